@@ -37,7 +37,7 @@ voxloc_find(Threads)
 voxloc_find(absl CONFIG)
 voxloc_find(Protobuf)
 voxloc_find(Eigen3 3.3 CONFIG)
-voxloc_find(OpenSSL COMPONENTS Crypto)
+voxloc_find(OpenSSL COMPONENTS Crypto SSL)
 
 # gRPC 1.30 of Ubuntu 22.04 has no CMake package, only pkg-config's.
 find_package(gRPC CONFIG QUIET)
@@ -60,7 +60,6 @@ if(VOXLOC_CLIENT_ONLY)
 endif()
 
 voxloc_find(prometheus-cpp CONFIG)
-voxloc_find(civetweb CONFIG)
 voxloc_find(ZLIB)
 voxloc_find(BZip2)
 voxloc_find(spdlog CONFIG)

@@ -6,13 +6,13 @@
 #ifndef VOXLOC_SERVER_CONFIG_CHECK_H_
 #define VOXLOC_SERVER_CONFIG_CHECK_H_
 
-#include "absl/status/status.h"
 #include "server/config/config.h"
+#include "server/config/config_errors.h"
 
 namespace voxloc::server {
 
-// InvalidArgument, NotFound: the first fault, with its settings or its file.
-[[nodiscard]] absl::Status CheckConfig(const Config& config);
+// Adds all of it, each fault with its settings or its file.
+void CheckConfig(const Config& config, ConfigErrors& errors);
 
 }  // namespace voxloc::server
 

@@ -4,24 +4,25 @@
 // restores them.
 
 #include <signal.h>  // NOLINT(modernize-deprecated-headers): POSIX, which <csignal> is not
+#include <sys/syscall.h>
 #include <unistd.h>
 
-#include <atomic>
+#include <cstdint>
 #include <cstdlib>
 #include <iostream>
 #include <thread>
-#include <utility>
 
-#include "absl/base/thread_annotations.h"
-#include "absl/synchronization/mutex.h"
 #include "core/host/open_files.h"
 #include "core/parallel/lock_checks.h"
 #include "server/config/command_line.h"
+#include "server/config/config_errors.h"
 #include "server/config_check.h"
+#include "server/lifecycle/end_requests.h"
 #include "server/maintenance.h"
 #include "server/observe/grpc_log.h"
 #include "server/observe/logging.h"
 #include "server/server.h"
+#include "server/start_check.h"
 
 namespace {
 
@@ -29,6 +30,18 @@ constexpr int kExitFailed = 1;
 constexpr int kExitUsage = 2;
 constexpr int kExitAddressTaken = 3;
 constexpr int kExitRestart = 4;
+
+// The signals that main waits for are blocked before any library of the program begins, which takes
+// milliseconds: one that comes meanwhile waits. Sanitizers do not work yet at this time.
+#ifdef __clang__
+__attribute__((disable_sanitizer_instrumentation))
+#endif
+void BlockSignals() {
+  const uint64_t set = (uint64_t{1} << (SIGHUP - 1)) | (uint64_t{1} << (SIGINT - 1)) |
+                       (uint64_t{1} << (SIGTERM - 1));
+  syscall(SYS_rt_sigprocmask, SIG_BLOCK, &set, nullptr, sizeof(set));
+}
+__attribute__((section(".preinit_array"), used)) void (*const block_signals)() = BlockSignals;
 
 int ExitCodeOf(const absl::Status& status) {
   if (absl::IsAlreadyExists(status)) return kExitAddressTaken;
@@ -58,47 +71,17 @@ int PendingStop() {
   return 0;
 }
 
-// What has been asked for by signals. Thread-safe.
-class SignalsReceived {
- public:
-  void Reload() {
-    const absl::MutexLock lock(&mutex_);
-    reload_ = true;
-  }
-  // False: it was asked for before.
-  bool Stop() {
-    const absl::MutexLock lock(&mutex_);
-    return !std::exchange(stop_, true);
-  }
-  [[nodiscard]] bool stopping() const {
-    const absl::MutexLock lock(&mutex_);
-    return stop_;
-  }
-  // Waits for the next signal. False: it asks for the end, and for nothing before.
-  [[nodiscard]] bool AwaitReload() {
-    const absl::MutexLock lock(&mutex_);
-    const auto any = [this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) { return stop_ || reload_; };
-    mutex_.Await(absl::Condition(&any));
-    return std::exchange(reload_, false);
-  }
-
- private:
-  mutable absl::Mutex mutex_;
-  bool reload_ ABSL_GUARDED_BY(mutex_) = false;
-  bool stop_ ABSL_GUARDED_BY(mutex_) = false;
-};
-
-[[noreturn]] void ReceiveSignals(const sigset_t& signals, SignalsReceived& received) {
+[[noreturn]] void ReceiveSignals(const sigset_t& signals, voxloc::server::EndRequests& requests) {
   while (true) {
     const int signal = WaitFor(signals);
     if (signal != SIGHUP) {
       // A second one waits neither for the start nor for the drain.
-      if (!received.Stop()) std::_Exit(128 + signal);
-    } else if (received.stopping()) {
+      if (!requests.EndBySignal()) std::_Exit(128 + signal);
+    } else if (requests.ending()) {
       voxloc::server::Log(voxloc::server::LogLevel::kWarn, "reload_ignored",
                           {{"detail", "the server drains"}});
     } else {
-      received.Reload();
+      requests.Reload();
     }
   }
 }
@@ -107,13 +90,13 @@ class SignalsReceived {
 
 int main(int argc, char** argv) {
   voxloc::SkipLockChecks();
-  // Blocked before any thread is there, so that all inherit it: only sigwait sees them.
+  // Blocked before any thread is there (BlockSignals), so that all inherit it: only sigwait sees
+  // them.
   sigset_t signals;
   sigemptyset(&signals);
   sigaddset(&signals, SIGTERM);
   sigaddset(&signals, SIGINT);
   sigaddset(&signals, SIGHUP);
-  pthread_sigmask(SIG_BLOCK, &signals, nullptr);
   signal(SIGPIPE, SIG_IGN);
 
   voxloc::RaiseOpenFilesLimit();
@@ -128,40 +111,34 @@ int main(int argc, char** argv) {
     std::cout << **maintenance;
     return EXIT_SUCCESS;
   }
-  auto command_line = voxloc::server::ParseCommandLine(argc, argv, environ);
+  const auto check = [](const voxloc::server::Config& config,
+                        voxloc::server::ConfigErrors& errors) {
+    voxloc::server::CheckConfig(config, errors);
+    voxloc::server::CheckStart(config, errors);
+  };
+  auto command_line =
+      voxloc::server::ParseCommandLine(argc, argv, environ, voxloc::server::Settings(), check);
   if (!command_line.ok()) {
     Fail(command_line.status());
     return kExitUsage;
-  }
-  if (command_line->checks) {
-    const absl::Status status = voxloc::server::CheckConfig(command_line->config);
-    if (!status.ok()) {
-      Fail(status);
-      return kExitUsage;
-    }
   }
   if (!command_line->text.empty()) {
     std::cout << command_line->text;
     return EXIT_SUCCESS;
   }
   voxloc::server::SendGrpcLogToOurs();
-  static auto& received = *new SignalsReceived;  // a signal may come when main has returned
-  std::thread([signals] { ReceiveSignals(signals, received); }).detach();
-  static std::atomic<bool> restart{false};
+  static auto& requests = *new voxloc::server::EndRequests;  // signals may come after main's end
+  std::thread([signals] { ReceiveSignals(signals, requests); }).detach();
   auto server = voxloc::server::Server::Start(
-      *command_line,
-      [] {
-        restart = true;
-        kill(getpid(), SIGTERM);
-      },
-      [] { return received.stopping(); });
-  if (absl::IsCancelled(server.status())) return EXIT_SUCCESS;
+      *command_line, [] { requests.EndForRestart(); }, [] { return requests.ending(); });
+  const auto exit_code = [] { return requests.for_restart() ? kExitRestart : EXIT_SUCCESS; };
+  if (absl::IsCancelled(server.status())) return exit_code();
   if (!server.ok()) return Fail(server.status());
 
-  while (received.AwaitReload()) {
+  while (requests.AwaitReload()) {
     (*server)->Reload(voxloc::server::ParseCommandLine(argc, argv, environ));
   }
   (*server)->Drain();
   server->reset();
-  return restart ? kExitRestart : EXIT_SUCCESS;
+  return exit_code();
 }

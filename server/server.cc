@@ -140,7 +140,11 @@ class Server::Impl {
 
   ~Impl() {
     ready_file_.reset();
-    if (grpc_server_ != nullptr) Shutdown();
+    if (grpc_server_ != nullptr) {
+      Shutdown();
+    } else {
+      runtime_.mapping.Stop();  // the start has failed while maps are loaded
+    }
   }
 
   absl::Status Start(const StopRequested& stopping) {
@@ -162,9 +166,11 @@ class Server::Impl {
     const auto maps = runtime_.library.Announce();
     if (!maps.ok()) return maps.status();
     if (stopping && stopping()) return StoppedWhileStarting();
+    // Before the first request: what changes a map comes after it in the queue.
+    if (absl::Status status = StartLoading(*maps); !status.ok()) return status;
     if (absl::Status status = StartGrpc(); !status.ok()) return status;
     runtime_.readiness->Begin(*maps);
-    if (absl::Status status = StartLoading(*maps); !status.ok()) return status;
+    StartUpkeep();
     LogStart();
     if (config.ready_file.empty()) return absl::OkStatus();
     auto ready =
@@ -177,14 +183,14 @@ class Server::Impl {
   void Drain() {
     if (grpc_server_ == nullptr) return;
     ready_file_.reset();
-    runtime_.drain.Begin("the server is stopping");
+    runtime_.drain.BeginToStop("the server is stopping");
     runtime_.drain.Await();
     Shutdown();
     Log(LogLevel::kInfo, "stopped", {});
   }
 
   void Reload(const absl::StatusOr<CommandLine>& command_line) {
-    if (runtime_.sessions.draining()) {
+    if (runtime_.life.draining()) {
       Log(LogLevel::kWarn, "reload_ignored", {{"detail", "the server drains"}});
       return;
     }
@@ -235,7 +241,8 @@ class Server::Impl {
     const std::string& listen = runtime_.config.metrics_listen;
     if (listen == "off") return absl::OkStatus();
     auto http =
-        HttpListener::Start(listen, [this](const std::string& path) { return pages_.Get(path); });
+        HttpListener::Start(listen, {[this](const std::string& path) { return pages_.Get(path); },
+                                     [this](const std::string&) { return pages_.Metrics(); }});
     if (!http.ok()) {
       return {http.status().code(), absl::StrCat("cannot serve metrics and probes: metrics_listen ",
                                                  http.status().message())};
@@ -257,8 +264,8 @@ class Server::Impl {
     if (absl::Status status = ReloadSecurity(); !status.ok()) return status;
     OnReload("security", [this] { return ReloadSecurity(); });
     const auto now = TimeoutWatch::Clock::now();
-    access_entry_ = runtime_.timeouts.Add(runtime_.access, now);
-    if (tls_files_ != nullptr) tls_entry_ = runtime_.timeouts.Add(tls_files_, now);
+    access_entry_ = runtime_.file_watch.Add(runtime_.access, now);
+    if (tls_files_ != nullptr) tls_entry_ = runtime_.file_watch.Add(tls_files_, now);
     return absl::OkStatus();
   }
 
@@ -304,6 +311,11 @@ class Server::Impl {
             absl::StrCat("the store has ", maps.size(), " maps, too many to load at once"));
       }
     }
+    return absl::OkStatus();
+  }
+
+  // What goes on beside the requests.
+  void StartUpkeep() {
     runtime_.metrics.store_connected.Set(1.0);
     if (runtime_.map_store->shared()) {
       follower_ = std::make_unique<StoreFollower>(
@@ -318,7 +330,6 @@ class Server::Impl {
     takeovers_ = std::make_shared<TakeoverWatch>(
         *runtime_.engine, runtime_.metrics, restart ? end_ : [] {});
     takeovers_entry_ = runtime_.timeouts.Add(takeovers_, TimeoutWatch::Clock::now());
-    return absl::OkStatus();
   }
 
   void LogStart() const {
@@ -358,6 +369,7 @@ class Server::Impl {
     grpc_server_->Shutdown(std::chrono::system_clock::now());
     runtime_.scheduler.Stop();
     runtime_.searching.Stop();
+    runtime_.reading.Stop();
     runtime_.scoring.Stop();
     runtime_.fit_sampler.Stop();
     runtime_.captures.Stop();
@@ -436,7 +448,9 @@ absl::StatusOr<std::unique_ptr<Server>> Server::StartWith(const CommandLine& com
                                                           std::function<void()> end,
                                                           const StopRequested& stopping) {
   SetLogLevel(LogLevelOf(command_line.config.log_level));
-  if (absl::Status status = CheckConfig(command_line.config); !status.ok()) return status;
+  ConfigErrors errors;
+  CheckConfig(command_line.config, errors);
+  if (absl::Status status = errors.Status(); !status.ok()) return status;
   const HostResources host = FindHostResources();
   ConfigInEffect resolved = command_line;
   ResolveDefaults(host, resolved);

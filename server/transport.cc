@@ -2,6 +2,7 @@
 
 #include "server/transport.h"
 
+#include <grpc/compression.h>
 #include <grpcpp/resource_quota.h>
 
 #include <cmath>
@@ -22,10 +23,16 @@ void ConfigureTransport(const Config& config, grpc::ServerBuilder& builder) {
   const auto message_bytes = static_cast<int>(config.limits.max_message_bytes);
   builder.SetMaxReceiveMessageSize(message_bytes);
   builder.SetMaxSendMessageSize(message_bytes);
+  // gRPC expands a compressed message in whole before it looks at its size: a thousand times what
+  // was sent. Calls with compression end UNIMPLEMENTED. As a channel argument this would be
+  // overwritten by the builder's own default.
+  builder.SetCompressionAlgorithmSupportStatus(GRPC_COMPRESS_DEFLATE, false);
+  builder.SetCompressionAlgorithmSupportStatus(GRPC_COMPRESS_GZIP, false);
   // Per connection: a coarse guard, above everything that is refused with a reason.
   const Limits& limits = config.limits;
   const uint32_t streams = limits.max_sessions + limits.max_unopened_streams + limits.max_searches +
-                           limits.max_scoring_streams + limits.max_map_transactions + kSpareStreams;
+                           limits.max_scoring_streams + limits.max_map_transactions +
+                           limits.max_map_readers + kSpareStreams;
   builder.AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS, static_cast<int>(streams));
   builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
   const ConnectionOptions& connections = config.connections;

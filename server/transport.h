@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// How gRPC is set up: message sizes, keepalive, and what it may hold. Thread-safe: no shared state.
+// How gRPC is set up: message sizes, no compression, keepalive, and what it may hold. Thread-safe:
+// no shared state.
 
 #ifndef VOXLOC_SERVER_TRANSPORT_H_
 #define VOXLOC_SERVER_TRANSPORT_H_

@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "clients/cli/commands.h"
 #include "clients/cli/message_json.h"
+#include "clients/cli/output_file.h"
 #include "clients/cli/server_flags.h"
 #include "clients/cli/text_file.h"
 #include "clients/cli/text_table.h"
@@ -108,9 +109,7 @@ void AddGetCommand(CLI::App* parent, Work* chosen) {
   command->add_option("id", options->id, "Id of the capture, as the list has it")
       ->type_name("ID")
       ->required();
-  command->add_option("--output", options->output, "Write the capture to FILE")
-      ->type_name("FILE")
-      ->required();
+  AddOutputFile(command, "--output", &options->output, "Write the capture to FILE")->required();
   AddServerFlags(command, &options->server);
   command->callback([options, chosen] { *chosen = [options] { return FetchCapture(*options); }; });
 }

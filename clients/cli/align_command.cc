@@ -108,6 +108,7 @@ Json ResultJson(const v1::AlignmentResult& result, const absl::StatusOr<Pose>& p
       {"engine_ms", 1e3 * result.timings().align_s()},
       {"trace", TraceJson(result)},
       {"diagnostics", DiagnosticsJson(result)},
+      {"points_map", AlignedPointsJson(result)},
       {"point_scores", PointScoresJson(result)},
       {"no_ground", NoGroundJson(result)},
       {"omitted", omitted}};

@@ -14,6 +14,7 @@ namespace voxloc::cli {
 void AlignmentFlags::AddTo(v1::ScanSetup* setup) const {
   if (!overrides.empty()) SetFields(overrides, setup->mutable_options()->mutable_overrides());
   if (!gate.empty()) SetFields(gate, setup->mutable_options()->mutable_gate());
+  if (!vehicle.empty()) setup->set_vehicle(vehicle);
   if (base_T_sensor.empty()) return;
   if (const absl::StatusOr<Pose> mount = ParsePoseText(base_T_sensor); mount.ok()) {
     client::EncodePose(*mount, setup->mutable_base_t_sensor());
@@ -34,6 +35,11 @@ void AddScoringFlags(CLI::App* command, AlignmentFlags* flags) {
               "Place the sensor on the vehicle by this pose, metres and degrees, ROS angles; "
               "default: the scans are in base axes",
               &flags->base_T_sensor);
+  command
+      ->add_option("--vehicle", flags->vehicle,
+                   "Tell the server this name of the vehicle, which may decide what the caller may "
+                   "do; default: the command's own name")
+      ->type_name("NAME");
 }
 
 }  // namespace voxloc::cli

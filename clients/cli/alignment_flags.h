@@ -21,6 +21,7 @@ struct AlignmentFlags {
   std::vector<std::string> overrides;  // KEY=VALUE of v1::AlignmentOverrides
   std::vector<std::string> gate;       // KEY=VALUE of v1::GateOptions
   std::string base_T_sensor;           // X,Y,Z,ROLL,PITCH,YAW; empty: the scans are in base axes
+  std::string vehicle;                 // empty: that of the setup stays
 
   // The flags were checked while the command line was read.
   void AddTo(v1::ScanSetup* setup) const;

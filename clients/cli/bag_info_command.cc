@@ -10,6 +10,7 @@
 #include "absl/strings/str_format.h"
 #include "clients/cli/commands.h"
 #include "clients/cli/json_output.h"
+#include "clients/cli/output_file.h"
 #include "clients/cli/text_table.h"
 #include "clients/dataset/bag/bag.h"
 #include "clients/dataset/bag/frame_tree.h"
@@ -144,10 +145,8 @@ void AddBagInfoCommand(CLI::App* parent, Work* chosen) {
       "Examples:\n"
       "  voxloc bag info drive.mcap\n"
       "  voxloc bag info rosbag2_2026_05_04-10_00_00/ --json -");
-  command
-      ->add_option("--json", options->json,
-                   "Write the result as JSON to FILE; - is standard output")
-      ->type_name("FILE");
+  AddOutputFile(command, "--json", &options->json,
+                "Write the result as JSON to FILE; - is standard output");
   command->add_option("FILE", options->paths, "Read these files of one recording")->required();
   command->callback([options, chosen] { *chosen = [options] { return BagInfo(*options); }; });
 }

@@ -18,6 +18,7 @@
 #include "clients/cli/commands.h"
 #include "clients/cli/input_notes.h"
 #include "clients/cli/map_flags.h"
+#include "clients/cli/output_file.h"
 #include "clients/cli/pose_flag.h"
 #include "clients/cli/pose_text.h"
 #include "clients/cli/progress.h"
@@ -249,8 +250,7 @@ void AddCalibrateCommand(CLI::App* parent, Work* chosen) {
   command->add_option("--sensor", options->sensor, "Write the entry of this name")
       ->type_name("NAME")
       ->required();
-  command->add_option("--out", options->out, "Write the calibration to this file, JSON")
-      ->type_name("FILE")
+  AddOutputFile(command, "--out", &options->out, "Write the calibration to this file, JSON")
       ->required();
   AddScanFlags(command, &options->scan);
   AddAlignmentFlags(command, &options->alignment);

@@ -37,6 +37,7 @@ void BuildCommands(CLI::App* app, Work* chosen) {
   AddMapListCommand(map, chosen);
   AddMapInfoCommand(map, chosen);
   AddMapDropCommand(map, chosen);
+  AddMapUndropCommand(map, chosen);
   AddMapTilesCommand(map, chosen);
   AddMapHistoryCommand(map, chosen);
   AddMapRollbackCommand(map, chosen);
@@ -73,6 +74,7 @@ void BuildCommands(CLI::App* app, Work* chosen) {
   AddAdminConfigCommand(admin, chosen);
   AddAdminLogLevelCommand(admin, chosen);
   AddAdminDrainCommand(admin, chosen);
+  AddAdminUndrainCommand(admin, chosen);
   AddAdminCapturesCommand(admin, chosen);
 }
 

@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#include <sys/ioctl.h>
-#include <unistd.h>
-
 #include <CLI/CLI.hpp>
 #include <chrono>
 #include <cstdio>
@@ -19,8 +16,10 @@
 #include "clients/cli/fleet/fleet_poller.h"
 #include "clients/cli/fleet/fleet_text.h"
 #include "clients/cli/message_json.h"
+#include "clients/cli/output_file.h"
 #include "clients/cli/report/fleet_page.h"
 #include "clients/cli/server_flags.h"
+#include "clients/cli/terminal_size.h"
 #include "clients/cli/terminal_text.h"
 #include "clients/cli/text_file.h"
 
@@ -43,24 +42,6 @@ struct FleetChangeFlags {
   std::string map;
   uint64_t revision = 0;
 };
-
-// Columns and rows of the terminal that standard output is; zeros where it is none.
-struct TerminalSize {
-  size_t columns = 0;
-  size_t rows = 0;
-};
-
-// What VT100 has, and all terminals since.
-constexpr TerminalSize kSmallestKnown{80, 24};
-
-TerminalSize SizeOfTerminal() {
-  if (isatty(STDOUT_FILENO) != 1) return {};
-  winsize size{};
-  if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_col == 0 || size.ws_row == 0) {
-    return kSmallestKnown;
-  }
-  return {size.ws_col, size.ws_row};
-}
 
 std::string FleetTextFor(const FleetFlags& flags, const FleetState& fleet,
                          const TerminalSize& size) {
@@ -213,10 +194,8 @@ void AddFleetViewFlags(CLI::App* command, FleetFlags* options) {
   CLI::Option* once =
       command->add_flag("--once", options->once, "Print one look, and end; for scripts");
   CLI::Option* html =
-      command
-          ->add_option("--html", options->html,
-                       "Write one look as an HTML page that needs no network, and end")
-          ->type_name("FILE");
+      AddOutputFile(command, "--html", &options->html,
+                    "Write one look as an HTML page that needs no network, and end");
   command
       ->add_option("--interval", options->interval_s,
                    "Look again after S seconds; of --once and --html the time that rates are "

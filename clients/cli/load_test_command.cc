@@ -10,6 +10,7 @@
 #include "clients/cli/alignment_flags.h"
 #include "clients/cli/commands.h"
 #include "clients/cli/estimate_flags.h"
+#include "clients/cli/interrupt.h"
 #include "clients/cli/load_test/load_drive.h"
 #include "clients/cli/load_test/load_processes.h"
 #include "clients/cli/load_test/load_report.h"
@@ -157,9 +158,12 @@ absl::StatusOr<LoadResult> RunHere(const LoadTestFlags& flags,
   LiveLine line(3.0, 0.25);
   const int64_t start_ns = RunClock::Monotonic_ns();
   on_start(start_ns);
-  return (*run)->Run(start_ns, [&](int64_t time_ns, uint64_t answers) {
-    line.Show(absl::StrCat(ProgressOf(flags.timing, time_ns), ", ", answers, " answers"));
-  });
+  return (*run)->Run(
+      start_ns,
+      [&](int64_t time_ns, uint64_t answers) {
+        line.Show(absl::StrCat(ProgressOf(flags.timing, time_ns), ", ", answers, " answers"));
+      },
+      &Interrupt::Asked);
 }
 
 absl::StatusOr<ExitCode> LoadTest(const LoadTestFlags& flags) {
@@ -169,6 +173,7 @@ absl::StatusOr<ExitCode> LoadTest(const LoadTestFlags& flags) {
     if (!done.ok()) return done.status();
     return ExitCode::kOk;
   }
+  const Interrupt interrupt;
   const absl::StatusOr<std::unique_ptr<TileUpdates>> updates = ReadTileUpdates(flags);
   if (!updates.ok()) return updates.status();
   const auto on_start = [&](int64_t start_ns) {
@@ -177,9 +182,9 @@ absl::StatusOr<ExitCode> LoadTest(const LoadTestFlags& flags) {
   absl::StatusOr<LoadResult> result = absl::InternalError("not run");
   if (flags.processes > 1) {
     LiveLine line(3.0, 0.25);
-    result = RunLoadProcesses(flags.processes, flags.timing, on_start, [&](int64_t time_ns) {
-      line.Show(ProgressOf(flags.timing, time_ns));
-    });
+    result = RunLoadProcesses(
+        flags.processes, flags.timing, on_start,
+        [&](int64_t time_ns) { line.Show(ProgressOf(flags.timing, time_ns)); }, &Interrupt::Asked);
   } else {
     result = RunHere(flags, on_start);
   }
@@ -190,14 +195,21 @@ absl::StatusOr<ExitCode> LoadTest(const LoadTestFlags& flags) {
     if (result.ok()) result->tile_updates = *std::move(counts);
   }
   if (!result.ok()) return result.status();
+  if (result->interrupted) {
+    absl::FPrintF(stderr, "voxloc: interrupted after %.1f of %g s of measuring\n", result->steady_s,
+                  flags.timing.steady_s);
+    if (!(result->steady_s > 0.0)) return ExitCode::kInterrupted;  // nothing was measured
+  }
+  const bool interrupted = result->interrupted;
 
   LoadReport report;
   report.server = flags.server.server;
   report.maps = flags.maps;
   report.processes = flags.processes;
   report.timing = flags.timing;
+  report.timing.steady_s = result->steady_s;
   report.faults = flags.faults;
-  report.generator = JudgeGenerator(flags.timing, result->tally, UsableProcessors());
+  report.generator = JudgeGenerator(report.timing, result->tally, UsableProcessors());
   report.objectives = JudgeObjectives(flags.objectives, *result);
   report.result = *std::move(result);
   if (flags.server.prints_text()) std::fputs(LoadReportText(report).c_str(), stdout);
@@ -205,6 +217,7 @@ absl::StatusOr<ExitCode> LoadTest(const LoadTestFlags& flags) {
   if (absl::Status status = WriteJson(flags.server.json, LoadReportJson(report)); !status.ok()) {
     return status;
   }
+  if (interrupted) return ExitCode::kInterrupted;
   return report.passed() ? ExitCode::kOk : ExitCode::kNotAccepted;
 }
 
@@ -227,7 +240,9 @@ constexpr char kLoadTestManual[] =
     "are\n"
     "reported apart. At the end every tile is put back; the updates stay in the map's history, and "
     "a\n"
-    "test that is broken off leaves its tiles as they are (voxloc map rollback).\n"
+    "test that is killed leaves its tiles as they are (voxloc map rollback).\n"
+    "Ctrl-C ends the test early: what was measured until then is reported, and the exit code is\n"
+    "130. A second Ctrl-C ends it at once.\n"
     "Scans are read before the test and may take 4 GiB, in each process. Percentiles are exact\n"
     "within 0.8 %. generator_limited: more than 1 % of the sends were over 1 ms late, or more\n"
     "than 90 % of the processors were used. The exit code is 4 if an objective was missed,\n"

@@ -2,7 +2,10 @@
 //
 // voxloc: the command line of the localization service.
 
+#include <grpc/support/log.h>
+
 #include <cstdio>
+#include <cstdlib>
 #include <exception>
 #include <string>
 #include <vector>
@@ -29,6 +32,10 @@ ExitCode Run(const std::vector<std::string>& arguments) {
 
 int main(int argc, char** argv) {
   voxloc::SkipLockChecks();
+  // gRPC writes lines of its own about what calls return, unless somebody has asked for them.
+  if (std::getenv("GRPC_VERBOSITY") == nullptr) {
+    gpr_set_log_function([](gpr_log_func_args* /*line*/) {});
+  }
   try {
     return static_cast<int>(Run(std::vector<std::string>(argv + 1, argv + argc)));
   } catch (const std::exception& problem) {

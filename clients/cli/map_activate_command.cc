@@ -5,6 +5,7 @@
 #include <memory>
 #include <string>
 
+#include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "clients/cli/commands.h"
 #include "clients/cli/map_text.h"
@@ -25,6 +26,12 @@ absl::StatusOr<ExitCode> ActivateRevision(const MapActivateFlags& options) {
   if (!channel.ok()) return channel.status();
   const absl::StatusOr<v1::MapInfo> map =
       client::MapClient(*channel).Activate(options.map, options.revision, options.server.timeout_s);
+  if (absl::IsAborted(map.status())) {
+    return absl::Status(
+        map.status().code(),
+        absl::StrCat(map.status().message(), "; voxloc map rollback --map ", options.map, " --to ",
+                     options.revision, " makes a new revision of its tiles"));
+  }
   if (!map.ok()) return map.status();
   if (options.server.prints_text()) {
     absl::PrintF("map %s: revision %d is in use\n", options.map, map->revision());

@@ -4,10 +4,14 @@
 #include <cstdio>
 #include <memory>
 
+#include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "clients/cli/commands.h"
+#include "clients/cli/confirmation.h"
 #include "clients/cli/json_output.h"
+#include "clients/cli/map_text.h"
 #include "clients/cli/server_flags.h"
+#include "clients/cpp/error_details.h"
 #include "clients/cpp/map_client.h"
 
 namespace voxloc::cli {
@@ -17,19 +21,67 @@ struct MapDropFlags {
   ServerFlags server;
   std::string map;
   uint64_t revision = 0;
+  bool yes = false;
+  bool force = false;
 };
 
 absl::StatusOr<ExitCode> DropMap(const MapDropFlags& options) {
   absl::StatusOr<client::Channel> channel = Connect(options.server);
   if (!channel.ok()) return channel.status();
-  absl::StatusOr<uint64_t> revision =
-      client::MapClient(*channel).Drop(options.map, options.revision, options.server.timeout_s);
+  const client::MapClient client(*channel);
+  if (!options.yes) {
+    const absl::StatusOr<v1::MapInfo> info = client.Get(options.map, options.server.timeout_s);
+    if (!info.ok()) return info.status();
+    const std::string question =
+        absl::StrFormat("Delete map %s (revision %d, %d tiles, %d points) from %s?", options.map,
+                        info->revision(), info->tiles(), info->points(), channel->server());
+    switch (ConfirmOnTerminal(question, options.yes)) {
+      case Confirmation::kYes:
+        break;
+      case Confirmation::kNo:
+        std::fputs("voxloc: nothing was deleted\n", stderr);
+        return ExitCode::kFailed;
+      case Confirmation::kNobodyToAsk:
+        std::fputs("voxloc: --yes must be given where standard input is no terminal\n", stderr);
+        return ExitCode::kUsage;
+    }
+  }
+  absl::StatusOr<uint64_t> revision = client.Drop(
+      options.map, options.revision, options.server.timeout_s, /*unless_in_use=*/!options.force);
+  if (client::ReasonOf(revision.status()) == "MAP_IN_USE") {
+    return absl::Status(
+        revision.status().code(),
+        absl::StrCat(revision.status().message(), "; --force deletes it all the same"));
+  }
   if (!revision.ok()) return revision.status();
   if (options.server.prints_text()) {
-    absl::PrintF("map %s is deleted; its last revision was %d\n", options.map, *revision);
+    absl::PrintF(
+        "map %s is deleted; its last revision was %d. For a day, `voxloc map undrop --map %s` "
+        "takes it back\n",
+        options.map, *revision, options.map);
   }
   const Json result = {{"name", options.map}, {"revision", *revision}};
   if (absl::Status status = WriteJson(options.server.json, result); !status.ok()) return status;
+  return ExitCode::kOk;
+}
+
+struct MapUndropFlags {
+  ServerFlags server;
+  std::string map;
+};
+
+absl::StatusOr<ExitCode> UndropMap(const MapUndropFlags& options) {
+  absl::StatusOr<client::Channel> channel = Connect(options.server);
+  if (!channel.ok()) return channel.status();
+  const absl::StatusOr<v1::MapInfo> map =
+      client::MapClient(*channel).Undrop(options.map, options.server.timeout_s);
+  if (!map.ok()) return map.status();
+  if (options.server.prints_text()) {
+    absl::PrintF("map %s is in use again, at revision %d\n", options.map, map->revision());
+  }
+  if (absl::Status status = WriteJson(options.server.json, MapJson(*map)); !status.ok()) {
+    return status;
+  }
   return ExitCode::kOk;
 }
 
@@ -39,7 +91,8 @@ void AddMapDropCommand(CLI::App* parent, Work* chosen) {
   auto options = std::make_shared<MapDropFlags>();
   CLI::App* command = parent->add_subcommand("drop", "Delete a map from a server");
   command->footer(
-      "Sessions on the map stay open; their scans are answered NO_MAP.\n\n"
+      "Asks first, and refuses while sessions of the server use the map. With --force they stay\n"
+      "open, and their scans are answered NO_MAP. For a day, voxloc map undrop takes it back.\n\n"
       "Example:\n  voxloc map drop --server localhost:50051 --map town");
   command->add_option("--map", options->map, "Delete this map")->type_name("NAME")->required();
   command
@@ -47,8 +100,23 @@ void AddMapDropCommand(CLI::App* parent, Work* chosen) {
                    "Delete the map only at this revision; 0: any revision")
       ->type_name("N")
       ->capture_default_str();
+  command->add_flag("--yes", options->yes, "Do not ask");
+  command->add_flag("--force", options->force, "Delete the map also while sessions use it");
   AddServerFlags(command, &options->server);
   command->callback([options, chosen] { *chosen = [options] { return DropMap(*options); }; });
+}
+
+void AddMapUndropCommand(CLI::App* parent, Work* chosen) {
+  auto options = std::make_shared<MapUndropFlags>();
+  CLI::App* command = parent->add_subcommand("undrop", "Take the deletion of a map back");
+  command->footer(
+      "The map that was deleted last under this name is in use again, with its revisions. A\n"
+      "server remembers deleted maps for a day.\n\n"
+      "Example:\n  voxloc map undrop --server localhost:50051 --map town");
+  command->add_option("--map", options->map, "Take this map back")->type_name("NAME")->required();
+  options->server.timeout_s = 120.0;
+  AddServerFlags(command, &options->server);
+  command->callback([options, chosen] { *chosen = [options] { return UndropMap(*options); }; });
 }
 
 }  // namespace voxloc::cli

@@ -9,7 +9,10 @@ namespace voxloc::cli {
 void OutputFlags::AddTo(v1::OutputOptions* output) const {
   if (trace) output->set_trace(true);
   if (diagnostics) output->set_diagnostics(true);
-  if (point_scores) output->set_point_scores(true);
+  if (point_scores) {
+    output->set_point_scores(true);
+    output->set_aligned_cloud(true);  // which points they are of
+  }
   if (no_ground_margin_m) output->mutable_no_ground()->set_z_margin_m(*no_ground_margin_m);
 }
 
@@ -31,7 +34,7 @@ void AddDiagnosticsFlag(CLI::App* command, bool* diagnostics) {
 
 void AddPointScoresFlag(CLI::App* command, bool* point_scores) {
   command->add_flag("--point-scores", *point_scores,
-                    "Write the score of every point that was used to the JSON");
+                    "Write every point that was used, and its score, to the JSON");
 }
 
 }  // namespace voxloc::cli

@@ -95,6 +95,24 @@ Json PointScoresJson(const v1::AlignmentResult& result) {
   return MessageJson(result.point_scores())["best_score"];
 }
 
+Json PointsJson(const PointCloud& cloud) {
+  Json points = Json::array();
+  for (size_t i = 0; i < cloud.size(); ++i) {
+    const Eigen::Vector3d point = cloud.Point(i);
+    points.push_back({point.x(), point.y(), point.z()});
+  }
+  return points;
+}
+
+Json AlignedPointsJson(const v1::AlignmentResult& result) {
+  PointCloud cloud_map;
+  if (!result.has_aligned_cloud() ||
+      !client::DecodePoints(result.aligned_cloud(), &cloud_map).ok()) {
+    return nullptr;
+  }
+  return PointsJson(cloud_map);
+}
+
 Json NoGroundJson(const v1::AlignmentResult& result) {
   if (!result.has_no_ground()) return nullptr;
   return {{"scores", ScoresJson(result.no_ground().scores())},

@@ -8,6 +8,7 @@
 #include <string>
 
 #include "clients/cli/json_output.h"
+#include "core/cloud/point_cloud.h"
 #include "voxloc/v1/alignment.pb.h"
 
 namespace voxloc::cli {
@@ -24,7 +25,14 @@ namespace voxloc::cli {
 // `level`, `message` and `values` by Autoware's keys; null where the result has none.
 [[nodiscard]] Json DiagnosticsJson(const v1::AlignmentResult& result);
 
-// A score for each point; null where the result has none.
+// [[x, y, z], ...].
+[[nodiscard]] Json PointsJson(const PointCloud& cloud);
+
+// The points that were used, map frame; null where the result has none.
+[[nodiscard]] Json AlignedPointsJson(const v1::AlignmentResult& result);
+
+// A score for each of them; null where the result has none.
+[[nodiscard]] Json AlignedPointsJson(const v1::AlignmentResult& result);
 [[nodiscard]] Json PointScoresJson(const v1::AlignmentResult& result);
 
 // `scores` and `points`; null where the result has none.

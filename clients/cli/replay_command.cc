@@ -13,7 +13,9 @@
 #include "clients/cli/estimate_flags.h"
 #include "clients/cli/field_flag.h"
 #include "clients/cli/input_notes.h"
+#include "clients/cli/interrupt.h"
 #include "clients/cli/map_flags.h"
+#include "clients/cli/output_file.h"
 #include "clients/cli/output_flags.h"
 #include "clients/cli/pose_flag.h"
 #include "clients/cli/pose_text.h"
@@ -61,6 +63,9 @@ constexpr size_t kPicturePoints = kMaxViewPoints;
 
 // Each scan with its points takes about 100 kB of the report.
 constexpr int kMaxReportScans = 50;
+
+// For AwaitEnd, to which 0 is no limit.
+constexpr double kSessionEnded_s = 1e-9;
 
 // Scans that are read before they are due, in open loop.
 constexpr size_t kScansAhead = 64;
@@ -167,7 +172,25 @@ ReplaySetting SettingOf(const ReplayFlags& options, const v1::SessionOpened& ope
   return setting;
 }
 
+// After what was done has been written.
+absl::StatusOr<ExitCode> EndOfReplay(const absl::Status& end, const ReplaySummary& summary) {
+  if (absl::IsCancelled(end) && Interrupt::Asked()) {
+    absl::FPrintF(stderr, "voxloc: %s\n", end.message());
+    return ExitCode::kInterrupted;
+  }
+  if (!end.ok()) return end;
+  return summary.accepted > 0 && !MapWasMissing(summary) ? ExitCode::kOk : ExitCode::kNotAccepted;
+}
+
+void WarnOfMissingMap(const ReplaySummary& summary) {
+  const auto missing = summary.statuses.find("NO_MAP");
+  if (missing == summary.statuses.end()) return;
+  absl::FPrintF(stderr, "warning: the server had no map for %d of %d scans\n", missing->second,
+                summary.answered);
+}
+
 absl::StatusOr<ExitCode> Replay(const ReplayFlags& options) {
+  const Interrupt interrupt;
   absl::StatusOr<ReplayDrive> drive = OpenReplayDrive(options);
   if (!drive.ok()) return drive.status();
   const ReplayInput& input = drive->input;
@@ -216,7 +239,9 @@ absl::StatusOr<ExitCode> Replay(const ReplayFlags& options) {
   replay.guess_covariance = guess_covariance;
   replay.references = std::move(references);
   const auto start = std::chrono::steady_clock::now();
-  absl::StatusOr<std::vector<ReplayRow>> rows = absl::InternalError("not run");
+  replay.stop = &Interrupt::Asked;
+  ReplayOutcome outcome;
+  const std::vector<ReplayRow>& rows = outcome.rows;
   {
     LiveReport live(input.scans.size());
     replay.on_reply = [&](const ReplayRow& row, const PointCloud& cloud) {
@@ -228,22 +253,30 @@ absl::StatusOr<ExitCode> Replay(const ReplayFlags& options) {
     ScanLoader loader(std::move(drive->scans), input.scans, options.scan.filter(),
                       options.report.empty() ? 0 : kPicturePoints,
                       options.rate_hz > 0.0 ? kScansAhead : 0);
-    rows = RunReplay(input, guesses, replay, &loader, session->get());
+    outcome = RunReplay(input, guesses, replay, &loader, session->get());
   }
-  if (!rows.ok()) return rows.status();
+  if (!outcome.end.ok()) {
+    const bool of_session =
+        absl::IsDeadlineExceeded(outcome.end) || (*session)->AwaitEnd(kSessionEnded_s).has_value();
+    setting.ended_early = EndedEarlyText(outcome.end, rows.size(), input.scans.size(),
+                                         of_session ? channel->server() : "");
+    outcome.end = absl::Status(outcome.end.code(), setting.ended_early);
+  }
+  setting.planned_scans = input.scans.size();
   setting.elapsed_s =
       std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   ReportRejections(session->get());
   // The results are here; how the session ends no longer matters.
-  (*session)->Close(options.server.timeout_s).IgnoreError();
+  if (outcome.end.ok()) (*session)->Close(options.server.timeout_s).IgnoreError();
 
-  const ReplaySummary summary = SummarizeReplay(*rows);
+  const ReplaySummary summary = SummarizeReplay(rows);
+  if (rows.empty() && !outcome.end.ok()) return EndOfReplay(outcome.end, summary);
   if (options.server.prints_text()) std::fputs(SummaryText(setting, summary).c_str(), stdout);
-  const Json json = ReplayJson(setting, summary, *rows);
+  const Json json = ReplayJson(setting, summary, rows);
   if (absl::Status status = WriteJson(options.server.json, json); !status.ok()) return status;
   if (!options.report.empty()) {
     const ScanViewSetting views{setup, (*session)->opened().profile(), options.server.timeout_s};
-    content.views = ViewScans(*channel, views, choice.Take(), *rows, base_T_sensor);
+    content.views = ViewScans(*channel, views, choice.Take(), rows, base_T_sensor);
     if (!other.is_null()) {
       absl::StatusOr<Json> compared = CompareRuns(json, other, options.compare);
       if (!compared.ok()) return compared.status();
@@ -254,7 +287,8 @@ absl::StatusOr<ExitCode> Replay(const ReplayFlags& options) {
     }
     if (options.server.prints_text()) absl::PrintF("\nreport: %s\n", options.report);
   }
-  return summary.accepted > 0 ? ExitCode::kOk : ExitCode::kNotAccepted;
+  WarnOfMissingMap(summary);
+  return EndOfReplay(outcome.end, summary);
 }
 
 constexpr char kReplayManual[] =
@@ -267,7 +301,11 @@ constexpr char kReplayManual[] =
     "(the truth for the first scan), or a pose of --guesses. --perturb then moves every guess by\n"
     "the given amounts, with signs that depend on the seed. One scan is in flight at a time.\n"
     "With --rate, scans are sent on schedule, and scans that the server skips are counted as\n"
-    "SUPERSEDED. Percentiles are by nearest rank. The exit code is 4 if no scan was accepted.\n\n"
+    "SUPERSEDED. Percentiles are by nearest rank. The exit code is 4 if no scan was accepted, or "
+    "if\n"
+    "the server had no map for more than half of them.\n"
+    "Where a drive ends early, by Ctrl-C or by a fault, summary, JSON and report are those of the\n"
+    "scans up to the last answer, and the exit code is not 0. A second Ctrl-C ends at once.\n\n"
     "With --capture, scans that a server has captured (`voxloc admin captures get`) are aligned\n"
     "again, each with the guess, the motion and the options that it was aligned with, and "
     "compared\n"
@@ -350,9 +388,8 @@ void AddReplayBagFlags(CLI::App* command, ReplayFlags* options) {
 }
 
 void AddReportFlags(CLI::App* command, ReplayFlags* options) {
-  CLI::Option* report =
-      command->add_option("--report", options->report, "Write an HTML report that needs no network")
-          ->type_name("FILE");
+  CLI::Option* report = AddOutputFile(command, "--report", &options->report,
+                                      "Write an HTML report that needs no network");
   command
       ->add_option("--report-scans", options->report_scans,
                    "Show the points of N scans over the map's cells in the report; 0: none")

@@ -67,6 +67,23 @@ std::string RevisionTableText(const std::vector<v1::MapRevision>& revisions) {
   return table.Text();
 }
 
+absl::StatusOr<uint64_t> PreviousRevision(const std::string& map,
+                                          const std::vector<v1::MapRevision>& revisions) {
+  const v1::MapRevision* active = nullptr;
+  for (const v1::MapRevision& revision : revisions) {
+    if (revision.state() == v1::REVISION_STATE_ACTIVE) active = &revision;
+  }
+  const uint64_t previous = active == nullptr ? 0 : active->parent();
+  if (previous == 0) {
+    return absl::NotFoundError(absl::StrCat("map ", map, " had no revision in use before"));
+  }
+  for (const v1::MapRevision& revision : revisions) {
+    if (revision.revision() == previous) return previous;
+  }
+  return absl::NotFoundError(absl::StrCat("revision ", previous, " of map ", map,
+                                          ", which was in use before, is no longer kept"));
+}
+
 std::string MapEventText(const v1::WatchMapResponse& event, int64_t now_ns) {
   return absl::StrCat(TimeText(now_ns), "  ", event.map().name(), " ", NameOf(event.kind()),
                       ", revision ", event.map().revision(), TilesText(event), "\n");

@@ -11,6 +11,7 @@
 #include "clients/cli/json_output.h"
 #include "clients/cli/map_flags.h"
 #include "clients/cli/output_flags.h"
+#include "clients/cli/output_text.h"
 #include "clients/cli/pose_flag.h"
 #include "clients/cli/pose_text.h"
 #include "clients/cli/scan_flags.h"
@@ -86,7 +87,9 @@ std::string ScoresText(const std::vector<Pose>& poses, const v1::PoseScores& sco
   return table.Text();
 }
 
-Json ScoresJson(const ScoreFlags& options, const v1::ScoreReady& ready,
+// `sent`: the points of the scan. Those that the server has used are all of them, in their order,
+// unless it has left some out.
+Json ScoresJson(const ScoreFlags& options, const v1::ScoreReady& ready, const PointCloud& sent,
                 const std::vector<Pose>& poses, const v1::PoseScores& scores) {
   Json rows = Json::array();
   for (size_t i = 0; i < poses.size(); ++i) {
@@ -102,9 +105,15 @@ Json ScoresJson(const ScoreFlags& options, const v1::ScoreReady& ready,
     const auto first = scores.point_scores().begin() + static_cast<std::ptrdiff_t>(i) * points;
     rows.back()["point_scores"] = std::vector<float>(first, first + points);
   }
-  return {{"map", options.map.map},   {"map_revision", ready.map_revision()},
-          {"engine", ready.engine()}, {"points_used", ready.points().used()},
-          {"poses", poses.size()},    {"results", rows}};
+  return {{"map", options.map.map},
+          {"map_revision", ready.map_revision()},
+          {"engine", ready.engine()},
+          {"points_used", ready.points().used()},
+          {"points_sensor", options.point_scores && sent.size() == ready.points().used()
+                                ? PointsJson(sent)
+                                : Json(nullptr)},
+          {"poses", poses.size()},
+          {"results", rows}};
 }
 
 absl::StatusOr<ExitCode> Score(const ScoreFlags& options) {
@@ -132,8 +141,8 @@ absl::StatusOr<ExitCode> Score(const ScoreFlags& options) {
     return status;
   }
   if (options.server.prints_text()) std::fputs(ScoresText(*poses, *scores).c_str(), stdout);
-  const absl::Status written =
-      WriteJson(options.server.json, ScoresJson(options, (*scorer)->ready(), *poses, *scores));
+  const absl::Status written = WriteJson(
+      options.server.json, ScoresJson(options, (*scorer)->ready(), scan->cloud, *poses, *scores));
   if (!written.ok()) return written;
   return ExitCode::kOk;
 }

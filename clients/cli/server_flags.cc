@@ -5,6 +5,7 @@
 #include <CLI/CLI.hpp>
 #include <cstdlib>
 
+#include "clients/cli/output_file.h"
 #include "clients/cpp/traceparent.h"
 
 namespace voxloc::cli {
@@ -59,8 +60,8 @@ void AddServerFlags(CLI::App* command, ServerFlags* flags) {
       ->type_name("S")
       ->check(CLI::Range(0.0, 86400.0))
       ->capture_default_str();
-  command->add_option("--json", flags->json, "Write the result as JSON to FILE; -: standard output")
-      ->type_name("FILE");
+  AddOutputFile(command, "--json", &flags->json,
+                "Write the result as JSON to FILE; -: standard output");
   AddSecurityFlags(command, flags);
 }
 

@@ -8,6 +8,7 @@
 
 #include "clients/cli/commands.h"
 #include "clients/cli/json_output.h"
+#include "clients/cli/output_file.h"
 #include "clients/cli/progress.h"
 
 namespace voxloc::cli {
@@ -52,9 +53,8 @@ absl::StatusOr<ExitCode> Simulate(const SimulateFlags& options) {
 void AddSimulateCommand(CLI::App* parent, Work* chosen) {
   auto options = std::make_shared<SimulateFlags>();
   CLI::App* command = sim::AddSimulateCommand(*parent, options->arguments);
-  command
-      ->add_option("--json", options->json, "Write the counts as JSON to FILE; -: standard output")
-      ->type_name("FILE")
+  AddOutputFile(command, "--json", &options->json,
+                "Write the counts as JSON to FILE; -: standard output")
       ->group("Output");
   command->callback([options, chosen] { *chosen = [options] { return Simulate(*options); }; });
 }

@@ -2,6 +2,9 @@
 
 #include "clients/cli/text_file.h"
 
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
@@ -24,6 +27,23 @@ absl::Status WriteTextFile(const std::string& path, absl::string_view text) {
     return absl::InternalError(absl::StrCat(path, " cannot be written: ", std::strerror(error)));
   }
   return absl::OkStatus();
+}
+
+absl::Status CheckWritable(const std::string& path) {
+  struct stat found = {};
+  int error = 0;
+  if (stat(path.c_str(), &found) == 0) {
+    error = S_ISDIR(found.st_mode) ? EISDIR : access(path.c_str(), W_OK) == 0 ? 0 : errno;
+  } else if (errno == ENOENT) {
+    const size_t slash = path.rfind('/');
+    const std::string folder = slash == std::string::npos ? "." : path.substr(0, slash + 1);
+    error = path.empty() || access(folder.c_str(), W_OK | X_OK) != 0 ? errno : 0;
+  } else {
+    error = errno;
+  }
+  if (error == 0) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat(path, " cannot be written: ", std::strerror(error)));
 }
 
 }  // namespace voxloc::cli

@@ -22,6 +22,10 @@ double SecondsSince(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
 
+bool ChangesNothing(const v1::UpdateCommitted& committed) {
+  return committed.tiles_added() + committed.tiles_replaced() + committed.tiles_removed() == 0;
+}
+
 }  // namespace
 
 std::string UploadText(const std::string& label, size_t tiles,
@@ -81,6 +85,10 @@ std::string UploadNotes(const client::UploadResult& result, bool staged,
                     " was committed before\n");
     return text;
   }
+  if (ChangesNothing(committed)) {
+    absl::StrAppend(&text, "no tile has changed: the revision is the same as the one ",
+                    staged ? "in use\n" : "before\n");
+  }
   if (result.counts.tiles_reused > 0) {
     absl::StrAppend(&text, "the server had ", result.counts.tiles_reused, " of the tiles; ",
                     ByteText(result.bytes_sent), " were sent\n");
@@ -101,6 +109,7 @@ Json UploadJson(const client::UploadResult& result) {
   return {{"map", MapJson(committed.map())},
           {"request_id", result.request_id},
           {"repeated", committed.repeated()},
+          {"changed", !committed.repeated() && !ChangesNothing(committed)},
           {"tiles_sent", result.counts.tiles_sent},
           {"tiles_reused", result.counts.tiles_reused},
           {"tiles_added", committed.tiles_added()},

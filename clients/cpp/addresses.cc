@@ -19,16 +19,16 @@ bool IsUnixSocket(absl::string_view address) {
 }
 
 // Of gRPC's names of targets: "dns:HOST:PORT", "dns://AUTHORITY/HOST:PORT", "ipv4:HOST:PORT", ...
-absl::string_view HostOf(absl::string_view address) {
+absl::string_view WithoutScheme(absl::string_view address) {
   for (const absl::string_view scheme : {"dns:", "ipv4:", "ipv6:"}) {
-    absl::ConsumePrefix(&address, scheme);
+    if (!absl::ConsumePrefix(&address, scheme)) continue;
+    if (absl::ConsumePrefix(&address, "//")) {
+      const size_t slash = address.find('/');
+      address.remove_prefix(slash == absl::string_view::npos ? address.size() : slash + 1);
+    }
+    break;
   }
-  if (absl::ConsumePrefix(&address, "//")) {
-    const size_t slash = address.find('/');
-    address.remove_prefix(slash == absl::string_view::npos ? address.size() : slash + 1);
-  }
-  if (absl::ConsumePrefix(&address, "[")) return address.substr(0, address.find(']'));
-  return address.substr(0, address.rfind(':'));
+  return address;
 }
 
 }  // namespace
@@ -37,23 +37,32 @@ absl::StatusOr<std::vector<std::string>> SplitAddresses(absl::string_view server
   std::vector<std::string> addresses;
   for (absl::string_view part : absl::StrSplit(server, ',')) {
     part = absl::StripAsciiWhitespace(part);
-    if (part.empty()) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("the server address must be HOST:PORT (got an empty one",
-                       server.empty() ? "" : absl::StrCat(" in '", server, "'"), ")"));
-    }
-    if (!absl::StrContains(part, ":")) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("the server address must be HOST:PORT (got '", part, "')"));
+    if (!IsUnixSocket(part)) {
+      const auto parsed = ParseHostPort(WithoutScheme(part), PortZero::kRefused);
+      if (!parsed.ok()) {
+        return absl::InvalidArgumentError(
+            absl::StrCat("the server address ", parsed.status().message(),
+                         part == server ? "" : absl::StrCat(" in '", server, "'")));
+      }
     }
     addresses.emplace_back(part);
   }
   return addresses;
 }
 
+absl::StatusOr<HostPort> HostPortOf(absl::string_view address) {
+  if (IsUnixSocket(address)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("a Unix socket has no port (got '", address, "')"));
+  }
+  return ParseHostPort(WithoutScheme(address), PortZero::kRefused);
+}
+
 bool IsLocal(absl::string_view address) {
   if (IsUnixSocket(address)) return true;
-  const std::string host = absl::AsciiStrToLower(HostOf(address));
+  const auto parsed = HostPortOf(address);
+  if (!parsed.ok()) return false;
+  const std::string host = absl::AsciiStrToLower(parsed->host);
   if (host == "localhost" || host == "localhost.") return true;
   in_addr v4 = {};
   if (inet_pton(AF_INET, host.c_str(), &v4) == 1) return (ntohl(v4.s_addr) >> 24) == 127;

@@ -59,6 +59,11 @@ absl::StatusOr<v1::DrainResponse> Drain(const Channel& channel, double grace_s,
   return CallOnce<v1::AdminService>(channel, "Drain", &AdminStub::Drain, request, timeout_s);
 }
 
+absl::StatusOr<v1::UndrainResponse> Undrain(const Channel& channel, double timeout_s) {
+  return CallOnce<v1::AdminService>(channel, "Undrain", &AdminStub::Undrain, v1::UndrainRequest(),
+                                    timeout_s);
+}
+
 absl::StatusOr<std::vector<v1::CaptureInfo>> ListCaptures(const Channel& channel,
                                                           const std::string& map, size_t most,
                                                           double timeout_s) {

@@ -39,6 +39,10 @@ namespace voxloc::client {
 [[nodiscard]] absl::StatusOr<v1::DrainResponse> Drain(const Channel& channel, double grace_s,
                                                       const std::string& reason, double timeout_s);
 
+// Ends a drain; the sessions that are still open. FailedPrecondition: the server does not drain, is
+// being stopped, or ends its streams now.
+[[nodiscard]] absl::StatusOr<v1::UndrainResponse> Undrain(const Channel& channel, double timeout_s);
+
 // What the server has captured of scans that went badly, newest first, page after page: those on
 // one map, or all where `map` is empty; at most `most`, or all where that is 0.
 [[nodiscard]] absl::StatusOr<std::vector<v1::CaptureInfo>> ListCaptures(const Channel& channel,

@@ -121,10 +121,14 @@ absl::StatusOr<Channel> Channel::Create(const ChannelOptions& options) {
     impl->traceparent = [traceparent = options.traceparent] { return traceparent; };
   }
   for (const std::string& address : *addresses) {
-    impl->endpoints.push_back(
-        {address, grpc::CreateCustomChannel(address, *credentials, arguments)});
+    impl->endpoints.push_back({address, grpc::CreateCustomChannel(address, *credentials, arguments),
+                               std::make_shared<TlsProbe>(address, options)});
   }
   return Channel(std::move(impl));
+}
+
+absl::Status Channel::CheckServer(absl::string_view server) {
+  return SplitAddresses(server).status();
 }
 
 const std::string& Channel::server() const { return impl_->endpoint().address; }
@@ -137,7 +141,19 @@ void Channel::Impl::Leave(const Endpoint& left) const {
 
 absl::Status Channel::Impl::StatusOf(const Endpoint& called, absl::string_view call,
                                      const grpc::Status& end) const {
-  if (end.error_code() == grpc::StatusCode::UNAVAILABLE) Leave(called);
+  if (end.error_code() != grpc::StatusCode::UNAVAILABLE) {
+    return ToAbslStatus(end, called.address, call);
+  }
+  Leave(called);
+  // What a server says itself has details, or comes over a connection that is there.
+  if (end.error_details().empty() &&
+      called.channel->GetState(/*try_to_connect=*/false) != GRPC_CHANNEL_READY) {
+    if (const std::string why = called.probe->Explain(); !why.empty()) {
+      return ToAbslStatus(
+          {end.error_code(), absl::StrCat(why, "; gRPC says: ", end.error_message())},
+          called.address, call);
+    }
+  }
   return ToAbslStatus(end, called.address, call);
 }
 

@@ -22,7 +22,9 @@
 #include <string>
 #include <utility>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
 
 namespace voxloc::client {
 
@@ -72,13 +74,16 @@ struct ChannelOptions {
 
 class Channel {
  public:
-  // InvalidArgument: no server, an address without a port, times or sizes that are not positive, a
-  // token that is malformed or would leave this machine in plain text, a malformed trace context or
-  // two of them, files of TLS that do not
-  // hold what they are to hold or do not belong together, or settings of TLS without `tls`.
-  // NotFound, PermissionDenied, FailedPrecondition: a file that cannot be read. Messages name the
-  // file, and never show a token.
+  // InvalidArgument: no server, an address that CheckServer refuses, times or sizes that are not
+  // positive, a token that is malformed or would leave this machine in plain text, a malformed
+  // trace context or two of them, files of TLS that do not hold what they are to hold or do not
+  // belong together, or settings of TLS without `tls`. NotFound, PermissionDenied,
+  // FailedPrecondition: a file that cannot be read. Messages name the file, and never show a token.
   [[nodiscard]] static absl::StatusOr<Channel> Create(const ChannelOptions& options);
+
+  // Whether the text is what ChannelOptions::server asks for. InvalidArgument: no address, or one
+  // without a host or without a port from 1 to 65535. Connects to nothing.
+  [[nodiscard]] static absl::Status CheckServer(absl::string_view server);
 
   // The address that calls go to at the moment. It can change where there are several.
   [[nodiscard]] const std::string& server() const;

@@ -22,6 +22,7 @@
 #include "absl/strings/string_view.h"
 #include "clients/cpp/bearer_token.h"
 #include "clients/cpp/channel.h"
+#include "clients/cpp/tls_probe.h"
 
 namespace voxloc::client {
 
@@ -29,6 +30,7 @@ namespace voxloc::client {
 struct Endpoint {
   std::string address;
   std::shared_ptr<grpc::Channel> channel;
+  std::shared_ptr<TlsProbe> probe;
 };
 
 struct Channel::Impl {
@@ -43,7 +45,8 @@ struct Channel::Impl {
   // another one is already.
   void Leave(const Endpoint& left) const;
 
-  // How a call of the endpoint ended (rpc_status.h). One that is unavailable is left.
+  // How a call of the endpoint ended (rpc_status.h). One that is unavailable is left; where that is
+  // for TLS, the message says so, and what is wrong.
   [[nodiscard]] absl::Status StatusOf(const Endpoint& called, absl::string_view call,
                                       const grpc::Status& end) const;
 

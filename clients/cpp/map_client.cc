@@ -243,14 +243,24 @@ absl::StatusOr<v1::MapRevision> MapClient::SetCanary(const std::string& map, uin
 }
 
 absl::StatusOr<uint64_t> MapClient::Drop(const std::string& map, uint64_t revision,
-                                         double timeout_s) const {
+                                         double timeout_s, bool unless_in_use) const {
   v1::DeleteMapRequest request;
   request.set_map(map);
   request.set_revision(revision);
+  request.set_unless_in_use(unless_in_use);
   absl::StatusOr<v1::DeleteMapResponse> response =
       CallOnce<v1::MapService>(impl_->channel, "DeleteMap", &Stub::DeleteMap, request, timeout_s);
   if (!response.ok()) return response.status();
   return response->revision();
+}
+
+absl::StatusOr<v1::MapInfo> MapClient::Undrop(const std::string& map, double timeout_s) const {
+  v1::UndeleteMapRequest request;
+  request.set_map(map);
+  absl::StatusOr<v1::UndeleteMapResponse> response = CallOnce<v1::MapService>(
+      impl_->channel, "UndeleteMap", &Stub::UndeleteMap, request, timeout_s);
+  if (!response.ok()) return response.status();
+  return std::move(*response->mutable_map());
 }
 
 }  // namespace voxloc::client

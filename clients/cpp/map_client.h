@@ -79,8 +79,13 @@ class MapClient {
                                                           double timeout_s) const;
 
   // The last revision that the map had. NotFound: no such map. Aborted: not at `revision` (0: any).
+  // FailedPrecondition: `unless_in_use`, and sessions of the server use it.
   [[nodiscard]] absl::StatusOr<uint64_t> Drop(const std::string& map, uint64_t revision,
-                                              double timeout_s) const;
+                                              double timeout_s, bool unless_in_use = false) const;
+
+  // Takes the last deletion of a map of this name back, within a day. NotFound: there is none to be
+  // taken back. AlreadyExists: there is a map of this name.
+  [[nodiscard]] absl::StatusOr<v1::MapInfo> Undrop(const std::string& map, double timeout_s) const;
 
  private:
   struct Impl;

@@ -34,6 +34,8 @@ struct PointCloud {
   [[nodiscard]] Eigen::Vector3f Offset(size_t i) const { return {x[i], y[i], z[i]}; }
   [[nodiscard]] Eigen::Vector3d Point(size_t i) const { return origin + Offset(i).cast<double>(); }
 
+  // Of the offset. Of the point as well, also in float32, where the origin is within 1e9 m, as that
+  // of every cloud that an engine takes (core/engine/job_check.h).
   [[nodiscard]] bool IsFinite(size_t i) const {
     return std::isfinite(x[i]) && std::isfinite(y[i]) && std::isfinite(z[i]);
   }

@@ -13,6 +13,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include "absl/hash/hash.h"
@@ -27,6 +28,9 @@ class FlatTable {
     if (size_ == 0) return nullptr;
     const Slot& slot = slots_[PlaceOf(slots_, key)];
     return slot.round == round_ ? &slot.value : nullptr;
+  }
+  [[nodiscard]] Value* Find(const Key& key) {
+    return const_cast<Value*>(std::as_const(*this).Find(key));
   }
 
   // The key must not be there.

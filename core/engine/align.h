@@ -30,7 +30,8 @@
 
 namespace voxloc {
 
-// Ends a search early. Engines look at it before every iteration.
+// Ends a search early. Engines look at it before every iteration; where a device computes, the call
+// that waits for it passes `cancelled` on at once, and the device looks an iteration later.
 struct StopToken {
   std::shared_ptr<const std::atomic<bool>> cancelled;  // may be null
   absl::Time deadline = absl::InfiniteFuture();

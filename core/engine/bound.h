@@ -25,7 +25,7 @@ class ResidentBoundGrid {
  public:
   virtual ~ResidentBoundGrid() = default;
   [[nodiscard]] virtual const BoundGridShape& shape() const = 0;
-  // On the host and the devices together.
+  // On the host and the device together; of several devices that each keep it, on one.
   [[nodiscard]] virtual size_t MemoryBytes() const = 0;
 };
 

@@ -34,7 +34,8 @@ struct EngineInfo {
   std::string name;    // "cpu" or "cuda"
   std::string device;  // for people: the processor's or the card's name, and how it is used
   size_t threads = 0;  // of a CPU engine
-  size_t memory_bytes_total = 0;  // of the device; 0: not limited by the engine
+  // Of the device; 0: not limited by the engine. Of several that each hold all maps: the least.
+  size_t memory_bytes_total = 0;
   size_t memory_bytes_free = 0;
   // Of an engine that spreads its work over several: each of them, and whether it can compute.
   // Empty: it is one.

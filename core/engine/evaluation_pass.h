@@ -35,7 +35,7 @@ struct EvaluationPass {
   bool score_stage = false;
   // Only the cell that a point lies in counts, whatever the stage's search says.
   bool own_cell_only = false;
-  // Of the points in groups, where there are groups; else of all.
+  // Of the points in groups where `groups` is set, of none where it is empty; else of all.
   bool want_point_scores = false;
 };
 

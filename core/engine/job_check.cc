@@ -13,12 +13,25 @@
 namespace voxloc {
 namespace {
 
-absl::Status CheckScan(const PointCloud* scan) {
-  if (scan == nullptr || scan->empty()) return absl::InvalidArgumentError("the scan has no points");
-  if (scan->size() > std::numeric_limits<uint32_t>::max()) {
-    return absl::ResourceExhaustedError(absl::StrCat("the scan has ", scan->size(), " points"));
+// Engines take points as float32 around the base. Beside an origin within this, the sum of a finite
+// offset and the origin is finite too: the largest float32 has steps of 2e31.
+constexpr double kMaxOrigin_m = 1e9;
+
+absl::Status CheckCloud(const PointCloud& cloud, absl::string_view what) {
+  if (cloud.size() > std::numeric_limits<uint32_t>::max()) {
+    return absl::ResourceExhaustedError(absl::StrCat(what, " has ", cloud.size(), " points"));
+  }
+  if (!(cloud.origin.cwiseAbs().array() <= kMaxOrigin_m).all()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(what, "'s origin must be within ", kMaxOrigin_m, " m along each axis (got (",
+                     cloud.origin.x(), ", ", cloud.origin.y(), ", ", cloud.origin.z(), "))"));
   }
   return absl::OkStatus();
+}
+
+absl::Status CheckScan(const PointCloud* scan) {
+  if (scan == nullptr || scan->empty()) return absl::InvalidArgumentError("the scan has no points");
+  return CheckCloud(*scan, "the scan");
 }
 
 absl::Status CheckPose(const Pose& pose) {
@@ -52,10 +65,7 @@ absl::Status CheckGroups(const PointGroups& groups, const PointCloud& cloud) {
 
 absl::Status CheckPass(const EvaluationPass& pass, const PointCloud& scan) {
   const PointCloud& cloud = pass.cloud != nullptr ? *pass.cloud : scan;
-  if (cloud.size() > std::numeric_limits<uint32_t>::max()) {
-    return absl::ResourceExhaustedError(
-        absl::StrCat("a pass has a cloud of ", cloud.size(), " points"));
-  }
+  if (absl::Status status = CheckCloud(cloud, "a pass's cloud"); !status.ok()) return status;
   return pass.groups != nullptr ? CheckGroups(*pass.groups, cloud) : absl::OkStatus();
 }
 

@@ -13,9 +13,9 @@
 
 namespace voxloc {
 
-// InvalidArgument: no scan, or one without points; a pass whose cloud is too large, whose groups
-// are too many or in disorder, or name a point that is not there or not finite. ResourceExhausted:
-// more points than can be counted.
+// InvalidArgument: no scan, or one without points; a scan or a pass's cloud whose origin is not
+// within 1e9 m; a pass whose groups are too many or in disorder, or name a point that is not there
+// or not finite. ResourceExhausted: more points than can be counted.
 [[nodiscard]] absl::Status CheckClouds(const AlignJob& job);
 
 // InvalidArgument: it is not finite.

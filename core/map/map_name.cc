@@ -8,10 +8,10 @@
 namespace voxloc {
 
 absl::Status ValidateMapName(absl::string_view name) {
-  constexpr size_t kMaxLength = 64;
-  if (name.empty() || name.size() > kMaxLength) {
-    return absl::InvalidArgumentError(absl::StrCat("the map name must have from 1 to ", kMaxLength,
-                                                   " characters (got ", name.size(), ")"));
+  if (name.empty() || name.size() > kMaxMapNameBytes) {
+    return absl::InvalidArgumentError(absl::StrCat("the map name must have from 1 to ",
+                                                   kMaxMapNameBytes, " characters (got ",
+                                                   name.size(), ")"));
   }
   for (size_t i = 0; i < name.size(); ++i) {
     const char c = name[i];

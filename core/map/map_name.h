@@ -5,10 +5,14 @@
 #ifndef VOXLOC_CORE_MAP_MAP_NAME_H_
 #define VOXLOC_CORE_MAP_MAP_NAME_H_
 
+#include <cstddef>
+
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
 
 namespace voxloc {
+
+constexpr size_t kMaxMapNameBytes = 64;
 
 // A name has 1 to 64 letters, digits, '.', '_' and '-', and begins with a letter or digit.
 // InvalidArgument says which character is wrong.

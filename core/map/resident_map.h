@@ -37,7 +37,7 @@ class ResidentMap {
   [[nodiscard]] virtual size_t MemoryBytes() const = 0;
 
   // The Gaussians whose mean lies in the box, ascending by block and place. ResourceExhausted when
-  // there are more than `max_cells`.
+  // there are more than `max_cells`, or no memory for them.
   [[nodiscard]] virtual absl::StatusOr<std::vector<MapCell>> CellsInBox(size_t statistics_index,
                                                                         const Eigen::Vector3d& min,
                                                                         const Eigen::Vector3d& max,

@@ -2,30 +2,15 @@
 
 #include "core/parallel/spin_team.h"
 
-#include <thread>
 #include <utility>
+
+#include "core/parallel/pause.h"
 
 namespace voxloc {
 namespace {
 
 constexpr uint64_t kIndexBits = 16;
 constexpr uint64_t kIndexMask = (uint64_t{1} << kIndexBits) - 1;
-
-// Looks in a row before the processor is offered to others, in case they are what is waited for:
-// some tens of microseconds.
-constexpr int kLooks = 1000;
-
-void Pause(int* looks) {
-  if (++*looks > kLooks) {
-    std::this_thread::yield();
-    return;
-  }
-#if defined(__x86_64__)
-  __builtin_ia32_pause();
-#elif defined(__aarch64__)
-  asm volatile("yield");
-#endif
-}
 
 bool HasIndex(uint64_t step) { return (step & kIndexMask) < (step >> kIndexBits & kIndexMask); }
 

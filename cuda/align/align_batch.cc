@@ -3,11 +3,18 @@
 #include "cuda/align/align_batch.h"
 
 #include <algorithm>
+#include <iterator>
 #include <optional>
 #include <utility>
 
+#include "core/parallel/pause.h"
+
 namespace voxloc::cuda {
 namespace {
+
+// Asking the driver whether a slice is done takes a lock that launches of other calls need too. So
+// many pauses take less than a microsecond, and a kernel takes at least fifty.
+constexpr int kPausesPerQuery = 16;
 
 // Fills a slice with entries from `first` on; the first that is not in it.
 size_t Fill(AlignSlice& slice, absl::Span<const AlignEntry> entries, size_t first) {
@@ -78,8 +85,23 @@ void AlignBatch::TakeRoom(size_t turn) {
   slice.Hold(share ? *std::move(share) : resources_.room->Take(blocks));
 }
 
+void AlignBatch::Await(const AlignSlice& slice) noexcept {
+  const auto watched = [](const std::unique_ptr<AlignSlice>& any) {
+    return any != nullptr && any->watched();
+  };
+  if (std::none_of(std::begin(slices_), std::end(slices_), watched)) return;
+  int looks = 0;
+  while (!slice.IsDone()) {
+    for (const std::unique_ptr<AlignSlice>& any : slices_) {
+      if (watched(any)) any->PassOnStops();
+    }
+    for (int i = 0; i < kPausesPerQuery; ++i) Pause(&looks);
+  }
+}
+
 void AlignBatch::Finish(AlignSlice& slice) {
   if (!slice.launched()) return;
+  Await(slice);
   slice.Finish();
   if (!timed_) return;
   times_.upload_ms += slice.times().upload_ms;

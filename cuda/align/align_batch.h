@@ -60,6 +60,8 @@ class AlignBatch {
   // Waits for room for the slice of this turn.
   void TakeRoom(size_t turn);
   void Finish(AlignSlice& slice);
+  // Until the slice is done, passes on which jobs of all slices are cancelled.
+  void Await(const AlignSlice& slice) noexcept;
 
   const AlignResources resources_;
   const Priority priority_;

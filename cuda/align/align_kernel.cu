@@ -176,6 +176,12 @@ __device__ __forceinline__ double RaisedUnits(Interrupt raised, uint64_t deadlin
   return kInterruptUnit * static_cast<int>(late ? Interrupt::kDeadline : raised);
 }
 
+// By one thread that has nothing else to do: reading the host's memory takes about a microsecond,
+// in which the first warp leads.
+__device__ __forceinline__ void LookAtStop(const Shared& shared, Interrupt& raised) {
+  if (shared.stop != nullptr && *shared.stop != 0) raised = Interrupt::kCancelled;
+}
+
 // What is evaluated once more at the final pose. All threads of the cluster.
 __device__ __noinline__ void RunPasses(Shared& shared, const AlignArguments& arguments,
                                        const DeviceJob& job, const AlignProgram& program,
@@ -205,7 +211,7 @@ __device__ __noinline__ void RunPasses(Shared& shared, const AlignArguments& arg
     const ScanView scan = ViewOf(arguments, arguments.scans[pass.scan]);
     if (pass.groups > 0) {
       SumGroups(shared, scan, pass, arguments, rank, cluster);
-    } else if (pass.want_point_scores) {
+    } else if (pass.want_point_scores && !pass.of_groups) {
       WritePointScores(shared, scan, rank, cluster,
                        arguments.point_scores + pass.point_scores_begin);
     }
@@ -259,6 +265,9 @@ __global__ void __launch_bounds__(kThreads, kBlocksPerMultiprocessor)
     PublishWish(shared, shared.wish[0]);
     if (job.passes_only) shared.wish[0].done = true;
     InitializeAxes(shared);
+    shared.raised[0] = shared.raised[1] = job.interrupt;
+    const bool watches = job.watched && kMatched >> share.bits == rank;
+    shared.stop = watches ? arguments.stops + blockIdx.x / cluster : nullptr;
     if (cluster > 1) Initialize(exchange);
   }
   __syncwarp();
@@ -267,7 +276,6 @@ __global__ void __launch_bounds__(kThreads, kBlocksPerMultiprocessor)
   if (cluster > 1) SynchronizeCluster();
 
   const bool alone = cluster == 1;
-  const Interrupt raised = job.interrupt;
   const uint64_t deadline_ns = job.deadline_ns;
   const bool records = rank == 0 && job.want_trace;
   const bool owns_matched = kMatched >> share.bits == rank;
@@ -313,6 +321,7 @@ __global__ void __launch_bounds__(kThreads, kBlocksPerMultiprocessor)
       }
     }
     if (warp == 0) {
+      const Interrupt raised = shared.raised[evaluation % 2];
       double sum;
       if (alone) {
         sum = SumRows(dynamic + lane);
@@ -333,6 +342,8 @@ __global__ void __launch_bounds__(kThreads, kBlocksPerMultiprocessor)
         PreparePose(shared, next.stage == stage_loaded ? shared.stage : program.terms[next.stage],
                     static_cast<int>(lane));
       }
+    } else if (threadIdx.x == 32) {
+      LookAtStop(shared, shared.raised[(evaluation + 1) % 2]);
     }
     __syncthreads();
   }

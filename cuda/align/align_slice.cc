@@ -58,6 +58,7 @@ AlignSlice::AlignSlice(std::shared_ptr<Device> device, std::shared_ptr<DeviceClo
       most_jobs_(most_jobs),
       passes_(device),
       upload_(device),
+      stops_(device),
       results_(device),
       device_results_(device),
       device_trace_(device),
@@ -95,6 +96,8 @@ void AlignSlice::Clear() {
   passes_.Clear();
   moment_.reset();
   wants_times_ = false;
+  cancellable_ = false;
+  stop_flags_ = nullptr;
   status_ = absl::OkStatus();
 }
 
@@ -141,6 +144,7 @@ bool AlignSlice::Add(const AlignJob& job, AlignResult& result) {
   packed.want_point_scores = job.want_point_scores;
   packed.point_scores_begin = scored_points_;
   packed.passes_only = job.passes_only;
+  packed.watched = job.stop.cancelled != nullptr && !job.passes_only;
   packed.passes_begin = passes_.size();
   packed.passes = static_cast<uint32_t>(job.passes.size());
   iterations_ += static_cast<uint32_t>(demands.iterations);
@@ -148,6 +152,7 @@ bool AlignSlice::Add(const AlignJob& job, AlignResult& result) {
   AddPasses(job, ready, *scan);
   work_ += demands.points;
   wants_times_ = wants_times_ || job.want_device_times;
+  cancellable_ = cancellable_ || packed.watched;
   jobs_.push_back(packed);
   entries_.push_back({&job, &result});
   return true;
@@ -213,8 +218,25 @@ void AlignSlice::Launch() {
   if (status_.ok()) status_ = Queue();
 }
 
+// Where the device does not see the host's memory, a job is cancelled before it starts or not at
+// all.
+absl::Status AlignSlice::ReserveStops() {
+  const size_t bytes = cancellable_ ? jobs_.size() * sizeof(uint32_t) : 0;
+  VOXLOC_TRY(stops_.ReserveForUse(bytes));
+  if (!cancellable_) return absl::OkStatus();
+  if (stops_.device_data() == nullptr) {
+    for (DeviceJob& job : jobs_) job.watched = false;
+    return absl::OkStatus();
+  }
+  std::memset(stops_.data(), 0, bytes);
+  stop_flags_ = reinterpret_cast<uint32_t*>(stops_.data());
+  PassOnStops();
+  return absl::OkStatus();
+}
+
 // All of it, also where nothing is needed, which counts as a use of that memory.
 absl::Status AlignSlice::Reserve() {
+  VOXLOC_TRY(ReserveStops());
   VOXLOC_TRY(results_.ReserveForUse(jobs_.size() * sizeof(DeviceResult)));
   const bool mapped = results_.device_data() != nullptr;
   VOXLOC_TRY(device_results_.ReserveForUse(mapped ? 0 : jobs_.size()));
@@ -238,6 +260,7 @@ absl::Status AlignSlice::Queue() {
   VOXLOC_TRY(scans_.QueueGather(*device_, stream_));
   if (records()) VOXLOC_TRY(events_[1].Record(stream_));
   arguments.job_count = static_cast<uint32_t>(jobs_.size());
+  arguments.stops = reinterpret_cast<const uint32_t*>(stops_.device_data());
   arguments.results =
       mapped ? reinterpret_cast<DeviceResult*>(results_.device_data()) : device_results_.data();
   arguments.trace = device_trace_.data();
@@ -278,6 +301,14 @@ absl::Status AlignSlice::QueueDownloads(bool mapped) {
                     "reading point scores");
   }
   return passes_.QueueDownload(stream_);
+}
+
+void AlignSlice::PassOnStops() noexcept {
+  for (size_t i = 0; i < jobs_.size(); ++i) {
+    if (jobs_[i].watched && entries_[i].job->stop.cancelled->load(std::memory_order_relaxed)) {
+      __atomic_store_n(&stop_flags_[i], 1U, __ATOMIC_RELAXED);
+    }
+  }
 }
 
 void AlignSlice::Settle() noexcept {

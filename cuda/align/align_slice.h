@@ -57,6 +57,12 @@ class AlignSlice {
   void Hold(BackgroundRoom::Share share) { share_ = std::move(share); }
   // Queues upload, kernel and download. An error goes to every job of the slice.
   void Launch();
+  // Between Launch and Finish: whether they are done, so that Finish waits for nothing.
+  [[nodiscard]] bool IsDone() const { return stream_.IsDone(); }
+  // Whether a job that was launched may be cancelled; until Finish, PassOnStops then tells the
+  // device which have been.
+  [[nodiscard]] bool watched() const { return launched_ && stop_flags_ != nullptr; }
+  void PassOnStops() noexcept;
   // Waits for them and fills the results.
   void Finish();
   // Waits for what a call that broke off has queued.
@@ -80,6 +86,7 @@ class AlignSlice {
   void AddPasses(const AlignJob& job, const CudaPackedJob* ready, uint32_t scan);
   absl::Status Queue();
   absl::Status Reserve();
+  absl::Status ReserveStops();
   absl::Status QueueDownloads(bool mapped);
   absl::Status ReadTimes();
   void FillTimes() const;
@@ -96,7 +103,9 @@ class AlignSlice {
   Stream stream_;
   Event events_[4];  // before upload, before the kernel, before the download, at the end
   bool timed_ = false;
-  bool wants_times_ = false;  // a job of the slice
+  bool wants_times_ = false;        // a job of the slice
+  bool cancellable_ = false;        // likewise
+  uint32_t* stop_flags_ = nullptr;  // in stops_, one a job; null: no job is watched
   CudaCallTimes times_;
 
   std::vector<Entry> entries_;
@@ -113,6 +122,7 @@ class AlignSlice {
   absl::Status status_;  // of Launch
 
   PackedUpload upload_;
+  PinnedBuffer stops_;
   PinnedBuffer results_;
   DeviceBuffer<DeviceResult> device_results_;  // where the host's memory is not mapped
   DeviceBuffer<DeviceIteration> device_trace_;

@@ -88,9 +88,14 @@ __device__ __forceinline__ void Send(const double* mine, const ArrivalBarrier& b
 }
 
 // Waits until the phase of this parity is complete; what other blocks of the cluster sent is then
-// seen: it was written to this block's own shared memory, and its bytes were counted after it. The
-// acquire is the block's. That of the cluster may drop this multiprocessor's cache of global memory
-// in every evaluation.
+// seen. The acquire is at the scope of the block, though the senders are of others. A wider scope
+// has two effects: it orders what is read afterwards behind the wait, as the narrow one does, and
+// it drops copies of memory that others may have changed. Of what was sent there is no other copy.
+// It lies in this block's own shared memory, which has no cache before it; the barrier counts bytes
+// that are there (the completion of st.async is a release at the cluster's scope); and whoever
+// waits reads nothing else that other blocks write. CUTLASS waits for what other blocks multicast
+// in the same way. The cluster's scope may drop this multiprocessor's cache of global memory, which
+// holds the map, in every evaluation.
 __device__ __forceinline__ void Wait([[maybe_unused]] ArrivalBarrier& barrier,
                                      [[maybe_unused]] uint32_t parity) {
 #if __CUDA_ARCH__ >= 900

@@ -46,6 +46,7 @@ struct DevicePass {
   bool score_stage;
   bool own_cell_only;
   bool want_point_scores;
+  bool of_groups;  // only the points in groups, which may be none, are scored
 };
 
 // The sums of a group, by Slot, in the units of the score.
@@ -75,6 +76,7 @@ struct DeviceJob {
   bool want_trace;
   bool want_point_scores;
   bool passes_only;
+  bool watched;  // the host may raise its stop while it runs
 };
 
 struct DeviceIteration {

@@ -42,7 +42,8 @@ void PassList::Add(const EvaluationPass& pass, uint32_t scan, absl::Span<const u
   added.score_stage = pass.score_stage;
   added.own_cell_only = pass.own_cell_only;
   added.want_point_scores = pass.want_point_scores;
-  if (pass.groups != nullptr) {
+  added.of_groups = pass.groups != nullptr;
+  if (added.of_groups) {
     added.groups = static_cast<uint32_t>(pass.groups->ends.size());
     groups_ += added.groups;
     ends_.insert(ends_.end(), pass.groups->ends.begin(), pass.groups->ends.end());
@@ -82,14 +83,14 @@ void PassList::Fill(uint32_t pass, const PackedScan& packed, size_t cloud_points
   if (!from.want_point_scores) return;
   result.point_scores.assign(cloud_points, 0.0F);
   const float* scores = point_scores + from.point_scores_begin;
-  if (from.groups == 0) {
+  if (!from.of_groups) {
     for (uint32_t k = 0; k < packed.points; ++k) {
       result.point_scores[packed.PlaceInCloud(k)] = scores[k];
     }
     return;
   }
-  const uint32_t end = from.places_begin + ends_[from.ends_begin + from.groups - 1];
-  for (uint32_t i = from.places_begin; i < end; ++i) {
+  const uint32_t places = from.groups == 0 ? 0 : ends_[from.ends_begin + from.groups - 1];
+  for (uint32_t i = from.places_begin; i < from.places_begin + places; ++i) {
     result.point_scores[packed.PlaceInCloud(places_[i])] = scores[places_[i]];
   }
 }

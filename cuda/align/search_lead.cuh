@@ -54,6 +54,9 @@ struct Shared {
   // Of this evaluation and the next, in turn: a warp without points may still read the one while
   // the other is written.
   Wish wish[2];
+  // Likewise, and what has been raised stays so.
+  Interrupt raised[2];
+  const volatile uint32_t* stop;  // of the job; null: not watched, or not by this block
   PointTransform map_T_base;
   ndt::Rotation<float> derivative_rotation;
   ndt::ChartAxes<double> chart_axes;

@@ -31,7 +31,7 @@ size_t BlockSet::PlaceOf(const CellKey& block) const {
 void BlockSet::Insert(const CellKey& block) {
   if (!box_.Contains(block)) return;
   if (bits_.empty()) {
-    hash_.insert(block);
+    hash_.FindOrAdd(block);
     return;
   }
   const size_t place = PlaceOf(block);
@@ -57,7 +57,7 @@ void BlockSet::AddShifted(size_t places) {
 
 bool BlockSet::Contains(const CellKey& block) const {
   if (!box_.Contains(block)) return false;
-  if (bits_.empty()) return hash_.contains(block);
+  if (bits_.empty()) return hash_.Find(block) != BlockIndex::kNone;
   const size_t place = PlaceOf(block);
   return (bits_[place / kWordBits] >> (place % kWordBits) & 1U) != 0;
 }
@@ -65,7 +65,7 @@ bool BlockSet::Contains(const CellKey& block) const {
 std::vector<CellKey> BlockSet::Blocks() const {
   std::vector<CellKey> blocks;
   if (bits_.empty()) {
-    blocks.assign(hash_.begin(), hash_.end());
+    blocks = hash_.blocks();
     std::sort(blocks.begin(), blocks.end());
     return blocks;
   }
@@ -99,7 +99,8 @@ BlockSet BlockSet::Dilated() const {
   if (dilated.bits_.empty()) {
     for (const CellKey& block : blocks) {
       for (int32_t n = 0; n < 27; ++n) {
-        dilated.hash_.insert({block.x + n % 3 - 1, block.y + n / 3 % 3 - 1, block.z + n / 9 - 1});
+        dilated.hash_.FindOrAdd(
+            {block.x + n % 3 - 1, block.y + n / 3 % 3 - 1, block.z + n / 9 - 1});
       }
     }
     return dilated;

@@ -10,7 +10,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "absl/container/flat_hash_set.h"
+#include "core/map/block_index.h"
 #include "core/map/lattice.h"
 
 namespace voxloc::cuda {
@@ -81,7 +81,7 @@ class BlockSet {
 
   BlockBox box_;
   std::vector<uint64_t> bits_;  // x fastest; empty where the hash is used
-  absl::flat_hash_set<CellKey> hash_;
+  BlockIndex hash_;
 };
 
 }  // namespace voxloc::cuda

@@ -3,10 +3,11 @@
 #include "cuda/map/layer_composer.h"
 
 #include <algorithm>
+#include <map>
 #include <optional>
+#include <set>
 #include <utility>
 
-#include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
 
 namespace voxloc::cuda {
@@ -54,14 +55,14 @@ StrayMap::Change ChangeTo(const CellKey& block, std::vector<CellKey> list) {
 
 // Brings the layer's strays up to date: `now` has those of every block that has any among
 // `owners`, and of no other. The lists of `previous` (may be null) stay for all other blocks.
-void UpdateStrays(const absl::flat_hash_map<CellKey, std::vector<CellKey>>& now,
+void UpdateStrays(const std::map<CellKey, std::vector<CellKey>>& now,
                   const std::vector<CellKey>& owners, const MapLayer* previous, MapLayer& layer) {
   static const StrayMap kNone;
   const StrayMap& to_before = previous != nullptr ? previous->strays_to : kNone;
   const StrayMap& from_before = previous != nullptr ? previous->strays_from : kNone;
   std::vector<StrayMap::Change> to;
   // By block that strays lie in, before or now.
-  absl::flat_hash_map<CellKey, std::vector<CellKey>> from;
+  std::map<CellKey, std::vector<CellKey>> from;
   const auto from_list = [&](const CellKey& block) -> std::vector<CellKey>& {
     const auto [list, is_new] = from.try_emplace(block);
     const std::vector<CellKey>* const before = is_new ? from_before.Find(block) : nullptr;
@@ -212,7 +213,7 @@ absl::StatusOr<std::vector<CellKey>> LayerComposer::GatherChanged(Tiles tiles,
     BlockBox beyond_box;
     for (const CellKey& block : beyond) beyond_box.Include(block);
     add_region(beyond_box);
-    absl::flat_hash_set<CellKey> owners;
+    std::set<CellKey> owners;  // few, if any
     BlockBox owner_box;
     for (const CellKey& block : needed.Blocks()) {
       const std::vector<CellKey>* const from = change.previous.strays_from.Find(block);
@@ -223,7 +224,7 @@ absl::StatusOr<std::vector<CellKey>> LayerComposer::GatherChanged(Tiles tiles,
     regions.push_back(owner_box);
     const absl::StatusOr<SourceList> sources = CollectSources(
         tiles, statistics.cell_size_m, regions,
-        [&](const CellKey& block) { return needed.Contains(block) || owners.contains(block); });
+        [&](const CellKey& block) { return needed.Contains(block) || owners.count(block) > 0; });
     if (!sources.ok()) return sources.status();
     const absl::StatusOr<GaussianReport> report =
         buffers_->sorter.Compute(*sources, statistics, needed.box(), stream_);

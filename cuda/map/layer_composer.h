@@ -13,10 +13,10 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <vector>
 
-#include "absl/container/flat_hash_map.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
@@ -68,7 +68,7 @@ class LayerComposer {
   };
 
   LayerComposer(std::shared_ptr<Device> device, Stream stream);
-  using Strays = absl::flat_hash_map<CellKey, std::vector<CellKey>>;
+  using Strays = std::map<CellKey, std::vector<CellKey>>;
 
   absl::Status Run(Tiles tiles, const CellStatistics& statistics, const Change* change,
                    MapLayer& layer);

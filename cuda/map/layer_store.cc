@@ -5,10 +5,10 @@
 #include <algorithm>
 #include <cstring>
 #include <limits>
+#include <map>
 #include <optional>
 #include <utility>
 
-#include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
 
 namespace voxloc::cuda {
@@ -64,8 +64,9 @@ struct Plan {
   std::vector<PlannedBlock> emptied;  // that have no chunk any more
 };
 
-// Bytes that the layer before uses of each of its slabs and the layer does not; by slab.
-using FreedBytes = absl::flat_hash_map<const Slab*, size_t>;
+// Bytes that the layer before uses of each of its slabs, which are few, and the layer does not; by
+// slab.
+using FreedBytes = std::map<const Slab*, size_t>;
 
 // Sets what the layer counts, from what the layer before has.
 absl::Status PlanTargets(const std::vector<CellKey>& targets, const std::vector<TargetSize>& sizes,

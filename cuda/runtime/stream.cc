@@ -27,6 +27,12 @@ absl::Status Stream::Synchronize() const {
   return device_->Check(cudaStreamSynchronize(stream_), "waiting for a stream");
 }
 
+bool Stream::IsDone() const noexcept {
+  if (cudaStreamQuery(stream_) != cudaErrorNotReady) return true;
+  (void)cudaGetLastError();  // it is kept as an error, which it is not
+  return false;
+}
+
 void Stream::Drain() const noexcept {
   if (stream_ == nullptr) return;
   if (cudaStreamSynchronize(stream_) != cudaSuccess) (void)cudaGetLastError();

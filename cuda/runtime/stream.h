@@ -37,6 +37,9 @@ class Stream {
   [[nodiscard]] cudaStream_t get() const { return stream_; }
   // Waits for all that is queued; the first error of that work.
   [[nodiscard]] absl::Status Synchronize() const;
+  // Whether nothing is queued any more, or some of it has failed; Synchronize then waits for
+  // nothing.
+  [[nodiscard]] bool IsDone() const noexcept;
   // Waits without a report, for the end of a workspace: an error that ends the context comes back
   // from the next call too.
   void Drain() const noexcept;

@@ -148,7 +148,7 @@ std::string CheckedText(const CommandLine& checked, const SettingTable& table) {
 
 absl::StatusOr<CommandLine> ParseCommandLine(int argc, const char* const* argv,
                                              const char* const* environment,
-                                             const SettingTable& table) {
+                                             const SettingTable& table, const ConfigCheck& check) {
   CommandLine result;
   Flags flags;
   try {
@@ -185,8 +185,8 @@ absl::StatusOr<CommandLine> ParseCommandLine(int argc, const char* const* argv,
   }
   Apply(variables.values, table, result, errors);
   Apply(flags.values, table, result, errors);
+  if (flags.check && check != nullptr) check(result.config, errors);
   if (absl::Status status = errors.Status(); !status.ok()) return status;
-  result.checks = flags.check;
   if (flags.check) result.text = CheckedText(result, table);
   if (flags.print) result.text = PrintedText(result, table);
   return result;

@@ -7,9 +7,11 @@
 #ifndef VOXLOC_SERVER_CONFIG_COMMAND_LINE_H_
 #define VOXLOC_SERVER_CONFIG_COMMAND_LINE_H_
 
+#include <functional>
 #include <string>
 
 #include "absl/status/statusor.h"
+#include "server/config/config_errors.h"
 #include "server/config/live_config.h"
 #include "server/config/settings.h"
 
@@ -18,17 +20,19 @@ namespace voxloc::server {
 struct CommandLine : ConfigInEffect {
   // Not empty: print this (help, version, the checked or the printed configuration) and end.
   std::string text;
-  // Whether CheckConfig is to be asked before that.
-  bool checks = false;
 };
+
+using ConfigCheck = std::function<void(const Config& config, ConfigErrors& errors)>;
 
 // `environment`: as environ(7), or null for none. Reads all sources, also the files that settings
 // name. Values of 0 that stand for what follows from the machine stay 0: see ResolveDefaults.
 // InvalidArgument or another error: all that is wrong, a line each with the flag, the variable or
 // the file and line, the key, its value and what is allowed; NotFound, a file that is not there.
+// `check` adds what else is wrong where --check-config is given, also beside other errors.
 [[nodiscard]] absl::StatusOr<CommandLine> ParseCommandLine(int argc, const char* const* argv,
                                                            const char* const* environment = nullptr,
-                                                           const SettingTable& table = Settings());
+                                                           const SettingTable& table = Settings(),
+                                                           const ConfigCheck& check = nullptr);
 
 }  // namespace voxloc::server
 

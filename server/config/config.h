@@ -39,6 +39,7 @@ struct Limits {
   uint64_t max_chunk_bytes = uint64_t{8} << 20;
   uint32_t max_map_transactions = 16;
   uint32_t max_watchers = 1024;       // of maps
+  uint32_t max_map_readers = 64;      // streams of tiles and cells
   uint32_t max_staged_revisions = 4;  // of a map
   // Of tiles that no revision holds, as they are kept.
   uint64_t max_unreferenced_bytes = uint64_t{64} << 30;

@@ -9,8 +9,11 @@
 namespace voxloc::server {
 
 void ConfigErrors::Add(absl::string_view where, const absl::Status& error) {
-  if (full()) return;
-  errors_.emplace_back(error.code(), absl::StrCat(where, ": ", error.message()));
+  Add({error.code(), absl::StrCat(where, ": ", error.message())});
+}
+
+void ConfigErrors::Add(const absl::Status& error) {
+  if (!error.ok() && !full()) errors_.push_back(error);
 }
 
 absl::Status ConfigErrors::Status() const {

@@ -25,6 +25,9 @@ class ConfigErrors {
     Add(where, absl::InvalidArgumentError(error));
   }
 
+  // What says itself where it is. Ok adds nothing.
+  void Add(const absl::Status& error);
+
   // Whether there are so many errors that looking for more is of no use.
   [[nodiscard]] bool full() const { return errors_.size() >= kMost; }
 

@@ -172,6 +172,10 @@ void AppendLimits(std::vector<Setting>& table) {
       "limit the number of streams that watch maps, and of those that watch the health",
       [](auto& c) -> auto& { return c.limits.max_watchers; }));
   table.push_back(Count(
+      "limits.max_map_readers", 1, 10'000,
+      "limit the number of open streams that read tiles or cells of maps",
+      [](auto& c) -> auto& { return c.limits.max_map_readers; }));
+  table.push_back(Count(
       "limits.max_staged_revisions", 1, 1000, "limit the staged revisions of a map",
       [](auto& c) -> auto& { return c.limits.max_staged_revisions; }));
   table.push_back(Bytes(
@@ -229,6 +233,7 @@ constexpr absl::string_view kReloadable[] = {
     "limits.max_chunk_bytes",
     "limits.max_map_transactions",
     "limits.max_watchers",
+    "limits.max_map_readers",
     "limits.max_buffered_poses",
     "limits.max_recovery_candidates",
     "limits.max_reply_bytes",

@@ -8,7 +8,9 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
 #include "absl/strings/string_view.h"
+#include "core/text/host_port.h"
 #include "server/config/setting_kinds.h"
 
 namespace voxloc::server {
@@ -42,6 +44,12 @@ Setting StoreUrl(const std::string& key, std::string help) {
             key,
             " must not have a password, which others could read; put it into the variable "
             "PGPASSWORD, or into a file that the variable PGPASSFILE names"));
+      }
+      // libpq takes several hosts.
+      for (const absl::string_view host : absl::StrSplit(AuthorityOf(value), ',')) {
+        if (const absl::Status port = CheckUrlPort(host); !port.ok()) {
+          return absl::InvalidArgumentError(absl::StrCat(key, " ", port.message()));
+        }
       }
     }
     config.store.url = std::string(value);

@@ -3,8 +3,6 @@
 #include "server/connections/connection_listener.h"
 
 #include <fcntl.h>
-#include <netinet/in.h>
-#include <netinet/tcp.h>
 #include <poll.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
@@ -35,36 +33,7 @@ ino_t SocketOf(int fd) {
   return fstat(fd, &status) == 0 && S_ISSOCK(status.st_mode) ? status.st_ino : 0;
 }
 
-int PortOf(int fd) {
-  sockaddr_storage address = {};
-  socklen_t length = sizeof(address);
-  if (getsockname(fd, reinterpret_cast<sockaddr*>(&address), &length) != 0) return 0;
-  return ntohs(address.ss_family == AF_INET6
-                   ? reinterpret_cast<const sockaddr_in6*>(&address)->sin6_port
-                   : reinterpret_cast<const sockaddr_in*>(&address)->sin_port);
-}
-
-void SetPort(int port, sockaddr* address) {
-  (address->sa_family == AF_INET6 ? reinterpret_cast<sockaddr_in6*>(address)->sin6_port
-                                  : reinterpret_cast<sockaddr_in*>(address)->sin_port) =
-      htons(static_cast<uint16_t>(port));
-}
-
-bool IsWildcard(absl::string_view host) { return host == "0.0.0.0" || host == "::"; }
-
 int OpenSpare() { return open("/dev/null", O_RDONLY | O_CLOEXEC); }
-
-using Addresses = std::unique_ptr<addrinfo, decltype(&freeaddrinfo)>;
-
-Addresses Resolve(const std::string& host, const std::string& port) {
-  addrinfo hints = {};
-  hints.ai_family = AF_UNSPEC;
-  hints.ai_socktype = SOCK_STREAM;
-  hints.ai_flags = AI_PASSIVE;
-  addrinfo* found = nullptr;
-  if (getaddrinfo(host.c_str(), port.c_str(), &hints, &found) != 0) found = nullptr;
-  return {found, &freeaddrinfo};
-}
 
 }  // namespace
 
@@ -73,60 +42,14 @@ ConnectionListener::ConnectionListener()
 
 absl::StatusOr<std::unique_ptr<ConnectionListener>> ConnectionListener::Bind(
     const std::string& address) {
+  auto sockets = ListeningSockets::Bind(address);
+  if (!sockets.ok()) {
+    return absl::Status(sockets.status().code(),
+                        absl::StrCat("cannot serve gRPC on ", sockets.status().message()));
+  }
   auto listener = absl::WrapUnique(new ConnectionListener());
-  const size_t colon = address.rfind(':');
-  std::string host = address.substr(0, colon);
-  if (host.size() > 2 && host.front() == '[' && host.back() == ']') {
-    host = host.substr(1, host.size() - 2);
-  }
-  const std::string port = address.substr(colon + 1);
-  // Of the wildcard one socket for both, where the machine has IPv6.
-  if (IsWildcard(host)) {
-    if (const Addresses any = Resolve("::", port); any != nullptr) {
-      if (listener->Listen(*any, /*also_ipv4=*/true)) return listener;
-    }
-  }
-  const Addresses found = Resolve(host, port);
-  for (const addrinfo* next = found.get(); next != nullptr; next = next->ai_next) {
-    if (!listener->Listen(*next, /*also_ipv4=*/false)) {
-      // A name such as localhost may have an address of a family that the machine lacks.
-      if (errno == EAFNOSUPPORT || errno == EADDRNOTAVAIL) continue;
-      listener->Stop();
-      break;
-    }
-  }
-  if (!listener->listeners_.empty()) return listener;
-  return absl::AlreadyExistsError(absl::StrCat("cannot serve gRPC on ", address,
-                                               ": the address is taken or not this machine's"));
-}
-
-bool ConnectionListener::Listen(const addrinfo& address, bool also_ipv4) {
-  const int fd =
-      socket(address.ai_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, address.ai_protocol);
-  if (fd < 0) return false;
-  const int yes = 1;
-  const int only_ipv6 = also_ipv4 ? 0 : 1;
-  setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof(yes));
-  // Accepted sockets inherit it.
-  setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof(yes));
-  if (address.ai_family == AF_INET6) {
-    setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &only_ipv6, sizeof(only_ipv6));
-  }
-  sockaddr_storage to = {};
-  std::copy_n(reinterpret_cast<const char*>(address.ai_addr), address.ai_addrlen,
-              reinterpret_cast<char*>(&to));
-  // All addresses of a name have the port that the first one was given.
-  if (port_ != 0) SetPort(port_, reinterpret_cast<sockaddr*>(&to));
-  if (bind(fd, reinterpret_cast<const sockaddr*>(&to), address.ai_addrlen) != 0 ||
-      listen(fd, SOMAXCONN) != 0) {
-    const int error = errno;
-    close(fd);
-    errno = error;
-    return false;
-  }
-  port_ = PortOf(fd);
-  listeners_.push_back(fd);
-  return true;
+  listener->sockets_ = *std::move(sockets);
+  return listener;
 }
 
 ConnectionListener::~ConnectionListener() {
@@ -146,14 +69,13 @@ void ConnectionListener::Start(std::unique_ptr<Acceptor> acceptor, size_t max_co
 void ConnectionListener::Stop() {
   eventfd_write(wake_fd_, 1);
   if (thread_.joinable()) thread_.join();
-  for (const int listener : listeners_) close(listener);
-  listeners_.clear();
+  sockets_.Close();
 }
 
 void ConnectionListener::Run() {
   NameThisThread("connections");
   std::vector<pollfd> waiting = {{wake_fd_, POLLIN, 0}};
-  for (const int listener : listeners_) waiting.push_back({listener, POLLIN, 0});
+  for (const int listener : sockets_.fds()) waiting.push_back({listener, POLLIN, 0});
   while (true) {
     static_cast<void>(poll(waiting.data(), waiting.size(), kRecountPeriod.count()));
     if (waiting[0].revents != 0) return;

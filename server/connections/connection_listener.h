@@ -12,7 +12,6 @@
 #define VOXLOC_SERVER_CONNECTIONS_CONNECTION_LISTENER_H_
 
 #include <grpcpp/server_builder.h>
-#include <netdb.h>
 #include <sys/types.h>
 
 #include <chrono>
@@ -24,6 +23,7 @@
 
 #include "absl/status/statusor.h"
 #include "server/observe/metrics/metrics.h"
+#include "server/sockets/listening_sockets.h"
 
 namespace voxloc::server {
 
@@ -32,15 +32,15 @@ class ConnectionListener {
   using Acceptor = grpc::experimental::ExternalConnectionAcceptor;
 
   // `address` is ADDR:PORT, port 0 for a free one. A wildcard listens for IPv4 and IPv6, a name on
-  // all its addresses. Connections wait in the kernel's queue until Start. AlreadyExists: it is
-  // taken or not this machine's.
+  // all its addresses. Connections wait in the kernel's queue until Start. InvalidArgument:
+  // it is not; AlreadyExists: it is taken or not this machine's.
   [[nodiscard]] static absl::StatusOr<std::unique_ptr<ConnectionListener>> Bind(
       const std::string& address);
   ~ConnectionListener();
   ConnectionListener(const ConnectionListener&) = delete;
   ConnectionListener& operator=(const ConnectionListener&) = delete;
 
-  [[nodiscard]] int port() const { return port_; }
+  [[nodiscard]] int port() const { return sockets_.port(); }
 
   // Accepts from now on, once gRPC's server has started. `metrics` must outlive the listener.
   void Start(std::unique_ptr<Acceptor> acceptor, size_t max_connections, const Metrics& metrics);
@@ -56,15 +56,13 @@ class ConnectionListener {
   };
 
   ConnectionListener();
-  bool Listen(const addrinfo& address, bool also_ipv4);
   void Run();
   void Accept(int listener);
   void RefuseWithoutDescriptor(int listener);
   // Forgets connections that are closed, where it has not just been done.
   void Recount();
 
-  std::vector<int> listeners_;
-  int port_ = 0;
+  ListeningSockets sockets_;
   int wake_fd_ = -1;   // readable: the thread is to end
   int spare_fd_ = -1;  // given up to accept, and close, a connection when there is no other
   std::unique_ptr<Acceptor> acceptor_;

@@ -75,14 +75,15 @@ absl::StatusOr<size_t> CheckCloud(const v1::Cloud& cloud) {
         "cloud.data has ", size, " bytes, which is not a multiple of the stride ", stride));
   }
   if (layout.units && !(cloud.scale_m() > 0.0 && cloud.scale_m() <= kMaxScanReachM)) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "cloud.scale_m is ", cloud.scale_m(), "; the int16 layouts need a finite value over 0"));
+    return absl::InvalidArgumentError(absl::StrCat("cloud.scale_m must be over 0 and at most ",
+                                                   kMaxScanReachM, " for the int16 layouts (got ",
+                                                   cloud.scale_m(), ")"));
   }
   if (cloud.layout() == v1::CLOUD_LAYOUT_INT16_XYZT &&
       !(cloud.time_scale_s() > 0.0 && cloud.time_scale_s() <= kMaxPointTimeS)) {
-    return absl::InvalidArgumentError(absl::StrCat("cloud.time_scale_s is ", cloud.time_scale_s(),
-                                                   "; INT16_XYZT needs a value over 0 and up to ",
-                                                   kMaxPointTimeS));
+    return absl::InvalidArgumentError(absl::StrCat("cloud.time_scale_s must be over 0 and at most ",
+                                                   kMaxPointTimeS, " for INT16_XYZT (got ",
+                                                   cloud.time_scale_s(), ")"));
   }
   return size / stride;
 }

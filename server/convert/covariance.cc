@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "core/estimate/covariance/covariance_options.h"
+#include "server/convert/range.h"
 
 namespace voxloc::server {
 
@@ -16,6 +17,11 @@ absl::StatusOr<std::optional<Matrix6>> CovarianceFromProto(
   }
   using RowMajor6 = Eigen::Matrix<double, 6, 6, Eigen::RowMajor>;
   const Matrix6 covariance = Eigen::Map<const RowMajor6>(field.data());
+  for (int i = 0; i < 6; ++i) {
+    absl::Status status = CheckRange(absl::StrCat(name, " (", i, ", ", i, ")"), covariance(i, i),
+                                     kMinVariance, kMaxVariance);
+    if (!status.ok()) return status;
+  }
   if (absl::Status status = CheckPositiveDefinite(covariance, name); !status.ok()) return status;
   // Removes the asymmetry that rounding left.
   return std::optional<Matrix6>(0.5 * (covariance + covariance.transpose()));

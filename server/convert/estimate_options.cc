@@ -2,18 +2,23 @@
 
 #include "server/convert/estimate_options.h"
 
-#include <cmath>
 #include <cstdint>
 #include <limits>
 
 #include "absl/strings/str_cat.h"
 #include "server/convert/covariance.h"
+#include "server/convert/range.h"
 
 namespace voxloc::server {
 namespace {
 
+constexpr double kMinRecoveryRadiusM = 1e-3;
 constexpr double kMaxRecoveryRadiusM = 1000.0;
+// Of the poses around a result, along each axis.
+constexpr double kMaxOffsetM = 100.0;
 constexpr uint32_t kMaxConfirmationScans = 1000;
+// Of seconds and metres that must be over 0: a nanosecond is what stamps can tell apart.
+constexpr double kMinLimit = 1e-9;
 
 absl::Status InField(absl::string_view field, const absl::Status& status) {
   if (status.ok()) return status;
@@ -42,18 +47,13 @@ absl::StatusOr<CovarianceMethod> MethodFromProto(v1::CovarianceMethod method,
   }
 }
 
-// A limit that may be unset; otherwise finite, and 0 where that is allowed, or more.
+// A limit that may be unset.
 absl::Status TakeLimit(absl::string_view field, bool is_set,
-                       const google::protobuf::DoubleValue& wrapper, bool zero_allowed,
+                       const google::protobuf::DoubleValue& wrapper, double low, double high,
                        double& limit) {
   if (!is_set) return absl::OkStatus();
   limit = wrapper.value();
-  if (std::isfinite(limit) && (limit > 0.0 || (zero_allowed && limit == 0.0))) {
-    return absl::OkStatus();
-  }
-  return absl::InvalidArgumentError(absl::StrCat("gate.validation.", field, " must be finite and ",
-                                                 zero_allowed ? "at least 0" : "over 0", " (got ",
-                                                 limit, ")"));
+  return CheckRange(absl::StrCat("gate.validation.", field), limit, low, high);
 }
 
 absl::Status TakeCounts(const v1::ValidationOptions& validation, GateOptions& gate) {
@@ -113,11 +113,22 @@ absl::StatusOr<CovarianceOptions> CovarianceOptionsFromProto(const v1::Covarianc
   if (options.offset_x_m_size() > 0) {
     result.offsets_base.clear();
     for (int i = 0; i < options.offset_x_m_size(); ++i) {
+      for (const absl::Status& status :
+           {CheckRange("covariance.offset_x_m", options.offset_x_m(i), -kMaxOffsetM, kMaxOffsetM),
+            CheckRange("covariance.offset_y_m", options.offset_y_m(i), -kMaxOffsetM,
+                       kMaxOffsetM)}) {
+        if (!status.ok()) return status;
+      }
       result.offsets_base.emplace_back(options.offset_x_m(i), options.offset_y_m(i));
     }
   }
   if (options.has_temperature()) result.temperature = options.temperature().value();
   if (options.has_scale_factor()) result.scale_factor = options.scale_factor().value();
+  for (const absl::Status& status :
+       {CheckRange("covariance.temperature", result.temperature, kMinFactor, kMaxFactor),
+        CheckRange("covariance.scale_factor", result.scale_factor, kMinFactor, kMaxFactor)}) {
+    if (!status.ok()) return status;
+  }
   for (const absl::Status& status :
        {ReadThree(options.systematic_position_sigma_m(), "systematic_position_sigma_m",
                   result.systematic.position_sigma_m),
@@ -146,24 +157,25 @@ absl::Status ApplyValidation(const v1::ValidationOptions& validation, AlignOptio
     absl::string_view field;
     bool is_set;
     const google::protobuf::DoubleValue& value;
-    bool zero_allowed;
+    double low;
+    double high;
     double& limit;
   } limits[] = {
-      {"required_distance_m", v.has_required_distance_m(), v.required_distance_m(), true,
-       gate.required_distance_m},
-      {"guess_timeout_s", v.has_guess_timeout_s(), v.guess_timeout_s(), false,
+      {"required_distance_m", v.has_required_distance_m(), v.required_distance_m(), 0.0,
+       kMaxLengthM, gate.required_distance_m},
+      {"guess_timeout_s", v.has_guess_timeout_s(), v.guess_timeout_s(), kMinLimit, kMaxSeconds,
        options.guess_timeout_s},
       {"guess_distance_tolerance_m", v.has_guess_distance_tolerance_m(),
-       v.guess_distance_tolerance_m(), false, options.guess_distance_tolerance_m},
+       v.guess_distance_tolerance_m(), kMinLimit, kMaxLengthM, options.guess_distance_tolerance_m},
       {"initial_to_result_distance_tolerance_m", v.has_initial_to_result_distance_tolerance_m(),
-       v.initial_to_result_distance_tolerance_m(), true,
+       v.initial_to_result_distance_tolerance_m(), 0.0, kMaxLengthM,
        gate.initial_to_result_distance_tolerance_m},
-      {"max_execution_time_s", v.has_max_execution_time_s(), v.max_execution_time_s(), true,
-       gate.max_execution_time_s},
-      {"max_delay_s", v.has_max_delay_s(), v.max_delay_s(), true, gate.timeout_s},
+      {"max_execution_time_s", v.has_max_execution_time_s(), v.max_execution_time_s(), 0.0,
+       kMaxSeconds, gate.max_execution_time_s},
+      {"max_delay_s", v.has_max_delay_s(), v.max_delay_s(), 0.0, kMaxSeconds, gate.timeout_s},
   };
-  for (const auto& [field, is_set, value, zero_allowed, limit] : limits) {
-    if (absl::Status status = TakeLimit(field, is_set, value, zero_allowed, limit); !status.ok()) {
+  for (const auto& [field, is_set, value, low, high, limit] : limits) {
+    if (absl::Status status = TakeLimit(field, is_set, value, low, high, limit); !status.ok()) {
       return status;
     }
   }
@@ -184,11 +196,16 @@ absl::StatusOr<RecoveryOptions> RecoveryOptionsFromProto(const v1::RecoveryOptio
   if (options.false_confirmation_rate() != 0.0) {
     result.confirmation.false_acceptance = options.false_confirmation_rate();
   }
-  if (!(result.confirmation.false_acceptance > 0.0 && result.confirmation.false_acceptance < 1.0)) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("recovery.false_confirmation_rate must be over 0 and below 1, or 0 for the "
-                     "default (got ",
-                     options.false_confirmation_rate(), ")"));
+  for (const absl::Status& status :
+       {CheckRangeOrZero("recovery.false_confirmation_rate", options.false_confirmation_rate(),
+                         kMinProbability, kMaxShare, "the default"),
+        CheckRange("recovery.initial_radius_m", result.initial_radius_m, kMinRecoveryRadiusM,
+                   kMaxRecoveryRadiusM),
+        CheckRange("recovery.max_radius_m", result.max_radius_m, kMinRecoveryRadiusM,
+                   kMaxRecoveryRadiusM),
+        CheckRange("recovery.min_confirmation_travel_m", result.min_confirmation_travel_m, 0.0,
+                   kMaxLengthM)}) {
+    if (!status.ok()) return status;
   }
   if (options.max_confirmation_scans() > kMaxConfirmationScans) {
     return absl::InvalidArgumentError(
@@ -201,11 +218,6 @@ absl::StatusOr<RecoveryOptions> RecoveryOptionsFromProto(const v1::RecoveryOptio
   if (absl::Status status = InField("recovery", ValidateRecoveryOptions(result)); !status.ok()) {
     return status;
   }
-  if (result.max_radius_m > kMaxRecoveryRadiusM) {
-    return absl::InvalidArgumentError(absl::StrCat("recovery.max_radius_m must be at most ",
-                                                   kMaxRecoveryRadiusM, " (got ",
-                                                   result.max_radius_m, ")"));
-  }
   return result;
 }
 
@@ -216,6 +228,9 @@ absl::StatusOr<AccumulationOptions> AccumulationFromProto(const v1::ScanAccumula
   if (options.max_age_s() != 0.0) result.max_age_s = options.max_age_s();
   if (options.max_distance_m() != 0.0) result.max_distance_m = options.max_distance_m();
   result.max_points = limits.max_accumulated_points;
+  absl::Status age = CheckRangeOrZero("accumulation.max_age_s", options.max_age_s(), kMinLimit,
+                                      kMaxSeconds, "the default");
+  if (!age.ok()) return age;
   if (absl::Status status = InField("accumulation", ValidateAccumulationOptions(result));
       !status.ok()) {
     return status;

@@ -5,8 +5,14 @@
 #include <string>
 #include <utility>
 
+#include "server/convert/range.h"
+
 namespace voxloc::server {
 namespace {
+
+// Projections in use are within a percent of 1.
+constexpr double kMinScale = 0.5;
+constexpr double kMaxScale = 2.0;
 
 GeoPoint PointFromProto(const v1::GeoPoint& proto) {
   return {proto.latitude_deg(), proto.longitude_deg(), proto.altitude_m()};
@@ -32,11 +38,17 @@ absl::StatusOr<MapFrame> MapFrameFromProto(const v1::MapFrame& proto) {
     projector.mgrs_grid = given.mgrs_grid();
     if (given.has_map_origin()) projector.map_origin = PointFromProto(given.map_origin());
     projector.scale_factor = given.scale_factor();
+    absl::Status status = CheckRangeOrZero("frame.projector.scale_factor", projector.scale_factor,
+                                           kMinScale, kMaxScale, "the type's own");
+    if (!status.ok()) return status;
   }
   if (proto.has_origin()) {
     if (!proto.origin().has_point()) {
       return absl::InvalidArgumentError("frame.origin must have a point");
     }
+    absl::Status status = CheckRange("frame.origin.x_axis_yaw_rad", proto.origin().x_axis_yaw_rad(),
+                                     -kMaxAngleRad, kMaxAngleRad);
+    if (!status.ok()) return status;
     frame.origin =
         Wgs84Origin{PointFromProto(proto.origin().point()), proto.origin().x_axis_yaw_rad()};
   }

@@ -2,7 +2,6 @@
 
 #include "server/convert/options.h"
 
-#include <cmath>
 #include <utility>
 
 #include "absl/strings/escaping.h"
@@ -10,11 +9,16 @@
 #include "absl/strings/str_join.h"
 #include "server/convert/estimate_options.h"
 #include "server/convert/pose.h"
+#include "server/convert/range.h"
 
 namespace voxloc::server {
 namespace {
 
 constexpr size_t kMaxVehicleBytes = 128;
+// Norms of steps, in metres and radians.
+constexpr double kMinStep = 1e-6;
+constexpr double kMaxStep = 100.0;
+constexpr double kMinLeafM = 1e-9;
 
 absl::Status Outside(absl::string_view field, double value, absl::string_view requirement) {
   return absl::InvalidArgumentError(
@@ -79,21 +83,20 @@ absl::Status OverrideNumbers(const v1::AlignmentOverrides& overrides, const Limi
     }
     if (overrides.has_step_size_m()) {
       stage.max_step = overrides.step_size_m().value();
-      if (!(stage.max_step > 0.0 && stage.max_step <= 100.0)) {
-        return Outside("overrides.step_size_m", stage.max_step, "over 0 and at most 100");
-      }
+      absl::Status status = CheckRange("overrides.step_size_m", stage.max_step, kMinStep, kMaxStep);
+      if (!status.ok()) return status;
     }
     if (overrides.has_transformation_epsilon()) {
       stage.epsilon = overrides.transformation_epsilon().value();
-      if (!(stage.epsilon >= 0.0 && stage.epsilon <= 100.0)) {
-        return Outside("overrides.transformation_epsilon", stage.epsilon, "from 0 to 100");
-      }
+      absl::Status status =
+          CheckRange("overrides.transformation_epsilon", stage.epsilon, 0.0, kMaxStep);
+      if (!status.ok()) return status;
     }
     if (overrides.has_outlier_ratio()) {
       stage.outlier_ratio = overrides.outlier_ratio().value();
-      if (!(stage.outlier_ratio > 0.0 && stage.outlier_ratio < 1.0)) {
-        return Outside("overrides.outlier_ratio", stage.outlier_ratio, "over 0 and under 1");
-      }
+      absl::Status status =
+          CheckRange("overrides.outlier_ratio", stage.outlier_ratio, kMinShare, kMaxShare);
+      if (!status.ok()) return status;
     }
     if (overrides.has_step_floor()) stage.step_floor = overrides.step_floor().value();
   }
@@ -115,9 +118,9 @@ absl::Status ApplyOverrides(const v1::AlignmentOverrides& overrides, const Limit
   if (regularization.has_enable()) options.regularize = regularization.enable().value();
   if (regularization.has_scale_factor()) {
     const double scale = regularization.scale_factor().value();
-    if (!(scale >= 0.0 && scale <= 1e6)) {
-      return Outside("overrides.regularization.scale_factor", scale, "from 0 to 1e6");
-    }
+    absl::Status status =
+        CheckRange("overrides.regularization.scale_factor", scale, 0.0, kMaxFactor);
+    if (!status.ok()) return status;
     options.profile.regularization_scale = scale;
   }
   if (regularization.has_score_includes_regularization()) {
@@ -163,29 +166,27 @@ absl::Status ApplyGate(const v1::GateOptions& gate, AlignOptions& options) {
     default:
       return Outside("gate.score_type", gate.score_type(), "from 0 to 2");
   }
-  if (gate.has_score_threshold()) {
-    options.profile.acceptance_threshold = gate.score_threshold().value();
-    if (!std::isfinite(options.profile.acceptance_threshold)) {
-      return Outside("gate.score_threshold", options.profile.acceptance_threshold, "finite");
-    }
-  }
-  if (gate.has_min_matched_ratio()) {
-    options.limits.min_matched_ratio = gate.min_matched_ratio().value();
-    if (!(options.limits.min_matched_ratio >= 0.0 && options.limits.min_matched_ratio <= 1.0)) {
-      return Outside("gate.min_matched_ratio", options.limits.min_matched_ratio, "from 0 to 1");
-    }
-  }
-  if (gate.has_min_confidence()) {
-    options.limits.min_confidence = gate.min_confidence().value();
-    if (!(options.limits.min_confidence >= 0.0 && options.limits.min_confidence <= 1.0)) {
-      return Outside("gate.min_confidence", options.limits.min_confidence, "from 0 to 1");
-    }
-  }
-  if (gate.has_rival_confidence()) {
-    options.rival_confidence = gate.rival_confidence().value();
-    if (!(options.rival_confidence >= 0.0 && options.rival_confidence <= 1.0)) {
-      return Outside("gate.rival_confidence", options.rival_confidence, "from 0 to 1");
-    }
+  const struct {
+    absl::string_view field;
+    bool is_set;
+    double value;
+    double low;
+    double high;
+    double& option;
+  } numbers[] = {
+      {"gate.score_threshold", gate.has_score_threshold(), gate.score_threshold().value(),
+       -kMaxScore, kMaxScore, options.profile.acceptance_threshold},
+      {"gate.min_matched_ratio", gate.has_min_matched_ratio(), gate.min_matched_ratio().value(),
+       0.0, 1.0, options.limits.min_matched_ratio},
+      {"gate.min_confidence", gate.has_min_confidence(), gate.min_confidence().value(), 0.0, 1.0,
+       options.limits.min_confidence},
+      {"gate.rival_confidence", gate.has_rival_confidence(), gate.rival_confidence().value(), 0.0,
+       1.0, options.rival_confidence},
+  };
+  for (const auto& [field, is_set, value, low, high, option] : numbers) {
+    if (!is_set) continue;
+    if (absl::Status status = CheckRange(field, value, low, high); !status.ok()) return status;
+    option = value;
   }
   if (gate.has_odometry_drift()) {
     options.odometry_drift = gate.odometry_drift().value();
@@ -228,14 +229,14 @@ absl::StatusOr<AlignOptions> AlignOptionsFromProto(const v1::AlignmentOptions& o
 
 absl::StatusOr<ScanFilters> ScanFiltersFromProto(const v1::ScanFilter& filter) {
   ScanFilters filters;
-  if (!(filter.min_range_m() >= 0.0 && std::isfinite(filter.min_range_m()))) {
-    return Outside("filter.min_range_m", filter.min_range_m(), "finite and at least 0");
-  }
-  if (!(filter.max_range_m() >= 0.0)) {
-    return Outside("filter.max_range_m", filter.max_range_m(), "0 (no limit) or over 0");
-  }
-  if (!(filter.voxel_leaf_m() >= 0.0 && std::isfinite(filter.voxel_leaf_m()))) {
-    return Outside("filter.voxel_leaf_m", filter.voxel_leaf_m(), "0 (off) or over 0");
+  for (const absl::Status& status :
+       {CheckRange("filter.min_range_m", filter.min_range_m(), 0.0, kMaxLengthM),
+        CheckRange("filter.max_range_m", filter.max_range_m(), 0.0, kMaxLengthM),
+        CheckRange("filter.min_height_m", filter.min_height_m().value(), -kMaxLengthM, kMaxLengthM),
+        CheckRange("filter.max_height_m", filter.max_height_m().value(), -kMaxLengthM, kMaxLengthM),
+        CheckRangeOrZero("filter.voxel_leaf_m", filter.voxel_leaf_m(), kMinLeafM, kMaxLengthM,
+                         "off")}) {
+    if (!status.ok()) return status;
   }
   if (filter.min_range_m() > 0.0 || filter.max_range_m() > 0.0) {
     FilterOptions& sensor = filters.sensor.emplace();
@@ -277,9 +278,9 @@ absl::StatusOr<OutputChoice> OutputFromProto(const v1::OutputOptions& output) {
   if (output.has_no_ground()) {
     choice.no_ground_z_margin_m = output.no_ground().z_margin_m();
     choice.no_ground_cloud = output.no_ground().cloud();
-    if (!std::isfinite(*choice.no_ground_z_margin_m)) {
-      return Outside("output.no_ground.z_margin_m", *choice.no_ground_z_margin_m, "finite");
-    }
+    absl::Status status = CheckRange("output.no_ground.z_margin_m", *choice.no_ground_z_margin_m,
+                                     -kMaxLengthM, kMaxLengthM);
+    if (!status.ok()) return status;
   }
   if (output.has_protection()) {
     const v1::ProtectionOptions& wanted = output.protection();
@@ -288,6 +289,14 @@ absl::StatusOr<OutputChoice> OutputFromProto(const v1::OutputOptions& output) {
     if (wanted.has_false_alarm()) protection.false_alarm = wanted.false_alarm().value();
     if (wanted.has_fault_probability()) {
       protection.fault_probability = wanted.fault_probability().value();
+    }
+    for (const absl::Status& status :
+         {CheckRange("output.protection.risk", protection.risk, kMinProbability, kMaxShare),
+          CheckRange("output.protection.false_alarm", protection.false_alarm, kMinProbability,
+                     kMaxShare),
+          CheckRangeOrZero("output.protection.fault_probability", protection.fault_probability,
+                           kMinProbability, 1.0, "never")}) {
+      if (!status.ok()) return status;
     }
     if (absl::Status status = ValidateScanProtectionOptions(protection); !status.ok()) {
       return absl::InvalidArgumentError(absl::StrCat("output.protection.", status.message()));
@@ -335,12 +344,6 @@ absl::StatusOr<ScanRecipe> RecipeFromProto(const Config& config, const v1::ScanS
   }
   if (absl::Status status = CompleteRecipe(recipe); !status.ok()) return status;
   return recipe;
-}
-
-absl::Status CheckSeconds(absl::string_view field, double value) {
-  if (value >= 0.0 && std::isfinite(value)) return absl::OkStatus();
-  return absl::InvalidArgumentError(absl::StrCat(
-      field, " must be 0 (none) or a finite number of seconds over 0 (got ", value, ")"));
 }
 
 absl::Status CheckVehicle(const std::string& vehicle) {

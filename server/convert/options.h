@@ -36,9 +36,6 @@ namespace voxloc::server {
 // InvalidArgument: longer than 128 bytes.
 [[nodiscard]] absl::Status CheckVehicle(const std::string& vehicle);
 
-// InvalidArgument: not finite, or below 0.
-[[nodiscard]] absl::Status CheckSeconds(absl::string_view field, double value);
-
 }  // namespace voxloc::server
 
 #endif  // VOXLOC_SERVER_CONVERT_OPTIONS_H_

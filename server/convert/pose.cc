@@ -7,33 +7,45 @@
 
 #include "absl/strings/str_cat.h"
 #include "server/convert/covariance.h"
+#include "server/convert/range.h"
 
 namespace voxloc::server {
 namespace {
 
-constexpr double kMinQuaternionLength = 1e-6;
 constexpr double kMaxMountM = 1000.0;
 
 // Of the square of a length. Rounding leaves a quaternion that was normalized once within 6 epsilon
 // of 1: 4 products with their sums, a root and a quotient, and the square again.
 constexpr double kUnitTolerance = 8.0 * std::numeric_limits<double>::epsilon();
 
+absl::Status CheckVector(const Eigen::Vector3d& vector, double most, absl::string_view name) {
+  if ((vector.array().abs() <= most).all()) return absl::OkStatus();  // NaN is not
+  return absl::InvalidArgumentError(absl::StrCat(name, " must have components from ", -most, " to ",
+                                                 most, " (got (", vector.x(), ", ", vector.y(),
+                                                 ", ", vector.z(), "))"));
+}
+
+absl::StatusOr<Eigen::Vector3d> BoundedFromProto(const v1::Vector3& vector, double most,
+                                                 absl::string_view name) {
+  const Eigen::Vector3d result(vector.x(), vector.y(), vector.z());
+  if (absl::Status status = CheckVector(result, most, name); !status.ok()) return status;
+  return result;
+}
+
 absl::StatusOr<Pose> Checked(const Eigen::Vector3d& position, double x, double y, double z,
                              double w, absl::string_view name) {
-  if (!position.allFinite()) {
-    return absl::InvalidArgumentError(absl::StrCat(name, ".position is (", position.x(), ", ",
-                                                   position.y(), ", ", position.z(),
-                                                   "); it must be finite"));
-  }
+  absl::Status status = CheckVector(position, kMaxLengthM, absl::StrCat(name, ".position"));
+  if (!status.ok()) return status;
   // Scaled first, so that no finite quaternion overflows.
   const Eigen::Vector4d coefficients(x, y, z, w);
   const double largest = coefficients.cwiseAbs().maxCoeff();
+  const double length = largest * (coefficients / largest).norm();
   if (!coefficients.allFinite() || !(largest > 0.0) ||
-      !(largest * (coefficients / largest).norm() >= kMinQuaternionLength)) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(name, ".orientation is (", x, ", ", y, ", ", z, ", ", w,
-                     "); it must be a finite quaternion (x, y, z, w) of length 1, (0, 0, 0, 1) for "
-                     "no rotation"));
+      !(length >= kMinQuaternionLength && length <= kMaxQuaternionLength)) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        name, ".orientation must be a quaternion (x, y, z, w) of a length from ",
+        kMinQuaternionLength, " to ", kMaxQuaternionLength,
+        ", such as (0, 0, 0, 1) for no rotation (got (", x, ", ", y, ", ", z, ", ", w, "))"));
   }
   // So that a pose comes back to the last bit, however often it crosses the wire.
   if (std::abs(coefficients.squaredNorm() - 1.0) <= kUnitTolerance) {
@@ -85,9 +97,10 @@ void PoseToProto(const Pose& pose, v1::Pose& proto) {
 }
 
 absl::StatusOr<Twist> TwistFromProto(const v1::Twist& twist, absl::string_view name) {
-  auto linear = VectorFromProto(twist.linear(), absl::StrCat(name, ".linear"));
+  auto linear = BoundedFromProto(twist.linear(), kMaxLinearMps, absl::StrCat(name, ".linear"));
   if (!linear.ok()) return linear.status();
-  auto angular = VectorFromProto(twist.angular(), absl::StrCat(name, ".angular"));
+  auto angular =
+      BoundedFromProto(twist.angular(), kMaxAngularRadps, absl::StrCat(name, ".angular"));
   if (!angular.ok()) return angular.status();
   return Twist{*linear, *angular};
 }
@@ -103,12 +116,7 @@ absl::StatusOr<Pose> MountFromProto(const v1::Pose& pose) {
 }
 
 absl::StatusOr<Eigen::Vector3d> VectorFromProto(const v1::Vector3& vector, absl::string_view name) {
-  const Eigen::Vector3d result(vector.x(), vector.y(), vector.z());
-  if (!result.allFinite()) {
-    return absl::InvalidArgumentError(absl::StrCat(name, " is (", result.x(), ", ", result.y(),
-                                                   ", ", result.z(), "); it must be finite"));
-  }
-  return result;
+  return BoundedFromProto(vector, kMaxLengthM, name);
 }
 
 void VectorToProto(const Eigen::Vector3d& vector, v1::Vector3& proto) {

@@ -11,6 +11,7 @@
 #include "server/convert/covariance.h"
 #include "server/convert/options.h"
 #include "server/convert/pose.h"
+#include "server/convert/range.h"
 
 namespace voxloc::server {
 namespace {

@@ -11,6 +11,7 @@
 #include "server/convert/earth_region.h"
 #include "server/convert/estimate.h"
 #include "server/convert/pose.h"
+#include "server/convert/range.h"
 #include "server/convert/result.h"
 
 namespace voxloc::server {
@@ -18,6 +19,8 @@ namespace {
 
 // Wider than any map. Keeps candidates within the engine's ranges.
 constexpr double kMaxPriorSigmaM = 1e5;
+// Of hypotheses, in metres or radians.
+constexpr double kMinSeparation = 1e-6;
 
 absl::StatusOr<SearchScope> PriorFromProto(const v1::PoseWithCovariance& prior,
                                            const v1::SearchOptions& search, size_t max_particles) {
@@ -67,6 +70,9 @@ absl::StatusOr<PoseRegion::Box> BoxOf(const v1::SearchRegion& region, const MapV
 absl::StatusOr<SearchScope> RegionFromProto(const v1::EstimateInitialPoseRequest& request,
                                             const MapView& map) {
   PoseRegion region;
+  absl::Status status =
+      CheckRange("region.yaw_rad", request.region().yaw_rad(), -kMaxAngleRad, kMaxAngleRad);
+  if (!status.ok()) return status;
   if (request.search().max_tilt_rad() != 0.0) region.max_tilt_rad = request.search().max_tilt_rad();
   if (request.has_region()) {
     const v1::SearchRegion& asked = request.region();
@@ -76,7 +82,7 @@ absl::StatusOr<SearchScope> RegionFromProto(const v1::EstimateInitialPoseRequest
     region.yaw_rad = asked.yaw_rad();
     if (asked.yaw_half_range_rad() != 0.0) region.yaw_half_range_rad = asked.yaw_half_range_rad();
   }
-  if (absl::Status status = ValidatePoseRegion(region); !status.ok()) return status;
+  if (status = ValidatePoseRegion(region); !status.ok()) return status;
   return SearchScope(region);
 }
 
@@ -120,6 +126,13 @@ absl::StatusOr<SearchScope> SearchScopeFromProto(const v1::EstimateInitialPoseRe
 
 absl::StatusOr<HypothesisOptions> HypothesisOptionsFromProto(const v1::SearchOptions& search) {
   HypothesisOptions options;
+  for (const absl::Status& status :
+       {CheckRangeOrZero("search.min_separation_m", search.min_separation_m(), kMinSeparation,
+                         kMaxLengthM, "the default"),
+        CheckRangeOrZero("search.min_separation_rad", search.min_separation_rad(), kMinSeparation,
+                         kMaxAngleRad, "the default")}) {
+    if (!status.ok()) return status;
+  }
   if (search.max_hypotheses() > 0) options.max_hypotheses = search.max_hypotheses();
   if (search.min_separation_m() != 0.0) options.min_separation_m = search.min_separation_m();
   if (search.min_separation_rad() != 0.0) options.min_separation_rad = search.min_separation_rad();

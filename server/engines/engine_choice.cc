@@ -81,23 +81,27 @@ class Gpus {
 
 }  // namespace
 
+absl::StatusOr<std::string> ReasonForCpu(const Config& config, const EngineSource& source) {
+  if (config.engine == "cpu") return "asked for";
+  std::string reason = "this build has no CUDA engine";
+  if (source.count_gpus) {
+    std::string why_none;
+    const int devices = source.count_gpus(&why_none);
+    if (devices > 0) {
+      if (absl::Status status = CheckDevices(config, devices); !status.ok()) return status;
+      return "";
+    }
+    reason = absl::StrCat("no GPU can be used: ", why_none);
+  }
+  if (config.engine != "cuda") return reason;
+  return absl::FailedPreconditionError(
+      absl::StrCat("engine is 'cuda', but ", reason, "; use --engine=cpu or --engine=auto"));
+}
+
 absl::StatusOr<EngineChoice> ChooseEngine(const Config& config, const EngineSource& source) {
-  if (config.engine == "cpu") return Cpu(config, source, "", "asked for");
-  const bool required = config.engine == "cuda";
-  if (!source.count_gpus) {
-    if (!required) return Cpu(config, source, "", "this build has no CUDA engine");
-    return absl::FailedPreconditionError(
-        "engine is 'cuda', but this build has no CUDA engine; use --engine=cpu or --engine=auto");
-  }
-  std::string why_none;
-  const int devices = source.count_gpus(&why_none);
-  if (devices <= 0) {
-    const std::string reason = absl::StrCat("no GPU can be used: ", why_none);
-    if (!required) return Cpu(config, source, "", reason);
-    return absl::FailedPreconditionError(
-        absl::StrCat("engine is 'cuda', but ", reason, "; use --engine=cpu or --engine=auto"));
-  }
-  if (absl::Status status = CheckDevices(config, devices); !status.ok()) return status;
+  const auto reason = ReasonForCpu(config, source);
+  if (!reason.ok()) return reason.status();
+  if (!reason->empty()) return Cpu(config, source, "", *reason);
 
   Gpus gpus(config, source);
   if (absl::Status status = gpus.Start(); !status.ok()) return status;

@@ -45,6 +45,12 @@ struct EngineChoice {
 //
 // InvalidArgument: config.devices names one that there is not. FailedPrecondition: `cuda`, and this
 // build or machine has no such engine; else what make_gpu and unite return.
+// Why the engine is to be that of the CPU; empty: it is that of GPUs, none of which has been
+// started. FailedPrecondition, InvalidArgument: `config` asks for what this build or this machine
+// lacks.
+[[nodiscard]] absl::StatusOr<std::string> ReasonForCpu(const Config& config,
+                                                       const EngineSource& source);
+
 [[nodiscard]] absl::StatusOr<EngineChoice> ChooseEngine(const Config& config,
                                                         const EngineSource& source);
 

@@ -10,6 +10,14 @@
 
 namespace voxloc::server {
 
+absl::Status CheckEngine(const Config& config) {
+  EngineSource source;
+#if defined(VOXLOC_HAVE_CUDA)
+  source.count_gpus = CudaDeviceCount;
+#endif
+  return ReasonForCpu(config, source).status();
+}
+
 absl::StatusOr<EngineChoice> MakeEngine(const Config& config) {
   EngineSource source;
   source.make_cpu = [&config] {

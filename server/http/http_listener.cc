@@ -2,164 +2,203 @@
 
 #include "server/http/http_listener.h"
 
-#include <civetweb.h>
+#include <poll.h>
+#include <sys/eventfd.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
 #include <algorithm>
-#include <atomic>
-#include <chrono>
-#include <cstdint>
-#include <mutex>
-#include <thread>
-#include <utility>
+#include <cerrno>
 
 #include "absl/memory/memory.h"
-#include "absl/strings/ascii.h"
-#include "absl/strings/numbers.h"
-#include "absl/strings/str_cat.h"
-#include "absl/strings/string_view.h"
-#include "server/http/gzip.h"
+#include "server/scheduling/thread_name.h"
 
 namespace voxloc::server {
 namespace {
 
-// A probe, a scrape, and as many clients that are slow.
-constexpr const char* kThreads = "4";
-// Connections that wait for a thread.
-constexpr const char* kQueue = "32";
-// For a whole request to arrive. kubelet gives a probe one second by default.
-constexpr const char* kRequestTimeoutMs = "1000";
-// Of request line and headers, bytes. Prometheus sends about 300.
-constexpr const char* kMaxRequestBytes = "4096";
-// Until the listener has ended, for as long as it takes without them.
-constexpr std::chrono::milliseconds kKnockPeriod{20};
-constexpr int kKnocks = 100;
-// Smaller bodies fit a packet as they are.
-constexpr size_t kLeastCompressedBytes = 1400;
-
-bool IsAddress(absl::string_view address) {
-  const size_t colon = address.rfind(':');
-  if (colon == absl::string_view::npos || colon == 0 || colon + 1 == address.size()) return false;
-  // CivetWeb would read more into other characters: a list, or a port with TLS.
-  const absl::string_view digits = address.substr(colon + 1);
-  uint32_t port = 0;
-  return std::all_of(digits.begin(), digits.end(), absl::ascii_isdigit) &&
-         absl::SimpleAtoi(digits, &port) && port <= 65'535 &&
-         address.find(',') == absl::string_view::npos;
-}
-
-const char* PhraseOf(int status) {
-  switch (status) {
-    case 200:
-      return "OK";
-    case 404:
-      return "Not Found";
-    case 405:
-      return "Method Not Allowed";
-    default:
-      return "Service Unavailable";
-  }
-}
-
-void Write(mg_connection* connection, const HttpResponse& response, bool head) {
-  const char* const accepted = mg_get_header(connection, "Accept-Encoding");
-  std::string compressed;
-  bool gzip = false;
-  if (response.body.size() >= kLeastCompressedBytes && accepted != nullptr &&
-      AcceptsGzip(accepted)) {
-    if (auto smaller = Gzip(response.body); smaller.has_value()) {
-      compressed = *std::move(smaller);
-      gzip = true;
-    }
-  }
-  const std::string& body = gzip ? compressed : response.body;
-  const std::string text = absl::StrCat(
-      "HTTP/1.1 ", response.status, " ", PhraseOf(response.status), "\r\n",
-      response.status == 405 ? "Allow: GET, HEAD\r\n" : "", "Content-Type: ", response.content_type,
-      "\r\n", gzip ? "Content-Encoding: gzip\r\n" : "", "Content-Length: ", body.size(),
-      "\r\nCache-Control: no-store\r\nX-Content-Type-Options: nosniff\r\nConnection: close\r\n\r\n",
-      head ? "" : body);
-  // A client that has gone takes nothing; there is nobody to be told.
-  static_cast<void>(mg_write(connection, text.data(), text.size()));
-}
+// Without a descriptor: until the next attempt.
+constexpr std::chrono::milliseconds kNoDescriptorPause{50};
 
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<HttpListener>> HttpListener::Start(const std::string& address,
-                                                                  Handler handler) {
-  if (!IsAddress(address)) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("must be ADDR:PORT, such as 127.0.0.1:9464 (got '", address, "')"));
-  }
-  static std::once_flag once;
-  std::call_once(once, [] { mg_init_library(MG_FEATURES_DEFAULT); });
-  const char* options[] = {"listening_ports",
-                           address.c_str(),
-                           "num_threads",
-                           kThreads,
-                           "connection_queue",
-                           kQueue,
-                           "request_timeout_ms",
-                           kRequestTimeoutMs,
-                           "max_request_size",
-                           kMaxRequestBytes,
-                           "enable_keep_alive",
-                           "no",
-                           "enable_directory_listing",
-                           "no",
-                           nullptr};
-  mg_callbacks callbacks{};
-  // Before anything that CivetWeb would do by itself.
-  callbacks.begin_request = &HttpListener::Serve;
-  // Its words about broken requests are not worth a line of the log.
-  callbacks.log_message = [](const mg_connection*, const char*) { return 1; };
-  std::string host = address.substr(0, address.rfind(':'));
-  auto listener = absl::WrapUnique(new HttpListener(std::move(host), std::move(handler)));
-  listener->context_ = mg_start(&callbacks, listener.get(), options);
-  if (listener->context_ == nullptr) {
-    return absl::AlreadyExistsError(
-        absl::StrCat(address, ": the address is taken or not this machine's"));
-  }
-  return listener;
+                                                                  HttpPages pages,
+                                                                  const HttpLimits& limits) {
+  auto sockets = ListeningSockets::Bind(address);
+  if (!sockets.ok()) return sockets.status();
+  return absl::WrapUnique(new HttpListener(*std::move(sockets), std::move(pages), limits));
+}
+
+HttpListener::HttpListener(ListeningSockets sockets, HttpPages pages, const HttpLimits& limits)
+    : sockets_(std::move(sockets)),
+      pages_(std::move(pages)),
+      limits_(limits),
+      wake_fd_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
+  slow_thread_ = std::thread([this] { MakeSlowPages(); });
+  thread_ = std::thread([this] { Run(); });
 }
 
 HttpListener::~HttpListener() {
-  if (context_ == nullptr) return;
-  // CivetWeb looks for its end when a connection comes, or every two seconds.
-  const int own_port = port();
-  std::atomic<bool> stopped{false};
-  std::thread knock([this, own_port, &stopped] {
-    for (int i = 0; i < kKnocks && !stopped; ++i) {
-      std::this_thread::sleep_for(kKnockPeriod);
-      char error[128];
-      mg_close_connection(
-          mg_connect_client(host_.c_str(), own_port, /*use_ssl=*/0, error, sizeof(error)));
+  {
+    const absl::MutexLock lock(&mutex_);
+    stopping_ = true;
+  }
+  eventfd_write(wake_fd_, 1);
+  thread_.join();
+  slow_thread_.join();
+  close(wake_fd_);
+}
+
+void HttpListener::Run() {
+  NameThisThread("http");
+  std::vector<pollfd> awaited;
+  std::vector<uint64_t> numbers;
+  while (true) {
+    awaited = {{wake_fd_, POLLIN, 0}};
+    numbers.clear();
+    for (const auto& [number, connection] : connections_) {
+      awaited.push_back(connection->Awaited());
+      numbers.push_back(number);
     }
-  });
-  mg_stop(context_);
-  stopped = true;
-  knock.join();
+    const size_t first_listener = awaited.size();
+    if (Clock::now() >= accept_at_) {
+      for (const int listener : sockets_.fds()) awaited.push_back({listener, POLLIN, 0});
+    }
+    // Rounded up, so that the deadline has passed then.
+    const auto wait = std::chrono::ceil<std::chrono::milliseconds>(NextDeadline() - Clock::now());
+    static_cast<void>(
+        poll(awaited.data(), awaited.size(), static_cast<int>(std::max<int64_t>(wait.count(), 0))));
+    {
+      const absl::MutexLock lock(&mutex_);
+      if (stopping_) return;
+    }
+    if (awaited[0].revents != 0) TakeSlowAnswers();
+    for (size_t i = 0; i < numbers.size(); ++i) {
+      const auto found = connections_.find(numbers[i]);
+      if (awaited[i + 1].revents != 0) Step(found->first, *found->second);
+      if (Clock::now() >= found->second->deadline()) found->second->Close();
+      if (found->second->state() == HttpConnection::State::kClosed) Drop(found);
+    }
+    for (size_t i = first_listener; i < awaited.size(); ++i) {
+      if (awaited[i].revents != 0) Accept(awaited[i].fd);
+    }
+  }
 }
 
-int HttpListener::port() const {
-  mg_server_port port{};
-  return mg_get_server_ports(context_, 1, &port) == 1 ? port.port : 0;
+HttpListener::Clock::time_point HttpListener::NextDeadline() const {
+  const Clock::time_point now = Clock::now();
+  // poll's longest wait, which is looked at anew then.
+  Clock::time_point next = now + std::chrono::hours(1);
+  if (now < accept_at_) next = accept_at_;
+  for (const auto& [number, connection] : connections_) {
+    next = std::min(next, connection->deadline());
+  }
+  return next;
 }
 
-int HttpListener::Serve(mg_connection* connection) {
-  const mg_request_info& info = *mg_get_request_info(connection);
-  static_cast<const HttpListener*>(info.user_data)->Answer(connection);
-  return 1;  // answered
+void HttpListener::Accept(int listener) {
+  // So few that a connection has had its turn before those after it make it give way.
+  for (size_t i = 0; i < limits_.max_connections / 4 + 1; ++i) {
+    const int fd = accept4(listener, nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC);
+    if (fd < 0) {
+      if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM) {
+        MakeRoom();
+        accept_at_ = Clock::now() + kNoDescriptorPause;
+      }
+      return;  // any other error is of the connection, which has gone, or there are no more
+    }
+    if (connections_.size() >= limits_.max_connections) MakeRoom();
+    connections_.emplace(++last_number_, std::make_unique<HttpConnection>(
+                                             fd, Clock::now() + limits_.request_timeout));
+  }
 }
 
-void HttpListener::Answer(mg_connection* connection) const {
-  const mg_request_info& info = *mg_get_request_info(connection);
-  const absl::string_view method = info.request_method == nullptr ? "" : info.request_method;
-  const bool head = method == "HEAD";
-  if (method != "GET" && !head) {
-    Write(connection, {405, "only GET and HEAD are served here\n"}, head);
+// The oldest of those that wait for their client gives way.
+void HttpListener::MakeRoom() {
+  const auto least = std::min_element(connections_.begin(), connections_.end(),
+                                      [](const auto& one, const auto& other) {
+                                        return one.second->state() < other.second->state();
+                                      });
+  if (least != connections_.end()) Drop(least);
+}
+
+void HttpListener::Step(uint64_t number, HttpConnection& connection) {
+  if (connection.state() == HttpConnection::State::kWriting) {
+    connection.Write();
+  } else {
+    const bool reading = connection.state() == HttpConnection::State::kReading;
+    connection.Read();
+    if (reading && connection.state() != HttpConnection::State::kReading) {
+      connection.set_deadline(Clock::now() + limits_.answer_timeout);
+    }
+    if (connection.state() == HttpConnection::State::kAnswering) Answer(number, connection);
+  }
+}
+
+void HttpListener::Answer(uint64_t number, HttpConnection& connection) {
+  std::optional<HttpRequest> request = ParseHttpRequest(connection.head());
+  if (!request.has_value()) {
+    connection.Answer(ToText({400, "this is not a request of HTTP/1.1\n"}, HttpRequest()));
     return;
   }
-  Write(connection, handler_(info.local_uri == nullptr ? "" : info.local_uri), head);
+  if (request->method != "GET" && request->method != "HEAD") {
+    connection.Answer(ToText({405, "only GET and HEAD are served here\n"}, *request));
+    return;
+  }
+  if (const auto response = pages_.quick(request->path); response.has_value()) {
+    connection.Answer(ToText(*response, *request));
+    return;
+  }
+  const absl::MutexLock lock(&mutex_);
+  slow_requests_.push_back({number, *std::move(request)});
+}
+
+void HttpListener::TakeSlowAnswers() {
+  eventfd_t count = 0;
+  eventfd_read(wake_fd_, &count);
+  std::vector<std::pair<uint64_t, std::string>> answers;
+  {
+    const absl::MutexLock lock(&mutex_);
+    answers.swap(slow_answers_);
+  }
+  for (auto& [number, text] : answers) {
+    const auto found = connections_.find(number);
+    if (found != connections_.end()) found->second->Answer(std::move(text));
+  }
+}
+
+void HttpListener::Drop(Connections::iterator connection) {
+  {
+    const absl::MutexLock lock(&mutex_);
+    slow_requests_.erase(std::remove_if(slow_requests_.begin(), slow_requests_.end(),
+                                        [&connection](const SlowRequest& request) {
+                                          return request.connection == connection->first;
+                                        }),
+                         slow_requests_.end());
+  }
+  connections_.erase(connection);
+}
+
+void HttpListener::MakeSlowPages() {
+  NameThisThread("http pages");
+  while (true) {
+    SlowRequest next;
+    {
+      const absl::MutexLock lock(&mutex_);
+      mutex_.Await(absl::Condition(
+          +[](HttpListener* self) ABSL_EXCLUSIVE_LOCKS_REQUIRED(self->mutex_) {
+            return self->stopping_ || !self->slow_requests_.empty();
+          },
+          this));
+      if (stopping_) return;
+      next = std::move(slow_requests_.front());
+      slow_requests_.pop_front();
+    }
+    std::string text = ToText(pages_.slow(next.request.path), next.request);
+    const absl::MutexLock lock(&mutex_);
+    slow_answers_.emplace_back(next.connection, std::move(text));
+    eventfd_write(wake_fd_, 1);
+  }
 }
 
 }  // namespace voxloc::server

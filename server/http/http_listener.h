@@ -1,59 +1,105 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // HttpListener: a small HTTP server for probes and scrapes, apart from gRPC. It answers GET and
-// HEAD, one request a connection, with what a handler makes of the path; it serves no files. Few
-// threads, small requests and a short time for each bound what a client can occupy: whoever is
-// silent or slow is cut off, and what is not HTTP is answered 400 or dropped.
+// HEAD, one request a connection, with what functions make of the path; it serves no files.
 //
-// The handler is called from several threads at once, until the listener is destroyed. What it
-// refers to must outlive the listener.
+// One thread waits for all connections at once, so that clients that are silent or slow hold nobody
+// up: each has its deadlines, and where there are too many connections the oldest one without a
+// whole request gives way to a new one.
 
 #ifndef VOXLOC_SERVER_HTTP_HTTP_LISTENER_H_
 #define VOXLOC_SERVER_HTTP_HTTP_LISTENER_H_
 
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
 #include <functional>
+#include <map>
 #include <memory>
+#include <optional>
 #include <string>
+#include <thread>
 #include <utility>
+#include <vector>
 
+#include "absl/base/thread_annotations.h"
 #include "absl/status/statusor.h"
-
-struct mg_connection;
-struct mg_context;
+#include "absl/synchronization/mutex.h"
+#include "server/http/http_connection.h"
+#include "server/http/http_message.h"
+#include "server/sockets/listening_sockets.h"
 
 namespace voxloc::server {
 
-struct HttpResponse {
-  int status = 200;
-  std::string body;
-  std::string content_type = "text/plain; charset=utf-8";
+// Called until the listener is destroyed. What they refer to must outlive the listener.
+struct HttpPages {
+  // On the listener's thread: must wait for nothing. nullopt: `slow` has the page.
+  std::function<std::optional<HttpResponse>(const std::string& path)> quick;
+  // On a thread of its own, one at a time.
+  std::function<HttpResponse(const std::string& path)> slow;
+};
+
+struct HttpLimits {
+  size_t max_connections = 64;
+  // For a whole request to arrive. kubelet gives a probe one second by default.
+  std::chrono::milliseconds request_timeout{1000};
+  // For the answer to be made and taken. Prometheus gives a scrape ten seconds by default.
+  std::chrono::milliseconds answer_timeout{10'000};
 };
 
 class HttpListener {
  public:
-  // `path` is decoded, without the query: "/readyz".
-  using Handler = std::function<HttpResponse(const std::string& path)>;
-
   // `address` is ADDR:PORT, port 0 for a free one. InvalidArgument: it is not; AlreadyExists: it is
   // taken or cannot be listened on.
   [[nodiscard]] static absl::StatusOr<std::unique_ptr<HttpListener>> Start(
-      const std::string& address, Handler handler);
+      const std::string& address, HttpPages pages, const HttpLimits& limits = HttpLimits());
   HttpListener(const HttpListener&) = delete;
   HttpListener& operator=(const HttpListener&) = delete;
-  // Returns when no request is being answered.
+  // Returns when no page is being made.
   ~HttpListener();
 
-  [[nodiscard]] int port() const;
+  [[nodiscard]] int port() const { return sockets_.port(); }
 
  private:
-  HttpListener(std::string host, Handler handler)
-      : host_(std::move(host)), handler_(std::move(handler)) {}
-  static int Serve(mg_connection* connection);
-  void Answer(mg_connection* connection) const;
+  using Clock = HttpConnection::Clock;
+  // By their numbers, which grow: the oldest first.
+  using Connections = std::map<uint64_t, std::unique_ptr<HttpConnection>>;
 
-  const std::string host_;  // of the address
-  const Handler handler_;
-  mg_context* context_ = nullptr;
+  struct SlowRequest {
+    uint64_t connection = 0;
+    HttpRequest request;
+  };
+
+  HttpListener(ListeningSockets sockets, HttpPages pages, const HttpLimits& limits);
+
+  // Of the thread that waits for connections.
+  void Run();
+  [[nodiscard]] Clock::time_point NextDeadline() const;
+  void Accept(int listener);
+  void MakeRoom();
+  void Step(uint64_t number, HttpConnection& connection);
+  void Answer(uint64_t number, HttpConnection& connection);
+  void TakeSlowAnswers();
+  void Drop(Connections::iterator connection);
+
+  // Of the other one.
+  void MakeSlowPages();
+
+  ListeningSockets sockets_;
+  const HttpPages pages_;
+  const HttpLimits limits_;
+  const int wake_fd_;  // readable: slow answers are there, or it is the end
+  Connections connections_;
+  uint64_t last_number_ = 0;
+  Clock::time_point accept_at_;  // not before: there was no descriptor
+
+  absl::Mutex mutex_;
+  bool stopping_ ABSL_GUARDED_BY(mutex_) = false;
+  std::deque<SlowRequest> slow_requests_ ABSL_GUARDED_BY(mutex_);  // at most one a connection
+  std::vector<std::pair<uint64_t, std::string>> slow_answers_ ABSL_GUARDED_BY(mutex_);
+  std::thread slow_thread_;
+  std::thread thread_;
 };
 
 }  // namespace voxloc::server

@@ -48,8 +48,7 @@ DrainProgress Drain::Begin(double grace_s, const std::string& reason) {
   const Clock::time_point now = Clock::now();
   {
     const absl::MutexLock lock(&mutex_);
-    if (!begun_) {
-      begun_ = true;
+    if (parts_.life.Advance(ServerState::kDraining)) {
       reason_ = reason;
       const double total_s = parts_.times.total_s();
       const double share = total_s > grace_s ? grace_s / total_s : 1.0;
@@ -58,8 +57,6 @@ DrainProgress Drain::Begin(double grace_s, const std::string& reason) {
       plan_.tell_begin = now + ToDuration<Clock>(delay_s);
       plan_.tell_end = plan_.tell_begin + ToDuration<Clock>(spread_s);
       plan_.end = now + ToDuration<Clock>(grace_s);
-      parts_.readiness.BeginDraining();
-      parts_.sessions.Refuse();
       Log(LogLevel::kInfo, "draining",
           {{"sessions", parts_.sessions.open()},
            {"calls", parts_.calls.count()},
@@ -67,10 +64,7 @@ DrainProgress Drain::Begin(double grace_s, const std::string& reason) {
            {"spread_s", spread_s},
            {"grace_s", grace_s},
            {"reason", reason}});
-      thread_ = std::thread([this] {
-        NameThisThread("drain");
-        Run();
-      });
+      StartThread();
     } else if (const double remaining_s = RemainingS(); grace_s < remaining_s) {
       const auto nearer = [&](Clock::time_point& time) {
         if (time > now)
@@ -84,6 +78,50 @@ DrainProgress Drain::Begin(double grace_s, const std::string& reason) {
     }
   }
   return Progress();
+}
+
+DrainProgress Drain::BeginToStop(const std::string& reason) {
+  {
+    const absl::MutexLock lock(&mutex_);
+    to_stop_ = true;
+  }
+  return Begin(parts_.times.total_s(), reason);
+}
+
+absl::Status Drain::TakeBack() {
+  std::thread thread;
+  {
+    const absl::MutexLock lock(&mutex_);
+    if (to_stop_) return absl::FailedPreconditionError("the server is being stopped");
+    if (!parts_.life.draining() || taken_back_) {
+      return absl::FailedPreconditionError("the server does not drain");
+    }
+    if (ending_ && !over_) {
+      return absl::FailedPreconditionError(
+          "the server ends the streams that stayed; ask again in some seconds");
+    }
+    taken_back_ = true;
+    thread = std::move(thread_);
+  }
+  if (thread.joinable()) thread.join();
+  const absl::MutexLock lock(&mutex_);
+  taken_back_ = false;
+  if (to_stop_ || stopping_) {  // meanwhile: the drain goes on
+    if (to_stop_ && !over_ && !stopping_) StartThread();
+    return absl::FailedPreconditionError("the server is being stopped");
+  }
+  ending_ = false;
+  over_ = false;
+  parts_.life.Resume();
+  Log(LogLevel::kInfo, "drain_taken_back", {{"sessions", parts_.sessions.open()}});
+  return absl::OkStatus();
+}
+
+void Drain::StartThread() {
+  thread_ = std::thread([this] {
+    NameThisThread("drain");
+    Run();
+  });
 }
 
 void Drain::Await() {
@@ -103,7 +141,7 @@ uint64_t Drain::sessions_told() const {
 }
 
 double Drain::RemainingS() const {
-  if (!begun_ || over_) return 0.0;
+  if (!parts_.life.draining() || over_) return 0.0;
   return std::max(0.0, std::chrono::duration<double>(plan_.end - Clock::now()).count());
 }
 
@@ -113,7 +151,7 @@ Drain::Waited Drain::AwaitTime(const OfPlan& time_of, bool for_calls) {
     if (for_calls && parts_.calls.count() == 0) return Waited::kNoCalls;
     const absl::MutexLock lock(&mutex_);
     const Clock::duration left = time_of(plan_) - Clock::now();
-    if (stopping_) return Waited::kStopping;
+    if (stopping_ || taken_back_) return Waited::kStopping;
     if (left <= Clock::duration::zero()) return Waited::kTime;
     mutex_.AwaitWithTimeout(absl::Condition(&stopping_), std::min(absl::FromChrono(left), kPoll));
   }
@@ -126,6 +164,11 @@ void Drain::Run() {
   if (!TellSessions()) return;
   const Waited waited = AwaitTime([](const Plan& plan) { return plan.end; }, /*for_calls=*/true);
   if (waited == Waited::kStopping) return;
+  {
+    const absl::MutexLock lock(&mutex_);
+    if (taken_back_) return;
+    ending_ = true;
+  }
   if (waited == Waited::kTime) EndStreams();
   Log(LogLevel::kInfo, "drained", {{"calls", parts_.calls.count()}});
   const absl::MutexLock lock(&mutex_);

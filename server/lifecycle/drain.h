@@ -9,8 +9,8 @@
 //      sent elsewhere,
 //   3. open calls have the rest of the time to end by themselves,
 //   4. the streams that stay are ended, each after the answers to what has been received.
-// It is over when no call is open, and begins once: asking again can only bring its end forward.
-// Thread-safe.
+// It is over when no call is open; asking again can only bring its end forward. Until 4 begins, and
+// when it is over, it can be taken back, unless the server is being stopped. Thread-safe.
 
 #ifndef VOXLOC_SERVER_LIFECYCLE_DRAIN_H_
 #define VOXLOC_SERVER_LIFECYCLE_DRAIN_H_
@@ -22,9 +22,11 @@
 #include <thread>
 
 #include "absl/base/thread_annotations.h"
+#include "absl/status/status.h"
 #include "absl/synchronization/mutex.h"
 #include "server/lifecycle/active_calls.h"
 #include "server/lifecycle/readiness.h"
+#include "server/observe/server_life.h"
 #include "server/session/session_registry.h"
 
 namespace voxloc::server {
@@ -45,7 +47,8 @@ struct DrainProgress {
 class Drain {
  public:
   struct Parts {
-    Readiness& readiness;
+    ServerLife& life;
+    const Readiness& readiness;
     SessionRegistry& sessions;
     ActiveCalls& calls;
     DrainTimes times;
@@ -60,8 +63,12 @@ class Drain {
   // spread have their shares of it, and no more than their times. Of a drain that has begun it
   // brings the end forward, if it is later, and keeps the first reason.
   DrainProgress Begin(double grace_s, const std::string& reason);
-  // The same with the sum of its times.
-  DrainProgress Begin(const std::string& reason) { return Begin(parts_.times.total_s(), reason); }
+  // The same with the sum of its times, of a server that is being stopped: never taken back.
+  DrainProgress BeginToStop(const std::string& reason);
+
+  // The server is as before the drain. FailedPrecondition: it does not drain, is being stopped, or
+  // ends its streams now.
+  absl::Status TakeBack();
 
   // Returns when the drain, which has begun, is over.
   void Await();
@@ -78,6 +85,7 @@ class Drain {
     Clock::time_point end;
   };
 
+  void StartThread() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void Run();
   enum class Waited { kTime, kNoCalls, kStopping };
   // Waits for a time of the plan, which may come closer meanwhile; with `for_calls` no longer than
@@ -92,8 +100,10 @@ class Drain {
 
   const Parts parts_;
   mutable absl::Mutex mutex_;
-  bool begun_ ABSL_GUARDED_BY(mutex_) = false;
+  bool ending_ ABSL_GUARDED_BY(mutex_) = false;  // the streams that stay, or they have ended
   bool over_ ABSL_GUARDED_BY(mutex_) = false;
+  bool to_stop_ ABSL_GUARDED_BY(mutex_) = false;     // the server
+  bool taken_back_ ABSL_GUARDED_BY(mutex_) = false;  // the thread is to end
   bool stopping_ ABSL_GUARDED_BY(mutex_) = false;
   Plan plan_ ABSL_GUARDED_BY(mutex_);
   std::string reason_ ABSL_GUARDED_BY(mutex_);

@@ -20,13 +20,17 @@ HttpResponse Probe(const absl::Status& status, absl::string_view good, absl::str
 
 }  // namespace
 
-HttpResponse ProbePages::Get(const std::string& path) const {
-  if (path == "/metrics") return {200, metrics_.Text(), MetricsExporter::kContentType};
+HttpResponse ProbePages::Metrics() const {
+  return {200, metrics_.Text(), MetricsExporter::kContentType};
+}
+
+std::optional<HttpResponse> ProbePages::Get(const std::string& path) const {
+  if (path == "/metrics") return std::nullopt;
   if (path == "/livez") return Probe(readiness_.CheckAlive(), "alive", "not alive");
   absl::string_view map = path;
   const bool of_map = absl::ConsumePrefix(&map, "/readyz/maps/") && map.size() <= kMostEchoedBytes;
   if (path != "/readyz" && !of_map) {
-    return {404, "there are /livez, /readyz, /readyz/maps/NAME and /metrics\n"};
+    return HttpResponse{404, "there are /livez, /readyz, /readyz/maps/NAME and /metrics\n"};
   }
   readiness_.NoteAsked();
   const absl::Status status = of_map ? readiness_.CheckMap(map) : readiness_.Check();

@@ -13,25 +13,20 @@ namespace {
 
 // How soon a change is logged.
 constexpr std::chrono::milliseconds kPeriod{100};
-// The thread of timeouts does nothing that takes long; a machine that swaps may hold it up.
+// The thread of timeouts does nothing that takes long and touches no file; a machine that swaps may
+// hold it up.
 constexpr std::chrono::seconds kSilence{30};
 // Of somebody who asks no more: probes come every few seconds, seldom less than once a minute.
 constexpr std::chrono::minutes kAskedWithin{5};
 
 }  // namespace
 
-Readiness::Readiness(const Engine& engine, const ResidentMaps& maps)
-    : engine_(engine), maps_(maps), last_run_(Clock::now()) {}
+Readiness::Readiness(const Engine& engine, const ResidentMaps& maps, ServerLife& life)
+    : engine_(engine), maps_(maps), life_(life), last_run_(Clock::now()) {}
 
 void Readiness::Begin(const std::vector<std::string>& maps) {
   const absl::MutexLock lock(&mutex_);
-  begun_ = true;
-  awaited_.insert(maps.begin(), maps.end());
-}
-
-void Readiness::BeginDraining() {
-  const absl::MutexLock lock(&mutex_);
-  draining_ = true;
+  awaited_.emplace(maps.begin(), maps.end());
 }
 
 absl::Status Readiness::Check() {
@@ -47,8 +42,10 @@ absl::Status Readiness::CheckLocked() {
 }
 
 absl::Status Readiness::CheckServer() const {
-  if (draining_) return absl::UnavailableError("draining: the server takes no new work");
-  if (!begun_) return absl::UnavailableError("starting: the server does not listen yet");
+  if (life_.draining()) return absl::UnavailableError("draining: the server takes no new work");
+  if (!awaited_.has_value()) {
+    return absl::UnavailableError("starting: the server does not listen yet");
+  }
   if (const absl::Status health = engine_.Health(); !health.ok()) {
     return absl::UnavailableError(absl::StrCat("no engine: ", health.message()));
   }
@@ -56,17 +53,20 @@ absl::Status Readiness::CheckServer() const {
 }
 
 absl::Status Readiness::CheckStart() {
-  if (awaited_.empty()) return absl::OkStatus();
+  if (life_.state() != ServerState::kStarting) return absl::OkStatus();
   std::string first;
   std::set<std::string, std::less<>> loading;
   for (const LoadingMap& map : maps_.Loading()) {
-    if (map.failed || awaited_.count(map.name) == 0) continue;
+    if (map.failed || awaited_->count(map.name) == 0) continue;
     if (loading.empty()) first = absl::StrCat("map ", map.name, " (", map.percent, " %)");
     loading.insert(map.name);
   }
   awaited_ = std::move(loading);
-  if (awaited_.empty()) return absl::OkStatus();
-  const size_t others = awaited_.size() - 1;
+  if (awaited_->empty()) {
+    life_.Advance(ServerState::kServing);
+    return absl::OkStatus();
+  }
+  const size_t others = awaited_->size() - 1;
   return absl::UnavailableError(absl::StrCat(
       "starting: loading ", first, others == 0 ? "" : absl::StrCat(" and ", others, " more")));
 }
@@ -94,8 +94,8 @@ absl::Status Readiness::CheckAlive() const {
 
 ServerState Readiness::state() {
   const absl::MutexLock lock(&mutex_);
-  if (draining_) return ServerState::kDraining;
-  return begun_ && CheckStart().ok() ? ServerState::kServing : ServerState::kStarting;
+  if (awaited_.has_value()) static_cast<void>(CheckStart());
+  return life_.state();
 }
 
 void Readiness::NoteAsked() {
@@ -117,7 +117,7 @@ TimeoutWatch::Clock::time_point Readiness::CheckTime(TimeoutWatch::Clock::time_p
     if (status.ok()) {
       Log(LogLevel::kInfo, "ready", {});
     } else {
-      Log(draining_ ? LogLevel::kInfo : LogLevel::kWarn, "not_ready",
+      Log(life_.draining() ? LogLevel::kInfo : LogLevel::kWarn, "not_ready",
           {{"reason", status.message()}});
     }
   }

@@ -8,6 +8,7 @@
 #ifndef VOXLOC_SERVER_LIFECYCLE_READINESS_H_
 #define VOXLOC_SERVER_LIFECYCLE_READINESS_H_
 
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -18,20 +19,19 @@
 #include "absl/synchronization/mutex.h"
 #include "core/engine/engine.h"
 #include "server/maps/resident_maps.h"
-#include "server/observe/metrics/server_sample.h"
+#include "server/observe/server_life.h"
 #include "server/scheduling/timeout_watch.h"
 
 namespace voxloc::server {
 
 class Readiness : public TimeoutWatch::Watched {
  public:
-  // Both must outlive it. Not ready until it has begun.
-  Readiness(const Engine& engine, const ResidentMaps& maps);
+  // All must outlive it. Not ready until it has begun, and not once the server drains; the server
+  // serves when the maps of the start are there.
+  Readiness(const Engine& engine, const ResidentMaps& maps, ServerLife& life);
 
   // The server listens, and these maps have been announced.
   void Begin(const std::vector<std::string>& maps);
-  // Not ready from now on.
-  void BeginDraining();
 
   // Unavailable, with what is missing in plain words: the server is not ready.
   [[nodiscard]] absl::Status Check();
@@ -61,10 +61,10 @@ class Readiness : public TimeoutWatch::Watched {
 
   const Engine& engine_;
   const ResidentMaps& maps_;
+  ServerLife& life_;
   mutable absl::Mutex mutex_;
-  bool begun_ ABSL_GUARDED_BY(mutex_) = false;
-  bool draining_ ABSL_GUARDED_BY(mutex_) = false;
-  std::set<std::string, std::less<>> awaited_ ABSL_GUARDED_BY(mutex_);  // of the start
+  // Maps of the start; nullopt: the server does not listen yet.
+  std::optional<std::set<std::string, std::less<>>> awaited_ ABSL_GUARDED_BY(mutex_);
   bool was_ready_ ABSL_GUARDED_BY(mutex_) = false;
   bool logged_ready_ ABSL_GUARDED_BY(mutex_) = false;
   Clock::time_point last_run_ ABSL_GUARDED_BY(mutex_);

@@ -113,7 +113,11 @@ absl::StatusOr<std::vector<std::string>> MapLibrary::Announce() {
 
 void MapLibrary::Load(const std::string& map) {
   const absl::Status status = TryLoad(map);
-  if (status.ok() || absl::IsNotFound(status)) return;  // deleted in the meantime
+  if (status.ok()) return;
+  if (absl::IsNotFound(parts_.store.GetMap(map).status())) {  // deleted in the meantime
+    parts_.maps.Remove(map);
+    return;
+  }
   Log(LogLevel::kError, "map_not_loaded", {{"map", map}, {"error", status.ToString()}});
   parts_.maps.Fail(map, status);
 }
@@ -141,7 +145,9 @@ absl::Status MapLibrary::TryLoad(const std::string& name) {
     parts_.maps.Stage(*std::move(snapshot), FactsOf(name, revision.revision, build),
                       revision.canary_vehicles);
   }
-  return absl::OkStatus();
+  if (!parts_.maps.Views(name).empty()) return absl::OkStatus();
+  return absl::DataLossError(
+      absl::StrCat("map ", name, " is at revision ", map->active_revision, ", which is not there"));
 }
 
 absl::StatusOr<MapSnapshot> MapLibrary::LoadRevision(const StoredMap& map,
@@ -420,6 +426,8 @@ absl::StatusOr<CommitReceipt> MapLibrary::Commit(const RevisionDraft& draft) {
     return WithReason(committed.status(), "REVISION_CONFLICT", {{"map", draft.map}});
   }
   if (!committed.ok()) return committed.status();
+  // Through another server, since this request was looked for here.
+  if (committed->repeated) return RepeatedReceipt(draft.map, committed->revision);
 
   const uint64_t revision = committed->revision.revision;
   TileCatalogue::Change change = draft.change;
@@ -463,8 +471,14 @@ absl::StatusOr<std::optional<CommitReceipt>> MapLibrary::FindCommitted(
   auto revision = parts_.store.FindRequest(map, request_id);
   if (!revision.ok()) return revision.status();
   if (!revision->has_value()) return std::nullopt;
-  if (absl::Status status = Follow(std::string(map)); !status.ok()) return status;
-  const StoredRevision& stored = **revision;
+  auto receipt = RepeatedReceipt(std::string(map), **revision);
+  if (!receipt.ok()) return receipt.status();
+  return *std::move(receipt);
+}
+
+absl::StatusOr<CommitReceipt> MapLibrary::RepeatedReceipt(const std::string& map,
+                                                          const StoredRevision& stored) {
+  if (absl::Status status = Follow(map); !status.ok()) return status;
   CommitReceipt receipt;
   receipt.repeated = true;
   receipt.added = stored.added;
@@ -478,14 +492,32 @@ absl::StatusOr<std::optional<CommitReceipt>> MapLibrary::FindCommitted(
   return receipt;
 }
 
+absl::StatusOr<MapView> MapLibrary::ActivateElsewhere(const std::string& map, uint64_t revision) {
+  const auto stored = parts_.store.GetMap(map);
+  if (!stored.ok()) return stored.status();
+  for (const StoredRevision& known : stored->revisions) {
+    if (known.revision != revision) continue;
+    if (known.state != RevisionState::kStaged && revision != stored->active_revision) break;
+    const absl::Status loading = parts_.maps.Find(map).status();
+    if (absl::IsUnavailable(loading)) return loading;
+    return absl::UnavailableError(
+        absl::StrCat("revision ", revision, " of map ", map, " is not in memory"));
+  }
+  // The store says why not, unless another server has staged it since.
+  auto activated = parts_.store.Activate(map, revision);
+  if (!activated.ok()) return activated.status();
+  if (absl::Status status = Follow(map); !status.ok()) return status;
+  return parts_.maps.FindRevision(map, revision);
+}
+
 absl::StatusOr<MapView> MapLibrary::Activate(const std::string& map, uint64_t revision) {
   if (absl::Status status = Follow(map); !status.ok()) return status;
   const auto before = parts_.maps.Find(map);
   if (before.ok() && before->snapshot->revision == revision) return before;
+  const auto staged = parts_.maps.FindRevision(map, revision);
+  if (!staged.ok()) return ActivateElsewhere(map, revision);
   auto activated = parts_.store.Activate(map, revision);
   if (!activated.ok()) return activated.status();
-  auto staged = parts_.maps.FindRevision(map, revision);
-  if (!staged.ok()) return staged.status();
   MapEvent event;
   event.kind = before.ok() ? MapEventKind::kUpdated : MapEventKind::kCreated;
   event.map = map;
@@ -545,6 +577,20 @@ absl::StatusOr<uint64_t> MapLibrary::Delete(const std::string& map, uint64_t rev
   event.revision = *deleted;
   parts_.events.Tell(event);
   return deleted;
+}
+
+absl::StatusOr<MapView> MapLibrary::Undelete(const std::string& map) {
+  if (absl::Status status = Follow(map); !status.ok()) return status;
+  if (parts_.maps.Held(map).has_value()) {
+    return absl::AlreadyExistsError(absl::StrCat("there is a map \"", map, "\""));
+  }
+  if (absl::Status status = parts_.maps.Announce(map); !status.ok()) return status;
+  if (const auto undeleted = parts_.store.UndeleteMap(map); !undeleted.ok()) {
+    parts_.maps.Remove(map);
+    return undeleted.status();
+  }
+  if (absl::Status status = FollowNew(map); !status.ok()) return status;
+  return parts_.maps.Find(map);
 }
 
 }  // namespace voxloc::server

@@ -2,7 +2,7 @@
 //
 // MapLibrary: the maps of a server, as the store keeps them and as the engine holds them, changed
 // together: a revision is on the disk before it is in use. For one thread at a time, the mapping
-// queue's; calls take as long as the disk and the engine need.
+// queue's, where nothing else is said; calls take as long as the disk and the engine need.
 
 #ifndef VOXLOC_SERVER_MAPS_MAP_LIBRARY_H_
 #define VOXLOC_SERVER_MAPS_MAP_LIBRARY_H_
@@ -145,10 +145,10 @@ class MapLibrary {
                                                                    const MapBuild& build);
 
   // The tiles of a revision that can be read; 0: the active one. Those of a revision that is not in
-  // memory are not resident. NotFound.
+  // memory are not resident. NotFound. Any thread.
   [[nodiscard]] absl::StatusOr<TilesOfRevision> FindTiles(const std::string& map,
                                                           uint64_t revision);
-  // Its points, map frame. DataLoss and NotFound name the tile.
+  // Its points, map frame. DataLoss and NotFound name the tile. Any thread.
   [[nodiscard]] absl::StatusOr<PointCloud> ReadTile(absl::string_view tile_id,
                                                     const Sha256Digest& digest);
 
@@ -159,12 +159,15 @@ class MapLibrary {
   [[nodiscard]] absl::StatusOr<std::optional<CommitReceipt>> FindCommitted(
       absl::string_view map, absl::string_view request_id);
 
-  // As the store has them.
+  // As the store has them. Unavailable: the revision is not in memory, such as while the map is
+  // being loaded, and nothing has changed.
   [[nodiscard]] absl::StatusOr<MapView> Activate(const std::string& map, uint64_t revision);
   [[nodiscard]] absl::StatusOr<StoredRevision> Withdraw(const std::string& map, uint64_t revision);
   [[nodiscard]] absl::StatusOr<StoredRevision> SetCanary(const std::string& map, uint64_t revision,
                                                          const std::vector<std::string>& vehicles);
   [[nodiscard]] absl::StatusOr<uint64_t> Delete(const std::string& map, uint64_t revision);
+  // The map that was deleted last under this name. ResourceExhausted: too many maps.
+  [[nodiscard]] absl::StatusOr<MapView> Undelete(const std::string& map);
 
  private:
   [[nodiscard]] absl::Status TryLoad(const std::string& map);
@@ -176,6 +179,12 @@ class MapLibrary {
   // The staged ones.
   [[nodiscard]] absl::Status FollowStaged(const StoredMap& stored,
                                           const std::shared_ptr<const MapBuild>& build);
+  // Of a request that was committed before, as this revision.
+  [[nodiscard]] absl::StatusOr<CommitReceipt> RepeatedReceipt(const std::string& map,
+                                                              const StoredRevision& stored);
+  // Of Activate: a revision that is not in memory.
+  [[nodiscard]] absl::StatusOr<MapView> ActivateElsewhere(const std::string& map,
+                                                          uint64_t revision);
   // Ends a map that is here.
   void Drop(const std::string& map, uint64_t revision);
   // A revision of the store whose tiles are in memory where they are in `known`, or there is room.

@@ -19,17 +19,26 @@ constexpr std::chrono::seconds kCollectionPeriod{60};
 }  // namespace
 
 TimeoutWatch::Clock::time_point StoreUpkeep::CheckTime(TimeoutWatch::Clock::time_point now) {
-  // A full queue has its chance again in the next period.
-  static_cast<void>(mapping_.Post([self = shared_from_this()] { self->SavePoses(); }));
-  if (now >= next_fits_) {
-    static_cast<void>(mapping_.Post([self = shared_from_this()] { self->SaveFits(); }));
-    next_fits_ = now + kFitPeriod;
+  // A queue that is full or stands still has its chance again in the next period.
+  if (!saving_.exchange(true)) {
+    const bool fits = now >= next_fits_;
+    if (!mapping_.Post([self = shared_from_this(), fits] { self->Save(fits); })) {
+      saving_ = false;
+    } else if (fits) {
+      next_fits_ = now + kFitPeriod;
+    }
   }
-  if (now >= next_collection_) {
-    static_cast<void>(mapping_.Post([self = shared_from_this()] { self->Collect(); }));
+  if (now >= next_collection_ && !collecting_.exchange(true)) {
+    PostCollection();
     next_collection_ = now + kCollectionPeriod;
   }
   return now + kPosePeriod;
+}
+
+void StoreUpkeep::Save(bool fits) {
+  SavePoses();
+  if (fits) SaveFits();
+  saving_ = false;
 }
 
 void StoreUpkeep::SavePoses() {
@@ -49,11 +58,22 @@ void StoreUpkeep::SaveFits() {
   }
 }
 
-void StoreUpkeep::Collect() {
+void StoreUpkeep::PostCollection() {
+  const bool posted = mapping_.Post([self = shared_from_this()] {
+    if (self->Collect()) {
+      self->PostCollection();
+    } else {
+      self->collecting_ = false;
+    }
+  });
+  if (!posted) collecting_ = false;
+}
+
+bool StoreUpkeep::Collect() {
   const auto collected = store_.Collect();
   if (!collected.ok()) {
     Log(LogLevel::kWarn, "store_not_collected", {{"error", collected.status().ToString()}});
-    return;
+    return false;
   }
   if (collected->revisions > 0 || collected->contents > 0) {
     Log(LogLevel::kInfo, "store_collected",
@@ -66,9 +86,7 @@ void StoreUpkeep::Collect() {
     metrics_.store_content_bytes.Set(static_cast<double>(usage->content_bytes));
     metrics_.store_unreferenced_bytes.Set(static_cast<double>(usage->unreferenced_bytes));
   }
-  if (collected->more) {
-    static_cast<void>(mapping_.Post([self = shared_from_this()] { self->Collect(); }));
-  }
+  return collected->more;
 }
 
 }  // namespace voxloc::server

@@ -7,6 +7,7 @@
 #ifndef VOXLOC_SERVER_MAPS_STORE_UPKEEP_H_
 #define VOXLOC_SERVER_MAPS_STORE_UPKEEP_H_
 
+#include <atomic>
 #include <memory>
 
 #include "server/maps/fit/tile_fits.h"
@@ -31,16 +32,23 @@ class StoreUpkeep : public TimeoutWatch::Watched, public std::enable_shared_from
   TimeoutWatch::Clock::time_point CheckTime(TimeoutWatch::Clock::time_point now) override;
 
  private:
+  // Tasks of the mapping queue, of each of which one at a time waits there: the queue may stand
+  // still.
+  void Save(bool fits);
   void SavePoses();
   void SaveFits();
-  // Frees some, and posts itself again where there is more.
-  void Collect();
+  // Again and again while there is more.
+  void PostCollection();
+  // Frees some. Whether there is more.
+  [[nodiscard]] bool Collect();
 
   MapStore& store_;
   LastPoses& last_poses_;
   TileFits& tile_fits_;
   WorkQueue& mapping_;
   const Metrics& metrics_;
+  std::atomic<bool> saving_{false};
+  std::atomic<bool> collecting_{false};
   // Used by the watch's thread.
   TimeoutWatch::Clock::time_point next_fits_;
   TimeoutWatch::Clock::time_point next_collection_;

@@ -10,6 +10,7 @@
 #include <cstddef>
 #include <memory>
 #include <optional>
+#include <utility>
 
 #include "absl/strings/escaping.h"
 #include "server/observe/log_limiter.h"
@@ -46,14 +47,20 @@ void Write(const std::string& line) {
   Logger().log(spdlog::level::info, spdlog::string_view_t(line.data(), line.size()));
 }
 
+std::optional<uint64_t> Admit(const LogLimiter::Options& rate, absl::string_view kind) {
+  return Limiter().Admit(kind, LogLimiter::Clock::now(), rate);
+}
+
+void WriteAfter(uint64_t left_out, std::string line) {
+  if (left_out > 0) absl::StrAppend(&line, " left_out=", left_out);
+  Write(line);
+}
+
 void LogAtRate(const LogLimiter::Options& rate, LogLevel level, absl::string_view event,
                std::initializer_list<LogField> fields) {
   if (!LogEnabled(level)) return;
-  const std::optional<uint64_t> left_out = Limiter().Admit(event, LogLimiter::Clock::now(), rate);
-  if (!left_out.has_value()) return;
-  std::string line = FormatLogLine(level, event, fields);
-  if (*left_out > 0) absl::StrAppend(&line, " left_out=", *left_out);
-  Write(line);
+  const std::optional<uint64_t> left_out = Admit(rate, event);
+  if (left_out.has_value()) WriteAfter(*left_out, FormatLogLine(level, event, fields));
 }
 
 bool NeedsQuotes(absl::string_view value) {
@@ -113,8 +120,6 @@ void LogAlways(absl::string_view event, std::initializer_list<LogField> fields) 
   Write(FormatLogLine(LogLevel::kInfo, event, fields));
 }
 
-void LogLineAlways(const std::string& line) { Write(line); }
-
 LogTrace::LogTrace(const TraceContext& trace) : before_(current_trace) {
   current_trace = trace.trace_id;
 }
@@ -128,6 +133,11 @@ void Log(LogLevel level, absl::string_view event, std::initializer_list<LogField
 
 void LogLimited(LogLevel level, absl::string_view event, std::initializer_list<LogField> fields) {
   LogAtRate(LogLimiter::Options(), level, event, fields);
+}
+
+void LogLineLimited(absl::string_view kind, std::string line) {
+  const std::optional<uint64_t> left_out = Admit(LogLimiter::Options(), kind);
+  if (left_out.has_value()) WriteAfter(*left_out, std::move(line));
 }
 
 void LogOnceASecond(LogLevel level, absl::string_view event,

@@ -47,18 +47,19 @@ void Log(LogLevel level, absl::string_view event, std::initializer_list<LogField
 
 // At level info, whatever the level that is logged.
 void LogAlways(absl::string_view event, std::initializer_list<LogField> fields);
-// A line that FormatLogLine has made, whatever the level that is logged.
-void LogLineAlways(const std::string& line);
-
 // The same for events that clients or faults can repeat without end: beyond a burst, lines are left
 // out, and the next one has their number as left_out (LogLimiter).
 void LogLimited(LogLevel level, absl::string_view event, std::initializer_list<LogField> fields);
 
-// The same, one line a second: for events that strangers can cause.
+// A line that FormatLogLine has made, at that rate, whatever the level that is logged. `kind`: what
+// has the rate, in place of an event.
+void LogLineLimited(absl::string_view kind, std::string line);
+
+// As LogLimited, one line a second: for events that strangers can cause.
 void LogOnceASecond(LogLevel level, absl::string_view event,
                     std::initializer_list<LogField> fields);
 
-// Lines that the two have left out, of all events.
+// Lines that these three have left out, of all events.
 [[nodiscard]] uint64_t LogLinesLeftOut();
 
 // While it lives, lines of its thread have this trace's trace_id, unless the trace is not valid.

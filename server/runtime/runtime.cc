@@ -2,6 +2,7 @@
 
 #include "server/runtime/runtime.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -118,10 +119,13 @@ Runtime::Runtime(const ConfigInEffect& resolved, const HostResources& found, Eng
       scoring_streams(config.limits.max_scoring_streams),
       transactions(config.limits.max_map_transactions),
       watchers(config.limits.max_watchers),
+      map_readers(config.limits.max_map_readers),
+      map_read_bytes(config.limits.max_reply_bytes, metrics.map_read_bytes),
       map_store(std::move(store)),
       max_map_memory_bytes(MapMemoryBytes(config.limits, engine->Info())),
       moments(OpenMoments(config, *engine, metrics)),
       mapping("mapping", MappingTasks(config.limits), metrics.mapping_queue),
+      reading("reading", config.limits.max_map_readers, metrics.reading_queue),
       scoring("scoring", ScoringTasks(config.limits), metrics.scoring_queue),
       searching("searching", SearchingOptions(config.limits), metrics.searching_queue),
       maps(config.limits.max_maps, metrics, mapping, config.access_file.empty()),
@@ -136,11 +140,12 @@ Runtime::Runtime(const ConfigInEffect& resolved, const HostResources& found, Eng
       tile_fits(config.limits.max_tile_fits, metrics.fit_tiles),
       fit_sampler(tile_fits, FitSamplerOptions(config), metrics),
       global_search(*engine, config.limits.search_cache_bytes),
-      sessions(config.limits.max_sessions, metrics),
+      sessions(config.limits.max_sessions, metrics, life),
       scheduler(*engine, host_threads, SchedulerOptions(config.limits, engine_devices.size()),
                 metrics),
-      readiness(std::make_shared<Readiness>(*engine, maps)),
-      drain({*readiness,
+      readiness(std::make_shared<Readiness>(*engine, maps, life)),
+      drain({life,
+             *readiness,
              sessions,
              calls,
              {config.drain_delay_s, config.drain_spread_s, config.drain_timeout_s}}) {
@@ -156,6 +161,9 @@ void Runtime::Reload(ConfigInEffect next) {
   reply_bytes.set_limit(limits.max_reply_bytes);
   unopened_streams.set_limit(limits.max_unopened_streams);
   mapping.SetLimits(MappingTasks(limits), /*max_threads=*/1);
+  // Those who are in stay in.
+  reading.SetLimits(std::max(limits.max_map_readers, config.limits.max_map_readers),
+                    /*max_threads=*/1);
   scoring.SetLimits(ScoringTasks(limits), /*max_threads=*/1);
   const WorkQueue::Options searching_options = SearchingOptions(limits);
   searching.SetLimits(searching_options.capacity, searching_options.max_threads);
@@ -164,6 +172,8 @@ void Runtime::Reload(ConfigInEffect next) {
   scoring_streams.set_limit(limits.max_scoring_streams);
   transactions.set_limit(limits.max_map_transactions);
   watchers.set_limit(limits.max_watchers);
+  map_readers.set_limit(limits.max_map_readers);
+  map_read_bytes.set_limit(limits.max_reply_bytes);
   maps.set_max_maps(limits.max_maps);
   sessions.set_max_sessions(limits.max_sessions);
   scheduler.SetLimits(limits.max_queued_scans, limits.max_queued_bytes, limits.max_batch);

@@ -35,9 +35,11 @@
 #include "server/maps/resident_maps.h"
 #include "server/maps/store/map_store.h"
 #include "server/observe/metrics/metrics.h"
+#include "server/observe/server_life.h"
 #include "server/observe/trace/span_exporter.h"
 #include "server/scheduling/admission.h"
 #include "server/scheduling/byte_budget.h"
+#include "server/scheduling/byte_shares.h"
 #include "server/scheduling/scheduler.h"
 #include "server/scheduling/timeout_watch.h"
 #include "server/scheduling/work_queue.h"
@@ -60,6 +62,7 @@ struct Runtime {
   LiveConfig live;      // as it is now; requests read their limits here
   const HostResources host;
   const int64_t started_unix_ns;
+  ServerLife life;
   const std::unique_ptr<FailoverEngine> engine;
   const std::vector<uint32_t> engine_devices;  // its GPUs, in its order
   const std::string engine_note;               // why it is not what was asked for; empty: it is
@@ -72,15 +75,18 @@ struct Runtime {
   const std::shared_ptr<AccessControl> access;
   AuditLog audit;
 
-  TimeoutWatch timeouts;
+  TimeoutWatch timeouts;                  // nothing in it may wait: liveness is that it runs
+  TimeoutWatch file_watch{"file watch"};  // reads files that have changed; their disk may hang
   ByteBudget reply_bytes;
 
   Admission unopened_streams;  // of AlignScans, without `open`
   Admission searches;
   Admission recoveries;
   Admission scoring_streams;
-  Admission transactions;  // of maps
-  Admission watchers;      // of maps
+  Admission transactions;     // of maps
+  Admission watchers;         // of maps
+  Admission map_readers;      // GetTiles and GetCells
+  ByteShares map_read_bytes;  // what they hold
 
   const std::unique_ptr<MapStore> map_store;
   std::atomic<uint64_t> max_map_memory_bytes;   // of the engine that serves
@@ -88,6 +94,7 @@ struct Runtime {
 
   // In the order in which they may need each other: the last is destroyed first.
   WorkQueue mapping;
+  WorkQueue reading;  // of maps
   WorkQueue scoring;
   WorkQueue searching;
   ResidentMaps maps;

@@ -2,6 +2,7 @@
 
 #include "server/scan/scan_reply.h"
 
+#include <algorithm>
 #include <string>
 #include <utility>
 
@@ -48,7 +49,12 @@ void ScanReply::SetStatus(v1::AlignmentStatus status, absl::string_view detail) 
 }
 
 void ScanReply::Send() {
-  result_->mutable_timings()->set_server_s(age_s());
+  v1::Timings& timings = *result_->mutable_timings();
+  timings.set_server_s(age_s());
+  timings.set_reply_s(std::max(0.0, timings.server_s() - timings.queue_wait_s() -
+                                        timings.prepare_s() - timings.batch_wait_s() -
+                                        timings.align_s() - timings.estimate_wait_s() -
+                                        timings.estimate_s()));
   Count();
   if (capture_ != nullptr) capture_->Offer(source_, *result_);
   capture_.reset();
@@ -58,6 +64,7 @@ void ScanReply::Send() {
 }
 
 void ScanReply::GiveUp() {
+  runtime_->metrics.dropped_closed.Increment();
   result_.reset();
   client_->AnswerNothing();
 }
@@ -71,6 +78,10 @@ void ScanReply::Count() const {
     metrics.dropped_deadline.Increment();
   }
   metrics.results[static_cast<size_t>(result_->status())].Increment();
+  metrics.map_results().Count(source_->map, timings.batch_size() == 0
+                                                ? MapResults::Outcome::kNotAligned
+                                            : result_->accepted() ? MapResults::Outcome::kAccepted
+                                                                  : MapResults::Outcome::kRejected);
   metrics.scan_duration_s.Observe(timings.server_s());
   if (result_->accepted()) CountPoseAge();
   if (timings.batch_size() > 0) {

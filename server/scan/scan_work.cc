@@ -27,9 +27,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-double SecondsSince(Clock::time_point start) {
-  return std::chrono::duration<double>(Clock::now() - start).count();
-}
+double Seconds(Clock::duration duration) { return std::chrono::duration<double>(duration).count(); }
 
 Clock::duration Duration(double seconds) {
   return std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds));
@@ -107,11 +105,7 @@ bool ScanWork::Prepare(AlignJob& job, EstimateRequest& estimate, ThreadPool* idl
   const Clock::time_point start = Clock::now();
   reply_.trace().AddStage("queue", reply_.received(), start);
   v1::Timings& timings = *reply_.result().mutable_timings();
-  timings.set_queue_wait_s(reply_.age_s());
-  if (stop_.cancelled != nullptr && stop_.cancelled->load(std::memory_order_relaxed)) {
-    reply_.GiveUp();
-    return false;
-  }
+  timings.set_queue_wait_s(Seconds(start - reply_.received()));
   FindPlace();
   FindMap();
   const std::optional<Refusal> refusal = RefusalOfScan();
@@ -138,8 +132,9 @@ bool ScanWork::Prepare(AlignJob& job, EstimateRequest& estimate, ThreadPool* idl
     RequestPasses(*estimate.features, job);
     RequestSweep(job);
     job.packed = runtime_.engine->Pack(job);
-    timings.set_prepare_s(SecondsSince(start));
-    reply_.trace().AddStage("prepare", start, Clock::now());
+    prepared_at_ = Clock::now();
+    timings.set_prepare_s(Seconds(prepared_at_ - start));
+    reply_.trace().AddStage("prepare", start, prepared_at_);
     return true;
   }
   return false;
@@ -348,9 +343,8 @@ void ScanWork::Complete(AlignResult result, const ScanEstimate* estimate, const 
   const Clock::time_point aligned = batch.align_start + Duration(batch.align_s);
   reply_.trace().AddStage("align", batch.align_start, aligned);
   if (result.device_times.has_value()) TraceDevice(*result.device_times, aligned);
-  if (estimate != nullptr) {
-    reply_.trace().AddStage("estimate", start - Duration(batch.estimate_s), start);
-  }
+  const Clock::time_point estimated = estimate != nullptr ? batch.estimate_start : start;
+  if (estimate != nullptr) reply_.trace().AddStage("estimate", estimated, start);
   if (!result.status.ok()) {
     AnswerFailed(result.status, batch.align_s);
     return;
@@ -373,16 +367,18 @@ void ScanWork::Complete(AlignResult result, const ScanEstimate* estimate, const 
   if (verdict.settled_by.has_value()) SettledByToProto(*verdict.settled_by, reply);
   reply.set_engine(runtime_.engine->name());
   v1::Timings& timings = *reply.mutable_timings();
+  timings.set_batch_wait_s(Seconds(batch.align_start - prepared_at_));
   timings.set_align_s(batch.align_s);
+  timings.set_estimate_wait_s(Seconds(estimated - aligned));
   timings.set_batch_size(static_cast<uint32_t>(batch.size));
   if (gate_.AfterAlign(result, profile_, *guess_, reply_.age_s()) && !verdict.accepted) {
     gate_.Doubt(verdict.detail);
   }
   InterpolatedGuessToProto(result.map_T_base);
-  const double encode_s = SecondsSince(start);
-  reply_.trace().AddStage("encode", start, Clock::now());
-  runtime_.metrics.stage_encode_s.Observe(encode_s);
-  timings.set_estimate_s(batch.estimate_s + encode_s);
+  const Clock::time_point encoded = Clock::now();
+  reply_.trace().AddStage("encode", start, encoded);
+  runtime_.metrics.stage_encode_s.Observe(Seconds(encoded - start));
+  timings.set_estimate_s(Seconds(encoded - estimated));
   if (verdict.accepted) {
     CheckSweep(result);
     source_->state->Found(shown_stamp_ns_, result.map_T_base, place_,
@@ -459,6 +455,8 @@ void ScanWork::Fail(const absl::Status& status) {
   runtime_.metrics.rejected_scans.Increment();
   Answer(v1::ALIGNMENT_STATUS_OVERLOADED, status.message());
 }
+
+void ScanWork::GiveUp() { reply_.GiveUp(); }
 
 void ScanWork::AnswerInvalid(const absl::Status& status) {
   facts_.transform = status;

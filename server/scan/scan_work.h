@@ -7,6 +7,7 @@
 #define VOXLOC_SERVER_SCAN_SCAN_WORK_H_
 
 #include <Eigen/Core>
+#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <memory>
@@ -43,6 +44,9 @@ class ScanWork : public ScanTask {
   [[nodiscard]] size_t points() const override { return facts_.points + earlier_points_; }
   [[nodiscard]] size_t bytes() const override { return bytes_; }
   [[nodiscard]] absl::Time deadline() const override { return stop_.deadline; }
+  [[nodiscard]] bool abandoned() const override {
+    return stop_.cancelled != nullptr && stop_.cancelled->load(std::memory_order_relaxed);
+  }
   [[nodiscard]] bool Prepare(AlignJob& job, EstimateRequest& estimate, ThreadPool* idle) override;
   [[nodiscard]] std::optional<Pose> SecondGuess() const override { return own_guess_; }
   [[nodiscard]] bool PrefersSecond(const AlignResult& first, const AlignResult& second) override;
@@ -50,6 +54,7 @@ class ScanWork : public ScanTask {
   void Supersede() override;
   void Refuse(absl::string_view why, double retry_after_s) override;
   void Fail(const absl::Status& status) override;
+  void GiveUp() override;
 
  private:
   struct Refusal {
@@ -108,6 +113,7 @@ class ScanWork : public ScanTask {
   // That it may be joined with, as many as there were when it came.
   size_t earlier_points_ = 0;
   StopToken stop_;
+  std::chrono::steady_clock::time_point prepared_at_;
 
   ScanHints hints_;
   std::optional<Pose> guess_;

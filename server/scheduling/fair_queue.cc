@@ -108,7 +108,7 @@ std::vector<std::unique_ptr<ScanTask>> FairQueue::Close(Lane& lane) {
   const auto at = std::find_if(caller.ready.begin(), caller.ready.end(),
                                [&](const auto& listed) { return listed.get() == &lane; });
   lane.node_.splice(lane.node_.end(), caller.ready, at);
-  if (caller.ready.empty()) {
+  if (caller.ready.empty() && !caller.held) {
     caller.node.splice(caller.node.end(), callers_,
                        std::find(callers_.begin(), callers_.end(), &caller));
   }
@@ -123,7 +123,7 @@ void FairQueue::AddToReady(const std::shared_ptr<Lane>& lane) {
   ++ready_lanes_;
   lane->node_.front() = lane;
   caller.ready.splice(caller.ready.end(), lane->node_);
-  callers_.splice(callers_.end(), caller.node);  // nothing, where the caller is listed already
+  callers_.splice(callers_.end(), caller.node);  // nothing, where the caller is in a list already
 }
 
 bool FairQueue::HasMore(const Caller& caller) {
@@ -181,12 +181,45 @@ void FairQueue::EndBatch() {
 }
 
 void FairQueue::EndTurn(const std::shared_ptr<Lane>& lane) {
+  if (lane->round_ != 0) EndSecondStage(*lane);
   lane->running_ = false;
   AddToReady(lane);
 }
 
+uint64_t FairQueue::RoundOf(const Lane& lane) { return lane.round_; }
+
+bool FairQueue::HasItsShareInSecondStage(const Caller& caller) const {
+  return caller.second_stage >= DivideUp(second_stage_limit_, second_stage_callers_ + 1);
+}
+
+uint64_t FairQueue::BeginSecondStage(Lane& lane, size_t limit) {
+  second_stage_limit_ = std::max<size_t>(limit, 1);
+  Caller& caller = *lane.caller_;
+  if (caller.second_stage++ == 0) ++second_stage_callers_;
+  caller.last_round = std::max(caller.last_round + 1, round_);
+  lane.round_ = caller.last_round;
+  if (!caller.held && HasItsShareInSecondStage(caller)) {
+    caller.held = true;
+    Callers& from = caller.node.empty() ? callers_ : caller.node;
+    held_.splice(held_.end(), from, std::find(from.begin(), from.end(), &caller));
+  }
+  return lane.round_;
+}
+
+void FairQueue::EndSecondStage(Lane& lane) {
+  lane.round_ = 0;
+  Caller& caller = *lane.caller_;
+  if (--caller.second_stage == 0) --second_stage_callers_;
+  if (!caller.held || (caller.second_stage > 0 && HasItsShareInSecondStage(caller))) return;
+  caller.held = false;
+  Callers& to = caller.ready.empty() ? caller.node : callers_;
+  to.splice(to.end(), held_, std::find(held_.begin(), held_.end(), &caller));
+}
+
 FairQueue::Lanes FairQueue::Clear() {
   Lanes lanes;  // which hold their callers
+  for (Caller* caller : held_) caller->held = false;
+  callers_.splice(callers_.end(), held_);
   while (!callers_.empty()) {
     Caller& caller = *callers_.front();
     caller.node.splice(caller.node.end(), callers_, callers_.begin());

@@ -9,6 +9,10 @@
 // of each caller in turn, and of a caller one scan of each lane before the second of any. Lanes
 // that belong to no caller by name are callers of their own.
 //
+// A lane that is under way may go on to a second stage, which has a queue elsewhere: estimates that
+// are made behind the batch. There callers take turns by rounds, one lane of each in a round, and a
+// caller with more than its share of the lanes there gets no turn here until some have ended.
+//
 // Used under the lock of its owner. OpenLane, Put and Close may find no memory, which changes
 // nothing; nothing else takes any.
 
@@ -16,6 +20,7 @@
 #define VOXLOC_SERVER_SCHEDULING_FAIR_QUEUE_H_
 
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <list>
 #include <map>
@@ -74,6 +79,14 @@ class FairQueue {
   // None of this lane is any more: its turn can come again.
   void EndTurn(const std::shared_ptr<Lane>& lane);
 
+  // The lane goes on to the second stage, until EndTurn. A caller's share there is `limit` lanes,
+  // divided by the callers who have any and one more. Returns its round: lower rounds come first.
+  [[nodiscard]] uint64_t BeginSecondStage(Lane& lane, size_t limit);
+  // 0: not in the second stage.
+  [[nodiscard]] static uint64_t RoundOf(const Lane& lane);
+  // Lanes of this round are being taken: it is the first of those who come now.
+  void TakeRound(uint64_t round) { round_ = round; }
+
   // Lets go of all lanes that scans wait in, and returns them: what waits ends with the last owner
   // of its lane.
   using Lanes = std::list<std::shared_ptr<Lane>>;
@@ -88,16 +101,22 @@ class FairQueue {
   void Count(Lane& lane, size_t bytes, bool added);
   [[nodiscard]] std::unique_ptr<ScanTask> TakeOldest(Lane& lane);
   void AddToReady(const std::shared_ptr<Lane>& lane);
+  [[nodiscard]] bool HasItsShareInSecondStage(const Caller& caller) const;
+  void EndSecondStage(Lane& lane);
 
   std::map<std::string, std::weak_ptr<Caller>, std::less<>> named_;
   size_t sweep_at_ = 16;  // names at which those of callers who have gone are dropped
   Callers callers_;       // with a lane whose turn can come; the next first
   Callers served_;        // of whom the batch has all that waits
+  Callers held_;          // who have their share of the second stage
   size_t scans_ = 0;
   size_t bytes_ = 0;
   size_t waiting_callers_ = 0;  // of whom scans wait
   size_t ready_lanes_ = 0;
-  size_t places_ = 0;  // lanes of the batch
+  size_t places_ = 0;   // lanes of the batch
+  uint64_t round_ = 1;  // that the second stage is at
+  size_t second_stage_limit_ = 0;
+  size_t second_stage_callers_ = 0;
 };
 
 struct FairQueue::Caller {
@@ -107,6 +126,9 @@ struct FairQueue::Caller {
   size_t scans = 0;  // that wait
   size_t bytes = 0;  // of them
   size_t waiting_lanes = 0;
+  size_t second_stage = 0;  // lanes
+  uint64_t last_round = 0;  // of them
+  bool held = false;
   Lanes ready;   // whose turn can come, the next first
   Lanes taken;   // of which the batch has scans
   Callers node;  // itself, while it is in no list of the queue
@@ -124,6 +146,7 @@ class FairQueue::Lane {
   Mailbox<std::unique_ptr<ScanTask>> waiting_;
   size_t bytes_ = 0;      // of the scans that wait
   size_t place_ = 0;      // in the batch
+  uint64_t round_ = 0;    // in the second stage; 0: not there
   bool listed_ = false;   // among the caller's lanes that are ready
   bool running_ = false;  // whether scans of it are on their way, or in the batch
   bool closed_ = false;

@@ -2,7 +2,7 @@
 //
 // ScanTask: one scan on its way through the Scheduler, as the scheduler sees it. Used by one thread
 // at a time. Every task gets exactly one of the calls that end it, or is destroyed without one when
-// its lane was closed.
+// it is submitted to a lane that was closed, or the scheduler stops.
 
 #ifndef VOXLOC_SERVER_SCHEDULING_SCAN_TASK_H_
 #define VOXLOC_SERVER_SCHEDULING_SCAN_TASK_H_
@@ -25,7 +25,8 @@ struct BatchFacts {
   size_t size = 0;  // scans that shared the engine's call
   std::chrono::steady_clock::time_point align_start;
   double align_s = 0.0;
-  double estimate_s = 0.0;  // its own
+  // Of its own estimates; the clock's zero where there are none.
+  std::chrono::steady_clock::time_point estimate_start;
 };
 
 class ScanTask {
@@ -37,6 +38,9 @@ class ScanTask {
   [[nodiscard]] virtual size_t bytes() const = 0;
   // Nobody wants its result after that.
   [[nodiscard]] virtual absl::Time deadline() const { return absl::InfiniteFuture(); }
+  // Whether nobody wants its result any more: the client has gone. Such a task is given up before
+  // its next stage.
+  [[nodiscard]] virtual bool abandoned() const { return false; }
 
   // On a thread of the pool: fills the job, and what is to be estimated of its result: all but the
   // scan. Without options that is nothing; otherwise they live as long as the task. `idle` are
@@ -54,14 +58,15 @@ class ScanTask {
     return false;
   }
 
-  // The ends: aligned, replaced by a newer scan, refused because too many wait (`why`), or failed
-  // for lack of memory. `estimate` is null where there is nothing to estimate: a result without map
-  // cells, or stopped on the way.
+  // The ends: aligned, replaced by a newer scan, refused because too many wait (`why`), failed for
+  // lack of memory, or given up because its lane was closed or it is abandoned. `estimate` is null
+  // where there is nothing to estimate: a result without map cells, or stopped on the way.
   virtual void Complete(AlignResult result, const ScanEstimate* estimate,
                         const BatchFacts& batch) = 0;
   virtual void Supersede() = 0;
   virtual void Refuse(absl::string_view why, double retry_after_s) = 0;
   virtual void Fail(const absl::Status& status) = 0;
+  virtual void GiveUp() = 0;
 };
 
 }  // namespace voxloc::server

@@ -29,8 +29,12 @@ constexpr double kNewestWeight = 0.2;
 // A batch takes some milliseconds.
 constexpr absl::Duration kWaitForMemory = absl::Milliseconds(10);
 
-// Batches whose slow estimates may wait; more hold up the worker that brings them.
-constexpr size_t kMaxLaterBatches = 64;
+// Lanes whose slow estimates may wait, of which callers have even shares (FairQueue): as many as
+// two of the largest batches have, and some where batches are small.
+constexpr size_t kSharedLaterBatches = 2;
+constexpr size_t kLeastSharedLater = 64;
+// Times as many wait: nothing is aligned until there are fewer, whoever they are of.
+constexpr size_t kMostLaterShares = 8;
 
 // One batch in so many has the devices measure its stages. That takes the host some 5 us, which
 // would be 5 % of the alignment of one scan, and is 0.3 % this way; a second of a busy device still
@@ -46,6 +50,13 @@ void FailForMemory(ScanTask& task) {
   try {
     task.Fail(absl::ResourceExhaustedError("the server has too little memory for this scan"));
   } catch (const std::bad_alloc&) {  // not even for the answer
+  }
+}
+
+void GiveUpTask(ScanTask& task) {
+  try {
+    task.GiveUp();
+  } catch (const std::bad_alloc&) {  // as above
   }
 }
 
@@ -68,6 +79,7 @@ class Scheduler::Turn {
   Turn(Scheduler& scheduler, std::shared_ptr<Lane> lane)
       : scheduler_(&scheduler), lane_(std::move(lane)) {}
   Turn(Turn&& other) noexcept = default;
+  [[nodiscard]] Lane& lane() const { return *lane_; }
   Turn& operator=(Turn&& other) = delete;
   ~Turn() {
     if (lane_ != nullptr) scheduler_->EndTurn(lane_);
@@ -106,6 +118,26 @@ struct Scheduler::Group {
   Turn turn;  // destroyed after the scans
   std::vector<Scan> scans;
 
+  void GiveUp() {
+    for (Scan& scan : scans) {
+      if (scan.task != nullptr) GiveUpTask(*scan.task);
+      scan.task.reset();
+    }
+  }
+  void Fail() {
+    for (Scan& scan : scans) {
+      if (scan.task != nullptr) FailForMemory(*scan.task);
+      scan.task.reset();
+    }
+  }
+  void GiveUpAbandoned() {
+    for (Scan& scan : scans) {
+      if (scan.task == nullptr || !scan.task->abandoned()) continue;
+      GiveUpTask(*scan.task);
+      scan.task.reset();
+    }
+  }
+
   // Leaves out those that are at their end.
   void DropEnded() {
     scans.erase(std::remove_if(scans.begin(), scans.end(),
@@ -114,24 +146,20 @@ struct Scheduler::Group {
   }
 };
 
+// A lane's scans that wait for slow estimates, with those of the lane that follow them.
+struct Scheduler::Later {
+  Later(Group& from, const BatchFacts& of_batch) : group(std::move(from)), facts(of_batch) {}
+
+  Group group;
+  BatchFacts facts;
+  const Clock::time_point since = Clock::now();
+};
+
 namespace {
 
-// Runs a step of all scans; where memory runs out, those that are left fail. False: they have.
-template <typename Group, typename Step>
-bool RunTogether(std::vector<Group>& groups, const Step& step) {
-  try {
-    step();
-    return true;
-  } catch (const std::bad_alloc&) {
-  }
-  for (Group& group : groups) {
-    for (auto& scan : group.scans) {
-      if (scan.task == nullptr) continue;
-      FailForMemory(*scan.task);
-      scan.task.reset();
-    }
-  }
-  return false;
+template <typename Group>
+void GiveUpAbandoned(std::vector<Group>& groups) {
+  for (Group& group : groups) group.GiveUpAbandoned();
 }
 
 template <typename Group>
@@ -154,13 +182,17 @@ Scheduler::Scheduler(Engine& engine, ThreadPool& host_threads, const Options& op
       metrics_(metrics),
       options_(options),
       batch_limit_(options.longest_batch_s, host_threads.threads()),
-      estimating_("estimating", kMaxLaterBatches, metrics.estimating_queue) {
+      later_limit_(options.longest_batch_s, host_threads.threads()) {
   for (size_t i = 0; i < std::max<size_t>(options.batches_in_flight, 1); ++i) {
     workers_.emplace_back([this] {
       NameThisThread("tracking");
       Work();
     });
   }
+  estimating_ = std::thread([this] {
+    NameThisThread("estimating");
+    WorkLater();
+  });
 }
 
 Scheduler::~Scheduler() { Stop(); }
@@ -199,10 +231,22 @@ void Scheduler::SetLimits(size_t max_queued, size_t max_queued_bytes, size_t max
 }
 
 void Scheduler::Close(Lane& lane) {
-  std::vector<std::unique_ptr<ScanTask>> dropped;  // destroyed outside the lock
-  const absl::MutexLock lock(&mutex_);
-  dropped = waiting_.Close(lane);
-  CountWaiting();
+  std::vector<std::unique_ptr<ScanTask>> waited;
+  std::unique_ptr<Later> later;  // destroyed outside the lock
+  {
+    const absl::MutexLock lock(&mutex_);
+    waited = waiting_.Close(lane);
+    const auto [first, last] = later_.equal_range(FairQueue::RoundOf(lane));
+    const auto at = std::find_if(
+        first, last, [&lane](const auto& one) { return &one.second->group.turn.lane() == &lane; });
+    if (at != last) {
+      later = std::move(at->second);
+      later_.erase(at);
+    }
+    CountWaiting();
+  }
+  for (const auto& task : waited) GiveUpTask(*task);
+  if (later != nullptr) later->group.GiveUp();
 }
 
 std::string Scheduler::WhyRefused(const Lane& lane, const ScanTask& task) const {
@@ -222,8 +266,13 @@ size_t Scheduler::LargestBatch() const {
   return std::min(options_.max_batch, batch_limit_.scans());
 }
 
+size_t Scheduler::SharedLater() const {
+  return std::max(kLeastSharedLater, kSharedLaterBatches * LargestBatch());
+}
+
 void Scheduler::CountWaiting() const {
   metrics_.tracking_queue.depth.Set(static_cast<double>(waiting_.scans()));
+  metrics_.estimating_queue.depth.Set(static_cast<double>(later_.size()));
 }
 
 void Scheduler::Stop() {
@@ -234,13 +283,21 @@ void Scheduler::Stop() {
   for (std::thread& worker : workers_) {
     if (worker.joinable()) worker.join();
   }
-  estimating_.Stop();
+  if (estimating_.joinable()) estimating_.join();
+  LaterByRound later;
+  {
+    const absl::MutexLock lock(&mutex_);
+    later.swap(later_);
+  }
+  later.clear();             // ends the turns of lanes
   FairQueue::Lanes dropped;  // destroyed outside the lock
   const absl::MutexLock lock(&mutex_);
   dropped = waiting_.Clear();
 }
 
-bool Scheduler::HasWork() const { return stopping_ || !waiting_.empty(); }
+bool Scheduler::HasWork() const {
+  return stopping_ || (!waiting_.empty() && later_.size() < kMostLaterShares * SharedLater());
+}
 
 std::vector<Scheduler::Group> Scheduler::TakeBatch() {
   std::vector<Group> groups;
@@ -300,21 +357,29 @@ void Scheduler::Work() {
 }
 
 void Scheduler::RunBatch(std::vector<Group> groups) {
+  GiveUpAbandoned(groups);
   // A pool's threads may not wait for the pool: a lone vehicle's scans are prepared here.
   const bool alone = groups.size() == 1;
   ThreadPool* const idle = alone ? &host_threads_ : nullptr;
   ParallelFor(alone ? nullptr : &host_threads_, groups.size(), [&groups, idle](size_t i) {
     for (Group::Scan& scan : groups[i].scans) {
+      if (scan.task == nullptr) continue;
       if (!RunStep(*scan.task, [&] { return scan.task->Prepare(scan.job, scan.estimate, idle); })) {
         scan.task.reset();
       }
     }
   });
+  GiveUpAbandoned(groups);
   DropEmpty(groups);
   if (groups.empty()) return;
   BatchFacts facts;
-  const bool aligned = RunTogether(groups, [&] { Align(groups, facts); });
-  if (!aligned) return;
+  try {
+    Align(groups, facts);
+  } catch (const std::bad_alloc&) {
+    for (Group& group : groups) group.Fail();
+    return;
+  }
+  GiveUpAbandoned(groups);
   Answer(groups, facts);
   DropEmpty(groups);
   if (!groups.empty()) AnswerLater(std::move(groups), facts);
@@ -376,16 +441,16 @@ void Scheduler::ObserveDevices(const std::vector<AlignResult>& results) const {
 void Scheduler::Answer(std::vector<Group>& groups, const BatchFacts& facts) {
   host_threads_.ParallelFor(groups.size(), [&](size_t i) {
     for (Group::Scan& scan : groups[i].scans) {
+      if (scan.task == nullptr) continue;
       BatchFacts own = facts;
       std::optional<ScanEstimate> estimate;
       if (scan.WantsEstimate()) {
-        const Clock::time_point start = Clock::now();
+        own.estimate_start = Clock::now();
         const bool lives = RunStep(*scan.task, [&] {
           estimate = EstimateFromPasses(scan.Request());
           return true;
         });
-        own.estimate_s = ElapsedS(start);
-        metrics_.stage_estimate_s.Observe(own.estimate_s);
+        metrics_.stage_estimate_s.Observe(ElapsedS(own.estimate_start));
         if (!lives) {
           scan.task.reset();
           continue;
@@ -398,40 +463,87 @@ void Scheduler::Answer(std::vector<Group>& groups, const BatchFacts& facts) {
 }
 
 void Scheduler::AnswerLater(std::vector<Group> groups, const BatchFacts& facts) {
-  const auto waiting = std::make_shared<std::vector<Group>>(std::move(groups));
-  const bool posted =
-      estimating_.Post([this, waiting, facts] { EstimateAndAnswer(*waiting, facts); });
-  if (!posted) EstimateAndAnswer(*waiting, facts);
-}
-
-void Scheduler::EstimateAndAnswer(std::vector<Group>& groups, const BatchFacts& facts) {
-  const bool estimated = RunTogether(groups, [&] { EstimateTogether(groups, facts); });
-  static_cast<void>(estimated);
-}
-
-void Scheduler::EstimateTogether(std::vector<Group>& groups, const BatchFacts& facts) {
-  const Clock::time_point start = Clock::now();
-  std::vector<Group::Scan*> scans;
-  std::vector<EstimateRequest> requests;
-  std::vector<size_t> places;
   for (Group& group : groups) {
-    for (Group::Scan& scan : group.scans) {
-      if (scan.WantsEstimate()) {
-        requests.push_back(scan.Request());
-        places.push_back(scans.size());
-      }
-      scans.push_back(&scan);
+    std::unique_ptr<Later> later;
+    try {
+      later = std::make_unique<Later>(group, facts);
+      if (!PutLater(later)) later->group.GiveUp();
+    } catch (const std::bad_alloc&) {
+      (later == nullptr ? group : later->group).Fail();
     }
   }
-  const std::vector<ScanEstimate> found = EstimateScans(engine_, requests, &host_threads_);
-  BatchFacts own = facts;
-  own.estimate_s = ElapsedS(start);
-  metrics_.stage_estimate_s.Observe(own.estimate_s);
+}
+
+bool Scheduler::PutLater(std::unique_ptr<Later>& later) {
+  const absl::MutexLock lock(&mutex_);
+  if (FairQueue::IsClosed(later->group.turn.lane())) return false;
+  const uint64_t round = waiting_.BeginSecondStage(later->group.turn.lane(), SharedLater());
+  later_.emplace(round, std::move(later));
+  CountWaiting();
+  return true;
+}
+
+bool Scheduler::HasLater() const { return stopping_ || !later_.empty(); }
+
+Scheduler::LaterByRound Scheduler::TakeLater() {
+  const size_t largest = std::min(options_.max_batch, later_limit_.scans());
+  LaterByRound batch;
+  while (!later_.empty() && batch.size() < largest) {
+    waiting_.TakeRound(later_.begin()->first);
+    batch.insert(later_.extract(later_.begin()));
+  }
+  CountWaiting();
+  return batch;
+}
+
+void Scheduler::WorkLater() {
+  while (true) {
+    LaterByRound batch;
+    {
+      const absl::MutexLock lock(&mutex_);
+      mutex_.Await(absl::Condition(this, &Scheduler::HasLater));
+      if (stopping_) return;
+      batch = TakeLater();
+    }
+    const size_t lanes = batch.size();
+    const Clock::time_point start = Clock::now();
+    for (const auto& [round, later] : batch) {
+      metrics_.estimating_queue.wait_s.Observe(
+          std::chrono::duration<double>(start - later->since).count());
+      later->group.GiveUpAbandoned();
+      later->group.DropEnded();
+    }
+    try {
+      EstimateTogether(batch);
+    } catch (const std::bad_alloc&) {
+      for (const auto& [round, later] : batch) later->group.Fail();
+    }
+    batch.clear();  // ends the turns of lanes
+    const absl::MutexLock lock(&mutex_);
+    later_limit_.Ran(lanes, ElapsedS(start));
+  }
+}
+
+void Scheduler::EstimateTogether(const LaterByRound& batch) {
+  const Clock::time_point start = Clock::now();
+  std::vector<EstimateRequest> requests;
+  for (const auto& [round, later] : batch) {
+    for (const Group::Scan& scan : later->group.scans) {
+      if (scan.WantsEstimate()) requests.push_back(scan.Request());
+    }
+  }
+  std::vector<ScanEstimate> found;
+  if (!requests.empty()) {
+    found = EstimateScans(engine_, requests, &host_threads_);
+    metrics_.stage_estimate_s.Observe(ElapsedS(start));
+  }
   size_t next = 0;
-  for (size_t i = 0; i < scans.size(); ++i) {
-    const bool estimated = next < places.size() && places[next] == i;
-    scans[i]->Complete(estimated ? &found[next] : nullptr, own);
-    if (estimated) ++next;
+  for (const auto& [round, later] : batch) {
+    later->facts.estimate_start = start;
+    for (Group::Scan& scan : later->group.scans) {
+      const ScanEstimate* const estimate = scan.WantsEstimate() ? &found[next++] : nullptr;
+      scan.Complete(estimate, later->facts);
+    }
   }
 }
 

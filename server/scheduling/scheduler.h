@@ -13,12 +13,16 @@
 // Scans are prepared, estimated and answered on the threads of a pool, each answered as soon as its
 // own estimates are made. What takes further calls of the engine (MULTI_NDT, directions that are
 // not observed, rivals of doubtful results) is done behind the batch, by a thread of its own, and
-// holds nobody else up. The scans of a lane keep their order: while one is on its way, the lane has
-// no other turn.
+// holds nobody else up. That thread takes what waits for it in short batches too, in which callers
+// have even shares; a caller with much waiting there has no scans aligned meanwhile. The scans of a
+// lane keep their order: while one is on its way, the lane has no other turn.
+//
+// Scans that nobody waits for any more are given up: at once while they wait, and between two
+// stages otherwise.
 //
 // Thread-safe. Nothing here waits for the engine but the scheduler's own threads. Every task gets
-// exactly one of the calls that end it, or is destroyed without one when its lane was closed. The
-// engine and the pool must outlive the scheduler.
+// exactly one of the calls that end it, see ScanTask. The engine and the pool must outlive the
+// scheduler.
 
 #ifndef VOXLOC_SERVER_SCHEDULING_SCHEDULER_H_
 #define VOXLOC_SERVER_SCHEDULING_SCHEDULER_H_
@@ -27,6 +31,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <map>
 #include <memory>
 #include <string>
 #include <thread>
@@ -41,7 +46,6 @@
 #include "server/scheduling/batch_limit.h"
 #include "server/scheduling/fair_queue.h"
 #include "server/scheduling/scan_task.h"
-#include "server/scheduling/work_queue.h"
 
 namespace voxloc::server {
 
@@ -75,7 +79,7 @@ class Scheduler {
   // As of Options. What waits stays.
   void SetLimits(size_t max_queued, size_t max_queued_bytes, size_t max_batch);
 
-  // Destroys what waits in the lane; later submissions to it are destroyed as well.
+  // Gives up what waits in the lane, in the calling thread; later submissions to it are destroyed.
   void Close(Lane& lane);
 
   // Returns when the running batches have ended. What waits is destroyed.
@@ -84,6 +88,8 @@ class Scheduler {
  private:
   class Turn;
   struct Group;
+  struct Later;
+  using LaterByRound = std::multimap<uint64_t, std::unique_ptr<Later>>;
 
   void Work();
   [[nodiscard]] bool HasWork() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
@@ -92,6 +98,7 @@ class Scheduler {
   [[nodiscard]] std::string WhyRefused(const Lane& lane, const ScanTask& task) const
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   [[nodiscard]] size_t LargestBatch() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  [[nodiscard]] size_t SharedLater() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void CountWaiting() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void EndTurn(const std::shared_ptr<Lane>& lane);
 
@@ -101,8 +108,14 @@ class Scheduler {
   // Answers what needs no further call of the engine; the rest stays.
   void Answer(std::vector<Group>& groups, const BatchFacts& facts);
   void AnswerLater(std::vector<Group> groups, const BatchFacts& facts);
-  void EstimateAndAnswer(std::vector<Group>& groups, const BatchFacts& facts);
-  void EstimateTogether(std::vector<Group>& groups, const BatchFacts& facts);
+  // False: its lane has been closed.
+  [[nodiscard]] bool PutLater(std::unique_ptr<Later>& later);
+
+  // The thread of what is answered later.
+  void WorkLater();
+  [[nodiscard]] bool HasLater() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  [[nodiscard]] LaterByRound TakeLater() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void EstimateTogether(const LaterByRound& batch);
 
   Engine& engine_;
   ThreadPool& host_threads_;
@@ -115,8 +128,10 @@ class Scheduler {
   BatchLimit batch_limit_ ABSL_GUARDED_BY(mutex_);
   bool stopping_ ABSL_GUARDED_BY(mutex_) = false;
   std::atomic<uint64_t> batches_{0};  // that were aligned
-  WorkQueue estimating_;
+  LaterByRound later_ ABSL_GUARDED_BY(mutex_);
+  BatchLimit later_limit_ ABSL_GUARDED_BY(mutex_);
   std::vector<std::thread> workers_;
+  std::thread estimating_;
 };
 
 }  // namespace voxloc::server

@@ -7,9 +7,9 @@
 
 namespace voxloc::server {
 
-TimeoutWatch::TimeoutWatch()
-    : thread_([this] {
-        NameThisThread("timeouts");
+TimeoutWatch::TimeoutWatch(const std::string& thread_name)
+    : thread_([this, thread_name] {
+        NameThisThread(thread_name);
         Run();
       }) {}
 

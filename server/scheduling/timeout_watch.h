@@ -2,7 +2,8 @@
 //
 // TimeoutWatch: asks many objects, each when it has to be asked, whether their time is over. One
 // thread and one entry an object; what an object does meanwhile costs nothing here, because it says
-// only when it is asked how long it has yet. Thread-safe. The watch must outlive its entries.
+// only when it is asked how long it has yet. What an object does when it is asked must be short, or
+// it belongs to a watch of its own. Thread-safe. The watch must outlive its entries.
 
 #ifndef VOXLOC_SERVER_SCHEDULING_TIMEOUT_WATCH_H_
 #define VOXLOC_SERVER_SCHEDULING_TIMEOUT_WATCH_H_
@@ -12,6 +13,7 @@
 #include <map>
 #include <memory>
 #include <set>
+#include <string>
 #include <thread>
 #include <utility>
 
@@ -46,7 +48,7 @@ class TimeoutWatch {
     const uint64_t number_;
   };
 
-  TimeoutWatch();
+  explicit TimeoutWatch(const std::string& thread_name = "timeouts");
   TimeoutWatch(const TimeoutWatch&) = delete;
   TimeoutWatch& operator=(const TimeoutWatch&) = delete;
   ~TimeoutWatch();

@@ -80,7 +80,8 @@ absl::StatusOr<std::vector<Pose>> ScoreWork::ParsePoses(const v1::PoseSet& set) 
   std::vector<Pose> poses;
   poses.reserve(size / 7);
   for (size_t i = 0; i < size; i += 7) {
-    auto pose = PoseFromNumbers(set.map_t_base().data() + i, absl::StrCat("pose ", i / 7));
+    auto pose =
+        PoseFromNumbers(set.map_t_base().data() + i, absl::StrCat("map_t_base of pose ", i / 7));
     if (!pose.ok()) return pose.status();
     poses.push_back(*pose);
   }

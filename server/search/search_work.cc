@@ -15,6 +15,7 @@
 #include "core/tracking/verdict.h"
 #include "server/convert/options.h"
 #include "server/convert/pose.h"
+#include "server/convert/range.h"
 #include "server/convert/result.h"
 #include "server/observe/logging.h"
 #include "server/session/scan_setup.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // SearchWork: one search for an initial pose, from its request to its answer. One thread at a time
-// uses it. The runtime and the request must outlive it.
+// uses it, and it has a copy of its request. The runtime must outlive it.
 
 #ifndef VOXLOC_SERVER_SEARCH_SEARCH_WORK_H_
 #define VOXLOC_SERVER_SEARCH_SEARCH_WORK_H_
@@ -58,7 +58,7 @@ class SearchWork {
   void Count(const v1::SearchResult& result) const;
 
   Runtime& runtime_;
-  const v1::EstimateInitialPoseRequest& request_;
+  const v1::EstimateInitialPoseRequest request_;
   const Clock::time_point received_ = Clock::now();
   const absl::Time received_at_ = absl::Now();
   ScanRecipe recipe_;

@@ -14,19 +14,33 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
+#include "core/map/map_name.h"
 #include "server/observe/logging.h"
 #include "server/scheduling/thread_name.h"
 
 namespace voxloc::server {
 namespace {
 
-// Lines of up to about 1 kB that may wait for the disk, as many as of the log: 8 MB.
+// What may wait for the disk: as many lines as of the log, and 1 kB of each.
 constexpr size_t kMaxWaiting = 8192;
+constexpr size_t kMaxWaitingBytes = size_t{8} << 20;
+// More than any field has but one that a client has made long. Escaped, a byte has up to four.
+constexpr size_t kMaxFieldBytes = 512;
 constexpr mode_t kMode = 0640;  // the group may read, such as one that ships logs
 
 // As the log's lines begin.
 std::string TimeText() {
   return absl::FormatTime("%Y-%m-%dT%H:%M:%E3SZ", absl::Now(), absl::UTCTimeZone());
+}
+
+std::string Bounded(const std::string& text, size_t most = kMaxFieldBytes) {
+  if (text.size() <= most) return text;
+  return absl::StrCat(text.substr(0, most), "...(cut from ", text.size(), " bytes)");
+}
+
+// Denied and failed calls, which strangers can make, take nothing of the rate of the others.
+absl::string_view KindOf(const AuditRecord& record) {
+  return record.code == "OK" ? "audit" : "audit_failed_calls";
 }
 
 absl::Status Failed(const std::string& path, const char* what) {
@@ -62,28 +76,32 @@ absl::Status AuditLog::Open() {
 }
 
 void AuditLog::Write(const AuditRecord& record) {
-  Line line = {TimeText(), FormatLogLine(LogLevel::kInfo, "audit",
-                                         {{"caller", record.caller},
-                                          {"peer", record.peer},
-                                          {"method", record.method},
-                                          {"map", record.map},
-                                          {"revision", record.revision},
-                                          {"detail", record.detail},
-                                          {"code", record.code}})};
+  Line line = {TimeText(),
+               FormatLogLine(LogLevel::kInfo, "audit",
+                             {{"caller", Bounded(record.caller)},
+                              {"peer", Bounded(record.peer)},
+                              {"method", record.method},
+                              {"map", Bounded(record.map, kMaxMapNameBytes)},
+                              {"revision", record.revision},
+                              {"detail", Bounded(record.detail)},
+                              {"code", record.code}}),
+               KindOf(record)};
   if (path_.empty()) {
-    LogLineAlways(line.text);
+    LogLineLimited(line.kind, std::move(line.text));
     return;
   }
   {
     const absl::MutexLock lock(&mutex_);
-    if (waiting_.size() < kMaxWaiting) {
+    if (waiting_.size() < kMaxWaiting && waiting_bytes_ + line.text.size() <= kMaxWaitingBytes) {
+      waiting_bytes_ += line.text.size();
       waiting_.push_back(std::move(line));
       return;
     }
   }
-  LogFailed(absl::ResourceExhaustedError(absl::StrCat(
-                "audit_log: ", kMaxWaiting, " lines wait for ", path_, ", the most that may")),
-            line);
+  LogFailed(absl::ResourceExhaustedError(absl::StrCat("audit_log: ", kMaxWaiting, " lines or ",
+                                                      kMaxWaitingBytes >> 20, " MiB wait for ",
+                                                      path_, ", the most that may")),
+            std::move(line));
 }
 
 void AuditLog::Run() {
@@ -98,24 +116,25 @@ void AuditLog::Run() {
       if (waiting_.empty()) return;
       line = std::move(waiting_.front());
       waiting_.pop_front();
+      waiting_bytes_ -= line.text.size();
     }
-    AppendOrLog(line);
+    AppendOrLog(std::move(line));
   }
 }
 
-void AuditLog::AppendOrLog(const Line& line) {
+void AuditLog::AppendOrLog(Line line) {
   absl::Status status;
   {
     const absl::MutexLock lock(&file_mutex_);
     status = Append(absl::StrCat(line.time, " ", line.text, "\n"));
   }
-  if (!status.ok()) LogFailed(status, line);
+  if (!status.ok()) LogFailed(status, std::move(line));
 }
 
-void AuditLog::LogFailed(const absl::Status& status, const Line& line) const {
+void AuditLog::LogFailed(const absl::Status& status, Line line) const {
   metrics_.audit_failures.Increment();
   LogLimited(LogLevel::kError, "audit_failed", {{"error", status.message()}});
-  LogLineAlways(line.text);
+  LogLineLimited(line.kind, std::move(line.text));
 }
 
 absl::Status AuditLog::Append(const std::string& line) {

@@ -2,13 +2,16 @@
 //
 // AuditLog: one line for each call that writes maps or does what only admins may, denied ones too.
 // A file of its own is written by a thread of its own, so that no call waits for a disk: each line
-// with one call of write; the file is opened anew when it has been moved away. The lines that wait
-// are bounded and are written before the log ends. A line that cannot be written, or for which
-// there is no room, is logged and counted, and the call goes on. Thread-safe.
+// with one call of write; the file is opened anew when it has been moved away. Fields are cut at a
+// length, with a mark. The lines that wait are bounded, in number and in bytes, and are written
+// before the log ends. A line that cannot be written, or for which there is no room, is logged and
+// counted, and the call goes on. The log takes lines at a rate (LogLineLimited), those of calls
+// that succeed apart from the others. Thread-safe.
 
 #ifndef VOXLOC_SERVER_SECURITY_AUDIT_LOG_H_
 #define VOXLOC_SERVER_SECURITY_AUDIT_LOG_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <deque>
 #include <string>
@@ -16,6 +19,7 @@
 
 #include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
+#include "absl/strings/string_view.h"
 #include "absl/synchronization/mutex.h"
 #include "server/observe/metrics/metrics.h"
 
@@ -49,12 +53,13 @@ class AuditLog {
  private:
   struct Line {
     std::string time;
-    std::string text;  // as the log has it
+    std::string text;        // as the log has it
+    absl::string_view kind;  // of LogLineLimited
   };
 
   void Run();
-  void AppendOrLog(const Line& line);
-  void LogFailed(const absl::Status& status, const Line& line) const;
+  void AppendOrLog(Line line);
+  void LogFailed(const absl::Status& status, Line line) const;
   absl::Status Append(const std::string& line) ABSL_EXCLUSIVE_LOCKS_REQUIRED(file_mutex_);
   absl::Status OpenWhereMoved() ABSL_EXCLUSIVE_LOCKS_REQUIRED(file_mutex_);
 
@@ -64,6 +69,7 @@ class AuditLog {
   int file_ ABSL_GUARDED_BY(file_mutex_) = -1;
   absl::Mutex mutex_;
   std::deque<Line> waiting_ ABSL_GUARDED_BY(mutex_);
+  size_t waiting_bytes_ ABSL_GUARDED_BY(mutex_) = 0;
   bool ending_ ABSL_GUARDED_BY(mutex_) = false;
   std::thread writer_;  // none without a file
 };

@@ -19,6 +19,13 @@ constexpr size_t kShownBytes = 128;  // of a name that a client sent; names that
 
 std::string Shown(const std::string& name) { return absl::CEscape(name.substr(0, kShownBytes)); }
 
+// Null: nobody's.
+const Identity* FindIdentity(const AccessPolicy& policy, const CallerCredentials& credentials) {
+  if (credentials.token.has_value()) return policy.FindByToken(*credentials.token);
+  if (credentials.has_authorization) return nullptr;
+  return policy.FindByCertificate(credentials.certificate_names);
+}
+
 std::set<Role> AllRoles() { return {kRoles.begin(), kRoles.end()}; }
 
 }  // namespace
@@ -36,9 +43,13 @@ CallAccess::CallAccess(AccessControl& control, const Metrics& metrics, RpcMethod
       credentials_(std::move(credentials)),
       peer_(std::move(peer)) {}
 
-absl::Status CallAccess::Check() {
+absl::Status CallAccess::Check() const {
   if (!control_.asks_for_credentials()) return absl::OkStatus();
   const absl::MutexLock lock(&mutex_);
+  return CheckLocked();
+}
+
+absl::Status CallAccess::CheckLocked() const {
   const bool as_before = policy_ != nullptr && generation_ == control_.generation();
   if (as_before && identity_ != nullptr && absl::Now() < identity_->expires) {
     return absl::OkStatus();
@@ -64,13 +75,13 @@ absl::Status CallAccess::UseMapAs(const std::string& map, const std::string& veh
 bool CallAccess::Sees(const std::string& map) const {
   if (!control_.asks_for_credentials()) return true;
   const absl::MutexLock lock(&mutex_);
-  return identity_ != nullptr && identity_->MayUseMap(map);
+  return CheckLocked().ok() && identity_->MayUseMap(map);
 }
 
 bool CallAccess::SeesEveryMap() const {
   if (!control_.asks_for_credentials()) return true;
   const absl::MutexLock lock(&mutex_);
-  return identity_ != nullptr && identity_->MayUseEveryMap();
+  return CheckLocked().ok() && identity_->MayUseEveryMap();
 }
 
 std::string CallAccess::caller() const {
@@ -84,7 +95,7 @@ std::set<Role> CallAccess::roles() const {
   return identity_ == nullptr ? std::set<Role>() : identity_->roles;
 }
 
-absl::Status CallAccess::Examine() {
+absl::Status CallAccess::Examine() const {
   // In this order: a policy that is newer than its generation is only looked at once more.
   generation_ = control_.generation();
   policy_ = control_.policy();
@@ -100,13 +111,8 @@ absl::Status CallAccess::Examine() {
   return denial->status;
 }
 
-std::optional<CallAccess::Denial> CallAccess::Identify() {
-  identity_ = nullptr;
-  if (credentials_.token.has_value()) {
-    identity_ = policy_->FindByToken(*credentials_.token);
-  } else if (!credentials_.has_authorization) {
-    identity_ = policy_->FindByCertificate(credentials_.certificate_names);
-  }
+std::optional<CallAccess::Denial> CallAccess::Identify() const {
+  identity_ = FindIdentity(*policy_, credentials_);
   if (identity_ != nullptr && absl::Now() >= identity_->expires) {
     return Denial{WithReason(absl::UnauthenticatedError("the credentials have expired"),
                              "CREDENTIALS_EXPIRED"),
@@ -124,7 +130,7 @@ std::optional<CallAccess::Denial> CallAccess::Identify() {
   return std::nullopt;
 }
 
-std::optional<CallAccess::Denial> CallAccess::FindDenial() {
+std::optional<CallAccess::Denial> CallAccess::FindDenial() const {
   if (auto denial = Identify(); denial.has_value()) return denial;
   const bool anonymous = identity_ == nullptr || identity_->name == kAnonymous;
   if (identity_ == nullptr || !Permits(identity_->roles, method_)) {
@@ -167,6 +173,17 @@ std::optional<CallAccess::Denial> CallAccess::FindDenial() {
                   metrics_.denied_vehicle};
   }
   return std::nullopt;
+}
+
+bool MaySeeMap(const AccessControl& control, const CallerCredentials& credentials,
+               const std::string& map) {
+  if (!control.asks_for_credentials()) return true;
+  const std::shared_ptr<const AccessPolicy> policy = control.policy();
+  const Identity* identity = FindIdentity(*policy, credentials);
+  if (identity == nullptr && !credentials.has_authorization && policy->anonymous.has_value()) {
+    identity = &*policy->anonymous;
+  }
+  return identity != nullptr && absl::Now() < identity->expires && identity->MayUseMap(map);
 }
 
 }  // namespace voxloc::server

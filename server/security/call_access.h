@@ -34,28 +34,29 @@ class CallAccess {
 
   // Whether the caller is known, has the role, and may use the maps and vehicles that the call has
   // used so far, by the policy in force now. Cheap while the policy stays.
-  [[nodiscard]] absl::Status Check();
+  [[nodiscard]] absl::Status Check() const;
 
   // Check, and whether the caller may use this map from now on.
   [[nodiscard]] absl::Status UseMap(const std::string& map);
   // Check, and whether it may use this map under this vehicle's name.
   [[nodiscard]] absl::Status UseMapAs(const std::string& map, const std::string& vehicle);
 
-  // Whether lists may show the map. False for all before the first Check.
+  // Whether the caller may be shown the map, by the policy in force now.
   [[nodiscard]] bool Sees(const std::string& map) const;
   [[nodiscard]] bool SeesEveryMap() const;
 
-  // By the last Check. The name is empty for a caller who is not known, or is not asked for
-  // credentials.
+  // By the last of those above. The name is empty for a caller who is not known, or is not asked
+  // for credentials.
   [[nodiscard]] std::string caller() const;
   [[nodiscard]] std::set<Role> roles() const;
 
  private:
   struct Denial;
 
-  [[nodiscard]] absl::Status Examine() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  [[nodiscard]] std::optional<Denial> Identify() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  [[nodiscard]] std::optional<Denial> FindDenial() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  [[nodiscard]] absl::Status CheckLocked() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  [[nodiscard]] absl::Status Examine() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  [[nodiscard]] std::optional<Denial> Identify() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  [[nodiscard]] std::optional<Denial> FindDenial() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   AccessControl& control_;
   const Metrics& metrics_;
@@ -63,12 +64,18 @@ class CallAccess {
   const CallerCredentials credentials_;
   const std::string peer_;
   mutable absl::Mutex mutex_;
-  uint64_t generation_ ABSL_GUARDED_BY(mutex_) = 0;  // of policy_
-  std::shared_ptr<const AccessPolicy> policy_ ABSL_GUARDED_BY(mutex_);
-  const Identity* identity_ ABSL_GUARDED_BY(mutex_) = nullptr;  // in policy_
+  // As last looked at.
+  mutable uint64_t generation_ ABSL_GUARDED_BY(mutex_) = 0;  // of policy_
+  mutable std::shared_ptr<const AccessPolicy> policy_ ABSL_GUARDED_BY(mutex_);
+  mutable const Identity* identity_ ABSL_GUARDED_BY(mutex_) = nullptr;  // in policy_
   std::optional<std::string> map_ ABSL_GUARDED_BY(mutex_);
   std::optional<std::string> vehicle_ ABSL_GUARDED_BY(mutex_);
 };
+
+// For RPCs that everybody may call: whether a caller with these credentials may be shown the map,
+// by the policy in force now. Neither logged nor counted.
+[[nodiscard]] bool MaySeeMap(const AccessControl& control, const CallerCredentials& credentials,
+                             const std::string& map);
 
 }  // namespace voxloc::server
 

@@ -22,6 +22,7 @@ std::optional<Role> RequiredRole(RpcMethod method) {
       return Role::kMapRead;
     case RpcMethod::kUpdateMapTiles:
     case RpcMethod::kDeleteMap:
+    case RpcMethod::kUndeleteMap:
     case RpcMethod::kActivateRevision:
     case RpcMethod::kWithdrawRevision:
     case RpcMethod::kSetCanary:
@@ -32,6 +33,7 @@ std::optional<Role> RequiredRole(RpcMethod method) {
     case RpcMethod::kGetConfig:
     case RpcMethod::kSetLogLevel:
     case RpcMethod::kDrain:
+    case RpcMethod::kUndrain:
     case RpcMethod::kListCaptures:
     case RpcMethod::kGetCapture:
       return Role::kAdmin;

@@ -13,18 +13,11 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
+#include "core/text/host_port.h"
+#include "server/config/address.h"
 
 namespace voxloc::server {
 namespace {
-
-// Of ADDR:PORT, without the brackets of IPv6.
-std::string HostOf(const std::string& address) {
-  std::string host = address.substr(0, address.rfind(':'));
-  if (host.size() >= 2 && host.front() == '[' && host.back() == ']') {
-    host = host.substr(1, host.size() - 2);
-  }
-  return host;
-}
 
 // None: a name.
 std::optional<in6_addr> NumberOf(const std::string& host) {
@@ -99,7 +92,9 @@ absl::Status CheckTransport(const Config& config) {
         absl::StrCat("tls.certificate and tls.private_key belong together (got only ",
                      tls.certificate.empty() ? "tls.private_key" : "tls.certificate", ")"));
   }
-  const std::string host = HostOf(config.listen);
+  const auto listen = ParseHostPort(config.listen, PortZero::kAllowed);
+  if (!listen.ok()) return CheckAddress("listen", config.listen);
+  const std::string& host = listen->host;
   if (!tls.certificate.empty()) {
     if (NumberOf(host).has_value()) return absl::OkStatus();
     // A name may stand for several addresses.

@@ -8,6 +8,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
+#include "server/config/config_errors.h"
 #include "server/observe/logging.h"
 #include "server/security/certificate_check.h"
 
@@ -27,12 +28,21 @@ absl::Status Wrong(absl::string_view key, const std::string& path, const absl::S
 
 absl::StatusOr<TlsMaterial> ReadTlsMaterial(const TlsOptions& options) {
   TlsMaterial material;
-  auto text = ReadTextFile(options.certificate, kMostPemBytes);
-  if (!text.ok()) return Wrong("tls.certificate", options.certificate, text.status());
-  material.certificate_chain = *std::move(text);
-  text = ReadTextFile(options.private_key, kMostPemBytes);
-  if (!text.ok()) return Wrong("tls.private_key", options.private_key, text.status());
-  material.private_key = *std::move(text);
+  ConfigErrors errors;
+  const auto read = [&errors](absl::string_view key, const std::string& path, std::string& into) {
+    auto text = ReadTextFile(path, kMostPemBytes);
+    if (text.ok()) {
+      into = *std::move(text);
+    } else {
+      errors.Add(Wrong(key, path, text.status()));
+    }
+  };
+  read("tls.certificate", options.certificate, material.certificate_chain);
+  read("tls.private_key", options.private_key, material.private_key);
+  if (!options.client_ca.empty()) {
+    read("tls.client_ca", options.client_ca, material.client_authorities);
+  }
+  if (absl::Status status = errors.Status(); !status.ok()) return status;
   const auto expires = CheckKeyPair(material.certificate_chain, material.private_key, absl::Now());
   if (!expires.ok()) {
     return absl::InvalidArgumentError(absl::StrCat("tls.certificate (", options.certificate,
@@ -41,9 +51,6 @@ absl::StatusOr<TlsMaterial> ReadTlsMaterial(const TlsOptions& options) {
   }
   material.expires = *expires;
   if (options.client_ca.empty()) return material;
-  text = ReadTextFile(options.client_ca, kMostPemBytes);
-  if (!text.ok()) return Wrong("tls.client_ca", options.client_ca, text.status());
-  material.client_authorities = *std::move(text);
   if (absl::Status status = CheckAuthorities(material.client_authorities); !status.ok()) {
     return Wrong("tls.client_ca", options.client_ca, status);
   }

@@ -28,7 +28,7 @@ SessionPlace::~SessionPlace() { registry_.Close(number_); }
 absl::StatusOr<std::shared_ptr<SessionPlace>> SessionRegistry::Open(
     std::weak_ptr<RegisteredSession> session) {
   const absl::MutexLock lock(&mutex_);
-  if (draining_) {
+  if (life_.draining()) {
     metrics_.rejected_sessions.Increment();
     return DrainingError();
   }
@@ -54,11 +54,6 @@ void SessionRegistry::Close(uint64_t session) {
 void SessionRegistry::set_max_sessions(size_t max_sessions) {
   const absl::MutexLock lock(&mutex_);
   max_sessions_ = max_sessions;
-}
-
-void SessionRegistry::Refuse() {
-  const absl::MutexLock lock(&mutex_);
-  draining_ = true;
 }
 
 std::vector<uint64_t> SessionRegistry::Numbers() const {
@@ -100,12 +95,7 @@ std::vector<std::pair<uint64_t, SessionFacts>> SessionRegistry::List(
 }
 
 absl::Status SessionRegistry::Admit() const {
-  return draining() ? DrainingError() : absl::OkStatus();
-}
-
-bool SessionRegistry::draining() const {
-  const absl::MutexLock lock(&mutex_);
-  return draining_;
+  return life_.draining() ? DrainingError() : absl::OkStatus();
 }
 
 size_t SessionRegistry::open() const {

@@ -20,6 +20,7 @@
 #include "absl/status/statusor.h"
 #include "absl/synchronization/mutex.h"
 #include "server/observe/metrics/metrics.h"
+#include "server/observe/server_life.h"
 
 namespace voxloc::server {
 
@@ -80,8 +81,9 @@ class SessionPlace {
 
 class SessionRegistry {
  public:
-  SessionRegistry(size_t max_sessions, const Metrics& metrics)
-      : metrics_(metrics), max_sessions_(max_sessions) {}
+  // Both must outlive it.
+  SessionRegistry(size_t max_sessions, const Metrics& metrics, const ServerLife& life)
+      : metrics_(metrics), life_(life), max_sessions_(max_sessions) {}
 
   // The right to have a session, which ends when it is destroyed. ResourceExhausted: too many;
   // Unavailable: the server is draining. The registry must outlive its places.
@@ -97,8 +99,6 @@ class SessionRegistry {
   // Sessions that are open stay open.
   void set_max_sessions(size_t max_sessions);
 
-  // From now on all new work is refused.
-  void Refuse();
   // Of the open sessions, oldest first.
   [[nodiscard]] std::vector<uint64_t> Numbers() const;
   // Tells a session to leave. False: it has gone.
@@ -106,7 +106,6 @@ class SessionRegistry {
 
   // Unavailable once the server drains.
   [[nodiscard]] absl::Status Admit() const;
-  [[nodiscard]] bool draining() const;
   [[nodiscard]] size_t open() const;
 
  private:
@@ -114,11 +113,11 @@ class SessionRegistry {
   void Close(uint64_t session);
 
   const Metrics& metrics_;
+  const ServerLife& life_;
   mutable absl::Mutex mutex_;
   size_t max_sessions_ ABSL_GUARDED_BY(mutex_);
   std::map<uint64_t, std::weak_ptr<RegisteredSession>> sessions_ ABSL_GUARDED_BY(mutex_);
   uint64_t last_ ABSL_GUARDED_BY(mutex_) = 0;
-  bool draining_ ABSL_GUARDED_BY(mutex_) = false;
 };
 
 }  // namespace voxloc::server

@@ -10,6 +10,7 @@
 #include "server/convert/estimate_options.h"
 #include "server/convert/options.h"
 #include "server/convert/pose.h"
+#include "server/convert/range.h"
 #include "server/session/scan_setup.h"
 
 namespace voxloc::server {

@@ -124,7 +124,7 @@ class Compose(ComposeTest):
         self.assertEqual({port.rpartition(":")[2] for port in service["ports"]}, {"50051", "9464"})
 
     def test_prometheus_and_grafana_are_provisioned_and_find_one_another(self):
-        self.assertEqual(set(self.services), {"voxlocd", "prometheus", "grafana"})
+        self.assertEqual(set(self.services), {"voxlocd", "prometheus", "alertmanager", "grafana"})
         self.check_mounts(self.services)
         for service in self.services.values():
             if "image" in service:
@@ -133,12 +133,34 @@ class Compose(ComposeTest):
         self.assertEqual(mounts_of(self.services["prometheus"])["./prometheus"], "/etc/prometheus")
         self.assertEqual(grafana["./grafana/provisioning"], "/etc/grafana/provisioning")
         self.assertEqual(scrape_job()["static_configs"][0]["targets"], ["voxlocd:9464"])
+        alerting = load("prometheus/prometheus.yml")["alerting"]["alertmanagers"]
+        self.assertEqual(alerting[0]["static_configs"][0]["targets"], ["alertmanager:9093"])
+        self.assertIn("127.0.0.1:9093:9093", self.services["alertmanager"]["ports"])
         sources = load("grafana/provisioning/datasources/prometheus.yaml")
         self.assertEqual(sources["datasources"][0]["url"], "http://prometheus:9090")
         providers = load("grafana/provisioning/dashboards/voxloc.yaml")
         self.assertEqual(providers["providers"][0]["options"]["path"], grafana["./grafana/dashboards"])
         home = self.services["grafana"]["environment"]["GF_DASHBOARDS_DEFAULT_HOME_DASHBOARD_PATH"]
         self.assertTrue((DEPLOY / "grafana/dashboards" / pathlib.PurePath(home).name).is_file())
+
+    def test_alertmanager_has_a_receiver_for_every_route_and_knows_the_severities(self):
+        self.assertEqual(mounts_of(self.services["alertmanager"])["./alertmanager"], "/etc/alertmanager")
+        config = load("alertmanager/alertmanager.yml")
+        routes = [config["route"], *config["route"]["routes"]]
+        self.assertLessEqual({route["receiver"] for route in routes},
+                             {receiver["name"] for receiver in config["receivers"]})
+        rules = [rule for group in load("prometheus/rules/alerts.yml")["groups"] for rule in group["rules"]]
+        severities = {rule["labels"]["severity"] for rule in rules}
+        matchers = [matcher for route in routes for matcher in route.get("matchers", [])]
+        matchers += [matcher for rule in config["inhibit_rules"] for matcher in rule["target_matchers"]]
+        for matcher in matchers:
+            name, values = re.fullmatch(r'(\w+)=~?"(.*)"', matcher).groups()
+            self.assertEqual(name, "severity")
+            self.assertLessEqual(set(values.split("|")), severities)
+        names = {rule["alert"] for rule in rules}
+        for rule in config["inhibit_rules"]:
+            for matcher in rule["source_matchers"]:
+                self.assertLessEqual(set(re.fullmatch(r'alertname=~"(.*)"', matcher).group(1).split("|")), names)
 
     def test_what_the_gpu_file_overrides_are_variables_that_the_server_knows(self):
         service = load("compose.gpu.yaml")["services"]["voxlocd"]

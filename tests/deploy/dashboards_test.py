@@ -36,8 +36,32 @@ class Dashboards(unittest.TestCase):
             for place, expression in dashboards.queries_of(dashboard):
                 used = set(re.findall(r"\$\{?(\w+)", expression)) - {"__rate_interval"}
                 self.assertEqual(used - variables, set(), place)
+                # The windows of the objectives are those of their alerts.
+                windows = {"5m", "1h", "6h", "3d"} if "Error budget" in place else {"$__rate_interval"}
                 for window in re.findall(r"(?:rate|increase)\([^[]*\[([^]]+)\]", expression):
-                    self.assertEqual(window, "$__rate_interval", place)
+                    self.assertIn(window, windows, place)
+
+    def test_panels_keep_to_the_job_and_the_server_that_are_chosen(self):
+        for dashboard in self.dashboards.values():
+            for panel in dashboards.panels_of(dashboard):
+                for target in panel["targets"]:
+                    # Of the servers' metrics and of what is recorded of them, not of the GPUs' exporter.
+                    selectors = re.findall(r"(?<![\w:])(?:\w+:|voxloc_|process_|up\b)[\w:]*(\{[^}]*\}|)",
+                                           target["expr"])
+                    for selector in selectors:
+                        self.assertIn('job=~"$job"', selector, panel["title"])
+                        # The newest revision is that of all servers.
+                        if panel["title"] != "Revisions behind the newest":
+                            self.assertIn('instance=~"$instance"', selector, panel["title"])
+
+    def test_one_of_three_servers_is_not_green(self):
+        (panel,) = (panel for panel in dashboards.panels_of(self.dashboards["voxloc-service.json"])
+                    if panel["title"] == "Servers ready")
+        self.assertEqual(panel["fieldConfig"]["defaults"]["unit"], "percentunit")
+        self.assertIn("/ count(up{", panel["targets"][0]["expr"])
+        steps = panel["fieldConfig"]["defaults"]["thresholds"]["steps"]
+        self.assertEqual([step["value"] for step in steps if step["color"] == "green"], [1])
+        self.assertEqual(steps[-1]["color"], "green")
 
     def test_panels_say_what_they_show_of_a_data_source_that_is_a_variable(self):
         for dashboard in self.dashboards.values():

@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <csignal>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -22,6 +23,7 @@
 #include "tests/e2e/child_process.h"
 #include "tests/e2e/program_path.h"
 #include "tests/e2e/served_town.h"
+#include "tests/support/eventually.h"
 #include "tests/support/test_engines.h"
 
 namespace voxloc {
@@ -76,6 +78,44 @@ class CommandLineE2e : public ::testing::TestWithParam<std::string> {
 fs::path CommandLineE2e::directory_;
 std::map<std::string, TownServer> CommandLineE2e::servers_;
 INSTANTIATE_TEST_SUITE_P(, CommandLineE2e, ::testing::ValuesIn(TestEngineNames()), NameByEngine);
+
+TEST_P(CommandLineE2e, CtrlCInAReplayKeepsSummaryJsonAndReport) {
+  const fs::path out = directory_ / "interrupted.json";
+  const fs::path report = directory_ / "interrupted.html";
+  const std::string log = (directory_ / "interrupted.log").string();
+  std::vector<std::string> arguments =
+      Plus(ReplayOf(Town("poses.txt")),
+           {"--rate", "2", "--json", out.string(), "--report", report.string(), "--report-scans",
+            "0", "--server", servers_[GetParam()].address});
+  arguments.insert(arguments.begin(), ProgramPath(VOXLOC_VOXLOC));
+  ChildProcess replay(arguments, log);
+  const auto text = [&log] {
+    std::ostringstream bytes;
+    bytes << std::ifstream(log).rdbuf();
+    return bytes.str();
+  };
+  // The line of the progress comes once scans were answered.
+  EXPECT_TRUE(Eventually([&text] { return text().find(" accepted ") != std::string::npos; }));
+  replay.Signal(SIGINT);
+  EXPECT_EQ(replay.Wait(), 130) << text();
+  EXPECT_THAT(text(), HasSubstr("incomplete: ended after "));
+  const json result = JsonIn(out);
+  ASSERT_FALSE(result.is_discarded()) << text();
+  EXPECT_GT(result["accepted"], 0);
+  EXPECT_LT(result["scans"], result["planned_scans"]);
+  EXPECT_TRUE(result["ended_early"].is_string());
+  EXPECT_GT(fs::file_size(report), 10'000u);
+}
+
+TEST_P(CommandLineE2e, FilesThatCannotBeWrittenEndACommandBeforeItsWork) {
+  const std::string none = (directory_ / "no" / "such" / "folder" / "file").string();
+  for (const char* flag : {"--report", "--json"}) {
+    const ProcessResult run = WithServer(Plus(ReplayOf(Town("poses.txt")), {flag, none}));
+    EXPECT_EQ(run.exit_code, 2) << flag;
+    EXPECT_THAT(run.error, HasSubstr(none + " cannot be written: No such file or directory"));
+    EXPECT_EQ(run.out, "");
+  }
+}
 
 TEST_P(CommandLineE2e, ReplayTracksTheDriveAndWritesJsonAndReport) {
   const fs::path out = directory_ / "replay.json";
@@ -181,7 +221,7 @@ TEST_P(CommandLineE2e, MapsAreLoadedListedDescribedAndDropped) {
   ASSERT_FALSE(second.is_discarded() || town.is_discarded());
   EXPECT_EQ(second["points"], town["points"]);
   EXPECT_NE(second["tiles"], town["tiles"]);
-  EXPECT_EQ(WithServer({"map", "drop", "--map", "second"}).exit_code, 0);
+  EXPECT_EQ(WithServer({"map", "drop", "--yes", "--map", "second"}).exit_code, 0);
   const ProcessResult gone = WithServer({"map", "info", "--map", "second"});
   EXPECT_EQ(gone.exit_code, 1);
   EXPECT_THAT(gone.error, HasSubstr("second"));
@@ -228,11 +268,17 @@ TEST_P(CommandLineE2e, AMapIsStagedUndoneSavedAndComesBack) {
 
   const ProcessResult saved = WithServer({"map", "export", "--map", "kept", out});
   ASSERT_EQ(saved.exit_code, 0) << saved.error;
-  ASSERT_EQ(WithServer({"map", "drop", "--map", "kept"}).exit_code, 0);
+  const ProcessResult unasked = WithServer({"map", "drop", "--map", "kept"});
+  EXPECT_EQ(unasked.exit_code, 2);
+  EXPECT_THAT(unasked.error, HasSubstr("--yes must be given where standard input is no terminal"));
+  ASSERT_EQ(WithServer({"map", "drop", "--yes", "--map", "kept"}).exit_code, 0);
+  ASSERT_EQ(WithServer({"map", "undrop", "--map", "kept"}).exit_code, 0);
+  EXPECT_EQ(tiles_of("kept"), first);
+  ASSERT_EQ(WithServer({"map", "drop", "--yes", "--map", "kept"}).exit_code, 0);
   const ProcessResult back = WithServer({"map", "import", "--map", "back", out});
   ASSERT_EQ(back.exit_code, 0) << back.error;
   EXPECT_EQ(tiles_of("back"), first);
-  EXPECT_EQ(WithServer({"map", "drop", "--map", "back"}).exit_code, 0);
+  EXPECT_EQ(WithServer({"map", "drop", "--yes", "--map", "back"}).exit_code, 0);
 }
 
 TEST_P(CommandLineE2e, TilesAreListedInAllAndInARegion) {
@@ -332,6 +378,7 @@ TEST_P(CommandLineE2e, AlignTakesOverridesAGateAndAMountAndReportsMore) {
   EXPECT_EQ(full["diagnostics"]["values"].size(), 19u);
   EXPECT_EQ(full["diagnostics"]["values"]["iteration_num"], full["iterations"]);
   EXPECT_EQ(full["point_scores"].size(), full["points_used"]);
+  EXPECT_EQ(full["points_map"].size(), full["points_used"]);
   EXPECT_GT(full["no_ground"]["points"], 0);
   EXPECT_LT(full["no_ground"]["points"], full["points_used"]);
 
@@ -350,6 +397,8 @@ TEST_P(CommandLineE2e, ScoreWritesTheScoreOfEveryPoint) {
   const json scored = json::parse(run.out, nullptr, false);
   ASSERT_FALSE(scored.is_discarded());
   ASSERT_EQ(scored["results"].size(), 25u);
+  ASSERT_EQ(scored["points_sensor"].size(), 100u);
+  EXPECT_EQ(scored["points_sensor"][0].size(), 3u);
   for (const json& row : scored["results"]) {
     ASSERT_EQ(row["point_scores"].size(), 100u);
     double sum = 0.0;
@@ -491,7 +540,7 @@ TEST_P(CommandLineE2e, LocateFindsAVehicleByLatitudeAndLongitude) {
       WithServer({"locate", "--map", "town", "--region-wgs84", "0,0,15", Town("scans/000000.pcd")});
   EXPECT_EQ(unknown.exit_code, 1);
   EXPECT_THAT(unknown.error, HasSubstr("has no frame"));
-  EXPECT_EQ(WithServer({"map", "drop", "--map", "earth"}).exit_code, 0);
+  EXPECT_EQ(WithServer({"map", "drop", "--yes", "--map", "earth"}).exit_code, 0);
 }
 
 TEST_P(CommandLineE2e, BadInputFailsWithAReason) {
@@ -520,7 +569,7 @@ TEST_P(CommandLineE2e, BadInputFailsWithAReason) {
        "prior.covariance"},
       {ReplayOf(short_poses.string()), 1, "25 scans"},
       {ReplayOf("/no/such/poses.txt"), 1, "/no/such/poses.txt"},
-      {Plus(ReplayOf(Town("poses.txt")), {"--json", "/no/such/directory/out.json"}), 1,
+      {Plus(ReplayOf(Town("poses.txt")), {"--json", "/no/such/directory/out.json"}), 2,
        "/no/such/directory/out.json"},
       {{"align", "--map", "town", "--gues", "0,0,0,0,0,0", Town("scans/000000.pcd")}, 2, "--guess"},
       {{"map", "info", "--map", "town", "--timeout", "soon"}, 2, "--timeout"},

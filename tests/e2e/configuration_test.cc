@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 #include <signal.h>  // NOLINT(modernize-deprecated-headers): POSIX, which <csignal> is not
 
+#include <filesystem>
 #include <fstream>
 #include <sstream>
 #include <string>
@@ -74,6 +75,19 @@ TEST_F(ConfigurationTest, TheCheckStartsNothingAndItsExitCodeTells) {
     EXPECT_EQ(result.exit_code, 2) << flag;
     EXPECT_THAT(result.error, HasSubstr(fault));
   }
+
+  // All of it, of both kinds, and nothing was made.
+  const std::string data = scratch_.Path("data");
+  result =
+      RunProcess({VoxlocdPath(), "--metrics-listen=127.0.0.1:50051", "--data-dir=" + data,
+                  "--audit-log=" + data + "/none/audit.log", "--tls.certificate=" + data + "/cert",
+                  "--tls.private-key=" + data + "/key", "--threads=many", "--check-config"});
+  EXPECT_EQ(result.exit_code, 2);
+  for (const char* fault : {"different ports", "threads must be", "audit_log must be",
+                            "tls.certificate (", "tls.private_key ("}) {
+    EXPECT_THAT(result.error, HasSubstr(fault));
+  }
+  EXPECT_FALSE(std::filesystem::exists(data));
 
   result = RunProcess({VoxlocdPath(), "--config=" + bad, "--check-config"});
   EXPECT_EQ(result.exit_code, 2);

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include <csignal>
+#include <cstdint>
 #include <cstdio>
 #include <fstream>
 #include <memory>
@@ -20,6 +21,7 @@
 #include "core/checksum/crc32c.h"
 #include "grpc/health/v1/health.grpc.pb.h"
 #include "tests/e2e/child_process.h"
+#include "tests/e2e/compressed_call.h"
 #include "tests/e2e/program_path.h"
 #include "tests/support/eventually.h"
 #include "tests/support/scratch_dir.h"
@@ -51,6 +53,17 @@ class Voxlocd {
   void Signal(int signal) { process_.Signal(signal); }
   int Wait() { return process_.Wait(); }
   bool Ended() { return !process_.running(); }
+
+  // The most memory that it has had so far.
+  int64_t PeakMemoryBytes() const {
+    std::ifstream file("/proc/" + std::to_string(process_.pid()) + "/status");
+    for (std::string word; file >> word;) {
+      int64_t kib = 0;
+      if (word == "VmHWM:" && file >> kib) return kib << 10;
+    }
+    ADD_FAILURE() << "the system does not tell the memory of a process";
+    return 0;
+  }
 
   std::string Output() const {
     std::ifstream file(scratch_.Path("log"));
@@ -280,6 +293,29 @@ TEST_F(VoxlocdTest, ServesOtherMachinesWithoutEncryptionOnlyWhereItIsAskedTo) {
   EXPECT_FALSE(asked.Ended()) << asked.Output();
 }
 
+// gRPC would expand a message before it looks at its size.
+TEST_F(VoxlocdTest, TakesNoCompressedMessageHoweverSmallItIs) {
+  const auto run = Start();
+  constexpr size_t kExpandedBytes = 256 << 20;
+  const int64_t before = run->PeakMemoryBytes();
+  for (const auto algorithm : {GRPC_COMPRESS_GZIP, GRPC_COMPRESS_DEFLATE}) {
+    const std::string bomb = CompressedZeros(kExpandedBytes, algorithm);
+    const std::string small = CompressedZeros(1, algorithm);
+    for (const char* method :
+         {"/voxloc.v1.LocalizationService/AlignScan", "/voxloc.v1.LocalizationService/AlignScans",
+          "/voxloc.v1.MapService/GetTiles", "/grpc.health.v1.Health/Check",
+          "/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo", "/no.Service/Method"}) {
+      for (const std::string& message : {small, bomb}) {
+        EXPECT_EQ(CallWithCompressed(listen_, method, message, algorithm),
+                  grpc::StatusCode::UNIMPLEMENTED)
+            << method << " with " << message.size() << " bytes";
+      }
+    }
+  }
+  EXPECT_LT(run->PeakMemoryBytes() - before, int64_t{kExpandedBytes} / 4);
+  EXPECT_EQ(HealthOf(""), kHealthServing);
+}
+
 TEST_F(VoxlocdTest, SaysWhatIsWrongWithItsFlags) {
   Voxlocd unknown({"--listn=x"});
   EXPECT_EQ(unknown.Wait(), 2);
@@ -290,6 +326,26 @@ TEST_F(VoxlocdTest, SaysWhatIsWrongWithItsFlags) {
   Voxlocd help({"--help"});
   EXPECT_EQ(help.Wait(), 0);
   EXPECT_THAT(help.Output(), HasSubstr("Exit codes"));
+}
+
+// Before main, while the program's libraries are initialized.
+TEST(VoxlocdProgram, SignalsThatComeEarlyWait) {
+  if (!std::ifstream(VOXLOC_SIGNAL_AT_LOAD).good()) GTEST_SKIP() << "no " << VOXLOC_SIGNAL_AT_LOAD;
+  const auto with_signal = [](int signal, const std::vector<std::string>& arguments) {
+    std::vector<std::string> command = {"/usr/bin/env",
+                                        std::string("LD_PRELOAD=") + VOXLOC_SIGNAL_AT_LOAD,
+                                        "VOXLOC_TEST_SIGNAL=" + std::to_string(signal)};
+    command.push_back(ProgramPath(VOXLOC_VOXLOCD));
+    command.insert(command.end(), arguments.begin(), arguments.end());
+    return RunProcess(command);
+  };
+  for (const int signal : {SIGHUP, SIGINT, SIGTERM}) {
+    const ProcessResult version = with_signal(signal, {"--version"});
+    EXPECT_EQ(version.exit_code, 0) << signal;
+    EXPECT_THAT(version.out, HasSubstr("voxlocd"));
+  }
+  // One that asks for the end ends a server in order.
+  EXPECT_EQ(with_signal(SIGTERM, {"--listen", "127.0.0.1:0", "--engine", "cpu"}).exit_code, 0);
 }
 
 }  // namespace

@@ -46,6 +46,13 @@ report=$("$tree/scripts/lint" tests 2>&1) && fail "a test that sleeps passes"
 sed -i '1i // Real time: there is no other.' "$tree/tests/core/a_test.cc"
 "$tree/scripts/lint" tests >/dev/null || fail "a test that says why it sleeps is reported"
 
+# Hash tables that do not survive a failed allocation, where one may fail.
+mkdir "$tree/core" "$tree/server"
+printf '#include "absl/container/flat_hash_map.h"\n' | tee "$tree/server/a.cc" >"$tree/core/a.h"
+report=$("$tree/scripts/lint" core server 2>&1) && fail "a hash table of abseil in core/ passes"
+[[ $report == *core/a.h:1:* ]] || fail "a hash table of abseil is not reported: $report"
+[[ $report != *server/a.cc* ]] || fail "a hash table of abseil in server/ is reported: $report"
+
 status=0
 "$tree/scripts/lint" --nonsense >/dev/null 2>&1 || status=$?
 ((status == 2)) || fail "an unknown option: status $status"

@@ -19,8 +19,9 @@
 
 namespace voxloc::server {
 
-Answer CallWithBytes(const std::shared_ptr<grpc::Channel>& channel, const std::string& method,
-                     const std::string& request, const std::string& authorization) {
+Answer CallWithMessages(const std::shared_ptr<grpc::Channel>& channel, const std::string& method,
+                        const std::vector<std::string>& requests,
+                        const std::string& authorization) {
   const auto context = TestServer::NewContext();
   if (!authorization.empty()) context->AddMetadata("authorization", authorization);
   grpc::GenericStub stub(channel);
@@ -34,8 +35,8 @@ Answer CallWithBytes(const std::shared_ptr<grpc::Channel>& channel, const std::s
   Answer answer;
   call->StartCall(nullptr);
   bool alive = done();
-  if (alive) {
-    const grpc::Slice slice(request);
+  for (size_t i = 0; alive && i < requests.size(); ++i) {
+    const grpc::Slice slice(requests[i]);
     call->Write(grpc::ByteBuffer(&slice, 1), nullptr);
     alive = done();
   }
@@ -58,6 +59,11 @@ Answer CallWithBytes(const std::shared_ptr<grpc::Channel>& channel, const std::s
   call->Finish(&answer.status, nullptr);
   static_cast<void>(done());
   return answer;
+}
+
+Answer CallWithBytes(const std::shared_ptr<grpc::Channel>& channel, const std::string& method,
+                     const std::string& request, const std::string& authorization) {
+  return CallWithMessages(channel, method, {request}, authorization);
 }
 
 grpc::Status CallRaw(TestServer& server, const std::string& method, const std::string& request,

@@ -17,11 +17,16 @@
 
 namespace voxloc::server {
 
-// One message of any RPC, as raw bytes, by the method's name, to the end of the call.
+// Messages of any RPC, as raw bytes, by the method's name, to the end of the call.
 struct Answer {
   grpc::Status status;
   std::vector<std::string> messages;
 };
+[[nodiscard]] Answer CallWithMessages(const std::shared_ptr<grpc::Channel>& channel,
+                                      const std::string& method,
+                                      const std::vector<std::string>& requests,
+                                      const std::string& authorization = "");
+// The same with one message.
 [[nodiscard]] Answer CallWithBytes(const std::shared_ptr<grpc::Channel>& channel,
                                    const std::string& method, const std::string& request,
                                    const std::string& authorization = "");

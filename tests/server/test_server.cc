@@ -19,7 +19,7 @@ namespace voxloc::server {
 TestServer::TestServer(const Adjust& adjust, std::unique_ptr<Engine> engine)
     : TestServer(adjust, EngineChoice{std::move(engine), {}, ""}) {}
 
-TestServer::TestServer(const Adjust& adjust, EngineChoice choice) {
+TestServer::TestServer(const Adjust& adjust, EngineChoice choice, std::function<void()> end) {
   CommandLine command_line;
   command_line.config.listen = "127.0.0.1:0";
   command_line.config.metrics_listen = "off";
@@ -29,7 +29,7 @@ TestServer::TestServer(const Adjust& adjust, EngineChoice choice) {
   command_line.config.drain_timeout_s = 0.0;
   if (adjust) adjust(command_line.config);
   if (choice.engine == nullptr) choice.engine = MakeCpuEngine({2});
-  auto server = Server::Start(command_line, std::move(choice));
+  auto server = Server::Start(command_line, std::move(choice), std::move(end));
   if (!server.ok()) {
     std::cerr << "the test's server does not start: " << server.status() << std::endl;
     std::abort();

@@ -29,7 +29,9 @@ class TestServer {
   // Two threads, no metrics endpoint, quick to stop; `adjust` may change that. A CPU engine where
   // `engine` is null.
   explicit TestServer(const Adjust& adjust = {}, std::unique_ptr<Engine> engine = nullptr);
-  TestServer(const Adjust& adjust, EngineChoice choice);
+  // `end`: as of Server::Start.
+  TestServer(
+      const Adjust& adjust, EngineChoice choice, std::function<void()> end = [] {});
 
   [[nodiscard]] Server& server() { return *server_; }
   [[nodiscard]] std::shared_ptr<grpc::Channel> NewChannel() const;

@@ -1,14 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Everything of an alignment's result as bytes, to compare bit by bit.
+// Everything of an engine's results as bytes, to compare bit by bit.
 
 #ifndef VOXLOC_TESTS_SUPPORT_RESULT_BITS_H_
 #define VOXLOC_TESTS_SUPPORT_RESULT_BITS_H_
 
 #include <cstddef>
 #include <string>
+#include <vector>
 
 #include "core/engine/align.h"
+#include "core/engine/bound.h"
+#include "core/engine/score.h"
+#include "core/map/cells.h"
 
 namespace voxloc {
 
@@ -60,6 +64,41 @@ inline std::string Bits(const AlignResult& result) {
   }
   append(result.point_scores.data(), result.point_scores.size() * sizeof(float));
   return bits + PassBits(result);
+}
+
+template <typename T>
+void AppendBits(const T& value, std::string& bits) {
+  bits.append(reinterpret_cast<const char*>(&value), sizeof(value));
+}
+
+inline std::string Bits(const std::vector<MapCell>& cells) {
+  std::string bits;
+  for (const MapCell& cell : cells) {
+    AppendBits(cell.mean, bits);
+    AppendBits(cell.information, bits);
+  }
+  return bits;
+}
+
+inline std::string Bits(const ScoreResult& result) {
+  std::string bits;
+  for (const PoseScore& score : result.poses) {
+    AppendBits(score.score, bits);
+    AppendBits(score.nearest_voxel_likelihood, bits);
+    AppendBits(score.pairs, bits);
+  }
+  for (const float score : result.point_scores) AppendBits(score, bits);
+  return bits;
+}
+
+inline std::string Bits(const std::vector<BoundHit>& hits) {
+  std::string bits;
+  for (const BoundHit& hit : hits) {
+    AppendBits(hit.node, bits);
+    AppendBits(hit.hits, bits);
+    AppendBits(hit.z, bits);
+  }
+  return bits;
 }
 
 }  // namespace voxloc

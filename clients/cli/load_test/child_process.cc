@@ -101,6 +101,10 @@ absl::Status LoadChild::WriteLine(const std::string& line) {
   return sent == static_cast<ssize_t>(text.size()) ? absl::OkStatus() : HowItEnded();
 }
 
+void LoadChild::Signal(int signal) const {
+  if (pid_ > 0) kill(pid_, signal);
+}
+
 bool LoadChild::HungUp() const {
   pollfd state = {socket_, 0, 0};
   return poll(&state, 1, 0) == 1 && (state.revents & (POLLHUP | POLLERR)) != 0;

@@ -32,6 +32,9 @@ class LoadChild {
 
   [[nodiscard]] absl::Status WriteLine(const std::string& line);
 
+  // Sends it a signal, if it still runs.
+  void Signal(int signal) const;
+
   // Whether the child has closed its side, or has ended.
   [[nodiscard]] bool HungUp() const;
 

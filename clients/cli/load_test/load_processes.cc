@@ -14,6 +14,7 @@
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "clients/cli/interrupt.h"
 #include "clients/cli/load_test/child_process.h"
 #include "clients/cli/load_test/run_clock.h"
 
@@ -42,10 +43,15 @@ absl::StatusOr<LoadResult> ReadResult(LoadChild* child) {
 
 // A process that ends while the others run does not go unnoticed until they are done.
 absl::Status Watch(const RunClock& clock, int64_t end_ns, std::vector<LoadChild>* children,
-                   const std::function<void(int64_t time_ns)>& on_progress) {
+                   const std::function<void(int64_t time_ns)>& on_progress,
+                   const std::function<bool()>& stop) {
   for (int64_t now_ns = clock.Now_ns(); now_ns < end_ns; now_ns = clock.Now_ns()) {
     std::this_thread::sleep_until(clock.TimePoint(std::min(end_ns, now_ns + kWatchInterval_ns)));
     on_progress(clock.Now_ns());
+    if (stop()) {
+      for (const LoadChild& child : *children) child.Signal(SIGTERM);
+      return absl::OkStatus();
+    }
     for (LoadChild& child : *children) {
       if (clock.Now_ns() < end_ns && child.HungUp()) return child.ReadLine().status();
     }
@@ -55,10 +61,10 @@ absl::Status Watch(const RunClock& clock, int64_t end_ns, std::vector<LoadChild>
 
 }  // namespace
 
-absl::StatusOr<LoadResult> RunLoadProcesses(
-    size_t processes, const LoadTiming& timing,
-    const std::function<void(int64_t start_ns)>& on_start,
-    const std::function<void(int64_t time_ns)>& on_progress) {
+absl::StatusOr<LoadResult> RunLoadProcesses(size_t processes, const LoadTiming& timing,
+                                            const std::function<void(int64_t start_ns)>& on_start,
+                                            const std::function<void(int64_t time_ns)>& on_progress,
+                                            const std::function<bool()>& stop) {
   std::vector<LoadChild> children;
   children.reserve(processes);
   for (size_t p = 0; p < processes; ++p) {
@@ -76,7 +82,8 @@ absl::StatusOr<LoadResult> RunLoadProcesses(
   }
   on_start(start_ns);
   const RunClock clock(start_ns);
-  if (absl::Status status = Watch(clock, timing.end_ns(), &children, on_progress); !status.ok()) {
+  if (absl::Status status = Watch(clock, timing.end_ns(), &children, on_progress, stop);
+      !status.ok()) {
     return status;
   }
   absl::StatusOr<LoadResult> sum = ReadResult(&children.front());
@@ -84,11 +91,17 @@ absl::StatusOr<LoadResult> RunLoadProcesses(
     const absl::StatusOr<LoadResult> result = ReadResult(&children[p]);
     if (!result.ok()) return result.status();
     sum->tally.Merge(result->tally);
+    sum->steady_s = std::min(sum->steady_s, result->steady_s);
+    sum->interrupted = sum->interrupted || result->interrupted;
   }
   return sum;
 }
 
-void EndWithParent() { prctl(PR_SET_PDEATHSIG, static_cast<unsigned long>(SIGKILL), 0, 0, 0); }
+void EndWithParent() {
+  prctl(PR_SET_PDEATHSIG, static_cast<unsigned long>(SIGKILL), 0, 0, 0);
+  // A terminal sends it to the parent too, which says SIGTERM.
+  std::signal(SIGINT, SIG_IGN);
+}
 
 absl::Status ServeLoadParent(LoadRun* run) {
   std::cout << kReady << "\n" << std::flush;
@@ -97,7 +110,9 @@ absl::Status ServeLoadParent(LoadRun* run) {
   if (!std::getline(std::cin, line) || !absl::SimpleAtoi(line, &start_ns)) {
     return absl::InternalError("the process that started this one has ended");
   }
-  const LoadResult result = run->Run(start_ns, [](int64_t, uint64_t) {});
+  const Interrupt interrupt({SIGTERM});
+  const LoadResult result = run->Run(
+      start_ns, [](int64_t, uint64_t) {}, &Interrupt::Asked);
   std::cout << result.ToJson().dump(-1, ' ', false, Json::error_handler_t::replace) << "\n"
             << std::flush;
   return absl::OkStatus();

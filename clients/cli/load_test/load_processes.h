@@ -22,13 +22,15 @@
 namespace voxloc::cli {
 
 // The parent's side. A process that fails ends all, and the error names it. `on_start` is told the
-// start of the run before it comes; `on_progress` as in LoadRun::Run, without a number of answers.
+// start of the run before it comes; `on_progress` and `stop` as in LoadRun::Run, without a number
+// of answers.
 [[nodiscard]] absl::StatusOr<LoadResult> RunLoadProcesses(
     size_t processes, const LoadTiming& timing,
     const std::function<void(int64_t start_ns)>& on_start,
-    const std::function<void(int64_t time_ns)>& on_progress);
+    const std::function<void(int64_t time_ns)>& on_progress, const std::function<bool()>& stop);
 
-// To be called first by a child: it ends with its parent.
+// To be called first by a child: it ends with its parent, and early where the parent says so, not
+// by Ctrl-C itself.
 void EndWithParent();
 
 // The child's side, from when its sessions are open.

@@ -7,8 +7,14 @@
 namespace voxloc::cli {
 
 Json LoadResult::ToJson() const {
-  return {{"engine", engine}, {"profile", profile}, {"server_version", server_version},
-          {"scans", scans},   {"points", points},   {"tally", tally.ToJson()}};
+  return {{"engine", engine},
+          {"profile", profile},
+          {"server_version", server_version},
+          {"scans", scans},
+          {"points", points},
+          {"steady_s", steady_s},
+          {"interrupted", interrupted},
+          {"tally", tally.ToJson()}};
 }
 
 absl::StatusOr<LoadResult> LoadResult::FromJson(const Json& json) {
@@ -19,6 +25,8 @@ absl::StatusOr<LoadResult> LoadResult::FromJson(const Json& json) {
     result.server_version = json.at("server_version");
     result.scans = json.at("scans");
     result.points = json.at("points");
+    result.steady_s = json.at("steady_s");
+    result.interrupted = json.at("interrupted");
     absl::StatusOr<Tally> tally = Tally::FromJson(json.at("tally"));
     if (!tally.ok()) return tally.status();
     result.tally = *std::move(tally);

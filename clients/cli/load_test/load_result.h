@@ -26,6 +26,9 @@ struct LoadResult {
   uint64_t scans = 0;
   uint64_t points = 0;
 
+  double steady_s = 0.0;     // that was measured; less than planned where it was interrupted
+  bool interrupted = false;  // it ended early because that was asked for
+
   Tally tally;
 
   // Of the process that replaces tiles, the one that the others' results are added to.

@@ -51,7 +51,9 @@ absl::StatusOr<std::unique_ptr<LoadRun>> LoadRun::Open(const LoadPlan& plan,
     options.drive = &drives[assignment.drive];
     options.first_scan = assignment.first_scan;
     options.open = plan.open;
-    options.open.mutable_setup()->set_vehicle(absl::StrCat("voxloc load-test ", s));
+    if (plan.open.setup().vehicle().empty()) {
+      options.open.mutable_setup()->set_vehicle(absl::StrCat("voxloc load-test ", s));
+    }
     options.open.mutable_setup()->set_map(plan.maps[assignment.map]);
     absl::StatusOr<std::unique_ptr<LoadStream>> stream = LoadStream::Open(plan.channel, options);
     if (!stream.ok()) return stream.status();
@@ -65,16 +67,24 @@ absl::StatusOr<std::unique_ptr<LoadRun>> LoadRun::Open(const LoadPlan& plan,
 }
 
 LoadResult LoadRun::Run(int64_t start_ns,
-                        const std::function<void(int64_t time_ns, uint64_t answers)>& on_progress) {
+                        const std::function<void(int64_t time_ns, uint64_t answers)>& on_progress,
+                        const std::function<bool()>& stop) {
   const RunClock clock(start_ns);
+  result_.steady_s = timing_.steady_s;
   for (const std::unique_ptr<LoadStream>& stream : streams_) stream->Start(clock);
   const auto await = [&](int64_t time_ns) {
-    for (int64_t now_ns = clock.Now_ns(); now_ns < time_ns; now_ns = clock.Now_ns()) {
+    for (int64_t now_ns = clock.Now_ns(); now_ns < time_ns && !result_.interrupted;
+         now_ns = clock.Now_ns()) {
       std::this_thread::sleep_until(
           clock.TimePoint(std::min(time_ns, now_ns + kProgressInterval_ns)));
       uint64_t answers = 0;
       for (const std::unique_ptr<LoadStream>& stream : streams_) answers += stream->replies();
       on_progress(clock.Now_ns(), answers);
+      if (stop == nullptr || !stop()) continue;
+      result_.interrupted = true;
+      for (const std::unique_ptr<LoadStream>& stream : streams_) stream->Stop();
+      const int64_t steady_ns = clock.Now_ns() - timing_.steady_begin_ns();
+      result_.steady_s = std::clamp(1e-9 * static_cast<double>(steady_ns), 0.0, timing_.steady_s);
     }
   };
   await(timing_.steady_begin_ns());

@@ -27,7 +27,7 @@ struct LoadPlan {
   LoadTiming timing;
   ClientFaults faults;
   std::vector<std::string> maps;
-  v1::OpenSession open;  // but for vehicle and map
+  v1::OpenSession open;  // but for the map, and the vehicle where that is empty: then one a stream
   size_t process = 0;    // counted from 0
   size_t processes = 1;
 };
@@ -40,9 +40,11 @@ class LoadRun {
       const LoadPlan& plan, const std::vector<LoadDrive>& drives);
 
   // Runs from `start_ns` of RunClock::Monotonic_ns on, to the last answer. `on_progress` is called
-  // about four times a second with the time of the run and the number of answers so far.
+  // about four times a second with the time of the run and the number of answers so far, and `stop`
+  // as often: whether to end early.
   [[nodiscard]] LoadResult Run(
-      int64_t start_ns, const std::function<void(int64_t time_ns, uint64_t answers)>& on_progress);
+      int64_t start_ns, const std::function<void(int64_t time_ns, uint64_t answers)>& on_progress,
+      const std::function<bool()>& stop = nullptr);
 
  private:
   explicit LoadRun(const LoadTiming& timing) : timing_(timing) {}

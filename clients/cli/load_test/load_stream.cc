@@ -22,6 +22,9 @@ constexpr double kLastAnswersPoll_s = 0.002;
 // How often a stream that waits for a scan to cancel looks whether its session has ended.
 constexpr double kEndPoll_s = 0.05;
 
+// How often a stream that waits looks whether it is to stop.
+constexpr int64_t kStopLook_ns = 100'000'000;
+
 // For the server to end a session that has nothing on its way.
 constexpr double kClose_s = 5.0;
 
@@ -44,6 +47,7 @@ LoadStream::LoadStream(const client::Channel& channel, const LoadStreamOptions& 
       slow_reader_(options.stream < options.faults.slow_readers),
       schedule_(options.timing, options.stream),
       ledger_(options_.timing, !slow_reader_),
+      end_ns_(options.timing.end_ns()),
       random_(RandomOfStream(options.faults.seed, options.stream)),
       // So that the streams do not cancel their sessions all at the same time.
       scans_to_cancel_(Draw(random_)) {}
@@ -79,16 +83,24 @@ void LoadStream::Start(const RunClock& clock) {
   });
 }
 
+void LoadStream::Stop() { end_ns_ = std::min(end_ns_.load(), clock_->Now_ns()); }
+
+void LoadStream::SleepUntil(int64_t time_ns) const {
+  for (int64_t now_ns = clock_->Now_ns(); now_ns < time_ns && now_ns < end_ns_;
+       now_ns = clock_->Now_ns()) {
+    std::this_thread::sleep_until(clock_->TimePoint(std::min(time_ns, now_ns + kStopLook_ns)));
+  }
+}
+
 void LoadStream::OnResult(const v1::AlignmentResult& result) {
   const int64_t now_ns = clock_->Now_ns();
   // Before the scan is settled: the thread that cancels may go on as soon as it is.
   const bool cancelling = cancelling_;
   const bool was_on_its_way = ledger_.Settle(result, now_ns);
   // What the session has made itself, it tells the thread that sends.
-  if (slow_reader_ && !cancelling && result.has_timings() && now_ns < options_.timing.end_ns()) {
+  if (slow_reader_ && !cancelling && result.has_timings() && now_ns < end_ns_.load()) {
     const int64_t delay_ns = std::llround(options_.faults.read_delay_s * 1e9);
-    std::this_thread::sleep_until(
-        clock_->TimePoint(std::min(now_ns + delay_ns, options_.timing.end_ns())));
+    std::this_thread::sleep_until(clock_->TimePoint(std::min(now_ns + delay_ns, end_ns_.load())));
   }
   // A scan that was given up has had its successor, and one to be cancelled has it after that.
   if (was_on_its_way && !options_.timing.open_loop() && !cancelling) SendNextOfLoop();
@@ -103,7 +115,8 @@ void LoadStream::SendOnSchedule() {
       CancelSession();
       cancel_ns.reset();
     }
-    if (!ended_) std::this_thread::sleep_until(clock_->TimePoint(next->due_ns));
+    if (!ended_) SleepUntil(next->due_ns);
+    if (next->due_ns >= end_ns_) return;
     const bool too_late = last_ns.has_value() && clock_->Now_ns() >= *last_ns;
     const bool scan = next->kind == DueMessage::Kind::kScan;
     if (ended_ || too_late) {
@@ -123,13 +136,13 @@ void LoadStream::SendOnSchedule() {
 }
 
 void LoadStream::KeepOneOnItsWay() {
-  std::this_thread::sleep_until(clock_->TimePoint(schedule_.start_ns()));
+  SleepUntil(schedule_.start_ns());
   SendNextOfLoop();
   const int64_t timeout_ns = std::llround(options_.timeout_s * 1e9);
   while (!ended_) {
     const int64_t now_ns = clock_->Now_ns();
-    int64_t until_ns = options_.timing.end_ns();
-    if (now_ns >= until_ns) return;
+    if (now_ns >= end_ns_) return;
+    int64_t until_ns = std::min(end_ns_.load(), now_ns + kStopLook_ns);
     const auto [oldest, cancelling] = StateOfLoop();
     if (cancelling) {
       const int64_t sent_ns = oldest.has_value() ? oldest->sent_ns : now_ns;
@@ -227,7 +240,7 @@ LoadStream::Loop LoadStream::StateOfLoop() {
 void LoadStream::SendNextOfLoop() {
   const std::lock_guard<std::mutex> lock(loop_mutex_);
   const int64_t now_ns = clock_->Now_ns();
-  if (now_ns >= options_.timing.end_ns()) return;
+  if (now_ns >= end_ns_.load()) return;
   const uint64_t position = options_.first_scan + next_position_++;
   const bool cancel = DrawCancel();
   if (cancel) cancelling_ = true;  // before its reply can come
@@ -268,7 +281,7 @@ void LoadStream::End(const absl::Status& why) {
 
 std::optional<int64_t> LoadStream::LastAnswer_ns() const {
   if (!(options_.timeout_s > 0.0)) return std::nullopt;
-  return options_.timing.end_ns() + std::llround(options_.timeout_s * 1e9);
+  return end_ns_.load() + std::llround(options_.timeout_s * 1e9);
 }
 
 void LoadStream::AwaitAnswers() {

@@ -57,6 +57,9 @@ class LoadStream {
   // Begins to send, once. The clock must outlive the stream.
   void Start(const RunClock& clock);
 
+  // Sends nothing more, as if the run ended now. Finish is still to be called.
+  void Stop();
+
   [[nodiscard]] uint64_t replies() const { return ledger_.replies(); }
 
   // Waits for the end of the sending and then, at most the timeout after the run's end, for what is
@@ -68,6 +71,8 @@ class LoadStream {
 
   [[nodiscard]] absl::StatusOr<std::unique_ptr<client::LocalizationSession>> OpenSession();
   void OnResult(const v1::AlignmentResult& result);
+  // Or until the end of the sending.
+  void SleepUntil(int64_t time_ns) const;
   void SendOnSchedule();
   void KeepOneOnItsWay();
   // These are called by one thread at a time.
@@ -107,7 +112,8 @@ class LoadStream {
   StreamSchedule schedule_;
   ScanLedger ledger_;
   const RunClock* clock_ = nullptr;
-  uint64_t next_sequence_ = 1;  // of the thread that sends, as is the next
+  std::atomic<int64_t> end_ns_;  // of the sending
+  uint64_t next_sequence_ = 1;   // of the thread that sends, as is the next
   uint64_t next_position_ = 0;
   uint64_t poses_sent_ = 0;
   uint64_t poses_rejected_ = 0;

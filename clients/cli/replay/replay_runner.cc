@@ -40,6 +40,11 @@ std::optional<Twist> TwistAround(const ReplayInput& input, size_t index) {
   return MeanTwist(pose(from), pose(to), duration_s);
 }
 
+// How often it is asked whether to end early while an answer is waited for.
+constexpr double kStopPoll_s = 0.1;
+// For AwaitEnd, to which 0 is no limit.
+constexpr double kEndedNow_s = 1e-9;
+
 double SecondsBetween(Clock::time_point from, Clock::time_point to) {
   return std::chrono::duration<double>(to - from).count();
 }
@@ -81,8 +86,8 @@ class Runner {
     absl::Status sent;
     for (size_t i = 0; i < rows_.size() && sent.ok() && !receiver_failed_; ++i) {
       const auto due = std::chrono::duration<double>(static_cast<double>(i) / options_.rate_hz);
-      std::this_thread::sleep_until(start_ + std::chrono::duration_cast<Clock::duration>(due));
-      sent = SendNext(i);
+      sent = AwaitDue(start_ + std::chrono::duration_cast<Clock::duration>(due));
+      if (sent.ok()) sent = SendNext(i);
       SetSent(i + 1, !sent.ok());
     }
     receiver.join();
@@ -90,7 +95,14 @@ class Runner {
     return received.ok() ? sent : received;
   }
 
-  std::vector<ReplayRow> TakeRows() { return std::move(rows_); }
+  // Those up to the last that was answered.
+  std::vector<ReplayRow> TakeRows() {
+    while (!rows_.empty() && rows_.back().status.empty()) rows_.pop_back();
+    for (ReplayRow& row : rows_) {
+      if (row.status.empty()) row.status = "UNANSWERED";
+    }
+    return std::move(rows_);
+  }
 
  private:
   // As a pose of the session.
@@ -115,7 +127,40 @@ class Runner {
     return absl::OkStatus();
   }
 
+  [[nodiscard]] absl::Status Stopped() const {
+    return options_.stop && options_.stop() ? absl::CancelledError("interrupted")
+                                            : absl::OkStatus();
+  }
+
+  absl::Status AwaitDue(Clock::time_point due) {
+    constexpr std::chrono::duration<double> kPoll(kStopPoll_s);
+    while (Clock::now() < due && !receiver_failed_) {
+      if (absl::Status status = Stopped(); !status.ok()) return status;
+      std::this_thread::sleep_until(
+          std::min(due, Clock::now() + std::chrono::duration_cast<Clock::duration>(kPoll)));
+    }
+    return absl::OkStatus();
+  }
+
+  // The next result, as Receive.
+  absl::StatusOr<v1::AlignmentResult> Receive() {
+    const Clock::time_point begin = Clock::now();
+    while (true) {
+      const double left_s = options_.timeout_s - SecondsBetween(begin, Clock::now());
+      const bool last = options_.timeout_s > 0.0 && left_s <= kStopPoll_s;
+      absl::StatusOr<v1::AlignmentResult> result =
+          session_.Receive(last ? std::max(left_s, kEndedNow_s) : kStopPoll_s);
+      // The end of the session may be a deadline of its own.
+      if (last || !absl::IsDeadlineExceeded(result.status()) ||
+          session_.AwaitEnd(kEndedNow_s).has_value()) {
+        return result;
+      }
+      if (absl::Status status = Stopped(); !status.ok()) return status;
+    }
+  }
+
   absl::Status SendNext(size_t index) {
+    if (absl::Status status = Stopped(); !status.ok()) return status;
     absl::StatusOr<LoadedScan> scan = loader_.Next();
     if (!scan.ok()) return scan.status();
     std::optional<Pose> previous;
@@ -155,7 +200,7 @@ class Runner {
   }
 
   absl::Status ReceiveNext() {
-    absl::StatusOr<v1::AlignmentResult> result = session_.Receive(options_.timeout_s);
+    absl::StatusOr<v1::AlignmentResult> result = Receive();
     const Clock::time_point arrived = Clock::now();
     if (!result.ok()) return result.status();
     InFlight scan;
@@ -221,14 +266,14 @@ class Runner {
 
 }  // namespace
 
-absl::StatusOr<std::vector<ReplayRow>> RunReplay(const ReplayInput& input,
-                                                 const GuessSource& guesses,
-                                                 const ReplayOptions& options, ScanLoader* loader,
-                                                 client::LocalizationSession* session) {
+ReplayOutcome RunReplay(const ReplayInput& input, const GuessSource& guesses,
+                        const ReplayOptions& options, ScanLoader* loader,
+                        client::LocalizationSession* session) {
   Runner runner(input, guesses, options, loader, session);
-  const absl::Status status = options.rate_hz > 0.0 ? runner.OpenLoop() : runner.ClosedLoop();
-  if (!status.ok()) return status;
-  return runner.TakeRows();
+  ReplayOutcome outcome;
+  outcome.end = options.rate_hz > 0.0 ? runner.OpenLoop() : runner.ClosedLoop();
+  outcome.rows = runner.TakeRows();
+  return outcome;
 }
 
 }  // namespace voxloc::cli

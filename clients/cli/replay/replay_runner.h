@@ -12,7 +12,7 @@
 #include <functional>
 #include <vector>
 
-#include "absl/status/statusor.h"
+#include "absl/status/status.h"
 #include "clients/cli/replay/replay_input.h"
 #include "clients/cli/replay/replay_row.h"
 #include "clients/cli/replay/scan_loader.h"
@@ -33,13 +33,24 @@ struct ReplayOptions {
   // Called after each reply, one at a time, with the scan's row, and its picture points where the
   // loader keeps them. In open loop by a thread of the replay's own.
   std::function<void(const ReplayRow& row, const PointCloud& picture)> on_reply;
+  // Asked before each scan, and about ten times a second while an answer is waited for: whether to
+  // end early.
+  std::function<bool()> stop;
 };
 
-// A row per scan, in the order of sending. The session stays open. An error of a scan's file, of
-// the session, or a missing answer ends the replay.
-[[nodiscard]] absl::StatusOr<std::vector<ReplayRow>> RunReplay(
-    const ReplayInput& input, const GuessSource& guesses, const ReplayOptions& options,
-    ScanLoader* loader, client::LocalizationSession* session);
+struct ReplayOutcome {
+  // In the order of sending, up to the last scan that was answered. Where an earlier one was not,
+  // its row has the status UNANSWERED.
+  std::vector<ReplayRow> rows;
+  // OK: every scan was answered. Otherwise what ended the replay: a scan's file, the session, an
+  // answer that did not come, or `stop` (Cancelled).
+  absl::Status end;
+};
+
+// The session stays open.
+[[nodiscard]] ReplayOutcome RunReplay(const ReplayInput& input, const GuessSource& guesses,
+                                      const ReplayOptions& options, ScanLoader* loader,
+                                      client::LocalizationSession* session);
 
 }  // namespace voxloc::cli
 

@@ -2,6 +2,7 @@
 
 #include "clients/cli/replay/replay_summary.h"
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
@@ -54,6 +55,11 @@ Json RowJson(const ReplayRow& row) {
 
 }  // namespace
 
+bool MapWasMissing(const ReplaySummary& summary) {
+  const auto missing = summary.statuses.find("NO_MAP");
+  return missing != summary.statuses.end() && 2 * missing->second > summary.answered;
+}
+
 ReplaySummary SummarizeReplay(const std::vector<ReplayRow>& rows) {
   ReplaySummary summary;
   summary.scans = rows.size();
@@ -99,6 +105,13 @@ ReplaySummary SummarizeReplay(const std::vector<ReplayRow>& rows) {
   return summary;
 }
 
+std::string EndedEarlyText(const absl::Status& end, size_t done, size_t planned,
+                           const std::string& server) {
+  const bool named = server.empty() || absl::StrContains(end.message(), server);
+  return absl::StrCat("ended after ", done, " of ", planned, " scans: ", named ? "" : server,
+                      named ? "" : ": ", end.message());
+}
+
 std::string SummaryText(const ReplaySetting& setting, const ReplaySummary& summary) {
   SummaryTable table;
   table.AddRow("position error, cm", summary.translation_error_m, 2, 100.0);
@@ -133,6 +146,8 @@ std::string SummaryText(const ReplaySetting& setting, const ReplaySummary& summa
                                   }),
                     "\n");
   }
+  if (!setting.ended_early.empty())
+    absl::StrAppend(&text, "incomplete: ", setting.ended_early, "\n");
   return absl::StrCat(text, "\n", table.Text());
 }
 
@@ -153,6 +168,8 @@ Json ReplayJson(const ReplaySetting& setting, const ReplaySummary& summary,
           {"perturb", setting.perturb},
           {"rate_hz", setting.rate_hz},
           {"elapsed_s", setting.elapsed_s},
+          {"planned_scans", setting.planned_scans},
+          {"ended_early", setting.ended_early.empty() ? Json(nullptr) : Json(setting.ended_early)},
           {"scans", summary.scans},
           {"answered", summary.answered},
           {"accepted", summary.accepted},

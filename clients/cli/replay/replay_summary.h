@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "clients/cli/json_output.h"
 #include "clients/cli/replay/replay_row.h"
 #include "clients/dataset/summary.h"
@@ -28,6 +29,8 @@ struct ReplaySetting {
   std::string perturb;     // as typed; empty: none
   double rate_hz = 0.0;    // 0: closed loop
   double elapsed_s = 0.0;
+  size_t planned_scans = 0;  // of the drive
+  std::string ended_early;   // why not all of them were answered; empty: they were
 };
 
 // A pose that is farther from the truth is in another place.
@@ -59,7 +62,15 @@ struct ReplaySummary {
   Summary overhead_ms;  // round trip minus the engine's call
 };
 
+// Whether the server had no map for more than half of the scans that it answered.
+[[nodiscard]] bool MapWasMissing(const ReplaySummary& summary);
+
 [[nodiscard]] ReplaySummary SummarizeReplay(const std::vector<ReplayRow>& rows);
+
+// ReplaySetting::ended_early of a drive that ended after `done` of its scans. `server`: the address
+// where the session was the cause, which need not say it; otherwise empty.
+[[nodiscard]] std::string EndedEarlyText(const absl::Status& end, size_t done, size_t planned,
+                                         const std::string& server);
 
 // The table at the end of a replay.
 [[nodiscard]] std::string SummaryText(const ReplaySetting& setting, const ReplaySummary& summary);

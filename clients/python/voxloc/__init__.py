@@ -14,6 +14,7 @@ readers of files.
 from voxloc import aio, io, messages
 from voxloc._route import ReconnectOptions
 from voxloc._security import ChannelOptions
+from voxloc.cells import Cells
 from voxloc.client import Client
 from voxloc.errors import Error, NoResult, SessionClosed
 from voxloc.pose import Pose
@@ -26,7 +27,7 @@ from voxloc.watch import MapWatch
 __version__ = "0.1.0"
 
 __all__ = [
-    "ChannelOptions", "Client", "Error", "Hypothesis", "MapWatch", "NoResult", "Pose", "PoseScores",
+    "Cells", "ChannelOptions", "Client", "Error", "Hypothesis", "MapWatch", "NoResult", "Pose", "PoseScores",
     "ReconnectOptions", "Result", "Scan", "SearchResult", "SensorCloud", "Session",
     "SessionClosed", "Setup", "Status", "Tile", "aio", "decode_cloud", "io", "messages",
     "tile_digest",

@@ -30,7 +30,7 @@ _GRPC_OPTIONS: List[Tuple[str, Any]] = [
 
 # Calls that change nothing: where a server is unavailable, the next one is asked.
 _REPEATABLE = frozenset((
-    "GetServerInfo", "ListSessions", "GetConfig", "ListMaps", "GetMap", "ListTiles",
+    "GetServerInfo", "ListSessions", "GetConfig", "ListMaps", "GetMap", "ListTiles", "GetCells",
     "ListRevisions", "AlignScan"))
 
 

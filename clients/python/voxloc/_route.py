@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 import random
+import re
 import threading
 from typing import List, Optional
 
@@ -40,14 +41,29 @@ class ReconnectOptions:
                    asked_s * random.uniform(1.0, 1.0 + 2.0 * self.jitter))
 
 
+# A host, with gRPC's scheme or without, and digits. gRPC takes ports modulo 65536.
+_ADDRESS = re.compile(r"((dns|ipv4|ipv6):(//[^/]*/)?)?([^][:/,\s]+|\[[^][/,\s]+\]):([0-9]{1,5})",
+                      re.ASCII)
+
+
+def is_server_address(text: str) -> bool:
+    """Whether it is HOST:PORT, an IPv6 address in brackets, or unix:PATH, as the C++ client has
+    them (core/text/host_port.h)."""
+    if text.startswith(("unix:", "unix-abstract:")):
+        return True
+    match = _ADDRESS.fullmatch(text)
+    return match is not None and 1 <= int(match[5]) <= 65535
+
+
 class Addresses:
     """The addresses of a client, and which of them calls go to. Thread-safe."""
 
     def __init__(self, server: str):
         self.all = [part.strip() for part in server.split(",")]
         for address in self.all:
-            if ":" not in address:
-                raise ValueError(f"the server address must be HOST:PORT (got {address!r})")
+            if not is_server_address(address):
+                raise ValueError("the server address must be HOST:PORT with a port from 1 to 65535 "
+                                 f"(got {address!r})")
         self._lock = threading.Lock()
         self._first = 0
 

@@ -62,6 +62,24 @@ def one(call: str, request: Any, field: str = "") -> Course:
     return getattr(response, field) if field else response
 
 
+_LOG_LEVELS = ("trace", "debug", "info", "warn", "error")
+
+
+def log_level(name: str) -> int:
+    """The value of LogLevel of a name."""
+    if name not in _LOG_LEVELS:
+        raise ValueError(f"level must be one of {', '.join(_LOG_LEVELS)} (got {name!r})")
+    return getattr(messages, f"LOG_LEVEL_{name.upper()}")
+
+
+def log_level_name(value: int) -> str:
+    """The name of a value of LogLevel."""
+    for name in _LOG_LEVELS:
+        if log_level(name) == value:
+            return name
+    return str(value)
+
+
 class _Reader:
     """Reads the messages of a stream and sees that they are the ones that were asked for."""
 

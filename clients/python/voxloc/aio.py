@@ -24,6 +24,7 @@ from voxloc._route import Addresses, ReconnectOptions, WatchRoute
 from voxloc._security import ChannelOptions
 from voxloc._session_state import (SessionFacts, SessionState, activate_request, no_result,
                                    open_message, pose_request, reference_request)
+from voxloc.cells import Cells, CellsAssembly
 from voxloc.client import DEFAULT_TIMEOUT_S
 from voxloc.errors import Error, NoResult, SessionClosed
 from voxloc.pose import Numbers, Pose
@@ -101,6 +102,9 @@ class Client:
         addresses = self._connections.addresses
         return addresses.all[addresses.first]
 
+    def __repr__(self) -> str:
+        return f"<aio.Client {', '.join(self._connections.addresses.all)}>"
+
     async def __aenter__(self) -> Client:
         return self
 
@@ -133,6 +137,32 @@ class Client:
     async def get_capture(self, id: str, timeout_s: Optional[float] = DEFAULT_TIMEOUT_S) -> Any:
         """The Capture of an id: a scan that went badly, as one AlignScanRequest, and its answer."""
         course = _steps.one("GetCapture", messages.GetCaptureRequest(id=id), "capture")
+        return await self._unary(course, timeout_s)
+
+    async def get_config(self, timeout_s: Optional[float] = DEFAULT_TIMEOUT_S) -> List[Any]:
+        """A ConfigEntry of each setting in effect: its key and value, and where it comes from."""
+        course = _steps.one("GetConfig", messages.GetConfigRequest(), "entries")
+        return list(await self._unary(course, timeout_s))
+
+    async def set_log_level(self, level: str,
+                            timeout_s: Optional[float] = DEFAULT_TIMEOUT_S) -> str:
+        """Sets how much the server logs until it ends: trace, debug, info, warn or error; the level
+        before."""
+        request = messages.SetLogLevelRequest(level=_steps.log_level(level))
+        course = _steps.one("SetLogLevel", request, "previous_level")
+        previous = await self._unary(course, timeout_s)
+        return _steps.log_level_name(previous)
+
+    async def drain(self, grace_s: float, reason: str = "",
+                    timeout_s: Optional[float] = DEFAULT_TIMEOUT_S) -> Any:
+        """Makes the server ready to be stopped: its streams are ended after `grace_s`;
+        DrainResponse."""
+        request = messages.DrainRequest(grace_s=grace_s, reason=reason)
+        return await self._unary(_steps.one("Drain", request), timeout_s)
+
+    async def undrain(self, timeout_s: Optional[float] = DEFAULT_TIMEOUT_S) -> int:
+        """Takes a drain back; the sessions that are open."""
+        course = _steps.one("Undrain", messages.UndrainRequest(), "open_sessions")
         return await self._unary(course, timeout_s)
 
     async def list_maps(self, timeout_s: Optional[float] = DEFAULT_TIMEOUT_S) -> List[Any]:
@@ -191,10 +221,36 @@ class Client:
         return self._watch(messages.WatchMapRequest(map=map), reconnect)
 
     async def drop_map(self, map: str, revision: int = 0,
-                       timeout_s: Optional[float] = DEFAULT_TIMEOUT_S) -> int:
+                       timeout_s: Optional[float] = DEFAULT_TIMEOUT_S, *,
+                       unless_in_use: bool = False) -> int:
         """Deletes a map; the last revision that it had."""
-        request = messages.DeleteMapRequest(map=map, revision=revision)
+        request = messages.DeleteMapRequest(map=map, revision=revision, unless_in_use=unless_in_use)
         return await self._unary(_steps.one("DeleteMap", request, "revision"), timeout_s)
+
+    async def undrop_map(self, map: str, timeout_s: Optional[float] = DEFAULT_TIMEOUT_S) -> Any:
+        """Takes the last deletion of a map of this name back, within a day; MapInfo."""
+        request = messages.UndeleteMapRequest(map=map)
+        return await self._unary(_steps.one("UndeleteMap", request, "map"), timeout_s)
+
+    async def get_cells(self, map: str, *, region: Optional[Any] = None, profile: str = "",
+                        stage: int = 0, timeout_s: Optional[float] = None) -> Cells:
+        """The Gaussians of a map, of a stage of a profile ("": the server's default), or of those
+        whose means are in `region`, a Box."""
+        request = messages.GetCellsRequest(map=map, region=region, profile=profile, stage=stage)
+
+        async def get(index: int, _: str) -> Cells:
+            assembly = CellsAssembly()
+            call = self._connections.begin(index, "GetCells", request, timeout_s=timeout_s)
+            try:
+                async for part in call:
+                    assembly.add(part)
+            except grpc.RpcError as rpc:
+                raise self._connections.error(index, "GetCells", rpc) from None
+            finally:
+                call.cancel()
+            return assembly.finish()
+
+        return await self._try_each(get)
 
     async def load_map(self, map: str, tiles: _steps.Tiles, *, clear: bool = True, create: bool = True,
                        remove: Sequence[str] = (), base_revision: int = 0, options: Optional[Any] = None,

@@ -14,6 +14,7 @@ from voxloc._channel import Connections
 from voxloc._route import ReconnectOptions
 from voxloc._security import ChannelOptions
 from voxloc._session_state import open_message
+from voxloc.cells import Cells, CellsAssembly
 from voxloc.errors import Error
 from voxloc.pose import Pose
 from voxloc.result import PoseScores, Result, SearchResult
@@ -105,6 +106,9 @@ class Client:
         addresses = self._connections.addresses
         return addresses.all[addresses.first]
 
+    def __repr__(self) -> str:
+        return f"<Client {', '.join(self._connections.addresses.all)}>"
+
     def __enter__(self) -> Client:
         return self
 
@@ -136,6 +140,30 @@ class Client:
     def get_capture(self, id: str, timeout_s: Optional[float] = DEFAULT_TIMEOUT_S) -> Any:
         """The Capture of an id: a scan that went badly, as one AlignScanRequest, and its answer."""
         course = _steps.one("GetCapture", messages.GetCaptureRequest(id=id), "capture")
+        return self._unary(course, timeout_s)
+
+    def get_config(self, timeout_s: Optional[float] = DEFAULT_TIMEOUT_S) -> List[Any]:
+        """A ConfigEntry of each setting in effect: its key and value, and where it comes from."""
+        course = _steps.one("GetConfig", messages.GetConfigRequest(), "entries")
+        return list(self._unary(course, timeout_s))
+
+    def set_log_level(self, level: str, timeout_s: Optional[float] = DEFAULT_TIMEOUT_S) -> str:
+        """Sets how much the server logs until it ends: trace, debug, info, warn or error; the level
+        before."""
+        request = messages.SetLogLevelRequest(level=_steps.log_level(level))
+        previous = self._unary(_steps.one("SetLogLevel", request, "previous_level"), timeout_s)
+        return _steps.log_level_name(previous)
+
+    def drain(self, grace_s: float, reason: str = "",
+              timeout_s: Optional[float] = DEFAULT_TIMEOUT_S) -> Any:
+        """Makes the server ready to be stopped: its streams are ended after `grace_s`;
+        DrainResponse."""
+        request = messages.DrainRequest(grace_s=grace_s, reason=reason)
+        return self._unary(_steps.one("Drain", request), timeout_s)
+
+    def undrain(self, timeout_s: Optional[float] = DEFAULT_TIMEOUT_S) -> int:
+        """Takes a drain back; the sessions that are open."""
+        course = _steps.one("Undrain", messages.UndrainRequest(), "open_sessions")
         return self._unary(course, timeout_s)
 
     def list_maps(self, timeout_s: Optional[float] = DEFAULT_TIMEOUT_S) -> List[Any]:
@@ -190,10 +218,37 @@ class Client:
         return MapWatch(self._connections, messages.WatchMapRequest(map=map), reconnect)
 
     def drop_map(self, map: str, revision: int = 0,
-                 timeout_s: Optional[float] = DEFAULT_TIMEOUT_S) -> int:
-        """Deletes a map; the last revision that it had. Not at `revision` (0: any): ABORTED."""
-        request = messages.DeleteMapRequest(map=map, revision=revision)
+                 timeout_s: Optional[float] = DEFAULT_TIMEOUT_S, *,
+                 unless_in_use: bool = False) -> int:
+        """Deletes a map; the last revision that it had. Not at `revision` (0: any): ABORTED.
+        `unless_in_use`, and sessions of the server use it: FAILED_PRECONDITION."""
+        request = messages.DeleteMapRequest(map=map, revision=revision, unless_in_use=unless_in_use)
         return self._unary(_steps.one("DeleteMap", request, "revision"), timeout_s)
+
+    def undrop_map(self, map: str, timeout_s: Optional[float] = DEFAULT_TIMEOUT_S) -> Any:
+        """Takes the last deletion of a map of this name back, within a day; MapInfo."""
+        request = messages.UndeleteMapRequest(map=map)
+        return self._unary(_steps.one("UndeleteMap", request, "map"), timeout_s)
+
+    def get_cells(self, map: str, *, region: Optional[Any] = None, profile: str = "",
+                  stage: int = 0, timeout_s: Optional[float] = None) -> Cells:
+        """The Gaussians of a map, of a stage of a profile ("": the server's default), or of those
+        whose means are in `region`, a Box."""
+        request = messages.GetCellsRequest(map=map, region=region, profile=profile, stage=stage)
+
+        def get(index: int, _: str) -> Cells:
+            assembly = CellsAssembly()
+            call = self._connections.begin(index, "GetCells", request, timeout_s=timeout_s)
+            try:
+                for part in call:
+                    assembly.add(part)
+            except grpc.RpcError as rpc:
+                raise self._connections.error(index, "GetCells", rpc) from None
+            finally:
+                call.cancel()
+            return assembly.finish()
+
+        return self._try_each(get)
 
     def load_map(self, map: str, tiles: _steps.Tiles, *, clear: bool = True, create: bool = True,
                  remove: Sequence[str] = (), base_revision: int = 0, options: Optional[Any] = None,

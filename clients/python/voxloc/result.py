@@ -176,6 +176,10 @@ class SearchResult:
         """Whether the timeout cut the search short."""
         return self.message.timed_out
 
+    def __repr__(self) -> str:
+        found = self.hypotheses
+        return f"<SearchResult {len(found)} poses, best: {found[0] if found else None}>"
+
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class PoseScores:
@@ -188,3 +192,6 @@ class PoseScores:
     nvtl: np.ndarray
     matched_points: np.ndarray
     matched_ratio: np.ndarray
+
+    def __repr__(self) -> str:
+        return f"<PoseScores {len(self.score)} poses, revision {self.map_revision}>"

@@ -62,6 +62,9 @@ class SensorCloud:
     base_T_sensor: Optional[Pose] = None
     stamp_ns: int = 0
 
+    def __repr__(self) -> str:
+        return f"<SensorCloud {len(self.points)} points>"
+
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Scan:
@@ -90,6 +93,22 @@ class Scan:
     timeout_s: float = 0.0
     age_s: float = 0.0
     traceparent: str = ""
+
+    def __post_init__(self) -> None:
+        if isinstance(self.points, np.ndarray):
+            return
+        parts = list(self.points) if isinstance(self.points, (list, tuple)) else [self.points]
+        if not all(isinstance(part, SensorCloud) for part in parts):
+            raise ValueError(
+                "points must be an array of float32 or float64 of shape (N, 3) or (N, 4), or a list "
+                f"of SensorCloud (got {type(self.points).__name__}"
+                + (f" of {type(parts[0]).__name__}" if parts and parts[0] is not self.points else "")
+                + ")")
+
+    def __repr__(self) -> str:
+        counts = ([len(self.points)] if isinstance(self.points, np.ndarray)
+                  else [len(cloud.points) for cloud in self.points])
+        return f"<Scan {' + '.join(map(str, counts))} points at {self.stamp_ns} ns>"
 
     def to_message(self) -> Any:
         """A voxloc.v1.Scan without a sequence."""

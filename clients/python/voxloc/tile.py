@@ -33,6 +33,9 @@ class Tile:
     offsets: np.ndarray
     revision: int = 0
 
+    def __repr__(self) -> str:
+        return f"<Tile {self.info.tile_id}, {len(self.offsets)} points, revision {self.revision}>"
+
     @property
     def points(self) -> np.ndarray:
         """(N, 3) float64 in the map's frame."""

@@ -6,6 +6,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "clients/cpp/channel.h"
 #include "clients/ros/core/parameter_table.h"
 
 namespace voxloc::ros {
@@ -187,6 +188,9 @@ absl::Status CheckCombinations(const Parameters& parameters) {
         {"voxloc.map", own.map},
         {"voxloc.map_feeder.map", own.map_feeder_map}}) {
     if (value.empty()) return Invalid(absl::StrCat("parameter ", name, " must not be empty"));
+  }
+  if (const absl::Status server = client::Channel::CheckServer(own.server); !server.ok()) {
+    return Invalid(absl::StrCat("parameter voxloc.server: ", server.message()));
   }
   if (own.vehicle.size() > kMaxVehicleBytes) {
     return Invalid(absl::StrCat("parameter voxloc.vehicle must have at most ", kMaxVehicleBytes,

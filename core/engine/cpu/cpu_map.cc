@@ -3,11 +3,13 @@
 #include "core/engine/cpu/cpu_map.h"
 
 #include <algorithm>
+#include <string>
 #include <utility>
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "core/engine/cpu/grid_composer.h"
+#include "core/engine/out_of_memory.h"
 #include "core/map/tile_change.h"
 
 namespace voxloc::cpu {
@@ -84,6 +86,14 @@ absl::StatusOr<std::vector<MapCell>> CpuMap::CellsInBox(size_t statistics_index,
                                                         const Eigen::Vector3d& min,
                                                         const Eigen::Vector3d& max,
                                                         size_t max_cells) const {
+  return CatchOutOfMemory([&] { return TryCellsInBox(statistics_index, min, max, max_cells); },
+                          [] { return std::string("no memory for the cells of the box"); });
+}
+
+absl::StatusOr<std::vector<MapCell>> CpuMap::TryCellsInBox(size_t statistics_index,
+                                                           const Eigen::Vector3d& min,
+                                                           const Eigen::Vector3d& max,
+                                                           size_t max_cells) const {
   std::vector<MapCell> found;
   std::vector<MapCell> cells;
   for (const auto& [key, block] : grids_[statistics_index].BlocksMeeting(min, max)) {

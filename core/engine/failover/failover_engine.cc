@@ -3,6 +3,7 @@
 #include "core/engine/failover/failover_engine.h"
 
 #include <algorithm>
+#include <new>
 #include <utility>
 
 #include "absl/status/status.h"
@@ -33,6 +34,14 @@ FailoverEngine::FailoverEngine(std::vector<std::unique_ptr<Engine>> engines)
     : engines_(std::move(engines)), infos_(InfosOf(engines_)) {}
 
 bool FailoverEngine::GivenUp(size_t engine) const {
+  try {
+    return TryGiveUp(engine);
+  } catch (const std::bad_alloc&) {  // the next call finds it out
+    return false;
+  }
+}
+
+bool FailoverEngine::TryGiveUp(size_t engine) const {
   const absl::Status health = engines_[engine]->Health();
   if (health.ok()) return false;
   const absl::MutexLock lock(&mutex_);

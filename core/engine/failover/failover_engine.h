@@ -66,7 +66,9 @@ class FailoverEngine : public Engine {
  private:
   [[nodiscard]] Engine& Serving() const { return *engines_[takeovers()]; }
   // Whether an engine has failed for good; another serves then, where there is one that can.
+  // False where there is no memory to find out.
   bool GivenUp(size_t engine) const;
+  bool TryGiveUp(size_t engine) const;
   // Calls the engine that serves, and the next one where that has failed for good meanwhile.
   template <typename Call>
   auto CallAnew(const Call& call);

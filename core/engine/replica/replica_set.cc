@@ -20,15 +20,6 @@ auto FirstPart(const Parts& parts) {
       ->get();
 }
 
-template <typename Parts>
-size_t SumMemory(const Parts& parts) {
-  size_t bytes = 0;
-  for (const auto& part : parts) {
-    if (part != nullptr) bytes += part->MemoryBytes();
-  }
-  return bytes;
-}
-
 }  // namespace
 
 ReplicaSet::ReplicaSet(std::vector<std::unique_ptr<Engine>> engines)
@@ -86,12 +77,12 @@ void ReplicaSet::InParallel(size_t count, absl::FunctionRef<void(size_t)> body) 
 ReplicatedTile::ReplicatedTile(const ReplicaSet& replicas, Parts parts)
     : replicas_(replicas), parts_(std::move(parts)), any_(FirstPart(parts_)) {}
 
-size_t ReplicatedTile::MemoryBytes() const { return SumMemory(parts_); }
+size_t ReplicatedTile::MemoryBytes() const { return LargestMemoryBytes(parts_); }
 
 ReplicatedMap::ReplicatedMap(const ReplicaSet& replicas, Parts parts)
     : replicas_(replicas), parts_(std::move(parts)), any_(FirstPart(parts_)) {}
 
-size_t ReplicatedMap::MemoryBytes() const { return SumMemory(parts_); }
+size_t ReplicatedMap::MemoryBytes() const { return LargestMemoryBytes(parts_); }
 
 absl::StatusOr<std::vector<MapCell>> ReplicatedMap::CellsInBox(size_t statistics_index,
                                                                const Eigen::Vector3d& min,

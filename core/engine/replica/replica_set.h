@@ -10,6 +10,7 @@
 #ifndef VOXLOC_CORE_ENGINE_REPLICA_REPLICA_SET_H_
 #define VOXLOC_CORE_ENGINE_REPLICA_REPLICA_SET_H_
 
+#include <algorithm>
 #include <atomic>
 #include <cstddef>
 #include <memory>
@@ -46,6 +47,16 @@ class ReplicaSet {
   mutable std::vector<std::atomic<bool>> failed_;
 };
 
+// What the largest part takes: every engine holds the whole, in memory of its own.
+template <typename Parts>
+[[nodiscard]] size_t LargestMemoryBytes(const Parts& parts) {
+  size_t bytes = 0;
+  for (const auto& part : parts) {
+    if (part != nullptr) bytes = std::max(bytes, part->MemoryBytes());
+  }
+  return bytes;
+}
+
 // A part is null where the engine was out of service when the tile or map was made.
 class ReplicatedTile : public ResidentTile {
  public:
@@ -56,7 +67,7 @@ class ReplicatedTile : public ResidentTile {
   [[nodiscard]] size_t points() const override { return any_->points(); }
   [[nodiscard]] size_t not_finite() const override { return any_->not_finite(); }
   [[nodiscard]] size_t cells() const override { return any_->cells(); }
-  // Of all engines together.
+  // Of one engine: each holds the whole.
   [[nodiscard]] size_t MemoryBytes() const override;
 
   [[nodiscard]] const ReplicaSet& replicas() const { return replicas_; }
@@ -79,7 +90,7 @@ class ReplicatedMap : public ResidentMap {
   [[nodiscard]] size_t cells(size_t statistics_index) const override {
     return any_->cells(statistics_index);
   }
-  // Of all engines together.
+  // Of one engine: each holds the whole.
   [[nodiscard]] size_t MemoryBytes() const override;
   // From the first engine in service.
   [[nodiscard]] absl::StatusOr<std::vector<MapCell>> CellsInBox(size_t statistics_index,

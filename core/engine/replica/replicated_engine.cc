@@ -12,12 +12,14 @@
 #include <string>
 #include <utility>
 
+#include "absl/cleanup/cleanup.h"
 #include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/string_view.h"
 #include "core/engine/bound.h"
+#include "core/engine/out_of_memory.h"
 #include "core/engine/replica/replica_set.h"
 #include "core/engine/replica/work_ledger.h"
 
@@ -53,11 +55,7 @@ class ReplicatedBoundGrid : public ResidentBoundGrid {
   [[nodiscard]] const ReplicaSet& replicas() const { return replicas_; }
   [[nodiscard]] const Parts& parts() const { return parts_; }
   [[nodiscard]] const BoundGridShape& shape() const override { return shape_; }
-  [[nodiscard]] size_t MemoryBytes() const override {
-    size_t bytes = 0;
-    for (const auto& part : parts_) bytes += part == nullptr ? 0 : part->MemoryBytes();
-    return bytes;
-  }
+  [[nodiscard]] size_t MemoryBytes() const override { return LargestMemoryBytes(parts_); }
 
  private:
   const ReplicaSet& replicas_;
@@ -76,141 +74,80 @@ class ReplicatedEngine : public Engine {
 
   absl::StatusOr<std::shared_ptr<const ResidentTile>> BuildTile(
       const PointCloud& cloud_map, absl::Span<const CellStatistics> statistics) override {
-    return MakeTile([&](Engine& engine) { return engine.BuildTile(cloud_map, statistics); });
+    return CatchOutOfMemory(
+        [&] {
+          return MakeTile([&](Engine& engine) { return engine.BuildTile(cloud_map, statistics); });
+        },
+        [&] { return absl::StrCat("no memory to build a tile of ", cloud_map.size(), " points"); });
   }
 
   absl::StatusOr<std::shared_ptr<const ResidentMap>> Compose(
       absl::Span<const std::shared_ptr<const ResidentTile>> tiles,
       absl::Span<const CellStatistics> statistics, const ResidentMap* previous) override {
-    std::vector<const ReplicatedTile*> own_tiles;
-    for (const auto& tile : tiles) {
-      const auto* own = dynamic_cast<const ReplicatedTile*>(tile.get());
-      if (own == nullptr || &own->replicas() != &replicas_) {
-        return absl::InvalidArgumentError("a tile does not belong to this engine");
-      }
-      own_tiles.push_back(own);
-    }
-    const ReplicatedMap* const own_previous = OwnMap(previous);
-    auto parts = MakeParts<ResidentMap>([&](size_t replica) {
-      std::vector<std::shared_ptr<const ResidentTile>> tiles_there;
-      tiles_there.reserve(own_tiles.size());
-      for (const ReplicatedTile* tile : own_tiles) tiles_there.push_back(tile->parts()[replica]);
-      const ResidentMap* const previous_there =
-          own_previous == nullptr ? nullptr : own_previous->parts()[replica].get();
-      return replicas_.engine(replica).Compose(tiles_there, statistics, previous_there);
-    });
-    if (!parts.ok()) return parts.status();
-    return std::make_shared<const ReplicatedMap>(replicas_, *std::move(parts));
+    return CatchOutOfMemory(
+        [&] { return TryCompose(tiles, statistics, previous); },
+        [&] { return absl::StrCat("no memory to compose a map of ", tiles.size(), " tiles"); });
   }
 
-  // By the first engine that has a part of it and can; all parts hold the same.
   absl::StatusOr<std::string> ExportTile(const ResidentTile& tile) override {
-    const auto* own = dynamic_cast<const ReplicatedTile*>(&tile);
-    if (own == nullptr || &own->replicas() != &replicas_) {
-      return absl::InvalidArgumentError("the tile does not belong to this engine");
-    }
-    for (const size_t replica : replicas_.InService()) {
-      const auto& part = own->parts()[replica];
-      if (part == nullptr) continue;
-      absl::StatusOr<std::string> bytes = replicas_.engine(replica).ExportTile(*part);
-      if (bytes.ok() || replicas_.InService(replica)) return bytes;
-    }
-    return replicas_.NoneInService();
+    return CatchOutOfMemory(
+        [&] { return TryExportTile(tile); },
+        [&] { return absl::StrCat("no memory to export a tile of ", tile.points(), " points"); });
   }
 
   absl::StatusOr<std::shared_ptr<const ResidentTile>> ImportTile(absl::string_view bytes) override {
-    return MakeTile([&](Engine& engine) { return engine.ImportTile(bytes); });
+    return CatchOutOfMemory(
+        [&] { return MakeTile([&](Engine& engine) { return engine.ImportTile(bytes); }); },
+        [&] { return absl::StrCat("no memory to import a tile of ", bytes.size(), " bytes"); });
   }
 
   // Any engine's packing serves the others.
   std::shared_ptr<const PackedJob> Pack(const AlignJob& job) override {
-    const std::vector<size_t> in_service = replicas_.InService();
-    return in_service.empty() ? nullptr : replicas_.engine(in_service[0]).Pack(job);
+    try {
+      const std::vector<size_t> in_service = replicas_.InService();
+      return in_service.empty() ? nullptr : replicas_.engine(in_service[0]).Pack(job);
+    } catch (const std::bad_alloc&) {
+      return nullptr;
+    }
   }
 
   std::vector<AlignResult> Align(absl::Span<const AlignJob> jobs) override {
     std::vector<AlignResult> results(jobs.size());
-    std::vector<uint64_t> work;
-    work.reserve(jobs.size());
-    for (const AlignJob& job : jobs) work.push_back(PointsOf(job.scan) * kWorkOfAlignment);
-    const auto align = [&](size_t replica, absl::Span<const size_t> items) {
-      AlignThere(jobs, replica, items, results);
-      std::vector<size_t> failed;
-      for (const size_t i : items) {
-        if (!results[i].status.ok()) failed.push_back(i);
-      }
-      return failed;
-    };
-    for (const size_t i : Deal(work, align)) results[i].status = replicas_.NoneInService();
+    const absl::Status status = CatchOutOfMemory(
+        [&] { return TryAlign(jobs, results); },
+        [&] { return absl::StrCat("no memory to align ", jobs.size(), " scans"); });
+    if (!status.ok()) {
+      for (AlignResult& result : results) result.status = status;
+    }
     return results;
   }
 
   absl::StatusOr<ScoreResult> Score(const ScoreRequest& request) override {
-    const size_t poses = request.map_T_base.size();
-    absl::StatusOr<ScoreResult> result = MakeScoreResult(request);
-    if (!result.ok()) return result.status();
-    // A request without poses is one empty lot: an engine still says whether it is a good one.
-    const size_t lots = std::max<size_t>(1, (poses + kPosesPerLot - 1) / kPosesPerLot);
-    std::vector<absl::Status> statuses(lots);
-    const auto score = [&](size_t replica, absl::Span<const size_t> items) {
-      absl::Status status = ScoreLots(request, replica, items, *result);
-      for (const size_t lot : items) statuses[lot] = status;
-      return status.ok() ? std::vector<size_t>() : std::vector<size_t>(items.begin(), items.end());
-    };
-    const std::vector<uint64_t> work(lots, PointsOf(request.scan) * kPosesPerLot);
-    if (!Deal(work, score).empty()) return replicas_.NoneInService();
-    for (absl::Status& status : statuses) {
-      if (!status.ok()) return std::move(status);
-    }
-    return result;
+    return CatchOutOfMemory([&] { return TryScore(request); },
+                            [&] {
+                              return absl::StrCat("no memory to score ", request.map_T_base.size(),
+                                                  " poses of a scan");
+                            });
   }
 
   absl::StatusOr<FilteredCloud> Filter(const PointCloud& cloud, const FilterOptions& options,
                                        WorkClass work_class) override {
-    const std::vector<size_t> in_service = replicas_.InService();
-    if (in_service.empty()) return FilterCloud(cloud, options);
-    // In turn: a filter is short, and no engine has to be waited for.
-    const size_t turn = filter_turn_.fetch_add(1, std::memory_order_relaxed);
-    return replicas_.engine(in_service[turn % in_service.size()])
-        .Filter(cloud, options, work_class);
+    return CatchOutOfMemory(
+        [&] { return TryFilter(cloud, options, work_class); },
+        [&] { return absl::StrCat("no memory to filter ", cloud.size(), " points"); });
   }
 
   absl::StatusOr<std::shared_ptr<const ResidentBoundGrid>> KeepBoundGrid(BoundGrid grid) override {
-    auto parts = MakeParts<ResidentBoundGrid>(
-        [&](size_t replica) { return replicas_.engine(replica).KeepBoundGrid(grid); });
-    if (!parts.ok()) return parts.status();
-    return std::make_shared<const ReplicatedBoundGrid>(replicas_, grid.shape(), *std::move(parts));
+    return CatchOutOfMemory([&] { return TryKeepBoundGrid(grid); },
+                            [] { return std::string("no memory to keep a grid of bounds"); });
   }
 
   absl::StatusOr<std::vector<BoundHit>> Bound(const BoundRequest& request) override {
-    if (absl::Status status = CheckRequest(request); !status.ok()) return status;
-    const auto* grid = dynamic_cast<const ReplicatedBoundGrid*>(request.grid.get());
-    if (grid == nullptr || &grid->replicas() != &replicas_) {
-      return absl::FailedPreconditionError("the grid does not belong to this engine");
-    }
-    const size_t blocks = request.blocks.size();
-    const size_t lots = std::min(blocks, kBoundLotsPerEngine * replicas_.size());
-    const size_t per_lot = lots == 0 ? 0 : (blocks + lots - 1) / lots;
-    std::vector<absl::StatusOr<std::vector<BoundHit>>> hits(lots);
-    const auto bound = [&](size_t replica, absl::Span<const size_t> items) {
-      std::vector<size_t> failed;
-      for (const size_t lot : items) {
-        hits[lot] = BoundLot(request, *grid, replica, lot * per_lot, per_lot);
-        if (!hits[lot].ok()) failed.push_back(lot);
-      }
-      return failed;
-    };
-    const uint64_t work_of_lot = uint64_t{per_lot} * static_cast<uint64_t>(request.nodes_x) *
-                                 static_cast<uint64_t>(request.nodes_y) *
-                                 request.scan->points_per_heading / kBoundsPerWork;
-    const std::vector<uint64_t> work(lots, std::max<uint64_t>(1, work_of_lot));
-    if (!Deal(work, bound).empty()) return replicas_.NoneInService();
-    std::vector<BoundHit> all;
-    for (const auto& lot : hits) {
-      if (!lot.ok()) return lot.status();
-      all.insert(all.end(), lot->begin(), lot->end());
-    }
-    return all;
+    return CatchOutOfMemory([&] { return TryBound(request); },
+                            [&] {
+                              return absl::StrCat("no memory to bound ", request.blocks.size(),
+                                                  " blocks of nodes");
+                            });
   }
 
   EngineInfo Info() const override {
@@ -221,12 +158,16 @@ class ReplicatedEngine : public Engine {
       EngineInfo part = replicas_.engine(i).Info();
       part.healthy = replicas_.InService(i);
       ++devices[part.device];
-      if (part.healthy) {
-        info.threads += part.threads;
-        info.memory_bytes_total += part.memory_bytes_total;
-        info.memory_bytes_free += part.memory_bytes_free;
-      } else {
+      if (!part.healthy) {
         ++failed;
+      } else if (info.parts.size() == failed) {  // the first of those that can compute
+        info.threads = part.threads;
+        info.memory_bytes_total = part.memory_bytes_total;
+        info.memory_bytes_free = part.memory_bytes_free;
+      } else {
+        info.threads += part.threads;
+        info.memory_bytes_total = std::min(info.memory_bytes_total, part.memory_bytes_total);
+        info.memory_bytes_free = std::min(info.memory_bytes_free, part.memory_bytes_free);
       }
       info.parts.push_back(std::move(part));
     }
@@ -272,6 +213,129 @@ class ReplicatedEngine : public Engine {
     return parts;
   }
 
+  absl::StatusOr<std::shared_ptr<const ResidentMap>> TryCompose(
+      absl::Span<const std::shared_ptr<const ResidentTile>> tiles,
+      absl::Span<const CellStatistics> statistics, const ResidentMap* previous) {
+    std::vector<const ReplicatedTile*> own_tiles;
+    for (const auto& tile : tiles) {
+      const auto* own = dynamic_cast<const ReplicatedTile*>(tile.get());
+      if (own == nullptr || &own->replicas() != &replicas_) {
+        return absl::InvalidArgumentError("a tile does not belong to this engine");
+      }
+      own_tiles.push_back(own);
+    }
+    const ReplicatedMap* const own_previous = OwnMap(previous);
+    auto parts = MakeParts<ResidentMap>([&](size_t replica) {
+      std::vector<std::shared_ptr<const ResidentTile>> tiles_there;
+      tiles_there.reserve(own_tiles.size());
+      for (const ReplicatedTile* tile : own_tiles) tiles_there.push_back(tile->parts()[replica]);
+      const ResidentMap* const previous_there =
+          own_previous == nullptr ? nullptr : own_previous->parts()[replica].get();
+      return replicas_.engine(replica).Compose(tiles_there, statistics, previous_there);
+    });
+    if (!parts.ok()) return parts.status();
+    return std::make_shared<const ReplicatedMap>(replicas_, *std::move(parts));
+  }
+
+  // By the first engine that has a part of it and can; all parts hold the same.
+  absl::StatusOr<std::string> TryExportTile(const ResidentTile& tile) {
+    const auto* own = dynamic_cast<const ReplicatedTile*>(&tile);
+    if (own == nullptr || &own->replicas() != &replicas_) {
+      return absl::InvalidArgumentError("the tile does not belong to this engine");
+    }
+    for (const size_t replica : replicas_.InService()) {
+      const auto& part = own->parts()[replica];
+      if (part == nullptr) continue;
+      absl::StatusOr<std::string> bytes = replicas_.engine(replica).ExportTile(*part);
+      if (bytes.ok() || replicas_.InService(replica)) return bytes;
+    }
+    return replicas_.NoneInService();
+  }
+
+  absl::Status TryAlign(absl::Span<const AlignJob> jobs, std::vector<AlignResult>& results) {
+    std::vector<uint64_t> work;
+    work.reserve(jobs.size());
+    for (const AlignJob& job : jobs) work.push_back(PointsOf(job.scan) * kWorkOfAlignment);
+    const auto align = [&](size_t replica, absl::Span<const size_t> items) {
+      AlignThere(jobs, replica, items, results);
+      std::vector<size_t> failed;
+      for (const size_t i : items) {
+        if (!results[i].status.ok()) failed.push_back(i);
+      }
+      return failed;
+    };
+    for (const size_t i : Deal(work, align)) results[i].status = replicas_.NoneInService();
+    return absl::OkStatus();
+  }
+
+  absl::StatusOr<ScoreResult> TryScore(const ScoreRequest& request) {
+    const size_t poses = request.map_T_base.size();
+    absl::StatusOr<ScoreResult> result = MakeScoreResult(request);
+    if (!result.ok()) return result.status();
+    // A request without poses is one empty lot: an engine still says whether it is a good one.
+    const size_t lots = std::max<size_t>(1, (poses + kPosesPerLot - 1) / kPosesPerLot);
+    std::vector<absl::Status> statuses(lots);
+    const auto score = [&](size_t replica, absl::Span<const size_t> items) {
+      absl::Status status = ScoreLots(request, replica, items, *result);
+      for (const size_t lot : items) statuses[lot] = status;
+      return status.ok() ? std::vector<size_t>() : std::vector<size_t>(items.begin(), items.end());
+    };
+    const std::vector<uint64_t> work(lots, PointsOf(request.scan) * kPosesPerLot);
+    if (!Deal(work, score).empty()) return replicas_.NoneInService();
+    for (absl::Status& status : statuses) {
+      if (!status.ok()) return std::move(status);
+    }
+    return result;
+  }
+
+  absl::StatusOr<FilteredCloud> TryFilter(const PointCloud& cloud, const FilterOptions& options,
+                                          WorkClass work_class) {
+    const std::vector<size_t> in_service = replicas_.InService();
+    if (in_service.empty()) return FilterCloud(cloud, options);
+    // In turn: a filter is short, and no engine has to be waited for.
+    const size_t turn = filter_turn_.fetch_add(1, std::memory_order_relaxed);
+    return replicas_.engine(in_service[turn % in_service.size()])
+        .Filter(cloud, options, work_class);
+  }
+
+  absl::StatusOr<std::shared_ptr<const ResidentBoundGrid>> TryKeepBoundGrid(const BoundGrid& grid) {
+    auto parts = MakeParts<ResidentBoundGrid>(
+        [&](size_t replica) { return replicas_.engine(replica).KeepBoundGrid(grid); });
+    if (!parts.ok()) return parts.status();
+    return std::make_shared<const ReplicatedBoundGrid>(replicas_, grid.shape(), *std::move(parts));
+  }
+
+  absl::StatusOr<std::vector<BoundHit>> TryBound(const BoundRequest& request) {
+    if (absl::Status status = CheckRequest(request); !status.ok()) return status;
+    const auto* grid = dynamic_cast<const ReplicatedBoundGrid*>(request.grid.get());
+    if (grid == nullptr || &grid->replicas() != &replicas_) {
+      return absl::FailedPreconditionError("the grid does not belong to this engine");
+    }
+    const size_t blocks = request.blocks.size();
+    const size_t lots = std::min(blocks, kBoundLotsPerEngine * replicas_.size());
+    const size_t per_lot = lots == 0 ? 0 : (blocks + lots - 1) / lots;
+    std::vector<absl::StatusOr<std::vector<BoundHit>>> hits(lots);
+    const auto bound = [&](size_t replica, absl::Span<const size_t> items) {
+      std::vector<size_t> failed;
+      for (const size_t lot : items) {
+        hits[lot] = BoundLot(request, *grid, replica, lot * per_lot, per_lot);
+        if (!hits[lot].ok()) failed.push_back(lot);
+      }
+      return failed;
+    };
+    const uint64_t work_of_lot = uint64_t{per_lot} * static_cast<uint64_t>(request.nodes_x) *
+                                 static_cast<uint64_t>(request.nodes_y) *
+                                 request.scan->points_per_heading / kBoundsPerWork;
+    const std::vector<uint64_t> work(lots, std::max<uint64_t>(1, work_of_lot));
+    if (!Deal(work, bound).empty()) return replicas_.NoneInService();
+    std::vector<BoundHit> all;
+    for (const auto& lot : hits) {
+      if (!lot.ok()) return lot.status();
+      all.insert(all.end(), lot->begin(), lot->end());
+    }
+    return all;
+  }
+
   using Part = std::shared_ptr<const ResidentTile>;
 
   // Made by one engine, each in turn, and copied to the others: that takes a fraction of the time
@@ -315,10 +379,14 @@ class ReplicatedEngine : public Engine {
       std::vector<uint64_t> work_waiting;
       work_waiting.reserve(waiting.size());
       for (const size_t i : waiting) work_waiting.push_back(work[i]);
-      const std::vector<WorkShare> shares = ledger_.Split(work_waiting, in_service);
+      std::vector<WorkShare> shares = ledger_.Split(work_waiting, in_service);
+      // What an exception leaves.
+      const absl::Cleanup settle = [&] {
+        for (WorkShare& share : shares) ledger_.Settle(share);
+      };
       std::vector<std::vector<size_t>> failed(shares.size());
       ReplicaSet::InParallel(shares.size(), [&](size_t i) {
-        const WorkShare& share = shares[i];
+        WorkShare& share = shares[i];
         failed[i] = run(share.worker,
                         absl::MakeConstSpan(waiting).subspan(share.begin, share.end - share.begin));
         ledger_.Settle(share);
@@ -350,10 +418,9 @@ class ReplicatedEngine : public Engine {
         if (result.device_times.has_value()) result.device_times->device = replica;
       }
     } catch (const std::bad_alloc&) {
-      for (const size_t i : items) {
-        results[i].status = absl::ResourceExhaustedError(
-            absl::StrCat("no memory for a batch of ", items.size(), " alignments"));
-      }
+      const absl::Status status = OutOfMemory(
+          [&] { return absl::StrCat("no memory for a batch of ", items.size(), " alignments"); });
+      for (const size_t i : items) results[i].status = status;
     }
   }
 
@@ -366,15 +433,10 @@ class ReplicatedEngine : public Engine {
     there.work_class = request.work_class;
     there.stop = request.stop;
     there.want_point_scores = request.want_point_scores;
-    try {
-      for (const size_t lot : lots) {
-        const auto [first, count] = PosesOf(lot, request);
-        const auto begin = request.map_T_base.begin() + first;
-        there.map_T_base.insert(there.map_T_base.end(), begin, begin + count);
-      }
-    } catch (const std::bad_alloc&) {
-      return absl::ResourceExhaustedError(
-          absl::StrCat("no memory to score ", lots.size() * kPosesPerLot, " poses"));
+    for (const size_t lot : lots) {
+      const auto [first, count] = PosesOf(lot, request);
+      const auto begin = request.map_T_base.begin() + first;
+      there.map_T_base.insert(there.map_T_base.end(), begin, begin + count);
     }
     return replicas_.engine(replica).Score(there);
   }

@@ -3,6 +3,9 @@
 // One engine made of several of the same kind, one a device. Every device keeps every tile and
 // map; a batch is split over the devices by what each has to do already.
 //
+// The memory that tiles and maps take, and that there is, is that of one device: the largest part,
+// and the least memory.
+//
 // A tile is built on one device and copied to the others; maps are composed on each. Tiles and maps
 // are there on all devices or on none. A device that fails for good takes no more
 // work, and jobs that failed with it run again on another: the engine is healthy while one device

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <utility>
 
 namespace voxloc {
 namespace {
@@ -44,6 +45,7 @@ std::vector<WorkShare> WorkLedger::Split(absl::Span<const uint64_t> items,
   const std::vector<double> filled = Fill(outstanding, work);
 
   std::vector<WorkShare> shares;
+  shares.reserve(filled.size());
   size_t item = 0;
   double before = 0.0;  // work of the items before this one
   double border = 0.0;  // where this worker's share ends
@@ -66,9 +68,9 @@ std::vector<WorkShare> WorkLedger::Split(absl::Span<const uint64_t> items,
   return shares;
 }
 
-void WorkLedger::Settle(const WorkShare& share) {
+void WorkLedger::Settle(WorkShare& share) {
   absl::MutexLock lock(&mutex_);
-  outstanding_[share.worker] -= share.work;
+  outstanding_[share.worker] -= std::exchange(share.work, 0);
 }
 
 uint64_t WorkLedger::outstanding(size_t worker) const {

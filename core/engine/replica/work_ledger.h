@@ -31,12 +31,12 @@ class WorkLedger {
 
   // Splits a batch, given by its items' work, into one run of items for each of `workers` that
   // gets any, so that all have done what they had and what they get at about the same time. A lone
-  // item goes to the least busy worker; of equals, the first. Counts the shares as outstanding.
-  // `workers` must not be empty.
+  // item goes to the least busy worker; of equals, the first. Counts the shares as outstanding; an
+  // exception leaves what is outstanding as it was. `workers` must not be empty.
   [[nodiscard]] std::vector<WorkShare> Split(absl::Span<const uint64_t> items,
                                              absl::Span<const size_t> workers);
-  // The share is done.
-  void Settle(const WorkShare& share);
+  // The share is done, and has no work from then on: a second time changes nothing.
+  void Settle(WorkShare& share);
 
   [[nodiscard]] uint64_t outstanding(size_t worker) const;
 

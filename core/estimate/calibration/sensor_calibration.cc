@@ -2,8 +2,11 @@
 
 #include "core/estimate/calibration/sensor_calibration.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <cstdint>
+#include <limits>
 #include <utility>
 
 #include "absl/strings/ascii.h"
@@ -18,6 +21,8 @@ namespace voxloc {
 namespace {
 
 constexpr size_t kMostNameBytes = 64;
+constexpr int64_t kFirstStampNs = std::numeric_limits<int64_t>::min();
+constexpr int64_t kLastStampNs = std::numeric_limits<int64_t>::max();
 
 bool IsName(absl::string_view name) {
   if (name.empty() || name.size() > kMostNameBytes) return false;
@@ -57,7 +62,10 @@ Pose SensorCalibration::CorrectMount(const Pose& base_T_sensor) const {
 }
 
 int64_t SensorCalibration::CorrectStamp(int64_t stamp_ns) const {
-  return stamp_ns + std::llround(1e9 * stamp_offset_s.value);
+  const int64_t offset_ns = std::llround(1e9 * stamp_offset_s.value);
+  // Stamps may be any number: near an end of its type there is no later, or no earlier one.
+  if (offset_ns > 0) return std::min(stamp_ns, kLastStampNs - offset_ns) + offset_ns;
+  return std::max(stamp_ns, kFirstStampNs - offset_ns) + offset_ns;
 }
 
 absl::Status ValidateSensorCalibration(const SensorCalibration& sensor) {

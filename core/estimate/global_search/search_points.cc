@@ -7,7 +7,7 @@
 #include <limits>
 #include <utility>
 
-#include "absl/container/flat_hash_map.h"
+#include "core/container/flat_table.h"
 #include "core/map/lattice.h"
 
 namespace voxloc {
@@ -23,16 +23,21 @@ std::vector<Eigen::Vector3d> Thin(const PointCloud& scan, double reach_m, double
     Eigen::Vector3d sum = Eigen::Vector3d::Zero();
     double count = 0.0;
   };
-  absl::flat_hash_map<CellKey, size_t> place;
+  FlatTable<CellKey, size_t> place;
   std::vector<Sum> sums;
   for (size_t i = 0; i < scan.size(); ++i) {
     if (!scan.IsFinite(i)) continue;
     const Eigen::Vector3d point = scan.Point(i);
     if (point.head<2>().norm() > reach_m || std::abs(point.z()) > 2.0 * reach_m) continue;
-    const auto [it, first] = place.try_emplace(CellOf(point, voxel_m), sums.size());
-    if (first) sums.emplace_back();
-    sums[it->second].sum += point;
-    sums[it->second].count += 1.0;
+    const CellKey voxel = CellOf(point, voxel_m);
+    const size_t* const known = place.Find(voxel);
+    if (known == nullptr) {
+      place.Insert(voxel, sums.size());
+      sums.emplace_back();
+    }
+    Sum& sum = known == nullptr ? sums.back() : sums[*known];
+    sum.sum += point;
+    sum.count += 1.0;
   }
   std::vector<Eigen::Vector3d> points;
   points.reserve(sums.size());
@@ -42,13 +47,17 @@ std::vector<Eigen::Vector3d> Thin(const PointCloud& scan, double reach_m, double
 
 // Whether each point stands clear of what is lowest around it.
 std::vector<bool> ClearOfGround(const std::vector<Eigen::Vector3d>& points) {
-  absl::flat_hash_map<CellKey, double> lowest;
+  FlatTable<CellKey, double> lowest_m;  // of each tile
   const auto tile_of = [](const Eigen::Vector3d& point) {
     return CellOf({point.x(), point.y(), 0.0}, kGroundTile_m);
   };
   for (const Eigen::Vector3d& point : points) {
-    const auto [it, first] = lowest.try_emplace(tile_of(point), point.z());
-    if (!first) it->second = std::min(it->second, point.z());
+    const CellKey tile = tile_of(point);
+    if (double* const known_m = lowest_m.Find(tile)) {
+      *known_m = std::min(*known_m, point.z());
+    } else {
+      lowest_m.Insert(tile, point.z());
+    }
   }
   std::vector<bool> clear;
   clear.reserve(points.size());
@@ -57,8 +66,8 @@ std::vector<bool> ClearOfGround(const std::vector<Eigen::Vector3d>& points) {
     double ground_m = point.z();
     for (int32_t y = -1; y <= 1; ++y) {
       for (int32_t x = -1; x <= 1; ++x) {
-        const auto it = lowest.find({tile.x + x, tile.y + y, 0});
-        if (it != lowest.end()) ground_m = std::min(ground_m, it->second);
+        const double* const known_m = lowest_m.Find({tile.x + x, tile.y + y, 0});
+        if (known_m != nullptr) ground_m = std::min(ground_m, *known_m);
       }
     }
     clear.push_back(point.z() > ground_m + kClearance_m);

@@ -39,13 +39,16 @@ void StoreFollower::Run() {
   NameThisThread("store follower");
   std::string followed;
   for (bool waited = true; !Stopping(waited ? absl::ZeroDuration() : parts_.poll_period);) {
-    const auto mark = watch_->Next(parts_.poll_period);
-    NoteConnection(mark.status());
-    waited = mark.ok();  // a database that does not answer ends the wait at once
+    const auto change = watch_->Next(parts_.poll_period);
+    NoteConnection(change.status());
+    waited = change.ok();  // a database that does not answer ends the wait at once
     if (!waited) continue;
-    if (*mark != followed) {
+    if (change->mark != followed) {
       const absl::Time start = absl::Now();
-      const auto changed = FollowAll();
+      const bool some = change->maps.has_value() && !followed.empty();
+      const auto differing = some ? DifferingOf(*change->maps) : Differing();
+      const absl::StatusOr<bool> changed =
+          differing.ok() ? FollowAll(*differing) : absl::StatusOr<bool>(differing.status());
       if (absl::IsCancelled(changed.status())) return;
       if (!changed.ok()) {
         // Tried again, whether or not there is another change.
@@ -54,7 +57,7 @@ void StoreFollower::Run() {
         waited = false;
         continue;
       }
-      followed = *mark;
+      followed = change->mark;
       if (*changed) parts_.metrics.map_follow_s.Observe(absl::ToDoubleSeconds(absl::Now() - start));
     }
     parts_.metrics.store_followed_unix_s.Set(
@@ -96,15 +99,27 @@ absl::StatusOr<std::vector<std::string>> StoreFollower::Differing() {
   return std::vector<std::string>(differing.begin(), differing.end());
 }
 
-absl::StatusOr<bool> StoreFollower::FollowAll() {
-  const auto maps = Differing();
-  if (!maps.ok()) return maps.status();
+absl::StatusOr<std::vector<std::string>> StoreFollower::DifferingOf(
+    const std::vector<std::string>& maps) {
+  std::vector<std::string> differing;
+  for (const std::string& map : maps) {
+    const auto stored = parts_.library.store().GetMap(map);
+    const bool gone = absl::IsNotFound(stored.status());
+    if (!stored.ok() && !gone) return stored.status();
+    const bool followed =
+        gone ? !parts_.library.maps().Held(map).has_value() : parts_.library.IsFollowed(*stored);
+    if (!followed) differing.push_back(map);
+  }
+  return differing;
+}
+
+absl::StatusOr<bool> StoreFollower::FollowAll(const std::vector<std::string>& maps) {
   const auto round = std::make_shared<Round>();
   {
     const absl::MutexLock lock(&round->mutex);
-    round->open = maps->size();
+    round->open = maps.size();
   }
-  for (const std::string& map : *maps) {
+  for (const std::string& map : maps) {
     // Destroyed without being run where the queue is stopped.
     const bool posted = parts_.mapping.Post(
         [round, map, &library = parts_.library] { round->Done(library.Follow(map)); });
@@ -118,7 +133,7 @@ absl::StatusOr<bool> StoreFollower::FollowAll() {
       };
       if (round->mutex.AwaitWithTimeout(absl::Condition(&is_done), parts_.poll_period)) {
         if (!round->status.ok()) return std::move(round->status);
-        return !maps->empty();
+        return !maps.empty();
       }
     }
     if (Stopping(absl::ZeroDuration())) return absl::CancelledError("the server ends");

@@ -47,9 +47,13 @@ class StoreFollower {
   // Whether it is the end, for which it waits so long.
   [[nodiscard]] bool Stopping(absl::Duration wait);
   void NoteConnection(const absl::Status& status);
-  // Brings all maps forward that differ. Returns whether any did.
-  [[nodiscard]] absl::StatusOr<bool> FollowAll();
+  // Brings these maps forward. Returns whether there were any.
+  [[nodiscard]] absl::StatusOr<bool> FollowAll(const std::vector<std::string>& maps);
+  // Those that are not what the store has.
   [[nodiscard]] absl::StatusOr<std::vector<std::string>> Differing();
+  // Those of these, of which alone the store is asked.
+  [[nodiscard]] absl::StatusOr<std::vector<std::string>> DifferingOf(
+      const std::vector<std::string>& maps);
 
   const Parts parts_;
   const std::unique_ptr<StoreWatch> watch_;

@@ -70,7 +70,9 @@ absl::Status MarkForgotten(SqlDatabase& database, const CollectedMap& map,
                            const CollectLimits& limits, CollectReport& report) {
   absl::Status status;
   if (map.deleted) {
-    status = database.Run("UPDATE revisions SET kept = 0 WHERE map_id = ?1 AND kept = 1", map.id);
+    status = database.Run(
+        "UPDATE revisions SET kept = 0 WHERE map_id = ?1 AND kept = 1 AND changed_unix_ns <= ?2",
+        map.id, limits.withdrawn_unix_ns);
   } else {
     const auto oldest = OldestRetained(database, map.id, limits.retained_revisions);
     if (!oldest.ok()) return oldest.status();
@@ -177,6 +179,12 @@ absl::Status ForgetRevisions(SqlDatabase& database, const CollectLimits& limits,
   uint64_t left = kRowsPerStep;
   for (const CollectedMap& map : maps) {
     absl::Status status = MarkForgotten(database, map, limits, report);
+    if (status.ok() && map.deleted) {
+      const auto kept =
+          database.Number("SELECT COUNT(*) FROM revisions WHERE map_id = ?1 AND kept = 1", map.id);
+      if (!kept.ok()) return kept.status();
+      if (*kept > 0) continue;  // it may come back
+    }
     if (status.ok()) status = ForgetTiles(database, map, left);
     // A revision's row stays until its tiles are gone.
     if (status.ok() && left > 0) status = ForgetRows(database, map, limits, left);

@@ -22,8 +22,9 @@ namespace {
 std::string HolderOf(int file) {
   std::array<char, 32> text{};
   const ssize_t size = ::pread(file, text.data(), text.size(), 0);
-  const absl::string_view id(text.data(), size > 0 ? static_cast<size_t>(size) : 0);
-  return absl::StrCat("process ", absl::StripAsciiWhitespace(id));
+  const absl::string_view id = absl::StripAsciiWhitespace(
+      absl::string_view(text.data(), size > 0 ? static_cast<size_t>(size) : 0));
+  return id.empty() ? std::string("another process") : absl::StrCat("process ", id);
 }
 
 std::string ParentOf(const std::string& directory) {
@@ -69,21 +70,32 @@ absl::StatusOr<std::unique_ptr<DirectoryLock>> DirectoryLock::Take(const std::st
   const std::string path = directory + "/lock";
   const int file = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0640);
   if (file < 0) return SystemError(path + " cannot be opened", errno);
-  auto lock = absl::WrapUnique(new DirectoryLock(file));
-  if (::flock(file, LOCK_EX | LOCK_NB) != 0) {
-    if (errno != EWOULDBLOCK) return SystemError(path + " cannot be locked", errno);
+  const int folder = ::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  auto lock = absl::WrapUnique(new DirectoryLock(file, folder));
+  const bool file_is_locked = ::flock(file, LOCK_EX | LOCK_NB) == 0;
+  if (!file_is_locked && errno != EWOULDBLOCK) {
+    return SystemError(path + " cannot be locked", errno);
+  }
+  // File systems that do not lock directories, such as NFS, say so with other errors.
+  const bool folder_is_taken =
+      folder >= 0 && ::flock(folder, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+  if (!file_is_locked || folder_is_taken) {
     return absl::AlreadyExistsError(
         absl::StrCat("the data directory ", directory, " is in use by ", HolderOf(file)));
   }
-  // For whoever asks next; the lock holds without it.
+  // For whoever asks next; the lock holds without it, as where the disk is full.
   const std::string id = absl::StrCat(::getpid(), "\n");
-  if (::ftruncate(file, 0) != 0 ||
-      ::pwrite(file, id.data(), id.size(), 0) != static_cast<ssize_t>(id.size())) {
-    return SystemError(path + " cannot be written", errno);
+  if (::pwrite(file, id.data(), id.size(), 0) != static_cast<ssize_t>(id.size()) ||
+      ::ftruncate(file, static_cast<off_t>(id.size())) != 0) {
+    absl::Status status = SystemError(path + " cannot be written", errno);
+    if (!absl::IsResourceExhausted(status)) return status;
   }
   return lock;
 }
 
-DirectoryLock::~DirectoryLock() { ::close(file_); }
+DirectoryLock::~DirectoryLock() {
+  if (folder_ >= 0) ::close(folder_);
+  ::close(file_);
+}
 
 }  // namespace voxloc::server

@@ -10,8 +10,8 @@
 //
 // A map's history is a line: each revision that was activated follows the one before it. A staged
 // revision is committed and not yet part of that line: it can be activated while its parent is the
-// active revision, or withdrawn. Numbers are never used twice for a map, also not after it was
-// deleted.
+// active revision, or withdrawn. A map is there while one of its revisions is active or staged.
+// Numbers are never used twice for a map, also not after it was deleted.
 //
 // All methods are thread-safe and block. Beside the codes that they name:
 //   ResourceExhausted   the disk is full
@@ -168,17 +168,23 @@ class ContentUpload {
   [[nodiscard]] virtual absl::StatusOr<Sha256Digest> Finish() = 0;
 };
 
+// What has become of the maps of a store.
+struct StoreChange {
+  std::string mark;  // of all that maps are; another one after every change of them
+  // Those that have changed since the mark before; nullopt: it is not known which.
+  std::optional<std::vector<std::string>> maps;
+};
+
 // Learns what other processes do to the maps of a store that several of them write. One thread at
 // a time uses it, but for Wake. It must not outlive the store.
 class StoreWatch {
  public:
   virtual ~StoreWatch() = default;
 
-  // Waits until a change of maps is announced, or Wake is called, at most for so long. Returns a
-  // mark of the maps as they are then, which is another one after every change of them, also one
-  // that was not announced. Unavailable: the database does not answer; the message says why, with
-  // its address: it is for operators, not for clients.
-  [[nodiscard]] virtual absl::StatusOr<std::string> Next(absl::Duration at_most) = 0;
+  // Waits until a change of maps is announced, or Wake is called, at most for so long. Returns what
+  // they are then, whether or not that was announced. Unavailable: the database does not answer;
+  // the message says why, with its address: it is for operators, not for clients.
+  [[nodiscard]] virtual absl::StatusOr<StoreChange> Next(absl::Duration at_most) = 0;
 
   // Ends a wait that is under way, or the next one. From any thread.
   virtual void Wake() = 0;
@@ -240,10 +246,15 @@ class MapStore {
   [[nodiscard]] virtual absl::StatusOr<StoredRevision> SetCanary(
       absl::string_view map, uint64_t revision, std::vector<std::string> vehicles) = 0;
 
-  // Forgets a map and all its revisions; returns its active one. NotFound; Aborted: the map is not
-  // at `revision` (0: any).
+  // Takes a map and all its revisions out of use; returns its active one. They are forgotten after
+  // MapStoreOptions::withdrawn_for_s. NotFound; Aborted: the map is not at `revision` (0: any).
   [[nodiscard]] virtual absl::StatusOr<uint64_t> DeleteMap(absl::string_view map,
                                                            uint64_t revision) = 0;
+
+  // Puts the map of this name that was deleted last in use again, as it was; returns its active
+  // revision. NotFound: there is none, it never had an active revision, or it is forgotten;
+  // AlreadyExists: there is a map of this name.
+  [[nodiscard]] virtual absl::StatusOr<uint64_t> UndeleteMap(absl::string_view map) = 0;
 
   // By name.
   [[nodiscard]] virtual absl::StatusOr<std::vector<StoredMap>> ListMaps() = 0;

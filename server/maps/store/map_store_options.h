@@ -15,7 +15,8 @@ struct MapStoreOptions {
   // Of content that no revision refers to, compressed.
   uint64_t max_unreferenced_bytes = uint64_t{64} << 30;
   double unreferenced_for_s = 24 * 3600.0;  // then it expires
-  double withdrawn_for_s = 24 * 3600.0;     // then a withdrawn revision is forgotten
+  double withdrawn_for_s =
+      24 * 3600.0;  // then a withdrawn revision, or a deleted map, is forgotten
   // How long the request of a revision beyond retention is still answered as repeated.
   double requests_for_s = 24 * 3600.0;
   uint32_t max_staged_revisions = 4;  // of each map

@@ -358,14 +358,14 @@ std::unique_ptr<SqlRows> PostgresDatabase::Start(const char* sql,
   return std::make_unique<Rows>(Ask(sql, values));
 }
 
-absl::StatusOr<bool> PostgresDatabase::TakeNotifications() {
+absl::StatusOr<std::vector<std::string>> PostgresDatabase::TakeNotifications() {
   if (PQconsumeInput(handle_.get()) == 0) return Lost(TextOf(PQerrorMessage(handle_.get())));
-  bool any = false;
+  std::vector<std::string> texts;
   while (PGnotify* const notification = PQnotifies(handle_.get())) {
+    texts.emplace_back(notification->extra);
     PQfreemem(notification);
-    any = true;
   }
-  return any;
+  return texts;
 }
 
 }  // namespace voxloc::server

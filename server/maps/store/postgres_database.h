@@ -19,6 +19,7 @@
 #include <memory>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -52,8 +53,8 @@ class PostgresDatabase : public SqlDatabase {
 
   // For who waits for notifications: readable when one may be there.
   [[nodiscard]] int socket() const { return PQsocket(handle_.get()); }
-  // Whether one has come; takes all that have. Unavailable: the connection is lost.
-  [[nodiscard]] absl::StatusOr<bool> TakeNotifications();
+  // Takes all that have come; their texts. Unavailable: the connection is lost.
+  [[nodiscard]] absl::StatusOr<std::vector<std::string>> TakeNotifications();
 
  private:
   class Rows;

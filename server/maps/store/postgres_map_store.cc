@@ -2,11 +2,15 @@
 
 #include "server/maps/store/postgres_map_store.h"
 
+#include <libpq-fe.h>
+
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
+#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/synchronization/mutex.h"
 #include "server/maps/store/postgres_pool.h"
@@ -79,11 +83,13 @@ class PostgresMapStore : public SqlMapStore {
   }
 
   absl::Status NoteChange(SqlDatabase& database, absl::string_view map) override {
-    absl::Status status = database.Run(
+    // Schemas of one database share the channel.
+    return database.Run(
         "UPDATE store_state SET generation = generation + 1, "
-        "changed_unix_ns = CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000000000 AS BIGINT)");
-    if (!status.ok()) return status;
-    return database.Run("SELECT pg_notify('voxloc_maps', ?1)", map);
+        "changed_unix_ns = CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000000000 AS BIGINT) "
+        "RETURNING pg_notify('voxloc_maps', "
+        "CONCAT_WS(' ', current_schema(), generation, CAST(?1 AS TEXT)))",
+        map);
   }
 
   absl::Status Explained(const absl::Status& status) const override {
@@ -155,6 +161,17 @@ class PostgresMapStore : public SqlMapStore {
 };
 
 }  // namespace
+
+absl::Status CheckPostgresUrl(const std::string& url) {
+  char* error = nullptr;
+  const std::unique_ptr<PQconninfoOption, decltype(&PQconninfoFree)> parsed(
+      PQconninfoParse(url.c_str(), &error), &PQconninfoFree);
+  const std::unique_ptr<char, decltype(&PQfreemem)> text(error, &PQfreemem);
+  if (parsed != nullptr) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat(
+      "store.url: ", error == nullptr ? "libpq cannot read it"
+                                      : std::string(absl::StripTrailingAsciiWhitespace(error))));
+}
 
 absl::StatusOr<std::unique_ptr<MapStore>> OpenPostgresMapStore(const PostgresOptions& database,
                                                                const MapStoreOptions& options) {

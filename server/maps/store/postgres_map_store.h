@@ -15,13 +15,19 @@
 #define VOXLOC_SERVER_MAPS_STORE_POSTGRES_MAP_STORE_H_
 
 #include <memory>
+#include <string>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "server/maps/store/map_store.h"
 #include "server/maps/store/map_store_options.h"
 #include "server/maps/store/postgres_options.h"
 
 namespace voxloc::server {
+
+// Whether libpq understands it; connects to nothing. InvalidArgument, beginning with store.url: it
+// does not.
+[[nodiscard]] absl::Status CheckPostgresUrl(const std::string& url);
 
 // Connects, and creates the tables or brings them forward. Unavailable: the database cannot be
 // connected to; FailedPrecondition: its schema is newer than this program's, or the user may not

@@ -14,6 +14,10 @@
 namespace voxloc::server {
 namespace {
 
+absl::Status NoSuchMap(absl::string_view map) {
+  return absl::NotFoundError(absl::StrCat("no map \"", map, "\""));
+}
+
 absl::Status NoSuchRevision(absl::string_view map, uint64_t revision) {
   return absl::NotFoundError(absl::StrCat("map \"", map, "\" has no revision ", revision));
 }
@@ -45,32 +49,34 @@ absl::Status WriteCanaries(SqlDatabase& database, int64_t map_id, uint64_t revis
   return absl::OkStatus();
 }
 
-// Rows of revisions as RevisionOf reads them; `where` has the conditions, and may have an order.
+// Those of a row of revisions r, as RevisionOf reads them.
+constexpr char kRevisionColumns[] =
+    "r.revision, r.parent, r.state, r.committed_unix_ns, r.activated_unix_ns, r.comment, "
+    "r.request_id, r.tiles, r.points, r.added, r.replaced, r.removed, r.kept";
+constexpr int kRevisionColumnCount = 13;
+
 std::string SelectRevisions(absl::string_view where) {
-  return absl::StrCat(
-      "SELECT revision, parent, state, committed_unix_ns, activated_unix_ns, comment, request_id, "
-      "tiles, points, added, replaced, removed, kept FROM revisions WHERE ",
-      where);
+  return absl::StrCat("SELECT ", kRevisionColumns, " FROM revisions r WHERE ", where);
 }
 
-// Without the canaries.
-StoredRevision RevisionOf(const SqlQuery& query) {
+// From `column` on; without the canaries.
+StoredRevision RevisionOf(const SqlQuery& query, int column = 0) {
   StoredRevision revision;
-  revision.revision = query.UInt(0);
-  revision.parent = query.UInt(1);
-  const int64_t state = query.Int(2);
+  revision.revision = query.UInt(column);
+  revision.parent = query.UInt(column + 1);
+  const int64_t state = query.Int(column + 2);
   revision.state = state == kStagedState      ? RevisionState::kStaged
                    : state == kWithdrawnState ? RevisionState::kWithdrawn
                                               : RevisionState::kActive;
-  revision.committed_unix_ns = query.Int(3);
-  revision.activated_unix_ns = query.Int(4);
-  revision.comment = query.Text(5);
-  revision.request_id = query.Text(6);
-  revision.tiles = query.UInt(7);
-  revision.points = query.UInt(8);
-  revision.added = static_cast<uint32_t>(query.Int(9));
-  revision.replaced = static_cast<uint32_t>(query.Int(10));
-  revision.removed = static_cast<uint32_t>(query.Int(11));
+  revision.committed_unix_ns = query.Int(column + 3);
+  revision.activated_unix_ns = query.Int(column + 4);
+  revision.comment = query.Text(column + 5);
+  revision.request_id = query.Text(column + 6);
+  revision.tiles = query.UInt(column + 7);
+  revision.points = query.UInt(column + 8);
+  revision.added = static_cast<uint32_t>(query.Int(column + 9));
+  revision.replaced = static_cast<uint32_t>(query.Int(column + 10));
+  revision.removed = static_cast<uint32_t>(query.Int(column + 11));
   return revision;
 }
 
@@ -99,7 +105,7 @@ absl::StatusOr<std::optional<RevisionRow>> FindRevision(SqlDatabase& database, i
       return std::nullopt;
     }
     row.revision = RevisionOf(query);
-    row.kept = query.Int(12) != 0;
+    row.kept = query.Int(kRevisionColumnCount - 1) != 0;
   }
   if (absl::Status status = AddCanaries(database, map_id, row.revision); !status.ok()) {
     return status;
@@ -264,6 +270,27 @@ struct ChangeCounts {
   }
 };
 
+absl::StatusOr<int64_t> CountStaged(SqlDatabase& database, int64_t map_id) {
+  return database.Number(
+      "SELECT COUNT(*) FROM revisions WHERE map_id = ?1 AND state = 1 AND kept = 1", map_id);
+}
+
+// Whether a revision of it is active or staged. A map of which all that was committed has been
+// withdrawn has a row, which remembers that, and is not there.
+absl::StatusOr<bool> IsThere(SqlDatabase& database, const MapRow& map) {
+  if (map.active_revision != 0) return true;
+  const auto staged = CountStaged(database, map.id);
+  if (!staged.ok()) return staged.status();
+  return *staged > 0;
+}
+
+absl::Status ForgetMap(SqlDatabase& database, const MapRow& map, absl::string_view name) {
+  absl::Status status = database.Run("UPDATE maps SET deleted = 1 WHERE id = ?1", map.id);
+  if (status.ok()) status = ForgetPosesOfMap(database, name);
+  if (status.ok()) status = ForgetFitRowsOfMap(database, name);
+  return status;
+}
+
 absl::StatusOr<MapRow> CreateMap(SqlDatabase& database, const RevisionCommit& commit) {
   const auto id = database.Number(
       "INSERT INTO maps (name, build, frame, active_revision, deleted) VALUES (?1, ?2, ?3, 0, 0) "
@@ -293,13 +320,49 @@ absl::Status SetActive(SqlDatabase& database, int64_t map_id, uint64_t revision)
 
 absl::Status ChecksBeforeStaging(SqlDatabase& database, const MapRow& map, absl::string_view name,
                                  uint32_t max_staged) {
-  const auto staged = database.Number(
-      "SELECT COUNT(*) FROM revisions WHERE map_id = ?1 AND state = 1 AND kept = 1", map.id);
+  const auto staged = CountStaged(database, map.id);
   if (!staged.ok()) return staged.status();
   if (*staged < max_staged) return absl::OkStatus();
   return absl::ResourceExhaustedError(absl::StrCat("map \"", name, "\" has ", *staged,
                                                    " staged revisions, its limit; activate or "
                                                    "withdraw one first"));
+}
+
+// Maps that are there, with their revisions that can be read: of those that were activated the ?1
+// newest ones, and all that are staged. A row a revision, and of a staged one a row a vehicle.
+std::string SelectMaps(absl::string_view where) {
+  return absl::StrCat(
+      "SELECT m.name, m.build, m.frame, m.active_revision, c.vehicle, ", kRevisionColumns,
+      " FROM maps m LEFT JOIN revisions r ON r.map_id = m.id AND r.kept = 1 AND (r.state = 1 OR "
+      "(r.state = 0 AND r.revision >= (SELECT MIN(newest.revision) FROM (SELECT o.revision "
+      "FROM revisions o WHERE o.map_id = m.id AND o.state = 0 AND o.kept = 1 "
+      "ORDER BY o.revision DESC LIMIT ?1) AS newest))) "
+      "LEFT JOIN canaries c ON c.map_id = r.map_id AND c.revision = r.revision AND r.state = 1 "
+      "WHERE m.deleted = 0 AND (m.active_revision <> 0 OR r.revision IS NOT NULL) ",
+      where, " ORDER BY m.name, r.revision, c.place");
+}
+
+absl::StatusOr<std::vector<StoredMap>> MapsOf(SqlQuery& query) {
+  constexpr int kVehicle = 4;
+  constexpr int kRevision = 5;
+  std::vector<StoredMap> maps;
+  while (query.Next()) {
+    if (maps.empty() || maps.back().name != query.Bytes(0)) {
+      maps.emplace_back();
+      maps.back().name = query.Text(0);
+      maps.back().build = query.Text(1);
+      maps.back().frame = query.Text(2);
+      maps.back().active_revision = query.UInt(3);
+    }
+    if (query.IsNull(kRevision)) continue;
+    std::vector<StoredRevision>& revisions = maps.back().revisions;
+    if (revisions.empty() || revisions.back().revision != query.UInt(kRevision)) {
+      revisions.push_back(RevisionOf(query, kRevision));
+    }
+    if (!query.IsNull(kVehicle)) revisions.back().canary_vehicles.push_back(query.Text(kVehicle));
+  }
+  if (!query.status().ok()) return query.status();
+  return maps;
 }
 
 }  // namespace
@@ -309,7 +372,7 @@ absl::StatusOr<MapRow> FindMap(SqlDatabase& database, absl::string_view map) {
                  map);
   if (query.Next()) return MapRow{query.Int(0), query.UInt(1)};
   if (!query.status().ok()) return query.status();
-  return absl::NotFoundError(absl::StrCat("no map \"", map, "\""));
+  return NoSuchMap(map);
 }
 
 absl::StatusOr<uint64_t> OldestRetained(SqlDatabase& database, int64_t map_id, uint32_t retained) {
@@ -333,7 +396,12 @@ absl::StatusOr<CommittedRevision> CommitRevision(SqlDatabase& database,
   }
   if (commit.base_revision == 0) {
     if (map.ok()) {
-      return absl::AlreadyExistsError(absl::StrCat("there is a map \"", commit.map, "\""));
+      const auto there = IsThere(database, *map);
+      if (!there.ok()) return there.status();
+      if (*there) {
+        return absl::AlreadyExistsError(absl::StrCat("there is a map \"", commit.map, "\""));
+      }
+      if (absl::Status status = ForgetMap(database, *map, commit.map); !status.ok()) return status;
     }
     map = CreateMap(database, commit);
   }
@@ -521,69 +589,64 @@ absl::StatusOr<StoredRevision> SetCanaryRows(SqlDatabase& database, absl::string
 }
 
 absl::StatusOr<uint64_t> DeleteMapRow(SqlDatabase& database, absl::string_view map,
-                                      uint64_t revision) {
+                                      uint64_t revision, const StoreTime& now) {
   const auto row = FindMap(database, map);
   if (!row.ok()) return row.status();
+  const auto there = IsThere(database, *row);
+  if (!there.ok()) return there.status();
+  if (!*there) return NoSuchMap(map);
   if (revision != 0 && revision != row->active_revision) {
     return absl::AbortedError(absl::StrCat("map \"", map, "\" is at revision ",
                                            row->active_revision, ", not at ", revision));
   }
-  absl::Status status = database.Run("UPDATE maps SET deleted = 1 WHERE id = ?1", row->id);
-  if (status.ok()) status = ForgetPosesOfMap(database, map);
-  if (status.ok()) status = ForgetFitRowsOfMap(database, map);
+  absl::Status status = ForgetMap(database, *row, map);
+  if (status.ok()) {
+    status = database.Run("UPDATE revisions SET changed_unix_ns = ?2 WHERE map_id = ?1", row->id,
+                          now.store_unix_ns);
+  }
   if (!status.ok()) return status;
   return row->active_revision;
 }
 
-absl::StatusOr<StoredMap> ReadMap(SqlDatabase& database, absl::string_view map, uint32_t retained) {
-  StoredMap stored;
-  int64_t id = 0;
+absl::StatusOr<uint64_t> UndeleteMapRow(SqlDatabase& database, absl::string_view map) {
+  if (const auto row = FindMap(database, map); row.ok()) {
+    const auto there = IsThere(database, *row);
+    if (!there.ok()) return there.status();
+    if (*there) return absl::AlreadyExistsError(absl::StrCat("there is a map \"", map, "\""));
+    if (absl::Status status = ForgetMap(database, *row, map); !status.ok()) return status;
+  } else if (!absl::IsNotFound(row.status())) {
+    return row.status();
+  }
+  MapRow deleted;
   {
     SqlQuery query(database,
-                   "SELECT id, name, build, frame, active_revision FROM maps "
-                   "WHERE name = ?1 AND deleted = 0",
+                   "SELECT m.id, m.active_revision FROM maps m JOIN revisions r ON r.map_id = m.id "
+                   "AND r.revision = m.active_revision WHERE m.name = ?1 AND m.deleted = 1 "
+                   "AND r.kept = 1 ORDER BY m.id DESC LIMIT 1",
                    map);
     if (!query.Next()) {
       if (!query.status().ok()) return query.status();
-      return absl::NotFoundError(absl::StrCat("no map \"", map, "\""));
+      return absl::NotFoundError(
+          absl::StrCat("no deleted map \"", map, "\" that could be put in use again"));
     }
-    id = query.Int(0);
-    stored.name = query.Text(1);
-    stored.build = query.Text(2);
-    stored.frame = query.Text(3);
-    stored.active_revision = query.UInt(4);
+    deleted = {query.Int(0), query.UInt(1)};
   }
-  const auto oldest = OldestRetained(database, id, retained);
-  if (!oldest.ok()) return oldest.status();
-  {
-    SqlQuery query(database,
-                   SelectRevisions("map_id = ?1 AND kept = 1 AND (state = 1 OR "
-                                   "(state = 0 AND revision >= ?2)) ORDER BY revision")
-                       .c_str(),
-                   id, *oldest);
-    while (query.Next()) stored.revisions.push_back(RevisionOf(query));
-    if (!query.status().ok()) return query.status();
-  }
-  for (StoredRevision& revision : stored.revisions) {
-    if (absl::Status status = AddCanaries(database, id, revision); !status.ok()) return status;
-  }
-  return stored;
+  absl::Status status = database.Run("UPDATE maps SET deleted = 0 WHERE id = ?1", deleted.id);
+  if (!status.ok()) return status;
+  return deleted.active_revision;
+}
+
+absl::StatusOr<StoredMap> ReadMap(SqlDatabase& database, absl::string_view map, uint32_t retained) {
+  SqlQuery query(database, SelectMaps("AND m.name = ?2").c_str(), std::max(retained, 1U), map);
+  auto maps = MapsOf(query);
+  if (!maps.ok()) return maps.status();
+  if (maps->empty()) return NoSuchMap(map);
+  return std::move(maps->front());
 }
 
 absl::StatusOr<std::vector<StoredMap>> ReadMaps(SqlDatabase& database, uint32_t retained) {
-  std::vector<std::string> names;
-  {
-    SqlQuery query(database, "SELECT name FROM maps WHERE deleted = 0 ORDER BY name");
-    while (query.Next()) names.push_back(query.Text(0));
-    if (!query.status().ok()) return query.status();
-  }
-  std::vector<StoredMap> maps;
-  for (const std::string& name : names) {
-    auto map = ReadMap(database, name, retained);
-    if (!map.ok()) return map.status();
-    maps.push_back(*std::move(map));
-  }
-  return maps;
+  SqlQuery query(database, SelectMaps("").c_str(), std::max(retained, 1U));
+  return MapsOf(query);
 }
 
 absl::StatusOr<Manifest> ReadManifest(SqlDatabase& database, absl::string_view map,

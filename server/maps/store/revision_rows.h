@@ -57,7 +57,8 @@ enum : int { kActiveState = 0, kStagedState = 1, kWithdrawnState = 2 };
     SqlDatabase& database, absl::string_view map, uint64_t revision,
     const std::vector<std::string>& vehicles);
 [[nodiscard]] absl::StatusOr<uint64_t> DeleteMapRow(SqlDatabase& database, absl::string_view map,
-                                                    uint64_t revision);
+                                                    uint64_t revision, const StoreTime& now);
+[[nodiscard]] absl::StatusOr<uint64_t> UndeleteMapRow(SqlDatabase& database, absl::string_view map);
 
 [[nodiscard]] absl::StatusOr<std::vector<StoredMap>> ReadMaps(SqlDatabase& database,
                                                               uint32_t retained);

@@ -123,8 +123,14 @@ absl::StatusOr<StoredRevision> SqlMapStore::SetCanary(absl::string_view map, uin
 }
 
 absl::StatusOr<uint64_t> SqlMapStore::DeleteMap(absl::string_view map, uint64_t revision) {
+  return Change<uint64_t>(map, [&](SqlDatabase& database, const StoreTime& now) {
+    return DeleteMapRow(database, map, revision, now);
+  });
+}
+
+absl::StatusOr<uint64_t> SqlMapStore::UndeleteMap(absl::string_view map) {
   return Change<uint64_t>(map, [&](SqlDatabase& database, const StoreTime& /*now*/) {
-    return DeleteMapRow(database, map, revision);
+    return UndeleteMapRow(database, map);
   });
 }
 

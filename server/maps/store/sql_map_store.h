@@ -44,6 +44,7 @@ class SqlMapStore : public MapStore {
   absl::StatusOr<StoredRevision> SetCanary(absl::string_view map, uint64_t revision,
                                            std::vector<std::string> vehicles) override;
   absl::StatusOr<uint64_t> DeleteMap(absl::string_view map, uint64_t revision) override;
+  absl::StatusOr<uint64_t> UndeleteMap(absl::string_view map) override;
   absl::StatusOr<std::vector<StoredMap>> ListMaps() override;
   absl::StatusOr<StoredMap> GetMap(absl::string_view map) override;
   absl::StatusOr<Manifest> GetManifest(absl::string_view map, uint64_t revision) override;

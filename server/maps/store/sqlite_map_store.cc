@@ -3,9 +3,12 @@
 #include "server/maps/store/sqlite_map_store.h"
 
 #include <sys/stat.h>
+#include <sys/types.h>
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
+#include <optional>
 #include <utility>
 
 #include "absl/base/thread_annotations.h"
@@ -31,6 +34,15 @@ constexpr int kCommitCheckpointFactor = 16;
 constexpr size_t kMaxReaders = 16;
 // 4 MiB of the default page.
 constexpr int64_t kPagesPerShrink = 1024;
+// What a commit is in; whoever removes one of them takes it away.
+constexpr std::array<const char*, 2> kFiles = {"maps.db", "maps.db-wal"};
+
+// Which file has this name. nullopt: none.
+std::optional<std::pair<dev_t, ino_t>> IdOf(const std::string& path) {
+  struct stat file {};
+  if (::stat(path.c_str(), &file) != 0) return std::nullopt;
+  return std::make_pair(file.st_dev, file.st_ino);
+}
 
 class SqliteMapStore : public SqlMapStore {
  public:
@@ -39,6 +51,7 @@ class SqliteMapStore : public SqlMapStore {
       : SqlMapStore(options, /*shared=*/false),
         directory_(std::move(directory)),
         lock_(std::move(lock)),
+        one_connection_(lock_ == nullptr),
         clock_(options.unix_ns),
         writer_(std::move(writer)) {}
 
@@ -48,10 +61,15 @@ class SqliteMapStore : public SqlMapStore {
     if (durable() && writable_.ok()) writer_->Checkpoint(true).IgnoreError();
   }
 
-  // Once, before anything else.
-  absl::Status Prepare() {
+  // Once, before anything else. `log`: whether what the log has is on the disk.
+  absl::Status Prepare(const absl::Status& log = absl::OkStatus()) {
     const absl::MutexLock lock(&mutex_);
+    writable_ = log;
     absl::Status status = PrepareLocked();
+    if (absl::IsResourceExhausted(status) && durable()) {
+      status = TakeDatabaseAlone();
+      if (status.ok()) status = PrepareLocked();
+    }
     if (!status.ok()) writable_ = status;
     return status;
   }
@@ -74,13 +92,13 @@ class SqliteMapStore : public SqlMapStore {
       // Of a new database the name must last as well.
       if (*version == 0) status = SyncDirectory(directory_);
     }
-    if (status.ok()) {
-      status = WriteLocked(Sync::kNormal, [this](SqlDatabase& database, const StoreTime& now)
-                                              ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
-                                                return clock_.Resume(database, now);
-                                              });
-    }
-    return status;
+    if (!status.ok()) return status;
+    for (size_t i = 0; i < kFiles.size() && durable(); ++i) files_[i] = IdOf(PathOf(kFiles[i]));
+    status = WriteLocked(Sync::kNormal, [](SqlDatabase& /*database*/, const StoreTime& /*now*/) {
+      return absl::OkStatus();
+    });
+    // Reading goes on where the disk is full, and the next write tries again.
+    return absl::IsResourceExhausted(status) ? absl::OkStatus() : status;
   }
 
   bool durable() const override { return lock_ != nullptr; }
@@ -94,7 +112,7 @@ class SqliteMapStore : public SqlMapStore {
     return WriteLocked(sync, body);
   }
 
-  // On a connection of the pool; in memory there is one connection for all.
+  // On a connection of the pool, or on the one for all.
   absl::Status Read(Body body) override {
     return OnReader([&](SqliteDatabase& database) { return body(database); });
   }
@@ -119,6 +137,17 @@ class SqliteMapStore : public SqlMapStore {
   absl::StatusOr<uint64_t> StoredBytes(SqlDatabase& database) override;
 
  private:
+  // Where the disk is full, the index of the log has no file that connections could share. It is
+  // then in the memory of one, and the database that one's until it is closed.
+  absl::Status TakeDatabaseAlone() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    writer_.reset();
+    auto writer = SqliteDatabase::Open(directory_ + "/maps.db", SqliteDatabase::Access::kWrite);
+    if (!writer.ok()) return writer.status();
+    writer_ = *std::move(writer);
+    one_connection_ = true;
+    return writer_->Execute("PRAGMA locking_mode = EXCLUSIVE");
+  }
+
   absl::Status UseLog() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     absl::Status status = PrepareNewDatabase(*writer_);
     if (!status.ok()) return status;
@@ -140,18 +169,25 @@ class SqliteMapStore : public SqlMapStore {
   }
 
   absl::Status WriteLocked(Sync sync, TimedBody body) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
-    if (!writable_.ok()) return writable_;
+    if (!CheckFiles()) return writable_;
     absl::Status status = writer_->Execute(sync == Sync::kFull ? "PRAGMA synchronous = FULL"
                                                                : "PRAGMA synchronous = NORMAL");
     if (!status.ok()) return status;
-    status = writer_->Transaction(
-        SqliteDatabase::Begin::kImmediate,
-        [&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) { return body(*writer_, clock_.Now()); });
+    status = writer_->Transaction(SqliteDatabase::Begin::kImmediate,
+                                  [&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) -> absl::Status {
+                                    if (!resumed_) {
+                                      absl::Status resumed = clock_.Resume(*writer_, clock_.Now());
+                                      if (!resumed.ok()) return resumed;
+                                    }
+                                    return body(*writer_, clock_.Now());
+                                  });
+    if (status.ok()) resumed_ = true;
     if (writer_->sync_failed()) {
       StopWriting(status);
       return absl::InternalError(absl::StrCat(
           status.message(), "; whether this took place shows when the store is opened again"));
     }
+    if (status.ok() && !CheckFiles()) return writable_;
     const int pages =
         sync == Sync::kFull ? kCommitCheckpointFactor * kCheckpointPages : kCheckpointPages;
     if (status.ok() && durable() && writer_->wal_pages() >= pages) {
@@ -171,8 +207,24 @@ class SqliteMapStore : public SqlMapStore {
                      reason.message()));
   }
 
+  [[nodiscard]] std::string PathOf(const char* file) const {
+    return absl::StrCat(directory_, "/", file);
+  }
+
+  // Whether it can be written. What is written to a file that was removed is gone when the store is
+  // closed, although it can be read until then.
+  [[nodiscard]] bool CheckFiles() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    for (size_t i = 0; i < kFiles.size() && writable_.ok(); ++i) {
+      if (!files_[i].has_value() || IdOf(PathOf(kFiles[i])) == files_[i]) continue;
+      writable_ = absl::InternalError(
+          absl::StrCat("nothing is written any more until the store is opened again: ", kFiles[i],
+                       " was removed or replaced while it is in use"));
+    }
+    return writable_.ok();
+  }
+
   absl::Status OnReader(absl::FunctionRef<absl::Status(SqliteDatabase&)> body) {
-    if (!durable()) {
+    if (one_connection_) {
       const absl::MutexLock lock(&mutex_);
       return body(*writer_);
     }
@@ -214,6 +266,7 @@ class SqliteMapStore : public SqlMapStore {
   const std::string directory_;
   const std::unique_ptr<DirectoryLock> lock_;  // null in memory
   std::vector<std::string> damage_;            // since Prepare constant
+  bool one_connection_;                        // likewise: for all that read and write
 
   absl::Mutex readers_mutex_;
   size_t readers_in_use_ ABSL_GUARDED_BY(readers_mutex_) = 0;
@@ -221,8 +274,11 @@ class SqliteMapStore : public SqlMapStore {
 
   absl::Mutex mutex_;
   StoreClock clock_ ABSL_GUARDED_BY(mutex_);
+  bool resumed_ ABSL_GUARDED_BY(mutex_) = false;  // the clock
+  // As they were at the opening; nullopt: in memory, or there was none.
+  std::array<std::optional<std::pair<dev_t, ino_t>>, kFiles.size()> files_ ABSL_GUARDED_BY(mutex_);
   absl::Status writable_ ABSL_GUARDED_BY(mutex_);
-  const std::unique_ptr<SqliteDatabase> writer_ ABSL_PT_GUARDED_BY(mutex_);
+  std::unique_ptr<SqliteDatabase> writer_ ABSL_PT_GUARDED_BY(mutex_);
 };
 
 absl::Status SqliteMapStore::Shrink(CollectReport& report) {
@@ -287,17 +343,27 @@ absl::Status SqliteMapStore::Backup(const std::string& path,
 
 }  // namespace
 
+absl::Status CheckSqliteMapStore(const std::string& directory) {
+  return CheckSqliteFile(directory + "/maps.db");
+}
+
 absl::StatusOr<std::unique_ptr<MapStore>> OpenSqliteMapStore(const std::string& directory,
                                                              const MapStoreOptions& options) {
   auto lock = DirectoryLock::Take(directory);
   if (!lock.ok()) return lock.status();
   const std::string path = directory + "/maps.db";
-  if (absl::Status status = WriteLogAgain(path); !status.ok()) return status;
+  absl::Status log = WriteLogAgain(path);
+  if (absl::IsResourceExhausted(log)) {
+    log = absl::ResourceExhaustedError(
+        absl::StrCat("nothing is written until the store is opened again: ", log.message()));
+  } else if (!log.ok()) {
+    return log;
+  }
   auto writer = SqliteDatabase::Open(path, SqliteDatabase::Access::kCreate);
   if (!writer.ok()) return writer.status();
   auto store =
       std::make_unique<SqliteMapStore>(options, directory, *std::move(lock), *std::move(writer));
-  if (absl::Status status = store->Prepare(); !status.ok()) return status;
+  if (absl::Status status = store->Prepare(log); !status.ok()) return status;
   return store;
 }
 

@@ -34,6 +34,11 @@ namespace voxloc::server {
 [[nodiscard]] absl::StatusOr<std::unique_ptr<MapStore>> OpenSqliteMapStore(
     const std::string& directory, const MapStoreOptions& options);
 
+// Whether the database of a directory is one that can be opened, as far as the header of its file
+// tells; OK where there is none. Opens and changes nothing, also while a process uses it.
+// FailedPrecondition: it is of another program, or of a newer version.
+[[nodiscard]] absl::Status CheckSqliteMapStore(const std::string& directory);
+
 // In memory: nothing lasts.
 [[nodiscard]] absl::StatusOr<std::unique_ptr<MapStore>> MakeMemoryMapStore(
     const MapStoreOptions& options);

@@ -2,13 +2,43 @@
 
 #include "server/maps/store/sqlite_schema.h"
 
+#include <array>
 #include <cstddef>
-#include <string>
+#include <fstream>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
 #include "server/maps/store/store_schema.h"
 
 namespace voxloc::server {
+namespace {
+
+// Of the file's header (https://www.sqlite.org/fileformat.html), bytes.
+constexpr size_t kSqliteHeaderBytes = 100;
+constexpr size_t kUserVersionOffset = 60;
+constexpr size_t kApplicationIdOffset = 68;
+constexpr absl::string_view kSqliteMagic("SQLite format 3\0", 16);
+
+int64_t HeaderNumber(absl::string_view bytes) {
+  uint32_t value = 0;
+  for (const char byte : bytes) value = (value << 8U) | static_cast<uint8_t>(byte);
+  return value;
+}
+
+absl::Status CheckMarks(const std::string& path, int64_t application, int64_t version) {
+  if (application != kStoreApplicationId) {
+    return absl::FailedPreconditionError(absl::StrCat(path, " is a database of another program"));
+  }
+  if (version > StoreSchemaVersion()) {
+    return absl::FailedPreconditionError(
+        absl::StrCat(path, " was made by a newer version of voxlocd: its schema has version ",
+                     version, ", and this program knows versions up to ", StoreSchemaVersion()));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
 
 absl::Status PrepareNewDatabase(SqliteDatabase& database) {
   // Freed pages go back to the file system, in steps that the store asks for.
@@ -21,18 +51,25 @@ absl::Status CheckSchema(SqliteDatabase& database) {
   if (*tables == 0) return absl::OkStatus();
   const auto application = database.Number("PRAGMA application_id");
   if (!application.ok()) return application.status();
-  if (*application != kStoreApplicationId) {
-    return absl::FailedPreconditionError(
-        absl::StrCat(database.path(), " is a database of another program"));
-  }
   const auto version = database.Number("PRAGMA user_version");
   if (!version.ok()) return version.status();
-  if (*version > StoreSchemaVersion()) {
-    return absl::FailedPreconditionError(absl::StrCat(
-        database.path(), " was made by a newer version of voxlocd: its schema has version ",
-        *version, ", and this program knows versions up to ", StoreSchemaVersion()));
+  return CheckMarks(database.path(), *application, *version);
+}
+
+absl::Status CheckSqliteFile(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  std::array<char, kSqliteHeaderBytes> header{};
+  file.read(header.data(), header.size());
+  if (file.gcount() == 0) return absl::OkStatus();
+  const absl::string_view bytes(header.data(), static_cast<size_t>(file.gcount()));
+  if (bytes.size() < kSqliteHeaderBytes || !absl::StartsWith(bytes, kSqliteMagic)) {
+    return absl::FailedPreconditionError(absl::StrCat(path, " is no database of SQLite"));
   }
-  return absl::OkStatus();
+  const int64_t version = HeaderNumber(bytes.substr(kUserVersionOffset, 4));
+  const int64_t application = HeaderNumber(bytes.substr(kApplicationIdOffset, 4));
+  // Both are 0 where the tables are still in the log beside it.
+  if (version == 0 && application == 0) return absl::OkStatus();
+  return CheckMarks(path, application, version);
 }
 
 absl::Status MigrateSchema(SqliteDatabase& database) {

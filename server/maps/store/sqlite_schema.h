@@ -6,6 +6,7 @@
 #define VOXLOC_SERVER_MAPS_STORE_SQLITE_SCHEMA_H_
 
 #include <cstdint>
+#include <string>
 
 #include "absl/status/status.h"
 #include "server/maps/store/sqlite_database.h"
@@ -21,6 +22,10 @@ inline constexpr int64_t kStoreApplicationId = 0x76786c6d;
 // Whether it is a store of this version (PRAGMA user_version) or an older one; one without any
 // table is. Otherwise FailedPrecondition: it was made by a newer version, or by another program.
 [[nodiscard]] absl::Status CheckSchema(SqliteDatabase& database);
+
+// The same of a file that nothing opens, by its header: OK where there is none. What is only in the
+// log beside it is not seen.
+[[nodiscard]] absl::Status CheckSqliteFile(const std::string& path);
 
 // Creates what is missing, or brings an older version forward, in one transaction.
 [[nodiscard]] absl::Status MigrateSchema(SqliteDatabase& database);

@@ -21,7 +21,7 @@ MetricsExporter::MetricsExporter(const Metrics& metrics, const Engine& engine,
                                  SampleServer server)
     : collectables_({metrics.registry(), std::make_shared<ServerCollector>(std::move(server)),
                      std::make_shared<EngineCollector>(engine, ordinals),
-                     std::make_shared<MapCollector>(std::move(maps)),
+                     std::make_shared<MapCollector>(std::move(maps), metrics.map_results()),
                      std::make_shared<ProcessCollector>()}) {}
 
 MetricsExporter::~MetricsExporter() = default;

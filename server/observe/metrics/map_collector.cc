@@ -34,6 +34,11 @@ std::vector<prometheus::MetricFamily> MapCollector::Collect() const {
       MapGauges("voxloc_map_revision", "Active revision of each map. A map's series end with it.");
   prometheus::MetricFamily age = MapGauges(
       "voxloc_map_age_seconds", "Time since the active revision of each map was committed.");
+  prometheus::MetricFamily results = MapGauges(
+      "voxloc_map_results_total",
+      "Replies to scans on each map: with an accepted pose (accepted), with one that is not "
+      "(rejected), without an alignment (not_aligned). A map's series end with it.");
+  results.type = prometheus::MetricType::Counter;
   const int64_t now_unix_ns = absl::GetCurrentTimeNanos();
   for (const ServedMap& map : list_()) {
     AddOfMap(map, static_cast<double>(map.revision), revision);
@@ -41,8 +46,15 @@ std::vector<prometheus::MetricFamily> MapCollector::Collect() const {
     AddOfMap(map,
              1e-9 * static_cast<double>(std::max<int64_t>(0, now_unix_ns - map.committed_unix_ns)),
              age);
+    const MapResults::Counts counts = results_.Of(map.name);
+    for (size_t i = 0; i < counts.size(); ++i) {
+      prometheus::ClientMetric& metric = results.metric.emplace_back();
+      metric.counter.value = static_cast<double>(counts[i]);
+      metric.label.push_back({"map", map.name});
+      metric.label.push_back({"outcome", MapResults::kNames[i]});
+    }
   }
-  return {revision, age};
+  return {revision, age, results};
 }
 
 }  // namespace voxloc::server

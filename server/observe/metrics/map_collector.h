@@ -11,17 +11,21 @@
 #include <utility>
 #include <vector>
 
+#include "server/observe/metrics/map_results.h"
 #include "server/observe/metrics/served_map.h"
 
 namespace voxloc::server {
 
 class MapCollector : public prometheus::Collectable {
  public:
-  explicit MapCollector(ListServedMaps list) : list_(std::move(list)) {}
+  // `results` must outlive it.
+  MapCollector(ListServedMaps list, const MapResults& results)
+      : list_(std::move(list)), results_(results) {}
   [[nodiscard]] std::vector<prometheus::MetricFamily> Collect() const override;
 
  private:
   const ListServedMaps list_;
+  const MapResults& results_;
 };
 
 }  // namespace voxloc::server

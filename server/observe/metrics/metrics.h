@@ -14,6 +14,7 @@
 #include "server/observe/metrics/capture_metrics.h"
 #include "server/observe/metrics/engine_metrics.h"
 #include "server/observe/metrics/map_metrics.h"
+#include "server/observe/metrics/map_results.h"
 #include "server/observe/metrics/queue_metrics.h"
 #include "server/observe/metrics/registrar.h"
 #include "server/observe/metrics/rpc_metrics.h"
@@ -47,6 +48,7 @@ class Metrics : public RpcGroup,
   ~Metrics();
 
   [[nodiscard]] std::shared_ptr<prometheus::Registry> registry() const { return registry_; }
+  [[nodiscard]] MapResults& map_results() const { return *map_results_; }
 
  private:
   Metrics(const std::shared_ptr<prometheus::Registry>& registry,
@@ -55,6 +57,7 @@ class Metrics : public RpcGroup,
           const std::vector<std::string>& gpus);
 
   const std::shared_ptr<prometheus::Registry> registry_;
+  const std::unique_ptr<MapResults> map_results_ = std::make_unique<MapResults>();
 };
 
 }  // namespace voxloc::server

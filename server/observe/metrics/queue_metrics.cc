@@ -9,9 +9,10 @@ namespace {
 
 constexpr MetricName kDepth = {
     "voxloc_queue_depth",
-    "Waiting tasks: scans (tracking), batches whose slow estimates wait (estimating), slices of "
-    "pose sets (scoring), searches (searching), steps of transactions and loads (mapping), tiles "
-    "for the cache (moments), scans to be compared with their map (fitting).",
+    "Waiting tasks: scans (tracking), sessions and calls whose slow estimates wait (estimating), "
+    "slices of pose sets (scoring), searches (searching), steps of transactions and loads "
+    "(mapping), messages of tiles and cells (reading), tiles for the cache (moments), scans to be "
+    "compared with their map (fitting).",
     "class"};
 constexpr MetricName kWait = {
     "voxloc_queue_wait_seconds",
@@ -31,6 +32,7 @@ QueueGroup::QueueGroup(const Registrar& make)
       scoring_queue(Queue(make, "scoring")),
       searching_queue(Queue(make, "searching")),
       mapping_queue(Queue(make, "mapping")),
+      reading_queue(Queue(make, "reading")),
       moments_queue(Queue(make, "moments")),
       fitting_queue(Queue(make, "fitting")) {}
 

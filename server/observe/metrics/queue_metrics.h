@@ -24,6 +24,7 @@ struct QueueGroup {
   QueueMetrics scoring_queue;
   QueueMetrics searching_queue;
   QueueMetrics mapping_queue;
+  QueueMetrics reading_queue;
   QueueMetrics moments_queue;
   QueueMetrics fitting_queue;
 };

@@ -21,6 +21,7 @@ constexpr std::array<RpcName, kRpcMethods> kRpcNames = {{
     {kMap, "GetMap"},
     {kMap, "ListMaps"},
     {kMap, "DeleteMap"},
+    {kMap, "UndeleteMap"},
     {kMap, "ListTiles"},
     {kMap, "GetTiles", true},
     {kMap, "GetCells", true},
@@ -34,6 +35,7 @@ constexpr std::array<RpcName, kRpcMethods> kRpcNames = {{
     {kAdmin, "GetConfig"},
     {kAdmin, "SetLogLevel"},
     {kAdmin, "Drain"},
+    {kAdmin, "Undrain"},
     {kAdmin, "ListCaptures"},
     {kAdmin, "GetCapture"},
 }};

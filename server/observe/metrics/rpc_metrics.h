@@ -22,6 +22,7 @@ enum class RpcMethod {
   kGetMap,
   kListMaps,
   kDeleteMap,
+  kUndeleteMap,
   kListTiles,
   kGetTiles,
   kGetCells,
@@ -35,10 +36,11 @@ enum class RpcMethod {
   kGetConfig,
   kSetLogLevel,
   kDrain,
+  kUndrain,
   kListCaptures,
   kGetCapture,
 };
-inline constexpr size_t kRpcMethods = 23;
+inline constexpr size_t kRpcMethods = 25;
 inline constexpr size_t kStatusCodes = 17;  // of gRPC, from OK
 
 struct RpcName {

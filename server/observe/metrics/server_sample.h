@@ -8,9 +8,9 @@
 #include <cstdint>
 #include <functional>
 
-namespace voxloc::server {
+#include "server/observe/server_life.h"
 
-enum class ServerState { kStarting, kServing, kDraining };
+namespace voxloc::server {
 
 struct ServerSample {
   ServerState state = ServerState::kStarting;

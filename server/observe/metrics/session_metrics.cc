@@ -16,7 +16,11 @@ constexpr MetricName kActive = {"voxloc_sessions_active", "Open sessions."};
 constexpr MetricName kRejected = {
     "voxloc_rejected_total",
     "Requests refused at a limit: tracking (sessions, unopened, queue_full), scoring (streams), "
-    "searching (searches, recoveries), mapping (transactions)."};
+    "searching (searches, recoveries), mapping (transactions), reading (streams)."};
+constexpr MetricName kMapReadBytes = {
+    "voxloc_map_read_bytes",
+    "Bytes of maps that are held for clients of GetTiles and GetCells, at most max_reply_bytes or "
+    "one tile."};
 constexpr MetricName kReplyBytes = {"voxloc_reply_bytes",
                                     "Bytes of replies that wait for clients to take them."};
 constexpr MetricName kPaused = {
@@ -48,6 +52,8 @@ SessionGroup::SessionGroup(const Registrar& make)
       rejected_searches(Rejected(make, "searching", "searches")),
       rejected_recoveries(Rejected(make, "searching", "recoveries")),
       rejected_transactions(Rejected(make, "mapping", "transactions")),
+      rejected_map_readers(Rejected(make, "reading", "streams")),
+      map_read_bytes(make.MakeGauge(kMapReadBytes)),
       reply_bytes(make.MakeGauge(kReplyBytes)),
       paused_by_replies(make.CounterOf(kPaused, "replies")),
       paused_by_bytes(make.CounterOf(kPaused, "bytes")),

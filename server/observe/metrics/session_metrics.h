@@ -26,7 +26,9 @@ struct SessionGroup {
   Counter rejected_searches;      // too many searches
   Counter rejected_recoveries;    // too many searches for lost vehicles
   Counter rejected_transactions;  // too many map transactions
+  Counter rejected_map_readers;   // too many streams of tiles and cells
 
+  Gauge map_read_bytes;       // of maps, that are held for those streams
   Gauge reply_bytes;          // of replies that wait for their readers
   Counter paused_by_replies;  // streams that are not read from: too many of their replies wait
   Counter paused_by_bytes;    // the same: the replies of all streams have too many bytes

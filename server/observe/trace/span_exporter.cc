@@ -14,6 +14,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
 #include "absl/time/clock.h"
+#include "core/text/host_port.h"
 #include "server/observe/logging.h"
 #include "server/observe/trace/http_post.h"
 #include "server/observe/trace/otlp_json.h"
@@ -47,7 +48,9 @@ absl::Status CheckOtlpEndpoint(absl::string_view endpoint) {
   const bool printable = std::all_of(host.begin(), host.end(),
                                      [](char c) { return c > ' ' && c < '\x7f' && c != '"'; });
   if (scheme && printable && !host.empty() && host.front() != '/' && host.front() != ':') {
-    return absl::OkStatus();
+    const absl::Status port = CheckUrlPort(host.substr(0, host.find_first_of("/?#")));
+    if (port.ok()) return port;
+    return absl::InvalidArgumentError(absl::StrCat("otlp_endpoint ", port.message()));
   }
   return absl::InvalidArgumentError(absl::StrCat(
       "otlp_endpoint must be the URL of a collector, such as http://127.0.0.1:4318 (got '",

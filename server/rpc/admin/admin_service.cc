@@ -10,6 +10,7 @@
 #include "server/rpc/admin/get_server_info.h"
 #include "server/rpc/admin/list_sessions.h"
 #include "server/rpc/admin/set_log_level.h"
+#include "server/rpc/support/parsed_handler.h"
 #include "server/rpc/support/queued_unary.h"
 #include "server/rpc/support/unary.h"
 #include "voxloc/v1/admin_service.grpc.pb.h"
@@ -19,7 +20,19 @@ namespace {
 
 class AdminService : public v1::AdminService::CallbackService {
  public:
-  explicit AdminService(Runtime& runtime) : runtime_(runtime) {}
+  explicit AdminService(Runtime& runtime) : runtime_(runtime) {
+    const auto parsed = [this](RpcMethod method, auto member) {
+      MarkMethodCallback(IndexOf(method),
+                         MakeParsedHandler(*this, member, RefusalOfMalformed(runtime_, method)));
+    };
+    parsed(RpcMethod::kGetServerInfo, &AdminService::GetServerInfo);
+    parsed(RpcMethod::kListSessions, &AdminService::ListSessions);
+    parsed(RpcMethod::kGetConfig, &AdminService::GetConfig);
+    parsed(RpcMethod::kSetLogLevel, &AdminService::SetLogLevel);
+    parsed(RpcMethod::kDrain, &AdminService::Drain);
+    parsed(RpcMethod::kListCaptures, &AdminService::ListCaptures);
+    parsed(RpcMethod::kGetCapture, &AdminService::GetCapture);
+  }
 
   grpc::ServerUnaryReactor* GetServerInfo(grpc::CallbackServerContext* context,
                                           const v1::GetServerInfoRequest* request,
@@ -56,6 +69,12 @@ class AdminService : public v1::AdminService::CallbackService {
                                   const v1::DrainRequest* request,
                                   v1::DrainResponse* response) override {
     return ServeUnary(runtime_, RpcMethod::kDrain, *context, server::BeginDrain, request, response);
+  }
+
+  grpc::ServerUnaryReactor* Undrain(grpc::CallbackServerContext* context,
+                                    const v1::UndrainRequest* request,
+                                    v1::UndrainResponse* response) override {
+    return ServeUnary(runtime_, RpcMethod::kUndrain, *context, server::EndDrain, request, response);
   }
 
   grpc::ServerUnaryReactor* ListCaptures(grpc::CallbackServerContext* context,

@@ -15,6 +15,9 @@ namespace voxloc::server {
 [[nodiscard]] absl::Status BeginDrain(Runtime& runtime, const v1::DrainRequest& request,
                                       v1::DrainResponse& response);
 
+[[nodiscard]] absl::Status EndDrain(Runtime& runtime, const v1::UndrainRequest& request,
+                                    v1::UndrainResponse& response);
+
 }  // namespace voxloc::server
 
 #endif  // VOXLOC_SERVER_RPC_ADMIN_DRAIN_H_

@@ -43,6 +43,7 @@ void LimitsToProto(const Config& config, v1::Limits& proto) {
   proto.set_max_transport_bytes(limits.max_transport_bytes);
   proto.set_max_accumulated_points(limits.max_accumulated_points);
   proto.set_max_watchers(limits.max_watchers);
+  proto.set_max_map_readers(limits.max_map_readers);
   proto.set_max_staged_revisions(limits.max_staged_revisions);
   proto.set_max_unreferenced_bytes(limits.max_unreferenced_bytes);
   proto.set_max_tile_fits(limits.max_tile_fits);

@@ -16,6 +16,8 @@
 #include "grpc/health/v1/health.grpc.pb.h"
 #include "server/convert/status.h"
 #include "server/errors/error_details.h"
+#include "server/rpc/support/parsed_handler.h"
+#include "server/security/call_access.h"
 
 namespace voxloc::server {
 namespace {
@@ -33,11 +35,22 @@ ServingStatus Serving(const absl::Status& status) {
   return status.ok() ? HealthCheckResponse::SERVING : HealthCheckResponse::NOT_SERVING;
 }
 
-ServingStatus StatusOf(Readiness& readiness, absl::string_view name) {
+// Who asks, and of what.
+struct HealthQuestion {
+  std::string name;
+  CallerCredentials credentials;
+};
+
+ServingStatus StatusOf(Readiness& readiness, const AccessControl& access,
+                       const HealthQuestion& question) {
+  absl::string_view name = question.name;
   if (name.empty() || name == "voxloc.v1.AdminService") return HealthCheckResponse::SERVING;
   readiness.NoteAsked();
   if (name == kLocalization || name == "voxloc.v1.MapService") return Serving(readiness.Check());
   if (absl::ConsumePrefix(&name, kLocalization) && absl::ConsumePrefix(&name, "/")) {
+    if (!MaySeeMap(access, question.credentials, std::string(name))) {
+      return HealthCheckResponse::SERVICE_UNKNOWN;
+    }
     return Serving(readiness.CheckMap(name));
   }
   return HealthCheckResponse::SERVICE_UNKNOWN;
@@ -48,8 +61,12 @@ ServingStatus StatusOf(Readiness& readiness, absl::string_view name) {
 class HealthWatchCall : public grpc::ServerWriteReactor<HealthCheckResponse>,
                         public TimeoutWatch::Watched {
  public:
-  HealthWatchCall(Readiness& readiness, std::string name, std::unique_ptr<Admission::Pass> pass)
-      : readiness_(readiness), name_(std::move(name)), pass_(std::move(pass)) {}
+  HealthWatchCall(Readiness& readiness, std::shared_ptr<const AccessControl> access,
+                  HealthQuestion question, std::unique_ptr<Admission::Pass> pass)
+      : readiness_(readiness),
+        access_(std::move(access)),
+        question_(std::move(question)),
+        pass_(std::move(pass)) {}
 
   static grpc::ServerWriteReactor<HealthCheckResponse>* Launch(
       TimeoutWatch& watch, std::shared_ptr<HealthWatchCall> call) {
@@ -64,7 +81,7 @@ class HealthWatchCall : public grpc::ServerWriteReactor<HealthCheckResponse>,
   using Clock = TimeoutWatch::Clock;
 
   void Look() {
-    const ServingStatus status = StatusOf(readiness_, name_);
+    const ServingStatus status = StatusOf(readiness_, *access_, question_);
     const absl::MutexLock lock(&mutex_);
     if (writing_ || finished_ || status == message_.status()) return;
     message_.set_status(status);
@@ -95,12 +112,14 @@ class HealthWatchCall : public grpc::ServerWriteReactor<HealthCheckResponse>,
 
   void OnDone() override {
     watched_.reset();
+    pass_.reset();  // the watch may hold the call for longer than there is an Admission
     const std::shared_ptr<HealthWatchCall> last = std::move(self_);
   }
 
   Readiness& readiness_;
-  const std::string name_;
-  const std::unique_ptr<Admission::Pass> pass_;
+  const std::shared_ptr<const AccessControl> access_;
+  const HealthQuestion question_;
+  std::unique_ptr<Admission::Pass> pass_;
   std::unique_ptr<TimeoutWatch::Entry> watched_;
   std::shared_ptr<HealthWatchCall> self_;
   absl::Mutex mutex_;
@@ -110,24 +129,27 @@ class HealthWatchCall : public grpc::ServerWriteReactor<HealthCheckResponse>,
   bool finished_ ABSL_GUARDED_BY(mutex_) = false;
 };
 
-class RefusedWatch : public grpc::ServerWriteReactor<HealthCheckResponse> {
- public:
-  explicit RefusedWatch(const absl::Status& status) { Finish(ToGrpcStatus(status)); }
-  void OnDone() override { delete this; }
-};
-
 class HealthService : public grpc::health::v1::Health::CallbackService {
  public:
   explicit HealthService(Runtime& runtime)
       : readiness_(*runtime.readiness),
+        access_(runtime.access),
         timeouts_(runtime.timeouts),
         live_(runtime.live),
-        watchers_(runtime.live.limits()->max_watchers) {}
+        watchers_(runtime.live.limits()->max_watchers) {
+    const auto refusal = [](grpc::CallbackServerContext& /*context*/) {
+      return ToGrpcStatus(MalformedMessage());
+    };
+    // In the order of the service.
+    MarkMethodCallback(0, MakeParsedHandler(*this, &HealthService::Check, refusal));
+    MarkMethodCallback(1, MakeParsedHandler(*this, &HealthService::Watch, refusal));
+  }
 
   grpc::ServerUnaryReactor* Check(grpc::CallbackServerContext* context,
                                   const HealthCheckRequest* request,
                                   HealthCheckResponse* response) override {
-    const ServingStatus status = StatusOf(readiness_, request->service());
+    const ServingStatus status =
+        StatusOf(readiness_, *access_, {request->service(), CredentialsOf(*context)});
     grpc::ServerUnaryReactor* const reactor = context->DefaultReactor();
     if (status == HealthCheckResponse::SERVICE_UNKNOWN) {
       reactor->Finish({grpc::StatusCode::NOT_FOUND, "no service of this name"});
@@ -138,22 +160,25 @@ class HealthService : public grpc::health::v1::Health::CallbackService {
     return reactor;
   }
 
-  grpc::ServerWriteReactor<HealthCheckResponse>* Watch(grpc::CallbackServerContext* /*context*/,
+  grpc::ServerWriteReactor<HealthCheckResponse>* Watch(grpc::CallbackServerContext* context,
                                                        const HealthCheckRequest* request) override {
     watchers_.set_limit(live_.limits()->max_watchers);
     std::unique_ptr<Admission::Pass> pass = watchers_.Enter();
     if (pass == nullptr) {
-      return new RefusedWatch(WithReason(
+      return new RefusedStream<HealthCheckResponse>(ToGrpcStatus(WithReason(
           absl::ResourceExhaustedError(absl::StrCat("the server has ", watchers_.limit(),
                                                     " watchers of its health, its limit")),
-          "TOO_MANY_WATCHERS", {{"limit", absl::StrCat(watchers_.limit())}}));
+          "TOO_MANY_WATCHERS", {{"limit", absl::StrCat(watchers_.limit())}})));
     }
-    return HealthWatchCall::Launch(timeouts_, std::make_shared<HealthWatchCall>(
-                                                  readiness_, request->service(), std::move(pass)));
+    HealthQuestion question{request->service(), CredentialsOf(*context)};
+    return HealthWatchCall::Launch(
+        timeouts_, std::make_shared<HealthWatchCall>(readiness_, access_, std::move(question),
+                                                     std::move(pass)));
   }
 
  private:
   Readiness& readiness_;
+  const std::shared_ptr<const AccessControl> access_;
   TimeoutWatch& timeouts_;
   const LiveConfig& live_;
   Admission watchers_;

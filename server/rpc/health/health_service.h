@@ -5,7 +5,8 @@
 //   "voxloc.v1.AdminService"             the same
 //   "voxloc.v1.LocalizationService",
 //   "voxloc.v1.MapService"               the server's readiness
-//   "voxloc.v1.LocalizationService/MAP"  the readiness of one map
+//   "voxloc.v1.LocalizationService/MAP"  the readiness of one map; to callers who may not see the
+//                                        map, there is no such service
 // gRPC's own service would keep the names of maps that are gone, and could not say who asks.
 
 #ifndef VOXLOC_SERVER_RPC_HEALTH_HEALTH_SERVICE_H_

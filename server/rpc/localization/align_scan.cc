@@ -98,8 +98,8 @@ class AlignScanCall : public grpc::ServerUnaryReactor,
         std::make_unique<ScanWork>(runtime_, std::make_shared<const ScanSource>(*std::move(source)),
                                    self_, nullptr, request_.scan(), stop_, call_.trace());
     if (!work->Check()) return;
-    const std::string share = ShareOfCall(call_.access(), call_.peer());
-    runtime_.scheduler.Submit(runtime_.scheduler.OpenLane(1, share), std::move(work));
+    lane_ = runtime_.scheduler.OpenLane(1, ShareOfCall(call_.access(), call_.peer()));
+    runtime_.scheduler.Submit(lane_, std::move(work));
   }
 
   void Answer(std::unique_ptr<v1::AlignmentResult> result) override {
@@ -113,8 +113,11 @@ class AlignScanCall : public grpc::ServerUnaryReactor,
 
   void AnswerNothing() override { EndWith(absl::CancelledError("cancelled")); }
 
-  // The call is finished by the answer, which a raised stop token brings soon.
-  void OnCancel() override { cancelled_->store(true, std::memory_order_relaxed); }
+  // A scan that waits leaves its queue at once; one that is worked on is given up soon.
+  void OnCancel() override {
+    cancelled_->store(true, std::memory_order_relaxed);
+    if (lane_ != nullptr) runtime_.scheduler.Close(*lane_);
+  }
 
   void OnDone() override {
     call_.Ended(status_);
@@ -133,6 +136,7 @@ class AlignScanCall : public grpc::ServerUnaryReactor,
   v1::AlignScanResponse& response_;
   const std::shared_ptr<std::atomic<bool>> cancelled_ = std::make_shared<std::atomic<bool>>(false);
   StopToken stop_;
+  std::shared_ptr<Scheduler::Lane> lane_;  // null: the scan was not submitted
   grpc::Status status_;
   std::shared_ptr<AlignScanCall> self_;
 };

@@ -330,8 +330,8 @@ class AlignScansStream : public AlignScansBidi,
 
 }  // namespace
 
-grpc::ServerBidiReactor<v1::AlignScansRequest, v1::AlignScansResponse>* StartAlignScans(
-    Runtime& runtime, grpc::CallbackServerContext& context) {
+grpc::ServerBidiReactor<ReadMessage<v1::AlignScansRequest>, v1::AlignScansResponse>*
+StartAlignScans(Runtime& runtime, grpc::CallbackServerContext& context) {
   return AlignScansBidi::Launch(runtime, std::make_shared<AlignScansStream>(runtime, context));
 }
 

@@ -7,12 +7,13 @@
 
 #include <grpcpp/grpcpp.h>
 
+#include "server/rpc/support/read_message.h"
 #include "server/runtime/runtime.h"
 #include "voxloc/v1/localization_service.pb.h"
 
 namespace voxloc::server {
 
-[[nodiscard]] grpc::ServerBidiReactor<v1::AlignScansRequest, v1::AlignScansResponse>*
+[[nodiscard]] grpc::ServerBidiReactor<ReadMessage<v1::AlignScansRequest>, v1::AlignScansResponse>*
 StartAlignScans(Runtime& runtime, grpc::CallbackServerContext& context);
 
 }  // namespace voxloc::server

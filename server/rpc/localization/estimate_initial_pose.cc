@@ -25,30 +25,29 @@ namespace {
 
 // Checked on gRPC's thread, run on the searching queue. The call ends when the search has ended,
 // which a cancellation brings soon, and everything before the end has been sent; a search whose
-// turn has not come ends at once. gRPC's request lives that long. A client that takes nothing is
-// given up after Limits.idle_timeout_s.
+// turn has not come ends at once. A client that takes nothing is given up after
+// Limits.idle_timeout_s.
 class EstimateInitialPoseCall : public grpc::ServerWriteReactor<v1::EstimateInitialPoseResponse>,
                                 public TimeoutWatch::Watched,
                                 public DrainedCall,
                                 public std::enable_shared_from_this<EstimateInitialPoseCall> {
  public:
-  EstimateInitialPoseCall(Runtime& runtime, grpc::CallbackServerContext& context,
-                          const v1::EstimateInitialPoseRequest& request)
+  EstimateInitialPoseCall(Runtime& runtime, grpc::CallbackServerContext& context)
       : runtime_(runtime),
         call_(runtime, RpcMethod::kEstimateInitialPose, context),
         context_(context),
-        request_(request),
         timeouts_(*runtime.live.limits()) {
     timeouts_.ReadingEnded();
   }
 
-  void Start() {
+  // The request is gRPC's: what is used later is copied.
+  void Start(const v1::EstimateInitialPoseRequest& request) {
     self_ = shared_from_this();
     const LogTrace log_trace(call_.trace());
-    call_.Received(request_);
+    call_.Received(request);
     watched_ = runtime_.timeouts.Add(weak_from_this(), FirstCheck());
     known_ = runtime_.calls.Add(weak_from_this());
-    if (absl::Status status = Enqueue(); !status.ok()) EndUnlessRunning(status);
+    if (absl::Status status = Enqueue(request); !status.ok()) EndUnlessRunning(status);
   }
 
   void OnWriteDone(bool ok) override {
@@ -107,12 +106,12 @@ class EstimateInitialPoseCall : public grpc::ServerWriteReactor<v1::EstimateInit
     return timeouts_.NextCheck(TimeoutWatch::Clock::now());
   }
 
-  absl::Status Enqueue() {
-    if (absl::Status status = AdmitSetup(call_.access(), request_.setup()); !status.ok()) {
+  absl::Status Enqueue(const v1::EstimateInitialPoseRequest& request) {
+    if (absl::Status status = AdmitSetup(call_.access(), request.setup()); !status.ok()) {
       return status;
     }
     if (absl::Status status = runtime_.sessions.Admit(); !status.ok()) return status;
-    auto work = SearchWork::Open(runtime_, request_, cancelled_);
+    auto work = SearchWork::Open(runtime_, request, cancelled_);
     if (!work.ok()) return work.status();
     std::unique_ptr<Admission::Pass> pass = runtime_.searches.Enter();
     if (pass == nullptr) {
@@ -145,11 +144,16 @@ class EstimateInitialPoseCall : public grpc::ServerWriteReactor<v1::EstimateInit
       work = std::move(work_);
     }
     auto result = work->Run([this](v1::SearchProgress progress) {
+      if (!call_.access().Check().ok()) {
+        cancelled_->store(true, std::memory_order_relaxed);
+        return;
+      }
       const absl::MutexLock lock(&mutex_);
       outbox_.Put(std::move(progress));
       Proceed();
     });
     work.reset();
+    if (absl::Status status = call_.access().Check(); !status.ok()) result = std::move(status);
     const absl::MutexLock lock(&mutex_);
     end_ = ToGrpcStatus(result.status());
     if (result.ok()) {
@@ -197,7 +201,6 @@ class EstimateInitialPoseCall : public grpc::ServerWriteReactor<v1::EstimateInit
   Runtime& runtime_;
   CallScope call_;
   grpc::CallbackServerContext& context_;  // until the call is finished
-  const v1::EstimateInitialPoseRequest& request_;
   const std::shared_ptr<std::atomic<bool>> cancelled_ = std::make_shared<std::atomic<bool>>(false);
   std::shared_ptr<EstimateInitialPoseCall> self_;
   std::unique_ptr<TimeoutWatch::Entry> watched_;
@@ -221,8 +224,8 @@ class EstimateInitialPoseCall : public grpc::ServerWriteReactor<v1::EstimateInit
 grpc::ServerWriteReactor<v1::EstimateInitialPoseResponse>* StartEstimateInitialPose(
     Runtime& runtime, grpc::CallbackServerContext& context,
     const v1::EstimateInitialPoseRequest& request) {
-  auto call = std::make_shared<EstimateInitialPoseCall>(runtime, context, request);
-  call->Start();
+  auto call = std::make_shared<EstimateInitialPoseCall>(runtime, context);
+  call->Start(request);
   return call.get();
 }
 

@@ -8,6 +8,7 @@
 #include "server/rpc/localization/align_scans.h"
 #include "server/rpc/localization/estimate_initial_pose.h"
 #include "server/rpc/localization/score_poses.h"
+#include "server/rpc/support/parsed_handler.h"
 #include "voxloc/v1/localization_service.grpc.pb.h"
 
 namespace voxloc::server {
@@ -15,11 +16,17 @@ namespace {
 
 class LocalizationService : public v1::LocalizationService::CallbackService {
  public:
-  explicit LocalizationService(Runtime& runtime) : runtime_(runtime) {}
-
-  grpc::ServerBidiReactor<v1::AlignScansRequest, v1::AlignScansResponse>* AlignScans(
-      grpc::CallbackServerContext* context) override {
-    return StartAlignScans(runtime_, *context);
+  explicit LocalizationService(Runtime& runtime) : runtime_(runtime) {
+    const auto parsed = [this](RpcMethod method, auto member) {
+      MarkMethodCallback(IndexOf(method),
+                         MakeParsedHandler(*this, member, RefusalOfMalformed(runtime_, method)));
+    };
+    parsed(RpcMethod::kAlignScan, &LocalizationService::AlignScan);
+    parsed(RpcMethod::kEstimateInitialPose, &LocalizationService::EstimateInitialPose);
+    MarkMethodCallback(IndexOf(RpcMethod::kAlignScans),
+                       MakeStreamHandler(runtime_, &StartAlignScans));
+    MarkMethodCallback(IndexOf(RpcMethod::kScorePoses),
+                       MakeStreamHandler(runtime_, &StartScorePoses));
   }
 
   grpc::ServerUnaryReactor* AlignScan(grpc::CallbackServerContext* context,
@@ -32,11 +39,6 @@ class LocalizationService : public v1::LocalizationService::CallbackService {
       grpc::CallbackServerContext* context,
       const v1::EstimateInitialPoseRequest* request) override {
     return StartEstimateInitialPose(runtime_, *context, *request);
-  }
-
-  grpc::ServerBidiReactor<v1::ScorePosesRequest, v1::ScorePosesResponse>* ScorePoses(
-      grpc::CallbackServerContext* context) override {
-    return StartScorePoses(runtime_, *context);
   }
 
  private:

@@ -168,8 +168,8 @@ class ScorePosesStream : public ScorePosesBidi,
 
 }  // namespace
 
-grpc::ServerBidiReactor<v1::ScorePosesRequest, v1::ScorePosesResponse>* StartScorePoses(
-    Runtime& runtime, grpc::CallbackServerContext& context) {
+grpc::ServerBidiReactor<ReadMessage<v1::ScorePosesRequest>, v1::ScorePosesResponse>*
+StartScorePoses(Runtime& runtime, grpc::CallbackServerContext& context) {
   return ScorePosesBidi::Launch(runtime, std::make_shared<ScorePosesStream>(runtime, context));
 }
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <limits>
 #include <memory>
 #include <utility>
@@ -25,14 +26,13 @@ constexpr double kSlabCells = 64.0;
 constexpr size_t kMostCells = 1'000'000;
 // About 700 kB in a message, well below what any client takes.
 constexpr size_t kCellsPerMessage = 8192;
+constexpr uint64_t kMessageBytes = 700'000;
 
-class GetCellsStream : public PulledStream<v1::GetCellsResponse> {
+class GetCellsStream : public PulledStream<v1::GetCellsRequest, v1::GetCellsResponse> {
  public:
   GetCellsStream(Runtime& runtime, grpc::CallbackServerContext& context,
                  const v1::GetCellsRequest& request)
-      : PulledStream(runtime, RpcMethod::kGetCells, context, runtime.mapping),
-        runtime_(runtime),
-        request_(request) {}
+      : PulledStream(runtime, RpcMethod::kGetCells, context, request) {}
 
  private:
   absl::StatusOr<std::unique_ptr<v1::GetCellsResponse>> Next() override {
@@ -41,7 +41,13 @@ class GetCellsStream : public PulledStream<v1::GetCellsResponse> {
     }
     while (next_ == cells_.size()) {
       if (slab_x_ > max_.x()) return nullptr;
-      if (absl::Status status = ReadSlab(); !status.ok()) return status;
+      auto slab = ReadSlab();
+      if (!slab.ok()) return slab.status();
+      // How much it is shows once it has been read; it is read again when it may be held.
+      if (!slab->empty() && !Hold(slab->size() * sizeof(MapCell) + kMessageBytes)) return nullptr;
+      cells_ = *std::move(slab);
+      next_ = 0;
+      slab_x_ = SlabEnd();
     }
     auto response = std::make_unique<v1::GetCellsResponse>();
     response->set_map_revision(view_.snapshot->revision);
@@ -52,27 +58,27 @@ class GetCellsStream : public PulledStream<v1::GetCellsResponse> {
   }
 
   absl::Status Open() {
-    auto view = runtime_.maps.FindAtLeast(request_.map(), 0);
+    auto view = runtime().maps.FindAtLeast(request().map(), 0);
     if (!view.ok()) return view.status();
-    auto region = RegionFromProto(request_);
+    auto region = RegionFromProto(request());
     if (!region.ok()) return region.status();
     const std::string& name =
-        request_.profile().empty() ? runtime_.config.default_profile : request_.profile();
+        request().profile().empty() ? runtime().config.default_profile : request().profile();
     auto profile = FindProfile(name);
     if (!profile.ok()) return profile.status();
-    auto on_map = ProfileOnMap(*std::move(profile), *view->facts->build, request_.map());
+    auto on_map = ProfileOnMap(*std::move(profile), *view->facts->build, request().map());
     if (!on_map.ok()) return on_map.status();
-    if (request_.stage() >= on_map->stages.size()) {
+    if (request().stage() >= on_map->stages.size()) {
       return absl::NotFoundError(absl::StrCat("profile ", name, " has the stages 0 to ",
-                                              on_map->stages.size() - 1, " (got ", request_.stage(),
-                                              ")"));
+                                              on_map->stages.size() - 1, " (got ",
+                                              request().stage(), ")"));
     }
-    const CellStatistics& wanted = on_map->stages[request_.stage()].cells;
+    const CellStatistics& wanted = on_map->stages[request().stage()].cells;
     const std::vector<CellStatistics>& there = view->snapshot->resident->statistics();
     const auto at = std::find(there.begin(), there.end(), wanted);
     if (at == there.end()) {
       return absl::FailedPreconditionError(
-          absl::StrCat("map ", request_.map(), " has no cells for ", ToString(wanted)));
+          absl::StrCat("map ", request().map(), " has no cells for ", ToString(wanted)));
     }
     statistics_index_ = static_cast<size_t>(at - there.begin());
     cell_size_m_ = wanted.cell_size_m;
@@ -87,7 +93,7 @@ class GetCellsStream : public PulledStream<v1::GetCellsResponse> {
       max_.x() = -std::numeric_limits<double>::infinity();  // nothing is there
     }
     slab_x_ = min_.x();
-    if (absl::Status status = runtime_.surroundings.Require(*view, min_.head<2>(), max_.head<2>());
+    if (absl::Status status = runtime().surroundings.Require(*view, min_.head<2>(), max_.head<2>());
         !status.ok()) {
       return status;
     }
@@ -95,22 +101,19 @@ class GetCellsStream : public PulledStream<v1::GetCellsResponse> {
     return absl::OkStatus();
   }
 
-  // Slabs end on the lattice, so that where they are cut does not depend on the region.
-  absl::Status ReadSlab() {
+  // On the lattice, so that where slabs are cut does not depend on the region.
+  [[nodiscard]] double SlabEnd() const {
     const double width_m = kSlabCells * cell_size_m_;
-    const double end = (std::floor(slab_x_ / width_m) + 1.0) * width_m;
+    return (std::floor(slab_x_ / width_m) + 1.0) * width_m;
+  }
+
+  [[nodiscard]] absl::StatusOr<std::vector<MapCell>> ReadSlab() const {
     Eigen::Vector3d slab_min = min_;
     Eigen::Vector3d slab_max = max_;
     slab_min.x() = slab_x_;
     slab_max.x() =
-        std::min(max_.x(), std::nextafter(end, -std::numeric_limits<double>::infinity()));
-    auto cells =
-        view_.snapshot->resident->CellsInBox(statistics_index_, slab_min, slab_max, kMostCells);
-    if (!cells.ok()) return cells.status();
-    cells_ = *std::move(cells);
-    next_ = 0;
-    slab_x_ = end;
-    return absl::OkStatus();
+        std::min(max_.x(), std::nextafter(SlabEnd(), -std::numeric_limits<double>::infinity()));
+    return view_.snapshot->resident->CellsInBox(statistics_index_, slab_min, slab_max, kMostCells);
   }
 
   static void AddCell(const MapCell& cell, v1::GetCellsResponse& response) {
@@ -126,9 +129,7 @@ class GetCellsStream : public PulledStream<v1::GetCellsResponse> {
     }
   }
 
-  Runtime& runtime_;
-  const v1::GetCellsRequest& request_;
-  // Used on the mapping queue alone.
+  // Used on the reading queue alone.
   MapView view_;
   size_t statistics_index_ = 0;
   double cell_size_m_ = 0.0;

@@ -12,7 +12,6 @@
 
 namespace voxloc::server {
 
-// `request` must live until the call is done.
 [[nodiscard]] grpc::ServerWriteReactor<v1::GetCellsResponse>* StartGetCells(
     Runtime& runtime, grpc::CallbackServerContext& context, const v1::GetCellsRequest& request);
 

@@ -3,6 +3,7 @@
 #include "server/rpc/map/get_tiles.h"
 
 #include <algorithm>
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
@@ -22,6 +23,7 @@ namespace {
 constexpr int kMostIds = 10'000;
 // 768 KiB of points in a message, well below what any client takes.
 constexpr size_t kPointsPerPart = 65'536;
+constexpr uint64_t kBytesPerPoint = 12;
 
 PointCloud PartOf(const PointCloud& cloud, size_t first) {
   const size_t end = std::min(cloud.size(), first + kPointsPerPart);
@@ -32,14 +34,13 @@ PointCloud PartOf(const PointCloud& cloud, size_t first) {
   return part;
 }
 
-class GetTilesStream : public PulledStream<v1::GetTilesResponse> {
+class GetTilesStream : public PulledStream<v1::GetTilesRequest, v1::GetTilesResponse> {
  public:
   GetTilesStream(Runtime& runtime, grpc::CallbackServerContext& context,
                  const v1::GetTilesRequest& request)
-      : PulledStream(runtime, RpcMethod::kGetTiles, context, runtime.mapping),
+      : PulledStream(runtime, RpcMethod::kGetTiles, context, request),
         library_(runtime.library),
-        tile_fits_(runtime.tile_fits),
-        request_(request) {}
+        tile_fits_(runtime.tile_fits) {}
 
  private:
   struct Wanted {
@@ -54,13 +55,14 @@ class GetTilesStream : public PulledStream<v1::GetTilesResponse> {
     }
     if (next_ == tiles_.size()) return nullptr;
     const Wanted& wanted = tiles_[next_];
+    if (!points_.has_value() && !Hold(BytesWith(wanted))) return nullptr;
     auto response = std::make_unique<v1::GetTilesResponse>();
     response->set_map_revision(revision_);
     if (!points_.has_value()) {
       TileInfoToProto(wanted.id, wanted.tile, *response->mutable_tile());
-      const auto fit = tile_fits_.Find(request_.map(), wanted.id, wanted.tile.digest);
+      const auto fit = tile_fits_.Find(request().map(), wanted.id, wanted.tile.digest);
       if (fit.has_value()) TileFitToProto(*fit, *response->mutable_tile()->mutable_fit());
-      if (request_.omit_points()) {
+      if (request().omit_points()) {
         response->set_last(true);
         ++next_;
         return response;
@@ -80,16 +82,25 @@ class GetTilesStream : public PulledStream<v1::GetTilesResponse> {
     return response;
   }
 
+  // What is held while the client takes its time: the list, the points of the tile, and those of
+  // the message that it is being sent.
+  [[nodiscard]] uint64_t BytesWith(const Wanted& wanted) const {
+    const uint64_t list_bytes = tiles_.size() * sizeof(Wanted);
+    if (request().omit_points()) return list_bytes;
+    const uint64_t points = wanted.tile.points;
+    return list_bytes + (points + std::min<uint64_t>(points, kPointsPerPart)) * kBytesPerPoint;
+  }
+
   absl::Status Choose() {
-    if (absl::Status status = ValidateMapName(request_.map()); !status.ok()) return status;
-    if (request_.tile_ids_size() > kMostIds) {
+    if (absl::Status status = ValidateMapName(request().map()); !status.ok()) return status;
+    if (request().tile_ids_size() > kMostIds) {
       return absl::InvalidArgumentError(absl::StrCat("tile_ids must have at most ", kMostIds,
-                                                     " entries (got ", request_.tile_ids_size(),
+                                                     " entries (got ", request().tile_ids_size(),
                                                      ")"));
     }
-    auto region = RegionFromProto(request_);
+    auto region = RegionFromProto(request());
     if (!region.ok()) return region.status();
-    auto found = library_.FindTiles(request_.map(), request_.revision());
+    auto found = library_.FindTiles(request().map(), request().revision());
     if (!found.ok()) return found.status();
     revision_ = found->revision;
     const auto take = [&](const std::string& id, const MapTile& tile) {
@@ -98,17 +109,17 @@ class GetTilesStream : public PulledStream<v1::GetTilesResponse> {
         tiles_.back().tile.resident.reset();
       }
     };
-    if (request_.tile_ids_size() == 0) {
+    if (request().tile_ids_size() == 0) {
       found->tiles.ForEach([&](const TileCatalogue::Tile& tile) { take(tile.first, tile.second); });
       return absl::OkStatus();
     }
-    std::vector<std::string> ids(request_.tile_ids().begin(), request_.tile_ids().end());
+    std::vector<std::string> ids(request().tile_ids().begin(), request().tile_ids().end());
     std::sort(ids.begin(), ids.end());
     ids.erase(std::unique(ids.begin(), ids.end()), ids.end());
     for (const std::string& id : ids) {
       const MapTile* const tile = found->tiles.Find(id);
       if (tile == nullptr) {
-        return absl::NotFoundError(absl::StrCat("map ", request_.map(), " has no tile '",
+        return absl::NotFoundError(absl::StrCat("map ", request().map(), " has no tile '",
                                                 absl::CEscape(id.substr(0, 64)), "' at revision ",
                                                 revision_));
       }
@@ -119,8 +130,7 @@ class GetTilesStream : public PulledStream<v1::GetTilesResponse> {
 
   MapLibrary& library_;
   const TileFits& tile_fits_;
-  const v1::GetTilesRequest& request_;
-  // Used on the mapping queue alone.
+  // Used on the reading queue alone.
   bool chosen_ = false;
   uint64_t revision_ = 0;
   std::vector<Wanted> tiles_;

@@ -12,7 +12,6 @@
 
 namespace voxloc::server {
 
-// `request` must live until the call is done.
 [[nodiscard]] grpc::ServerWriteReactor<v1::GetTilesResponse>* StartGetTiles(
     Runtime& runtime, grpc::CallbackServerContext& context, const v1::GetTilesRequest& request);
 

@@ -13,9 +13,11 @@
 #include "server/rpc/map/list_revisions.h"
 #include "server/rpc/map/list_tiles.h"
 #include "server/rpc/map/set_canary.h"
+#include "server/rpc/map/undelete_map.h"
 #include "server/rpc/map/update_map_tiles.h"
 #include "server/rpc/map/watch_map.h"
 #include "server/rpc/map/withdraw_revision.h"
+#include "server/rpc/support/parsed_handler.h"
 #include "server/rpc/support/queued_unary.h"
 #include "server/rpc/support/unary.h"
 #include "voxloc/v1/map_service.grpc.pb.h"
@@ -25,11 +27,24 @@ namespace {
 
 class MapService : public v1::MapService::CallbackService {
  public:
-  explicit MapService(Runtime& runtime) : runtime_(runtime) {}
-
-  grpc::ServerBidiReactor<v1::UpdateMapTilesRequest, v1::UpdateMapTilesResponse>* UpdateMapTiles(
-      grpc::CallbackServerContext* context) override {
-    return StartUpdateMapTiles(runtime_, *context);
+  explicit MapService(Runtime& runtime) : runtime_(runtime) {
+    const auto parsed = [this](RpcMethod method, auto member) {
+      MarkMethodCallback(IndexOf(method),
+                         MakeParsedHandler(*this, member, RefusalOfMalformed(runtime_, method)));
+    };
+    parsed(RpcMethod::kGetMap, &MapService::GetMap);
+    parsed(RpcMethod::kListMaps, &MapService::ListMaps);
+    parsed(RpcMethod::kDeleteMap, &MapService::DeleteMap);
+    parsed(RpcMethod::kListTiles, &MapService::ListTiles);
+    parsed(RpcMethod::kGetTiles, &MapService::GetTiles);
+    parsed(RpcMethod::kGetCells, &MapService::GetCells);
+    parsed(RpcMethod::kWatchMap, &MapService::WatchMap);
+    parsed(RpcMethod::kListRevisions, &MapService::ListRevisions);
+    parsed(RpcMethod::kActivateRevision, &MapService::ActivateRevision);
+    parsed(RpcMethod::kWithdrawRevision, &MapService::WithdrawRevision);
+    parsed(RpcMethod::kSetCanary, &MapService::SetCanary);
+    MarkMethodCallback(IndexOf(RpcMethod::kUpdateMapTiles),
+                       MakeStreamHandler(runtime_, &StartUpdateMapTiles));
   }
 
   grpc::ServerUnaryReactor* GetMap(grpc::CallbackServerContext* context,
@@ -49,6 +64,13 @@ class MapService : public v1::MapService::CallbackService {
                                       const v1::DeleteMapRequest* request,
                                       v1::DeleteMapResponse* response) override {
     return ServeOnMapping(runtime_, RpcMethod::kDeleteMap, *context, server::DeleteMap, request,
+                          response);
+  }
+
+  grpc::ServerUnaryReactor* UndeleteMap(grpc::CallbackServerContext* context,
+                                        const v1::UndeleteMapRequest* request,
+                                        v1::UndeleteMapResponse* response) override {
+    return ServeOnMapping(runtime_, RpcMethod::kUndeleteMap, *context, server::UndeleteMap, request,
                           response);
   }
 

@@ -47,6 +47,10 @@ class UpdateMapTilesStream : public UpdateMapTilesBidi,
     }
   }
 
+  void OnDenied(const v1::UpdateMapTilesRequest& request) override {
+    if (request.has_begin()) NoteForAudit(request.begin().map(), 0, "");
+  }
+
   void OnHalfClose() override {
     End(absl::FailedPreconditionError(
         "the stream ended without commit or abort; nothing has changed"));
@@ -183,9 +187,11 @@ class UpdateMapTilesStream : public UpdateMapTilesBidi,
   absl::Status HandleCommit(const v1::CommitUpdate& proto) {
     auto commit = CommitFromProto(proto);
     if (!commit.ok()) return commit.status();
+    NoteForAudit(transaction_->map(), 0, proto.stage() ? "to be staged" : "to be committed");
     const auto start = std::chrono::steady_clock::now();
     auto receipt = transaction_->Commit(*commit);
     if (!receipt.ok()) return receipt.status();
+    AuditCommit(proto, *receipt);
     const double commit_s =
         std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
     runtime_.metrics.map_commits.Increment();
@@ -203,10 +209,6 @@ class UpdateMapTilesStream : public UpdateMapTilesBidi,
          {"commit_s", commit_s},
          {"store_s", receipt->store_s},
          {"comment", proto.comment()}});
-    NoteForAudit(
-        transaction_->map(), receipt->view.snapshot->revision,
-        absl::StrCat(proto.stage() ? "staged" : "committed", ", tiles added ", receipt->added,
-                     ", replaced ", receipt->replaced, ", removed ", receipt->removed));
     auto response = std::make_unique<v1::UpdateMapTilesResponse>();
     v1::UpdateCommitted& committed = *response->mutable_committed();
     MapInfoToProto(receipt->view, *committed.mutable_map());
@@ -219,6 +221,19 @@ class UpdateMapTilesStream : public UpdateMapTilesBidi,
     Send(std::move(response));
     done_ = true;
     return absl::OkStatus();
+  }
+
+  // The client may have gone meanwhile, with the call's own line.
+  void AuditCommit(const v1::CommitUpdate& proto, const CommitReceipt& receipt) {
+    const uint64_t revision = receipt.view.snapshot->revision;
+    if (receipt.repeated) {
+      NoteForAudit(transaction_->map(), revision, "nothing changed, the request is a repetition");
+      return;
+    }
+    DoneForAudit(
+        transaction_->map(), revision,
+        absl::StrCat(proto.stage() ? "staged" : "committed", ", tiles added ", receipt.added,
+                     ", replaced ", receipt.replaced, ", removed ", receipt.removed));
   }
 
   absl::Status HandleAbort() {
@@ -239,8 +254,8 @@ class UpdateMapTilesStream : public UpdateMapTilesBidi,
 
 }  // namespace
 
-grpc::ServerBidiReactor<v1::UpdateMapTilesRequest, v1::UpdateMapTilesResponse>* StartUpdateMapTiles(
-    Runtime& runtime, grpc::CallbackServerContext& context) {
+grpc::ServerBidiReactor<ReadMessage<v1::UpdateMapTilesRequest>, v1::UpdateMapTilesResponse>*
+StartUpdateMapTiles(Runtime& runtime, grpc::CallbackServerContext& context) {
   return UpdateMapTilesBidi::Launch(runtime,
                                     std::make_shared<UpdateMapTilesStream>(runtime, context));
 }

@@ -7,12 +7,14 @@
 
 #include <grpcpp/grpcpp.h>
 
+#include "server/rpc/support/read_message.h"
 #include "server/runtime/runtime.h"
 #include "voxloc/v1/map_service.pb.h"
 
 namespace voxloc::server {
 
-[[nodiscard]] grpc::ServerBidiReactor<v1::UpdateMapTilesRequest, v1::UpdateMapTilesResponse>*
+[[nodiscard]] grpc::ServerBidiReactor<ReadMessage<v1::UpdateMapTilesRequest>,
+                                      v1::UpdateMapTilesResponse>*
 StartUpdateMapTiles(Runtime& runtime, grpc::CallbackServerContext& context);
 
 }  // namespace voxloc::server

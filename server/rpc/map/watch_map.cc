@@ -108,7 +108,6 @@ class WatchMapStream : public WriteStream<v1::WatchMapResponse> {
 
   void Take(const MapEvent& event) {
     if (!wanted_.empty() && event.map != wanted_) return;
-    if (!access().Sees(event.map)) return;
     const absl::MutexLock lock(&mutex_);
     Pending& pending = pending_[{event.map, IsOfStaged(event.kind) ? event.revision : 0}];
     const MapEventKind before = pending.last.kind;
@@ -132,6 +131,10 @@ class WatchMapStream : public WriteStream<v1::WatchMapResponse> {
   }
 
   void SendNext() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    // A map that the caller may not see now is not mentioned, whenever its event came.
+    while (!sending_ && !pending_.empty() && !access().Sees(pending_.begin()->first.first)) {
+      pending_.erase(pending_.begin());
+    }
     if (sending_ || pending_.empty()) return;
     const Pending pending = std::move(pending_.begin()->second);
     pending_.erase(pending_.begin());

@@ -29,6 +29,10 @@ inline AuditedChange ChangeOf(const v1::DeleteMapRequest& /*request*/,
                               const v1::DeleteMapResponse& response) {
   return {response.revision(), "deleted"};
 }
+inline AuditedChange ChangeOf(const v1::UndeleteMapRequest& /*request*/,
+                              const v1::UndeleteMapResponse& response) {
+  return {response.map().revision(), "undeleted"};
+}
 inline AuditedChange ChangeOf(const v1::ActivateRevisionRequest& request,
                               const v1::ActivateRevisionResponse& /*response*/) {
   return {request.revision(), "activated"};
@@ -47,6 +51,10 @@ inline AuditedChange ChangeOf(const v1::SetLogLevelRequest& request,
 }
 inline AuditedChange ChangeOf(const v1::DrainRequest& request, const v1::DrainResponse& response) {
   return {0, absl::StrCat("drain in ", response.remaining_s(), " s: ", request.reason())};
+}
+inline AuditedChange ChangeOf(const v1::UndrainRequest& /*request*/,
+                              const v1::UndrainResponse& /*response*/) {
+  return {0, "drain taken back"};
 }
 inline AuditedChange ChangeOf(const v1::GetCaptureRequest& request,
                               const v1::GetCaptureResponse& response) {

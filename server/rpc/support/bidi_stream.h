@@ -33,6 +33,7 @@
 #include "server/lifecycle/active_calls.h"
 #include "server/observe/logging.h"
 #include "server/rpc/support/call_scope.h"
+#include "server/rpc/support/read_message.h"
 #include "server/rpc/support/stream_timeouts.h"
 #include "server/scheduling/byte_budget.h"
 #include "server/scheduling/timeout_watch.h"
@@ -40,7 +41,7 @@
 namespace voxloc::server {
 
 template <typename Request, typename Response>
-class BidiStream : public grpc::ServerBidiReactor<Request, Response>,
+class BidiStream : public grpc::ServerBidiReactor<ReadMessage<Request>, Response>,
                    public TimeoutWatch::Watched,
                    public DrainedCall {
  public:
@@ -53,8 +54,8 @@ class BidiStream : public grpc::ServerBidiReactor<Request, Response>,
 
   // Hands the stream to gRPC, which gives its share of it back when the call is done.
   template <typename Stream>
-  static grpc::ServerBidiReactor<Request, Response>* Launch(Runtime& runtime,
-                                                            std::shared_ptr<Stream> stream) {
+  static grpc::ServerBidiReactor<ReadMessage<Request>, Response>* Launch(
+      Runtime& runtime, std::shared_ptr<Stream> stream) {
     BidiStream* const reactor = stream.get();
     reactor->watched_ =
         runtime.timeouts.Add(std::weak_ptr<TimeoutWatch::Watched>(stream), reactor->FirstCheck());
@@ -63,6 +64,10 @@ class BidiStream : public grpc::ServerBidiReactor<Request, Response>,
     const LogTrace log_trace(reactor->trace());
     if (const absl::Status status = reactor->access().Check(); status.ok()) {
       reactor->Begin();
+    } else if (absl::IsPermissionDenied(status) && reactor->call_.audited()) {
+      // The audit log tells what a known caller wanted to change, which the first message says.
+      reactor->denied_ = status;
+      reactor->ReadNext();
     } else {
       reactor->End(status);
     }
@@ -123,6 +128,8 @@ class BidiStream : public grpc::ServerBidiReactor<Request, Response>,
   // The first call, in the thread that made the stream. Must lead to ReadNext or End.
   virtual void Begin() { ReadNext(); }
   virtual void OnRequest(std::unique_ptr<Request> request) = 0;
+  // The first message of a caller who is denied, for NoteForAudit.
+  virtual void OnDenied(const Request& /*request*/) {}
   // The client sends no more. Must lead to End.
   virtual void OnHalfClose() = 0;
   virtual void OnCaughtUp() {}
@@ -138,6 +145,10 @@ class BidiStream : public grpc::ServerBidiReactor<Request, Response>,
   void NoteForAudit(const std::string& map, uint64_t revision, std::string detail) {
     const absl::MutexLock lock(&mutex_);
     call_.Note(map, revision, std::move(detail));
+  }
+  void DoneForAudit(const std::string& map, uint64_t revision, std::string detail) {
+    const absl::MutexLock lock(&mutex_);
+    call_.Done(map, revision, std::move(detail));
   }
   // Of the call. On... and Begin log with it; work on other threads has to (LogTrace).
   [[nodiscard]] const TraceContext& trace() const { return call_.trace(); }
@@ -178,7 +189,7 @@ class BidiStream : public grpc::ServerBidiReactor<Request, Response>,
 
   void StartReading() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     timeouts_.ReadingSince(Clock::now());
-    incoming_ = std::make_unique<Request>();
+    incoming_ = std::make_unique<ReadMessage<Request>>();
     this->StartRead(incoming_.get());
   }
 
@@ -203,14 +214,22 @@ class BidiStream : public grpc::ServerBidiReactor<Request, Response>,
   }
 
   void OnReadDone(bool ok) final {
-    std::unique_ptr<Request> request;
+    std::unique_ptr<ReadMessage<Request>> read;
     {
       const absl::MutexLock lock(&mutex_);
       timeouts_.ReadingEnded();
-      request = std::move(incoming_);
+      read = std::move(incoming_);
     }
     const LogTrace log_trace(trace());
-    if (ok) {
+    if (!denied_.ok()) {
+      if (ok && read->parsed) OnDenied(*read->message);
+      End(denied_);
+      return;
+    }
+    if (ok && !read->parsed) {
+      End(MalformedMessage());
+    } else if (ok) {
+      std::unique_ptr<Request> request = std::move(read->message);
       call_.Received(*request);
       if (const absl::Status status = access().Check(); !status.ok()) {
         End(status);
@@ -272,6 +291,7 @@ class BidiStream : public grpc::ServerBidiReactor<Request, Response>,
     const std::shared_ptr<BidiStream> last = std::move(self_);
   }
 
+  absl::Status denied_;  // set before anything is read
   CallScope call_;
   grpc::CallbackServerContext& context_;  // until the call is finished
   const Metrics& metrics_;
@@ -281,7 +301,7 @@ class BidiStream : public grpc::ServerBidiReactor<Request, Response>,
   std::shared_ptr<BidiStream> self_;
   mutable absl::Mutex mutex_;
   StreamTimeouts timeouts_ ABSL_GUARDED_BY(mutex_);
-  std::unique_ptr<Request> incoming_ ABSL_GUARDED_BY(mutex_);
+  std::unique_ptr<ReadMessage<Request>> incoming_ ABSL_GUARDED_BY(mutex_);
   // The first is being written.
   std::deque<Outgoing> outgoing_ ABSL_GUARDED_BY(mutex_);
   std::optional<grpc::Status> end_ ABSL_GUARDED_BY(mutex_);

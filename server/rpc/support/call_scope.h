@@ -59,21 +59,28 @@ class CallScope {
   [[nodiscard]] CallAccess& access() { return access_; }
   [[nodiscard]] const CallAccess& access() const { return access_; }
 
-  // What the audit log tells of the call; empty and 0 change nothing.
+  // Whether the audit log has a line for the call.
+  [[nodiscard]] bool audited() const { return IsAudited(method_); }
+
+  // What the audit log tells of the call when it ends; empty and 0 change nothing.
   void Note(const std::string& map, uint64_t revision, std::string detail) {
     if (!map.empty()) noted_.map = map;
     if (revision != 0) noted_.revision = revision;
     if (!detail.empty()) noted_.detail = std::move(detail);
   }
 
+  // Once, when the call has done what it is there for, such as a change that is committed: the
+  // audit log tells of it now, also where the call has ended before, as a client that goes may end
+  // it.
+  void Done(const std::string& map, uint64_t revision, std::string detail) {
+    Note(map, revision, std::move(detail));
+    done_ = true;
+    WriteAudit(grpc::StatusCode::OK);
+  }
+
   // Once, before the client can learn that the call is over.
   void Ending(const grpc::Status& status) {
-    if (!IsAudited(method_)) return;
-    noted_.caller = access_.caller();
-    noted_.peer = peer_;
-    noted_.method = NameOf(method_).method;
-    noted_.code = NameOfCode(status.error_code());
-    audit_.Write(noted_);
+    if (!done_) WriteAudit(status.error_code());
   }
 
   // Once.
@@ -88,6 +95,15 @@ class CallScope {
   }
 
  private:
+  void WriteAudit(grpc::StatusCode code) {
+    if (!IsAudited(method_)) return;
+    noted_.caller = access_.caller();
+    noted_.peer = peer_;
+    noted_.method = NameOf(method_).method;
+    noted_.code = NameOfCode(code);
+    audit_.Write(noted_);
+  }
+
   ActiveCalls& calls_;
   AuditLog& audit_;
   const RpcMetrics& rpc_;
@@ -97,6 +113,7 @@ class CallScope {
   const std::chrono::steady_clock::time_point start_;
   CallAccess access_;
   AuditRecord noted_;
+  bool done_ = false;  // the audit log has been told so
 };
 
 }  // namespace voxloc::server

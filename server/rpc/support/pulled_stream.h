@@ -1,57 +1,101 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// PulledStream: a stream whose messages are made on a work queue, each when the client has taken
-// the one before it.
+// PulledStream: a stream of a map's content, whose messages are made on the queue of readers, each
+// when the client has taken the one before it. It owns its request: gRPC's ends with the call,
+// which a cancellation ends while a message is being made.
+//
+// There are at most Limits.max_map_readers of them, and what they all hold of maps while their
+// clients take their time is bounded by Limits.max_reply_bytes: see Hold.
 
 #ifndef VOXLOC_SERVER_RPC_SUPPORT_PULLED_STREAM_H_
 #define VOXLOC_SERVER_RPC_SUPPORT_PULLED_STREAM_H_
 
+#include <cstdint>
 #include <memory>
+#include <optional>
 #include <utility>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "server/errors/error_details.h"
 #include "server/rpc/support/write_stream.h"
-#include "server/scheduling/work_queue.h"
+#include "server/scheduling/admission.h"
+#include "server/scheduling/byte_shares.h"
 
 namespace voxloc::server {
 
-template <typename Response>
+template <typename Request, typename Response>
 class PulledStream : public WriteStream<Response>,
-                     public std::enable_shared_from_this<PulledStream<Response>> {
+                     public std::enable_shared_from_this<PulledStream<Request, Response>> {
  public:
   PulledStream(Runtime& runtime, RpcMethod method, grpc::CallbackServerContext& context,
-               WorkQueue& queue)
-      : WriteStream<Response>(runtime, method, context), queue_(queue) {}
+               const Request& request)
+      : WriteStream<Response>(runtime, method, context), runtime_(runtime), request_(request) {}
 
  protected:
-  // The next message; null: there is none. On the queue, one call at a time.
+  [[nodiscard]] Runtime& runtime() { return runtime_; }
+  [[nodiscard]] const Request& request() const { return request_; }
+
+  // The next message; null: there is none, or it must wait (Hold). On the queue's one thread.
   [[nodiscard]] virtual absl::StatusOr<std::unique_ptr<Response>> Next() = 0;
 
+  // For Next: whether the stream may hold so many bytes of the map, in place of those that it asked
+  // for before. If not, Next drops what it has of them, returns null, and is called again once they
+  // may be held.
+  [[nodiscard]] bool Hold(uint64_t bytes) {
+    waiting_ = !share_->Ask(bytes);
+    return !waiting_;
+  }
+
  private:
-  void Begin() final { PostNext(); }
+  void Begin() final {
+    pass_ = runtime_.map_readers.Enter();
+    if (pass_ == nullptr) {
+      EndAtLimit("are open");
+      return;
+    }
+    share_.emplace(runtime_.map_read_bytes, [weak = this->weak_from_this()] {
+      if (const auto self = weak.lock(); self != nullptr) self->PostNext();
+    });
+    PostNext();
+  }
   void OnSent() final { PostNext(); }
 
   void PostNext() {
-    if (!queue_.Post([self = this->shared_from_this()] { self->Pull(); })) {
-      this->End(absl::ResourceExhaustedError("too much map work waits"));
+    if (!runtime_.reading.Post([self = this->shared_from_this()] { self->Pull(); })) {
+      EndAtLimit("wait for their turn");
     }
+  }
+
+  void EndAtLimit(absl::string_view what) {
+    const uint32_t limit = runtime_.map_readers.limit();
+    runtime_.metrics.rejected_map_readers.Increment();
+    this->End(WithReason(absl::ResourceExhaustedError(absl::StrCat(
+                             limit, " calls of GetTiles and GetCells ", what, ", the limit")),
+                         "TOO_MANY_MAP_READERS", {{"limit", absl::StrCat(limit)}}));
   }
 
   void Pull() {
     if (this->ended()) return;  // the client has gone
     const LogTrace log_trace(this->trace());
+    waiting_ = false;
     auto next = Next();
     if (!next.ok()) {
       this->End(next.status());
-    } else if (*next == nullptr) {
-      this->End(absl::OkStatus());
-    } else {
+    } else if (*next != nullptr) {
       this->Send(*std::move(next));
+    } else if (!waiting_) {
+      this->End(absl::OkStatus());
     }
   }
 
-  WorkQueue& queue_;
+  Runtime& runtime_;
+  const Request request_;
+  std::unique_ptr<Admission::Pass> pass_;
+  std::optional<ByteShares::Share> share_;
+  bool waiting_ = false;  // for it; of the queue's thread
 };
 
 }  // namespace voxloc::server

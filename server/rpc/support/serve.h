@@ -31,7 +31,11 @@ template <typename Serve, typename Request, typename Response>
     }
   }
   AuditedChange change = ChangeOf(request, response);
-  call.Note(change.map, change.revision, std::move(change.detail));
+  if (status.ok()) {
+    call.Done(change.map, change.revision, std::move(change.detail));
+  } else {
+    call.Note(change.map, change.revision, std::move(change.detail));
+  }
   return status;
 }
 

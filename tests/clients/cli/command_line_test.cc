@@ -22,11 +22,11 @@ ParsedCommandLine Parse(absl::string_view line) {
 
 TEST(CommandLine, EveryCommandHasHelpWithAnExampleAndTheCommonFlagsWhereItAsksAServer) {
   const std::vector<std::string> asking = {
-      "map load",        "map list",     "map info",     "map drop",       "map tiles",
-      "map history",     "map rollback", "map activate", "map withdraw",   "map canary",
-      "map watch",       "map export",   "map import",   "admin sessions", "admin config",
-      "admin log-level", "align",        "locate",       "replay",         "load-test",
-      "score",           "info"};
+      "map load",     "map list",        "map info",      "map drop",     "map undrop",
+      "map tiles",    "map history",     "map rollback",  "map activate", "map withdraw",
+      "map canary",   "map watch",       "map export",    "map import",   "admin sessions",
+      "admin config", "admin log-level", "admin undrain", "align",        "locate",
+      "replay",       "load-test",       "score",         "info"};
   const std::vector<std::string> others = {
       "admin", "admin drain", "fleet", "fleet activate", "fleet withdraw", "simulate", "map"};
   std::vector<std::string> commands = asking;
@@ -55,8 +55,12 @@ TEST(CommandLine, AcceptsWhatTheManualShows) {
       "map load --map town --poses p.txt --profiles autoware,precise d",
       "map load --map town --canary bus-7,bus-9 --comment bridge map",
       "map drop --map town",
+      "map drop --map town --yes --force",
+      "map undrop --map town",
       "map history --map town",
       "map rollback --map town --to 12 --canary bus-7",
+      "map rollback --map town --to previous",
+      "admin config --width 100",
       "map activate --map town --revision 13",
       "map withdraw --map town --revision 13",
       "map canary --map town --revision 13 --vehicles bus-7,bus-9",

@@ -371,6 +371,38 @@ TEST_F(MapCommands, ImportRefusesADamagedTileByName) {
   EXPECT_TRUE(other.revisions().empty());
 }
 
+TEST(UploadNotes, SayWhenNoTileHasChanged) {
+  client::UploadResult result;
+  result.committed.mutable_map()->set_name("town");
+  EXPECT_THAT(UploadNotes(result, /*staged=*/false, 0),
+              HasSubstr("no tile has changed: the revision is the same as the one before\n"));
+  EXPECT_THAT(UploadNotes(result, /*staged=*/true, 0),
+              HasSubstr("no tile has changed: the revision is the same as the one in use\n"));
+  EXPECT_EQ(UploadJson(result)["changed"], false);
+  result.committed.set_tiles_replaced(1);
+  EXPECT_EQ(UploadNotes(result, /*staged=*/false, 0), "");
+  EXPECT_EQ(UploadJson(result)["changed"], true);
+}
+
+TEST(RevisionText, ThePreviousRevisionIsTheOneThatWasInUseBefore) {
+  std::vector<v1::MapRevision> revisions(4);
+  const v1::RevisionState states[] = {v1::REVISION_STATE_SUPERSEDED, v1::REVISION_STATE_SUPERSEDED,
+                                      v1::REVISION_STATE_ACTIVE, v1::REVISION_STATE_STAGED};
+  for (size_t i = 0; i < revisions.size(); ++i) {
+    revisions[i].set_revision(3 + i);
+    revisions[i].set_parent(2 + i);
+    revisions[i].set_state(states[i]);
+  }
+  // Revision 4 was withdrawn: 5 was made from 3.
+  revisions[2].set_parent(3);
+  EXPECT_EQ(PreviousRevision("town", revisions).value(), 3u);
+  revisions.erase(revisions.begin());
+  EXPECT_THAT(std::string(PreviousRevision("town", revisions).status().message()),
+              HasSubstr("revision 3 of map town, which was in use before, is no longer kept"));
+  revisions[1].set_parent(0);
+  EXPECT_EQ(PreviousRevision("town", revisions).status().code(), absl::StatusCode::kNotFound);
+}
+
 TEST_F(MapCommands, RollbackMakesANewRevisionOfAnEarlierOne) {
   ASSERT_TRUE(Run({"load", "--map", "town", TwoClouds()}).ok());
   const client::FakeMaps::Tiles first = maps_.tiles();

@@ -76,6 +76,12 @@ TEST(OutputText, PointAndNoGroundScores) {
   result.mutable_no_ground()->set_points(7);
   result.mutable_no_ground()->mutable_scores()->set_nvtl(2.5);
   EXPECT_EQ(PointScoresJson(result), Json::parse("[0.5, 0.0]"));
+  EXPECT_TRUE(AlignedPointsJson(result).is_null());
+  PointCloud cloud;
+  cloud.PushBack(1.0f, 2.0f, 3.0f);
+  cloud.PushBack(-4.0f, 5.5f, 0.0f);
+  client::EncodeCloud(cloud, result.mutable_aligned_cloud());
+  EXPECT_EQ(AlignedPointsJson(result), Json::parse("[[1.0, 2.0, 3.0], [-4.0, 5.5, 0.0]]"));
   EXPECT_EQ(NoGroundJson(result)["points"], 7);
   EXPECT_EQ(NoGroundJson(result)["scores"]["nvtl"], 2.5);
 }

@@ -6,6 +6,7 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <memory>
 #include <string>
 #include <utility>
@@ -67,16 +68,111 @@ class ReplayRunnerTest : public ::testing::Test {
     ScanLoader loader(std::make_unique<FileScans>(input_.scans), input_.scans, FilterOptions(), 0,
                       0);
     const GuessSource guesses(input_, GuessSource::Kind::kTruth, std::nullopt, 0);
-    const auto rows = RunReplay(input_, guesses, options, &loader, session->get());
-    EXPECT_TRUE(rows.ok()) << rows.status();
+    const ReplayOutcome outcome = RunReplay(input_, guesses, options, &loader, session->get());
+    EXPECT_TRUE(outcome.end.ok()) << outcome.end;
+    EXPECT_EQ(outcome.rows.size(), input_.scans.size());
     EXPECT_TRUE((*session)->Close(20.0).ok());
     server.Stop();
     return sent;
   }
 
+  // Runs a replay over a server that answers the first `answers` scans and then ends the session.
+  ReplayOutcome RunOver(int answers, const ReplayOptions& options) {
+    FakeBehaviour behaviour;
+    behaviour.align_scans = [answers](grpc::ServerContext*, FakeBehaviour::AlignStream* stream) {
+      v1::AlignScansRequest request;
+      v1::AlignScansResponse response;
+      stream->Read(&request);
+      response.mutable_opened()->set_max_message_bytes(1 << 20);
+      stream->Write(response);
+      for (int answered = 0; stream->Read(&request);) {
+        if (!request.has_scan()) continue;
+        if (answered++ == answers) return grpc::Status(grpc::StatusCode::INTERNAL, "it is broken");
+        response.mutable_result()->set_sequence(request.scan().sequence());
+        response.mutable_result()->set_status(v1::ALIGNMENT_STATUS_OK);
+        stream->Write(response);
+      }
+      return grpc::Status::OK;
+    };
+    FakeServer server(behaviour);
+    client::ChannelOptions channel;
+    channel.server = server.address();
+    auto session = client::LocalizationSession::Open(*client::Channel::Create(channel), {});
+    EXPECT_TRUE(session.ok()) << session.status();
+    if (!session.ok()) return {{}, session.status()};
+    ScanLoader loader(std::make_unique<FileScans>(input_.scans), input_.scans, FilterOptions(), 0,
+                      options.rate_hz > 0.0 ? 3 : 0);
+    const GuessSource guesses(input_, GuessSource::Kind::kTruth, std::nullopt, 0);
+    ReplayOutcome outcome = RunReplay(input_, guesses, options, &loader, session->get());
+    session->reset();
+    server.Stop();
+    return outcome;
+  }
+
   ScratchDir scratch_;
   ReplayInput input_;
 };
+
+TEST_F(ReplayRunnerTest, AnEndOfTheSessionKeepsTheAnswers) {
+  for (const double rate_hz : {0.0, 1000.0}) {
+    ReplayOptions options;
+    options.rate_hz = rate_hz;
+    const ReplayOutcome outcome = RunOver(2, options);
+    EXPECT_EQ(outcome.end.code(), absl::StatusCode::kInternal) << outcome.end;
+    ASSERT_EQ(outcome.rows.size(), 2u);
+    for (size_t i = 0; i < 2; ++i) {
+      EXPECT_EQ(outcome.rows[i].index, i);
+      EXPECT_EQ(outcome.rows[i].status, "OK");
+    }
+  }
+}
+
+TEST_F(ReplayRunnerTest, AFileThatCannotBeReadKeepsTheAnswers) {
+  scratch_.Write("2.pcd", "no cloud");
+  const ReplayOutcome outcome = RunOver(3, {});
+  EXPECT_NE(outcome.end.message().find("2.pcd"), absl::string_view::npos) << outcome.end;
+  EXPECT_EQ(outcome.rows.size(), 2u);
+}
+
+TEST_F(ReplayRunnerTest, AStopKeepsTheAnswers) {
+  int replies = 0;
+  ReplayOptions options;
+  options.on_reply = [&replies](const ReplayRow&, const PointCloud&) { ++replies; };
+  options.stop = [&replies] { return replies == 2; };
+  const ReplayOutcome outcome = RunOver(3, options);
+  EXPECT_EQ(outcome.end.code(), absl::StatusCode::kCancelled);
+  EXPECT_EQ(outcome.rows.size(), 2u);
+}
+
+// An answer that never comes does not hold up the one who wants to end.
+TEST_F(ReplayRunnerTest, AStopEndsTheWaitForAnAnswer) {
+  std::atomic<bool> stop{false};
+  FakeBehaviour behaviour;
+  behaviour.align_scans = [&stop](grpc::ServerContext*, FakeBehaviour::AlignStream* stream) {
+    v1::AlignScansRequest request;
+    v1::AlignScansResponse response;
+    stream->Read(&request);
+    response.mutable_opened()->set_max_message_bytes(1 << 20);
+    stream->Write(response);
+    while (stream->Read(&request)) stop = true;
+    return grpc::Status::OK;
+  };
+  FakeServer server(behaviour);
+  client::ChannelOptions channel;
+  channel.server = server.address();
+  auto session = client::LocalizationSession::Open(*client::Channel::Create(channel), {});
+  ASSERT_TRUE(session.ok()) << session.status();
+  ScanLoader loader(std::make_unique<FileScans>(input_.scans), input_.scans, FilterOptions(), 0, 0);
+  const GuessSource guesses(input_, GuessSource::Kind::kTruth, std::nullopt, 0);
+  ReplayOptions options;
+  options.timeout_s = 0.0;  // no limit
+  options.stop = [&stop] { return stop.load(); };
+  const ReplayOutcome outcome = RunReplay(input_, guesses, options, &loader, session->get());
+  EXPECT_EQ(outcome.end.code(), absl::StatusCode::kCancelled);
+  EXPECT_TRUE(outcome.rows.empty());
+  session->reset();
+  server.Stop();
+}
 
 TEST_F(ReplayRunnerTest, ScansBringTheirGuesses) {
   const auto sent = Sent({});

@@ -152,6 +152,40 @@ TEST_F(ReplaySummaryTest, CountsAcceptedPosesThatAreWrong) {
   EXPECT_EQ(ReplayJson(ReplaySetting(), summary, rows_)["accepted_wrong"], 2);
 }
 
+TEST_F(ReplaySummaryTest, SaysWhatEndedItEarly) {
+  ReplaySetting setting;
+  const ReplaySummary summary = SummarizeReplay(rows_);
+  EXPECT_TRUE(ReplayJson(setting, summary, rows_)["ended_early"].is_null());
+  setting.planned_scans = 9;
+  setting.ended_early = "ended after 4 of 9 scans: a:1: it drains";
+  EXPECT_THAT(SummaryText(setting, summary),
+              HasSubstr("incomplete: ended after 4 of 9 scans: a:1: it drains\n"));
+  const Json json = ReplayJson(setting, summary, rows_);
+  EXPECT_EQ(json["ended_early"], setting.ended_early);
+  EXPECT_EQ(json["planned_scans"], 9);
+  EXPECT_EQ(json["scans"], 4);
+}
+
+TEST(ReplaySummary, NamesTheServerThatEndedTheDrive) {
+  const absl::Status drains = absl::UnavailableError("the server drains");
+  EXPECT_EQ(EndedEarlyText(drains, 32, 120, "a:50051"),
+            "ended after 32 of 120 scans: a:50051: the server drains");
+  EXPECT_EQ(EndedEarlyText(absl::UnavailableError("a:1 AlignScans: gone"), 1, 2, "a:1"),
+            "ended after 1 of 2 scans: a:1 AlignScans: gone");
+  EXPECT_EQ(EndedEarlyText(absl::CancelledError("interrupted"), 1, 2, ""),
+            "ended after 1 of 2 scans: interrupted");
+}
+
+TEST(ReplaySummary, TellsWhetherTheMapWasMissingForMostScans) {
+  ReplaySummary summary;
+  summary.answered = 120;
+  EXPECT_FALSE(MapWasMissing(summary));
+  summary.statuses = {{"OK", 60}, {"NO_MAP", 60}};
+  EXPECT_FALSE(MapWasMissing(summary));
+  summary.statuses = {{"OK", 30}, {"NO_MAP", 90}};
+  EXPECT_TRUE(MapWasMissing(summary));
+}
+
 TEST(ReplaySummary, WithoutAnAnswerItsNumbersAreNull) {
   const std::vector<ReplayRow> none(2);
   const Json parsed = Json::parse(ReplayJson(ReplaySetting(), SummarizeReplay(none), none).dump());

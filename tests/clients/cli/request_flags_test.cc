@@ -48,6 +48,32 @@ TEST(EstimateFlagsTest, NameEveryMethodOfTheContract) {
   EXPECT_THROW((void)RequestOf("--covariance true"), CLI::ValidationError);
 }
 
+TEST(AlignmentFlagsTest, NameTheVehicle) {
+  const auto vehicle = [](const std::string& command_line) {
+    CLI::App app;
+    AlignmentFlags flags;
+    AddAlignmentFlags(&app, &flags);
+    app.parse(command_line);
+    v1::ScanSetup setup;
+    setup.set_vehicle("voxloc locate");
+    flags.AddTo(&setup);
+    return setup.vehicle();
+  };
+  EXPECT_EQ(vehicle(""), "voxloc locate");
+  EXPECT_EQ(vehicle("--vehicle truck-7"), "truck-7");
+}
+
+TEST(OutputFlagsTest, AskForThePointsThatTheScoresAreOf) {
+  CLI::App app;
+  OutputFlags flags;
+  AddOutputFlags(&app, &flags);
+  app.parse("--point-scores");
+  v1::OutputOptions output;
+  flags.AddTo(&output);
+  EXPECT_TRUE(output.point_scores());
+  EXPECT_TRUE(output.aligned_cloud());
+}
+
 TEST(EstimateFlagsTest, LeaveConfidenceOut) {
   const v1::OpenSession request = RequestOf("--no-confidence");
   EXPECT_TRUE(request.setup().output().no_confidence());

@@ -4,12 +4,34 @@
 
 #include <gtest/gtest.h>
 
+#include <sstream>
+#include <string>
+
+#include "clients/cli/confirmation.h"
 #include "clients/cli/exit_code.h"
 #include "clients/cli/pose_text.h"
 #include "clients/cli/text_table.h"
 
 namespace voxloc::cli {
 namespace {
+
+TEST(Confirmation, AsksOnlyAPersonAndTakesNothingButYesForYes) {
+  const auto confirm = [](const std::string& typed, bool yes, bool terminal) {
+    std::istringstream in(typed);
+    std::ostringstream asked;
+    const Confirmation answer = Confirm("Delete it?", yes, terminal, in, asked);
+    EXPECT_EQ(asked.str(), terminal && !yes ? "Delete it? [y/N] " : "");
+    return answer;
+  };
+  for (const char* typed : {"y\n", "YES\n", " yes \n"}) {
+    EXPECT_EQ(confirm(typed, false, true), Confirmation::kYes) << typed;
+  }
+  for (const char* typed : {"", "\n", "n\n", "yes please\n", "ja\n"}) {
+    EXPECT_EQ(confirm(typed, false, true), Confirmation::kNo) << typed;
+  }
+  EXPECT_EQ(confirm("y\n", false, false), Confirmation::kNobodyToAsk);
+  EXPECT_EQ(confirm("", true, false), Confirmation::kYes);
+}
 
 TEST(PoseText, ReadsMetresAndDegreesInRosOrder) {
   const absl::StatusOr<Pose> pose = ParsePoseText("1.5, -2,3e1,0,0,90");

@@ -95,6 +95,26 @@ TEST(Channel, RefusesAddressesWithoutAPort) {
   EXPECT_TRUE(Channel::Create(options).ok());
 }
 
+// gRPC takes ports modulo 65536, and would reach 50051 by the first.
+TEST(Channel, RefusesPortsThatAreNone) {
+  ChannelOptions options;
+  for (const char* server : {"localhost:115587", "dns:localhost:115587", "dns:///localhost:115587",
+                             "ipv4:127.0.0.1:115587", "ipv6:[::1]:115587"}) {
+    options.server = server;
+    EXPECT_THAT(std::string(Channel::Create(options).status().message()),
+                ::testing::AllOf(HasSubstr("1 to 65535"), HasSubstr("115587')")))
+        << server;
+  }
+  for (const char* server :
+       {"localhost:0", "localhost:-1", "localhost:http", "::1", "http://localhost:50051"}) {
+    EXPECT_EQ(Channel::CheckServer(server).code(), absl::StatusCode::kInvalidArgument) << server;
+  }
+  for (const char* server : {"localhost:50051", "dns:///localhost:50051", "ipv6:[::1]:50051",
+                             "[::1]:1, 10.0.0.1:65535"}) {
+    EXPECT_TRUE(Channel::CheckServer(server).ok()) << server;
+  }
+}
+
 TEST(Backoff, GrowsUpToItsLongestWaitAndIsBounded) {
   ReconnectOptions options;
   options.max_attempts = 20;

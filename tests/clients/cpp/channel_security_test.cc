@@ -133,6 +133,52 @@ TEST_F(ChannelSecurity, ExpectsTheNameOfTheAddressOrTheOneThatItIsTold) {
   EXPECT_EQ(Info(options).status().code(), absl::StatusCode::kUnavailable);
 }
 
+TEST_F(ChannelSecurity, SaysWhatIsWrongWithTls) {
+  const TestAuthority authority("authority");
+  const TestAuthority other("other");
+  const FakeServer server(TellsWhoCalls(),
+                          ServerTls(authority.Sign("server", "DNS:voxloc.test,IP:127.0.0.1"), ""));
+  const FakeServer plain(TellsWhoCalls());
+  const FakeServer asking(TellsWhoCalls(), ServerTls(authority.Sign("server", "IP:127.0.0.1"),
+                                                     authority.certificate()));
+  const auto expect = [](const ChannelOptions& options, const std::string& words) {
+    const absl::Status status = Info(options).status();
+    EXPECT_EQ(status.code(), absl::StatusCode::kUnavailable) << status;
+    EXPECT_THAT(std::string(status.message()),
+                ::testing::AllOf(HasSubstr(options.server), HasSubstr(words)));
+    // A session says the same.
+    const auto session = LocalizationSession::Open(*Channel::Create(options), SessionOptions());
+    EXPECT_THAT(std::string(session.status().message()), HasSubstr(words));
+  };
+  ChannelOptions without;
+  without.server = server.address();
+  expect(without, "the server speaks TLS, and the client does not");
+
+  ChannelOptions options = TlsTo(server, authority);
+  options.server = plain.address();
+  expect(options, "the server does not speak TLS, and the client does");
+
+  options = TlsTo(server, authority);
+  options.tls_ca_file = Write("other.pem", other.certificate());
+  expect(options, "authority, an authority that is not in the CA file " + options.tls_ca_file);
+
+  options = TlsTo(server, authority);
+  options.tls_server_name = "another.test";
+  expect(options, "is for voxloc.test, 127.0.0.1, and not for another.test");
+
+  options = TlsTo(asking, authority);
+  expect(options, "the server asks for a certificate, and the client has none");
+  const SignedKey foreign = other.Sign("bus-7", "");
+  options.tls_certificate_file = Write("foreign.pem", foreign.certificate);
+  options.tls_key_file = Write("foreign.key", foreign.key);
+  expect(options, "the server does not accept the client's certificate");
+
+  // Nobody there: TLS is not the reason.
+  options = TlsTo(server, authority);
+  options.server = "127.0.0.1:1";
+  EXPECT_THAT(std::string(Info(options).status().message()), Not(HasSubstr("gRPC says")));
+}
+
 TEST_F(ChannelSecurity, PresentsItsCertificateToAServerThatAsksForIt) {
   const TestAuthority authority("authority");
   const TestAuthority other("other");

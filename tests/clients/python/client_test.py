@@ -655,6 +655,15 @@ class Reconnects(unittest.TestCase):
                 self.assertIsInstance(raised.exception, TimeoutError)
                 self.assertEqual(session.align(voxloc.Scan(POINTS), 60).sequence, 1)
 
+    def test_points_that_are_none_are_refused_with_their_type(self):
+        for bad, got in (([[0, 0, 0]], "list of list"), (None, "NoneType"), ("scan.pcd", "str"),
+                         ((1, 2), "tuple of int")):
+            with self.assertRaisesRegex(ValueError, rf"shape \(N, 3\).*\(got {got}\)"):
+                voxloc.Scan(bad)
+        self.assertEqual(repr(voxloc.Scan(POINTS, stamp_ns=5)), f"<Scan {len(POINTS)} points at 5 ns>")
+        self.assertEqual(repr(voxloc.Scan([voxloc.SensorCloud(POINTS)])),
+                         f"<Scan {len(POINTS)} points at 0 ns>")
+
     def test_a_server_that_is_not_there(self):
         with breaking_server(1) as server:
             address = server.address
@@ -663,8 +672,12 @@ class Reconnects(unittest.TestCase):
                 client.session("m")
             with self.assertRaisesRegex(voxloc.Error, "UNAVAILABLE"):
                 client.list_maps()
-        with self.assertRaisesRegex(ValueError, "HOST:PORT"):
-            voxloc.Client("localhost")
+        for bad in ("localhost", "localhost:115587", "dns:///localhost:115587", "localhost:0",
+                    "localhost:+1", "localhost:1_0", "::1", "http://localhost:50051", ""):
+            with self.assertRaisesRegex(ValueError, "HOST:PORT with a port from 1 to 65535"):
+                voxloc.Client(bad)
+        for good in ("localhost:65535", "[::1]:1, a.example.com:50051", "dns:///a:1", "unix:/a/b"):
+            voxloc.Client(good).close()
 
 
 if __name__ == "__main__":

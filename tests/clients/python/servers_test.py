@@ -386,6 +386,57 @@ class SeveralServers(unittest.TestCase):
             wait(client.close())
 
     @in_both
+    def test_the_calls_of_operators(self, make, wait):
+        asked = []
+
+        def recorded(response):
+            def answer(request, _):
+                asked.append(request)
+                return response
+            return answer
+
+        def cells(request, _):
+            asked.append(request)
+            yield messages.GetCellsResponse(map_revision=4, cell_size_m=2.0, index=[1, -2, 3], points=[7],
+                                            mean=[2.5, -3.0, 6.5], covariance=[1, 2, 3, 4, 5, 6])
+            yield messages.GetCellsResponse(map_revision=4, cell_size_m=2.0, index=[0, 0, 0], points=[9],
+                                            mean=[0, 0, 0], covariance=[1, 0, 0, 1, 0, 1])
+
+        behaviour = {
+            "GetConfig": recorded(messages.GetConfigResponse(
+                entries=[messages.ConfigEntry(key="threads", value="3")])),
+            "SetLogLevel": recorded(messages.SetLogLevelResponse(
+                previous_level=messages.LOG_LEVEL_INFO)),
+            "Drain": recorded(messages.DrainResponse(open_sessions=2, remaining_s=30.0)),
+            "Undrain": recorded(messages.UndrainResponse(open_sessions=1)),
+            "UndeleteMap": recorded(messages.UndeleteMapResponse(
+                map=messages.MapInfo(name="town", revision=3))),
+            "DeleteMap": recorded(messages.DeleteMapResponse(revision=3)),
+            "GetCells": cells}
+        with serving(behaviour) as servers:
+            client = make(over(*servers))
+            self.assertIn(servers[0].address, repr(client))
+            self.assertEqual(wait(client.get_config(WAIT_S))[0].value, "3")
+            self.assertEqual(wait(client.set_log_level("debug", WAIT_S)), "info")
+            self.assertEqual(asked[-1].level, messages.LOG_LEVEL_DEBUG)
+            with self.assertRaisesRegex(ValueError, "one of trace, debug"):
+                wait(client.set_log_level("loud", WAIT_S))
+            self.assertEqual(wait(client.drain(30.0, "new version", WAIT_S)).open_sessions, 2)
+            self.assertEqual((asked[-1].grace_s, asked[-1].reason), (30.0, "new version"))
+            self.assertEqual(wait(client.undrain(WAIT_S)), 1)
+            self.assertEqual(wait(client.undrop_map("town", WAIT_S)).revision, 3)
+            wait(client.drop_map("town", timeout_s=WAIT_S, unless_in_use=True))
+            self.assertTrue(asked[-1].unless_in_use)
+            found = wait(client.get_cells("town", profile="precise", stage=1, timeout_s=WAIT_S))
+            self.assertEqual((asked[-1].profile, asked[-1].stage), ("precise", 1))
+            self.assertEqual((len(found), found.map_revision, found.cell_size_m), (2, 4, 2.0))
+            self.assertEqual(found.index.tolist(), [[1, -2, 3], [0, 0, 0]])
+            self.assertEqual(found.mean[0].tolist(), [2.5, -3.0, 6.5])
+            self.assertEqual(found.covariance[0].tolist(), [[1, 2, 3], [2, 4, 5], [3, 5, 6]])
+            self.assertEqual(repr(found), "<Cells 2 of 2.0 m, revision 4>")
+            wait(client.close())
+
+    @in_both
     def test_a_session_goes_to_the_next_at_once_where_it_is_refused(self, make, wait):
         for code in (grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.RESOURCE_EXHAUSTED):
             with serving(refuses(code, NEVER_S), tracks("second")) as servers:

@@ -126,6 +126,10 @@ TEST(RosParameters, ValuesOutOfRangeNameTheParameterAndTheRange) {
   EXPECT_THAT(error("voxloc.points.crop_min", std::vector<double>{0, 0, 0}),
               HasSubstr("3 values or none"));
   EXPECT_THAT(error("voxloc.map", std::string()), HasSubstr("voxloc.map must not be empty"));
+  // 50051 modulo 65536.
+  EXPECT_EQ(error("voxloc.server", std::string("a:1,truck:115587")),
+            "parameter voxloc.server: the server address must be HOST:PORT with a port from 1 to "
+            "65535 (got 'truck:115587') in 'a:1,truck:115587'");
 }
 
 TEST(SessionRequest, DefaultsAskForTheProfileAsItIs) {

@@ -48,10 +48,10 @@ class BridgeReplayTest : public BridgeFixture {
     const cli::GuessSource source(input, cli::GuessSource::Kind::kTruth, std::nullopt, 0);
     cli::ReplayOptions replay;
     replay.session_poses = true;
-    const auto rows = cli::RunReplay(input, source, replay, &loader, session->get());
-    EXPECT_TRUE(rows.ok()) << rows.status();
+    const auto outcome = cli::RunReplay(input, source, replay, &loader, session->get());
+    EXPECT_TRUE(outcome.end.ok()) << outcome.end;
     std::vector<Pose> poses;
-    for (const cli::ReplayRow& row : *rows) poses.push_back(row.map_T_base.value_or(Pose()));
+    for (const cli::ReplayRow& row : outcome.rows) poses.push_back(row.map_T_base.value_or(Pose()));
     return poses;
   }
 

@@ -45,6 +45,15 @@ TEST(FlatTableTest, HoldsWhatAMapHoldsThroughManyRounds) {
   }
 }
 
+TEST(FlatTableTest, AValueThatIsFoundCanBeChanged) {
+  Table table;
+  table.Insert(3, 7);
+  *table.Find(3) = 8;
+  const Table& read = table;
+  EXPECT_EQ(*read.Find(3), 8);
+  EXPECT_EQ(table.Find(4), nullptr);
+}
+
 TEST(FlatTableTest, AClearedTableKeepsItsMemory) {
   Table table;
   const auto fill = [&] {

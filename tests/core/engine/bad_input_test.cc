@@ -63,6 +63,18 @@ TEST_P(BadInputTest, ScansWithoutAFinitePointAreRefused) {
       code, "none of the scan's 2 points is finite");
 }
 
+TEST_P(BadInputTest, ScansWhoseOriginIsBeyondFloat32AreRefused) {
+  for (const double origin_m : {std::nan(""), HUGE_VAL, 1e300, 3e38, -1.1e9}) {
+    auto scan = std::make_shared<PointCloud>(*SceneJob(PreciseProfile()).scan);
+    scan->origin.y() = origin_m;
+    ExpectRefused([&](AlignJob& job) { job.scan = scan; }, absl::StatusCode::kInvalidArgument,
+                  "the scan's origin must be within 1e+09 m along each axis (got (0, ");
+    ScoreRequest request = SceneScoreRequest(AutowareProfile().stages[0], 1);
+    request.scan = scan;
+    EXPECT_EQ(engine().Score(request).status().code(), absl::StatusCode::kInvalidArgument);
+  }
+}
+
 TEST_P(BadInputTest, PointsThatAreNotFiniteAreLeftOut) {
   const AlignJob clean = SceneJob(AutowareProfile());
   auto dirty = std::make_shared<PointCloud>();

@@ -161,6 +161,22 @@ TEST_P(EvaluationPassTest, GroupsScoreTheirPointsOnly) {
   EXPECT_NE(all, expected);
 }
 
+TEST_P(EvaluationPassTest, WithGroupsThatAreEmptyNoPointIsScored) {
+  AlignJob job = SceneJob(PreciseProfile());
+  EvaluationPass pass;
+  pass.want_point_scores = true;
+  pass.groups = std::make_shared<const PointGroups>();
+  job.passes = {pass, pass};
+  job.passes[1].groups = std::make_shared<const PointGroups>(PointGroups{{}, {0, 0}});
+  const AlignResult result = AlignOne(engine(), job);
+  ASSERT_TRUE(result.status.ok()) << result.status;
+  EXPECT_TRUE(result.passes[0].groups.empty());
+  EXPECT_EQ(result.passes[1].groups.size(), 2U);
+  for (const PassResult& of_none : result.passes) {
+    EXPECT_EQ(of_none.point_scores, std::vector<float>(job.scan->size(), 0.0F));
+  }
+}
+
 TEST_P(EvaluationPassTest, WithoutASearchTheyAreEvaluatedAtTheGuess) {
   AlignJob job = SceneJob(PreciseProfile());
   job.map_T_base_guess = Displaced(ScenePose(), {0.1, -0.05, 0.02}, 0.01);
@@ -232,6 +248,20 @@ TEST_P(EvaluationPassTest, GroupsThatDoNotFitTheirCloudAreAnError) {
   EXPECT_EQ(status_of({{0, 3}, {2}}).code(), invalid);
   EXPECT_EQ(status_of({{0}, std::vector<uint32_t>(kMaxPointGroups + 1, 1)}).code(), invalid);
   EXPECT_EQ(status_of({std::vector<uint32_t>(1501, 0), {1501}}).code(), invalid);
+  // Points whose offsets are finite and which are not: engines would leave them out, and with them
+  // the places that the groups name.
+  for (const bool of_scan : {true, false}) {
+    AlignJob job = SceneJob(PreciseProfile());
+    auto cloud = std::make_shared<PointCloud>(*job.scan);
+    cloud->origin.x() = 3e38;
+    cloud->x.back() = 3e38F;
+    EvaluationPass pass;
+    pass.groups = std::make_shared<const PointGroups>(
+        PointGroups{{static_cast<uint32_t>(cloud->size() - 1)}, {1}});
+    (of_scan ? job.scan : pass.cloud) = cloud;
+    job.passes = {pass};
+    EXPECT_EQ(AlignOne(engine(), job).status.code(), invalid);
+  }
   AlignJob job = SceneJob(PreciseProfile());
   job.passes.resize(kMaxPasses + 1);
   EXPECT_EQ(AlignOne(engine(), job).status.code(), invalid);

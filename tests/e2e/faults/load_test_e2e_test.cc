@@ -289,6 +289,26 @@ TEST_F(LoadTestE2e, EveryScanHasAnOutcomeWhenTheServerDies) {
   EXPECT_GT(count("lost") + count("local_stale") + count("unsent"), 0);
 }
 
+TEST_F(LoadTestE2e, CtrlCReportsWhatWasMeasured) {
+  for (const std::string& processes : {std::string("1"), std::string("2")}) {
+    const fs::path out = scratch_->Path("interrupted" + processes + ".json");
+    const std::string log = scratch_->Path("interrupted" + processes + ".log");
+    std::vector<std::string> arguments =
+        LoadTest({"--streams", "2", "--rate", "10", "--seconds", "3600", "--ramp", "0",
+                  "--processes", processes, "--json", out.string(), "--server", server_->address});
+    arguments.insert(arguments.begin(), ProgramPath(VOXLOC_VOXLOC));
+    ChildProcess load_test(arguments, log);
+    EXPECT_TRUE(Eventually([&log] { return TextIn(log).find(" of 3600 s") != std::string::npos; }));
+    load_test.Signal(SIGINT);
+    EXPECT_EQ(load_test.Wait(), 130) << TextIn(log);
+    EXPECT_THAT(TextIn(log), HasSubstr("interrupted after "));
+    const json result = JsonIn(out);
+    ASSERT_FALSE(result.is_discarded()) << TextIn(log);
+    ExpectOneOutcomeEach(result);
+    EXPECT_GT(result["answered"], 0);
+  }
+}
+
 TEST_F(LoadTestE2e, AProcessThatDiesIsNamed) {
   const std::string log = scratch_->Path("killed.log");
   std::vector<std::string> arguments = LoadTest({"--streams", "2", "--rate", "2", "--seconds", "60",

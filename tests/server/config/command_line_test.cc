@@ -134,7 +134,9 @@ TEST(CommandLineTest, AllErrorsOfAllSourcesAreToldAtOnce) {
   const std::string errors(parsed.status().message());
   for (const std::string& error :
        {file + ":4:3: unknown key limits.max_map; did you mean limits.max_maps?",
-        file + ":1:9: listen must be ADDR:PORT, such as 127.0.0.1:50051 (got '1.2.3.4')",
+        file + ":1:9: listen must be ADDR:PORT with a port from 0 to 65535, such as "
+               "127.0.0.1:50051 or "
+               "[::1]:50051 (got '1.2.3.4')",
         file + ":3:13: limits.max_maps must be a whole number from 1 to 10000 (got '0')",
         file + ":5:21: sensor_calibration: ",
         std::string("VOXLOCD_ENGINE: engine must be one of auto, cpu, cuda (got 'gpu')"),
@@ -145,13 +147,21 @@ TEST(CommandLineTest, AllErrorsOfAllSourcesAreToldAtOnce) {
 }
 
 TEST(CommandLineTest, AddressesAreCheckedAtOnce) {
-  for (const char* bad : {"", "localhost", ":1", "a:", "a:70000", "a:-1", "a:b", "off"}) {
+  for (const char* bad : {"", "localhost", ":1", "a:", "a:70000", "a:115587", "a:-1", "a:+1", "a:b",
+                          "::1:1", "a/b:1", "off"}) {
     EXPECT_THAT(MessageOf({"--listen", bad}), HasSubstr("listen must be ADDR:PORT")) << bad;
+    EXPECT_THAT(MessageOf({"--listen", bad}), HasSubstr("from 0 to 65535")) << bad;
   }
   for (const char* good : {"127.0.0.1:0", "[::1]:50051", "localhost:65535"}) {
     EXPECT_TRUE(Parse({"--listen", good}).ok()) << good;
   }
   EXPECT_TRUE(Parse({"--metrics-listen=off"}).ok());
+}
+
+TEST(CommandLineTest, ThePortOfTheDatabaseIsChecked) {
+  EXPECT_TRUE(Parse({"--store.url=postgresql://u@a,[::1]:5433,:5434/maps?a=b:c"}).ok());
+  EXPECT_THAT(MessageOf({"--store.url=postgresql://u@a:1,b:70968/maps"}),
+              HasSubstr("store.url must have a port from 1 to 65535 (got '70968')"));
 }
 
 TEST(SettingsTest, TheSensorCalibrationIsReadWithTheConfiguration) {

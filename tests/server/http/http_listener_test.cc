@@ -5,13 +5,16 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "tests/server/http/raw_http.h"
+#include "tests/support/gate.h"
 
 namespace voxloc::server {
 namespace {
@@ -23,15 +26,29 @@ using ::testing::StartsWith;
 
 class HttpListenerTest : public ::testing::Test {
  protected:
-  void SetUp() override {
-    auto listener = HttpListener::Start("127.0.0.1:0", [](const std::string& path) {
-      if (path == "/large") return HttpResponse{200, std::string(100'000, 'a')};
+  void SetUp() override { Start(HttpLimits()); }
+
+  void Start(const HttpLimits& limits) {
+    HttpPages pages;
+    pages.quick = [](const std::string& path) -> std::optional<HttpResponse> {
+      if (path == "/large" || path == "/held") return std::nullopt;
+      if (path == "/huge") return HttpResponse{200, std::string(20'000'000, 'a')};
       if (path == "/sick") return HttpResponse{503, "not well\n"};
       if (path == "/well") return HttpResponse{200, "well\n"};
       return HttpResponse{404, absl::StrCat("no ", path, "\n")};
-    });
+    };
+    pages.slow = [this](const std::string& path) {
+      if (path == "/held") gate_.Pass(1);
+      return HttpResponse{200, std::string(100'000, 'a')};
+    };
+    auto listener = HttpListener::Start("127.0.0.1:0", std::move(pages), limits);
     ASSERT_TRUE(listener.ok()) << listener.status();
     listener_ = *std::move(listener);
+  }
+
+  // No time is over while a test runs.
+  static HttpLimits Patient(size_t max_connections) {
+    return {max_connections, std::chrono::hours(1), std::chrono::hours(1)};
   }
 
   std::string Send(const std::string& bytes) const { return Exchange(listener_->port(), bytes); }
@@ -39,6 +56,7 @@ class HttpListenerTest : public ::testing::Test {
     return Send(absl::StrCat("GET ", target, " HTTP/1.1\r\nHost: x\r\n", headers, "\r\n"));
   }
 
+  Gate gate_;
   std::unique_ptr<HttpListener> listener_;
 };
 
@@ -120,8 +138,67 @@ TEST_F(HttpListenerTest, SurvivesWhatIsNotHttp) {
   }
 }
 
+TEST_F(HttpListenerTest, TakesARequestInPieces) {
+  Start(Patient(4));
+  const RawConnection connection(listener_->port());
+  for (const char* piece : {"G", "ET /well HT", "TP/1.1\r\nHost: x\r\n\r", "\n"}) {
+    connection.Send(piece);
+    EXPECT_THAT(Get("/well"), EndsWith("well\n"));  // it has been seen meanwhile
+  }
+  EXPECT_THAT(connection.ReadAll(), EndsWith("well\n"));
+}
+
+TEST_F(HttpListenerTest, AnswersBesideAnyNumberOfSilentConnections) {
+  Start(Patient(8));
+  std::vector<std::unique_ptr<RawConnection>> silent;
+  for (int i = 0; i < 300; ++i) {
+    silent.push_back(std::make_unique<RawConnection>(listener_->port()));
+    silent.back()->Send(i % 2 == 0 ? "" : "GET /well HTTP/1.1\r\nHo");
+    if (i % 10 == 0) {
+      EXPECT_THAT(Get("/well"), EndsWith("well\n"));
+      EXPECT_THAT(Get("/large"), StartsWith("HTTP/1.1 200 OK\r\n"));
+    }
+  }
+  // The oldest have given way; the last can still say what it wants.
+  EXPECT_EQ(silent.front()->ReadAll(), "");
+  silent.back()->Send("st: x\r\n\r\n");
+  EXPECT_THAT(silent.back()->ReadAll(), EndsWith("well\n"));
+}
+
+TEST_F(HttpListenerTest, AnswersBesideClientsThatTakeNothing) {
+  Start(Patient(4));
+  std::vector<std::unique_ptr<RawConnection>> slow;
+  for (int i = 0; i < 20; ++i) {
+    slow.push_back(std::make_unique<RawConnection>(listener_->port()));
+    slow.back()->Send("GET /huge HTTP/1.1\r\nHost: x\r\n\r\n");
+    EXPECT_THAT(Get("/well"), EndsWith("well\n"));
+  }
+}
+
+TEST_F(HttpListenerTest, APageThatTakesLongHoldsNoOtherUp) {
+  Start(Patient(4));
+  gate_.Close();
+  const RawConnection held(listener_->port());
+  held.Send("GET /held HTTP/1.1\r\nHost: x\r\n\r\n");
+  gate_.AwaitBatches(1);
+  for (int i = 0; i < 10; ++i) EXPECT_THAT(Get("/well"), EndsWith("well\n"));
+  gate_.Open();
+  EXPECT_GT(held.ReadAll().size(), 100'000u);
+}
+
+TEST_F(HttpListenerTest, AnAnswerThatComesTooLateIsForNobody) {
+  HttpLimits limits = Patient(4);
+  limits.answer_timeout = std::chrono::milliseconds(1);
+  Start(limits);
+  gate_.Close();
+  const RawConnection held(listener_->port());
+  held.Send("GET /held HTTP/1.1\r\nHost: x\r\n\r\n");
+  gate_.AwaitBatches(1);
+  EXPECT_EQ(held.ReadAll(), "");
+  gate_.Open();
+}
+
 TEST_F(HttpListenerTest, CutsOffWhoeverIsSilent) {
-  // More than it has threads.
   std::vector<std::unique_ptr<RawConnection>> silent;
   for (int i = 0; i < 8; ++i) {
     silent.push_back(std::make_unique<RawConnection>(listener_->port()));
@@ -132,7 +209,8 @@ TEST_F(HttpListenerTest, CutsOffWhoeverIsSilent) {
 }
 
 TEST_F(HttpListenerTest, RefusesAnAddressThatIsTakenOrIsNone) {
-  const auto any = [](const std::string&) { return HttpResponse(); };
+  const HttpPages any = {[](const std::string&) { return HttpResponse(); },
+                         [](const std::string&) { return HttpResponse(); }};
   EXPECT_EQ(HttpListener::Start(absl::StrCat("127.0.0.1:", listener_->port()), any).status().code(),
             absl::StatusCode::kAlreadyExists);
   for (const char* address : {"", "127.0.0.1", "127.0.0.1:", ":9464", "127.0.0.1:x",

@@ -137,6 +137,54 @@ TEST(Drain, IsFirstNotReadyAndRefusesWhileItStillListens) {
   server.server().Drain();                                // nothing is left to wait for
 }
 
+TEST(Drain, IsTakenBackAndBeginsAnew) {
+  TownServer server([](Config& config) {
+    config.metrics_listen = "127.0.0.1:0";
+    config.drain_delay_s = kForeverS;
+    config.drain_timeout_s = kForeverS;
+  });
+  const auto undrain = [&server](v1::UndrainResponse* response) {
+    return server.admin->Undrain(TestServer::NewContext().get(), v1::UndrainRequest(), response);
+  };
+  v1::UndrainResponse response;
+  EXPECT_EQ(undrain(&response).error_code(), grpc::StatusCode::FAILED_PRECONDITION);
+  EXPECT_EQ(PageOf(server, "/readyz"), "200 ready\n");
+  TestSession session(server, "town");
+  for (int i = 0; i < 2; ++i) {
+    AskToDrain(server, 2.0 * kForeverS);
+    EXPECT_EQ(ReasonOf(OpenError(server)), "DRAINING");
+    ASSERT_TRUE(undrain(&response).ok());
+    EXPECT_EQ(response.open_sessions(), 1u);
+    EXPECT_EQ(PageOf(server, "/readyz"), "200 ready\n");
+    EXPECT_EQ(StateOf(server), v1::SERVER_STATE_SERVING);
+    EXPECT_EQ(MetricsOf(server)["voxloc_drain_remaining_seconds"], 0.0);
+    EXPECT_EQ(session.Align(GoodScan(1 + 2 * i)).status(), v1::ALIGNMENT_STATUS_OK);
+    TestSession another(server, "town");
+    EXPECT_TRUE(another.Close().ok());
+  }
+  EXPECT_TRUE(session.Close().ok());
+  // Also one that is over.
+  AskToDrain(server, 0.0);
+  EXPECT_TRUE(Eventually([&] { return undrain(&response).ok(); }));
+  TestSession again(server, "town");
+  EXPECT_EQ(again.Align(GoodScan(1)).status(), v1::ALIGNMENT_STATUS_OK);
+  EXPECT_TRUE(again.Close().ok());
+}
+
+TEST(Drain, OfAServerThatIsBeingStoppedIsNotTakenBack) {
+  TownServer server([](Config& config) { config.drain_timeout_s = kForeverS; });
+  TestSession session(server, "town");
+  std::thread drain([&server] { server.server().Drain(); });
+  EXPECT_TRUE(session.Read().has_draining());
+  v1::UndrainResponse response;
+  const grpc::Status refused =
+      server.admin->Undrain(TestServer::NewContext().get(), v1::UndrainRequest(), &response);
+  EXPECT_EQ(refused.error_code(), grpc::StatusCode::FAILED_PRECONDITION);
+  EXPECT_THAT(refused.error_message(), HasSubstr("being stopped"));
+  EXPECT_TRUE(session.Close().ok());
+  drain.join();
+}
+
 TEST(Drain, TellsSessionsOneAfterAnother) {
   TownServer server([](Config& config) {
     config.drain_spread_s = kForeverS;

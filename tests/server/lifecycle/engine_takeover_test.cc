@@ -11,11 +11,14 @@
 #include <memory>
 #include <set>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
 #include "core/engine/cpu/cpu_engine.h"
 #include "core/engine/replica/replicated_engine.h"
+#include "server/lifecycle/end_requests.h"
+#include "server/maps/store/sqlite_map_store.h"
 #include "tests/server/engines/fake_gpu.h"
 #include "tests/server/lifecycle/health_calls.h"
 #include "tests/server/map_calls.h"
@@ -24,6 +27,7 @@
 #include "tests/server/small_town.h"
 #include "tests/server/test_server.h"
 #include "tests/support/eventually.h"
+#include "tests/support/scratch_dir.h"
 
 namespace voxloc::server {
 namespace {
@@ -203,6 +207,44 @@ TEST_F(EngineTakeover, AsksItsOwnerForARestartWhereTheOperatorWantsThat) {
     }));
     EXPECT_TRUE(Eventually([&] { return asked == (restart ? 1 : 0); }));
   }
+}
+
+// As in voxlocd: a signal drains the server, and the server asks for its end while a session is
+// open.
+TEST_F(EngineTakeover, DuringADrainLeavesTheDrainToEndWell) {
+  const ScratchDir folder;
+  EndRequests requests;
+  std::atomic<int> asked{0};
+  server_ = std::make_unique<TestServer>(
+      [&](Config& config) {
+        config.data_dir = folder.Path("maps");
+        config.on_engine_failure = "restart";
+        config.limits.max_map_memory_bytes = uint64_t{1} << 30;
+        config.drain_timeout_s = 3600.0;
+      },
+      GpusWithAStandby(),
+      [&] {
+        requests.EndForRestart();
+        ++asked;
+      });
+  server_->LoadTown();
+  auto session = std::make_unique<TestSession>(*server_, "town");
+  ASSERT_TRUE(session->Align(GoodScan()).accepted());
+  EXPECT_TRUE(requests.EndBySignal());
+  std::thread drain([&] { server_->server().Drain(); });
+  EXPECT_TRUE(session->Read().has_draining());
+  faults_->dead = true;
+  EXPECT_TRUE(Eventually([&] { return asked == 1; }));
+  EXPECT_EQ(DriveUntilAccepted(*session).engine(), "cpu");
+  EXPECT_TRUE(session->Close().ok());
+  drain.join();
+  EXPECT_FALSE(requests.for_restart());
+  server_.reset();
+  const auto store = OpenSqliteMapStore(folder.Path("maps"), {});
+  ASSERT_TRUE(store.ok()) << store.status();
+  const auto pose = (*store)->GetLastPose("test");
+  ASSERT_TRUE(pose.ok()) << pose.status();
+  EXPECT_EQ(pose->map, "town");
 }
 
 }  // namespace

@@ -24,7 +24,8 @@ class ReadinessTest : public ::testing::Test {
   const Metrics metrics_;
   WorkQueue queue_{"mapping", 8, QueueMetrics()};
   ResidentMaps maps_{8, metrics_, queue_};
-  Readiness readiness_{engine_, maps_};
+  ServerLife life_;
+  Readiness readiness_{engine_, maps_, life_};
 };
 
 TEST_F(ReadinessTest, WaitsForTheListenerAndTheMapsOfTheStart) {
@@ -63,9 +64,12 @@ TEST_F(ReadinessTest, FollowsTheEngineAndEndsWithTheDrain) {
   EXPECT_EQ(readiness_.state(), ServerState::kServing);
   faults_->dead = false;
   EXPECT_TRUE(readiness_.Check().ok());
-  readiness_.BeginDraining();
+  EXPECT_TRUE(life_.Advance(ServerState::kDraining));
   EXPECT_THAT(Check(), HasSubstr("draining"));
   EXPECT_EQ(readiness_.state(), ServerState::kDraining);
+  EXPECT_FALSE(life_.Advance(ServerState::kServing));
+  EXPECT_FALSE(life_.Advance(ServerState::kDraining));
+  EXPECT_EQ(life_.state(), ServerState::kDraining);
 }
 
 TEST_F(ReadinessTest, IsWatchedOnceSomebodyAsksAServerThatWasReady) {
@@ -74,7 +78,8 @@ TEST_F(ReadinessTest, IsWatchedOnceSomebodyAsksAServerThatWasReady) {
   readiness_.Begin({});
   EXPECT_TRUE(readiness_.Check().ok());
   EXPECT_TRUE(readiness_.watched());
-  Readiness unasked(engine_, maps_);
+  ServerLife life;
+  Readiness unasked(engine_, maps_, life);
   unasked.Begin({});
   EXPECT_TRUE(unasked.Check().ok());
   EXPECT_FALSE(unasked.watched());

@@ -4,6 +4,11 @@
 
 #include <gtest/gtest.h>
 
+#include <string>
+#include <utility>
+
+#include "server/observe/grpc_log.h"
+
 namespace voxloc::server {
 namespace {
 
@@ -31,6 +36,26 @@ TEST(LoggingTest, LinesOfATraceNameIt) {
               "level=info event=x trace_id=4bf92f3577b34da6a3ce929d0e0e4736");
   }
   EXPECT_EQ(FormatLogLine(LogLevel::kInfo, "x", {}), "level=info event=x");
+}
+
+// As OpenSSL 3 writes them.
+TEST(GrpcLogTest, SaysInWordsWhyAHandshakeFailed) {
+  const std::string failed = "Handshake failed with fatal error SSL_ERROR_SSL: error:";
+  for (const auto& [line, reason] :
+       {std::pair<const char*, const char*>{"0A00010B:SSL routines::wrong version number.",
+                                            "the client does not speak TLS"},
+        {"0A000418:SSL routines::tlsv1 alert unknown ca.",
+         "the client does not know the authority of tls.certificate"},
+        {"0A000412:SSL routines::sslv3 alert bad certificate.",
+         "the client refuses tls.certificate, such as for its name"},
+        {"0A0000C7:SSL routines::peer did not return a certificate.",
+         "the client has no certificate, and tls.client_ca asks for one"},
+        {"0A000086:SSL routines::certificate verify failed.",
+         "the client's certificate is not of an authority in tls.client_ca, or is not valid"},
+        {"0A000000:SSL routines::something new.", "the handshake failed"}}) {
+    EXPECT_EQ(TlsFailureIn(failed + line), reason);
+  }
+  EXPECT_EQ(TlsFailureIn("Server chttp2 transport: wrong version number"), "");
 }
 
 }  // namespace

@@ -33,6 +33,7 @@ class WaitingTask : public ScanTask {
   void Supersede() override {}
   void Refuse(absl::string_view /*why*/, double /*retry_after_s*/) override {}
   void Fail(const absl::Status& /*status*/) override {}
+  void GiveUp() override {}
 
  private:
   const std::string name_;
@@ -208,6 +209,73 @@ TEST_F(FairQueueTest, AClosedLaneIsPassedOverAndGivesItsShareBack) {
   Put(last, "last");
   EXPECT_EQ(queue_.Close(*last).size(), 1u);
   EXPECT_TRUE(queue_.empty());
+}
+
+TEST_F(FairQueueTest, InTheSecondStageCallersHaveALaneInEachRound) {
+  std::vector<LanePtr> fleet;
+  for (int i = 0; i < 3; ++i) {
+    fleet.push_back(Open("fleet"));
+    Put(fleet.back(), "fleet");
+  }
+  const LanePtr alone = Open("alone");
+  Put(alone, "alone");
+  EXPECT_EQ(TakeBatch(10).size(), 4u);
+  const uint64_t first = queue_.BeginSecondStage(*fleet[0], 100);
+  EXPECT_EQ(FairQueue::RoundOf(*fleet[0]), first);
+  EXPECT_EQ(FairQueue::RoundOf(*alone), 0u);
+  EXPECT_EQ(queue_.BeginSecondStage(*fleet[1], 100), first + 1);
+  EXPECT_EQ(queue_.BeginSecondStage(*fleet[2], 100), first + 2);
+  EXPECT_EQ(queue_.BeginSecondStage(*alone, 100), first);
+  EndTurns();
+  EXPECT_EQ(FairQueue::RoundOf(*fleet[0]), 0u);
+  // Whoever was not there gets nothing for it.
+  queue_.TakeRound(first + 5);
+  Put(alone, "alone");
+  EXPECT_EQ(TakeBatch(10).size(), 1u);
+  EXPECT_EQ(queue_.BeginSecondStage(*alone, 100), first + 5);
+}
+
+TEST_F(FairQueueTest, ACallerWithItsShareOfTheSecondStageGetsNoTurn) {
+  std::vector<LanePtr> fleet;
+  for (int i = 0; i < 6; ++i) {
+    fleet.push_back(Open("fleet"));
+    Put(fleet.back(), "fleet" + std::to_string(i));
+  }
+  EXPECT_THAT(TakeBatch(2), ElementsAre("fleet0", "fleet1"));
+  // Two of four, as nobody else is there yet.
+  static_cast<void>(queue_.BeginSecondStage(*fleet[0], 4));
+  EXPECT_FALSE(queue_.empty());
+  static_cast<void>(queue_.BeginSecondStage(*fleet[1], 4));
+  EXPECT_TRUE(queue_.empty());
+  EXPECT_EQ(queue_.scans(), 4u);
+  Put(Open("fleet"), "newcomer");
+  EXPECT_TRUE(queue_.empty());
+  const LanePtr alone = Open("alone");
+  Put(alone, "alone");
+  EXPECT_THAT(TakeBatch(10), ElementsAre("alone"));
+  EXPECT_EQ(queue_.Close(*fleet[5]).size(), 1u);
+  queue_.EndTurn(fleet[0]);
+  EXPECT_THAT(TakeBatch(10), ElementsAre("fleet2", "fleet3", "fleet4", "newcomer"));
+  EndTurns();
+  EXPECT_TRUE(queue_.empty());
+}
+
+TEST_F(FairQueueTest, ACallerWhoseLastLanesAreClosedMeanwhileComesBack) {
+  const LanePtr first = Open("fleet");
+  const LanePtr second = Open("fleet");
+  Put(first, "first");
+  Put(second, "second");
+  EXPECT_THAT(TakeBatch(1), ElementsAre("first"));
+  static_cast<void>(queue_.BeginSecondStage(*first, 1));
+  EXPECT_EQ(queue_.Close(*second).size(), 1u);
+  EndTurns();
+  EXPECT_TRUE(queue_.empty());
+  Put(first, "again");
+  EXPECT_THAT(TakeBatch(1), ElementsAre("again"));
+  // The end of the queue lets go of what waits of a caller who gets no turn.
+  static_cast<void>(queue_.BeginSecondStage(*first, 1));
+  Put(Open("fleet"), "third");
+  EXPECT_EQ(queue_.Clear().size(), 1u);
 }
 
 TEST_F(FairQueueTest, ALaneThatNobodyElseHoldsKeepsItsScan) {

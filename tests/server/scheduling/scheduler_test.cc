@@ -83,6 +83,7 @@ class FakeTask : public ScanTask {
     EXPECT_EQ(status.code(), absl::StatusCode::kResourceExhausted);
     End("failed " + name_);
   }
+  void GiveUp() override { End("given up " + name_); }
 
  private:
   void End(const std::string& event) {
@@ -125,6 +126,7 @@ class TwoGuessTask : public ScanTask {
   void Supersede() override {}
   void Refuse(absl::string_view /*why*/, double /*retry_after_s*/) override {}
   void Fail(const absl::Status& /*status*/) override {}
+  void GiveUp() override {}
 
  private:
   Record& record_;
@@ -464,7 +466,7 @@ TEST_F(SchedulerTest, LeavesOutTasksThatAnswerByThemselves) {
   EXPECT_TRUE(gate_->batches().empty());
 }
 
-TEST_F(SchedulerTest, DropsWhatWaitsInAClosedLane) {
+TEST_F(SchedulerTest, GivesUpWhatWaitsInAClosedLane) {
   gate_->Close();
   const auto first = scheduler_.OpenLane(1);
   const auto second = scheduler_.OpenLane(1);
@@ -473,11 +475,39 @@ TEST_F(SchedulerTest, DropsWhatWaitsInAClosedLane) {
   Submit(second, "b");
   scheduler_.Close(*second);
   Submit(second, "c");
-  EXPECT_EQ(record_.events(), (Events{"dropped b", "dropped c"}));
+  EXPECT_EQ(record_.events(), (Events{"given up b", "dropped c"}));
   Submit(first, "d");
   gate_->Open();
   record_.Await(4);
   EXPECT_EQ(record_.events().back(), "completed d of 1");
+}
+
+TEST_F(SchedulerTest, GivesUpATaskThatIsAbandonedBeforeItsNextStage) {
+  class Abandoned : public FakeTask {
+   public:
+    Abandoned(Record& record, const std::string& name, int stages)
+        : FakeTask(record, name), stages_(stages) {}
+    bool abandoned() const override { return stages_-- == 0; }
+
+   private:
+    mutable int stages_;  // that it is still wanted in
+  };
+  gate_->Close();
+  const auto busy = scheduler_.OpenLane(1);
+  Submit(busy, "busy");
+  gate_->AwaitBatches(1);
+  std::vector<std::shared_ptr<Scheduler::Lane>> lanes;
+  for (int stages = 0; stages < 3; ++stages) {
+    lanes.push_back(scheduler_.OpenLane(1));
+    scheduler_.Submit(lanes.back(),
+                      std::make_unique<Abandoned>(record_, std::to_string(stages), stages));
+  }
+  gate_->Open();
+  record_.Await(4);
+  // Before it is prepared, before it is aligned, and before it is answered.
+  EXPECT_EQ(record_.events(),
+            (Events{"completed busy of 1", "given up 0", "given up 1", "given up 2"}));
+  EXPECT_EQ(gate_->batches(), (std::vector<size_t>{1, 1}));
 }
 
 TEST_F(SchedulerTest, StopsWithTheRunningBatchAndDropsTheRest) {

@@ -2,14 +2,21 @@
 
 #include "server/security/access_control.h"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <atomic>
+#include <cstdio>
+#include <string>
 #include <thread>
 #include <vector>
 
 #include "server/security/call_access.h"
 #include "tests/server/security/secured_calls.h"
+#include "tests/server/test_server.h"
+#include "tests/support/eventually.h"
 
 namespace voxloc::server {
 namespace {
@@ -80,6 +87,32 @@ TEST(AccessControl, IsAskedWhileTheFileChanges) {
   for (std::thread& thread : threads) thread.join();
   EXPECT_EQ(denied, 0);
   EXPECT_EQ(metrics.access_reloads_ok.Value(), 51.0);
+}
+
+// A pipe into which nobody writes stands for a file of a disk that has stopped answering.
+TEST(AccessControl, AFileThatHangsHoldsUpNeitherTimeoutsNorLiveness) {
+  const TestFolder folder;
+  TestServer server([&folder](Config& config) {
+    config.access_file = folder.Write("access.yaml", "anonymous:\n  roles: [track]\n");
+    config.metrics_listen = "127.0.0.1:0";
+    config.limits.open_timeout_s = 0.1;
+  });
+  const std::string pipe = folder.Path("access.yaml");
+  ASSERT_EQ(mkfifo(folder.Path("pipe").c_str(), S_IRUSR | S_IWUSR), 0);
+  ASSERT_EQ(std::rename(folder.Path("pipe").c_str(), pipe.c_str()), 0);
+  // It can be opened so once the server reads from it, which then waits for what is written.
+  int writer = -1;
+  EXPECT_TRUE(Eventually([&] {
+    writer = open(pipe.c_str(), O_WRONLY | O_NONBLOCK | O_CLOEXEC);
+    return writer >= 0;
+  }));
+  // Two, one after the other: the watch of the streams goes on.
+  for (int i = 0; i < 2; ++i) {
+    TestSession silent(server);
+    EXPECT_EQ(ReasonOf(silent.Finish()), "OPEN_TIMEOUT");
+  }
+  EXPECT_EQ(HttpGet(server.server().metrics_address(), "/livez").substr(0, 15), "HTTP/1.1 200 OK");
+  close(writer);
 }
 
 }  // namespace

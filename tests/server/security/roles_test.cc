@@ -31,15 +31,16 @@ const std::map<std::string, std::set<std::string>>& AllowedRpcs() {
                                                 "GetCells", "WatchMap", "ListRevisions"};
   static const auto* const allowed = [] {
     auto* const made = new std::map<std::string, std::set<std::string>>;
-    std::set<std::string> writing = {"UpdateMapTiles", "DeleteMap", "ActivateRevision",
-                                     "WithdrawRevision", "SetCanary"};
+    std::set<std::string> writing = {"UpdateMapTiles",   "DeleteMap",        "UndeleteMap",
+                                     "ActivateRevision", "WithdrawRevision", "SetCanary"};
     writing.insert(reading.begin(), reading.end());
     *made = {{"track", {"AlignScans", "AlignScan", "EstimateInitialPose"}},
              {"score", {"ScorePoses"}},
              {"map-read", reading},
              {"map-write", writing},
              {"admin",
-              {"ListSessions", "GetConfig", "SetLogLevel", "Drain", "ListCaptures", "GetCapture"}}};
+              {"ListSessions", "GetConfig", "SetLogLevel", "Drain", "Undrain", "ListCaptures",
+               "GetCapture"}}};
     for (auto& [role, rpcs] : *made) rpcs.insert("GetServerInfo");
     return made;
   }();
@@ -105,6 +106,10 @@ TEST(Roles, EveryRoleMayMakeItsCallsAndNoOthers) {
                                          " peer=ipv4:127.0.0.1:")),
                   HasSubstr(absl::StrCat(" method=", rpc->name(), " ")),
                   HasSubstr(absl::StrCat(" code=", NameOfCode(status.error_code())))));
+        // Of a known caller it is told what was to be changed.
+        if (rpc->name() == "UpdateMapTiles" && reason == "ROLE_MISSING") {
+          EXPECT_THAT(lines.back(), HasSubstr(" map=nowhere "));
+        }
       }
     }
   };
@@ -116,7 +121,7 @@ TEST(Roles, EveryRoleMayMakeItsCallsAndNoOthers) {
     try_all(absl::StrCat(role, "-only"), Bearer(absl::StrCat(role, " token")),
             AllowedRpcs().at(role), "ROLE_MISSING");
   }
-  EXPECT_EQ(let_in, 4 + 2 + 7 + 12 + 7);
+  EXPECT_EQ(let_in, 4 + 2 + 7 + 13 + 8);
   for (const auto& [role, rpcs] : AllowedRpcs()) {
     EXPECT_THAT(folder.Read("audit.log"), testing::Not(HasSubstr(role + " token")));
   }

@@ -9,8 +9,11 @@
 #include <string>
 
 #include "core/checksum/sha256.h"
+#include "grpc/health/v1/health.grpc.pb.h"
+#include "tests/server/gated_engine.h"
 #include "tests/server/map_calls.h"
 #include "tests/server/plain_calls.h"
+#include "tests/server/pose_search_calls.h"
 #include "tests/server/security/any_rpc.h"
 #include "tests/server/security/secured_calls.h"
 #include "tests/server/small_town.h"
@@ -50,10 +53,13 @@ std::unique_ptr<grpc::ClientContext> ContextOf(const std::string& token) {
 class Scopes : public testing::Test {
  protected:
   Scopes()
-      : server_([this](Config& config) {
-          config.access_file = folder_.Write("access.yaml", "anonymous:\n  roles: [map-write]\n");
-          config.audit_log = folder_.Path("audit.log");
-        }) {
+      : server_(
+            [this](Config& config) {
+              config.access_file =
+                  folder_.Write("access.yaml", "anonymous:\n  roles: [map-write]\n");
+              config.audit_log = folder_.Path("audit.log");
+            },
+            std::make_unique<GatedEngine>(gate_)) {
     server_.LoadTown("secret");
     server_.LoadTown("town");
     folder_.Write("access.yaml", ScopesFile());
@@ -87,8 +93,17 @@ class Scopes : public testing::Test {
   }
 
   TestFolder folder_;
+  const std::shared_ptr<Gate> gate_ = std::make_shared<Gate>();  // of alignments; open
   TestServer server_;
 };
+
+using Health = grpc::health::v1::HealthCheckResponse;
+
+grpc::health::v1::HealthCheckRequest HealthOfMap(const std::string& map) {
+  grpc::health::v1::HealthCheckRequest request;
+  request.set_service("voxloc.v1.LocalizationService/" + map);
+  return request;
+}
 
 TEST_F(Scopes, AMapOfAnotherScopeIsDeniedWhetherOrNotItExists) {
   size_t tried = 0;
@@ -213,6 +228,79 @@ v1::UpdateMapTilesResponse AnswerToUpdate(TestServer& server, const std::string&
   EXPECT_TRUE(update->Write(commit ? CommitRequest() : abort) && update->Read(&other));
   EXPECT_TRUE(update->Finish().ok());
   return response;
+}
+
+TEST_F(Scopes, AWatcherHearsNothingMoreOfAMapThatWasTakenFromIt) {
+  const auto context = ContextOf("truck token");
+  const auto watch = server_.maps->WatchMap(context.get(), {});
+  v1::WatchMapResponse event;
+  ASSERT_TRUE(watch->Read(&event));
+  EXPECT_EQ(event.map().name(), "town");
+  EXPECT_TRUE(
+      AnswerToUpdate(server_, "town-2", "mapper token", TileRequest("a", TownStrip(-3, 0)), true)
+          .has_tile_added());
+  ASSERT_TRUE(watch->Read(&event));
+  EXPECT_EQ(event.map().name(), "town-2");
+
+  ReloadWith("[town*]", "[town]");
+  for (const char* map : {"town-2", "town"}) {
+    EXPECT_TRUE(
+        AnswerToUpdate(server_, map, "mapper token", TileRequest("b", TownStrip(0, 3)), true)
+            .has_tile_added());
+  }
+  ASSERT_TRUE(watch->Read(&event));
+  EXPECT_EQ(event.map().name(), "town");
+  context->TryCancel();
+}
+
+TEST_F(Scopes, ASearchWhoseMapWasTakenFromItsCallerTellsNothing) {
+  const auto context = ContextOf("truck token");
+  v1::EstimateInitialPoseRequest request = PriorRequest();
+  request.mutable_setup()->set_vehicle("truck-1");
+  gate_->Close();
+  const size_t before = gate_->batches().size();
+  const auto search = server_.localization->EstimateInitialPose(context.get(), request);
+  gate_->AwaitBatches(before + 1);
+  ReloadWith("[town*]", "[port]");
+  gate_->Open();
+  const PoseSearchTold told = Listen(*search);
+  EXPECT_EQ(ReasonOf(told.status), "MAP_NOT_ALLOWED") << told.status.error_message();
+  EXPECT_FALSE(told.has_result);
+}
+
+TEST_F(Scopes, HealthKnowsTheMapsThatTheCallerMayUse) {
+  const auto stub = grpc::health::v1::Health::NewStub(ChannelTo(server_.server()));
+  const auto check = [&](const std::string& map, const std::string& token) {
+    const auto context = token.empty() ? TestServer::NewContext() : ContextOf(token);
+    Health response;
+    return stub->Check(context.get(), HealthOfMap(map), &response);
+  };
+  EXPECT_TRUE(check("secret", "mapper token").ok());
+  EXPECT_TRUE(check("town", "truck token").ok());
+  const grpc::Status absent = check("absent", "truck token");
+  EXPECT_EQ(absent.error_code(), grpc::StatusCode::NOT_FOUND);
+  for (const char* token : {"truck token", "a token of nobody", ""}) {
+    const grpc::Status there = check("secret", token);
+    EXPECT_EQ(there.error_code(), absent.error_code()) << token;
+    EXPECT_EQ(there.error_message(), absent.error_message()) << token;
+  }
+
+  const auto secret_context = ContextOf("truck token");
+  const auto secret = stub->Watch(secret_context.get(), HealthOfMap("secret"));
+  const auto town_context = ContextOf("truck token");
+  const auto town = stub->Watch(town_context.get(), HealthOfMap("town"));
+  Health health;
+  ASSERT_TRUE(secret->Read(&health));
+  EXPECT_EQ(health.status(), Health::SERVICE_UNKNOWN);
+  ASSERT_TRUE(town->Read(&health));
+  EXPECT_EQ(health.status(), Health::SERVING);
+  ReloadWith("[town*]", "[secret]");
+  ASSERT_TRUE(secret->Read(&health));
+  EXPECT_EQ(health.status(), Health::SERVING);
+  ASSERT_TRUE(town->Read(&health));
+  EXPECT_EQ(health.status(), Health::SERVICE_UNKNOWN);
+  secret_context->TryCancel();
+  town_context->TryCancel();
 }
 
 // What the truck, who may use the maps town*, is told when it offers this content for town-2.

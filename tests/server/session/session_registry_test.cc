@@ -29,7 +29,8 @@ class RecordingSession : public RegisteredSession {
 
 TEST(SessionRegistryTest, CountsRefusesAndDrains) {
   const Metrics metrics;
-  SessionRegistry registry(1, metrics);
+  ServerLife life;
+  SessionRegistry registry(1, metrics, life);
   const auto listener = std::make_shared<RecordingSession>();
   auto first = registry.Open(listener);
   ASSERT_TRUE(first.ok());
@@ -44,14 +45,15 @@ TEST(SessionRegistryTest, CountsRefusesAndDrains) {
   EXPECT_FALSE(registry.Tell(1, {1.0, 2.0, "gone"}));
   EXPECT_EQ(listener->heard, "bye");
   EXPECT_TRUE(registry.Admit().ok());
-  registry.Refuse();
+  EXPECT_TRUE(life.Advance(ServerState::kDraining));
   EXPECT_EQ(registry.Open(listener).status().code(), absl::StatusCode::kUnavailable);
   EXPECT_EQ(registry.Admit().code(), absl::StatusCode::kUnavailable);
 }
 
 TEST(SessionRegistryTest, ListsOpenSessionsInTheOrderOfTheirNumbers) {
   const Metrics metrics;
-  SessionRegistry registry(8, metrics);
+  const ServerLife life;
+  SessionRegistry registry(8, metrics, life);
   std::vector<std::shared_ptr<RecordingSession>> listeners;
   std::vector<std::shared_ptr<SessionPlace>> places;
   for (const char* map : {"town", "yard", "town", "town"}) {

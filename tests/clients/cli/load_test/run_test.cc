@@ -645,5 +645,39 @@ TEST(LoadRun, AServerThatDoesNotAnswerIsAnError) {
   EXPECT_EQ(LoadRun::Open(plan, drives).status().code(), absl::StatusCode::kUnavailable);
 }
 
+// Far from the end of the run; with and without a schedule.
+TEST(LoadRun, AStopKeepsWhatWasMeasuredAndEndsTheSending) {
+  FakeBehaviour behaviour;
+  behaviour.align_scans = [](grpc::ServerContext*, FakeBehaviour::AlignStream* stream) {
+    AnswerLoadOpen(stream);
+    v1::AlignScansRequest request;
+    while (stream->Read(&request)) {
+      if (request.has_scan()) AnswerLoadScan(request.scan(), stream);
+    }
+    return grpc::Status::OK;
+  };
+  FakeServer server(behaviour);
+  const std::vector<LoadDrive> drives = {DriveOf(3)};
+  for (const double rate_hz : {0.0, 50.0}) {
+    LoadPlan plan = PlanFor(server, 2, rate_hz);
+    plan.timing.steady_s = 10'000.0;
+    const auto run = LoadRun::Open(plan, drives);
+    ASSERT_TRUE(run.ok()) << run.status();
+    uint64_t answers = 0;
+    const LoadResult result = (*run)->Run(
+        RunClock::Monotonic_ns(), [&answers](int64_t, uint64_t so_far) { answers = so_far; },
+        [&answers] { return answers >= 20; });
+    EXPECT_TRUE(result.interrupted);
+    EXPECT_LT(result.steady_s, plan.timing.steady_s);
+    EXPECT_EQ(result.tally.sent, result.tally.answered);
+    EXPECT_EQ(result.tally.lost, 0u);
+    EXPECT_EQ(result.tally.unsent, 0u) << "what was due after the end was not due";
+    const auto copied = LoadResult::FromJson(result.ToJson());
+    ASSERT_TRUE(copied.ok()) << copied.status();
+    EXPECT_TRUE(copied->interrupted);
+    EXPECT_EQ(copied->steady_s, result.steady_s);
+  }
+}
+
 }  // namespace
 }  // namespace voxloc::cli

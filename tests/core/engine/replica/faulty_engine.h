@@ -33,6 +33,8 @@ struct Faults : public Gate {
   std::atomic<bool> fail_in_export{false};
   std::atomic<bool> out_of_memory{false};  // for tiles, maps and grids
   std::atomic<bool> cannot_copy{false};
+  std::atomic<size_t> memory_bytes_total{1000};
+  std::atomic<size_t> memory_bytes_free{600};
 
   std::atomic<size_t> built{0};  // tiles
   std::atomic<size_t> copied{0};
@@ -113,8 +115,8 @@ class FaultyEngine : public ForwardingEngine {
     EngineInfo info = ForwardingEngine::Info();
     info.name = name_;
     info.device = "card";
-    info.memory_bytes_total = 1000;
-    info.memory_bytes_free = 600;
+    info.memory_bytes_total = faults_->memory_bytes_total;
+    info.memory_bytes_free = faults_->memory_bytes_free;
     return info;
   }
 

@@ -116,7 +116,7 @@ TEST_F(ReplicatedBoundTest, AGridIsKeptByTheEnginesThatAreLeft) {
   fleet.faults[1]->failed = true;
   const BoundRequest request = Request(fleet, 9);
   ASSERT_NE(request.grid, nullptr);
-  EXPECT_EQ(request.grid->MemoryBytes(), 2 * grid_alone_->MemoryBytes());
+  EXPECT_EQ(request.grid->MemoryBytes(), grid_alone_->MemoryBytes());
   ExpectAsAlone(fleet, request);
   EXPECT_THAT(fleet.faults[1]->batches(), IsEmpty());
 }

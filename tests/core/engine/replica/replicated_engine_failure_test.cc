@@ -114,7 +114,7 @@ TEST(ReplicatedEngineFailureTest, MapsAreBuiltAndServedByTheEnginesThatAreLeft) 
   ASSERT_TRUE(tile.ok()) << tile.status();
   const auto map = fleet.engine->Compose({*tile}, statistics, fleet.map.get());
   ASSERT_TRUE(map.ok()) << map.status();
-  EXPECT_EQ((*map)->MemoryBytes(), before / 3);
+  EXPECT_EQ((*map)->MemoryBytes(), before);
   for (const auto& served : {*map, fleet.map}) {
     const std::vector<AlignJob> jobs = FleetJobs(served, 5);
     ExpectAsAlone(fleet.engine->Align(jobs), jobs);
@@ -124,21 +124,27 @@ TEST(ReplicatedEngineFailureTest, MapsAreBuiltAndServedByTheEnginesThatAreLeft) 
   EXPECT_TRUE(fleet.faults[2]->batches().empty());
 }
 
-TEST(ReplicatedEngineFailureTest, InfoAddsUpAndTellsWhatIsOutOfService) {
+// Threads add up. Each device holds every map, so the one with the least memory has the room that
+// there is for maps, and the fullest one what is free.
+TEST(ReplicatedEngineFailureTest, InfoTellsTheRoomForMapsAndWhatIsOutOfService) {
   const Fleet fleet = MakeFleet(3);
+  fleet.faults[1]->memory_bytes_total = 800;
+  fleet.faults[1]->memory_bytes_free = 700;
+  fleet.faults[2]->memory_bytes_free = 500;
   const EngineInfo whole = fleet.engine->Info();
   EXPECT_EQ(whole.name, "cpu");
   EXPECT_EQ(whole.device, "3 x card");
   EXPECT_EQ(whole.threads, 3u);
-  EXPECT_EQ(whole.memory_bytes_total, 3000u);
-  EXPECT_EQ(whole.memory_bytes_free, 1800u);
+  EXPECT_EQ(whole.memory_bytes_total, 800u);
+  EXPECT_EQ(whole.memory_bytes_free, 500u);
   ASSERT_EQ(whole.parts.size(), 3u);
   for (const EngineInfo& part : whole.parts) EXPECT_TRUE(part.device == "card" && part.healthy);
   fleet.faults[1]->failed = true;
   const EngineInfo info = fleet.engine->Info();
   EXPECT_EQ(info.device, "3 x card (1 out of service)");
-  EXPECT_EQ(info.memory_bytes_total, 2000u);
-  EXPECT_EQ(info.memory_bytes_free, 1200u);
+  EXPECT_EQ(info.memory_bytes_total, 1000u);
+  EXPECT_EQ(info.memory_bytes_free, 500u);
+  EXPECT_EQ(info.parts[1].memory_bytes_total, 800u);
   ASSERT_EQ(info.parts.size(), 3u);
   EXPECT_TRUE(info.parts[0].healthy);
   EXPECT_FALSE(info.parts[1].healthy);

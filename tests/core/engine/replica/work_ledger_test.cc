@@ -21,13 +21,13 @@ std::vector<size_t> Counts(const std::vector<WorkShare>& shares, size_t workers)
   return counts;
 }
 
-void Settle(const std::vector<WorkShare>& shares, WorkLedger& ledger) {
-  for (const WorkShare& share : shares) ledger.Settle(share);
+void Settle(std::vector<WorkShare>& shares, WorkLedger& ledger) {
+  for (WorkShare& share : shares) ledger.Settle(share);
 }
 
 TEST(WorkLedgerTest, IdleWorkersGetEqualRunsThatCoverTheBatchInOrder) {
   WorkLedger ledger(3);
-  const auto shares = ledger.Split(std::vector<uint64_t>(12, 100), {0, 1, 2});
+  auto shares = ledger.Split(std::vector<uint64_t>(12, 100), {0, 1, 2});
   ASSERT_EQ(shares.size(), 3u);
   size_t next = 0;
   for (const WorkShare& share : shares) {
@@ -40,6 +40,17 @@ TEST(WorkLedgerTest, IdleWorkersGetEqualRunsThatCoverTheBatchInOrder) {
   EXPECT_EQ(next, 12u);
   Settle(shares, ledger);
   for (const size_t worker : {0, 1, 2}) EXPECT_EQ(ledger.outstanding(worker), 0u);
+}
+
+TEST(WorkLedgerTest, AShareIsSettledOnce) {
+  WorkLedger ledger(1);
+  auto first = ledger.Split({10}, {0});
+  const auto second = ledger.Split({7}, {0});
+  for (int i = 0; i < 2; ++i) {
+    Settle(first, ledger);
+    EXPECT_EQ(ledger.outstanding(0), 7u);
+  }
+  EXPECT_EQ(second[0].work, 7u);
 }
 
 TEST(WorkLedgerTest, ALoneItemGoesToTheLeastBusyWorker) {
@@ -59,7 +70,7 @@ TEST(WorkLedgerTest, OutstandingWorkIsMadeUpFor) {
   WorkLedger ledger(2);
   (void)ledger.Split({600}, {0});
   const std::vector<uint64_t> items(10, 100);
-  const auto shares = ledger.Split(items, {0, 1});
+  auto shares = ledger.Split(items, {0, 1});
   EXPECT_EQ(Counts(shares, 2), (std::vector<size_t>{2, 8}));
   Settle(shares, ledger);
   // One that has more than the whole batch gets nothing of it.
@@ -98,7 +109,7 @@ TEST(WorkLedgerTest, EveryItemIsDealtOnceWhateverIsOutstanding) {
       open.erase(open.begin());
     }
   }
-  for (const auto& shares : open) Settle(shares, ledger);
+  for (auto& shares : open) Settle(shares, ledger);
   for (const size_t worker : workers) EXPECT_EQ(ledger.outstanding(worker), 0u);
 }
 
@@ -108,7 +119,8 @@ TEST(WorkLedgerTest, ManyThreadsKeepItStraight) {
   for (int thread = 0; thread < 4; ++thread) {
     threads.emplace_back([&ledger] {
       for (int round = 0; round < 500; ++round) {
-        Settle(ledger.Split(std::vector<uint64_t>(7, 11), {0, 1, 2}), ledger);
+        auto shares = ledger.Split(std::vector<uint64_t>(7, 11), {0, 1, 2});
+        Settle(shares, ledger);
       }
     });
   }

@@ -6,8 +6,10 @@
 #include <gtest/gtest.h>
 
 #include <Eigen/Geometry>
+#include <cstdint>
 #include <filesystem>
 #include <fstream>
+#include <limits>
 #include <string>
 #include <utility>
 
@@ -167,6 +169,13 @@ TEST(SensorCalibrationTest, OffsetsMoveTheMountAndTheStamp) {
   EXPECT_TRUE((sensor.CorrectMount(base_T_sensor) * Eigen::Vector3d(1.0, 0.0, 0.0))
                   .isApprox(Eigen::Vector3d(1.0, 1.5, 2.0), 1e-12));
   EXPECT_EQ(sensor.CorrectStamp(1'000'000'000), 950'000'000);
+  constexpr int64_t kFirst = std::numeric_limits<int64_t>::min();
+  constexpr int64_t kLast = std::numeric_limits<int64_t>::max();
+  EXPECT_EQ(sensor.CorrectStamp(kFirst), kFirst);
+  EXPECT_EQ(sensor.CorrectStamp(kLast), kLast - 50'000'000);
+  sensor.stamp_offset_s.value = 0.05;
+  EXPECT_EQ(sensor.CorrectStamp(kFirst), kFirst + 50'000'000);
+  EXPECT_EQ(sensor.CorrectStamp(kLast), kLast);
 }
 
 }  // namespace

@@ -12,9 +12,9 @@
 #include <vector>
 
 #include "core/engine/cpu/cpu_engine.h"
-#include "core/engine/replica/replicated_engine.h"
 #include "tests/core/engine/replica/faulty_engine.h"
 #include "tests/support/engine_scene.h"
+#include "tests/support/forwarding_engine.h"
 #include "tests/support/synthetic_scene.h"
 
 namespace voxloc {
@@ -152,18 +152,34 @@ TEST_F(GridCacheTest, AGridInUseAnswersAfterItsEvictionAsBefore) {
   }
 }
 
-// What several engines keep of a grid is more than the grid: that much only they can say.
+// Keeps twice as much of a grid as it is: that much only an engine can say.
+class LavishEngine : public ForwardingEngine {
+ public:
+  absl::StatusOr<std::shared_ptr<const ResidentBoundGrid>> KeepBoundGrid(BoundGrid grid) override {
+    auto kept = ForwardingEngine::KeepBoundGrid(std::move(grid));
+    if (!kept.ok()) return kept.status();
+    return std::make_shared<const Twice>(*std::move(kept));
+  }
+
+ private:
+  class Twice : public ResidentBoundGrid {
+   public:
+    explicit Twice(std::shared_ptr<const ResidentBoundGrid> kept) : kept_(std::move(kept)) {}
+    const BoundGridShape& shape() const override { return kept_->shape(); }
+    size_t MemoryBytes() const override { return 2 * kept_->MemoryBytes(); }
+
+   private:
+    const std::shared_ptr<const ResidentBoundGrid> kept_;
+  };
+};
+
 TEST_F(GridCacheTest, AGridLargerThanTheLimitIsAnsweredAndTakesTheRoomOfAllOthers) {
-  std::vector<std::unique_ptr<Engine>> engines;
-  engines.push_back(MakeCpuEngine({1}));
-  engines.push_back(MakeCpuEngine({1}));
-  const auto several = MakeReplicatedEngine(std::move(engines));
-  ASSERT_TRUE(several.ok()) << several.status();
-  const auto small = MakeMap(**several, 5.0);
-  const auto large = MakeMap(**several, 14.0);
-  const size_t limit = BytesOf(**several, *large) * 3 / 4;
-  ASSERT_LT(BytesOf(**several, *small), limit);
-  GridCache cache(**several, limit);
+  LavishEngine lavish;
+  const auto small = MakeMap(lavish, 5.0);
+  const auto large = MakeMap(lavish, 14.0);
+  const size_t limit = BytesOf(lavish, *large) * 3 / 4;
+  ASSERT_LT(BytesOf(lavish, *small), limit);
+  GridCache cache(lavish, limit);
   const std::weak_ptr<const SearchGrid> evicted = Get(cache, small);
   EXPECT_FALSE(evicted.expired());
   const GridPointer grid = Get(cache, large);

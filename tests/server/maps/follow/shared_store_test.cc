@@ -15,6 +15,7 @@
 #include "core/engine/cpu/cpu_engine.h"
 #include "tests/server/map_calls.h"
 #include "tests/server/plain_calls.h"
+#include "tests/server/rpc/map/map_histories.h"
 #include "tests/server/small_town.h"
 #include "tests/server/test_server.h"
 #include "tests/support/eventually.h"
@@ -247,6 +248,37 @@ TEST_F(SharedStoreTest, AVehicleBeginsWhereItWasOnTheOtherServer) {
     scan.clear_guess_map_t_base();
     return session.Align(scan).status() == v1::ALIGNMENT_STATUS_OK;
   }));
+}
+
+TEST_F(SharedStoreTest, AnyHistoryIsWhatANewServerHasOnceItIsReady) {
+  first_.reset();
+  second_.reset();
+  for (uint64_t seed = 1; seed <= 3; ++seed) {
+    schema_ = postgres_->NewSchema();
+    MapHistory history(seed, [this] { return NewServer(); });
+    for (int i = 0; i < 8; ++i) {
+      history.Step();
+      ASSERT_FALSE(HasFailure()) << "seed " << seed << ": " << history.log();
+    }
+  }
+}
+
+TEST_F(SharedStoreTest, AMapThatWasWithdrawnWholeIsGoneFromAllServers) {
+  ASSERT_TRUE(RunUpdate(*first_, {BeginRequest("town"), TileRequest("a", TownStrip(0.0, 10.0)),
+                                  StageRequest()})
+                  .status.ok());
+  ASSERT_TRUE(Eventually([&] { return ServerInfoOf(*second_).maps() == 1U; }));
+  v1::WithdrawRevisionRequest request;
+  request.set_map("town");
+  request.set_revision(1);
+  v1::WithdrawRevisionResponse response;
+  ASSERT_TRUE(
+      first_->maps->WithdrawRevision(TestServer::NewContext().get(), request, &response).ok());
+  EXPECT_TRUE(Eventually([&] { return ServerInfoOf(*second_).maps() == 0U; }));
+  const std::unique_ptr<TestServer> third = NewServer();
+  EXPECT_TRUE(Eventually([&] { return ServerInfoOf(*third).state() == v1::SERVER_STATE_SERVING; }));
+  third->LoadTown();
+  EXPECT_TRUE(EventuallyServes(*first_, 2));
 }
 
 }  // namespace

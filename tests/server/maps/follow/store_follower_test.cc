@@ -48,7 +48,7 @@ PointCloud Wall(int seed) {
 // What of a server has to do with maps, without the rest of it.
 class Library {
  public:
-  Library(std::unique_ptr<MapStore> store, uint32_t max_maps)
+  Library(std::unique_ptr<MapStore> store, uint32_t max_maps, absl::Duration poll_period)
       : store_(std::move(store)), engine_(OneEngine()), maps_(max_maps, metrics_, mapping_) {
     watch_ = events_.Watch(
         [this](const MapEvent& event) {
@@ -67,7 +67,7 @@ class Library {
       EXPECT_TRUE(loaded.ok());
     }
     follower_ = std::make_unique<StoreFollower>(
-        StoreFollower::Parts{library_, mapping_, metrics_, absl::Milliseconds(200)});
+        StoreFollower::Parts{library_, mapping_, metrics_, poll_period});
   }
   ~Library() {
     follower_.reset();
@@ -159,12 +159,14 @@ class StoreFollowerTest : public ::testing::Test {
     first_ = NewLibrary();
     second_ = NewLibrary();
   }
-  std::unique_ptr<Library> NewLibrary(uint32_t max_maps = 10) const {
+  std::unique_ptr<Library> NewLibrary(uint32_t max_maps = 10,
+                                      absl::Duration poll_period = absl::Milliseconds(200)) const {
     PostgresOptions database;
     database.url = postgres_->Url(schema_);
     database.request_timeout = kLongestWait;
     database.connect_timeout = kLongestWait;
-    return std::make_unique<Library>(OpenPostgresMapStore(database, {}).value(), max_maps);
+    return std::make_unique<Library>(OpenPostgresMapStore(database, {}).value(), max_maps,
+                                     poll_period);
   }
   std::string Sql(const std::string& statement) const {
     return postgres_->Sql(absl::StrCat("SET search_path = ", schema_, "; ", statement));
@@ -261,6 +263,31 @@ TEST_F(StoreFollowerTest, AChangeThatNobodyAnnouncesIsFoundByLooking) {
   for (const Library* const library : {first_.get(), second_.get()}) {
     EXPECT_TRUE(Eventually([&] { return committed(*library) == before + 1; }));
   }
+}
+
+// What is announced is read, and nothing else: `city` has changed without a trace here, which shows
+// that it was not looked at until somebody announced a change of nobody knows what.
+TEST_F(StoreFollowerTest, OnlyTheMapThatHasChangedIsRead) {
+  const std::unique_ptr<Library> told = NewLibrary(/*max_maps=*/10, /*poll_period=*/absl::Hours(1));
+  ASSERT_TRUE(first_->Commit("city", "a", 1).ok());
+  ASSERT_TRUE(first_->Commit("town", "a", 1).ok());
+  ASSERT_TRUE(told->EventuallyAt("city", 1));
+  ASSERT_TRUE(told->EventuallyAt("town", 1));
+  const auto committed = [&] {
+    return told->maps().Held("city")->active.snapshot->committed_unix_ns;
+  };
+  const int64_t before = committed();
+  ASSERT_EQ(Sql("UPDATE revisions SET committed_unix_ns = committed_unix_ns + 1 WHERE map_id = "
+                "(SELECT id FROM maps WHERE name = 'city')"),
+            "");
+  for (uint64_t revision = 2; revision <= 4; ++revision) {
+    ASSERT_TRUE(first_->Commit("town", absl::StrCat(revision), 2).ok());
+    ASSERT_TRUE(told->EventuallyAt("town", revision));
+    EXPECT_EQ(committed(), before);
+  }
+  ASSERT_EQ(Sql("UPDATE store_state SET generation = generation + 1; NOTIFY voxloc_maps, 'city'"),
+            "");
+  EXPECT_TRUE(Eventually([&] { return committed() == before + 1; }));
 }
 
 TEST_F(StoreFollowerTest, AMapThatOneCannotServeIsServedByTheOthers) {

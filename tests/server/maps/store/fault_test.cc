@@ -2,6 +2,7 @@
 //
 // What the store does where the disk, or what is on it, is not as it should be.
 
+#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sqlite3.h>
@@ -11,6 +12,10 @@
 
 #include <filesystem>
 #include <fstream>
+#include <functional>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "server/maps/store/content_piece.h"
@@ -133,6 +138,120 @@ TEST_F(FaultTest, ASmallFileSystemFillsUp) {
   EXPECT_EQ(DumpOf(*store_), before);
   EXPECT_TRUE(store_->Commit(CommitOf(*store_, "town", revision, {{"a", 1}})).ok());
   store_.reset();
+}
+
+// All that is left of the disk.
+void Fill(const std::string& path) {
+  const int file = ::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+  ASSERT_GE(file, 0);
+  for (std::string bytes(1 << 16, 'x'); !bytes.empty(); bytes.resize(bytes.size() / 2)) {
+    while (::write(file, bytes.data(), bytes.size()) > 0) {
+    }
+  }
+  ::close(file);
+}
+
+TEST_F(FaultTest, AFullDiskIsReadFromTheStartOn) {
+  const Mounted mounted(directory());
+  if (!mounted.ok()) GTEST_SKIP() << "mounting is not permitted";
+  Start();
+  const RevisionCommit first = CommitOf(*store_, "town", 0, {{"a", 1}});
+  ASSERT_TRUE(store_->Commit(first).ok());
+  const RevisionCommit second = CommitOf(*store_, "town", 1, {{"b", 2}});
+  const std::string before = DumpOf(*store_);
+  for (const bool index_is_gone : {false, true}) {
+    SCOPED_TRACE(index_is_gone ? "without the index of the log" : "as it was left");
+    store_.reset();
+    if (index_is_gone) std::filesystem::remove(database() + "-shm");
+    Fill(directory() + "/fill");
+    Start();
+    EXPECT_EQ(DumpOf(*store_), before);
+    EXPECT_EQ(ReadBytes(*store_, first.change.at("a")->digest).value(), PointBytes(1, 100));
+    Fill(directory() + "/fill");
+    EXPECT_EQ(store_->Commit(second).status().code(), absl::StatusCode::kResourceExhausted);
+    EXPECT_EQ(DumpOf(*store_), before);
+    std::filesystem::remove(directory() + "/fill");
+  }
+  // Writing goes on once there is room, with the store that was opened without.
+  EXPECT_TRUE(store_->Commit(second).ok());
+  EXPECT_EQ(store_->GetMap("town")->active_revision, 2U);
+  const std::string after = DumpOf(*store_);
+  Start();
+  EXPECT_EQ(DumpOf(*store_), after);
+  store_.reset();
+  EXPECT_EQ(FaultsOf(directory()), "");
+}
+
+// What a wrong clock has dated is corrected by the first write for which there is room.
+TEST_F(FaultTest, AFullDiskIsReadThoughTheClockWasWrong) {
+  FaultyDisk disk;
+  Start();
+  ASSERT_TRUE(store_->Commit(CommitOf(*store_, "town", 0, {{"a", 1}})).ok());
+  const RevisionCommit second = CommitOf(*store_, "town", 1, {{"b", 2}});
+  const std::string before = DumpOf(*store_);
+  Tamper("UPDATE revisions SET changed_unix_ns = 9000000000000000000");
+  disk.SetRoom(0);
+  Start();
+  EXPECT_EQ(DumpOf(*store_), before);
+  EXPECT_EQ(store_->Commit(second).status().code(), absl::StatusCode::kResourceExhausted);
+  disk.SetRoom(1 << 30);
+  EXPECT_TRUE(store_->Commit(second).ok());
+  store_.reset();
+  sqlite3* handle = nullptr;
+  ASSERT_EQ(sqlite3_open(database().c_str(), &handle), SQLITE_OK);
+  int64_t latest = 0;
+  const auto take = [](void* into, int /*columns*/, char** values, char** /*names*/) {
+    *static_cast<int64_t*>(into) = std::stoll(values[0]);
+    return 0;
+  };
+  EXPECT_EQ(
+      sqlite3_exec(handle, "SELECT MAX(changed_unix_ns) FROM revisions", take, &latest, nullptr),
+      SQLITE_OK);
+  EXPECT_LT(latest, int64_t{9'000'000'000'000'000'000});
+  ASSERT_EQ(sqlite3_close(handle), SQLITE_OK);
+}
+
+// A commit that the next start would not find is not acknowledged.
+TEST_F(FaultTest, NothingIsCommittedToFilesThatWereTakenAway) {
+  const std::vector<std::pair<std::string, std::function<void()>>> deeds = {
+      {"maps.db was removed", [this] { std::filesystem::remove(database()); }},
+      {"maps.db was removed",
+       [this] { std::filesystem::rename(database(), directory() + "/away.db"); }},
+      {"maps.db was removed or replaced",
+       [this] {
+         std::filesystem::copy_file(database(), directory() + "/other.db");
+         std::filesystem::rename(directory() + "/other.db", database());
+       }},
+      {"maps.db-wal was removed", [this] { std::filesystem::remove(database() + "-wal"); }},
+  };
+  for (const auto& [what, deed] : deeds) {
+    SCOPED_TRACE(what);
+    store_.reset();
+    std::filesystem::remove_all(directory());
+    Start();
+    ASSERT_TRUE(store_->Commit(CommitOf(*store_, "town", 0, {{"a", 1}})).ok());
+    const RevisionCommit commit = CommitOf(*store_, "town", 1, {{"a", 2}});
+    const std::string before = DumpOf(*store_);
+    deed();
+    for (int i = 0; i < 2; ++i) {
+      const absl::Status refused = store_->Commit(commit).status();
+      EXPECT_THAT(refused, StatusIs(absl::StatusCode::kInternal, HasSubstr(what)));
+      EXPECT_THAT(std::string(refused.message()), Not(HasSubstr(directory())));
+    }
+    EXPECT_FALSE(UploadBytes(*store_, "content").ok());
+    EXPECT_EQ(DumpOf(*store_), before);
+  }
+}
+
+TEST_F(FaultTest, ADirectoryIsLockedThoughItsLockFileIsRemoved) {
+  Start();
+  std::filesystem::remove(directory() + "/lock");
+  EXPECT_THAT(Open().status(),
+              StatusIs(absl::StatusCode::kAlreadyExists, HasSubstr("is in use by")));
+  std::filesystem::remove(directory() + "/lock");
+  EXPECT_EQ(Open().status().code(), absl::StatusCode::kAlreadyExists);
+  store_.reset();
+  EXPECT_TRUE(Open().ok());
 }
 
 TEST_F(FaultTest, ADirectoryThatCannotBeWrittenIsSaid) {

@@ -9,6 +9,7 @@
 #include <future>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
@@ -59,20 +60,65 @@ TEST_P(PostgresStoreTest, TheOthersAreToldOfAChange) {
   const std::unique_ptr<StoreWatch> watch = other->Watch();
   ASSERT_NE(watch, nullptr);
   const auto before = watch->Next(absl::ZeroDuration()).value();
-  EXPECT_EQ(watch->Next(absl::ZeroDuration()).value(), before);
+  EXPECT_FALSE(before.maps.has_value());
+  EXPECT_EQ(watch->Next(absl::ZeroDuration())->mark, before.mark);
   // Only the change ends this wait.
   auto told = std::async(std::launch::async, [&] { return watch->Next(absl::Hours(1)); });
   CommitNext(*store_, 0);
   const auto after = told.get();
   ASSERT_TRUE(after.ok()) << after.status();
-  EXPECT_NE(*after, before);
+  EXPECT_NE(after->mark, before.mark);
+  EXPECT_EQ(after->maps, std::vector<std::string>{"town"});
   // What is not a change of maps has no mark of its own.
   ASSERT_TRUE(UploadBytes(*store_, "content").ok());
   LastPose pose;
   pose.vehicle = "bus";
   pose.map = "town";
   ASSERT_TRUE(store_->SaveLastPoses({pose}).ok());
-  EXPECT_EQ(watch->Next(absl::ZeroDuration()).value(), *after);
+  EXPECT_EQ(watch->Next(absl::ZeroDuration())->mark, after->mark);
+}
+
+// What is announced in another schema of the database, by an older program, or not at all, is no
+// reason to overlook a map.
+TEST_P(PostgresStoreTest, TheOthersAreToldWhichMapsHaveChangedWhereThatIsKnown) {
+  const std::unique_ptr<StoreWatch> watch = store_->Watch();
+  ASSERT_TRUE(watch->Next(absl::ZeroDuration()).ok());
+  std::string mark;
+  // Until the last of these changes has come here.
+  const auto next = [&] {
+    const auto change = watch->Next(kLongestWait);
+    EXPECT_TRUE(change.ok()) << change.status();
+    EXPECT_NE(change->mark, mark);
+    mark = change->mark;
+    return change->maps;
+  };
+  const auto commit_city = [&](uint64_t base) {
+    EXPECT_TRUE(store_->Commit(CommitOf(*store_, "city", base, {{"a", 1}})).ok());
+  };
+  commit_city(0);
+  EXPECT_EQ(next(), std::vector<std::string>{"city"});
+  const int64_t generation = std::stoll(Sql("SELECT generation FROM store_state"));
+  // As an older program, whose announcements have the name alone.
+  ASSERT_EQ(Sql("UPDATE store_state SET generation = generation + 1; NOTIFY voxloc_maps, 'town'"),
+            "");
+  EXPECT_FALSE(next().has_value());
+  // Of another schema with the same number.
+  ASSERT_EQ(Sql("UPDATE store_state SET generation = generation + 1; NOTIFY voxloc_maps, 'other " +
+                std::to_string(generation + 2) + " town'"),
+            "");
+  EXPECT_FALSE(next().has_value());
+  // Not announced, and another change that is.
+  ASSERT_EQ(Sql("UPDATE store_state SET generation = generation + 1"), "");
+  commit_city(1);
+  EXPECT_FALSE(next().has_value());
+  commit_city(2);
+  EXPECT_EQ(next(), std::vector<std::string>{"city"});
+  // A backup was restored, with a number that goes on from there.
+  ASSERT_EQ(
+      Sql("UPDATE store_state SET generation = 1; NOTIFY voxloc_maps, '" + Schema() + " 1 x'"), "");
+  EXPECT_FALSE(next().has_value());
+  commit_city(3);
+  EXPECT_EQ(next(), std::vector<std::string>{"city"});
 }
 
 TEST_P(PostgresStoreTest, AWaitForChangesIsEndedByAnotherThread) {
@@ -80,7 +126,7 @@ TEST_P(PostgresStoreTest, AWaitForChangesIsEndedByAnotherThread) {
   const auto before = watch->Next(absl::ZeroDuration());
   auto woken = std::async(std::launch::async, [&] { return watch->Next(absl::Hours(1)); });
   watch->Wake();
-  EXPECT_EQ(woken.get().value(), before.value());
+  EXPECT_EQ(woken.get()->mark, before->mark);
 }
 
 TEST_P(PostgresStoreTest, PosesOfOtherServersAreFoundByTheTimeTheyWereSaved) {
@@ -287,7 +333,7 @@ TEST_P(PostgresStoreTest, ItsOwnBackupBringsItBackAfterAllIsLost) {
       "pg_dump", {"--format=custom", "--no-owner", "--schema", Schema(), "--file", backup});
   ASSERT_EQ(dumped.exit_code, 0) << dumped.error;
   CommitNext(*store_, 1);  // after the backup: lost
-  const auto mark = store_->Watch()->Next(absl::ZeroDuration());
+  const std::string mark = store_->Watch()->Next(absl::ZeroDuration())->mark;
 
   postgres_->Kill();
   ASSERT_TRUE(postgres_->MakeAnew());
@@ -296,12 +342,12 @@ TEST_P(PostgresStoreTest, ItsOwnBackupBringsItBackAfterAllIsLost) {
       postgres_->Run("pg_restore", {"--no-owner", "--single-transaction", backup});
   ASSERT_EQ(restored.exit_code, 0) << restored.error;
   // The store that was open goes on with what was restored, and its watch tells that.
-  absl::StatusOr<std::string> after = mark;
+  absl::StatusOr<StoreChange> after;
   ASSERT_TRUE(Eventually([&] {
     after = store_->Watch()->Next(absl::ZeroDuration());
     return after.ok();
   })) << after.status();
-  EXPECT_NE(*after, mark.value());
+  EXPECT_NE(after->mark, mark);
   EXPECT_EQ(DumpOf(*store_), before);
   EXPECT_EQ(CommitNext(*store_, 1), 3U);
 }

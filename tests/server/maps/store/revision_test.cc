@@ -2,6 +2,12 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sqlite3.h>
+
+#include <atomic>
+#include <memory>
+#include <string>
+#include <vector>
 
 #include "tests/server/maps/store/store_fixture.h"
 
@@ -318,12 +324,34 @@ TEST_P(RevisionTest, AMapMayBeginStaged) {
   Commit(staged);
   ASSERT_TRUE(store_->Withdraw("city", 1).ok());
   CollectAll(*store_);
-  EXPECT_TRUE(store_->GetMap("city").ok());
+  EXPECT_EQ(store_->GetMap("city").status().code(), absl::StatusCode::kNotFound);
+  EXPECT_EQ(store_->ListMaps()->size(), 1U);
+  EXPECT_EQ(store_->DeleteMap("city", 0).status().code(), absl::StatusCode::kNotFound);
+  EXPECT_TRUE(store_->Withdraw("city", 1).ok());  // again is no fault
   now_ns_ += 25 * kHourNs;
   CollectAll(*store_);
   CollectAll(*store_);
-  EXPECT_EQ(store_->GetMap("city").status().code(), absl::StatusCode::kNotFound);
+  EXPECT_EQ(store_->Withdraw("city", 1).status().code(), absl::StatusCode::kNotFound);
   EXPECT_TRUE(store_->GetMap("town").ok());
+}
+
+TEST_P(RevisionTest, AMapThatWasWithdrawnWholeIsBegunAnew) {
+  RevisionCommit first = StagedOn(0, {{"a", 1}});
+  first.build = "one";
+  first.request_id = "first";
+  Commit(first);
+  ASSERT_TRUE(store_->Withdraw("town", 1).ok());
+  // The request that was withdrawn is no new one when it is repeated.
+  EXPECT_TRUE(store_->Commit(first)->repeated);
+  RevisionCommit second = StagedOn(0, {{"b", 2}});
+  second.build = "two";
+  EXPECT_EQ(Commit(second).revision, 2U);
+  EXPECT_EQ(store_->GetMap("town")->build, "two");
+  EXPECT_EQ(Seeds("town", 2), (SeedMap{{"b", 2}}));
+  ASSERT_TRUE(store_->Activate("town", 2).ok());
+  CollectAll(*store_);
+  EXPECT_EQ(Seeds("town", 2), (SeedMap{{"b", 2}}));
+  EXPECT_EQ(store_->GetMap("town")->active_revision, 2U);
 }
 
 TEST_P(RevisionTest, AMapGetsItsFrameOnce) {
@@ -368,10 +396,54 @@ TEST_P(RevisionTest, ADeletedMapIsGoneAndItsNumbersAreNotUsedAgain) {
   EXPECT_EQ(again.revision, 3U);
   EXPECT_EQ(again.tiles, 1U);
   EXPECT_EQ(Seeds("town", 3), (SeedMap{{"b", 4}}));
+  EXPECT_EQ(CollectAll(*store_).contents, 0U) << "it may still be taken back";
+  now_ns_ += 25 * kHourNs;
   EXPECT_EQ(CollectAll(*store_).contents, 2U);
   EXPECT_EQ(Seeds("town", 3), (SeedMap{{"b", 4}}));
   EXPECT_EQ(Seeds("city", 1), (SeedMap{{"a", 3}}));
   EXPECT_EQ(store_->Usage()->contents, 2U);
+}
+
+TEST_P(RevisionTest, ADeletedMapCanBeTakenBackForADay) {
+  CommitSeeds(0, {{"a", 1}, {"b", 2}});
+  CommitSeeds(1, {{"a", 3}});
+  RevisionCommit staged = CommitOf(*store_, "town", 2, {{"c", 4}});
+  staged.stage = true;
+  Commit(staged);
+  EXPECT_EQ(store_->UndeleteMap("town").status().code(), absl::StatusCode::kAlreadyExists);
+  EXPECT_EQ(store_->UndeleteMap("city").status().code(), absl::StatusCode::kNotFound);
+
+  ASSERT_TRUE(store_->DeleteMap("town", 0).ok());
+  now_ns_ += 23 * kHourNs;
+  CollectAll(*store_);
+  EXPECT_EQ(store_->UndeleteMap("town").value(), 2U);
+  EXPECT_EQ(store_->GetMap("town")->active_revision, 2U);
+  EXPECT_EQ(Seeds("town", 1), (SeedMap{{"a", 1}, {"b", 2}}));
+  EXPECT_EQ(Seeds("town", 2), (SeedMap{{"a", 3}, {"b", 2}}));
+  EXPECT_EQ(Seeds("town", 3), (SeedMap{{"a", 3}, {"b", 2}, {"c", 4}}));
+  // The day counts from the last deletion.
+  ASSERT_TRUE(store_->DeleteMap("town", 0).ok());
+  now_ns_ += 23 * kHourNs;
+  CollectAll(*store_);
+  EXPECT_TRUE(store_->UndeleteMap("town").ok());
+  EXPECT_EQ(CommitSeeds(2, {{"a", 5}}).revision, 4U) << "numbers go on";
+
+  ASSERT_TRUE(store_->DeleteMap("town", 0).ok());
+  now_ns_ += 25 * kHourNs;
+  CollectAll(*store_);
+  EXPECT_EQ(store_->UndeleteMap("town").status().code(), absl::StatusCode::kNotFound);
+  EXPECT_EQ(store_->Usage()->contents, 0U);
+}
+
+// Of several that were deleted, the last; a new one of the name is in its way.
+TEST_P(RevisionTest, TheLastDeletedMapOfANameComesBack) {
+  CommitSeeds(0, {{"a", 1}});
+  ASSERT_TRUE(store_->DeleteMap("town", 0).ok());
+  CommitSeeds(0, {{"a", 2}});
+  EXPECT_EQ(store_->UndeleteMap("town").status().code(), absl::StatusCode::kAlreadyExists);
+  ASSERT_TRUE(store_->DeleteMap("town", 0).ok());
+  EXPECT_EQ(store_->UndeleteMap("town").value(), 2U);
+  EXPECT_EQ(Seeds("town", 2), (SeedMap{{"a", 2}}));
 }
 
 TEST_P(RevisionTest, MapsAreListedByNameWhateverTheyAreCalled) {
@@ -395,6 +467,61 @@ TEST_P(RevisionTest, MapsAreListedByNameWhateverTheyAreCalled) {
     for (const std::string& tile : names) EXPECT_EQ(manifest.count(tile), 1U);
     EXPECT_EQ(store_->FindRequest(names[i], names[i]).value()->revision, 1U);
   }
+}
+
+// Statements that SQLite begins on connections that are opened while it lives.
+class StatementCount {
+ public:
+  StatementCount() {
+    Count() = 0;
+    sqlite3_auto_extension(reinterpret_cast<void (*)()>(&Trace));
+  }
+  StatementCount(const StatementCount&) = delete;
+  StatementCount& operator=(const StatementCount&) = delete;
+  ~StatementCount() { sqlite3_reset_auto_extension(); }
+  [[nodiscard]] static int Take() { return Count().exchange(0); }
+
+ private:
+  static std::atomic<int>& Count() {
+    static std::atomic<int> count{0};
+    return count;
+  }
+  static int Trace(sqlite3* database, const char** /*error*/, const void* /*api*/) {
+    const auto note = [](unsigned /*kind*/, void* /*context*/, void* /*statement*/,
+                         void* /*text*/) {
+      ++Count();
+      return 0;
+    };
+    return sqlite3_trace_v2(database, SQLITE_TRACE_STMT, note, nullptr);
+  }
+};
+
+TEST(RevisionReading, TakesAsManyStatementsForManyMapsAsForOne) {
+  const StatementCount count;
+  const std::unique_ptr<MapStore> store = MakeMemoryMapStore({}).value();
+  const auto read_all = [&store](size_t maps) {
+    static_cast<void>(StatementCount::Take());
+    EXPECT_EQ(store->ListMaps()->size(), maps);
+    return StatementCount::Take();
+  };
+  const auto begin = [&store](const std::string& map) {
+    ASSERT_TRUE(store->Commit(CommitOf(*store, map, 0, {{"a", 1}})).ok());
+    RevisionCommit staged = CommitOf(*store, map, 1, {{"a", 2}});
+    staged.stage = true;
+    staged.canary_vehicles = {"bus", "tram"};
+    ASSERT_TRUE(store->Commit(staged).ok());
+    ASSERT_TRUE(store->Commit(staged).ok());
+  };
+  begin("map-0");
+  const int one = read_all(1);
+  EXPECT_GT(one, 0);
+  for (int i = 1; i < 20; ++i) begin("map-" + std::to_string(i));
+  EXPECT_EQ(read_all(20), one);
+  // Of one map among many, too.
+  EXPECT_EQ(store->GetMap("map-7")->revisions.size(), 3U);
+  EXPECT_EQ(StatementCount::Take(), one);
+  EXPECT_EQ(store->GetMap("map-7")->revisions[2].canary_vehicles,
+            (std::vector<std::string>{"bus", "tram"}));
 }
 
 }  // namespace

@@ -125,7 +125,7 @@ TEST(MetricsSeries, OfAMapEndWithIt) {
   server.LoadTown();
   const size_t series = CountSeries(server);
   server.LoadTown("second");
-  EXPECT_EQ(CountSeries(server), series + 2);  // revision and age
+  EXPECT_EQ(CountSeries(server), series + 5);  // revision, age, three outcomes
   v1::DeleteMapRequest request;
   request.set_map("second");
   v1::DeleteMapResponse response;
@@ -133,6 +133,27 @@ TEST(MetricsSeries, OfAMapEndWithIt) {
       server.maps->DeleteMap(TestServer::NewContext().get(), request, &response);
   EXPECT_TRUE(status.ok()) << status.error_message();
   EXPECT_EQ(CountSeries(server), series);
+}
+
+TEST(MetricsOfMaps, CountWhatIsAcceptedOnEachMap) {
+  TestServer server(EnableMetrics);
+  server.LoadTown();
+  server.LoadTown("second");
+  const auto count = [&server](const char* map, const char* outcome) {
+    return MetricsOf(server)[absl::StrCat("voxloc_map_results_total{map=\"", map, "\",outcome=\"",
+                                          outcome, "\"}")];
+  };
+  TestSession session(server, "town");
+  EXPECT_TRUE(session.Align(GoodScan(1)).accepted());
+  EXPECT_TRUE(session.Align(GoodScan(2)).accepted());
+  v1::Scan empty = GoodScan(3);
+  empty.mutable_clouds(0)->mutable_cloud()->clear_data();
+  EXPECT_FALSE(session.Align(empty).accepted());
+  EXPECT_TRUE(session.Close().ok());
+  EXPECT_EQ(count("town", "accepted"), 2.0);
+  EXPECT_EQ(count("town", "rejected"), 0.0);
+  EXPECT_EQ(count("town", "not_aligned"), 1.0);
+  EXPECT_EQ(count("second", "accepted"), 0.0);
 }
 
 TEST(MetricsOfRpcs, CountTheBytesAndMessagesOfStreams) {

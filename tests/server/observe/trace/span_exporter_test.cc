@@ -89,6 +89,9 @@ TEST(SpanExporterTest, ChecksTheEndpoint) {
     EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument) << bad;
     EXPECT_NE(status.message().find(bad), std::string::npos) << status;
   }
+  EXPECT_TRUE(CheckOtlpEndpoint("http://[::1]/otlp:x").ok());
+  EXPECT_EQ(CheckOtlpEndpoint("http://collector:69854/otlp").message(),
+            "otlp_endpoint must have a port from 1 to 65535 (got '69854')");
 }
 
 TEST(SpanExporterTest, HandsSpansOverInBatches) {

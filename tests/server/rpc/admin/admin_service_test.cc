@@ -32,6 +32,7 @@ TEST(AdminService, TellsWhatItIs) {
   const Limits limits;
   EXPECT_EQ(info.limits().max_recoveries(), limits.max_recoveries);
   EXPECT_EQ(info.limits().max_unopened_streams(), limits.max_unopened_streams);
+  EXPECT_EQ(info.limits().max_map_readers(), limits.max_map_readers);
   EXPECT_EQ(info.limits().open_timeout_s(), limits.open_timeout_s);
   EXPECT_EQ(info.limits().idle_timeout_s(), limits.idle_timeout_s);
   EXPECT_EQ(info.profiles_size(), 2);

@@ -55,9 +55,12 @@ TEST_P(AlignScans, FindsTheVehicleFromAGuessNearby) {
     EXPECT_LT(TranslationDistance(PoseOfResult(result), VehiclePose()), 0.05);
     EXPECT_LT(RotationDistance(PoseOfResult(result), VehiclePose()), 0.005);
     EXPECT_EQ(result.timings().batch_size(), 1);
-    EXPECT_GE(result.timings().server_s(),
-              result.timings().queue_wait_s() + result.timings().prepare_s() +
-                  result.timings().align_s() + result.timings().estimate_s());
+    const v1::Timings& timings = result.timings();
+    EXPECT_NEAR(timings.server_s(),
+                timings.queue_wait_s() + timings.prepare_s() + timings.batch_wait_s() +
+                    timings.align_s() + timings.estimate_wait_s() + timings.estimate_s() +
+                    timings.reply_s(),
+                1e-6);
     session.HalfClose();
     EXPECT_TRUE(session.Finish().ok());
   }

@@ -91,7 +91,7 @@ TEST_P(ScorePoses, GivesPointScoresAndZerosOutsideTheMap) {
   const auto stream = Ready(setup, response);
   v1::ScorePosesRequest request;
   AddPose(VehiclePose(), request.mutable_poses());
-  AddPose({{1e300, 0.0, 0.0}, Eigen::Quaterniond::Identity()}, request.mutable_poses());
+  AddPose({{1e9, 0.0, 0.0}, Eigen::Quaterniond::Identity()}, request.mutable_poses());
   ASSERT_TRUE(stream->Write(request) && stream->Read(&response));
   EXPECT_EQ(response.scores().nvtl_size(), 2);
   EXPECT_GT(response.scores().nvtl(0), 2.0);

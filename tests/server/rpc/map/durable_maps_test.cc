@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "tests/server/map_calls.h"
+#include "tests/server/rpc/map/map_histories.h"
 #include "tests/server/rpc/map/revision_calls.h"
 #include "tests/server/small_town.h"
 #include "tests/server/test_server.h"
@@ -244,6 +245,35 @@ TEST_P(DurableMaps, ADamagedTileIsLeftOutUntilItIsSentAgain) {
   const auto server = Start("off");
   AwaitTown(*server);
   EXPECT_EQ(PoseOf(*server), pose);
+}
+
+TEST_P(DurableMaps, AMapThatWasWithdrawnWholeIsGoneAndMayBeginAnew) {
+  {
+    const auto server = Start();
+    Change(*server, {TileRequest("a", TownStrip(0.0, 10.0))}, StageRequest());
+    ASSERT_TRUE(Withdraw(*server, 1).ok());
+  }
+  const auto server = Start();
+  EXPECT_TRUE(
+      Eventually([&] { return ServerInfoOf(*server).state() == v1::SERVER_STATE_SERVING; }));
+  EXPECT_EQ(ServerInfoOf(*server).maps(), 0U);
+  EXPECT_EQ(DeleteMap(*server, "town").error_code(), grpc::StatusCode::NOT_FOUND);
+  server->LoadTown();
+  EXPECT_EQ(GetMap(*server).revision(), 2U);
+}
+
+TEST(MapHistories, AnyIsWhatANewServerHasOnceItIsReady) {
+  for (uint64_t seed = 1; seed <= 6; ++seed) {
+    const ScratchDir directory;
+    MapHistory history(seed, [&directory] {
+      return std::make_unique<TestServer>(
+          [&](Config& config) { config.data_dir = directory.Path("maps"); });
+    });
+    for (int i = 0; i < 8; ++i) {
+      history.Step();
+      ASSERT_FALSE(testing::Test::HasFailure()) << "seed " << seed << ": " << history.log();
+    }
+  }
 }
 
 }  // namespace

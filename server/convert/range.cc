@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "server/convert/range.h"
+
+#include "absl/strings/str_cat.h"
+
+namespace voxloc::server {
+
+absl::Status CheckRange(absl::string_view field, double value, double low, double high) {
+  if (value >= low && value <= high) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat(field, " must be from ", low, " to ", high, " (got ", value, ")"));
+}
+
+absl::Status CheckRangeOrZero(absl::string_view field, double value, double low, double high,
+                              absl::string_view zero) {
+  if (value == 0.0 || (value >= low && value <= high)) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat(field, " must be 0 (", zero, ") or from ", low,
+                                                 " to ", high, " (got ", value, ")"));
+}
+
+absl::Status CheckSeconds(absl::string_view field, double value) {
+  if (value >= 0.0 && value <= kMaxSeconds) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat(field, " must be 0 (none) or at most ",
+                                                 kMaxSeconds, " s and over 0 (got ", value, ")"));
+}
+
+}  // namespace voxloc::server

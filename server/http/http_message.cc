@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "server/http/http_message.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "absl/strings/strip.h"
+#include "server/http/gzip.h"
+
+namespace voxloc::server {
+namespace {
+
+// Smaller bodies fit a packet as they are.
+constexpr size_t kLeastCompressedBytes = 1400;
+
+const char* PhraseOf(int status) {
+  switch (status) {
+    case 200:
+      return "OK";
+    case 400:
+      return "Bad Request";
+    case 404:
+      return "Not Found";
+    case 405:
+      return "Method Not Allowed";
+    case 431:
+      return "Request Header Fields Too Large";
+    default:
+      return "Service Unavailable";
+  }
+}
+
+// nullopt: it does not begin with "/", or "%" is not followed by two digits of a byte over 0.
+std::optional<std::string> PathOf(absl::string_view target) {
+  target = target.substr(0, target.find('?'));
+  if (!absl::StartsWith(target, "/")) return std::nullopt;
+  std::string path;
+  for (size_t i = 0; i < target.size(); ++i) {
+    if (target[i] != '%') {
+      path += target[i];
+      continue;
+    }
+    uint32_t byte = 0;
+    const absl::string_view digits = target.substr(i + 1, 2);
+    if (digits.size() != 2 || !absl::ascii_isxdigit(static_cast<unsigned char>(digits[0])) ||
+        !absl::SimpleHexAtoi(digits, &byte) || byte == 0) {
+      return std::nullopt;
+    }
+    path += static_cast<char>(byte);
+    i += 2;
+  }
+  return path;
+}
+
+}  // namespace
+
+std::optional<HttpRequest> ParseHttpRequest(absl::string_view head) {
+  const std::vector<absl::string_view> lines = absl::StrSplit(head, "\r\n");
+  const std::vector<absl::string_view> parts = absl::StrSplit(lines[0], ' ');
+  if (parts.size() != 3 || parts[0].empty() || (parts[2] != "HTTP/1.1" && parts[2] != "HTTP/1.0")) {
+    return std::nullopt;
+  }
+  auto path = PathOf(parts[1]);
+  if (!path.has_value()) return std::nullopt;
+  HttpRequest request;
+  request.method = std::string(parts[0]);
+  request.path = *std::move(path);
+  for (size_t i = 1; i < lines.size(); ++i) {
+    const size_t colon = lines[i].find(':');
+    if (colon == absl::string_view::npos || colon == 0) return std::nullopt;
+    if (absl::EqualsIgnoreCase(lines[i].substr(0, colon), "Accept-Encoding")) {
+      request.accepts_gzip = AcceptsGzip(lines[i].substr(colon + 1));
+    }
+  }
+  return request;
+}
+
+std::string ToText(const HttpResponse& response, const HttpRequest& request) {
+  std::optional<std::string> compressed;
+  if (request.accepts_gzip && response.body.size() >= kLeastCompressedBytes) {
+    compressed = Gzip(response.body);
+  }
+  const std::string& body = compressed.has_value() ? *compressed : response.body;
+  return absl::StrCat("HTTP/1.1 ", response.status, " ", PhraseOf(response.status), "\r\n",
+                      response.status == 405 ? "Allow: GET, HEAD\r\n" : "",
+                      "Content-Type: ", response.content_type, "\r\n",
+                      compressed.has_value() ? "Content-Encoding: gzip\r\n" : "",
+                      "Content-Length: ", body.size(),
+                      "\r\nCache-Control: no-store\r\nX-Content-Type-Options: nosniff\r\n"
+                      "Connection: close\r\n\r\n",
+                      request.method == "HEAD" ? "" : body);
+}
+
+}  // namespace voxloc::server

@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What serves a method: with one request, the method where the request can be parsed, and otherwise
+// InvalidArgument, where gRPC alone would answer UNIMPLEMENTED, which clients take for an old
+// server. Made of the classes of gRPC's generated code.
+
+#ifndef VOXLOC_SERVER_RPC_SUPPORT_PARSED_HANDLER_H_
+#define VOXLOC_SERVER_RPC_SUPPORT_PARSED_HANDLER_H_
+
+#include <google/protobuf/descriptor.h>
+#include <grpcpp/grpcpp.h>
+#include <grpcpp/impl/codegen/server_callback_handlers.h>
+
+#include <functional>
+#include <memory>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "server/convert/status.h"
+#include "server/rpc/support/call_scope.h"
+#include "server/rpc/support/read_message.h"
+#include "server/runtime/runtime.h"
+
+namespace voxloc::server {
+
+class ParsedHandler : public grpc::internal::MethodHandler {
+ public:
+  // `refuse` serves the method as `serve` does, but without its request.
+  ParsedHandler(std::unique_ptr<MethodHandler> serve, std::unique_ptr<MethodHandler> refuse)
+      : serve_(std::move(serve)), refuse_(std::move(refuse)) {}
+
+  void* Deserialize(grpc_call* call, grpc_byte_buffer* request, grpc::Status* status,
+                    void** handler_data) override {
+    return serve_->Deserialize(call, request, status, handler_data);
+  }
+
+  void RunHandler(const HandlerParameter& parameter) override {
+    if (parameter.status.ok()) {
+      serve_->RunHandler(parameter);
+      return;
+    }
+    refuse_->RunHandler({parameter.call, parameter.server_context, parameter.request,
+                         grpc::Status::OK, parameter.internal_data, parameter.call_requester});
+  }
+
+ private:
+  const std::unique_ptr<MethodHandler> serve_;
+  const std::unique_ptr<MethodHandler> refuse_;
+};
+
+// Of a service's function that starts a stream in both directions; gRPC takes it.
+template <typename Message, typename Response>
+[[nodiscard]] grpc::internal::MethodHandler* MakeStreamHandler(
+    Runtime& runtime, grpc::ServerBidiReactor<ReadMessage<Message>, Response>* (*start)(
+                          Runtime&, grpc::CallbackServerContext&)) {
+  return new grpc::internal::CallbackBidiHandler<ReadMessage<Message>, Response>(
+      [&runtime, start](grpc::CallbackServerContext* context) { return start(runtime, *context); });
+}
+
+// What a call is refused with.
+using Refusal = std::function<grpc::Status(grpc::CallbackServerContext& context)>;
+
+// Of a service's method with one answer, and with a stream of them; gRPC takes it.
+template <typename Service, typename Request, typename Response>
+[[nodiscard]] grpc::internal::MethodHandler* MakeParsedHandler(
+    Service& service,
+    grpc::ServerUnaryReactor* (Service::*method)(grpc::CallbackServerContext*, const Request*,
+                                                 Response*),
+    const Refusal& refusal) {
+  using Handler = grpc::internal::CallbackUnaryHandler<Request, Response>;
+  const auto serve = [&service, method](grpc::CallbackServerContext* context,
+                                        const Request* request, Response* response) {
+    return (service.*method)(context, request, response);
+  };
+  const auto refuse = [refusal](grpc::CallbackServerContext* context, const Request* /*request*/,
+                                Response* /*response*/) {
+    grpc::ServerUnaryReactor* const reactor = context->DefaultReactor();
+    reactor->Finish(refusal(*context));
+    return reactor;
+  };
+  return new ParsedHandler(std::make_unique<Handler>(serve), std::make_unique<Handler>(refuse));
+}
+
+template <typename Response>
+class RefusedStream : public grpc::ServerWriteReactor<Response> {
+ public:
+  explicit RefusedStream(const grpc::Status& status) { this->Finish(status); }
+  void OnDone() override { delete this; }
+};
+
+template <typename Service, typename Request, typename Response>
+[[nodiscard]] grpc::internal::MethodHandler* MakeParsedHandler(
+    Service& service,
+    grpc::ServerWriteReactor<Response>* (Service::*method)(grpc::CallbackServerContext*,
+                                                           const Request*),
+    const Refusal& refusal) {
+  using Handler = grpc::internal::CallbackServerStreamingHandler<Request, Response>;
+  const auto serve = [&service, method](grpc::CallbackServerContext* context,
+                                        const Request* request) {
+    return (service.*method)(context, request);
+  };
+  const auto refuse = [refusal](grpc::CallbackServerContext* context, const Request* /*request*/) {
+    return new RefusedStream<Response>(refusal(*context));
+  };
+  return new ParsedHandler(std::make_unique<Handler>(serve), std::make_unique<Handler>(refuse));
+}
+
+// Of a call that the server counts and audits as any other, and whose caller may make it.
+[[nodiscard]] inline Refusal RefusalOfMalformed(Runtime& runtime, RpcMethod method) {
+  return [&runtime, method](grpc::CallbackServerContext& context) {
+    CallScope call(runtime, method, context);
+    absl::Status why = call.access().Check();
+    if (why.ok()) why = MalformedMessage();
+    const grpc::Status status = ToGrpcStatus(why);
+    call.Ending(status);
+    call.Ended(status);
+    return status;
+  };
+}
+
+// Its place in the service.
+[[nodiscard]] inline int IndexOf(RpcMethod method) {
+  const RpcName& name = NameOf(method);
+  return google::protobuf::DescriptorPool::generated_pool()
+      ->FindMethodByName(absl::StrCat(name.service, ".", name.method))
+      ->index();
+}
+
+}  // namespace voxloc::server
+
+#endif  // VOXLOC_SERVER_RPC_SUPPORT_PARSED_HANDLER_H_

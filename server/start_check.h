@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What on this machine would stop a start with a configuration: voxlocd --check-config. Starts,
+// creates and changes nothing. Thread-safe: no shared state.
+
+#ifndef VOXLOC_SERVER_START_CHECK_H_
+#define VOXLOC_SERVER_START_CHECK_H_
+
+#include "server/config/config.h"
+#include "server/config/config_errors.h"
+
+namespace voxloc::server {
+
+// Adds what CheckConfig does not see: addresses that are not this machine's, folders and files that
+// this user cannot make, read or write, a database of another program or of a newer version, and an
+// engine that this build or this machine does not have. Not: what is in use at the moment, as by
+// the server that the configuration is of, and what a database on another machine says.
+void CheckStart(const Config& config, ConfigErrors& errors);
+
+}  // namespace voxloc::server
+
+#endif  // VOXLOC_SERVER_START_CHECK_H_

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A call whose message the client has compressed beforehand, so that a small request can stand for
+// one of any size. Thread-safe: no shared state.
+
+#ifndef VOXLOC_TESTS_E2E_COMPRESSED_CALL_H_
+#define VOXLOC_TESTS_E2E_COMPRESSED_CALL_H_
+
+#include <grpc/compression.h>
+#include <grpcpp/grpcpp.h>
+
+#include <cstddef>
+#include <string>
+
+namespace voxloc {
+
+// So many zeros, in the format of `algorithm`: deflate (zlib's) or gzip.
+[[nodiscard]] std::string CompressedZeros(size_t bytes, grpc_compression_algorithm algorithm);
+
+// Sends the message, marked as compressed, to a method such as "/package.Service/Method", without
+// TLS; returns the call's code.
+[[nodiscard]] grpc::StatusCode CallWithCompressed(const std::string& address,
+                                                  const std::string& method,
+                                                  const std::string& message,
+                                                  grpc_compression_algorithm algorithm);
+
+}  // namespace voxloc
+
+#endif  // VOXLOC_TESTS_E2E_COMPRESSED_CALL_H_
