@@ -182,17 +182,13 @@ absl::Status ApplyGate(const v1::GateOptions& gate, AlignOptions& options) {
        options.limits.min_confidence},
       {"gate.rival_confidence", gate.has_rival_confidence(), gate.rival_confidence().value(), 0.0,
        1.0, options.rival_confidence},
+      {"gate.odometry_drift", gate.has_odometry_drift(), gate.odometry_drift().value(), 0.0, 1.0,
+       options.odometry_drift},
   };
   for (const auto& [field, is_set, value, low, high, option] : numbers) {
     if (!is_set) continue;
     if (absl::Status status = CheckRange(field, value, low, high); !status.ok()) return status;
     option = value;
-  }
-  if (gate.has_odometry_drift()) {
-    options.odometry_drift = gate.odometry_drift().value();
-    if (!(options.odometry_drift >= 0.0 && options.odometry_drift <= 1.0)) {
-      return Outside("gate.odometry_drift", options.odometry_drift, "from 0 to 1");
-    }
   }
   return absl::OkStatus();
 }

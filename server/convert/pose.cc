@@ -18,11 +18,14 @@ constexpr double kMaxMountM = 1000.0;
 // of 1: 4 products with their sums, a root and a quotient, and the square again.
 constexpr double kUnitTolerance = 8.0 * std::numeric_limits<double>::epsilon();
 
+std::string Shown(const Eigen::Vector3d& vector) {
+  return absl::StrCat("(", vector.x(), ", ", vector.y(), ", ", vector.z(), ")");
+}
+
 absl::Status CheckVector(const Eigen::Vector3d& vector, double most, absl::string_view name) {
   if ((vector.array().abs() <= most).all()) return absl::OkStatus();  // NaN is not
   return absl::InvalidArgumentError(absl::StrCat(name, " must have components from ", -most, " to ",
-                                                 most, " (got (", vector.x(), ", ", vector.y(),
-                                                 ", ", vector.z(), "))"));
+                                                 most, " (got ", Shown(vector), ")"));
 }
 
 absl::StatusOr<Eigen::Vector3d> BoundedFromProto(const v1::Vector3& vector, double most,
@@ -134,7 +137,8 @@ absl::StatusOr<FilterOptions::Box> BoxFromProto(const v1::Box& box, absl::string
   auto max = VectorFromProto(box.max(), absl::StrCat(name, ".max"));
   if (!max.ok()) return max.status();
   if ((min->array() > max->array()).any()) {
-    return absl::InvalidArgumentError(absl::StrCat(name, ".max lies below ", name, ".min"));
+    return absl::InvalidArgumentError(
+        absl::StrCat(name, ".max ", Shown(*max), " lies below ", name, ".min ", Shown(*min)));
   }
   return FilterOptions::Box{*min, *max};
 }

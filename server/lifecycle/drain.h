@@ -5,8 +5,7 @@
 // the port still listens. Then, on a thread of its own,
 //   1. endpoints have `delay_s` to learn of it, unless nobody watches the readiness,
 //   2. the sessions are told to leave, at times spread over `spread_s`, and those who watch maps
-//   are
-//      sent elsewhere,
+//      are sent elsewhere,
 //   3. open calls have the rest of the time to end by themselves,
 //   4. the streams that stay are ended, each after the answers to what has been received.
 // It is over when no call is open; asking again can only bring its end forward. Until 4 begins, and

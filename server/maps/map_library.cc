@@ -590,7 +590,9 @@ absl::StatusOr<MapView> MapLibrary::Undelete(const std::string& map) {
     return undeleted.status();
   }
   if (absl::Status status = FollowNew(map); !status.ok()) return status;
-  return parts_.maps.Find(map);
+  const std::vector<MapView> views = parts_.maps.Views(map);
+  if (views.empty()) return absl::NotFoundError(absl::StrCat("map ", map, " was deleted again"));
+  return views.front();
 }
 
 }  // namespace voxloc::server

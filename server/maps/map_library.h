@@ -166,7 +166,8 @@ class MapLibrary {
   [[nodiscard]] absl::StatusOr<StoredRevision> SetCanary(const std::string& map, uint64_t revision,
                                                          const std::vector<std::string>& vehicles);
   [[nodiscard]] absl::StatusOr<uint64_t> Delete(const std::string& map, uint64_t revision);
-  // The map that was deleted last under this name. ResourceExhausted: too many maps.
+  // The map that was deleted last under this name, which is then loaded as after a start.
+  // ResourceExhausted: too many maps.
   [[nodiscard]] absl::StatusOr<MapView> Undelete(const std::string& map);
 
  private:

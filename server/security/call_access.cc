@@ -51,7 +51,7 @@ absl::Status CallAccess::Check() const {
 
 absl::Status CallAccess::CheckLocked() const {
   const bool as_before = policy_ != nullptr && generation_ == control_.generation();
-  if (as_before && identity_ != nullptr && absl::Now() < identity_->expires) {
+  if (as_before && permitted_ && absl::Now() < identity_->expires) {
     return absl::OkStatus();
   }
   return Examine();
@@ -100,7 +100,8 @@ absl::Status CallAccess::Examine() const {
   generation_ = control_.generation();
   policy_ = control_.policy();
   const std::optional<Denial> denial = FindDenial();
-  if (!denial.has_value()) return absl::OkStatus();
+  permitted_ = !denial.has_value();
+  if (permitted_) return absl::OkStatus();
   denial->count.Increment();
   // What is denied is counted in any number; whoever is denied cannot fill the log.
   LogOnceASecond(LogLevel::kWarn, "access_denied",

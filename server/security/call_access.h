@@ -68,6 +68,7 @@ class CallAccess {
   mutable uint64_t generation_ ABSL_GUARDED_BY(mutex_) = 0;  // of policy_
   mutable std::shared_ptr<const AccessPolicy> policy_ ABSL_GUARDED_BY(mutex_);
   mutable const Identity* identity_ ABSL_GUARDED_BY(mutex_) = nullptr;  // in policy_
+  mutable bool permitted_ ABSL_GUARDED_BY(mutex_) = false;              // of an identity
   std::optional<std::string> map_ ABSL_GUARDED_BY(mutex_);
   std::optional<std::string> vehicle_ ABSL_GUARDED_BY(mutex_);
 };

@@ -73,21 +73,27 @@ grpc::StatusCode CallWithCompressed(const std::string& address, const std::strin
   EXPECT_EQ(grpc_call_start_batch(call, sent.data(), sent.size(), sent.data(), nullptr),
             GRPC_CALL_OK);
 
+  // Without the initial metadata gRPC's client would not tell the status.
+  grpc_metadata_array headers{};
   grpc_metadata_array trailers{};
   grpc_status_code code = GRPC_STATUS_OK;
   grpc_slice details = grpc_empty_slice();
-  grpc_op received{};
-  received.op = GRPC_OP_RECV_STATUS_ON_CLIENT;
-  received.data.recv_status_on_client.trailing_metadata = &trailers;
-  received.data.recv_status_on_client.status = &code;
-  received.data.recv_status_on_client.status_details = &details;
-  EXPECT_EQ(grpc_call_start_batch(call, &received, 1, &received, nullptr), GRPC_CALL_OK);
-  for (void* const tag : {static_cast<void*>(sent.data()), static_cast<void*>(&received)}) {
+  std::array<grpc_op, 2> received{};
+  received[0].op = GRPC_OP_RECV_INITIAL_METADATA;
+  received[0].data.recv_initial_metadata.recv_initial_metadata = &headers;
+  received[1].op = GRPC_OP_RECV_STATUS_ON_CLIENT;
+  received[1].data.recv_status_on_client.trailing_metadata = &trailers;
+  received[1].data.recv_status_on_client.status = &code;
+  received[1].data.recv_status_on_client.status_details = &details;
+  EXPECT_EQ(grpc_call_start_batch(call, received.data(), received.size(), received.data(), nullptr),
+            GRPC_CALL_OK);
+  for (void* const tag : {static_cast<void*>(sent.data()), static_cast<void*>(received.data())}) {
     static_cast<void>(
         grpc_completion_queue_pluck(queue, tag, gpr_inf_future(GPR_CLOCK_REALTIME), nullptr));
   }
 
   grpc_slice_unref(details);
+  grpc_metadata_array_destroy(&headers);
   grpc_metadata_array_destroy(&trailers);
   grpc_byte_buffer_destroy(compressed);
   grpc_call_unref(call);

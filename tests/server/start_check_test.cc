@@ -54,7 +54,7 @@ TEST(StartCheck, FindsNothingBesideTheServerThatRunsWithTheConfiguration) {
   const ScratchDir scratch;
   Config config = Startable();
   config.data_dir = scratch.Path("data");
-  const TestServer server([&](Config& of_server) { of_server.data_dir = config.data_dir; });
+  TestServer server([&](Config& of_server) { of_server.data_dir = config.data_dir; });
   config.listen = server.server().address();
   EXPECT_EQ(ErrorsOf(config), "");
 }

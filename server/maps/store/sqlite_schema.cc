@@ -41,7 +41,12 @@ absl::Status CheckMarks(const std::string& path, int64_t application, int64_t ve
 }  // namespace
 
 absl::Status PrepareNewDatabase(SqliteDatabase& database) {
-  // Freed pages go back to the file system, in steps that the store asks for.
+  // Freed pages go back to the file system, in steps that the store asks for. A database that has
+  // the setting is only read: writing it again would fail on a full disk.
+  constexpr int64_t kIncremental = 2;
+  const auto mode = database.Number("PRAGMA auto_vacuum");
+  if (!mode.ok()) return mode.status();
+  if (*mode == kIncremental) return absl::OkStatus();
   return database.Execute("PRAGMA auto_vacuum = INCREMENTAL");
 }
 

@@ -30,6 +30,7 @@ class AdminService : public v1::AdminService::CallbackService {
     parsed(RpcMethod::kGetConfig, &AdminService::GetConfig);
     parsed(RpcMethod::kSetLogLevel, &AdminService::SetLogLevel);
     parsed(RpcMethod::kDrain, &AdminService::Drain);
+    parsed(RpcMethod::kUndrain, &AdminService::Undrain);
     parsed(RpcMethod::kListCaptures, &AdminService::ListCaptures);
     parsed(RpcMethod::kGetCapture, &AdminService::GetCapture);
   }

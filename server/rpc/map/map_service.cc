@@ -37,6 +37,7 @@ class MapService : public v1::MapService::CallbackService {
     parsed(RpcMethod::kDeleteMap, &MapService::DeleteMap);
     parsed(RpcMethod::kListTiles, &MapService::ListTiles);
     parsed(RpcMethod::kGetTiles, &MapService::GetTiles);
+    parsed(RpcMethod::kUndeleteMap, &MapService::UndeleteMap);
     parsed(RpcMethod::kGetCells, &MapService::GetCells);
     parsed(RpcMethod::kWatchMap, &MapService::WatchMap);
     parsed(RpcMethod::kListRevisions, &MapService::ListRevisions);

@@ -87,7 +87,9 @@ class ReplayRunnerTest : public ::testing::Test {
       stream->Write(response);
       for (int answered = 0; stream->Read(&request);) {
         if (!request.has_scan()) continue;
-        if (answered++ == answers) return grpc::Status(grpc::StatusCode::INTERNAL, "it is broken");
+        if (answered++ == answers) {
+          return grpc::Status(grpc::StatusCode::PERMISSION_DENIED, "taken away");
+        }
         response.mutable_result()->set_sequence(request.scan().sequence());
         response.mutable_result()->set_status(v1::ALIGNMENT_STATUS_OK);
         stream->Write(response);
@@ -118,7 +120,7 @@ TEST_F(ReplayRunnerTest, AnEndOfTheSessionKeepsTheAnswers) {
     ReplayOptions options;
     options.rate_hz = rate_hz;
     const ReplayOutcome outcome = RunOver(2, options);
-    EXPECT_EQ(outcome.end.code(), absl::StatusCode::kInternal) << outcome.end;
+    EXPECT_EQ(outcome.end.code(), absl::StatusCode::kPermissionDenied) << outcome.end;
     ASSERT_EQ(outcome.rows.size(), 2u);
     for (size_t i = 0; i < 2; ++i) {
       EXPECT_EQ(outcome.rows[i].index, i);

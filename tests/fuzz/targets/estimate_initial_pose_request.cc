@@ -5,6 +5,7 @@
 #include <variant>
 
 #include "server/convert/options.h"
+#include "server/convert/range.h"
 #include "server/convert/search.h"
 #include "server/session/scan_setup.h"
 #include "tests/fuzz/fuzz_targets.h"

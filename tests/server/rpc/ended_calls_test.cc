@@ -174,8 +174,9 @@ class EndedCalls : public ::testing::TestWithParam<HowItEnds> {
       const bool reached =
           begin(*context, finish) && Eventually(at_step, cancelled ? kLongestWait : time);
       if (cancelled) context->TryCancel();
-      const grpc::Status status = finish();
+      // Nothing more is taken until the server has seen the end.
       if (ends_while_held) AwaitEnd(method);
+      const grpc::Status status = finish();
       gate_->Open();
       AwaitEnd(method);
       if (reached) {
@@ -210,15 +211,14 @@ class EndedCalls : public ::testing::TestWithParam<HowItEnds> {
     EXPECT_TRUE(result.accepted());
   }
 
-  // The same call, while the queue for work on maps is busy with a tile.
-  Begin BehindATile(const Begin& begin) {
-    return [this, begin](grpc::ClientContext& context, Finish& finish) {
+  // The same call, while the queue of readers is busy with `other`, which waits at the gate.
+  Begin Behind(const Begin& other, const Begin& begin) {
+    return [this, other, begin](grpc::ClientContext& context, Finish& finish) {
+      other_ = nullptr;
       gate_->Close();
       const size_t before = gate_->batches().size();
-      update_ = std::make_unique<TestUpdate>(*server_);
-      update_->Write(BeginRequest("town"));
-      EXPECT_TRUE(update_->Read().has_begun());
-      update_->Write(TileRequest("more", TownStrip(-3.0, 3.0)));
+      other_ = std::make_unique<OtherCall>();
+      EXPECT_TRUE(other(other_->context, other_->finish));
       gate_->AwaitBatches(before + 1);
       return begin(context, finish);
     };
@@ -330,10 +330,19 @@ class EndedCalls : public ::testing::TestWithParam<HowItEnds> {
     return true;
   }
 
+  struct OtherCall {
+    ~OtherCall() {
+      context.TryCancel();
+      static_cast<void>(finish());
+    }
+    grpc::ClientContext context;
+    Finish finish;
+  };
+
   const std::shared_ptr<Gate> gate_ = std::make_shared<Gate>();
   const std::shared_ptr<std::atomic<bool>> held_ = std::make_shared<std::atomic<bool>>(false);
   std::unique_ptr<TestServer> server_;
-  std::unique_ptr<TestUpdate> update_;
+  std::unique_ptr<OtherCall> other_;
 };
 INSTANTIATE_TEST_SUITE_P(, EndedCalls,
                          ::testing::Values(HowItEnds::kCancelled, HowItEnds::kDeadline),
@@ -367,12 +376,18 @@ TEST_P(EndedCalls, GetCellsWhileTheMapIsLookedAt) {
 }
 
 TEST_P(EndedCalls, GetTilesAndGetCellsBeforeTheirTurn) {
-  StartWithAGate();
+  const StatementsAtAGate statements(*gate_);
+  Start(std::make_unique<EngineOfMapsAtAGate>(gate_, held_));
+  Change(*server_, {TileRequest("more", TownStrip(-3.0, 3.0))});
   v1::GetTilesRequest request;
   request.set_map("town");
-  EndAtStep("GetTiles", BehindATile(GetTiles(request, 0)),
+  *held_ = true;
+  EndAtStep("GetTiles", Behind(GetCells("town"), GetTiles(request, 0)),
             [&] { return InFlight("GetTiles") == 1.0; });
-  EndAtStep("GetCells", BehindATile(GetCells("town")), [&] { return InFlight("GetCells") == 1.0; });
+  *held_ = false;
+  request.set_revision(1);
+  EndAtStep("GetCells", Behind(GetTiles(request, 0), GetCells("town")),
+            [&] { return InFlight("GetCells") == 1.0; });
   ExpectItServes();
 }
 

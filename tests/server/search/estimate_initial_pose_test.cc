@@ -248,7 +248,7 @@ TEST_P(EstimateInitialPose, SaysWhatIsWrongWithARequest) {
        "region must have a box or a wgs84_circle (got both)"},
       {[](auto& r) { r.mutable_region()->mutable_box()->clear_max(); }, "region.box needs both"},
       {[](auto& r) { r.mutable_region()->mutable_box()->mutable_max()->set_z(-1.0); },
-       "region.box.max lies below"},
+       "lies below region.box.min ("},
       {[](auto& r) { *r.mutable_region()->mutable_box()->mutable_max() = r.region().box().min(); },
        "region.box must have an area (got 0 m by 0 m)"},
       {[](auto& r) { r.mutable_region()->mutable_box()->mutable_min()->set_x(kNan); },

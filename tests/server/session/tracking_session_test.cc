@@ -295,7 +295,7 @@ TEST_P(TrackingSession, BadMessagesAreRejectedAndTheSessionLivesOn) {
       {indefinite, v1::SESSION_REQUEST_KIND_POSE, 9, "map_t_base.covariance"},
       {empty, v1::SESSION_REQUEST_KIND_POSE, 9, "map_t_base"},
       {ReferenceMessage(10, {0.0, kNotANumber, 0.0}), v1::SESSION_REQUEST_KIND_REFERENCE, 10,
-       "finite"},
+       "position must have components"},
       {nowhere, v1::SESSION_REQUEST_KIND_REFERENCE, 0, "position"},
   };
   for (const auto& row : rows) {

@@ -161,7 +161,7 @@ TEST_P(AlignScans, KeepsTheOldOptionsWhenAConfigureIsRejected) {
   EXPECT_EQ(response.rejected().reason(), v1::REJECTION_REASON_INVALID);
   EXPECT_EQ(response.rejected().sequence(), 3);
   EXPECT_THAT(response.rejected().detail(),
-              HasSubstr("step_size_m must be over 0 and at most 100 (got -1)"));
+              HasSubstr("overrides.step_size_m must be from 1e-06 to 100 (got -1)"));
   EXPECT_EQ(session.Align(GoodScan()).status(), v1::ALIGNMENT_STATUS_OK);
 }
 

@@ -82,7 +82,10 @@ TEST(MapService, TakesADeletionBack) {
   ASSERT_TRUE(undelete().ok());
   EXPECT_EQ(response.map().name(), "town");
   EXPECT_EQ(response.map().revision(), 1u);
-  EXPECT_EQ(session.Align(GoodScan(3)).status(), v1::ALIGNMENT_STATUS_OK);
+  uint64_t sequence = 3;
+  EXPECT_TRUE(Eventually([&] {  // its tiles are loaded first
+    return session.Align(GoodScan(sequence++)).status() == v1::ALIGNMENT_STATUS_OK;
+  }));
   request.set_map("moon");
   EXPECT_EQ(undelete().error_code(), grpc::StatusCode::NOT_FOUND);
 }
