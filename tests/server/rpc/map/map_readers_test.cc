@@ -8,6 +8,7 @@
 
 #include <memory>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -102,12 +103,18 @@ TEST_F(MapReaders, HoldLittleWhileTheirClientsAreIdle) {
   EXPECT_EQ(session.Align(GoodScan()).status(), v1::ALIGNMENT_STATUS_OK);
   EXPECT_TRUE(DeleteMap(server_, "town").ok());
   EXPECT_EQ(Metric("voxloc_map_read_bytes"), held);
-  // Each gets everything once those before it have read, or have gone.
+  // Each gets everything once those before it, in the order in which they came to the server, have
+  // read or have gone.
   readers.erase(readers.begin() + 3);
+  std::vector<std::thread> threads;
+  threads.reserve(readers.size());
   for (const auto& reader : readers) {
-    EXPECT_EQ(reader->ReadAll(), kTiles * kTilePoints);
-    EXPECT_TRUE(reader->stream->Finish().ok());
+    threads.emplace_back([&reader] {
+      EXPECT_EQ(reader->ReadAll(), kTiles * kTilePoints);
+      EXPECT_TRUE(reader->stream->Finish().ok());
+    });
   }
+  for (std::thread& thread : threads) thread.join();
   EXPECT_TRUE(Eventually([this] { return Metric("voxloc_map_read_bytes") == 0.0; }));
 }
 
