@@ -12,6 +12,7 @@
 #include "absl/time/clock.h"
 #include "core/engine/scan_reach.h"
 #include "core/estimate/hypothesis_estimates.h"
+#include "core/estimate/initial_pose/prior_height.h"
 #include "core/tracking/verdict.h"
 #include "server/convert/options.h"
 #include "server/convert/pose.h"
@@ -103,6 +104,7 @@ absl::StatusOr<v1::SearchResult> SearchWork::Run(const Observer& observer) {
   result.set_map_revision(map_.snapshot->revision);
   result.set_engine(runtime_.engine->name());
   result.set_stamp_ns(request_.scan().stamp_ns());
+  result.set_prior_height_shift_m(prior_height_shift_m_);
   timings.set_estimate_s(Seconds(Clock::now() - searched));
   timings.set_server_s(Seconds(Clock::now() - received_));
   Count(result);
@@ -119,7 +121,8 @@ absl::Status SearchWork::Prepare() {
 }
 
 absl::StatusOr<PoseSearchResult> SearchWork::Search(const PoseSearchObserver& observer) {
-  if (const auto* prior = std::get_if<PriorSearchOptions>(&scope_)) {
+  if (auto* prior = std::get_if<PriorSearchOptions>(&scope_)) {
+    if (absl::Status status = FitPriorHeight(prior); !status.ok()) return status;
     // Far outside the map no particle has anything to find.
     if (!CanTouchMap(*prior)) return PoseSearchResult();
     return SearchAroundPrior(*runtime_.engine, job_, *prior, observer);
@@ -156,6 +159,25 @@ absl::Status SearchWork::RequireTiles() const {
     max = region.box->max.head<2>();
   }
   return runtime_.surroundings.Require(map_, min, max);
+}
+
+absl::Status SearchWork::FitPriorHeight(PriorSearchOptions* prior) {
+  const std::vector<CellStatistics>& there = job_.map->statistics();
+  const auto at =
+      std::find(there.begin(), there.end(), job_.profile.stages[job_.profile.score_stage].cells);
+  if (at == there.end()) return absl::OkStatus();
+  const auto height = HeightOnSurface(*job_.map, static_cast<size_t>(at - there.begin()),
+                                      map_.snapshot->tiles.bounds(), *job_.scan, *prior);
+  if (!height.ok()) return height.status();
+  if (!height->has_value()) return absl::OkStatus();
+  double& z_m = prior->map_T_base.translation.z();
+  prior_height_shift_m_ = (*height)->z_m - z_m;
+  z_m = (*height)->z_m;
+  // Correlations with the height do not count: only the diagonal is used.
+  prior->covariance.row(2).setZero();
+  prior->covariance.col(2).setZero();
+  prior->covariance(2, 2) = (*height)->sigma_m * (*height)->sigma_m;
+  return absl::OkStatus();
 }
 
 bool SearchWork::CanTouchMap(const PriorSearchOptions& prior) const {

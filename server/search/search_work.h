@@ -44,9 +44,11 @@ class SearchWork {
   [[nodiscard]] absl::StatusOr<PoseSearchResult> Search(const PoseSearchObserver& observer);
   // The status that the client receives when the search ended with this.
   [[nodiscard]] absl::Status Explain(const absl::Status& status) const;
-  // Whether a particle of the prior can meet a cell of the map.
   // Whether the part of the map that is searched is in memory.
   [[nodiscard]] absl::Status RequireTiles() const;
+  // Moves a prior whose height misses the map's surface there.
+  [[nodiscard]] absl::Status FitPriorHeight(PriorSearchOptions* prior);
+  // Whether a particle of the prior can meet a cell of the map.
   [[nodiscard]] bool CanTouchMap(const PriorSearchOptions& prior) const;
   // Ranks them by their confidence.
   [[nodiscard]] absl::Status DescribeHypotheses(PoseSearchResult& found,
@@ -67,6 +69,7 @@ class SearchWork {
   PoseSearchJob job_;
   ScanHints hints_;
   PreparedScan scan_;
+  double prior_height_shift_m_ = 0.0;
 };
 
 }  // namespace voxloc::server

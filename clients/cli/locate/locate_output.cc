@@ -30,7 +30,9 @@ const char* PhaseText(v1::SearchPhase phase) {
 }
 
 std::string Verdict(const v1::SearchResult& result) {
-  if (result.hypotheses_size() == 0) return "nothing: no candidate meets the map";
+  if (result.hypotheses_size() == 0) {
+    return "nothing: no candidate meets the map (voxloc map info shows its bounds)";
+  }
   std::string text = "reliable";
   if (result.ambiguous()) {
     text = "ambiguous: another pose explains the scan nearly as well";
@@ -74,6 +76,12 @@ std::string SearchProgressText(const v1::SearchProgress& progress) {
 
 std::string SearchResultText(const v1::SearchResult& result, double elapsed_s) {
   std::string text = absl::StrCat("found     ", Verdict(result), "\n");
+  if (result.prior_height_shift_m() != 0.0) {
+    absl::StrAppend(
+        &text, absl::StrFormat("prior     its height misses the map's surface and was moved by "
+                               "%+.1f m\n",
+                               result.prior_height_shift_m()));
+  }
   using Align = TextTable::Align;
   TextTable table({{"", Align::kRight},
                    {"x", Align::kRight},
@@ -140,6 +148,7 @@ Json SearchResultJson(const v1::SearchResult& result, double elapsed_s) {
           {"ambiguous", result.ambiguous()},
           {"ambiguity_gap", result.ambiguity_gap()},
           {"timed_out", result.timed_out()},
+          {"prior_height_shift_m", result.prior_height_shift_m()},
           {"hypotheses", hypotheses},
           {"candidates_scored", result.candidates_scored()},
           {"candidates_aligned", result.candidates_aligned()},

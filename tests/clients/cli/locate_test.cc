@@ -48,6 +48,16 @@ TEST(LocateOutput, OnlyAReliableAndUnambiguousPoseIsLocated) {
   EXPECT_FALSE(Located(v1::SearchResult()));
 }
 
+TEST(LocateOutput, TellsThatThePriorWasMovedToTheSurface) {
+  v1::SearchResult result = TwoHypotheses();
+  EXPECT_THAT(SearchResultText(result, 1.5), Not(HasSubstr("surface")));
+  result.set_prior_height_shift_m(40.25);
+  EXPECT_THAT(
+      SearchResultText(result, 1.5),
+      HasSubstr("prior     its height misses the map's surface and was moved by +40.2 m\n"));
+  EXPECT_EQ(SearchResultJson(result, 1.5)["prior_height_shift_m"], 40.25);
+}
+
 TEST(LocateOutput, TellsEveryHypothesisInATable) {
   const std::string text = SearchResultText(TwoHypotheses(), 1.5);
   EXPECT_THAT(text, HasSubstr("found     reliable\n"));

@@ -151,6 +151,19 @@ TEST_P(EstimateInitialPose, FindsNothingFarOutsideTheMap) {
   }
 }
 
+TEST_P(EstimateInitialPose, FindsTheVehicleAroundAPriorWithoutItsHeight) {
+  for (const double z : {-40.0, 100.0}) {
+    v1::EstimateInitialPoseRequest request = PriorRequest();
+    request.mutable_prior()->mutable_pose()->mutable_position()->set_z(z);
+    const v1::SearchResult result = Search(server_, request).result;
+    ASSERT_GE(result.hypotheses_size(), 1) << z;
+    EXPECT_LT(DistanceFromVehicle(result.hypotheses(0).map_t_base().pose()), 0.1);
+    EXPECT_TRUE(result.reliable());
+    EXPECT_NEAR(result.prior_height_shift_m(), VehiclePose().translation.z() - z, 1.0);
+  }
+  EXPECT_EQ(Search(server_, PriorRequest()).result.prior_height_shift_m(), 0.0);
+}
+
 TEST_P(EstimateInitialPose, FindsTheVehicleInARegionAndInTheWholeMap) {
   for (const v1::EstimateInitialPoseRequest& request : {RegionRequest(), WholeMapRequest()}) {
     const PoseSearchTold told = Search(server_, request);
