@@ -46,6 +46,23 @@ AlignResponse Failure(std::string detail) {
   return response;
 }
 
+void AskForHeightOnly(v1::EstimateInitialPoseRequest* request) {
+  // Of what planar poses leave out: half a metre, and a degree.
+  constexpr double kVariances[6] = {0.25, 0.25, 0.25, 3e-4, 3e-4, 3e-4};
+  request->mutable_search()->set_particles(1);
+  request->mutable_search()->set_startup_trials(1);
+  request->set_report_particles(false);
+  v1::PoseWithCovariance& prior = *request->mutable_prior();
+  for (int axis = 0; axis < 6; ++axis) {
+    if (prior.covariance(7 * axis) > 0.0) continue;
+    for (int other = 0; other < 6; ++other) {
+      prior.set_covariance(6 * axis + other, 0.0);
+      prior.set_covariance(6 * other + axis, 0.0);
+    }
+    prior.set_covariance(7 * axis, kVariances[axis]);
+  }
+}
+
 }  // namespace
 
 struct AlignService::Impl {
@@ -81,6 +98,10 @@ void AlignService::Impl::Serve(const AlignCall& call, Answer& answer) {
   report.SetInt("service_call_time_stamp", call.now_ns);
   const AlignResponse response = Find(call, report);
   report.SetBool("is_succeed_service", response.success);
+  if (call.height_only) {
+    answer.Give(response);
+    return;
+  }
   if (!response.success) report.Warn(absl::StrCat("ndt_align failed: ", response.detail));
   // The service may be gone when this runs; the ports are not.
   publish([output = ports.output, stamp_ns = call.now_ns, status = report.Status()] {
@@ -112,12 +133,17 @@ AlignResponse AlignService::Impl::Find(const AlignCall& call, StatusReport& repo
   const bool has_map = result.ok() && !result->hypotheses().empty();
   report.SetBool("is_set_map_points", has_map);
   if (!has_map) {
-    return Failure(result.ok() ? absl::StrCat("no part of the map '", result->map(),
-                                              "' lies where the pose was searched")
-                               : std::string(result.status().message()));
+    AlignResponse failure = Failure(result.ok()
+                                        ? absl::StrCat("no part of the map '", result->map(),
+                                                       "' lies where the pose was searched")
+                                        : std::string(result.status().message()));
+    if (result.ok()) failure.prior_height_shift_m = result->prior_height_shift_m();
+    return failure;
   }
   report.SetBool("is_set_sensor_points", true);
-  return ResponseFrom(*result, call, report);
+  AlignResponse response = ResponseFrom(*result, call, report);
+  response.prior_height_shift_m = result->prior_height_shift_m();
+  return response;
 }
 
 absl::StatusOr<PoseWithCovarianceStamped> AlignService::Impl::InMap(
@@ -143,8 +169,9 @@ absl::StatusOr<PoseWithCovarianceStamped> AlignService::Impl::InMap(
 absl::StatusOr<v1::SearchResult> AlignService::Impl::Search(
     const AlignCall& call, const PoseWithCovarianceStamped* prior_map) {
   const bool particles = ports.output->HasSubscribers(Topic::kMonteCarloInitialPoseMarker);
-  const v1::EstimateInitialPoseRequest request =
+  v1::EstimateInitialPoseRequest request =
       SearchFrom(parameters, node_name, *call.scan, prior_map, particles);
+  if (call.height_only) AskForHeightOnly(&request);
   const auto observe = [this](const v1::SearchProgress& progress) {
     if (progress.particles_size() > 0) {
       const Header header{ports.clock->NowNs(), parameters.frame.map_frame};

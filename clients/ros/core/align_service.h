@@ -28,6 +28,9 @@ struct AlignResponse {
   bool ambiguous = false;  // another, distinct pose explains the scan nearly as well
   PoseWithCovarianceStamped pose_with_covariance;
   std::string detail;  // why not, for people; empty: success
+  // What the server added to the height of a prior that misses the map's surface, metres; 0:
+  // nothing, or there was no search.
+  double prior_height_shift_m = 0.0;
 };
 
 // Called once, by a thread of the bridge's own.
@@ -38,6 +41,9 @@ struct AlignCall {
   int64_t now_ns = 0;
   // In any frame; nullopt: anywhere in the map.
   std::optional<PoseWithCovarianceStamped> prior;
+  // Only how far the prior's height is from the map's surface is wanted: one candidate is aligned,
+  // variances of 0, as planar poses have them, are no errors, and no diagnostics are published.
+  bool height_only = false;
   // The last scan that passed the checks; null: there is none yet.
   std::shared_ptr<const v1::Scan> scan;
   // Whether the server has the map, as far as is known.

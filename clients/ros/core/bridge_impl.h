@@ -75,6 +75,11 @@ class Bridge::Impl {
   void OnRegularizationPose(const PoseWithCovarianceStamped& pose);
   void OnTwist(const TwistStamped& twist);
   void OnPoseSet(const PoseWithCovarianceStamped& pose);
+  // Asks the server whether the map has a surface at the height of the pose, which is `given` in
+  // the map's frame; planar poses lie at z = 0. Where it is elsewhere, and no pose has been set
+  // since, the guess moves there. `number`: of the pose.
+  void RaiseToSurface(const PoseWithCovarianceStamped& pose, const OdometryGuess::Guess& given,
+                      const std::optional<Pose>& odom_T_base, uint64_t number);
   [[nodiscard]] std::optional<Pose> OdometryAt(std::optional<int64_t> stamp_ns) const;
   [[nodiscard]] std::optional<Twist> TwistAt(int64_t stamp_ns) const;  // under the lock
 
@@ -115,6 +120,7 @@ class Bridge::Impl {
   ReferenceHistory references;
   TwistHistory twists;
   OdometryGuess guess;
+  uint64_t poses_set = 0;  // on initialpose
   ScanAssembler<SourceCloud> assembler;
   std::shared_ptr<const v1::Scan> last_scan;  // that passed the checks; without a guess
   std::optional<Eigen::Vector3d> position_map;

@@ -3,6 +3,7 @@
 #include <Eigen/Cholesky>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
 #include "clients/ros/core/bridge_impl.h"
 
 namespace voxloc::ros {
@@ -87,8 +88,34 @@ void Bridge::Impl::OnPoseSet(const PoseWithCovarianceStamped& pose) {
     return;
   }
   const std::optional<Pose> odom_T_base = OdometryAt(std::nullopt);
-  const std::lock_guard<std::mutex> lock(mutex);
-  guess.Set({*map_T_frame * *frame_T_base, pose.covariance}, odom_T_base);
+  const OdometryGuess::Guess given{*map_T_frame * *frame_T_base, pose.covariance};
+  uint64_t number = 0;
+  {
+    const std::lock_guard<std::mutex> lock(mutex);
+    guess.Set(given, odom_T_base);
+    number = ++poses_set;
+  }
+  RaiseToSurface(pose, given, odom_T_base, number);
+}
+
+void Bridge::Impl::RaiseToSurface(const PoseWithCovarianceStamped& pose,
+                                  const OdometryGuess::Guess& given,
+                                  const std::optional<Pose>& odom_T_base, uint64_t number) {
+  AlignCall call = CallNow();
+  if (call.scan == nullptr) return;
+  call.prior = pose;
+  call.height_only = true;
+  align.Call(std::move(call), [this, given, odom_T_base, number](const AlignResponse& response) {
+    if (response.prior_height_shift_m == 0.0) return;
+    log.Write("initialpose", LogLevel::kWarn,
+              absl::StrFormat("the pose on initialpose misses the map's surface, and was moved by "
+                              "%+.1f m along z",
+                              response.prior_height_shift_m));
+    OdometryGuess::Guess raised = given;
+    raised.map_T_base.translation.z() += response.prior_height_shift_m;
+    const std::lock_guard<std::mutex> lock(mutex);
+    if (number == poses_set) guess.Set(raised, odom_T_base);
+  });
 }
 
 std::optional<Pose> Bridge::Impl::OdometryAt(std::optional<int64_t> stamp_ns) const {

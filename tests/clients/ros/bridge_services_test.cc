@@ -180,6 +180,32 @@ TEST_F(BridgeServicesTest, ReinitializeSearchesTheWholeMap) {
   EXPECT_LT(TranslationDistance(poses.back().pose, TruthAt(0)), 0.05);
 }
 
+TEST_F(BridgeServicesTest, APlanarPoseOfAPersonIsRaisedToTheMap) {
+  parameters_.voxloc.guess_source = "odometry";
+  parameters_.voxloc.odom_frame = "odom";
+  parameters_.voxloc.activate_at_start = true;
+  fakes_.transforms.Set("odom", "base_link", Pose());
+  Start();
+  SendScan(0);
+  ASSERT_TRUE(AwaitStatuses(1));
+  // As of RViz over a map whose ground is 40 m higher; its variances along z, roll and pitch are 0.
+  PoseWithCovarianceStamped given;
+  given.header.frame_id = "map";
+  given.pose = TruthAt(0);
+  given.pose.translation.z() -= 40.0;
+  given.covariance(0, 0) = given.covariance(1, 1) = 0.25;
+  given.covariance(5, 5) = 0.07;
+  bridge().OnPoseSet(given);
+  size_t statuses = 1;
+  EXPECT_TRUE(Eventually([&] {
+    SendScan(0);
+    return AwaitStatuses(++statuses) && fakes_.output.Count(Topic::kNdtPose) > 0;
+  }));
+  const auto poses = fakes_.output.Of<PoseStamped>(Topic::kNdtPose);
+  ASSERT_FALSE(poses.empty());
+  EXPECT_LT(TranslationDistance(poses.back().pose, TruthAt(0)), 0.05);
+}
+
 // A loader that has the town as two tiles.
 class TownLoader : public MapLoader {
  public:
