@@ -25,16 +25,31 @@ struct MapDropFlags {
   bool force = false;
 };
 
+// A map can be deleted that cannot be loaded, or has staged revisions only.
+bool IsThereWithoutInfo(const absl::Status& status) {
+  const std::string reason = client::ReasonOf(status);
+  return reason == "MAP_NOT_LOADED" || reason == "MAP_LOADING" || reason == "MAP_NOT_ACTIVE";
+}
+
 absl::StatusOr<ExitCode> DropMap(const MapDropFlags& options) {
   absl::StatusOr<client::Channel> channel = Connect(options.server);
   if (!channel.ok()) return channel.status();
   const client::MapClient client(*channel);
+  uint64_t revision = options.revision;
   if (!options.yes) {
     const absl::StatusOr<v1::MapInfo> info = client.Get(options.map, options.server.timeout_s);
-    if (!info.ok()) return info.status();
-    const std::string question =
-        absl::StrFormat("Delete map %s (revision %d, %d tiles, %d points) from %s?", options.map,
-                        info->revision(), info->tiles(), info->points(), channel->server());
+    std::string question;
+    if (info.ok()) {
+      // The one that is asked about, whatever is committed meanwhile.
+      if (revision == 0) revision = info->revision();
+      question =
+          absl::StrFormat("Delete map %s (revision %d, %d tiles, %d points) from %s?", options.map,
+                          info->revision(), info->tiles(), info->points(), channel->server());
+    } else if (IsThereWithoutInfo(info.status())) {
+      question = absl::StrFormat("Delete map %s (%s)?", options.map, info.status().message());
+    } else {
+      return info.status();
+    }
     switch (ConfirmOnTerminal(question, options.yes)) {
       case Confirmation::kYes:
         break;
@@ -46,21 +61,20 @@ absl::StatusOr<ExitCode> DropMap(const MapDropFlags& options) {
         return ExitCode::kUsage;
     }
   }
-  absl::StatusOr<uint64_t> revision = client.Drop(
-      options.map, options.revision, options.server.timeout_s, /*unless_in_use=*/!options.force);
-  if (client::ReasonOf(revision.status()) == "MAP_IN_USE") {
-    return absl::Status(
-        revision.status().code(),
-        absl::StrCat(revision.status().message(), "; --force deletes it all the same"));
+  absl::StatusOr<uint64_t> deleted = client.Drop(options.map, revision, options.server.timeout_s,
+                                                 /*unless_in_use=*/!options.force);
+  if (client::ReasonOf(deleted.status()) == "MAP_IN_USE") {
+    return absl::Status(deleted.status().code(), absl::StrCat(deleted.status().message(),
+                                                              "; --force deletes it all the same"));
   }
-  if (!revision.ok()) return revision.status();
+  if (!deleted.ok()) return deleted.status();
   if (options.server.prints_text()) {
     absl::PrintF(
         "map %s is deleted; its last revision was %d. For a day, `voxloc map undrop --map %s` "
         "takes it back\n",
-        options.map, *revision, options.map);
+        options.map, *deleted, options.map);
   }
-  const Json result = {{"name", options.map}, {"revision", *revision}};
+  const Json result = {{"name", options.map}, {"revision", *deleted}};
   if (absl::Status status = WriteJson(options.server.json, result); !status.ok()) return status;
   return ExitCode::kOk;
 }
@@ -77,7 +91,8 @@ absl::StatusOr<ExitCode> UndropMap(const MapUndropFlags& options) {
       client::MapClient(*channel).Undrop(options.map, options.server.timeout_s);
   if (!map.ok()) return map.status();
   if (options.server.prints_text()) {
-    absl::PrintF("map %s is in use again, at revision %d\n", options.map, map->revision());
+    absl::PrintF("map %s is in use again, at revision %d, as soon as it is loaded\n", options.map,
+                 map->revision());
   }
   if (absl::Status status = WriteJson(options.server.json, MapJson(*map)); !status.ok()) {
     return status;

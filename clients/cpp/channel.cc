@@ -142,12 +142,14 @@ void Channel::Impl::Leave(const Endpoint& left) const {
 absl::Status Channel::Impl::StatusOf(const Endpoint& called, absl::string_view call,
                                      const grpc::Status& end) const {
   if (end.error_code() != grpc::StatusCode::UNAVAILABLE) {
+    called.answered->store(true);
     return ToAbslStatus(end, called.address, call);
   }
   Leave(called);
-  // What a server says itself has details, or comes over a connection that is there.
-  if (end.error_details().empty() &&
-      called.channel->GetState(/*try_to_connect=*/false) != GRPC_CHANNEL_READY) {
+  // What a server says itself has details. A connection that was there and is lost leaves the
+  // channel idle; one that could not be made leaves it in failure.
+  if (end.error_details().empty() && !called.answered->load() &&
+      called.channel->GetState(/*try_to_connect=*/false) == GRPC_CHANNEL_TRANSIENT_FAILURE) {
     if (const std::string why = called.probe->Explain(); !why.empty()) {
       return ToAbslStatus(
           {end.error_code(), absl::StrCat(why, "; gRPC says: ", end.error_message())},

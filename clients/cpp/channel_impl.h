@@ -31,6 +31,8 @@ struct Endpoint {
   std::string address;
   std::shared_ptr<grpc::Channel> channel;
   std::shared_ptr<TlsProbe> probe;
+  // Whether a server has answered there, so that no handshake needs to be explained.
+  std::shared_ptr<std::atomic<bool>> answered = std::make_shared<std::atomic<bool>>(false);
 };
 
 struct Channel::Impl {

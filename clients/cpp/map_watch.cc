@@ -47,9 +47,11 @@ struct MapWatch::Impl {
   // How the call ended.
   absl::Status End() {
     const grpc::Status end = stream->reader->Finish();
-    const std::lock_guard<std::mutex> lock(mutex);
-    stream = nullptr;
-    if (cancelled) return Cancelled();
+    {
+      const std::lock_guard<std::mutex> lock(mutex);
+      stream = nullptr;
+      if (cancelled) return Cancelled();
+    }
     if (end.ok()) {
       channel.impl().Leave(round.endpoint());
       return absl::UnavailableError(

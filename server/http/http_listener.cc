@@ -11,6 +11,8 @@
 #include <cerrno>
 
 #include "absl/memory/memory.h"
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
 #include "server/scheduling/thread_name.h"
 
 namespace voxloc::server {
@@ -26,14 +28,16 @@ absl::StatusOr<std::unique_ptr<HttpListener>> HttpListener::Start(const std::str
                                                                   const HttpLimits& limits) {
   auto sockets = ListeningSockets::Bind(address);
   if (!sockets.ok()) return sockets.status();
-  return absl::WrapUnique(new HttpListener(*std::move(sockets), std::move(pages), limits));
+  const int wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+  if (wake_fd < 0) {
+    return absl::ErrnoToStatus(errno, absl::StrCat("no descriptor is left to serve ", address));
+  }
+  return absl::WrapUnique(new HttpListener(*std::move(sockets), std::move(pages), limits, wake_fd));
 }
 
-HttpListener::HttpListener(ListeningSockets sockets, HttpPages pages, const HttpLimits& limits)
-    : sockets_(std::move(sockets)),
-      pages_(std::move(pages)),
-      limits_(limits),
-      wake_fd_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
+HttpListener::HttpListener(ListeningSockets sockets, HttpPages pages, const HttpLimits& limits,
+                           int wake_fd)
+    : sockets_(std::move(sockets)), pages_(std::move(pages)), limits_(limits), wake_fd_(wake_fd) {
   slow_thread_ = std::thread([this] { MakeSlowPages(); });
   thread_ = std::thread([this] { Run(); });
 }
@@ -61,11 +65,12 @@ void HttpListener::Run() {
       numbers.push_back(number);
     }
     const size_t first_listener = awaited.size();
-    if (Clock::now() >= accept_at_) {
+    const Clock::time_point now = Clock::now();
+    if (now >= accept_at_) {
       for (const int listener : sockets_.fds()) awaited.push_back({listener, POLLIN, 0});
     }
     // Rounded up, so that the deadline has passed then.
-    const auto wait = std::chrono::ceil<std::chrono::milliseconds>(NextDeadline() - Clock::now());
+    const auto wait = std::chrono::ceil<std::chrono::milliseconds>(NextDeadline(now) - now);
     static_cast<void>(
         poll(awaited.data(), awaited.size(), static_cast<int>(std::max<int64_t>(wait.count(), 0))));
     {
@@ -85,8 +90,7 @@ void HttpListener::Run() {
   }
 }
 
-HttpListener::Clock::time_point HttpListener::NextDeadline() const {
-  const Clock::time_point now = Clock::now();
+HttpListener::Clock::time_point HttpListener::NextDeadline(Clock::time_point now) const {
   // poll's longest wait, which is looked at anew then.
   Clock::time_point next = now + std::chrono::hours(1);
   if (now < accept_at_) next = accept_at_;

@@ -71,11 +71,11 @@ class HttpListener {
     HttpRequest request;
   };
 
-  HttpListener(ListeningSockets sockets, HttpPages pages, const HttpLimits& limits);
+  HttpListener(ListeningSockets sockets, HttpPages pages, const HttpLimits& limits, int wake_fd);
 
   // Of the thread that waits for connections.
   void Run();
-  [[nodiscard]] Clock::time_point NextDeadline() const;
+  [[nodiscard]] Clock::time_point NextDeadline(Clock::time_point now) const;
   void Accept(int listener);
   void MakeRoom();
   void Step(uint64_t number, HttpConnection& connection);

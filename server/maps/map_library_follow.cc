@@ -142,8 +142,9 @@ absl::Status MapLibrary::FollowNew(const std::string& map) {
   if (!parts_.maps.Held(map).has_value()) {
     if (absl::Status status = parts_.maps.Announce(map); !status.ok()) return status;
   }
-  if (absl::Status status = FollowEngine(); !status.ok()) return status;
-  if (absl::Status status = TryLoad(map); !status.ok()) {
+  absl::Status status = FollowEngine();
+  if (status.ok()) status = TryLoad(map);
+  if (!status.ok()) {
     parts_.maps.Fail(map, status);
     return status;
   }

@@ -273,6 +273,9 @@ TEST_P(CommandLineE2e, AMapIsStagedUndoneSavedAndComesBack) {
   EXPECT_THAT(unasked.error, HasSubstr("--yes must be given where standard input is no terminal"));
   ASSERT_EQ(WithServer({"map", "drop", "--yes", "--map", "kept"}).exit_code, 0);
   ASSERT_EQ(WithServer({"map", "undrop", "--map", "kept"}).exit_code, 0);
+  ASSERT_TRUE(Eventually([&] {  // its tiles are loaded first
+    return WithServer({"map", "info", "--map", "kept"}).exit_code == 0;
+  }));
   EXPECT_EQ(tiles_of("kept"), first);
   ASSERT_EQ(WithServer({"map", "drop", "--yes", "--map", "kept"}).exit_code, 0);
   const ProcessResult back = WithServer({"map", "import", "--map", "back", out});

@@ -107,14 +107,18 @@ void Bridge::Impl::RaiseToSurface(const PoseWithCovarianceStamped& pose,
   call.height_only = true;
   align.Call(std::move(call), [this, given, odom_T_base, number](const AlignResponse& response) {
     if (response.prior_height_shift_m == 0.0) return;
+    OdometryGuess::Guess raised = given;
+    raised.map_T_base.translation.z() += response.prior_height_shift_m;
+    {
+      const std::lock_guard<std::mutex> lock(mutex);
+      // Another pose has come, or this one has served.
+      if (number != poses_set || !guess.At(std::nullopt).has_value()) return;
+      guess.Set(raised, odom_T_base);
+    }
     log.Write("initialpose", LogLevel::kWarn,
               absl::StrFormat("the pose on initialpose misses the map's surface, and was moved by "
                               "%+.1f m along z",
                               response.prior_height_shift_m));
-    OdometryGuess::Guess raised = given;
-    raised.map_T_base.translation.z() += response.prior_height_shift_m;
-    const std::lock_guard<std::mutex> lock(mutex);
-    if (number == poses_set) guess.Set(raised, odom_T_base);
   });
 }
 

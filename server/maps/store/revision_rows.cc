@@ -621,8 +621,10 @@ absl::StatusOr<uint64_t> UndeleteMapRow(SqlDatabase& database, absl::string_view
   {
     SqlQuery query(database,
                    "SELECT m.id, m.active_revision FROM maps m JOIN revisions r ON r.map_id = m.id "
-                   "AND r.revision = m.active_revision WHERE m.name = ?1 AND m.deleted = 1 "
-                   "AND r.kept = 1 ORDER BY m.id DESC LIMIT 1",
+                   "AND r.revision = m.active_revision AND r.kept = 1 WHERE m.id = "
+                   "(SELECT MAX(d.id) FROM maps d WHERE d.name = ?1 AND d.deleted = 1 AND EXISTS "
+                   "(SELECT 1 FROM revisions k WHERE k.map_id = d.id AND k.kept = 1 AND k.state IN "
+                   "(0, 1)))",  // not one of which nothing but withdrawn revisions was left
                    map);
     if (!query.Next()) {
       if (!query.status().ok()) return query.status();

@@ -131,6 +131,11 @@ class WatchMapStream : public WriteStream<v1::WatchMapResponse> {
   }
 
   void SendNext() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    if (absl::Status status = access().Check(); !status.ok()) {
+      pending_.clear();
+      End(status);
+      return;
+    }
     // A map that the caller may not see now is not mentioned, whenever its event came.
     while (!sending_ && !pending_.empty() && !access().Sees(pending_.begin()->first.first)) {
       pending_.erase(pending_.begin());

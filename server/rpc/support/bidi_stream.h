@@ -66,8 +66,7 @@ class BidiStream : public grpc::ServerBidiReactor<ReadMessage<Request>, Response
       reactor->Begin();
     } else if (absl::IsPermissionDenied(status) && reactor->call_.audited()) {
       // The audit log tells what a known caller wanted to change, which the first message says.
-      reactor->denied_ = status;
-      reactor->ReadNext();
+      reactor->Deny(runtime, status);
     } else {
       reactor->End(status);
     }
@@ -174,9 +173,24 @@ class BidiStream : public grpc::ServerBidiReactor<ReadMessage<Request>, Response
     return outgoing_.empty() || (outgoing_.size() < kMaxBacklog / 2 && !waiting_bytes_.spent());
   }
 
+  // Waits for the first message only, as one of the streams that have not been opened.
+  void Deny(Runtime& runtime, const absl::Status& status) {
+    std::shared_ptr<void> pass = runtime.unopened_streams.Enter();
+    if (pass == nullptr) {
+      End(status);
+      return;
+    }
+    Hold(std::move(pass));
+    {
+      const absl::MutexLock lock(&mutex_);
+      denied_ = status;
+    }
+    ReadNext();
+  }
+
   void EndNow(const absl::Status& status) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     if (end_.has_value()) return;
-    end_ = ToGrpcStatus(status);
+    end_ = ToGrpcStatus(denied_.ok() ? status : denied_);
     if (outgoing_.empty()) FinishNow();
   }
 
@@ -215,15 +229,17 @@ class BidiStream : public grpc::ServerBidiReactor<ReadMessage<Request>, Response
 
   void OnReadDone(bool ok) final {
     std::unique_ptr<ReadMessage<Request>> read;
+    absl::Status denied;
     {
       const absl::MutexLock lock(&mutex_);
       timeouts_.ReadingEnded();
       read = std::move(incoming_);
+      denied = denied_;
     }
     const LogTrace log_trace(trace());
-    if (!denied_.ok()) {
+    if (!denied.ok()) {
       if (ok && read->parsed) OnDenied(*read->message);
-      End(denied_);
+      End(denied);
       return;
     }
     if (ok && !read->parsed) {
@@ -291,7 +307,7 @@ class BidiStream : public grpc::ServerBidiReactor<ReadMessage<Request>, Response
     const std::shared_ptr<BidiStream> last = std::move(self_);
   }
 
-  absl::Status denied_;  // set before anything is read
+  absl::Status denied_ ABSL_GUARDED_BY(mutex_);  // how a stream ends that is read for the audit log
   CallScope call_;
   grpc::CallbackServerContext& context_;  // until the call is finished
   const Metrics& metrics_;

@@ -7,6 +7,7 @@
 
 #include <memory>
 #include <string>
+#include <tuple>
 
 #include "core/checksum/sha256.h"
 #include "grpc/health/v1/health.grpc.pb.h"
@@ -251,6 +252,27 @@ TEST_F(Scopes, AWatcherHearsNothingMoreOfAMapThatWasTakenFromIt) {
   ASSERT_TRUE(watch->Read(&event));
   EXPECT_EQ(event.map().name(), "town");
   context->TryCancel();
+}
+
+TEST_F(Scopes, AWatcherWhoseMapOrTokenWasTakenIsTold) {
+  for (const auto& [piece, by, reason] :
+       {std::tuple("[town*]", "[port]", "MAP_NOT_ALLOWED"),
+        std::tuple("roles: [track, score, map-write, admin]", "roles: [score]", "ROLE_MISSING")}) {
+    folder_.Write("access.yaml", ScopesFile());
+    ASSERT_TRUE(server_.server().ReloadSecurity().ok());
+    v1::WatchMapRequest request;
+    request.set_map("town");
+    const auto context = ContextOf("truck token");
+    const auto watch = server_.maps->WatchMap(context.get(), request);
+    v1::WatchMapResponse event;
+    ASSERT_TRUE(watch->Read(&event));
+    ReloadWith(piece, by);
+    EXPECT_TRUE(
+        AnswerToUpdate(server_, "town", "mapper token", TileRequest("b", TownStrip(0, 3)), true)
+            .has_tile_added());
+    EXPECT_FALSE(watch->Read(&event));
+    EXPECT_EQ(ReasonOf(watch->Finish()), reason);
+  }
 }
 
 TEST_F(Scopes, ASearchWhoseMapWasTakenFromItsCallerTellsNothing) {

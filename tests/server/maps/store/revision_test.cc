@@ -444,6 +444,13 @@ TEST_P(RevisionTest, TheLastDeletedMapOfANameComesBack) {
   ASSERT_TRUE(store_->DeleteMap("town", 0).ok());
   EXPECT_EQ(store_->UndeleteMap("town").value(), 2U);
   EXPECT_EQ(Seeds("town", 2), (SeedMap{{"a", 2}}));
+  // One of staged revisions alone cannot come back, and no older one comes in its place.
+  ASSERT_TRUE(store_->DeleteMap("town", 0).ok());
+  RevisionCommit staged = CommitOf(*store_, "town", 0, {{"a", 3}});
+  staged.stage = true;
+  Commit(staged);
+  ASSERT_TRUE(store_->DeleteMap("town", 0).ok());
+  EXPECT_EQ(store_->UndeleteMap("town").status().code(), absl::StatusCode::kNotFound);
 }
 
 TEST_P(RevisionTest, MapsAreListedByNameWhateverTheyAreCalled) {
