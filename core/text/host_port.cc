@@ -8,7 +8,6 @@
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/strip.h"
 
 namespace voxloc {
 namespace {
@@ -46,7 +45,8 @@ absl::StatusOr<HostPort> ParseHostPort(absl::string_view text, PortZero zero) {
   absl::string_view host = text.substr(0, colon == absl::string_view::npos ? 0 : colon);
   const bool numbers_of_ipv6 = absl::StrContains(host, ":") && !absl::StrContains(host, "/");
   const bool bracketed =
-      host.size() > 2 && absl::ConsumePrefix(&host, "[") && absl::ConsumeSuffix(&host, "]");
+      host.size() > 2 && absl::StartsWith(host, "[") && absl::EndsWith(host, "]");
+  if (bracketed) host = host.substr(1, host.size() - 2);
   if (colon != absl::string_view::npos && IsHost(host, bracketed)) {
     const auto port = ParsePort(text.substr(colon + 1), zero);
     if (port.ok()) return HostPort{std::string(host), *port};

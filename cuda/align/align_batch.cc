@@ -95,7 +95,10 @@ void AlignBatch::Await(const AlignSlice& slice) noexcept {
     for (const std::unique_ptr<AlignSlice>& any : slices_) {
       if (watched(any)) any->PassOnStops();
     }
-    for (int i = 0; i < kPausesPerQuery; ++i) Pause(&looks);
+    // Once the processor is offered to others, each offer is followed by a query.
+    int pauses = 0;
+    do Pause(&looks);
+    while (++pauses < kPausesPerQuery && looks < kLooks);
   }
 }
 

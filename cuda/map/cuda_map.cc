@@ -3,9 +3,9 @@
 #include "cuda/map/cuda_map.h"
 
 #include <algorithm>
-#include <new>
 #include <utility>
 
+#include "core/engine/out_of_memory.h"
 #include "cuda/map/cells_in_box.h"
 
 namespace voxloc::cuda {
@@ -47,11 +47,11 @@ absl::StatusOr<std::vector<MapCell>> CudaMap::CellsInBox(size_t statistics_index
                                                          const Eigen::Vector3d& min,
                                                          const Eigen::Vector3d& max,
                                                          size_t max_cells) const {
-  try {
-    return DownloadCells(device_, tiles_, statistics_[statistics_index], min, max, max_cells);
-  } catch (const std::bad_alloc&) {
-    return absl::ResourceExhaustedError("no host memory for the cells of the box");
-  }
+  return CatchOutOfMemory(
+      [&] {
+        return DownloadCells(device_, tiles_, statistics_[statistics_index], min, max, max_cells);
+      },
+      [] { return "no host memory for the cells of the box"; });
 }
 
 }  // namespace voxloc::cuda

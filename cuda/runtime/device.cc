@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <utility>
 
+#include "absl/cleanup/cleanup.h"
 #include "absl/strings/str_cat.h"
 #include "cuda/runtime/error.h"
 
@@ -105,9 +107,9 @@ bool Device::ContextAnswers() const {
 
 absl::StatusOr<void*> Device::Allocate(size_t bytes) {
   const size_t before = in_use_.fetch_add(bytes, std::memory_order_relaxed);
+  auto uncount = absl::MakeCleanup([&] { in_use_.fetch_sub(bytes, std::memory_order_relaxed); });
   if (memory_limit_bytes_ != 0 &&
       bytes > memory_limit_bytes_ - std::min(before, memory_limit_bytes_)) {
-    in_use_.fetch_sub(bytes, std::memory_order_relaxed);
     return absl::ResourceExhaustedError(absl::StrCat("allocating ", bytes, " bytes on CUDA device ",
                                                      ordinal_, ": ", before, " of the allowed ",
                                                      memory_limit_bytes_, " bytes are in use"));
@@ -122,10 +124,8 @@ absl::StatusOr<void*> Device::Allocate(size_t bytes) {
     // From here on the memory may be used on any stream.
     if (status.ok()) status = Check(cudaStreamSynchronize(memory_stream_), what);
   }
-  if (!status.ok()) {
-    in_use_.fetch_sub(bytes, std::memory_order_relaxed);
-    return status;
-  }
+  if (!status.ok()) return status;
+  std::move(uncount).Cancel();
   return memory;
 }
 

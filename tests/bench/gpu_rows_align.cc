@@ -3,6 +3,7 @@
 // Alignments: single ones, batches, candidates of a start pose.
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 #include <memory>
 #include <random>
@@ -45,8 +46,13 @@ Row MakeRow(const std::string& name, const GpuData& data, const Profile& profile
     const auto map = BuildMap(engine, *clouds, RequiredStatistics({profile}));
     if (!map.ok()) return map.status();
     auto placed = std::make_shared<std::vector<AlignBatch>>(*shared);
+    // The server's jobs can be cancelled: the engine looks at this while the device works.
+    const auto never = std::make_shared<const std::atomic<bool>>(false);
     for (AlignBatch& batch : *placed) {
-      for (AlignJob& job : batch.jobs) job.map = map->resident;
+      for (AlignJob& job : batch.jobs) {
+        job.map = map->resident;
+        job.stop.cancelled = never;
+      }
     }
     return Call([placed, packers, &engine](size_t round) {
       return AlignOnce(engine, (*placed)[round % placed->size()], round < placed->size(),

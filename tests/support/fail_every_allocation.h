@@ -28,6 +28,7 @@ void FailEveryAllocation(const NextEngine& next_engine, const MakeCall& call, co
   size_t incomplete = 0;
   for (const uint64_t count : {uint64_t{1}, FailingAllocations::kAllThatFollow}) {
     uint64_t failed = 1;
+    uint64_t all_failed = 0;
     for (uint64_t first = 1; failed > 0; first += 1 + first / 64) {
       SCOPED_TRACE(testing::Message() << "allocation " << first << (count > 1 ? " and on" : ""));
       Engine& engine = next_engine();
@@ -37,11 +38,13 @@ void FailEveryAllocation(const NextEngine& next_engine, const MakeCall& call, co
         failed = failing.failed();
         return made;
       }();
+      all_failed += failed;
       if (!check(result)) ++incomplete;
       EXPECT_TRUE(engine.Health().ok()) << engine.Health();
       EXPECT_TRUE(check(call(engine))) << "the engine did not recover";
       if (testing::Test::HasFailure()) return;
     }
+    EXPECT_GT(all_failed, 0u);
   }
   EXPECT_GT(incomplete, 0u);
 }
@@ -71,7 +74,10 @@ inline std::vector<AlignResult> AlignOrNothing(Engine& engine, const std::vector
 // For calls of AlignOrNothing: each result has these bits, or says that there is no memory.
 inline auto AllBitsOrNoMemory(const std::vector<std::string>& expected) {
   return [&expected](const std::vector<AlignResult>& results) {
-    bool all = !results.empty();
+    if (results.empty()) return false;
+    EXPECT_EQ(results.size(), expected.size());
+    if (results.size() != expected.size()) return false;
+    bool all = true;
     for (size_t i = 0; i < results.size(); ++i) {
       const absl::Status& status = results[i].status;
       if (status.ok()) {

@@ -133,10 +133,10 @@ AlignResponse AlignService::Impl::Find(const AlignCall& call, StatusReport& repo
   const bool has_map = result.ok() && !result->hypotheses().empty();
   report.SetBool("is_set_map_points", has_map);
   if (!has_map) {
-    AlignResponse failure = Failure(result.ok()
-                                        ? absl::StrCat("no part of the map '", result->map(),
-                                                       "' lies where the pose was searched")
-                                        : std::string(result.status().message()));
+    AlignResponse failure =
+        Failure(result.ok() ? absl::StrCat("no part of the map '", result->map(),
+                                           "' lies where the pose was searched")
+                            : std::string(result.status().message()));
     if (result.ok()) failure.prior_height_shift_m = result->prior_height_shift_m();
     return failure;
   }

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "core/engine/out_of_memory.h"
 
 namespace voxloc {
 namespace {
@@ -88,12 +89,16 @@ absl::StatusOr<std::vector<MapCell>> ReplicatedMap::CellsInBox(size_t statistics
                                                                const Eigen::Vector3d& min,
                                                                const Eigen::Vector3d& max,
                                                                size_t max_cells) const {
-  for (size_t i = 0; i < parts_.size(); ++i) {
-    if (parts_[i] == nullptr || !replicas_.InService(i)) continue;
-    auto cells = parts_[i]->CellsInBox(statistics_index, min, max, max_cells);
-    if (cells.ok() || replicas_.InService(i)) return cells;
-  }
-  return replicas_.NoneInService();
+  return CatchOutOfMemory(
+      [&]() -> absl::StatusOr<std::vector<MapCell>> {
+        for (size_t i = 0; i < parts_.size(); ++i) {
+          if (parts_[i] == nullptr || !replicas_.InService(i)) continue;
+          auto cells = parts_[i]->CellsInBox(statistics_index, min, max, max_cells);
+          if (cells.ok() || replicas_.InService(i)) return cells;
+        }
+        return replicas_.NoneInService();
+      },
+      [] { return "no memory for the cells of the box"; });
 }
 
 }  // namespace voxloc

@@ -11,6 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "core/engine/job_check.h"
+#include "core/engine/out_of_memory.h"
 #include "core/engine/search_rules.h"
 #include "core/estimate/global_search/candidate_alignment.h"
 #include "core/estimate/global_search/grid_cache.h"
@@ -180,7 +181,7 @@ absl::StatusOr<PoseSearchResult> GlobalSearch::Search(const PoseSearchJob& job,
     if (!grid.ok()) return grid.status();
     return SearchWithGrid(engine_, job, region, **grid, points, observer);
   } catch (const std::bad_alloc&) {
-    return absl::ResourceExhaustedError("no memory to search the map");
+    return OutOfMemory([] { return "no memory to search the map"; });
   }
 }
 
