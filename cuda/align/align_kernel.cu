@@ -176,8 +176,7 @@ __device__ __forceinline__ double RaisedUnits(Interrupt raised, uint64_t deadlin
   return kInterruptUnit * static_cast<int>(late ? Interrupt::kDeadline : raised);
 }
 
-// By one thread that has nothing else to do: reading the host's memory takes about a microsecond,
-// in which the first warp leads.
+// By one thread that has nothing else to do: the first warp leads meanwhile.
 __device__ __forceinline__ void LookAtStop(const Shared& shared, Interrupt& raised) {
   if (shared.stop != nullptr && *shared.stop != 0) raised = Interrupt::kCancelled;
 }

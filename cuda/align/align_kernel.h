@@ -26,7 +26,7 @@ struct AlignArguments {
   const float* points;  // of all scans
   const DeviceJob* jobs;
   uint32_t job_count;
-  // One a job, in the host's memory: not 0 once the host has cancelled it. Null: it cannot.
+  // One a job: not 0 once the host has cancelled it (stop_flags.h). Null: it cannot.
   const volatile uint32_t* stops;
   const DevicePass* passes;
   const uint32_t* places;  // of packed points, of the groups of all passes

@@ -3,7 +3,6 @@
 #include "cuda/align/align_slice.h"
 
 #include <algorithm>
-#include <cstring>
 #include <iterator>
 #include <utility>
 
@@ -76,6 +75,7 @@ absl::StatusOr<std::unique_ptr<AlignSlice>> AlignSlice::Create(std::shared_ptr<D
   absl::StatusOr<Stream> stream = Stream::Create(device, priority);
   if (!stream.ok()) return stream.status();
   slice->stream_ = *std::move(stream);
+  VOXLOC_TRY(slice->stops_.CreateStream());
   for (Event& event : slice->events_) {
     absl::StatusOr<Event> made = Event::Create(device);
     if (!made.ok()) return made.status();
@@ -97,7 +97,7 @@ void AlignSlice::Clear() {
   moment_.reset();
   wants_times_ = false;
   cancellable_ = false;
-  stop_flags_ = nullptr;
+  stops_ready_ = false;
   status_ = absl::OkStatus();
 }
 
@@ -218,25 +218,10 @@ void AlignSlice::Launch() {
   if (status_.ok()) status_ = Queue();
 }
 
-// Where the device does not see the host's memory, a job is cancelled before it starts or not at
-// all.
-absl::Status AlignSlice::ReserveStops() {
-  const size_t bytes = cancellable_ ? jobs_.size() * sizeof(uint32_t) : 0;
-  VOXLOC_TRY(stops_.ReserveForUse(bytes));
-  if (!cancellable_) return absl::OkStatus();
-  if (stops_.device_data() == nullptr) {
-    for (DeviceJob& job : jobs_) job.watched = false;
-    return absl::OkStatus();
-  }
-  std::memset(stops_.data(), 0, bytes);
-  stop_flags_ = reinterpret_cast<uint32_t*>(stops_.data());
-  PassOnStops();
-  return absl::OkStatus();
-}
-
 // All of it, also where nothing is needed, which counts as a use of that memory.
 absl::Status AlignSlice::Reserve() {
-  VOXLOC_TRY(ReserveStops());
+  VOXLOC_TRY(stops_.Prepare(cancellable_ ? jobs_.size() : 0));
+  stops_ready_ = cancellable_;
   VOXLOC_TRY(results_.ReserveForUse(jobs_.size() * sizeof(DeviceResult)));
   const bool mapped = results_.device_data() != nullptr;
   VOXLOC_TRY(device_results_.ReserveForUse(mapped ? 0 : jobs_.size()));
@@ -260,7 +245,7 @@ absl::Status AlignSlice::Queue() {
   VOXLOC_TRY(scans_.QueueGather(*device_, stream_));
   if (records()) VOXLOC_TRY(events_[1].Record(stream_));
   arguments.job_count = static_cast<uint32_t>(jobs_.size());
-  arguments.stops = reinterpret_cast<const uint32_t*>(stops_.device_data());
+  arguments.stops = stops_.device_data();
   arguments.results =
       mapped ? reinterpret_cast<DeviceResult*>(results_.device_data()) : device_results_.data();
   arguments.trace = device_trace_.data();
@@ -306,13 +291,14 @@ absl::Status AlignSlice::QueueDownloads(bool mapped) {
 void AlignSlice::PassOnStops() noexcept {
   for (size_t i = 0; i < jobs_.size(); ++i) {
     if (jobs_[i].watched && entries_[i].job->stop.cancelled->load(std::memory_order_relaxed)) {
-      __atomic_store_n(&stop_flags_[i], 1U, __ATOMIC_RELAXED);
+      stops_.Raise(i);
     }
   }
 }
 
 void AlignSlice::Settle() noexcept {
   if (std::exchange(launched_, false)) stream_.Drain();
+  stops_.Lower();
   share_.reset();
 }
 
@@ -320,6 +306,7 @@ void AlignSlice::Finish() {
   if (!launched_) return;
   // What was queued before an error still runs, on memory of this slice.
   absl::Status finished = stream_.Synchronize();
+  stops_.Lower();
   launched_ = false;
   share_.reset();
   if (status_.ok()) status_ = std::move(finished);

@@ -23,6 +23,7 @@
 #include "cuda/align/launch_shape.h"
 #include "cuda/align/pass_list.h"
 #include "cuda/align/scan_list.h"
+#include "cuda/align/stop_flags.h"
 #include "cuda/call_times.h"
 #include "cuda/map/cuda_map.h"
 #include "cuda/runtime/device.h"
@@ -61,7 +62,7 @@ class AlignSlice {
   [[nodiscard]] bool IsDone() const { return stream_.IsDone(); }
   // Whether a job that was launched may be cancelled; until Finish, PassOnStops then tells the
   // device which have been.
-  [[nodiscard]] bool watched() const { return launched_ && stop_flags_ != nullptr; }
+  [[nodiscard]] bool watched() const { return launched_ && stops_ready_; }
   void PassOnStops() noexcept;
   // Waits for them and fills the results.
   void Finish();
@@ -86,7 +87,6 @@ class AlignSlice {
   void AddPasses(const AlignJob& job, const CudaPackedJob* ready, uint32_t scan);
   absl::Status Queue();
   absl::Status Reserve();
-  absl::Status ReserveStops();
   absl::Status QueueDownloads(bool mapped);
   absl::Status ReadTimes();
   void FillTimes() const;
@@ -103,9 +103,9 @@ class AlignSlice {
   Stream stream_;
   Event events_[4];  // before upload, before the kernel, before the download, at the end
   bool timed_ = false;
-  bool wants_times_ = false;        // a job of the slice
-  bool cancellable_ = false;        // likewise
-  uint32_t* stop_flags_ = nullptr;  // in stops_, one a job; null: no job is watched
+  bool wants_times_ = false;  // a job of the slice
+  bool cancellable_ = false;  // likewise
+  bool stops_ready_ = false;  // for the jobs of this slice, of which one is cancellable
   CudaCallTimes times_;
 
   std::vector<Entry> entries_;
@@ -122,7 +122,7 @@ class AlignSlice {
   absl::Status status_;  // of Launch
 
   PackedUpload upload_;
-  PinnedBuffer stops_;
+  StopFlags stops_;
   PinnedBuffer results_;
   DeviceBuffer<DeviceResult> device_results_;  // where the host's memory is not mapped
   DeviceBuffer<DeviceIteration> device_trace_;

@@ -53,6 +53,8 @@ TEST(Verdict, GivesTheFirstReasonToDoubtAResult) {
   EXPECT_EQ(judge().status, AlignmentStatus::kOk);
   estimate.degeneracy.reset();
   EXPECT_EQ(judge().status, AlignmentStatus::kOk);
+  estimate.confidence.reset();
+  EXPECT_EQ(judge().status, AlignmentStatus::kLowConfidence) << "it is not known";
   result.after.matched_points = 0;
   EXPECT_EQ(judge().status, AlignmentStatus::kOutOfMap);
 }

@@ -120,6 +120,9 @@ TEST_P(GlobalSearchTest, AnswersOnlyPosesOfTheRegion) {
   PoseRegion turned = Around(ScenePose(), 5.0, 30.0 * kRadiansPerDegree);
   turned.yaw_rad += 2.0;
   ExpectAt(ScenePose(), search.Search(SceneSearchJob(), around, nullptr));
+  PoseRegion a_turn_on = around;  // the same headings
+  a_turn_on.yaw_rad += 2.0 * M_PI;
+  ExpectAt(ScenePose(), search.Search(SceneSearchJob(), a_turn_on, nullptr));
   for (const PoseRegion& region : {around, elsewhere, turned}) {
     const auto found = search.Search(SceneSearchJob(), region, nullptr);
     ASSERT_TRUE(found.ok()) << found.status();
