@@ -3,10 +3,10 @@
 """Runs the commands of the documents: commands_test.py SOURCE_DIR PROGRAMS_DIR.
 
 Every line of every fenced block of README.md, docs/quickstart.md and docs/cli.md, and of every block
-of shell commands of docs/upgrades.md, is run as it stands, in the order of the document, against a
-server of its own, or is named below with the reason why not. The documents use one folder, and the
-town of README's quick start. A command that fails fails the test. In the other documents, flags of
-the programs must exist.
+of shell commands of docs/upgrades.md, docs/security.md and docs/operations.md, is run as it stands, in
+the order of the document, against a server of its own, or is named below with the reason why not. The
+documents use one folder, and the town of README's quick start. A command that fails fails the test. In
+the other documents, flags of the programs must exist.
 """
 
 import json
@@ -47,6 +47,10 @@ NOT_COMMANDS = {"README.md": ("proto/",)}
 NEEDS_GPUS = {"voxlocd --engine=cuda --devices=0,1 --gpu-memory-limit=8G"}
 # What stands for a file of the reader's.
 PLACEHOLDERS = {"/etc/voxloc.yaml": "gpu_memory_limit: 8G\n"}
+# Folders of the reader's, for which folders of the test stand.
+FOLDERS = {"/var/lib/voxloc": "store", "/backup": "backup"}
+# Commands of a shell that are run as they are, the lines of a block in one shell.
+SHELL = ("openssl", "printf", "token=")
 # The reader's database; a real one stands for it. Where there is none, blocks with one of these are not run.
 STORE_URL = "postgresql://voxloc@localhost/voxloc"
 NEEDS_STORE = (STORE_URL, "localhost:5006")
@@ -84,15 +88,26 @@ class Documents(unittest.TestCase):
         cls.scratch.cleanup()
 
     def tearDown(self):
+        self.stop_servers()
+
+    def stop_servers(self):
         while self.servers:
             self.assertEqual(self.servers.pop().stop(), 0, "a server did not end well")
 
     def read(self, name):
         return pathlib.Path(self.source, name).read_text(encoding="utf-8")
 
+    def here(self, command):
+        """The command with the test's folders in place of the reader's."""
+        for name, stands in FOLDERS.items():
+            folder = pathlib.Path(self.folder, stands)
+            folder.mkdir(exist_ok=True)
+            command = command.replace(name, str(folder))
+        return command
+
     def start(self, command):
         """Starts a command line of voxlocd, with a port and a folder of its own added."""
-        words = shlex.split(command)
+        words = shlex.split(self.here(command))
         words[0] = os.path.join(self.programs, words[0])
         for i, word in enumerate(words):
             for name, text in PLACEHOLDERS.items():
@@ -121,11 +136,18 @@ class Documents(unittest.TestCase):
 
     def maintain(self, command):
         """Runs `voxlocd backup` or `restore`, which end by themselves."""
-        words = shlex.split(command)
+        words = shlex.split(self.here(command))
         done = subprocess.run([os.path.join(self.programs, words[0]), *words[1:]], cwd=self.folder,
                               stdin=subprocess.DEVNULL, timeout=TIMEOUT_S, capture_output=True,
                               text=True, check=False)
         self.assertEqual(done.returncode, 0, f"{command}\n{done.stderr}")
+
+    def shell(self, lines):
+        """Runs lines of a shell, which stops at the first that fails."""
+        done = subprocess.run(["bash", "-euc", "\n".join(lines)], cwd=self.folder,
+                              stdin=subprocess.DEVNULL, timeout=TIMEOUT_S, capture_output=True,
+                              text=True, check=False)
+        self.assertEqual(done.returncode, 0, f"{lines}\n{done.stderr}")
 
     def voxloc(self, command, server):
         words = shlex.split(command)
@@ -152,6 +174,13 @@ class Documents(unittest.TestCase):
                 written = pathlib.Path(self.folder, words[words.index(flag) + 1])
                 self.assertTrue(written.stat().st_size > 0, f"{command} wrote no {written.name}")
 
+    def await_map(self, name, server):
+        """Waits for a map that a server which has started loads."""
+        info = [os.path.join(self.programs, "voxloc"), "map", "info", "--map", name, "--server",
+                server.address]
+        voxlocd.eventually(f"map {name} is loaded", lambda: subprocess.run(
+            info, capture_output=True, timeout=TIMEOUT_S, check=False).returncode == 0)
+
     def record_town(self):
         """The drive through the town as a bag, as docs/cli.md has it."""
         town = pathlib.Path(self.folder, "town")
@@ -168,7 +197,12 @@ class Documents(unittest.TestCase):
             return server
         if server is not None:
             server.wait_until_ready()
+        shell = [command for command in commands(lines) if command.startswith(SHELL)]
+        if shell:
+            self.shell(shell)
         for command in commands(lines):
+            if command in shell:
+                continue
             if command in NOT_RUN:
                 self.used.add(command)
             elif command in NEEDS_GPUS:
@@ -181,7 +215,11 @@ class Documents(unittest.TestCase):
             elif command == "kill %1":
                 self.assertEqual(self.servers.pop().stop(), 0, "the server did not end well")
                 server = None
-            elif re.match(r"voxlocd (backup|restore) ", command):
+            elif command.startswith("voxlocd backup "):
+                self.maintain(command)
+            elif command.startswith("voxlocd restore "):  # while no server runs
+                self.stop_servers()
+                server = None
                 self.maintain(command)
             elif command.split()[0] == "voxlocd":
                 self.start(command).wait_until_ready()
@@ -219,7 +257,23 @@ class Documents(unittest.TestCase):
         for lines in blocks(self.read("docs/upgrades.md"), "sh"):
             server = self.run_block("docs/upgrades.md", lines, server)
 
-    def test_5_every_line_that_is_not_run_is_in_a_document(self):
+    def test_5_servers_are_secured_as_pasted(self):
+        for lines in blocks(self.read("docs/security.md"), "sh"):
+            server = self.run_block("docs/security.md", lines)
+            if server is None and self.servers:
+                self.voxloc("voxloc info --tls-ca ca.pem", self.servers[-1])
+
+    def test_6_maps_are_backed_up_as_pasted(self):
+        serve = "voxlocd --data-dir /var/lib/voxloc"
+        server = self.start(serve)
+        self.voxloc("voxloc map load --map town town/map", server)
+        for lines in blocks(self.read("docs/operations.md"), "sh"):
+            server = self.run_block("docs/operations.md", lines, server)
+            if server is None:
+                server = self.start(serve)
+                self.await_map("town", server)
+
+    def test_7_every_line_that_is_not_run_is_in_a_document(self):
         self.assertEqual(self.used, NOT_RUN.keys() | NEEDS_GPUS)
 
     def test_flags_in_other_documents_exist(self):
