@@ -383,6 +383,7 @@ class Server::Impl {
     grpc_server_.reset();
     readiness_entry_.reset();
     http_.reset();
+    runtime_.timeouts.Stop();  // it may hold the last call that it has asked
   }
 
   ConfigInEffect given_;

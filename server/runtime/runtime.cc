@@ -161,7 +161,7 @@ void Runtime::Reload(ConfigInEffect next) {
   reply_bytes.set_limit(limits.max_reply_bytes);
   unopened_streams.set_limit(limits.max_unopened_streams);
   mapping.SetLimits(MappingTasks(limits), /*max_threads=*/1);
-  // Those who are in stay in.
+  // Streams that are open may be more than the new limit.
   reading.SetLimits(std::max(limits.max_map_readers, config.limits.max_map_readers),
                     /*max_threads=*/1);
   scoring.SetLimits(ScoringTasks(limits), /*max_threads=*/1);

@@ -37,7 +37,7 @@ class Admission {
   }
 
   [[nodiscard]] uint32_t limit() const { return limit_; }
-  // Who is in stays in.
+  // Those who hold a pass keep it, also where they are more than the new limit.
   void set_limit(uint32_t limit) { limit_ = limit; }
 
  private:

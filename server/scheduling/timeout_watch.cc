@@ -13,13 +13,15 @@ TimeoutWatch::TimeoutWatch(const std::string& thread_name)
         Run();
       }) {}
 
-TimeoutWatch::~TimeoutWatch() {
+TimeoutWatch::~TimeoutWatch() { Stop(); }
+
+void TimeoutWatch::Stop() {
   {
     const absl::MutexLock lock(&mutex_);
     stopping_ = true;
     changed_ = true;
   }
-  thread_.join();
+  if (thread_.joinable()) thread_.join();
 }
 
 std::unique_ptr<TimeoutWatch::Entry> TimeoutWatch::Add(std::weak_ptr<Watched> watched,

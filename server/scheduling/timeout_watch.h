@@ -53,6 +53,9 @@ class TimeoutWatch {
   TimeoutWatch& operator=(const TimeoutWatch&) = delete;
   ~TimeoutWatch();
 
+  // Asks nobody any more, and holds nobody. By one thread; what is watched may go after it.
+  void Stop();
+
   // `first`: when to ask for the first time. Nobody is asked once it is gone.
   [[nodiscard]] std::unique_ptr<Entry> Add(std::weak_ptr<Watched> watched, Clock::time_point first);
 

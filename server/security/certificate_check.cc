@@ -60,7 +60,7 @@ absl::StatusOr<std::vector<Certificate>> ReadCertificates(absl::string_view text
 absl::StatusOr<absl::Time> TimeOf(const ASN1_TIME* time) {
   std::tm parts = {};
   if (ASN1_TIME_to_tm(time, &parts) != 1) {
-    return absl::InvalidArgumentError("has a time that is none");
+    return absl::InvalidArgumentError("has a date that cannot be read");
   }
   return absl::FromTM(parts, absl::UTCTimeZone());
 }
@@ -86,7 +86,7 @@ absl::StatusOr<absl::Time> CheckKeyPair(absl::string_view certificate_chain,
   const auto begins = TimeOf(X509_get0_notBefore(leaf));
   const auto ends = TimeOf(X509_get0_notAfter(leaf));
   if (!begins.ok() || !ends.ok()) {
-    return absl::InvalidArgumentError("the certificate has a time that is none");
+    return absl::InvalidArgumentError("the certificate has a date that cannot be read");
   }
   if (now >= *ends) {
     return absl::InvalidArgumentError(

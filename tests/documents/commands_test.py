@@ -303,10 +303,13 @@ class Documents(unittest.TestCase):
                      if "build" not in path.relative_to(self.source).parts]
         self.assertGreater(len(documents), 5)
         for path in documents:
-            for lines in blocks(path.read_text(encoding="utf-8")):
+            text = path.read_text(encoding="utf-8")
+            inline = re.findall(r"`((?:" + "|".join(PROGRAMS) + r") [^`]+)`",
+                                re.sub(r"^```.*?^```", "", text, flags=re.M | re.S))
+            for lines in [*blocks(text), [re.sub(r"\s+", " ", one) for one in inline]]:
                 for command in commands(lines):
                     words = command.split()
-                    if words[0] not in PROGRAMS:
+                    if not words or words[0] not in PROGRAMS:
                         continue
                     # What is quoted is an argument, which may have flags of its own.
                     unquoted = re.sub(r'"[^"]*"', '""', command)

@@ -510,7 +510,8 @@ absl::StatusOr<StoredRevision> ActivateRevision(SqlDatabase& database, absl::str
   if (staged->state == RevisionState::kActive || staged->parent != row->active_revision) {
     return absl::AbortedError(absl::StrCat("map \"", map, "\" is at revision ",
                                            row->active_revision, ", and revision ", revision,
-                                           " follows revision ", staged->parent));
+                                           " follows revision ", staged->parent,
+                                           "; a rollback to it makes a new revision of its tiles"));
   }
 
   std::vector<TileRow> changes;

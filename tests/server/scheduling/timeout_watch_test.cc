@@ -105,6 +105,18 @@ TEST(TimeoutWatchTest, AsksInTheOrderOfTheTimesAndAgain) {
   EXPECT_THAT(record.Await(4), ElementsAre("soon", "soon", "soon", "late"));
 }
 
+TEST(TimeoutWatchTest, HoldsNobodyOnceItHasStopped) {
+  TimeoutWatch watch;
+  auto held = std::make_shared<HeldWatch>();
+  const std::weak_ptr<HeldWatch> left = held;
+  const auto entry = watch.Add(held, Clock::now());
+  held->AwaitHeld();
+  held->Release();
+  held = nullptr;
+  watch.Stop();
+  EXPECT_TRUE(left.expired());
+}
+
 TEST(TimeoutWatchTest, AsksNobodyWhoIsGone) {
   WatchRecord record;
   TimeoutWatch watch;
