@@ -23,6 +23,7 @@
 #include "clients/cli/scan_flags.h"
 #include "clients/cli/scores_json.h"
 #include "clients/cli/server_flags.h"
+#include "clients/cli/sigma_shares.h"
 #include "clients/cli/text_table.h"
 #include "clients/cpp/align.h"
 #include "clients/cpp/messages.h"
@@ -51,6 +52,9 @@ std::string ResultText(const v1::AlignmentResult& result, const absl::StatusOr<P
   line("status", result.detail().empty() ? status : absl::StrCat(status, ": ", result.detail()));
   if (pose.ok()) line("pose", PoseText(*pose));
   if (const std::string sigma = SigmaText(result); !sigma.empty()) line("sigma", sigma);
+  if (const std::string shares = SigmaSharesText(SharesOf(result)); !shares.empty()) {
+    line("", shares);
+  }
   if (const std::string trust = TrustText(result); !trust.empty()) line("trust", trust);
   const v1::Scores& scores = result.scores();
   line("scores", absl::StrFormat("NVTL %.3f   TP %.3f   matched %.1f %%", scores.nvtl(),
@@ -92,6 +96,7 @@ Json ResultJson(const v1::AlignmentResult& result, const absl::StatusOr<Pose>& p
       {"pose", pose.ok() ? PoseJson(*pose) : Json(nullptr)},
       {"pose_rpy_deg", rpy},
       {"covariance", CovarianceOf(result)},
+      {"sigma_shares", SigmaSharesJson(SharesOf(result))},
       {"confidence", result.has_confidence() ? Json(result.confidence().value()) : Json(nullptr)},
       {"protection", ProtectionJson(result)},
       {"unobserved_axes", UnobservedAxes(result)},

@@ -2,6 +2,10 @@
 
 #include "server/convert/estimate.h"
 
+#include <google/protobuf/repeated_field.h>
+
+#include <cmath>
+
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "server/convert/cloud.h"
@@ -40,6 +44,18 @@ v1::AxisVerdict AxisToProto(AxisObservation axis) {
   return v1::AXIS_VERDICT_UNSPECIFIED;
 }
 
+void SharesToProto(const VarianceShares& shares, v1::SigmaShares& proto) {
+  const auto add = [](const VarianceShares::Vector6& variances,
+                      google::protobuf::RepeatedField<float>& sigmas) {
+    sigmas.Reserve(6);
+    for (const double variance : variances) sigmas.Add(static_cast<float>(std::sqrt(variance)));
+  };
+  add(shares.scan, *proto.mutable_scan());
+  add(shares.map_and_mounting, *proto.mutable_map_and_mounting());
+  add(shares.time, *proto.mutable_time());
+  add(shares.sweep, *proto.mutable_sweep());
+}
+
 void ReportToProto(const CovarianceReport& report, CovarianceMethod asked,
                    v1::CovarianceReport& proto) {
   proto.set_method(MethodToProto(report.method));
@@ -50,6 +66,7 @@ void ReportToProto(const CovarianceReport& report, CovarianceMethod asked,
     PoseToProto(pose, *proto.add_aligned_map_t_base());
   }
   proto.mutable_nvtl()->Add(report.nvtl.begin(), report.nvtl.end());
+  if (report.shares.has_value()) SharesToProto(*report.shares, *proto.mutable_sigma_shares());
   if (report.method != asked) {
     proto.set_detail(absl::StrCat(v1::CovarianceMethod_Name(MethodToProto(asked)),
                                   " failed: ", report.status.message()));

@@ -23,6 +23,7 @@ void FillEstimates(const v1::AlignmentResult& result, ReplayRow* row) {
   row->unobserved_axes = UnobservedAxes(result);
   row->weak_axes = WeakAxes(result);
   row->least_observed = LeastObservedJson(result);
+  row->sigma_shares = SharesOf(result);
   if (result.map_t_base().covariance_size() != 36) return;
   row->covariance.assign(result.map_t_base().covariance().begin(),
                          result.map_t_base().covariance().end());

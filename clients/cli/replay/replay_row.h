@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "clients/cli/json_output.h"
+#include "clients/cli/sigma_shares.h"
 #include "core/geometry/pose.h"
 #include "voxloc/v1/alignment.pb.h"
 
@@ -35,6 +36,7 @@ struct ReplayRow {
 
   std::vector<double> covariance;    // 36 values, row-major; empty: none
   double position_sigma_m = 0.0;     // in the worst direction; meaningful with a covariance
+  SigmaShares sigma_shares{};        // all zeros: none
   std::optional<double> confidence;  // nullopt: none
   Json protection;                   // null: none
   Json diagnostics;                  // as DiagnosticsJson; null: not asked for

@@ -2,10 +2,16 @@
 
 #include "clients/cli/replay/replay_summary.h"
 
+#include <array>
+#include <cstddef>
+#include <utility>
+#include <vector>
+
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
+#include "clients/cli/sigma_shares.h"
 #include "clients/cli/summary_table.h"
 
 namespace voxloc::cli {
@@ -28,6 +34,7 @@ Json RowJson(const ReplayRow& row) {
           {"translation_error_m", aligned ? Json(row.translation_error_m) : Json(nullptr)},
           {"rotation_error_deg", aligned ? Json(row.rotation_error_deg) : Json(nullptr)},
           {"covariance", row.covariance.empty() ? Json(nullptr) : Json(row.covariance)},
+          {"sigma_shares", SigmaSharesJson(row.sigma_shares)},
           {"confidence", row.confidence.has_value() ? Json(*row.confidence) : Json(nullptr)},
           {"protection", row.protection},
           {"diagnostics", row.diagnostics},
@@ -65,6 +72,7 @@ ReplaySummary SummarizeReplay(const std::vector<ReplayRow>& rows) {
   summary.scans = rows.size();
   std::vector<double> translation, rotation, iterations, nvtl, points;
   std::vector<double> latency, engine, server, queue, overhead, sigma, confidence;
+  std::array<std::vector<double>, kSigmaShares> shares;
   for (const ReplayRow& row : rows) {
     ++summary.statuses[row.status];
     if (row.status == "SUPERSEDED") ++summary.superseded;
@@ -81,6 +89,10 @@ ReplaySummary SummarizeReplay(const std::vector<ReplayRow>& rows) {
       points.push_back(row.points_used);
     }
     if (!row.covariance.empty()) sigma.push_back(row.position_sigma_m);
+    if (row.sigma_shares != SigmaShares{}) {
+      const size_t axis = LeastCertainAxis(row.sigma_shares);
+      for (size_t i = 0; i < kSigmaShares; ++i) shares[i].push_back(row.sigma_shares[i][axis]);
+    }
     if (row.confidence.has_value()) confidence.push_back(*row.confidence);
     if (!row.answered) continue;
     ++summary.answered;
@@ -96,6 +108,9 @@ ReplaySummary SummarizeReplay(const std::vector<ReplayRow>& rows) {
   summary.nvtl = Summarize(std::move(nvtl));
   summary.points_used = Summarize(std::move(points));
   summary.position_sigma_m = Summarize(std::move(sigma));
+  for (size_t i = 0; i < kSigmaShares; ++i) {
+    summary.sigma_shares_m[i] = Summarize(std::move(shares[i]));
+  }
   summary.confidence = Summarize(std::move(confidence));
   summary.latency_ms = Summarize(std::move(latency));
   summary.engine_ms = Summarize(std::move(engine));
@@ -117,6 +132,10 @@ std::string SummaryText(const ReplaySetting& setting, const ReplaySummary& summa
   table.AddRow("position error, cm", summary.translation_error_m, 2, 100.0);
   table.AddRow("rotation error, deg", summary.rotation_error_deg, 3);
   table.AddRow("position sigma, cm", summary.position_sigma_m, 2, 100.0);
+  for (size_t i = 0; i < kSigmaShares; ++i) {
+    table.AddRow(absl::StrCat("  ", kSigmaShareNames[i], ", cm"), summary.sigma_shares_m[i], 2,
+                 100.0);
+  }
   table.AddRow("confidence", summary.confidence, 2);
   table.AddRow("round trip, ms", summary.latency_ms, 2);
   table.AddRow("  engine, ms", summary.engine_ms, 2);
@@ -155,6 +174,10 @@ Json ReplayJson(const ReplaySetting& setting, const ReplaySummary& summary,
                 const std::vector<ReplayRow>& rows) {
   Json statuses = Json::object();
   for (const auto& entry : summary.statuses) statuses[entry.first] = entry.second;
+  Json shares = Json::object();
+  for (size_t i = 0; i < kSigmaShares; ++i) {
+    shares[kSigmaShareKeys[i]] = SummaryJson(summary.sigma_shares_m[i]);
+  }
   Json results = Json::array();
   for (const ReplayRow& row : rows) results.push_back(RowJson(row));
   return {{"map", setting.map},
@@ -187,6 +210,7 @@ Json ReplayJson(const ReplaySetting& setting, const ReplaySummary& summary,
           {"nvtl", SummaryJson(summary.nvtl)},
           {"points_used", SummaryJson(summary.points_used)},
           {"position_sigma_m", SummaryJson(summary.position_sigma_m)},
+          {"position_sigma_shares_m", std::move(shares)},
           {"confidence", SummaryJson(summary.confidence)},
           {"results", results}};
 }

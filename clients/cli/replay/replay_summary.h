@@ -5,6 +5,7 @@
 #ifndef VOXLOC_CLIENTS_CLI_REPLAY_REPLAY_SUMMARY_H_
 #define VOXLOC_CLIENTS_CLI_REPLAY_REPLAY_SUMMARY_H_
 
+#include <array>
 #include <map>
 #include <string>
 #include <vector>
@@ -12,6 +13,7 @@
 #include "absl/status/status.h"
 #include "clients/cli/json_output.h"
 #include "clients/cli/replay/replay_row.h"
+#include "clients/cli/sigma_shares.h"
 #include "clients/dataset/summary.h"
 
 namespace voxloc::cli {
@@ -53,6 +55,8 @@ struct ReplaySummary {
   Summary nvtl;
   Summary points_used;
   Summary position_sigma_m;  // in the worst direction
+  // Of the base's axes x, y and z along the least certain one; see sigma_shares.h.
+  std::array<Summary, kSigmaShares> sigma_shares_m;
   Summary confidence;
   // Over the answered scans.
   Summary latency_ms;

@@ -32,6 +32,7 @@ Json ReportRow(const Json& row) {
                           "guess",
                           "translation_error_m",
                           "rotation_error_deg",
+                          "sigma_shares",
                           "confidence",
                           "protection",
                           "unobserved_axes",

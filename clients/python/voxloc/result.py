@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import dataclasses
 import enum
-from typing import Any, List, Optional
+from typing import Any, Dict, List, Optional
 
 import numpy as np
 
@@ -66,6 +66,19 @@ class _FoundPose:
         """(6, 6), order x y z rx ry rz, map axes. None: there is none."""
         values = self.message.map_t_base.covariance
         return np.array(values).reshape(6, 6) if len(values) == 36 else None
+
+    @property
+    def sigma_shares(self) -> Optional[Dict[str, np.ndarray]]:
+        """What a CALIBRATED covariance is the sum of.
+
+        Standard deviations of the shares scan, map_and_mounting, time and sweep, each (6,), along
+        and about the base's axes x y z rx ry rz, metres and radians. None: another method.
+        """
+        report = self.message.covariance_report
+        if not report.HasField("sigma_shares"):
+            return None
+        names = [field.name for field in report.sigma_shares.DESCRIPTOR.fields]
+        return {name: np.array(getattr(report.sigma_shares, name)) for name in names}
 
     @property
     def map_T_odom(self) -> Optional[Pose]:

@@ -29,6 +29,18 @@ CovarianceReport FixedReport(const CovarianceOptions& options, const Pose& map_T
   return fixed;
 }
 
+// Of a covariance about fixed map axes, along and about the base's axes.
+Eigen::Matrix<double, 6, 1> VariancesInBase(const Matrix6& covariance, const Pose& map_T_base) {
+  const Eigen::Matrix3d map_R_base = map_T_base.rotation.toRotationMatrix();
+  const auto turned = [&map_R_base](const Eigen::Matrix3d& block) -> Eigen::Vector3d {
+    return (map_R_base.transpose() * block * map_R_base).diagonal().cwiseMax(0.0);
+  };
+  Eigen::Matrix<double, 6, 1> variances;
+  variances << turned(covariance.topLeftCorner<3, 3>()),
+      turned(covariance.bottomRightCorner<3, 3>());
+  return variances;
+}
+
 // The requests of one method, by their places, and their reports.
 class MethodBatch {
  public:
@@ -184,8 +196,15 @@ CovarianceReport ReportCalibrated(const AlignedScan& scan, const CovarianceOptio
   }
   CovarianceReport report;
   report.method = CovarianceMethod::kCalibrated;
-  report.covariance = options.scale_factor * calibrated.covariance +
-                      SystematicCovariance(options.systematic, scan.result->map_T_base, base_twist);
+  const Pose& map_T_base = scan.result->map_T_base;
+  const Matrix6 of_scan = options.scale_factor * calibrated.covariance;
+  const SystematicParts systematic =
+      SystematicCovariance(options.systematic, map_T_base, base_twist);
+  report.covariance = of_scan + systematic.Sum();
+  report.shares = {VariancesInBase(of_scan, map_T_base),
+                   VariancesInBase(systematic.map_and_mounting, map_T_base),
+                   VariancesInBase(systematic.time, map_T_base),
+                   VariancesInBase(systematic.sweep, map_T_base)};
   return report;
 }
 

@@ -7,6 +7,7 @@
 #ifndef VOXLOC_CORE_ESTIMATE_COVARIANCE_COVARIANCE_ESTIMATOR_H_
 #define VOXLOC_CORE_ESTIMATE_COVARIANCE_COVARIANCE_ESTIMATOR_H_
 
+#include <Eigen/Core>
 #include <optional>
 #include <vector>
 
@@ -19,6 +20,16 @@
 
 namespace voxloc {
 
+// What a calibrated covariance is the sum of: variances along and about the base's axes, order x y
+// z rx ry rz, square metres and square radians.
+struct VarianceShares {
+  using Vector6 = Eigen::Matrix<double, 6, 1>;
+  Vector6 scan = Vector6::Zero();              // what the scan's own residuals show
+  Vector6 map_and_mounting = Vector6::Zero();  // the parts of SystematicParts
+  Vector6 time = Vector6::Zero();
+  Vector6 sweep = Vector6::Zero();
+};
+
 struct CovarianceReport {
   // Not ok: what the method needs could not be had. The engine's status; Cancelled or
   // DeadlineExceeded, where an alignment from an offset pose was cut short; FailedPrecondition,
@@ -29,6 +40,7 @@ struct CovarianceReport {
   // for kFixed where its matrix does not couple position and rotation. The other methods give what
   // the reference gives, which need not be.
   Matrix6 covariance = Matrix6::Zero();
+  std::optional<VarianceShares> shares;  // of kCalibrated
   std::vector<Pose> offset_map_T_base;   // MULTI_NDT and MULTI_NDT_SCORE
   std::vector<Pose> aligned_map_T_base;  // MULTI_NDT: where alignments from them ended
   std::vector<double> nvtl;  // MULTI_NDT: at their ends; MULTI_NDT_SCORE: at the offsets

@@ -32,22 +32,22 @@ absl::Status CheckTime(absl::string_view name, double sigma_s) {
 
 }  // namespace
 
-Matrix6 SystematicCovariance(const SystematicError& error, const Pose& map_T_base,
-                             const std::optional<Twist>& base_twist) {
+SystematicParts SystematicCovariance(const SystematicError& error, const Pose& map_T_base,
+                                     const std::optional<Twist>& base_twist) {
   const Eigen::Matrix3d map_R_base = map_T_base.rotation.toRotationMatrix();
-  Matrix6 covariance = Matrix6::Zero();
-  covariance.topLeftCorner<3, 3>() = Turned(map_R_base, error.position_sigma_m);
-  covariance.bottomRightCorner<3, 3>() = Turned(map_R_base, error.rotation_sigma_rad);
+  SystematicParts parts;
+  parts.map_and_mounting.topLeftCorner<3, 3>() = Turned(map_R_base, error.position_sigma_m);
+  parts.map_and_mounting.bottomRightCorner<3, 3>() = Turned(map_R_base, error.rotation_sigma_rad);
   if (base_twist.has_value()) {
     const Eigen::Matrix<double, 6, 1> moved =
         error.time_sigma_s * FixedAxesRate(*base_twist, map_T_base);
-    covariance += moved * moved.transpose();
+    parts.time = moved * moved.transpose();
     const double sheared_m = error.skew_sigma_s * base_twist->linear_m_s.norm();
     const double sheared_rad = sheared_m / kSkewRangeM;
-    covariance.diagonal().head<3>().array() += sheared_m * sheared_m;
-    covariance.diagonal().tail<3>().array() += sheared_rad * sheared_rad;
+    parts.sweep.diagonal().head<3>().setConstant(sheared_m * sheared_m);
+    parts.sweep.diagonal().tail<3>().setConstant(sheared_rad * sheared_rad);
   }
-  return covariance;
+  return parts;
 }
 
 absl::Status ValidateSystematicError(const SystematicError& error) {

@@ -46,10 +46,20 @@ struct SystematicError {
   double skew_sigma_s = 0.01;
 };
 
-// About fixed map axes, order x y z rx ry rz. `base_twist`: of the base when the scan was taken;
-// nullopt: not known, and nothing is added for the time.
-[[nodiscard]] Matrix6 SystematicCovariance(const SystematicError& error, const Pose& map_T_base,
-                                           const std::optional<Twist>& base_twist);
+// What each kind of error adds, about fixed map axes, order x y z rx ry rz.
+struct SystematicParts {
+  Matrix6 map_and_mounting = Matrix6::Zero();  // position_sigma_m and rotation_sigma_rad
+  Matrix6 time = Matrix6::Zero();              // time_sigma_s
+  Matrix6 sweep = Matrix6::Zero();             // skew_sigma_s
+
+  [[nodiscard]] Matrix6 Sum() const { return map_and_mounting + time + sweep; }
+};
+
+// `base_twist`: of the base when the scan was taken; nullopt: not known, and nothing is added for
+// the time and the sweep.
+[[nodiscard]] SystematicParts SystematicCovariance(const SystematicError& error,
+                                                   const Pose& map_T_base,
+                                                   const std::optional<Twist>& base_twist);
 
 // InvalidArgument names the field and its value: each from 0 to 100 m, 0 to 3.2 rad, 0 to 10 s.
 [[nodiscard]] absl::Status ValidateSystematicError(const SystematicError& error);

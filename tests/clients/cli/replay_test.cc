@@ -134,6 +134,40 @@ TEST_F(ReplaySummaryTest, JsonHasTheKeysThatScriptsRelyOn) {
   EXPECT_TRUE(parsed["results"][2]["translation_error_m"].is_null());
 }
 
+TEST(ReplaySummary, SaysWhatSigmaIsMadeOfAlongTheLeastCertainAxis) {
+  v1::AlignmentResult result = ResultAt(Pose(), v1::ALIGNMENT_STATUS_OK, true);
+  v1::SigmaShares& shares = *result.mutable_covariance_report()->mutable_sigma_shares();
+  // Along y the time counts for most.
+  for (const float sigma : {0.01f, 0.02f, 0.03f, 0.f, 0.f, 0.f}) shares.add_scan(sigma);
+  for (const float sigma : {0.04f, 0.05f, 0.06f, 0.f, 0.f, 0.f}) {
+    shares.add_map_and_mounting(sigma);
+  }
+  for (const float sigma : {0.f, 0.2f, 0.f, 0.f, 0.f, 0.f}) shares.add_time(sigma);
+  for (int i = 0; i < 6; ++i) shares.add_sweep(0.f);
+  std::vector<ReplayRow> rows(1);
+  FillRow(result, 1.0, rows.data());
+  const Json json = ReplayJson(ReplaySetting(), SummarizeReplay(rows), rows);
+  const auto median = [&json](const char* share) {
+    return json["position_sigma_shares_m"][share]["p50"].get<double>();
+  };
+  EXPECT_NEAR(median("scan"), 0.02, 1e-6);
+  EXPECT_NEAR(median("map_and_mounting"), 0.05, 1e-6);
+  EXPECT_NEAR(median("time"), 0.2, 1e-6);
+  EXPECT_EQ(median("sweep"), 0.0);
+  EXPECT_NEAR(json["results"][0]["sigma_shares"]["scan"][2].get<double>(), 0.03, 1e-6);
+  EXPECT_THAT(SummaryText(ReplaySetting(), SummarizeReplay(rows)),
+              HasSubstr("  time of the stamps, cm"));
+  EXPECT_EQ(SigmaSharesText(rows[0].sigma_shares),
+            "along the base's y 0.207 m: scan 0.020, map and mounting 0.050, time of the stamps "
+            "0.200, motion in the sweep 0.000");
+  // Of another method.
+  result.clear_covariance_report();
+  FillRow(result, 1.0, rows.data());
+  EXPECT_TRUE(ReplayJson(ReplaySetting(), SummarizeReplay(rows), rows)["results"][0]["sigma_shares"]
+                  .is_null());
+  EXPECT_EQ(SigmaSharesText(rows[0].sigma_shares), "");
+}
+
 TEST_F(ReplaySummaryTest, CountsAcceptedPosesThatAreWrong) {
   EXPECT_EQ(SummarizeReplay(rows_).accepted_wrong, 0u);
   EXPECT_THAT(SummaryText(ReplaySetting(), SummarizeReplay(rows_)),

@@ -488,6 +488,22 @@ class ReportPage(unittest.TestCase):
         self.assertAlmostEqual(radii[0], 0.2 * ELLIPSE_SCALE, delta=0.001)
         self.assertAlmostEqual(radii[1], 0.05 * ELLIPSE_SCALE, delta=0.001)
 
+    def test_says_what_sigma_is_made_of(self):
+        def change(data):
+            shares = {"scan": 0.003, "map_and_mounting": 0.04, "time": 0.2, "sweep": 0.1}
+            data["replay"]["position_sigma_shares_m"] = {
+                name: {"p50": sigma} for name, sigma in shares.items()}
+            for row in data["replay"]["results"]:
+                row["position_covariance"] = covariance_of(0.2, 0.05, 0.7)
+                row["sigma_shares"] = {
+                    name: [0.001, sigma, 0.002, 0, 0, 0] for name, sigma in shares.items()}
+        self.open(change)
+        self.assertEqual(self.point_at_scan(2)["sigma"],
+                         "0.227 m along the base's y: scan 0.003, map and mounting 0.040, "
+                         "time of the stamps 0.200, motion in the sweep 0.100")
+        self.assertIn("the largest share of sigma is the time of the stamps, 0.200 m in the median",
+                      self.text("#bounds-note"))
+
     def test_ellipse_is_drawn_to_scale_and_turned_off(self):
         def change(data):
             for row in data["replay"]["results"]:

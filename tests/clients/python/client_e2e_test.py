@@ -122,6 +122,8 @@ class Served(unittest.TestCase):
                 [row["status"], row["stamp_ns"], *row["pose"][:3], *row["covariance"],
                  row["scores"]["score"], row["scores"]["nvtl"], row["confidence"],
                  row["iterations"]])
+            self.assertEqual({name: sigma.tolist() for name, sigma in result.sigma_shares.items()},
+                             row["sigma_shares"])
             # The C++ client normalises quaternions once more: the last bit may differ.
             np.testing.assert_allclose(result.map_T_base.orientation, row["pose"][3:], rtol=0.0,
                                        atol=np.finfo(float).eps)

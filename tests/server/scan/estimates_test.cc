@@ -22,6 +22,7 @@
 namespace voxloc::server {
 namespace {
 
+using ::testing::Each;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
@@ -160,6 +161,28 @@ TEST_P(Estimates, TheSystematicErrorIsAddedToTheCalibratedCovariance) {
   // Not zero unless zero is asked for.
   const Matrix6 shipped = CovarianceWith("") - scan_alone;
   EXPECT_GT(shipped.diagonal().minCoeff(), 0.0);
+}
+
+TEST_P(Estimates, SaysWhatTheCalibratedCovarianceIsTheSumOf) {
+  const v1::AlignmentResult result = Align();
+  const v1::SigmaShares& shares = result.covariance_report().sigma_shares();
+  ASSERT_EQ(shares.scan_size(), 6);
+  ASSERT_EQ(shares.time_size(), 6);
+  ASSERT_EQ(shares.sweep_size(), 6);
+  EXPECT_THAT(shares.map_and_mounting(),
+              ElementsAre(0.04f, 0.04f, 0.04f, 0.0035f, 0.0035f, 0.0035f));
+  const Matrix6 covariance = CovarianceOf(result);
+  // The trace does not turn with the vehicle.
+  double variance = 0.0;
+  for (const auto* part :
+       {&shares.scan(), &shares.map_and_mounting(), &shares.time(), &shares.sweep()}) {
+    for (int i = 0; i < 3; ++i) variance += std::pow(part->Get(i), 2);
+  }
+  EXPECT_NEAR(variance, (covariance.topLeftCorner<3, 3>().trace()), 1e-6 * variance);
+  // One scan without a session tells nothing of the motion.
+  EXPECT_THAT(shares.time(), Each(0.0f));
+  EXPECT_FALSE(
+      Align("setup { options { profile: 'autoware' } }").covariance_report().has_sigma_shares());
 }
 
 TEST_P(Estimates, ASessionNamesTheSensorWhoseCalibrationHolds) {

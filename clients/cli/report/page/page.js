@@ -92,6 +92,12 @@ function boundsNote() {
     return (yy * dx * dx - 2 * xy * dx * dy + xx * dy * dy) / (xx * yy - xy * xy) <= 5.991;
   });
   if (known.length) parts.push(`the 95 % ellipse holds the true position in ${inside.length} of ${known.length} scans`);
+  const shares = replay.position_sigma_shares_m;
+  const medians = shares ? sigmaShares.map(([key, name]) => [shares[key].p50, name]).filter(([p50]) => finite(p50)) : [];
+  if (medians.length) {
+    const [largest, name] = medians.reduce((a, b) => (b[0] > a[0] ? b : a));
+    parts.push(`the largest share of sigma is the ${name}, ${fixed(largest, 3)} m in the median`);
+  }
   const bounded = rows.filter((row) => row.pose && row.protection);
   const beyond = (axes, level) => bounded.filter((row) => finite(row.protection[level]) &&
     Math.hypot(...axes.map((axis) => protectedPose(row)[axis] - row.truth[axis])) > row.protection[level]).length;

@@ -33,6 +33,20 @@ function ellipseOf(row) {
   };
 }
 
+// The parts of a CALIBRATED covariance, as the replay's sigma_shares names them.
+const sigmaShares = [["scan", "scan"], ["map_and_mounting", "map and mounting"], ["time", "time of the stamps"],
+  ["sweep", "motion in the sweep"]];
+
+// What the sigma along the base's least certain axis is made of, in words; empty where it is not known.
+function sharesText(row) {
+  const shares = row.pose && row.sigma_shares;
+  if (!shares) return "";
+  const along = (axis) => Math.hypot(...sigmaShares.map(([key]) => shares[key][axis]));
+  const axis = [1, 2].reduce((least, one) => (along(one) > along(least) ? one : least), 0);
+  const parts = sigmaShares.map(([key, name]) => `${name} ${fixed(shares[key][axis], 3)}`);
+  return `${fixed(along(axis), 3)} m along the base's ${"xyz"[axis]}: ${parts.join(", ")}`;
+}
+
 const selection = {
   index: null,
   listeners: [],
@@ -67,6 +81,7 @@ function showReadout(row, pointer) {
     if (ellipse) {
       add("95 % ellipse", `${ellipse.radii.map((radius) => fixed(radius, 3)).join(" \u00d7 ")} m`);
     }
+    if (sharesText(row)) add("sigma", sharesText(row));
     if (row.protection) {
       const level = (value) => (finite(value) ? fixed(value, 2) + " m" : "no bound");
       add("protection level", `${level(row.protection.horizontal_m)}, vertically ${level(row.protection.vertical_m)}`);

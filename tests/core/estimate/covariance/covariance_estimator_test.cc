@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <Eigen/Eigenvalues>
+#include <Eigen/Geometry>
 #include <atomic>
 #include <cmath>
 #include <cstring>
@@ -219,8 +220,46 @@ TEST_P(CovarianceEstimatorTest, CalibratedIsTheScaledScanPartAndTheSystematicOne
   const CovarianceReport report = EstimateOne(engine(), aligned);
   const Matrix6 expected =
       4.0 * calibrated[0].covariance +
-      SystematicCovariance(aligned.options.systematic, aligned.result.map_T_base, std::nullopt);
+      SystematicCovariance(aligned.options.systematic, aligned.result.map_T_base, std::nullopt)
+          .Sum();
   EXPECT_TRUE(report.covariance.isApprox(expected, 1e-12));
+}
+
+TEST_P(CovarianceEstimatorTest, TheSharesAreInTheBasesAxesAndAddUp) {
+  Aligned aligned = Align(CovarianceMethod::kCalibrated);
+  // Turned far from the map's axes, so that one frame is not taken for the other.
+  aligned.options.systematic.position_sigma_m = {0.3, 0.02, 0.05};
+  aligned.options.systematic.rotation_sigma_rad = {0.004, 0.001, 0.002};
+  aligned.options.systematic.time_sigma_s = 0.02;
+  aligned.options.systematic.skew_sigma_s = 0.01;
+  aligned.result.map_T_base.rotation =
+      Eigen::AngleAxisd(1.1, Eigen::Vector3d(0.1, -0.2, 0.9).normalized());
+  CovarianceRequest request = {{&aligned.job, &aligned.result}, &aligned.options, Twist()};
+  request.base_twist->linear_m_s.x() = 10.0;
+  const CovarianceReport report = EstimateCovariances(engine(), {&request, 1}).front();
+  ASSERT_TRUE(report.shares.has_value()) << report.status;
+
+  const VarianceShares& shares = *report.shares;
+  for (int i = 0; i < 3; ++i) {
+    EXPECT_NEAR(shares.map_and_mounting[i],
+                std::pow(aligned.options.systematic.position_sigma_m[i], 2), 1e-12);
+    EXPECT_NEAR(shares.map_and_mounting[3 + i],
+                std::pow(aligned.options.systematic.rotation_sigma_rad[i], 2), 1e-12);
+    // 10 m/s forwards for 20 ms; for 10 ms in all directions.
+    EXPECT_NEAR(shares.time[i], i == 0 ? 0.04 : 0.0, 1e-12);
+    EXPECT_NEAR(shares.sweep[i], 0.01, 1e-12);
+  }
+  EXPECT_GT(shares.scan.minCoeff(), 0.0);
+  const Eigen::Matrix3d map_R_base = aligned.result.map_T_base.rotation.toRotationMatrix();
+  const auto in_base = [&map_R_base](const Eigen::Matrix3d& block) -> Eigen::Vector3d {
+    return (map_R_base.transpose() * block * map_R_base).diagonal();
+  };
+  Eigen::Matrix<double, 6, 1> whole;
+  whole << in_base(report.covariance.topLeftCorner<3, 3>()),
+      in_base(report.covariance.bottomRightCorner<3, 3>());
+  EXPECT_TRUE(
+      (shares.scan + shares.map_and_mounting + shares.time + shares.sweep).isApprox(whole, 1e-9));
+  EXPECT_FALSE(EstimateOne(engine(), Align(CovarianceMethod::kFixed)).shares.has_value());
 }
 
 TEST_P(CovarianceEstimatorTest, WhatTheEngineCannotDoFallsBackToTheFixedMatrix) {

@@ -42,7 +42,7 @@ Matrix6 ExpectCovarianceOf(const SystematicError& error, const std::optional<Twi
         FixedAxesDifference(map_T_base, map_T_base * wrong_T_true);
     sum += difference * difference.transpose();
   }
-  const Matrix6 covariance = SystematicCovariance(error, map_T_base, twist);
+  const Matrix6 covariance = SystematicCovariance(error, map_T_base, twist).Sum();
   const Eigen::Matrix<double, 6, 1> scale = covariance.diagonal().cwiseSqrt();
   for (int i = 0; i < 6; ++i) {
     for (int j = 0; j < 6; ++j) {
@@ -87,7 +87,7 @@ TEST(SystematicErrorTest, TheSkewPartIsTheSpeedForItsTimeInAllDirections) {
   Matrix6 expected = Matrix6::Zero();
   // 5 m/s for 0.01 s; the same at 10 m.
   expected.diagonal() << 0.0025, 0.0025, 0.0025, 2.5e-5, 2.5e-5, 2.5e-5;
-  EXPECT_TRUE(SystematicCovariance(error, Pose(), twist).isApprox(expected, 1e-12));
+  EXPECT_TRUE(SystematicCovariance(error, Pose(), twist).Sum().isApprox(expected, 1e-12));
 }
 
 TEST(SystematicErrorTest, WithoutATwistTimeAndSkewAddNothing) {
@@ -96,16 +96,16 @@ TEST(SystematicErrorTest, WithoutATwistTimeAndSkewAddNothing) {
   error.skew_sigma_s = 0.0;
   Twist moving;
   moving.linear_m_s.x() = 10.0;
-  const Matrix6 without_time = SystematicCovariance(error, Pose(), moving);
+  const Matrix6 without_time = SystematicCovariance(error, Pose(), moving).Sum();
   error.time_sigma_s = 1.0;
   error.skew_sigma_s = 1.0;
-  EXPECT_EQ(SystematicCovariance(error, Pose(), std::nullopt), without_time);
-  EXPECT_EQ(SystematicCovariance(error, Pose(), Twist()), without_time);
+  EXPECT_EQ(SystematicCovariance(error, Pose(), std::nullopt).Sum(), without_time);
+  EXPECT_EQ(SystematicCovariance(error, Pose(), Twist()).Sum(), without_time);
 }
 
 TEST(SystematicErrorTest, ZeroIsAllowedAndAddsNothing) {
   EXPECT_TRUE(ValidateSystematicError(NoError()).ok());
-  EXPECT_TRUE(SystematicCovariance(NoError(), Pose(), std::nullopt).isZero(0.0));
+  EXPECT_TRUE(SystematicCovariance(NoError(), Pose(), std::nullopt).Sum().isZero(0.0));
 }
 
 TEST(SystematicErrorTest, WhatIsNoStandardDeviationIsRefused) {
