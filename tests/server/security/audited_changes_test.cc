@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the audit log tells of changes whose clients go before they have an answer.
+// What the audit log tells of changes whose clients go before they have an answer, and of uploads
+// that are denied.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -10,6 +11,7 @@
 #include <string>
 #include <thread>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "tests/server/map_calls.h"
@@ -24,6 +26,7 @@ namespace {
 
 using testing::AllOf;
 using testing::Contains;
+using testing::EndsWith;
 using testing::HasSubstr;
 
 // Commits wait at the gate, and with them all other work on maps.
@@ -171,6 +174,46 @@ TEST_F(AuditedChanges, ARepetitionIsToldAsOne) {
   ASSERT_EQ(lines.size(), 2U);
   EXPECT_THAT(lines[0], HasSubstr("revision=1 detail=\"committed, "));
   EXPECT_THAT(lines[1], HasSubstr("revision=1 detail=\"nothing changed"));
+}
+
+// Its map is in the stream's first message: who may not upload at all, and who may not use the map.
+TEST(DeniedUploads, AreToldWithTheNameOfTheirMap) {
+  const TestFolder folder;
+  TestServer server([&folder](Config& config) {
+    config.access_file = folder.Write(
+        "access.yaml",
+        absl::StrCat("identities:\n  reader:\n    token_sha256: [", HashOf("reader token"),
+                     "]\n    roles: [map-read]\n  mapper:\n    token_sha256: [",
+                     HashOf("mapper token"), "]\n    roles: [map-write]\n    maps: [port]\n"));
+    config.audit_log = folder.Path("audit.log");
+  });
+  std::vector<std::string> upload;
+  for (const v1::UpdateMapTilesRequest& request :
+       {BeginRequest("town"), TileRequest("east", TownStrip(0.0, 25.0)), CommitRequest()}) {
+    upload.push_back(request.SerializeAsString());
+  }
+  struct Denial {
+    std::string caller;
+    std::string reason;
+    std::string detail;
+  };
+  const std::vector<Denial> denials = {{"reader", "ROLE_MISSING", "\"\""},
+                                       {"mapper", "MAP_NOT_ALLOWED", "begun"}};
+  for (size_t i = 0; i < denials.size(); ++i) {
+    const Denial& denial = denials[i];
+    const Answer answer =
+        CallWithMessages(ChannelTo(server.server()), "/voxloc.v1.MapService/UpdateMapTiles", upload,
+                         Bearer(denial.caller + " token"));
+    EXPECT_EQ(answer.status.error_code(), grpc::StatusCode::PERMISSION_DENIED);
+    EXPECT_EQ(ReasonOf(answer.status), denial.reason);
+    EXPECT_TRUE(answer.messages.empty());
+    const auto lines = folder.AwaitLines("audit.log", i + 1);
+    ASSERT_EQ(lines.size(), i + 1);
+    EXPECT_THAT(lines[i],
+                AllOf(HasSubstr(absl::StrCat(" event=audit caller=", denial.caller, " peer=")),
+                      EndsWith(absl::StrCat(" method=UpdateMapTiles map=town revision=0 detail=",
+                                            denial.detail, " code=PERMISSION_DENIED"))));
+  }
 }
 
 }  // namespace

@@ -2,12 +2,18 @@
 //
 // TLS between a real server and clients, with certificates that the test makes.
 
+#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <grpcpp/security/credentials.h>
 #include <gtest/gtest.h>
+#include <sys/ioctl.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
+#include <filesystem>
 #include <memory>
 #include <string>
+#include <utility>
 
 #include "core/engine/cpu/cpu_engine.h"
 #include "server/security/server_credentials.h"
@@ -25,6 +31,40 @@ using testing::HasSubstr;
 using testing::Not;
 
 constexpr char kServerNames[] = "DNS:localhost,IP:127.0.0.1";
+
+// A pipe in the place of a file: whoever reads it waits, as for a disk that hangs, until the object
+// is gone, which puts the file back.
+class HangingFile {
+ public:
+  HangingFile(const TestFolder& folder, std::string name)
+      : folder_(folder), name_(std::move(name)), content_(folder.Read(name_)) {
+    const std::string made = folder.Path(name_ + ".pipe");
+    EXPECT_EQ(mkfifo(made.c_str(), 0600), 0);
+    fd_ = open(made.c_str(), O_RDWR | O_NONBLOCK | O_CLOEXEC);
+    EXPECT_GE(fd_, 0);
+    EXPECT_EQ(write(fd_, "-", 1), 1);
+    std::filesystem::rename(made, folder.Path(name_));
+  }
+  HangingFile(const HangingFile&) = delete;
+  HangingFile& operator=(const HangingFile&) = delete;
+  ~HangingFile() {
+    folder_.Write(name_, content_);
+    close(fd_);
+  }
+
+  // Whether a reader has taken the first byte, and waits for the next one.
+  [[nodiscard]] bool IsRead() const {
+    int unread = 1;
+    EXPECT_EQ(ioctl(fd_, FIONREAD, &unread), 0);
+    return unread == 0;
+  }
+
+ private:
+  const TestFolder& folder_;
+  const std::string name_;
+  const std::string content_;
+  int fd_ = -1;
+};
 
 class Tls : public testing::Test {
  protected:
@@ -124,6 +164,31 @@ TEST_F(Tls, TheServerFollowsItsFilesByItself) {
   const MadeCertificate other = MakeAuthority("another");
   Serve(MakeCertificate(other, {"voxlocd", kServerNames}));
   EXPECT_TRUE(Eventually([&] { return Ask(server, other).status.ok(); }));
+}
+
+// Neither calls and handshakes nor the thread by which the server is known to live wait for a disk.
+TEST_F(Tls, FilesThatHangHoldNothingUp) {
+  TestServer server([this](Config& config) {
+    Configure(config);
+    config.tls.refresh_s = 0.1;
+    config.limits.open_timeout_s = 0.2;
+    config.metrics_listen = "127.0.0.1:0";
+  });
+  grpc::SslCredentialsOptions options;
+  options.pem_root_certs = authority_.certificate;
+  server.localization =
+      v1::LocalizationService::NewStub(ChannelTo(server.server(), grpc::SslCredentials(options)));
+  const HangingFile key(folder_, "server.key");
+  ASSERT_TRUE(Eventually([&key] { return key.IsRead(); }));
+  EXPECT_TRUE(Ask(server, authority_).status.ok());
+  // The thread `timeouts` ends a stream that is not opened, over and over.
+  for (int i = 0; i < 3; ++i) {
+    TestSession session(server);
+    EXPECT_EQ(session.Read().response_case(), v1::AlignScansResponse::RESPONSE_NOT_SET);
+    ASSERT_EQ(ReasonOf(session.Finish()), "OPEN_TIMEOUT");
+  }
+  EXPECT_THAT(HttpGet(server.server().metrics_address(), "/livez"), HasSubstr("alive"));
+  EXPECT_TRUE(key.IsRead());
 }
 
 TEST_F(Tls, ABadRotationKeepsWhatIsInUse) {

@@ -37,6 +37,26 @@ PointCloud LargeTile(int tile) {
   return cloud;
 }
 
+// Cells of 0.5 m, ten points in each: more columns than are read at once, and more bytes of them
+// than the window of a slow client holds and than may be held beside others.
+constexpr int kCellColumns = 100;
+constexpr int kCellRows = 60;
+constexpr uint32_t kCellStage = 3;  // of the profile `precise`
+
+PointCloud ManyCells() {
+  PointCloud cloud;
+  for (int cell = 0; cell < kCellColumns * kCellRows; ++cell) {
+    const float x = 0.5F * static_cast<float>(cell % kCellColumns);
+    const float y = 0.5F * static_cast<float>(cell / kCellColumns);
+    for (int i = 0; i < 10; ++i) {
+      cloud.PushBack(x + 0.05F + 0.03F * static_cast<float>(i),
+                     y + 0.05F + 0.1F * static_cast<float>(i % 4),
+                     0.05F + 0.1F * static_cast<float>(i % 3));
+    }
+  }
+  return cloud;
+}
+
 class MapReaders : public ::testing::Test {
  protected:
   // A window that is small and does not grow: nothing is taken that is not read.
@@ -74,6 +94,40 @@ class MapReaders : public ::testing::Test {
     auto reader = std::make_unique<Reader>();
     reader->stream = slow_->GetTiles(reader->context.get(), request);
     return reader;
+  }
+
+  // A call of GetCells whose client decides when it reads.
+  struct CellReader {
+    std::unique_ptr<grpc::ClientContext> context = TestServer::NewContext();
+    std::unique_ptr<grpc::ClientReader<v1::GetCellsResponse>> stream;
+
+    // To the end: the number of cells.
+    size_t ReadAll() const {
+      size_t cells = 0;
+      v1::GetCellsResponse response;
+      while (stream->Read(&response)) cells += static_cast<size_t>(response.points_size());
+      return cells;
+    }
+  };
+  // Of the map `cells`.
+  static CellReader StartCells(v1::MapService::Stub& maps) {
+    v1::GetCellsRequest request;
+    request.set_map("cells");
+    request.set_profile("precise");
+    request.set_stage(kCellStage);
+    CellReader reader;
+    reader.stream = maps.GetCells(reader.context.get(), request);
+    return reader;
+  }
+  // The number of cells of the map `cells`, once all that was held for them has been given back.
+  size_t LoadCells() {
+    server_.LoadMap("cells", ManyCells());
+    const CellReader reader = StartCells(*server_.maps);
+    const size_t cells = reader.ReadAll();
+    EXPECT_TRUE(reader.stream->Finish().ok());
+    EXPECT_GT(cells, size_t{kCellColumns * kCellRows / 2});
+    EXPECT_TRUE(Eventually([this] { return Metric("voxloc_map_read_bytes") == 0.0; }));
+    return cells;
   }
 
   double Metric(const std::string& name) { return MetricsOf(server_)[name]; }
@@ -175,6 +229,38 @@ TEST_F(MapReaders, OfCellsGetThemAllBesideAnIdleOne) {
   while (stream->Read(&response)) cells += static_cast<size_t>(response.points_size());
   EXPECT_TRUE(stream->Finish().ok());
   EXPECT_EQ(cells, expected);
+}
+
+// What is held of them is held until they are sent, also where the map has gone.
+TEST_F(MapReaders, OfCellsHoldThemThoughTheirMapIsDeleted) {
+  const size_t expected = LoadCells();
+  const CellReader idle = StartCells(*slow_);
+  ASSERT_TRUE(Eventually([this] { return Metric("voxloc_map_read_bytes") > 0.0; }));
+  const double held = Metric("voxloc_map_read_bytes");
+  EXPECT_GT(held, kMostHeldBytes);
+  EXPECT_TRUE(DeleteMap(server_, "cells").ok());
+  EXPECT_EQ(Metric("voxloc_map_read_bytes"), held);
+  EXPECT_EQ(idle.ReadAll(), expected);
+  EXPECT_TRUE(idle.stream->Finish().ok());
+  EXPECT_TRUE(Eventually([this] { return Metric("voxloc_map_read_bytes") == 0.0; }));
+}
+
+TEST_F(MapReaders, OfCellsWaitForOneThatIsIdleUntilItIsCancelled) {
+  const size_t expected = LoadCells();
+  const CellReader idle = StartCells(*slow_);
+  ASSERT_TRUE(Eventually([this] { return Metric("voxloc_map_read_bytes") > 0.0; }));
+  const double held = Metric("voxloc_map_read_bytes");
+  const double before = Metric("voxloc_queue_wait_seconds_count{class=\"reading\"}");
+  const CellReader waiting = StartCells(*server_.maps);
+  ASSERT_TRUE(Eventually(
+      [&] { return Metric("voxloc_queue_wait_seconds_count{class=\"reading\"}") > before; }));
+  // It has its turn, and holds nothing.
+  EXPECT_EQ(Metric("voxloc_map_read_bytes"), held);
+  idle.context->TryCancel();
+  EXPECT_EQ(waiting.ReadAll(), expected);
+  EXPECT_TRUE(waiting.stream->Finish().ok());
+  EXPECT_EQ(idle.stream->Finish().error_code(), grpc::StatusCode::CANCELLED);
+  EXPECT_TRUE(Eventually([this] { return Metric("voxloc_map_read_bytes") == 0.0; }));
 }
 
 }  // namespace
