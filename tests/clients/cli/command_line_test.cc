@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstdlib>
 #include <string>
 #include <vector>
 
@@ -109,6 +110,16 @@ TEST(CommandLine, AcceptsWhatTheManualShows) {
     EXPECT_TRUE(parsed.work) << line << ": " << parsed.error;
     EXPECT_EQ(parsed.error, "");
   }
+}
+
+TEST(CommandLine, ABadServerInTheEnvironmentStopsOnlyWhatAsksIt) {
+  setenv("VOXLOC_SERVER", "nowhere", 1);
+  EXPECT_TRUE(Parse("simulate --size 300 --scans 200 out").work);
+  EXPECT_THAT(Parse("replay --help").out, HasSubstr("VOXLOC_SERVER"));
+  const absl::StatusOr<ExitCode> asked = Parse("info").work();
+  EXPECT_THAT(std::string(asked.status().message()),
+              HasSubstr("VOXLOC_SERVER: the server address must be HOST:PORT"));
+  unsetenv("VOXLOC_SERVER");
 }
 
 struct Mistake {
