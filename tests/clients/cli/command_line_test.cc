@@ -112,6 +112,13 @@ TEST(CommandLine, AcceptsWhatTheManualShows) {
   }
 }
 
+TEST(CommandLine, IsShownAsAShellTakesIt) {
+  EXPECT_EQ(CommandLineText({"replay", "--map", "town", "--perturb=0.3,-0.3,0,0,0,1"}),
+            "voxloc replay --map town --perturb=0.3,-0.3,0,0,0,1");
+  EXPECT_EQ(CommandLineText({"replay", "--scans", "my drive/$HOME", "it's", ""}),
+            R"(voxloc replay --scans 'my drive/$HOME' 'it'\''s' '')");
+}
+
 TEST(CommandLine, ABadServerInTheEnvironmentStopsOnlyWhatAsksIt) {
   setenv("VOXLOC_SERVER", "nowhere", 1);
   EXPECT_TRUE(Parse("simulate --size 300 --scans 200 out").work);

@@ -311,6 +311,33 @@ class ReportPage(unittest.TestCase):
         self.assertEqual(len(values), 5)
         self.assertNotIn("NaN", self.browser.run("return document.body.innerText;"))
 
+    def test_header_says_when_of_which_map_and_with_what_the_run_was_made(self):
+        def change(data):
+            data["replay"].update(
+                started_at="2026-03-04T05:06:07Z", server_version="1.2.2", client_version="1.2.3",
+                map_revisions={"min": 3, "max": 5}, command_line="voxloc replay --map '<b>'",
+                filter={"min_range_m": 1, "max_range_m": 0, "leaf_m": 1.5, "points": 1500, "seed": 0,
+                        "record_floats": 0, "by_server": False})
+        self.open(change)
+        self.assertEqual(self.texts("#run"), [
+            "2026-03-04 05:06:07 UTC \u00b7 map revisions 3 to 5 \u00b7 voxlocd 1.2.2 \u00b7 voxloc 1.2.3 \u00b7 "
+            "scans filtered: --min-range 1 --leaf 1.5 --points 1500"])
+        self.assertEqual(self.texts("#command-line"), ["voxloc replay --map '<b>'"])
+
+        def change_less(data):
+            change(data)
+            data["replay"].update(map_revisions={"min": 3, "max": 3}, filter={
+                **dict.fromkeys(data["replay"]["filter"], 0), "by_server": True})
+        self.open(change_less)
+        self.assertIn("map revision 3 \u00b7", self.texts("#run")[0])
+        self.assertTrue(self.texts("#run")[0].endswith("scans not filtered"))
+
+    def test_header_of_the_report_as_written_has_the_command(self):
+        self.browser.open(self.report)
+        self.browser.settle()
+        self.assertRegex(self.texts("#run")[0], r"^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC \u00b7 map revisions? \d+")
+        self.assertRegex(self.texts("#command-line")[0], "^voxloc replay .*--report ")
+
     def test_map_shows_surroundings_and_paths(self):
         self.open()
         self.assertGreater(self.browser.run(DRAWN, 0), 1000, "no surroundings")
