@@ -6,8 +6,11 @@
 #include <algorithm>
 #include <sstream>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
+#include "absl/strings/string_view.h"
 #include "core/text/nearest_name.h"
 
 namespace voxloc::cli {
@@ -22,7 +25,7 @@ constexpr char kCommandsManual[] =
     "Exit codes: 0 success; 1 failure; 2 wrong usage; 3 the server cannot be reached or does not\n"
     "answer in time; 4 success, but the result is not accepted, or misses an objective.";
 
-void BuildCommands(CLI::App* app, Work* chosen) {
+void BuildCommands(CLI::App* app, const std::vector<std::string>& arguments, Work* chosen) {
   app->set_version_flag("--version", std::string("voxloc ") + VOXLOC_VERSION);
   app->footer(kCommandsManual);
   app->require_subcommand(1);
@@ -49,7 +52,7 @@ void BuildCommands(CLI::App* app, Work* chosen) {
   AddMapImportCommand(map, chosen);
   AddAlignCommand(app, chosen);
   AddLocateCommand(app, chosen);
-  AddReplayCommand(app, chosen);
+  AddReplayCommand(app, CommandLineText(arguments), chosen);
   AddLoadTestCommand(app, chosen);
   AddCalibrateCommand(app, chosen);
   AddScoreCommand(app, chosen);
@@ -121,14 +124,30 @@ std::string UnknownArgument(const CLI::App& app, const CLI::App& command, const 
   return "";
 }
 
+// As one word of a shell.
+std::string ShellWord(const std::string& argument) {
+  const auto is_plain = [](char c) {
+    return absl::ascii_isalnum(static_cast<unsigned char>(c)) ||
+           absl::string_view("_@%+=:,./-").find(c) != absl::string_view::npos;
+  };
+  if (!argument.empty() && std::all_of(argument.begin(), argument.end(), is_plain)) return argument;
+  return absl::StrCat("'", absl::StrReplaceAll(argument, {{"'", "'\\''"}}), "'");
+}
+
 }  // namespace
+
+std::string CommandLineText(const std::vector<std::string>& arguments) {
+  std::string text = "voxloc";
+  for (const std::string& argument : arguments) absl::StrAppend(&text, " ", ShellWord(argument));
+  return text;
+}
 
 ParsedCommandLine ParseCommandLine(const std::vector<std::string>& arguments) {
   ParsedCommandLine parsed;
   CLI::App app("voxloc: localize LiDAR scans with a voxloc server", "voxloc");
   Work chosen;
   try {
-    BuildCommands(&app, &chosen);
+    BuildCommands(&app, arguments, &chosen);
     std::vector<std::string> reversed(arguments.rbegin(), arguments.rend());
     app.parse(reversed);
     parsed.work = std::move(chosen);

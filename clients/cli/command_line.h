@@ -21,6 +21,10 @@ struct ParsedCommandLine {
   std::string error;                   // for standard error
 };
 
+// What a shell takes for these arguments of `voxloc`, to be shown and pasted. It shows no secrets:
+// tokens and keys are in files, and no flag takes them.
+[[nodiscard]] std::string CommandLineText(const std::vector<std::string>& arguments);
+
 // `arguments` without the program's name. Does not throw.
 [[nodiscard]] ParsedCommandLine ParseCommandLine(const std::vector<std::string>& arguments);
 

@@ -9,6 +9,7 @@
 #define VOXLOC_CLIENTS_CLI_COMMANDS_H_
 
 #include <functional>
+#include <string>
 
 #include "absl/status/statusor.h"
 #include "clients/cli/exit_code.h"
@@ -48,7 +49,8 @@ void AddCalibrateCommand(CLI::App* parent, Work* chosen);
 void AddFleetCommand(CLI::App* parent, Work* chosen);
 void AddLoadTestCommand(CLI::App* parent, Work* chosen);
 void AddLocateCommand(CLI::App* parent, Work* chosen);
-void AddReplayCommand(CLI::App* parent, Work* chosen);
+// `command_line`: what was typed, which the report says.
+void AddReplayCommand(CLI::App* parent, const std::string& command_line, Work* chosen);
 void AddScoreCommand(CLI::App* parent, Work* chosen);
 void AddSimulateCommand(CLI::App* parent, Work* chosen);
 

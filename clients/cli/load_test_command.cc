@@ -173,6 +173,7 @@ absl::StatusOr<ExitCode> LoadTest(const LoadTestFlags& flags) {
     if (!done.ok()) return done.status();
     return ExitCode::kOk;
   }
+  if (absl::Status status = CheckServer(flags.server); !status.ok()) return status;
   const Interrupt interrupt;
   const absl::StatusOr<std::unique_ptr<TileUpdates>> updates = ReadTileUpdates(flags);
   if (!updates.ok()) return updates.status();

@@ -7,6 +7,8 @@
 
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
+#include "absl/time/clock.h"
+#include "absl/time/time.h"
 #include "clients/cli/alignment_flags.h"
 #include "clients/cli/bag_flags.h"
 #include "clients/cli/commands.h"
@@ -56,6 +58,7 @@ struct ReplayFlags {
   std::string report;
   size_t report_scans = 6;
   std::string compare;  // the JSON of another replay; empty: none
+  std::string command_line;
 };
 
 // Points of each scan that the report's map is drawn from, and that a scan's own view has.
@@ -157,6 +160,9 @@ void ReportRejections(client::LocalizationSession* session) {
 
 ReplaySetting SettingOf(const ReplayFlags& options, const v1::SessionOpened& opened) {
   ReplaySetting setting;
+  setting.started_at = absl::FormatTime("%Y-%m-%dT%H:%M:%SZ", absl::Now(), absl::UTCTimeZone());
+  setting.command_line = options.command_line;
+  setting.client_version = VOXLOC_VERSION;
   setting.server = options.server.server;
   setting.server_version = opened.server_version();
   setting.engine = opened.engine();
@@ -168,6 +174,8 @@ ReplaySetting SettingOf(const ReplayFlags& options, const v1::SessionOpened& ope
   if (!options.bag.paths.empty()) setting.scans = absl::StrJoin(options.bag.paths, " ");
   if (!options.guesses_topic.empty()) setting.guess = options.guesses_topic;
   setting.perturb = options.perturb;
+  setting.filter = options.scan;
+  setting.filtered_by_server = PointTimesOf(options).has_value();
   setting.rate_hz = options.rate_hz;
   return setting;
 }
@@ -425,8 +433,9 @@ void AddCaptureFlag(CLI::App* command, std::vector<std::string>* captures) {
 
 }  // namespace
 
-void AddReplayCommand(CLI::App* parent, Work* chosen) {
+void AddReplayCommand(CLI::App* parent, const std::string& command_line, Work* chosen) {
   auto options = std::make_shared<ReplayFlags>();
+  options->command_line = command_line;
   CLI::App* command = parent->add_subcommand(
       "replay", "Send a recorded drive and compare the results with the truth");
   command->footer(kReplayManual);

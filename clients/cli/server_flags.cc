@@ -5,12 +5,14 @@
 #include <CLI/CLI.hpp>
 #include <cstdlib>
 
+#include "absl/strings/str_cat.h"
 #include "clients/cli/output_file.h"
 #include "clients/cpp/traceparent.h"
 
 namespace voxloc::cli {
 namespace {
 
+constexpr char kServerVariable[] = "VOXLOC_SERVER";
 constexpr char kTokenVariable[] = "VOXLOC_TOKEN";
 constexpr char kSecurityGroup[] = "TLS and token";
 
@@ -53,7 +55,12 @@ void AddServerFlags(CLI::App* command, ServerFlags* flags) {
                    "Connect to this server, HOST:PORT or unix:PATH, or to the first of several, "
                    "separated by commas, that can be reached")
       ->type_name("ADDR")
-      ->capture_default_str();
+      ->capture_default_str()
+      ->envname(kServerVariable)
+      ->each([flags](const std::string& address) {
+        const char* variable = std::getenv(kServerVariable);
+        flags->server_of_environment = variable != nullptr && address == variable;
+      });
   command
       ->add_option("--timeout", flags->timeout_s,
                    "Wait at most S seconds for each answer of the server; 0: no limit")
@@ -82,7 +89,14 @@ client::ChannelOptions ChannelOptionsOf(const ServerFlags& flags) {
   return options;
 }
 
+absl::Status CheckServer(const ServerFlags& flags) {
+  const absl::Status status = client::Channel::CheckServer(flags.server);
+  if (status.ok() || !flags.server_of_environment) return status;
+  return absl::Status(status.code(), absl::StrCat(kServerVariable, ": ", status.message()));
+}
+
 absl::StatusOr<client::Channel> Connect(const ServerFlags& flags) {
+  if (absl::Status status = CheckServer(flags); !status.ok()) return status;
   return client::Channel::Create(ChannelOptionsOf(flags));
 }
 

@@ -9,6 +9,7 @@
 
 #include <string>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "clients/cpp/channel.h"
 
@@ -20,6 +21,7 @@ namespace voxloc::cli {
 
 struct ServerFlags {
   std::string server = "localhost:50051";  // or several, separated by commas
+  bool server_of_environment = false;      // by VOXLOC_SERVER, which counts where no flag is given
   bool tls = false;                        // also where a file or a name of TLS is given
   std::string tls_ca_file;
   std::string tls_certificate_file;
@@ -40,6 +42,10 @@ void AddServerFlags(CLI::App* command, ServerFlags* flags);
 // With the token of the environment, unless a file is named, and its trace context.
 [[nodiscard]] client::ChannelOptions ChannelOptionsOf(const ServerFlags& flags);
 
+// As client::Channel::CheckServer. The message names the variable that a bad address comes from.
+[[nodiscard]] absl::Status CheckServer(const ServerFlags& flags);
+
+// After CheckServer.
 [[nodiscard]] absl::StatusOr<client::Channel> Connect(const ServerFlags& flags);
 
 }  // namespace voxloc::cli

@@ -59,7 +59,10 @@ ScanWork::ScanWork(Runtime& runtime, std::shared_ptr<const ScanSource> source,
     reply_.SetCapture(std::make_unique<ScanCapture>(runtime.captures, std::move(message_), scan));
   }
   facts_.stamp_ns = scan.stamp_ns();
-  facts_.delay_s = (static_cast<double>(received_ns) - static_cast<double>(scan.stamp_ns())) * 1e-9;
+  if (scan.stamp_ns() != 0) {
+    facts_.delay_s =
+        (static_cast<double>(received_ns) - static_cast<double>(scan.stamp_ns())) * 1e-9;
+  }
 }
 
 bool ScanWork::Check() {

@@ -3,12 +3,16 @@
 """Checks the links of all documents: links_test.py SOURCE_DIR.
 
 Each link to the repository leads to a file or folder of it, and each anchor to a heading. The site's
-menu has every page of docs/.
+menu has every page of docs/, its search finds the documents, and it has a dark mode.
 """
 
+import importlib.machinery
+import importlib.util
+import json
 import pathlib
 import re
 import sys
+import tempfile
 import unittest
 
 
@@ -50,6 +54,30 @@ class Links(unittest.TestCase):
         pages = {path.name for path in (self.root / "docs").glob("*.md")}
         self.assertGreater(len(pages), 10)
         self.assertEqual(pages - set(listed), set())
+
+    def test_the_site_has_a_light_and_a_dark_mode_by_the_reader_s_system(self):
+        site = (self.root / "docs" / "site" / "mkdocs.yml").read_text(encoding="utf-8")
+        modes = re.findall(r'- media: "\(prefers-color-scheme: (\w+)\)"\n +scheme: (\w+)\n(?: +\w+: \w+\n)* +toggle:',
+                           site)
+        self.assertEqual(modes, [("light", "default"), ("dark", "slate")])
+
+    def test_searches_of_the_site_find_documents_and_the_index_of_the_reference(self):
+        loader = importlib.machinery.SourceFileLoader("build_docs", str(self.root / "scripts" / "build-docs"))
+        build_docs = importlib.util.module_from_spec(importlib.util.spec_from_loader(loader.name, loader))
+        sys.dont_write_bytecode = True
+        loader.exec_module(build_docs)
+        kept = ["index.html", "api.html", "api.html#results", "reference/index.html", "reference/index.html#files"]
+        left_out = ["reference/scan.html", "reference/scan.html#scan", "source/proto/voxloc/v1/scan.proto.html"]
+        with tempfile.TemporaryDirectory(prefix="voxloc_links_") as folder:
+            path = pathlib.Path(folder, "search", "search_index.json")
+            path.parent.mkdir()
+            index = {"config": {"lang": ["en"]},
+                     "docs": [{"location": place, "title": "Größe", "text": ""} for place in kept + left_out]}
+            path.write_text(json.dumps(index), encoding="utf-8")
+            build_docs.limit_search(pathlib.Path(folder))
+            limited = json.loads(path.read_text(encoding="utf-8"))
+        self.assertEqual(limited["config"], index["config"])
+        self.assertEqual([entry["location"] for entry in limited["docs"]], kept)
 
     def test_links_are_found_where_they_are(self):
         text = "[a](b.md#c) `[no](x)` ![i](d.png)\n```\n[no](y)\n```\n[e](f(1).md)\n"

@@ -2,6 +2,7 @@
 
 #include "clients/cli/replay/replay_summary.h"
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <utility>
@@ -60,6 +61,22 @@ Json RowJson(const ReplayRow& row) {
           {"server_ms", row.server_ms}};
 }
 
+Json RevisionsJson(const ReplaySummary& summary) {
+  if (summary.highest_revision == 0) return nullptr;
+  return {{"min", summary.lowest_revision}, {"max", summary.highest_revision}};
+}
+
+Json FilterJson(const ReplaySetting& setting) {
+  const ScanFlags& filter = setting.filter;
+  return {{"min_range_m", filter.min_range_m},
+          {"max_range_m", filter.max_range_m},
+          {"leaf_m", filter.leaf_m},
+          {"points", filter.points},
+          {"seed", filter.seed},
+          {"record_floats", filter.record_floats},
+          {"by_server", setting.filtered_by_server}};
+}
+
 }  // namespace
 
 bool MapWasMissing(const ReplaySummary& summary) {
@@ -94,6 +111,12 @@ ReplaySummary SummarizeReplay(const std::vector<ReplayRow>& rows) {
       for (size_t i = 0; i < kSigmaShares; ++i) shares[i].push_back(row.sigma_shares[i][axis]);
     }
     if (row.confidence.has_value()) confidence.push_back(*row.confidence);
+    if (row.map_revision > 0) {
+      if (summary.lowest_revision == 0 || row.map_revision < summary.lowest_revision) {
+        summary.lowest_revision = row.map_revision;
+      }
+      summary.highest_revision = std::max(summary.highest_revision, row.map_revision);
+    }
     if (!row.answered) continue;
     ++summary.answered;
     latency.push_back(row.latency_ms);
@@ -180,7 +203,11 @@ Json ReplayJson(const ReplaySetting& setting, const ReplaySummary& summary,
   }
   Json results = Json::array();
   for (const ReplayRow& row : rows) results.push_back(RowJson(row));
-  return {{"map", setting.map},
+  return {{"started_at", setting.started_at},
+          {"command_line", setting.command_line},
+          {"client_version", setting.client_version},
+          {"map", setting.map},
+          {"map_revisions", RevisionsJson(summary)},
           {"profile", setting.profile},
           {"engine", setting.engine},
           {"server", setting.server},
@@ -189,6 +216,7 @@ Json ReplayJson(const ReplaySetting& setting, const ReplaySummary& summary,
           {"scan_order", setting.scan_order},
           {"guess", setting.guess},
           {"perturb", setting.perturb},
+          {"filter", FilterJson(setting)},
           {"rate_hz", setting.rate_hz},
           {"elapsed_s", setting.elapsed_s},
           {"planned_scans", setting.planned_scans},

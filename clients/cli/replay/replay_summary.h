@@ -6,6 +6,7 @@
 #define VOXLOC_CLIENTS_CLI_REPLAY_REPLAY_SUMMARY_H_
 
 #include <array>
+#include <cstdint>
 #include <map>
 #include <string>
 #include <vector>
@@ -13,6 +14,7 @@
 #include "absl/status/status.h"
 #include "clients/cli/json_output.h"
 #include "clients/cli/replay/replay_row.h"
+#include "clients/cli/scan_flags.h"
 #include "clients/cli/sigma_shares.h"
 #include "clients/dataset/summary.h"
 
@@ -20,6 +22,9 @@ namespace voxloc::cli {
 
 // What the replay ran on.
 struct ReplaySetting {
+  std::string started_at;      // UTC, ISO 8601
+  std::string command_line;    // as CommandLineText gives it
+  std::string client_version;  // of this program
   std::string server;
   std::string server_version;
   std::string engine;
@@ -29,7 +34,9 @@ struct ReplaySetting {
   std::string scan_order;  // of its files, in words; empty: a bag
   std::string guess;       // "truth", "previous", or the file
   std::string perturb;     // as typed; empty: none
-  double rate_hz = 0.0;    // 0: closed loop
+  ScanFlags filter;
+  bool filtered_by_server = false;
+  double rate_hz = 0.0;  // 0: closed loop
   double elapsed_s = 0.0;
   size_t planned_scans = 0;  // of the drive
   std::string ended_early;   // why not all of them were answered; empty: they were
@@ -47,6 +54,9 @@ struct ReplaySummary {
   size_t accepted_wrong = 0;
   size_t superseded = 0;
   std::map<std::string, size_t> statuses;
+  // Of the map, over the answers that name one; 0: none does.
+  uint64_t lowest_revision = 0;
+  uint64_t highest_revision = 0;
 
   // Over the answers that have a pose, with any verdict.
   Summary translation_error_m;

@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstdlib>
 #include <string>
 #include <vector>
 
@@ -95,6 +96,7 @@ TEST(CommandLine, AcceptsWhatTheManualShows) {
       "locate --map m --region -50,-50,-2,50,50,5 --yaw -90 --yaw-range 30 --hypotheses 3 --points "
       "1500 scan.pcd",
       "locate --map m --region-wgs84 -33.85,151.2,80 --yaw 10 scan.pcd",
+      "map load --map m --poses p.txt --base-t-sensor 1,0,1.8,0,0,90 d",
       "map load --map m --projector p.yaml --wgs84-origin -33.8,151.2,12,90 map.pcd",
       "simulate --size 300 --scans 200 out",
       "map tiles --map m --region -1,2,3,4,5,6",
@@ -108,6 +110,23 @@ TEST(CommandLine, AcceptsWhatTheManualShows) {
     EXPECT_TRUE(parsed.work) << line << ": " << parsed.error;
     EXPECT_EQ(parsed.error, "");
   }
+}
+
+TEST(CommandLine, IsShownAsAShellTakesIt) {
+  EXPECT_EQ(CommandLineText({"replay", "--map", "town", "--perturb=0.3,-0.3,0,0,0,1"}),
+            "voxloc replay --map town --perturb=0.3,-0.3,0,0,0,1");
+  EXPECT_EQ(CommandLineText({"replay", "--scans", "my drive/$HOME", "it's", ""}),
+            R"(voxloc replay --scans 'my drive/$HOME' 'it'\''s' '')");
+}
+
+TEST(CommandLine, ABadServerInTheEnvironmentStopsOnlyWhatAsksIt) {
+  setenv("VOXLOC_SERVER", "nowhere", 1);
+  EXPECT_TRUE(Parse("simulate --size 300 --scans 200 out").work);
+  EXPECT_THAT(Parse("replay --help").out, HasSubstr("VOXLOC_SERVER"));
+  const absl::StatusOr<ExitCode> asked = Parse("info").work();
+  EXPECT_THAT(std::string(asked.status().message()),
+              HasSubstr("VOXLOC_SERVER: the server address must be HOST:PORT"));
+  unsetenv("VOXLOC_SERVER");
 }
 
 struct Mistake {
@@ -142,6 +161,10 @@ TEST(CommandLine, ExplainsMistakes) {
       {"locate --map m --yaw 5 f.pcd", "--region"},
       {"locate --map m --region-wgs84 48,11 f.pcd", "3 numbers, LAT,LON,RADIUS"},
       {"locate --map m --region-wgs84 48,11,9 --region 0,0,0,1,1,1 f.pcd", "--region"},
+      {"map load --map m --base-t-sensor 1,0,2,0,0,0 f.pcd",
+       "--base-t-sensor must come with --poses or --bag"},
+      {"map load --map m --poses p --base-t-sensor 1,2 d", "X,Y,Z,ROLL,PITCH,YAW"},
+      {"map load --map m --poses p --calib c --base-t-sensor 1,0,2,0,0,0 d", "--base-t-sensor"},
       {"map load --map m --wgs84-origin 48 f.pcd", "2 to 4 numbers, LAT,LON[,ALT[,YAW]]"},
       {"align --map m --override max_iteration=5 f.pcd",
        "has no key max_iteration; did you mean max_iterations?"},

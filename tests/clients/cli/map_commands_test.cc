@@ -134,6 +134,34 @@ TEST_F(MapCommands, LoadSaysWhatTheMapIsLike) {
   }
 }
 
+TEST_F(MapCommands, LoadPlacesCloudsByThePosesOfTheVehicleAndTheMountOfTheSensor) {
+  PointCloud cloud;
+  for (int i = 0; i < 100; ++i) {
+    cloud.PushBack(static_cast<float>(i % 10), static_cast<float>(i / 10), 2.0F);
+  }
+  ASSERT_TRUE(WritePcd(scratch_.Path("map/0.pcd"), cloud).ok());
+  const std::string poses = scratch_.Write("poses.txt", "1 0 0 10 0 1 0 20 0 0 1 3\n");
+  std::vector<std::string> arguments = {"load",    "--map", "town",
+                                        "--poses", poses,   scratch_.Path("map")};
+  const auto expect_bounds = [this](const std::vector<double>& min,
+                                    const std::vector<double>& max) {
+    for (size_t axis = 0; axis < 3; ++axis) {
+      EXPECT_NEAR(result_["bounds"]["min"][axis].get<double>(), min[axis], 1e-5) << axis;
+      EXPECT_NEAR(result_["bounds"]["max"][axis].get<double>(), max[axis], 1e-5) << axis;
+    }
+  };
+  ASSERT_TRUE(Run(arguments).ok());
+  expect_bounds({10.0, 20.0, 5.0}, {19.0, 29.0, 5.0});
+  // Five metres in front and turned to the left: x of the sensor is y of the vehicle.
+  arguments.insert(arguments.end() - 1, {"--base-t-sensor", "5,0,0.5,0,0,90"});
+  for (const std::vector<std::string>& cut : {std::vector<std::string>(), {"--tile-size", "50"}}) {
+    std::vector<std::string> line = arguments;
+    line.insert(line.end() - 1, cut.begin(), cut.end());
+    ASSERT_TRUE(Run(line).ok());
+    expect_bounds({6.0, 20.0, 5.5}, {15.0, 29.0, 5.5});
+  }
+}
+
 TEST_F(MapCommands, LoadLeavesEmptyCloudsOfADirectoryOutAndNamesThem) {
   const std::string map = TwoClouds();
   ASSERT_TRUE(WritePcd(scratch_.Path("map/c.pcd"), PointCloud()).ok());

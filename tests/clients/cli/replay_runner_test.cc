@@ -7,11 +7,15 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <fstream>
 #include <memory>
+#include <regex>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "clients/cli/command_line.h"
+#include "clients/cli/json_output.h"
 #include "clients/cli/replay/scan_view_source.h"
 #include "core/cloud/io/cloud_file.h"
 #include "tests/clients/cpp/fake_server.h"
@@ -247,6 +251,51 @@ TEST(ViewScans, KeepsThePointsAndSaysWhatTheServerRefuses) {
   EXPECT_NE(views.cells_missing.find("GetCells"), std::string::npos) << views.cells_missing;
   EXPECT_NE(views.scores_missing.find("may not score"), std::string::npos);
   EXPECT_EQ(scored, 1) << "what was refused once is not asked for again";
+}
+
+TEST_F(ReplayRunnerTest, TheCommandSaysWhenAndWithWhatItRan) {
+  FakeBehaviour behaviour;
+  behaviour.align_scans = [](grpc::ServerContext*, FakeBehaviour::AlignStream* stream) {
+    v1::AlignScansRequest request;
+    v1::AlignScansResponse response;
+    stream->Read(&request);
+    response.mutable_opened()->set_max_message_bytes(1 << 20);
+    response.mutable_opened()->set_server_version("1.2.2");
+    stream->Write(response);
+    for (uint64_t revision = 4; stream->Read(&request);) {
+      if (!request.has_scan()) continue;
+      v1::AlignmentResult& result = *response.mutable_result();
+      result.set_sequence(request.scan().sequence());
+      result.set_status(v1::ALIGNMENT_STATUS_OK);
+      result.set_map_revision(revision++);
+      stream->Write(response);
+    }
+    return grpc::Status::OK;
+  };
+  const FakeServer server(behaviour);
+  const std::string scans = input_.scans[0].substr(0, input_.scans[0].rfind('/'));
+  const std::string poses =
+      scratch_.Write("poses/all.txt", "1.0 0 0 0 0 0 0 1\n1.1 1 0 0 0 0 0 1\n1.2 2 0 0 0 0 0 1\n");
+  const std::string out = scratch_.Path("out/run.json");
+  const std::vector<std::string> arguments = {
+      "replay",  "--map",    "town",           "--scans", scans,
+      "--poses", poses,      "--pose-format",  "tum",     "--leaf",
+      "0.5",     "--server", server.address(), "--json",  out};
+  const ParsedCommandLine parsed = ParseCommandLine(arguments);
+  ASSERT_TRUE(parsed.work) << parsed.error;
+  const absl::StatusOr<ExitCode> code = parsed.work();
+  ASSERT_TRUE(code.ok()) << code.status();
+  std::ifstream file(out);
+  const Json run = Json::parse(file, nullptr, false);
+  ASSERT_TRUE(run.is_object());
+  EXPECT_TRUE(std::regex_match(run.at("started_at").get<std::string>(),
+                               std::regex(R"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ)")));
+  EXPECT_EQ(run.at("command_line"), CommandLineText(arguments));
+  EXPECT_EQ(run.at("server_version"), "1.2.2");
+  EXPECT_FALSE(run.at("client_version").get<std::string>().empty());
+  EXPECT_EQ(run.at("filter").at("leaf_m"), 0.5);
+  EXPECT_EQ(run.at("filter").at("by_server"), false);
+  EXPECT_EQ(run.at("map_revisions"), Json::parse(R"({"min": 4, "max": 6})"));
 }
 
 }  // namespace

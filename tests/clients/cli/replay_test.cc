@@ -168,6 +168,33 @@ TEST(ReplaySummary, SaysWhatSigmaIsMadeOfAlongTheLeastCertainAxis) {
   EXPECT_EQ(SigmaSharesText(rows[0].sigma_shares), "");
 }
 
+TEST_F(ReplaySummaryTest, JsonSaysWhenOfWhichMapAndWithWhatItRan) {
+  ReplaySetting setting;
+  setting.started_at = "2026-03-04T05:06:07Z";
+  setting.command_line = "voxloc replay --map town";
+  setting.client_version = "1.2.3";
+  setting.filter.leaf_m = 1.5;
+  setting.filter.points = 1500;
+  setting.filter.min_range_m = 1.0;
+  setting.filter.max_range_m = 80.0;
+  setting.filter.seed = 7;
+  setting.filter.record_floats = 5;
+  setting.filtered_by_server = true;
+  Json json = ReplayJson(setting, SummarizeReplay(rows_), rows_);
+  EXPECT_EQ(json["started_at"], "2026-03-04T05:06:07Z");
+  EXPECT_EQ(json["command_line"], "voxloc replay --map town");
+  EXPECT_EQ(json["client_version"], "1.2.3");
+  EXPECT_EQ(json["filter"], Json::parse(R"({"min_range_m": 1.0, "max_range_m": 80.0, "leaf_m": 1.5,
+      "points": 1500, "seed": 7, "record_floats": 5, "by_server": true})"));
+  EXPECT_TRUE(json["map_revisions"].is_null());
+
+  // Scans without a map have no revision.
+  rows_[0].map_revision = 5;
+  rows_[1].map_revision = 3;
+  json = ReplayJson(setting, SummarizeReplay(rows_), rows_);
+  EXPECT_EQ(json["map_revisions"], Json::parse(R"({"min": 3, "max": 5})"));
+}
+
 TEST_F(ReplaySummaryTest, CountsAcceptedPosesThatAreWrong) {
   EXPECT_EQ(SummarizeReplay(rows_).accepted_wrong, 0u);
   EXPECT_THAT(SummaryText(ReplaySetting(), SummarizeReplay(rows_)),

@@ -64,6 +64,24 @@ element.scrollIntoView({ block: "center" });
 const box = element.getBoundingClientRect();
 return { x: box.x, y: box.y, width: box.width, height: box.height };
 """
+# A wheel over a view, perhaps with a key: whether the view took it from the page, and the hint that it shows.
+WHEEL = """
+const [selector, x, y, deltaY, key] = arguments;
+const box = document.querySelector(selector);
+const corner = box.getBoundingClientRect();
+const taken = !box.dispatchEvent(new WheelEvent("wheel", {
+  deltaY, clientX: corner.left + x, clientY: corner.top + y, ctrlKey: key === "ctrlKey", metaKey: key === "metaKey",
+  bubbles: true, cancelable: true }));
+const hint = box.querySelector(".wheel-hint");
+return [taken, hint.hidden ? null : hint.textContent];
+"""
+# How far the page is scrolled once it has moved, 0 after 5 s.
+SCROLLED = """
+return new Promise((done) => {
+  const look = (left) => (window.scrollY > 0 || !left ? done(window.scrollY) : setTimeout(() => look(left - 1), 50));
+  look(100);
+});
+"""
 TEXTS = "return [...document.querySelectorAll(arguments[0])].map((e) => e.textContent);"
 TABLE = """
 return [...document.querySelectorAll(arguments[0] + " tbody tr")].map(
@@ -293,6 +311,33 @@ class ReportPage(unittest.TestCase):
         self.assertEqual(len(values), 5)
         self.assertNotIn("NaN", self.browser.run("return document.body.innerText;"))
 
+    def test_header_says_when_of_which_map_and_with_what_the_run_was_made(self):
+        def change(data):
+            data["replay"].update(
+                started_at="2026-03-04T05:06:07Z", server_version="1.2.2", client_version="1.2.3",
+                map_revisions={"min": 3, "max": 5}, command_line="voxloc replay --map '<b>'",
+                filter={"min_range_m": 1, "max_range_m": 0, "leaf_m": 1.5, "points": 1500, "seed": 0,
+                        "record_floats": 0, "by_server": False})
+        self.open(change)
+        self.assertEqual(self.texts("#run"), [
+            "2026-03-04 05:06:07 UTC \u00b7 map revisions 3 to 5 \u00b7 voxlocd 1.2.2 \u00b7 voxloc 1.2.3 \u00b7 "
+            "scans filtered: --min-range 1 --leaf 1.5 --points 1500"])
+        self.assertEqual(self.texts("#command-line"), ["voxloc replay --map '<b>'"])
+
+        def change_less(data):
+            change(data)
+            data["replay"].update(map_revisions={"min": 3, "max": 3}, filter={
+                **dict.fromkeys(data["replay"]["filter"], 0), "by_server": True})
+        self.open(change_less)
+        self.assertIn("map revision 3 \u00b7", self.texts("#run")[0])
+        self.assertTrue(self.texts("#run")[0].endswith("scans not filtered"))
+
+    def test_header_of_the_report_as_written_has_the_command(self):
+        self.browser.open(self.report)
+        self.browser.settle()
+        self.assertRegex(self.texts("#run")[0], r"^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC \u00b7 map revisions? \d+")
+        self.assertRegex(self.texts("#command-line")[0], "^voxloc replay .*--report ")
+
     def test_map_shows_surroundings_and_paths(self):
         self.open()
         self.assertGreater(self.browser.run(DRAWN, 0), 1000, "no surroundings")
@@ -331,16 +376,56 @@ class ReportPage(unittest.TestCase):
 
     # --- what it does ---
 
-    def test_wheel_zooms_about_the_pointer(self):
+    def wheel(self, selector, at, delta_y, key=None):
+        """Whether the view takes the wheel, and its hint; `at` is in pixels of the view."""
+        seen = self.browser.run(WHEEL, selector, *at, delta_y, key)
+        self.browser.settle()
+        return seen
+
+    def test_wheel_with_ctrl_or_command_zooms_about_the_pointer(self):
         self.open()
         box = self.box("#map")
         before = self.start_of_drive()
         at = (round(box["width"] * 0.4), round(box["height"] * 0.6))
-        self.browser.wheel(box["x"] + at[0], box["y"] + at[1], 300)
-        factor = math.exp(-0.0016 * 300)
-        # The window's pixels are whole, the box's place need not be.
+        zoomed = [at[i] + math.exp(-0.0016 * 300) * (before[i] - at[i]) for i in (0, 1)]
+        for key in ("ctrlKey", "metaKey"):
+            self.assertEqual(self.wheel("#map", at, 300, key), [True, None])
+            self.assert_near(self.start_of_drive(), zoomed)
+            self.assertEqual(self.wheel("#map", at, -300, key), [True, None])
+            self.assert_near(self.start_of_drive(), before)
+        # A pinch comes as small steps with ctrlKey.
+        self.assertEqual(self.wheel("#map", at, 10, "ctrlKey"), [True, None])
         self.assert_near(self.start_of_drive(),
-                         [at[i] + factor * (before[i] - at[i]) for i in (0, 1)], pixels=2)
+                         [at[i] + math.exp(-0.01 * 10) * (before[i] - at[i]) for i in (0, 1)])
+
+    def test_plain_wheel_scrolls_the_page_and_a_hint_says_how_to_zoom(self):
+        self.open()
+        box = self.box("#map")
+        before = self.start_of_drive()
+        self.browser.run("window.scrollTo(0, 0);")
+        self.browser.wheel(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2, 200)
+        self.assertGreater(self.browser.run(SCROLLED), 0, "the page was not scrolled")
+        self.assert_near(self.start_of_drive(), before)
+        middle = (box["width"] / 2, box["height"] / 2)
+        self.assertEqual(self.wheel("#map", middle, 200), [False, "Use Ctrl + wheel to zoom"])
+        self.assertEqual(self.wheel("#map", middle, 200, "ctrlKey"), [True, None])
+
+    def test_plain_wheel_zooms_once_the_view_was_clicked_and_until_escape(self):
+        def change(data):
+            show_one_scan(data, [[10, 0, 0, 1.0]], [], scored=False)
+        self.open(change)
+        for selector in ("#map", "#scan"):
+            box = self.box(selector)
+            middle = (box["width"] / 2, box["height"] / 2)
+            self.assertFalse(self.wheel(selector, middle, 200)[0], selector)
+            self.browser.click(selector)
+            picture = self.browser.run("return document.querySelector(arguments[0] + ' canvas').toDataURL();", selector)
+            self.assertEqual(self.wheel(selector, middle, 200), [True, None], selector)
+            self.assertNotEqual(
+                self.browser.run("return document.querySelector(arguments[0] + ' canvas').toDataURL();", selector),
+                picture, selector)
+            self.browser.press("\ue00c")  # Escape
+            self.assertFalse(self.wheel(selector, middle, 200)[0], selector)
 
     def test_buttons_zoom_about_the_middle_and_fit_restores(self):
         self.open()
@@ -656,7 +741,7 @@ class ReportPage(unittest.TestCase):
         before = self.browser.run(SCAN_PIXELS, "--estimate")
         box = self.box("#scan")
         middle = (box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
-        self.browser.wheel(*middle, -300)
+        self.wheel("#scan", (box["width"] / 2, box["height"] / 2), -300, "ctrlKey")
         factor = math.exp(0.0016 * 300)
         seen = self.browser.run(SCAN_PIXELS, "--estimate")
         centre = (seen["width"] / 2, seen["height"] / 2)

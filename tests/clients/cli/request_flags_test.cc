@@ -164,12 +164,41 @@ client::ChannelOptions ChannelOf(const std::string& command_line) {
 }
 
 TEST(ServerFlagsTest, ConnectInPlainTextWithoutATokenByDefault) {
+  unsetenv("VOXLOC_SERVER");
   unsetenv("VOXLOC_TOKEN");
   const client::ChannelOptions options = ChannelOf("");
   EXPECT_EQ(options.server, "localhost:50051");
   EXPECT_FALSE(options.tls);
   EXPECT_EQ(options.token + options.token_file, "");
   EXPECT_FALSE(options.allow_insecure_token);
+}
+
+TEST(ServerFlagsTest, TakeTheServerFromTheEnvironmentWhereNoFlagNamesOne) {
+  setenv("VOXLOC_SERVER", "a:1,unix:/run/b", 1);
+  EXPECT_EQ(ChannelOf("").server, "a:1,unix:/run/b");
+  EXPECT_EQ(ChannelOf("--server c:3").server, "c:3");
+  CLI::App app;
+  ServerFlags flags;
+  AddServerFlags(&app, &flags);
+  EXPECT_THAT(app.help(), ::testing::HasSubstr("VOXLOC_SERVER"));
+  setenv("VOXLOC_SERVER", "", 1);
+  EXPECT_EQ(ChannelOf("").server, "localhost:50051");
+  unsetenv("VOXLOC_SERVER");
+}
+
+TEST(ServerFlagsTest, ABadAddressOfTheEnvironmentIsRefusedWithTheNameOfTheVariable) {
+  setenv("VOXLOC_SERVER", "localhost:115587", 1);
+  const auto refusal = [](const std::string& command_line) {
+    CLI::App app;
+    ServerFlags flags;
+    AddServerFlags(&app, &flags);
+    app.parse(command_line);
+    return std::string(Connect(flags).status().message());
+  };
+  EXPECT_THAT(refusal(""), ::testing::StartsWith("VOXLOC_SERVER: the server address must be"));
+  EXPECT_THAT(refusal("--server localhost"),
+              ::testing::StartsWith("the server address must be HOST:PORT"));
+  unsetenv("VOXLOC_SERVER");
 }
 
 TEST(ServerFlagsTest, EveryFileAndNameOfTlsTurnsItOn) {

@@ -112,6 +112,10 @@ class FakeServer::Admin final : public v1::AdminService::Service {
     return behaviour_.get_server_info ? behaviour_.get_server_info(context, response)
                                       : Unimplemented();
   }
+  grpc::Status GetConfig(grpc::ServerContext*, const v1::GetConfigRequest* request,
+                         v1::GetConfigResponse* response) override {
+    return behaviour_.get_config ? behaviour_.get_config(*request, response) : Unimplemented();
+  }
   grpc::Status SetLogLevel(grpc::ServerContext*, const v1::SetLogLevelRequest* request,
                            v1::SetLogLevelResponse* response) override {
     return behaviour_.set_log_level ? behaviour_.set_log_level(*request, response)

@@ -54,6 +54,7 @@ struct FakeBehaviour {
   std::function<grpc::Status(const v1::SetCanaryRequest&, v1::SetCanaryResponse*)> set_canary;
   std::function<grpc::Status(const v1::ListSessionsRequest&, v1::ListSessionsResponse*)>
       list_sessions;
+  std::function<grpc::Status(const v1::GetConfigRequest&, v1::GetConfigResponse*)> get_config;
   std::function<grpc::Status(const v1::SetLogLevelRequest&, v1::SetLogLevelResponse*)>
       set_log_level;
   std::function<grpc::Status(grpc::ServerContext*, v1::GetServerInfoResponse*)> get_server_info;

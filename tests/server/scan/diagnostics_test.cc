@@ -21,6 +21,7 @@ namespace {
 
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 constexpr float kNanF = std::numeric_limits<float>::quiet_NaN();
 constexpr int64_t kSecond = 1'000'000'000;
@@ -108,6 +109,19 @@ TEST_P(ScanDiagnostics, ScansWithoutUsablePointsEndAtTheCheckThatAutowareHasForT
   result = Align(scan);
   EXPECT_FALSE(EntryOf(result, "is_succeed_transform_sensor_points").bool_value());
   EXPECT_THAT(result.diagnostics().message(), HasSubstr("no point is left"));
+}
+
+TEST_P(ScanDiagnostics, AScanWithoutAStampHasNoDelayAndNoWarningOfOne) {
+  v1::Scan scan = GoodScan();
+  v1::AlignmentResult result = Align(scan);
+  // The stamp lies in 1970.
+  EXPECT_GT(EntryOf(result, "sensor_points_delay_time_sec").double_value(), 1e9);
+  EXPECT_THAT(result.diagnostics().message(), HasSubstr("the scan should be at most 1 s old"));
+  scan.clear_stamp_ns();
+  result = Align(scan);
+  EXPECT_EQ(result.status(), v1::ALIGNMENT_STATUS_OK);
+  EXPECT_EQ(EntryOf(result, "sensor_points_delay_time_sec").double_value(), 0.0);
+  EXPECT_THAT(result.diagnostics().message(), Not(HasSubstr("s old")));
 }
 
 TEST_P(ScanDiagnostics, OffTheMapTheRecordIsThatOfAnAlignmentThatFindsNoCell) {

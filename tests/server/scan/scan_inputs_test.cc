@@ -223,9 +223,11 @@ TEST_P(ScanInputs, DelaysGoByTheClockThatTheSessionNames) {
   open.mutable_limits()->set_max_delay_s(0.5);
   // Stamps of a simulation are as good as 1970 to the server.
   EXPECT_EQ(Align(open, GoodScan()).status(), v1::ALIGNMENT_STATUS_STALE);
+  v1::Scan scan = GoodScan();
+  scan.clear_stamp_ns();
+  EXPECT_EQ(Align(open, scan).status(), v1::ALIGNMENT_STATUS_OK);
   open.set_clock(v1::STAMP_CLOCK_OWN);
   EXPECT_EQ(Align(open, GoodScan()).status(), v1::ALIGNMENT_STATUS_OK);
-  v1::Scan scan = GoodScan();
   scan.set_age_s(0.6);
   EXPECT_EQ(Align(open, scan).status(), v1::ALIGNMENT_STATUS_STALE);
   scan.set_age_s(-1.0);

@@ -1,5 +1,5 @@
 // The map from above: the surroundings on one canvas, the paths and the selection on another, both
-// in the map's axes, x to the right and y up. Wheel and buttons zoom, dragging pans.
+// in the map's axes, x to the right and y up. Wheel (wheel.js) and buttons zoom, dragging pans.
 
 function decodePicture(picture) {
   const bytes = Uint8Array.from(atob(picture.base64), (letter) => letter.charCodeAt(0));
@@ -256,11 +256,7 @@ function addMap(box) {
   box.addEventListener("pointerup", release);
   box.addEventListener("pointercancel", release);
   box.addEventListener("pointerleave", () => selection.set(null, null));
-  box.addEventListener("wheel", (event) => {
-    event.preventDefault();
-    const corner = box.getBoundingClientRect();
-    zoom(Math.exp(-0.0016 * event.deltaY), event.clientX - corner.left, event.clientY - corner.top);
-  }, { passive: false });
+  addWheelZoom(box, (factor, x, y) => { if (view) zoom(factor, x, y); });
   const middle = (factor) => () => zoom(factor, box.clientWidth / 2, box.clientHeight / 2);
   document.getElementById("zoom-in").addEventListener("click", middle(1.6));
   document.getElementById("zoom-out").addEventListener("click", middle(1 / 1.6));

@@ -40,6 +40,27 @@ function addHeadline() {
   document.title = `voxloc replay of ${replay.map}`;
 }
 
+// How the scans were thinned, by the flags' own names.
+function filterText(filter) {
+  const parts = [["--min-range", filter.min_range_m], ["--max-range", filter.max_range_m], ["--leaf", filter.leaf_m],
+    ["--points", filter.points], ["--seed", filter.seed], ["--record-floats", filter.record_floats]]
+    .filter(([, value]) => value > 0).map(([flag, value]) => `${flag} ${value}`);
+  if (!parts.length) return "scans not filtered";
+  return `scans filtered${filter.by_server ? " by the server" : ""}: ${parts.join(" ")}`;
+}
+
+// When the run was made, of which map, and with what.
+function addRun() {
+  const parts = [replay.started_at.replace("T", " ").replace("Z", " UTC")];
+  if (replay.map_revisions) {
+    const { min, max } = replay.map_revisions;
+    parts.push(min === max ? `map revision ${min}` : `map revisions ${min} to ${max}`);
+  }
+  parts.push(`voxlocd ${replay.server_version}`, `voxloc ${replay.client_version}`, filterText(replay.filter));
+  document.getElementById("run").textContent = parts.join(" \u00b7 ");
+  document.getElementById("command-line").textContent = replay.command_line;
+}
+
 function addTiles() {
   const others = Object.entries(replay.statuses).filter(([name]) => name !== "OK")
     .map(([name, count]) => `${count} ${name || "without reply"}`).join(", ");
@@ -191,10 +212,11 @@ function addSetting() {
   const sending = replay.rate_hz > 0 ? `${replay.rate_hz} scans a second` : "one scan at a time";
   document.getElementById("setting").textContent =
     `Scans ${replay.scans_path} \u00b7 guess ${guess} \u00b7 ${sending} \u00b7 server ${replay.server}` +
-    ` (voxloc ${replay.server_version}) \u00b7 replay took ${fixed(replay.elapsed_s, 1)} s`;
+    ` \u00b7 replay took ${fixed(replay.elapsed_s, 1)} s`;
 }
 
 addHeadline();
+addRun();
 addTiles();
 const map = addMap(document.getElementById("map"));
 addSegments(document.getElementById("exaggerate"), [["\u00d71", 1], ["\u00d720", 20], ["\u00d7200", 200]],

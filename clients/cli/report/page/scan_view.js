@@ -1,5 +1,5 @@
 // One scan over the cells of the map, in WebGL 2, seen from infinitely far away: lengths are true
-// along the screen. Dragging turns the view, with the shift key it moves it, the wheel zooms.
+// along the screen. Dragging turns the view, with the shift key it moves it; wheel.js zooms.
 
 const placeStep = 0.005;  // metres, of packed coordinates
 const rootStep = 0.001;   // metres, of packed square roots of covariances
@@ -247,11 +247,10 @@ function addScanView(box) {
   const release = () => { dragged = null; box.classList.remove("dragging"); };
   box.addEventListener("pointerup", release);
   box.addEventListener("pointercancel", release);
-  box.addEventListener("wheel", (event) => {
-    event.preventDefault();
-    state.scale = Math.min(2000, Math.max(0.2, state.scale * Math.exp(-0.0016 * event.deltaY)));
+  addWheelZoom(box, (factor) => {
+    state.scale = Math.min(2000, Math.max(0.2, state.scale * factor));
     drawSoon();
-  }, { passive: false });
+  });
   new ResizeObserver(drawSoon).observe(box);
   choose(shown[0].view, shown[0].row);
   return { draw: drawSoon };

@@ -1,0 +1,30 @@
+// Zooming by the wheel that lets the page scroll: as embedded maps do, a view takes the wheel with
+// Ctrl or Command, as which browsers also send a pinch, or while it has the focus, which a click gives
+// it and Escape takes. Any other wheel scrolls the page, and a hint says how to zoom.
+
+const wheelHintShown_ms = 1500;
+// A pinch comes as many small steps.
+const pinchBelow = 50;
+
+// `zoom` gets a factor and the place of the pointer in the box, pixels.
+function addWheelZoom(box, zoom) {
+  const key = /^Mac/.test(navigator.platform) ? "Command" : "Ctrl";
+  const hint = element("p", { class: "wheel-hint", hidden: "" }, `Use ${key} + wheel to zoom`);
+  box.append(hint);
+  let hiding = 0;
+  box.addEventListener("pointerdown", () => box.focus({ preventScroll: true }));
+  box.addEventListener("keydown", (event) => { if (event.key === "Escape") box.blur(); });
+  box.addEventListener("wheel", (event) => {
+    const asked = event.ctrlKey || event.metaKey || document.activeElement === box;
+    clearTimeout(hiding);
+    hint.hidden = asked;
+    if (!asked) {
+      hiding = setTimeout(() => { hint.hidden = true; }, wheelHintShown_ms);
+      return;
+    }
+    event.preventDefault();
+    const pinch = event.ctrlKey && Math.abs(event.deltaY) < pinchBelow;
+    const corner = box.getBoundingClientRect();
+    zoom(Math.exp((pinch ? -0.01 : -0.0016) * event.deltaY), event.clientX - corner.left, event.clientY - corner.top);
+  }, { passive: false });
+}
