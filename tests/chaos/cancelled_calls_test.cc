@@ -24,7 +24,7 @@ namespace {
 
 constexpr int kCalls = 10'000;
 // Without giving back, 100 to 220 MB stay of three floods; with it, less than 10 MB.
-constexpr double kMostGrowth_bytes = 48 << 20;
+constexpr double kMostLeft_bytes = 48 << 20;
 
 // Sends all calls at once and cancels each of them as soon as all were sent. Returns when all have
 // ended.
@@ -63,7 +63,7 @@ TEST(CancelledCalls, GiveBackTheirMemory) {
 
   const double before_bytes = resident_bytes();
   for (int round = 0; round < 3; ++round) Flood(*stub, request);
-  EXPECT_TRUE(Eventually([&] { return resident_bytes() < before_bytes + kMostGrowth_bytes; }))
+  EXPECT_TRUE(Eventually([&] { return resident_bytes() < before_bytes + kMostLeft_bytes; }))
       << "grew by " << (resident_bytes() - before_bytes) * 1e-6 << " MB";
   EXPECT_EQ((*server)->End(SIGTERM), 0);
 }
