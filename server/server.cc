@@ -25,6 +25,7 @@
 #include "server/engines/warm_up.h"
 #include "server/http/http_listener.h"
 #include "server/lifecycle/health_watch.h"
+#include "server/lifecycle/memory_trim.h"
 #include "server/lifecycle/probe_pages.h"
 #include "server/lifecycle/ready_file.h"
 #include "server/lifecycle/takeover_watch.h"
@@ -330,6 +331,9 @@ class Server::Impl {
     takeovers_ = std::make_shared<TakeoverWatch>(
         *runtime_.engine, runtime_.metrics, restart ? end_ : [] {});
     takeovers_entry_ = runtime_.timeouts.Add(takeovers_, TimeoutWatch::Clock::now());
+    memory_trim_ = std::make_shared<MemoryTrim>(
+        runtime_.calls, [this] { static_cast<void>(runtime_.mapping.Post(ReturnFreedMemory)); });
+    memory_trim_entry_ = runtime_.timeouts.Add(memory_trim_, TimeoutWatch::Clock::now());
   }
 
   void LogStart() const {
@@ -360,6 +364,7 @@ class Server::Impl {
 
   // Cancels what is still open, and waits until it is over.
   void Shutdown() {
+    memory_trim_entry_.reset();
     takeovers_entry_.reset();
     residency_entry_.reset();
     upkeep_entry_.reset();
@@ -392,6 +397,8 @@ class Server::Impl {
   const std::function<void()> end_;
   std::shared_ptr<TakeoverWatch> takeovers_;
   std::unique_ptr<TimeoutWatch::Entry> takeovers_entry_;
+  std::shared_ptr<MemoryTrim> memory_trim_;
+  std::unique_ptr<TimeoutWatch::Entry> memory_trim_entry_;
   std::vector<std::pair<std::string, std::function<absl::Status()>>> reloads_;
   std::unique_ptr<StoreFollower> follower_;  // null: no other server writes the store
   std::shared_ptr<StoreUpkeep> upkeep_;

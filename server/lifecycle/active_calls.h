@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // ActiveCalls: counts the RPCs that have not ended, and knows those of them that can be asked to
-// end, so that a drain can wait for the last one and end what stays. When a flood of calls has
-// ended, it gives the memory that they left back to the system. Thread-safe.
+// end, so that a drain can wait for the last one and end what stays. Thread-safe.
 
 #ifndef VOXLOC_SERVER_LIFECYCLE_ACTIVE_CALLS_H_
 #define VOXLOC_SERVER_LIFECYCLE_ACTIVE_CALLS_H_
 
-#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -50,17 +48,14 @@ class ActiveCalls {
     const uint64_t number_;
   };
 
-  // So many calls at once are a flood. Each leaves 5 to 20 kB of heap in small pieces, which glibc
-  // keeps: 20 MB at most of fewer calls than that, 220 MB of 10,000.
-  static constexpr int64_t kFlood = 1000;
-
   void Enter() {
     const absl::MutexLock lock(&mutex_);
     ++count_;
-    most_ = std::max(most_, count_);
   }
   void Leave() {
-    if (EndsFlood()) ReturnFreedMemory();
+    const absl::MutexLock lock(&mutex_);
+    --count_;
+    ++ended_;
   }
 
   [[nodiscard]] std::unique_ptr<Entry> Add(std::weak_ptr<DrainedCall> call) {
@@ -84,6 +79,12 @@ class ActiveCalls {
     return count_;
   }
 
+  // How many have ended since the start.
+  [[nodiscard]] int64_t ended() const {
+    const absl::MutexLock lock(&mutex_);
+    return ended_;
+  }
+
   // Returns when there is none, or when the time is over. Whether there is none.
   bool AwaitNone(absl::Duration timeout) {
     const absl::MutexLock lock(&mutex_);
@@ -92,20 +93,9 @@ class ActiveCalls {
   }
 
  private:
-  // Counts a call that leaves. True once a flood: one call in sixteen is left of it.
-  [[nodiscard]] bool EndsFlood() {
-    const absl::MutexLock lock(&mutex_);
-    --count_;
-    if (most_ < kFlood || count_ > most_ / 16) return false;
-    most_ = count_;
-    return true;
-  }
-
-  static void ReturnFreedMemory();
-
   mutable absl::Mutex mutex_;
   int64_t count_ ABSL_GUARDED_BY(mutex_) = 0;
-  int64_t most_ ABSL_GUARDED_BY(mutex_) = 0;  // since the last flood
+  int64_t ended_ ABSL_GUARDED_BY(mutex_) = 0;
   uint64_t last_number_ ABSL_GUARDED_BY(mutex_) = 0;
   std::map<uint64_t, std::weak_ptr<DrainedCall>> lasting_ ABSL_GUARDED_BY(mutex_);
 };

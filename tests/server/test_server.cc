@@ -61,7 +61,9 @@ void TestServer::LoadTown(const std::string& map) { LoadMap(map, SmallTown()); }
 void TestServer::LoadMap(const std::string& map, const PointCloud& cloud) {
   TestUpdate update(*this);
   update.Write(BeginRequest(map));
-  ASSERT_TRUE(update.Read().has_begun());
+  if (!update.Read().has_begun()) {
+    FAIL() << "no transaction of map " << map << ": " << update.Finish().error_message();
+  }
   update.Write(TileRequest("town", cloud));
   ASSERT_TRUE(update.Read().has_tile_added());
   update.Write(CommitRequest());

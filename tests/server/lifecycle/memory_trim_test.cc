@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "server/lifecycle/memory_trim.h"
+
+#include <gtest/gtest.h>
+
+namespace voxloc::server {
+namespace {
+
+TEST(MemoryTrimTest, ComesOnceWhenAFloodOfCallsIsOver) {
+  ActiveCalls calls;
+  int trims = 0;
+  MemoryTrim trim(calls, [&trims] { ++trims; });
+  const TimeoutWatch::Clock::time_point start;
+  // Ends so many calls, and looks.
+  const auto look = [&](int64_t ended) {
+    for (int64_t i = 0; i < ended; ++i) {
+      calls.Enter();
+      calls.Leave();
+    }
+    EXPECT_GT(trim.CheckTime(start), start);
+    return trims;
+  };
+  EXPECT_EQ(look(0), 0);
+  EXPECT_EQ(look(MemoryTrim::kFlood - 1), 0);
+  EXPECT_EQ(look(0), 0);  // that was no flood
+  EXPECT_EQ(look(MemoryTrim::kFlood), 0);
+  EXPECT_EQ(look(2 * MemoryTrim::kFlood), 0);  // goes on
+  EXPECT_EQ(look(MemoryTrim::kFlood - 1), 1);
+  EXPECT_EQ(look(0), 1);
+  EXPECT_EQ(look(MemoryTrim::kFlood), 1);
+  EXPECT_EQ(look(0), 2);
+}
+
+}  // namespace
+}  // namespace voxloc::server
