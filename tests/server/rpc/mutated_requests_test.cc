@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Mutated requests to every RPC of the contract and of health: each ends with a documented status,
-// and a good vehicle is served after them. VOXLOC_MUTATED_REQUESTS says how many.
+// and a good vehicle is served after them. VOXLOC_MUTATED_REQUESTS says how many,
+// VOXLOC_MUTATED_FIRST which is the first, so that several processes can share them.
 
 #include <google/protobuf/descriptor.h>
 #include <google/protobuf/message.h>
@@ -51,12 +52,10 @@ constexpr char kGoodMap[] = "reference";
 constexpr std::chrono::milliseconds kWatchTime{50};
 constexpr std::chrono::seconds kHungTime{60};
 
-uint64_t RequestsWanted() {
-  uint64_t wanted = kRequests;
-  const char* const text = std::getenv("VOXLOC_MUTATED_REQUESTS");
-  if (text == nullptr) return wanted;
-  EXPECT_TRUE(absl::SimpleAtoi(text, &wanted)) << text;
-  return wanted;
+uint64_t NumberFrom(const char* variable, uint64_t number) {
+  const char* const text = std::getenv(variable);
+  if (text != nullptr) EXPECT_TRUE(absl::SimpleAtoi(text, &number)) << variable << "=" << text;
+  return number;
 }
 
 // docs/errors.md, but for INTERNAL, which no request may cause, and those of access.
@@ -338,9 +337,10 @@ class MutatedRequests : public ::testing::Test {
 TEST_F(MutatedRequests, EndWithADocumentedStatusAndLeaveTheServerServing) {
   constexpr int kMostFailures = 20;
   EXPECT_GE(rpcs_.size(), 27U);  // 25 of the contract, 2 of health
-  const uint64_t wanted = RequestsWanted();
+  const uint64_t first = NumberFrom("VOXLOC_MUTATED_FIRST", 0);
+  const uint64_t end = first + NumberFrom("VOXLOC_MUTATED_REQUESTS", kRequests);
   int failures = 0;
-  for (uint64_t i = 0; i < wanted && failures < kMostFailures; ++i) {
+  for (uint64_t i = first; i < end && failures < kMostFailures; ++i) {
     // Each on its own, so that one that fails can be sent again alone.
     std::mt19937_64 random(kSeed + i);
     SCOPED_TRACE(absl::StrCat("request ", i));
