@@ -11,7 +11,7 @@
 namespace voxloc::server {
 namespace {
 
-constexpr std::chrono::seconds kLookPeriod{5};
+constexpr std::chrono::seconds kTrimPeriod{5};
 
 }  // namespace
 
@@ -20,7 +20,7 @@ TimeoutWatch::Clock::time_point MemoryTrim::CheckTime(TimeoutWatch::Clock::time_
   const bool was_flood = std::exchange(flood_, ended - seen_ >= kFlood);
   seen_ = ended;
   if (was_flood && !flood_) trim_();
-  return now + kLookPeriod;
+  return now + kTrimPeriod;
 }
 
 void ReturnFreedMemory() {
