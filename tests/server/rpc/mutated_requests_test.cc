@@ -304,6 +304,14 @@ class MutatedRequests : public ::testing::Test {
     ASSERT_TRUE(Eventually([this] {
       return MetricsOf(server_)["voxloc_rpc_in_flight{method=\"UpdateMapTiles\"}"] == 0.0;
     }));
+    // Nor is one listed yet that was undeleted a moment ago.
+    v1::GetMapRequest town;
+    town.set_map("town");
+    ASSERT_TRUE(Eventually([&] {
+      v1::GetMapResponse map;
+      return server_.maps->GetMap(TestServer::NewContext().get(), town, &map).error_code() !=
+             grpc::StatusCode::UNAVAILABLE;
+    }));
     v1::ListMapsResponse list;
     ASSERT_TRUE(
         server_.maps->ListMaps(TestServer::NewContext().get(), v1::ListMapsRequest(), &list).ok());
