@@ -9,7 +9,7 @@
 // position. Points are those of the client, with their mounts, stamps and times. Where the session
 // joined the scan with earlier ones, they are the joint cloud as it was aligned: the pose is the
 // same, and what is estimated of single rays (the confidence, and a verdict that follows from it)
-// may differ.
+// may differ. So may a verdict that the session's earlier results had a part in.
 
 #ifndef VOXLOC_SERVER_CAPTURE_CAPTURED_SCAN_H_
 #define VOXLOC_SERVER_CAPTURE_CAPTURED_SCAN_H_

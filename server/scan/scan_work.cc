@@ -363,8 +363,13 @@ void ScanWork::Complete(AlignResult result, const ScanEstimate* estimate, const 
                     reply);
   }
   const AlignOptions& align = recipe.align;
-  const Verdict verdict =
+  Verdict verdict =
       JudgeResult(result, estimate, profile_, align.gate, align.limits, KnownBeforehand());
+  if (profile_.acceptance_rule == AcceptanceRule::kStrict && !source_->session.empty()) {
+    const bool near_guess = TranslationDistance(*guess_, result.map_T_base) <=
+                            align.gate.initial_to_result_distance_tolerance_m;
+    source_->state->CheckTrack(shown_stamp_ns_, result.map_T_base, near_guess, verdict);
+  }
   const v1::AlignmentStatus status = StatusToProto(verdict.status);
   reply.set_accepted(verdict.accepted);
   if (verdict.settled_by.has_value()) SettledByToProto(*verdict.settled_by, reply);

@@ -3,6 +3,7 @@
 #include "server/session/session_state.h"
 
 #include <cmath>
+#include <string>
 #include <utility>
 
 namespace voxloc::server {
@@ -67,6 +68,7 @@ void SessionState::Activate(bool active) {
   poses_.Clear();
   history_.Clear();
   sweeps_.Clear();
+  track_.Reset();
   accepted_.reset();
   accepted_before_.reset();
   map_T_odom_.reset();
@@ -164,6 +166,18 @@ std::optional<Twist> SessionState::AcceptedTwist(int64_t stamp_ns) const {
                       accepted_->map_T_base);
 }
 
+void SessionState::CheckTrack(int64_t stamp_ns, const Pose& map_T_base, bool near_guess,
+                              Verdict& verdict) {
+  const absl::MutexLock lock(&mutex_);
+  if (!verdict.accepted) {
+    track_.Miss();
+    return;
+  }
+  std::string doubt = track_.Add(stamp_ns, map_T_base, near_guess);
+  if (doubt.empty()) return;
+  verdict = {AlignmentStatus::kLowConfidence, std::move(doubt), /*accepted=*/false, std::nullopt};
+}
+
 void SessionState::Found(int64_t stamp_ns, const Pose& map_T_base, const Place& place,
                          const FoundFacts& facts) {
   const absl::MutexLock lock(&mutex_);
@@ -228,6 +242,7 @@ RecoveryOutcome SessionState::EndCheck(const std::optional<Pose>& map_T_base,
   outcome.applied = outcome.decided && outcome.state == ProposalState::kConfirmed &&
                     map_T_base.has_value() && options_.recovery->apply;
   if (outcome.applied) {
+    track_.Reset();
     policy_->Found(*map_T_base, odometry_T_base);
     anchor_.Reset();
     if (odometry_T_base.has_value()) {

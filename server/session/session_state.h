@@ -29,6 +29,8 @@
 #include "core/tracking/scan_gate.h"
 #include "core/tracking/scan_history.h"
 #include "core/tracking/sweep_check.h"
+#include "core/tracking/track_check.h"
+#include "core/tracking/verdict.h"
 
 namespace voxloc::server {
 
@@ -99,6 +101,10 @@ class SessionState {
   // Of a scan that was accepted and deskewed.
   [[nodiscard]] SweepReport CheckSweep(const SweepPull& pull);
 
+  // Judges the result of a scan also by those before it: takes the acceptance from one that does
+  // not follow from the vehicle's track; see TrackCheck. `near_guess`: it is where its guess said.
+  void CheckTrack(int64_t stamp_ns, const Pose& map_T_base, bool near_guess, Verdict& verdict);
+
   // The end of a scan: its vehicle was found, or missed. The stamp is the one that TakePlace was
   // given. A step that is returned must be ended.
   struct FoundFacts {
@@ -146,6 +152,7 @@ class SessionState {
   OdometryAnchor anchor_ ABSL_GUARDED_BY(mutex_);
   ScanHistory history_ ABSL_GUARDED_BY(mutex_);
   SweepCheck sweeps_ ABSL_GUARDED_BY(mutex_);
+  TrackCheck track_ ABSL_GUARDED_BY(mutex_);
   SkippedScans skipped_ ABSL_GUARDED_BY(mutex_);
   std::optional<RecoveryPolicy> policy_ ABSL_GUARDED_BY(mutex_);
   bool stepping_ ABSL_GUARDED_BY(mutex_) = false;  // a step has been returned and not ended

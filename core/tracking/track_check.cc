@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "core/tracking/track_check.h"
+
+#include <algorithm>
+
+#include "absl/strings/str_format.h"
+#include "core/geometry/angles.h"
+#include "core/tracking/stamp_distance.h"
+
+namespace voxloc {
+namespace {
+
+// Two right poses are each up to 1 m and 10 degrees off, beyond which they would be wrong ones.
+constexpr double kBothOffM = 2.0;
+constexpr double kBothOffRad = 20.0 / kDegreesPerRadian;
+// What a vehicle does at most: 216 km/h; emergency braking on a dry road; a robot that turns on the
+// spot.
+constexpr double kFastestM_s = 60.0;
+constexpr double kAccelerationM_s2 = 10.0;
+constexpr double kTurnRad_s = 1.5;
+
+}  // namespace
+
+std::optional<TrackCheck::Track> TrackCheck::Follow(const Track& track, int64_t stamp_ns,
+                                                    const Pose& map_T_base) {
+  if (stamp_ns <= track.stamp_ns) return std::nullopt;
+  const double time_s = SecondsBetween(track.stamp_ns, stamp_ns);
+  const Eigen::Vector3d way_map_m = map_T_base.translation - track.map_T_base.translation;
+  const Eigen::Vector3d expected_m =
+      time_s * track.velocity_map_m_s.value_or(Eigen::Vector3d::Zero());
+  const double reach_m = track.velocity_map_m_s.has_value()
+                             ? 0.5 * kAccelerationM_s2 * time_s * time_s
+                             : kFastestM_s * time_s;
+  if ((way_map_m - expected_m).norm() > kBothOffM + reach_m) return std::nullopt;
+  if (RotationDistance(track.map_T_base, map_T_base) > kBothOffRad + kTurnRad_s * time_s) {
+    return std::nullopt;
+  }
+  return Track{stamp_ns, map_T_base, way_map_m / time_s, track.results + 1};
+}
+
+void TrackCheck::Miss() {
+  candidate_.reset();
+  ++missed_;
+}
+
+std::string TrackCheck::Add(int64_t stamp_ns, const Pose& map_T_base, bool near_guess) {
+  // A log that is replayed once more, or scans without stamps: nothing is known of the way here.
+  if (track_.has_value() && stamp_ns <= track_->stamp_ns) Reset();
+  std::optional<Track> next;
+  if (track_.has_value()) {
+    if (missed_ < kInARow) next = Follow(*track_, stamp_ns, map_T_base);
+  } else if (near_guess) {
+    next = Track{stamp_ns, map_T_base, std::nullopt};
+  }
+  if (!next.has_value()) {
+    ++missed_;
+    const Track alone = {stamp_ns, map_T_base, std::nullopt};
+    candidate_ =
+        candidate_.has_value() ? Follow(*candidate_, stamp_ns, map_T_base).value_or(alone) : alone;
+    if (candidate_->results < kInARow) {
+      const std::string where =
+          track_.has_value()
+              ? absl::StrFormat(
+                    "%.1f m and %.0f degrees from the last accepted one, %.1f s ago",
+                    TranslationDistance(track_->map_T_base, map_T_base),
+                    kDegreesPerRadian * RotationDistance(track_->map_T_base, map_T_base),
+                    SecondsBetween(track_->stamp_ns, stamp_ns))
+              : std::string("far from the guess");
+      return absl::StrFormat("the pose is %s; %d of %d scans in a row agree with it", where,
+                             candidate_->results, kInARow);
+    }
+    next = candidate_;
+  }
+  track_ = next;
+  missed_ = 0;
+  candidate_.reset();
+  return "";
+}
+
+}  // namespace voxloc

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// TrackCheck: whether a result can be where its vehicle is, by the results before it. A lost
+// vehicle gets poses that look right one by one, and that no vehicle could have driven. So a result
+// that does not follow from the vehicle's track is believed only once several scans in a row lead
+// from one to the next. Not thread-safe: its session locks.
+
+#ifndef VOXLOC_CORE_TRACKING_TRACK_CHECK_H_
+#define VOXLOC_CORE_TRACKING_TRACK_CHECK_H_
+
+#include <Eigen/Core>
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "core/geometry/pose.h"
+
+namespace voxloc {
+
+class TrackCheck {
+ public:
+  // Scans in a row that must agree with a new track, or miss the one that there was: as many as
+  // confirm the pose of a recovery, and as make a vehicle lost (RecoveryOptions).
+  static constexpr int kInARow = 5;
+
+  // Takes a result that is good enough by itself; `near_guess`: it is where its guess said. Empty:
+  // it follows from the track, or begins it. Otherwise why it is doubted.
+  [[nodiscard]] std::string Add(int64_t stamp_ns, const Pose& map_T_base, bool near_guess);
+  // A scan has no such result.
+  void Miss();
+  // Forgets the vehicle.
+  void Reset() { *this = TrackCheck(); }
+
+ private:
+  // Results that lead from one to the next.
+  struct Track {
+    int64_t stamp_ns = 0;
+    Pose map_T_base;
+    std::optional<Eigen::Vector3d> velocity_map_m_s;  // by the last two; nullopt: there is one
+    int results = 1;
+  };
+
+  // nullopt: it cannot be reached from there in time, or is not later.
+  [[nodiscard]] static std::optional<Track> Follow(const Track& track, int64_t stamp_ns,
+                                                   const Pose& map_T_base);
+
+  std::optional<Track> track_;      // of accepted results
+  int missed_ = 0;                  // scans since then
+  std::optional<Track> candidate_;  // of those since that do not follow from it
+};
+
+}  // namespace voxloc
+
+#endif  // VOXLOC_CORE_TRACKING_TRACK_CHECK_H_
