@@ -17,7 +17,7 @@ void OutputFlags::AddTo(v1::OutputOptions* output) const {
 }
 
 void AddOutputFlags(CLI::App* command, OutputFlags* flags) {
-  command->add_flag("--trace", flags->trace, "Report every Newton step of the alignment");
+  AddTraceFlag(command, &flags->trace);
   AddDiagnosticsFlag(command, &flags->diagnostics);
   AddPointScoresFlag(command, &flags->point_scores);
   command
@@ -25,6 +25,10 @@ void AddOutputFlags(CLI::App* command, OutputFlags* flags) {
                    "Report also the scores of the points more than M metres above the result's "
                    "position, finite; Autoware has 0.8")
       ->option_text("M");
+}
+
+void AddTraceFlag(CLI::App* command, bool* trace) {
+  command->add_flag("--trace", *trace, "Report every Newton step of the alignment");
 }
 
 void AddDiagnosticsFlag(CLI::App* command, bool* diagnostics) {

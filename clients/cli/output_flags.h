@@ -28,6 +28,7 @@ struct OutputFlags {
 void AddOutputFlags(CLI::App* command, OutputFlags* flags);
 
 // These alone, for commands that offer nothing else.
+void AddTraceFlag(CLI::App* command, bool* trace);
 void AddDiagnosticsFlag(CLI::App* command, bool* diagnostics);
 void AddPointScoresFlag(CLI::App* command, bool* point_scores);
 

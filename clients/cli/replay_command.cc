@@ -47,6 +47,7 @@ struct ReplayFlags {
   AlignmentFlags alignment;
   EstimateFlags estimate;
   bool diagnostics = false;
+  bool trace = false;
   bool session_poses = false;
   std::string references;
   std::vector<std::string> recovery;  // KEY=VALUE of v1::RecoveryOptions; empty: off
@@ -138,6 +139,7 @@ v1::ScanSetup SetupOf(const ReplayFlags& options, const std::optional<Pose>& bas
   if (base_T_sensor.has_value()) client::EncodePose(*base_T_sensor, setup.mutable_base_t_sensor());
   options.estimate.AddTo(setup.mutable_options(), setup.mutable_output());
   setup.mutable_output()->set_diagnostics(options.diagnostics);
+  setup.mutable_output()->set_trace(options.trace);
   return setup;
 }
 
@@ -476,6 +478,7 @@ void AddReplayCommand(CLI::App* parent, const std::string& command_line, Work* c
                "Let the server search for the vehicle once lost, with these options, SI units",
                v1::RecoveryOptions::default_instance(), &options->recovery);
   AddDiagnosticsFlag(command, &options->diagnostics);
+  AddTraceFlag(command, &options->trace);
   AddScanFlags(command, &options->scan);
   AddAlignmentFlags(command, &options->alignment);
   command->get_option("--calib")->excludes(command->get_option("--base-t-sensor"));

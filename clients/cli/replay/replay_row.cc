@@ -49,6 +49,7 @@ void FillRow(const v1::AlignmentResult& result, double latency_ms, ReplayRow* ro
   row->tiles_missing = result.tiles_missing();
   row->engine = result.engine();
   row->diagnostics = DiagnosticsJson(result);
+  row->trace = TraceJson(result);
   if (result.has_recovery()) row->recovery = MessageJson(result.recovery());
   if (!result.has_map_t_base()) return;
   const absl::StatusOr<Pose> pose = client::DecodePose(result.map_t_base().pose());

@@ -40,6 +40,7 @@ struct ReplayRow {
   std::optional<double> confidence;  // nullopt: none
   Json protection;                   // null: none
   Json diagnostics;                  // as DiagnosticsJson; null: not asked for
+  Json trace;                        // as TraceJson; null: not asked for
   Json recovery;                     // the contract's RecoveryProposal; null: nothing was done
   std::vector<std::string> unobserved_axes;
   std::vector<std::string> weak_axes;

@@ -39,6 +39,7 @@ Json RowJson(const ReplayRow& row) {
           {"confidence", row.confidence.has_value() ? Json(*row.confidence) : Json(nullptr)},
           {"protection", row.protection},
           {"diagnostics", row.diagnostics},
+          {"trace", row.trace},
           {"recovery", row.recovery},
           {"unobserved_axes", row.unobserved_axes},
           {"weak_axes", row.weak_axes},

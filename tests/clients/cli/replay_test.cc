@@ -46,6 +46,19 @@ TEST(ReplayRow, MeasuresErrorsAgainstTheTruth) {
   EXPECT_EQ(row.latency_ms, 3.5);
 }
 
+TEST(ReplayRow, KeepsTheTraceForTheJson) {
+  v1::AlignmentResult result = ResultAt(Pose(), v1::ALIGNMENT_STATUS_OK, true);
+  std::vector<ReplayRow> rows(1);
+  const auto trace = [&] {
+    FillRow(result, 1.0, rows.data());
+    return ReplayJson(ReplaySetting(), SummarizeReplay(rows), rows)["results"][0]["trace"];
+  };
+  EXPECT_TRUE(trace().is_null());
+  result.mutable_trace()->add_iterations()->set_step_length(0.25);
+  ASSERT_EQ(trace().size(), 1u);
+  EXPECT_EQ(trace()[0]["step_length"], 0.25);
+}
+
 TEST(ReplayRow, AcceptsWhatTheServerAccepts) {
   const auto accepted = [](v1::AlignmentStatus status, bool passed_gate) {
     ReplayRow row;
