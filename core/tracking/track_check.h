@@ -19,14 +19,15 @@ namespace voxloc {
 
 class TrackCheck {
  public:
-  // Scans in a row that must agree with a new track, or miss the one that there was: as many as
-  // confirm the pose of a recovery, and as make a vehicle lost (RecoveryOptions).
+  // Scans in a row that must agree with a new track, or after which a track without a result is
+  // over: as many as confirm the pose of a recovery, and as make a vehicle lost (RecoveryOptions).
   static constexpr int kInARow = 5;
 
-  // Takes a result that is good enough by itself; `near_guess`: it is where its guess said. Empty:
-  // it follows from the track, or begins it. Otherwise why it is doubted.
+  // Takes a result that is good enough by itself; `near_guess`: it is where its guess said, which
+  // begins a track where nothing is known of the vehicle. Empty: the result follows from the track,
+  // begins it, or is confirmed. Otherwise why it is doubted.
   [[nodiscard]] std::string Add(int64_t stamp_ns, const Pose& map_T_base, bool near_guess);
-  // A scan has no such result.
+  // A scan has no such result. After five in a row, nothing is known of the vehicle.
   void Miss();
   // Forgets the vehicle.
   void Reset() { *this = TrackCheck(); }

@@ -58,13 +58,23 @@ TEST_F(TrackCheckTest, AMissBreaksTheRow) {
   EXPECT_THAT(doubt_, HasSubstr("1 of 5"));
 }
 
-TEST_F(TrackCheckTest, AVehicleThatWasMissedForFiveScansMustBeConfirmed) {
+TEST_F(TrackCheckTest, AfterFiveMissesItBeginsAnewNearTheGuess) {
   for (const int missed : {4, 5}) {
     check_.Reset();
     ASSERT_TRUE(Believes(1, At(0.0)));
     ASSERT_TRUE(Believes(2, At(1.0)));
     for (int i = 0; i < missed; ++i) check_.Miss();
-    EXPECT_EQ(Believes(3 + missed, At(2.0 + missed)), missed < TrackCheck::kInARow) << missed;
+    EXPECT_EQ(Believes(3 + missed, At(100.0)), missed == 5) << doubt_;
+  }
+  for (int i = 0; i < 5; ++i) check_.Miss();
+  EXPECT_FALSE(Believes(20, At(200.0), /*near_guess=*/false));
+}
+
+TEST_F(TrackCheckTest, DoubtedResultsDoNotBecomeBelievedByWaiting) {
+  ASSERT_TRUE(Believes(1, At(0.0)));
+  ASSERT_TRUE(Believes(2, At(1.0)));
+  for (int scan = 3; scan <= 60; ++scan) {
+    EXPECT_FALSE(Believes(scan, At(scan % 2 == 0 ? 20.0 : 30.0))) << scan;
   }
 }
 
@@ -75,7 +85,7 @@ TEST_F(TrackCheckTest, PosesThatNoVehicleCanDriveAreNeverBelieved) {
     EXPECT_THAT(doubt_, HasSubstr("1 of 5"));
   }
   for (int scan = 41; scan <= 80; ++scan) {
-    EXPECT_FALSE(Believes(scan, At(100.0, scan % 2 == 0 ? 0.0 : 40.0)));  // 400 degrees a second
+    EXPECT_FALSE(Believes(scan, At(100.0, scan % 2 == 0 ? 0.0 : 80.0)));  // 800 degrees a second
   }
 }
 
