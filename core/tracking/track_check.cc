@@ -2,7 +2,7 @@
 
 #include "core/tracking/track_check.h"
 
-#include <algorithm>
+#include <Eigen/Geometry>
 
 #include "absl/strings/str_format.h"
 #include "core/geometry/angles.h"
@@ -26,17 +26,21 @@ std::optional<TrackCheck::Track> TrackCheck::Follow(const Track& track, int64_t 
                                                     const Pose& map_T_base) {
   if (stamp_ns <= track.stamp_ns) return std::nullopt;
   const double time_s = SecondsBetween(track.stamp_ns, stamp_ns);
-  const Eigen::Vector3d way_map_m = map_T_base.translation - track.map_T_base.translation;
-  const Eigen::Vector3d expected_m =
-      time_s * track.velocity_map_m_s.value_or(Eigen::Vector3d::Zero());
-  const double reach_m = track.velocity_map_m_s.has_value()
+  // In the base's axes halfway: a vehicle that turns goes on in its new direction.
+  const Eigen::Quaterniond map_R_halfway =
+      track.map_T_base.rotation.slerp(0.5, map_T_base.rotation);
+  const Eigen::Vector3d way_base_m =
+      map_R_halfway.conjugate() * (map_T_base.translation - track.map_T_base.translation);
+  const Eigen::Vector3d expected_base_m =
+      time_s * track.velocity_base_m_s.value_or(Eigen::Vector3d::Zero());
+  const double reach_m = track.velocity_base_m_s.has_value()
                              ? 0.5 * kAccelerationM_s2 * time_s * time_s
                              : kFastestM_s * time_s;
-  if ((way_map_m - expected_m).norm() > kBothOffM + reach_m) return std::nullopt;
+  if ((way_base_m - expected_base_m).norm() > kBothOffM + reach_m) return std::nullopt;
   if (RotationDistance(track.map_T_base, map_T_base) > kBothOffRad + kTurnRad_s * time_s) {
     return std::nullopt;
   }
-  return Track{stamp_ns, map_T_base, way_map_m / time_s, track.results + 1};
+  return Track{stamp_ns, map_T_base, way_base_m / time_s, track.results + 1};
 }
 
 void TrackCheck::Miss() {
@@ -50,10 +54,11 @@ std::string TrackCheck::Add(int64_t stamp_ns, const Pose& map_T_base, bool near_
   std::optional<Track> next;
   if (track_.has_value()) {
     next = Follow(*track_, stamp_ns, map_T_base);
-  } else if (near_guess && missed_ == 0) {
+  } else if (near_guess && !doubted_) {
     next = Track{stamp_ns, map_T_base, std::nullopt};
   }
   if (!next.has_value()) {
+    doubted_ = true;
     if (++missed_ >= kInARow) track_.reset();
     const Track alone = {stamp_ns, map_T_base, std::nullopt};
     candidate_ =
@@ -66,7 +71,7 @@ std::string TrackCheck::Add(int64_t stamp_ns, const Pose& map_T_base, bool near_
                     TranslationDistance(track_->map_T_base, map_T_base),
                     kDegreesPerRadian * RotationDistance(track_->map_T_base, map_T_base),
                     SecondsBetween(track_->stamp_ns, stamp_ns))
-              : std::string("far from the guess");
+              : std::string("far from its guess, or from other results");
       return absl::StrFormat("the pose is %s; %d of %d scans in a row agree with it", where,
                              candidate_->results, kInARow);
     }
@@ -74,6 +79,7 @@ std::string TrackCheck::Add(int64_t stamp_ns, const Pose& map_T_base, bool near_
   }
   track_ = next;
   missed_ = 0;
+  doubted_ = false;
   candidate_.reset();
   return "";
 }

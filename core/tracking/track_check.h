@@ -37,7 +37,7 @@ class TrackCheck {
   struct Track {
     int64_t stamp_ns = 0;
     Pose map_T_base;
-    std::optional<Eigen::Vector3d> velocity_map_m_s;  // by the last two; nullopt: there is one
+    std::optional<Eigen::Vector3d> velocity_base_m_s;  // by the last two; nullopt: there is one
     int results = 1;
   };
 
@@ -47,6 +47,7 @@ class TrackCheck {
 
   std::optional<Track> track_;      // of accepted results
   int missed_ = 0;                  // scans since then
+  bool doubted_ = false;            // whether a result was, since then
   std::optional<Track> candidate_;  // of those since that do not follow from it
 };
 
