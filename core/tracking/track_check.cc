@@ -45,41 +45,39 @@ std::optional<TrackCheck::Track> TrackCheck::Follow(const Track& track, int64_t 
 
 void TrackCheck::Miss() {
   candidate_.reset();
-  if (++missed_ >= kInARow) Reset();
+  CountMissed();
+}
+
+void TrackCheck::CountMissed() {
+  if (++missed_ >= kInARow) track_.reset();
 }
 
 std::string TrackCheck::Add(int64_t stamp_ns, const Pose& map_T_base, bool near_guess) {
-  // A log that is replayed once more, or scans without stamps: nothing is known of the way here.
-  if (track_.has_value() && stamp_ns <= track_->stamp_ns) Reset();
+  if (stamp_ns == 0) return "";
+  const Track alone = {stamp_ns, map_T_base, std::nullopt};
   std::optional<Track> next;
-  if (track_.has_value()) {
-    next = Follow(*track_, stamp_ns, map_T_base);
-  } else if (near_guess && !doubted_) {
-    next = Track{stamp_ns, map_T_base, std::nullopt};
-  }
+  if (track_.has_value()) next = Follow(*track_, stamp_ns, map_T_base);
+  if (!next.has_value() && near_guess) next = alone;
   if (!next.has_value()) {
-    doubted_ = true;
-    if (++missed_ >= kInARow) track_.reset();
-    const Track alone = {stamp_ns, map_T_base, std::nullopt};
     candidate_ =
         candidate_.has_value() ? Follow(*candidate_, stamp_ns, map_T_base).value_or(alone) : alone;
     if (candidate_->results < kInARow) {
-      const std::string where =
+      const std::string track =
           track_.has_value()
               ? absl::StrFormat(
-                    "%.1f m and %.0f degrees from the last accepted one, %.1f s ago",
+                    ", and %.1f m and %.0f degrees from the last accepted one, %.1f s ago",
                     TranslationDistance(track_->map_T_base, map_T_base),
                     kDegreesPerRadian * RotationDistance(track_->map_T_base, map_T_base),
                     SecondsBetween(track_->stamp_ns, stamp_ns))
-              : std::string("far from its guess, or from other results");
-      return absl::StrFormat("the pose is %s; %d of %d scans in a row agree with it", where,
-                             candidate_->results, kInARow);
+              : "";
+      CountMissed();
+      return absl::StrFormat("the pose is far from its guess%s; %d of %d scans in a row agree",
+                             track, candidate_->results, kInARow);
     }
     next = candidate_;
   }
   track_ = next;
   missed_ = 0;
-  doubted_ = false;
   candidate_.reset();
   return "";
 }

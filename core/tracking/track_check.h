@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// TrackCheck: whether a result can be where its vehicle is, by the results before it. A lost
-// vehicle gets poses that look right one by one, and that no vehicle could have driven. So a result
-// that does not follow from the vehicle's track is believed only once several scans in a row lead
-// from one to the next. Not thread-safe: its session locks.
+// TrackCheck: whether a result that is far from its guess can be where its vehicle is, by the
+// results before it. A lost vehicle gets poses that look right one by one, and that no vehicle
+// could have driven. So a result that neither its guess expects nor the vehicle's track is believed
+// only once several scans in a row lead from one to the next. Not thread-safe: its session locks.
 
 #ifndef VOXLOC_CORE_TRACKING_TRACK_CHECK_H_
 #define VOXLOC_CORE_TRACKING_TRACK_CHECK_H_
@@ -23,11 +23,11 @@ class TrackCheck {
   // over: as many as confirm the pose of a recovery, and as make a vehicle lost (RecoveryOptions).
   static constexpr int kInARow = 5;
 
-  // Takes a result that is good enough by itself; `near_guess`: it is where its guess said, which
-  // begins a track where nothing is known of the vehicle. Empty: the result follows from the track,
-  // begins it, or is confirmed. Otherwise why it is doubted.
+  // Takes a result that is good enough by itself; `near_guess`: it is where its guess said. Empty:
+  // so it is, or it follows from the track, or is confirmed, or it has no stamp (0), which says
+  // nothing of the way. Otherwise why it is doubted.
   [[nodiscard]] std::string Add(int64_t stamp_ns, const Pose& map_T_base, bool near_guess);
-  // A scan has no such result. After five in a row, nothing is known of the vehicle.
+  // A scan has no such result.
   void Miss();
   // Forgets the vehicle.
   void Reset() { *this = TrackCheck(); }
@@ -45,9 +45,10 @@ class TrackCheck {
   [[nodiscard]] static std::optional<Track> Follow(const Track& track, int64_t stamp_ns,
                                                    const Pose& map_T_base);
 
+  void CountMissed();
+
   std::optional<Track> track_;      // of accepted results
   int missed_ = 0;                  // scans since then
-  bool doubted_ = false;            // whether a result was, since then
   std::optional<Track> candidate_;  // of those since that do not follow from it
 };
 

@@ -86,13 +86,10 @@ class PartlyResidentMaps : public EngineTest {
     limit_bytes_ = bytes * 2 / kTowns + bytes / 20;
     return StartAndWait(limit_bytes_);
   }
-  // A session that follows no track: its vehicle jumps from town to town.
-  static v1::OpenSession JumpingSession() {
-    return TownSession("setup { options { gate { rule: ACCEPTANCE_RULE_REFERENCE } } }");
-  }
   // Of a scan in each town.
   static std::vector<std::string> Poses(TestServer& server) {
-    TestSession session(server, JumpingSession());
+    TestSession session(server);
+    session.Open();
     std::vector<std::string> poses;
     for (int town = 0; town < kTowns; ++town) {
       const v1::AlignmentResult result = session.Align(ScanIn(town, static_cast<uint64_t>(town)));
@@ -121,7 +118,8 @@ VOXLOC_INSTANTIATE_ON_ENGINES(PartlyResidentMaps);
 
 TEST_P(PartlyResidentMaps, ServeAVehicleWhereverItIsWithTheSameBits) {
   const auto server = StartWithTowns();
-  TestSession session(*server, JumpingSession());
+  TestSession session(*server);
+  session.Open();
   for (const int town : {0, 4, 2, 3}) {
     const v1::AlignmentResult result = DriveIn(session, town);
     EXPECT_TRUE(result.accepted());
