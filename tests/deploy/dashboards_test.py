@@ -63,6 +63,15 @@ class Dashboards(unittest.TestCase):
         self.assertEqual([step["value"] for step in steps if step["color"] == "green"], [1])
         self.assertEqual(steps[-1]["color"], "green")
 
+    def test_accepted_is_what_the_server_accepts_of_what_it_aligned(self):
+        (panel,) = (panel for panel in dashboards.panels_of(self.dashboards["voxloc-service.json"])
+                    if panel["title"] == "Accepted")
+        part, whole = panel["targets"][0]["expr"].split(" / ")
+        self.assertIn('outcome="accepted"', part)
+        self.assertIn('outcome=~"accepted|rejected"', whole)
+        for rate in (part, whole):
+            self.assertIn("rate(voxloc_map_results_total{", rate)
+
     def test_panels_say_what_they_show_of_a_data_source_that_is_a_variable(self):
         for dashboard in self.dashboards.values():
             panels = dashboards.panels_of(dashboard)

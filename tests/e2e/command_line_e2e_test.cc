@@ -136,6 +136,18 @@ TEST_P(CommandLineE2e, ReplayTracksTheDriveAndWritesJsonAndReport) {
   EXPECT_GT(fs::file_size(report), 50000u);
 }
 
+// Every guess is 8 m and 40 degrees off the answer before it.
+TEST_P(CommandLineE2e, ALostVehicleGetsNoWrongPoseAccepted) {
+  const ProcessResult run = WithServer(Plus(
+      ReplayOf(Town("poses_tum.txt")), {"--pose-format", "tum", "--guess", "previous", "--perturb",
+                                        "8,8,0,0,0,40", "--seed", "3", "--json", "-"}));
+  const json result = json::parse(run.out, nullptr, false);
+  ASSERT_FALSE(result.is_discarded()) << run.error;
+  EXPECT_EQ(result["answered"], 25);
+  EXPECT_LT(result["accepted"], 13);  // it is lost
+  EXPECT_EQ(result["accepted_wrong"], 0);
+}
+
 TEST_P(CommandLineE2e, ReplayFollowsThePreviousAnswer) {
   const ProcessResult run = WithServer(
       Plus(ReplayOf(Town("poses_tum.txt")), {"--pose-format", "tum", "--guess", "previous",

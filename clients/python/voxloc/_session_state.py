@@ -196,6 +196,10 @@ class SessionFacts:
 
     _state: SessionState
 
+    def __repr__(self) -> str:
+        setup = self._state.open_request.open.setup
+        return f"<Session on map {setup.map} at {self._state.server}>"
+
     @property
     def opened(self) -> Any:
         """SessionOpened: what the server said when the session was last opened."""

@@ -31,6 +31,9 @@ class MapWatch:
         self._cancelled = threading.Event()
         self._call: Optional[Any] = None
 
+    def __repr__(self) -> str:
+        return f"<MapWatch of {self._request.map or 'all maps'} at {self._route.server}>"
+
     def __enter__(self) -> MapWatch:
         return self
 

@@ -311,6 +311,12 @@ class ReportPage(unittest.TestCase):
         self.assertEqual(len(values), 5)
         self.assertNotIn("NaN", self.browser.run("return document.body.innerText;"))
 
+    def test_tiles_say_how_many_accepted_poses_are_wrong(self):
+        self.open(lambda data: data["replay"].update(accepted_wrong=2))
+        self.assertIn("2 of them wrong by more than 1 m or 10\u00b0", "".join(self.texts("#tiles")))
+        self.open()
+        self.assertNotIn("of them wrong", "".join(self.texts("#tiles")))
+
     def test_header_says_when_of_which_map_and_with_what_the_run_was_made(self):
         def change(data):
             data["replay"].update(

@@ -130,6 +130,7 @@ class Served(unittest.TestCase):
 
     def test_the_same_drive_gives_the_bits_of_the_cpp_client(self):
         with self.client.session("town") as session:
+            self.assertEqual(repr(session), f"<Session on map town at {self.server.address}>")
             self.assert_same_bits([session.align(self.scan(i), 60) for i in range(SCANS)])
 
     def test_the_same_drive_gives_the_same_bits_with_asyncio(self):

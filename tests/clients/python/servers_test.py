@@ -517,6 +517,7 @@ class SeveralServers(unittest.TestCase):
                 revisions = [wait(watch.__anext__()).map.revision for _ in range(3)]
                 wait(watch.aclose())
             else:
+                self.assertIn("<MapWatch of m at ", repr(watch))
                 revisions = [next(watch).map.revision for _ in range(3)]
                 watch.cancel()
             self.assertEqual(revisions, [1, 2, 3])
