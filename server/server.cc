@@ -332,7 +332,7 @@ class Server::Impl {
         *runtime_.engine, runtime_.metrics, restart ? end_ : [] {});
     takeovers_entry_ = runtime_.timeouts.Add(takeovers_, TimeoutWatch::Clock::now());
     memory_trim_ = std::make_shared<MemoryTrim>(
-        runtime_.calls, [this] { static_cast<void>(runtime_.mapping.Post(ReturnFreedMemory)); });
+        runtime_.calls, [this] { return runtime_.mapping.Post(ReturnFreedMemory); });
     memory_trim_entry_ = runtime_.timeouts.Add(memory_trim_, TimeoutWatch::Clock::now());
   }
 

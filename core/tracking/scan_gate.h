@@ -61,7 +61,7 @@ struct ScanFacts {
   int64_t stamp_ns = 0;
   size_t points = 0;              // as received
   absl::Status malformed;         // not ok: what was wrong with the message, which no check knows
-  double delay_s = 0.0;           // from the stamp to the receipt; 0 without a stamp
+  double delay_s = 0.0;           // from the stamp to the receipt; 0: not known
   absl::Status transform;         // of the points into the base frame; not ok: why there is none
   double max_distance_m = 0.0;    // of a point from the base
   bool active = true;             // the session

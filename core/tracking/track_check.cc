@@ -11,14 +11,20 @@
 namespace voxloc {
 namespace {
 
-// Two right poses are each up to 1 m and 10 degrees off, beyond which they would be wrong ones.
-constexpr double kBothOffM = 2.0;
-constexpr double kBothOffRad = 20.0 / kDegreesPerRadian;
+// A right pose is 2 m at most from where two others lead if each of them is up to half a metre off:
+// once for itself, twice for the last, once for the one before. Two right headings are each up to
+// 10 degrees off, beyond which they would be wrong ones.
+constexpr double kPosesOffM = 2.0;
+constexpr double kHeadingsOffRad = 20.0 / kDegreesPerRadian;
 // What a vehicle does at most: 216 km/h; emergency braking on a dry road; a quick robot that turns
 // on the spot, by 200 degrees a second.
 constexpr double kFastestM_s = 60.0;
 constexpr double kAccelerationM_s2 = 10.0;
 constexpr double kTurnRad_s = 3.5;
+// After that, the above says nothing any more: a vehicle that brakes is anywhere within 20 m.
+constexpr double kLongestGapS = 2.0;
+// Between results that are nearer in time, their noise makes the velocity.
+constexpr double kShortestGapS = 0.05;
 
 }  // namespace
 
@@ -26,6 +32,7 @@ std::optional<TrackCheck::Track> TrackCheck::Follow(const Track& track, int64_t 
                                                     const Pose& map_T_base) {
   if (stamp_ns <= track.stamp_ns) return std::nullopt;
   const double time_s = SecondsBetween(track.stamp_ns, stamp_ns);
+  if (time_s > kLongestGapS) return std::nullopt;
   // In the base's axes halfway: a vehicle that turns goes on in its new direction.
   const Eigen::Quaterniond map_R_halfway =
       track.map_T_base.rotation.slerp(0.5, map_T_base.rotation);
@@ -36,11 +43,13 @@ std::optional<TrackCheck::Track> TrackCheck::Follow(const Track& track, int64_t 
   const double reach_m = track.velocity_base_m_s.has_value()
                              ? 0.5 * kAccelerationM_s2 * time_s * time_s
                              : kFastestM_s * time_s;
-  if ((way_base_m - expected_base_m).norm() > kBothOffM + reach_m) return std::nullopt;
-  if (RotationDistance(track.map_T_base, map_T_base) > kBothOffRad + kTurnRad_s * time_s) {
+  if ((way_base_m - expected_base_m).norm() > kPosesOffM + reach_m) return std::nullopt;
+  if (RotationDistance(track.map_T_base, map_T_base) > kHeadingsOffRad + kTurnRad_s * time_s) {
     return std::nullopt;
   }
-  return Track{stamp_ns, map_T_base, way_base_m / time_s, track.results + 1};
+  std::optional<Eigen::Vector3d> velocity_base_m_s = track.velocity_base_m_s;
+  if (time_s >= kShortestGapS) velocity_base_m_s = way_base_m / time_s;
+  return Track{stamp_ns, map_T_base, velocity_base_m_s, track.results + 1};
 }
 
 void TrackCheck::Miss() {

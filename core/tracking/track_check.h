@@ -41,7 +41,8 @@ class TrackCheck {
     int results = 1;
   };
 
-  // nullopt: it cannot be reached from there in time, or is not later.
+  // nullopt: it cannot be reached from there in time, is not later, or so late that the track says
+  // nothing of it.
   [[nodiscard]] static std::optional<Track> Follow(const Track& track, int64_t stamp_ns,
                                                    const Pose& map_T_base);
 

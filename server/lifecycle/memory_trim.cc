@@ -17,9 +17,13 @@ constexpr std::chrono::seconds kTrimPeriod{5};
 
 TimeoutWatch::Clock::time_point MemoryTrim::CheckTime(TimeoutWatch::Clock::time_point now) {
   const int64_t ended = calls_.ended();
-  const bool was_flood = std::exchange(flood_, ended - seen_ >= kFlood);
+  const int64_t since = ended - seen_;
   seen_ = ended;
-  if (was_flood && !flood_) trim_();
+  if (since >= kFlood) {
+    flood_ = true;
+  } else if (flood_ && since < kFlood / 10) {
+    flood_ = !trim_();
+  }
   return now + kTrimPeriod;
 }
 

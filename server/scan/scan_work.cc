@@ -365,10 +365,13 @@ void ScanWork::Complete(AlignResult result, const ScanEstimate* estimate, const 
   const AlignOptions& align = recipe.align;
   Verdict verdict =
       JudgeResult(result, estimate, profile_, align.gate, align.limits, KnownBeforehand());
-  if (profile_.acceptance_rule == AcceptanceRule::kStrict && !source_->session.empty()) {
+  // A deadline says nothing of the pose.
+  if (profile_.acceptance_rule == AcceptanceRule::kStrict && !source_->session.empty() &&
+      verdict.status != AlignmentStatus::kDeadline) {
     const bool near_guess = TranslationDistance(*guess_, result.map_T_base) <=
                             align.gate.initial_to_result_distance_tolerance_m;
-    source_->state->CheckTrack(shown_stamp_ns_, result.map_T_base, near_guess, verdict);
+    source_->state->CheckTrack(facts_.stamp_ns == 0 ? 0 : shown_stamp_ns_, result.map_T_base,
+                               near_guess, verdict);
   }
   const v1::AlignmentStatus status = StatusToProto(verdict.status);
   reply.set_accepted(verdict.accepted);

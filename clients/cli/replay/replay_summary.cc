@@ -156,7 +156,7 @@ std::string SummaryText(const ReplaySetting& setting, const ReplaySummary& summa
   table.AddRow("position error, cm", summary.translation_error_m, 2, 100.0);
   table.AddRow("rotation error, deg", summary.rotation_error_deg, 3);
   table.AddRow("position sigma, cm", summary.position_sigma_m, 2, 100.0);
-  for (size_t i = 0; i < kSigmaShares; ++i) {
+  for (size_t i = 0; i < kSigmaShares && summary.sigma_shares_m[i].count > 0; ++i) {
     table.AddRow(absl::StrCat("  ", kSigmaShareNames[i], ", cm"), summary.sigma_shares_m[i], 2,
                  100.0);
   }

@@ -68,19 +68,6 @@ class _FoundPose:
         return np.array(values).reshape(6, 6) if len(values) == 36 else None
 
     @property
-    def sigma_shares(self) -> Optional[Dict[str, np.ndarray]]:
-        """What a CALIBRATED covariance is the sum of.
-
-        Standard deviations of the shares scan, map_and_mounting, time and sweep, each (6,), along
-        and about the base's axes x y z rx ry rz, metres and radians. None: another method.
-        """
-        report = self.message.covariance_report
-        if not report.HasField("sigma_shares"):
-            return None
-        names = [field.name for field in report.sigma_shares.DESCRIPTOR.fields]
-        return {name: np.array(getattr(report.sigma_shares, name)) for name in names}
-
-    @property
     def map_T_odom(self) -> Optional[Pose]:
         """For scans with odom_T_base: map_T_odom @ odom_T_base is the pose at any later time."""
         if not self.message.HasField("map_t_odom"):
@@ -127,6 +114,19 @@ class Result(_FoundPose):
     def confidence(self) -> Optional[float]:
         """How likely the pose is right, 0 to 1. None: not computed."""
         return self.message.confidence.value if self.message.HasField("confidence") else None
+
+    @property
+    def sigma_shares(self) -> Optional[Dict[str, np.ndarray]]:
+        """What a CALIBRATED covariance is the sum of.
+
+        Standard deviations of the shares scan, map_and_mounting, time and sweep, each (6,), along
+        and about the base's axes x y z rx ry rz, metres and radians. None: another method.
+        """
+        report = self.message.covariance_report
+        if not report.HasField("sigma_shares"):
+            return None
+        names = [field.name for field in report.sigma_shares.DESCRIPTOR.fields]
+        return {name: np.array(getattr(report.sigma_shares, name)) for name in names}
 
     @property
     def tiles_missing(self) -> int:

@@ -18,6 +18,7 @@ namespace voxloc::cli {
 namespace {
 
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 Pose At(double x, double yaw_deg) {
   return Pose{Eigen::Vector3d(x, 0.0, 0.0), Eigen::Quaterniond(Eigen::AngleAxisd(
@@ -179,6 +180,8 @@ TEST(ReplaySummary, SaysWhatSigmaIsMadeOfAlongTheLeastCertainAxis) {
   EXPECT_TRUE(ReplayJson(ReplaySetting(), SummarizeReplay(rows), rows)["results"][0]["sigma_shares"]
                   .is_null());
   EXPECT_EQ(SigmaSharesText(rows[0].sigma_shares), "");
+  EXPECT_THAT(SummaryText(ReplaySetting(), SummarizeReplay(rows)),
+              Not(HasSubstr("time of the stamps")));
 }
 
 TEST_F(ReplaySummaryTest, JsonSaysWhenOfWhichMapAndWithWhatItRan) {

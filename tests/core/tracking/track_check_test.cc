@@ -107,8 +107,21 @@ TEST_F(TrackCheckTest, AVehicleThatIsSlowDoesNotJumpAsAFastOneDrives) {
   ASSERT_TRUE(Expected(1, At(0.0)));
   ASSERT_TRUE(Expected(2, At(0.1)));
   EXPECT_FALSE(BelievesFar(3, At(5.0)));
-  // After two seconds it may be anywhere near.
-  EXPECT_TRUE(BelievesFar(22, At(20.0))) << doubt_;
+  // Two seconds later it may be anywhere near.
+  EXPECT_TRUE(BelievesFar(22, At(18.0))) << doubt_;
+}
+
+TEST_F(TrackCheckTest, AfterAGapNothingIsKnown) {
+  ASSERT_TRUE(Expected(1, At(0.0)));
+  EXPECT_FALSE(BelievesFar(22, At(0.0)));
+}
+
+TEST_F(TrackCheckTest, ResultsThatAreNearInTimeTellNoSpeed) {
+  ASSERT_TRUE(Expected(1, At(0.0)));
+  ASSERT_TRUE(Expected(2, At(1.0)));
+  // A second sensor's scan a millisecond later, 0.1 m off: not 100 m/s.
+  EXPECT_TRUE(check_.Add(2 * kScan_ns + 1'000'000, At(1.1), /*near_guess=*/true).empty());
+  EXPECT_TRUE(BelievesFar(3, At(2.0))) << doubt_;
 }
 
 TEST_F(TrackCheckTest, AfterAResetNothingIsKnown) {

@@ -10,7 +10,11 @@ namespace {
 TEST(MemoryTrimTest, ComesOnceWhenAFloodOfCallsIsOver) {
   ActiveCalls calls;
   int trims = 0;
-  MemoryTrim trim(calls, [&trims] { ++trims; });
+  bool takes = true;
+  MemoryTrim trim(calls, [&] {
+    ++trims;
+    return takes;
+  });
   const TimeoutWatch::Clock::time_point start;
   // Ends so many calls, and looks.
   const auto look = [&](int64_t ended) {
@@ -26,10 +30,15 @@ TEST(MemoryTrimTest, ComesOnceWhenAFloodOfCallsIsOver) {
   EXPECT_EQ(look(0), 0);  // that was no flood
   EXPECT_EQ(look(MemoryTrim::kFlood), 0);
   EXPECT_EQ(look(2 * MemoryTrim::kFlood), 0);  // goes on
-  EXPECT_EQ(look(MemoryTrim::kFlood - 1), 1);
+  EXPECT_EQ(look(MemoryTrim::kFlood / 10), 0);
+  EXPECT_EQ(look(MemoryTrim::kFlood / 10 - 1), 1);
   EXPECT_EQ(look(0), 1);
   EXPECT_EQ(look(MemoryTrim::kFlood), 1);
+  takes = false;
   EXPECT_EQ(look(0), 2);
+  takes = true;
+  EXPECT_EQ(look(0), 3);
+  EXPECT_EQ(look(0), 3);
 }
 
 }  // namespace

@@ -316,11 +316,13 @@ class MutatedRequests : public ::testing::Test {
     ASSERT_TRUE(
         server_.maps->ListMaps(TestServer::NewContext().get(), v1::ListMapsRequest(), &list).ok());
     // A map of staged revisions alone is not listed.
-    const grpc::Status deleted = DeleteMap(server_, "town");
-    EXPECT_TRUE(deleted.ok() || deleted.error_code() == grpc::StatusCode::NOT_FOUND)
-        << deleted.error_message();
+    for (const char* map : {"town", "other"}) {
+      const grpc::Status deleted = DeleteMap(server_, map);
+      EXPECT_TRUE(deleted.ok() || deleted.error_code() == grpc::StatusCode::NOT_FOUND)
+          << deleted.error_message();
+    }
     for (const v1::MapInfo& map : list.maps()) {
-      if (map.name() == kGoodMap || map.name() == "town") continue;
+      if (map.name() == kGoodMap || map.name() == "town" || map.name() == "other") continue;
       EXPECT_TRUE(DeleteMap(server_, map.name()).ok()) << map.name();
     }
     server_.LoadTown("town");

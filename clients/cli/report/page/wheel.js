@@ -3,8 +3,8 @@
 // it and Escape takes. Any other wheel scrolls the page, and a hint says how to zoom.
 
 const wheelHintShown_ms = 1500;
-// A pinch comes as many small steps.
-const pinchBelow = 50;
+// A pinch comes as many small steps with ctrlKey: what they zoom beyond a wheel's notch.
+const pinchStep = 10;
 
 // `zoom` gets a factor and the place of the pointer in the box, pixels.
 function addWheelZoom(box, zoom) {
@@ -23,8 +23,8 @@ function addWheelZoom(box, zoom) {
       return;
     }
     event.preventDefault();
-    const pinch = event.ctrlKey && Math.abs(event.deltaY) < pinchBelow;
+    const pinch = event.ctrlKey ? Math.max(-pinchStep, Math.min(pinchStep, event.deltaY)) : 0;
     const corner = box.getBoundingClientRect();
-    zoom(Math.exp((pinch ? -0.01 : -0.0016) * event.deltaY), event.clientX - corner.left, event.clientY - corner.top);
+    zoom(Math.exp(-0.0016 * event.deltaY - 0.0084 * pinch), event.clientX - corner.left, event.clientY - corner.top);
   }, { passive: false });
 }
