@@ -594,7 +594,7 @@ class ReportPage(unittest.TestCase):
                          "0.227 m along the base's y: scan 0.003, map and mounting 0.040, "
                          "time of the stamps 0.200, motion in the sweep 0.100")
         self.assertIn("the largest share of sigma is the time of the stamps, 0.200 m in the median",
-                      self.text("#bounds-note"))
+                      "".join(self.texts("#bounds-note")))
 
     def test_ellipse_is_drawn_to_scale_and_turned_off(self):
         def change(data):
@@ -748,7 +748,7 @@ class ReportPage(unittest.TestCase):
         before = self.browser.run(SCAN_PIXELS, "--estimate")
         box = self.box("#scan")
         middle = (box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
-        self.wheel("#scan", (box["width"] / 2, box["height"] / 2), -300, "ctrlKey")
+        self.wheel("#scan", (box["width"] / 2, box["height"] / 2), -300, "metaKey")
         factor = math.exp(0.0016 * 300)
         seen = self.browser.run(SCAN_PIXELS, "--estimate")
         centre = (seen["width"] / 2, seen["height"] / 2)
