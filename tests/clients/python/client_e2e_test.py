@@ -358,6 +358,8 @@ class Served(unittest.TestCase):
                                    on_progress=progress.append)
         self.near_truth(found.hypotheses[0].map_T_base, 0)
         self.assertGreater(found.hypotheses[0].confidence, 0.5)
+        # Only answers to scans say what their covariance is the sum of.
+        self.assertFalse(hasattr(found.hypotheses[0], "sigma_shares"))
         fractions = [message.fraction for message in progress]
         self.assertTrue(fractions)
         self.assertEqual(fractions, sorted(fractions))

@@ -35,7 +35,14 @@ v1::OpenSession SessionBy(const std::string& rule) {
 
 class VehicleTrack : public EngineTest {
  protected:
-  TownServer server_{{}, EngineHandle()};
+  static void AddLateSensor(Config& config) {
+    SensorCalibration late;
+    late.name = "late";
+    late.stamp_offset_s.value = -0.05;
+    config.sensors.Set(late);
+  }
+
+  TownServer server_{AddLateSensor, EngineHandle()};
 };
 VOXLOC_INSTANTIATE_ON_ENGINES(VehicleTrack);
 
@@ -65,6 +72,18 @@ TEST_P(VehicleTrack, IsForgottenWhereTheSessionIsActivatedAnew) {
   session.Send(activate);
   EXPECT_TRUE(session.Read().has_activated());
   EXPECT_THAT(session.Align(ScanAt(0.0, 3)).detail(), HasSubstr("1 of 5 scans in a row agree"));
+}
+
+TEST_P(VehicleTrack, IsNotAskedForWhereScansHaveNoStamps) {
+  v1::OpenSession open = SessionBy("ACCEPTANCE_RULE_STRICT");
+  open.mutable_setup()->mutable_options()->set_sensor("late");
+  TestSession session(server_, open);
+  for (const uint64_t sequence : {1, 2, 3}) {
+    v1::Scan scan = ScanAt(sequence == 2 ? -5.0 : 0.0, sequence);
+    scan.set_stamp_ns(0);
+    const v1::AlignmentResult result = session.Align(scan);
+    EXPECT_TRUE(result.accepted()) << result.detail();
+  }
 }
 
 TEST_P(VehicleTrack, IsFollowedNeitherByTheReferencesRuleNorWithoutASession) {
