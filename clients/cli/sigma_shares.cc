@@ -19,11 +19,7 @@ double SigmaAlong(const SigmaShares& shares, size_t axis) {
   return std::sqrt(variance);
 }
 
-bool IsEmpty(const SigmaShares& shares) {
-  return std::all_of(shares.begin(), shares.end(), [](const std::array<double, 6>& share) {
-    return std::all_of(share.begin(), share.end(), [](double sigma) { return sigma == 0.0; });
-  });
-}
+bool IsEmpty(const SigmaShares& shares) { return shares == SigmaShares{}; }
 
 }  // namespace
 

@@ -2,10 +2,9 @@
 
 #include "core/tracking/track_check.h"
 
-#include <Eigen/Geometry>
-
 #include "absl/strings/str_format.h"
 #include "core/geometry/angles.h"
+#include "core/geometry/twist.h"
 #include "core/tracking/stamp_distance.h"
 
 namespace voxloc {
@@ -34,22 +33,22 @@ std::optional<TrackCheck::Track> TrackCheck::Follow(const Track& track, int64_t 
   const double time_s = SecondsBetween(track.stamp_ns, stamp_ns);
   if (time_s > kLongestGapS) return std::nullopt;
   // In the base's axes halfway: a vehicle that turns goes on in its new direction.
-  const Eigen::Quaterniond map_R_halfway =
-      track.map_T_base.rotation.slerp(0.5, map_T_base.rotation);
-  const Eigen::Vector3d way_base_m =
-      map_R_halfway.conjugate() * (map_T_base.translation - track.map_T_base.translation);
-  const Eigen::Vector3d expected_base_m =
-      time_s * track.velocity_base_m_s.value_or(Eigen::Vector3d::Zero());
+  const Eigen::Vector3d velocity_base_m_s =
+      MeanTwist(track.map_T_base, map_T_base, time_s).linear_m_s;
+  const Eigen::Vector3d expected_base_m_s =
+      track.velocity_base_m_s.value_or(Eigen::Vector3d::Zero());
   const double reach_m = track.velocity_base_m_s.has_value()
                              ? 0.5 * kAccelerationM_s2 * time_s * time_s
                              : kFastestM_s * time_s;
-  if ((way_base_m - expected_base_m).norm() > kPosesOffM + reach_m) return std::nullopt;
+  if (time_s * (velocity_base_m_s - expected_base_m_s).norm() > kPosesOffM + reach_m) {
+    return std::nullopt;
+  }
   if (RotationDistance(track.map_T_base, map_T_base) > kHeadingsOffRad + kTurnRad_s * time_s) {
     return std::nullopt;
   }
-  std::optional<Eigen::Vector3d> velocity_base_m_s = track.velocity_base_m_s;
-  if (time_s >= kShortestGapS) velocity_base_m_s = way_base_m / time_s;
-  return Track{stamp_ns, map_T_base, velocity_base_m_s, track.results + 1};
+  Track next = {stamp_ns, map_T_base, track.velocity_base_m_s, track.results + 1};
+  if (time_s >= kShortestGapS) next.velocity_base_m_s = velocity_base_m_s;
+  return next;
 }
 
 void TrackCheck::Miss() {

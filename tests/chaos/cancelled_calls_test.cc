@@ -23,8 +23,7 @@ namespace voxloc::chaos {
 namespace {
 
 constexpr int kCalls = 10'000;
-// Without giving back, 100 to 220 MB stay of three floods; with it, less than 10 MB, some seconds
-// later.
+// Without giving back, about 220 MB stay of five floods.
 constexpr double kMostLeft_bytes = 64 << 20;
 
 // Sends all calls at once and cancels each of them as soon as all were sent. Returns when all have

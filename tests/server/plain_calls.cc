@@ -24,9 +24,15 @@ Answer CallWithMessages(const std::shared_ptr<grpc::Channel>& channel, const std
                         const std::string& authorization) {
   const auto context = TestServer::NewContext();
   if (!authorization.empty()) context->AddMetadata("authorization", authorization);
+  return CallWithMessages(channel, method, requests, *context, /*cancels=*/false);
+}
+
+Answer CallWithMessages(const std::shared_ptr<grpc::Channel>& channel, const std::string& method,
+                        const std::vector<std::string>& requests, grpc::ClientContext& context,
+                        bool cancels) {
   grpc::GenericStub stub(channel);
   grpc::CompletionQueue queue;
-  const auto call = stub.PrepareCall(context.get(), method, &queue);
+  const auto call = stub.PrepareCall(&context, method, &queue);
   const auto done = [&queue] {
     void* tag = nullptr;
     bool ok = false;
@@ -40,7 +46,9 @@ Answer CallWithMessages(const std::shared_ptr<grpc::Channel>& channel, const std
     call->Write(grpc::ByteBuffer(&slice, 1), nullptr);
     alive = done();
   }
-  if (alive) {
+  if (cancels) {
+    context.TryCancel();
+  } else if (alive) {
     call->WritesDone(nullptr);
     static_cast<void>(done());
   }

@@ -26,6 +26,11 @@ struct Answer {
                                       const std::string& method,
                                       const std::vector<std::string>& requests,
                                       const std::string& authorization = "");
+// The same in a call of this context; `cancels`: it is cancelled when they are sent.
+[[nodiscard]] Answer CallWithMessages(const std::shared_ptr<grpc::Channel>& channel,
+                                      const std::string& method,
+                                      const std::vector<std::string>& requests,
+                                      grpc::ClientContext& context, bool cancels);
 // The same with one message.
 [[nodiscard]] Answer CallWithBytes(const std::shared_ptr<grpc::Channel>& channel,
                                    const std::string& method, const std::string& request,

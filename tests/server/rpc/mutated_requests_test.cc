@@ -6,7 +6,6 @@
 
 #include <google/protobuf/descriptor.h>
 #include <google/protobuf/message.h>
-#include <grpcpp/generic/generic_stub.h>
 #include <grpcpp/grpcpp.h>
 #include <gtest/gtest.h>
 
@@ -214,35 +213,7 @@ grpc::Status Send(const std::shared_ptr<grpc::Channel>& channel, const std::stri
   grpc::ClientContext context;
   // Real time: ends a call that hangs, or that would not end.
   context.set_deadline(std::chrono::system_clock::now() + time);
-  grpc::GenericStub stub(channel);
-  grpc::CompletionQueue queue;
-  const auto call = stub.PrepareCall(&context, method, &queue);
-  const auto done = [&queue] {
-    void* tag = nullptr;
-    bool ok = false;
-    return queue.Next(&tag, &ok) && ok;
-  };
-  call->StartCall(nullptr);
-  bool alive = done();
-  for (size_t i = 0; alive && i < messages.size(); ++i) {
-    const grpc::Slice slice(messages[i]);
-    call->Write(grpc::ByteBuffer(&slice, 1), nullptr);
-    alive = done();
-  }
-  if (cancel) context.TryCancel();
-  if (alive && !cancel) {
-    call->WritesDone(nullptr);
-    static_cast<void>(done());
-  }
-  while (true) {
-    grpc::ByteBuffer buffer;
-    call->Read(&buffer, nullptr);
-    if (!done()) break;
-  }
-  grpc::Status status;
-  call->Finish(&status, nullptr);
-  static_cast<void>(done());
-  return status;
+  return CallWithMessages(channel, method, messages, context, cancel).status;
 }
 
 class MutatedRequests : public ::testing::Test {
