@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <memory>
-#include <new>
 #include <optional>
 #include <string>
 #include <utility>
@@ -14,7 +13,6 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "absl/synchronization/mutex.h"
-#include "core/engine/job_check.h"
 #include "core/engine/out_of_memory.h"
 #include "core/map/tile_codec.h"
 #include "cuda/align/align_batch.h"
@@ -95,91 +93,15 @@ class CudaEngine : public Engine, public CudaCallTimer {
         tracking_(resources, kMaxTrackingCalls, Priority::kHigh),
         other_(InBackground(resources), kMaxOtherCalls, Priority::kLow) {}
 
-  absl::StatusOr<std::shared_ptr<const ResidentTile>> BuildTile(
-      const PointCloud& cloud_map, absl::Span<const CellStatistics> statistics) override {
-    return map_builder_->BuildTile(cloud_map, statistics);
-  }
-
-  absl::StatusOr<std::shared_ptr<const ResidentMap>> Compose(
-      absl::Span<const std::shared_ptr<const ResidentTile>> tiles,
-      absl::Span<const CellStatistics> statistics, const ResidentMap* previous) override {
-    return CatchOutOfMemory(
-        [&] { return TryCompose(tiles, statistics, previous); },
-        [&] { return absl::StrCat("no host memory to compose ", tiles.size(), " tiles"); });
-  }
-
-  absl::StatusOr<std::string> ExportTile(const ResidentTile& tile) override {
-    return CatchOutOfMemory([&] { return TryExportTile(tile); },
-                            [&] {
-                              return absl::StrCat("no host memory to export a tile of ",
-                                                  tile.points(), " points");
-                            });
-  }
-
-  absl::StatusOr<std::shared_ptr<const ResidentTile>> ImportTile(absl::string_view bytes) override {
-    return CatchOutOfMemory([&] { return TryImportTile(bytes); },
-                            [&] {
-                              return absl::StrCat("no host memory to import a tile of ",
-                                                  bytes.size(), " bytes");
-                            });
-  }
-
-  absl::StatusOr<std::shared_ptr<const ResidentTile>> CopyTile(const ResidentTile& tile) override {
-    using Copied = absl::StatusOr<std::shared_ptr<const ResidentTile>>;
-    const auto* cuda_tile = dynamic_cast<const CudaTile*>(&tile);
-    if (cuda_tile == nullptr) {
-      return absl::InvalidArgumentError("the tile does not belong to a CUDA engine");
-    }
-    return CatchOutOfMemory([&]() -> Copied { return cuda_tile->CopyTo(device_); },
-                            [&] {
-                              return absl::StrCat("no host memory to copy a tile of ",
-                                                  tile.points(), " points");
-                            });
-  }
-
-  std::shared_ptr<const PackedJob> Pack(const AlignJob& job) override {
-    try {
-      return cuda::CudaPackedJob::Make(job, scan_memory_);
-    } catch (const std::bad_alloc&) {
-      return nullptr;
-    }
-  }
-
   std::vector<AlignResult> Align(absl::Span<const AlignJob> jobs) override {
     std::vector<AlignResult> results(jobs.size());
     const absl::Status status = CatchOutOfMemory(
         [&] { return TryAlign(jobs, results); },
-        [&] { return absl::StrCat("no host memory to align ", jobs.size(), " scans"); });
+        [&] { return absl::StrCat("no memory to align ", jobs.size(), " scans"); });
     if (!status.ok()) {
       for (AlignResult& result : results) result.status = status;
     }
     return results;
-  }
-
-  absl::StatusOr<ScoreResult> Score(const ScoreRequest& request) override {
-    return CatchOutOfMemory([&] { return TryScore(request); },
-                            [&] {
-                              return absl::StrCat("no host memory to score ",
-                                                  request.map_T_base.size(), " poses");
-                            });
-  }
-
-  absl::StatusOr<FilteredCloud> Filter(const PointCloud& cloud, const FilterOptions& options,
-                                       WorkClass work_class) override {
-    return CatchOutOfMemory(
-        [&] { return TryFilter(cloud, options, work_class); },
-        [&] { return absl::StrCat("no host memory to filter ", cloud.size(), " points"); });
-  }
-
-  absl::StatusOr<std::shared_ptr<const ResidentBoundGrid>> KeepBoundGrid(BoundGrid grid) override {
-    using Kept = absl::StatusOr<std::shared_ptr<const ResidentBoundGrid>>;
-    return CatchOutOfMemory([&]() -> Kept { return cuda::DeviceBoundGrid::Upload(device_, grid); },
-                            [] { return std::string("no host memory to keep a search grid"); });
-  }
-
-  absl::StatusOr<std::vector<BoundHit>> Bound(const BoundRequest& request) override {
-    return CatchOutOfMemory([&] { return TryBound(request); },
-                            [] { return std::string("no host memory for the nodes found"); });
   }
 
   EngineInfo Info() const override {
@@ -208,10 +130,13 @@ class CudaEngine : public Engine, public CudaCallTimer {
     return last_align_;
   }
 
- private:
-  Workspaces& Of(Priority priority) { return priority == Priority::kHigh ? tracking_ : other_; }
+ protected:
+  absl::StatusOr<std::shared_ptr<const ResidentTile>> DoBuildTile(
+      const PointCloud& cloud_map, absl::Span<const CellStatistics> statistics) override {
+    return map_builder_->BuildTile(cloud_map, statistics);
+  }
 
-  absl::StatusOr<std::string> TryExportTile(const ResidentTile& tile) {
+  absl::StatusOr<std::string> DoExportTile(const ResidentTile& tile) override {
     const auto* cuda_tile = dynamic_cast<const CudaTile*>(&tile);
     if (cuda_tile == nullptr || &cuda_tile->device() != device_.get()) {
       return absl::InvalidArgumentError("the tile does not belong to this CUDA engine");
@@ -228,15 +153,25 @@ class CudaEngine : public Engine, public CudaCallTimer {
     return EncodeTile(pointers);
   }
 
-  absl::StatusOr<std::shared_ptr<const ResidentTile>> TryImportTile(absl::string_view bytes) {
+  absl::StatusOr<std::shared_ptr<const ResidentTile>> DoImportTile(
+      absl::string_view bytes) override {
     const absl::StatusOr<std::vector<TileMoments>> lattices = DecodeTile(bytes);
     if (!lattices.ok()) return lattices.status();
     return CudaTile::Upload(device_, *lattices);
   }
 
-  absl::StatusOr<std::shared_ptr<const ResidentMap>> TryCompose(
+  absl::StatusOr<std::shared_ptr<const ResidentTile>> DoCopyTile(
+      const ResidentTile& tile) override {
+    const auto* cuda_tile = dynamic_cast<const CudaTile*>(&tile);
+    if (cuda_tile == nullptr) {
+      return absl::InvalidArgumentError("the tile does not belong to a CUDA engine");
+    }
+    return cuda_tile->CopyTo(device_);
+  }
+
+  absl::StatusOr<std::shared_ptr<const ResidentMap>> DoCompose(
       absl::Span<const std::shared_ptr<const ResidentTile>> tiles,
-      absl::Span<const CellStatistics> statistics, const ResidentMap* previous) {
+      absl::Span<const CellStatistics> statistics, const ResidentMap* previous) override {
     std::vector<std::shared_ptr<const CudaTile>> cuda_tiles;
     cuda_tiles.reserve(tiles.size());
     for (const auto& tile : tiles) {
@@ -250,6 +185,54 @@ class CudaEngine : public Engine, public CudaCallTimer {
     if (own_previous != nullptr && &own_previous->device() != device_.get()) own_previous = nullptr;
     return map_builder_->Compose(cuda_tiles, statistics, own_previous);
   }
+
+  std::shared_ptr<const PackedJob> DoPack(const AlignJob& job) override {
+    return cuda::CudaPackedJob::Make(job, scan_memory_);
+  }
+
+  absl::StatusOr<ScoreResult> DoScore(const ScoreRequest& request) override {
+    const absl::StatusOr<const CudaMap*> map =
+        cuda::CheckMap(*device_, request.map.get(), absl::MakeConstSpan(&request.stage, 1));
+    if (!map.ok()) return map.status();
+    ScoreResult result = MakeScoreResult(request);
+    const cuda::StageTerms terms =
+        cuda::MakeStageTerms(request.stage, *(*map)->Blocks(request.stage.cells));
+    absl::StatusOr<Pool<ScoreBatch>::Lease> batch = Of(PriorityOf(request.work_class)).score.Take();
+    if (!batch.ok()) return batch.status();
+    if (absl::Status status = (*batch)->Run(request, terms, result); !status.ok()) return status;
+    return result;
+  }
+
+  // Small clouds are filtered here sooner than they are on the device; and where the device cannot,
+  // for lack of memory or permanently, the result is the same here.
+  absl::StatusOr<FilteredCloud> DoFilter(const PointCloud& cloud, const FilterOptions& options,
+                                         WorkClass work_class) override {
+    if (cloud.size() < kPointsWorthFiltering) return FilterCloud(cloud, options);
+    absl::StatusOr<FilteredCloud> filtered =
+        scan_filter_->Filter(cloud, options, PriorityOf(work_class));
+    const absl::StatusCode code = filtered.status().code();
+    if (filtered.ok() || code == absl::StatusCode::kInvalidArgument) return filtered;
+    return FilterCloud(cloud, options);
+  }
+
+  absl::StatusOr<std::shared_ptr<const ResidentBoundGrid>> DoKeepBoundGrid(
+      BoundGrid grid) override {
+    return cuda::DeviceBoundGrid::Upload(device_, grid);
+  }
+
+  absl::StatusOr<std::vector<BoundHit>> DoBound(const BoundRequest& request) override {
+    const auto* grid = dynamic_cast<const cuda::DeviceBoundGrid*>(request.grid.get());
+    if (grid == nullptr || &grid->device() != device_.get()) {
+      return absl::FailedPreconditionError("the grid does not belong to this CUDA engine");
+    }
+    absl::StatusOr<Pool<cuda::BoundSlice>::Lease> slice =
+        Of(PriorityOf(request.work_class)).bound.Take();
+    if (!slice.ok()) return slice.status();
+    return (*slice)->Run(request, *grid);
+  }
+
+ private:
+  Workspaces& Of(Priority priority) { return priority == Priority::kHigh ? tracking_ : other_; }
 
   // Jobs of one call that belong to different classes go one class after another, tracking first.
   absl::Status TryAlign(absl::Span<const AlignJob> jobs, std::vector<AlignResult>& results) {
@@ -283,45 +266,6 @@ class CudaEngine : public Engine, public CudaCallTimer {
       last_align_ = (*batch)->times();
     }
     return status;
-  }
-
-  absl::StatusOr<ScoreResult> TryScore(const ScoreRequest& request) {
-    if (absl::Status status = CheckRequest(request); !status.ok()) return status;
-    const absl::StatusOr<const CudaMap*> map =
-        cuda::CheckMap(*device_, request.map.get(), absl::MakeConstSpan(&request.stage, 1));
-    if (!map.ok()) return map.status();
-    absl::StatusOr<ScoreResult> result = MakeScoreResult(request);
-    if (!result.ok()) return result;
-    const cuda::StageTerms terms =
-        cuda::MakeStageTerms(request.stage, *(*map)->Blocks(request.stage.cells));
-    absl::StatusOr<Pool<ScoreBatch>::Lease> batch = Of(PriorityOf(request.work_class)).score.Take();
-    if (!batch.ok()) return batch.status();
-    if (absl::Status status = (*batch)->Run(request, terms, *result); !status.ok()) return status;
-    return result;
-  }
-
-  // Small clouds are filtered here sooner than they are on the device; and where the device cannot,
-  // for lack of memory or permanently, the result is the same here.
-  absl::StatusOr<FilteredCloud> TryFilter(const PointCloud& cloud, const FilterOptions& options,
-                                          WorkClass work_class) {
-    if (cloud.size() < kPointsWorthFiltering) return FilterCloud(cloud, options);
-    absl::StatusOr<FilteredCloud> filtered =
-        scan_filter_->Filter(cloud, options, PriorityOf(work_class));
-    const absl::StatusCode code = filtered.status().code();
-    if (filtered.ok() || code == absl::StatusCode::kInvalidArgument) return filtered;
-    return FilterCloud(cloud, options);
-  }
-
-  absl::StatusOr<std::vector<BoundHit>> TryBound(const BoundRequest& request) {
-    if (absl::Status status = CheckRequest(request); !status.ok()) return status;
-    const auto* grid = dynamic_cast<const cuda::DeviceBoundGrid*>(request.grid.get());
-    if (grid == nullptr || &grid->device() != device_.get()) {
-      return absl::FailedPreconditionError("the grid does not belong to this CUDA engine");
-    }
-    absl::StatusOr<Pool<cuda::BoundSlice>::Lease> slice =
-        Of(PriorityOf(request.work_class)).bound.Take();
-    if (!slice.ok()) return slice.status();
-    return (*slice)->Run(request, *grid);
   }
 
   // Declared first, so that it outlives everything that gives memory back to it.

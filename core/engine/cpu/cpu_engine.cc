@@ -154,44 +154,6 @@ class CpuEngine : public Engine {
  public:
   explicit CpuEngine(size_t threads) : pool_(threads) {}
 
-  absl::StatusOr<std::shared_ptr<const ResidentTile>> BuildTile(
-      const PointCloud& cloud_map, absl::Span<const CellStatistics> statistics) override {
-    return CatchOutOfMemory(
-        [&] { return TryBuildTile(cloud_map, statistics); },
-        [&] { return absl::StrCat("no memory to build a tile of ", cloud_map.size(), " points"); });
-  }
-
-  absl::StatusOr<std::shared_ptr<const ResidentMap>> Compose(
-      absl::Span<const std::shared_ptr<const ResidentTile>> tiles,
-      absl::Span<const CellStatistics> statistics, const ResidentMap* previous) override {
-    return CatchOutOfMemory(
-        [&] { return TryCompose(tiles, statistics, previous); },
-        [&] { return absl::StrCat("no memory to compose a map of ", tiles.size(), " tiles"); });
-  }
-
-  absl::StatusOr<std::string> ExportTile(const ResidentTile& tile) override {
-    return CatchOutOfMemory(
-        [&] { return TryExportTile(tile); },
-        [&] { return absl::StrCat("no memory to export a tile of ", tile.points(), " points"); });
-  }
-
-  absl::StatusOr<std::shared_ptr<const ResidentTile>> ImportTile(absl::string_view bytes) override {
-    return CatchOutOfMemory(
-        [&] { return TryImportTile(bytes); },
-        [&] { return absl::StrCat("no memory to import a tile of ", bytes.size(), " bytes"); });
-  }
-
-  absl::StatusOr<std::shared_ptr<const ResidentTile>> CopyTile(const ResidentTile& tile) override {
-    using Copied = absl::StatusOr<std::shared_ptr<const ResidentTile>>;
-    const auto* cpu_tile = dynamic_cast<const CpuTile*>(&tile);
-    if (cpu_tile == nullptr) {
-      return absl::InvalidArgumentError("the tile does not belong to a CPU engine");
-    }
-    return CatchOutOfMemory(
-        [&]() -> Copied { return std::make_shared<const CpuTile>(*cpu_tile); },
-        [&] { return absl::StrCat("no memory to copy a tile of ", tile.points(), " points"); });
-  }
-
   std::vector<AlignResult> Align(absl::Span<const AlignJob> jobs) override {
     std::vector<AlignResult> results(jobs.size());
     for (size_t i = 0; i < jobs.size(); ++i) {
@@ -205,34 +167,6 @@ class CpuEngine : public Engine {
     return results;
   }
 
-  absl::StatusOr<ScoreResult> Score(const ScoreRequest& request) override {
-    return CatchOutOfMemory([&] { return TryScore(request); },
-                            [&] {
-                              return absl::StrCat("no memory to score ", request.map_T_base.size(),
-                                                  " poses of a scan");
-                            });
-  }
-
-  absl::StatusOr<FilteredCloud> Filter(const PointCloud& cloud, const FilterOptions& options,
-                                       WorkClass /*work_class*/) override {
-    return CatchOutOfMemory(
-        [&] { return FilterCloud(cloud, options); },
-        [&] { return absl::StrCat("no memory to filter ", cloud.size(), " points"); });
-  }
-
-  absl::StatusOr<std::shared_ptr<const ResidentBoundGrid>> KeepBoundGrid(BoundGrid grid) override {
-    using Kept = absl::StatusOr<std::shared_ptr<const ResidentBoundGrid>>;
-    return CatchOutOfMemory(
-        [&]() -> Kept { return std::make_shared<const HostBoundGrid>(std::move(grid)); },
-        [] { return std::string("no memory to keep a grid of bounds"); });
-  }
-
-  absl::StatusOr<std::vector<BoundHit>> Bound(const BoundRequest& request) override {
-    return BoundOnHost(request, [this](size_t count, absl::FunctionRef<void(size_t)> body) {
-      pool_.ParallelFor(count, body);
-    });
-  }
-
   EngineInfo Info() const override {
     EngineInfo info;
     info.name = "cpu";
@@ -244,9 +178,9 @@ class CpuEngine : public Engine {
 
   absl::Status Health() const override { return absl::OkStatus(); }
 
- private:
-  absl::StatusOr<std::shared_ptr<const ResidentTile>> TryBuildTile(
-      const PointCloud& cloud_map, absl::Span<const CellStatistics> statistics) {
+ protected:
+  absl::StatusOr<std::shared_ptr<const ResidentTile>> DoBuildTile(
+      const PointCloud& cloud_map, absl::Span<const CellStatistics> statistics) override {
     if (statistics.empty()) {
       return absl::InvalidArgumentError("a tile needs at least one cell statistics");
     }
@@ -273,7 +207,7 @@ class CpuEngine : public Engine {
     return std::make_shared<const CpuTile>(std::move(lattices));
   }
 
-  static absl::StatusOr<std::string> TryExportTile(const ResidentTile& tile) {
+  absl::StatusOr<std::string> DoExportTile(const ResidentTile& tile) override {
     const auto* cpu_tile = dynamic_cast<const CpuTile*>(&tile);
     if (cpu_tile == nullptr) {
       return absl::InvalidArgumentError("the tile does not belong to the CPU engine");
@@ -283,16 +217,25 @@ class CpuEngine : public Engine {
     return EncodeTile(lattices);
   }
 
-  static absl::StatusOr<std::shared_ptr<const ResidentTile>> TryImportTile(
-      absl::string_view bytes) {
+  absl::StatusOr<std::shared_ptr<const ResidentTile>> DoImportTile(
+      absl::string_view bytes) override {
     absl::StatusOr<std::vector<TileMoments>> lattices = DecodeTile(bytes);
     if (!lattices.ok()) return lattices.status();
     return std::make_shared<const CpuTile>(*std::move(lattices));
   }
 
-  absl::StatusOr<std::shared_ptr<const ResidentMap>> TryCompose(
+  absl::StatusOr<std::shared_ptr<const ResidentTile>> DoCopyTile(
+      const ResidentTile& tile) override {
+    const auto* cpu_tile = dynamic_cast<const CpuTile*>(&tile);
+    if (cpu_tile == nullptr) {
+      return absl::InvalidArgumentError("the tile does not belong to a CPU engine");
+    }
+    return std::make_shared<const CpuTile>(*cpu_tile);
+  }
+
+  absl::StatusOr<std::shared_ptr<const ResidentMap>> DoCompose(
       absl::Span<const std::shared_ptr<const ResidentTile>> tiles,
-      absl::Span<const CellStatistics> statistics, const ResidentMap* previous) {
+      absl::Span<const CellStatistics> statistics, const ResidentMap* previous) override {
     for (const CellStatistics& s : statistics) {
       if (absl::Status status = ValidateCellStatistics(s); !status.ok()) return status;
     }
@@ -320,15 +263,29 @@ class CpuEngine : public Engine {
         dynamic_cast<const CpuMap*>(previous), &pool_);
   }
 
-  absl::StatusOr<ScoreResult> TryScore(const ScoreRequest& request) {
-    if (absl::Status status = CheckRequest(request); !status.ok()) return status;
+  absl::StatusOr<FilteredCloud> DoFilter(const PointCloud& cloud, const FilterOptions& options,
+                                         WorkClass /*work_class*/) override {
+    return FilterCloud(cloud, options);
+  }
+
+  absl::StatusOr<std::shared_ptr<const ResidentBoundGrid>> DoKeepBoundGrid(
+      BoundGrid grid) override {
+    return std::make_shared<const HostBoundGrid>(std::move(grid));
+  }
+
+  absl::StatusOr<std::vector<BoundHit>> DoBound(const BoundRequest& request) override {
+    return BoundOnHost(request, [this](size_t count, absl::FunctionRef<void(size_t)> body) {
+      pool_.ParallelFor(count, body);
+    });
+  }
+
+  absl::StatusOr<ScoreResult> DoScore(const ScoreRequest& request) override {
     const absl::StatusOr<const CpuMap*> map =
         CheckMap(request.map.get(), absl::MakeConstSpan(&request.stage, 1));
     if (!map.ok()) return map.status();
     const size_t poses = request.map_T_base.size();
     const size_t points = request.scan->size();
-    absl::StatusOr<ScoreResult> result = MakeScoreResult(request);
-    if (!result.ok()) return result.status();
+    ScoreResult result = MakeScoreResult(request);
     const size_t tasks = (poses + kPosesPerTask - 1) / kPosesPerTask;
     pool_.ParallelFor(tasks, [&](size_t task) {
       if (!CheckStopped(request.stop, "scoring").ok()) return;
@@ -338,9 +295,8 @@ class CpuEngine : public Engine {
       evaluator.SetStage((*map)->Grid(request.stage.cells), request.stage);
       const size_t end = std::min(poses, (task + 1) * kPosesPerTask);
       for (size_t i = task * kPosesPerTask; i < end; ++i) {
-        float* rows =
-            request.want_point_scores ? result->point_scores.data() + i * points : nullptr;
-        result->poses[i] =
+        float* rows = request.want_point_scores ? result.point_scores.data() + i * points : nullptr;
+        result.poses[i] =
             evaluator
                 .Evaluate(ChartFromPose(request.map_T_base[i]), /*with_derivatives=*/false,
                           evaluator.points(), nullptr, rows)
@@ -352,6 +308,7 @@ class CpuEngine : public Engine {
     return result;
   }
 
+ private:
   // How many threads one of so many jobs is shared out to.
   [[nodiscard]] size_t ThreadsFor(const AlignJob& job, size_t jobs) const {
     if (job.scan == nullptr || jobs >= pool_.threads()) return 1;

@@ -77,27 +77,27 @@ auto FailoverEngine::CallOnce(const Call& call) {
   return result;
 }
 
-absl::StatusOr<std::shared_ptr<const ResidentTile>> FailoverEngine::BuildTile(
+absl::StatusOr<std::shared_ptr<const ResidentTile>> FailoverEngine::DoBuildTile(
     const PointCloud& cloud_map, absl::Span<const CellStatistics> statistics) {
   return CallAnew([&](Engine& engine) { return engine.BuildTile(cloud_map, statistics); });
 }
 
-absl::StatusOr<std::shared_ptr<const ResidentMap>> FailoverEngine::Compose(
+absl::StatusOr<std::shared_ptr<const ResidentMap>> FailoverEngine::DoCompose(
     absl::Span<const std::shared_ptr<const ResidentTile>> tiles,
     absl::Span<const CellStatistics> statistics, const ResidentMap* previous) {
   return CallOnce([&](Engine& engine) { return engine.Compose(tiles, statistics, previous); });
 }
 
-absl::StatusOr<std::string> FailoverEngine::ExportTile(const ResidentTile& tile) {
+absl::StatusOr<std::string> FailoverEngine::DoExportTile(const ResidentTile& tile) {
   return CallOnce([&](Engine& engine) { return engine.ExportTile(tile); });
 }
 
-absl::StatusOr<std::shared_ptr<const ResidentTile>> FailoverEngine::ImportTile(
+absl::StatusOr<std::shared_ptr<const ResidentTile>> FailoverEngine::DoImportTile(
     absl::string_view bytes) {
   return CallAnew([&](Engine& engine) { return engine.ImportTile(bytes); });
 }
 
-std::shared_ptr<const PackedJob> FailoverEngine::Pack(const AlignJob& job) {
+std::shared_ptr<const PackedJob> FailoverEngine::DoPack(const AlignJob& job) {
   return Serving().Pack(job);
 }
 
@@ -110,22 +110,22 @@ std::vector<AlignResult> FailoverEngine::Align(absl::Span<const AlignJob> jobs) 
   return results;
 }
 
-absl::StatusOr<ScoreResult> FailoverEngine::Score(const ScoreRequest& request) {
+absl::StatusOr<ScoreResult> FailoverEngine::DoScore(const ScoreRequest& request) {
   return CallOnce([&](Engine& engine) { return engine.Score(request); });
 }
 
-absl::StatusOr<FilteredCloud> FailoverEngine::Filter(const PointCloud& cloud,
-                                                     const FilterOptions& options,
-                                                     WorkClass work_class) {
+absl::StatusOr<FilteredCloud> FailoverEngine::DoFilter(const PointCloud& cloud,
+                                                       const FilterOptions& options,
+                                                       WorkClass work_class) {
   return CallAnew([&](Engine& engine) { return engine.Filter(cloud, options, work_class); });
 }
 
-absl::StatusOr<std::shared_ptr<const ResidentBoundGrid>> FailoverEngine::KeepBoundGrid(
+absl::StatusOr<std::shared_ptr<const ResidentBoundGrid>> FailoverEngine::DoKeepBoundGrid(
     BoundGrid grid) {
   return CallOnce([&](Engine& engine) { return engine.KeepBoundGrid(std::move(grid)); });
 }
 
-absl::StatusOr<std::vector<BoundHit>> FailoverEngine::Bound(const BoundRequest& request) {
+absl::StatusOr<std::vector<BoundHit>> FailoverEngine::DoBound(const BoundRequest& request) {
   return CallOnce([&](Engine& engine) { return engine.Bound(request); });
 }
 

@@ -41,20 +41,21 @@ class FailoverEngine : public Engine {
   // What the engines that were given up said, for people. Empty: none was.
   [[nodiscard]] std::string note() const;
 
-  absl::StatusOr<std::shared_ptr<const ResidentTile>> BuildTile(
+  absl::StatusOr<std::shared_ptr<const ResidentTile>> DoBuildTile(
       const PointCloud& cloud_map, absl::Span<const CellStatistics> statistics) override;
-  absl::StatusOr<std::shared_ptr<const ResidentMap>> Compose(
+  absl::StatusOr<std::shared_ptr<const ResidentMap>> DoCompose(
       absl::Span<const std::shared_ptr<const ResidentTile>> tiles,
       absl::Span<const CellStatistics> statistics, const ResidentMap* previous) override;
-  absl::StatusOr<std::string> ExportTile(const ResidentTile& tile) override;
-  absl::StatusOr<std::shared_ptr<const ResidentTile>> ImportTile(absl::string_view bytes) override;
-  std::shared_ptr<const PackedJob> Pack(const AlignJob& job) override;
+  absl::StatusOr<std::string> DoExportTile(const ResidentTile& tile) override;
+  absl::StatusOr<std::shared_ptr<const ResidentTile>> DoImportTile(
+      absl::string_view bytes) override;
+  std::shared_ptr<const PackedJob> DoPack(const AlignJob& job) override;
   std::vector<AlignResult> Align(absl::Span<const AlignJob> jobs) override;
-  absl::StatusOr<ScoreResult> Score(const ScoreRequest& request) override;
-  absl::StatusOr<FilteredCloud> Filter(const PointCloud& cloud, const FilterOptions& options,
-                                       WorkClass work_class) override;
-  absl::StatusOr<std::shared_ptr<const ResidentBoundGrid>> KeepBoundGrid(BoundGrid grid) override;
-  absl::StatusOr<std::vector<BoundHit>> Bound(const BoundRequest& request) override;
+  absl::StatusOr<ScoreResult> DoScore(const ScoreRequest& request) override;
+  absl::StatusOr<FilteredCloud> DoFilter(const PointCloud& cloud, const FilterOptions& options,
+                                         WorkClass work_class) override;
+  absl::StatusOr<std::shared_ptr<const ResidentBoundGrid>> DoKeepBoundGrid(BoundGrid grid) override;
+  absl::StatusOr<std::vector<BoundHit>> DoBound(const BoundRequest& request) override;
 
   // Of the engine that serves. Once another has taken over, `parts` has the devices of all that
   // have served, those that were given up as not healthy and as they were at the start.

@@ -72,45 +72,6 @@ class ReplicatedEngine : public Engine {
   explicit ReplicatedEngine(std::vector<std::unique_ptr<Engine>> engines)
       : replicas_(std::move(engines)), ledger_(replicas_.size()) {}
 
-  absl::StatusOr<std::shared_ptr<const ResidentTile>> BuildTile(
-      const PointCloud& cloud_map, absl::Span<const CellStatistics> statistics) override {
-    return CatchOutOfMemory(
-        [&] {
-          return MakeTile([&](Engine& engine) { return engine.BuildTile(cloud_map, statistics); });
-        },
-        [&] { return absl::StrCat("no memory to build a tile of ", cloud_map.size(), " points"); });
-  }
-
-  absl::StatusOr<std::shared_ptr<const ResidentMap>> Compose(
-      absl::Span<const std::shared_ptr<const ResidentTile>> tiles,
-      absl::Span<const CellStatistics> statistics, const ResidentMap* previous) override {
-    return CatchOutOfMemory(
-        [&] { return TryCompose(tiles, statistics, previous); },
-        [&] { return absl::StrCat("no memory to compose a map of ", tiles.size(), " tiles"); });
-  }
-
-  absl::StatusOr<std::string> ExportTile(const ResidentTile& tile) override {
-    return CatchOutOfMemory(
-        [&] { return TryExportTile(tile); },
-        [&] { return absl::StrCat("no memory to export a tile of ", tile.points(), " points"); });
-  }
-
-  absl::StatusOr<std::shared_ptr<const ResidentTile>> ImportTile(absl::string_view bytes) override {
-    return CatchOutOfMemory(
-        [&] { return MakeTile([&](Engine& engine) { return engine.ImportTile(bytes); }); },
-        [&] { return absl::StrCat("no memory to import a tile of ", bytes.size(), " bytes"); });
-  }
-
-  // Any engine's packing serves the others.
-  std::shared_ptr<const PackedJob> Pack(const AlignJob& job) override {
-    try {
-      const std::vector<size_t> in_service = replicas_.InService();
-      return in_service.empty() ? nullptr : replicas_.engine(in_service[0]).Pack(job);
-    } catch (const std::bad_alloc&) {
-      return nullptr;
-    }
-  }
-
   std::vector<AlignResult> Align(absl::Span<const AlignJob> jobs) override {
     std::vector<AlignResult> results(jobs.size());
     const absl::Status status = CatchOutOfMemory(
@@ -120,34 +81,6 @@ class ReplicatedEngine : public Engine {
       for (AlignResult& result : results) result.status = status;
     }
     return results;
-  }
-
-  absl::StatusOr<ScoreResult> Score(const ScoreRequest& request) override {
-    return CatchOutOfMemory([&] { return TryScore(request); },
-                            [&] {
-                              return absl::StrCat("no memory to score ", request.map_T_base.size(),
-                                                  " poses of a scan");
-                            });
-  }
-
-  absl::StatusOr<FilteredCloud> Filter(const PointCloud& cloud, const FilterOptions& options,
-                                       WorkClass work_class) override {
-    return CatchOutOfMemory(
-        [&] { return TryFilter(cloud, options, work_class); },
-        [&] { return absl::StrCat("no memory to filter ", cloud.size(), " points"); });
-  }
-
-  absl::StatusOr<std::shared_ptr<const ResidentBoundGrid>> KeepBoundGrid(BoundGrid grid) override {
-    return CatchOutOfMemory([&] { return TryKeepBoundGrid(grid); },
-                            [] { return std::string("no memory to keep a grid of bounds"); });
-  }
-
-  absl::StatusOr<std::vector<BoundHit>> Bound(const BoundRequest& request) override {
-    return CatchOutOfMemory([&] { return TryBound(request); },
-                            [&] {
-                              return absl::StrCat("no memory to bound ", request.blocks.size(),
-                                                  " blocks of nodes");
-                            });
   }
 
   EngineInfo Info() const override {
@@ -186,36 +119,26 @@ class ReplicatedEngine : public Engine {
     return replicas_.InService().empty() ? replicas_.NoneInService() : absl::OkStatus();
   }
 
- private:
-  template <typename Resident>
-  using MakePart = absl::FunctionRef<absl::StatusOr<std::shared_ptr<const Resident>>(size_t)>;
-
-  // One part for each engine in service: all, or the first error.
-  template <typename Resident>
-  absl::StatusOr<std::vector<std::shared_ptr<const Resident>>> MakeParts(MakePart<Resident> make) {
-    const std::vector<size_t> in_service = replicas_.InService();
-    std::vector<std::shared_ptr<const Resident>> parts(replicas_.size());
-    std::vector<absl::Status> statuses(in_service.size());
-    ReplicaSet::InParallel(in_service.size(), [&](size_t i) {
-      auto part = make(in_service[i]);
-      statuses[i] = part.status();
-      if (part.ok()) parts[in_service[i]] = *std::move(part);
-    });
-    bool any = false;
-    for (size_t i = 0; i < in_service.size(); ++i) {
-      if (statuses[i].ok()) {
-        any = true;
-      } else if (replicas_.InService(in_service[i])) {
-        return statuses[i];
-      }
-    }
-    if (!any) return replicas_.NoneInService();
-    return parts;
+ protected:
+  absl::StatusOr<std::shared_ptr<const ResidentTile>> DoBuildTile(
+      const PointCloud& cloud_map, absl::Span<const CellStatistics> statistics) override {
+    return MakeTile([&](Engine& engine) { return engine.BuildTile(cloud_map, statistics); });
   }
 
-  absl::StatusOr<std::shared_ptr<const ResidentMap>> TryCompose(
+  absl::StatusOr<std::shared_ptr<const ResidentTile>> DoImportTile(
+      absl::string_view bytes) override {
+    return MakeTile([&](Engine& engine) { return engine.ImportTile(bytes); });
+  }
+
+  // Any engine's packing serves the others.
+  std::shared_ptr<const PackedJob> DoPack(const AlignJob& job) override {
+    const std::vector<size_t> in_service = replicas_.InService();
+    return in_service.empty() ? nullptr : replicas_.engine(in_service[0]).Pack(job);
+  }
+
+  absl::StatusOr<std::shared_ptr<const ResidentMap>> DoCompose(
       absl::Span<const std::shared_ptr<const ResidentTile>> tiles,
-      absl::Span<const CellStatistics> statistics, const ResidentMap* previous) {
+      absl::Span<const CellStatistics> statistics, const ResidentMap* previous) override {
     std::vector<const ReplicatedTile*> own_tiles;
     for (const auto& tile : tiles) {
       const auto* own = dynamic_cast<const ReplicatedTile*>(tile.get());
@@ -238,7 +161,7 @@ class ReplicatedEngine : public Engine {
   }
 
   // By the first engine that has a part of it and can; all parts hold the same.
-  absl::StatusOr<std::string> TryExportTile(const ResidentTile& tile) {
+  absl::StatusOr<std::string> DoExportTile(const ResidentTile& tile) override {
     const auto* own = dynamic_cast<const ReplicatedTile*>(&tile);
     if (own == nullptr || &own->replicas() != &replicas_) {
       return absl::InvalidArgumentError("the tile does not belong to this engine");
@@ -252,31 +175,14 @@ class ReplicatedEngine : public Engine {
     return replicas_.NoneInService();
   }
 
-  absl::Status TryAlign(absl::Span<const AlignJob> jobs, std::vector<AlignResult>& results) {
-    std::vector<uint64_t> work;
-    work.reserve(jobs.size());
-    for (const AlignJob& job : jobs) work.push_back(PointsOf(job.scan) * kWorkOfAlignment);
-    const auto align = [&](size_t replica, absl::Span<const size_t> items) {
-      AlignThere(jobs, replica, items, results);
-      std::vector<size_t> failed;
-      for (const size_t i : items) {
-        if (!results[i].status.ok()) failed.push_back(i);
-      }
-      return failed;
-    };
-    for (const size_t i : Deal(work, align)) results[i].status = replicas_.NoneInService();
-    return absl::OkStatus();
-  }
-
-  absl::StatusOr<ScoreResult> TryScore(const ScoreRequest& request) {
+  absl::StatusOr<ScoreResult> DoScore(const ScoreRequest& request) override {
     const size_t poses = request.map_T_base.size();
-    absl::StatusOr<ScoreResult> result = MakeScoreResult(request);
-    if (!result.ok()) return result.status();
+    ScoreResult result = MakeScoreResult(request);
     // A request without poses is one empty lot: an engine still says whether it is a good one.
     const size_t lots = std::max<size_t>(1, (poses + kPosesPerLot - 1) / kPosesPerLot);
     std::vector<absl::Status> statuses(lots);
     const auto score = [&](size_t replica, absl::Span<const size_t> items) {
-      absl::Status status = ScoreLots(request, replica, items, *result);
+      absl::Status status = ScoreLots(request, replica, items, result);
       for (const size_t lot : items) statuses[lot] = status;
       return status.ok() ? std::vector<size_t>() : std::vector<size_t>(items.begin(), items.end());
     };
@@ -288,8 +194,8 @@ class ReplicatedEngine : public Engine {
     return result;
   }
 
-  absl::StatusOr<FilteredCloud> TryFilter(const PointCloud& cloud, const FilterOptions& options,
-                                          WorkClass work_class) {
+  absl::StatusOr<FilteredCloud> DoFilter(const PointCloud& cloud, const FilterOptions& options,
+                                         WorkClass work_class) override {
     const std::vector<size_t> in_service = replicas_.InService();
     if (in_service.empty()) return FilterCloud(cloud, options);
     // In turn: a filter is short, and no engine has to be waited for.
@@ -298,15 +204,15 @@ class ReplicatedEngine : public Engine {
         .Filter(cloud, options, work_class);
   }
 
-  absl::StatusOr<std::shared_ptr<const ResidentBoundGrid>> TryKeepBoundGrid(const BoundGrid& grid) {
+  absl::StatusOr<std::shared_ptr<const ResidentBoundGrid>> DoKeepBoundGrid(
+      BoundGrid grid) override {
     auto parts = MakeParts<ResidentBoundGrid>(
         [&](size_t replica) { return replicas_.engine(replica).KeepBoundGrid(grid); });
     if (!parts.ok()) return parts.status();
     return std::make_shared<const ReplicatedBoundGrid>(replicas_, grid.shape(), *std::move(parts));
   }
 
-  absl::StatusOr<std::vector<BoundHit>> TryBound(const BoundRequest& request) {
-    if (absl::Status status = CheckRequest(request); !status.ok()) return status;
+  absl::StatusOr<std::vector<BoundHit>> DoBound(const BoundRequest& request) override {
     const auto* grid = dynamic_cast<const ReplicatedBoundGrid*>(request.grid.get());
     if (grid == nullptr || &grid->replicas() != &replicas_) {
       return absl::FailedPreconditionError("the grid does not belong to this engine");
@@ -334,6 +240,49 @@ class ReplicatedEngine : public Engine {
       all.insert(all.end(), lot->begin(), lot->end());
     }
     return all;
+  }
+
+ private:
+  template <typename Resident>
+  using MakePart = absl::FunctionRef<absl::StatusOr<std::shared_ptr<const Resident>>(size_t)>;
+
+  // One part for each engine in service: all, or the first error.
+  template <typename Resident>
+  absl::StatusOr<std::vector<std::shared_ptr<const Resident>>> MakeParts(MakePart<Resident> make) {
+    const std::vector<size_t> in_service = replicas_.InService();
+    std::vector<std::shared_ptr<const Resident>> parts(replicas_.size());
+    std::vector<absl::Status> statuses(in_service.size());
+    ReplicaSet::InParallel(in_service.size(), [&](size_t i) {
+      auto part = make(in_service[i]);
+      statuses[i] = part.status();
+      if (part.ok()) parts[in_service[i]] = *std::move(part);
+    });
+    bool any = false;
+    for (size_t i = 0; i < in_service.size(); ++i) {
+      if (statuses[i].ok()) {
+        any = true;
+      } else if (replicas_.InService(in_service[i])) {
+        return statuses[i];
+      }
+    }
+    if (!any) return replicas_.NoneInService();
+    return parts;
+  }
+
+  absl::Status TryAlign(absl::Span<const AlignJob> jobs, std::vector<AlignResult>& results) {
+    std::vector<uint64_t> work;
+    work.reserve(jobs.size());
+    for (const AlignJob& job : jobs) work.push_back(PointsOf(job.scan) * kWorkOfAlignment);
+    const auto align = [&](size_t replica, absl::Span<const size_t> items) {
+      AlignThere(jobs, replica, items, results);
+      std::vector<size_t> failed;
+      for (const size_t i : items) {
+        if (!results[i].status.ok()) failed.push_back(i);
+      }
+      return failed;
+    };
+    for (const size_t i : Deal(work, align)) results[i].status = replicas_.NoneInService();
+    return absl::OkStatus();
   }
 
   using Part = std::shared_ptr<const ResidentTile>;
