@@ -145,9 +145,8 @@ class CudaEngine : public Engine, public CudaCallTimer {
     std::vector<const TileMoments*> pointers;
     lattices.reserve(cuda_tile->lattices().size());
     for (const cuda::TileLattice& lattice : cuda_tile->lattices()) {
-      absl::StatusOr<TileMoments> moments = cuda_tile->Download(lattice.cell_size_m);
-      if (!moments.ok()) return moments.status();
-      lattices.push_back(*std::move(moments));
+      VOXLOC_ASSIGN_OR_RETURN(TileMoments moments, cuda_tile->Download(lattice.cell_size_m));
+      lattices.push_back(std::move(moments));
       pointers.push_back(&lattices.back());
     }
     return EncodeTile(pointers);
@@ -155,9 +154,8 @@ class CudaEngine : public Engine, public CudaCallTimer {
 
   absl::StatusOr<std::shared_ptr<const ResidentTile>> DoImportTile(
       absl::string_view bytes) override {
-    const absl::StatusOr<std::vector<TileMoments>> lattices = DecodeTile(bytes);
-    if (!lattices.ok()) return lattices.status();
-    return CudaTile::Upload(device_, *lattices);
+    VOXLOC_ASSIGN_OR_RETURN(const std::vector<TileMoments> lattices, DecodeTile(bytes));
+    return CudaTile::Upload(device_, lattices);
   }
 
   absl::StatusOr<std::shared_ptr<const ResidentTile>> DoCopyTile(
@@ -191,15 +189,15 @@ class CudaEngine : public Engine, public CudaCallTimer {
   }
 
   absl::StatusOr<ScoreResult> DoScore(const ScoreRequest& request) override {
-    const absl::StatusOr<const CudaMap*> map =
-        cuda::CheckMap(*device_, request.map.get(), absl::MakeConstSpan(&request.stage, 1));
-    if (!map.ok()) return map.status();
+    VOXLOC_ASSIGN_OR_RETURN(
+        const CudaMap* const map,
+        cuda::CheckMap(*device_, request.map.get(), absl::MakeConstSpan(&request.stage, 1)));
     ScoreResult result = MakeScoreResult(request);
     const cuda::StageTerms terms =
-        cuda::MakeStageTerms(request.stage, *(*map)->Blocks(request.stage.cells));
-    absl::StatusOr<Pool<ScoreBatch>::Lease> batch = Of(PriorityOf(request.work_class)).score.Take();
-    if (!batch.ok()) return batch.status();
-    if (absl::Status status = (*batch)->Run(request, terms, result); !status.ok()) return status;
+        cuda::MakeStageTerms(request.stage, *map->Blocks(request.stage.cells));
+    VOXLOC_ASSIGN_OR_RETURN(Pool<ScoreBatch>::Lease batch,
+                            Of(PriorityOf(request.work_class)).score.Take());
+    VOXLOC_TRY(batch->Run(request, terms, result));
     return result;
   }
 
@@ -225,10 +223,9 @@ class CudaEngine : public Engine, public CudaCallTimer {
     if (grid == nullptr || &grid->device() != device_.get()) {
       return absl::FailedPreconditionError("the grid does not belong to this CUDA engine");
     }
-    absl::StatusOr<Pool<cuda::BoundSlice>::Lease> slice =
-        Of(PriorityOf(request.work_class)).bound.Take();
-    if (!slice.ok()) return slice.status();
-    return (*slice)->Run(request, *grid);
+    VOXLOC_ASSIGN_OR_RETURN(Pool<cuda::BoundSlice>::Lease slice,
+                            Of(PriorityOf(request.work_class)).bound.Take());
+    return slice->Run(request, *grid);
   }
 
  private:
@@ -237,7 +234,7 @@ class CudaEngine : public Engine, public CudaCallTimer {
   // Jobs of one call that belong to different classes go one class after another, tracking first.
   absl::Status TryAlign(absl::Span<const AlignJob> jobs, std::vector<AlignResult>& results) {
     if (jobs.empty()) return absl::OkStatus();
-    if (absl::Status status = device_->MakeCurrent(); !status.ok()) return status;
+    VOXLOC_TRY(device_->MakeCurrent());
     std::vector<AlignEntry> entries;
     entries.reserve(jobs.size());
     for (const Priority priority : {Priority::kHigh, Priority::kLow}) {
@@ -246,24 +243,23 @@ class CudaEngine : public Engine, public CudaCallTimer {
         if (PriorityOf(jobs[i].work_class) == priority) entries.push_back({&jobs[i], &results[i]});
       }
       if (entries.empty()) continue;
-      if (absl::Status status = RunBatch(Of(priority), entries); !status.ok()) return status;
+      VOXLOC_TRY(RunBatch(Of(priority), entries));
     }
     return absl::OkStatus();
   }
 
   absl::Status RunBatch(Workspaces& workspaces, absl::Span<const AlignEntry> entries) {
-    absl::StatusOr<Pool<AlignBatch>::Lease> batch = workspaces.align.Take();
-    if (!batch.ok()) return batch.status();
+    VOXLOC_ASSIGN_OR_RETURN(Pool<AlignBatch>::Lease batch, workspaces.align.Take());
     bool timed = false;
     {
       absl::MutexLock lock(&mutex_);
       timed = timed_;
     }
-    (*batch)->set_timed(timed);
-    absl::Status status = (*batch)->Run(entries);
+    batch->set_timed(timed);
+    absl::Status status = batch->Run(entries);
     if (timed) {
       absl::MutexLock lock(&mutex_);
-      last_align_ = (*batch)->times();
+      last_align_ = batch->times();
     }
     return status;
   }
@@ -286,24 +282,23 @@ class CudaEngine : public Engine, public CudaCallTimer {
 int CudaDeviceCount(std::string* why_none) { return cuda::CountDevices(why_none); }
 
 absl::StatusOr<std::unique_ptr<Engine>> MakeCudaEngine(const CudaEngineOptions& options) {
-  absl::StatusOr<std::shared_ptr<Device>> device =
-      Device::Open({options.device, options.memory_limit_bytes});
-  if (!device.ok()) return device.status();
-  const absl::StatusOr<cuda::AlignLimits> limits = cuda::QueryAlignLimits(**device);
+  VOXLOC_ASSIGN_OR_RETURN(std::shared_ptr<Device> device,
+                          Device::Open({options.device, options.memory_limit_bytes}));
+  const absl::StatusOr<cuda::AlignLimits> limits = cuda::QueryAlignLimits(*device);
   if (!limits.ok()) {
     return absl::FailedPreconditionError(absl::StrCat(
-        "CUDA device ", options.device, " (", (*device)->properties().name, ", compute capability ",
-        (*device)->properties().major, ".", (*device)->properties().minor,
+        "CUDA device ", options.device, " (", device->properties().name, ", compute capability ",
+        device->properties().major, ".", device->properties().minor,
         ") cannot run this build: ", limits.status().message()));
   }
-  absl::StatusOr<std::unique_ptr<cuda::MapBuilder>> map_builder = cuda::MapBuilder::Create(*device);
-  if (!map_builder.ok()) return map_builder.status();
-  absl::StatusOr<std::unique_ptr<cuda::ScanFilter>> scan_filter = cuda::ScanFilter::Create(*device);
-  if (!scan_filter.ok()) return scan_filter.status();
-  absl::StatusOr<std::unique_ptr<cuda::DeviceClock>> clock = cuda::DeviceClock::Create(*device);
-  if (!clock.ok()) return clock.status();
-  return std::make_unique<CudaEngine>(cuda::AlignResources{*device, *std::move(clock), *limits, {}},
-                                      *std::move(map_builder), *std::move(scan_filter));
+  VOXLOC_ASSIGN_OR_RETURN(std::unique_ptr<cuda::MapBuilder> map_builder,
+                          cuda::MapBuilder::Create(device));
+  VOXLOC_ASSIGN_OR_RETURN(std::unique_ptr<cuda::ScanFilter> scan_filter,
+                          cuda::ScanFilter::Create(device));
+  VOXLOC_ASSIGN_OR_RETURN(std::unique_ptr<cuda::DeviceClock> clock,
+                          cuda::DeviceClock::Create(device));
+  return std::make_unique<CudaEngine>(cuda::AlignResources{device, std::move(clock), *limits, {}},
+                                      std::move(map_builder), std::move(scan_filter));
 }
 
 }  // namespace voxloc

@@ -40,10 +40,8 @@ absl::StatusOr<AlignSlice*> AlignBatch::Slice(size_t turn) {
     const auto most_jobs = static_cast<size_t>(
         resources_.room == nullptr ? resources_.limits.resident_blocks
                                    : std::max<int>(1, resources_.room->blocks() / kSlices));
-    auto made = AlignSlice::Create(resources_.device, resources_.clock, resources_.limits,
-                                   most_jobs, priority_);
-    if (!made.ok()) return made.status();
-    slice = *std::move(made);
+    VOXLOC_ASSIGN_OR_RETURN(slice, AlignSlice::Create(resources_.device, resources_.clock,
+                                                      resources_.limits, most_jobs, priority_));
   }
   return slice.get();
 }
@@ -52,18 +50,17 @@ absl::Status AlignBatch::Run(absl::Span<const AlignEntry> entries) {
   times_ = {};
   size_t done = 0;
   for (size_t turn = 0; done < entries.size(); ++turn) {
-    const absl::StatusOr<AlignSlice*> slice = Slice(turn);
-    if (!slice.ok()) return slice.status();
-    Finish(**slice);
-    (*slice)->set_timed(timed_);
-    done = Fill(**slice, entries, done);
+    VOXLOC_ASSIGN_OR_RETURN(AlignSlice* const slice, Slice(turn));
+    Finish(*slice);
+    slice->set_timed(timed_);
+    done = Fill(*slice, entries, done);
     const bool whole_call = turn == 0 && done == entries.size();
     const bool background = resources_.room != nullptr;
-    (*slice)->Plan(!whole_call  ? DeviceUse::kPart
-                   : background ? DeviceUse::kBackground
-                                : DeviceUse::kWhole);
+    slice->Plan(!whole_call  ? DeviceUse::kPart
+                : background ? DeviceUse::kBackground
+                             : DeviceUse::kWhole);
     if (background) TakeRoom(turn);
-    (*slice)->Launch();
+    slice->Launch();
   }
   for (const std::unique_ptr<AlignSlice>& slice : slices_) {
     if (slice != nullptr) Finish(*slice);

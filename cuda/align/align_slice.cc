@@ -72,14 +72,10 @@ absl::StatusOr<std::unique_ptr<AlignSlice>> AlignSlice::Create(std::shared_ptr<D
                                                                Priority priority) {
   VOXLOC_TRY(device->MakeCurrent());
   std::unique_ptr<AlignSlice> slice(new AlignSlice(device, std::move(clock), limits, most_jobs));
-  absl::StatusOr<Stream> stream = Stream::Create(device, priority);
-  if (!stream.ok()) return stream.status();
-  slice->stream_ = *std::move(stream);
+  VOXLOC_ASSIGN_OR_RETURN(slice->stream_, Stream::Create(device, priority));
   VOXLOC_TRY(slice->stops_.CreateStream());
   for (Event& event : slice->events_) {
-    absl::StatusOr<Event> made = Event::Create(device);
-    if (!made.ok()) return made.status();
-    event = *std::move(made);
+    VOXLOC_ASSIGN_OR_RETURN(event, Event::Create(device));
   }
   return slice;
 }
@@ -169,8 +165,8 @@ absl::StatusOr<uint32_t> AlignSlice::ProgramOf(const AlignJob& job) {
     }
   }
   VOXLOC_TRY(ValidateProfile(job.profile));
-  const absl::StatusOr<const CudaMap*> map = CheckMap(*device_, job.map.get(), job.profile.stages);
-  if (!map.ok()) return map.status();
+  VOXLOC_ASSIGN_OR_RETURN(const CudaMap* const map,
+                          CheckMap(*device_, job.map.get(), job.profile.stages));
   AlignProgram program{};
   const ndt::SearchRules rules = RulesOf(job, /*scan_scale_m=*/0.0);
   program.stages = rules.stages;
@@ -179,7 +175,7 @@ absl::StatusOr<uint32_t> AlignSlice::ProgramOf(const AlignJob& job) {
   for (size_t i = 0; i < job.profile.stages.size(); ++i) {
     const Stage& stage = job.profile.stages[i];
     program.rules[i] = rules.stage[i];
-    program.terms[i] = MakeStageTerms(stage, *(*map)->Blocks(stage.cells));
+    program.terms[i] = MakeStageTerms(stage, *map->Blocks(stage.cells));
   }
   programs_.push_back(program);
   program_of_.push_back(&job);
@@ -321,9 +317,8 @@ void AlignSlice::Finish() {
 absl::Status AlignSlice::ReadTimes() {
   double* times[] = {&times_.upload_ms, &times_.kernel_ms, &times_.download_ms};
   for (int i = 0; i < 3; ++i) {
-    const absl::StatusOr<double> ms = events_[i + 1].MillisecondsSince(events_[i]);
-    if (!ms.ok()) return ms.status();
-    *times[i] = *ms;
+    VOXLOC_ASSIGN_OR_RETURN(const double ms, events_[i + 1].MillisecondsSince(events_[i]));
+    *times[i] = ms;
   }
   return absl::OkStatus();
 }

@@ -83,8 +83,7 @@ PointCloud CornersOf(const ScanSummary& summary, const Eigen::Vector3d& origin) 
 // Whether a grid of this leaf can be laid over a cloud depends on its bounds alone, so the CPU's
 // own filter is asked about the corners.
 absl::StatusOr<VoxelLattice> LatticeOf(const PointCloud& corners, double leaf_m) {
-  const absl::StatusOr<PointCloud> possible = VoxelDownsample(corners, leaf_m);
-  if (!possible.ok()) return possible.status();
+  VOXLOC_TRY(VoxelDownsample(corners, leaf_m).status());
   const Bounds bounds = ComputeBounds(corners);
   const Eigen::Vector3d first = (bounds.min / leaf_m).array().floor();
   const Eigen::Vector3d last = (bounds.max / leaf_m).array().floor();
@@ -105,9 +104,8 @@ class ScanFilter::Workspace {
  public:
   static absl::StatusOr<std::unique_ptr<Workspace>> Create(const std::shared_ptr<Device>& device,
                                                            Priority priority) {
-    absl::StatusOr<Stream> stream = Stream::Create(device, priority);
-    if (!stream.ok()) return stream.status();
-    auto workspace = std::make_unique<Workspace>(device, *std::move(stream));
+    VOXLOC_ASSIGN_OR_RETURN(Stream stream, Stream::Create(device, priority));
+    auto workspace = std::make_unique<Workspace>(device, std::move(stream));
     VOXLOC_TRY(workspace->summary_host_.Reserve(sizeof(ScanSummary)));
     VOXLOC_TRY(workspace->summary_.Reserve(1));
     return workspace;
@@ -143,27 +141,23 @@ class ScanFilter::Workspace {
                     ClassifyPoints(on_device_, points, LimitsOf(cloud, options), keep_.data(),
                                    summary_.data(), stream_.get()),
                     "classifying a scan's points");
-    absl::StatusOr<ScanSummary> summary = FetchSummary();
-    if (!summary.ok()) return summary.status();
-    result.counts.not_finite = summary->not_finite;
-    result.counts.out_of_limits = summary->out_of_limits;
-    result.counts.kept = summary->kept;
-    if (summary->kept == 0) return absl::OkStatus();
+    VOXLOC_ASSIGN_OR_RETURN(ScanSummary summary, FetchSummary());
+    result.counts.not_finite = summary.not_finite;
+    result.counts.out_of_limits = summary.out_of_limits;
+    result.counts.kept = summary.kept;
+    if (summary.kept == 0) return absl::OkStatus();
 
-    VOXLOC_TRY(Keep(points, summary->kept));
+    VOXLOC_TRY(Keep(points, summary.kept));
     if (options.voxel_leaf_m == 0.0) {
-      VOXLOC_CUDA_TRY(*device_,
-                      SplitColumns(kept_.data(), summary->kept, on_device_, stream_.get()),
+      VOXLOC_CUDA_TRY(*device_, SplitColumns(kept_.data(), summary.kept, on_device_, stream_.get()),
                       "splitting a scan into columns");
-      return Download(summary->kept, result.cloud);
+      return Download(summary.kept, result.cloud);
     }
-    const absl::StatusOr<VoxelLattice> lattice =
-        LatticeOf(CornersOf(*summary, cloud.origin), options.voxel_leaf_m);
-    if (!lattice.ok()) return lattice.status();
-    VOXLOC_TRY(Thin(summary->kept, *lattice));
-    summary = FetchSummary();
-    if (!summary.ok()) return summary.status();
-    return Download(summary->voxels, result.cloud);
+    VOXLOC_ASSIGN_OR_RETURN(const VoxelLattice lattice,
+                            LatticeOf(CornersOf(summary, cloud.origin), options.voxel_leaf_m));
+    VOXLOC_TRY(Thin(summary.kept, lattice));
+    VOXLOC_ASSIGN_OR_RETURN(summary, FetchSummary());
+    return Download(summary.voxels, result.cloud);
   }
 
   [[nodiscard]] size_t capacity_points() const { return keep_.capacity(); }
@@ -307,11 +301,10 @@ absl::StatusOr<FilteredCloud> ScanFilter::Run(const PointCloud& cloud, const Fil
   }
   VOXLOC_TRY(device_->MakeCurrent());
   {
-    absl::StatusOr<Pool<Workspace>::Lease> workspace = workspaces.Take();
-    if (!workspace.ok()) return workspace.status();
-    const absl::Status status = (*workspace)->Run(cloud, options, result);
+    VOXLOC_ASSIGN_OR_RETURN(Pool<Workspace>::Lease workspace, workspaces.Take());
+    const absl::Status status = workspace->Run(cloud, options, result);
     // Its memory is free for what comes next.
-    if (!status.ok() || (*workspace)->capacity_points() > kMaxKeptPoints) workspace->Discard();
+    if (!status.ok() || workspace->capacity_points() > kMaxKeptPoints) workspace.Discard();
     VOXLOC_TRY(status);
   }
 

@@ -158,12 +158,10 @@ SymmetricEigenSolver6::~SymmetricEigenSolver6() = default;
 
 absl::StatusOr<std::unique_ptr<SymmetricEigenSolver6>> SymmetricEigenSolver6::Create(
     std::shared_ptr<Device> device) {
-  const absl::StatusOr<const CusolverLibrary*> library = LoadCusolver();
-  if (!library.ok()) return library.status();
+  VOXLOC_ASSIGN_OR_RETURN(const CusolverLibrary* const library, LoadCusolver());
   VOXLOC_TRY(device->MakeCurrent());
-  absl::StatusOr<Stream> stream = Stream::Create(device, Priority::kHigh);
-  if (!stream.ok()) return stream.status();
-  auto solver = std::make_unique<Solver>(std::move(device), **library, *std::move(stream));
+  VOXLOC_ASSIGN_OR_RETURN(Stream stream, Stream::Create(device, Priority::kHigh));
+  auto solver = std::make_unique<Solver>(std::move(device), *library, std::move(stream));
   VOXLOC_TRY(solver->Open());
   return std::unique_ptr<SymmetricEigenSolver6>(new SymmetricEigenSolver6(std::move(solver)));
 }

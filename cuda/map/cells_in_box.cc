@@ -141,24 +141,23 @@ absl::StatusOr<std::vector<MapCell>> DownloadCells(
   const CellBox box = {{min.x(), min.y(), min.z()}, {max.x(), max.y(), max.z()}};
   BlockBox region;
   for (const auto& tile : tiles) region.Include(tile->Lattice(statistics.cell_size_m)->box);
-  const absl::StatusOr<SourceList> sources =
+  VOXLOC_ASSIGN_OR_RETURN(
+      const SourceList sources,
       CollectSources(tiles, statistics.cell_size_m, {region}, [&](const CellKey& block) {
         return MayHoldMeans(block, block, statistics.cell_size_m, min, max);
-      });
-  if (!sources.ok()) return sources.status();
+      }));
   std::vector<MapCell> found;
-  if (sources->blocks.empty()) return found;
-  absl::StatusOr<Stream> stream = Stream::Create(device, Priority::kLow);
-  if (!stream.ok()) return stream.status();
-  Download download(device, *std::move(stream));
-  VOXLOC_TRY(download.Begin(*sources));
-  const std::vector<SourceBlock>& blocks = sources->blocks;
+  if (sources.blocks.empty()) return found;
+  VOXLOC_ASSIGN_OR_RETURN(Stream stream, Stream::Create(device, Priority::kLow));
+  Download download(device, std::move(stream));
+  VOXLOC_TRY(download.Begin(sources));
+  const std::vector<SourceBlock>& blocks = sources.blocks;
   for (size_t begin = 0; begin < blocks.size();) {
     size_t end = begin;
     uint32_t entries = 0;
     while (end < blocks.size() && (end == begin || entries < kEntriesPerSlice)) {
       ++end;
-      const uint32_t next = end < blocks.size() ? blocks[end].first_entry : sources->entries;
+      const uint32_t next = end < blocks.size() ? blocks[end].first_entry : sources.entries;
       entries = next - blocks[begin].first_entry;
     }
     VOXLOC_TRY(download.Slice(absl::MakeConstSpan(&blocks[begin], end - begin), entries, statistics,

@@ -54,24 +54,23 @@ const TileLattice* CudaTile::Lattice(double cell_size_m) const {
 absl::StatusOr<std::shared_ptr<const CudaTile>> CudaTile::Upload(
     const std::shared_ptr<Device>& device, const std::vector<TileMoments>& lattices) {
   VOXLOC_TRY(device->MakeCurrent());
-  absl::StatusOr<Stream> stream = Stream::Create(device, Priority::kLow);
-  if (!stream.ok()) return stream.status();
+  VOXLOC_ASSIGN_OR_RETURN(Stream stream, Stream::Create(device, Priority::kLow));
   std::vector<TileLattice> uploaded;
   absl::Status status;
   {
-    const DrainAtExit drain(*stream);  // memory on both sides may go with this scope
+    const DrainAtExit drain(stream);  // memory on both sides may go with this scope
     for (const TileMoments& moments : lattices) {
       TileLattice& lattice = uploaded.emplace_back(device);
       lattice.cell_size_m = moments.cell_size_m;
       lattice.cells = moments.cells();
       lattice.blocks = moments.blocks;
       for (const TileMoments::Block& block : lattice.blocks) lattice.box.Include(block.key);
-      status.Update(Copy(*device, moments.places, lattice.places, *stream));
-      status.Update(Copy(*device, moments.moments, lattice.moments, *stream));
-      status.Update(Copy(*device, moments.float_sums, lattice.float_sums, *stream));
+      status.Update(Copy(*device, moments.places, lattice.places, stream));
+      status.Update(Copy(*device, moments.moments, lattice.moments, stream));
+      status.Update(Copy(*device, moments.float_sums, lattice.float_sums, stream));
       if (!status.ok()) return status;
     }
-    VOXLOC_TRY(stream->Synchronize());
+    VOXLOC_TRY(stream.Synchronize());
   }
   CudaTile::Points points;
   points.origin = lattices.front().origin;
@@ -83,23 +82,22 @@ absl::StatusOr<std::shared_ptr<const CudaTile>> CudaTile::Upload(
 absl::StatusOr<std::shared_ptr<const CudaTile>> CudaTile::CopyTo(
     const std::shared_ptr<Device>& device) const {
   VOXLOC_TRY(device->MakeCurrent());
-  absl::StatusOr<Stream> stream = Stream::Create(device, Priority::kLow);
-  if (!stream.ok()) return stream.status();
+  VOXLOC_ASSIGN_OR_RETURN(Stream stream, Stream::Create(device, Priority::kLow));
   std::vector<TileLattice> copied;
   {
-    const DrainAtExit drain(*stream);  // memory on both sides may go with this scope
+    const DrainAtExit drain(stream);  // memory on both sides may go with this scope
     for (const TileLattice& lattice : lattices_) {
       TileLattice& copy = copied.emplace_back(device);
       copy.cell_size_m = lattice.cell_size_m;
       copy.cells = lattice.cells;
       copy.blocks = lattice.blocks;
       copy.box = lattice.box;
-      VOXLOC_TRY(Copy(*device_, lattice.places, lattice.cells, *device, copy.places, *stream));
-      VOXLOC_TRY(Copy(*device_, lattice.moments, lattice.cells, *device, copy.moments, *stream));
+      VOXLOC_TRY(Copy(*device_, lattice.places, lattice.cells, *device, copy.places, stream));
+      VOXLOC_TRY(Copy(*device_, lattice.moments, lattice.cells, *device, copy.moments, stream));
       VOXLOC_TRY(
-          Copy(*device_, lattice.float_sums, lattice.cells, *device, copy.float_sums, *stream));
+          Copy(*device_, lattice.float_sums, lattice.cells, *device, copy.float_sums, stream));
     }
-    VOXLOC_TRY(stream->Synchronize());
+    VOXLOC_TRY(stream.Synchronize());
   }
   return std::make_shared<const CudaTile>(device, points_, std::move(copied));
 }
@@ -117,14 +115,13 @@ absl::StatusOr<TileMoments> CudaTile::Download(double cell_size_m) const {
   moments.not_finite = points_.not_finite;
   moments.blocks = lattice->blocks;
   VOXLOC_TRY(device_->MakeCurrent());
-  const absl::StatusOr<Stream> stream = Stream::Create(device_, Priority::kLow);
-  if (!stream.ok()) return stream.status();
+  VOXLOC_ASSIGN_OR_RETURN(const Stream stream, Stream::Create(device_, Priority::kLow));
   const size_t cells = lattice->cells;
-  absl::Status status = Copy(*device_, lattice->places, cells, moments.places, *stream);
-  status.Update(Copy(*device_, lattice->moments, cells, moments.moments, *stream));
-  status.Update(Copy(*device_, lattice->float_sums, cells, moments.float_sums, *stream));
+  absl::Status status = Copy(*device_, lattice->places, cells, moments.places, stream);
+  status.Update(Copy(*device_, lattice->moments, cells, moments.moments, stream));
+  status.Update(Copy(*device_, lattice->float_sums, cells, moments.float_sums, stream));
   // Whatever happened, nothing may be written to the host's memory after it is gone.
-  status.Update(stream->Synchronize());
+  status.Update(stream.Synchronize());
   if (!status.ok()) return status;
   return moments;
 }

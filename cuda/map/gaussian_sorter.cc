@@ -80,8 +80,7 @@ absl::StatusOr<GaussianReport> GaussianSorter::Compute(const SourceList& sources
   entries_ = sources.entries;
   sorted_ = {};
   if (entries_ == 0) return report;
-  const absl::StatusOr<IndexKeyLayout> layout = LayoutFor(key_box);
-  if (!layout.ok()) return layout.status();
+  VOXLOC_ASSIGN_OR_RETURN(const IndexKeyLayout layout, LayoutFor(key_box));
   VOXLOC_TRY(Reserve(sources));
   SourceTable table{};
   table.block_count = static_cast<uint32_t>(sources.blocks.size());
@@ -95,7 +94,7 @@ absl::StatusOr<GaussianReport> GaussianSorter::Compute(const SourceList& sources
   uint32_t strays = 0;
   for (;;) {
     VOXLOC_CUDA_TRY(*device_,
-                    ComputeGaussians(table, CellRules(statistics), *layout, Arrays(), stream.get()),
+                    ComputeGaussians(table, CellRules(statistics), layout, Arrays(), stream.get()),
                     "computing a map's cells");
     VOXLOC_CUDA_TRY(*device_,
                     cudaMemcpyAsync(host_.data(), counts_.data(), count_bytes,
@@ -119,7 +118,7 @@ absl::StatusOr<GaussianReport> GaussianSorter::Compute(const SourceList& sources
     std::memcpy(report.strays.data(), host_.data(), strays * sizeof(Stray));
   }
   sorted_.gaussians = gaussians_.data();
-  sorted_.layout = *layout;
+  sorted_.layout = layout;
   sorted_.cell_size_m = static_cast<float>(statistics.cell_size_m);
   sorted_.float_index = statistics.float_index;
   return report;

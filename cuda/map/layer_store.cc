@@ -82,8 +82,8 @@ absl::Status PlanTargets(const std::vector<CellKey>& targets, const std::vector<
     const LayerBlock* const before =
         previous != nullptr ? previous->layer_blocks.Find(targets[t]) : nullptr;
     if (before == nullptr && sizes[t].candidates == 0) continue;
-    const absl::StatusOr<LayerBlock> block = BlockOfTarget(targets[t], sizes[t], float_index);
-    if (!block.ok()) return block.status();
+    VOXLOC_ASSIGN_OR_RETURN(const LayerBlock block,
+                            BlockOfTarget(targets[t], sizes[t], float_index));
     if (before == nullptr) {
       ++layer.table_blocks;
     } else {
@@ -93,8 +93,8 @@ absl::Status PlanTargets(const std::vector<CellKey>& targets, const std::vector<
         freed[before->slab] += before->chunk_bytes;
       }
     }
-    layer.cells += block->cells;
-    const PlannedBlock planned = {targets[t], *block, nullptr, t};
+    layer.cells += block.cells;
+    const PlannedBlock planned = {targets[t], block, nullptr, t};
     if (sizes[t].candidates > 0) {
       ++layer.live_blocks;
       plan.made.push_back(planned);

@@ -40,18 +40,16 @@ MapBuilder::~MapBuilder() = default;
 absl::StatusOr<std::shared_ptr<const CudaTile>> MapBuilder::BuildTile(
     const PointCloud& cloud_map, absl::Span<const CellStatistics> statistics) {
   VOXLOC_TRY(device_->MakeCurrent());
-  absl::StatusOr<Pool<TileBuilder>::Lease> builder = tile_builders_.Take();
-  if (!builder.ok()) return builder.status();
-  return (*builder)->Build(cloud_map, statistics);
+  VOXLOC_ASSIGN_OR_RETURN(Pool<TileBuilder>::Lease builder, tile_builders_.Take());
+  return builder->Build(cloud_map, statistics);
 }
 
 absl::StatusOr<std::shared_ptr<const CudaMap>> MapBuilder::Compose(
     absl::Span<const std::shared_ptr<const CudaTile>> tiles,
     absl::Span<const CellStatistics> statistics, const CudaMap* previous) {
   VOXLOC_TRY(device_->MakeCurrent());
-  absl::StatusOr<Pool<MapComposer>::Lease> composer = composers_.Take();
-  if (!composer.ok()) return composer.status();
-  return (*composer)->Compose(tiles, statistics, previous);
+  VOXLOC_ASSIGN_OR_RETURN(Pool<MapComposer>::Lease composer, composers_.Take());
+  return composer->Compose(tiles, statistics, previous);
 }
 
 }  // namespace voxloc::cuda

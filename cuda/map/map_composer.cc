@@ -63,9 +63,9 @@ absl::StatusOr<std::shared_ptr<const CudaMap>> MapComposer::Compose(
     Tiles tiles, absl::Span<const CellStatistics> statistics, const CudaMap* previous) {
   VOXLOC_TRY(Check(tiles, statistics, *device_));
   while (layer_composers_.size() < statistics.size()) {
-    absl::StatusOr<std::unique_ptr<LayerComposer>> composer = LayerComposer::Create(device_);
-    if (!composer.ok()) return composer.status();
-    layer_composers_.push_back(*std::move(composer));
+    VOXLOC_ASSIGN_OR_RETURN(std::unique_ptr<LayerComposer> composer,
+                            LayerComposer::Create(device_));
+    layer_composers_.push_back(std::move(composer));
   }
   TileChange change;
   std::vector<const CudaTile*> changed;

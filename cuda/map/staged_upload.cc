@@ -38,9 +38,7 @@ absl::Status StagedUpload::AddLane() {
   auto lane = std::make_unique<Lane>(device_);
   VOXLOC_TRY(lane->memory.Reserve(2 * kChunkBytes));
   for (Event& sent : lane->sent) {
-    absl::StatusOr<Event> event = Event::Create(device_);
-    if (!event.ok()) return event.status();
-    sent = *std::move(event);
+    VOXLOC_ASSIGN_OR_RETURN(sent, Event::Create(device_));
   }
   lanes_.push_back(std::move(lane));
   return absl::OkStatus();

@@ -94,9 +94,8 @@ absl::StatusOr<CellKeyLayout> LayoutFor(const PointCloud& cloud, const Bounds& b
 
 absl::StatusOr<std::unique_ptr<TileBuilder>> TileBuilder::Create(std::shared_ptr<Device> device) {
   VOXLOC_TRY(device->MakeCurrent());
-  absl::StatusOr<Stream> stream = Stream::Create(device, Priority::kLow);
-  if (!stream.ok()) return stream.status();
-  std::unique_ptr<TileBuilder> builder(new TileBuilder(device, *std::move(stream)));
+  VOXLOC_ASSIGN_OR_RETURN(Stream stream, Stream::Create(device, Priority::kLow));
+  std::unique_ptr<TileBuilder> builder(new TileBuilder(device, std::move(stream)));
   VOXLOC_TRY(builder->summary_.Reserve(1));
   VOXLOC_TRY(builder->counts_.Reserve(2));
   return builder;
@@ -134,31 +133,27 @@ absl::StatusOr<std::shared_ptr<const CudaTile>> TileBuilder::Run(
   // With no point at all the CPU's function says what is wrong.
   if (cloud.empty()) return BuildTileMoments(cloud, finest_m).status();
 
-  const absl::StatusOr<PointColumns> points = UploadPoints(cloud);
-  if (!points.ok()) return points.status();
-  const absl::StatusOr<PointSummary> summary = Summarize(*points);
-  if (!summary.ok()) return summary.status();
-  if (summary->finite == 0) return BuildTileMoments(cloud, finest_m).status();
-  const Bounds bounds = BoundsOf(*summary, cloud.origin);
+  VOXLOC_ASSIGN_OR_RETURN(const PointColumns points, UploadPoints(cloud));
+  VOXLOC_ASSIGN_OR_RETURN(const PointSummary summary, Summarize(points));
+  if (summary.finite == 0) return BuildTileMoments(cloud, finest_m).status();
+  const Bounds bounds = BoundsOf(summary, cloud.origin);
 
   std::vector<CellKeyLayout> layouts;
   for (const auto& [cell_size_m, with_float_sums] : lattices) {
-    VOXLOC_TRY(CheckReach(cloud, *summary, bounds, cell_size_m));
-    const absl::StatusOr<CellKeyLayout> layout = LayoutFor(cloud, bounds, cell_size_m);
-    if (!layout.ok()) return layout.status();
-    layouts.push_back(*layout);
+    VOXLOC_TRY(CheckReach(cloud, summary, bounds, cell_size_m));
+    VOXLOC_ASSIGN_OR_RETURN(const CellKeyLayout layout, LayoutFor(cloud, bounds, cell_size_m));
+    layouts.push_back(layout);
   }
   std::vector<TileLattice> built;
   for (const CellKeyLayout& layout : layouts) {
-    absl::StatusOr<TileLattice> lattice =
-        BuildLattice(*points, summary->finite, layout, lattices[layout.cell_size_m]);
-    if (!lattice.ok()) return lattice.status();
-    built.push_back(*std::move(lattice));
+    VOXLOC_ASSIGN_OR_RETURN(TileLattice lattice, BuildLattice(points, summary.finite, layout,
+                                                              lattices[layout.cell_size_m]));
+    built.push_back(std::move(lattice));
   }
   CudaTile::Points taken;
   taken.origin = cloud.origin;
-  taken.finite = summary->finite;
-  taken.not_finite = cloud.size() - summary->finite;
+  taken.finite = summary.finite;
+  taken.not_finite = cloud.size() - summary.finite;
   return std::make_shared<const CudaTile>(device_, taken, std::move(built));
 }
 
@@ -178,10 +173,10 @@ absl::StatusOr<PointColumns> TileBuilder::UploadPoints(const PointCloud& cloud) 
 absl::StatusOr<PointSummary> TileBuilder::Summarize(const PointColumns& points) {
   VOXLOC_CUDA_TRY(*device_, SummarizePoints(points, summary_.data(), stream_.get()),
                   "looking through a tile's points");
-  const absl::StatusOr<const std::byte*> fetched = Fetch(summary_.data(), sizeof(PointSummary));
-  if (!fetched.ok()) return fetched.status();
+  VOXLOC_ASSIGN_OR_RETURN(const std::byte* const fetched,
+                          Fetch(summary_.data(), sizeof(PointSummary)));
   PointSummary summary{};
-  std::memcpy(&summary, *fetched, sizeof(summary));
+  std::memcpy(&summary, fetched, sizeof(summary));
   return summary;
 }
 
@@ -213,9 +208,8 @@ absl::StatusOr<TileLattice> TileBuilder::BuildLattice(const PointColumns& points
                                 {buffers_.scratch.data(), scratch_bytes}, &sorted, stream_.get()),
                   "sorting a tile's points");
   uint32_t counts[2] = {};
-  absl::StatusOr<const std::byte*> fetched = Fetch(counts_.data(), sizeof(counts));
-  if (!fetched.ok()) return fetched.status();
-  std::memcpy(counts, *fetched, sizeof(counts));
+  VOXLOC_ASSIGN_OR_RETURN(const std::byte* fetched, Fetch(counts_.data(), sizeof(counts)));
+  std::memcpy(counts, fetched, sizeof(counts));
   sorted.cells = counts[0];
   const uint32_t blocks = counts[1];
 
@@ -239,13 +233,11 @@ absl::StatusOr<TileLattice> TileBuilder::BuildLattice(const PointColumns& points
         ListBlocks(sorted, arrays.block_begin, blocks, buffers_.blocks.data(), stream_.get()),
         "listing a tile's blocks");
   }
-  if (status.ok()) {
-    fetched = Fetch(buffers_.blocks.data(), blocks * sizeof(TileMoments::Block));
-    status = fetched.status();
-  }
   if (!status.ok()) return status;
+  VOXLOC_ASSIGN_OR_RETURN(fetched,
+                          Fetch(buffers_.blocks.data(), blocks * sizeof(TileMoments::Block)));
   lattice.blocks.resize(blocks);
-  std::memcpy(lattice.blocks.data(), *fetched, blocks * sizeof(TileMoments::Block));
+  std::memcpy(lattice.blocks.data(), fetched, blocks * sizeof(TileMoments::Block));
   for (const TileMoments::Block& block : lattice.blocks) lattice.box.Include(block.key);
   return lattice;
 }

@@ -30,17 +30,15 @@ DeviceClock::DeviceClock(const std::shared_ptr<Device>& device, Stream stream)
 
 absl::StatusOr<std::unique_ptr<DeviceClock>> DeviceClock::Create(std::shared_ptr<Device> device) {
   VOXLOC_TRY(device->MakeCurrent());
-  absl::StatusOr<Stream> stream = Stream::Create(device, Priority::kHigh);
-  if (!stream.ok()) return stream.status();
-  std::unique_ptr<DeviceClock> clock(new DeviceClock(device, *std::move(stream)));
+  VOXLOC_ASSIGN_OR_RETURN(Stream stream, Stream::Create(device, Priority::kHigh));
+  std::unique_ptr<DeviceClock> clock(new DeviceClock(device, std::move(stream)));
   absl::MutexLock reading_lock(&clock->reading_mutex_);
   // The first reading may wait for the kernel to be loaded.
   for (int i = 0; i < 2; ++i) {
-    const absl::StatusOr<ClockReading> reading = clock->Read();
-    if (!reading.ok()) return reading.status();
+    VOXLOC_ASSIGN_OR_RETURN(const ClockReading reading, clock->Read());
     absl::MutexLock lock(&clock->mutex_);
-    clock->offset_.Update(*reading);
-    clock->looked_at_ns_ = reading->host_after_ns;
+    clock->offset_.Update(reading);
+    clock->looked_at_ns_ = reading.host_after_ns;
   }
   return clock;
 }

@@ -13,9 +13,7 @@ absl::StatusOr<std::unique_ptr<ScoreBatch>> ScoreBatch::Create(
     const std::shared_ptr<Device>& device, Priority priority) {
   std::unique_ptr<ScoreBatch> batch(new ScoreBatch());
   for (std::unique_ptr<ScoreSlice>& slice : batch->slices_) {
-    auto made = ScoreSlice::Create(device, priority);
-    if (!made.ok()) return made.status();
-    slice = *std::move(made);
+    VOXLOC_ASSIGN_OR_RETURN(slice, ScoreSlice::Create(device, priority));
   }
   return batch;
 }

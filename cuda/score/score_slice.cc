@@ -27,9 +27,7 @@ absl::StatusOr<std::unique_ptr<ScoreSlice>> ScoreSlice::Create(std::shared_ptr<D
                                                                Priority priority) {
   VOXLOC_TRY(device->MakeCurrent());
   std::unique_ptr<ScoreSlice> slice(new ScoreSlice(device));
-  absl::StatusOr<Stream> stream = Stream::Create(std::move(device), priority);
-  if (!stream.ok()) return stream.status();
-  slice->stream_ = *std::move(stream);
+  VOXLOC_ASSIGN_OR_RETURN(slice->stream_, Stream::Create(std::move(device), priority));
   return slice;
 }
 
