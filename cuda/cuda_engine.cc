@@ -125,7 +125,7 @@ class CudaEngine : public Engine, public CudaCallTimer {
     last_align_.reset();
   }
 
-  std::optional<CudaCallTimes> LastAlign() const override {
+  std::optional<DeviceTimes> LastAlign() const override {
     absl::MutexLock lock(&mutex_);
     return last_align_;
   }
@@ -274,7 +274,7 @@ class CudaEngine : public Engine, public CudaCallTimer {
 
   mutable absl::Mutex mutex_;
   bool timed_ ABSL_GUARDED_BY(mutex_) = false;
-  std::optional<CudaCallTimes> last_align_ ABSL_GUARDED_BY(mutex_);
+  std::optional<DeviceTimes> last_align_ ABSL_GUARDED_BY(mutex_);
 };
 
 }  // namespace

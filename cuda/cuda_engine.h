@@ -18,7 +18,6 @@
 
 #include "absl/status/statusor.h"
 #include "core/engine/engine.h"
-#include "cuda/call_times.h"
 
 namespace voxloc {
 
@@ -34,8 +33,9 @@ class CudaCallTimer {
  public:
   virtual ~CudaCallTimer() = default;
   virtual void TimeCalls(bool timed) = 0;
-  // Of the Align that ended last while calls were timed; nullopt before.
-  [[nodiscard]] virtual std::optional<CudaCallTimes> LastAlign() const = 0;
+  // Of the Align that ended last while calls were timed; nullopt before. The slices of a long batch
+  // overlap each other; its times are their sums.
+  [[nodiscard]] virtual std::optional<DeviceTimes> LastAlign() const = 0;
 };
 
 // Devices that can be used; 0 where there is no driver or no device. `why_none` may be null.

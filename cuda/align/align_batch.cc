@@ -19,7 +19,7 @@ constexpr int kPausesPerQuery = 16;
 // Fills a slice with entries from `first` on; the first that is not in it.
 size_t Fill(AlignSlice& slice, absl::Span<const AlignEntry> entries, size_t first) {
   slice.Clear();
-  while (first < entries.size() && slice.Add(*entries[first].job, *entries[first].result)) ++first;
+  while (first < entries.size() && slice.Add(entries[first])) ++first;
   return first;
 }
 
@@ -40,8 +40,7 @@ absl::StatusOr<AlignSlice*> AlignBatch::Slice(size_t turn) {
     const auto most_jobs = static_cast<size_t>(
         resources_.room == nullptr ? resources_.limits.resident_blocks
                                    : std::max<int>(1, resources_.room->blocks() / kSlices));
-    VOXLOC_ASSIGN_OR_RETURN(slice, AlignSlice::Create(resources_.device, resources_.clock,
-                                                      resources_.limits, most_jobs, priority_));
+    VOXLOC_ASSIGN_OR_RETURN(slice, AlignSlice::Create(resources_, most_jobs, priority_));
   }
   return slice.get();
 }
@@ -104,14 +103,14 @@ void AlignBatch::Finish(AlignSlice& slice) {
   Await(slice);
   slice.Finish();
   if (!timed_) return;
-  times_.upload_ms += slice.times().upload_ms;
-  times_.kernel_ms += slice.times().kernel_ms;
-  times_.download_ms += slice.times().download_ms;
+  times_.upload_s += slice.times().upload_s;
+  times_.kernel_s += slice.times().kernel_s;
+  times_.download_s += slice.times().download_s;
 }
 
-void AlignBatch::Settle() noexcept {
+void AlignBatch::Drain() noexcept {
   for (const std::unique_ptr<AlignSlice>& slice : slices_) {
-    if (slice != nullptr) slice->Settle();
+    if (slice != nullptr) slice->Drain();
   }
 }
 

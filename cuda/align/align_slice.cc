@@ -49,29 +49,24 @@ IterationTrace TraceOf(const DeviceIteration& record, size_t points) {
 
 }  // namespace
 
-AlignSlice::AlignSlice(std::shared_ptr<Device> device, std::shared_ptr<DeviceClock> clock,
-                       const AlignLimits& limits, size_t most_jobs)
-    : device_(device),
-      clock_(std::move(clock)),
-      limits_(limits),
+AlignSlice::AlignSlice(const AlignResources& resources, size_t most_jobs)
+    : device_(resources.device),
+      clock_(resources.clock),
+      limits_(resources.limits),
       most_jobs_(most_jobs),
-      passes_(device),
-      upload_(device),
-      stops_(device),
-      results_(device),
-      device_results_(device),
-      device_trace_(device),
-      trace_(device),
-      device_scores_(device),
-      scores_(device) {}
+      passes_(device_),
+      upload_(device_),
+      stops_(device_),
+      results_(device_, Output<DeviceResult>::Place::kHost),
+      trace_(device_),
+      scores_(device_) {}
 
-absl::StatusOr<std::unique_ptr<AlignSlice>> AlignSlice::Create(std::shared_ptr<Device> device,
-                                                               std::shared_ptr<DeviceClock> clock,
-                                                               const AlignLimits& limits,
+absl::StatusOr<std::unique_ptr<AlignSlice>> AlignSlice::Create(const AlignResources& resources,
                                                                size_t most_jobs,
                                                                Priority priority) {
+  const std::shared_ptr<Device>& device = resources.device;
   VOXLOC_TRY(device->MakeCurrent());
-  std::unique_ptr<AlignSlice> slice(new AlignSlice(device, std::move(clock), limits, most_jobs));
+  std::unique_ptr<AlignSlice> slice(new AlignSlice(resources, most_jobs));
   VOXLOC_ASSIGN_OR_RETURN(slice->stream_, Stream::Create(device, priority));
   VOXLOC_TRY(slice->stops_.CreateStream());
   for (Event& event : slice->events_) {
@@ -93,11 +88,12 @@ void AlignSlice::Clear() {
   moment_.reset();
   wants_times_ = false;
   cancellable_ = false;
-  stops_ready_ = false;
   status_ = absl::OkStatus();
 }
 
-bool AlignSlice::Add(const AlignJob& job, AlignResult& result) {
+bool AlignSlice::Add(const AlignEntry& entry) {
+  const AlignJob& job = *entry.job;
+  AlignResult& result = *entry.result;
   const Demands demands = DemandsOf(job);
   if (!entries_.empty() && (entries_.size() >= most_jobs_ || work_ + demands.points > kMaxPoints ||
                             iterations_ + demands.iterations > kMaxIterations ||
@@ -150,7 +146,7 @@ bool AlignSlice::Add(const AlignJob& job, AlignResult& result) {
   wants_times_ = wants_times_ || job.want_device_times;
   cancellable_ = cancellable_ || packed.watched;
   jobs_.push_back(packed);
-  entries_.push_back({&job, &result});
+  entries_.push_back(entry);
   return true;
 }
 
@@ -217,20 +213,14 @@ void AlignSlice::Launch() {
 // All of it, also where nothing is needed, which counts as a use of that memory.
 absl::Status AlignSlice::Reserve() {
   VOXLOC_TRY(stops_.Prepare(cancellable_ ? jobs_.size() : 0));
-  stops_ready_ = cancellable_;
-  VOXLOC_TRY(results_.ReserveForUse(jobs_.size() * sizeof(DeviceResult)));
-  const bool mapped = results_.device_data() != nullptr;
-  VOXLOC_TRY(device_results_.ReserveForUse(mapped ? 0 : jobs_.size()));
-  VOXLOC_TRY(device_trace_.ReserveForUse(iterations_));
-  VOXLOC_TRY(trace_.ReserveForUse(iterations_ * sizeof(DeviceIteration)));
-  VOXLOC_TRY(device_scores_.ReserveForUse(scored_points_));
-  VOXLOC_TRY(passes_.Reserve());
-  return scores_.ReserveForUse(scored_points_ * sizeof(float));
+  VOXLOC_TRY(results_.ReserveForUse(jobs_.size()));
+  VOXLOC_TRY(trace_.ReserveForUse(iterations_));
+  VOXLOC_TRY(scores_.ReserveForUse(scored_points_));
+  return passes_.Reserve();
 }
 
 absl::Status AlignSlice::Queue() {
   VOXLOC_TRY(Reserve());
-  const bool mapped = results_.device_data() != nullptr;
   if (records()) VOXLOC_TRY(events_[0].Record(stream_));
   AlignArguments arguments{};
   upload_.Add(programs_, &arguments.programs);
@@ -242,46 +232,23 @@ absl::Status AlignSlice::Queue() {
   if (records()) VOXLOC_TRY(events_[1].Record(stream_));
   arguments.job_count = static_cast<uint32_t>(jobs_.size());
   arguments.stops = stops_.device_data();
-  arguments.results =
-      mapped ? reinterpret_cast<DeviceResult*>(results_.device_data()) : device_results_.data();
-  arguments.trace = device_trace_.data();
-  arguments.point_scores = device_scores_.data();
+  arguments.results = results_.device_data();
+  arguments.trace = trace_.device_data();
+  arguments.point_scores = scores_.device_data();
   if (iterations_ > 0) {
     // Searches that end early leave the rest as it is; all of it is read back.
-    VOXLOC_CUDA_TRY(*device_,
-                    cudaMemsetAsync(device_trace_.data(), 0, iterations_ * sizeof(DeviceIteration),
-                                    stream_.get()),
-                    "clearing the trace");
+    VOXLOC_CUDA_TRY(
+        *device_,
+        cudaMemsetAsync(arguments.trace, 0, iterations_ * sizeof(DeviceIteration), stream_.get()),
+        "clearing the trace");
   }
   VOXLOC_TRY(LaunchAlign(*device_, arguments, shape_, stream_.get()));
   if (records()) VOXLOC_TRY(events_[2].Record(stream_));
-  VOXLOC_TRY(QueueDownloads(mapped));
+  VOXLOC_TRY(results_.Download(stream_, "reading results"));
+  VOXLOC_TRY(trace_.Download(stream_, "reading the trace"));
+  VOXLOC_TRY(scores_.Download(stream_, "reading point scores"));
+  VOXLOC_TRY(passes_.QueueDownload(stream_));
   return records() ? events_[3].Record(stream_) : absl::OkStatus();
-}
-
-absl::Status AlignSlice::QueueDownloads(bool mapped) {
-  cudaStream_t stream = stream_.get();
-  if (!mapped) {
-    VOXLOC_CUDA_TRY(
-        *device_,
-        cudaMemcpyAsync(results_.data(), device_results_.data(),
-                        jobs_.size() * sizeof(DeviceResult), cudaMemcpyDeviceToHost, stream),
-        "reading results");
-  }
-  if (iterations_ > 0) {
-    VOXLOC_CUDA_TRY(
-        *device_,
-        cudaMemcpyAsync(trace_.data(), device_trace_.data(), iterations_ * sizeof(DeviceIteration),
-                        cudaMemcpyDeviceToHost, stream),
-        "reading the trace");
-  }
-  if (scored_points_ > 0) {
-    VOXLOC_CUDA_TRY(*device_,
-                    cudaMemcpyAsync(scores_.data(), device_scores_.data(),
-                                    scored_points_ * sizeof(float), cudaMemcpyDeviceToHost, stream),
-                    "reading point scores");
-  }
-  return passes_.QueueDownload(stream_);
 }
 
 void AlignSlice::PassOnStops() noexcept {
@@ -292,7 +259,7 @@ void AlignSlice::PassOnStops() noexcept {
   }
 }
 
-void AlignSlice::Settle() noexcept {
+void AlignSlice::Drain() noexcept {
   if (std::exchange(launched_, false)) stream_.Drain();
   stops_.Lower();
   share_.reset();
@@ -315,29 +282,25 @@ void AlignSlice::Finish() {
 }
 
 absl::Status AlignSlice::ReadTimes() {
-  double* times[] = {&times_.upload_ms, &times_.kernel_ms, &times_.download_ms};
+  double* times_s[] = {&times_.upload_s, &times_.kernel_s, &times_.download_s};
   for (int i = 0; i < 3; ++i) {
     VOXLOC_ASSIGN_OR_RETURN(const double ms, events_[i + 1].MillisecondsSince(events_[i]));
-    *times[i] = ms;
+    *times_s[i] = 1e-3 * ms;
   }
   return absl::OkStatus();
 }
 
 void AlignSlice::FillTimes() const {
-  DeviceTimes times;
-  times.upload_s = 1e-3 * times_.upload_ms;
-  times.kernel_s = 1e-3 * times_.kernel_ms;
-  times.download_s = 1e-3 * times_.download_ms;
-  times.leads = true;
-  for (const Entry& entry : entries_) {
+  bool leads = true;
+  for (const AlignEntry& entry : entries_) {
     if (!entry.job->want_device_times) continue;
-    entry.result->device_times = times;
-    times.leads = false;
+    entry.result->device_times = times_;
+    entry.result->device_times->leads = std::exchange(leads, false);
   }
 }
 
 void AlignSlice::FillResult(size_t i) const {
-  const DeviceResult& from = reinterpret_cast<const DeviceResult*>(results_.data())[i];
+  const DeviceResult& from = results_.data()[i];
   const DeviceJob& job = jobs_[i];
   AlignResult& result = *entries_[i].result;
   result.map_T_base = PoseFromChart(ToEigen(from.chart));
@@ -353,7 +316,7 @@ void AlignSlice::FillResult(size_t i) const {
   result.reached_iteration_limit = from.reached_iteration_limit;
   result.stage = from.stage;
   if (job.want_trace) {
-    const auto* records = reinterpret_cast<const DeviceIteration*>(trace_.data()) + job.trace_begin;
+    const DeviceIteration* const records = trace_.data() + job.trace_begin;
     result.trace.reserve(static_cast<size_t>(from.iterations));
     const DeviceScan& scan = scans_.on_device(job.scan);
     for (int k = 0; k < from.iterations; ++k) {
@@ -362,7 +325,7 @@ void AlignSlice::FillResult(size_t i) const {
   }
   if (job.want_point_scores) {
     const PackedScan& scan = scans_.packed(job.scan);
-    const auto* scores = reinterpret_cast<const float*>(scores_.data()) + job.point_scores_begin;
+    const float* const scores = scores_.data() + job.point_scores_begin;
     result.point_scores.assign(entries_[i].job->scan->size(), 0.0F);
     for (uint32_t k = 0; k < scan.points; ++k) {
       result.point_scores[scan.PlaceInCloud(k)] = scores[k];
@@ -373,12 +336,11 @@ void AlignSlice::FillResult(size_t i) const {
 
 void AlignSlice::FillPasses(size_t i) const {
   const AlignJob& job = *entries_[i].job;
-  const auto* scores = reinterpret_cast<const float*>(scores_.data());
   for (uint32_t k = 0; k < jobs_[i].passes; ++k) {
     const EvaluationPass& pass = job.passes[k];
     const size_t cloud_points = pass.cloud != nullptr ? pass.cloud->size() : job.scan->size();
     const uint32_t number = jobs_[i].passes_begin + k;
-    passes_.Fill(number, scans_.packed(passes_.scan_of(number)), cloud_points, scores,
+    passes_.Fill(number, scans_.packed(passes_.scan_of(number)), cloud_points, scores_.data(),
                  entries_[i].result->passes.emplace_back());
   }
 }

@@ -106,7 +106,6 @@ class ScanFilter::Workspace {
                                                            Priority priority) {
     VOXLOC_ASSIGN_OR_RETURN(Stream stream, Stream::Create(device, priority));
     auto workspace = std::make_unique<Workspace>(device, std::move(stream));
-    VOXLOC_TRY(workspace->summary_host_.Reserve(sizeof(ScanSummary)));
     VOXLOC_TRY(workspace->summary_.Reserve(1));
     return workspace;
   }
@@ -128,10 +127,10 @@ class ScanFilter::Workspace {
         stream_(std::move(stream)) {}
   Workspace(const Workspace&) = delete;
   Workspace& operator=(const Workspace&) = delete;
-  ~Workspace() { Settle(); }
+  ~Workspace() { Drain(); }
 
   // Waits for all work that is queued, as it may be after a failure.
-  void Settle() const noexcept { stream_.Drain(); }
+  void Drain() const noexcept { stream_.Drain(); }
 
   // Everything but the random choice. The cloud has points, as many as fit.
   absl::Status Run(const PointCloud& cloud, const FilterOptions& options, FilteredCloud& result) {
@@ -185,14 +184,10 @@ class ScanFilter::Workspace {
 
   // Waits for all that was queued.
   absl::StatusOr<ScanSummary> FetchSummary() {
-    VOXLOC_CUDA_TRY(*device_,
-                    cudaMemcpyAsync(summary_host_.data(), summary_.data(), sizeof(ScanSummary),
-                                    cudaMemcpyDeviceToHost, stream_.get()),
-                    "fetching the counts of a scan");
-    VOXLOC_TRY(stream_.Synchronize());
-    ScanSummary summary{};
-    std::memcpy(&summary, summary_host_.data(), sizeof(summary));
-    return summary;
+    VOXLOC_ASSIGN_OR_RETURN(
+        const ScanSummary* const summary,
+        summary_host_.Fetch(summary_.data(), 1, stream_, "fetching the counts of a scan"));
+    return *summary;
   }
 
   absl::Status Keep(uint32_t points, uint32_t kept) {

@@ -3,7 +3,6 @@
 #include "cuda/map/cells_in_box.h"
 
 #include <algorithm>
-#include <cstring>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -85,38 +84,26 @@ class Download {
                     SelectMarked({scratch_.data(), scratch_bytes}, keep_.data(), entries,
                                  selected_.data(), count_on_device, stream_.get()),
                     "selecting cells");
-    VOXLOC_TRY(Fetch(count_on_device, sizeof(uint32_t)));
-    uint32_t count = 0;
-    std::memcpy(&count, host_.data(), sizeof(count));
+    VOXLOC_ASSIGN_OR_RETURN(const uint32_t* const fetched_count,
+                            host_.Fetch(count_on_device, 1, stream_, "counting cells"));
+    const uint32_t count = *fetched_count;
     if (count > max_cells - found.size()) {
       return absl::ResourceExhaustedError(
           absl::StrCat("the box holds more than ", max_cells, " cells; ask for a smaller one"));
     }
     if (count == 0) return absl::OkStatus();
     VOXLOC_TRY(gathered_.Reserve(count));
-    VOXLOC_TRY(host_.Reserve(count * sizeof(PlainCell)));
     VOXLOC_CUDA_TRY(
         *device_,
         GatherCells(cells_.data(), selected_.data(), count, gathered_.data(), stream_.get()),
         "gathering cells");
-    VOXLOC_TRY(Fetch(gathered_.data(), count * sizeof(PlainCell)));
-    for (uint32_t i = 0; i < count; ++i) {
-      PlainCell plain{};
-      std::memcpy(&plain, host_.data() + i * sizeof(plain), sizeof(plain));
-      found.push_back(ToMapCell(plain));
-    }
+    VOXLOC_ASSIGN_OR_RETURN(const PlainCell* const cells,
+                            host_.Fetch(gathered_.data(), count, stream_, "fetching cells"));
+    for (uint32_t i = 0; i < count; ++i) found.push_back(ToMapCell(cells[i]));
     return absl::OkStatus();
   }
 
  private:
-  // Into host_, and waits.
-  absl::Status Fetch(const void* from, size_t bytes) {
-    VOXLOC_CUDA_TRY(
-        *device_, cudaMemcpyAsync(host_.data(), from, bytes, cudaMemcpyDeviceToHost, stream_.get()),
-        "fetching cells");
-    return stream_.Synchronize();
-  }
-
   const std::shared_ptr<Device> device_;
   SourceTable table_{};
   PackedUpload runs_;

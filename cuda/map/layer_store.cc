@@ -3,7 +3,6 @@
 #include "cuda/map/layer_store.h"
 
 #include <algorithm>
-#include <cstring>
 #include <limits>
 #include <map>
 #include <optional>
@@ -140,18 +139,14 @@ absl::Status LayerStore::Measure(const SortedGaussians& sorted, const std::vecto
   targets_ = on_device;
   if (sorted.count == 0 || targets.empty()) return absl::OkStatus();
   VOXLOC_TRY(sizes_.Reserve(targets.size()));
-  const size_t bytes = targets.size() * sizeof(TargetSize);
-  VOXLOC_TRY(host_.Reserve(bytes));
   VOXLOC_CUDA_TRY(*device_,
                   MeasureLists(sorted, on_device, static_cast<uint32_t>(targets.size()),
                                sizes_.data(), stream.get()),
                   "measuring a map's lists");
-  VOXLOC_CUDA_TRY(
-      *device_,
-      cudaMemcpyAsync(host_.data(), sizes_.data(), bytes, cudaMemcpyDeviceToHost, stream.get()),
-      "fetching the sizes of a map's lists");
-  VOXLOC_TRY(stream.Synchronize());
-  std::memcpy(sizes.data(), host_.data(), bytes);
+  VOXLOC_ASSIGN_OR_RETURN(
+      const TargetSize* const fetched,
+      host_.Fetch(sizes_.data(), targets.size(), stream, "fetching the sizes of a map's lists"));
+  std::copy_n(fetched, targets.size(), sizes.begin());
   return absl::OkStatus();
 }
 

@@ -55,8 +55,8 @@ std::vector<size_t> FinestFirst(absl::Span<const CellStatistics> statistics) {
 
 }  // namespace
 
-void MapComposer::Settle() const noexcept {
-  for (const auto& composer : layer_composers_) composer->Settle();
+void MapComposer::Drain() const noexcept {
+  for (const auto& composer : layer_composers_) composer->Drain();
 }
 
 absl::StatusOr<std::shared_ptr<const CudaMap>> MapComposer::Compose(

@@ -173,11 +173,10 @@ absl::StatusOr<PointColumns> TileBuilder::UploadPoints(const PointCloud& cloud) 
 absl::StatusOr<PointSummary> TileBuilder::Summarize(const PointColumns& points) {
   VOXLOC_CUDA_TRY(*device_, SummarizePoints(points, summary_.data(), stream_.get()),
                   "looking through a tile's points");
-  VOXLOC_ASSIGN_OR_RETURN(const std::byte* const fetched,
-                          Fetch(summary_.data(), sizeof(PointSummary)));
-  PointSummary summary{};
-  std::memcpy(&summary, fetched, sizeof(summary));
-  return summary;
+  VOXLOC_ASSIGN_OR_RETURN(
+      const PointSummary* const summary,
+      host_.Fetch(summary_.data(), 1, stream_, "fetching the counts of a tile"));
+  return *summary;
 }
 
 absl::StatusOr<TileLattice> TileBuilder::BuildLattice(const PointColumns& points, uint32_t finite,
@@ -207,9 +206,8 @@ absl::StatusOr<TileLattice> TileBuilder::BuildLattice(const PointColumns& points
                   SortIntoCells(points, finite, layout, arrays,
                                 {buffers_.scratch.data(), scratch_bytes}, &sorted, stream_.get()),
                   "sorting a tile's points");
-  uint32_t counts[2] = {};
-  VOXLOC_ASSIGN_OR_RETURN(const std::byte* fetched, Fetch(counts_.data(), sizeof(counts)));
-  std::memcpy(counts, fetched, sizeof(counts));
+  VOXLOC_ASSIGN_OR_RETURN(const uint32_t* const counts,
+                          host_.Fetch(counts_.data(), 2, stream_, "counting a tile's cells"));
   sorted.cells = counts[0];
   const uint32_t blocks = counts[1];
 
@@ -221,34 +219,23 @@ absl::StatusOr<TileLattice> TileBuilder::BuildLattice(const PointColumns& points
   VOXLOC_TRY(lattice.moments.ReserveExactly(sorted.cells));
   if (with_float_sums) VOXLOC_TRY(lattice.float_sums.ReserveExactly(sorted.cells));
   VOXLOC_TRY(buffers_.blocks.Reserve(blocks));
-  absl::Status status = device_->Check(
-      SumMoments(sorted, lattice.places.data(), lattice.moments.data(), stream_.get()),
-      "summing a tile's cells");
-  if (status.ok() && with_float_sums) {
-    status = device_->Check(SumFloats(sorted, lattice.float_sums.data(), stream_.get()),
-                            "summing a tile's cells in float32");
+  VOXLOC_CUDA_TRY(*device_,
+                  SumMoments(sorted, lattice.places.data(), lattice.moments.data(), stream_.get()),
+                  "summing a tile's cells");
+  if (with_float_sums) {
+    VOXLOC_CUDA_TRY(*device_, SumFloats(sorted, lattice.float_sums.data(), stream_.get()),
+                    "summing a tile's cells in float32");
   }
-  if (status.ok()) {
-    status = device_->Check(
-        ListBlocks(sorted, arrays.block_begin, blocks, buffers_.blocks.data(), stream_.get()),
-        "listing a tile's blocks");
-  }
-  if (!status.ok()) return status;
-  VOXLOC_ASSIGN_OR_RETURN(fetched,
-                          Fetch(buffers_.blocks.data(), blocks * sizeof(TileMoments::Block)));
-  lattice.blocks.resize(blocks);
-  std::memcpy(lattice.blocks.data(), fetched, blocks * sizeof(TileMoments::Block));
+  VOXLOC_CUDA_TRY(
+      *device_,
+      ListBlocks(sorted, arrays.block_begin, blocks, buffers_.blocks.data(), stream_.get()),
+      "listing a tile's blocks");
+  VOXLOC_ASSIGN_OR_RETURN(
+      const TileMoments::Block* const fetched,
+      host_.Fetch(buffers_.blocks.data(), blocks, stream_, "fetching a tile's blocks"));
+  lattice.blocks.assign(fetched, fetched + blocks);
   for (const TileMoments::Block& block : lattice.blocks) lattice.box.Include(block.key);
   return lattice;
-}
-
-absl::StatusOr<const std::byte*> TileBuilder::Fetch(const void* from, size_t bytes) {
-  VOXLOC_TRY(host_.Reserve(bytes));
-  VOXLOC_CUDA_TRY(*device_,
-                  cudaMemcpyAsync(host_.data(), from, bytes, cudaMemcpyDeviceToHost, stream_.get()),
-                  "copying from the device");
-  VOXLOC_TRY(stream_.Synchronize());
-  return host_.data();
 }
 
 }  // namespace voxloc::cuda

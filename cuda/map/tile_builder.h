@@ -30,12 +30,12 @@ class TileBuilder {
   [[nodiscard]] static absl::StatusOr<std::unique_ptr<TileBuilder>> Create(
       std::shared_ptr<Device> device);
 
-  ~TileBuilder() { Settle(); }
+  ~TileBuilder() { Drain(); }
   TileBuilder(const TileBuilder&) = delete;
   TileBuilder& operator=(const TileBuilder&) = delete;
 
   // Waits for all work that is queued.
-  void Settle() const noexcept { stream_.Drain(); }
+  void Drain() const noexcept { stream_.Drain(); }
 
   // See MapBuilder::BuildTile. The device must be current.
   [[nodiscard]] absl::StatusOr<std::shared_ptr<const CudaTile>> Build(
@@ -69,9 +69,6 @@ class TileBuilder {
   absl::StatusOr<PointSummary> Summarize(const PointColumns& points);
   absl::StatusOr<TileLattice> BuildLattice(const PointColumns& points, uint32_t finite,
                                            const CellKeyLayout& layout, bool with_float_sums);
-  // Copies from the device and waits for all that was queued. What it returns is valid until the
-  // next call.
-  absl::StatusOr<const std::byte*> Fetch(const void* from, size_t bytes);
 
   const std::shared_ptr<Device> device_;
   Buffers buffers_;

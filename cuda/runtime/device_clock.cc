@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cstring>
 #include <utility>
 
 #include "absl/time/clock.h"
@@ -71,17 +70,13 @@ DeviceMoment DeviceClock::Now() {
 absl::StatusOr<ClockReading> DeviceClock::Read() {
   reading_mutex_.AssertHeld();
   VOXLOC_TRY(on_device_.Reserve(1));
-  VOXLOC_TRY(on_host_.Reserve(sizeof(uint64_t)));
   ClockReading reading;
   reading.host_before_ns = HostNs();
   VOXLOC_TRY(LaunchReadClock(*device_, on_device_.data(), stream_.get()));
-  VOXLOC_CUDA_TRY(*device_,
-                  cudaMemcpyAsync(on_host_.data(), on_device_.data(), sizeof(uint64_t),
-                                  cudaMemcpyDeviceToHost, stream_.get()),
-                  "fetching the clock");
-  VOXLOC_TRY(stream_.Synchronize());
+  VOXLOC_ASSIGN_OR_RETURN(const uint64_t* const fetched,
+                          on_host_.Fetch(on_device_.data(), 1, stream_, "fetching the clock"));
   reading.host_after_ns = HostNs();
-  std::memcpy(&reading.device_ns, on_host_.data(), sizeof(reading.device_ns));
+  reading.device_ns = static_cast<int64_t>(*fetched);
   return reading;
 }
 

@@ -79,7 +79,6 @@ absl::StatusOr<std::vector<BoundHit>> BoundSlice::Run(const BoundRequest& reques
   VOXLOC_TRY(selected_.ReserveForUse(per_slice));
   VOXLOC_TRY(count_.Reserve(1));
   VOXLOC_TRY(scratch_.Reserve(scratch_bytes));
-  VOXLOC_TRY(result_.Reserve(sizeof(uint32_t)));
 
   absl::Status status = Upload(request);
   const BoundGrid::Level& level = grid.level(request.level);
@@ -119,26 +118,16 @@ absl::Status BoundSlice::RunSlice(const BoundArguments& arguments, std::vector<B
                   SelectFound(scratch_.data(), scratch_.capacity(), found_.data(),
                               arguments.node_count, selected_.data(), count_.data(), stream_.get()),
                   "selecting nodes");
-  VOXLOC_CUDA_TRY(*device_,
-                  cudaMemcpyAsync(result_.data(), count_.data(), sizeof(uint32_t),
-                                  cudaMemcpyDeviceToHost, stream_.get()),
-                  "reading the number of nodes");
-  VOXLOC_TRY(stream_.Synchronize());
-  uint32_t count = 0;
-  std::memcpy(&count, result_.data(), sizeof(count));
+  VOXLOC_ASSIGN_OR_RETURN(const uint32_t* const fetched_count,
+                          result_.Fetch(count_.data(), 1, stream_, "reading the number of nodes"));
+  const uint32_t count = *fetched_count;
   if (count == 0) return absl::OkStatus();
-  VOXLOC_TRY(result_.Reserve(count * sizeof(uint64_t)));
-  VOXLOC_CUDA_TRY(*device_,
-                  cudaMemcpyAsync(result_.data(), selected_.data(), count * sizeof(uint64_t),
-                                  cudaMemcpyDeviceToHost, stream_.get()),
-                  "reading nodes");
-  VOXLOC_TRY(stream_.Synchronize());
+  VOXLOC_ASSIGN_OR_RETURN(const uint64_t* const found,
+                          result_.Fetch(selected_.data(), count, stream_, "reading nodes"));
   hits.reserve(hits.size() + count);
   for (uint32_t i = 0; i < count; ++i) {
-    uint64_t found = 0;
-    std::memcpy(&found, result_.data() + i * sizeof(found), sizeof(found));
-    hits.push_back({static_cast<uint32_t>(found >> 32), static_cast<uint16_t>(found >> 16),
-                    static_cast<uint16_t>(found)});
+    hits.push_back({static_cast<uint32_t>(found[i] >> 32), static_cast<uint16_t>(found[i] >> 16),
+                    static_cast<uint16_t>(found[i])});
   }
   return absl::OkStatus();
 }

@@ -35,7 +35,7 @@ class BoundSlice {
                                                           const DeviceBoundGrid& grid);
 
   // Waits for all work that is queued.
-  void Settle() const noexcept { stream_.Drain(); }
+  void Drain() const noexcept { stream_.Drain(); }
 
  private:
   explicit BoundSlice(std::shared_ptr<Device> device);

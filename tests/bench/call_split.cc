@@ -18,13 +18,13 @@ SplitTimer::~SplitTimer() {
   if (timer_ != nullptr) timer_->TimeCalls(false);
 }
 
-std::optional<CudaCallTimes> SplitTimer::LastCall() const { return timer_->LastAlign(); }
+std::optional<DeviceTimes> SplitTimer::LastCall() const { return timer_->LastAlign(); }
 
 #else
 
 SplitTimer::SplitTimer(Engine& /*engine*/) {}
 SplitTimer::~SplitTimer() = default;
-std::optional<CudaCallTimes> SplitTimer::LastCall() const { return std::nullopt; }
+std::optional<DeviceTimes> SplitTimer::LastCall() const { return std::nullopt; }
 
 #endif
 

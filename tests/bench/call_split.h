@@ -8,7 +8,6 @@
 #include <optional>
 
 #include "core/engine/engine.h"
-#include "cuda/call_times.h"
 
 namespace voxloc {
 class CudaCallTimer;
@@ -27,7 +26,7 @@ class SplitTimer {
 
   [[nodiscard]] bool available() const { return timer_ != nullptr; }
   // Nothing where no Align has ended since.
-  [[nodiscard]] std::optional<CudaCallTimes> LastCall() const;
+  [[nodiscard]] std::optional<DeviceTimes> LastCall() const;
 
  private:
   CudaCallTimer* timer_ = nullptr;
