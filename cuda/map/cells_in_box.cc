@@ -22,16 +22,9 @@ namespace {
 constexpr size_t kEntriesPerSlice = size_t{1} << 13;
 
 MapCell ToMapCell(const PlainCell& plain) {
-  MapCell cell;
-  cell.key = {plain.key[0], plain.key[1], plain.key[2]};
-  cell.count = plain.count;
-  cell.mean = Eigen::Vector3d(plain.mean[0], plain.mean[1], plain.mean[2]);
-  cell.index = Eigen::Vector3d(plain.index[0], plain.index[1], plain.index[2]);
-  const double(&c)[6] = plain.covariance;
-  const double(&b)[6] = plain.information;
-  cell.covariance = {c[0], c[1], c[2], c[3], c[4], c[5]};
-  cell.information = {b[0], b[1], b[2], b[3], b[4], b[5]};
-  return cell;
+  return {
+      plain.key,        plain.count,      Eigen::Vector3d(plain.mean), Eigen::Vector3d(plain.index),
+      plain.covariance, plain.information};
 }
 
 class Download {

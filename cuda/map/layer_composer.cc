@@ -24,8 +24,6 @@ void AddOnce(const CellKey& block, std::vector<CellKey>& blocks) {
   if (std::find(blocks.begin(), blocks.end(), block) == blocks.end()) blocks.push_back(block);
 }
 
-CellKey KeyOf(const Stray& stray) { return {stray.x, stray.y, stray.z}; }
-
 // The box around all blocks that may have a list.
 BlockBox RegionOf(absl::Span<const std::shared_ptr<const CudaTile>> tiles, double cell_size_m) {
   BlockBox box;
@@ -160,21 +158,21 @@ absl::StatusOr<std::vector<CellKey>> LayerComposer::GatherAll(Tiles tiles,
     VOXLOC_ASSIGN_OR_RETURN(const GaussianReport report,
                             buffers_->sorter.Compute(sources, statistics, key_box, stream_));
     BlockBox with_strays = key_box;
-    for (const Stray& stray : report.strays) with_strays.Include(KeyOf(stray));
+    for (const Stray& stray : report.strays) with_strays.Include(stray.block);
     if (!key_box.Contains(with_strays)) {
       key_box = with_strays;
       continue;
     }
     BlockSet index_blocks(key_box);
     for (size_t b = 0; b < report.of_block.size(); ++b) {
-      if (report.of_block[b] > 0) index_blocks.Insert(sources.Key(b));
+      if (report.of_block[b] > 0) index_blocks.Insert(sources.blocks[b].key);
     }
     std::vector<CellKey> owners;
     for (const Stray& stray : report.strays) {
-      index_blocks.Insert(KeyOf(stray));
-      const auto [list, is_new] = strays.try_emplace(sources.Key(stray.source_block));
+      index_blocks.Insert(stray.block);
+      const auto [list, is_new] = strays.try_emplace(sources.blocks[stray.source_block].key);
       if (is_new) owners.push_back(list->first);
-      AddOnce(KeyOf(stray), list->second);
+      AddOnce(stray.block, list->second);
     }
     UpdateStrays(strays, owners, nullptr, layer);
     return index_blocks.Dilated().Blocks();
@@ -228,11 +226,11 @@ absl::StatusOr<std::vector<CellKey>> LayerComposer::GatherChanged(Tiles tiles,
                             buffers_->sorter.Compute(sources, statistics, needed.box(), stream_));
     bool complete = true;
     for (const Stray& stray : report.strays) {
-      const CellKey owner = sources.Key(stray.source_block);
+      const CellKey owner = sources.blocks[stray.source_block].key;
       if (!changed.Contains(owner)) continue;
-      AddOnce(KeyOf(stray), strays[owner]);
-      if (dirty.Contains(KeyOf(stray))) continue;
-      beyond.push_back(KeyOf(stray));
+      AddOnce(stray.block, strays[owner]);
+      if (dirty.Contains(stray.block)) continue;
+      beyond.push_back(stray.block);
       complete = false;
     }
     if (!complete) continue;

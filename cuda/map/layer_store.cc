@@ -130,17 +130,12 @@ void ShareSlabs(const MapLayer& previous, const std::vector<CellKey>& targets,
 absl::Status LayerStore::Measure(const SortedGaussians& sorted, const std::vector<CellKey>& targets,
                                  const Stream& stream, std::vector<TargetSize>& sizes) {
   sizes.assign(targets.size(), TargetSize{});
-  std::vector<TargetBlock> blocks;
-  blocks.reserve(targets.size());
-  for (const CellKey& key : targets) blocks.push_back({key.x, key.y, key.z});
-  const TargetBlock* on_device = nullptr;
-  upload_.Add(blocks, &on_device);
+  upload_.Add(targets, &targets_);
   VOXLOC_TRY(upload_.Send(stream));
-  targets_ = on_device;
   if (sorted.count == 0 || targets.empty()) return absl::OkStatus();
   VOXLOC_TRY(sizes_.Reserve(targets.size()));
   VOXLOC_CUDA_TRY(*device_,
-                  MeasureLists(sorted, on_device, static_cast<uint32_t>(targets.size()),
+                  MeasureLists(sorted, targets_, static_cast<uint32_t>(targets.size()),
                                sizes_.data(), stream.get()),
                   "measuring a map's lists");
   VOXLOC_ASSIGN_OR_RETURN(
@@ -192,7 +187,7 @@ absl::Status LayerStore::Fill(const SortedGaussians& sorted, const std::vector<C
   }
   std::vector<SlotUpdate> updates;
   const auto update = [&](const CellKey& key, const LayerBlock& block) {
-    updates.push_back({{key.x, key.y, key.z}, block.chunk});
+    updates.push_back({key, block.chunk});
   };
   std::vector<BlockMap<LayerBlock>::Change> changes;
   const size_t planned_blocks = plan.made.size() + plan.moved.size() + plan.emptied.size();

@@ -47,9 +47,9 @@ class LayerStore {
                           MapLayer& layer, bool* rebuilt);
 
   const std::shared_ptr<Device> device_;
-  PackedUpload upload_;  // the targets
-  const TargetBlock* targets_ = nullptr;
-  PackedUpload memory_upload_;  // where they go
+  PackedUpload upload_;               // the targets
+  const CellKey* targets_ = nullptr;  // on the device
+  PackedUpload memory_upload_;        // where they go
   DeviceBuffer<TargetSize> sizes_;
   PinnedBuffer host_;
 };
