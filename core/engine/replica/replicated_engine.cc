@@ -45,24 +45,6 @@ PoseRange PosesOf(size_t lot, const ScoreRequest& request) {
   return {static_cast<ptrdiff_t>(first), static_cast<ptrdiff_t>(end - first)};
 }
 
-// A search grid as every engine in service when it was made keeps it; null where none was.
-class ReplicatedBoundGrid : public ResidentBoundGrid {
- public:
-  using Parts = std::vector<std::shared_ptr<const ResidentBoundGrid>>;
-  ReplicatedBoundGrid(const ReplicaSet& replicas, BoundGridShape shape, Parts parts)
-      : replicas_(replicas), shape_(std::move(shape)), parts_(std::move(parts)) {}
-
-  [[nodiscard]] const ReplicaSet& replicas() const { return replicas_; }
-  [[nodiscard]] const Parts& parts() const { return parts_; }
-  [[nodiscard]] const BoundGridShape& shape() const override { return shape_; }
-  [[nodiscard]] size_t MemoryBytes() const override { return LargestMemoryBytes(parts_); }
-
- private:
-  const ReplicaSet& replicas_;
-  const BoundGridShape shape_;
-  const Parts parts_;
-};
-
 uint64_t PointsOf(const std::shared_ptr<const PointCloud>& scan) {
   return scan == nullptr ? 1 : std::max<uint64_t>(scan->size(), 1);
 }
@@ -141,13 +123,13 @@ class ReplicatedEngine : public Engine {
       absl::Span<const CellStatistics> statistics, const ResidentMap* previous) override {
     std::vector<const ReplicatedTile*> own_tiles;
     for (const auto& tile : tiles) {
-      const auto* own = dynamic_cast<const ReplicatedTile*>(tile.get());
-      if (own == nullptr || &own->replicas() != &replicas_) {
+      const auto* const own = Own<ReplicatedTile>(tile.get());
+      if (own == nullptr) {
         return absl::InvalidArgumentError("a tile does not belong to this engine");
       }
       own_tiles.push_back(own);
     }
-    const ReplicatedMap* const own_previous = OwnMap(previous);
+    const auto* const own_previous = Own<ReplicatedMap>(previous);
     auto parts = MakeParts<ResidentMap>([&](size_t replica) {
       std::vector<std::shared_ptr<const ResidentTile>> tiles_there;
       tiles_there.reserve(own_tiles.size());
@@ -162,8 +144,8 @@ class ReplicatedEngine : public Engine {
 
   // By the first engine that has a part of it and can; all parts hold the same.
   absl::StatusOr<std::string> DoExportTile(const ResidentTile& tile) override {
-    const auto* own = dynamic_cast<const ReplicatedTile*>(&tile);
-    if (own == nullptr || &own->replicas() != &replicas_) {
+    const auto* const own = Own<ReplicatedTile>(&tile);
+    if (own == nullptr) {
       return absl::InvalidArgumentError("the tile does not belong to this engine");
     }
     for (const size_t replica : replicas_.InService()) {
@@ -209,12 +191,12 @@ class ReplicatedEngine : public Engine {
     auto parts = MakeParts<ResidentBoundGrid>(
         [&](size_t replica) { return replicas_.engine(replica).KeepBoundGrid(grid); });
     if (!parts.ok()) return parts.status();
-    return std::make_shared<const ReplicatedBoundGrid>(replicas_, grid.shape(), *std::move(parts));
+    return std::make_shared<const ReplicatedBoundGrid>(replicas_, *std::move(parts));
   }
 
   absl::StatusOr<std::vector<BoundHit>> DoBound(const BoundRequest& request) override {
-    const auto* grid = dynamic_cast<const ReplicatedBoundGrid*>(request.grid.get());
-    if (grid == nullptr || &grid->replicas() != &replicas_) {
+    const auto* const grid = Own<ReplicatedBoundGrid>(request.grid.get());
+    if (grid == nullptr) {
       return absl::FailedPreconditionError("the grid does not belong to this engine");
     }
     const size_t blocks = request.blocks.size();
@@ -307,8 +289,8 @@ class ReplicatedEngine : public Engine {
       if (replica == maker) return made;
       Engine& engine = replicas_.engine(replica);
       absl::StatusOr<Part> copy = engine.CopyTile(*made);
-      const bool settled = copy.ok() || absl::IsResourceExhausted(copy.status());
-      return settled || !replicas_.InService(replica) ? copy : make(engine);
+      const bool done = copy.ok() || absl::IsResourceExhausted(copy.status());
+      return done || !replicas_.InService(replica) ? copy : make(engine);
     });
     if (!parts.ok()) return parts.status();
     return std::make_shared<const ReplicatedTile>(replicas_, *std::move(parts));
@@ -330,15 +312,15 @@ class ReplicatedEngine : public Engine {
       for (const size_t i : waiting) work_waiting.push_back(work[i]);
       std::vector<WorkShare> shares = ledger_.Split(work_waiting, in_service);
       // What an exception leaves.
-      const absl::Cleanup settle = [&] {
-        for (WorkShare& share : shares) ledger_.Settle(share);
+      const absl::Cleanup complete = [&] {
+        for (WorkShare& share : shares) ledger_.Complete(share);
       };
       std::vector<std::vector<size_t>> failed(shares.size());
       ReplicaSet::InParallel(shares.size(), [&](size_t i) {
         WorkShare& share = shares[i];
         failed[i] = run(share.worker,
                         absl::MakeConstSpan(waiting).subspan(share.begin, share.end - share.begin));
-        ledger_.Settle(share);
+        ledger_.Complete(share);
       });
       std::vector<size_t> again;
       for (size_t i = 0; i < shares.size(); ++i) {
@@ -426,15 +408,17 @@ class ReplicatedEngine : public Engine {
     return absl::OkStatus();
   }
 
-  [[nodiscard]] const ReplicatedMap* OwnMap(const ResidentMap* map) const {
-    const auto* own = dynamic_cast<const ReplicatedMap*>(map);
+  // Null where it is null or not of this engine.
+  template <typename ReplicatedResident, typename Resident>
+  [[nodiscard]] const ReplicatedResident* Own(const Resident* resident) const {
+    const auto* own = dynamic_cast<const ReplicatedResident*>(resident);
     return own != nullptr && &own->replicas() == &replicas_ ? own : nullptr;
   }
 
   // What the engine has of a map; null, which it refuses, where the map is not of this engine.
   [[nodiscard]] std::shared_ptr<const ResidentMap> MapThere(
       const std::shared_ptr<const ResidentMap>& map, size_t replica) const {
-    const ReplicatedMap* const own = OwnMap(map.get());
+    const auto* const own = Own<ReplicatedMap>(map.get());
     return own == nullptr ? nullptr : own->parts()[replica];
   }
 
