@@ -42,11 +42,6 @@ Demands DemandsOf(const AlignJob& job) {
   return demands;
 }
 
-IterationTrace TraceOf(const DeviceIteration& record, size_t points) {
-  return MakeTrace({record.stage, record.from, record.after, ToPoseScore(record.score, points),
-                    record.gradient, record.hessian, record.direction, record.length});
-}
-
 }  // namespace
 
 AlignSlice::AlignSlice(const AlignResources& resources, size_t most_jobs)
@@ -320,7 +315,9 @@ void AlignSlice::FillResult(size_t i) const {
     result.trace.reserve(static_cast<size_t>(from.iterations));
     const DeviceScan& scan = scans_.on_device(job.scan);
     for (int k = 0; k < from.iterations; ++k) {
-      result.trace.push_back(TraceOf(records[k], scan.stage_points[records[k].stage]));
+      const ndt::IterationRecord& step = records[k].step;
+      result.trace.push_back(
+          MakeTrace(step, ToPoseScore(records[k].score, scan.stage_points[step.stage])));
     }
   }
   if (job.want_point_scores) {
