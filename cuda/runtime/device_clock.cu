@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#include "cuda/runtime/device_clock.h"
-
 #include <algorithm>
 #include <chrono>
 #include <utility>
 
 #include "absl/time/clock.h"
-#include "cuda/runtime/clock_kernel.h"
+#include "cuda/runtime/clock.cuh"
+#include "cuda/runtime/device_clock.h"
 
 namespace voxloc::cuda {
 namespace {
@@ -21,6 +20,8 @@ int64_t HostNs() {
              std::chrono::steady_clock::now().time_since_epoch())
       .count();
 }
+
+__global__ void ReadClockKernel(uint64_t* now) { *now = NowNs(); }
 
 }  // namespace
 
@@ -72,7 +73,8 @@ absl::StatusOr<ClockReading> DeviceClock::Read() {
   VOXLOC_TRY(on_device_.Reserve(1));
   ClockReading reading;
   reading.host_before_ns = HostNs();
-  VOXLOC_TRY(LaunchReadClock(*device_, on_device_.data(), stream_.get()));
+  ReadClockKernel<<<1, 1, 0, stream_.get()>>>(on_device_.data());
+  VOXLOC_CUDA_TRY(*device_, cudaGetLastError(), "reading the clock");
   VOXLOC_ASSIGN_OR_RETURN(const uint64_t* const fetched,
                           on_host_.Fetch(on_device_.data(), 1, stream_, "fetching the clock"));
   reading.host_after_ns = HostNs();
