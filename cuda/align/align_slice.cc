@@ -44,18 +44,6 @@ Demands DemandsOf(const AlignJob& job) {
 
 }  // namespace
 
-AlignSlice::AlignSlice(const AlignResources& resources, size_t most_jobs)
-    : device_(resources.device),
-      clock_(resources.clock),
-      limits_(resources.limits),
-      most_jobs_(most_jobs),
-      passes_(device_),
-      upload_(device_),
-      stops_(device_),
-      results_(device_, Output<DeviceResult>::Place::kHost),
-      trace_(device_),
-      scores_(device_) {}
-
 absl::StatusOr<std::unique_ptr<AlignSlice>> AlignSlice::Create(const AlignResources& resources,
                                                                size_t most_jobs,
                                                                Priority priority) {

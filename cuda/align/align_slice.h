@@ -87,7 +87,11 @@ class AlignSlice {
   [[nodiscard]] const DeviceTimes& times() const { return times_; }
 
  private:
-  AlignSlice(const AlignResources& resources, size_t most_jobs);
+  AlignSlice(const AlignResources& resources, size_t most_jobs)
+      : device_(resources.device),
+        clock_(resources.clock),
+        limits_(resources.limits),
+        most_jobs_(most_jobs) {}
   absl::StatusOr<uint32_t> ProgramOf(const AlignJob& job);
   // `ready` is the job's own packing, or null.
   void AddPasses(const AlignJob& job, const CudaPackedJob* ready, uint32_t scan);
@@ -120,16 +124,16 @@ class AlignSlice {
   size_t work_ = 0;             // points of all jobs
   uint32_t iterations_ = 0;     // that may be recorded
   uint32_t scored_points_ = 0;  // whose scores are wanted
-  PassList passes_;
+  PassList passes_{device_};
   std::optional<DeviceMoment> moment_;  // on both clocks; of the first job with a deadline
   bool launched_ = false;
   absl::Status status_;  // of Launch
 
-  PackedUpload upload_;
-  StopFlags stops_;
-  Output<DeviceResult> results_;
-  Output<DeviceIteration> trace_;
-  Output<float> scores_;
+  PackedUpload upload_{device_};
+  StopFlags stops_{device_};
+  Output<DeviceResult> results_{device_, Output<DeviceResult>::Place::kHost};
+  Output<DeviceIteration> trace_{device_};
+  Output<float> scores_{device_};
 };
 
 }  // namespace voxloc::cuda

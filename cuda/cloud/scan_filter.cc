@@ -110,21 +110,8 @@ class ScanFilter::Workspace {
     return workspace;
   }
 
-  Workspace(const std::shared_ptr<Device>& device, Stream stream)
-      : device_(device),
-        columns_(device),
-        keep_(device),
-        selected_(device),
-        kept_(device),
-        keys_(device),
-        order_(device),
-        rank_(device),
-        head_(device),
-        start_(device),
-        scratch_(device),
-        summary_(device),
-        summary_host_(device),
-        stream_(std::move(stream)) {}
+  Workspace(std::shared_ptr<Device> device, Stream stream)
+      : device_(std::move(device)), stream_(std::move(stream)) {}
   Workspace(const Workspace&) = delete;
   Workspace& operator=(const Workspace&) = delete;
   ~Workspace() { Drain(); }
@@ -245,19 +232,20 @@ class ScanFilter::Workspace {
   }
 
   const std::shared_ptr<Device> device_;
-  DeviceBuffer<float> columns_;  // x, y, z, intensity; what goes up, and later what comes down
+  // x, y, z, intensity: what goes up, and later what comes down.
+  DeviceBuffer<float> columns_{device_};
   CloudColumns on_device_;
-  DeviceBuffer<uint8_t> keep_;
-  DeviceBuffer<uint32_t> selected_;  // and, behind them, their number
-  DeviceBuffer<float4> kept_;
-  DeviceBuffer<uint64_t> keys_;
-  DeviceBuffer<uint32_t> order_;
-  DeviceBuffer<uint32_t> rank_;
-  DeviceBuffer<uint8_t> head_;
-  DeviceBuffer<uint32_t> start_;
-  DeviceBuffer<std::byte> scratch_;
-  DeviceBuffer<ScanSummary> summary_;
-  PinnedBuffer summary_host_;
+  DeviceBuffer<uint8_t> keep_{device_};
+  DeviceBuffer<uint32_t> selected_{device_};  // and, behind them, their number
+  DeviceBuffer<float4> kept_{device_};
+  DeviceBuffer<uint64_t> keys_{device_};
+  DeviceBuffer<uint32_t> order_{device_};
+  DeviceBuffer<uint32_t> rank_{device_};
+  DeviceBuffer<uint8_t> head_{device_};
+  DeviceBuffer<uint32_t> start_{device_};
+  DeviceBuffer<std::byte> scratch_{device_};
+  DeviceBuffer<ScanSummary> summary_{device_};
+  PinnedBuffer summary_host_{device_};
   Stream stream_;
 };
 

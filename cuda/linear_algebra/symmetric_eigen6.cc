@@ -39,13 +39,7 @@ absl::Status CheckFinite(absl::Span<const Matrix6> matrices) {
 class SymmetricEigenSolver6::Solver {
  public:
   Solver(std::shared_ptr<Device> device, const CusolverLibrary& library, Stream stream)
-      : device_(device),
-        library_(library),
-        stream_(std::move(stream)),
-        matrices_(device),
-        values_(device),
-        info_(device),
-        scratch_(std::move(device)) {}
+      : device_(std::move(device)), library_(library), stream_(std::move(stream)) {}
   Solver(const Solver&) = delete;
   Solver& operator=(const Solver&) = delete;
   ~Solver() {
@@ -142,10 +136,10 @@ class SymmetricEigenSolver6::Solver {
   const Stream stream_;
   cusolverDnHandle_t handle_ ABSL_GUARDED_BY(mutex_) = nullptr;
   cusolverDnParams_t params_ ABSL_GUARDED_BY(mutex_) = nullptr;
-  DeviceBuffer<double> matrices_ ABSL_GUARDED_BY(mutex_);  // then their eigenvectors
-  DeviceBuffer<double> values_ ABSL_GUARDED_BY(mutex_);
-  DeviceBuffer<int> info_ ABSL_GUARDED_BY(mutex_);
-  DeviceBuffer<std::byte> scratch_ ABSL_GUARDED_BY(mutex_);
+  DeviceBuffer<double> matrices_ ABSL_GUARDED_BY(mutex_){device_};  // then their eigenvectors
+  DeviceBuffer<double> values_ ABSL_GUARDED_BY(mutex_){device_};
+  DeviceBuffer<int> info_ ABSL_GUARDED_BY(mutex_){device_};
+  DeviceBuffer<std::byte> scratch_ ABSL_GUARDED_BY(mutex_){device_};
   std::vector<std::byte> host_scratch_ ABSL_GUARDED_BY(mutex_);
   std::vector<Matrix6> host_vectors_ ABSL_GUARDED_BY(mutex_);
   std::vector<Eigen::Matrix<double, 6, 1>> host_values_ ABSL_GUARDED_BY(mutex_);

@@ -29,18 +29,8 @@ MapCell ToMapCell(const PlainCell& plain) {
 
 class Download {
  public:
-  Download(const std::shared_ptr<Device>& device, Stream stream)
-      : device_(device),
-        runs_(device),
-        blocks_(device),
-        sources_(device),
-        cells_(device),
-        gathered_(device),
-        keep_(device),
-        selected_(device),
-        scratch_(device),
-        host_(device),
-        stream_(std::move(stream)) {}
+  Download(std::shared_ptr<Device> device, Stream stream)
+      : device_(std::move(device)), stream_(std::move(stream)) {}
   Download(const Download&) = delete;
   Download& operator=(const Download&) = delete;
   ~Download() { (void)stream_.Synchronize(); }
@@ -99,15 +89,15 @@ class Download {
  private:
   const std::shared_ptr<Device> device_;
   SourceTable table_{};
-  PackedUpload runs_;
-  PackedUpload blocks_;
-  DeviceBuffer<uint2> sources_;
-  DeviceBuffer<PlainCell> cells_;
-  DeviceBuffer<PlainCell> gathered_;
-  DeviceBuffer<uint8_t> keep_;
-  DeviceBuffer<uint32_t> selected_;  // and, behind them, their number
-  DeviceBuffer<std::byte> scratch_;
-  PinnedBuffer host_;
+  PackedUpload runs_{device_};
+  PackedUpload blocks_{device_};
+  DeviceBuffer<uint2> sources_{device_};
+  DeviceBuffer<PlainCell> cells_{device_};
+  DeviceBuffer<PlainCell> gathered_{device_};
+  DeviceBuffer<uint8_t> keep_{device_};
+  DeviceBuffer<uint32_t> selected_{device_};  // and, behind them, their number
+  DeviceBuffer<std::byte> scratch_{device_};
+  PinnedBuffer host_{device_};
   Stream stream_;
 };
 

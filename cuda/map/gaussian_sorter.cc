@@ -34,18 +34,6 @@ absl::StatusOr<IndexKeyLayout> LayoutFor(const BlockBox& box) {
 
 }  // namespace
 
-GaussianSorter::GaussianSorter(const std::shared_ptr<Device>& device)
-    : device_(device),
-      upload_(device),
-      sources_(device),
-      keys_(device),
-      numbers_(device),
-      gaussians_(device),
-      scratch_(device),
-      counts_(device),
-      strays_(device),
-      host_(device) {}
-
 absl::Status GaussianSorter::Reserve(const SourceList& sources) {
   const size_t entries = sources.entries;
   VOXLOC_TRY(sources_.Reserve(entries));

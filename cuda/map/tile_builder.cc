@@ -101,15 +101,6 @@ absl::StatusOr<std::unique_ptr<TileBuilder>> TileBuilder::Create(std::shared_ptr
   return builder;
 }
 
-TileBuilder::TileBuilder(std::shared_ptr<Device> device, Stream stream)
-    : device_(std::move(device)),
-      buffers_(device_),
-      summary_(device_),
-      counts_(device_),
-      host_(device_),
-      upload_(device_),
-      stream_(std::move(stream)) {}
-
 absl::StatusOr<std::shared_ptr<const CudaTile>> TileBuilder::Build(
     const PointCloud& cloud_map, absl::Span<const CellStatistics> statistics) {
   if (statistics.empty()) {
@@ -120,7 +111,7 @@ absl::StatusOr<std::shared_ptr<const CudaTile>> TileBuilder::Build(
   absl::StatusOr<std::shared_ptr<const CudaTile>> tile = Run(cloud_map, statistics);
   if (!tile.ok() || buffers_.head.capacity() > kMaxKeptPoints) {
     stream_.Drain();  // after an error work may still be queued
-    buffers_ = Buffers(device_);
+    buffers_ = Buffers{device_};
   }
   return tile;
 }

@@ -25,9 +25,6 @@ __global__ void ReadClockKernel(uint64_t* now) { *now = NowNs(); }
 
 }  // namespace
 
-DeviceClock::DeviceClock(const std::shared_ptr<Device>& device, Stream stream)
-    : device_(device), stream_(std::move(stream)), on_device_(device), on_host_(device) {}
-
 absl::StatusOr<std::unique_ptr<DeviceClock>> DeviceClock::Create(std::shared_ptr<Device> device) {
   VOXLOC_TRY(device->MakeCurrent());
   VOXLOC_ASSIGN_OR_RETURN(Stream stream, Stream::Create(device, Priority::kHigh));

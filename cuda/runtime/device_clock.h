@@ -12,6 +12,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <utility>
 
 #include "absl/base/thread_annotations.h"
 #include "absl/status/statusor.h"
@@ -49,14 +50,15 @@ class DeviceClock {
   [[nodiscard]] DeviceMoment Now();
 
  private:
-  DeviceClock(const std::shared_ptr<Device>& device, Stream stream);
+  DeviceClock(std::shared_ptr<Device> device, Stream stream)
+      : device_(std::move(device)), stream_(std::move(stream)) {}
   absl::StatusOr<ClockReading> Read();
 
   const std::shared_ptr<Device> device_;
   absl::Mutex reading_mutex_;  // held by the caller that reads; taken before mutex_
   const Stream stream_;
-  DeviceBuffer<uint64_t> on_device_ ABSL_GUARDED_BY(reading_mutex_);
-  PinnedBuffer on_host_ ABSL_GUARDED_BY(reading_mutex_);
+  DeviceBuffer<uint64_t> on_device_ ABSL_GUARDED_BY(reading_mutex_){device_};
+  PinnedBuffer on_host_ ABSL_GUARDED_BY(reading_mutex_){device_};
 
   absl::Mutex mutex_;
   ClockOffset offset_ ABSL_GUARDED_BY(mutex_);

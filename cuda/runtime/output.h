@@ -8,6 +8,7 @@
 
 #include <cstddef>
 #include <memory>
+#include <utility>
 
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
@@ -26,8 +27,8 @@ class Output {
   // write to device memory too.
   enum class Place { kDevice, kHost };
 
-  explicit Output(const std::shared_ptr<Device>& device, Place place = Place::kDevice)
-      : device_(device), place_(place), on_device_(device), on_host_(device) {}
+  explicit Output(std::shared_ptr<Device> device, Place place = Place::kDevice)
+      : device_(std::move(device)), place_(place) {}
 
   // Room for one use of a workspace, also for none of it. The device must be current.
   [[nodiscard]] absl::Status ReserveForUse(size_t count) {
@@ -56,8 +57,8 @@ class Output {
   const std::shared_ptr<Device> device_;
   const Place place_;
   size_t count_ = 0;
-  DeviceBuffer<T> on_device_;
-  PinnedBuffer on_host_;
+  DeviceBuffer<T> on_device_{device_};
+  PinnedBuffer on_host_{device_};
 };
 
 }  // namespace voxloc::cuda

@@ -15,18 +15,6 @@ constexpr size_t kNodesPerSlice = size_t{1} << 21;
 
 }  // namespace
 
-BoundSlice::BoundSlice(std::shared_ptr<Device> device)
-    : device_(device),
-      upload_(device),
-      points_(device),
-      rest_(device),
-      entries_(device),
-      found_(device),
-      selected_(device),
-      count_(device),
-      scratch_(device),
-      result_(device) {}
-
 absl::StatusOr<std::unique_ptr<BoundSlice>> BoundSlice::Create(std::shared_ptr<Device> device,
                                                                Priority priority) {
   VOXLOC_TRY(device->MakeCurrent());

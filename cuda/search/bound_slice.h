@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -38,23 +39,23 @@ class BoundSlice {
   void Drain() const noexcept { stream_.Drain(); }
 
  private:
-  explicit BoundSlice(std::shared_ptr<Device> device);
+  explicit BoundSlice(std::shared_ptr<Device> device) : device_(std::move(device)) {}
 
   absl::Status Upload(const BoundRequest& request);
   absl::Status RunSlice(const BoundArguments& arguments, std::vector<BoundHit>& hits);
 
-  std::shared_ptr<Device> device_;
+  const std::shared_ptr<Device> device_;
   Stream stream_;
   std::shared_ptr<const BoundScan> scan_;  // whose points are on the device
-  PinnedBuffer upload_;                    // points; then blocks and the allowed heights
-  DeviceBuffer<BoundPoint> points_;
-  DeviceBuffer<std::byte> rest_;
-  DeviceBuffer<DeviceBoundEntry> entries_;
-  DeviceBuffer<uint64_t> found_;
-  DeviceBuffer<uint64_t> selected_;
-  DeviceBuffer<uint32_t> count_;
-  DeviceBuffer<std::byte> scratch_;
-  PinnedBuffer result_;
+  PinnedBuffer upload_{device_};           // points; then blocks and the allowed heights
+  DeviceBuffer<BoundPoint> points_{device_};
+  DeviceBuffer<std::byte> rest_{device_};
+  DeviceBuffer<DeviceBoundEntry> entries_{device_};
+  DeviceBuffer<uint64_t> found_{device_};
+  DeviceBuffer<uint64_t> selected_{device_};
+  DeviceBuffer<uint32_t> count_{device_};
+  DeviceBuffer<std::byte> scratch_{device_};
+  PinnedBuffer result_{device_};
 };
 
 }  // namespace voxloc::cuda
