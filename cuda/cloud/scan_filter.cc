@@ -164,9 +164,7 @@ class ScanFilter::Workspace {
 
   absl::Status CopyUp(const std::vector<float>& from, float* to) {
     if (from.empty()) return absl::OkStatus();
-    return device_->Check(cudaMemcpyAsync(to, from.data(), from.size() * sizeof(float),
-                                          cudaMemcpyHostToDevice, stream_.get()),
-                          "copying a scan to the device");
+    return stream_.Upload(to, from.data(), from.size(), "copying a scan to the device");
   }
 
   // Waits for all that was queued.
@@ -226,9 +224,7 @@ class ScanFilter::Workspace {
 
   absl::Status CopyDown(const float* from, size_t points, std::vector<float>& to) {
     to.resize(points);
-    return device_->Check(cudaMemcpyAsync(to.data(), from, points * sizeof(float),
-                                          cudaMemcpyDeviceToHost, stream_.get()),
-                          "copying a scan from the device");
+    return stream_.Download(to.data(), from, points, "copying a scan from the device");
   }
 
   const std::shared_ptr<Device> device_;

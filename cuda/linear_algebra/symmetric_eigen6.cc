@@ -88,10 +88,8 @@ class SymmetricEigenSolver6::Solver {
     VOXLOC_TRY(scratch_.Reserve(std::max<size_t>(device_bytes, 1)));
     host_scratch_.resize(std::max(host_scratch_.size(), host_bytes));
 
-    VOXLOC_CUDA_TRY(*device_,
-                    cudaMemcpyAsync(matrices_.data(), matrices.data(), count * sizeof(Matrix6),
-                                    cudaMemcpyHostToDevice, stream_.get()),
-                    "copying matrices to the device");
+    VOXLOC_TRY(stream_.Upload(matrices_.data(), matrices.data()->data(), count * kEntries,
+                              "copying matrices to the device"));
     VOXLOC_TRY(Check(
         library_.xsyev_batched(handle_, params_, CUSOLVER_EIG_MODE_VECTOR, CUBLAS_FILL_MODE_LOWER,
                                kSize, CUDA_R_64F, matrices_.data(), kSize, CUDA_R_64F,
@@ -101,9 +99,11 @@ class SymmetricEigenSolver6::Solver {
     host_vectors_.resize(count);
     host_values_.resize(count);
     host_info_.resize(count);
-    VOXLOC_TRY(CopyDown(matrices_.data(), count * sizeof(Matrix6), host_vectors_.data()));
-    VOXLOC_TRY(CopyDown(values_.data(), count * sizeof(host_values_[0]), host_values_.data()));
-    VOXLOC_TRY(CopyDown(info_.data(), count * sizeof(int), host_info_.data()));
+    constexpr absl::string_view kWhat = "copying a decomposition from the device";
+    VOXLOC_TRY(
+        stream_.Download(host_vectors_.data()->data(), matrices_.data(), count * kEntries, kWhat));
+    VOXLOC_TRY(stream_.Download(host_values_.data()->data(), values_.data(), count * kSize, kWhat));
+    VOXLOC_TRY(stream_.Download(host_info_.data(), info_.data(), count, kWhat));
     VOXLOC_TRY(stream_.Synchronize());
     for (size_t i = 0; i < count; ++i) {
       if (host_info_[i] != 0) {
@@ -113,11 +113,6 @@ class SymmetricEigenSolver6::Solver {
       results[first + i] = {host_values_[i], host_vectors_[i]};
     }
     return absl::OkStatus();
-  }
-
-  absl::Status CopyDown(const void* from, size_t bytes, void* to) {
-    return device_->Check(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToHost, stream_.get()),
-                          "copying a decomposition from the device");
   }
 
   absl::Status Check(cusolverStatus_t status, absl::string_view what) const {

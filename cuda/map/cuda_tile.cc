@@ -12,23 +12,18 @@ namespace voxloc::cuda {
 namespace {
 
 template <typename T>
-absl::Status Copy(Device& device, const DeviceBuffer<T>& from, size_t count, std::vector<T>& to,
+absl::Status Copy(const DeviceBuffer<T>& from, size_t count, std::vector<T>& to,
                   const Stream& stream) {
   if (from.data() == nullptr) return absl::OkStatus();
   to.resize(count);
-  return device.Check(cudaMemcpyAsync(to.data(), from.data(), count * sizeof(T),
-                                      cudaMemcpyDeviceToHost, stream.get()),
-                      "copying a tile from the device");
+  return stream.Download(to.data(), from.data(), count, "copying a tile from the device");
 }
 
 template <typename T>
-absl::Status Copy(Device& device, const std::vector<T>& from, DeviceBuffer<T>& to,
-                  const Stream& stream) {
+absl::Status Copy(const std::vector<T>& from, DeviceBuffer<T>& to, const Stream& stream) {
   if (from.empty()) return absl::OkStatus();
   VOXLOC_TRY(to.ReserveExactly(from.size()));
-  return device.Check(cudaMemcpyAsync(to.data(), from.data(), from.size() * sizeof(T),
-                                      cudaMemcpyHostToDevice, stream.get()),
-                      "copying a tile to the device");
+  return stream.Upload(to.data(), from.data(), from.size(), "copying a tile to the device");
 }
 
 template <typename T>
@@ -56,7 +51,6 @@ absl::StatusOr<std::shared_ptr<const CudaTile>> CudaTile::Upload(
   VOXLOC_TRY(device->MakeCurrent());
   VOXLOC_ASSIGN_OR_RETURN(Stream stream, Stream::Create(device, Priority::kLow));
   std::vector<TileLattice> uploaded;
-  absl::Status status;
   {
     const DrainAtExit drain(stream);  // memory on both sides may go with this scope
     for (const TileMoments& moments : lattices) {
@@ -65,10 +59,9 @@ absl::StatusOr<std::shared_ptr<const CudaTile>> CudaTile::Upload(
       lattice.cells = moments.cells();
       lattice.blocks = moments.blocks;
       for (const TileMoments::Block& block : lattice.blocks) lattice.box.Include(block.key);
-      status.Update(Copy(*device, moments.places, lattice.places, stream));
-      status.Update(Copy(*device, moments.moments, lattice.moments, stream));
-      status.Update(Copy(*device, moments.float_sums, lattice.float_sums, stream));
-      if (!status.ok()) return status;
+      VOXLOC_TRY(Copy(moments.places, lattice.places, stream));
+      VOXLOC_TRY(Copy(moments.moments, lattice.moments, stream));
+      VOXLOC_TRY(Copy(moments.float_sums, lattice.float_sums, stream));
     }
     VOXLOC_TRY(stream.Synchronize());
   }
@@ -116,13 +109,13 @@ absl::StatusOr<TileMoments> CudaTile::Download(double cell_size_m) const {
   moments.blocks = lattice->blocks;
   VOXLOC_TRY(device_->MakeCurrent());
   VOXLOC_ASSIGN_OR_RETURN(const Stream stream, Stream::Create(device_, Priority::kLow));
-  const size_t cells = lattice->cells;
-  absl::Status status = Copy(*device_, lattice->places, cells, moments.places, stream);
-  status.Update(Copy(*device_, lattice->moments, cells, moments.moments, stream));
-  status.Update(Copy(*device_, lattice->float_sums, cells, moments.float_sums, stream));
-  // Whatever happened, nothing may be written to the host's memory after it is gone.
-  status.Update(stream.Synchronize());
-  if (!status.ok()) return status;
+  {
+    const DrainAtExit drain(stream);  // memory on the host's side may go with this scope
+    VOXLOC_TRY(Copy(lattice->places, lattice->cells, moments.places, stream));
+    VOXLOC_TRY(Copy(lattice->moments, lattice->cells, moments.moments, stream));
+    VOXLOC_TRY(Copy(lattice->float_sums, lattice->cells, moments.float_sums, stream));
+    VOXLOC_TRY(stream.Synchronize());
+  }
   return moments;
 }
 

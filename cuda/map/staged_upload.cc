@@ -52,10 +52,8 @@ absl::Status StagedUpload::Run(Lane& lane, absl::Span<const Piece> chunks, size_
     if (lane.used[turn]) VOXLOC_TRY(lane.sent[turn].Synchronize());
     std::byte* const staged = lane.memory.data() + turn * kChunkBytes;
     std::memcpy(staged, chunks[i].from, chunks[i].bytes);
-    VOXLOC_CUDA_TRY(*device_,
-                    cudaMemcpyAsync(chunks[i].to, staged, chunks[i].bytes, cudaMemcpyHostToDevice,
-                                    stream.get()),
-                    "copying to the device");
+    VOXLOC_TRY(stream.Upload(static_cast<std::byte*>(chunks[i].to), staged, chunks[i].bytes,
+                             "copying to the device"));
     VOXLOC_TRY(lane.sent[turn].Record(stream));
     lane.used[turn] = true;
   }

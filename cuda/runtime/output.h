@@ -42,9 +42,7 @@ class Output {
   // Queues the copy to the host where one is needed; `what` is for its error.
   [[nodiscard]] absl::Status Download(const Stream& stream, absl::string_view what) const {
     if (count_ == 0 || in_place()) return absl::OkStatus();
-    return device_->Check(cudaMemcpyAsync(on_host_.data(), on_device_.data(), count_ * sizeof(T),
-                                          cudaMemcpyDeviceToHost, stream.get()),
-                          what);
+    return stream.Download(reinterpret_cast<T*>(on_host_.data()), on_device_.data(), count_, what);
   }
   // The host's copy, once the stream is done.
   [[nodiscard]] const T* data() const { return reinterpret_cast<const T*>(on_host_.data()); }

@@ -85,9 +85,7 @@ class PackedUpload {
       if (piece.bytes > 0) std::memcpy(host_.data() + piece.offset, piece.from, piece.bytes);
       piece.set(memory_.data() + piece.offset);
     }
-    return device_->Check(
-        cudaMemcpyAsync(memory_.data(), host_.data(), bytes, cudaMemcpyHostToDevice, stream.get()),
-        "copying to the device");
+    return stream.Upload(memory_.data(), host_.data(), bytes, "copying to the device");
   }
 
   const std::shared_ptr<Device> device_;

@@ -39,12 +39,11 @@ class PinnedBuffer {
   template <typename T>
   [[nodiscard]] absl::StatusOr<const T*> Fetch(const T* from, size_t count, const Stream& stream,
                                                absl::string_view what) {
-    const size_t bytes = count * sizeof(T);
-    VOXLOC_TRY(Reserve(bytes));
-    VOXLOC_CUDA_TRY(
-        *device_, cudaMemcpyAsync(data_, from, bytes, cudaMemcpyDeviceToHost, stream.get()), what);
+    VOXLOC_TRY(Reserve(count * sizeof(T)));
+    T* const to = reinterpret_cast<T*>(data_);
+    VOXLOC_TRY(stream.Download(to, from, count, what));
     VOXLOC_TRY(stream.Synchronize());
-    return reinterpret_cast<const T*>(data_);
+    return to;
   }
 
   [[nodiscard]] std::byte* data() const { return data_; }

@@ -35,18 +35,14 @@ absl::Status BoundSlice::Upload(const BoundRequest& request) {
     scan_ = nullptr;
     VOXLOC_TRY(points_.ReserveForUse(points.size()));
     std::memcpy(upload_.data(), points.data(), points_bytes);
-    VOXLOC_CUDA_TRY(*device_,
-                    cudaMemcpyAsync(points_.data(), upload_.data(), points_bytes,
-                                    cudaMemcpyHostToDevice, stream_.get()),
-                    "uploading points");
+    VOXLOC_TRY(stream_.Upload(points_.data(), reinterpret_cast<const BoundPoint*>(upload_.data()),
+                              points.size(), "uploading points"));
     scan_ = request.scan;
   }
   std::byte* const rest = upload_.data() + points_bytes;
   std::memcpy(rest, request.allowed_z.data(), z_bytes);
   std::memcpy(rest + z_bytes, request.blocks.data(), blocks_bytes);
-  return device_->Check(cudaMemcpyAsync(rest_.data(), rest, z_bytes + blocks_bytes,
-                                        cudaMemcpyHostToDevice, stream_.get()),
-                        "uploading nodes");
+  return stream_.Upload(rest_.data(), rest, z_bytes + blocks_bytes, "uploading nodes");
 }
 
 absl::StatusOr<std::vector<BoundHit>> BoundSlice::Run(const BoundRequest& request,

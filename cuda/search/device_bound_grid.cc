@@ -26,9 +26,7 @@ absl::StatusOr<std::shared_ptr<const DeviceBoundGrid>> DeviceBoundGrid::Upload(
   VOXLOC_TRY(resident->words_.ReserveExactly(count));
   VOXLOC_ASSIGN_OR_RETURN(const Stream stream, Stream::Create(device, Priority::kLow));
   const absl::Status copied =
-      device->Check(cudaMemcpyAsync(resident->words_.data(), grid.words().data(),
-                                    count * sizeof(uint64_t), cudaMemcpyHostToDevice, stream.get()),
-                    "uploading a search grid");
+      stream.Upload(resident->words_.data(), grid.words().data(), count, "uploading a search grid");
   VOXLOC_TRY(stream.Synchronize());
   VOXLOC_TRY(copied);
   return resident;
