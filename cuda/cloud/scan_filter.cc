@@ -175,16 +175,20 @@ class ScanFilter::Workspace {
     return *summary;
   }
 
+  absl::Status ReserveScratch(uint32_t points) {
+    size_t bytes = 0;
+    VOXLOC_CUDA_TRY(*device_, ScratchBytes(points, &bytes), "sizing the sort of a scan");
+    return scratch_.Reserve(bytes);
+  }
+  [[nodiscard]] Scratch scratch() const { return {scratch_.data(), scratch_.capacity()}; }
+
   absl::Status Keep(uint32_t points, uint32_t kept) {
-    size_t scratch_bytes = 0;
-    VOXLOC_CUDA_TRY(*device_, KeepScratchBytes(points, &scratch_bytes), "sizing a selection");
-    VOXLOC_TRY(scratch_.Reserve(scratch_bytes));
+    VOXLOC_TRY(ReserveScratch(points));
     VOXLOC_TRY(selected_.Reserve(size_t{kept} + 1));
     VOXLOC_TRY(kept_.Reserve(kept));
     VOXLOC_CUDA_TRY(*device_,
                     KeepSelected(on_device_, points, keep_.data(), kept, selected_.data(),
-                                 selected_.data() + kept, kept_.data(), scratch_.data(),
-                                 scratch_bytes, stream_.get()),
+                                 selected_.data() + kept, kept_.data(), scratch(), stream_.get()),
                     "keeping a scan's points");
     return absl::OkStatus();
   }
@@ -192,22 +196,20 @@ class ScanFilter::Workspace {
   absl::Status Thin(uint32_t points, const VoxelLattice& lattice) {
     // Keep may still be running in the scratch memory.
     VOXLOC_TRY(stream_.Synchronize());
-    size_t scratch_bytes = 0;
-    VOXLOC_CUDA_TRY(*device_, ThinScratchBytes(points, &scratch_bytes), "sizing a voxel grid");
-    VOXLOC_TRY(scratch_.Reserve(scratch_bytes));
+    VOXLOC_TRY(ReserveScratch(points));
     VOXLOC_TRY(keys_.Reserve(2 * size_t{points}));
     VOXLOC_TRY(order_.Reserve(2 * size_t{points}));
     VOXLOC_TRY(rank_.Reserve(points));
     VOXLOC_TRY(head_.Reserve(points));
     VOXLOC_TRY(start_.Reserve(points));
-    const VoxelArrays arrays = {{keys_.data(), keys_.data() + points},
-                                {order_.data(), order_.data() + points},
-                                rank_.data(),
-                                head_.data(),
-                                start_.data()};
+    const VoxelArrays arrays = {
+        {{keys_.data(), keys_.data() + points}, {order_.data(), order_.data() + points}},
+        rank_.data(),
+        head_.data(),
+        start_.data()};
     VOXLOC_CUDA_TRY(*device_,
-                    ThinByVoxels(kept_.data(), points, lattice, arrays, scratch_.data(),
-                                 scratch_bytes, on_device_, summary_.data(), stream_.get()),
+                    ThinByVoxels(kept_.data(), points, lattice, arrays, scratch(), on_device_,
+                                 summary_.data(), stream_.get()),
                     "thinning a scan by voxels");
     return absl::OkStatus();
   }

@@ -4,6 +4,7 @@
 #include <cub/block/block_scan.cuh>
 
 #include "cuda/map/cell_kernels.h"
+#include "cuda/runtime/error.h"
 
 namespace voxloc::cuda {
 namespace {
@@ -255,10 +256,9 @@ __global__ void __launch_bounds__(kThreads)
 cudaError_t ComputeGaussians(const SourceTable& table, const CellRules& rules,
                              const IndexKeyLayout& layout, const GaussianArrays& arrays,
                              cudaStream_t stream) {
-  cudaError_t error = cudaMemsetAsync(arrays.stray_count, 0, sizeof(uint32_t), stream);
-  if (error != cudaSuccess) return error;
-  error = cudaMemsetAsync(arrays.of_block, 0, table.block_count * sizeof(uint32_t), stream);
-  if (error != cudaSuccess) return error;
+  VOXLOC_RETURN_IF_CUDA_ERROR(cudaMemsetAsync(arrays.stray_count, 0, sizeof(uint32_t), stream));
+  VOXLOC_RETURN_IF_CUDA_ERROR(
+      cudaMemsetAsync(arrays.of_block, 0, table.block_count * sizeof(uint32_t), stream));
   const GaussianOutput output = {rules, layout, arrays, uint64_t{1} << layout.KeyBits()};
   return LaunchCells(table, rules, arrays.sources, output, stream);
 }

@@ -7,9 +7,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "cuda/map/cell_kernels.h"
-#include "cuda/map/device_sort.h"
 #include "cuda/map/source_list.h"
 #include "cuda/runtime/device_buffer.h"
+#include "cuda/runtime/device_sort.h"
 #include "cuda/runtime/packed_upload.h"
 #include "cuda/runtime/pinned_buffer.h"
 #include "cuda/runtime/stream.h"
