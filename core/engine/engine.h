@@ -26,7 +26,6 @@
 #include "core/cloud/point_cloud.h"
 #include "core/engine/align.h"
 #include "core/engine/bound.h"
-#include "core/engine/packed_job.h"
 #include "core/engine/score.h"
 #include "core/engine/work_class.h"
 #include "core/map/resident_map.h"

@@ -5,7 +5,6 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
-#include "cuda/runtime/bit_count.h"
 
 namespace voxloc::cuda {
 namespace {

@@ -11,7 +11,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "cuda/cloud/scan_filter_kernels.h"
-#include "cuda/runtime/bit_count.h"
+#include "cuda/runtime/device_sort.h"
 
 namespace voxloc::cuda {
 namespace {

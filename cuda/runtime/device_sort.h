@@ -29,6 +29,13 @@ struct Scratch {
 // What each of the functions below needs for as many entries.
 cudaError_t ScratchBytes(uint32_t count, size_t* bytes);
 
+// Bits of a key that hold every number from 0 to `largest`.
+[[nodiscard]] constexpr int BitsFor(uint64_t largest) {
+  int bits = 0;
+  for (; largest != 0; largest >>= 1) ++bits;
+  return bits;
+}
+
 // Stable, ascending by the keys' `bits` low bits, of which there is at least one. Swaps the
 // pointers so that the result is in the first buffers. Keys are uint32_t or uint64_t.
 template <typename Key>
