@@ -4,15 +4,12 @@
 
 #include <algorithm>
 #include <memory>
-#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "absl/base/thread_annotations.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
-#include "absl/synchronization/mutex.h"
 #include "core/engine/out_of_memory.h"
 #include "core/map/tile_codec.h"
 #include "cuda/align/align_batch.h"
@@ -82,7 +79,7 @@ struct Workspaces {
   Pool<cuda::BoundSlice> bound;
 };
 
-class CudaEngine : public Engine, public CudaCallTimer {
+class CudaEngine : public Engine {
  public:
   CudaEngine(const cuda::AlignResources& resources, std::unique_ptr<cuda::MapBuilder> map_builder,
              std::unique_ptr<cuda::ScanFilter> scan_filter)
@@ -117,17 +114,6 @@ class CudaEngine : public Engine, public CudaCallTimer {
 
   absl::Status Health() const override {
     return device_->healthy() ? absl::OkStatus() : device_->MakeCurrent();
-  }
-
-  void TimeCalls(bool timed) override {
-    absl::MutexLock lock(&mutex_);
-    timed_ = timed;
-    last_align_.reset();
-  }
-
-  std::optional<DeviceTimes> LastAlign() const override {
-    absl::MutexLock lock(&mutex_);
-    return last_align_;
   }
 
  protected:
@@ -243,25 +229,10 @@ class CudaEngine : public Engine, public CudaCallTimer {
         if (PriorityOf(jobs[i].work_class) == priority) entries.push_back({&jobs[i], &results[i]});
       }
       if (entries.empty()) continue;
-      VOXLOC_TRY(RunBatch(Of(priority), entries));
+      VOXLOC_ASSIGN_OR_RETURN(Pool<AlignBatch>::Lease batch, Of(priority).align.Take());
+      VOXLOC_TRY(batch->Run(entries));
     }
     return absl::OkStatus();
-  }
-
-  absl::Status RunBatch(Workspaces& workspaces, absl::Span<const AlignEntry> entries) {
-    VOXLOC_ASSIGN_OR_RETURN(Pool<AlignBatch>::Lease batch, workspaces.align.Take());
-    bool timed = false;
-    {
-      absl::MutexLock lock(&mutex_);
-      timed = timed_;
-    }
-    batch->set_timed(timed);
-    absl::Status status = batch->Run(entries);
-    if (timed) {
-      absl::MutexLock lock(&mutex_);
-      last_align_ = batch->times();
-    }
-    return status;
   }
 
   // Declared first, so that it outlives everything that gives memory back to it.
@@ -271,10 +242,6 @@ class CudaEngine : public Engine, public CudaCallTimer {
   cuda::PageLockedPool scan_memory_;  // of packed jobs
   Workspaces tracking_;
   Workspaces other_;
-
-  mutable absl::Mutex mutex_;
-  bool timed_ ABSL_GUARDED_BY(mutex_) = false;
-  std::optional<DeviceTimes> last_align_ ABSL_GUARDED_BY(mutex_);
 };
 
 }  // namespace

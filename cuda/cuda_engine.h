@@ -13,7 +13,6 @@
 
 #include <cstddef>
 #include <memory>
-#include <optional>
 #include <string>
 
 #include "absl/status/statusor.h"
@@ -25,17 +24,6 @@ struct CudaEngineOptions {
   int device = 0;  // ordinal, as the driver counts those it shows to this process
   // What the engine may hold of the device's memory; 0: all there is.
   size_t memory_limit_bytes = 0;
-};
-
-// For benchmarks: an engine that MakeCudaEngine made is one of these too (dynamic_cast). Timing
-// costs some microseconds a call and is off at first. Thread-safe.
-class CudaCallTimer {
- public:
-  virtual ~CudaCallTimer() = default;
-  virtual void TimeCalls(bool timed) = 0;
-  // Of the Align that ended last while calls were timed; nullopt before. The slices of a long batch
-  // overlap each other; its times are their sums.
-  [[nodiscard]] virtual std::optional<DeviceTimes> LastAlign() const = 0;
 };
 
 // Devices that can be used; 0 where there is no driver or no device. `why_none` may be null.

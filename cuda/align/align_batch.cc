@@ -46,12 +46,10 @@ absl::StatusOr<AlignSlice*> AlignBatch::Slice(size_t turn) {
 }
 
 absl::Status AlignBatch::Run(absl::Span<const AlignEntry> entries) {
-  times_ = {};
   size_t done = 0;
   for (size_t turn = 0; done < entries.size(); ++turn) {
     VOXLOC_ASSIGN_OR_RETURN(AlignSlice* const slice, Slice(turn));
     Finish(*slice);
-    slice->set_timed(timed_);
     done = Fill(*slice, entries, done);
     const bool whole_call = turn == 0 && done == entries.size();
     const bool background = resources_.room != nullptr;
@@ -102,10 +100,6 @@ void AlignBatch::Finish(AlignSlice& slice) {
   if (!slice.launched()) return;
   Await(slice);
   slice.Finish();
-  if (!timed_) return;
-  times_.upload_s += slice.times().upload_s;
-  times_.kernel_s += slice.times().kernel_s;
-  times_.download_s += slice.times().download_s;
 }
 
 void AlignBatch::Drain() noexcept {

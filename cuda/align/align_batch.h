@@ -30,11 +30,6 @@ class AlignBatch {
   // Waits for all work that is queued.
   void Drain() noexcept;
 
-  // Records times from the next Run on; see AlignSlice.
-  void set_timed(bool timed) { timed_ = timed; }
-  // Of the last Run, sums over its slices.
-  [[nodiscard]] const DeviceTimes& times() const { return times_; }
-
  private:
   static constexpr size_t kSlices = 3;
 
@@ -51,8 +46,6 @@ class AlignBatch {
   const AlignResources resources_;
   const Priority priority_;
   std::unique_ptr<AlignSlice> slices_[kSlices];
-  bool timed_ = false;
-  DeviceTimes times_;
 };
 
 }  // namespace voxloc::cuda

@@ -204,7 +204,7 @@ absl::Status AlignSlice::Reserve() {
 
 absl::Status AlignSlice::Queue() {
   VOXLOC_TRY(Reserve());
-  if (records()) VOXLOC_TRY(events_[0].Record(stream_));
+  if (wants_times_) VOXLOC_TRY(events_[0].Record(stream_));
   AlignArguments arguments{};
   upload_.Add(programs_, &arguments.programs);
   upload_.Add(jobs_, &arguments.jobs);
@@ -212,7 +212,7 @@ absl::Status AlignSlice::Queue() {
   scans_.AddTo(upload_, arguments);
   VOXLOC_TRY(upload_.Send(stream_));
   VOXLOC_TRY(scans_.QueueGather(*device_, stream_));
-  if (records()) VOXLOC_TRY(events_[1].Record(stream_));
+  if (wants_times_) VOXLOC_TRY(events_[1].Record(stream_));
   arguments.job_count = static_cast<uint32_t>(jobs_.size());
   arguments.stops = stops_.device_data();
   arguments.results = results_.device_data();
@@ -226,12 +226,12 @@ absl::Status AlignSlice::Queue() {
         "clearing the trace");
   }
   VOXLOC_TRY(LaunchAlign(*device_, arguments, shape_, stream_.get()));
-  if (records()) VOXLOC_TRY(events_[2].Record(stream_));
+  if (wants_times_) VOXLOC_TRY(events_[2].Record(stream_));
   VOXLOC_TRY(results_.Download(stream_, "reading results"));
   VOXLOC_TRY(trace_.Download(stream_, "reading the trace"));
   VOXLOC_TRY(scores_.Download(stream_, "reading point scores"));
   VOXLOC_TRY(passes_.QueueDownload(stream_));
-  return records() ? events_[3].Record(stream_) : absl::OkStatus();
+  return wants_times_ ? events_[3].Record(stream_) : absl::OkStatus();
 }
 
 void AlignSlice::PassOnStops() noexcept {
@@ -256,30 +256,27 @@ void AlignSlice::Finish() {
   launched_ = false;
   share_.reset();
   if (status_.ok()) status_ = std::move(finished);
-  if (status_.ok() && records()) status_ = ReadTimes();
+  if (status_.ok() && wants_times_) status_ = FillTimes();
   for (size_t i = 0; i < entries_.size(); ++i) {
     entries_[i].result->status = status_;
     if (status_.ok()) FillResult(i);
   }
-  if (status_.ok() && wants_times_) FillTimes();
 }
 
-absl::Status AlignSlice::ReadTimes() {
-  double* times_s[] = {&times_.upload_s, &times_.kernel_s, &times_.download_s};
+absl::Status AlignSlice::FillTimes() const {
+  DeviceTimes times;
+  double* const times_s[] = {&times.upload_s, &times.kernel_s, &times.download_s};
   for (int i = 0; i < 3; ++i) {
     VOXLOC_ASSIGN_OR_RETURN(const double ms, events_[i + 1].MillisecondsSince(events_[i]));
     *times_s[i] = 1e-3 * ms;
   }
-  return absl::OkStatus();
-}
-
-void AlignSlice::FillTimes() const {
-  bool leads = true;
+  times.leads = true;
   for (const AlignEntry& entry : entries_) {
     if (!entry.job->want_device_times) continue;
-    entry.result->device_times = times_;
-    entry.result->device_times->leads = std::exchange(leads, false);
+    entry.result->device_times = times;
+    times.leads = false;
   }
+  return absl::OkStatus();
 }
 
 void AlignSlice::FillResult(size_t i) const {

@@ -80,12 +80,6 @@ class AlignSlice {
   // Waits for what a call that broke off has queued.
   void Drain() noexcept;
 
-  // Records times from the next Launch on, whether or not a job wants them; off by default, events
-  // cost a few microseconds.
-  void set_timed(bool timed) { timed_ = timed; }
-  // Of the last slice that finished and was timed.
-  [[nodiscard]] const DeviceTimes& times() const { return times_; }
-
  private:
   AlignSlice(const AlignResources& resources, size_t most_jobs)
       : device_(resources.device),
@@ -97,11 +91,10 @@ class AlignSlice {
   void AddPasses(const AlignJob& job, const CudaPackedJob* ready, uint32_t scan);
   absl::Status Queue();
   absl::Status Reserve();
-  absl::Status ReadTimes();
-  void FillTimes() const;
+  // Those of the launch, into the results of the jobs that want them.
+  [[nodiscard]] absl::Status FillTimes() const;
   void FillResult(size_t i) const;
   void FillPasses(size_t i) const;
-  [[nodiscard]] bool records() const { return timed_ || wants_times_; }
 
   const std::shared_ptr<Device> device_;
   const std::shared_ptr<DeviceClock> clock_;
@@ -110,11 +103,9 @@ class AlignSlice {
   LaunchShape shape_;
   std::optional<BackgroundRoom::Share> share_;
   Stream stream_;
-  Event events_[4];  // before upload, before the kernel, before the download, at the end
-  bool timed_ = false;
+  Event events_[4];           // before upload, before the kernel, before the download, at the end
   bool wants_times_ = false;  // a job of the slice
   bool cancellable_ = false;  // likewise
-  DeviceTimes times_;
 
   std::vector<AlignEntry> entries_;
   std::vector<DeviceJob> jobs_;

@@ -70,7 +70,8 @@ class Tally {
 }  // namespace
 
 absl::StatusOr<Measured> Measure(const Row& row, Engine& engine, const Budget& budget) {
-  const absl::StatusOr<Call> call = row.prepare(engine);
+  SplitTimer timer(engine);
+  const absl::StatusOr<Call> call = row.prepare(timer);
   if (!call.ok()) return call.status();
   Tally tally;
   const Clock::time_point warming = Clock::now();
@@ -92,9 +93,10 @@ absl::StatusOr<Measured> Measure(const Row& row, Engine& engine, const Budget& b
     tally.Add(*result);
   }
   // By itself, since the events that it takes cost some microseconds a call.
-  const SplitTimer timer(engine);
+  const bool on_device = engine.Info().name != "cpu";
+  timer.set_timed(on_device);
   const Clock::time_point splitting = Clock::now();
-  for (size_t i = 0; i < kSplitCalls && timer.available(); ++i) {
+  for (size_t i = 0; i < kSplitCalls && on_device; ++i) {
     if (SecondsSince(splitting) > kSplitShare * budget.seconds) break;
     const auto result = (*call)(i);
     if (!result.ok()) return result.status();
