@@ -3,7 +3,6 @@
 #include "cuda/align/align_batch.h"
 
 #include <algorithm>
-#include <iterator>
 #include <optional>
 #include <utility>
 
@@ -34,15 +33,17 @@ absl::StatusOr<std::unique_ptr<AlignBatch>> AlignBatch::Create(const AlignResour
 }
 
 absl::StatusOr<AlignSlice*> AlignBatch::Slice(size_t turn) {
-  std::unique_ptr<AlignSlice>& slice = slices_[turn % kSlices];
-  if (slice == nullptr) {
+  const size_t place = turn % kSlices;
+  if (place == slices_.size()) {
     // Jobs that fill the device, where it is all theirs.
     const auto most_jobs = static_cast<size_t>(
         resources_.room == nullptr ? resources_.limits.resident_blocks
                                    : std::max<int>(1, resources_.room->blocks() / kSlices));
-    VOXLOC_ASSIGN_OR_RETURN(slice, AlignSlice::Create(resources_, most_jobs, priority_));
+    VOXLOC_ASSIGN_OR_RETURN(std::unique_ptr<AlignSlice> slice,
+                            AlignSlice::Create(resources_, most_jobs, priority_));
+    slices_.push_back(std::move(slice));
   }
-  return slice.get();
+  return slices_[place].get();
 }
 
 absl::Status AlignBatch::Run(absl::Span<const AlignEntry> entries) {
@@ -59,9 +60,7 @@ absl::Status AlignBatch::Run(absl::Span<const AlignEntry> entries) {
     if (background) TakeRoom(turn);
     slice->Launch();
   }
-  for (const std::unique_ptr<AlignSlice>& slice : slices_) {
-    if (slice != nullptr) Finish(*slice);
-  }
+  for (const auto& slice : slices_) Finish(*slice);
   return absl::OkStatus();
 }
 
@@ -71,19 +70,17 @@ void AlignBatch::TakeRoom(size_t turn) {
   std::optional<BackgroundRoom::Share> share = resources_.room->TryTake(blocks);
   for (size_t later = 1; later < kSlices && !share; ++later) {
     // The oldest first.
-    AlignSlice* const other = slices_[(turn + later) % kSlices].get();
-    if (other == nullptr || !other->launched()) continue;
-    Finish(*other);
+    const size_t place = (turn + later) % kSlices;
+    if (place >= slices_.size() || !slices_[place]->launched()) continue;
+    Finish(*slices_[place]);
     share = resources_.room->TryTake(blocks);
   }
   slice.Hold(share ? *std::move(share) : resources_.room->Take(blocks));
 }
 
 void AlignBatch::Await(const AlignSlice& slice) noexcept {
-  const auto watched = [](const std::unique_ptr<AlignSlice>& any) {
-    return any != nullptr && any->watched();
-  };
-  if (std::none_of(std::begin(slices_), std::end(slices_), watched)) return;
+  const auto watched = [](const std::unique_ptr<AlignSlice>& any) { return any->watched(); };
+  if (std::none_of(slices_.begin(), slices_.end(), watched)) return;
   int looks = 0;
   while (!slice.IsDone()) {
     for (const std::unique_ptr<AlignSlice>& any : slices_) {
@@ -103,9 +100,7 @@ void AlignBatch::Finish(AlignSlice& slice) {
 }
 
 void AlignBatch::Drain() noexcept {
-  for (const std::unique_ptr<AlignSlice>& slice : slices_) {
-    if (slice != nullptr) slice->Drain();
-  }
+  for (const auto& slice : slices_) slice->Drain();
 }
 
 }  // namespace voxloc::cuda

@@ -9,6 +9,7 @@
 
 #include <cstddef>
 #include <memory>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -45,7 +46,7 @@ class AlignBatch {
 
   const AlignResources resources_;
   const Priority priority_;
-  std::unique_ptr<AlignSlice> slices_[kSlices];
+  std::vector<std::unique_ptr<AlignSlice>> slices_;  // up to kSlices
 };
 
 }  // namespace voxloc::cuda
