@@ -3,7 +3,6 @@
 #include "cuda/search/bound_slice.h"
 
 #include <algorithm>
-#include <cstring>
 #include <utility>
 
 #include "core/engine/job_check.h"
@@ -23,26 +22,17 @@ absl::StatusOr<std::unique_ptr<BoundSlice>> BoundSlice::Create(std::shared_ptr<D
   return slice;
 }
 
-absl::Status BoundSlice::Upload(const BoundRequest& request) {
-  const std::vector<BoundPoint>& points = request.scan->points;
-  const size_t points_bytes = points.size() * sizeof(BoundPoint);
-  const size_t z_bytes = request.allowed_z.size() * sizeof(uint64_t);
-  const size_t blocks_bytes = request.blocks.size() * sizeof(BoundBlock);
-  VOXLOC_TRY(upload_.ReserveForUse(points_bytes + z_bytes + blocks_bytes));
-  VOXLOC_TRY(rest_.ReserveForUse(z_bytes + blocks_bytes));
+absl::Status BoundSlice::Upload(const BoundRequest& request, BoundArguments& arguments) {
   // The next request of the same search has the same points.
   if (scan_ != request.scan) {
     scan_ = nullptr;
-    VOXLOC_TRY(points_.ReserveForUse(points.size()));
-    std::memcpy(upload_.data(), points.data(), points_bytes);
-    VOXLOC_TRY(stream_.Upload(points_.data(), reinterpret_cast<const BoundPoint*>(upload_.data()),
-                              points.size(), "uploading points"));
+    scan_upload_.Add(request.scan->points, &points_);
+    VOXLOC_TRY(scan_upload_.Send(stream_));
     scan_ = request.scan;
   }
-  std::byte* const rest = upload_.data() + points_bytes;
-  std::memcpy(rest, request.allowed_z.data(), z_bytes);
-  std::memcpy(rest + z_bytes, request.blocks.data(), blocks_bytes);
-  return stream_.Upload(rest_.data(), rest, z_bytes + blocks_bytes, "uploading nodes");
+  upload_.Add(request.allowed_z, &arguments.allowed_z);
+  upload_.Add(request.blocks, &arguments.blocks);
+  return upload_.Send(stream_);
 }
 
 absl::StatusOr<std::vector<BoundHit>> BoundSlice::Run(const BoundRequest& request,
@@ -64,23 +54,20 @@ absl::StatusOr<std::vector<BoundHit>> BoundSlice::Run(const BoundRequest& reques
   VOXLOC_TRY(count_.Reserve(1));
   VOXLOC_TRY(scratch_.Reserve(scratch_bytes));
 
-  absl::Status status = Upload(request);
-  const BoundGrid::Level& level = grid.level(request.level);
   BoundArguments arguments{};
+  absl::Status status = Upload(request, arguments);
+  const BoundGrid::Level& level = grid.level(request.level);
   arguments.level = {grid.words() + level.begin, level.shift, level.run,
                      static_cast<int32_t>(level.plane), grid.shape().words};
   arguments.entries = entries_.data();
   arguments.points_per_heading = static_cast<uint32_t>(request.scan->points_per_heading);
-  arguments.allowed_z = reinterpret_cast<const uint64_t*>(rest_.data());
-  arguments.blocks = reinterpret_cast<const BoundBlock*>(rest_.data() + request.allowed_z.size() *
-                                                                            sizeof(uint64_t));
   arguments.nodes_x = static_cast<uint32_t>(request.nodes_x);
   arguments.nodes_y = static_cast<uint32_t>(request.nodes_y);
   arguments.min_hits = request.min_hits;
   arguments.found = found_.data();
   if (status.ok()) {
-    status = LaunchFillEntries(*device_, arguments.level, points_.data(),
-                               static_cast<uint32_t>(entries), entries_.data(), stream_.get());
+    status = LaunchFillEntries(*device_, arguments.level, points_, static_cast<uint32_t>(entries),
+                               entries_.data(), stream_.get());
   }
   for (size_t begin = 0; begin < nodes && status.ok(); begin += per_slice) {
     status = CheckStopped(request.stop, "bounding");

@@ -17,6 +17,7 @@
 #include "core/engine/bound.h"
 #include "cuda/runtime/device.h"
 #include "cuda/runtime/device_buffer.h"
+#include "cuda/runtime/packed_upload.h"
 #include "cuda/runtime/pinned_buffer.h"
 #include "cuda/runtime/stream.h"
 #include "cuda/search/bound_kernel.h"
@@ -41,15 +42,15 @@ class BoundSlice {
  private:
   explicit BoundSlice(std::shared_ptr<Device> device) : device_(std::move(device)) {}
 
-  absl::Status Upload(const BoundRequest& request);
+  absl::Status Upload(const BoundRequest& request, BoundArguments& arguments);
   absl::Status RunSlice(const BoundArguments& arguments, std::vector<BoundHit>& hits);
 
   const std::shared_ptr<Device> device_;
   Stream stream_;
   std::shared_ptr<const BoundScan> scan_;  // whose points are on the device
-  PinnedBuffer upload_{device_};           // points; then blocks and the allowed heights
-  DeviceBuffer<BoundPoint> points_{device_};
-  DeviceBuffer<std::byte> rest_{device_};
+  PackedUpload scan_upload_{device_};
+  const BoundPoint* points_ = nullptr;  // on the device
+  PackedUpload upload_{device_};        // the heights and the blocks of a request
   DeviceBuffer<DeviceBoundEntry> entries_{device_};
   DeviceBuffer<uint64_t> found_{device_};
   DeviceBuffer<uint64_t> selected_{device_};
