@@ -108,7 +108,7 @@ class Engine {
 
   [[nodiscard]] virtual EngineInfo Info() const = 0;
 
-  // Ok while it can compute. An engine that has failed for good answers everything with this
+  // Ok while it can compute. An engine that has failed permanently answers everything with this
   // status.
   [[nodiscard]] virtual absl::Status Health() const = 0;
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // FailoverEngine: one engine made of several that stand by for each other. The first serves until
-// it has failed for good; then the next one that can takes over.
+// it has failed permanently; then the next one that can takes over.
 //
 // What an engine keeps of a tile, a map or a search grid is its own: once another has taken over,
 // calls with such a thing fail, and it has to be made anew from points or moments. BuildTile,
@@ -66,13 +66,12 @@ class FailoverEngine : public Engine {
 
  private:
   [[nodiscard]] Engine& Serving() const { return *engines_[takeovers()]; }
-  // Whether an engine has failed for good; another serves then, where there is one that can.
-  // False where there is no memory to find out.
-  bool GivenUp(size_t engine) const;
-  bool TryGiveUp(size_t engine) const;
-  // Calls the engine that serves, and the next one where that has failed for good meanwhile.
+  // Whether an engine has failed permanently: the next one that can then serves. False where there
+  // is no memory to find out.
+  bool FailOverFrom(size_t engine) const;
+  // Calls the engine that serves, and the next one where that has failed permanently meanwhile.
   template <typename Call>
-  auto CallAnew(const Call& call);
+  auto CallWithRetry(const Call& call);
   // Calls the engine that serves, once.
   template <typename Call>
   auto CallOnce(const Call& call);

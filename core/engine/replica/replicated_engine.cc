@@ -131,12 +131,12 @@ class ReplicatedEngine : public Engine {
     }
     const auto* const own_previous = Own<ReplicatedMap>(previous);
     auto parts = MakeParts<ResidentMap>([&](size_t replica) {
-      std::vector<std::shared_ptr<const ResidentTile>> tiles_there;
-      tiles_there.reserve(own_tiles.size());
-      for (const ReplicatedTile* tile : own_tiles) tiles_there.push_back(tile->parts()[replica]);
-      const ResidentMap* const previous_there =
+      std::vector<std::shared_ptr<const ResidentTile>> parts_of_tiles;
+      parts_of_tiles.reserve(own_tiles.size());
+      for (const ReplicatedTile* tile : own_tiles) parts_of_tiles.push_back(tile->parts()[replica]);
+      const ResidentMap* const previous_part =
           own_previous == nullptr ? nullptr : own_previous->parts()[replica].get();
-      return replicas_.engine(replica).Compose(tiles_there, statistics, previous_there);
+      return replicas_.engine(replica).Compose(parts_of_tiles, statistics, previous_part);
     });
     if (!parts.ok()) return parts.status();
     return std::make_shared<const ReplicatedMap>(replicas_, *std::move(parts));
@@ -256,7 +256,7 @@ class ReplicatedEngine : public Engine {
     work.reserve(jobs.size());
     for (const AlignJob& job : jobs) work.push_back(PointsOf(job.scan) * kWorkOfAlignment);
     const auto align = [&](size_t replica, absl::Span<const size_t> items) {
-      AlignThere(jobs, replica, items, results);
+      AlignOnReplica(jobs, replica, items, results);
       std::vector<size_t> failed;
       for (const size_t i : items) {
         if (!results[i].status.ok()) failed.push_back(i);
@@ -333,19 +333,19 @@ class ReplicatedEngine : public Engine {
     return waiting;
   }
 
-  void AlignThere(absl::Span<const AlignJob> jobs, size_t replica, absl::Span<const size_t> items,
-                  std::vector<AlignResult>& results) {
+  void AlignOnReplica(absl::Span<const AlignJob> jobs, size_t replica,
+                      absl::Span<const size_t> items, std::vector<AlignResult>& results) {
     try {
       std::vector<AlignJob> there;
       there.reserve(items.size());
       for (const size_t i : items) {
         there.push_back(jobs[i]);
-        there.back().map = MapThere(jobs[i].map, replica);
+        there.back().map = PartOfMap(jobs[i].map, replica);
       }
-      std::vector<AlignResult> results_there = replicas_.engine(replica).Align(there);
+      std::vector<AlignResult> part = replicas_.engine(replica).Align(there);
       for (size_t k = 0; k < items.size(); ++k) {
         AlignResult& result = results[items[k]];
-        result = std::move(results_there[k]);
+        result = std::move(part[k]);
         if (result.device_times.has_value()) result.device_times->device = replica;
       }
     } catch (const std::bad_alloc&) {
@@ -355,10 +355,10 @@ class ReplicatedEngine : public Engine {
     }
   }
 
-  absl::StatusOr<ScoreResult> ScoreThere(const ScoreRequest& request, size_t replica,
-                                         absl::Span<const size_t> lots) {
+  absl::StatusOr<ScoreResult> ScoreOnReplica(const ScoreRequest& request, size_t replica,
+                                             absl::Span<const size_t> lots) {
     ScoreRequest there;
-    there.map = MapThere(request.map, replica);
+    there.map = PartOfMap(request.map, replica);
     there.scan = request.scan;
     there.stage = request.stage;
     there.work_class = request.work_class;
@@ -392,7 +392,7 @@ class ReplicatedEngine : public Engine {
 
   absl::Status ScoreLots(const ScoreRequest& request, size_t replica, absl::Span<const size_t> lots,
                          ScoreResult& result) {
-    absl::StatusOr<ScoreResult> scored = ScoreThere(request, replica, lots);
+    absl::StatusOr<ScoreResult> scored = ScoreOnReplica(request, replica, lots);
     if (!scored.ok()) return scored.status();
     const auto row = static_cast<ptrdiff_t>(request.scan->size());
     auto pose = scored->poses.begin();
@@ -416,7 +416,7 @@ class ReplicatedEngine : public Engine {
   }
 
   // What the engine has of a map; null, which it refuses, where the map is not of this engine.
-  [[nodiscard]] std::shared_ptr<const ResidentMap> MapThere(
+  [[nodiscard]] std::shared_ptr<const ResidentMap> PartOfMap(
       const std::shared_ptr<const ResidentMap>& map, size_t replica) const {
     const auto* const own = Own<ReplicatedMap>(map.get());
     return own == nullptr ? nullptr : own->parts()[replica];
