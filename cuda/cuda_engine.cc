@@ -10,13 +10,13 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
+#include "core/engine/job_check.h"
 #include "core/engine/out_of_memory.h"
 #include "core/map/tile_codec.h"
 #include "cuda/align/align_batch.h"
 #include "cuda/align/align_kernel.h"
 #include "cuda/align/background_room.h"
 #include "cuda/align/cuda_packed_job.h"
-#include "cuda/align/map_access.h"
 #include "cuda/cloud/scan_filter.h"
 #include "cuda/map/cuda_map.h"
 #include "cuda/map/map_builder.h"
@@ -175,9 +175,8 @@ class CudaEngine : public Engine {
   }
 
   absl::StatusOr<ScoreResult> DoScore(const ScoreRequest& request) override {
-    VOXLOC_ASSIGN_OR_RETURN(
-        const CudaMap* const map,
-        cuda::CheckMap(*device_, request.map.get(), absl::MakeConstSpan(&request.stage, 1)));
+    VOXLOC_ASSIGN_OR_RETURN(const CudaMap* const map, CudaMap::Of(*device_, request.map.get()));
+    VOXLOC_TRY(CheckCells(*map, absl::MakeConstSpan(&request.stage, 1)));
     ScoreResult result = MakeScoreResult(request);
     const cuda::StageTerms terms =
         cuda::MakeStageTerms(request.stage, *map->Blocks(request.stage.cells));

@@ -11,7 +11,6 @@
 #include "core/engine/job_check.h"
 #include "core/engine/search_rules.h"
 #include "core/geometry/euler.h"
-#include "cuda/align/map_access.h"
 #include "cuda/align/virtual_warps.h"
 
 namespace voxloc::cuda {
@@ -144,8 +143,8 @@ absl::StatusOr<uint32_t> AlignSlice::ProgramOf(const AlignJob& job) {
     }
   }
   VOXLOC_TRY(ValidateProfile(job.profile));
-  VOXLOC_ASSIGN_OR_RETURN(const CudaMap* const map,
-                          CheckMap(*device_, job.map.get(), job.profile.stages));
+  VOXLOC_ASSIGN_OR_RETURN(const CudaMap* const map, CudaMap::Of(*device_, job.map.get()));
+  VOXLOC_TRY(CheckCells(*map, job.profile.stages));
   AlignProgram program{};
   const ndt::SearchRules rules = RulesOf(job, /*scan_scale_m=*/0.0);
   program.stages = rules.stages;
