@@ -8,8 +8,6 @@
 #include <set>
 #include <utility>
 
-#include "absl/strings/str_cat.h"
-
 namespace voxloc::cuda {
 namespace {
 

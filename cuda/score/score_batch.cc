@@ -3,6 +3,7 @@
 #include "cuda/score/score_batch.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "absl/types/span.h"
 #include "core/engine/job_check.h"

@@ -9,7 +9,6 @@
 
 #include <cstddef>
 #include <memory>
-#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
