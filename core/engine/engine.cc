@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "core/engine/job_check.h"
 #include "core/engine/out_of_memory.h"
+#include "core/status/try.h"
 
 namespace voxloc {
 
@@ -56,7 +57,7 @@ std::shared_ptr<const PackedJob> Engine::Pack(const AlignJob& job) {
 absl::StatusOr<ScoreResult> Engine::Score(const ScoreRequest& request) {
   return CatchOutOfMemory(
       [&]() -> absl::StatusOr<ScoreResult> {
-        if (absl::Status status = CheckRequest(request); !status.ok()) return status;
+        VOXLOC_TRY(CheckRequest(request));
         return DoScore(request);
       },
       [&] {
@@ -81,7 +82,7 @@ absl::StatusOr<std::shared_ptr<const ResidentBoundGrid>> Engine::KeepBoundGrid(B
 absl::StatusOr<std::vector<BoundHit>> Engine::Bound(const BoundRequest& request) {
   return CatchOutOfMemory(
       [&]() -> absl::StatusOr<std::vector<BoundHit>> {
-        if (absl::Status status = CheckRequest(request); !status.ok()) return status;
+        VOXLOC_TRY(CheckRequest(request));
         return DoBound(request);
       },
       [&] {

@@ -16,7 +16,6 @@
 #include <cstddef>
 #include <memory>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
@@ -24,6 +23,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/synchronization/mutex.h"
+#include "core/status/try.h"
 
 namespace voxloc::cuda {
 
@@ -112,23 +112,6 @@ class Device {
     if (absl::Status voxloc_status = (device).Check((call), what); !voxloc_status.ok()) { \
       return voxloc_status;                                                               \
     }                                                                                     \
-  } while (false)
-
-// Gives `lhs`, a variable or its declaration, the value of a StatusOr; returns its status where it
-// is an error.
-#define VOXLOC_ASSIGN_OR_RETURN(lhs, ...) \
-  VOXLOC_ASSIGN_OR_RETURN_AT(VOXLOC_CONCAT(voxloc_result_, __LINE__), lhs, __VA_ARGS__)
-#define VOXLOC_ASSIGN_OR_RETURN_AT(result, lhs, ...) \
-  auto result = __VA_ARGS__;                         \
-  if (!result.ok()) return result.status();          \
-  lhs = *std::move(result)
-#define VOXLOC_CONCAT(a, b) VOXLOC_CONCAT_INNER(a, b)
-#define VOXLOC_CONCAT_INNER(a, b) a##b
-
-// Returns a status where it is an error.
-#define VOXLOC_TRY(expression)                                                                \
-  do {                                                                                        \
-    if (absl::Status voxloc_status = (expression); !voxloc_status.ok()) return voxloc_status; \
   } while (false)
 
 }  // namespace voxloc::cuda

@@ -27,6 +27,7 @@
 #include "core/parallel/processors.h"
 #include "core/parallel/spin_team.h"
 #include "core/parallel/thread_pool.h"
+#include "core/status/try.h"
 
 namespace voxloc {
 namespace {
@@ -146,7 +147,7 @@ absl::StatusOr<const CpuMap*> CheckMap(const ResidentMap* map, absl::Span<const 
   if (cpu_map == nullptr) {
     return absl::FailedPreconditionError("the map does not belong to the CPU engine");
   }
-  if (absl::Status status = CheckCells(*cpu_map, stages); !status.ok()) return status;
+  VOXLOC_TRY(CheckCells(*cpu_map, stages));
   return cpu_map;
 }
 
@@ -186,7 +187,7 @@ class CpuEngine : public Engine {
     }
     std::map<double, bool> sizes;  // of cells: whether float sums are wanted
     for (const CellStatistics& s : statistics) {
-      if (absl::Status status = ValidateCellStatistics(s); !status.ok()) return status;
+      VOXLOC_TRY(ValidateCellStatistics(s));
       sizes[s.cell_size_m] |= s.float_index;
     }
     std::vector<TileMoments> lattices;
@@ -199,10 +200,9 @@ class CpuEngine : public Engine {
         lattices.push_back(CoarserMoments(lattices.back(), *bits));
         continue;
       }
-      absl::StatusOr<TileMoments> moments =
-          BuildTileMoments(cloud_map, cell_size_m, {float_sums, &pool_});
-      if (!moments.ok()) return moments.status();
-      lattices.push_back(*std::move(moments));
+      VOXLOC_ASSIGN_OR_RETURN(TileMoments moments,
+                              BuildTileMoments(cloud_map, cell_size_m, {float_sums, &pool_}));
+      lattices.push_back(std::move(moments));
     }
     return std::make_shared<const CpuTile>(std::move(lattices));
   }
@@ -219,9 +219,8 @@ class CpuEngine : public Engine {
 
   absl::StatusOr<std::shared_ptr<const ResidentTile>> DoImportTile(
       absl::string_view bytes) override {
-    absl::StatusOr<std::vector<TileMoments>> lattices = DecodeTile(bytes);
-    if (!lattices.ok()) return lattices.status();
-    return std::make_shared<const CpuTile>(*std::move(lattices));
+    VOXLOC_ASSIGN_OR_RETURN(std::vector<TileMoments> lattices, DecodeTile(bytes));
+    return std::make_shared<const CpuTile>(std::move(lattices));
   }
 
   absl::StatusOr<std::shared_ptr<const ResidentTile>> DoCopyTile(
@@ -237,7 +236,7 @@ class CpuEngine : public Engine {
       absl::Span<const std::shared_ptr<const ResidentTile>> tiles,
       absl::Span<const CellStatistics> statistics, const ResidentMap* previous) override {
     for (const CellStatistics& s : statistics) {
-      if (absl::Status status = ValidateCellStatistics(s); !status.ok()) return status;
+      VOXLOC_TRY(ValidateCellStatistics(s));
     }
     std::vector<std::shared_ptr<const CpuTile>> cpu_tiles;
     for (const auto& tile : tiles) {
@@ -280,9 +279,8 @@ class CpuEngine : public Engine {
   }
 
   absl::StatusOr<ScoreResult> DoScore(const ScoreRequest& request) override {
-    const absl::StatusOr<const CpuMap*> map =
-        CheckMap(request.map.get(), absl::MakeConstSpan(&request.stage, 1));
-    if (!map.ok()) return map.status();
+    VOXLOC_ASSIGN_OR_RETURN(const CpuMap* const map,
+                            CheckMap(request.map.get(), absl::MakeConstSpan(&request.stage, 1)));
     const size_t poses = request.map_T_base.size();
     const size_t points = request.scan->size();
     ScoreResult result = MakeScoreResult(request);
@@ -292,7 +290,7 @@ class CpuEngine : public Engine {
       std::unique_ptr<AlignWorkspace> workspace = workspaces_.Take();
       ScanEvaluator& evaluator = workspace->evaluator;
       evaluator.SetScan(*request.scan);
-      evaluator.SetStage((*map)->Grid(request.stage.cells), request.stage);
+      evaluator.SetStage(map->Grid(request.stage.cells), request.stage);
       const size_t end = std::min(poses, (task + 1) * kPosesPerTask);
       for (size_t i = task * kPosesPerTask; i < end; ++i) {
         float* rows = request.want_point_scores ? result.point_scores.data() + i * points : nullptr;
@@ -304,7 +302,7 @@ class CpuEngine : public Engine {
       }
       workspaces_.Return(std::move(workspace));
     });
-    if (absl::Status status = CheckStopped(request.stop, "scoring"); !status.ok()) return status;
+    VOXLOC_TRY(CheckStopped(request.stop, "scoring"));
     return result;
   }
 
@@ -327,13 +325,12 @@ class CpuEngine : public Engine {
   }
 
   absl::Status TryAlign(const AlignJob& job, SpinTeam* team, AlignResult& result) {
-    if (absl::Status status = CheckInputs(job); !status.ok()) return status;
-    if (absl::Status status = ValidateProfile(job.profile); !status.ok()) return status;
-    const absl::StatusOr<const CpuMap*> map = CheckMap(job.map.get(), job.profile.stages);
-    if (!map.ok()) return map.status();
+    VOXLOC_TRY(CheckInputs(job));
+    VOXLOC_TRY(ValidateProfile(job.profile));
+    VOXLOC_ASSIGN_OR_RETURN(const CpuMap* const map, CheckMap(job.map.get(), job.profile.stages));
     // Where memory runs out it is destroyed, since its state is then unknown.
     std::unique_ptr<AlignWorkspace> workspace = workspaces_.Take();
-    MapEvaluator on_map(**map, job, *workspace, team);
+    MapEvaluator on_map(*map, job, *workspace, team);
     if (workspace->evaluator.points() == 0) {
       workspaces_.Return(std::move(workspace));
       return NoFinitePoint(*job.scan);

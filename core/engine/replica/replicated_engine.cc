@@ -22,6 +22,7 @@
 #include "core/engine/out_of_memory.h"
 #include "core/engine/replica/replica_set.h"
 #include "core/engine/replica/work_ledger.h"
+#include "core/status/try.h"
 
 namespace voxloc {
 namespace {
@@ -392,11 +393,10 @@ class ReplicatedEngine : public Engine {
 
   absl::Status ScoreLots(const ScoreRequest& request, size_t replica, absl::Span<const size_t> lots,
                          ScoreResult& result) {
-    absl::StatusOr<ScoreResult> scored = ScoreOnReplica(request, replica, lots);
-    if (!scored.ok()) return scored.status();
+    VOXLOC_ASSIGN_OR_RETURN(const ScoreResult scored, ScoreOnReplica(request, replica, lots));
     const auto row = static_cast<ptrdiff_t>(request.scan->size());
-    auto pose = scored->poses.begin();
-    auto point_score = scored->point_scores.begin();
+    auto pose = scored.poses.begin();
+    auto point_score = scored.point_scores.begin();
     for (const size_t lot : lots) {
       const auto [first, count] = PosesOf(lot, request);
       std::copy_n(pose, count, result.poses.begin() + first);
