@@ -4,16 +4,12 @@
 
 #include <algorithm>
 #include <memory>
-#include <new>
-#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "absl/base/thread_annotations.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
-#include "absl/synchronization/mutex.h"
 #include "core/engine/job_check.h"
 #include "core/engine/out_of_memory.h"
 #include "core/map/tile_codec.h"
@@ -21,7 +17,6 @@
 #include "cuda/align/align_kernel.h"
 #include "cuda/align/background_room.h"
 #include "cuda/align/cuda_packed_job.h"
-#include "cuda/align/map_access.h"
 #include "cuda/cloud/scan_filter.h"
 #include "cuda/map/cuda_map.h"
 #include "cuda/map/map_builder.h"
@@ -84,7 +79,7 @@ struct Workspaces {
   Pool<cuda::BoundSlice> bound;
 };
 
-class CudaEngine : public Engine, public CudaCallTimer {
+class CudaEngine : public Engine {
  public:
   CudaEngine(const cuda::AlignResources& resources, std::unique_ptr<cuda::MapBuilder> map_builder,
              std::unique_ptr<cuda::ScanFilter> scan_filter)
@@ -95,91 +90,15 @@ class CudaEngine : public Engine, public CudaCallTimer {
         tracking_(resources, kMaxTrackingCalls, Priority::kHigh),
         other_(InBackground(resources), kMaxOtherCalls, Priority::kLow) {}
 
-  absl::StatusOr<std::shared_ptr<const ResidentTile>> BuildTile(
-      const PointCloud& cloud_map, absl::Span<const CellStatistics> statistics) override {
-    return map_builder_->BuildTile(cloud_map, statistics);
-  }
-
-  absl::StatusOr<std::shared_ptr<const ResidentMap>> Compose(
-      absl::Span<const std::shared_ptr<const ResidentTile>> tiles,
-      absl::Span<const CellStatistics> statistics, const ResidentMap* previous) override {
-    return CatchOutOfMemory(
-        [&] { return TryCompose(tiles, statistics, previous); },
-        [&] { return absl::StrCat("no host memory to compose ", tiles.size(), " tiles"); });
-  }
-
-  absl::StatusOr<std::string> ExportTile(const ResidentTile& tile) override {
-    return CatchOutOfMemory([&] { return TryExportTile(tile); },
-                            [&] {
-                              return absl::StrCat("no host memory to export a tile of ",
-                                                  tile.points(), " points");
-                            });
-  }
-
-  absl::StatusOr<std::shared_ptr<const ResidentTile>> ImportTile(absl::string_view bytes) override {
-    return CatchOutOfMemory([&] { return TryImportTile(bytes); },
-                            [&] {
-                              return absl::StrCat("no host memory to import a tile of ",
-                                                  bytes.size(), " bytes");
-                            });
-  }
-
-  absl::StatusOr<std::shared_ptr<const ResidentTile>> CopyTile(const ResidentTile& tile) override {
-    using Copied = absl::StatusOr<std::shared_ptr<const ResidentTile>>;
-    const auto* cuda_tile = dynamic_cast<const CudaTile*>(&tile);
-    if (cuda_tile == nullptr) {
-      return absl::InvalidArgumentError("the tile does not belong to a CUDA engine");
-    }
-    return CatchOutOfMemory([&]() -> Copied { return cuda_tile->CopyTo(device_); },
-                            [&] {
-                              return absl::StrCat("no host memory to copy a tile of ",
-                                                  tile.points(), " points");
-                            });
-  }
-
-  std::shared_ptr<const PackedJob> Pack(const AlignJob& job) override {
-    try {
-      return cuda::CudaPackedJob::Make(job, scan_memory_);
-    } catch (const std::bad_alloc&) {
-      return nullptr;
-    }
-  }
-
   std::vector<AlignResult> Align(absl::Span<const AlignJob> jobs) override {
     std::vector<AlignResult> results(jobs.size());
     const absl::Status status = CatchOutOfMemory(
         [&] { return TryAlign(jobs, results); },
-        [&] { return absl::StrCat("no host memory to align ", jobs.size(), " scans"); });
+        [&] { return absl::StrCat("no memory to align ", jobs.size(), " scans"); });
     if (!status.ok()) {
       for (AlignResult& result : results) result.status = status;
     }
     return results;
-  }
-
-  absl::StatusOr<ScoreResult> Score(const ScoreRequest& request) override {
-    return CatchOutOfMemory([&] { return TryScore(request); },
-                            [&] {
-                              return absl::StrCat("no host memory to score ",
-                                                  request.map_T_base.size(), " poses");
-                            });
-  }
-
-  absl::StatusOr<FilteredCloud> Filter(const PointCloud& cloud, const FilterOptions& options,
-                                       WorkClass work_class) override {
-    return CatchOutOfMemory(
-        [&] { return TryFilter(cloud, options, work_class); },
-        [&] { return absl::StrCat("no host memory to filter ", cloud.size(), " points"); });
-  }
-
-  absl::StatusOr<std::shared_ptr<const ResidentBoundGrid>> KeepBoundGrid(BoundGrid grid) override {
-    using Kept = absl::StatusOr<std::shared_ptr<const ResidentBoundGrid>>;
-    return CatchOutOfMemory([&]() -> Kept { return cuda::DeviceBoundGrid::Upload(device_, grid); },
-                            [] { return std::string("no host memory to keep a search grid"); });
-  }
-
-  absl::StatusOr<std::vector<BoundHit>> Bound(const BoundRequest& request) override {
-    return CatchOutOfMemory([&] { return TryBound(request); },
-                            [] { return std::string("no host memory for the nodes found"); });
   }
 
   EngineInfo Info() const override {
@@ -197,21 +116,13 @@ class CudaEngine : public Engine, public CudaCallTimer {
     return device_->healthy() ? absl::OkStatus() : device_->MakeCurrent();
   }
 
-  void TimeCalls(bool timed) override {
-    absl::MutexLock lock(&mutex_);
-    timed_ = timed;
-    last_align_.reset();
+ protected:
+  absl::StatusOr<std::shared_ptr<const ResidentTile>> DoBuildTile(
+      const PointCloud& cloud_map, absl::Span<const CellStatistics> statistics) override {
+    return map_builder_->BuildTile(cloud_map, statistics);
   }
 
-  std::optional<CudaCallTimes> LastAlign() const override {
-    absl::MutexLock lock(&mutex_);
-    return last_align_;
-  }
-
- private:
-  Workspaces& Of(Priority priority) { return priority == Priority::kHigh ? tracking_ : other_; }
-
-  absl::StatusOr<std::string> TryExportTile(const ResidentTile& tile) {
+  absl::StatusOr<std::string> DoExportTile(const ResidentTile& tile) override {
     const auto* cuda_tile = dynamic_cast<const CudaTile*>(&tile);
     if (cuda_tile == nullptr || &cuda_tile->device() != device_.get()) {
       return absl::InvalidArgumentError("the tile does not belong to this CUDA engine");
@@ -220,23 +131,31 @@ class CudaEngine : public Engine, public CudaCallTimer {
     std::vector<const TileMoments*> pointers;
     lattices.reserve(cuda_tile->lattices().size());
     for (const cuda::TileLattice& lattice : cuda_tile->lattices()) {
-      absl::StatusOr<TileMoments> moments = cuda_tile->Download(lattice.cell_size_m);
-      if (!moments.ok()) return moments.status();
-      lattices.push_back(*std::move(moments));
+      VOXLOC_ASSIGN_OR_RETURN(TileMoments moments, cuda_tile->Download(lattice.cell_size_m));
+      lattices.push_back(std::move(moments));
       pointers.push_back(&lattices.back());
     }
     return EncodeTile(pointers);
   }
 
-  absl::StatusOr<std::shared_ptr<const ResidentTile>> TryImportTile(absl::string_view bytes) {
-    const absl::StatusOr<std::vector<TileMoments>> lattices = DecodeTile(bytes);
-    if (!lattices.ok()) return lattices.status();
-    return CudaTile::Upload(device_, *lattices);
+  absl::StatusOr<std::shared_ptr<const ResidentTile>> DoImportTile(
+      absl::string_view bytes) override {
+    VOXLOC_ASSIGN_OR_RETURN(const std::vector<TileMoments> lattices, DecodeTile(bytes));
+    return CudaTile::Upload(device_, lattices);
   }
 
-  absl::StatusOr<std::shared_ptr<const ResidentMap>> TryCompose(
+  absl::StatusOr<std::shared_ptr<const ResidentTile>> DoCopyTile(
+      const ResidentTile& tile) override {
+    const auto* cuda_tile = dynamic_cast<const CudaTile*>(&tile);
+    if (cuda_tile == nullptr) {
+      return absl::InvalidArgumentError("the tile does not belong to a CUDA engine");
+    }
+    return cuda_tile->CopyTo(device_);
+  }
+
+  absl::StatusOr<std::shared_ptr<const ResidentMap>> DoCompose(
       absl::Span<const std::shared_ptr<const ResidentTile>> tiles,
-      absl::Span<const CellStatistics> statistics, const ResidentMap* previous) {
+      absl::Span<const CellStatistics> statistics, const ResidentMap* previous) override {
     std::vector<std::shared_ptr<const CudaTile>> cuda_tiles;
     cuda_tiles.reserve(tiles.size());
     for (const auto& tile : tiles) {
@@ -251,59 +170,26 @@ class CudaEngine : public Engine, public CudaCallTimer {
     return map_builder_->Compose(cuda_tiles, statistics, own_previous);
   }
 
-  // Jobs of one call that belong to different classes go one class after another, tracking first.
-  absl::Status TryAlign(absl::Span<const AlignJob> jobs, std::vector<AlignResult>& results) {
-    if (jobs.empty()) return absl::OkStatus();
-    if (absl::Status status = device_->MakeCurrent(); !status.ok()) return status;
-    std::vector<AlignEntry> entries;
-    entries.reserve(jobs.size());
-    for (const Priority priority : {Priority::kHigh, Priority::kLow}) {
-      entries.clear();
-      for (size_t i = 0; i < jobs.size(); ++i) {
-        if (PriorityOf(jobs[i].work_class) == priority) entries.push_back({&jobs[i], &results[i]});
-      }
-      if (entries.empty()) continue;
-      if (absl::Status status = RunBatch(Of(priority), entries); !status.ok()) return status;
-    }
-    return absl::OkStatus();
+  std::shared_ptr<const PackedJob> DoPack(const AlignJob& job) override {
+    return cuda::CudaPackedJob::Make(job, scan_memory_);
   }
 
-  absl::Status RunBatch(Workspaces& workspaces, absl::Span<const AlignEntry> entries) {
-    absl::StatusOr<Pool<AlignBatch>::Lease> batch = workspaces.align.Take();
-    if (!batch.ok()) return batch.status();
-    bool timed = false;
-    {
-      absl::MutexLock lock(&mutex_);
-      timed = timed_;
-    }
-    (*batch)->set_timed(timed);
-    absl::Status status = (*batch)->Run(entries);
-    if (timed) {
-      absl::MutexLock lock(&mutex_);
-      last_align_ = (*batch)->times();
-    }
-    return status;
-  }
-
-  absl::StatusOr<ScoreResult> TryScore(const ScoreRequest& request) {
-    if (absl::Status status = CheckRequest(request); !status.ok()) return status;
-    const absl::StatusOr<const CudaMap*> map =
-        cuda::CheckMap(*device_, request.map.get(), absl::MakeConstSpan(&request.stage, 1));
-    if (!map.ok()) return map.status();
-    absl::StatusOr<ScoreResult> result = MakeScoreResult(request);
-    if (!result.ok()) return result;
+  absl::StatusOr<ScoreResult> DoScore(const ScoreRequest& request) override {
+    VOXLOC_ASSIGN_OR_RETURN(const CudaMap* const map, CudaMap::Of(*device_, request.map.get()));
+    VOXLOC_TRY(CheckCells(*map, absl::MakeConstSpan(&request.stage, 1)));
+    ScoreResult result = MakeScoreResult(request);
     const cuda::StageTerms terms =
-        cuda::MakeStageTerms(request.stage, *(*map)->Blocks(request.stage.cells));
-    absl::StatusOr<Pool<ScoreBatch>::Lease> batch = Of(PriorityOf(request.work_class)).score.Take();
-    if (!batch.ok()) return batch.status();
-    if (absl::Status status = (*batch)->Run(request, terms, *result); !status.ok()) return status;
+        cuda::MakeStageTerms(request.stage, *map->Blocks(request.stage.cells));
+    VOXLOC_ASSIGN_OR_RETURN(Pool<ScoreBatch>::Lease batch,
+                            Of(PriorityOf(request.work_class)).score.Take());
+    VOXLOC_TRY(batch->Run(request, terms, result));
     return result;
   }
 
   // Small clouds are filtered here sooner than they are on the device; and where the device cannot,
   // for lack of memory or permanently, the result is the same here.
-  absl::StatusOr<FilteredCloud> TryFilter(const PointCloud& cloud, const FilterOptions& options,
-                                          WorkClass work_class) {
+  absl::StatusOr<FilteredCloud> DoFilter(const PointCloud& cloud, const FilterOptions& options,
+                                         WorkClass work_class) override {
     if (cloud.size() < kPointsWorthFiltering) return FilterCloud(cloud, options);
     absl::StatusOr<FilteredCloud> filtered =
         scan_filter_->Filter(cloud, options, PriorityOf(work_class));
@@ -312,16 +198,40 @@ class CudaEngine : public Engine, public CudaCallTimer {
     return FilterCloud(cloud, options);
   }
 
-  absl::StatusOr<std::vector<BoundHit>> TryBound(const BoundRequest& request) {
-    if (absl::Status status = CheckRequest(request); !status.ok()) return status;
+  absl::StatusOr<std::shared_ptr<const ResidentBoundGrid>> DoKeepBoundGrid(
+      BoundGrid grid) override {
+    return cuda::DeviceBoundGrid::Upload(device_, grid);
+  }
+
+  absl::StatusOr<std::vector<BoundHit>> DoBound(const BoundRequest& request) override {
     const auto* grid = dynamic_cast<const cuda::DeviceBoundGrid*>(request.grid.get());
     if (grid == nullptr || &grid->device() != device_.get()) {
       return absl::FailedPreconditionError("the grid does not belong to this CUDA engine");
     }
-    absl::StatusOr<Pool<cuda::BoundSlice>::Lease> slice =
-        Of(PriorityOf(request.work_class)).bound.Take();
-    if (!slice.ok()) return slice.status();
-    return (*slice)->Run(request, *grid);
+    VOXLOC_ASSIGN_OR_RETURN(Pool<cuda::BoundSlice>::Lease slice,
+                            Of(PriorityOf(request.work_class)).bound.Take());
+    return slice->Run(request, *grid);
+  }
+
+ private:
+  Workspaces& Of(Priority priority) { return priority == Priority::kHigh ? tracking_ : other_; }
+
+  // Jobs of one call that belong to different classes go one class after another, tracking first.
+  absl::Status TryAlign(absl::Span<const AlignJob> jobs, std::vector<AlignResult>& results) {
+    if (jobs.empty()) return absl::OkStatus();
+    VOXLOC_TRY(device_->MakeCurrent());
+    std::vector<AlignEntry> entries;
+    entries.reserve(jobs.size());
+    for (const Priority priority : {Priority::kHigh, Priority::kLow}) {
+      entries.clear();
+      for (size_t i = 0; i < jobs.size(); ++i) {
+        if (PriorityOf(jobs[i].work_class) == priority) entries.push_back({&jobs[i], &results[i]});
+      }
+      if (entries.empty()) continue;
+      VOXLOC_ASSIGN_OR_RETURN(Pool<AlignBatch>::Lease batch, Of(priority).align.Take());
+      VOXLOC_TRY(batch->Run(entries));
+    }
+    return absl::OkStatus();
   }
 
   // Declared first, so that it outlives everything that gives memory back to it.
@@ -331,10 +241,6 @@ class CudaEngine : public Engine, public CudaCallTimer {
   cuda::PageLockedPool scan_memory_;  // of packed jobs
   Workspaces tracking_;
   Workspaces other_;
-
-  mutable absl::Mutex mutex_;
-  bool timed_ ABSL_GUARDED_BY(mutex_) = false;
-  std::optional<CudaCallTimes> last_align_ ABSL_GUARDED_BY(mutex_);
 };
 
 }  // namespace
@@ -342,24 +248,23 @@ class CudaEngine : public Engine, public CudaCallTimer {
 int CudaDeviceCount(std::string* why_none) { return cuda::CountDevices(why_none); }
 
 absl::StatusOr<std::unique_ptr<Engine>> MakeCudaEngine(const CudaEngineOptions& options) {
-  absl::StatusOr<std::shared_ptr<Device>> device =
-      Device::Open({options.device, options.memory_limit_bytes});
-  if (!device.ok()) return device.status();
-  const absl::StatusOr<cuda::AlignLimits> limits = cuda::QueryAlignLimits(**device);
+  VOXLOC_ASSIGN_OR_RETURN(std::shared_ptr<Device> device,
+                          Device::Open({options.device, options.memory_limit_bytes}));
+  const absl::StatusOr<cuda::AlignLimits> limits = cuda::QueryAlignLimits(*device);
   if (!limits.ok()) {
     return absl::FailedPreconditionError(absl::StrCat(
-        "CUDA device ", options.device, " (", (*device)->properties().name, ", compute capability ",
-        (*device)->properties().major, ".", (*device)->properties().minor,
+        "CUDA device ", options.device, " (", device->properties().name, ", compute capability ",
+        device->properties().major, ".", device->properties().minor,
         ") cannot run this build: ", limits.status().message()));
   }
-  absl::StatusOr<std::unique_ptr<cuda::MapBuilder>> map_builder = cuda::MapBuilder::Create(*device);
-  if (!map_builder.ok()) return map_builder.status();
-  absl::StatusOr<std::unique_ptr<cuda::ScanFilter>> scan_filter = cuda::ScanFilter::Create(*device);
-  if (!scan_filter.ok()) return scan_filter.status();
-  absl::StatusOr<std::unique_ptr<cuda::DeviceClock>> clock = cuda::DeviceClock::Create(*device);
-  if (!clock.ok()) return clock.status();
-  return std::make_unique<CudaEngine>(cuda::AlignResources{*device, *std::move(clock), *limits, {}},
-                                      *std::move(map_builder), *std::move(scan_filter));
+  VOXLOC_ASSIGN_OR_RETURN(std::unique_ptr<cuda::MapBuilder> map_builder,
+                          cuda::MapBuilder::Create(device));
+  VOXLOC_ASSIGN_OR_RETURN(std::unique_ptr<cuda::ScanFilter> scan_filter,
+                          cuda::ScanFilter::Create(device));
+  VOXLOC_ASSIGN_OR_RETURN(std::unique_ptr<cuda::DeviceClock> clock,
+                          cuda::DeviceClock::Create(device));
+  return std::make_unique<CudaEngine>(cuda::AlignResources{device, std::move(clock), *limits, {}},
+                                      std::move(map_builder), std::move(scan_filter));
 }
 
 }  // namespace voxloc

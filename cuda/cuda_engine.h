@@ -13,12 +13,10 @@
 
 #include <cstddef>
 #include <memory>
-#include <optional>
 #include <string>
 
 #include "absl/status/statusor.h"
 #include "core/engine/engine.h"
-#include "cuda/call_times.h"
 
 namespace voxloc {
 
@@ -26,16 +24,6 @@ struct CudaEngineOptions {
   int device = 0;  // ordinal, as the driver counts those it shows to this process
   // What the engine may hold of the device's memory; 0: all there is.
   size_t memory_limit_bytes = 0;
-};
-
-// For benchmarks: an engine that MakeCudaEngine made is one of these too (dynamic_cast). Timing
-// costs some microseconds a call and is off at first. Thread-safe.
-class CudaCallTimer {
- public:
-  virtual ~CudaCallTimer() = default;
-  virtual void TimeCalls(bool timed) = 0;
-  // Of the Align that ended last while calls were timed; nullopt before.
-  [[nodiscard]] virtual std::optional<CudaCallTimes> LastAlign() const = 0;
 };
 
 // Devices that can be used; 0 where there is no driver or no device. `why_none` may be null.

@@ -18,7 +18,6 @@
 #include "absl/time/time.h"
 #include "core/cloud/point_cloud.h"
 #include "core/engine/evaluation_pass.h"
-#include "core/engine/packed_job.h"
 #include "core/engine/profile.h"
 #include "core/engine/work_class.h"
 #include "core/geometry/covariance.h"
@@ -35,6 +34,13 @@ namespace voxloc {
 struct StopToken {
   std::shared_ptr<const std::atomic<bool>> cancelled;  // may be null
   absl::Time deadline = absl::InfiniteFuture();
+};
+
+// What an engine makes of a job's clouds and groups in any thread (Engine::Pack), so that the
+// thread that calls Align for a whole batch does not make it for one scan after another. Immutable.
+class PackedJob {
+ public:
+  virtual ~PackedJob() = default;
 };
 
 struct AlignJob {

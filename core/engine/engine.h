@@ -7,6 +7,9 @@
 // batch a job was in, on the class of work, or on the number of threads. Where memory runs out, on
 // any thread, a method returns ResourceExhausted and the engine stays usable. Tiles and maps belong
 // to the engine that made them and may outlive calls, not the engine.
+//
+// The public methods check requests and catch std::bad_alloc, once for all engines; an engine
+// overrides what they call, DoBuildTile for BuildTile and so on.
 
 #ifndef VOXLOC_CORE_ENGINE_ENGINE_H_
 #define VOXLOC_CORE_ENGINE_ENGINE_H_
@@ -23,7 +26,6 @@
 #include "core/cloud/point_cloud.h"
 #include "core/engine/align.h"
 #include "core/engine/bound.h"
-#include "core/engine/packed_job.h"
 #include "core/engine/score.h"
 #include "core/engine/work_class.h"
 #include "core/map/resident_map.h"
@@ -49,71 +51,90 @@ class Engine {
 
   // What maps keep of a tile's points, on every lattice that `statistics` name. InvalidArgument:
   // see BuildTileMoments; ResourceExhausted: no memory.
-  [[nodiscard]] virtual absl::StatusOr<std::shared_ptr<const ResidentTile>> BuildTile(
-      const PointCloud& cloud_map, absl::Span<const CellStatistics> statistics) = 0;
+  [[nodiscard]] absl::StatusOr<std::shared_ptr<const ResidentTile>> BuildTile(
+      const PointCloud& cloud_map, absl::Span<const CellStatistics> statistics);
 
   // A map of these tiles, in this order; they must have been built with the same statistics.
   // `previous` (may be null) lends what has not changed. A map may have no cell at all.
-  [[nodiscard]] virtual absl::StatusOr<std::shared_ptr<const ResidentMap>> Compose(
+  [[nodiscard]] absl::StatusOr<std::shared_ptr<const ResidentMap>> Compose(
       absl::Span<const std::shared_ptr<const ResidentTile>> tiles,
-      absl::Span<const CellStatistics> statistics, const ResidentMap* previous) = 0;
+      absl::Span<const CellStatistics> statistics, const ResidentMap* previous);
 
   // What BuildTile made, as bytes that any engine's ImportTile takes (core/map/tile_codec.h).
   // InvalidArgument: a tile of another engine; ResourceExhausted: no memory.
-  [[nodiscard]] virtual absl::StatusOr<std::string> ExportTile(const ResidentTile& tile) = 0;
+  [[nodiscard]] absl::StatusOr<std::string> ExportTile(const ResidentTile& tile);
 
   // The tile that was exported: maps of it have the bits of maps of the original on this engine,
   // with the lattices that it was built with. DataLoss: damaged bytes; FailedPrecondition: bytes of
   // another version; ResourceExhausted: no memory.
-  [[nodiscard]] virtual absl::StatusOr<std::shared_ptr<const ResidentTile>> ImportTile(
-      absl::string_view bytes) = 0;
+  [[nodiscard]] absl::StatusOr<std::shared_ptr<const ResidentTile>> ImportTile(
+      absl::string_view bytes);
 
   // A tile that another engine of this kind made, as this one would have built it: maps of both
   // have the same bits. InvalidArgument: a tile of another kind of engine; ResourceExhausted: no
   // memory; any other error: it has to be built here.
-  [[nodiscard]] virtual absl::StatusOr<std::shared_ptr<const ResidentTile>> CopyTile(
-      const ResidentTile& /*tile*/) {
-    return absl::UnimplementedError("this engine copies no tiles");
-  }
+  [[nodiscard]] absl::StatusOr<std::shared_ptr<const ResidentTile>> CopyTile(
+      const ResidentTile& tile);
 
   // Packs a job's scan and the clouds and groups of its passes for Align, which then has less to do
   // for each job; results are the same with and without. The profile must be valid. Waits for
   // nothing and is meant for several threads at once. Null where there is nothing to gain, or no
   // memory. What it returns must not outlive the engine, and serves all of its devices.
-  [[nodiscard]] virtual std::shared_ptr<const PackedJob> Pack(const AlignJob& /*job*/) {
-    return nullptr;
-  }
+  [[nodiscard]] std::shared_ptr<const PackedJob> Pack(const AlignJob& job);
 
   // One result a job, in their order. A job that runs out of memory has the status
   // ResourceExhausted; std::bad_alloc is thrown only where there is no memory for the results
-  // themselves.
+  // themselves. Engines catch it job by job.
   [[nodiscard]] virtual std::vector<AlignResult> Align(absl::Span<const AlignJob> jobs) = 0;
 
   // InvalidArgument: a scan without finite points, a pose that is not finite, a stage that
   // ValidateProfile refuses. FailedPrecondition: the map lacks the stage's cells. Cancelled,
   // DeadlineExceeded: the stop token.
-  [[nodiscard]] virtual absl::StatusOr<ScoreResult> Score(const ScoreRequest& request) = 0;
+  [[nodiscard]] absl::StatusOr<ScoreResult> Score(const ScoreRequest& request);
 
   // Prepares a raw scan: FilterCloud's result to the last bit, and its errors, wherever it is
   // computed.
-  [[nodiscard]] virtual absl::StatusOr<FilteredCloud> Filter(const PointCloud& cloud,
-                                                             const FilterOptions& options,
-                                                             WorkClass work_class) = 0;
+  [[nodiscard]] absl::StatusOr<FilteredCloud> Filter(const PointCloud& cloud,
+                                                     const FilterOptions& options,
+                                                     WorkClass work_class);
 
   // A grid to bound the nodes of searches with. ResourceExhausted: no memory for it.
-  [[nodiscard]] virtual absl::StatusOr<std::shared_ptr<const ResidentBoundGrid>> KeepBoundGrid(
-      BoundGrid grid) = 0;
+  [[nodiscard]] absl::StatusOr<std::shared_ptr<const ResidentBoundGrid>> KeepBoundGrid(
+      BoundGrid grid);
 
   // The nodes with at least min_hits, ascending. InvalidArgument: see CheckRequest.
   // FailedPrecondition: a grid of another engine. Cancelled, DeadlineExceeded: the stop token.
-  [[nodiscard]] virtual absl::StatusOr<std::vector<BoundHit>> Bound(
-      const BoundRequest& request) = 0;
+  [[nodiscard]] absl::StatusOr<std::vector<BoundHit>> Bound(const BoundRequest& request);
 
   [[nodiscard]] virtual EngineInfo Info() const = 0;
 
-  // Ok while it can compute. An engine that has failed for good answers everything with this
+  // Ok while it can compute. An engine that has failed permanently answers everything with this
   // status.
   [[nodiscard]] virtual absl::Status Health() const = 0;
+
+ protected:
+  // What an engine does for the public method of the same name. Requests have been checked.
+  // std::bad_alloc and std::length_error may be thrown.
+  virtual absl::StatusOr<std::shared_ptr<const ResidentTile>> DoBuildTile(
+      const PointCloud& cloud_map, absl::Span<const CellStatistics> statistics) = 0;
+  virtual absl::StatusOr<std::shared_ptr<const ResidentMap>> DoCompose(
+      absl::Span<const std::shared_ptr<const ResidentTile>> tiles,
+      absl::Span<const CellStatistics> statistics, const ResidentMap* previous) = 0;
+  virtual absl::StatusOr<std::string> DoExportTile(const ResidentTile& tile) = 0;
+  virtual absl::StatusOr<std::shared_ptr<const ResidentTile>> DoImportTile(
+      absl::string_view bytes) = 0;
+  virtual absl::StatusOr<std::shared_ptr<const ResidentTile>> DoCopyTile(
+      const ResidentTile& /*tile*/) {
+    return absl::UnimplementedError("this engine copies no tiles");
+  }
+  virtual std::shared_ptr<const PackedJob> DoPack(const AlignJob& /*job*/) { return nullptr; }
+  virtual absl::StatusOr<ScoreResult> DoScore(const ScoreRequest& request) = 0;
+  virtual absl::StatusOr<FilteredCloud> DoFilter(const PointCloud& cloud,
+                                                 const FilterOptions& options,
+                                                 WorkClass work_class) = 0;
+  virtual absl::StatusOr<std::shared_ptr<const ResidentBoundGrid>> DoKeepBoundGrid(
+      BoundGrid grid) = 0;
+  virtual absl::StatusOr<std::vector<BoundHit>> DoBound(const BoundRequest& request) = 0;
 };
 
 }  // namespace voxloc

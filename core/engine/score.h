@@ -8,7 +8,6 @@
 #include <memory>
 #include <vector>
 
-#include "absl/status/statusor.h"
 #include "core/cloud/point_cloud.h"
 #include "core/engine/align.h"
 #include "core/engine/profile.h"
@@ -34,9 +33,16 @@ struct ScoreResult {
   std::vector<float> point_scores;
 };
 
-// Room for the answer: every pose, and every point of every pose where these are wanted.
-// ResourceExhausted: there is no memory for it.
-[[nodiscard]] absl::StatusOr<ScoreResult> MakeScoreResult(const ScoreRequest& request);
+// Room for the answer to a request with a scan: every pose, and every point of every pose where
+// these are wanted.
+[[nodiscard]] inline ScoreResult MakeScoreResult(const ScoreRequest& request) {
+  ScoreResult result;
+  result.poses.resize(request.map_T_base.size());
+  if (request.want_point_scores) {
+    result.point_scores.assign(result.poses.size() * request.scan->size(), 0.0F);
+  }
+  return result;
+}
 
 }  // namespace voxloc
 

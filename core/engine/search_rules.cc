@@ -83,20 +83,20 @@ Interrupt InterruptOf(const StopToken& stop) {
   return Interrupt::kNone;
 }
 
-IterationTrace MakeTrace(const IterationParts& parts) {
-  const ndt::NewtonDirection& direction = parts.direction;
+IterationTrace MakeTrace(const ndt::IterationRecord& record, const PoseScore& score) {
+  const ndt::NewtonDirection& direction = record.direction;
   IterationTrace trace;
-  trace.stage = parts.stage;
-  trace.map_T_base = PoseFromChart(ToEigen(parts.from));
-  trace.score = parts.score;
-  trace.gradient = ToEigen(parts.gradient);
-  trace.hessian = ToEigen(parts.hessian);
+  trace.stage = record.stage;
+  trace.map_T_base = PoseFromChart(ToEigen(record.from));
+  trace.score = score;
+  trace.gradient = ToEigen(record.gradient);
+  trace.hessian = ToEigen(record.hessian);
   trace.newton_step = ToEigen(direction.unit) * direction.norm * (direction.reversed ? -1.0 : 1.0);
   trace.newton_step_norm = direction.norm;
-  trace.step_length = parts.length;
+  trace.step_length = record.length;
   trace.reversed = direction.reversed;
   trace.slope = direction.slope;
-  trace.map_T_base_after = PoseFromChart(ToEigen(parts.after));
+  trace.map_T_base_after = PoseFromChart(ToEigen(record.after));
   return trace;
 }
 

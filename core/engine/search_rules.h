@@ -8,7 +8,7 @@
 
 #include "core/engine/align.h"
 #include "core/geometry/euler.h"
-#include "core/ndt/newton.h"
+#include "core/ndt/search.h"
 #include "core/ndt/search_rules.h"
 
 namespace voxloc {
@@ -43,18 +43,8 @@ namespace voxloc {
 // What the stop token asks of a search at this moment.
 [[nodiscard]] Interrupt InterruptOf(const StopToken& stop);
 
-// One iteration: evaluated at the chart `from`, it led by a step of `length` to `after`.
-struct IterationParts {
-  int stage;
-  const double (&from)[6];
-  const double (&after)[6];
-  PoseScore score;
-  const double (&gradient)[6];
-  const double (&hessian)[6][6];
-  const ndt::NewtonDirection& direction;
-  double length;
-};
-[[nodiscard]] IterationTrace MakeTrace(const IterationParts& parts);
+// `score` is the one that the iteration started from.
+[[nodiscard]] IterationTrace MakeTrace(const ndt::IterationRecord& record, const PoseScore& score);
 
 }  // namespace voxloc
 

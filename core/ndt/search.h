@@ -24,6 +24,18 @@
 namespace voxloc {
 namespace ndt {
 
+// One iteration of a stage: from an evaluation at the chart `from`, a step of `length` along
+// `direction` led to `after`.
+struct IterationRecord {
+  int stage;
+  double from[6];
+  double gradient[6];
+  double hessian[6][6];
+  NewtonDirection direction;
+  double length;
+  double after[6];
+};
+
 template <typename Score>
 class NewtonSearch {
  public:
@@ -77,16 +89,22 @@ class NewtonSearch {
   VOXLOC_HD int oscillations() const { return best_.answer().oscillations; }
   VOXLOC_HD bool reached_iteration_limit() const { return best_.answer().reached_iteration_limit; }
 
-  // Whether the last Advance completed an iteration; and, where rules.traced, that iteration: the
-  // stage, the pose and evaluation it started from, its direction and the length of its step, which
-  // led to step_to().
+  // Whether the last Advance completed an iteration; and, where rules.traced, that iteration with
+  // the score that it started from.
   VOXLOC_HD bool stepped() const { return stepped_; }
-  VOXLOC_HD int step_stage() const { return step_stage_; }
-  VOXLOC_HD const double (&step_from() const)[6] { return from_; }
-  VOXLOC_HD const double (&step_to() const)[6] { return to_; }
-  VOXLOC_HD const Evaluation<Score>& step_evaluation() const { return evaluations_[1 - current_]; }
-  VOXLOC_HD const NewtonDirection& step_direction() const { return step_direction_; }
-  VOXLOC_HD double step_length() const { return step_length_; }
+  VOXLOC_HD void WriteStep(IterationRecord& record) const {
+    const Derivatives& derivatives = evaluations_[1 - current_].derivatives;
+    record.stage = step_stage_;
+    for (int i = 0; i < 6; ++i) {
+      record.from[i] = from_[i];
+      record.gradient[i] = derivatives.gradient[i];
+      for (int j = 0; j < 6; ++j) record.hessian[i][j] = derivatives.hessian.m[i][j];
+      record.after[i] = to_[i];
+    }
+    record.direction = step_direction_;
+    record.length = step_length_;
+  }
+  VOXLOC_HD const Score& step_score() const { return evaluations_[1 - current_].score; }
 
  private:
   enum class Phase { kBefore, kBeginStage, kTrial, kStageEnded, kJudge, kAnswer, kDone };

@@ -3,7 +3,6 @@
 #include "cuda/align/align_batch.h"
 
 #include <algorithm>
-#include <iterator>
 #include <optional>
 #include <utility>
 
@@ -19,7 +18,7 @@ constexpr int kPausesPerQuery = 16;
 // Fills a slice with entries from `first` on; the first that is not in it.
 size_t Fill(AlignSlice& slice, absl::Span<const AlignEntry> entries, size_t first) {
   slice.Clear();
-  while (first < entries.size() && slice.Add(*entries[first].job, *entries[first].result)) ++first;
+  while (first < entries.size() && slice.Add(entries[first])) ++first;
   return first;
 }
 
@@ -34,40 +33,34 @@ absl::StatusOr<std::unique_ptr<AlignBatch>> AlignBatch::Create(const AlignResour
 }
 
 absl::StatusOr<AlignSlice*> AlignBatch::Slice(size_t turn) {
-  std::unique_ptr<AlignSlice>& slice = slices_[turn % kSlices];
-  if (slice == nullptr) {
+  const size_t place = turn % kSlices;
+  if (place == slices_.size()) {
     // Jobs that fill the device, where it is all theirs.
     const auto most_jobs = static_cast<size_t>(
         resources_.room == nullptr ? resources_.limits.resident_blocks
                                    : std::max<int>(1, resources_.room->blocks() / kSlices));
-    auto made = AlignSlice::Create(resources_.device, resources_.clock, resources_.limits,
-                                   most_jobs, priority_);
-    if (!made.ok()) return made.status();
-    slice = *std::move(made);
+    VOXLOC_ASSIGN_OR_RETURN(std::unique_ptr<AlignSlice> slice,
+                            AlignSlice::Create(resources_, most_jobs, priority_));
+    slices_.push_back(std::move(slice));
   }
-  return slice.get();
+  return slices_[place].get();
 }
 
 absl::Status AlignBatch::Run(absl::Span<const AlignEntry> entries) {
-  times_ = {};
   size_t done = 0;
   for (size_t turn = 0; done < entries.size(); ++turn) {
-    const absl::StatusOr<AlignSlice*> slice = Slice(turn);
-    if (!slice.ok()) return slice.status();
-    Finish(**slice);
-    (*slice)->set_timed(timed_);
-    done = Fill(**slice, entries, done);
+    VOXLOC_ASSIGN_OR_RETURN(AlignSlice* const slice, Slice(turn));
+    Finish(*slice);
+    done = Fill(*slice, entries, done);
     const bool whole_call = turn == 0 && done == entries.size();
     const bool background = resources_.room != nullptr;
-    (*slice)->Plan(!whole_call  ? DeviceUse::kPart
-                   : background ? DeviceUse::kBackground
-                                : DeviceUse::kWhole);
+    slice->Plan(!whole_call  ? DeviceUse::kPart
+                : background ? DeviceUse::kBackground
+                             : DeviceUse::kWhole);
     if (background) TakeRoom(turn);
-    (*slice)->Launch();
+    slice->Launch();
   }
-  for (const std::unique_ptr<AlignSlice>& slice : slices_) {
-    if (slice != nullptr) Finish(*slice);
-  }
+  for (const auto& slice : slices_) Finish(*slice);
   return absl::OkStatus();
 }
 
@@ -77,19 +70,17 @@ void AlignBatch::TakeRoom(size_t turn) {
   std::optional<BackgroundRoom::Share> share = resources_.room->TryTake(blocks);
   for (size_t later = 1; later < kSlices && !share; ++later) {
     // The oldest first.
-    AlignSlice* const other = slices_[(turn + later) % kSlices].get();
-    if (other == nullptr || !other->launched()) continue;
-    Finish(*other);
+    const size_t place = (turn + later) % kSlices;
+    if (place >= slices_.size() || !slices_[place]->launched()) continue;
+    Finish(*slices_[place]);
     share = resources_.room->TryTake(blocks);
   }
   slice.Hold(share ? *std::move(share) : resources_.room->Take(blocks));
 }
 
 void AlignBatch::Await(const AlignSlice& slice) noexcept {
-  const auto watched = [](const std::unique_ptr<AlignSlice>& any) {
-    return any != nullptr && any->watched();
-  };
-  if (std::none_of(std::begin(slices_), std::end(slices_), watched)) return;
+  const auto watched = [](const std::unique_ptr<AlignSlice>& any) { return any->watched(); };
+  if (std::none_of(slices_.begin(), slices_.end(), watched)) return;
   int looks = 0;
   while (!slice.IsDone()) {
     for (const std::unique_ptr<AlignSlice>& any : slices_) {
@@ -106,16 +97,10 @@ void AlignBatch::Finish(AlignSlice& slice) {
   if (!slice.launched()) return;
   Await(slice);
   slice.Finish();
-  if (!timed_) return;
-  times_.upload_ms += slice.times().upload_ms;
-  times_.kernel_ms += slice.times().kernel_ms;
-  times_.download_ms += slice.times().download_ms;
 }
 
-void AlignBatch::Settle() noexcept {
-  for (const std::unique_ptr<AlignSlice>& slice : slices_) {
-    if (slice != nullptr) slice->Settle();
-  }
+void AlignBatch::Drain() noexcept {
+  for (const auto& slice : slices_) slice->Drain();
 }
 
 }  // namespace voxloc::cuda

@@ -9,6 +9,7 @@
 
 #include <cstddef>
 #include <memory>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -16,23 +17,8 @@
 #include "core/engine/align.h"
 #include "cuda/align/align_slice.h"
 #include "cuda/align/background_room.h"
-#include "cuda/call_times.h"
 
 namespace voxloc::cuda {
-
-// What slices are made of.
-struct AlignResources {
-  std::shared_ptr<Device> device;
-  std::shared_ptr<DeviceClock> clock;
-  AlignLimits limits;
-  std::shared_ptr<BackgroundRoom> room;  // of what is not tracking
-};
-
-// A job and where its result goes.
-struct AlignEntry {
-  const AlignJob* job;
-  AlignResult* result;
-};
 
 class AlignBatch {
  public:
@@ -43,12 +29,7 @@ class AlignBatch {
   // still be queued, as after an exception (std::bad_alloc).
   [[nodiscard]] absl::Status Run(absl::Span<const AlignEntry> entries);
   // Waits for all work that is queued.
-  void Settle() noexcept;
-
-  // Records times from the next Run on; see AlignSlice.
-  void set_timed(bool timed) { timed_ = timed; }
-  // Of the last Run, sums over its slices.
-  [[nodiscard]] const CudaCallTimes& times() const { return times_; }
+  void Drain() noexcept;
 
  private:
   static constexpr size_t kSlices = 3;
@@ -65,9 +46,7 @@ class AlignBatch {
 
   const AlignResources resources_;
   const Priority priority_;
-  std::unique_ptr<AlignSlice> slices_[kSlices];
-  bool timed_ = false;
-  CudaCallTimes times_;
+  std::vector<std::unique_ptr<AlignSlice>> slices_;  // up to kSlices
 };
 
 }  // namespace voxloc::cuda

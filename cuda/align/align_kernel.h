@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The kernel that aligns a batch, from host code. Launches only queue work on the stream; all
-// arrays are device memory, or page-locked host memory that the device sees, and must stay until it
-// is done.
+// The kernels that align a batch and that gather its scans, from host code. Launches only queue
+// work on the stream; all arrays are device memory, or page-locked host memory that the device
+// sees, and must stay until it is done.
 
 #ifndef VOXLOC_CUDA_ALIGN_ALIGN_KERNEL_H_
 #define VOXLOC_CUDA_ALIGN_ALIGN_KERNEL_H_
@@ -10,6 +10,7 @@
 #include <cuda_runtime_api.h>
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 
 #include "absl/status/status.h"
@@ -51,6 +52,17 @@ struct AlignLimits {
 // One launch. The cluster is at most the largest one.
 [[nodiscard]] absl::Status LaunchAlign(Device& device, const AlignArguments& arguments,
                                        const LaunchShape& shape, cudaStream_t stream);
+
+// Floats that lie somewhere in page-locked host memory, and their place in an array on the device.
+struct GatherPiece {
+  const float* from;  // aligned to 16 bytes
+  uint64_t to;        // a multiple of 4
+  uint64_t floats;    // a multiple of 4
+};
+// Brings `count` pieces, listed on the device, into the array by one launch: the device reads them
+// over the bus, and the host copies nothing.
+[[nodiscard]] absl::Status LaunchGather(Device& device, const GatherPiece* pieces, size_t count,
+                                        float* array, cudaStream_t stream);
 
 }  // namespace voxloc::cuda
 

@@ -11,7 +11,6 @@
 #include "core/engine/job_check.h"
 #include "core/engine/search_rules.h"
 #include "core/geometry/euler.h"
-#include "cuda/align/map_access.h"
 #include "cuda/align/virtual_warps.h"
 
 namespace voxloc::cuda {
@@ -42,44 +41,18 @@ Demands DemandsOf(const AlignJob& job) {
   return demands;
 }
 
-IterationTrace TraceOf(const DeviceIteration& record, size_t points) {
-  return MakeTrace({record.stage, record.from, record.after, ToPoseScore(record.score, points),
-                    record.gradient, record.hessian, record.direction, record.length});
-}
-
 }  // namespace
 
-AlignSlice::AlignSlice(std::shared_ptr<Device> device, std::shared_ptr<DeviceClock> clock,
-                       const AlignLimits& limits, size_t most_jobs)
-    : device_(device),
-      clock_(std::move(clock)),
-      limits_(limits),
-      most_jobs_(most_jobs),
-      passes_(device),
-      upload_(device),
-      stops_(device),
-      results_(device),
-      device_results_(device),
-      device_trace_(device),
-      trace_(device),
-      device_scores_(device),
-      scores_(device) {}
-
-absl::StatusOr<std::unique_ptr<AlignSlice>> AlignSlice::Create(std::shared_ptr<Device> device,
-                                                               std::shared_ptr<DeviceClock> clock,
-                                                               const AlignLimits& limits,
+absl::StatusOr<std::unique_ptr<AlignSlice>> AlignSlice::Create(const AlignResources& resources,
                                                                size_t most_jobs,
                                                                Priority priority) {
+  const std::shared_ptr<Device>& device = resources.device;
   VOXLOC_TRY(device->MakeCurrent());
-  std::unique_ptr<AlignSlice> slice(new AlignSlice(device, std::move(clock), limits, most_jobs));
-  absl::StatusOr<Stream> stream = Stream::Create(device, priority);
-  if (!stream.ok()) return stream.status();
-  slice->stream_ = *std::move(stream);
+  std::unique_ptr<AlignSlice> slice(new AlignSlice(resources, most_jobs));
+  VOXLOC_ASSIGN_OR_RETURN(slice->stream_, Stream::Create(device, priority));
   VOXLOC_TRY(slice->stops_.CreateStream());
   for (Event& event : slice->events_) {
-    absl::StatusOr<Event> made = Event::Create(device);
-    if (!made.ok()) return made.status();
-    event = *std::move(made);
+    VOXLOC_ASSIGN_OR_RETURN(event, Event::Create(device));
   }
   return slice;
 }
@@ -97,11 +70,12 @@ void AlignSlice::Clear() {
   moment_.reset();
   wants_times_ = false;
   cancellable_ = false;
-  stops_ready_ = false;
   status_ = absl::OkStatus();
 }
 
-bool AlignSlice::Add(const AlignJob& job, AlignResult& result) {
+bool AlignSlice::Add(const AlignEntry& entry) {
+  const AlignJob& job = *entry.job;
+  AlignResult& result = *entry.result;
   const Demands demands = DemandsOf(job);
   if (!entries_.empty() && (entries_.size() >= most_jobs_ || work_ + demands.points > kMaxPoints ||
                             iterations_ + demands.iterations > kMaxIterations ||
@@ -154,7 +128,7 @@ bool AlignSlice::Add(const AlignJob& job, AlignResult& result) {
   wants_times_ = wants_times_ || job.want_device_times;
   cancellable_ = cancellable_ || packed.watched;
   jobs_.push_back(packed);
-  entries_.push_back({&job, &result});
+  entries_.push_back(entry);
   return true;
 }
 
@@ -169,8 +143,8 @@ absl::StatusOr<uint32_t> AlignSlice::ProgramOf(const AlignJob& job) {
     }
   }
   VOXLOC_TRY(ValidateProfile(job.profile));
-  const absl::StatusOr<const CudaMap*> map = CheckMap(*device_, job.map.get(), job.profile.stages);
-  if (!map.ok()) return map.status();
+  VOXLOC_ASSIGN_OR_RETURN(const CudaMap* const map, CudaMap::Of(*device_, job.map.get()));
+  VOXLOC_TRY(CheckCells(*map, job.profile.stages));
   AlignProgram program{};
   const ndt::SearchRules rules = RulesOf(job, /*scan_scale_m=*/0.0);
   program.stages = rules.stages;
@@ -179,7 +153,7 @@ absl::StatusOr<uint32_t> AlignSlice::ProgramOf(const AlignJob& job) {
   for (size_t i = 0; i < job.profile.stages.size(); ++i) {
     const Stage& stage = job.profile.stages[i];
     program.rules[i] = rules.stage[i];
-    program.terms[i] = MakeStageTerms(stage, *(*map)->Blocks(stage.cells));
+    program.terms[i] = MakeStageTerms(stage, *map->Blocks(stage.cells));
   }
   programs_.push_back(program);
   program_of_.push_back(&job);
@@ -221,21 +195,15 @@ void AlignSlice::Launch() {
 // All of it, also where nothing is needed, which counts as a use of that memory.
 absl::Status AlignSlice::Reserve() {
   VOXLOC_TRY(stops_.Prepare(cancellable_ ? jobs_.size() : 0));
-  stops_ready_ = cancellable_;
-  VOXLOC_TRY(results_.ReserveForUse(jobs_.size() * sizeof(DeviceResult)));
-  const bool mapped = results_.device_data() != nullptr;
-  VOXLOC_TRY(device_results_.ReserveForUse(mapped ? 0 : jobs_.size()));
-  VOXLOC_TRY(device_trace_.ReserveForUse(iterations_));
-  VOXLOC_TRY(trace_.ReserveForUse(iterations_ * sizeof(DeviceIteration)));
-  VOXLOC_TRY(device_scores_.ReserveForUse(scored_points_));
-  VOXLOC_TRY(passes_.Reserve());
-  return scores_.ReserveForUse(scored_points_ * sizeof(float));
+  VOXLOC_TRY(results_.ReserveForUse(jobs_.size()));
+  VOXLOC_TRY(trace_.ReserveForUse(iterations_));
+  VOXLOC_TRY(scores_.ReserveForUse(scored_points_));
+  return passes_.Reserve();
 }
 
 absl::Status AlignSlice::Queue() {
   VOXLOC_TRY(Reserve());
-  const bool mapped = results_.device_data() != nullptr;
-  if (records()) VOXLOC_TRY(events_[0].Record(stream_));
+  if (wants_times_) VOXLOC_TRY(events_[0].Record(stream_));
   AlignArguments arguments{};
   upload_.Add(programs_, &arguments.programs);
   upload_.Add(jobs_, &arguments.jobs);
@@ -243,49 +211,26 @@ absl::Status AlignSlice::Queue() {
   scans_.AddTo(upload_, arguments);
   VOXLOC_TRY(upload_.Send(stream_));
   VOXLOC_TRY(scans_.QueueGather(*device_, stream_));
-  if (records()) VOXLOC_TRY(events_[1].Record(stream_));
+  if (wants_times_) VOXLOC_TRY(events_[1].Record(stream_));
   arguments.job_count = static_cast<uint32_t>(jobs_.size());
   arguments.stops = stops_.device_data();
-  arguments.results =
-      mapped ? reinterpret_cast<DeviceResult*>(results_.device_data()) : device_results_.data();
-  arguments.trace = device_trace_.data();
-  arguments.point_scores = device_scores_.data();
+  arguments.results = results_.device_data();
+  arguments.trace = trace_.device_data();
+  arguments.point_scores = scores_.device_data();
   if (iterations_ > 0) {
     // Searches that end early leave the rest as it is; all of it is read back.
-    VOXLOC_CUDA_TRY(*device_,
-                    cudaMemsetAsync(device_trace_.data(), 0, iterations_ * sizeof(DeviceIteration),
-                                    stream_.get()),
-                    "clearing the trace");
+    VOXLOC_CUDA_TRY(
+        *device_,
+        cudaMemsetAsync(arguments.trace, 0, iterations_ * sizeof(DeviceIteration), stream_.get()),
+        "clearing the trace");
   }
   VOXLOC_TRY(LaunchAlign(*device_, arguments, shape_, stream_.get()));
-  if (records()) VOXLOC_TRY(events_[2].Record(stream_));
-  VOXLOC_TRY(QueueDownloads(mapped));
-  return records() ? events_[3].Record(stream_) : absl::OkStatus();
-}
-
-absl::Status AlignSlice::QueueDownloads(bool mapped) {
-  cudaStream_t stream = stream_.get();
-  if (!mapped) {
-    VOXLOC_CUDA_TRY(
-        *device_,
-        cudaMemcpyAsync(results_.data(), device_results_.data(),
-                        jobs_.size() * sizeof(DeviceResult), cudaMemcpyDeviceToHost, stream),
-        "reading results");
-  }
-  if (iterations_ > 0) {
-    VOXLOC_CUDA_TRY(
-        *device_,
-        cudaMemcpyAsync(trace_.data(), device_trace_.data(), iterations_ * sizeof(DeviceIteration),
-                        cudaMemcpyDeviceToHost, stream),
-        "reading the trace");
-  }
-  if (scored_points_ > 0) {
-    VOXLOC_CUDA_TRY(*device_,
-                    cudaMemcpyAsync(scores_.data(), device_scores_.data(),
-                                    scored_points_ * sizeof(float), cudaMemcpyDeviceToHost, stream),
-                    "reading point scores");
-  }
-  return passes_.QueueDownload(stream_);
+  if (wants_times_) VOXLOC_TRY(events_[2].Record(stream_));
+  VOXLOC_TRY(results_.Download(stream_, "reading results"));
+  VOXLOC_TRY(trace_.Download(stream_, "reading the trace"));
+  VOXLOC_TRY(scores_.Download(stream_, "reading point scores"));
+  VOXLOC_TRY(passes_.QueueDownload(stream_));
+  return wants_times_ ? events_[3].Record(stream_) : absl::OkStatus();
 }
 
 void AlignSlice::PassOnStops() noexcept {
@@ -296,7 +241,7 @@ void AlignSlice::PassOnStops() noexcept {
   }
 }
 
-void AlignSlice::Settle() noexcept {
+void AlignSlice::Drain() noexcept {
   if (std::exchange(launched_, false)) stream_.Drain();
   stops_.Lower();
   share_.reset();
@@ -310,39 +255,31 @@ void AlignSlice::Finish() {
   launched_ = false;
   share_.reset();
   if (status_.ok()) status_ = std::move(finished);
-  if (status_.ok() && records()) status_ = ReadTimes();
+  if (status_.ok() && wants_times_) status_ = FillTimes();
   for (size_t i = 0; i < entries_.size(); ++i) {
     entries_[i].result->status = status_;
     if (status_.ok()) FillResult(i);
   }
-  if (status_.ok() && wants_times_) FillTimes();
 }
 
-absl::Status AlignSlice::ReadTimes() {
-  double* times[] = {&times_.upload_ms, &times_.kernel_ms, &times_.download_ms};
-  for (int i = 0; i < 3; ++i) {
-    const absl::StatusOr<double> ms = events_[i + 1].MillisecondsSince(events_[i]);
-    if (!ms.ok()) return ms.status();
-    *times[i] = *ms;
-  }
-  return absl::OkStatus();
-}
-
-void AlignSlice::FillTimes() const {
+absl::Status AlignSlice::FillTimes() const {
   DeviceTimes times;
-  times.upload_s = 1e-3 * times_.upload_ms;
-  times.kernel_s = 1e-3 * times_.kernel_ms;
-  times.download_s = 1e-3 * times_.download_ms;
+  double* const times_s[] = {&times.upload_s, &times.kernel_s, &times.download_s};
+  for (int i = 0; i < 3; ++i) {
+    VOXLOC_ASSIGN_OR_RETURN(const double ms, events_[i + 1].MillisecondsSince(events_[i]));
+    *times_s[i] = 1e-3 * ms;
+  }
   times.leads = true;
-  for (const Entry& entry : entries_) {
+  for (const AlignEntry& entry : entries_) {
     if (!entry.job->want_device_times) continue;
     entry.result->device_times = times;
     times.leads = false;
   }
+  return absl::OkStatus();
 }
 
 void AlignSlice::FillResult(size_t i) const {
-  const DeviceResult& from = reinterpret_cast<const DeviceResult*>(results_.data())[i];
+  const DeviceResult& from = results_.data()[i];
   const DeviceJob& job = jobs_[i];
   AlignResult& result = *entries_[i].result;
   result.map_T_base = PoseFromChart(ToEigen(from.chart));
@@ -358,16 +295,18 @@ void AlignSlice::FillResult(size_t i) const {
   result.reached_iteration_limit = from.reached_iteration_limit;
   result.stage = from.stage;
   if (job.want_trace) {
-    const auto* records = reinterpret_cast<const DeviceIteration*>(trace_.data()) + job.trace_begin;
+    const DeviceIteration* const records = trace_.data() + job.trace_begin;
     result.trace.reserve(static_cast<size_t>(from.iterations));
     const DeviceScan& scan = scans_.on_device(job.scan);
     for (int k = 0; k < from.iterations; ++k) {
-      result.trace.push_back(TraceOf(records[k], scan.stage_points[records[k].stage]));
+      const ndt::IterationRecord& step = records[k].step;
+      result.trace.push_back(
+          MakeTrace(step, ToPoseScore(records[k].score, scan.stage_points[step.stage])));
     }
   }
   if (job.want_point_scores) {
     const PackedScan& scan = scans_.packed(job.scan);
-    const auto* scores = reinterpret_cast<const float*>(scores_.data()) + job.point_scores_begin;
+    const float* const scores = scores_.data() + job.point_scores_begin;
     result.point_scores.assign(entries_[i].job->scan->size(), 0.0F);
     for (uint32_t k = 0; k < scan.points; ++k) {
       result.point_scores[scan.PlaceInCloud(k)] = scores[k];
@@ -378,12 +317,11 @@ void AlignSlice::FillResult(size_t i) const {
 
 void AlignSlice::FillPasses(size_t i) const {
   const AlignJob& job = *entries_[i].job;
-  const auto* scores = reinterpret_cast<const float*>(scores_.data());
   for (uint32_t k = 0; k < jobs_[i].passes; ++k) {
     const EvaluationPass& pass = job.passes[k];
     const size_t cloud_points = pass.cloud != nullptr ? pass.cloud->size() : job.scan->size();
     const uint32_t number = jobs_[i].passes_begin + k;
-    passes_.Fill(number, scans_.packed(passes_.scan_of(number)), cloud_points, scores,
+    passes_.Fill(number, scans_.packed(passes_.scan_of(number)), cloud_points, scores_.data(),
                  entries_[i].result->passes.emplace_back());
   }
 }

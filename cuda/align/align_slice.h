@@ -24,31 +24,42 @@
 #include "cuda/align/pass_list.h"
 #include "cuda/align/scan_list.h"
 #include "cuda/align/stop_flags.h"
-#include "cuda/call_times.h"
 #include "cuda/map/cuda_map.h"
 #include "cuda/runtime/device.h"
-#include "cuda/runtime/device_buffer.h"
 #include "cuda/runtime/device_clock.h"
+#include "cuda/runtime/output.h"
 #include "cuda/runtime/packed_upload.h"
-#include "cuda/runtime/pinned_buffer.h"
 #include "cuda/runtime/stream.h"
 
 namespace voxloc::cuda {
 
+// What slices are made of.
+struct AlignResources {
+  std::shared_ptr<Device> device;
+  std::shared_ptr<DeviceClock> clock;
+  AlignLimits limits;
+  std::shared_ptr<BackgroundRoom> room;  // of what is not tracking
+};
+
+// A job and where its result goes.
+struct AlignEntry {
+  const AlignJob* job;
+  AlignResult* result;
+};
+
 class AlignSlice {
  public:
-  // `clock` is the device's. A slice takes at most so many jobs.
+  // A slice takes at most so many jobs.
   [[nodiscard]] static absl::StatusOr<std::unique_ptr<AlignSlice>> Create(
-      std::shared_ptr<Device> device, std::shared_ptr<DeviceClock> clock, const AlignLimits& limits,
-      size_t most_jobs, Priority priority);
+      const AlignResources& resources, size_t most_jobs, Priority priority);
 
   // Forgets the last slice, whose work must be done.
   void Clear();
 
   // Takes a job in, unless it is full: false, and the job belongs to the next slice. A job that
-  // cannot be run is answered in `result` at once. `job` and `result` must stay until Finish.
-  [[nodiscard]] bool Add(const AlignJob& job, AlignResult& result);
-  // Between Launch and Finish or Settle.
+  // cannot be run is answered in its result at once. Job and result must stay until Finish.
+  [[nodiscard]] bool Add(const AlignEntry& entry);
+  // Between Launch and Finish or Drain.
   [[nodiscard]] bool launched() const { return launched_; }
 
   // Once all jobs are in: how they are laid out on the device.
@@ -60,55 +71,43 @@ class AlignSlice {
   void Launch();
   // Between Launch and Finish: whether they are done, so that Finish waits for nothing.
   [[nodiscard]] bool IsDone() const { return stream_.IsDone(); }
-  // Whether a job that was launched may be cancelled; until Finish, PassOnStops then tells the
-  // device which have been.
-  [[nodiscard]] bool watched() const { return launched_ && stops_ready_; }
+  // Whether a job that was launched may be cancelled. PassOnStops then notifies the device, until
+  // Finish, of those that have been.
+  [[nodiscard]] bool watched() const { return launched_ && cancellable_ && status_.ok(); }
   void PassOnStops() noexcept;
   // Waits for them and fills the results.
   void Finish();
   // Waits for what a call that broke off has queued.
-  void Settle() noexcept;
-
-  // Records times from the next Launch on, whether or not a job wants them; off by default, events
-  // cost a few microseconds.
-  void set_timed(bool timed) { timed_ = timed; }
-  // Of the last slice that finished and was timed.
-  [[nodiscard]] const CudaCallTimes& times() const { return times_; }
+  void Drain() noexcept;
 
  private:
-  struct Entry {
-    const AlignJob* job;
-    AlignResult* result;
-  };
-  AlignSlice(std::shared_ptr<Device> device, std::shared_ptr<DeviceClock> clock,
-             const AlignLimits& limits, size_t most_jobs);
+  AlignSlice(const AlignResources& resources, size_t most_jobs)
+      : device_(resources.device),
+        clock_(resources.clock),
+        limits_(resources.limits),
+        most_jobs_(most_jobs) {}
   absl::StatusOr<uint32_t> ProgramOf(const AlignJob& job);
   // `ready` is the job's own packing, or null.
   void AddPasses(const AlignJob& job, const CudaPackedJob* ready, uint32_t scan);
   absl::Status Queue();
   absl::Status Reserve();
-  absl::Status QueueDownloads(bool mapped);
-  absl::Status ReadTimes();
-  void FillTimes() const;
+  // Those of the launch, into the results of the jobs that want them.
+  [[nodiscard]] absl::Status FillTimes() const;
   void FillResult(size_t i) const;
   void FillPasses(size_t i) const;
-  [[nodiscard]] bool records() const { return timed_ || wants_times_; }
 
-  std::shared_ptr<Device> device_;
+  const std::shared_ptr<Device> device_;
   const std::shared_ptr<DeviceClock> clock_;
   const AlignLimits limits_;
   const size_t most_jobs_;
   LaunchShape shape_;
   std::optional<BackgroundRoom::Share> share_;
   Stream stream_;
-  Event events_[4];  // before upload, before the kernel, before the download, at the end
-  bool timed_ = false;
+  Event events_[4];           // before upload, before the kernel, before the download, at the end
   bool wants_times_ = false;  // a job of the slice
   bool cancellable_ = false;  // likewise
-  bool stops_ready_ = false;  // for the jobs of this slice, of which one is cancellable
-  CudaCallTimes times_;
 
-  std::vector<Entry> entries_;
+  std::vector<AlignEntry> entries_;
   std::vector<DeviceJob> jobs_;
   std::vector<AlignProgram> programs_;
   std::vector<const AlignJob*> program_of_;  // a job of each program
@@ -116,19 +115,16 @@ class AlignSlice {
   size_t work_ = 0;             // points of all jobs
   uint32_t iterations_ = 0;     // that may be recorded
   uint32_t scored_points_ = 0;  // whose scores are wanted
-  PassList passes_;
+  PassList passes_{device_};
   std::optional<DeviceMoment> moment_;  // on both clocks; of the first job with a deadline
   bool launched_ = false;
   absl::Status status_;  // of Launch
 
-  PackedUpload upload_;
-  StopFlags stops_;
-  PinnedBuffer results_;
-  DeviceBuffer<DeviceResult> device_results_;  // where the host's memory is not mapped
-  DeviceBuffer<DeviceIteration> device_trace_;
-  PinnedBuffer trace_;
-  DeviceBuffer<float> device_scores_;
-  PinnedBuffer scores_;
+  PackedUpload upload_{device_};
+  StopFlags stops_{device_};
+  Output<DeviceResult> results_{device_, Output<DeviceResult>::Place::kHost};
+  Output<DeviceIteration> trace_{device_};
+  Output<float> scores_{device_};
 };
 
 }  // namespace voxloc::cuda

@@ -14,7 +14,6 @@
 
 #include "absl/types/span.h"
 #include "core/engine/align.h"
-#include "core/engine/packed_job.h"
 #include "cuda/align/packed_scan.h"
 #include "cuda/runtime/page_locked_pool.h"
 

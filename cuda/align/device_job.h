@@ -9,6 +9,7 @@
 #include <cstdint>
 
 #include "core/ndt/pose_score.h"
+#include "core/ndt/search.h"
 #include "core/ndt/search_rules.h"
 #include "core/ndt/termination.h"
 #include "cuda/align/stage_terms.h"
@@ -80,14 +81,8 @@ struct DeviceJob {
 };
 
 struct DeviceIteration {
-  double from[6];
-  double after[6];
+  ndt::IterationRecord step;
   PoseSums score;
-  double gradient[6];
-  double hessian[6][6];
-  ndt::NewtonDirection direction;
-  double length;
-  int stage;
 };
 
 struct DeviceResult {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#include "cuda/align/gather_kernel.h"
+#include "cuda/align/align_kernel.h"
 
 namespace voxloc::cuda {
 namespace {

@@ -2,8 +2,6 @@
 
 #include "cuda/align/pass_list.h"
 
-#include <utility>
-
 #include "cuda/align/virtual_warps.h"
 
 namespace voxloc::cuda {
@@ -20,9 +18,6 @@ GroupSums ToGroupSums(const DeviceGroupSums& from) {
 }
 
 }  // namespace
-
-PassList::PassList(std::shared_ptr<Device> device)
-    : device_(std::move(device)), device_sums_(device_), sums_(device_) {}
 
 void PassList::Clear() {
   passes_.clear();
@@ -52,32 +47,17 @@ void PassList::Add(const EvaluationPass& pass, uint32_t scan, absl::Span<const u
   passes_.push_back(added);
 }
 
-absl::Status PassList::Reserve() {
-  VOXLOC_TRY(device_sums_.ReserveForUse(groups_));
-  return sums_.ReserveForUse(groups_ * sizeof(DeviceGroupSums));
-}
-
 void PassList::AddTo(PackedUpload& upload, AlignArguments& arguments) {
   upload.Add(passes_, &arguments.passes);
   upload.Add(places_, &arguments.places);
   upload.Add(ends_, &arguments.ends);
-  arguments.group_sums = device_sums_.data();
-}
-
-absl::Status PassList::QueueDownload(const Stream& stream) {
-  if (groups_ == 0) return absl::OkStatus();
-  VOXLOC_CUDA_TRY(
-      *device_,
-      cudaMemcpyAsync(sums_.data(), device_sums_.data(), groups_ * sizeof(DeviceGroupSums),
-                      cudaMemcpyDeviceToHost, stream.get()),
-      "reading sums of groups");
-  return absl::OkStatus();
+  arguments.group_sums = sums_.device_data();
 }
 
 void PassList::Fill(uint32_t pass, const PackedScan& packed, size_t cloud_points,
                     const float* point_scores, PassResult& result) const {
   const DevicePass& from = passes_[pass];
-  const auto* sums = reinterpret_cast<const DeviceGroupSums*>(sums_.data()) + from.sums_begin;
+  const DeviceGroupSums* const sums = sums_.data() + from.sums_begin;
   result.groups.reserve(from.groups);
   for (uint32_t g = 0; g < from.groups; ++g) result.groups.push_back(ToGroupSums(sums[g]));
   if (!from.want_point_scores) return;

@@ -17,16 +17,15 @@
 #include "cuda/align/device_job.h"
 #include "cuda/align/packed_scan.h"
 #include "cuda/runtime/device.h"
-#include "cuda/runtime/device_buffer.h"
+#include "cuda/runtime/output.h"
 #include "cuda/runtime/packed_upload.h"
-#include "cuda/runtime/pinned_buffer.h"
 #include "cuda/runtime/stream.h"
 
 namespace voxloc::cuda {
 
 class PassList {
  public:
-  explicit PassList(std::shared_ptr<Device> device);
+  explicit PassList(const std::shared_ptr<Device>& device) : sums_(device) {}
 
   void Clear();
   [[nodiscard]] uint32_t size() const { return static_cast<uint32_t>(passes_.size()); }
@@ -39,23 +38,23 @@ class PassList {
            uint32_t point_scores_begin);
 
   // Memory for what comes back.
-  [[nodiscard]] absl::Status Reserve();
+  [[nodiscard]] absl::Status Reserve() { return sums_.ReserveForUse(groups_); }
   // Sets the arguments once the upload is sent.
   void AddTo(PackedUpload& upload, AlignArguments& arguments);
-  [[nodiscard]] absl::Status QueueDownload(const Stream& stream);
+  [[nodiscard]] absl::Status QueueDownload(const Stream& stream) const {
+    return sums_.Download(stream, "reading sums of groups");
+  }
 
   // Of pass number `pass`, once the stream is done. `point_scores` are those of the slice.
   void Fill(uint32_t pass, const PackedScan& packed, size_t cloud_points, const float* point_scores,
             PassResult& result) const;
 
  private:
-  const std::shared_ptr<Device> device_;
   std::vector<DevicePass> passes_;
   std::vector<uint32_t> places_;
   std::vector<uint32_t> ends_;
   uint32_t groups_ = 0;
-  DeviceBuffer<DeviceGroupSums> device_sums_;
-  PinnedBuffer sums_;
+  Output<DeviceGroupSums> sums_;
 };
 
 }  // namespace voxloc::cuda

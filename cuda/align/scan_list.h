@@ -22,7 +22,6 @@
 #include "cuda/align/align_kernel.h"
 #include "cuda/align/cuda_packed_job.h"
 #include "cuda/align/device_job.h"
-#include "cuda/align/gather_kernel.h"
 #include "cuda/align/packed_scan.h"
 #include "cuda/runtime/device.h"
 #include "cuda/runtime/packed_upload.h"

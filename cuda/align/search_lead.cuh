@@ -186,17 +186,8 @@ __device__ __forceinline__ void TakeSums(Shared& shared, double sum, int lane, W
 }
 
 inline __device__ __noinline__ void RecordIteration(const Search& search, DeviceIteration& record) {
-  const ndt::Evaluation<PoseSums>& from = search.step_evaluation();
-  for (int i = 0; i < 6; ++i) {
-    record.from[i] = search.step_from()[i];
-    record.after[i] = search.step_to()[i];
-    record.gradient[i] = from.derivatives.gradient[i];
-    for (int j = 0; j < 6; ++j) record.hessian[i][j] = from.derivatives.hessian.m[i][j];
-  }
-  record.score = from.score;
-  record.direction = search.step_direction();
-  record.length = search.step_length();
-  record.stage = search.step_stage();
+  search.WriteStep(record.step);
+  record.score = search.step_score();
 }
 
 // See AlignResult::stage.

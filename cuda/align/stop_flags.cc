@@ -5,14 +5,11 @@
 #include <cuda_runtime_api.h>
 
 #include <cstring>
-#include <utility>
 
 namespace voxloc::cuda {
 
 absl::Status StopFlags::CreateStream() {
-  absl::StatusOr<Stream> stream = Stream::Create(device_, Priority::kHigh);
-  if (!stream.ok()) return stream.status();
-  stream_ = *std::move(stream);
+  VOXLOC_ASSIGN_OR_RETURN(stream_, Stream::Create(device_, Priority::kHigh));
   return absl::OkStatus();
 }
 

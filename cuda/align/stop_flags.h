@@ -11,6 +11,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -23,8 +24,7 @@ namespace voxloc::cuda {
 
 class StopFlags {
  public:
-  explicit StopFlags(std::shared_ptr<Device> device)
-      : device_(device), words_(device), raised_word_(device) {}
+  explicit StopFlags(std::shared_ptr<Device> device) : device_(std::move(device)) {}
 
   // Once, before anything else.
   [[nodiscard]] absl::Status CreateStream();
@@ -44,11 +44,11 @@ class StopFlags {
  private:
   [[nodiscard]] absl::Status Zero();
 
-  std::shared_ptr<Device> device_;
+  const std::shared_ptr<Device> device_;
   Stream stream_;
-  DeviceBuffer<uint32_t> words_;  // 0, but for those of raised_
-  PinnedBuffer raised_word_;      // what is copied
-  std::vector<bool> raised_;      // of each job
+  DeviceBuffer<uint32_t> words_{device_};  // 0, but for those of raised_
+  PinnedBuffer raised_word_{device_};      // what is copied
+  std::vector<bool> raised_;               // of each job
   bool any_raised_ = false;
 };
 

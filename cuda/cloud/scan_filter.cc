@@ -14,7 +14,6 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "cuda/cloud/scan_filter_kernels.h"
-#include "cuda/runtime/bit_count.h"
 #include "cuda/runtime/device_buffer.h"
 #include "cuda/runtime/pinned_buffer.h"
 #include "cuda/runtime/stream.h"
@@ -83,8 +82,7 @@ PointCloud CornersOf(const ScanSummary& summary, const Eigen::Vector3d& origin) 
 // Whether a grid of this leaf can be laid over a cloud depends on its bounds alone, so the CPU's
 // own filter is asked about the corners.
 absl::StatusOr<VoxelLattice> LatticeOf(const PointCloud& corners, double leaf_m) {
-  const absl::StatusOr<PointCloud> possible = VoxelDownsample(corners, leaf_m);
-  if (!possible.ok()) return possible.status();
+  VOXLOC_TRY(VoxelDownsample(corners, leaf_m).status());
   const Bounds bounds = ComputeBounds(corners);
   const Eigen::Vector3d first = (bounds.min / leaf_m).array().floor();
   const Eigen::Vector3d last = (bounds.max / leaf_m).array().floor();
@@ -105,35 +103,20 @@ class ScanFilter::Workspace {
  public:
   static absl::StatusOr<std::unique_ptr<Workspace>> Create(const std::shared_ptr<Device>& device,
                                                            Priority priority) {
-    absl::StatusOr<Stream> stream = Stream::Create(device, priority);
-    if (!stream.ok()) return stream.status();
-    auto workspace = std::make_unique<Workspace>(device, *std::move(stream));
-    VOXLOC_TRY(workspace->summary_host_.Reserve(sizeof(ScanSummary)));
+    VOXLOC_ASSIGN_OR_RETURN(Stream stream, Stream::Create(device, priority));
+    auto workspace = std::make_unique<Workspace>(device, std::move(stream));
     VOXLOC_TRY(workspace->summary_.Reserve(1));
     return workspace;
   }
 
-  Workspace(const std::shared_ptr<Device>& device, Stream stream)
-      : device_(device),
-        columns_(device),
-        keep_(device),
-        selected_(device),
-        kept_(device),
-        keys_(device),
-        order_(device),
-        rank_(device),
-        head_(device),
-        start_(device),
-        scratch_(device),
-        summary_(device),
-        summary_host_(device),
-        stream_(std::move(stream)) {}
+  Workspace(std::shared_ptr<Device> device, Stream stream)
+      : device_(std::move(device)), stream_(std::move(stream)) {}
   Workspace(const Workspace&) = delete;
   Workspace& operator=(const Workspace&) = delete;
-  ~Workspace() { Settle(); }
+  ~Workspace() { Drain(); }
 
   // Waits for all work that is queued, as it may be after a failure.
-  void Settle() const noexcept { stream_.Drain(); }
+  void Drain() const noexcept { stream_.Drain(); }
 
   // Everything but the random choice. The cloud has points, as many as fit.
   absl::Status Run(const PointCloud& cloud, const FilterOptions& options, FilteredCloud& result) {
@@ -143,27 +126,23 @@ class ScanFilter::Workspace {
                     ClassifyPoints(on_device_, points, LimitsOf(cloud, options), keep_.data(),
                                    summary_.data(), stream_.get()),
                     "classifying a scan's points");
-    absl::StatusOr<ScanSummary> summary = FetchSummary();
-    if (!summary.ok()) return summary.status();
-    result.counts.not_finite = summary->not_finite;
-    result.counts.out_of_limits = summary->out_of_limits;
-    result.counts.kept = summary->kept;
-    if (summary->kept == 0) return absl::OkStatus();
+    VOXLOC_ASSIGN_OR_RETURN(ScanSummary summary, FetchSummary());
+    result.counts.not_finite = summary.not_finite;
+    result.counts.out_of_limits = summary.out_of_limits;
+    result.counts.kept = summary.kept;
+    if (summary.kept == 0) return absl::OkStatus();
 
-    VOXLOC_TRY(Keep(points, summary->kept));
+    VOXLOC_TRY(Keep(points, summary.kept));
     if (options.voxel_leaf_m == 0.0) {
-      VOXLOC_CUDA_TRY(*device_,
-                      SplitColumns(kept_.data(), summary->kept, on_device_, stream_.get()),
+      VOXLOC_CUDA_TRY(*device_, SplitColumns(kept_.data(), summary.kept, on_device_, stream_.get()),
                       "splitting a scan into columns");
-      return Download(summary->kept, result.cloud);
+      return Download(summary.kept, result.cloud);
     }
-    const absl::StatusOr<VoxelLattice> lattice =
-        LatticeOf(CornersOf(*summary, cloud.origin), options.voxel_leaf_m);
-    if (!lattice.ok()) return lattice.status();
-    VOXLOC_TRY(Thin(summary->kept, *lattice));
-    summary = FetchSummary();
-    if (!summary.ok()) return summary.status();
-    return Download(summary->voxels, result.cloud);
+    VOXLOC_ASSIGN_OR_RETURN(const VoxelLattice lattice,
+                            LatticeOf(CornersOf(summary, cloud.origin), options.voxel_leaf_m));
+    VOXLOC_TRY(Thin(summary.kept, lattice));
+    VOXLOC_ASSIGN_OR_RETURN(summary, FetchSummary());
+    return Download(summary.voxels, result.cloud);
   }
 
   [[nodiscard]] size_t capacity_points() const { return keep_.capacity(); }
@@ -184,33 +163,31 @@ class ScanFilter::Workspace {
 
   absl::Status CopyUp(const std::vector<float>& from, float* to) {
     if (from.empty()) return absl::OkStatus();
-    return device_->Check(cudaMemcpyAsync(to, from.data(), from.size() * sizeof(float),
-                                          cudaMemcpyHostToDevice, stream_.get()),
-                          "copying a scan to the device");
+    return stream_.Upload(to, from.data(), from.size(), "copying a scan to the device");
   }
 
   // Waits for all that was queued.
   absl::StatusOr<ScanSummary> FetchSummary() {
-    VOXLOC_CUDA_TRY(*device_,
-                    cudaMemcpyAsync(summary_host_.data(), summary_.data(), sizeof(ScanSummary),
-                                    cudaMemcpyDeviceToHost, stream_.get()),
-                    "fetching the counts of a scan");
-    VOXLOC_TRY(stream_.Synchronize());
-    ScanSummary summary{};
-    std::memcpy(&summary, summary_host_.data(), sizeof(summary));
-    return summary;
+    VOXLOC_ASSIGN_OR_RETURN(
+        const ScanSummary* const summary,
+        summary_host_.Fetch(summary_.data(), 1, stream_, "fetching the counts of a scan"));
+    return *summary;
   }
 
+  absl::Status ReserveScratch(uint32_t points) {
+    size_t bytes = 0;
+    VOXLOC_CUDA_TRY(*device_, ScratchBytes(points, &bytes), "sizing the sort of a scan");
+    return scratch_.Reserve(bytes);
+  }
+  [[nodiscard]] Scratch scratch() const { return {scratch_.data(), scratch_.capacity()}; }
+
   absl::Status Keep(uint32_t points, uint32_t kept) {
-    size_t scratch_bytes = 0;
-    VOXLOC_CUDA_TRY(*device_, KeepScratchBytes(points, &scratch_bytes), "sizing a selection");
-    VOXLOC_TRY(scratch_.Reserve(scratch_bytes));
+    VOXLOC_TRY(ReserveScratch(points));
     VOXLOC_TRY(selected_.Reserve(size_t{kept} + 1));
     VOXLOC_TRY(kept_.Reserve(kept));
     VOXLOC_CUDA_TRY(*device_,
                     KeepSelected(on_device_, points, keep_.data(), kept, selected_.data(),
-                                 selected_.data() + kept, kept_.data(), scratch_.data(),
-                                 scratch_bytes, stream_.get()),
+                                 selected_.data() + kept, kept_.data(), scratch(), stream_.get()),
                     "keeping a scan's points");
     return absl::OkStatus();
   }
@@ -218,22 +195,20 @@ class ScanFilter::Workspace {
   absl::Status Thin(uint32_t points, const VoxelLattice& lattice) {
     // Keep may still be running in the scratch memory.
     VOXLOC_TRY(stream_.Synchronize());
-    size_t scratch_bytes = 0;
-    VOXLOC_CUDA_TRY(*device_, ThinScratchBytes(points, &scratch_bytes), "sizing a voxel grid");
-    VOXLOC_TRY(scratch_.Reserve(scratch_bytes));
+    VOXLOC_TRY(ReserveScratch(points));
     VOXLOC_TRY(keys_.Reserve(2 * size_t{points}));
     VOXLOC_TRY(order_.Reserve(2 * size_t{points}));
     VOXLOC_TRY(rank_.Reserve(points));
     VOXLOC_TRY(head_.Reserve(points));
     VOXLOC_TRY(start_.Reserve(points));
-    const VoxelArrays arrays = {{keys_.data(), keys_.data() + points},
-                                {order_.data(), order_.data() + points},
-                                rank_.data(),
-                                head_.data(),
-                                start_.data()};
+    const VoxelArrays arrays = {
+        {{keys_.data(), keys_.data() + points}, {order_.data(), order_.data() + points}},
+        rank_.data(),
+        head_.data(),
+        start_.data()};
     VOXLOC_CUDA_TRY(*device_,
-                    ThinByVoxels(kept_.data(), points, lattice, arrays, scratch_.data(),
-                                 scratch_bytes, on_device_, summary_.data(), stream_.get()),
+                    ThinByVoxels(kept_.data(), points, lattice, arrays, scratch(), on_device_,
+                                 summary_.data(), stream_.get()),
                     "thinning a scan by voxels");
     return absl::OkStatus();
   }
@@ -250,25 +225,24 @@ class ScanFilter::Workspace {
 
   absl::Status CopyDown(const float* from, size_t points, std::vector<float>& to) {
     to.resize(points);
-    return device_->Check(cudaMemcpyAsync(to.data(), from, points * sizeof(float),
-                                          cudaMemcpyDeviceToHost, stream_.get()),
-                          "copying a scan from the device");
+    return stream_.Download(to.data(), from, points, "copying a scan from the device");
   }
 
   const std::shared_ptr<Device> device_;
-  DeviceBuffer<float> columns_;  // x, y, z, intensity; what goes up, and later what comes down
+  // x, y, z, intensity: what goes up, and later what comes down.
+  DeviceBuffer<float> columns_{device_};
   CloudColumns on_device_;
-  DeviceBuffer<uint8_t> keep_;
-  DeviceBuffer<uint32_t> selected_;  // and, behind them, their number
-  DeviceBuffer<float4> kept_;
-  DeviceBuffer<uint64_t> keys_;
-  DeviceBuffer<uint32_t> order_;
-  DeviceBuffer<uint32_t> rank_;
-  DeviceBuffer<uint8_t> head_;
-  DeviceBuffer<uint32_t> start_;
-  DeviceBuffer<std::byte> scratch_;
-  DeviceBuffer<ScanSummary> summary_;
-  PinnedBuffer summary_host_;
+  DeviceBuffer<uint8_t> keep_{device_};
+  DeviceBuffer<uint32_t> selected_{device_};  // and, behind them, their number
+  DeviceBuffer<float4> kept_{device_};
+  DeviceBuffer<uint64_t> keys_{device_};
+  DeviceBuffer<uint32_t> order_{device_};
+  DeviceBuffer<uint32_t> rank_{device_};
+  DeviceBuffer<uint8_t> head_{device_};
+  DeviceBuffer<uint32_t> start_{device_};
+  DeviceBuffer<std::byte> scratch_{device_};
+  DeviceBuffer<ScanSummary> summary_{device_};
+  PinnedBuffer summary_host_{device_};
   Stream stream_;
 };
 
@@ -307,11 +281,10 @@ absl::StatusOr<FilteredCloud> ScanFilter::Run(const PointCloud& cloud, const Fil
   }
   VOXLOC_TRY(device_->MakeCurrent());
   {
-    absl::StatusOr<Pool<Workspace>::Lease> workspace = workspaces.Take();
-    if (!workspace.ok()) return workspace.status();
-    const absl::Status status = (*workspace)->Run(cloud, options, result);
+    VOXLOC_ASSIGN_OR_RETURN(Pool<Workspace>::Lease workspace, workspaces.Take());
+    const absl::Status status = workspace->Run(cloud, options, result);
     // Its memory is free for what comes next.
-    if (!status.ok() || (*workspace)->capacity_points() > kMaxKeptPoints) workspace->Discard();
+    if (!status.ok() || workspace->capacity_points() > kMaxKeptPoints) workspace.Discard();
     VOXLOC_TRY(status);
   }
 

@@ -1,13 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#include <thrust/iterator/counting_iterator.h>
-
-#include <algorithm>
-#include <cub/device/device_radix_sort.cuh>
-#include <cub/device/device_scan.cuh>
-#include <cub/device/device_select.cuh>
-
 #include "cuda/cloud/scan_filter_kernels.h"
+#include "cuda/runtime/error.h"
 #include "cuda/runtime/grid_stride.cuh"
 
 namespace voxloc::cuda {
@@ -175,38 +169,7 @@ __global__ void __launch_bounds__(kStrideThreads)
   }
 }
 
-thrust::counting_iterator<uint32_t> Counting() { return thrust::counting_iterator<uint32_t>(0); }
-
-#define VOXLOC_RETURN_IF_CUDA_ERROR(call)                                     \
-  do {                                                                        \
-    if (const cudaError_t error = (call); error != cudaSuccess) return error; \
-  } while (false)
-
 }  // namespace
-
-cudaError_t KeepScratchBytes(uint32_t points, size_t* bytes) {
-  *bytes = 0;
-  return cub::DeviceSelect::Flagged(
-      nullptr, *bytes, Counting(), static_cast<const uint8_t*>(nullptr),
-      static_cast<uint32_t*>(nullptr), static_cast<uint32_t*>(nullptr), static_cast<int>(points));
-}
-
-cudaError_t ThinScratchBytes(uint32_t points, size_t* bytes) {
-  const int count = static_cast<int>(points);
-  size_t sort = 0;
-  cub::DoubleBuffer<uint64_t> keys;
-  cub::DoubleBuffer<uint32_t> order;
-  VOXLOC_RETURN_IF_CUDA_ERROR(
-      cub::DeviceRadixSort::SortPairs(nullptr, sort, keys, order, count, 0, 64));
-  size_t scan = 0;
-  VOXLOC_RETURN_IF_CUDA_ERROR(
-      cub::DeviceScan::ExclusiveSum(nullptr, scan, static_cast<const uint32_t*>(nullptr),
-                                    static_cast<uint32_t*>(nullptr), count));
-  size_t select = 0;
-  VOXLOC_RETURN_IF_CUDA_ERROR(KeepScratchBytes(points, &select));
-  *bytes = std::max({sort, scan, select});
-  return cudaSuccess;
-}
 
 cudaError_t ClassifyPoints(const CloudColumns& cloud, uint32_t points, const ScanLimits& limits,
                            uint8_t* keep, ScanSummary* summary, cudaStream_t stream) {
@@ -218,41 +181,35 @@ cudaError_t ClassifyPoints(const CloudColumns& cloud, uint32_t points, const Sca
 
 cudaError_t KeepSelected(const CloudColumns& cloud, uint32_t points, const uint8_t* keep,
                          uint32_t kept_points, uint32_t* selected, uint32_t* selected_count,
-                         float4* kept, void* scratch, size_t scratch_bytes, cudaStream_t stream) {
-  VOXLOC_RETURN_IF_CUDA_ERROR(cub::DeviceSelect::Flagged(scratch, scratch_bytes, Counting(), keep,
-                                                         selected, selected_count,
-                                                         static_cast<int>(points), stream));
+                         float4* kept, const Scratch& scratch, cudaStream_t stream) {
+  VOXLOC_RETURN_IF_CUDA_ERROR(
+      SelectMarked(scratch, keep, points, selected, selected_count, stream));
   GatherKernel<<<StrideBlocks(kept_points), kStrideThreads, 0, stream>>>(cloud, selected,
                                                                          kept_points, kept);
   return cudaGetLastError();
 }
 
 cudaError_t ThinByVoxels(const float4* kept, uint32_t points, const VoxelLattice& lattice,
-                         VoxelArrays arrays, void* scratch, size_t scratch_bytes,
-                         const CloudColumns& cloud, ScanSummary* summary, cudaStream_t stream) {
-  const int count = static_cast<int>(points);
+                         VoxelArrays arrays, const Scratch& scratch, const CloudColumns& cloud,
+                         ScanSummary* summary, cudaStream_t stream) {
   const uint32_t blocks = StrideBlocks(points);
-  KeyKernel<<<blocks, kStrideThreads, 0, stream>>>(kept, points, lattice, arrays.keys[0],
-                                                   arrays.order[0]);
+  KeyKernel<<<blocks, kStrideThreads, 0, stream>>>(kept, points, lattice, arrays.order.keys[0],
+                                                   arrays.order.values[0]);
   VOXLOC_RETURN_IF_CUDA_ERROR(cudaGetLastError());
-  cub::DoubleBuffer<uint64_t> keys(arrays.keys[0], arrays.keys[1]);
-  cub::DoubleBuffer<uint32_t> order(arrays.order[0], arrays.order[1]);
   const int key_bits = lattice.bits[0] + lattice.bits[1] + lattice.bits[2];
   if (key_bits > 0) {
-    VOXLOC_RETURN_IF_CUDA_ERROR(cub::DeviceRadixSort::SortPairs(scratch, scratch_bytes, keys, order,
-                                                                count, 0, key_bits, stream));
+    VOXLOC_RETURN_IF_CUDA_ERROR(SortByKey(scratch, arrays.order, points, key_bits, stream));
   }
-  MarkFirstKernel<<<blocks, kStrideThreads, 0, stream>>>(keys.Current(), order.Current(), points,
+  const uint32_t* const order = arrays.order.values[0];
+  MarkFirstKernel<<<blocks, kStrideThreads, 0, stream>>>(arrays.order.keys[0], order, points,
                                                          arrays.head, arrays.rank);
   VOXLOC_RETURN_IF_CUDA_ERROR(cudaGetLastError());
-  VOXLOC_RETURN_IF_CUDA_ERROR(cub::DeviceScan::ExclusiveSum(scratch, scratch_bytes, arrays.rank,
-                                                            arrays.rank, count, stream));
-  VOXLOC_RETURN_IF_CUDA_ERROR(cub::DeviceSelect::Flagged(scratch, scratch_bytes, Counting(),
-                                                         arrays.head, arrays.start,
-                                                         &summary->voxels, count, stream));
+  VOXLOC_RETURN_IF_CUDA_ERROR(ExclusiveSum(scratch, arrays.rank, points, stream));
+  VOXLOC_RETURN_IF_CUDA_ERROR(
+      SelectMarked(scratch, arrays.head, points, arrays.start, &summary->voxels, stream));
   CentroidKernel<<<StrideBlocks(static_cast<uint64_t>(points) * kThreadsPerVoxel), kStrideThreads,
-                   0, stream>>>(kept, points, order.Current(), arrays.start, arrays.rank,
-                                &summary->voxels, cloud);
+                   0, stream>>>(kept, points, order, arrays.start, arrays.rank, &summary->voxels,
+                                cloud);
   return cudaGetLastError();
 }
 

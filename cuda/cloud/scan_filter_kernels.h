@@ -11,8 +11,9 @@
 
 #include <cuda_runtime_api.h>
 
-#include <cstddef>
 #include <cstdint>
+
+#include "cuda/runtime/device_sort.h"
 
 namespace voxloc::cuda {
 
@@ -56,19 +57,13 @@ struct VoxelLattice {
   int bits[3];
 };
 
-// Work arrays for `points` points. The two keys and the two orders are what a radix sort goes back
-// and forth between.
+// Work arrays for `points` points.
 struct VoxelArrays {
-  uint64_t* keys[2];
-  uint32_t* order[2];
-  uint32_t* rank;   // by point: 1 where a voxel is first met; then how many were before
-  uint8_t* head;    // by place in sorted order: 1 where a voxel's points begin
-  uint32_t* start;  // by voxel in sorted order: the place of its first point
+  SortBuffers<uint64_t> order;  // points by voxel
+  uint32_t* rank;               // by point: 1 where a voxel is first met; then how many were before
+  uint8_t* head;                // by place in sorted order: 1 where a voxel's points begin
+  uint32_t* start;              // by voxel in sorted order: the place of its first point
 };
-
-// Bytes of scratch that KeepSelected and ThinByVoxels need for as many points.
-cudaError_t KeepScratchBytes(uint32_t points, size_t* bytes);
-cudaError_t ThinScratchBytes(uint32_t points, size_t* bytes);
 
 // Marks in `keep` the points that are finite and within the limits, and counts.
 cudaError_t ClassifyPoints(const CloudColumns& cloud, uint32_t points, const ScanLimits& limits,
@@ -78,13 +73,13 @@ cudaError_t ClassifyPoints(const CloudColumns& cloud, uint32_t points, const Sca
 // their indices.
 cudaError_t KeepSelected(const CloudColumns& cloud, uint32_t points, const uint8_t* keep,
                          uint32_t kept_points, uint32_t* selected, uint32_t* selected_count,
-                         float4* kept, void* scratch, size_t scratch_bytes, cudaStream_t stream);
+                         float4* kept, const Scratch& scratch, cudaStream_t stream);
 
 // Writes the centroids of occupied voxels to `cloud`, in the order in which the points meet them,
 // and their number to summary->voxels. `points` is at least 1.
 cudaError_t ThinByVoxels(const float4* kept, uint32_t points, const VoxelLattice& lattice,
-                         VoxelArrays arrays, void* scratch, size_t scratch_bytes,
-                         const CloudColumns& cloud, ScanSummary* summary, cudaStream_t stream);
+                         VoxelArrays arrays, const Scratch& scratch, const CloudColumns& cloud,
+                         ScanSummary* summary, cudaStream_t stream);
 
 // The points in columns again.
 cudaError_t SplitColumns(const float4* kept, uint32_t points, const CloudColumns& cloud,

@@ -7,13 +7,8 @@
 #include <cstdint>
 #include <utility>
 
-#include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
-#include "absl/synchronization/mutex.h"
-#include "cuda/linear_algebra/cusolver_library.h"
-#include "cuda/runtime/device_buffer.h"
-#include "cuda/runtime/stream.h"
 
 namespace voxloc::cuda {
 namespace {
@@ -36,144 +31,99 @@ absl::Status CheckFinite(absl::Span<const Matrix6> matrices) {
 
 }  // namespace
 
-class SymmetricEigenSolver6::Solver {
- public:
-  Solver(std::shared_ptr<Device> device, const CusolverLibrary& library, Stream stream)
-      : device_(device),
-        library_(library),
-        stream_(std::move(stream)),
-        matrices_(device),
-        values_(device),
-        info_(device),
-        scratch_(std::move(device)) {}
-  Solver(const Solver&) = delete;
-  Solver& operator=(const Solver&) = delete;
-  ~Solver() {
-    if (!device_->MakeCurrent().ok()) return;
-    (void)stream_.Synchronize();
-    if (params_ != nullptr) (void)library_.destroy_params(params_);
-    if (handle_ != nullptr) (void)library_.destroy(handle_);
-  }
-
-  absl::Status Open() {
-    absl::MutexLock lock(&mutex_);
-    VOXLOC_TRY(Check(library_.create(&handle_), "opening cuSOLVER"));
-    VOXLOC_TRY(Check(library_.set_stream(handle_, stream_.get()), "giving cuSOLVER a stream"));
-    return Check(library_.create_params(&params_), "setting up cuSOLVER");
-  }
-
-  absl::Status Decompose(absl::Span<const Matrix6> matrices, std::vector<Eigen6>& results) {
-    absl::MutexLock lock(&mutex_);
-    VOXLOC_TRY(device_->MakeCurrent());
-    for (size_t begin = 0; begin < matrices.size(); begin += kMaxBatch) {
-      const absl::Status status =
-          DecomposeBatch(matrices.subspan(begin, kMaxBatch), begin, results);
-      if (status.ok()) continue;
-      // What was queued must not outlive this call: it uses the caller's memory.
-      (void)stream_.Synchronize();
-      return status;
-    }
-    return absl::OkStatus();
-  }
-
- private:
-  absl::Status DecomposeBatch(absl::Span<const Matrix6> matrices, size_t first,
-                              std::vector<Eigen6>& results) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
-    const size_t count = matrices.size();
-    const auto batch = static_cast<int64_t>(count);
-    VOXLOC_TRY(matrices_.Reserve(count * kEntries));
-    VOXLOC_TRY(values_.Reserve(count * kSize));
-    VOXLOC_TRY(info_.Reserve(count));
-    size_t device_bytes = 0;
-    size_t host_bytes = 0;
-    VOXLOC_TRY(Check(library_.xsyev_batched_buffer_size(
-                         handle_, params_, CUSOLVER_EIG_MODE_VECTOR, CUBLAS_FILL_MODE_LOWER, kSize,
-                         CUDA_R_64F, matrices_.data(), kSize, CUDA_R_64F, values_.data(),
-                         CUDA_R_64F, &device_bytes, &host_bytes, batch),
-                     "sizing an eigen decomposition"));
-    VOXLOC_TRY(scratch_.Reserve(std::max<size_t>(device_bytes, 1)));
-    host_scratch_.resize(std::max(host_scratch_.size(), host_bytes));
-
-    VOXLOC_CUDA_TRY(*device_,
-                    cudaMemcpyAsync(matrices_.data(), matrices.data(), count * sizeof(Matrix6),
-                                    cudaMemcpyHostToDevice, stream_.get()),
-                    "copying matrices to the device");
-    VOXLOC_TRY(Check(
-        library_.xsyev_batched(handle_, params_, CUSOLVER_EIG_MODE_VECTOR, CUBLAS_FILL_MODE_LOWER,
-                               kSize, CUDA_R_64F, matrices_.data(), kSize, CUDA_R_64F,
-                               values_.data(), CUDA_R_64F, scratch_.data(), device_bytes,
-                               host_scratch_.data(), host_bytes, info_.data(), batch),
-        "decomposing matrices"));
-    host_vectors_.resize(count);
-    host_values_.resize(count);
-    host_info_.resize(count);
-    VOXLOC_TRY(CopyDown(matrices_.data(), count * sizeof(Matrix6), host_vectors_.data()));
-    VOXLOC_TRY(CopyDown(values_.data(), count * sizeof(host_values_[0]), host_values_.data()));
-    VOXLOC_TRY(CopyDown(info_.data(), count * sizeof(int), host_info_.data()));
-    VOXLOC_TRY(stream_.Synchronize());
-    for (size_t i = 0; i < count; ++i) {
-      if (host_info_[i] != 0) {
-        return absl::InternalError(absl::StrCat("cuSOLVER did not decompose matrix ", first + i,
-                                                " (info ", host_info_[i], ")"));
-      }
-      results[first + i] = {host_values_[i], host_vectors_[i]};
-    }
-    return absl::OkStatus();
-  }
-
-  absl::Status CopyDown(const void* from, size_t bytes, void* to) {
-    return device_->Check(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToHost, stream_.get()),
-                          "copying a decomposition from the device");
-  }
-
-  absl::Status Check(cusolverStatus_t status, absl::string_view what) const {
-    if (status == CUSOLVER_STATUS_SUCCESS) return absl::OkStatus();
-    // The library keeps its own record of errors; one that ended the context shows here.
-    VOXLOC_TRY(stream_.Synchronize());
-    const std::string message =
-        absl::StrCat(what, " on CUDA device ", device_->ordinal(), ": cuSOLVER's status ", status);
-    if (status == CUSOLVER_STATUS_ALLOC_FAILED) return absl::ResourceExhaustedError(message);
-    return absl::InternalError(message);
-  }
-
-  const std::shared_ptr<Device> device_;
-  const CusolverLibrary& library_;
-  absl::Mutex mutex_;
-  const Stream stream_;
-  cusolverDnHandle_t handle_ ABSL_GUARDED_BY(mutex_) = nullptr;
-  cusolverDnParams_t params_ ABSL_GUARDED_BY(mutex_) = nullptr;
-  DeviceBuffer<double> matrices_ ABSL_GUARDED_BY(mutex_);  // then their eigenvectors
-  DeviceBuffer<double> values_ ABSL_GUARDED_BY(mutex_);
-  DeviceBuffer<int> info_ ABSL_GUARDED_BY(mutex_);
-  DeviceBuffer<std::byte> scratch_ ABSL_GUARDED_BY(mutex_);
-  std::vector<std::byte> host_scratch_ ABSL_GUARDED_BY(mutex_);
-  std::vector<Matrix6> host_vectors_ ABSL_GUARDED_BY(mutex_);
-  std::vector<Eigen::Matrix<double, 6, 1>> host_values_ ABSL_GUARDED_BY(mutex_);
-  std::vector<int> host_info_ ABSL_GUARDED_BY(mutex_);
-};
-
-SymmetricEigenSolver6::SymmetricEigenSolver6(std::unique_ptr<Solver> solver)
-    : solver_(std::move(solver)) {}
-SymmetricEigenSolver6::~SymmetricEigenSolver6() = default;
-
 absl::StatusOr<std::unique_ptr<SymmetricEigenSolver6>> SymmetricEigenSolver6::Create(
     std::shared_ptr<Device> device) {
-  const absl::StatusOr<const CusolverLibrary*> library = LoadCusolver();
-  if (!library.ok()) return library.status();
+  VOXLOC_ASSIGN_OR_RETURN(const CusolverLibrary* const library, LoadCusolver());
   VOXLOC_TRY(device->MakeCurrent());
-  absl::StatusOr<Stream> stream = Stream::Create(device, Priority::kHigh);
-  if (!stream.ok()) return stream.status();
-  auto solver = std::make_unique<Solver>(std::move(device), **library, *std::move(stream));
+  VOXLOC_ASSIGN_OR_RETURN(Stream stream, Stream::Create(device, Priority::kHigh));
+  std::unique_ptr<SymmetricEigenSolver6> solver(
+      new SymmetricEigenSolver6(std::move(device), *library, std::move(stream)));
   VOXLOC_TRY(solver->Open());
-  return std::unique_ptr<SymmetricEigenSolver6>(new SymmetricEigenSolver6(std::move(solver)));
+  return solver;
+}
+
+SymmetricEigenSolver6::~SymmetricEigenSolver6() {
+  if (!device_->MakeCurrent().ok()) return;
+  (void)stream_.Synchronize();
+  if (params_ != nullptr) (void)library_.destroy_params(params_);
+  if (handle_ != nullptr) (void)library_.destroy(handle_);
+}
+
+absl::Status SymmetricEigenSolver6::Open() {
+  absl::MutexLock lock(&mutex_);
+  VOXLOC_TRY(Check(library_.create(&handle_), "opening cuSOLVER"));
+  VOXLOC_TRY(Check(library_.set_stream(handle_, stream_.get()), "giving cuSOLVER a stream"));
+  return Check(library_.create_params(&params_), "setting up cuSOLVER");
 }
 
 absl::StatusOr<std::vector<Eigen6>> SymmetricEigenSolver6::Decompose(
     absl::Span<const Matrix6> matrices) {
   VOXLOC_TRY(CheckFinite(matrices));
   std::vector<Eigen6> results(matrices.size());
-  VOXLOC_TRY(solver_->Decompose(matrices, results));
+  absl::MutexLock lock(&mutex_);
+  VOXLOC_TRY(device_->MakeCurrent());
+  for (size_t begin = 0; begin < matrices.size(); begin += kMaxBatch) {
+    const absl::Status status = DecomposeBatch(matrices.subspan(begin, kMaxBatch), begin, results);
+    if (status.ok()) continue;
+    // What was queued must not outlive this call: it uses the caller's memory.
+    (void)stream_.Synchronize();
+    return status;
+  }
   return results;
+}
+
+absl::Status SymmetricEigenSolver6::DecomposeBatch(absl::Span<const Matrix6> matrices, size_t first,
+                                                   std::vector<Eigen6>& results) {
+  const size_t count = matrices.size();
+  const auto batch = static_cast<int64_t>(count);
+  VOXLOC_TRY(matrices_.Reserve(count * kEntries));
+  VOXLOC_TRY(values_.Reserve(count * kSize));
+  VOXLOC_TRY(info_.Reserve(count));
+  size_t device_bytes = 0;
+  size_t host_bytes = 0;
+  VOXLOC_TRY(Check(library_.xsyev_batched_buffer_size(
+                       handle_, params_, CUSOLVER_EIG_MODE_VECTOR, CUBLAS_FILL_MODE_LOWER, kSize,
+                       CUDA_R_64F, matrices_.data(), kSize, CUDA_R_64F, values_.data(), CUDA_R_64F,
+                       &device_bytes, &host_bytes, batch),
+                   "sizing an eigen decomposition"));
+  VOXLOC_TRY(scratch_.Reserve(std::max<size_t>(device_bytes, 1)));
+  host_scratch_.resize(std::max(host_scratch_.size(), host_bytes));
+
+  VOXLOC_TRY(stream_.Upload(matrices_.data(), matrices.data()->data(), count * kEntries,
+                            "copying matrices to the device"));
+  VOXLOC_TRY(Check(
+      library_.xsyev_batched(handle_, params_, CUSOLVER_EIG_MODE_VECTOR, CUBLAS_FILL_MODE_LOWER,
+                             kSize, CUDA_R_64F, matrices_.data(), kSize, CUDA_R_64F, values_.data(),
+                             CUDA_R_64F, scratch_.data(), device_bytes, host_scratch_.data(),
+                             host_bytes, info_.data(), batch),
+      "decomposing matrices"));
+  host_vectors_.resize(count);
+  host_values_.resize(count);
+  host_info_.resize(count);
+  constexpr absl::string_view kWhat = "copying a decomposition from the device";
+  VOXLOC_TRY(
+      stream_.Download(host_vectors_.data()->data(), matrices_.data(), count * kEntries, kWhat));
+  VOXLOC_TRY(stream_.Download(host_values_.data()->data(), values_.data(), count * kSize, kWhat));
+  VOXLOC_TRY(stream_.Download(host_info_.data(), info_.data(), count, kWhat));
+  VOXLOC_TRY(stream_.Synchronize());
+  for (size_t i = 0; i < count; ++i) {
+    if (host_info_[i] != 0) {
+      return absl::InternalError(absl::StrCat("cuSOLVER did not decompose matrix ", first + i,
+                                              " (info ", host_info_[i], ")"));
+    }
+    results[first + i] = {host_values_[i], host_vectors_[i]};
+  }
+  return absl::OkStatus();
+}
+
+absl::Status SymmetricEigenSolver6::Check(cusolverStatus_t status, absl::string_view what) const {
+  if (status == CUSOLVER_STATUS_SUCCESS) return absl::OkStatus();
+  // The library keeps its own record of errors; one that ended the context shows here.
+  VOXLOC_TRY(stream_.Synchronize());
+  const std::string message =
+      absl::StrCat(what, " on CUDA device ", device_->ordinal(), ": cuSOLVER's status ", status);
+  if (status == CUSOLVER_STATUS_ALLOC_FAILED) return absl::ResourceExhaustedError(message);
+  return absl::InternalError(message);
 }
 
 }  // namespace voxloc::cuda

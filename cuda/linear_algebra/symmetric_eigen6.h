@@ -11,13 +11,22 @@
 #define VOXLOC_CUDA_LINEAR_ALGEBRA_SYMMETRIC_EIGEN6_H_
 
 #include <Eigen/Core>
+#include <cstddef>
 #include <memory>
+#include <utility>
 #include <vector>
 
+#include "absl/base/thread_annotations.h"
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "absl/synchronization/mutex.h"
 #include "absl/types/span.h"
 #include "core/geometry/covariance.h"
+#include "cuda/linear_algebra/cusolver_library.h"
 #include "cuda/runtime/device.h"
+#include "cuda/runtime/device_buffer.h"
+#include "cuda/runtime/stream.h"
 
 namespace voxloc::cuda {
 
@@ -41,11 +50,29 @@ class SymmetricEigenSolver6 {
   [[nodiscard]] absl::StatusOr<std::vector<Eigen6>> Decompose(absl::Span<const Matrix6> matrices);
 
  private:
-  class Solver;
+  SymmetricEigenSolver6(std::shared_ptr<Device> device, const CusolverLibrary& library,
+                        Stream stream)
+      : device_(std::move(device)), library_(library), stream_(std::move(stream)) {}
+  absl::Status Open();
+  // Of matrices from number `first` on.
+  absl::Status DecomposeBatch(absl::Span<const Matrix6> matrices, size_t first,
+                              std::vector<Eigen6>& results) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  absl::Status Check(cusolverStatus_t status, absl::string_view what) const;
 
-  explicit SymmetricEigenSolver6(std::unique_ptr<Solver> solver);
-
-  const std::unique_ptr<Solver> solver_;
+  const std::shared_ptr<Device> device_;
+  const CusolverLibrary& library_;
+  absl::Mutex mutex_;
+  const Stream stream_;
+  cusolverDnHandle_t handle_ ABSL_GUARDED_BY(mutex_) = nullptr;
+  cusolverDnParams_t params_ ABSL_GUARDED_BY(mutex_) = nullptr;
+  DeviceBuffer<double> matrices_ ABSL_GUARDED_BY(mutex_){device_};  // then their eigenvectors
+  DeviceBuffer<double> values_ ABSL_GUARDED_BY(mutex_){device_};
+  DeviceBuffer<int> info_ ABSL_GUARDED_BY(mutex_){device_};
+  DeviceBuffer<std::byte> scratch_ ABSL_GUARDED_BY(mutex_){device_};
+  std::vector<std::byte> host_scratch_ ABSL_GUARDED_BY(mutex_);
+  std::vector<Matrix6> host_vectors_ ABSL_GUARDED_BY(mutex_);
+  std::vector<Eigen::Matrix<double, 6, 1>> host_values_ ABSL_GUARDED_BY(mutex_);
+  std::vector<int> host_info_ ABSL_GUARDED_BY(mutex_);
 };
 
 }  // namespace voxloc::cuda

@@ -4,6 +4,7 @@
 #include <cub/block/block_scan.cuh>
 
 #include "cuda/map/cell_kernels.h"
+#include "cuda/runtime/error.h"
 
 namespace voxloc::cuda {
 namespace {
@@ -44,7 +45,7 @@ __device__ bool Compose(const CellRules& rules, const SourceBlock& block, uint32
                         const ndt::CellMoments& moments, const SourceRun& run, uint32_t in_run,
                         ComposedCell& cell) {
   if (!ndt::ComputeGaussian(moments, rules.gaussian, cell.gaussian)) return false;
-  const int32_t blocks[3] = {block.x, block.y, block.z};
+  const int32_t blocks[3] = {block.key.x, block.key.y, block.key.z};
   const ndt::Vector3<double>& offset = cell.gaussian.mean_from_centre;
   const double offsets[3] = {offset.x, offset.y, offset.z};
 #pragma unroll
@@ -107,7 +108,7 @@ struct GaussianOutput {
     if (block[0] == cell.block[0] && block[1] == cell.block[1] && block[2] == cell.block[2]) return;
     const uint32_t at = atomicAdd(arrays.stray_count, 1U);
     if (at < arrays.stray_capacity) {
-      arrays.strays[at] = {cell.source_block, block[0], block[1], block[2]};
+      arrays.strays[at] = {cell.source_block, {block[0], block[1], block[2]}};
     }
   }
 };
@@ -125,22 +126,15 @@ struct CellOutput {
 #pragma unroll
     for (int axis = 0; axis < 3; ++axis) {
       outside = outside || cell.mean[axis] < box.min[axis] || cell.mean[axis] > box.max[axis];
-      plain.key[axis] = cell.key[axis];
       plain.mean[axis] = cell.mean[axis];
       plain.index[axis] = cell.index[axis];
     }
     keep[entry] = outside ? 0 : 1;
     if (outside) return;
+    plain.key = {cell.key[0], cell.key[1], cell.key[2]};
     plain.count = cell.count;
-    const ndt::Symmetric3<double>& c = cell.gaussian.covariance;
-    const ndt::Symmetric3<double>& b = cell.gaussian.information;
-    const double covariance[6] = {c.xx, c.xy, c.xz, c.yy, c.yz, c.zz};
-    const double information[6] = {b.xx, b.xy, b.xz, b.yy, b.yz, b.zz};
-#pragma unroll
-    for (int i = 0; i < 6; ++i) {
-      plain.covariance[i] = covariance[i];
-      plain.information[i] = information[i];
-    }
+    plain.covariance = cell.gaussian.covariance;
+    plain.information = cell.gaussian.information;
     cells[entry] = plain;
   }
 };
@@ -262,10 +256,9 @@ __global__ void __launch_bounds__(kThreads)
 cudaError_t ComputeGaussians(const SourceTable& table, const CellRules& rules,
                              const IndexKeyLayout& layout, const GaussianArrays& arrays,
                              cudaStream_t stream) {
-  cudaError_t error = cudaMemsetAsync(arrays.stray_count, 0, sizeof(uint32_t), stream);
-  if (error != cudaSuccess) return error;
-  error = cudaMemsetAsync(arrays.of_block, 0, table.block_count * sizeof(uint32_t), stream);
-  if (error != cudaSuccess) return error;
+  VOXLOC_RETURN_IF_CUDA_ERROR(cudaMemsetAsync(arrays.stray_count, 0, sizeof(uint32_t), stream));
+  VOXLOC_RETURN_IF_CUDA_ERROR(
+      cudaMemsetAsync(arrays.of_block, 0, table.block_count * sizeof(uint32_t), stream));
   const GaussianOutput output = {rules, layout, arrays, uint64_t{1} << layout.KeyBits()};
   return LaunchCells(table, rules, arrays.sources, output, stream);
 }

@@ -38,9 +38,7 @@ struct alignas(16) IndexedGaussian {
 // A block that the index position of a cell of another block lies in.
 struct Stray {
   uint32_t source_block;
-  int32_t x;
-  int32_t y;
-  int32_t z;
+  CellKey block;
 };
 
 // One entry for each cell of every source run; `of_block` one for each source block.
@@ -60,13 +58,12 @@ cudaError_t ComputeGaussians(const SourceTable& table, const CellRules& rules,
 
 // MapCell for the way over the bus.
 struct PlainCell {
-  int32_t key[3];
-  uint32_t padding;
+  CellKey key;
   uint64_t count;
   double mean[3];
   double index[3];
-  double covariance[6];  // xx xy xz yy yz zz
-  double information[6];
+  ndt::Symmetric3<double> covariance;
+  ndt::Symmetric3<double> information;
 };
 
 struct CellBox {

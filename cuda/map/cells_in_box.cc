@@ -3,14 +3,13 @@
 #include "cuda/map/cells_in_box.h"
 
 #include <algorithm>
-#include <cstring>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "cuda/map/cell_kernels.h"
-#include "cuda/map/device_sort.h"
 #include "cuda/map/source_list.h"
 #include "cuda/runtime/device_buffer.h"
+#include "cuda/runtime/device_sort.h"
 #include "cuda/runtime/packed_upload.h"
 #include "cuda/runtime/pinned_buffer.h"
 #include "cuda/runtime/stream.h"
@@ -23,32 +22,15 @@ namespace {
 constexpr size_t kEntriesPerSlice = size_t{1} << 13;
 
 MapCell ToMapCell(const PlainCell& plain) {
-  MapCell cell;
-  cell.key = {plain.key[0], plain.key[1], plain.key[2]};
-  cell.count = plain.count;
-  cell.mean = Eigen::Vector3d(plain.mean[0], plain.mean[1], plain.mean[2]);
-  cell.index = Eigen::Vector3d(plain.index[0], plain.index[1], plain.index[2]);
-  const double(&c)[6] = plain.covariance;
-  const double(&b)[6] = plain.information;
-  cell.covariance = {c[0], c[1], c[2], c[3], c[4], c[5]};
-  cell.information = {b[0], b[1], b[2], b[3], b[4], b[5]};
-  return cell;
+  return {
+      plain.key,        plain.count,      Eigen::Vector3d(plain.mean), Eigen::Vector3d(plain.index),
+      plain.covariance, plain.information};
 }
 
 class Download {
  public:
-  Download(const std::shared_ptr<Device>& device, Stream stream)
-      : device_(device),
-        runs_(device),
-        blocks_(device),
-        sources_(device),
-        cells_(device),
-        gathered_(device),
-        keep_(device),
-        selected_(device),
-        scratch_(device),
-        host_(device),
-        stream_(std::move(stream)) {}
+  Download(std::shared_ptr<Device> device, Stream stream)
+      : device_(std::move(device)), stream_(std::move(stream)) {}
   Download(const Download&) = delete;
   Download& operator=(const Download&) = delete;
   ~Download() { (void)stream_.Synchronize(); }
@@ -85,49 +67,37 @@ class Download {
                     SelectMarked({scratch_.data(), scratch_bytes}, keep_.data(), entries,
                                  selected_.data(), count_on_device, stream_.get()),
                     "selecting cells");
-    VOXLOC_TRY(Fetch(count_on_device, sizeof(uint32_t)));
-    uint32_t count = 0;
-    std::memcpy(&count, host_.data(), sizeof(count));
+    VOXLOC_ASSIGN_OR_RETURN(const uint32_t* const fetched_count,
+                            host_.Fetch(count_on_device, 1, stream_, "counting cells"));
+    const uint32_t count = *fetched_count;
     if (count > max_cells - found.size()) {
       return absl::ResourceExhaustedError(
           absl::StrCat("the box holds more than ", max_cells, " cells; ask for a smaller one"));
     }
     if (count == 0) return absl::OkStatus();
     VOXLOC_TRY(gathered_.Reserve(count));
-    VOXLOC_TRY(host_.Reserve(count * sizeof(PlainCell)));
     VOXLOC_CUDA_TRY(
         *device_,
         GatherCells(cells_.data(), selected_.data(), count, gathered_.data(), stream_.get()),
         "gathering cells");
-    VOXLOC_TRY(Fetch(gathered_.data(), count * sizeof(PlainCell)));
-    for (uint32_t i = 0; i < count; ++i) {
-      PlainCell plain{};
-      std::memcpy(&plain, host_.data() + i * sizeof(plain), sizeof(plain));
-      found.push_back(ToMapCell(plain));
-    }
+    VOXLOC_ASSIGN_OR_RETURN(const PlainCell* const cells,
+                            host_.Fetch(gathered_.data(), count, stream_, "fetching cells"));
+    for (uint32_t i = 0; i < count; ++i) found.push_back(ToMapCell(cells[i]));
     return absl::OkStatus();
   }
 
  private:
-  // Into host_, and waits.
-  absl::Status Fetch(const void* from, size_t bytes) {
-    VOXLOC_CUDA_TRY(
-        *device_, cudaMemcpyAsync(host_.data(), from, bytes, cudaMemcpyDeviceToHost, stream_.get()),
-        "fetching cells");
-    return stream_.Synchronize();
-  }
-
   const std::shared_ptr<Device> device_;
   SourceTable table_{};
-  PackedUpload runs_;
-  PackedUpload blocks_;
-  DeviceBuffer<uint2> sources_;
-  DeviceBuffer<PlainCell> cells_;
-  DeviceBuffer<PlainCell> gathered_;
-  DeviceBuffer<uint8_t> keep_;
-  DeviceBuffer<uint32_t> selected_;  // and, behind them, their number
-  DeviceBuffer<std::byte> scratch_;
-  PinnedBuffer host_;
+  PackedUpload runs_{device_};
+  PackedUpload blocks_{device_};
+  DeviceBuffer<uint2> sources_{device_};
+  DeviceBuffer<PlainCell> cells_{device_};
+  DeviceBuffer<PlainCell> gathered_{device_};
+  DeviceBuffer<uint8_t> keep_{device_};
+  DeviceBuffer<uint32_t> selected_{device_};  // and, behind them, their number
+  DeviceBuffer<std::byte> scratch_{device_};
+  PinnedBuffer host_{device_};
   Stream stream_;
 };
 
@@ -141,24 +111,23 @@ absl::StatusOr<std::vector<MapCell>> DownloadCells(
   const CellBox box = {{min.x(), min.y(), min.z()}, {max.x(), max.y(), max.z()}};
   BlockBox region;
   for (const auto& tile : tiles) region.Include(tile->Lattice(statistics.cell_size_m)->box);
-  const absl::StatusOr<SourceList> sources =
+  VOXLOC_ASSIGN_OR_RETURN(
+      const SourceList sources,
       CollectSources(tiles, statistics.cell_size_m, {region}, [&](const CellKey& block) {
         return MayHoldMeans(block, block, statistics.cell_size_m, min, max);
-      });
-  if (!sources.ok()) return sources.status();
+      }));
   std::vector<MapCell> found;
-  if (sources->blocks.empty()) return found;
-  absl::StatusOr<Stream> stream = Stream::Create(device, Priority::kLow);
-  if (!stream.ok()) return stream.status();
-  Download download(device, *std::move(stream));
-  VOXLOC_TRY(download.Begin(*sources));
-  const std::vector<SourceBlock>& blocks = sources->blocks;
+  if (sources.blocks.empty()) return found;
+  VOXLOC_ASSIGN_OR_RETURN(Stream stream, Stream::Create(device, Priority::kLow));
+  Download download(device, std::move(stream));
+  VOXLOC_TRY(download.Begin(sources));
+  const std::vector<SourceBlock>& blocks = sources.blocks;
   for (size_t begin = 0; begin < blocks.size();) {
     size_t end = begin;
     uint32_t entries = 0;
     while (end < blocks.size() && (end == begin || entries < kEntriesPerSlice)) {
       ++end;
-      const uint32_t next = end < blocks.size() ? blocks[end].first_entry : sources->entries;
+      const uint32_t next = end < blocks.size() ? blocks[end].first_entry : sources.entries;
       entries = next - blocks[begin].first_entry;
     }
     VOXLOC_TRY(download.Slice(absl::MakeConstSpan(&blocks[begin], end - begin), entries, statistics,

@@ -26,6 +26,14 @@ CudaMap::CudaMap(std::shared_ptr<Device> device, std::vector<std::shared_ptr<con
       statistics_(std::move(statistics)),
       layers_(std::move(layers)) {}
 
+absl::StatusOr<const CudaMap*> CudaMap::Of(const Device& device, const ResidentMap* map) {
+  const auto* const cuda_map = dynamic_cast<const CudaMap*>(map);
+  if (cuda_map == nullptr || cuda_map->device_.get() != &device) {
+    return absl::FailedPreconditionError("the map does not belong to this CUDA engine");
+  }
+  return cuda_map;
+}
+
 const MapLayer* CudaMap::Layer(const CellStatistics& statistics) const {
   const auto it = std::find(statistics_.begin(), statistics_.end(), statistics);
   return it == statistics_.end() ? nullptr

@@ -28,6 +28,10 @@ class CudaMap : public ResidentMap {
   CudaMap(std::shared_ptr<Device> device, std::vector<std::shared_ptr<const CudaTile>> tiles,
           std::vector<CellStatistics> statistics, std::vector<MapLayer> layers);
 
+  // FailedPrecondition: no map, or not one of this device.
+  [[nodiscard]] static absl::StatusOr<const CudaMap*> Of(const Device& device,
+                                                         const ResidentMap* map);
+
   [[nodiscard]] const Device& device() const { return *device_; }
   [[nodiscard]] const std::vector<std::shared_ptr<const CudaTile>>& tiles() const { return tiles_; }
 

@@ -12,23 +12,18 @@ namespace voxloc::cuda {
 namespace {
 
 template <typename T>
-absl::Status Copy(Device& device, const DeviceBuffer<T>& from, size_t count, std::vector<T>& to,
+absl::Status Copy(const DeviceBuffer<T>& from, size_t count, std::vector<T>& to,
                   const Stream& stream) {
   if (from.data() == nullptr) return absl::OkStatus();
   to.resize(count);
-  return device.Check(cudaMemcpyAsync(to.data(), from.data(), count * sizeof(T),
-                                      cudaMemcpyDeviceToHost, stream.get()),
-                      "copying a tile from the device");
+  return stream.Download(to.data(), from.data(), count, "copying a tile from the device");
 }
 
 template <typename T>
-absl::Status Copy(Device& device, const std::vector<T>& from, DeviceBuffer<T>& to,
-                  const Stream& stream) {
+absl::Status Copy(const std::vector<T>& from, DeviceBuffer<T>& to, const Stream& stream) {
   if (from.empty()) return absl::OkStatus();
   VOXLOC_TRY(to.ReserveExactly(from.size()));
-  return device.Check(cudaMemcpyAsync(to.data(), from.data(), from.size() * sizeof(T),
-                                      cudaMemcpyHostToDevice, stream.get()),
-                      "copying a tile to the device");
+  return stream.Upload(to.data(), from.data(), from.size(), "copying a tile to the device");
 }
 
 template <typename T>
@@ -54,24 +49,21 @@ const TileLattice* CudaTile::Lattice(double cell_size_m) const {
 absl::StatusOr<std::shared_ptr<const CudaTile>> CudaTile::Upload(
     const std::shared_ptr<Device>& device, const std::vector<TileMoments>& lattices) {
   VOXLOC_TRY(device->MakeCurrent());
-  absl::StatusOr<Stream> stream = Stream::Create(device, Priority::kLow);
-  if (!stream.ok()) return stream.status();
+  VOXLOC_ASSIGN_OR_RETURN(Stream stream, Stream::Create(device, Priority::kLow));
   std::vector<TileLattice> uploaded;
-  absl::Status status;
   {
-    const DrainAtExit drain(*stream);  // memory on both sides may go with this scope
+    const DrainAtExit drain(stream);  // memory on both sides may go with this scope
     for (const TileMoments& moments : lattices) {
       TileLattice& lattice = uploaded.emplace_back(device);
       lattice.cell_size_m = moments.cell_size_m;
       lattice.cells = moments.cells();
       lattice.blocks = moments.blocks;
       for (const TileMoments::Block& block : lattice.blocks) lattice.box.Include(block.key);
-      status.Update(Copy(*device, moments.places, lattice.places, *stream));
-      status.Update(Copy(*device, moments.moments, lattice.moments, *stream));
-      status.Update(Copy(*device, moments.float_sums, lattice.float_sums, *stream));
-      if (!status.ok()) return status;
+      VOXLOC_TRY(Copy(moments.places, lattice.places, stream));
+      VOXLOC_TRY(Copy(moments.moments, lattice.moments, stream));
+      VOXLOC_TRY(Copy(moments.float_sums, lattice.float_sums, stream));
     }
-    VOXLOC_TRY(stream->Synchronize());
+    VOXLOC_TRY(stream.Synchronize());
   }
   CudaTile::Points points;
   points.origin = lattices.front().origin;
@@ -83,23 +75,22 @@ absl::StatusOr<std::shared_ptr<const CudaTile>> CudaTile::Upload(
 absl::StatusOr<std::shared_ptr<const CudaTile>> CudaTile::CopyTo(
     const std::shared_ptr<Device>& device) const {
   VOXLOC_TRY(device->MakeCurrent());
-  absl::StatusOr<Stream> stream = Stream::Create(device, Priority::kLow);
-  if (!stream.ok()) return stream.status();
+  VOXLOC_ASSIGN_OR_RETURN(Stream stream, Stream::Create(device, Priority::kLow));
   std::vector<TileLattice> copied;
   {
-    const DrainAtExit drain(*stream);  // memory on both sides may go with this scope
+    const DrainAtExit drain(stream);  // memory on both sides may go with this scope
     for (const TileLattice& lattice : lattices_) {
       TileLattice& copy = copied.emplace_back(device);
       copy.cell_size_m = lattice.cell_size_m;
       copy.cells = lattice.cells;
       copy.blocks = lattice.blocks;
       copy.box = lattice.box;
-      VOXLOC_TRY(Copy(*device_, lattice.places, lattice.cells, *device, copy.places, *stream));
-      VOXLOC_TRY(Copy(*device_, lattice.moments, lattice.cells, *device, copy.moments, *stream));
+      VOXLOC_TRY(Copy(*device_, lattice.places, lattice.cells, *device, copy.places, stream));
+      VOXLOC_TRY(Copy(*device_, lattice.moments, lattice.cells, *device, copy.moments, stream));
       VOXLOC_TRY(
-          Copy(*device_, lattice.float_sums, lattice.cells, *device, copy.float_sums, *stream));
+          Copy(*device_, lattice.float_sums, lattice.cells, *device, copy.float_sums, stream));
     }
-    VOXLOC_TRY(stream->Synchronize());
+    VOXLOC_TRY(stream.Synchronize());
   }
   return std::make_shared<const CudaTile>(device, points_, std::move(copied));
 }
@@ -117,15 +108,14 @@ absl::StatusOr<TileMoments> CudaTile::Download(double cell_size_m) const {
   moments.not_finite = points_.not_finite;
   moments.blocks = lattice->blocks;
   VOXLOC_TRY(device_->MakeCurrent());
-  const absl::StatusOr<Stream> stream = Stream::Create(device_, Priority::kLow);
-  if (!stream.ok()) return stream.status();
-  const size_t cells = lattice->cells;
-  absl::Status status = Copy(*device_, lattice->places, cells, moments.places, *stream);
-  status.Update(Copy(*device_, lattice->moments, cells, moments.moments, *stream));
-  status.Update(Copy(*device_, lattice->float_sums, cells, moments.float_sums, *stream));
-  // Whatever happened, nothing may be written to the host's memory after it is gone.
-  status.Update(stream->Synchronize());
-  if (!status.ok()) return status;
+  VOXLOC_ASSIGN_OR_RETURN(const Stream stream, Stream::Create(device_, Priority::kLow));
+  {
+    const DrainAtExit drain(stream);  // memory on the host's side may go with this scope
+    VOXLOC_TRY(Copy(lattice->places, lattice->cells, moments.places, stream));
+    VOXLOC_TRY(Copy(lattice->moments, lattice->cells, moments.moments, stream));
+    VOXLOC_TRY(Copy(lattice->float_sums, lattice->cells, moments.float_sums, stream));
+    VOXLOC_TRY(stream.Synchronize());
+  }
   return moments;
 }
 

@@ -3,10 +3,8 @@
 #include "cuda/map/gaussian_sorter.h"
 
 #include <algorithm>
-#include <cstring>
 
 #include "absl/strings/str_cat.h"
-#include "cuda/runtime/bit_count.h"
 
 namespace voxloc::cuda {
 namespace {
@@ -34,18 +32,6 @@ absl::StatusOr<IndexKeyLayout> LayoutFor(const BlockBox& box) {
 }
 
 }  // namespace
-
-GaussianSorter::GaussianSorter(const std::shared_ptr<Device>& device)
-    : device_(device),
-      upload_(device),
-      sources_(device),
-      keys_(device),
-      numbers_(device),
-      gaussians_(device),
-      scratch_(device),
-      counts_(device),
-      strays_(device),
-      host_(device) {}
 
 absl::Status GaussianSorter::Reserve(const SourceList& sources) {
   const size_t entries = sources.entries;
@@ -80,8 +66,7 @@ absl::StatusOr<GaussianReport> GaussianSorter::Compute(const SourceList& sources
   entries_ = sources.entries;
   sorted_ = {};
   if (entries_ == 0) return report;
-  const absl::StatusOr<IndexKeyLayout> layout = LayoutFor(key_box);
-  if (!layout.ok()) return layout.status();
+  VOXLOC_ASSIGN_OR_RETURN(const IndexKeyLayout layout, LayoutFor(key_box));
   VOXLOC_TRY(Reserve(sources));
   SourceTable table{};
   table.block_count = static_cast<uint32_t>(sources.blocks.size());
@@ -90,36 +75,27 @@ absl::StatusOr<GaussianReport> GaussianSorter::Compute(const SourceList& sources
   upload_.Add(sources.blocks, &table.blocks);
   VOXLOC_TRY(upload_.Send(stream));
 
-  const size_t count_bytes = (1 + sources.blocks.size()) * sizeof(uint32_t);
-  VOXLOC_TRY(host_.Reserve(count_bytes));
   uint32_t strays = 0;
   for (;;) {
     VOXLOC_CUDA_TRY(*device_,
-                    ComputeGaussians(table, CellRules(statistics), *layout, Arrays(), stream.get()),
+                    ComputeGaussians(table, CellRules(statistics), layout, Arrays(), stream.get()),
                     "computing a map's cells");
-    VOXLOC_CUDA_TRY(*device_,
-                    cudaMemcpyAsync(host_.data(), counts_.data(), count_bytes,
-                                    cudaMemcpyDeviceToHost, stream.get()),
-                    "counting a map's cells");
-    VOXLOC_TRY(stream.Synchronize());
-    std::memcpy(&strays, host_.data(), sizeof(strays));
+    VOXLOC_ASSIGN_OR_RETURN(
+        const uint32_t* const counts,
+        host_.Fetch(counts_.data(), 1 + report.of_block.size(), stream, "counting a map's cells"));
+    strays = counts[0];
+    std::copy_n(counts + 1, report.of_block.size(), report.of_block.begin());
     if (strays <= strays_.capacity()) break;
     VOXLOC_TRY(strays_.Reserve(strays));
   }
-  std::memcpy(report.of_block.data(), host_.data() + sizeof(uint32_t),
-              count_bytes - sizeof(uint32_t));
-  report.strays.resize(strays);
   if (strays > 0) {
-    VOXLOC_TRY(host_.Reserve(strays * sizeof(Stray)));
-    VOXLOC_CUDA_TRY(*device_,
-                    cudaMemcpyAsync(host_.data(), strays_.data(), strays * sizeof(Stray),
-                                    cudaMemcpyDeviceToHost, stream.get()),
-                    "fetching where a map's cells are found");
-    VOXLOC_TRY(stream.Synchronize());
-    std::memcpy(report.strays.data(), host_.data(), strays * sizeof(Stray));
+    VOXLOC_ASSIGN_OR_RETURN(
+        const Stray* const fetched,
+        host_.Fetch(strays_.data(), strays, stream, "fetching where a map's cells are found"));
+    report.strays.assign(fetched, fetched + strays);
   }
   sorted_.gaussians = gaussians_.data();
-  sorted_.layout = *layout;
+  sorted_.layout = layout;
   sorted_.cell_size_m = static_cast<float>(statistics.cell_size_m);
   sorted_.float_index = statistics.float_index;
   return report;

@@ -10,17 +10,18 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "core/map/cells.h"
 #include "cuda/map/cell_kernels.h"
-#include "cuda/map/device_sort.h"
 #include "cuda/map/list_kernels.h"
 #include "cuda/map/source_list.h"
 #include "cuda/runtime/device.h"
 #include "cuda/runtime/device_buffer.h"
+#include "cuda/runtime/device_sort.h"
 #include "cuda/runtime/packed_upload.h"
 #include "cuda/runtime/pinned_buffer.h"
 #include "cuda/runtime/stream.h"
@@ -35,7 +36,7 @@ struct GaussianReport {
 
 class GaussianSorter {
  public:
-  explicit GaussianSorter(const std::shared_ptr<Device>& device);
+  explicit GaussianSorter(std::shared_ptr<Device> device) : device_(std::move(device)) {}
 
   // Computes the Gaussians and waits for the report. Those whose index position lies outside
   // `key_box` are left out of what Sort sorts. InvalidArgument: the box is too large for keys.
@@ -53,15 +54,15 @@ class GaussianSorter {
   [[nodiscard]] GaussianArrays Arrays() const;
 
   const std::shared_ptr<Device> device_;
-  PackedUpload upload_;
-  DeviceBuffer<uint2> sources_;
-  DeviceBuffer<uint64_t> keys_;     // two arrays
-  DeviceBuffer<uint32_t> numbers_;  // two arrays
-  DeviceBuffer<IndexedGaussian> gaussians_;
-  DeviceBuffer<std::byte> scratch_;
-  DeviceBuffer<uint32_t> counts_;  // of strays, then of each source block
-  DeviceBuffer<Stray> strays_;
-  PinnedBuffer host_;
+  PackedUpload upload_{device_};
+  DeviceBuffer<uint2> sources_{device_};
+  DeviceBuffer<uint64_t> keys_{device_};     // two arrays
+  DeviceBuffer<uint32_t> numbers_{device_};  // two arrays
+  DeviceBuffer<IndexedGaussian> gaussians_{device_};
+  DeviceBuffer<std::byte> scratch_{device_};
+  DeviceBuffer<uint32_t> counts_{device_};  // of strays, then of each source block
+  DeviceBuffer<Stray> strays_{device_};
+  PinnedBuffer host_{device_};
   uint32_t entries_ = 0;
   size_t scratch_bytes_ = 0;
   SortedGaussians sorted_{};

@@ -8,8 +8,6 @@
 #include <set>
 #include <utility>
 
-#include "absl/strings/str_cat.h"
-
 namespace voxloc::cuda {
 namespace {
 
@@ -23,8 +21,6 @@ using StrayMap = BlockMap<std::vector<CellKey>>;
 void AddOnce(const CellKey& block, std::vector<CellKey>& blocks) {
   if (std::find(blocks.begin(), blocks.end(), block) == blocks.end()) blocks.push_back(block);
 }
-
-CellKey KeyOf(const Stray& stray) { return {stray.x, stray.y, stray.z}; }
 
 // The box around all blocks that may have a list.
 BlockBox RegionOf(absl::Span<const std::shared_ptr<const CudaTile>> tiles, double cell_size_m) {
@@ -106,9 +102,8 @@ BlockSet With(const BlockSet& set, const std::vector<CellKey>& more) {
 absl::StatusOr<std::unique_ptr<LayerComposer>> LayerComposer::Create(
     std::shared_ptr<Device> device) {
   VOXLOC_TRY(device->MakeCurrent());
-  absl::StatusOr<Stream> stream = Stream::Create(device, Priority::kLow);
-  if (!stream.ok()) return stream.status();
-  return std::unique_ptr<LayerComposer>(new LayerComposer(std::move(device), *std::move(stream)));
+  VOXLOC_ASSIGN_OR_RETURN(Stream stream, Stream::Create(device, Priority::kLow));
+  return std::unique_ptr<LayerComposer>(new LayerComposer(std::move(device), std::move(stream)));
 }
 
 LayerComposer::LayerComposer(std::shared_ptr<Device> device, Stream stream)
@@ -133,10 +128,10 @@ absl::Status LayerComposer::Run(Tiles tiles, const CellStatistics& statistics, c
                                 MapLayer& layer) {
   BlockBox region = RegionOf(tiles, statistics.cell_size_m);
   Strays strays;
-  const absl::StatusOr<std::vector<CellKey>> targets =
-      change == nullptr ? GatherAll(tiles, statistics, region, strays, layer)
-                        : GatherChanged(tiles, statistics, *change, strays, layer);
-  if (!targets.ok()) return targets.status();
+  VOXLOC_ASSIGN_OR_RETURN(const std::vector<CellKey> targets,
+                          change == nullptr
+                              ? GatherAll(tiles, statistics, region, strays, layer)
+                              : GatherChanged(tiles, statistics, *change, strays, layer));
   for (const auto& [owner, blocks] : strays) {
     for (const CellKey& block : blocks) {
       BlockBox around;
@@ -144,9 +139,8 @@ absl::Status LayerComposer::Run(Tiles tiles, const CellStatistics& statistics, c
       region.Include(around.Dilated());
     }
   }
-  const absl::StatusOr<SortedGaussians> sorted = buffers_->sorter.Sort(stream_);
-  if (!sorted.ok()) return sorted.status();
-  return buffers_->store.Fill(*sorted, *targets, change == nullptr ? nullptr : &change->previous,
+  VOXLOC_ASSIGN_OR_RETURN(const SortedGaussians sorted, buffers_->sorter.Sort(stream_));
+  return buffers_->store.Fill(sorted, targets, change == nullptr ? nullptr : &change->previous,
                               region, statistics.cell_size_m, stream_, layer);
 }
 
@@ -154,30 +148,29 @@ absl::StatusOr<std::vector<CellKey>> LayerComposer::GatherAll(Tiles tiles,
                                                               const CellStatistics& statistics,
                                                               const BlockBox& region,
                                                               Strays& strays, MapLayer& layer) {
-  const absl::StatusOr<SourceList> sources =
-      CollectSources(tiles, statistics.cell_size_m, {region}, [](const CellKey&) { return true; });
-  if (!sources.ok()) return sources.status();
+  VOXLOC_ASSIGN_OR_RETURN(
+      const SourceList sources,
+      CollectSources(tiles, statistics.cell_size_m, {region}, [](const CellKey&) { return true; }));
   BlockBox key_box = region;
   for (int attempt = 0; attempt < kMaxAttempts; ++attempt) {
-    const absl::StatusOr<GaussianReport> report =
-        buffers_->sorter.Compute(*sources, statistics, key_box, stream_);
-    if (!report.ok()) return report.status();
+    VOXLOC_ASSIGN_OR_RETURN(const GaussianReport report,
+                            buffers_->sorter.Compute(sources, statistics, key_box, stream_));
     BlockBox with_strays = key_box;
-    for (const Stray& stray : report->strays) with_strays.Include(KeyOf(stray));
+    for (const Stray& stray : report.strays) with_strays.Include(stray.block);
     if (!key_box.Contains(with_strays)) {
       key_box = with_strays;
       continue;
     }
     BlockSet index_blocks(key_box);
-    for (size_t b = 0; b < report->of_block.size(); ++b) {
-      if (report->of_block[b] > 0) index_blocks.Insert(sources->Key(b));
+    for (size_t b = 0; b < report.of_block.size(); ++b) {
+      if (report.of_block[b] > 0) index_blocks.Insert(sources.blocks[b].key);
     }
     std::vector<CellKey> owners;
-    for (const Stray& stray : report->strays) {
-      index_blocks.Insert(KeyOf(stray));
-      const auto [list, is_new] = strays.try_emplace(sources->Key(stray.source_block));
+    for (const Stray& stray : report.strays) {
+      index_blocks.Insert(stray.block);
+      const auto [list, is_new] = strays.try_emplace(sources.blocks[stray.source_block].key);
       if (is_new) owners.push_back(list->first);
-      AddOnce(KeyOf(stray), list->second);
+      AddOnce(stray.block, list->second);
     }
     UpdateStrays(strays, owners, nullptr, layer);
     return index_blocks.Dilated().Blocks();
@@ -222,20 +215,20 @@ absl::StatusOr<std::vector<CellKey>> LayerComposer::GatherChanged(Tiles tiles,
       for (const CellKey& owner : *from) owner_box.Include(owner);
     }
     regions.push_back(owner_box);
-    const absl::StatusOr<SourceList> sources = CollectSources(
-        tiles, statistics.cell_size_m, regions,
-        [&](const CellKey& block) { return needed.Contains(block) || owners.count(block) > 0; });
-    if (!sources.ok()) return sources.status();
-    const absl::StatusOr<GaussianReport> report =
-        buffers_->sorter.Compute(*sources, statistics, needed.box(), stream_);
-    if (!report.ok()) return report.status();
+    VOXLOC_ASSIGN_OR_RETURN(
+        const SourceList sources,
+        CollectSources(tiles, statistics.cell_size_m, regions, [&](const CellKey& block) {
+          return needed.Contains(block) || owners.count(block) > 0;
+        }));
+    VOXLOC_ASSIGN_OR_RETURN(const GaussianReport report,
+                            buffers_->sorter.Compute(sources, statistics, needed.box(), stream_));
     bool complete = true;
-    for (const Stray& stray : report->strays) {
-      const CellKey owner = sources->Key(stray.source_block);
+    for (const Stray& stray : report.strays) {
+      const CellKey owner = sources.blocks[stray.source_block].key;
       if (!changed.Contains(owner)) continue;
-      AddOnce(KeyOf(stray), strays[owner]);
-      if (dirty.Contains(KeyOf(stray))) continue;
-      beyond.push_back(KeyOf(stray));
+      AddOnce(stray.block, strays[owner]);
+      if (dirty.Contains(stray.block)) continue;
+      beyond.push_back(stray.block);
       complete = false;
     }
     if (!complete) continue;

@@ -35,12 +35,12 @@ class LayerComposer {
   [[nodiscard]] static absl::StatusOr<std::unique_ptr<LayerComposer>> Create(
       std::shared_ptr<Device> device);
 
-  ~LayerComposer() { Settle(); }
+  ~LayerComposer() { Drain(); }
   LayerComposer(const LayerComposer&) = delete;
   LayerComposer& operator=(const LayerComposer&) = delete;
 
   // Waits for all work that is queued.
-  void Settle() const noexcept { stream_.Drain(); }
+  void Drain() const noexcept { stream_.Drain(); }
 
   using Tiles = absl::Span<const std::shared_ptr<const CudaTile>>;
   // A map whose tiles have changed, as one of its layers sees it.

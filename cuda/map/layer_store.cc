@@ -3,7 +3,6 @@
 #include "cuda/map/layer_store.h"
 
 #include <algorithm>
-#include <cstring>
 #include <limits>
 #include <map>
 #include <optional>
@@ -82,8 +81,8 @@ absl::Status PlanTargets(const std::vector<CellKey>& targets, const std::vector<
     const LayerBlock* const before =
         previous != nullptr ? previous->layer_blocks.Find(targets[t]) : nullptr;
     if (before == nullptr && sizes[t].candidates == 0) continue;
-    const absl::StatusOr<LayerBlock> block = BlockOfTarget(targets[t], sizes[t], float_index);
-    if (!block.ok()) return block.status();
+    VOXLOC_ASSIGN_OR_RETURN(const LayerBlock block,
+                            BlockOfTarget(targets[t], sizes[t], float_index));
     if (before == nullptr) {
       ++layer.table_blocks;
     } else {
@@ -93,8 +92,8 @@ absl::Status PlanTargets(const std::vector<CellKey>& targets, const std::vector<
         freed[before->slab] += before->chunk_bytes;
       }
     }
-    layer.cells += block->cells;
-    const PlannedBlock planned = {targets[t], *block, nullptr, t};
+    layer.cells += block.cells;
+    const PlannedBlock planned = {targets[t], block, nullptr, t};
     if (sizes[t].candidates > 0) {
       ++layer.live_blocks;
       plan.made.push_back(planned);
@@ -131,27 +130,18 @@ void ShareSlabs(const MapLayer& previous, const std::vector<CellKey>& targets,
 absl::Status LayerStore::Measure(const SortedGaussians& sorted, const std::vector<CellKey>& targets,
                                  const Stream& stream, std::vector<TargetSize>& sizes) {
   sizes.assign(targets.size(), TargetSize{});
-  std::vector<TargetBlock> blocks;
-  blocks.reserve(targets.size());
-  for (const CellKey& key : targets) blocks.push_back({key.x, key.y, key.z});
-  const TargetBlock* on_device = nullptr;
-  upload_.Add(blocks, &on_device);
+  upload_.Add(targets, &targets_);
   VOXLOC_TRY(upload_.Send(stream));
-  targets_ = on_device;
   if (sorted.count == 0 || targets.empty()) return absl::OkStatus();
   VOXLOC_TRY(sizes_.Reserve(targets.size()));
-  const size_t bytes = targets.size() * sizeof(TargetSize);
-  VOXLOC_TRY(host_.Reserve(bytes));
   VOXLOC_CUDA_TRY(*device_,
-                  MeasureLists(sorted, on_device, static_cast<uint32_t>(targets.size()),
+                  MeasureLists(sorted, targets_, static_cast<uint32_t>(targets.size()),
                                sizes_.data(), stream.get()),
                   "measuring a map's lists");
-  VOXLOC_CUDA_TRY(
-      *device_,
-      cudaMemcpyAsync(host_.data(), sizes_.data(), bytes, cudaMemcpyDeviceToHost, stream.get()),
-      "fetching the sizes of a map's lists");
-  VOXLOC_TRY(stream.Synchronize());
-  std::memcpy(sizes.data(), host_.data(), bytes);
+  VOXLOC_ASSIGN_OR_RETURN(
+      const TargetSize* const fetched,
+      host_.Fetch(sizes_.data(), targets.size(), stream, "fetching the sizes of a map's lists"));
+  std::copy_n(fetched, targets.size(), sizes.begin());
   return absl::OkStatus();
 }
 
@@ -197,7 +187,7 @@ absl::Status LayerStore::Fill(const SortedGaussians& sorted, const std::vector<C
   }
   std::vector<SlotUpdate> updates;
   const auto update = [&](const CellKey& key, const LayerBlock& block) {
-    updates.push_back({{key.x, key.y, key.z}, block.chunk});
+    updates.push_back({key, block.chunk});
   };
   std::vector<BlockMap<LayerBlock>::Change> changes;
   const size_t planned_blocks = plan.made.size() + plan.moved.size() + plan.emptied.size();

@@ -26,8 +26,7 @@ namespace voxloc::cuda {
 
 class LayerStore {
  public:
-  explicit LayerStore(const std::shared_ptr<Device>& device)
-      : device_(device), upload_(device), memory_upload_(device), sizes_(device), host_(device) {}
+  explicit LayerStore(std::shared_ptr<Device> device) : device_(std::move(device)) {}
 
   // Makes the chunks of the targets (ascending by key) and completes `layer`, which is empty but
   // for its strays and holds all new memory when this fails. `previous` (may be null) lends the
@@ -47,11 +46,11 @@ class LayerStore {
                           MapLayer& layer, bool* rebuilt);
 
   const std::shared_ptr<Device> device_;
-  PackedUpload upload_;  // the targets
-  const TargetBlock* targets_ = nullptr;
-  PackedUpload memory_upload_;  // where they go
-  DeviceBuffer<TargetSize> sizes_;
-  PinnedBuffer host_;
+  PackedUpload upload_{device_};         // the targets
+  const CellKey* targets_ = nullptr;     // on the device
+  PackedUpload memory_upload_{device_};  // where they go
+  DeviceBuffer<TargetSize> sizes_{device_};
+  PinnedBuffer host_{device_};
 };
 
 }  // namespace voxloc::cuda

@@ -60,7 +60,7 @@ __device__ uint32_t LowerBound(const uint64_t* keys, uint32_t count, uint64_t ke
 }
 
 // Finds the sorted runs of the 27 blocks and of the halo's cells in them.
-__device__ void FindHalo(const SortedGaussians& sorted, const TargetBlock& target, Halo& halo) {
+__device__ void FindHalo(const SortedGaussians& sorted, const CellKey& target, Halo& halo) {
   for (uint32_t h = threadIdx.x; h < kHaloCells; h += kThreads) {
     halo.begin[h] = 0;
     halo.end[h] = 0;
@@ -237,7 +237,7 @@ __device__ uint16_t HalfInCell(float index_cells, int shift) {
 }
 
 __global__ void __launch_bounds__(kThreads)
-    MeasureKernel(SortedGaussians sorted, const TargetBlock* targets, uint32_t count,
+    MeasureKernel(SortedGaussians sorted, const CellKey* targets, uint32_t count,
                   TargetSize* sizes) {
   __shared__ Halo halo;
   for (uint32_t t = blockIdx.x; t < count; t += gridDim.x) {
@@ -254,7 +254,7 @@ __global__ void __launch_bounds__(kThreads)
 }
 
 __global__ void __launch_bounds__(kThreads)
-    FillKernel(SortedGaussians sorted, const TargetBlock* targets, uint32_t count,
+    FillKernel(SortedGaussians sorted, const CellKey* targets, uint32_t count,
                std::byte* const* chunks) {
   __shared__ Halo halo;
   for (uint32_t t = blockIdx.x; t < count; t += gridDim.x) {
@@ -340,14 +340,14 @@ __global__ void __launch_bounds__(kThreads)
 
 }  // namespace
 
-cudaError_t MeasureLists(const SortedGaussians& sorted, const TargetBlock* targets, uint32_t count,
+cudaError_t MeasureLists(const SortedGaussians& sorted, const CellKey* targets, uint32_t count,
                          TargetSize* sizes, cudaStream_t stream) {
   if (count == 0) return cudaSuccess;
   MeasureKernel<<<std::min(count, kMaxGrid), kThreads, 0, stream>>>(sorted, targets, count, sizes);
   return cudaGetLastError();
 }
 
-cudaError_t FillLists(const SortedGaussians& sorted, const TargetBlock* targets, uint32_t count,
+cudaError_t FillLists(const SortedGaussians& sorted, const CellKey* targets, uint32_t count,
                       std::byte* const* chunks, cudaStream_t stream) {
   if (count == 0) return cudaSuccess;
   FillKernel<<<std::min(count, kMaxGrid), kThreads, 0, stream>>>(sorted, targets, count, chunks);

@@ -29,12 +29,6 @@ struct SortedGaussians {
   bool float_index;  // chunks have means beside the index positions
 };
 
-struct TargetBlock {
-  int32_t x;
-  int32_t y;
-  int32_t z;
-};
-
 struct TargetSize {
   uint32_t candidates;  // with those that fill up the lists
   uint32_t records;
@@ -42,10 +36,10 @@ struct TargetSize {
 };
 
 // What the chunk of each target will hold.
-cudaError_t MeasureLists(const SortedGaussians& sorted, const TargetBlock* targets, uint32_t count,
+cudaError_t MeasureLists(const SortedGaussians& sorted, const CellKey* targets, uint32_t count,
                          TargetSize* sizes, cudaStream_t stream);
 // Writes the chunks, of at most kMaxRecords records; null ones are left out.
-cudaError_t FillLists(const SortedGaussians& sorted, const TargetBlock* targets, uint32_t count,
+cudaError_t FillLists(const SortedGaussians& sorted, const CellKey* targets, uint32_t count,
                       std::byte* const* chunks, cudaStream_t stream);
 
 struct ChunkMove {
@@ -56,7 +50,7 @@ struct ChunkMove {
 cudaError_t MoveChunks(const ChunkMove* moves, uint32_t count, cudaStream_t stream);
 
 struct SlotUpdate {
-  TargetBlock block;
+  CellKey block;
   const std::byte* chunk;
 };
 // Empties a table of `slots` slots.

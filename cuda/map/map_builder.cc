@@ -6,8 +6,6 @@
 #include <utility>
 
 #include "absl/status/status.h"
-#include "absl/strings/str_cat.h"
-#include "core/engine/out_of_memory.h"
 #include "core/parallel/processors.h"
 #include "cuda/map/map_composer.h"
 #include "cuda/map/tile_builder.h"
@@ -42,26 +40,16 @@ MapBuilder::~MapBuilder() = default;
 absl::StatusOr<std::shared_ptr<const CudaTile>> MapBuilder::BuildTile(
     const PointCloud& cloud_map, absl::Span<const CellStatistics> statistics) {
   VOXLOC_TRY(device_->MakeCurrent());
-  return CatchOutOfMemory(
-      [&]() -> absl::StatusOr<std::shared_ptr<const CudaTile>> {
-        absl::StatusOr<Pool<TileBuilder>::Lease> builder = tile_builders_.Take();
-        if (!builder.ok()) return builder.status();
-        return (*builder)->Build(cloud_map, statistics);
-      },
-      [&] { return absl::StrCat("no memory to build a tile of ", cloud_map.size(), " points"); });
+  VOXLOC_ASSIGN_OR_RETURN(Pool<TileBuilder>::Lease builder, tile_builders_.Take());
+  return builder->Build(cloud_map, statistics);
 }
 
 absl::StatusOr<std::shared_ptr<const CudaMap>> MapBuilder::Compose(
     absl::Span<const std::shared_ptr<const CudaTile>> tiles,
     absl::Span<const CellStatistics> statistics, const CudaMap* previous) {
   VOXLOC_TRY(device_->MakeCurrent());
-  return CatchOutOfMemory(
-      [&]() -> absl::StatusOr<std::shared_ptr<const CudaMap>> {
-        absl::StatusOr<Pool<MapComposer>::Lease> composer = composers_.Take();
-        if (!composer.ok()) return composer.status();
-        return (*composer)->Compose(tiles, statistics, previous);
-      },
-      [] { return "no memory to compose the map"; });
+  VOXLOC_ASSIGN_OR_RETURN(Pool<MapComposer>::Lease composer, composers_.Take());
+  return composer->Compose(tiles, statistics, previous);
 }
 
 }  // namespace voxloc::cuda

@@ -2,7 +2,8 @@
 //
 // MapBuilder: the interface of this module: builds tiles and composes maps on one device.
 // Thread-safe; at most a few calls work at the same time, others wait. Work runs on streams of low
-// priority, owned here; calls return when it is done and what they return is complete.
+// priority, owned here; calls return when it is done and what they return is complete. They may
+// throw std::bad_alloc.
 
 #ifndef VOXLOC_CUDA_MAP_MAP_BUILDER_H_
 #define VOXLOC_CUDA_MAP_MAP_BUILDER_H_

@@ -55,17 +55,17 @@ std::vector<size_t> FinestFirst(absl::Span<const CellStatistics> statistics) {
 
 }  // namespace
 
-void MapComposer::Settle() const noexcept {
-  for (const auto& composer : layer_composers_) composer->Settle();
+void MapComposer::Drain() const noexcept {
+  for (const auto& composer : layer_composers_) composer->Drain();
 }
 
 absl::StatusOr<std::shared_ptr<const CudaMap>> MapComposer::Compose(
     Tiles tiles, absl::Span<const CellStatistics> statistics, const CudaMap* previous) {
   VOXLOC_TRY(Check(tiles, statistics, *device_));
   while (layer_composers_.size() < statistics.size()) {
-    absl::StatusOr<std::unique_ptr<LayerComposer>> composer = LayerComposer::Create(device_);
-    if (!composer.ok()) return composer.status();
-    layer_composers_.push_back(*std::move(composer));
+    VOXLOC_ASSIGN_OR_RETURN(std::unique_ptr<LayerComposer> composer,
+                            LayerComposer::Create(device_));
+    layer_composers_.push_back(std::move(composer));
   }
   TileChange change;
   std::vector<const CudaTile*> changed;

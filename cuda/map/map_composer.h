@@ -31,7 +31,7 @@ class MapComposer {
   MapComposer& operator=(const MapComposer&) = delete;
 
   // Waits for all work that is queued.
-  void Settle() const noexcept;
+  void Drain() const noexcept;
 
   // See MapBuilder::Compose. The device must be current.
   [[nodiscard]] absl::StatusOr<std::shared_ptr<const CudaMap>> Compose(

@@ -23,9 +23,7 @@ struct SourceRun {
 };
 
 struct SourceBlock {
-  int32_t x;
-  int32_t y;
-  int32_t z;
+  CellKey key;
   uint32_t first_run;
   uint32_t end_run;
   uint32_t first_entry;  // its Gaussians have room from here, an entry for each cell of its runs

@@ -52,11 +52,10 @@ absl::StatusOr<SourceList> CollectSources(absl::Span<const std::shared_ptr<const
   SourceList list;
   list.runs.reserve(found.size());
   for (const Run& run : found) {
-    const CellKey& key = run.block;
-    if (list.blocks.empty() || !(list.Key(list.blocks.size() - 1) == key)) {
+    if (list.blocks.empty() || !(list.blocks.back().key == run.block)) {
       const auto first_run = static_cast<uint32_t>(list.runs.size());
-      list.blocks.push_back({key.x, key.y, key.z, first_run, first_run, list.entries});
-      list.box.Include(key);
+      list.blocks.push_back({run.block, first_run, first_run, list.entries});
+      list.box.Include(run.block);
     }
     const CudaTile& tile = *tiles[run.tile];
     const TileLattice& lattice = *tile.Lattice(cell_size_m);

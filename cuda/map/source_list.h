@@ -25,10 +25,6 @@ struct SourceList {
   std::vector<SourceRun> runs;      // by block, then in the order of the tiles
   uint32_t entries = 0;             // cells of all runs
   BlockBox box;                     // around the blocks
-
-  [[nodiscard]] CellKey Key(size_t block) const {
-    return {blocks[block].x, blocks[block].y, blocks[block].z};
-  }
 };
 
 // Of the blocks that are wanted, of which each must lie in one of the regions: tiles that meet none

@@ -38,9 +38,7 @@ absl::Status StagedUpload::AddLane() {
   auto lane = std::make_unique<Lane>(device_);
   VOXLOC_TRY(lane->memory.Reserve(2 * kChunkBytes));
   for (Event& sent : lane->sent) {
-    absl::StatusOr<Event> event = Event::Create(device_);
-    if (!event.ok()) return event.status();
-    sent = *std::move(event);
+    VOXLOC_ASSIGN_OR_RETURN(sent, Event::Create(device_));
   }
   lanes_.push_back(std::move(lane));
   return absl::OkStatus();
@@ -54,10 +52,8 @@ absl::Status StagedUpload::Run(Lane& lane, absl::Span<const Piece> chunks, size_
     if (lane.used[turn]) VOXLOC_TRY(lane.sent[turn].Synchronize());
     std::byte* const staged = lane.memory.data() + turn * kChunkBytes;
     std::memcpy(staged, chunks[i].from, chunks[i].bytes);
-    VOXLOC_CUDA_TRY(*device_,
-                    cudaMemcpyAsync(chunks[i].to, staged, chunks[i].bytes, cudaMemcpyHostToDevice,
-                                    stream.get()),
-                    "copying to the device");
+    VOXLOC_TRY(stream.Upload(static_cast<std::byte*>(chunks[i].to), staged, chunks[i].bytes,
+                             "copying to the device"));
     VOXLOC_TRY(lane.sent[turn].Record(stream));
     lane.used[turn] = true;
   }

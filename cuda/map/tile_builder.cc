@@ -11,7 +11,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "cuda/cloud/scan_filter_kernels.h"
-#include "cuda/runtime/bit_count.h"
+#include "cuda/runtime/device_sort.h"
 
 namespace voxloc::cuda {
 namespace {
@@ -94,22 +94,12 @@ absl::StatusOr<CellKeyLayout> LayoutFor(const PointCloud& cloud, const Bounds& b
 
 absl::StatusOr<std::unique_ptr<TileBuilder>> TileBuilder::Create(std::shared_ptr<Device> device) {
   VOXLOC_TRY(device->MakeCurrent());
-  absl::StatusOr<Stream> stream = Stream::Create(device, Priority::kLow);
-  if (!stream.ok()) return stream.status();
-  std::unique_ptr<TileBuilder> builder(new TileBuilder(device, *std::move(stream)));
+  VOXLOC_ASSIGN_OR_RETURN(Stream stream, Stream::Create(device, Priority::kLow));
+  std::unique_ptr<TileBuilder> builder(new TileBuilder(device, std::move(stream)));
   VOXLOC_TRY(builder->summary_.Reserve(1));
   VOXLOC_TRY(builder->counts_.Reserve(2));
   return builder;
 }
-
-TileBuilder::TileBuilder(std::shared_ptr<Device> device, Stream stream)
-    : device_(std::move(device)),
-      buffers_(device_),
-      summary_(device_),
-      counts_(device_),
-      host_(device_),
-      upload_(device_),
-      stream_(std::move(stream)) {}
 
 absl::StatusOr<std::shared_ptr<const CudaTile>> TileBuilder::Build(
     const PointCloud& cloud_map, absl::Span<const CellStatistics> statistics) {
@@ -121,7 +111,7 @@ absl::StatusOr<std::shared_ptr<const CudaTile>> TileBuilder::Build(
   absl::StatusOr<std::shared_ptr<const CudaTile>> tile = Run(cloud_map, statistics);
   if (!tile.ok() || buffers_.head.capacity() > kMaxKeptPoints) {
     stream_.Drain();  // after an error work may still be queued
-    buffers_ = Buffers(device_);
+    buffers_ = Buffers{device_};
   }
   return tile;
 }
@@ -134,31 +124,27 @@ absl::StatusOr<std::shared_ptr<const CudaTile>> TileBuilder::Run(
   // With no point at all the CPU's function says what is wrong.
   if (cloud.empty()) return BuildTileMoments(cloud, finest_m).status();
 
-  const absl::StatusOr<PointColumns> points = UploadPoints(cloud);
-  if (!points.ok()) return points.status();
-  const absl::StatusOr<PointSummary> summary = Summarize(*points);
-  if (!summary.ok()) return summary.status();
-  if (summary->finite == 0) return BuildTileMoments(cloud, finest_m).status();
-  const Bounds bounds = BoundsOf(*summary, cloud.origin);
+  VOXLOC_ASSIGN_OR_RETURN(const PointColumns points, UploadPoints(cloud));
+  VOXLOC_ASSIGN_OR_RETURN(const PointSummary summary, Summarize(points));
+  if (summary.finite == 0) return BuildTileMoments(cloud, finest_m).status();
+  const Bounds bounds = BoundsOf(summary, cloud.origin);
 
   std::vector<CellKeyLayout> layouts;
   for (const auto& [cell_size_m, with_float_sums] : lattices) {
-    VOXLOC_TRY(CheckReach(cloud, *summary, bounds, cell_size_m));
-    const absl::StatusOr<CellKeyLayout> layout = LayoutFor(cloud, bounds, cell_size_m);
-    if (!layout.ok()) return layout.status();
-    layouts.push_back(*layout);
+    VOXLOC_TRY(CheckReach(cloud, summary, bounds, cell_size_m));
+    VOXLOC_ASSIGN_OR_RETURN(const CellKeyLayout layout, LayoutFor(cloud, bounds, cell_size_m));
+    layouts.push_back(layout);
   }
   std::vector<TileLattice> built;
   for (const CellKeyLayout& layout : layouts) {
-    absl::StatusOr<TileLattice> lattice =
-        BuildLattice(*points, summary->finite, layout, lattices[layout.cell_size_m]);
-    if (!lattice.ok()) return lattice.status();
-    built.push_back(*std::move(lattice));
+    VOXLOC_ASSIGN_OR_RETURN(TileLattice lattice, BuildLattice(points, summary.finite, layout,
+                                                              lattices[layout.cell_size_m]));
+    built.push_back(std::move(lattice));
   }
   CudaTile::Points taken;
   taken.origin = cloud.origin;
-  taken.finite = summary->finite;
-  taken.not_finite = cloud.size() - summary->finite;
+  taken.finite = summary.finite;
+  taken.not_finite = cloud.size() - summary.finite;
   return std::make_shared<const CudaTile>(device_, taken, std::move(built));
 }
 
@@ -178,11 +164,10 @@ absl::StatusOr<PointColumns> TileBuilder::UploadPoints(const PointCloud& cloud) 
 absl::StatusOr<PointSummary> TileBuilder::Summarize(const PointColumns& points) {
   VOXLOC_CUDA_TRY(*device_, SummarizePoints(points, summary_.data(), stream_.get()),
                   "looking through a tile's points");
-  const absl::StatusOr<const std::byte*> fetched = Fetch(summary_.data(), sizeof(PointSummary));
-  if (!fetched.ok()) return fetched.status();
-  PointSummary summary{};
-  std::memcpy(&summary, *fetched, sizeof(summary));
-  return summary;
+  VOXLOC_ASSIGN_OR_RETURN(
+      const PointSummary* const summary,
+      host_.Fetch(summary_.data(), 1, stream_, "fetching the counts of a tile"));
+  return *summary;
 }
 
 absl::StatusOr<TileLattice> TileBuilder::BuildLattice(const PointColumns& points, uint32_t finite,
@@ -212,10 +197,8 @@ absl::StatusOr<TileLattice> TileBuilder::BuildLattice(const PointColumns& points
                   SortIntoCells(points, finite, layout, arrays,
                                 {buffers_.scratch.data(), scratch_bytes}, &sorted, stream_.get()),
                   "sorting a tile's points");
-  uint32_t counts[2] = {};
-  absl::StatusOr<const std::byte*> fetched = Fetch(counts_.data(), sizeof(counts));
-  if (!fetched.ok()) return fetched.status();
-  std::memcpy(counts, *fetched, sizeof(counts));
+  VOXLOC_ASSIGN_OR_RETURN(const uint32_t* const counts,
+                          host_.Fetch(counts_.data(), 2, stream_, "counting a tile's cells"));
   sorted.cells = counts[0];
   const uint32_t blocks = counts[1];
 
@@ -227,36 +210,23 @@ absl::StatusOr<TileLattice> TileBuilder::BuildLattice(const PointColumns& points
   VOXLOC_TRY(lattice.moments.ReserveExactly(sorted.cells));
   if (with_float_sums) VOXLOC_TRY(lattice.float_sums.ReserveExactly(sorted.cells));
   VOXLOC_TRY(buffers_.blocks.Reserve(blocks));
-  absl::Status status = device_->Check(
-      SumMoments(sorted, lattice.places.data(), lattice.moments.data(), stream_.get()),
-      "summing a tile's cells");
-  if (status.ok() && with_float_sums) {
-    status = device_->Check(SumFloats(sorted, lattice.float_sums.data(), stream_.get()),
-                            "summing a tile's cells in float32");
+  VOXLOC_CUDA_TRY(*device_,
+                  SumMoments(sorted, lattice.places.data(), lattice.moments.data(), stream_.get()),
+                  "summing a tile's cells");
+  if (with_float_sums) {
+    VOXLOC_CUDA_TRY(*device_, SumFloats(sorted, lattice.float_sums.data(), stream_.get()),
+                    "summing a tile's cells in float32");
   }
-  if (status.ok()) {
-    status = device_->Check(
-        ListBlocks(sorted, arrays.block_begin, blocks, buffers_.blocks.data(), stream_.get()),
-        "listing a tile's blocks");
-  }
-  if (status.ok()) {
-    fetched = Fetch(buffers_.blocks.data(), blocks * sizeof(TileMoments::Block));
-    status = fetched.status();
-  }
-  if (!status.ok()) return status;
-  lattice.blocks.resize(blocks);
-  std::memcpy(lattice.blocks.data(), *fetched, blocks * sizeof(TileMoments::Block));
+  VOXLOC_CUDA_TRY(
+      *device_,
+      ListBlocks(sorted, arrays.block_begin, blocks, buffers_.blocks.data(), stream_.get()),
+      "listing a tile's blocks");
+  VOXLOC_ASSIGN_OR_RETURN(
+      const TileMoments::Block* const fetched,
+      host_.Fetch(buffers_.blocks.data(), blocks, stream_, "fetching a tile's blocks"));
+  lattice.blocks.assign(fetched, fetched + blocks);
   for (const TileMoments::Block& block : lattice.blocks) lattice.box.Include(block.key);
   return lattice;
-}
-
-absl::StatusOr<const std::byte*> TileBuilder::Fetch(const void* from, size_t bytes) {
-  VOXLOC_TRY(host_.Reserve(bytes));
-  VOXLOC_CUDA_TRY(*device_,
-                  cudaMemcpyAsync(host_.data(), from, bytes, cudaMemcpyDeviceToHost, stream_.get()),
-                  "copying from the device");
-  VOXLOC_TRY(stream_.Synchronize());
-  return host_.data();
 }
 
 }  // namespace voxloc::cuda

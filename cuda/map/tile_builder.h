@@ -30,12 +30,12 @@ class TileBuilder {
   [[nodiscard]] static absl::StatusOr<std::unique_ptr<TileBuilder>> Create(
       std::shared_ptr<Device> device);
 
-  ~TileBuilder() { Settle(); }
+  ~TileBuilder() { Drain(); }
   TileBuilder(const TileBuilder&) = delete;
   TileBuilder& operator=(const TileBuilder&) = delete;
 
   // Waits for all work that is queued.
-  void Settle() const noexcept { stream_.Drain(); }
+  void Drain() const noexcept { stream_.Drain(); }
 
   // See MapBuilder::BuildTile. The device must be current.
   [[nodiscard]] absl::StatusOr<std::shared_ptr<const CudaTile>> Build(
@@ -44,41 +44,31 @@ class TileBuilder {
  private:
   // Kept from tile to tile, unless one was very large.
   struct Buffers {
-    explicit Buffers(const std::shared_ptr<Device>& device)
-        : columns(device),
-          keys(device),
-          order(device),
-          head(device),
-          begin(device),
-          scratch(device),
-          blocks(device) {}
-
-    DeviceBuffer<float> columns;  // x, then y, then z
-    DeviceBuffer<uint64_t> keys;  // two arrays, of 32 or 64 bits a key
-    DeviceBuffer<uint32_t> order;
-    DeviceBuffer<uint8_t> head;
-    DeviceBuffer<uint32_t> begin;  // of cells, then of blocks
-    DeviceBuffer<std::byte> scratch;
-    DeviceBuffer<TileMoments::Block> blocks;
+    std::shared_ptr<Device> device;
+    DeviceBuffer<float> columns{device};  // x, then y, then z
+    DeviceBuffer<uint64_t> keys{device};  // two arrays, of 32 or 64 bits a key
+    DeviceBuffer<uint32_t> order{device};
+    DeviceBuffer<uint8_t> head{device};
+    DeviceBuffer<uint32_t> begin{device};  // of cells, then of blocks
+    DeviceBuffer<std::byte> scratch{device};
+    DeviceBuffer<TileMoments::Block> blocks{device};
   };
 
-  TileBuilder(std::shared_ptr<Device> device, Stream stream);
+  TileBuilder(std::shared_ptr<Device> device, Stream stream)
+      : device_(std::move(device)), stream_(std::move(stream)) {}
   absl::StatusOr<std::shared_ptr<const CudaTile>> Run(const PointCloud& cloud,
                                                       absl::Span<const CellStatistics> statistics);
   absl::StatusOr<PointColumns> UploadPoints(const PointCloud& cloud);
   absl::StatusOr<PointSummary> Summarize(const PointColumns& points);
   absl::StatusOr<TileLattice> BuildLattice(const PointColumns& points, uint32_t finite,
                                            const CellKeyLayout& layout, bool with_float_sums);
-  // Copies from the device and waits for all that was queued. What it returns is valid until the
-  // next call.
-  absl::StatusOr<const std::byte*> Fetch(const void* from, size_t bytes);
 
   const std::shared_ptr<Device> device_;
-  Buffers buffers_;
-  DeviceBuffer<PointSummary> summary_;
-  DeviceBuffer<uint32_t> counts_;
-  PinnedBuffer host_;
-  StagedUpload upload_;
+  Buffers buffers_{device_};
+  DeviceBuffer<PointSummary> summary_{device_};
+  DeviceBuffer<uint32_t> counts_{device_};
+  PinnedBuffer host_{device_};
+  StagedUpload upload_{device_};
   Stream stream_;
 };
 

@@ -14,7 +14,7 @@
 #include <cstdint>
 
 #include "core/map/tile_moments.h"
-#include "cuda/map/device_sort.h"
+#include "cuda/runtime/device_sort.h"
 
 namespace voxloc::cuda {
 

@@ -3,8 +3,9 @@
 #include <algorithm>
 
 #include "cuda/cloud/scan_filter_kernels.h"
-#include "cuda/map/device_sort.h"
 #include "cuda/map/tile_kernels.h"
+#include "cuda/runtime/device_sort.h"
+#include "cuda/runtime/error.h"
 #include "cuda/runtime/grid_stride.cuh"
 
 namespace voxloc::cuda {
@@ -146,20 +147,19 @@ cudaError_t Sort(const PointColumns& points, uint32_t finite, const CellKeyLayou
   const Key not_finite = all_finite ? Key{0} : static_cast<Key>(Key{1} << bits);
   KeyKernel<Key><<<StrideBlocks(points.count), kStrideThreads, 0, stream>>>(
       points, layout, not_finite, buffers.keys[0], buffers.values[0]);
-  cudaError_t error = cudaGetLastError();
-  if (error != cudaSuccess) return error;
-  error = SortByKey(scratch, buffers, points.count, all_finite ? bits : bits + 1, stream);
-  if (error != cudaSuccess) return error;
+  VOXLOC_RETURN_IF_CUDA_ERROR(cudaGetLastError());
+  VOXLOC_RETURN_IF_CUDA_ERROR(
+      SortByKey(scratch, buffers, points.count, all_finite ? bits : bits + 1, stream));
 
   const Key* const keys = buffers.keys[0];
   MarkCellsKernel<Key>
       <<<StrideBlocks(finite), kStrideThreads, 0, stream>>>(keys, finite, arrays.head);
-  error = SelectMarked(scratch, arrays.head, finite, arrays.cell_begin, arrays.counts, stream);
-  if (error != cudaSuccess) return error;
+  VOXLOC_RETURN_IF_CUDA_ERROR(
+      SelectMarked(scratch, arrays.head, finite, arrays.cell_begin, arrays.counts, stream));
   MarkBlocksKernel<Key><<<StrideBlocks(finite), kStrideThreads, 0, stream>>>(
       keys, arrays.cell_begin, arrays.counts, finite, arrays.head);
-  error = SelectMarked(scratch, arrays.head, finite, arrays.block_begin, arrays.counts + 1, stream);
-  if (error != cudaSuccess) return error;
+  VOXLOC_RETURN_IF_CUDA_ERROR(
+      SelectMarked(scratch, arrays.head, finite, arrays.block_begin, arrays.counts + 1, stream));
   *sorted = {points, layout, arrays.wide_keys, keys, buffers.values[0], finite, arrays.cell_begin,
              0};
   return cudaGetLastError();
@@ -169,8 +169,7 @@ cudaError_t Sort(const PointColumns& points, uint32_t finite, const CellKeyLayou
 
 cudaError_t SummarizePoints(const PointColumns& points, PointSummary* summary,
                             cudaStream_t stream) {
-  const cudaError_t error = cudaMemsetAsync(summary, 0, sizeof(PointSummary), stream);
-  if (error != cudaSuccess) return error;
+  VOXLOC_RETURN_IF_CUDA_ERROR(cudaMemsetAsync(summary, 0, sizeof(PointSummary), stream));
   SummarizeKernel<<<StrideBlocks(points.count), kStrideThreads, 0, stream>>>(points, summary);
   return cudaGetLastError();
 }

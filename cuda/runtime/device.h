@@ -23,6 +23,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/synchronization/mutex.h"
+#include "core/status/try.h"
 
 namespace voxloc::cuda {
 
@@ -111,12 +112,6 @@ class Device {
     if (absl::Status voxloc_status = (device).Check((call), what); !voxloc_status.ok()) { \
       return voxloc_status;                                                               \
     }                                                                                     \
-  } while (false)
-
-// Returns a status where it is an error.
-#define VOXLOC_TRY(expression)                                                                \
-  do {                                                                                        \
-    if (absl::Status voxloc_status = (expression); !voxloc_status.ok()) return voxloc_status; \
   } while (false)
 
 }  // namespace voxloc::cuda

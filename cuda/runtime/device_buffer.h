@@ -66,9 +66,8 @@ class DeviceBuffer {
   absl::Status Allocate(size_t count) {
     Release();
     if (count == 0) return absl::OkStatus();
-    absl::StatusOr<void*> memory = device_->Allocate(count * sizeof(T));
-    if (!memory.ok()) return memory.status();
-    data_ = static_cast<T*>(*memory);
+    VOXLOC_ASSIGN_OR_RETURN(void* memory, device_->Allocate(count * sizeof(T)));
+    data_ = static_cast<T*>(memory);
     capacity_ = count;
     return absl::OkStatus();
   }

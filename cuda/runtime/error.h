@@ -16,6 +16,12 @@ namespace voxloc::cuda {
 // of the call that returned it.
 [[nodiscard]] bool EndsContext(cudaError_t error);
 
+// Returns the error of a call, where it is one, from a function that returns such errors.
+#define VOXLOC_RETURN_IF_CUDA_ERROR(call)                                     \
+  do {                                                                        \
+    if (const cudaError_t error = (call); error != cudaSuccess) return error; \
+  } while (false)
+
 // For people: the description and the name.
 [[nodiscard]] std::string Describe(cudaError_t error);
 

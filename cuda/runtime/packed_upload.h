@@ -28,8 +28,7 @@ class PackedUpload {
   // Of each array.
   static constexpr size_t kAlignment = 256;
 
-  explicit PackedUpload(const std::shared_ptr<Device>& device)
-      : device_(device), host_(device), memory_(device) {}
+  explicit PackedUpload(std::shared_ptr<Device> device) : device_(std::move(device)) {}
 
   // An array of the upload. `of` is where the device finds it once Send has returned.
   template <typename T>
@@ -86,14 +85,12 @@ class PackedUpload {
       if (piece.bytes > 0) std::memcpy(host_.data() + piece.offset, piece.from, piece.bytes);
       piece.set(memory_.data() + piece.offset);
     }
-    return device_->Check(
-        cudaMemcpyAsync(memory_.data(), host_.data(), bytes, cudaMemcpyHostToDevice, stream.get()),
-        "copying to the device");
+    return stream.Upload(memory_.data(), host_.data(), bytes, "copying to the device");
   }
 
   const std::shared_ptr<Device> device_;
-  PinnedBuffer host_;
-  DeviceBuffer<std::byte> memory_;
+  PinnedBuffer host_{device_};
+  DeviceBuffer<std::byte> memory_{device_};
   std::vector<Piece> pieces_;
   size_t bytes_ = 0;
   size_t room_bytes_ = 0;

@@ -13,8 +13,11 @@
 #include <utility>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
 #include "cuda/runtime/device.h"
 #include "cuda/runtime/retention.h"
+#include "cuda/runtime/stream.h"
 
 namespace voxloc::cuda {
 
@@ -31,6 +34,17 @@ class PinnedBuffer {
   // For one use of a workspace, also for none of it: likewise, and memory that recent uses did not
   // need is given back (retention.h). What was there is lost where the capacity changes.
   [[nodiscard]] absl::Status ReserveForUse(size_t bytes);
+  // Copies an array here from the device and waits for all that the stream had to do; `what` is for
+  // the error. The buffer must be idle; the result is valid until its next use.
+  template <typename T>
+  [[nodiscard]] absl::StatusOr<const T*> Fetch(const T* from, size_t count, const Stream& stream,
+                                               absl::string_view what) {
+    VOXLOC_TRY(Reserve(count * sizeof(T)));
+    T* const to = reinterpret_cast<T*>(data_);
+    VOXLOC_TRY(stream.Download(to, from, count, what));
+    VOXLOC_TRY(stream.Synchronize());
+    return to;
+  }
 
   [[nodiscard]] std::byte* data() const { return data_; }
   [[nodiscard]] size_t capacity() const { return capacity_; }

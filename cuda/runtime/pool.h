@@ -4,7 +4,7 @@
 // kept for their memory; those that the calls of late did not need at the same time are destroyed.
 // Thread-safe; a caller that finds all of them taken waits.
 //
-// T has `void Settle() noexcept`, which waits for all work that it has queued. It is called when a
+// T has `void Drain() noexcept`, which waits for all work that it has queued. It is called when a
 // lease ends, however it ends, so that no work is left that uses what the caller may now free. A
 // lease that ends by an exception ends its workspace too, which may be half filled.
 
@@ -42,13 +42,13 @@ class Pool {
     Lease& operator=(Lease&&) = delete;
     ~Lease() {
       if (pool_ == nullptr) return;
-      if (workspace_ != nullptr) workspace_->Settle();
+      if (workspace_ != nullptr) workspace_->Drain();
       if (std::uncaught_exceptions() > exceptions_) workspace_ = nullptr;
       pool_->Return(std::move(workspace_));
     }
     // Ends the workspace: it is not to be used again, and its memory is wanted back.
     void Discard() {
-      if (workspace_ != nullptr) workspace_->Settle();
+      if (workspace_ != nullptr) workspace_->Drain();
       workspace_ = nullptr;
     }
     T* operator->() const { return workspace_.get(); }

@@ -8,11 +8,13 @@
 
 #include <cuda_runtime_api.h>
 
+#include <cstddef>
 #include <memory>
 #include <utility>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
 #include "cuda/runtime/device.h"
 
 namespace voxloc::cuda {
@@ -35,6 +37,17 @@ class Stream {
   ~Stream();
 
   [[nodiscard]] cudaStream_t get() const { return stream_; }
+  // Queue copies of `count` entries to and from the device; `what` is for an error.
+  template <typename T>
+  [[nodiscard]] absl::Status Upload(T* to, const T* from, size_t count,
+                                    absl::string_view what) const {
+    return Copy(to, from, count * sizeof(T), cudaMemcpyHostToDevice, what);
+  }
+  template <typename T>
+  [[nodiscard]] absl::Status Download(T* to, const T* from, size_t count,
+                                      absl::string_view what) const {
+    return Copy(to, from, count * sizeof(T), cudaMemcpyDeviceToHost, what);
+  }
   // Waits for all that is queued; the first error of that work.
   [[nodiscard]] absl::Status Synchronize() const;
   // Whether nothing is queued any more, or some of it has failed; Synchronize then waits for
@@ -45,6 +58,11 @@ class Stream {
   void Drain() const noexcept;
 
  private:
+  absl::Status Copy(void* to, const void* from, size_t bytes, cudaMemcpyKind kind,
+                    absl::string_view what) const {
+    return device_->Check(cudaMemcpyAsync(to, from, bytes, kind, stream_), what);
+  }
+
   std::shared_ptr<Device> device_;
   cudaStream_t stream_ = nullptr;
 };

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // ScoreBatch: a call of scoring on the device, in slices of about 2 ms. A workspace of three
-// slices, each with a stream of the call's priority. Used by one thread at a time.
+// slices, each with a stream of the call's priority and memory of its own: one is prepared or read
+// while others run. Used by one thread at a time.
 
 #ifndef VOXLOC_CUDA_SCORE_SCORE_BATCH_H_
 #define VOXLOC_CUDA_SCORE_SCORE_BATCH_H_
@@ -16,9 +17,11 @@
 #include "cuda/align/packed_scan.h"
 #include "cuda/align/stage_terms.h"
 #include "cuda/runtime/device.h"
+#include "cuda/runtime/output.h"
+#include "cuda/runtime/packed_upload.h"
 #include "cuda/runtime/retention.h"
 #include "cuda/runtime/stream.h"
-#include "cuda/score/score_slice.h"
+#include "cuda/score/score_kernel.h"
 
 namespace voxloc::cuda {
 
@@ -33,14 +36,36 @@ class ScoreBatch {
   [[nodiscard]] absl::Status Run(const ScoreRequest& request, const StageTerms& terms,
                                  ScoreResult& result);
   // Waits for all work that is queued.
-  void Settle() noexcept;
+  void Drain() noexcept;
 
  private:
   static constexpr size_t kSlices = 3;
 
-  ScoreBatch() = default;
+  // The poses [begin, end) of the request, which go to the device together.
+  struct Slice {
+    explicit Slice(const std::shared_ptr<Device>& device)
+        : upload(device), scores(device), point_scores(device) {}
 
-  std::unique_ptr<ScoreSlice> slices_[kSlices];
+    Stream stream;
+    size_t begin = 0;
+    size_t end = 0;
+    bool launched = false;  // and not finished
+    std::vector<DevicePose> poses;
+    PackedUpload upload;  // points and poses
+    Output<DeviceScore> scores;
+    Output<float> point_scores;
+  };
+
+  explicit ScoreBatch(const std::shared_ptr<Device>& device)
+      : device_(device), slices_{Slice(device), Slice(device), Slice(device)} {}
+  // Queues the slice's poses.
+  absl::Status Launch(const ScoreRequest& request, const StageTerms& terms, Slice& slice);
+  // Waits for a slice that was launched, and fills its poses' part of the result.
+  absl::Status Finish(const ScoreRequest& request, const StageTerms& terms, Slice& slice,
+                      ScoreResult& result) const;
+
+  const std::shared_ptr<Device> device_;
+  Slice slices_[kSlices];
   PackedScan scan_;
   std::vector<float> points_;
   Retention points_retention_;

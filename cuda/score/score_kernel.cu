@@ -143,11 +143,8 @@ __global__ void __launch_bounds__(kThreads, 8) ScoreKernel(const ScoreArguments 
 }  // namespace
 
 absl::Status LaunchScore(Device& device, const ScoreArguments& arguments, cudaStream_t stream) {
-  cudaLaunchConfig_t config{};
-  config.gridDim = dim3(arguments.pose_count);
-  config.blockDim = dim3(kThreads);
-  config.stream = stream;
-  return device.Check(cudaLaunchKernelEx(&config, ScoreKernel, arguments), "launching the scoring");
+  ScoreKernel<<<arguments.pose_count, kThreads, 0, stream>>>(arguments);
+  return device.Check(cudaGetLastError(), "launching the scoring");
 }
 
 }  // namespace voxloc::cuda

@@ -157,23 +157,16 @@ struct IsFound {
 
 absl::Status LaunchFillEntries(Device& device, const DeviceLevel& level, const BoundPoint* points,
                                uint32_t count, DeviceBoundEntry* entries, cudaStream_t stream) {
-  cudaLaunchConfig_t config{};
-  config.gridDim = dim3((count + kThreads - 1) / kThreads);
-  config.blockDim = dim3(kThreads);
-  config.stream = stream;
-  return device.Check(cudaLaunchKernelEx(&config, FillEntries, level, points, count, entries),
-                      "launching the placing of points");
+  FillEntries<<<(count + kThreads - 1) / kThreads, kThreads, 0, stream>>>(level, points, count,
+                                                                          entries);
+  return device.Check(cudaGetLastError(), "launching the placing of points");
 }
 
 absl::Status LaunchBound(Device& device, const BoundArguments& arguments, cudaStream_t stream) {
-  cudaLaunchConfig_t config{};
-  config.gridDim = dim3((arguments.node_count + kThreads - 1) / kThreads);
-  config.blockDim = dim3(kThreads);
-  config.stream = stream;
   const bool tall = arguments.level.words_per_column > 1;
-  return device.Check(
-      cudaLaunchKernelEx(&config, tall ? BoundKernel<true> : BoundKernel<false>, arguments),
-      "launching the bounding of nodes");
+  const auto kernel = tall ? BoundKernel<true> : BoundKernel<false>;
+  kernel<<<(arguments.node_count + kThreads - 1) / kThreads, kThreads, 0, stream>>>(arguments);
+  return device.Check(cudaGetLastError(), "launching the bounding of nodes");
 }
 
 cudaError_t SelectScratchBytes(uint32_t count, size_t* bytes) {

@@ -3,7 +3,6 @@
 #include "cuda/search/bound_slice.h"
 
 #include <algorithm>
-#include <cstring>
 #include <utility>
 
 #include "core/engine/job_check.h"
@@ -15,52 +14,25 @@ constexpr size_t kNodesPerSlice = size_t{1} << 21;
 
 }  // namespace
 
-BoundSlice::BoundSlice(std::shared_ptr<Device> device)
-    : device_(device),
-      upload_(device),
-      points_(device),
-      rest_(device),
-      entries_(device),
-      found_(device),
-      selected_(device),
-      count_(device),
-      scratch_(device),
-      result_(device) {}
-
 absl::StatusOr<std::unique_ptr<BoundSlice>> BoundSlice::Create(std::shared_ptr<Device> device,
                                                                Priority priority) {
   VOXLOC_TRY(device->MakeCurrent());
   std::unique_ptr<BoundSlice> slice(new BoundSlice(device));
-  absl::StatusOr<Stream> stream = Stream::Create(std::move(device), priority);
-  if (!stream.ok()) return stream.status();
-  slice->stream_ = *std::move(stream);
+  VOXLOC_ASSIGN_OR_RETURN(slice->stream_, Stream::Create(std::move(device), priority));
   return slice;
 }
 
-absl::Status BoundSlice::Upload(const BoundRequest& request) {
-  const std::vector<BoundPoint>& points = request.scan->points;
-  const size_t points_bytes = points.size() * sizeof(BoundPoint);
-  const size_t z_bytes = request.allowed_z.size() * sizeof(uint64_t);
-  const size_t blocks_bytes = request.blocks.size() * sizeof(BoundBlock);
-  VOXLOC_TRY(upload_.ReserveForUse(points_bytes + z_bytes + blocks_bytes));
-  VOXLOC_TRY(rest_.ReserveForUse(z_bytes + blocks_bytes));
+absl::Status BoundSlice::Upload(const BoundRequest& request, BoundArguments& arguments) {
   // The next request of the same search has the same points.
   if (scan_ != request.scan) {
     scan_ = nullptr;
-    VOXLOC_TRY(points_.ReserveForUse(points.size()));
-    std::memcpy(upload_.data(), points.data(), points_bytes);
-    VOXLOC_CUDA_TRY(*device_,
-                    cudaMemcpyAsync(points_.data(), upload_.data(), points_bytes,
-                                    cudaMemcpyHostToDevice, stream_.get()),
-                    "uploading points");
+    scan_upload_.Add(request.scan->points, &points_);
+    VOXLOC_TRY(scan_upload_.Send(stream_));
     scan_ = request.scan;
   }
-  std::byte* const rest = upload_.data() + points_bytes;
-  std::memcpy(rest, request.allowed_z.data(), z_bytes);
-  std::memcpy(rest + z_bytes, request.blocks.data(), blocks_bytes);
-  return device_->Check(cudaMemcpyAsync(rest_.data(), rest, z_bytes + blocks_bytes,
-                                        cudaMemcpyHostToDevice, stream_.get()),
-                        "uploading nodes");
+  upload_.Add(request.allowed_z, &arguments.allowed_z);
+  upload_.Add(request.blocks, &arguments.blocks);
+  return upload_.Send(stream_);
 }
 
 absl::StatusOr<std::vector<BoundHit>> BoundSlice::Run(const BoundRequest& request,
@@ -81,25 +53,21 @@ absl::StatusOr<std::vector<BoundHit>> BoundSlice::Run(const BoundRequest& reques
   VOXLOC_TRY(selected_.ReserveForUse(per_slice));
   VOXLOC_TRY(count_.Reserve(1));
   VOXLOC_TRY(scratch_.Reserve(scratch_bytes));
-  VOXLOC_TRY(result_.Reserve(sizeof(uint32_t)));
 
-  absl::Status status = Upload(request);
-  const BoundGrid::Level& level = grid.level(request.level);
   BoundArguments arguments{};
+  absl::Status status = Upload(request, arguments);
+  const BoundGrid::Level& level = grid.level(request.level);
   arguments.level = {grid.words() + level.begin, level.shift, level.run,
                      static_cast<int32_t>(level.plane), grid.shape().words};
   arguments.entries = entries_.data();
   arguments.points_per_heading = static_cast<uint32_t>(request.scan->points_per_heading);
-  arguments.allowed_z = reinterpret_cast<const uint64_t*>(rest_.data());
-  arguments.blocks = reinterpret_cast<const BoundBlock*>(rest_.data() + request.allowed_z.size() *
-                                                                            sizeof(uint64_t));
   arguments.nodes_x = static_cast<uint32_t>(request.nodes_x);
   arguments.nodes_y = static_cast<uint32_t>(request.nodes_y);
   arguments.min_hits = request.min_hits;
   arguments.found = found_.data();
   if (status.ok()) {
-    status = LaunchFillEntries(*device_, arguments.level, points_.data(),
-                               static_cast<uint32_t>(entries), entries_.data(), stream_.get());
+    status = LaunchFillEntries(*device_, arguments.level, points_, static_cast<uint32_t>(entries),
+                               entries_.data(), stream_.get());
   }
   for (size_t begin = 0; begin < nodes && status.ok(); begin += per_slice) {
     status = CheckStopped(request.stop, "bounding");
@@ -121,26 +89,16 @@ absl::Status BoundSlice::RunSlice(const BoundArguments& arguments, std::vector<B
                   SelectFound(scratch_.data(), scratch_.capacity(), found_.data(),
                               arguments.node_count, selected_.data(), count_.data(), stream_.get()),
                   "selecting nodes");
-  VOXLOC_CUDA_TRY(*device_,
-                  cudaMemcpyAsync(result_.data(), count_.data(), sizeof(uint32_t),
-                                  cudaMemcpyDeviceToHost, stream_.get()),
-                  "reading the number of nodes");
-  VOXLOC_TRY(stream_.Synchronize());
-  uint32_t count = 0;
-  std::memcpy(&count, result_.data(), sizeof(count));
+  VOXLOC_ASSIGN_OR_RETURN(const uint32_t* const fetched_count,
+                          result_.Fetch(count_.data(), 1, stream_, "reading the number of nodes"));
+  const uint32_t count = *fetched_count;
   if (count == 0) return absl::OkStatus();
-  VOXLOC_TRY(result_.Reserve(count * sizeof(uint64_t)));
-  VOXLOC_CUDA_TRY(*device_,
-                  cudaMemcpyAsync(result_.data(), selected_.data(), count * sizeof(uint64_t),
-                                  cudaMemcpyDeviceToHost, stream_.get()),
-                  "reading nodes");
-  VOXLOC_TRY(stream_.Synchronize());
+  VOXLOC_ASSIGN_OR_RETURN(const uint64_t* const found,
+                          result_.Fetch(selected_.data(), count, stream_, "reading nodes"));
   hits.reserve(hits.size() + count);
   for (uint32_t i = 0; i < count; ++i) {
-    uint64_t found = 0;
-    std::memcpy(&found, result_.data() + i * sizeof(found), sizeof(found));
-    hits.push_back({static_cast<uint32_t>(found >> 32), static_cast<uint16_t>(found >> 16),
-                    static_cast<uint16_t>(found)});
+    hits.push_back({static_cast<uint32_t>(found[i] >> 32), static_cast<uint16_t>(found[i] >> 16),
+                    static_cast<uint16_t>(found[i])});
   }
   return absl::OkStatus();
 }

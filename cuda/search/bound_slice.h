@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -16,6 +17,7 @@
 #include "core/engine/bound.h"
 #include "cuda/runtime/device.h"
 #include "cuda/runtime/device_buffer.h"
+#include "cuda/runtime/packed_upload.h"
 #include "cuda/runtime/pinned_buffer.h"
 #include "cuda/runtime/stream.h"
 #include "cuda/search/bound_kernel.h"
@@ -35,26 +37,26 @@ class BoundSlice {
                                                           const DeviceBoundGrid& grid);
 
   // Waits for all work that is queued.
-  void Settle() const noexcept { stream_.Drain(); }
+  void Drain() const noexcept { stream_.Drain(); }
 
  private:
-  explicit BoundSlice(std::shared_ptr<Device> device);
+  explicit BoundSlice(std::shared_ptr<Device> device) : device_(std::move(device)) {}
 
-  absl::Status Upload(const BoundRequest& request);
+  absl::Status Upload(const BoundRequest& request, BoundArguments& arguments);
   absl::Status RunSlice(const BoundArguments& arguments, std::vector<BoundHit>& hits);
 
-  std::shared_ptr<Device> device_;
+  const std::shared_ptr<Device> device_;
   Stream stream_;
   std::shared_ptr<const BoundScan> scan_;  // whose points are on the device
-  PinnedBuffer upload_;                    // points; then blocks and the allowed heights
-  DeviceBuffer<BoundPoint> points_;
-  DeviceBuffer<std::byte> rest_;
-  DeviceBuffer<DeviceBoundEntry> entries_;
-  DeviceBuffer<uint64_t> found_;
-  DeviceBuffer<uint64_t> selected_;
-  DeviceBuffer<uint32_t> count_;
-  DeviceBuffer<std::byte> scratch_;
-  PinnedBuffer result_;
+  PackedUpload scan_upload_{device_};
+  const BoundPoint* points_ = nullptr;  // on the device
+  PackedUpload upload_{device_};        // the heights and the blocks of a request
+  DeviceBuffer<DeviceBoundEntry> entries_{device_};
+  DeviceBuffer<uint64_t> found_{device_};
+  DeviceBuffer<uint64_t> selected_{device_};
+  DeviceBuffer<uint32_t> count_{device_};
+  DeviceBuffer<std::byte> scratch_{device_};
+  PinnedBuffer result_{device_};
 };
 
 }  // namespace voxloc::cuda

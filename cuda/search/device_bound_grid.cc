@@ -24,13 +24,10 @@ absl::StatusOr<std::shared_ptr<const DeviceBoundGrid>> DeviceBoundGrid::Upload(
   resident->shape_ = grid.shape();
   for (size_t i = 0; i < grid.levels(); ++i) resident->levels_.push_back(grid.level(i));
   VOXLOC_TRY(resident->words_.ReserveExactly(count));
-  const absl::StatusOr<Stream> stream = Stream::Create(device, Priority::kLow);
-  if (!stream.ok()) return stream.status();
-  const absl::Status copied = device->Check(
-      cudaMemcpyAsync(resident->words_.data(), grid.words().data(), count * sizeof(uint64_t),
-                      cudaMemcpyHostToDevice, stream->get()),
-      "uploading a search grid");
-  VOXLOC_TRY(stream->Synchronize());
+  VOXLOC_ASSIGN_OR_RETURN(const Stream stream, Stream::Create(device, Priority::kLow));
+  const absl::Status copied =
+      stream.Upload(resident->words_.data(), grid.words().data(), count, "uploading a search grid");
+  VOXLOC_TRY(stream.Synchronize());
   VOXLOC_TRY(copied);
   return resident;
 }

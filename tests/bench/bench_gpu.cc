@@ -82,9 +82,9 @@ void PrintMeasured(const std::string& engine, const Row& row, const Measured& me
                 measured.error_m.p50 * 1e3, measured.error_m.max * 1e3);
   }
   if (measured.split) {
-    std::printf("  up %s, kernel %s, down %s", Milliseconds(measured.split->upload_ms).c_str(),
-                Milliseconds(measured.split->kernel_ms).c_str(),
-                Milliseconds(measured.split->download_ms).c_str());
+    std::printf("  up %s, kernel %s, down %s", Milliseconds(1e3 * measured.split->upload_s).c_str(),
+                Milliseconds(1e3 * measured.split->kernel_s).c_str(),
+                Milliseconds(1e3 * measured.split->download_s).c_str());
   }
   std::printf("\n");
   std::fflush(stdout);

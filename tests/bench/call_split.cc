@@ -2,30 +2,29 @@
 
 #include "tests/bench/call_split.h"
 
-#if defined(VOXLOC_HAVE_CUDA)
-#include "cuda/cuda_engine.h"
-#endif
-
 namespace voxloc::bench {
 
-#if defined(VOXLOC_HAVE_CUDA)
-
-SplitTimer::SplitTimer(Engine& engine) : timer_(dynamic_cast<CudaCallTimer*>(&engine)) {
-  if (timer_ != nullptr) timer_->TimeCalls(true);
+std::vector<AlignResult> SplitTimer::Align(absl::Span<const AlignJob> jobs) {
+  if (!timed_.load()) return ForwardingEngine::Align(jobs);
+  std::vector<AlignJob> timed(jobs.begin(), jobs.end());
+  for (AlignJob& job : timed) job.want_device_times = true;
+  std::vector<AlignResult> results = ForwardingEngine::Align(timed);
+  std::optional<DeviceTimes> times;
+  for (const AlignResult& result : results) {
+    if (!result.device_times.has_value() || !result.device_times->leads) continue;
+    if (!times.has_value()) times.emplace();
+    times->upload_s += result.device_times->upload_s;
+    times->kernel_s += result.device_times->kernel_s;
+    times->download_s += result.device_times->download_s;
+  }
+  const absl::MutexLock lock(&mutex_);
+  last_ = times;
+  return results;
 }
 
-SplitTimer::~SplitTimer() {
-  if (timer_ != nullptr) timer_->TimeCalls(false);
+std::optional<DeviceTimes> SplitTimer::LastCall() const {
+  const absl::MutexLock lock(&mutex_);
+  return last_;
 }
-
-std::optional<CudaCallTimes> SplitTimer::LastCall() const { return timer_->LastAlign(); }
-
-#else
-
-SplitTimer::SplitTimer(Engine& /*engine*/) {}
-SplitTimer::~SplitTimer() = default;
-std::optional<CudaCallTimes> SplitTimer::LastCall() const { return std::nullopt; }
-
-#endif
 
 }  // namespace voxloc::bench

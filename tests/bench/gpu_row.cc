@@ -31,10 +31,10 @@ class Tally {
     errors_m_.insert(errors_m_.end(), call.errors_m.begin(), call.errors_m.end());
   }
 
-  void AddSplit(const CudaCallTimes& split) {
-    upload_ms_.push_back(split.upload_ms);
-    kernel_ms_.push_back(split.kernel_ms);
-    download_ms_.push_back(split.download_ms);
+  void AddSplit(const DeviceTimes& split) {
+    upload_s_.push_back(split.upload_s);
+    kernel_s_.push_back(split.kernel_s);
+    download_s_.push_back(split.download_s);
   }
 
   [[nodiscard]] Measured Finish() const {
@@ -45,9 +45,11 @@ class Tally {
     measured.items_per_call = items_ / static_cast<double>(ms_.size());
     measured.iterations_per_item = iterations_ / items_;
     measured.error_m = Summarize(errors_m_);
-    if (!kernel_ms_.empty()) {
-      measured.split = CudaCallTimes{Summarize(upload_ms_).p50, Summarize(kernel_ms_).p50,
-                                     Summarize(download_ms_).p50};
+    if (!kernel_s_.empty()) {
+      measured.split.emplace();
+      measured.split->upload_s = Summarize(upload_s_).p50;
+      measured.split->kernel_s = Summarize(kernel_s_).p50;
+      measured.split->download_s = Summarize(download_s_).p50;
     }
     return measured;
   }
@@ -60,15 +62,16 @@ class Tally {
   double iterations_ = 0.0;
   double point_evaluations_ = 0.0;
   std::vector<double> errors_m_;
-  std::vector<double> upload_ms_;
-  std::vector<double> kernel_ms_;
-  std::vector<double> download_ms_;
+  std::vector<double> upload_s_;
+  std::vector<double> kernel_s_;
+  std::vector<double> download_s_;
 };
 
 }  // namespace
 
 absl::StatusOr<Measured> Measure(const Row& row, Engine& engine, const Budget& budget) {
-  const absl::StatusOr<Call> call = row.prepare(engine);
+  SplitTimer timer(engine);
+  const absl::StatusOr<Call> call = row.prepare(timer);
   if (!call.ok()) return call.status();
   Tally tally;
   const Clock::time_point warming = Clock::now();
@@ -90,9 +93,10 @@ absl::StatusOr<Measured> Measure(const Row& row, Engine& engine, const Budget& b
     tally.Add(*result);
   }
   // By itself, since the events that it takes cost some microseconds a call.
-  const SplitTimer timer(engine);
+  const bool on_device = engine.Info().name != "cpu";
+  timer.set_timed(on_device);
   const Clock::time_point splitting = Clock::now();
-  for (size_t i = 0; i < kSplitCalls && timer.available(); ++i) {
+  for (size_t i = 0; i < kSplitCalls && on_device; ++i) {
     if (SecondsSince(splitting) > kSplitShare * budget.seconds) break;
     const auto result = (*call)(i);
     if (!result.ok()) return result.status();
@@ -114,9 +118,9 @@ nlohmann::json ToJson(const Measured& measured) {
     json["error_m"] = ToJson(measured.error_m);
   }
   if (measured.split) {
-    json["upload_ms"] = measured.split->upload_ms;
-    json["kernel_ms"] = measured.split->kernel_ms;
-    json["download_ms"] = measured.split->download_ms;
+    json["upload_ms"] = 1e3 * measured.split->upload_s;
+    json["kernel_ms"] = 1e3 * measured.split->kernel_s;
+    json["download_ms"] = 1e3 * measured.split->download_s;
   }
   return json;
 }

@@ -65,7 +65,7 @@ struct Measured {
   double items_per_call = 0.0;
   double iterations_per_item = 0.0;
   Summary error_m;
-  std::optional<CudaCallTimes> split;  // medians
+  std::optional<DeviceTimes> split;  // medians
 };
 // Warms up with a few calls, then repeats within the budget, at least once.
 [[nodiscard]] absl::StatusOr<Measured> Measure(const Row& row, Engine& engine,

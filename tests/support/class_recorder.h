@@ -32,18 +32,18 @@ class ClassRecorder : public ForwardingEngine {
     for (const AlignJob& job : jobs) Note(&RecordedClasses::align, job.work_class);
     return ForwardingEngine::Align(jobs);
   }
-  absl::StatusOr<ScoreResult> Score(const ScoreRequest& request) override {
+  absl::StatusOr<ScoreResult> DoScore(const ScoreRequest& request) override {
     Note(&RecordedClasses::score, request.work_class);
-    return ForwardingEngine::Score(request);
+    return ForwardingEngine::DoScore(request);
   }
-  absl::StatusOr<std::vector<BoundHit>> Bound(const BoundRequest& request) override {
+  absl::StatusOr<std::vector<BoundHit>> DoBound(const BoundRequest& request) override {
     Note(&RecordedClasses::bound, request.work_class);
-    return ForwardingEngine::Bound(request);
+    return ForwardingEngine::DoBound(request);
   }
-  absl::StatusOr<FilteredCloud> Filter(const PointCloud& cloud, const FilterOptions& options,
-                                       WorkClass work_class) override {
+  absl::StatusOr<FilteredCloud> DoFilter(const PointCloud& cloud, const FilterOptions& options,
+                                         WorkClass work_class) override {
     Note(&RecordedClasses::filter, work_class);
-    return ForwardingEngine::Filter(cloud, options, work_class);
+    return ForwardingEngine::DoFilter(cloud, options, work_class);
   }
 
   // Since the last time.

@@ -24,39 +24,44 @@ class ForwardingEngine : public Engine {
   // To one that outlives it.
   explicit ForwardingEngine(Engine& engine) : engine_(engine) {}
 
-  absl::StatusOr<std::shared_ptr<const ResidentTile>> BuildTile(
+  absl::StatusOr<std::shared_ptr<const ResidentTile>> DoBuildTile(
       const PointCloud& cloud_map, absl::Span<const CellStatistics> statistics) override {
     return engine_.BuildTile(cloud_map, statistics);
   }
-  absl::StatusOr<std::shared_ptr<const ResidentMap>> Compose(
+  absl::StatusOr<std::shared_ptr<const ResidentMap>> DoCompose(
       absl::Span<const std::shared_ptr<const ResidentTile>> tiles,
       absl::Span<const CellStatistics> statistics, const ResidentMap* previous) override {
     return engine_.Compose(tiles, statistics, previous);
   }
-  absl::StatusOr<std::string> ExportTile(const ResidentTile& tile) override {
+  absl::StatusOr<std::string> DoExportTile(const ResidentTile& tile) override {
     return engine_.ExportTile(tile);
   }
-  absl::StatusOr<std::shared_ptr<const ResidentTile>> ImportTile(absl::string_view bytes) override {
+  absl::StatusOr<std::shared_ptr<const ResidentTile>> DoImportTile(
+      absl::string_view bytes) override {
     return engine_.ImportTile(bytes);
   }
-  absl::StatusOr<std::shared_ptr<const ResidentTile>> CopyTile(const ResidentTile& tile) override {
+  absl::StatusOr<std::shared_ptr<const ResidentTile>> DoCopyTile(
+      const ResidentTile& tile) override {
     return engine_.CopyTile(tile);
   }
-  std::shared_ptr<const PackedJob> Pack(const AlignJob& job) override { return engine_.Pack(job); }
+  std::shared_ptr<const PackedJob> DoPack(const AlignJob& job) override {
+    return engine_.Pack(job);
+  }
   std::vector<AlignResult> Align(absl::Span<const AlignJob> jobs) override {
     return engine_.Align(jobs);
   }
-  absl::StatusOr<ScoreResult> Score(const ScoreRequest& request) override {
+  absl::StatusOr<ScoreResult> DoScore(const ScoreRequest& request) override {
     return engine_.Score(request);
   }
-  absl::StatusOr<FilteredCloud> Filter(const PointCloud& cloud, const FilterOptions& options,
-                                       WorkClass work_class) override {
+  absl::StatusOr<FilteredCloud> DoFilter(const PointCloud& cloud, const FilterOptions& options,
+                                         WorkClass work_class) override {
     return engine_.Filter(cloud, options, work_class);
   }
-  absl::StatusOr<std::shared_ptr<const ResidentBoundGrid>> KeepBoundGrid(BoundGrid grid) override {
+  absl::StatusOr<std::shared_ptr<const ResidentBoundGrid>> DoKeepBoundGrid(
+      BoundGrid grid) override {
     return engine_.KeepBoundGrid(std::move(grid));
   }
-  absl::StatusOr<std::vector<BoundHit>> Bound(const BoundRequest& request) override {
+  absl::StatusOr<std::vector<BoundHit>> DoBound(const BoundRequest& request) override {
     return engine_.Bound(request);
   }
   EngineInfo Info() const override { return engine_.Info(); }

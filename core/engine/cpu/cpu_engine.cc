@@ -27,6 +27,7 @@
 #include "core/parallel/processors.h"
 #include "core/parallel/spin_team.h"
 #include "core/parallel/thread_pool.h"
+#include "core/status/try.h"
 
 namespace voxloc {
 namespace {
@@ -146,51 +147,13 @@ absl::StatusOr<const CpuMap*> CheckMap(const ResidentMap* map, absl::Span<const 
   if (cpu_map == nullptr) {
     return absl::FailedPreconditionError("the map does not belong to the CPU engine");
   }
-  if (absl::Status status = CheckCells(*cpu_map, stages); !status.ok()) return status;
+  VOXLOC_TRY(CheckCells(*cpu_map, stages));
   return cpu_map;
 }
 
 class CpuEngine : public Engine {
  public:
   explicit CpuEngine(size_t threads) : pool_(threads) {}
-
-  absl::StatusOr<std::shared_ptr<const ResidentTile>> BuildTile(
-      const PointCloud& cloud_map, absl::Span<const CellStatistics> statistics) override {
-    return CatchOutOfMemory(
-        [&] { return TryBuildTile(cloud_map, statistics); },
-        [&] { return absl::StrCat("no memory to build a tile of ", cloud_map.size(), " points"); });
-  }
-
-  absl::StatusOr<std::shared_ptr<const ResidentMap>> Compose(
-      absl::Span<const std::shared_ptr<const ResidentTile>> tiles,
-      absl::Span<const CellStatistics> statistics, const ResidentMap* previous) override {
-    return CatchOutOfMemory(
-        [&] { return TryCompose(tiles, statistics, previous); },
-        [&] { return absl::StrCat("no memory to compose a map of ", tiles.size(), " tiles"); });
-  }
-
-  absl::StatusOr<std::string> ExportTile(const ResidentTile& tile) override {
-    return CatchOutOfMemory(
-        [&] { return TryExportTile(tile); },
-        [&] { return absl::StrCat("no memory to export a tile of ", tile.points(), " points"); });
-  }
-
-  absl::StatusOr<std::shared_ptr<const ResidentTile>> ImportTile(absl::string_view bytes) override {
-    return CatchOutOfMemory(
-        [&] { return TryImportTile(bytes); },
-        [&] { return absl::StrCat("no memory to import a tile of ", bytes.size(), " bytes"); });
-  }
-
-  absl::StatusOr<std::shared_ptr<const ResidentTile>> CopyTile(const ResidentTile& tile) override {
-    using Copied = absl::StatusOr<std::shared_ptr<const ResidentTile>>;
-    const auto* cpu_tile = dynamic_cast<const CpuTile*>(&tile);
-    if (cpu_tile == nullptr) {
-      return absl::InvalidArgumentError("the tile does not belong to a CPU engine");
-    }
-    return CatchOutOfMemory(
-        [&]() -> Copied { return std::make_shared<const CpuTile>(*cpu_tile); },
-        [&] { return absl::StrCat("no memory to copy a tile of ", tile.points(), " points"); });
-  }
 
   std::vector<AlignResult> Align(absl::Span<const AlignJob> jobs) override {
     std::vector<AlignResult> results(jobs.size());
@@ -205,34 +168,6 @@ class CpuEngine : public Engine {
     return results;
   }
 
-  absl::StatusOr<ScoreResult> Score(const ScoreRequest& request) override {
-    return CatchOutOfMemory([&] { return TryScore(request); },
-                            [&] {
-                              return absl::StrCat("no memory to score ", request.map_T_base.size(),
-                                                  " poses of a scan");
-                            });
-  }
-
-  absl::StatusOr<FilteredCloud> Filter(const PointCloud& cloud, const FilterOptions& options,
-                                       WorkClass /*work_class*/) override {
-    return CatchOutOfMemory(
-        [&] { return FilterCloud(cloud, options); },
-        [&] { return absl::StrCat("no memory to filter ", cloud.size(), " points"); });
-  }
-
-  absl::StatusOr<std::shared_ptr<const ResidentBoundGrid>> KeepBoundGrid(BoundGrid grid) override {
-    using Kept = absl::StatusOr<std::shared_ptr<const ResidentBoundGrid>>;
-    return CatchOutOfMemory(
-        [&]() -> Kept { return std::make_shared<const HostBoundGrid>(std::move(grid)); },
-        [] { return std::string("no memory to keep a grid of bounds"); });
-  }
-
-  absl::StatusOr<std::vector<BoundHit>> Bound(const BoundRequest& request) override {
-    return BoundOnHost(request, [this](size_t count, absl::FunctionRef<void(size_t)> body) {
-      pool_.ParallelFor(count, body);
-    });
-  }
-
   EngineInfo Info() const override {
     EngineInfo info;
     info.name = "cpu";
@@ -244,15 +179,15 @@ class CpuEngine : public Engine {
 
   absl::Status Health() const override { return absl::OkStatus(); }
 
- private:
-  absl::StatusOr<std::shared_ptr<const ResidentTile>> TryBuildTile(
-      const PointCloud& cloud_map, absl::Span<const CellStatistics> statistics) {
+ protected:
+  absl::StatusOr<std::shared_ptr<const ResidentTile>> DoBuildTile(
+      const PointCloud& cloud_map, absl::Span<const CellStatistics> statistics) override {
     if (statistics.empty()) {
       return absl::InvalidArgumentError("a tile needs at least one cell statistics");
     }
     std::map<double, bool> sizes;  // of cells: whether float sums are wanted
     for (const CellStatistics& s : statistics) {
-      if (absl::Status status = ValidateCellStatistics(s); !status.ok()) return status;
+      VOXLOC_TRY(ValidateCellStatistics(s));
       sizes[s.cell_size_m] |= s.float_index;
     }
     std::vector<TileMoments> lattices;
@@ -265,15 +200,14 @@ class CpuEngine : public Engine {
         lattices.push_back(CoarserMoments(lattices.back(), *bits));
         continue;
       }
-      absl::StatusOr<TileMoments> moments =
-          BuildTileMoments(cloud_map, cell_size_m, {float_sums, &pool_});
-      if (!moments.ok()) return moments.status();
-      lattices.push_back(*std::move(moments));
+      VOXLOC_ASSIGN_OR_RETURN(TileMoments moments,
+                              BuildTileMoments(cloud_map, cell_size_m, {float_sums, &pool_}));
+      lattices.push_back(std::move(moments));
     }
     return std::make_shared<const CpuTile>(std::move(lattices));
   }
 
-  static absl::StatusOr<std::string> TryExportTile(const ResidentTile& tile) {
+  absl::StatusOr<std::string> DoExportTile(const ResidentTile& tile) override {
     const auto* cpu_tile = dynamic_cast<const CpuTile*>(&tile);
     if (cpu_tile == nullptr) {
       return absl::InvalidArgumentError("the tile does not belong to the CPU engine");
@@ -283,18 +217,26 @@ class CpuEngine : public Engine {
     return EncodeTile(lattices);
   }
 
-  static absl::StatusOr<std::shared_ptr<const ResidentTile>> TryImportTile(
-      absl::string_view bytes) {
-    absl::StatusOr<std::vector<TileMoments>> lattices = DecodeTile(bytes);
-    if (!lattices.ok()) return lattices.status();
-    return std::make_shared<const CpuTile>(*std::move(lattices));
+  absl::StatusOr<std::shared_ptr<const ResidentTile>> DoImportTile(
+      absl::string_view bytes) override {
+    VOXLOC_ASSIGN_OR_RETURN(std::vector<TileMoments> lattices, DecodeTile(bytes));
+    return std::make_shared<const CpuTile>(std::move(lattices));
   }
 
-  absl::StatusOr<std::shared_ptr<const ResidentMap>> TryCompose(
+  absl::StatusOr<std::shared_ptr<const ResidentTile>> DoCopyTile(
+      const ResidentTile& tile) override {
+    const auto* cpu_tile = dynamic_cast<const CpuTile*>(&tile);
+    if (cpu_tile == nullptr) {
+      return absl::InvalidArgumentError("the tile does not belong to a CPU engine");
+    }
+    return std::make_shared<const CpuTile>(*cpu_tile);
+  }
+
+  absl::StatusOr<std::shared_ptr<const ResidentMap>> DoCompose(
       absl::Span<const std::shared_ptr<const ResidentTile>> tiles,
-      absl::Span<const CellStatistics> statistics, const ResidentMap* previous) {
+      absl::Span<const CellStatistics> statistics, const ResidentMap* previous) override {
     for (const CellStatistics& s : statistics) {
-      if (absl::Status status = ValidateCellStatistics(s); !status.ok()) return status;
+      VOXLOC_TRY(ValidateCellStatistics(s));
     }
     std::vector<std::shared_ptr<const CpuTile>> cpu_tiles;
     for (const auto& tile : tiles) {
@@ -320,27 +262,39 @@ class CpuEngine : public Engine {
         dynamic_cast<const CpuMap*>(previous), &pool_);
   }
 
-  absl::StatusOr<ScoreResult> TryScore(const ScoreRequest& request) {
-    if (absl::Status status = CheckRequest(request); !status.ok()) return status;
-    const absl::StatusOr<const CpuMap*> map =
-        CheckMap(request.map.get(), absl::MakeConstSpan(&request.stage, 1));
-    if (!map.ok()) return map.status();
+  absl::StatusOr<FilteredCloud> DoFilter(const PointCloud& cloud, const FilterOptions& options,
+                                         WorkClass /*work_class*/) override {
+    return FilterCloud(cloud, options);
+  }
+
+  absl::StatusOr<std::shared_ptr<const ResidentBoundGrid>> DoKeepBoundGrid(
+      BoundGrid grid) override {
+    return std::make_shared<const HostBoundGrid>(std::move(grid));
+  }
+
+  absl::StatusOr<std::vector<BoundHit>> DoBound(const BoundRequest& request) override {
+    return BoundOnHost(request, [this](size_t count, absl::FunctionRef<void(size_t)> body) {
+      pool_.ParallelFor(count, body);
+    });
+  }
+
+  absl::StatusOr<ScoreResult> DoScore(const ScoreRequest& request) override {
+    VOXLOC_ASSIGN_OR_RETURN(const CpuMap* const map,
+                            CheckMap(request.map.get(), absl::MakeConstSpan(&request.stage, 1)));
     const size_t poses = request.map_T_base.size();
     const size_t points = request.scan->size();
-    absl::StatusOr<ScoreResult> result = MakeScoreResult(request);
-    if (!result.ok()) return result.status();
+    ScoreResult result = MakeScoreResult(request);
     const size_t tasks = (poses + kPosesPerTask - 1) / kPosesPerTask;
     pool_.ParallelFor(tasks, [&](size_t task) {
       if (!CheckStopped(request.stop, "scoring").ok()) return;
       std::unique_ptr<AlignWorkspace> workspace = workspaces_.Take();
       ScanEvaluator& evaluator = workspace->evaluator;
       evaluator.SetScan(*request.scan);
-      evaluator.SetStage((*map)->Grid(request.stage.cells), request.stage);
+      evaluator.SetStage(map->Grid(request.stage.cells), request.stage);
       const size_t end = std::min(poses, (task + 1) * kPosesPerTask);
       for (size_t i = task * kPosesPerTask; i < end; ++i) {
-        float* rows =
-            request.want_point_scores ? result->point_scores.data() + i * points : nullptr;
-        result->poses[i] =
+        float* rows = request.want_point_scores ? result.point_scores.data() + i * points : nullptr;
+        result.poses[i] =
             evaluator
                 .Evaluate(ChartFromPose(request.map_T_base[i]), /*with_derivatives=*/false,
                           evaluator.points(), nullptr, rows)
@@ -348,10 +302,11 @@ class CpuEngine : public Engine {
       }
       workspaces_.Return(std::move(workspace));
     });
-    if (absl::Status status = CheckStopped(request.stop, "scoring"); !status.ok()) return status;
+    VOXLOC_TRY(CheckStopped(request.stop, "scoring"));
     return result;
   }
 
+ private:
   // How many threads one of so many jobs is shared out to.
   [[nodiscard]] size_t ThreadsFor(const AlignJob& job, size_t jobs) const {
     if (job.scan == nullptr || jobs >= pool_.threads()) return 1;
@@ -370,13 +325,12 @@ class CpuEngine : public Engine {
   }
 
   absl::Status TryAlign(const AlignJob& job, SpinTeam* team, AlignResult& result) {
-    if (absl::Status status = CheckInputs(job); !status.ok()) return status;
-    if (absl::Status status = ValidateProfile(job.profile); !status.ok()) return status;
-    const absl::StatusOr<const CpuMap*> map = CheckMap(job.map.get(), job.profile.stages);
-    if (!map.ok()) return map.status();
+    VOXLOC_TRY(CheckInputs(job));
+    VOXLOC_TRY(ValidateProfile(job.profile));
+    VOXLOC_ASSIGN_OR_RETURN(const CpuMap* const map, CheckMap(job.map.get(), job.profile.stages));
     // Where memory runs out it is destroyed, since its state is then unknown.
     std::unique_ptr<AlignWorkspace> workspace = workspaces_.Take();
-    MapEvaluator on_map(**map, job, *workspace, team);
+    MapEvaluator on_map(*map, job, *workspace, team);
     if (workspace->evaluator.points() == 0) {
       workspaces_.Return(std::move(workspace));
       return NoFinitePoint(*job.scan);

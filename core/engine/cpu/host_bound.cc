@@ -5,11 +5,9 @@
 #include <algorithm>
 #include <cstdlib>
 
-#include "absl/strings/str_cat.h"
 #include "absl/types/span.h"
 #include "core/engine/cpu/kernels.h"
 #include "core/engine/job_check.h"
-#include "core/engine/out_of_memory.h"
 
 namespace voxloc {
 namespace {
@@ -85,8 +83,10 @@ void BoundRows(const BoundRequest& request, const BoundGrid& grid, size_t begin,
   }
 }
 
-absl::StatusOr<std::vector<BoundHit>> TryBound(const BoundRequest& request, ForEachIndex for_each) {
-  if (absl::Status status = CheckRequest(request); !status.ok()) return status;
+}  // namespace
+
+absl::StatusOr<std::vector<BoundHit>> BoundOnHost(const BoundRequest& request,
+                                                  ForEachIndex for_each) {
   const auto* host = dynamic_cast<const HostBoundGrid*>(request.grid.get());
   if (host == nullptr) {
     return absl::FailedPreconditionError("the grid does not belong to this engine");
@@ -111,17 +111,6 @@ absl::StatusOr<std::vector<BoundHit>> TryBound(const BoundRequest& request, ForE
   hits.reserve(count);
   for (const auto& part : found) hits.insert(hits.end(), part.begin(), part.end());
   return hits;
-}
-
-}  // namespace
-
-absl::StatusOr<std::vector<BoundHit>> BoundOnHost(const BoundRequest& request,
-                                                  ForEachIndex for_each) {
-  return CatchOutOfMemory([&] { return TryBound(request, for_each); },
-                          [&] {
-                            return absl::StrCat("no memory to bound ", request.blocks.size(),
-                                                " blocks of nodes");
-                          });
 }
 
 }  // namespace voxloc

@@ -31,8 +31,7 @@ class HostBoundGrid : public ResidentBoundGrid {
 // Calls body(0) to body(count - 1), in any order, perhaps in several threads at once.
 using ForEachIndex = absl::FunctionRef<void(size_t count, absl::FunctionRef<void(size_t)> body)>;
 
-// Engine::Bound with a HostBoundGrid. What `for_each` throws passes through, but for
-// std::bad_alloc: ResourceExhausted.
+// Engine::DoBound with a HostBoundGrid. What `for_each` throws passes through.
 [[nodiscard]] absl::StatusOr<std::vector<BoundHit>> BoundOnHost(const BoundRequest& request,
                                                                 ForEachIndex for_each);
 

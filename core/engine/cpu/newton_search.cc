@@ -6,16 +6,6 @@
 #include "core/ndt/search.h"
 
 namespace voxloc {
-namespace {
-
-IterationTrace TraceOf(const ndt::NewtonSearch<PoseScore>& search) {
-  const Evaluation& from = search.step_evaluation();
-  return MakeTrace({search.step_stage(), search.step_from(), search.step_to(), from.score,
-                    from.derivatives.gradient, from.derivatives.hessian.m, search.step_direction(),
-                    search.step_length()});
-}
-
-}  // namespace
 
 void RunSchedule(const AlignJob& job, const ndt::SearchRules& rules, PoseEvaluator& evaluator,
                  AlignResult& result) {
@@ -33,7 +23,11 @@ void RunSchedule(const AlignJob& job, const ndt::SearchRules& rules, PoseEvaluat
     evaluation = evaluator.Evaluate(ToEigen(search.wanted()), search.wants_all_points());
     evaluation.finite = ndt::IsFinite(evaluation.derivatives);
     search.Advance(rules, InterruptOf(job.stop));
-    if (job.want_trace && search.stepped()) result.trace.push_back(TraceOf(search));
+    if (job.want_trace && search.stepped()) {
+      ndt::IterationRecord record;
+      search.WriteStep(record);
+      result.trace.push_back(MakeTrace(record, search.step_score()));
+    }
   }
   result.map_T_base = PoseFromChart(ToEigen(search.chart()));
   result.termination = search.termination();

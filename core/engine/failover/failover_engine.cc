@@ -33,39 +33,34 @@ void AppendDevices(const EngineInfo& info, std::vector<EngineInfo>& devices) {
 FailoverEngine::FailoverEngine(std::vector<std::unique_ptr<Engine>> engines)
     : engines_(std::move(engines)), infos_(InfosOf(engines_)) {}
 
-bool FailoverEngine::GivenUp(size_t engine) const {
+bool FailoverEngine::FailOverFrom(size_t engine) const {
   try {
-    return TryGiveUp(engine);
+    const absl::Status health = engines_[engine]->Health();
+    if (health.ok()) return false;
+    const absl::MutexLock lock(&mutex_);
+    if (serving_.load(std::memory_order_relaxed) != engine) return true;  // as another thread saw
+    std::vector<std::string> faults = {absl::StrCat(infos_[engine].name, ": ", health.message())};
+    for (size_t next = engine + 1; next < engines_.size(); ++next) {
+      const absl::Status next_health = engines_[next]->Health();
+      if (next_health.ok()) {
+        faults_.insert(faults_.end(), faults.begin(), faults.end());
+        serving_.store(next, std::memory_order_release);
+        return true;
+      }
+      faults.push_back(absl::StrCat(infos_[next].name, ": ", next_health.message()));
+    }
+    return true;
   } catch (const std::bad_alloc&) {  // the next call finds it out
     return false;
   }
 }
 
-bool FailoverEngine::TryGiveUp(size_t engine) const {
-  const absl::Status health = engines_[engine]->Health();
-  if (health.ok()) return false;
-  const absl::MutexLock lock(&mutex_);
-  size_t serving = serving_.load(std::memory_order_relaxed);
-  if (serving != engine) return true;  // another thread has found it out
-  std::vector<std::string> faults = {absl::StrCat(infos_[engine].name, ": ", health.message())};
-  for (size_t next = engine + 1; next < engines_.size(); ++next) {
-    const absl::Status next_health = engines_[next]->Health();
-    if (next_health.ok()) {
-      faults_.insert(faults_.end(), faults.begin(), faults.end());
-      serving_.store(next, std::memory_order_release);
-      return true;
-    }
-    faults.push_back(absl::StrCat(infos_[next].name, ": ", next_health.message()));
-  }
-  return true;
-}
-
 template <typename Call>
-auto FailoverEngine::CallAnew(const Call& call) {
+auto FailoverEngine::CallWithRetry(const Call& call) {
   while (true) {
     const size_t engine = takeovers();
     auto result = call(*engines_[engine]);
-    if (result.ok() || !GivenUp(engine) || takeovers() == engine) return result;
+    if (result.ok() || !FailOverFrom(engine) || takeovers() == engine) return result;
   }
 }
 
@@ -73,31 +68,31 @@ template <typename Call>
 auto FailoverEngine::CallOnce(const Call& call) {
   const size_t engine = takeovers();
   auto result = call(*engines_[engine]);
-  if (!result.ok()) GivenUp(engine);
+  if (!result.ok()) FailOverFrom(engine);
   return result;
 }
 
-absl::StatusOr<std::shared_ptr<const ResidentTile>> FailoverEngine::BuildTile(
+absl::StatusOr<std::shared_ptr<const ResidentTile>> FailoverEngine::DoBuildTile(
     const PointCloud& cloud_map, absl::Span<const CellStatistics> statistics) {
-  return CallAnew([&](Engine& engine) { return engine.BuildTile(cloud_map, statistics); });
+  return CallWithRetry([&](Engine& engine) { return engine.BuildTile(cloud_map, statistics); });
 }
 
-absl::StatusOr<std::shared_ptr<const ResidentMap>> FailoverEngine::Compose(
+absl::StatusOr<std::shared_ptr<const ResidentMap>> FailoverEngine::DoCompose(
     absl::Span<const std::shared_ptr<const ResidentTile>> tiles,
     absl::Span<const CellStatistics> statistics, const ResidentMap* previous) {
   return CallOnce([&](Engine& engine) { return engine.Compose(tiles, statistics, previous); });
 }
 
-absl::StatusOr<std::string> FailoverEngine::ExportTile(const ResidentTile& tile) {
+absl::StatusOr<std::string> FailoverEngine::DoExportTile(const ResidentTile& tile) {
   return CallOnce([&](Engine& engine) { return engine.ExportTile(tile); });
 }
 
-absl::StatusOr<std::shared_ptr<const ResidentTile>> FailoverEngine::ImportTile(
+absl::StatusOr<std::shared_ptr<const ResidentTile>> FailoverEngine::DoImportTile(
     absl::string_view bytes) {
-  return CallAnew([&](Engine& engine) { return engine.ImportTile(bytes); });
+  return CallWithRetry([&](Engine& engine) { return engine.ImportTile(bytes); });
 }
 
-std::shared_ptr<const PackedJob> FailoverEngine::Pack(const AlignJob& job) {
+std::shared_ptr<const PackedJob> FailoverEngine::DoPack(const AlignJob& job) {
   return Serving().Pack(job);
 }
 
@@ -106,26 +101,26 @@ std::vector<AlignResult> FailoverEngine::Align(absl::Span<const AlignJob> jobs) 
   std::vector<AlignResult> results = engines_[engine]->Align(jobs);
   const bool failed = std::any_of(results.begin(), results.end(),
                                   [](const AlignResult& result) { return !result.status.ok(); });
-  if (failed) GivenUp(engine);
+  if (failed) FailOverFrom(engine);
   return results;
 }
 
-absl::StatusOr<ScoreResult> FailoverEngine::Score(const ScoreRequest& request) {
+absl::StatusOr<ScoreResult> FailoverEngine::DoScore(const ScoreRequest& request) {
   return CallOnce([&](Engine& engine) { return engine.Score(request); });
 }
 
-absl::StatusOr<FilteredCloud> FailoverEngine::Filter(const PointCloud& cloud,
-                                                     const FilterOptions& options,
-                                                     WorkClass work_class) {
-  return CallAnew([&](Engine& engine) { return engine.Filter(cloud, options, work_class); });
+absl::StatusOr<FilteredCloud> FailoverEngine::DoFilter(const PointCloud& cloud,
+                                                       const FilterOptions& options,
+                                                       WorkClass work_class) {
+  return CallWithRetry([&](Engine& engine) { return engine.Filter(cloud, options, work_class); });
 }
 
-absl::StatusOr<std::shared_ptr<const ResidentBoundGrid>> FailoverEngine::KeepBoundGrid(
+absl::StatusOr<std::shared_ptr<const ResidentBoundGrid>> FailoverEngine::DoKeepBoundGrid(
     BoundGrid grid) {
   return CallOnce([&](Engine& engine) { return engine.KeepBoundGrid(std::move(grid)); });
 }
 
-absl::StatusOr<std::vector<BoundHit>> FailoverEngine::Bound(const BoundRequest& request) {
+absl::StatusOr<std::vector<BoundHit>> FailoverEngine::DoBound(const BoundRequest& request) {
   return CallOnce([&](Engine& engine) { return engine.Bound(request); });
 }
 
@@ -146,7 +141,7 @@ EngineInfo FailoverEngine::Info() const {
 }
 
 absl::Status FailoverEngine::Health() const {
-  static_cast<void>(GivenUp(takeovers()));
+  static_cast<void>(FailOverFrom(takeovers()));
   return Serving().Health();
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // FailoverEngine: one engine made of several that stand by for each other. The first serves until
-// it has failed for good; then the next one that can takes over.
+// it has failed permanently; then the next one that can takes over.
 //
 // What an engine keeps of a tile, a map or a search grid is its own: once another has taken over,
 // calls with such a thing fail, and it has to be made anew from points or moments. BuildTile,
@@ -41,20 +41,21 @@ class FailoverEngine : public Engine {
   // What the engines that were given up said, for people. Empty: none was.
   [[nodiscard]] std::string note() const;
 
-  absl::StatusOr<std::shared_ptr<const ResidentTile>> BuildTile(
+  absl::StatusOr<std::shared_ptr<const ResidentTile>> DoBuildTile(
       const PointCloud& cloud_map, absl::Span<const CellStatistics> statistics) override;
-  absl::StatusOr<std::shared_ptr<const ResidentMap>> Compose(
+  absl::StatusOr<std::shared_ptr<const ResidentMap>> DoCompose(
       absl::Span<const std::shared_ptr<const ResidentTile>> tiles,
       absl::Span<const CellStatistics> statistics, const ResidentMap* previous) override;
-  absl::StatusOr<std::string> ExportTile(const ResidentTile& tile) override;
-  absl::StatusOr<std::shared_ptr<const ResidentTile>> ImportTile(absl::string_view bytes) override;
-  std::shared_ptr<const PackedJob> Pack(const AlignJob& job) override;
+  absl::StatusOr<std::string> DoExportTile(const ResidentTile& tile) override;
+  absl::StatusOr<std::shared_ptr<const ResidentTile>> DoImportTile(
+      absl::string_view bytes) override;
+  std::shared_ptr<const PackedJob> DoPack(const AlignJob& job) override;
   std::vector<AlignResult> Align(absl::Span<const AlignJob> jobs) override;
-  absl::StatusOr<ScoreResult> Score(const ScoreRequest& request) override;
-  absl::StatusOr<FilteredCloud> Filter(const PointCloud& cloud, const FilterOptions& options,
-                                       WorkClass work_class) override;
-  absl::StatusOr<std::shared_ptr<const ResidentBoundGrid>> KeepBoundGrid(BoundGrid grid) override;
-  absl::StatusOr<std::vector<BoundHit>> Bound(const BoundRequest& request) override;
+  absl::StatusOr<ScoreResult> DoScore(const ScoreRequest& request) override;
+  absl::StatusOr<FilteredCloud> DoFilter(const PointCloud& cloud, const FilterOptions& options,
+                                         WorkClass work_class) override;
+  absl::StatusOr<std::shared_ptr<const ResidentBoundGrid>> DoKeepBoundGrid(BoundGrid grid) override;
+  absl::StatusOr<std::vector<BoundHit>> DoBound(const BoundRequest& request) override;
 
   // Of the engine that serves. Once another has taken over, `parts` has the devices of all that
   // have served, those that were given up as not healthy and as they were at the start.
@@ -65,13 +66,12 @@ class FailoverEngine : public Engine {
 
  private:
   [[nodiscard]] Engine& Serving() const { return *engines_[takeovers()]; }
-  // Whether an engine has failed for good; another serves then, where there is one that can.
-  // False where there is no memory to find out.
-  bool GivenUp(size_t engine) const;
-  bool TryGiveUp(size_t engine) const;
-  // Calls the engine that serves, and the next one where that has failed for good meanwhile.
+  // Whether an engine has failed permanently: the next one that can then serves. False where there
+  // is no memory to find out.
+  bool FailOverFrom(size_t engine) const;
+  // Calls the engine that serves, and the next one where that has failed permanently meanwhile.
   template <typename Call>
-  auto CallAnew(const Call& call);
+  auto CallWithRetry(const Call& call);
   // Calls the engine that serves, once.
   template <typename Call>
   auto CallOnce(const Call& call);

@@ -2,7 +2,6 @@
 
 #include "core/engine/replica/replica_set.h"
 
-#include <algorithm>
 #include <exception>
 #include <string>
 #include <thread>
@@ -13,15 +12,6 @@
 #include "core/engine/out_of_memory.h"
 
 namespace voxloc {
-namespace {
-
-template <typename Parts>
-auto FirstPart(const Parts& parts) {
-  return std::find_if(parts.begin(), parts.end(), [](const auto& part) { return part != nullptr; })
-      ->get();
-}
-
-}  // namespace
 
 ReplicaSet::ReplicaSet(std::vector<std::unique_ptr<Engine>> engines)
     : engines_(std::move(engines)), failed_(engines_.size()) {}
@@ -75,28 +65,18 @@ void ReplicaSet::InParallel(size_t count, absl::FunctionRef<void(size_t)> body) 
   }
 }
 
-ReplicatedTile::ReplicatedTile(const ReplicaSet& replicas, Parts parts)
-    : replicas_(replicas), parts_(std::move(parts)), any_(FirstPart(parts_)) {}
-
-size_t ReplicatedTile::MemoryBytes() const { return LargestMemoryBytes(parts_); }
-
-ReplicatedMap::ReplicatedMap(const ReplicaSet& replicas, Parts parts)
-    : replicas_(replicas), parts_(std::move(parts)), any_(FirstPart(parts_)) {}
-
-size_t ReplicatedMap::MemoryBytes() const { return LargestMemoryBytes(parts_); }
-
 absl::StatusOr<std::vector<MapCell>> ReplicatedMap::CellsInBox(size_t statistics_index,
                                                                const Eigen::Vector3d& min,
                                                                const Eigen::Vector3d& max,
                                                                size_t max_cells) const {
   return CatchOutOfMemory(
       [&]() -> absl::StatusOr<std::vector<MapCell>> {
-        for (size_t i = 0; i < parts_.size(); ++i) {
-          if (parts_[i] == nullptr || !replicas_.InService(i)) continue;
-          auto cells = parts_[i]->CellsInBox(statistics_index, min, max, max_cells);
-          if (cells.ok() || replicas_.InService(i)) return cells;
+        for (size_t i = 0; i < parts().size(); ++i) {
+          if (parts()[i] == nullptr || !replicas().InService(i)) continue;
+          auto cells = parts()[i]->CellsInBox(statistics_index, min, max, max_cells);
+          if (cells.ok() || replicas().InService(i)) return cells;
         }
-        return replicas_.NoneInService();
+        return replicas().NoneInService();
       },
       [] { return "no memory for the cells of the box"; });
 }

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // ReplicaSet: several engines that do the same, which of them still can, and what they keep of a
-// tile or a map, one part an engine.
+// tile, a map or a search grid, one part an engine.
 //
-// Thread-safe. The set owns the engines; tiles and maps refer to it and must not outlive it. An
-// engine that was once seen to have failed is out of service for good, so an engine in service has
-// a part of every tile and map.
+// Thread-safe. The set owns the engines; tiles, maps and grids refer to it and must not outlive it.
+// An engine that was once seen to have failed is out of service permanently, so an engine in
+// service has a part of every tile, map and grid.
 
 #ifndef VOXLOC_CORE_ENGINE_REPLICA_REPLICA_SET_H_
 #define VOXLOC_CORE_ENGINE_REPLICA_REPLICA_SET_H_
@@ -20,6 +20,7 @@
 #include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "core/engine/bound.h"
 #include "core/engine/engine.h"
 #include "core/map/resident_map.h"
 
@@ -47,64 +48,70 @@ class ReplicaSet {
   mutable std::vector<std::atomic<bool>> failed_;
 };
 
-// What the largest part takes: every engine holds the whole, in memory of its own.
-template <typename Parts>
-[[nodiscard]] size_t LargestMemoryBytes(const Parts& parts) {
-  size_t bytes = 0;
-  for (const auto& part : parts) {
-    if (part != nullptr) bytes = std::max(bytes, part->MemoryBytes());
-  }
-  return bytes;
-}
-
-// A part is null where the engine was out of service when the tile or map was made.
-class ReplicatedTile : public ResidentTile {
+// What each engine keeps of a tile, a map or a search grid. A part is null where the engine was out
+// of service when this was made; at least one is not.
+template <typename Resident>
+class Replicated : public Resident {
  public:
-  using Parts = std::vector<std::shared_ptr<const ResidentTile>>;
-  // At least one part is not null.
-  ReplicatedTile(const ReplicaSet& replicas, Parts parts);
-
-  [[nodiscard]] size_t points() const override { return any_->points(); }
-  [[nodiscard]] size_t not_finite() const override { return any_->not_finite(); }
-  [[nodiscard]] size_t cells() const override { return any_->cells(); }
-  // Of one engine: each holds the whole.
-  [[nodiscard]] size_t MemoryBytes() const override;
+  using Parts = std::vector<std::shared_ptr<const Resident>>;
+  Replicated(const ReplicaSet& replicas, Parts parts)
+      : replicas_(replicas), parts_(std::move(parts)) {}
 
   [[nodiscard]] const ReplicaSet& replicas() const { return replicas_; }
   [[nodiscard]] const Parts& parts() const { return parts_; }
+  // Of the largest part: each engine holds the whole, in memory of its own.
+  [[nodiscard]] size_t MemoryBytes() const override {
+    size_t bytes = 0;
+    for (const auto& part : parts_) {
+      if (part != nullptr) bytes = std::max(bytes, part->MemoryBytes());
+    }
+    return bytes;
+  }
+
+ protected:
+  // Any part: all hold the same.
+  [[nodiscard]] const Resident& any() const {
+    size_t i = 0;
+    while (parts_[i] == nullptr) ++i;
+    return *parts_[i];
+  }
 
  private:
   const ReplicaSet& replicas_;
   const Parts parts_;
-  const ResidentTile* any_;
 };
 
-class ReplicatedMap : public ResidentMap {
+class ReplicatedTile : public Replicated<ResidentTile> {
  public:
-  using Parts = std::vector<std::shared_ptr<const ResidentMap>>;
-  ReplicatedMap(const ReplicaSet& replicas, Parts parts);
+  using Replicated::Replicated;
+
+  [[nodiscard]] size_t points() const override { return any().points(); }
+  [[nodiscard]] size_t not_finite() const override { return any().not_finite(); }
+  [[nodiscard]] size_t cells() const override { return any().cells(); }
+};
+
+class ReplicatedMap : public Replicated<ResidentMap> {
+ public:
+  using Replicated::Replicated;
 
   [[nodiscard]] const std::vector<CellStatistics>& statistics() const override {
-    return any_->statistics();
+    return any().statistics();
   }
   [[nodiscard]] size_t cells(size_t statistics_index) const override {
-    return any_->cells(statistics_index);
+    return any().cells(statistics_index);
   }
-  // Of one engine: each holds the whole.
-  [[nodiscard]] size_t MemoryBytes() const override;
   // From the first engine in service.
   [[nodiscard]] absl::StatusOr<std::vector<MapCell>> CellsInBox(size_t statistics_index,
                                                                 const Eigen::Vector3d& min,
                                                                 const Eigen::Vector3d& max,
                                                                 size_t max_cells) const override;
+};
 
-  [[nodiscard]] const ReplicaSet& replicas() const { return replicas_; }
-  [[nodiscard]] const Parts& parts() const { return parts_; }
+class ReplicatedBoundGrid : public Replicated<ResidentBoundGrid> {
+ public:
+  using Replicated::Replicated;
 
- private:
-  const ReplicaSet& replicas_;
-  const Parts parts_;
-  const ResidentMap* any_;
+  [[nodiscard]] const BoundGridShape& shape() const override { return any().shape(); }
 };
 
 }  // namespace voxloc

@@ -22,6 +22,7 @@
 #include "core/engine/out_of_memory.h"
 #include "core/engine/replica/replica_set.h"
 #include "core/engine/replica/work_ledger.h"
+#include "core/status/try.h"
 
 namespace voxloc {
 namespace {
@@ -45,24 +46,6 @@ PoseRange PosesOf(size_t lot, const ScoreRequest& request) {
   return {static_cast<ptrdiff_t>(first), static_cast<ptrdiff_t>(end - first)};
 }
 
-// A search grid as every engine in service when it was made keeps it; null where none was.
-class ReplicatedBoundGrid : public ResidentBoundGrid {
- public:
-  using Parts = std::vector<std::shared_ptr<const ResidentBoundGrid>>;
-  ReplicatedBoundGrid(const ReplicaSet& replicas, BoundGridShape shape, Parts parts)
-      : replicas_(replicas), shape_(std::move(shape)), parts_(std::move(parts)) {}
-
-  [[nodiscard]] const ReplicaSet& replicas() const { return replicas_; }
-  [[nodiscard]] const Parts& parts() const { return parts_; }
-  [[nodiscard]] const BoundGridShape& shape() const override { return shape_; }
-  [[nodiscard]] size_t MemoryBytes() const override { return LargestMemoryBytes(parts_); }
-
- private:
-  const ReplicaSet& replicas_;
-  const BoundGridShape shape_;
-  const Parts parts_;
-};
-
 uint64_t PointsOf(const std::shared_ptr<const PointCloud>& scan) {
   return scan == nullptr ? 1 : std::max<uint64_t>(scan->size(), 1);
 }
@@ -71,45 +54,6 @@ class ReplicatedEngine : public Engine {
  public:
   explicit ReplicatedEngine(std::vector<std::unique_ptr<Engine>> engines)
       : replicas_(std::move(engines)), ledger_(replicas_.size()) {}
-
-  absl::StatusOr<std::shared_ptr<const ResidentTile>> BuildTile(
-      const PointCloud& cloud_map, absl::Span<const CellStatistics> statistics) override {
-    return CatchOutOfMemory(
-        [&] {
-          return MakeTile([&](Engine& engine) { return engine.BuildTile(cloud_map, statistics); });
-        },
-        [&] { return absl::StrCat("no memory to build a tile of ", cloud_map.size(), " points"); });
-  }
-
-  absl::StatusOr<std::shared_ptr<const ResidentMap>> Compose(
-      absl::Span<const std::shared_ptr<const ResidentTile>> tiles,
-      absl::Span<const CellStatistics> statistics, const ResidentMap* previous) override {
-    return CatchOutOfMemory(
-        [&] { return TryCompose(tiles, statistics, previous); },
-        [&] { return absl::StrCat("no memory to compose a map of ", tiles.size(), " tiles"); });
-  }
-
-  absl::StatusOr<std::string> ExportTile(const ResidentTile& tile) override {
-    return CatchOutOfMemory(
-        [&] { return TryExportTile(tile); },
-        [&] { return absl::StrCat("no memory to export a tile of ", tile.points(), " points"); });
-  }
-
-  absl::StatusOr<std::shared_ptr<const ResidentTile>> ImportTile(absl::string_view bytes) override {
-    return CatchOutOfMemory(
-        [&] { return MakeTile([&](Engine& engine) { return engine.ImportTile(bytes); }); },
-        [&] { return absl::StrCat("no memory to import a tile of ", bytes.size(), " bytes"); });
-  }
-
-  // Any engine's packing serves the others.
-  std::shared_ptr<const PackedJob> Pack(const AlignJob& job) override {
-    try {
-      const std::vector<size_t> in_service = replicas_.InService();
-      return in_service.empty() ? nullptr : replicas_.engine(in_service[0]).Pack(job);
-    } catch (const std::bad_alloc&) {
-      return nullptr;
-    }
-  }
 
   std::vector<AlignResult> Align(absl::Span<const AlignJob> jobs) override {
     std::vector<AlignResult> results(jobs.size());
@@ -120,34 +64,6 @@ class ReplicatedEngine : public Engine {
       for (AlignResult& result : results) result.status = status;
     }
     return results;
-  }
-
-  absl::StatusOr<ScoreResult> Score(const ScoreRequest& request) override {
-    return CatchOutOfMemory([&] { return TryScore(request); },
-                            [&] {
-                              return absl::StrCat("no memory to score ", request.map_T_base.size(),
-                                                  " poses of a scan");
-                            });
-  }
-
-  absl::StatusOr<FilteredCloud> Filter(const PointCloud& cloud, const FilterOptions& options,
-                                       WorkClass work_class) override {
-    return CatchOutOfMemory(
-        [&] { return TryFilter(cloud, options, work_class); },
-        [&] { return absl::StrCat("no memory to filter ", cloud.size(), " points"); });
-  }
-
-  absl::StatusOr<std::shared_ptr<const ResidentBoundGrid>> KeepBoundGrid(BoundGrid grid) override {
-    return CatchOutOfMemory([&] { return TryKeepBoundGrid(grid); },
-                            [] { return std::string("no memory to keep a grid of bounds"); });
-  }
-
-  absl::StatusOr<std::vector<BoundHit>> Bound(const BoundRequest& request) override {
-    return CatchOutOfMemory([&] { return TryBound(request); },
-                            [&] {
-                              return absl::StrCat("no memory to bound ", request.blocks.size(),
-                                                  " blocks of nodes");
-                            });
   }
 
   EngineInfo Info() const override {
@@ -186,61 +102,51 @@ class ReplicatedEngine : public Engine {
     return replicas_.InService().empty() ? replicas_.NoneInService() : absl::OkStatus();
   }
 
- private:
-  template <typename Resident>
-  using MakePart = absl::FunctionRef<absl::StatusOr<std::shared_ptr<const Resident>>(size_t)>;
-
-  // One part for each engine in service: all, or the first error.
-  template <typename Resident>
-  absl::StatusOr<std::vector<std::shared_ptr<const Resident>>> MakeParts(MakePart<Resident> make) {
-    const std::vector<size_t> in_service = replicas_.InService();
-    std::vector<std::shared_ptr<const Resident>> parts(replicas_.size());
-    std::vector<absl::Status> statuses(in_service.size());
-    ReplicaSet::InParallel(in_service.size(), [&](size_t i) {
-      auto part = make(in_service[i]);
-      statuses[i] = part.status();
-      if (part.ok()) parts[in_service[i]] = *std::move(part);
-    });
-    bool any = false;
-    for (size_t i = 0; i < in_service.size(); ++i) {
-      if (statuses[i].ok()) {
-        any = true;
-      } else if (replicas_.InService(in_service[i])) {
-        return statuses[i];
-      }
-    }
-    if (!any) return replicas_.NoneInService();
-    return parts;
+ protected:
+  absl::StatusOr<std::shared_ptr<const ResidentTile>> DoBuildTile(
+      const PointCloud& cloud_map, absl::Span<const CellStatistics> statistics) override {
+    return MakeTile([&](Engine& engine) { return engine.BuildTile(cloud_map, statistics); });
   }
 
-  absl::StatusOr<std::shared_ptr<const ResidentMap>> TryCompose(
+  absl::StatusOr<std::shared_ptr<const ResidentTile>> DoImportTile(
+      absl::string_view bytes) override {
+    return MakeTile([&](Engine& engine) { return engine.ImportTile(bytes); });
+  }
+
+  // Any engine's packing serves the others.
+  std::shared_ptr<const PackedJob> DoPack(const AlignJob& job) override {
+    const std::vector<size_t> in_service = replicas_.InService();
+    return in_service.empty() ? nullptr : replicas_.engine(in_service[0]).Pack(job);
+  }
+
+  absl::StatusOr<std::shared_ptr<const ResidentMap>> DoCompose(
       absl::Span<const std::shared_ptr<const ResidentTile>> tiles,
-      absl::Span<const CellStatistics> statistics, const ResidentMap* previous) {
+      absl::Span<const CellStatistics> statistics, const ResidentMap* previous) override {
     std::vector<const ReplicatedTile*> own_tiles;
     for (const auto& tile : tiles) {
-      const auto* own = dynamic_cast<const ReplicatedTile*>(tile.get());
-      if (own == nullptr || &own->replicas() != &replicas_) {
+      const auto* const own = Own<ReplicatedTile>(tile.get());
+      if (own == nullptr) {
         return absl::InvalidArgumentError("a tile does not belong to this engine");
       }
       own_tiles.push_back(own);
     }
-    const ReplicatedMap* const own_previous = OwnMap(previous);
+    const auto* const own_previous = Own<ReplicatedMap>(previous);
     auto parts = MakeParts<ResidentMap>([&](size_t replica) {
-      std::vector<std::shared_ptr<const ResidentTile>> tiles_there;
-      tiles_there.reserve(own_tiles.size());
-      for (const ReplicatedTile* tile : own_tiles) tiles_there.push_back(tile->parts()[replica]);
-      const ResidentMap* const previous_there =
+      std::vector<std::shared_ptr<const ResidentTile>> parts_of_tiles;
+      parts_of_tiles.reserve(own_tiles.size());
+      for (const ReplicatedTile* tile : own_tiles) parts_of_tiles.push_back(tile->parts()[replica]);
+      const ResidentMap* const previous_part =
           own_previous == nullptr ? nullptr : own_previous->parts()[replica].get();
-      return replicas_.engine(replica).Compose(tiles_there, statistics, previous_there);
+      return replicas_.engine(replica).Compose(parts_of_tiles, statistics, previous_part);
     });
     if (!parts.ok()) return parts.status();
     return std::make_shared<const ReplicatedMap>(replicas_, *std::move(parts));
   }
 
   // By the first engine that has a part of it and can; all parts hold the same.
-  absl::StatusOr<std::string> TryExportTile(const ResidentTile& tile) {
-    const auto* own = dynamic_cast<const ReplicatedTile*>(&tile);
-    if (own == nullptr || &own->replicas() != &replicas_) {
+  absl::StatusOr<std::string> DoExportTile(const ResidentTile& tile) override {
+    const auto* const own = Own<ReplicatedTile>(&tile);
+    if (own == nullptr) {
       return absl::InvalidArgumentError("the tile does not belong to this engine");
     }
     for (const size_t replica : replicas_.InService()) {
@@ -252,31 +158,14 @@ class ReplicatedEngine : public Engine {
     return replicas_.NoneInService();
   }
 
-  absl::Status TryAlign(absl::Span<const AlignJob> jobs, std::vector<AlignResult>& results) {
-    std::vector<uint64_t> work;
-    work.reserve(jobs.size());
-    for (const AlignJob& job : jobs) work.push_back(PointsOf(job.scan) * kWorkOfAlignment);
-    const auto align = [&](size_t replica, absl::Span<const size_t> items) {
-      AlignThere(jobs, replica, items, results);
-      std::vector<size_t> failed;
-      for (const size_t i : items) {
-        if (!results[i].status.ok()) failed.push_back(i);
-      }
-      return failed;
-    };
-    for (const size_t i : Deal(work, align)) results[i].status = replicas_.NoneInService();
-    return absl::OkStatus();
-  }
-
-  absl::StatusOr<ScoreResult> TryScore(const ScoreRequest& request) {
+  absl::StatusOr<ScoreResult> DoScore(const ScoreRequest& request) override {
     const size_t poses = request.map_T_base.size();
-    absl::StatusOr<ScoreResult> result = MakeScoreResult(request);
-    if (!result.ok()) return result.status();
+    ScoreResult result = MakeScoreResult(request);
     // A request without poses is one empty lot: an engine still says whether it is a good one.
     const size_t lots = std::max<size_t>(1, (poses + kPosesPerLot - 1) / kPosesPerLot);
     std::vector<absl::Status> statuses(lots);
     const auto score = [&](size_t replica, absl::Span<const size_t> items) {
-      absl::Status status = ScoreLots(request, replica, items, *result);
+      absl::Status status = ScoreLots(request, replica, items, result);
       for (const size_t lot : items) statuses[lot] = status;
       return status.ok() ? std::vector<size_t>() : std::vector<size_t>(items.begin(), items.end());
     };
@@ -288,8 +177,8 @@ class ReplicatedEngine : public Engine {
     return result;
   }
 
-  absl::StatusOr<FilteredCloud> TryFilter(const PointCloud& cloud, const FilterOptions& options,
-                                          WorkClass work_class) {
+  absl::StatusOr<FilteredCloud> DoFilter(const PointCloud& cloud, const FilterOptions& options,
+                                         WorkClass work_class) override {
     const std::vector<size_t> in_service = replicas_.InService();
     if (in_service.empty()) return FilterCloud(cloud, options);
     // In turn: a filter is short, and no engine has to be waited for.
@@ -298,17 +187,17 @@ class ReplicatedEngine : public Engine {
         .Filter(cloud, options, work_class);
   }
 
-  absl::StatusOr<std::shared_ptr<const ResidentBoundGrid>> TryKeepBoundGrid(const BoundGrid& grid) {
+  absl::StatusOr<std::shared_ptr<const ResidentBoundGrid>> DoKeepBoundGrid(
+      BoundGrid grid) override {
     auto parts = MakeParts<ResidentBoundGrid>(
         [&](size_t replica) { return replicas_.engine(replica).KeepBoundGrid(grid); });
     if (!parts.ok()) return parts.status();
-    return std::make_shared<const ReplicatedBoundGrid>(replicas_, grid.shape(), *std::move(parts));
+    return std::make_shared<const ReplicatedBoundGrid>(replicas_, *std::move(parts));
   }
 
-  absl::StatusOr<std::vector<BoundHit>> TryBound(const BoundRequest& request) {
-    if (absl::Status status = CheckRequest(request); !status.ok()) return status;
-    const auto* grid = dynamic_cast<const ReplicatedBoundGrid*>(request.grid.get());
-    if (grid == nullptr || &grid->replicas() != &replicas_) {
+  absl::StatusOr<std::vector<BoundHit>> DoBound(const BoundRequest& request) override {
+    const auto* const grid = Own<ReplicatedBoundGrid>(request.grid.get());
+    if (grid == nullptr) {
       return absl::FailedPreconditionError("the grid does not belong to this engine");
     }
     const size_t blocks = request.blocks.size();
@@ -336,6 +225,49 @@ class ReplicatedEngine : public Engine {
     return all;
   }
 
+ private:
+  template <typename Resident>
+  using MakePart = absl::FunctionRef<absl::StatusOr<std::shared_ptr<const Resident>>(size_t)>;
+
+  // One part for each engine in service: all, or the first error.
+  template <typename Resident>
+  absl::StatusOr<std::vector<std::shared_ptr<const Resident>>> MakeParts(MakePart<Resident> make) {
+    const std::vector<size_t> in_service = replicas_.InService();
+    std::vector<std::shared_ptr<const Resident>> parts(replicas_.size());
+    std::vector<absl::Status> statuses(in_service.size());
+    ReplicaSet::InParallel(in_service.size(), [&](size_t i) {
+      auto part = make(in_service[i]);
+      statuses[i] = part.status();
+      if (part.ok()) parts[in_service[i]] = *std::move(part);
+    });
+    bool any = false;
+    for (size_t i = 0; i < in_service.size(); ++i) {
+      if (statuses[i].ok()) {
+        any = true;
+      } else if (replicas_.InService(in_service[i])) {
+        return statuses[i];
+      }
+    }
+    if (!any) return replicas_.NoneInService();
+    return parts;
+  }
+
+  absl::Status TryAlign(absl::Span<const AlignJob> jobs, std::vector<AlignResult>& results) {
+    std::vector<uint64_t> work;
+    work.reserve(jobs.size());
+    for (const AlignJob& job : jobs) work.push_back(PointsOf(job.scan) * kWorkOfAlignment);
+    const auto align = [&](size_t replica, absl::Span<const size_t> items) {
+      AlignOnReplica(jobs, replica, items, results);
+      std::vector<size_t> failed;
+      for (const size_t i : items) {
+        if (!results[i].status.ok()) failed.push_back(i);
+      }
+      return failed;
+    };
+    for (const size_t i : Deal(work, align)) results[i].status = replicas_.NoneInService();
+    return absl::OkStatus();
+  }
+
   using Part = std::shared_ptr<const ResidentTile>;
 
   // Made by one engine, each in turn, and copied to the others: that takes a fraction of the time
@@ -358,8 +290,8 @@ class ReplicatedEngine : public Engine {
       if (replica == maker) return made;
       Engine& engine = replicas_.engine(replica);
       absl::StatusOr<Part> copy = engine.CopyTile(*made);
-      const bool settled = copy.ok() || absl::IsResourceExhausted(copy.status());
-      return settled || !replicas_.InService(replica) ? copy : make(engine);
+      const bool done = copy.ok() || absl::IsResourceExhausted(copy.status());
+      return done || !replicas_.InService(replica) ? copy : make(engine);
     });
     if (!parts.ok()) return parts.status();
     return std::make_shared<const ReplicatedTile>(replicas_, *std::move(parts));
@@ -381,15 +313,15 @@ class ReplicatedEngine : public Engine {
       for (const size_t i : waiting) work_waiting.push_back(work[i]);
       std::vector<WorkShare> shares = ledger_.Split(work_waiting, in_service);
       // What an exception leaves.
-      const absl::Cleanup settle = [&] {
-        for (WorkShare& share : shares) ledger_.Settle(share);
+      const absl::Cleanup complete = [&] {
+        for (WorkShare& share : shares) ledger_.Complete(share);
       };
       std::vector<std::vector<size_t>> failed(shares.size());
       ReplicaSet::InParallel(shares.size(), [&](size_t i) {
         WorkShare& share = shares[i];
         failed[i] = run(share.worker,
                         absl::MakeConstSpan(waiting).subspan(share.begin, share.end - share.begin));
-        ledger_.Settle(share);
+        ledger_.Complete(share);
       });
       std::vector<size_t> again;
       for (size_t i = 0; i < shares.size(); ++i) {
@@ -402,19 +334,19 @@ class ReplicatedEngine : public Engine {
     return waiting;
   }
 
-  void AlignThere(absl::Span<const AlignJob> jobs, size_t replica, absl::Span<const size_t> items,
-                  std::vector<AlignResult>& results) {
+  void AlignOnReplica(absl::Span<const AlignJob> jobs, size_t replica,
+                      absl::Span<const size_t> items, std::vector<AlignResult>& results) {
     try {
       std::vector<AlignJob> there;
       there.reserve(items.size());
       for (const size_t i : items) {
         there.push_back(jobs[i]);
-        there.back().map = MapThere(jobs[i].map, replica);
+        there.back().map = PartOfMap(jobs[i].map, replica);
       }
-      std::vector<AlignResult> results_there = replicas_.engine(replica).Align(there);
+      std::vector<AlignResult> part = replicas_.engine(replica).Align(there);
       for (size_t k = 0; k < items.size(); ++k) {
         AlignResult& result = results[items[k]];
-        result = std::move(results_there[k]);
+        result = std::move(part[k]);
         if (result.device_times.has_value()) result.device_times->device = replica;
       }
     } catch (const std::bad_alloc&) {
@@ -424,10 +356,10 @@ class ReplicatedEngine : public Engine {
     }
   }
 
-  absl::StatusOr<ScoreResult> ScoreThere(const ScoreRequest& request, size_t replica,
-                                         absl::Span<const size_t> lots) {
+  absl::StatusOr<ScoreResult> ScoreOnReplica(const ScoreRequest& request, size_t replica,
+                                             absl::Span<const size_t> lots) {
     ScoreRequest there;
-    there.map = MapThere(request.map, replica);
+    there.map = PartOfMap(request.map, replica);
     there.scan = request.scan;
     there.stage = request.stage;
     there.work_class = request.work_class;
@@ -461,11 +393,10 @@ class ReplicatedEngine : public Engine {
 
   absl::Status ScoreLots(const ScoreRequest& request, size_t replica, absl::Span<const size_t> lots,
                          ScoreResult& result) {
-    absl::StatusOr<ScoreResult> scored = ScoreThere(request, replica, lots);
-    if (!scored.ok()) return scored.status();
+    VOXLOC_ASSIGN_OR_RETURN(const ScoreResult scored, ScoreOnReplica(request, replica, lots));
     const auto row = static_cast<ptrdiff_t>(request.scan->size());
-    auto pose = scored->poses.begin();
-    auto point_score = scored->point_scores.begin();
+    auto pose = scored.poses.begin();
+    auto point_score = scored.point_scores.begin();
     for (const size_t lot : lots) {
       const auto [first, count] = PosesOf(lot, request);
       std::copy_n(pose, count, result.poses.begin() + first);
@@ -477,15 +408,17 @@ class ReplicatedEngine : public Engine {
     return absl::OkStatus();
   }
 
-  [[nodiscard]] const ReplicatedMap* OwnMap(const ResidentMap* map) const {
-    const auto* own = dynamic_cast<const ReplicatedMap*>(map);
+  // Null where it is null or not of this engine.
+  template <typename ReplicatedResident, typename Resident>
+  [[nodiscard]] const ReplicatedResident* Own(const Resident* resident) const {
+    const auto* own = dynamic_cast<const ReplicatedResident*>(resident);
     return own != nullptr && &own->replicas() == &replicas_ ? own : nullptr;
   }
 
   // What the engine has of a map; null, which it refuses, where the map is not of this engine.
-  [[nodiscard]] std::shared_ptr<const ResidentMap> MapThere(
+  [[nodiscard]] std::shared_ptr<const ResidentMap> PartOfMap(
       const std::shared_ptr<const ResidentMap>& map, size_t replica) const {
-    const ReplicatedMap* const own = OwnMap(map.get());
+    const auto* const own = Own<ReplicatedMap>(map.get());
     return own == nullptr ? nullptr : own->parts()[replica];
   }
 

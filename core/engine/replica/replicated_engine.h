@@ -7,7 +7,7 @@
 // and the least memory.
 //
 // A tile is built on one device and copied to the others; maps are composed on each. Tiles and maps
-// are there on all devices or on none. A device that fails for good takes no more
+// are there on all devices or on none. A device that fails permanently takes no more
 // work, and jobs that failed with it run again on another: the engine is healthy while one device
 // is. What is built after a failure is built on the devices that are left.
 //

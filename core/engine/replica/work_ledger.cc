@@ -68,7 +68,7 @@ std::vector<WorkShare> WorkLedger::Split(absl::Span<const uint64_t> items,
   return shares;
 }
 
-void WorkLedger::Settle(WorkShare& share) {
+void WorkLedger::Complete(WorkShare& share) {
   absl::MutexLock lock(&mutex_);
   outstanding_[share.worker] -= std::exchange(share.work, 0);
 }

@@ -36,7 +36,7 @@ class WorkLedger {
   [[nodiscard]] std::vector<WorkShare> Split(absl::Span<const uint64_t> items,
                                              absl::Span<const size_t> workers);
   // The share is done, and has no work from then on: a second time changes nothing.
-  void Settle(WorkShare& share);
+  void Complete(WorkShare& share);
 
   [[nodiscard]] uint64_t outstanding(size_t worker) const;
 

@@ -3,8 +3,6 @@
 // Jobs that were packed before: bit for bit the results of jobs that the engine packs itself,
 // whatever the batch, and nothing of a packing that is of another job.
 
-#include "core/engine/packed_job.h"
-
 #include <gtest/gtest.h>
 
 #include <limits>
@@ -13,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/engine/engine.h"
 #include "core/parallel/thread_pool.h"
 #include "tests/support/engine_test.h"
 #include "tests/support/result_bits.h"

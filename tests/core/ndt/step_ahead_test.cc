@@ -77,8 +77,10 @@ Walk Run(const SearchRules& rules, const Event& event, bool ahead) {
     search.next().finite = IsFinite(search.next().derivatives);
     search.Advance(rules, now ? event.interrupt : Interrupt::kNone);
     if (search.stepped()) {
-      walk.stepped.push_back(ToArray(search.step_from()));
-      walk.stepped.push_back(ToArray(search.step_to()));
+      IterationRecord step;
+      search.WriteStep(step);
+      walk.stepped.push_back(ToArray(step.from));
+      walk.stepped.push_back(ToArray(step.after));
     }
   }
   walk.end = ToArray(search.chart());

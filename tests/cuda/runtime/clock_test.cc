@@ -7,7 +7,6 @@
 #include <cstdint>
 #include <optional>
 
-#include "cuda/runtime/clock_offset.h"
 #include "cuda/runtime/device_clock.h"
 #include "tests/support/cuda_device.h"
 

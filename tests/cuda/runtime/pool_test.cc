@@ -29,7 +29,7 @@ class Workspace {
   Workspace& operator=(const Workspace&) = delete;
 
   void Queue() { ++counts_.in_flight; }
-  void Settle() noexcept { counts_.in_flight = 0; }
+  void Drain() noexcept { counts_.in_flight = 0; }
 
  private:
   Counts& counts_;

@@ -31,16 +31,16 @@ class FakeGpu : public ForwardingEngine {
                    std::unique_ptr<Engine> engine = MakeCpuEngine({1}))
       : ForwardingEngine(std::move(engine)), faults_(std::move(faults)) {}
 
-  absl::StatusOr<std::shared_ptr<const ResidentTile>> BuildTile(
+  absl::StatusOr<std::shared_ptr<const ResidentTile>> DoBuildTile(
       const PointCloud& cloud_map, absl::Span<const CellStatistics> statistics) override {
     if (absl::Status health = Health(); !health.ok()) return health;
-    return ForwardingEngine::BuildTile(cloud_map, statistics);
+    return ForwardingEngine::DoBuildTile(cloud_map, statistics);
   }
-  absl::StatusOr<std::shared_ptr<const ResidentMap>> Compose(
+  absl::StatusOr<std::shared_ptr<const ResidentMap>> DoCompose(
       absl::Span<const std::shared_ptr<const ResidentTile>> tiles,
       absl::Span<const CellStatistics> statistics, const ResidentMap* previous) override {
     if (absl::Status health = Health(); !health.ok()) return health;
-    return ForwardingEngine::Compose(tiles, statistics, previous);
+    return ForwardingEngine::DoCompose(tiles, statistics, previous);
   }
   std::vector<AlignResult> Align(absl::Span<const AlignJob> jobs) override {
     std::vector<AlignResult> results = ForwardingEngine::Align(jobs);
@@ -57,14 +57,14 @@ class FakeGpu : public ForwardingEngine {
     }
     return results;
   }
-  absl::StatusOr<ScoreResult> Score(const ScoreRequest& request) override {
+  absl::StatusOr<ScoreResult> DoScore(const ScoreRequest& request) override {
     if (absl::Status health = Health(); !health.ok()) return health;
-    return ForwardingEngine::Score(request);
+    return ForwardingEngine::DoScore(request);
   }
-  absl::StatusOr<FilteredCloud> Filter(const PointCloud& cloud, const FilterOptions& options,
-                                       WorkClass work_class) override {
+  absl::StatusOr<FilteredCloud> DoFilter(const PointCloud& cloud, const FilterOptions& options,
+                                         WorkClass work_class) override {
     if (faults_->failing) return absl::InternalError("a kernel failed");
-    return ForwardingEngine::Filter(cloud, options, work_class);
+    return ForwardingEngine::DoFilter(cloud, options, work_class);
   }
   EngineInfo Info() const override {
     EngineInfo info;

@@ -33,10 +33,10 @@ void WithProbes(Config& config) { config.metrics_listen = "127.0.0.1:0"; }
 class SlowlyBuildingEngine : public ForwardingEngine {
  public:
   explicit SlowlyBuildingEngine(std::shared_ptr<Gate> gate) : gate_(std::move(gate)) {}
-  absl::StatusOr<std::shared_ptr<const ResidentTile>> BuildTile(
+  absl::StatusOr<std::shared_ptr<const ResidentTile>> DoBuildTile(
       const PointCloud& cloud_map, absl::Span<const CellStatistics> statistics) override {
     gate_->Pass(1);
-    return ForwardingEngine::BuildTile(cloud_map, statistics);
+    return ForwardingEngine::DoBuildTile(cloud_map, statistics);
   }
 
  private:

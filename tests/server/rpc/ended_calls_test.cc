@@ -35,18 +35,18 @@ namespace {
 class EngineAtAGate : public ForwardingEngine {
  public:
   explicit EngineAtAGate(std::shared_ptr<Gate> gate) : gate_(std::move(gate)) {}
-  absl::StatusOr<std::shared_ptr<const ResidentTile>> BuildTile(
+  absl::StatusOr<std::shared_ptr<const ResidentTile>> DoBuildTile(
       const PointCloud& cloud_map, absl::Span<const CellStatistics> statistics) override {
     gate_->Pass(1);
-    return ForwardingEngine::BuildTile(cloud_map, statistics);
+    return ForwardingEngine::DoBuildTile(cloud_map, statistics);
   }
   std::vector<AlignResult> Align(absl::Span<const AlignJob> jobs) override {
     gate_->Pass(jobs.size());
     return ForwardingEngine::Align(jobs);
   }
-  absl::StatusOr<ScoreResult> Score(const ScoreRequest& request) override {
+  absl::StatusOr<ScoreResult> DoScore(const ScoreRequest& request) override {
     gate_->Pass(1);
-    return ForwardingEngine::Score(request);
+    return ForwardingEngine::DoScore(request);
   }
 
  private:
@@ -84,10 +84,10 @@ class EngineOfMapsAtAGate : public ForwardingEngine {
  public:
   EngineOfMapsAtAGate(std::shared_ptr<Gate> gate, std::shared_ptr<const std::atomic<bool>> held)
       : gate_(std::move(gate)), held_(std::move(held)) {}
-  absl::StatusOr<std::shared_ptr<const ResidentMap>> Compose(
+  absl::StatusOr<std::shared_ptr<const ResidentMap>> DoCompose(
       absl::Span<const std::shared_ptr<const ResidentTile>> tiles,
       absl::Span<const CellStatistics> statistics, const ResidentMap* /*previous*/) override {
-    auto map = ForwardingEngine::Compose(tiles, statistics, nullptr);
+    auto map = ForwardingEngine::DoCompose(tiles, statistics, nullptr);
     if (!map.ok()) return map.status();
     return std::make_shared<MapAtAGate>(*std::move(map), gate_, held_);
   }

@@ -33,11 +33,11 @@ using testing::HasSubstr;
 class SlowComposer : public ForwardingEngine {
  public:
   explicit SlowComposer(std::shared_ptr<Gate> gate) : gate_(std::move(gate)) {}
-  absl::StatusOr<std::shared_ptr<const ResidentMap>> Compose(
+  absl::StatusOr<std::shared_ptr<const ResidentMap>> DoCompose(
       absl::Span<const std::shared_ptr<const ResidentTile>> tiles,
       absl::Span<const CellStatistics> statistics, const ResidentMap* previous) override {
     gate_->Pass(tiles.size());
-    return ForwardingEngine::Compose(tiles, statistics, previous);
+    return ForwardingEngine::DoCompose(tiles, statistics, previous);
   }
 
  private:

@@ -49,33 +49,34 @@ class FaultyEngine : public ForwardingEngine {
   explicit FaultyEngine(std::shared_ptr<Faults> faults, std::string name = "cpu")
       : faults_(std::move(faults)), name_(std::move(name)) {}
 
-  absl::StatusOr<std::shared_ptr<const ResidentTile>> BuildTile(
+  absl::StatusOr<std::shared_ptr<const ResidentTile>> DoBuildTile(
       const PointCloud& cloud_map, absl::Span<const CellStatistics> statistics) override {
     if (absl::Status status = StartTile(); !status.ok()) return status;
     ++faults_->built;
-    return Keep(ForwardingEngine::BuildTile(cloud_map, statistics));
+    return Keep(ForwardingEngine::DoBuildTile(cloud_map, statistics));
   }
 
-  absl::StatusOr<std::shared_ptr<const ResidentTile>> CopyTile(const ResidentTile& tile) override {
+  absl::StatusOr<std::shared_ptr<const ResidentTile>> DoCopyTile(
+      const ResidentTile& tile) override {
     if (absl::Status status = StartTile(); !status.ok()) return status;
     if (faults_->cannot_copy) return absl::InternalError("no way between the cards");
     ++faults_->copied;
-    return Keep(ForwardingEngine::CopyTile(tile));
+    return Keep(ForwardingEngine::DoCopyTile(tile));
   }
 
-  absl::StatusOr<std::shared_ptr<const ResidentMap>> Compose(
+  absl::StatusOr<std::shared_ptr<const ResidentMap>> DoCompose(
       absl::Span<const std::shared_ptr<const ResidentTile>> tiles,
       absl::Span<const CellStatistics> statistics, const ResidentMap* previous) override {
     if (absl::Status status = Health(); !status.ok()) return status;
     if (faults_->out_of_memory) return absl::ResourceExhaustedError("no memory for a map");
     if (previous != nullptr) ++faults_->compositions_with_previous;
-    return ForwardingEngine::Compose(tiles, statistics, previous);
+    return ForwardingEngine::DoCompose(tiles, statistics, previous);
   }
 
-  absl::StatusOr<std::string> ExportTile(const ResidentTile& tile) override {
+  absl::StatusOr<std::string> DoExportTile(const ResidentTile& tile) override {
     if (faults_->fail_in_export.exchange(false)) faults_->failed = true;
     if (absl::Status status = Health(); !status.ok()) return status;
-    return ForwardingEngine::ExportTile(tile);
+    return ForwardingEngine::DoExportTile(tile);
   }
 
   std::vector<AlignResult> Align(absl::Span<const AlignJob> jobs) override {
@@ -91,24 +92,25 @@ class FaultyEngine : public ForwardingEngine {
     return results;
   }
 
-  absl::StatusOr<ScoreResult> Score(const ScoreRequest& request) override {
+  absl::StatusOr<ScoreResult> DoScore(const ScoreRequest& request) override {
     faults_->Pass(request.map_T_base.size());
     if (faults_->fail_in_score.exchange(false)) faults_->failed = true;
     if (absl::Status status = Health(); !status.ok()) return status;
-    return ForwardingEngine::Score(request);
+    return ForwardingEngine::DoScore(request);
   }
 
-  absl::StatusOr<std::shared_ptr<const ResidentBoundGrid>> KeepBoundGrid(BoundGrid grid) override {
+  absl::StatusOr<std::shared_ptr<const ResidentBoundGrid>> DoKeepBoundGrid(
+      BoundGrid grid) override {
     if (absl::Status status = Health(); !status.ok()) return status;
     if (faults_->out_of_memory) return absl::ResourceExhaustedError("no memory for a grid");
-    return ForwardingEngine::KeepBoundGrid(std::move(grid));
+    return ForwardingEngine::DoKeepBoundGrid(std::move(grid));
   }
 
-  absl::StatusOr<std::vector<BoundHit>> Bound(const BoundRequest& request) override {
+  absl::StatusOr<std::vector<BoundHit>> DoBound(const BoundRequest& request) override {
     faults_->Pass(request.blocks.size());
     if (faults_->fail_in_bound.exchange(false)) faults_->failed = true;
     if (absl::Status status = Health(); !status.ok()) return status;
-    return ForwardingEngine::Bound(request);
+    return ForwardingEngine::DoBound(request);
   }
 
   EngineInfo Info() const override {

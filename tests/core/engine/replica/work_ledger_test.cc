@@ -21,8 +21,8 @@ std::vector<size_t> Counts(const std::vector<WorkShare>& shares, size_t workers)
   return counts;
 }
 
-void Settle(std::vector<WorkShare>& shares, WorkLedger& ledger) {
-  for (WorkShare& share : shares) ledger.Settle(share);
+void Complete(std::vector<WorkShare>& shares, WorkLedger& ledger) {
+  for (WorkShare& share : shares) ledger.Complete(share);
 }
 
 TEST(WorkLedgerTest, IdleWorkersGetEqualRunsThatCoverTheBatchInOrder) {
@@ -38,16 +38,16 @@ TEST(WorkLedgerTest, IdleWorkersGetEqualRunsThatCoverTheBatchInOrder) {
     next = share.end;
   }
   EXPECT_EQ(next, 12u);
-  Settle(shares, ledger);
+  Complete(shares, ledger);
   for (const size_t worker : {0, 1, 2}) EXPECT_EQ(ledger.outstanding(worker), 0u);
 }
 
-TEST(WorkLedgerTest, AShareIsSettledOnce) {
+TEST(WorkLedgerTest, AShareIsCompletedOnce) {
   WorkLedger ledger(1);
   auto first = ledger.Split({10}, {0});
   const auto second = ledger.Split({7}, {0});
   for (int i = 0; i < 2; ++i) {
-    Settle(first, ledger);
+    Complete(first, ledger);
     EXPECT_EQ(ledger.outstanding(0), 7u);
   }
   EXPECT_EQ(second[0].work, 7u);
@@ -72,7 +72,7 @@ TEST(WorkLedgerTest, OutstandingWorkIsMadeUpFor) {
   const std::vector<uint64_t> items(10, 100);
   auto shares = ledger.Split(items, {0, 1});
   EXPECT_EQ(Counts(shares, 2), (std::vector<size_t>{2, 8}));
-  Settle(shares, ledger);
+  Complete(shares, ledger);
   // One that has more than the whole batch gets nothing of it.
   (void)ledger.Split({5000}, {0});
   EXPECT_EQ(Counts(ledger.Split(items, {0, 1}), 2), (std::vector<size_t>{0, 10}));
@@ -105,11 +105,11 @@ TEST(WorkLedgerTest, EveryItemIsDealtOnceWhateverIsOutstanding) {
     ASSERT_EQ(next, items.size());
     open.push_back(shares);
     if (open.size() > 3) {
-      Settle(open.front(), ledger);
+      Complete(open.front(), ledger);
       open.erase(open.begin());
     }
   }
-  for (auto& shares : open) Settle(shares, ledger);
+  for (auto& shares : open) Complete(shares, ledger);
   for (const size_t worker : workers) EXPECT_EQ(ledger.outstanding(worker), 0u);
 }
 
@@ -120,7 +120,7 @@ TEST(WorkLedgerTest, ManyThreadsKeepItStraight) {
     threads.emplace_back([&ledger] {
       for (int round = 0; round < 500; ++round) {
         auto shares = ledger.Split(std::vector<uint64_t>(7, 11), {0, 1, 2});
-        Settle(shares, ledger);
+        Complete(shares, ledger);
       }
     });
   }

@@ -31,18 +31,18 @@ class TamperedEngine : public ForwardingEngine {
   std::function<void(ScoreResult&)> on_score = [](ScoreResult&) {};
   absl::Status build_status;
 
-  absl::StatusOr<std::shared_ptr<const ResidentTile>> BuildTile(
+  absl::StatusOr<std::shared_ptr<const ResidentTile>> DoBuildTile(
       const PointCloud& cloud_map, absl::Span<const CellStatistics> statistics) override {
     if (!build_status.ok()) return build_status;
-    return ForwardingEngine::BuildTile(cloud_map, statistics);
+    return ForwardingEngine::DoBuildTile(cloud_map, statistics);
   }
   std::vector<AlignResult> Align(absl::Span<const AlignJob> jobs) override {
     std::vector<AlignResult> results = ForwardingEngine::Align(jobs);
     for (AlignResult& result : results) on_align(result);
     return results;
   }
-  absl::StatusOr<ScoreResult> Score(const ScoreRequest& request) override {
-    auto result = ForwardingEngine::Score(request);
+  absl::StatusOr<ScoreResult> DoScore(const ScoreRequest& request) override {
+    auto result = ForwardingEngine::DoScore(request);
     if (result.ok()) on_score(*result);
     return result;
   }

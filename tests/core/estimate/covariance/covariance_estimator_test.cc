@@ -38,10 +38,10 @@ class NotingEngine : public ForwardingEngine {
     }
     return results;
   }
-  absl::StatusOr<ScoreResult> Score(const ScoreRequest& request) override {
+  absl::StatusOr<ScoreResult> DoScore(const ScoreRequest& request) override {
     requests.push_back(request);
     if (fail_scoring) return absl::UnavailableError("the device is gone");
-    return ForwardingEngine::Score(request);
+    return ForwardingEngine::DoScore(request);
   }
 
   std::vector<std::vector<AlignJob>> batches;

@@ -30,11 +30,11 @@ class DeadlineEngine : public ForwardingEngine {
   uint32_t best_leaf = 0;  // most hits of a single voxel
   size_t aligns = 0;       // calls of Align that were in time
 
-  absl::StatusOr<std::vector<BoundHit>> Bound(const BoundRequest& request) override {
+  absl::StatusOr<std::vector<BoundHit>> DoBound(const BoundRequest& request) override {
     const bool in_time = bounds < bounds_in_time;
     BoundRequest there = request;
     if (!in_time) there.stop.deadline = absl::InfinitePast();
-    auto hits = ForwardingEngine::Bound(there);
+    auto hits = ForwardingEngine::DoBound(there);
     if (!in_time || !hits.ok()) return hits;
     ++bounds;
     nodes += request.blocks.size() * static_cast<uint64_t>(request.nodes_x * request.nodes_y);

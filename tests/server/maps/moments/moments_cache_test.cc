@@ -238,10 +238,10 @@ class SlowExports : public ForwardingEngine {
  public:
   using ForwardingEngine::ForwardingEngine;
 
-  absl::StatusOr<std::string> ExportTile(const ResidentTile& tile_) override {
+  absl::StatusOr<std::string> DoExportTile(const ResidentTile& tile_) override {
     gate.Pass(1);
     if (failing) return absl::ResourceExhaustedError("no memory to export");
-    return ForwardingEngine::ExportTile(tile_);
+    return ForwardingEngine::DoExportTile(tile_);
   }
 
   Gate gate;

@@ -34,10 +34,10 @@ class CountingEngine : public ForwardingEngine {
   CountingEngine(Engine& engine, std::atomic<int>& built)
       : ForwardingEngine(engine), built_(built) {}
 
-  absl::StatusOr<std::shared_ptr<const ResidentTile>> BuildTile(
+  absl::StatusOr<std::shared_ptr<const ResidentTile>> DoBuildTile(
       const PointCloud& cloud_map, absl::Span<const CellStatistics> statistics) override {
     ++built_;
-    return ForwardingEngine::BuildTile(cloud_map, statistics);
+    return ForwardingEngine::DoBuildTile(cloud_map, statistics);
   }
 
  private:

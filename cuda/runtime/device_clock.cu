@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#include "cuda/runtime/device_clock.h"
-
 #include <algorithm>
 #include <chrono>
-#include <cstring>
 #include <utility>
 
 #include "absl/time/clock.h"
-#include "cuda/runtime/clock_kernel.h"
+#include "cuda/runtime/clock.cuh"
+#include "cuda/runtime/device_clock.h"
 
 namespace voxloc::cuda {
 namespace {
@@ -23,24 +21,21 @@ int64_t HostNs() {
       .count();
 }
 
-}  // namespace
+__global__ void ReadClockKernel(uint64_t* now) { *now = NowNs(); }
 
-DeviceClock::DeviceClock(const std::shared_ptr<Device>& device, Stream stream)
-    : device_(device), stream_(std::move(stream)), on_device_(device), on_host_(device) {}
+}  // namespace
 
 absl::StatusOr<std::unique_ptr<DeviceClock>> DeviceClock::Create(std::shared_ptr<Device> device) {
   VOXLOC_TRY(device->MakeCurrent());
-  absl::StatusOr<Stream> stream = Stream::Create(device, Priority::kHigh);
-  if (!stream.ok()) return stream.status();
-  std::unique_ptr<DeviceClock> clock(new DeviceClock(device, *std::move(stream)));
+  VOXLOC_ASSIGN_OR_RETURN(Stream stream, Stream::Create(device, Priority::kHigh));
+  std::unique_ptr<DeviceClock> clock(new DeviceClock(device, std::move(stream)));
   absl::MutexLock reading_lock(&clock->reading_mutex_);
   // The first reading may wait for the kernel to be loaded.
   for (int i = 0; i < 2; ++i) {
-    const absl::StatusOr<ClockReading> reading = clock->Read();
-    if (!reading.ok()) return reading.status();
+    VOXLOC_ASSIGN_OR_RETURN(const ClockReading reading, clock->Read());
     absl::MutexLock lock(&clock->mutex_);
-    clock->offset_.Update(*reading);
-    clock->looked_at_ns_ = reading->host_after_ns;
+    clock->offset_.Update(reading);
+    clock->looked_at_ns_ = reading.host_after_ns;
   }
   return clock;
 }
@@ -73,17 +68,14 @@ DeviceMoment DeviceClock::Now() {
 absl::StatusOr<ClockReading> DeviceClock::Read() {
   reading_mutex_.AssertHeld();
   VOXLOC_TRY(on_device_.Reserve(1));
-  VOXLOC_TRY(on_host_.Reserve(sizeof(uint64_t)));
   ClockReading reading;
   reading.host_before_ns = HostNs();
-  VOXLOC_TRY(LaunchReadClock(*device_, on_device_.data(), stream_.get()));
-  VOXLOC_CUDA_TRY(*device_,
-                  cudaMemcpyAsync(on_host_.data(), on_device_.data(), sizeof(uint64_t),
-                                  cudaMemcpyDeviceToHost, stream_.get()),
-                  "fetching the clock");
-  VOXLOC_TRY(stream_.Synchronize());
+  ReadClockKernel<<<1, 1, 0, stream_.get()>>>(on_device_.data());
+  VOXLOC_CUDA_TRY(*device_, cudaGetLastError(), "reading the clock");
+  VOXLOC_ASSIGN_OR_RETURN(const uint64_t* const fetched,
+                          on_host_.Fetch(on_device_.data(), 1, stream_, "fetching the clock"));
   reading.host_after_ns = HostNs();
-  std::memcpy(&reading.device_ns, on_host_.data(), sizeof(reading.device_ns));
+  reading.device_ns = static_cast<int64_t>(*fetched);
   return reading;
 }
 

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The sort and the selection that this module takes from CUB, which is slow to compile and so
-// included in one file only. Both queue their work on `stream` and return; what the pointers name
-// must stay until the work is done. All pointers are to device memory. Functions of no state:
-// thread-safe.
+// Sorts, selections and sums that CUB does, which is slow to compile. They queue their work on
+// `stream` and return; what the pointers name must stay until the work is done. All pointers are to
+// device memory. Functions of no state: thread-safe.
 
-#ifndef VOXLOC_CUDA_MAP_DEVICE_SORT_H_
-#define VOXLOC_CUDA_MAP_DEVICE_SORT_H_
+#ifndef VOXLOC_CUDA_RUNTIME_DEVICE_SORT_H_
+#define VOXLOC_CUDA_RUNTIME_DEVICE_SORT_H_
 
 #include <cuda_runtime_api.h>
 
@@ -27,8 +26,15 @@ struct Scratch {
   size_t bytes;
 };
 
-// What either function needs for as many entries.
+// What each of the functions below needs for as many entries.
 cudaError_t ScratchBytes(uint32_t count, size_t* bytes);
+
+// Bits of a key that hold every number from 0 to `largest`.
+[[nodiscard]] constexpr int BitsFor(uint64_t largest) {
+  int bits = 0;
+  for (; largest != 0; largest >>= 1) ++bits;
+  return bits;
+}
 
 // Stable, ascending by the keys' `bits` low bits, of which there is at least one. Swaps the
 // pointers so that the result is in the first buffers. Keys are uint32_t or uint64_t.
@@ -40,6 +46,10 @@ cudaError_t SortByKey(const Scratch& scratch, SortBuffers<Key>& buffers, uint32_
 cudaError_t SelectMarked(const Scratch& scratch, const uint8_t* marks, uint32_t count,
                          uint32_t* selected, uint32_t* selected_count, cudaStream_t stream);
 
+// Puts the sum of the numbers before it in the place of each.
+cudaError_t ExclusiveSum(const Scratch& scratch, uint32_t* numbers, uint32_t count,
+                         cudaStream_t stream);
+
 }  // namespace voxloc::cuda
 
-#endif  // VOXLOC_CUDA_MAP_DEVICE_SORT_H_
+#endif  // VOXLOC_CUDA_RUNTIME_DEVICE_SORT_H_

@@ -4,9 +4,11 @@
 
 #include <algorithm>
 #include <cub/device/device_radix_sort.cuh>
+#include <cub/device/device_scan.cuh>
 #include <cub/device/device_select.cuh>
 
-#include "cuda/map/device_sort.h"
+#include "cuda/runtime/device_sort.h"
+#include "cuda/runtime/error.h"
 
 namespace voxloc::cuda {
 namespace {
@@ -26,15 +28,16 @@ cudaError_t ScratchBytes(uint32_t count, size_t* bytes) {
   size_t narrow = 0;
   size_t wide = 0;
   size_t select = 0;
-  cudaError_t error = SortBytes<uint32_t>(count, &narrow);
-  if (error != cudaSuccess) return error;
-  error = SortBytes<uint64_t>(count, &wide);
-  if (error != cudaSuccess) return error;
-  error = cub::DeviceSelect::Flagged(
-      nullptr, select, thrust::counting_iterator<uint32_t>(0), static_cast<const uint8_t*>(nullptr),
-      static_cast<uint32_t*>(nullptr), static_cast<uint32_t*>(nullptr), count);
-  *bytes = std::max({narrow, wide, select});
-  return error;
+  size_t sum = 0;
+  uint32_t* const none = nullptr;
+  VOXLOC_RETURN_IF_CUDA_ERROR(SortBytes<uint32_t>(count, &narrow));
+  VOXLOC_RETURN_IF_CUDA_ERROR(SortBytes<uint64_t>(count, &wide));
+  VOXLOC_RETURN_IF_CUDA_ERROR(
+      cub::DeviceSelect::Flagged(nullptr, select, thrust::counting_iterator<uint32_t>(0),
+                                 static_cast<const uint8_t*>(nullptr), none, none, count));
+  VOXLOC_RETURN_IF_CUDA_ERROR(cub::DeviceScan::ExclusiveSum(nullptr, sum, none, none, count));
+  *bytes = std::max({narrow, wide, select, sum});
+  return cudaSuccess;
 }
 
 template <typename Key>
@@ -59,6 +62,12 @@ cudaError_t SelectMarked(const Scratch& scratch, const uint8_t* marks, uint32_t 
   size_t bytes = scratch.bytes;
   return cub::DeviceSelect::Flagged(scratch.memory, bytes, thrust::counting_iterator<uint32_t>(0),
                                     marks, selected, selected_count, count, stream);
+}
+
+cudaError_t ExclusiveSum(const Scratch& scratch, uint32_t* numbers, uint32_t count,
+                         cudaStream_t stream) {
+  size_t bytes = scratch.bytes;
+  return cub::DeviceScan::ExclusiveSum(scratch.memory, bytes, numbers, numbers, count, stream);
 }
 
 }  // namespace voxloc::cuda

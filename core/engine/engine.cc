@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "core/engine/engine.h"
+
+#include <new>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "core/engine/job_check.h"
+#include "core/engine/out_of_memory.h"
+#include "core/status/try.h"
+
+namespace voxloc {
+
+absl::StatusOr<std::shared_ptr<const ResidentTile>> Engine::BuildTile(
+    const PointCloud& cloud_map, absl::Span<const CellStatistics> statistics) {
+  return CatchOutOfMemory(
+      [&] { return DoBuildTile(cloud_map, statistics); },
+      [&] { return absl::StrCat("no memory to build a tile of ", cloud_map.size(), " points"); });
+}
+
+absl::StatusOr<std::shared_ptr<const ResidentMap>> Engine::Compose(
+    absl::Span<const std::shared_ptr<const ResidentTile>> tiles,
+    absl::Span<const CellStatistics> statistics, const ResidentMap* previous) {
+  return CatchOutOfMemory(
+      [&] { return DoCompose(tiles, statistics, previous); },
+      [&] { return absl::StrCat("no memory to compose a map of ", tiles.size(), " tiles"); });
+}
+
+absl::StatusOr<std::string> Engine::ExportTile(const ResidentTile& tile) {
+  return CatchOutOfMemory(
+      [&] { return DoExportTile(tile); },
+      [&] { return absl::StrCat("no memory to export a tile of ", tile.points(), " points"); });
+}
+
+absl::StatusOr<std::shared_ptr<const ResidentTile>> Engine::ImportTile(absl::string_view bytes) {
+  return CatchOutOfMemory(
+      [&] { return DoImportTile(bytes); },
+      [&] { return absl::StrCat("no memory to import a tile of ", bytes.size(), " bytes"); });
+}
+
+absl::StatusOr<std::shared_ptr<const ResidentTile>> Engine::CopyTile(const ResidentTile& tile) {
+  return CatchOutOfMemory(
+      [&] { return DoCopyTile(tile); },
+      [&] { return absl::StrCat("no memory to copy a tile of ", tile.points(), " points"); });
+}
+
+std::shared_ptr<const PackedJob> Engine::Pack(const AlignJob& job) {
+  try {
+    return DoPack(job);
+  } catch (const std::bad_alloc&) {
+    return nullptr;
+  }
+}
+
+absl::StatusOr<ScoreResult> Engine::Score(const ScoreRequest& request) {
+  return CatchOutOfMemory(
+      [&]() -> absl::StatusOr<ScoreResult> {
+        VOXLOC_TRY(CheckRequest(request));
+        return DoScore(request);
+      },
+      [&] {
+        const size_t points = request.scan == nullptr ? 0 : request.scan->size();
+        return absl::StrCat("no memory to score ", request.map_T_base.size(),
+                            " poses of a scan of ", points, " points");
+      });
+}
+
+absl::StatusOr<FilteredCloud> Engine::Filter(const PointCloud& cloud, const FilterOptions& options,
+                                             WorkClass work_class) {
+  return CatchOutOfMemory(
+      [&] { return DoFilter(cloud, options, work_class); },
+      [&] { return absl::StrCat("no memory to filter ", cloud.size(), " points"); });
+}
+
+absl::StatusOr<std::shared_ptr<const ResidentBoundGrid>> Engine::KeepBoundGrid(BoundGrid grid) {
+  return CatchOutOfMemory([&] { return DoKeepBoundGrid(std::move(grid)); },
+                          [] { return "no memory to keep a grid of bounds"; });
+}
+
+absl::StatusOr<std::vector<BoundHit>> Engine::Bound(const BoundRequest& request) {
+  return CatchOutOfMemory(
+      [&]() -> absl::StatusOr<std::vector<BoundHit>> {
+        VOXLOC_TRY(CheckRequest(request));
+        return DoBound(request);
+      },
+      [&] {
+        return absl::StrCat("no memory to bound ", request.blocks.size(), " blocks of nodes");
+      });
+}
+
+}  // namespace voxloc
