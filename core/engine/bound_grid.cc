@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "core/text/number_range.h"
 
 namespace voxloc {
 namespace {
@@ -73,15 +74,8 @@ absl::Status ValidateBoundGridShape(const BoundGridShape& shape) {
                                                    " and at most ", kMaxBoundColumns, " (got ",
                                                    shape.columns_x, ")"));
   }
-  if (shape.columns_y < 1 || shape.columns_y > kMaxBoundColumns) {
-    return absl::InvalidArgumentError(absl::StrCat("columns_y must be from 1 to ", kMaxBoundColumns,
-                                                   " (got ", shape.columns_y, ")"));
-  }
-  if (shape.words < 1 || shape.words > kMaxBoundWords) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("words must be from 1 to ", kMaxBoundWords, " (got ", shape.words, ")"));
-  }
-  return absl::OkStatus();
+  return CheckRanges({{"columns_y", shape.columns_y, FromTo(1, kMaxBoundColumns)},
+                      {"words", shape.words, FromTo(1, kMaxBoundWords)}});
 }
 
 BoundGrid::BoundGrid(BoundGridShape shape) : shape_(std::move(shape)) {

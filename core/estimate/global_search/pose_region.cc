@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "core/estimate/global_search/global_search.h"
+#include "core/text/number_range.h"
 
 namespace voxloc {
 namespace {
@@ -24,18 +25,16 @@ absl::Status ValidatePoseRegion(const PoseRegion& region) {
                                                      " to ", high, ")"));
     }
   }
-  if (!std::isfinite(region.yaw_rad)) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("yaw_rad must be finite (got ", region.yaw_rad, ")"));
+  if (absl::Status status =
+          CheckRanges({{"yaw_rad", region.yaw_rad, Finite()},
+                       {"max_tilt_rad", region.max_tilt_rad, FromTo(0.0, kMaxTilt_rad)}});
+      !status.ok()) {
+    return status;
   }
   // Pi as it comes through a conversion from degrees.
   if (!(region.yaw_half_range_rad > 0.0 && region.yaw_half_range_rad <= M_PI + 1e-9)) {
     return absl::InvalidArgumentError(absl::StrCat(
         "yaw_half_range_rad must be over 0 and at most pi (got ", region.yaw_half_range_rad, ")"));
-  }
-  if (!(region.max_tilt_rad >= 0.0 && region.max_tilt_rad <= kMaxTilt_rad)) {
-    return absl::InvalidArgumentError(absl::StrCat("max_tilt_rad must be from 0 to ", kMaxTilt_rad,
-                                                   " (got ", region.max_tilt_rad, ")"));
   }
   return absl::OkStatus();
 }

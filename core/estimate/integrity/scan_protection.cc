@@ -10,6 +10,7 @@
 #include "core/estimate/covariance/cluster_evaluation.h"
 #include "core/estimate/integrity/protection_levels.h"
 #include "core/geometry/pose_difference.h"
+#include "core/text/number_range.h"
 
 namespace voxloc {
 namespace {
@@ -61,11 +62,12 @@ ProtectionOptions SettingsOf(const ScanProtectionOptions& options) {
 }  // namespace
 
 absl::Status ValidateScanProtectionOptions(const ScanProtectionOptions& options) {
-  if (options.fault_probability >= 0.0 && options.fault_probability <= 1.0) {
-    return ValidateProtectionOptions(SettingsOf(options));
+  if (absl::Status status =
+          CheckRanges({{"fault_probability", options.fault_probability, FromTo(0.0, 1.0)}});
+      !status.ok()) {
+    return status;
   }
-  return absl::InvalidArgumentError(
-      absl::StrCat("fault_probability must be from 0 to 1 (got ", options.fault_probability, ")"));
+  return ValidateProtectionOptions(SettingsOf(options));
 }
 
 absl::StatusOr<ScanProtection> ProtectScan(const AlignedScan& scan,
