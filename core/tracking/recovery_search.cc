@@ -68,14 +68,10 @@ RecoveryReport SearchForVehicle(Engine& engine, const AlignJob& job, const Recov
                                 const ConfidenceFunction& confidence) {
   RecoveryReport report;
   report.radius_m = search.radius_m;
-  std::vector<AlignJob> jobs;
-  for (const Pose& map_T_base : MakeRecoveryCandidates(search, options)) {
-    jobs.push_back(WithGuess(job, map_T_base));
-    jobs.back().work_class = WorkClass::kSearching;
-    jobs.back().want_trace = false;
-    jobs.back().want_point_scores = false;
-  }
-  const std::vector<AlignResult> results = engine.Align(jobs);
+  AlignJob searching = job;
+  searching.work_class = WorkClass::kSearching;
+  const std::vector<AlignResult> results =
+      engine.Align(JobsFrom(searching, MakeRecoveryCandidates(search, options)));
   report.candidates = results.size();
   report.ranked = RankHypotheses(results, options.hypotheses);
   if (report.ranked.hypotheses.empty()) {
@@ -89,8 +85,7 @@ RecoveryReport SearchForVehicle(Engine& engine, const AlignJob& job, const Recov
 
   if (confidence) {
     // Once more from where it ended, for what the confidence is computed from.
-    AlignJob again = WithGuess(job, best.map_T_base);
-    again.work_class = WorkClass::kSearching;
+    const AlignJob again = WithGuess(searching, best.map_T_base);
     best = std::move(engine.Align({&again, 1}).front());
     if (!best.status.ok()) {
       report.detail = best.status.ToString();

@@ -116,11 +116,10 @@ void EstimateMultiNdt(Engine& engine, MethodBatch batch) {
   for (size_t i = 0; i < batch.size(); ++i) {
     batch.report(i).offset_map_T_base =
         OffsetPoses(batch.result(i).map_T_base, batch.options(i).offsets_base);
-    for (const Pose& start : batch.report(i).offset_map_T_base) {
-      AlignJob& job = jobs.emplace_back(WithGuess(batch.job(i), start));
-      job.want_trace = false;
-      job.want_point_scores = false;
-      job.passes.clear();
+    AlignJob job = batch.job(i);
+    job.passes.clear();
+    for (AlignJob& from_offset : JobsFrom(std::move(job), batch.report(i).offset_map_T_base)) {
+      jobs.push_back(std::move(from_offset));
     }
   }
   if (jobs.empty()) return;

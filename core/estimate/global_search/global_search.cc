@@ -26,11 +26,9 @@ constexpr double kShareOfSearch = 0.7;
 
 absl::Status CheckJob(const PoseSearchJob& job, const PoseRegion& region) {
   if (job.map == nullptr) return absl::InvalidArgumentError("there is no map to search");
-  AlignJob scan_only;
-  scan_only.scan = job.scan;
   for (const absl::Status& status :
        {ValidatePoseRegion(region), ValidateHypothesisOptions(job.hypotheses),
-        ValidateProfile(job.profile), CheckInputs(scan_only),
+        ValidateProfile(job.profile), CheckInputs(AlignmentOf(job)),
         CheckCells(*job.map, job.profile.stages)}) {
     if (!status.ok()) return status;
   }
