@@ -14,7 +14,7 @@ RecordLayout BinRecords(size_t floats) {
   const auto field = [](size_t index) {
     return RecordField{ScalarType::kFloat32, index * sizeof(float)};
   };
-  RecordLayout layout{field(0), field(1), field(2), std::nullopt, floats * sizeof(float)};
+  RecordLayout layout{{field(0), field(1), field(2), std::nullopt}, floats * sizeof(float)};
   if (floats > 3) layout.intensity = field(3);
   return layout;
 }
