@@ -16,6 +16,7 @@
 namespace voxloc {
 
 using Matrix6 = Eigen::Matrix<double, 6, 6>;
+using Vector6 = Eigen::Matrix<double, 6, 1>;
 
 // d(x, y, z, rx, ry, rz) / d(x, y, z, roll, pitch, yaw) at the given chart angles: identity for the
 // translation; the columns ex, Rx ey, Rx Ry ez for the rotation (R = Rx Ry Rz).

@@ -45,7 +45,7 @@ absl::Status CheckPositiveDefinite(const Matrix6& covariance, absl::string_view 
           absl::StrCat(name, " (", i, ", ", i, ") must be over 0 (got ", covariance(i, i), ")"));
     }
   }
-  const Eigen::Matrix<double, 6, 1> scale = covariance.diagonal().cwiseSqrt().cwiseInverse();
+  const Vector6 scale = covariance.diagonal().cwiseSqrt().cwiseInverse();
   const Matrix6 correlation = scale.asDiagonal() * covariance * scale.asDiagonal();
   const double least = DecomposeSymmetric(correlation).values[0];
   if (least > kLeastEigenvalue) return absl::OkStatus();

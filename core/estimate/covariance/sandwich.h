@@ -13,8 +13,6 @@
 
 namespace voxloc {
 
-using Vector6 = Eigen::Matrix<double, 6, 1>;
-
 // Derivatives of the score of some points, at the pose and by its coordinates.
 struct ScoreTerms {
   Vector6 gradient = Vector6::Zero();
@@ -41,15 +39,16 @@ struct SandwichOptions {
   double largest_sigma_m = 0.0;   // over 0
 };
 
-// How far the pose may have slid along what the scan does not observe: one standard deviation for
-// each direction that is not observed, with what the observed ones follow of it.
-using Slides = Eigen::Matrix<double, 6, Eigen::Dynamic, 0, 6, 6>;
+// How far the pose may be off along what the scan does not observe: one standard deviation for each
+// direction that is not observed, with what the observed ones follow of it.
+using NullSpaceExtents = Eigen::Matrix<double, 6, Eigen::Dynamic, 0, 6, 6>;
 
-// Symmetric and positive definite for any clusters. `looseness` is how badly it is known
-// where the slides lead, as a covariance.
+// Symmetric and positive definite for any clusters. `extent_covariance` is how well it is known
+// where the extents lead.
 [[nodiscard]] Matrix6 SandwichCovariance(absl::Span<const ScoreTerms> clusters,
-                                         const Spectrum& spectrum, const Slides& slides,
-                                         const Matrix6& looseness, const SandwichOptions& options);
+                                         const Spectrum& spectrum, const NullSpaceExtents& extents,
+                                         const Matrix6& extent_covariance,
+                                         const SandwichOptions& options);
 
 }  // namespace voxloc
 

@@ -22,8 +22,7 @@ SystematicParts SystematicCovariance(const SystematicError& error, const Pose& m
   parts.map_and_mounting.topLeftCorner<3, 3>() = Turned(map_R_base, error.position_sigma_m);
   parts.map_and_mounting.bottomRightCorner<3, 3>() = Turned(map_R_base, error.rotation_sigma_rad);
   if (base_twist.has_value()) {
-    const Eigen::Matrix<double, 6, 1> moved =
-        error.time_sigma_s * FixedAxesRate(*base_twist, map_T_base);
+    const Vector6 moved = error.time_sigma_s * FixedAxesRate(*base_twist, map_T_base);
     parts.time = moved * moved.transpose();
     const double sheared_m = error.skew_sigma_s * base_twist->linear_m_s.norm();
     const double sheared_rad = sheared_m / kSkewRangeM;

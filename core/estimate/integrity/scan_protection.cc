@@ -28,10 +28,10 @@ constexpr double kTailFactor = 1.25;
 // all have none that the covariance takes for not observed: it may doubt more of them than their
 // information tells. Weakly observed ones have none either: in a tunnel, 80 of 90 levels along such
 // directions were too small, where the search had slid by metres.
-double UnobservedRatio(const Spectrum& plain, const ObservedInformation& observed,
+double UnobservedRatio(const Spectrum& plain, const CalibratedCovariance& calibrated,
                        const Vector6& scale) {
   const ScoreTerms judged = {Vector6::Zero(),
-                             scale.asDiagonal() * observed.information * scale.asDiagonal()};
+                             scale.asDiagonal() * calibrated.information * scale.asDiagonal()};
   const Spectrum spectrum = DecomposeInformation({&judged, 1});
   int unobserved = 0;
   for (int i = 0; i < 6; ++i) {
