@@ -127,14 +127,4 @@ void BoundGrid::FillClass(size_t blur_class, absl::Span<const uint64_t> columns)
   }
 }
 
-bool BoundGrid::Occupied(size_t level, size_t blur_class, int32_t x, int32_t y, int32_t z) const {
-  if (x < 0 || y < 0 || z < 0 || x >= shape_.columns_x || y >= shape_.columns_y ||
-      z >= shape_.words * 64) {
-    return false;
-  }
-  const Level& at = levels_[level];
-  const size_t plane = blur_class * static_cast<size_t>(shape_.words) + static_cast<size_t>(z / 64);
-  return (words_[at.begin + plane * at.plane + at.Place(x, y)] >> (z % 64) & 1) != 0;
-}
-
 }  // namespace voxloc

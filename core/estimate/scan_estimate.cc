@@ -11,10 +11,10 @@
 #include "core/engine/job_check.h"
 #include "core/engine/search_rules.h"
 #include "core/estimate/covariance/calibrated_covariance.h"
-#include "core/estimate/covariance/cluster_evaluation.h"
+#include "core/estimate/covariance/sandwich.h"
 #include "core/estimate/quality/cluster_pull.h"
 #include "core/estimate/quality/quality_signals.h"
-#include "core/geometry/pose_difference.h"
+#include "core/geometry/covariance.h"
 
 namespace voxloc {
 namespace {

@@ -4,7 +4,7 @@
 
 #include <cmath>
 
-#include "core/geometry/pose_difference.h"
+#include "core/geometry/covariance.h"
 
 namespace voxloc {
 

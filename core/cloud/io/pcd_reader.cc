@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#include "core/cloud/io/pcd_reader.h"
-
 #include <lzf.h>
 
 #include <cstdint>
@@ -18,6 +16,7 @@
 #include "core/cloud/io/columns.h"
 #include "core/cloud/io/malformed.h"
 #include "core/cloud/io/pcd_header.h"
+#include "core/cloud/io/readers.h"
 
 namespace voxloc {
 namespace {

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#include "core/cloud/io/ply_reader.h"
-
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -16,6 +14,7 @@
 #include "core/cloud/io/malformed.h"
 #include "core/cloud/io/ply_header.h"
 #include "core/cloud/io/point_fields.h"
+#include "core/cloud/io/readers.h"
 
 namespace voxloc {
 namespace {

@@ -14,7 +14,6 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/types/span.h"
-#include "core/estimate/calibration/calibration_constants.h"
 #include "core/geometry/euler.h"
 #include "core/text/nearest_name.h"
 #include "core/text/number_range.h"

@@ -10,10 +10,9 @@
 
 #include "core/engine/job_check.h"
 #include "core/engine/search_rules.h"
-#include "core/estimate/covariance/cluster_evaluation.h"
 #include "core/estimate/covariance/point_clusters.h"
 #include "core/estimate/covariance/sandwich.h"
-#include "core/geometry/pose_difference.h"
+#include "core/geometry/covariance.h"
 
 namespace voxloc {
 namespace {
@@ -33,6 +32,12 @@ constexpr int kExtentRounds = 8;
 constexpr double kExtentDamping = 0.6;
 // Scans that are evaluated in one call of the engine.
 constexpr size_t kScansPerCall = 64;
+
+double MatchedPoints(absl::Span<const GroupSums> clusters) {
+  double matched = 0.0;
+  for (const GroupSums& cluster : clusters) matched += cluster.score.matched_points;
+  return matched;
+}
 
 // One scan on its way from a result to a covariance.
 class Calibration {
@@ -142,12 +147,26 @@ class Calibration {
   // An evaluation of the clusters at a pose, if there is still time for it.
   void AddJob(const Pose& map_T_base, std::vector<AlignJob>& jobs) {
     status_.Update(CheckStopped(job_.stop, "estimating a covariance"));
-    if (status_.ok()) jobs.push_back(ClusterJob(job_, stage_, groups_, map_T_base));
+    if (!status_.ok()) return;
+    AlignJob& evaluation = jobs.emplace_back();  // without the stop token of the job
+    evaluation.map = job_.map;
+    evaluation.scan = job_.scan;
+    evaluation.map_T_base_guess = map_T_base;
+    evaluation.profile.name = job_.profile.name;
+    evaluation.profile.stages = {stage_};
+    evaluation.work_class = job_.work_class;
+    evaluation.passes_only = true;
+    evaluation.passes.resize(1);
+    evaluation.passes[kClusterPass].groups = groups_;
   }
 
   // Of the scan, at the pose of an evaluation.
   [[nodiscard]] Vector6 GradientOf(const AlignResult& evaluation) const {
-    return ScaledGradient(evaluation.passes[kClusterPass].groups, scale_);
+    Vector6 gradient = Vector6::Zero();
+    for (const GroupSums& cluster : evaluation.passes[kClusterPass].groups) {
+      for (int i = 0; i < 6; ++i) gradient[i] += scale_[i] * cluster.derivatives.gradient[i];
+    }
+    return gradient;
   }
 
   // Of the guess along a direction of scaled axes.

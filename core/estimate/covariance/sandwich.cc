@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "core/geometry/symmetric_eigen.h"
+#include "core/ndt/chart_derivatives.h"
 
 namespace voxloc {
 namespace {
@@ -77,6 +78,18 @@ Vector6 StudentWidening(const Vector6& effective_clusters) {
 }
 
 }  // namespace
+
+ScoreTerms ScaledTerms(const GroupSums& cluster, const Vector6& scale) {
+  ScoreTerms terms;
+  for (int i = 0; i < 6; ++i) {
+    terms.gradient[i] = scale[i] * cluster.derivatives.gradient[i];
+    for (int j = i; j < 6; ++j) {
+      terms.information(i, j) = terms.information(j, i) =
+          -scale[i] * scale[j] * cluster.derivatives.hessian[ndt::UpperIndex(i, j)];
+    }
+  }
+  return terms;
+}
 
 Matrix6 Spectrum::InformationMatrix() const {
   return directions * information.asDiagonal() * directions.transpose();

@@ -9,6 +9,7 @@
 #include <Eigen/Core>
 
 #include "absl/types/span.h"
+#include "core/engine/evaluation_pass.h"
 #include "core/geometry/covariance.h"
 
 namespace voxloc {
@@ -18,6 +19,9 @@ struct ScoreTerms {
   Vector6 gradient = Vector6::Zero();
   Matrix6 information = Matrix6::Zero();  // the negative Hessian
 };
+
+// The derivatives of a cluster, by the coordinates u of fixed map axes = scale * u.
+[[nodiscard]] ScoreTerms ScaledTerms(const GroupSums& cluster, const Vector6& scale);
 
 // The information of a whole scan by its principal directions.
 struct Spectrum {

@@ -209,7 +209,6 @@ void Exclude(const Monitor& monitor, const ProtectionInput& input, const Axes& a
     const Monitor others(clusters, probabilities, monitor.separations().covariances_without[k],
                          rest, axes, options);
     if (!others.Passes()) continue;
-    levels.excluded_clusters = 1;
     levels.excluded_cluster = k;
     levels.shift = step;
     SetLevels(others, 0.5 * options.risk / static_cast<double>(input.clusters.size()), levels);

@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "core/estimate/covariance/cluster_evaluation.h"
+#include "core/estimate/covariance/sandwich.h"
 #include "core/estimate/integrity/protection_levels.h"
-#include "core/geometry/pose_difference.h"
+#include "core/geometry/covariance.h"
 #include "core/text/number_range.h"
 
 namespace voxloc {

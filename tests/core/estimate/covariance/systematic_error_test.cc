@@ -9,7 +9,7 @@
 #include <functional>
 #include <optional>
 
-#include "core/geometry/pose_difference.h"
+#include "core/geometry/covariance.h"
 #include "tests/core/tracking/refused_options.h"
 #include "tests/support/random_numbers.h"
 
