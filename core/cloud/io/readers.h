@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The readers of the formats that ReadCloud knows, from the bytes of a whole file; `name` stands for
-// the file in messages.
+// The readers of the formats that ReadCloud knows, from the bytes of a whole file; `name` stands
+// for the file in messages.
 
 #ifndef VOXLOC_CORE_CLOUD_IO_READERS_H_
 #define VOXLOC_CORE_CLOUD_IO_READERS_H_
