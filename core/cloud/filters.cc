@@ -3,10 +3,13 @@
 #include "core/cloud/filters.h"
 
 #include <cmath>
+#include <random>
 #include <utility>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "core/container/flat_table.h"
 
 namespace voxloc {
 namespace {
@@ -65,6 +68,43 @@ PointCloud KeepWithinLimits(const PointCloud& cloud, const FilterOptions& option
   return kept;
 }
 
+constexpr double kMaxVoxelsPerAxis = 1 << 20;
+// Doubles count whole voxels exactly up to here.
+constexpr double kMaxVoxelIndex = 9007199254740992.0;
+
+absl::Status CheckLeaf(const Bounds& bounds, double leaf_m) {
+  if (!std::isfinite(leaf_m) || leaf_m <= 0.0) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("the voxel leaf must be finite and over 0 m (got ", leaf_m, ")"));
+  }
+  const double extent = (bounds.max - bounds.min).maxCoeff();
+  const double furthest = bounds.min.cwiseAbs().cwiseMax(bounds.max.cwiseAbs()).maxCoeff();
+  if (!(extent / leaf_m < kMaxVoxelsPerAxis) || !(furthest / leaf_m < kMaxVoxelIndex)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("the voxel grid must have at most ", kMaxVoxelsPerAxis,
+                     " voxels along an axis (got a leaf of ", leaf_m, " m for a cloud of ", extent,
+                     " m at ", furthest, " m from zero)"));
+  }
+  return absl::OkStatus();
+}
+
+struct Voxel {
+  Eigen::Vector3d offset_sum = Eigen::Vector3d::Zero();
+  double intensity_sum = 0.0;
+  double points = 0.0;
+};
+
+// Uniform in [0, bound). The standard's distributions differ between libraries; its generators do
+// not.
+uint64_t UniformBelow(uint64_t bound, std::mt19937_64& generator) {
+  // Draws from the last, incomplete run of `bound` values would favour small results.
+  const uint64_t excess = (std::numeric_limits<uint64_t>::max() % bound + 1) % bound;
+  const uint64_t last_fair = std::numeric_limits<uint64_t>::max() - excess;
+  uint64_t draw = generator();
+  while (draw > last_fair) draw = generator();
+  return draw % bound;
+}
+
 }  // namespace
 
 absl::Status ValidateFilterOptions(const FilterOptions& options) {
@@ -110,6 +150,73 @@ absl::StatusOr<FilteredCloud> FilterCloud(const PointCloud& cloud, const FilterO
   result.counts.kept = result.cloud.size();
   result.counts.thinned = within_limits - result.counts.kept;
   return result;
+}
+
+absl::StatusOr<PointCloud> VoxelDownsample(const PointCloud& cloud, double leaf_m) {
+  const Bounds bounds = ComputeBounds(cloud);
+  if (absl::Status status = CheckLeaf(bounds, leaf_m); !status.ok()) return status;
+
+  // The grid is anchored at the frame's zero for any origin of the cloud; indices count from the
+  // cloud's lowest voxel, so that three of them fit a key.
+  const Eigen::Vector3d first_index = (bounds.min / leaf_m).array().floor();
+  const auto key_of = [&](const Eigen::Vector3d& point) {
+    const Eigen::Vector3d index = (point / leaf_m).array().floor().matrix() - first_index;
+    return static_cast<uint64_t>(index.x()) << 42 | static_cast<uint64_t>(index.y()) << 21 |
+           static_cast<uint64_t>(index.z());
+  };
+
+  std::vector<Voxel> voxels;
+  FlatTable<uint64_t, size_t> index_of;
+  for (size_t i = 0; i < cloud.size(); ++i) {
+    if (!cloud.IsFinite(i)) continue;
+    const uint64_t key = key_of(cloud.Point(i));
+    const size_t* const known = index_of.Find(key);
+    const size_t index = known != nullptr ? *known : voxels.size();
+    if (known == nullptr) {
+      voxels.emplace_back();
+      index_of.Insert(key, index);
+    }
+    Voxel& voxel = voxels[index];
+    voxel.offset_sum += cloud.Offset(i).cast<double>();
+    if (cloud.has_intensity()) voxel.intensity_sum += static_cast<double>(cloud.intensity[i]);
+    voxel.points += 1.0;
+  }
+
+  PointCloud centroids;
+  centroids.origin = cloud.origin;
+  centroids.Reserve(voxels.size());
+  for (const Voxel& voxel : voxels) {
+    const Eigen::Vector3f offset = (voxel.offset_sum / voxel.points).cast<float>();
+    centroids.PushBack(offset.x(), offset.y(), offset.z());
+    if (cloud.has_intensity()) {
+      centroids.intensity.push_back(static_cast<float>(voxel.intensity_sum / voxel.points));
+    }
+  }
+  return centroids;
+}
+
+PointCloud RandomSample(const PointCloud& cloud, size_t max_points, uint64_t seed) {
+  const size_t count = cloud.size();
+  if (max_points == 0 || max_points >= count) return cloud;
+
+  // Floyd's choice: every subset of max_points is equally likely, for one draw a point chosen.
+  std::mt19937_64 generator(seed);
+  std::vector<bool> chosen(count, false);
+  for (size_t last = count - max_points; last < count; ++last) {
+    const size_t pick = static_cast<size_t>(UniformBelow(last + 1, generator));
+    chosen[chosen[pick] ? last : pick] = true;
+  }
+
+  PointCloud sample;
+  sample.origin = cloud.origin;
+  sample.Reserve(max_points);
+  if (cloud.has_intensity()) sample.intensity.reserve(max_points);
+  for (size_t i = 0; i < count; ++i) {
+    if (!chosen[i]) continue;
+    sample.PushBack(cloud.x[i], cloud.y[i], cloud.z[i]);
+    if (cloud.has_intensity()) sample.intensity.push_back(cloud.intensity[i]);
+  }
+  return sample;
 }
 
 }  // namespace voxloc

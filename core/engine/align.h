@@ -16,6 +16,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
+#include "absl/types/span.h"
 #include "core/cloud/point_cloud.h"
 #include "core/engine/evaluation_pass.h"
 #include "core/engine/profile.h"
@@ -70,6 +71,9 @@ struct AlignJob {
 
 // The job from another guess, of whose uncertainty nothing is known.
 [[nodiscard]] AlignJob WithGuess(AlignJob job, const Pose& map_T_base_guess);
+// One such job for each guess, in their order, without traces and point scores.
+[[nodiscard]] std::vector<AlignJob> JobsFrom(AlignJob job,
+                                             absl::Span<const Pose> map_T_base_guesses);
 
 [[nodiscard]] absl::string_view ToString(Termination termination);
 

@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "core/text/number_range.h"
 
 namespace voxloc {
 namespace {
@@ -73,15 +74,8 @@ absl::Status ValidateBoundGridShape(const BoundGridShape& shape) {
                                                    " and at most ", kMaxBoundColumns, " (got ",
                                                    shape.columns_x, ")"));
   }
-  if (shape.columns_y < 1 || shape.columns_y > kMaxBoundColumns) {
-    return absl::InvalidArgumentError(absl::StrCat("columns_y must be from 1 to ", kMaxBoundColumns,
-                                                   " (got ", shape.columns_y, ")"));
-  }
-  if (shape.words < 1 || shape.words > kMaxBoundWords) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("words must be from 1 to ", kMaxBoundWords, " (got ", shape.words, ")"));
-  }
-  return absl::OkStatus();
+  return CheckRanges({{"columns_y", shape.columns_y, FromTo(1, kMaxBoundColumns)},
+                      {"words", shape.words, FromTo(1, kMaxBoundWords)}});
 }
 
 BoundGrid::BoundGrid(BoundGridShape shape) : shape_(std::move(shape)) {
@@ -131,16 +125,6 @@ void BoundGrid::FillClass(size_t blur_class, absl::Span<const uint64_t> columns)
       }
     }
   }
-}
-
-bool BoundGrid::Occupied(size_t level, size_t blur_class, int32_t x, int32_t y, int32_t z) const {
-  if (x < 0 || y < 0 || z < 0 || x >= shape_.columns_x || y >= shape_.columns_y ||
-      z >= shape_.words * 64) {
-    return false;
-  }
-  const Level& at = levels_[level];
-  const size_t plane = blur_class * static_cast<size_t>(shape_.words) + static_cast<size_t>(z / 64);
-  return (words_[at.begin + plane * at.plane + at.Place(x, y)] >> (z % 64) & 1) != 0;
 }
 
 }  // namespace voxloc

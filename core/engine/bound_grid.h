@@ -74,10 +74,6 @@ class BoundGrid {
   }
   [[nodiscard]] size_t MemoryBytes() const { return words_.capacity() * sizeof(uint64_t); }
 
-  // Whether the voxel is occupied, blurred as the level and the class are.
-  [[nodiscard]] bool Occupied(size_t level, size_t blur_class, int32_t x, int32_t y,
-                              int32_t z) const;
-
  private:
   explicit BoundGrid(BoundGridShape shape);
   void FillClass(size_t blur_class, absl::Span<const uint64_t> columns);

@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "core/ndt/search_rules.h"
+#include "core/text/number_range.h"
 
 namespace voxloc {
 namespace {
@@ -145,60 +146,32 @@ absl::Status ValidateProfile(const Profile& profile) {
                                                    "\" must have from 1 to ", kMaxStages,
                                                    " stages (got ", profile.stages.size(), ")"));
   }
-  if (profile.score_stage >= profile.stages.size()) {
-    return absl::InvalidArgumentError(absl::StrCat("score_stage is ", profile.score_stage,
-                                                   "; the profile has ", profile.stages.size(),
-                                                   " stages, counted from 0"));
-  }
   for (size_t i = 0; i < profile.stages.size(); ++i) {
     const Stage& stage = profile.stages[i];
-    const auto check = [&](absl::string_view field, double value, bool valid,
-                           absl::string_view requirement) {
-      if (valid) return absl::OkStatus();
-      return absl::InvalidArgumentError(
-          absl::StrCat("stage ", i, ": ", field, " must be ", requirement, " (got ", value, ")"));
-    };
-    for (const absl::Status& status :
-         {ValidateCellStatistics(stage.cells),
-          check("point_voxel_m", stage.point_voxel_m,
-                stage.point_voxel_m == 0.0 ||
-                    (stage.point_voxel_m >= 0.05 && stage.point_voxel_m <= 100.0),
-                "0 or from 0.05 to 100"),
-          check("point_voxel_m", stage.point_voxel_m, Nests(stage.point_voxel_m, profile),
-                "a whole multiple of the smallest point_voxel_m"),
-          check("outlier_ratio", stage.outlier_ratio,
-                stage.outlier_ratio > 0.0 && stage.outlier_ratio < 1.0, "over 0 and under 1"),
-          check("max_step", stage.max_step, stage.max_step > 0.0 && stage.max_step <= 100.0,
-                "over 0 and at most 100"),
-          check("epsilon", stage.epsilon, stage.epsilon >= 0.0 && stage.epsilon <= 100.0,
-                "from 0 to 100"),
-          check("max_iterations", stage.max_iterations,
-                stage.max_iterations >= 1 && stage.max_iterations <= kMaxIterationLimit,
-                absl::StrCat("from 1 to ", kMaxIterationLimit)),
-          check("observed_ratio", stage.observed_ratio,
-                stage.observed_ratio >= 0.0 && stage.observed_ratio < 1.0,
-                "at least 0 and under 1"),
-          check("rotation_scale_m", stage.rotation_scale_m,
-                stage.rotation_scale_m == 0.0 ||
-                    (stage.rotation_scale_m >= 0.01 && stage.rotation_scale_m <= 1e4),
-                "0 or from 0.01 to 1e4")}) {
-      if (!status.ok()) return status;
+    if (absl::Status status = ValidateCellStatistics(stage.cells); !status.ok()) return status;
+    absl::Status status =
+        CheckRanges({{"point_voxel_m", stage.point_voxel_m, FromTo(0.05, 100.0).OrZero()},
+                     {"outlier_ratio", stage.outlier_ratio, Over(0.0).Below(1.0)},
+                     {"max_step", stage.max_step, Over(0.0).AtMost(100.0)},
+                     {"epsilon", stage.epsilon, FromTo(0.0, 100.0)},
+                     {"max_iterations", stage.max_iterations, FromTo(1, kMaxIterationLimit)},
+                     {"observed_ratio", stage.observed_ratio, AtLeast(0.0).Below(1.0)},
+                     {"rotation_scale_m", stage.rotation_scale_m, FromTo(0.01, 1e4).OrZero()}});
+    if (status.ok() && !Nests(stage.point_voxel_m, profile)) {
+      status = absl::InvalidArgumentError(
+          absl::StrCat("point_voxel_m must be a whole multiple of the smallest point_voxel_m (got ",
+                       stage.point_voxel_m, ")"));
+    }
+    if (!status.ok()) {
+      return absl::InvalidArgumentError(absl::StrCat("stage ", i, ": ", status.message()));
     }
   }
-  if (!(profile.allowed_loss >= 0.0 && profile.allowed_loss < 1.0)) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "allowed_loss must be at least 0 and under 1 (got ", profile.allowed_loss, ")"));
-  }
-  if (!(profile.regularization_scale >= 0.0 && profile.regularization_scale <= 1e6)) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "regularization_scale must be from 0 to 1e6 (got ", profile.regularization_scale, ")"));
-  }
-  if (!(profile.acceptance_threshold > -1e9 && profile.acceptance_threshold < 1e9)) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("acceptance_threshold must be over -1e9 and under 1e9 (got ",
-                     profile.acceptance_threshold, ")"));
-  }
-  return absl::OkStatus();
+  return CheckRanges(
+      {{"score_stage", profile.score_stage,
+        FromTo(0, static_cast<double>(profile.stages.size() - 1))},
+       {"allowed_loss", profile.allowed_loss, AtLeast(0.0).Below(1.0)},
+       {"regularization_scale", profile.regularization_scale, FromTo(0.0, 1e6)},
+       {"acceptance_threshold", profile.acceptance_threshold, Over(-1e9).Below(1e9)}});
 }
 
 }  // namespace voxloc

@@ -13,7 +13,8 @@ namespace {
 // Of larger scans every n-th point is looked at: so many fill the voxels of any stage.
 constexpr size_t kMostConsidered = size_t{1} << 14;
 
-constexpr uint8_t kNotFinite = 255;  // in place of a level
+// In place of a level: of a point that is not finite, or that is not the first of its voxel.
+constexpr uint8_t kNoLevel = 255;
 
 // Voxels of a scan are counted within +-2^20 of the base along each axis.
 constexpr int32_t kLargestIndex = (1 << 20) - 1;
@@ -181,7 +182,7 @@ void StagePoints::Consider(const PointCloud& scan_base, double inverse_edge) {
     for (size_t i = 0; i < size; ++i) {
       const size_t place = begin + i;
       if (!block.IsFinite(i)) {
-        first_level_[place] = kNotFinite;
+        first_level_[place] = kNoLevel;
         continue;
       }
       squares += block.squared_range(i);
@@ -217,18 +218,18 @@ void StagePoints::MarkFirsts(int32_t by, uint8_t level) {
     const uint64_t key = by == 1 ? keys[k] : Coarser(keys[k], by);
     // By the golden ratio, whose multiples are far apart in their upper bits (Knuth 1973, 6.4).
     size_t slot = (key * 0x9E3779B97F4A7C15U) >> shift;
-    uint64_t held = table[slot];
-    // Zero where the slot is free or holds the key: which of the two is left to chance, so that no
+    uint64_t in_slot = table[slot];
+    // Zero where the slot is free or has the key: which of the two is left to chance, so that no
     // branch may depend on it.
-    while (std::min(held, held ^ key) != 0) {
+    while (std::min(in_slot, in_slot ^ key) != 0) {
       slot = (slot + 1) & mask;
-      held = table[slot];
+      in_slot = table[slot];
     }
     table[slot] = key;
-    // The first point of a voxel is also the first of the smaller one that it lies in.
-    uint8_t& first = first_level[places[k]];
-    const auto none = static_cast<uint8_t>(-static_cast<int>(held != 0));
-    first = std::min(first, static_cast<uint8_t>(level | none));
+    // The first point of a voxel has its level; others have none. It is also the first of the
+    // smaller voxel that it lies in.
+    const uint8_t of_voxel = in_slot == 0 ? level : kNoLevel;
+    first_level[places[k]] = std::min(first_level[places[k]], of_voxel);
   }
 }
 

@@ -21,12 +21,8 @@ constexpr size_t kHeldPointScores = size_t{1} << 22;
 absl::StatusOr<std::vector<ScanEstimate>> EstimateHypotheses(
     Engine& engine, const PoseSearchJob& job, const EstimateOptions& options, const ScanRays& rays,
     const std::vector<PoseHypothesis>& hypotheses) {
-  AlignJob align;
-  align.map = job.map;
-  align.scan = job.scan;
-  align.profile = job.profile;
-  align.work_class = WorkClass::kSearching;
-  align.stop.cancelled = job.stop.cancelled;
+  AlignJob align = AlignmentOf(job);
+  align.stop.deadline = absl::InfiniteFuture();
   std::vector<ScanEstimate> estimates;
   const size_t slice = std::max<size_t>(kHeldPointScores / job.scan->size(), 1);
   for (size_t first = 0; first < hypotheses.size(); first += slice) {

@@ -11,10 +11,10 @@
 #include "core/engine/job_check.h"
 #include "core/engine/search_rules.h"
 #include "core/estimate/covariance/calibrated_covariance.h"
-#include "core/estimate/covariance/cluster_evaluation.h"
+#include "core/estimate/covariance/sandwich.h"
 #include "core/estimate/quality/cluster_pull.h"
 #include "core/estimate/quality/quality_signals.h"
-#include "core/geometry/pose_difference.h"
+#include "core/geometry/covariance.h"
 
 namespace voxloc {
 namespace {
@@ -80,54 +80,22 @@ class CompleteRequests {
   std::vector<Copy> copies_;
 };
 
-// `calibrated` has a covariance where that was asked for, and what was observed for all.
-struct Covariances {
-  std::vector<CovarianceReport> reports;
-  std::vector<CalibratedCovariance> calibrated;
-};
+// What is to be calibrated for the request: a covariance where the method asks for one, the
+// information for all.
+CalibrationRequest CalibrationFor(const EstimateRequest& request) {
+  return {request.scan, request.options->covariance.method == CovarianceMethod::kCalibrated};
+}
 
-// Calibrated covariances come with the information; the other methods have work of their own.
-Covariances EstimateAll(Engine& engine, absl::Span<const EstimateRequest> requests,
-                        ThreadPool* pool) {
-  std::vector<AlignedScan> calibrated_scans;
-  std::vector<AlignedScan> other_scans;
-  for (const EstimateRequest& request : requests) {
-    const bool calibrated = request.options->covariance.method == CovarianceMethod::kCalibrated;
-    (calibrated ? calibrated_scans : other_scans).push_back(request.scan);
-  }
-  std::vector<CalibratedCovariance> calibrated =
-      CalibrateCovariances(engine, calibrated_scans, pool);
-  std::vector<ObservedInformation> observed = ObserveInformation(engine, other_scans, pool);
-
-  Covariances all;
-  all.reports.resize(requests.size());
-  all.calibrated.resize(requests.size());
-  std::vector<CovarianceRequest> others;
-  std::vector<size_t> places;
-  size_t next_calibrated = 0;
-  size_t next_observed = 0;
-  for (size_t i = 0; i < requests.size(); ++i) {
-    const CovarianceOptions& options = requests[i].options->covariance;
-    if (options.method == CovarianceMethod::kCalibrated) {
-      all.calibrated[i] = std::move(calibrated[next_calibrated++]);
-      all.reports[i] =
-          ReportCalibrated(requests[i].scan, options, requests[i].base_twist, all.calibrated[i]);
-    } else {
-      static_cast<ObservedInformation&>(all.calibrated[i]) = std::move(observed[next_observed++]);
-      others.push_back({requests[i].scan, &options, requests[i].base_twist});
-      places.push_back(i);
-    }
-  }
-  std::vector<CovarianceReport> reports = EstimateCovariances(engine, others);
-  for (size_t k = 0; k < places.size(); ++k) all.reports[places[k]] = std::move(reports[k]);
-  return all;
+CovarianceRequest CovarianceFor(const EstimateRequest& request,
+                                const CalibratedCovariance& calibrated) {
+  return {request.scan, &request.options->covariance, request.base_twist, &calibrated};
 }
 
 // How far the result lies from the guess, in standard deviations of that difference: both have
 // their errors. 0 where the guess has no covariance.
 double InnovationOf(const EstimateRequest& request, const Matrix6& result_covariance) {
   if (!request.guess_covariance.has_value()) return 0.0;
-  const Eigen::Matrix<double, 6, 1> travel =
+  const Vector6 travel =
       FixedAxesDifference(request.scan.job->map_T_base_guess, request.scan.result->map_T_base);
   const Eigen::LLT<Matrix6> factor(*request.guess_covariance + result_covariance);
   if (factor.info() != Eigen::Success) return 0.0;
@@ -225,11 +193,18 @@ std::vector<ScanEstimate> EstimateScans(Engine& engine, absl::Span<const Estimat
                                         ThreadPool* pool) {
   const CompleteRequests complete(engine, requests, pool);
   requests = complete.requests();
-  Covariances covariances = EstimateAll(engine, requests, pool);
+  std::vector<CalibrationRequest> calibrations;
+  for (const EstimateRequest& request : requests) calibrations.push_back(CalibrationFor(request));
+  const std::vector<CalibratedCovariance> calibrated =
+      CalibrateCovariances(engine, calibrations, pool);
+  std::vector<CovarianceRequest> covariances;
+  for (size_t i = 0; i < requests.size(); ++i) {
+    covariances.push_back(CovarianceFor(requests[i], calibrated[i]));
+  }
+  std::vector<CovarianceReport> reports = EstimateCovariances(engine, covariances);
   std::vector<ScanEstimate> estimates(requests.size());
   ParallelFor(pool, requests.size(), [&](size_t i) {
-    estimates[i] =
-        Conclude(requests[i], std::move(covariances.reports[i]), covariances.calibrated[i]);
+    estimates[i] = Conclude(requests[i], std::move(reports[i]), calibrated[i]);
   });
   for (size_t i = 0; i < requests.size(); ++i) {
     const EstimateRequest& request = requests[i];
@@ -244,24 +219,16 @@ std::vector<ScanEstimate> EstimateScans(Engine& engine, absl::Span<const Estimat
 }
 
 std::optional<ScanEstimate> EstimateFromPasses(const EstimateRequest& request) {
-  const EstimateOptions& options = *request.options;
-  if (request.features == nullptr || options.no_ground_z_margin_m.has_value()) return std::nullopt;
-  CalibratedCovariance observed;
-  CovarianceReport report;
-  if (options.covariance.method == CovarianceMethod::kCalibrated) {
-    std::optional<CalibratedCovariance> calibrated = CalibrateFromPasses(request.scan);
-    if (!calibrated.has_value()) return std::nullopt;
-    observed = *std::move(calibrated);
-    report = ReportCalibrated(request.scan, options.covariance, request.base_twist, observed);
-  } else {
-    std::optional<CovarianceReport> simple =
-        ReportFromResult({request.scan, &options.covariance, request.base_twist});
-    std::optional<ObservedInformation> information = ObserveFromPasses(request.scan);
-    if (!simple.has_value() || !information.has_value()) return std::nullopt;
-    report = *std::move(simple);
-    static_cast<ObservedInformation&>(observed) = *std::move(information);
+  if (request.features == nullptr || request.options->no_ground_z_margin_m.has_value()) {
+    return std::nullopt;
   }
-  ScanEstimate estimate = Conclude(request, std::move(report), observed);
+  const std::optional<CalibratedCovariance> calibrated =
+      CalibrateFromPasses(CalibrationFor(request));
+  if (!calibrated.has_value()) return std::nullopt;
+  std::optional<CovarianceReport> report =
+      EstimateWithoutEngine(CovarianceFor(request, *calibrated));
+  if (!report.has_value()) return std::nullopt;
+  ScanEstimate estimate = Conclude(request, *std::move(report), *calibrated);
   if (IsDoubtful(request, estimate)) return std::nullopt;
   estimate.rival = FindRival(*request.scan.result, estimate.covariance);
   return estimate;

@@ -4,12 +4,12 @@
 
 #include <cmath>
 
-#include "core/geometry/pose_difference.h"
+#include "core/geometry/covariance.h"
 
 namespace voxloc {
 
 Twist MeanTwist(const Pose& from_T_base, const Pose& to_T_base, double duration_s) {
-  const Eigen::Matrix<double, 6, 1> rate = FixedAxesDifference(from_T_base, to_T_base) / duration_s;
+  const Vector6 rate = FixedAxesDifference(from_T_base, to_T_base) / duration_s;
   const Eigen::Quaterniond base_R_fixed =
       from_T_base.rotation.slerp(0.5, to_T_base.rotation).conjugate();
   return {base_R_fixed * rate.head<3>(), base_R_fixed * rate.tail<3>()};
@@ -44,8 +44,8 @@ Twist SensorTwist(const Twist& base_twist, const Pose& base_T_sensor) {
   return {sensor_R_base * velocity, sensor_R_base * base_twist.angular_rad_s};
 }
 
-Eigen::Matrix<double, 6, 1> FixedAxesRate(const Twist& twist, const Pose& map_T_base) {
-  Eigen::Matrix<double, 6, 1> rate;
+Vector6 FixedAxesRate(const Twist& twist, const Pose& map_T_base) {
+  Vector6 rate;
   rate << map_T_base.rotation * twist.linear_m_s, map_T_base.rotation * twist.angular_rad_s;
   return rate;
 }

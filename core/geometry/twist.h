@@ -7,6 +7,7 @@
 
 #include <Eigen/Core>
 
+#include "core/geometry/covariance.h"
 #include "core/geometry/pose.h"
 
 namespace voxloc {
@@ -29,7 +30,7 @@ struct Twist {
 [[nodiscard]] Twist SensorTwist(const Twist& base_twist, const Pose& base_T_sensor);
 
 // How a pose with this twist changes per second, about fixed map axes, order x y z rx ry rz.
-[[nodiscard]] Eigen::Matrix<double, 6, 1> FixedAxesRate(const Twist& twist, const Pose& map_T_base);
+[[nodiscard]] Vector6 FixedAxesRate(const Twist& twist, const Pose& map_T_base);
 
 }  // namespace voxloc
 

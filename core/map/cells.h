@@ -17,6 +17,12 @@
 
 namespace voxloc {
 
+[[nodiscard]] inline Eigen::Matrix3d ToMatrix(const ndt::Symmetric3<double>& s) {
+  Eigen::Matrix3d matrix;
+  matrix << s.xx, s.xy, s.xz, s.xy, s.yy, s.yz, s.xz, s.yz, s.zz;
+  return matrix;
+}
+
 struct MapCell {
   CellKey key;                                      // of the lattice cell its points lie in
   uint64_t count = 0;                               // points

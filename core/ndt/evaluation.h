@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Evaluation: a scan at one pose, under the cells of one stage.
+// Evaluation: a scan at one pose, under the cells of one stage; and what a reference position adds
+// to it.
 
 #ifndef VOXLOC_CORE_NDT_EVALUATION_H_
 #define VOXLOC_CORE_NDT_EVALUATION_H_
 
+#include <cmath>
+
 #include "core/ndt/host_device.h"
 #include "core/ndt/newton.h"
-#include "core/ndt/regularization.h"
 #include "core/ndt/search_rules.h"
 
-namespace voxloc {
-namespace ndt {
+namespace voxloc::ndt {
 
 // Engines fill it without regularisation, which the search adds. Score is PoseScore, or PoseSums
 // where divisions are to wait.
@@ -26,6 +27,27 @@ struct Evaluation {
   bool finite = false;  // IsFinite(derivatives)
 };
 
+// A pull towards a reference position along the vehicle's heading (GNSS regularisation): with
+// L = (t - p) . (cos yaw, sin yaw) the score gains -lambda M L^2, M being the number of point-cell
+// pairs and yaw the chart's third angle. Neither z nor the angles feel it.
+//
+// `weight` is lambda M. Adds to score, gradient and Hessian; returns what it added to the score.
+VOXLOC_HD double AddRegularization(double reference_x, double reference_y, const double (&chart)[6],
+                                   double weight, Derivatives& derivatives) {
+  const double c = std::cos(chart[5]);
+  const double s = std::sin(chart[5]);
+  const double along = (reference_x - chart[0]) * c + (reference_y - chart[1]) * s;
+  const double score = -weight * along * along;
+  derivatives.score += score;
+  derivatives.gradient[0] += 2.0 * weight * c * along;
+  derivatives.gradient[1] += 2.0 * weight * s * along;
+  derivatives.hessian.m[0][0] -= 2.0 * weight * c * c;
+  derivatives.hessian.m[0][1] -= 2.0 * weight * c * s;
+  derivatives.hessian.m[1][0] -= 2.0 * weight * c * s;
+  derivatives.hessian.m[1][1] -= 2.0 * weight * s * s;
+  return score;
+}
+
 // Adds the pull of the reference position at the pose `chart` that was evaluated.
 template <typename Score>
 VOXLOC_HD_RARE void Regularize(const SearchRules& rules, const double (&chart)[6],
@@ -36,7 +58,6 @@ VOXLOC_HD_RARE void Regularize(const SearchRules& rules, const double (&chart)[6
   if (rules.score_includes_regularization) evaluation.score.AddToScore(added);
 }
 
-}  // namespace ndt
-}  // namespace voxloc
+}  // namespace voxloc::ndt
 
 #endif  // VOXLOC_CORE_NDT_EVALUATION_H_

@@ -17,12 +17,10 @@
 #include "core/ndt/newton.h"
 #include "core/ndt/search_answer.h"
 #include "core/ndt/search_rules.h"
-#include "core/ndt/second_attempt.h"
 #include "core/ndt/stage_search.h"
 #include "core/ndt/termination.h"
 
-namespace voxloc {
-namespace ndt {
+namespace voxloc::ndt {
 
 // One iteration of a stage: from an evaluation at the chart `from`, a step of `length` along
 // `direction` led to `after`.
@@ -369,7 +367,6 @@ class NewtonSearch {
   double step_length_ = 0.0;
 };
 
-}  // namespace ndt
-}  // namespace voxloc
+}  // namespace voxloc::ndt
 
 #endif  // VOXLOC_CORE_NDT_SEARCH_H_

@@ -7,8 +7,7 @@
 
 #include "core/ndt/newton.h"
 
-namespace voxloc {
-namespace ndt {
+namespace voxloc::ndt {
 
 constexpr int kMaxStages = 8;
 
@@ -30,7 +29,7 @@ struct StageRules {
 // led past a place near the guess that looks alike:
 // - The last stage before the score stage, where it is not the first that ran, runs once more, from
 //   the guess; the sum decides between the two.
-// - An answer has to hold against a second attempt (second_attempt.h).
+// - An answer has to hold against a second attempt (search_answer.h).
 struct JudgementRules {
   // Off: every stage is believed.
   bool judged = false;
@@ -47,7 +46,7 @@ struct SearchRules {
   int score_stage = 0;  // whose cells the scores before and after are of
   int entry = 0;        // the first stage that runs
   JudgementRules judgement;
-  // A reference position, see regularization.h.
+  // A reference position, see evaluation.h.
   bool regularized = false;
   bool score_includes_regularization = false;
   double reference_x = 0.0;
@@ -57,7 +56,6 @@ struct SearchRules {
   bool traced = false;
 };
 
-}  // namespace ndt
-}  // namespace voxloc
+}  // namespace voxloc::ndt
 
 #endif  // VOXLOC_CORE_NDT_SEARCH_RULES_H_

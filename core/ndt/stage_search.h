@@ -15,8 +15,7 @@
 #include "core/ndt/search_rules.h"
 #include "core/ndt/termination.h"
 
-namespace voxloc {
-namespace ndt {
+namespace voxloc::ndt {
 
 class StageSearch {
  public:
@@ -100,7 +99,6 @@ class StageSearch {
   int iterations_ = 0;
 };
 
-}  // namespace ndt
-}  // namespace voxloc
+}  // namespace voxloc::ndt
 
 #endif  // VOXLOC_CORE_NDT_STAGE_SEARCH_H_

@@ -8,6 +8,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "core/geometry/euler.h"
+#include "core/text/number_range.h"
 #include "core/tracking/stamp_distance.h"
 
 namespace voxloc {
@@ -35,19 +36,9 @@ PoseBufferOptions ReferenceBufferOptions() {
 }
 
 absl::Status ValidatePoseBufferOptions(const PoseBufferOptions& options) {
-  if (!(options.timeout_s > 0.0 && std::isfinite(options.timeout_s))) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("timeout_s must be finite and over 0 (got ", options.timeout_s, ")"));
-  }
-  if (!(options.distance_tolerance_m > 0.0 && std::isfinite(options.distance_tolerance_m))) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "distance_tolerance_m must be finite and over 0 (got ", options.distance_tolerance_m, ")"));
-  }
-  if (options.max_poses < 2 || options.max_poses > kMaxBufferedPoses) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "max_poses must be from 2 to ", kMaxBufferedPoses, " (got ", options.max_poses, ")"));
-  }
-  return absl::OkStatus();
+  return CheckRanges({{"timeout_s", options.timeout_s, Over(0.0)},
+                      {"distance_tolerance_m", options.distance_tolerance_m, Over(0.0)},
+                      {"max_poses", options.max_poses, FromTo(2, kMaxBufferedPoses)}});
 }
 
 absl::Status PoseBuffer::Push(const BufferedPose& pose) {

@@ -6,75 +6,34 @@
 #include <cmath>
 
 #include "absl/strings/str_cat.h"
+#include "core/text/number_range.h"
 
 namespace voxloc {
-namespace {
-
-absl::Status CheckWithin(absl::string_view field, double value, double low, double high) {
-  if (value >= low && value <= high) return absl::OkStatus();
-  return absl::InvalidArgumentError(
-      absl::StrCat(field, " must be from ", low, " to ", high, " (got ", value, ")"));
-}
-
-}  // namespace
 
 absl::Status ValidateRecoveryOptions(const RecoveryOptions& options) {
-  if (options.lost_after_scans < 1) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("lost_after_scans must be at least 1 (got ", options.lost_after_scans, ")"));
+  for (const absl::Status& status :
+       {CheckRanges(
+            {{"lost_after_scans", options.lost_after_scans, AtLeast(1)},
+             {"initial_radius_m", options.initial_radius_m, Over(0.0)},
+             {"radius_growth", options.radius_growth, Over(1.0)},
+             {"candidates", options.candidates, FromTo(1, kMaxRecoveryCandidates)},
+             {"all_around_share", options.all_around_share, FromTo(0.0, 1.0)},
+             {"heading_spread_rad", options.heading_spread_rad, FromTo(0.0, M_PI)},
+             {"min_matched_ratio", options.min_matched_ratio, FromTo(0.0, 1.0)},
+             {"min_confidence", options.min_confidence, FromTo(0.0, 1.0)},
+             {"same.distance_m", options.same.distance_m, Over(0.0)},
+             {"same.angle_rad", options.same.angle_rad, Over(0.0)},
+             {"min_confirmation_travel_m", options.min_confirmation_travel_m, AtLeast(0.0)}}),
+        ValidateSequentialTestOptions(options.confirmation),
+        ValidateHypothesisOptions(options.hypotheses)}) {
+    if (!status.ok()) return status;
   }
-  if (!(options.initial_radius_m > 0.0 && std::isfinite(options.initial_radius_m))) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "initial_radius_m must be finite and over 0 (got ", options.initial_radius_m, ")"));
+  if (options.max_radius_m >= options.initial_radius_m && std::isfinite(options.max_radius_m)) {
+    return absl::OkStatus();
   }
-  if (!(options.max_radius_m >= options.initial_radius_m && std::isfinite(options.max_radius_m))) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("max_radius_m must be finite and at least initial_radius_m, ",
-                     options.initial_radius_m, " (got ", options.max_radius_m, ")"));
-  }
-  if (!(options.radius_growth > 1.0 && std::isfinite(options.radius_growth))) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("radius_growth must be finite and over 1 (got ", options.radius_growth, ")"));
-  }
-  if (options.candidates < 1 || options.candidates > kMaxRecoveryCandidates) {
-    return absl::InvalidArgumentError(absl::StrCat("candidates must be from 1 to ",
-                                                   kMaxRecoveryCandidates, " (got ",
-                                                   options.candidates, ")"));
-  }
-  const struct {
-    absl::string_view field;
-    double value;
-    double high;
-  } ranges[] = {
-      {"all_around_share", options.all_around_share, 1.0},
-      {"heading_spread_rad", options.heading_spread_rad, M_PI},
-      {"min_matched_ratio", options.min_matched_ratio, 1.0},
-      {"min_confidence", options.min_confidence, 1.0},
-  };
-  for (const auto& range : ranges) {
-    if (absl::Status status = CheckWithin(range.field, range.value, 0.0, range.high);
-        !status.ok()) {
-      return status;
-    }
-  }
-  if (!(options.same.distance_m > 0.0 && std::isfinite(options.same.distance_m))) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "same.distance_m must be finite and over 0 (got ", options.same.distance_m, ")"));
-  }
-  if (!(options.same.angle_rad > 0.0 && std::isfinite(options.same.angle_rad))) {
-    return absl::InvalidArgumentError(absl::StrCat("same.angle_rad must be finite and over 0 (got ",
-                                                   options.same.angle_rad, ")"));
-  }
-  if (!(options.min_confirmation_travel_m >= 0.0 &&
-        std::isfinite(options.min_confirmation_travel_m))) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("min_confirmation_travel_m must be finite and at least 0 (got ",
-                     options.min_confirmation_travel_m, ")"));
-  }
-  if (absl::Status status = ValidateSequentialTestOptions(options.confirmation); !status.ok()) {
-    return status;
-  }
-  return ValidateHypothesisOptions(options.hypotheses);
+  return absl::InvalidArgumentError(
+      absl::StrCat("max_radius_m must be finite and at least initial_radius_m, ",
+                   options.initial_radius_m, " (got ", options.max_radius_m, ")"));
 }
 
 void RecoveryPolicy::Found(const Pose& map_T_base, const std::optional<Pose>& odometry_T_base) {

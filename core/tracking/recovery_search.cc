@@ -3,16 +3,13 @@
 #include "core/tracking/recovery_search.h"
 
 #include <cmath>
-#include <random>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "core/estimate/initial_pose/random_draws.h"
 
 namespace voxloc {
 namespace {
-
-// Uniform from 0 to 1, the same with every standard library.
-double Draw(std::mt19937_64& generator) { return static_cast<double>(generator() >> 11) * 0x1p-53; }
 
 Pose Turned(const Pose& map_T_base, double yaw_rad) {
   const Eigen::Quaterniond turn(Eigen::AngleAxisd(yaw_rad, Eigen::Vector3d::UnitZ()));
@@ -43,8 +40,8 @@ std::vector<Pose> MakeRecoveryCandidates(const RecoverySearch& search,
                                          const RecoveryOptions& options) {
   // Along a spiral of the golden angle, equal areas of the disc get equally many points.
   const double golden_angle = M_PI * (3.0 - std::sqrt(5.0));
-  std::mt19937_64 generator(search.number);
-  const double phase = 2.0 * M_PI * Draw(generator);
+  RandomDraws random(search.number);
+  const double phase = 2.0 * M_PI * random.Uniform(0.0, 1.0);
   std::vector<Pose> poses;
   poses.reserve(options.candidates);
   poses.push_back(search.map_T_base);
@@ -55,7 +52,7 @@ std::vector<Pose> MakeRecoveryCandidates(const RecoverySearch& search,
     const double reach_m = search.radius_m * std::sqrt(share);
     const double spread =
         LooksAllAround(i, options.all_around_share) ? M_PI : options.heading_spread_rad;
-    Pose pose = Turned(search.map_T_base, spread * (2.0 * Draw(generator) - 1.0));
+    Pose pose = Turned(search.map_T_base, spread * (2.0 * random.Uniform(0.0, 1.0) - 1.0));
     pose.translation.x() += reach_m * std::cos(angle);
     pose.translation.y() += reach_m * std::sin(angle);
     poses.push_back(pose);
@@ -68,14 +65,10 @@ RecoveryReport SearchForVehicle(Engine& engine, const AlignJob& job, const Recov
                                 const ConfidenceFunction& confidence) {
   RecoveryReport report;
   report.radius_m = search.radius_m;
-  std::vector<AlignJob> jobs;
-  for (const Pose& map_T_base : MakeRecoveryCandidates(search, options)) {
-    jobs.push_back(WithGuess(job, map_T_base));
-    jobs.back().work_class = WorkClass::kSearching;
-    jobs.back().want_trace = false;
-    jobs.back().want_point_scores = false;
-  }
-  const std::vector<AlignResult> results = engine.Align(jobs);
+  AlignJob searching = job;
+  searching.work_class = WorkClass::kSearching;
+  const std::vector<AlignResult> results =
+      engine.Align(JobsFrom(searching, MakeRecoveryCandidates(search, options)));
   report.candidates = results.size();
   report.ranked = RankHypotheses(results, options.hypotheses);
   if (report.ranked.hypotheses.empty()) {
@@ -89,8 +82,7 @@ RecoveryReport SearchForVehicle(Engine& engine, const AlignJob& job, const Recov
 
   if (confidence) {
     // Once more from where it ended, for what the confidence is computed from.
-    AlignJob again = WithGuess(job, best.map_T_base);
-    again.work_class = WorkClass::kSearching;
+    const AlignJob again = WithGuess(searching, best.map_T_base);
     best = std::move(engine.Align({&again, 1}).front());
     if (!best.status.ok()) {
       report.detail = best.status.ToString();

@@ -6,15 +6,10 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "core/text/number_range.h"
 
 namespace voxloc {
 namespace {
-
-absl::Status CheckAtLeastZero(absl::string_view field, double value) {
-  if (value >= 0.0 && std::isfinite(value)) return absl::OkStatus();
-  return absl::InvalidArgumentError(
-      absl::StrCat(field, " must be finite and at least 0 (got ", value, ")"));
-}
 
 bool IsKnown(ScoreKind kind) {
   return kind == ScoreKind::kTransformProbability || kind == ScoreKind::kNearestVoxelLikelihood;
@@ -27,21 +22,13 @@ bool HasBothScores(const AlignResult& result) { return result.evaluations > resu
 }  // namespace
 
 absl::Status ValidateGateOptions(const GateOptions& options) {
-  const std::pair<absl::string_view, double> limits[] = {
-      {"timeout_s", options.timeout_s},
-      {"required_distance_m", options.required_distance_m},
-      {"initial_to_result_distance_tolerance_m", options.initial_to_result_distance_tolerance_m},
-      {"max_execution_time_s", options.max_execution_time_s},
-      {"max_oscillations", options.max_oscillations},
-  };
-  for (const auto& [field, value] : limits) {
-    if (absl::Status status = CheckAtLeastZero(field, value); !status.ok()) return status;
-  }
-  if (options.max_skipped_scans < 1) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("max_skipped_scans must be at least 1 (got ", options.max_skipped_scans, ")"));
-  }
-  return absl::OkStatus();
+  return CheckRanges({{"timeout_s", options.timeout_s, AtLeast(0.0)},
+                      {"required_distance_m", options.required_distance_m, AtLeast(0.0)},
+                      {"initial_to_result_distance_tolerance_m",
+                       options.initial_to_result_distance_tolerance_m, AtLeast(0.0)},
+                      {"max_execution_time_s", options.max_execution_time_s, AtLeast(0.0)},
+                      {"max_oscillations", options.max_oscillations, AtLeast(0)},
+                      {"max_skipped_scans", options.max_skipped_scans, AtLeast(1)}});
 }
 
 Rejection ScanGate::BeforeAlign(const ScanFacts& facts) {

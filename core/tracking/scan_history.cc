@@ -3,34 +3,18 @@
 #include "core/tracking/scan_history.h"
 
 #include <algorithm>
-#include <cmath>
 #include <utility>
 
-#include "absl/strings/str_cat.h"
+#include "core/text/number_range.h"
 #include "core/tracking/stamp_distance.h"
 
 namespace voxloc {
-namespace {
-
-constexpr double kMaxDistanceM = 1000.0;
-
-}  // namespace
 
 absl::Status ValidateAccumulationOptions(const AccumulationOptions& options) {
-  if (options.max_scans < 1 || options.max_scans > kMaxAccumulatedScans) {
-    return absl::InvalidArgumentError(absl::StrCat("scans must be from 1 to ", kMaxAccumulatedScans,
-                                                   " (got ", options.max_scans, ")"));
-  }
-  if (!(options.max_age_s > 0.0 && std::isfinite(options.max_age_s))) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("max_age_s must be finite and over 0 (got ", options.max_age_s, ")"));
-  }
-  if (!(options.max_distance_m > 0.0 && options.max_distance_m <= kMaxDistanceM)) {
-    return absl::InvalidArgumentError(absl::StrCat("max_distance_m must be over 0 and at most ",
-                                                   kMaxDistanceM, " (got ", options.max_distance_m,
-                                                   ")"));
-  }
-  return absl::OkStatus();
+  constexpr double kMaxDistanceM = 1000.0;
+  return CheckRanges({{"scans", options.max_scans, FromTo(1, kMaxAccumulatedScans)},
+                      {"max_age_s", options.max_age_s, Over(0.0)},
+                      {"max_distance_m", options.max_distance_m, Over(0.0).AtMost(kMaxDistanceM)}});
 }
 
 std::vector<PlacedCloud> ScanHistory::Add(int64_t stamp_ns, const Pose& odom_T_base,

@@ -4,33 +4,17 @@
 
 #include <cmath>
 
-#include "absl/strings/str_cat.h"
-#include "absl/strings/string_view.h"
+#include "core/text/number_range.h"
 
 namespace voxloc {
-namespace {
-
-absl::Status CheckBetween(absl::string_view field, double value, double low) {
-  if (value > low && value < 1.0) return absl::OkStatus();
-  return absl::InvalidArgumentError(
-      absl::StrCat(field, " must be over ", low, " and below 1 (got ", value, ")"));
-}
-
-}  // namespace
 
 absl::Status ValidateSequentialTestOptions(const SequentialTestOptions& options) {
-  for (const absl::Status& status :
-       {CheckBetween("yes_if_false", options.yes_if_false, 0.0),
-        CheckBetween("yes_if_true", options.yes_if_true, options.yes_if_false),
-        CheckBetween("false_acceptance", options.false_acceptance, 0.0),
-        CheckBetween("false_rejection", options.false_rejection, 0.0)}) {
-    if (!status.ok()) return status;
-  }
-  if (options.max_observations < 1) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("max_observations must be at least 1 (got ", options.max_observations, ")"));
-  }
-  return absl::OkStatus();
+  const NumberRange probability = Over(0.0).Below(1.0);
+  return CheckRanges({{"yes_if_false", options.yes_if_false, probability},
+                      {"yes_if_true", options.yes_if_true, Over(options.yes_if_false).Below(1.0)},
+                      {"false_acceptance", options.false_acceptance, probability},
+                      {"false_rejection", options.false_rejection, probability},
+                      {"max_observations", options.max_observations, AtLeast(1)}});
 }
 
 TestDecision SequentialTest::Observe(bool yes) {

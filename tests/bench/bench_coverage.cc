@@ -20,7 +20,6 @@
 #include "core/estimate/covariance/covariance_estimator.h"
 #include "core/geometry/angles.h"
 #include "core/geometry/covariance.h"
-#include "core/geometry/pose_difference.h"
 #include "tests/bench/bench_data.h"
 #include "tests/bench/bench_options.h"
 #include "tests/bench/data_set.h"

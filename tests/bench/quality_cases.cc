@@ -11,7 +11,7 @@
 #include "core/estimate/covariance/calibrated_covariance.h"
 #include "core/estimate/initial_pose/hypotheses.h"
 #include "core/geometry/angles.h"
-#include "core/geometry/pose_difference.h"
+#include "core/geometry/covariance.h"
 #include "tests/support/random_numbers.h"
 
 namespace voxloc::bench {

@@ -21,8 +21,8 @@ TEST_P(GoldenCalibratedTest, IsPositiveDefiniteOnGoldenSets) {
     const AlignJob job = loaded.MakeJob(Pose());
     const AlignResult result = loaded.engine->Align({&job, 1})[0];
     ASSERT_TRUE(result.status.ok()) << result.status;
-    const AlignedScan scan = {&job, &result};
-    const CalibratedCovariance calibrated = CalibrateCovariances(*loaded.engine, {&scan, 1})[0];
+    const CalibrationRequest request = {{&job, &result}};
+    const CalibratedCovariance calibrated = CalibrateCovariances(*loaded.engine, {&request, 1})[0];
     ASSERT_TRUE(calibrated.status.ok()) << calibrated.status;
     EXPECT_TRUE(calibrated.information.allFinite());
     EXPECT_EQ(calibrated.covariance, Matrix6(calibrated.covariance.transpose()));

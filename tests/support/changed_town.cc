@@ -19,7 +19,6 @@
 #include "clients/sim/traffic.h"
 #include "core/engine/search_rules.h"
 #include "core/estimate/map_fit/scan_fit.h"
-#include "core/estimate/map_fit/sum_by_tile.h"
 #include "tests/support/random_numbers.h"
 
 namespace voxloc {

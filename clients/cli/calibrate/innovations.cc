@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "core/geometry/pose_difference.h"
+#include "core/geometry/covariance.h"
 #include "core/geometry/twist.h"
 
 namespace voxloc::cli {

@@ -9,7 +9,7 @@
 
 #include "clients/dataset/summary.h"
 #include "core/estimate/covariance/point_clusters.h"
-#include "core/geometry/pose_difference.h"
+#include "core/geometry/covariance.h"
 
 namespace voxloc::cli {
 namespace {

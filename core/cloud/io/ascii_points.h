@@ -6,22 +6,18 @@
 #define VOXLOC_CORE_CLOUD_IO_ASCII_POINTS_H_
 
 #include <cstddef>
-#include <optional>
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "core/cloud/io/point_fields.h"
 #include "core/cloud/io/text_scan.h"
 #include "core/cloud/point_cloud.h"
 
 namespace voxloc {
 
 // Where the numbers stand in a line, counted in words from 0.
-struct AsciiLayout {
+struct AsciiLayout : PointParts<size_t> {
   size_t words_per_line = 0;
-  size_t x = 0;
-  size_t y = 0;
-  size_t z = 0;
-  std::optional<size_t> intensity;
 };
 
 // Takes `count` lines off `lines`, blank ones not counted, of which `remaining_bytes` are left;

@@ -7,10 +7,8 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "core/cloud/io/file_bytes.h"
-#include "core/cloud/io/kitti_reader.h"
 #include "core/cloud/io/malformed.h"
-#include "core/cloud/io/pcd_reader.h"
-#include "core/cloud/io/ply_reader.h"
+#include "core/cloud/io/readers.h"
 
 namespace voxloc {
 namespace {

@@ -35,13 +35,12 @@ void ConvertToFloats(const Column& column, size_t count, std::vector<float>& val
 
 PointCloud CloudFromDoubles(const PointColumns& columns, std::optional<Eigen::Vector3d>* origin) {
   CloudBuilder builder(columns.count, false, *origin);
-  const ScalarLoader load_x = LoaderOf(columns.x.type, columns.x.big_endian);
-  const ScalarLoader load_y = LoaderOf(columns.y.type, columns.y.big_endian);
-  const ScalarLoader load_z = LoaderOf(columns.z.type, columns.z.big_endian);
+  const auto load =
+      columns.Map([](const Column& column) { return LoaderOf(column.type, column.big_endian); });
   for (size_t i = 0; i < columns.count; ++i) {
-    builder.Add({load_x(columns.x.first + i * columns.x.stride_bytes),
-                 load_y(columns.y.first + i * columns.y.stride_bytes),
-                 load_z(columns.z.first + i * columns.z.stride_bytes)});
+    builder.Add({load.x(columns.x.first + i * columns.x.stride_bytes),
+                 load.y(columns.y.first + i * columns.y.stride_bytes),
+                 load.z(columns.z.first + i * columns.z.stride_bytes)});
   }
   *origin = builder.origin();
   return std::move(builder).Take();
@@ -50,12 +49,10 @@ PointCloud CloudFromDoubles(const PointColumns& columns, std::optional<Eigen::Ve
 }  // namespace
 
 PointColumns RecordLayout::ColumnsOf(const char* first, size_t count) const {
-  const auto column = [&](const RecordField& field) {
-    return Column{field.type, first + field.offset_bytes, record_bytes, big_endian};
-  };
-  PointColumns columns{column(x), column(y), column(z), std::nullopt, count};
-  if (intensity.has_value()) columns.intensity = column(*intensity);
-  return columns;
+  return {Map([&](const RecordField& field) {
+            return Column{field.type, first + field.offset_bytes, record_bytes, big_endian};
+          }),
+          count};
 }
 
 PointCloud CloudFromColumns(const PointColumns& columns) {

@@ -11,6 +11,7 @@
 #include <cstddef>
 #include <optional>
 
+#include "core/cloud/io/point_fields.h"
 #include "core/cloud/io/scalar_type.h"
 #include "core/cloud/point_cloud.h"
 
@@ -23,11 +24,7 @@ struct Column {
   bool big_endian = false;
 };
 
-struct PointColumns {
-  Column x;
-  Column y;
-  Column z;
-  std::optional<Column> intensity;
+struct PointColumns : PointParts<Column> {
   size_t count = 0;  // the caller has checked that every column has this many values
 };
 
@@ -36,11 +33,7 @@ struct RecordField {
   ScalarType type = ScalarType::kFloat32;
   size_t offset_bytes = 0;
 };
-struct RecordLayout {
-  RecordField x;
-  RecordField y;
-  RecordField z;
-  std::optional<RecordField> intensity;
+struct RecordLayout : PointParts<RecordField> {
   size_t record_bytes = 0;
   bool big_endian = false;
 

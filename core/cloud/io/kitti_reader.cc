@@ -7,6 +7,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "core/cloud/io/readers.h"
 
 namespace voxloc {
 
@@ -14,7 +15,7 @@ RecordLayout BinRecords(size_t floats) {
   const auto field = [](size_t index) {
     return RecordField{ScalarType::kFloat32, index * sizeof(float)};
   };
-  RecordLayout layout{field(0), field(1), field(2), std::nullopt, floats * sizeof(float)};
+  RecordLayout layout{{field(0), field(1), field(2), std::nullopt}, floats * sizeof(float)};
   if (floats > 3) layout.intensity = field(3);
   return layout;
 }

@@ -13,7 +13,6 @@
 #include "core/cloud/io/columns.h"
 #include "core/cloud/io/file_bytes.h"
 #include "core/cloud/io/record_floats.h"
-#include "core/cloud/point_cloud.h"
 
 namespace voxloc {
 
@@ -22,11 +21,6 @@ namespace voxloc {
 // How many floats a record of a file has: ChooseRecordFloats of its parts, or Read's error.
 [[nodiscard]] absl::StatusOr<RecordFloats> RecordFloatsOfFile(const FileParts& file,
                                                               absl::string_view name, size_t told);
-
-// `record_floats`: as CloudReadOptions has it.
-[[nodiscard]] absl::StatusOr<PointCloud> ParseKittiBin(absl::string_view bytes,
-                                                       absl::string_view name, size_t max_points,
-                                                       size_t record_floats);
 
 }  // namespace voxloc
 

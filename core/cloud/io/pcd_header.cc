@@ -52,8 +52,8 @@ absl::StatusOr<Entries> ReadEntries(LineScanner& lines, absl::string_view name) 
   absl::string_view line;
   while (!entries.data.has_value()) {
     if (!lines.Next(line)) {
-      return Malformed(name, absl::StrCat("the header has no DATA line; the file ends after line ",
-                                          lines.line_number()));
+      return Malformed(name, "the header has no DATA line; the file ends after line ",
+                       lines.line_number());
     }
     absl::string_view rest = line;
     const absl::string_view key = TakeWord(rest);
@@ -62,12 +62,12 @@ absl::StatusOr<Entries> ReadEntries(LineScanner& lines, absl::string_view name) 
     if (entry == nullptr) {
       return MalformedLine(
           name, lines.line_number(),
-          absl::StrCat("a key of a PCD header must be one of VERSION, FIELDS, SIZE, TYPE, COUNT, "
-                       "WIDTH, HEIGHT, VIEWPOINT, POINTS, DATA (got ",
-                       Quoted(key), ")"));
+          "a key of a PCD header must be one of VERSION, FIELDS, SIZE, TYPE, COUNT, "
+          "WIDTH, HEIGHT, VIEWPOINT, POINTS, DATA (got ",
+          Quoted(key), ")");
     }
     if (entry->has_value()) {
-      return MalformedLine(name, lines.line_number(), absl::StrCat(key, " is given twice"));
+      return MalformedLine(name, lines.line_number(), key, " is given twice");
     }
     *entry = Entry{lines.line_number(), {}};
     for (absl::string_view word = TakeWord(rest); !word.empty(); word = TakeWord(rest)) {
@@ -103,12 +103,11 @@ absl::StatusOr<ScalarType> TypeOf(absl::string_view letter, absl::string_view si
 absl::Status CheckOnePerField(const std::optional<Entry>& entry, absl::string_view key,
                               size_t fields, absl::string_view name) {
   if (!entry.has_value()) {
-    return Malformed(name, absl::StrCat("the header has no ", key, " line"));
+    return Malformed(name, "the header has no ", key, " line");
   }
   if (entry->words.size() != fields) {
-    return MalformedLine(name, entry->line,
-                         absl::StrCat(key, " must have one value for each of the ", fields,
-                                      " fields (got ", entry->words.size(), ")"));
+    return MalformedLine(name, entry->line, key, " must have one value for each of the ", fields,
+                         " fields (got ", entry->words.size(), ")");
   }
   return absl::OkStatus();
 }
@@ -131,28 +130,24 @@ absl::StatusOr<std::vector<PcdField>> FieldsOf(const Entries& entries, absl::str
     if (!type.ok()) {
       const size_t line =
           type.status().message().substr(0, 4) == "SIZE" ? entries.size->line : entries.type->line;
-      return MalformedLine(
-          name, line,
-          absl::StrCat("field ", Quoted(fields[i].name), ": ", type.status().message()));
+      return MalformedLine(name, line, "field ", Quoted(fields[i].name), ": ",
+                           type.status().message());
     }
     fields[i].type = *type;
     if (!entries.count.has_value()) continue;
     uint64_t count = 0;
     if (!absl::SimpleAtoi(entries.count->words[i], &count) || count < 1 ||
         count > kMaxValuesPerField) {
-      return MalformedLine(
-          name, entries.count->line,
-          absl::StrCat("field ", Quoted(fields[i].name),
-                       ": COUNT must be a whole number from 1 to ", kMaxValuesPerField, " (got ",
-                       Quoted(entries.count->words[i]), ")"));
+      return MalformedLine(name, entries.count->line, "field ", Quoted(fields[i].name),
+                           ": COUNT must be a whole number from 1 to ", kMaxValuesPerField,
+                           " (got ", Quoted(entries.count->words[i]), ")");
     }
     fields[i].count = static_cast<size_t>(count);
     point_bytes += fields[i].bytes();
     if (point_bytes > kMaxPointBytes) {
-      return MalformedLine(name, entries.count->line,
-                           absl::StrCat("SIZE times COUNT, summed up to field ",
-                                        Quoted(fields[i].name), ", must be at most ",
-                                        kMaxPointBytes, " bytes a point (got ", point_bytes, ")"));
+      return MalformedLine(name, entries.count->line, "SIZE times COUNT, summed up to field ",
+                           Quoted(fields[i].name), ", must be at most ", kMaxPointBytes,
+                           " bytes a point (got ", point_bytes, ")");
     }
   }
   return fields;
@@ -170,9 +165,8 @@ absl::StatusOr<PointFields> PointFieldsOf(const std::vector<PcdField>& fields, s
   }
   for (const size_t index : {found->x, found->y, found->z}) {
     if (fields[index].count != 1) {
-      return MalformedLine(name, line,
-                           absl::StrCat("field ", Quoted(fields[index].name), " has COUNT ",
-                                        fields[index].count, ", allowed for a coordinate is 1"));
+      return MalformedLine(name, line, "field ", Quoted(fields[index].name), " has COUNT ",
+                           fields[index].count, ", allowed for a coordinate is 1");
     }
   }
   return found;
@@ -182,10 +176,9 @@ absl::StatusOr<uint64_t> WholeNumber(const Entry& entry, absl::string_view key,
                                      absl::string_view name) {
   uint64_t value = 0;
   if (entry.words.size() != 1 || !absl::SimpleAtoi(entry.words[0], &value)) {
-    return MalformedLine(name, entry.line,
-                         absl::StrCat(key, " must be one whole number from 0 to ",
-                                      std::numeric_limits<uint64_t>::max(), " (got ",
-                                      entry.words.empty() ? "''" : Quoted(entry.words[0]), ")"));
+    return MalformedLine(name, entry.line, key, " must be one whole number from 0 to ",
+                         std::numeric_limits<uint64_t>::max(), " (got ",
+                         entry.words.empty() ? "''" : Quoted(entry.words[0]), ")");
   }
   return value;
 }
@@ -202,9 +195,8 @@ absl::StatusOr<uint64_t> PointsOf(const Entries& entries, absl::string_view name
       height = *given;
     }
     if (height != 0 && *width > std::numeric_limits<uint64_t>::max() / height) {
-      return MalformedLine(name, entries.width->line,
-                           absl::StrCat("WIDTH ", *width, " times HEIGHT ", height,
-                                        " is more than a file can hold"));
+      return MalformedLine(name, entries.width->line, "WIDTH ", *width, " times HEIGHT ", height,
+                           " is more than a file can hold");
     }
     grid = *width * height;
   }
@@ -215,9 +207,8 @@ absl::StatusOr<uint64_t> PointsOf(const Entries& entries, absl::string_view name
   const absl::StatusOr<uint64_t> points = WholeNumber(*entries.points, "POINTS", name);
   if (!points.ok()) return points.status();
   if (grid.has_value() && *grid != *points) {
-    return MalformedLine(
-        name, entries.points->line,
-        absl::StrCat("POINTS must equal WIDTH times HEIGHT (got ", *points, " and ", *grid, ")"));
+    return MalformedLine(name, entries.points->line, "POINTS must equal WIDTH times HEIGHT (got ",
+                         *points, " and ", *grid, ")");
   }
   return *points;
 }
@@ -227,9 +218,8 @@ absl::StatusOr<PcdEncoding> EncodingOf(const Entry& data, absl::string_view name
   if (word == "ascii") return PcdEncoding::kAscii;
   if (word == "binary") return PcdEncoding::kBinary;
   if (word == "binary_compressed") return PcdEncoding::kBinaryCompressed;
-  return MalformedLine(name, data.line,
-                       absl::StrCat("DATA must be ascii, binary or binary_compressed (got ",
-                                    data.words.empty() ? "''" : Quoted(data.words[0]), ")"));
+  return MalformedLine(name, data.line, "DATA must be ascii, binary or binary_compressed (got ",
+                       data.words.empty() ? "''" : Quoted(data.words[0]), ")");
 }
 
 absl::StatusOr<Pose> ViewpointOf(const std::optional<Entry>& entry, absl::string_view name) {
@@ -237,9 +227,9 @@ absl::StatusOr<Pose> ViewpointOf(const std::optional<Entry>& entry, absl::string
   if (!entry.has_value()) return Pose();
   const auto malformed = [&](absl::string_view got) {
     return MalformedLine(name, entry->line,
-                         absl::StrCat("VIEWPOINT must be a position x y z and a rotation, the "
-                                      "quaternion qw qx qy qz (got ",
-                                      got, ")"));
+                         "VIEWPOINT must be a position x y z and a rotation, the "
+                         "quaternion qw qx qy qz (got ",
+                         got, ")");
   };
   if (entry->words.size() != kNumbers) {
     return malformed(absl::StrCat(entry->words.size(), " numbers"));
@@ -260,16 +250,13 @@ absl::StatusOr<Pose> ViewpointOf(const std::optional<Entry>& entry, absl::string
 }  // namespace
 
 RecordLayout PcdHeader::Records() const {
-  RecordLayout layout;
-  for (size_t i = 0; i < fields.size(); ++i) {
-    const RecordField field{fields[i].type, layout.record_bytes};
-    if (i == point_fields.x) layout.x = field;
-    if (i == point_fields.y) layout.y = field;
-    if (i == point_fields.z) layout.z = field;
-    if (i == point_fields.intensity) layout.intensity = field;
-    layout.record_bytes += fields[i].bytes();
+  std::vector<RecordField> records;
+  size_t bytes = 0;
+  for (const PcdField& field : fields) {
+    records.push_back({field.type, bytes});
+    bytes += field.bytes();
   }
-  return layout;
+  return {point_fields.Map([&](size_t i) { return records[i]; }), bytes};
 }
 
 PointCloud PcdHeader::Placed(PointCloud cloud) const {

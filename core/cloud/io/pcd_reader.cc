@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#include "core/cloud/io/pcd_reader.h"
-
 #include <lzf.h>
 
 #include <cstdint>
@@ -18,6 +16,7 @@
 #include "core/cloud/io/columns.h"
 #include "core/cloud/io/malformed.h"
 #include "core/cloud/io/pcd_header.h"
+#include "core/cloud/io/readers.h"
 
 namespace voxloc {
 namespace {
@@ -28,47 +27,33 @@ constexpr uint64_t kMaxUnpackRatio = 88;
 absl::StatusOr<PointCloud> ReadAscii(const PcdHeader& header, absl::string_view bytes,
                                      absl::string_view name) {
   std::vector<size_t> first_words;
-  AsciiLayout layout;
+  size_t words = 0;
   for (const PcdField& field : header.fields) {
-    first_words.push_back(layout.words_per_line);
-    layout.words_per_line += field.count;
+    first_words.push_back(words);
+    words += field.count;
   }
-  layout.x = first_words[header.point_fields.x];
-  layout.y = first_words[header.point_fields.y];
-  layout.z = first_words[header.point_fields.z];
-  if (header.point_fields.intensity.has_value()) {
-    layout.intensity = first_words[*header.point_fields.intensity];
-  }
+  const AsciiLayout layout{header.point_fields.Map([&](size_t i) { return first_words[i]; }),
+                           words};
   const absl::string_view data = bytes.substr(header.data_offset);
   LineScanner lines(data, header.data_line);
   absl::StatusOr<PointCloud> cloud =
       ParseAsciiPoints(lines, data.size(), header.points, layout, name);
   absl::string_view line;
   if (cloud.ok() && NextFilledLine(lines, line)) {
-    return MalformedLine(name, lines.line_number(),
-                         absl::StrCat("there are more than the ", header.points,
-                                      " points that the header promises"));
+    return MalformedLine(name, lines.line_number(), "there are more than the ", header.points,
+                         " points that the header promises");
   }
   return cloud;
 }
 
 // Columns of fields that follow one another, each `points` long.
 PointColumns FieldColumnsOf(const PcdHeader& header, const char* data, bool with_padding) {
-  PointColumns columns;
-  columns.count = header.points;
-  const PointFields& wanted = header.point_fields;
-  size_t offset = 0;
-  for (size_t i = 0; i < header.fields.size(); ++i) {
-    const PcdField& field = header.fields[i];
-    if (field.is_padding() && !with_padding) continue;
-    const Column column{field.type, data + offset, field.bytes()};
-    if (i == wanted.x) columns.x = column;
-    if (i == wanted.y) columns.y = column;
-    if (i == wanted.z) columns.z = column;
-    if (i == wanted.intensity) columns.intensity = column;
-    offset += field.bytes() * header.points;
+  std::vector<Column> columns;
+  for (const PcdField& field : header.fields) {
+    columns.push_back({field.type, data, field.bytes()});
+    if (!field.is_padding() || with_padding) data += field.bytes() * header.points;
   }
-  return columns;
+  return {header.point_fields.Map([&](size_t i) { return columns[i]; }), header.points};
 }
 
 absl::StatusOr<PointCloud> ReadBinary(const PcdHeader& header, absl::string_view bytes,
@@ -76,10 +61,9 @@ absl::StatusOr<PointCloud> ReadBinary(const PcdHeader& header, absl::string_view
   const size_t available = bytes.size() - header.data_offset;
   const size_t record_bytes = header.point_bytes();
   if (header.points > available / record_bytes) {
-    return MalformedByte(
-        name, header.data_offset,
-        absl::StrCat("the header promises ", header.points, " points of ", record_bytes,
-                     " bytes, but only ", available, " bytes follow it"));
+    return MalformedByte(name, header.data_offset, "the header promises ", header.points,
+                         " points of ", record_bytes, " bytes, but only ", available,
+                         " bytes follow it");
   }
   return CloudFromColumns(
       header.Records().ColumnsOf(bytes.data() + header.data_offset, header.points));
@@ -97,17 +81,15 @@ absl::StatusOr<PointCloud> ReadCompressed(const PcdHeader& header, absl::string_
   const size_t available = bytes.size() - header.data_offset;
   if (available < kSizesBytes) {
     if (header.points == 0) return PointCloud();
-    return MalformedByte(name, header.data_offset,
-                         absl::StrCat("the sizes of the compressed data need ", kSizesBytes,
-                                      " bytes, there are ", available));
+    return MalformedByte(name, header.data_offset, "the sizes of the compressed data need ",
+                         kSizesBytes, " bytes, there are ", available);
   }
   const char* sizes = bytes.data() + header.data_offset;
   const uint32_t packed = LoadUint32(sizes);
   const uint32_t unpacked = LoadUint32(sizes + 4);
   if (packed > available - kSizesBytes) {
-    return MalformedByte(name, header.data_offset,
-                         absl::StrCat("the compressed size is ", packed, ", but only ",
-                                      available - kSizesBytes, " bytes follow"));
+    return MalformedByte(name, header.data_offset, "the compressed size is ", packed, ", but only ",
+                         available - kSizesBytes, " bytes follow");
   }
   // Some writers leave padding fields out of the compressed data though the header names them.
   const size_t full_bytes = header.point_bytes();
@@ -116,18 +98,16 @@ absl::StatusOr<PointCloud> ReadCompressed(const PcdHeader& header, absl::string_
     return unpacked % point_bytes == 0 && unpacked / point_bytes == header.points;
   };
   if (!fits(full_bytes) && !fits(lean_bytes)) {
-    return MalformedByte(name, header.data_offset + 4,
-                         absl::StrCat("the uncompressed size is ", unpacked,
-                                      ", but the header "
-                                      "promises ",
-                                      header.points, " points of ", full_bytes, " bytes"));
+    return MalformedByte(name, header.data_offset + 4, "the uncompressed size is ", unpacked,
+                         ", but the header "
+                         "promises ",
+                         header.points, " points of ", full_bytes, " bytes");
   }
   if (header.points == 0) return PointCloud();
   if (unpacked > packed * kMaxUnpackRatio) {
-    return MalformedByte(
-        name, header.data_offset + 4,
-        absl::StrCat("the uncompressed size is ", unpacked, ", but ", packed,
-                     " compressed bytes cannot hold more than ", packed * kMaxUnpackRatio));
+    return MalformedByte(name, header.data_offset + 4, "the uncompressed size is ", unpacked,
+                         ", but ", packed, " compressed bytes cannot hold more than ",
+                         packed * kMaxUnpackRatio);
   }
   const std::unique_ptr<char[]> data(new (std::nothrow) char[unpacked]);
   if (data == nullptr) {

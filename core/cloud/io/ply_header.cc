@@ -123,19 +123,13 @@ size_t PlyElement::bytes() const {
 }
 
 RecordLayout PlyVertices::Records(const PlyHeader& header) const {
-  RecordLayout layout;
-  layout.big_endian = header.big_endian;
-  const std::vector<PlyProperty>& properties = header.elements[element].properties;
-  for (size_t i = 0; i < properties.size(); ++i) {
-    if (properties[i].length_type.has_value()) continue;
-    const RecordField field{properties[i].type, layout.record_bytes};
-    if (i == fields.x) layout.x = field;
-    if (i == fields.y) layout.y = field;
-    if (i == fields.z) layout.z = field;
-    if (i == fields.intensity) layout.intensity = field;
-    layout.record_bytes += SizeOf(properties[i].type);
+  std::vector<RecordField> records;
+  size_t bytes = 0;
+  for (const PlyProperty& property : header.elements[element].properties) {
+    records.push_back({property.type, bytes});
+    if (!property.length_type.has_value()) bytes += SizeOf(property.type);
   }
-  return layout;
+  return {fields.Map([&](size_t i) { return records[i]; }), bytes, header.big_endian};
 }
 
 absl::StatusOr<PlyVertices> FindPlyVertices(const PlyHeader& header, absl::string_view name) {
@@ -157,15 +151,14 @@ absl::StatusOr<PlyHeader> ParsePlyHeader(absl::string_view bytes, absl::string_v
   LineScanner lines(bytes);
   absl::string_view line;
   if (!lines.Next(line) || line != "ply") {
-    return MalformedLine(
-        name, 1, absl::StrCat("a PLY file starts with 'ply', this one with ", Quoted(line)));
+    return MalformedLine(name, 1, "a PLY file starts with 'ply', this one with ", Quoted(line));
   }
   PlyHeader header;
   bool has_format = false;
   while (true) {
     if (!lines.Next(line)) {
-      return Malformed(name, absl::StrCat("the header has no end_header line; the file ends after ",
-                                          "line ", lines.line_number()));
+      return Malformed(name, "the header has no end_header line; the file ends after ", "line ",
+                       lines.line_number());
     }
     absl::string_view rest = line;
     const absl::string_view key = TakeWord(rest);

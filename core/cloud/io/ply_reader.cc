@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#include "core/cloud/io/ply_reader.h"
-
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -16,15 +14,15 @@
 #include "core/cloud/io/malformed.h"
 #include "core/cloud/io/ply_header.h"
 #include "core/cloud/io/point_fields.h"
+#include "core/cloud/io/readers.h"
 
 namespace voxloc {
 namespace {
 
 absl::Status EndsInside(absl::string_view name, size_t offset, const PlyElement& element,
                         size_t index) {
-  return MalformedByte(name, offset,
-                       absl::StrCat("the data ends inside element ", Quoted(element.name), " ",
-                                    index, " of ", element.count));
+  return MalformedByte(name, offset, "the data ends inside element ", Quoted(element.name), " ",
+                       index, " of ", element.count);
 }
 
 // The offset after element `index` of a binary list of elements, which begins at `offset`. What is
@@ -40,9 +38,8 @@ absl::StatusOr<size_t> SkipOne(const PlyHeader& header, const PlyElement& elemen
       const double length =
           LoaderOf(*property.length_type, header.big_endian)(bytes.data() + offset);
       if (length < 0.0) {
-        return MalformedByte(
-            name, offset,
-            absl::StrCat("the length of a list must be at least 0 (got ", length, ")"));
+        return MalformedByte(name, offset, "the length of a list must be at least 0 (got ", length,
+                             ")");
       }
       values = static_cast<size_t>(length);
       offset += length_bytes;
@@ -96,9 +93,8 @@ absl::StatusOr<PointCloud> ReadBinary(const PlyHeader& header, const PlyElement&
   }
   const size_t stride = vertex.bytes();
   if (vertex.count > (bytes.size() - offset) / stride) {
-    return MalformedByte(name, offset,
-                         absl::StrCat("the header promises ", vertex.count, " vertices of ", stride,
-                                      " bytes, but only ", bytes.size() - offset, " bytes follow"));
+    return MalformedByte(name, offset, "the header promises ", vertex.count, " vertices of ",
+                         stride, " bytes, but only ", bytes.size() - offset, " bytes follow");
   }
   return CloudFromColumns(records.ColumnsOf(bytes.data() + offset, vertex.count));
 }
@@ -115,14 +111,12 @@ absl::StatusOr<std::string> ScalarsOf(const PlyElement& vertex, absl::string_vie
     }
     uint32_t length = 0;
     if (!absl::SimpleAtoi(word, &length)) {
-      return MalformedLine(
-          name, line_number,
-          absl::StrCat("the length of a list must be a whole number (got ", Quoted(word), ")"));
+      return MalformedLine(name, line_number, "the length of a list must be a whole number (got ",
+                           Quoted(word), ")");
     }
     for (uint32_t i = 0; i < length; ++i) {
       if (TakeWord(line).empty()) {
-        return MalformedLine(name, line_number,
-                             absl::StrCat("a list of ", length, " has ", i, " values"));
+        return MalformedLine(name, line_number, "a list of ", length, " has ", i, " values");
       }
     }
   }
@@ -172,9 +166,7 @@ absl::StatusOr<PointCloud> ReadAscii(const PlyHeader& header, const PlyElement& 
     }
     return before;
   };
-  AsciiLayout layout{word(vertex.properties.size()), word(fields.x), word(fields.y), word(fields.z),
-                     std::nullopt};
-  if (fields.intensity.has_value()) layout.intensity = word(*fields.intensity);
+  const AsciiLayout layout{fields.Map(word), word(vertex.properties.size())};
   if (vertex.has_list()) return ReadAsciiWithLists(lines, vertex, layout, name);
   return ParseAsciiPoints(lines, data.size() - lines.offset(), vertex.count, layout, name);
 }

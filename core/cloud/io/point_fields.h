@@ -14,13 +14,25 @@
 
 namespace voxloc {
 
-// Indices into the list of names.
-struct PointFields {
-  size_t x = 0;
-  size_t y = 0;
-  size_t z = 0;
-  std::optional<size_t> intensity;
+// Something of each coordinate and, where there is one, of the intensity of a point: which field it
+// is, where it lies, how it is read.
+template <typename T>
+struct PointParts {
+  T x{};
+  T y{};
+  T z{};
+  std::optional<T> intensity;
+
+  // What a function makes of each.
+  template <typename Make>
+  [[nodiscard]] auto Map(const Make& make) const {
+    PointParts<decltype(make(x))> made{make(x), make(y), make(z), std::nullopt};
+    if (intensity.has_value()) made.intensity = make(*intensity);
+    return made;
+  }
 };
+
+using PointFields = PointParts<size_t>;  // indices into a list of names
 
 // Most fields of a point; a coloured, labelled scan with normals has about 20.
 constexpr size_t kMaxPointFields = 1024;

@@ -155,18 +155,18 @@ bool AllZero(const std::vector<Values>& all) {
 }
 
 absl::Status NotCertain(absl::string_view name, absl::string_view why) {
-  return Malformed(name, absl::StrCat("the number of float32 in a point's record must be told with "
-                                      "--record-floats (KITTI: 4, nuScenes: 5): ",
-                                      why));
+  return Malformed(name,
+                   "the number of float32 in a point's record must be told with "
+                   "--record-floats (KITTI: 4, nuScenes: 5): ",
+                   why);
 }
 
 absl::Status WrongSize(absl::string_view name, uint64_t file_bytes, size_t floats) {
   const uint64_t record_bytes = floats * sizeof(float);
-  return MalformedByte(
-      name, static_cast<size_t>(file_bytes - file_bytes % record_bytes),
-      absl::StrCat("the size must be a multiple of ", record_bytes, " bytes, float32 x y z",
-                   floats > 3 ? " intensity" : "", floats > 4 ? " and more" : "", " (got ",
-                   file_bytes, "); --record-floats tells another record"));
+  return MalformedByte(name, static_cast<size_t>(file_bytes - file_bytes % record_bytes),
+                       "the size must be a multiple of ", record_bytes, " bytes, float32 x y z",
+                       floats > 3 ? " intensity" : "", floats > 4 ? " and more" : "", " (got ",
+                       file_bytes, "); --record-floats tells another record");
 }
 
 }  // namespace

@@ -22,53 +22,38 @@ double Load(const char* bytes) {
   return static_cast<double>(value);
 }
 
-template <bool kBigEndian>
-ScalarLoader LoaderFor(ScalarType type) {
+// What a function makes of a number of this type.
+template <typename Make>
+auto WithNumberOf(ScalarType type, const Make& make) {
   switch (type) {
     case ScalarType::kInt8:
-      return &Load<int8_t, kBigEndian>;
+      return make(int8_t{});
     case ScalarType::kInt16:
-      return &Load<int16_t, kBigEndian>;
+      return make(int16_t{});
     case ScalarType::kInt32:
-      return &Load<int32_t, kBigEndian>;
+      return make(int32_t{});
     case ScalarType::kInt64:
-      return &Load<int64_t, kBigEndian>;
+      return make(int64_t{});
     case ScalarType::kUint8:
-      return &Load<uint8_t, kBigEndian>;
+      return make(uint8_t{});
     case ScalarType::kUint16:
-      return &Load<uint16_t, kBigEndian>;
+      return make(uint16_t{});
     case ScalarType::kUint32:
-      return &Load<uint32_t, kBigEndian>;
+      return make(uint32_t{});
     case ScalarType::kUint64:
-      return &Load<uint64_t, kBigEndian>;
+      return make(uint64_t{});
     case ScalarType::kFloat32:
-      return &Load<float, kBigEndian>;
+      return make(float{});
     case ScalarType::kFloat64:
-      return &Load<double, kBigEndian>;
+      return make(double{});
   }
-  return nullptr;
+  return decltype(make(double{})){};
 }
 
 }  // namespace
 
 size_t SizeOf(ScalarType type) {
-  switch (type) {
-    case ScalarType::kInt8:
-    case ScalarType::kUint8:
-      return 1;
-    case ScalarType::kInt16:
-    case ScalarType::kUint16:
-      return 2;
-    case ScalarType::kInt32:
-    case ScalarType::kUint32:
-    case ScalarType::kFloat32:
-      return 4;
-    case ScalarType::kInt64:
-    case ScalarType::kUint64:
-    case ScalarType::kFloat64:
-      return 8;
-  }
-  return 0;
+  return WithNumberOf(type, [](auto number) { return sizeof(number); });
 }
 
 bool IsInteger(ScalarType type) {
@@ -76,7 +61,10 @@ bool IsInteger(ScalarType type) {
 }
 
 ScalarLoader LoaderOf(ScalarType type, bool big_endian) {
-  return big_endian ? LoaderFor<true>(type) : LoaderFor<false>(type);
+  return WithNumberOf(type, [big_endian](auto number) -> ScalarLoader {
+    using Number = decltype(number);
+    return big_endian ? &Load<Number, true> : &Load<Number, false>;
+  });
 }
 
 }  // namespace voxloc

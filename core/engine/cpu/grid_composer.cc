@@ -9,6 +9,7 @@
 #include <tuple>
 #include <utility>
 
+#include "core/container/flat_table.h"
 #include "core/map/cells.h"
 
 namespace voxloc::cpu {
@@ -67,41 +68,27 @@ std::vector<OwnBlock> AllBlocks(Tiles tiles) {
   return blocks;
 }
 
-// Where tiles stand in a list: of these alone, so that the list is looked through once.
-class Positions {
- public:
-  // False where one of them is there more than once, or not at all.
-  bool Find(std::vector<const TileMoments*> tiles, Tiles list) {
-    SortUnique(tiles);
-    for (const TileMoments* tile : tiles) entries_.push_back({tile, kNone});
-    size_t found = 0;
-    for (size_t i = 0; i < list.size(); ++i) {
-      Entry* const entry = EntryOf(list[i]);
-      if (entry == nullptr) continue;
-      if (entry->position != kNone) return false;
-      entry->position = static_cast<uint32_t>(i);
-      ++found;
-    }
-    return found == entries_.size();
+using Positions = FlatTable<const TileMoments*, uint32_t>;
+
+// Where these tiles stand in a list, which is looked through once. Nothing where one of them is
+// there more than once, or not at all.
+std::optional<Positions> PositionsOf(const std::vector<const TileMoments*>& tiles, Tiles list) {
+  constexpr uint32_t kNone = 0xffffffffU;
+  Positions positions;
+  for (const TileMoments* tile : tiles) {
+    if (positions.Find(tile) == nullptr) positions.Insert(tile, kNone);
   }
-  uint32_t Of(const TileMoments* tile) { return EntryOf(tile)->position; }
-
- private:
-  static constexpr uint32_t kNone = 0xffffffffU;
-  struct Entry {
-    const TileMoments* tile;
-    uint32_t position;
-  };
-
-  Entry* EntryOf(const TileMoments* tile) {
-    const auto at =
-        std::lower_bound(entries_.begin(), entries_.end(), tile,
-                         [](const Entry& entry, const TileMoments* t) { return entry.tile < t; });
-    return at == entries_.end() || at->tile != tile ? nullptr : &*at;
+  size_t found = 0;
+  for (size_t i = 0; i < list.size(); ++i) {
+    uint32_t* const position = positions.Find(list[i]);
+    if (position == nullptr) continue;
+    if (*position != kNone) return std::nullopt;
+    *position = static_cast<uint32_t>(i);
+    ++found;
   }
-
-  std::vector<Entry> entries_;  // ascending by tile
-};
+  if (found != positions.size()) return std::nullopt;
+  return positions;
+}
 
 // The blocks of the tiles that came or went; without sources where no tile is left there. Nothing
 // where a tile is in the list twice: who stands before whom is then not known.
@@ -130,9 +117,11 @@ std::optional<std::vector<OwnBlock>> ChangedBlocks(Tiles tiles, const GridChange
     }
   }
   for (const size_t position : change.came) involved.push_back(tiles[position]);
-  Positions positions;
-  if (!positions.Find(std::move(involved), tiles)) return std::nullopt;
-  for (size_t i = came; i < runs.size(); ++i) runs[i].position = positions.Of(runs[i].source.tile);
+  const std::optional<Positions> positions = PositionsOf(involved, tiles);
+  if (!positions.has_value()) return std::nullopt;
+  for (size_t i = came; i < runs.size(); ++i) {
+    runs[i].position = *positions->Find(runs[i].source.tile);
+  }
   std::sort(runs.begin(), runs.end());
 
   std::vector<OwnBlock> blocks;

@@ -197,7 +197,7 @@ VOXLOC_HD void AcceptAndOrder(const cpu::AccumulateArguments& in, PointOrder& or
 VOXLOC_HD void ClearPoints(const cpu::AccumulateArguments& in) {
   for (int i = 0; i < in.padded_count; i += kLanes) {
     if (in.best != nullptr) Store(FloatVector{}, in.best + i);
-    if (in.wanted != cpu::Wanted::kPairSums) continue;
+    if (in.output != cpu::ChunkOutput::kPairSums) continue;
     for (auto& entry : in.pair_sums->entry) Store(FloatVector{}, entry + i);
     Store(FloatVector{}, in.pair_sums->exponentials + i);
     Store(FloatVector{}, in.pair_sums->best + i);
@@ -205,12 +205,12 @@ VOXLOC_HD void ClearPoints(const cpu::AccumulateArguments& in) {
   }
 }
 
-template <cpu::Wanted kWanted>
+template <cpu::ChunkOutput kOutput>
 VOXLOC_HD void AccumulateChunk(const cpu::AccumulateArguments& in, cpu::ChunkSums& sums) {
-  using cpu::Wanted;
-  constexpr bool kWithPairs = kWanted != Wanted::kScore;
+  using cpu::ChunkOutput;
+  constexpr bool kWithPairs = kOutput != ChunkOutput::kScore;
   constexpr bool kWithDerivatives =
-      kWanted == Wanted::kFirstOrder || kWanted == Wanted::kSecondOrder;
+      kOutput == ChunkOutput::kFirstOrder || kOutput == ChunkOutput::kSecondOrder;
   PointOrder order;
   AcceptAndOrder(in, order);
   ClearPoints(in);
@@ -247,7 +247,7 @@ VOXLOC_HD void AccumulateChunk(const cpu::AccumulateArguments& in, cpu::ChunkSum
       best = Max(best, pair.e);
       if constexpr (kWithPairs) {
         ndt::AddPair(pair, candidate.information, in.curvature, pairs);
-        if constexpr (kWanted == Wanted::kPairSums) {
+        if constexpr (kOutput == ChunkOutput::kPairSums) {
           AddLaneBoundary(in, local, index, active, pair, pairs);
         }
       } else {
@@ -259,11 +259,11 @@ VOXLOC_HD void AccumulateChunk(const cpu::AccumulateArguments& in, cpu::ChunkSum
     if (in.best != nullptr) {
       for (int lane = 0; lane < used; ++lane) in.best[points[lane]] = best.v[lane];
     }
-    if constexpr (kWanted == Wanted::kPairSums) {
+    if constexpr (kOutput == ChunkOutput::kPairSums) {
       StorePairSums(pairs, best, taken, points, used, *in.pair_sums);
     }
     if constexpr (kWithDerivatives) {
-      ndt::AddPoint<kWanted == Wanted::kSecondOrder>(
+      ndt::AddPoint<kOutput == ChunkOutput::kSecondOrder>(
           {PickLanes(in.x, points), PickLanes(in.y, points), PickLanes(in.z, points)}, pairs,
           *in.rotation, derivatives);
     }
@@ -275,15 +275,15 @@ VOXLOC_HD void AccumulateChunk(const cpu::AccumulateArguments& in, cpu::ChunkSum
 }
 
 void Accumulate(const cpu::AccumulateArguments& in, cpu::ChunkSums& sums) {
-  switch (in.wanted) {
-    case cpu::Wanted::kScore:
-      return AccumulateChunk<cpu::Wanted::kScore>(in, sums);
-    case cpu::Wanted::kFirstOrder:
-      return AccumulateChunk<cpu::Wanted::kFirstOrder>(in, sums);
-    case cpu::Wanted::kSecondOrder:
-      return AccumulateChunk<cpu::Wanted::kSecondOrder>(in, sums);
-    case cpu::Wanted::kPairSums:
-      return AccumulateChunk<cpu::Wanted::kPairSums>(in, sums);
+  switch (in.output) {
+    case cpu::ChunkOutput::kScore:
+      return AccumulateChunk<cpu::ChunkOutput::kScore>(in, sums);
+    case cpu::ChunkOutput::kFirstOrder:
+      return AccumulateChunk<cpu::ChunkOutput::kFirstOrder>(in, sums);
+    case cpu::ChunkOutput::kSecondOrder:
+      return AccumulateChunk<cpu::ChunkOutput::kSecondOrder>(in, sums);
+    case cpu::ChunkOutput::kPairSums:
+      return AccumulateChunk<cpu::ChunkOutput::kPairSums>(in, sums);
   }
 }
 

@@ -71,8 +71,8 @@ struct PointPairSums {
   uint32_t pairs[kPointsPerChunk];
 };
 
-// What AccumulateArguments asks for of a chunk.
-enum class Wanted {
+// What is computed of a chunk.
+enum class ChunkOutput {
   kScore,
   kFirstOrder,   // and the derivatives, see ndt::AddPoint
   kSecondOrder,  // likewise
@@ -95,7 +95,7 @@ struct AccumulateArguments {
   float squared_radius_m2;
   float d2;
   float curvature;  // see ndt::AddPair
-  Wanted wanted;
+  ChunkOutput output;
   const ndt::Rotation<float>* rotation;  // of the derivatives, where they are wanted
   PointPairSums* pair_sums;              // out, where they are wanted
   ndt::ReachBoundary<float> boundary;    // of the curvature in pair_sums

@@ -82,7 +82,7 @@ struct ScanEvaluator::Chunk {
 // What all chunks of one evaluation share.
 struct ScanEvaluator::EvaluationFrame {
   LocateArguments locate{};
-  Wanted wanted = Wanted::kScore;
+  ChunkOutput output = ChunkOutput::kScore;
   const ndt::Rotation<float>* rotation = nullptr;  // of the derivatives, where they are wanted
   float* point_scores = nullptr;
 };
@@ -169,7 +169,7 @@ Evaluation ScanEvaluator::Evaluate(const ChartVector& chart, bool with_derivativ
   const ndt::Rotation<float> rotation = ToFloat(ndt::ComputeRotation(derivative_angles));
   const bool second_order = stage_.curvature == Curvature::kExact;
   if (with_derivatives) {
-    frame.wanted = second_order ? Wanted::kSecondOrder : Wanted::kFirstOrder;
+    frame.output = second_order ? ChunkOutput::kSecondOrder : ChunkOutput::kFirstOrder;
     frame.rotation = &rotation;
   }
   EvaluateChunks(frame, points, team);
@@ -190,7 +190,7 @@ void ScanEvaluator::EvaluateGroups(const ChartVector& chart, const PointGroups& 
       ndt::ComputeRotation(ndt::ComputeAngleTerms(chart[3], chart[4], chart[5]));
   EvaluationFrame frame;
   SetPose(exact, chart, frame);
-  frame.wanted = Wanted::kPairSums;
+  frame.output = ChunkOutput::kPairSums;
   EvaluateChunks(frame, points_, team);
 
   if (scratch_ == nullptr) scratch_ = std::make_unique<GroupScratch>();
@@ -264,7 +264,8 @@ void ScanEvaluator::EvaluateChunk(const EvaluationFrame& frame, int count,
   }
   lists.known = std::max(lists.known, count);
   if (const int padded = PaddedCount(count); padded > count) {
-    // What lies between takes no part, whatever it is.
+    // The kernels go on to a multiple of eight. Those points have no candidates in this evaluation;
+    // their lists are looked up again in the next.
     for (int i = count; i < padded; ++i) lists.begin[i] = lists.count[i] = 0;
     lists.known = count;
   }
@@ -287,10 +288,10 @@ void ScanEvaluator::EvaluateChunk(const EvaluationFrame& frame, int count,
                                      ? static_cast<float>(radius_m * radius_m)
                                      : std::numeric_limits<float>::infinity();
   accumulate.d2 = static_cast<float>(constants_.d2);
-  accumulate.curvature = frame.wanted == Wanted::kFirstOrder ? 0.0F : accumulate.d2;
-  accumulate.wanted = frame.wanted;
+  accumulate.curvature = frame.output == ChunkOutput::kFirstOrder ? 0.0F : accumulate.d2;
+  accumulate.output = frame.output;
   accumulate.rotation = frame.rotation;
-  if (frame.wanted == Wanted::kPairSums) {
+  if (frame.output == ChunkOutput::kPairSums) {
     if (chunk.pair_sums == nullptr) chunk.pair_sums = std::make_unique<PointPairSums>();
     accumulate.pair_sums = chunk.pair_sums.get();
     accumulate.boundary = ndt::BoundaryOf(accumulate.squared_radius_m2);

@@ -12,7 +12,6 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "core/estimate/calibration/calibration_constants.h"
 #include "core/text/nearest_name.h"
 
 namespace voxloc {

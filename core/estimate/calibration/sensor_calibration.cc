@@ -13,9 +13,10 @@
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "core/estimate/calibration/calibration_constants.h"
+#include "absl/types/span.h"
 #include "core/geometry/euler.h"
 #include "core/text/nearest_name.h"
+#include "core/text/number_range.h"
 
 namespace voxloc {
 namespace {
@@ -34,19 +35,8 @@ bool IsName(absl::string_view name) {
   return true;
 }
 
-absl::Status CheckNumber(absl::string_view key, double value, double least, double most) {
-  if (value >= least && value <= most) return absl::OkStatus();
-  return absl::InvalidArgumentError(
-      absl::StrCat(key, ".value must be from ", least, " to ", most, " (got ", value, ")"));
-}
-
-absl::Status CheckNumber(absl::string_view key, const Eigen::Vector3d& values, double least,
-                         double most) {
-  for (const double value : values) {
-    if (absl::Status status = CheckNumber(key, value, least, most); !status.ok()) return status;
-  }
-  return absl::OkStatus();
-}
+absl::Span<const double> NumbersOf(const double& value) { return {&value, 1}; }
+absl::Span<const double> NumbersOf(const Eigen::Vector3d& values) { return {values.data(), 3}; }
 
 }  // namespace
 
@@ -77,7 +67,9 @@ absl::Status ValidateSensorCalibration(const SensorCalibration& sensor) {
   absl::Status status;
   VisitConstants(
       sensor, [&status](absl::string_view key, const auto& constant, double least, double most) {
-        status.Update(CheckNumber(key, constant.value, least, most));
+        for (const double value : NumbersOf(constant.value)) {
+          status.Update(CheckRanges({{absl::StrCat(key, ".value"), value, FromTo(least, most)}}));
+        }
         if (constant.origin.empty()) {
           status.Update(absl::InvalidArgumentError(
               absl::StrCat(key, ".origin must say where the value comes from (it is empty)")));

@@ -63,6 +63,20 @@ struct SensorCalibration {
   [[nodiscard]] int64_t CorrectStamp(int64_t stamp_ns) const;
 };
 
+// Calls visit(key, constant, least, most) for each; the limits are those of each number in it.
+// `Sensor` is SensorCalibration, const or not.
+template <typename Sensor, typename Visit>
+void VisitConstants(Sensor& sensor, const Visit& visit) {
+  visit("systematic_position_sigma_m", sensor.position_sigma_m, 0.0, 100.0);
+  visit("systematic_rotation_sigma_rad", sensor.rotation_sigma_rad, 0.0, 3.2);
+  visit("systematic_time_sigma_s", sensor.time_sigma_s, 0.0, 10.0);
+  visit("systematic_skew_sigma_s", sensor.skew_sigma_s, 0.0, 10.0);
+  visit("scan_scale", sensor.scan_scale, 1e-3, 1e6);
+  visit("mount_offset_m", sensor.mount_offset_m, -100.0, 100.0);
+  visit("mount_rotation_rad", sensor.mount_rotation_rad, -3.2, 3.2);
+  visit("stamp_offset_s", sensor.stamp_offset_s, -10.0, 10.0);
+}
+
 // InvalidArgument names the constant, its value and what is allowed: a name of 1 to 64 letters,
 // digits, '.', '_' and '-'; position sigmas from 0 to 100 m, rotation sigmas from 0 to 3.2 rad,
 // time and skew sigmas from 0 to 10 s, a factor from 1e-3 to 1e6; offsets of at most 100 m, 3.2 rad

@@ -18,14 +18,14 @@
 // The Hessian counts the cells that points gain and lose as they move (ndt::ReachBoundary): along
 // a wall that looks the same everywhere, what they lose takes back what the others seem to say.
 //
-// Along what is then below a share of the largest eigenvalue, the scan says nothing: the pose is as
-// wrong as its guess was, and by as much as the search has slid since. Such a direction gets the
-// standard deviation of the guess, or kUnobservedSigmaM, and that slide. A direction of little more
-// information is taken for one of these where the search went far along it: in a corridor, what
-// looks like an optimum metres away is less likely right than the guess is. Where the pose would go
-// if it slid on, which is what the observed directions follow, is measured a standard deviation
-// away to both sides. What the two sides have in common bends the slide; it is added, as is what
-// has not settled.
+// Along what is then below a share of the largest eigenvalue, the null space, the scan says
+// nothing: the pose is as wrong as its guess was, and by as much as the search has gone since. Such
+// a direction gets an extent: the standard deviation of the guess, or kUnobservedSigmaM, and that
+// travel. By gating, a direction of little more information is taken for one of these where the
+// search went far along it: in a corridor, what looks like an optimum metres away is less likely
+// right than the guess is. Which way the observed directions follow an extent is measured at both
+// of its ends, a standard deviation away. What the two ends have in common is the bias of its
+// curvature; it is added, as is the residual that has not settled.
 
 #ifndef VOXLOC_CORE_ESTIMATE_COVARIANCE_CALIBRATED_COVARIANCE_H_
 #define VOXLOC_CORE_ESTIMATE_COVARIANCE_CALIBRATED_COVARIANCE_H_
@@ -53,39 +53,36 @@ constexpr double kUnobservedSigmaM = 2.0;
 // poses are right to centimetres; 2e-2 and more in towns, halls, garages and forests.
 constexpr DegeneracyLimits kDegeneracyLimits = {/*weak_ratio=*/1e-2, /*unobserved_ratio=*/1.75e-3};
 
-// Up to this share of the largest information a direction is doubted: it counts as not observed
+// Up to this share of the largest information a direction is gated: it counts as not observed
 // where the search went far along it. In simulated corridors and tunnels poses are wrong up to
 // 3.1e-3, by metres; right ones in towns of few houses begin at 5.6e-3.
-constexpr double kDoubtedRatio = 3.5e-3;
+constexpr double kGatedRatio = 3.5e-3;
 
-// What a scan alone says about its pose.
-struct ObservedInformation {
-  absl::Status status;  // what the engine says; otherwise the rest means nothing
-  // About fixed map axes, order x y z rx ry rz.
+struct CalibrationRequest {
+  // The profile of the job is the one that the result came from.
+  AlignedScan scan;
+  // Off: the information alone, without the evaluations that null-space extents take.
+  bool covariance = true;
+};
+
+// What a scan alone says about its pose, about fixed map axes, order x y z rx ry rz.
+struct CalibratedCovariance {
+  absl::Status status;                    // what the engine says; otherwise the rest means nothing
   Matrix6 information = Matrix6::Zero();  // -H, before any widening; symmetric
   double rotation_scale_m = 1.0;          // see degeneracy.h
+  Matrix6 covariance = Matrix6::Zero();   // symmetric, positive definite; zero where not wanted
 };
 
-struct CalibratedCovariance : ObservedInformation {
-  Matrix6 covariance = Matrix6::Zero();  // likewise; symmetric, positive definite
-};
-
-// One a scan, in their order. The profile of each job is the one that its result came from. What a
-// regularisation adds to the score is not counted: the covariance is of the scan alone.
-// The scans share the threads of the pool; null: the caller's alone.
+// One a request, in their order. What a regularisation adds to the score is not counted: the
+// covariance is of the scan alone. The scans share the threads of the pool; null: the caller's
+// alone.
 [[nodiscard]] std::vector<CalibratedCovariance> CalibrateCovariances(
-    Engine& engine, absl::Span<const AlignedScan> scans, ThreadPool* pool = nullptr);
+    Engine& engine, absl::Span<const CalibrationRequest> requests, ThreadPool* pool = nullptr);
 
-// Of a scan whose alignment brought its clusters' sums along, where all directions are observed;
-// nullopt: it takes evaluations, which only the above has. The same bits as the above's.
-[[nodiscard]] std::optional<CalibratedCovariance> CalibrateFromPasses(const AlignedScan& scan);
-
-// The information of such a scan; nullopt: its alignment did not bring the sums along.
-[[nodiscard]] std::optional<ObservedInformation> ObserveFromPasses(const AlignedScan& scan);
-
-// The same information without the covariance, and without the evaluations that slides take.
-[[nodiscard]] std::vector<ObservedInformation> ObserveInformation(
-    Engine& engine, absl::Span<const AlignedScan> scans, ThreadPool* pool = nullptr);
+// The same bits without the engine, of a scan whose alignment brought its clusters' sums along.
+// nullopt: it did not, or a covariance is wanted and a direction is not observed.
+[[nodiscard]] std::optional<CalibratedCovariance> CalibrateFromPasses(
+    const CalibrationRequest& request);
 
 }  // namespace voxloc
 

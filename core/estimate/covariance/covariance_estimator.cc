@@ -30,12 +30,12 @@ CovarianceReport FixedReport(const CovarianceOptions& options, const Pose& map_T
 }
 
 // Of a covariance about fixed map axes, along and about the base's axes.
-Eigen::Matrix<double, 6, 1> VariancesInBase(const Matrix6& covariance, const Pose& map_T_base) {
+Vector6 VariancesInBase(const Matrix6& covariance, const Pose& map_T_base) {
   const Eigen::Matrix3d map_R_base = map_T_base.rotation.toRotationMatrix();
   const auto turned = [&map_R_base](const Eigen::Matrix3d& block) -> Eigen::Vector3d {
     return (map_R_base.transpose() * block * map_R_base).diagonal().cwiseMax(0.0);
   };
-  Eigen::Matrix<double, 6, 1> variances;
+  Vector6 variances;
   variances << turned(covariance.topLeftCorner<3, 3>()),
       turned(covariance.bottomRightCorner<3, 3>());
   return variances;
@@ -53,17 +53,10 @@ class MethodBatch {
   }
 
   [[nodiscard]] size_t size() const { return places_.size(); }
-  [[nodiscard]] const CovarianceOptions& options(size_t i) const {
-    return *requests_[places_[i]].options;
-  }
-  [[nodiscard]] const AlignJob& job(size_t i) const { return *requests_[places_[i]].scan.job; }
-  [[nodiscard]] const AlignResult& result(size_t i) const {
-    return *requests_[places_[i]].scan.result;
-  }
-  [[nodiscard]] AlignedScan scan(size_t i) const { return requests_[places_[i]].scan; }
-  [[nodiscard]] const std::optional<Twist>& base_twist(size_t i) const {
-    return requests_[places_[i]].base_twist;
-  }
+  [[nodiscard]] const CovarianceRequest& request(size_t i) const { return requests_[places_[i]]; }
+  [[nodiscard]] const CovarianceOptions& options(size_t i) const { return *request(i).options; }
+  [[nodiscard]] const AlignJob& job(size_t i) const { return *request(i).scan.job; }
+  [[nodiscard]] const AlignResult& result(size_t i) const { return *request(i).scan.result; }
   [[nodiscard]] CovarianceReport& report(size_t i) { return reports_[places_[i]]; }
 
   // Reports the fixed covariance in place of the method's, which this prevents.
@@ -116,11 +109,10 @@ void EstimateMultiNdt(Engine& engine, MethodBatch batch) {
   for (size_t i = 0; i < batch.size(); ++i) {
     batch.report(i).offset_map_T_base =
         OffsetPoses(batch.result(i).map_T_base, batch.options(i).offsets_base);
-    for (const Pose& start : batch.report(i).offset_map_T_base) {
-      AlignJob& job = jobs.emplace_back(WithGuess(batch.job(i), start));
-      job.want_trace = false;
-      job.want_point_scores = false;
-      job.passes.clear();
+    AlignJob job = batch.job(i);
+    job.passes.clear();
+    for (AlignJob& from_offset : JobsFrom(std::move(job), batch.report(i).offset_map_T_base)) {
+      jobs.push_back(std::move(from_offset));
     }
   }
   if (jobs.empty()) return;
@@ -175,31 +167,17 @@ void EstimateMultiNdtScore(Engine& engine, MethodBatch batch) {
   }
 }
 
-void EstimateCalibrated(Engine& engine, MethodBatch batch) {
-  std::vector<AlignedScan> scans;
-  for (size_t i = 0; i < batch.size(); ++i) scans.push_back(batch.scan(i));
-  if (scans.empty()) return;
-  const std::vector<CalibratedCovariance> calibrated = CalibrateCovariances(engine, scans);
-  for (size_t i = 0; i < batch.size(); ++i) {
-    batch.report(i) =
-        ReportCalibrated(batch.scan(i), batch.options(i), batch.base_twist(i), calibrated[i]);
-  }
-}
-
-}  // namespace
-
-CovarianceReport ReportCalibrated(const AlignedScan& scan, const CovarianceOptions& options,
-                                  const std::optional<Twist>& base_twist,
+// The fixed covariance where the calibration has failed.
+CovarianceReport ReportCalibrated(const CovarianceRequest& request,
                                   const CalibratedCovariance& calibrated) {
-  if (!calibrated.status.ok()) {
-    return FixedReport(options, scan.result->map_T_base, calibrated.status);
-  }
+  const CovarianceOptions& options = *request.options;
+  const Pose& map_T_base = request.scan.result->map_T_base;
+  if (!calibrated.status.ok()) return FixedReport(options, map_T_base, calibrated.status);
   CovarianceReport report;
   report.method = CovarianceMethod::kCalibrated;
-  const Pose& map_T_base = scan.result->map_T_base;
   const Matrix6 of_scan = options.scale_factor * calibrated.covariance;
   const SystematicParts systematic =
-      SystematicCovariance(options.systematic, map_T_base, base_twist);
+      SystematicCovariance(options.systematic, map_T_base, request.base_twist);
   report.covariance = of_scan + systematic.Sum();
   report.shares = {VariancesInBase(of_scan, map_T_base),
                    VariancesInBase(systematic.map_and_mounting, map_T_base),
@@ -208,8 +186,27 @@ CovarianceReport ReportCalibrated(const AlignedScan& scan, const CovarianceOptio
   return report;
 }
 
-std::optional<CovarianceReport> ReportFromResult(const CovarianceRequest& request) {
+void EstimateCalibrated(Engine& engine, MethodBatch batch) {
+  std::vector<CalibrationRequest> missing;
+  for (size_t i = 0; i < batch.size(); ++i) {
+    if (batch.request(i).calibrated == nullptr) missing.push_back({batch.request(i).scan});
+  }
+  const std::vector<CalibratedCovariance> found = CalibrateCovariances(engine, missing);
+  size_t next = 0;
+  for (size_t i = 0; i < batch.size(); ++i) {
+    const CovarianceRequest& request = batch.request(i);
+    batch.report(i) = ReportCalibrated(
+        request, request.calibrated != nullptr ? *request.calibrated : found[next++]);
+  }
+}
+
+}  // namespace
+
+std::optional<CovarianceReport> EstimateWithoutEngine(const CovarianceRequest& request) {
   const CovarianceMethod method = request.options->method;
+  if (method == CovarianceMethod::kCalibrated && request.calibrated != nullptr) {
+    return ReportCalibrated(request, *request.calibrated);
+  }
   if (method != CovarianceMethod::kFixed && method != CovarianceMethod::kLaplace) {
     return std::nullopt;
   }

@@ -23,7 +23,6 @@ namespace voxloc {
 // What a calibrated covariance is the sum of: variances along and about the base's axes, order x y
 // z rx ry rz, square metres and square radians.
 struct VarianceShares {
-  using Vector6 = Eigen::Matrix<double, 6, 1>;
   Vector6 scan = Vector6::Zero();              // what the scan's own residuals show
   Vector6 map_and_mounting = Vector6::Zero();  // the parts of SystematicParts
   Vector6 time = Vector6::Zero();
@@ -50,20 +49,17 @@ struct CovarianceRequest {
   AlignedScan scan;
   const CovarianceOptions* options = nullptr;  // valid
   std::optional<Twist> base_twist;             // when the scan was taken; nullopt: not known
+  // Of the scan, for kCalibrated; null: it is calibrated here.
+  const CalibratedCovariance* calibrated = nullptr;
 };
 
 // One report a request, in their order.
 [[nodiscard]] std::vector<CovarianceReport> EstimateCovariances(
     Engine& engine, absl::Span<const CovarianceRequest> requests);
 
-// Of a method that takes nothing but the result: kFixed and kLaplace. nullopt: of another.
-[[nodiscard]] std::optional<CovarianceReport> ReportFromResult(const CovarianceRequest& request);
-
-// Of a scan whose covariance has been calibrated; the fixed one where that failed.
-[[nodiscard]] CovarianceReport ReportCalibrated(const AlignedScan& scan,
-                                                const CovarianceOptions& options,
-                                                const std::optional<Twist>& base_twist,
-                                                const CalibratedCovariance& calibrated);
+// The same report without the engine; nullopt: the method needs it.
+[[nodiscard]] std::optional<CovarianceReport> EstimateWithoutEngine(
+    const CovarianceRequest& request);
 
 }  // namespace voxloc
 

@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "core/geometry/symmetric_eigen.h"
+#include "core/text/number_range.h"
 
 namespace voxloc {
 namespace {
@@ -15,12 +16,6 @@ constexpr double kSymmetryTolerance = 1e-9;
 // Of the matrix scaled to a unit diagonal, whose eigenvalues then do not depend on units: what is
 // below this cannot be distinguished from zero.
 constexpr double kLeastEigenvalue = 1e-12;
-
-absl::Status CheckPositive(absl::string_view name, double value) {
-  if (std::isfinite(value) && value > 0.0) return absl::OkStatus();
-  return absl::InvalidArgumentError(
-      absl::StrCat(name, " must be finite and over 0 (got ", value, ")"));
-}
 
 }  // namespace
 
@@ -50,7 +45,7 @@ absl::Status CheckPositiveDefinite(const Matrix6& covariance, absl::string_view 
           absl::StrCat(name, " (", i, ", ", i, ") must be over 0 (got ", covariance(i, i), ")"));
     }
   }
-  const Eigen::Matrix<double, 6, 1> scale = covariance.diagonal().cwiseSqrt().cwiseInverse();
+  const Vector6 scale = covariance.diagonal().cwiseSqrt().cwiseInverse();
   const Matrix6 correlation = scale.asDiagonal() * covariance * scale.asDiagonal();
   const double least = DecomposeSymmetric(correlation).values[0];
   if (least > kLeastEigenvalue) return absl::OkStatus();
@@ -64,21 +59,17 @@ absl::Status ValidateCovarianceOptions(const CovarianceOptions& options) {
       !status.ok()) {
     return status;
   }
-  const size_t offsets = options.offsets_base.size();
-  if (offsets < 1 || offsets > kMaxCovarianceOffsets) {
-    return absl::InvalidArgumentError(absl::StrCat("the number of offset poses must be from 1 to ",
-                                                   kMaxCovarianceOffsets, " (got ", offsets, ")"));
-  }
-  for (size_t i = 0; i < offsets; ++i) {
+  for (size_t i = 0; i < options.offsets_base.size(); ++i) {
     const Eigen::Vector2d& offset = options.offsets_base[i];
     if (offset.allFinite()) continue;
     return absl::InvalidArgumentError(absl::StrCat("offset pose ", i, " must be finite (got (",
                                                    offset.x(), ", ", offset.y(), "))"));
   }
-  if (absl::Status status = CheckPositive("temperature", options.temperature); !status.ok()) {
-    return status;
-  }
-  if (absl::Status status = CheckPositive("scale_factor", options.scale_factor); !status.ok()) {
+  if (absl::Status status = CheckRanges({{"the number of offset poses", options.offsets_base.size(),
+                                          FromTo(1, kMaxCovarianceOffsets)},
+                                         {"temperature", options.temperature, Over(0.0)},
+                                         {"scale_factor", options.scale_factor, Over(0.0)}});
+      !status.ok()) {
     return status;
   }
   return ValidateSystematicError(options.systematic);

@@ -25,7 +25,7 @@ Degeneracy AnalyzeDegeneracy(const Matrix6& information, double rotation_scale_m
   degeneracy.rotation_scale_m = rotation_scale_m;
   degeneracy.condition = std::numeric_limits<double>::infinity();
   degeneracy.axes.fill(AxisObservation::kUnobserved);
-  Eigen::Matrix<double, 6, 1> scale = Eigen::Matrix<double, 6, 1>::Ones();
+  Vector6 scale = Vector6::Ones();
   scale.tail<3>().setConstant(1.0 / rotation_scale_m);
   const Matrix6 scaled = scale.asDiagonal() * information * scale.asDiagonal();
   if (!scaled.allFinite()) return degeneracy;

@@ -25,7 +25,7 @@ struct DegeneracyLimits {
 };
 
 struct Degeneracy {
-  Eigen::Matrix<double, 6, 1> eigenvalues = Eigen::Matrix<double, 6, 1>::Zero();  // ascending
+  Vector6 eigenvalues = Vector6::Zero();       // ascending
   Matrix6 eigenvectors = Matrix6::Identity();  // column i belongs to eigenvalue i; scaled axes
   double condition = 0.0;                      // largest over smallest; infinite when that is <= 0
   double rotation_scale_m = 1.0;               // L

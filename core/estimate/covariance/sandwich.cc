@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "core/geometry/symmetric_eigen.h"
+#include "core/ndt/chart_derivatives.h"
 
 namespace voxloc {
 namespace {
@@ -78,6 +79,18 @@ Vector6 StudentWidening(const Vector6& effective_clusters) {
 
 }  // namespace
 
+ScoreTerms ScaledTerms(const GroupSums& cluster, const Vector6& scale) {
+  ScoreTerms terms;
+  for (int i = 0; i < 6; ++i) {
+    terms.gradient[i] = scale[i] * cluster.derivatives.gradient[i];
+    for (int j = i; j < 6; ++j) {
+      terms.information(i, j) = terms.information(j, i) =
+          -scale[i] * scale[j] * cluster.derivatives.hessian[ndt::UpperIndex(i, j)];
+    }
+  }
+  return terms;
+}
+
 Matrix6 Spectrum::InformationMatrix() const {
   return directions * information.asDiagonal() * directions.transpose();
 }
@@ -98,7 +111,7 @@ Spectrum DecomposeInformation(absl::Span<const ScoreTerms> clusters) {
 }
 
 Matrix6 SandwichCovariance(absl::Span<const ScoreTerms> clusters, const Spectrum& spectrum,
-                           const Slides& slides, const Matrix6& looseness,
+                           const NullSpaceExtents& extents, const Matrix6& extent_covariance,
                            const SandwichOptions& options) {
   // A column for each direction that is observed; zeros for the others.
   Matrix6 whitening = Matrix6::Zero();
@@ -108,7 +121,7 @@ Matrix6 SandwichCovariance(absl::Span<const ScoreTerms> clusters, const Spectrum
     whitening.col(i) = spectrum.directions.col(i) / std::sqrt(spectrum.information[i]);
     ++observed;
   }
-  Matrix6 covariance = slides * slides.transpose() + looseness;
+  Matrix6 covariance = extents * extents.transpose() + extent_covariance;
   if (observed > 0) {
     const std::vector<ScoreTerms> white = Whitened(clusters, whitening);
     Vector6 white_step = Vector6::Zero();  // what is left to the optimum
@@ -121,11 +134,11 @@ Matrix6 SandwichCovariance(absl::Span<const ScoreTerms> clusters, const Spectrum
     const auto count = static_cast<double>(clusters.size());
     const double share = std::min(1.0, static_cast<double>(observed) / (count * count));
     const Matrix6 shared = (1.0 - share) * noise + share * mean * Matrix6::Identity();
-    // Where each slide leads was measured among other cells, with their noise.
-    const double slide_noise = 1.0 + static_cast<double>(slides.cols());
+    // Where each extent leads was measured among other cells, with their noise.
+    const double extent_noise = 1.0 + static_cast<double>(extents.cols());
     const Vector6 step = whitening * white_step;
     covariance +=
-        slide_noise * whitening * shared * whitening.transpose() + step * step.transpose();
+        extent_noise * whitening * shared * whitening.transpose() + step * step.transpose();
   }
   covariance.diagonal().head<3>().array() += options.surface_offset_m * options.surface_offset_m;
   const double most = options.largest_sigma_m * options.largest_sigma_m;

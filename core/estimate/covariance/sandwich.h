@@ -9,17 +9,19 @@
 #include <Eigen/Core>
 
 #include "absl/types/span.h"
+#include "core/engine/evaluation_pass.h"
 #include "core/geometry/covariance.h"
 
 namespace voxloc {
-
-using Vector6 = Eigen::Matrix<double, 6, 1>;
 
 // Derivatives of the score of some points, at the pose and by its coordinates.
 struct ScoreTerms {
   Vector6 gradient = Vector6::Zero();
   Matrix6 information = Matrix6::Zero();  // the negative Hessian
 };
+
+// The derivatives of a cluster, by the coordinates u of fixed map axes = scale * u.
+[[nodiscard]] ScoreTerms ScaledTerms(const GroupSums& cluster, const Vector6& scale);
 
 // The information of a whole scan by its principal directions.
 struct Spectrum {
@@ -41,15 +43,16 @@ struct SandwichOptions {
   double largest_sigma_m = 0.0;   // over 0
 };
 
-// How far the pose may have slid along what the scan does not observe: one standard deviation for
-// each direction that is not observed, with what the observed ones follow of it.
-using Slides = Eigen::Matrix<double, 6, Eigen::Dynamic, 0, 6, 6>;
+// How far the pose may be off along what the scan does not observe: one standard deviation for each
+// direction that is not observed, with what the observed ones follow of it.
+using NullSpaceExtents = Eigen::Matrix<double, 6, Eigen::Dynamic, 0, 6, 6>;
 
-// Symmetric and positive definite for any clusters. `looseness` is how badly it is known
-// where the slides lead, as a covariance.
+// Symmetric and positive definite for any clusters. `extent_covariance` is how well it is known
+// where the extents lead.
 [[nodiscard]] Matrix6 SandwichCovariance(absl::Span<const ScoreTerms> clusters,
-                                         const Spectrum& spectrum, const Slides& slides,
-                                         const Matrix6& looseness, const SandwichOptions& options);
+                                         const Spectrum& spectrum, const NullSpaceExtents& extents,
+                                         const Matrix6& extent_covariance,
+                                         const SandwichOptions& options);
 
 }  // namespace voxloc
 

@@ -34,21 +34,6 @@ std::shared_ptr<const PointCloud> ThinForCandidates(std::shared_ptr<const PointC
   return scan;
 }
 
-std::vector<AlignResult> Align(Engine& engine, const PoseSearchJob& job,
-                               const std::shared_ptr<const PointCloud>& scan,
-                               absl::Span<const Pose> starts) {
-  std::vector<AlignJob> jobs(starts.size());
-  for (size_t i = 0; i < starts.size(); ++i) {
-    jobs[i].map = job.map;
-    jobs[i].scan = scan;
-    jobs[i].map_T_base_guess = starts[i];
-    jobs[i].profile = job.profile;
-    jobs[i].work_class = WorkClass::kSearching;
-    jobs[i].stop = job.stop;
-  }
-  return engine.Align(jobs);
-}
-
 // Aligns the hypotheses with the whole scan and ranks them again. What of them now is one has the
 // support of all.
 absl::Status RefineHypotheses(Engine& engine, const PoseSearchJob& job,
@@ -58,7 +43,7 @@ absl::Status RefineHypotheses(Engine& engine, const PoseSearchJob& job,
   for (const PoseHypothesis& hypothesis : result.ranked.hypotheses) {
     starts.push_back(hypothesis.result.map_T_base);
   }
-  const std::vector<AlignResult> refined = Align(engine, job, job.scan, starts);
+  const std::vector<AlignResult> refined = engine.Align(JobsFrom(AlignmentOf(job), starts));
   std::vector<AlignResult> supported;
   for (size_t i = 0; i < refined.size(); ++i) {
     if (!refined[i].status.ok()) return refined[i].status;
@@ -89,7 +74,8 @@ absl::Status AlignCandidates(Engine& engine, const PoseSearchJob& job,
                              const std::vector<Pose>& starts,
                              const std::function<bool(const Pose&)>& accepts,
                              const PoseSearchObserver& observer, PoseSearchResult& result) {
-  const std::shared_ptr<const PointCloud> thin = ThinForCandidates(job.scan);
+  AlignJob thin = AlignmentOf(job);
+  thin.scan = ThinForCandidates(job.scan);
   std::vector<AlignResult> ends;
   for (size_t begin = 0; begin < starts.size(); begin += kJobsPerCall) {
     const Interrupt interrupt = InterruptOf(job.stop);
@@ -99,7 +85,7 @@ absl::Status AlignCandidates(Engine& engine, const PoseSearchJob& job,
       break;
     }
     const auto batch = absl::MakeConstSpan(starts).subspan(begin, kJobsPerCall);
-    std::vector<AlignResult> results = Align(engine, job, thin, batch);
+    std::vector<AlignResult> results = engine.Align(JobsFrom(thin, batch));
     std::vector<SearchParticle> particles;
     for (size_t i = 0; i < results.size(); ++i) {
       if (!results[i].status.ok()) return results[i].status;
@@ -123,7 +109,7 @@ absl::Status AlignCandidates(Engine& engine, const PoseSearchJob& job,
   }
   const Interrupt interrupt = InterruptOf(job.stop);
   if (interrupt == Interrupt::kCancelled) return absl::CancelledError("the search was cancelled");
-  if (thin == job.scan || interrupt == Interrupt::kDeadline) {
+  if (thin.scan == job.scan || interrupt == Interrupt::kDeadline) {
     result.ranked = RankHypotheses(ends, job.hypotheses);
     return absl::OkStatus();
   }

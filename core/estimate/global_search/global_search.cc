@@ -17,20 +17,20 @@
 #include "core/estimate/global_search/grid_cache.h"
 #include "core/estimate/global_search/leaf_search.h"
 #include "core/estimate/global_search/search_points.h"
+#include "core/text/number_range.h"
 
 namespace voxloc {
 namespace {
 
 // Of the time until the deadline that the search for leaves may take; the rest is for alignments.
 constexpr double kShareOfSearch = 0.7;
+constexpr double kMaxTilt_rad = 0.5;
 
 absl::Status CheckJob(const PoseSearchJob& job, const PoseRegion& region) {
   if (job.map == nullptr) return absl::InvalidArgumentError("there is no map to search");
-  AlignJob scan_only;
-  scan_only.scan = job.scan;
   for (const absl::Status& status :
        {ValidatePoseRegion(region), ValidateHypothesisOptions(job.hypotheses),
-        ValidateProfile(job.profile), CheckInputs(scan_only),
+        ValidateProfile(job.profile), CheckInputs(AlignmentOf(job)),
         CheckCells(*job.map, job.profile.stages)}) {
     if (!status.ok()) return status;
   }
@@ -140,13 +140,34 @@ absl::StatusOr<PoseSearchResult> SearchWithGrid(Engine& engine, const PoseSearch
 
 }  // namespace
 
-class GlobalSearch::Cache : public GridCache {
- public:
-  using GridCache::GridCache;
-};
+absl::Status ValidatePoseRegion(const PoseRegion& region) {
+  if (region.box.has_value()) {
+    const char* const names[] = {"x", "y", "z"};
+    for (int axis = 0; axis < 3; ++axis) {
+      const double low = region.box->min[axis];
+      const double high = region.box->max[axis];
+      if (std::isfinite(low) && std::isfinite(high) && low <= high) continue;
+      return absl::InvalidArgumentError(absl::StrCat("the region's ", names[axis],
+                                                     " must be finite and ascending (got ", low,
+                                                     " to ", high, ")"));
+    }
+  }
+  if (absl::Status status =
+          CheckRanges({{"yaw_rad", region.yaw_rad, Finite()},
+                       {"max_tilt_rad", region.max_tilt_rad, FromTo(0.0, kMaxTilt_rad)}});
+      !status.ok()) {
+    return status;
+  }
+  // Pi as it comes through a conversion from degrees.
+  if (!(region.yaw_half_range_rad > 0.0 && region.yaw_half_range_rad <= M_PI + 1e-9)) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "yaw_half_range_rad must be over 0 and at most pi (got ", region.yaw_half_range_rad, ")"));
+  }
+  return absl::OkStatus();
+}
 
 GlobalSearch::GlobalSearch(Engine& engine, size_t cache_bytes)
-    : engine_(engine), cache_(std::make_unique<Cache>(engine, cache_bytes)) {}
+    : engine_(engine), cache_(std::make_unique<GridCache>(engine, cache_bytes)) {}
 
 GlobalSearch::~GlobalSearch() = default;
 

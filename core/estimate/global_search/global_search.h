@@ -17,6 +17,8 @@
 
 namespace voxloc {
 
+class GridCache;
+
 struct PoseRegion {
   // The base's position, map frame, metres. nullopt: anywhere in the map.
   struct Box {
@@ -48,9 +50,8 @@ class GlobalSearch {
                                                         const PoseSearchObserver& observer);
 
  private:
-  class Cache;
   Engine& engine_;
-  const std::unique_ptr<Cache> cache_;
+  const std::unique_ptr<GridCache> cache_;
 };
 
 }  // namespace voxloc

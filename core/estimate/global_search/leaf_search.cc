@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
 #include <utility>
 
 #include "absl/functional/function_ref.h"
@@ -11,7 +12,6 @@
 #include "absl/types/span.h"
 #include "core/engine/job_check.h"
 #include "core/estimate/global_search/coarse_nodes.h"
-#include "core/estimate/global_search/leaf_set.h"
 
 namespace voxloc {
 namespace {
@@ -28,6 +28,60 @@ constexpr size_t kFirstNodes = 512;
 constexpr size_t kProbeNodes = size_t{1} << 15;
 // Coarse nodes that are held at a time; twice 64 MB.
 constexpr size_t kMaxCoarseNodes = size_t{1} << 23;
+
+bool Better(const Leaf& a, const Leaf& b) {
+  if (a.hits != b.hits) return a.hits > b.hits;
+  if (a.heading != b.heading) return a.heading < b.heading;
+  if (a.y != b.y) return a.y < b.y;
+  return a.x < b.x;
+}
+
+// The best leaves seen so far that are distinct from each other.
+class LeafSet {
+ public:
+  LeafSet(const LeafSearchOptions& options, const Headings& headings)
+      : options_(options), headings_(headings) {}
+
+  void Add(const std::vector<Leaf>& leaves) {
+    std::vector<Leaf> all = best_;
+    const uint32_t least = HitsToBeat();
+    for (const Leaf& leaf : leaves) {
+      if (leaf.hits >= least) all.push_back(leaf);
+    }
+    std::sort(all.begin(), all.end(), Better);
+    best_.clear();
+    for (const Leaf& leaf : all) {
+      if (best_.size() == options_.max_leaves) break;
+      const bool taken = std::any_of(best_.begin(), best_.end(),
+                                     [&](const Leaf& better) { return Near(leaf, better); });
+      if (!taken) best_.push_back(leaf);
+    }
+  }
+
+  // Most hits first. Any leaf that came is one of these, near one with no fewer hits, or has no
+  // more hits than the last.
+  [[nodiscard]] const std::vector<Leaf>& best() const { return best_; }
+  // What a leaf must have to change the set; 0 while it is not full.
+  [[nodiscard]] uint32_t HitsToBeat() const {
+    return best_.size() < options_.max_leaves ? 0 : best_.back().hits;
+  }
+
+ private:
+  [[nodiscard]] bool Near(const Leaf& a, const Leaf& b) const {
+    if (std::abs(a.x - b.x) >= options_.min_separation_columns ||
+        std::abs(a.y - b.y) >= options_.min_separation_columns) {
+      return false;
+    }
+    auto apart =
+        static_cast<int32_t>(std::max(a.heading, b.heading) - std::min(a.heading, b.heading));
+    if (headings_.full_turn) apart = std::min(apart, static_cast<int32_t>(headings_.count) - apart);
+    return apart < options_.min_separation_headings;
+  }
+
+  const LeafSearchOptions options_;
+  const Headings headings_;
+  std::vector<Leaf> best_;
+};
 
 class Search {
  public:

@@ -49,6 +49,10 @@ struct SearchGrid {
   }
 };
 
+// Voxels of the lattice of size `voxel_m` whose middle lies within the ellipsoid of the Gaussian
+// that a uniform spread would fill (sqrt(3) sigma), a voxel's own extent added. Appended.
+void AddOccupiedVoxels(const MapCell& cell, double voxel_m, std::vector<CellKey>& voxels);
+
 // Which of the map's statistics such voxels are best made from: the finest among `candidates` with
 // cells no smaller than a voxel, or else the coarsest. `candidates` must not be empty.
 [[nodiscard]] const CellStatistics& ChooseStatistics(const std::vector<CellStatistics>& candidates,

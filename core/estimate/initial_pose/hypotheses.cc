@@ -6,7 +6,7 @@
 #include <cmath>
 #include <utility>
 
-#include "absl/strings/str_cat.h"
+#include "core/text/number_range.h"
 
 namespace voxloc {
 namespace {
@@ -30,28 +30,10 @@ struct Cluster {
 }  // namespace
 
 absl::Status ValidateHypothesisOptions(const HypothesisOptions& options) {
-  if (options.max_hypotheses < 1 || options.max_hypotheses > kMostHypotheses) {
-    return absl::InvalidArgumentError(absl::StrCat("max_hypotheses must be from 1 to ",
-                                                   kMostHypotheses, " (got ",
-                                                   options.max_hypotheses, ")"));
-  }
-  const auto check_separation = [](const char* name, double value) {
-    if (value > 0.0 && std::isfinite(value)) return absl::OkStatus();
-    return absl::InvalidArgumentError(
-        absl::StrCat(name, " must be finite and over 0 (got ", value, ")"));
-  };
-  if (auto status = check_separation("min_separation_m", options.min_separation_m); !status.ok()) {
-    return status;
-  }
-  if (auto status = check_separation("min_separation_rad", options.min_separation_rad);
-      !status.ok()) {
-    return status;
-  }
-  if (!(options.ambiguity_gap >= 0.0 && options.ambiguity_gap <= 1.0)) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("ambiguity_gap must be from 0 to 1 (got ", options.ambiguity_gap, ")"));
-  }
-  return absl::OkStatus();
+  return CheckRanges({{"max_hypotheses", options.max_hypotheses, FromTo(1, kMostHypotheses)},
+                      {"min_separation_m", options.min_separation_m, Over(0.0)},
+                      {"min_separation_rad", options.min_separation_rad, Over(0.0)},
+                      {"ambiguity_gap", options.ambiguity_gap, FromTo(0.0, 1.0)}});
 }
 
 const AlignResult* BestCandidate(absl::Span<const AlignResult> candidates) {

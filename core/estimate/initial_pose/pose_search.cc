@@ -10,6 +10,16 @@ constexpr double kAutowareLikelihoodThreshold = 2.3;
 
 }  // namespace
 
+AlignJob AlignmentOf(const PoseSearchJob& job) {
+  AlignJob align;
+  align.map = job.map;
+  align.scan = job.scan;
+  align.profile = job.profile;
+  align.work_class = WorkClass::kSearching;
+  align.stop = job.stop;
+  return align;
+}
+
 bool IsReliable(const RankedHypotheses& ranked, const PoseSearchJob& job) {
   if (ranked.hypotheses.empty()) return false;
   const bool by_likelihood = job.profile.acceptance_score == ScoreKind::kNearestVoxelLikelihood;

@@ -32,6 +32,9 @@ struct PoseSearchJob {
   std::optional<double> reliable_likelihood;
 };
 
+// The alignment of the scan with its profile; its guess is not set.
+[[nodiscard]] AlignJob AlignmentOf(const PoseSearchJob& job);
+
 enum class PoseSearchPhase { kPreparing, kSearching, kAligning, kRanking };
 
 // One aligned candidate.

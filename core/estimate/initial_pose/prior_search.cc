@@ -11,15 +11,10 @@
 #include "core/engine/search_rules.h"
 #include "core/estimate/covariance/covariance_options.h"
 #include "core/estimate/initial_pose/parzen_estimator.h"
+#include "core/text/number_range.h"
 
 namespace voxloc {
 namespace {
-
-absl::Status CheckCount(const char* name, size_t value, size_t most, const char* most_name) {
-  if (value >= 1 && value <= most) return absl::OkStatus();
-  return absl::InvalidArgumentError(
-      absl::StrCat(name, " must be from 1 to ", most, most_name, " (got ", value, ")"));
-}
 
 ParzenPrior PriorOf(const PriorSearchOptions& options) {
   ParzenPrior prior;
@@ -32,16 +27,7 @@ ParzenPrior PriorOf(const PriorSearchOptions& options) {
 absl::StatusOr<std::vector<SearchParticle>> AlignParticles(Engine& engine, const PoseSearchJob& job,
                                                            const std::vector<Pose>& starts,
                                                            size_t first_index) {
-  std::vector<AlignJob> jobs(starts.size());
-  for (size_t i = 0; i < starts.size(); ++i) {
-    jobs[i].map = job.map;
-    jobs[i].scan = job.scan;
-    jobs[i].map_T_base_guess = starts[i];
-    jobs[i].profile = job.profile;
-    jobs[i].work_class = WorkClass::kSearching;
-    jobs[i].stop = job.stop;
-  }
-  std::vector<AlignResult> results = engine.Align(jobs);
+  std::vector<AlignResult> results = engine.Align(JobsFrom(AlignmentOf(job), starts));
   std::vector<SearchParticle> particles;
   for (size_t i = 0; i < results.size(); ++i) {
     if (!results[i].status.ok()) return results[i].status;
@@ -64,15 +50,16 @@ absl::Status ValidatePriorSearch(const PriorSearchOptions& options, size_t max_p
   if (!pose.ok()) {
     return absl::InvalidArgumentError(absl::StrCat("the prior's ", pose.status().message()));
   }
-  for (const absl::Status& status :
-       {CheckPositiveDefinite(options.covariance, "the prior's covariance"),
-        CheckCount("particles", options.particles, max_particles, ""),
-        CheckCount("startup_trials", options.startup_trials, options.particles,
-                   ", the number of particles"),
-        CheckCount("guided_batch", options.guided_batch, kMaxGuidedBatch, "")}) {
-    if (!status.ok()) return status;
+  if (absl::Status status = CheckPositiveDefinite(options.covariance, "the prior's covariance");
+      !status.ok()) {
+    return status;
   }
-  return absl::OkStatus();
+  const auto particles = static_cast<double>(options.particles);
+  return CheckRanges(
+      {{"particles", options.particles, FromTo(1, static_cast<double>(max_particles))},
+       {"startup_trials", options.startup_trials,
+        FromTo(1, particles).Unit(", the number of particles")},
+       {"guided_batch", options.guided_batch, FromTo(1, kMaxGuidedBatch)}});
 }
 
 absl::StatusOr<PoseSearchResult> SearchAroundPrior(Engine& engine, const PoseSearchJob& job,

@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/string_view.h"
 #include "core/estimate/integrity/gaussian_tail.h"
 #include "core/geometry/symmetric_eigen.h"
+#include "core/text/number_range.h"
 
 namespace voxloc {
 namespace {
@@ -18,12 +18,6 @@ namespace {
 constexpr double kUnbounded = std::numeric_limits<double>::infinity();
 // A shorter separation is a rounding.
 constexpr double kRoundingM = 1e-9;
-
-absl::Status CheckShare(absl::string_view field, double value) {
-  if (value > 0.0 && value < 1.0) return absl::OkStatus();
-  return absl::InvalidArgumentError(
-      absl::StrCat(field, " must be over 0 and below 1 (got ", value, ")"));
-}
 
 absl::Status CheckInput(const ProtectionInput& input, const ProtectionOptions& options) {
   if (absl::Status status = ValidateProtectionOptions(options); !status.ok()) return status;
@@ -215,7 +209,6 @@ void Exclude(const Monitor& monitor, const ProtectionInput& input, const Axes& a
     const Monitor others(clusters, probabilities, monitor.separations().covariances_without[k],
                          rest, axes, options);
     if (!others.Passes()) continue;
-    levels.excluded_clusters = 1;
     levels.excluded_cluster = k;
     levels.shift = step;
     SetLevels(others, 0.5 * options.risk / static_cast<double>(input.clusters.size()), levels);
@@ -226,17 +219,12 @@ void Exclude(const Monitor& monitor, const ProtectionInput& input, const Axes& a
 }  // namespace
 
 absl::Status ValidateProtectionOptions(const ProtectionOptions& options) {
-  for (const absl::Status& status :
-       {CheckShare("risk", options.risk), CheckShare("false_alarm", options.false_alarm),
-        CheckShare("least_rest", options.separation.least_rest)}) {
-    if (!status.ok()) return status;
-  }
-  const double ratio = options.separation.unobserved_ratio;
-  if (!(ratio >= 0.0 && ratio < 1.0)) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("unobserved_ratio must be at least 0 and below 1 (got ", ratio, ")"));
-  }
-  return absl::OkStatus();
+  const NumberRange share = Over(0.0).Below(1.0);
+  return CheckRanges(
+      {{"risk", options.risk, share},
+       {"false_alarm", options.false_alarm, share},
+       {"least_rest", options.separation.least_rest, share},
+       {"unobserved_ratio", options.separation.unobserved_ratio, AtLeast(0.0).Below(1.0)}});
 }
 
 absl::StatusOr<ProtectionLevels> ComputeProtectionLevels(const ProtectionInput& input,

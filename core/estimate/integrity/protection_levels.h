@@ -71,7 +71,6 @@ struct ProtectionLevels {
   double horizontal_m = std::numeric_limits<double>::infinity();
   double vertical_m = std::numeric_limits<double>::infinity();
   bool fault_detected = false;
-  size_t excluded_clusters = 0;  // 0 or 1
   std::optional<size_t> excluded_cluster;
   // From the final pose to the solution without the excluded cluster; 0 without an exclusion.
   Vector6 shift = Vector6::Zero();

@@ -7,9 +7,10 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "core/estimate/covariance/cluster_evaluation.h"
+#include "core/estimate/covariance/sandwich.h"
 #include "core/estimate/integrity/protection_levels.h"
-#include "core/geometry/pose_difference.h"
+#include "core/geometry/covariance.h"
+#include "core/text/number_range.h"
 
 namespace voxloc {
 namespace {
@@ -27,10 +28,10 @@ constexpr double kTailFactor = 1.25;
 // all have none that the covariance takes for not observed: it may doubt more of them than their
 // information tells. Weakly observed ones have none either: in a tunnel, 80 of 90 levels along such
 // directions were too small, where the search had slid by metres.
-double UnobservedRatio(const Spectrum& plain, const ObservedInformation& observed,
+double UnobservedRatio(const Spectrum& plain, const CalibratedCovariance& calibrated,
                        const Vector6& scale) {
   const ScoreTerms judged = {Vector6::Zero(),
-                             scale.asDiagonal() * observed.information * scale.asDiagonal()};
+                             scale.asDiagonal() * calibrated.information * scale.asDiagonal()};
   const Spectrum spectrum = DecomposeInformation({&judged, 1});
   int unobserved = 0;
   for (int i = 0; i < 6; ++i) {
@@ -61,11 +62,12 @@ ProtectionOptions SettingsOf(const ScanProtectionOptions& options) {
 }  // namespace
 
 absl::Status ValidateScanProtectionOptions(const ScanProtectionOptions& options) {
-  if (options.fault_probability >= 0.0 && options.fault_probability <= 1.0) {
-    return ValidateProtectionOptions(SettingsOf(options));
+  if (absl::Status status =
+          CheckRanges({{"fault_probability", options.fault_probability, FromTo(0.0, 1.0)}});
+      !status.ok()) {
+    return status;
   }
-  return absl::InvalidArgumentError(
-      absl::StrCat("fault_probability must be from 0 to 1 (got ", options.fault_probability, ")"));
+  return ValidateProtectionOptions(SettingsOf(options));
 }
 
 absl::StatusOr<ScanProtection> ProtectScan(const AlignedScan& scan,

@@ -20,17 +20,11 @@ constexpr int64_t kMaxPlaces = int64_t{1} << 24;
 constexpr double kFlatShare = 0.1;
 constexpr double kWideShare = 0.14;
 
-Eigen::Matrix3d MatrixOf(const ndt::Symmetric3<double>& m) {
-  Eigen::Matrix3d matrix;
-  matrix << m.xx, m.xy, m.xz, m.xy, m.yy, m.yz, m.xz, m.yz, m.zz;
-  return matrix;
-}
-
 FitCell FitCellOf(const MapCell& cell, double cell_size_m, const Eigen::Vector3d& centre_map,
                   double tolerance_sigma_m) {
   FitCell fit;
   fit.mean = (cell.mean - centre_map).cast<float>();
-  const Eigen::Matrix3d seen = MatrixOf(cell.covariance) +
+  const Eigen::Matrix3d seen = ToMatrix(cell.covariance) +
                                tolerance_sigma_m * tolerance_sigma_m * Eigen::Matrix3d::Identity();
   fit.information = seen.inverse().cast<float>();
   const auto eigen = ndt::EigenDecompose(cell.covariance);

@@ -14,7 +14,9 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "absl/types/span.h"
 #include "core/cloud/point_cloud.h"
+#include "core/estimate/map_fit/tile_fit.h"
 #include "core/geometry/pose.h"
 #include "core/map/resident_map.h"
 
@@ -45,6 +47,12 @@ struct ScanFitRequest {
 // Within 20 m of the sensor, and 64 cells. ResourceExhausted: there are too many cells. The same
 // request gives the same observations.
 [[nodiscard]] absl::StatusOr<std::vector<FitObservation>> ObserveFit(const ScanFitRequest& request);
+
+// What they come to for each of these tiles, given by their bounds that hold points, map frame:
+// what lies within the bounds of several counts for each; what lies in none, for the nearest within
+// `margin_m`. Tiles that the scan showed nothing of have no scans.
+[[nodiscard]] std::vector<TileFit> SumByTile(absl::Span<const FitObservation> observations,
+                                             absl::Span<const Bounds> tiles, double margin_m);
 
 }  // namespace voxloc
 

@@ -7,7 +7,7 @@
 #include <numeric>
 #include <utility>
 
-#include "core/estimate/covariance/cluster_evaluation.h"
+#include "core/estimate/covariance/sandwich.h"
 #include "core/geometry/symmetric_eigen.h"
 
 namespace voxloc {

@@ -10,7 +10,6 @@
 
 #include "absl/time/clock.h"
 #include "core/estimate/map_fit/scan_fit.h"
-#include "core/estimate/map_fit/sum_by_tile.h"
 #include "server/observe/logging.h"
 
 namespace voxloc::server {

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#include "core/geometry/pose_difference.h"
-
 #include <cmath>
 
+#include "core/geometry/covariance.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 

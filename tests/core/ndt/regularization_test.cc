@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#include "core/ndt/regularization.h"
-
 #include <gtest/gtest.h>
 
 #include <cmath>
 
+#include "core/ndt/evaluation.h"
 #include "tests/support/random_numbers.h"
 
 namespace voxloc::ndt {

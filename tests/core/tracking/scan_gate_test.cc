@@ -331,8 +331,7 @@ TEST(ScanGateTest, OptionsOutOfRangeAreNamed) {
        {[](auto& o) { o.max_execution_time_s = HUGE_VAL; },
         "max_execution_time_s must be finite and at least 0 (got inf)"},
        {[](auto& o) { o.max_skipped_scans = 0; }, "max_skipped_scans must be at least 1 (got 0)"},
-       {[](auto& o) { o.max_oscillations = -1; },
-        "max_oscillations must be finite and at least 0 (got -1)"}});
+       {[](auto& o) { o.max_oscillations = -1; }, "max_oscillations must be at least 0 (got -1)"}});
 }
 
 TEST(SkippedScansTest, CountsScansInARowWithoutAnAcceptedResult) {

@@ -61,10 +61,13 @@ class CalibratedCovarianceTest : public EngineTest {
   }
 
   static std::vector<CalibratedCovariance> Calibrate(const std::vector<AlignJob>& jobs,
-                                                     const std::vector<AlignResult>& results) {
-    std::vector<AlignedScan> scans;
-    for (size_t i = 0; i < jobs.size(); ++i) scans.push_back({&jobs[i], &results[i]});
-    return CalibrateCovariances(engine(), scans);
+                                                     const std::vector<AlignResult>& results,
+                                                     bool covariance = true) {
+    std::vector<CalibrationRequest> requests;
+    for (size_t i = 0; i < jobs.size(); ++i) {
+      requests.push_back({{&jobs[i], &results[i]}, covariance});
+    }
+    return CalibrateCovariances(engine(), requests);
   }
 };
 VOXLOC_INSTANTIATE_ON_ENGINES(CalibratedCovarianceTest);
@@ -118,8 +121,7 @@ TEST_P(CalibratedCovarianceTest, InformationIsTheSameWithoutTheCovariance) {
   }
   const std::vector<AlignResult> results = engine().Align(jobs);
   const auto calibrated = Calibrate(jobs, results);
-  const auto observed =
-      ObserveInformation(engine(), {{&jobs[0], &results[0]}, {&jobs[1], &results[1]}});
+  const auto observed = Calibrate(jobs, results, /*covariance=*/false);
   ASSERT_EQ(observed.size(), 2U);
   for (size_t i = 0; i < 2; ++i) {
     ASSERT_TRUE(observed[i].status.ok()) << observed[i].status;

@@ -215,8 +215,8 @@ TEST_P(CovarianceEstimatorTest, EveryMethodIsSymmetricAndDefiniteInAnOrdinarySce
 TEST_P(CovarianceEstimatorTest, CalibratedIsTheScaledScanPartAndTheSystematicOne) {
   Aligned aligned = Align(CovarianceMethod::kCalibrated);
   aligned.options.scale_factor = 4.0;
-  const AlignedScan scan = {&aligned.job, &aligned.result};
-  const auto calibrated = CalibrateCovariances(engine(), {&scan, 1});
+  const CalibrationRequest calibration = {{&aligned.job, &aligned.result}};
+  const auto calibrated = CalibrateCovariances(engine(), {&calibration, 1});
   const CovarianceReport report = EstimateOne(engine(), aligned);
   const Matrix6 expected =
       4.0 * calibrated[0].covariance +

@@ -12,7 +12,7 @@
 namespace voxloc {
 namespace {
 
-const Slides kNoSlide(6, 0);
+const NullSpaceExtents kNoExtent(6, 0);
 
 SandwichOptions PlainOptions() {
   SandwichOptions options;
@@ -34,9 +34,10 @@ std::vector<ScoreTerms> OpposedClusters(const Vector6& pull, double information)
   return clusters;
 }
 
-Matrix6 SandwichOf(const std::vector<ScoreTerms>& clusters, const Slides& slides = kNoSlide,
-                   const Matrix6& looseness = Matrix6::Zero()) {
-  return SandwichCovariance(clusters, DecomposeInformation(clusters), slides, looseness,
+Matrix6 SandwichOf(const std::vector<ScoreTerms>& clusters,
+                   const NullSpaceExtents& extents = kNoExtent,
+                   const Matrix6& extent_covariance = Matrix6::Zero()) {
+  return SandwichCovariance(clusters, DecomposeInformation(clusters), extents, extent_covariance,
                             PlainOptions());
 }
 
@@ -75,7 +76,7 @@ TEST(SandwichTest, HasNoBiasWhateverTheLeverage) {
     }
     // The search ended wherever these lead from the optimum; that is not noise.
     const Matrix6 covariance =
-        SandwichCovariance(clusters, spectrum, kNoSlide, Matrix6::Zero(), PlainOptions());
+        SandwichCovariance(clusters, spectrum, kNoExtent, Matrix6::Zero(), PlainOptions());
     Vector6 step = Vector6::Zero();
     for (const ScoreTerms& cluster : clusters) step += cluster.gradient / sum;
     mean += covariance.diagonal() - step.cwiseAbs2();
@@ -109,21 +110,21 @@ TEST(SandwichTest, HoldsWhatIsNotObservedAsFarAsItSlid) {
   const Spectrum spectrum = DecomposeInformation(clusters);
   EXPECT_FALSE(spectrum.Observes(0, 1e-3));
   EXPECT_TRUE(spectrum.Observes(1, 1e-3));
-  Slides slides(6, 1);
-  slides << 5.0, 0.0, 0.1, 0.0, 0.0, 0.0;
-  const Matrix6 covariance = SandwichOf(clusters, slides);
+  NullSpaceExtents extents(6, 1);
+  extents << 5.0, 0.0, 0.1, 0.0, 0.0, 0.0;
+  const Matrix6 covariance = SandwichOf(clusters, extents);
   EXPECT_NEAR(covariance(0, 0), 25.0, 1e-6);
   EXPECT_NEAR(covariance(0, 2), 0.5, 1e-6);
   EXPECT_LT(covariance(1, 1), 1e-3);
 }
 
-TEST(SandwichTest, AddsHowBadlyItIsKnownWhereSlidesLead) {
+TEST(SandwichTest, AddsHowBadlyItIsKnownWhereNullSpaceExtentsLead) {
   const auto clusters = OpposedClusters(Vector6::Constant(2.0), 50.0);
   Vector6 loose;
   loose << 0.0, 0.0, 0.3, 0.0, 0.2, 0.0;
-  const Matrix6 looseness = loose * loose.transpose();
-  const Matrix6 covariance = SandwichOf(clusters, kNoSlide, looseness);
-  EXPECT_LT((covariance - SandwichOf(clusters) - looseness).cwiseAbs().maxCoeff(), 1e-9);
+  const Matrix6 extent_covariance = loose * loose.transpose();
+  const Matrix6 covariance = SandwichOf(clusters, kNoExtent, extent_covariance);
+  EXPECT_LT((covariance - SandwichOf(clusters) - extent_covariance).cwiseAbs().maxCoeff(), 1e-9);
 }
 
 TEST(SandwichTest, IsPositiveDefiniteForAnyClusters) {
@@ -139,14 +140,14 @@ TEST(SandwichTest, IsPositiveDefiniteForAnyClusters) {
       }
     }
     Spectrum spectrum = DecomposeInformation(clusters);
-    Slides slides(6, 0);
+    NullSpaceExtents extents(6, 0);
     for (int i = 0; i < 6; ++i) {
       if (spectrum.Observes(i, PlainOptions().unobserved_ratio)) continue;
-      slides.conservativeResize(6, slides.cols() + 1);
-      slides.rightCols<1>() = 2.0 * spectrum.directions.col(i);
+      extents.conservativeResize(6, extents.cols() + 1);
+      extents.rightCols<1>() = 2.0 * spectrum.directions.col(i);
     }
     const Matrix6 covariance =
-        SandwichCovariance(clusters, spectrum, slides, Matrix6::Zero(), PlainOptions());
+        SandwichCovariance(clusters, spectrum, extents, Matrix6::Zero(), PlainOptions());
     ASSERT_TRUE(covariance.allFinite());
     EXPECT_EQ(Eigen::LLT<Matrix6>(covariance).info(), Eigen::Success) << covariance;
   }

@@ -9,7 +9,7 @@
 #include <functional>
 #include <optional>
 
-#include "core/geometry/pose_difference.h"
+#include "core/geometry/covariance.h"
 #include "tests/core/tracking/refused_options.h"
 #include "tests/support/random_numbers.h"
 
@@ -113,9 +113,9 @@ TEST(SystematicErrorTest, WhatIsNoStandardDeviationIsRefused) {
     ExpectRefused<SystematicError>(
         ValidateSystematicError,
         {{[=](auto& e) { e.position_sigma_m.y() = value; },
-          "systematic_position_sigma_m must be three values from 0 to 100"},
+          "systematic_position_sigma_m must be from 0 to 100"},
          {[=](auto& e) { e.rotation_sigma_rad.z() = value; },
-          "systematic_rotation_sigma_rad must be three values from 0 to 3.2"},
+          "systematic_rotation_sigma_rad must be from 0 to 3.2"},
          {[=](auto& e) { e.time_sigma_s = value; }, "systematic_time_sigma_s must be from 0 to 10"},
          {[=](auto& e) { e.skew_sigma_s = value; },
           "systematic_skew_sigma_s must be from 0 to 10"}});

@@ -8,7 +8,7 @@
 #include <cmath>
 #include <vector>
 
-#include "core/estimate/global_search/occupied_voxels.h"
+#include "core/estimate/global_search/search_grid.h"
 #include "tests/support/random_numbers.h"
 
 namespace voxloc {

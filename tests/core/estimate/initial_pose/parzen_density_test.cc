@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#include "core/estimate/initial_pose/parzen_density.h"
-
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <limits>
 #include <vector>
+
+#include "core/estimate/initial_pose/parzen_estimator.h"
 
 namespace voxloc {
 namespace {

@@ -7,7 +7,7 @@
 #include <cmath>
 #include <memory>
 
-#include "core/estimate/covariance/cluster_evaluation.h"
+#include "core/estimate/covariance/sandwich.h"
 #include "core/ndt/chart_derivatives.h"
 #include "tests/support/random_numbers.h"
 

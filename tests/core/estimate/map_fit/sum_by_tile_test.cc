@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#include "core/estimate/map_fit/sum_by_tile.h"
-
 #include <gtest/gtest.h>
 
 #include <vector>
+
+#include "core/estimate/map_fit/scan_fit.h"
 
 namespace voxloc {
 namespace {
