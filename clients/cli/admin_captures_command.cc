@@ -32,15 +32,7 @@ struct AdminCaptureFlags {
 };
 
 std::string CapturesText(const std::vector<v1::CaptureInfo>& captures) {
-  using Align = TextTable::Align;
-  TextTable table({{"id"},
-                   {"captured"},
-                   {"status"},
-                   {"map"},
-                   {"revision", Align::kRight},
-                   {"vehicle"},
-                   {"session"},
-                   {"bytes", Align::kRight}});
+  TextTable table("id|captured|status|map|>revision|vehicle|session|>bytes");
   for (const v1::CaptureInfo& capture : captures) {
     table.AddRow({capture.id(), TimeText(capture.captured_at_ns()),
                   client::StatusName(capture.status()), capture.map(),

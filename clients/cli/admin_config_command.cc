@@ -32,7 +32,7 @@ std::string ConfigText(const v1::GetConfigResponse& config, size_t max_columns) 
         return "unknown";
     }
   };
-  TextTable table({{"key"}, {"value"}, {"source"}, {"place"}, {"change"}});
+  TextTable table("key|value|source|place|change");
   for (const v1::ConfigEntry& entry : config.entries()) {
     table.AddRow({entry.key(), entry.value(), source(entry.source()), entry.place(),
                   entry.reloadable() ? "SIGHUP" : "restart"});

@@ -23,19 +23,9 @@ struct AdminSessionsFlags {
 };
 
 std::string SessionsText(const std::vector<v1::SessionInfo>& sessions) {
-  using Align = TextTable::Align;
-  TextTable table({{"session"},
-                   {"vehicle"},
-                   {"peer"},
-                   {"map"},
-                   {"revision", Align::kRight},
-                   {"profile"},
-                   {"active"},
-                   {"answered", Align::kRight},
-                   {"accepted", Align::kRight},
-                   {"unanswered", Align::kRight},
-                   {"status"},
-                   {"last answer"}});
+  TextTable table(
+      "session|vehicle|peer|map|>revision|profile|active|>answered|>accepted|>unanswered|status|"
+      "last answer");
   for (const v1::SessionInfo& session : sessions) {
     const bool answered = session.answered_at_ns() != 0;
     table.AddRow({session.session(), session.vehicle(), session.peer(), session.map(),

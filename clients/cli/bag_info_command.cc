@@ -87,7 +87,7 @@ void PrintBag(const bag::BagContents& contents, const BagFrames& frames) {
                SpanSeconds(contents));
   if (contents.messages() > 0) absl::PrintF(", from %s", TimeText(contents.first_ns));
   absl::PrintF("\n\n");
-  TextTable table({{"topic"}, {"messages", TextTable::Align::kRight}, {"type"}, {"frame"}});
+  TextTable table("topic|>messages|type|frame");
   for (size_t i = 0; i < contents.topics.size(); ++i) {
     const bag::Topic& topic = contents.topics[i];
     table.AddRow({topic.name, Grouped(topic.messages), topic.type, frames.of_topic[i]});

@@ -79,28 +79,20 @@ std::string InfoText(const std::string& server, const v1::GetServerInfoResponse&
   line("messages", absl::StrCat("at most ", ByteText(info.limits().max_message_bytes()), ", ",
                                 Grouped(info.limits().max_points_per_scan()), " points a scan"));
   line("sensors", absl::StrJoin(info.sensors(), ", "));
-  using Align = TextTable::Align;
-  TextTable devices({{"device"},
-                     {"model"},
-                     {"healthy"},
-                     {"threads", Align::kRight},
-                     {"memory", Align::kRight},
-                     {"free", Align::kRight},
-                     {"capability"}});
+  TextTable devices("device|model|healthy|>threads|>memory|>free|capability");
   for (const v1::Device& device : info.devices()) {
     devices.AddRow({device.name(), device.model(), device.healthy() ? "yes" : "NO",
                     absl::StrCat(device.threads()), ByteText(device.memory_total_bytes()),
                     ByteText(device.memory_free_bytes()), device.capability()});
   }
-  TextTable profiles(
-      {{"profile"}, {"stages", Align::kRight}, {"cell sizes"}, {"score"}, {"over", Align::kRight}});
+  TextTable profiles("profile|>stages|cell sizes|score|>over");
   for (const v1::Profile& profile : info.profiles()) {
     const bool is_default = profile.name() == info.default_profile();
     profiles.AddRow({is_default ? absl::StrCat(profile.name(), " (default)") : profile.name(),
                      absl::StrCat(profile.stages_size()), CellSizes(profile), ScoreName(profile),
                      absl::StrFormat("%g", profile.score_threshold())});
   }
-  TextTable limits({{"limit"}, {"value", Align::kRight}});
+  TextTable limits("limit|>value");
   const Json values = MessageJson(info.limits());
   for (const auto& [name, value] : values.items()) {
     limits.AddRow({name, value.dump()});

@@ -23,14 +23,7 @@ std::string ExtentText(const v1::MapInfo& map) {
 }  // namespace
 
 std::string MapTableText(const std::vector<v1::MapInfo>& maps) {
-  using Align = TextTable::Align;
-  TextTable table({{"map"},
-                   {"revision", Align::kRight},
-                   {"tiles", Align::kRight},
-                   {"points", Align::kRight},
-                   {"extent", Align::kRight},
-                   {"memory", Align::kRight},
-                   {"committed"}});
+  TextTable table("map|>revision|>tiles|>points|>extent|>memory|committed");
   for (const v1::MapInfo& map : maps) {
     table.AddRow({map.name(), absl::StrCat(map.revision()), absl::StrCat(map.tiles()),
                   Grouped(map.points()), ExtentText(map), ByteText(map.memory_bytes()),
@@ -65,12 +58,7 @@ std::string MapDetailText(const v1::MapInfo& map) {
   line("committed", TimeText(map.committed_at_ns()));
   line("durable", map.durable() ? "yes" : "no, lost when the server stops");
   if (map.cells().empty()) return text;
-  using Align = TextTable::Align;
-  TextTable cells({{"cell size", Align::kRight},
-                   {"identity seed"},
-                   {"eigenvalue ratio", Align::kRight},
-                   {"least points", Align::kRight},
-                   {"cells", Align::kRight}});
+  TextTable cells(">cell size|identity seed|>eigenvalue ratio|>least points|>cells");
   for (const v1::MapCells& kind : map.cells()) {
     const v1::CellStatistics& statistics = kind.statistics();
     cells.AddRow({absl::StrFormat("%g m", statistics.cell_size_m()),

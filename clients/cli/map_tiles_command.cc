@@ -32,15 +32,7 @@ struct MapTilesFlags {
 };
 
 std::string TilesText(const v1::ListTilesResponse& tiles) {
-  using Align = TextTable::Align;
-  std::vector<TextTable::Column> columns = {{"tile"},
-                                            {"points", Align::kRight},
-                                            {"from", Align::kRight},
-                                            {"to", Align::kRight},
-                                            {"revision", Align::kRight},
-                                            {"crc32c", Align::kRight}};
-  AppendFitColumns(columns);
-  TextTable table(std::move(columns));
+  TextTable table(absl::StrCat("tile|>points|>from|>to|>revision|>crc32c|", kFitColumns));
   const auto corner = [](const v1::TileInfo& tile, const v1::Vector3& at) {
     return tile.has_bounds() ? absl::StrFormat("%.1f %.1f %.1f", at.x(), at.y(), at.z()) : "-";
   };

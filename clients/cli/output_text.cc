@@ -39,17 +39,7 @@ Json DiagnosticValue(const v1::DiagnosticEntry& entry) {
 }  // namespace
 
 std::string TraceText(const v1::AlignmentTrace& trace) {
-  using Align = TextTable::Align;
-  TextTable table({{"step", Align::kRight},
-                   {"stage", Align::kRight},
-                   {"x", Align::kRight},
-                   {"y", Align::kRight},
-                   {"z", Align::kRight},
-                   {"yaw", Align::kRight},
-                   {"score", Align::kRight},
-                   {"NVTL", Align::kRight},
-                   {"Newton step", Align::kRight},
-                   {"taken", Align::kRight}});
+  TextTable table(">step|>stage|>x|>y|>z|>yaw|>score|>NVTL|>Newton step|>taken");
   for (int i = 0; i < trace.iterations_size(); ++i) {
     const v1::TraceIteration& step = trace.iterations(i);
     const absl::StatusOr<Pose> pose = client::DecodePose(step.map_t_base());
@@ -72,7 +62,7 @@ Json TraceJson(const v1::AlignmentResult& result) {
 std::string DiagnosticsText(const v1::Diagnostics& diagnostics) {
   std::string text =
       absl::StrCat("checks    ", LevelName(diagnostics.level()), ": ", diagnostics.message(), "\n");
-  TextTable table({{"key"}, {"value", TextTable::Align::kRight}});
+  TextTable table("key|>value");
   for (const v1::DiagnosticEntry& entry : diagnostics.entries()) {
     table.AddRow({entry.key(), DiagnosticValue(entry).dump()});
   }

@@ -45,17 +45,7 @@ std::string RevisionStateText(const v1::MapRevision& revision) {
 }
 
 std::string RevisionTableText(const std::vector<v1::MapRevision>& revisions) {
-  using Align = TextTable::Align;
-  TextTable table({{"revision", Align::kRight},
-                   {"from", Align::kRight},
-                   {"state"},
-                   {"committed"},
-                   {"tiles", Align::kRight},
-                   {"points", Align::kRight},
-                   {"+", Align::kRight},
-                   {"~", Align::kRight},
-                   {"-", Align::kRight},
-                   {"comment"}});
+  TextTable table(">revision|>from|state|committed|>tiles|>points|>+|>~|>-|comment");
   for (const v1::MapRevision& revision : revisions) {
     table.AddRow({absl::StrCat(revision.revision()),
                   revision.parent() == 0 ? "-" : absl::StrCat(revision.parent()),

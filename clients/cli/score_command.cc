@@ -66,15 +66,7 @@ absl::Status CheckSizes(const v1::PoseScores& scores, size_t poses, size_t point
 }
 
 std::string ScoresText(const std::vector<Pose>& poses, const v1::PoseScores& scores) {
-  using Align = TextTable::Align;
-  TextTable table({{"pose", Align::kRight},
-                   {"x", Align::kRight},
-                   {"y", Align::kRight},
-                   {"z", Align::kRight},
-                   {"yaw", Align::kRight},
-                   {"NVTL", Align::kRight},
-                   {"TP", Align::kRight},
-                   {"matched", Align::kRight}});
+  TextTable table(">pose|>x|>y|>z|>yaw|>NVTL|>TP|>matched");
   for (size_t i = 0; i < poses.size(); ++i) {
     const std::array<double, 6> numbers = RosNumbers(poses[i]);
     const auto at = static_cast<int>(i);

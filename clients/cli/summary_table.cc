@@ -15,13 +15,7 @@ std::string FiniteNumber(double value, int digits) {
 
 }  // namespace
 
-SummaryTable::SummaryTable()
-    : table_({{""},
-              {"mean", TextTable::Align::kRight},
-              {"p50", TextTable::Align::kRight},
-              {"p95", TextTable::Align::kRight},
-              {"p99", TextTable::Align::kRight},
-              {"max", TextTable::Align::kRight}}) {}
+SummaryTable::SummaryTable() : table_("|>mean|>p50|>p95|>p99|>max") {}
 
 void SummaryTable::AddRow(const std::string& name, const Summary& summary, int digits,
                           double factor) {

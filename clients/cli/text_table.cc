@@ -5,9 +5,12 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "absl/strings/str_split.h"
+#include "absl/strings/strip.h"
 #include "absl/time/time.h"
 #include "clients/cli/terminal_text.h"
 
@@ -25,8 +28,7 @@ std::string Line(const std::vector<TextTable::Column>& columns, const std::vecto
     const std::string cell = c < cells.size() ? CutMiddleToColumns(cells[c], widths[c]) : "";
     const std::string blanks(widths[c] - ColumnsOf(cell), ' ');
     if (c > 0) line.append(kColumnGap, ' ');
-    const bool right = columns[c].align == TextTable::Align::kRight;
-    line += right ? blanks + cell : cell + blanks;
+    line += columns[c].is_number ? blanks + cell : cell + blanks;
   }
   line.erase(line.find_last_not_of(' ') + 1);
   return line;
@@ -40,7 +42,7 @@ void Narrow(const std::vector<TextTable::Column>& columns, size_t max_columns,
   while (total > max_columns) {
     size_t widest = columns.size();
     for (size_t c = 0; c < columns.size(); ++c) {
-      if (columns[c].align != TextTable::Align::kLeft || widths[c] <= kNarrowestColumn) continue;
+      if (columns[c].is_number || widths[c] <= kNarrowestColumn) continue;
       if (widest == columns.size() || widths[c] > widths[widest]) widest = c;
     }
     if (widest == columns.size()) return;
@@ -50,6 +52,13 @@ void Narrow(const std::vector<TextTable::Column>& columns, size_t max_columns,
 }
 
 }  // namespace
+
+TextTable::TextTable(absl::string_view columns) {
+  for (absl::string_view title : absl::StrSplit(columns, '|')) {
+    const bool is_number = absl::ConsumePrefix(&title, ">");
+    columns_.push_back({std::string(title), is_number});
+  }
+}
 
 void TextTable::AddRow(std::vector<std::string> cells) {
   for (std::string& cell : cells) cell = TerminalText(cell);

@@ -11,17 +11,20 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/string_view.h"
+
 namespace voxloc::cli {
 
 class TextTable {
  public:
-  enum class Align { kLeft, kRight };
   struct Column {
     std::string title;
-    Align align = Align::kLeft;
+    bool is_number = false;
   };
 
-  explicit TextTable(std::vector<Column> columns) : columns_(std::move(columns)) {}
+  // The titles from left to right, separated by |, each with > before it where the column has
+  // numbers: "map|>points|comment".
+  explicit TextTable(absl::string_view columns);
 
   // Missing cells are empty.
   void AddRow(std::vector<std::string> cells);

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 
 namespace voxloc::cli {
@@ -19,14 +20,6 @@ std::vector<v1::TileInfo> WorstTiles(const v1::ListTilesResponse& tiles, size_t 
   std::vector<v1::TileInfo> worst;
   for (size_t i = 0; i < std::min(most, known.size()); ++i) worst.push_back(*known[i]);
   return worst;
-}
-
-void AppendFitColumns(std::vector<TextTable::Column>& columns) {
-  using Align = TextTable::Align;
-  for (const char* const title : {"change", "seen through", "unexplained", "residual", "scans"}) {
-    columns.push_back({title, Align::kRight});
-  }
-  columns.push_back({"last used"});
 }
 
 void AppendFitCells(const v1::TileInfo& tile, std::vector<std::string>& cells) {
@@ -45,9 +38,7 @@ void AppendFitCells(const v1::TileInfo& tile, std::vector<std::string>& cells) {
 
 std::string WorstTilesText(const std::vector<v1::TileInfo>& tiles) {
   if (tiles.empty()) return "no scan has been compared with the map's tiles\n";
-  std::vector<TextTable::Column> columns = {{"tile"}};
-  AppendFitColumns(columns);
-  TextTable table(std::move(columns));
+  TextTable table(absl::StrCat("tile|", kFitColumns));
   for (const v1::TileInfo& tile : tiles) {
     std::vector<std::string> cells = {tile.tile_id()};
     AppendFitCells(tile, cells);

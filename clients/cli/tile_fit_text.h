@@ -24,7 +24,7 @@ namespace voxloc::cli {
 
 // The columns of a table of tiles that show their fit, and a tile's cells in them: "-" where no
 // scan was compared with it.
-void AppendFitColumns(std::vector<TextTable::Column>& columns);
+constexpr char kFitColumns[] = ">change|>seen through|>unexplained|>residual|>scans|last used";
 void AppendFitCells(const v1::TileInfo& tile, std::vector<std::string>& cells);
 
 }  // namespace voxloc::cli

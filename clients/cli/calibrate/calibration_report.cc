@@ -69,10 +69,7 @@ class ResultTable {
  private:
   static std::string Number(double value) { return absl::StrFormat("%.3g", value); }
 
-  TextTable table_{{{""},
-                    {"estimate", TextTable::Align::kRight},
-                    {"90 % interval", TextTable::Align::kRight},
-                    {"written", TextTable::Align::kRight}}};
+  TextTable table_{"|>estimate|>90 % interval|>written"};
 };
 
 }  // namespace
@@ -106,12 +103,7 @@ std::string LearntText(const LearntCalibration& learnt, const SensorCalibration&
   const LearntSystematic& systematic = learnt.systematic;
   std::string text = absl::StrFormat("%d scans, %d accepted, %d of them observe all axes\n\n",
                                      learnt.scans, learnt.accepted, learnt.observed);
-  using Align = TextTable::Align;
-  TextTable lags({{"scans apart", Align::kRight},
-                  {"m", Align::kRight},
-                  {"pairs", Align::kRight},
-                  {"position x y z, mm", Align::kRight},
-                  {"rotation x y z, mrad", Align::kRight}});
+  TextTable lags(">scans apart|>m|>pairs|>position x y z, mm|>rotation x y z, mrad");
   for (const LagSummary& lag : systematic.lags) {
     const Eigen::Vector3d position = 1e3 * lag.position_sigma_m;
     const Eigen::Vector3d rotation = 1e3 * lag.rotation_sigma_rad;

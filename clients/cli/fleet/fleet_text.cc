@@ -19,8 +19,6 @@
 namespace voxloc::cli {
 namespace {
 
-constexpr auto kNumber = TextTable::Align::kRight;
-
 std::string FleetPercent(const FleetScans& scans) {
   const std::optional<double> ratio = scans.accepted_ratio();
   // Rounded down: 100 % is said of all only.
@@ -55,14 +53,7 @@ std::string TotalsText(const FleetState& fleet) {
 }
 
 TextTable ServerTable(const FleetState& fleet) {
-  TextTable table({{"server"},
-                   {"state"},
-                   {"engine"},
-                   {"version"},
-                   {"vehicles", kNumber},
-                   {"scans/s", kNumber},
-                   {"accepted", kNumber},
-                   {"up", kNumber}});
+  TextTable table("server|state|engine|version|>vehicles|>scans/s|>accepted|>up");
   for (const FleetServer& server : fleet.servers) {
     if (!server.status.ok()) {
       table.AddRow({server.address, ServerStateText(server)});
@@ -120,13 +111,7 @@ std::string StateWord(const v1::MapRevision& revision) {
 }
 
 TextTable RevisionUseTable(const FleetState& fleet) {
-  TextTable table({{"map"},
-                   {"server"},
-                   {"revision", kNumber},
-                   {"state"},
-                   {"vehicles", kNumber},
-                   {"scans/s", kNumber},
-                   {"accepted", kNumber}});
+  TextTable table("map|server|>revision|state|>vehicles|>scans/s|>accepted");
   std::vector<std::pair<const FleetServer*, const FleetMap*>> maps;
   for (const FleetServer& server : fleet.servers) {
     for (const FleetMap& map : server.maps) maps.emplace_back(&server, &map);
@@ -171,14 +156,7 @@ std::vector<VehicleOfServer> VehiclesInOrder(const FleetState& fleet) {
 }
 
 TextTable VehicleTable(const std::vector<VehicleOfServer>& vehicles, size_t most) {
-  TextTable table({{"vehicle"},
-                   {"server"},
-                   {"map"},
-                   {"revision", kNumber},
-                   {"scans/s", kNumber},
-                   {"accepted", kNumber},
-                   {"verdict"},
-                   {"ago", kNumber}});
+  TextTable table("vehicle|server|map|>revision|>scans/s|>accepted|verdict|>ago");
   for (size_t i = 0; i < std::min(most, vehicles.size()); ++i) {
     const FleetVehicle& vehicle = *vehicles[i].second;
     const v1::SessionInfo& session = vehicle.session;
@@ -214,14 +192,7 @@ std::vector<FleetTile> TilesInOrder(const FleetState& fleet) {
 }
 
 TextTable WorstTileTable(const std::vector<FleetTile>& tiles, size_t most) {
-  TextTable table({{"tile"},
-                   {"map"},
-                   {"server"},
-                   {"change", kNumber},
-                   {"through", kNumber},
-                   {"unexplained", kNumber},
-                   {"residual", kNumber},
-                   {"scans", kNumber}});
+  TextTable table("tile|map|server|>change|>through|>unexplained|>residual|>scans");
   for (size_t i = 0; i < std::min(most, tiles.size()); ++i) {
     const v1::TileFit& fit = tiles[i].tile->fit();
     table.AddRow({tiles[i].tile->tile_id(), tiles[i].map->info.name(), tiles[i].server->address,

@@ -82,19 +82,8 @@ std::string SearchResultText(const v1::SearchResult& result, double elapsed_s) {
                                "%+.1f m\n",
                                result.prior_height_shift_m()));
   }
-  using Align = TextTable::Align;
-  TextTable table({{"", Align::kRight},
-                   {"x", Align::kRight},
-                   {"y", Align::kRight},
-                   {"z", Align::kRight},
-                   {"roll", Align::kRight},
-                   {"pitch", Align::kRight},
-                   {"yaw", Align::kRight},
-                   {"NVTL", Align::kRight},
-                   {"confidence", Align::kRight},
-                   {"support", Align::kRight},
-                   {"status"},
-                   {"sigma x y z, yaw"}});
+  TextTable table(
+      ">|>x|>y|>z|>roll|>pitch|>yaw|>NVTL|>confidence|>support|status|sigma x y z, yaw");
   for (int i = 0; i < result.hypotheses_size(); ++i) {
     const v1::PoseHypothesis& hypothesis = result.hypotheses(i);
     const absl::StatusOr<Pose> pose = client::DecodePose(hypothesis.map_t_base().pose());

@@ -417,7 +417,7 @@ TEST(TerminalText, CountsColumnsAndCuts) {
 }
 
 TEST(TextTable, CutsWordsBeforeNumbersToFit) {
-  TextTable table({{"name"}, {"points", TextTable::Align::kRight}, {"comment"}});
+  TextTable table("name|>points|comment");
   table.AddRow({std::string(40, 'n'), "1,234,567", std::string(30, 'c')});
   for (const absl::string_view line : absl::StrSplit(table.Text(30), '\n')) {
     EXPECT_LE(line.size(), 30u) << line;

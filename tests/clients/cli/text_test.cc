@@ -65,7 +65,7 @@ TEST(PoseText, SaysWhatIsWrong) {
 }
 
 TEST(TextTable, AlignsColumns) {
-  TextTable table({{"name"}, {"points", TextTable::Align::kRight}, {"note"}});
+  TextTable table("name|>points|note");
   table.AddRow({"town", "1,234"});
   table.AddRow({"a", "5", "old"});
   EXPECT_EQ(table.Text(),
