@@ -2,7 +2,6 @@
 
 #include <CLI/CLI.hpp>
 #include <chrono>
-#include <cstdio>
 #include <memory>
 #include <string>
 #include <vector>
@@ -144,13 +143,9 @@ absl::StatusOr<ExitCode> Align(const AlignFlags& options) {
       std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - sent).count();
   absl::StatusOr<Pose> pose = absl::NotFoundError("no pose");
   if (result->has_map_t_base()) pose = client::DecodePose(result->map_t_base().pose());
-  if (options.server.prints_text()) {
-    std::fputs(ResultText(*result, pose, round_trip_ms).c_str(), stdout);
-  }
-  const absl::Status written =
-      WriteJson(options.server.json, ResultJson(*result, pose, round_trip_ms));
-  if (!written.ok()) return written;
-  return result->accepted() ? ExitCode::kOk : ExitCode::kNotAccepted;
+  return Report(options.server.json, ResultText(*result, pose, round_trip_ms),
+                ResultJson(*result, pose, round_trip_ms),
+                result->accepted() ? ExitCode::kOk : ExitCode::kNotAccepted);
 }
 
 }  // namespace

@@ -81,19 +81,18 @@ double SpanSeconds(const bag::BagContents& contents) {
   return 1e-9 * (static_cast<double>(contents.last_ns) - static_cast<double>(contents.first_ns));
 }
 
-void PrintBag(const bag::BagContents& contents, const BagFrames& frames) {
-  for (const std::string& remark : contents.remarks) absl::FPrintF(stderr, "%s\n", remark);
-  absl::PrintF("%s: %s messages in %.1f s", contents.format, Grouped(contents.messages()),
-               SpanSeconds(contents));
-  if (contents.messages() > 0) absl::PrintF(", from %s", TimeText(contents.first_ns));
-  absl::PrintF("\n\n");
+std::string BagText(const bag::BagContents& contents, const BagFrames& frames) {
+  std::string text = absl::StrFormat("%s: %s messages in %.1f s", contents.format,
+                                     Grouped(contents.messages()), SpanSeconds(contents));
+  if (contents.messages() > 0) absl::StrAppend(&text, ", from ", TimeText(contents.first_ns));
   TextTable table("topic|>messages|type|frame");
   for (size_t i = 0; i < contents.topics.size(); ++i) {
     const bag::Topic& topic = contents.topics[i];
     table.AddRow({topic.name, Grouped(topic.messages), topic.type, frames.of_topic[i]});
   }
-  std::fputs(table.Text().c_str(), stdout);
-  if (!frames.tree.edges().empty()) absl::PrintF("\ntf: %s\n", frames.tree.Text());
+  absl::StrAppend(&text, "\n\n", table.Text());
+  if (!frames.tree.edges().empty()) absl::StrAppend(&text, "\ntf: ", frames.tree.Text(), "\n");
+  return text;
 }
 
 Json BagJson(const bag::BagContents& contents, const BagFrames& frames) {
@@ -125,10 +124,11 @@ absl::StatusOr<ExitCode> BagInfo(const BagInfoFlags& options) {
   if (!bag.ok()) return bag.status();
   const absl::StatusOr<BagFrames> frames = ReadFrames(**bag);
   if (!frames.ok()) return frames.status();
-  if (options.json != "-") PrintBag((*bag)->contents(), *frames);
-  const absl::Status written = WriteJson(options.json, BagJson((*bag)->contents(), *frames));
-  if (!written.ok()) return written;
-  return ExitCode::kOk;
+  const bag::BagContents& contents = (*bag)->contents();
+  if (options.json != "-") {
+    for (const std::string& remark : contents.remarks) absl::FPrintF(stderr, "%s\n", remark);
+  }
+  return Report(options.json, BagText(contents, *frames), BagJson(contents, *frames));
 }
 
 }  // namespace

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include <CLI/CLI.hpp>
-#include <cstdio>
 #include <filesystem>
 #include <fstream>
 #include <memory>
@@ -170,14 +169,10 @@ absl::StatusOr<ExitCode> Calibrate(const CalibrateFlags& options) {
   if (absl::Status status = WriteCalibrations(options.out, *calibrations); !status.ok()) {
     return status;
   }
-  if (options.server.prints_text()) {
-    std::fputs(LearntText(learnt, written).c_str(), stdout);
-    absl::PrintF("\nsensor %s written to %s\n", options.sensor, options.out);
-  }
-  if (absl::Status status = WriteJson(options.server.json, LearntJson(learnt)); !status.ok()) {
-    return status;
-  }
-  return ExitCode::kOk;
+  return Report(options.server.json,
+                absl::StrCat(LearntText(learnt, written), "\nsensor ", options.sensor,
+                             " written to ", options.out, "\n"),
+                LearntJson(learnt));
 }
 
 constexpr char kCalibrateManual[] =

@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "clients/cli/commands.h"
-#include "clients/cli/exit_code.h"
 
 namespace voxloc::cli {
 

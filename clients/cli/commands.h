@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The commands of `voxloc`, one source file each.
+// The commands of `voxloc`, and what they have in common.
 //
-// Each function adds its command to `parent`. When the command line names it, `*chosen` becomes the
-// function that does its work and returns the exit code; errors are printed by the caller.
+// Each of the functions below adds a command, or a few that belong together, to `parent`. When the
+// command line names one, `*chosen` becomes the function that does its work and returns the exit
+// code; errors are printed by the caller.
 
 #ifndef VOXLOC_CLIENTS_CLI_COMMANDS_H_
 #define VOXLOC_CLIENTS_CLI_COMMANDS_H_
@@ -11,8 +12,9 @@
 #include <functional>
 #include <string>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "clients/cli/exit_code.h"
+#include "clients/cli/json_output.h"
 
 namespace CLI {
 class App;
@@ -20,29 +22,36 @@ class App;
 
 namespace voxloc::cli {
 
+enum class ExitCode {
+  kOk = 0,
+  kFailed = 1,         // a file, a request or the server's work failed
+  kUsage = 2,          // the command line is wrong
+  kUnreachable = 3,    // the server cannot be reached or does not answer in time
+  kNotAccepted = 4,    // the work was done, but its result is not accepted, or misses an objective
+  kInterrupted = 130,  // by Ctrl-C or SIGTERM; what was done was written
+};
+
+// Unavailable and DeadlineExceeded are kUnreachable, other errors kFailed.
+[[nodiscard]] ExitCode ExitCodeFor(const absl::Status& status);
+
 using Work = std::function<absl::StatusOr<ExitCode>()>;
+
+// The end of a command: prints `text`, unless the JSON goes to standard output ("-"), and writes
+// the JSON as WriteJson does. Returns `code`.
+[[nodiscard]] absl::StatusOr<ExitCode> Report(const std::string& json_destination,
+                                              const std::string& text, const Json& json,
+                                              ExitCode code = ExitCode::kOk);
 
 void AddInfoCommand(CLI::App* parent, Work* chosen);
 void AddMapLoadCommand(CLI::App* parent, Work* chosen);
-void AddMapListCommand(CLI::App* parent, Work* chosen);
-void AddMapInfoCommand(CLI::App* parent, Work* chosen);
-void AddMapDropCommand(CLI::App* parent, Work* chosen);
-void AddMapUndropCommand(CLI::App* parent, Work* chosen);
-void AddMapTilesCommand(CLI::App* parent, Work* chosen);
-void AddMapHistoryCommand(CLI::App* parent, Work* chosen);
-void AddMapRollbackCommand(CLI::App* parent, Work* chosen);
-void AddMapActivateCommand(CLI::App* parent, Work* chosen);
-void AddMapWithdrawCommand(CLI::App* parent, Work* chosen);
-void AddMapCanaryCommand(CLI::App* parent, Work* chosen);
-void AddMapWatchCommand(CLI::App* parent, Work* chosen);
+// map list, info, drop, undrop and tiles.
+void AddMapCommands(CLI::App* parent, Work* chosen);
+// map history, rollback, activate, withdraw, canary and watch.
+void AddMapRevisionCommands(CLI::App* parent, Work* chosen);
 void AddMapExportCommand(CLI::App* parent, Work* chosen);
 void AddMapImportCommand(CLI::App* parent, Work* chosen);
-void AddAdminCapturesCommand(CLI::App* parent, Work* chosen);
-void AddAdminConfigCommand(CLI::App* parent, Work* chosen);
-void AddAdminDrainCommand(CLI::App* parent, Work* chosen);
-void AddAdminUndrainCommand(CLI::App* parent, Work* chosen);
-void AddAdminLogLevelCommand(CLI::App* parent, Work* chosen);
-void AddAdminSessionsCommand(CLI::App* parent, Work* chosen);
+// admin sessions, config, log-level, drain, undrain and captures.
+void AddAdminCommands(CLI::App* parent, Work* chosen);
 void AddBagInfoCommand(CLI::App* parent, Work* chosen);
 void AddAlignCommand(CLI::App* parent, Work* chosen);
 void AddCalibrateCommand(CLI::App* parent, Work* chosen);

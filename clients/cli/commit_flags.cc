@@ -12,7 +12,7 @@ void CommitFlags::AddTo(v1::BeginUpdate* begin, v1::CommitUpdate* commit) const 
   begin->set_request_id(request_id);
   begin->set_base_revision(base_revision);
   commit->set_comment(comment);
-  commit->set_stage(stage || !canary.empty());
+  commit->set_stage(stages());
   for (const std::string& vehicle : NamesOf(canary)) commit->add_canary_vehicles(vehicle);
 }
 

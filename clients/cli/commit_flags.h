@@ -25,6 +25,8 @@ struct CommitFlags {
   std::string request_id;
   uint64_t base_revision = 0;
 
+  // Whether the revision is not put in use.
+  [[nodiscard]] bool stages() const { return stage || !canary.empty(); }
   void AddTo(v1::BeginUpdate* begin, v1::CommitUpdate* commit) const;
 };
 

@@ -6,6 +6,7 @@
 #define VOXLOC_CLIENTS_CLI_CONTRACT_NAMES_H_
 
 #include <google/protobuf/descriptor.h>
+#include <google/protobuf/generated_enum_reflection.h>
 
 #include <string>
 
@@ -19,6 +20,22 @@ namespace voxloc::cli {
 
 // The same as people type it: "more-thuente".
 [[nodiscard]] std::string EnumWord(const google::protobuf::EnumValueDescriptor& value);
+
+// The word of a value; its number where it has no name here, since a newer server has sent it.
+template <typename Enum>
+[[nodiscard]] std::string EnumWordOf(Enum value) {
+  const int number = static_cast<int>(value);
+  const auto* known = google::protobuf::GetEnumDescriptor<Enum>()->FindValueByNumber(number);
+  return known == nullptr ? std::to_string(number) : EnumWord(*known);
+}
+
+// The same, but `otherwise` for a value without a name and for UNSPECIFIED, the first of each enum.
+template <typename Enum>
+[[nodiscard]] std::string EnumWordOr(Enum value, const std::string& otherwise) {
+  const auto* known =
+      google::protobuf::GetEnumDescriptor<Enum>()->FindValueByNumber(static_cast<int>(value));
+  return known == nullptr || known->index() == 0 ? otherwise : EnumWord(*known);
+}
 
 }  // namespace voxloc::cli
 

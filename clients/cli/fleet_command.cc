@@ -15,6 +15,7 @@
 #include "clients/cli/fleet/fleet_change.h"
 #include "clients/cli/fleet/fleet_poller.h"
 #include "clients/cli/fleet/fleet_text.h"
+#include "clients/cli/map_flags.h"
 #include "clients/cli/message_json.h"
 #include "clients/cli/output_file.h"
 #include "clients/cli/report/fleet_page.h"
@@ -165,12 +166,8 @@ void AddFleetChangeCommand(CLI::App* fleet, Work* chosen, FleetChange change) {
       "first failure, says which servers were changed, and can be repeated.\n\n"
       "Example:\n  voxloc fleet ",
       activate ? "activate" : "withdraw", " --server a:50051,b:50051 --map town --revision 13"));
-  command->add_option("--map", options->map, "Change a revision of this map")
-      ->type_name("NAME")
-      ->required();
-  command->add_option("--revision", options->revision, "Change the revision number N")
-      ->type_name("N")
-      ->required();
+  AddMapFlag(command, &options->map, "Change a revision of this map")->required();
+  AddRevisionFlag(command, &options->revision, "Change the revision number N")->required();
   AddFleetServerFlags(command, &options->server);
   command->callback([options, chosen] { *chosen = [options] { return ChangeFleet(*options); }; });
 }
@@ -208,8 +205,7 @@ void AddFleetViewFlags(CLI::App* command, FleetFlags* options) {
       ->excludes(once)
       ->excludes(html)
       ->capture_default_str();
-  command->add_option("--map", options->query.map, "Show only this map and its vehicles")
-      ->type_name("NAME");
+  AddMapFlag(command, &options->query.map, "Show only this map and its vehicles");
   command
       ->add_option(
           "--worst", options->query.worst_tiles,

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include <CLI/CLI.hpp>
-#include <cstdio>
 #include <memory>
 
 #include "absl/strings/str_cat.h"
@@ -17,18 +16,7 @@
 namespace voxloc::cli {
 namespace {
 
-std::string StateName(v1::ServerState state) {
-  switch (state) {
-    case v1::SERVER_STATE_STARTING:
-      return "starting";
-    case v1::SERVER_STATE_SERVING:
-      return "serving";
-    case v1::SERVER_STATE_DRAINING:
-      return "draining";
-    default:
-      return "unknown";
-  }
-}
+std::string StateName(v1::ServerState state) { return EnumWordOr(state, "unknown"); }
 
 double UptimeSeconds(const v1::GetServerInfoResponse& info) {
   return static_cast<double>(info.now_ns() - info.started_at_ns()) * 1e-9;
@@ -49,9 +37,7 @@ std::string ScoreName(const v1::Profile& profile) {
 std::vector<std::string> RoleNames(const v1::GetServerInfoResponse& info) {
   std::vector<std::string> names;
   for (const int role : info.caller_roles()) {
-    // One of a newer server has no name here.
-    const auto* value = v1::Role_descriptor()->FindValueByNumber(role);
-    names.push_back(value == nullptr ? absl::StrCat(role) : EnumWord(*value));
+    names.push_back(EnumWordOf(static_cast<v1::Role>(role)));
   }
   return names;
 }
@@ -144,17 +130,14 @@ Json InfoJson(const std::string& server, const v1::GetServerInfoResponse& info) 
 }
 
 absl::StatusOr<ExitCode> ShowInfo(const ServerFlags& flags) {
-  absl::StatusOr<client::Channel> channel = Connect(flags);
+  const absl::StatusOr<client::Channel> channel = Connect(flags);
   if (!channel.ok()) return channel.status();
-  absl::StatusOr<v1::GetServerInfoResponse> info = client::GetServerInfo(*channel, flags.timeout_s);
+  const absl::StatusOr<v1::GetServerInfoResponse> info =
+      client::GetServerInfo(*channel, flags.timeout_s);
   if (!info.ok()) return info.status();
   // Of several servers, the one that answered.
   const std::string& server = channel->server();
-  if (flags.prints_text()) std::fputs(InfoText(server, *info).c_str(), stdout);
-  if (absl::Status status = WriteJson(flags.json, InfoJson(server, *info)); !status.ok()) {
-    return status;
-  }
-  return ExitCode::kOk;
+  return Report(flags.json, InfoText(server, *info), InfoJson(server, *info));
 }
 
 }  // namespace

@@ -3,7 +3,6 @@
 #include <CLI/CLI.hpp>
 #include <array>
 #include <chrono>
-#include <cstdio>
 #include <memory>
 
 #include "clients/cli/alignment_flags.h"
@@ -147,14 +146,10 @@ absl::StatusOr<ExitCode> Locate(const LocateFlags& options) {
   if (!result.ok()) return result.status();
   const double elapsed_s =
       std::chrono::duration<double>(std::chrono::steady_clock::now() - sent).count();
-  if (options.server.prints_text()) {
-    std::fputs(SearchResultText(*result, elapsed_s).c_str(), stdout);
-  }
   Json json = SearchResultJson(*result, elapsed_s);
   json["particles"] = options.report_particles ? particles : Json(nullptr);
-  const absl::Status written = WriteJson(options.server.json, json);
-  if (!written.ok()) return written;
-  return Located(*result) ? ExitCode::kOk : ExitCode::kNotAccepted;
+  return Report(options.server.json, SearchResultText(*result, elapsed_s), json,
+                Located(*result) ? ExitCode::kOk : ExitCode::kNotAccepted);
 }
 
 constexpr char kLocateManual[] =

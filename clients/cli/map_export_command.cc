@@ -2,7 +2,6 @@
 
 #include <CLI/CLI.hpp>
 #include <chrono>
-#include <cstdio>
 #include <filesystem>
 #include <map>
 #include <memory>
@@ -15,6 +14,7 @@
 #include "absl/strings/str_format.h"
 #include "clients/cli/commands.h"
 #include "clients/cli/json_output.h"
+#include "clients/cli/map_flags.h"
 #include "clients/cli/map_manifest.h"
 #include "clients/cli/progress.h"
 #include "clients/cli/server_flags.h"
@@ -157,20 +157,18 @@ class Export {
   absl::StatusOr<ExitCode> Report() {
     uint64_t points = 0;
     for (const ManifestTile& tile : manifest_.tiles) points += tile.points;
-    if (options_.server.prints_text()) {
-      absl::PrintF("map %s, revision %d: %d tiles, %s points in %s; %d were there already\n",
-                   options_.map, manifest_.revision, manifest_.tiles.size(), Grouped(points),
-                   options_.directory, kept_);
-    }
-    const Json result = {{"name", options_.map},
-                         {"revision", manifest_.revision},
-                         {"directory", options_.directory},
-                         {"tiles", manifest_.tiles.size()},
-                         {"tiles_kept", kept_},
-                         {"points", points},
-                         {"bytes_received", bytes_}};
-    if (absl::Status status = WriteJson(options_.server.json, result); !status.ok()) return status;
-    return ExitCode::kOk;
+    return cli::Report(
+        options_.server.json,
+        absl::StrFormat("map %s, revision %d: %d tiles, %s points in %s; %d were there already\n",
+                        options_.map, manifest_.revision, manifest_.tiles.size(), Grouped(points),
+                        options_.directory, kept_),
+        {{"name", options_.map},
+         {"revision", manifest_.revision},
+         {"directory", options_.directory},
+         {"tiles", manifest_.tiles.size()},
+         {"tiles_kept", kept_},
+         {"points", points},
+         {"bytes_received", bytes_}});
   }
 
   const MapExportFlags& options_;
@@ -210,7 +208,7 @@ void AddMapExportCommand(CLI::App* parent, Work* chosen) {
       "Examples:\n"
       "  voxloc map export --map town backup/town\n"
       "  voxloc map export --map town --revision 12 town-12");
-  command->add_option("--map", options->map, "Save this map")->type_name("NAME")->required();
+  AddMapFlag(command, &options->map, "Save this map")->required();
   command
       ->add_option("--revision", options->revision,
                    "Save this revision, one that voxloc map history lists; 0: the one in use")

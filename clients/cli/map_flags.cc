@@ -6,8 +6,17 @@
 
 namespace voxloc::cli {
 
+CLI::Option* AddMapFlag(CLI::App* command, std::string* map, const std::string& description) {
+  return command->add_option("--map", *map, description)->type_name("NAME");
+}
+
+CLI::Option* AddRevisionFlag(CLI::App* command, uint64_t* revision,
+                             const std::string& description) {
+  return command->add_option("--revision", *revision, description)->type_name("N");
+}
+
 void AddMapFlags(CLI::App* command, MapFlags* flags) {
-  command->add_option("--map", flags->map, "Use this map")->type_name("NAME")->required();
+  AddMapFlag(command, &flags->map, "Use this map")->required();
   AddProfileFlag(command, &flags->profile);
 }
 

@@ -2,7 +2,6 @@
 
 #include <CLI/CLI.hpp>
 #include <chrono>
-#include <cstdio>
 #include <memory>
 #include <string>
 #include <utility>
@@ -11,6 +10,7 @@
 #include "absl/strings/str_format.h"
 #include "clients/cli/commands.h"
 #include "clients/cli/commit_flags.h"
+#include "clients/cli/map_flags.h"
 #include "clients/cli/map_manifest.h"
 #include "clients/cli/server_flags.h"
 #include "clients/cli/text_table.h"
@@ -48,18 +48,15 @@ absl::StatusOr<ExitCode> ImportMap(const MapImportFlags& options) {
   if (!result.ok()) return result.status();
   const double seconds =
       std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-  if (options.server.prints_text()) {
-    absl::PrintF("map %s, revision %d: %s points, tiles %d, %.1f s\n%s", begin.map(),
-                 result->committed.map().revision(), Grouped(result->counts.points_kept),
-                 manifest->tiles.size(), seconds,
-                 UploadNotes(*result, options.commit.stage || !options.commit.canary.empty(), 0));
-  }
+  const std::string text = absl::StrFormat(
+      "map %s, revision %d: %s points, tiles %d, %.1f s\n%s", begin.map(),
+      result->committed.map().revision(), Grouped(result->counts.points_kept),
+      manifest->tiles.size(), seconds, UploadNotes(*result, options.commit.stages(), 0));
   Json json = UploadJson(*result);
   json["tiles"] = manifest->tiles.size();
   json["points"] = result->counts.points_kept;
   json["elapsed_s"] = seconds;
-  if (absl::Status status = WriteJson(options.server.json, json); !status.ok()) return status;
-  return ExitCode::kOk;
+  return Report(options.server.json, text, json);
 }
 
 }  // namespace
@@ -79,8 +76,7 @@ void AddMapImportCommand(CLI::App* parent, Work* chosen) {
       "Examples:\n"
       "  voxloc map import backup/town\n"
       "  voxloc map import --map town-copy --stage backup/town");
-  command->add_option("--map", options->map, "Give the map this name; default: the one that it had")
-      ->type_name("NAME");
+  AddMapFlag(command, &options->map, "Give the map this name; default: the one that it had");
   AddCommitFlags(command, &options->commit);
   AddServerFlags(command, &options->server);
   command->add_option("DIR", options->directory, "Load the map of this directory")->required();

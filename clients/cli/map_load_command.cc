@@ -14,6 +14,7 @@
 #include "clients/cli/commands.h"
 #include "clients/cli/commit_flags.h"
 #include "clients/cli/input_notes.h"
+#include "clients/cli/map_flags.h"
 #include "clients/cli/map_frame_flags.h"
 #include "clients/cli/map_load_bag.h"
 #include "clients/cli/map_tile_plan.h"
@@ -235,18 +236,15 @@ absl::StatusOr<ExitCode> LoadMap(const MapLoadFlags& options) {
   const double seconds =
       std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   const uint64_t not_finite = plan->points_not_finite + result->counts.points_not_finite;
-  if (options.server.prints_text()) {
-    absl::PrintF(
-        "map %s, revision %d: %s points, clouds %d, tiles %d, %.1f s\n%s", options.map,
-        result->committed.map().revision(), Grouped(result->counts.points_kept + not_finite),
-        plan->clouds, tiles, seconds,
-        UploadNotes(*result, options.commit.stage || !options.commit.canary.empty(), not_finite));
-    if (!plan->skipped->empty()) {
-      absl::PrintF("left out, since they have no finite point: %s\n",
-                   absl::StrJoin(*plan->skipped, ", "));
-    }
-    std::fputs(plan->survey->Text().c_str(), stdout);
+  std::string text = absl::StrFormat(
+      "map %s, revision %d: %s points, clouds %d, tiles %d, %.1f s\n%s", options.map,
+      result->committed.map().revision(), Grouped(result->counts.points_kept + not_finite),
+      plan->clouds, tiles, seconds, UploadNotes(*result, options.commit.stages(), not_finite));
+  if (!plan->skipped->empty()) {
+    absl::StrAppend(&text, "left out, since they have no finite point: ",
+                    absl::StrJoin(*plan->skipped, ", "), "\n");
   }
+  absl::StrAppend(&text, plan->survey->Text());
   Json json = UploadJson(*result);
   json["clouds"] = plan->clouds;
   json["tiles"] = tiles;
@@ -257,8 +255,7 @@ absl::StatusOr<ExitCode> LoadMap(const MapLoadFlags& options) {
   json["remarks"] = plan->notes.remarks;
   json["doubts"] = plan->notes.doubts;
   plan->survey->AddTo(&json);
-  if (absl::Status status = WriteJson(options.server.json, json); !status.ok()) return status;
-  return ExitCode::kOk;
+  return Report(options.server.json, text, json);
 }
 
 }  // namespace
@@ -306,7 +303,7 @@ void AddMapLoadCommand(CLI::App* parent, Work* chosen) {
       "  voxloc map load --map yard --poses poses.txt scans/\n"
       "  voxloc map load --map yard --bag drive.mcap --leaf 0.2 --scan-distance 2 --min-range 2\n"
       "  voxloc map load --map yard --wgs84-origin 48.13743,11.57549,519,90 yard.pcd");
-  command->add_option("--map", options->map, "Load this map")->type_name("NAME")->required();
+  AddMapFlag(command, &options->map, "Load this map")->required();
   command
       ->add_option("--tile-size", options->tile_size_m,
                    "Cut the points into square tiles of S metres (1 to 1000000); 0: one tile per "

@@ -17,6 +17,14 @@ namespace voxloc::cli {
 // share, bytes are hexadecimal.
 [[nodiscard]] Json MessageJson(const google::protobuf::Message& message);
 
+// A list of them.
+template <typename Messages>
+[[nodiscard]] Json MessagesJson(const Messages& messages) {
+  Json list = Json::array();
+  for (const auto& message : messages) list.push_back(MessageJson(message));
+  return list;
+}
+
 }  // namespace voxloc::cli
 
 #endif  // VOXLOC_CLIENTS_CLI_MESSAGE_JSON_H_

@@ -14,14 +14,6 @@ namespace {
 // Of the tiles that an event names; the rest is counted.
 constexpr int kTilesShown = 5;
 
-template <typename Enum>
-std::string NameOf(Enum value) {
-  const auto* described =
-      google::protobuf::GetEnumDescriptor<Enum>()->FindValueByNumber(static_cast<int>(value));
-  // A newer server may know more values.
-  return described == nullptr ? absl::StrCat(static_cast<int>(value)) : EnumWord(*described);
-}
-
 std::string TilesText(const v1::WatchMapResponse& event) {
   if (event.tiles_omitted()) return ", many tiles changed";
   if (event.changed_tiles().empty()) return "";
@@ -38,7 +30,7 @@ std::string TilesText(const v1::WatchMapResponse& event) {
 }  // namespace
 
 std::string RevisionStateText(const v1::MapRevision& revision) {
-  const std::string state = NameOf(revision.state());
+  const std::string state = EnumWordOf(revision.state());
   const int vehicles = revision.canary_vehicles_size();
   if (vehicles == 0) return state;
   return absl::StrCat(state, ", tried by ", vehicles, vehicles == 1 ? " vehicle" : " vehicles");
@@ -75,7 +67,7 @@ absl::StatusOr<uint64_t> PreviousRevision(const std::string& map,
 }
 
 std::string MapEventText(const v1::WatchMapResponse& event, int64_t now_ns) {
-  return absl::StrCat(TimeText(now_ns), "  ", event.map().name(), " ", NameOf(event.kind()),
+  return absl::StrCat(TimeText(now_ns), "  ", event.map().name(), " ", EnumWordOf(event.kind()),
                       ", revision ", event.map().revision(), TilesText(event), "\n");
 }
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include <CLI/CLI.hpp>
-#include <cstdio>
 #include <memory>
 
 #include "absl/strings/str_cat.h"
@@ -132,11 +131,8 @@ absl::StatusOr<ExitCode> Score(const ScoreFlags& options) {
   if (absl::Status status = CheckSizes(*scores, poses->size(), points); !status.ok()) {
     return status;
   }
-  if (options.server.prints_text()) std::fputs(ScoresText(*poses, *scores).c_str(), stdout);
-  const absl::Status written = WriteJson(
-      options.server.json, ScoresJson(options, (*scorer)->ready(), scan->cloud, *poses, *scores));
-  if (!written.ok()) return written;
-  return ExitCode::kOk;
+  return Report(options.server.json, ScoresText(*poses, *scores),
+                ScoresJson(options, (*scorer)->ready(), scan->cloud, *poses, *scores));
 }
 
 }  // namespace

@@ -3,7 +3,6 @@
 #include "clients/sim/simulate_command.h"
 
 #include <CLI/CLI.hpp>
-#include <cstdio>
 #include <memory>
 
 #include "clients/cli/commands.h"
@@ -34,18 +33,14 @@ absl::StatusOr<ExitCode> Simulate(const SimulateFlags& options) {
       sim::RunSimulate(options.arguments, progress);
   bar.reset();
   if (!summary.ok()) return summary.status();
-  if (options.json != "-") {
-    std::fputs(sim::DescribeSimulation(options.arguments, *summary).c_str(), stdout);
-  }
-  const Json result = {{"directory", options.arguments.writer.directory},
-                       {"map_points", summary->map_points},
-                       {"map_tiles", summary->map_tiles},
-                       {"scans", summary->scans},
-                       {"scan_points", summary->scan_points},
-                       {"drive_length_m", summary->drive_length_m},
-                       {"drive_duration_s", summary->drive_duration_s}};
-  if (absl::Status status = WriteJson(options.json, result); !status.ok()) return status;
-  return ExitCode::kOk;
+  return Report(options.json, sim::DescribeSimulation(options.arguments, *summary),
+                {{"directory", options.arguments.writer.directory},
+                 {"map_points", summary->map_points},
+                 {"map_tiles", summary->map_tiles},
+                 {"scans", summary->scans},
+                 {"scan_points", summary->scan_points},
+                 {"drive_length_m", summary->drive_length_m},
+                 {"drive_duration_s", summary->drive_duration_s}});
 }
 
 }  // namespace

@@ -38,8 +38,7 @@ std::string DurationText(double seconds) {
 
 std::string ServerStateText(const FleetServer& server) {
   if (!server.status.ok()) return "no answer";
-  const auto* state = v1::ServerState_descriptor()->FindValueByNumber(server.info.state());
-  return state == nullptr ? absl::StrCat(static_cast<int>(server.info.state())) : EnumWord(*state);
+  return EnumWordOf(server.info.state());
 }
 
 std::string TotalsText(const FleetState& fleet) {
@@ -106,8 +105,7 @@ std::string VehiclesText(const v1::MapRevision& revision, const FleetRevisionUse
 
 std::string StateWord(const v1::MapRevision& revision) {
   if (revision.state() == v1::REVISION_STATE_UNSPECIFIED) return "not kept";
-  const auto* state = v1::RevisionState_descriptor()->FindValueByNumber(revision.state());
-  return state == nullptr ? absl::StrCat(static_cast<int>(revision.state())) : EnumWord(*state);
+  return EnumWordOf(revision.state());
 }
 
 TextTable RevisionUseTable(const FleetState& fleet) {

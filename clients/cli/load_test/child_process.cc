@@ -18,7 +18,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
-#include "clients/cli/exit_code.h"
+#include "clients/cli/commands.h"
 
 namespace voxloc::cli {
 namespace {

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "clients/cli/exit_code.h"
+#include "clients/cli/commands.h"
 #include "clients/cli/json_output.h"
 #include "clients/cli/server_flags.h"
 #include "voxloc/v1/admin_service.pb.h"

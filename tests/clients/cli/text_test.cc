@@ -7,8 +7,8 @@
 #include <sstream>
 #include <string>
 
+#include "clients/cli/commands.h"
 #include "clients/cli/confirmation.h"
-#include "clients/cli/exit_code.h"
 #include "clients/cli/pose_text.h"
 #include "clients/cli/text_table.h"
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#include "clients/cli/exit_code.h"
+#include "clients/cli/commands.h"
+
+#include <cstdio>
 
 namespace voxloc::cli {
 
@@ -14,6 +16,13 @@ ExitCode ExitCodeFor(const absl::Status& status) {
     default:
       return ExitCode::kFailed;
   }
+}
+
+absl::StatusOr<ExitCode> Report(const std::string& json_destination, const std::string& text,
+                                const Json& json, ExitCode code) {
+  if (json_destination != "-") std::fputs(text.c_str(), stdout);
+  if (absl::Status status = WriteJson(json_destination, json); !status.ok()) return status;
+  return code;
 }
 
 }  // namespace voxloc::cli
