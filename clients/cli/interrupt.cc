@@ -14,13 +14,13 @@ void NoteInterrupt(int /*signal*/) { interrupt_asked = true; }
 
 }  // namespace
 
-Interrupt::Interrupt(const std::vector<int>& signals) {
+Interrupt::Interrupt() {
   interrupt_asked = false;
   struct sigaction action = {};
   action.sa_handler = &NoteInterrupt;
   // Once; and calls of the system go on.
   action.sa_flags = static_cast<int>(SA_RESETHAND | SA_RESTART);
-  for (const int signal : signals) {
+  for (const int signal : {SIGINT, SIGTERM}) {
     struct sigaction before = {};
     if (sigaction(signal, &action, &before) == 0) before_.emplace_back(signal, before);
   }

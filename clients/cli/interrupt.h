@@ -12,11 +12,11 @@
 
 namespace voxloc::cli {
 
-// While one lives, the first of its signals is noted, and a second one ends the program as if there
+// While one lives, the first SIGINT or SIGTERM is noted, and a second one ends the program as if there
 // were none. At most one lives at a time, in the thread that runs the command.
 class Interrupt {
  public:
-  explicit Interrupt(const std::vector<int>& signals = {SIGINT, SIGTERM});
+  Interrupt();
   Interrupt(const Interrupt&) = delete;
   Interrupt& operator=(const Interrupt&) = delete;
   ~Interrupt();

@@ -2,7 +2,6 @@
 
 #include <CLI/CLI.hpp>
 #include <cstdio>
-#include <functional>
 #include <memory>
 
 #include "absl/strings/str_cat.h"
@@ -12,7 +11,6 @@
 #include "clients/cli/estimate_flags.h"
 #include "clients/cli/interrupt.h"
 #include "clients/cli/load_test/load_drive.h"
-#include "clients/cli/load_test/load_processes.h"
 #include "clients/cli/load_test/load_report.h"
 #include "clients/cli/load_test/load_run.h"
 #include "clients/cli/load_test/run_clock.h"
@@ -43,8 +41,6 @@ struct LoadTestFlags {
   std::string perturb;
   LoadTiming timing;
   ClientFaults faults;
-  size_t processes = 1;
-  int child = -1;  // the number of this process, where another has started it
   Objectives objectives;
 };
 
@@ -65,11 +61,6 @@ absl::Status CheckTogether(const LoadTestFlags& flags) {
   }
   if (flags.objectives.max_update_factor.has_value() && !(flags.timing.tile_updates_hz > 0.0)) {
     return absl::InvalidArgumentError("--max-update-factor must come with --tile-updates over 0");
-  }
-  if (flags.processes > flags.timing.streams) {
-    return absl::InvalidArgumentError(absl::StrCat("--processes must be at most --streams, ",
-                                                   flags.timing.streams, " (got ", flags.processes,
-                                                   ")"));
   }
   if (flags.faults.slow_readers > flags.timing.streams) {
     return absl::InvalidArgumentError(absl::StrCat("--slow-readers must be at most --streams, ",
@@ -95,7 +86,6 @@ absl::StatusOr<LoadDriveOptions> DriveOptionsOf(const LoadTestFlags& flags) {
   options.filter = flags.scan.filter();
   options.read = flags.scan.read();
   options.seed = flags.scan.seed;
-  options.progress = flags.child <= 0;  // one of several processes shows it
   if (!flags.perturb.empty()) {
     const absl::StatusOr<Perturbation> perturbation = ParsePerturbation(flags.perturb);
     if (!perturbation.ok()) return perturbation.status();
@@ -116,10 +106,6 @@ LoadPlan PlanOf(const LoadTestFlags& flags) {
   setup.mutable_options()->set_profile(flags.profile);
   flags.alignment.AddTo(&setup);
   flags.estimate.AddTo(setup.mutable_options(), setup.mutable_output());
-  if (flags.child >= 0) {
-    plan.process = static_cast<size_t>(flags.child);
-    plan.processes = flags.processes;
-  }
   return plan;
 }
 
@@ -142,22 +128,17 @@ absl::StatusOr<std::unique_ptr<TileUpdates>> ReadTileUpdates(const LoadTestFlags
   return TileUpdates::Read(options);
 }
 
-// The whole test in this process, or the share of a child. `on_start` is told when the run begins.
-absl::StatusOr<LoadResult> RunHere(const LoadTestFlags& flags,
-                                   const std::function<void(int64_t start_ns)>& on_start) {
+// Starts the updates, where there are any, with the run.
+absl::StatusOr<LoadResult> RunStreams(const LoadTestFlags& flags, TileUpdates* updates) {
   const absl::StatusOr<LoadDriveOptions> options = DriveOptionsOf(flags);
   if (!options.ok()) return options.status();
   const absl::StatusOr<std::vector<LoadDrive>> drives = ReadLoadDrives(*options);
   if (!drives.ok()) return drives.status();
   const absl::StatusOr<std::unique_ptr<LoadRun>> run = LoadRun::Open(PlanOf(flags), *drives);
   if (!run.ok()) return run.status();
-  if (flags.child >= 0) {
-    if (absl::Status status = ServeLoadParent(run->get()); !status.ok()) return status;
-    return LoadResult();
-  }
   LiveLine line(3.0, 0.25);
   const int64_t start_ns = RunClock::Monotonic_ns();
-  on_start(start_ns);
+  if (updates != nullptr) updates->Start(start_ns);
   return (*run)->Run(
       start_ns,
       [&](int64_t time_ns, uint64_t answers) {
@@ -167,28 +148,11 @@ absl::StatusOr<LoadResult> RunHere(const LoadTestFlags& flags,
 }
 
 absl::StatusOr<ExitCode> LoadTest(const LoadTestFlags& flags) {
-  if (flags.child >= 0) {
-    EndWithParent();
-    const absl::StatusOr<LoadResult> done = RunHere(flags, [](int64_t /*start_ns*/) {});
-    if (!done.ok()) return done.status();
-    return ExitCode::kOk;
-  }
   if (absl::Status status = CheckServer(flags.server); !status.ok()) return status;
   const Interrupt interrupt;
   const absl::StatusOr<std::unique_ptr<TileUpdates>> updates = ReadTileUpdates(flags);
   if (!updates.ok()) return updates.status();
-  const auto on_start = [&](int64_t start_ns) {
-    if (*updates != nullptr) (*updates)->Start(start_ns);
-  };
-  absl::StatusOr<LoadResult> result = absl::InternalError("not run");
-  if (flags.processes > 1) {
-    LiveLine line(3.0, 0.25);
-    result = RunLoadProcesses(
-        flags.processes, flags.timing, on_start,
-        [&](int64_t time_ns) { line.Show(ProgressOf(flags.timing, time_ns)); }, &Interrupt::Asked);
-  } else {
-    result = RunHere(flags, on_start);
-  }
+  absl::StatusOr<LoadResult> result = RunStreams(flags, updates->get());
   if (*updates != nullptr) {
     // Also after a run that failed.
     absl::StatusOr<TileUpdateCounts> counts = (*updates)->Finish();
@@ -206,7 +170,6 @@ absl::StatusOr<ExitCode> LoadTest(const LoadTestFlags& flags) {
   LoadReport report;
   report.server = flags.server.server;
   report.maps = flags.maps;
-  report.processes = flags.processes;
   report.timing = flags.timing;
   report.timing.steady_s = result->steady_s;
   report.faults = flags.faults;
@@ -244,7 +207,7 @@ constexpr char kLoadTestManual[] =
     "test that is killed leaves its tiles as they are (voxloc map rollback).\n"
     "Ctrl-C ends the test early: what was measured until then is reported, and the exit code is\n"
     "130. A second Ctrl-C ends it at once.\n"
-    "Scans are read before the test and may take 4 GiB, in each process. Percentiles are exact\n"
+    "Scans are read before the test and may take 4 GiB. Percentiles are exact\n"
     "within 0.8 %. generator_limited: more than 1 % of the sends were over 1 ms late, or more\n"
     "than 90 % of the processors were used. The exit code is 4 if an objective was missed,\n"
     "nothing was answered, or a session ended before the test did.\n\n"
@@ -252,7 +215,7 @@ constexpr char kLoadTestManual[] =
     "  voxloc load-test --map town --scans town/scans --poses town/poses.txt --points 1500 \\\n"
     "      --streams 8 --seconds 30\n"
     "  voxloc load-test --map town --scans town/scans --poses town/poses.txt --points 1500 \\\n"
-    "      --streams 200 --rate 10 --pose-rate 50 --seconds 60 --processes 4 --max-p99-ms 5\n"
+    "      --streams 200 --rate 10 --pose-rate 50 --seconds 60 --max-p99-ms 5\n"
     "  voxloc load-test --map town --scans town/scans --poses town/poses.txt --points 1500 \\\n"
     "      --streams 2 --rate 10 --seconds 60 --tile-updates 1 --max-update-factor 1.5";
 
@@ -291,8 +254,7 @@ void AddDriveFlags(CLI::App* command, LoadTestFlags* flags) {
       });
 }
 
-void AddTimingFlags(CLI::App* command, LoadTestFlags* flags) {
-  LoadTiming& timing = flags->timing;
+void AddTimingFlags(CLI::App* command, LoadTiming& timing) {
   command->add_option("--streams", timing.streams, "Open N sessions, 1 to 100000")
       ->type_name("N")
       ->check(CLI::Range(size_t{1}, size_t{100000}))
@@ -328,13 +290,6 @@ void AddTimingFlags(CLI::App* command, LoadTestFlags* flags) {
       ->type_name("S")
       ->check(CLI::Range(0.0, 86400.0))
       ->capture_default_str();
-  command
-      ->add_option("--processes", flags->processes, "Share the streams among N processes, 1 to 256")
-      ->type_name("N")
-      ->check(CLI::Range(size_t{1}, size_t{256}))
-      ->capture_default_str();
-  // No group: not in the help.
-  command->add_option("--child", flags->child, "Be this process of several")->group("");
 }
 
 void AddFaultFlags(CLI::App* command, ClientFaults* faults) {
@@ -389,7 +344,7 @@ void AddLoadTestCommand(CLI::App* parent, Work* chosen) {
       "load-test", "Send the scans of many vehicles at once and report rate and latency");
   command->footer(kLoadTestManual);
   AddDriveFlags(command, options.get());
-  AddTimingFlags(command, options.get());
+  AddTimingFlags(command, options->timing);
   AddFaultFlags(command, &options->faults);
   AddObjectiveFlags(command, options.get());
   AddProfileFlag(command, &options->profile);

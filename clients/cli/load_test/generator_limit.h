@@ -25,7 +25,6 @@ struct GeneratorLimit {
 constexpr double kMaxLatePercent = 1.0;
 constexpr double kMaxProcessorPercent = 90.0;
 
-// `tally` is that of all processes, which share the processors.
 [[nodiscard]] GeneratorLimit JudgeGenerator(const LoadTiming& timing, const Tally& tally,
                                             size_t processors);
 

@@ -34,11 +34,10 @@ absl::StatusOr<std::vector<LoadDrive>> ReadLoadDrives(const LoadDriveOptions& op
     absl::StatusOr<ReplayInput> input = ReadReplayInput(files);
     if (!input.ok()) return input.status();
     scans += input->scans.size();
-    if (options.progress) PrintNotes(input->notes);
+    PrintNotes(input->notes);
     inputs.push_back(*std::move(input));
   }
-  std::optional<ProgressBar> progress;
-  if (options.progress) progress.emplace("reading", "scans", scans);
+  ProgressBar progress("reading", "scans", scans);
   std::vector<LoadDrive> drives(inputs.size());
   uint64_t bytes = 0;
   size_t done = 0;
@@ -63,7 +62,7 @@ absl::StatusOr<std::vector<LoadDrive>> ReadLoadDrives(const LoadDriveOptions& op
                          " scans); thin them with --leaf or --points, or send fewer with "
                          "--max-scans"));
       }
-      if (progress.has_value()) progress->Update(++done);
+      progress.Update(++done);
     }
   }
   return drives;

@@ -20,7 +20,7 @@
 
 namespace voxloc::cli {
 
-// Most bytes that the encoded points of all drives may take in one process.
+// Most bytes that the encoded points of all drives may take.
 constexpr uint64_t kMaxDriveBytes = uint64_t{4} << 30;
 
 struct LoadDrive {
@@ -41,11 +41,10 @@ struct LoadDriveOptions {
   FilterOptions filter;
   CloudReadOptions read;
   uint64_t seed = 0;
-  bool progress = false;  // show on standard error how far reading is
 };
 
-// Errors of the files and of the thinning, which name the file; ResourceExhausted: more than
-// kMaxDriveBytes.
+// Shows on standard error how far reading is. Errors of the files and of the thinning, which name
+// the file; ResourceExhausted: more than kMaxDriveBytes.
 [[nodiscard]] absl::StatusOr<std::vector<LoadDrive>> ReadLoadDrives(
     const LoadDriveOptions& options);
 

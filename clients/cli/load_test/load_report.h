@@ -20,7 +20,6 @@ namespace voxloc::cli {
 struct LoadReport {
   std::string server;
   std::vector<std::string> maps;
-  size_t processes = 1;
   LoadTiming timing;
   ClientFaults faults;
   LoadResult result;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a load test has found out, in one process or in all together.
+// What a load test has found out.
 
 #ifndef VOXLOC_CLIENTS_CLI_LOAD_TEST_LOAD_RESULT_H_
 #define VOXLOC_CLIENTS_CLI_LOAD_TEST_LOAD_RESULT_H_
@@ -9,8 +9,6 @@
 #include <optional>
 #include <string>
 
-#include "absl/status/statusor.h"
-#include "clients/cli/json_output.h"
 #include "clients/cli/load_test/tally.h"
 #include "clients/cli/load_test/tile_updates.h"
 
@@ -22,7 +20,7 @@ struct LoadResult {
   std::string profile;
   std::string server_version;
 
-  // What the drives hold, after thinning. The same in every process.
+  // What the drives hold, after thinning.
   uint64_t scans = 0;
   uint64_t points = 0;
 
@@ -30,14 +28,7 @@ struct LoadResult {
   bool interrupted = false;  // it ended early because that was asked for
 
   Tally tally;
-
-  // Of the process that replaces tiles, the one that the others' results are added to.
-  std::optional<TileUpdateCounts> tile_updates;
-
-  // For the way from one process to another; without updates.
-  [[nodiscard]] Json ToJson() const;
-  // Internal: what ToJson cannot have written.
-  [[nodiscard]] static absl::StatusOr<LoadResult> FromJson(const Json& json);
+  std::optional<TileUpdateCounts> tile_updates;  // nullopt: no tile was to be replaced
 };
 
 }  // namespace voxloc::cli

@@ -40,7 +40,7 @@ absl::StatusOr<std::unique_ptr<LoadRun>> LoadRun::Open(const LoadPlan& plan,
     run->result_.scans += drive.scans.size();
     run->result_.points += drive.points;
   }
-  for (size_t s = plan.process; s < plan.timing.streams; s += plan.processes) {
+  for (size_t s = 0; s < plan.timing.streams; ++s) {
     const StreamAssignment assignment =
         AssignStream(s, plan.timing.streams, drive_scans, plan.maps.size());
     LoadStreamOptions options;

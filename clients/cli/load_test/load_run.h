@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The part of a load test that one process does: every stream whose number, modulo the number of
-// processes, is the process's.
+// The streams of a load test, from the opening of their sessions to the last answer.
 
 #ifndef VOXLOC_CLIENTS_CLI_LOAD_TEST_LOAD_RUN_H_
 #define VOXLOC_CLIENTS_CLI_LOAD_TEST_LOAD_RUN_H_
@@ -28,8 +27,6 @@ struct LoadPlan {
   ClientFaults faults;
   std::vector<std::string> maps;
   v1::OpenSession open;  // but for the map, and the vehicle where that is empty: then one a stream
-  size_t process = 0;    // counted from 0
-  size_t processes = 1;
 };
 
 class LoadRun {

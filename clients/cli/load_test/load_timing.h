@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The times of a load test. All are nanoseconds after the start of the run, which all streams, and
-// all processes, share.
+// The times of a load test. All are nanoseconds after the start of the run, which all streams
+// share.
 
 #ifndef VOXLOC_CLIENTS_CLI_LOAD_TEST_LOAD_TIMING_H_
 #define VOXLOC_CLIENTS_CLI_LOAD_TEST_LOAD_TIMING_H_

@@ -13,7 +13,7 @@ namespace voxloc::cli {
 
 class RunClock {
  public:
-  // `start_ns`: of CLOCK_MONOTONIC, which the processes of a machine share.
+  // `start_ns`: of CLOCK_MONOTONIC.
   explicit RunClock(int64_t start_ns)
       : start_ns_(start_ns),
         wall_minus_monotonic_ns_(Count(std::chrono::system_clock::now().time_since_epoch()) -
