@@ -121,7 +121,7 @@ Json ResultJson(const v1::AlignmentResult& result, const absl::StatusOr<Pose>& p
 absl::StatusOr<ExitCode> Align(const AlignFlags& options) {
   const absl::StatusOr<Pose> guess = ParsePoseText(options.guess);
   if (!guess.ok()) return guess.status();
-  absl::StatusOr<FilteredCloud> scan = LoadScan(options.file, options.scan);
+  const absl::StatusOr<PointCloud> scan = LoadScan(options.file, options.scan);
   if (!scan.ok()) return scan.status();
   absl::StatusOr<client::Channel> channel = Connect(options.server);
   if (!channel.ok()) return channel.status();
@@ -133,7 +133,7 @@ absl::StatusOr<ExitCode> Align(const AlignFlags& options) {
   options.alignment.AddTo(&setup);
   options.estimate.AddTo(setup.mutable_options(), setup.mutable_output());
   options.output.AddTo(setup.mutable_output());
-  client::EncodeCloud(scan->cloud, request.mutable_scan()->add_clouds()->mutable_cloud());
+  client::EncodeCloud(*scan, request.mutable_scan()->add_clouds()->mutable_cloud());
   client::EncodePose(*guess, request.mutable_scan()->mutable_guess_map_t_base()->mutable_pose());
   const auto sent = std::chrono::steady_clock::now();
   absl::StatusOr<v1::AlignmentResult> result =

@@ -118,8 +118,7 @@ absl::StatusOr<DriveAnswers> DriveThrough(const CalibrateFlags& options,
     if (!guess.ok()) return guess.status();
     drive.first_guess_map_T_base = *guess;
   }
-  drive.filter = options.scan.filter();
-  drive.read = options.scan.read();
+  drive.scan = options.scan;
   drive.timeout_s = options.server.timeout_s;
   auto session = OpenScanPartSession(options);
   if (!session.ok()) return session.status();

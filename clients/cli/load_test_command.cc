@@ -83,9 +83,7 @@ absl::StatusOr<LoadDriveOptions> DriveOptionsOf(const LoadTestFlags& flags) {
     files.max_scans = flags.max_scans;
     options.files.push_back(std::move(files));
   }
-  options.filter = flags.scan.filter();
-  options.read = flags.scan.read();
-  options.seed = flags.scan.seed;
+  options.scan = flags.scan;
   if (!flags.perturb.empty()) {
     const absl::StatusOr<Perturbation> perturbation = ParsePerturbation(flags.perturb);
     if (!perturbation.ok()) return perturbation.status();

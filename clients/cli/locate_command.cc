@@ -122,9 +122,9 @@ absl::StatusOr<v1::EstimateInitialPoseRequest> RequestOf(const LocateFlags& opti
 absl::StatusOr<ExitCode> Locate(const LocateFlags& options) {
   absl::StatusOr<v1::EstimateInitialPoseRequest> request = RequestOf(options);
   if (!request.ok()) return request.status();
-  const absl::StatusOr<FilteredCloud> scan = LoadScan(options.file, options.scan);
+  const absl::StatusOr<PointCloud> scan = LoadScan(options.file, options.scan);
   if (!scan.ok()) return scan.status();
-  client::EncodeCloud(scan->cloud, request->mutable_scan()->add_clouds()->mutable_cloud());
+  client::EncodeCloud(*scan, request->mutable_scan()->add_clouds()->mutable_cloud());
   const absl::StatusOr<client::Channel> channel = Connect(options.server);
   if (!channel.ok()) return channel.status();
   const auto sent = std::chrono::steady_clock::now();

@@ -92,7 +92,7 @@ std::optional<ros::PointTimeChoice> PointTimesOf(const ReplayFlags& options) {
 struct ReplayDrive {
   std::unique_ptr<bag::Drive> bag;  // nullptr: files
   ReplayInput input;
-  std::unique_ptr<ScanSource> scans;
+  ScanSource scans;
   std::optional<Pose> base_T_sensor;
 };
 
@@ -112,7 +112,7 @@ absl::StatusOr<ReplayDrive> OpenReplayDrive(const ReplayFlags& options) {
     // With a mount the poses may be those of a camera.
     if (drive.base_T_sensor.has_value()) drive.input.notes.doubts.clear();
     PrintNotes(drive.input.notes);
-    drive.scans = std::make_unique<FileScans>(drive.input.scans, files.read);
+    drive.scans = FileScans(drive.input.scans, files.read);
     return drive;
   }
   absl::StatusOr<std::unique_ptr<bag::Drive>> opened =
@@ -124,7 +124,7 @@ absl::StatusOr<ReplayDrive> OpenReplayDrive(const ReplayFlags& options) {
   drive.input = ReplayInputOf(*drive.bag, !options.guesses_topic.empty());
   absl::StatusOr<std::unique_ptr<bag::DriveClouds>> clouds = drive.bag->ReadClouds();
   if (!clouds.ok()) return clouds.status();
-  drive.scans = std::make_unique<BagScans>(*std::move(clouds), PointTimesOf(options));
+  drive.scans = BagScans(*std::move(clouds), PointTimesOf(options));
   return drive;
 }
 

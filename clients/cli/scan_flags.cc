@@ -4,6 +4,7 @@
 
 #include <CLI/CLI.hpp>
 #include <cstdio>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
@@ -76,10 +77,7 @@ void AddScanFile(CLI::App* command, std::string* file) {
   command->add_option("FILE", *file, "Read the scan from FILE: PCD, PLY or KITTI .bin")->required();
 }
 
-absl::StatusOr<FilteredCloud> LoadScan(const std::string& path, const ScanFlags& flags) {
-  for (const std::string& remark : RemarksOnClouds({path}, flags.read())) {
-    absl::FPrintF(stderr, "%s\n", remark);
-  }
+absl::StatusOr<PointCloud> ReadScan(const std::string& path, const ScanFlags& flags) {
   absl::StatusOr<PointCloud> cloud = ReadCloud(path, flags.read());
   if (!cloud.ok()) return cloud.status();
   absl::StatusOr<FilteredCloud> filtered = FilterCloud(*cloud, flags.filter());
@@ -87,7 +85,14 @@ absl::StatusOr<FilteredCloud> LoadScan(const std::string& path, const ScanFlags&
     return absl::Status(filtered.status().code(),
                         absl::StrCat(path, ": ", filtered.status().message()));
   }
-  return filtered;
+  return std::move(filtered->cloud);
+}
+
+absl::StatusOr<PointCloud> LoadScan(const std::string& path, const ScanFlags& flags) {
+  for (const std::string& remark : RemarksOnClouds({path}, flags.read())) {
+    absl::FPrintF(stderr, "%s\n", remark);
+  }
+  return ReadScan(path, flags);
 }
 
 }  // namespace voxloc::cli

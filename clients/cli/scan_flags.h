@@ -12,6 +12,7 @@
 #include "absl/status/statusor.h"
 #include "core/cloud/filters.h"
 #include "core/cloud/io/cloud_file.h"
+#include "core/cloud/point_cloud.h"
 #include "voxloc/v1/cloud.pb.h"
 
 namespace CLI {
@@ -39,10 +40,11 @@ void AddScanFlags(CLI::App* command, ScanFlags* flags);
 // FILE, for commands that take one scan.
 void AddScanFile(CLI::App* command, std::string* file);
 
-// The scan of a command that takes one: as its file places it, filtered. Prints RemarksOnClouds.
-// The error names the file.
-[[nodiscard]] absl::StatusOr<FilteredCloud> LoadScan(const std::string& path,
-                                                     const ScanFlags& flags);
+// A scan as its file places it, filtered. The error names the file.
+[[nodiscard]] absl::StatusOr<PointCloud> ReadScan(const std::string& path, const ScanFlags& flags);
+
+// The scan of a command that takes one. Prints RemarksOnClouds.
+[[nodiscard]] absl::StatusOr<PointCloud> LoadScan(const std::string& path, const ScanFlags& flags);
 
 }  // namespace voxloc::cli
 

@@ -110,7 +110,7 @@ Json ScoresJson(const ScoreFlags& options, const v1::ScoreReady& ready, const Po
 absl::StatusOr<ExitCode> Score(const ScoreFlags& options) {
   const absl::StatusOr<std::vector<Pose>> poses = PosesOf(options);
   if (!poses.ok()) return poses.status();
-  absl::StatusOr<FilteredCloud> scan = LoadScan(options.file, options.scan);
+  const absl::StatusOr<PointCloud> scan = LoadScan(options.file, options.scan);
   if (!scan.ok()) return scan.status();
   absl::StatusOr<client::Channel> channel = Connect(options.server);
   if (!channel.ok()) return channel.status();
@@ -121,7 +121,7 @@ absl::StatusOr<ExitCode> Score(const ScoreFlags& options) {
   options.alignment.AddTo(setup.mutable_setup());
   setup.mutable_setup()->mutable_output()->set_point_scores(options.point_scores);
   if (options.stage >= 0) setup.mutable_stage()->set_value(static_cast<uint32_t>(options.stage));
-  client::EncodeCloud(scan->cloud, setup.mutable_scan()->add_clouds()->mutable_cloud());
+  client::EncodeCloud(*scan, setup.mutable_scan()->add_clouds()->mutable_cloud());
   absl::StatusOr<std::unique_ptr<client::ScoreClient>> scorer =
       client::ScoreClient::Open(*channel, setup, options.server.timeout_s);
   if (!scorer.ok()) return scorer.status();
@@ -132,7 +132,7 @@ absl::StatusOr<ExitCode> Score(const ScoreFlags& options) {
     return status;
   }
   return Report(options.server.json, ScoresText(*poses, *scores),
-                ScoresJson(options, (*scorer)->ready(), scan->cloud, *poses, *scores));
+                ScoresJson(options, (*scorer)->ready(), *scan, *poses, *scores));
 }
 
 }  // namespace

@@ -14,8 +14,7 @@
 
 #include "absl/status/statusor.h"
 #include "clients/cli/replay/replay_input.h"
-#include "core/cloud/filters.h"
-#include "core/cloud/io/cloud_file.h"
+#include "clients/cli/scan_flags.h"
 #include "voxloc/v1/cloud.pb.h"
 
 namespace voxloc::cli {
@@ -38,9 +37,7 @@ struct LoadDrive {
 struct LoadDriveOptions {
   std::vector<ReplayFiles> files;            // a drive each
   std::optional<Perturbation> perturbation;  // of every guess
-  FilterOptions filter;
-  CloudReadOptions read;
-  uint64_t seed = 0;
+  ScanFlags scan;  // how scans are read and thinned; its seed also of the perturbation
 };
 
 // Shows on standard error how far reading is. Errors of the files and of the thinning, which name
