@@ -6,9 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "clients/cli/alignment_flags.h"
 #include "clients/cli/commands.h"
-#include "clients/cli/estimate_flags.h"
 #include "clients/cli/interrupt.h"
 #include "clients/cli/load_test/load_drive.h"
 #include "clients/cli/load_test/load_report.h"
@@ -18,6 +16,7 @@
 #include "clients/cli/map_flags.h"
 #include "clients/cli/pose_flag.h"
 #include "clients/cli/progress.h"
+#include "clients/cli/request_flags.h"
 #include "clients/cli/scan_flags.h"
 #include "clients/cli/server_flags.h"
 #include "core/parallel/processors.h"

@@ -5,7 +5,6 @@
 #include <chrono>
 #include <memory>
 
-#include "clients/cli/alignment_flags.h"
 #include "clients/cli/commands.h"
 #include "clients/cli/json_output.h"
 #include "clients/cli/locate/locate_output.h"
@@ -14,6 +13,7 @@
 #include "clients/cli/pose_flag.h"
 #include "clients/cli/pose_text.h"
 #include "clients/cli/progress.h"
+#include "clients/cli/request_flags.h"
 #include "clients/cli/scan_flags.h"
 #include "clients/cli/server_flags.h"
 #include "clients/cpp/messages.h"

@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#include "clients/cli/estimate_flags.h"
+#include "clients/cli/request_flags.h"
 
 #include <CLI/CLI.hpp>
 #include <map>
 
+#include "clients/cli/field_flag.h"
+#include "clients/cli/pose_flag.h"
+#include "clients/cli/pose_text.h"
+#include "clients/cpp/messages.h"
 #include "core/geometry/angles.h"
 
 namespace voxloc::cli {
@@ -21,6 +25,37 @@ const std::map<std::string, v1::CovarianceMethod>& Methods() {
 }
 
 }  // namespace
+
+void AlignmentFlags::AddTo(v1::ScanSetup* setup) const {
+  if (!overrides.empty()) SetFields(overrides, setup->mutable_options()->mutable_overrides());
+  if (!gate.empty()) SetFields(gate, setup->mutable_options()->mutable_gate());
+  if (!vehicle.empty()) setup->set_vehicle(vehicle);
+  if (base_T_sensor.empty()) return;
+  if (const absl::StatusOr<Pose> mount = ParsePoseText(base_T_sensor); mount.ok()) {
+    client::EncodePose(*mount, setup->mutable_base_t_sensor());
+  }
+}
+
+void AddAlignmentFlags(CLI::App* command, AlignmentFlags* flags) {
+  AddScoringFlags(command, flags);
+  AddFieldFlag(command, "--gate",
+               "Replace a limit that decides whether a result is accepted, SI units",
+               v1::GateOptions::default_instance(), &flags->gate);
+}
+
+void AddScoringFlags(CLI::App* command, AlignmentFlags* flags) {
+  AddFieldFlag(command, "--override", "Replace a value of the profile's stages, SI units",
+               v1::AlignmentOverrides::default_instance(), &flags->overrides);
+  AddPoseFlag(command, "--base-t-sensor",
+              "Place the sensor on the vehicle by this pose, metres and degrees, ROS angles; "
+              "default: the scans are in base axes",
+              &flags->base_T_sensor);
+  command
+      ->add_option("--vehicle", flags->vehicle,
+                   "Tell the server this name of the vehicle, which may decide what the caller may "
+                   "do; default: the command's own name")
+      ->type_name("NAME");
+}
 
 void EstimateFlags::AddTo(v1::AlignmentOptions* options, v1::OutputOptions* output) const {
   if (!covariance.empty()) options->mutable_covariance()->set_method(Methods().at(covariance));
@@ -95,6 +130,41 @@ void AddEstimateFlags(CLI::App* command, EstimateFlags* flags) {
       ->option_text("NAME");
   command->add_flag("--no-confidence", flags->no_confidence,
                     "Do not compute the confidence, which saves time");
+}
+
+void OutputFlags::AddTo(v1::OutputOptions* output) const {
+  if (trace) output->set_trace(true);
+  if (diagnostics) output->set_diagnostics(true);
+  if (point_scores) {
+    output->set_point_scores(true);
+    output->set_aligned_cloud(true);  // which points they are of
+  }
+  if (no_ground_margin_m) output->mutable_no_ground()->set_z_margin_m(*no_ground_margin_m);
+}
+
+void AddOutputFlags(CLI::App* command, OutputFlags* flags) {
+  AddTraceFlag(command, &flags->trace);
+  AddDiagnosticsFlag(command, &flags->diagnostics);
+  AddPointScoresFlag(command, &flags->point_scores);
+  command
+      ->add_option("--no-ground-margin", flags->no_ground_margin_m,
+                   "Report also the scores of the points more than M metres above the result's "
+                   "position, finite; Autoware has 0.8")
+      ->option_text("M");
+}
+
+void AddTraceFlag(CLI::App* command, bool* trace) {
+  command->add_flag("--trace", *trace, "Report every Newton step of the alignment");
+}
+
+void AddDiagnosticsFlag(CLI::App* command, bool* diagnostics) {
+  command->add_flag("--diagnostics", *diagnostics,
+                    "Report Autoware's checks: level, message and values of scan_matching_status");
+}
+
+void AddPointScoresFlag(CLI::App* command, bool* point_scores) {
+  command->add_flag("--point-scores", *point_scores,
+                    "Write every point that was used, and its score, to the JSON");
 }
 
 }  // namespace voxloc::cli
