@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Flags that set fields of a message, KEY=VALUE, checked while the command line is read.
+// Fields of a message that people set by name, KEY=VALUE, and flags that take them.
+//
+// A key is the name of a field, "max_iterations", or, for one in a message within, the names joined
+// by points, "validation.max_delay_s". Fields that are numbers, truth values, enums, or wrappers of
+// these can be set; repeated ones and texts cannot.
 
 #ifndef VOXLOC_CLIENTS_CLI_FIELD_FLAG_H_
 #define VOXLOC_CLIENTS_CLI_FIELD_FLAG_H_
@@ -10,12 +14,24 @@
 #include <string>
 #include <vector>
 
+#include "absl/status/status.h"
+#include "absl/strings/string_view.h"
+
 namespace CLI {
 class App;
 class Option;
 }  // namespace CLI
 
 namespace voxloc::cli {
+
+// The keys of a message, in the order of the contract.
+[[nodiscard]] std::vector<std::string> FieldKeys(const google::protobuf::Descriptor& message);
+
+// Truth values are true or false, enums words such as more-thuente. InvalidArgument: no KEY=VALUE,
+// an unknown key (the message suggests the nearest one), a value of another kind; nothing changes
+// then. Ranges are for the server to check.
+[[nodiscard]] absl::Status SetField(absl::string_view assignment,
+                                    google::protobuf::Message* message);
 
 // The flag can be repeated. The keys are those of `prototype`, which must outlive the command, and
 // the help lists them. The values keep their text; SetFields reads them.

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "clients/cli/contract_names.h"
-#include "clients/cli/message_field.h"
+#include "clients/cli/field_flag.h"
 #include "clients/cli/message_json.h"
 #include "voxloc/v1/admin_service.pb.h"
 #include "voxloc/v1/alignment.pb.h"
