@@ -9,7 +9,6 @@
 
 #include "absl/strings/str_format.h"
 #include "clients/cli/commands.h"
-#include "clients/cli/commit_flags.h"
 #include "clients/cli/map_flags.h"
 #include "clients/cli/map_manifest.h"
 #include "clients/cli/server_flags.h"

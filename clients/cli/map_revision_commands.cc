@@ -11,7 +11,6 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "clients/cli/commands.h"
-#include "clients/cli/commit_flags.h"
 #include "clients/cli/map_flags.h"
 #include "clients/cli/map_text.h"
 #include "clients/cli/message_json.h"
