@@ -9,7 +9,6 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "clients/cli/commands.h"
-#include "clients/cli/contract_names.h"
 #include "clients/cli/map_flags.h"
 #include "clients/cli/message_json.h"
 #include "clients/cli/output_file.h"

@@ -11,7 +11,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "clients/cli/contract_names.h"
+#include "clients/cli/message_json.h"
 #include "core/text/nearest_name.h"
 
 namespace voxloc::cli {

@@ -7,7 +7,6 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "clients/cli/commands.h"
-#include "clients/cli/contract_names.h"
 #include "clients/cli/message_json.h"
 #include "clients/cli/server_flags.h"
 #include "clients/cli/text_table.h"

@@ -2,12 +2,10 @@
 
 #include "clients/cli/message_json.h"
 
-#include <google/protobuf/descriptor.h>
-
-#include <string>
-
+#include "absl/strings/ascii.h"
 #include "absl/strings/escaping.h"
-#include "clients/cli/contract_names.h"
+#include "absl/strings/str_replace.h"
+#include "absl/strings/strip.h"
 #include "voxloc/v1/geometry.pb.h"
 
 namespace voxloc::cli {
@@ -70,6 +68,21 @@ Json PoseMessageJson(const v1::Pose& pose) {
 }
 
 }  // namespace
+
+bool IsWrapper(const google::protobuf::Descriptor& message) {
+  return message.file()->name() == "google/protobuf/wrappers.proto";
+}
+
+std::string EnumName(const google::protobuf::EnumValueDescriptor& value) {
+  // The first name of each enum is the prefix with UNSPECIFIED.
+  const std::string first(value.type()->value(0)->name());
+  const std::string prefix(absl::StripSuffix(first, "UNSPECIFIED"));
+  return std::string(absl::StripPrefix(std::string(value.name()), prefix));
+}
+
+std::string EnumWord(const google::protobuf::EnumValueDescriptor& value) {
+  return absl::StrReplaceAll(absl::AsciiStrToLower(EnumName(value)), {{"_", "-"}});
+}
 
 Json MessageJson(const Message& message) {
   const google::protobuf::Descriptor& descriptor = *message.GetDescriptor();

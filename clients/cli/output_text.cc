@@ -7,7 +7,6 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "clients/cli/contract_names.h"
 #include "clients/cli/message_json.h"
 #include "clients/cli/pose_text.h"
 #include "clients/cli/scores_json.h"

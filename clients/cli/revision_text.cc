@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
-#include "clients/cli/contract_names.h"
+#include "clients/cli/message_json.h"
 #include "clients/cli/text_table.h"
 
 namespace voxloc::cli {

@@ -4,7 +4,6 @@
 
 #include <map>
 
-#include "clients/cli/contract_names.h"
 #include "clients/cli/map_text.h"
 #include "clients/cli/message_json.h"
 

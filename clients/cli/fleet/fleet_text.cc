@@ -11,7 +11,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_split.h"
 #include "absl/time/time.h"
-#include "clients/cli/contract_names.h"
+#include "clients/cli/message_json.h"
 #include "clients/cli/terminal_text.h"
 #include "clients/cli/text_table.h"
 #include "clients/cpp/messages.h"

@@ -10,7 +10,6 @@
 #include <string>
 #include <vector>
 
-#include "clients/cli/contract_names.h"
 #include "clients/cli/field_flag.h"
 #include "clients/cli/message_json.h"
 #include "voxloc/v1/admin_service.pb.h"
