@@ -18,7 +18,6 @@
 #include "clients/cli/pose_text.h"
 #include "clients/cli/server_flags.h"
 #include "clients/cli/text_table.h"
-#include "clients/cli/tile_fit_text.h"
 #include "clients/cpp/error_details.h"
 #include "clients/cpp/map_client.h"
 #include "clients/cpp/messages.h"

@@ -14,7 +14,6 @@
 #include "clients/cli/map_flags.h"
 #include "clients/cli/map_text.h"
 #include "clients/cli/message_json.h"
-#include "clients/cli/revision_text.h"
 #include "clients/cli/server_flags.h"
 #include "clients/cli/upload_report.h"
 #include "clients/cpp/map_client.h"

@@ -18,7 +18,7 @@
 #include "absl/strings/string_view.h"
 #include "clients/cli/command_line.h"
 #include "clients/cli/map_manifest.h"
-#include "clients/cli/revision_text.h"
+#include "clients/cli/map_text.h"
 #include "clients/cli/upload_report.h"
 #include "clients/dataset/map_tiling.h"
 #include "core/cloud/cloud_digest.h"
