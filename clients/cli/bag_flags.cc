@@ -7,7 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "clients/cli/pose_text.h"
+#include "clients/cli/pose_flag.h"
 #include "clients/cli/progress.h"
 #include "clients/cli/text_table.h"
 

@@ -18,7 +18,6 @@
 #include "clients/cli/map_flags.h"
 #include "clients/cli/output_file.h"
 #include "clients/cli/pose_flag.h"
-#include "clients/cli/pose_text.h"
 #include "clients/cli/progress.h"
 #include "clients/cli/request_flags.h"
 #include "clients/cli/scan_flags.h"

@@ -15,7 +15,6 @@
 #include "clients/cli/map_text.h"
 #include "clients/cli/message_json.h"
 #include "clients/cli/pose_flag.h"
-#include "clients/cli/pose_text.h"
 #include "clients/cli/server_flags.h"
 #include "clients/cli/text_table.h"
 #include "clients/cpp/error_details.h"

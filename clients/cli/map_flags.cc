@@ -11,7 +11,6 @@
 #include "absl/strings/str_split.h"
 #include "clients/cli/map_text.h"
 #include "clients/cli/pose_flag.h"
-#include "clients/cli/pose_text.h"
 #include "clients/dataset/map_projector_yaml.h"
 #include "clients/dataset/map_source.h"
 #include "core/geometry/angles.h"

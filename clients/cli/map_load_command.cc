@@ -17,7 +17,6 @@
 #include "clients/cli/map_load_bag.h"
 #include "clients/cli/map_tile_plan.h"
 #include "clients/cli/pose_flag.h"
-#include "clients/cli/pose_text.h"
 #include "clients/cli/server_flags.h"
 #include "clients/cli/text_table.h"
 #include "clients/cli/upload_report.h"

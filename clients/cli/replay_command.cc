@@ -17,7 +17,6 @@
 #include "clients/cli/map_flags.h"
 #include "clients/cli/output_file.h"
 #include "clients/cli/pose_flag.h"
-#include "clients/cli/pose_text.h"
 #include "clients/cli/replay/capture_replay.h"
 #include "clients/cli/replay/live_report.h"
 #include "clients/cli/replay/replay_runner.h"

@@ -7,7 +7,6 @@
 
 #include "clients/cli/field_flag.h"
 #include "clients/cli/pose_flag.h"
-#include "clients/cli/pose_text.h"
 #include "clients/cpp/messages.h"
 #include "core/geometry/angles.h"
 

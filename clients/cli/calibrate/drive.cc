@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "clients/cli/calibrate/split_halves.h"
-#include "clients/cli/estimate_text.h"
+#include "clients/cli/result_text.h"
 #include "clients/cpp/messages.h"
 
 namespace voxloc::cli {

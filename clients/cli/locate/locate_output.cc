@@ -7,8 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "clients/cli/pose_text.h"
-#include "clients/cli/scores_json.h"
+#include "clients/cli/result_text.h"
 #include "clients/cli/text_table.h"
 #include "clients/cpp/messages.h"
 #include "core/geometry/angles.h"

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "clients/cli/json_output.h"
-#include "clients/cli/sigma_shares.h"
+#include "clients/cli/result_text.h"
 #include "core/geometry/pose.h"
 #include "voxloc/v1/alignment.pb.h"
 

@@ -12,7 +12,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
-#include "clients/cli/sigma_shares.h"
+#include "clients/cli/result_text.h"
 #include "clients/cli/summary_table.h"
 
 namespace voxloc::cli {

@@ -14,8 +14,8 @@
 #include "absl/status/status.h"
 #include "clients/cli/json_output.h"
 #include "clients/cli/replay/replay_row.h"
+#include "clients/cli/result_text.h"
 #include "clients/cli/scan_flags.h"
-#include "clients/cli/sigma_shares.h"
 #include "clients/dataset/summary.h"
 
 namespace voxloc::cli {

@@ -9,7 +9,8 @@
 
 #include "clients/cli/commands.h"
 #include "clients/cli/confirmation.h"
-#include "clients/cli/pose_text.h"
+#include "clients/cli/pose_flag.h"
+#include "clients/cli/result_text.h"
 #include "clients/cli/text_table.h"
 
 namespace voxloc::cli {
