@@ -13,7 +13,7 @@
 #include "clients/cli/message_json.h"
 #include "clients/cli/output_file.h"
 #include "clients/cli/server_flags.h"
-#include "clients/cli/terminal_size.h"
+#include "clients/cli/terminal.h"
 #include "clients/cli/text_file.h"
 #include "clients/cli/text_table.h"
 #include "clients/cpp/admin_client.h"

@@ -20,8 +20,7 @@
 #include "clients/cli/output_file.h"
 #include "clients/cli/report/fleet_page.h"
 #include "clients/cli/server_flags.h"
-#include "clients/cli/terminal_size.h"
-#include "clients/cli/terminal_text.h"
+#include "clients/cli/terminal.h"
 #include "clients/cli/text_file.h"
 
 namespace voxloc::cli {

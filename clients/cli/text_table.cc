@@ -12,7 +12,7 @@
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 #include "absl/time/time.h"
-#include "clients/cli/terminal_text.h"
+#include "clients/cli/terminal.h"
 
 namespace voxloc::cli {
 namespace {

@@ -12,7 +12,7 @@
 #include "absl/strings/str_split.h"
 #include "absl/time/time.h"
 #include "clients/cli/message_json.h"
-#include "clients/cli/terminal_text.h"
+#include "clients/cli/terminal.h"
 #include "clients/cli/text_table.h"
 #include "clients/cpp/messages.h"
 

@@ -8,9 +8,9 @@
 #include <string>
 
 #include "clients/cli/commands.h"
-#include "clients/cli/confirmation.h"
 #include "clients/cli/pose_flag.h"
 #include "clients/cli/result_text.h"
+#include "clients/cli/terminal.h"
 #include "clients/cli/text_table.h"
 
 namespace voxloc::cli {

@@ -1,10 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#include "clients/cli/terminal_text.h"
+#include "clients/cli/terminal.h"
+
+#include <sys/ioctl.h>
+#include <unistd.h>
 
 #include <array>
 #include <cstdint>
+#include <iostream>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 
@@ -90,6 +95,9 @@ size_t BytesOf(absl::string_view text, size_t columns) {
   return bytes;
 }
 
+// What VT100 has, and all terminals since.
+constexpr TerminalSize kSmallestKnown{80, 24};
+
 }  // namespace
 
 std::string TerminalText(absl::string_view text) {
@@ -135,6 +143,30 @@ std::string CutMiddleToColumns(absl::string_view text, size_t columns) {
   absl::string_view last = text;
   while (ColumnsOf(last) > room / 2) last.remove_prefix(FirstCodePoint(last).bytes);
   return absl::StrCat(first, kCutMark, last);
+}
+
+TerminalSize SizeOfTerminal() {
+  if (isatty(STDOUT_FILENO) != 1) return {};
+  winsize size{};
+  if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_col == 0 || size.ws_row == 0) {
+    return kSmallestKnown;
+  }
+  return {size.ws_col, size.ws_row};
+}
+
+Confirmation Confirm(const std::string& question, bool yes, bool terminal, std::istream& in,
+                     std::ostream& err) {
+  if (yes) return Confirmation::kYes;
+  if (!terminal) return Confirmation::kNobodyToAsk;
+  err << question << " [y/N] " << std::flush;
+  std::string line;
+  std::getline(in, line);
+  line = absl::AsciiStrToLower(absl::StripAsciiWhitespace(line));
+  return line == "y" || line == "yes" ? Confirmation::kYes : Confirmation::kNo;
+}
+
+Confirmation ConfirmOnTerminal(const std::string& question, bool yes) {
+  return Confirm(question, yes, isatty(STDIN_FILENO) != 0, std::cin, std::cerr);
 }
 
 }  // namespace voxloc::cli
