@@ -4,7 +4,7 @@
 
 #include <algorithm>
 #include <array>
-#include <cstdint>
+#include <cmath>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -49,6 +49,10 @@ void Narrow(const std::vector<TextTable::Column>& columns, size_t max_columns,
     --widths[widest];
     --total;
   }
+}
+
+std::string FiniteNumber(double value, int digits) {
+  return std::isfinite(value) ? absl::StrFormat("%.*f", digits, value) : "-";
 }
 
 }  // namespace
@@ -106,6 +110,20 @@ std::string ByteText(uint64_t bytes) {
     ++unit;
   }
   return unit == 0 ? absl::StrCat(bytes, " B") : absl::StrFormat("%.1f %s", value, kUnits[unit]);
+}
+
+SummaryTable::SummaryTable() : table_("|>mean|>p50|>p95|>p99|>max") {}
+
+void SummaryTable::AddRow(const std::string& name, const Summary& summary, int digits,
+                          double factor) {
+  table_.AddRow(
+      {name, FiniteNumber(factor * summary.mean, digits),
+       FiniteNumber(factor * summary.p50, digits), FiniteNumber(factor * summary.p95, digits),
+       FiniteNumber(factor * summary.p99, digits), FiniteNumber(factor * summary.max, digits)});
+}
+
+Json SummaryJson(const Summary& d) {
+  return {{"mean", d.mean}, {"p50", d.p50}, {"p95", d.p95}, {"p99", d.p99}, {"max", d.max}};
 }
 
 }  // namespace voxloc::cli

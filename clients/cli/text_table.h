@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A table for the terminal: columns as wide as their widest cell, two spaces apart, numbers to the
-// right. What cells hold may come from the network: it is made safe for a terminal
-// (terminal_text.h).
+// Tables for the terminal: columns as wide as their widest cell, two spaces apart, numbers to the
+// right. What cells hold may come from the network: it is made safe for a terminal (terminal.h).
 
 #ifndef VOXLOC_CLIENTS_CLI_TEXT_TABLE_H_
 #define VOXLOC_CLIENTS_CLI_TEXT_TABLE_H_
@@ -12,6 +11,8 @@
 #include <vector>
 
 #include "absl/strings/string_view.h"
+#include "clients/cli/json_output.h"
+#include "clients/dataset/summary.h"
 
 namespace voxloc::cli {
 
@@ -47,6 +48,23 @@ class TextTable {
 
 // 1536 as "1.5 KiB".
 [[nodiscard]] std::string ByteText(uint64_t bytes);
+
+// Columns mean, p50, p95, p99 and max.
+class SummaryTable {
+ public:
+  SummaryTable();
+
+  // Every number times `factor`, with so many digits after the point; "-" for what is not finite.
+  void AddRow(const std::string& name, const Summary& summary, int digits, double factor = 1.0);
+
+  [[nodiscard]] std::string Text() const { return table_.Text(); }
+
+ private:
+  TextTable table_;
+};
+
+// `mean`, `p50`, `p95`, `p99`, `max`.
+[[nodiscard]] Json SummaryJson(const Summary& summary);
 
 }  // namespace voxloc::cli
 

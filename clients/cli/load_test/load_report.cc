@@ -7,7 +7,6 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
-#include "clients/cli/summary_table.h"
 #include "clients/cli/text_table.h"
 #include "clients/cpp/messages.h"
 

@@ -13,7 +13,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "clients/cli/result_text.h"
-#include "clients/cli/summary_table.h"
+#include "clients/cli/text_table.h"
 
 namespace voxloc::cli {
 namespace {
