@@ -14,7 +14,6 @@
 #include "clients/cli/calibrate/drive.h"
 #include "clients/cli/calibrate/split_halves.h"
 #include "clients/cli/commands.h"
-#include "clients/cli/input_notes.h"
 #include "clients/cli/map_flags.h"
 #include "clients/cli/output_file.h"
 #include "clients/cli/pose_flag.h"

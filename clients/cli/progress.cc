@@ -74,4 +74,9 @@ void ProgressBar::Update(size_t done) {
   line_.Show(ProgressText(label_, unit_, done, total_, left, line_.terminal()), last);
 }
 
+void PrintNotes(const InputNotes& notes) {
+  for (const std::string& remark : notes.remarks) absl::FPrintF(stderr, "%s\n", remark);
+  for (const std::string& doubt : notes.doubts) absl::FPrintF(stderr, "warning: %s\n", doubt);
+}
+
 }  // namespace voxloc::cli

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What people see while work goes on. On a terminal one line of standard error is drawn again and
-// again; elsewhere (a log, a pipe) plain lines come at intervals. For one thread.
+// What people see on standard error while work goes on, and of what the input is taken to be. On a
+// terminal one line is drawn again and again; elsewhere (a log, a pipe) plain lines come at
+// intervals. For one thread.
 
 #ifndef VOXLOC_CLIENTS_CLI_PROGRESS_H_
 #define VOXLOC_CLIENTS_CLI_PROGRESS_H_
@@ -9,6 +10,8 @@
 #include <chrono>
 #include <cstdio>
 #include <string>
+
+#include "clients/dataset/cloud_remarks.h"
 
 namespace voxloc::cli {
 
@@ -57,6 +60,9 @@ class ProgressBar {
 // The text of a bar; `seconds_left` below 0: unknown. A function of its own for the tests.
 [[nodiscard]] std::string ProgressText(const std::string& label, const std::string& unit,
                                        size_t done, size_t total, double seconds_left, bool bar);
+
+// A line each; doubts begin with "warning:".
+void PrintNotes(const InputNotes& notes);
 
 }  // namespace voxloc::cli
 

@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "clients/cli/input_notes.h"
 #include "clients/cli/progress.h"
 #include "clients/cli/text_table.h"
 #include "clients/cpp/messages.h"
