@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The tiles that a map is to be made of, and cutting points into them with little memory.
+// The tiles that a map is to be made of: cutting points into them with little memory, and those of
+// a recorded drive, whose scans are thinned and moved by their poses.
 
-#ifndef VOXLOC_CLIENTS_CLI_MAP_TILE_PLAN_H_
-#define VOXLOC_CLIENTS_CLI_MAP_TILE_PLAN_H_
+#ifndef VOXLOC_CLIENTS_CLI_MAP_LOAD_PLAN_H_
+#define VOXLOC_CLIENTS_CLI_MAP_LOAD_PLAN_H_
 
 #include <chrono>
 #include <cstddef>
@@ -16,12 +17,18 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "clients/cli/bag_flags.h"
 #include "clients/cli/map_survey.h"
 #include "clients/cli/progress.h"
+#include "clients/cli/scan_flags.h"
 #include "clients/cpp/map_upload.h"
 #include "clients/dataset/cloud_remarks.h"
 #include "clients/dataset/tile_spill.h"
 #include "core/cloud/point_cloud.h"
+
+namespace CLI {
+class App;
+}
 
 namespace voxloc::cli {
 
@@ -63,6 +70,23 @@ class TileCutter {
   LiveLine line_{3.0, 0.1};
 };
 
+struct MapBagFlags {
+  BagFlags bag;
+  ScanFlags scan;
+  std::string base_T_sensor;     // X,Y,Z,ROLL,PITCH,YAW; empty: by the bag's frames
+  double scan_distance_m = 0.0;  // between the scans that are taken; 0: all
+};
+
+// --bag, its topics and frames, and what is done to each scan. A bag does not go with a PATH.
+void AddMapBagFlags(CLI::App* command, MapBagFlags* flags);
+
+// `poses_file`: tum; empty: the bag's poses. Memory: that of TileSpill, one scan, and what
+// bag::Drive needs.
+[[nodiscard]] absl::StatusOr<MapLoadPlan> PlanBagLoad(const std::string& map,
+                                                      const MapBagFlags& flags,
+                                                      const std::string& poses_file,
+                                                      const TileSpill::Options& spill);
+
 }  // namespace voxloc::cli
 
-#endif  // VOXLOC_CLIENTS_CLI_MAP_TILE_PLAN_H_
+#endif  // VOXLOC_CLIENTS_CLI_MAP_LOAD_PLAN_H_
