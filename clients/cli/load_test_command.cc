@@ -11,7 +11,7 @@
 #include "clients/cli/load_test/load_drive.h"
 #include "clients/cli/load_test/load_report.h"
 #include "clients/cli/load_test/load_run.h"
-#include "clients/cli/load_test/run_clock.h"
+#include "clients/cli/load_test/load_schedule.h"
 #include "clients/cli/load_test/tile_updates.h"
 #include "clients/cli/map_flags.h"
 #include "clients/cli/pose_flag.h"

@@ -9,11 +9,8 @@
 #include <vector>
 
 #include "clients/cli/json_output.h"
-#include "clients/cli/load_test/client_faults.h"
-#include "clients/cli/load_test/generator_limit.h"
 #include "clients/cli/load_test/load_result.h"
-#include "clients/cli/load_test/load_timing.h"
-#include "clients/cli/load_test/objectives.h"
+#include "clients/cli/load_test/load_schedule.h"
 
 namespace voxloc::cli {
 

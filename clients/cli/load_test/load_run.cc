@@ -10,8 +10,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "clients/cli/load_test/run_clock.h"
-#include "clients/cli/load_test/stream_assignment.h"
+#include "clients/cli/load_test/load_schedule.h"
 
 namespace voxloc::cli {
 namespace {

@@ -11,11 +11,10 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "clients/cli/load_test/client_faults.h"
 #include "clients/cli/load_test/load_drive.h"
 #include "clients/cli/load_test/load_result.h"
+#include "clients/cli/load_test/load_schedule.h"
 #include "clients/cli/load_test/load_stream.h"
-#include "clients/cli/load_test/load_timing.h"
 #include "clients/cpp/channel.h"
 
 namespace voxloc::cli {

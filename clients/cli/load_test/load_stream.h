@@ -21,12 +21,9 @@
 #include <thread>
 
 #include "absl/status/statusor.h"
-#include "clients/cli/load_test/client_faults.h"
 #include "clients/cli/load_test/load_drive.h"
-#include "clients/cli/load_test/load_timing.h"
-#include "clients/cli/load_test/run_clock.h"
+#include "clients/cli/load_test/load_schedule.h"
 #include "clients/cli/load_test/scan_ledger.h"
-#include "clients/cli/load_test/stream_schedule.h"
 #include "clients/cpp/channel.h"
 #include "clients/cpp/session.h"
 

@@ -15,7 +15,7 @@
 #include <set>
 #include <string>
 
-#include "clients/cli/load_test/load_timing.h"
+#include "clients/cli/load_test/load_schedule.h"
 #include "clients/cli/load_test/tally.h"
 
 namespace voxloc::cli {

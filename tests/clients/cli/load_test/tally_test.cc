@@ -8,9 +8,8 @@
 #include <cmath>
 #include <vector>
 
-#include "clients/cli/load_test/generator_limit.h"
 #include "clients/cli/load_test/load_report.h"
-#include "clients/cli/load_test/objectives.h"
+#include "clients/cli/load_test/load_result.h"
 #include "clients/cli/load_test/scan_ledger.h"
 
 namespace voxloc::cli {

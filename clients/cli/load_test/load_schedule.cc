@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#include "clients/cli/load_test/stream_schedule.h"
+#include "clients/cli/load_test/load_schedule.h"
 
 #include <algorithm>
-#include <cmath>
 
 namespace voxloc::cli {
 namespace {
@@ -17,6 +16,18 @@ constexpr int64_t kSameTime_ns = 1000;
 int64_t Nanoseconds(double seconds) { return std::llround(seconds * 1e9); }
 
 }  // namespace
+
+StreamAssignment AssignStream(size_t stream, size_t streams, const std::vector<size_t>& drive_scans,
+                              size_t maps) {
+  const size_t drives = drive_scans.size();
+  StreamAssignment assignment;
+  assignment.drive = stream % drives;
+  assignment.map = stream % maps;
+  const size_t rank = stream / drives;
+  const size_t sharing = (streams - assignment.drive + drives - 1) / drives;
+  assignment.first_scan = rank * drive_scans[assignment.drive] / sharing;
+  return assignment;
+}
 
 StreamSchedule::StreamSchedule(const LoadTiming& timing, size_t stream) : timing_(timing) {
   const double share = static_cast<double>(stream) / static_cast<double>(timing.streams);
