@@ -12,7 +12,7 @@
 #include "absl/time/time.h"
 #include "clients/cli/calibrate/calibration_report.h"
 #include "clients/cli/calibrate/drive.h"
-#include "clients/cli/calibrate/split_halves.h"
+#include "clients/cli/calibrate/drive_answers.h"
 #include "clients/cli/commands.h"
 #include "clients/cli/map_flags.h"
 #include "clients/cli/output_file.h"

@@ -5,7 +5,7 @@
 #include <optional>
 #include <utility>
 
-#include "clients/cli/calibrate/split_halves.h"
+#include "clients/cli/calibrate/drive_answers.h"
 #include "clients/cli/result_text.h"
 #include "clients/cpp/messages.h"
 

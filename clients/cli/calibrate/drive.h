@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "clients/cli/calibrate/drive_answer.h"
+#include "clients/cli/calibrate/drive_answers.h"
 #include "clients/cli/scan_flags.h"
 #include "clients/cpp/session.h"
 

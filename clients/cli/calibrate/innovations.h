@@ -24,8 +24,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "clients/cli/calibrate/bootstrap.h"
-#include "clients/cli/calibrate/drive_answer.h"
+#include "clients/cli/calibrate/drive_answers.h"
 
 namespace voxloc::cli {
 

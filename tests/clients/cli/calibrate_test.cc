@@ -8,8 +8,8 @@
 #include <cmath>
 
 #include "clients/cli/calibrate/calibration_report.h"
+#include "clients/cli/calibrate/drive_answers.h"
 #include "clients/cli/calibrate/innovations.h"
-#include "clients/cli/calibrate/split_halves.h"
 #include "tests/support/random_numbers.h"
 
 namespace voxloc::cli {
