@@ -14,7 +14,6 @@
 #include "clients/cli/output_file.h"
 #include "clients/cli/server_flags.h"
 #include "clients/cli/terminal.h"
-#include "clients/cli/text_file.h"
 #include "clients/cli/text_table.h"
 #include "clients/cpp/admin_client.h"
 #include "clients/cpp/messages.h"

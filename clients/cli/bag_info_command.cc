@@ -9,7 +9,6 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "clients/cli/commands.h"
-#include "clients/cli/json_output.h"
 #include "clients/cli/output_file.h"
 #include "clients/cli/text_table.h"
 #include "clients/dataset/bag/bag.h"

@@ -14,7 +14,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "clients/cli/json_output.h"
+#include "clients/cli/output_file.h"
 
 namespace CLI {
 class App;

@@ -18,10 +18,9 @@
 #include "clients/cli/map_flags.h"
 #include "clients/cli/message_json.h"
 #include "clients/cli/output_file.h"
-#include "clients/cli/report/fleet_page.h"
+#include "clients/cli/report/report.h"
 #include "clients/cli/server_flags.h"
 #include "clients/cli/terminal.h"
-#include "clients/cli/text_file.h"
 
 namespace voxloc::cli {
 namespace {

@@ -6,10 +6,10 @@
 #include <memory>
 
 #include "clients/cli/commands.h"
-#include "clients/cli/json_output.h"
 #include "clients/cli/locate/locate_output.h"
 #include "clients/cli/map_flags.h"
 #include "clients/cli/message_json.h"
+#include "clients/cli/output_file.h"
 #include "clients/cli/pose_flag.h"
 #include "clients/cli/progress.h"
 #include "clients/cli/request_flags.h"

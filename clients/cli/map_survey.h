@@ -15,7 +15,7 @@
 #include <unordered_set>
 #include <vector>
 
-#include "clients/cli/json_output.h"
+#include "clients/cli/output_file.h"
 #include "clients/dataset/map_source.h"
 #include "core/cloud/point_cloud.h"
 

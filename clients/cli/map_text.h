@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "clients/cli/json_output.h"
+#include "clients/cli/output_file.h"
 #include "clients/cli/text_table.h"
 #include "voxloc/v1/map.pb.h"
 #include "voxloc/v1/map_service.pb.h"

@@ -12,7 +12,7 @@
 
 #include <string>
 
-#include "clients/cli/json_output.h"
+#include "clients/cli/output_file.h"
 
 namespace voxloc::cli {
 

@@ -289,9 +289,8 @@ absl::StatusOr<ExitCode> Replay(const ReplayFlags& options) {
       if (!compared.ok()) return compared.status();
       content.compared = *std::move(compared);
     }
-    if (absl::Status status = WriteReport(options.report, json, content); !status.ok()) {
-      return status;
-    }
+    const std::string page = ReportHtml(json, content);
+    if (absl::Status status = WriteTextFile(options.report, page); !status.ok()) return status;
     if (options.server.prints_text()) absl::PrintF("\nreport: %s\n", options.report);
   }
   WarnOfMissingMap(summary);

@@ -6,7 +6,6 @@
 #include <memory>
 
 #include "clients/cli/commands.h"
-#include "clients/cli/json_output.h"
 #include "clients/cli/output_file.h"
 #include "clients/cli/progress.h"
 

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "absl/strings/string_view.h"
-#include "clients/cli/json_output.h"
+#include "clients/cli/output_file.h"
 #include "clients/dataset/summary.h"
 
 namespace voxloc::cli {

@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "clients/cli/json_output.h"
 #include "clients/cli/map_flags.h"
+#include "clients/cli/output_file.h"
 #include "clients/cli/progress.h"
 #include "clients/cli/server_flags.h"
 #include "clients/cpp/map_upload.h"

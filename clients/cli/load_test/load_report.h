@@ -8,9 +8,9 @@
 #include <string>
 #include <vector>
 
-#include "clients/cli/json_output.h"
 #include "clients/cli/load_test/load_result.h"
 #include "clients/cli/load_test/load_schedule.h"
+#include "clients/cli/output_file.h"
 
 namespace voxloc::cli {
 

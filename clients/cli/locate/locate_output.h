@@ -7,7 +7,7 @@
 
 #include <string>
 
-#include "clients/cli/json_output.h"
+#include "clients/cli/output_file.h"
 #include "voxloc/v1/localization_service.pb.h"
 
 namespace voxloc::cli {

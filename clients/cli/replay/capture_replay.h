@@ -10,7 +10,7 @@
 
 #include "absl/status/statusor.h"
 #include "clients/cli/commands.h"
-#include "clients/cli/json_output.h"
+#include "clients/cli/output_file.h"
 #include "clients/cli/server_flags.h"
 #include "voxloc/v1/admin_service.pb.h"
 #include "voxloc/v1/alignment.pb.h"

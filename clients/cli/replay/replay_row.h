@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "clients/cli/json_output.h"
+#include "clients/cli/output_file.h"
 #include "clients/cli/result_text.h"
 #include "core/geometry/pose.h"
 #include "voxloc/v1/alignment.pb.h"

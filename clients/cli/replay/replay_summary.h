@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
-#include "clients/cli/json_output.h"
+#include "clients/cli/output_file.h"
 #include "clients/cli/replay/replay_row.h"
 #include "clients/cli/result_text.h"
 #include "clients/cli/scan_flags.h"
