@@ -12,8 +12,8 @@
 
 namespace voxloc::cli {
 
-// While one lives, the first SIGINT or SIGTERM is noted, and a second one ends the program as if there
-// were none. At most one lives at a time, in the thread that runs the command.
+// While one lives, the first SIGINT or SIGTERM is noted, and a second one ends the program as if
+// there were none. At most one lives at a time, in the thread that runs the command.
 class Interrupt {
  public:
   Interrupt();

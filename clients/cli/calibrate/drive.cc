@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "clients/cli/calibrate/drive_answers.h"
-#include "clients/cli/result_text.h"
+#include "clients/cli/output/result_text.h"
 #include "clients/cpp/messages.h"
 
 namespace voxloc::cli {

@@ -15,7 +15,7 @@
 
 #include "absl/status/statusor.h"
 #include "clients/cli/calibrate/drive_answers.h"
-#include "clients/cli/scan_flags.h"
+#include "clients/cli/flags/scan_flags.h"
 #include "clients/cpp/session.h"
 
 namespace voxloc::cli {

@@ -7,7 +7,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
-#include "clients/cli/map_text.h"
+#include "clients/cli/output/map_text.h"
 #include "clients/cpp/map_client.h"
 
 namespace voxloc::cli {

@@ -9,7 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
-#include "clients/cli/map_text.h"
+#include "clients/cli/output/map_text.h"
 #include "clients/cpp/admin_client.h"
 #include "clients/cpp/map_client.h"
 

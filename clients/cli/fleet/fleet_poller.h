@@ -14,8 +14,8 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "clients/cli/flags/server_flags.h"
 #include "clients/cli/fleet/fleet_state.h"
-#include "clients/cli/server_flags.h"
 #include "clients/cpp/channel.h"
 
 namespace voxloc::cli {

@@ -4,8 +4,8 @@
 
 #include <map>
 
-#include "clients/cli/map_text.h"
-#include "clients/cli/message_json.h"
+#include "clients/cli/output/map_text.h"
+#include "clients/cli/output/message_json.h"
 
 namespace voxloc::cli {
 namespace {

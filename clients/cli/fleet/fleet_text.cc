@@ -11,9 +11,9 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_split.h"
 #include "absl/time/time.h"
-#include "clients/cli/message_json.h"
-#include "clients/cli/terminal.h"
-#include "clients/cli/text_table.h"
+#include "clients/cli/output/message_json.h"
+#include "clients/cli/output/terminal.h"
+#include "clients/cli/output/text_table.h"
 #include "clients/cpp/messages.h"
 
 namespace voxloc::cli {

@@ -6,8 +6,8 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "clients/cli/progress.h"
-#include "clients/cli/text_table.h"
+#include "clients/cli/output/progress.h"
+#include "clients/cli/output/text_table.h"
 #include "clients/cpp/messages.h"
 
 namespace voxloc::cli {

@@ -13,8 +13,8 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "clients/cli/flags/scan_flags.h"
 #include "clients/cli/replay/replay_input.h"
-#include "clients/cli/scan_flags.h"
 #include "voxloc/v1/cloud.pb.h"
 
 namespace voxloc::cli {

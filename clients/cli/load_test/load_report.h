@@ -10,7 +10,7 @@
 
 #include "clients/cli/load_test/load_result.h"
 #include "clients/cli/load_test/load_schedule.h"
-#include "clients/cli/output_file.h"
+#include "clients/cli/output/output_file.h"
 
 namespace voxloc::cli {
 

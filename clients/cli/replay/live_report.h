@@ -7,7 +7,7 @@
 
 #include <string>
 
-#include "clients/cli/progress.h"
+#include "clients/cli/output/progress.h"
 #include "clients/cli/replay/replay_row.h"
 
 namespace voxloc::cli {

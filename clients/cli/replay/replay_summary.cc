@@ -12,8 +12,8 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
-#include "clients/cli/result_text.h"
-#include "clients/cli/text_table.h"
+#include "clients/cli/output/result_text.h"
+#include "clients/cli/output/text_table.h"
 
 namespace voxloc::cli {
 namespace {

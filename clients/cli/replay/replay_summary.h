@@ -12,10 +12,10 @@
 #include <vector>
 
 #include "absl/status/status.h"
-#include "clients/cli/output_file.h"
+#include "clients/cli/flags/scan_flags.h"
+#include "clients/cli/output/output_file.h"
+#include "clients/cli/output/result_text.h"
 #include "clients/cli/replay/replay_row.h"
-#include "clients/cli/result_text.h"
-#include "clients/cli/scan_flags.h"
 #include "clients/dataset/summary.h"
 
 namespace voxloc::cli {

@@ -11,7 +11,7 @@
 #include <string>
 
 #include "absl/strings/string_view.h"
-#include "clients/cli/output_file.h"
+#include "clients/cli/output/output_file.h"
 #include "clients/cli/report/map_picture.h"
 #include "clients/cli/report/scan_view.h"
 

@@ -21,8 +21,8 @@
 #include "absl/strings/string_view.h"
 #include "clients/cli/command_line.h"
 #include "clients/cli/fleet/fleet_text.h"
-#include "clients/cli/terminal.h"
-#include "clients/cli/text_table.h"
+#include "clients/cli/output/terminal.h"
+#include "clients/cli/output/text_table.h"
 #include "tests/clients/cpp/fake_server.h"
 #include "tests/support/scratch_dir.h"
 

@@ -17,9 +17,9 @@
 
 #include "absl/strings/string_view.h"
 #include "clients/cli/command_line.h"
-#include "clients/cli/map_manifest.h"
-#include "clients/cli/map_text.h"
-#include "clients/cli/upload_report.h"
+#include "clients/cli/map/map_manifest.h"
+#include "clients/cli/map/upload_report.h"
+#include "clients/cli/output/map_text.h"
 #include "clients/dataset/map_tiling.h"
 #include "core/cloud/cloud_digest.h"
 #include "core/cloud/io/cloud_file.h"

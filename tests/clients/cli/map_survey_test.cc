@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#include "clients/cli/map_survey.h"
+#include "clients/cli/map/map_survey.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

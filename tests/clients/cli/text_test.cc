@@ -7,11 +7,11 @@
 #include <sstream>
 #include <string>
 
-#include "clients/cli/commands.h"
-#include "clients/cli/pose_flag.h"
-#include "clients/cli/result_text.h"
-#include "clients/cli/terminal.h"
-#include "clients/cli/text_table.h"
+#include "clients/cli/commands/commands.h"
+#include "clients/cli/flags/pose_flag.h"
+#include "clients/cli/output/result_text.h"
+#include "clients/cli/output/terminal.h"
+#include "clients/cli/output/text_table.h"
 
 namespace voxloc::cli {
 namespace {
