@@ -147,12 +147,12 @@ absl::StatusOr<ExitCode> Align(const AlignFlags& options) {
 void AddAlignCommand(CLI::App* parent, Work* chosen) {
   auto options = std::make_shared<AlignFlags>();
   CLI::App* command = parent->add_subcommand("align", "Find the pose of one scan in a map");
-  command->footer(
-      "The exit code is 4 if the pose is not accepted.\n\n"
-      "Examples:\n"
-      "  voxloc align --map town --guess 12.5,-3,0,0,0,90 --leaf 1.5 scans/000042.pcd\n"
-      "  voxloc align --map town --guess 12.5,-3,0,0,0,90 --override max_iterations=40 \\\n"
-      "      --gate score_threshold=2.5 --trace --diagnostics scans/000042.pcd");
+  command->footer(R"(The exit code is 4 if the pose is not accepted.
+
+Examples:
+  voxloc align --map town --guess 12.5,-3,0,0,0,90 --leaf 1.5 scans/000042.pcd
+  voxloc align --map town --guess 12.5,-3,0,0,0,90 --override max_iterations=40 \
+      --gate score_threshold=2.5 --trace --diagnostics scans/000042.pcd)");
   AddMapFlags(command, &options->map);
   AddPoseFlag(command, "--guess", "Start the search at this pose, metres and degrees, ROS angles",
               &options->guess);

@@ -136,14 +136,14 @@ void AddBagInfoCommand(CLI::App* parent, Work* chosen) {
   auto options = std::make_shared<BagInfoFlags>();
   CLI::App* command = parent->add_subcommand("info", "List the topics and frames of a bag of ROS");
   command->footer(
-      "A FILE is a bag of ROS 2 (rosbag2 with SQLite or MCAP; a file or its directory) or of ROS "
-      "1;\n"
-      "several are one recording. Needs neither ROS nor a server. The frame of a topic is that of\n"
-      "its first message. tf lists each frame with its parent; (moves) means that the transform\n"
-      "between them changes during the recording.\n\n"
-      "Examples:\n"
-      "  voxloc bag info drive.mcap\n"
-      "  voxloc bag info rosbag2_2026_05_04-10_00_00/ --json -");
+      R"(A FILE is a bag of ROS 2 (rosbag2 with SQLite or MCAP; a file or its directory) or of ROS 1;
+several are one recording. Needs neither ROS nor a server. The frame of a topic is that of
+its first message. tf lists each frame with its parent; (moves) means that the transform
+between them changes during the recording.
+
+Examples:
+  voxloc bag info drive.mcap
+  voxloc bag info rosbag2_2026_05_04-10_00_00/ --json -)");
   AddOutputFile(command, "--json", &options->json,
                 "Write the result as JSON to FILE; - is standard output");
   command->add_option("FILE", options->paths, "Read these files of one recording")->required();

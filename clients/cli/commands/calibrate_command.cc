@@ -173,26 +173,25 @@ absl::StatusOr<ExitCode> Calibrate(const CalibrateFlags& options) {
 }
 
 constexpr char kCalibrateManual[] =
-    "Learns the systematic part of a sensor's covariance from a drive of your own, without a "
-    "truth:\n"
-    "every scan is aligned from the last answer, moved by the odometry since, and answers are\n"
-    "compared with what earlier ones and the odometry say. It needs odometry that is better than\n"
-    "the errors it is to show over a few metres: say how good yours is. The better it is, the\n"
-    "longer the stretches that are compared, and the more of the map's bend is seen. The time of\n"
-    "the stamps and the skew of the sweeps show where speeds differ: drive slowly and fast. "
-    "Halves\n"
-    "of each scan judge the scan part of the covariance. What all scans have in common cannot be\n"
-    "seen: configure it.\n\n"
-    "The odometry has a pose for every scan in the numeric order of the names (2.pcd before\n"
-    "10.pcd), in any fixed frame:\n"
-    "  tum    stamp x y z qx qy qz qw\n"
-    "  kitti  12 numbers of a 3x4 row-major matrix; scan i has the stamp 0.1 s * i\n"
-    "The entry --sensor of the file --out is replaced or added; others stay. Start the server "
-    "with\n"
-    "--sensor-calibration=FILE, and name the sensor with --sensor or options.sensor.\n\n"
-    "Example:\n"
-    "  voxloc calibrate --map town --scans drive/scans --odometry drive/odometry.txt \\\n"
-    "      --guess 12.5,3.1,1.8,0,0,90 --points 1500 --sensor roof --out sensors.json";
+    R"(Learns the systematic part of a sensor's covariance from a drive of your own, without a truth:
+every scan is aligned from the last answer, moved by the odometry since, and answers are
+compared with what earlier ones and the odometry say. It needs odometry that is better than
+the errors it is to show over a few metres: say how good yours is. The better it is, the
+longer the stretches that are compared, and the more of the map's bend is seen. The time of
+the stamps and the skew of the sweeps show where speeds differ: drive slowly and fast. Halves
+of each scan judge the scan part of the covariance. What all scans have in common cannot be
+seen: configure it.
+
+The odometry has a pose for every scan in the numeric order of the names (2.pcd before
+10.pcd), in any fixed frame:
+  tum    stamp x y z qx qy qz qw
+  kitti  12 numbers of a 3x4 row-major matrix; scan i has the stamp 0.1 s * i
+The entry --sensor of the file --out is replaced or added; others stay. Start the server with
+--sensor-calibration=FILE, and name the sensor with --sensor or options.sensor.
+
+Example:
+  voxloc calibrate --map town --scans drive/scans --odometry drive/odometry.txt \
+      --guess 12.5,3.1,1.8,0,0,90 --points 1500 --sensor roof --out sensors.json)";
 
 void AddDriveFlags(CLI::App* command, CalibrateFlags* options) {
   command

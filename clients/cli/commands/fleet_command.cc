@@ -171,19 +171,21 @@ void AddFleetChangeCommand(CLI::App* fleet, Work* chosen, FleetChange change) {
 }
 
 constexpr char kFleetManual[] =
-    "Rates and accepted shares are those since the look before. The first look of the view that\n"
-    "refreshes has means since each session was opened. The vehicles that need attention come\n"
-    "first: the last answer, or more than 1 % of the recent ones, was not accepted. Where scans/s\n"
-    "and accepted of a staged revision are as good as those of the active one, it can be put in\n"
-    "use with voxloc fleet activate. The view ends with Ctrl-C.\n\n"
-    "Servers that do not answer are listed as errors, and the others are shown. The exit code of\n"
-    "--once and --html is 0 only if every server answered everything. Vehicles need the role\n"
-    "admin, maps the role map_read.\n\n"
-    "Examples:\n"
-    "  voxloc fleet --server a:50051,b:50051,c:50051\n"
-    "  voxloc fleet --once --map town --json -\n"
-    "  voxloc fleet --html fleet.html\n"
-    "  voxloc fleet activate --server a:50051,b:50051 --map town --revision 13";
+    R"(Rates and accepted shares are those since the look before. The first look of the view that
+refreshes has means since each session was opened. The vehicles that need attention come
+first: the last answer, or more than 1 % of the recent ones, was not accepted. Where scans/s
+and accepted of a staged revision are as good as those of the active one, it can be put in
+use with voxloc fleet activate. The view ends with Ctrl-C.
+
+Servers that do not answer are listed as errors, and the others are shown. The exit code of
+--once and --html is 0 only if every server answered everything. Vehicles need the role
+admin, maps the role map_read.
+
+Examples:
+  voxloc fleet --server a:50051,b:50051,c:50051
+  voxloc fleet --once --map town --json -
+  voxloc fleet --html fleet.html
+  voxloc fleet activate --server a:50051,b:50051 --map town --revision 13)";
 
 void AddFleetViewFlags(CLI::App* command, FleetFlags* options) {
   CLI::Option* once =

@@ -145,10 +145,9 @@ void AddInfoCommand(CLI::App* parent, Work* chosen) {
   auto flags = std::make_shared<ServerFlags>();
   CLI::App* command =
       parent->add_subcommand("info", "Report a server's version, engine, limits and profiles");
-  command->footer(
-      "Examples:\n"
-      "  voxloc info --server localhost:50051\n"
-      "  voxloc info --server a.example:50051,b.example:50051 --tls-ca ca.pem --token-file token");
+  command->footer(R"(Examples:
+  voxloc info --server localhost:50051
+  voxloc info --server a.example:50051,b.example:50051 --tls-ca ca.pem --token-file token)");
   AddServerFlags(command, flags.get());
   command->callback([flags, chosen] { *chosen = [flags] { return ShowInfo(*flags); }; });
 }

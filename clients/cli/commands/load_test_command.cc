@@ -183,38 +183,35 @@ absl::StatusOr<ExitCode> LoadTest(const LoadTestFlags& flags) {
 }
 
 constexpr char kLoadTestManual[] =
-    "Each stream is a vehicle with a session of its own that goes through its drive again and\n"
-    "again, from another place than the others. --map, --scans and --poses can be repeated:\n"
-    "stream s has drive s modulo their number, and map s modulo their number.\n"
-    "With --rate, scans leave on schedule whatever the server does, and the latency counts from\n"
-    "when a scan was due. Without, each stream sends a scan when the last one is answered.\n"
-    "With --pose-rate, poses between the guesses are sent, and scans bring no guess of their own;\n"
-    "the server needs two poses up to each scan.\n"
-    "What is due in the ramp is sent, but not counted. At the end, what is on its way is waited\n"
-    "for until --timeout has passed. Each counted scan is sent or unsent (its session refused it,\n"
-    "or had ended), and each sent one has one outcome: answered or superseded by the server, "
-    "stale\n"
-    "or superseded at the client without a reply, or lost.\n"
-    "With --tile-updates, the first half of --seconds is quiet, and in the second half tiles of "
-    "the\n"
-    "maps are replaced, each in a transaction of its own, without one of its points. Both halves "
-    "are\n"
-    "reported apart. At the end every tile is put back; the updates stay in the map's history, and "
-    "a\n"
-    "test that is killed leaves its tiles as they are (voxloc map rollback).\n"
-    "Ctrl-C ends the test early: what was measured until then is reported, and the exit code is\n"
-    "130. A second Ctrl-C ends it at once.\n"
-    "Scans are read before the test and may take 4 GiB. Percentiles are exact\n"
-    "within 0.8 %. generator_limited: more than 1 % of the sends were over 1 ms late, or more\n"
-    "than 90 % of the processors were used. The exit code is 4 if an objective was missed,\n"
-    "nothing was answered, or a session ended before the test did.\n\n"
-    "Examples:\n"
-    "  voxloc load-test --map town --scans town/scans --poses town/poses.txt --points 1500 \\\n"
-    "      --streams 8 --seconds 30\n"
-    "  voxloc load-test --map town --scans town/scans --poses town/poses.txt --points 1500 \\\n"
-    "      --streams 200 --rate 10 --pose-rate 50 --seconds 60 --max-p99-ms 5\n"
-    "  voxloc load-test --map town --scans town/scans --poses town/poses.txt --points 1500 \\\n"
-    "      --streams 2 --rate 10 --seconds 60 --tile-updates 1 --max-update-factor 1.5";
+    R"(Each stream is a vehicle with a session of its own that goes through its drive again and
+again, from another place than the others. --map, --scans and --poses can be repeated:
+stream s has drive s modulo their number, and map s modulo their number.
+With --rate, scans leave on schedule whatever the server does, and the latency counts from
+when a scan was due. Without, each stream sends a scan when the last one is answered.
+With --pose-rate, poses between the guesses are sent, and scans bring no guess of their own;
+the server needs two poses up to each scan.
+What is due in the ramp is sent, but not counted. At the end, what is on its way is waited
+for until --timeout has passed. Each counted scan is sent or unsent (its session refused it,
+or had ended), and each sent one has one outcome: answered or superseded by the server, stale
+or superseded at the client without a reply, or lost.
+With --tile-updates, the first half of --seconds is quiet, and in the second half tiles of the
+maps are replaced, each in a transaction of its own, without one of its points. Both halves are
+reported apart. At the end every tile is put back; the updates stay in the map's history, and a
+test that is killed leaves its tiles as they are (voxloc map rollback).
+Ctrl-C ends the test early: what was measured until then is reported, and the exit code is
+130. A second Ctrl-C ends it at once.
+Scans are read before the test and may take 4 GiB. Percentiles are exact
+within 0.8 %. generator_limited: more than 1 % of the sends were over 1 ms late, or more
+than 90 % of the processors were used. The exit code is 4 if an objective was missed,
+nothing was answered, or a session ended before the test did.
+
+Examples:
+  voxloc load-test --map town --scans town/scans --poses town/poses.txt --points 1500 \
+      --streams 8 --seconds 30
+  voxloc load-test --map town --scans town/scans --poses town/poses.txt --points 1500 \
+      --streams 200 --rate 10 --pose-rate 50 --seconds 60 --max-p99-ms 5
+  voxloc load-test --map town --scans town/scans --poses town/poses.txt --points 1500 \
+      --streams 2 --rate 10 --seconds 60 --tile-updates 1 --max-update-factor 1.5)";
 
 void AddDriveFlags(CLI::App* command, LoadTestFlags* flags) {
   const auto repeated = [command](const std::string& name, std::vector<std::string>* values,

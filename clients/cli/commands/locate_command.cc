@@ -153,18 +153,18 @@ absl::StatusOr<ExitCode> Locate(const LocateFlags& options) {
 }
 
 constexpr char kLocateManual[] =
-    "The search covers the surroundings of a prior, a region or, without both, the whole map. It\n"
-    "returns the poses that explain the scan, best first. Around a prior, every yaw is searched.\n"
-    "A region can be given by latitude and longitude where the map's frame is known (voxloc map\n"
-    "info). "
-    "When --timeout has passed, the best poses so far are returned. The exit code is 4 if no\n"
-    "reliable pose was found, or if another pose explains the scan nearly as well.\n\n"
-    "Examples:\n"
-    "  voxloc locate --map town --points 1500 --min-range 1 scans/000042.pcd\n"
-    "  voxloc locate --map town --prior 12,-3,0,0,0,90 --sigma 5,5,0.5,1,1,20 scans/000042.pcd\n"
-    "  voxloc locate --map town --region -50,-50,-2,50,50,5 --yaw 90 --yaw-range 30 \\\n"
-    "      --json found.json scans/000042.pcd\n"
-    "  voxloc locate --map town --region-wgs84 48.13743,11.57549,50 scans/000042.pcd";
+    R"(The search covers the surroundings of a prior, a region or, without both, the whole map. It
+returns the poses that explain the scan, best first. Around a prior, every yaw is searched.
+A region can be given by latitude and longitude where the map's frame is known (voxloc map
+info). When --timeout has passed, the best poses so far are returned. The exit code is 4 if no
+reliable pose was found, or if another pose explains the scan nearly as well.
+
+Examples:
+  voxloc locate --map town --points 1500 --min-range 1 scans/000042.pcd
+  voxloc locate --map town --prior 12,-3,0,0,0,90 --sigma 5,5,0.5,1,1,20 scans/000042.pcd
+  voxloc locate --map town --region -50,-50,-2,50,50,5 --yaw 90 --yaw-range 30 \
+      --json found.json scans/000042.pcd
+  voxloc locate --map town --region-wgs84 48.13743,11.57549,50 scans/000042.pcd)";
 
 void AddScopeFlags(CLI::App* command, LocateFlags* options) {
   CLI::Option* prior =

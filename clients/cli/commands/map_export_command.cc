@@ -193,21 +193,18 @@ void AddMapExportCommand(CLI::App* parent, Work* chosen) {
   options->server.timeout_s = 60.0;
   CLI::App* command = parent->add_subcommand("export", "Save a map as a directory of PCD files");
   command->footer(
-      "Writes DIR/tiles with a PCD for each tile, and at last DIR/manifest.json with the map's\n"
-      "options and the digest and origin of each tile. The coordinates in a PCD are offsets from "
-      "the\n"
-      "tile's origin, bit for bit as the server keeps them; the origin is the translation of\n"
-      "VIEWPOINT. The server goes on serving, and may change the map meanwhile. Tiles that are in "
-      "DIR\n"
-      "already are kept: a command that broke off is repeated, and a later revision costs what "
-      "has\n"
-      "changed. Files of tiles that the map no longer has stay, and are not in the manifest. The\n"
-      "map's projector, if it is known, goes to DIR/map_projector_info.yaml, as Autoware has it, "
-      "and\n"
-      "its WGS84 origin to the manifest.\n\n"
-      "Examples:\n"
-      "  voxloc map export --map town backup/town\n"
-      "  voxloc map export --map town --revision 12 town-12");
+      R"(Writes DIR/tiles with a PCD for each tile, and at last DIR/manifest.json with the map's
+options and the digest and origin of each tile. The coordinates in a PCD are offsets from the
+tile's origin, bit for bit as the server keeps them; the origin is the translation of
+VIEWPOINT. The server goes on serving, and may change the map meanwhile. Tiles that are in DIR
+already are kept: a command that broke off is repeated, and a later revision costs what has
+changed. Files of tiles that the map no longer has stay, and are not in the manifest. The
+map's projector, if it is known, goes to DIR/map_projector_info.yaml, as Autoware has it, and
+its WGS84 origin to the manifest.
+
+Examples:
+  voxloc map export --map town backup/town
+  voxloc map export --map town --revision 12 town-12)");
   AddMapFlag(command, &options->map, "Save this map")->required();
   command
       ->add_option("--revision", options->revision,

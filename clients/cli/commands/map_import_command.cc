@@ -67,14 +67,14 @@ void AddMapImportCommand(CLI::App* parent, Work* chosen) {
   CLI::App* command =
       parent->add_subcommand("import", "Load a map that voxloc map export has saved");
   command->footer(
-      "The map is created, or replaced in one step, with the options and the frame of the one "
-      "that\n"
-      "was saved. Only\n"
-      "tiles whose points the server does not have are read and sent. A tile whose points do not\n"
-      "have the digest of the manifest is refused by its name, and the map stays as it was.\n\n"
-      "Examples:\n"
-      "  voxloc map import backup/town\n"
-      "  voxloc map import --map town-copy --stage backup/town");
+      R"(The map is created, or replaced in one step, with the options and the frame of the one that
+was saved. Only
+tiles whose points the server does not have are read and sent. A tile whose points do not
+have the digest of the manifest is refused by its name, and the map stays as it was.
+
+Examples:
+  voxloc map import backup/town
+  voxloc map import --map town-copy --stage backup/town)");
   AddMapFlag(command, &options->map, "Give the map this name; default: the one that it had");
   AddCommitFlags(command, &options->commit);
   AddServerFlags(command, &options->server);

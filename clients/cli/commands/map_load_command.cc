@@ -262,43 +262,39 @@ void AddMapLoadCommand(CLI::App* parent, Work* chosen) {
   options->commit.comment = "voxloc map load";
   CLI::App* command = parent->add_subcommand("load", "Load a map from clouds in one transaction");
   command->footer(
-      "A PATH is a cloud (PCD, PLY, KITTI .bin), a directory of clouds, or an Autoware map\n"
-      "directory with pointcloud_map_metadata.yaml. Each cloud becomes a tile of the map, named\n"
-      "after its file; with --tile-size, all points are cut into square tiles instead. A single\n"
-      "cloud of over 5,000,000 points is cut into tiles of 50 m unless --tile-size says "
-      "otherwise.\n"
-      "The map is created or replaced in one step: vehicles use either the old map or the new "
-      "one.\n"
-      "\n"
-      "Where the map lies on the earth is kept with it: Autoware's map_projector_info.yaml of a\n"
-      "PATH that is a directory, or --projector, and --wgs84-origin. Where both are known the\n"
-      "projector decides, unless its type is Local. A map gets its frame once; another one is\n"
-      "refused.\n"
-      "\n"
-      "With --bag the map is made of a recorded drive, of ROS 1 or ROS 2; no ROS is needed. Each\n"
-      "scan is moved by the pose of its stamp, as it is: turning and driving during a sweep are "
-      "not\n"
-      "corrected. All points are cut into tiles, of 50 m without --tile-size. A point that many\n"
-      "scans saw is there many times, so take a scan every few metres with --scan-distance, and\n"
-      "thin each one with --leaf. Poses are the bag's, or with --poses those of a file in the\n"
-      "format tum (stamp x y z qx qy qz qw). `voxloc bag info` lists the topics.\n"
-      "\n"
-      "Only tiles whose points the server does not have are sent. Where the connection breaks, "
-      "the\n"
-      "load goes on from there, for about a minute; repeating the command does the same.\n\n"
-      "Memory: without cutting, the largest cloud and 64 MiB. When points are cut, about 150 MiB\n"
-      "whatever their number, and 12 bytes a point in a file in --spill-dir that has no name and "
-      "is\n"
-      "gone when the command ends in any way; but clouds of text (ascii) and PCD "
-      "binary_compressed\n"
-      "are read whole, one at a time.\n\n"
-      "Examples:\n"
-      "  voxloc map load --server localhost:50051 --map town map.pcd\n"
-      "  voxloc map load --map town --tile-size 50 map.ply\n"
-      "  voxloc map load --map town --canary bus-7,bus-9 --comment \"new bridge\" map/\n"
-      "  voxloc map load --map yard --poses poses.txt scans/\n"
-      "  voxloc map load --map yard --bag drive.mcap --leaf 0.2 --scan-distance 2 --min-range 2\n"
-      "  voxloc map load --map yard --wgs84-origin 48.13743,11.57549,519,90 yard.pcd");
+      R"(A PATH is a cloud (PCD, PLY, KITTI .bin), a directory of clouds, or an Autoware map
+directory with pointcloud_map_metadata.yaml. Each cloud becomes a tile of the map, named
+after its file; with --tile-size, all points are cut into square tiles instead. A single
+cloud of over 5,000,000 points is cut into tiles of 50 m unless --tile-size says otherwise.
+The map is created or replaced in one step: vehicles use either the old map or the new one.
+
+Where the map lies on the earth is kept with it: Autoware's map_projector_info.yaml of a
+PATH that is a directory, or --projector, and --wgs84-origin. Where both are known the
+projector decides, unless its type is Local. A map gets its frame once; another one is
+refused.
+
+With --bag the map is made of a recorded drive, of ROS 1 or ROS 2; no ROS is needed. Each
+scan is moved by the pose of its stamp, as it is: turning and driving during a sweep are not
+corrected. All points are cut into tiles, of 50 m without --tile-size. A point that many
+scans saw is there many times, so take a scan every few metres with --scan-distance, and
+thin each one with --leaf. Poses are the bag's, or with --poses those of a file in the
+format tum (stamp x y z qx qy qz qw). `voxloc bag info` lists the topics.
+
+Only tiles whose points the server does not have are sent. Where the connection breaks, the
+load goes on from there, for about a minute; repeating the command does the same.
+
+Memory: without cutting, the largest cloud and 64 MiB. When points are cut, about 150 MiB
+whatever their number, and 12 bytes a point in a file in --spill-dir that has no name and is
+gone when the command ends in any way; but clouds of text (ascii) and PCD binary_compressed
+are read whole, one at a time.
+
+Examples:
+  voxloc map load --server localhost:50051 --map town map.pcd
+  voxloc map load --map town --tile-size 50 map.ply
+  voxloc map load --map town --canary bus-7,bus-9 --comment "new bridge" map/
+  voxloc map load --map yard --poses poses.txt scans/
+  voxloc map load --map yard --bag drive.mcap --leaf 0.2 --scan-distance 2 --min-range 2
+  voxloc map load --map yard --wgs84-origin 48.13743,11.57549,519,90 yard.pcd)");
   AddMapFlag(command, &options->map, "Load this map")->required();
   command
       ->add_option("--tile-size", options->tile_size_m,

@@ -298,44 +298,43 @@ absl::StatusOr<ExitCode> Replay(const ReplayFlags& options) {
 }
 
 constexpr char kReplayManual[] =
-    "Files of poses have one map_T_base per line, for every scan in the numeric order of the "
-    "names\n"
-    "(2.pcd before 10.pcd):\n"
-    "  kitti  12 numbers of a 3x4 row-major matrix; scan i has the stamp 0.1 s * i\n"
-    "  tum    stamp x y z qx qy qz qw\n"
-    "The search for each scan starts at its guess: the truth, the pose of the previous answer\n"
-    "(the truth for the first scan), or a pose of --guesses. --perturb then moves every guess by\n"
-    "the given amounts, with signs that depend on the seed. One scan is in flight at a time.\n"
-    "With --rate, scans are sent on schedule, and scans that the server skips are counted as\n"
-    "SUPERSEDED. Percentiles are by nearest rank. The exit code is 4 if no scan was accepted, or "
-    "if\n"
-    "the server had no map for more than half of them.\n"
-    "Where a drive ends early, by Ctrl-C or by a fault, summary, JSON and report are those of the\n"
-    "scans up to the last answer, and the exit code is not 0. A second Ctrl-C ends at once.\n\n"
-    "With --capture, scans that a server has captured (`voxloc admin captures get`) are aligned\n"
-    "again, each with the guess, the motion and the options that it was aligned with, and "
-    "compared\n"
-    "with the captured answers. A server of the same version, with the same engine and the same\n"
-    "revision of the map, finds the same pose to the last bit; warnings say where it is another.\n"
-    "--map names the map where it has another name here. The exit code is 4 if a pose or a status\n"
-    "differs.\n\n"
-    "With --bag, scans, stamps and poses come from a recording of ROS 1 or ROS 2; no ROS is "
-    "needed.\n"
-    "Topics are found by their types, and the command says which it took; `voxloc bag info` lists\n"
-    "them. The pose at a scan's stamp is interpolated between poses at most 1 s apart; scans\n"
-    "without one are left out and counted. Where the sensor sits on the vehicle comes from the\n"
-    "transforms of the bag, or from --base-t-sensor. --poses FILE (tum) takes the place of the\n"
-    "bag's poses, and --guesses-topic starts each search at a pose of another topic, such as a\n"
-    "filter's. --point-times sends the times of the points too; scans are then thinned by the\n"
-    "server, after it has deskewed them.\n\n"
-    "Examples:\n"
-    "  voxloc replay --map town --scans drive/scans --poses drive/poses.txt --points 1500 \\\n"
-    "      --guess previous --perturb 0.3,0.3,0.1,0.5,0.5,1 --report report.html\n"
-    "  voxloc replay --map yard --scans scans --poses poses.txt --leaf 1.5 --rate 10 --json -\n"
-    "  voxloc replay --map yard --bag drive.mcap --guess previous --report report.html\n"
-    "  voxloc replay --map yard --bag drive.bag --poses-topic /tf --map-frame map \\\n"
-    "      --base-frame base_link\n"
-    "  voxloc replay --capture bad.capture --server localhost:50051";
+    R"(Files of poses have one map_T_base per line, for every scan in the numeric order of the names
+(2.pcd before 10.pcd):
+  kitti  12 numbers of a 3x4 row-major matrix; scan i has the stamp 0.1 s * i
+  tum    stamp x y z qx qy qz qw
+The search for each scan starts at its guess: the truth, the pose of the previous answer
+(the truth for the first scan), or a pose of --guesses. --perturb then moves every guess by
+the given amounts, with signs that depend on the seed. One scan is in flight at a time.
+With --rate, scans are sent on schedule, and scans that the server skips are counted as
+SUPERSEDED. Percentiles are by nearest rank. The exit code is 4 if no scan was accepted, or if
+the server had no map for more than half of them.
+Where a drive ends early, by Ctrl-C or by a fault, summary, JSON and report are those of the
+scans up to the last answer, and the exit code is not 0. A second Ctrl-C ends at once.
+
+With --capture, scans that a server has captured (`voxloc admin captures get`) are aligned
+again, each with the guess, the motion and the options that it was aligned with, and compared
+with the captured answers. A server of the same version, with the same engine and the same
+revision of the map, finds the same pose to the last bit; warnings say where it is another.
+--map names the map where it has another name here. The exit code is 4 if a pose or a status
+differs.
+
+With --bag, scans, stamps and poses come from a recording of ROS 1 or ROS 2; no ROS is needed.
+Topics are found by their types, and the command says which it took; `voxloc bag info` lists
+them. The pose at a scan's stamp is interpolated between poses at most 1 s apart; scans
+without one are left out and counted. Where the sensor sits on the vehicle comes from the
+transforms of the bag, or from --base-t-sensor. --poses FILE (tum) takes the place of the
+bag's poses, and --guesses-topic starts each search at a pose of another topic, such as a
+filter's. --point-times sends the times of the points too; scans are then thinned by the
+server, after it has deskewed them.
+
+Examples:
+  voxloc replay --map town --scans drive/scans --poses drive/poses.txt --points 1500 \
+      --guess previous --perturb 0.3,0.3,0.1,0.5,0.5,1 --report report.html
+  voxloc replay --map yard --scans scans --poses poses.txt --leaf 1.5 --rate 10 --json -
+  voxloc replay --map yard --bag drive.mcap --guess previous --report report.html
+  voxloc replay --map yard --bag drive.bag --poses-topic /tf --map-frame map \
+      --base-frame base_link
+  voxloc replay --capture bad.capture --server localhost:50051)";
 
 void AddFileFlags(CLI::App* command, ReplayFlags* options) {
   command

@@ -140,12 +140,12 @@ void AddScoreCommand(CLI::App* parent, Work* chosen) {
   CLI::App* command =
       parent->add_subcommand("score", "Report how well a scan fits a map at given poses");
   command->footer(
-      "The poses are scored without an alignment. Of the overrides, outlier_ratio and "
-      "search_method\n"
-      "have an effect.\n\n"
-      "Examples:\n"
-      "  voxloc score --map town --at 12.5,-3,0,0,0,90 scans/000042.pcd\n"
-      "  voxloc score --map town --poses candidates.txt --json scores.json scans/000042.pcd");
+      R"(The poses are scored without an alignment. Of the overrides, outlier_ratio and search_method
+have an effect.
+
+Examples:
+  voxloc score --map town --at 12.5,-3,0,0,0,90 scans/000042.pcd
+  voxloc score --map town --poses candidates.txt --json scores.json scans/000042.pcd)");
   AddMapFlags(command, &options->map);
   command
       ->add_option("--stage", options->stage,
