@@ -10,6 +10,7 @@
 #include "absl/strings/str_format.h"
 #include "clients/cli/commands/commands.h"
 #include "clients/cli/flags/map_flags.h"
+#include "clients/cli/flags/option.h"
 #include "clients/cli/flags/server_flags.h"
 #include "clients/cli/output/message_json.h"
 #include "clients/cli/output/output_file.h"
@@ -97,12 +98,9 @@ file, environment or flag, with the place), and whether a change takes a SIGHUP 
 
 Example:
   voxloc admin config --server localhost:50051)");
-  command
-      ->add_option("--width", flags->width,
-                   "Cut lines to N columns; 0: those of the terminal, and no limit without one")
-      ->type_name("N")
-      ->check(CLI::Range(0, 10'000))
-      ->capture_default_str();
+  AddDefaulted(command, "--width", flags->width, "N",
+               "Cut lines to N columns; 0: those of the terminal, and no limit without one")
+      ->check(CLI::Range(0, 10'000));
   AddServerFlags(command, &flags->server);
   command->callback([flags, chosen] { *chosen = [flags] { return ShowConfig(*flags); }; });
 }
@@ -179,14 +177,10 @@ again can only shorten the time; voxloc admin undrain takes it back.
 
 Example:
   voxloc admin drain --server localhost:50051 --grace 60 --reason maintenance)");
-  command
-      ->add_option("--grace", options->grace_s,
-                   "End the remaining streams after this many seconds; >= 0")
-      ->type_name("SECONDS")
-      ->check(CLI::NonNegativeNumber)
-      ->capture_default_str();
-  command->add_option("--reason", options->reason, "Pass this reason on to the sessions")
-      ->type_name("TEXT");
+  AddDefaulted(command, "--grace", options->grace_s, "SECONDS",
+               "End the remaining streams after this many seconds; >= 0")
+      ->check(CLI::NonNegativeNumber);
+  AddOption(command, "--reason", options->reason, "TEXT", "Pass this reason on to the sessions");
   AddServerFlags(command, &options->server);
   command->callback([options, chosen] { *chosen = [options] { return DrainServer(*options); }; });
 }
@@ -269,9 +263,7 @@ absl::StatusOr<ExitCode> FetchCapture(const AdminCaptureFlags& options) {
 
 void AddListFlags(CLI::App* command, AdminCapturesFlags* options) {
   AddMapFlag(command, &options->map, "List only the captures on this map");
-  command->add_option("--max", options->most, "List at most N captures; 0: all")
-      ->type_name("N")
-      ->capture_default_str();
+  AddDefaulted(command, "--max", options->most, "N", "List at most N captures; 0: all");
   AddServerFlags(command, &options->server);
 }
 
@@ -285,9 +277,7 @@ reads. It shows where a vehicle was and what it saw there.
 
 Example:
   voxloc admin captures get c18f2a4-17 --output bad.capture)");
-  command->add_option("id", options->id, "Id of the capture, as the list has it")
-      ->type_name("ID")
-      ->required();
+  AddOption(command, "id", options->id, "ID", "Id of the capture, as the list has it")->required();
   AddOutputFile(command, "--output", &options->output, "Write the capture to FILE")->required();
   AddServerFlags(command, &options->server);
   command->callback([options, chosen] { *chosen = [options] { return FetchCapture(*options); }; });

@@ -15,6 +15,7 @@
 #include "clients/cli/calibrate/drive_answers.h"
 #include "clients/cli/commands/commands.h"
 #include "clients/cli/flags/map_flags.h"
+#include "clients/cli/flags/option.h"
 #include "clients/cli/flags/pose_flag.h"
 #include "clients/cli/flags/request_flags.h"
 #include "clients/cli/flags/scan_flags.h"
@@ -194,13 +195,11 @@ Example:
       --guess 12.5,3.1,1.8,0,0,90 --points 1500 --sensor roof --out sensors.json)";
 
 void AddDriveFlags(CLI::App* command, CalibrateFlags* options) {
-  command
-      ->add_option("--scans", options->scans,
-                   "Send the scans of this directory: PCD, PLY or KITTI .bin")
-      ->type_name("DIR")
+  AddOption(command, "--scans", options->scans, "DIR",
+            "Send the scans of this directory: PCD, PLY or KITTI .bin")
       ->required();
-  command->add_option("--odometry", options->odometry, "Read the odometry of every scan from FILE")
-      ->type_name("FILE")
+  AddOption(command, "--odometry", options->odometry, "FILE",
+            "Read the odometry of every scan from FILE")
       ->required();
   command
       ->add_option("--odometry-format", options->odometry_format,
@@ -208,25 +207,17 @@ void AddDriveFlags(CLI::App* command, CalibrateFlags* options) {
       ->check(CLI::IsMember({"kitti", "tum"}))
       ->capture_default_str();
   AddCalibrationFlag(command, &options->calibration);
-  command
-      ->add_option("--odometry-drift", options->odometry_drift_percent,
-                   "Take the odometry to be wrong by this share of the way along each axis, one "
-                   "standard deviation, %")
-      ->type_name("PERCENT")
-      ->check(CLI::Range(0.0, 100.0))
-      ->capture_default_str();
-  command
-      ->add_option("--odometry-turn", options->odometry_turn_deg_per_m,
-                   "Take it to turn wrongly by this about each axis, deg/m")
-      ->type_name("DEG")
-      ->check(CLI::Range(0.0, 10.0))
-      ->capture_default_str();
+  AddDefaulted(command, "--odometry-drift", options->odometry_drift_percent, "PERCENT",
+               "Take the odometry to be wrong by this share of the way along each axis, one "
+               "standard deviation, %")
+      ->check(CLI::Range(0.0, 100.0));
+  AddDefaulted(command, "--odometry-turn", options->odometry_turn_deg_per_m, "DEG",
+               "Take it to turn wrongly by this about each axis, deg/m")
+      ->check(CLI::Range(0.0, 10.0));
   AddPoseFlag(command, "--guess",
               "Start the search for the first scan here; default: its pose in the odometry",
               &options->guess);
-  command->add_option("--max-scans", options->max_scans, "Stop after N scans; 0: all")
-      ->type_name("N")
-      ->capture_default_str();
+  AddDefaulted(command, "--max-scans", options->max_scans, "N", "Stop after N scans; 0: all");
 }
 
 }  // namespace
@@ -238,8 +229,7 @@ void AddCalibrateCommand(CLI::App* parent, Work* chosen) {
   command->footer(kCalibrateManual);
   AddMapFlags(command, &options->map);
   AddDriveFlags(command, options.get());
-  command->add_option("--sensor", options->sensor, "Write the entry of this name")
-      ->type_name("NAME")
+  AddOption(command, "--sensor", options->sensor, "NAME", "Write the entry of this name")
       ->required();
   AddOutputFile(command, "--out", &options->out, "Write the calibration to this file, JSON")
       ->required();

@@ -13,6 +13,7 @@
 #include "absl/strings/str_format.h"
 #include "clients/cli/commands/commands.h"
 #include "clients/cli/flags/map_flags.h"
+#include "clients/cli/flags/option.h"
 #include "clients/cli/flags/server_flags.h"
 #include "clients/cli/fleet/fleet_change.h"
 #include "clients/cli/fleet/fleet_poller.h"
@@ -193,39 +194,24 @@ void AddFleetViewFlags(CLI::App* command, FleetFlags* options) {
   CLI::Option* html =
       AddOutputFile(command, "--html", &options->html,
                     "Write one look as an HTML page that needs no network, and end");
-  command
-      ->add_option("--interval", options->interval_s,
-                   "Look again after S seconds; of --once and --html the time that rates are "
-                   "measured over")
-      ->type_name("S")
-      ->check(CLI::Range(0.1, 3600.0))
-      ->capture_default_str();
-  command->add_option("--refreshes", options->refreshes, "End after N looks; 0: never")
-      ->type_name("N")
+  AddDefaulted(
+      command, "--interval", options->interval_s, "S",
+      "Look again after S seconds; of --once and --html the time that rates are measured over")
+      ->check(CLI::Range(0.1, 3600.0));
+  AddDefaulted(command, "--refreshes", options->refreshes, "N", "End after N looks; 0: never")
       ->excludes(once)
-      ->excludes(html)
-      ->capture_default_str();
+      ->excludes(html);
   AddMapFlag(command, &options->query.map, "Show only this map and its vehicles");
-  command
-      ->add_option(
-          "--worst", options->query.worst_tiles,
-          "Show the N tiles of each map that seem to have changed the most; 0: none, which "
-          "spares the servers the listing")
-      ->type_name("N")
-      ->check(CLI::Range(0, 1000))
-      ->capture_default_str();
-  command
-      ->add_option("--most", options->text.most_rows,
-                   "Print at most N vehicles and N tiles; JSON and page have all")
-      ->type_name("N")
-      ->check(CLI::Range(1, 1'000'000))
-      ->capture_default_str();
-  command
-      ->add_option("--width", options->text.max_columns,
-                   "Cut lines to N columns; 0: those of the terminal, and no limit without one")
-      ->type_name("N")
-      ->check(CLI::Range(0, 10'000))
-      ->capture_default_str();
+  AddDefaulted(command, "--worst", options->query.worst_tiles, "N",
+               "Show the N tiles of each map that seem to have changed the most; 0: none, which "
+               "spares the servers the listing")
+      ->check(CLI::Range(0, 1000));
+  AddDefaulted(command, "--most", options->text.most_rows, "N",
+               "Print at most N vehicles and N tiles; JSON and page have all")
+      ->check(CLI::Range(1, 1'000'000));
+  AddDefaulted(command, "--width", options->text.max_columns, "N",
+               "Cut lines to N columns; 0: those of the terminal, and no limit without one")
+      ->check(CLI::Range(0, 10'000));
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include "absl/strings/str_format.h"
 #include "clients/cli/commands/commands.h"
 #include "clients/cli/flags/map_flags.h"
+#include "clients/cli/flags/option.h"
 #include "clients/cli/flags/pose_flag.h"
 #include "clients/cli/flags/request_flags.h"
 #include "clients/cli/flags/scan_flags.h"
@@ -216,7 +217,7 @@ Examples:
 void AddDriveFlags(CLI::App* command, LoadTestFlags* flags) {
   const auto repeated = [command](const std::string& name, std::vector<std::string>* values,
                                   const std::string& help, const std::string& type) {
-    return command->add_option(name, *values, help)->type_name(type)->allow_extra_args(false);
+    return AddOption(command, name, *values, type, help)->allow_extra_args(false);
   };
   repeated("--map", &flags->maps, "Use this map; can be repeated", "NAME")->required();
   repeated("--scans", &flags->scans,
@@ -235,75 +236,42 @@ void AddDriveFlags(CLI::App* command, LoadTestFlags* flags) {
       ->check(CLI::IsMember({"kitti", "tum"}))
       ->capture_default_str();
   AddCalibrationFlag(command, &flags->calibration);
-  command
-      ->add_option("--max-scans", flags->max_scans, "Use the first N scans of each drive; 0: all")
-      ->type_name("N")
-      ->capture_default_str();
-  command
-      ->add_option("--perturb", flags->perturb,
-                   "Move each guess by metres along the map's axes and degrees about them")
-      ->type_name("DX,DY,DZ,DROLL,DPITCH,DYAW")
-      ->check([](const std::string& text) {
-        return std::string(ParsePerturbation(text).status().message());
-      });
+  AddDefaulted(command, "--max-scans", flags->max_scans, "N",
+               "Use the first N scans of each drive; 0: all");
+  AddPerturbFlag(command, &flags->perturb);
 }
 
 void AddTimingFlags(CLI::App* command, LoadTiming& timing) {
-  command->add_option("--streams", timing.streams, "Open N sessions, 1 to 100000")
-      ->type_name("N")
-      ->check(CLI::Range(size_t{1}, size_t{100000}))
-      ->capture_default_str();
-  command
-      ->add_option("--rate", timing.rate_hz,
-                   "Send HZ scans per second and stream on schedule, 0 to 100000; 0: one scan in "
-                   "flight at a time in each stream")
-      ->type_name("HZ")
-      ->check(CLI::Range(0.0, 1e5))
-      ->capture_default_str();
-  command
-      ->add_option("--pose-rate", timing.pose_rate_hz,
-                   "Send HZ poses per second and stream in place of guesses, 0 to 100000; 0: "
-                   "each scan brings its guess")
-      ->type_name("HZ")
-      ->check(CLI::Range(0.0, 1e5))
-      ->capture_default_str();
-  command->add_option("--seconds", timing.steady_s, "Count for S seconds, 0.1 to 86400")
-      ->type_name("S")
-      ->check(CLI::Range(0.1, 86400.0))
-      ->capture_default_str();
-  command
-      ->add_option("--tile-updates", timing.tile_updates_hz,
-                   "Replace HZ tiles of the maps per second in the second half of --seconds, 0 to "
-                   "1000; 0: none")
-      ->type_name("HZ")
-      ->check(CLI::Range(0.0, 1e3))
-      ->capture_default_str();
-  command
-      ->add_option("--ramp", timing.ramp_s,
-                   "Start the streams over S seconds before counting begins, 0 to 86400")
-      ->type_name("S")
-      ->check(CLI::Range(0.0, 86400.0))
-      ->capture_default_str();
+  AddDefaulted(command, "--streams", timing.streams, "N", "Open N sessions, 1 to 100000")
+      ->check(CLI::Range(size_t{1}, size_t{100000}));
+  AddDefaulted(command, "--rate", timing.rate_hz, "HZ",
+               "Send HZ scans per second and stream on schedule, 0 to 100000; 0: one scan in "
+               "flight at a time in each stream")
+      ->check(CLI::Range(0.0, 1e5));
+  AddDefaulted(command, "--pose-rate", timing.pose_rate_hz, "HZ",
+               "Send HZ poses per second and stream in place of guesses, 0 to 100000; 0: each scan "
+               "brings its guess")
+      ->check(CLI::Range(0.0, 1e5));
+  AddDefaulted(command, "--seconds", timing.steady_s, "S", "Count for S seconds, 0.1 to 86400")
+      ->check(CLI::Range(0.1, 86400.0));
+  AddDefaulted(
+      command, "--tile-updates", timing.tile_updates_hz, "HZ",
+      "Replace HZ tiles of the maps per second in the second half of --seconds, 0 to 1000; 0: none")
+      ->check(CLI::Range(0.0, 1e3));
+  AddDefaulted(command, "--ramp", timing.ramp_s, "S",
+               "Start the streams over S seconds before counting begins, 0 to 86400")
+      ->check(CLI::Range(0.0, 86400.0));
 }
 
 void AddFaultFlags(CLI::App* command, ClientFaults* faults) {
-  command
-      ->add_option("--cancel-percent", faults->cancel_percent,
-                   "Cancel this share of the scans, percent (0 to 50), with their sessions")
-      ->type_name("PERCENT")
-      ->check(CLI::Range(0.0, 50.0))
-      ->capture_default_str();
-  command
-      ->add_option("--slow-readers", faults->slow_readers,
-                   "Let the first N streams be slow to read their replies, 0 to --streams")
-      ->type_name("N")
-      ->capture_default_str();
-  command
-      ->add_option("--read-delay", faults->read_delay_s,
-                   "Let slow readers take S seconds for each reply, 0 to 60")
-      ->type_name("S")
-      ->check(CLI::Range(0.0, 60.0))
-      ->capture_default_str();
+  AddDefaulted(command, "--cancel-percent", faults->cancel_percent, "PERCENT",
+               "Cancel this share of the scans, percent (0 to 50), with their sessions")
+      ->check(CLI::Range(0.0, 50.0));
+  AddDefaulted(command, "--slow-readers", faults->slow_readers, "N",
+               "Let the first N streams be slow to read their replies, 0 to --streams");
+  AddDefaulted(command, "--read-delay", faults->read_delay_s, "S",
+               "Let slow readers take S seconds for each reply, 0 to 60")
+      ->check(CLI::Range(0.0, 60.0));
 }
 
 void AddObjectiveFlags(CLI::App* command, LoadTestFlags* flags) {

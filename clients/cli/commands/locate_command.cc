@@ -7,6 +7,7 @@
 
 #include "clients/cli/commands/commands.h"
 #include "clients/cli/flags/map_flags.h"
+#include "clients/cli/flags/option.h"
 #include "clients/cli/flags/pose_flag.h"
 #include "clients/cli/flags/request_flags.h"
 #include "clients/cli/flags/scan_flags.h"
@@ -18,14 +19,13 @@
 #include "clients/cli/output/search_text.h"
 #include "clients/cpp/messages.h"
 #include "clients/cpp/search_client.h"
+#include "core/geometry/angles.h"
 
 namespace voxloc::cli {
 namespace {
 
 constexpr char kSigmaNames[] = "SX,SY,SZ,SROLL,SPITCH,SYAW";
-constexpr char kRegionNames[] = "X0,Y0,Z0,X1,Y1,Z1";
 constexpr char kCircleNames[] = "LAT,LON,RADIUS";
-constexpr double kRadiansPerDegree = 0.017453292519943295769;
 
 // Seconds that the answer may take beyond the search's own time.
 constexpr double kGraceS = 10.0;
@@ -62,19 +62,6 @@ absl::Status SetPrior(const LocateFlags& options, v1::PoseWithCovariance* prior)
   return absl::OkStatus();
 }
 
-absl::Status SetBox(const LocateFlags& options, v1::SearchRegion* region) {
-  const absl::StatusOr<std::array<double, 6>> box = ParseSixNumbers(options.region, kRegionNames);
-  if (!box.ok()) return box.status();
-  const auto set = [](const double* corner, v1::Vector3* vector) {
-    vector->set_x(corner[0]);
-    vector->set_y(corner[1]);
-    vector->set_z(corner[2]);
-  };
-  set(box->data(), region->mutable_box()->mutable_min());
-  set(box->data() + 3, region->mutable_box()->mutable_max());
-  return absl::OkStatus();
-}
-
 absl::Status SetCircle(const LocateFlags& options, v1::Wgs84Circle* circle) {
   const auto numbers = ParseNumbers(options.region_wgs84, kCircleNames, 3, 3);
   if (!numbers.ok()) return numbers.status();
@@ -87,7 +74,7 @@ absl::Status SetCircle(const LocateFlags& options, v1::Wgs84Circle* circle) {
 absl::Status SetRegion(const LocateFlags& options, v1::SearchRegion* region) {
   const absl::Status status = options.region.empty()
                                   ? SetCircle(options, region->mutable_wgs84_circle())
-                                  : SetBox(options, region);
+                                  : ParseBox(options.region, region->mutable_box());
   if (!status.ok()) return status;
   region->set_yaw_rad(options.yaw_deg * kRadiansPerDegree);
   if (options.yaw_range_deg < 180.0) {
@@ -174,9 +161,9 @@ void AddScopeFlags(CLI::App* command, LocateFlags* options) {
                     "Set the standard deviations of the prior, metres and degrees, each over 0",
                     &options->sigma)
       ->needs(prior);
-  CLI::Option* region = AddSixNumbersFlag(
-      command, "--region", kRegionNames,
-      "Search in this box, given by its lower and its upper corner, metres", &options->region);
+  CLI::Option* region = AddBoxFlag(
+      command, "--region", "Search in this box, given by its lower and its upper corner, metres",
+      &options->region);
   region->excludes(prior);
   AddNumbersFlag(command, "--region-wgs84", kCircleNames, 3, 3,
                  "Search in the square around this circle: latitude and longitude in degrees "
@@ -184,23 +171,14 @@ void AddScopeFlags(CLI::App* command, LocateFlags* options) {
                  &options->region_wgs84)
       ->excludes(prior)
       ->excludes(region);
-  command
-      ->add_option("--yaw", options->yaw_deg,
-                   "Search headings around this one in the region, degrees")
-      ->type_name("Y")
-      ->check(CLI::Range(-360.0, 360.0))
-      ->capture_default_str();
-  command
-      ->add_option("--yaw-range", options->yaw_range_deg,
-                   "Search headings at most R degrees from --yaw; 180: all")
-      ->type_name("R")
-      ->check(CLI::Range(0.01, 180.0))
-      ->capture_default_str();
-  command
-      ->add_option("--particles", options->particles,
-                   "Align this many candidates around the prior; 0: the server's default, 200")
-      ->type_name("N")
-      ->capture_default_str()
+  AddDefaulted(command, "--yaw", options->yaw_deg, "Y",
+               "Search headings around this one in the region, degrees")
+      ->check(CLI::Range(-360.0, 360.0));
+  AddDefaulted(command, "--yaw-range", options->yaw_range_deg, "R",
+               "Search headings at most R degrees from --yaw; 180: all")
+      ->check(CLI::Range(0.01, 180.0));
+  AddDefaulted(command, "--particles", options->particles, "N",
+               "Align this many candidates around the prior; 0: the server's default, 200")
       ->needs(prior);
 }
 
@@ -213,11 +191,8 @@ void AddLocateCommand(CLI::App* parent, Work* chosen) {
   command->footer(kLocateManual);
   AddMapFlags(command, &options->map);
   AddScopeFlags(command, options.get());
-  command
-      ->add_option("--hypotheses", options->hypotheses,
-                   "Return at most this many poses; 0: the server's default, 5")
-      ->type_name("N")
-      ->capture_default_str();
+  AddDefaulted(command, "--hypotheses", options->hypotheses, "N",
+               "Return at most this many poses; 0: the server's default, 5");
   command->add_flag("--report-particles", options->report_particles,
                     "Write every candidate that was aligned to the JSON");
   AddScanFlags(command, &options->scan);

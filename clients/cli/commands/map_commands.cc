@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include <CLI/CLI.hpp>
-#include <array>
 #include <cstdio>
 #include <memory>
 #include <string>
@@ -11,6 +10,7 @@
 #include "absl/strings/str_format.h"
 #include "clients/cli/commands/commands.h"
 #include "clients/cli/flags/map_flags.h"
+#include "clients/cli/flags/option.h"
 #include "clients/cli/flags/pose_flag.h"
 #include "clients/cli/flags/server_flags.h"
 #include "clients/cli/output/map_text.h"
@@ -19,7 +19,6 @@
 #include "clients/cli/output/text_table.h"
 #include "clients/cpp/error_details.h"
 #include "clients/cpp/map_client.h"
-#include "clients/cpp/messages.h"
 
 namespace voxloc::cli {
 namespace {
@@ -78,12 +77,9 @@ void AddDescribeCommand(CLI::App* parent, Work* chosen) {
   voxloc map info --server localhost:50051 --map town
   voxloc map info --map town --worst 20)");
   AddMapFlag(command, &options->map, "Describe this map")->required();
-  command
-      ->add_option("--worst", options->worst,
-                   "Also list this many tiles that seem to have changed the most since they were "
-                   "mapped, by the scans that were compared with them; 0: none")
-      ->type_name("N")
-      ->capture_default_str();
+  AddDefaulted(command, "--worst", options->worst, "N",
+               "Also list this many tiles that seem to have changed the most since they were "
+               "mapped, by the scans that were compared with them; 0: none");
   AddServerFlags(command, &options->server);
   command->callback([options, chosen] { *chosen = [options] { return DescribeMap(*options); }; });
 }
@@ -159,11 +155,8 @@ open, and their scans are answered NO_MAP. For a day, voxloc map undrop takes it
 Example:
   voxloc map drop --server localhost:50051 --map town)");
   AddMapFlag(command, &options->map, "Delete this map")->required();
-  command
-      ->add_option("--revision", options->revision,
-                   "Delete the map only at this revision; 0: any revision")
-      ->type_name("N")
-      ->capture_default_str();
+  AddDefaulted(command, "--revision", options->revision, "N",
+               "Delete the map only at this revision; 0: any revision");
   command->add_flag("--yes", options->yes, "Do not ask");
   command->add_flag("--force", options->force, "Delete the map also while sessions use it");
   AddServerFlags(command, &options->server);
@@ -202,8 +195,6 @@ Example:
   command->callback([options, chosen] { *chosen = [options] { return UndropMap(*options); }; });
 }
 
-constexpr char kTileRegionNames[] = "X0,Y0,Z0,X1,Y1,Z1";
-
 struct MapTilesFlags {
   ServerFlags server;
   std::string map;
@@ -235,13 +226,8 @@ absl::StatusOr<ExitCode> ListTilesOf(const MapTilesFlags& options) {
   request.set_map(options.map);
   request.set_revision(options.revision);
   if (!options.region.empty()) {
-    const absl::StatusOr<std::array<double, 6>> box =
-        ParseSixNumbers(options.region, kTileRegionNames);
-    if (!box.ok()) return box.status();
-    client::EncodeVector({(*box)[0], (*box)[1], (*box)[2]},
-                         request.mutable_region()->mutable_min());
-    client::EncodeVector({(*box)[3], (*box)[4], (*box)[5]},
-                         request.mutable_region()->mutable_max());
+    const absl::Status status = ParseBox(options.region, request.mutable_region());
+    if (!status.ok()) return status;
   }
   const absl::StatusOr<client::Channel> channel = Connect(options.server);
   if (!channel.ok()) return channel.status();
@@ -265,16 +251,12 @@ void AddTilesCommand(CLI::App* parent, Work* chosen) {
       "  voxloc map tiles --map town --revision 12\n"
       "  voxloc map tiles --map town --region 0,0,-10,50,50,10 --json -");
   AddMapFlag(command, &options->map, "List the tiles of this map")->required();
-  command
-      ->add_option("--revision", options->revision,
-                   "List the tiles of this revision, one that voxloc map history lists; 0: the one "
-                   "in use")
-      ->type_name("N")
-      ->capture_default_str();
-  AddSixNumbersFlag(
-      command, "--region", kTileRegionNames,
-      "List only tiles that touch this box, given by its lower and its upper corner, metres",
-      &options->region);
+  AddDefaulted(
+      command, "--revision", options->revision, "N",
+      "List the tiles of this revision, one that voxloc map history lists; 0: the one in use");
+  AddBoxFlag(command, "--region",
+             "List only tiles that touch this box, given by its lower and its upper corner, metres",
+             &options->region);
   AddServerFlags(command, &options->server);
   command->callback([options, chosen] { *chosen = [options] { return ListTilesOf(*options); }; });
 }

@@ -14,6 +14,7 @@
 #include "absl/strings/str_format.h"
 #include "clients/cli/commands/commands.h"
 #include "clients/cli/flags/map_flags.h"
+#include "clients/cli/flags/option.h"
 #include "clients/cli/flags/server_flags.h"
 #include "clients/cli/map/map_manifest.h"
 #include "clients/cli/output/output_file.h"
@@ -206,11 +207,8 @@ Examples:
   voxloc map export --map town backup/town
   voxloc map export --map town --revision 12 town-12)");
   AddMapFlag(command, &options->map, "Save this map")->required();
-  command
-      ->add_option("--revision", options->revision,
-                   "Save this revision, one that voxloc map history lists; 0: the one in use")
-      ->type_name("N")
-      ->capture_default_str();
+  AddDefaulted(command, "--revision", options->revision, "N",
+               "Save this revision, one that voxloc map history lists; 0: the one in use");
   AddServerFlags(command, &options->server);
   command->add_option("DIR", options->directory, "Write to this directory, made if missing")
       ->required();

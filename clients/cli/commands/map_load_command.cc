@@ -13,6 +13,7 @@
 #include "absl/strings/str_join.h"
 #include "clients/cli/commands/commands.h"
 #include "clients/cli/flags/map_flags.h"
+#include "clients/cli/flags/option.h"
 #include "clients/cli/flags/pose_flag.h"
 #include "clients/cli/flags/server_flags.h"
 #include "clients/cli/map/map_load_plan.h"
@@ -296,36 +297,25 @@ Examples:
   voxloc map load --map yard --bag drive.mcap --leaf 0.2 --scan-distance 2 --min-range 2
   voxloc map load --map yard --wgs84-origin 48.13743,11.57549,519,90 yard.pcd)");
   AddMapFlag(command, &options->map, "Load this map")->required();
-  command
-      ->add_option("--tile-size", options->tile_size_m,
-                   "Cut the points into square tiles of S metres (1 to 1000000); 0: one tile per "
-                   "cloud, whatever its size, but not of a bag")
-      ->type_name("S")
+  AddOption(command, "--tile-size", options->tile_size_m, "S",
+            "Cut the points into square tiles of S metres (1 to 1000000); 0: one tile per cloud, "
+            "whatever its size, but not of a bag")
       ->check(CLI::Range(0.0, 1e6));
-  command
-      ->add_option("--spill-dir", options->spill_dir,
-                   "Keep points that are being cut in this directory; default: the system's for "
-                   "temporary files")
-      ->type_name("DIR");
-  command
-      ->add_option("--poses", options->poses,
-                   "Place each cloud by its pose map_T_cloud: 12 numbers of a 3x4 row-major "
-                   "matrix per line, in the order of the clouds; of a bag: by stamps, format tum")
-      ->type_name("FILE");
+  AddOption(command, "--spill-dir", options->spill_dir, "DIR",
+            "Keep points that are being cut in this directory; default: the system's for temporary "
+            "files");
+  AddOption(command, "--poses", options->poses, "FILE",
+            "Place each cloud by its pose map_T_cloud: 12 numbers of a 3x4 row-major matrix per "
+            "line, in the order of the clouds; of a bag: by stamps, format tum");
   AddCalibrationFlag(command, &options->calibration);
   command->add_flag("--add", options->add,
                     "Keep the other tiles of the map; tiles with the same name are replaced");
-  command
-      ->add_option("--profiles", options->profiles,
-                   "Build the map for these profiles, separated by commas; default: all")
-      ->type_name("P,...");
-  command
-      ->add_option("--cell-size", options->cell_size_m,
-                   "Set the cell size of each profile's score stage, metres (0.1 to 100); 0: the "
-                   "profiles' own")
-      ->type_name("S")
-      ->check(CLI::Range(0.0, 100.0))
-      ->capture_default_str();
+  AddOption(command, "--profiles", options->profiles, "P,...",
+            "Build the map for these profiles, separated by commas; default: all");
+  AddDefaulted(
+      command, "--cell-size", options->cell_size_m, "S",
+      "Set the cell size of each profile's score stage, metres (0.1 to 100); 0: the profiles' own")
+      ->check(CLI::Range(0.0, 100.0));
   AddMapFrameFlags(command, &options->frame);
   AddCommitFlags(command, &options->commit);
   AddServerFlags(command, &options->server);

@@ -12,6 +12,7 @@
 #include "absl/strings/str_format.h"
 #include "clients/cli/commands/commands.h"
 #include "clients/cli/flags/map_flags.h"
+#include "clients/cli/flags/option.h"
 #include "clients/cli/flags/server_flags.h"
 #include "clients/cli/map/upload_report.h"
 #include "clients/cli/output/map_text.h"
@@ -117,11 +118,9 @@ Examples:
   voxloc map rollback --map town --to 12
   voxloc map rollback --map town --to 12 --canary bus-7)");
   AddMapFlag(command, &options->map, "Roll this map back")->required();
-  command
-      ->add_option("--to", options->to,
-                   "Take the tiles of this revision, one that voxloc map history lists, or of "
-                   "the `previous` one, that was in use before")
-      ->type_name("REVISION|previous")
+  AddOption(command, "--to", options->to, "REVISION|previous",
+            "Take the tiles of this revision, one that voxloc map history lists, or of the "
+            "`previous` one, that was in use before")
       ->check(ToError)
       ->required();
   AddCommitFlags(command, &options->commit);
@@ -213,10 +212,8 @@ Examples:
   voxloc map canary --map town --revision 13     nobody tries it any more)");
   AddMapFlag(command, &options->map, "Try a revision of this map")->required();
   AddRevisionFlag(command, &options->revision, "Try a revision number N")->required();
-  command
-      ->add_option("--vehicles", options->vehicles,
-                   "Let these vehicles try it, separated by commas; default: none")
-      ->type_name("V,...");
+  AddOption(command, "--vehicles", options->vehicles, "V,...",
+            "Let these vehicles try it, separated by commas; default: none");
   AddServerFlags(command, &options->server);
   command->callback([options, chosen] { *chosen = [options] { return NameCanary(*options); }; });
 }
@@ -259,9 +256,7 @@ Examples:
   voxloc map watch --map town --events 1 --json -)");
   AddMapFlag(command, &options->map, "Watch this map only, which need not exist yet");
   CLI::Option* events =
-      command->add_option("--events", options->events, "End after N events; 0: never")
-          ->type_name("N")
-          ->capture_default_str();
+      AddDefaulted(command, "--events", options->events, "N", "End after N events; 0: never");
   AddServerFlags(command, &options->server);
   command->get_option("--json")->needs(events);
   command->callback([options, chosen] { *chosen = [options] { return WatchMaps(*options); }; });

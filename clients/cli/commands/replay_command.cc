@@ -13,6 +13,7 @@
 #include "clients/cli/flags/bag_flags.h"
 #include "clients/cli/flags/field_flag.h"
 #include "clients/cli/flags/map_flags.h"
+#include "clients/cli/flags/option.h"
 #include "clients/cli/flags/pose_flag.h"
 #include "clients/cli/flags/request_flags.h"
 #include "clients/cli/flags/scan_flags.h"
@@ -337,16 +338,12 @@ Examples:
   voxloc replay --capture bad.capture --server localhost:50051)";
 
 void AddFileFlags(CLI::App* command, ReplayFlags* options) {
-  command
-      ->add_option("--scans", options->files.scans,
-                   "Send the scans of this directory: PCD, PLY or KITTI .bin")
-      ->type_name("DIR")
+  AddOption(command, "--scans", options->files.scans, "DIR",
+            "Send the scans of this directory: PCD, PLY or KITTI .bin")
       ->required();
-  command
-      ->add_option("--poses", options->files.poses,
-                   "Read the true pose of every scan from FILE; with --bag poses by their stamps, "
-                   "format tum, in place of the bag's")
-      ->type_name("FILE")
+  AddOption(command, "--poses", options->files.poses, "FILE",
+            "Read the true pose of every scan from FILE; with --bag poses by their stamps, format "
+            "tum, in place of the bag's")
       ->required();
   command
       ->add_option("--pose-format", options->files.pose_format,
@@ -358,32 +355,23 @@ void AddFileFlags(CLI::App* command, ReplayFlags* options) {
       command->add_option("--guess", options->guess, "Start the search for each scan here")
           ->check(CLI::IsMember({"truth", "previous"}))
           ->capture_default_str();
-  command
-      ->add_option("--guesses", options->files.guesses,
-                   "Read the guess of every scan from FILE, in the format of --poses")
-      ->type_name("FILE")
+  AddOption(command, "--guesses", options->files.guesses, "FILE",
+            "Read the guess of every scan from FILE, in the format of --poses")
       ->excludes(guess);
-  command->add_option("--max-scans", options->files.max_scans, "Stop after N scans; 0: all")
-      ->type_name("N")
-      ->capture_default_str();
+  AddDefaulted(command, "--max-scans", options->files.max_scans, "N", "Stop after N scans; 0: all");
 }
 
 // A bag in the place of files.
 void AddReplayBagFlags(CLI::App* command, ReplayFlags* options) {
   CLI::Option* bag = AddBagFlags(command, &options->bag);
-  command
-      ->add_option("--guesses-topic", options->guesses_topic,
-                   "Take the guess of every scan from this topic of poses or odometry")
-      ->type_name("TOPIC")
+  AddOption(command, "--guesses-topic", options->guesses_topic, "TOPIC",
+            "Take the guess of every scan from this topic of poses or odometry")
       ->needs(bag)
       ->excludes(command->get_option("--guess"));
-  command
-      ->add_option("--point-times", options->point_times,
-                   "Send the times of the points, so that the server deskews the scans: `auto` for "
-                   "the first field that is known, or the name of a field; `none` for no times")
-      ->type_name("FIELD")
-      ->needs(bag)
-      ->capture_default_str();
+  AddDefaulted(command, "--point-times", options->point_times, "FIELD",
+               "Send the times of the points, so that the server deskews the scans: `auto` for the "
+               "first field that is known, or the name of a field; `none` for no times")
+      ->needs(bag);
   for (const char* name : {"--scans", "--guesses", "--pose-format", "--calib"}) {
     bag->excludes(command->get_option(name));
   }
@@ -395,29 +383,21 @@ void AddReplayBagFlags(CLI::App* command, ReplayFlags* options) {
 void AddReportFlags(CLI::App* command, ReplayFlags* options) {
   CLI::Option* report = AddOutputFile(command, "--report", &options->report,
                                       "Write an HTML report that needs no network");
-  command
-      ->add_option("--report-scans", options->report_scans,
-                   "Show the points of N scans over the map's cells in the report; 0: none")
-      ->type_name("N")
+  AddDefaulted(command, "--report-scans", options->report_scans, "N",
+               "Show the points of N scans over the map's cells in the report; 0: none")
       ->check(CLI::Range(0, kMaxReportScans))
-      ->needs(report)
-      ->capture_default_str();
-  command
-      ->add_option("--compare", options->compare,
-                   "Compare with another run over the same scans in the report: the JSON that its "
-                   "--json wrote to FILE")
-      ->type_name("FILE")
+      ->needs(report);
+  AddOption(command, "--compare", options->compare, "FILE",
+            "Compare with another run over the same scans in the report: the JSON that its --json "
+            "wrote to FILE")
       ->needs(report);
 }
 
 // After all options of drives, which do not go with it, and before those of the server.
 void AddCaptureFlag(CLI::App* command, std::vector<std::string>* captures) {
   const std::vector<CLI::Option*> others = command->get_options();
-  CLI::Option* capture =
-      command
-          ->add_option("--capture", *captures,
-                       "Align these captured scans again, and compare the answers")
-          ->type_name("FILE...");
+  CLI::Option* capture = AddOption(command, "--capture", *captures, "FILE...",
+                                   "Align these captured scans again, and compare the answers");
   for (CLI::Option* other : others) {
     if (other->get_name() != "--map" && other != command->get_help_ptr()) capture->excludes(other);
   }
@@ -439,36 +419,23 @@ void AddReplayCommand(CLI::App* parent, const std::string& command_line, Work* c
   AddMapFlags(command, &options->map);
   AddFileFlags(command, options.get());
   AddReplayBagFlags(command, options.get());
-  command
-      ->add_option("--perturb", options->perturb,
-                   "Move each guess by metres along the map's axes and degrees about them")
-      ->type_name("DX,DY,DZ,DROLL,DPITCH,DYAW")
-      ->check([](const std::string& text) {
-        return std::string(ParsePerturbation(text).status().message());
-      });
-  command
-      ->add_option("--guess-sigma", options->guess_sigma,
-                   "Tell the server how good the guesses are: standard deviations in metres along "
-                   "the map's axes and degrees about them, over 0; default: nothing is told")
-      ->type_name("SX,SY,SZ,SROLL,SPITCH,SYAW")
+  AddPerturbFlag(command, &options->perturb);
+  AddOption(command, "--guess-sigma", options->guess_sigma, "SX,SY,SZ,SROLL,SPITCH,SYAW",
+            "Tell the server how good the guesses are: standard deviations in metres along the "
+            "map's axes and degrees about them, over 0; default: nothing is told")
       ->check([](const std::string& text) {
         return std::string(ParsePoseSigma(text).status().message());
       });
-  command
-      ->add_option(
-          "--rate", options->rate_hz,
-          "Send HZ scans per second without waiting for answers; 0: one scan in flight at a time")
-      ->type_name("HZ")
-      ->check(CLI::Range(0.0, 1e5))
-      ->capture_default_str();
+  AddDefaulted(
+      command, "--rate", options->rate_hz, "HZ",
+      "Send HZ scans per second without waiting for answers; 0: one scan in flight at a time")
+      ->check(CLI::Range(0.0, 1e5));
   AddReportFlags(command, options.get());
   command->add_flag("--session-poses", options->session_poses,
                     "Send each guess as a pose of the session, and scans without a guess");
-  command
-      ->add_option("--references", options->references,
-                   "Send the positions in FILE as reference positions, such as GNSS, for the "
-                   "regularization; format tum, orientations are not used")
-      ->type_name("FILE");
+  AddOption(command, "--references", options->references, "FILE",
+            "Send the positions in FILE as reference positions, such as GNSS, for the "
+            "regularization; format tum, orientations are not used");
   AddFieldFlag(command, "--recovery",
                "Let the server search for the vehicle once lost, with these options, SI units",
                v1::RecoveryOptions::default_instance(), &options->recovery);

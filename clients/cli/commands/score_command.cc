@@ -7,6 +7,7 @@
 #include "absl/strings/str_format.h"
 #include "clients/cli/commands/commands.h"
 #include "clients/cli/flags/map_flags.h"
+#include "clients/cli/flags/option.h"
 #include "clients/cli/flags/pose_flag.h"
 #include "clients/cli/flags/request_flags.h"
 #include "clients/cli/flags/scan_flags.h"
@@ -147,15 +148,11 @@ Examples:
   voxloc score --map town --at 12.5,-3,0,0,0,90 scans/000042.pcd
   voxloc score --map town --poses candidates.txt --json scores.json scans/000042.pcd)");
   AddMapFlags(command, &options->map);
-  command
-      ->add_option("--stage", options->stage,
-                   "Score with the cells of stage N of the profile; -1: its score stage")
-      ->type_name("N")
-      ->check(CLI::Range(-1, 1000))
-      ->capture_default_str();
+  AddDefaulted(command, "--stage", options->stage, "N",
+               "Score with the cells of stage N of the profile; -1: its score stage")
+      ->check(CLI::Range(-1, 1000));
   AddPoseFlag(command, "--at", "Score this pose, metres and degrees, ROS angles", &options->at);
-  command->add_option("--poses", options->poses, "Score every pose of FILE")
-      ->type_name("FILE")
+  AddOption(command, "--poses", options->poses, "FILE", "Score every pose of FILE")
       ->excludes("--at");
   command->add_option("--pose-format", options->pose_format, "Set the format of the file")
       ->check(CLI::IsMember({"kitti", "tum"}))

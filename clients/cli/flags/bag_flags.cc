@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "clients/cli/flags/option.h"
 #include "clients/cli/flags/pose_flag.h"
 #include "clients/cli/output/progress.h"
 #include "clients/cli/output/text_table.h"
@@ -15,35 +16,22 @@ namespace voxloc::cli {
 
 CLI::Option* AddBagFlags(CLI::App* command, BagFlags* flags) {
   CLI::Option* bag =
-      command
-          ->add_option(
-              "--bag", flags->paths,
-              "Read scans and poses from a bag of ROS: rosbag2 (SQLite, MCAP; a file or "
-              "its directory) or ROS 1; can be repeated for several files of one recording")
-          ->type_name("FILE")
+      AddOption(command, "--bag", flags->paths, "FILE",
+                "Read scans and poses from a bag of ROS: rosbag2 (SQLite, MCAP; a file or its "
+                "directory) or ROS 1; can be repeated for several files of one recording")
           ->allow_extra_args(false);
-  command
-      ->add_option(
-          "--points-topic", flags->points_topic,
-          "Take the scans from this topic (sensor_msgs/PointCloud2); default: the only one")
-      ->type_name("TOPIC")
+  AddOption(command, "--points-topic", flags->points_topic, "TOPIC",
+            "Take the scans from this topic (sensor_msgs/PointCloud2); default: the only one")
       ->needs(bag);
-  command
-      ->add_option(
-          "--poses-topic", flags->poses_topic,
-          "Take the poses from this topic (PoseStamped, PoseWithCovarianceStamped, Odometry "
-          "or /tf); default: the only one, or tf")
-      ->type_name("TOPIC")
+  AddOption(command, "--poses-topic", flags->poses_topic, "TOPIC",
+            "Take the poses from this topic (PoseStamped, PoseWithCovarianceStamped, Odometry or "
+            "/tf); default: the only one, or tf")
       ->needs(bag);
-  command
-      ->add_option("--map-frame", flags->map_frame,
-                   "Give the poses in this frame; default: the frame that they are recorded in")
-      ->type_name("FRAME")
+  AddOption(command, "--map-frame", flags->map_frame, "FRAME",
+            "Give the poses in this frame; default: the frame that they are recorded in")
       ->needs(bag);
-  command
-      ->add_option("--base-frame", flags->base_frame,
-                   "Take this frame as the vehicle's base; default: the one that the poses name")
-      ->type_name("FRAME")
+  AddOption(command, "--base-frame", flags->base_frame, "FRAME",
+            "Take this frame as the vehicle's base; default: the one that the poses name")
       ->needs(bag);
   return bag;
 }

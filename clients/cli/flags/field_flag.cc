@@ -11,6 +11,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "clients/cli/flags/option.h"
 #include "clients/cli/output/message_json.h"
 #include "core/text/nearest_name.h"
 
@@ -140,9 +141,8 @@ CLI::Option* AddFieldFlag(CLI::App* command, const std::string& name,
                           const google::protobuf::Message& prototype,
                           std::vector<std::string>* values) {
   const std::string keys = absl::StrJoin(FieldKeys(*prototype.GetDescriptor()), ", ");
-  return command
-      ->add_option(name, *values, absl::StrCat(description, "; can be repeated. KEY is ", keys))
-      ->type_name("KEY=VALUE")
+  return AddOption(command, name, *values, "KEY=VALUE",
+                   absl::StrCat(description, "; can be repeated. KEY is ", keys))
       ->allow_extra_args(false)
       ->check([&prototype](const std::string& text) {
         const std::unique_ptr<google::protobuf::Message> scratch(prototype.New());

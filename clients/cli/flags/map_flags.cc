@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_split.h"
+#include "clients/cli/flags/option.h"
 #include "clients/cli/flags/pose_flag.h"
 #include "clients/cli/output/map_text.h"
 #include "clients/dataset/map_projector_yaml.h"
@@ -60,12 +61,12 @@ absl::StatusOr<std::optional<v1::MapProjector>> ProjectorBeside(
 }  // namespace
 
 CLI::Option* AddMapFlag(CLI::App* command, std::string* map, const std::string& description) {
-  return command->add_option("--map", *map, description)->type_name("NAME");
+  return AddOption(command, "--map", *map, "NAME", description);
 }
 
 CLI::Option* AddRevisionFlag(CLI::App* command, uint64_t* revision,
                              const std::string& description) {
-  return command->add_option("--revision", *revision, description)->type_name("N");
+  return AddOption(command, "--revision", *revision, "N", description);
 }
 
 void AddMapFlags(CLI::App* command, MapFlags* flags) {
@@ -74,10 +75,8 @@ void AddMapFlags(CLI::App* command, MapFlags* flags) {
 }
 
 void AddProfileFlag(CLI::App* command, std::string* profile) {
-  command
-      ->add_option("--profile", *profile,
-                   "Align with this profile: autoware, precise, or another that the server lists")
-      ->type_name("P");
+  AddOption(command, "--profile", *profile, "P",
+            "Align with this profile: autoware, precise, or another that the server lists");
 }
 
 void CommitFlags::AddTo(v1::BeginUpdate* begin, v1::CommitUpdate* commit) const {
@@ -89,25 +88,16 @@ void CommitFlags::AddTo(v1::BeginUpdate* begin, v1::CommitUpdate* commit) const 
 }
 
 void AddCommitFlags(CLI::App* command, CommitFlags* flags) {
-  command->add_option("--comment", flags->comment, "Note this in the map's history")
-      ->type_name("TEXT")
-      ->capture_default_str();
+  AddDefaulted(command, "--comment", flags->comment, "TEXT", "Note this in the map's history");
   command->add_flag("--stage", flags->stage,
                     "Commit the revision without putting it in use; voxloc map activate does that");
-  command
-      ->add_option("--canary", flags->canary,
-                   "Stage the revision and let these vehicles try it, separated by commas")
-      ->type_name("V,...");
-  command
-      ->add_option("--request-id", flags->request_id,
-                   "Name the change, so that repeating the command after a failure does not commit "
-                   "it twice; at most 128 bytes")
-      ->type_name("ID");
-  command
-      ->add_option("--base-revision", flags->base_revision,
-                   "Change the map only if it is at this revision; 0: any revision")
-      ->type_name("N")
-      ->capture_default_str();
+  AddOption(command, "--canary", flags->canary, "V,...",
+            "Stage the revision and let these vehicles try it, separated by commas");
+  AddOption(command, "--request-id", flags->request_id, "ID",
+            "Name the change, so that repeating the command after a failure does not commit it "
+            "twice; at most 128 bytes");
+  AddDefaulted(command, "--base-revision", flags->base_revision, "N",
+               "Change the map only if it is at this revision; 0: any revision");
 }
 
 std::vector<std::string> NamesOf(const std::string& comma_separated) {
@@ -136,11 +126,9 @@ absl::StatusOr<std::optional<v1::MapFrame>> MapFrameFlags::FrameOf(
 }
 
 void AddMapFrameFlags(CLI::App* command, MapFrameFlags* flags) {
-  command
-      ->add_option("--projector", flags->projector,
-                   "Read how x and y follow from latitude and longitude from this file, as "
-                   "Autoware writes it; default: map_projector_info.yaml in a PATH")
-      ->type_name("FILE");
+  AddOption(command, "--projector", flags->projector, "FILE",
+            "Read how x and y follow from latitude and longitude from this file, as Autoware "
+            "writes it; default: map_projector_info.yaml in a PATH");
   AddNumbersFlag(command, "--wgs84-origin", kOriginNames, 2, 4,
                  "Put the map's origin at this latitude and longitude (degrees, WGS84) and "
                  "altitude (metres), its x axis YAW degrees from east, counterclockwise; "

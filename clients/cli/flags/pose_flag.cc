@@ -11,6 +11,9 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "clients/cli/flags/option.h"
+#include "clients/cpp/messages.h"
+#include "clients/dataset/perturbation.h"
 #include "core/geometry/angles.h"
 #include "core/geometry/euler.h"
 
@@ -78,13 +81,33 @@ CLI::Option* AddPoseFlag(CLI::App* command, const std::string& name, const std::
   return AddSixNumbersFlag(command, name, "X,Y,Z,ROLL,PITCH,YAW", description, value);
 }
 
+constexpr char kBoxNames[] = "X0,Y0,Z0,X1,Y1,Z1";
+
+CLI::Option* AddBoxFlag(CLI::App* command, const std::string& name, const std::string& description,
+                        std::string* value) {
+  return AddSixNumbersFlag(command, name, kBoxNames, description, value);
+}
+
+absl::Status ParseBox(absl::string_view text, v1::Box* box) {
+  const absl::StatusOr<std::array<double, 6>> n = ParseSixNumbers(text, kBoxNames);
+  if (!n.ok()) return n.status();
+  client::EncodeVector({(*n)[0], (*n)[1], (*n)[2]}, box->mutable_min());
+  client::EncodeVector({(*n)[3], (*n)[4], (*n)[5]}, box->mutable_max());
+  return absl::OkStatus();
+}
+
+void AddPerturbFlag(CLI::App* command, std::string* value) {
+  AddOption(command, "--perturb", *value, "DX,DY,DZ,DROLL,DPITCH,DYAW",
+            "Move each guess by metres along the map's axes and degrees about them")
+      ->check([](const std::string& text) {
+        return std::string(ParsePerturbation(text).status().message());
+      });
+}
+
 CLI::Option* AddCalibrationFlag(CLI::App* command, std::string* file) {
-  return command
-      ->add_option(
-          "--calib", *file,
-          "Take the poses to be those of KITTI's left camera, and move them to the LiDAR by "
-          "this calibration (calib.txt)")
-      ->type_name("FILE");
+  return AddOption(command, "--calib", *file, "FILE",
+                   "Take the poses to be those of KITTI's left camera, and move them to the LiDAR "
+                   "by this calibration (calib.txt)");
 }
 
 }  // namespace voxloc::cli

@@ -15,6 +15,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "core/geometry/pose.h"
+#include "voxloc/v1/geometry.pb.h"
 
 namespace CLI {
 class App;
@@ -44,6 +45,14 @@ CLI::Option* AddNumbersFlag(CLI::App* command, const std::string& name, const st
 // Six; ParseSixNumbers reads them.
 CLI::Option* AddSixNumbersFlag(CLI::App* command, const std::string& name, const std::string& names,
                                const std::string& description, std::string* value);
+
+// X0,Y0,Z0,X1,Y1,Z1: the lower and the upper corner; ParseBox reads it.
+CLI::Option* AddBoxFlag(CLI::App* command, const std::string& name, const std::string& description,
+                        std::string* value);
+[[nodiscard]] absl::Status ParseBox(absl::string_view text, v1::Box* box);
+
+// --perturb; ParsePerturbation reads it.
+void AddPerturbFlag(CLI::App* command, std::string* value);
 
 // --calib FILE: ReadPoses (camera_poses.h) takes it.
 CLI::Option* AddCalibrationFlag(CLI::App* command, std::string* file);

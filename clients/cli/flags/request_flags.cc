@@ -6,6 +6,7 @@
 #include <map>
 
 #include "clients/cli/flags/field_flag.h"
+#include "clients/cli/flags/option.h"
 #include "clients/cli/flags/pose_flag.h"
 #include "clients/cpp/messages.h"
 #include "core/geometry/angles.h"
@@ -49,11 +50,9 @@ void AddScoringFlags(CLI::App* command, AlignmentFlags* flags) {
               "Place the sensor on the vehicle by this pose, metres and degrees, ROS angles; "
               "default: the scans are in base axes",
               &flags->base_T_sensor);
-  command
-      ->add_option("--vehicle", flags->vehicle,
-                   "Tell the server this name of the vehicle, which may decide what the caller may "
-                   "do; default: the command's own name")
-      ->type_name("NAME");
+  AddOption(command, "--vehicle", flags->vehicle, "NAME",
+            "Tell the server this name of the vehicle, which may decide what the caller may do; "
+            "default: the command's own name");
 }
 
 void EstimateFlags::AddTo(v1::AlignmentOptions* options, v1::OutputOptions* output) const {

@@ -8,6 +8,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "clients/cli/flags/option.h"
 #include "clients/dataset/cloud_remarks.h"
 #include "core/cloud/io/record_floats.h"
 
@@ -38,39 +39,22 @@ void ScanFlags::AddTo(v1::ScanFilter* filter) const {
 }
 
 void AddScanFlags(CLI::App* command, ScanFlags* flags) {
-  command
-      ->add_option("--leaf", flags->leaf_m,
-                   "Replace the points of each voxel of S metres by their centroid; 0: off")
-      ->type_name("S")
-      ->check(CLI::Range(0.0, 1e3))
-      ->capture_default_str();
-  command->add_option("--points", flags->points, "Then choose N points at random; 0: all")
-      ->type_name("N")
-      ->capture_default_str();
-  command
-      ->add_option("--min-range", flags->min_range_m,
-                   "Drop points nearer to the sensor than M metres; missing returns are often "
-                   "written as zeros")
-      ->type_name("M")
-      ->check(CLI::Range(0.0, 1e6))
-      ->capture_default_str();
-  command
-      ->add_option("--max-range", flags->max_range_m,
-                   "Drop points farther from the sensor than M metres; 0: no limit")
-      ->type_name("M")
-      ->check(CLI::Range(0.0, 1e6))
-      ->capture_default_str();
-  command
-      ->add_option(
-          "--record-floats", flags->record_floats,
-          "Take the points of .bin files to have N float32 each (KITTI: 4, nuScenes: 5), 3 "
-          "to 32; 0: by their names and values, which has to be certain")
-      ->type_name("N")
-      ->check(CLI::Range(size_t{0}, kMostRecordFloats))
-      ->capture_default_str();
-  command->add_option("--seed", flags->seed, "Set the seed of every random choice")
-      ->type_name("N")
-      ->capture_default_str();
+  AddDefaulted(command, "--leaf", flags->leaf_m, "S",
+               "Replace the points of each voxel of S metres by their centroid; 0: off")
+      ->check(CLI::Range(0.0, 1e3));
+  AddDefaulted(command, "--points", flags->points, "N", "Then choose N points at random; 0: all");
+  AddDefaulted(
+      command, "--min-range", flags->min_range_m, "M",
+      "Drop points nearer to the sensor than M metres; missing returns are often written as zeros")
+      ->check(CLI::Range(0.0, 1e6));
+  AddDefaulted(command, "--max-range", flags->max_range_m, "M",
+               "Drop points farther from the sensor than M metres; 0: no limit")
+      ->check(CLI::Range(0.0, 1e6));
+  AddDefaulted(command, "--record-floats", flags->record_floats, "N",
+               "Take the points of .bin files to have N float32 each (KITTI: 4, nuScenes: 5), 3 to "
+               "32; 0: by their names and values, which has to be certain")
+      ->check(CLI::Range(size_t{0}, kMostRecordFloats));
+  AddDefaulted(command, "--seed", flags->seed, "N", "Set the seed of every random choice");
 }
 
 void AddScanFile(CLI::App* command, std::string* file) {

@@ -6,6 +6,7 @@
 #include <cstdlib>
 
 #include "absl/strings/str_cat.h"
+#include "clients/cli/flags/option.h"
 #include "clients/cli/output/output_file.h"
 #include "clients/cpp/traceparent.h"
 
@@ -19,7 +20,7 @@ constexpr char kSecurityGroup[] = "TLS and token";
 void AddSecurityFlags(CLI::App* command, ServerFlags* flags) {
   const auto option = [command](const std::string& name, std::string* value,
                                 const std::string& type, const std::string& help) {
-    return command->add_option(name, *value, help)->type_name(type)->group(kSecurityGroup);
+    return AddOption(command, name, *value, type, help)->group(kSecurityGroup);
   };
   command
       ->add_flag("--tls", flags->tls,
@@ -50,23 +51,17 @@ void AddSecurityFlags(CLI::App* command, ServerFlags* flags) {
 }  // namespace
 
 void AddServerFlags(CLI::App* command, ServerFlags* flags) {
-  command
-      ->add_option("--server", flags->server,
-                   "Connect to this server, HOST:PORT or unix:PATH, or to the first of several, "
-                   "separated by commas, that can be reached")
-      ->type_name("ADDR")
-      ->capture_default_str()
+  AddDefaulted(command, "--server", flags->server, "ADDR",
+               "Connect to this server, HOST:PORT or unix:PATH, or to the first of several, "
+               "separated by commas, that can be reached")
       ->envname(kServerVariable)
       ->each([flags](const std::string& address) {
         const char* variable = std::getenv(kServerVariable);
         flags->server_of_environment = variable != nullptr && address == variable;
       });
-  command
-      ->add_option("--timeout", flags->timeout_s,
-                   "Wait at most S seconds for each answer of the server; 0: no limit")
-      ->type_name("S")
-      ->check(CLI::Range(0.0, 86400.0))
-      ->capture_default_str();
+  AddDefaulted(command, "--timeout", flags->timeout_s, "S",
+               "Wait at most S seconds for each answer of the server; 0: no limit")
+      ->check(CLI::Range(0.0, 86400.0));
   AddOutputFile(command, "--json", &flags->json,
                 "Write the result as JSON to FILE; -: standard output");
   AddSecurityFlags(command, flags);

@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "clients/cli/flags/option.h"
 #include "clients/cli/flags/pose_flag.h"
 #include "clients/cli/output/text_table.h"
 #include "clients/dataset/bag/drive.h"
@@ -66,13 +67,9 @@ void AddMapBagFlags(CLI::App* command, MapBagFlags* flags) {
               "degrees, ROS angles; default: by the transforms of the bag, or the poses are the "
               "sensor's",
               &flags->base_T_sensor);
-  command
-      ->add_option(
-          "--scan-distance", flags->scan_distance_m,
-          "Take a scan of a bag only where the vehicle is M metres from the last one taken")
-      ->type_name("M")
+  AddDefaulted(command, "--scan-distance", flags->scan_distance_m, "M",
+               "Take a scan of a bag only where the vehicle is M metres from the last one taken")
       ->check(CLI::Range(0.0, 1e6))
-      ->capture_default_str()
       ->needs(bag);
   AddScanFlags(command, &flags->scan);
   for (const char* name : {"--leaf", "--points", "--min-range", "--max-range", "--seed"}) {

@@ -11,6 +11,7 @@
 #include <cstring>
 
 #include "absl/strings/str_cat.h"
+#include "clients/cli/flags/option.h"
 
 namespace voxloc::cli {
 
@@ -68,12 +69,9 @@ Json PoseJson(const Pose& pose) {
 
 CLI::Option* AddOutputFile(CLI::App* command, const std::string& name, std::string* path,
                            const std::string& help) {
-  return command->add_option(name, *path, help)
-      ->type_name("FILE")
-      ->check([](const std::string& text) {
-        return text.empty() || text == "-" ? std::string()
-                                           : std::string(CheckWritable(text).message());
-      });
+  return AddOption(command, name, *path, "FILE", help)->check([](const std::string& text) {
+    return text.empty() || text == "-" ? std::string() : std::string(CheckWritable(text).message());
+  });
 }
 
 }  // namespace voxloc::cli
