@@ -3,13 +3,108 @@
 #include "clients/dataset/bag/chunked_bag.h"
 
 #include <algorithm>
+#include <deque>
 
 #include "absl/algorithm/container.h"
+#include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "clients/dataset/bag/decompress.h"
 #include "clients/dataset/bag/plain_cursor.h"
 
 namespace voxloc::bag {
+namespace {
+
+// Chunks whose times overlap are held together; two of the largest.
+constexpr uint64_t kMostHeldBytes = 2 * kMostChunkBytes;
+
+class ChunkCursor : public Cursor {
+ public:
+  // `wanted`: a flag for every topic.
+  ChunkCursor(const ChunkedBag& file, std::vector<bool> wanted)
+      : file_(file), wanted_(std::move(wanted)) {}
+
+ private:
+  struct Held {
+    std::string bytes;
+    std::vector<ChunkEntry> messages;  // wanted ones, in the order of time
+    size_t next = 0;
+  };
+
+bool Wants(uint32_t channel) const {
+  const size_t* topic = file_.TopicOf(channel);
+  return topic != nullptr && wanted_[*topic];
+}
+
+bool MayMatter(const Chunk& chunk) const {
+  return chunk.channels.empty() ||
+         absl::c_any_of(chunk.channels, [this](uint32_t channel) { return Wants(channel); });
+}
+
+absl::Status Hold(const Chunk& chunk) {
+  absl::StatusOr<ChunkContents> contents = file_.Load(chunk);
+  if (!contents.ok()) return contents.status();
+  Held held;
+  for (const ChunkEntry& entry : contents->messages) {
+    if (Wants(entry.channel)) held.messages.push_back(entry);
+  }
+  if (held.messages.empty()) return absl::OkStatus();
+  absl::c_stable_sort(held.messages, [](const ChunkEntry& a, const ChunkEntry& b) {
+    return a.recorded_ns < b.recorded_ns;
+  });
+  held.bytes = std::move(contents->bytes);
+  held_bytes_ += held.bytes.size();
+  if (held_bytes_ > kMostHeldBytes) {
+    return absl::ResourceExhaustedError(absl::StrCat(
+        "chunks that overlap in time must have at most ", kMostHeldBytes, " bytes together"));
+  }
+  held_.push_back(std::move(held));
+  return absl::OkStatus();
+}
+
+absl::StatusOr<bool> Fetch(Message* message) override {
+  // Chunks whose last message was given out before.
+  for (auto held = held_.begin(); held != held_.end();) {
+    if (held->next < held->messages.size()) {
+      ++held;
+      continue;
+    }
+    held_bytes_ -= held->bytes.size();
+    held = held_.erase(held);
+  }
+  const std::vector<Chunk>& chunks = file_.chunks();
+  while (true) {
+    Held* earliest = nullptr;
+    for (Held& held : held_) {
+      if (earliest == nullptr ||
+          held.messages[held.next].recorded_ns < earliest->messages[earliest->next].recorded_ns) {
+        earliest = &held;
+      }
+    }
+    const bool more = next_chunk_ < chunks.size();
+    if (more && (earliest == nullptr ||
+                 chunks[next_chunk_].first_ns < earliest->messages[earliest->next].recorded_ns)) {
+      const Chunk& chunk = chunks[next_chunk_++];
+      if (!MayMatter(chunk)) continue;
+      if (absl::Status status = Hold(chunk); !status.ok()) return status;
+      continue;
+    }
+    if (earliest == nullptr) return false;
+    const ChunkEntry& entry = earliest->messages[earliest->next++];
+    message->topic = *file_.TopicOf(entry.channel);
+    message->recorded_ns = entry.recorded_ns;
+    message->bytes = absl::string_view(earliest->bytes).substr(entry.offset, entry.size);
+    return true;
+  }
+}
+
+  const ChunkedBag& file_;
+  const std::vector<bool> wanted_;
+  size_t next_chunk_ = 0;
+  std::deque<Held> held_;
+  uint64_t held_bytes_ = 0;
+};
+
+}  // namespace
 
 absl::StatusOr<std::unique_ptr<Cursor>> ChunkedBag::Read(const std::vector<size_t>& topics) const {
   std::vector<bool> wanted(contents_.topics.size(), false);
@@ -93,6 +188,21 @@ void ChunkedBag::Finish(std::string format) {
   for (const Chunk& chunk : chunks_) {
     contents_.last_ns = std::max(contents_.last_ns, chunk.last_ns);
   }
+}
+
+absl::Status ChunkedBag::EndWalk(uint64_t offset, const absl::Status& damage) {
+  if (!damage.ok()) {
+    contents_.remarks.push_back(absl::StrCat(path_, " is whole up to byte ", offset, " of ",
+                                             file_.size(),
+                                             ", and is read up to there: ", damage.message()));
+  }
+  return contents_.messages() > 0 ? absl::OkStatus() : damage;
+}
+
+void ChunkedBag::RemarkNoIndex(const absl::Status& why) {
+  contents_.remarks.push_back(absl::StrCat(
+      path_,
+      " has no index that could be used and was read whole to list its messages: ", why.message()));
 }
 
 absl::Status ChunkedBag::ErrorAt(uint64_t offset, const absl::Status& status) const {

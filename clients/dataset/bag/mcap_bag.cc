@@ -228,11 +228,7 @@ absl::Status McapBag::Walk() {
     if (!more.ok() || !*more) break;
   }
   if (absl::Status status = end_loose(); !status.ok() && damage.ok()) damage = status;
-  if (!damage.ok()) {
-    Remark(absl::StrCat(path_, " is whole up to byte ", offset, " of ", file_bytes(),
-                        ", and is read up to there: ", damage.message()));
-  }
-  return contents().messages() > 0 ? absl::OkStatus() : damage;
+  return EndWalk(offset, damage);
 }
 
 absl::StatusOr<std::unique_ptr<Bag>> McapBag::Open(const std::string& path) {
@@ -250,10 +246,7 @@ absl::StatusOr<std::unique_ptr<Bag>> McapBag::Open(const std::string& path) {
     if (absl::Status status = bag->Walk(); !status.ok()) {
       return absl::Status(status.code(), absl::StrCat(path, ": ", status.message()));
     }
-    bag->Remark(absl::StrCat(path,
-                             " has no index that could be used and was read whole to list its "
-                             "messages: ",
-                             summary.message()));
+    bag->RemarkNoIndex(summary);
   }
   bag->Finish("MCAP");
   return bag;

@@ -17,7 +17,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "clients/dataset/bag/byte_reader.h"
-#include "clients/dataset/bag/chunks.h"
+#include "clients/dataset/bag/chunked_bag.h"
 
 namespace voxloc::bag {
 

@@ -17,15 +17,8 @@ class DecompressingCursor : public Cursor {
   DecompressingCursor(const BagContents& contents, std::unique_ptr<Cursor> cursor)
       : contents_(contents), cursor_(std::move(cursor)) {}
 
-  absl::StatusOr<bool> Next(Message* message) override {
-    if (done_) return false;
-    absl::StatusOr<bool> more = Fetch(message);
-    done_ = !more.ok() || !*more;
-    return more;
-  }
-
  private:
-  absl::StatusOr<bool> Fetch(Message* message) {
+  absl::StatusOr<bool> Fetch(Message* message) override {
     const absl::StatusOr<bool> more = cursor_->Next(message);
     if (!more.ok() || !*more) return more;
     const Topic& topic = contents_.topics[message->topic];
@@ -46,7 +39,6 @@ class DecompressingCursor : public Cursor {
   const BagContents& contents_;
   const std::unique_ptr<Cursor> cursor_;
   std::string plain_;
-  bool done_ = false;
 };
 
 }  // namespace

@@ -169,11 +169,7 @@ absl::Status Ros1Bag::Walk() {
     };
     damage = step();
   }
-  if (!damage.ok()) {
-    Remark(absl::StrCat(path_, " is whole up to byte ", offset, " of ", file_bytes(),
-                        ", and is read up to there: ", damage.message()));
-  }
-  return contents().messages() > 0 ? absl::OkStatus() : damage;
+  return EndWalk(offset, damage);
 }
 
 absl::StatusOr<std::unique_ptr<Bag>> Ros1Bag::Open(const std::string& path) {
@@ -205,10 +201,7 @@ absl::StatusOr<std::unique_ptr<Bag>> Ros1Bag::Open(const std::string& path) {
     if (index.ok()) return absl::OkStatus();
     bag->Clear();
     if (absl::Status status = bag->Walk(); !status.ok()) return status;
-    bag->Remark(absl::StrCat(path,
-                             " has no index that could be used and was read whole to list its "
-                             "messages: ",
-                             index.message()));
+    bag->RemarkNoIndex(index);
     return absl::OkStatus();
   };
   if (absl::Status status = open(); !status.ok()) {
