@@ -3,7 +3,6 @@
 #include "clients/dataset/map_tiling.h"
 
 #include <cmath>
-#include <map>
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
@@ -61,33 +60,6 @@ absl::Status TooFarForTiles(uint64_t point_number, const Eigen::Vector3d& point)
   return absl::InvalidArgumentError(absl::StrCat(
       "points must be at most ", kFurthestPoint_m, " m from zero in x and y (got point ",
       point_number, " at x ", point.x(), " m, y ", point.y(), " m)"));
-}
-
-absl::StatusOr<std::vector<TileCloud>> SplitIntoTiles(const PointCloud& cloud, double tile_size_m) {
-  const absl::StatusOr<TileGrid> grid = TileGrid::Create(tile_size_m);
-  if (!grid.ok()) return grid.status();
-  std::map<TileIndex, std::vector<size_t>> points_of;
-  for (size_t i = 0; i < cloud.size(); ++i) {
-    if (!cloud.IsFinite(i)) continue;
-    TileIndex index;
-    if (!grid->IndexOf(cloud.Point(i), &index)) return TooFarForTiles(i, cloud.Point(i));
-    points_of[index].push_back(i);
-  }
-
-  std::vector<TileCloud> tiles;
-  tiles.reserve(points_of.size());
-  for (const auto& [index, points] : points_of) {
-    TileCloud tile = grid->EmptyTile(index, cloud.origin.z());
-    tile.cloud.Reserve(points.size());
-    const Eigen::Vector3d shift = cloud.origin - tile.cloud.origin;
-    for (const size_t i : points) {
-      const Eigen::Vector3f offset = (shift + cloud.Offset(i).cast<double>()).cast<float>();
-      tile.cloud.PushBack(offset.x(), offset.y(), offset.z());
-      if (cloud.has_intensity()) tile.cloud.intensity.push_back(cloud.intensity[i]);
-    }
-    tiles.push_back(std::move(tile));
-  }
-  return tiles;
 }
 
 }  // namespace voxloc

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Cutting a map's cloud into square tiles, so that it can be loaded and replaced piece by piece.
+// The square tiles that a map is cut into, so that it can be loaded and replaced piece by piece.
 
 #ifndef VOXLOC_CLIENTS_DATASET_MAP_TILING_H_
 #define VOXLOC_CLIENTS_DATASET_MAP_TILING_H_
@@ -9,7 +9,6 @@
 #include <cstdint>
 #include <string>
 #include <utility>
-#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -53,12 +52,6 @@ class TileGrid {
 
 // What is wrong with a point of which TileGrid::IndexOf has returned false.
 [[nodiscard]] absl::Status TooFarForTiles(uint64_t point_number, const Eigen::Vector3d& point);
-
-// The tiles of a TileGrid that have points, ordered by x, then y. Points keep their order; points
-// that are not finite belong to none. InvalidArgument when the size is not allowed or a point is
-// too far from zero. tile_spill.h does the same for clouds that memory does not hold.
-[[nodiscard]] absl::StatusOr<std::vector<TileCloud>> SplitIntoTiles(const PointCloud& cloud,
-                                                                    double tile_size_m);
 
 }  // namespace voxloc
 

@@ -63,8 +63,8 @@ class TileSpill {
 
   // Of the tile, without its points.
   [[nodiscard]] TileCloud Describe(const TileIndex& index) const;
-  // The tile with its points in the order in which they came, bit for bit as SplitIntoTiles gives
-  // them where they are those of one cloud.
+  // The tile with its points in the order in which they came, and around the tile's origin, to
+  // which their offsets are rounded once.
   [[nodiscard]] absl::StatusOr<TileCloud> Load(const TileIndex& index) const;
 
  private:

@@ -12,8 +12,8 @@
 #include "clients/cli/flags/option.h"
 #include "clients/cli/flags/pose_flag.h"
 #include "clients/cli/output/map_text.h"
-#include "clients/dataset/map_projector_yaml.h"
 #include "clients/dataset/map_source.h"
+#include "clients/dataset/map_yaml.h"
 #include "core/geometry/angles.h"
 
 namespace voxloc::cli {

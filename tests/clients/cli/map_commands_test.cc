@@ -24,6 +24,7 @@
 #include "core/cloud/cloud_digest.h"
 #include "core/cloud/io/cloud_file.h"
 #include "tests/clients/cpp/fake_maps.h"
+#include "tests/clients/dataset/split_into_tiles.h"
 #include "tests/core/cloud/io/cloud_bytes.h"
 #include "tests/support/scratch_dir.h"
 
