@@ -20,7 +20,7 @@
 #include "clients/cli/map/map_manifest.h"
 #include "clients/cli/map/upload_report.h"
 #include "clients/cli/output/map_text.h"
-#include "clients/dataset/map_tiling.h"
+#include "clients/dataset/tile_spill.h"
 #include "core/cloud/cloud_digest.h"
 #include "core/cloud/io/cloud_file.h"
 #include "tests/clients/cpp/fake_maps.h"

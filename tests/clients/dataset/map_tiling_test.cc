@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#include "clients/dataset/map_tiling.h"
-
 #include <cmath>
 #include <limits>
 #include <set>
 #include <string>
 #include <vector>
 
+#include "clients/dataset/tile_spill.h"
 #include "core/cloud/io/cloud_file.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"

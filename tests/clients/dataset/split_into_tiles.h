@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "clients/dataset/map_tiling.h"
+#include "clients/dataset/tile_spill.h"
 
 namespace voxloc {
 
