@@ -3,7 +3,6 @@
 #include "clients/dataset/map_yaml.h"
 
 #include <algorithm>
-#include <charconv>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -12,6 +11,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "clients/dataset/stamp_text.h"
 #include "clients/dataset/yaml_file.h"
 #include "core/cloud/io/malformed.h"
 #include "core/text/nearest_name.h"
@@ -163,13 +163,6 @@ absl::Status ReadProjector(const std::string& path, const YAML::Node& root,
     projector.set_scale_factor(*value);
   }
   return absl::OkStatus();
-}
-
-// The shortest text that is the same number.
-std::string NumberText(double value) {
-  char buffer[32];
-  const std::to_chars_result end = std::to_chars(buffer, buffer + sizeof(buffer), value);
-  return std::string(buffer, end.ptr);
 }
 
 }  // namespace

@@ -3,7 +3,6 @@
 #include "clients/dataset/trajectory_file.h"
 
 #include <array>
-#include <charconv>
 #include <optional>
 
 #include "absl/strings/str_cat.h"
@@ -63,19 +62,12 @@ absl::StatusOr<StampedPose> ParseTumLine(const Words& words) {
   return StampedPose{*stamp_ns, *pose};
 }
 
-// The shortest text that reads back as the same double.
-void AppendNumber(double value, std::string& out) {
-  char buffer[32];
-  const std::to_chars_result end = std::to_chars(buffer, buffer + sizeof(buffer), value);
-  out.append(buffer, static_cast<size_t>(end.ptr - buffer));
-}
-
 void AppendKittiLine(const Pose& pose, std::string& out) {
   const Eigen::Matrix4d matrix = pose.Matrix();
   for (int row = 0; row < 3; ++row) {
     for (int column = 0; column < 4; ++column) {
       if (row + column > 0) out += ' ';
-      AppendNumber(matrix(row, column), out);
+      out += NumberText(matrix(row, column));
     }
   }
   out += '\n';
@@ -87,7 +79,7 @@ void AppendTumLine(const StampedPose& stamped, std::string& out) {
   const Eigen::Quaterniond& q = stamped.pose.rotation;
   for (const double value : {t.x(), t.y(), t.z(), q.x(), q.y(), q.z(), q.w()}) {
     out += ' ';
-    AppendNumber(value, out);
+    out += NumberText(value);
   }
   out += '\n';
 }

@@ -4,6 +4,7 @@
 
 #include <zlib.h>
 
+#include <optional>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -24,18 +25,15 @@ uint32_t Crc32(absl::string_view bytes) {
 }
 
 absl::Status ListMcapMessages(absl::string_view records, ChunkContents* contents) {
-  ByteReader reader(records);
-  while (true) {
-    const absl::StatusOr<std::optional<McapRecord>> record = NextMcapRecord(&reader);
-    if (!record.ok()) return record.status();
-    if (!record->has_value()) return absl::OkStatus();
-    if (!(*record)->Is(McapKind::kMessage)) continue;
-    const absl::StatusOr<McapMessage> message = McapMessageOf((*record)->content);
+  return ForEachMcapRecord(records, [&](const McapRecord& record) -> absl::Status {
+    if (!record.Is(McapKind::kMessage)) return absl::OkStatus();
+    const absl::StatusOr<McapMessage> message = McapMessageOf(record.content);
     if (!message.ok()) return message.status();
     contents->messages.push_back({message->channel, message->recorded_ns,
                                   static_cast<size_t>(message->bytes.data() - records.data()),
                                   message->bytes.size()});
-  }
+    return absl::OkStatus();
+  });
 }
 
 }  // namespace
@@ -96,14 +94,10 @@ absl::Status McapBag::DefineOne(const McapRecord& record) {
 absl::Status McapBag::DefineAll(absl::string_view records) {
   // Schemas first: in a summary they need not come before their channels.
   for (const McapKind kind : {McapKind::kSchema, McapKind::kChannel}) {
-    ByteReader reader(records);
-    while (true) {
-      const absl::StatusOr<std::optional<McapRecord>> record = NextMcapRecord(&reader);
-      if (!record.ok()) return record.status();
-      if (!record->has_value()) break;
-      if (!(*record)->Is(kind)) continue;
-      if (absl::Status status = DefineOne(**record); !status.ok()) return status;
-    }
+    const absl::Status status = ForEachMcapRecord(records, [&](const McapRecord& record) {
+      return record.Is(kind) ? DefineOne(record) : absl::OkStatus();
+    });
+    if (!status.ok()) return status;
   }
   return absl::OkStatus();
 }
@@ -112,22 +106,21 @@ absl::Status McapBag::TakeSummary(absl::string_view summary) {
   if (absl::Status status = DefineAll(summary); !status.ok()) return status;
   std::optional<McapStatistics> statistics;
   size_t chunks = 0;
-  ByteReader reader(summary);
-  while (true) {
-    const absl::StatusOr<std::optional<McapRecord>> record = NextMcapRecord(&reader);
-    if (!record.ok()) return record.status();
-    if (!record->has_value()) break;
-    if ((*record)->Is(McapKind::kChunkIndex)) {
-      absl::StatusOr<Chunk> chunk = McapChunkIndexOf((*record)->content);
-      if (!chunk.ok()) return chunk.status();
-      Add(*std::move(chunk));
-      ++chunks;
-    } else if ((*record)->Is(McapKind::kStatistics)) {
-      absl::StatusOr<McapStatistics> read = McapStatisticsOf((*record)->content);
-      if (!read.ok()) return read.status();
-      statistics = *std::move(read);
-    }
-  }
+  const absl::Status listed =
+      ForEachMcapRecord(summary, [&](const McapRecord& record) -> absl::Status {
+        if (record.Is(McapKind::kChunkIndex)) {
+          absl::StatusOr<Chunk> chunk = McapChunkIndexOf(record.content);
+          if (!chunk.ok()) return chunk.status();
+          Add(*std::move(chunk));
+          ++chunks;
+        } else if (record.Is(McapKind::kStatistics)) {
+          absl::StatusOr<McapStatistics> read = McapStatisticsOf(record.content);
+          if (!read.ok()) return read.status();
+          statistics = *std::move(read);
+        }
+        return absl::OkStatus();
+      });
+  if (!listed.ok()) return listed;
   if (!statistics.has_value()) return absl::NotFoundError("its summary has no statistics");
   if (chunks != statistics->chunks || (chunks == 0 && statistics->messages > 0)) {
     return absl::NotFoundError("its summary does not list all chunks");

@@ -14,21 +14,17 @@ namespace {
 constexpr uint32_t kMostHeaderBytes = uint32_t{1} << 20;
 
 absl::Status ListRos1Messages(absl::string_view records, ChunkContents* contents) {
-  ByteReader reader(records);
-  while (true) {
-    const absl::StatusOr<std::optional<Ros1Record>> record = NextRos1Record(&reader);
-    if (!record.ok()) return record.status();
-    if (!record->has_value()) return absl::OkStatus();
-    const Ros1Header& header = (*record)->header;
-    if (!header.Is(Ros1Kind::kMessage)) continue;
-    const absl::StatusOr<uint32_t> connection = header.Uint32("conn");
+  return ForEachRos1Record(records, [&](const Ros1Record& record) -> absl::Status {
+    if (!record.header.Is(Ros1Kind::kMessage)) return absl::OkStatus();
+    const absl::StatusOr<uint32_t> connection = record.header.Uint32("conn");
     if (!connection.ok()) return connection.status();
-    const absl::StatusOr<int64_t> time_ns = header.Time("time");
+    const absl::StatusOr<int64_t> time_ns = record.header.Time("time");
     if (!time_ns.ok()) return time_ns.status();
     contents->messages.push_back({*connection, *time_ns,
-                                  static_cast<size_t>((*record)->data.data() - records.data()),
-                                  (*record)->data.size()});
-  }
+                                  static_cast<size_t>(record.data.data() - records.data()),
+                                  record.data.size()});
+    return absl::OkStatus();
+  });
 }
 
 absl::StatusOr<std::string> ChunkBytes(const Ros1Header& header, absl::string_view stored) {
@@ -99,14 +95,9 @@ absl::Status Ros1Bag::DefineOne(const Ros1Record& record) {
 }
 
 absl::Status Ros1Bag::DefineAll(absl::string_view records) {
-  ByteReader reader(records);
-  while (true) {
-    const absl::StatusOr<std::optional<Ros1Record>> record = NextRos1Record(&reader);
-    if (!record.ok()) return record.status();
-    if (!record->has_value()) return absl::OkStatus();
-    if (!(*record)->header.Is(Ros1Kind::kConnection)) continue;
-    if (absl::Status status = DefineOne(**record); !status.ok()) return status;
-  }
+  return ForEachRos1Record(records, [&](const Ros1Record& record) {
+    return record.header.Is(Ros1Kind::kConnection) ? DefineOne(record) : absl::OkStatus();
+  });
 }
 
 absl::Status Ros1Bag::ReadIndex(const Ros1Header& bag_header) {
@@ -120,23 +111,22 @@ absl::Status Ros1Bag::ReadIndex(const Ros1Header& bag_header) {
   if (!records.ok()) return records.status();
   if (absl::Status status = DefineAll(*records); !status.ok()) return status;
   uint32_t found = 0;
-  ByteReader reader(*records);
-  while (true) {
-    const absl::StatusOr<std::optional<Ros1Record>> record = NextRos1Record(&reader);
-    if (!record.ok()) return record.status();
-    if (!record->has_value()) break;
-    if (!(*record)->header.Is(Ros1Kind::kChunkInfo)) continue;
-    absl::StatusOr<Ros1ChunkInfo> info = Ros1ChunkInfoOf(**record);
-    if (!info.ok()) return info.status();
-    for (const auto& [connection, messages] : info->messages_of_connection) {
-      if (TopicOf(connection) == nullptr) {
-        return absl::NotFoundError("its index does not list all connections");
-      }
-      Count(connection, messages);
-    }
-    Add(std::move(info->chunk));
-    ++found;
-  }
+  const absl::Status listed =
+      ForEachRos1Record(*records, [&](const Ros1Record& record) -> absl::Status {
+        if (!record.header.Is(Ros1Kind::kChunkInfo)) return absl::OkStatus();
+        absl::StatusOr<Ros1ChunkInfo> info = Ros1ChunkInfoOf(record);
+        if (!info.ok()) return info.status();
+        for (const auto& [connection, messages] : info->messages_of_connection) {
+          if (TopicOf(connection) == nullptr) {
+            return absl::NotFoundError("its index does not list all connections");
+          }
+          Count(connection, messages);
+        }
+        Add(std::move(info->chunk));
+        ++found;
+        return absl::OkStatus();
+      });
+  if (!listed.ok()) return listed;
   if (found != *chunks) return absl::NotFoundError("its index does not list all chunks");
   return absl::OkStatus();
 }

@@ -12,10 +12,11 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <optional>
 #include <utility>
 #include <vector>
 
+#include "absl/functional/function_ref.h"
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "clients/dataset/bag/byte_reader.h"
@@ -54,8 +55,9 @@ struct Ros1Record {
   Ros1Header header;
   absl::string_view data;
 };
-// The next record. nullopt at the end; InvalidArgument: it is not whole.
-[[nodiscard]] absl::StatusOr<std::optional<Ros1Record>> NextRos1Record(ByteReader* reader);
+// Calls `take` with each record, until an error of its own. InvalidArgument: the last is not whole.
+[[nodiscard]] absl::Status ForEachRos1Record(
+    absl::string_view records, absl::FunctionRef<absl::Status(const Ros1Record&)> take);
 
 struct Ros1Connection {
   uint32_t id = 0;
