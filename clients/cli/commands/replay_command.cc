@@ -22,7 +22,6 @@
 #include "clients/cli/output/output_file.h"
 #include "clients/cli/output/progress.h"
 #include "clients/cli/replay/capture_replay.h"
-#include "clients/cli/replay/live_report.h"
 #include "clients/cli/replay/replay_runner.h"
 #include "clients/cli/replay/replay_summary.h"
 #include "clients/cli/replay/scan_view_source.h"

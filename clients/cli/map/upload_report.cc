@@ -3,11 +3,13 @@
 #include "clients/cli/map/upload_report.h"
 
 #include <algorithm>
+#include <chrono>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "clients/cli/output/map_text.h"
+#include "clients/cli/output/progress.h"
 #include "clients/cli/output/text_table.h"
 
 namespace voxloc::cli {
@@ -17,10 +19,6 @@ using Clock = std::chrono::steady_clock;
 
 // With 0.1 s at first and 5 s at most about 70 s: a server that is restarted is back by then.
 constexpr int kMaxUploadAttempts = 20;
-
-double SecondsSince(Clock::time_point start) {
-  return std::chrono::duration<double>(Clock::now() - start).count();
-}
 
 bool ChangesNothing(const v1::UpdateCommitted& committed) {
   return committed.tiles_added() + committed.tiles_replaced() + committed.tiles_removed() == 0;
@@ -51,16 +49,6 @@ std::string UploadText(const std::string& label, size_t tiles,
   return ProgressText(label, "tiles" + detail, progress.tiles, tiles, left, bar);
 }
 
-UploadBar::UploadBar(std::string label, size_t tiles)
-    : label_(std::move(label)), tiles_(tiles), line_(3.0, 0.1) {}
-
-void UploadBar::Update(const client::UploadProgress& progress) {
-  const bool last = progress.tiles >= tiles_ && line_.terminal();
-  const bool always = last || !progress.broken.ok();
-  if (!always && !line_.due()) return;
-  line_.Show(UploadText(label_, tiles_, progress, SecondsSince(start_), line_.terminal()), always);
-}
-
 absl::StatusOr<client::UploadResult> UploadWithBar(const ServerFlags& server,
                                                    const CommitFlags& flags, v1::BeginUpdate begin,
                                                    std::vector<client::UploadTile> tiles) {
@@ -71,8 +59,16 @@ absl::StatusOr<client::UploadResult> UploadWithBar(const ServerFlags& server,
   options.transaction.begin = std::move(begin);
   flags.AddTo(&options.transaction.begin, &options.commit);
   options.reconnect.max_attempts = kMaxUploadAttempts;
-  UploadBar bar(absl::StrCat("loading ", options.transaction.begin.map()), tiles.size());
-  options.progress = [&bar](const client::UploadProgress& progress) { bar.Update(progress); };
+  const std::string label = absl::StrCat("loading ", options.transaction.begin.map());
+  const Clock::time_point start = Clock::now();
+  LiveLine line(3.0, 0.1);
+  options.progress = [&, all = tiles.size()](const client::UploadProgress& progress) {
+    const bool last = progress.tiles >= all && line.terminal();
+    const bool always = last || !progress.broken.ok();
+    if (!always && !line.due()) return;
+    const double seconds = std::chrono::duration<double>(Clock::now() - start).count();
+    line.Show(UploadText(label, all, progress, seconds, line.terminal()), always);
+  };
   return client::UploadTiles(*channel, std::move(tiles), options);
 }
 

@@ -5,7 +5,6 @@
 #ifndef VOXLOC_CLIENTS_CLI_MAP_UPLOAD_REPORT_H_
 #define VOXLOC_CLIENTS_CLI_MAP_UPLOAD_REPORT_H_
 
-#include <chrono>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -14,27 +13,12 @@
 #include "clients/cli/flags/map_flags.h"
 #include "clients/cli/flags/server_flags.h"
 #include "clients/cli/output/output_file.h"
-#include "clients/cli/output/progress.h"
 #include "clients/cpp/map_upload.h"
 
 namespace voxloc::cli {
 
 // "loading town [#####.....] 120 of 240 tiles, 80 there already, 45.0 MiB sent, 12.0 MiB/s, 3 s
-// left".
-class UploadBar {
- public:
-  UploadBar(std::string label, size_t tiles);
-
-  void Update(const client::UploadProgress& progress);
-
- private:
-  std::string label_;
-  size_t tiles_;
-  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
-  LiveLine line_;
-};
-
-// The text of the bar, `seconds` after the start. A function of its own for the tests.
+// left", `seconds` after the start. A function of its own for the tests.
 [[nodiscard]] std::string UploadText(const std::string& label, size_t tiles,
                                      const client::UploadProgress& progress, double seconds,
                                      bool bar);

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Asks all servers of a fleet at once, again and again. Each server has a connection and, during a
-// look, a thread of its own: what is wrong with one keeps nothing of the others back but time, at
-// most the timeout. For one thread.
+// The servers of a fleet: looking at all of them at once, again and again, and changing a staged
+// revision on all of them.
 
-#ifndef VOXLOC_CLIENTS_CLI_FLEET_FLEET_POLLER_H_
-#define VOXLOC_CLIENTS_CLI_FLEET_FLEET_POLLER_H_
+#ifndef VOXLOC_CLIENTS_CLI_FLEET_FLEET_SERVERS_H_
+#define VOXLOC_CLIENTS_CLI_FLEET_FLEET_SERVERS_H_
 
 #include <chrono>
 #include <cstdint>
@@ -13,12 +12,17 @@
 #include <string>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "clients/cli/flags/server_flags.h"
 #include "clients/cli/fleet/fleet_state.h"
 #include "clients/cpp/channel.h"
+#include "voxloc/v1/map_service.pb.h"
 
 namespace voxloc::cli {
+
+// Each server has a connection and, during a look, a thread of its own: what is wrong with one
+// keeps nothing of the others back but time, at most the timeout. For one thread.
 
 // One of the servers, each on its own: none stands in for another.
 struct FleetEndpoint {
@@ -74,6 +78,26 @@ class FleetPoller {
   std::vector<Memory> memories_;  // of each endpoint
 };
 
+// A change of a staged revision on all servers of a fleet. It is made nowhere unless every server
+// answers and has the revision in a state in which it can be changed. Servers that share one store
+// take the change together; the others of them then answer that it is made already.
+
+enum class FleetChange { kActivate, kWithdraw };
+
+// What a server has made of it.
+struct FleetChangeOutcome {
+  std::string address;
+  v1::MapRevision revision;  // before the change, as the server lists it
+  bool changed = false;      // or was so already
+  absl::Status status;       // not OK: why not
+};
+
+// An outcome for each server, in their order. Servers are changed one after another, and no further
+// one after a failure. `timeout_s`: of each call; 0: no limit.
+[[nodiscard]] std::vector<FleetChangeOutcome> ChangeOnAll(
+    const std::vector<FleetEndpoint>& endpoints, FleetChange change, const std::string& map,
+    uint64_t revision, double timeout_s);
+
 }  // namespace voxloc::cli
 
-#endif  // VOXLOC_CLIENTS_CLI_FLEET_FLEET_POLLER_H_
+#endif  // VOXLOC_CLIENTS_CLI_FLEET_FLEET_SERVERS_H_
