@@ -9,7 +9,6 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "clients/dataset/bag/decompress.h"
-#include "clients/dataset/bag/plain_cursor.h"
 
 namespace voxloc::bag {
 namespace {
@@ -205,9 +204,18 @@ void ChunkedBag::RemarkNoIndex(const absl::Status& why) {
       " has no index that could be used and was read whole to list its messages: ", why.message()));
 }
 
-absl::Status ChunkedBag::ErrorAt(uint64_t offset, const absl::Status& status) const {
+absl::StatusOr<ChunkContents> ChunkedBag::Load(const Chunk& chunk) const {
+  absl::StatusOr<std::string> bytes =
+      chunk.loose_bytes > 0 ? ReadAt(chunk.offset, chunk.loose_bytes) : ReadChunk(chunk.offset);
+  absl::Status status = bytes.status();
+  ChunkContents contents;
+  if (status.ok()) {
+    contents.bytes = *std::move(bytes);
+    status = ListMessages(contents.bytes, &contents.messages);
+  }
+  if (status.ok()) return contents;
   return absl::Status(status.code(),
-                      absl::StrCat(path_, ", byte ", offset, ": ", status.message()));
+                      absl::StrCat(path_, ", byte ", chunk.offset, ": ", status.message()));
 }
 
 }  // namespace voxloc::bag

@@ -56,8 +56,8 @@ class ChunkedBag : public Bag {
   [[nodiscard]] const std::vector<Chunk>& chunks() const { return chunks_; }  // by first_ns
   // The topic of a channel; nullptr: there is no such channel.
   [[nodiscard]] const size_t* TopicOf(uint32_t channel) const;
-  // Thread-safe.
-  [[nodiscard]] virtual absl::StatusOr<ChunkContents> Load(const Chunk& chunk) const = 0;
+  // The messages of a chunk, or of loose bytes. Thread-safe. Errors name the file and the place.
+  [[nodiscard]] absl::StatusOr<ChunkContents> Load(const Chunk& chunk) const;
 
  protected:
   ChunkedBag(std::string path, FileParts file) : path_(std::move(path)), file_(std::move(file)) {}
@@ -87,12 +87,15 @@ class ChunkedBag : public Bag {
   // Says why the index was not used.
   void RemarkNoIndex(const absl::Status& why);
 
-  // The error with the file's name and the place in it.
-  [[nodiscard]] absl::Status ErrorAt(uint64_t offset, const absl::Status& status) const;
-
   const std::string path_;
 
  private:
+  // The records of the chunk at this place, decompressed.
+  [[nodiscard]] virtual absl::StatusOr<std::string> ReadChunk(uint64_t offset) const = 0;
+  // The messages among the records.
+  [[nodiscard]] virtual absl::Status ListMessages(absl::string_view records,
+                                                  std::vector<ChunkEntry>* messages) const = 0;
+
   const FileParts file_;
   BagContents contents_;
   std::vector<Chunk> chunks_;

@@ -15,6 +15,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "clients/dataset/bag/bag.h"
 
 namespace voxloc::bag {
 
@@ -92,6 +93,12 @@ class DecompressedFile {
   std::string path_;
   uint64_t bytes_ = 0;
 };
+
+// Messages that were compressed one by one (rosbag2's compression mode MESSAGE, in either storage),
+// decompressed as they are read. `contents`, of the bag that the cursor reads, must outlive what is
+// returned.
+[[nodiscard]] std::unique_ptr<Cursor> PlainCursor(const BagContents& contents,
+                                                  std::unique_ptr<Cursor> cursor);
 
 }  // namespace voxloc::bag
 

@@ -15,10 +15,9 @@
 #include "absl/strings/strip.h"
 #include "clients/dataset/bag/bag.h"
 #include "clients/dataset/bag/decompress.h"
-#include "clients/dataset/bag/mcap_bag.h"
-#include "clients/dataset/bag/ros1_bag.h"
-#include "clients/dataset/bag/sqlite_bag.h"
+#include "clients/dataset/bag/file_formats.h"
 #include "clients/dataset/yaml_file.h"
+#include "core/cloud/io/file_bytes.h"
 #include "core/text/natural_order.h"
 
 namespace voxloc::bag {
@@ -231,8 +230,8 @@ absl::StatusOr<std::unique_ptr<Bag>> OpenFile(const std::string& path, bool deco
   std::string start(std::min<uint64_t>(file->size(), kSqliteMagic.size()), '\0');
   if (absl::Status status = file->Read(0, start.size(), start.data()); !status.ok()) return status;
   if (start == kSqliteMagic) return OpenSqliteBag(path);
-  if (absl::StartsWith(start, "\x89MCAP")) return McapBag::Open(path);
-  if (absl::StartsWith(start, "#ROSBAG")) return Ros1Bag::Open(path);
+  if (absl::StartsWith(start, "\x89MCAP")) return OpenMcapBag(path);
+  if (absl::StartsWith(start, "#ROSBAG")) return OpenRos1Bag(path);
   const std::optional<Compression> compression = FrameCompressionOf(start);
   if (compression.has_value() && !decompressed) return OpenCompressed(path, *compression);
   return absl::InvalidArgumentError(absl::StrCat(

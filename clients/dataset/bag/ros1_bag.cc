@@ -1,11 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#include "clients/dataset/bag/ros1_bag.h"
-
+#include <cstdint>
+#include <memory>
+#include <string>
 #include <utility>
 
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "clients/dataset/bag/chunked_bag.h"
 #include "clients/dataset/bag/decompress.h"
+#include "clients/dataset/bag/file_formats.h"
+#include "clients/dataset/bag/ros1_records.h"
 
 namespace voxloc::bag {
 namespace {
@@ -13,32 +20,32 @@ namespace {
 // Of a record's header: a topic's name and a few numbers; names have at most 4 KB in practice.
 constexpr uint32_t kMostHeaderBytes = uint32_t{1} << 20;
 
-absl::Status ListRos1Messages(absl::string_view records, ChunkContents* contents) {
-  return ForEachRos1Record(records, [&](const Ros1Record& record) -> absl::Status {
-    if (!record.header.Is(Ros1Kind::kMessage)) return absl::OkStatus();
-    const absl::StatusOr<uint32_t> connection = record.header.Uint32("conn");
-    if (!connection.ok()) return connection.status();
-    const absl::StatusOr<int64_t> time_ns = record.header.Time("time");
-    if (!time_ns.ok()) return time_ns.status();
-    contents->messages.push_back({*connection, *time_ns,
-                                  static_cast<size_t>(record.data.data() - records.data()),
-                                  record.data.size()});
-    return absl::OkStatus();
-  });
-}
+class Ros1Bag : public ChunkedBag {
+ public:
+  [[nodiscard]] static absl::StatusOr<std::unique_ptr<Bag>> Open(const std::string& path);
 
-absl::StatusOr<std::string> ChunkBytes(const Ros1Header& header, absl::string_view stored) {
-  if (!header.Is(Ros1Kind::kChunk)) {
-    return absl::InvalidArgumentError("there is no chunk where the index names one");
-  }
-  const absl::StatusOr<Compression> compression = CompressionNamed(header.Text("compression"));
-  if (!compression.ok()) return compression.status();
-  const absl::StatusOr<uint32_t> size = header.Uint32("size");
-  if (!size.ok()) return size.status();
-  return Decompress(*compression, stored, *size);
-}
+ private:
+  using ChunkedBag::ChunkedBag;
 
-}  // namespace
+  [[nodiscard]] absl::StatusOr<std::string> ReadChunk(uint64_t offset) const override;
+  [[nodiscard]] absl::Status ListMessages(absl::string_view records,
+                                          std::vector<ChunkEntry>* messages) const override;
+
+  // The record at an offset of the file, without its data.
+  struct Head {
+    std::string bytes;  // of the header
+    uint64_t data_offset = 0;
+    uint64_t data_bytes = 0;
+  };
+  [[nodiscard]] absl::StatusOr<Head> HeadAt(uint64_t offset) const;
+
+  // Fills the tables from the records at the bag's end. An error says why they cannot be used.
+  [[nodiscard]] absl::Status ReadIndex(const Ros1Header& bag_header);
+  // Fills the tables by reading all records, up to the first that is not whole.
+  [[nodiscard]] absl::Status Walk();
+  [[nodiscard]] absl::Status DefineAll(absl::string_view records);
+  [[nodiscard]] absl::Status DefineOne(const Ros1Record& record);
+};
 
 absl::StatusOr<Ros1Bag::Head> Ros1Bag::HeadAt(uint64_t offset) const {
   absl::StatusOr<std::string> length = ReadAt(offset, 4);
@@ -61,30 +68,36 @@ absl::StatusOr<Ros1Bag::Head> Ros1Bag::HeadAt(uint64_t offset) const {
   return head;
 }
 
-absl::StatusOr<ChunkContents> Ros1Bag::Load(const Chunk& chunk) const {
-  const auto load = [&]() -> absl::StatusOr<ChunkContents> {
-    absl::StatusOr<std::string> bytes = absl::InternalError("not read");
-    if (chunk.loose_bytes > 0) {
-      bytes = ReadAt(chunk.offset, chunk.loose_bytes);
-    } else {
-      const absl::StatusOr<Head> head = HeadAt(chunk.offset);
-      if (!head.ok()) return head.status();
-      const absl::StatusOr<Ros1Header> header = Ros1Header::Parse(head->bytes);
-      if (!header.ok()) return header.status();
-      const absl::StatusOr<std::string> stored = ReadAt(head->data_offset, head->data_bytes);
-      if (!stored.ok()) return stored.status();
-      bytes = ChunkBytes(*header, *stored);
-    }
-    if (!bytes.ok()) return bytes.status();
-    ChunkContents contents;
-    contents.bytes = *std::move(bytes);
-    if (absl::Status status = ListRos1Messages(contents.bytes, &contents); !status.ok())
-      return status;
-    return contents;
-  };
-  absl::StatusOr<ChunkContents> contents = load();
-  if (!contents.ok()) return ErrorAt(chunk.offset, contents.status());
-  return contents;
+absl::StatusOr<std::string> Ros1Bag::ReadChunk(uint64_t offset) const {
+  const absl::StatusOr<Head> head = HeadAt(offset);
+  if (!head.ok()) return head.status();
+  const absl::StatusOr<Ros1Header> header = Ros1Header::Parse(head->bytes);
+  if (!header.ok()) return header.status();
+  const absl::StatusOr<std::string> stored = ReadAt(head->data_offset, head->data_bytes);
+  if (!stored.ok()) return stored.status();
+  if (!header->Is(Ros1Kind::kChunk)) {
+    return absl::InvalidArgumentError("there is no chunk where the index names one");
+  }
+  const absl::StatusOr<Compression> compression = CompressionNamed(header->Text("compression"));
+  if (!compression.ok()) return compression.status();
+  const absl::StatusOr<uint32_t> size = header->Uint32("size");
+  if (!size.ok()) return size.status();
+  return Decompress(*compression, *stored, *size);
+}
+
+absl::Status Ros1Bag::ListMessages(absl::string_view records,
+                                   std::vector<ChunkEntry>* messages) const {
+  return ForEachRos1Record(records, [&](const Ros1Record& record) -> absl::Status {
+    if (!record.header.Is(Ros1Kind::kMessage)) return absl::OkStatus();
+    const absl::StatusOr<uint32_t> connection = record.header.Uint32("conn");
+    if (!connection.ok()) return connection.status();
+    const absl::StatusOr<int64_t> time_ns = record.header.Time("time");
+    if (!time_ns.ok()) return time_ns.status();
+    messages->push_back({*connection, *time_ns,
+                         static_cast<size_t>(record.data.data() - records.data()),
+                         record.data.size()});
+    return absl::OkStatus();
+  });
 }
 
 absl::Status Ros1Bag::DefineOne(const Ros1Record& record) {
@@ -199,6 +212,12 @@ absl::StatusOr<std::unique_ptr<Bag>> Ros1Bag::Open(const std::string& path) {
   }
   bag->Finish("ROS 1 bag");
   return bag;
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<Bag>> OpenRos1Bag(const std::string& path) {
+  return Ros1Bag::Open(path);
 }
 
 }  // namespace voxloc::bag

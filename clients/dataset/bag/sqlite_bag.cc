@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#include "clients/dataset/bag/sqlite_bag.h"
-
 #include <sqlite3.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <filesystem>
+#include <memory>
+#include <string>
 #include <system_error>
 #include <utility>
 #include <vector>
@@ -16,7 +16,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "clients/dataset/bag/decompress.h"
-#include "clients/dataset/bag/plain_cursor.h"
+#include "clients/dataset/bag/file_formats.h"
 
 namespace voxloc::bag {
 namespace {
