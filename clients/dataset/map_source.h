@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "clients/dataset/cloud_remarks.h"
+#include "clients/dataset/scan_directory.h"
 #include "core/cloud/io/cloud_file.h"
 #include "core/cloud/point_cloud.h"
 #include "core/geometry/pose.h"

@@ -9,7 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "clients/cli/flags/option.h"
-#include "clients/dataset/cloud_remarks.h"
+#include "clients/dataset/scan_directory.h"
 #include "core/cloud/io/record_floats.h"
 
 namespace voxloc::cli {

@@ -22,7 +22,7 @@
 #include "clients/cli/map/map_survey.h"
 #include "clients/cli/output/progress.h"
 #include "clients/cpp/map_upload.h"
-#include "clients/dataset/cloud_remarks.h"
+#include "clients/dataset/scan_directory.h"
 #include "clients/dataset/tile_spill.h"
 #include "core/cloud/point_cloud.h"
 

@@ -11,7 +11,7 @@
 #include <cstdio>
 #include <string>
 
-#include "clients/dataset/cloud_remarks.h"
+#include "clients/dataset/scan_directory.h"
 
 namespace voxloc::cli {
 

@@ -6,9 +6,9 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
-#include "clients/dataset/camera_poses.h"
 #include "clients/dataset/scan_directory.h"
 #include "clients/dataset/stamp_text.h"
+#include "clients/dataset/trajectory_file.h"
 
 namespace voxloc::cli {
 
