@@ -162,10 +162,8 @@ Json LearntJson(const LearntCalibration& learnt) {
     lags.push_back({{"scans", lag.scans},
                     {"pairs", lag.pairs},
                     {"way_m", lag.way_m},
-                    {"position_sigma_m",
-                     std::vector<double>(lag.position_sigma_m.begin(), lag.position_sigma_m.end())},
-                    {"rotation_sigma_rad", std::vector<double>(lag.rotation_sigma_rad.begin(),
-                                                               lag.rotation_sigma_rad.end())}});
+                    {"position_sigma_m", VectorJson(lag.position_sigma_m)},
+                    {"rotation_sigma_rad", VectorJson(lag.rotation_sigma_rad)}});
   }
   const auto optional = [](const std::optional<Estimated>& estimated) {
     return estimated.has_value() ? EstimatedJson(*estimated) : Json(nullptr);

@@ -71,15 +71,8 @@ std::string ResultText(const v1::AlignmentResult& result, const absl::StatusOr<P
   return text;
 }
 
-std::vector<double> CovarianceOf(const v1::AlignmentResult& result) {
-  const auto& values = result.map_t_base().covariance();
-  return {values.begin(), values.end()};
-}
-
 Json ResultJson(const v1::AlignmentResult& result, const absl::StatusOr<Pose>& pose,
                 double round_trip_ms) {
-  Json omitted = Json::array();
-  for (const std::string& field : result.omitted()) omitted.push_back(field);
   Json rpy = nullptr;
   if (pose.ok()) rpy = RosNumbers(*pose);
   return {
@@ -88,7 +81,7 @@ Json ResultJson(const v1::AlignmentResult& result, const absl::StatusOr<Pose>& p
       {"accepted", result.accepted()},
       {"pose", pose.ok() ? PoseJson(*pose) : Json(nullptr)},
       {"pose_rpy_deg", rpy},
-      {"covariance", CovarianceOf(result)},
+      {"covariance", result.map_t_base().covariance()},
       {"sigma_shares", SigmaSharesJson(SharesOf(result))},
       {"confidence", result.has_confidence() ? Json(result.confidence().value()) : Json(nullptr)},
       {"protection", ProtectionJson(result)},
@@ -109,7 +102,7 @@ Json ResultJson(const v1::AlignmentResult& result, const absl::StatusOr<Pose>& p
       {"points_map", AlignedPointsJson(result)},
       {"point_scores", PointScoresJson(result)},
       {"no_ground", NoGroundJson(result)},
-      {"omitted", omitted}};
+      {"omitted", result.omitted()}};
 }
 
 absl::StatusOr<ExitCode> Align(const AlignFlags& options) {

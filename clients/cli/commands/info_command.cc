@@ -103,8 +103,6 @@ Json InfoJson(const std::string& server, const v1::GetServerInfoResponse& info) 
                         {"score", ScoreName(profile)},
                         {"score_threshold", profile.score_threshold()}});
   }
-  Json sensors = Json::array();
-  for (const std::string& sensor : info.sensors()) sensors.push_back(sensor);
   return {{"server", server},
           {"version", info.version()},
           {"git_revision", info.git_revision()},
@@ -123,7 +121,7 @@ Json InfoJson(const std::string& server, const v1::GetServerInfoResponse& info) 
           {"max_maps", info.limits().max_maps()},
           {"limits", MessageJson(info.limits())},
           {"default_profile", info.default_profile()},
-          {"sensors", sensors},
+          {"sensors", info.sensors()},
           {"devices", devices},
           {"profiles", profiles}};
 }

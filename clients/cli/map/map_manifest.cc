@@ -34,9 +34,7 @@ constexpr size_t kDigestDigits = 16;
 constexpr size_t kMaxManifestBytes = size_t{1} << 30;
 
 Json OptionsJson(const v1::MapOptions& options) {
-  Json profiles = Json::array();
-  for (const std::string& profile : options.profiles()) profiles.push_back(profile);
-  return {{"profiles", profiles},
+  return {{"profiles", options.profiles()},
           {"cell_size_m",
            options.has_cell_size_m() ? Json(options.cell_size_m().value()) : Json(nullptr)}};
 }
@@ -46,7 +44,7 @@ Json TileJson(const ManifestTile& tile) {
           {"file", tile.file},
           {"sha256", ToHex(tile.sha256)},
           {"points", tile.points},
-          {"origin", Json::array({tile.origin.x(), tile.origin.y(), tile.origin.z()})},
+          {"origin", VectorJson(tile.origin)},
           {"bounds", MessageJson(tile.bounds)}};
 }
 

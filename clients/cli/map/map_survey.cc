@@ -54,8 +54,6 @@ double AreaOf(const Bounds& bounds) {
   return extent.x() * extent.y();
 }
 
-Json VectorOf(const Eigen::Vector3d& v) { return Json::array({v.x(), v.y(), v.z()}); }
-
 }  // namespace
 
 void MapSurvey::Begin(const std::string& cloud, const std::optional<XyBounds>& declared,
@@ -207,8 +205,8 @@ void MapSurvey::AddTo(Json* json) const {
   out["extent_m"] = nullptr;
   out["bounds"] = nullptr;
   if (all.finite_points > 0) {
-    out["extent_m"] = VectorOf(all.max - all.min);
-    out["bounds"] = {{"min", VectorOf(all.min)}, {"max", VectorOf(all.max)}};
+    out["extent_m"] = VectorJson(all.max - all.min);
+    out["bounds"] = {{"min", VectorJson(all.min)}, {"max", VectorJson(all.max)}};
   }
   const std::optional<double> density = density_per_m2();
   out["points_per_m2"] = density.has_value() ? Json(*density) : Json(nullptr);

@@ -95,15 +95,13 @@ Json MapJson(const v1::MapInfo& map) {
                      {"eigenvalue_ratio", kind.statistics().eigenvalue_ratio()},
                      {"cells", kind.cells()}});
   }
-  Json profiles = Json::array();
-  for (const std::string& profile : map.options().profiles()) profiles.push_back(profile);
   return {{"name", map.name()},
           {"revision", map.revision()},
           {"tiles", map.tiles()},
           {"points", map.points()},
           {"bounds", map.has_bounds() ? MessageJson(map.bounds()) : Json(nullptr)},
           {"memory_bytes", map.memory_bytes()},
-          {"profiles", profiles},
+          {"profiles", map.options().profiles()},
           {"cells", cells},
           {"frame", map.has_frame() ? MessageJson(map.frame()) : Json(nullptr)},
           {"committed_at_ns", map.committed_at_ns()},

@@ -62,6 +62,10 @@ absl::Status WriteJson(const std::string& destination, const Json& value) {
   return WriteTextFile(destination, text);
 }
 
+Json VectorJson(const Eigen::Vector3d& vector) {
+  return Json::array({vector.x(), vector.y(), vector.z()});
+}
+
 Json PoseJson(const Pose& pose) {
   return Json::array({pose.translation.x(), pose.translation.y(), pose.translation.z(),
                       pose.rotation.x(), pose.rotation.y(), pose.rotation.z(), pose.rotation.w()});

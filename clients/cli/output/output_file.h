@@ -33,6 +33,9 @@ using Json = nlohmann::ordered_json;
 // To the file, to standard output for "-", nowhere for "".
 [[nodiscard]] absl::Status WriteJson(const std::string& destination, const Json& value);
 
+// [x, y, z].
+[[nodiscard]] Json VectorJson(const Eigen::Vector3d& vector);
+
 // [x, y, z, qx, qy, qz, qw], metres and a unit quaternion.
 [[nodiscard]] Json PoseJson(const Pose& pose);
 

@@ -225,10 +225,7 @@ Json PointScoresJson(const v1::AlignmentResult& result) {
 
 Json PointsJson(const PointCloud& cloud) {
   Json points = Json::array();
-  for (size_t i = 0; i < cloud.size(); ++i) {
-    const Eigen::Vector3d point = cloud.Point(i);
-    points.push_back({point.x(), point.y(), point.z()});
-  }
+  for (size_t i = 0; i < cloud.size(); ++i) points.push_back(VectorJson(cloud.Point(i)));
   return points;
 }
 

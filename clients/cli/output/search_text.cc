@@ -119,11 +119,9 @@ Json SearchResultJson(const v1::SearchResult& result, double elapsed_s) {
   Json hypotheses = Json::array();
   for (const v1::PoseHypothesis& hypothesis : result.hypotheses()) {
     const absl::StatusOr<Pose> pose = client::DecodePose(hypothesis.map_t_base().pose());
-    Json covariance = Json::array();
-    for (const double value : hypothesis.map_t_base().covariance()) covariance.push_back(value);
     Json row = {{"pose", pose.ok() ? PoseJson(*pose) : Json(nullptr)},
                 {"pose_rpy_deg", pose.ok() ? Json(RosNumbers(*pose)) : Json(nullptr)},
-                {"covariance", covariance},
+                {"covariance", hypothesis.map_t_base().covariance()},
                 {"scores", ScoresJson(hypothesis.scores())},
                 {"status", client::StatusName(hypothesis.status())},
                 {"confidence", nullptr},
