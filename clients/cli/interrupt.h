@@ -22,7 +22,7 @@ class Interrupt {
   ~Interrupt();
 
   // Whether a signal has come. Safe from any thread.
-  [[nodiscard]] static bool Asked();
+  [[nodiscard]] static bool Requested();
 
  private:
   std::vector<std::pair<int, struct sigaction>> before_;

@@ -33,7 +33,7 @@ namespace voxloc {
 // What was assumed of files, and what looks wrong about them: a sentence each, without a full stop.
 struct InputNotes {
   std::vector<std::string> remarks;
-  std::vector<std::string> doubts;
+  std::vector<std::string> warnings;
 };
 
 // A line for each thing that the files' form does not settle alone: VIEWPOINT moves the points,

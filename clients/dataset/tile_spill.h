@@ -69,7 +69,6 @@ class TileGrid {
 //
 // Memory: at most 2 * buffer_bytes (what is gathered and what is written), the runs, and 100 bytes
 // a tile. Disk: 12 bytes a point.
-
 class TileSpill {
  public:
   struct Options {

@@ -230,7 +230,7 @@ absl::StatusOr<std::vector<StampedPose>> ReadPoses(const std::string& path, Traj
   return poses;
 }
 
-std::optional<std::string> DoubtOnAxes(const std::vector<StampedPose>& poses) {
+std::optional<std::string> AxesWarning(const std::vector<StampedPose>& poses) {
   double way_m = 0.0;
   double along_z_m = 0.0;
   for (size_t i = 1; i < poses.size(); ++i) {

@@ -59,7 +59,7 @@ enum class TrajectoryFormat { kKitti, kTum };
 
 // What is suspicious about poses that should be a vehicle's or a LiDAR's, for their user: they
 // move along their own z axis, as a camera's do. nullopt: nothing, or they hardly move.
-[[nodiscard]] std::optional<std::string> DoubtOnAxes(const std::vector<StampedPose>& poses);
+[[nodiscard]] std::optional<std::string> AxesWarning(const std::vector<StampedPose>& poses);
 
 }  // namespace voxloc
 

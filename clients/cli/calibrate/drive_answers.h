@@ -37,9 +37,6 @@ struct HalvesAnswer {
   UncertainPose second;
 };
 
-// Intervals of estimates from samples that depend on their neighbours: the block bootstrap (Kuensch
-// 1989). The same samples give the same interval.
-
 // An estimate, and what 90 of 100 such drives would give.
 struct Estimated {
   double value = 0.0;
@@ -47,6 +44,9 @@ struct Estimated {
   double high = 0.0;
 };
 
+// Intervals of estimates from samples that depend on their neighbours: the block bootstrap (Kuensch
+// 1989). The same samples give the same interval.
+//
 // The intervals of what `estimate` says of samples 0 to count - 1, which it is given the places of:
 // in 200 repetitions whole runs of neighbours, of a twentieth of the samples, are drawn with
 // repetition. `count` is over 0, and the estimate always has the same number of values.

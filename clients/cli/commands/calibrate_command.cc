@@ -65,8 +65,8 @@ absl::StatusOr<std::vector<DriveScan>> ReadDrive(const CalibrateFlags& options) 
   InputNotes notes{RemarksOnClouds(*files, options.scan.read()), {}};
   notes.remarks.push_back(absl::StrCat("the odometry is paired with the scans ", *order));
   const bool mounted = !options.calibration.empty() || !options.alignment.base_T_sensor.empty();
-  const std::optional<std::string> doubt = mounted ? std::nullopt : DoubtOnAxes(*poses);
-  if (doubt.has_value()) notes.doubts.push_back(*doubt);
+  const std::optional<std::string> warning = mounted ? std::nullopt : AxesWarning(*poses);
+  if (warning.has_value()) notes.warnings.push_back(*warning);
   PrintNotes(notes);
   std::vector<DriveScan> scans;
   for (size_t i = 0; i < files->size(); ++i) {

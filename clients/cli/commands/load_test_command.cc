@@ -142,7 +142,7 @@ absl::StatusOr<LoadResult> RunStreams(const LoadTestFlags& flags, TileUpdates* u
       [&](int64_t time_ns, uint64_t answers) {
         line.Show(absl::StrCat(ProgressOf(flags.timing, time_ns), ", ", answers, " answers"));
       },
-      &Interrupt::Asked);
+      &Interrupt::Requested);
 }
 
 absl::StatusOr<ExitCode> LoadTest(const LoadTestFlags& flags) {

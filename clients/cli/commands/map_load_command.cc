@@ -250,7 +250,7 @@ absl::StatusOr<ExitCode> LoadMap(const MapLoadFlags& options) {
   json["elapsed_s"] = seconds;
   json["skipped"] = *plan->skipped;
   json["remarks"] = plan->notes.remarks;
-  json["doubts"] = plan->notes.doubts;
+  json["doubts"] = plan->notes.warnings;
   plan->survey->AddTo(&json);
   return Report(options.server.json, text, json);
 }

@@ -107,7 +107,7 @@ absl::StatusOr<ReplayDrive> OpenReplayDrive(const ReplayFlags& options) {
     if (!input.ok()) return input.status();
     drive.input = *std::move(input);
     // With a mount the poses may be those of a camera.
-    if (drive.base_T_sensor.has_value()) drive.input.notes.doubts.clear();
+    if (drive.base_T_sensor.has_value()) drive.input.notes.warnings.clear();
     PrintNotes(drive.input.notes);
     drive.scans = FileScans(drive.input.scans, files.read);
     return drive;
@@ -181,7 +181,7 @@ ReplaySetting SettingOf(const ReplayFlags& options, const v1::SessionOpened& ope
 
 // After what was done has been written.
 absl::StatusOr<ExitCode> EndOfReplay(const absl::Status& end, const ReplaySummary& summary) {
-  if (absl::IsCancelled(end) && Interrupt::Asked()) {
+  if (absl::IsCancelled(end) && Interrupt::Requested()) {
     absl::FPrintF(stderr, "voxloc: %s\n", end.message());
     return ExitCode::kInterrupted;
   }
@@ -246,7 +246,7 @@ absl::StatusOr<ExitCode> Replay(const ReplayFlags& options) {
   replay.guess_covariance = guess_covariance;
   replay.references = std::move(references);
   const auto start = std::chrono::steady_clock::now();
-  replay.stop = &Interrupt::Asked;
+  replay.stop = &Interrupt::Requested;
   ReplayOutcome outcome;
   const std::vector<ReplayRow>& rows = outcome.rows;
   {

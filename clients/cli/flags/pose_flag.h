@@ -54,7 +54,7 @@ CLI::Option* AddBoxFlag(CLI::App* command, const std::string& name, const std::s
 // --perturb; ParsePerturbation reads it.
 void AddPerturbFlag(CLI::App* command, std::string* value);
 
-// --calib FILE: ReadPoses (camera_poses.h) takes it.
+// --calib FILE: ReadPoses (trajectory_file.h) takes it.
 CLI::Option* AddCalibrationFlag(CLI::App* command, std::string* file);
 
 // X,Y,Z,ROLL,PITCH,YAW; ParsePoseText reads it.

@@ -21,9 +21,6 @@
 
 namespace voxloc::cli {
 
-// Each server has a connection and, during a look, a thread of its own: what is wrong with one
-// keeps nothing of the others back but time, at most the timeout. For one thread.
-
 // One of the servers, each on its own: none stands in for another.
 struct FleetEndpoint {
   std::string address;
@@ -43,6 +40,9 @@ struct FleetQuery {
   std::chrono::seconds tiles_every{30};
 };
 
+// Asks all servers at once. Each server has a connection and, during a look, a thread of its own:
+// what is wrong with one keeps nothing of the others back but time, at most the timeout. For one
+// thread.
 class FleetPoller {
  public:
   FleetPoller(std::vector<FleetEndpoint> endpoints, FleetQuery query);
@@ -81,7 +81,6 @@ class FleetPoller {
 // A change of a staged revision on all servers of a fleet. It is made nowhere unless every server
 // answers and has the revision in a state in which it can be changed. Servers that share one store
 // take the change together; the others of them then answer that it is made already.
-
 enum class FleetChange { kActivate, kWithdraw };
 
 // What a server has made of it.

@@ -45,7 +45,6 @@ struct LoadTiming {
 
 // What clients do that a server has to bear: sessions that are cancelled with scans on their way,
 // and readers that are slow.
-
 struct ClientFaults {
   // So many of the scans of each stream, 0 to 50, are cancelled: now and then it cancels its
   // session with what is on its way, at any time between a scan's sending and its reply, and opens
@@ -62,7 +61,6 @@ struct ClientFaults {
 
 // The time since the start of a run, which may lie in the future, and the wall clock's time to it.
 // Thread-safe.
-
 class RunClock {
  public:
   // `start_ns`: of CLOCK_MONOTONIC.
@@ -102,7 +100,6 @@ class RunClock {
 };
 
 // Which drive, which map and which place of the drive a stream begins with.
-
 struct StreamAssignment {
   size_t drive = 0;
   size_t map = 0;
@@ -115,14 +112,6 @@ struct StreamAssignment {
 [[nodiscard]] StreamAssignment AssignStream(size_t stream, size_t streams,
                                             const std::vector<size_t>& drive_scans, size_t maps);
 
-// When the scans and poses of one stream are due.
-//
-// Streams start one after another over the ramp. In open loop the phases of all streams are spread
-// evenly over the period, so that S streams of R scans per second send a scan every 1 / (S R)
-// seconds. Poses have the phase of their stream's scans, so that where their rate is a multiple of
-// the scans' a pose is due with every scan, and comes before it. A session interpolates guesses
-// between two poses: two are due before the first scan.
-
 struct DueMessage {
   enum class Kind { kScan, kPose };
   Kind kind = Kind::kScan;
@@ -132,6 +121,13 @@ struct DueMessage {
   double position = 0.0;
 };
 
+// When the scans and poses of one stream are due.
+//
+// Streams start one after another over the ramp. In open loop the phases of all streams are spread
+// evenly over the period, so that S streams of R scans per second send a scan every 1 / (S R)
+// seconds. Poses have the phase of their stream's scans, so that where their rate is a multiple of
+// the scans' a pose is due with every scan, and comes before it. A session interpolates guesses
+// between two poses: two are due before the first scan.
 class StreamSchedule {
  public:
   // `stream`, counted from 0, must be below `timing.streams`.

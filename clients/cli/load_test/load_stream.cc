@@ -96,7 +96,7 @@ void LoadStream::OnResult(const v1::AlignmentResult& result) {
   const int64_t now_ns = clock_->Now_ns();
   // Before the scan is settled: the thread that cancels may go on as soon as it is.
   const bool cancelling = cancelling_;
-  const bool was_on_its_way = ledger_.Settle(result, now_ns);
+  const bool was_on_its_way = ledger_.Complete(result, now_ns);
   // What the session has made itself, it tells the thread that sends.
   if (slow_reader_ && !cancelling && result.has_timings() && now_ns < end_ns_.load()) {
     const int64_t delay_ns = std::llround(options_.faults.read_delay_s * 1e9);

@@ -42,7 +42,7 @@ void ScanLedger::Skipped(int64_t due_ns) {
   if (timing_.IsSteady(due_ns)) ++tally_.unsent;
 }
 
-bool ScanLedger::Settle(const v1::AlignmentResult& result, int64_t now_ns) {
+bool ScanLedger::Complete(const v1::AlignmentResult& result, int64_t now_ns) {
   const std::lock_guard<std::mutex> lock(mutex_);
   const auto found = on_their_way_.find(result.sequence());
   if (found == on_their_way_.end()) {

@@ -40,7 +40,7 @@ class ScanLedger {
   // timings, which the server's results have. False: the scan is not on its way (any more), or is
   // being cancelled. Where it is not lost either, the result is one too many and counts as
   // duplicated.
-  bool Settle(const v1::AlignmentResult& result, int64_t now_ns);
+  bool Complete(const v1::AlignmentResult& result, int64_t now_ns);
 
   // Their session is about to be cancelled: until CancelAll, what it makes itself of its scans does
   // not count, since it is told to end, maybe between two connections.

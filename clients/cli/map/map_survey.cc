@@ -108,7 +108,7 @@ std::optional<double> MapSurvey::density_per_m2() const {
          (static_cast<double>(squares_.size()) * kSquare_m * kSquare_m);
 }
 
-std::optional<std::string> MapSurvey::DoubtOnStack(const Bounds& all) const {
+std::optional<std::string> MapSurvey::StackWarning(const Bounds& all) const {
   constexpr size_t kLeastClouds = 3;
   double sum_m2 = 0.0;
   size_t clouds = 0;
@@ -128,7 +128,7 @@ std::optional<std::string> MapSurvey::DoubtOnStack(const Bounds& all) const {
       "whose place got lost?");
 }
 
-std::optional<std::string> MapSurvey::DoubtOnMetadata() const {
+std::optional<std::string> MapSurvey::MetadataWarning() const {
   size_t clouds = 0;
   std::string first;
   for (const auto& [name, cloud] : clouds_) {
@@ -142,7 +142,7 @@ std::optional<std::string> MapSurvey::DoubtOnMetadata() const {
                       first);
 }
 
-std::optional<std::string> MapSurvey::DoubtOnSteps() const {
+std::optional<std::string> MapSurvey::StepsWarning() const {
   float largest_m = 0.0F;
   for (const auto& [name, cloud] : clouds_) largest_m = std::max(largest_m, cloud.largest_offset_m);
   const float step_m =
@@ -153,34 +153,35 @@ std::optional<std::string> MapSurvey::DoubtOnSteps() const {
       largest_m, step_m);
 }
 
-std::vector<std::string> MapSurvey::Doubts() const {
-  std::vector<std::string> doubts;
+std::vector<std::string> MapSurvey::Warnings() const {
+  std::vector<std::string> warnings;
   const Bounds all = bounds();
-  if (all.finite_points == 0) return doubts;
+  if (all.finite_points == 0) return warnings;
   const Eigen::Vector3d extent = all.max - all.min;
   const double furthest_m = std::max(all.min.cwiseAbs().maxCoeff(), all.max.cwiseAbs().maxCoeff());
   if (furthest_m > kFurthest_m) {
-    doubts.push_back(absl::StrFormat("points are up to %.4g m from zero", furthest_m));
+    warnings.push_back(absl::StrFormat("points are up to %.4g m from zero", furthest_m));
   }
   if (extent.head<2>().maxCoeff() > kMostExtent_m || extent.z() > kMostHeight_m) {
-    doubts.push_back("the bounds are out of proportion for a map");
+    warnings.push_back("the bounds are out of proportion for a map");
   }
   const double area_m2 = AreaOf(all);
   const double filled_m2 = static_cast<double>(squares_.size()) * kSquare_m * kSquare_m;
   if (!too_many_squares_ && filled_m2 < kLeastFilled * area_m2) {
-    doubts.push_back(absl::StrFormat(
+    warnings.push_back(absl::StrFormat(
         "only %.2g %% of the bounds' area have points: some points may lie far from the others",
         100.0 * filled_m2 / area_m2));
   }
   const double narrow_m = std::min(extent.x(), extent.y());
   if (extent.z() > kLeastSideHeight_m && extent.z() > kSideRatio * narrow_m) {
-    doubts.push_back(absl::StrFormat(
+    warnings.push_back(absl::StrFormat(
         "it is %.0f m high and only %.0f m wide: does it lie on its side?", extent.z(), narrow_m));
   }
-  for (std::optional<std::string> doubt : {DoubtOnStack(all), DoubtOnMetadata(), DoubtOnSteps()}) {
-    if (doubt.has_value()) doubts.push_back(*std::move(doubt));
+  for (std::optional<std::string> warning :
+       {StackWarning(all), MetadataWarning(), StepsWarning()}) {
+    if (warning.has_value()) warnings.push_back(*std::move(warning));
   }
-  return doubts;
+  return warnings;
 }
 
 std::string MapSurvey::Text() const {
@@ -195,7 +196,7 @@ std::string MapSurvey::Text() const {
     absl::StrAppend(&text,
                     absl::StrFormat("density %.3g points/m2 where there are any\n", *density));
   }
-  for (const std::string& doubt : Doubts()) absl::StrAppend(&text, "warning: ", doubt, "\n");
+  for (const std::string& warning : Warnings()) absl::StrAppend(&text, "warning: ", warning, "\n");
   return text;
 }
 
@@ -210,9 +211,9 @@ void MapSurvey::AddTo(Json* json) const {
   }
   const std::optional<double> density = density_per_m2();
   out["points_per_m2"] = density.has_value() ? Json(*density) : Json(nullptr);
-  Json& doubts = out["doubts"];
-  if (!doubts.is_array()) doubts = Json::array();
-  for (const std::string& doubt : Doubts()) doubts.push_back(doubt);
+  Json& warnings = out["doubts"];
+  if (!warnings.is_array()) warnings = Json::array();
+  for (const std::string& warning : Warnings()) warnings.push_back(warning);
 }
 
 }  // namespace voxloc::cli

@@ -40,9 +40,9 @@ class MapSurvey {
   [[nodiscard]] std::optional<double> density_per_m2() const;
   // What looks wrong, a sentence each: bounds out of proportion, a map on its side, clouds on top
   // of each other, clouds outside of their metadata's bounds, coordinates in coarse steps.
-  [[nodiscard]] std::vector<std::string> Doubts() const;
+  [[nodiscard]] std::vector<std::string> Warnings() const;
 
-  // Lines: extent, bounds and density, then the doubts.
+  // Lines: extent, bounds and density, then the warnings.
   [[nodiscard]] std::string Text() const;
   // `extent_m` and `bounds` (null without points), `points_per_m2` (null: not known), `doubts`.
   void AddTo(Json* json) const;
@@ -56,9 +56,9 @@ class MapSurvey {
     bool placed = false;
   };
 
-  [[nodiscard]] std::optional<std::string> DoubtOnStack(const Bounds& all) const;
-  [[nodiscard]] std::optional<std::string> DoubtOnMetadata() const;
-  [[nodiscard]] std::optional<std::string> DoubtOnSteps() const;
+  [[nodiscard]] std::optional<std::string> StackWarning(const Bounds& all) const;
+  [[nodiscard]] std::optional<std::string> MetadataWarning() const;
+  [[nodiscard]] std::optional<std::string> StepsWarning() const;
 
   std::map<std::string, Cloud> clouds_;
   std::unordered_set<uint64_t> squares_;

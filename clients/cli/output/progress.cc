@@ -76,7 +76,7 @@ void ProgressBar::Update(size_t done) {
 
 void PrintNotes(const InputNotes& notes) {
   for (const std::string& remark : notes.remarks) absl::FPrintF(stderr, "%s\n", remark);
-  for (const std::string& doubt : notes.doubts) absl::FPrintF(stderr, "warning: %s\n", doubt);
+  for (const std::string& warning : notes.warnings) absl::FPrintF(stderr, "warning: %s\n", warning);
 }
 
 }  // namespace voxloc::cli

@@ -61,7 +61,7 @@ class ProgressBar {
 [[nodiscard]] std::string ProgressText(const std::string& label, const std::string& unit,
                                        size_t done, size_t total, double seconds_left, bool bar);
 
-// A line each; doubts begin with "warning:".
+// A line each; warnings begin with "warning:".
 void PrintNotes(const InputNotes& notes);
 
 }  // namespace voxloc::cli

@@ -67,7 +67,7 @@ struct ReplaySummary {
   Summary nvtl;
   Summary points_used;
   Summary position_sigma_m;  // in the worst direction
-  // Of the base's axes x, y and z along the least certain one; see sigma_shares.h.
+  // Of the base's axes x, y and z along the least certain one; see result_text.h.
   std::array<Summary, kSigmaShares> sigma_shares_m;
   Summary confidence;
   // Over the answered scans.

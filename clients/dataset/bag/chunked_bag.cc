@@ -13,8 +13,8 @@
 namespace voxloc::bag {
 namespace {
 
-// Chunks whose times overlap are held together; two of the largest.
-constexpr uint64_t kMostHeldBytes = 2 * kMostChunkBytes;
+// Chunks whose times overlap are in memory together; two of the largest.
+constexpr uint64_t kMostLoadedBytes = 2 * kMostChunkBytes;
 
 class ChunkCursor : public Cursor {
  public:
@@ -23,7 +23,7 @@ class ChunkCursor : public Cursor {
       : file_(file), wanted_(std::move(wanted)) {}
 
  private:
-  struct Held {
+  struct LoadedChunk {
     std::string bytes;
     std::vector<ChunkEntry> messages;  // wanted ones, in the order of time
     size_t next = 0;
@@ -39,44 +39,44 @@ class ChunkCursor : public Cursor {
            absl::c_any_of(chunk.channels, [this](uint32_t channel) { return Wants(channel); });
   }
 
-  absl::Status Hold(const Chunk& chunk) {
+  absl::Status LoadChunk(const Chunk& chunk) {
     absl::StatusOr<ChunkContents> contents = file_.Load(chunk);
     if (!contents.ok()) return contents.status();
-    Held held;
+    LoadedChunk loaded;
     for (const ChunkEntry& entry : contents->messages) {
-      if (Wants(entry.channel)) held.messages.push_back(entry);
+      if (Wants(entry.channel)) loaded.messages.push_back(entry);
     }
-    if (held.messages.empty()) return absl::OkStatus();
-    absl::c_stable_sort(held.messages, [](const ChunkEntry& a, const ChunkEntry& b) {
+    if (loaded.messages.empty()) return absl::OkStatus();
+    absl::c_stable_sort(loaded.messages, [](const ChunkEntry& a, const ChunkEntry& b) {
       return a.recorded_ns < b.recorded_ns;
     });
-    held.bytes = std::move(contents->bytes);
-    held_bytes_ += held.bytes.size();
-    if (held_bytes_ > kMostHeldBytes) {
+    loaded.bytes = std::move(contents->bytes);
+    loaded_bytes_ += loaded.bytes.size();
+    if (loaded_bytes_ > kMostLoadedBytes) {
       return absl::ResourceExhaustedError(absl::StrCat(
-          "chunks that overlap in time must have at most ", kMostHeldBytes, " bytes together"));
+          "chunks that overlap in time must have at most ", kMostLoadedBytes, " bytes together"));
     }
-    held_.push_back(std::move(held));
+    loaded_.push_back(std::move(loaded));
     return absl::OkStatus();
   }
 
   absl::StatusOr<bool> Fetch(Message* message) override {
     // Chunks whose last message was given out before.
-    for (auto held = held_.begin(); held != held_.end();) {
-      if (held->next < held->messages.size()) {
-        ++held;
+    for (auto loaded = loaded_.begin(); loaded != loaded_.end();) {
+      if (loaded->next < loaded->messages.size()) {
+        ++loaded;
         continue;
       }
-      held_bytes_ -= held->bytes.size();
-      held = held_.erase(held);
+      loaded_bytes_ -= loaded->bytes.size();
+      loaded = loaded_.erase(loaded);
     }
     const std::vector<Chunk>& chunks = file_.chunks();
     while (true) {
-      Held* earliest = nullptr;
-      for (Held& held : held_) {
-        if (earliest == nullptr ||
-            held.messages[held.next].recorded_ns < earliest->messages[earliest->next].recorded_ns) {
-          earliest = &held;
+      LoadedChunk* earliest = nullptr;
+      for (LoadedChunk& loaded : loaded_) {
+        if (earliest == nullptr || loaded.messages[loaded.next].recorded_ns <
+                                       earliest->messages[earliest->next].recorded_ns) {
+          earliest = &loaded;
         }
       }
       const bool more = next_chunk_ < chunks.size();
@@ -84,7 +84,7 @@ class ChunkCursor : public Cursor {
                    chunks[next_chunk_].first_ns < earliest->messages[earliest->next].recorded_ns)) {
         const Chunk& chunk = chunks[next_chunk_++];
         if (!MayMatter(chunk)) continue;
-        if (absl::Status status = Hold(chunk); !status.ok()) return status;
+        if (absl::Status status = LoadChunk(chunk); !status.ok()) return status;
         continue;
       }
       if (earliest == nullptr) return false;
@@ -99,8 +99,8 @@ class ChunkCursor : public Cursor {
   const ChunkedBag& file_;
   const std::vector<bool> wanted_;
   size_t next_chunk_ = 0;
-  std::deque<Held> held_;
-  uint64_t held_bytes_ = 0;
+  std::deque<LoadedChunk> loaded_;
+  uint64_t loaded_bytes_ = 0;
 };
 
 }  // namespace
