@@ -22,7 +22,6 @@
 #include <map>
 #include <string>
 
-#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "voxloc/v1/map.pb.h"
 

@@ -15,7 +15,6 @@
 #include "clients/cli/output/message_json.h"
 #include "clients/cli/output/output_file.h"
 #include "clients/cli/output/progress.h"
-#include "clients/cli/output/result_text.h"
 #include "clients/cli/output/search_text.h"
 #include "clients/cpp/messages.h"
 #include "clients/cpp/search_client.h"

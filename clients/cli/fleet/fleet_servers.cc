@@ -6,9 +6,9 @@
 #include <thread>
 #include <utility>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
-#include "absl/strings/strip.h"
 #include "clients/cli/output/map_text.h"
 #include "clients/cpp/admin_client.h"
 #include "clients/cpp/map_client.h"

@@ -10,7 +10,6 @@
 #ifndef VOXLOC_CLIENTS_CLI_LOAD_TEST_LOG_HISTOGRAM_H_
 #define VOXLOC_CLIENTS_CLI_LOAD_TEST_LOG_HISTOGRAM_H_
 
-#include <cstddef>
 #include <cstdint>
 #include <vector>
 

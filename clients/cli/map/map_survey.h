@@ -7,7 +7,6 @@
 #ifndef VOXLOC_CLIENTS_CLI_MAP_MAP_SURVEY_H_
 #define VOXLOC_CLIENTS_CLI_MAP_MAP_SURVEY_H_
 
-#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <optional>

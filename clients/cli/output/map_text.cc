@@ -8,6 +8,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "clients/cli/output/message_json.h"
+#include "clients/cli/output/text_table.h"
 #include "core/geometry/angles.h"
 
 namespace voxloc::cli {

@@ -12,7 +12,6 @@
 
 #include "absl/status/statusor.h"
 #include "clients/cli/output/output_file.h"
-#include "clients/cli/output/text_table.h"
 #include "voxloc/v1/map.pb.h"
 #include "voxloc/v1/map_service.pb.h"
 

@@ -10,7 +10,6 @@
 #ifndef VOXLOC_CLIENTS_DATASET_BAG_ROS1_RECORDS_H_
 #define VOXLOC_CLIENTS_DATASET_BAG_ROS1_RECORDS_H_
 
-#include <cstddef>
 #include <cstdint>
 #include <utility>
 #include <vector>
