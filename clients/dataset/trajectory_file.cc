@@ -91,7 +91,7 @@ void AppendTumLine(const StampedPose& stamped, std::string& out) {
 constexpr size_t kMostCalibrationBytes = size_t{1} << 20;
 
 // Poses that move less have no direction.
-constexpr double kLeastWay_m = 1.0;
+constexpr double kLeastDistance_m = 1.0;
 // Of the way, along the own z axis. Vehicles climb a few percent.
 constexpr double kCameraShare = 0.7;
 
@@ -231,21 +231,21 @@ absl::StatusOr<std::vector<StampedPose>> ReadPoses(const std::string& path, Traj
 }
 
 std::optional<std::string> AxesWarning(const std::vector<StampedPose>& poses) {
-  double way_m = 0.0;
+  double distance_m = 0.0;
   double along_z_m = 0.0;
   for (size_t i = 1; i < poses.size(); ++i) {
     const Pose& from = poses[i - 1].pose;
     const Eigen::Vector3d step =
         from.rotation.conjugate() * (poses[i].pose.translation - from.translation);
-    way_m += step.norm();
+    distance_m += step.norm();
     along_z_m += std::abs(step.z());
   }
-  if (way_m < kLeastWay_m || along_z_m < kCameraShare * way_m) return std::nullopt;
+  if (distance_m < kLeastDistance_m || along_z_m < kCameraShare * distance_m) return std::nullopt;
   return absl::StrFormat(
       "the poses move along their own z axis for %.0f of %.0f m, as a camera's do, so that the map "
       "would lie on its side; --calib takes KITTI's calibration of camera and LiDAR, "
       "--base-t-sensor another mount",
-      along_z_m, way_m);
+      along_z_m, distance_m);
 }
 
 }  // namespace voxloc

@@ -36,21 +36,21 @@ double SquaredDistance(const HalvesAnswer& scan) {
 
 std::vector<Estimated> WithIntervals(
     size_t count,
-    const std::function<std::vector<double>(const std::vector<size_t>& places)>& estimate) {
-  std::vector<size_t> places(count);
-  std::iota(places.begin(), places.end(), size_t{0});
+    const std::function<std::vector<double>(const std::vector<size_t>& indices)>& estimate) {
+  std::vector<size_t> indices(count);
+  std::iota(indices.begin(), indices.end(), size_t{0});
   std::vector<Estimated> results;
-  for (const double value : estimate(places)) results.push_back({value, value, value});
+  for (const double value : estimate(indices)) results.push_back({value, value, value});
   const size_t block = std::max<size_t>(1, count / kBlocks);
   std::mt19937_64 random(1);  // no std distribution: those differ between standard libraries
   std::vector<std::vector<double>> drawn(results.size());
   for (size_t repetition = 0; repetition < kRepetitions; ++repetition) {
-    places.clear();
-    while (places.size() < count) {
+    indices.clear();
+    while (indices.size() < count) {
       const size_t begin = static_cast<size_t>(random() % (count - block + 1));
-      for (size_t i = 0; i < block && places.size() < count; ++i) places.push_back(begin + i);
+      for (size_t i = 0; i < block && indices.size() < count; ++i) indices.push_back(begin + i);
     }
-    const std::vector<double> values = estimate(places);
+    const std::vector<double> values = estimate(indices);
     for (size_t k = 0; k < drawn.size(); ++k) drawn[k].push_back(values[k]);
   }
   for (size_t k = 0; k < drawn.size(); ++k) {
@@ -80,9 +80,9 @@ std::pair<PointCloud, PointCloud> CutInHalves(const PointCloud& scan) {
 Estimated ScanPartFactor(const std::vector<HalvesAnswer>& scans) {
   std::vector<double> distances;
   for (const HalvesAnswer& scan : scans) distances.push_back(SquaredDistance(scan));
-  const auto factor = [&distances](const std::vector<size_t>& places) {
+  const auto factor = [&distances](const std::vector<size_t>& indices) {
     std::vector<double> drawn;
-    for (const size_t place : places) drawn.push_back(distances[place]);
+    for (const size_t i : indices) drawn.push_back(distances[i]);
     return std::vector<double>{Summarize(std::move(drawn)).p50 / kMedianOfSix};
   };
   return WithIntervals(scans.size(), factor).front();

@@ -47,12 +47,12 @@ struct Estimated {
 // Intervals of estimates from samples that depend on their neighbours: the block bootstrap (Kuensch
 // 1989). The same samples give the same interval.
 //
-// The intervals of what `estimate` says of samples 0 to count - 1, which it is given the places of:
-// in 200 repetitions whole runs of neighbours, of a twentieth of the samples, are drawn with
+// The intervals of what `estimate` says of samples 0 to count - 1, which it is given the indices
+// of: in 200 repetitions whole runs of neighbours, of a twentieth of the samples, are drawn with
 // repetition. `count` is over 0, and the estimate always has the same number of values.
 [[nodiscard]] std::vector<Estimated> WithIntervals(
     size_t count,
-    const std::function<std::vector<double>(const std::vector<size_t>& places)>& estimate);
+    const std::function<std::vector<double>(const std::vector<size_t>& indices)>& estimate);
 
 // The scan's clusters of neighbouring points (core/estimate/covariance/point_clusters.h), every
 // second one in the first half. Both are empty for a scan of fewer than two clusters.

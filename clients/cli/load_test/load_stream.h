@@ -70,8 +70,8 @@ class LoadStream {
   void OnResult(const v1::AlignmentResult& result);
   // Or until the end of the sending.
   void SleepUntil(int64_t time_ns) const;
-  void SendOnSchedule();
-  void KeepOneOnItsWay();
+  void RunOpenLoop();
+  void RunClosedLoop();
   // These are called by one thread at a time.
   absl::Status SendScan(uint64_t position, int64_t due_ns);
   void SendNextOfLoop();

@@ -70,21 +70,21 @@ class ScanLedger {
   [[nodiscard]] Tally tally() const;
 
  private:
-  struct OnItsWay {
+  struct InFlight {
     int64_t due_ns = 0;
     int64_t sent_ns = 0;
   };
 
-  void CountReply(const v1::AlignmentResult& result, const OnItsWay& scan, int64_t now_ns);
+  void CountReply(const v1::AlignmentResult& result, const InFlight& scan, int64_t now_ns);
   // Of a reply other than SUPERSEDED, in the steady part.
   void CountArrival(const v1::AlignmentResult& result, int64_t now_ns);
-  void Lose(uint64_t sequence, const OnItsWay& scan);
+  void Lose(uint64_t sequence, const InFlight& scan);
 
   const LoadTiming& timing_;
   const bool counts_times_;
 
   mutable std::mutex mutex_;
-  std::map<uint64_t, OnItsWay> on_their_way_;
+  std::map<uint64_t, InFlight> in_flight_;
   std::set<uint64_t> lost_;  // no more than the session lets be unanswered
   bool cancelling_ = false;
   uint64_t replies_ = 0;
