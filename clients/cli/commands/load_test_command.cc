@@ -275,22 +275,16 @@ void AddFaultFlags(CLI::App* command, ClientFaults* faults) {
 }
 
 void AddObjectiveFlags(CLI::App* command, LoadTestFlags* flags) {
-  command
-      ->add_option("--max-p99-ms", flags->objectives.max_p99_ms,
-                   "Fail if the p99 of the latency is over X milliseconds, 0 to 1e9")
-      ->check(CLI::Range(0.0, 1e9))
-      ->option_text("X");
-  command
-      ->add_option("--min-answered", flags->objectives.min_answered_percent,
-                   "Fail if less than PERCENT of the scans that were due are answered, 0 to 100")
-      ->check(CLI::Range(0.0, 100.0))
-      ->option_text("PERCENT");
-  command
-      ->add_option("--max-update-factor", flags->objectives.max_update_factor,
-                   "Fail if the p99 of the latency while tiles are updated is over X times that "
-                   "before, 0 to 1e6, or if fewer tiles than asked for were updated")
-      ->check(CLI::Range(0.0, 1e6))
-      ->option_text("X");
+  AddOptional(command, "--max-p99-ms", flags->objectives.max_p99_ms, "X",
+              "Fail if the p99 of the latency is over X milliseconds, 0 to 1e9")
+      ->check(CLI::Range(0.0, 1e9));
+  AddOptional(command, "--min-answered", flags->objectives.min_answered_percent, "PERCENT",
+              "Fail if less than PERCENT of the scans that were due are answered, 0 to 100")
+      ->check(CLI::Range(0.0, 100.0));
+  AddOptional(command, "--max-update-factor", flags->objectives.max_update_factor, "X",
+              "Fail if the p99 of the latency while tiles are updated is over X times that "
+              "before, 0 to 1e6, or if fewer tiles than asked for were updated")
+      ->check(CLI::Range(0.0, 1e6));
   command->add_flag(
       "--one-outcome", flags->objectives.one_outcome,
       "Fail unless every scan that was sent has exactly one outcome, and is not lost");

@@ -23,6 +23,14 @@ CLI::Option* AddDefaulted(CLI::App* command, const std::string& name, T& value,
   return AddOption(command, name, value, type, help)->capture_default_str();
 }
 
+// The help shows neither a default nor a range: what is not given is left to the server, or not
+// limited.
+template <typename T>
+CLI::Option* AddOptional(CLI::App* command, const std::string& name, T& value,
+                         const std::string& type, const std::string& help) {
+  return command->add_option(name, value, help)->option_text(type);
+}
+
 }  // namespace voxloc::cli
 
 #endif  // VOXLOC_CLIENTS_CLI_FLAGS_OPTION_H_

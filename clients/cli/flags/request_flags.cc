@@ -80,52 +80,35 @@ void EstimateFlags::AddTo(v1::AlignmentOptions* options, v1::OutputOptions* outp
 }
 
 void AddEstimateFlags(CLI::App* command, EstimateFlags* flags) {
-  command
-      ->add_option("--covariance", flags->covariance,
-                   "Estimate the covariance by fixed, laplace, multi-ndt, multi-ndt-score or "
-                   "calibrated; default: the profile's method")
-      ->check(CLI::IsMember(Methods()))
-      ->option_text("M");
-  command
-      ->add_option(
-          "--systematic-position", flags->systematic_position_sigma_m,
-          "Add errors of this standard deviation that scans share (map, mounting, time) to "
-          "the calibrated covariance, along each axis of the base, m (0 to 100); default: "
-          "the sensor's, 0.04")
-      ->check(CLI::Range(0.0, 100.0))
-      ->option_text("M");
-  command
-      ->add_option("--systematic-rotation", flags->systematic_rotation_sigma_deg,
-                   "Add the same about each axis of the base, deg (0 to 180); default: the "
-                   "sensor's, 0.2")
-      ->check(CLI::Range(0.0, 180.0))
-      ->option_text("DEG");
-  command
-      ->add_option("--protection-risk", flags->protection_risk,
-                   "Compute distances that the position's error exceeds with at most this "
-                   "probability (over 0, below 1), even if one cluster of points is wrong; needs "
-                   "the calibrated covariance")
-      ->check(CLI::Range(0.0, 1.0))
-      ->option_text("P");
-  command
-      ->add_option("--systematic-time", flags->systematic_time_sigma_s,
-                   "Add errors of the time of scans: what the base moves in so many seconds (0 to "
-                   "10); default: the sensor's, 0.02")
-      ->check(CLI::Range(0.0, 10.0))
-      ->option_text("S");
-  command
-      ->add_option(
-          "--systematic-skew", flags->systematic_skew_sigma_s,
-          "Add errors of sweeps that are not deskewed: the base's speed for so many seconds "
-          "in all directions (0 to 10); default: the sensor's, 0.01")
-      ->check(CLI::Range(0.0, 10.0))
-      ->option_text("S");
-  command
-      ->add_option(
-          "--sensor", flags->sensor,
-          "Use the server's calibration of this sensor; `voxloc info` lists them; default: "
-          "default")
-      ->option_text("NAME");
+  AddOptional(command, "--covariance", flags->covariance, "M",
+              "Estimate the covariance by fixed, laplace, multi-ndt, multi-ndt-score or "
+              "calibrated; default: the profile's method")
+      ->check(CLI::IsMember(Methods()));
+  AddOptional(command, "--systematic-position", flags->systematic_position_sigma_m, "M",
+              "Add errors of this standard deviation that scans share (map, mounting, time) to "
+              "the calibrated covariance, along each axis of the base, m (0 to 100); default: "
+              "the sensor's, 0.04")
+      ->check(CLI::Range(0.0, 100.0));
+  AddOptional(command, "--systematic-rotation", flags->systematic_rotation_sigma_deg, "DEG",
+              "Add the same about each axis of the base, deg (0 to 180); default: the "
+              "sensor's, 0.2")
+      ->check(CLI::Range(0.0, 180.0));
+  AddOptional(command, "--protection-risk", flags->protection_risk, "P",
+              "Compute distances that the position's error exceeds with at most this "
+              "probability (over 0, below 1), even if one cluster of points is wrong; needs "
+              "the calibrated covariance")
+      ->check(CLI::Range(0.0, 1.0));
+  AddOptional(command, "--systematic-time", flags->systematic_time_sigma_s, "S",
+              "Add errors of the time of scans: what the base moves in so many seconds (0 to "
+              "10); default: the sensor's, 0.02")
+      ->check(CLI::Range(0.0, 10.0));
+  AddOptional(command, "--systematic-skew", flags->systematic_skew_sigma_s, "S",
+              "Add errors of sweeps that are not deskewed: the base's speed for so many seconds "
+              "in all directions (0 to 10); default: the sensor's, 0.01")
+      ->check(CLI::Range(0.0, 10.0));
+  AddOptional(command, "--sensor", flags->sensor, "NAME",
+              "Use the server's calibration of this sensor; `voxloc info` lists them; default: "
+              "default");
   command->add_flag("--no-confidence", flags->no_confidence,
                     "Do not compute the confidence, which saves time");
 }
@@ -144,11 +127,9 @@ void AddOutputFlags(CLI::App* command, OutputFlags* flags) {
   AddTraceFlag(command, &flags->trace);
   AddDiagnosticsFlag(command, &flags->diagnostics);
   AddPointScoresFlag(command, &flags->point_scores);
-  command
-      ->add_option("--no-ground-margin", flags->no_ground_margin_m,
-                   "Report also the scores of the points more than M metres above the result's "
-                   "position, finite; Autoware has 0.8")
-      ->option_text("M");
+  AddOptional(command, "--no-ground-margin", flags->no_ground_margin_m, "M",
+              "Report also the scores of the points more than M metres above the result's "
+              "position, finite; Autoware has 0.8");
 }
 
 void AddTraceFlag(CLI::App* command, bool* trace) {
