@@ -37,17 +37,8 @@ void BuildCommands(CLI::App* app, const std::vector<std::string>& arguments, Wor
       "  voxloc map list\n"
       "  voxloc map history --map town");
   AddMapLoadCommand(map, chosen);
-  AddMapListCommand(map, chosen);
-  AddMapInfoCommand(map, chosen);
-  AddMapDropCommand(map, chosen);
-  AddMapUndropCommand(map, chosen);
-  AddMapTilesCommand(map, chosen);
-  AddMapHistoryCommand(map, chosen);
-  AddMapRollbackCommand(map, chosen);
-  AddMapActivateCommand(map, chosen);
-  AddMapWithdrawCommand(map, chosen);
-  AddMapCanaryCommand(map, chosen);
-  AddMapWatchCommand(map, chosen);
+  AddMapCommands(map, chosen);
+  AddMapRevisionCommands(map, chosen);
   AddMapExportCommand(map, chosen);
   AddMapImportCommand(map, chosen);
   AddAlignCommand(app, chosen);
@@ -73,12 +64,7 @@ void BuildCommands(CLI::App* app, const std::vector<std::string>& arguments, Wor
       "  voxloc admin config\n"
       "  voxloc admin log-level debug\n"
       "  voxloc admin captures");
-  AddAdminSessionsCommand(admin, chosen);
-  AddAdminConfigCommand(admin, chosen);
-  AddAdminLogLevelCommand(admin, chosen);
-  AddAdminDrainCommand(admin, chosen);
-  AddAdminUndrainCommand(admin, chosen);
-  AddAdminCapturesCommand(admin, chosen);
+  AddAdminCommands(admin, chosen);
 }
 
 // The command that the arguments came to, "voxloc map load".

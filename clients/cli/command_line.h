@@ -9,8 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "clients/cli/commands.h"
-#include "clients/cli/exit_code.h"
+#include "clients/cli/commands/commands.h"
 
 namespace voxloc::cli {
 

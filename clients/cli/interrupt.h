@@ -12,17 +12,17 @@
 
 namespace voxloc::cli {
 
-// While one lives, the first of its signals is noted, and a second one ends the program as if there
-// were none. At most one lives at a time, in the thread that runs the command.
+// While one lives, the first SIGINT or SIGTERM is noted, and a second one ends the program as if
+// there were none. At most one lives at a time, in the thread that runs the command.
 class Interrupt {
  public:
-  explicit Interrupt(const std::vector<int>& signals = {SIGINT, SIGTERM});
+  Interrupt();
   Interrupt(const Interrupt&) = delete;
   Interrupt& operator=(const Interrupt&) = delete;
   ~Interrupt();
 
   // Whether a signal has come. Safe from any thread.
-  [[nodiscard]] static bool Asked();
+  [[nodiscard]] static bool Requested();
 
  private:
   std::vector<std::pair<int, struct sigaction>> before_;

@@ -12,8 +12,6 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "clients/dataset/camera_poses.h"
-#include "clients/dataset/map_projector_yaml.h"
 #include "clients/dataset/map_yaml.h"
 #include "clients/dataset/scan_directory.h"
 #include "clients/dataset/trajectory_file.h"
@@ -79,7 +77,7 @@ void NameTiles(std::vector<TileSource>& sources) {
 }
 
 // What the clouds' own z axes, which point up from a sensor, say about the map.
-std::optional<std::string> DoubtOnSide(const std::vector<TileSource>& sources) {
+std::optional<std::string> SideWarning(const std::vector<TileSource>& sources) {
   constexpr double kLeastUp = 0.5;
   double up = 0.0;
   for (const TileSource& source : sources) {
@@ -117,9 +115,9 @@ absl::Status AddPoses(const MapSourceOptions& options, std::vector<TileSource>& 
     notes->remarks.push_back(absl::StrCat(
         "the poses are a camera's, and are moved to the LiDAR by ", options.calibration));
   }
-  std::optional<std::string> doubt = DoubtOnSide(sources);
-  if (!doubt.has_value() && !options.base_T_sensor.has_value()) doubt = DoubtOnAxes(*poses);
-  if (doubt.has_value()) notes->doubts.push_back(*std::move(doubt));
+  std::optional<std::string> warning = SideWarning(sources);
+  if (!warning.has_value() && !options.base_T_sensor.has_value()) warning = AxesWarning(*poses);
+  if (warning.has_value()) notes->warnings.push_back(*std::move(warning));
   return absl::OkStatus();
 }
 

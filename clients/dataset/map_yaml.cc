@@ -2,13 +2,19 @@
 
 #include "clients/dataset/map_yaml.h"
 
+#include <algorithm>
 #include <optional>
-#include <utility>
+#include <vector>
 
-#include "absl/status/status.h"
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "clients/dataset/stamp_text.h"
 #include "clients/dataset/yaml_file.h"
 #include "core/cloud/io/malformed.h"
+#include "core/text/nearest_name.h"
+#include "core/text/utf8.h"
 
 namespace voxloc {
 namespace {
@@ -43,11 +49,10 @@ absl::Status ReadEntry(const std::string& path, const YAML::Node& key_node, cons
   return absl::OkStatus();
 }
 
-absl::StatusOr<MapYaml> Interpret(const std::string& path, const YAML::Node& root) {
+absl::Status ReadMap(const std::string& path, const YAML::Node& root, MapYaml& yaml) {
   if (!root.IsMap()) {
     return Malformed(path, "must be a map of x_resolution, y_resolution and file names");
   }
-  MapYaml yaml;
   for (const auto& entry : root) {
     if (absl::Status status = ReadEntry(path, entry.first, entry.second, yaml); !status.ok()) {
       return status;
@@ -56,21 +61,150 @@ absl::StatusOr<MapYaml> Interpret(const std::string& path, const YAML::Node& roo
   if (yaml.resolution_m.x() <= 0.0) return Malformed(path, "x_resolution is missing");
   if (yaml.resolution_m.y() <= 0.0) return Malformed(path, "y_resolution is missing");
   if (yaml.lowest_corner_of.empty()) return Malformed(path, "names no tile");
-  return yaml;
+  return absl::OkStatus();
+}
+
+constexpr char kTransverseMercator[] = "TransverseMercator";
+
+bool HasOrigin(const std::string& type) {
+  return type == "LocalCartesianUTM" || type == kTransverseMercator || type == "LocalCartesian";
+}
+
+// That the key is missing, the keys that are there, and which of them may be meant.
+std::string MissingText(const YAML::Node& parent, const char* key) {
+  std::vector<std::string> keys;
+  for (const auto& entry : parent) {
+    if (entry.first.IsScalar()) keys.push_back(entry.first.Scalar());
+  }
+  std::string text =
+      absl::StrCat(", and is missing; the keys here are ", Quoted(absl::StrJoin(keys, ", ")));
+  std::string near = NearestName(key, keys);
+  for (const std::string& name : keys) {
+    if (near.empty() && absl::EndsWith(key, absl::StrCat("_", name))) near = name;
+  }
+  if (!near.empty()) absl::StrAppend(&text, "; is ", Quoted(near), " meant to be ", key, "?");
+  return text;
+}
+
+absl::StatusOr<std::string> WordOf(const std::string& path, const YAML::Node& parent,
+                                   const char* key) {
+  const YAML::Node node = parent[key];
+  if (!node) {
+    return YamlErrorAt(path, parent,
+                       absl::StrCat(key, " must be a word", MissingText(parent, key)));
+  }
+  if (!node.IsScalar() || node.Scalar().empty()) {
+    return YamlErrorAt(path, node, absl::StrCat(key, " must be a word"));
+  }
+  const std::string& word = node.Scalar();
+  const bool printable = std::none_of(word.begin(), word.end(), absl::ascii_iscntrl);
+  if (printable && Utf8Prefix(word) == word.size()) return word;
+  return YamlErrorAt(path, node, absl::StrCat(key, " must be a word of printable UTF-8"));
+}
+
+absl::StatusOr<double> DegreesOf(const std::string& path, const YAML::Node& origin,
+                                 const char* key) {
+  const YAML::Node node = origin[key];
+  const std::optional<double> value = node ? FiniteNumberOf(node) : std::nullopt;
+  if (value.has_value()) return *value;
+  return YamlErrorAt(path, node ? node : origin,
+                     absl::StrCat("map_origin.", key, " must be a number of degrees",
+                                  node ? "" : MissingText(origin, key)));
+}
+
+absl::Status ReadOrigin(const std::string& path, const YAML::Node& root, v1::GeoPoint& point) {
+  const YAML::Node origin = root["map_origin"];
+  if (!origin || !origin.IsMap()) {
+    return YamlErrorAt(path, origin ? origin : root,
+                       "map_origin must have a latitude and a longitude");
+  }
+  const absl::StatusOr<double> latitude_deg = DegreesOf(path, origin, "latitude");
+  if (!latitude_deg.ok()) return latitude_deg.status();
+  const absl::StatusOr<double> longitude_deg = DegreesOf(path, origin, "longitude");
+  if (!longitude_deg.ok()) return longitude_deg.status();
+  point.set_latitude_deg(*latitude_deg);
+  point.set_longitude_deg(*longitude_deg);
+  if (const YAML::Node node = origin["altitude"]; node) {
+    const std::optional<double> altitude_m = FiniteNumberOf(node);
+    if (!altitude_m.has_value()) {
+      return YamlErrorAt(path, node, "map_origin.altitude must be a number of metres");
+    }
+    point.set_altitude_m(*altitude_m);
+  }
+  return absl::OkStatus();
+}
+
+absl::Status ReadProjector(const std::string& path, const YAML::Node& root,
+                           v1::MapProjector& projector) {
+  if (!root.IsMap()) return Malformed(path, "must be a map that has a projector_type");
+  const absl::StatusOr<std::string> type = WordOf(path, root, "projector_type");
+  if (!type.ok()) return type.status();
+  projector.set_projector_type(*type == "local" ? "Local" : *type);
+  if (projector.projector_type() == "Local") return absl::OkStatus();
+  const absl::StatusOr<std::string> datum = WordOf(path, root, "vertical_datum");
+  if (!datum.ok()) return datum.status();
+  projector.set_vertical_datum(*datum);
+  if (projector.projector_type() == "MGRS") {
+    const absl::StatusOr<std::string> grid = WordOf(path, root, "mgrs_grid");
+    if (!grid.ok()) return grid.status();
+    projector.set_mgrs_grid(*grid);
+  }
+  if (HasOrigin(projector.projector_type())) {
+    absl::Status status = ReadOrigin(path, root, *projector.mutable_map_origin());
+    if (!status.ok()) return status;
+  }
+  const YAML::Node scale = root["scale_factor"];
+  if (projector.projector_type() == kTransverseMercator && scale) {
+    const std::optional<double> value = FiniteNumberOf(scale);
+    if (!value.has_value() || *value <= 0.0) {
+      return YamlErrorAt(path, scale, "scale_factor must be a number over 0");
+    }
+    projector.set_scale_factor(*value);
+  }
+  return absl::OkStatus();
 }
 
 }  // namespace
 
 absl::StatusOr<MapYaml> ReadMapYaml(const std::string& path) {
   MapYaml yaml;
-  const absl::Status status = ReadYamlFile(path, [&](const YAML::Node& root) {
-    absl::StatusOr<MapYaml> read = Interpret(path, root);
-    if (!read.ok()) return read.status();
-    yaml = *std::move(read);
-    return absl::OkStatus();
-  });
+  const absl::Status status =
+      ReadYamlFile(path, [&](const YAML::Node& root) { return ReadMap(path, root, yaml); });
   if (!status.ok()) return status;
   return yaml;
+}
+
+absl::StatusOr<v1::MapProjector> ReadProjectorYaml(const std::string& path) {
+  v1::MapProjector projector;
+  const absl::Status status = ReadYamlFile(
+      path, [&](const YAML::Node& root) { return ReadProjector(path, root, projector); });
+  if (!status.ok()) return status;
+  return projector;
+}
+
+std::string ProjectorYamlText(const v1::MapProjector& projector) {
+  YAML::Emitter yaml;
+  yaml << YAML::BeginMap;
+  yaml << YAML::Key << "projector_type" << YAML::Value << projector.projector_type();
+  if (!projector.vertical_datum().empty()) {
+    yaml << YAML::Key << "vertical_datum" << YAML::Value << projector.vertical_datum();
+  }
+  if (!projector.mgrs_grid().empty()) {
+    yaml << YAML::Key << "mgrs_grid" << YAML::Value << projector.mgrs_grid();
+  }
+  if (projector.has_map_origin()) {
+    const v1::GeoPoint& origin = projector.map_origin();
+    yaml << YAML::Key << "map_origin" << YAML::Value << YAML::BeginMap;
+    yaml << YAML::Key << "latitude" << YAML::Value << NumberText(origin.latitude_deg());
+    yaml << YAML::Key << "longitude" << YAML::Value << NumberText(origin.longitude_deg());
+    yaml << YAML::Key << "altitude" << YAML::Value << NumberText(origin.altitude_m());
+    yaml << YAML::EndMap;
+  }
+  if (projector.projector_type() == kTransverseMercator && projector.scale_factor() > 0.0) {
+    yaml << YAML::Key << "scale_factor" << YAML::Value << NumberText(projector.scale_factor());
+  }
+  yaml << YAML::EndMap;
+  return absl::StrCat(yaml.c_str(), "\n");
 }
 
 }  // namespace voxloc

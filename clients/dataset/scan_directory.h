@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The scans of a drive: the cloud files of a directory, and the order in which they are paired with
-// the lines of a file of poses.
+// The cloud files that people name: those of a directory, the order in which they are paired with
+// the lines of a file of poses, and how they are interpreted, in words.
 
 #ifndef VOXLOC_CLIENTS_DATASET_SCAN_DIRECTORY_H_
 #define VOXLOC_CLIENTS_DATASET_SCAN_DIRECTORY_H_
@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "core/cloud/io/cloud_file.h"
 
 namespace voxloc {
 
@@ -28,6 +29,19 @@ namespace voxloc {
 // come otherwise as numbers, or files that were named one by one are in the order of their bytes,
 // as a shell expands *, and not in that of their numbers.
 [[nodiscard]] absl::StatusOr<std::string> PairingOrder(const std::vector<std::string>& paths);
+
+// What was assumed of files, and what looks wrong about them: a sentence each, without a full stop.
+struct InputNotes {
+  std::vector<std::string> remarks;
+  std::vector<std::string> warnings;
+};
+
+// A line for each thing that the files' form does not settle alone: VIEWPOINT moves the points,
+// and how long the records of .bin files are, of the first.
+// Looks at the beginnings of all files. Those that cannot be read are passed over: reading them
+// says why.
+[[nodiscard]] std::vector<std::string> RemarksOnClouds(const std::vector<std::string>& paths,
+                                                       const CloudReadOptions& options = {});
 
 }  // namespace voxloc
 

@@ -2,6 +2,7 @@
 
 #include "clients/dataset/stamp_text.h"
 
+#include <charconv>
 #include <limits>
 
 #include "absl/strings/ascii.h"
@@ -71,6 +72,12 @@ std::optional<int64_t> NanosecondsFromSeconds(absl::string_view seconds) {
   }
   const int64_t magnitude = static_cast<int64_t>(nanoseconds);
   return negative ? -magnitude : magnitude;
+}
+
+std::string NumberText(double value) {
+  char buffer[32];
+  const std::to_chars_result end = std::to_chars(buffer, buffer + sizeof(buffer), value);
+  return std::string(buffer, end.ptr);
 }
 
 std::string SecondsFromNanoseconds(int64_t stamp_ns) {

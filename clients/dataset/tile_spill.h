@@ -1,20 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Points of any number cut into square tiles through a temporary file, so that memory holds a part
-// of them only.
-//
-// Points come in pieces, of one cloud or of many. They are gathered; whenever the gathered ones
-// fill `buffer_bytes`, they are sorted by tile and appended to the file, and each tile remembers
-// where its runs lie (16 bytes a run). A tile is put together again when it is loaded. The file has
-// no name from the moment it is open: it is gone when the object is, and when the program ends in
-// any way.
-//
-// Memory: at most 2 * buffer_bytes (what is gathered and what is written), the runs, and 100 bytes
-// a tile. Disk: 12 bytes a point.
+// The square tiles that a map is cut into, so that it can be loaded and replaced piece by piece,
+// and points of any number cut into them through a temporary file, so that memory holds a part of
+// them only.
 
 #ifndef VOXLOC_CLIENTS_DATASET_TILE_SPILL_H_
 #define VOXLOC_CLIENTS_DATASET_TILE_SPILL_H_
 
+#include <Eigen/Core>
 #include <algorithm>
 #include <array>
 #include <cstddef>
@@ -27,11 +20,55 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "clients/dataset/map_tiling.h"
+#include "clients/dataset/map_source.h"
 #include "core/cloud/point_cloud.h"
 
 namespace voxloc {
 
+// Column and row of a tile: it spans [index * size, (index + 1) * size).
+using TileIndex = std::pair<int64_t, int64_t>;
+
+struct TileCloud {
+  // The lowest corner in metres, such as "x-20_y40".
+  std::string id;
+  // Its origin is the corner, at the height of the whole cloud's origin.
+  PointCloud cloud;
+  XyBounds bounds;
+};
+
+// The xy grid of square tiles anchored at the map's zero. A point belongs to the tile with
+// min <= point < max.
+class TileGrid {
+ public:
+  // InvalidArgument when the size is not from 1 m to 1e6 m.
+  [[nodiscard]] static absl::StatusOr<TileGrid> Create(double tile_size_m);
+
+  // False: the point is further than 1e9 m from zero in x or y.
+  [[nodiscard]] bool IndexOf(const Eigen::Vector3d& point, TileIndex* index) const;
+
+  // The tile's lowest corner, at the given height.
+  [[nodiscard]] Eigen::Vector3d OriginOf(const TileIndex& index, double origin_z_m) const;
+
+  // Without points, around that origin.
+  [[nodiscard]] TileCloud EmptyTile(const TileIndex& index, double origin_z_m) const;
+
+ private:
+  explicit TileGrid(double tile_size_m) : tile_size_m_(tile_size_m) {}
+
+  double tile_size_m_;
+};
+
+// What is wrong with a point of which TileGrid::IndexOf has returned false.
+[[nodiscard]] absl::Status TooFarForTiles(uint64_t point_number, const Eigen::Vector3d& point);
+
+// Points come in pieces, of one cloud or of many. They are gathered; whenever the gathered ones
+// fill `buffer_bytes`, they are sorted by tile and appended to the file, and each tile remembers
+// where its runs lie (16 bytes a run). A tile is put together again when it is loaded. The file has
+// no name from the moment it is open: it is gone when the object is, and when the program ends in
+// any way.
+//
+// Memory: at most 2 * buffer_bytes (what is gathered and what is written), the runs, and 100 bytes
+// a tile. Disk: 12 bytes a point.
 class TileSpill {
  public:
   struct Options {
@@ -63,8 +100,8 @@ class TileSpill {
 
   // Of the tile, without its points.
   [[nodiscard]] TileCloud Describe(const TileIndex& index) const;
-  // The tile with its points in the order in which they came, bit for bit as SplitIntoTiles gives
-  // them where they are those of one cloud.
+  // The tile with its points in the order in which they came, and around the tile's origin, to
+  // which their offsets are rounded once.
   [[nodiscard]] absl::StatusOr<TileCloud> Load(const TileIndex& index) const;
 
  private:

@@ -11,6 +11,7 @@
 #define VOXLOC_CLIENTS_DATASET_TRAJECTORY_FILE_H_
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -39,6 +40,26 @@ enum class TrajectoryFormat { kKitti, kTum };
 // kKitti drops the stamps. The file appears whole or not at all.
 [[nodiscard]] absl::Status WriteTrajectory(const std::string& path, TrajectoryFormat format,
                                            const std::vector<StampedPose>& poses);
+
+// Poses of a camera in the place of those of a LiDAR or a vehicle: KITTI's odometry gives those of
+// its left camera, whose axes are x right, y down, z forward. A map made of them without more lies
+// on its side.
+
+// camera_T_lidar of a KITTI calibration: `Tr:` of calib.txt (odometry), `Tr_velo_to_cam:` or
+// `Tr_velo_cam` after R0_rect or R_rect (objects, tracking), or `R:` and `T:` of
+// calib_velo_to_cam.txt (raw). InvalidArgument names the file and what is missing or malformed.
+[[nodiscard]] absl::StatusOr<Pose> ReadKittiCalibration(const std::string& path);
+
+// ReadTrajectory; with `calibration`, where not empty, the poses in the file are those of the
+// camera, and what is returned are those of the LiDAR in the axes in which it was for the first
+// camera pose that is the identity.
+[[nodiscard]] absl::StatusOr<std::vector<StampedPose>> ReadPoses(const std::string& path,
+                                                                 TrajectoryFormat format,
+                                                                 const std::string& calibration);
+
+// What is suspicious about poses that should be a vehicle's or a LiDAR's, for their user: they
+// move along their own z axis, as a camera's do. nullopt: nothing, or they hardly move.
+[[nodiscard]] std::optional<std::string> AxesWarning(const std::vector<StampedPose>& poses);
 
 }  // namespace voxloc
 

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "clients/cli/json_output.h"
+#include "clients/cli/output/output_file.h"
 
 namespace voxloc::chaos {
 

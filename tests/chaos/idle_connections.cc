@@ -13,7 +13,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "clients/cli/load_test/run_clock.h"
+#include "clients/cli/load_test/load_schedule.h"
 #include "core/host/open_files.h"
 #include "tests/chaos/not_reading.h"
 #include "tests/chaos/probe_vehicle.h"

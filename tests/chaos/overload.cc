@@ -15,9 +15,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "clients/cli/load_test/generator_limit.h"
+#include "clients/cli/load_test/load_result.h"
 #include "clients/cli/load_test/load_run.h"
-#include "clients/cli/load_test/run_clock.h"
+#include "clients/cli/load_test/load_schedule.h"
 #include "core/parallel/processors.h"
 #include "tests/chaos/flood.h"
 #include "tests/chaos/growth.h"

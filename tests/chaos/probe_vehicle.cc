@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "absl/memory/memory.h"
-#include "clients/cli/load_test/run_clock.h"
+#include "clients/cli/load_test/load_schedule.h"
 #include "tests/chaos/town_load.h"
 
 namespace voxloc::chaos {

@@ -15,7 +15,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "clients/cli/load_test/load_run.h"
-#include "clients/cli/load_test/run_clock.h"
+#include "clients/cli/load_test/load_schedule.h"
 #include "clients/cpp/messages.h"
 #include "tests/chaos/progress.h"
 #include "tests/chaos/town_load.h"

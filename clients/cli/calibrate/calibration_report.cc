@@ -4,12 +4,10 @@
 
 #include <algorithm>
 #include <array>
-#include <utility>
-#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "clients/cli/text_table.h"
+#include "clients/cli/output/text_table.h"
 #include "core/geometry/angles.h"
 
 namespace voxloc::cli {
@@ -19,10 +17,10 @@ using Axes = std::array<Estimated, 3>;
 
 Eigen::Vector3d UpperEnds(const Axes& axes) { return {axes[0].high, axes[1].high, axes[2].high}; }
 
-void Replace(const Axes& learnt, double way_m, const std::string& origin,
+void Replace(const Axes& learnt, double distance_m, const std::string& origin,
              CalibratedConstant<Eigen::Vector3d>& constant) {
   const Eigen::Vector3d upper = UpperEnds(learnt);
-  if (way_m >= kLongWayM) {
+  if (distance_m >= kLongDistanceM) {
     constant = {upper, origin};
   } else if ((upper.array() > constant.value.array()).any()) {
     constant = {upper.cwiseMax(constant.value),
@@ -31,7 +29,7 @@ void Replace(const Axes& learnt, double way_m, const std::string& origin,
 }
 
 std::string LagText(const LagSummary& lag) {
-  return absl::StrFormat("%d pairs of scans %.3g m apart", lag.pairs, lag.way_m);
+  return absl::StrFormat("%d pairs of scans %.3g m apart", lag.pairs, lag.distance_m);
 }
 
 std::string SpeedText(const LearntSystematic& learnt) {
@@ -69,10 +67,7 @@ class ResultTable {
  private:
   static std::string Number(double value) { return absl::StrFormat("%.3g", value); }
 
-  TextTable table_{{{""},
-                    {"estimate", TextTable::Align::kRight},
-                    {"90 % interval", TextTable::Align::kRight},
-                    {"written", TextTable::Align::kRight}}};
+  TextTable table_{"|>estimate|>90 % interval|>written"};
 };
 
 }  // namespace
@@ -83,9 +78,9 @@ SensorCalibration ApplyLearnt(const LearntCalibration& learnt, SensorCalibration
     return absl::StrCat("upper end of the 90 % interval of voxloc calibrate: ", of, "; ",
                         learnt.drive);
   };
-  Replace(systematic.position_sigma_m, systematic.position_way_m,
+  Replace(systematic.position_sigma_m, systematic.position_distance_m,
           origin(LagText(systematic.lags[systematic.position_lag])), known.position_sigma_m);
-  Replace(systematic.rotation_sigma_rad, systematic.rotation_way_m,
+  Replace(systematic.rotation_sigma_rad, systematic.rotation_distance_m,
           origin(LagText(systematic.lags[systematic.rotation_lag])), known.rotation_sigma_rad);
 
   if (systematic.time_sigma_s.has_value()) {
@@ -106,18 +101,13 @@ std::string LearntText(const LearntCalibration& learnt, const SensorCalibration&
   const LearntSystematic& systematic = learnt.systematic;
   std::string text = absl::StrFormat("%d scans, %d accepted, %d of them observe all axes\n\n",
                                      learnt.scans, learnt.accepted, learnt.observed);
-  using Align = TextTable::Align;
-  TextTable lags({{"scans apart", Align::kRight},
-                  {"m", Align::kRight},
-                  {"pairs", Align::kRight},
-                  {"position x y z, mm", Align::kRight},
-                  {"rotation x y z, mrad", Align::kRight}});
+  TextTable lags(">scans apart|>m|>pairs|>position x y z, mm|>rotation x y z, mrad");
   for (const LagSummary& lag : systematic.lags) {
     const Eigen::Vector3d position = 1e3 * lag.position_sigma_m;
     const Eigen::Vector3d rotation = 1e3 * lag.rotation_sigma_rad;
-    lags.AddRow({absl::StrCat(lag.scans), absl::StrFormat("%.2f", lag.way_m),
+    lags.AddRow({absl::StrCat(lag.scans), absl::StrFormat("%.2f", lag.distance_m),
                  absl::StrCat(lag.pairs),
-                 lag.tells_position
+                 lag.reliable_for_position
                      ? absl::StrFormat("%.1f %.1f %.1f", position.x(), position.y(), position.z())
                      : "too far",
                  absl::StrFormat("%.2f %.2f %.2f", rotation.x(), rotation.y(), rotation.z())});
@@ -140,11 +130,12 @@ std::string LearntText(const LearntCalibration& learnt, const SensorCalibration&
                 absl::StrFormat("%.3g", written.scan_scale.value));
   }
   absl::StrAppend(&text, results.Text(), "\n");
-  if (std::min(systematic.position_way_m, systematic.rotation_way_m) < kLongWayM) {
-    absl::StrAppend(
-        &text, absl::StrFormat("Answers were compared over %.3g m (position) and %.3g m "
-                               "(rotation). Below %.3g m, sigmas are not made smaller.\n",
-                               systematic.position_way_m, systematic.rotation_way_m, kLongWayM));
+  if (std::min(systematic.position_distance_m, systematic.rotation_distance_m) < kLongDistanceM) {
+    absl::StrAppend(&text,
+                    absl::StrFormat("Answers were compared over %.3g m (position) and %.3g m "
+                                    "(rotation). Below %.3g m, sigmas are not made smaller.\n",
+                                    systematic.position_distance_m, systematic.rotation_distance_m,
+                                    kLongDistanceM));
   }
   if (!systematic.time_sigma_s.has_value()) {
     absl::StrAppend(&text,
@@ -169,11 +160,9 @@ Json LearntJson(const LearntCalibration& learnt) {
   for (const LagSummary& lag : systematic.lags) {
     lags.push_back({{"scans", lag.scans},
                     {"pairs", lag.pairs},
-                    {"way_m", lag.way_m},
-                    {"position_sigma_m",
-                     std::vector<double>(lag.position_sigma_m.begin(), lag.position_sigma_m.end())},
-                    {"rotation_sigma_rad", std::vector<double>(lag.rotation_sigma_rad.begin(),
-                                                               lag.rotation_sigma_rad.end())}});
+                    {"way_m", lag.distance_m},
+                    {"position_sigma_m", VectorJson(lag.position_sigma_m)},
+                    {"rotation_sigma_rad", VectorJson(lag.rotation_sigma_rad)}});
   }
   const auto optional = [](const std::optional<Estimated>& estimated) {
     return estimated.has_value() ? EstimatedJson(*estimated) : Json(nullptr);

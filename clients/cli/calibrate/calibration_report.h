@@ -10,13 +10,13 @@
 #include <string>
 
 #include "clients/cli/calibrate/innovations.h"
-#include "clients/cli/json_output.h"
+#include "clients/cli/output/output_file.h"
 #include "core/estimate/calibration/sensor_calibration.h"
 
 namespace voxloc::cli {
 
 // The bends of simulated maps are waves of 42 m and more (clients/sim/map_drift.h): half of that.
-constexpr double kLongWayM = 20.0;
+constexpr double kLongDistanceM = 20.0;
 
 struct LearntCalibration {
   std::string drive;  // for people: the directory of the scans, the map, the date
@@ -30,8 +30,8 @@ struct LearntCalibration {
 
 // `known`, with what the drive taught in its place and the origin of each constant. Sigmas are the
 // upper ends of their intervals. Those of position and rotation are made smaller only where answers
-// were compared over kLongWayM: over less, they share what a bent map does to both. The factor of
-// the scan part is replaced where its interval lies above 1: a drive is no reason to believe in
+// were compared over kLongDistanceM: over less, they share what a bent map does to both. The factor
+// of the scan part is replaced where its interval lies above 1: a drive is no reason to believe in
 // less.
 
 [[nodiscard]] SensorCalibration ApplyLearnt(const LearntCalibration& learnt,

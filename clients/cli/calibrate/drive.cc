@@ -5,9 +5,8 @@
 #include <optional>
 #include <utility>
 
-#include "clients/cli/calibrate/split_halves.h"
-#include "clients/cli/estimate_text.h"
-#include "clients/cli/replay/loaded_scan.h"
+#include "clients/cli/calibrate/drive_answers.h"
+#include "clients/cli/output/result_text.h"
 #include "clients/cpp/messages.h"
 
 namespace voxloc::cli {
@@ -25,10 +24,9 @@ class DriveRunner {
       : options_(options), session_(session) {}
 
   absl::Status Add(const DriveScan& scan) {
-    const absl::StatusOr<LoadedScan> loaded =
-        LoadReplayScan(scan.path, options_.filter, /*picture_points=*/0, options_.read);
-    if (!loaded.ok()) return loaded.status();
-    const absl::StatusOr<Answer> whole = Ask(scan, loaded->cloud, GuessFor(scan));
+    const absl::StatusOr<PointCloud> cloud = ReadScan(scan.path, options_.scan);
+    if (!cloud.ok()) return cloud.status();
+    const absl::StatusOr<Answer> whole = Align(scan, *cloud, GuessFor(scan));
     if (!whole.ok()) return whole.status();
     if (!whole->accepted) return absl::OkStatus();
     ++answers_.accepted;
@@ -36,7 +34,7 @@ class DriveRunner {
     last_odometry_T_base_ = scan.odometry_T_base;
     if (!whole->observed.has_value()) return absl::OkStatus();
     answers_.scans.push_back({scan.stamp_ns, scan.odometry_T_base, *whole->observed});
-    return AddHalves(scan, loaded->cloud, whole->map_T_base);
+    return AddHalves(scan, *cloud, whole->map_T_base);
   }
 
   DriveAnswers TakeAnswers() { return std::move(answers_); }
@@ -50,9 +48,9 @@ class DriveRunner {
   absl::Status AddHalves(const DriveScan& scan, const PointCloud& cloud, const Pose& map_T_base) {
     const auto [first, second] = CutInHalves(cloud);
     if (first.empty() || second.empty()) return absl::OkStatus();
-    const absl::StatusOr<Answer> one = Ask(scan, first, map_T_base);
+    const absl::StatusOr<Answer> one = Align(scan, first, map_T_base);
     if (!one.ok()) return one.status();
-    const absl::StatusOr<Answer> other = Ask(scan, second, map_T_base);
+    const absl::StatusOr<Answer> other = Align(scan, second, map_T_base);
     if (!other.ok()) return other.status();
     if (one->accepted && other->accepted && one->observed.has_value() &&
         other->observed.has_value()) {
@@ -61,7 +59,7 @@ class DriveRunner {
     return absl::OkStatus();
   }
 
-  absl::StatusOr<Answer> Ask(const DriveScan& scan, const PointCloud& cloud, const Pose& guess) {
+  absl::StatusOr<Answer> Align(const DriveScan& scan, const PointCloud& cloud, const Pose& guess) {
     client::ScanInput message;
     message.stamp_ns = scan.stamp_ns;
     message.cloud = &cloud;

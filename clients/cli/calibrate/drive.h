@@ -14,10 +14,9 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "clients/cli/calibrate/drive_answer.h"
+#include "clients/cli/calibrate/drive_answers.h"
+#include "clients/cli/flags/scan_flags.h"
 #include "clients/cpp/session.h"
-#include "core/cloud/filters.h"
-#include "core/cloud/io/cloud_file.h"
 
 namespace voxloc::cli {
 
@@ -29,8 +28,7 @@ struct DriveScan {
 
 struct DriveOptions {
   Pose first_guess_map_T_base;
-  FilterOptions filter;
-  CloudReadOptions read;
+  ScanFlags scan;           // how scans are read and thinned
   double timeout_s = 10.0;  // for each answer; 0: no limit
   // Called after each scan with the number of those that are done.
   std::function<void(size_t done)> on_scan;

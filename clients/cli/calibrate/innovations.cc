@@ -23,7 +23,7 @@ constexpr std::array<size_t, 8> kLags = {1, 2, 4, 8, 16, 32, 64, 128};
 // squared).
 constexpr size_t kLeastPairs = 20;
 // Two answers nearer to each other see the same cells of the finest stage, with the same errors.
-constexpr double kLeastWayM = 0.5;
+constexpr double kLeastDistanceM = 0.5;
 // Where more than this is taken off an innovation, metres (the scan parts of both answers, what
 // their rotations do over the way, the odometry as it is stated), that is about what systematic
 // errors are (0.04 m), and a mistake in it would be taken for one of theirs.
@@ -45,7 +45,7 @@ struct Pair {
   Eigen::Matrix3d turn_gain;  // variance of position axes by that of the earlier answer's rotation
   Vector6 rate_squares;       // of both twists, summed: what the square of a time adds
   double speed_m_s = 0.0;
-  double way_m = 0.0;
+  double distance_m = 0.0;
 };
 
 Eigen::Matrix3d Cross(const Eigen::Vector3d& v) {
@@ -58,12 +58,13 @@ class InnovationPairs {
  public:
   InnovationPairs(const std::vector<DriveAnswer>& answers, const OdometryNoise& noise)
       : answers_(answers), noise_(noise) {
-    double way_m = 0.0;
+    double distance_m = 0.0;
     for (size_t i = 0; i < answers.size(); ++i) {
       if (i > 0) {
-        way_m += TranslationDistance(answers[i - 1].odometry_T_base, answers[i].odometry_T_base);
+        distance_m +=
+            TranslationDistance(answers[i - 1].odometry_T_base, answers[i].odometry_T_base);
       }
-      way_m_.push_back(way_m);
+      distance_m_.push_back(distance_m);
       twists_.push_back(TwistAt(i));
     }
   }
@@ -71,7 +72,7 @@ class InnovationPairs {
   [[nodiscard]] std::vector<Pair> Pairs(size_t lag) const {
     std::vector<Pair> pairs;
     for (size_t i = 0; i + lag < answers_.size(); ++i) {
-      if (way_m_[i + lag] - way_m_[i] < kLeastWayM) continue;
+      if (distance_m_[i + lag] - distance_m_[i] < kLeastDistanceM) continue;
       if (RotationDistance(answers_[i].odometry_T_base, answers_[i + lag].odometry_T_base) >
           kMostTurnRad) {
         continue;
@@ -81,9 +82,9 @@ class InnovationPairs {
     return pairs;
   }
 
-  [[nodiscard]] double OdometrySigmaM(double way_m) const {
-    return std::hypot(noise_.position_ratio * way_m,
-                      noise_.turn_rad_per_m * way_m * way_m / std::sqrt(3.0));
+  [[nodiscard]] double OdometrySigmaM(double distance_m) const {
+    return std::hypot(noise_.position_ratio * distance_m,
+                      noise_.turn_rad_per_m * distance_m * distance_m / std::sqrt(3.0));
   }
 
  private:
@@ -110,10 +111,10 @@ class InnovationPairs {
     const Vector6 difference = FixedAxesDifference(expected, to.answer.map_T_base);
 
     Pair pair;
-    pair.way_m = way_m_[j] - way_m_[i];
+    pair.distance_m = distance_m_[j] - distance_m_[i];
     pair.innovation << base_R_map * difference.head<3>(), base_R_map * difference.tail<3>();
-    const double odometry_m = OdometrySigmaM(pair.way_m);
-    const double odometry_rad = noise_.turn_rad_per_m * pair.way_m;
+    const double odometry_m = OdometrySigmaM(pair.distance_m);
+    const double odometry_rad = noise_.turn_rad_per_m * pair.distance_m;
     pair.known_variance = known.diagonal();
     pair.known_variance.head<3>().array() += odometry_m * odometry_m;
     pair.known_variance.tail<3>().array() += odometry_rad * odometry_rad;
@@ -127,7 +128,7 @@ class InnovationPairs {
 
   const std::vector<DriveAnswer>& answers_;
   const OdometryNoise noise_;
-  std::vector<double> way_m_;
+  std::vector<double> distance_m_;
   std::vector<Twist> twists_;
 };
 
@@ -168,13 +169,13 @@ double SolveVariance(const std::vector<Square>& squares) {
   return high;
 }
 
-using Places = std::vector<size_t>;
+using Indices = std::vector<size_t>;
 
-Eigen::Vector3d RotationVariances(const std::vector<Pair>& pairs, const Places& places) {
+Eigen::Vector3d RotationVariances(const std::vector<Pair>& pairs, const Indices& indices) {
   Eigen::Vector3d variances;
   for (Eigen::Index axis = 0; axis < 3; ++axis) {
     std::vector<Square> squares;
-    for (const size_t i : places) {
+    for (const size_t i : indices) {
       const double innovation = pairs[i].innovation[axis + 3];
       squares.push_back({innovation * innovation, pairs[i].known_variance[axis + 3], 2.0});
     }
@@ -200,16 +201,16 @@ class PositionEstimate {
     if (!speeds.empty()) middle_m_s_ = Median(std::move(speeds));
   }
 
-  [[nodiscard]] PositionAndTime At(const Places& places) const {
+  [[nodiscard]] PositionAndTime At(const Indices& indices) const {
     PositionAndTime found;
     const int turns = with_time_ ? kTurns : 1;
     for (int turn = 0; turn < turns; ++turn) {
       for (Eigen::Index axis = 0; axis < 3; ++axis) {
-        found.position[axis] = SolveVariance(AxisSquares(places, axis, found));
+        found.position[axis] = SolveVariance(AxisSquares(indices, axis, found));
       }
       if (!with_time_) continue;
-      found.skew = SolveVariance(FastSquares(places, found, false));
-      found.time = SolveVariance(FastSquares(places, found, true));
+      found.skew = SolveVariance(FastSquares(indices, found, false));
+      found.time = SolveVariance(FastSquares(indices, found, true));
     }
     return found;
   }
@@ -236,10 +237,10 @@ class PositionEstimate {
   }
 
  private:
-  [[nodiscard]] std::vector<Square> AxisSquares(const Places& places, Eigen::Index axis,
+  [[nodiscard]] std::vector<Square> AxisSquares(const Indices& indices, Eigen::Index axis,
                                                 const PositionAndTime& others) const {
     std::vector<Square> squares;
-    for (const size_t i : places) {
+    for (const size_t i : indices) {
       const Pair& pair = pairs_[i];
       if (with_time_ && pair.speed_m_s > middle_m_s_) continue;
       const double innovation = pair.innovation[axis];
@@ -253,10 +254,10 @@ class PositionEstimate {
 
   // Of the faster half, for the time: along the axis of the base that the way is nearest to. For
   // the skew: along the horizontal axis across it.
-  [[nodiscard]] std::vector<Square> FastSquares(const Places& places, const PositionAndTime& others,
-                                                bool along) const {
+  [[nodiscard]] std::vector<Square> FastSquares(const Indices& indices,
+                                                const PositionAndTime& others, bool along) const {
     std::vector<Square> squares;
-    for (const size_t i : places) {
+    for (const size_t i : indices) {
       const Pair& pair = pairs_[i];
       if (!(pair.speed_m_s > middle_m_s_)) continue;
       const Eigen::Index way = pair.rate_squares.x() >= pair.rate_squares.y() ? 0 : 1;
@@ -279,10 +280,10 @@ class PositionEstimate {
   double middle_m_s_ = 0.0;
 };
 
-Places AllOf(const std::vector<Pair>& pairs) {
-  Places places(pairs.size());
-  for (size_t i = 0; i < places.size(); ++i) places[i] = i;
-  return places;
+Indices AllOf(const std::vector<Pair>& pairs) {
+  Indices indices(pairs.size());
+  for (size_t i = 0; i < indices.size(); ++i) indices[i] = i;
+  return indices;
 }
 
 Estimated RootOf(const Estimated& variance) {
@@ -314,19 +315,20 @@ absl::StatusOr<LearntSystematic> LearnSystematic(const std::vector<DriveAnswer>&
     LagSummary summary;
     summary.scans = lag;
     summary.pairs = at_lag.size();
-    std::vector<double> ways;
-    for (const Pair& pair : at_lag) ways.push_back(pair.way_m);
-    summary.way_m = Median(std::move(ways));
-    if (!pairs.empty() && drive.OdometrySigmaM(summary.way_m) > kMostKnownM) break;
+    std::vector<double> distances;
+    for (const Pair& pair : at_lag) distances.push_back(pair.distance_m);
+    summary.distance_m = Median(std::move(distances));
+    if (!pairs.empty() && drive.OdometrySigmaM(summary.distance_m) > kMostKnownM) break;
     summary.rotation_sigma_rad = RotationVariances(at_lag, AllOf(at_lag)).cwiseSqrt();
     learnt.lags.push_back(summary);
     pairs.push_back(std::move(at_lag));
   }
   if (pairs.empty()) {
-    return absl::FailedPreconditionError(absl::StrCat(
-        "the drive has too few accepted scans to learn from: at least ", kLeastPairs,
-        " pairs must be ", kLeastWayM, " m or more apart and turned by less than 10 degrees (got ",
-        most_pairs, " of ", answers.size(), " accepted scans)"));
+    return absl::FailedPreconditionError(
+        absl::StrCat("the drive has too few accepted scans to learn from: at least ", kLeastPairs,
+                     " pairs must be ", kLeastDistanceM,
+                     " m or more apart and turned by less than 10 degrees (got ", most_pairs,
+                     " of ", answers.size(), " accepted scans)"));
   }
 
   learnt.rotation_lag =
@@ -334,13 +336,13 @@ absl::StatusOr<LearntSystematic> LearnSystematic(const std::vector<DriveAnswer>&
   const Eigen::Vector3d rotation = learnt.lags[learnt.rotation_lag].rotation_sigma_rad.cwiseAbs2();
   for (size_t i = 0; i < pairs.size(); ++i) {
     const PositionEstimate estimate(pairs[i], rotation, false);
-    learnt.lags[i].tells_position = i == 0 || estimate.KnownSigmaM() <= kMostKnownM;
+    learnt.lags[i].reliable_for_position = i == 0 || estimate.KnownSigmaM() <= kMostKnownM;
     learnt.lags[i].position_sigma_m = estimate.At(AllOf(pairs[i])).position.cwiseSqrt();
   }
   // Across the way, where errors of the time do not show: these would choose the lag whose pairs
   // are the fastest.
   learnt.position_lag = LargestLag(learnt.lags, [](const LagSummary& lag) -> Eigen::Vector2d {
-    if (!lag.tells_position) return Eigen::Vector2d::Zero();
+    if (!lag.reliable_for_position) return Eigen::Vector2d::Zero();
     return lag.position_sigma_m.tail<2>();
   });
 
@@ -353,13 +355,13 @@ absl::StatusOr<LearntSystematic> LearnSystematic(const std::vector<DriveAnswer>&
       learnt.fast_m_s >= kLeastFastMS && learnt.fast_m_s >= kLeastSpeedRatio * learnt.slow_m_s;
   const PositionEstimate position(position_pairs, rotation, with_time);
   const std::vector<Estimated> rotations =
-      WithIntervals(rotation_pairs.size(), [&](const Places& places) {
-        const Eigen::Vector3d found = RotationVariances(rotation_pairs, places);
+      WithIntervals(rotation_pairs.size(), [&](const Indices& indices) {
+        const Eigen::Vector3d found = RotationVariances(rotation_pairs, indices);
         return std::vector<double>(found.begin(), found.end());
       });
   const std::vector<Estimated> positions =
-      WithIntervals(position_pairs.size(), [&](const Places& places) {
-        const PositionAndTime found = position.At(places);
+      WithIntervals(position_pairs.size(), [&](const Indices& indices) {
+        const PositionAndTime found = position.At(indices);
         return std::vector<double>{found.position.x(), found.position.y(), found.position.z(),
                                    found.time, found.skew};
       });
@@ -372,8 +374,10 @@ absl::StatusOr<LearntSystematic> LearnSystematic(const std::vector<DriveAnswer>&
     learnt.skew_sigma_s = RootOf(positions[4]);
   }
   for (const LagSummary& lag : learnt.lags) {
-    learnt.rotation_way_m = std::max(learnt.rotation_way_m, lag.way_m);
-    if (lag.tells_position) learnt.position_way_m = std::max(learnt.position_way_m, lag.way_m);
+    learnt.rotation_distance_m = std::max(learnt.rotation_distance_m, lag.distance_m);
+    if (lag.reliable_for_position) {
+      learnt.position_distance_m = std::max(learnt.position_distance_m, lag.distance_m);
+    }
   }
   return learnt;
 }

@@ -24,8 +24,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "clients/cli/calibrate/bootstrap.h"
-#include "clients/cli/calibrate/drive_answer.h"
+#include "clients/cli/calibrate/drive_answers.h"
 
 namespace voxloc::cli {
 
@@ -38,11 +37,11 @@ struct OdometryNoise {
 struct LagSummary {
   size_t scans = 0;
   size_t pairs = 0;
-  double way_m = 0.0;  // median
+  double distance_m = 0.0;  // median
   Eigen::Vector3d position_sigma_m = Eigen::Vector3d::Zero();
   Eigen::Vector3d rotation_sigma_rad = Eigen::Vector3d::Zero();
   // Whether what is known of the pairs, scan parts and odometry, is small enough to be taken off.
-  bool tells_position = true;
+  bool reliable_for_position = true;
 };
 
 struct LearntSystematic {
@@ -55,8 +54,8 @@ struct LearntSystematic {
   std::optional<Estimated> time_sigma_s;
   std::optional<Estimated> skew_sigma_s;  // as time_sigma_s
                                           // The longest ways over which answers were compared.
-  double position_way_m = 0.0;
-  double rotation_way_m = 0.0;
+  double position_distance_m = 0.0;
+  double rotation_distance_m = 0.0;
   double slow_m_s = 0.0;  // median speed of the slower half of the pairs
   double fast_m_s = 0.0;  // and of the faster
 };

@@ -4,9 +4,8 @@
 
 #include <map>
 
-#include "clients/cli/contract_names.h"
-#include "clients/cli/map_text.h"
-#include "clients/cli/message_json.h"
+#include "clients/cli/output/map_text.h"
+#include "clients/cli/output/message_json.h"
 
 namespace voxloc::cli {
 namespace {
@@ -38,10 +37,7 @@ Json VehicleJson(const FleetVehicle& vehicle) {
 Json FleetMapJson(const FleetServer& server, const FleetMap& map) {
   Json json = MapJson(map.info);
   json["revisions_error"] = ErrorJson(map.revisions_status);
-  json["revisions"] = Json::array();
-  for (const v1::MapRevision& revision : map.revisions) {
-    json["revisions"].push_back(MessageJson(revision));
-  }
+  json["revisions"] = MessagesJson(map.revisions);
   json["in_use"] = Json::array();
   for (const FleetRevisionUse& use : RevisionUses(server, map.info.name())) {
     Json entry = {{"revision", use.revision}, {"vehicles", use.vehicles}};
@@ -49,10 +45,7 @@ Json FleetMapJson(const FleetServer& server, const FleetMap& map) {
     json["in_use"].push_back(std::move(entry));
   }
   json["tiles_error"] = ErrorJson(map.tiles_status);
-  json["worst_tiles"] = Json::array();
-  for (const v1::TileInfo& tile : map.worst_tiles) {
-    json["worst_tiles"].push_back(MessageJson(tile));
-  }
+  json["worst_tiles"] = MessagesJson(map.worst_tiles);
   return json;
 }
 

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
-#include "clients/cli/json_output.h"
+#include "clients/cli/output/output_file.h"
 #include "voxloc/v1/admin_service.pb.h"
 #include "voxloc/v1/map_service.pb.h"
 

@@ -11,15 +11,13 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_split.h"
 #include "absl/time/time.h"
-#include "clients/cli/contract_names.h"
-#include "clients/cli/terminal_text.h"
-#include "clients/cli/text_table.h"
+#include "clients/cli/output/message_json.h"
+#include "clients/cli/output/terminal.h"
+#include "clients/cli/output/text_table.h"
 #include "clients/cpp/messages.h"
 
 namespace voxloc::cli {
 namespace {
-
-constexpr auto kNumber = TextTable::Align::kRight;
 
 std::string FleetPercent(const FleetScans& scans) {
   const std::optional<double> ratio = scans.accepted_ratio();
@@ -40,8 +38,7 @@ std::string DurationText(double seconds) {
 
 std::string ServerStateText(const FleetServer& server) {
   if (!server.status.ok()) return "no answer";
-  const auto* state = v1::ServerState_descriptor()->FindValueByNumber(server.info.state());
-  return state == nullptr ? absl::StrCat(static_cast<int>(server.info.state())) : EnumWord(*state);
+  return EnumWordOf(server.info.state());
 }
 
 std::string TotalsText(const FleetState& fleet) {
@@ -55,14 +52,7 @@ std::string TotalsText(const FleetState& fleet) {
 }
 
 TextTable ServerTable(const FleetState& fleet) {
-  TextTable table({{"server"},
-                   {"state"},
-                   {"engine"},
-                   {"version"},
-                   {"vehicles", kNumber},
-                   {"scans/s", kNumber},
-                   {"accepted", kNumber},
-                   {"up", kNumber}});
+  TextTable table("server|state|engine|version|>vehicles|>scans/s|>accepted|>up");
   for (const FleetServer& server : fleet.servers) {
     if (!server.status.ok()) {
       table.AddRow({server.address, ServerStateText(server)});
@@ -115,18 +105,11 @@ std::string VehiclesText(const v1::MapRevision& revision, const FleetRevisionUse
 
 std::string StateWord(const v1::MapRevision& revision) {
   if (revision.state() == v1::REVISION_STATE_UNSPECIFIED) return "not kept";
-  const auto* state = v1::RevisionState_descriptor()->FindValueByNumber(revision.state());
-  return state == nullptr ? absl::StrCat(static_cast<int>(revision.state())) : EnumWord(*state);
+  return EnumWordOf(revision.state());
 }
 
 TextTable RevisionUseTable(const FleetState& fleet) {
-  TextTable table({{"map"},
-                   {"server"},
-                   {"revision", kNumber},
-                   {"state"},
-                   {"vehicles", kNumber},
-                   {"scans/s", kNumber},
-                   {"accepted", kNumber}});
+  TextTable table("map|server|>revision|state|>vehicles|>scans/s|>accepted");
   std::vector<std::pair<const FleetServer*, const FleetMap*>> maps;
   for (const FleetServer& server : fleet.servers) {
     for (const FleetMap& map : server.maps) maps.emplace_back(&server, &map);
@@ -171,14 +154,7 @@ std::vector<VehicleOfServer> VehiclesInOrder(const FleetState& fleet) {
 }
 
 TextTable VehicleTable(const std::vector<VehicleOfServer>& vehicles, size_t most) {
-  TextTable table({{"vehicle"},
-                   {"server"},
-                   {"map"},
-                   {"revision", kNumber},
-                   {"scans/s", kNumber},
-                   {"accepted", kNumber},
-                   {"verdict"},
-                   {"ago", kNumber}});
+  TextTable table("vehicle|server|map|>revision|>scans/s|>accepted|verdict|>ago");
   for (size_t i = 0; i < std::min(most, vehicles.size()); ++i) {
     const FleetVehicle& vehicle = *vehicles[i].second;
     const v1::SessionInfo& session = vehicle.session;
@@ -214,14 +190,7 @@ std::vector<FleetTile> TilesInOrder(const FleetState& fleet) {
 }
 
 TextTable WorstTileTable(const std::vector<FleetTile>& tiles, size_t most) {
-  TextTable table({{"tile"},
-                   {"map"},
-                   {"server"},
-                   {"change", kNumber},
-                   {"through", kNumber},
-                   {"unexplained", kNumber},
-                   {"residual", kNumber},
-                   {"scans", kNumber}});
+  TextTable table("tile|map|server|>change|>through|>unexplained|>residual|>scans");
   for (size_t i = 0; i < std::min(most, tiles.size()); ++i) {
     const v1::TileFit& fit = tiles[i].tile->fit();
     table.AddRow({tiles[i].tile->tile_id(), tiles[i].map->info.name(), tiles[i].server->address,

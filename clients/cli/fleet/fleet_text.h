@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // A fleet as people see it in a terminal. What comes from the network is made safe
-// (terminal_text.h). Pure functions.
+// (terminal.h). Pure functions.
 
 #ifndef VOXLOC_CLIENTS_CLI_FLEET_FLEET_TEXT_H_
 #define VOXLOC_CLIENTS_CLI_FLEET_FLEET_TEXT_H_

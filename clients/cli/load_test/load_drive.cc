@@ -6,10 +6,8 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "clients/cli/input_notes.h"
-#include "clients/cli/progress.h"
-#include "clients/cli/replay/loaded_scan.h"
-#include "clients/cli/text_table.h"
+#include "clients/cli/output/progress.h"
+#include "clients/cli/output/text_table.h"
 #include "clients/cpp/messages.h"
 
 namespace voxloc::cli {
@@ -34,11 +32,10 @@ absl::StatusOr<std::vector<LoadDrive>> ReadLoadDrives(const LoadDriveOptions& op
     absl::StatusOr<ReplayInput> input = ReadReplayInput(files);
     if (!input.ok()) return input.status();
     scans += input->scans.size();
-    if (options.progress) PrintNotes(input->notes);
+    PrintNotes(input->notes);
     inputs.push_back(*std::move(input));
   }
-  std::optional<ProgressBar> progress;
-  if (options.progress) progress.emplace("reading", "scans", scans);
+  ProgressBar progress("reading", "scans", scans);
   std::vector<LoadDrive> drives(inputs.size());
   uint64_t bytes = 0;
   size_t done = 0;
@@ -46,15 +43,14 @@ absl::StatusOr<std::vector<LoadDrive>> ReadLoadDrives(const LoadDriveOptions& op
     const ReplayInput& input = inputs[d];
     const GuessSource guesses(
         input, input.guesses.empty() ? GuessSource::Kind::kTruth : GuessSource::Kind::kFile,
-        options.perturbation, options.seed);
+        options.perturbation, options.scan.seed);
     for (size_t i = 0; i < input.scans.size(); ++i) {
-      const absl::StatusOr<LoadedScan> scan =
-          LoadReplayScan(input.scans[i], options.filter, /*picture_points=*/0, options.read);
+      const absl::StatusOr<PointCloud> scan = ReadScan(input.scans[i], options.scan);
       if (!scan.ok()) return scan.status();
       v1::Cloud& encoded = drives[d].scans.emplace_back();
-      client::EncodeCloud(scan->cloud, &encoded);
+      client::EncodeCloud(*scan, &encoded);
       drives[d].guesses_map_T_base.push_back(guesses.GuessFor(i, std::nullopt));
-      drives[d].points += scan->cloud.size();
+      drives[d].points += scan->size();
       bytes += encoded.data().size();
       if (bytes > kMaxDriveBytes) {
         return absl::ResourceExhaustedError(
@@ -63,7 +59,7 @@ absl::StatusOr<std::vector<LoadDrive>> ReadLoadDrives(const LoadDriveOptions& op
                          " scans); thin them with --leaf or --points, or send fewer with "
                          "--max-scans"));
       }
-      if (progress.has_value()) progress->Update(++done);
+      progress.Update(++done);
     }
   }
   return drives;

@@ -9,18 +9,16 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
-#include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "clients/cli/flags/scan_flags.h"
 #include "clients/cli/replay/replay_input.h"
-#include "core/cloud/filters.h"
-#include "core/cloud/io/cloud_file.h"
 #include "voxloc/v1/cloud.pb.h"
 
 namespace voxloc::cli {
 
-// Most bytes that the encoded points of all drives may take in one process.
+// Most bytes that the encoded points of all drives may take.
 constexpr uint64_t kMaxDriveBytes = uint64_t{4} << 30;
 
 struct LoadDrive {
@@ -38,14 +36,11 @@ struct LoadDrive {
 struct LoadDriveOptions {
   std::vector<ReplayFiles> files;            // a drive each
   std::optional<Perturbation> perturbation;  // of every guess
-  FilterOptions filter;
-  CloudReadOptions read;
-  uint64_t seed = 0;
-  bool progress = false;  // show on standard error how far reading is
+  ScanFlags scan;  // how scans are read and thinned; its seed also of the perturbation
 };
 
-// Errors of the files and of the thinning, which name the file; ResourceExhausted: more than
-// kMaxDriveBytes.
+// Shows on standard error how far reading is. Errors of the files and of the thinning, which name
+// the file; ResourceExhausted: more than kMaxDriveBytes.
 [[nodiscard]] absl::StatusOr<std::vector<LoadDrive>> ReadLoadDrives(
     const LoadDriveOptions& options);
 

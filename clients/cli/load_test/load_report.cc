@@ -7,8 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
-#include "clients/cli/summary_table.h"
-#include "clients/cli/text_table.h"
+#include "clients/cli/output/text_table.h"
 #include "clients/cpp/messages.h"
 
 namespace voxloc::cli {
@@ -42,9 +41,8 @@ std::string HeadText(const LoadReport& report) {
       report.server, absl::StrJoin(report.maps, ", "), result.profile, result.engine,
       timing.streams, timing.streams == 1 ? "" : "s", loop, timing.steady_s, timing.ramp_s);
   absl::StrAppend(&text,
-                  absl::StrFormat("%d scans of %s points on average, %d process%s\n", result.scans,
-                                  Grouped(result.points / std::max<uint64_t>(result.scans, 1)),
-                                  report.processes, report.processes == 1 ? "" : "es"));
+                  absl::StrFormat("%d scans of %s points on average\n", result.scans,
+                                  Grouped(result.points / std::max<uint64_t>(result.scans, 1))));
   const ClientFaults& faults = report.faults;
   if (faults.cancel_percent > 0.0) {
     absl::StrAppend(&text,
@@ -218,7 +216,6 @@ Json LoadReportJson(const LoadReport& report) {
                {"profile", result.profile},
                {"engine", result.engine},
                {"streams", timing.streams},
-               {"processes", report.processes},
                {"rate_hz", timing.rate_hz},
                {"pose_rate_hz", timing.pose_rate_hz},
                {"ramp_s", timing.ramp_s},

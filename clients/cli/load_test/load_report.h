@@ -8,19 +8,15 @@
 #include <string>
 #include <vector>
 
-#include "clients/cli/json_output.h"
-#include "clients/cli/load_test/client_faults.h"
-#include "clients/cli/load_test/generator_limit.h"
 #include "clients/cli/load_test/load_result.h"
-#include "clients/cli/load_test/load_timing.h"
-#include "clients/cli/load_test/objectives.h"
+#include "clients/cli/load_test/load_schedule.h"
+#include "clients/cli/output/output_file.h"
 
 namespace voxloc::cli {
 
 struct LoadReport {
   std::string server;
   std::vector<std::string> maps;
-  size_t processes = 1;
   LoadTiming timing;
   ClientFaults faults;
   LoadResult result;

@@ -5,13 +5,11 @@
 #include <sys/resource.h>
 
 #include <algorithm>
-#include <chrono>
 #include <thread>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "clients/cli/load_test/run_clock.h"
-#include "clients/cli/load_test/stream_assignment.h"
+#include "clients/cli/load_test/load_schedule.h"
 
 namespace voxloc::cli {
 namespace {
@@ -40,7 +38,7 @@ absl::StatusOr<std::unique_ptr<LoadRun>> LoadRun::Open(const LoadPlan& plan,
     run->result_.scans += drive.scans.size();
     run->result_.points += drive.points;
   }
-  for (size_t s = plan.process; s < plan.timing.streams; s += plan.processes) {
+  for (size_t s = 0; s < plan.timing.streams; ++s) {
     const StreamAssignment assignment =
         AssignStream(s, plan.timing.streams, drive_scans, plan.maps.size());
     LoadStreamOptions options;

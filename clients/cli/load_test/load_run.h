@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The part of a load test that one process does: every stream whose number, modulo the number of
-// processes, is the process's.
+// The streams of a load test, from the opening of their sessions to the last answer.
 
 #ifndef VOXLOC_CLIENTS_CLI_LOAD_TEST_LOAD_RUN_H_
 #define VOXLOC_CLIENTS_CLI_LOAD_TEST_LOAD_RUN_H_
@@ -12,11 +11,10 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "clients/cli/load_test/client_faults.h"
 #include "clients/cli/load_test/load_drive.h"
 #include "clients/cli/load_test/load_result.h"
+#include "clients/cli/load_test/load_schedule.h"
 #include "clients/cli/load_test/load_stream.h"
-#include "clients/cli/load_test/load_timing.h"
 #include "clients/cpp/channel.h"
 
 namespace voxloc::cli {
@@ -28,8 +26,6 @@ struct LoadPlan {
   ClientFaults faults;
   std::vector<std::string> maps;
   v1::OpenSession open;  // but for the map, and the vehicle where that is empty: then one a stream
-  size_t process = 0;    // counted from 0
-  size_t processes = 1;
 };
 
 class LoadRun {

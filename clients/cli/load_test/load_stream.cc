@@ -79,7 +79,7 @@ void LoadStream::Start(const RunClock& clock) {
   clock_ = &clock;
   thread_ = std::thread([this] {
     WakeOnTime();
-    options_.timing.open_loop() ? SendOnSchedule() : KeepOneOnItsWay();
+    options_.timing.open_loop() ? RunOpenLoop() : RunClosedLoop();
   });
 }
 
@@ -96,17 +96,17 @@ void LoadStream::OnResult(const v1::AlignmentResult& result) {
   const int64_t now_ns = clock_->Now_ns();
   // Before the scan is settled: the thread that cancels may go on as soon as it is.
   const bool cancelling = cancelling_;
-  const bool was_on_its_way = ledger_.Settle(result, now_ns);
+  const bool was_in_flight = ledger_.Complete(result, now_ns);
   // What the session has made itself, it tells the thread that sends.
   if (slow_reader_ && !cancelling && result.has_timings() && now_ns < end_ns_.load()) {
     const int64_t delay_ns = std::llround(options_.faults.read_delay_s * 1e9);
     std::this_thread::sleep_until(clock_->TimePoint(std::min(now_ns + delay_ns, end_ns_.load())));
   }
   // A scan that was given up has had its successor, and one to be cancelled has it after that.
-  if (was_on_its_way && !options_.timing.open_loop() && !cancelling) SendNextOfLoop();
+  if (was_in_flight && !options_.timing.open_loop() && !cancelling) SendNextOfLoop();
 }
 
-void LoadStream::SendOnSchedule() {
+void LoadStream::RunOpenLoop() {
   const std::optional<int64_t> last_ns = LastAnswer_ns();
   std::optional<int64_t> cancel_ns;
   while (const std::optional<DueMessage> next = schedule_.Next()) {
@@ -135,7 +135,7 @@ void LoadStream::SendOnSchedule() {
   }
 }
 
-void LoadStream::KeepOneOnItsWay() {
+void LoadStream::RunClosedLoop() {
   SleepUntil(schedule_.start_ns());
   SendNextOfLoop();
   const int64_t timeout_ns = std::llround(options_.timeout_s * 1e9);

@@ -21,12 +21,9 @@
 #include <thread>
 
 #include "absl/status/statusor.h"
-#include "clients/cli/load_test/client_faults.h"
 #include "clients/cli/load_test/load_drive.h"
-#include "clients/cli/load_test/load_timing.h"
-#include "clients/cli/load_test/run_clock.h"
+#include "clients/cli/load_test/load_schedule.h"
 #include "clients/cli/load_test/scan_ledger.h"
-#include "clients/cli/load_test/stream_schedule.h"
 #include "clients/cpp/channel.h"
 #include "clients/cpp/session.h"
 
@@ -73,8 +70,8 @@ class LoadStream {
   void OnResult(const v1::AlignmentResult& result);
   // Or until the end of the sending.
   void SleepUntil(int64_t time_ns) const;
-  void SendOnSchedule();
-  void KeepOneOnItsWay();
+  void RunOpenLoop();
+  void RunClosedLoop();
   // These are called by one thread at a time.
   absl::Status SendScan(uint64_t position, int64_t due_ns);
   void SendNextOfLoop();

@@ -5,9 +5,6 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <numeric>
-
-#include "absl/status/status.h"
 
 namespace voxloc::cli {
 namespace {
@@ -17,7 +14,6 @@ namespace {
 constexpr int kLeadingBits = 7;
 constexpr uint64_t kExactValues = uint64_t{1} << kLeadingBits;
 constexpr uint64_t kBucketsPerLength = kExactValues / 2;
-constexpr uint64_t kMaxBuckets = kExactValues + (63 - kLeadingBits) * kBucketsPerLength;
 
 // How many bits of the value are not leading ones.
 int DroppedBits(uint64_t value) {
@@ -87,37 +83,6 @@ Summary LogHistogram::Summarized(double unit) const {
   summary.p99 = Percentile(99.0) / unit;
   summary.max = count_ == 0 ? nothing : static_cast<double>(max_) / unit;
   return summary;
-}
-
-Json LogHistogram::ToJson() const {
-  Json buckets = Json::array();
-  for (size_t i = 0; i < buckets_.size(); ++i) {
-    if (buckets_[i] > 0) buckets.push_back(Json::array({i, buckets_[i]}));
-  }
-  return {{"count", count_}, {"sum", sum_}, {"min", min_}, {"max", max_}, {"buckets", buckets}};
-}
-
-absl::StatusOr<LogHistogram> LogHistogram::FromJson(const Json& json) {
-  const absl::Status malformed = absl::InternalError("a histogram is malformed");
-  LogHistogram histogram;
-  try {
-    histogram.count_ = json.at("count");
-    histogram.sum_ = json.at("sum");
-    histogram.min_ = json.at("min");
-    histogram.max_ = json.at("max");
-    for (const Json& entry : json.at("buckets")) {
-      const size_t bucket = entry.at(0);
-      if (bucket >= kMaxBuckets) return malformed;
-      if (bucket >= histogram.buckets_.size()) histogram.buckets_.resize(bucket + 1, 0);
-      histogram.buckets_[bucket] += entry.at(1).get<uint64_t>();
-    }
-  } catch (const Json::exception&) {
-    return malformed;
-  }
-  const uint64_t counted =
-      std::accumulate(histogram.buckets_.begin(), histogram.buckets_.end(), uint64_t{0});
-  if (counted != histogram.count_ || histogram.min_ > histogram.max_) return malformed;
-  return histogram;
 }
 
 }  // namespace voxloc::cli

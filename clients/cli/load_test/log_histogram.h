@@ -4,18 +4,15 @@
 // widths grow with the values, as HdrHistogram does. Values below 128 have a bucket each; above,
 // every power of two is divided into 64 buckets, so that the middle of a bucket is within 1/128
 // (0.8 %) of each of its values. At most 3,712 buckets cover all of int64; only those up to the
-// largest value take memory. Histograms of several threads or processes can be added up. Not
+// largest value take memory. Histograms of several threads can be added up. Not
 // thread-safe.
 
 #ifndef VOXLOC_CLIENTS_CLI_LOAD_TEST_LOG_HISTOGRAM_H_
 #define VOXLOC_CLIENTS_CLI_LOAD_TEST_LOG_HISTOGRAM_H_
 
-#include <cstddef>
 #include <cstdint>
 #include <vector>
 
-#include "absl/status/statusor.h"
-#include "clients/cli/json_output.h"
 #include "clients/dataset/summary.h"
 
 namespace voxloc::cli {
@@ -33,12 +30,6 @@ class LogHistogram {
 
   // In multiples of `unit`. Mean and maximum are exact.
   [[nodiscard]] Summary Summarized(double unit) const;
-
-  // `count`, `sum`, `min`, `max`, and `buckets` as pairs of index and count.
-  [[nodiscard]] Json ToJson() const;
-
-  // Internal: what ToJson cannot have written.
-  [[nodiscard]] static absl::StatusOr<LogHistogram> FromJson(const Json& json);
 
  private:
   std::vector<uint64_t> buckets_;

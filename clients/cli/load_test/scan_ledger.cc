@@ -18,7 +18,7 @@ bool MadeBySession(const v1::AlignmentResult& result) {
 
 void ScanLedger::Enter(uint64_t sequence, int64_t due_ns, int64_t sent_ns) {
   const std::lock_guard<std::mutex> lock(mutex_);
-  on_their_way_[sequence] = {due_ns, sent_ns};
+  in_flight_[sequence] = {due_ns, sent_ns};
   if (!timing_.IsSteady(due_ns)) return;
   ++tally_.sent;
   if (!counts_times_) return;
@@ -28,13 +28,13 @@ void ScanLedger::Enter(uint64_t sequence, int64_t due_ns, int64_t sent_ns) {
 
 void ScanLedger::NotSent(uint64_t sequence) {
   const std::lock_guard<std::mutex> lock(mutex_);
-  const auto found = on_their_way_.find(sequence);
-  if (found == on_their_way_.end()) return;
+  const auto found = in_flight_.find(sequence);
+  if (found == in_flight_.end()) return;
   if (timing_.IsSteady(found->second.due_ns)) {
     --tally_.sent;
     ++tally_.unsent;
   }
-  on_their_way_.erase(found);
+  in_flight_.erase(found);
 }
 
 void ScanLedger::Skipped(int64_t due_ns) {
@@ -42,10 +42,10 @@ void ScanLedger::Skipped(int64_t due_ns) {
   if (timing_.IsSteady(due_ns)) ++tally_.unsent;
 }
 
-bool ScanLedger::Settle(const v1::AlignmentResult& result, int64_t now_ns) {
+bool ScanLedger::Complete(const v1::AlignmentResult& result, int64_t now_ns) {
   const std::lock_guard<std::mutex> lock(mutex_);
-  const auto found = on_their_way_.find(result.sequence());
-  if (found == on_their_way_.end()) {
+  const auto found = in_flight_.find(result.sequence());
+  if (found == in_flight_.end()) {
     if (lost_.erase(result.sequence()) == 0) ++tally_.duplicated;
     return false;
   }
@@ -56,11 +56,11 @@ bool ScanLedger::Settle(const v1::AlignmentResult& result, int64_t now_ns) {
     ++(result.status() == v1::ALIGNMENT_STATUS_STALE ? tally_.local_stale
                                                      : tally_.local_superseded);
   }
-  on_their_way_.erase(found);
+  in_flight_.erase(found);
   return true;
 }
 
-void ScanLedger::CountReply(const v1::AlignmentResult& result, const OnItsWay& scan,
+void ScanLedger::CountReply(const v1::AlignmentResult& result, const InFlight& scan,
                             int64_t now_ns) {
   const bool superseded = result.status() == v1::ALIGNMENT_STATUS_SUPERSEDED;
   if (!superseded) {
@@ -108,35 +108,35 @@ uint64_t ScanLedger::CancelAll() {
   const std::lock_guard<std::mutex> lock(mutex_);
   cancelling_ = false;
   uint64_t counted = 0;
-  for (const auto& [sequence, scan] : on_their_way_) {
+  for (const auto& [sequence, scan] : in_flight_) {
     if (timing_.IsSteady(scan.due_ns)) ++counted;
   }
   tally_.cancelled += counted;
   if (counted > 0) ++tally_.sessions_cancelled;
-  const uint64_t cancelled = on_their_way_.size();
-  on_their_way_.clear();
+  const uint64_t cancelled = in_flight_.size();
+  in_flight_.clear();
   lost_.clear();
   return cancelled;
 }
 
-void ScanLedger::Lose(uint64_t sequence, const OnItsWay& scan) {
+void ScanLedger::Lose(uint64_t sequence, const InFlight& scan) {
   lost_.insert(sequence);
   if (timing_.IsSteady(scan.due_ns)) ++tally_.lost;
 }
 
 bool ScanLedger::GiveUp(uint64_t sequence) {
   const std::lock_guard<std::mutex> lock(mutex_);
-  const auto found = on_their_way_.find(sequence);
-  if (found == on_their_way_.end()) return false;
+  const auto found = in_flight_.find(sequence);
+  if (found == in_flight_.end()) return false;
   Lose(sequence, found->second);
-  on_their_way_.erase(found);
+  in_flight_.erase(found);
   return true;
 }
 
 void ScanLedger::GiveUpAll() {
   const std::lock_guard<std::mutex> lock(mutex_);
-  for (const auto& [sequence, scan] : on_their_way_) Lose(sequence, scan);
-  on_their_way_.clear();
+  for (const auto& [sequence, scan] : in_flight_) Lose(sequence, scan);
+  in_flight_.clear();
 }
 
 void ScanLedger::AddProblem(const std::string& problem) {
@@ -146,8 +146,8 @@ void ScanLedger::AddProblem(const std::string& problem) {
 
 std::optional<ScanLedger::Oldest> ScanLedger::oldest() const {
   const std::lock_guard<std::mutex> lock(mutex_);
-  if (on_their_way_.empty()) return std::nullopt;
-  return Oldest{on_their_way_.begin()->first, on_their_way_.begin()->second.sent_ns};
+  if (in_flight_.empty()) return std::nullopt;
+  return Oldest{in_flight_.begin()->first, in_flight_.begin()->second.sent_ns};
 }
 
 uint64_t ScanLedger::replies() const {

@@ -15,7 +15,7 @@
 #include <set>
 #include <string>
 
-#include "clients/cli/load_test/load_timing.h"
+#include "clients/cli/load_test/load_schedule.h"
 #include "clients/cli/load_test/tally.h"
 
 namespace voxloc::cli {
@@ -40,7 +40,7 @@ class ScanLedger {
   // timings, which the server's results have. False: the scan is not on its way (any more), or is
   // being cancelled. Where it is not lost either, the result is one too many and counts as
   // duplicated.
-  bool Settle(const v1::AlignmentResult& result, int64_t now_ns);
+  bool Complete(const v1::AlignmentResult& result, int64_t now_ns);
 
   // Their session is about to be cancelled: until CancelAll, what it makes itself of its scans does
   // not count, since it is told to end, maybe between two connections.
@@ -70,21 +70,21 @@ class ScanLedger {
   [[nodiscard]] Tally tally() const;
 
  private:
-  struct OnItsWay {
+  struct InFlight {
     int64_t due_ns = 0;
     int64_t sent_ns = 0;
   };
 
-  void CountReply(const v1::AlignmentResult& result, const OnItsWay& scan, int64_t now_ns);
+  void CountReply(const v1::AlignmentResult& result, const InFlight& scan, int64_t now_ns);
   // Of a reply other than SUPERSEDED, in the steady part.
   void CountArrival(const v1::AlignmentResult& result, int64_t now_ns);
-  void Lose(uint64_t sequence, const OnItsWay& scan);
+  void Lose(uint64_t sequence, const InFlight& scan);
 
   const LoadTiming& timing_;
   const bool counts_times_;
 
   mutable std::mutex mutex_;
-  std::map<uint64_t, OnItsWay> on_their_way_;
+  std::map<uint64_t, InFlight> in_flight_;
   std::set<uint64_t> lost_;  // no more than the session lets be unanswered
   bool cancelling_ = false;
   uint64_t replies_ = 0;

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What became of the scans of a load test: counts and distributions. Tallies of streams and of
-// processes are added up; between processes they travel as JSON. A tally takes at most 360 KiB,
-// however many scans it counts. Not thread-safe.
+// What became of the scans of a load test: counts and distributions. Tallies of streams
+// are added up. A tally takes at most 360 KiB, however many scans it counts. Not thread-safe.
 
 #ifndef VOXLOC_CLIENTS_CLI_LOAD_TEST_TALLY_H_
 #define VOXLOC_CLIENTS_CLI_LOAD_TEST_TALLY_H_
@@ -11,8 +10,6 @@
 #include <map>
 #include <string>
 
-#include "absl/status/statusor.h"
-#include "clients/cli/json_output.h"
 #include "clients/cli/load_test/log_histogram.h"
 #include "voxloc/v1/alignment.pb.h"
 
@@ -72,11 +69,6 @@ struct Tally {
   // One more problem of this kind, where it is not one too many.
   void AddProblem(const std::string& problem, uint64_t count = 1);
   void Merge(const Tally& other);
-
-  [[nodiscard]] Json ToJson() const;
-
-  // Internal: what ToJson cannot have written.
-  [[nodiscard]] static absl::StatusOr<Tally> FromJson(const Json& json);
 };
 
 // One more problem of this kind, where it is not one too many.

@@ -8,7 +8,6 @@
 
 #include <chrono>
 #include <condition_variable>
-#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -20,9 +19,8 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "clients/cli/load_test/load_timing.h"
+#include "clients/cli/load_test/load_schedule.h"
 #include "clients/cli/load_test/log_histogram.h"
-#include "clients/cli/load_test/run_clock.h"
 #include "clients/cpp/channel.h"
 #include "core/checksum/sha256.h"
 #include "core/cloud/point_cloud.h"

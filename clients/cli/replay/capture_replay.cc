@@ -4,7 +4,6 @@
 
 #include <array>
 #include <cerrno>
-#include <cmath>
 #include <cstdio>
 #include <cstring>
 #include <fstream>
@@ -12,16 +11,15 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "clients/cli/message_json.h"
-#include "clients/cli/text_table.h"
+#include "clients/cli/output/message_json.h"
+#include "clients/cli/output/text_table.h"
 #include "clients/cpp/admin_client.h"
 #include "clients/cpp/align.h"
 #include "clients/cpp/messages.h"
+#include "core/geometry/angles.h"
 
 namespace voxloc::cli {
 namespace {
-
-constexpr double kDegPerRad = 180.0 / M_PI;
 
 std::array<double, 7> NumbersOf(const v1::Pose& pose) {
   const v1::Vector3& p = pose.position();
@@ -49,7 +47,7 @@ void ComparePoses(const v1::AlignmentResult& captured, const v1::AlignmentResult
   const absl::StatusOr<Pose> b = client::DecodePose(after);
   if (!a.ok() || !b.ok()) return;
   comparison->translation_m = TranslationDistance(*a, *b);
-  comparison->rotation_deg = RotationDistance(*a, *b) * kDegPerRad;
+  comparison->rotation_deg = RotationDistance(*a, *b) * kDegreesPerRadian;
 }
 
 std::vector<std::string> WarningsOf(const v1::Capture& capture, const v1::AlignmentResult& answer,

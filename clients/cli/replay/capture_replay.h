@@ -9,9 +9,9 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "clients/cli/exit_code.h"
-#include "clients/cli/json_output.h"
-#include "clients/cli/server_flags.h"
+#include "clients/cli/commands/commands.h"
+#include "clients/cli/flags/server_flags.h"
+#include "clients/cli/output/output_file.h"
 #include "voxloc/v1/admin_service.pb.h"
 #include "voxloc/v1/alignment.pb.h"
 #include "voxloc/v1/capture.pb.h"

@@ -6,9 +6,9 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
-#include "clients/dataset/camera_poses.h"
 #include "clients/dataset/scan_directory.h"
 #include "clients/dataset/stamp_text.h"
+#include "clients/dataset/trajectory_file.h"
 
 namespace voxloc::cli {
 
@@ -52,8 +52,8 @@ absl::StatusOr<ReplayInput> ReadReplayInput(const ReplayFiles& files) {
   if (!files.calibration.empty()) {
     input.notes.remarks.push_back(absl::StrCat(
         "the poses are a camera's, and are moved to the LiDAR by ", files.calibration));
-  } else if (std::optional<std::string> doubt = DoubtOnAxes(input.truth); doubt.has_value()) {
-    input.notes.doubts.push_back(*std::move(doubt));
+  } else if (std::optional<std::string> warning = AxesWarning(input.truth); warning.has_value()) {
+    input.notes.warnings.push_back(*std::move(warning));
   }
   return input;
 }

@@ -12,8 +12,8 @@
 
 #include "absl/status/statusor.h"
 #include "clients/dataset/bag/drive.h"
-#include "clients/dataset/cloud_remarks.h"
 #include "clients/dataset/perturbation.h"
+#include "clients/dataset/scan_directory.h"
 #include "clients/dataset/trajectory_file.h"
 #include "core/cloud/io/cloud_file.h"
 

@@ -8,9 +8,8 @@
 #include <cmath>
 
 #include "absl/status/statusor.h"
-#include "clients/cli/estimate_text.h"
-#include "clients/cli/message_json.h"
-#include "clients/cli/output_text.h"
+#include "clients/cli/output/message_json.h"
+#include "clients/cli/output/result_text.h"
 #include "clients/cpp/messages.h"
 #include "core/geometry/angles.h"
 

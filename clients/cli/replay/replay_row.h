@@ -10,8 +10,8 @@
 #include <string>
 #include <vector>
 
-#include "clients/cli/json_output.h"
-#include "clients/cli/sigma_shares.h"
+#include "clients/cli/output/output_file.h"
+#include "clients/cli/output/result_text.h"
 #include "core/geometry/pose.h"
 #include "voxloc/v1/alignment.pb.h"
 

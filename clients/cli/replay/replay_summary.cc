@@ -3,17 +3,15 @@
 #include "clients/cli/replay/replay_summary.h"
 
 #include <algorithm>
-#include <array>
 #include <cstddef>
+#include <functional>
 #include <utility>
-#include <vector>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
-#include "clients/cli/sigma_shares.h"
-#include "clients/cli/summary_table.h"
+#include "clients/cli/output/text_table.h"
 
 namespace voxloc::cli {
 namespace {
@@ -78,6 +76,16 @@ Json FilterJson(const ReplaySetting& setting) {
           {"by_server", setting.filtered_by_server}};
 }
 
+// Of a value of the rows that `counts`.
+template <typename Counts, typename Value>
+Summary Over(const std::vector<ReplayRow>& rows, const Counts& counts, const Value& value) {
+  std::vector<double> values;
+  for (const ReplayRow& row : rows) {
+    if (counts(row)) values.push_back(std::invoke(value, row));
+  }
+  return Summarize(std::move(values));
+}
+
 }  // namespace
 
 bool MapWasMissing(const ReplaySummary& summary) {
@@ -88,59 +96,47 @@ bool MapWasMissing(const ReplaySummary& summary) {
 ReplaySummary SummarizeReplay(const std::vector<ReplayRow>& rows) {
   ReplaySummary summary;
   summary.scans = rows.size();
-  std::vector<double> translation, rotation, iterations, nvtl, points;
-  std::vector<double> latency, engine, server, queue, overhead, sigma, confidence;
-  std::array<std::vector<double>, kSigmaShares> shares;
   for (const ReplayRow& row : rows) {
     ++summary.statuses[row.status];
     if (row.status == "SUPERSEDED") ++summary.superseded;
+    if (row.answered) ++summary.answered;
     if (row.accepted) ++summary.accepted;
     if (row.accepted &&
         (row.translation_error_m > kWrongFromM || row.rotation_error_deg > kWrongFromDeg)) {
       ++summary.accepted_wrong;
     }
-    if (row.map_T_base.has_value()) {
-      translation.push_back(row.translation_error_m);
-      rotation.push_back(row.rotation_error_deg);
-      iterations.push_back(row.iterations);
-      nvtl.push_back(row.nvtl);
-      points.push_back(row.points_used);
+    if (row.map_revision == 0) continue;
+    if (summary.lowest_revision == 0 || row.map_revision < summary.lowest_revision) {
+      summary.lowest_revision = row.map_revision;
     }
-    if (!row.covariance.empty()) sigma.push_back(row.position_sigma_m);
-    if (row.sigma_shares != SigmaShares{}) {
-      const size_t axis = LeastCertainAxis(row.sigma_shares);
-      for (size_t i = 0; i < kSigmaShares; ++i) shares[i].push_back(row.sigma_shares[i][axis]);
-    }
-    if (row.confidence.has_value()) confidence.push_back(*row.confidence);
-    if (row.map_revision > 0) {
-      if (summary.lowest_revision == 0 || row.map_revision < summary.lowest_revision) {
-        summary.lowest_revision = row.map_revision;
-      }
-      summary.highest_revision = std::max(summary.highest_revision, row.map_revision);
-    }
-    if (!row.answered) continue;
-    ++summary.answered;
-    latency.push_back(row.latency_ms);
-    engine.push_back(row.engine_ms);
-    server.push_back(row.server_ms);
-    queue.push_back(row.queue_ms);
-    overhead.push_back(row.latency_ms - row.engine_ms);
+    summary.highest_revision = std::max(summary.highest_revision, row.map_revision);
   }
-  summary.translation_error_m = Summarize(std::move(translation));
-  summary.rotation_error_deg = Summarize(std::move(rotation));
-  summary.iterations = Summarize(std::move(iterations));
-  summary.nvtl = Summarize(std::move(nvtl));
-  summary.points_used = Summarize(std::move(points));
-  summary.position_sigma_m = Summarize(std::move(sigma));
+  const auto has_pose = [](const ReplayRow& row) { return row.map_T_base.has_value(); };
+  summary.translation_error_m = Over(rows, has_pose, &ReplayRow::translation_error_m);
+  summary.rotation_error_deg = Over(rows, has_pose, &ReplayRow::rotation_error_deg);
+  summary.iterations = Over(rows, has_pose, &ReplayRow::iterations);
+  summary.nvtl = Over(rows, has_pose, &ReplayRow::nvtl);
+  summary.points_used = Over(rows, has_pose, &ReplayRow::points_used);
+  summary.position_sigma_m = Over(
+      rows, [](const ReplayRow& row) { return !row.covariance.empty(); },
+      &ReplayRow::position_sigma_m);
   for (size_t i = 0; i < kSigmaShares; ++i) {
-    summary.sigma_shares_m[i] = Summarize(std::move(shares[i]));
+    summary.sigma_shares_m[i] = Over(
+        rows, [](const ReplayRow& row) { return row.sigma_shares != SigmaShares{}; },
+        [i](const ReplayRow& row) {
+          return row.sigma_shares[i][LeastCertainAxis(row.sigma_shares)];
+        });
   }
-  summary.confidence = Summarize(std::move(confidence));
-  summary.latency_ms = Summarize(std::move(latency));
-  summary.engine_ms = Summarize(std::move(engine));
-  summary.server_ms = Summarize(std::move(server));
-  summary.queue_ms = Summarize(std::move(queue));
-  summary.overhead_ms = Summarize(std::move(overhead));
+  summary.confidence = Over(
+      rows, [](const ReplayRow& row) { return row.confidence.has_value(); },
+      [](const ReplayRow& row) { return *row.confidence; });
+  const auto answered = [](const ReplayRow& row) { return row.answered; };
+  summary.latency_ms = Over(rows, answered, &ReplayRow::latency_ms);
+  summary.engine_ms = Over(rows, answered, &ReplayRow::engine_ms);
+  summary.server_ms = Over(rows, answered, &ReplayRow::server_ms);
+  summary.queue_ms = Over(rows, answered, &ReplayRow::queue_ms);
+  summary.overhead_ms =
+      Over(rows, answered, [](const ReplayRow& row) { return row.latency_ms - row.engine_ms; });
   return summary;
 }
 
@@ -242,6 +238,37 @@ Json ReplayJson(const ReplaySetting& setting, const ReplaySummary& summary,
           {"position_sigma_shares_m", std::move(shares)},
           {"confidence", SummaryJson(summary.confidence)},
           {"results", results}};
+}
+
+void LiveReport::Add(const ReplayRow& row) {
+  ++replies_;
+  ++recent_;
+  latency_ms_ += row.latency_ms;
+  if (row.accepted) ++accepted_;
+  if (row.map_T_base.has_value()) {
+    ++recent_poses_;
+    translation_error_m_ += row.translation_error_m;
+    rotation_error_deg_ += row.rotation_error_deg;
+  }
+  if (!line_.due()) return;
+  line_.Show(Text());
+  recent_ = 0;
+  recent_poses_ = 0;
+  translation_error_m_ = 0.0;
+  rotation_error_deg_ = 0.0;
+  latency_ms_ = 0.0;
+}
+
+std::string LiveReport::Text() const {
+  std::string text = absl::StrFormat("scan %d of %d   accepted %d   ", replies_, scans_, accepted_);
+  if (recent_poses_ > 0) {
+    const auto poses = static_cast<double>(recent_poses_);
+    absl::StrAppend(
+        &text, absl::StrFormat("error %.1f cm %.3f deg   ", 100.0 * translation_error_m_ / poses,
+                               rotation_error_deg_ / poses));
+  }
+  const auto recent = static_cast<double>(recent_);
+  return absl::StrCat(text, absl::StrFormat("round trip %.2f ms", latency_ms_ / recent));
 }
 
 }  // namespace voxloc::cli

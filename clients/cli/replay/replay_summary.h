@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The numbers of a whole replay, for people and as JSON.
+// The numbers of a whole replay, for people and as JSON, and those of the last second while it goes
+// on.
 
 #ifndef VOXLOC_CLIENTS_CLI_REPLAY_REPLAY_SUMMARY_H_
 #define VOXLOC_CLIENTS_CLI_REPLAY_REPLAY_SUMMARY_H_
@@ -12,10 +13,11 @@
 #include <vector>
 
 #include "absl/status/status.h"
-#include "clients/cli/json_output.h"
+#include "clients/cli/flags/scan_flags.h"
+#include "clients/cli/output/output_file.h"
+#include "clients/cli/output/progress.h"
+#include "clients/cli/output/result_text.h"
 #include "clients/cli/replay/replay_row.h"
-#include "clients/cli/scan_flags.h"
-#include "clients/cli/sigma_shares.h"
 #include "clients/dataset/summary.h"
 
 namespace voxloc::cli {
@@ -65,7 +67,7 @@ struct ReplaySummary {
   Summary nvtl;
   Summary points_used;
   Summary position_sigma_m;  // in the worst direction
-  // Of the base's axes x, y and z along the least certain one; see sigma_shares.h.
+  // Of the base's axes x, y and z along the least certain one; see result_text.h.
   std::array<Summary, kSigmaShares> sigma_shares_m;
   Summary confidence;
   // Over the answered scans.
@@ -92,6 +94,28 @@ struct ReplaySummary {
 // docs/cli.md describes every key.
 [[nodiscard]] Json ReplayJson(const ReplaySetting& setting, const ReplaySummary& summary,
                               const std::vector<ReplayRow>& rows);
+
+// The line that a replay prints once a second: how far it is, and what the last second was like.
+class LiveReport {
+ public:
+  explicit LiveReport(size_t scans) : scans_(scans) {}
+
+  void Add(const ReplayRow& row);
+
+ private:
+  std::string Text() const;
+
+  size_t scans_;
+  LiveLine line_{1.0, 1.0};
+  size_t replies_ = 0;
+  size_t accepted_ = 0;
+  // Since the last line.
+  size_t recent_ = 0;
+  size_t recent_poses_ = 0;
+  double translation_error_m_ = 0.0;
+  double rotation_error_deg_ = 0.0;
+  double latency_ms_ = 0.0;
+};
 
 }  // namespace voxloc::cli
 

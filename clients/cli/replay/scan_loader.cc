@@ -4,9 +4,42 @@
 
 #include <utility>
 
+#include "absl/strings/str_cat.h"
+#include "clients/cpp/messages.h"
+
 namespace voxloc::cli {
 
-ScanLoader::ScanLoader(std::unique_ptr<ScanSource> source, std::vector<std::string> names,
+ScanSource FileScans(std::vector<std::string> paths, const CloudReadOptions& read) {
+  return
+      [paths = std::move(paths), read, next = size_t{0}]() mutable -> absl::StatusOr<SourceScan> {
+        absl::StatusOr<PointCloud> cloud = ReadCloud(paths[next++], read);
+        if (!cloud.ok()) return cloud.status();
+        return SourceScan{*std::move(cloud), std::nullopt};
+      };
+}
+
+ScanSource BagScans(std::unique_ptr<bag::DriveClouds> clouds,
+                    std::optional<ros::PointTimeChoice> times) {
+  // Functions can be copied, which an owner cannot.
+  const std::shared_ptr<bag::DriveClouds> shared = std::move(clouds);
+  return [shared, times = std::move(times)]() -> absl::StatusOr<SourceScan> {
+    if (!times.has_value()) {
+      absl::StatusOr<PointCloud> cloud = shared->Next();
+      if (!cloud.ok()) return cloud.status();
+      return SourceScan{*std::move(cloud), std::nullopt};
+    }
+    absl::StatusOr<v1::Cloud> timed = shared->NextWithTimes(*times);
+    if (!timed.ok()) return timed.status();
+    SourceScan scan;
+    if (absl::Status status = client::DecodePoints(*timed, &scan.cloud); !status.ok()) {
+      return status;
+    }
+    scan.timed = *std::move(timed);
+    return scan;
+  };
+}
+
+ScanLoader::ScanLoader(ScanSource source, std::vector<std::string> names,
                        const FilterOptions& filter, size_t picture_points, size_t depth)
     : source_(std::move(source)),
       names_(std::move(names)),
@@ -27,9 +60,27 @@ ScanLoader::~ScanLoader() {
 
 absl::StatusOr<LoadedScan> ScanLoader::Load() {
   const std::string& name = names_[next_++];
-  absl::StatusOr<SourceScan> scan = source_->Next();
-  if (!scan.ok()) return scan.status();
-  return ThinReplayScan(*std::move(scan), name, filter_, picture_points_);
+  absl::StatusOr<SourceScan> source = source_();
+  if (!source.ok()) return source.status();
+  LoadedScan scan;
+  if (picture_points_ > 0) {
+    FilterOptions picture = filter_;
+    picture.voxel_leaf_m = 0.0;
+    picture.max_points = picture_points_;
+    absl::StatusOr<FilteredCloud> chosen = FilterCloud(source->cloud, picture);
+    if (chosen.ok()) scan.picture = std::move(chosen->cloud);
+  }
+  if (source->timed.has_value()) {
+    scan.timed = *std::move(source->timed);
+    return scan;
+  }
+  absl::StatusOr<FilteredCloud> filtered = FilterCloud(source->cloud, filter_);
+  if (!filtered.ok()) {
+    return absl::Status(filtered.status().code(),
+                        absl::StrCat(name, ": ", filtered.status().message()));
+  }
+  scan.cloud = std::move(filtered->cloud);
+  return scan;
 }
 
 void ScanLoader::Run() {

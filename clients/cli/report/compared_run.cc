@@ -10,7 +10,7 @@
 #include <system_error>
 
 #include "absl/strings/str_cat.h"
-#include "clients/cli/report/report_rows.h"
+#include "clients/cli/report/report.h"
 
 namespace voxloc::cli {
 namespace {

@@ -9,7 +9,7 @@
 #include <string>
 
 #include "absl/status/statusor.h"
-#include "clients/cli/json_output.h"
+#include "clients/cli/output/output_file.h"
 
 namespace voxloc::cli {
 

@@ -6,12 +6,25 @@
 #include <utility>
 #include <vector>
 
-#include "clients/cli/report/page.h"
-#include "clients/cli/report/report_rows.h"
-#include "clients/cli/text_file.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
 
 namespace voxloc::cli {
 namespace {
+
+constexpr absl::string_view kDataMark = "{{data}}";
+
+constexpr size_t kAxes = 6;
+
+Json PositionCovariance(const Json& row) {
+  const auto found = row.find("covariance");
+  if (found == row.end() || !found->is_array() || found->size() != kAxes * kAxes) return nullptr;
+  Json values = Json::array();
+  for (size_t i = 0; i < 3; ++i) {
+    for (size_t j = i; j < 3; ++j) values.push_back((*found)[kAxes * i + j]);
+  }
+  return values;
+}
 
 Json PictureJson(const MapPicture& picture) {
   const MapPicture::Encoded encoded = picture.Encode();
@@ -45,6 +58,51 @@ Json ReplayForPage(const Json& replay, const std::vector<size_t>& rows_shown) {
 
 }  // namespace
 
+std::string PageWithData(absl::string_view page, const Json& data) {
+  const std::string json =
+      data.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
+  const size_t mark = page.find(kDataMark);
+  // No "<" is left in the data.
+  return absl::StrCat(page.substr(0, mark), absl::StrReplaceAll(json, {{"<", "\\u003c"}}),
+                      page.substr(mark + kDataMark.size()));
+}
+
+Json ReportRow(const Json& row) {
+  Json kept = Json::object();
+  for (const char* key : {"index",
+                          "file",
+                          "stamp_s",
+                          "status",
+                          "answered",
+                          "accepted",
+                          "pose",
+                          "truth",
+                          "guess",
+                          "translation_error_m",
+                          "rotation_error_deg",
+                          "sigma_shares",
+                          "confidence",
+                          "protection",
+                          "unobserved_axes",
+                          "weak_axes",
+                          "least_observed",
+                          "iterations",
+                          "points_used",
+                          "map_revision",
+                          "latency_ms",
+                          "engine_ms"}) {
+    const auto found = row.find(key);
+    kept[key] = found == row.end() ? Json(nullptr) : *found;
+  }
+  const auto scores = row.find("scores");
+  kept["scores"] = {{"nvtl", nullptr}};
+  if (scores != row.end() && scores->contains("nvtl")) kept["scores"]["nvtl"] = (*scores)["nvtl"];
+  kept["position_covariance"] = PositionCovariance(row);
+  return kept;
+}
+
+size_t RowStep(size_t rows) { return rows == 0 ? 1 : (rows + kMaxReportRows - 1) / kMaxReportRows; }
+
 std::string ReportHtml(const Json& replay, const ReportContent& content) {
   const size_t step = RowStep(replay["results"].size());
   const std::vector<size_t> shown = ShownRows(replay["results"].size(), step, content.views);
@@ -62,9 +120,6 @@ std::string ReportHtml(const Json& replay, const ReportContent& content) {
   return PageWithData(ReportPage(), data);
 }
 
-absl::Status WriteReport(const std::string& path, const Json& replay,
-                         const ReportContent& content) {
-  return WriteTextFile(path, ReportHtml(replay, content));
-}
+std::string FleetHtml(const Json& fleet) { return PageWithData(FleetPage(), fleet); }
 
 }  // namespace voxloc::cli

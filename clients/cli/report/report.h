@@ -1,18 +1,40 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The report of a replay: one HTML file with everything in it, to be opened without a network.
+// Reports as HTML files that need no network: of a replay, and of one look at a fleet. The pages
+// are put together from page/ when the program is built; "{{data}}" stands where a page's data
+// goes.
 
 #ifndef VOXLOC_CLIENTS_CLI_REPORT_REPORT_H_
 #define VOXLOC_CLIENTS_CLI_REPORT_REPORT_H_
 
+#include <cstddef>
 #include <string>
 
-#include "absl/status/status.h"
-#include "clients/cli/json_output.h"
+#include "absl/strings/string_view.h"
+#include "clients/cli/output/output_file.h"
 #include "clients/cli/report/map_picture.h"
 #include "clients/cli/report/scan_view.h"
 
 namespace voxloc::cli {
+
+// Of a replay.
+[[nodiscard]] absl::string_view ReportPage();
+
+// Of a fleet.
+[[nodiscard]] absl::string_view FleetPage();
+
+// The page with its data. No text in the data can end the script element that holds it.
+[[nodiscard]] std::string PageWithData(absl::string_view page, const Json& data);
+
+// About 11 MB of rows; more scans than a screen has columns of pixels.
+inline constexpr size_t kMaxReportRows = 10'000;
+
+// A row as ReplayJson gives it, without what the page does not use. In the place of `covariance`
+// stands `position_covariance`: xx, xy, xz, yy, yz, zz, m^2, map axes; null where there is none.
+[[nodiscard]] Json ReportRow(const Json& row);
+
+// Every how many rows one is kept, so that at most kMaxReportRows are left. 1: all.
+[[nodiscard]] size_t RowStep(size_t rows);
 
 // What a report shows besides the results.
 struct ReportContent {
@@ -25,8 +47,8 @@ struct ReportContent {
 // than kMaxReportRows rows every k-th is shown, which the page says; its statistics are of all.
 [[nodiscard]] std::string ReportHtml(const Json& replay, const ReportContent& content);
 
-[[nodiscard]] absl::Status WriteReport(const std::string& path, const Json& replay,
-                                       const ReportContent& content);
+// `fleet` as FleetJson gives it.
+[[nodiscard]] std::string FleetHtml(const Json& fleet);
 
 }  // namespace voxloc::cli
 

@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "clients/cli/json_output.h"
+#include "clients/cli/output/output_file.h"
 #include "core/cloud/point_cloud.h"
 #include "core/geometry/pose.h"
 

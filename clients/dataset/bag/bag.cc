@@ -12,6 +12,13 @@ std::string Topic::Type() const {
   return absl::StrCat(type.substr(0, slash), "/msg", type.substr(slash));
 }
 
+absl::StatusOr<bool> Cursor::Next(Message* message) {
+  if (done_) return false;
+  absl::StatusOr<bool> more = Fetch(message);
+  done_ = !more.ok() || !*more;
+  return more;
+}
+
 uint64_t BagContents::messages() const {
   uint64_t sum = 0;
   for (const Topic& topic : topics) sum += topic.messages;

@@ -42,7 +42,13 @@ class Cursor {
  public:
   virtual ~Cursor() = default;
   // False at the end. After an error there is nothing more.
-  [[nodiscard]] virtual absl::StatusOr<bool> Next(Message* message) = 0;
+  [[nodiscard]] absl::StatusOr<bool> Next(Message* message);
+
+ private:
+  // As Next; not called again after the end or an error.
+  [[nodiscard]] virtual absl::StatusOr<bool> Fetch(Message* message) = 0;
+
+  bool done_ = false;
 };
 
 // What a bag says of itself, once.

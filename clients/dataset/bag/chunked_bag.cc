@@ -3,13 +3,107 @@
 #include "clients/dataset/bag/chunked_bag.h"
 
 #include <algorithm>
+#include <deque>
 
 #include "absl/algorithm/container.h"
+#include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "clients/dataset/bag/decompress.h"
-#include "clients/dataset/bag/plain_cursor.h"
 
 namespace voxloc::bag {
+namespace {
+
+// Chunks whose times overlap are in memory together; two of the largest.
+constexpr uint64_t kMostLoadedBytes = 2 * kMostChunkBytes;
+
+class ChunkCursor : public Cursor {
+ public:
+  // `wanted`: a flag for every topic.
+  ChunkCursor(const ChunkedBag& file, std::vector<bool> wanted)
+      : file_(file), wanted_(std::move(wanted)) {}
+
+ private:
+  struct LoadedChunk {
+    std::string bytes;
+    std::vector<ChunkEntry> messages;  // wanted ones, in the order of time
+    size_t next = 0;
+  };
+
+  bool Wants(uint32_t channel) const {
+    const size_t* topic = file_.TopicOf(channel);
+    return topic != nullptr && wanted_[*topic];
+  }
+
+  bool MayMatter(const Chunk& chunk) const {
+    return chunk.channels.empty() ||
+           absl::c_any_of(chunk.channels, [this](uint32_t channel) { return Wants(channel); });
+  }
+
+  absl::Status LoadChunk(const Chunk& chunk) {
+    absl::StatusOr<ChunkContents> contents = file_.Load(chunk);
+    if (!contents.ok()) return contents.status();
+    LoadedChunk loaded;
+    for (const ChunkEntry& entry : contents->messages) {
+      if (Wants(entry.channel)) loaded.messages.push_back(entry);
+    }
+    if (loaded.messages.empty()) return absl::OkStatus();
+    absl::c_stable_sort(loaded.messages, [](const ChunkEntry& a, const ChunkEntry& b) {
+      return a.recorded_ns < b.recorded_ns;
+    });
+    loaded.bytes = std::move(contents->bytes);
+    loaded_bytes_ += loaded.bytes.size();
+    if (loaded_bytes_ > kMostLoadedBytes) {
+      return absl::ResourceExhaustedError(absl::StrCat(
+          "chunks that overlap in time must have at most ", kMostLoadedBytes, " bytes together"));
+    }
+    loaded_.push_back(std::move(loaded));
+    return absl::OkStatus();
+  }
+
+  absl::StatusOr<bool> Fetch(Message* message) override {
+    // Chunks whose last message was given out before.
+    for (auto loaded = loaded_.begin(); loaded != loaded_.end();) {
+      if (loaded->next < loaded->messages.size()) {
+        ++loaded;
+        continue;
+      }
+      loaded_bytes_ -= loaded->bytes.size();
+      loaded = loaded_.erase(loaded);
+    }
+    const std::vector<Chunk>& chunks = file_.chunks();
+    while (true) {
+      LoadedChunk* earliest = nullptr;
+      for (LoadedChunk& loaded : loaded_) {
+        if (earliest == nullptr || loaded.messages[loaded.next].recorded_ns <
+                                       earliest->messages[earliest->next].recorded_ns) {
+          earliest = &loaded;
+        }
+      }
+      const bool more = next_chunk_ < chunks.size();
+      if (more && (earliest == nullptr ||
+                   chunks[next_chunk_].first_ns < earliest->messages[earliest->next].recorded_ns)) {
+        const Chunk& chunk = chunks[next_chunk_++];
+        if (!MayMatter(chunk)) continue;
+        if (absl::Status status = LoadChunk(chunk); !status.ok()) return status;
+        continue;
+      }
+      if (earliest == nullptr) return false;
+      const ChunkEntry& entry = earliest->messages[earliest->next++];
+      message->topic = *file_.TopicOf(entry.channel);
+      message->recorded_ns = entry.recorded_ns;
+      message->bytes = absl::string_view(earliest->bytes).substr(entry.offset, entry.size);
+      return true;
+    }
+  }
+
+  const ChunkedBag& file_;
+  const std::vector<bool> wanted_;
+  size_t next_chunk_ = 0;
+  std::deque<LoadedChunk> loaded_;
+  uint64_t loaded_bytes_ = 0;
+};
+
+}  // namespace
 
 absl::StatusOr<std::unique_ptr<Cursor>> ChunkedBag::Read(const std::vector<size_t>& topics) const {
   std::vector<bool> wanted(contents_.topics.size(), false);
@@ -95,9 +189,33 @@ void ChunkedBag::Finish(std::string format) {
   }
 }
 
-absl::Status ChunkedBag::ErrorAt(uint64_t offset, const absl::Status& status) const {
+absl::Status ChunkedBag::EndWalk(uint64_t offset, const absl::Status& damage) {
+  if (!damage.ok()) {
+    contents_.remarks.push_back(absl::StrCat(path_, " is whole up to byte ", offset, " of ",
+                                             file_.size(),
+                                             ", and is read up to there: ", damage.message()));
+  }
+  return contents_.messages() > 0 ? absl::OkStatus() : damage;
+}
+
+void ChunkedBag::RemarkNoIndex(const absl::Status& why) {
+  contents_.remarks.push_back(absl::StrCat(
+      path_,
+      " has no index that could be used and was read whole to list its messages: ", why.message()));
+}
+
+absl::StatusOr<ChunkContents> ChunkedBag::Load(const Chunk& chunk) const {
+  absl::StatusOr<std::string> bytes =
+      chunk.loose_bytes > 0 ? ReadAt(chunk.offset, chunk.loose_bytes) : ReadChunk(chunk.offset);
+  absl::Status status = bytes.status();
+  ChunkContents contents;
+  if (status.ok()) {
+    contents.bytes = *std::move(bytes);
+    status = ListMessages(contents.bytes, &contents.messages);
+  }
+  if (status.ok()) return contents;
   return absl::Status(status.code(),
-                      absl::StrCat(path_, ", byte ", offset, ": ", status.message()));
+                      absl::StrCat(path_, ", byte ", chunk.offset, ": ", status.message()));
 }
 
 }  // namespace voxloc::bag

@@ -3,6 +3,10 @@
 // What MCAP and ROS 1 bags have in common: a file of records, chunks in it, an index of them at its
 // end, and channels (ROS 1: connections), several of which can be of one topic. Where the index is
 // missing or does not fit, the readers go through the file from its start and take what is whole.
+//
+// A chunk holds the messages of a short time, usually compressed. The times of chunks may overlap,
+// and messages within one may be out of order; Read puts them right while it holds only the chunks
+// that overlap.
 
 #ifndef VOXLOC_CLIENTS_DATASET_BAG_CHUNKED_BAG_H_
 #define VOXLOC_CLIENTS_DATASET_BAG_CHUNKED_BAG_H_
@@ -19,18 +23,41 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "clients/dataset/bag/bag.h"
-#include "clients/dataset/bag/chunks.h"
 #include "core/cloud/io/file_bytes.h"
 
 namespace voxloc::bag {
 
-class ChunkedBag : public Bag, public ChunkFile {
+struct Chunk {
+  uint64_t offset = 0;  // in the file
+  // 0: a chunk's record lies at `offset`. Otherwise that many bytes of records that are in none.
+  uint64_t loose_bytes = 0;
+  int64_t first_ns = 0;
+  int64_t last_ns = 0;
+  std::vector<uint32_t> channels;  // those with messages here, where the index says; empty: any
+};
+
+struct ChunkEntry {
+  uint32_t channel = 0;
+  int64_t recorded_ns = 0;
+  size_t offset = 0;  // of the message in ChunkContents::bytes
+  size_t size = 0;
+};
+
+struct ChunkContents {
+  std::string bytes;
+  std::vector<ChunkEntry> messages;  // in the order of the file
+};
+
+class ChunkedBag : public Bag {
  public:
   [[nodiscard]] const BagContents& contents() const override { return contents_; }
   [[nodiscard]] absl::StatusOr<std::unique_ptr<Cursor>> Read(
       const std::vector<size_t>& topics) const override;
-  [[nodiscard]] const std::vector<Chunk>& chunks() const override { return chunks_; }
-  [[nodiscard]] const size_t* TopicOf(uint32_t channel) const override;
+  [[nodiscard]] const std::vector<Chunk>& chunks() const { return chunks_; }  // by first_ns
+  // The topic of a channel; nullptr: there is no such channel.
+  [[nodiscard]] const size_t* TopicOf(uint32_t channel) const;
+  // The messages of a chunk, or of loose bytes. Thread-safe. Errors name the file and the place.
+  [[nodiscard]] absl::StatusOr<ChunkContents> Load(const Chunk& chunk) const;
 
  protected:
   ChunkedBag(std::string path, FileParts file) : path_(std::move(path)), file_(std::move(file)) {}
@@ -49,18 +76,26 @@ class ChunkedBag : public Bag, public ChunkFile {
   // A chunk, or loose bytes, as a walk through the file meets it: times, channels and counts are
   // those of its messages.
   void AddWhole(Chunk chunk, const ChunkContents& contents);
-  void Remark(std::string text) { contents_.remarks.push_back(std::move(text)); }
   // Forgets all chunks and channels.
   void Clear();
   // After the last chunk: puts them in order and sets the times of the contents.
   void Finish(std::string format);
 
-  // The error with the file's name and the place in it.
-  [[nodiscard]] absl::Status ErrorAt(uint64_t offset, const absl::Status& status) const;
+  // The end of a walk through the file, at this byte: says where the damage is, if there is any.
+  // The damage where no message was whole.
+  [[nodiscard]] absl::Status EndWalk(uint64_t offset, const absl::Status& damage);
+  // Says why the index was not used.
+  void RemarkNoIndex(const absl::Status& why);
 
   const std::string path_;
 
  private:
+  // The records of the chunk at this place, decompressed.
+  [[nodiscard]] virtual absl::StatusOr<std::string> ReadChunk(uint64_t offset) const = 0;
+  // The messages among the records.
+  [[nodiscard]] virtual absl::Status ListMessages(absl::string_view records,
+                                                  std::vector<ChunkEntry>* messages) const = 0;
+
   const FileParts file_;
   BagContents contents_;
   std::vector<Chunk> chunks_;

@@ -4,24 +4,24 @@
 
 #include <bzlib.h>
 #include <lz4frame.h>
+#include <unistd.h>
 #include <zstd.h>
 
 #include <algorithm>
-#include <memory>
+#include <cerrno>
+#include <cstdlib>
+#include <filesystem>
+#include <system_error>
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "core/cloud/io/file_bytes.h"
 
 namespace voxloc::bag {
 namespace {
 
 // What is made room for at a time at least.
 constexpr size_t kLeastStepBytes = size_t{64} << 10;
-
-absl::Status Damaged(absl::string_view library, absl::string_view reason) {
-  return absl::InvalidArgumentError(
-      absl::StrCat("data compressed with ", library, " are damaged: ", reason));
-}
 
 // Room for the next bytes of `out`, of which `used` are taken: it doubles, up to `most`. False:
 // there is no more.
@@ -33,144 +33,177 @@ bool MakeRoom(size_t used, uint64_t most, std::string* out) {
   return true;
 }
 
-absl::StatusOr<std::string> Bz2(absl::string_view stored, uint64_t most) {
-  bz_stream stream = {};
-  if (BZ2_bzDecompressInit(&stream, 0, 0) != BZ_OK) {
-    return absl::ResourceExhaustedError("there is no memory for bz2");
+class Bz2Decoder : public FrameDecoder {
+ public:
+  Bz2Decoder() : FrameDecoder("bz2") {
+    has_memory_ = BZ2_bzDecompressInit(&stream_, 0, 0) == BZ_OK;
   }
-  const std::unique_ptr<bz_stream, int (*)(bz_stream*)> end(&stream, BZ2_bzDecompressEnd);
-  // bz2 takes no const pointer, and does not write there.
-  stream.next_in = const_cast<char*>(stored.data());
-  stream.avail_in = static_cast<unsigned>(stored.size());
-  std::string out;
-  size_t used = 0;
-  while (true) {
-    // One byte more than allowed shows that there are too many.
-    if (!MakeRoom(used, most + 1, &out)) return Damaged("bz2", "more bytes than declared");
-    stream.next_out = &out[used];
-    stream.avail_out = static_cast<unsigned>(out.size() - used);
-    const int result = BZ2_bzDecompress(&stream);
-    const size_t before = used;
-    used = out.size() - stream.avail_out;
-    if (result == BZ_STREAM_END) break;
-    if (result != BZ_OK) return Damaged("bz2", absl::StrCat("error ", result));
-    if (stream.avail_in == 0 && used == before) return Damaged("bz2", "it ends early");
-  }
-  out.resize(used);
-  return out;
-}
+  ~Bz2Decoder() override { BZ2_bzDecompressEnd(&stream_); }
 
-absl::StatusOr<std::string> Lz4(absl::string_view stored, uint64_t most) {
-  LZ4F_dctx* context = nullptr;
-  if (LZ4F_isError(LZ4F_createDecompressionContext(&context, LZ4F_VERSION)) != 0) {
-    return absl::ResourceExhaustedError("there is no memory for lz4");
+  absl::StatusOr<size_t> Decode(absl::string_view* in, char* out, size_t room) override {
+    // bz2 takes no const pointer, and does not write there.
+    stream_.next_in = const_cast<char*>(in->data());
+    stream_.avail_in = static_cast<unsigned>(in->size());
+    stream_.next_out = out;
+    stream_.avail_out = static_cast<unsigned>(room);
+    const int result = BZ2_bzDecompress(&stream_);
+    whole_ = result == BZ_STREAM_END;
+    if (result != BZ_OK && !whole_) return Damaged(absl::StrCat("error ", result));
+    in->remove_prefix(in->size() - stream_.avail_in);
+    return room - stream_.avail_out;
   }
-  const std::unique_ptr<LZ4F_dctx, LZ4F_errorCode_t (*)(LZ4F_dctx*)> free(
-      context, LZ4F_freeDecompressionContext);
-  std::string out;
-  size_t used = 0;
-  size_t expected = 1;
-  while (expected != 0) {
-    if (!MakeRoom(used, most + 1, &out)) return Damaged("lz4", "more bytes than declared");
-    size_t written = out.size() - used;
-    size_t taken = stored.size();
-    expected =
-        LZ4F_decompress(context, &out[used], &written, stored.data(), &taken, /*options=*/nullptr);
-    if (LZ4F_isError(expected) != 0) return Damaged("lz4", LZ4F_getErrorName(expected));
-    used += written;
-    stored.remove_prefix(taken);
-    if (expected != 0 && written == 0 && taken == 0) return Damaged("lz4", "it ends early");
-  }
-  out.resize(used);
-  return out;
-}
 
-absl::StatusOr<std::string> Zstd(absl::string_view stored, uint64_t most) {
-  const std::unique_ptr<ZSTD_DStream, size_t (*)(ZSTD_DStream*)> stream(ZSTD_createDStream(),
-                                                                        ZSTD_freeDStream);
-  if (stream == nullptr) return absl::ResourceExhaustedError("there is no memory for zstd");
-  ZSTD_inBuffer in = {stored.data(), stored.size(), 0};
-  std::string out;
-  size_t used = 0;
-  size_t expected = 1;
-  while (expected != 0 || in.pos < in.size) {
-    if (!MakeRoom(used, most + 1, &out)) return Damaged("zstd", "more bytes than declared");
-    ZSTD_outBuffer part = {&out[used], out.size() - used, 0};
-    const size_t before = in.pos;
-    expected = ZSTD_decompressStream(stream.get(), &part, &in);
-    if (ZSTD_isError(expected) != 0) return Damaged("zstd", ZSTD_getErrorName(expected));
-    used += part.pos;
-    if (expected != 0 && part.pos == 0 && in.pos == before) return Damaged("zstd", "it ends early");
-  }
-  out.resize(used);
-  return out;
-}
-
-absl::StatusOr<std::string> AtMost(Compression compression, absl::string_view stored,
-                                   uint64_t most) {
-  switch (compression) {
-    case Compression::kBz2:
-      return Bz2(stored, most);
-    case Compression::kLz4:
-      return Lz4(stored, most);
-    case Compression::kZstd:
-      return Zstd(stored, most);
-    case Compression::kNone:
-      break;
-  }
-  return std::string(stored);
-}
+ private:
+  bz_stream stream_ = {};
+};
 
 class ZstdDecoder : public FrameDecoder {
  public:
-  static absl::StatusOr<std::unique_ptr<FrameDecoder>> Create() {
-    auto decoder = std::make_unique<ZstdDecoder>();
-    if (decoder->stream_ == nullptr) return absl::ResourceExhaustedError("no memory for zstd");
-    return decoder;
+  ZstdDecoder() : FrameDecoder("zstd"), stream_(ZSTD_createDStream()) {
+    has_memory_ = stream_ != nullptr;
   }
+  ~ZstdDecoder() override { ZSTD_freeDStream(stream_); }
 
-  absl::StatusOr<size_t> Decode(absl::string_view* in, std::string* out) override {
+  absl::StatusOr<size_t> Decode(absl::string_view* in, char* out, size_t room) override {
     if (in->empty() && whole_) return size_t{0};
     ZSTD_inBuffer from = {in->data(), in->size(), 0};
-    ZSTD_outBuffer to = {out->data(), out->size(), 0};
-    const size_t expected = ZSTD_decompressStream(stream_.get(), &to, &from);
-    if (ZSTD_isError(expected) != 0) return Damaged("zstd", ZSTD_getErrorName(expected));
+    ZSTD_outBuffer to = {out, room, 0};
+    const size_t expected = ZSTD_decompressStream(stream_, &to, &from);
+    if (ZSTD_isError(expected) != 0) return Damaged(ZSTD_getErrorName(expected));
     in->remove_prefix(from.pos);
     whole_ = expected == 0;
     return to.pos;
   }
 
  private:
-  const std::unique_ptr<ZSTD_DStream, size_t (*)(ZSTD_DStream*)> stream_{ZSTD_createDStream(),
-                                                                         ZSTD_freeDStream};
+  ZSTD_DStream* const stream_;
 };
 
 class Lz4Decoder : public FrameDecoder {
  public:
-  static absl::StatusOr<std::unique_ptr<FrameDecoder>> Create() {
-    LZ4F_dctx* context = nullptr;
-    if (LZ4F_isError(LZ4F_createDecompressionContext(&context, LZ4F_VERSION)) != 0) {
-      return absl::ResourceExhaustedError("no memory for lz4");
-    }
-    return std::unique_ptr<FrameDecoder>(new Lz4Decoder(context));
+  Lz4Decoder() : FrameDecoder("lz4") {
+    has_memory_ = LZ4F_isError(LZ4F_createDecompressionContext(&context_, LZ4F_VERSION)) == 0;
   }
+  ~Lz4Decoder() override { LZ4F_freeDecompressionContext(context_); }
 
-  absl::StatusOr<size_t> Decode(absl::string_view* in, std::string* out) override {
+  absl::StatusOr<size_t> Decode(absl::string_view* in, char* out, size_t room) override {
     if (in->empty() && whole_) return size_t{0};
-    size_t made = out->size();
+    size_t made = room;
     size_t taken = in->size();
     const size_t expected =
-        LZ4F_decompress(context_.get(), out->data(), &made, in->data(), &taken, nullptr);
-    if (LZ4F_isError(expected) != 0) return Damaged("lz4", LZ4F_getErrorName(expected));
+        LZ4F_decompress(context_, out, &made, in->data(), &taken, /*options=*/nullptr);
+    if (LZ4F_isError(expected) != 0) return Damaged(LZ4F_getErrorName(expected));
     in->remove_prefix(taken);
     whole_ = expected == 0;
     return made;
   }
 
  private:
-  explicit Lz4Decoder(LZ4F_dctx* context) : context_(context, LZ4F_freeDecompressionContext) {}
+  LZ4F_dctx* context_ = nullptr;
+};
 
-  const std::unique_ptr<LZ4F_dctx, LZ4F_errorCode_t (*)(LZ4F_dctx*)> context_;
+absl::StatusOr<std::string> AtMost(Compression compression, absl::string_view stored,
+                                   uint64_t most) {
+  if (compression == Compression::kNone) return std::string(stored);
+  const absl::StatusOr<std::unique_ptr<FrameDecoder>> created = FrameDecoder::Create(compression);
+  if (!created.ok()) return created.status();
+  FrameDecoder& decoder = **created;
+  std::string out;
+  size_t used = 0;
+  // What follows a frame is another one in zstd, and is not looked at in the others.
+  while (!decoder.whole() || (compression == Compression::kZstd && !stored.empty())) {
+    // One byte more than allowed shows that there are too many.
+    if (!MakeRoom(used, most + 1, &out)) return decoder.Damaged("more bytes than declared");
+    const size_t before = stored.size();
+    const absl::StatusOr<size_t> made = decoder.Decode(&stored, &out[used], out.size() - used);
+    if (!made.ok()) return made.status();
+    used += *made;
+    if (!decoder.whole() && *made == 0 && stored.size() == before) {
+      return decoder.Damaged("it ends early");
+    }
+  }
+  out.resize(used);
+  return out;
+}
+
+constexpr size_t kStepBytes = size_t{1} << 20;
+
+absl::Status WriteFully(int descriptor, absl::string_view bytes) {
+  while (!bytes.empty()) {
+    const ssize_t written = ::write(descriptor, bytes.data(), bytes.size());
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0) {
+      const int error = errno;
+      const std::string reason = std::generic_category().message(error);
+      return error == ENOSPC || error == EDQUOT || error == EFBIG
+                 ? absl::ResourceExhaustedError(reason)
+                 : absl::UnavailableError(reason);
+    }
+    bytes.remove_prefix(static_cast<size_t>(written));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status DecompressInto(const FileParts& file, Compression compression, int descriptor,
+                            uint64_t* bytes) {
+  const absl::StatusOr<std::unique_ptr<FrameDecoder>> decoder = FrameDecoder::Create(compression);
+  if (!decoder.ok()) return decoder.status();
+  std::string in;
+  std::string out(kStepBytes, '\0');
+  for (uint64_t offset = 0; offset < file.size();) {
+    in.resize(static_cast<size_t>(std::min<uint64_t>(kStepBytes, file.size() - offset)));
+    if (absl::Status status = file.Read(offset, in.size(), in.data()); !status.ok()) return status;
+    offset += in.size();
+    absl::string_view rest = in;
+    bool full = false;
+    while (!rest.empty() || full) {
+      const size_t before = rest.size();
+      const absl::StatusOr<size_t> made = (*decoder)->Decode(&rest, out.data(), out.size());
+      if (!made.ok()) return made.status();
+      if (*made == 0 && before > 0 && rest.size() == before) {
+        return absl::InvalidArgumentError("the compressed data are damaged");
+      }
+      *bytes += *made;
+      if (*bytes > kMostDecompressedBytes) {
+        return absl::ResourceExhaustedError(
+            absl::StrCat("a file must decompress to at most ", kMostDecompressedBytes, " bytes"));
+      }
+      absl::Status status = WriteFully(descriptor, absl::string_view(out).substr(0, *made));
+      if (!status.ok()) return status;
+      full = *made == out.size();
+    }
+  }
+  if ((*decoder)->whole()) return absl::OkStatus();
+  return absl::InvalidArgumentError("the compressed data end early");
+}
+
+class DecompressingCursor : public Cursor {
+ public:
+  DecompressingCursor(const BagContents& contents, std::unique_ptr<Cursor> cursor)
+      : contents_(contents), cursor_(std::move(cursor)) {}
+
+ private:
+  absl::StatusOr<bool> Fetch(Message* message) override {
+    const absl::StatusOr<bool> more = cursor_->Next(message);
+    if (!more.ok() || !*more) return more;
+    const Topic& topic = contents_.topics[message->topic];
+    // Messages of other encodings may begin with anything.
+    if (topic.encoding != "cdr") return true;
+    const std::optional<Compression> compression = FrameCompressionOf(message->bytes);
+    if (!compression.has_value()) return true;
+    absl::StatusOr<std::string> plain = DecompressFrame(*compression, message->bytes);
+    if (!plain.ok()) {
+      return absl::Status(plain.status().code(), absl::StrCat("a message of ", topic.name, ": ",
+                                                              plain.status().message()));
+    }
+    plain_ = *std::move(plain);
+    message->bytes = plain_;
+    return true;
+  }
+
+  const BagContents& contents_;
+  const std::unique_ptr<Cursor> cursor_;
+  std::string plain_;
 };
 
 }  // namespace
@@ -210,16 +243,51 @@ absl::StatusOr<std::string> DecompressFrame(Compression compression, absl::strin
 }
 
 absl::StatusOr<std::unique_ptr<FrameDecoder>> FrameDecoder::Create(Compression compression) {
-  switch (compression) {
-    case Compression::kZstd:
-      return ZstdDecoder::Create();
-    case Compression::kLz4:
-      return Lz4Decoder::Create();
-    case Compression::kNone:
-    case Compression::kBz2:
-      break;
+  std::unique_ptr<FrameDecoder> decoder;
+  if (compression == Compression::kBz2) decoder = std::make_unique<Bz2Decoder>();
+  if (compression == Compression::kLz4) decoder = std::make_unique<Lz4Decoder>();
+  if (compression == Compression::kZstd) decoder = std::make_unique<ZstdDecoder>();
+  if (decoder == nullptr) return absl::InvalidArgumentError("there must be a compression");
+  if (decoder->has_memory_) return decoder;
+  return absl::ResourceExhaustedError(absl::StrCat("there is no memory for ", decoder->library_));
+}
+
+absl::Status FrameDecoder::Damaged(absl::string_view reason) const {
+  return absl::InvalidArgumentError(
+      absl::StrCat("data compressed with ", library_, " are damaged: ", reason));
+}
+
+absl::StatusOr<DecompressedFile> DecompressedFile::Create(const std::string& path,
+                                                          Compression compression) {
+  const absl::StatusOr<FileParts> file = FileParts::Open(path);
+  if (!file.ok()) return file.status();
+  std::error_code error;
+  const std::filesystem::path directory = std::filesystem::temp_directory_path(error);
+  std::string name = (directory / "voxloc_bag_XXXXXX").string();
+  const int descriptor = error ? -1 : ::mkstemp(name.data());
+  if (descriptor < 0) {
+    return absl::UnavailableError(absl::StrCat(path, ": there is no place to decompress it in ",
+                                               directory.string(), " (TMPDIR sets another)"));
   }
-  return absl::InvalidArgumentError("frames must be those of zstd or lz4");
+  DecompressedFile decompressed(name);
+  absl::Status status = DecompressInto(*file, compression, descriptor, &decompressed.bytes_);
+  if (::close(descriptor) != 0 && status.ok()) {
+    status = absl::UnavailableError(std::generic_category().message(errno));
+  }
+  if (status.ok()) return decompressed;
+  return absl::Status(
+      status.code(),
+      absl::StrCat(
+          path, ": it cannot be decompressed to ", directory.string(),
+          " (TMPDIR sets another place; 'zstd -d' does it beside the file): ", status.message()));
+}
+
+DecompressedFile::~DecompressedFile() {
+  if (!path_.empty()) ::unlink(path_.c_str());
+}
+
+std::unique_ptr<Cursor> PlainCursor(const BagContents& contents, std::unique_ptr<Cursor> cursor) {
+  return std::make_unique<DecompressingCursor>(contents, std::move(cursor));
 }
 
 }  // namespace voxloc::bag

@@ -10,9 +10,12 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "clients/dataset/bag/bag.h"
 
 namespace voxloc::bag {
 
@@ -40,23 +43,62 @@ enum class Compression { kNone, kBz2, kLz4, kZstd };
 [[nodiscard]] absl::StatusOr<std::string> DecompressFrame(Compression compression,
                                                           absl::string_view stored);
 
-// Frames one after another, piece by piece. For one thread.
+// Frames of zstd or lz4 one after another, or one of bz2, piece by piece. For one thread.
 class FrameDecoder {
  public:
-  // kZstd or kLz4.
   [[nodiscard]] static absl::StatusOr<std::unique_ptr<FrameDecoder>> Create(
       Compression compression);
   virtual ~FrameDecoder() = default;
 
-  // Takes what it can off `in` and fills `out` from its start; how many bytes came out. As many as
-  // `out` has: there may be more, also where `in` is empty.
-  [[nodiscard]] virtual absl::StatusOr<size_t> Decode(absl::string_view* in, std::string* out) = 0;
+  // Takes what it can off `in`, and puts at most `room` bytes to `out`; how many they are. All of
+  // the room: there may be more, also where `in` is empty.
+  [[nodiscard]] virtual absl::StatusOr<size_t> Decode(absl::string_view* in, char* out,
+                                                      size_t room) = 0;
   // The last frame has ended.
   [[nodiscard]] bool whole() const { return whole_; }
+  [[nodiscard]] absl::Status Damaged(absl::string_view reason) const;
 
  protected:
+  explicit FrameDecoder(const char* library) : library_(library) {}
+
+  const char* const library_;
+  bool has_memory_ = true;
   bool whole_ = false;
 };
+
+// The most bytes that may come out of a file: a day of the densest recordings.
+constexpr uint64_t kMostDecompressedBytes = uint64_t{4} << 40;
+
+// A recording that is compressed as a whole, decompressed for as long as it is read: a file of its
+// own name in the system's directory for temporary files. It is gone when this is;
+// who has opened it can still read it.
+class DecompressedFile {
+ public:
+  // Decompresses zstd or lz4 frames one after another with a few megabytes of memory.
+  // InvalidArgument: damaged; ResourceExhausted: the disk is full, or over kMostDecompressedBytes.
+  // Errors name `path`.
+  [[nodiscard]] static absl::StatusOr<DecompressedFile> Create(const std::string& path,
+                                                               Compression compression);
+  DecompressedFile(DecompressedFile&& other) noexcept
+      : path_(std::exchange(other.path_, {})), bytes_(other.bytes_) {}
+  DecompressedFile& operator=(DecompressedFile&&) = delete;
+  ~DecompressedFile();
+
+  [[nodiscard]] const std::string& path() const { return path_; }
+  [[nodiscard]] uint64_t bytes() const { return bytes_; }
+
+ private:
+  explicit DecompressedFile(std::string path) : path_(std::move(path)) {}
+
+  std::string path_;
+  uint64_t bytes_ = 0;
+};
+
+// Messages that were compressed one by one (rosbag2's compression mode MESSAGE, in either storage),
+// decompressed as they are read. `contents`, of the bag that the cursor reads, must outlive what is
+// returned.
+[[nodiscard]] std::unique_ptr<Cursor> PlainCursor(const BagContents& contents,
+                                                  std::unique_ptr<Cursor> cursor);
 
 }  // namespace voxloc::bag
 

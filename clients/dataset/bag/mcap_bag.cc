@@ -1,13 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#include "clients/dataset/bag/mcap_bag.h"
-
 #include <zlib.h>
 
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
 #include <utility>
 
+#include "absl/container/flat_hash_map.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "clients/dataset/bag/chunked_bag.h"
 #include "clients/dataset/bag/decompress.h"
+#include "clients/dataset/bag/file_formats.h"
+#include "clients/dataset/bag/mcap_records.h"
 
 namespace voxloc::bag {
 namespace {
@@ -23,59 +32,61 @@ uint32_t Crc32(absl::string_view bytes) {
       ::crc32(0, reinterpret_cast<const Bytef*>(bytes.data()), static_cast<uInt>(bytes.size())));
 }
 
-absl::Status ListMcapMessages(absl::string_view records, ChunkContents* contents) {
-  ByteReader reader(records);
-  while (true) {
-    const absl::StatusOr<std::optional<McapRecord>> record = NextMcapRecord(&reader);
-    if (!record.ok()) return record.status();
-    if (!record->has_value()) return absl::OkStatus();
-    if (!(*record)->Is(McapKind::kMessage)) continue;
-    const absl::StatusOr<McapMessage> message = McapMessageOf((*record)->content);
-    if (!message.ok()) return message.status();
-    contents->messages.push_back({message->channel, message->recorded_ns,
-                                  static_cast<size_t>(message->bytes.data() - records.data()),
-                                  message->bytes.size()});
+class McapBag : public ChunkedBag {
+ public:
+  [[nodiscard]] static absl::StatusOr<std::unique_ptr<Bag>> Open(const std::string& path);
+
+ private:
+  using ChunkedBag::ChunkedBag;
+
+  [[nodiscard]] absl::StatusOr<std::string> ReadChunk(uint64_t offset) const override;
+  [[nodiscard]] absl::Status ListMessages(absl::string_view records,
+                                          std::vector<ChunkEntry>* messages) const override;
+  // Fills the tables from the summary. An error says why it cannot be used.
+  [[nodiscard]] absl::Status ReadSummary();
+  [[nodiscard]] absl::Status TakeSummary(absl::string_view summary);
+  // Fills the tables by reading all records, up to the first that is not whole.
+  [[nodiscard]] absl::Status Walk();
+  // Schemas and channels among the records.
+  [[nodiscard]] absl::Status DefineAll(absl::string_view records);
+  [[nodiscard]] absl::Status DefineOne(const McapRecord& record);
+
+  absl::flat_hash_map<uint16_t, std::string> schemas_;
+};
+
+absl::StatusOr<std::string> McapBag::ReadChunk(uint64_t offset) const {
+  const absl::StatusOr<std::string> head = ReadAt(offset, kMcapRecordHeadBytes);
+  if (!head.ok()) return head.status();
+  ByteReader reader(*head);
+  if (reader.Read<uint8_t>() != static_cast<uint8_t>(McapKind::kChunk)) {
+    return absl::InvalidArgumentError("there is no chunk where the index names one");
   }
+  const absl::StatusOr<std::string> content =
+      ReadAt(offset + kMcapRecordHeadBytes, reader.Read<uint64_t>());
+  if (!content.ok()) return content.status();
+  const absl::StatusOr<McapChunk> record = McapChunkOf(*content);
+  if (!record.ok()) return record.status();
+  const absl::StatusOr<Compression> compression = CompressionNamed(record->compression);
+  if (!compression.ok()) return compression.status();
+  absl::StatusOr<std::string> bytes =
+      Decompress(*compression, record->stored, record->uncompressed_bytes);
+  if (bytes.ok() && record->crc != 0 && Crc32(*bytes) != record->crc) {
+    return absl::InvalidArgumentError("a chunk's bytes do not have its checksum");
+  }
+  return bytes;
 }
 
-}  // namespace
-
-absl::StatusOr<ChunkContents> McapBag::Load(const Chunk& chunk) const {
-  const auto load = [&]() -> absl::StatusOr<ChunkContents> {
-    ChunkContents contents;
-    if (chunk.loose_bytes > 0) {
-      absl::StatusOr<std::string> bytes = ReadAt(chunk.offset, chunk.loose_bytes);
-      if (!bytes.ok()) return bytes.status();
-      contents.bytes = *std::move(bytes);
-    } else {
-      const absl::StatusOr<std::string> head = ReadAt(chunk.offset, kMcapRecordHeadBytes);
-      if (!head.ok()) return head.status();
-      ByteReader reader(*head);
-      if (reader.Read<uint8_t>() != static_cast<uint8_t>(McapKind::kChunk)) {
-        return absl::InvalidArgumentError("there is no chunk where the index names one");
-      }
-      const absl::StatusOr<std::string> content =
-          ReadAt(chunk.offset + kMcapRecordHeadBytes, reader.Read<uint64_t>());
-      if (!content.ok()) return content.status();
-      const absl::StatusOr<McapChunk> record = McapChunkOf(*content);
-      if (!record.ok()) return record.status();
-      const absl::StatusOr<Compression> compression = CompressionNamed(record->compression);
-      if (!compression.ok()) return compression.status();
-      absl::StatusOr<std::string> bytes =
-          Decompress(*compression, record->stored, record->uncompressed_bytes);
-      if (!bytes.ok()) return bytes.status();
-      if (record->crc != 0 && Crc32(*bytes) != record->crc) {
-        return absl::InvalidArgumentError("a chunk's bytes do not have its checksum");
-      }
-      contents.bytes = *std::move(bytes);
-    }
-    if (absl::Status status = ListMcapMessages(contents.bytes, &contents); !status.ok())
-      return status;
-    return contents;
-  };
-  absl::StatusOr<ChunkContents> contents = load();
-  if (!contents.ok()) return ErrorAt(chunk.offset, contents.status());
-  return contents;
+absl::Status McapBag::ListMessages(absl::string_view records,
+                                   std::vector<ChunkEntry>* messages) const {
+  return ForEachMcapRecord(records, [&](const McapRecord& record) -> absl::Status {
+    if (!record.Is(McapKind::kMessage)) return absl::OkStatus();
+    const absl::StatusOr<McapMessage> message = McapMessageOf(record.content);
+    if (!message.ok()) return message.status();
+    messages->push_back({message->channel, message->recorded_ns,
+                         static_cast<size_t>(message->bytes.data() - records.data()),
+                         message->bytes.size()});
+    return absl::OkStatus();
+  });
 }
 
 absl::Status McapBag::DefineOne(const McapRecord& record) {
@@ -96,14 +107,10 @@ absl::Status McapBag::DefineOne(const McapRecord& record) {
 absl::Status McapBag::DefineAll(absl::string_view records) {
   // Schemas first: in a summary they need not come before their channels.
   for (const McapKind kind : {McapKind::kSchema, McapKind::kChannel}) {
-    ByteReader reader(records);
-    while (true) {
-      const absl::StatusOr<std::optional<McapRecord>> record = NextMcapRecord(&reader);
-      if (!record.ok()) return record.status();
-      if (!record->has_value()) break;
-      if (!(*record)->Is(kind)) continue;
-      if (absl::Status status = DefineOne(**record); !status.ok()) return status;
-    }
+    const absl::Status status = ForEachMcapRecord(records, [&](const McapRecord& record) {
+      return record.Is(kind) ? DefineOne(record) : absl::OkStatus();
+    });
+    if (!status.ok()) return status;
   }
   return absl::OkStatus();
 }
@@ -112,22 +119,21 @@ absl::Status McapBag::TakeSummary(absl::string_view summary) {
   if (absl::Status status = DefineAll(summary); !status.ok()) return status;
   std::optional<McapStatistics> statistics;
   size_t chunks = 0;
-  ByteReader reader(summary);
-  while (true) {
-    const absl::StatusOr<std::optional<McapRecord>> record = NextMcapRecord(&reader);
-    if (!record.ok()) return record.status();
-    if (!record->has_value()) break;
-    if ((*record)->Is(McapKind::kChunkIndex)) {
-      absl::StatusOr<Chunk> chunk = McapChunkIndexOf((*record)->content);
-      if (!chunk.ok()) return chunk.status();
-      Add(*std::move(chunk));
-      ++chunks;
-    } else if ((*record)->Is(McapKind::kStatistics)) {
-      absl::StatusOr<McapStatistics> read = McapStatisticsOf((*record)->content);
-      if (!read.ok()) return read.status();
-      statistics = *std::move(read);
-    }
-  }
+  const absl::Status listed =
+      ForEachMcapRecord(summary, [&](const McapRecord& record) -> absl::Status {
+        if (record.Is(McapKind::kChunkIndex)) {
+          absl::StatusOr<Chunk> chunk = McapChunkIndexOf(record.content);
+          if (!chunk.ok()) return chunk.status();
+          Add(*std::move(chunk));
+          ++chunks;
+        } else if (record.Is(McapKind::kStatistics)) {
+          absl::StatusOr<McapStatistics> read = McapStatisticsOf(record.content);
+          if (!read.ok()) return read.status();
+          statistics = *std::move(read);
+        }
+        return absl::OkStatus();
+      });
+  if (!listed.ok()) return listed;
   if (!statistics.has_value()) return absl::NotFoundError("its summary has no statistics");
   if (chunks != statistics->chunks || (chunks == 0 && statistics->messages > 0)) {
     return absl::NotFoundError("its summary does not list all chunks");
@@ -228,11 +234,7 @@ absl::Status McapBag::Walk() {
     if (!more.ok() || !*more) break;
   }
   if (absl::Status status = end_loose(); !status.ok() && damage.ok()) damage = status;
-  if (!damage.ok()) {
-    Remark(absl::StrCat(path_, " is whole up to byte ", offset, " of ", file_bytes(),
-                        ", and is read up to there: ", damage.message()));
-  }
-  return contents().messages() > 0 ? absl::OkStatus() : damage;
+  return EndWalk(offset, damage);
 }
 
 absl::StatusOr<std::unique_ptr<Bag>> McapBag::Open(const std::string& path) {
@@ -250,13 +252,16 @@ absl::StatusOr<std::unique_ptr<Bag>> McapBag::Open(const std::string& path) {
     if (absl::Status status = bag->Walk(); !status.ok()) {
       return absl::Status(status.code(), absl::StrCat(path, ": ", status.message()));
     }
-    bag->Remark(absl::StrCat(path,
-                             " has no index that could be used and was read whole to list its "
-                             "messages: ",
-                             summary.message()));
+    bag->RemarkNoIndex(summary);
   }
   bag->Finish("MCAP");
   return bag;
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<Bag>> OpenMcapBag(const std::string& path) {
+  return McapBag::Open(path);
 }
 
 }  // namespace voxloc::bag

@@ -23,13 +23,17 @@ int64_t TimeOf(ByteReader* reader) {
 
 }  // namespace
 
-absl::StatusOr<std::optional<McapRecord>> NextMcapRecord(ByteReader* reader) {
-  if (reader->ok() && reader->remaining() == 0) return std::optional<McapRecord>();
-  McapRecord record;
-  record.kind = reader->Read<uint8_t>();
-  record.content = reader->Bytes(reader->Read<uint64_t>());
-  if (!reader->ok()) return absl::InvalidArgumentError("a record reaches over its end");
-  return std::optional<McapRecord>(record);
+absl::Status ForEachMcapRecord(absl::string_view records,
+                               absl::FunctionRef<absl::Status(const McapRecord&)> take) {
+  ByteReader reader(records);
+  while (reader.remaining() > 0) {
+    McapRecord record;
+    record.kind = reader.Read<uint8_t>();
+    record.content = reader.Bytes(reader.Read<uint64_t>());
+    if (!reader.ok()) return absl::InvalidArgumentError("a record reaches over its end");
+    if (absl::Status status = take(record); !status.ok()) return status;
+  }
+  return absl::OkStatus();
 }
 
 absl::StatusOr<McapSchema> McapSchemaOf(absl::string_view content) {

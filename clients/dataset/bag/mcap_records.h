@@ -10,14 +10,15 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <optional>
 #include <utility>
 #include <vector>
 
+#include "absl/functional/function_ref.h"
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "clients/dataset/bag/byte_reader.h"
-#include "clients/dataset/bag/chunks.h"
+#include "clients/dataset/bag/chunked_bag.h"
 
 namespace voxloc::bag {
 
@@ -41,8 +42,9 @@ struct McapRecord {
   absl::string_view content;
   [[nodiscard]] bool Is(McapKind wanted) const { return kind == static_cast<uint8_t>(wanted); }
 };
-// The next record. nullopt at the end; InvalidArgument: it is not whole.
-[[nodiscard]] absl::StatusOr<std::optional<McapRecord>> NextMcapRecord(ByteReader* reader);
+// Calls `take` with each record, until an error of its own. InvalidArgument: the last is not whole.
+[[nodiscard]] absl::Status ForEachMcapRecord(
+    absl::string_view records, absl::FunctionRef<absl::Status(const McapRecord&)> take);
 
 struct McapSchema {
   uint16_t id = 0;  // 0: none

@@ -3,7 +3,6 @@
 #include "clients/dataset/bag/messages.h"
 
 #include "absl/status/status.h"
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
 #include "clients/dataset/bag/byte_reader.h"

@@ -7,19 +7,17 @@
 #include <optional>
 #include <utility>
 
+#include "absl/algorithm/container.h"
 #include "absl/status/status.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "absl/strings/strip.h"
 #include "clients/dataset/bag/bag.h"
-#include "clients/dataset/bag/compressed_file.h"
 #include "clients/dataset/bag/decompress.h"
-#include "clients/dataset/bag/joined_bag.h"
-#include "clients/dataset/bag/mcap_bag.h"
-#include "clients/dataset/bag/ros1_bag.h"
-#include "clients/dataset/bag/sqlite_bag.h"
+#include "clients/dataset/bag/file_formats.h"
 #include "clients/dataset/yaml_file.h"
+#include "core/cloud/io/file_bytes.h"
 #include "core/text/natural_order.h"
 
 namespace voxloc::bag {
@@ -112,21 +110,100 @@ absl::StatusOr<std::vector<std::string>> FilesOf(const std::string& path) {
   return files;
 }
 
-// A bag with more to say.
-class RemarkedBag : public Bag {
+// A file, and where its topics are in the list of all.
+struct Part {
+  std::unique_ptr<Bag> bag;
+  std::vector<size_t> topics;
+};
+
+class JoinedCursor : public Cursor {
  public:
-  RemarkedBag(std::unique_ptr<Bag> bag, const std::string& remark)
-      : bag_(std::move(bag)), contents_(bag_->contents()) {
-    contents_.remarks.push_back(remark);
+  JoinedCursor(const std::vector<Part>& parts, std::vector<size_t> wanted)
+      : parts_(parts), wanted_(std::move(wanted)) {}
+
+ private:
+  absl::StatusOr<bool> Fetch(Message* message) override {
+    while (true) {
+      if (cursor_ == nullptr) {
+        if (next_part_ == parts_.size()) return false;
+        absl::StatusOr<std::unique_ptr<Cursor>> opened = Open(parts_[next_part_++]);
+        if (!opened.ok()) return opened.status();
+        cursor_ = *std::move(opened);
+      }
+      const absl::StatusOr<bool> more = cursor_->Next(message);
+      if (!more.ok()) return more.status();
+      if (*more) {
+        message->topic = parts_[next_part_ - 1].topics[message->topic];
+        return true;
+      }
+      cursor_ = nullptr;
+    }
   }
+
+  absl::StatusOr<std::unique_ptr<Cursor>> Open(const Part& part) const {
+    std::vector<size_t> topics;
+    for (size_t i = 0; i < part.topics.size(); ++i) {
+      if (absl::c_linear_search(wanted_, part.topics[i])) topics.push_back(i);
+    }
+    return part.bag->Read(topics);
+  }
+
+  const std::vector<Part>& parts_;
+  const std::vector<size_t> wanted_;
+  size_t next_part_ = 0;
+  std::unique_ptr<Cursor> cursor_;  // of the part before next_part_
+};
+
+// Several files of one recording, since recorders begin a new file when one is full; or one, with
+// more to say. Files are read one after the other; files without messages give their topics.
+class JoinedBag : public Bag {
+ public:
+  explicit JoinedBag(std::vector<std::unique_ptr<Bag>> bags) {
+    contents_.format = bags.front()->contents().format;
+    for (std::unique_ptr<Bag>& bag : bags) Add(std::move(bag));
+  }
+  JoinedBag(std::unique_ptr<Bag> bag, std::string remark) {
+    contents_.format = bag->contents().format;
+    Add(std::move(bag));
+    contents_.remarks.push_back(std::move(remark));
+  }
+
   const BagContents& contents() const override { return contents_; }
+
   absl::StatusOr<std::unique_ptr<Cursor>> Read(const std::vector<size_t>& topics) const override {
-    return bag_->Read(topics);
+    return std::make_unique<JoinedCursor>(parts_, topics);
   }
 
  private:
-  const std::unique_ptr<Bag> bag_;
+  void Add(std::unique_ptr<Bag> bag) {
+    const BagContents& contents = bag->contents();
+    if (contents.messages() > 0) {
+      const bool first = contents_.messages() == 0;
+      contents_.first_ns =
+          first ? contents.first_ns : std::min(contents_.first_ns, contents.first_ns);
+      contents_.last_ns = first ? contents.last_ns : std::max(contents_.last_ns, contents.last_ns);
+    }
+    contents_.remarks.insert(contents_.remarks.end(), contents.remarks.begin(),
+                             contents.remarks.end());
+    Part part;
+    for (const Topic& topic : contents.topics) {
+      const auto same = absl::c_find_if(contents_.topics, [&](const Topic& known) {
+        return known.name == topic.name && known.type == topic.type &&
+               known.encoding == topic.encoding;
+      });
+      part.topics.push_back(static_cast<size_t>(same - contents_.topics.begin()));
+      if (same == contents_.topics.end()) {
+        contents_.topics.push_back(topic);
+      } else {
+        same->messages += topic.messages;
+      }
+    }
+    part.bag = std::move(bag);
+    parts_.push_back(std::move(part));
+  }
+
   BagContents contents_;
+  std::vector<Part> parts_;
 };
 
 absl::StatusOr<std::unique_ptr<Bag>> OpenFile(const std::string& path, bool decompressed);
@@ -140,7 +217,7 @@ absl::StatusOr<std::unique_ptr<Bag>> OpenCompressed(const std::string& path,
     return absl::Status(bag.status().code(),
                         absl::StrReplaceAll(bag.status().message(), {{file->path(), path}}));
   }
-  return std::make_unique<RemarkedBag>(
+  return std::make_unique<JoinedBag>(
       *std::move(bag), absl::StrCat(path,
                                     " is compressed as a whole, and is read from a temporary "
                                     "file of ",
@@ -153,8 +230,8 @@ absl::StatusOr<std::unique_ptr<Bag>> OpenFile(const std::string& path, bool deco
   std::string start(std::min<uint64_t>(file->size(), kSqliteMagic.size()), '\0');
   if (absl::Status status = file->Read(0, start.size(), start.data()); !status.ok()) return status;
   if (start == kSqliteMagic) return OpenSqliteBag(path);
-  if (absl::StartsWith(start, "\x89MCAP")) return McapBag::Open(path);
-  if (absl::StartsWith(start, "#ROSBAG")) return Ros1Bag::Open(path);
+  if (absl::StartsWith(start, "\x89MCAP")) return OpenMcapBag(path);
+  if (absl::StartsWith(start, "#ROSBAG")) return OpenRos1Bag(path);
   const std::optional<Compression> compression = FrameCompressionOf(start);
   if (compression.has_value() && !decompressed) return OpenCompressed(path, *compression);
   return absl::InvalidArgumentError(absl::StrCat(
@@ -175,7 +252,12 @@ absl::StatusOr<std::unique_ptr<Bag>> OpenBag(const std::vector<std::string>& pat
       bags.push_back(*std::move(bag));
     }
   }
-  return JoinBags(std::move(bags));
+  if (bags.size() == 1) return std::move(bags.front());
+  // In the order of their first messages.
+  absl::c_stable_sort(bags, [](const std::unique_ptr<Bag>& a, const std::unique_ptr<Bag>& b) {
+    return a->contents().first_ns < b->contents().first_ns;
+  });
+  return std::make_unique<JoinedBag>(std::move(bags));
 }
 
 }  // namespace voxloc::bag

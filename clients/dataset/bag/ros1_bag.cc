@@ -1,11 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#include "clients/dataset/bag/ros1_bag.h"
-
+#include <cstdint>
+#include <memory>
+#include <string>
 #include <utility>
 
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "clients/dataset/bag/chunked_bag.h"
 #include "clients/dataset/bag/decompress.h"
+#include "clients/dataset/bag/file_formats.h"
+#include "clients/dataset/bag/ros1_records.h"
 
 namespace voxloc::bag {
 namespace {
@@ -13,36 +20,32 @@ namespace {
 // Of a record's header: a topic's name and a few numbers; names have at most 4 KB in practice.
 constexpr uint32_t kMostHeaderBytes = uint32_t{1} << 20;
 
-absl::Status ListRos1Messages(absl::string_view records, ChunkContents* contents) {
-  ByteReader reader(records);
-  while (true) {
-    const absl::StatusOr<std::optional<Ros1Record>> record = NextRos1Record(&reader);
-    if (!record.ok()) return record.status();
-    if (!record->has_value()) return absl::OkStatus();
-    const Ros1Header& header = (*record)->header;
-    if (!header.Is(Ros1Kind::kMessage)) continue;
-    const absl::StatusOr<uint32_t> connection = header.Uint32("conn");
-    if (!connection.ok()) return connection.status();
-    const absl::StatusOr<int64_t> time_ns = header.Time("time");
-    if (!time_ns.ok()) return time_ns.status();
-    contents->messages.push_back({*connection, *time_ns,
-                                  static_cast<size_t>((*record)->data.data() - records.data()),
-                                  (*record)->data.size()});
-  }
-}
+class Ros1Bag : public ChunkedBag {
+ public:
+  [[nodiscard]] static absl::StatusOr<std::unique_ptr<Bag>> Open(const std::string& path);
 
-absl::StatusOr<std::string> ChunkBytes(const Ros1Header& header, absl::string_view stored) {
-  if (!header.Is(Ros1Kind::kChunk)) {
-    return absl::InvalidArgumentError("there is no chunk where the index names one");
-  }
-  const absl::StatusOr<Compression> compression = CompressionNamed(header.Text("compression"));
-  if (!compression.ok()) return compression.status();
-  const absl::StatusOr<uint32_t> size = header.Uint32("size");
-  if (!size.ok()) return size.status();
-  return Decompress(*compression, stored, *size);
-}
+ private:
+  using ChunkedBag::ChunkedBag;
 
-}  // namespace
+  [[nodiscard]] absl::StatusOr<std::string> ReadChunk(uint64_t offset) const override;
+  [[nodiscard]] absl::Status ListMessages(absl::string_view records,
+                                          std::vector<ChunkEntry>* messages) const override;
+
+  // The record at an offset of the file, without its data.
+  struct Head {
+    std::string bytes;  // of the header
+    uint64_t data_offset = 0;
+    uint64_t data_bytes = 0;
+  };
+  [[nodiscard]] absl::StatusOr<Head> HeadAt(uint64_t offset) const;
+
+  // Fills the tables from the records at the bag's end. An error says why they cannot be used.
+  [[nodiscard]] absl::Status ReadIndex(const Ros1Header& bag_header);
+  // Fills the tables by reading all records, up to the first that is not whole.
+  [[nodiscard]] absl::Status Walk();
+  [[nodiscard]] absl::Status DefineAll(absl::string_view records);
+  [[nodiscard]] absl::Status DefineOne(const Ros1Record& record);
+};
 
 absl::StatusOr<Ros1Bag::Head> Ros1Bag::HeadAt(uint64_t offset) const {
   absl::StatusOr<std::string> length = ReadAt(offset, 4);
@@ -65,30 +68,36 @@ absl::StatusOr<Ros1Bag::Head> Ros1Bag::HeadAt(uint64_t offset) const {
   return head;
 }
 
-absl::StatusOr<ChunkContents> Ros1Bag::Load(const Chunk& chunk) const {
-  const auto load = [&]() -> absl::StatusOr<ChunkContents> {
-    absl::StatusOr<std::string> bytes = absl::InternalError("not read");
-    if (chunk.loose_bytes > 0) {
-      bytes = ReadAt(chunk.offset, chunk.loose_bytes);
-    } else {
-      const absl::StatusOr<Head> head = HeadAt(chunk.offset);
-      if (!head.ok()) return head.status();
-      const absl::StatusOr<Ros1Header> header = Ros1Header::Parse(head->bytes);
-      if (!header.ok()) return header.status();
-      const absl::StatusOr<std::string> stored = ReadAt(head->data_offset, head->data_bytes);
-      if (!stored.ok()) return stored.status();
-      bytes = ChunkBytes(*header, *stored);
-    }
-    if (!bytes.ok()) return bytes.status();
-    ChunkContents contents;
-    contents.bytes = *std::move(bytes);
-    if (absl::Status status = ListRos1Messages(contents.bytes, &contents); !status.ok())
-      return status;
-    return contents;
-  };
-  absl::StatusOr<ChunkContents> contents = load();
-  if (!contents.ok()) return ErrorAt(chunk.offset, contents.status());
-  return contents;
+absl::StatusOr<std::string> Ros1Bag::ReadChunk(uint64_t offset) const {
+  const absl::StatusOr<Head> head = HeadAt(offset);
+  if (!head.ok()) return head.status();
+  const absl::StatusOr<Ros1Header> header = Ros1Header::Parse(head->bytes);
+  if (!header.ok()) return header.status();
+  const absl::StatusOr<std::string> stored = ReadAt(head->data_offset, head->data_bytes);
+  if (!stored.ok()) return stored.status();
+  if (!header->Is(Ros1Kind::kChunk)) {
+    return absl::InvalidArgumentError("there is no chunk where the index names one");
+  }
+  const absl::StatusOr<Compression> compression = CompressionNamed(header->Text("compression"));
+  if (!compression.ok()) return compression.status();
+  const absl::StatusOr<uint32_t> size = header->Uint32("size");
+  if (!size.ok()) return size.status();
+  return Decompress(*compression, *stored, *size);
+}
+
+absl::Status Ros1Bag::ListMessages(absl::string_view records,
+                                   std::vector<ChunkEntry>* messages) const {
+  return ForEachRos1Record(records, [&](const Ros1Record& record) -> absl::Status {
+    if (!record.header.Is(Ros1Kind::kMessage)) return absl::OkStatus();
+    const absl::StatusOr<uint32_t> connection = record.header.Uint32("conn");
+    if (!connection.ok()) return connection.status();
+    const absl::StatusOr<int64_t> time_ns = record.header.Time("time");
+    if (!time_ns.ok()) return time_ns.status();
+    messages->push_back({*connection, *time_ns,
+                         static_cast<size_t>(record.data.data() - records.data()),
+                         record.data.size()});
+    return absl::OkStatus();
+  });
 }
 
 absl::Status Ros1Bag::DefineOne(const Ros1Record& record) {
@@ -99,14 +108,9 @@ absl::Status Ros1Bag::DefineOne(const Ros1Record& record) {
 }
 
 absl::Status Ros1Bag::DefineAll(absl::string_view records) {
-  ByteReader reader(records);
-  while (true) {
-    const absl::StatusOr<std::optional<Ros1Record>> record = NextRos1Record(&reader);
-    if (!record.ok()) return record.status();
-    if (!record->has_value()) return absl::OkStatus();
-    if (!(*record)->header.Is(Ros1Kind::kConnection)) continue;
-    if (absl::Status status = DefineOne(**record); !status.ok()) return status;
-  }
+  return ForEachRos1Record(records, [&](const Ros1Record& record) {
+    return record.header.Is(Ros1Kind::kConnection) ? DefineOne(record) : absl::OkStatus();
+  });
 }
 
 absl::Status Ros1Bag::ReadIndex(const Ros1Header& bag_header) {
@@ -120,23 +124,22 @@ absl::Status Ros1Bag::ReadIndex(const Ros1Header& bag_header) {
   if (!records.ok()) return records.status();
   if (absl::Status status = DefineAll(*records); !status.ok()) return status;
   uint32_t found = 0;
-  ByteReader reader(*records);
-  while (true) {
-    const absl::StatusOr<std::optional<Ros1Record>> record = NextRos1Record(&reader);
-    if (!record.ok()) return record.status();
-    if (!record->has_value()) break;
-    if (!(*record)->header.Is(Ros1Kind::kChunkInfo)) continue;
-    absl::StatusOr<Ros1ChunkInfo> info = Ros1ChunkInfoOf(**record);
-    if (!info.ok()) return info.status();
-    for (const auto& [connection, messages] : info->messages_of_connection) {
-      if (TopicOf(connection) == nullptr) {
-        return absl::NotFoundError("its index does not list all connections");
-      }
-      Count(connection, messages);
-    }
-    Add(std::move(info->chunk));
-    ++found;
-  }
+  const absl::Status listed =
+      ForEachRos1Record(*records, [&](const Ros1Record& record) -> absl::Status {
+        if (!record.header.Is(Ros1Kind::kChunkInfo)) return absl::OkStatus();
+        absl::StatusOr<Ros1ChunkInfo> info = Ros1ChunkInfoOf(record);
+        if (!info.ok()) return info.status();
+        for (const auto& [connection, messages] : info->messages_of_connection) {
+          if (TopicOf(connection) == nullptr) {
+            return absl::NotFoundError("its index does not list all connections");
+          }
+          Count(connection, messages);
+        }
+        Add(std::move(info->chunk));
+        ++found;
+        return absl::OkStatus();
+      });
+  if (!listed.ok()) return listed;
   if (found != *chunks) return absl::NotFoundError("its index does not list all chunks");
   return absl::OkStatus();
 }
@@ -169,11 +172,7 @@ absl::Status Ros1Bag::Walk() {
     };
     damage = step();
   }
-  if (!damage.ok()) {
-    Remark(absl::StrCat(path_, " is whole up to byte ", offset, " of ", file_bytes(),
-                        ", and is read up to there: ", damage.message()));
-  }
-  return contents().messages() > 0 ? absl::OkStatus() : damage;
+  return EndWalk(offset, damage);
 }
 
 absl::StatusOr<std::unique_ptr<Bag>> Ros1Bag::Open(const std::string& path) {
@@ -205,10 +204,7 @@ absl::StatusOr<std::unique_ptr<Bag>> Ros1Bag::Open(const std::string& path) {
     if (index.ok()) return absl::OkStatus();
     bag->Clear();
     if (absl::Status status = bag->Walk(); !status.ok()) return status;
-    bag->Remark(absl::StrCat(path,
-                             " has no index that could be used and was read whole to list its "
-                             "messages: ",
-                             index.message()));
+    bag->RemarkNoIndex(index);
     return absl::OkStatus();
   };
   if (absl::Status status = open(); !status.ok()) {
@@ -216,6 +212,12 @@ absl::StatusOr<std::unique_ptr<Bag>> Ros1Bag::Open(const std::string& path) {
   }
   bag->Finish("ROS 1 bag");
   return bag;
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<Bag>> OpenRos1Bag(const std::string& path) {
+  return Ros1Bag::Open(path);
 }
 
 }  // namespace voxloc::bag

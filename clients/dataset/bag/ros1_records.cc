@@ -57,16 +57,18 @@ absl::StatusOr<int64_t> Ros1Header::Time(absl::string_view name) const {
          static_cast<int64_t>(*value >> 32U);
 }
 
-absl::StatusOr<std::optional<Ros1Record>> NextRos1Record(ByteReader* reader) {
-  if (reader->ok() && reader->remaining() == 0) return std::optional<Ros1Record>();
-  const absl::string_view header_bytes = reader->Block();
-  Ros1Record record;
-  record.data = reader->Block();
-  if (!reader->ok()) return absl::InvalidArgumentError("a record reaches over its end");
-  absl::StatusOr<Ros1Header> header = Ros1Header::Parse(header_bytes);
-  if (!header.ok()) return header.status();
-  record.header = *std::move(header);
-  return std::optional<Ros1Record>(std::move(record));
+absl::Status ForEachRos1Record(absl::string_view records,
+                               absl::FunctionRef<absl::Status(const Ros1Record&)> take) {
+  ByteReader reader(records);
+  while (reader.remaining() > 0) {
+    const absl::string_view header_bytes = reader.Block();
+    const absl::string_view data = reader.Block();
+    if (!reader.ok()) return absl::InvalidArgumentError("a record reaches over its end");
+    const absl::StatusOr<Ros1Header> header = Ros1Header::Parse(header_bytes);
+    if (!header.ok()) return header.status();
+    if (absl::Status status = take({*header, data}); !status.ok()) return status;
+  }
+  return absl::OkStatus();
 }
 
 absl::StatusOr<Ros1Connection> Ros1ConnectionOf(const Ros1Record& record) {

@@ -10,16 +10,16 @@
 #ifndef VOXLOC_CLIENTS_DATASET_BAG_ROS1_RECORDS_H_
 #define VOXLOC_CLIENTS_DATASET_BAG_ROS1_RECORDS_H_
 
-#include <cstddef>
 #include <cstdint>
-#include <optional>
 #include <utility>
 #include <vector>
 
+#include "absl/functional/function_ref.h"
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "clients/dataset/bag/byte_reader.h"
-#include "clients/dataset/bag/chunks.h"
+#include "clients/dataset/bag/chunked_bag.h"
 
 namespace voxloc::bag {
 
@@ -54,8 +54,9 @@ struct Ros1Record {
   Ros1Header header;
   absl::string_view data;
 };
-// The next record. nullopt at the end; InvalidArgument: it is not whole.
-[[nodiscard]] absl::StatusOr<std::optional<Ros1Record>> NextRos1Record(ByteReader* reader);
+// Calls `take` with each record, until an error of its own. InvalidArgument: the last is not whole.
+[[nodiscard]] absl::Status ForEachRos1Record(
+    absl::string_view records, absl::FunctionRef<absl::Status(const Ros1Record&)> take);
 
 struct Ros1Connection {
   uint32_t id = 0;

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#include "clients/dataset/bag/sqlite_bag.h"
-
 #include <sqlite3.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <filesystem>
+#include <memory>
+#include <string>
 #include <system_error>
 #include <utility>
 #include <vector>
@@ -16,7 +16,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "clients/dataset/bag/decompress.h"
-#include "clients/dataset/bag/plain_cursor.h"
+#include "clients/dataset/bag/file_formats.h"
 
 namespace voxloc::bag {
 namespace {
@@ -103,15 +103,8 @@ class SqliteCursor : public Cursor {
   SqliteCursor(const SqliteBag& bag, Statement order, Statement data)
       : bag_(bag), order_(std::move(order)), data_(std::move(data)) {}
 
-  absl::StatusOr<bool> Next(Message* message) override {
-    if (done_) return false;
-    absl::StatusOr<bool> more = Fetch(message);
-    done_ = !more.ok() || !*more;
-    return more;
-  }
-
  private:
-  absl::StatusOr<bool> Fetch(Message* message) {
+  absl::StatusOr<bool> Fetch(Message* message) override {
     const absl::StatusOr<bool> row = bag_.Step(order_);
     if (!row.ok() || !*row) return row;
     const size_t* topic = bag_.TopicOf(sqlite3_column_int64(order_.get(), 1));
@@ -134,7 +127,6 @@ class SqliteCursor : public Cursor {
   const SqliteBag& bag_;
   const Statement order_;
   const Statement data_;
-  bool done_ = false;
 };
 
 absl::Status SqliteBag::RequireTables() const {

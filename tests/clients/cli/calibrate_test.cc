@@ -8,8 +8,8 @@
 #include <cmath>
 
 #include "clients/cli/calibrate/calibration_report.h"
+#include "clients/cli/calibrate/drive_answers.h"
 #include "clients/cli/calibrate/innovations.h"
-#include "clients/cli/calibrate/split_halves.h"
 #include "tests/support/random_numbers.h"
 
 namespace voxloc::cli {
@@ -155,7 +155,7 @@ TEST(Innovations, OdometryIsBelievedAsFarAsItIsSaidToBeGood) {
   const auto learnt = LearnSystematic(Answers(drive, 6), {0.01, 0.0});
   ASSERT_TRUE(learnt.ok()) << learnt.status();
   EXPECT_NEAR(learnt->position_sigma_m[1].value, 0.03, 0.008);
-  for (const LagSummary& lag : learnt->lags) EXPECT_LE(lag.way_m, 3.0);
+  for (const LagSummary& lag : learnt->lags) EXPECT_LE(lag.distance_m, 3.0);
 }
 
 TEST(Innovations, AtOneSpeedTheTimeIsNotObservable) {
@@ -262,10 +262,10 @@ TEST(CalibrationReport, WritesUpperEndsWithTheirOrigins) {
 TEST(CalibrationReport, SigmasAreMadeSmallerOnlyWhereAnswersWereComparedOverALongWay) {
   LearntCalibration learnt = Learnt();
   ASSERT_LT(learnt.systematic.position_sigma_m[2].high, 0.03);
-  learnt.systematic.position_way_m = 20.0;
+  learnt.systematic.position_distance_m = 20.0;
   EXPECT_EQ(ApplyLearnt(learnt, {}).position_sigma_m.value.z(),
             learnt.systematic.position_sigma_m[2].high);
-  learnt.systematic.position_way_m = 19.0;
+  learnt.systematic.position_distance_m = 19.0;
   const SensorCalibration written = ApplyLearnt(learnt, {});
   EXPECT_EQ(written.position_sigma_m.value.z(), SystematicError().position_sigma_m.z());
   EXPECT_EQ(written.position_sigma_m.value.x(), learnt.systematic.position_sigma_m[0].high);

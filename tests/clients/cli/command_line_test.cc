@@ -76,7 +76,7 @@ TEST(CommandLine, AcceptsWhatTheManualShows) {
       "--report r.html --min-range 1",
       "replay --map m --scans d --poses p --guesses g.txt",
       "load-test --map m --scans d --poses p --streams 200 --rate 10 --pose-rate 50 --seconds 60 "
-      "--processes 4 --max-p99-ms 5",
+      "--max-p99-ms 5",
       "load-test --map m --map n --scans d --poses p --scans e --poses q --guesses g --guesses h "
       "--covariance fixed --no-confidence --min-answered 99.9",
       "score --map m --at=-1,2,3,4,5,6 scan.pcd",
@@ -150,8 +150,8 @@ TEST(CommandLine, ExplainsMistakes) {
       {"replay --map m --scans d --poses p --guess truth --guesses g", "--guess"},
       {"load-test --map m --scans d --poses p --pose-rate 50",
        "--pose-rate must come with a --rate over 0 (got 0)"},
-      {"load-test --map m --scans d --poses p --processes 3",
-       "--processes must be at most --streams, 1 (got 3)"},
+      {"load-test --map m --scans d --poses p --slow-readers 3",
+       "--slow-readers must be at most --streams, 1 (got 3)"},
       {"load-test --map m --scans d --poses p --poses q",
        "--poses must be given once for each --scans (got 2 for 1)"},
       {"load-test --map m --scans d --poses p --min-answered 101", "--min-answered"},

@@ -10,9 +10,8 @@
 #include <string>
 #include <vector>
 
-#include "clients/cli/contract_names.h"
-#include "clients/cli/message_field.h"
-#include "clients/cli/message_json.h"
+#include "clients/cli/flags/field_flag.h"
+#include "clients/cli/output/message_json.h"
 #include "voxloc/v1/admin_service.pb.h"
 #include "voxloc/v1/alignment.pb.h"
 #include "voxloc/v1/map.pb.h"

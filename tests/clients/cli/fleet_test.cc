@@ -21,8 +21,8 @@
 #include "absl/strings/string_view.h"
 #include "clients/cli/command_line.h"
 #include "clients/cli/fleet/fleet_text.h"
-#include "clients/cli/terminal_text.h"
-#include "clients/cli/text_table.h"
+#include "clients/cli/output/terminal.h"
+#include "clients/cli/output/text_table.h"
 #include "tests/clients/cpp/fake_server.h"
 #include "tests/support/scratch_dir.h"
 
@@ -417,7 +417,7 @@ TEST(TerminalText, CountsColumnsAndCuts) {
 }
 
 TEST(TextTable, CutsWordsBeforeNumbersToFit) {
-  TextTable table({{"name"}, {"points", TextTable::Align::kRight}, {"comment"}});
+  TextTable table("name|>points|comment");
   table.AddRow({std::string(40, 'n'), "1,234,567", std::string(30, 'c')});
   for (const absl::string_view line : absl::StrSplit(table.Text(30), '\n')) {
     EXPECT_LE(line.size(), 30u) << line;

@@ -17,13 +17,14 @@
 
 #include "absl/strings/string_view.h"
 #include "clients/cli/command_line.h"
-#include "clients/cli/map_manifest.h"
-#include "clients/cli/revision_text.h"
-#include "clients/cli/upload_report.h"
-#include "clients/dataset/map_tiling.h"
+#include "clients/cli/map/map_manifest.h"
+#include "clients/cli/map/upload_report.h"
+#include "clients/cli/output/map_text.h"
+#include "clients/dataset/tile_spill.h"
 #include "core/cloud/cloud_digest.h"
 #include "core/cloud/io/cloud_file.h"
 #include "tests/clients/cpp/fake_maps.h"
+#include "tests/clients/dataset/split_into_tiles.h"
 #include "tests/core/cloud/io/cloud_bytes.h"
 #include "tests/support/scratch_dir.h"
 

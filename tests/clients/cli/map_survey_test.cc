@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#include "clients/cli/map_survey.h"
+#include "clients/cli/map/map_survey.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -69,7 +69,7 @@ TEST(MapSurveyTest, DoubtsAMapOnItsSide) {
   lying.y = ground.z;
   lying.z = ground.y;
   survey.Add("a", lying);
-  EXPECT_THAT(survey.Doubts(), ElementsAre(HasSubstr("does it lie on its side?")));
+  EXPECT_THAT(survey.Warnings(), ElementsAre(HasSubstr("does it lie on its side?")));
   EXPECT_THAT(survey.Text(), HasSubstr("warning: it is 49 m high and only 5 m wide"));
 }
 
@@ -79,9 +79,9 @@ TEST(MapSurveyTest, DoubtsBoundsOutOfProportion) {
   PointCloud cloud = Ground(50.0, 50.0, 0.0, 0.0);
   cloud.PushBack(40e3F, 30e3F, 0.0F);
   survey.Add("a", cloud);
-  EXPECT_THAT(survey.Doubts(), ElementsAre(HasSubstr("of the bounds' area have points")));
+  EXPECT_THAT(survey.Warnings(), ElementsAre(HasSubstr("of the bounds' area have points")));
   survey.Add("a", Ground(5.0, 5.0, 1e8, 0.0));
-  EXPECT_THAT(survey.Doubts(),
+  EXPECT_THAT(survey.Warnings(),
               ElementsAre(HasSubstr("1e+08 m from zero"), HasSubstr("out of proportion"),
                           HasSubstr("of the bounds' area")));
 }
@@ -94,9 +94,9 @@ TEST(MapSurveyTest, DoubtsTilesThatAreStackedButNotScansWithPoses) {
       stacked.Add(name, Ground(50.0, 50.0, 0.0, 0.0));
     }
     if (placed) {
-      EXPECT_THAT(stacked.Doubts(), IsEmpty());
+      EXPECT_THAT(stacked.Warnings(), IsEmpty());
     } else {
-      EXPECT_THAT(stacked.Doubts(),
+      EXPECT_THAT(stacked.Warnings(),
                   ElementsAre(HasSubstr("the 3 clouds lie on top of each other")));
     }
   }
@@ -105,18 +105,19 @@ TEST(MapSurveyTest, DoubtsTilesThatAreStackedButNotScansWithPoses) {
     side_by_side.Begin(std::to_string(i));
     side_by_side.Add(std::to_string(i), Ground(50.0, 50.0, 50.0 * i, 0.0));
   }
-  EXPECT_THAT(side_by_side.Doubts(), IsEmpty());
+  EXPECT_THAT(side_by_side.Warnings(), IsEmpty());
 }
 
 TEST(MapSurveyTest, DoubtsTilesOutsideOfTheirMetadata) {
   MapSurvey survey;
   survey.Begin("a", XyBounds{{0.0, 0.0}, {50.0, 50.0}});
   survey.Add("a", Ground(50.0, 50.0, 0.0, 0.0));
-  EXPECT_THAT(survey.Doubts(), IsEmpty());
+  EXPECT_THAT(survey.Warnings(), IsEmpty());
   survey.Begin("b", XyBounds{{50.0, 0.0}, {100.0, 50.0}});
   survey.Add("b", Ground(50.0, 50.0, 0.0, 0.0));
-  EXPECT_THAT(survey.Doubts(), ElementsAre(HasSubstr("1 clouds lie outside of the bounds that the "
-                                                     "metadata has for them, first of b")));
+  EXPECT_THAT(survey.Warnings(),
+              ElementsAre(HasSubstr("1 clouds lie outside of the bounds that the "
+                                    "metadata has for them, first of b")));
 }
 
 TEST(MapSurveyTest, DoubtsCoordinatesInCoarseSteps) {
@@ -129,7 +130,7 @@ TEST(MapSurveyTest, DoubtsCoordinatesInCoarseSteps) {
   }
   survey.Add("a", cloud);
   // Between 2^18 and 2^19 floats are 2^-5 apart.
-  EXPECT_THAT(survey.Doubts(), ElementsAre(HasSubstr("steps of 0.0312 m")));
+  EXPECT_THAT(survey.Warnings(), ElementsAre(HasSubstr("steps of 0.0312 m")));
 }
 
 }  // namespace

@@ -8,7 +8,7 @@
 #include <cmath>
 #include <string>
 
-#include "clients/cli/output_text.h"
+#include "clients/cli/output/result_text.h"
 
 namespace voxloc::cli {
 namespace {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#include "clients/cli/progress.h"
+#include "clients/cli/output/progress.h"
 
 #include <gtest/gtest.h>
 

@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "clients/cli/command_line.h"
-#include "clients/cli/json_output.h"
+#include "clients/cli/output/output_file.h"
 #include "clients/cli/replay/scan_view_source.h"
 #include "core/cloud/io/cloud_file.h"
 #include "tests/clients/cpp/fake_server.h"
@@ -69,8 +69,7 @@ class ReplayRunnerTest : public ::testing::Test {
     auto session = client::LocalizationSession::Open(*client::Channel::Create(channel), {});
     EXPECT_TRUE(session.ok()) << session.status();
     if (!session.ok()) return {};
-    ScanLoader loader(std::make_unique<FileScans>(input_.scans), input_.scans, FilterOptions(), 0,
-                      0);
+    ScanLoader loader(FileScans(input_.scans), input_.scans, FilterOptions(), 0, 0);
     const GuessSource guesses(input_, GuessSource::Kind::kTruth, std::nullopt, 0);
     const ReplayOutcome outcome = RunReplay(input_, guesses, options, &loader, session->get());
     EXPECT_TRUE(outcome.end.ok()) << outcome.end;
@@ -106,7 +105,7 @@ class ReplayRunnerTest : public ::testing::Test {
     auto session = client::LocalizationSession::Open(*client::Channel::Create(channel), {});
     EXPECT_TRUE(session.ok()) << session.status();
     if (!session.ok()) return {{}, session.status()};
-    ScanLoader loader(std::make_unique<FileScans>(input_.scans), input_.scans, FilterOptions(), 0,
+    ScanLoader loader(FileScans(input_.scans), input_.scans, FilterOptions(), 0,
                       options.rate_hz > 0.0 ? 3 : 0);
     const GuessSource guesses(input_, GuessSource::Kind::kTruth, std::nullopt, 0);
     ReplayOutcome outcome = RunReplay(input_, guesses, options, &loader, session->get());
@@ -168,7 +167,7 @@ TEST_F(ReplayRunnerTest, AStopEndsTheWaitForAnAnswer) {
   channel.server = server.address();
   auto session = client::LocalizationSession::Open(*client::Channel::Create(channel), {});
   ASSERT_TRUE(session.ok()) << session.status();
-  ScanLoader loader(std::make_unique<FileScans>(input_.scans), input_.scans, FilterOptions(), 0, 0);
+  ScanLoader loader(FileScans(input_.scans), input_.scans, FilterOptions(), 0, 0);
   const GuessSource guesses(input_, GuessSource::Kind::kTruth, std::nullopt, 0);
   ReplayOptions options;
   options.timeout_s = 0.0;  // no limit

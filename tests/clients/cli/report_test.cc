@@ -14,7 +14,6 @@
 #include "absl/strings/escaping.h"
 #include "clients/cli/replay/replay_summary.h"
 #include "clients/cli/report/compared_run.h"
-#include "clients/cli/report/report_rows.h"
 #include "clients/cli/report/scan_choice.h"
 #include "tests/support/scratch_dir.h"
 

@@ -2,6 +2,8 @@
 //
 // What requests ask for by the flags that commands share.
 
+#include "clients/cli/flags/request_flags.h"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -11,10 +13,7 @@
 #include <cstdlib>
 #include <string>
 
-#include "clients/cli/alignment_flags.h"
-#include "clients/cli/estimate_flags.h"
-#include "clients/cli/output_flags.h"
-#include "clients/cli/server_flags.h"
+#include "clients/cli/flags/server_flags.h"
 #include "voxloc/v1/localization_service.pb.h"
 
 namespace voxloc::cli {

@@ -7,10 +7,11 @@
 #include <sstream>
 #include <string>
 
-#include "clients/cli/confirmation.h"
-#include "clients/cli/exit_code.h"
-#include "clients/cli/pose_text.h"
-#include "clients/cli/text_table.h"
+#include "clients/cli/commands/commands.h"
+#include "clients/cli/flags/pose_flag.h"
+#include "clients/cli/output/result_text.h"
+#include "clients/cli/output/terminal.h"
+#include "clients/cli/output/text_table.h"
 
 namespace voxloc::cli {
 namespace {
@@ -65,7 +66,7 @@ TEST(PoseText, SaysWhatIsWrong) {
 }
 
 TEST(TextTable, AlignsColumns) {
-  TextTable table({{"name"}, {"points", TextTable::Align::kRight}, {"note"}});
+  TextTable table("name|>points|note");
   table.AddRow({"town", "1,234"});
   table.AddRow({"a", "5", "old"});
   EXPECT_EQ(table.Text(),

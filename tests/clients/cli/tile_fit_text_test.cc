@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#include "clients/cli/tile_fit_text.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <string>
 #include <vector>
+
+#include "clients/cli/output/map_text.h"
 
 namespace voxloc::cli {
 namespace {

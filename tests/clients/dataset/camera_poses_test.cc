@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#include "clients/dataset/camera_poses.h"
-
 #include <cmath>
 #include <string>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "clients/dataset/map_source.h"
+#include "clients/dataset/trajectory_file.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/support/scratch_dir.h"
@@ -99,18 +98,18 @@ TEST(CameraPosesTest, CalibrationTurnsThemIntoTheLidars) {
     EXPECT_LT(TranslationDistance((*poses)[i].pose, expected[i].pose), 1e-9);
     EXPECT_LT(RotationDistance((*poses)[i].pose, expected[i].pose), 1e-7);
   }
-  EXPECT_FALSE(DoubtOnAxes(*poses).has_value());
+  EXPECT_FALSE(AxesWarning(*poses).has_value());
   const auto as_they_are = ReadPoses(CameraFile(scratch), TrajectoryFormat::kKitti, "");
   ASSERT_TRUE(as_they_are.ok()) << as_they_are.status();
-  ASSERT_TRUE(DoubtOnAxes(*as_they_are).has_value());
-  EXPECT_THAT(*DoubtOnAxes(*as_they_are), AllOf(HasSubstr("on its side"), HasSubstr("--calib")));
+  ASSERT_TRUE(AxesWarning(*as_they_are).has_value());
+  EXPECT_THAT(*AxesWarning(*as_they_are), AllOf(HasSubstr("on its side"), HasSubstr("--calib")));
 }
 
 TEST(CameraPosesTest, PosesThatHardlyMoveAreNotDoubted) {
   std::vector<StampedPose> lift = {{0, Pose()}, {1, Pose()}};
   lift[1].pose.translation.z() = 0.5;
-  EXPECT_FALSE(DoubtOnAxes(lift).has_value());
-  EXPECT_FALSE(DoubtOnAxes({{0, Pose()}}).has_value());
+  EXPECT_FALSE(AxesWarning(lift).has_value());
+  EXPECT_FALSE(AxesWarning({{0, Pose()}}).has_value());
 }
 
 TEST(CameraPosesTest, MapsOfThemStandUprightWithTheirCalibration) {
@@ -125,13 +124,13 @@ TEST(CameraPosesTest, MapsOfThemStandUprightWithTheirCalibration) {
   const std::vector<std::string> paths = {scratch.Path("scans")};
   InputNotes plain;
   ASSERT_TRUE(ResolveMapSources(paths, options, &plain).ok());
-  EXPECT_THAT(plain.doubts, ElementsAre(HasSubstr("along their own z axis")));
+  EXPECT_THAT(plain.warnings, ElementsAre(HasSubstr("along their own z axis")));
 
   options.calibration = scratch.Write("calib.txt", absl::StrCat("Tr: ", kTr, "\n"));
   InputNotes calibrated;
   const auto sources = ResolveMapSources(paths, options, &calibrated);
   ASSERT_TRUE(sources.ok()) << sources.status();
-  EXPECT_THAT(calibrated.doubts, IsEmpty());
+  EXPECT_THAT(calibrated.warnings, IsEmpty());
   for (size_t i = 0; i < sources->size(); ++i) {
     const Eigen::Vector3d point = LoadTile((*sources)[i])->Point(0);
     EXPECT_LT((point - Drive()[i].pose * Eigen::Vector3d(5, 0, -1.8)).norm(), 1e-5);
@@ -144,7 +143,7 @@ TEST(CameraPosesTest, MapsOfThemStandUprightWithTheirCalibration) {
   InputNotes mounted;
   const auto lying = ResolveMapSources(paths, options, &mounted);
   ASSERT_TRUE(lying.ok()) << lying.status();
-  EXPECT_THAT(mounted.doubts, ElementsAre(HasSubstr("lies on its side")));
+  EXPECT_THAT(mounted.warnings, ElementsAre(HasSubstr("lies on its side")));
   for (size_t i = 0; i < lying->size(); ++i) {
     const Eigen::Vector3d expected =
         CameraFromLidar() * (Drive()[i].pose * Eigen::Vector3d(5, 0, -1.8));

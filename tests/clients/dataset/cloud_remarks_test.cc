@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#include "clients/dataset/cloud_remarks.h"
-
 #include <string>
 #include <vector>
 
+#include "clients/dataset/scan_directory.h"
 #include "core/cloud/io/cloud_inspection.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#include "clients/dataset/map_projector_yaml.h"
-
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "clients/dataset/map_source.h"
+#include "clients/dataset/map_yaml.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/support/scratch_dir.h"

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#include "clients/dataset/map_tiling.h"
-
 #include <cmath>
 #include <limits>
 #include <set>
 #include <string>
 #include <vector>
 
+#include "clients/dataset/tile_spill.h"
 #include "core/cloud/io/cloud_file.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "tests/clients/dataset/split_into_tiles.h"
 #include "tests/core/cloud/io/cloud_bytes.h"
 #include "tests/support/real_data.h"
 

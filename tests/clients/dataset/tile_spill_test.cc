@@ -9,6 +9,7 @@
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "tests/clients/dataset/split_into_tiles.h"
 #include "tests/core/cloud/io/cloud_bytes.h"
 #include "tests/support/scratch_dir.h"
 

@@ -43,8 +43,7 @@ class BridgeReplayTest : public BridgeFixture {
     options.open.mutable_setup()->mutable_options()->set_profile(profile);
     auto session = client::LocalizationSession::Open(*client::Channel::Create(channel), options);
     EXPECT_TRUE(session.ok()) << session.status();
-    cli::ScanLoader loader(std::make_unique<cli::FileScans>(input.scans), input.scans,
-                           FilterOptions(), 0, 1);
+    cli::ScanLoader loader(cli::FileScans(input.scans), input.scans, FilterOptions(), 0, 1);
     const cli::GuessSource source(input, cli::GuessSource::Kind::kTruth, std::nullopt, 0);
     cli::ReplayOptions replay;
     replay.session_poses = true;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// voxloc load-test against the real server: open and closed loop, poses, several processes,
-// objectives, and servers and processes that end in the middle.
+// voxloc load-test against the real server: open and closed loop, poses, objectives, and servers
+// that end in the middle.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -32,15 +32,6 @@ std::string TextIn(const fs::path& path) {
   std::ostringstream text;
   text << file.rdbuf();
   return text.str();
-}
-
-// The processes that `pid` has started.
-std::vector<pid_t> ChildrenOf(pid_t pid) {
-  const std::string id = std::to_string(pid);
-  std::istringstream text(TextIn("/proc/" + id + "/task/" + id + "/children"));
-  std::vector<pid_t> children;
-  for (pid_t child = 0; text >> child;) children.push_back(child);
-  return children;
 }
 
 class LoadTestE2e : public ::testing::Test {
@@ -136,27 +127,25 @@ TEST_F(LoadTestE2e, PosesGiveTheScansTheirGuesses) {
   EXPECT_GT(result["accepted"], 0);
 }
 
-TEST_F(LoadTestE2e, ProcessesShareTheStreamsAndAddUp) {
-  const fs::path out = scratch_->Path("processes.json");
-  const ProcessResult run =
-      server_->Voxloc(LoadTest({"--streams", "5", "--rate", "4", "--seconds", "2", "--processes",
-                                "2", "--json", out.string()}));
+TEST_F(LoadTestE2e, TextAndJsonSayTheSame) {
+  const fs::path out = scratch_->Path("both.json");
+  const ProcessResult run = server_->Voxloc(
+      LoadTest({"--streams", "5", "--rate", "4", "--seconds", "2", "--json", out.string()}));
   EXPECT_EQ(run.exit_code, 0) << run.error;
   EXPECT_THAT(run.out, HasSubstr("5 streams, 4 scans/s each"));
-  EXPECT_THAT(run.out, HasSubstr("25 scans of 300 points on average, 2 processes"));
+  EXPECT_THAT(run.out, HasSubstr("25 scans of 300 points on average\n"));
   EXPECT_THAT(run.out, HasSubstr("sent 40, answered "));
   const json result = JsonIn(out);
   ASSERT_FALSE(result.is_discarded());
-  EXPECT_EQ(result["processes"], 2);
   EXPECT_EQ(result["sent"], 5 * 4 * 2);
   ExpectOneOutcomeEach(result);
 }
 
-TEST_F(LoadTestE2e, EveryProcessUsesTheFirstServerThatCanBeReached) {
+TEST_F(LoadTestE2e, EveryStreamUsesTheFirstServerThatCanBeReached) {
   const fs::path out = scratch_->Path("several.json");
   const ProcessResult run =
       RunVoxloc(LoadTest({"--server", "127.0.0.1:1," + server_->address, "--streams", "2", "--rate",
-                          "4", "--seconds", "1", "--processes", "2", "--json", out.string()}));
+                          "4", "--seconds", "1", "--json", out.string()}));
   EXPECT_EQ(run.exit_code, 0) << run.error;
   const json result = JsonIn(out);
   ASSERT_FALSE(result.is_discarded());
@@ -178,7 +167,7 @@ TEST_F(LoadTestE2e, EveryScanHasOneOutcomeWithCancelledSessionsAndSlowReaders) {
                                            "--ramp",         "0.2", "--cancel-percent", "10",
                                            "--slow-readers", "1",   "--one-outcome"};
   for (const std::vector<std::string>& loop :
-       {std::vector<std::string>{}, std::vector<std::string>{"--rate", "20", "--processes", "2"}}) {
+       {std::vector<std::string>{}, std::vector<std::string>{"--rate", "20"}}) {
     const json result = ResultOf(Plus(faults, loop), 0);
     EXPECT_EQ(result["lost"], 0);
     EXPECT_GT(result["cancelled"], 0);
@@ -204,11 +193,10 @@ TEST_F(LoadTestE2e, TilesAreReplacedWhileVehiclesDriveAndPutBack) {
   const json before = tiles();
   ASSERT_FALSE(contents(before).empty());
   uint64_t revision = before["revision"];
-  for (const std::string processes : {"1", "2"}) {
-    const json result =
-        ResultOf({"--streams", "2", "--rate", "10", "--seconds", "4", "--ramp", "0.5",
-                  "--processes", processes, "--tile-updates", "1", "--max-update-factor", "1e6"},
-                 0);
+  for (int run = 0; run < 2; ++run) {
+    const json result = ResultOf({"--streams", "2", "--rate", "10", "--seconds", "4", "--ramp",
+                                  "0.5", "--tile-updates", "1", "--max-update-factor", "1e6"},
+                                 0);
     EXPECT_EQ(result["tile_updates"]["due"], 2);
     // The last one may come too late to count.
     EXPECT_GE(result["tile_updates"]["count"], 1);
@@ -241,7 +229,6 @@ TEST_F(LoadTestE2e, MistakesHaveReasons) {
   };
   const std::vector<Case> cases = {
       {{"--pose-rate", "50"}, 2, "--pose-rate must come with a --rate over 0"},
-      {{"--processes", "2"}, 2, "--processes must be at most --streams"},
       {{"--slow-readers", "2"}, 2, "--slow-readers must be at most --streams, 1 (got 2)"},
       {{"--cancel-percent", "51"}, 2, "--cancel-percent"},
       {{"--max-update-factor", "2"}, 2, "--max-update-factor must come with --tile-updates over 0"},
@@ -249,19 +236,15 @@ TEST_F(LoadTestE2e, MistakesHaveReasons) {
       {{"--scans", "more"}, 2, "--poses must be given once for each --scans (got 1 for 2)"},
       {{"--poses", "more", "--scans", "/no/such/folder"}, 1, "/no/such/folder"},
       {{"--map", "moon", "--streams", "2"}, 1, "moon"},
-      {{"--map", "moon", "--streams", "2", "--processes", "2"},
-       1,
-       "process 2 of 2 ended with exit code 1"},
   };
   for (const Case& one : cases) {
     const ProcessResult run = server_->Voxloc(LoadTest(one.more));
     EXPECT_EQ(run.exit_code, one.exit_code) << one.says << run.error;
     EXPECT_THAT(run.error, HasSubstr(one.says));
   }
-  const ProcessResult run = RunVoxloc(LoadTest(
-      {"--server", "127.0.0.1:1", "--timeout", "5", "--streams", "2", "--processes", "2"}));
+  const ProcessResult run =
+      RunVoxloc(LoadTest({"--server", "127.0.0.1:1", "--timeout", "5", "--streams", "2"}));
   EXPECT_EQ(run.exit_code, 3) << run.error;
-  EXPECT_THAT(run.error, HasSubstr("process 1 of 2 ended with exit code 3"));
 }
 
 TEST_F(LoadTestE2e, EveryScanHasAnOutcomeWhenTheServerDies) {
@@ -290,40 +273,21 @@ TEST_F(LoadTestE2e, EveryScanHasAnOutcomeWhenTheServerDies) {
 }
 
 TEST_F(LoadTestE2e, CtrlCReportsWhatWasMeasured) {
-  for (const std::string& processes : {std::string("1"), std::string("2")}) {
-    const fs::path out = scratch_->Path("interrupted" + processes + ".json");
-    const std::string log = scratch_->Path("interrupted" + processes + ".log");
-    std::vector<std::string> arguments =
-        LoadTest({"--streams", "2", "--rate", "10", "--seconds", "3600", "--ramp", "0",
-                  "--processes", processes, "--json", out.string(), "--server", server_->address});
-    arguments.insert(arguments.begin(), ProgramPath(VOXLOC_VOXLOC));
-    ChildProcess load_test(arguments, log);
-    EXPECT_TRUE(Eventually([&log] { return TextIn(log).find(" of 3600 s") != std::string::npos; }));
-    load_test.Signal(SIGINT);
-    EXPECT_EQ(load_test.Wait(), 130) << TextIn(log);
-    EXPECT_THAT(TextIn(log), HasSubstr("interrupted after "));
-    const json result = JsonIn(out);
-    ASSERT_FALSE(result.is_discarded()) << TextIn(log);
-    ExpectOneOutcomeEach(result);
-    EXPECT_GT(result["answered"], 0);
-  }
-}
-
-TEST_F(LoadTestE2e, AProcessThatDiesIsNamed) {
-  const std::string log = scratch_->Path("killed.log");
-  std::vector<std::string> arguments = LoadTest({"--streams", "2", "--rate", "2", "--seconds", "60",
-                                                 "--processes", "2", "--server", server_->address});
+  const fs::path out = scratch_->Path("interrupted.json");
+  const std::string log = scratch_->Path("interrupted.log");
+  std::vector<std::string> arguments =
+      LoadTest({"--streams", "2", "--rate", "10", "--seconds", "3600", "--ramp", "0", "--json",
+                out.string(), "--server", server_->address});
   arguments.insert(arguments.begin(), ProgramPath(VOXLOC_VOXLOC));
   ChildProcess load_test(arguments, log);
-  // The parent's first line comes once both have begun.
-  EXPECT_TRUE(Eventually([&log] { return TextIn(log).find(" of 60 s") != std::string::npos; }));
-  const std::vector<pid_t> children = ChildrenOf(load_test.pid());
-  ASSERT_EQ(children.size(), 2u);
-  kill(children[1], SIGKILL);
-  EXPECT_EQ(load_test.Wait(), 1);
-  EXPECT_THAT(TextIn(log), HasSubstr("process 2 of 2 was ended by signal 9"));
-  EXPECT_TRUE(Eventually([&children] { return kill(children[0], 0) != 0; }))
-      << "the other process lives on";
+  EXPECT_TRUE(Eventually([&log] { return TextIn(log).find(" of 3600 s") != std::string::npos; }));
+  load_test.Signal(SIGINT);
+  EXPECT_EQ(load_test.Wait(), 130) << TextIn(log);
+  EXPECT_THAT(TextIn(log), HasSubstr("interrupted after "));
+  const json result = JsonIn(out);
+  ASSERT_FALSE(result.is_discarded()) << TextIn(log);
+  ExpectOneOutcomeEach(result);
+  EXPECT_GT(result["answered"], 0);
 }
 
 }  // namespace

@@ -2,8 +2,7 @@
 //
 // map_projector_info.yaml.
 
-#include "clients/dataset/map_projector_yaml.h"
-
+#include "clients/dataset/map_yaml.h"
 #include "tests/fuzz/fuzz_targets.h"
 #include "tests/fuzz/memory_file.h"
 

@@ -95,27 +95,5 @@ TEST(LogHistogram, SumsAreThoseOfAllSamples) {
   EXPECT_EQ(sum.count(), together.count());
 }
 
-TEST(LogHistogram, TravelsAsJson) {
-  const LogHistogram histogram = HistogramOf(RandomTimes(800, 3));
-  const auto read = LogHistogram::FromJson(Json::parse(histogram.ToJson().dump()));
-  ASSERT_TRUE(read.ok()) << read.status();
-  EXPECT_EQ(read->ToJson(), histogram.ToJson());
-  EXPECT_EQ(read->Percentile(99.0), histogram.Percentile(99.0));
-  EXPECT_TRUE(LogHistogram::FromJson(LogHistogram().ToJson()).ok());
-}
-
-TEST(LogHistogram, RefusesJsonThatIsNoHistogram) {
-  const Json good = HistogramOf({1, 1000}).ToJson();
-  Json far = good;
-  far["buckets"][0][0] = 1000000;
-  Json miscounted = good;
-  miscounted["count"] = 3;
-  Json partial = good;
-  partial.erase("sum");
-  for (const Json& bad : {far, miscounted, partial, Json("text"), Json::object()}) {
-    EXPECT_EQ(LogHistogram::FromJson(bad).status().code(), absl::StatusCode::kInternal) << bad;
-  }
-}
-
 }  // namespace
 }  // namespace voxloc::cli

@@ -8,8 +8,7 @@
 #include <vector>
 
 #include "clients/cli/load_test/load_drive.h"
-#include "clients/cli/load_test/stream_assignment.h"
-#include "clients/cli/load_test/stream_schedule.h"
+#include "clients/cli/load_test/load_schedule.h"
 
 namespace voxloc::cli {
 namespace {

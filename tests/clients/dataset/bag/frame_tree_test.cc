@@ -5,7 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "clients/dataset/bag/pose_track.h"
+#include "clients/dataset/bag/pose_source.h"
 
 namespace voxloc::bag {
 namespace {

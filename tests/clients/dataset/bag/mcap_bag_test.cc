@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#include "clients/dataset/bag/mcap_bag.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <zstd.h>
 
+#include "clients/dataset/bag/bag.h"
+#include "clients/dataset/bag/decompress.h"
 #include "tests/clients/dataset/bag/bag_fixtures.h"
 #include "tests/clients/dataset/bag/mcap_writer.h"
 #include "tests/support/scratch_dir.h"

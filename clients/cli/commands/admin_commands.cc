@@ -1,0 +1,321 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include <CLI/CLI.hpp>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "clients/cli/commands/commands.h"
+#include "clients/cli/flags/map_flags.h"
+#include "clients/cli/flags/option.h"
+#include "clients/cli/flags/server_flags.h"
+#include "clients/cli/output/message_json.h"
+#include "clients/cli/output/output_file.h"
+#include "clients/cli/output/terminal.h"
+#include "clients/cli/output/text_table.h"
+#include "clients/cpp/admin_client.h"
+#include "clients/cpp/messages.h"
+
+namespace voxloc::cli {
+namespace {
+
+struct AdminSessionsFlags {
+  ServerFlags server;
+  std::string map;
+};
+
+std::string SessionsText(const std::vector<v1::SessionInfo>& sessions) {
+  TextTable table(
+      "session|vehicle|peer|map|>revision|profile|active|>answered|>accepted|>unanswered|status|"
+      "last answer");
+  for (const v1::SessionInfo& session : sessions) {
+    const bool answered = session.answered_at_ns() != 0;
+    table.AddRow({session.session(), session.vehicle(), session.peer(), session.map(),
+                  absl::StrCat(session.map_revision()), session.profile(),
+                  session.active() ? "yes" : "no", Grouped(session.answered()),
+                  Grouped(session.accepted()), Grouped(session.unanswered()),
+                  answered ? client::StatusName(session.status()) : "-",
+                  answered ? TimeText(session.answered_at_ns()) : "-"});
+  }
+  return sessions.empty() ? "no sessions\n" : table.Text();
+}
+
+absl::StatusOr<ExitCode> ShowSessions(const AdminSessionsFlags& options) {
+  const absl::StatusOr<client::Channel> channel = Connect(options.server);
+  if (!channel.ok()) return channel.status();
+  const absl::StatusOr<std::vector<v1::SessionInfo>> sessions =
+      client::ListSessions(*channel, options.map, options.server.timeout_s);
+  if (!sessions.ok()) return sessions.status();
+  return Report(options.server.json, SessionsText(*sessions),
+                {{"sessions", MessagesJson(*sessions)}});
+}
+
+void AddSessionsCommand(CLI::App* parent, Work* chosen) {
+  auto options = std::make_shared<AdminSessionsFlags>();
+  CLI::App* command = parent->add_subcommand("sessions", "List the open sessions of a server");
+  command->footer(R"(Oldest first. Times are those of the server's clock.
+
+Example:
+  voxloc admin sessions --server localhost:50051 --map town)");
+  AddMapFlag(command, &options->map, "List only the sessions on this map");
+  AddServerFlags(command, &options->server);
+  command->callback([options, chosen] { *chosen = [options] { return ShowSessions(*options); }; });
+}
+
+struct AdminConfigFlags {
+  ServerFlags server;
+  size_t width = 0;
+};
+
+std::string ConfigText(const v1::GetConfigResponse& config, size_t max_columns) {
+  TextTable table("key|value|source|place|change");
+  for (const v1::ConfigEntry& entry : config.entries()) {
+    table.AddRow({entry.key(), entry.value(), EnumWordOr(entry.source(), "unknown"), entry.place(),
+                  entry.reloadable() ? "SIGHUP" : "restart"});
+  }
+  return table.Text(max_columns);
+}
+
+absl::StatusOr<ExitCode> ShowConfig(const AdminConfigFlags& options) {
+  const absl::StatusOr<client::Channel> channel = Connect(options.server);
+  if (!channel.ok()) return channel.status();
+  const absl::StatusOr<v1::GetConfigResponse> config =
+      client::GetConfig(*channel, options.server.timeout_s);
+  if (!config.ok()) return config.status();
+  const size_t width = options.width > 0 ? options.width : SizeOfTerminal().columns;
+  return Report(options.server.json, ConfigText(*config, width), MessageJson(*config));
+}
+
+void AddConfigCommand(CLI::App* parent, Work* chosen) {
+  auto flags = std::make_shared<AdminConfigFlags>();
+  CLI::App* command = parent->add_subcommand("config", "Report a server's configuration in effect");
+  command->footer(
+      R"(For each key of the configuration, its value, where it comes from (default, detected at start,
+file, environment or flag, with the place), and whether a change takes a SIGHUP or a restart.
+
+Example:
+  voxloc admin config --server localhost:50051)");
+  AddDefaulted(command, "--width", flags->width, "N",
+               "Cut lines to N columns; 0: those of the terminal, and no limit without one")
+      ->check(CLI::Range(0, 10'000));
+  AddServerFlags(command, &flags->server);
+  command->callback([flags, chosen] { *chosen = [flags] { return ShowConfig(*flags); }; });
+}
+
+struct AdminLogLevelFlags {
+  ServerFlags server;
+  std::string level;
+};
+
+std::map<std::string, v1::LogLevel> LogLevels() {
+  std::map<std::string, v1::LogLevel> levels;
+  const google::protobuf::EnumDescriptor& all = *v1::LogLevel_descriptor();
+  for (int v = 0; v < all.value_count(); ++v) {
+    const auto level = static_cast<v1::LogLevel>(all.value(v)->number());
+    if (level != v1::LOG_LEVEL_UNSPECIFIED) levels[EnumWordOf(level)] = level;
+  }
+  return levels;
+}
+
+absl::StatusOr<ExitCode> SetLevel(const AdminLogLevelFlags& options) {
+  const absl::StatusOr<client::Channel> channel = Connect(options.server);
+  if (!channel.ok()) return channel.status();
+  const absl::StatusOr<v1::LogLevel> previous =
+      client::SetLogLevel(*channel, LogLevels().at(options.level), options.server.timeout_s);
+  if (!previous.ok()) return previous.status();
+  const std::string before = EnumWordOf(*previous);
+  return Report(options.server.json,
+                absl::StrCat("the log level is ", options.level, "; it was ", before, "\n"),
+                {{"level", options.level}, {"previous_level", before}});
+}
+
+void AddLogLevelCommand(CLI::App* parent, Work* chosen) {
+  auto options = std::make_shared<AdminLogLevelFlags>();
+  CLI::App* command =
+      parent->add_subcommand("log-level", "Set how much a server logs, until it ends");
+  command->footer("Example:\n  voxloc admin log-level --server localhost:50051 debug");
+  command->add_option("LEVEL", options->level, "Log this much: trace, debug, info, warn or error")
+      ->check(CLI::IsMember(LogLevels()))
+      ->required();
+  AddServerFlags(command, &options->server);
+  command->callback([options, chosen] { *chosen = [options] { return SetLevel(*options); }; });
+}
+
+// What Kubernetes gives a pod by default (terminationGracePeriodSeconds).
+constexpr double kDefaultGraceS = 30.0;
+
+struct AdminDrainFlags {
+  ServerFlags server;
+  double grace_s = kDefaultGraceS;
+  std::string reason;
+};
+
+absl::StatusOr<ExitCode> DrainServer(const AdminDrainFlags& options) {
+  const absl::StatusOr<client::Channel> channel = Connect(options.server);
+  if (!channel.ok()) return channel.status();
+  const absl::StatusOr<v1::DrainResponse> drain =
+      client::Drain(*channel, options.grace_s, options.reason, options.server.timeout_s);
+  if (!drain.ok()) return drain.status();
+  const bool one = drain->open_sessions() == 1;
+  return Report(options.server.json,
+                absl::StrFormat("draining: %d session%s open, and %s ended in %.1f s\n",
+                                drain->open_sessions(), one ? " is" : "s are", one ? "is" : "are",
+                                drain->remaining_s()),
+                MessageJson(*drain));
+}
+
+void AddDrainCommand(CLI::App* parent, Work* chosen) {
+  auto options = std::make_shared<AdminDrainFlags>();
+  CLI::App* command = parent->add_subcommand("drain", "Make a server ready to be stopped");
+  command->footer(
+      R"(The server reports that it is not ready, refuses new sessions, asks the open ones to go
+elsewhere, and ends them when the grace time has passed. It does not end itself. Asking
+again can only shorten the time; voxloc admin undrain takes it back.
+
+Example:
+  voxloc admin drain --server localhost:50051 --grace 60 --reason maintenance)");
+  AddDefaulted(command, "--grace", options->grace_s, "SECONDS",
+               "End the remaining streams after this many seconds; >= 0")
+      ->check(CLI::NonNegativeNumber);
+  AddOption(command, "--reason", options->reason, "TEXT", "Pass this reason on to the sessions");
+  AddServerFlags(command, &options->server);
+  command->callback([options, chosen] { *chosen = [options] { return DrainServer(*options); }; });
+}
+
+absl::StatusOr<ExitCode> UndrainServer(const ServerFlags& flags) {
+  const absl::StatusOr<client::Channel> channel = Connect(flags);
+  if (!channel.ok()) return channel.status();
+  const absl::StatusOr<v1::UndrainResponse> undrained = client::Undrain(*channel, flags.timeout_s);
+  if (!undrained.ok()) return undrained.status();
+  return Report(flags.json,
+                absl::StrFormat("the server takes new sessions again; %d session%s open\n",
+                                undrained->open_sessions(),
+                                undrained->open_sessions() == 1 ? " is" : "s are"),
+                MessageJson(*undrained));
+}
+
+void AddUndrainCommand(CLI::App* parent, Work* chosen) {
+  auto flags = std::make_shared<ServerFlags>();
+  CLI::App* command = parent->add_subcommand("undrain", "Take a drain of a server back");
+  command->footer(
+      R"(The server is ready again and takes new sessions. Those that were asked to go elsewhere may
+have gone. A server that is being stopped (SIGTERM) goes on draining.
+
+Example:
+  voxloc admin undrain --server localhost:50051)");
+  AddServerFlags(command, flags.get());
+  command->callback([flags, chosen] { *chosen = [flags] { return UndrainServer(*flags); }; });
+}
+
+struct AdminCapturesFlags {
+  ServerFlags server;
+  std::string map;
+  size_t most = 100;
+};
+
+struct AdminCaptureFlags {
+  ServerFlags server;
+  std::string id;
+  std::string output;
+};
+
+std::string CapturesText(const std::vector<v1::CaptureInfo>& captures) {
+  TextTable table("id|captured|status|map|>revision|vehicle|session|>bytes");
+  for (const v1::CaptureInfo& capture : captures) {
+    table.AddRow({capture.id(), TimeText(capture.captured_at_ns()),
+                  client::StatusName(capture.status()), capture.map(),
+                  absl::StrCat(capture.map_revision()), capture.vehicle(), capture.session(),
+                  Grouped(capture.bytes())});
+  }
+  return captures.empty() ? "no captures\n" : table.Text();
+}
+
+absl::StatusOr<ExitCode> ShowCaptures(const AdminCapturesFlags& options) {
+  const absl::StatusOr<client::Channel> channel = Connect(options.server);
+  if (!channel.ok()) return channel.status();
+  const absl::StatusOr<std::vector<v1::CaptureInfo>> captures =
+      client::ListCaptures(*channel, options.map, options.most, options.server.timeout_s);
+  if (!captures.ok()) return captures.status();
+  return Report(options.server.json, CapturesText(*captures),
+                {{"captures", MessagesJson(*captures)}});
+}
+
+absl::StatusOr<ExitCode> FetchCapture(const AdminCaptureFlags& options) {
+  const absl::StatusOr<client::Channel> channel = Connect(options.server);
+  if (!channel.ok()) return channel.status();
+  const absl::StatusOr<v1::Capture> capture =
+      client::GetCapture(*channel, options.id, options.server.timeout_s);
+  if (!capture.ok()) return capture.status();
+  const std::string bytes = capture->SerializeAsString();
+  if (absl::Status status = WriteTextFile(options.output, bytes); !status.ok()) return status;
+  return Report(options.server.json,
+                absl::StrCat(CapturesText({capture->info()}), "\nwritten: ", options.output, ", ",
+                             Grouped(bytes.size()), " bytes\n"),
+                {{"info", MessageJson(capture->info())},
+                 {"result", MessageJson(capture->result())},
+                 {"server_version", capture->server_version()},
+                 {"git_revision", capture->git_revision()},
+                 {"output", options.output}});
+}
+
+void AddListFlags(CLI::App* command, AdminCapturesFlags* options) {
+  AddMapFlag(command, &options->map, "List only the captures on this map");
+  AddDefaulted(command, "--max", options->most, "N", "List at most N captures; 0: all");
+  AddServerFlags(command, &options->server);
+}
+
+void AddGetCommand(CLI::App* parent, Work* chosen) {
+  auto options = std::make_shared<AdminCaptureFlags>();
+  CLI::App* command =
+      parent->add_subcommand("get", "Fetch a captured scan with its answer into a file");
+  command->footer(
+      R"(The file is a voxloc.v1.Capture in protobuf's binary format, which `voxloc replay --capture`
+reads. It shows where a vehicle was and what it saw there.
+
+Example:
+  voxloc admin captures get c18f2a4-17 --output bad.capture)");
+  AddOption(command, "id", options->id, "ID", "Id of the capture, as the list has it")->required();
+  AddOutputFile(command, "--output", &options->output, "Write the capture to FILE")->required();
+  AddServerFlags(command, &options->server);
+  command->callback([options, chosen] { *chosen = [options] { return FetchCapture(*options); }; });
+}
+
+void AddCapturesCommand(CLI::App* parent, Work* chosen) {
+  CLI::App* command = parent->add_subcommand(
+      "captures", "List and fetch what a server has captured of scans that went badly");
+  command->footer(
+      R"(A server captures scans where its setting capture.max_bytes is over 0; capture.statuses says
+which. Newest first; times are those of the server's clock.
+
+Examples:
+  voxloc admin captures --map town
+  voxloc admin captures get c18f2a4-17 --output bad.capture
+  voxloc replay --capture bad.capture --server localhost:50051)");
+  auto options = std::make_shared<AdminCapturesFlags>();
+  AddListFlags(command, options.get());
+  command->callback([options, chosen, command] {
+    if (!command->get_subcommands().empty()) return;
+    *chosen = [options] { return ShowCaptures(*options); };
+  });
+  auto listed = std::make_shared<AdminCapturesFlags>();
+  CLI::App* list = command->add_subcommand("list", "List the captures, as without `list`");
+  AddListFlags(list, listed.get());
+  list->callback([listed, chosen] { *chosen = [listed] { return ShowCaptures(*listed); }; });
+  AddGetCommand(command, chosen);
+}
+
+}  // namespace
+
+void AddAdminCommands(CLI::App* parent, Work* chosen) {
+  AddSessionsCommand(parent, chosen);
+  AddConfigCommand(parent, chosen);
+  AddLogLevelCommand(parent, chosen);
+  AddDrainCommand(parent, chosen);
+  AddUndrainCommand(parent, chosen);
+  AddCapturesCommand(parent, chosen);
+}
+
+}  // namespace voxloc::cli

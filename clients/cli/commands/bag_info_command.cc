@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "clients/cli/commands/commands.h"
+#include "clients/cli/output/output_file.h"
+#include "clients/cli/output/text_table.h"
+#include "clients/dataset/bag/bag.h"
+#include "clients/dataset/bag/frame_tree.h"
+#include "clients/dataset/bag/messages.h"
+#include "clients/dataset/bag/topic_choice.h"
+
+namespace voxloc::cli {
+namespace {
+
+struct BagInfoFlags {
+  std::vector<std::string> paths;
+  std::string json;
+};
+
+// What the messages themselves say.
+struct BagFrames {
+  std::vector<std::string> of_topic;  // of the first message; empty: none, or another type
+  bag::FrameTree tree;
+};
+
+bool HasHeader(bag::MessageKind kind) {
+  return kind != bag::MessageKind::kOther && kind != bag::MessageKind::kTransforms;
+}
+
+absl::StatusOr<std::string> FirstFrame(const bag::Bag& bag, size_t topic) {
+  const absl::StatusOr<std::unique_ptr<bag::Cursor>> cursor = bag.Read({topic});
+  if (!cursor.ok()) return cursor.status();
+  bag::Message message;
+  const absl::StatusOr<bool> first = (*cursor)->Next(&message);
+  if (!first.ok()) return first.status();
+  if (!*first) return std::string();
+  const bag::Topic& described = bag.contents().topics[topic];
+  const absl::StatusOr<ros::Header> header = bag::DecodeHeader(described, message.bytes);
+  if (!header.ok()) return header.status();
+  if (bag::KindOf(described) != bag::MessageKind::kOdometry) return header->frame_id;
+  const absl::StatusOr<bag::PoseMessage> pose = bag::DecodePose(described, message.bytes);
+  if (!pose.ok()) return pose.status();
+  return absl::StrCat(pose->parent, " -> ", pose->child);
+}
+
+absl::StatusOr<BagFrames> ReadFrames(const bag::Bag& bag) {
+  BagFrames frames;
+  const std::vector<bag::Topic>& topics = bag.contents().topics;
+  for (size_t i = 0; i < topics.size(); ++i) {
+    frames.of_topic.emplace_back();
+    if (!HasHeader(bag::KindOf(topics[i]))) continue;
+    absl::StatusOr<std::string> frame = FirstFrame(bag, i);
+    if (!frame.ok()) return frame.status();
+    frames.of_topic.back() = *std::move(frame);
+  }
+  const absl::StatusOr<std::unique_ptr<bag::Cursor>> cursor =
+      bag.Read(bag::TopicsOfKind(bag.contents(), bag::MessageKind::kTransforms));
+  if (!cursor.ok()) return cursor.status();
+  bag::Message message;
+  while (true) {
+    const absl::StatusOr<bool> more = (*cursor)->Next(&message);
+    if (!more.ok()) return more.status();
+    if (!*more) return frames;
+    const absl::StatusOr<std::vector<bag::PoseMessage>> transforms =
+        bag::DecodeTransforms(topics[message.topic], message.bytes);
+    if (!transforms.ok()) return transforms.status();
+    // What is no pose has no place among the frames.
+    for (const bag::PoseMessage& transform : *transforms) frames.tree.Add(transform).IgnoreError();
+  }
+}
+
+double SpanSeconds(const bag::BagContents& contents) {
+  return 1e-9 * (static_cast<double>(contents.last_ns) - static_cast<double>(contents.first_ns));
+}
+
+std::string BagText(const bag::BagContents& contents, const BagFrames& frames) {
+  std::string text = absl::StrFormat("%s: %s messages in %.1f s", contents.format,
+                                     Grouped(contents.messages()), SpanSeconds(contents));
+  if (contents.messages() > 0) absl::StrAppend(&text, ", from ", TimeText(contents.first_ns));
+  TextTable table("topic|>messages|type|frame");
+  for (size_t i = 0; i < contents.topics.size(); ++i) {
+    const bag::Topic& topic = contents.topics[i];
+    table.AddRow({topic.name, Grouped(topic.messages), topic.type, frames.of_topic[i]});
+  }
+  absl::StrAppend(&text, "\n\n", table.Text());
+  if (!frames.tree.edges().empty()) absl::StrAppend(&text, "\ntf: ", frames.tree.Text(), "\n");
+  return text;
+}
+
+Json BagJson(const bag::BagContents& contents, const BagFrames& frames) {
+  Json json;
+  json["format"] = contents.format;
+  json["messages"] = contents.messages();
+  json["first_ns"] = contents.first_ns;
+  json["last_ns"] = contents.last_ns;
+  json["remarks"] = contents.remarks;
+  json["topics"] = Json::array();
+  for (size_t i = 0; i < contents.topics.size(); ++i) {
+    const bag::Topic& topic = contents.topics[i];
+    json["topics"].push_back({{"name", topic.name},
+                              {"type", topic.type},
+                              {"encoding", topic.encoding},
+                              {"messages", topic.messages},
+                              {"frame", frames.of_topic[i]}});
+  }
+  json["frames"] = Json::array();
+  for (const auto& [key, edge] : frames.tree.edges()) {
+    json["frames"].push_back(
+        {{"parent", edge.parent}, {"child", edge.child}, {"moves", edge.moves}});
+  }
+  return json;
+}
+
+absl::StatusOr<ExitCode> BagInfo(const BagInfoFlags& options) {
+  const absl::StatusOr<std::unique_ptr<bag::Bag>> bag = bag::OpenBag(options.paths);
+  if (!bag.ok()) return bag.status();
+  const absl::StatusOr<BagFrames> frames = ReadFrames(**bag);
+  if (!frames.ok()) return frames.status();
+  const bag::BagContents& contents = (*bag)->contents();
+  if (options.json != "-") {
+    for (const std::string& remark : contents.remarks) absl::FPrintF(stderr, "%s\n", remark);
+  }
+  return Report(options.json, BagText(contents, *frames), BagJson(contents, *frames));
+}
+
+}  // namespace
+
+void AddBagInfoCommand(CLI::App* parent, Work* chosen) {
+  auto options = std::make_shared<BagInfoFlags>();
+  CLI::App* command = parent->add_subcommand("info", "List the topics and frames of a bag of ROS");
+  command->footer(
+      R"(A FILE is a bag of ROS 2 (rosbag2 with SQLite or MCAP; a file or its directory) or of ROS 1;
+several are one recording. Needs neither ROS nor a server. The frame of a topic is that of
+its first message. tf lists each frame with its parent; (moves) means that the transform
+between them changes during the recording.
+
+Examples:
+  voxloc bag info drive.mcap
+  voxloc bag info rosbag2_2026_05_04-10_00_00/ --json -)");
+  AddOutputFile(command, "--json", &options->json,
+                "Write the result as JSON to FILE; - is standard output");
+  command->add_option("FILE", options->paths, "Read these files of one recording")->required();
+  command->callback([options, chosen] { *chosen = [options] { return BagInfo(*options); }; });
+}
+
+}  // namespace voxloc::cli

@@ -1,0 +1,241 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include <CLI/CLI.hpp>
+#include <filesystem>
+#include <fstream>
+#include <memory>
+#include <optional>
+
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "absl/time/time.h"
+#include "clients/cli/calibrate/calibration_report.h"
+#include "clients/cli/calibrate/drive.h"
+#include "clients/cli/calibrate/drive_answers.h"
+#include "clients/cli/commands/commands.h"
+#include "clients/cli/flags/map_flags.h"
+#include "clients/cli/flags/option.h"
+#include "clients/cli/flags/pose_flag.h"
+#include "clients/cli/flags/request_flags.h"
+#include "clients/cli/flags/scan_flags.h"
+#include "clients/cli/flags/server_flags.h"
+#include "clients/cli/output/output_file.h"
+#include "clients/cli/output/progress.h"
+#include "clients/dataset/scan_directory.h"
+#include "clients/dataset/trajectory_file.h"
+#include "core/estimate/calibration/calibration_file.h"
+#include "core/geometry/angles.h"
+
+namespace voxloc::cli {
+namespace {
+
+struct CalibrateFlags {
+  ServerFlags server;
+  MapFlags map;
+  ScanFlags scan;
+  AlignmentFlags alignment;
+  std::string scans;
+  std::string odometry;
+  std::string odometry_format = "tum";
+  std::string calibration;
+  std::string guess;
+  std::string sensor;
+  std::string out;
+  double odometry_drift_percent = 1.0;
+  double odometry_turn_deg_per_m = 0.01;
+  size_t max_scans = 0;
+};
+
+absl::StatusOr<std::vector<DriveScan>> ReadDrive(const CalibrateFlags& options) {
+  const absl::StatusOr<TrajectoryFormat> format = TrajectoryFormatNamed(options.odometry_format);
+  if (!format.ok()) return format.status();
+  const absl::StatusOr<std::vector<std::string>> files = ListClouds(options.scans);
+  if (!files.ok()) return files.status();
+  const absl::StatusOr<std::vector<StampedPose>> poses =
+      ReadPoses(options.odometry, *format, options.calibration);
+  if (!poses.ok()) return poses.status();
+  if (poses->size() != files->size()) {
+    return absl::InvalidArgumentError(absl::StrCat(files->size(), " scans in ", options.scans,
+                                                   ", but ", poses->size(), " poses in ",
+                                                   options.odometry));
+  }
+  const absl::StatusOr<std::string> order = PairingOrder(*files);
+  if (!order.ok()) return order.status();
+  InputNotes notes{RemarksOnClouds(*files, options.scan.read()), {}};
+  notes.remarks.push_back(absl::StrCat("the odometry is paired with the scans ", *order));
+  const bool mounted = !options.calibration.empty() || !options.alignment.base_T_sensor.empty();
+  const std::optional<std::string> warning = mounted ? std::nullopt : AxesWarning(*poses);
+  if (warning.has_value()) notes.warnings.push_back(*warning);
+  PrintNotes(notes);
+  std::vector<DriveScan> scans;
+  for (size_t i = 0; i < files->size(); ++i) {
+    if (options.max_scans > 0 && i == options.max_scans) break;
+    scans.push_back({(*files)[i], (*poses)[i].stamp_ns, (*poses)[i].pose});
+  }
+  return scans;
+}
+
+// Those of the file that is to be written, where there is one.
+absl::StatusOr<SensorCalibrations> KnownCalibrations(const std::string& path) {
+  if (!std::filesystem::exists(path)) return SensorCalibrations();
+  return ReadCalibrationFile(path);
+}
+
+// The scan part of the covariance alone.
+absl::StatusOr<std::unique_ptr<client::LocalizationSession>> OpenScanPartSession(
+    const CalibrateFlags& options) {
+  absl::StatusOr<client::Channel> channel = Connect(options.server);
+  if (!channel.ok()) return channel.status();
+  client::SessionOptions session;
+  session.open.mutable_setup()->set_vehicle("voxloc calibrate");
+  session.open.mutable_setup()->set_map(options.map.map);
+  session.open.mutable_setup()->mutable_options()->set_profile(options.map.profile);
+  options.alignment.AddTo(session.open.mutable_setup());
+  session.open.mutable_setup()->mutable_output()->set_no_confidence(true);
+  v1::CovarianceOptions& covariance =
+      *session.open.mutable_setup()->mutable_options()->mutable_covariance();
+  covariance.set_method(v1::COVARIANCE_METHOD_CALIBRATED);
+  covariance.mutable_scale_factor()->set_value(1.0);
+  for (int axis = 0; axis < 3; ++axis) {
+    covariance.add_systematic_position_sigma_m(0.0);
+    covariance.add_systematic_rotation_sigma_rad(0.0);
+  }
+  covariance.mutable_systematic_time_sigma_s()->set_value(0.0);
+  covariance.mutable_systematic_skew_sigma_s()->set_value(0.0);
+  session.open_timeout_s = options.server.timeout_s;
+  return client::LocalizationSession::Open(*channel, session);
+}
+
+absl::StatusOr<DriveAnswers> DriveThrough(const CalibrateFlags& options,
+                                          const std::vector<DriveScan>& scans) {
+  DriveOptions drive;
+  drive.first_guess_map_T_base = scans.front().odometry_T_base;
+  if (!options.guess.empty()) {
+    const absl::StatusOr<Pose> guess = ParsePoseText(options.guess);
+    if (!guess.ok()) return guess.status();
+    drive.first_guess_map_T_base = *guess;
+  }
+  drive.scan = options.scan;
+  drive.timeout_s = options.server.timeout_s;
+  auto session = OpenScanPartSession(options);
+  if (!session.ok()) return session.status();
+  ProgressBar bar("calibrating", "scans", scans.size());
+  drive.on_scan = [&bar](size_t done) { bar.Update(done); };
+  absl::StatusOr<DriveAnswers> answers = RunDrive(scans, drive, session->get());
+  // The results are here; how the session ends no longer matters.
+  if (answers.ok()) (*session)->Close(options.server.timeout_s).IgnoreError();
+  return answers;
+}
+
+absl::Status WriteCalibrations(const std::string& path, const SensorCalibrations& calibrations) {
+  if (std::ofstream(path) << CalibrationsText(calibrations) << std::flush) return absl::OkStatus();
+  return absl::UnknownError(absl::StrCat("cannot write ", path));
+}
+
+absl::StatusOr<ExitCode> Calibrate(const CalibrateFlags& options) {
+  absl::StatusOr<SensorCalibrations> calibrations = KnownCalibrations(options.out);
+  if (!calibrations.ok()) return calibrations.status();
+  SensorCalibration known;
+  if (auto found = calibrations->Find(options.sensor); found.ok()) known = *std::move(found);
+  known.name = options.sensor;
+  if (absl::Status status = ValidateSensorCalibration(known); !status.ok()) {
+    return absl::InvalidArgumentError(absl::StrCat("--sensor: ", status.message()));
+  }
+  const absl::StatusOr<std::vector<DriveScan>> scans = ReadDrive(options);
+  if (!scans.ok()) return scans.status();
+  const absl::StatusOr<DriveAnswers> answers = DriveThrough(options, *scans);
+  if (!answers.ok()) return answers.status();
+
+  const OdometryNoise noise = {0.01 * options.odometry_drift_percent,
+                               options.odometry_turn_deg_per_m * kRadiansPerDegree};
+  absl::StatusOr<LearntSystematic> systematic = LearnSystematic(answers->scans, noise);
+  if (!systematic.ok()) return systematic.status();
+  LearntCalibration learnt;
+  learnt.drive = absl::StrCat(options.scans, " in map ", options.map.map, ", ",
+                              absl::FormatTime("%Y-%m-%d", absl::Now(), absl::UTCTimeZone()));
+  learnt.scans = scans->size();
+  learnt.accepted = answers->accepted;
+  learnt.observed = answers->scans.size();
+  learnt.halves = answers->halves.size();
+  if (learnt.halves > 0) learnt.scan_part_factor = ScanPartFactor(answers->halves);
+  learnt.systematic = *std::move(systematic);
+
+  const SensorCalibration written = ApplyLearnt(learnt, std::move(known));
+  calibrations->Set(written);
+  if (absl::Status status = WriteCalibrations(options.out, *calibrations); !status.ok()) {
+    return status;
+  }
+  return Report(options.server.json,
+                absl::StrCat(LearntText(learnt, written), "\nsensor ", options.sensor,
+                             " written to ", options.out, "\n"),
+                LearntJson(learnt));
+}
+
+constexpr char kCalibrateManual[] =
+    R"(Learns the systematic part of a sensor's covariance from a drive of your own, without a truth:
+every scan is aligned from the last answer, moved by the odometry since, and answers are
+compared with what earlier ones and the odometry say. It needs odometry that is better than
+the errors it is to show over a few metres: say how good yours is. The better it is, the
+longer the stretches that are compared, and the more of the map's bend is seen. The time of
+the stamps and the skew of the sweeps show where speeds differ: drive slowly and fast. Halves
+of each scan judge the scan part of the covariance. What all scans have in common cannot be
+seen: configure it.
+
+The odometry has a pose for every scan in the numeric order of the names (2.pcd before
+10.pcd), in any fixed frame:
+  tum    stamp x y z qx qy qz qw
+  kitti  12 numbers of a 3x4 row-major matrix; scan i has the stamp 0.1 s * i
+The entry --sensor of the file --out is replaced or added; others stay. Start the server with
+--sensor-calibration=FILE, and name the sensor with --sensor or options.sensor.
+
+Example:
+  voxloc calibrate --map town --scans drive/scans --odometry drive/odometry.txt \
+      --guess 12.5,3.1,1.8,0,0,90 --points 1500 --sensor roof --out sensors.json)";
+
+void AddDriveFlags(CLI::App* command, CalibrateFlags* options) {
+  AddOption(command, "--scans", options->scans, "DIR",
+            "Send the scans of this directory: PCD, PLY or KITTI .bin")
+      ->required();
+  AddOption(command, "--odometry", options->odometry, "FILE",
+            "Read the odometry of every scan from FILE")
+      ->required();
+  command
+      ->add_option("--odometry-format", options->odometry_format,
+                   "Set the format of the file of odometry")
+      ->check(CLI::IsMember({"kitti", "tum"}))
+      ->capture_default_str();
+  AddCalibrationFlag(command, &options->calibration);
+  AddDefaulted(command, "--odometry-drift", options->odometry_drift_percent, "PERCENT",
+               "Take the odometry to be wrong by this share of the way along each axis, one "
+               "standard deviation, %")
+      ->check(CLI::Range(0.0, 100.0));
+  AddDefaulted(command, "--odometry-turn", options->odometry_turn_deg_per_m, "DEG",
+               "Take it to turn wrongly by this about each axis, deg/m")
+      ->check(CLI::Range(0.0, 10.0));
+  AddPoseFlag(command, "--guess",
+              "Start the search for the first scan here; default: its pose in the odometry",
+              &options->guess);
+  AddDefaulted(command, "--max-scans", options->max_scans, "N", "Stop after N scans; 0: all");
+}
+
+}  // namespace
+
+void AddCalibrateCommand(CLI::App* parent, Work* chosen) {
+  auto options = std::make_shared<CalibrateFlags>();
+  CLI::App* command = parent->add_subcommand(
+      "calibrate", "Learn how large the errors are that the scans of a sensor share");
+  command->footer(kCalibrateManual);
+  AddMapFlags(command, &options->map);
+  AddDriveFlags(command, options.get());
+  AddOption(command, "--sensor", options->sensor, "NAME", "Write the entry of this name")
+      ->required();
+  AddOutputFile(command, "--out", &options->out, "Write the calibration to this file, JSON")
+      ->required();
+  AddScanFlags(command, &options->scan);
+  AddAlignmentFlags(command, &options->alignment);
+  command->get_option("--calib")->excludes(command->get_option("--base-t-sensor"));
+  AddServerFlags(command, &options->server);
+  command->callback([options, chosen] { *chosen = [options] { return Calibrate(*options); }; });
+}
+
+}  // namespace voxloc::cli

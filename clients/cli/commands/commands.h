@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The commands of `voxloc`, and what they have in common.
+//
+// Each of the functions below adds a command, or a few that belong together, to `parent`. When the
+// command line names one, `*chosen` becomes the function that does its work and returns the exit
+// code; errors are printed by the caller.
+
+#ifndef VOXLOC_CLIENTS_CLI_COMMANDS_COMMANDS_H_
+#define VOXLOC_CLIENTS_CLI_COMMANDS_COMMANDS_H_
+
+#include <functional>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "clients/cli/output/output_file.h"
+
+namespace CLI {
+class App;
+}
+
+namespace voxloc::cli {
+
+enum class ExitCode {
+  kOk = 0,
+  kFailed = 1,         // a file, a request or the server's work failed
+  kUsage = 2,          // the command line is wrong
+  kUnreachable = 3,    // the server cannot be reached or does not answer in time
+  kNotAccepted = 4,    // the work was done, but its result is not accepted, or misses an objective
+  kInterrupted = 130,  // by Ctrl-C or SIGTERM; what was done was written
+};
+
+// Unavailable and DeadlineExceeded are kUnreachable, other errors kFailed.
+[[nodiscard]] ExitCode ExitCodeFor(const absl::Status& status);
+
+using Work = std::function<absl::StatusOr<ExitCode>()>;
+
+// The end of a command: prints `text`, unless the JSON goes to standard output ("-"), and writes
+// the JSON as WriteJson does. Returns `code`.
+[[nodiscard]] absl::StatusOr<ExitCode> Report(const std::string& json_destination,
+                                              const std::string& text, const Json& json,
+                                              ExitCode code = ExitCode::kOk);
+
+void AddInfoCommand(CLI::App* parent, Work* chosen);
+void AddMapLoadCommand(CLI::App* parent, Work* chosen);
+// map list, info, drop, undrop and tiles.
+void AddMapCommands(CLI::App* parent, Work* chosen);
+// map history, rollback, activate, withdraw, canary and watch.
+void AddMapRevisionCommands(CLI::App* parent, Work* chosen);
+void AddMapExportCommand(CLI::App* parent, Work* chosen);
+void AddMapImportCommand(CLI::App* parent, Work* chosen);
+// admin sessions, config, log-level, drain, undrain and captures.
+void AddAdminCommands(CLI::App* parent, Work* chosen);
+void AddBagInfoCommand(CLI::App* parent, Work* chosen);
+void AddAlignCommand(CLI::App* parent, Work* chosen);
+void AddCalibrateCommand(CLI::App* parent, Work* chosen);
+void AddFleetCommand(CLI::App* parent, Work* chosen);
+void AddLoadTestCommand(CLI::App* parent, Work* chosen);
+void AddLocateCommand(CLI::App* parent, Work* chosen);
+// `command_line`: what was typed, which the report says.
+void AddReplayCommand(CLI::App* parent, const std::string& command_line, Work* chosen);
+void AddScoreCommand(CLI::App* parent, Work* chosen);
+void AddSimulateCommand(CLI::App* parent, Work* chosen);
+
+}  // namespace voxloc::cli
+
+#endif  // VOXLOC_CLIENTS_CLI_COMMANDS_COMMANDS_H_

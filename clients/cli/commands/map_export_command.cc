@@ -1,0 +1,217 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include <CLI/CLI.hpp>
+#include <chrono>
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <string>
+#include <system_error>
+#include <thread>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "clients/cli/commands/commands.h"
+#include "clients/cli/flags/map_flags.h"
+#include "clients/cli/flags/option.h"
+#include "clients/cli/flags/server_flags.h"
+#include "clients/cli/map/map_manifest.h"
+#include "clients/cli/output/progress.h"
+#include "clients/cli/output/text_table.h"
+#include "clients/cpp/backoff.h"
+#include "clients/cpp/map_client.h"
+#include "core/cloud/io/cloud_file.h"
+
+namespace voxloc::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+// Tiles that one call asks for: few enough that a call is soon over, of the 10,000 that it may.
+constexpr int kTilesACall = 1000;
+
+// About 70 s: a server that is restarted is back by then.
+constexpr int kMaxAttempts = 20;
+
+struct MapExportFlags {
+  ServerFlags server;
+  std::string map;
+  uint64_t revision = 0;
+  std::string directory;
+};
+
+class Export {
+ public:
+  Export(const MapExportFlags& options, const client::Channel& channel)
+      : options_(options), client_(channel) {}
+
+  absl::StatusOr<ExitCode> Run() {
+    if (absl::Status status = Describe(); !status.ok()) return status;
+    if (absl::Status status = PrepareDirectory(); !status.ok()) return status;
+    ProgressBar bar(absl::StrCat("exporting ", options_.map), "tiles", manifest_.tiles.size());
+    bar_ = &bar;
+    KeepWhatIsThere();
+    if (absl::Status status = FetchMissing(); !status.ok()) return status;
+    if (absl::Status status = WriteManifest(options_.directory, manifest_); !status.ok()) {
+      return status;
+    }
+    return Report();
+  }
+
+ private:
+  absl::Status Describe() {
+    const double timeout_s = options_.server.timeout_s;
+    const absl::StatusOr<v1::MapInfo> map = client_.Get(options_.map, timeout_s);
+    if (!map.ok()) return map.status();
+    v1::ListTilesRequest request;
+    request.set_map(options_.map);
+    request.set_revision(options_.revision);
+    const absl::StatusOr<v1::ListTilesResponse> tiles = client_.ListTiles(request, timeout_s);
+    if (!tiles.ok()) return tiles.status();
+    manifest_.map = options_.map;
+    manifest_.revision = tiles->map_revision();
+    manifest_.options = map->options();
+    manifest_.frame = map->frame();
+    for (const v1::TileInfo& info : tiles->tiles()) {
+      const absl::StatusOr<Sha256Digest> digest = Sha256FromBytes(info.sha256());
+      if (!digest.ok()) return digest.status();
+      ManifestTile tile;
+      tile.id = info.tile_id();
+      tile.file = TileFileName(tile.id);
+      tile.sha256 = *digest;
+      tile.points = info.points();
+      tile.bounds = info.bounds();
+      missing_.emplace(tile.id, manifest_.tiles.size());
+      manifest_.tiles.push_back(std::move(tile));
+    }
+    return absl::OkStatus();
+  }
+
+  // A manifest says that a directory is whole, which this one is not until the end.
+  absl::Status PrepareDirectory() {
+    std::error_code error;
+    fs::create_directories(TilesDirectory(options_.directory), error);
+    if (!error) fs::remove(ManifestPath(options_.directory), error);
+    if (!error) return absl::OkStatus();
+    return absl::InvalidArgumentError(
+        absl::StrCat(options_.directory, " cannot be written: ", error.message()));
+  }
+
+  void KeepWhatIsThere() {
+    for (ManifestTile& tile : manifest_.tiles) {
+      const absl::StatusOr<PointCloud> cloud = ReadManifestTile(options_.directory, tile);
+      if (!cloud.ok()) continue;
+      tile.origin = cloud->origin;
+      missing_.erase(tile.id);
+      bar_->Update(++kept_);
+    }
+  }
+
+  absl::Status FetchMissing() {
+    client::ReconnectOptions reconnect;
+    reconnect.max_attempts = kMaxAttempts;
+    client::Backoff backoff(reconnect);
+    while (!missing_.empty()) {
+      const size_t before = missing_.size();
+      const absl::Status status = FetchSome();
+      if (missing_.size() < before) backoff.Reset();
+      if (status.ok() && missing_.size() == before) {
+        return absl::DataLossError(
+            absl::StrCat(options_.server.server, " did not send tile ", missing_.begin()->first));
+      }
+      if (status.ok()) continue;
+      if (status.code() != absl::StatusCode::kUnavailable || !backoff.MayTry()) return status;
+      std::this_thread::sleep_for(std::chrono::duration<double>(backoff.NextWait()));
+    }
+    return absl::OkStatus();
+  }
+
+  absl::Status FetchSome() {
+    v1::GetTilesRequest request;
+    request.set_map(options_.map);
+    request.set_revision(manifest_.revision);
+    for (const auto& [id, number] : missing_) {
+      request.add_tile_ids(id);
+      if (request.tile_ids_size() == kTilesACall) break;
+    }
+    const auto receive = [this](const v1::TileInfo& info, const PointCloud& cloud) {
+      const auto found = missing_.find(info.tile_id());
+      if (found == missing_.end()) return absl::OkStatus();
+      ManifestTile& tile = manifest_.tiles[found->second];
+      if (info.sha256() != ToBytes(tile.sha256)) {
+        return absl::DataLossError(
+            absl::StrCat("tile ", tile.id, " does not have the digest that the server listed"));
+      }
+      const std::string path = absl::StrCat(TilesDirectory(options_.directory), "/", tile.file);
+      if (absl::Status status = WritePcdOffsets(path, cloud); !status.ok()) return status;
+      tile.origin = cloud.origin;
+      bytes_ += cloud.size() * 3 * sizeof(float);
+      missing_.erase(found);
+      bar_->Update(manifest_.tiles.size() - missing_.size());
+      return absl::OkStatus();
+    };
+    return client_.GetTiles(request, receive, options_.server.timeout_s).status();
+  }
+
+  absl::StatusOr<ExitCode> Report() {
+    uint64_t points = 0;
+    for (const ManifestTile& tile : manifest_.tiles) points += tile.points;
+    return cli::Report(
+        options_.server.json,
+        absl::StrFormat("map %s, revision %d: %d tiles, %s points in %s; %d were there already\n",
+                        options_.map, manifest_.revision, manifest_.tiles.size(), Grouped(points),
+                        options_.directory, kept_),
+        {{"name", options_.map},
+         {"revision", manifest_.revision},
+         {"directory", options_.directory},
+         {"tiles", manifest_.tiles.size()},
+         {"tiles_kept", kept_},
+         {"points", points},
+         {"bytes_received", bytes_}});
+  }
+
+  const MapExportFlags& options_;
+  const client::MapClient client_;
+  MapManifest manifest_;
+  std::map<std::string, size_t> missing_;  // indices into the manifest's tiles, by id
+  size_t kept_ = 0;
+  uint64_t bytes_ = 0;  // of points, received
+  ProgressBar* bar_ = nullptr;
+};
+
+absl::StatusOr<ExitCode> ExportMap(const MapExportFlags& options) {
+  const absl::StatusOr<client::Channel> channel = Connect(options.server);
+  if (!channel.ok()) return channel.status();
+  return Export(options, *channel).Run();
+}
+
+}  // namespace
+
+void AddMapExportCommand(CLI::App* parent, Work* chosen) {
+  auto options = std::make_shared<MapExportFlags>();
+  options->server.timeout_s = 60.0;
+  CLI::App* command = parent->add_subcommand("export", "Save a map as a directory of PCD files");
+  command->footer(
+      R"(Writes DIR/tiles with a PCD for each tile, and at last DIR/manifest.json with the map's
+options and the digest and origin of each tile. The coordinates in a PCD are offsets from the
+tile's origin, bit for bit as the server keeps them; the origin is the translation of
+VIEWPOINT. The server goes on serving, and may change the map meanwhile. Tiles that are in DIR
+already are kept: a command that broke off is repeated, and a later revision costs what has
+changed. Files of tiles that the map no longer has stay, and are not in the manifest. The
+map's projector, if it is known, goes to DIR/map_projector_info.yaml, as Autoware has it, and
+its WGS84 origin to the manifest.
+
+Examples:
+  voxloc map export --map town backup/town
+  voxloc map export --map town --revision 12 town-12)");
+  AddMapFlag(command, &options->map, "Save this map")->required();
+  AddDefaulted(command, "--revision", options->revision, "N",
+               "Save this revision, one that voxloc map history lists; 0: the one in use");
+  AddServerFlags(command, &options->server);
+  command->add_option("DIR", options->directory, "Write to this directory, made if missing")
+      ->required();
+  command->callback([options, chosen] { *chosen = [options] { return ExportMap(*options); }; });
+}
+
+}  // namespace voxloc::cli

@@ -1,0 +1,341 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include <CLI/CLI.hpp>
+#include <chrono>
+#include <cstdio>
+#include <memory>
+#include <optional>
+#include <set>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
+#include "clients/cli/commands/commands.h"
+#include "clients/cli/flags/map_flags.h"
+#include "clients/cli/flags/option.h"
+#include "clients/cli/flags/pose_flag.h"
+#include "clients/cli/flags/server_flags.h"
+#include "clients/cli/map/map_load_plan.h"
+#include "clients/cli/map/upload_report.h"
+#include "clients/cli/output/progress.h"
+#include "clients/cli/output/text_table.h"
+#include "clients/dataset/map_source.h"
+#include "clients/dataset/tile_spill.h"
+#include "core/cloud/io/cloud_inspection.h"
+#include "core/cloud/io/cloud_pieces.h"
+
+namespace voxloc::cli {
+namespace {
+
+// A single cloud over this many points is cut: 60 MB as they are sent. A tile is what the server
+// replaces, checks and keeps as one, and what is in memory as one here.
+constexpr uint64_t kLargestSingleTile_points = 5'000'000;
+
+// Within the 20 to 100 m of Autoware's maps: 250,000 points at one each 0.1 m on flat ground.
+constexpr double kTileSizeOfLargeClouds_m = 50.0;
+
+struct MapLoadFlags {
+  ServerFlags server;
+  CommitFlags commit;
+  MapFrameFlags frame;
+  std::string map;
+  std::vector<std::string> paths;
+  MapBagFlags bag;
+  std::string poses;
+  std::string calibration;
+  std::optional<double> tile_size_m;  // nullopt: one tile per cloud, unless a single one is large
+  std::string spill_dir;
+  bool add = false;
+  std::string profiles;  // comma-separated
+  double cell_size_m = 0.0;
+};
+
+v1::BeginUpdate BeginOf(const MapLoadFlags& options) {
+  v1::BeginUpdate begin;
+  begin.set_map(options.map);
+  begin.set_create(true);
+  begin.set_clear(!options.add);
+  for (const std::string& profile : NamesOf(options.profiles)) {
+    begin.mutable_options()->add_profiles(profile);
+  }
+  if (options.cell_size_m > 0.0) {
+    begin.mutable_options()->mutable_cell_size_m()->set_value(options.cell_size_m);
+  }
+  return begin;
+}
+
+absl::StatusOr<CloudPieceReader> OpenPieces(const TileSource& source) {
+  CloudPieceOptions options;
+  options.read.record_floats = source.record_floats;
+  return CloudPieceReader::Open(source.path, options);
+}
+
+// The size of the tiles that the points are to be cut into; 0: one tile per cloud.
+absl::StatusOr<double> TileSizeOf(const MapLoadFlags& options,
+                                  const std::vector<TileSource>& sources) {
+  if (options.tile_size_m.has_value()) return *options.tile_size_m;
+  if (sources.size() != 1) return 0.0;
+  const absl::StatusOr<CloudPieceReader> reader = OpenPieces(sources[0]);
+  if (!reader.ok()) return reader.status();
+  if (reader->points() <= kLargestSingleTile_points) return 0.0;
+  absl::FPrintF(stderr,
+                "%s has %s points and is cut into tiles of %g m (--tile-size 0: one tile)\n",
+                sources[0].path, Grouped(reader->points()), kTileSizeOfLargeClouds_m);
+  return kTileSizeOfLargeClouds_m;
+}
+
+absl::Status CutCloud(const TileSource& source, TileCutter* cutter) {
+  absl::StatusOr<CloudPieceReader> reader = OpenPieces(source);
+  if (!reader.ok()) return reader.status();
+  while (true) {
+    absl::StatusOr<PointCloud> piece = reader->Next();
+    if (!piece.ok()) return piece.status();
+    if (piece->empty()) break;
+    if (source.map_T_cloud.has_value()) piece = Transform(*source.map_T_cloud, *piece);
+    if (absl::Status status = cutter->Add(*piece); !status.ok()) {
+      return absl::Status(status.code(), absl::StrCat(source.path, ": ", status.message()));
+    }
+  }
+  cutter->EndCloud();
+  return absl::OkStatus();
+}
+
+TileSpill::Options SpillOf(const MapLoadFlags& options, double tile_size_m) {
+  TileSpill::Options spill;
+  spill.tile_size_m = tile_size_m;
+  spill.directory = options.spill_dir;
+  return spill;
+}
+
+// One grid over everything: points of several clouds meet in the same tile.
+absl::StatusOr<MapLoadPlan> CutIntoTiles(const MapLoadFlags& options,
+                                         const std::vector<TileSource>& sources,
+                                         double tile_size_m) {
+  const absl::StatusOr<std::unique_ptr<TileCutter>> cutter =
+      TileCutter::Create(options.map, sources.size(), SpillOf(options, tile_size_m));
+  if (!cutter.ok()) return cutter.status();
+  for (const TileSource& source : sources) {
+    if (absl::Status status = CutCloud(source, cutter->get()); !status.ok()) return status;
+  }
+  return (*cutter)->Finish();
+}
+
+absl::StatusOr<MapLoadPlan> PlanOfBag(const MapLoadFlags& options) {
+  const double tile_size_m = options.tile_size_m.value_or(kTileSizeOfLargeClouds_m);
+  return PlanBagLoad(options.map, options.bag, options.poses, SpillOf(options, tile_size_m));
+}
+
+absl::StatusOr<MapSourceOptions> SourcingOf(const MapLoadFlags& options) {
+  MapSourceOptions sourcing;
+  sourcing.poses = options.poses;
+  sourcing.record_floats = options.bag.scan.record_floats;
+  sourcing.calibration = options.calibration;
+  if (!options.bag.base_T_sensor.empty()) {
+    const absl::StatusOr<Pose> base_T_sensor = ParsePoseText(options.bag.base_T_sensor);
+    if (!base_T_sensor.ok()) return base_T_sensor.status();
+    sourcing.base_T_sensor = *base_T_sensor;
+  }
+  return sourcing;
+}
+
+// Takes the files of directories that have no point off `sources`.
+absl::Status SkipEmpty(std::vector<TileSource>* sources, MapLoadPlan* plan) {
+  std::vector<TileSource> kept;
+  for (TileSource& source : *sources) {
+    CloudReadOptions read;
+    read.record_floats = source.record_floats;
+    const absl::StatusOr<CloudFileInfo> info = InspectCloud(source.path, read);
+    // Why it cannot be read, reading it says.
+    const bool empty = source.listed && info.ok() && info->points == 0;
+    if (empty) {
+      plan->skipped->insert(source.path);
+      plan->notes.remarks.push_back(absl::StrCat(source.path, " has no point and is left out"));
+    } else {
+      kept.push_back(std::move(source));
+    }
+  }
+  *sources = std::move(kept);
+  if (!sources->empty()) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat("the map must have points, but none of its ",
+                                                 plan->skipped->size(), " clouds has one"));
+}
+
+// A tile of each cloud. What a directory's cloud has without a finite point is left out as if it
+// were empty.
+void AddTileOfEach(const std::vector<TileSource>& sources, MapLoadPlan* plan) {
+  plan->clouds = sources.size();
+  const std::shared_ptr<MapSurvey> survey = plan->survey;
+  const std::shared_ptr<std::set<std::string>> skipped = plan->skipped;
+  const auto loaded = std::make_shared<std::set<std::string>>();
+  for (const TileSource& source : sources) {
+    const auto load = [source, survey, skipped, loaded,
+                       all = sources.size()]() -> absl::StatusOr<PointCloud> {
+      absl::StatusOr<PointCloud> cloud = LoadTile(source);
+      if (!cloud.ok()) return cloud;
+      survey->Begin(source.id, source.bounds, source.map_T_cloud.has_value());
+      survey->Add(source.id, *cloud);
+      loaded->insert(source.id);
+      if (!source.listed || survey->PointsOf(source.id) > 0) return cloud;
+      if (loaded->size() == all && survey->points() == 0) {
+        return absl::InvalidArgumentError("the map must have finite points (got none)");
+      }
+      skipped->insert(source.path);
+      return PointCloud();
+    };
+    plan->tiles.push_back({source.id, load, std::nullopt});
+  }
+}
+
+absl::StatusOr<MapLoadPlan> PlanLoad(const MapLoadFlags& options) {
+  if (!options.bag.bag.paths.empty()) return PlanOfBag(options);
+  const absl::StatusOr<MapSourceOptions> sourcing = SourcingOf(options);
+  if (!sourcing.ok()) return sourcing.status();
+  MapLoadPlan plan;
+  absl::StatusOr<std::vector<TileSource>> sources =
+      ResolveMapSources(options.paths, *sourcing, &plan.notes);
+  if (!sources.ok()) return sources.status();
+  absl::Status filled = SkipEmpty(&*sources, &plan);
+  PrintNotes(plan.notes);
+  if (!filled.ok()) return filled;
+  const absl::StatusOr<double> tile_size_m = TileSizeOf(options, *sources);
+  if (!tile_size_m.ok()) return tile_size_m.status();
+  if (*tile_size_m > 0.0) {
+    absl::StatusOr<MapLoadPlan> cut = CutIntoTiles(options, *sources, *tile_size_m);
+    if (!cut.ok()) return cut.status();
+    cut->notes = std::move(plan.notes);
+    cut->skipped = plan.skipped;
+    return cut;
+  }
+  AddTileOfEach(*sources, &plan);
+  return plan;
+}
+
+absl::StatusOr<ExitCode> LoadMap(const MapLoadFlags& options) {
+  const auto start = std::chrono::steady_clock::now();
+  v1::BeginUpdate begin = BeginOf(options);
+  absl::StatusOr<std::optional<v1::MapFrame>> frame = options.frame.FrameOf(options.paths);
+  if (!frame.ok()) return frame.status();
+  if (frame->has_value()) *begin.mutable_frame() = **std::move(frame);
+  absl::StatusOr<MapLoadPlan> plan = PlanLoad(options);
+  if (!plan.ok()) return plan.status();
+  if (plan->tiles.empty()) {
+    return absl::InvalidArgumentError("the map must have finite points (got none)");
+  }
+  size_t tiles = plan->tiles.size();
+  const size_t skipped_before = plan->skipped->size();
+  const absl::StatusOr<client::UploadResult> result =
+      UploadWithBar(options.server, options.commit, std::move(begin), std::move(plan->tiles));
+  if (!result.ok()) return result.status();
+  const size_t skipped = plan->skipped->size() - skipped_before;
+  tiles -= skipped;
+  plan->clouds -= skipped;
+  const double seconds =
+      std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  const uint64_t not_finite = plan->points_not_finite + result->counts.points_not_finite;
+  std::string text = absl::StrFormat(
+      "map %s, revision %d: %s points, clouds %d, tiles %d, %.1f s\n%s", options.map,
+      result->committed.map().revision(), Grouped(result->counts.points_kept + not_finite),
+      plan->clouds, tiles, seconds, UploadNotes(*result, options.commit.stages(), not_finite));
+  if (!plan->skipped->empty()) {
+    absl::StrAppend(&text, "left out, since they have no finite point: ",
+                    absl::StrJoin(*plan->skipped, ", "), "\n");
+  }
+  absl::StrAppend(&text, plan->survey->Text());
+  Json json = UploadJson(*result);
+  json["clouds"] = plan->clouds;
+  json["tiles"] = tiles;
+  json["points"] = result->counts.points_kept;
+  json["points_not_finite"] = not_finite;
+  json["elapsed_s"] = seconds;
+  json["skipped"] = *plan->skipped;
+  json["remarks"] = plan->notes.remarks;
+  json["doubts"] = plan->notes.warnings;
+  plan->survey->AddTo(&json);
+  return Report(options.server.json, text, json);
+}
+
+}  // namespace
+
+void AddMapLoadCommand(CLI::App* parent, Work* chosen) {
+  auto options = std::make_shared<MapLoadFlags>();
+  options->server.timeout_s = 120.0;
+  options->commit.comment = "voxloc map load";
+  CLI::App* command = parent->add_subcommand("load", "Load a map from clouds in one transaction");
+  command->footer(
+      R"(A PATH is a cloud (PCD, PLY, KITTI .bin), a directory of clouds, or an Autoware map
+directory with pointcloud_map_metadata.yaml. Each cloud becomes a tile of the map, named
+after its file; with --tile-size, all points are cut into square tiles instead. A single
+cloud of over 5,000,000 points is cut into tiles of 50 m unless --tile-size says otherwise.
+The map is created or replaced in one step: vehicles use either the old map or the new one.
+
+Where the map lies on the earth is kept with it: Autoware's map_projector_info.yaml of a
+PATH that is a directory, or --projector, and --wgs84-origin. Where both are known the
+projector decides, unless its type is Local. A map gets its frame once; another one is
+refused.
+
+With --bag the map is made of a recorded drive, of ROS 1 or ROS 2; no ROS is needed. Each
+scan is moved by the pose of its stamp, as it is: turning and driving during a sweep are not
+corrected. All points are cut into tiles, of 50 m without --tile-size. A point that many
+scans saw is there many times, so take a scan every few metres with --scan-distance, and
+thin each one with --leaf. Poses are the bag's, or with --poses those of a file in the
+format tum (stamp x y z qx qy qz qw). `voxloc bag info` lists the topics.
+
+Only tiles whose points the server does not have are sent. Where the connection breaks, the
+load goes on from there, for about a minute; repeating the command does the same.
+
+Memory: without cutting, the largest cloud and 64 MiB. When points are cut, about 150 MiB
+whatever their number, and 12 bytes a point in a file in --spill-dir that has no name and is
+gone when the command ends in any way; but clouds of text (ascii) and PCD binary_compressed
+are read whole, one at a time.
+
+Examples:
+  voxloc map load --server localhost:50051 --map town map.pcd
+  voxloc map load --map town --tile-size 50 map.ply
+  voxloc map load --map town --canary bus-7,bus-9 --comment "new bridge" map/
+  voxloc map load --map yard --poses poses.txt scans/
+  voxloc map load --map yard --bag drive.mcap --leaf 0.2 --scan-distance 2 --min-range 2
+  voxloc map load --map yard --wgs84-origin 48.13743,11.57549,519,90 yard.pcd)");
+  AddMapFlag(command, &options->map, "Load this map")->required();
+  AddOption(command, "--tile-size", options->tile_size_m, "S",
+            "Cut the points into square tiles of S metres (1 to 1000000); 0: one tile per cloud, "
+            "whatever its size, but not of a bag")
+      ->check(CLI::Range(0.0, 1e6));
+  AddOption(command, "--spill-dir", options->spill_dir, "DIR",
+            "Keep points that are being cut in this directory; default: the system's for temporary "
+            "files");
+  AddOption(command, "--poses", options->poses, "FILE",
+            "Place each cloud by its pose map_T_cloud: 12 numbers of a 3x4 row-major matrix per "
+            "line, in the order of the clouds; of a bag: by stamps, format tum");
+  AddCalibrationFlag(command, &options->calibration);
+  command->add_flag("--add", options->add,
+                    "Keep the other tiles of the map; tiles with the same name are replaced");
+  AddOption(command, "--profiles", options->profiles, "P,...",
+            "Build the map for these profiles, separated by commas; default: all");
+  AddDefaulted(
+      command, "--cell-size", options->cell_size_m, "S",
+      "Set the cell size of each profile's score stage, metres (0.1 to 100); 0: the profiles' own")
+      ->check(CLI::Range(0.0, 100.0));
+  AddMapFrameFlags(command, &options->frame);
+  AddCommitFlags(command, &options->commit);
+  AddServerFlags(command, &options->server);
+  AddMapBagFlags(command, &options->bag);
+  CLI::Option* path =
+      command->add_option("PATH", options->paths, "Load these clouds and directories")->required();
+  CLI::Option* bag = command->get_option("--bag");
+  bag->excludes(path);
+  bag->each([path](const std::string& /*path*/) { path->required(false); });
+  command->get_option("--calib")
+      ->needs(command->get_option("--poses"))
+      ->excludes(bag)
+      ->excludes(command->get_option("--base-t-sensor"));
+  command->callback([options, chosen] {
+    if (!options->bag.base_T_sensor.empty() && options->poses.empty() &&
+        options->bag.bag.paths.empty()) {
+      throw CLI::ValidationError("--base-t-sensor must come with --poses or --bag");
+    }
+    *chosen = [options] { return LoadMap(*options); };
+  });
+}
+
+}  // namespace voxloc::cli

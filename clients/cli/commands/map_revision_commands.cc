@@ -1,0 +1,276 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include <CLI/CLI.hpp>
+#include <chrono>
+#include <cstdio>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "clients/cli/commands/commands.h"
+#include "clients/cli/flags/map_flags.h"
+#include "clients/cli/flags/option.h"
+#include "clients/cli/flags/server_flags.h"
+#include "clients/cli/map/upload_report.h"
+#include "clients/cli/output/map_text.h"
+#include "clients/cli/output/message_json.h"
+#include "clients/cpp/map_client.h"
+#include "clients/cpp/map_watch.h"
+
+namespace voxloc::cli {
+namespace {
+
+// Of the commands that take a map, and a revision where there is one to name.
+struct MapRevisionFlags {
+  ServerFlags server;
+  std::string map;
+  uint64_t revision = 0;
+  std::string vehicles;  // that try it, comma-separated
+};
+
+absl::StatusOr<ExitCode> ShowHistory(const MapRevisionFlags& options) {
+  const absl::StatusOr<client::Channel> channel = Connect(options.server);
+  if (!channel.ok()) return channel.status();
+  const absl::StatusOr<std::vector<v1::MapRevision>> revisions =
+      client::MapClient(*channel).ListRevisions(options.map, options.server.timeout_s);
+  if (!revisions.ok()) return revisions.status();
+  return Report(options.server.json, RevisionTableText(*revisions),
+                {{"name", options.map}, {"revisions", MessagesJson(*revisions)}});
+}
+
+void AddHistoryCommand(CLI::App* parent, Work* chosen) {
+  auto options = std::make_shared<MapRevisionFlags>();
+  CLI::App* command = parent->add_subcommand("history", "List the revisions of a map");
+  command->footer(
+      R"(Lists the revisions that the server keeps, the oldest first, with the revision that each was
+made from and how many tiles it has more (+), other (~) and fewer (-) than that one.
+
+Example:
+  voxloc map history --map town)");
+  AddMapFlag(command, &options->map, "List the revisions of this map")->required();
+  AddServerFlags(command, &options->server);
+  command->callback([options, chosen] { *chosen = [options] { return ShowHistory(*options); }; });
+}
+
+struct MapRollbackFlags {
+  ServerFlags server;
+  CommitFlags commit;
+  std::string map;
+  std::string to;  // a number, or kPrevious
+};
+
+constexpr char kPrevious[] = "previous";
+
+std::string ToError(const std::string& to) {
+  uint64_t number = 0;
+  return to == kPrevious || (absl::SimpleAtoi(to, &number) && number > 0)
+             ? ""
+             : "must be the number of a revision, or previous (got '" + to + "')";
+}
+
+// The revision to go back to: for `previous` the one that was in use before the one that is.
+absl::StatusOr<uint64_t> RevisionToTake(const MapRollbackFlags& options) {
+  uint64_t number = 0;
+  if (absl::SimpleAtoi(options.to, &number)) return number;
+  const absl::StatusOr<client::Channel> channel = Connect(options.server);
+  if (!channel.ok()) return channel.status();
+  const absl::StatusOr<std::vector<v1::MapRevision>> revisions =
+      client::MapClient(*channel).ListRevisions(options.map, options.server.timeout_s);
+  if (!revisions.ok()) return revisions.status();
+  return PreviousRevision(options.map, *revisions);
+}
+
+absl::StatusOr<ExitCode> RollBack(const MapRollbackFlags& options) {
+  const absl::StatusOr<uint64_t> to = RevisionToTake(options);
+  if (!to.ok()) return to.status();
+  v1::BeginUpdate begin;
+  begin.set_map(options.map);
+  begin.set_from_revision(*to);
+  CommitFlags commit = options.commit;
+  if (commit.comment.empty()) commit.comment = absl::StrCat("rollback to revision ", *to);
+  const absl::StatusOr<client::UploadResult> result =
+      UploadWithBar(options.server, commit, begin, {});
+  if (!result.ok()) return result.status();
+  const v1::UpdateCommitted& committed = result->committed;
+  const std::string text = absl::StrFormat(
+      "map %s, revision %d has the tiles of revision %d: %d changed, %d added, %d removed\n%s",
+      options.map, committed.map().revision(), *to, committed.tiles_replaced(),
+      committed.tiles_added(), committed.tiles_removed(), UploadNotes(*result, commit.stages(), 0));
+  Json json = UploadJson(*result);
+  json["to"] = *to;
+  return Report(options.server.json, text, json);
+}
+
+void AddRollbackCommand(CLI::App* parent, Work* chosen) {
+  auto options = std::make_shared<MapRollbackFlags>();
+  options->server.timeout_s = 120.0;
+  CLI::App* command =
+      parent->add_subcommand("rollback", "Make an earlier revision of a map the newest");
+  command->footer(
+      R"(Makes a new revision with the tiles of an earlier one. What was committed since is undone,
+and stays in the history. No points are sent.
+
+Examples:
+  voxloc map rollback --map town --to previous
+  voxloc map rollback --map town --to 12
+  voxloc map rollback --map town --to 12 --canary bus-7)");
+  AddMapFlag(command, &options->map, "Roll this map back")->required();
+  AddOption(command, "--to", options->to, "REVISION|previous",
+            "Take the tiles of this revision, one that voxloc map history lists, or of the "
+            "`previous` one, that was in use before")
+      ->check(ToError)
+      ->required();
+  AddCommitFlags(command, &options->commit);
+  AddServerFlags(command, &options->server);
+  command->callback([options, chosen] { *chosen = [options] { return RollBack(*options); }; });
+}
+
+absl::StatusOr<ExitCode> ActivateRevision(const MapRevisionFlags& options) {
+  const absl::StatusOr<client::Channel> channel = Connect(options.server);
+  if (!channel.ok()) return channel.status();
+  const absl::StatusOr<v1::MapInfo> map =
+      client::MapClient(*channel).Activate(options.map, options.revision, options.server.timeout_s);
+  if (absl::IsAborted(map.status())) {
+    return absl::Status(
+        map.status().code(),
+        absl::StrCat(map.status().message(), "; voxloc map rollback --map ", options.map, " --to ",
+                     options.revision, " makes a new revision of its tiles"));
+  }
+  if (!map.ok()) return map.status();
+  return Report(options.server.json,
+                absl::StrFormat("map %s: revision %d is in use\n", options.map, map->revision()),
+                MapJson(*map));
+}
+
+void AddActivateCommand(CLI::App* parent, Work* chosen) {
+  auto options = std::make_shared<MapRevisionFlags>();
+  CLI::App* command = parent->add_subcommand("activate", "Put a staged revision of a map in use");
+  command->footer(
+      R"(All vehicles use the revision from their next scan on. It must have been made from the one
+in use: activating it would otherwise undo what was committed since.
+
+Example:
+  voxloc map activate --map town --revision 13)");
+  AddMapFlag(command, &options->map, "Activate a revision of this map")->required();
+  AddRevisionFlag(command, &options->revision, "Activate a revision number N")->required();
+  AddServerFlags(command, &options->server);
+  command->callback(
+      [options, chosen] { *chosen = [options] { return ActivateRevision(*options); }; });
+}
+
+absl::StatusOr<ExitCode> WithdrawRevision(const MapRevisionFlags& options) {
+  const absl::StatusOr<client::Channel> channel = Connect(options.server);
+  if (!channel.ok()) return channel.status();
+  const absl::StatusOr<v1::MapRevision> revision =
+      client::MapClient(*channel).Withdraw(options.map, options.revision, options.server.timeout_s);
+  if (!revision.ok()) return revision.status();
+  return Report(
+      options.server.json,
+      absl::StrFormat("map %s: revision %d is withdrawn\n", options.map, revision->revision()),
+      MessageJson(*revision));
+}
+
+void AddWithdrawCommand(CLI::App* parent, Work* chosen) {
+  auto options = std::make_shared<MapRevisionFlags>();
+  CLI::App* command = parent->add_subcommand("withdraw", "Take a staged revision of a map back");
+  command->footer(R"(Vehicles that tried it use the revision in use from their next scan on.
+
+Example:
+  voxloc map withdraw --map town --revision 13)");
+  AddMapFlag(command, &options->map, "Withdraw a revision of this map")->required();
+  AddRevisionFlag(command, &options->revision, "Withdraw a revision number N")->required();
+  AddServerFlags(command, &options->server);
+  command->callback(
+      [options, chosen] { *chosen = [options] { return WithdrawRevision(*options); }; });
+}
+
+absl::StatusOr<ExitCode> NameCanary(const MapRevisionFlags& options) {
+  const absl::StatusOr<client::Channel> channel = Connect(options.server);
+  if (!channel.ok()) return channel.status();
+  const absl::StatusOr<v1::MapRevision> revision = client::MapClient(*channel).SetCanary(
+      options.map, options.revision, NamesOf(options.vehicles), options.server.timeout_s);
+  if (!revision.ok()) return revision.status();
+  return Report(options.server.json,
+                absl::StrFormat("map %s: revision %d is %s\n", options.map, revision->revision(),
+                                RevisionStateText(*revision)),
+                MessageJson(*revision));
+}
+
+void AddCanaryCommand(CLI::App* parent, Work* chosen) {
+  auto options = std::make_shared<MapRevisionFlags>();
+  CLI::App* command =
+      parent->add_subcommand("canary", "Name the vehicles that try a staged revision");
+  command->footer(
+      R"(They take the place of those named before. The names are those that vehicles give when they
+open a session; voxloc admin sessions lists them.
+
+Examples:
+  voxloc map canary --map town --revision 13 --vehicles bus-7,bus-9
+  voxloc map canary --map town --revision 13     nobody tries it any more)");
+  AddMapFlag(command, &options->map, "Try a revision of this map")->required();
+  AddRevisionFlag(command, &options->revision, "Try a revision number N")->required();
+  AddOption(command, "--vehicles", options->vehicles, "V,...",
+            "Let these vehicles try it, separated by commas; default: none");
+  AddServerFlags(command, &options->server);
+  command->callback([options, chosen] { *chosen = [options] { return NameCanary(*options); }; });
+}
+
+struct MapWatchFlags {
+  ServerFlags server;
+  std::string map;
+  uint64_t events = 0;  // 0: without end
+};
+
+absl::StatusOr<ExitCode> WatchMaps(const MapWatchFlags& options) {
+  const absl::StatusOr<client::Channel> channel = Connect(options.server);
+  if (!channel.ok()) return channel.status();
+  client::MapWatch watch(*channel, options.map);
+  Json all = Json::array();
+  for (uint64_t count = 0; options.events == 0 || count < options.events; ++count) {
+    const absl::StatusOr<v1::WatchMapResponse> event = watch.Next();
+    if (!event.ok()) return event.status();
+    if (options.server.prints_text()) {
+      const int64_t now_ns = std::chrono::duration_cast<std::chrono::nanoseconds>(
+                                 std::chrono::system_clock::now().time_since_epoch())
+                                 .count();
+      std::fputs(MapEventText(*event, now_ns).c_str(), stdout);
+      std::fflush(stdout);
+    }
+    if (options.events > 0) all.push_back(MessageJson(*event));
+  }
+  return Report(options.server.json, "", {{"events", all}});
+}
+
+void AddWatchCommand(CLI::App* parent, Work* chosen) {
+  auto options = std::make_shared<MapWatchFlags>();
+  CLI::App* command = parent->add_subcommand("watch", "Print changes of maps as they happen");
+  command->footer(
+      R"(First comes a line for each map with its state now. Where the connection breaks, the watch
+begins anew, with the state then. Ends with Ctrl-C, or after --events.
+
+Examples:
+  voxloc map watch
+  voxloc map watch --map town --events 1 --json -)");
+  AddMapFlag(command, &options->map, "Watch this map only, which need not exist yet");
+  CLI::Option* events =
+      AddDefaulted(command, "--events", options->events, "N", "End after N events; 0: never");
+  AddServerFlags(command, &options->server);
+  command->get_option("--json")->needs(events);
+  command->callback([options, chosen] { *chosen = [options] { return WatchMaps(*options); }; });
+}
+
+}  // namespace
+
+void AddMapRevisionCommands(CLI::App* parent, Work* chosen) {
+  AddHistoryCommand(parent, chosen);
+  AddRollbackCommand(parent, chosen);
+  AddActivateCommand(parent, chosen);
+  AddWithdrawCommand(parent, chosen);
+  AddCanaryCommand(parent, chosen);
+  AddWatchCommand(parent, chosen);
+}
+
+}  // namespace voxloc::cli

@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include <CLI/CLI.hpp>
+#include <memory>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "clients/cli/commands/commands.h"
+#include "clients/cli/flags/map_flags.h"
+#include "clients/cli/flags/option.h"
+#include "clients/cli/flags/pose_flag.h"
+#include "clients/cli/flags/request_flags.h"
+#include "clients/cli/flags/scan_flags.h"
+#include "clients/cli/flags/server_flags.h"
+#include "clients/cli/output/output_file.h"
+#include "clients/cli/output/result_text.h"
+#include "clients/cli/output/text_table.h"
+#include "clients/cpp/messages.h"
+#include "clients/cpp/score_client.h"
+#include "clients/dataset/trajectory_file.h"
+
+namespace voxloc::cli {
+namespace {
+
+struct ScoreFlags {
+  ServerFlags server;
+  MapFlags map;
+  ScanFlags scan;
+  AlignmentFlags alignment;
+  bool point_scores = false;
+  int stage = -1;  // the profile's score stage
+  std::string at = "0,0,0,0,0,0";
+  std::string poses;
+  std::string pose_format = "kitti";
+  std::string file;
+};
+
+absl::StatusOr<std::vector<Pose>> PosesOf(const ScoreFlags& options) {
+  if (options.poses.empty()) {
+    const absl::StatusOr<Pose> pose = ParsePoseText(options.at);
+    if (!pose.ok()) return pose.status();
+    return std::vector<Pose>{*pose};
+  }
+  const absl::StatusOr<TrajectoryFormat> format = TrajectoryFormatNamed(options.pose_format);
+  if (!format.ok()) return format.status();
+  const absl::StatusOr<std::vector<StampedPose>> trajectory =
+      ReadTrajectory(options.poses, *format);
+  if (!trajectory.ok()) return trajectory.status();
+  std::vector<Pose> poses;
+  for (const StampedPose& stamped : *trajectory) poses.push_back(stamped.pose);
+  return poses;
+}
+
+// `points`: scores that each pose has for points, 0 where none were asked for.
+absl::Status CheckSizes(const v1::PoseScores& scores, size_t poses, size_t points) {
+  const auto count = static_cast<int>(poses);
+  if (scores.score_size() == count && scores.transform_probability_size() == count &&
+      scores.nvtl_size() == count && scores.matched_ratio_size() == count &&
+      static_cast<size_t>(scores.point_scores_size()) == poses * points) {
+    return absl::OkStatus();
+  }
+  return absl::InternalError(
+      absl::StrCat("the server scored ", scores.score_size(), " of ", poses, " poses"));
+}
+
+std::string ScoresText(const std::vector<Pose>& poses, const v1::PoseScores& scores) {
+  TextTable table(">pose|>x|>y|>z|>yaw|>NVTL|>TP|>matched");
+  for (size_t i = 0; i < poses.size(); ++i) {
+    const std::array<double, 6> numbers = RosNumbers(poses[i]);
+    const auto at = static_cast<int>(i);
+    table.AddRow({absl::StrCat(i), absl::StrFormat("%.3f", numbers[0]),
+                  absl::StrFormat("%.3f", numbers[1]), absl::StrFormat("%.3f", numbers[2]),
+                  absl::StrFormat("%.2f", numbers[5]), absl::StrFormat("%.3f", scores.nvtl(at)),
+                  absl::StrFormat("%.3f", scores.transform_probability(at)),
+                  absl::StrFormat("%.1f %%", 100.0 * scores.matched_ratio(at))});
+  }
+  return table.Text();
+}
+
+// `sent`: the points of the scan. Those that the server has used are all of them, in their order,
+// unless it has left some out.
+Json ScoresJson(const ScoreFlags& options, const v1::ScoreReady& ready, const PointCloud& sent,
+                const std::vector<Pose>& poses, const v1::PoseScores& scores) {
+  Json rows = Json::array();
+  for (size_t i = 0; i < poses.size(); ++i) {
+    const auto at = static_cast<int>(i);
+    rows.push_back({{"pose", PoseJson(poses[i])},
+                    {"score", scores.score(at)},
+                    {"transform_probability", scores.transform_probability(at)},
+                    {"nvtl", scores.nvtl(at)},
+                    {"matched_ratio", scores.matched_ratio(at)},
+                    {"point_scores", nullptr}});
+    if (!options.point_scores) continue;
+    const auto points = static_cast<std::ptrdiff_t>(ready.points().used());
+    const auto first = scores.point_scores().begin() + static_cast<std::ptrdiff_t>(i) * points;
+    rows.back()["point_scores"] = std::vector<float>(first, first + points);
+  }
+  return {{"map", options.map.map},
+          {"map_revision", ready.map_revision()},
+          {"engine", ready.engine()},
+          {"points_used", ready.points().used()},
+          {"points_sensor", options.point_scores && sent.size() == ready.points().used()
+                                ? PointsJson(sent)
+                                : Json(nullptr)},
+          {"poses", poses.size()},
+          {"results", rows}};
+}
+
+absl::StatusOr<ExitCode> Score(const ScoreFlags& options) {
+  const absl::StatusOr<std::vector<Pose>> poses = PosesOf(options);
+  if (!poses.ok()) return poses.status();
+  const absl::StatusOr<PointCloud> scan = LoadScan(options.file, options.scan);
+  if (!scan.ok()) return scan.status();
+  absl::StatusOr<client::Channel> channel = Connect(options.server);
+  if (!channel.ok()) return channel.status();
+  v1::ScoreSetup setup;
+  setup.mutable_setup()->set_map(options.map.map);
+  setup.mutable_setup()->set_vehicle("voxloc score");
+  setup.mutable_setup()->mutable_options()->set_profile(options.map.profile);
+  options.alignment.AddTo(setup.mutable_setup());
+  setup.mutable_setup()->mutable_output()->set_point_scores(options.point_scores);
+  if (options.stage >= 0) setup.mutable_stage()->set_value(static_cast<uint32_t>(options.stage));
+  client::EncodeCloud(*scan, setup.mutable_scan()->add_clouds()->mutable_cloud());
+  absl::StatusOr<std::unique_ptr<client::ScoreClient>> scorer =
+      client::ScoreClient::Open(*channel, setup, options.server.timeout_s);
+  if (!scorer.ok()) return scorer.status();
+  absl::StatusOr<v1::PoseScores> scores = (*scorer)->Score(*poses);
+  if (!scores.ok()) return scores.status();
+  const size_t points = options.point_scores ? (*scorer)->ready().points().used() : 0;
+  if (absl::Status status = CheckSizes(*scores, poses->size(), points); !status.ok()) {
+    return status;
+  }
+  return Report(options.server.json, ScoresText(*poses, *scores),
+                ScoresJson(options, (*scorer)->ready(), *scan, *poses, *scores));
+}
+
+}  // namespace
+
+void AddScoreCommand(CLI::App* parent, Work* chosen) {
+  auto options = std::make_shared<ScoreFlags>();
+  CLI::App* command =
+      parent->add_subcommand("score", "Report how well a scan fits a map at given poses");
+  command->footer(
+      R"(The poses are scored without an alignment. Of the overrides, outlier_ratio and search_method
+have an effect.
+
+Examples:
+  voxloc score --map town --at 12.5,-3,0,0,0,90 scans/000042.pcd
+  voxloc score --map town --poses candidates.txt --json scores.json scans/000042.pcd)");
+  AddMapFlags(command, &options->map);
+  AddDefaulted(command, "--stage", options->stage, "N",
+               "Score with the cells of stage N of the profile; -1: its score stage")
+      ->check(CLI::Range(-1, 1000));
+  AddPoseFlag(command, "--at", "Score this pose, metres and degrees, ROS angles", &options->at);
+  AddOption(command, "--poses", options->poses, "FILE", "Score every pose of FILE")
+      ->excludes("--at");
+  command->add_option("--pose-format", options->pose_format, "Set the format of the file")
+      ->check(CLI::IsMember({"kitti", "tum"}))
+      ->capture_default_str();
+  AddPointScoresFlag(command, &options->point_scores);
+  AddScanFlags(command, &options->scan);
+  AddScoringFlags(command, &options->alignment);
+  AddServerFlags(command, &options->server);
+  AddScanFile(command, &options->file);
+  command->callback([options, chosen] { *chosen = [options] { return Score(*options); }; });
+}
+
+}  // namespace voxloc::cli

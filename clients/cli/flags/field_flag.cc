@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "clients/cli/flags/field_flag.h"
+
+#include <google/protobuf/descriptor.h>
+
+#include <CLI/CLI.hpp>
+#include <cstdint>
+#include <memory>
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "clients/cli/flags/option.h"
+#include "clients/cli/output/message_json.h"
+#include "core/text/nearest_name.h"
+
+namespace voxloc::cli {
+namespace {
+
+using google::protobuf::Descriptor;
+using google::protobuf::EnumDescriptor;
+using google::protobuf::FieldDescriptor;
+using google::protobuf::Message;
+using google::protobuf::Reflection;
+
+// From the message down to the value.
+using FieldPath = std::vector<const FieldDescriptor*>;
+
+struct KeyedField {
+  std::string key;
+  FieldPath path;
+};
+
+void CollectFields(const Descriptor& message, const std::string& prefix, const FieldPath& above,
+                   std::vector<KeyedField>* fields) {
+  for (int f = 0; f < message.field_count(); ++f) {
+    const FieldDescriptor& field = *message.field(f);
+    if (field.is_repeated() || field.cpp_type() == FieldDescriptor::CPPTYPE_STRING) continue;
+    const std::string key = absl::StrCat(prefix, std::string(field.name()));
+    FieldPath path = above;
+    path.push_back(&field);
+    if (field.cpp_type() != FieldDescriptor::CPPTYPE_MESSAGE) {
+      fields->push_back({key, path});
+    } else if (IsWrapper(*field.message_type())) {
+      path.push_back(field.message_type()->field(0));
+      fields->push_back({key, path});
+    } else {
+      CollectFields(*field.message_type(), key + ".", path, fields);
+    }
+  }
+}
+
+std::vector<KeyedField> FieldsOf(const Descriptor& message) {
+  std::vector<KeyedField> fields;
+  CollectFields(message, "", {}, &fields);
+  return fields;
+}
+
+std::vector<std::string> WordsOf(const EnumDescriptor& type) {
+  std::vector<std::string> words;
+  // The first one is UNSPECIFIED: the server's choice, as without the key.
+  for (int v = 1; v < type.value_count(); ++v) words.push_back(EnumWord(*type.value(v)));
+  return words;
+}
+
+// Empty: the value was set. Otherwise what it must be.
+std::string SetValue(const std::string& text, const FieldDescriptor& field, Message* message) {
+  const Reflection& reflection = *message->GetReflection();
+  switch (field.cpp_type()) {
+    case FieldDescriptor::CPPTYPE_BOOL:
+      if (text != "true" && text != "false") return "true or false";
+      reflection.SetBool(message, &field, text == "true");
+      return "";
+    case FieldDescriptor::CPPTYPE_DOUBLE: {
+      double value = 0.0;
+      if (!absl::SimpleAtod(text, &value)) return "a number";
+      reflection.SetDouble(message, &field, value);
+      return "";
+    }
+    case FieldDescriptor::CPPTYPE_UINT32: {
+      uint32_t value = 0;
+      if (!absl::SimpleAtoi(text, &value)) return "a whole number, at least 0";
+      reflection.SetUInt32(message, &field, value);
+      return "";
+    }
+    case FieldDescriptor::CPPTYPE_ENUM: {
+      const EnumDescriptor& type = *field.enum_type();
+      for (int v = 1; v < type.value_count(); ++v) {
+        if (EnumWord(*type.value(v)) != text) continue;
+        reflection.SetEnum(message, &field, type.value(v));
+        return "";
+      }
+      return absl::StrCat("one of ", absl::StrJoin(WordsOf(type), ", "));
+    }
+    default:
+      return "set in another way";
+  }
+}
+
+}  // namespace
+
+std::vector<std::string> FieldKeys(const Descriptor& message) {
+  std::vector<std::string> keys;
+  for (const KeyedField& field : FieldsOf(message)) keys.push_back(field.key);
+  return keys;
+}
+
+absl::Status SetField(absl::string_view assignment, Message* message) {
+  const size_t equals = assignment.find('=');
+  if (equals == absl::string_view::npos) {
+    return absl::InvalidArgumentError(absl::StrCat("must be KEY=VALUE (got ", assignment, ")"));
+  }
+  const std::string key(assignment.substr(0, equals));
+  const std::string text(assignment.substr(equals + 1));
+  for (const KeyedField& field : FieldsOf(*message->GetDescriptor())) {
+    if (field.key != key) continue;
+    const std::unique_ptr<Message> changed(message->New());
+    changed->CopyFrom(*message);
+    Message* within = changed.get();
+    for (size_t level = 0; level + 1 < field.path.size(); ++level) {
+      within = within->GetReflection()->MutableMessage(within, field.path[level]);
+    }
+    const std::string wanted = SetValue(text, *field.path.back(), within);
+    if (wanted.empty()) {
+      message->CopyFrom(*changed);
+      return absl::OkStatus();
+    }
+    return absl::InvalidArgumentError(absl::StrCat(key, " must be ", wanted, " (got ", text, ")"));
+  }
+  const std::vector<std::string> keys = FieldKeys(*message->GetDescriptor());
+  const std::string nearest = NearestName(key, keys);
+  return absl::InvalidArgumentError(
+      absl::StrCat("has no key ", key,
+                   nearest.empty() ? absl::StrCat("; there are ", absl::StrJoin(keys, ", "))
+                                   : absl::StrCat("; did you mean ", nearest, "?")));
+}
+
+CLI::Option* AddFieldFlag(CLI::App* command, const std::string& name,
+                          const std::string& description,
+                          const google::protobuf::Message& prototype,
+                          std::vector<std::string>* values) {
+  const std::string keys = absl::StrJoin(FieldKeys(*prototype.GetDescriptor()), ", ");
+  return AddOption(command, name, *values, "KEY=VALUE",
+                   absl::StrCat(description, "; can be repeated. KEY is ", keys))
+      ->allow_extra_args(false)
+      ->check([&prototype](const std::string& text) {
+        const std::unique_ptr<google::protobuf::Message> scratch(prototype.New());
+        return std::string(SetField(text, scratch.get()).message());
+      });
+}
+
+void SetFields(const std::vector<std::string>& values, google::protobuf::Message* message) {
+  for (const std::string& value : values) SetField(value, message).IgnoreError();
+}
+
+}  // namespace voxloc::cli

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Numbers and poses as people type them, and flags that take them, checked while the command line
+// is read. A pose is X,Y,Z,ROLL,PITCH,YAW in metres and degrees, with the angles of ROS (R =
+// Rz(yaw) Ry(pitch) Rx(roll)).
+
+#ifndef VOXLOC_CLIENTS_CLI_FLAGS_POSE_FLAG_H_
+#define VOXLOC_CLIENTS_CLI_FLAGS_POSE_FLAG_H_
+
+#include <array>
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "core/geometry/pose.h"
+#include "voxloc/v1/geometry.pb.h"
+
+namespace CLI {
+class App;
+class Option;
+}  // namespace CLI
+
+namespace voxloc::cli {
+
+// From `least` to `most` finite numbers; spaces around them are allowed. `names` is how messages
+// call them, such as "X,Y,Z,ROLL,PITCH,YAW".
+[[nodiscard]] absl::StatusOr<std::vector<double>> ParseNumbers(absl::string_view text,
+                                                               absl::string_view names,
+                                                               size_t least, size_t most);
+
+// Six of them.
+[[nodiscard]] absl::StatusOr<std::array<double, 6>> ParseSixNumbers(absl::string_view text,
+                                                                    absl::string_view names);
+
+// Six numbers, metres and degrees.
+[[nodiscard]] absl::StatusOr<Pose> ParsePoseText(absl::string_view text);
+
+// The value keeps its text; ParseNumbers reads it. `names`, `least` and `most` as there.
+CLI::Option* AddNumbersFlag(CLI::App* command, const std::string& name, const std::string& names,
+                            size_t least, size_t most, const std::string& description,
+                            std::string* value);
+
+// Six; ParseSixNumbers reads them.
+CLI::Option* AddSixNumbersFlag(CLI::App* command, const std::string& name, const std::string& names,
+                               const std::string& description, std::string* value);
+
+// X0,Y0,Z0,X1,Y1,Z1: the lower and the upper corner; ParseBox reads it.
+CLI::Option* AddBoxFlag(CLI::App* command, const std::string& name, const std::string& description,
+                        std::string* value);
+[[nodiscard]] absl::Status ParseBox(absl::string_view text, v1::Box* box);
+
+// --perturb; ParsePerturbation reads it.
+void AddPerturbFlag(CLI::App* command, std::string* value);
+
+// --calib FILE: ReadPoses (trajectory_file.h) takes it.
+CLI::Option* AddCalibrationFlag(CLI::App* command, std::string* file);
+
+// X,Y,Z,ROLL,PITCH,YAW; ParsePoseText reads it.
+CLI::Option* AddPoseFlag(CLI::App* command, const std::string& name, const std::string& description,
+                         std::string* value);
+
+}  // namespace voxloc::cli
+
+#endif  // VOXLOC_CLIENTS_CLI_FLAGS_POSE_FLAG_H_

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "clients/cli/flags/scan_flags.h"
+
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "clients/cli/flags/option.h"
+#include "clients/dataset/scan_directory.h"
+#include "core/cloud/io/record_floats.h"
+
+namespace voxloc::cli {
+
+FilterOptions ScanFlags::filter() const {
+  FilterOptions options;
+  options.min_range_m = min_range_m;
+  if (max_range_m > 0.0) options.max_range_m = max_range_m;
+  options.voxel_leaf_m = leaf_m;
+  options.max_points = points;
+  options.random_seed = seed;
+  return options;
+}
+
+CloudReadOptions ScanFlags::read() const {
+  CloudReadOptions options;
+  options.record_floats = record_floats;
+  return options;
+}
+
+void ScanFlags::AddTo(v1::ScanFilter* filter) const {
+  filter->set_min_range_m(min_range_m);
+  filter->set_max_range_m(max_range_m);
+  filter->set_voxel_leaf_m(leaf_m);
+  filter->set_max_points(static_cast<uint32_t>(points));
+  filter->set_random_seed(seed);
+}
+
+void AddScanFlags(CLI::App* command, ScanFlags* flags) {
+  AddDefaulted(command, "--leaf", flags->leaf_m, "S",
+               "Replace the points of each voxel of S metres by their centroid; 0: off")
+      ->check(CLI::Range(0.0, 1e3));
+  AddDefaulted(command, "--points", flags->points, "N", "Then choose N points at random; 0: all");
+  AddDefaulted(
+      command, "--min-range", flags->min_range_m, "M",
+      "Drop points nearer to the sensor than M metres; missing returns are often written as zeros")
+      ->check(CLI::Range(0.0, 1e6));
+  AddDefaulted(command, "--max-range", flags->max_range_m, "M",
+               "Drop points farther from the sensor than M metres; 0: no limit")
+      ->check(CLI::Range(0.0, 1e6));
+  AddDefaulted(command, "--record-floats", flags->record_floats, "N",
+               "Take the points of .bin files to have N float32 each (KITTI: 4, nuScenes: 5), 3 to "
+               "32; 0: by their names and values, which has to be certain")
+      ->check(CLI::Range(size_t{0}, kMostRecordFloats));
+  AddDefaulted(command, "--seed", flags->seed, "N", "Set the seed of every random choice");
+}
+
+void AddScanFile(CLI::App* command, std::string* file) {
+  command->add_option("FILE", *file, "Read the scan from FILE: PCD, PLY or KITTI .bin")->required();
+}
+
+absl::StatusOr<PointCloud> ReadScan(const std::string& path, const ScanFlags& flags) {
+  absl::StatusOr<PointCloud> cloud = ReadCloud(path, flags.read());
+  if (!cloud.ok()) return cloud.status();
+  absl::StatusOr<FilteredCloud> filtered = FilterCloud(*cloud, flags.filter());
+  if (!filtered.ok()) {
+    return absl::Status(filtered.status().code(),
+                        absl::StrCat(path, ": ", filtered.status().message()));
+  }
+  return std::move(filtered->cloud);
+}
+
+absl::StatusOr<PointCloud> LoadScan(const std::string& path, const ScanFlags& flags) {
+  for (const std::string& remark : RemarksOnClouds({path}, flags.read())) {
+    absl::FPrintF(stderr, "%s\n", remark);
+  }
+  return ReadScan(path, flags);
+}
+
+}  // namespace voxloc::cli

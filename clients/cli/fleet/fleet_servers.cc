@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "clients/cli/fleet/fleet_servers.h"
+
+#include <algorithm>
+#include <thread>
+#include <utility>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "clients/cli/output/map_text.h"
+#include "clients/cpp/admin_client.h"
+#include "clients/cpp/map_client.h"
+
+namespace voxloc::cli {
+namespace {
+
+constexpr size_t kMaxFleetServers = 100;
+
+double FleetSeconds(int64_t from_ns, int64_t to_ns) {
+  return static_cast<double>(to_ns - from_ns) * 1e-9;
+}
+
+bool IsLost(const absl::Status& status) {
+  return absl::IsUnavailable(status) || absl::IsDeadlineExceeded(status);
+}
+
+v1::RevisionState StateAfter(FleetChange change) {
+  return change == FleetChange::kActivate ? v1::REVISION_STATE_ACTIVE
+                                          : v1::REVISION_STATE_WITHDRAWN;
+}
+
+absl::StatusOr<v1::MapRevision> FindRevision(const FleetEndpoint& endpoint, FleetChange change,
+                                             const std::string& map, uint64_t number,
+                                             double timeout_s) {
+  const absl::StatusOr<std::vector<v1::MapRevision>> revisions =
+      client::MapClient(endpoint.channel).ListRevisions(map, timeout_s);
+  if (!revisions.ok()) return revisions.status();
+  const auto found =
+      std::find_if(revisions->begin(), revisions->end(),
+                   [number](const v1::MapRevision& one) { return one.revision() == number; });
+  if (found == revisions->end()) {
+    return absl::NotFoundError(
+        absl::StrCat(endpoint.address, " has no revision ", number, " of map ", map));
+  }
+  if (found->state() != v1::REVISION_STATE_STAGED && found->state() != StateAfter(change)) {
+    return absl::FailedPreconditionError(absl::StrCat(endpoint.address, ": revision ", number,
+                                                      " of map ", map, " must be staged (it is ",
+                                                      RevisionStateText(*found), ")"));
+  }
+  return *found;
+}
+
+absl::Status ChangeOn(const FleetEndpoint& endpoint, FleetChange change, const std::string& map,
+                      uint64_t revision, double timeout_s) {
+  const client::MapClient maps(endpoint.channel);
+  return change == FleetChange::kActivate ? maps.Activate(map, revision, timeout_s).status()
+                                          : maps.Withdraw(map, revision, timeout_s).status();
+}
+
+}  // namespace
+
+absl::StatusOr<std::vector<FleetEndpoint>> FleetEndpoints(const ServerFlags& flags) {
+  std::vector<FleetEndpoint> endpoints;
+  for (const absl::string_view part : absl::StrSplit(flags.server, ',', absl::SkipWhitespace())) {
+    ServerFlags one = flags;
+    one.server = std::string(absl::StripAsciiWhitespace(part));
+    const bool known =
+        std::any_of(endpoints.begin(), endpoints.end(),
+                    [&one](const FleetEndpoint& other) { return other.address == one.server; });
+    if (known) continue;
+    absl::StatusOr<client::Channel> channel = Connect(one);
+    if (!channel.ok()) return channel.status();
+    endpoints.push_back({one.server, *std::move(channel)});
+  }
+  if (endpoints.empty() || endpoints.size() > kMaxFleetServers) {
+    return absl::InvalidArgumentError(absl::StrCat("--server must name 1 to ", kMaxFleetServers,
+                                                   " servers (got ", endpoints.size(), ")"));
+  }
+  return endpoints;
+}
+
+FleetPoller::FleetPoller(std::vector<FleetEndpoint> endpoints, FleetQuery query)
+    : endpoints_(std::move(endpoints)), query_(std::move(query)), memories_(endpoints_.size()) {}
+
+FleetState FleetPoller::Look() {
+  FleetState fleet;
+  fleet.servers.resize(endpoints_.size());
+  std::vector<std::thread> threads;
+  for (size_t i = 0; i < endpoints_.size(); ++i) {
+    threads.emplace_back(
+        [this, &fleet, i] { fleet.servers[i] = LookAt(endpoints_[i], memories_[i]); });
+  }
+  for (std::thread& thread : threads) thread.join();
+  fleet.taken_at_ns = std::chrono::duration_cast<std::chrono::nanoseconds>(
+                          std::chrono::system_clock::now().time_since_epoch())
+                          .count();
+  return fleet;
+}
+
+FleetServer FleetPoller::LookAt(const FleetEndpoint& endpoint, Memory& memory) const {
+  FleetServer server;
+  server.address = endpoint.address;
+  absl::StatusOr<v1::GetServerInfoResponse> info =
+      client::GetServerInfo(endpoint.channel, query_.timeout_s);
+  if (!info.ok()) {
+    server.status = info.status();
+    return server;
+  }
+  server.info = *std::move(info);
+  LookAtVehicles(endpoint, memory, server);
+  LookAtMaps(endpoint, memory, server);
+  return server;
+}
+
+void FleetPoller::LookAtVehicles(const FleetEndpoint& endpoint, Memory& memory,
+                                 FleetServer& server) const {
+  absl::StatusOr<std::vector<v1::SessionInfo>> sessions =
+      client::ListSessions(endpoint.channel, query_.map, query_.timeout_s);
+  if (!sessions.ok()) {
+    server.sessions_status = sessions.status();
+    return;
+  }
+  const int64_t now_ns = server.info.now_ns();
+  std::map<std::string, Counts> counts;
+  for (v1::SessionInfo& session : *sessions) {
+    FleetVehicle vehicle;
+    Counts before{0, 0, session.opened_at_ns()};
+    const auto known = memory.sessions.find(session.session());
+    if (known != memory.sessions.end()) before = known->second;
+    counts[session.session()] = {session.answered(), session.accepted(), now_ns};
+    // Counts only rise; a server that says otherwise is not to yield rates of 1e18.
+    vehicle.recent.answered = session.answered() - std::min(before.answered, session.answered());
+    vehicle.recent.accepted = session.accepted() - std::min(before.accepted, session.accepted());
+    const double interval_s = FleetSeconds(before.at_ns, now_ns);
+    if (interval_s > 0.0) {
+      vehicle.recent.rate_per_s = static_cast<double>(vehicle.recent.answered) / interval_s;
+    }
+    if (session.answered_at_ns() != 0) {
+      vehicle.silent_s = std::max(0.0, FleetSeconds(session.answered_at_ns(), now_ns));
+    }
+    vehicle.session = std::move(session);
+    server.vehicles.push_back(std::move(vehicle));
+  }
+  memory.sessions = std::move(counts);
+}
+
+void FleetPoller::LookAtMaps(const FleetEndpoint& endpoint, Memory& memory,
+                             FleetServer& server) const {
+  const client::MapClient maps(endpoint.channel);
+  absl::StatusOr<std::vector<v1::MapInfo>> list = maps.List(query_.timeout_s);
+  if (!list.ok()) {
+    server.maps_status = list.status();
+    return;
+  }
+  for (v1::MapInfo& info : *list) {
+    if (!query_.map.empty() && info.name() != query_.map) continue;
+    FleetMap map;
+    map.info = std::move(info);
+    const std::string& name = map.info.name();
+    absl::StatusOr<std::vector<v1::MapRevision>> revisions =
+        maps.ListRevisions(name, query_.timeout_s);
+    if (revisions.ok()) {
+      map.revisions = *std::move(revisions);
+    } else if (IsLost(revisions.status())) {
+      // The other maps would wait for it as long each.
+      server.maps_status = revisions.status();
+      server.maps.clear();
+      return;
+    } else {
+      map.revisions_status = revisions.status();
+    }
+    if (query_.worst_tiles > 0) LookAtTiles(endpoint, memory.tiles[name], map);
+    server.maps.push_back(std::move(map));
+  }
+}
+
+void FleetPoller::LookAtTiles(const FleetEndpoint& endpoint, Tiles& tiles, FleetMap& map) const {
+  const auto now = std::chrono::steady_clock::now();
+  const bool known = tiles.asked != std::chrono::steady_clock::time_point();
+  if (!known || now - tiles.asked >= query_.tiles_every) {
+    v1::ListTilesRequest request;
+    request.set_map(map.info.name());
+    const absl::StatusOr<v1::ListTilesResponse> all =
+        client::MapClient(endpoint.channel).ListTiles(request, query_.timeout_s);
+    tiles.asked = now;
+    tiles.status = all.status();
+    tiles.worst.clear();
+    if (all.ok()) tiles.worst = WorstTiles(*all, query_.worst_tiles);
+  }
+  map.worst_tiles = tiles.worst;
+  map.tiles_status = tiles.status;
+}
+
+std::vector<FleetChangeOutcome> ChangeOnAll(const std::vector<FleetEndpoint>& endpoints,
+                                            FleetChange change, const std::string& map,
+                                            uint64_t revision, double timeout_s) {
+  std::vector<FleetChangeOutcome> outcomes;
+  bool can_change = true;
+  for (const FleetEndpoint& endpoint : endpoints) {
+    FleetChangeOutcome outcome;
+    outcome.address = endpoint.address;
+    absl::StatusOr<v1::MapRevision> found =
+        FindRevision(endpoint, change, map, revision, timeout_s);
+    if (found.ok()) outcome.revision = *std::move(found);
+    outcome.status = found.status();
+    can_change = can_change && outcome.status.ok();
+    outcomes.push_back(std::move(outcome));
+  }
+  if (!can_change) return outcomes;
+  for (size_t i = 0; i < endpoints.size(); ++i) {
+    outcomes[i].status = ChangeOn(endpoints[i], change, map, revision, timeout_s);
+    outcomes[i].changed = outcomes[i].status.ok();
+    if (!outcomes[i].changed) break;
+  }
+  return outcomes;
+}
+
+}  // namespace voxloc::cli

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The tiles that a map is to be made of: cutting points into them with little memory, and those of
+// a recorded drive, whose scans are thinned and moved by their poses.
+
+#ifndef VOXLOC_CLIENTS_CLI_MAP_MAP_LOAD_PLAN_H_
+#define VOXLOC_CLIENTS_CLI_MAP_MAP_LOAD_PLAN_H_
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "clients/cli/flags/bag_flags.h"
+#include "clients/cli/flags/scan_flags.h"
+#include "clients/cli/map/map_survey.h"
+#include "clients/cli/output/progress.h"
+#include "clients/cpp/map_upload.h"
+#include "clients/dataset/scan_directory.h"
+#include "clients/dataset/tile_spill.h"
+#include "core/cloud/point_cloud.h"
+
+namespace CLI {
+class App;
+}
+
+namespace voxloc::cli {
+
+struct MapLoadPlan {
+  std::vector<client::UploadTile> tiles;
+  size_t clouds = 0;
+  uint64_t points_not_finite = 0;  // that are in none of the tiles
+  // Of what has been read: all of it once the tiles are loaded.
+  std::shared_ptr<MapSurvey> survey = std::make_shared<MapSurvey>();
+  InputNotes notes;
+  // Files of directories that have no finite point: their tiles load without one.
+  std::shared_ptr<std::set<std::string>> skipped = std::make_shared<std::set<std::string>>();
+};
+
+// Cuts points into the tiles of one grid, through a TileSpill, and shows how far it is.
+class TileCutter {
+ public:
+  // `clouds`: how many will be added. As TileSpill::Create.
+  [[nodiscard]] static absl::StatusOr<std::unique_ptr<TileCutter>> Create(
+      const std::string& map, size_t clouds, const TileSpill::Options& options);
+
+  // A piece of a cloud, in the map's frame. As TileSpill::Add.
+  [[nodiscard]] absl::Status Add(const PointCloud& piece);
+  // The last piece of a cloud has been added.
+  void EndCloud() { ++plan_.clouds; }
+
+  // Once. The tiles hold the points' file until they are gone.
+  [[nodiscard]] absl::StatusOr<MapLoadPlan> Finish();
+
+ private:
+  TileCutter(const std::string& map, size_t clouds, TileSpill spill);
+  void ShowProgress();
+
+  const std::string label_;
+  const size_t clouds_;
+  const std::shared_ptr<TileSpill> spill_;
+  MapLoadPlan plan_;
+  const std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+  LiveLine line_{3.0, 0.1};
+};
+
+struct MapBagFlags {
+  BagFlags bag;
+  ScanFlags scan;
+  std::string base_T_sensor;     // X,Y,Z,ROLL,PITCH,YAW; empty: by the bag's frames
+  double scan_distance_m = 0.0;  // between the scans that are taken; 0: all
+};
+
+// --bag, its topics and frames, and what is done to each scan. A bag does not go with a PATH.
+void AddMapBagFlags(CLI::App* command, MapBagFlags* flags);
+
+// `poses_file`: tum; empty: the bag's poses. Memory: that of TileSpill, one scan, and what
+// bag::Drive needs.
+[[nodiscard]] absl::StatusOr<MapLoadPlan> PlanBagLoad(const std::string& map,
+                                                      const MapBagFlags& flags,
+                                                      const std::string& poses_file,
+                                                      const TileSpill::Options& spill);
+
+}  // namespace voxloc::cli
+
+#endif  // VOXLOC_CLIENTS_CLI_MAP_MAP_LOAD_PLAN_H_

@@ -1,0 +1,214 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "clients/cli/output/map_text.h"
+
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
+#include "clients/cli/output/message_json.h"
+#include "clients/cli/output/text_table.h"
+#include "core/geometry/angles.h"
+
+namespace voxloc::cli {
+namespace {
+
+std::string ExtentText(const v1::MapInfo& map) {
+  if (!map.has_bounds()) return "-";
+  const v1::Vector3& low = map.bounds().min();
+  const v1::Vector3& high = map.bounds().max();
+  return absl::StrFormat("%.0f x %.0f x %.0f m", high.x() - low.x(), high.y() - low.y(),
+                         high.z() - low.z());
+}
+
+// Of the tiles that an event names; the rest is counted.
+constexpr int kTilesShown = 5;
+
+std::string TilesText(const v1::WatchMapResponse& event) {
+  if (event.tiles_omitted()) return ", many tiles changed";
+  if (event.changed_tiles().empty()) return "";
+  std::string text = ", tiles changed: ";
+  const int shown = std::min(kTilesShown, event.changed_tiles_size());
+  for (int i = 0; i < shown; ++i) {
+    absl::StrAppend(&text, i == 0 ? "" : ", ", event.changed_tiles(i));
+  }
+  const int more = event.changed_tiles_size() - shown;
+  if (more > 0) absl::StrAppend(&text, " and ", more, " more");
+  return text;
+}
+
+}  // namespace
+
+std::string MapTableText(const std::vector<v1::MapInfo>& maps) {
+  TextTable table("map|>revision|>tiles|>points|>extent|>memory|committed");
+  for (const v1::MapInfo& map : maps) {
+    table.AddRow({map.name(), absl::StrCat(map.revision()), absl::StrCat(map.tiles()),
+                  Grouped(map.points()), ExtentText(map), ByteText(map.memory_bytes()),
+                  TimeText(map.committed_at_ns())});
+  }
+  return table.Text();
+}
+
+std::string MapDetailText(const v1::MapInfo& map) {
+  std::string text;
+  const auto line = [&text](absl::string_view key, absl::string_view value) {
+    absl::StrAppend(&text, absl::StrFormat("%-10s %s\n", key, value));
+  };
+  line("map", map.name());
+  line("revision", absl::StrCat(map.revision()));
+  line("tiles", map.resident_tiles() == map.tiles()
+                    ? absl::StrCat(map.tiles())
+                    : absl::StrCat(map.tiles(), ", of which ", map.resident_tiles(),
+                                   " are in the server's memory"));
+  line("points", Grouped(map.points()));
+  line("extent", ExtentText(map));
+  if (map.has_bounds()) {
+    const v1::Vector3& low = map.bounds().min();
+    const v1::Vector3& high = map.bounds().max();
+    line("bounds", absl::StrFormat("%.1f %.1f %.1f to %.1f %.1f %.1f m", low.x(), low.y(), low.z(),
+                                   high.x(), high.y(), high.z()));
+  }
+  line("memory", ByteText(map.memory_bytes()));
+  line("profiles", absl::StrJoin(map.options().profiles(), ", "));
+  if (map.frame().has_projector()) line("projector", ProjectorText(map.frame().projector()));
+  if (map.frame().has_origin()) line("origin", OriginText(map.frame().origin()));
+  line("committed", TimeText(map.committed_at_ns()));
+  line("durable", map.durable() ? "yes" : "no, lost when the server stops");
+  if (map.cells().empty()) return text;
+  TextTable cells(">cell size|identity seed|>eigenvalue ratio|>least points|>cells");
+  for (const v1::MapCells& kind : map.cells()) {
+    const v1::CellStatistics& statistics = kind.statistics();
+    cells.AddRow({absl::StrFormat("%g m", statistics.cell_size_m()),
+                  statistics.identity_seed() ? "yes" : "no",
+                  absl::StrFormat("%g", statistics.eigenvalue_ratio()),
+                  absl::StrCat(statistics.min_points()), Grouped(kind.cells())});
+  }
+  return absl::StrCat(text, "\n", cells.Text());
+}
+
+Json MapJson(const v1::MapInfo& map) {
+  Json cells = Json::array();
+  for (const v1::MapCells& kind : map.cells()) {
+    cells.push_back({{"cell_size_m", kind.statistics().cell_size_m()},
+                     {"min_points", kind.statistics().min_points()},
+                     {"identity_seed", kind.statistics().identity_seed()},
+                     {"eigenvalue_ratio", kind.statistics().eigenvalue_ratio()},
+                     {"cells", kind.cells()}});
+  }
+  return {{"name", map.name()},
+          {"revision", map.revision()},
+          {"tiles", map.tiles()},
+          {"points", map.points()},
+          {"bounds", map.has_bounds() ? MessageJson(map.bounds()) : Json(nullptr)},
+          {"memory_bytes", map.memory_bytes()},
+          {"profiles", map.options().profiles()},
+          {"cells", cells},
+          {"frame", map.has_frame() ? MessageJson(map.frame()) : Json(nullptr)},
+          {"committed_at_ns", map.committed_at_ns()},
+          {"durable", map.durable()}};
+}
+
+// Nine digits of degrees are finer than a centimetre.
+std::string ProjectorText(const v1::MapProjector& projector) {
+  std::string text = projector.projector_type();
+  if (!projector.mgrs_grid().empty()) absl::StrAppend(&text, ", grid ", projector.mgrs_grid());
+  if (projector.has_map_origin()) {
+    absl::StrAppend(
+        &text,
+        absl::StrFormat(", origin %.9g, %.9g, scale %.9g", projector.map_origin().latitude_deg(),
+                        projector.map_origin().longitude_deg(), projector.scale_factor()));
+  }
+  if (!projector.vertical_datum().empty()) {
+    absl::StrAppend(&text, ", heights ", projector.vertical_datum());
+  }
+  return text;
+}
+
+std::string OriginText(const v1::Wgs84Origin& origin) {
+  return absl::StrFormat("%.9g, %.9g, %g m; x axis %g deg from east", origin.point().latitude_deg(),
+                         origin.point().longitude_deg(), origin.point().altitude_m(),
+                         origin.x_axis_yaw_rad() * kDegreesPerRadian);
+}
+
+std::string RevisionStateText(const v1::MapRevision& revision) {
+  const std::string state = EnumWordOf(revision.state());
+  const int vehicles = revision.canary_vehicles_size();
+  if (vehicles == 0) return state;
+  return absl::StrCat(state, ", tried by ", vehicles, vehicles == 1 ? " vehicle" : " vehicles");
+}
+
+std::string RevisionTableText(const std::vector<v1::MapRevision>& revisions) {
+  TextTable table(">revision|>from|state|committed|>tiles|>points|>+|>~|>-|comment");
+  for (const v1::MapRevision& revision : revisions) {
+    table.AddRow({absl::StrCat(revision.revision()),
+                  revision.parent() == 0 ? "-" : absl::StrCat(revision.parent()),
+                  RevisionStateText(revision), TimeText(revision.committed_at_ns()),
+                  Grouped(revision.tiles()), Grouped(revision.points()),
+                  absl::StrCat(revision.tiles_added()), absl::StrCat(revision.tiles_replaced()),
+                  absl::StrCat(revision.tiles_removed()), revision.comment()});
+  }
+  return table.Text();
+}
+
+absl::StatusOr<uint64_t> PreviousRevision(const std::string& map,
+                                          const std::vector<v1::MapRevision>& revisions) {
+  const v1::MapRevision* active = nullptr;
+  for (const v1::MapRevision& revision : revisions) {
+    if (revision.state() == v1::REVISION_STATE_ACTIVE) active = &revision;
+  }
+  const uint64_t previous = active == nullptr ? 0 : active->parent();
+  if (previous == 0) {
+    return absl::NotFoundError(absl::StrCat("map ", map, " had no revision in use before"));
+  }
+  for (const v1::MapRevision& revision : revisions) {
+    if (revision.revision() == previous) return previous;
+  }
+  return absl::NotFoundError(absl::StrCat("revision ", previous, " of map ", map,
+                                          ", which was in use before, is no longer kept"));
+}
+
+std::string MapEventText(const v1::WatchMapResponse& event, int64_t now_ns) {
+  return absl::StrCat(TimeText(now_ns), "  ", event.map().name(), " ", EnumWordOf(event.kind()),
+                      ", revision ", event.map().revision(), TilesText(event), "\n");
+}
+
+std::vector<v1::TileInfo> WorstTiles(const v1::ListTilesResponse& tiles, size_t most) {
+  std::vector<const v1::TileInfo*> known;
+  for (const v1::TileInfo& tile : tiles.tiles()) {
+    if (tile.has_fit()) known.push_back(&tile);
+  }
+  std::stable_sort(known.begin(), known.end(), [](const v1::TileInfo* a, const v1::TileInfo* b) {
+    return a->fit().change() > b->fit().change();
+  });
+  std::vector<v1::TileInfo> worst;
+  for (size_t i = 0; i < std::min(most, known.size()); ++i) worst.push_back(*known[i]);
+  return worst;
+}
+
+void AppendFitCells(const v1::TileInfo& tile, std::vector<std::string>& cells) {
+  if (!tile.has_fit()) {
+    cells.insert(cells.end(), 6, "-");
+    return;
+  }
+  const v1::TileFit& fit = tile.fit();
+  cells.push_back(absl::StrFormat("%.2f", fit.change()));
+  cells.push_back(absl::StrFormat("%.0f %%", 100.0 * fit.seen_through_ratio()));
+  cells.push_back(absl::StrFormat("%.0f %%", 100.0 * fit.unexplained_ratio()));
+  cells.push_back(absl::StrFormat("%.3f m", fit.residual_m()));
+  cells.push_back(absl::StrFormat("%.1f", fit.scans()));
+  cells.push_back(TimeText(fit.last_used_at_ns()));
+}
+
+std::string WorstTilesText(const std::vector<v1::TileInfo>& tiles) {
+  if (tiles.empty()) return "no scan has been compared with the map's tiles\n";
+  TextTable table(absl::StrCat("tile|", kFitColumns));
+  for (const v1::TileInfo& tile : tiles) {
+    std::vector<std::string> cells = {tile.tile_id()};
+    AppendFitCells(tile, cells);
+    table.AddRow(std::move(cells));
+  }
+  return table.Text();
+}
+
+}  // namespace voxloc::cli

@@ -1,0 +1,247 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "clients/cli/output/result_text.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
+#include "clients/cli/output/message_json.h"
+#include "clients/cli/output/text_table.h"
+#include "clients/cpp/messages.h"
+#include "core/geometry/angles.h"
+#include "core/geometry/euler.h"
+
+namespace voxloc::cli {
+namespace {
+
+// Of all shares together, along an axis.
+double SigmaAlong(const SigmaShares& shares, size_t axis) {
+  double variance = 0.0;
+  for (const auto& share : shares) variance += share[axis] * share[axis];
+  return std::sqrt(variance);
+}
+
+bool IsEmpty(const SigmaShares& shares) { return shares == SigmaShares{}; }
+
+constexpr std::array<const char*, 6> kAxes = {"x", "y", "z", "rx", "ry", "rz"};
+
+std::vector<std::string> AxesWith(v1::AxisVerdict verdict, const v1::AlignmentResult& result) {
+  std::vector<std::string> axes;
+  for (int i = 0; i < result.degeneracy().axes_size() && i < 6; ++i) {
+    if (result.degeneracy().axes(i) == verdict) axes.emplace_back(kAxes[static_cast<size_t>(i)]);
+  }
+  return axes;
+}
+
+std::string LevelName(v1::DiagnosticLevel level) {
+  const auto* value = v1::DiagnosticLevel_descriptor()->FindValueByNumber(level);
+  return value == nullptr ? absl::StrCat(static_cast<int>(level)) : EnumName(*value);
+}
+
+Json DiagnosticValue(const v1::DiagnosticEntry& entry) {
+  switch (entry.value_case()) {
+    case v1::DiagnosticEntry::kBoolValue:
+      return entry.bool_value();
+    case v1::DiagnosticEntry::kIntValue:
+      return entry.int_value();
+    case v1::DiagnosticEntry::kDoubleValue:
+      return entry.double_value();
+    case v1::DiagnosticEntry::VALUE_NOT_SET:
+      break;
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+std::array<double, 6> RosNumbers(const Pose& pose) {
+  const Eigen::Vector3d angles = RosAnglesFromRotation(pose.rotation) * kDegreesPerRadian;
+  return {pose.translation.x(), pose.translation.y(), pose.translation.z(),
+          angles.x(),           angles.y(),           angles.z()};
+}
+
+std::string PoseText(const Pose& pose) {
+  const std::array<double, 6> n = RosNumbers(pose);
+  return absl::StrFormat("x %.3f  y %.3f  z %.3f m   roll %.3f  pitch %.3f  yaw %.3f deg", n[0],
+                         n[1], n[2], n[3], n[4], n[5]);
+}
+
+SigmaShares SharesOf(const v1::AlignmentResult& result) {
+  const v1::SigmaShares& proto = result.covariance_report().sigma_shares();
+  SigmaShares shares{};
+  size_t next = 0;
+  for (const auto* sigmas :
+       {&proto.scan(), &proto.map_and_mounting(), &proto.time(), &proto.sweep()}) {
+    if (sigmas->size() == 6) std::copy(sigmas->begin(), sigmas->end(), shares[next].begin());
+    ++next;
+  }
+  return shares;
+}
+
+size_t LeastCertainAxis(const SigmaShares& shares) {
+  size_t least = 0;
+  for (size_t axis = 1; axis < 3; ++axis) {
+    if (SigmaAlong(shares, axis) > SigmaAlong(shares, least)) least = axis;
+  }
+  return least;
+}
+
+Json SigmaSharesJson(const SigmaShares& shares) {
+  if (IsEmpty(shares)) return nullptr;
+  Json json = Json::object();
+  for (size_t i = 0; i < kSigmaShares; ++i) json[kSigmaShareKeys[i]] = shares[i];
+  return json;
+}
+
+std::string SigmaSharesText(const SigmaShares& shares) {
+  if (IsEmpty(shares)) return "";
+  const size_t axis = LeastCertainAxis(shares);
+  std::vector<std::string> parts;
+  for (size_t i = 0; i < kSigmaShares; ++i) {
+    parts.push_back(absl::StrFormat("%s %.3f", kSigmaShareNames[i], shares[i][axis]));
+  }
+  return absl::StrFormat("along the base's %c %.3f m: %s", "xyz"[axis], SigmaAlong(shares, axis),
+                         absl::StrJoin(parts, ", "));
+}
+
+std::vector<std::string> UnobservedAxes(const v1::AlignmentResult& result) {
+  return AxesWith(v1::AXIS_VERDICT_UNOBSERVED, result);
+}
+
+std::vector<std::string> WeakAxes(const v1::AlignmentResult& result) {
+  return AxesWith(v1::AXIS_VERDICT_WEAK, result);
+}
+
+Json LeastObservedJson(const v1::AlignmentResult& result) {
+  if (UnobservedAxes(result).empty() && WeakAxes(result).empty()) return nullptr;
+  // Rows are eigenvectors, and eigenvalues of the information ascend.
+  if (result.degeneracy().eigenvectors_size() != 36) return nullptr;
+  Json direction = Json::array();
+  for (int i = 0; i < 6; ++i) direction.push_back(result.degeneracy().eigenvectors(i));
+  return direction;
+}
+
+Json ProtectionJson(const v1::AlignmentResult& result) {
+  if (!result.has_protection()) return nullptr;
+  const v1::ProtectionLevels& levels = result.protection();
+  const auto bound = [](double level_m) {
+    return std::isfinite(level_m) ? Json(level_m) : Json(nullptr);
+  };
+  return {{"horizontal_m", bound(levels.horizontal_m())},
+          {"vertical_m", bound(levels.vertical_m())},
+          {"risk", levels.risk()},
+          {"fault_detected", levels.fault_detected()},
+          {"excluded_points", levels.excluded_points()},
+          {"pose", levels.has_map_t_base() ? MessageJson(levels.map_t_base()) : Json(nullptr)}};
+}
+
+std::string SigmaText(const v1::AlignmentResult& result) {
+  if (result.map_t_base().covariance_size() != 36) return "";
+  const auto sigma = [&result](int axis) {
+    return std::sqrt(result.map_t_base().covariance(7 * axis));
+  };
+  return absl::StrFormat("x %.3f  y %.3f  z %.3f m   rx %.3f  ry %.3f  rz %.3f deg", sigma(0),
+                         sigma(1), sigma(2), kDegreesPerRadian * sigma(3),
+                         kDegreesPerRadian * sigma(4), kDegreesPerRadian * sigma(5));
+}
+
+std::string TrustText(const v1::AlignmentResult& result) {
+  std::vector<std::string> parts;
+  if (result.has_confidence()) {
+    parts.push_back(absl::StrFormat("confidence %.2f", result.confidence().value()));
+  }
+  if (result.has_degeneracy()) {
+    const std::vector<std::string> axes = UnobservedAxes(result);
+    parts.push_back(axes.empty() ? "all axes observed"
+                                 : absl::StrCat("not observed: ", absl::StrJoin(axes, ", ")));
+  }
+  if (result.has_protection()) {
+    const v1::ProtectionLevels& levels = result.protection();
+    parts.push_back(absl::StrFormat("within %.2f m horizontally, %.2f m vertically (risk %g)",
+                                    levels.horizontal_m(), levels.vertical_m(), levels.risk()));
+    if (levels.excluded_points() > 0) {
+      parts.push_back(absl::StrCat("without ", levels.excluded_points(), " points"));
+    }
+  }
+  return absl::StrJoin(parts, "   ");
+}
+
+Json ScoresJson(const v1::Scores& scores) {
+  return {{"score", scores.score()},
+          {"transform_probability", scores.transform_probability()},
+          {"nvtl", scores.nvtl()},
+          {"matched_ratio", scores.matched_ratio()}};
+}
+
+std::string TraceText(const v1::AlignmentTrace& trace) {
+  TextTable table(">step|>stage|>x|>y|>z|>yaw|>score|>NVTL|>Newton step|>taken");
+  for (int i = 0; i < trace.iterations_size(); ++i) {
+    const v1::TraceIteration& step = trace.iterations(i);
+    const absl::StatusOr<Pose> pose = client::DecodePose(step.map_t_base());
+    const std::array<double, 6> at = RosNumbers(pose.value_or(Pose()));
+    table.AddRow({absl::StrCat(i + 1), absl::StrCat(step.stage()), absl::StrFormat("%.3f", at[0]),
+                  absl::StrFormat("%.3f", at[1]), absl::StrFormat("%.3f", at[2]),
+                  absl::StrFormat("%.2f", at[5]), absl::StrFormat("%.1f", step.scores().score()),
+                  absl::StrFormat("%.3f", step.scores().nvtl()),
+                  absl::StrFormat("%.5f", step.newton_step_norm()),
+                  absl::StrFormat("%.5f%s", step.step_length(), step.reversed() ? " back" : "")});
+  }
+  return table.Text();
+}
+
+Json TraceJson(const v1::AlignmentResult& result) {
+  if (!result.has_trace()) return nullptr;
+  return MessageJson(result.trace())["iterations"];
+}
+
+std::string DiagnosticsText(const v1::Diagnostics& diagnostics) {
+  std::string text =
+      absl::StrCat("checks    ", LevelName(diagnostics.level()), ": ", diagnostics.message(), "\n");
+  TextTable table("key|>value");
+  for (const v1::DiagnosticEntry& entry : diagnostics.entries()) {
+    table.AddRow({entry.key(), DiagnosticValue(entry).dump()});
+  }
+  return absl::StrCat(text, diagnostics.entries_size() == 0 ? "" : table.Text());
+}
+
+Json DiagnosticsJson(const v1::AlignmentResult& result) {
+  if (!result.has_diagnostics()) return nullptr;
+  Json values = Json::object();
+  for (const v1::DiagnosticEntry& entry : result.diagnostics().entries()) {
+    values[entry.key()] = DiagnosticValue(entry);
+  }
+  return {{"level", LevelName(result.diagnostics().level())},
+          {"message", result.diagnostics().message()},
+          {"values", values}};
+}
+
+Json PointScoresJson(const v1::AlignmentResult& result) {
+  if (!result.has_point_scores()) return nullptr;
+  return MessageJson(result.point_scores())["best_score"];
+}
+
+Json PointsJson(const PointCloud& cloud) {
+  Json points = Json::array();
+  for (size_t i = 0; i < cloud.size(); ++i) points.push_back(VectorJson(cloud.Point(i)));
+  return points;
+}
+
+Json AlignedPointsJson(const v1::AlignmentResult& result) {
+  PointCloud cloud_map;
+  if (!result.has_aligned_cloud() ||
+      !client::DecodePoints(result.aligned_cloud(), &cloud_map).ok()) {
+    return nullptr;
+  }
+  return PointsJson(cloud_map);
+}
+
+Json NoGroundJson(const v1::AlignmentResult& result) {
+  if (!result.has_no_ground()) return nullptr;
+  return {{"scores", ScoresJson(result.no_ground().scores())},
+          {"points", result.no_ground().points()}};
+}
+
+}  // namespace voxloc::cli

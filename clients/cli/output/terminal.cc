@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "clients/cli/output/terminal.h"
+
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <array>
+#include <cstdint>
+#include <iostream>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+
+namespace voxloc::cli {
+namespace {
+
+constexpr char kCutMark[] = "...";
+constexpr size_t kCutColumns = 3;
+
+struct CodePoint {
+  uint32_t value = 0;
+  size_t bytes = 1;
+  bool valid = false;
+};
+
+struct CodeRange {
+  uint32_t first;
+  uint32_t last;
+};
+
+template <size_t N>
+bool IsIn(const std::array<CodeRange, N>& ranges, uint32_t value) {
+  for (const CodeRange& range : ranges) {
+    if (value >= range.first && value <= range.last) return true;
+  }
+  return false;
+}
+
+// C0, DEL and C1; then the characters of Unicode's property Default_Ignorable_Code_Point that steer
+// others: joiners and marks of direction, separators of lines, embeddings, isolates, and the mark
+// of byte order.
+constexpr std::array<CodeRange, 7> kSteering = {{{0x0, 0x1f},
+                                                 {0x7f, 0x9f},
+                                                 {0x61c, 0x61c},
+                                                 {0x200b, 0x200f},
+                                                 {0x2028, 0x202e},
+                                                 {0x2060, 0x206f},
+                                                 {0xfeff, 0xfeff}}};
+
+// Blocks whose characters have the property East_Asian_Width W or F (Unicode, UAX #11).
+constexpr std::array<CodeRange, 9> kWide = {{{0x1100, 0x115f},
+                                             {0x2e80, 0x303e},
+                                             {0x3041, 0xa4cf},
+                                             {0xac00, 0xd7a3},
+                                             {0xf900, 0xfaff},
+                                             {0xfe30, 0xfe6f},
+                                             {0xff00, 0xff60},
+                                             {0x1f300, 0x1faff},
+                                             {0x20000, 0x3fffd}}};
+
+// The code point that `text`, which is not empty, begins with. One byte where it is not UTF-8.
+CodePoint FirstCodePoint(absl::string_view text) {
+  const auto byte = [text](size_t i) { return static_cast<uint8_t>(text[i]); };
+  const uint8_t lead = byte(0);
+  if (lead < 0x80) return {lead, 1, true};
+  const size_t bytes = lead >= 0xf0 ? 4 : lead >= 0xe0 ? 3 : 2;
+  static constexpr std::array<uint32_t, 5> kLeast = {0, 0, 0x80, 0x800, 0x10000};
+  if (lead < 0xc0 || lead > 0xf4 || text.size() < bytes) return {};
+  uint32_t value = lead & (0x7fU >> bytes);
+  for (size_t i = 1; i < bytes; ++i) {
+    if ((byte(i) & 0xc0) != 0x80) return {};
+    value = (value << 6) | (byte(i) & 0x3fU);
+  }
+  const bool surrogate = value >= 0xd800 && value <= 0xdfff;
+  if (value < kLeast[bytes] || value > 0x10ffff || surrogate) return {};
+  return {value, bytes, true};
+}
+
+size_t ColumnsOfCodePoint(const CodePoint& point) {
+  return point.valid && IsIn(kWide, point.value) ? 2 : 1;
+}
+
+// Bytes of as much of the beginning as fits.
+size_t BytesOf(absl::string_view text, size_t columns) {
+  size_t bytes = 0;
+  while (bytes < text.size()) {
+    const CodePoint point = FirstCodePoint(text.substr(bytes));
+    const size_t width = ColumnsOfCodePoint(point);
+    if (width > columns) break;
+    columns -= width;
+    bytes += point.bytes;
+  }
+  return bytes;
+}
+
+// What VT100 has, and all terminals since.
+constexpr TerminalSize kSmallestKnown{80, 24};
+
+}  // namespace
+
+std::string TerminalText(absl::string_view text) {
+  std::string safe;
+  while (!text.empty()) {
+    const CodePoint point = FirstCodePoint(text);
+    if (point.valid && !IsIn(kSteering, point.value)) {
+      absl::StrAppend(&safe, text.substr(0, point.bytes));
+    } else {
+      for (size_t i = 0; i < point.bytes; ++i) {
+        absl::StrAppendFormat(&safe, "\\x%02x", static_cast<uint8_t>(text[i]));
+      }
+    }
+    text.remove_prefix(point.bytes);
+  }
+  return safe;
+}
+
+size_t ColumnsOf(absl::string_view text) {
+  size_t columns = 0;
+  while (!text.empty()) {
+    const CodePoint point = FirstCodePoint(text);
+    columns += ColumnsOfCodePoint(point);
+    text.remove_prefix(point.bytes);
+  }
+  return columns;
+}
+
+std::string CutToColumns(absl::string_view text, size_t columns) {
+  if (ColumnsOf(text) <= columns) return std::string(text);
+  const bool marked = columns > kCutColumns;
+  const absl::string_view kept =
+      text.substr(0, BytesOf(text, marked ? columns - kCutColumns : columns));
+  return absl::StrCat(kept, marked ? kCutMark : "");
+}
+
+std::string CutMiddleToColumns(absl::string_view text, size_t columns) {
+  if (ColumnsOf(text) <= columns) return std::string(text);
+  if (columns <= kCutColumns) return CutToColumns(text, columns);
+  const size_t room = columns - kCutColumns;
+  const absl::string_view first = text.substr(0, BytesOf(text, (room + 1) / 2));
+  // The end begins where what is before it takes the columns that are too many.
+  absl::string_view last = text;
+  while (ColumnsOf(last) > room / 2) last.remove_prefix(FirstCodePoint(last).bytes);
+  return absl::StrCat(first, kCutMark, last);
+}
+
+TerminalSize SizeOfTerminal() {
+  if (isatty(STDOUT_FILENO) != 1) return {};
+  winsize size{};
+  if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_col == 0 || size.ws_row == 0) {
+    return kSmallestKnown;
+  }
+  return {size.ws_col, size.ws_row};
+}
+
+Confirmation Confirm(const std::string& question, bool yes, bool terminal, std::istream& in,
+                     std::ostream& err) {
+  if (yes) return Confirmation::kYes;
+  if (!terminal) return Confirmation::kNobodyToAsk;
+  err << question << " [y/N] " << std::flush;
+  std::string line;
+  std::getline(in, line);
+  line = absl::AsciiStrToLower(absl::StripAsciiWhitespace(line));
+  return line == "y" || line == "yes" ? Confirmation::kYes : Confirmation::kNo;
+}
+
+Confirmation ConfirmOnTerminal(const std::string& question, bool yes) {
+  return Confirm(question, yes, isatty(STDIN_FILENO) != 0, std::cin, std::cerr);
+}
+
+}  // namespace voxloc::cli

@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "clients/cli/output/text_table.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/str_split.h"
+#include "absl/strings/strip.h"
+#include "absl/time/time.h"
+#include "clients/cli/output/terminal.h"
+
+namespace voxloc::cli {
+namespace {
+
+// No column is cut to less.
+constexpr size_t kNarrowestColumn = 4;
+constexpr size_t kColumnGap = 2;
+
+std::string Line(const std::vector<TextTable::Column>& columns, const std::vector<size_t>& widths,
+                 const std::vector<std::string>& cells) {
+  std::string line;
+  for (size_t c = 0; c < columns.size(); ++c) {
+    const std::string cell = c < cells.size() ? CutMiddleToColumns(cells[c], widths[c]) : "";
+    const std::string blanks(widths[c] - ColumnsOf(cell), ' ');
+    if (c > 0) line.append(kColumnGap, ' ');
+    line += columns[c].is_number ? blanks + cell : cell + blanks;
+  }
+  line.erase(line.find_last_not_of(' ') + 1);
+  return line;
+}
+
+// Makes the widest columns that are no numbers narrower until the lines fit, or none can be.
+void Narrow(const std::vector<TextTable::Column>& columns, size_t max_columns,
+            std::vector<size_t>& widths) {
+  size_t total = kColumnGap * (columns.size() - 1);
+  for (const size_t width : widths) total += width;
+  while (total > max_columns) {
+    size_t widest = columns.size();
+    for (size_t c = 0; c < columns.size(); ++c) {
+      if (columns[c].is_number || widths[c] <= kNarrowestColumn) continue;
+      if (widest == columns.size() || widths[c] > widths[widest]) widest = c;
+    }
+    if (widest == columns.size()) return;
+    --widths[widest];
+    --total;
+  }
+}
+
+std::string FiniteNumber(double value, int digits) {
+  return std::isfinite(value) ? absl::StrFormat("%.*f", digits, value) : "-";
+}
+
+}  // namespace
+
+TextTable::TextTable(absl::string_view columns) {
+  for (absl::string_view title : absl::StrSplit(columns, '|')) {
+    const bool is_number = absl::ConsumePrefix(&title, ">");
+    columns_.push_back({std::string(title), is_number});
+  }
+}
+
+void TextTable::AddRow(std::vector<std::string> cells) {
+  for (std::string& cell : cells) cell = TerminalText(cell);
+  rows_.push_back(std::move(cells));
+}
+
+std::string TextTable::Text(size_t max_columns) const {
+  std::vector<size_t> widths;
+  std::vector<std::string> titles;
+  for (size_t c = 0; c < columns_.size(); ++c) {
+    size_t width = ColumnsOf(columns_[c].title);
+    for (const std::vector<std::string>& row : rows_) {
+      if (c < row.size()) width = std::max(width, ColumnsOf(row[c]));
+    }
+    widths.push_back(width);
+    titles.push_back(columns_[c].title);
+  }
+  if (max_columns > 0) Narrow(columns_, max_columns, widths);
+  const auto line = [&](const std::vector<std::string>& cells) {
+    const std::string text = Line(columns_, widths, cells);
+    return (max_columns > 0 ? CutToColumns(text, max_columns) : text) + "\n";
+  };
+  std::string text = line(titles);
+  for (const std::vector<std::string>& row : rows_) text += line(row);
+  return text;
+}
+
+std::string Grouped(uint64_t number) {
+  std::string digits = absl::StrCat(number);
+  for (size_t at = digits.size(); at > 3; at -= 3) digits.insert(at - 3, ",");
+  return digits;
+}
+
+std::string TimeText(int64_t unix_ns) {
+  return absl::FormatTime("%Y-%m-%d %H:%M:%S UTC", absl::FromUnixNanos(unix_ns),
+                          absl::UTCTimeZone());
+}
+
+std::string ByteText(uint64_t bytes) {
+  static constexpr std::array<const char*, 5> kUnits = {"B", "KiB", "MiB", "GiB", "TiB"};
+  auto value = static_cast<double>(bytes);
+  size_t unit = 0;
+  while (value >= 1024.0 && unit + 1 < kUnits.size()) {
+    value /= 1024.0;
+    ++unit;
+  }
+  return unit == 0 ? absl::StrCat(bytes, " B") : absl::StrFormat("%.1f %s", value, kUnits[unit]);
+}
+
+SummaryTable::SummaryTable() : table_("|>mean|>p50|>p95|>p99|>max") {}
+
+void SummaryTable::AddRow(const std::string& name, const Summary& summary, int digits,
+                          double factor) {
+  table_.AddRow(
+      {name, FiniteNumber(factor * summary.mean, digits),
+       FiniteNumber(factor * summary.p50, digits), FiniteNumber(factor * summary.p95, digits),
+       FiniteNumber(factor * summary.p99, digits), FiniteNumber(factor * summary.max, digits)});
+}
+
+Json SummaryJson(const Summary& d) {
+  return {{"mean", d.mean}, {"p50", d.p50}, {"p95", d.p95}, {"p99", d.p99}, {"max", d.max}};
+}
+
+}  // namespace voxloc::cli
