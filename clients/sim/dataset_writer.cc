@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
+#include <fstream>
 #include <mutex>
 #include <optional>
 #include <system_error>
@@ -14,10 +15,7 @@
 #include "absl/strings/str_format.h"
 #include "clients/dataset/tile_spill.h"
 #include "clients/dataset/trajectory_file.h"
-#include "clients/sim/map_directory.h"
 #include "clients/sim/parallel.h"
-#include "clients/sim/simulation_json.h"
-#include "clients/sim/text_file.h"
 #include "core/cloud/io/cloud_file.h"
 
 namespace voxloc::sim {
@@ -50,6 +48,64 @@ absl::Status PrepareDirectory(const DatasetWriterOptions& writer) {
     }
   }
   return absl::OkStatus();
+}
+
+absl::Status WriteTextFile(const std::string& path, absl::string_view text) {
+  std::ofstream file(path, std::ios::binary | std::ios::trunc);
+  file.write(text.data(), static_cast<std::streamsize>(text.size()));
+  file.close();
+  if (file.fail()) return absl::InternalError(absl::StrCat(path, ": cannot write"));
+  return absl::OkStatus();
+}
+
+// Writes the tiles of a map, whose edges lie on multiples of tile_size_m, in the map's coordinates,
+// as Autoware keeps it. A map whose points lie around a zero `origin` is written in float32, any
+// other in float64.
+absl::Status WriteMapDirectory(const std::string& directory, const TileSpill& tiles,
+                               const Eigen::Vector3d& origin, int tile_size_m, int threads,
+                               const SampleProgress& progress) {
+  const std::string cloud_directory = directory + "/pointcloud_map.pcd";
+  std::error_code error;
+  fs::create_directories(cloud_directory, error);
+  if (error) {
+    return absl::InternalError(absl::StrCat(cloud_directory, ": ", error.message()));
+  }
+
+  std::string metadata =
+      absl::StrCat("x_resolution: ", tile_size_m, ".0\ny_resolution: ", tile_size_m, ".0\n");
+  std::vector<std::string> names;
+  for (const TileIndex& index : tiles.tiles()) {
+    const TileCloud tile = tiles.Describe(index);
+    const std::string x = absl::StrCat(std::llround(tile.bounds.min.x()));
+    const std::string y = absl::StrCat(std::llround(tile.bounds.min.y()));
+    names.push_back(absl::StrCat(x, "_", y, ".pcd"));
+    absl::StrAppend(&metadata, names.back(), ": [", x, ", ", y, "]\n");
+  }
+
+  std::mutex mutex;
+  absl::Status status;
+  size_t done = 0;
+  ParallelFor(names.size(), threads, [&](size_t i) {
+    {
+      const std::lock_guard<std::mutex> lock(mutex);
+      if (!status.ok()) return;
+    }
+    // All tiles around the map's own origin, which decides the files' precision.
+    PointCloud cloud;
+    cloud.origin = origin;
+    const absl::StatusOr<TileCloud> tile = tiles.Load(tiles.tiles()[i]);
+    absl::Status written = tile.status();
+    if (tile.ok()) {
+      Append(tile->cloud, cloud);
+      written = WritePcd(absl::StrCat(cloud_directory, "/", names[i]), cloud);
+    }
+    const std::lock_guard<std::mutex> lock(mutex);
+    status.Update(written);
+    ++done;
+    if (progress != nullptr && written.ok()) progress(done, names.size());
+  });
+  if (!status.ok()) return status;
+  return WriteTextFile(directory + "/pointcloud_map_metadata.yaml", metadata);
 }
 
 absl::Status WriteMap(const World& world, const SimulationOptions& options,
@@ -170,7 +226,7 @@ absl::Status WritePoses(const SimulationOptions& options, const std::vector<Driv
 absl::StatusOr<SimulationSummary> WriteSimulation(const SimulationOptions& options,
                                                   const DatasetWriterOptions& writer,
                                                   const SimulationProgress& progress) {
-  if (absl::Status status = ValidateSimulationOptions(options); !status.ok()) return status;
+  if (absl::Status status = Validate(options); !status.ok()) return status;
   const absl::StatusOr<World> world = BuildWorld(options);
   if (!world.ok()) return world.status();
   DriveOptions drive_options = options.drive;

@@ -1,14 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "clients/sim/field.h"
-
 #include <utility>
 #include <vector>
 
 #include "clients/sim/frame.h"
 #include "clients/sim/furniture.h"
-#include "clients/sim/limits.h"
 #include "clients/sim/random.h"
-#include "clients/sim/relief.h"
+#include "clients/sim/scenes.h"
 
 namespace voxloc::sim {
 namespace {
@@ -24,15 +21,15 @@ enum Stream : uint64_t { kTracks = 1, kRelief, kPosts };
 
 }  // namespace
 
-absl::Status ValidateFieldOptions(const FieldOptions& options) {
-  absl::Status status = CheckRange("size", options.size_m, 100.0, 2000.0);
-  status.Update(CheckRange("relief", options.relief_m, 0.0, 20.0));
-  status.Update(CheckRange("posts per hectare", options.posts_per_hectare, 0.0, 100.0));
-  return status;
+OptionRows ListOptions(const FieldOptions& options) {
+  return {{"seed", options.seed},
+          {"size_m", options.size_m, "size", 100.0, 2000.0},
+          {"relief_m", options.relief_m, "relief", 0.0, 20.0},
+          {"posts_per_hectare", options.posts_per_hectare, "posts per hectare", 0.0, 100.0}};
 }
 
 absl::StatusOr<World> BuildField(const FieldOptions& options, double sight_m) {
-  if (absl::Status status = ValidateFieldOptions(options); !status.ok()) return status;
+  if (absl::Status status = Validate(options); !status.ok()) return status;
   StreetNetwork tracks(0.5 * options.size_m - kBorder_m, kTrackSpacing_m, kMissingTracks,
                        Random(options.seed, kTracks));
   Ground ground = RollingGround(0.5 * options.size_m + sight_m, options.relief_m,

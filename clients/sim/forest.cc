@@ -1,16 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "clients/sim/forest.h"
-
 #include <algorithm>
 #include <cmath>
 #include <utility>
 #include <vector>
 
 #include "clients/sim/frame.h"
-#include "clients/sim/limits.h"
 #include "clients/sim/pi.h"
 #include "clients/sim/random.h"
-#include "clients/sim/relief.h"
+#include "clients/sim/scenes.h"
 
 namespace voxloc::sim {
 namespace {
@@ -28,11 +25,6 @@ constexpr double kSquareMetresPerHectare = 1e4;
 // Streams of chance, one per concern, so that more trees do not move the tracks.
 enum Stream : uint64_t { kTracks = 1, kForestRelief, kHummocks, kForestTrees, kUndergrowth };
 
-void AddBlob(const LocalFrame& frame, const Eigen::Vector3d& middle, const Eigen::Vector3d& radii,
-             std::vector<Solid>& solids) {
-  solids.push_back({Shape::kEllipsoid, Label::kTree, frame.ToMap(middle), frame.rotation, radii});
-}
-
 void AddTrunk(const LocalFrame& frame, double radius, double height, std::vector<Solid>& solids) {
   AddCylinder(frame, Label::kTree, {0.0, 0.0, -kRoot_m}, radius, height + kRoot_m, solids);
 }
@@ -47,9 +39,9 @@ void AddConifer(const LocalFrame& frame, Random random, std::vector<Solid>& soli
   for (int i = 0; i < whorls; ++i) {
     const double share = (i + 0.5) / whorls;
     const double radius = reach * (1.05 - share) * random.Uniform(0.85, 1.15);
-    AddBlob(frame, {0.0, 0.0, crown_from + share * (height - crown_from)},
-            {radius, radius * random.Uniform(0.8, 1.2), 0.42 * (height - crown_from) / whorls},
-            solids);
+    AddEllipsoid(frame, Label::kTree, {0.0, 0.0, crown_from + share * (height - crown_from)},
+                 {radius, radius * random.Uniform(0.8, 1.2), 0.42 * (height - crown_from) / whorls},
+                 solids);
   }
 }
 
@@ -63,9 +55,9 @@ void AddBroadLeaf(const LocalFrame& frame, Random random, std::vector<Solid>& so
     const double radius = random.Uniform(0.9, 1.9);
     const Eigen::Vector3d radii{radius, random.Uniform(0.7, 1.2) * radius,
                                 random.Uniform(0.5, 0.9) * radius};
-    AddBlob(frame,
-            {out * std::cos(angle), out * std::sin(angle), height + random.Uniform(-1.0, 2.0)},
-            radii, solids);
+    AddEllipsoid(frame, Label::kTree,
+                 {out * std::cos(angle), out * std::sin(angle), height + random.Uniform(-1.0, 2.0)},
+                 radii, solids);
   }
 }
 
@@ -74,20 +66,20 @@ void AddUndergrowth(const LocalFrame& frame, Random random, std::vector<Solid>& 
   const double kind = random.Uniform();
   if (kind < 0.55) {
     const double radius = random.Uniform(0.3, 0.9);
-    AddBlob(frame, {0.0, 0.0, 0.5 * radius},
-            {radius, random.Uniform(0.6, 1.3) * radius, random.Uniform(0.6, 1.2) * radius}, solids);
+    AddEllipsoid(frame, Label::kTree, {0.0, 0.0, 0.5 * radius},
+                 {radius, random.Uniform(0.6, 1.3) * radius, random.Uniform(0.6, 1.2) * radius},
+                 solids);
   } else if (kind < 0.75) {
     const double height = random.Uniform(0.2, 0.8);
     AddTrunk(frame, random.Uniform(0.12, 0.35), height, solids);
   } else if (kind < 0.85) {
     const double radius = random.Uniform(0.25, 0.7);
-    AddBlob(frame, {0.0, 0.0, 0.1}, {radius, random.Uniform(0.6, 1.3) * radius, 0.7 * radius},
-            solids);
+    AddEllipsoid(frame, Label::kTree, {0.0, 0.0, 0.1},
+                 {radius, random.Uniform(0.6, 1.3) * radius, 0.7 * radius}, solids);
   } else {
     const double radius = random.Uniform(0.1, 0.28);
-    LocalFrame log = frame.At({0.0, 0.0, 0.8 * radius});
-    log.rotation =
-        log.rotation * Eigen::AngleAxisd(0.5 * kPi, Eigen::Vector3d::UnitY()).toRotationMatrix();
+    const LocalFrame log =
+        frame.Turned({0.0, 0.0, 0.8 * radius}, 0.5 * kPi, Eigen::Vector3d::UnitY());
     const double length = random.Uniform(1.5, 4.0);
     AddCylinder(log, Label::kTree, {0.0, 0.0, -0.5 * length}, radius, length, solids);
   }
@@ -96,40 +88,25 @@ void AddUndergrowth(const LocalFrame& frame, Random random, std::vector<Solid>& 
 // Long waves of the whole relief and short hummocks of a few decimetres.
 Ground UndulatingGround(double half_size_m, double relief_m, uint64_t seed) {
   const Ground hills = RollingGround(half_size_m, relief_m, Random(seed, kForestRelief));
-  struct Wave {
-    double amplitude_m;
-    double kx;
-    double ky;
-    double phase;
-  };
-  std::vector<Wave> waves;
-  Random random(seed, kHummocks);
-  for (const double wavelength_m : {31.0, 23.0, 17.0, 11.0}) {
-    const double heading = random.Uniform(0.0, 2.0 * kPi);
-    const double k = 2.0 * kPi / wavelength_m;
-    waves.push_back({0.004 * wavelength_m * std::min(1.0, relief_m), k * std::cos(heading),
-                     k * std::sin(heading), random.Uniform(0.0, 2.0 * kPi)});
-  }
-  return Ground(half_size_m, kGroundCell_m, [&](double x, double y) {
-    double height_m = hills.Height(x, y);
-    for (const Wave& wave : waves) {
-      height_m += wave.amplitude_m * std::sin(wave.kx * x + wave.ky * y + wave.phase);
-    }
-    return height_m;
-  });
+  const GroundWaves hummocks(
+      {31.0, 23.0, 17.0, 11.0},
+      [&](double wavelength_m) { return 0.004 * wavelength_m * std::min(1.0, relief_m); },
+      Random(seed, kHummocks));
+  return Ground(half_size_m, kGroundCell_m,
+                [&](double x, double y) { return hummocks.AddTo(hills.Height(x, y), x, y); });
 }
 
 }  // namespace
 
-absl::Status ValidateForestOptions(const ForestOptions& options) {
-  absl::Status status = CheckRange("size", options.size_m, 100.0, 1000.0);
-  status.Update(CheckRange("relief", options.relief_m, 0.0, 20.0));
-  status.Update(CheckRange("trees per hectare", options.trees_per_hectare, 0.0, 2000.0));
-  return status;
+OptionRows ListOptions(const ForestOptions& options) {
+  return {{"seed", options.seed},
+          {"size_m", options.size_m, "size", 100.0, 1000.0},
+          {"relief_m", options.relief_m, "relief", 0.0, 20.0},
+          {"trees_per_hectare", options.trees_per_hectare, "trees per hectare", 0.0, 2000.0}};
 }
 
 absl::StatusOr<World> BuildForest(const ForestOptions& options, double sight_m) {
-  if (absl::Status status = ValidateForestOptions(options); !status.ok()) return status;
+  if (absl::Status status = Validate(options); !status.ok()) return status;
   StreetNetwork tracks(0.5 * options.size_m - kBorder_m, kTrackSpacing_m, kMissingTracks,
                        Random(options.seed, kTracks));
   Ground ground = UndulatingGround(0.5 * options.size_m + sight_m, options.relief_m, options.seed);

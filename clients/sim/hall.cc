@@ -1,16 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "clients/sim/hall.h"
-
 #include <algorithm>
 #include <cmath>
 #include <utility>
 #include <vector>
 
 #include "clients/sim/frame.h"
-#include "clients/sim/limits.h"
+#include "clients/sim/furniture.h"
 #include "clients/sim/pi.h"
 #include "clients/sim/random.h"
-#include "clients/sim/storage.h"
+#include "clients/sim/scenes.h"
 
 namespace voxloc::sim {
 namespace {
@@ -145,9 +143,8 @@ class HallBuilder {
         const double from = random.Uniform(-1.0, 0.2) * half_m;
         const double to = std::min(half_m, from + random.Uniform(0.4, 1.6) * half_m);
         const double radius = random.Uniform(0.04, 0.2);
-        LocalFrame pipe = wall.At({from, 0.32 + radius, random.Uniform(2.4, 4.2)});
-        pipe.rotation = pipe.rotation *
-                        Eigen::AngleAxisd(0.5 * kPi, Eigen::Vector3d::UnitY()).toRotationMatrix();
+        const LocalFrame pipe = wall.Turned({from, 0.32 + radius, random.Uniform(2.4, 4.2)},
+                                            0.5 * kPi, Eigen::Vector3d::UnitY());
         AddCylinder(pipe, Label::kPole, {0.0, 0.0, 0.0}, radius, to - from, solids_);
       }
     }
@@ -248,15 +245,15 @@ HallOptions SeededHall(uint64_t seed) {
   return options;
 }
 
-absl::Status ValidateHallOptions(const HallOptions& options) {
-  absl::Status status = CheckRange("width", options.width_m, 20.0, 60.0);
-  status.Update(CheckRange("length", options.length_m, 25.0, 80.0));
-  status.Update(CheckRange("height", options.height_m, 5.0, 15.0));
-  return status;
+OptionRows ListOptions(const HallOptions& options) {
+  return {{"seed", options.seed},
+          {"width_m", options.width_m, "width", 20.0, 60.0},
+          {"length_m", options.length_m, "length", 25.0, 80.0},
+          {"height_m", options.height_m, "height", 5.0, 15.0}};
 }
 
 absl::StatusOr<World> BuildHall(const HallOptions& options) {
-  if (absl::Status status = ValidateHallOptions(options); !status.ok()) return status;
+  if (absl::Status status = Validate(options); !status.ok()) return status;
   return HallBuilder(options).Build();
 }
 

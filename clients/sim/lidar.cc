@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "clients/sim/limits.h"
 #include "clients/sim/pi.h"
 #include "clients/sim/random.h"
 
@@ -15,33 +14,34 @@ namespace {
 
 constexpr int64_t kMaxRays = int64_t{1} << 21;
 
-absl::Status ValidateElevations(const LidarOptions& options) {
-  const std::vector<double>& elevations = options.elevations_deg;
-  if (elevations.empty()) return absl::OkStatus();
-  if (elevations.size() != static_cast<size_t>(options.rings)) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "elevations must be as many as rings, ", options.rings, " (got ", elevations.size(), ")"));
-  }
-  absl::Status status;
-  for (const double elevation_deg : elevations) {
-    status.Update(CheckRange("elevation", elevation_deg, -90.0, 90.0));
-  }
-  return status;
-}
-
 }  // namespace
 
-absl::Status ValidateLidarOptions(const LidarOptions& options) {
-  absl::Status status = CheckRange("rings", options.rings, 1, 256);
-  status.Update(CheckRange("azimuth steps", options.azimuth_steps, 8, 36000));
-  status.Update(CheckRange("minimum elevation", options.min_elevation_deg, -90.0, 90.0));
-  status.Update(
-      CheckRange("maximum elevation", options.max_elevation_deg, options.min_elevation_deg, 90.0));
-  status.Update(CheckRange("maximum range", options.max_range_m, 0.1, 1000.0));
+OptionRows ListOptions(const LidarOptions& options) {
+  OptionRows rows = {
+      {"seed", options.seed},
+      {"rings", options.rings, "rings", 1, 256},
+      {"min_elevation_deg", options.min_elevation_deg, "minimum elevation", -90.0, 90.0},
+      {"max_elevation_deg", options.max_elevation_deg, "maximum elevation",
+       options.min_elevation_deg, 90.0},
+      {"elevations_deg", options.elevations_deg, "elevation", -90.0, 90.0},
+      {"field_of_view_deg", options.field_of_view_deg, "field of view", 1.0, 360.0},
+      {"azimuth_steps", options.azimuth_steps, "azimuth steps", 8, 36000},
+      {"min_range_m", options.min_range_m},  // at most the maximum, which is checked first
+      {"max_range_m", options.max_range_m, "maximum range", 0.1, 1000.0}};
+  const OptionRows returns = ListOptions(static_cast<const ReturnOptions&>(options));
+  rows.insert(rows.end(), returns.begin(), returns.end());
+  rows.push_back({"keep_missing", options.keep_missing});
+  return rows;
+}
+
+absl::Status Validate(const LidarOptions& options) {
+  absl::Status status = CheckRanges(ListOptions(options));
   status.Update(CheckRange("minimum range", options.min_range_m, 0.0, options.max_range_m));
-  status.Update(CheckRange("field of view", options.field_of_view_deg, 1.0, 360.0));
-  status.Update(ValidateReturnOptions(options));
-  status.Update(ValidateElevations(options));
+  const size_t elevations = options.elevations_deg.size();
+  if (elevations != 0 && elevations != static_cast<size_t>(options.rings)) {
+    status.Update(absl::InvalidArgumentError(absl::StrCat(
+        "elevations must be as many as rings, ", options.rings, " (got ", elevations, ")")));
+  }
   if (status.ok() && int64_t{options.rings} * options.azimuth_steps > kMaxRays) {
     return absl::InvalidArgumentError(absl::StrCat("a scan must have at most ", kMaxRays,
                                                    " rays (got ", options.rings, " rings of ",

@@ -4,17 +4,16 @@
 #include <algorithm>
 #include <cmath>
 
-#include "clients/sim/limits.h"
 #include "clients/sim/parallel.h"
 #include "clients/sim/pi.h"
 #include "clients/sim/random.h"
 
 namespace voxloc::sim {
 
-absl::Status ValidateMapDriftOptions(const MapDriftOptions& options) {
-  absl::Status status = CheckRange("map drift", options.sigma_m, 0.0, 1.0);
-  status.Update(CheckRange("map drift wavelength", options.wavelength_m, 20.0, 1000.0));
-  return status;
+OptionRows ListOptions(const MapDriftOptions& options) {
+  return {{"seed", options.seed},
+          {"sigma_m", options.sigma_m, "map drift", 0.0, 1.0},
+          {"wavelength_m", options.wavelength_m, "map drift wavelength", 20.0, 1000.0}};
 }
 
 MapDrift::MapDrift(const MapDriftOptions& options)

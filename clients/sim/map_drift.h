@@ -14,7 +14,7 @@
 #include <array>
 #include <cstdint>
 
-#include "absl/status/status.h"
+#include "clients/sim/options.h"
 #include "core/cloud/point_cloud.h"
 
 namespace voxloc::sim {
@@ -25,7 +25,7 @@ struct MapDriftOptions {
   double wavelength_m = 60.0;  // the sinusoids' are from 0.7 to 1.5 times this, [20, 1000]
 };
 
-[[nodiscard]] absl::Status ValidateMapDriftOptions(const MapDriftOptions& options);
+[[nodiscard]] OptionRows ListOptions(const MapDriftOptions& options);
 
 class MapDrift {
  public:

@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "clients/sim/limits.h"
 #include "clients/sim/parallel.h"
 #include "clients/sim/pi.h"
 #include "clients/sim/random.h"
@@ -208,16 +207,16 @@ class Sampler {
 
 }  // namespace
 
-absl::Status ValidateMapSamplingOptions(const MapSamplingOptions& options) {
-  absl::Status status = CheckRange("map spacing", options.spacing_m, 0.01, 2.0);
-  status.Update(CheckRange("map noise", options.noise_m, 0.0, 1.0));
-  status.Update(CheckRange("map view distance", options.view_distance_m, 5.0, 200.0));
-  return status;
+OptionRows ListOptions(const MapSamplingOptions& options) {
+  return {{"seed", options.seed},
+          {"spacing_m", options.spacing_m, "map spacing", 0.01, 2.0},
+          {"noise_m", options.noise_m, "map noise", 0.0, 1.0},
+          {"view_distance_m", options.view_distance_m, "map view distance", 5.0, 200.0}};
 }
 
 absl::Status SampleMapInParts(const World& world, const MapSamplingOptions& options, int threads,
                               const PointReceiver& receive, const SampleProgress& progress) {
-  if (absl::Status status = ValidateMapSamplingOptions(options); !status.ok()) return status;
+  if (absl::Status status = Validate(options); !status.ok()) return status;
   const Sampler sampler(world, options);
   size_t points = 0;
   std::vector<PointCloud> parts;

@@ -16,6 +16,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "clients/sim/options.h"
 #include "clients/sim/world.h"
 #include "core/cloud/point_cloud.h"
 
@@ -31,7 +32,7 @@ struct MapSamplingOptions {
   size_t max_points = 1'000'000'000;
 };
 
-[[nodiscard]] absl::Status ValidateMapSamplingOptions(const MapSamplingOptions& options);
+[[nodiscard]] OptionRows ListOptions(const MapSamplingOptions& options);
 
 // done of total work items; called from any thread, one call at a time.
 using SampleProgress = std::function<void(size_t done, size_t total)>;

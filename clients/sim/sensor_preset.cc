@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "clients/sim/sensor_preset.h"
-
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "clients/sim/lidar.h"
 
 namespace voxloc::sim {
 namespace {

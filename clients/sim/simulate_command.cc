@@ -9,11 +9,106 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
-#include "clients/sim/scene_defaults.h"
 #include "clients/sim/simulate_flags.h"
 #include "clients/sim/simulate_manual.h"
 
 namespace voxloc::sim {
+namespace {
+
+constexpr double kMaxMapView_m = 200.0;
+
+template <typename T>
+void Override(const std::optional<T>& given, T& value) {
+  if (given.has_value()) value = *given;
+}
+
+double DefaultSpeed(SceneKind scene, double otherwise_mps) {
+  switch (scene) {
+    case SceneKind::kHall:
+      return 3.0;
+    case SceneKind::kGarage:
+      return 4.0;
+    case SceneKind::kForest:
+      return 5.0;
+    case SceneKind::kMotorway:
+      return 28.0;
+    default:
+      return otherwise_mps;
+  }
+}
+
+// Sets the beams and the range of `lidar`: those of the preset, with what was given in their place.
+absl::Status SetSensorOptions(const GivenSensor& given, LidarOptions& lidar) {
+  if (given.preset.has_value()) {
+    if (absl::Status status = SetSensorPreset(*given.preset, lidar); !status.ok()) return status;
+  }
+  if (given.rings.has_value() || given.min_elevation_deg.has_value() ||
+      given.max_elevation_deg.has_value()) {
+    lidar.elevations_deg.clear();
+  }
+  Override(given.rings, lidar.rings);
+  Override(given.min_elevation_deg, lidar.min_elevation_deg);
+  Override(given.max_elevation_deg, lidar.max_elevation_deg);
+  Override(given.field_of_view_deg, lidar.field_of_view_deg);
+  Override(given.azimuth_steps, lidar.azimuth_steps);
+  Override(given.min_range_m, lidar.min_range_m);
+  Override(given.max_range_m, lidar.max_range_m);
+  return absl::OkStatus();
+}
+
+// Sets the options of `options.scene`, the speed and the map's view distance: what was given, and
+// otherwise the scene's defaults, some of which follow from the seed.
+void SetSceneOptions(const GivenOptions& given, uint64_t seed, SimulationOptions& options) {
+  switch (options.scene) {
+    case SceneKind::kTown:
+      options.town.seed = seed;
+      Override(given.size_m, options.town.size_m);
+      Override(given.relief_m, options.town.relief_m);
+      Override(given.parked_car_density, options.town.parked_car_density);
+      break;
+    case SceneKind::kCorridor:
+    case SceneKind::kTunnel:
+      options.passage =
+          SeededPassage(seed, options.scene == SceneKind::kTunnel ? Roof::kVault : Roof::kNone);
+      Override(given.length_m, options.passage.length_m);
+      Override(given.width_m, options.passage.width_m);
+      Override(given.height_m, options.passage.height_m);
+      Override(given.heading_deg, options.passage.heading_deg);
+      Override(given.slope, options.passage.slope);
+      break;
+    case SceneKind::kField:
+      options.field.seed = seed;
+      Override(given.size_m, options.field.size_m);
+      Override(given.relief_m, options.field.relief_m);
+      options.map.view_distance_m = std::min(options.lidar.max_range_m, kMaxMapView_m);
+      break;
+    case SceneKind::kHall:
+      options.hall = SeededHall(seed);
+      Override(given.length_m, options.hall.length_m);
+      Override(given.width_m, options.hall.width_m);
+      Override(given.height_m, options.hall.height_m);
+      break;
+    case SceneKind::kGarage:
+      options.garage.seed = seed;
+      Override(given.parked_car_density, options.garage.parked_car_density);
+      break;
+    case SceneKind::kForest:
+      options.forest.seed = seed;
+      Override(given.size_m, options.forest.size_m);
+      Override(given.relief_m, options.forest.relief_m);
+      break;
+    case SceneKind::kMotorway:
+      options.motorway.seed = seed;
+      Override(given.length_m, options.motorway.length_m);
+      Override(given.relief_m, options.motorway.relief_m);
+      break;
+  }
+  options.drive.max_speed_mps = DefaultSpeed(options.scene, options.drive.max_speed_mps);
+  Override(given.max_speed_mps, options.drive.max_speed_mps);
+  Override(given.map_view_m, options.map.view_distance_m);
+}
+
+}  // namespace
 
 CLI::App* AddSimulateCommand(CLI::App& program, SimulateArguments& arguments) {
   CLI::App* command = program.add_subcommand("simulate", kSimulateDescription);
@@ -56,7 +151,7 @@ absl::StatusOr<SimulationOptions> SimulationOf(const SimulateArguments& argument
   options.map.seed = arguments.seed;
   options.map_age.seed = arguments.seed;
   options.map_drift.seed = arguments.seed;
-  const uint64_t drive_seed = arguments.drive_seed_given ? arguments.drive_seed : arguments.seed;
+  const uint64_t drive_seed = arguments.drive_seed.value_or(arguments.seed);
   options.drive.seed = drive_seed;
   options.lidar.seed = drive_seed;
   options.traffic.seed = drive_seed;
@@ -82,7 +177,7 @@ absl::StatusOr<SimulationOptions> SimulationOf(const SimulateArguments& argument
     return absl::InvalidArgumentError(
         absl::StrCat("--threads must be from 0 to 1024 (got ", arguments.writer.threads, ")"));
   }
-  if (absl::Status status = ValidateSimulationOptions(options); !status.ok()) return status;
+  if (absl::Status status = Validate(options); !status.ok()) return status;
   return options;
 }
 

@@ -8,7 +8,7 @@
 
 #include <CLI/CLI.hpp>
 
-#include "clients/sim/simulate_arguments.h"
+#include "clients/sim/simulate_command.h"
 
 namespace voxloc::sim {
 

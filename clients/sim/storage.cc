@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "clients/sim/storage.h"
-
 #include <algorithm>
 #include <cmath>
 
+#include "clients/sim/furniture.h"
 #include "clients/sim/pi.h"
 
 namespace voxloc::sim {

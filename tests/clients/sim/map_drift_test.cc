@@ -101,12 +101,10 @@ TEST(MapDriftTest, MovesEveryPointOfAMapOnAnyNumberOfThreads) {
 TEST(MapDriftTest, AbsurdOptionsAreRefusedByName) {
   MapDriftOptions options;
   options.sigma_m = 2.0;
-  EXPECT_NE(ValidateMapDriftOptions(options).message().find("map drift must be"),
-            absl::string_view::npos);
+  EXPECT_NE(Validate(options).message().find("map drift must be"), absl::string_view::npos);
   options = MapDriftOptions();
   options.wavelength_m = 1.0;
-  EXPECT_NE(ValidateMapDriftOptions(options).message().find("map drift wavelength"),
-            absl::string_view::npos);
+  EXPECT_NE(Validate(options).message().find("map drift wavelength"), absl::string_view::npos);
 }
 
 }  // namespace

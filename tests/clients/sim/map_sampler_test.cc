@@ -5,7 +5,7 @@
 
 #include <cmath>
 
-#include "clients/sim/town.h"
+#include "clients/sim/scenes.h"
 #include "tests/clients/sim/surface_distance.h"
 
 namespace voxloc::sim {
