@@ -3,7 +3,6 @@
 #include <cmath>
 
 #include "clients/sim/furniture.h"
-#include "clients/sim/pi.h"
 
 namespace voxloc::sim {
 namespace {
@@ -119,7 +118,7 @@ void AddRoof(const LocalFrame& house, const HouseStyle& style, double width, dou
   if (gable) {
     // A square bar on its edge: the upper half is a roof of 45 degrees with its gables.
     const LocalFrame ridge =
-        house.Turned({0.0, -0.5 * depth, top}, 0.25 * kPi, Eigen::Vector3d::UnitX());
+        house.Turned({0.0, -0.5 * depth, top}, 0.25 * M_PI, Eigen::Vector3d::UnitX());
     const double half = 0.5 * depth / std::sqrt(2.0);
     const double half_length = 0.5 * width - style.recess - 0.02;
     AddBox(ridge, Label::kBuilding, {-half_length, -half, -half}, {half_length, half, half},
@@ -150,11 +149,11 @@ void AddBuilding(const BuildingPlot& plot, Random random, std::vector<Solid>& so
   // Walls stand around it; what they leave open is windows and doors.
   solids.back().material = Material::kGlass;
   AddWall(plot.frame, style, width, plot.foundation_m, true, random, solids);
-  AddWall(plot.frame.At({0.5 * width, -0.5 * depth, 0.0}, -0.5 * kPi), style, depth,
+  AddWall(plot.frame.At({0.5 * width, -0.5 * depth, 0.0}, -0.5 * M_PI), style, depth,
           plot.foundation_m, false, random, solids);
-  AddWall(plot.frame.At({0.0, -depth, 0.0}, kPi), style, width, plot.foundation_m, false, random,
+  AddWall(plot.frame.At({0.0, -depth, 0.0}, M_PI), style, width, plot.foundation_m, false, random,
           solids);
-  AddWall(plot.frame.At({-0.5 * width, -0.5 * depth, 0.0}, 0.5 * kPi), style, depth,
+  AddWall(plot.frame.At({-0.5 * width, -0.5 * depth, 0.0}, 0.5 * M_PI), style, depth,
           plot.foundation_m, false, random, solids);
   AddRoof(plot.frame, style, width, depth, random, solids);
 }

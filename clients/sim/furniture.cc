@@ -4,8 +4,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "clients/sim/pi.h"
-
 namespace voxloc::sim {
 namespace {
 
@@ -20,14 +18,14 @@ void AddTree(const LocalFrame& frame, double height_m, Random random, std::vecto
   const int blobs = random.UniformInt(5, 9);
   const double spread = random.Uniform(0.18, 0.26) * height_m;
   for (int i = 0; i < blobs; ++i) {
-    const double angle = random.Uniform(0.0, 2.0 * kPi);
+    const double angle = random.Uniform(0.0, 2.0 * M_PI);
     const double out = spread * random.Uniform(0.2, 1.0);
     const Eigen::Vector3d middle(out * std::cos(angle), out * std::sin(angle),
                                  height_m + random.Uniform(-0.6, 1.4) * spread);
     const Eigen::Vector3d radii{spread * random.Uniform(0.4, 0.8),
                                 spread * random.Uniform(0.4, 0.8),
                                 spread * random.Uniform(0.35, 0.7)};
-    AddEllipsoid(frame.At(middle, random.Uniform(0.0, kPi)), Label::kTree, Eigen::Vector3d::Zero(),
+    AddEllipsoid(frame.At(middle, random.Uniform(0.0, M_PI)), Label::kTree, Eigen::Vector3d::Zero(),
                  radii, solids);
   }
 }

@@ -7,7 +7,6 @@
 
 #include "clients/sim/frame.h"
 #include "clients/sim/furniture.h"
-#include "clients/sim/pi.h"
 #include "clients/sim/random.h"
 #include "clients/sim/scenes.h"
 #include "clients/sim/street_network.h"
@@ -111,7 +110,7 @@ class GarageBuilder {
  public:
   explicit GarageBuilder(const GarageOptions& options)
       : options_(options), plan_(Random(options.seed, kGaragePlan)) {
-    frame_.rotation = YawRotation(Random(options.seed, kHeading).Uniform(-kPi, kPi));
+    frame_.rotation = YawRotation(Random(options.seed, kHeading).Uniform(-M_PI, M_PI));
   }
 
   World Build() && {
@@ -145,7 +144,7 @@ class GarageBuilder {
       Add({out_x - 0.5 * kWallThickness_m, -y - kWallThickness_m, -0.3},
           {out_x + 0.5 * kWallThickness_m, y + kWallThickness_m, roof});
       objects_.push_back(ObjectSince(solids_.size() - 1, solids_, ObjectKind::kWall,
-                                     frame_.At({0.0, 0.0, 0.0}, 0.5 * kPi)));
+                                     frame_.At({0.0, 0.0, 0.0}, 0.5 * M_PI)));
       Add({-x, out_y - 0.5 * kWallThickness_m, -0.3}, {x, out_y + 0.5 * kWallThickness_m, roof});
       objects_.push_back(ObjectSince(solids_.size() - 1, solids_, ObjectKind::kWall, frame_));
     }
@@ -205,11 +204,11 @@ class GarageBuilder {
     const double south_half_m = x - GaragePlan::kBayDepth_m - 1.0;
     const double west_half_m = y - GaragePlan::kBayDepth_m - 1.0;
     return {{frame_.At({0.0, -y, z}), south_half_m},
-            {frame_.At({0.0, y, z}, kPi), south_half_m},
-            {frame_.At({x, 0.0, z}, 0.5 * kPi), west_half_m},
-            {frame_.At({-x, 0.0, z}, -0.5 * kPi), west_half_m},
-            {frame_.At({-inner_x, 0.0, z}, 0.5 * kPi), inner_half_m},
-            {frame_.At({inner_x, 0.0, z}, -0.5 * kPi), inner_half_m}};
+            {frame_.At({0.0, y, z}, M_PI), south_half_m},
+            {frame_.At({x, 0.0, z}, 0.5 * M_PI), west_half_m},
+            {frame_.At({-x, 0.0, z}, -0.5 * M_PI), west_half_m},
+            {frame_.At({-inner_x, 0.0, z}, 0.5 * M_PI), inner_half_m},
+            {frame_.At({inner_x, 0.0, z}, -0.5 * M_PI), inner_half_m}};
   }
 
   // Cars in the bays, columns between them, and in some rows a room instead of a few bays.
@@ -239,7 +238,7 @@ class GarageBuilder {
       const double x = from + (i + 0.5) * plan_.bay_m + random.Uniform(-0.12, 0.12);
       const double y = random.Uniform(2.75, 2.9);
       const bool backwards = random.Chance(0.4);
-      const double yaw = random.Uniform(-0.03, 0.03) + (backwards ? -0.5 : 0.5) * kPi;
+      const double yaw = random.Uniform(-0.03, 0.03) + (backwards ? -0.5 : 0.5) * M_PI;
       const uint64_t key = random.Next();
       const bool taken = random.Chance(options_.parked_car_density);
       if (i >= room_from && i < room_to) continue;
@@ -279,7 +278,7 @@ class GarageBuilder {
             side * (plan_.aisle_x_m() + random.Uniform(-0.95, 1.8) * GaragePlan::kAisleHalf_m);
         const double half_m = plan_.half_y_m() * random.Uniform(0.4, 0.99);
         const LocalFrame pipe = frame_.Turned({x, half_m, ceiling - kBeamDepth_m - radius},
-                                              0.5 * kPi, Eigen::Vector3d::UnitX());
+                                              0.5 * M_PI, Eigen::Vector3d::UnitX());
         AddCylinder(pipe, Label::kPole, {0.0, 0.0, 0.0}, radius, 2.0 * half_m, solids_);
       }
     }

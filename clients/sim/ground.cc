@@ -4,8 +4,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "clients/sim/pi.h"
-
 namespace voxloc::sim {
 
 Ground::Ground(double half_size_m)
@@ -148,10 +146,10 @@ GroundWaves::GroundWaves(std::initializer_list<double> wavelengths_m,
                          const std::function<double(double wavelength_m)>& amplitude_m,
                          Random random) {
   for (const double wavelength_m : wavelengths_m) {
-    const double heading = random.Uniform(0.0, 2.0 * kPi);
-    const double k = 2.0 * kPi / wavelength_m;
+    const double heading = random.Uniform(0.0, 2.0 * M_PI);
+    const double k = 2.0 * M_PI / wavelength_m;
     waves_.push_back({amplitude_m(wavelength_m), k * std::cos(heading), k * std::sin(heading),
-                      random.Uniform(0.0, 2.0 * kPi)});
+                      random.Uniform(0.0, 2.0 * M_PI)});
   }
 }
 
@@ -163,13 +161,13 @@ double GroundWaves::AddTo(double height_m, double x_m, double y_m) const {
 }
 
 Ground RollingGround(double half_size_m, double relief_m, Random random) {
-  constexpr double kCell_m = 2.0;
+  constexpr double kReliefCell_m = 2.0;
   // Long waves carry most of the height; the slopes stay those of streets.
   const GroundWaves waves(
       {260.0, 210.0, 160.0, 110.0, 75.0},
       [&](double wavelength_m) { return relief_m * wavelength_m / 1630.0; }, random);
   const double middle = waves.AddTo(0.0, 0.0, 0.0);
-  return Ground(half_size_m, kCell_m,
+  return Ground(half_size_m, kReliefCell_m,
                 [&](double x, double y) { return waves.AddTo(0.0, x, y) - middle; });
 }
 

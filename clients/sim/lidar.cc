@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "clients/sim/pi.h"
 #include "clients/sim/random.h"
 
 namespace voxloc::sim {
@@ -57,7 +56,7 @@ Lidar::Lidar(const LidarOptions& options) : options_(options), returns_(options)
     const double elevation_deg = options.elevations_deg.empty()
                                      ? options.min_elevation_deg + fraction * span_deg
                                      : options.elevations_deg[static_cast<size_t>(ring)];
-    const double elevation = elevation_deg * kPi / 180.0;
+    const double elevation = elevation_deg * M_PI / 180.0;
     cos_elevation_.push_back(std::cos(elevation));
     sin_elevation_.push_back(std::sin(elevation));
   }
@@ -75,7 +74,7 @@ Sweep Lidar::ScanWhileMoving(const std::function<SweepMoment(double time_s)>& at
   sweep.cloud.Reserve(static_cast<size_t>(rays_per_scan()));
   sweep.time_s.reserve(static_cast<size_t>(rays_per_scan()));
   const bool whole_turn = options_.field_of_view_deg == 360.0;
-  const double view_rad = whole_turn ? 2.0 * kPi : options_.field_of_view_deg * kPi / 180.0;
+  const double view_rad = whole_turn ? 2.0 * M_PI : options_.field_of_view_deg * M_PI / 180.0;
   const double from_rad = whole_turn ? 0.0 : -0.5 * view_rad;
   const double step_rad = view_rad / options_.azimuth_steps;
   const double phase_rad = Random(options_.seed, scan_number).Uniform() * step_rad;

@@ -16,6 +16,7 @@
 
 #include "clients/sim/options.h"
 #include "core/cloud/point_cloud.h"
+#include "core/parallel/thread_pool.h"
 
 namespace voxloc::sim {
 
@@ -38,7 +39,7 @@ class MapDrift {
   [[nodiscard]] Eigen::Vector3d RotationAt(const Eigen::Vector3d& place) const;
 
   // Displaces all points of a cloud in the world's frame.
-  void Apply(int threads, PointCloud& map) const;
+  void Apply(ThreadPool& pool, PointCloud& map) const;
 
  private:
   static constexpr size_t kWaves = 4;

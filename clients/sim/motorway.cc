@@ -7,7 +7,6 @@
 
 #include "clients/sim/frame.h"
 #include "clients/sim/furniture.h"
-#include "clients/sim/pi.h"
 #include "clients/sim/random.h"
 #include "clients/sim/scenes.h"
 
@@ -112,7 +111,7 @@ void AddBridge(const LocalFrame& road, Random random, std::vector<Solid>& solids
 // Sections between kinks, and at both ends one that goes straight on, out of sight.
 StreetNetwork CentreLine(const MotorwayOptions& options, double sight_m) {
   Random random(options.seed, kLine);
-  double heading = random.Uniform(-kPi, kPi);
+  double heading = random.Uniform(-M_PI, M_PI);
   double bend = random.Chance(0.5) ? 1.0 : -1.0;
   const double end_m = 2.0 * (sight_m + kBeyondSight_m);
   const auto ahead = [&] { return Eigen::Vector2d(std::cos(heading), std::sin(heading)); };
@@ -240,7 +239,7 @@ class MotorwayBuilder {
     const uint64_t key = random.Next();
     if (random.Chance(0.5)) {
       LocalFrame frame = RoadFrame(street, gantry_m);
-      if (turned) frame = frame.At({0.0, 0.0, 0.0}, kPi);
+      if (turned) frame = frame.At({0.0, 0.0, 0.0}, M_PI);
       const size_t first = solids_.size();
       AddGantry(frame, Random(key, 1), solids_);
       objects_.push_back(ObjectSince(first, solids_, ObjectKind::kStructure, frame));

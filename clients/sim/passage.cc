@@ -4,7 +4,6 @@
 #include <vector>
 
 #include "clients/sim/frame.h"
-#include "clients/sim/pi.h"
 #include "clients/sim/random.h"
 #include "clients/sim/scenes.h"
 
@@ -20,7 +19,7 @@ constexpr int kVaultSlabs = 12;
 enum Stream : uint64_t { kPassageSize = 1 };
 
 Eigen::Vector2d Axis(const PassageOptions& options) {
-  const double heading = options.heading_deg * kPi / 180.0;
+  const double heading = options.heading_deg * M_PI / 180.0;
   return {std::cos(heading), std::sin(heading)};
 }
 
@@ -53,7 +52,7 @@ std::vector<Eigen::Vector2d> VaultEdge(const PassageOptions& options) {
   const double springing = options.height_m / 3.0;
   std::vector<Eigen::Vector2d> edge = {{-half_width, -kFoundation_m}};
   for (int i = 0; i <= kVaultSlabs; ++i) {
-    const double angle = kPi * i / kVaultSlabs;
+    const double angle = M_PI * i / kVaultSlabs;
     edge.emplace_back(-half_width * std::cos(angle),
                       springing + (options.height_m - springing) * std::sin(angle));
   }

@@ -5,8 +5,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "clients/sim/pi.h"
-
 namespace voxloc::sim {
 namespace {
 
@@ -67,8 +65,8 @@ double ReturnModel::LossChance(const RayCaster& caster, const Ray& ray, const Ra
 
 double ReturnModel::MixedRange(const RayCaster& caster, const Ray& ray, const RayHit& hit,
                                double max_range_m, Random& random) const {
-  const double half_width_rad = 0.5 * options_.beam_divergence_deg * kPi / 180.0;
-  const double around_rad = random.Uniform(0.0, 2.0 * kPi);
+  const double half_width_rad = 0.5 * options_.beam_divergence_deg * M_PI / 180.0;
+  const double around_rad = random.Uniform(0.0, 2.0 * M_PI);
   const double between = random.Uniform();
   const Eigen::Vector3d across = ray.direction.unitOrthogonal();
   const Eigen::Vector3d aside =

@@ -64,6 +64,12 @@ struct SimulateArguments {
   std::string map_origin = "0,0,0";
 };
 
+// The flags by subject. Parsing writes into `arguments`, which must outlive the command.
+void AddSceneFlags(CLI::App& command, SimulateArguments& arguments);
+void AddLidarFlags(CLI::App& command, SimulateArguments& arguments);
+void AddDriveFlags(CLI::App& command, SimulateArguments& arguments);
+void AddMapFlags(CLI::App& command, SimulateArguments& arguments);
+
 // Adds `simulate` to the program. Parsing writes into `arguments`, which must outlive `program`.
 CLI::App* AddSimulateCommand(CLI::App& program, SimulateArguments& arguments);
 

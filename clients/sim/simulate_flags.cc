@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "clients/sim/simulate_flags.h"
-
 #include <utility>
 #include <vector>
+
+#include "clients/sim/simulate_command.h"
 
 namespace voxloc::sim {
 namespace {

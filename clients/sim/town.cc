@@ -7,7 +7,6 @@
 
 #include "clients/sim/frame.h"
 #include "clients/sim/furniture.h"
-#include "clients/sim/pi.h"
 #include "clients/sim/random.h"
 #include "clients/sim/scenes.h"
 #include "clients/sim/square_index.h"
@@ -89,7 +88,7 @@ class TownBuilder {
     const Eigen::Vector2d point = street.PointAt(along_m, right_m);
     const double heading = std::atan2(street.direction.y(), street.direction.x());
     return {{point.x(), point.y(), ground_.Height(point.x(), point.y())},
-            YawRotation(side == kRight ? heading : heading + kPi)};
+            YawRotation(side == kRight ? heading : heading + M_PI)};
   }
 
   void AddPavement(const Street& street, Side side) {
