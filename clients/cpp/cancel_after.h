@@ -11,6 +11,7 @@
 
 #include <grpcpp/client_context.h>
 
+#include <chrono>
 #include <condition_variable>
 #include <mutex>
 #include <thread>
@@ -20,13 +21,34 @@ namespace voxloc::client {
 class CancelAfter {
  public:
   // 0 or less: never. `context` must outlive the guard.
-  CancelAfter(grpc::ClientContext* context, double timeout_s);
-  ~CancelAfter();
+  CancelAfter(grpc::ClientContext* context, double timeout_s) {
+    if (timeout_s <= 0.0) return;
+    const auto deadline = std::chrono::steady_clock::now() +
+                          std::chrono::duration_cast<std::chrono::steady_clock::duration>(
+                              std::chrono::duration<double>(timeout_s));
+    thread_ = std::thread([this, context, deadline] {
+      std::unique_lock<std::mutex> lock(mutex_);
+      if (changed_.wait_until(lock, deadline, [this] { return done_; })) return;
+      fired_ = true;
+      context->TryCancel();
+    });
+  }
+  ~CancelAfter() {
+    {
+      const std::lock_guard<std::mutex> lock(mutex_);
+      done_ = true;
+    }
+    changed_.notify_all();
+    if (thread_.joinable()) thread_.join();
+  }
   CancelAfter(const CancelAfter&) = delete;
   CancelAfter& operator=(const CancelAfter&) = delete;
 
   // Whether the time passed and the call was cancelled.
-  [[nodiscard]] bool fired() const;
+  [[nodiscard]] bool fired() const {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    return fired_;
+  }
 
  private:
   mutable std::mutex mutex_;

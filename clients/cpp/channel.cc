@@ -12,14 +12,14 @@
 #include <utility>
 
 #include "absl/status/status.h"
+#include "absl/strings/cord.h"
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "clients/cpp/addresses.h"
 #include "clients/cpp/channel_impl.h"
 #include "clients/cpp/error_details.h"
-#include "clients/cpp/rpc_status.h"
-#include "clients/cpp/tls_credentials.h"
 #include "clients/cpp/traceparent.h"
+#include "google/rpc/status.pb.h"
 
 namespace voxloc::client {
 namespace {
@@ -98,6 +98,24 @@ bool AwaitConnected(grpc::Channel& channel, std::chrono::system_clock::time_poin
 }
 
 }  // namespace
+
+absl::Status ToAbslStatus(const grpc::Status& status, absl::string_view server,
+                          absl::string_view call) {
+  if (status.ok()) return absl::OkStatus();
+  const int number = static_cast<int>(status.error_code());
+  const bool known = number >= 1 && number <= 16;
+  const auto code = known ? static_cast<absl::StatusCode>(number) : absl::StatusCode::kUnknown;
+  const std::string said = status.error_message();
+  absl::Status result(
+      code, absl::StrCat(server, " ", call, ": ", said.empty() ? "no reason given" : said));
+  google::rpc::Status details;
+  if (details.ParseFromString(status.error_details())) {
+    for (const google::protobuf::Any& detail : details.details()) {
+      result.SetPayload(detail.type_url(), absl::Cord(detail.value()));
+    }
+  }
+  return result;
+}
 
 absl::StatusOr<Channel> Channel::Create(const ChannelOptions& options) {
   if (absl::Status status = Validate(options); !status.ok()) return status;
@@ -187,6 +205,39 @@ std::unique_ptr<grpc::ClientContext> Channel::Impl::NewContext() const {
   const std::string trace = traceparent == nullptr ? "" : traceparent();
   if (IsTraceparent(trace)) context->AddMetadata("traceparent", trace);
   return context;
+}
+
+AddressRound::AddressRound(const Channel& channel)
+    : impl_(&channel.impl()), begin_(channel.impl().first) {}
+
+bool AddressRound::Next(absl::Status refusal) {
+  refusals_.push_back(std::move(refusal));
+  return refusals_.size() < impl_->endpoints.size();
+}
+
+absl::Status AddressRound::Refusal() const {
+  if (refusals_.empty()) return absl::OkStatus();
+  const absl::Status* telling = &refusals_.back();
+  for (const absl::Status& refusal : refusals_) {
+    if (refusal.code() != absl::StatusCode::kUnavailable) telling = &refusal;
+  }
+  std::string message(telling->message());
+  for (const absl::Status& refusal : refusals_) {
+    if (&refusal != telling) absl::StrAppend(&message, "; ", refusal.message());
+  }
+  absl::Status result(telling->code(), message);
+  telling->ForEachPayload([&result](absl::string_view url, const absl::Cord& payload) {
+    result.SetPayload(url, payload);
+  });
+  return result;
+}
+
+double AddressRound::RetryAfter_s() const {
+  double least_s = refusals_.empty() ? 0.0 : RetryAfterS(refusals_.front()).value_or(0.0);
+  for (const absl::Status& refusal : refusals_) {
+    least_s = std::min(least_s, RetryAfterS(refusal).value_or(0.0));
+  }
+  return least_s;
 }
 
 }  // namespace voxloc::client

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a Channel holds. Included by this library's sources only, so that users of the library do
-// not compile gRPC's headers. Thread-safe.
+// What a Channel holds, and how calls are made over it. Included by this library's sources only, so
+// that users of the library do not compile gRPC's headers. Thread-safe.
 
 #ifndef VOXLOC_CLIENTS_CPP_CHANNEL_IMPL_H_
 #define VOXLOC_CLIENTS_CPP_CHANNEL_IMPL_H_
@@ -20,11 +20,16 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
-#include "clients/cpp/bearer_token.h"
 #include "clients/cpp/channel.h"
-#include "clients/cpp/tls_probe.h"
+#include "clients/cpp/security.h"
 
 namespace voxloc::client {
+
+// The same code; the message is "SERVER CALL: what the server said". The numbers of the two sets of
+// codes agree; one that neither knows becomes Unknown. Details of the error become payloads; see
+// error_details.h.
+[[nodiscard]] absl::Status ToAbslStatus(const grpc::Status& status, absl::string_view server,
+                                        absl::string_view call);
 
 // One address and its connection.
 struct Endpoint {
@@ -47,7 +52,7 @@ struct Channel::Impl {
   // another one is already.
   void Leave(const Endpoint& left) const;
 
-  // How a call of the endpoint ended (rpc_status.h). One that is unavailable is left; where that is
+  // How a call of the endpoint ended (ToAbslStatus). One that is unavailable is left; where that is
   // for TLS, the message says so, and what is wrong.
   [[nodiscard]] absl::Status StatusOf(const Endpoint& called, absl::string_view call,
                                       const grpc::Status& end) const;
@@ -64,6 +69,36 @@ struct Channel::Impl {
 
   // For a call: with the token and the trace context, if there are such.
   [[nodiscard]] std::unique_ptr<grpc::ClientContext> NewContext() const;
+};
+
+// The addresses of a channel, each tried once, from the one that calls go to on. A plain value for
+// one thread.
+class AddressRound {
+ public:
+  explicit AddressRound(const Channel& channel);
+
+  // To be tried now. Lives as long as the channel.
+  [[nodiscard]] const Endpoint& endpoint() const { return impl_->endpoints[index()]; }
+
+  // The endpoint refused, or could not be reached: on to the next. False: each was tried, and
+  // Refusal says how.
+  [[nodiscard]] bool Next(absl::Status refusal);
+
+  // What the endpoints said, in one message. The code and the details are those of the last that
+  // answered, or of the last if none did.
+  [[nodiscard]] absl::Status Refusal() const;
+
+  // The shortest time that they asked for, seconds; 0 where one did not.
+  [[nodiscard]] double RetryAfter_s() const;
+
+ private:
+  [[nodiscard]] size_t index() const {
+    return (begin_ + refusals_.size()) % impl_->endpoints.size();
+  }
+
+  const Channel::Impl* impl_;
+  size_t begin_;
+  std::vector<absl::Status> refusals_;
 };
 
 }  // namespace voxloc::client

@@ -172,29 +172,17 @@ absl::StatusOr<v1::ListTilesResponse> MapClient::ListTiles(const v1::ListTilesRe
 
 absl::StatusOr<uint64_t> MapClient::GetTiles(const v1::GetTilesRequest& request,
                                              const TileReceiver& receive, double timeout_s) const {
-  AddressRound round(impl_->channel);
-  while (true) {
-    bool began = false;
-    const absl::StatusOr<uint64_t> revision =
-        GetTilesOf(impl_->channel, round.endpoint(), request, receive, timeout_s, &began);
-    // What was handed over would come again.
-    if (began || revision.status().code() != absl::StatusCode::kUnavailable) return revision;
-    if (!round.Next(revision.status())) return round.Refusal();
-  }
+  return TryEach(impl_->channel, [&](const Endpoint& endpoint, bool* began) {
+    return GetTilesOf(impl_->channel, endpoint, request, receive, timeout_s, began);
+  });
 }
 
 absl::StatusOr<uint64_t> MapClient::GetCells(const v1::GetCellsRequest& request,
                                              const CellReceiver& receive, double timeout_s) const {
-  AddressRound round(impl_->channel);
-  while (true) {
-    bool began = false;
-    const absl::StatusOr<uint64_t> revision =
-        ReadParts(impl_->channel, round.endpoint(), kGetCellsCall, &Stub::GetCells, request,
-                  receive, timeout_s, &began);
-    // What was handed over would come again.
-    if (began || revision.status().code() != absl::StatusCode::kUnavailable) return revision;
-    if (!round.Next(revision.status())) return round.Refusal();
-  }
+  return TryEach(impl_->channel, [&](const Endpoint& endpoint, bool* began) {
+    return ReadParts(impl_->channel, endpoint, kGetCellsCall, &Stub::GetCells, request, receive,
+                     timeout_s, began);
+  });
 }
 
 absl::StatusOr<std::vector<v1::MapRevision>> MapClient::ListRevisions(const std::string& map,

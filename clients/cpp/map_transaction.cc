@@ -12,10 +12,10 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "clients/cpp/address_round.h"
 #include "clients/cpp/cancel_after.h"
 #include "clients/cpp/channel_impl.h"
 #include "clients/cpp/messages.h"
+#include "clients/cpp/unary.h"
 #include "core/checksum/crc32c.h"
 #include "core/cloud/cloud_digest.h"
 #include "voxloc/v1/map_service.grpc.pb.h"
@@ -221,15 +221,13 @@ MapTransaction::~MapTransaction() {
 
 absl::StatusOr<std::unique_ptr<MapTransaction>> MapTransaction::Begin(
     const Channel& channel, const TransactionOptions& options) {
-  AddressRound round(channel);
-  while (true) {
+  using Transaction = absl::StatusOr<std::unique_ptr<MapTransaction>>;
+  return TryEach(channel, [&](const Endpoint& endpoint, bool* /*began*/) -> Transaction {
     std::unique_ptr<MapTransaction> transaction(
-        new MapTransaction(std::make_unique<Impl>(channel, round.endpoint(), options)));
-    const absl::Status begun = transaction->impl_->Begin();
-    if (begun.ok()) return transaction;
-    if (begun.code() != absl::StatusCode::kUnavailable) return begun;
-    if (!round.Next(begun)) return round.Refusal();
-  }
+        new MapTransaction(std::make_unique<Impl>(channel, endpoint, options)));
+    if (absl::Status status = transaction->impl_->Begin(); !status.ok()) return status;
+    return transaction;
+  });
 }
 
 const v1::UpdateBegun& MapTransaction::begun() const { return impl_->begun; }

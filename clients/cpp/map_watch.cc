@@ -11,7 +11,6 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "clients/cpp/address_round.h"
 #include "clients/cpp/channel_impl.h"
 #include "voxloc/v1/map_service.grpc.pb.h"
 

@@ -9,9 +9,9 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "clients/cpp/address_round.h"
 #include "clients/cpp/cancel_after.h"
 #include "clients/cpp/channel_impl.h"
+#include "clients/cpp/unary.h"
 #include "voxloc/v1/localization_service.grpc.pb.h"
 
 namespace voxloc::client {
@@ -133,15 +133,13 @@ ScoreClient::~ScoreClient() {
 absl::StatusOr<std::unique_ptr<ScoreClient>> ScoreClient::Open(const Channel& channel,
                                                                const v1::ScoreSetup& setup,
                                                                double timeout_s) {
-  AddressRound round(channel);
-  while (true) {
+  using Client = absl::StatusOr<std::unique_ptr<ScoreClient>>;
+  return TryEach(channel, [&](const Endpoint& endpoint, bool* /*began*/) -> Client {
     std::unique_ptr<ScoreClient> client(
-        new ScoreClient(std::make_unique<Impl>(channel, round.endpoint(), timeout_s)));
-    const absl::Status begun = client->impl_->Begin(setup);
-    if (begun.ok()) return client;
-    if (begun.code() != absl::StatusCode::kUnavailable) return begun;
-    if (!round.Next(begun)) return round.Refusal();
-  }
+        new ScoreClient(std::make_unique<Impl>(channel, endpoint, timeout_s)));
+    if (absl::Status status = client->impl_->Begin(setup); !status.ok()) return status;
+    return client;
+  });
 }
 
 const v1::ScoreReady& ScoreClient::ready() const { return impl_->ready; }

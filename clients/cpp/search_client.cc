@@ -57,13 +57,9 @@ absl::StatusOr<v1::SearchResult> EstimateInitialPose(const Channel& channel,
                                                      const SearchObserver& observer,
                                                      double timeout_s) {
   const auto deadline = DeadlineAfter(timeout_s);
-  AddressRound round(channel);
-  while (true) {
-    absl::StatusOr<v1::SearchResult> result =
-        SearchAt(channel, round.endpoint(), request, observer, deadline);
-    if (result.status().code() != absl::StatusCode::kUnavailable) return result;
-    if (!round.Next(result.status())) return round.Refusal();
-  }
+  return TryEach(channel, [&](const Endpoint& endpoint, bool* /*began*/) {
+    return SearchAt(channel, endpoint, request, observer, deadline);
+  });
 }
 
 }  // namespace voxloc::client

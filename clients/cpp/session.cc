@@ -7,10 +7,47 @@
 #include "absl/strings/str_cat.h"
 #include "clients/cpp/messages.h"
 #include "clients/cpp/session_impl.h"
-#include "clients/cpp/session_requests.h"
 
 namespace voxloc::client {
 namespace {
+
+void EncodeCovariance(const Matrix6& covariance, google::protobuf::RepeatedField<double>* field) {
+  for (int row = 0; row < 6; ++row) {
+    for (int column = 0; column < 6; ++column) field->Add(covariance(row, column));
+  }
+}
+
+// Without a sequence number. InvalidArgument: not exactly one cloud.
+absl::StatusOr<v1::AlignScansRequest> ScanRequest(const ScanInput& scan) {
+  if ((scan.cloud == nullptr) == (scan.encoded_cloud == nullptr)) {
+    return absl::InvalidArgumentError(absl::StrCat("the scan must have one cloud (got ",
+                                                   scan.cloud == nullptr ? "none" : "two", ")"));
+  }
+  v1::AlignScansRequest request;
+  v1::Scan* message = request.mutable_scan();
+  message->set_stamp_ns(scan.stamp_ns);
+  message->set_timeout_s(scan.timeout_s);
+  message->set_age_s(scan.age_s);
+  v1::Cloud* cloud = message->add_clouds()->mutable_cloud();
+  if (scan.cloud != nullptr) {
+    EncodeCloud(*scan.cloud, cloud);
+  } else {
+    *cloud = *scan.encoded_cloud;
+  }
+  if (scan.guess_map_T_base.has_value()) {
+    v1::PoseWithCovariance& guess = *message->mutable_guess_map_t_base();
+    EncodePose(*scan.guess_map_T_base, guess.mutable_pose());
+    if (scan.guess_covariance.has_value()) {
+      EncodeCovariance(*scan.guess_covariance, guess.mutable_covariance());
+    }
+  }
+  if (scan.odom_T_base.has_value()) EncodePose(*scan.odom_T_base, message->mutable_odom_t_base());
+  if (scan.base_twist.has_value()) {
+    EncodeVector(scan.base_twist->linear_m_s, message->mutable_base_twist()->mutable_linear());
+    EncodeVector(scan.base_twist->angular_rad_s, message->mutable_base_twist()->mutable_angular());
+  }
+  return request;
+}
 
 // Fields of the setup that a change has set replace those of the changes before it.
 SharedRequest MergedConfiguration(const SharedRequest& before,
@@ -54,7 +91,7 @@ SharedRequest LocalizationSession::Impl::WithGuess(const SharedRequest& request)
 }
 
 absl::StatusOr<uint64_t> LocalizationSession::Impl::SendScan(v1::AlignScansRequest request) {
-  std::vector<v1::AlignmentResult> told;
+  std::vector<v1::AlignmentResult> completed;
   uint64_t sequence = 0;
   {
     const std::lock_guard<std::mutex> lock(mutex);
@@ -77,12 +114,12 @@ absl::StatusOr<uint64_t> LocalizationSession::Impl::SendScan(v1::AlignScansReque
     unanswered.emplace(sequence, shared);
     if (writable) {
       const auto replaced = outbox.PutScan(WithGuess(shared));
-      if (replaced.has_value()) told = Supersede(*replaced);
+      if (replaced.has_value()) completed = Supersede(*replaced);
     } else if (!drained_s.has_value()) {
-      told = GiveUpScansBefore(sequence);
+      completed = GiveUpScansBefore(sequence);
     }
   }
-  Tell(told);
+  Notify(completed);
   return sequence;
 }
 
@@ -171,20 +208,32 @@ absl::StatusOr<uint64_t> LocalizationSession::Send(v1::Scan scan) {
 
 absl::Status LocalizationSession::SendPose(int64_t stamp_ns, const Pose& map_T_base,
                                            const std::optional<Matrix6>& covariance) {
-  return impl_->Write(PoseRequest(stamp_ns, map_T_base, covariance));
+  v1::AlignScansRequest request;
+  request.mutable_pose()->set_stamp_ns(stamp_ns);
+  v1::PoseWithCovariance* message = request.mutable_pose()->mutable_map_t_base();
+  EncodePose(map_T_base, message->mutable_pose());
+  if (covariance.has_value()) EncodeCovariance(*covariance, message->mutable_covariance());
+  return impl_->Write(std::move(request));
 }
 
 absl::Status LocalizationSession::SendReference(int64_t stamp_ns,
                                                 const Eigen::Vector3d& position_map) {
-  return impl_->Write(ReferenceRequest(stamp_ns, position_map));
+  v1::AlignScansRequest request;
+  request.mutable_reference()->set_stamp_ns(stamp_ns);
+  EncodeVector(position_map, request.mutable_reference()->mutable_position());
+  return impl_->Write(std::move(request));
 }
 
 absl::Status LocalizationSession::Activate(bool active) {
-  return impl_->Write(ActivateRequest(active));
+  v1::AlignScansRequest request;
+  request.mutable_activate()->set_active(active);
+  return impl_->Write(std::move(request));
 }
 
 absl::Status LocalizationSession::Configure(const v1::ScanSetup& setup) {
-  return impl_->Write(ConfigureRequest(setup));
+  v1::AlignScansRequest request;
+  *request.mutable_configure()->mutable_setup() = setup;
+  return impl_->Write(std::move(request));
 }
 
 std::optional<v1::RequestRejected> LocalizationSession::TakeRejection() {

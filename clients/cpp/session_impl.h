@@ -20,8 +20,6 @@
 #include "absl/status/status.h"
 #include "clients/cpp/channel_impl.h"
 #include "clients/cpp/session.h"
-#include "clients/cpp/session_outbox.h"
-#include "clients/cpp/session_route.h"
 #include "clients/cpp/session_stream.h"
 #include "voxloc/v1/session.pb.h"
 
@@ -44,14 +42,14 @@ struct LocalizationSession::Impl {
   // The same scan, or one with the last accepted pose for a guess where that is what it needs.
   SharedRequest WithGuess(const SharedRequest& request) const;
   // A scan has its outcome: it is no longer unanswered. Under the lock, as are the next two; what
-  // they return is for Tell.
-  std::vector<v1::AlignmentResult> Settle(v1::AlignmentResult result);
+  // they return is for Notify.
+  std::vector<v1::AlignmentResult> Complete(v1::AlignmentResult result);
   // The scans before this one, which no server is going to answer.
   std::vector<v1::AlignmentResult> GiveUpScansBefore(uint64_t sequence);
   // A scan that a newer one has replaced before it was written.
   std::vector<v1::AlignmentResult> Supersede(uint64_t sequence);
   // Calls on_result, not under the lock.
-  void Tell(const std::vector<v1::AlignmentResult>& results) const;
+  void Notify(const std::vector<v1::AlignmentResult>& results) const;
   // Until the predicate holds; false: not within `timeout_s` (0: no limit).
   bool WaitFor(std::unique_lock<std::mutex>* lock, double timeout_s,
                const std::function<bool()>& predicate);

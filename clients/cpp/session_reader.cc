@@ -4,12 +4,22 @@
 
 #include "clients/cpp/messages.h"
 #include "clients/cpp/session_impl.h"
-#include "clients/cpp/session_requests.h"
 
 namespace voxloc::client {
 namespace {
 
 constexpr size_t kMaxRejections = 64;
+
+// The result of a scan that the session gives up.
+v1::AlignmentResult LocalOutcome(const v1::Scan& scan, v1::AlignmentStatus status,
+                                 absl::string_view detail) {
+  v1::AlignmentResult result;
+  result.set_sequence(scan.sequence());
+  result.set_stamp_ns(scan.stamp_ns());
+  result.set_status(status);
+  result.set_detail(std::string(detail));
+  return result;
+}
 
 }  // namespace
 
@@ -33,7 +43,7 @@ void LocalizationSession::Impl::Run() {
     if (end.ok()) {
       const std::vector<v1::AlignmentResult> left = GiveUpScansBefore(last_sequence + 1);
       lock.unlock();
-      Tell(left);
+      Notify(left);
       lock.lock();
     }
     ended = true;
@@ -96,7 +106,7 @@ void LocalizationSession::Impl::BeginServing(const std::shared_ptr<SessionStream
     writable = true;
     changed.notify_all();
   }
-  Tell(stale);
+  Notify(stale);
 }
 
 void LocalizationSession::Impl::BeginDraining(const v1::SessionDraining& notice) {
@@ -106,7 +116,7 @@ void LocalizationSession::Impl::BeginDraining(const v1::SessionDraining& notice)
   outbox.FinishWrites();
 }
 
-std::vector<v1::AlignmentResult> LocalizationSession::Impl::Settle(v1::AlignmentResult result) {
+std::vector<v1::AlignmentResult> LocalizationSession::Impl::Complete(v1::AlignmentResult result) {
   unanswered.erase(result.sequence());
   if (options.on_result) return {std::move(result)};
   results.push_back(std::move(result));
@@ -115,31 +125,30 @@ std::vector<v1::AlignmentResult> LocalizationSession::Impl::Settle(v1::Alignment
 }
 
 std::vector<v1::AlignmentResult> LocalizationSession::Impl::GiveUpScansBefore(uint64_t sequence) {
-  std::vector<v1::AlignmentResult> told;
+  std::vector<v1::AlignmentResult> completed;
   while (!unanswered.empty() && unanswered.begin()->first < sequence) {
     ++given_up;
-    for (v1::AlignmentResult& outcome : Settle(LocalOutcome(
+    for (v1::AlignmentResult& outcome : Complete(LocalOutcome(
              unanswered.begin()->second->scan(), v1::ALIGNMENT_STATUS_STALE,
              "the server was lost or drained before the answer, and a newer scan was there"))) {
-      told.push_back(std::move(outcome));
+      completed.push_back(std::move(outcome));
     }
   }
-  return told;
+  return completed;
 }
 
 std::vector<v1::AlignmentResult> LocalizationSession::Impl::Supersede(uint64_t sequence) {
   ++given_up;
-  return Settle(LocalOutcome(unanswered.at(sequence)->scan(), v1::ALIGNMENT_STATUS_SUPERSEDED,
-                             "a newer scan replaced this one before the connection took it"));
+  return Complete(LocalOutcome(unanswered.at(sequence)->scan(), v1::ALIGNMENT_STATUS_SUPERSEDED,
+                               "a newer scan replaced this one before the connection took it"));
 }
 
-void LocalizationSession::Impl::Tell(
-    const std::vector<v1::AlignmentResult>& results_to_tell) const {
-  for (const v1::AlignmentResult& result : results_to_tell) options.on_result(result);
+void LocalizationSession::Impl::Notify(const std::vector<v1::AlignmentResult>& completed) const {
+  for (const v1::AlignmentResult& result : completed) options.on_result(result);
 }
 
 void LocalizationSession::Impl::Take(v1::AlignmentResult result) {
-  std::vector<v1::AlignmentResult> told;
+  std::vector<v1::AlignmentResult> completed;
   {
     const std::lock_guard<std::mutex> lock(mutex);
     if (unanswered.count(result.sequence()) == 0) {
@@ -152,9 +161,9 @@ void LocalizationSession::Impl::Take(v1::AlignmentResult result) {
       last_map_T_odom = map_T_odom.ok() ? std::optional<Pose>(*map_T_odom) : std::nullopt;
       guess_from_last_pose = false;
     }
-    told = Settle(std::move(result));
+    completed = Complete(std::move(result));
   }
-  Tell(told);
+  Notify(completed);
 }
 
 void LocalizationSession::Impl::Take(v1::RequestRejected rejected) {

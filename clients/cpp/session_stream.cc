@@ -2,10 +2,21 @@
 
 #include "clients/cpp/session_stream.h"
 
+#include <algorithm>
+#include <iterator>
+#include <utility>
+
 #include "absl/strings/str_cat.h"
 #include "clients/cpp/cancel_after.h"
+#include "clients/cpp/error_details.h"
 
 namespace voxloc::client {
+namespace {
+
+// Poses of 20 s at 50 Hz: older ones are of no use to a server that has not had them.
+constexpr size_t kMaxOthers = 1000;
+
+}  // namespace
 
 SessionStream::SessionStream(const Channel& channel, const Endpoint& endpoint)
     : channel_(channel),
@@ -47,6 +58,145 @@ void SessionStream::Cancel() {
 absl::Status SessionStream::Finish() {
   const grpc::Status end = rpc_->Finish();
   return channel_.impl().StatusOfStream(endpoint_, "AlignScans", end, cancelled_);
+}
+
+SessionRoute::SessionRoute(const Channel& channel, const ReconnectOptions& reconnect)
+    : channel_(channel), round_(channel_), backoff_(reconnect) {}
+
+std::optional<double> SessionRoute::NextAttempt(const StreamEnd& end) {
+  error_ = end.status;
+  return end.was_open ? AfterStream(end) : AfterRefusal(end.status);
+}
+
+std::optional<double> SessionRoute::AfterStream(const StreamEnd& end) {
+  opened_once_ = true;
+  backoff_.Reset();
+  const bool drained = end.drained_s.has_value();
+  const bool left = drained || WasCutOff(end.status);
+  if (!left && !EndedForSilence(end.status)) return std::nullopt;
+  if (left) channel_.impl().Leave(endpoint());
+  if (!backoff_.MayTry()) return std::nullopt;
+  const double wait_s = backoff_.NextWait(RetryAfterS(end.status).value_or(0.0));
+  round_ = AddressRound(channel_);
+  drained_s_ = end.drained_s.value_or(0.0);
+  // A server that drains says so while another one is there, also behind the same name.
+  const bool elsewhere = drained || (left && channel_.impl().endpoints.size() > 1);
+  return elsewhere ? 0.0 : wait_s;
+}
+
+std::optional<double> SessionRoute::AfterRefusal(const absl::Status& refusal) {
+  const bool silent =
+      refusal.code() == absl::StatusCode::kDeadlineExceeded && channel_.impl().endpoints.size() > 1;
+  if (silent) channel_.impl().Leave(endpoint());
+  if (!silent && refusal.code() != absl::StatusCode::kUnavailable && !MayHelpElsewhere(refusal)) {
+    return std::nullopt;
+  }
+  if (round_.Next(refusal)) return 0.0;
+  error_ = round_.Refusal();
+  if (!opened_once_ || !backoff_.MayTry()) return std::nullopt;
+  const double asked_s = std::max(round_.RetryAfter_s(), std::exchange(drained_s_, 0.0));
+  round_ = AddressRound(channel_);
+  return backoff_.NextWait(asked_s);
+}
+
+absl::Status SessionRoute::error() const {
+  if (error_.code() != absl::StatusCode::kUnavailable || backoff_.attempts() == 0) return error_;
+  return absl::UnavailableError(absl::StrCat(error_.message(), " (gave up after ",
+                                             backoff_.attempts(), " attempts to reconnect)"));
+}
+
+SessionOutbox::SessionOutbox() : writer_([this] { Run(); }) {}
+
+SessionOutbox::~SessionOutbox() {
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    stopping_ = true;
+    changed_.notify_all();
+  }
+  writer_.join();
+}
+
+void SessionOutbox::Attach(std::shared_ptr<SessionStream> stream, std::vector<SharedRequest> first,
+                           size_t max_unsent_scans) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  stream_ = std::move(stream);
+  waiting_.assign(std::make_move_iterator(first.begin()), std::make_move_iterator(first.end()));
+  waiting_scans_ = static_cast<size_t>(
+      std::count_if(waiting_.begin(), waiting_.end(),
+                    [](const SharedRequest& request) { return request->has_scan(); }));
+  max_unsent_scans_ = std::max<size_t>(max_unsent_scans, 1);
+  finish_ = false;
+  changed_.notify_all();
+}
+
+void SessionOutbox::Detach() {
+  std::unique_lock<std::mutex> lock(mutex_);
+  stream_.reset();
+  waiting_.clear();
+  waiting_scans_ = 0;
+  changed_.wait(lock, [this] { return !writing_; });
+}
+
+std::optional<uint64_t> SessionOutbox::PutScan(SharedRequest request) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  if (stream_ == nullptr) return std::nullopt;
+  std::optional<uint64_t> dropped;
+  if (waiting_scans_ >= max_unsent_scans_) dropped = DropOldest(/*scan=*/true);
+  waiting_.push_back(std::move(request));
+  ++waiting_scans_;
+  changed_.notify_all();
+  return dropped;
+}
+
+void SessionOutbox::Put(SharedRequest request) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  if (stream_ == nullptr) return;
+  if (waiting_.size() - waiting_scans_ >= kMaxOthers) DropOldest(/*scan=*/false);
+  waiting_.push_back(std::move(request));
+  changed_.notify_all();
+}
+
+void SessionOutbox::FinishWrites() {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  finish_ = true;
+  changed_.notify_all();
+}
+
+std::optional<uint64_t> SessionOutbox::DropOldest(bool scan) {
+  const auto oldest =
+      std::find_if(waiting_.begin(), waiting_.end(),
+                   [scan](const SharedRequest& request) { return request->has_scan() == scan; });
+  if (oldest == waiting_.end()) return std::nullopt;
+  const uint64_t sequence = (*oldest)->scan().sequence();
+  waiting_.erase(oldest);
+  if (!scan) return std::nullopt;
+  --waiting_scans_;
+  return sequence;
+}
+
+void SessionOutbox::Run() {
+  std::unique_lock<std::mutex> lock(mutex_);
+  while (true) {
+    changed_.wait(lock, [this] {
+      return stopping_ || (stream_ != nullptr && (!waiting_.empty() || finish_));
+    });
+    if (stopping_) return;
+    const std::shared_ptr<SessionStream> stream = stream_;
+    SharedRequest next;
+    if (!waiting_.empty()) {
+      next = std::move(waiting_.front());
+      waiting_.pop_front();
+      if (next->has_scan()) --waiting_scans_;
+    }
+    writing_ = true;
+    lock.unlock();
+    const bool goes_on = next != nullptr ? stream->Write(*next) : (stream->WritesDone(), false);
+    lock.lock();
+    writing_ = false;
+    // A failed write shows as the end of the stream, which the reader learns.
+    if (!goes_on && stream_ == stream) stream_.reset();
+    changed_.notify_all();
+  }
 }
 
 }  // namespace voxloc::client

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// One AlignScans stream, from `open` to its end. A session that reconnects has several, one after
-// another. Read by one thread and written by one thread at a time. Included by this library's
-// sources only.
+// The AlignScans streams of a session: one of them, where the next is opened and when, and what is
+// still to be written. Included by this library's sources only.
 
 #ifndef VOXLOC_CLIENTS_CPP_SESSION_STREAM_H_
 #define VOXLOC_CLIENTS_CPP_SESSION_STREAM_H_
@@ -11,14 +10,25 @@
 #include <grpcpp/support/sync_stream.h>
 
 #include <atomic>
+#include <condition_variable>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
 #include <memory>
+#include <mutex>
+#include <optional>
+#include <thread>
+#include <vector>
 
 #include "absl/status/status.h"
+#include "clients/cpp/backoff.h"
 #include "clients/cpp/channel_impl.h"
 #include "voxloc/v1/localization_service.grpc.pb.h"
 
 namespace voxloc::client {
 
+// One stream, from `open` to its end. A session that reconnects has several, one after another.
+// Read by one thread and written by one thread at a time.
 class SessionStream {
  public:
   // The endpoint is one of the channel's.
@@ -46,6 +56,92 @@ class SessionStream {
   const std::unique_ptr<grpc::ClientContext> context_;
   std::atomic<bool> cancelled_{false};
   std::unique_ptr<grpc::ClientReaderWriter<v1::AlignScansRequest, v1::AlignScansResponse>> rpc_;
+};
+
+// How a stream, or the attempt to open it, ended.
+struct StreamEnd {
+  absl::Status status;
+  bool was_open = false;
+  // SessionDraining::reconnect_after_s, where the server said that it drains.
+  std::optional<double> drained_s;
+};
+
+// Where a session opens its next stream, and when: the rules of session.h, without the streams. For
+// one thread.
+class SessionRoute {
+ public:
+  SessionRoute(const Channel& channel, const ReconnectOptions& reconnect);
+
+  // Where the next stream is to be opened. Lives as long as the channel.
+  [[nodiscard]] const Endpoint& endpoint() const { return round_.endpoint(); }
+
+  // After each stream: seconds to wait before the next. nullopt: there is none, and error() says
+  // why.
+  [[nodiscard]] std::optional<double> NextAttempt(const StreamEnd& end);
+
+  // What ended the last stream, or, once all addresses refused one, what they said.
+  [[nodiscard]] absl::Status error() const;
+
+ private:
+  [[nodiscard]] std::optional<double> AfterStream(const StreamEnd& end);
+  [[nodiscard]] std::optional<double> AfterRefusal(const absl::Status& refusal);
+
+  const Channel channel_;
+  AddressRound round_;
+  Backoff backoff_;
+  absl::Status error_;
+  bool opened_once_ = false;
+  double drained_s_ = 0.0;  // what a server that drains asked for, until it was waited
+};
+
+using SharedRequest = std::shared_ptr<const v1::AlignScansRequest>;
+
+// What a session has still to write, and the thread that writes it, so that nobody who sends waits
+// for the connection to take bytes. While the connection is slower than the vehicle, the newest
+// scan wins: it takes the place of the oldest one that has not been written. Messages are shared
+// with whoever keeps them for a later connection, and are not changed. Thread-safe.
+class SessionOutbox {
+ public:
+  SessionOutbox();
+  // The stream, if any, must have been cancelled or have ended.
+  ~SessionOutbox();
+  SessionOutbox(const SessionOutbox&) = delete;
+  SessionOutbox& operator=(const SessionOutbox&) = delete;
+
+  // From now on messages go to this open stream, `first` before all others. At most
+  // `max_unsent_scans` scans wait, at least 1.
+  void Attach(std::shared_ptr<SessionStream> stream, std::vector<SharedRequest> first,
+              size_t max_unsent_scans);
+
+  // Returns when nothing is being written any more; the stream must have been cancelled or have
+  // ended. What waits is dropped, and so is what comes until the next Attach.
+  void Detach();
+
+  // The sequence number of the scan that had to give way, if any.
+  [[nodiscard]] std::optional<uint64_t> PutScan(SharedRequest request);
+
+  // Any other message. Of too many the oldest is dropped.
+  void Put(SharedRequest request);
+
+  // Half-closes the stream once everything has been written.
+  void FinishWrites();
+
+ private:
+  void Run();
+  // Drops the oldest that is a scan, or that is none.
+  std::optional<uint64_t> DropOldest(bool scan);
+
+  std::mutex mutex_;  // guards everything below but the thread
+  std::condition_variable changed_;
+  std::shared_ptr<SessionStream> stream_;  // null: nothing can be written
+  std::deque<SharedRequest> waiting_;
+  size_t waiting_scans_ = 0;
+  size_t max_unsent_scans_ = 1;
+  bool finish_ = false;
+  bool writing_ = false;
+  bool stopping_ = false;
+
+  std::thread writer_;
 };
 
 }  // namespace voxloc::client

@@ -9,10 +9,11 @@
 
 #include <chrono>
 #include <memory>
+#include <utility>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
-#include "clients/cpp/address_round.h"
 #include "clients/cpp/channel_impl.h"
 
 namespace voxloc::client {
@@ -22,6 +23,20 @@ namespace voxloc::client {
   if (timeout_s <= 0.0) return std::chrono::system_clock::time_point::max();
   return std::chrono::system_clock::now() +
          std::chrono::microseconds(static_cast<int64_t>(timeout_s * 1e6));
+}
+
+// What `work(endpoint, &began)` does at the first address or, where that is unavailable, at the
+// next. Where it began to hand something over, which would come again, its error is final.
+template <typename Work>
+auto TryEach(const Channel& channel, const Work& work)
+    -> decltype(work(std::declval<const Endpoint&>(), std::declval<bool*>())) {
+  AddressRound round(channel);
+  while (true) {
+    bool began = false;
+    auto result = work(round.endpoint(), &began);
+    if (began || result.ok() || !absl::IsUnavailable(result.status())) return result;
+    if (!round.Next(result.status())) return round.Refusal();
+  }
 }
 
 // A call of one endpoint, which may run until `deadline`.
@@ -47,13 +62,9 @@ absl::StatusOr<Response> CallAny(const Channel& channel, absl::string_view call,
                                                                        const Request&, Response*),
                                  const Request& request, double timeout_s) {
   const auto deadline = DeadlineAfter(timeout_s);
-  AddressRound round(channel);
-  while (true) {
-    absl::StatusOr<Response> response =
-        CallEndpoint<Service>(channel, round.endpoint(), call, method, request, deadline);
-    if (response.status().code() != absl::StatusCode::kUnavailable) return response;
-    if (!round.Next(response.status())) return round.Refusal();
-  }
+  return TryEach(channel, [&](const Endpoint& endpoint, bool* /*began*/) {
+    return CallEndpoint<Service>(channel, endpoint, call, method, request, deadline);
+  });
 }
 
 // A call that changes something: it is sent once, to the first address that can be reached.

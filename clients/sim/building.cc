@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "clients/sim/building.h"
-
 #include <algorithm>
 #include <cmath>
 
-#include "clients/sim/pi.h"
+#include "clients/sim/furniture.h"
 
 namespace voxloc::sim {
 namespace {
@@ -100,9 +98,8 @@ void AddWall(const LocalFrame& wall, const HouseStyle& style, double width, doub
            {x + half, random.Uniform(0.4, 0.8), top - 0.5}, solids);
   }
   if (random.Chance(0.25)) {  // an awning, sloping down to the street
-    LocalFrame slope = wall.At({0.0, 0.0, random.Uniform(2.6, 3.0)});
-    slope.rotation =
-        slope.rotation * Eigen::AngleAxisd(-0.25, Eigen::Vector3d::UnitX()).toRotationMatrix();
+    const LocalFrame slope =
+        wall.Turned({0.0, 0.0, random.Uniform(2.6, 3.0)}, -0.25, Eigen::Vector3d::UnitX());
     const double half = random.Uniform(0.25, 0.45) * width;
     AddBox(slope, Label::kBuilding, {-half, -0.2, -0.03}, {half, random.Uniform(0.9, 1.4), 0.03},
            solids);
@@ -120,9 +117,8 @@ void AddRoof(const LocalFrame& house, const HouseStyle& style, double width, dou
   const bool gable = style.floors >= 2 && depth < 1.9 * top && random.Chance(0.6);
   if (gable) {
     // A square bar on its edge: the upper half is a roof of 45 degrees with its gables.
-    LocalFrame ridge = house.At({0.0, -0.5 * depth, top});
-    ridge.rotation =
-        ridge.rotation * Eigen::AngleAxisd(0.25 * kPi, Eigen::Vector3d::UnitX()).toRotationMatrix();
+    const LocalFrame ridge =
+        house.Turned({0.0, -0.5 * depth, top}, 0.25 * M_PI, Eigen::Vector3d::UnitX());
     const double half = 0.5 * depth / std::sqrt(2.0);
     const double half_length = 0.5 * width - style.recess - 0.02;
     AddBox(ridge, Label::kBuilding, {-half_length, -half, -half}, {half_length, half, half},
@@ -153,11 +149,11 @@ void AddBuilding(const BuildingPlot& plot, Random random, std::vector<Solid>& so
   // Walls stand around it; what they leave open is windows and doors.
   solids.back().material = Material::kGlass;
   AddWall(plot.frame, style, width, plot.foundation_m, true, random, solids);
-  AddWall(plot.frame.At({0.5 * width, -0.5 * depth, 0.0}, -0.5 * kPi), style, depth,
+  AddWall(plot.frame.At({0.5 * width, -0.5 * depth, 0.0}, -0.5 * M_PI), style, depth,
           plot.foundation_m, false, random, solids);
-  AddWall(plot.frame.At({0.0, -depth, 0.0}, kPi), style, width, plot.foundation_m, false, random,
+  AddWall(plot.frame.At({0.0, -depth, 0.0}, M_PI), style, width, plot.foundation_m, false, random,
           solids);
-  AddWall(plot.frame.At({-0.5 * width, -0.5 * depth, 0.0}, 0.5 * kPi), style, depth,
+  AddWall(plot.frame.At({-0.5 * width, -0.5 * depth, 0.0}, 0.5 * M_PI), style, depth,
           plot.foundation_m, false, random, solids);
   AddRoof(plot.frame, style, width, depth, random, solids);
 }

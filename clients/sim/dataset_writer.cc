@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
+#include <fstream>
 #include <mutex>
 #include <optional>
 #include <system_error>
@@ -14,11 +15,8 @@
 #include "absl/strings/str_format.h"
 #include "clients/dataset/tile_spill.h"
 #include "clients/dataset/trajectory_file.h"
-#include "clients/sim/map_directory.h"
-#include "clients/sim/parallel.h"
-#include "clients/sim/simulation_json.h"
-#include "clients/sim/text_file.h"
 #include "core/cloud/io/cloud_file.h"
+#include "core/parallel/thread_pool.h"
 
 namespace voxloc::sim {
 namespace {
@@ -52,9 +50,68 @@ absl::Status PrepareDirectory(const DatasetWriterOptions& writer) {
   return absl::OkStatus();
 }
 
+absl::Status WriteTextFile(const std::string& path, absl::string_view text) {
+  std::ofstream file(path, std::ios::binary | std::ios::trunc);
+  file.write(text.data(), static_cast<std::streamsize>(text.size()));
+  file.close();
+  if (file.fail()) return absl::InternalError(absl::StrCat(path, ": cannot write"));
+  return absl::OkStatus();
+}
+
+// Writes the tiles of a map, whose edges lie on multiples of tile_size_m, in the map's coordinates,
+// as Autoware keeps it. A map whose points lie around a zero `origin` is written in float32, any
+// other in float64.
+absl::Status WriteMapDirectory(const std::string& directory, const TileSpill& tiles,
+                               const Eigen::Vector3d& origin, int tile_size_m, ThreadPool& pool,
+                               const SampleProgress& progress) {
+  const std::string cloud_directory = directory + "/pointcloud_map.pcd";
+  std::error_code error;
+  fs::create_directories(cloud_directory, error);
+  if (error) {
+    return absl::InternalError(absl::StrCat(cloud_directory, ": ", error.message()));
+  }
+
+  std::string metadata =
+      absl::StrCat("x_resolution: ", tile_size_m, ".0\ny_resolution: ", tile_size_m, ".0\n");
+  std::vector<std::string> names;
+  for (const TileIndex& index : tiles.tiles()) {
+    const TileCloud tile = tiles.Describe(index);
+    const std::string x = absl::StrCat(std::llround(tile.bounds.min.x()));
+    const std::string y = absl::StrCat(std::llround(tile.bounds.min.y()));
+    names.push_back(absl::StrCat(x, "_", y, ".pcd"));
+    absl::StrAppend(&metadata, names.back(), ": [", x, ", ", y, "]\n");
+  }
+
+  std::mutex mutex;
+  absl::Status status;
+  size_t done = 0;
+  pool.ParallelFor(names.size(), [&](size_t i) {
+    {
+      const std::lock_guard<std::mutex> lock(mutex);
+      if (!status.ok()) return;
+    }
+    // All tiles around the map's own origin, which decides the files' precision.
+    PointCloud cloud;
+    cloud.origin = origin;
+    const absl::StatusOr<TileCloud> tile = tiles.Load(tiles.tiles()[i]);
+    absl::Status written = tile.status();
+    if (tile.ok()) {
+      Append(tile->cloud, cloud);
+      written = WritePcd(absl::StrCat(cloud_directory, "/", names[i]), cloud);
+    }
+    const std::lock_guard<std::mutex> lock(mutex);
+    status.Update(written);
+    ++done;
+    if (progress != nullptr && written.ok()) progress(done, names.size());
+  });
+  if (!status.ok()) return status;
+  return WriteTextFile(directory + "/pointcloud_map_metadata.yaml", metadata);
+}
+
 absl::Status WriteMap(const World& world, const SimulationOptions& options,
-                      const DatasetWriterOptions& writer, const SampleProgress& sampling,
-                      const SampleProgress& tiling, SimulationSummary& summary) {
+                      const std::string& directory, ThreadPool& pool,
+                      const SampleProgress& sampling, const SampleProgress& tiling,
+                      SimulationSummary& summary) {
   std::optional<AgedWorld> aged;
   if (!options.map_age.IsNew()) {
     aged = WorldOfOldMap(world, options.map_age);
@@ -62,25 +119,25 @@ absl::Status WriteMap(const World& world, const SimulationOptions& options,
   }
   TileSpill::Options spill_options;
   spill_options.tile_size_m = options.tile_size_m;
-  spill_options.directory = writer.directory;
+  spill_options.directory = directory;
   absl::StatusOr<TileSpill> tiles = TileSpill::Create(spill_options);
   if (!tiles.ok()) return tiles.status();
   const MapDrift drift(options.map_drift);
   const auto receive = [&](PointCloud part) {
-    if (options.map_drift.sigma_m > 0.0) drift.Apply(writer.threads, part);
+    if (options.map_drift.sigma_m > 0.0) drift.Apply(pool, part);
     part.origin = options.map_origin;
     return tiles->Add(part);
   };
   if (absl::Status status = SampleMapInParts(aged.has_value() ? aged->world : world, options.map,
-                                             writer.threads, receive, sampling);
+                                             pool, receive, sampling);
       !status.ok()) {
     return status;
   }
   if (absl::Status status = tiles->Finish(); !status.ok()) return status;
   summary.map_points = tiles->points();
   summary.map_tiles = tiles->tiles().size();
-  return WriteMapDirectory(writer.directory + "/map", *tiles, options.map_origin,
-                           options.tile_size_m, writer.threads, tiling);
+  return WriteMapDirectory(directory + "/map", *tiles, options.map_origin, options.tile_size_m,
+                           pool, tiling);
 }
 
 // Takes the scan with the given number. While the sensor moves, so do the moving objects, in
@@ -107,16 +164,15 @@ Sweep TakeScan(const World& world, const SimulationOptions& options, const Drive
 
 absl::Status WriteScans(const World& world, const SimulationOptions& options, const Drive& drive,
                         const std::vector<DrivePose>& starts, const Traffic& traffic,
-                        const DatasetWriterOptions& writer, const SimulationProgress& progress,
-                        SimulationSummary& summary) {
-  const std::string directory = writer.directory + "/scans";
+                        const std::string& directory, ThreadPool& pool,
+                        const SimulationProgress& progress, SimulationSummary& summary) {
   std::error_code error;
   fs::create_directories(directory, error);
   if (error) return absl::InternalError(absl::StrCat(directory, ": ", error.message()));
   const Lidar lidar(options.lidar);
   std::mutex mutex;
   absl::Status status;
-  ParallelFor(starts.size(), writer.threads, [&](size_t i) {
+  pool.ParallelFor(starts.size(), [&](size_t i) {
     {
       const std::lock_guard<std::mutex> lock(mutex);
       if (!status.ok()) return;
@@ -170,7 +226,7 @@ absl::Status WritePoses(const SimulationOptions& options, const std::vector<Driv
 absl::StatusOr<SimulationSummary> WriteSimulation(const SimulationOptions& options,
                                                   const DatasetWriterOptions& writer,
                                                   const SimulationProgress& progress) {
-  if (absl::Status status = ValidateSimulationOptions(options); !status.ok()) return status;
+  if (absl::Status status = Validate(options); !status.ok()) return status;
   const absl::StatusOr<World> world = BuildWorld(options);
   if (!world.ok()) return world.status();
   DriveOptions drive_options = options.drive;
@@ -191,13 +247,15 @@ absl::StatusOr<SimulationSummary> WriteSimulation(const SimulationOptions& optio
       if (progress != nullptr) progress(phase, done, total);
     };
   };
+  ThreadPool pool(ThreadCount(writer.threads));
   SimulationSummary summary;
   summary.solids = world->scene.solids().size();
   summary.moving_objects = traffic.size();
-  status =
-      WriteMap(*world, options, writer, in_phase("map points"), in_phase("map tiles"), summary);
+  status = WriteMap(*world, options, writer.directory, pool, in_phase("map points"),
+                    in_phase("map tiles"), summary);
   if (!status.ok()) return status;
-  status = WriteScans(*world, options, *drive, starts, traffic, writer, progress, summary);
+  status = WriteScans(*world, options, *drive, starts, traffic, writer.directory + "/scans", pool,
+                      progress, summary);
   if (!status.ok()) return status;
   status = WritePoses(options, poses, writer.directory);
   if (!status.ok()) return status;

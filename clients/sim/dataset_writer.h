@@ -2,9 +2,11 @@
 //
 // Runs a simulation and writes it as a data set:
 //
-//   OUT/map/pointcloud_map_metadata.yaml, OUT/map/pointcloud_map.pcd/<x>_<y>.pcd
-//   OUT/scans/000000.pcd ...    in the sensor's frame, which is base; with point times also a field
-//   t OUT/poses.txt               map_T_base a scan at its stamp, KITTI form
+//   OUT/map/pointcloud_map_metadata.yaml
+//   OUT/map/pointcloud_map.pcd/<x>_<y>.pcd   x, y: the tile's lowest corner, whole metres
+//   OUT/scans/000000.pcd ...    in the sensor's frame, which is base; with point times also a
+//                               field t
+//   OUT/poses.txt               map_T_base a scan at its stamp, KITTI form
 //   OUT/poses_tum.txt           the same with stamps
 //   OUT/simulation.json         every option and seed, and the counts
 //

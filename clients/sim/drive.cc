@@ -8,7 +8,6 @@
 
 #include "absl/strings/str_cat.h"
 #include "clients/sim/frame.h"
-#include "clients/sim/limits.h"
 
 namespace voxloc::sim {
 namespace {
@@ -62,15 +61,16 @@ Pose StandOn(const Ground& ground, const Eigen::Vector2d& position, double headi
 
 }  // namespace
 
-absl::Status ValidateDriveOptions(const DriveOptions& options) {
-  absl::Status status = CheckRange("scans", options.scans, 1, 100000);
-  status.Update(CheckRange("rate", options.rate_hz, 0.1, 100.0));
-  status.Update(CheckRange("speed", options.max_speed_mps, 0.1, 40.0));
-  status.Update(CheckRange("lateral acceleration", options.max_lateral_mps2, 0.1, 10.0));
-  status.Update(CheckRange("longitudinal acceleration", options.max_longitudinal_mps2, 0.1, 10.0));
-  status.Update(CheckRange("sensor height", options.sensor_height_m, 0.3, 10.0));
-  status.Update(CheckRange("tail", options.tail_s, 0.0, 10.0));
-  return status;
+OptionRows ListOptions(const DriveOptions& options) {
+  return {{"seed", options.seed},
+          {"scans", options.scans, "scans", 1, 100000},
+          {"rate_hz", options.rate_hz, "rate", 0.1, 100.0},
+          {"max_speed_mps", options.max_speed_mps, "speed", 0.1, 40.0},
+          {"max_lateral_mps2", options.max_lateral_mps2, "lateral acceleration", 0.1, 10.0},
+          {"max_longitudinal_mps2", options.max_longitudinal_mps2, "longitudinal acceleration", 0.1,
+           10.0},
+          {"sensor_height_m", options.sensor_height_m, "sensor height", 0.3, 10.0},
+          {nullptr, options.tail_s, "tail", 0.0, 10.0}};
 }
 
 Drive::Schedule Drive::MakeSchedule(const std::vector<RoutePoint>& route,
@@ -100,7 +100,7 @@ Drive::Schedule Drive::MakeSchedule(const std::vector<RoutePoint>& route,
 }
 
 absl::StatusOr<Drive> Drive::Plan(const World& world, const DriveOptions& options) {
-  if (absl::Status status = ValidateDriveOptions(options); !status.ok()) return status;
+  if (absl::Status status = Validate(options); !status.ok()) return status;
   const double last_stamp_s = (options.scans - 1) / options.rate_hz + options.tail_s;
   // The route goes on until braking for what lies behind its end cannot reach back to the last
   // scan.

@@ -14,8 +14,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "clients/sim/options.h"
 #include "clients/sim/route.h"
 #include "clients/sim/world.h"
 #include "core/geometry/pose.h"
@@ -33,7 +33,7 @@ struct DriveOptions {
   double tail_s = 0.0;                 // the drive goes on after the last scan, [0, 10]
 };
 
-[[nodiscard]] absl::Status ValidateDriveOptions(const DriveOptions& options);
+[[nodiscard]] OptionRows ListOptions(const DriveOptions& options);
 
 struct DrivePose {
   double stamp_s = 0.0;  // from the start of the drive

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // LocalFrame: a place in the world to build at. x to the right along a street or a facade, y
-// towards the street, z up (or along the ground's normal). Boxes and cylinders are added in its
-// coordinates.
+// towards the street, z up (or along the ground's normal). Boxes, cylinders and ellipsoids are
+// added in its coordinates.
 
 #ifndef VOXLOC_CLIENTS_SIM_FRAME_H_
 #define VOXLOC_CLIENTS_SIM_FRAME_H_
@@ -42,6 +42,11 @@ struct LocalFrame {
   [[nodiscard]] LocalFrame At(const Eigen::Vector3d& local, double yaw = 0.0) const {
     return {ToMap(local), rotation * YawRotation(yaw)};
   }
+  // A frame at `local`, turned by `angle` about one of this frame's axes.
+  [[nodiscard]] LocalFrame Turned(const Eigen::Vector3d& local, double angle,
+                                  const Eigen::Vector3d& axis) const {
+    return {ToMap(local), rotation * Eigen::AngleAxisd(angle, axis).toRotationMatrix()};
+  }
 };
 
 inline void AddBox(const LocalFrame& frame, Label label, const Eigen::Vector3d& min,
@@ -56,6 +61,11 @@ inline void AddCylinder(const LocalFrame& frame, Label label, const Eigen::Vecto
   solids.push_back({Shape::kCylinder, label,
                     frame.ToMap(foot + Eigen::Vector3d(0.0, 0.0, 0.5 * height)), frame.rotation,
                     Eigen::Vector3d(radius, radius, 0.5 * height)});
+}
+
+inline void AddEllipsoid(const LocalFrame& frame, Label label, const Eigen::Vector3d& middle,
+                         const Eigen::Vector3d& radii, std::vector<Solid>& solids) {
+  solids.push_back({Shape::kEllipsoid, label, frame.ToMap(middle), frame.rotation, radii});
 }
 
 }  // namespace voxloc::sim

@@ -4,19 +4,11 @@
 #include <algorithm>
 #include <cmath>
 
-#include "clients/sim/pi.h"
-
 namespace voxloc::sim {
 namespace {
 
 // Things are let into the ground so far that no gap shows on a slope.
 constexpr double kRoot_m = 0.3;
-
-void AddBlob(const LocalFrame& frame, Label label, const Eigen::Vector3d& middle,
-             const Eigen::Vector3d& radii, double yaw, std::vector<Solid>& solids) {
-  solids.push_back(
-      {Shape::kEllipsoid, label, frame.ToMap(middle), frame.rotation * YawRotation(yaw), radii});
-}
 
 }  // namespace
 
@@ -26,14 +18,15 @@ void AddTree(const LocalFrame& frame, double height_m, Random random, std::vecto
   const int blobs = random.UniformInt(5, 9);
   const double spread = random.Uniform(0.18, 0.26) * height_m;
   for (int i = 0; i < blobs; ++i) {
-    const double angle = random.Uniform(0.0, 2.0 * kPi);
+    const double angle = random.Uniform(0.0, 2.0 * M_PI);
     const double out = spread * random.Uniform(0.2, 1.0);
     const Eigen::Vector3d middle(out * std::cos(angle), out * std::sin(angle),
                                  height_m + random.Uniform(-0.6, 1.4) * spread);
     const Eigen::Vector3d radii{spread * random.Uniform(0.4, 0.8),
                                 spread * random.Uniform(0.4, 0.8),
                                 spread * random.Uniform(0.35, 0.7)};
-    AddBlob(frame, Label::kTree, middle, radii, random.Uniform(0.0, kPi), solids);
+    AddEllipsoid(frame.At(middle, random.Uniform(0.0, M_PI)), Label::kTree, Eigen::Vector3d::Zero(),
+                 radii, solids);
   }
 }
 
@@ -86,8 +79,8 @@ void AddHedge(const LocalFrame& frame, double length_m, Random random, std::vect
     const double half_depth = random.Uniform(0.25, 0.4);
     const double top = height + random.Uniform(-0.12, 0.12);
     AddBox(frame, Label::kFence, {from, -half_depth, -kRoot_m}, {to, half_depth, top}, solids);
-    AddBlob(frame, Label::kFence, {0.5 * (from + to), 0.0, 0.6 * top},
-            {0.45 * (to - from), half_depth + 0.12, 0.45 * top}, 0.0, solids);
+    AddEllipsoid(frame, Label::kFence, {0.5 * (from + to), 0.0, 0.6 * top},
+                 {0.45 * (to - from), half_depth + 0.12, 0.45 * top}, solids);
     from = to;
   }
 }
@@ -143,8 +136,8 @@ void AddPedestrian(const LocalFrame& frame, Label label, Random random,
                    std::vector<Solid>& solids) {
   const double height = random.Uniform(1.5, 1.9);
   AddCylinder(frame, label, {0.0, 0.0, 0.0}, 0.16, 0.5 * height, solids);
-  AddBlob(frame, label, {0.0, 0.0, 0.65 * height}, {0.17, 0.25, 0.2 * height}, 0.0, solids);
-  AddBlob(frame, label, {0.0, 0.0, height - 0.12}, {0.1, 0.1, 0.13}, 0.0, solids);
+  AddEllipsoid(frame, label, {0.0, 0.0, 0.65 * height}, {0.17, 0.25, 0.2 * height}, solids);
+  AddEllipsoid(frame, label, {0.0, 0.0, height - 0.12}, {0.1, 0.1, 0.13}, solids);
 }
 
 }  // namespace voxloc::sim

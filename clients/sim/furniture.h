@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Everything in a street that is not a house: trees, lamp posts, signs, bins, hedges, fences, cars
-// and people. Each stands on its frame's origin, x along the street, y towards it (for cars and
-// people x is the heading), z up.
+// What stands in scenes, made of solids: houses, what else there is in a street, and what stands
+// between the aisles of a hall.
 
 #ifndef VOXLOC_CLIENTS_SIM_FURNITURE_H_
 #define VOXLOC_CLIENTS_SIM_FURNITURE_H_
@@ -15,6 +14,25 @@
 
 namespace voxloc::sim {
 
+// Buildings: houses whose facades have depth. Windows lie back between piers and bands, with a
+// period, a recess and heights of each house's own; doors, plinths, cornices, balconies, bay
+// windows, awnings, drainpipes and roofs come and go by chance. No two stretches of a street look
+// the same.
+
+// The frame's origin is the middle of the front at street level, y towards the street: the house
+// stands on [-width/2, width/2] x [-depth, 0].
+struct BuildingPlot {
+  LocalFrame frame;
+  double width_m = 10.0;
+  double depth_m = 10.0;
+  double foundation_m = 1.0;  // how far below street level the walls go on
+};
+
+void AddBuilding(const BuildingPlot& plot, Random random, std::vector<Solid>& solids);
+
+// In a street, each on its frame's origin: x along the street, y towards it (for cars and people x
+// is the heading), z up.
+
 // A trunk and a crown of randomised blobs; `height_m` is about that of the crown's middle.
 void AddTree(const LocalFrame& frame, double height_m, Random random, std::vector<Solid>& solids);
 void AddLampPost(const LocalFrame& frame, Random random, std::vector<Solid>& solids);
@@ -26,6 +44,22 @@ void AddFence(const LocalFrame& frame, double length_m, Random random, std::vect
 // Three cars in ten have dark paint.
 void AddCar(const LocalFrame& frame, Label label, Random random, std::vector<Solid>& solids);
 void AddPedestrian(const LocalFrame& frame, Label label, Random random, std::vector<Solid>& solids);
+
+// Racks, machines and stacked goods. Each fills a rectangle on the floor.
+
+// The frame's origin is the middle of the rectangle on the floor.
+struct FloorBlock {
+  LocalFrame frame;
+  double size_x_m = 10.0;
+  double size_y_m = 10.0;
+  double headroom_m = 8.0;  // from the floor to the lowest beam
+};
+
+// Rows of shelves along x, with goods on some of them.
+void AddRacks(const FloorBlock& block, Random random, std::vector<Solid>& solids);
+void AddMachines(const FloorBlock& block, Random random, std::vector<Solid>& solids);
+// Pallets with boxes, and drums.
+void AddStackedGoods(const FloorBlock& block, Random random, std::vector<Solid>& solids);
 
 }  // namespace voxloc::sim
 

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "clients/sim/garage.h"
-
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -9,10 +7,9 @@
 
 #include "clients/sim/frame.h"
 #include "clients/sim/furniture.h"
-#include "clients/sim/garage_plan.h"
-#include "clients/sim/limits.h"
-#include "clients/sim/pi.h"
 #include "clients/sim/random.h"
+#include "clients/sim/scenes.h"
+#include "clients/sim/street_network.h"
 
 namespace voxloc::sim {
 namespace {
@@ -27,6 +24,82 @@ constexpr double kGroundMargin_m = 5.0;
 // Streams of chance, one per concern.
 enum Stream : uint64_t { kGaragePlan = 1, kHeading, kGarageCars, kPipes, kRooms };
 
+// The dimensions of a garage, and the aisles and ramps that follow from them. x across the ramps, y
+// along them, zero in the middle of the lower floor.
+struct GaragePlan {
+  static constexpr double kJunctionClear_m = 6.0;
+  static constexpr double kAisleHalf_m = 3.5;
+  static constexpr double kBayDepth_m = 5.0;
+  static constexpr double kRampHalf_m = 3.6;  // half the width of a ramp with its walls
+
+  double ceiling_m = 2.4;     // above each floor
+  double slab_m = 0.3;        // between the storeys
+  double ramp_half_m = 11.0;  // half the length of a ramp, seen from above
+  double bay_m = 2.5;         // width of a bay
+  int bays_per_column = 3;
+  // 1: going up, the western ramp leads north and the eastern one south; -1: the other way around.
+  double sense = 1.0;
+
+  // Ceilings from 2.35 to 2.5 m, ramps from 20 to 27 m long.
+  explicit GaragePlan(Random random)
+      : ceiling_m(random.Uniform(2.35, 2.5)),
+        slab_m(random.Uniform(0.25, 0.3)),
+        ramp_half_m(random.Uniform(10.0, 13.5)),
+        bay_m(random.Uniform(2.4, 2.7)),
+        bays_per_column(random.UniformInt(2, 4)),
+        sense(random.Chance(0.5) ? 1.0 : -1.0) {}
+
+  [[nodiscard]] double rise_m() const { return ceiling_m + slab_m; }
+  // Middles of the aisles along y and along x, and of the ramps.
+  [[nodiscard]] double aisle_x_m() const {
+    return 2.0 * kRampHalf_m + 0.15 + kBayDepth_m + kAisleHalf_m;
+  }
+  [[nodiscard]] double aisle_y_m() const { return ramp_half_m + kJunctionClear_m; }
+  // From the middle to the outer walls.
+  [[nodiscard]] double half_x_m() const { return aisle_x_m() + kAisleHalf_m + kBayDepth_m; }
+  [[nodiscard]] double half_y_m() const { return aisle_y_m() + kAisleHalf_m + kBayDepth_m; }
+
+  [[nodiscard]] StreetNetwork Aisles(const LocalFrame& world_F_garage) const;
+};
+
+StreetNetwork GaragePlan::Aisles(const LocalFrame& world_F_garage) const {
+  // On each storey: the four corners, then where a ramp meets the southern and the northern aisle.
+  constexpr int kJunctions = 6;
+  enum Place : int { kSouthWest, kSouthEast, kNorthEast, kNorthWest, kSouthRamp, kNorthRamp };
+  std::vector<Eigen::Vector2d> junctions;
+  std::vector<Street> streets;
+  const auto join = [&](int from, int to, double from_elevation_m, double to_elevation_m) {
+    Street street;
+    street.from = from;
+    street.to = to;
+    street.clear_m = kJunctionClear_m;
+    street.pavement_m = 0.5;
+    street.from_elevation_m = from_elevation_m;
+    street.to_elevation_m = to_elevation_m;
+    streets.push_back(street);
+  };
+  for (int storey = 0; storey < 2; ++storey) {
+    // The ramp that goes up northwards meets the lower southern aisle and the upper northern one.
+    const double south_ramp_x = (storey == 0 ? -sense : sense) * kRampHalf_m;
+    for (const auto& [x, y] :
+         {std::pair(-aisle_x_m(), -aisle_y_m()), std::pair(aisle_x_m(), -aisle_y_m()),
+          std::pair(aisle_x_m(), aisle_y_m()), std::pair(-aisle_x_m(), aisle_y_m()),
+          std::pair(south_ramp_x, -aisle_y_m()), std::pair(-south_ramp_x, aisle_y_m())}) {
+      junctions.emplace_back(world_F_garage.ToMap({x, y, 0.0}).head<2>());
+    }
+    for (const auto& [from, to] :
+         {std::pair(kSouthWest, kNorthWest), std::pair(kSouthEast, kNorthEast),
+          std::pair(kSouthWest, kSouthRamp), std::pair(kSouthRamp, kSouthEast),
+          std::pair(kNorthWest, kNorthRamp), std::pair(kNorthRamp, kNorthEast)}) {
+      const double floor_m = storey * rise_m();
+      join(storey * kJunctions + from, storey * kJunctions + to, floor_m, floor_m);
+    }
+  }
+  join(kSouthRamp, kJunctions + kNorthRamp, 0.0, rise_m());
+  join(kNorthRamp, kJunctions + kSouthRamp, 0.0, rise_m());
+  return {std::move(junctions), std::move(streets)};
+}
+
 // A row of bays: x along it, y towards the aisle, the origin in its middle at the bays' back.
 struct BayRow {
   LocalFrame frame;
@@ -37,7 +110,7 @@ class GarageBuilder {
  public:
   explicit GarageBuilder(const GarageOptions& options)
       : options_(options), plan_(Random(options.seed, kGaragePlan)) {
-    frame_.rotation = YawRotation(Random(options.seed, kHeading).Uniform(-kPi, kPi));
+    frame_.rotation = YawRotation(Random(options.seed, kHeading).Uniform(-M_PI, M_PI));
   }
 
   World Build() && {
@@ -71,7 +144,7 @@ class GarageBuilder {
       Add({out_x - 0.5 * kWallThickness_m, -y - kWallThickness_m, -0.3},
           {out_x + 0.5 * kWallThickness_m, y + kWallThickness_m, roof});
       objects_.push_back(ObjectSince(solids_.size() - 1, solids_, ObjectKind::kWall,
-                                     frame_.At({0.0, 0.0, 0.0}, 0.5 * kPi)));
+                                     frame_.At({0.0, 0.0, 0.0}, 0.5 * M_PI)));
       Add({-x, out_y - 0.5 * kWallThickness_m, -0.3}, {x, out_y + 0.5 * kWallThickness_m, roof});
       objects_.push_back(ObjectSince(solids_.size() - 1, solids_, ObjectKind::kWall, frame_));
     }
@@ -106,9 +179,8 @@ class GarageBuilder {
     const double half_length = std::hypot(half, 0.5 * plan_.rise_m());
     for (const double side : {-1.0, 1.0}) {
       const double north = -side * plan_.sense;  // 1 where the ramp rises northwards
-      LocalFrame ramp = frame_.At({side * half_width, 0.0, 0.5 * plan_.rise_m()});
-      ramp.rotation = ramp.rotation *
-                      Eigen::AngleAxisd(north * angle, Eigen::Vector3d::UnitX()).toRotationMatrix();
+      const LocalFrame ramp = frame_.Turned({side * half_width, 0.0, 0.5 * plan_.rise_m()},
+                                            north * angle, Eigen::Vector3d::UnitX());
       const double inner = half_width - 0.5 * kWallThickness_m;
       AddBox(ramp, Label::kPavement, {-inner, -half_length, -kRampThickness_m},
              {inner, half_length, 0.0}, solids_);
@@ -132,11 +204,11 @@ class GarageBuilder {
     const double south_half_m = x - GaragePlan::kBayDepth_m - 1.0;
     const double west_half_m = y - GaragePlan::kBayDepth_m - 1.0;
     return {{frame_.At({0.0, -y, z}), south_half_m},
-            {frame_.At({0.0, y, z}, kPi), south_half_m},
-            {frame_.At({x, 0.0, z}, 0.5 * kPi), west_half_m},
-            {frame_.At({-x, 0.0, z}, -0.5 * kPi), west_half_m},
-            {frame_.At({-inner_x, 0.0, z}, 0.5 * kPi), inner_half_m},
-            {frame_.At({inner_x, 0.0, z}, -0.5 * kPi), inner_half_m}};
+            {frame_.At({0.0, y, z}, M_PI), south_half_m},
+            {frame_.At({x, 0.0, z}, 0.5 * M_PI), west_half_m},
+            {frame_.At({-x, 0.0, z}, -0.5 * M_PI), west_half_m},
+            {frame_.At({-inner_x, 0.0, z}, 0.5 * M_PI), inner_half_m},
+            {frame_.At({inner_x, 0.0, z}, -0.5 * M_PI), inner_half_m}};
   }
 
   // Cars in the bays, columns between them, and in some rows a room instead of a few bays.
@@ -166,7 +238,7 @@ class GarageBuilder {
       const double x = from + (i + 0.5) * plan_.bay_m + random.Uniform(-0.12, 0.12);
       const double y = random.Uniform(2.75, 2.9);
       const bool backwards = random.Chance(0.4);
-      const double yaw = random.Uniform(-0.03, 0.03) + (backwards ? -0.5 : 0.5) * kPi;
+      const double yaw = random.Uniform(-0.03, 0.03) + (backwards ? -0.5 : 0.5) * M_PI;
       const uint64_t key = random.Next();
       const bool taken = random.Chance(options_.parked_car_density);
       if (i >= room_from && i < room_to) continue;
@@ -205,9 +277,8 @@ class GarageBuilder {
         const double x =
             side * (plan_.aisle_x_m() + random.Uniform(-0.95, 1.8) * GaragePlan::kAisleHalf_m);
         const double half_m = plan_.half_y_m() * random.Uniform(0.4, 0.99);
-        LocalFrame pipe = frame_.At({x, half_m, ceiling - kBeamDepth_m - radius});
-        pipe.rotation = pipe.rotation *
-                        Eigen::AngleAxisd(0.5 * kPi, Eigen::Vector3d::UnitX()).toRotationMatrix();
+        const LocalFrame pipe = frame_.Turned({x, half_m, ceiling - kBeamDepth_m - radius},
+                                              0.5 * M_PI, Eigen::Vector3d::UnitX());
         AddCylinder(pipe, Label::kPole, {0.0, 0.0, 0.0}, radius, 2.0 * half_m, solids_);
       }
     }
@@ -222,12 +293,13 @@ class GarageBuilder {
 
 }  // namespace
 
-absl::Status ValidateGarageOptions(const GarageOptions& options) {
-  return CheckRange("parked car density", options.parked_car_density, 0.0, 1.0);
+OptionRows ListOptions(const GarageOptions& options) {
+  return {{"seed", options.seed},
+          {"parked_car_density", options.parked_car_density, "parked car density", 0.0, 1.0}};
 }
 
 absl::StatusOr<World> BuildGarage(const GarageOptions& options) {
-  if (absl::Status status = ValidateGarageOptions(options); !status.ok()) return status;
+  if (absl::Status status = Validate(options); !status.ok()) return status;
   return GarageBuilder(options).Build();
 }
 

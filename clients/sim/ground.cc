@@ -142,4 +142,33 @@ double Ground::Intersect(const Ray& ray, double max_t) const {
   return kNoHit;
 }
 
+GroundWaves::GroundWaves(std::initializer_list<double> wavelengths_m,
+                         const std::function<double(double wavelength_m)>& amplitude_m,
+                         Random random) {
+  for (const double wavelength_m : wavelengths_m) {
+    const double heading = random.Uniform(0.0, 2.0 * M_PI);
+    const double k = 2.0 * M_PI / wavelength_m;
+    waves_.push_back({amplitude_m(wavelength_m), k * std::cos(heading), k * std::sin(heading),
+                      random.Uniform(0.0, 2.0 * M_PI)});
+  }
+}
+
+double GroundWaves::AddTo(double height_m, double x_m, double y_m) const {
+  for (const Wave& wave : waves_) {
+    height_m += wave.amplitude_m * std::sin(wave.kx * x_m + wave.ky * y_m + wave.phase);
+  }
+  return height_m;
+}
+
+Ground RollingGround(double half_size_m, double relief_m, Random random) {
+  constexpr double kReliefCell_m = 2.0;
+  // Long waves carry most of the height; the slopes stay those of streets.
+  const GroundWaves waves(
+      {260.0, 210.0, 160.0, 110.0, 75.0},
+      [&](double wavelength_m) { return relief_m * wavelength_m / 1630.0; }, random);
+  const double middle = waves.AddTo(0.0, 0.0, 0.0);
+  return Ground(half_size_m, kReliefCell_m,
+                [&](double x, double y) { return waves.AddTo(0.0, x, y) - middle; });
+}
+
 }  // namespace voxloc::sim

@@ -10,8 +10,10 @@
 
 #include <Eigen/Core>
 #include <functional>
+#include <initializer_list>
 #include <vector>
 
+#include "clients/sim/random.h"
 #include "clients/sim/solid.h"
 
 namespace voxloc::sim {
@@ -61,6 +63,29 @@ class Ground {
   double top_m_ = 0.0;  // highest node
   std::vector<Cell> cells_;
 };
+
+// Waves of random directions and phases.
+class GroundWaves {
+ public:
+  GroundWaves(std::initializer_list<double> wavelengths_m,
+              const std::function<double(double wavelength_m)>& amplitude_m, Random random);
+
+  // The height with the waves' at a place added.
+  [[nodiscard]] double AddTo(double height_m, double x_m, double y_m) const;
+
+ private:
+  struct Wave {
+    double amplitude_m;
+    double kx;
+    double ky;
+    double phase;
+  };
+  std::vector<Wave> waves_;
+};
+
+// Ground that rises and falls in long waves, zero in the middle: a square with half the edge
+// `half_size_m`; from its lowest to its highest place it is about `relief_m`.
+[[nodiscard]] Ground RollingGround(double half_size_m, double relief_m, Random random);
 
 }  // namespace voxloc::sim
 

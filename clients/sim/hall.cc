@@ -1,16 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "clients/sim/hall.h"
-
 #include <algorithm>
 #include <cmath>
 #include <utility>
 #include <vector>
 
 #include "clients/sim/frame.h"
-#include "clients/sim/limits.h"
-#include "clients/sim/pi.h"
+#include "clients/sim/furniture.h"
 #include "clients/sim/random.h"
-#include "clients/sim/storage.h"
+#include "clients/sim/scenes.h"
 
 namespace voxloc::sim {
 namespace {
@@ -48,7 +45,7 @@ class HallBuilder {
         half_y_(0.5 * options.length_m),
         headroom_m_(options.height_m - kBeamDepth_m) {
     Random random(options.seed, kAisles);
-    frame_.rotation = YawRotation(random.Uniform(-kPi, kPi));
+    frame_.rotation = YawRotation(random.Uniform(-M_PI, M_PI));
     aisles_x_ = AisleLines(options.width_m, random);
     aisles_y_ = AisleLines(options.length_m, random);
     bay_m_ = options.length_m / std::round(options.length_m / random.Uniform(4.5, 7.5));
@@ -96,9 +93,9 @@ class HallBuilder {
   // On each wall: x along it, y into the hall, the origin in its middle on the floor.
   [[nodiscard]] std::vector<std::pair<LocalFrame, double>> Walls() const {
     return {{frame_.At({0.0, -half_y_, 0.0}), half_x_},
-            {frame_.At({half_x_, 0.0, 0.0}, 0.5 * kPi), half_y_},
-            {frame_.At({0.0, half_y_, 0.0}, kPi), half_x_},
-            {frame_.At({-half_x_, 0.0, 0.0}, -0.5 * kPi), half_y_}};
+            {frame_.At({half_x_, 0.0, 0.0}, 0.5 * M_PI), half_y_},
+            {frame_.At({0.0, half_y_, 0.0}, M_PI), half_x_},
+            {frame_.At({-half_x_, 0.0, 0.0}, -0.5 * M_PI), half_y_}};
   }
 
   void AddShell() {
@@ -145,9 +142,8 @@ class HallBuilder {
         const double from = random.Uniform(-1.0, 0.2) * half_m;
         const double to = std::min(half_m, from + random.Uniform(0.4, 1.6) * half_m);
         const double radius = random.Uniform(0.04, 0.2);
-        LocalFrame pipe = wall.At({from, 0.32 + radius, random.Uniform(2.4, 4.2)});
-        pipe.rotation = pipe.rotation *
-                        Eigen::AngleAxisd(0.5 * kPi, Eigen::Vector3d::UnitY()).toRotationMatrix();
+        const LocalFrame pipe = wall.Turned({from, 0.32 + radius, random.Uniform(2.4, 4.2)},
+                                            0.5 * M_PI, Eigen::Vector3d::UnitY());
         AddCylinder(pipe, Label::kPole, {0.0, 0.0, 0.0}, radius, to - from, solids_);
       }
     }
@@ -166,7 +162,7 @@ class HallBuilder {
         block.headroom_m = headroom_m_;
         const double kind = random.Uniform();
         if (random.Chance(0.5)) {
-          block.frame = block.frame.At({0.0, 0.0, 0.0}, 0.5 * kPi);
+          block.frame = block.frame.At({0.0, 0.0, 0.0}, 0.5 * M_PI);
           std::swap(block.size_x_m, block.size_y_m);
         }
         const Random contents(random.Next());
@@ -248,15 +244,15 @@ HallOptions SeededHall(uint64_t seed) {
   return options;
 }
 
-absl::Status ValidateHallOptions(const HallOptions& options) {
-  absl::Status status = CheckRange("width", options.width_m, 20.0, 60.0);
-  status.Update(CheckRange("length", options.length_m, 25.0, 80.0));
-  status.Update(CheckRange("height", options.height_m, 5.0, 15.0));
-  return status;
+OptionRows ListOptions(const HallOptions& options) {
+  return {{"seed", options.seed},
+          {"width_m", options.width_m, "width", 20.0, 60.0},
+          {"length_m", options.length_m, "length", 25.0, 80.0},
+          {"height_m", options.height_m, "height", 5.0, 15.0}};
 }
 
 absl::StatusOr<World> BuildHall(const HallOptions& options) {
-  if (absl::Status status = ValidateHallOptions(options); !status.ok()) return status;
+  if (absl::Status status = Validate(options); !status.ok()) return status;
   return HallBuilder(options).Build();
 }
 

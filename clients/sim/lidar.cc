@@ -6,8 +6,6 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "clients/sim/limits.h"
-#include "clients/sim/pi.h"
 #include "clients/sim/random.h"
 
 namespace voxloc::sim {
@@ -15,33 +13,34 @@ namespace {
 
 constexpr int64_t kMaxRays = int64_t{1} << 21;
 
-absl::Status ValidateElevations(const LidarOptions& options) {
-  const std::vector<double>& elevations = options.elevations_deg;
-  if (elevations.empty()) return absl::OkStatus();
-  if (elevations.size() != static_cast<size_t>(options.rings)) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "elevations must be as many as rings, ", options.rings, " (got ", elevations.size(), ")"));
-  }
-  absl::Status status;
-  for (const double elevation_deg : elevations) {
-    status.Update(CheckRange("elevation", elevation_deg, -90.0, 90.0));
-  }
-  return status;
-}
-
 }  // namespace
 
-absl::Status ValidateLidarOptions(const LidarOptions& options) {
-  absl::Status status = CheckRange("rings", options.rings, 1, 256);
-  status.Update(CheckRange("azimuth steps", options.azimuth_steps, 8, 36000));
-  status.Update(CheckRange("minimum elevation", options.min_elevation_deg, -90.0, 90.0));
-  status.Update(
-      CheckRange("maximum elevation", options.max_elevation_deg, options.min_elevation_deg, 90.0));
-  status.Update(CheckRange("maximum range", options.max_range_m, 0.1, 1000.0));
+OptionRows ListOptions(const LidarOptions& options) {
+  OptionRows rows = {
+      {"seed", options.seed},
+      {"rings", options.rings, "rings", 1, 256},
+      {"min_elevation_deg", options.min_elevation_deg, "minimum elevation", -90.0, 90.0},
+      {"max_elevation_deg", options.max_elevation_deg, "maximum elevation",
+       options.min_elevation_deg, 90.0},
+      {"elevations_deg", options.elevations_deg, "elevation", -90.0, 90.0},
+      {"field_of_view_deg", options.field_of_view_deg, "field of view", 1.0, 360.0},
+      {"azimuth_steps", options.azimuth_steps, "azimuth steps", 8, 36000},
+      {"min_range_m", options.min_range_m},  // at most the maximum, which is checked first
+      {"max_range_m", options.max_range_m, "maximum range", 0.1, 1000.0}};
+  const OptionRows returns = ListOptions(static_cast<const ReturnOptions&>(options));
+  rows.insert(rows.end(), returns.begin(), returns.end());
+  rows.push_back({"keep_missing", options.keep_missing});
+  return rows;
+}
+
+absl::Status Validate(const LidarOptions& options) {
+  absl::Status status = CheckRanges(ListOptions(options));
   status.Update(CheckRange("minimum range", options.min_range_m, 0.0, options.max_range_m));
-  status.Update(CheckRange("field of view", options.field_of_view_deg, 1.0, 360.0));
-  status.Update(ValidateReturnOptions(options));
-  status.Update(ValidateElevations(options));
+  const size_t elevations = options.elevations_deg.size();
+  if (elevations != 0 && elevations != static_cast<size_t>(options.rings)) {
+    status.Update(absl::InvalidArgumentError(absl::StrCat(
+        "elevations must be as many as rings, ", options.rings, " (got ", elevations, ")")));
+  }
   if (status.ok() && int64_t{options.rings} * options.azimuth_steps > kMaxRays) {
     return absl::InvalidArgumentError(absl::StrCat("a scan must have at most ", kMaxRays,
                                                    " rays (got ", options.rings, " rings of ",
@@ -57,7 +56,7 @@ Lidar::Lidar(const LidarOptions& options) : options_(options), returns_(options)
     const double elevation_deg = options.elevations_deg.empty()
                                      ? options.min_elevation_deg + fraction * span_deg
                                      : options.elevations_deg[static_cast<size_t>(ring)];
-    const double elevation = elevation_deg * kPi / 180.0;
+    const double elevation = elevation_deg * M_PI / 180.0;
     cos_elevation_.push_back(std::cos(elevation));
     sin_elevation_.push_back(std::sin(elevation));
   }
@@ -75,7 +74,7 @@ Sweep Lidar::ScanWhileMoving(const std::function<SweepMoment(double time_s)>& at
   sweep.cloud.Reserve(static_cast<size_t>(rays_per_scan()));
   sweep.time_s.reserve(static_cast<size_t>(rays_per_scan()));
   const bool whole_turn = options_.field_of_view_deg == 360.0;
-  const double view_rad = whole_turn ? 2.0 * kPi : options_.field_of_view_deg * kPi / 180.0;
+  const double view_rad = whole_turn ? 2.0 * M_PI : options_.field_of_view_deg * M_PI / 180.0;
   const double from_rad = whole_turn ? 0.0 : -0.5 * view_rad;
   const double step_rad = view_rad / options_.azimuth_steps;
   const double phase_rad = Random(options_.seed, scan_number).Uniform() * step_rad;

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/strings/string_view.h"
 #include "clients/sim/ray_caster.h"
 #include "clients/sim/return_model.h"
 #include "core/cloud/point_cloud.h"
@@ -37,7 +38,21 @@ struct LidarOptions : ReturnOptions {
   bool keep_missing = false;         // missing returns as (0, 0, 0) instead of left out
 };
 
-[[nodiscard]] absl::Status ValidateLidarOptions(const LidarOptions& options);
+[[nodiscard]] OptionRows ListOptions(const LidarOptions& options);
+[[nodiscard]] absl::Status Validate(const LidarOptions& options);
+
+// Sets the beams and the range to those of a common kind of LiDAR; the other options stay.
+// InvalidArgument lists the names.
+//
+//   spinning-16    16 rings, every 2 deg from -15 to 15 deg, 1800 steps, 100 m
+//   spinning-32    32 rings from -25 to 15 deg, every third of a degree near the horizon, 1800
+//                  steps, 200 m
+//   spinning-64    64 rings: every half degree from -24.3 to -8.8 deg, every third of a degree up
+//                  to 2 deg, 2048 steps, 120 m
+//   spinning-128   128 rings from -25 to 14.5 deg, every eighth of a degree from -6 to 2 deg, 1800
+//                  steps, 200 m
+//   solid-state    96 rows from -15 to 15 deg of 350 steps over 70 deg ahead, 150 m
+[[nodiscard]] absl::Status SetSensorPreset(absl::string_view name, LidarOptions& lidar);
 
 // What a sensor's rays meet at one moment, and from where they leave.
 struct SweepMoment {

@@ -5,7 +5,6 @@
 #include <vector>
 
 #include "clients/sim/furniture.h"
-#include "clients/sim/limits.h"
 #include "clients/sim/random.h"
 
 namespace voxloc::sim {
@@ -79,12 +78,12 @@ class AgedWorldBuilder {
 
 }  // namespace
 
-absl::Status ValidateMapAgeOptions(const MapAgeOptions& options) {
-  absl::Status status = CheckRange("changed parking", options.changed_parking, 0.0, 1.0);
-  status.Update(CheckRange("missing structures", options.missing_structures, 0.0, 1.0));
-  status.Update(CheckRange("moved structures", options.moved_structures, 0.0, 1.0));
-  status.Update(CheckRange("moved by", options.moved_by_m, 0.05, 2.0));
-  return status;
+OptionRows ListOptions(const MapAgeOptions& options) {
+  return {{"seed", options.seed},
+          {"changed_parking", options.changed_parking, "changed parking", 0.0, 1.0},
+          {"missing_structures", options.missing_structures, "missing structures", 0.0, 1.0},
+          {"moved_structures", options.moved_structures, "moved structures", 0.0, 1.0},
+          {"moved_by_m", options.moved_by_m, "moved by", 0.05, 2.0}};
 }
 
 AgedWorld WorldOfOldMap(const World& world, const MapAgeOptions& options) {

@@ -12,7 +12,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "absl/status/status.h"
+#include "clients/sim/options.h"
 #include "clients/sim/world.h"
 
 namespace voxloc::sim {
@@ -31,7 +31,7 @@ struct MapAgeOptions {
   }
 };
 
-[[nodiscard]] absl::Status ValidateMapAgeOptions(const MapAgeOptions& options);
+[[nodiscard]] OptionRows ListOptions(const MapAgeOptions& options);
 
 struct MapAgeCounts {
   size_t changed_places = 0;

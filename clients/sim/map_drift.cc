@@ -4,17 +4,14 @@
 #include <algorithm>
 #include <cmath>
 
-#include "clients/sim/limits.h"
-#include "clients/sim/parallel.h"
-#include "clients/sim/pi.h"
 #include "clients/sim/random.h"
 
 namespace voxloc::sim {
 
-absl::Status ValidateMapDriftOptions(const MapDriftOptions& options) {
-  absl::Status status = CheckRange("map drift", options.sigma_m, 0.0, 1.0);
-  status.Update(CheckRange("map drift wavelength", options.wavelength_m, 20.0, 1000.0));
-  return status;
+OptionRows ListOptions(const MapDriftOptions& options) {
+  return {{"seed", options.seed},
+          {"sigma_m", options.sigma_m, "map drift", 0.0, 1.0},
+          {"wavelength_m", options.wavelength_m, "map drift wavelength", 20.0, 1000.0}};
 }
 
 MapDrift::MapDrift(const MapDriftOptions& options)
@@ -22,12 +19,12 @@ MapDrift::MapDrift(const MapDriftOptions& options)
   for (size_t axis = 0; axis < waves_.size(); ++axis) {
     Random random(options.seed, axis);
     for (Wave& wave : waves_[axis]) {
-      const double heading = random.Uniform(0.0, 2.0 * kPi);
+      const double heading = random.Uniform(0.0, 2.0 * M_PI);
       const double climb = random.Uniform(-0.2, 0.2);
       const double wavelength_m = options.wavelength_m * random.Uniform(0.7, 1.5);
       wave.k_per_m = Eigen::Vector3d(std::cos(heading), std::sin(heading), climb).normalized() *
-                     (2.0 * kPi / wavelength_m);
-      wave.phase_rad = random.Uniform(0.0, 2.0 * kPi);
+                     (2.0 * M_PI / wavelength_m);
+      wave.phase_rad = random.Uniform(0.0, 2.0 * M_PI);
     }
   }
 }
@@ -55,9 +52,9 @@ Eigen::Vector3d MapDrift::RotationAt(const Eigen::Vector3d& place) const {
                                jacobian(1, 0) - jacobian(0, 1));
 }
 
-void MapDrift::Apply(int threads, PointCloud& map) const {
+void MapDrift::Apply(ThreadPool& pool, PointCloud& map) const {
   constexpr size_t kChunk = 65536;
-  ParallelFor((map.size() + kChunk - 1) / kChunk, threads, [&](size_t chunk) {
+  pool.ParallelFor((map.size() + kChunk - 1) / kChunk, [&](size_t chunk) {
     const size_t end = std::min(map.size(), (chunk + 1) * kChunk);
     for (size_t i = chunk * kChunk; i < end; ++i) {
       const Eigen::Vector3d place = map.Offset(i).cast<double>();

@@ -14,8 +14,9 @@
 #include <array>
 #include <cstdint>
 
-#include "absl/status/status.h"
+#include "clients/sim/options.h"
 #include "core/cloud/point_cloud.h"
+#include "core/parallel/thread_pool.h"
 
 namespace voxloc::sim {
 
@@ -25,7 +26,7 @@ struct MapDriftOptions {
   double wavelength_m = 60.0;  // the sinusoids' are from 0.7 to 1.5 times this, [20, 1000]
 };
 
-[[nodiscard]] absl::Status ValidateMapDriftOptions(const MapDriftOptions& options);
+[[nodiscard]] OptionRows ListOptions(const MapDriftOptions& options);
 
 class MapDrift {
  public:
@@ -38,7 +39,7 @@ class MapDrift {
   [[nodiscard]] Eigen::Vector3d RotationAt(const Eigen::Vector3d& place) const;
 
   // Displaces all points of a cloud in the world's frame.
-  void Apply(int threads, PointCloud& map) const;
+  void Apply(ThreadPool& pool, PointCloud& map) const;
 
  private:
   static constexpr size_t kWaves = 4;

@@ -7,12 +7,9 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "clients/sim/limits.h"
-#include "clients/sim/parallel.h"
-#include "clients/sim/pi.h"
 #include "clients/sim/random.h"
 #include "clients/sim/ray_caster.h"
-#include "clients/sim/viewpoints.h"
+#include "clients/sim/square_index.h"
 
 namespace voxloc::sim {
 namespace {
@@ -28,6 +25,105 @@ constexpr size_t kGroundRowsPerBatch = 16;
 
 // The work of a thread at a time.
 constexpr size_t kItemsPerPart = 4;
+
+constexpr double kEyeHeight_m = 2.0;
+constexpr double kEyeDistance_m = 5.0;
+constexpr double kCell_m = 8.0;
+constexpr size_t kEyesPerCell = 6;
+constexpr double kApart_m = 8.0;
+constexpr double kStorey_m = 2.5;  // floors are at least this far above each other
+
+// From where a mapping vehicle would have seen a surface: points along all streets, and for any
+// place the few of them that matter: on each storey the nearest, well apart from each other. The
+// caster and the world must outlive it.
+class Viewpoints {
+ public:
+  Viewpoints(const World& world, const RayCaster& caster, double max_distance_m);
+
+  // Whether a surface point with the given outward normal faces one of its viewpoints with nothing
+  // in between.
+  [[nodiscard]] bool See(const Eigen::Vector3d& point, const Eigen::Vector3d& normal) const;
+
+ private:
+  // Indices of the eyes of a storey that look at `place`, nearest first.
+  [[nodiscard]] std::vector<int> ChooseEyes(const Eigen::Vector2d& place, int storey,
+                                            double max_distance_m, const SquareIndex& index) const;
+
+  const RayCaster& caster_;
+  double half_size_m_;
+  int cells_per_side_;
+  std::vector<Eigen::Vector3d> eyes_;
+  std::vector<int> storeys_;                    // of the eyes
+  std::vector<std::vector<int>> eyes_of_cell_;  // by storey, nearest first
+};
+
+Viewpoints::Viewpoints(const World& world, const RayCaster& caster, double max_distance_m)
+    : caster_(caster), half_size_m_(world.scene.ground().half_size_m()) {
+  for (const Street& street : world.streets.streets()) {
+    const int count = std::max(1, static_cast<int>(std::lround(street.length_m / kEyeDistance_m)));
+    for (int i = 0; i < count; ++i) {
+      const double along_m = (i + 0.5) * street.length_m / count;
+      const Eigen::Vector2d point = street.PointAt(along_m, 0.0);
+      const double elevation_m = street.ElevationAt(along_m);
+      eyes_.emplace_back(
+          point.x(), point.y(),
+          world.scene.ground().Height(point.x(), point.y()) + elevation_m + kEyeHeight_m);
+      storeys_.push_back(static_cast<int>(elevation_m / kStorey_m));
+    }
+  }
+  SquareIndex index(half_size_m_, max_distance_m);
+  for (size_t i = 0; i < eyes_.size(); ++i) index.Add(i, eyes_[i].head<2>(), eyes_[i].head<2>());
+  const int storeys = 1 + *std::max_element(storeys_.begin(), storeys_.end());
+  cells_per_side_ = static_cast<int>(std::ceil(2.0 * half_size_m_ / kCell_m));
+  for (int row = 0; row < cells_per_side_; ++row) {
+    for (int column = 0; column < cells_per_side_; ++column) {
+      const Eigen::Vector2d middle((column + 0.5) * kCell_m - half_size_m_,
+                                   (row + 0.5) * kCell_m - half_size_m_);
+      std::vector<int>& chosen = eyes_of_cell_.emplace_back();
+      for (int storey = 0; storey < storeys; ++storey) {
+        const std::vector<int> eyes = ChooseEyes(middle, storey, max_distance_m, index);
+        chosen.insert(chosen.end(), eyes.begin(), eyes.end());
+      }
+    }
+  }
+}
+
+std::vector<int> Viewpoints::ChooseEyes(const Eigen::Vector2d& place, int storey,
+                                        double max_distance_m, const SquareIndex& index) const {
+  std::vector<std::pair<double, int>> near;
+  const Eigen::Vector2d reach = Eigen::Vector2d::Constant(max_distance_m);
+  index.Within(place - reach, place + reach, [&](size_t i) {
+    if (storeys_[i] != storey) return;
+    const double distance = (eyes_[i].head<2>() - place).norm();
+    if (distance <= max_distance_m) near.emplace_back(distance, static_cast<int>(i));
+  });
+  std::sort(near.begin(), near.end());
+  std::vector<int> chosen;
+  for (const auto& candidate : near) {
+    if (chosen.size() == kEyesPerCell) break;
+    const Eigen::Vector3d& eye = eyes_[static_cast<size_t>(candidate.second)];
+    const bool apart = std::all_of(chosen.begin(), chosen.end(), [&](int other) {
+      return (eyes_[static_cast<size_t>(other)] - eye).norm() >= kApart_m;
+    });
+    if (apart) chosen.push_back(candidate.second);
+  }
+  return chosen;
+}
+
+bool Viewpoints::See(const Eigen::Vector3d& point, const Eigen::Vector3d& normal) const {
+  const auto cell_of = [&](double position) {
+    return std::clamp(static_cast<int>((position + half_size_m_) / kCell_m), 0,
+                      cells_per_side_ - 1);
+  };
+  const size_t cell =
+      static_cast<size_t>(cell_of(point.y())) * static_cast<size_t>(cells_per_side_) +
+      static_cast<size_t>(cell_of(point.x()));
+  for (const int i : eyes_of_cell_[cell]) {
+    const Eigen::Vector3d& eye = eyes_[static_cast<size_t>(i)];
+    if ((eye - point).dot(normal) > 0.0 && caster_.Sees(eye, point)) return true;
+  }
+  return false;
+}
 
 struct SurfacePoint {
   Eigen::Vector3d position;
@@ -142,9 +238,9 @@ class Sampler {
     const double radius = solid.half_extent.x();
     const double half_height = solid.half_extent.z();
     SampleSurface(
-        2.0 * kPi * radius, 2.0 * half_height, 8,
+        2.0 * M_PI * radius, 2.0 * half_height, 8,
         [&](double u, double v) {
-          const Eigen::Vector3d out(std::cos(2.0 * kPi * u), std::sin(2.0 * kPi * u), 0.0);
+          const Eigen::Vector3d out(std::cos(2.0 * M_PI * u), std::sin(2.0 * M_PI * u), 0.0);
           const Eigen::Vector3d local =
               radius * out + Eigen::Vector3d(0.0, 0.0, (2.0 * v - 1.0) * half_height);
           return SurfacePoint{solid.center + solid.map_R_local * local, solid.map_R_local * out};
@@ -154,10 +250,10 @@ class Sampler {
       const Eigen::Vector3d out(0.0, 0.0, cap == 0 ? -1.0 : 1.0);
       // Equal areas for equal steps of v.
       SampleSurface(
-          kPi * radius, radius, 1,
+          M_PI * radius, radius, 1,
           [&](double u, double v) {
             const double r = radius * std::sqrt(v);
-            const Eigen::Vector3d local(r * std::cos(2.0 * kPi * u), r * std::sin(2.0 * kPi * u),
+            const Eigen::Vector3d local(r * std::cos(2.0 * M_PI * u), r * std::sin(2.0 * M_PI * u),
                                         half_height * out.z());
             return SurfacePoint{solid.center + solid.map_R_local * local, solid.map_R_local * out};
           },
@@ -169,11 +265,11 @@ class Sampler {
     const Eigen::Vector3d& half = solid.half_extent;
     const double radius = half.mean();
     SampleSurface(
-        2.0 * kPi * radius, 2.0 * radius, 8,
+        2.0 * M_PI * radius, 2.0 * radius, 8,
         [&](double u, double v) {
           const double height = 2.0 * v - 1.0;
           const double out = std::sqrt(std::max(0.0, 1.0 - height * height));
-          const Eigen::Vector3d unit(out * std::cos(2.0 * kPi * u), out * std::sin(2.0 * kPi * u),
+          const Eigen::Vector3d unit(out * std::cos(2.0 * M_PI * u), out * std::sin(2.0 * M_PI * u),
                                      height);
           return SurfacePoint{solid.center + solid.map_R_local * unit.cwiseProduct(half),
                               solid.map_R_local * unit.cwiseQuotient(half).normalized()};
@@ -208,23 +304,24 @@ class Sampler {
 
 }  // namespace
 
-absl::Status ValidateMapSamplingOptions(const MapSamplingOptions& options) {
-  absl::Status status = CheckRange("map spacing", options.spacing_m, 0.01, 2.0);
-  status.Update(CheckRange("map noise", options.noise_m, 0.0, 1.0));
-  status.Update(CheckRange("map view distance", options.view_distance_m, 5.0, 200.0));
-  return status;
+OptionRows ListOptions(const MapSamplingOptions& options) {
+  return {{"seed", options.seed},
+          {"spacing_m", options.spacing_m, "map spacing", 0.01, 2.0},
+          {"noise_m", options.noise_m, "map noise", 0.0, 1.0},
+          {"view_distance_m", options.view_distance_m, "map view distance", 5.0, 200.0}};
 }
 
-absl::Status SampleMapInParts(const World& world, const MapSamplingOptions& options, int threads,
-                              const PointReceiver& receive, const SampleProgress& progress) {
-  if (absl::Status status = ValidateMapSamplingOptions(options); !status.ok()) return status;
+absl::Status SampleMapInParts(const World& world, const MapSamplingOptions& options,
+                              ThreadPool& pool, const PointReceiver& receive,
+                              const SampleProgress& progress) {
+  if (absl::Status status = Validate(options); !status.ok()) return status;
   const Sampler sampler(world, options);
   size_t points = 0;
   std::vector<PointCloud> parts;
   for (size_t first = 0; first < sampler.items();) {
     const size_t batch = std::min(sampler.BatchFrom(first), sampler.items() - first);
     parts.assign((batch + kItemsPerPart - 1) / kItemsPerPart, PointCloud());
-    ParallelFor(parts.size(), threads, [&](size_t part) {
+    pool.ParallelFor(parts.size(), [&](size_t part) {
       const size_t begin = first + part * kItemsPerPart;
       const size_t end = std::min(first + batch, begin + kItemsPerPart);
       for (size_t item = begin; item < end; ++item) sampler.SampleItem(item, parts[part]);
@@ -246,12 +343,13 @@ absl::Status SampleMapInParts(const World& world, const MapSamplingOptions& opti
 
 absl::StatusOr<PointCloud> SampleMap(const World& world, const MapSamplingOptions& options,
                                      int threads, const SampleProgress& progress) {
+  ThreadPool pool(ThreadCount(threads));
   PointCloud map;
   const auto receive = [&map](const PointCloud& part) {
     Append(part, map);
     return absl::OkStatus();
   };
-  if (absl::Status status = SampleMapInParts(world, options, threads, receive, progress);
+  if (absl::Status status = SampleMapInParts(world, options, pool, receive, progress);
       !status.ok()) {
     return status;
   }

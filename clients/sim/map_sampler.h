@@ -10,14 +10,18 @@
 #ifndef VOXLOC_CLIENTS_SIM_MAP_SAMPLER_H_
 #define VOXLOC_CLIENTS_SIM_MAP_SAMPLER_H_
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <thread>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "clients/sim/options.h"
 #include "clients/sim/world.h"
 #include "core/cloud/point_cloud.h"
+#include "core/parallel/thread_pool.h"
 
 namespace voxloc::sim {
 
@@ -31,7 +35,7 @@ struct MapSamplingOptions {
   size_t max_points = 1'000'000'000;
 };
 
-[[nodiscard]] absl::Status ValidateMapSamplingOptions(const MapSamplingOptions& options);
+[[nodiscard]] OptionRows ListOptions(const MapSamplingOptions& options);
 
 // done of total work items; called from any thread, one call at a time.
 using SampleProgress = std::function<void(size_t done, size_t total)>;
@@ -42,8 +46,14 @@ using PointReceiver = std::function<absl::Status(PointCloud part)>;
 // Hands the map to `receive` part after part, in the order of SampleMap; memory holds a few million
 // points at a time. Other than that as SampleMap.
 [[nodiscard]] absl::Status SampleMapInParts(const World& world, const MapSamplingOptions& options,
-                                            int threads, const PointReceiver& receive,
+                                            ThreadPool& pool, const PointReceiver& receive,
                                             const SampleProgress& progress = nullptr);
+
+// 0: as many as the machine has cores.
+[[nodiscard]] inline size_t ThreadCount(int threads) {
+  return threads > 0 ? static_cast<size_t>(threads)
+                     : std::max<size_t>(1, std::thread::hardware_concurrency());
+}
 
 // In the world's frame, around a zero origin. ResourceExhausted when the map would have more than
 // max_points.

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "clients/sim/motorway.h"
-
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -9,14 +7,18 @@
 
 #include "clients/sim/frame.h"
 #include "clients/sim/furniture.h"
-#include "clients/sim/limits.h"
-#include "clients/sim/pi.h"
 #include "clients/sim/random.h"
-#include "clients/sim/relief.h"
-#include "clients/sim/roadside.h"
+#include "clients/sim/scenes.h"
 
 namespace voxloc::sim {
 namespace {
+
+// A cross-section's distances from the centre line, metres.
+constexpr double kMedianRail_m = 0.5;
+constexpr double kRightLane_m = 7.6;     // middle of the right lane
+constexpr double kHardShoulder_m = 9.2;  // where it begins
+constexpr double kOuterRail_m = 12.0;
+constexpr double kRoadHalf_m = 13.5;  // the road bed with its verge; the slopes begin here
 
 constexpr double kBeyondSight_m = 10.0;
 constexpr double kBendClear_m = 30.0;  // a bend begins this far before a kink of the centre line
@@ -28,14 +30,88 @@ constexpr double kGroundCell_m = 2.5;
 constexpr double kSlope = 0.5;  // of embankments and cuttings
 constexpr double kPost_m = 4.0;
 constexpr double kDelineator_m = 50.0;
+// Things are let into the ground so far that no gap shows on a slope.
+constexpr double kRoot_m = 0.5;
 
 // Streams of chance, one per concern.
 enum Stream : uint64_t { kLine = 1, kRoadRelief, kLandRelief, kNoiseWalls, kGantries, kTrees };
 
+// What stands along the road, each on its frame's origin on the road's centre line: x along the
+// road, y left across it, z up.
+
+// A post and the rail from it to the next post, `length_m` along x, at `across_m`.
+void AddGuardRail(const LocalFrame& road, double across_m, double length_m,
+                  std::vector<Solid>& solids) {
+  AddBox(road, Label::kFence, {0.0, across_m - 0.04, 0.45}, {length_m, across_m + 0.04, 0.75},
+         solids);
+  const double out = across_m > 0.0 ? 0.09 : -0.09;
+  AddBox(road, Label::kPole, {-0.05, across_m + out - 0.05, -kRoot_m},
+         {0.05, across_m + out + 0.05, 0.7}, solids);
+}
+
+// One panel of a noise wall, `length_m` along x, at `across_m`, and the post at its start.
+void AddNoiseWallPanel(const LocalFrame& road, double across_m, double length_m, double height_m,
+                       std::vector<Solid>& solids) {
+  AddBox(road, Label::kBuilding, {0.0, across_m - 0.08, -kRoot_m},
+         {length_m, across_m + 0.08, height_m}, solids);
+  AddBox(road, Label::kBuilding, {-0.1, across_m - 0.15, -kRoot_m},
+         {0.1, across_m + 0.15, height_m + 0.05}, solids);
+}
+
+void AddDelineator(const LocalFrame& road, double across_m, std::vector<Solid>& solids) {
+  AddBox(road, Label::kPole, {-0.06, across_m - 0.06, -kRoot_m}, {0.06, across_m + 0.06, 1.0},
+         solids);
+}
+
+// Posts outside the rails, a beam across the road, and signs on it.
+void AddGantry(const LocalFrame& road, Random random, std::vector<Solid>& solids) {
+  const double clear = random.Uniform(5.3, 6.0);
+  const double out = kOuterRail_m + 0.8;
+  const bool whole = random.Chance(0.5);  // across both carriageways, or the right one only
+  const double left = whole ? out : 0.0;
+  for (const double y : {-out, left}) {
+    AddBox(road, Label::kPole, {-0.2, y - 0.2, -kRoot_m}, {0.2, y + 0.2, clear + 1.0}, solids);
+  }
+  AddBox(road, Label::kPole, {-0.35, -out, clear + 0.3}, {0.35, left, clear + 1.0}, solids);
+  const int signs = random.UniformInt(1, 3);
+  for (int i = 0; i < signs; ++i) {
+    const double width = random.Uniform(2.0, 4.0);
+    const double height = random.Uniform(1.2, 3.0);
+    const double y = -out + 1.5 + (i + random.Uniform(0.0, 0.4)) * 3.8;
+    AddBox(road, Label::kPole, {-0.5, y, clear}, {-0.38, y + width - 0.3, clear + height}, solids);
+  }
+}
+
+// A road that crosses above: abutments, columns in the median, a deck with parapets.
+void AddBridge(const LocalFrame& road, Random random, std::vector<Solid>& solids) {
+  const LocalFrame bridge = road.At({0.0, 0.0, 0.0}, random.Uniform(-0.25, 0.25));
+  const double clear = random.Uniform(5.0, 6.2);
+  const double half_width = random.Uniform(3.5, 7.0);
+  const double deck = random.Uniform(0.8, 1.3);
+  const double reach = kRoadHalf_m + 14.0;
+  AddBox(bridge, Label::kBuilding, {-half_width, -reach, clear}, {half_width, reach, clear + deck},
+         solids);
+  for (const double side : {-1.0, 1.0}) {
+    const double x = side * (half_width - 0.15);
+    AddBox(bridge, Label::kBuilding, {x - 0.15, -reach, clear + deck},
+           {x + 0.15, reach, clear + deck + 1.0}, solids);
+    const double near = side * (kRoadHalf_m + 1.5);
+    const double far = side * (kRoadHalf_m + 5.0);
+    AddBox(bridge, Label::kBuilding, {-half_width - 0.3, std::min(near, far), -2.0},
+           {half_width + 0.3, std::max(near, far), clear}, solids);
+  }
+  const int columns = random.UniformInt(2, 4);
+  const double radius = random.Uniform(0.25, 0.4);
+  for (int i = 0; i < columns; ++i) {
+    const double x = (i - 0.5 * (columns - 1)) * 1.6 * half_width / columns;
+    AddCylinder(bridge, Label::kBuilding, {x, 0.0, -kRoot_m}, radius, clear + kRoot_m, solids);
+  }
+}
+
 // Sections between kinks, and at both ends one that goes straight on, out of sight.
 StreetNetwork CentreLine(const MotorwayOptions& options, double sight_m) {
   Random random(options.seed, kLine);
-  double heading = random.Uniform(-kPi, kPi);
+  double heading = random.Uniform(-M_PI, M_PI);
   double bend = random.Chance(0.5) ? 1.0 : -1.0;
   const double end_m = 2.0 * (sight_m + kBeyondSight_m);
   const auto ahead = [&] { return Eigen::Vector2d(std::cos(heading), std::sin(heading)); };
@@ -163,7 +239,7 @@ class MotorwayBuilder {
     const uint64_t key = random.Next();
     if (random.Chance(0.5)) {
       LocalFrame frame = RoadFrame(street, gantry_m);
-      if (turned) frame = frame.At({0.0, 0.0, 0.0}, kPi);
+      if (turned) frame = frame.At({0.0, 0.0, 0.0}, M_PI);
       const size_t first = solids_.size();
       AddGantry(frame, Random(key, 1), solids_);
       objects_.push_back(ObjectSince(first, solids_, ObjectKind::kStructure, frame));
@@ -208,14 +284,14 @@ class MotorwayBuilder {
 
 }  // namespace
 
-absl::Status ValidateMotorwayOptions(const MotorwayOptions& options) {
-  absl::Status status = CheckRange("length", options.length_m, 300.0, 3000.0);
-  status.Update(CheckRange("relief", options.relief_m, 0.0, 20.0));
-  return status;
+OptionRows ListOptions(const MotorwayOptions& options) {
+  return {{"seed", options.seed},
+          {"length_m", options.length_m, "length", 300.0, 3000.0},
+          {"relief_m", options.relief_m, "relief", 0.0, 20.0}};
 }
 
 absl::StatusOr<World> BuildMotorway(const MotorwayOptions& options, double sight_m) {
-  if (absl::Status status = ValidateMotorwayOptions(options); !status.ok()) return status;
+  if (absl::Status status = Validate(options); !status.ok()) return status;
   return MotorwayBuilder(options, sight_m).Build();
 }
 

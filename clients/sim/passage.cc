@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "clients/sim/passage.h"
-
 #include <cmath>
 #include <utility>
 #include <vector>
 
-#include "clients/sim/limits.h"
-#include "clients/sim/pi.h"
+#include "clients/sim/frame.h"
 #include "clients/sim/random.h"
+#include "clients/sim/scenes.h"
 
 namespace voxloc::sim {
 namespace {
@@ -21,8 +19,15 @@ constexpr int kVaultSlabs = 12;
 enum Stream : uint64_t { kPassageSize = 1 };
 
 Eigen::Vector2d Axis(const PassageOptions& options) {
-  const double heading = options.heading_deg * kPi / 180.0;
+  const double heading = options.heading_deg * M_PI / 180.0;
   return {std::cos(heading), std::sin(heading)};
+}
+
+// On the ground in the middle of the passage: x along its axis, y left, z off the ground.
+LocalFrame PassageFrame(const PassageOptions& options) {
+  const Eigen::Vector2d axis = Axis(options);
+  const Eigen::Vector3d up(-options.slope * axis.x(), -options.slope * axis.y(), 1.0);
+  return {Eigen::Vector3d::Zero(), TiltedRotation(std::atan2(axis.y(), axis.x()), up.normalized())};
 }
 
 // A slab as long as the passage. Its inner face stands on the line from `from` to `to` in the
@@ -47,7 +52,7 @@ std::vector<Eigen::Vector2d> VaultEdge(const PassageOptions& options) {
   const double springing = options.height_m / 3.0;
   std::vector<Eigen::Vector2d> edge = {{-half_width, -kFoundation_m}};
   for (int i = 0; i <= kVaultSlabs; ++i) {
-    const double angle = kPi * i / kVaultSlabs;
+    const double angle = M_PI * i / kVaultSlabs;
     edge.emplace_back(-half_width * std::cos(angle),
                       springing + (options.height_m - springing) * std::sin(angle));
   }
@@ -72,23 +77,16 @@ PassageOptions SeededPassage(uint64_t seed, Roof roof) {
   return options;
 }
 
-absl::Status ValidatePassageOptions(const PassageOptions& options) {
-  absl::Status status = CheckRange("length", options.length_m, 50.0, 3000.0);
-  status.Update(CheckRange("width", options.width_m, 8.0, 40.0));
-  status.Update(CheckRange("height", options.height_m, 3.0, 30.0));
-  status.Update(CheckRange("slope", options.slope, -0.15, 0.15));
-  status.Update(CheckRange("heading", options.heading_deg, -180.0, 180.0));
-  return status;
-}
-
-LocalFrame PassageFrame(const PassageOptions& options) {
-  const Eigen::Vector2d axis = Axis(options);
-  const Eigen::Vector3d up(-options.slope * axis.x(), -options.slope * axis.y(), 1.0);
-  return {Eigen::Vector3d::Zero(), TiltedRotation(std::atan2(axis.y(), axis.x()), up.normalized())};
+OptionRows ListOptions(const PassageOptions& options) {
+  return {{"length_m", options.length_m, "length", 50.0, 3000.0},
+          {"width_m", options.width_m, "width", 8.0, 40.0},
+          {"height_m", options.height_m, "height", 3.0, 30.0},
+          {"slope", options.slope, "slope", -0.15, 0.15},
+          {"heading_deg", options.heading_deg, "heading", -180.0, 180.0}};
 }
 
 absl::StatusOr<World> BuildPassage(const PassageOptions& options, Roof roof, double sight_m) {
-  if (absl::Status status = ValidatePassageOptions(options); !status.ok()) return status;
+  if (absl::Status status = Validate(options); !status.ok()) return status;
   const Eigen::Vector2d axis = Axis(options);
   Street street;
   street.clear_m = sight_m + kBeyondSight_m;

@@ -11,7 +11,7 @@
 
 #include <vector>
 
-#include "clients/sim/scene.h"
+#include "clients/sim/world.h"
 
 namespace voxloc::sim {
 

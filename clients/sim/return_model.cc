@@ -5,9 +5,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "clients/sim/limits.h"
-#include "clients/sim/pi.h"
-
 namespace voxloc::sim {
 namespace {
 
@@ -18,17 +15,16 @@ constexpr double kMixedTo_m = 1.5;
 
 }  // namespace
 
-absl::Status ValidateReturnOptions(const ReturnOptions& options) {
-  absl::Status status = CheckRange("range noise", options.range_noise_m, 0.0, 1.0);
-  status.Update(CheckRange("range noise growth", options.range_noise_per_m, 0.0, 0.1));
-  status.Update(CheckRange("range bias", options.range_bias_m, -1.0, 1.0));
-  status.Update(CheckRange("beam divergence", options.beam_divergence_deg, 0.0, 2.0));
-  status.Update(CheckRange("dropout", options.dropout, 0.0, 1.0));
-  status.Update(CheckRange("glass dropout", options.glass_dropout, 0.0, 1.0));
-  status.Update(CheckRange("dark car dropout", options.dark_car_dropout, 0.0, 1.0));
-  status.Update(CheckRange("incidence dropout", options.incidence_dropout, 0.0, 1.0));
-  status.Update(CheckRange("wet ground dropout", options.wet_ground_dropout, 0.0, 1.0));
-  return status;
+OptionRows ListOptions(const ReturnOptions& options) {
+  return {{"range_noise_m", options.range_noise_m, "range noise", 0.0, 1.0},
+          {"range_noise_per_m", options.range_noise_per_m, "range noise growth", 0.0, 0.1},
+          {"range_bias_m", options.range_bias_m, "range bias", -1.0, 1.0},
+          {"beam_divergence_deg", options.beam_divergence_deg, "beam divergence", 0.0, 2.0},
+          {"dropout", options.dropout, "dropout", 0.0, 1.0},
+          {"glass_dropout", options.glass_dropout, "glass dropout", 0.0, 1.0},
+          {"dark_car_dropout", options.dark_car_dropout, "dark car dropout", 0.0, 1.0},
+          {"wet_ground_dropout", options.wet_ground_dropout, "wet ground dropout", 0.0, 1.0},
+          {"incidence_dropout", options.incidence_dropout, "incidence dropout", 0.0, 1.0}};
 }
 
 ReturnModel::ReturnModel(const ReturnOptions& options)
@@ -69,8 +65,8 @@ double ReturnModel::LossChance(const RayCaster& caster, const Ray& ray, const Ra
 
 double ReturnModel::MixedRange(const RayCaster& caster, const Ray& ray, const RayHit& hit,
                                double max_range_m, Random& random) const {
-  const double half_width_rad = 0.5 * options_.beam_divergence_deg * kPi / 180.0;
-  const double around_rad = random.Uniform(0.0, 2.0 * kPi);
+  const double half_width_rad = 0.5 * options_.beam_divergence_deg * M_PI / 180.0;
+  const double around_rad = random.Uniform(0.0, 2.0 * M_PI);
   const double between = random.Uniform();
   const Eigen::Vector3d across = ray.direction.unitOrthogonal();
   const Eigen::Vector3d aside =

@@ -11,7 +11,7 @@
 
 #include <optional>
 
-#include "absl/status/status.h"
+#include "clients/sim/options.h"
 #include "clients/sim/random.h"
 #include "clients/sim/ray_caster.h"
 
@@ -34,7 +34,7 @@ struct ReturnOptions {
   double wet_ground_dropout = 0.0;
 };
 
-[[nodiscard]] absl::Status ValidateReturnOptions(const ReturnOptions& options);
+[[nodiscard]] OptionRows ListOptions(const ReturnOptions& options);
 
 class ReturnModel {
  public:

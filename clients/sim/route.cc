@@ -11,7 +11,6 @@ namespace voxloc::sim {
 namespace {
 
 constexpr double kStep_m = 0.25;
-constexpr double kHalfPi = 1.57079632679489661923;
 
 }  // namespace
 
@@ -101,7 +100,7 @@ void RouteBuilder::AppendTurn(const Lane& from, const Lane& to) {
       std::atan2(from.direction.x() * to.direction.y() - from.direction.y() * to.direction.x(),
                  from.direction.dot(to.direction)));
   // The sharper the turn, the longer the tangents, so that it does not cut the corner.
-  const double speed = chord.norm() * (1.0 + 0.34 * angle / kHalfPi);
+  const double speed = chord.norm() * (1.0 + 0.34 * angle / M_PI_2);
   const Eigen::Vector2d a = speed * from.direction;
   const Eigen::Vector2d b = speed * to.direction;
   const Eigen::Vector2d c3 = 10.0 * chord - 6.0 * a - 4.0 * b;

@@ -9,11 +9,167 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
-#include "clients/sim/scene_defaults.h"
-#include "clients/sim/simulate_flags.h"
-#include "clients/sim/simulate_manual.h"
 
 namespace voxloc::sim {
+namespace {
+
+// The texts of `voxloc simulate --help` around its flags: the manual of the simulator.
+constexpr char kSimulateDescription[] =
+    "Simulate the drive of a vehicle with a LiDAR through a town, a hall, a garage, a forest, "
+    "along "
+    "a motorway, or through a scene where scans do not observe the whole pose; write the map, the "
+    "scans and the exact poses.";
+
+constexpr char kSimulateManual[] = R"(
+Output:
+  OUT/map/              tiles in Autoware's layout: pointcloud_map_metadata.yaml and
+                        pointcloud_map.pcd/<x>_<y>.pcd (x, y: lowest corner in metres)
+  OUT/scans/000000.pcd  one scan per file, in the sensor's frame (x ahead, y left, z up)
+  OUT/poses.txt         the exact map_T_base of each scan, KITTI format: 12 numbers per line
+  OUT/poses_tum.txt     the same as: stamp x y z qx qy qz qw
+  OUT/simulation.json   every option and seed, and the counts
+The base frame is the sensor's own frame. A scan is a snapshot at its stamp, without motion
+distortion; with --skew its stamp and its pose are those of its first ray unless --stamp-at is
+given, each point is in the sensor's frame at the moment of its own ray, and --point-times writes
+that moment as the field t, in seconds since the stamp. Range noise is along the ray. Without noise,
+every point within 100 m is on a surface to 0.01 mm. Parked cars are in the map; moving cars and
+pedestrians are in the scans only. The same options give the same bytes with any number of threads.
+
+Scenes:
+  town      streets, houses, trees, parked cars: scans observe the whole pose
+  corridor  a straight street between smooth walls without a visible end: scans do not observe the
+            position along it
+  tunnel    the same under a vault, uphill or downhill
+  field     open ground with tracks across it: scans observe z, roll and pitch, and x, y and yaw by
+            the relief and the posts only; not at all with --relief 0 and --posts 0
+  hall      inside a warehouse or a factory: racks, machines, goods, columns, gates, roof beams
+  garage    two storeys under low ceilings, joined by ramps: both alike, with different cars
+  forest    trunks, crowns and undergrowth on undulating ground with tracks through it
+  motorway  two carriageways with guard rails, gantries, bridges and noise walls, almost straight
+Each seed gives another geometry. The drive of a garage starts on either storey and takes the ramps.
+
+Examples:
+  The demo's drive: 300 m of town, 200 scans, 20 seconds
+    voxloc simulate --size 300 --scans 200 demo
+  The accuracy set: nothing moves, 2 cm of noise, map points every 5 cm, 800 m driven;
+  replay then thins each scan to about 1,500 points
+    voxloc simulate --seed 1 --scans 240 --rate 2 --noise 0.02 --map-spacing 0.05 accuracy
+    voxloc map load --map accuracy accuracy/map
+    voxloc replay --map accuracy --scans accuracy/scans --poses accuracy/poses.txt \
+        --points 1500 --perturb 0.5,0.5,0,0,0,2
+  Dense traffic: many objects in the scans are not in the map
+    voxloc simulate --traffic-cars 60 --traffic-people 300 --parked 0.9 --scans 400 traffic
+  The same town at UTM coordinates with another drive
+    voxloc simulate --seed 1 --drive-seed 7 --map-origin 400000,4000000,100 utm
+  Drives where scans do not observe the whole pose
+    voxloc simulate --scene corridor --scans 240 --rate 2 corridor
+    voxloc simulate --scene tunnel --length 500 --slope 0.04 tunnel
+    voxloc simulate --scene field --size 150 --relief 0 --posts 2 --max-range 60 field
+  A sensor with 128 rings and its imperfections in wet weather
+    voxloc simulate --sensor spinning-128 --noise-growth 0.0005 --beam-divergence 0.15 \
+        --glass-dropout 0.6 --dark-dropout 0.3 --incidence-dropout 0.8 --wet-ground 0.9 wet
+  A map with the smooth errors of a SLAM drive that is also a few years old
+    voxloc simulate --map-drift 0.05 --changed-parking 0.7 --missing-structures 0.1 \
+        --moved-structures 0.1 old
+  Two minutes in a garage, and a motorway at 100 km/h
+    voxloc simulate --scene garage --seed 7 --scans 240 --rate 2 garage
+    voxloc simulate --scene motorway --scans 200 --rate 5 --map-spacing 0.1 motorway
+)";
+
+constexpr double kMaxMapView_m = 200.0;
+
+template <typename T>
+void Override(const std::optional<T>& given, T& value) {
+  if (given.has_value()) value = *given;
+}
+
+double DefaultSpeed(SceneKind scene, double otherwise_mps) {
+  switch (scene) {
+    case SceneKind::kHall:
+      return 3.0;
+    case SceneKind::kGarage:
+      return 4.0;
+    case SceneKind::kForest:
+      return 5.0;
+    case SceneKind::kMotorway:
+      return 28.0;
+    default:
+      return otherwise_mps;
+  }
+}
+
+// Sets the beams and the range of `lidar`: those of the preset, with what was given in their place.
+absl::Status SetSensorOptions(const GivenSensor& given, LidarOptions& lidar) {
+  if (given.preset.has_value()) {
+    if (absl::Status status = SetSensorPreset(*given.preset, lidar); !status.ok()) return status;
+  }
+  if (given.rings.has_value() || given.min_elevation_deg.has_value() ||
+      given.max_elevation_deg.has_value()) {
+    lidar.elevations_deg.clear();
+  }
+  Override(given.rings, lidar.rings);
+  Override(given.min_elevation_deg, lidar.min_elevation_deg);
+  Override(given.max_elevation_deg, lidar.max_elevation_deg);
+  Override(given.field_of_view_deg, lidar.field_of_view_deg);
+  Override(given.azimuth_steps, lidar.azimuth_steps);
+  Override(given.min_range_m, lidar.min_range_m);
+  Override(given.max_range_m, lidar.max_range_m);
+  return absl::OkStatus();
+}
+
+// Sets the options of `options.scene`, the speed and the map's view distance: what was given, and
+// otherwise the scene's defaults, some of which follow from the seed.
+void SetSceneOptions(const GivenOptions& given, uint64_t seed, SimulationOptions& options) {
+  switch (options.scene) {
+    case SceneKind::kTown:
+      options.town.seed = seed;
+      Override(given.size_m, options.town.size_m);
+      Override(given.relief_m, options.town.relief_m);
+      Override(given.parked_car_density, options.town.parked_car_density);
+      break;
+    case SceneKind::kCorridor:
+    case SceneKind::kTunnel:
+      options.passage =
+          SeededPassage(seed, options.scene == SceneKind::kTunnel ? Roof::kVault : Roof::kNone);
+      Override(given.length_m, options.passage.length_m);
+      Override(given.width_m, options.passage.width_m);
+      Override(given.height_m, options.passage.height_m);
+      Override(given.heading_deg, options.passage.heading_deg);
+      Override(given.slope, options.passage.slope);
+      break;
+    case SceneKind::kField:
+      options.field.seed = seed;
+      Override(given.size_m, options.field.size_m);
+      Override(given.relief_m, options.field.relief_m);
+      options.map.view_distance_m = std::min(options.lidar.max_range_m, kMaxMapView_m);
+      break;
+    case SceneKind::kHall:
+      options.hall = SeededHall(seed);
+      Override(given.length_m, options.hall.length_m);
+      Override(given.width_m, options.hall.width_m);
+      Override(given.height_m, options.hall.height_m);
+      break;
+    case SceneKind::kGarage:
+      options.garage.seed = seed;
+      Override(given.parked_car_density, options.garage.parked_car_density);
+      break;
+    case SceneKind::kForest:
+      options.forest.seed = seed;
+      Override(given.size_m, options.forest.size_m);
+      Override(given.relief_m, options.forest.relief_m);
+      break;
+    case SceneKind::kMotorway:
+      options.motorway.seed = seed;
+      Override(given.length_m, options.motorway.length_m);
+      Override(given.relief_m, options.motorway.relief_m);
+      break;
+  }
+  options.drive.max_speed_mps = DefaultSpeed(options.scene, options.drive.max_speed_mps);
+  Override(given.max_speed_mps, options.drive.max_speed_mps);
+  Override(given.map_view_m, options.map.view_distance_m);
+}
+
+}  // namespace
 
 CLI::App* AddSimulateCommand(CLI::App& program, SimulateArguments& arguments) {
   CLI::App* command = program.add_subcommand("simulate", kSimulateDescription);
@@ -56,7 +212,7 @@ absl::StatusOr<SimulationOptions> SimulationOf(const SimulateArguments& argument
   options.map.seed = arguments.seed;
   options.map_age.seed = arguments.seed;
   options.map_drift.seed = arguments.seed;
-  const uint64_t drive_seed = arguments.drive_seed_given ? arguments.drive_seed : arguments.seed;
+  const uint64_t drive_seed = arguments.drive_seed.value_or(arguments.seed);
   options.drive.seed = drive_seed;
   options.lidar.seed = drive_seed;
   options.traffic.seed = drive_seed;
@@ -82,7 +238,7 @@ absl::StatusOr<SimulationOptions> SimulationOf(const SimulateArguments& argument
     return absl::InvalidArgumentError(
         absl::StrCat("--threads must be from 0 to 1024 (got ", arguments.writer.threads, ")"));
   }
-  if (absl::Status status = ValidateSimulationOptions(options); !status.ok()) return status;
+  if (absl::Status status = Validate(options); !status.ok()) return status;
   return options;
 }
 

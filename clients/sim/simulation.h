@@ -14,17 +14,11 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "clients/sim/drive.h"
-#include "clients/sim/field.h"
-#include "clients/sim/forest.h"
-#include "clients/sim/garage.h"
-#include "clients/sim/hall.h"
 #include "clients/sim/lidar.h"
 #include "clients/sim/map_age.h"
 #include "clients/sim/map_drift.h"
 #include "clients/sim/map_sampler.h"
-#include "clients/sim/motorway.h"
-#include "clients/sim/passage.h"
-#include "clients/sim/town.h"
+#include "clients/sim/scenes.h"
 #include "clients/sim/traffic.h"
 
 namespace voxloc::sim {
@@ -63,7 +57,7 @@ struct SimulationOptions {
   Eigen::Vector3d map_origin = Eigen::Vector3d::Zero();
 };
 
-[[nodiscard]] absl::Status ValidateSimulationOptions(const SimulationOptions& options);
+[[nodiscard]] absl::Status Validate(const SimulationOptions& options);
 
 // The chosen scene; of the others' options nothing is looked at.
 [[nodiscard]] absl::StatusOr<World> BuildWorld(const SimulationOptions& options);
@@ -86,6 +80,11 @@ struct SimulationSummary {
   MapAgeCounts map_age;
   std::vector<DriftAtScan> drift_at_scans;  // empty without drift
 };
+
+// The record of a simulation, simulation.json: every option under its group, the scene's under its
+// name, then "result" where there is one. "complete" says whether there is.
+[[nodiscard]] std::string SimulationJson(const SimulationOptions& options,
+                                         const SimulationSummary* summary);
 
 }  // namespace voxloc::sim
 

@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "clients/sim/storage.h"
-
 #include <algorithm>
 #include <cmath>
 
-#include "clients/sim/pi.h"
+#include "clients/sim/furniture.h"
 
 namespace voxloc::sim {
 namespace {
@@ -109,7 +107,7 @@ void AddMachines(const FloorBlock& block, Random random, std::vector<Solid>& sol
       if (random.Chance(0.15)) continue;
       const Eigen::Vector3d middle((i + 0.5) * cell_x - 0.5 * block.size_x_m,
                                    (k + 0.5) * cell_y - 0.5 * block.size_y_m, 0.0);
-      AddMachine(block.frame.At(middle, random.Chance(0.5) ? kPi : 0.0), half_x, half_y,
+      AddMachine(block.frame.At(middle, random.Chance(0.5) ? M_PI : 0.0), half_x, half_y,
                  block.headroom_m, Random(key), solids);
     }
   }

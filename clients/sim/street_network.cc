@@ -75,7 +75,6 @@ StreetNetwork::StreetNetwork(double half_size_m, double spacing_m, double missin
     ++degree[static_cast<size_t>(link.from)];
     ++degree[static_cast<size_t>(link.to)];
   }
-  streets_at_.resize(junctions_.size());
   for (const Link& link : links) {
     int& degree_from = degree[static_cast<size_t>(link.from)];
     int& degree_to = degree[static_cast<size_t>(link.to)];
@@ -88,17 +87,11 @@ StreetNetwork::StreetNetwork(double half_size_m, double spacing_m, double missin
     Street street;
     street.from = link.from;
     street.to = link.to;
-    street.start = junctions_[static_cast<size_t>(link.from)];
-    const Eigen::Vector2d span = junctions_[static_cast<size_t>(link.to)] - street.start;
-    street.length_m = span.norm();
-    street.direction = span / street.length_m;
     street.parking = {random.Chance(0.6), random.Chance(0.6)};
     street.pavement_m = random.Uniform(1.6, 3.0);
-    streets_at_[static_cast<size_t>(link.from)].push_back(static_cast<int>(streets_.size()));
-    streets_at_[static_cast<size_t>(link.to)].push_back(static_cast<int>(streets_.size()));
     streets_.push_back(street);
   }
-  IndexStreets();
+  JoinStreets();
 }
 
 StreetNetwork::StreetNetwork(Street street) : streets_at_({{0}, {0}}) {
@@ -110,9 +103,12 @@ StreetNetwork::StreetNetwork(Street street) : streets_at_({{0}, {0}}) {
 }
 
 StreetNetwork::StreetNetwork(std::vector<Eigen::Vector2d> junctions, std::vector<Street> streets)
-    : junctions_(std::move(junctions)),
-      streets_(std::move(streets)),
-      streets_at_(junctions_.size()) {
+    : junctions_(std::move(junctions)), streets_(std::move(streets)) {
+  JoinStreets();
+}
+
+void StreetNetwork::JoinStreets() {
+  streets_at_.resize(junctions_.size());
   for (size_t i = 0; i < streets_.size(); ++i) {
     Street& street = streets_[i];
     street.start = junctions_[static_cast<size_t>(street.from)];

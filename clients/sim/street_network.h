@@ -84,7 +84,8 @@ class StreetNetwork {
  private:
   std::vector<Eigen::Vector2d> junctions_;
   std::vector<Street> streets_;
-  // After the streets are there.
+  // Sets what follows from the junctions that the streets name.
+  void JoinStreets();
   void IndexStreets();
 
   std::vector<std::vector<int>> streets_at_;

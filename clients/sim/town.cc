@@ -1,19 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "clients/sim/town.h"
-
 #include <algorithm>
 #include <array>
 #include <cmath>
 #include <utility>
 #include <vector>
 
-#include "clients/sim/building.h"
 #include "clients/sim/frame.h"
 #include "clients/sim/furniture.h"
-#include "clients/sim/limits.h"
-#include "clients/sim/pi.h"
 #include "clients/sim/random.h"
-#include "clients/sim/relief.h"
+#include "clients/sim/scenes.h"
 #include "clients/sim/square_index.h"
 
 namespace voxloc::sim {
@@ -93,7 +88,7 @@ class TownBuilder {
     const Eigen::Vector2d point = street.PointAt(along_m, right_m);
     const double heading = std::atan2(street.direction.y(), street.direction.x());
     return {{point.x(), point.y(), ground_.Height(point.x(), point.y())},
-            YawRotation(side == kRight ? heading : heading + kPi)};
+            YawRotation(side == kRight ? heading : heading + M_PI)};
   }
 
   void AddPavement(const Street& street, Side side) {
@@ -296,19 +291,19 @@ class TownBuilder {
 
 }  // namespace
 
-absl::Status ValidateTownOptions(const TownOptions& options) {
-  absl::Status status = CheckRange("size", options.size_m, 100.0, 5000.0);
-  status.Update(CheckRange("street spacing", options.street_spacing_m, 50.0, 300.0));
-  status.Update(CheckRange("missing streets", options.missing_streets, 0.0, 1.0));
-  status.Update(CheckRange("building density", options.building_density, 0.0, 1.0));
-  status.Update(CheckRange("tree density", options.tree_density, 0.0, 1.0));
-  status.Update(CheckRange("parked car density", options.parked_car_density, 0.0, 1.0));
-  status.Update(CheckRange("relief", options.relief_m, 0.0, 20.0));
-  return status;
+OptionRows ListOptions(const TownOptions& options) {
+  return {{"seed", options.seed},
+          {"size_m", options.size_m, "size", 100.0, 5000.0},
+          {"street_spacing_m", options.street_spacing_m, "street spacing", 50.0, 300.0},
+          {"missing_streets", options.missing_streets, "missing streets", 0.0, 1.0},
+          {"building_density", options.building_density, "building density", 0.0, 1.0},
+          {"tree_density", options.tree_density, "tree density", 0.0, 1.0},
+          {"parked_car_density", options.parked_car_density, "parked car density", 0.0, 1.0},
+          {"relief_m", options.relief_m, "relief", 0.0, 20.0}};
 }
 
 absl::StatusOr<World> BuildTown(const TownOptions& options) {
-  if (absl::Status status = ValidateTownOptions(options); !status.ok()) return status;
+  if (absl::Status status = Validate(options); !status.ok()) return status;
   return TownBuilder(options).Build();
 }
 

@@ -5,7 +5,6 @@
 
 #include "clients/sim/frame.h"
 #include "clients/sim/furniture.h"
-#include "clients/sim/limits.h"
 #include "clients/sim/random.h"
 
 namespace voxloc::sim {
@@ -15,10 +14,10 @@ constexpr double kLeastLane_m = 1.0;
 
 }  // namespace
 
-absl::Status ValidateTrafficOptions(const TrafficOptions& options) {
-  absl::Status status = CheckRange("moving cars per km", options.cars_per_km, 0.0, 200.0);
-  status.Update(CheckRange("pedestrians per km", options.pedestrians_per_km, 0.0, 2000.0));
-  return status;
+OptionRows ListOptions(const TrafficOptions& options) {
+  return {{"seed", options.seed},
+          {"cars_per_km", options.cars_per_km, "moving cars per km", 0.0, 200.0},
+          {"pedestrians_per_km", options.pedestrians_per_km, "pedestrians per km", 0.0, 2000.0}};
 }
 
 Traffic::Traffic(const World& world, const TrafficOptions& options)

@@ -11,7 +11,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "absl/status/status.h"
+#include "clients/sim/options.h"
 #include "clients/sim/world.h"
 
 namespace voxloc::sim {
@@ -22,7 +22,7 @@ struct TrafficOptions {
   double pedestrians_per_km = 0.0;  // of street, [0, 2000]
 };
 
-[[nodiscard]] absl::Status ValidateTrafficOptions(const TrafficOptions& options);
+[[nodiscard]] OptionRows ListOptions(const TrafficOptions& options);
 
 class Traffic {
  public:

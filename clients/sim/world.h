@@ -1,26 +1,66 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // World: what a simulation takes place in. What rays meet, and the streets that vehicles drive on,
-// in one frame: x east, y north, z up, metres; zero in the middle, at ground level. A town is one,
-// a passage and a field are others.
+// in one frame: x east, y north, z up, metres; zero in the middle, at ground level.
 //
-// Immutable; any number of threads may use one.
+// Immutable after construction; any number of threads may use one.
 
 #ifndef VOXLOC_CLIENTS_SIM_WORLD_H_
 #define VOXLOC_CLIENTS_SIM_WORLD_H_
 
+#include <cstddef>
+#include <cstdint>
+#include <utility>
 #include <vector>
 
-#include "clients/sim/scene.h"
-#include "clients/sim/scene_object.h"
+#include "clients/sim/bvh.h"
+#include "clients/sim/frame.h"
+#include "clients/sim/ground.h"
+#include "clients/sim/solid.h"
 #include "clients/sim/street_network.h"
 
 namespace voxloc::sim {
 
+// What rays meet: a ground, solids, and their spatial index.
+class Scene {
+ public:
+  Scene(Ground ground, std::vector<Solid> solids)
+      : ground_(std::move(ground)), solids_(std::move(solids)), bvh_(solids_) {}
+
+  [[nodiscard]] const Ground& ground() const { return ground_; }
+  [[nodiscard]] const std::vector<Solid>& solids() const { return solids_; }
+  [[nodiscard]] const Bvh& bvh() const { return bvh_; }
+
+ private:
+  Ground ground_;
+  std::vector<Solid> solids_;
+  Bvh bvh_;
+};
+
+enum class ObjectKind : uint8_t {
+  kParkingPlace,  // with a car, or free: without solids
+  kStructure,     // a house, a rack, a bridge: may be new or have moved
+  kWall           // may have moved
+};
+
+// Something that may differ in an older map, as the range of solids that it is made of.
+struct SceneObject {
+  ObjectKind kind = ObjectKind::kStructure;
+  LocalFrame frame;  // of a car: x ahead; otherwise y is the direction in which it may move
+  size_t first_solid = 0;
+  size_t solids = 0;
+};
+
+// The object made of all solids from `first_solid` on.
+[[nodiscard]] inline SceneObject ObjectSince(size_t first_solid, const std::vector<Solid>& solids,
+                                             ObjectKind kind, const LocalFrame& frame) {
+  return {kind, frame, first_solid, solids.size() - first_solid};
+}
+
 struct World {
   StreetNetwork streets;
   Scene scene;
-  std::vector<SceneObject> objects = {};  // what may differ in an older map
+  std::vector<SceneObject> objects = {};
 };
 
 }  // namespace voxloc::sim

@@ -17,7 +17,7 @@
 #include "clients/sim/lidar.h"
 #include "clients/sim/map_sampler.h"
 #include "clients/sim/ray_caster.h"
-#include "clients/sim/town.h"
+#include "clients/sim/scenes.h"
 #include "core/geometry/twist.h"
 #include "server/convert/pose.h"
 #include "tests/server/small_town.h"

@@ -15,7 +15,7 @@
 #include "clients/sim/map_age.h"
 #include "clients/sim/map_sampler.h"
 #include "clients/sim/ray_caster.h"
-#include "clients/sim/town.h"
+#include "clients/sim/scenes.h"
 #include "clients/sim/traffic.h"
 #include "core/engine/search_rules.h"
 #include "core/estimate/map_fit/scan_fit.h"

@@ -11,7 +11,7 @@ from typing import Callable, List, Optional, Tuple
 
 import grpc
 
-# As the C++ client has them (clients/cpp/bearer_token.cc).
+# As the C++ client has them (clients/cpp/security.cc).
 _MAX_TOKEN_BYTES = 4096
 _TOKEN = re.compile(r"[!-~]+")
 # As the C++ client has it (clients/cpp/traceparent.cc).

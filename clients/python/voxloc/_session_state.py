@@ -10,16 +10,14 @@ import collections
 from typing import Any, Deque, Dict, List, Optional
 
 import grpc
-import numpy as np
 
 from voxloc import messages
 from voxloc._route import Addresses, ReconnectOptions, SessionRoute
 from voxloc.errors import Error, SessionClosed, broken_protocol
-from voxloc.pose import Numbers, Pose
 from voxloc.result import Result
-from voxloc.scan import encode_pose_with_covariance, encode_vector
 
 _MAX_REJECTIONS = 64
+
 
 class SessionState:
     """Scans that are out, results that are in, and what a reconnect needs."""
@@ -189,67 +187,3 @@ class SessionState:
         filled.CopyFrom(request)
         filled.scan.guess_map_t_base.pose.CopyFrom(self._last_pose)
         return filled
-
-
-class SessionFacts:
-    """What sessions tell of themselves. `_state` is the session's."""
-
-    _state: SessionState
-
-    def __repr__(self) -> str:
-        setup = self._state.open_request.open.setup
-        return f"<Session on map {setup.map} at {self._state.server}>"
-
-    @property
-    def opened(self) -> Any:
-        """SessionOpened: what the server said when the session was last opened."""
-        return self._state.opened
-
-    @property
-    def reconnects(self) -> int:
-        """How often the session was opened again."""
-        return self._state.reconnects
-
-    @property
-    def unexpected_results(self) -> int:
-        """Results that no scan was waiting for. They are dropped."""
-        return self._state.unexpected_results
-
-    @property
-    def given_up(self) -> int:
-        """Scans whose result the session made itself."""
-        return self._state.given_up
-
-    @property
-    def draining(self) -> Optional[Any]:
-        """SessionDraining, once the server asks the client to go elsewhere."""
-        return self._state.draining
-
-
-def pose_request(stamp_ns: int, map_T_base: Pose, covariance: Optional[np.ndarray]) -> Any:
-    sample = messages.PoseSample(
-        stamp_ns=stamp_ns, map_t_base=encode_pose_with_covariance(map_T_base, covariance))
-    return messages.AlignScansRequest(pose=sample)
-
-
-def reference_request(stamp_ns: int, position_map: Numbers) -> Any:
-    sample = messages.ReferenceSample(stamp_ns=stamp_ns, position=encode_vector(position_map))
-    return messages.AlignScansRequest(reference=sample)
-
-
-def activate_request(active: bool) -> Any:
-    return messages.AlignScansRequest(activate=messages.ActivateSession(active=active))
-
-
-def no_result(server: str, sequence: Optional[int], timeout_s: float) -> str:
-    """The text of NoResult."""
-    of = "" if sequence is None else f" of scan {sequence}"
-    return f"{server} AlignScans: no result{of} in {timeout_s} s"
-
-
-def open_message(setup: Any, clock: int, limits: Optional[Any], start_inactive: bool,
-                 recovery: Optional[Any], accumulation: Optional[Any]) -> Any:
-    """A voxloc.v1.OpenSession."""
-    return messages.OpenSession(setup=setup, clock=clock, limits=limits,
-                                start_inactive=start_inactive, recovery=recovery,
-                                accumulation=accumulation)

@@ -1,10 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The course of each call, the same for threads and for asyncio.
+"""The messages of each call with many of them, step by step.
 
-A course of a stream is a generator: it yields a message to be written, or None for the next
-message to be read, which it is sent (None: the stream has ended). A course of unary calls yields
-the call's name and the request, and is sent the response. What it returns is the call's result.
-`client` and `aio` drive them.
+Steps are a generator: it yields a message to be written, or None for the next message to be read,
+which it is sent (None: the stream has ended). What it returns is the call's result.
 """
 
 from __future__ import annotations
@@ -18,15 +16,15 @@ import grpc
 import numpy as np
 
 from voxloc import messages
+from voxloc.cells import CellsAssembly
 from voxloc.crc32c import crc32c
 from voxloc.errors import Error, broken_protocol
 from voxloc.pose import Pose
 from voxloc.result import PoseScores, SearchResult
-from voxloc.scan import (Scan, Setup, around_origin, encode_offsets, encode_pose_with_covariance,
-                         setup_message)
+from voxloc.scan import Scan, Setup, around_origin, encode_offsets, setup_message
 from voxloc.tile import Tile, tile_digest
 
-Course = Generator[Any, Any, Any]
+Steps = Generator[Any, Any, Any]
 Points = Union[np.ndarray, Tile]
 Tiles = Union[Mapping[str, Points], Iterable[Tuple[str, Points]]]
 _Offer = Tuple[str, np.ndarray, np.ndarray, bytes]
@@ -43,23 +41,6 @@ _MAX_OFFERED_BYTES = 64 << 20
 
 # Poses of one set: 56 kB.
 _POSES_PER_SET = 1000
-
-
-def pages(call: str, request: Any, field: str) -> Course:
-    """All entries of a list that comes in pages."""
-    entries: List[Any] = []
-    while True:
-        page = yield call, request
-        entries.extend(getattr(page, field))
-        request.page_token = page.next_page_token
-        if not request.page_token:
-            return entries
-
-
-def one(call: str, request: Any, field: str = "") -> Course:
-    """One call; its response, or a field of it."""
-    response = yield call, request
-    return getattr(response, field) if field else response
 
 
 _LOG_LEVELS = ("trace", "debug", "info", "warn", "error")
@@ -86,7 +67,7 @@ class _Reader:
     def __init__(self, server: str, call: str, oneof: str):
         self._server, self._call, self._oneof = server, call, oneof
 
-    def expect(self, *kinds: str) -> Course:
+    def expect(self, *kinds: str) -> Steps:
         while True:
             response = yield None
             if response is None:
@@ -111,7 +92,7 @@ class _Update:
         self._pending: Deque[Optional[_Offer]] = collections.deque()
         self._offered_bytes = 0
 
-    def offer(self, tile_id: str, origin: np.ndarray, offsets: np.ndarray) -> Course:
+    def offer(self, tile_id: str, origin: np.ndarray, offsets: np.ndarray) -> Steps:
         """The tile; its points go if the server does not have them."""
         digest = tile_digest(origin, offsets)
         yield messages.UpdateMapTilesRequest(
@@ -120,13 +101,13 @@ class _Update:
         self._offered_bytes += offsets.nbytes
         yield from self.settle(_MAX_UNACKNOWLEDGED, _MAX_OFFERED_BYTES)
 
-    def remove(self, tile_id: str) -> Course:
+    def remove(self, tile_id: str) -> Steps:
         """The tile is to be gone."""
         yield messages.UpdateMapTilesRequest(remove=messages.RemoveTile(tile_id=tile_id))
         self._pending.append(None)
         yield from self.settle(_MAX_UNACKNOWLEDGED, _MAX_OFFERED_BYTES)
 
-    def settle(self, unacknowledged: int = 0, offered_bytes: int = 0) -> Course:
+    def settle(self, unacknowledged: int = 0, offered_bytes: int = 0) -> Steps:
         """Reads answers until no more than this is open."""
         while len(self._pending) > unacknowledged or self._offered_bytes > offered_bytes:
             answer = yield from self._reader.expect("tile_added", "tile_removed", "tile_missing")
@@ -141,7 +122,7 @@ class _Update:
             self._pending.append(None)
 
     def _send(self, tile_id: str, origin: np.ndarray, offsets: np.ndarray,
-              digest: bytes) -> Course:
+              digest: bytes) -> Steps:
         count = len(offsets)
         for index in range(max(1, math.ceil(count / self._points_per_chunk))):
             first = index * self._points_per_chunk
@@ -156,7 +137,7 @@ class _Update:
 
 
 def update_map(server: str, begin: Any, tiles: Tiles, remove: Sequence[str],
-               commit: Any) -> Course:
+               commit: Any) -> Steps:
     """A transaction of UpdateMapTiles; UpdateCommitted."""
     reader = _Reader(server, "UpdateMapTiles", "response")
     yield messages.UpdateMapTilesRequest(begin=begin)
@@ -176,36 +157,17 @@ def update_map(server: str, begin: Any, tiles: Tiles, remove: Sequence[str],
     return committed
 
 
-def load_messages(map: str, create: bool, clear: bool, base_revision: int, options: Optional[Any],
-                  comment: str, request_id: str, from_revision: int, stage: bool,
-                  canary_vehicles: Sequence[str], frame: Optional[Any]) -> Tuple[Any, Any]:
-    """BeginUpdate and CommitUpdate."""
-    begin = messages.BeginUpdate(map=map, create=create, clear=clear, base_revision=base_revision,
-                                 options=options, request_id=request_id,
-                                 from_revision=from_revision, frame=frame)
-    commit = messages.CommitUpdate(comment=comment, stage=stage or bool(canary_vehicles),
-                                   canary_vehicles=canary_vehicles)
-    return begin, commit
+def cells() -> Steps:
+    """The parts of GetCells; Cells."""
+    assembly = CellsAssembly()
+    while True:
+        part = yield None
+        if part is None:
+            return assembly.finish()
+        assembly.add(part)
 
 
-def search_request(setup: Union[Setup, str], scan: Scan, prior: Optional[Pose],
-                   prior_covariance: Optional[np.ndarray], region: Optional[Any],
-                   options: Optional[Any], timeout_s: float) -> Any:
-    """A voxloc.v1.EstimateInitialPoseRequest."""
-    request = messages.EstimateInitialPoseRequest(
-        setup=setup_message(setup), scan=scan.to_message(), search=options, timeout_s=timeout_s)
-    if prior is not None and region is not None:
-        raise ValueError("a search has a prior or a region, not both")
-    if prior is not None:
-        request.prior.CopyFrom(encode_pose_with_covariance(prior, prior_covariance))
-    elif region is not None:
-        request.region.CopyFrom(region)
-    else:
-        request.whole_map.SetInParent()
-    return request
-
-
-def search(server: str, on_progress: Optional[ProgressObserver]) -> Course:
+def search(server: str, on_progress: Optional[ProgressObserver]) -> Steps:
     """The answers of EstimateInitialPose; SearchResult."""
     reader = _Reader(server, "EstimateInitialPose", "response")
     while True:
@@ -217,7 +179,7 @@ def search(server: str, on_progress: Optional[ProgressObserver]) -> Course:
 
 
 def score(server: str, setup: Union[Setup, str], scan: Scan,
-          poses: Union[Sequence[Pose], np.ndarray], stage: Optional[int]) -> Course:
+          poses: Union[Sequence[Pose], np.ndarray], stage: Optional[int]) -> Steps:
     """ScorePoses of one scan; PoseScores."""
     reader = _Reader(server, "ScorePoses", "response")
     values = _pose_values(poses)

@@ -13,9 +13,9 @@
 #include <string>
 
 #include "clients/cpp/channel.h"
+#include "clients/ros/core/diagnostics.h"
 #include "clients/ros/core/parameters.h"
 #include "clients/ros/core/ports.h"
-#include "clients/ros/core/status_report.h"
 #include "voxloc/v1/initial_pose.pb.h"
 
 namespace voxloc::ros {

@@ -7,7 +7,6 @@
 #include "absl/strings/str_cat.h"
 #include "clients/cpp/messages.h"
 #include "clients/ros/core/bridge_impl.h"
-#include "clients/ros/core/loaded_map.h"
 #include "clients/ros/core/parameter_table.h"
 #include "clients/ros/core/session_request.h"
 

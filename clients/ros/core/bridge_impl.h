@@ -20,17 +20,14 @@
 
 #include "clients/pointcloud2/cloud_encoding.h"
 #include "clients/ros/core/bridge.h"
+#include "clients/ros/core/diagnostics.h"
+#include "clients/ros/core/histories.h"
 #include "clients/ros/core/log_throttle.h"
 #include "clients/ros/core/map_area.h"
 #include "clients/ros/core/map_feeder.h"
-#include "clients/ros/core/odometry_guess.h"
-#include "clients/ros/core/pose_history.h"
-#include "clients/ros/core/reference_history.h"
 #include "clients/ros/core/result_outputs.h"
 #include "clients/ros/core/scan_assembler.h"
-#include "clients/ros/core/scan_status.h"
 #include "clients/ros/core/serial_worker.h"
-#include "clients/ros/core/twist_history.h"
 
 namespace voxloc::ros {
 
@@ -56,7 +53,7 @@ class Bridge::Impl {
     int64_t stamp_ns = 0;
     std::chrono::steady_clock::time_point received;
     std::shared_ptr<ScanStatus> status;
-    std::vector<PoseHistory::Sample> poses;
+    std::vector<PoseSample> poses;
   };
 
   // bridge_scans.cc

@@ -57,7 +57,7 @@ void Bridge::Impl::OnRegularizationPose(const PoseWithCovarianceStamped& pose) {
   report.SetInt("topic_time_stamp", pose.header.stamp_ns);
   if (pose.pose.translation.allFinite()) {
     const std::lock_guard<std::mutex> lock(mutex);
-    references.Push(pose.header.stamp_ns, pose.pose.translation);
+    references.Push({pose.header.stamp_ns, pose.pose.translation});
   } else {
     report.Error("the position of the pose must be finite");
   }
@@ -70,7 +70,7 @@ void Bridge::Impl::OnTwist(const TwistStamped& twist) {
     return;
   }
   const std::lock_guard<std::mutex> lock(mutex);
-  twists.Push(twist.header.stamp_ns, twist.twist);
+  twists.Push({twist.header.stamp_ns, twist.twist});
 }
 
 void Bridge::Impl::OnPoseSet(const PoseWithCovarianceStamped& pose) {

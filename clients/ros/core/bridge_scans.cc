@@ -136,7 +136,7 @@ bool Bridge::Impl::Complete(InFlight& flight, v1::Scan& scan) {
   const BridgeParameters& own = parameters.voxloc;
   if (own.guess_source == "poses") {
     flight.poses = poses.TakeFor(flight.stamp_ns);
-    for (const PoseHistory::Sample& sample : flight.poses) {
+    for (const PoseSample& sample : flight.poses) {
       v1::PoseSample& message = *scan.add_poses();
       message.set_stamp_ns(sample.stamp_ns);
       client::EncodePose(sample.map_T_base, message.mutable_map_t_base()->mutable_pose());
@@ -219,7 +219,7 @@ void Bridge::Impl::Finish(uint64_t number, const InFlight& flight,
       std::chrono::duration<double, std::milli>(SteadyClock::now() - flight.received).count();
   const v1::Diagnostics& record = result.diagnostics();
   if (record.has_interpolated_guess()) {
-    for (const PoseHistory::Sample& sample : flight.poses) {
+    for (const PoseSample& sample : flight.poses) {
       if (sample.stamp_ns == record.interpolated_guess().older_stamp_ns()) {
         scan.guess_covariance = sample.covariance;
       }

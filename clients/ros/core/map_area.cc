@@ -3,8 +3,21 @@
 #include "clients/ros/core/map_area.h"
 
 #include <cmath>
+#include <utility>
+
+#include "clients/cpp/map_client.h"
+#include "clients/cpp/messages.h"
+#include "clients/ros/core/visualization.h"
 
 namespace voxloc::ros {
+namespace {
+
+// For each message of the stream.
+constexpr double kTimeoutS = 30.0;
+// Heights do not choose: higher than any map. The server takes finite values only.
+constexpr double kAnyHeightM = 1e6;
+
+}  // namespace
 
 bool MapArea::Check(bool is_activated, const std::optional<Eigen::Vector3d>& position_map,
                     StatusReport& report) {
@@ -31,6 +44,28 @@ bool MapArea::Check(bool is_activated, const std::optional<Eigen::Vector3d>& pos
   if (distance_m <= parameters_.update_distance) return false;
   last_position_map_ = position_map;
   return true;
+}
+
+absl::StatusOr<PointCloud2> FetchMapAround(const client::Channel& channel, const std::string& map,
+                                           const Eigen::Vector3d& position_map, double radius_m,
+                                           const Header& header) {
+  v1::GetTilesRequest request;
+  request.set_map(map);
+  const Eigen::Vector3d reach(radius_m, radius_m, kAnyHeightM);
+  client::EncodeVector(position_map - reach, request.mutable_region()->mutable_min());
+  client::EncodeVector(position_map + reach, request.mutable_region()->mutable_max());
+  PointCloud2 cloud = XyzCloud(header, PointCloud());
+  const auto add = [&cloud, &header](const v1::TileInfo&, PointCloud tile_map) {
+    if (cloud.width + tile_map.size() > kMaxLoadedMapPoints) return absl::OkStatus();
+    const PointCloud2 tile = XyzCloud(header, tile_map);
+    cloud.data.insert(cloud.data.end(), tile.data.begin(), tile.data.end());
+    cloud.width += tile.width;
+    return absl::OkStatus();
+  };
+  const absl::StatusOr<uint64_t> revision =
+      client::MapClient(channel).GetTiles(request, add, kTimeoutS);
+  if (!revision.ok()) return revision.status();
+  return cloud;
 }
 
 }  // namespace voxloc::ros

@@ -1,19 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// MapArea: when Autoware's dynamic map loading looks at the map anew: at first, and whenever the
-// vehicle has moved by update_distance since. Not thread-safe.
+// The map around the vehicle, as Autoware's dynamic map loading has it: when it is looked at anew,
+// and its points.
 
 #ifndef VOXLOC_CLIENTS_ROS_CORE_MAP_AREA_H_
 #define VOXLOC_CLIENTS_ROS_CORE_MAP_AREA_H_
 
 #include <Eigen/Core>
+#include <cstddef>
 #include <optional>
+#include <string>
 
+#include "absl/status/statusor.h"
+#include "clients/cpp/channel.h"
+#include "clients/ros/core/diagnostics.h"
+#include "clients/ros/core/messages.h"
 #include "clients/ros/core/parameters.h"
-#include "clients/ros/core/status_report.h"
 
 namespace voxloc::ros {
 
+// When the map is looked at anew: at first, and whenever the vehicle has moved by update_distance
+// since. Not thread-safe.
 class MapArea {
  public:
   explicit MapArea(const DynamicMapLoadingParameters& parameters) : parameters_(parameters) {}
@@ -30,6 +37,17 @@ class MapArea {
   DynamicMapLoadingParameters parameters_;
   std::optional<Eigen::Vector3d> last_position_map_;
 };
+
+// Points of debug/loaded_pointcloud_map at most; a map with more around the place is cut to the
+// tiles that fit, in the order of their ids. 120 MB of x, y, z.
+inline constexpr size_t kMaxLoadedMapPoints = 10'000'000;
+
+// The points of all tiles of the server's map that touch the square of side 2 * radius_m around the
+// position. Waits for the network.
+[[nodiscard]] absl::StatusOr<PointCloud2> FetchMapAround(const client::Channel& channel,
+                                                         const std::string& map,
+                                                         const Eigen::Vector3d& position_map,
+                                                         double radius_m, const Header& header);
 
 }  // namespace voxloc::ros
 

@@ -78,7 +78,7 @@ struct MapFeeder::Impl {
 
   // The ids of the tiles that the server has.
   absl::Status LearnTiles();
-  absl::StatusOr<LoadedArea> Ask(const Eigen::Vector3d& position_map);
+  absl::StatusOr<LoadedArea> RequestArea(const Eigen::Vector3d& position_map);
   absl::Status Upload(std::vector<LoadedTile> tiles);
 
   const client::Channel channel;
@@ -106,7 +106,7 @@ absl::Status MapFeeder::Impl::LearnTiles() {
   return absl::OkStatus();
 }
 
-absl::StatusOr<LoadedArea> MapFeeder::Impl::Ask(const Eigen::Vector3d& position_map) {
+absl::StatusOr<LoadedArea> MapFeeder::Impl::RequestArea(const Eigen::Vector3d& position_map) {
   MapAreaRequest request;
   request.center_x = static_cast<float>(position_map.x());
   request.center_y = static_cast<float>(position_map.y());
@@ -185,7 +185,7 @@ absl::Status MapFeeder::Update(const Eigen::Vector3d& position_map, StatusReport
   report.SetInt("maps_size_before", static_cast<int64_t>(impl_->ids->size()));
   absl::StatusOr<LoadedArea> area =
       impl_->loader.IsReady()
-          ? impl_->Ask(position_map)
+          ? impl_->RequestArea(position_map)
           : absl::UnavailableError("pcd_loader_service is not there; check pointcloud_map_loader");
   report.SetBool("is_succeed_call_pcd_loader", area.ok());
   if (!area.ok()) {

@@ -16,9 +16,9 @@
 
 #include "absl/status/status.h"
 #include "clients/cpp/channel.h"
+#include "clients/ros/core/diagnostics.h"
 #include "clients/ros/core/parameters.h"
 #include "clients/ros/core/ports.h"
-#include "clients/ros/core/status_report.h"
 
 namespace voxloc::ros {
 

@@ -1,82 +1,53 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// One row of the parameter table: a name, and how its value is read from and written to Parameters.
-// Included by the table's sources only.
+// One row of the parameter table: a name, the value in Parameters that it stands for, and what the
+// value must be. Included by the table's sources only.
 
 #ifndef VOXLOC_CLIENTS_ROS_CORE_PARAMETER_ROW_H_
 #define VOXLOC_CLIENTS_ROS_CORE_PARAMETER_ROW_H_
 
-#include <functional>
+#include <cstdint>
+#include <limits>
+#include <optional>
 #include <string>
-#include <type_traits>
-#include <utility>
+#include <variant>
 #include <vector>
 
-#include "absl/status/status.h"
-#include "absl/strings/str_cat.h"
 #include "clients/ros/core/parameter_table.h"
 
 namespace voxloc::ros {
 
-struct ParameterRow {
-  ParameterInfo info;
-  // False: the value is of another type.
-  std::function<bool(const ParameterValue&, Parameters&)> set;
+// Of a number, which must be finite.
+struct Range {
+  double min;
+  double max;
+  bool open;  // the minimum itself is not allowed
 };
 
-inline bool Assign(const ParameterValue& value, double& target) {
-  if (const auto* whole = std::get_if<int64_t>(&value)) {
-    target = static_cast<double>(*whole);
-    return true;
-  }
-  const auto* real = std::get_if<double>(&value);
-  if (real != nullptr) target = *real;
-  return real != nullptr;
-}
+struct Limits {
+  std::optional<Range> range;
+  const char* choices = nullptr;  // of a text, separated by ", "
+};
 
-// YAML cannot say of what an empty list is.
-template <typename Value, typename Other>
-bool AssignList(const ParameterValue& value, std::vector<Value>& target) {
-  const auto* other = std::get_if<std::vector<Other>>(&value);
-  if (other != nullptr && other->empty()) {
-    target.clear();
-    return true;
-  }
-  const auto* list = std::get_if<std::vector<Value>>(&value);
-  if (list != nullptr) target = *list;
-  return list != nullptr;
-}
+inline constexpr double kInfinity = std::numeric_limits<double>::infinity();
+inline Limits Any() { return {}; }
+inline Limits AtLeast(double min, double max = kInfinity) { return {Range{min, max, false}}; }
+inline Limits Over(double min, double max = kInfinity) { return {Range{min, max, true}}; }
+inline Limits Finite() { return AtLeast(-kInfinity); }
+inline Limits OneOf(const char* choices) { return {std::nullopt, choices}; }
 
-inline bool Assign(const ParameterValue& value, std::vector<double>& target) {
-  return AssignList<double, std::string>(value, target);
-}
+struct ParameterRow {
+  const char* name;
+  std::variant<bool*, int64_t*, double*, std::string*, std::vector<double>*,
+               std::vector<std::string>*>
+      target;
+  ActsOn acts_on;
+  Limits limits;
+  const char* meaning;
+};
 
-inline bool Assign(const ParameterValue& value, std::vector<std::string>& target) {
-  return AssignList<std::string, double>(value, target);
-}
-
-template <typename Value>
-bool Assign(const ParameterValue& value, Value& target) {
-  const auto* same = std::get_if<Value>(&value);
-  if (same != nullptr) target = *same;
-  return same != nullptr;
-}
-
-template <typename Group, typename Value>
-ParameterRow Row(const char* name, Group Parameters::*group, Value Group::*member, ActsOn acts_on,
-                 const char* meaning) {
-  ParameterRow row;
-  const Parameters defaults;
-  row.info = {name, ParameterValue((defaults.*group).*member), acts_on, meaning};
-  row.set = [group, member](const ParameterValue& value, Parameters& parameters) {
-    return Assign(value, (parameters.*group).*member);
-  };
-  return row;
-}
-
-// The parameters of Autoware's node, and those of the bridge.
-[[nodiscard]] std::vector<ParameterRow> AutowareParameterRows();
-[[nodiscard]] std::vector<ParameterRow> BridgeParameterRows();
+// The rows of these parameters, which outlive them.
+[[nodiscard]] std::vector<ParameterRow> ParameterRows(Parameters& parameters);
 
 }  // namespace voxloc::ros
 

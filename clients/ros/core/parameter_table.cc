@@ -3,31 +3,55 @@
 #include "clients/ros/core/parameter_table.h"
 
 #include <algorithm>
-#include <iterator>
+#include <cmath>
+#include <type_traits>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
+#include "clients/cpp/channel.h"
 #include "clients/ros/core/parameter_row.h"
 #include "core/text/nearest_name.h"
 
 namespace voxloc::ros {
 namespace {
 
-const std::vector<ParameterRow>& Rows() {
-  static const std::vector<ParameterRow>* const kRows = [] {
-    auto* rows = new std::vector<ParameterRow>(AutowareParameterRows());
-    std::vector<ParameterRow> own = BridgeParameterRows();
-    std::move(own.begin(), own.end(), std::back_inserter(*rows));
-    return rows;
-  }();
-  return *kRows;
+// The contract's limits of offsets, clouds and names.
+constexpr size_t kMaxOffsets = 64;
+constexpr size_t kMaxExtraTopics = 15;
+constexpr size_t kCovarianceValues = 36;
+constexpr size_t kMaxVehicleBytes = 128;
+
+// YAML cannot say of what an empty list is.
+bool IsEmptyList(const ParameterValue& value) {
+  const auto* numbers = std::get_if<std::vector<double>>(&value);
+  const auto* texts = std::get_if<std::vector<std::string>>(&value);
+  return (numbers != nullptr && numbers->empty()) || (texts != nullptr && texts->empty());
 }
 
-const ParameterRow* FindRow(const std::string& name) {
-  for (const ParameterRow& row : Rows()) {
-    if (row.info.name == name) return &row;
-  }
-  return nullptr;
+// False: the value is of another type.
+bool Assign(const ParameterValue& value, const ParameterRow& row) {
+  const auto assign = [&value](auto* target) {
+    using Value = std::remove_pointer_t<decltype(target)>;
+    if (const auto* same = std::get_if<Value>(&value)) {
+      *target = *same;
+      return true;
+    }
+    if constexpr (std::is_same_v<Value, double>) {
+      const auto* whole = std::get_if<int64_t>(&value);
+      if (whole != nullptr) *target = static_cast<double>(*whole);
+      return whole != nullptr;
+    }
+    if constexpr (std::is_same_v<Value, std::vector<double>> ||
+                  std::is_same_v<Value, std::vector<std::string>>) {
+      if (!IsEmptyList(value)) return false;
+      target->clear();
+      return true;
+    }
+    return false;
+  };
+  return std::visit(assign, row.target);
 }
 
 std::string NumberText(double value) {
@@ -52,10 +76,118 @@ struct YamlText {
   }
 };
 
-const char* TypeName(const ParameterValue& value) {
+absl::Status Invalid(absl::string_view what) { return absl::InvalidArgumentError(what); }
+
+absl::Status CheckRange(const char* name, double value, const Range& range) {
+  const bool above = range.open ? value > range.min : value >= range.min;
+  if (std::isfinite(value) && above && value <= range.max) return absl::OkStatus();
+  const std::string upper = range.max < kInfinity ? absl::StrCat(" and at most ", range.max) : "";
+  return Invalid(absl::StrCat("parameter ", name, " must be ", range.open ? "over " : "at least ",
+                              range.min, upper, " (got ", value, ")"));
+}
+
+absl::Status CheckRanges(const std::vector<ParameterRow>& rows) {
+  for (const ParameterRow& row : rows) {
+    if (!row.limits.range.has_value()) continue;
+    const auto* const* whole = std::get_if<int64_t*>(&row.target);
+    const double value =
+        whole != nullptr ? static_cast<double>(**whole) : *std::get<double*>(row.target);
+    if (absl::Status status = CheckRange(row.name, value, *row.limits.range); !status.ok()) {
+      return status;
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckChoices(const std::vector<ParameterRow>& rows) {
+  for (const ParameterRow& row : rows) {
+    if (row.limits.choices == nullptr) continue;
+    const std::string& value = *std::get<std::string*>(row.target);
+    const std::vector<std::string> choices = absl::StrSplit(row.limits.choices, ", ");
+    if (std::find(choices.begin(), choices.end(), value) != choices.end()) continue;
+    return Invalid(absl::StrCat("parameter ", row.name, " must be one of ", row.limits.choices,
+                                " (got '", value, "')"));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckLists(const Parameters& parameters) {
+  const CovarianceParameters& covariance = parameters.covariance;
+  if (covariance.output_pose_covariance.size() != kCovarianceValues) {
+    return Invalid(
+        absl::StrCat("parameter covariance.output_pose_covariance must have 36 values "
+                     "(got ",
+                     covariance.output_pose_covariance.size(), ")"));
+  }
+  const size_t offsets = covariance.initial_pose_offset_model_x.size();
+  if (offsets != covariance.initial_pose_offset_model_y.size() || offsets > kMaxOffsets) {
+    return Invalid(absl::StrCat(
+        "parameters covariance.covariance_estimation.initial_pose_offset_model_x and _y must have "
+        "the same number of values, at most ",
+        kMaxOffsets, " (got ", offsets, " and ", covariance.initial_pose_offset_model_y.size(),
+        ")"));
+  }
+  const BridgeParameters& own = parameters.voxloc;
+  if (own.points_crop_min.size() != own.points_crop_max.size() ||
+      (!own.points_crop_min.empty() && own.points_crop_min.size() != 3)) {
+    return Invalid(absl::StrCat(
+        "parameters voxloc.points.crop_min and crop_max must both have 3 values or none (got ",
+        own.points_crop_min.size(), " and ", own.points_crop_max.size(), ")"));
+  }
+  for (size_t i = 0; i < own.points_crop_min.size(); ++i) {
+    if (own.points_crop_min[i] <= own.points_crop_max[i]) continue;
+    return Invalid(absl::StrCat("parameter voxloc.points.crop_max[", i, "] must be at least ",
+                                own.points_crop_min[i], ", as crop_min (got ",
+                                own.points_crop_max[i], ")"));
+  }
+  if (own.points_extra_topics.size() > kMaxExtraTopics) {
+    return Invalid(absl::StrCat("parameter voxloc.points.extra_topics must have at most ",
+                                kMaxExtraTopics, " topics (got ", own.points_extra_topics.size(),
+                                ")"));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckCombinations(const Parameters& parameters) {
+  const BridgeParameters& own = parameters.voxloc;
+  const Range radius = {own.recovery_initial_radius_m, kInfinity, false};
+  if (absl::Status status =
+          CheckRange("voxloc.recovery.max_radius_m", own.recovery_max_radius_m, radius);
+      !status.ok()) {
+    return status;
+  }
+  for (const auto& [name, value] :
+       {std::pair<const char*, const std::string&>{"frame.base_frame", parameters.frame.base_frame},
+        {"frame.ndt_base_frame", parameters.frame.ndt_base_frame},
+        {"frame.map_frame", parameters.frame.map_frame},
+        {"voxloc.server", own.server},
+        {"voxloc.map", own.map},
+        {"voxloc.map_feeder.map", own.map_feeder_map}}) {
+    if (value.empty()) return Invalid(absl::StrCat("parameter ", name, " must not be empty"));
+  }
+  if (const absl::Status server = client::Channel::CheckServer(own.server); !server.ok()) {
+    return Invalid(absl::StrCat("parameter voxloc.server: ", server.message()));
+  }
+  if (own.vehicle.size() > kMaxVehicleBytes) {
+    return Invalid(absl::StrCat("parameter voxloc.vehicle must have at most ", kMaxVehicleBytes,
+                                " bytes (got ", own.vehicle.size(), ")"));
+  }
+  const bool needs_odometry =
+      own.tf_output == "odom" || own.guess_source == "odometry" || own.twist_source == "odometry";
+  if (needs_odometry && own.odom_frame.empty()) {
+    return Invalid(
+        absl::StrCat("parameter voxloc.odom_frame must be set for voxloc.tf_output = odom and for "
+                     "voxloc.guess_source or voxloc.twist_source = odometry (got '', ",
+                     own.tf_output, ", ", own.guess_source, " and ", own.twist_source, ")"));
+  }
+  return absl::OkStatus();
+}
+
+// Of the alternative of ParameterValue, and of ParameterRow::target.
+const char* TypeName(size_t index) {
   static constexpr const char* kNames[] = {"true or false", "a whole number",    "a number",
                                            "text",          "a list of numbers", "a list of texts"};
-  return kNames[value.index()];
+  return kNames[index];
 }
 
 }  // namespace
@@ -63,7 +195,11 @@ const char* TypeName(const ParameterValue& value) {
 const std::vector<ParameterInfo>& ParameterTable() {
   static const std::vector<ParameterInfo>* const kTable = [] {
     auto* table = new std::vector<ParameterInfo>();
-    for (const ParameterRow& row : Rows()) table->push_back(row.info);
+    Parameters defaults;
+    for (const ParameterRow& row : ParameterRows(defaults)) {
+      const auto value = [](const auto* target) { return ParameterValue(*target); };
+      table->push_back({row.name, std::visit(value, row.target), row.acts_on, row.meaning});
+    }
     return table;
   }();
   return *kTable;
@@ -85,19 +221,29 @@ std::string ToYaml(const ParameterValue& value) { return std::visit(YamlText(), 
 
 absl::Status SetParameter(const std::string& name, const ParameterValue& value,
                           Parameters& parameters) {
-  const ParameterRow* row = FindRow(name);
-  if (row == nullptr) {
-    std::vector<std::string> names;
-    for (const ParameterInfo& info : ParameterTable()) names.push_back(info.name);
-    const std::string nearest = NearestName(name, names);
-    return absl::NotFoundError(
-        absl::StrCat("the node has no parameter '", name, "'",
-                     nearest.empty() ? "" : absl::StrCat("; did you mean '", nearest, "'?")));
+  std::vector<std::string> names;
+  for (const ParameterRow& row : ParameterRows(parameters)) {
+    if (row.name == name) {
+      if (Assign(value, row)) return absl::OkStatus();
+      return Invalid(absl::StrCat("parameter ", name, " must be ", TypeName(row.target.index()),
+                                  " (got ", ToYaml(value), ")"));
+    }
+    names.push_back(row.name);
   }
-  if (row->set(value, parameters)) return absl::OkStatus();
-  return absl::InvalidArgumentError(absl::StrCat("parameter ", name, " must be ",
-                                                 TypeName(row->info.default_value), " (got ",
-                                                 ToYaml(value), ")"));
+  const std::string nearest = NearestName(name, names);
+  return absl::NotFoundError(
+      absl::StrCat("the node has no parameter '", name, "'",
+                   nearest.empty() ? "" : absl::StrCat("; did you mean '", nearest, "'?")));
+}
+
+absl::Status ValidateParameters(const Parameters& parameters) {
+  Parameters values = parameters;
+  const std::vector<ParameterRow> rows = ParameterRows(values);
+  absl::Status status = CheckRanges(rows);
+  if (status.ok()) status = CheckChoices(rows);
+  if (status.ok()) status = CheckLists(parameters);
+  if (status.ok()) status = CheckCombinations(parameters);
+  return status;
 }
 
 absl::StatusOr<LoadedParameters> LoadParameters(

@@ -4,8 +4,7 @@
 
 #include "absl/status/statusor.h"
 #include "clients/cpp/messages.h"
-#include "clients/ros/core/markers.h"
-#include "clients/ros/core/output_clouds.h"
+#include "clients/ros/core/visualization.h"
 
 namespace voxloc::ros {
 namespace {

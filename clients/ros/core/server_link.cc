@@ -53,11 +53,11 @@ struct ServerLink::Impl {
   void Run();
   // Until the session ends, or the link does. Its last word.
   absl::Status Watch(client::LocalizationSession& session);
-  void Settle(const absl::Status& end);
+  void CompletePending(const absl::Status& end);
   // Scans that have waited long enough for a connection, which is not there because of `why`.
   void GiveUpWaiting(const absl::Status& why);
   void TakeResult(const v1::AlignmentResult& result);
-  void Tell(const absl::Status& now);
+  void NotifyConnection(const absl::Status& now);
   [[nodiscard]] client::SessionOptions SessionOptionsNow();  // under the lock
   // False: the link ends.
   bool Sleep(double seconds);
@@ -66,10 +66,10 @@ struct ServerLink::Impl {
     uint64_t number = 0;
     int64_t stamp_ns = 0;
     SteadyClock::time_point sent;
-    bool settled = false;  // it has its outcome, and the session may still have one for it
+    bool completed = false;  // it has its outcome, and the session may still have one for it
   };
   // Gives scans the outcome STALE.
-  void TellStale(const std::map<uint64_t, Pending>& scans, const std::string& why);
+  void NotifyStale(const std::map<uint64_t, Pending>& scans, const std::string& why);
 
   const client::Channel channel;
   const ServerLinkOptions options;
@@ -85,9 +85,9 @@ struct ServerLink::Impl {
   uint64_t next_sequence = 1;           // of the session, which counts from 1
   std::map<uint64_t, Pending> pending;  // by the session's sequence
   uint64_t outcomes = 0;                // that sessions gave, those made by them included
-  uint64_t settled = 0;                 // scans that got their outcome from the link
+  uint64_t completed = 0;               // scans that got their outcome from the link
   ServerState totals;  // sent, bytes_sent; the rest of the sessions before this one
-  absl::Status told = absl::UnknownError("nothing has been told");  // of the thread
+  absl::Status notified = absl::UnknownError("nothing has been notified");  // of the thread
 
   std::thread thread;
 };
@@ -123,8 +123,8 @@ void ServerLink::Impl::Run() {
       session.reset();
     }
     fresh.reset();  // joins: no result comes any more
-    Settle(end);
-    Tell(end);
+    CompletePending(end);
+    NotifyConnection(end);
     if (!Sleep(backoff.NextWait())) return;
   }
 }
@@ -134,24 +134,24 @@ absl::Status ServerLink::Impl::Watch(client::LocalizationSession& watched) {
     const std::optional<absl::Status> end = watched.AwaitEnd(kLookS);
     if (end.has_value()) return *end;
     const absl::Status connection = watched.connection();
-    Tell(connection);
+    NotifyConnection(connection);
     if (!connection.ok()) GiveUpWaiting(connection);
     const std::lock_guard<std::mutex> lock(mutex);
     if (stopping) return absl::CancelledError("the node is being shut down");
   }
 }
 
-void ServerLink::Impl::Settle(const absl::Status& end) {
+void ServerLink::Impl::CompletePending(const absl::Status& end) {
   std::map<uint64_t, Pending> left;
   {
     const std::lock_guard<std::mutex> lock(mutex);
     for (const auto& [sequence, scan] : pending) {
-      if (!scan.settled) left.emplace(sequence, scan);
+      if (!scan.completed) left.emplace(sequence, scan);
     }
     pending.clear();
-    settled += left.size();
+    completed += left.size();
   }
-  TellStale(left, absl::StrCat("the session ended before the answer: ", end.message()));
+  NotifyStale(left, absl::StrCat("the session ended before the answer: ", end.message()));
 }
 
 void ServerLink::Impl::GiveUpWaiting(const absl::Status& why) {
@@ -162,16 +162,18 @@ void ServerLink::Impl::GiveUpWaiting(const absl::Status& why) {
     const std::lock_guard<std::mutex> lock(mutex);
     for (auto& [sequence, scan] : pending) {
       if (sequence >= next_sequence) break;  // Send still has it
-      if (scan.settled || scan.sent > latest) continue;
-      scan.settled = true;
+      if (scan.completed || scan.sent > latest) continue;
+      scan.completed = true;
       late.emplace(sequence, scan);
     }
-    settled += late.size();
+    completed += late.size();
   }
-  TellStale(late, absl::StrCat("no connection within ", options.max_wait_s, " s: ", why.message()));
+  NotifyStale(late,
+              absl::StrCat("no connection within ", options.max_wait_s, " s: ", why.message()));
 }
 
-void ServerLink::Impl::TellStale(const std::map<uint64_t, Pending>& scans, const std::string& why) {
+void ServerLink::Impl::NotifyStale(const std::map<uint64_t, Pending>& scans,
+                                   const std::string& why) {
   for (const auto& [sequence, scan] : scans) {
     v1::AlignmentResult result;
     result.set_sequence(sequence);
@@ -191,8 +193,8 @@ void ServerLink::Impl::TakeResult(const v1::AlignmentResult& result) {
     const Pending scan = found->second;
     pending.erase(found);
     ++outcomes;
-    if (scan.settled) {
-      --settled;  // the session's count has it now
+    if (scan.completed) {
+      --completed;  // the session's count has it now
       return;
     }
     number = scan.number;
@@ -200,9 +202,9 @@ void ServerLink::Impl::TakeResult(const v1::AlignmentResult& result) {
   options.on_result(number, result);
 }
 
-void ServerLink::Impl::Tell(const absl::Status& now) {
-  if (now.code() == told.code()) return;
-  told = now;
+void ServerLink::Impl::NotifyConnection(const absl::Status& now) {
+  if (now.code() == notified.code()) return;
+  notified = now;
   if (options.on_change) options.on_change(now);
 }
 
@@ -288,7 +290,7 @@ ServerState ServerLink::state() const {
   }
   // A session counts what it gives up before it says so.
   state.answered = impl_->outcomes - std::min(impl_->outcomes, state.given_up);
-  state.given_up += impl_->settled;
+  state.given_up += impl_->completed;
   return state;
 }
 

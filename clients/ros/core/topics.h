@@ -51,8 +51,8 @@ struct TopicInfo {
   Topic topic;
   const char* name;  // relative to the node's namespace, as Autoware's
   MessageType type;
-  int depth;             // of its queue
-  bool transient_local;  // a late subscriber gets the last one
+  int depth = 10;                // of its queue
+  bool transient_local = false;  // a late subscriber gets the last one
 };
 
 // In the order of Topic.

@@ -11,14 +11,10 @@
 
 #include "clients/cpp/messages.h"
 #include "clients/ros/core/bridge_impl.h"
+#include "clients/ros/core/histories.h"
 #include "clients/ros/core/map_area.h"
-#include "clients/ros/core/markers.h"
-#include "clients/ros/core/odometry_guess.h"
-#include "clients/ros/core/output_clouds.h"
-#include "clients/ros/core/pose_history.h"
-#include "clients/ros/core/reference_history.h"
 #include "clients/ros/core/scan_assembler.h"
-#include "clients/ros/core/twist_history.h"
+#include "clients/ros/core/visualization.h"
 #include "core/geometry/euler.h"
 #include "tests/clients/ros/fake_ports.h"
 
@@ -33,7 +29,7 @@ using ::testing::IsEmpty;
 
 std::vector<int64_t> StampsFor(PoseHistory& history, int64_t stamp_ns) {
   std::vector<int64_t> stamps;
-  for (const PoseHistory::Sample& sample : history.TakeFor(stamp_ns)) {
+  for (const PoseSample& sample : history.TakeFor(stamp_ns)) {
     stamps.push_back(sample.stamp_ns);
   }
   return stamps;
@@ -60,20 +56,20 @@ TEST(PoseHistory, AJumpBackInTimeEmptiesIt) {
 TEST(PoseHistory, IsBounded) {
   PoseHistory history;
   for (int64_t stamp = 0; stamp < 2000; ++stamp) history.Push({stamp, Pose(), Matrix6::Zero()});
-  EXPECT_EQ(history.size(), PoseHistory::kMaxPoses);
+  EXPECT_EQ(history.size(), kMaxPoses);
 }
 
 TEST(ReferenceHistory, InterpolatesAsAutowareDoes) {
   ReferenceHistory history;
   EXPECT_FALSE(history.TakeAt(0).has_value());
-  history.Push(10'000'000'000, {10.0, 20.0, 0.0});
+  history.Push({10'000'000'000, {10.0, 20.0, 0.0}});
   EXPECT_FALSE(history.TakeAt(10'000'000'000).has_value()) << "one is too few";
-  history.Push(20'000'000'000, {20.0, 40.0, 0.0});
+  history.Push({20'000'000'000, {20.0, 40.0, 0.0}});
   EXPECT_FALSE(history.TakeAt(9'999'999'999).has_value()) << "before the first";
   EXPECT_EQ(*history.TakeAt(15'000'000'000), Eigen::Vector3d(15.0, 30.0, 0.0));
   EXPECT_EQ(*history.TakeAt(25'000'000'000), Eigen::Vector3d(20.0, 40.0, 0.0));
   EXPECT_FALSE(history.TakeAt(1'020'000'000'000).has_value()) << "1000 s";
-  history.Push(30'000'000'000, {2000.0, 40.0, 0.0});
+  history.Push({30'000'000'000, {2000.0, 40.0, 0.0}});
   EXPECT_FALSE(history.TakeAt(25'000'000'000).has_value()) << "1000 m";
 }
 
@@ -84,8 +80,8 @@ TEST(TwistHistory, InterpolatesAndStaysNear) {
   Twist fast;
   fast.linear_m_s.x() = 20.0;
   fast.angular_rad_s.z() = 1.0;
-  history.Push(1'000'000'000, slow);
-  history.Push(1'100'000'000, fast);
+  history.Push({1'000'000'000, slow});
+  history.Push({1'100'000'000, fast});
   EXPECT_NEAR(history.At(1'025'000'000)->linear_m_s.x(), 12.5, 1e-12);
   EXPECT_NEAR(history.At(1'025'000'000)->angular_rad_s.z(), 0.25, 1e-12);
   EXPECT_EQ(history.At(1'300'000'000)->linear_m_s.x(), 20.0);

@@ -6,7 +6,7 @@
 #include <cmath>
 
 #include "clients/sim/route.h"
-#include "clients/sim/town.h"
+#include "clients/sim/scenes.h"
 #include "core/geometry/euler.h"
 #include "tests/clients/sim/surface_distance.h"
 #include "tests/clients/sim/test_worlds.h"

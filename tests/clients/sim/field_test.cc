@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "clients/sim/field.h"
-
 #include <gtest/gtest.h>
 
 #include <cmath>
 
 #include "clients/sim/drive.h"
 #include "clients/sim/lidar.h"
+#include "clients/sim/scenes.h"
 #include "core/geometry/pose.h"
 #include "tests/clients/sim/test_worlds.h"
 

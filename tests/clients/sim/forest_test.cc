@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "clients/sim/forest.h"
-
 #include <gtest/gtest.h>
 
 #include <cmath>
 
+#include "clients/sim/scenes.h"
 #include "tests/clients/sim/drive_clearance.h"
 
 namespace voxloc::sim {

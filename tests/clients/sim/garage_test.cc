@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "clients/sim/garage.h"
-
 #include <gtest/gtest.h>
 
 #include <cmath>
 
 #include "clients/sim/map_sampler.h"
 #include "clients/sim/ray_caster.h"
+#include "clients/sim/scenes.h"
 #include "clients/sim/traffic.h"
 #include "core/geometry/angles.h"
 #include "tests/clients/sim/drive_clearance.h"

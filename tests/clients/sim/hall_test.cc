@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "clients/sim/hall.h"
-
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <set>
 
 #include "clients/sim/ray_caster.h"
+#include "clients/sim/scenes.h"
 #include "core/geometry/angles.h"
 #include "tests/clients/sim/drive_clearance.h"
 
@@ -26,7 +25,7 @@ TEST(HallTest, SeedsGiveSizesWithinTheLimitsAndOtherLayouts) {
   std::set<size_t> solids;
   for (uint64_t seed = 101; seed < 121; ++seed) {
     const HallOptions options = SeededHall(seed);
-    EXPECT_TRUE(ValidateHallOptions(options).ok()) << seed;
+    EXPECT_TRUE(Validate(options).ok()) << seed;
     HallOptions same_size;
     same_size.seed = seed;
     solids.insert(BuildHall(same_size)->scene.solids().size());

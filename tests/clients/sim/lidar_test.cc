@@ -6,7 +6,7 @@
 #include <cmath>
 
 #include "clients/sim/drive.h"
-#include "clients/sim/town.h"
+#include "clients/sim/scenes.h"
 #include "clients/sim/traffic.h"
 #include "core/geometry/angles.h"
 #include "tests/clients/sim/surface_distance.h"
@@ -189,9 +189,9 @@ TEST(LidarTest, AbsurdOptionsAreRefused) {
            }}) {
     LidarOptions options;
     spoil(options);
-    EXPECT_EQ(ValidateLidarOptions(options).code(), absl::StatusCode::kInvalidArgument);
+    EXPECT_EQ(Validate(options).code(), absl::StatusCode::kInvalidArgument);
   }
-  EXPECT_TRUE(ValidateLidarOptions(LidarOptions()).ok());
+  EXPECT_TRUE(Validate(LidarOptions()).ok());
 }
 
 }  // namespace

@@ -6,10 +6,7 @@
 #include <cmath>
 #include <vector>
 
-#include "clients/sim/garage.h"
-#include "clients/sim/hall.h"
-#include "clients/sim/motorway.h"
-#include "clients/sim/town.h"
+#include "clients/sim/scenes.h"
 #include "tests/clients/sim/test_worlds.h"
 
 namespace voxloc::sim {
@@ -145,7 +142,7 @@ TEST(MapAgeTest, AbsurdOptionsAreRefusedByName) {
   for (const auto& [spoil, name] : cases) {
     MapAgeOptions options;
     spoil(options);
-    EXPECT_NE(ValidateMapAgeOptions(options).message().find(name), absl::string_view::npos);
+    EXPECT_NE(Validate(options).message().find(name), absl::string_view::npos);
   }
 }
 

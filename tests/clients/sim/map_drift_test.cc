@@ -85,8 +85,10 @@ TEST(MapDriftTest, MovesEveryPointOfAMapOnAnyNumberOfThreads) {
   const MapDrift drift(Drifted(9));
   PointCloud one = map;
   PointCloud three = map;
-  drift.Apply(1, one);
-  drift.Apply(3, three);
+  ThreadPool alone(1);
+  ThreadPool pool(3);
+  drift.Apply(alone, one);
+  drift.Apply(pool, three);
   EXPECT_EQ(one.x, three.x);
   EXPECT_EQ(one.y, three.y);
   EXPECT_EQ(one.z, three.z);
@@ -94,19 +96,17 @@ TEST(MapDriftTest, MovesEveryPointOfAMapOnAnyNumberOfThreads) {
     EXPECT_LT((one.Point(i) - map.Point(i) - drift.DisplacementAt(map.Point(i))).norm(), 5e-5);
   }
   PointCloud other = map;
-  MapDrift(Drifted(10)).Apply(0, other);
+  MapDrift(Drifted(10)).Apply(pool, other);
   EXPECT_NE(one.x, other.x);
 }
 
 TEST(MapDriftTest, AbsurdOptionsAreRefusedByName) {
   MapDriftOptions options;
   options.sigma_m = 2.0;
-  EXPECT_NE(ValidateMapDriftOptions(options).message().find("map drift must be"),
-            absl::string_view::npos);
+  EXPECT_NE(Validate(options).message().find("map drift must be"), absl::string_view::npos);
   options = MapDriftOptions();
   options.wavelength_m = 1.0;
-  EXPECT_NE(ValidateMapDriftOptions(options).message().find("map drift wavelength"),
-            absl::string_view::npos);
+  EXPECT_NE(Validate(options).message().find("map drift wavelength"), absl::string_view::npos);
 }
 
 }  // namespace

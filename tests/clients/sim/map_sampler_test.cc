@@ -5,7 +5,7 @@
 
 #include <cmath>
 
-#include "clients/sim/town.h"
+#include "clients/sim/scenes.h"
 #include "tests/clients/sim/surface_distance.h"
 
 namespace voxloc::sim {
@@ -108,6 +108,7 @@ TEST(MapSamplerTest, TheNumberOfThreadsChangesNothing) {
 }
 
 TEST(MapSamplerTest, PartsAreTheMapAndEndWithTheReceiversError) {
+  ThreadPool pool(2);
   const World town = SampledTown();
   const PointCloud map = *SampleMap(town, Coarse(0.01), 2);
   PointCloud joined;
@@ -117,7 +118,7 @@ TEST(MapSamplerTest, PartsAreTheMapAndEndWithTheReceiversError) {
     Append(part, joined);
     return absl::OkStatus();
   };
-  ASSERT_TRUE(SampleMapInParts(town, Coarse(0.01), 2, receive).ok());
+  ASSERT_TRUE(SampleMapInParts(town, Coarse(0.01), pool, receive).ok());
   EXPECT_GT(parts, 10u);
   EXPECT_EQ(joined.x, map.x);
   EXPECT_EQ(joined.z, map.z);
@@ -126,7 +127,7 @@ TEST(MapSamplerTest, PartsAreTheMapAndEndWithTheReceiversError) {
     ++parts;
     return absl::ResourceExhaustedError("the disk is full");
   };
-  EXPECT_EQ(SampleMapInParts(town, Coarse(0.01), 2, refuse),
+  EXPECT_EQ(SampleMapInParts(town, Coarse(0.01), pool, refuse),
             absl::ResourceExhaustedError("the disk is full"));
   EXPECT_EQ(parts, 1u);
 }

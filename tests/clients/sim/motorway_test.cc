@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "clients/sim/motorway.h"
-
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <set>
 
 #include "clients/sim/ray_caster.h"
+#include "clients/sim/scenes.h"
 #include "tests/clients/sim/drive_clearance.h"
 
 namespace voxloc::sim {

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "clients/sim/passage.h"
-
 #include <gtest/gtest.h>
 
 #include <array>
@@ -9,6 +7,7 @@
 #include "clients/sim/drive.h"
 #include "clients/sim/lidar.h"
 #include "clients/sim/map_sampler.h"
+#include "clients/sim/scenes.h"
 #include "core/geometry/euler.h"
 #include "tests/clients/sim/test_worlds.h"
 
@@ -187,7 +186,7 @@ TEST_P(PassageTest, SeedsGiveOtherShapesWithinTheLimits) {
     EXPECT_GE(options.height_m, 4.0);
     EXPECT_LE(options.height_m, 8.0);
     EXPECT_EQ(options.slope == 0.0, GetParam() == Roof::kNone);
-    EXPECT_TRUE(ValidatePassageOptions(options).ok());
+    EXPECT_TRUE(Validate(options).ok());
     EXPECT_NE(options.heading_deg, SeededPassage(seed + 1, GetParam()).heading_deg);
   }
 }

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "clients/sim/random.h"
-#include "clients/sim/town.h"
+#include "clients/sim/scenes.h"
 
 namespace voxloc::sim {
 namespace {

@@ -8,7 +8,7 @@
 
 #include "clients/sim/furniture.h"
 #include "clients/sim/lidar.h"
-#include "clients/sim/town.h"
+#include "clients/sim/scenes.h"
 #include "tests/clients/sim/test_worlds.h"
 
 namespace voxloc::sim {
@@ -188,7 +188,7 @@ TEST(ReturnModelTest, AbsurdOptionsAreRefusedByName) {
   for (const auto& [spoil, name] : cases) {
     ReturnOptions options;
     spoil(options);
-    const absl::Status status = ValidateReturnOptions(options);
+    const absl::Status status = Validate(options);
     EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
     EXPECT_NE(status.message().find(name), absl::string_view::npos) << status;
   }

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "clients/sim/sensor_preset.h"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <cmath>
 #include <vector>
+
+#include "clients/sim/lidar.h"
 
 namespace voxloc::sim {
 namespace {
@@ -34,7 +34,7 @@ TEST(SensorPresetTest, AreValidAndHaveTheRingsOfTheirNames) {
                                                           {"solid-state", 96}};
   for (const auto& [name, count] : rings) {
     const LidarOptions options = Preset(name);
-    EXPECT_TRUE(ValidateLidarOptions(options).ok()) << name;
+    EXPECT_TRUE(Validate(options).ok()) << name;
     EXPECT_EQ(options.rings, count);
     EXPECT_EQ(options.elevations_deg.size(), static_cast<size_t>(count));
     EXPECT_GT(Gaps(options).first, 0.1) << name;

@@ -12,7 +12,7 @@
 #include <limits>
 #include <vector>
 
-#include "clients/sim/scene.h"
+#include "clients/sim/world.h"
 
 namespace voxloc::sim {
 

@@ -5,7 +5,7 @@
 #include <cstdint>
 
 #include "clients/sim/lidar.h"
-#include "clients/sim/town.h"
+#include "clients/sim/scenes.h"
 #include "clients/sim/world.h"
 
 namespace voxloc::sim {

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "clients/sim/town.h"
-
 #include <gtest/gtest.h>
 
 #include <array>
@@ -9,6 +7,7 @@
 #include <set>
 
 #include "clients/sim/ray_caster.h"
+#include "clients/sim/scenes.h"
 #include "tests/clients/sim/surface_distance.h"
 #include "tests/clients/sim/test_worlds.h"
 
@@ -176,7 +175,7 @@ TEST(TownTest, AbsurdOptionsAreRefusedByName) {
   }
   TownOptions options;
   options.tree_density = 1.5;
-  EXPECT_FALSE(ValidateTownOptions(options).ok());
+  EXPECT_FALSE(Validate(options).ok());
 }
 
 }  // namespace

@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "clients/sim/town.h"
+#include "clients/sim/scenes.h"
 #include "tests/clients/sim/test_worlds.h"
 
 namespace voxloc::sim {
@@ -69,7 +69,7 @@ TEST(TrafficTest, KeepsClearOfTheVehicle) {
 TEST(TrafficTest, AbsurdOptionsAreRefused) {
   TrafficOptions options;
   options.cars_per_km = -1.0;
-  EXPECT_FALSE(ValidateTrafficOptions(options).ok());
+  EXPECT_FALSE(Validate(options).ok());
 }
 
 }  // namespace

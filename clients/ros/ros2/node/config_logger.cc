@@ -9,7 +9,7 @@
 #include <logging_demo/srv/config_logger.hpp>
 #include <memory>
 
-#include "clients/ros/ros2/node/services_qos.h"
+#include "clients/ros/ros2/node/ros_versions.h"
 #endif
 
 namespace voxloc::ros2 {

@@ -10,7 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "clients/ros/core/topics.h"
 #include "clients/ros/ros2/node/conversions.h"
-#include "clients/ros/ros2/node/services_qos.h"
+#include "clients/ros/ros2/node/ros_versions.h"
 
 namespace voxloc::ros2 {
 

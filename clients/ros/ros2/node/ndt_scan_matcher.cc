@@ -13,14 +13,13 @@
 #include "absl/status/statusor.h"
 #include "clients/ros/core/bridge.h"
 #include "clients/ros/core/topics.h"
-#include "clients/ros/ros2/node/align_type.h"
 #include "clients/ros/ros2/node/config_logger.h"
 #include "clients/ros/ros2/node/conversions.h"
 #include "clients/ros/ros2/node/map_loader.h"
 #include "clients/ros/ros2/node/node_parameters.h"
 #include "clients/ros/ros2/node/node_ports.h"
 #include "clients/ros/ros2/node/publishers.h"
-#include "clients/ros/ros2/node/services_qos.h"
+#include "clients/ros/ros2/node/ros_versions.h"
 
 namespace voxloc::ros2 {
 namespace {

@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "clients/ros/core/ports.h"
-#include "clients/ros/ros2/node/tf2_headers.h"
+#include "clients/ros/ros2/node/ros_versions.h"
 
 namespace voxloc::ros2 {
 

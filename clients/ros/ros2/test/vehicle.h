@@ -25,8 +25,7 @@
 #include <tf2_msgs/msg/tf_message.hpp>
 #include <vector>
 
-#include "clients/ros/ros2/node/align_type.h"
-#include "clients/ros/ros2/node/tf2_headers.h"
+#include "clients/ros/ros2/node/ros_versions.h"
 #include "core/geometry/pose.h"
 
 namespace voxloc::ros2 {
