@@ -188,7 +188,7 @@ void MomentsCache::Write() {
           {{"path", options_.path}, {"error", status.message()}});
     }
     last_write_ = status;
-    if (IsDamage(status)) MakeAnew(status);
+    if (absl::IsDataLoss(status)) MakeAnew(status);
   }
 }
 

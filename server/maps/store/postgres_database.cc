@@ -156,8 +156,7 @@ PGconn* StartConnection(const PostgresOptions& options) {
   return PQconnectStartParams(keywords.data(), values.data(), /*expand_dbname=*/1);
 }
 
-}  // namespace
-
+// The statement with PostgreSQL's parameters: $1 in place of ?1.
 std::string WithDollars(absl::string_view sql) {
   std::string text(sql);
   for (size_t i = 0; i + 1 < text.size(); ++i) {
@@ -166,6 +165,8 @@ std::string WithDollars(absl::string_view sql) {
   }
   return text;
 }
+
+}  // namespace
 
 // A result, all of which is there.
 class PostgresDatabase::Rows : public SqlRows {
@@ -339,8 +340,8 @@ absl::StatusOr<std::string> PostgresDatabase::Prepared(const char* sql) {
   return statement;
 }
 
-absl::StatusOr<PostgresDatabase::Result> PostgresDatabase::Ask(const char* sql,
-                                                               absl::Span<const SqlValue> values) {
+absl::StatusOr<PostgresDatabase::Result> PostgresDatabase::Query(
+    const char* sql, absl::Span<const SqlValue> values) {
   if (lost_) return Lost("it was before");
   const auto statement = Prepared(sql);
   if (!statement.ok()) return statement.status();
@@ -355,7 +356,7 @@ absl::StatusOr<PostgresDatabase::Result> PostgresDatabase::Ask(const char* sql,
 
 std::unique_ptr<SqlRows> PostgresDatabase::Start(const char* sql,
                                                  absl::Span<const SqlValue> values) {
-  return std::make_unique<Rows>(Ask(sql, values));
+  return std::make_unique<Rows>(Query(sql, values));
 }
 
 absl::StatusOr<std::vector<std::string>> PostgresDatabase::TakeNotifications() {

@@ -20,8 +20,8 @@
 #include "server/maps/store/directory_lock.h"
 #include "server/maps/store/sqlite_database.h"
 #include "server/maps/store/sqlite_map_store.h"
-#include "server/maps/store/sqlite_schema.h"
 #include "server/maps/store/store_damage.h"
+#include "server/maps/store/store_schema.h"
 
 namespace voxloc::server {
 namespace {

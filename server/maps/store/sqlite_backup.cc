@@ -13,6 +13,8 @@
 #include "absl/memory/memory.h"
 #include "absl/strings/str_cat.h"
 #include "server/maps/store/directory_lock.h"
+#include "server/maps/store/sqlite_map_store.h"
+#include "server/maps/store/store_schema.h"
 
 namespace voxloc::server {
 namespace {
@@ -77,6 +79,27 @@ absl::Status SqliteBackup::Finish() {
   finished_ = true;
   const std::string parent = std::filesystem::path(path_).parent_path().string();
   return SyncDirectory(parent.empty() ? "." : parent);
+}
+
+absl::Status BackupMapStore(const std::string& directory, const std::string& path,
+                            absl::FunctionRef<bool(double)> progress) {
+  // A process that uses it goes on writing; a transaction that has read sees nothing of that.
+  auto database = SqliteDatabase::Open(directory + "/maps.db", SqliteDatabase::Access::kWrite);
+  if (!database.ok()) return database.status();
+  if (absl::Status status = CheckSchema(**database); !status.ok()) return status;
+  return (*database)->Transaction(SqliteDatabase::Begin::kDeferred, [&]() -> absl::Status {
+    const auto maps = (*database)->Number("SELECT COUNT(*) FROM maps");
+    if (!maps.ok()) return maps.status();
+    auto backup = SqliteBackup::Begin(**database, path);
+    if (!backup.ok()) return backup.status();
+    for (double part = 0.0; part < 1.0;) {
+      const auto copied = (*backup)->Step();
+      if (!copied.ok()) return copied.status();
+      part = *copied;
+      if (!progress(part)) return absl::CancelledError("the backup was ended");
+    }
+    return (*backup)->Finish();
+  });
 }
 
 }  // namespace voxloc::server

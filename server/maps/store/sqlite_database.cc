@@ -105,8 +105,6 @@ absl::Status SqliteDatabase::Checkpoint(bool truncate) {
   return code == SQLITE_OK ? absl::OkStatus() : Error(code);
 }
 
-bool IsDamage(const absl::Status& status) { return status.code() == absl::StatusCode::kDataLoss; }
-
 // The rows of one statement, which is the connection's own unless another query has it in use.
 class SqliteDatabase::Rows : public SqlRows {
  public:

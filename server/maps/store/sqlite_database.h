@@ -84,8 +84,11 @@ class SqliteDatabase : public SqlDatabase {
   std::map<std::string, CachedStatement, std::less<>> statements_;
 };
 
-// Whether the status says that the file is damaged, or could not be read.
-[[nodiscard]] bool IsDamage(const absl::Status& status);
+// Writes the log that an earlier run left beside a database again as it is read, and syncs it.
+// After a sync has failed the system may take for written what it holds in memory only: it reads
+// well until the machine goes down. A database that no connection is open on; without a log nothing
+// is done.
+[[nodiscard]] absl::Status WriteLogAgain(const std::string& database_path);
 
 }  // namespace voxloc::server
 

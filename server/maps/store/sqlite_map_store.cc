@@ -15,13 +15,12 @@
 #include "absl/strings/str_cat.h"
 #include "absl/synchronization/mutex.h"
 #include "server/maps/store/directory_lock.h"
-#include "server/maps/store/sql_map_store.h"
+#include "server/maps/store/sql_backend.h"
 #include "server/maps/store/sqlite_backup.h"
 #include "server/maps/store/sqlite_database.h"
-#include "server/maps/store/sqlite_schema.h"
 #include "server/maps/store/store_clock.h"
 #include "server/maps/store/store_damage.h"
-#include "server/maps/store/write_ahead_log.h"
+#include "server/maps/store/store_schema.h"
 
 namespace voxloc::server {
 namespace {
@@ -44,18 +43,17 @@ std::optional<std::pair<dev_t, ino_t>> IdOf(const std::string& path) {
   return std::make_pair(file.st_dev, file.st_ino);
 }
 
-class SqliteMapStore : public SqlMapStore {
+class SqliteBackend : public SqlBackend {
  public:
-  SqliteMapStore(const MapStoreOptions& options, std::string directory,
-                 std::unique_ptr<DirectoryLock> lock, std::unique_ptr<SqliteDatabase> writer)
-      : SqlMapStore(options, /*shared=*/false),
-        directory_(std::move(directory)),
+  SqliteBackend(const MapStoreOptions& options, std::string directory,
+                std::unique_ptr<DirectoryLock> lock, std::unique_ptr<SqliteDatabase> writer)
+      : directory_(std::move(directory)),
         lock_(std::move(lock)),
         one_connection_(lock_ == nullptr),
         clock_(options.unix_ns),
         writer_(std::move(writer)) {}
 
-  ~SqliteMapStore() override {
+  ~SqliteBackend() override {
     const absl::MutexLock lock(&mutex_);
     // What the log has is as safe there as in the database, so an error of this means nothing.
     if (durable() && writable_.ok()) writer_->Checkpoint(true).IgnoreError();
@@ -87,7 +85,7 @@ class SqliteMapStore : public SqlMapStore {
       if (!damage_.empty()) {
         writable_ = WithRemedy(absl::DataLossError(
             absl::StrCat(writer_->name(), " is damaged and is not written to: ", damage_.front())));
-        return ReadAll();
+        return absl::OkStatus();
       }
       // Of a new database the name must last as well.
       if (*version == 0) status = SyncDirectory(directory_);
@@ -102,11 +100,11 @@ class SqliteMapStore : public SqlMapStore {
   }
 
   bool durable() const override { return lock_ != nullptr; }
-  const std::vector<std::string>& damage() const override { return damage_; }
+  std::vector<std::string> damage() const override { return damage_; }
+  bool shared() const override { return false; }
   std::unique_ptr<StoreWatch> Watch() override { return nullptr; }
   absl::Status Backup(const std::string& path, absl::FunctionRef<bool(double)> progress) override;
 
- protected:
   absl::Status Write(Sync sync, TimedBody body) override ABSL_LOCKS_EXCLUDED(mutex_) {
     const absl::MutexLock lock(&mutex_);
     return WriteLocked(sync, body);
@@ -130,7 +128,7 @@ class SqliteMapStore : public SqlMapStore {
 
   // Damage that is not of one content.
   absl::Status Explained(const absl::Status& status) const override {
-    return IsDamage(status) && durable() ? WithRemedy(status) : status;
+    return absl::IsDataLoss(status) && durable() ? WithRemedy(status) : status;
   }
 
   absl::Status Shrink(CollectReport& report) override;
@@ -160,12 +158,6 @@ class SqliteMapStore : public SqlMapStore {
     }
     return absl::FailedPreconditionError(
         absl::StrCat(writer_->path(), ": the file system cannot hold a write-ahead log"));
-  }
-
-  // Whether all that is needed to serve can be read.
-  absl::Status ReadAll() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
-    const auto maps = ReadMaps(*writer_, options().retained_revisions);
-    return Explained(maps.status());
   }
 
   absl::Status WriteLocked(Sync sync, TimedBody body) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
@@ -281,7 +273,7 @@ class SqliteMapStore : public SqlMapStore {
   std::unique_ptr<SqliteDatabase> writer_ ABSL_PT_GUARDED_BY(mutex_);
 };
 
-absl::Status SqliteMapStore::Shrink(CollectReport& report) {
+absl::Status SqliteBackend::Shrink(CollectReport& report) {
   if (!durable()) return absl::OkStatus();
   return Write(Sync::kNormal, [&](SqlDatabase& database, const StoreTime& /*now*/) -> absl::Status {
     const auto free = database.Number("PRAGMA freelist_count");
@@ -298,7 +290,7 @@ absl::Status SqliteMapStore::Shrink(CollectReport& report) {
   });
 }
 
-absl::StatusOr<uint64_t> SqliteMapStore::StoredBytes(SqlDatabase& database) {
+absl::StatusOr<uint64_t> SqliteBackend::StoredBytes(SqlDatabase& database) {
   uint64_t bytes = 0;
   if (!durable()) {
     const auto pages = database.Number("PRAGMA page_count");
@@ -316,8 +308,8 @@ absl::StatusOr<uint64_t> SqliteMapStore::StoredBytes(SqlDatabase& database) {
   return bytes;
 }
 
-absl::Status SqliteMapStore::Backup(const std::string& path,
-                                    absl::FunctionRef<bool(double)> progress) {
+absl::Status SqliteBackend::Backup(const std::string& path,
+                                   absl::FunctionRef<bool(double)> progress) {
   std::unique_ptr<SqliteBackup> backup;
   {
     const absl::MutexLock lock(&mutex_);
@@ -343,10 +335,6 @@ absl::Status SqliteMapStore::Backup(const std::string& path,
 
 }  // namespace
 
-absl::Status CheckSqliteMapStore(const std::string& directory) {
-  return CheckSqliteFile(directory + "/maps.db");
-}
-
 absl::StatusOr<std::unique_ptr<MapStore>> OpenSqliteMapStore(const std::string& directory,
                                                              const MapStoreOptions& options) {
   auto lock = DirectoryLock::Take(directory);
@@ -361,19 +349,24 @@ absl::StatusOr<std::unique_ptr<MapStore>> OpenSqliteMapStore(const std::string& 
   }
   auto writer = SqliteDatabase::Open(path, SqliteDatabase::Access::kCreate);
   if (!writer.ok()) return writer.status();
-  auto store =
-      std::make_unique<SqliteMapStore>(options, directory, *std::move(lock), *std::move(writer));
-  if (absl::Status status = store->Prepare(log); !status.ok()) return status;
+  auto backend =
+      std::make_unique<SqliteBackend>(options, directory, *std::move(lock), *std::move(writer));
+  if (absl::Status status = backend->Prepare(log); !status.ok()) return status;
+  const bool damaged = !backend->damage().empty();
+  auto store = std::make_unique<MapStore>(std::move(backend), options);
+  if (damaged) {
+    // All that is needed to serve must be readable.
+    if (const auto maps = store->ListMaps(); !maps.ok()) return maps.status();
+  }
   return store;
 }
 
 absl::StatusOr<std::unique_ptr<MapStore>> MakeMemoryMapStore(const MapStoreOptions& options) {
   auto writer = SqliteDatabase::Open(":memory:", SqliteDatabase::Access::kCreate);
   if (!writer.ok()) return writer.status();
-  auto store =
-      std::make_unique<SqliteMapStore>(options, std::string(), nullptr, *std::move(writer));
-  if (absl::Status status = store->Prepare(); !status.ok()) return status;
-  return store;
+  auto backend = std::make_unique<SqliteBackend>(options, "", nullptr, *std::move(writer));
+  if (absl::Status status = backend->Prepare(); !status.ok()) return status;
+  return std::make_unique<MapStore>(std::move(backend), options);
 }
 
 }  // namespace voxloc::server

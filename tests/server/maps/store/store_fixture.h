@@ -17,7 +17,7 @@
 #include <vector>
 
 #include "server/maps/store/map_store.h"
-#include "server/maps/store/postgres_options.h"
+#include "server/maps/store/store_options.h"
 #include "server/maps/store/sqlite_map_store.h"
 #include "tests/support/scratch_dir.h"
 
