@@ -41,17 +41,6 @@ struct CollectedMap {
   bool deleted = false;
 };
 
-// One use less of each content.
-absl::Status DropUses(SqlDatabase& database, const std::vector<int64_t>& contents) {
-  for (const int64_t content : contents) {
-    if (content == 0) continue;
-    absl::Status status =
-        database.Run("UPDATE contents SET uses = uses - 1 WHERE id = ?1", content);
-    if (!status.ok()) return status;
-  }
-  return absl::OkStatus();
-}
-
 // Of a row of tiles or staged_tiles.
 struct TileKey {
   std::string tile;
@@ -59,18 +48,19 @@ struct TileKey {
   int64_t content = 0;  // 0: none
 };
 
-// Deletes these rows with `remove`, whose parameters are the key; `left` becomes less by as many.
+// Deletes these rows with `remove`, whose parameters are the key, and has one use less of the
+// content of each; `left` becomes less by as many.
 absl::Status RemoveTiles(SqlDatabase& database, int64_t map, const char* remove,
                          const std::vector<TileKey>& keys, uint64_t& left) {
-  std::vector<int64_t> contents;
-  contents.reserve(keys.size());
   for (const TileKey& key : keys) {
     absl::Status status = database.Run(remove, map, key.tile, key.revision);
+    if (status.ok() && key.content != 0) {
+      status = database.Run("UPDATE contents SET uses = uses - 1 WHERE id = ?1", key.content);
+    }
     if (!status.ok()) return status;
-    contents.push_back(key.content);
   }
   left -= std::min<uint64_t>(left, keys.size());
-  return DropUses(database, contents);
+  return absl::OkStatus();
 }
 
 absl::StatusOr<std::vector<TileKey>> ReadKeys(SqlQuery& query) {

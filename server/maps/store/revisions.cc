@@ -281,6 +281,17 @@ absl::Status ForgetMap(SqlDatabase& database, const MapRow& map, absl::string_vi
   return status;
 }
 
+// AlreadyExists: there is a map of this name. A row that only remembers what was withdrawn goes.
+absl::Status CheckNoMap(SqlDatabase& database, absl::string_view name) {
+  const auto map = FindMap(database, name);
+  if (absl::IsNotFound(map.status())) return absl::OkStatus();
+  if (!map.ok()) return map.status();
+  const auto there = IsThere(database, *map);
+  if (!there.ok()) return there.status();
+  if (*there) return absl::AlreadyExistsError(absl::StrCat("there is a map \"", name, "\""));
+  return ForgetMap(database, *map, name);
+}
+
 absl::StatusOr<MapRow> CreateMap(SqlDatabase& database, const RevisionCommit& commit) {
   const auto id = database.Number(
       "INSERT INTO maps (name, build, frame, active_revision, deleted) VALUES (?1, ?2, ?3, 0, 0) "
@@ -366,14 +377,7 @@ absl::StatusOr<CommittedRevision> CommitRevision(SqlDatabase& database,
     if (repeated->has_value()) return CommittedRevision{std::move((*repeated)->revision), true};
   }
   if (commit.base_revision == 0) {
-    if (map.ok()) {
-      const auto there = IsThere(database, *map);
-      if (!there.ok()) return there.status();
-      if (*there) {
-        return absl::AlreadyExistsError(absl::StrCat("there is a map \"", commit.map, "\""));
-      }
-      if (absl::Status status = ForgetMap(database, *map, commit.map); !status.ok()) return status;
-    }
+    if (absl::Status status = CheckNoMap(database, commit.map); !status.ok()) return status;
     map = CreateMap(database, commit);
   }
   if (!map.ok()) return map.status();
@@ -678,14 +682,7 @@ absl::StatusOr<uint64_t> MapStore::DeleteMap(absl::string_view map, uint64_t rev
 absl::StatusOr<uint64_t> MapStore::UndeleteMap(absl::string_view map) {
   const auto undelete = [&](SqlDatabase& database,
                             const StoreTime& /*now*/) -> absl::StatusOr<uint64_t> {
-    if (const auto row = FindMap(database, map); row.ok()) {
-      const auto there = IsThere(database, *row);
-      if (!there.ok()) return there.status();
-      if (*there) return absl::AlreadyExistsError(absl::StrCat("there is a map \"", map, "\""));
-      if (absl::Status status = ForgetMap(database, *row, map); !status.ok()) return status;
-    } else if (!absl::IsNotFound(row.status())) {
-      return row.status();
-    }
+    if (absl::Status status = CheckNoMap(database, map); !status.ok()) return status;
     MapRow deleted;
     {
       SqlQuery query(

@@ -2,6 +2,7 @@
 
 #include "server/maps/store/sqlite_database.h"
 
+#include <cstddef>
 #include <functional>
 #include <utility>
 #include <variant>
@@ -14,6 +15,7 @@ namespace {
 
 // Only another process can have the file locked, such as a person's sqlite3: a moment, or for long.
 constexpr int kBusyTimeoutMs = 2000;
+constexpr size_t kMaxFindings = 8;
 
 absl::StatusCode CodeOf(int extended) {
   if (extended == SQLITE_IOERR_CORRUPTFS) return absl::StatusCode::kDataLoss;
@@ -98,6 +100,19 @@ absl::Status SqliteDatabase::Transaction(Begin begin, absl::FunctionRef<absl::St
 }
 
 int64_t SqliteDatabase::changes() const { return sqlite3_changes(handle_); }
+
+void SqliteDatabase::CheckIntegrity(const std::string& table, std::vector<std::string>& findings) {
+  const std::string of = table.empty() ? "" : absl::StrCat("('", table, "')");
+  SqlQuery query(*this, absl::StrCat("PRAGMA integrity_check", of).c_str());
+  while (query.Next()) {
+    if (query.Bytes(0) != "ok" && findings.size() < kMaxFindings) {
+      findings.push_back(query.Text(0));
+    }
+  }
+  if (!query.status().ok() && findings.size() < kMaxFindings) {
+    findings.emplace_back(query.status().message());
+  }
+}
 
 absl::Status SqliteDatabase::Checkpoint(bool truncate) {
   const int mode = truncate ? SQLITE_CHECKPOINT_TRUNCATE : SQLITE_CHECKPOINT_PASSIVE;

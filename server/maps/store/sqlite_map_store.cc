@@ -12,14 +12,13 @@
 #include <utility>
 
 #include "absl/base/thread_annotations.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/synchronization/mutex.h"
 #include "server/maps/store/directory_lock.h"
 #include "server/maps/store/sql_backend.h"
-#include "server/maps/store/sqlite_backup.h"
 #include "server/maps/store/sqlite_database.h"
 #include "server/maps/store/store_clock.h"
-#include "server/maps/store/store_damage.h"
 #include "server/maps/store/store_schema.h"
 
 namespace voxloc::server {
@@ -35,6 +34,21 @@ constexpr size_t kMaxReaders = 16;
 constexpr int64_t kPagesPerShrink = 1024;
 // What a commit is in; whoever removes one of them takes it away.
 constexpr std::array<const char*, 2> kFiles = {"maps.db", "maps.db-wal"};
+
+// All but the pieces of content, which are many and are checked when they are read. Takes a
+// fraction of a second for 40,000 tiles.
+constexpr std::array<const char*, 9> kCheckedTables = {"map_numbers",  "maps",       "revisions",
+                                                       "canaries",     "contents",   "tiles",
+                                                       "staged_tiles", "last_poses", "tile_fits"};
+
+// `status`, which says that the database of a directory is damaged, with what can be done. Clients
+// see it, so it does not name the directory.
+absl::Status WithRemedy(const absl::Status& status) {
+  if (absl::StrContains(status.message(), "voxlocd restore")) return status;
+  return absl::DataLossError(
+      absl::StrCat(status.message(),
+                   "; `voxlocd restore --data-dir DIR --from BACKUP` puts a backup in its place"));
+}
 
 // Which file has this name. nullopt: none.
 std::optional<std::pair<dev_t, ino_t>> IdOf(const std::string& path) {
@@ -81,7 +95,8 @@ class SqliteBackend : public SqlBackend {
     if (status.ok()) status = MigrateSchema(*writer_);
     if (!status.ok()) return Explained(status);
     if (durable()) {
-      damage_ = FindDamage(*writer_);
+      damage_.clear();
+      for (const char* const table : kCheckedTables) writer_->CheckIntegrity(table, damage_);
       if (!damage_.empty()) {
         writable_ = WithRemedy(absl::DataLossError(
             absl::StrCat(writer_->name(), " is damaged and is not written to: ", damage_.front())));
@@ -103,7 +118,11 @@ class SqliteBackend : public SqlBackend {
   std::vector<std::string> damage() const override { return damage_; }
   bool shared() const override { return false; }
   std::unique_ptr<StoreWatch> Watch() override { return nullptr; }
-  absl::Status Backup(const std::string& path, absl::FunctionRef<bool(double)> progress) override;
+  absl::Status Backup(const std::string& path,
+                      absl::FunctionRef<bool(double)> progress) override
+      ABSL_NO_THREAD_SAFETY_ANALYSIS {  // each step of it takes the lock
+    return writer_->Backup(path, &mutex_, progress);
+  }
 
   absl::Status Write(Sync sync, TimedBody body) override ABSL_LOCKS_EXCLUDED(mutex_) {
     const absl::MutexLock lock(&mutex_);
@@ -306,31 +325,6 @@ absl::StatusOr<uint64_t> SqliteBackend::StoredBytes(SqlDatabase& database) {
     }
   }
   return bytes;
-}
-
-absl::Status SqliteBackend::Backup(const std::string& path,
-                                   absl::FunctionRef<bool(double)> progress) {
-  std::unique_ptr<SqliteBackup> backup;
-  {
-    const absl::MutexLock lock(&mutex_);
-    auto begun = SqliteBackup::Begin(*writer_, path);
-    if (!begun.ok()) return begun.status();
-    backup = *std::move(begun);
-  }
-  absl::Status status;
-  for (double part = 0.0; status.ok() && part < 1.0;) {
-    {
-      const absl::MutexLock lock(&mutex_);
-      const auto copied = backup->Step();
-      if (copied.ok()) part = *copied;
-      status = copied.status();
-    }
-    if (status.ok() && !progress(part)) status = absl::CancelledError("the backup was ended");
-  }
-  const absl::MutexLock lock(&mutex_);
-  if (status.ok()) status = backup->Finish();
-  backup.reset();
-  return status;
 }
 
 }  // namespace
