@@ -40,30 +40,18 @@
 #include "absl/time/time.h"
 #include "absl/types/span.h"
 #include "core/checksum/sha256.h"
-#include "core/cloud/point_cloud.h"
 #include "core/estimate/map_fit/tile_fit.h"
 #include "core/geometry/pose.h"
+#include "core/map/tile_catalogue.h"
 #include "server/maps/store/store_options.h"
 
 namespace voxloc::server {
 
-// A tile of a revision.
-struct StoredTile {
-  Sha256Digest digest{};
-  uint64_t points = 0;    // finite
-  Bounds bounds;          // of them, map frame; finite_points as `points`
-  uint32_t crc32c = 0;    // of the bytes that it was sent as
-  uint64_t revision = 0;  // of the map at which the tile came; set by the store
-
-  friend bool operator==(const StoredTile& a, const StoredTile& b) {
-    return a.digest == b.digest && a.points == b.points && a.crc32c == b.crc32c &&
-           a.revision == b.revision;
-  }
-};
-using Manifest = std::map<std::string, StoredTile>;  // by tile id
+// The tiles of a revision; the store sets the revision at which each came.
+using Manifest = std::map<std::string, TileRecord>;  // by tile id
 
 // By tile id; nullopt: the tile goes. A tile that is not there may go.
-using ManifestChange = std::map<std::string, std::optional<StoredTile>>;
+using ManifestChange = std::map<std::string, std::optional<TileRecord>>;
 
 enum class RevisionState {
   kActive,  // the last one activated, or its predecessors in the map's history

@@ -144,13 +144,13 @@ absl::StatusOr<uint64_t> TakeNumber(SqlDatabase& database, absl::string_view map
 struct TileRow {
   std::string id;
   int64_t content = 0;  // 0: the tile goes
-  StoredTile tile;
+  TileRecord tile;
   uint32_t checksum = 0;
 };
 
 // Of what a row of tiles says, but for its end. SQLite's pages have no checksums: this is what
 // finds a flipped bit.
-uint32_t ChecksumOf(absl::string_view id, uint64_t from_revision, const StoredTile& tile) {
+uint32_t ChecksumOf(absl::string_view id, uint64_t from_revision, const TileRecord& tile) {
   uint32_t crc = Crc32c(id);
   const auto add = [&crc](const auto& value) {
     crc = ExtendCrc32c(crc, {reinterpret_cast<const char*>(&value), sizeof(value)});
@@ -216,8 +216,8 @@ absl::Status StageTile(SqlDatabase& database, int64_t map_id, uint64_t revision,
 }
 
 // The columns points, crc32c, min_x ... max_z from `column` on.
-StoredTile TileOf(const SqlQuery& query, int column) {
-  StoredTile tile;
+TileRecord TileOf(const SqlQuery& query, int column) {
+  TileRecord tile;
   tile.points = query.UInt(column);
   tile.crc32c = static_cast<uint32_t>(query.Int(column + 1));
   tile.bounds.min = {query.Real(column + 2), query.Real(column + 3), query.Real(column + 4)};
@@ -537,7 +537,7 @@ absl::StatusOr<Manifest> ReadManifest(SqlDatabase& database, absl::string_view m
   // A tile that is wrong, or missing, must not go unnoticed.
   const auto add = [&](const SqlQuery& query, uint64_t from) -> absl::Status {
     const auto digest = Sha256FromBytes(query.Bytes(1));
-    StoredTile tile = TileOf(query, 2);
+    TileRecord tile = TileOf(query, 2);
     tile.digest = digest.ok() ? *digest : Sha256Digest();
     tile.revision = from;
     if (!digest.ok() ||
