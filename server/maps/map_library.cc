@@ -25,7 +25,7 @@ double SecondsSince(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
 
-// What the store is told: a tile that is sent again as it was is no change.
+// What the store gets: a tile that is sent again as it was is no change.
 ManifestChange ManifestChangeOf(const TileCatalogue::Change& change, const TileCatalogue& base) {
   ManifestChange manifest;
   for (const auto& [id, tile] : change) {

@@ -104,7 +104,7 @@ class MapLibrary {
   void Load(const std::string& map);
 
   // Where other servers write the store too: brings a map here to what the store has, as if that
-  // had been committed here, and tells those who watch. Comes before whatever is decided by what
+  // had been committed here, and notifies those who watch. Comes before whatever is decided by what
   // the map is. Unavailable: the store does not answer, and the map stays as it is; other errors
   // are those of Commit and Load.
   [[nodiscard]] absl::Status Follow(const std::string& map);
@@ -152,7 +152,7 @@ class MapLibrary {
   [[nodiscard]] absl::StatusOr<MapView> Undelete(const std::string& map);
 
  private:
-  [[nodiscard]] absl::Status TryLoad(const std::string& map);
+  [[nodiscard]] absl::Status TryLoad(const std::string& name);
   // Of Follow: a map that is new here, or is begun anew.
   [[nodiscard]] absl::Status FollowNew(const std::string& map);
   // The active revision as the store has it.

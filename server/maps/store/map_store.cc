@@ -176,10 +176,11 @@ absl::Status MapStore::ReadContent(const Sha256Digest& digest,
   Sha256 hash;
   for (uint64_t i = 0; i < content->pieces; ++i) {
     StoredPiece piece;
-    status = backend_->Read([&](SqlDatabase& database) {
+    status = backend_->Read([&](SqlDatabase& database) -> absl::Status {
       auto read = ReadPiece(database, content->id, i);
-      if (read.ok()) piece = *std::move(read);
-      return read.status();
+      if (!read.ok()) return read.status();
+      piece = *std::move(read);
+      return absl::OkStatus();
     });
     if (absl::IsNotFound(status)) return absent();
     if (absl::IsDataLoss(status)) return ReportDamage(content->id, digest, status);

@@ -79,6 +79,7 @@ class PostgresDatabase : public SqlDatabase {
   [[nodiscard]] absl::StatusOr<Result> Answer();
   [[nodiscard]] absl::Status Await(short events, absl::Time deadline);
   [[nodiscard]] absl::Status Lost(absl::string_view what);
+  [[nodiscard]] absl::Status Lost();  // for the reason that libpq has
   [[nodiscard]] absl::Status ErrorOf(const PGresult* result);
 
   const absl::Duration request_timeout_;

@@ -193,26 +193,20 @@ absl::StatusOr<std::optional<uint64_t>> PointsOfTile(SqlDatabase& database, int6
   return PointsOf(query);
 }
 
-// `columns`: of the table, the first ones.
-absl::Status InsertTile(SqlDatabase& database, absl::string_view columns, int64_t map_id,
-                        uint64_t revision, const TileRow& row) {
+// The tables of TileRow, with the columns of their keys.
+constexpr char kTiles[] = "tiles (map_id, from_revision, tile_id";
+constexpr char kStagedTiles[] = "staged_tiles (map_id, revision, tile_id";
+
+absl::Status AddTile(SqlDatabase& database, absl::string_view table, int64_t map_id,
+                     uint64_t revision, const TileRow& row) {
   const Bounds& bounds = row.tile.bounds;
   const std::string sql = absl::StrCat(
-      "INSERT INTO ", columns,
+      "INSERT INTO ", table,
       ", content_id, points, crc32c, min_x, min_y, min_z, max_x, max_y, max_z, row_crc32c) "
       "VALUES (?1, ?2, ?3, NULLIF(CAST(?4 AS BIGINT), 0), ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)");
   return database.Run(sql.c_str(), map_id, revision, row.id, row.content, row.tile.points,
                       row.tile.crc32c, bounds.min.x(), bounds.min.y(), bounds.min.z(),
                       bounds.max.x(), bounds.max.y(), bounds.max.z(), row.checksum);
-}
-
-absl::Status AddTile(SqlDatabase& database, int64_t map_id, uint64_t revision, const TileRow& row) {
-  return InsertTile(database, "tiles (map_id, from_revision, tile_id", map_id, revision, row);
-}
-
-absl::Status StageTile(SqlDatabase& database, int64_t map_id, uint64_t revision,
-                       const TileRow& row) {
-  return InsertTile(database, "staged_tiles (map_id, revision, tile_id", map_id, revision, row);
 }
 
 // The columns points, crc32c, min_x ... max_z from `column` on.
@@ -243,22 +237,6 @@ absl::StatusOr<int64_t> UseContent(SqlDatabase& database, const std::string& til
   if (!status.ok()) return status;
   return (*content)->id;
 }
-
-// What a change does to the map's current tiles.
-struct ChangeCounts {
-  uint32_t added = 0;
-  uint32_t replaced = 0;
-  uint32_t removed = 0;
-  uint64_t points_in = 0;
-  uint64_t points_out = 0;
-
-  void Count(bool comes, uint64_t points, const std::optional<uint64_t>& before) {
-    if (comes) ++(before.has_value() ? replaced : added);
-    if (!comes && before.has_value()) ++removed;
-    if (comes) points_in += points;
-    points_out += before.value_or(0);
-  }
-};
 
 absl::StatusOr<int64_t> CountStaged(SqlDatabase& database, int64_t map_id) {
   return database.Number(
@@ -404,7 +382,13 @@ absl::StatusOr<CommittedRevision> CommitRevision(SqlDatabase& database,
   revision.comment = commit.comment;
   revision.request_id = commit.request_id;
 
-  ChangeCounts counts;
+  if (commit.base_revision != 0) {
+    const auto parent = FindRevision(database, map->id, "revision", commit.base_revision);
+    if (!parent.ok()) return parent.status();
+    if (!parent->has_value()) return NoSuchRevision(commit.map, commit.base_revision);
+    revision.tiles = (*parent)->revision.tiles;
+    revision.points = (*parent)->revision.points;
+  }
   for (const auto& [id, tile] : commit.change) {
     TileRow row;
     row.id = id;
@@ -418,30 +402,20 @@ absl::StatusOr<CommittedRevision> CommitRevision(SqlDatabase& database,
     const auto before = commit.stage ? PointsOfTile(database, map->id, id)
                                      : EndTile(database, map->id, revision.revision, id);
     if (!before.ok()) return before.status();
-    counts.Count(tile.has_value(), row.tile.points, *before);
-    absl::Status status;
-    if (commit.stage) {
-      status = StageTile(database, map->id, revision.revision, row);
-    } else if (tile.has_value()) {
-      status = AddTile(database, map->id, revision.revision, row);
+    if (tile.has_value()) {
+      ++(before->has_value() ? revision.replaced : revision.added);
+    } else if (before->has_value()) {
+      ++revision.removed;
     }
+    revision.points += row.tile.points;
+    revision.points -= before->value_or(0);
+    if (!commit.stage && !tile.has_value()) continue;
+    absl::Status status =
+        AddTile(database, commit.stage ? kStagedTiles : kTiles, map->id, revision.revision, row);
     if (!status.ok()) return status;
   }
-
-  if (commit.base_revision != 0) {
-    const auto parent = FindRevision(database, map->id, "revision", commit.base_revision);
-    if (!parent.ok()) return parent.status();
-    if (!parent->has_value()) return NoSuchRevision(commit.map, commit.base_revision);
-    revision.tiles = (*parent)->revision.tiles;
-    revision.points = (*parent)->revision.points;
-  }
-  revision.added = counts.added;
-  revision.replaced = counts.replaced;
-  revision.removed = counts.removed;
   revision.tiles += revision.added;
   revision.tiles -= revision.removed;
-  revision.points += counts.points_in;
-  revision.points -= counts.points_out;
 
   absl::Status status = database.Run(
       "INSERT INTO revisions (map_id, revision, parent, state, kept, committed_unix_ns, "
@@ -497,7 +471,7 @@ absl::StatusOr<StoredRevision> ActivateRevision(SqlDatabase& database, absl::str
     const auto before = EndTile(database, row->id, revision, change.id);
     if (!before.ok()) return before.status();
     if (change.content == 0) continue;
-    if (absl::Status status = AddTile(database, row->id, revision, change); !status.ok()) {
+    if (absl::Status status = AddTile(database, kTiles, row->id, revision, change); !status.ok()) {
       return status;
     }
   }
