@@ -24,12 +24,25 @@
 
 namespace voxloc {
 
-struct MapTile {
-  Bounds bounds;          // of its finite points, map frame
-  size_t points = 0;      // finite
-  uint64_t revision = 0;  // of the map at which it came
+// What a store keeps of a tile beside its content.
+struct TileRecord {
   Sha256Digest digest{};  // of its content
+  size_t points = 0;      // finite
+  Bounds bounds;          // of them, map frame
   uint32_t crc32c = 0;    // of the bytes that it was sent as
+  uint64_t revision = 0;  // of the map at which it came
+
+  friend bool operator==(const TileRecord& a, const TileRecord& b) {
+    return a.digest == b.digest && a.points == b.points && a.crc32c == b.crc32c &&
+           a.revision == b.revision;
+  }
+};
+
+// A tile of a map that is served.
+struct MapTile : TileRecord {
+  MapTile() = default;
+  explicit MapTile(const TileRecord& record) : TileRecord(record) {}
+
   // Null: it is not in memory, and the map is served without it.
   std::shared_ptr<const ResidentTile> resident;
   bool damaged = false;  // its content is, so that it cannot be in memory

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// MapEvents: tells those who watch what happens to maps. Thread-safe.
+// MapEvents: notifies those who watch of what happens to maps. Thread-safe.
 
 #ifndef VOXLOC_SERVER_MAPS_MAP_EVENTS_H_
 #define VOXLOC_SERVER_MAPS_MAP_EVENTS_H_
@@ -28,6 +28,11 @@ struct MapEvent {
   std::vector<std::string> changed_tiles;
 };
 
+// Ids of the tiles that a revision has and the one before (null: there was none) has not, or not
+// with this content, then of those that it lacks.
+[[nodiscard]] std::vector<std::string> ChangedTiles(const MapSnapshot* before,
+                                                    const MapSnapshot& after);
+
 class MapEvents {
  public:
   // Called for each event, in their order, with a lock held: must be short and not call back.
@@ -37,7 +42,7 @@ class MapEvents {
   // called before any event, with nothing between it and the first.
   [[nodiscard]] std::shared_ptr<void> Watch(Watcher watcher, const std::function<void()>& begin);
 
-  void Tell(const MapEvent& event);
+  void Notify(const MapEvent& event);
 
  private:
   struct State {

@@ -4,18 +4,12 @@
 
 #include <algorithm>
 #include <chrono>
-#include <map>
 #include <optional>
 #include <utility>
 
-#include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
-#include "absl/synchronization/mutex.h"
-#include "core/checksum/crc32c.h"
 #include "server/errors/error_details.h"
-#include "server/maps/composed_share.h"
 #include "server/maps/map_memory.h"
-#include "server/maps/tile_content.h"
 #include "server/observe/logging.h"
 
 namespace voxloc::server {
@@ -31,7 +25,7 @@ double SecondsSince(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
 
-// What the store is told: a tile that is sent again as it was is no change.
+// What the store gets: a tile that is sent again as it was is no change.
 ManifestChange ManifestChangeOf(const TileCatalogue::Change& change, const TileCatalogue& base) {
   ManifestChange manifest;
   for (const auto& [id, tile] : change) {
@@ -39,45 +33,13 @@ ManifestChange ManifestChangeOf(const TileCatalogue::Change& change, const TileC
     if (!tile.has_value()) {
       if (before != nullptr) manifest.emplace(id, std::nullopt);
     } else if (before == nullptr || before->digest != tile->digest) {
-      manifest.emplace(id, StoredOf(*tile));
+      manifest.emplace(id, *tile);
     }
   }
   return manifest;
 }
 
-absl::Status NamingTile(const absl::Status& status, absl::string_view tile_id) {
-  return absl::Status(status.code(), absl::StrCat("tile '", absl::CEscape(tile_id.substr(0, 64)),
-                                                  "': ", status.message()));
-}
-
-std::vector<std::string> ChangedTiles(const TileCatalogue::Change& change) {
-  std::vector<std::string> ids;
-  ids.reserve(change.size());
-  for (const auto& [id, tile] : change) ids.push_back(id);
-  return ids;
-}
-
 }  // namespace
-
-StoredTile StoredOf(const MapTile& tile) {
-  StoredTile stored;
-  stored.digest = tile.digest;
-  stored.points = tile.points;
-  stored.bounds = tile.bounds;
-  stored.crc32c = tile.crc32c;
-  stored.revision = tile.revision;
-  return stored;
-}
-
-MapTile NotResident(const StoredTile& stored) {
-  MapTile tile;
-  tile.bounds = stored.bounds;
-  tile.points = stored.points;
-  tile.revision = stored.revision;
-  tile.digest = stored.digest;
-  tile.crc32c = stored.crc32c;
-  return tile;
-}
 
 absl::Status MapLibrary::FollowEngine() {
   const uint64_t takeovers = parts_.engine.takeovers();
@@ -100,80 +62,6 @@ absl::Status MapLibrary::FollowEngine() {
   return absl::OkStatus();
 }
 
-absl::StatusOr<std::vector<std::string>> MapLibrary::Announce() {
-  auto stored = parts_.store.ListMaps();
-  if (!stored.ok()) return stored.status();
-  std::vector<std::string> names;
-  for (const StoredMap& map : *stored) {
-    if (absl::Status status = parts_.maps.Announce(map.name); !status.ok()) return status;
-    names.push_back(map.name);
-  }
-  return names;
-}
-
-void MapLibrary::Load(const std::string& map) {
-  const absl::Status status = TryLoad(map);
-  if (status.ok()) return;
-  if (absl::IsNotFound(parts_.store.GetMap(map).status())) {  // deleted in the meantime
-    parts_.maps.Remove(map);
-    return;
-  }
-  Log(LogLevel::kError, "map_not_loaded", {{"map", map}, {"error", status.ToString()}});
-  parts_.maps.Fail(map, status);
-}
-
-absl::Status MapLibrary::TryLoad(const std::string& name) {
-  auto map = parts_.store.GetMap(name);
-  if (!map.ok()) return map.status();
-  auto request = MapBuildRequestFromText(map->build);
-  if (!request.ok()) return request.status();
-  auto made = MakeMapBuild(*request);
-  if (!made.ok()) return made.status();
-  const auto build = std::make_shared<const MapBuild>(*std::move(made));
-
-  MapView active;
-  for (const StoredRevision& revision : map->revisions) {
-    if (revision.revision != map->active_revision) continue;
-    auto snapshot = LoadRevision(*map, revision, *build, nullptr);
-    if (!snapshot.ok()) return snapshot.status();
-    active = parts_.maps.Activate(*std::move(snapshot), FactsOf(name, revision.revision, build));
-  }
-  for (const StoredRevision& revision : map->revisions) {
-    if (revision.state != RevisionState::kStaged) continue;
-    auto snapshot = LoadRevision(*map, revision, *build, active.snapshot.get());
-    if (!snapshot.ok()) return snapshot.status();
-    parts_.maps.Stage(*std::move(snapshot), FactsOf(name, revision.revision, build),
-                      revision.canary_vehicles);
-  }
-  if (!parts_.maps.Views(name).empty()) return absl::OkStatus();
-  return absl::DataLossError(
-      absl::StrCat("map ", name, " is at revision ", map->active_revision, ", which is not there"));
-}
-
-absl::StatusOr<MapSnapshot> MapLibrary::LoadRevision(const StoredMap& map,
-                                                     const StoredRevision& revision,
-                                                     const MapBuild& build,
-                                                     const MapSnapshot* known) {
-  auto manifest = parts_.store.GetManifest(map.name, revision.revision);
-  if (!manifest.ok()) return manifest.status();
-  TileCatalogue::Change all;
-  for (const auto& [id, stored] : *manifest) {
-    const MapTile* const same = known == nullptr ? nullptr : known->tiles.Find(id);
-    const bool shared = same != nullptr && same->digest == stored.digest;
-    all.emplace_hint(all.end(), id, shared ? *same : NotResident(stored));
-  }
-  MapSnapshot snapshot;
-  snapshot.name = map.name;
-  snapshot.revision = revision.revision;
-  snapshot.committed_unix_ns = revision.committed_unix_ns;
-  snapshot.tiles = TileCatalogue().With(all);
-  snapshot.residency = TileResidency::Of(snapshot.tiles);
-  auto resident = Compose(snapshot.tiles, build, known);
-  if (!resident.ok()) return resident.status();
-  snapshot.resident = *std::move(resident);
-  return snapshot;
-}
-
 absl::Status MapLibrary::Refresh(const MapView& view, const TileCatalogue::Change& change) {
   MapSnapshot snapshot = *view.snapshot;
   snapshot.tiles = snapshot.tiles.With(change);
@@ -193,23 +81,6 @@ size_t MapLibrary::TransactionBytes() const {
   return std::max(left, most / kShareOfTransaction);
 }
 
-absl::StatusOr<PointCloud> MapLibrary::ReadPoints(const Sha256Digest& digest) {
-  TileContentReader reader;
-  absl::Status status = parts_.store.ReadContent(digest, [&](absl::string_view piece) {
-    reader.Take(piece);
-    return absl::OkStatus();
-  });
-  if (!status.ok()) return status;
-  return reader.Finish();
-}
-
-absl::StatusOr<PointCloud> MapLibrary::ReadTile(absl::string_view tile_id,
-                                                const Sha256Digest& digest) {
-  auto points = ReadPoints(digest);
-  if (!points.ok()) return NamingTile(points.status(), tile_id);
-  return points;
-}
-
 absl::StatusOr<TilesOfRevision> MapLibrary::FindTiles(const std::string& map, uint64_t revision) {
   auto view = revision == 0 ? parts_.maps.Find(map) : parts_.maps.FindRevision(map, revision);
   if (view.ok()) return TilesOfRevision{view->snapshot->revision, view->snapshot->tiles};
@@ -217,7 +88,7 @@ absl::StatusOr<TilesOfRevision> MapLibrary::FindTiles(const std::string& map, ui
   auto manifest = parts_.store.GetManifest(map, revision);
   if (!manifest.ok()) return manifest.status();
   TileCatalogue::Change all;
-  for (const auto& [id, stored] : *manifest) all.emplace_hint(all.end(), id, NotResident(stored));
+  for (const auto& [id, stored] : *manifest) all.emplace_hint(all.end(), id, MapTile(stored));
   return TilesOfRevision{revision, TileCatalogue().With(all)};
 }
 
@@ -231,67 +102,6 @@ absl::StatusOr<bool> MapLibrary::IsWithinReach(absl::string_view map, const Sha2
   auto maps = parts_.store.MapsWithContent(digest);
   if (!maps.ok()) return maps.status();
   return std::any_of(maps->begin(), maps->end(), may_use);
-}
-
-absl::StatusOr<std::optional<MapTile>> MapLibrary::FindContent(absl::string_view tile_id,
-                                                               const Sha256Digest& digest,
-                                                               const MapBuild& build) {
-  auto there = parts_.store.HasContent(absl::MakeConstSpan(&digest, 1));
-  if (!there.ok()) return there.status();
-  if (!there->front()) return std::nullopt;
-  auto cloud = ReadPoints(digest);
-  if (absl::IsDataLoss(cloud.status())) return std::nullopt;
-  if (!cloud.ok()) return cloud.status();
-  auto tile = BuildTile(*cloud, digest, Crc32c(EncodeOffsets(*cloud)), build);
-  if (!tile.ok()) return NamingTile(tile.status(), tile_id);
-  return *std::move(tile);
-}
-
-absl::StatusOr<MapTile> MapLibrary::LoadTile(absl::string_view tile_id, const StoredTile& stored,
-                                             const MapBuild& build) {
-  MapTile tile = NotResident(stored);
-  tile.resident = FindMoments(stored.digest, stored.points, build);
-  if (tile.resident != nullptr) return tile;
-  auto cloud = ReadTile(tile_id, stored.digest);
-  if (!cloud.ok()) return cloud.status();
-  auto resident = BuildMoments(*cloud, stored.digest, build);
-  if (!resident.ok()) return NamingTile(resident.status(), tile_id);
-  tile.resident = *std::move(resident);
-  return tile;
-}
-
-absl::StatusOr<MapTile> MapLibrary::BuildTile(const PointCloud& cloud_map,
-                                              const Sha256Digest& digest, uint32_t crc32c,
-                                              const MapBuild& build) {
-  MapTile tile;
-  tile.bounds = ComputeBounds(cloud_map);
-  tile.points = tile.bounds.finite_points;
-  tile.digest = digest;
-  tile.crc32c = crc32c;
-  tile.resident = FindMoments(digest, tile.points, build);
-  if (tile.resident != nullptr) return tile;
-  auto resident = BuildMoments(cloud_map, digest, build);
-  if (!resident.ok()) return resident.status();
-  tile.resident = *std::move(resident);
-  return tile;
-}
-
-std::shared_ptr<const ResidentTile> MapLibrary::FindMoments(const Sha256Digest& digest,
-                                                            uint64_t points,
-                                                            const MapBuild& build) {
-  if (parts_.moments == nullptr) return nullptr;
-  return parts_.moments->Find(digest, points, build.statistics);
-}
-
-absl::StatusOr<std::shared_ptr<const ResidentTile>> MapLibrary::BuildMoments(
-    const PointCloud& cloud_map, const Sha256Digest& digest, const MapBuild& build) {
-  const auto start = Clock::now();
-  auto resident = parts_.engine.BuildTile(cloud_map, build.statistics);
-  parts_.metrics.stage_build_s.Observe(SecondsSince(start));
-  if (resident.ok() && parts_.moments != nullptr) {
-    parts_.moments->Keep(digest, build.statistics, *resident);
-  }
-  return resident;
 }
 
 absl::Status MapLibrary::MakeResident(absl::string_view map, const MapBuild& build,
@@ -308,7 +118,7 @@ absl::Status MapLibrary::MakeResident(absl::string_view map, const MapBuild& bui
       continue;
     }
     if (bytes >= most_bytes) continue;
-    auto loaded = LoadTile(id, StoredOf(*tile), build);
+    auto loaded = tiles_.Load(id, *tile, build);
     if (!loaded.ok()) return loaded.status();
     tile = *std::move(loaded);
     bytes += BytesInMap(*tile->resident, share);
@@ -444,13 +254,10 @@ absl::StatusOr<CommitReceipt> MapLibrary::Commit(const RevisionDraft& draft) {
   snapshot.residency = TileResidency::Of(snapshot.tiles);
   snapshot.resident = *std::move(resident);
   MapFacts facts = FactsOf(draft.map, revision, draft.build);
-  MapEvent event;
-  event.map = draft.map;
-  event.revision = revision;
-  event.changed_tiles = ChangedTiles(draft.change);
+  MapEventKind kind = draft.base_revision == 0 ? MapEventKind::kCreated : MapEventKind::kUpdated;
   if (draft.stage) {
+    kind = MapEventKind::kStaged;
     receipt.view = parts_.maps.Stage(std::move(snapshot), std::move(facts), draft.canary_vehicles);
-    event.kind = MapEventKind::kStaged;
     // The frame is the map's, and so the active revision's too.
     if (base.snapshot != nullptr &&
         base.facts->frame.has_value() != receipt.view.facts->frame.has_value()) {
@@ -459,10 +266,10 @@ absl::StatusOr<CommitReceipt> MapLibrary::Commit(const RevisionDraft& draft) {
     }
   } else {
     receipt.view = parts_.maps.Activate(std::move(snapshot), std::move(facts));
-    event.kind = draft.base_revision == 0 ? MapEventKind::kCreated : MapEventKind::kUpdated;
   }
-  event.view = receipt.view;
-  parts_.events.Tell(event);
+  std::vector<std::string> changed;
+  for (const auto& [id, tile] : draft.change) changed.push_back(id);
+  parts_.events.Notify({kind, draft.map, revision, receipt.view, std::move(changed)});
   return receipt;
 }
 
@@ -518,24 +325,12 @@ absl::StatusOr<MapView> MapLibrary::Activate(const std::string& map, uint64_t re
   if (!staged.ok()) return ActivateElsewhere(map, revision);
   auto activated = parts_.store.Activate(map, revision);
   if (!activated.ok()) return activated.status();
-  MapEvent event;
-  event.kind = before.ok() ? MapEventKind::kUpdated : MapEventKind::kCreated;
-  event.map = map;
-  event.revision = revision;
-  staged->snapshot->tiles.ForEach([&](const TileCatalogue::Tile& entry) {
-    if (entry.second.revision == revision) event.changed_tiles.push_back(entry.first);
-  });
-  if (before.ok()) {
-    before->snapshot->tiles.ForEach([&](const TileCatalogue::Tile& entry) {
-      if (staged->snapshot->tiles.Find(entry.first) == nullptr) {
-        event.changed_tiles.push_back(entry.first);
-      }
-    });
-  }
-  event.view =
+  auto changed = ChangedTiles(before.ok() ? before->snapshot.get() : nullptr, *staged->snapshot);
+  MapView view =
       parts_.maps.Activate(*staged->snapshot, FactsOf(map, revision, staged->facts->build));
-  parts_.events.Tell(event);
-  return event.view;
+  parts_.events.Notify({before.ok() ? MapEventKind::kUpdated : MapEventKind::kCreated, map,
+                        revision, view, std::move(changed)});
+  return view;
 }
 
 absl::StatusOr<StoredRevision> MapLibrary::Withdraw(const std::string& map, uint64_t revision) {
@@ -543,11 +338,7 @@ absl::StatusOr<StoredRevision> MapLibrary::Withdraw(const std::string& map, uint
   auto withdrawn = parts_.store.Withdraw(map, revision);
   if (!withdrawn.ok()) return withdrawn;
   parts_.maps.Unstage(map, revision);
-  MapEvent event;
-  event.kind = MapEventKind::kWithdrawn;
-  event.map = map;
-  event.revision = revision;
-  parts_.events.Tell(event);
+  parts_.events.Notify({MapEventKind::kWithdrawn, map, revision, {}, {}});
   return withdrawn;
 }
 
@@ -557,12 +348,8 @@ absl::StatusOr<StoredRevision> MapLibrary::SetCanary(const std::string& map, uin
   auto changed = parts_.store.SetCanary(map, revision, vehicles);
   if (!changed.ok()) return changed;
   parts_.maps.SetCanary(map, revision, vehicles);
-  MapEvent event;
-  event.kind = MapEventKind::kStaged;
-  event.map = map;
-  event.revision = revision;
-  if (auto view = parts_.maps.FindRevision(map, revision); view.ok()) event.view = *view;
-  parts_.events.Tell(event);
+  const auto view = parts_.maps.FindRevision(map, revision);
+  parts_.events.Notify({MapEventKind::kStaged, map, revision, view.ok() ? *view : MapView{}, {}});
   return changed;
 }
 
@@ -571,11 +358,7 @@ absl::StatusOr<uint64_t> MapLibrary::Delete(const std::string& map, uint64_t rev
   auto deleted = parts_.store.DeleteMap(map, revision);
   if (!deleted.ok()) return deleted;
   parts_.maps.Remove(map);
-  MapEvent event;
-  event.kind = MapEventKind::kDeleted;
-  event.map = map;
-  event.revision = *deleted;
-  parts_.events.Tell(event);
+  parts_.events.Notify({MapEventKind::kDeleted, map, *deleted, {}, {}});
   return deleted;
 }
 

@@ -18,7 +18,6 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
-#include "core/cloud/point_cloud.h"
 #include "core/engine/failover/failover_engine.h"
 #include "server/config/live_config.h"
 #include "server/geodesy/map_frame.h"
@@ -28,6 +27,7 @@
 #include "server/maps/recent_uploads.h"
 #include "server/maps/resident_maps.h"
 #include "server/maps/store/map_store.h"
+#include "server/maps/tile_loader.h"
 #include "server/observe/metrics/metrics.h"
 
 namespace voxloc::server {
@@ -54,10 +54,6 @@ struct CommitReceipt {
   bool repeated = false;  // the request was committed before
 };
 
-// A tile that is in the store and not in memory; and back.
-[[nodiscard]] MapTile NotResident(const StoredTile& stored);
-[[nodiscard]] StoredTile StoredOf(const MapTile& tile);
-
 struct TilesOfRevision {
   uint64_t revision = 0;
   TileCatalogue tiles;
@@ -78,7 +74,8 @@ class MapLibrary {
     std::atomic<uint64_t>& max_bytes;  // of all maps in memory; FollowEngine sets it
     MomentsCache* moments = nullptr;   // null: every tile is built from its points
   };
-  explicit MapLibrary(const Parts& parts) : parts_(parts) {}
+  explicit MapLibrary(const Parts& parts)
+      : parts_(parts), tiles_(parts.store, parts.engine, parts.metrics, parts.moments) {}
 
   // Where another engine has taken over: makes all maps anew on it, without a tile in memory, which
   // the residency then loads. Comes before every Refresh, MakeResident and Commit. Errors are the
@@ -93,6 +90,8 @@ class MapLibrary {
 
   [[nodiscard]] MapStore& store() const { return parts_.store; }
   [[nodiscard]] const ResidentMaps& maps() const { return parts_.maps; }
+  // Any thread.
+  [[nodiscard]] const TileLoader& tiles() const { return tiles_; }
   // As they are now.
   [[nodiscard]] std::shared_ptr<const Limits> limits() const { return parts_.config.limits(); }
 
@@ -105,7 +104,7 @@ class MapLibrary {
   void Load(const std::string& map);
 
   // Where other servers write the store too: brings a map here to what the store has, as if that
-  // had been committed here, and tells those who watch. Comes before whatever is decided by what
+  // had been committed here, and notifies those who watch. Comes before whatever is decided by what
   // the map is. Unavailable: the store does not answer, and the map stays as it is; other errors
   // are those of Commit and Load.
   [[nodiscard]] absl::Status Follow(const std::string& map);
@@ -115,18 +114,9 @@ class MapLibrary {
   // Replaces a revision by itself with other tiles resident. `change`: of its tiles, which differ
   // in nothing else. ResourceExhausted: no memory.
   [[nodiscard]] absl::Status Refresh(const MapView& view, const TileCatalogue::Change& change);
-  // Reads and builds a tile; where the cache has the moments, its points are not read. DataLoss and
-  // NotFound: its content is damaged or gone; the message names it.
-  [[nodiscard]] absl::StatusOr<MapTile> LoadTile(absl::string_view tile_id,
-                                                 const StoredTile& stored, const MapBuild& build);
   // How many bytes more of tiles a transaction may keep in memory.
   [[nodiscard]] size_t TransactionBytes() const;
 
-  // Of these points, which the store has under `digest` already. Where the cache has the moments,
-  // they are not built.
-  [[nodiscard]] absl::StatusOr<MapTile> BuildTile(const PointCloud& cloud_map,
-                                                  const Sha256Digest& digest, uint32_t crc32c,
-                                                  const MapBuild& build);
   // Tiles with their points from the store, as many as there is memory for; resident ones of the
   // same content are shared. DataLoss: the content of a tile is damaged; the message names it.
   [[nodiscard]] absl::Status MakeResident(absl::string_view map, const MapBuild& build,
@@ -139,19 +129,10 @@ class MapLibrary {
   [[nodiscard]] absl::StatusOr<bool> IsWithinReach(absl::string_view map,
                                                    const Sha256Digest& digest,
                                                    const MayUseMap& may_use);
-  // A tile of content that the store has; nullopt: it does not have it, whole.
-  [[nodiscard]] absl::StatusOr<std::optional<MapTile>> FindContent(absl::string_view tile_id,
-                                                                   const Sha256Digest& digest,
-                                                                   const MapBuild& build);
-
   // The tiles of a revision that can be read; 0: the active one. Those of a revision that is not in
   // memory are not resident. NotFound. Any thread.
   [[nodiscard]] absl::StatusOr<TilesOfRevision> FindTiles(const std::string& map,
                                                           uint64_t revision);
-  // Its points, map frame. DataLoss and NotFound name the tile. Any thread.
-  [[nodiscard]] absl::StatusOr<PointCloud> ReadTile(absl::string_view tile_id,
-                                                    const Sha256Digest& digest);
-
   // Aborted: the base is not the active revision any more; AlreadyExists: the map has another
   // frame; ResourceExhausted: a limit.
   [[nodiscard]] absl::StatusOr<CommitReceipt> Commit(const RevisionDraft& draft);
@@ -171,7 +152,7 @@ class MapLibrary {
   [[nodiscard]] absl::StatusOr<MapView> Undelete(const std::string& map);
 
  private:
-  [[nodiscard]] absl::Status TryLoad(const std::string& map);
+  [[nodiscard]] absl::Status TryLoad(const std::string& name);
   // Of Follow: a map that is new here, or is begun anew.
   [[nodiscard]] absl::Status FollowNew(const std::string& map);
   // The active revision as the store has it.
@@ -188,24 +169,12 @@ class MapLibrary {
                                                           uint64_t revision);
   // Ends a map that is here.
   void Drop(const std::string& map, uint64_t revision);
-  // A revision of the store whose tiles are in memory where they are in `known`, or there is room.
-  [[nodiscard]] absl::StatusOr<MapSnapshot> LoadFollowed(const StoredMap& map,
-                                                         const StoredRevision& revision,
-                                                         const MapBuild& build,
-                                                         const MapSnapshot* known);
-  [[nodiscard]] absl::StatusOr<PointCloud> ReadPoints(const Sha256Digest& digest);
-  // A revision of the store, without tiles in memory but those that `known` has.
+  // A revision of the store, which shares the tiles that `known` (null: none) has as well. The
+  // others are in memory, as many as there is room for, where `resident`.
   [[nodiscard]] absl::StatusOr<MapSnapshot> LoadRevision(const StoredMap& map,
                                                          const StoredRevision& revision,
                                                          const MapBuild& build,
-                                                         const MapSnapshot* known);
-  // Null: the cache does not have it, or there is none.
-  [[nodiscard]] std::shared_ptr<const ResidentTile> FindMoments(const Sha256Digest& digest,
-                                                                uint64_t points,
-                                                                const MapBuild& build);
-  // By the engine; the cache keeps it.
-  [[nodiscard]] absl::StatusOr<std::shared_ptr<const ResidentTile>> BuildMoments(
-      const PointCloud& cloud_map, const Sha256Digest& digest, const MapBuild& build);
+                                                         const MapSnapshot* known, bool resident);
   [[nodiscard]] absl::StatusOr<std::shared_ptr<const ResidentMap>> Compose(
       const TileCatalogue& tiles, const MapBuild& build, const MapSnapshot* previous);
   [[nodiscard]] absl::Status CheckSize(const TileCatalogue& tiles) const;
@@ -213,6 +182,7 @@ class MapLibrary {
                                  std::shared_ptr<const MapBuild> build) const;
 
   const Parts parts_;
+  const TileLoader tiles_;
   std::atomic<uint64_t> followed_{0};  // takeovers
   RecentUploads uploads_;
 };

@@ -6,6 +6,11 @@
 #include "server/config/host_resources.h"
 
 namespace voxloc::server {
+namespace {
+
+constexpr double kUnknownShare = 5.0;
+
+}  // namespace
 
 MapMemory MapMemoryOf(absl::string_view engine_name) {
   return engine_name == "cpu" ? MapMemory::kHost : MapMemory::kDevice;
@@ -16,6 +21,16 @@ uint64_t MapMemoryBytes(const Limits& limits, const EngineInfo& engine) {
   const uint64_t total =
       engine.memory_bytes_total != 0 ? engine.memory_bytes_total : UsableMemoryBytes();
   return total / kMapMemoryDenominator * kMapMemoryNumerator;
+}
+
+double ComposedShare(const MapSnapshot* snapshot) {
+  const size_t tiles = snapshot == nullptr ? 0 : snapshot->tiles.MemoryBytes();
+  if (tiles == 0) return kUnknownShare;
+  return static_cast<double>(snapshot->resident->MemoryBytes()) / static_cast<double>(tiles);
+}
+
+size_t BytesInMap(const ResidentTile& tile, double composed_share) {
+  return static_cast<size_t>((1.0 + composed_share) * static_cast<double>(tile.MemoryBytes()));
 }
 
 }  // namespace voxloc::server

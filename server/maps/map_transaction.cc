@@ -10,7 +10,7 @@
 #include "core/checksum/crc32c.h"
 #include "core/map/map_name.h"
 #include "server/errors/error_details.h"
-#include "server/maps/composed_share.h"
+#include "server/maps/map_memory.h"
 #include "server/maps/tile_content.h"
 
 namespace voxloc::server {
@@ -200,7 +200,7 @@ absl::StatusOr<TileReceipt> MapTransaction::FinishTile(
         "CHECKSUM_MISMATCH");
   }
   library_.NoteUpload(begin_.map, *digest);
-  auto built = library_.BuildTile(tile.points, *digest, tile.crc32c, *build_);
+  auto built = library_.tiles().Build(tile.points, *digest, tile.crc32c, *build_);
   if (!built.ok()) {
     return absl::Status(built.status().code(), absl::StrCat("tile ", Quoted(tile.tile_id), ": ",
                                                             built.status().message()));
@@ -222,7 +222,7 @@ absl::StatusOr<std::optional<TileReceipt>> MapTransaction::ReuseTile(const std::
     if (!within_reach.ok()) return within_reach.status();
     if (!*within_reach) return std::nullopt;
   }
-  auto found = library_.FindContent(tile_id, digest, *build_);
+  auto found = library_.tiles().FindContent(tile_id, digest, *build_);
   if (!found.ok()) return found.status();
   if (!found->has_value()) return std::nullopt;
   return Stage(tile_id, **std::move(found), 0);
@@ -313,7 +313,7 @@ TileCatalogue::Change MapTransaction::ChangeOf(const MapSnapshot* current) const
   if (from_.has_value()) {
     for (const auto& [id, stored] : *from_) {
       const MapTile* const same = current == nullptr ? nullptr : current->tiles.Find(id);
-      if (same == nullptr || same->digest != stored.digest) change.emplace(id, NotResident(stored));
+      if (same == nullptr || same->digest != stored.digest) change.emplace(id, MapTile(stored));
     }
   }
   if ((begin_.clear || from_.has_value()) && current != nullptr) {

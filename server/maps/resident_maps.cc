@@ -16,11 +16,57 @@ namespace {
 // After which a client asks again for a map that is being loaded.
 constexpr double kLoadingRetryS = 1.0;
 
-absl::flat_hash_set<std::string> SetOf(const std::vector<std::string>& names) {
-  return {names.begin(), names.end()};
+bool IsRevision(const MapView& view, uint64_t revision) {
+  return view.snapshot != nullptr && view.snapshot->revision == revision;
+}
+
+// Active or staged; null: there is none.
+const MapView* ViewOf(const HeldMap& map, uint64_t revision) {
+  if (IsRevision(map.active, revision)) return &map.active;
+  for (const HeldMap::Staged& staged : map.staged) {
+    if (IsRevision(staged.view, revision)) return &staged.view;
+  }
+  return nullptr;
+}
+
+// Returns it, for the caller to release after the lock.
+MapView RemoveStaged(HeldMap& map, uint64_t revision) {
+  const auto staged =
+      std::find_if(map.staged.begin(), map.staged.end(),
+                   [&](const HeldMap::Staged& s) { return IsRevision(s.view, revision); });
+  if (staged == map.staged.end()) return {};
+  MapView removed = std::move(staged->view);
+  map.staged.erase(staged);
+  return removed;
+}
+
+int LoadedPercent(const HeldMap& map) {
+  if (map.active.snapshot == nullptr || map.active.snapshot->tiles.empty()) return 0;
+  const TileCatalogue& tiles = map.active.snapshot->tiles;
+  return static_cast<int>(100 * tiles.resident() / tiles.size());
+}
+
+// Of a map that is not open.
+absl::Status LoadingStatus(absl::string_view name, const HeldMap& map) {
+  if (!map.failure.ok()) {
+    return WithReason(absl::UnavailableError(absl::StrCat(
+                          "map ", name, " could not be loaded: ", map.failure.message())),
+                      "MAP_NOT_LOADED", {{"map", std::string(name)}});
+  }
+  return WithRetryAfter(
+      WithReason(absl::UnavailableError(
+                     absl::StrCat("map ", name, " is being loaded (", LoadedPercent(map), " %)")),
+                 "MAP_LOADING", {{"map", std::string(name)}}),
+      kLoadingRetryS);
 }
 
 }  // namespace
+
+std::vector<std::string> SortedVehicles(std::vector<std::string> vehicles) {
+  std::sort(vehicles.begin(), vehicles.end());
+  vehicles.erase(std::unique(vehicles.begin(), vehicles.end()), vehicles.end());
+  return vehicles;
+}
 
 ResidentMaps::ResidentMaps(size_t max_maps, const Metrics& metrics, WorkQueue& mapping,
                            bool names_in_errors)
@@ -29,43 +75,34 @@ ResidentMaps::ResidentMaps(size_t max_maps, const Metrics& metrics, WorkQueue& m
       mapping_(mapping),
       max_maps_(max_maps) {}
 
+const HeldMap* ResidentMaps::FindHeld(absl::string_view name) const {
+  const auto it = maps_.find(name);
+  return it == maps_.end() ? nullptr : &it->second;
+}
+
+HeldMap* ResidentMaps::FindHeld(absl::string_view name) {
+  const auto it = maps_.find(name);
+  return it == maps_.end() ? nullptr : &it->second;
+}
+
 absl::StatusOr<MapView> ResidentMaps::Find(absl::string_view name,
                                            absl::string_view vehicle) const {
   const absl::MutexLock lock(&mutex_);
-  const auto it = maps_.find(name);
-  if (it == maps_.end()) return NoSuchMap(name);
-  const Map& map = it->second;
-  if (map.loading) return NotOpen(it->first, map);
+  const HeldMap* const map = FindHeld(name);
+  if (map == nullptr) return NoSuchMap(name);
+  if (map->loading) return LoadingStatus(name, *map);
   if (!vehicle.empty()) {
     // The newest, where the vehicle tries several.
-    for (auto staged = map.staged.rbegin(); staged != map.staged.rend(); ++staged) {
-      if (staged->vehicles.contains(vehicle)) return ViewOf(staged->revision);
+    for (auto staged = map->staged.rbegin(); staged != map->staged.rend(); ++staged) {
+      const std::vector<std::string>& vehicles = staged->vehicles;
+      if (std::binary_search(vehicles.begin(), vehicles.end(), vehicle)) return staged->view;
     }
   }
-  if (map.active != nullptr) return ViewOf(map.active);
+  if (map->active.snapshot != nullptr) return map->active;
   return WithReason(absl::FailedPreconditionError(
                         absl::StrCat("map ", name, " has no active revision; revision ",
-                                     map.staged.back().revision->snapshot.revision, " is staged")),
+                                     map->staged.back().view.snapshot->revision, " is staged")),
                     "MAP_NOT_ACTIVE", {{"map", std::string(name)}});
-}
-
-absl::Status ResidentMaps::NotOpen(const std::string& name, const Map& map) {
-  if (!map.failure.ok()) {
-    return WithReason(absl::UnavailableError(absl::StrCat(
-                          "map ", name, " could not be loaded: ", map.failure.message())),
-                      "MAP_NOT_LOADED", {{"map", name}});
-  }
-  return WithRetryAfter(
-      WithReason(absl::UnavailableError(
-                     absl::StrCat("map ", name, " is being loaded (", LoadedPercent(map), " %)")),
-                 "MAP_LOADING", {{"map", name}}),
-      kLoadingRetryS);
-}
-
-int ResidentMaps::LoadedPercent(const Map& map) {
-  if (map.active == nullptr || map.active->snapshot.tiles.empty()) return 0;
-  const TileCatalogue& tiles = map.active->snapshot.tiles;
-  return static_cast<int>(100 * tiles.resident() / tiles.size());
 }
 
 absl::StatusOr<MapView> ResidentMaps::FindAtLeast(absl::string_view name, uint64_t min_revision,
@@ -86,15 +123,10 @@ absl::StatusOr<MapView> ResidentMaps::FindAtLeast(absl::string_view name, uint64
 absl::StatusOr<MapView> ResidentMaps::FindRevision(absl::string_view name,
                                                    uint64_t revision) const {
   const absl::MutexLock lock(&mutex_);
-  const auto it = maps_.find(name);
-  if (it == maps_.end()) return NoSuchMap(name);
-  const Map& map = it->second;
-  if (map.active != nullptr && map.active->snapshot.revision == revision) {
-    return ViewOf(map.active);
-  }
-  for (const Staged& staged : map.staged) {
-    if (staged.revision->snapshot.revision == revision) return ViewOf(staged.revision);
-  }
+  const HeldMap* const map = FindHeld(name);
+  if (map == nullptr) return NoSuchMap(name);
+  const MapView* const view = ViewOf(*map, revision);
+  if (view != nullptr) return *view;
   return absl::NotFoundError(
       absl::StrCat("revision ", revision, " of map ", name, " is not in memory"));
 }
@@ -104,7 +136,7 @@ std::vector<MapView> ResidentMaps::List() const {
   std::vector<MapView> views;
   views.reserve(maps_.size());
   for (const auto& [name, map] : maps_) {
-    if (map.active != nullptr && !map.loading) views.push_back(ViewOf(map.active));
+    if (map.active.snapshot != nullptr && !map.loading) views.push_back(map.active);
   }
   return views;
 }
@@ -118,37 +150,25 @@ std::vector<std::string> ResidentMaps::Names() const {
 }
 
 std::vector<MapView> ResidentMaps::Views(absl::string_view name) const {
-  const absl::MutexLock lock(&mutex_);
+  const std::optional<HeldMap> map = Held(name);
   std::vector<MapView> views;
-  const auto it = maps_.find(name);
-  if (it == maps_.end()) return views;
-  if (it->second.active != nullptr) views.push_back(ViewOf(it->second.active));
-  for (const Staged& staged : it->second.staged) views.push_back(ViewOf(staged.revision));
+  if (!map.has_value()) return views;
+  if (map->active.snapshot != nullptr) views.push_back(map->active);
+  for (const HeldMap::Staged& staged : map->staged) views.push_back(staged.view);
   return views;
 }
 
 std::optional<HeldMap> ResidentMaps::Held(absl::string_view name) const {
   const absl::MutexLock lock(&mutex_);
-  const auto it = maps_.find(name);
-  if (it == maps_.end()) return std::nullopt;
-  const Map& map = it->second;
-  HeldMap held;
-  if (map.active != nullptr) held.active = ViewOf(map.active);
-  for (const Staged& staged : map.staged) {
-    std::vector<std::string> vehicles(staged.vehicles.begin(), staged.vehicles.end());
-    std::sort(vehicles.begin(), vehicles.end());
-    held.staged.push_back({ViewOf(staged.revision), std::move(vehicles)});
-  }
-  held.loading = map.loading;
-  held.failed = !map.failure.ok();
-  return held;
+  const HeldMap* const map = FindHeld(name);
+  return map == nullptr ? std::nullopt : std::make_optional(*map);
 }
 
 size_t ResidentMaps::MemoryBytes() const {
   const absl::MutexLock lock(&mutex_);
   size_t bytes = 0;
   for (const auto& [name, map] : maps_) {
-    if (map.active != nullptr) bytes += map.active->memory_bytes;
+    if (map.active.snapshot != nullptr) bytes += map.active.MemoryBytes();
   }
   return bytes;
 }
@@ -190,8 +210,8 @@ absl::Status ResidentMaps::Announce(const std::string& name) {
 
 bool ResidentMaps::IsLoading(absl::string_view name) const {
   const absl::MutexLock lock(&mutex_);
-  const auto it = maps_.find(name);
-  return it != maps_.end() && it->second.loading;
+  const HeldMap* const map = FindHeld(name);
+  return map != nullptr && map->loading;
 }
 
 std::vector<LoadingMap> ResidentMaps::Loading() const {
@@ -205,92 +225,78 @@ std::vector<LoadingMap> ResidentMaps::Loading() const {
 
 void ResidentMaps::Fail(absl::string_view name, const absl::Status& reason) {
   const absl::MutexLock lock(&mutex_);
-  if (const auto it = maps_.find(name); it != maps_.end()) it->second.failure = reason;
+  if (HeldMap* const map = FindHeld(name); map != nullptr) map->failure = reason;
 }
 
 void ResidentMaps::Open(absl::string_view name) {
   const absl::MutexLock lock(&mutex_);
-  const auto it = maps_.find(name);
-  if (it == maps_.end()) return;
-  it->second.loading = false;
-  it->second.failure = absl::OkStatus();
+  HeldMap* const map = FindHeld(name);
+  if (map == nullptr) return;
+  map->loading = false;
+  map->failure = absl::OkStatus();
 }
 
 void ResidentMaps::Refresh(MapSnapshot snapshot) {
-  RevisionPtr replaced;  // released after the lock
+  MapView replaced;  // released after the lock
   const absl::MutexLock lock(&mutex_);
-  const auto it = maps_.find(snapshot.name);
-  if (it == maps_.end()) return;
-  Map& map = it->second;
-  RevisionPtr* at = nullptr;
-  if (map.active != nullptr && map.active->snapshot.revision == snapshot.revision) {
-    at = &map.active;
-  }
-  for (Staged& staged : map.staged) {
-    if (staged.revision->snapshot.revision == snapshot.revision) at = &staged.revision;
+  HeldMap* const map = FindHeld(snapshot.name);
+  if (map == nullptr) return;
+  const uint64_t revision = snapshot.revision;
+  MapView* at = IsRevision(map->active, revision) ? &map->active : nullptr;
+  for (HeldMap::Staged& staged : map->staged) {
+    if (IsRevision(staged.view, revision)) at = &staged.view;
   }
   if (at == nullptr) return;
   replaced = *at;
-  *at = FreedOnQueue(std::move(snapshot), replaced->facts);
+  *at = FreedOnQueue(std::move(snapshot), *replaced.facts);
   UpdateMetrics();
 }
 
 MapView ResidentMaps::Activate(MapSnapshot snapshot, MapFacts facts) {
-  const RevisionPtr revision = FreedOnQueue(std::move(snapshot), std::move(facts));
-  RevisionPtr replaced;  // released after the lock
-  RevisionPtr unstaged;
+  MapView view = FreedOnQueue(std::move(snapshot), std::move(facts));
+  MapView replaced;  // released after the lock
+  MapView unstaged;
   const absl::MutexLock lock(&mutex_);
-  Map& map = maps_[revision->snapshot.name];
-  replaced = std::exchange(map.active, revision);
-  const auto staged = std::find_if(map.staged.begin(), map.staged.end(), [&](const Staged& s) {
-    return s.revision->snapshot.revision == revision->snapshot.revision;
-  });
-  if (staged != map.staged.end()) {
-    unstaged = std::move(staged->revision);
-    map.staged.erase(staged);
-  }
+  HeldMap& map = maps_[view.snapshot->name];
+  replaced = std::exchange(map.active, view);
+  unstaged = RemoveStaged(map, view.snapshot->revision);
   UpdateMetrics();
-  return ViewOf(revision);
+  return view;
 }
 
 MapView ResidentMaps::Stage(MapSnapshot snapshot, MapFacts facts,
                             const std::vector<std::string>& vehicles) {
-  const RevisionPtr revision = FreedOnQueue(std::move(snapshot), std::move(facts));
+  MapView view = FreedOnQueue(std::move(snapshot), std::move(facts));
   const absl::MutexLock lock(&mutex_);
-  Map& map = maps_[revision->snapshot.name];
-  map.staged.push_back({revision, SetOf(vehicles)});
+  maps_[view.snapshot->name].staged.push_back({view, SortedVehicles(vehicles)});
   UpdateMetrics();
-  return ViewOf(revision);
+  return view;
 }
 
 void ResidentMaps::SetCanary(absl::string_view name, uint64_t revision,
                              const std::vector<std::string>& vehicles) {
   const absl::MutexLock lock(&mutex_);
-  const auto it = maps_.find(name);
-  if (it == maps_.end()) return;
-  for (Staged& staged : it->second.staged) {
-    if (staged.revision->snapshot.revision == revision) staged.vehicles = SetOf(vehicles);
+  HeldMap* const map = FindHeld(name);
+  if (map == nullptr) return;
+  for (HeldMap::Staged& staged : map->staged) {
+    if (IsRevision(staged.view, revision)) staged.vehicles = SortedVehicles(vehicles);
   }
 }
 
 void ResidentMaps::Unstage(absl::string_view name, uint64_t revision) {
-  RevisionPtr unstaged;  // released after the lock
+  MapView unstaged;  // released after the lock
   const absl::MutexLock lock(&mutex_);
   const auto it = maps_.find(name);
   if (it == maps_.end()) return;
-  Map& map = it->second;
-  const auto staged = std::find_if(map.staged.begin(), map.staged.end(), [&](const Staged& s) {
-    return s.revision->snapshot.revision == revision;
-  });
-  if (staged == map.staged.end()) return;
-  unstaged = std::move(staged->revision);
-  map.staged.erase(staged);
-  if (map.active == nullptr && map.staged.empty()) maps_.erase(it);
+  HeldMap& map = it->second;
+  unstaged = RemoveStaged(map, revision);
+  if (unstaged.snapshot == nullptr) return;
+  if (map.active.snapshot == nullptr && map.staged.empty()) maps_.erase(it);
   UpdateMetrics();
 }
 
 void ResidentMaps::Remove(absl::string_view name) {
-  Map removed;  // released after the lock
+  HeldMap removed;  // released after the lock
   const absl::MutexLock lock(&mutex_);
   const auto it = maps_.find(name);
   if (it == maps_.end()) return;
@@ -299,26 +305,20 @@ void ResidentMaps::Remove(absl::string_view name) {
   UpdateMetrics();
 }
 
-MapView ResidentMaps::ViewOf(const RevisionPtr& revision) {
-  MapView view;
-  view.snapshot = std::shared_ptr<const MapSnapshot>(revision, &revision->snapshot);
-  view.facts = std::shared_ptr<const MapFacts>(revision, &revision->facts);
-  return view;
-}
-
-ResidentMaps::RevisionPtr ResidentMaps::FreedOnQueue(MapSnapshot snapshot, MapFacts facts) const {
-  auto revision = std::make_unique<Revision>();
-  revision->snapshot = std::move(snapshot);
-  revision->facts = std::move(facts);
-  revision->memory_bytes =
-      revision->snapshot.tiles.MemoryBytes() + revision->snapshot.resident->MemoryBytes();
+MapView ResidentMaps::FreedOnQueue(MapSnapshot snapshot, MapFacts facts) const {
+  struct Revision {
+    MapSnapshot snapshot;
+    MapFacts facts;
+  };
   WorkQueue* const queue = &mapping_;
-  return {revision.release(), [queue](const Revision* released) {
-            // A task that is refused, or dropped by a queue that stops, frees it as it goes.
-            RevisionPtr last(released);
-            const bool posted = queue->Post([last = std::move(last)] {});
-            static_cast<void>(posted);
-          }};
+  const std::shared_ptr<const Revision> revision(
+      new Revision{std::move(snapshot), std::move(facts)}, [queue](const Revision* released) {
+        // A task that is refused, or dropped by a queue that stops, frees it as it goes.
+        std::shared_ptr<const Revision> last(released);
+        const bool posted = queue->Post([last = std::move(last)] {});
+        static_cast<void>(posted);
+      });
+  return {{revision, &revision->snapshot}, {revision, &revision->facts}};
 }
 
 absl::Status ResidentMaps::NoSuchMap(absl::string_view name) const {
@@ -340,12 +340,13 @@ void ResidentMaps::UpdateMetrics() const {
   size_t cells = 0;
   size_t bytes = 0;
   for (const auto& [name, map] : maps_) {
-    if (map.active == nullptr) continue;
-    tiles += map.active->snapshot.tiles.size();
-    resident_tiles += map.active->snapshot.tiles.resident();
-    points += map.active->snapshot.tiles.points();
-    bytes += map.active->memory_bytes;
-    const ResidentMap& resident = *map.active->snapshot.resident;
+    if (map.active.snapshot == nullptr) continue;
+    const MapSnapshot& active = *map.active.snapshot;
+    tiles += active.tiles.size();
+    resident_tiles += active.tiles.resident();
+    points += active.tiles.points();
+    bytes += map.active.MemoryBytes();
+    const ResidentMap& resident = *active.resident;
     for (size_t i = 0; i < resident.statistics().size(); ++i) cells += resident.cells(i);
   }
   metrics_.maps.Set(static_cast<double>(maps_.size()));

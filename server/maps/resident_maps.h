@@ -18,7 +18,7 @@
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
-#include "absl/container/flat_hash_set.h"
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/synchronization/mutex.h"
@@ -65,13 +65,16 @@ struct LoadingMap {
 struct HeldMap {
   struct Staged {
     MapView view;
-    std::vector<std::string> vehicles;  // that try it, in order
+    std::vector<std::string> vehicles;  // that try it, in order, each once
   };
   MapView active;              // empty: none
   std::vector<Staged> staged;  // ascending by revision
   bool loading = false;        // announced, and not yet open
-  bool failed = false;         // it could not be loaded
+  absl::Status failure;        // of the loading
 };
+
+// As HeldMap has them.
+[[nodiscard]] std::vector<std::string> SortedVehicles(std::vector<std::string> vehicles);
 
 class ResidentMaps {
  public:
@@ -137,29 +140,12 @@ class ResidentMaps {
   void Remove(absl::string_view name);
 
  private:
-  struct Revision {
-    MapSnapshot snapshot;
-    MapFacts facts;
-    size_t memory_bytes = 0;  // MapView::MemoryBytes
-  };
-  using RevisionPtr = std::shared_ptr<const Revision>;
-  struct Staged {
-    RevisionPtr revision;
-    absl::flat_hash_set<std::string> vehicles;
-  };
-  struct Map {
-    RevisionPtr active;          // null: none
-    bool loading = false;        // announced, and not yet open
-    absl::Status failure;        // of the loading
-    std::vector<Staged> staged;  // ascending by revision
-  };
-  using Maps = std::map<std::string, Map, std::less<>>;
-
-  [[nodiscard]] static MapView ViewOf(const RevisionPtr& revision);
   // Shared ownership whose last owner posts the revision to the mapping queue, which frees it.
-  [[nodiscard]] RevisionPtr FreedOnQueue(MapSnapshot snapshot, MapFacts facts) const;
-  [[nodiscard]] static int LoadedPercent(const Map& map);
-  [[nodiscard]] static absl::Status NotOpen(const std::string& name, const Map& map);
+  [[nodiscard]] MapView FreedOnQueue(MapSnapshot snapshot, MapFacts facts) const;
+  // Null: there is no such map.
+  [[nodiscard]] HeldMap* FindHeld(absl::string_view name) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  [[nodiscard]] const HeldMap* FindHeld(absl::string_view name) const
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   [[nodiscard]] absl::Status HasRoom(absl::string_view name) const
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   [[nodiscard]] absl::Status NoSuchMap(absl::string_view name) const
@@ -172,7 +158,7 @@ class ResidentMaps {
   mutable absl::Mutex mutex_;
   size_t max_maps_ ABSL_GUARDED_BY(mutex_);
   MapMemory memory_ ABSL_GUARDED_BY(mutex_) = MapMemory::kHost;
-  Maps maps_ ABSL_GUARDED_BY(mutex_);
+  std::map<std::string, HeldMap, std::less<>> maps_ ABSL_GUARDED_BY(mutex_);
 };
 
 }  // namespace voxloc::server

@@ -56,7 +56,7 @@ std::unique_ptr<MomentsCache> OpenMoments(const Config& config, Engine& engine,
       config.moments_cache == "auto" ? engine.Info().name == "cpu" : config.moments_cache == "on";
   if (!wanted || config.data_dir.empty()) return nullptr;
   MomentsCacheOptions options;
-  options.path = config.data_dir + "/moments.db";
+  options.path = config.data_dir + "/moments";
   options.max_bytes = config.limits.max_moments_bytes;
   return std::make_unique<MomentsCache>(std::move(options), engine, metrics);
 }

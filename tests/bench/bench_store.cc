@@ -31,7 +31,6 @@ using server::Manifest;
 using server::MapStore;
 using server::MapStoreOptions;
 using server::RevisionCommit;
-using server::StoredTile;
 
 struct StoreFlags {
   MapOptions map;
@@ -96,13 +95,13 @@ class Contents {
   std::vector<std::string> rows_;
 };
 
-absl::StatusOr<StoredTile> UploadContent(MapStore& store, const std::string& rows) {
+absl::StatusOr<TileRecord> UploadContent(MapStore& store, const std::string& rows) {
   auto upload = store.Upload();
   if (!upload.ok()) return upload.status();
   if (absl::Status status = (*upload)->Append(rows); !status.ok()) return status;
   const auto digest = (*upload)->Finish();
   if (!digest.ok()) return digest.status();
-  StoredTile tile;
+  TileRecord tile;
   tile.digest = *digest;
   tile.points = rows.size() / 12;
   return tile;

@@ -8,7 +8,7 @@
 
 #include "absl/synchronization/mutex.h"
 #include "core/parallel/thread_pool.h"
-#include "server/maps/composed_share.h"
+#include "server/maps/map_memory.h"
 #include "server/maps/residency/residency_plan.h"
 #include "server/observe/logging.h"
 
@@ -195,7 +195,7 @@ void Residency::Load(Task& task, Clock::time_point now) {
     }
     parts_.threads.ParallelFor(count, [&](size_t i) {
       Wanted& wanted = task.tiles[loaded + i];
-      auto tile = parts_.library.LoadTile(wanted.id, StoredOf(wanted.tile), build);
+      auto tile = parts_.library.tiles().Load(wanted.id, wanted.tile, build);
       if (tile.ok()) {
         wanted.tile = *std::move(tile);
         return;

@@ -37,7 +37,7 @@ class Surroundings {
                                      const Eigen::Vector2d& max);
 
  private:
-  // Whether the tiles around the box could be in memory together, as far as can be told.
+  // Whether the tiles around the box could be in memory together, as far as is known.
   [[nodiscard]] bool CanHold(const MapView& view, const Eigen::Vector2d& min,
                              const Eigen::Vector2d& max) const;
 

@@ -60,13 +60,15 @@ absl::StatusOr<StoredPiece> PackPiece(absl::string_view raw) {
   return piece;
 }
 
-absl::StatusOr<std::string> UnpackPiece(uint64_t raw_bytes, uint32_t crc32c,
-                                        absl::string_view data) {
-  if (Crc32c(data) != crc32c) return absl::DataLossError("a piece has another checksum");
-  if (raw_bytes > kMaxPieceBytes) return absl::DataLossError("a piece is too long");
-  std::string planes(raw_bytes, '\0');
-  const size_t size = ZSTD_decompress(planes.data(), planes.size(), data.data(), data.size());
-  if (ZSTD_isError(size) != 0 || size != raw_bytes) {
+absl::StatusOr<std::string> UnpackPiece(const StoredPiece& piece) {
+  if (Crc32c(piece.data) != piece.crc32c) {
+    return absl::DataLossError("a piece has another checksum");
+  }
+  if (piece.raw_bytes > kMaxPieceBytes) return absl::DataLossError("a piece is too long");
+  std::string planes(piece.raw_bytes, '\0');
+  const size_t size =
+      ZSTD_decompress(planes.data(), planes.size(), piece.data.data(), piece.data.size());
+  if (ZSTD_isError(size) != 0 || size != piece.raw_bytes) {
     return absl::DataLossError("a piece cannot be decompressed");
   }
   return RowsOf(planes);

@@ -30,8 +30,7 @@ struct StoredPiece {
 [[nodiscard]] absl::StatusOr<StoredPiece> PackPiece(absl::string_view raw);
 
 // DataLoss: the data has another checksum, or is not what PackPiece makes of `raw_bytes` bytes.
-[[nodiscard]] absl::StatusOr<std::string> UnpackPiece(uint64_t raw_bytes, uint32_t crc32c,
-                                                      absl::string_view data);
+[[nodiscard]] absl::StatusOr<std::string> UnpackPiece(const StoredPiece& piece);
 
 }  // namespace voxloc::server
 

@@ -27,39 +27,31 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
+#include "absl/base/thread_annotations.h"
 #include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
 #include "absl/types/span.h"
 #include "core/checksum/sha256.h"
-#include "core/cloud/point_cloud.h"
 #include "core/estimate/map_fit/tile_fit.h"
 #include "core/geometry/pose.h"
+#include "core/map/tile_catalogue.h"
+#include "server/maps/store/store_options.h"
 
 namespace voxloc::server {
 
-// A tile of a revision.
-struct StoredTile {
-  Sha256Digest digest{};
-  uint64_t points = 0;    // finite
-  Bounds bounds;          // of them, map frame; finite_points as `points`
-  uint32_t crc32c = 0;    // of the bytes that it was sent as
-  uint64_t revision = 0;  // of the map at which the tile came; set by the store
-
-  friend bool operator==(const StoredTile& a, const StoredTile& b) {
-    return a.digest == b.digest && a.points == b.points && a.crc32c == b.crc32c &&
-           a.revision == b.revision;
-  }
-};
-using Manifest = std::map<std::string, StoredTile>;  // by tile id
+// The tiles of a revision; the store sets the revision at which each came.
+using Manifest = std::map<std::string, TileRecord>;  // by tile id
 
 // By tile id; nullopt: the tile goes. A tile that is not there may go.
-using ManifestChange = std::map<std::string, std::optional<StoredTile>>;
+using ManifestChange = std::map<std::string, std::optional<TileRecord>>;
 
 enum class RevisionState {
   kActive,  // the last one activated, or its predecessors in the map's history
@@ -153,21 +145,6 @@ struct StoreUsage {
   uint64_t contents = 0;
 };
 
-// An upload of one content. Destroyed before Finish, it leaves nothing behind. It must not outlive
-// the store. One thread at a time; an upload that has failed once stays failed.
-class ContentUpload {
- public:
-  virtual ~ContentUpload() = default;
-
-  // ResourceExhausted: what no revision refers to exceeds its limit.
-  [[nodiscard]] virtual absl::Status Append(absl::string_view bytes) = 0;
-
-  // Keeps it under the digest of all its bytes, which is returned. Where the store has that content
-  // already, this copy is dropped. It expires unless a revision refers to it in time. Fails as
-  // Append does; the last call.
-  [[nodiscard]] virtual absl::StatusOr<Sha256Digest> Finish() = 0;
-};
-
 // What has become of the maps of a store.
 struct StoreChange {
   std::string mark;  // of all that maps are; another one after every change of them
@@ -190,110 +167,160 @@ class StoreWatch {
   virtual void Wake() = 0;
 };
 
+class ContentUpload;
+class SqlBackend;
+
 class MapStore {
  public:
-  virtual ~MapStore() = default;
+  // Calls are transactions of the backend.
+  MapStore(std::unique_ptr<SqlBackend> backend, const MapStoreOptions& options);
+  MapStore(const MapStore&) = delete;
+  MapStore& operator=(const MapStore&) = delete;
+  ~MapStore();
 
   // Whether what is committed survives the end of the process.
-  [[nodiscard]] virtual bool durable() const = 0;
+  [[nodiscard]] bool durable() const;
 
   // What a look at the tables at the opening found damaged, one finding an entry; empty: nothing.
   // Content is not looked at before it is read.
-  [[nodiscard]] virtual const std::vector<std::string>& damage() const = 0;
+  [[nodiscard]] std::vector<std::string> damage() const;
 
   // Whether other processes change what is stored while this one has it open.
-  [[nodiscard]] virtual bool shared() const = 0;
+  [[nodiscard]] bool shared() const;
   // Null: it is not shared.
-  [[nodiscard]] virtual std::unique_ptr<StoreWatch> Watch() = 0;
+  [[nodiscard]] std::unique_ptr<StoreWatch> Watch();
 
-  [[nodiscard]] virtual absl::StatusOr<std::unique_ptr<ContentUpload>> Upload() = 0;
+  [[nodiscard]] absl::StatusOr<std::unique_ptr<ContentUpload>> Upload();
 
   // Which of these are there, whole; those that are do not expire for a while.
-  [[nodiscard]] virtual absl::StatusOr<std::vector<bool>> HasContent(
-      absl::Span<const Sha256Digest> digests) = 0;
+  [[nodiscard]] absl::StatusOr<std::vector<bool>> HasContent(
+      absl::Span<const Sha256Digest> digests);
 
   // The maps of which a revision that is kept has a tile of this content, by name.
-  [[nodiscard]] virtual absl::StatusOr<std::vector<std::string>> MapsWithContent(
-      const Sha256Digest& digest) = 0;
+  [[nodiscard]] absl::StatusOr<std::vector<std::string>> MapsWithContent(
+      const Sha256Digest& digest);
 
   // Calls `take` with the content's bytes, piece after piece; an error that it returns ends the
   // reading and is returned. NotFound; DataLoss: the bytes do not have that digest, which is found
   // at the end, and the content is from then on quarantined: HasContent denies it, reading it is
   // DataLoss at once, and an upload replaces it wherever it is used.
-  [[nodiscard]] virtual absl::Status ReadContent(
-      const Sha256Digest& digest, absl::FunctionRef<absl::Status(absl::string_view)> take) = 0;
+  [[nodiscard]] absl::Status ReadContent(const Sha256Digest& digest,
+                                         absl::FunctionRef<absl::Status(absl::string_view)> take);
 
   // NotFound: no such map, or content that is not there, by tile; AlreadyExists: base_revision is 0
   // and there is such a map, or the map has another frame; Aborted: the base is not the active
   // revision.
-  [[nodiscard]] virtual absl::StatusOr<CommittedRevision> Commit(const RevisionCommit& commit) = 0;
+  [[nodiscard]] absl::StatusOr<CommittedRevision> Commit(const RevisionCommit& commit);
 
   // The revision that this request was committed as, or nullopt.
-  [[nodiscard]] virtual absl::StatusOr<std::optional<StoredRevision>> FindRequest(
-      absl::string_view map, absl::string_view request_id) = 0;
+  [[nodiscard]] absl::StatusOr<std::optional<StoredRevision>> FindRequest(
+      absl::string_view map, absl::string_view request_id);
 
   // Makes a staged revision the active one. NotFound: no such map or revision; Aborted: its parent
   // is not the active revision any more; FailedPrecondition: it was withdrawn. One that is active
   // already is no fault.
-  [[nodiscard]] virtual absl::StatusOr<StoredRevision> Activate(absl::string_view map,
-                                                                uint64_t revision) = 0;
+  [[nodiscard]] absl::StatusOr<StoredRevision> Activate(absl::string_view map, uint64_t revision);
 
   // Takes a staged revision back. NotFound; FailedPrecondition: it was activated.
-  [[nodiscard]] virtual absl::StatusOr<StoredRevision> Withdraw(absl::string_view map,
-                                                                uint64_t revision) = 0;
+  [[nodiscard]] absl::StatusOr<StoredRevision> Withdraw(absl::string_view map, uint64_t revision);
 
   // Names the vehicles that try a staged revision. NotFound; FailedPrecondition: it is not staged.
-  [[nodiscard]] virtual absl::StatusOr<StoredRevision> SetCanary(
-      absl::string_view map, uint64_t revision, std::vector<std::string> vehicles) = 0;
+  [[nodiscard]] absl::StatusOr<StoredRevision> SetCanary(absl::string_view map, uint64_t revision,
+                                                         std::vector<std::string> vehicles);
 
   // Takes a map and all its revisions out of use; returns its active one. They are forgotten after
   // MapStoreOptions::withdrawn_for_s. NotFound; Aborted: the map is not at `revision` (0: any).
-  [[nodiscard]] virtual absl::StatusOr<uint64_t> DeleteMap(absl::string_view map,
-                                                           uint64_t revision) = 0;
+  [[nodiscard]] absl::StatusOr<uint64_t> DeleteMap(absl::string_view map, uint64_t revision);
 
   // Puts the map of this name that was deleted last in use again, as it was; returns its active
   // revision. NotFound: there is none, it never had an active revision, or it is forgotten;
   // AlreadyExists: there is a map of this name.
-  [[nodiscard]] virtual absl::StatusOr<uint64_t> UndeleteMap(absl::string_view map) = 0;
+  [[nodiscard]] absl::StatusOr<uint64_t> UndeleteMap(absl::string_view map);
 
   // By name.
-  [[nodiscard]] virtual absl::StatusOr<std::vector<StoredMap>> ListMaps() = 0;
+  [[nodiscard]] absl::StatusOr<std::vector<StoredMap>> ListMaps();
   // NotFound.
-  [[nodiscard]] virtual absl::StatusOr<StoredMap> GetMap(absl::string_view map) = 0;
+  [[nodiscard]] absl::StatusOr<StoredMap> GetMap(absl::string_view map);
   // The tiles of a revision that can be read. NotFound: no such map or revision, or it is no longer
   // retained.
-  [[nodiscard]] virtual absl::StatusOr<Manifest> GetManifest(absl::string_view map,
-                                                             uint64_t revision) = 0;
+  [[nodiscard]] absl::StatusOr<Manifest> GetManifest(absl::string_view map, uint64_t revision);
 
   // One pose a vehicle; an earlier one is replaced. Not on the disk when the call returns.
-  [[nodiscard]] virtual absl::Status SaveLastPoses(absl::Span<const LastPose> poses) = 0;
+  [[nodiscard]] absl::Status SaveLastPoses(absl::Span<const LastPose> poses);
   // NotFound.
-  [[nodiscard]] virtual absl::StatusOr<LastPose> GetLastPose(absl::string_view vehicle) = 0;
+  [[nodiscard]] absl::StatusOr<LastPose> GetLastPose(absl::string_view vehicle);
   // Of all vehicles on a map.
-  [[nodiscard]] virtual absl::StatusOr<std::vector<LastPose>> ListLastPoses(
-      absl::string_view map) = 0;
+  [[nodiscard]] absl::StatusOr<std::vector<LastPose>> ListLastPoses(absl::string_view map);
   // Of all vehicles, those that were saved after a time of the store's clock.
-  [[nodiscard]] virtual absl::StatusOr<SavedPoses> ListPosesSavedSince(int64_t unix_ns) = 0;
+  [[nodiscard]] absl::StatusOr<SavedPoses> ListPosesSavedSince(int64_t unix_ns);
 
   // One record a content of a tile; an earlier one is replaced. Those of maps that are not there
   // are left out. Not on the disk when the call returns. They go with their map.
-  [[nodiscard]] virtual absl::Status SaveTileFits(absl::Span<const StoredTileFit> fits) = 0;
+  [[nodiscard]] absl::Status SaveTileFits(absl::Span<const StoredTileFit> fits);
   // Of all tiles of a map.
-  [[nodiscard]] virtual absl::StatusOr<std::vector<StoredTileFit>> ListTileFits(
-      absl::string_view map) = 0;
+  [[nodiscard]] absl::StatusOr<std::vector<StoredTileFit>> ListTileFits(absl::string_view map);
 
   // Frees some of what is no longer needed: revisions beyond retention, content that no revision
   // refers to and that has expired, uploads that nobody finishes. Takes a bounded time, in short
   // transactions; to be called from time to time, and again while `more` says so.
-  [[nodiscard]] virtual absl::StatusOr<CollectReport> Collect() = 0;
+  [[nodiscard]] absl::StatusOr<CollectReport> Collect();
 
   // Writes a copy of everything to a new file while others go on. AlreadyExists: there is such a
   // file; Unimplemented: the database has tools of its own for that. `progress`, from 0 to 1, may
   // return false to end it: Cancelled, and no file is left.
-  [[nodiscard]] virtual absl::Status Backup(const std::string& path,
-                                            absl::FunctionRef<bool(double)> progress) = 0;
+  [[nodiscard]] absl::Status Backup(const std::string& path,
+                                    absl::FunctionRef<bool(double)> progress);
 
-  [[nodiscard]] virtual absl::StatusOr<StoreUsage> Usage() = 0;
+  [[nodiscard]] absl::StatusOr<StoreUsage> Usage();
+
+ private:
+  friend class ContentUpload;
+
+  // Whether `more` bytes of content may come. ResourceExhausted.
+  [[nodiscard]] absl::Status CheckUnreferenced(uint64_t more);
+  // Quarantines content that was found damaged, and names what uses it.
+  [[nodiscard]] absl::Status ReportDamage(int64_t content, const Sha256Digest& digest,
+                                          const absl::Status& damage);
+
+  const std::unique_ptr<SqlBackend> backend_;
+  const MapStoreOptions options_;
+
+  absl::Mutex uploads_mutex_;
+  std::set<int64_t> uploads_ ABSL_GUARDED_BY(uploads_mutex_);  // under way
+  // Compressed bytes of content that no revision refers to, or more, when they were last counted,
+  // with what came since.
+  uint64_t unreferenced_at_most_ ABSL_GUARDED_BY(uploads_mutex_) = 0;
+  absl::Time counted_ ABSL_GUARDED_BY(uploads_mutex_) = absl::InfinitePast();
+};
+
+// An upload of one content. Destroyed before Finish, it leaves nothing behind. It must not outlive
+// the store. One thread at a time; an upload that has failed once stays failed.
+class ContentUpload {
+ public:
+  explicit ContentUpload(MapStore& store) : store_(store) {}
+  ContentUpload(const ContentUpload&) = delete;
+  ContentUpload& operator=(const ContentUpload&) = delete;
+  ~ContentUpload();
+
+  // ResourceExhausted: what no revision refers to exceeds its limit.
+  [[nodiscard]] absl::Status Append(absl::string_view bytes);
+
+  // Keeps it under the digest of all its bytes, which is returned. Where the store has that content
+  // already, this copy is dropped. It expires unless a revision refers to it in time. Fails as
+  // Append does; the last call.
+  [[nodiscard]] absl::StatusOr<Sha256Digest> Finish();
+
+ private:
+  // One transaction: the buffer as a piece and, where it is the last one, the digest of all.
+  [[nodiscard]] absl::Status KeepPiece(const Sha256Digest* digest);
+
+  MapStore& store_;
+  Sha256 hash_;
+  std::string buffer_;
+  int64_t content_ = 0;  // 0: no piece is kept yet
+  uint64_t pieces_ = 0;
+  bool named_ = false;  // the content is there under its digest
+  absl::Status status_;
 };
 
 }  // namespace voxloc::server

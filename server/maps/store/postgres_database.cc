@@ -156,8 +156,7 @@ PGconn* StartConnection(const PostgresOptions& options) {
   return PQconnectStartParams(keywords.data(), values.data(), /*expand_dbname=*/1);
 }
 
-}  // namespace
-
+// The statement with PostgreSQL's parameters: $1 in place of ?1.
 std::string WithDollars(absl::string_view sql) {
   std::string text(sql);
   for (size_t i = 0; i + 1 < text.size(); ++i) {
@@ -166,6 +165,8 @@ std::string WithDollars(absl::string_view sql) {
   }
   return text;
 }
+
+}  // namespace
 
 // A result, all of which is there.
 class PostgresDatabase::Rows : public SqlRows {
@@ -257,6 +258,8 @@ absl::Status PostgresDatabase::Lost(absl::string_view what) {
   return absl::UnavailableError(absl::StrCat("the connection to the database is lost: ", what));
 }
 
+absl::Status PostgresDatabase::Lost() { return Lost(TextOf(PQerrorMessage(handle_.get()))); }
+
 absl::Status PostgresDatabase::ErrorOf(const PGresult* result) {
   const char* const state = PQresultErrorField(result, PG_DIAG_SQLSTATE);
   if (state == nullptr) return Lost(TextOf(PQresultErrorMessage(result)));
@@ -279,17 +282,17 @@ absl::StatusOr<PostgresDatabase::Result> PostgresDatabase::Answer() {
   // What is sent goes out while what comes is taken in, so that neither side waits for the other.
   for (;;) {
     const int left = PQflush(handle);
-    if (left < 0) return Lost(TextOf(PQerrorMessage(handle)));
+    if (left < 0) return Lost();
     if (left == 0) break;
     if (absl::Status status = Await(POLLIN | POLLOUT, deadline); !status.ok()) return status;
-    if (PQconsumeInput(handle) == 0) return Lost(TextOf(PQerrorMessage(handle)));
+    if (PQconsumeInput(handle) == 0) return Lost();
   }
   Result last;
   absl::Status error;
   for (;;) {
     while (PQisBusy(handle) != 0) {
       if (absl::Status status = Await(POLLIN, deadline); !status.ok()) return status;
-      if (PQconsumeInput(handle) == 0) return Lost(TextOf(PQerrorMessage(handle)));
+      if (PQconsumeInput(handle) == 0) return Lost();
     }
     Result result(PQgetResult(handle));
     if (result == nullptr) break;
@@ -300,7 +303,7 @@ absl::StatusOr<PostgresDatabase::Result> PostgresDatabase::Answer() {
   }
   if (PQstatus(handle) != CONNECTION_OK) {
     lost_ = true;
-    if (error.ok()) return Lost(TextOf(PQerrorMessage(handle)));
+    if (error.ok()) return Lost();
   }
   if (!error.ok()) return error;
   if (last == nullptr) return absl::InternalError("the database has given no answer");
@@ -311,14 +314,14 @@ absl::StatusOr<PostgresDatabase::Result> PostgresDatabase::Answer() {
 
 absl::Status PostgresDatabase::Execute(const char* sql) {
   if (lost_) return Lost("it was before");
-  if (PQsendQuery(handle_.get(), sql) == 0) return Lost(TextOf(PQerrorMessage(handle_.get())));
+  if (PQsendQuery(handle_.get(), sql) == 0) return Lost();
   return Answer().status();
 }
 
 absl::Status PostgresDatabase::Commit() {
   if (lost_) return Lost("it was before");
   if (PQsendQuery(handle_.get(), "COMMIT") == 0) {
-    return Lost(TextOf(PQerrorMessage(handle_.get())));
+    return Lost();
   }
   const auto result = Answer();
   if (!result.ok()) return result.status();
@@ -332,15 +335,15 @@ absl::StatusOr<std::string> PostgresDatabase::Prepared(const char* sql) {
   if (known != statements_.end()) return known->second;
   std::string statement = absl::StrCat("s", statements_.size() + 1);
   if (PQsendPrepare(handle_.get(), statement.c_str(), WithDollars(sql).c_str(), 0, nullptr) == 0) {
-    return Lost(TextOf(PQerrorMessage(handle_.get())));
+    return Lost();
   }
   if (const auto prepared = Answer(); !prepared.ok()) return prepared.status();
   statements_.emplace(sql, statement);
   return statement;
 }
 
-absl::StatusOr<PostgresDatabase::Result> PostgresDatabase::Ask(const char* sql,
-                                                               absl::Span<const SqlValue> values) {
+absl::StatusOr<PostgresDatabase::Result> PostgresDatabase::Query(
+    const char* sql, absl::Span<const SqlValue> values) {
   if (lost_) return Lost("it was before");
   const auto statement = Prepared(sql);
   if (!statement.ok()) return statement.status();
@@ -348,18 +351,18 @@ absl::StatusOr<PostgresDatabase::Result> PostgresDatabase::Ask(const char* sql,
   if (PQsendQueryPrepared(handle_.get(), statement->c_str(), parameters.count(),
                           parameters.values(), parameters.lengths(), parameters.formats(),
                           /*resultFormat=*/1) == 0) {
-    return Lost(TextOf(PQerrorMessage(handle_.get())));
+    return Lost();
   }
   return Answer();
 }
 
 std::unique_ptr<SqlRows> PostgresDatabase::Start(const char* sql,
                                                  absl::Span<const SqlValue> values) {
-  return std::make_unique<Rows>(Ask(sql, values));
+  return std::make_unique<Rows>(Query(sql, values));
 }
 
 absl::StatusOr<std::vector<std::string>> PostgresDatabase::TakeNotifications() {
-  if (PQconsumeInput(handle_.get()) == 0) return Lost(TextOf(PQerrorMessage(handle_.get())));
+  if (PQconsumeInput(handle_.get()) == 0) return Lost();
   std::vector<std::string> texts;
   while (PGnotify* const notification = PQnotifies(handle_.get())) {
     texts.emplace_back(notification->extra);

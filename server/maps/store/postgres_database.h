@@ -26,8 +26,8 @@
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 #include "absl/types/span.h"
-#include "server/maps/store/postgres_options.h"
 #include "server/maps/store/sql_database.h"
+#include "server/maps/store/store_options.h"
 
 namespace voxloc::server {
 
@@ -72,13 +72,14 @@ class PostgresDatabase : public SqlDatabase {
 
   [[nodiscard]] std::unique_ptr<SqlRows> Start(const char* sql,
                                                absl::Span<const SqlValue> values) override;
-  [[nodiscard]] absl::StatusOr<Result> Ask(const char* sql, absl::Span<const SqlValue> values);
+  [[nodiscard]] absl::StatusOr<Result> Query(const char* sql, absl::Span<const SqlValue> values);
   // The name of the prepared statement.
   [[nodiscard]] absl::StatusOr<std::string> Prepared(const char* sql);
   // The answer to what was sent: the last result of it, or its first error.
   [[nodiscard]] absl::StatusOr<Result> Answer();
   [[nodiscard]] absl::Status Await(short events, absl::Time deadline);
   [[nodiscard]] absl::Status Lost(absl::string_view what);
+  [[nodiscard]] absl::Status Lost();  // for the reason that libpq has
   [[nodiscard]] absl::Status ErrorOf(const PGresult* result);
 
   const absl::Duration request_timeout_;
@@ -88,9 +89,6 @@ class PostgresDatabase : public SqlDatabase {
   // By the text of the statement. What is asked is written in the sources, so there are not many.
   std::map<std::string, std::string, std::less<>> statements_;
 };
-
-// The statement with PostgreSQL's parameters: $1 in place of ?1.
-[[nodiscard]] std::string WithDollars(absl::string_view sql);
 
 }  // namespace voxloc::server
 

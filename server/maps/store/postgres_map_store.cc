@@ -7,26 +7,25 @@
 #include <memory>
 #include <string>
 #include <utility>
-#include <vector>
 
 #include "absl/base/thread_annotations.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/synchronization/mutex.h"
 #include "server/maps/store/postgres_pool.h"
-#include "server/maps/store/postgres_schema.h"
 #include "server/maps/store/postgres_watch.h"
-#include "server/maps/store/sql_map_store.h"
+#include "server/maps/store/sql_backend.h"
 #include "server/maps/store/store_clock.h"
+#include "server/maps/store/store_schema.h"
 
 namespace voxloc::server {
 namespace {
 
-class PostgresMapStore : public SqlMapStore {
+class PostgresBackend : public SqlBackend {
  public:
-  PostgresMapStore(const PostgresOptions& database, const MapStoreOptions& options, bool durable)
-      : SqlMapStore(options, /*shared=*/true),
-        durable_(durable),
+  PostgresBackend(const PostgresOptions& database, const MapStoreOptions& options, bool durable)
+      : durable_(durable),
+        own_clock_(options.unix_ns != nullptr),
         writers_(database, 1),
         readers_(database, database.max_readers),
         clock_(options.unix_ns) {}
@@ -40,7 +39,7 @@ class PostgresMapStore : public SqlMapStore {
   }
 
   bool durable() const override { return durable_; }
-  const std::vector<std::string>& damage() const override { return damage_; }
+  bool shared() const override { return true; }
   std::unique_ptr<StoreWatch> Watch() override {
     return std::make_unique<PostgresWatch>(readers_.options(), [this] {
       writers_.NoteReachable();
@@ -53,7 +52,6 @@ class PostgresMapStore : public SqlMapStore {
         "pg_dump backs up a store in PostgreSQL; docs/reliability.md says how");
   }
 
- protected:
   absl::Status Write(Sync sync, TimedBody body) override {
     for (;;) {
       auto taken = writers_.Take();
@@ -126,7 +124,7 @@ class PostgresMapStore : public SqlMapStore {
       if (!status.ok()) return status;
     }
     const absl::MutexLock lock(&mutex_);
-    return options().unix_ns ? clock_.Now() : clock_.At(state.Int(1));
+    return own_clock_ ? clock_.Now() : clock_.At(state.Int(1));
   }
 
   static absl::Status Finish(PostgresDatabase& database, absl::Status status) {
@@ -153,7 +151,7 @@ class PostgresMapStore : public SqlMapStore {
   }
 
   const bool durable_;
-  const std::vector<std::string> damage_;  // PostgreSQL tells it when it is met
+  const bool own_clock_;  // in place of the database's
   PostgresPool writers_;
   PostgresPool readers_;
   absl::Mutex mutex_;
@@ -185,9 +183,9 @@ absl::StatusOr<std::unique_ptr<MapStore>> OpenPostgresMapStore(const PostgresOpt
     if (!fsync.status().ok()) return fsync.status();
   }
   connection->reset();
-  auto store = std::make_unique<PostgresMapStore>(database, options, durable);
-  if (absl::Status status = store->Prepare(); !status.ok()) return status;
-  return store;
+  auto backend = std::make_unique<PostgresBackend>(database, options, durable);
+  if (absl::Status status = backend->Prepare(); !status.ok()) return status;
+  return std::make_unique<MapStore>(std::move(backend), options);
 }
 
 }  // namespace voxloc::server

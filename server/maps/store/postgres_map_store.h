@@ -20,8 +20,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "server/maps/store/map_store.h"
-#include "server/maps/store/map_store_options.h"
-#include "server/maps/store/postgres_options.h"
+#include "server/maps/store/store_options.h"
 
 namespace voxloc::server {
 

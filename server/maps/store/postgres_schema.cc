@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#include "server/maps/store/postgres_schema.h"
+// The store's schema in a database of PostgreSQL.
 
 #include <cstddef>
 #include <string>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
-#include "server/maps/store/sql_database.h"
+#include "server/maps/store/postgres_database.h"
 #include "server/maps/store/store_schema.h"
 
 namespace voxloc::server {

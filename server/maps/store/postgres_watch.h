@@ -19,7 +19,7 @@
 #include "absl/time/time.h"
 #include "server/maps/store/map_store.h"
 #include "server/maps/store/postgres_database.h"
-#include "server/maps/store/postgres_options.h"
+#include "server/maps/store/store_options.h"
 
 namespace voxloc::server {
 

@@ -20,8 +20,7 @@
 #include "server/maps/store/directory_lock.h"
 #include "server/maps/store/sqlite_database.h"
 #include "server/maps/store/sqlite_map_store.h"
-#include "server/maps/store/sqlite_schema.h"
-#include "server/maps/store/store_damage.h"
+#include "server/maps/store/store_schema.h"
 
 namespace voxloc::server {
 namespace {
@@ -48,7 +47,7 @@ void RemoveWithLog(const std::string& database) {
 
 absl::Status Ended() { return absl::CancelledError("the restore was ended"); }
 
-// Copies in pieces, of which `progress` is told.
+// Copies in pieces; `progress` gets the part that is copied.
 absl::Status CopyFile(const std::string& from, const std::string& to, const Progress& progress) {
   std::error_code error;
   const auto size = static_cast<double>(fs::file_size(from, error));
@@ -106,7 +105,12 @@ absl::Status CheckBackup(const std::string& path, const std::string& backup,
       status = absl::DataLossError("it is empty");
     }
   }
-  if (status.ok()) status = CheckWhole(**database);
+  std::vector<std::string> damage;
+  if (status.ok()) (*database)->CheckIntegrity("", damage);
+  if (!damage.empty()) {
+    status =
+        absl::DataLossError(absl::StrCat((*database)->path(), " is damaged: ", damage.front()));
+  }
   if (ended) return Ended();
   if (status.ok()) return status;
   return {status.code(),

@@ -1,18 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#include "server/maps/store/sqlite_backup.h"
+// A copy of a database while it is being written to.
 
 #include <fcntl.h>
+#include <sqlite3.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <cstdio>
 #include <filesystem>
-#include <utility>
 
-#include "absl/memory/memory.h"
 #include "absl/strings/str_cat.h"
 #include "server/maps/store/directory_lock.h"
+#include "server/maps/store/sqlite_database.h"
+#include "server/maps/store/sqlite_map_store.h"
+#include "server/maps/store/store_schema.h"
 
 namespace voxloc::server {
 namespace {
@@ -22,61 +24,74 @@ constexpr int kPagesCopiedAtOnce = 256;
 
 }  // namespace
 
-SqliteBackup::SqliteBackup(std::string path, std::string partial_path)
-    : path_(std::move(path)), partial_path_(std::move(partial_path)) {}
-
-absl::StatusOr<std::unique_ptr<SqliteBackup>> SqliteBackup::Begin(SqliteDatabase& source,
-                                                                  const std::string& path) {
+absl::Status SqliteDatabase::Backup(const std::string& path, absl::Mutex* turn,
+                                    absl::FunctionRef<bool(double)> progress) {
+  // The file has its name from the beginning, empty until all is there.
   const int file = ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0640);
   if (file < 0 && errno == EEXIST) {
     return absl::AlreadyExistsError(absl::StrCat("there is a file ", path));
   }
   if (file < 0) return SystemError(path + " cannot be created", errno);
   ::close(file);
-  auto backup = absl::WrapUnique(new SqliteBackup(path, path + ".partial"));
-  std::remove(backup->partial_path_.c_str());
-  auto copy = SqliteDatabase::Open(backup->partial_path_, SqliteDatabase::Access::kCreate);
-  if (!copy.ok()) return copy.status();
-  backup->copy_ = *std::move(copy);
-  // A copy that was not finished is of no use, so it needs no journal.
-  absl::Status status = backup->copy_->Run("PRAGMA journal_mode = OFF");
-  if (!status.ok()) return status;
-  backup->backup_ = sqlite3_backup_init(backup->copy_->handle(), "main", source.handle(), "main");
-  if (backup->backup_ == nullptr) {
-    return backup->copy_->Error(sqlite3_errcode(backup->copy_->handle()));
-  }
-  return backup;
-}
-
-SqliteBackup::~SqliteBackup() {
-  if (backup_ != nullptr) sqlite3_backup_finish(backup_);
-  copy_.reset();
-  if (finished_) return;
-  std::remove(partial_path_.c_str());
-  std::remove(path_.c_str());
-}
-
-absl::StatusOr<double> SqliteBackup::Step() {
-  const int code = sqlite3_backup_step(backup_, kPagesCopiedAtOnce);
-  if (code == SQLITE_DONE) return 1.0;
-  if (code != SQLITE_OK) {
-    sqlite3_backup_finish(std::exchange(backup_, nullptr));
-    return copy_->Error(code);
-  }
-  const double pages = sqlite3_backup_pagecount(backup_);
-  return pages > 0.0 ? 1.0 - sqlite3_backup_remaining(backup_) / pages : 0.0;
-}
-
-absl::Status SqliteBackup::Finish() {
-  const int code = sqlite3_backup_finish(std::exchange(backup_, nullptr));
-  if (code != SQLITE_OK) return copy_->Error(code);
-  copy_.reset();
+  const std::string partial_path = path + ".partial";
+  absl::Status status = CopyTo(partial_path, turn, progress);
   std::error_code error;
-  std::filesystem::rename(partial_path_, path_, error);
-  if (error) return SystemError(path_ + " cannot be written", error.value());
-  finished_ = true;
-  const std::string parent = std::filesystem::path(path_).parent_path().string();
+  if (status.ok()) std::filesystem::rename(partial_path, path, error);
+  if (error) status = SystemError(path + " cannot be written", error.value());
+  if (!status.ok()) {
+    std::remove(partial_path.c_str());
+    std::remove(path.c_str());
+    return status;
+  }
+  const std::string parent = std::filesystem::path(path).parent_path().string();
   return SyncDirectory(parent.empty() ? "." : parent);
+}
+
+absl::Status SqliteDatabase::CopyTo(const std::string& path, absl::Mutex* turn,
+                                    absl::FunctionRef<bool(double)> progress) {
+  std::remove(path.c_str());
+  const auto copy = Open(path, Access::kCreate);
+  if (!copy.ok()) return copy.status();
+  // A copy that was not finished is of no use, so it needs no journal.
+  absl::Status status = (*copy)->Run("PRAGMA journal_mode = OFF");
+  if (!status.ok()) return status;
+  sqlite3_backup* backup = nullptr;
+  {
+    const absl::MutexLockMaybe lock(turn);
+    backup = sqlite3_backup_init((*copy)->handle(), "main", handle_, "main");
+  }
+  if (backup == nullptr) return (*copy)->Error(sqlite3_errcode((*copy)->handle()));
+  int code = SQLITE_OK;
+  while (status.ok() && code == SQLITE_OK) {
+    double part = 1.0;
+    {
+      const absl::MutexLockMaybe lock(turn);
+      code = sqlite3_backup_step(backup, kPagesCopiedAtOnce);
+      const double pages = sqlite3_backup_pagecount(backup);
+      if (code == SQLITE_OK) {
+        part = pages > 0.0 ? 1.0 - sqlite3_backup_remaining(backup) / pages : 0.0;
+      }
+    }
+    const bool copied = code == SQLITE_OK || code == SQLITE_DONE;
+    if (copied && !progress(part)) status = absl::CancelledError("the backup was ended");
+  }
+  const absl::MutexLockMaybe lock(turn);
+  const int finished = sqlite3_backup_finish(backup);
+  if (code == SQLITE_OK || code == SQLITE_DONE) code = finished;
+  return status.ok() && code != SQLITE_OK ? (*copy)->Error(code) : status;
+}
+
+absl::Status BackupMapStore(const std::string& directory, const std::string& path,
+                            absl::FunctionRef<bool(double)> progress) {
+  // A process that uses it goes on writing; a transaction that has read sees nothing of that.
+  auto database = SqliteDatabase::Open(directory + "/maps.db", SqliteDatabase::Access::kWrite);
+  if (!database.ok()) return database.status();
+  if (absl::Status status = CheckSchema(**database); !status.ok()) return status;
+  return (*database)->Transaction(SqliteDatabase::Begin::kDeferred, [&]() -> absl::Status {
+    const auto maps = (*database)->Number("SELECT COUNT(*) FROM maps");
+    if (!maps.ok()) return maps.status();
+    return (*database)->Backup(path, nullptr, progress);
+  });
 }
 
 }  // namespace voxloc::server

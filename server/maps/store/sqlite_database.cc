@@ -2,6 +2,7 @@
 
 #include "server/maps/store/sqlite_database.h"
 
+#include <cstddef>
 #include <functional>
 #include <utility>
 #include <variant>
@@ -14,6 +15,7 @@ namespace {
 
 // Only another process can have the file locked, such as a person's sqlite3: a moment, or for long.
 constexpr int kBusyTimeoutMs = 2000;
+constexpr size_t kMaxFindings = 8;
 
 absl::StatusCode CodeOf(int extended) {
   if (extended == SQLITE_IOERR_CORRUPTFS) return absl::StatusCode::kDataLoss;
@@ -99,13 +101,24 @@ absl::Status SqliteDatabase::Transaction(Begin begin, absl::FunctionRef<absl::St
 
 int64_t SqliteDatabase::changes() const { return sqlite3_changes(handle_); }
 
+void SqliteDatabase::CheckIntegrity(const std::string& table, std::vector<std::string>& findings) {
+  const std::string of = table.empty() ? "" : absl::StrCat("('", table, "')");
+  SqlQuery query(*this, absl::StrCat("PRAGMA integrity_check", of).c_str());
+  while (query.Next()) {
+    if (query.Bytes(0) != "ok" && findings.size() < kMaxFindings) {
+      findings.push_back(query.Text(0));
+    }
+  }
+  if (!query.status().ok() && findings.size() < kMaxFindings) {
+    findings.emplace_back(query.status().message());
+  }
+}
+
 absl::Status SqliteDatabase::Checkpoint(bool truncate) {
   const int mode = truncate ? SQLITE_CHECKPOINT_TRUNCATE : SQLITE_CHECKPOINT_PASSIVE;
   const int code = sqlite3_wal_checkpoint_v2(handle_, nullptr, mode, nullptr, nullptr);
   return code == SQLITE_OK ? absl::OkStatus() : Error(code);
 }
-
-bool IsDamage(const absl::Status& status) { return status.code() == absl::StatusCode::kDataLoss; }
 
 // The rows of one statement, which is the connection's own unless another query has it in use.
 class SqliteDatabase::Rows : public SqlRows {

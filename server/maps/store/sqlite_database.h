@@ -18,11 +18,13 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "absl/synchronization/mutex.h"
 #include "absl/types/span.h"
 #include "server/maps/store/sql_database.h"
 
@@ -52,8 +54,16 @@ class SqliteDatabase : public SqlDatabase {
   [[nodiscard]] bool sync_failed() const { return sync_failed_; }
   // Pages of the write-ahead log after the last commit of this connection.
   [[nodiscard]] int wal_pages() const { return wal_pages_; }
+  // Adds what is damaged in a table and its indexes, or anywhere in the database (`table` is
+  // empty), in SQLite's words; a few findings tell as much as many.
+  void CheckIntegrity(const std::string& table, std::vector<std::string>& findings);
   // Moves the log's pages into the database; `truncate`: all of them, and empties the log.
   [[nodiscard]] absl::Status Checkpoint(bool truncate);
+  // Writes a copy to a new file in steps, each with `turn` (null: nobody waits for it). What is
+  // written through this connection between two steps is in the copy as well; no other connection
+  // may write. Errors and `progress` as MapStore::Backup.
+  [[nodiscard]] absl::Status Backup(const std::string& path, absl::Mutex* turn,
+                                    absl::FunctionRef<bool(double)> progress);
 
   [[nodiscard]] const std::string& path() const { return path_; }
   // Its file's name without the folder, for errors that reach clients.
@@ -73,6 +83,9 @@ class SqliteDatabase : public SqlDatabase {
 
   SqliteDatabase(std::string path, sqlite3* handle);
 
+  // Of Backup: `path` is removed at first.
+  [[nodiscard]] absl::Status CopyTo(const std::string& path, absl::Mutex* turn,
+                                    absl::FunctionRef<bool(double)> progress);
   [[nodiscard]] std::unique_ptr<SqlRows> Start(const char* sql,
                                                absl::Span<const SqlValue> values) override;
 
@@ -84,8 +97,11 @@ class SqliteDatabase : public SqlDatabase {
   std::map<std::string, CachedStatement, std::less<>> statements_;
 };
 
-// Whether the status says that the file is damaged, or could not be read.
-[[nodiscard]] bool IsDamage(const absl::Status& status);
+// Writes the log that an earlier run left beside a database again as it is read, and syncs it.
+// After a sync has failed the system may take for written what it holds in memory only: it reads
+// well until the machine goes down. A database that no connection is open on; without a log nothing
+// is done.
+[[nodiscard]] absl::Status WriteLogAgain(const std::string& database_path);
 
 }  // namespace voxloc::server
 

@@ -17,7 +17,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "server/maps/store/map_store.h"
-#include "server/maps/store/map_store_options.h"
+#include "server/maps/store/store_options.h"
 
 namespace voxloc::server {
 
@@ -28,14 +28,14 @@ namespace voxloc::server {
 // can be read, nothing can be written (DataLoss), and damage() says what was found.
 //
 // When a sync fails, the call that needed it fails, and all that would write fails from then on
-// (Internal): the system may have dropped what it could not write, and a later sync would not tell.
-// Reading goes on. What the failed call would have committed is there after the next opening, or
-// is not; its request id tells.
+// (Internal): the system may have dropped what it could not write, and a later sync would not
+// report it. Reading goes on. What the failed call would have committed is there after the next
+// opening, or is not; its request id shows which.
 [[nodiscard]] absl::StatusOr<std::unique_ptr<MapStore>> OpenSqliteMapStore(
     const std::string& directory, const MapStoreOptions& options);
 
 // Whether the database of a directory is one that can be opened, as far as the header of its file
-// tells; OK where there is none. Opens and changes nothing, also while a process uses it.
+// shows; OK where there is none. Opens and changes nothing, also while a process uses it.
 // FailedPrecondition: it is of another program, or of a newer version.
 [[nodiscard]] absl::Status CheckSqliteMapStore(const std::string& directory);
 
@@ -51,9 +51,9 @@ namespace voxloc::server {
 
 // Puts a backup in the place of a directory's database, which may be missing or damaged; the old
 // one is kept beside it under another name, which is returned (empty: there was none). DataLoss:
-// the backup is damaged; AlreadyExists: a process has the directory open. `progress` is told which
-// part of the backup is copied, from 0 to 1, and again 1 while the copy is checked; it may return
-// false to end it: Cancelled, and the directory is as it was.
+// the backup is damaged; AlreadyExists: a process has the directory open. `progress` gets the
+// part of the backup that is copied, from 0 to 1, and again 1 while the copy is checked; it may
+// return false to end it: Cancelled, and the directory is as it was.
 [[nodiscard]] absl::StatusOr<std::string> RestoreMapStore(
     const std::string& backup, const std::string& directory,
     const std::function<bool(double)>& progress = nullptr);

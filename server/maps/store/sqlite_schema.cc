@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#include "server/maps/store/sqlite_schema.h"
+// The store's schema in a database of SQLite.
 
 #include <array>
 #include <cstddef>
 #include <fstream>
+#include <string>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
+#include "server/maps/store/sqlite_database.h"
+#include "server/maps/store/sqlite_map_store.h"
 #include "server/maps/store/store_schema.h"
 
 namespace voxloc::server {
@@ -61,7 +64,8 @@ absl::Status CheckSchema(SqliteDatabase& database) {
   return CheckMarks(database.path(), *application, *version);
 }
 
-absl::Status CheckSqliteFile(const std::string& path) {
+absl::Status CheckSqliteMapStore(const std::string& directory) {
+  const std::string path = directory + "/maps.db";
   std::ifstream file(path, std::ios::binary);
   std::array<char, kSqliteHeaderBytes> header{};
   file.read(header.data(), header.size());

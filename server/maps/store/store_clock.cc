@@ -17,6 +17,11 @@ constexpr int64_t kFarAheadNs = int64_t{30} * 24 * 3600 * 1000000000;
 
 }  // namespace
 
+int64_t ToStoreNs(double seconds) {
+  const double ns = seconds * 1e9;
+  return ns < 9e18 ? static_cast<int64_t>(ns) : std::numeric_limits<int64_t>::max() / 2;
+}
+
 StoreClock::StoreClock(std::function<int64_t()> unix_ns)
     : unix_ns_(std::move(unix_ns)), latest_unix_ns_(std::numeric_limits<int64_t>::min()) {}
 

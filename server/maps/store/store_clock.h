@@ -10,10 +10,18 @@
 #include <functional>
 
 #include "absl/status/status.h"
-#include "server/maps/store/revision_rows.h"
 #include "server/maps/store/sql_database.h"
 
 namespace voxloc::server {
+
+// Now.
+struct StoreTime {
+  int64_t system_unix_ns = 0;  // as the system's clock has it, which may be set back
+  int64_t store_unix_ns = 0;   // never earlier than before
+};
+
+// Of a time that an option has in seconds.
+[[nodiscard]] int64_t ToStoreNs(double seconds);
 
 class StoreClock {
  public:

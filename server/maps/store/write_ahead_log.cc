@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#include "server/maps/store/write_ahead_log.h"
+// A write-ahead log that an earlier run left.
 
 #include <sqlite3.h>
 
@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "server/maps/store/sqlite_database.h"
 
 namespace voxloc::server {
 namespace {

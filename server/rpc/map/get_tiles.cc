@@ -67,7 +67,7 @@ class GetTilesStream : public PulledStream<v1::GetTilesRequest, v1::GetTilesResp
         ++next_;
         return response;
       }
-      auto points = library_.ReadTile(wanted.id, wanted.tile.digest);
+      auto points = library_.tiles().ReadPoints(wanted.id, wanted.tile.digest);
       if (!points.ok()) return points.status();
       points_ = *std::move(points);
       sent_ = 0;

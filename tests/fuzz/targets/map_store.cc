@@ -31,12 +31,12 @@ server::MapStoreOptions Options() {
   return options;
 }
 
-server::StoredTile Upload(MapStore& store, const std::string& bytes) {
+TileRecord Upload(MapStore& store, const std::string& bytes) {
   auto upload = store.Upload();
   FuzzRequire(upload.ok() && (*upload)->Append(bytes).ok(), "content can be uploaded");
   const auto digest = (*upload)->Finish();
   FuzzRequire(digest.ok(), "content can be kept");
-  server::StoredTile tile;
+  TileRecord tile;
   tile.digest = *digest;
   tile.points = bytes.size() / 12;
   tile.bounds.min = {-20.0, -20.0, 0.0};

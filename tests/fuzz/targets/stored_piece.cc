@@ -17,12 +17,12 @@ absl::Status FuzzStoredPiece(absl::string_view bytes) {
   if (bytes.size() < sizeof(raw_bytes)) return absl::InvalidArgumentError("no length");
   std::memcpy(&raw_bytes, bytes.data(), sizeof(raw_bytes));
   const absl::string_view data = bytes.substr(sizeof(raw_bytes));
-  const auto raw = server::UnpackPiece(raw_bytes, Crc32c(data), data);
+  const auto raw = server::UnpackPiece({raw_bytes, Crc32c(data), std::string(data)});
   if (!raw.ok()) return raw.status();
   FuzzRequire(raw->size() == raw_bytes, "a piece has its length");
   const auto packed = server::PackPiece(*raw);
   FuzzRequire(packed.ok(), "a piece can be packed again");
-  const auto again = server::UnpackPiece(packed->raw_bytes, packed->crc32c, packed->data);
+  const auto again = server::UnpackPiece(*packed);
   FuzzRequire(again.ok() && *again == *raw, "a piece comes back as it was packed");
   return absl::OkStatus();
 }

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <filesystem>
 #include <fstream>
@@ -54,24 +55,35 @@ class MomentsCacheTest : public EngineTest {
     auto bytes = engine().ExportTile(*tile);
     return bytes.ok() ? *std::move(bytes) : bytes.status().ToString();
   }
-  // In the middle of the bytes of every entry.
+  [[nodiscard]] std::vector<std::filesystem::path> Files() const {
+    std::vector<std::filesystem::path> files;
+    for (const auto& entry : std::filesystem::directory_iterator(options_.path)) {
+      files.push_back(entry.path());
+    }
+    return files;
+  }
+  // As if all files had been used two hours earlier.
+  void Age() const {
+    for (const std::filesystem::path& file : Files()) {
+      std::filesystem::last_write_time(
+          file, std::filesystem::last_write_time(file) - std::chrono::hours(2));
+    }
+  }
+  // In the middle of every file.
   void FlipBits() const {
-    auto database = SqliteDatabase::Open(options_.path, SqliteDatabase::Access::kWrite);
-    ASSERT_TRUE(database.ok());
-    ASSERT_TRUE((*database)
-                    ->Run("UPDATE moments SET data = substr(data, 1, length(data) / 2) || x'00ff' "
-                          "|| substr(data, length(data) / 2 + 3)")
-                    .ok());
-    ASSERT_GT((*database)->changes(), 0);
+    ASSERT_FALSE(Files().empty());
+    for (const std::filesystem::path& path : Files()) {
+      std::fstream file(path, std::ios::binary | std::ios::in | std::ios::out);
+      file.seekp(static_cast<std::streamoff>(std::filesystem::file_size(path) / 2));
+      file.write("\x00\xff", 2);
+    }
   }
 
   Metrics metrics_;
   ScratchDir directory_;
-  int64_t now_unix_s_ = 1'000'000;
   MomentsCacheOptions options_ = [this] {
     MomentsCacheOptions options;
-    options.path = directory_.Path("moments.db");
-    options.unix_s = [this] { return now_unix_s_; };
+    options.path = directory_.Path("moments");
     return options;
   }();
   const std::vector<CellStatistics> all_ = AllStatistics();
@@ -164,35 +176,33 @@ TEST_P(MomentsCacheTest, AFileThatIsLostOrDamagedIsMadeAnew) {
   const auto refill = [&] {
     Open()->Keep(DigestOf(1), all_, tile_);
     ASSERT_EQ(Export(Open()->Find(DigestOf(1), tile_->points(), all_)), Export(tile_));
+    ASSERT_EQ(Files().size(), 1u);
   };
-  const auto size = [&] { return std::filesystem::file_size(options_.path); };
   refill();
-  std::filesystem::remove(options_.path);
+  std::filesystem::remove(Files().front());
   EXPECT_EQ(Open()->Find(DigestOf(1), tile_->points(), all_), nullptr);
   for (const double part : {0.9, 0.5, 0.01, 0.0}) {
     refill();
-    std::filesystem::resize_file(options_.path,
-                                 static_cast<uintmax_t>(part * static_cast<double>(size())));
+    const auto size = static_cast<double>(std::filesystem::file_size(Files().front()));
+    std::filesystem::resize_file(Files().front(), static_cast<uintmax_t>(part * size));
     EXPECT_EQ(Open()->Find(DigestOf(1), tile_->points(), all_), nullptr) << part;
+    EXPECT_TRUE(Files().empty()) << part;
   }
   refill();
-  std::ofstream(options_.path, std::ios::binary) << std::string(100'000, 'x');
+  std::ofstream(Files().front(), std::ios::binary) << std::string(100'000, 'x');
+  EXPECT_EQ(Open()->Find(DigestOf(1), tile_->points(), all_), nullptr);
+  refill();
+  std::filesystem::remove_all(options_.path);
   EXPECT_EQ(Open()->Find(DigestOf(1), tile_->points(), all_), nullptr);
   refill();
 }
 
-TEST_P(MomentsCacheTest, AFileThatIsDamagedMeanwhileIsMadeAnew) {
+TEST_P(MomentsCacheTest, WhatIsDamagedMeanwhileIsMadeAnew) {
   const auto cache = Open();
-  // Pages of the tables beyond the first one lie in the log until this many have been written.
-  for (int i = 0; i < 3; ++i) {
-    Open()->Keep(DigestOf(i), all_, tile_);
-  }
-  const auto bytes = std::filesystem::file_size(options_.path);
-  ASSERT_GT(bytes, 100'000u);
-  {
-    std::fstream file(options_.path, std::ios::binary | std::ios::in | std::ios::out);
-    file.seekp(16384);
-    file << std::string(bytes - 16384, 'x');
+  for (int i = 0; i < 3; ++i) Open()->Keep(DigestOf(i), all_, tile_);
+  ASSERT_EQ(Files().size(), 3u);
+  for (const std::filesystem::path& file : Files()) {
+    std::ofstream(file, std::ios::binary) << std::string(100'000, 'x');
   }
   EXPECT_EQ(cache->Find(DigestOf(0), tile_->points(), all_), nullptr);
   EXPECT_TRUE(Eventually([&] {
@@ -201,8 +211,30 @@ TEST_P(MomentsCacheTest, AFileThatIsDamagedMeanwhileIsMadeAnew) {
   }));
 }
 
-TEST_P(MomentsCacheTest, WithoutAFileNothingIsKept) {
-  options_.path = directory_.Path("missing/folder") + "/there/moments.db";
+TEST_P(MomentsCacheTest, AnEarlierDatabaseIsRemoved) {
+  for (const char* const end : {".db", ".db-wal", ".db-shm"}) {
+    std::ofstream(options_.path + end) << "SQLite format 3";
+  }
+  Open()->Keep(DigestOf(1), all_, tile_);
+  for (const char* const end : {".db", ".db-wal", ".db-shm"}) {
+    EXPECT_FALSE(std::filesystem::exists(options_.path + end)) << end;
+  }
+  EXPECT_EQ(Export(Open()->Find(DigestOf(1), tile_->points(), all_)), Export(tile_));
+}
+
+TEST_P(MomentsCacheTest, ALowerLimitHoldsFromTheOpeningOn) {
+  for (const int number : {1, 2, 3}) {
+    Open()->Keep(DigestOf(number), all_, tile_);
+    Age();
+  }
+  options_.max_bytes = 3 * Export(tile_).size() / 2;
+  const auto cache = Open();
+  EXPECT_EQ(metrics_.moments_evicted.Value(), 2.0);
+  EXPECT_NE(cache->Find(DigestOf(3), tile_->points(), all_), nullptr);
+}
+
+TEST_P(MomentsCacheTest, WithoutAFolderNothingIsKept) {
+  options_.path = directory_.Path("missing/folder") + "/there/moments";
   const auto cache = Open();
   cache->Keep(DigestOf(1), all_, tile_);
   EXPECT_EQ(cache->Find(DigestOf(1), tile_->points(), all_), nullptr);
@@ -215,10 +247,9 @@ TEST_P(MomentsCacheTest, TilesThatWereUsedLongestAgoGoFirst) {
   };
   for (const int number : {1, 2}) {
     Open()->Keep(DigestOf(number), all_, tile_);
-    now_unix_s_ += 5000;
+    Age();
   }
   ASSERT_TRUE(find(1));
-  now_unix_s_ += 5000;
   Open()->Keep(DigestOf(3), all_, tile_);
   EXPECT_TRUE(find(1));
   EXPECT_FALSE(find(2));

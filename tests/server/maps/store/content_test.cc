@@ -73,7 +73,7 @@ TEST_P(ContentTest, ReadingEndsWithTheErrorOfWhoTakes) {
 TEST_P(ContentTest, WhatNoRevisionRefersToIsLimited) {
   options_.max_unreferenced_bytes = 3000;
   Open(options_);
-  const StoredTile tile = UploadTile(*store_, 1, 200);
+  const TileRecord tile = UploadTile(*store_, 1, 200);
   const uint64_t used = store_->Usage().value().unreferenced_bytes;
   ASSERT_GT(used, 1500U);
   const auto refused = UploadBytes(*store_, PointBytes(2, 200));

@@ -106,7 +106,7 @@ absl::Status Take(MapStore& store, const Step& step) {
     const std::string bytes = PointBytes(seed, 100 + 10 * seed);
     const auto digest = UploadBytes(store, bytes);
     if (!digest.ok()) return digest.status();
-    StoredTile tile;
+    TileRecord tile;
     tile.digest = *digest;
     tile.points = 100 + 10 * seed;
     tile.crc32c = Crc32c(bytes);

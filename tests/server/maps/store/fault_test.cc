@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "core/checksum/crc32c.h"
 #include "server/maps/store/content_piece.h"
 #include "tests/server/maps/store/faulty_disk.h"
 #include "tests/server/maps/store/store_dump.h"
@@ -119,7 +120,7 @@ TEST_F(FaultTest, ASmallFileSystemFillsUp) {
     RevisionCommit commit;
     commit.map = "town";
     commit.base_revision = revision;
-    StoredTile tile;
+    TileRecord tile;
     tile.digest = *digest;
     tile.points = 20000;
     tile.crc32c = Crc32c(bytes);

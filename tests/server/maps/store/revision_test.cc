@@ -86,7 +86,7 @@ TEST_P(RevisionTest, AMapBeginsWithItsFirstCommit) {
   EXPECT_EQ(map.revisions[0].comment, "the first");
 
   const auto manifest = store_->GetManifest("town", 1).value();
-  StoredTile expected = *commit.change["b"];
+  TileRecord expected = *commit.change["b"];
   expected.revision = 1;
   EXPECT_EQ(manifest.at("b"), expected);
   EXPECT_EQ(manifest.at("b").bounds.min, expected.bounds.min);
@@ -131,7 +131,7 @@ TEST_P(RevisionTest, OneThatIsNotBasedOnTheActiveOneIsAborted) {
 TEST_P(RevisionTest, ContentThatIsNotThereIsNamedByTile) {
   CommitSeeds(0, {{"a", 1}});
   RevisionCommit commit = CommitOf(*store_, "town", 1, {{"b", 2}});
-  commit.change["c"] = StoredTile();
+  commit.change["c"] = TileRecord();
   commit.change["c"]->digest = Sha256Of("absent");
   EXPECT_THAT(store_->Commit(commit).status(),
               StatusIs(absl::StatusCode::kNotFound, HasSubstr("\"c\"")));

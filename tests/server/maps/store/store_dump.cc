@@ -11,7 +11,7 @@
 namespace voxloc::server {
 namespace {
 
-std::string ContentOf(MapStore& store, const StoredTile& tile) {
+std::string ContentOf(MapStore& store, const TileRecord& tile) {
   const auto bytes = ReadBytes(store, tile.digest);
   if (!bytes.ok()) return bytes.status().ToString();
   if (Sha256Of(*bytes) != tile.digest) return "another digest";

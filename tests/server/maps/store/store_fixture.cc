@@ -51,9 +51,9 @@ absl::StatusOr<std::string> ReadBytes(MapStore& store, const Sha256Digest& diges
   return bytes;
 }
 
-StoredTile UploadTile(MapStore& store, uint64_t seed, size_t points) {
+TileRecord UploadTile(MapStore& store, uint64_t seed, size_t points) {
   const std::string bytes = PointBytes(seed, points);
-  StoredTile tile;
+  TileRecord tile;
   tile.digest = UploadBytes(store, bytes).value();
   tile.points = points;
   tile.bounds.min = {-20.0, -20.0, static_cast<double>(seed)};

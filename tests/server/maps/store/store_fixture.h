@@ -17,8 +17,8 @@
 #include <vector>
 
 #include "server/maps/store/map_store.h"
-#include "server/maps/store/postgres_options.h"
 #include "server/maps/store/sqlite_map_store.h"
+#include "server/maps/store/store_options.h"
 #include "tests/support/scratch_dir.h"
 
 namespace voxloc::server {
@@ -39,7 +39,7 @@ constexpr int64_t kTestStartNs = 1767225600 * kSecondNs;
 [[nodiscard]] absl::StatusOr<std::string> ReadBytes(MapStore& store, const Sha256Digest& digest);
 
 // A tile of the points of `seed`, whose content is uploaded.
-[[nodiscard]] StoredTile UploadTile(MapStore& store, uint64_t seed, size_t points = 100);
+[[nodiscard]] TileRecord UploadTile(MapStore& store, uint64_t seed, size_t points = 100);
 
 // A commit that puts tiles of these seeds in place.
 [[nodiscard]] RevisionCommit CommitOf(MapStore& store, const std::string& map, uint64_t base,

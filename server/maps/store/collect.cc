@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#include "server/maps/store/collect_rows.h"
+// How the store frees what is no longer needed: steps that each take a bounded time.
 
 #include <algorithm>
 #include <limits>
+#include <set>
 #include <string>
 #include <vector>
 
-#include "server/maps/store/content_rows.h"
-#include "server/maps/store/fit_rows.h"
-#include "server/maps/store/pose_rows.h"
-#include "server/maps/store/revision_rows.h"
+#include "server/maps/store/map_store.h"
+#include "server/maps/store/rows.h"
+#include "server/maps/store/sql_backend.h"
 
 namespace voxloc::server {
 namespace {
@@ -21,21 +21,25 @@ constexpr uint64_t kPiecesPerStep = 32;
 
 constexpr int64_t kAll = std::numeric_limits<int64_t>::max();
 
+// By the store's clock: what was last changed, or wanted, at these times or before goes.
+struct CollectLimits {
+  uint32_t retained_revisions = 0;
+  int64_t withdrawn_unix_ns = 0;
+  int64_t requests_unix_ns = 0;
+  int64_t unreferenced_unix_ns = 0;
+};
+
+// So many seconds before a time, or the earliest time of all but kNeverWanted.
+int64_t Before(int64_t unix_ns, double seconds) {
+  const int64_t ns = ToStoreNs(seconds);
+  const int64_t earliest = kNeverWanted + 1;
+  return unix_ns < earliest + ns ? earliest : unix_ns - ns;
+}
+
 struct CollectedMap {
   int64_t id = 0;
   bool deleted = false;
 };
-
-// One use less of each content.
-absl::Status DropUses(SqlDatabase& database, const std::vector<int64_t>& contents) {
-  for (const int64_t content : contents) {
-    if (content == 0) continue;
-    absl::Status status =
-        database.Run("UPDATE contents SET uses = uses - 1 WHERE id = ?1", content);
-    if (!status.ok()) return status;
-  }
-  return absl::OkStatus();
-}
 
 // Of a row of tiles or staged_tiles.
 struct TileKey {
@@ -44,18 +48,19 @@ struct TileKey {
   int64_t content = 0;  // 0: none
 };
 
-// Deletes these rows with `remove`, whose parameters are the key; `left` becomes less by as many.
+// Deletes these rows with `remove`, whose parameters are the key, and has one use less of the
+// content of each; `left` becomes less by as many.
 absl::Status RemoveTiles(SqlDatabase& database, int64_t map, const char* remove,
                          const std::vector<TileKey>& keys, uint64_t& left) {
-  std::vector<int64_t> contents;
-  contents.reserve(keys.size());
   for (const TileKey& key : keys) {
     absl::Status status = database.Run(remove, map, key.tile, key.revision);
+    if (status.ok() && key.content != 0) {
+      status = database.Run("UPDATE contents SET uses = uses - 1 WHERE id = ?1", key.content);
+    }
     if (!status.ok()) return status;
-    contents.push_back(key.content);
   }
   left -= std::min<uint64_t>(left, keys.size());
-  return DropUses(database, contents);
+  return absl::OkStatus();
 }
 
 absl::StatusOr<std::vector<TileKey>> ReadKeys(SqlQuery& query) {
@@ -166,17 +171,28 @@ absl::Status ForgetEmptyMap(SqlDatabase& database, const CollectedMap& map) {
       map.id);
 }
 
-}  // namespace
+// Deletes rows beyond `kept`, but at most `left`, with `remove`, whose parameter is how many go.
+absl::Status ForgetOldest(SqlDatabase& database, const char* count, uint64_t kept,
+                          const char* remove, uint64_t& left) {
+  if (left == 0) return absl::OkStatus();
+  const auto counted = database.Number(count);
+  if (!counted.ok()) return counted.status();
+  const auto there = static_cast<uint64_t>(*counted);
+  if (there <= kept) return absl::OkStatus();
+  absl::Status status = database.Run(remove, std::min(there - kept, left));
+  left -= std::min(left, static_cast<uint64_t>(database.changes()));
+  return status;
+}
 
+// Revisions, and rows of tiles that no revision has that can still be read.
 absl::Status ForgetRevisions(SqlDatabase& database, const CollectLimits& limits,
-                             CollectReport& report) {
+                             CollectReport& report, uint64_t& left) {
   std::vector<CollectedMap> maps;
   {
     SqlQuery query(database, "SELECT id, deleted FROM maps ORDER BY id");
     while (query.Next()) maps.push_back({query.Int(0), query.Int(1) != 0});
     if (!query.status().ok()) return query.status();
   }
-  uint64_t left = kRowsPerStep;
   for (const CollectedMap& map : maps) {
     absl::Status status = MarkForgotten(database, map, limits, report);
     if (status.ok() && map.deleted) {
@@ -189,23 +205,12 @@ absl::Status ForgetRevisions(SqlDatabase& database, const CollectLimits& limits,
     // A revision's row stays until its tiles are gone.
     if (status.ok() && left > 0) status = ForgetRows(database, map, limits, left);
     if (status.ok() && left > 0) status = ForgetEmptyMap(database, map);
-    if (!status.ok()) return status;
-    if (left == 0) break;
+    if (!status.ok() || left == 0) return status;
   }
-  if (left > 0) {
-    const auto poses = ForgetOldPoses(database, limits.max_last_poses, left);
-    if (!poses.ok()) return poses.status();
-    left -= std::min(left, *poses);
-  }
-  if (left > 0) {
-    const auto fits = ForgetOldFitRows(database, limits.max_tile_fits, left);
-    if (!fits.ok()) return fits.status();
-    left -= std::min(left, *fits);
-  }
-  if (left == 0) report.more = true;
   return absl::OkStatus();
 }
 
+// Content that no revision refers to, but not the uploads that are under way.
 absl::Status FreeUnreferenced(SqlDatabase& database, const CollectLimits& limits,
                               const std::set<int64_t>& uploads, CollectReport& report) {
   std::vector<int64_t> contents;
@@ -236,6 +241,51 @@ absl::Status FreeUnreferenced(SqlDatabase& database, const CollectLimits& limits
     }
   }
   return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::StatusOr<CollectReport> MapStore::Collect() {
+  CollectReport report;
+  CollectLimits limits;
+  const auto forget = [&](SqlDatabase& database, const StoreTime& time) -> absl::Status {
+    const int64_t now = time.store_unix_ns;
+    limits.retained_revisions = options_.retained_revisions;
+    limits.withdrawn_unix_ns = Before(now, options_.withdrawn_for_s);
+    limits.requests_unix_ns = Before(now, options_.requests_for_s);
+    limits.unreferenced_unix_ns = Before(now, options_.unreferenced_for_s);
+    uint64_t left = kRowsPerStep;
+    absl::Status status = ForgetRevisions(database, limits, report, left);
+    if (status.ok()) {
+      status = ForgetOldest(database, "SELECT COUNT(*) FROM last_poses", options_.max_last_poses,
+                            "DELETE FROM last_poses WHERE vehicle IN (SELECT vehicle "
+                            "FROM last_poses ORDER BY saved_unix_ns, vehicle LIMIT ?1)",
+                            left);
+    }
+    if (status.ok()) {
+      status = ForgetOldest(database, "SELECT COUNT(*) FROM tile_fits", options_.max_tile_fits,
+                            "DELETE FROM tile_fits WHERE (map, tile_id, digest) IN "
+                            "(SELECT map, tile_id, digest FROM tile_fits "
+                            "ORDER BY last_used_unix_ns, map, tile_id, digest LIMIT ?1)",
+                            left);
+    }
+    if (left == 0) report.more = true;
+    return status;
+  };
+  absl::Status status = backend_->Write(SqlBackend::Sync::kNormal, forget);
+  if (!status.ok()) return status;
+  const auto free = [&](SqlDatabase& database, const StoreTime& /*now*/) {
+    std::set<int64_t> uploads;
+    {
+      const absl::MutexLock lock(&uploads_mutex_);
+      uploads = uploads_;
+    }
+    return FreeUnreferenced(database, limits, uploads, report);
+  };
+  status = backend_->Write(SqlBackend::Sync::kNormal, free);
+  if (status.ok()) status = backend_->Shrink(report);
+  if (!status.ok()) return status;
+  return report;
 }
 
 }  // namespace voxloc::server

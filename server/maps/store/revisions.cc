@@ -1,18 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#include "server/maps/store/revision_rows.h"
+// Maps and their revisions.
 
 #include <algorithm>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "core/checksum/crc32c.h"
-#include "server/maps/store/content_rows.h"
-#include "server/maps/store/fit_rows.h"
-#include "server/maps/store/pose_rows.h"
+#include "server/maps/store/map_store.h"
+#include "server/maps/store/rows.h"
+#include "server/maps/store/sql_backend.h"
 
 namespace voxloc::server {
 namespace {
+
+// How maps and revisions are kept in the tables.
+struct MapRow {
+  int64_t id = 0;
+  uint64_t active_revision = 0;
+};
+enum : int { kActiveState = 0, kStagedState = 1, kWithdrawnState = 2 };
 
 absl::Status NoSuchMap(absl::string_view map) {
   return absl::NotFoundError(absl::StrCat("no map \"", map, "\""));
@@ -22,16 +29,13 @@ absl::Status NoSuchRevision(absl::string_view map, uint64_t revision) {
   return absl::NotFoundError(absl::StrCat("map \"", map, "\" has no revision ", revision));
 }
 
-absl::StatusOr<std::vector<std::string>> ReadCanaries(SqlDatabase& database, int64_t map_id,
-                                                      uint64_t revision) {
-  std::vector<std::string> vehicles;
-  SqlQuery query(database,
-                 "SELECT vehicle FROM canaries WHERE map_id = ?1 AND revision = ?2 "
-                 "ORDER BY place",
-                 map_id, revision);
-  while (query.Next()) vehicles.push_back(query.Text(0));
+// NotFound.
+absl::StatusOr<MapRow> FindMap(SqlDatabase& database, absl::string_view map) {
+  SqlQuery query(database, "SELECT id, active_revision FROM maps WHERE name = ?1 AND deleted = 0",
+                 map);
+  if (query.Next()) return MapRow{query.Int(0), query.UInt(1)};
   if (!query.status().ok()) return query.status();
-  return vehicles;
+  return NoSuchMap(map);
 }
 
 absl::Status WriteCanaries(SqlDatabase& database, int64_t map_id, uint64_t revision,
@@ -54,10 +58,6 @@ constexpr char kRevisionColumns[] =
     "r.revision, r.parent, r.state, r.committed_unix_ns, r.activated_unix_ns, r.comment, "
     "r.request_id, r.tiles, r.points, r.added, r.replaced, r.removed, r.kept";
 constexpr int kRevisionColumnCount = 13;
-
-std::string SelectRevisions(absl::string_view where) {
-  return absl::StrCat("SELECT ", kRevisionColumns, " FROM revisions r WHERE ", where);
-}
 
 // From `column` on; without the canaries.
 StoredRevision RevisionOf(const SqlQuery& query, int column = 0) {
@@ -82,10 +82,12 @@ StoredRevision RevisionOf(const SqlQuery& query, int column = 0) {
 
 absl::Status AddCanaries(SqlDatabase& database, int64_t map_id, StoredRevision& revision) {
   if (revision.state != RevisionState::kStaged) return absl::OkStatus();
-  auto vehicles = ReadCanaries(database, map_id, revision.revision);
-  if (!vehicles.ok()) return vehicles.status();
-  revision.canary_vehicles = *std::move(vehicles);
-  return absl::OkStatus();
+  SqlQuery query(database,
+                 "SELECT vehicle FROM canaries WHERE map_id = ?1 AND revision = ?2 "
+                 "ORDER BY place",
+                 map_id, revision.revision);
+  while (query.Next()) revision.canary_vehicles.push_back(query.Text(0));
+  return query.status();
 }
 
 struct RevisionRow {
@@ -93,13 +95,15 @@ struct RevisionRow {
   bool kept = false;
 };
 
-// nullopt: there is no such row.
+// Of a map, that with `key` in this column; nullopt: there is none.
+template <typename Key>
 absl::StatusOr<std::optional<RevisionRow>> FindRevision(SqlDatabase& database, int64_t map_id,
-                                                        uint64_t revision) {
+                                                        absl::string_view column, const Key& key) {
   RevisionRow row;
   {
-    SqlQuery query(database, SelectRevisions("map_id = ?1 AND revision = ?2").c_str(), map_id,
-                   revision);
+    const std::string sql = absl::StrCat(
+        "SELECT ", kRevisionColumns, " FROM revisions r WHERE map_id = ?1 AND ", column, " = ?2");
+    SqlQuery query(database, sql.c_str(), map_id, key);
     if (!query.Next()) {
       if (!query.status().ok()) return query.status();
       return std::nullopt;
@@ -116,7 +120,7 @@ absl::StatusOr<std::optional<RevisionRow>> FindRevision(SqlDatabase& database, i
 // A revision that can still be changed or read. NotFound.
 absl::StatusOr<StoredRevision> GetRevision(SqlDatabase& database, const MapRow& map,
                                            absl::string_view name, uint64_t number) {
-  auto row = FindRevision(database, map.id, number);
+  auto row = FindRevision(database, map.id, "revision", number);
   if (!row.ok()) return row.status();
   if (!row->has_value()) return NoSuchRevision(name, number);
   if (!(*row)->kept) {
@@ -124,22 +128,6 @@ absl::StatusOr<StoredRevision> GetRevision(SqlDatabase& database, const MapRow& 
         absl::StrCat("revision ", number, " of map \"", name, "\" is no longer kept"));
   }
   return std::move((*row)->revision);
-}
-
-absl::StatusOr<std::optional<StoredRevision>> RequestOf(SqlDatabase& database, int64_t map_id,
-                                                        absl::string_view request_id) {
-  StoredRevision revision;
-  {
-    SqlQuery query(database, SelectRevisions("map_id = ?1 AND request_id = ?2").c_str(), map_id,
-                   request_id);
-    if (!query.Next()) {
-      if (!query.status().ok()) return query.status();
-      return std::nullopt;
-    }
-    revision = RevisionOf(query);
-  }
-  if (absl::Status status = AddCanaries(database, map_id, revision); !status.ok()) return status;
-  return revision;
 }
 
 absl::StatusOr<uint64_t> TakeNumber(SqlDatabase& database, absl::string_view map) {
@@ -156,13 +144,13 @@ absl::StatusOr<uint64_t> TakeNumber(SqlDatabase& database, absl::string_view map
 struct TileRow {
   std::string id;
   int64_t content = 0;  // 0: the tile goes
-  StoredTile tile;
+  TileRecord tile;
   uint32_t checksum = 0;
 };
 
 // Of what a row of tiles says, but for its end. SQLite's pages have no checksums: this is what
 // finds a flipped bit.
-uint32_t ChecksumOf(absl::string_view id, uint64_t from_revision, const StoredTile& tile) {
+uint32_t ChecksumOf(absl::string_view id, uint64_t from_revision, const TileRecord& tile) {
   uint32_t crc = Crc32c(id);
   const auto add = [&crc](const auto& value) {
     crc = ExtendCrc32c(crc, {reinterpret_cast<const char*>(&value), sizeof(value)});
@@ -178,17 +166,22 @@ uint32_t ChecksumOf(absl::string_view id, uint64_t from_revision, const StoredTi
   return crc;
 }
 
-// Points of the tile that ends with this revision; nullopt: there was none.
+// The points of the tile in the only row; nullopt: there is none.
+absl::StatusOr<std::optional<uint64_t>> PointsOf(SqlQuery& query) {
+  std::optional<uint64_t> points;
+  while (query.Next()) points = query.UInt(0);
+  if (!query.status().ok()) return query.status();
+  return points;
+}
+
+// The tile of the active revision ends with this one. Returns its points; nullopt: there was none.
 absl::StatusOr<std::optional<uint64_t>> EndTile(SqlDatabase& database, int64_t map_id,
                                                 uint64_t revision, absl::string_view tile) {
   SqlQuery query(database,
                  "UPDATE tiles SET to_revision = ?3 WHERE map_id = ?1 AND tile_id = ?2 "
                  "AND to_revision IS NULL RETURNING points",
                  map_id, tile, revision);
-  std::optional<uint64_t> points;
-  while (query.Next()) points = query.UInt(0);
-  if (!query.status().ok()) return query.status();
-  return points;
+  return PointsOf(query);
 }
 
 absl::StatusOr<std::optional<uint64_t>> PointsOfTile(SqlDatabase& database, int64_t map_id,
@@ -197,37 +190,28 @@ absl::StatusOr<std::optional<uint64_t>> PointsOfTile(SqlDatabase& database, int6
                  "SELECT points FROM tiles WHERE map_id = ?1 AND tile_id = ?2 "
                  "AND to_revision IS NULL",
                  map_id, tile);
-  std::optional<uint64_t> points;
-  while (query.Next()) points = query.UInt(0);
-  if (!query.status().ok()) return query.status();
-  return points;
+  return PointsOf(query);
 }
 
-absl::Status AddTile(SqlDatabase& database, int64_t map_id, uint64_t revision, const TileRow& row) {
-  const Bounds& bounds = row.tile.bounds;
-  return database.Run(
-      "INSERT INTO tiles (map_id, tile_id, from_revision, to_revision, content_id, points, crc32c, "
-      "min_x, min_y, min_z, max_x, max_y, max_z, row_crc32c) "
-      "VALUES (?1, ?2, ?3, NULL, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)",
-      map_id, row.id, revision, row.content, row.tile.points, row.tile.crc32c, bounds.min.x(),
-      bounds.min.y(), bounds.min.z(), bounds.max.x(), bounds.max.y(), bounds.max.z(), row.checksum);
-}
+// The tables of TileRow, with the columns of their keys.
+constexpr char kTiles[] = "tiles (map_id, from_revision, tile_id";
+constexpr char kStagedTiles[] = "staged_tiles (map_id, revision, tile_id";
 
-absl::Status StageTile(SqlDatabase& database, int64_t map_id, uint64_t revision,
-                       const TileRow& row) {
+absl::Status AddTile(SqlDatabase& database, absl::string_view table, int64_t map_id,
+                     uint64_t revision, const TileRow& row) {
   const Bounds& bounds = row.tile.bounds;
-  const char* const sql =
-      "INSERT INTO staged_tiles (map_id, revision, tile_id, content_id, points, crc32c, "
-      "min_x, min_y, min_z, max_x, max_y, max_z, row_crc32c) "
-      "VALUES (?1, ?2, ?3, NULLIF(CAST(?4 AS BIGINT), 0), ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)";
-  return database.Run(sql, map_id, revision, row.id, row.content, row.tile.points, row.tile.crc32c,
-                      bounds.min.x(), bounds.min.y(), bounds.min.z(), bounds.max.x(),
-                      bounds.max.y(), bounds.max.z(), row.checksum);
+  const std::string sql = absl::StrCat(
+      "INSERT INTO ", table,
+      ", content_id, points, crc32c, min_x, min_y, min_z, max_x, max_y, max_z, row_crc32c) "
+      "VALUES (?1, ?2, ?3, NULLIF(CAST(?4 AS BIGINT), 0), ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)");
+  return database.Run(sql.c_str(), map_id, revision, row.id, row.content, row.tile.points,
+                      row.tile.crc32c, bounds.min.x(), bounds.min.y(), bounds.min.z(),
+                      bounds.max.x(), bounds.max.y(), bounds.max.z(), row.checksum);
 }
 
 // The columns points, crc32c, min_x ... max_z from `column` on.
-StoredTile TileOf(const SqlQuery& query, int column) {
-  StoredTile tile;
+TileRecord TileOf(const SqlQuery& query, int column) {
+  TileRecord tile;
   tile.points = query.UInt(column);
   tile.crc32c = static_cast<uint32_t>(query.Int(column + 1));
   tile.bounds.min = {query.Real(column + 2), query.Real(column + 3), query.Real(column + 4)};
@@ -254,22 +238,6 @@ absl::StatusOr<int64_t> UseContent(SqlDatabase& database, const std::string& til
   return (*content)->id;
 }
 
-// What a change does to the map's current tiles.
-struct ChangeCounts {
-  uint32_t added = 0;
-  uint32_t replaced = 0;
-  uint32_t removed = 0;
-  uint64_t points_in = 0;
-  uint64_t points_out = 0;
-
-  void Count(bool comes, uint64_t points, const std::optional<uint64_t>& before) {
-    if (comes) ++(before.has_value() ? replaced : added);
-    if (!comes && before.has_value()) ++removed;
-    if (comes) points_in += points;
-    points_out += before.value_or(0);
-  }
-};
-
 absl::StatusOr<int64_t> CountStaged(SqlDatabase& database, int64_t map_id) {
   return database.Number(
       "SELECT COUNT(*) FROM revisions WHERE map_id = ?1 AND state = 1 AND kept = 1", map_id);
@@ -286,9 +254,20 @@ absl::StatusOr<bool> IsThere(SqlDatabase& database, const MapRow& map) {
 
 absl::Status ForgetMap(SqlDatabase& database, const MapRow& map, absl::string_view name) {
   absl::Status status = database.Run("UPDATE maps SET deleted = 1 WHERE id = ?1", map.id);
-  if (status.ok()) status = ForgetPosesOfMap(database, name);
-  if (status.ok()) status = ForgetFitRowsOfMap(database, name);
+  if (status.ok()) status = database.Run("DELETE FROM last_poses WHERE map = ?1", name);
+  if (status.ok()) status = database.Run("DELETE FROM tile_fits WHERE map = ?1", name);
   return status;
+}
+
+// AlreadyExists: there is a map of this name. A row that only remembers what was withdrawn goes.
+absl::Status CheckNoMap(SqlDatabase& database, absl::string_view name) {
+  const auto map = FindMap(database, name);
+  if (absl::IsNotFound(map.status())) return absl::OkStatus();
+  if (!map.ok()) return map.status();
+  const auto there = IsThere(database, *map);
+  if (!there.ok()) return there.status();
+  if (*there) return absl::AlreadyExistsError(absl::StrCat("there is a map \"", name, "\""));
+  return ForgetMap(database, *map, name);
 }
 
 absl::StatusOr<MapRow> CreateMap(SqlDatabase& database, const RevisionCommit& commit) {
@@ -365,44 +344,18 @@ absl::StatusOr<std::vector<StoredMap>> MapsOf(SqlQuery& query) {
   return maps;
 }
 
-}  // namespace
-
-absl::StatusOr<MapRow> FindMap(SqlDatabase& database, absl::string_view map) {
-  SqlQuery query(database, "SELECT id, active_revision FROM maps WHERE name = ?1 AND deleted = 0",
-                 map);
-  if (query.Next()) return MapRow{query.Int(0), query.UInt(1)};
-  if (!query.status().ok()) return query.status();
-  return NoSuchMap(map);
-}
-
-absl::StatusOr<uint64_t> OldestRetained(SqlDatabase& database, int64_t map_id, uint32_t retained) {
-  const auto oldest = database.Number(
-      "SELECT COALESCE(MIN(revision), 0) FROM (SELECT revision FROM revisions WHERE map_id = ?1 "
-      "AND state = 0 AND kept = 1 ORDER BY revision DESC LIMIT ?2) AS newest",
-      map_id, std::max(retained, 1U));
-  if (!oldest.ok()) return oldest.status();
-  return static_cast<uint64_t>(*oldest);
-}
-
 absl::StatusOr<CommittedRevision> CommitRevision(SqlDatabase& database,
                                                  const RevisionCommit& commit, uint32_t max_staged,
                                                  const StoreTime& now) {
   auto map = FindMap(database, commit.map);
   if (!map.ok() && !absl::IsNotFound(map.status())) return map.status();
   if (map.ok() && !commit.request_id.empty()) {
-    auto repeated = RequestOf(database, map->id, commit.request_id);
+    auto repeated = FindRevision(database, map->id, "request_id", commit.request_id);
     if (!repeated.ok()) return repeated.status();
-    if (repeated->has_value()) return CommittedRevision{**std::move(repeated), true};
+    if (repeated->has_value()) return CommittedRevision{std::move((*repeated)->revision), true};
   }
   if (commit.base_revision == 0) {
-    if (map.ok()) {
-      const auto there = IsThere(database, *map);
-      if (!there.ok()) return there.status();
-      if (*there) {
-        return absl::AlreadyExistsError(absl::StrCat("there is a map \"", commit.map, "\""));
-      }
-      if (absl::Status status = ForgetMap(database, *map, commit.map); !status.ok()) return status;
-    }
+    if (absl::Status status = CheckNoMap(database, commit.map); !status.ok()) return status;
     map = CreateMap(database, commit);
   }
   if (!map.ok()) return map.status();
@@ -429,7 +382,13 @@ absl::StatusOr<CommittedRevision> CommitRevision(SqlDatabase& database,
   revision.comment = commit.comment;
   revision.request_id = commit.request_id;
 
-  ChangeCounts counts;
+  if (commit.base_revision != 0) {
+    const auto parent = FindRevision(database, map->id, "revision", commit.base_revision);
+    if (!parent.ok()) return parent.status();
+    if (!parent->has_value()) return NoSuchRevision(commit.map, commit.base_revision);
+    revision.tiles = (*parent)->revision.tiles;
+    revision.points = (*parent)->revision.points;
+  }
   for (const auto& [id, tile] : commit.change) {
     TileRow row;
     row.id = id;
@@ -443,30 +402,20 @@ absl::StatusOr<CommittedRevision> CommitRevision(SqlDatabase& database,
     const auto before = commit.stage ? PointsOfTile(database, map->id, id)
                                      : EndTile(database, map->id, revision.revision, id);
     if (!before.ok()) return before.status();
-    counts.Count(tile.has_value(), row.tile.points, *before);
-    absl::Status status;
-    if (commit.stage) {
-      status = StageTile(database, map->id, revision.revision, row);
-    } else if (tile.has_value()) {
-      status = AddTile(database, map->id, revision.revision, row);
+    if (tile.has_value()) {
+      ++(before->has_value() ? revision.replaced : revision.added);
+    } else if (before->has_value()) {
+      ++revision.removed;
     }
+    revision.points += row.tile.points;
+    revision.points -= before->value_or(0);
+    if (!commit.stage && !tile.has_value()) continue;
+    absl::Status status =
+        AddTile(database, commit.stage ? kStagedTiles : kTiles, map->id, revision.revision, row);
     if (!status.ok()) return status;
   }
-
-  if (commit.base_revision != 0) {
-    const auto parent = FindRevision(database, map->id, commit.base_revision);
-    if (!parent.ok()) return parent.status();
-    if (!parent->has_value()) return NoSuchRevision(commit.map, commit.base_revision);
-    revision.tiles = (*parent)->revision.tiles;
-    revision.points = (*parent)->revision.points;
-  }
-  revision.added = counts.added;
-  revision.replaced = counts.replaced;
-  revision.removed = counts.removed;
   revision.tiles += revision.added;
   revision.tiles -= revision.removed;
-  revision.points += counts.points_in;
-  revision.points -= counts.points_out;
 
   absl::Status status = database.Run(
       "INSERT INTO revisions (map_id, revision, parent, state, kept, committed_unix_ns, "
@@ -486,15 +435,6 @@ absl::StatusOr<CommittedRevision> CommitRevision(SqlDatabase& database,
   }
   if (!status.ok()) return status;
   return committed;
-}
-
-absl::StatusOr<std::optional<StoredRevision>> FindRequestRow(SqlDatabase& database,
-                                                             absl::string_view map,
-                                                             absl::string_view request_id) {
-  const auto row = FindMap(database, map);
-  if (absl::IsNotFound(row.status()) || request_id.empty()) return std::nullopt;
-  if (!row.ok()) return row.status();
-  return RequestOf(database, row->id, request_id);
 }
 
 absl::StatusOr<StoredRevision> ActivateRevision(SqlDatabase& database, absl::string_view map,
@@ -531,7 +471,7 @@ absl::StatusOr<StoredRevision> ActivateRevision(SqlDatabase& database, absl::str
     const auto before = EndTile(database, row->id, revision, change.id);
     if (!before.ok()) return before.status();
     if (change.content == 0) continue;
-    if (absl::Status status = AddTile(database, row->id, revision, change); !status.ok()) {
+    if (absl::Status status = AddTile(database, kTiles, row->id, revision, change); !status.ok()) {
       return status;
     }
   }
@@ -550,106 +490,6 @@ absl::StatusOr<StoredRevision> ActivateRevision(SqlDatabase& database, absl::str
   staged->activated_unix_ns = now.system_unix_ns;
   staged->canary_vehicles.clear();
   return staged;
-}
-
-absl::StatusOr<StoredRevision> WithdrawRevision(SqlDatabase& database, absl::string_view map,
-                                                uint64_t revision, const StoreTime& now) {
-  const auto row = FindMap(database, map);
-  if (!row.ok()) return row.status();
-  auto staged = GetRevision(database, *row, map, revision);
-  if (!staged.ok() || staged->state == RevisionState::kWithdrawn) return staged;
-  if (staged->state == RevisionState::kActive) {
-    return absl::FailedPreconditionError(
-        absl::StrCat("revision ", revision, " of map \"", map, "\" was activated"));
-  }
-  absl::Status status = database.Run(
-      "UPDATE revisions SET state = 2, changed_unix_ns = ?3 WHERE map_id = ?1 AND revision = ?2",
-      row->id, revision, now.store_unix_ns);
-  if (status.ok()) status = WriteCanaries(database, row->id, revision, {});
-  if (!status.ok()) return status;
-  staged->state = RevisionState::kWithdrawn;
-  staged->canary_vehicles.clear();
-  return staged;
-}
-
-absl::StatusOr<StoredRevision> SetCanaryRows(SqlDatabase& database, absl::string_view map,
-                                             uint64_t revision,
-                                             const std::vector<std::string>& vehicles) {
-  const auto row = FindMap(database, map);
-  if (!row.ok()) return row.status();
-  auto staged = GetRevision(database, *row, map, revision);
-  if (!staged.ok()) return staged;
-  if (staged->state != RevisionState::kStaged) {
-    return absl::FailedPreconditionError(
-        absl::StrCat("revision ", revision, " of map \"", map, "\" is not staged"));
-  }
-  absl::Status status = WriteCanaries(database, row->id, revision, vehicles);
-  if (!status.ok()) return status;
-  staged->canary_vehicles = vehicles;
-  return staged;
-}
-
-absl::StatusOr<uint64_t> DeleteMapRow(SqlDatabase& database, absl::string_view map,
-                                      uint64_t revision, const StoreTime& now) {
-  const auto row = FindMap(database, map);
-  if (!row.ok()) return row.status();
-  const auto there = IsThere(database, *row);
-  if (!there.ok()) return there.status();
-  if (!*there) return NoSuchMap(map);
-  if (revision != 0 && revision != row->active_revision) {
-    return absl::AbortedError(absl::StrCat("map \"", map, "\" is at revision ",
-                                           row->active_revision, ", not at ", revision));
-  }
-  absl::Status status = ForgetMap(database, *row, map);
-  if (status.ok()) {
-    status = database.Run("UPDATE revisions SET changed_unix_ns = ?2 WHERE map_id = ?1", row->id,
-                          now.store_unix_ns);
-  }
-  if (!status.ok()) return status;
-  return row->active_revision;
-}
-
-absl::StatusOr<uint64_t> UndeleteMapRow(SqlDatabase& database, absl::string_view map) {
-  if (const auto row = FindMap(database, map); row.ok()) {
-    const auto there = IsThere(database, *row);
-    if (!there.ok()) return there.status();
-    if (*there) return absl::AlreadyExistsError(absl::StrCat("there is a map \"", map, "\""));
-    if (absl::Status status = ForgetMap(database, *row, map); !status.ok()) return status;
-  } else if (!absl::IsNotFound(row.status())) {
-    return row.status();
-  }
-  MapRow deleted;
-  {
-    SqlQuery query(database,
-                   "SELECT m.id, m.active_revision FROM maps m JOIN revisions r ON r.map_id = m.id "
-                   "AND r.revision = m.active_revision AND r.kept = 1 WHERE m.id = "
-                   "(SELECT MAX(d.id) FROM maps d WHERE d.name = ?1 AND d.deleted = 1 AND EXISTS "
-                   "(SELECT 1 FROM revisions k WHERE k.map_id = d.id AND k.kept = 1 AND k.state IN "
-                   "(0, 1)))",  // not one of which nothing but withdrawn revisions was left
-                   map);
-    if (!query.Next()) {
-      if (!query.status().ok()) return query.status();
-      return absl::NotFoundError(
-          absl::StrCat("no deleted map \"", map, "\" that could be put in use again"));
-    }
-    deleted = {query.Int(0), query.UInt(1)};
-  }
-  absl::Status status = database.Run("UPDATE maps SET deleted = 0 WHERE id = ?1", deleted.id);
-  if (!status.ok()) return status;
-  return deleted.active_revision;
-}
-
-absl::StatusOr<StoredMap> ReadMap(SqlDatabase& database, absl::string_view map, uint32_t retained) {
-  SqlQuery query(database, SelectMaps("AND m.name = ?2").c_str(), std::max(retained, 1U), map);
-  auto maps = MapsOf(query);
-  if (!maps.ok()) return maps.status();
-  if (maps->empty()) return NoSuchMap(map);
-  return std::move(maps->front());
-}
-
-absl::StatusOr<std::vector<StoredMap>> ReadMaps(SqlDatabase& database, uint32_t retained) {
-  SqlQuery query(database, SelectMaps("").c_str(), std::max(retained, 1U));
-  return MapsOf(query);
 }
 
 absl::StatusOr<Manifest> ReadManifest(SqlDatabase& database, absl::string_view map,
@@ -671,7 +511,7 @@ absl::StatusOr<Manifest> ReadManifest(SqlDatabase& database, absl::string_view m
   // A tile that is wrong, or missing, must not go unnoticed.
   const auto add = [&](const SqlQuery& query, uint64_t from) -> absl::Status {
     const auto digest = Sha256FromBytes(query.Bytes(1));
-    StoredTile tile = TileOf(query, 2);
+    TileRecord tile = TileOf(query, 2);
     tile.digest = digest.ok() ? *digest : Sha256Digest();
     tile.revision = from;
     if (!digest.ok() ||
@@ -718,6 +558,151 @@ absl::StatusOr<Manifest> ReadManifest(SqlDatabase& database, absl::string_view m
                                             found->tiles, " tiles"));
   }
   return manifest;
+}
+
+}  // namespace
+
+absl::StatusOr<CommittedRevision> MapStore::Commit(const RevisionCommit& commit) {
+  return backend_->Change(commit.map, [&](SqlDatabase& database, const StoreTime& now) {
+    return CommitRevision(database, commit, options_.max_staged_revisions, now);
+  });
+}
+
+absl::StatusOr<std::optional<StoredRevision>> MapStore::FindRequest(absl::string_view map,
+                                                                    absl::string_view request_id) {
+  const auto find = [&](SqlDatabase& database) -> absl::StatusOr<std::optional<StoredRevision>> {
+    const auto row = FindMap(database, map);
+    if (absl::IsNotFound(row.status()) || request_id.empty()) return std::nullopt;
+    if (!row.ok()) return row.status();
+    auto found = FindRevision(database, row->id, "request_id", request_id);
+    if (!found.ok()) return found.status();
+    if (!found->has_value()) return std::nullopt;
+    return std::move((*found)->revision);
+  };
+  return backend_->Query(find);
+}
+
+absl::StatusOr<StoredRevision> MapStore::Activate(absl::string_view map, uint64_t revision) {
+  return backend_->Change(map, [&](SqlDatabase& database, const StoreTime& now) {
+    return ActivateRevision(database, map, revision, now);
+  });
+}
+
+absl::StatusOr<StoredRevision> MapStore::Withdraw(absl::string_view map, uint64_t revision) {
+  const auto withdraw = [&](SqlDatabase& database,
+                            const StoreTime& now) -> absl::StatusOr<StoredRevision> {
+    const auto row = FindMap(database, map);
+    if (!row.ok()) return row.status();
+    auto staged = GetRevision(database, *row, map, revision);
+    if (!staged.ok() || staged->state == RevisionState::kWithdrawn) return staged;
+    if (staged->state == RevisionState::kActive) {
+      return absl::FailedPreconditionError(
+          absl::StrCat("revision ", revision, " of map \"", map, "\" was activated"));
+    }
+    absl::Status status = database.Run(
+        "UPDATE revisions SET state = 2, changed_unix_ns = ?3 WHERE map_id = ?1 AND revision = ?2",
+        row->id, revision, now.store_unix_ns);
+    if (status.ok()) status = WriteCanaries(database, row->id, revision, {});
+    if (!status.ok()) return status;
+    staged->state = RevisionState::kWithdrawn;
+    staged->canary_vehicles.clear();
+    return staged;
+  };
+  return backend_->Change(map, withdraw);
+}
+
+absl::StatusOr<StoredRevision> MapStore::SetCanary(absl::string_view map, uint64_t revision,
+                                                   std::vector<std::string> vehicles) {
+  const auto set = [&](SqlDatabase& database,
+                       const StoreTime& /*now*/) -> absl::StatusOr<StoredRevision> {
+    const auto row = FindMap(database, map);
+    if (!row.ok()) return row.status();
+    auto staged = GetRevision(database, *row, map, revision);
+    if (!staged.ok()) return staged;
+    if (staged->state != RevisionState::kStaged) {
+      return absl::FailedPreconditionError(
+          absl::StrCat("revision ", revision, " of map \"", map, "\" is not staged"));
+    }
+    absl::Status status = WriteCanaries(database, row->id, revision, vehicles);
+    if (!status.ok()) return status;
+    staged->canary_vehicles = vehicles;
+    return staged;
+  };
+  return backend_->Change(map, set);
+}
+
+absl::StatusOr<uint64_t> MapStore::DeleteMap(absl::string_view map, uint64_t revision) {
+  const auto remove = [&](SqlDatabase& database, const StoreTime& now) -> absl::StatusOr<uint64_t> {
+    const auto row = FindMap(database, map);
+    if (!row.ok()) return row.status();
+    const auto there = IsThere(database, *row);
+    if (!there.ok()) return there.status();
+    if (!*there) return NoSuchMap(map);
+    if (revision != 0 && revision != row->active_revision) {
+      return absl::AbortedError(absl::StrCat("map \"", map, "\" is at revision ",
+                                             row->active_revision, ", not at ", revision));
+    }
+    absl::Status status = ForgetMap(database, *row, map);
+    if (status.ok()) {
+      status = database.Run("UPDATE revisions SET changed_unix_ns = ?2 WHERE map_id = ?1", row->id,
+                            now.store_unix_ns);
+    }
+    if (!status.ok()) return status;
+    return row->active_revision;
+  };
+  return backend_->Change(map, remove);
+}
+
+absl::StatusOr<uint64_t> MapStore::UndeleteMap(absl::string_view map) {
+  const auto undelete = [&](SqlDatabase& database,
+                            const StoreTime& /*now*/) -> absl::StatusOr<uint64_t> {
+    if (absl::Status status = CheckNoMap(database, map); !status.ok()) return status;
+    MapRow deleted;
+    {
+      SqlQuery query(
+          database,
+          "SELECT m.id, m.active_revision FROM maps m JOIN revisions r ON r.map_id = m.id "
+          "AND r.revision = m.active_revision AND r.kept = 1 WHERE m.id = "
+          "(SELECT MAX(d.id) FROM maps d WHERE d.name = ?1 AND d.deleted = 1 AND EXISTS "
+          "(SELECT 1 FROM revisions k WHERE k.map_id = d.id AND k.kept = 1 AND k.state IN "
+          "(0, 1)))",  // not one of which nothing but withdrawn revisions was left
+          map);
+      if (!query.Next()) {
+        if (!query.status().ok()) return query.status();
+        return absl::NotFoundError(
+            absl::StrCat("no deleted map \"", map, "\" that could be put in use again"));
+      }
+      deleted = {query.Int(0), query.UInt(1)};
+    }
+    absl::Status status = database.Run("UPDATE maps SET deleted = 0 WHERE id = ?1", deleted.id);
+    if (!status.ok()) return status;
+    return deleted.active_revision;
+  };
+  return backend_->Change(map, undelete);
+}
+
+absl::StatusOr<std::vector<StoredMap>> MapStore::ListMaps() {
+  return backend_->Query([this](SqlDatabase& database) {
+    SqlQuery query(database, SelectMaps("").c_str(), std::max(options_.retained_revisions, 1U));
+    return MapsOf(query);
+  });
+}
+
+absl::StatusOr<StoredMap> MapStore::GetMap(absl::string_view map) {
+  return backend_->Query([&](SqlDatabase& database) -> absl::StatusOr<StoredMap> {
+    SqlQuery query(database, SelectMaps("AND m.name = ?2").c_str(),
+                   std::max(options_.retained_revisions, 1U), map);
+    auto maps = MapsOf(query);
+    if (!maps.ok()) return maps.status();
+    if (maps->empty()) return NoSuchMap(map);
+    return std::move(maps->front());
+  });
+}
+
+absl::StatusOr<Manifest> MapStore::GetManifest(absl::string_view map, uint64_t revision) {
+  return backend_->Query([&](SqlDatabase& database) {
+    return ReadManifest(database, map, revision, options_.retained_revisions);
+  });
 }
 
 }  // namespace voxloc::server

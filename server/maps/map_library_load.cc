@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// How the library follows a store that other servers write too.
+// How the library brings here what the store has: at the start and, where other servers write the
+// store too, when it has changed.
 
-#include <algorithm>
 #include <chrono>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "server/maps/map_library.h"
 #include "server/observe/logging.h"
 
@@ -39,12 +40,6 @@ const HeldMap::Staged* FindStaged(const HeldMap& held, const StoredRevision& rev
   return nullptr;
 }
 
-bool HasVehicles(const HeldMap::Staged& staged, std::vector<std::string> vehicles) {
-  std::sort(vehicles.begin(), vehicles.end());
-  vehicles.erase(std::unique(vehicles.begin(), vehicles.end()), vehicles.end());
-  return staged.vehicles == vehicles;
-}
-
 // Of any revision that is here.
 MapView AnyView(const HeldMap& held) {
   if (held.active.snapshot != nullptr) return held.active;
@@ -53,21 +48,6 @@ MapView AnyView(const HeldMap& held) {
 
 uint64_t RevisionOf(const MapView& view) {
   return view.snapshot == nullptr ? 0 : view.snapshot->revision;
-}
-
-// `before` may be null: there was none.
-std::vector<std::string> ChangedTiles(const MapSnapshot* before, const MapSnapshot& after) {
-  const TileCatalogue none;
-  const TileCatalogue& tiles = before == nullptr ? none : before->tiles;
-  std::vector<std::string> changed;
-  after.tiles.ForEach([&](const TileCatalogue::Tile& entry) {
-    const MapTile* const same = tiles.Find(entry.first);
-    if (same == nullptr || same->digest != entry.second.digest) changed.push_back(entry.first);
-  });
-  tiles.ForEach([&](const TileCatalogue::Tile& entry) {
-    if (after.tiles.Find(entry.first) == nullptr) changed.push_back(entry.first);
-  });
-  return changed;
 }
 
 // Whether the map here is the one of the store: one of this name may have been deleted, and another
@@ -81,9 +61,94 @@ bool IsBuiltAlike(const HeldMap& held, const StoredMap& stored) {
 
 }  // namespace
 
+absl::StatusOr<std::vector<std::string>> MapLibrary::Announce() {
+  auto stored = parts_.store.ListMaps();
+  if (!stored.ok()) return stored.status();
+  std::vector<std::string> names;
+  for (const StoredMap& map : *stored) {
+    if (absl::Status status = parts_.maps.Announce(map.name); !status.ok()) return status;
+    names.push_back(map.name);
+  }
+  return names;
+}
+
+void MapLibrary::Load(const std::string& map) {
+  const absl::Status status = TryLoad(map);
+  if (status.ok()) return;
+  if (absl::IsNotFound(parts_.store.GetMap(map).status())) {  // deleted in the meantime
+    parts_.maps.Remove(map);
+    return;
+  }
+  Log(LogLevel::kError, "map_not_loaded", {{"map", map}, {"error", status.ToString()}});
+  parts_.maps.Fail(map, status);
+}
+
+absl::Status MapLibrary::TryLoad(const std::string& name) {
+  auto map = parts_.store.GetMap(name);
+  if (!map.ok()) return map.status();
+  auto request = MapBuildRequestFromText(map->build);
+  if (!request.ok()) return request.status();
+  auto made = MakeMapBuild(*request);
+  if (!made.ok()) return made.status();
+  const auto build = std::make_shared<const MapBuild>(*std::move(made));
+
+  MapView active;
+  for (const StoredRevision& revision : map->revisions) {
+    if (revision.revision != map->active_revision) continue;
+    auto snapshot = LoadRevision(*map, revision, *build, nullptr, /*resident=*/false);
+    if (!snapshot.ok()) return snapshot.status();
+    active = parts_.maps.Activate(*std::move(snapshot), FactsOf(name, revision.revision, build));
+  }
+  for (const StoredRevision& revision : map->revisions) {
+    if (revision.state != RevisionState::kStaged) continue;
+    auto snapshot = LoadRevision(*map, revision, *build, active.snapshot.get(), /*resident=*/false);
+    if (!snapshot.ok()) return snapshot.status();
+    parts_.maps.Stage(*std::move(snapshot), FactsOf(name, revision.revision, build),
+                      revision.canary_vehicles);
+  }
+  if (!parts_.maps.Views(name).empty()) return absl::OkStatus();
+  return absl::DataLossError(
+      absl::StrCat("map ", name, " is at revision ", map->active_revision, ", which is not there"));
+}
+
+absl::StatusOr<MapSnapshot> MapLibrary::LoadRevision(const StoredMap& map,
+                                                     const StoredRevision& revision,
+                                                     const MapBuild& build,
+                                                     const MapSnapshot* known, bool resident) {
+  const auto manifest = parts_.store.GetManifest(map.name, revision.revision);
+  if (!manifest.ok()) return manifest.status();
+  const TileCatalogue none;
+  const TileCatalogue& before = known == nullptr ? none : known->tiles;
+  TileCatalogue::Change change;
+  for (const auto& [id, record] : *manifest) {
+    const MapTile* const same = before.Find(id);
+    if (same == nullptr || same->digest != record.digest || same->revision != record.revision) {
+      change.emplace_hint(change.end(), id, MapTile(record));
+    }
+  }
+  before.ForEach([&](const TileCatalogue::Tile& entry) {
+    if (manifest->count(entry.first) == 0) change.emplace(entry.first, std::nullopt);
+  });
+  if (resident) {
+    // One that is damaged is left to the residency, which says so.
+    const absl::Status loaded = MakeResident(map.name, build, change);
+    if (!loaded.ok() && !absl::IsDataLoss(loaded)) return loaded;
+  }
+  MapSnapshot snapshot;
+  snapshot.name = map.name;
+  snapshot.revision = revision.revision;
+  snapshot.committed_unix_ns = revision.committed_unix_ns;
+  snapshot.tiles = before.With(change);
+  snapshot.residency = TileResidency::Of(snapshot.tiles);
+  auto composed = Compose(snapshot.tiles, build, known);
+  if (!composed.ok()) return composed.status();
+  snapshot.resident = *std::move(composed);
+  return snapshot;
+}
+
 bool MapLibrary::IsFollowed(const StoredMap& stored) const {
   const std::optional<HeldMap> held = parts_.maps.Held(stored.name);
-  if (!held.has_value() || held->failed) return false;
+  if (!held.has_value() || !held->failure.ok()) return false;
   const StoredRevision* const active = ActiveOf(stored);
   const bool same_active =
       active == nullptr ? held->active.snapshot == nullptr : IsSame(held->active, *active);
@@ -95,7 +160,8 @@ bool MapLibrary::IsFollowed(const StoredMap& stored) const {
   for (const StoredRevision& revision : stored.revisions) {
     if (revision.state != RevisionState::kStaged) continue;
     const HeldMap::Staged* const known = FindStaged(*held, revision);
-    if (known == nullptr || !HasVehicles(*known, revision.canary_vehicles)) return false;
+    if (known == nullptr || known->vehicles != SortedVehicles(revision.canary_vehicles))
+      return false;
     ++staged;
   }
   return staged == held->staged.size();
@@ -114,9 +180,9 @@ absl::Status MapLibrary::Follow(const std::string& map) {
   if (!held.has_value()) return FollowNew(map);
   if (AnyView(*held).snapshot == nullptr) {
     // Its first load waits in the queue, and reads what there is then; or it has failed.
-    return held->failed ? FollowNew(map) : absl::OkStatus();
+    return !held->failure.ok() ? FollowNew(map) : absl::OkStatus();
   }
-  const bool begins_anew = held->failed || !IsBuiltAlike(*held, *stored) ||
+  const bool begins_anew = !held->failure.ok() || !IsBuiltAlike(*held, *stored) ||
                            (ActiveOf(*stored) == nullptr && held->active.snapshot != nullptr);
   if (begins_anew) {
     Drop(map, RevisionOf(held->active));
@@ -130,11 +196,7 @@ absl::Status MapLibrary::Follow(const std::string& map) {
 
 void MapLibrary::Drop(const std::string& map, uint64_t revision) {
   parts_.maps.Remove(map);
-  MapEvent event;
-  event.kind = MapEventKind::kDeleted;
-  event.map = map;
-  event.revision = revision;
-  parts_.events.Tell(event);
+  parts_.events.Notify({MapEventKind::kDeleted, map, revision, {}, {}});
   Log(LogLevel::kInfo, "map_deleted", {{"map", map}, {"revision", revision}});
 }
 
@@ -150,47 +212,13 @@ absl::Status MapLibrary::FollowNew(const std::string& map) {
   }
   const std::optional<HeldMap> held = parts_.maps.Held(map);
   if (!held.has_value()) return absl::OkStatus();
-  MapEvent event;
-  event.kind = held->active.snapshot == nullptr ? MapEventKind::kStaged : MapEventKind::kCreated;
-  event.map = map;
-  event.view = AnyView(*held);
-  event.revision = RevisionOf(event.view);
-  parts_.events.Tell(event);
-  Log(LogLevel::kInfo, "map_followed", {{"map", map}, {"revision", event.revision}, {"before", 0}});
+  const bool active = held->active.snapshot != nullptr;
+  const MapView view = AnyView(*held);
+  const uint64_t revision = RevisionOf(view);
+  parts_.events.Notify(
+      {active ? MapEventKind::kCreated : MapEventKind::kStaged, map, revision, view, {}});
+  Log(LogLevel::kInfo, "map_followed", {{"map", map}, {"revision", revision}, {"before", 0}});
   return absl::OkStatus();
-}
-
-absl::StatusOr<MapSnapshot> MapLibrary::LoadFollowed(const StoredMap& map,
-                                                     const StoredRevision& revision,
-                                                     const MapBuild& build,
-                                                     const MapSnapshot* known) {
-  const auto manifest = parts_.store.GetManifest(map.name, revision.revision);
-  if (!manifest.ok()) return manifest.status();
-  const TileCatalogue none;
-  const TileCatalogue& before = known == nullptr ? none : known->tiles;
-  TileCatalogue::Change change;
-  for (const auto& [id, stored] : *manifest) {
-    const MapTile* const same = before.Find(id);
-    if (same == nullptr || same->digest != stored.digest || same->revision != stored.revision) {
-      change.emplace_hint(change.end(), id, NotResident(stored));
-    }
-  }
-  before.ForEach([&](const TileCatalogue::Tile& entry) {
-    if (manifest->count(entry.first) == 0) change.emplace(entry.first, std::nullopt);
-  });
-  // One that is damaged is left to the residency, which says so.
-  const absl::Status loaded = MakeResident(map.name, build, change);
-  if (!loaded.ok() && !absl::IsDataLoss(loaded)) return loaded;
-  MapSnapshot snapshot;
-  snapshot.name = map.name;
-  snapshot.revision = revision.revision;
-  snapshot.committed_unix_ns = revision.committed_unix_ns;
-  snapshot.tiles = before.With(change);
-  snapshot.residency = TileResidency::Of(snapshot.tiles);
-  auto resident = Compose(snapshot.tiles, build, known);
-  if (!resident.ok()) return resident.status();
-  snapshot.resident = *std::move(resident);
-  return snapshot;
 }
 
 absl::Status MapLibrary::FollowActive(const StoredMap& stored, const HeldMap& held,
@@ -208,16 +236,14 @@ absl::Status MapLibrary::FollowActive(const StoredMap& stored, const HeldMap& he
   const HeldMap::Staged* const staged = FindStaged(held, *active);
   const MapSnapshot* const known =
       staged != nullptr ? staged->view.snapshot.get() : held.active.snapshot.get();
-  auto followed = LoadFollowed(stored, *active, *build, known);
-  if (!followed.ok()) return followed.status();
-  MapEvent event;
-  event.kind = held.active.snapshot == nullptr ? MapEventKind::kCreated : MapEventKind::kUpdated;
-  event.map = stored.name;
-  event.revision = active->revision;
-  event.changed_tiles = ChangedTiles(held.active.snapshot.get(), *followed);
-  event.view =
-      parts_.maps.Activate(*std::move(followed), FactsOf(stored.name, active->revision, build));
-  parts_.events.Tell(event);
+  auto loaded = LoadRevision(stored, *active, *build, known, /*resident=*/true);
+  if (!loaded.ok()) return loaded.status();
+  const MapSnapshot* const before = held.active.snapshot.get();
+  auto changed = ChangedTiles(before, *loaded);
+  MapView view =
+      parts_.maps.Activate(*std::move(loaded), FactsOf(stored.name, active->revision, build));
+  parts_.events.Notify({before == nullptr ? MapEventKind::kCreated : MapEventKind::kUpdated,
+                        stored.name, active->revision, std::move(view), std::move(changed)});
   const std::chrono::duration<double> follow_s = std::chrono::steady_clock::now() - start;
   Log(LogLevel::kInfo, "map_followed",
       {{"map", stored.name},
@@ -231,35 +257,31 @@ absl::Status MapLibrary::FollowStaged(const StoredMap& stored,
                                       const std::shared_ptr<const MapBuild>& build) {
   const std::optional<HeldMap> held = parts_.maps.Held(stored.name);
   if (!held.has_value()) return absl::OkStatus();
-  MapEvent event;
-  event.map = stored.name;
   for (const HeldMap::Staged& staged : held->staged) {
     if (StagedOf(stored, staged.view) != nullptr) continue;
-    event.kind = MapEventKind::kWithdrawn;
-    event.revision = RevisionOf(staged.view);
-    event.view = MapView{};
-    parts_.maps.Unstage(stored.name, event.revision);
-    parts_.events.Tell(event);
+    const uint64_t revision = RevisionOf(staged.view);
+    parts_.maps.Unstage(stored.name, revision);
+    parts_.events.Notify({MapEventKind::kWithdrawn, stored.name, revision, {}, {}});
   }
   for (const StoredRevision& revision : stored.revisions) {
     if (revision.state != RevisionState::kStaged) continue;
     const HeldMap::Staged* const known = FindStaged(*held, revision);
-    event.kind = MapEventKind::kStaged;
-    event.revision = revision.revision;
+    MapView view;
+    std::vector<std::string> changed;
     if (known != nullptr) {
-      if (HasVehicles(*known, revision.canary_vehicles)) continue;
+      if (known->vehicles == SortedVehicles(revision.canary_vehicles)) continue;
       parts_.maps.SetCanary(stored.name, revision.revision, revision.canary_vehicles);
-      event.view = known->view;
+      view = known->view;
     } else {
-      auto followed = LoadFollowed(stored, revision, *build, held->active.snapshot.get());
-      if (!followed.ok()) return followed.status();
-      event.changed_tiles = ChangedTiles(held->active.snapshot.get(), *followed);
-      event.view =
-          parts_.maps.Stage(*std::move(followed), FactsOf(stored.name, revision.revision, build),
-                            revision.canary_vehicles);
+      const MapSnapshot* const active = held->active.snapshot.get();
+      auto loaded = LoadRevision(stored, revision, *build, active, /*resident=*/true);
+      if (!loaded.ok()) return loaded.status();
+      changed = ChangedTiles(active, *loaded);
+      view = parts_.maps.Stage(*std::move(loaded), FactsOf(stored.name, revision.revision, build),
+                               revision.canary_vehicles);
     }
-    parts_.events.Tell(event);
-    event.changed_tiles.clear();
+    parts_.events.Notify({MapEventKind::kStaged, stored.name, revision.revision, std::move(view),
+                          std::move(changed)});
   }
   return absl::OkStatus();
 }

@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// MapStoreOptions: what a MapStore keeps, and for how long. A plain value.
+// MapStoreOptions: what a MapStore keeps, and for how long. PostgresOptions: where a store in
+// PostgreSQL is, and how long it may take. Plain values.
 
-#ifndef VOXLOC_SERVER_MAPS_STORE_MAP_STORE_OPTIONS_H_
-#define VOXLOC_SERVER_MAPS_STORE_MAP_STORE_OPTIONS_H_
+#ifndef VOXLOC_SERVER_MAPS_STORE_STORE_OPTIONS_H_
+#define VOXLOC_SERVER_MAPS_STORE_STORE_OPTIONS_H_
 
 #include <cstdint>
 #include <functional>
+#include <string>
+
+#include "absl/time/time.h"
 
 namespace voxloc::server {
 
@@ -27,6 +31,13 @@ struct MapStoreOptions {
   std::function<int64_t()> unix_ns;
 };
 
+struct PostgresOptions {
+  std::string url;  // postgresql://USER@HOST:PORT/DATABASE?..., without a password
+  absl::Duration connect_timeout = absl::Seconds(3);
+  absl::Duration request_timeout = absl::Seconds(10);  // of a statement
+  uint32_t max_readers = 8;  // connections that read, besides the two for the rest
+};
+
 }  // namespace voxloc::server
 
-#endif  // VOXLOC_SERVER_MAPS_STORE_MAP_STORE_OPTIONS_H_
+#endif  // VOXLOC_SERVER_MAPS_STORE_STORE_OPTIONS_H_

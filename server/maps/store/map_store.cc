@@ -1,0 +1,260 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "server/maps/store/map_store.h"
+
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "server/maps/store/content_piece.h"
+#include "server/maps/store/rows.h"
+#include "server/maps/store/sql_backend.h"
+
+namespace voxloc::server {
+namespace {
+
+// How much of a time to expiry content that is asked for again may have used before that is noted:
+// noting it costs a write.
+constexpr int64_t kFreshPart = 16;
+// What others have uploaded meanwhile may come on top of the limit of what no revision refers to. A
+// link of 10 Gbit/s brings 1.25 GB in this time, 2 % of the limit's default.
+constexpr absl::Duration kRecountAfter = absl::Seconds(1);
+
+// `use`: what has it, or nothing.
+absl::Status DamagedContent(const Sha256Digest& digest, absl::string_view use,
+                            absl::string_view detail) {
+  return absl::DataLossError(absl::StrCat("content ", ToHex(digest), use.empty() ? "" : " of ", use,
+                                          " is damaged: ", detail));
+}
+
+// A quarantined one of that digest, which may be in use until it is uploaded again.
+absl::StatusOr<std::optional<int64_t>> FindQuarantined(SqlDatabase& database,
+                                                       const Sha256Digest& digest) {
+  SqlQuery query(database,
+                 "SELECT id FROM contents WHERE digest = ?1 AND quarantined = 1 "
+                 "ORDER BY uses DESC LIMIT 1",
+                 digest);
+  if (query.Next()) return query.Int(0);
+  if (!query.status().ok()) return query.status();
+  return std::nullopt;
+}
+
+// For messages: where the content is used, as `tile "3_4" of map "town"`; empty: nowhere.
+std::string DescribeUse(SqlDatabase& database, int64_t content) {
+  SqlQuery query(database,
+                 "SELECT t.tile_id, m.name FROM tiles t JOIN maps m ON m.id = t.map_id "
+                 "WHERE t.content_id = ?1 AND m.deleted = 0 "
+                 "ORDER BY t.to_revision IS NOT NULL, m.name, t.tile_id LIMIT 1",
+                 content);
+  if (!query.Next()) return "";
+  return absl::StrCat("tile \"", query.Bytes(0), "\" of map \"", query.Bytes(1), "\"");
+}
+
+// As it is kept. DataLoss: there is none, or it cannot be read. NotFound: the content was freed.
+absl::StatusOr<StoredPiece> ReadPiece(SqlDatabase& database, int64_t content, uint64_t index) {
+  SqlQuery query(database,
+                 "SELECT raw_bytes, crc32c, data FROM pieces WHERE content_id = ?1 AND piece = ?2",
+                 content, index);
+  const bool found = query.Next();
+  StoredPiece piece;
+  if (found) piece = {query.UInt(0), static_cast<uint32_t>(query.Int(1)), query.Text(2)};
+  if (!query.status().ok()) return query.status();
+  if (found) return piece;
+  const auto contents = database.Number(
+      "SELECT COUNT(*) FROM contents WHERE id = ?1 AND digest IS NOT NULL", content);
+  if (!contents.ok()) return contents.status();
+  if (*contents == 0) return absl::NotFoundError("it was freed");
+  return absl::DataLossError(absl::StrCat("piece ", index, " is missing"));
+}
+
+// Compressed bytes of content that no revision refers to.
+absl::StatusOr<uint64_t> UnreferencedBytes(SqlDatabase& database) {
+  const auto bytes = database.Number(
+      "SELECT CAST(COALESCE(SUM(stored_bytes), 0) AS BIGINT) FROM contents WHERE uses = 0");
+  if (!bytes.ok()) return bytes.status();
+  return static_cast<uint64_t>(*bytes);
+}
+
+}  // namespace
+
+MapStore::MapStore(std::unique_ptr<SqlBackend> backend, const MapStoreOptions& options)
+    : backend_(std::move(backend)), options_(options) {}
+
+MapStore::~MapStore() = default;
+
+bool MapStore::durable() const { return backend_->durable(); }
+
+std::vector<std::string> MapStore::damage() const { return backend_->damage(); }
+
+bool MapStore::shared() const { return backend_->shared(); }
+
+std::unique_ptr<StoreWatch> MapStore::Watch() { return backend_->Watch(); }
+
+absl::Status MapStore::Backup(const std::string& path, absl::FunctionRef<bool(double)> progress) {
+  return backend_->Backup(path, progress);
+}
+
+absl::StatusOr<std::unique_ptr<ContentUpload>> MapStore::Upload() {
+  if (absl::Status status = backend_->CheckWritable(); !status.ok()) return status;
+  return std::make_unique<ContentUpload>(*this);
+}
+
+absl::StatusOr<std::vector<bool>> MapStore::HasContent(absl::Span<const Sha256Digest> digests) {
+  std::vector<bool> there;
+  there.reserve(digests.size());
+  const auto note = [&](SqlDatabase& database, const StoreTime& now) -> absl::Status {
+    const int64_t fresh_ns = ToStoreNs(options_.unreferenced_for_s) / kFreshPart;
+    for (const Sha256Digest& digest : digests) {
+      int64_t id = 0;
+      int64_t wanted = 0;
+      {
+        SqlQuery query(
+            database,
+            "SELECT id, wanted_unix_ns FROM contents WHERE digest = ?1 AND quarantined = 0",
+            digest);
+        if (query.Next()) {
+          id = query.Int(0);
+          wanted = query.Int(1);
+        }
+        if (!query.status().ok()) return query.status();
+      }
+      there.push_back(id != 0);
+      if (id == 0 || wanted > now.store_unix_ns - fresh_ns) continue;
+      absl::Status status = database.Run("UPDATE contents SET wanted_unix_ns = ?2 WHERE id = ?1",
+                                         id, now.store_unix_ns);
+      if (!status.ok()) return status;
+    }
+    return absl::OkStatus();
+  };
+  if (absl::Status status = backend_->Write(SqlBackend::Sync::kNormal, note); !status.ok()) {
+    return status;
+  }
+  return there;
+}
+
+absl::StatusOr<std::vector<std::string>> MapStore::MapsWithContent(const Sha256Digest& digest) {
+  return backend_->Query([&](SqlDatabase& database) -> absl::StatusOr<std::vector<std::string>> {
+    SqlQuery query(database,
+                   "WITH content AS (SELECT id FROM contents WHERE digest = ?1) "
+                   "SELECT name FROM maps WHERE deleted = 0 AND id IN ("
+                   "SELECT map_id FROM tiles WHERE content_id IN (SELECT id FROM content) UNION "
+                   "SELECT map_id FROM staged_tiles WHERE content_id IN (SELECT id FROM content)) "
+                   "ORDER BY name",
+                   digest);
+    std::vector<std::string> names;
+    while (query.Next()) names.push_back(query.Text(0));
+    if (!query.status().ok()) return query.status();
+    return names;
+  });
+}
+
+absl::Status MapStore::ReadContent(const Sha256Digest& digest,
+                                   absl::FunctionRef<absl::Status(absl::string_view)> take) {
+  const auto absent = [&digest] {
+    return absl::NotFoundError(absl::StrCat("no content ", ToHex(digest)));
+  };
+  std::optional<ContentRow> content;
+  std::string quarantined_use;
+  bool quarantined = false;
+  absl::Status status = backend_->Read([&](SqlDatabase& database) -> absl::Status {
+    const auto found = FindContent(database, digest);
+    if (!found.ok()) return found.status();
+    content = *found;
+    if (content.has_value()) return absl::OkStatus();
+    const auto damaged = FindQuarantined(database, digest);
+    if (!damaged.ok()) return damaged.status();
+    quarantined = damaged->has_value();
+    if (quarantined) quarantined_use = DescribeUse(database, **damaged);
+    return absl::OkStatus();
+  });
+  if (!status.ok()) return backend_->Explained(status);
+  if (quarantined) {
+    return DamagedContent(digest, quarantined_use, "found so before; upload it again");
+  }
+  if (!content.has_value()) return absent();
+
+  Sha256 hash;
+  for (uint64_t i = 0; i < content->pieces; ++i) {
+    StoredPiece piece;
+    status = backend_->Read([&](SqlDatabase& database) -> absl::Status {
+      auto read = ReadPiece(database, content->id, i);
+      if (!read.ok()) return read.status();
+      piece = *std::move(read);
+      return absl::OkStatus();
+    });
+    if (absl::IsNotFound(status)) return absent();
+    if (absl::IsDataLoss(status)) return ReportDamage(content->id, digest, status);
+    if (!status.ok()) return status;
+    const auto raw = UnpackPiece(piece);
+    if (!raw.ok()) return ReportDamage(content->id, digest, raw.status());
+    hash.Update(*raw);
+    if (absl::Status taken = take(*raw); !taken.ok()) return taken;
+  }
+  if (hash.Finish() == digest) return absl::OkStatus();
+  return ReportDamage(content->id, digest, absl::DataLossError("the bytes have another digest"));
+}
+
+absl::Status MapStore::ReportDamage(int64_t content, const Sha256Digest& digest,
+                                    const absl::Status& damage) {
+  std::string use;
+  const absl::Status quarantined = backend_->Write(
+      SqlBackend::Sync::kNormal, [&](SqlDatabase& database, const StoreTime& /*now*/) {
+        use = DescribeUse(database, content);
+        return database.Run(
+            "UPDATE contents SET quarantined = 1, wanted_unix_ns = ?2 WHERE id = ?1", content,
+            kNeverWanted);
+      });
+  return DamagedContent(
+      digest, use,
+      absl::StrCat(damage.message(), quarantined.ok() ? std::string("; upload it again")
+                                                      : absl::StrCat("; it cannot be marked: ",
+                                                                     quarantined.message())));
+}
+
+absl::StatusOr<StoreUsage> MapStore::Usage() {
+  StoreUsage usage;
+  absl::Status status = backend_->Read([&](SqlDatabase& database) -> absl::Status {
+    const auto bytes = backend_->StoredBytes(database);
+    if (!bytes.ok()) return bytes.status();
+    usage.bytes = *bytes;
+    const auto unreferenced = UnreferencedBytes(database);
+    if (!unreferenced.ok()) return unreferenced.status();
+    usage.unreferenced_bytes = *unreferenced;
+    SqlQuery query(
+        database,
+        "SELECT CAST(COALESCE(SUM(stored_bytes), 0) AS BIGINT), COUNT(digest) FROM contents");
+    if (query.Next()) {
+      usage.content_bytes = query.UInt(0);
+      usage.contents = query.UInt(1);
+    }
+    return query.status();
+  });
+  if (!status.ok()) return backend_->Explained(status);
+  return usage;
+}
+
+absl::Status MapStore::CheckUnreferenced(uint64_t more) {
+  const uint64_t limit = options_.max_unreferenced_bytes;
+  {
+    const absl::MutexLock lock(&uploads_mutex_);
+    const bool fresh =
+        counted_ != absl::InfinitePast() && (!shared() || absl::Now() - counted_ < kRecountAfter);
+    if (fresh && unreferenced_at_most_ + more <= limit) return absl::OkStatus();
+  }
+  // Some of it may have come into use since it was counted.
+  uint64_t bytes = 0;
+  absl::Status status = backend_->Read([&](SqlDatabase& database) {
+    const auto counted = UnreferencedBytes(database);
+    if (counted.ok()) bytes = *counted;
+    return counted.status();
+  });
+  if (!status.ok()) return status;
+  const absl::MutexLock lock(&uploads_mutex_);
+  unreferenced_at_most_ = bytes;
+  counted_ = absl::Now();
+  if (bytes + more <= limit) return absl::OkStatus();
+  return absl::ResourceExhaustedError(absl::StrCat("content that no revision refers to has ", bytes,
+                                                   " bytes, and its limit is ", limit));
+}
+
+}  // namespace voxloc::server

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// SqlBackend: the database of a MapStore: transactions, and what SQLite and PostgreSQL have ways of
+// their own for. Thread-safe.
+
+#ifndef VOXLOC_SERVER_MAPS_STORE_SQL_BACKEND_H_
+#define VOXLOC_SERVER_MAPS_STORE_SQL_BACKEND_H_
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <type_traits>
+#include <vector>
+
+#include "absl/functional/function_ref.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "server/maps/store/map_store.h"
+#include "server/maps/store/sql_database.h"
+#include "server/maps/store/store_clock.h"
+
+namespace voxloc::server {
+
+class SqlBackend {
+ public:
+  // kFull: what the transaction wrote lasts once it has returned; kNormal: soon after.
+  enum class Sync { kNormal, kFull };
+  using Body = absl::FunctionRef<absl::Status(SqlDatabase&)>;
+  using TimedBody = absl::FunctionRef<absl::Status(SqlDatabase&, const StoreTime&)>;
+
+  virtual ~SqlBackend() = default;
+
+  // As MapStore's of these names.
+  [[nodiscard]] virtual bool durable() const = 0;
+  [[nodiscard]] virtual std::vector<std::string> damage() const { return {}; }
+  [[nodiscard]] virtual bool shared() const = 0;
+  [[nodiscard]] virtual std::unique_ptr<StoreWatch> Watch() = 0;
+  [[nodiscard]] virtual absl::Status Backup(const std::string& path,
+                                            absl::FunctionRef<bool(double)> progress) = 0;
+
+  // One transaction that changes something. They take turns, also those of several processes.
+  [[nodiscard]] virtual absl::Status Write(Sync sync, TimedBody body) = 0;
+  // Some statements that read.
+  [[nodiscard]] virtual absl::Status Read(Body body) = 0;
+  // One transaction that reads: all that it sees is of one moment.
+  [[nodiscard]] virtual absl::Status ReadAtOnce(Body body) = 0;
+
+  // Whether an upload can begin.
+  [[nodiscard]] virtual absl::Status CheckWritable() { return absl::OkStatus(); }
+  // Within the transaction that has changed a map: announces it to other processes.
+  [[nodiscard]] virtual absl::Status NoteChange(SqlDatabase& /*database*/,
+                                                absl::string_view /*map*/) {
+    return absl::OkStatus();
+  }
+  // An error of a call, with what can be done where there is something.
+  [[nodiscard]] virtual absl::Status Explained(const absl::Status& status) const = 0;
+  // After a collection: gives some of what came free back to the disk.
+  [[nodiscard]] virtual absl::Status Shrink(CollectReport& /*report*/) { return absl::OkStatus(); }
+  // On the disk, or in memory.
+  [[nodiscard]] virtual absl::StatusOr<uint64_t> StoredBytes(SqlDatabase& database) = 0;
+
+  // A call that changes a map: one transaction, which lasts when this returns. `body` returns an
+  // absl::StatusOr, as Change does.
+  template <typename TimedCall>
+  [[nodiscard]] auto Change(absl::string_view map, const TimedCall& body) {
+    std::invoke_result_t<TimedCall, SqlDatabase&, const StoreTime&> result =
+        absl::InternalError("");
+    const absl::Status status =
+        Write(Sync::kFull, [&](SqlDatabase& database, const StoreTime& now) {
+          result = body(database, now);
+          return result.ok() ? NoteChange(database, map) : result.status();
+        });
+    if (!status.ok()) result = Explained(status);
+    return result;
+  }
+
+  // A call that reads: one transaction. `body` returns an absl::StatusOr, as Query does.
+  template <typename Call>
+  [[nodiscard]] auto Query(const Call& body) {
+    std::invoke_result_t<Call, SqlDatabase&> result = absl::InternalError("");
+    const absl::Status status = ReadAtOnce([&](SqlDatabase& database) {
+      result = body(database);
+      return result.status();
+    });
+    if (!status.ok()) result = Explained(status);
+    return result;
+  }
+};
+
+}  // namespace voxloc::server
+
+#endif  // VOXLOC_SERVER_MAPS_STORE_SQL_BACKEND_H_

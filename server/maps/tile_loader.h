@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// TileLoader: tiles in the engine's memory, of the points that the store has or from the cache of
+// moments. Thread-safe.
+
+#ifndef VOXLOC_SERVER_MAPS_TILE_LOADER_H_
+#define VOXLOC_SERVER_MAPS_TILE_LOADER_H_
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "core/cloud/point_cloud.h"
+#include "core/engine/engine.h"
+#include "core/map/tile_catalogue.h"
+#include "server/maps/map_build.h"
+#include "server/maps/moments/moments_cache.h"
+#include "server/maps/store/map_store.h"
+#include "server/observe/metrics/metrics.h"
+
+namespace voxloc::server {
+
+class TileLoader {
+ public:
+  // `moments` may be null: every tile is built from its points.
+  TileLoader(MapStore& store, Engine& engine, const Metrics& metrics, MomentsCache* moments)
+      : store_(store), engine_(engine), metrics_(metrics), moments_(moments) {}
+
+  // The points of a content, map frame. DataLoss and NotFound: it is damaged or gone; the message
+  // names the tile.
+  [[nodiscard]] absl::StatusOr<PointCloud> ReadPoints(absl::string_view tile_id,
+                                                      const Sha256Digest& digest) const;
+  // Reads and builds a tile; where the cache has the moments, its points are not read. Errors are
+  // those of ReadPoints and of the engine.
+  [[nodiscard]] absl::StatusOr<MapTile> Load(absl::string_view tile_id, const TileRecord& record,
+                                             const MapBuild& build) const;
+  // Of these points, which the store has under `digest` already. Where the cache has the moments,
+  // they are not built.
+  [[nodiscard]] absl::StatusOr<MapTile> Build(const PointCloud& cloud_map,
+                                              const Sha256Digest& digest, uint32_t crc32c,
+                                              const MapBuild& build) const;
+  // Of content that the store has; nullopt: it does not have it, whole.
+  [[nodiscard]] absl::StatusOr<std::optional<MapTile>> FindContent(absl::string_view tile_id,
+                                                                   const Sha256Digest& digest,
+                                                                   const MapBuild& build) const;
+
+ private:
+  // Null: the cache does not have it, or there is none.
+  [[nodiscard]] std::shared_ptr<const ResidentTile> FindMoments(const TileRecord& record,
+                                                                const MapBuild& build) const;
+  // By the engine; the cache keeps it.
+  [[nodiscard]] absl::StatusOr<std::shared_ptr<const ResidentTile>> BuildMoments(
+      const PointCloud& cloud_map, const Sha256Digest& digest, const MapBuild& build) const;
+
+  MapStore& store_;
+  Engine& engine_;
+  const Metrics& metrics_;
+  MomentsCache* const moments_;
+};
+
+}  // namespace voxloc::server
+
+#endif  // VOXLOC_SERVER_MAPS_TILE_LOADER_H_
