@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#include "server/rpc/health/health_service.h"
-
 #include <grpcpp/grpcpp.h>
 
 #include <chrono>
@@ -16,7 +14,8 @@
 #include "grpc/health/v1/health.grpc.pb.h"
 #include "server/convert/status.h"
 #include "server/errors/error_details.h"
-#include "server/rpc/support/parsed_handler.h"
+#include "server/rpc/services.h"
+#include "server/rpc/support/method_handler.h"
 #include "server/security/call_access.h"
 
 namespace voxloc::server {
@@ -141,8 +140,17 @@ class HealthService : public grpc::health::v1::Health::CallbackService {
       return ToGrpcStatus(MalformedMessage());
     };
     // In the order of the service.
-    MarkMethodCallback(0, MakeParsedHandler(*this, &HealthService::Check, refusal));
-    MarkMethodCallback(1, MakeParsedHandler(*this, &HealthService::Watch, refusal));
+    MarkMethodCallback(
+        0, MakeUnaryHandler<HealthCheckRequest, HealthCheckResponse>(
+               [this](grpc::CallbackServerContext* context, const HealthCheckRequest* request,
+                      HealthCheckResponse* response) { return Check(context, request, response); },
+               refusal));
+    MarkMethodCallback(
+        1, MakeWriteHandler<HealthCheckRequest, HealthCheckResponse>(
+               [this](grpc::CallbackServerContext* context, const HealthCheckRequest* request) {
+                 return Watch(context, request);
+               },
+               refusal));
   }
 
   grpc::ServerUnaryReactor* Check(grpc::CallbackServerContext* context,

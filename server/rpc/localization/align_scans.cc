@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#include "server/rpc/localization/align_scans.h"
-
 #include <atomic>
 #include <chrono>
 #include <memory>
@@ -16,10 +14,8 @@
 #include "server/convert/profile.h"
 #include "server/errors/error_details.h"
 #include "server/observe/logging.h"
-#include "server/rpc/support/admit.h"
+#include "server/rpc/localization/localization_calls.h"
 #include "server/rpc/support/bidi_stream.h"
-#include "server/rpc/support/deadline.h"
-#include "server/rpc/support/fair_share.h"
 #include "server/scan/scan_work.h"
 #include "server/session/session_setup.h"
 #include "server/version/version.h"
@@ -48,7 +44,7 @@ class AlignScansStream : public AlignScansBidi,
                          public std::enable_shared_from_this<AlignScansStream> {
  public:
   AlignScansStream(Runtime& runtime, grpc::CallbackServerContext& context)
-      : AlignScansBidi(runtime, RpcMethod::kAlignScans, context), runtime_(runtime) {
+      : AlignScansBidi(runtime, RpcMethod::kAlignScans, context) {
     stop_.cancelled = cancelled_;
     stop_.deadline = DeadlineOf(context);
   }
@@ -210,7 +206,7 @@ class AlignScansStream : public AlignScansBidi,
       const absl::MutexLock lock(&mutex_);
       facts_.session = source_->session;
       facts_.vehicle = source_->vehicle;
-      facts_.peer = context().peer();
+      facts_.peer = call_.peer();
       facts_.map = source_->map;
       facts_.profile = source_->recipe.align.profile.name;
       facts_.active = !open.start_inactive();
@@ -222,7 +218,7 @@ class AlignScansStream : public AlignScansBidi,
                 {"revision", opened->map.snapshot->revision},
                 {"vehicle", source_->vehicle},
                 {"profile", source_->recipe.align.profile.name},
-                {"peer", context().peer()}});
+                {"peer", call_.peer()}});
 
     auto response = std::make_unique<v1::AlignScansResponse>();
     v1::SessionOpened& reply = *response->mutable_opened();
@@ -312,7 +308,6 @@ class AlignScansStream : public AlignScansBidi,
     Send(std::move(response));
   }
 
-  Runtime& runtime_;
   const std::shared_ptr<std::atomic<bool>> cancelled_ = std::make_shared<std::atomic<bool>>(false);
   StopToken stop_;
   std::atomic<bool> told_engine_is_lost_{false};
@@ -332,7 +327,7 @@ class AlignScansStream : public AlignScansBidi,
 
 grpc::ServerBidiReactor<ReadMessage<v1::AlignScansRequest>, v1::AlignScansResponse>*
 StartAlignScans(Runtime& runtime, grpc::CallbackServerContext& context) {
-  return AlignScansBidi::Launch(runtime, std::make_shared<AlignScansStream>(runtime, context));
+  return AlignScansBidi::Launch(std::make_shared<AlignScansStream>(runtime, context));
 }
 
 }  // namespace voxloc::server

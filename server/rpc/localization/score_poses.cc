@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#include "server/rpc/localization/score_poses.h"
-
 #include <algorithm>
 #include <atomic>
 #include <memory>
@@ -11,9 +9,8 @@
 #include "absl/strings/str_cat.h"
 #include "server/errors/error_details.h"
 #include "server/observe/logging.h"
-#include "server/rpc/support/admit.h"
+#include "server/rpc/localization/localization_calls.h"
 #include "server/rpc/support/bidi_stream.h"
-#include "server/rpc/support/deadline.h"
 #include "server/scoring/score_work.h"
 
 namespace voxloc::server {
@@ -28,7 +25,7 @@ class ScorePosesStream : public ScorePosesBidi,
                          public std::enable_shared_from_this<ScorePosesStream> {
  public:
   ScorePosesStream(Runtime& runtime, grpc::CallbackServerContext& context)
-      : ScorePosesBidi(runtime, RpcMethod::kScorePoses, context), runtime_(runtime) {
+      : ScorePosesBidi(runtime, RpcMethod::kScorePoses, context) {
     stop_.cancelled = cancelled_;
     stop_.deadline = DeadlineOf(context);
   }
@@ -153,7 +150,6 @@ class ScorePosesStream : public ScorePosesBidi,
     return absl::OkStatus();
   }
 
-  Runtime& runtime_;
   const std::shared_ptr<std::atomic<bool>> cancelled_ = std::make_shared<std::atomic<bool>>(false);
   StopToken stop_;
 
@@ -170,7 +166,7 @@ class ScorePosesStream : public ScorePosesBidi,
 
 grpc::ServerBidiReactor<ReadMessage<v1::ScorePosesRequest>, v1::ScorePosesResponse>*
 StartScorePoses(Runtime& runtime, grpc::CallbackServerContext& context) {
-  return ScorePosesBidi::Launch(runtime, std::make_shared<ScorePosesStream>(runtime, context));
+  return ScorePosesBidi::Launch(std::make_shared<ScorePosesStream>(runtime, context));
 }
 
 }  // namespace voxloc::server
