@@ -7,7 +7,6 @@
 
 #include "absl/strings/str_cat.h"
 #include "server/convert/map.h"
-#include "server/convert/map_update.h"
 #include "server/maps/map_transaction.h"
 #include "server/observe/logging.h"
 #include "server/rpc/map/map_streams.h"
