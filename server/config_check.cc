@@ -8,7 +8,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "core/text/host_port.h"
-#include "server/config/address.h"
+#include "server/config/settings.h"
 #include "server/observe/trace/span_exporter.h"
 #include "server/security/access_file.h"
 #include "server/security/server_credentials.h"

@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "server/convert/cloud.h"
-#include "server/convert/covariance.h"
 #include "server/convert/pose.h"
 #include "server/version/version.h"
 

@@ -11,10 +11,9 @@
 #include "absl/strings/str_split.h"
 #include "core/text/utf8.h"
 #include "server/config/config_errors.h"
+#include "server/config/config_sources.h"
 #include "server/config/config_text.h"
-#include "server/config/environment.h"
 #include "server/config/host_resources.h"
-#include "server/config/yaml_settings.h"
 #include "server/version/version.h"
 
 namespace voxloc::server {

@@ -8,6 +8,8 @@
 #include <map>
 #include <string>
 
+#include "server/config/config.h"
+
 namespace voxloc::server {
 
 enum class ConfigOrigin { kDefault, kDetected, kFile, kEnvironment, kFlag };
@@ -21,6 +23,11 @@ struct ConfigPlace {
 
 // By key, those that are not kDefault.
 using ConfigOrigins = std::map<std::string, ConfigPlace>;
+
+struct ConfigInEffect {
+  Config config;
+  ConfigOrigins origins;
+};
 
 // A value as a source of the configuration has it.
 struct ConfigValue {

@@ -14,7 +14,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
-#include "server/config/environment.h"
+#include "server/config/config_sources.h"
 
 namespace voxloc::server {
 namespace {

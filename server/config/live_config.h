@@ -11,15 +11,9 @@
 
 #include "absl/base/thread_annotations.h"
 #include "absl/synchronization/mutex.h"
-#include "server/config/config.h"
 #include "server/config/config_place.h"
 
 namespace voxloc::server {
-
-struct ConfigInEffect {
-  Config config;
-  ConfigOrigins origins;
-};
 
 class LiveConfig {
  public:

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The kinds of settings: how a value is read from text, what is allowed, and how it is written as
-// text that reads back as the same value. In each, `field` is a function from Config& to the
-// place of the value. Thread-safe: no state.
+// text that reads back as the same value. `member` is that of Config or of one of its groups, such
+// as &Limits::max_sessions, and its value there is the default. Thread-safe: no state.
 
 #ifndef VOXLOC_SERVER_CONFIG_SETTING_KINDS_H_
 #define VOXLOC_SERVER_CONFIG_SETTING_KINDS_H_
@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <string>
+#include <tuple>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -21,11 +22,13 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/string_view.h"
-#include "server/config/address.h"
+#include "core/text/host_port.h"
 #include "server/config/config.h"
 #include "server/config/settings.h"
 
 namespace voxloc::server::setting_kinds {
+
+using Names = std::vector<std::string>;
 
 // InvalidArgument: "KEY must be REQUIREMENT (got 'VALUE')".
 [[nodiscard]] absl::Status Refuse(absl::string_view key, absl::string_view value,
@@ -34,162 +37,194 @@ namespace voxloc::server::setting_kinds {
 // A whole number of bytes, or of KiB, MiB, GiB or TiB with the suffix K, M, G or T.
 [[nodiscard]] bool ParseBytes(absl::string_view value, uint64_t& bytes);
 
+inline constexpr absl::string_view kAddressRequirement =
+    "ADDR:PORT with a port from 0 to 65535, such as 127.0.0.1:50051 or [::1]:50051";
+
 // The shortest text that reads back as the same number.
 [[nodiscard]] std::string NumberText(double value);
 
-template <typename Field>
-Setting Text(std::string key, std::string value_name, std::string help, Field field) {
-  return {std::move(key), std::move(value_name), std::move(help),
-          [field](absl::string_view value, Config& config) {
-            field(config) = std::string(value);
-            return absl::OkStatus();
-          },
-          [field](const Config& config) { return field(config); }};
+// The value in a configuration.
+template <typename AnyConfig, typename Group, typename Value>
+auto& In(AnyConfig& config, Value Group::*member) {
+  using Part = std::conditional_t<std::is_const_v<AnyConfig>, const Group, Group>;
+  return std::get<Part&>(std::tie(config, config.store, config.residency, config.tls,
+                                  config.capture, config.connections, config.limits)).*
+         member;
 }
 
-template <typename Field>
-Setting Choice(const std::string& key, const std::vector<std::string>& choices, std::string help,
-               Field field) {
-  auto set = [key, choices, field](absl::string_view value, Config& config) {
-    if (std::find(choices.begin(), choices.end(), value) == choices.end()) {
-      return Refuse(key, value, absl::StrCat("one of ", absl::StrJoin(choices, ", ")));
-    }
-    field(config) = std::string(value);
-    return absl::OkStatus();
+// `parse` sets the value and returns "", or returns the requirement that the text does not meet.
+template <typename Member, typename Parse, typename Print>
+Setting Make(const std::string& key, Member member, std::string value_name, std::string help,
+             bool reloadable, Parse parse, Print print) {
+  auto set = [key, member, parse](absl::string_view text, Config& config) {
+    const std::string requirement = parse(text, In(config, member));
+    return requirement.empty() ? absl::OkStatus() : Refuse(key, text, requirement);
   };
-  return {key, absl::StrJoin(choices, "|"), std::move(help), std::move(set),
-          [field](const Config& config) { return field(config); }};
+  return {key,
+          std::move(value_name),
+          std::move(help),
+          std::move(set),
+          [member, print](const Config& config) { return print(In(config, member)); },
+          reloadable};
 }
 
-template <typename Field>
-Setting Switch(std::string key, std::string help, Field field) {
-  auto set = [key, field](absl::string_view value, Config& config) {
+inline constexpr auto kAsItIs = [](const auto& value) { return absl::StrCat(value); };
+inline constexpr auto kJoined = [](const auto& values) { return absl::StrJoin(values, ","); };
+
+template <typename Member>
+Setting Text(const std::string& key, Member member, std::string value_name, std::string help) {
+  const auto parse = [](absl::string_view text, std::string& value) {
+    value = std::string(text);
+    return "";
+  };
+  return Make(key, member, std::move(value_name), std::move(help), false, parse, kAsItIs);
+}
+
+template <typename Member>
+Setting Choice(const std::string& key, Member member, const Names& choices, std::string help,
+               bool reloadable = false) {
+  const auto parse = [choices](absl::string_view text, std::string& value) -> std::string {
+    if (std::find(choices.begin(), choices.end(), text) == choices.end()) {
+      return absl::StrCat("one of ", absl::StrJoin(choices, ", "));
+    }
+    value = std::string(text);
+    return "";
+  };
+  return Make(key, member, absl::StrJoin(choices, "|"), std::move(help), reloadable, parse,
+              kAsItIs);
+}
+
+template <typename Member>
+Setting Switch(const std::string& key, Member member, std::string help) {
+  const auto parse = [](absl::string_view text, bool& value) {
     bool parsed = false;
-    if (!absl::SimpleAtob(value, &parsed)) return Refuse(key, value, "true or false");
-    field(config) = parsed;
-    return absl::OkStatus();
+    if (!absl::SimpleAtob(text, &parsed)) return "true or false";
+    value = parsed;
+    return "";
   };
-  return {key, "true|false", std::move(help), std::move(set),
-          [field](const Config& config) { return std::string(field(config) ? "true" : "false"); }};
+  const auto print = [](bool value) -> std::string { return value ? "true" : "false"; };
+  return Make(key, member, "true|false", std::move(help), false, parse, print);
 }
 
-template <typename Field>
-Setting Count(std::string key, uint64_t min, uint64_t max, const std::string& help, Field field) {
-  auto set = [key, min, max, field](absl::string_view value, Config& config) {
+template <typename Group, typename Value>
+Setting Count(const std::string& key, Value Group::*member, uint64_t min, uint64_t max,
+              const std::string& help, bool reloadable = false) {
+  const auto parse = [min, max](absl::string_view text, Value& value) -> std::string {
     uint64_t parsed = 0;
-    if (!absl::SimpleAtoi(value, &parsed) || parsed < min || parsed > max) {
-      return Refuse(key, value, absl::StrCat("a whole number from ", min, " to ", max));
+    if (!absl::SimpleAtoi(text, &parsed) || parsed < min || parsed > max) {
+      return absl::StrCat("a whole number from ", min, " to ", max);
     }
-    using Value = std::remove_reference_t<decltype(field(config))>;
-    field(config) = static_cast<Value>(parsed);
-    return absl::OkStatus();
+    value = static_cast<Value>(parsed);
+    return "";
   };
-  return {key, "N", absl::StrCat(help, " (", min, " to ", max, ")"), std::move(set),
-          [field](const Config& config) { return absl::StrCat(field(config)); }};
+  return Make(key, member, "N", absl::StrCat(help, " (", min, " to ", max, ")"), reloadable, parse,
+              kAsItIs);
 }
 
-template <typename Field>
-Setting Bytes(std::string key, std::string help, Field field) {
-  auto set = [key, field](absl::string_view value, Config& config) {
-    if (ParseBytes(value, field(config))) return absl::OkStatus();
-    return Refuse(key, value,
-                  "a whole number of bytes, or of KiB, MiB, GiB or TiB such as 512M or 8G");
+template <typename Member>
+Setting Bytes(const std::string& key, Member member, std::string help) {
+  const auto parse = [](absl::string_view text, uint64_t& value) {
+    return ParseBytes(text, value)
+               ? ""
+               : "a whole number of bytes, or of KiB, MiB, GiB or TiB such as 512M or 8G";
   };
-  return {key, "BYTES", std::move(help), std::move(set),
-          [field](const Config& config) { return absl::StrCat(field(config)); }};
+  return Make(key, member, "BYTES", std::move(help), false, parse, kAsItIs);
 }
 
 // The same, from `min` to `max`, or 0 for a value that follows from other things.
-template <typename Field>
-Setting BytesOrZero(std::string key, uint64_t min, uint64_t max, const std::string& help,
-                    Field field) {
-  auto set = [key, min, max, field](absl::string_view value, Config& config) {
+template <typename Member>
+Setting BytesOrZero(const std::string& key, Member member, uint64_t min, uint64_t max,
+                    const std::string& help, bool reloadable) {
+  const auto parse = [min, max](absl::string_view text, uint64_t& value) -> std::string {
     uint64_t bytes = 0;
-    if (!ParseBytes(value, bytes) || (bytes != 0 && (bytes < min || bytes > max))) {
-      return Refuse(key, value,
-                    absl::StrCat("0 or from ", min, " to ", max, " bytes, such as 512M or 8G"));
+    if (!ParseBytes(text, bytes) || (bytes != 0 && (bytes < min || bytes > max))) {
+      return absl::StrCat("0 or from ", min, " to ", max, " bytes, such as 512M or 8G");
     }
-    field(config) = bytes;
-    return absl::OkStatus();
+    value = bytes;
+    return "";
   };
-  return {key, "BYTES", absl::StrCat(help, " (", min, " to ", max, ")"), std::move(set),
-          [field](const Config& config) { return absl::StrCat(field(config)); }};
+  return Make(key, member, "BYTES", absl::StrCat(help, " (", min, " to ", max, ")"), reloadable,
+              parse, kAsItIs);
 }
 
 // Whole numbers, each once, with commas between.
-template <typename Field>
-Setting Ordinals(std::string key, std::string help, Field field) {
-  auto set = [key, field](absl::string_view value, Config& config) {
+template <typename Member>
+Setting Ordinals(const std::string& key, Member member, std::string help) {
+  const auto parse = [](absl::string_view text, std::vector<uint32_t>& value) -> std::string {
     std::vector<uint32_t> parsed;
-    for (const absl::string_view word : absl::StrSplit(value, ',')) {
+    for (const absl::string_view word : absl::StrSplit(text, ',')) {
       uint32_t ordinal = 0;
       if (!absl::SimpleAtoi(word, &ordinal)) {
-        return Refuse(key, value, "whole numbers separated by commas, such as 0 or 0,1");
+        return "whole numbers separated by commas, such as 0 or 0,1";
       }
       if (std::find(parsed.begin(), parsed.end(), ordinal) != parsed.end()) {
-        return Refuse(key, value,
-                      absl::StrCat("a list without repetitions; ", ordinal, " is repeated"));
+        return absl::StrCat("a list without repetitions; ", ordinal, " is repeated");
       }
       parsed.push_back(ordinal);
     }
-    field(config) = std::move(parsed);
-    return absl::OkStatus();
+    value = std::move(parsed);
+    return "";
   };
-  return {key, "N,...", std::move(help), std::move(set),
-          [field](const Config& config) { return absl::StrJoin(field(config), ","); }};
+  return Make(key, member, "N,...", std::move(help), false, parse, kJoined);
 }
 
 // Some of the choices, each once, with commas between.
-template <typename Field>
-Setting Choices(const std::string& key, const std::vector<std::string>& choices, std::string help,
-                Field field) {
-  auto set = [key, choices, field](absl::string_view value, Config& config) {
-    std::vector<std::string> parsed;
-    for (const absl::string_view word : absl::StrSplit(value, ',')) {
+template <typename Member>
+Setting Choices(const std::string& key, Member member, const Names& choices,
+                const std::string& help, bool reloadable) {
+  const auto parse = [choices](absl::string_view text, Names& value) -> std::string {
+    Names parsed;
+    for (const absl::string_view word : absl::StrSplit(text, ',')) {
       const std::string name(absl::StripAsciiWhitespace(word));
       if (std::find(choices.begin(), choices.end(), name) == choices.end() ||
           std::find(parsed.begin(), parsed.end(), name) != parsed.end()) {
-        return Refuse(key, value,
-                      absl::StrCat("some of ", absl::StrJoin(choices, ", "),
-                                   ", each once, separated by commas"));
+        return absl::StrCat("some of ", absl::StrJoin(choices, ", "),
+                            ", each once, separated by commas");
       }
       parsed.push_back(name);
     }
-    field(config) = std::move(parsed);
-    return absl::OkStatus();
+    value = std::move(parsed);
+    return "";
   };
-  help = absl::StrCat(help, " (some of ", absl::StrJoin(choices, ", "), ")");
-  return {key, "NAME,...", std::move(help), std::move(set),
-          [field](const Config& config) { return absl::StrJoin(field(config), ","); }};
+  return Make(key, member, "NAME,...",
+              absl::StrCat(help, " (some of ", absl::StrJoin(choices, ", "), ")"), reloadable,
+              parse, kJoined);
 }
 
-template <typename Field>
-Setting Number(std::string key, double min, double max, const std::string& help, Field field) {
-  auto set = [key, min, max, field](absl::string_view value, Config& config) {
+template <typename Member>
+Setting Number(const std::string& key, Member member, double min, double max,
+               const std::string& help, bool reloadable = false) {
+  const auto parse = [min, max](absl::string_view text, double& value) -> std::string {
     double parsed = 0.0;
-    if (!absl::SimpleAtod(value, &parsed) || !(parsed >= min && parsed <= max)) {
-      return Refuse(key, value, absl::StrCat("a number from ", min, " to ", max));
+    if (!absl::SimpleAtod(text, &parsed) || !(parsed >= min && parsed <= max)) {
+      return absl::StrCat("a number from ", min, " to ", max);
     }
-    field(config) = parsed;
-    return absl::OkStatus();
+    value = parsed;
+    return "";
   };
-  return {key, "X", absl::StrCat(help, " (", min, " to ", max, ")"), std::move(set),
-          [field](const Config& config) { return NumberText(field(config)); }};
+  return Make(key, member, "X", absl::StrCat(help, " (", min, " to ", max, ")"), reloadable, parse,
+              NumberText);
 }
 
-// ADDR:PORT, and `off` where the caller allows it.
-template <typename Field>
-Setting Address(std::string key, bool may_be_off, std::string help, Field field) {
-  auto set = [key, may_be_off, field](absl::string_view value, Config& config) {
-    if (!(may_be_off && value == "off")) {
-      if (absl::Status status = CheckAddress(key, std::string(value)); !status.ok()) return status;
+// ADDR:PORT, and `off` where that is allowed.
+template <typename Member>
+Setting Address(const std::string& key, Member member, bool may_be_off, std::string help) {
+  const auto parse = [may_be_off](absl::string_view text, std::string& value) -> std::string {
+    if (!(may_be_off && text == "off") && !ParseHostPort(text, PortZero::kAllowed).ok()) {
+      return std::string(kAddressRequirement);
     }
-    field(config) = std::string(value);
-    return absl::OkStatus();
+    value = std::string(text);
+    return "";
   };
-  return {key, may_be_off ? "ADDR:PORT|off" : "ADDR:PORT", std::move(help), std::move(set),
-          [field](const Config& config) { return field(config); }};
+  return Make(key, member, may_be_off ? "ADDR:PORT|off" : "ADDR:PORT", std::move(help), false,
+              parse, kAsItIs);
 }
+
+// The URL of a database. A value that is refused is not repeated: it may have a password.
+[[nodiscard]] Setting StoreUrl(std::string help);
+
+// The file is read when the value is set.
+[[nodiscard]] Setting SensorCalibrationFile(std::string help);
 
 }  // namespace voxloc::server::setting_kinds
 

@@ -15,6 +15,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
 #include "server/config/config.h"
+#include "server/config/config_place.h"
 
 namespace voxloc::server {
 
@@ -51,6 +52,22 @@ using SettingTable = std::vector<Setting>;
 // "unknown KIND NAME; did you mean NEAREST?"
 [[nodiscard]] std::string UnknownSetting(absl::string_view kind, absl::string_view name,
                                          const std::vector<std::string>& known);
+
+// InvalidArgument unless the address is ADDR:PORT; the message begins with `key`.
+[[nodiscard]] absl::Status CheckAddress(absl::string_view key, const std::string& address);
+
+struct ConfigChange {
+  std::string key;
+  std::string before;    // of a secret: "(secret)"
+  std::string after;     // likewise
+  bool applied = false;  // false: it needs a restart
+};
+
+// Takes the values of `next` that can be reloaded over into `config`, and says what differs. Where
+// the values in effect are those of `next`, so are their origins.
+[[nodiscard]] std::vector<ConfigChange> TakeReloadable(const ConfigInEffect& next,
+                                                       const SettingTable& table,
+                                                       ConfigInEffect& config);
 
 }  // namespace voxloc::server
 

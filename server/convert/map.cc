@@ -3,13 +3,19 @@
 #include "server/convert/map.h"
 
 #include <algorithm>
+#include <cstddef>
 #include <limits>
+#include <string>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "server/convert/map_frame.h"
+#include "core/checksum/crc32c.h"
+#include "server/convert/cloud.h"
 #include "server/convert/options.h"
 #include "server/convert/pose.h"
 #include "server/convert/profile.h"
+#include "server/convert/range.h"
+#include "server/errors/error_details.h"
 
 namespace voxloc::server {
 namespace {
@@ -20,6 +26,23 @@ void BoundsToProto(const Bounds& bounds, v1::Box& box) {
   VectorToProto(bounds.min, *box.mutable_min());
   VectorToProto(bounds.max, *box.mutable_max());
 }
+
+// Projections in use are within a percent of 1.
+constexpr double kMinScale = 0.5;
+constexpr double kMaxScale = 2.0;
+
+GeoPoint PointFromProto(const v1::GeoPoint& proto) {
+  return {proto.latitude_deg(), proto.longitude_deg(), proto.altitude_m()};
+}
+
+void PointToProto(const GeoPoint& point, v1::GeoPoint& proto) {
+  proto.set_latitude_deg(point.latitude_deg);
+  proto.set_longitude_deg(point.longitude_deg);
+  proto.set_altitude_m(point.altitude_m);
+}
+
+constexpr size_t kMaxRequestIdBytes = 128;
+constexpr size_t kMaxCommentBytes = 256;
 
 }  // namespace
 
@@ -144,6 +167,127 @@ void RevisionToProto(const StoredRevision& revision, uint64_t active, v1::MapRev
   proto.set_tiles_replaced(revision.replaced);
   proto.set_tiles_removed(revision.removed);
   for (const std::string& vehicle : revision.canary_vehicles) proto.add_canary_vehicles(vehicle);
+}
+
+absl::StatusOr<MapFrame> MapFrameFromProto(const v1::MapFrame& proto) {
+  MapFrame frame;
+  if (proto.has_projector()) {
+    const v1::MapProjector& given = proto.projector();
+    auto type = ProjectorTypeFromName(given.projector_type());
+    if (!type.ok()) return type.status();
+    MapProjector& projector = frame.projector.emplace();
+    projector.type = *type;
+    projector.vertical_datum = given.vertical_datum();
+    projector.mgrs_grid = given.mgrs_grid();
+    if (given.has_map_origin()) projector.map_origin = PointFromProto(given.map_origin());
+    projector.scale_factor = given.scale_factor();
+    absl::Status status = CheckRangeOrZero("frame.projector.scale_factor", projector.scale_factor,
+                                           kMinScale, kMaxScale, "the type's own");
+    if (!status.ok()) return status;
+  }
+  if (proto.has_origin()) {
+    if (!proto.origin().has_point()) {
+      return absl::InvalidArgumentError("frame.origin must have a point");
+    }
+    absl::Status status = CheckRange("frame.origin.x_axis_yaw_rad", proto.origin().x_axis_yaw_rad(),
+                                     -kMaxAngleRad, kMaxAngleRad);
+    if (!status.ok()) return status;
+    frame.origin =
+        Wgs84Origin{PointFromProto(proto.origin().point()), proto.origin().x_axis_yaw_rad()};
+  }
+  return MakeMapFrame(std::move(frame));
+}
+
+void MapFrameToProto(const MapFrame& frame, v1::MapFrame& proto) {
+  if (frame.projector.has_value()) {
+    v1::MapProjector& projector = *proto.mutable_projector();
+    projector.set_projector_type(std::string(NameOf(frame.projector->type)));
+    projector.set_vertical_datum(frame.projector->vertical_datum);
+    projector.set_mgrs_grid(frame.projector->mgrs_grid);
+    if (frame.projector->map_origin.has_value()) {
+      PointToProto(*frame.projector->map_origin, *projector.mutable_map_origin());
+    }
+    projector.set_scale_factor(frame.projector->scale_factor);
+  }
+  if (frame.origin.has_value()) {
+    PointToProto(frame.origin->point, *proto.mutable_origin()->mutable_point());
+    proto.mutable_origin()->set_x_axis_yaw_rad(frame.origin->x_axis_yaw_rad);
+  }
+}
+
+absl::StatusOr<TransactionBegin> BeginFromProto(const v1::BeginUpdate& proto) {
+  if (proto.request_id().size() > kMaxRequestIdBytes) {
+    return absl::InvalidArgumentError(absl::StrCat("request_id must have at most ",
+                                                   kMaxRequestIdBytes, " bytes (got ",
+                                                   proto.request_id().size(), ")"));
+  }
+  TransactionBegin begin;
+  begin.map = proto.map();
+  begin.create = proto.create();
+  begin.base_revision = proto.base_revision();
+  begin.clear = proto.clear();
+  begin.request_id = proto.request_id();
+  begin.from_revision = proto.from_revision();
+  if (proto.has_options()) begin.build = MapBuildRequestFromProto(proto.options());
+  if (proto.has_frame()) {
+    auto frame = MapFrameFromProto(proto.frame());
+    if (!frame.ok()) return frame.status();
+    begin.frame = *std::move(frame);
+  }
+  return begin;
+}
+
+absl::StatusOr<Sha256Digest> DigestFromProto(absl::string_view bytes) {
+  auto digest = Sha256FromBytes(bytes);
+  if (!digest.ok()) {
+    return absl::InvalidArgumentError(absl::StrCat("sha256: ", digest.status().message()));
+  }
+  return digest;
+}
+
+absl::StatusOr<TileChunk> ChunkFromProto(const v1::TileChunk& proto, const Limits& limits) {
+  TileChunk chunk;
+  chunk.bytes = proto.cloud().data();
+  chunk.crc32c = Crc32c(chunk.bytes);
+  if (chunk.crc32c != proto.crc32c()) {
+    return WithReason(absl::DataLossError(
+                          absl::StrCat("chunk ", proto.chunk_index(), ": the CRC32C is ",
+                                       absl::Hex(chunk.crc32c, absl::kZeroPad8), ", and should be ",
+                                       absl::Hex(proto.crc32c(), absl::kZeroPad8))),
+                      "CHECKSUM_MISMATCH");
+  }
+  auto decoded = DecodeTilePoints(proto.cloud(), limits.max_chunk_bytes);
+  if (!decoded.ok()) return decoded.status();
+  chunk.tile_id = proto.tile_id();
+  chunk.index = proto.chunk_index();
+  chunk.sent = decoded->received;
+  chunk.not_finite = decoded->not_finite;
+  chunk.points = std::move(decoded->cloud);
+  chunk.last = proto.last();
+  chunk.total_points = proto.total_points();
+  if (!proto.sha256().empty()) {
+    auto digest = DigestFromProto(proto.sha256());
+    if (!digest.ok()) return digest.status();
+    chunk.digest = *digest;
+  }
+  return chunk;
+}
+
+absl::StatusOr<TransactionCommit> CommitFromProto(const v1::CommitUpdate& proto) {
+  if (proto.comment().size() > kMaxCommentBytes) {
+    return absl::InvalidArgumentError(absl::StrCat("comment must have at most ", kMaxCommentBytes,
+                                                   " bytes (got ", proto.comment().size(), ")"));
+  }
+  auto canary = CanaryFromProto(proto.canary_vehicles(), "canary_vehicles");
+  if (!canary.ok()) return canary.status();
+  if (!canary->empty() && !proto.stage()) {
+    return absl::InvalidArgumentError("canary_vehicles can be named of a staged revision only");
+  }
+  TransactionCommit commit;
+  commit.comment = proto.comment();
+  commit.stage = proto.stage();
+  commit.canary_vehicles = *std::move(canary);
+  return commit;
 }
 
 }  // namespace voxloc::server

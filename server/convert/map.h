@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Maps on the wire. Thread-safe: no shared state.
+// Maps on the wire: what they are, their frames, and the messages of a transaction as
+// MapTransaction takes them, checked. Thread-safe: no shared state. Errors are InvalidArgument,
+// unless said otherwise.
 
 #ifndef VOXLOC_SERVER_CONVERT_MAP_H_
 #define VOXLOC_SERVER_CONVERT_MAP_H_
@@ -11,9 +13,13 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "core/checksum/sha256.h"
+#include "server/config/config.h"
 #include "server/convert/pose.h"
+#include "server/geodesy/map_frame.h"
 #include "server/maps/fit/tile_fits.h"
 #include "server/maps/map_build.h"
+#include "server/maps/map_transaction.h"
 #include "server/maps/resident_maps.h"
 #include "server/maps/store/map_store.h"
 #include "voxloc/v1/map.pb.h"
@@ -52,6 +58,24 @@ void LastPoseToProto(const LastPose& pose, int64_t now_unix_ns, v1::LastPose& pr
 
 // `active`: the map's active revision.
 void RevisionToProto(const StoredRevision& revision, uint64_t active, v1::MapRevision& proto);
+
+// InvalidArgument names the field, what is allowed, and what was given.
+[[nodiscard]] absl::StatusOr<MapFrame> MapFrameFromProto(const v1::MapFrame& proto);
+
+void MapFrameToProto(const MapFrame& frame, v1::MapFrame& proto);
+
+[[nodiscard]] absl::StatusOr<TransactionBegin> BeginFromProto(const v1::BeginUpdate& proto);
+
+// Of a `sha256` field.
+[[nodiscard]] absl::StatusOr<Sha256Digest> DigestFromProto(absl::string_view bytes);
+
+// `bytes` of the chunk are those of the message, which must outlive it. DataLoss, with the reason
+// CHECKSUM_MISMATCH: the bytes do not have the CRC32C that came with them; ResourceExhausted: they
+// are more than the limit.
+[[nodiscard]] absl::StatusOr<TileChunk> ChunkFromProto(const v1::TileChunk& proto,
+                                                       const Limits& limits);
+
+[[nodiscard]] absl::StatusOr<TransactionCommit> CommitFromProto(const v1::CommitUpdate& proto);
 
 }  // namespace voxloc::server
 

@@ -2,12 +2,13 @@
 
 #include "server/convert/options.h"
 
+#include <cstdint>
+#include <limits>
 #include <utility>
 
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "server/convert/estimate_options.h"
 #include "server/convert/pose.h"
 #include "server/convert/range.h"
 
@@ -20,177 +21,206 @@ constexpr double kMinStep = 1e-6;
 constexpr double kMaxStep = 100.0;
 constexpr double kMinLeafM = 1e-9;
 
-absl::Status Outside(absl::string_view field, double value, absl::string_view requirement) {
-  return absl::InvalidArgumentError(
-      absl::StrCat(field, " must be ", requirement, " (got ", value, ")"));
+constexpr double kMinRecoveryRadiusM = 1e-3;
+constexpr double kMaxRecoveryRadiusM = 1000.0;
+// Of the poses around a result, along each axis.
+constexpr double kMaxOffsetM = 100.0;
+constexpr uint32_t kMaxConfirmationScans = 1000;
+// Of seconds and metres that must be over 0: a nanosecond is what stamps can tell apart.
+constexpr double kMinLimit = 1e-9;
+
+absl::Status InField(absl::string_view field, const absl::Status& status) {
+  if (status.ok()) return status;
+  return absl::InvalidArgumentError(absl::StrCat(field, ".", status.message()));
 }
 
-absl::Status OverrideSearch(const v1::AlignmentOverrides& overrides, Profile& profile) {
-  for (Stage& stage : profile.stages) {
-    switch (overrides.line_search()) {
-      case v1::LINE_SEARCH_UNSPECIFIED:
-        break;
-      case v1::LINE_SEARCH_CLAMPED_STEP:
-        stage.line_search = false;
-        break;
-      case v1::LINE_SEARCH_MORE_THUENTE:
-        stage.line_search = true;
-        break;
-      default:
-        return Outside("overrides.line_search", overrides.line_search(), "from 0 to 2");
+absl::Status TakeCounts(const v1::ValidationOptions& validation, GateOptions& gate) {
+  if (validation.has_max_skipped_scans()) {
+    gate.max_skipped_scans = validation.max_skipped_scans().value();
+    if (gate.max_skipped_scans < 1) {
+      return absl::InvalidArgumentError(
+          "gate.validation.max_skipped_scans must be at least 1 (got 0)");
     }
-    switch (overrides.curvature()) {
-      case v1::CURVATURE_UNSPECIFIED:
-        break;
-      case v1::CURVATURE_EXACT:
-        stage.curvature = Curvature::kExact;
-        break;
-      case v1::CURVATURE_REWEIGHTED:
-        stage.curvature = Curvature::kReweighted;
-        break;
-      default:
-        return Outside("overrides.curvature", overrides.curvature(), "from 0 to 2");
+  }
+  if (validation.has_max_oscillation_count()) {
+    constexpr auto kMost = static_cast<uint32_t>(std::numeric_limits<int>::max());
+    const uint32_t count = validation.max_oscillation_count().value();
+    if (count > kMost) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          "gate.validation.max_oscillation_count must be at most ", kMost, " (got ", count, ")"));
     }
-    switch (overrides.search_method()) {
-      case v1::SEARCH_METHOD_UNSPECIFIED:
-        break;
-      case v1::SEARCH_METHOD_RADIUS:
-        stage.search = NeighborSearch::kRadius;
-        break;
-      case v1::SEARCH_METHOD_DIRECT7:
-        stage.search = NeighborSearch::kDirect7;
-        break;
-      case v1::SEARCH_METHOD_DIRECT1:
-        stage.search = NeighborSearch::kDirect1;
-        break;
-      default:
-        return Outside("overrides.search_method", overrides.search_method(), "from 0 to 3");
-    }
+    gate.max_oscillations = static_cast<int>(count);
   }
   return absl::OkStatus();
 }
 
-absl::Status OverrideNumbers(const v1::AlignmentOverrides& overrides, const Limits& limits,
-                             Profile& profile) {
-  for (Stage& stage : profile.stages) {
-    if (overrides.has_max_iterations()) {
-      const uint32_t value = overrides.max_iterations().value();
-      if (value < 1 || value > limits.max_iterations) {
-        return Outside("overrides.max_iterations", value,
-                       absl::StrCat("from 1 to ", limits.max_iterations));
-      }
-      stage.max_iterations = static_cast<int>(value);
-    }
-    if (overrides.has_step_size_m()) {
-      stage.max_step = overrides.step_size_m().value();
-      absl::Status status = CheckRange("overrides.step_size_m", stage.max_step, kMinStep, kMaxStep);
-      if (!status.ok()) return status;
-    }
-    if (overrides.has_transformation_epsilon()) {
-      stage.epsilon = overrides.transformation_epsilon().value();
-      absl::Status status =
-          CheckRange("overrides.transformation_epsilon", stage.epsilon, 0.0, kMaxStep);
-      if (!status.ok()) return status;
-    }
-    if (overrides.has_outlier_ratio()) {
-      stage.outlier_ratio = overrides.outlier_ratio().value();
-      absl::Status status =
-          CheckRange("overrides.outlier_ratio", stage.outlier_ratio, kMinShare, kMaxShare);
-      if (!status.ok()) return status;
-    }
-    if (overrides.has_step_floor()) stage.step_floor = overrides.step_floor().value();
+// Leaves the default where there are none.
+absl::Status ReadThree(const google::protobuf::RepeatedField<double>& values,
+                       absl::string_view name, Eigen::Vector3d& three) {
+  if (values.empty()) return absl::OkStatus();
+  if (values.size() != 3) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("covariance.", name, " must have 3 values or none (got ", values.size(), ")"));
   }
+  three = {values[0], values[1], values[2]};
   return absl::OkStatus();
+}
+
+// `profile` names the method and the required distance of requests that do not; what else they do
+// not set is the sensor's.
+absl::StatusOr<CovarianceOptions> CovarianceOptionsFromProto(const v1::CovarianceOptions& options,
+                                                             const Profile& profile,
+                                                             const SensorCalibration& sensor) {
+  CovarianceOptions result;
+  result.method = profile.name == AutowareProfile().name ? CovarianceMethod::kFixed
+                                                         : CovarianceMethod::kCalibrated;
+  absl::Status status =
+      TakeIfSet("covariance.method", options.method(),
+                {CovarianceMethod::kFixed, CovarianceMethod::kLaplace, CovarianceMethod::kMultiNdt,
+                 CovarianceMethod::kMultiNdtScore, CovarianceMethod::kCalibrated},
+                result.method);
+  if (!status.ok()) return status;
+  result.systematic = sensor.systematic();
+  // It was learnt of the scan part of this method.
+  if (result.method == CovarianceMethod::kCalibrated) {
+    result.scale_factor = sensor.scan_scale.value;
+  }
+  auto fixed = CovarianceFromProto(options.fixed_covariance(), "covariance.fixed_covariance");
+  if (!fixed.ok()) return fixed.status();
+  if (fixed->has_value()) result.fixed = **fixed;
+  if (options.offset_x_m_size() != options.offset_y_m_size()) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "covariance.offset_x_m and offset_y_m must have the same number of values (got ",
+        options.offset_x_m_size(), " and ", options.offset_y_m_size(), ")"));
+  }
+  if (options.offset_x_m_size() > 0) {
+    result.offsets_base.clear();
+    for (int i = 0; i < options.offset_x_m_size(); ++i) {
+      status = FirstError(
+          {CheckRange("covariance.offset_x_m", options.offset_x_m(i), -kMaxOffsetM, kMaxOffsetM),
+           CheckRange("covariance.offset_y_m", options.offset_y_m(i), -kMaxOffsetM, kMaxOffsetM)});
+      if (!status.ok()) return status;
+      result.offsets_base.emplace_back(options.offset_x_m(i), options.offset_y_m(i));
+    }
+  }
+  if (options.has_temperature()) result.temperature = options.temperature().value();
+  if (options.has_scale_factor()) result.scale_factor = options.scale_factor().value();
+  status = FirstError(
+      {CheckRange("covariance.temperature", result.temperature, kMinFactor, kMaxFactor),
+       CheckRange("covariance.scale_factor", result.scale_factor, kMinFactor, kMaxFactor),
+       ReadThree(options.systematic_position_sigma_m(), "systematic_position_sigma_m",
+                 result.systematic.position_sigma_m),
+       ReadThree(options.systematic_rotation_sigma_rad(), "systematic_rotation_sigma_rad",
+                 result.systematic.rotation_sigma_rad)});
+  if (!status.ok()) return status;
+  if (options.has_systematic_time_sigma_s()) {
+    result.systematic.time_sigma_s = options.systematic_time_sigma_s().value();
+  }
+  if (options.has_systematic_skew_sigma_s()) {
+    result.systematic.skew_sigma_s = options.systematic_skew_sigma_s().value();
+  }
+  status = InField("covariance", ValidateCovarianceOptions(result));
+  if (!status.ok()) return status;
+  return result;
+}
+
+// Sets `gate` and the limits of guesses. `options.profile` has been set.
+absl::Status ApplyValidation(const v1::ValidationOptions& validation, AlignOptions& options) {
+  const v1::ValidationOptions& v = validation;
+  GateOptions gate;
+  if (options.profile.name != AutowareProfile().name) gate.required_distance_m = 0.0;
+  absl::Status status =
+      FirstError({TakeIfSet("gate.validation.required_distance_m", v.has_required_distance_m(),
+                            v.required_distance_m(), 0.0, kMaxLengthM, gate.required_distance_m),
+                  TakeIfSet("gate.validation.guess_timeout_s", v.has_guess_timeout_s(),
+                            v.guess_timeout_s(), kMinLimit, kMaxSeconds, options.guess_timeout_s),
+                  TakeIfSet("gate.validation.guess_distance_tolerance_m",
+                            v.has_guess_distance_tolerance_m(), v.guess_distance_tolerance_m(),
+                            kMinLimit, kMaxLengthM, options.guess_distance_tolerance_m),
+                  TakeIfSet("gate.validation.initial_to_result_distance_tolerance_m",
+                            v.has_initial_to_result_distance_tolerance_m(),
+                            v.initial_to_result_distance_tolerance_m(), 0.0, kMaxLengthM,
+                            gate.initial_to_result_distance_tolerance_m),
+                  TakeIfSet("gate.validation.max_execution_time_s", v.has_max_execution_time_s(),
+                            v.max_execution_time_s(), 0.0, kMaxSeconds, gate.max_execution_time_s),
+                  TakeIfSet("gate.validation.max_delay_s", v.has_max_delay_s(), v.max_delay_s(),
+                            0.0, kMaxSeconds, gate.timeout_s)});
+  if (status.ok()) status = TakeCounts(v, gate);
+  if (!status.ok()) return status;
+  options.gate = gate;
+  return absl::OkStatus();
+}
+
+absl::Status OverrideStage(const v1::AlignmentOverrides& overrides, const Limits& limits,
+                           Stage& stage) {
+  if (overrides.has_max_iterations()) {
+    const uint32_t value = overrides.max_iterations().value();
+    if (value < 1 || value > limits.max_iterations) {
+      return absl::InvalidArgumentError(absl::StrCat("overrides.max_iterations must be from 1 to ",
+                                                     limits.max_iterations, " (got ", value, ")"));
+    }
+    stage.max_iterations = static_cast<int>(value);
+  }
+  if (overrides.has_step_floor()) stage.step_floor = overrides.step_floor().value();
+  return FirstError(
+      {TakeIfSet("overrides.step_size_m", overrides.has_step_size_m(), overrides.step_size_m(),
+                 kMinStep, kMaxStep, stage.max_step),
+       TakeIfSet("overrides.transformation_epsilon", overrides.has_transformation_epsilon(),
+                 overrides.transformation_epsilon(), 0.0, kMaxStep, stage.epsilon),
+       TakeIfSet("overrides.outlier_ratio", overrides.has_outlier_ratio(),
+                 overrides.outlier_ratio(), kMinShare, kMaxShare, stage.outlier_ratio),
+       TakeIfSet("overrides.line_search", overrides.line_search(), {false, true},
+                 stage.line_search),
+       TakeIfSet("overrides.curvature", overrides.curvature(),
+                 {Curvature::kExact, Curvature::kReweighted}, stage.curvature),
+       TakeIfSet("overrides.search_method", overrides.search_method(),
+                 {NeighborSearch::kRadius, NeighborSearch::kDirect7, NeighborSearch::kDirect1},
+                 stage.search)});
 }
 
 absl::Status ApplyOverrides(const v1::AlignmentOverrides& overrides, const Limits& limits,
                             AlignOptions& options) {
-  if (absl::Status status = OverrideNumbers(overrides, limits, options.profile); !status.ok()) {
-    return status;
-  }
-  if (absl::Status status = OverrideSearch(overrides, options.profile); !status.ok()) {
-    return status;
+  for (Stage& stage : options.profile.stages) {
+    if (absl::Status status = OverrideStage(overrides, limits, stage); !status.ok()) return status;
   }
   if (overrides.degeneracy_aware().value()) {
     options.profile = AlongObservedDirections(std::move(options.profile));
   }
   const v1::RegularizationOptions& regularization = overrides.regularization();
   if (regularization.has_enable()) options.regularize = regularization.enable().value();
-  if (regularization.has_scale_factor()) {
-    const double scale = regularization.scale_factor().value();
-    absl::Status status =
-        CheckRange("overrides.regularization.scale_factor", scale, 0.0, kMaxFactor);
-    if (!status.ok()) return status;
-    options.profile.regularization_scale = scale;
-  }
   if (regularization.has_score_includes_regularization()) {
     options.profile.score_includes_regularization =
         regularization.score_includes_regularization().value();
   }
-  return absl::OkStatus();
-}
-
-absl::Status ApplyRule(v1::AcceptanceRule rule, AlignOptions& options) {
-  switch (rule) {
-    case v1::ACCEPTANCE_RULE_UNSPECIFIED:
-      break;
-    case v1::ACCEPTANCE_RULE_REFERENCE:
-      options.profile.acceptance_rule = AcceptanceRule::kReference;
-      break;
-    case v1::ACCEPTANCE_RULE_STRICT:
-      options.profile.acceptance_rule = AcceptanceRule::kStrict;
-      break;
-    default:
-      return Outside("gate.rule", rule, "from 0 to 2");
-  }
-  if (options.profile.acceptance_rule == AcceptanceRule::kStrict) {
-    options.limits.min_confidence = kStrictMinConfidence;
-  }
-  return absl::OkStatus();
+  return TakeIfSet("overrides.regularization.scale_factor", regularization.has_scale_factor(),
+                   regularization.scale_factor(), 0.0, kMaxFactor,
+                   options.profile.regularization_scale);
 }
 
 absl::Status ApplyGate(const v1::GateOptions& gate, AlignOptions& options) {
-  if (absl::Status status = ApplyRule(gate.rule(), options); !status.ok()) return status;
-  if (absl::Status status = ApplyValidation(gate.validation(), options); !status.ok()) {
-    return status;
+  Profile& profile = options.profile;
+  absl::Status status =
+      TakeIfSet("gate.rule", gate.rule(), {AcceptanceRule::kReference, AcceptanceRule::kStrict},
+                profile.acceptance_rule);
+  if (!status.ok()) return status;
+  if (profile.acceptance_rule == AcceptanceRule::kStrict) {
+    options.limits.min_confidence = kStrictMinConfidence;
   }
-  switch (gate.score_type()) {
-    case v1::SCORE_TYPE_UNSPECIFIED:
-      break;
-    case v1::SCORE_TYPE_TRANSFORM_PROBABILITY:
-      options.profile.acceptance_score = ScoreKind::kTransformProbability;
-      break;
-    case v1::SCORE_TYPE_NVTL:
-      options.profile.acceptance_score = ScoreKind::kNearestVoxelLikelihood;
-      break;
-    default:
-      return Outside("gate.score_type", gate.score_type(), "from 0 to 2");
-  }
-  const struct {
-    absl::string_view field;
-    bool is_set;
-    double value;
-    double low;
-    double high;
-    double& option;
-  } numbers[] = {
-      {"gate.score_threshold", gate.has_score_threshold(), gate.score_threshold().value(),
-       -kMaxScore, kMaxScore, options.profile.acceptance_threshold},
-      {"gate.min_matched_ratio", gate.has_min_matched_ratio(), gate.min_matched_ratio().value(),
-       0.0, 1.0, options.limits.min_matched_ratio},
-      {"gate.min_confidence", gate.has_min_confidence(), gate.min_confidence().value(), 0.0, 1.0,
-       options.limits.min_confidence},
-      {"gate.rival_confidence", gate.has_rival_confidence(), gate.rival_confidence().value(), 0.0,
-       1.0, options.rival_confidence},
-      {"gate.odometry_drift", gate.has_odometry_drift(), gate.odometry_drift().value(), 0.0, 1.0,
-       options.odometry_drift},
-  };
-  for (const auto& [field, is_set, value, low, high, option] : numbers) {
-    if (!is_set) continue;
-    if (absl::Status status = CheckRange(field, value, low, high); !status.ok()) return status;
-    option = value;
-  }
-  return absl::OkStatus();
+  if (status = ApplyValidation(gate.validation(), options); !status.ok()) return status;
+  return FirstError(
+      {TakeIfSet("gate.score_type", gate.score_type(),
+                 {ScoreKind::kTransformProbability, ScoreKind::kNearestVoxelLikelihood},
+                 profile.acceptance_score),
+       TakeIfSet("gate.score_threshold", gate.has_score_threshold(), gate.score_threshold(),
+                 -kMaxScore, kMaxScore, profile.acceptance_threshold),
+       TakeIfSet("gate.min_matched_ratio", gate.has_min_matched_ratio(), gate.min_matched_ratio(),
+                 0.0, 1.0, options.limits.min_matched_ratio),
+       TakeIfSet("gate.min_confidence", gate.has_min_confidence(), gate.min_confidence(), 0.0, 1.0,
+                 options.limits.min_confidence),
+       TakeIfSet("gate.rival_confidence", gate.has_rival_confidence(), gate.rival_confidence(), 0.0,
+                 1.0, options.rival_confidence),
+       TakeIfSet("gate.odometry_drift", gate.has_odometry_drift(), gate.odometry_drift(), 0.0, 1.0,
+                 options.odometry_drift)});
 }
 
 }  // namespace
@@ -214,31 +244,28 @@ absl::StatusOr<AlignOptions> AlignOptionsFromProto(const v1::AlignmentOptions& o
   auto covariance = CovarianceOptionsFromProto(options.covariance(), result.profile, result.sensor);
   if (!covariance.ok()) return covariance.status();
   result.covariance = *std::move(covariance);
-  if (absl::Status status = ApplyOverrides(options.overrides(), config.limits, result);
-      !status.ok()) {
-    return status;
-  }
-  if (absl::Status status = ApplyGate(options.gate(), result); !status.ok()) return status;
-  if (absl::Status status = ValidateProfile(result.profile); !status.ok()) return status;
+  absl::Status status = ApplyOverrides(options.overrides(), config.limits, result);
+  if (status.ok()) status = ApplyGate(options.gate(), result);
+  if (status.ok()) status = ValidateProfile(result.profile);
+  if (!status.ok()) return status;
   return result;
 }
 
 absl::StatusOr<ScanFilters> ScanFiltersFromProto(const v1::ScanFilter& filter) {
   ScanFilters filters;
-  for (const absl::Status& status :
-       {CheckRange("filter.min_range_m", filter.min_range_m(), 0.0, kMaxLengthM),
-        CheckRange("filter.max_range_m", filter.max_range_m(), 0.0, kMaxLengthM),
-        CheckRange("filter.min_height_m", filter.min_height_m().value(), -kMaxLengthM, kMaxLengthM),
-        CheckRange("filter.max_height_m", filter.max_height_m().value(), -kMaxLengthM, kMaxLengthM),
-        CheckRangeOrZero("filter.voxel_leaf_m", filter.voxel_leaf_m(), kMinLeafM, kMaxLengthM,
-                         "off")}) {
-    if (!status.ok()) return status;
-  }
+  absl::Status status = FirstError(
+      {CheckRange("filter.min_range_m", filter.min_range_m(), 0.0, kMaxLengthM),
+       CheckRange("filter.max_range_m", filter.max_range_m(), 0.0, kMaxLengthM),
+       CheckRange("filter.min_height_m", filter.min_height_m().value(), -kMaxLengthM, kMaxLengthM),
+       CheckRange("filter.max_height_m", filter.max_height_m().value(), -kMaxLengthM, kMaxLengthM),
+       CheckRangeOrZero("filter.voxel_leaf_m", filter.voxel_leaf_m(), kMinLeafM, kMaxLengthM,
+                        "off")});
+  if (!status.ok()) return status;
   if (filter.min_range_m() > 0.0 || filter.max_range_m() > 0.0) {
     FilterOptions& sensor = filters.sensor.emplace();
     sensor.min_range_m = filter.min_range_m();
     if (filter.max_range_m() > 0.0) sensor.max_range_m = filter.max_range_m();
-    if (absl::Status status = ValidateFilterOptions(sensor); !status.ok()) return status;
+    if (status = ValidateFilterOptions(sensor); !status.ok()) return status;
   }
   if (filter.has_min_height_m() || filter.has_max_height_m() || filter.has_box() ||
       filter.voxel_leaf_m() > 0.0 || filter.max_points() > 0) {
@@ -253,7 +280,7 @@ absl::StatusOr<ScanFilters> ScanFiltersFromProto(const v1::ScanFilter& filter) {
     base.voxel_leaf_m = filter.voxel_leaf_m();
     base.max_points = filter.max_points();
     base.random_seed = filter.random_seed();
-    if (absl::Status status = ValidateFilterOptions(base); !status.ok()) return status;
+    if (status = ValidateFilterOptions(base); !status.ok()) return status;
   }
   return filters;
 }
@@ -286,15 +313,14 @@ absl::StatusOr<OutputChoice> OutputFromProto(const v1::OutputOptions& output) {
     if (wanted.has_fault_probability()) {
       protection.fault_probability = wanted.fault_probability().value();
     }
-    for (const absl::Status& status :
-         {CheckRange("output.protection.risk", protection.risk, kMinProbability, kMaxShare),
-          CheckRange("output.protection.false_alarm", protection.false_alarm, kMinProbability,
-                     kMaxShare),
-          CheckRangeOrZero("output.protection.fault_probability", protection.fault_probability,
-                           kMinProbability, 1.0, "never")}) {
-      if (!status.ok()) return status;
-    }
-    if (absl::Status status = ValidateScanProtectionOptions(protection); !status.ok()) {
+    absl::Status status = FirstError(
+        {CheckRange("output.protection.risk", protection.risk, kMinProbability, kMaxShare),
+         CheckRange("output.protection.false_alarm", protection.false_alarm, kMinProbability,
+                    kMaxShare),
+         CheckRangeOrZero("output.protection.fault_probability", protection.fault_probability,
+                          kMinProbability, 1.0, "never")});
+    if (!status.ok()) return status;
+    if (status = ValidateScanProtectionOptions(protection); !status.ok()) {
       return absl::InvalidArgumentError(absl::StrCat("output.protection.", status.message()));
     }
   }
@@ -350,6 +376,55 @@ absl::Status CheckVehicle(const std::string& vehicle) {
   // Not every database of maps can keep one.
   if (vehicle.find('\0') == std::string::npos) return absl::OkStatus();
   return absl::InvalidArgumentError("vehicle must not have zero bytes");
+}
+
+absl::StatusOr<RecoveryOptions> RecoveryOptionsFromProto(const v1::RecoveryOptions& options,
+                                                         const Limits& limits) {
+  RecoveryOptions result;
+  result.lost_after_scans = options.lost_after_scans();
+  result.initial_radius_m = options.initial_radius_m();
+  result.max_radius_m = options.max_radius_m();
+  result.apply = options.apply();
+  result.candidates = limits.max_recovery_candidates;
+  result.min_confirmation_travel_m = options.min_confirmation_travel_m();
+  if (options.false_confirmation_rate() != 0.0) {
+    result.confirmation.false_acceptance = options.false_confirmation_rate();
+  }
+  absl::Status status = FirstError(
+      {CheckRangeOrZero("recovery.false_confirmation_rate", options.false_confirmation_rate(),
+                        kMinProbability, kMaxShare, "the default"),
+       CheckRange("recovery.initial_radius_m", result.initial_radius_m, kMinRecoveryRadiusM,
+                  kMaxRecoveryRadiusM),
+       CheckRange("recovery.max_radius_m", result.max_radius_m, kMinRecoveryRadiusM,
+                  kMaxRecoveryRadiusM),
+       CheckRange("recovery.min_confirmation_travel_m", result.min_confirmation_travel_m, 0.0,
+                  kMaxLengthM)});
+  if (!status.ok()) return status;
+  if (options.max_confirmation_scans() > kMaxConfirmationScans) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("recovery.max_confirmation_scans must be at most ", kMaxConfirmationScans,
+                     " (got ", options.max_confirmation_scans(), ")"));
+  }
+  if (options.max_confirmation_scans() > 0) {
+    result.confirmation.max_observations = static_cast<int>(options.max_confirmation_scans());
+  }
+  status = InField("recovery", ValidateRecoveryOptions(result));
+  if (!status.ok()) return status;
+  return result;
+}
+
+absl::StatusOr<AccumulationOptions> AccumulationFromProto(const v1::ScanAccumulation& options,
+                                                          const Limits& limits) {
+  AccumulationOptions result;
+  result.max_scans = options.scans();
+  if (options.max_age_s() != 0.0) result.max_age_s = options.max_age_s();
+  if (options.max_distance_m() != 0.0) result.max_distance_m = options.max_distance_m();
+  result.max_points = limits.max_accumulated_points;
+  absl::Status status = FirstError({CheckRangeOrZero("accumulation.max_age_s", options.max_age_s(),
+                                                     kMinLimit, kMaxSeconds, "the default"),
+                                    InField("accumulation", ValidateAccumulationOptions(result))});
+  if (!status.ok()) return status;
+  return result;
 }
 
 }  // namespace voxloc::server

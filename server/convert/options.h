@@ -12,9 +12,12 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "core/tracking/recovery.h"
+#include "core/tracking/scan_history.h"
 #include "server/config/config.h"
 #include "server/convert/scan_recipe.h"
 #include "voxloc/v1/cloud.pb.h"
+#include "voxloc/v1/localization_service.pb.h"
 #include "voxloc/v1/options.pb.h"
 #include "voxloc/v1/scan.pb.h"
 
@@ -35,6 +38,12 @@ namespace voxloc::server {
 
 // InvalidArgument: longer than 128 bytes.
 [[nodiscard]] absl::Status CheckVehicle(const std::string& vehicle);
+
+[[nodiscard]] absl::StatusOr<RecoveryOptions> RecoveryOptionsFromProto(
+    const v1::RecoveryOptions& options, const Limits& limits);
+
+[[nodiscard]] absl::StatusOr<AccumulationOptions> AccumulationFromProto(
+    const v1::ScanAccumulation& options, const Limits& limits);
 
 }  // namespace voxloc::server
 

@@ -1,16 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Poses, positions and boxes on the wire. `name` is the field's, for messages. Thread-safe: no
-// shared state.
+// Poses, positions, boxes and covariances on the wire. `name` is the field's, for messages.
+// Thread-safe: no shared state.
 
 #ifndef VOXLOC_SERVER_CONVERT_POSE_H_
 #define VOXLOC_SERVER_CONVERT_POSE_H_
 
+#include <google/protobuf/repeated_field.h>
+
 #include <Eigen/Core>
+#include <optional>
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "core/cloud/filters.h"
+#include "core/geometry/covariance.h"
 #include "core/geometry/pose.h"
 #include "core/geometry/twist.h"
 #include "core/tracking/pose_buffer.h"
@@ -47,6 +51,21 @@ void VectorToProto(const Eigen::Vector3d& vector, v1::Vector3& proto);
 // InvalidArgument: a corner is missing or not finite, or `max` lies below `min`.
 [[nodiscard]] absl::StatusOr<FilterOptions::Box> BoxFromProto(const v1::Box& box,
                                                               absl::string_view name);
+
+template <typename Matrix>
+void AppendRowMajor(const Matrix& matrix, google::protobuf::RepeatedField<double>& field) {
+  field.Reserve(field.size() + static_cast<int>(matrix.size()));
+  for (Eigen::Index row = 0; row < matrix.rows(); ++row) {
+    for (Eigen::Index column = 0; column < matrix.cols(); ++column) {
+      field.Add(matrix(row, column));
+    }
+  }
+}
+
+// nullopt: empty, that is, unknown. InvalidArgument: another number of values than 36, one that is
+// not finite, not symmetric, not positive definite. `name` is the field's, for messages.
+[[nodiscard]] absl::StatusOr<std::optional<Matrix6>> CovarianceFromProto(
+    const google::protobuf::RepeatedField<double>& field, absl::string_view name);
 
 }  // namespace voxloc::server
 

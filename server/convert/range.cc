@@ -25,4 +25,19 @@ absl::Status CheckSeconds(absl::string_view field, double value) {
                                                  kMaxSeconds, " s and over 0 (got ", value, ")"));
 }
 
+absl::Status TakeIfSet(absl::string_view field, bool is_set,
+                       const google::protobuf::DoubleValue& option, double low, double high,
+                       double& value) {
+  if (!is_set) return absl::OkStatus();
+  value = option.value();
+  return CheckRange(field, value, low, high);
+}
+
+absl::Status FirstError(std::initializer_list<absl::Status> statuses) {
+  for (const absl::Status& status : statuses) {
+    if (!status.ok()) return status;
+  }
+  return absl::OkStatus();
+}
+
 }  // namespace voxloc::server

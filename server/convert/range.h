@@ -6,7 +6,12 @@
 #ifndef VOXLOC_SERVER_CONVERT_RANGE_H_
 #define VOXLOC_SERVER_CONVERT_RANGE_H_
 
+#include <google/protobuf/wrappers.pb.h>
+
+#include <initializer_list>
+
 #include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 
 namespace voxloc::server {
@@ -44,6 +49,26 @@ inline constexpr double kMaxScore = 1e9;
                                             double high, absl::string_view zero);
 // A time of which 0 means that there is none.
 [[nodiscard]] absl::Status CheckSeconds(absl::string_view field, double value);
+
+// Sets `value` to an option that is set, and checks it as CheckRange does.
+[[nodiscard]] absl::Status TakeIfSet(absl::string_view field, bool is_set,
+                                     const google::protobuf::DoubleValue& option, double low,
+                                     double high, double& value);
+
+// The same of an enum of the contract: its values, which count from 1, stand for `values`. 0 is one
+// that is not set.
+template <typename Value>
+[[nodiscard]] absl::Status TakeIfSet(absl::string_view field, int option,
+                                     std::initializer_list<Value> values, Value& value) {
+  if (option < 0 || option > static_cast<int>(values.size())) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(field, " must be from 0 to ", values.size(), " (got ", option, ")"));
+  }
+  if (option > 0) value = values.begin()[option - 1];
+  return absl::OkStatus();
+}
+
+[[nodiscard]] absl::Status FirstError(std::initializer_list<absl::Status> statuses);
 
 }  // namespace voxloc::server
 

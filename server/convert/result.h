@@ -1,13 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Results on the wire. Thread-safe: no shared state.
+// Results on the wire: poses and scores, what is estimated of them, what tracking has to say, and
+// what is left out of a message that would be too large. Thread-safe: no shared state.
 
 #ifndef VOXLOC_SERVER_CONVERT_RESULT_H_
 #define VOXLOC_SERVER_CONVERT_RESULT_H_
 
+#include <cstdint>
+
 #include "core/cloud/filters.h"
 #include "core/cloud/point_cloud.h"
 #include "core/engine/align.h"
+#include "core/estimate/scan_estimate.h"
+#include "core/geometry/pose.h"
+#include "core/tracking/diagnostics.h"
+#include "core/tracking/pose_proposal.h"
+#include "core/tracking/proposal_check.h"
+#include "core/tracking/recovery_search.h"
+#include "core/tracking/sweep_check.h"
 #include "core/tracking/verdict.h"
 #include "server/convert/scan_recipe.h"
 #include "voxloc/v1/alignment.pb.h"
@@ -27,6 +37,25 @@ void SettledByToProto(const SettledBy& settled_by, v1::AlignmentResult& proto);
 // does not know.
 void AlignResultToProto(const AlignResult& result, const PointCloud& scan_base,
                         const OutputChoice& output, v1::AlignmentResult& proto);
+
+void ConfidenceToProto(const Confidence& confidence, v1::Confidence& proto);
+
+// `estimate` is of a result that ended at `map_T_base`, and for which `asked` was the method.
+void EstimateToProto(const ScanEstimate& estimate, const Pose& map_T_base, CovarianceMethod asked,
+                     const OutputChoice& output, v1::AlignmentResult& proto);
+
+void SweepReportToProto(const SweepReport& report, v1::SweepCheck& proto);
+
+void DiagnosticsToProto(const Diagnostics& diagnostics, v1::Diagnostics& proto);
+
+// A search, or a look at a pose that was found before; and what it came to.
+void SearchToProto(const RecoveryReport& report, v1::RecoveryProposal& proto);
+void CheckToProto(const ProposalCheck& check, v1::RecoveryProposal& proto);
+void OutcomeToProto(const RecoveryOutcome& outcome, v1::RecoveryProposal& proto);
+
+// Leaves out what was asked for in addition until a message with the result has at most so many
+// bytes, the clouds first, and says so in `omitted`. What every result has always fits.
+void FitIntoMessage(uint64_t max_bytes, v1::AlignmentResult& result);
 
 }  // namespace voxloc::server
 

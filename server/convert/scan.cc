@@ -8,7 +8,6 @@
 
 #include "absl/strings/str_cat.h"
 #include "server/convert/cloud.h"
-#include "server/convert/covariance.h"
 #include "server/convert/options.h"
 #include "server/convert/pose.h"
 #include "server/convert/range.h"

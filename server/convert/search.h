@@ -47,6 +47,12 @@ void EstimateToProto(const ScanEstimate& estimate, const OutputChoice& output,
 // All but the hypotheses, and what the search does not know.
 void SearchResultToProto(const PoseSearchResult& result, v1::SearchResult& proto);
 
+// The box around the circle along the map's axes, at all heights. FailedPrecondition: the map's
+// frame does not say where it lies; InvalidArgument: a malformed circle, or one that does not touch
+// the map's bounds.
+[[nodiscard]] absl::StatusOr<PoseRegion::Box> BoxAroundCircle(const v1::Wgs84Circle& circle,
+                                                              const MapView& map);
+
 }  // namespace voxloc::server
 
 #endif  // VOXLOC_SERVER_CONVERT_SEARCH_H_

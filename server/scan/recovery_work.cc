@@ -7,8 +7,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "core/estimate/scan_estimate.h"
-#include "server/convert/covariance.h"
-#include "server/convert/diagnostics.h"
+#include "server/convert/pose.h"
+#include "server/convert/result.h"
 #include "server/observe/logging.h"
 
 namespace voxloc::server {

@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "absl/time/clock.h"
-#include "server/convert/message_size.h"
+#include "server/convert/result.h"
 #include "server/observe/logging.h"
 
 namespace voxloc::server {

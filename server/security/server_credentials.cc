@@ -14,7 +14,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "core/text/host_port.h"
-#include "server/config/address.h"
+#include "server/config/settings.h"
 
 namespace voxloc::server {
 namespace {

@@ -7,7 +7,6 @@
 
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
-#include "server/convert/estimate_options.h"
 #include "server/convert/options.h"
 #include "server/convert/pose.h"
 #include "server/convert/range.h"

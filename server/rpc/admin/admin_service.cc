@@ -1,99 +1,243 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#include "server/rpc/admin/admin_service.h"
-
 #include <grpcpp/grpcpp.h>
 
-#include "server/rpc/admin/captures.h"
-#include "server/rpc/admin/drain.h"
-#include "server/rpc/admin/get_config.h"
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/escaping.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "server/config/settings.h"
+#include "server/convert/range.h"
+#include "server/errors/error_details.h"
+#include "server/observe/logging.h"
 #include "server/rpc/admin/get_server_info.h"
-#include "server/rpc/admin/list_sessions.h"
-#include "server/rpc/admin/set_log_level.h"
-#include "server/rpc/support/parsed_handler.h"
-#include "server/rpc/support/queued_unary.h"
+#include "server/rpc/services.h"
+#include "server/rpc/support/method_handler.h"
 #include "server/rpc/support/unary.h"
 #include "voxloc/v1/admin_service.grpc.pb.h"
 
 namespace voxloc::server {
 namespace {
 
+constexpr uint32_t kDefaultSessions = 100;
+constexpr uint32_t kMostSessions = 1000;
+
+void SessionToProto(const SessionFacts& facts, v1::SessionInfo& proto) {
+  proto.set_session(facts.session);
+  proto.set_vehicle(facts.vehicle);
+  proto.set_peer(facts.peer);
+  proto.set_map(facts.map);
+  proto.set_map_revision(facts.map_revision);
+  proto.set_profile(facts.profile);
+  proto.set_active(facts.active);
+  proto.set_opened_at_ns(facts.opened_unix_ns);
+  proto.set_answered_at_ns(facts.answered_unix_ns);
+  proto.set_answered(facts.answered);
+  proto.set_accepted(facts.accepted);
+  proto.set_unanswered(facts.unanswered);
+  proto.set_status(static_cast<v1::AlignmentStatus>(facts.status));
+}
+
+// The token of a page is the number of the last session of the page before: sessions come and go
+// between two pages, and none that stays is left out.
+absl::Status ListSessions(Runtime& runtime, const CallAccess& access,
+                          const v1::ListSessionsRequest& request,
+                          v1::ListSessionsResponse& response) {
+  const auto size = PageSize(request.page_size(), kDefaultSessions, kMostSessions);
+  if (!size.ok()) return size.status();
+  uint64_t after = 0;
+  if (!request.page_token().empty() && !absl::SimpleAtoi(request.page_token(), &after)) {
+    return absl::InvalidArgumentError("page_token must be one that ListSessions returned");
+  }
+  // One more than the page holds tells whether there is a next one.
+  const auto wanted = [&request, &access](const std::string& map) {
+    return (request.map().empty() || map == request.map()) && access.Sees(map);
+  };
+  auto sessions = runtime.sessions.List(after, wanted, *size + 1);
+  const bool more = sessions.size() > *size;
+  if (more) sessions.pop_back();
+  for (const auto& [number, facts] : sessions) SessionToProto(facts, *response.add_sessions());
+  if (more) response.set_next_page_token(absl::StrCat(sessions.back().first));
+  return absl::OkStatus();
+}
+
+v1::ConfigSource SourceToProto(ConfigOrigin origin) {
+  switch (origin) {
+    case ConfigOrigin::kDefault:
+      return v1::CONFIG_SOURCE_DEFAULT;
+    case ConfigOrigin::kDetected:
+      return v1::CONFIG_SOURCE_DETECTED;
+    case ConfigOrigin::kFile:
+      return v1::CONFIG_SOURCE_FILE;
+    case ConfigOrigin::kEnvironment:
+      return v1::CONFIG_SOURCE_ENVIRONMENT;
+    case ConfigOrigin::kFlag:
+      return v1::CONFIG_SOURCE_FLAG;
+  }
+  return v1::CONFIG_SOURCE_UNSPECIFIED;
+}
+
+absl::Status GetConfig(Runtime& runtime, const CallAccess& /*access*/,
+                       const v1::GetConfigRequest& /*request*/, v1::GetConfigResponse& response) {
+  const std::shared_ptr<const ConfigInEffect> live = runtime.live.Snapshot();
+  for (const Setting& setting : Settings()) {
+    if (setting.secret) continue;
+    v1::ConfigEntry& entry = *response.add_entries();
+    entry.set_key(setting.key);
+    entry.set_value(setting.get(live->config));
+    entry.set_reloadable(setting.reloadable);
+    const auto found = live->origins.find(setting.key);
+    const ConfigPlace place = found == live->origins.end() ? ConfigPlace() : found->second;
+    entry.set_source(SourceToProto(place.origin));
+    entry.set_place(place.place);
+  }
+  return absl::OkStatus();
+}
+
+constexpr std::pair<LogLevel, v1::LogLevel> kLogLevels[] = {
+    {LogLevel::kTrace, v1::LOG_LEVEL_TRACE}, {LogLevel::kDebug, v1::LOG_LEVEL_DEBUG},
+    {LogLevel::kInfo, v1::LOG_LEVEL_INFO},   {LogLevel::kWarn, v1::LOG_LEVEL_WARN},
+    {LogLevel::kError, v1::LOG_LEVEL_ERROR},
+};
+
+absl::Status ChangeLogLevel(Runtime& /*runtime*/, const CallAccess& /*access*/,
+                            const v1::SetLogLevelRequest& request,
+                            v1::SetLogLevelResponse& response) {
+  for (const auto& [level, proto] : kLogLevels) {
+    if (proto != request.level()) continue;
+    const LogLevel before = SetLogLevel(level);
+    for (const auto& [other, other_proto] : kLogLevels) {
+      if (other == before) response.set_previous_level(other_proto);
+    }
+    Log(LogLevel::kInfo, "log_level_set", {{"level", ToString(level)}});
+    return absl::OkStatus();
+  }
+  return absl::InvalidArgumentError(absl::StrCat("level must be from 1 (trace) to 5 (error) (got ",
+                                                 static_cast<int>(request.level()), ")"));
+}
+
+// Of the contract.
+constexpr size_t kMostReasonBytes = 256;
+
+absl::Status BeginDrain(Runtime& runtime, const CallAccess& /*access*/,
+                        const v1::DrainRequest& request, v1::DrainResponse& response) {
+  const double grace_s = request.grace_s();
+  if (absl::Status status = CheckRange("grace_s", grace_s, 0.0, kMaxSeconds); !status.ok()) {
+    return status;
+  }
+  if (request.reason().size() > kMostReasonBytes) {
+    return absl::InvalidArgumentError(absl::StrCat("reason must have at most ", kMostReasonBytes,
+                                                   " bytes (got ", request.reason().size(), ")"));
+  }
+  const DrainProgress progress = runtime.drain.Begin(
+      grace_s, request.reason().empty() ? "the server is being drained" : request.reason());
+  response.set_open_sessions(static_cast<uint32_t>(progress.open_sessions));
+  response.set_remaining_s(progress.remaining_s);
+  return absl::OkStatus();
+}
+
+absl::Status EndDrain(Runtime& runtime, const CallAccess& /*access*/,
+                      const v1::UndrainRequest& /*request*/, v1::UndrainResponse& response) {
+  if (absl::Status status = runtime.drain.TakeBack(); !status.ok()) return status;
+  response.set_open_sessions(static_cast<uint32_t>(runtime.sessions.open()));
+  return absl::OkStatus();
+}
+
+constexpr uint32_t kDefaultCaptures = 100;
+constexpr uint32_t kMostCaptures = 1000;
+// An id is a prefix of the server's start and a number; more of what a caller sends is not
+// repeated.
+constexpr size_t kMostShownIdBytes = 64;
+
+// The token of a page is the place of the last capture of the page before: captures come and go
+// between two pages, and none that stays is left out.
+std::string TokenOf(const v1::CaptureInfo& info) {
+  return absl::StrCat(info.captured_at_ns(), "/", info.id());
+}
+
+absl::StatusOr<std::optional<CaptureStore::Place>> PlaceOf(const std::string& token) {
+  if (token.empty()) return std::optional<CaptureStore::Place>();
+  const std::pair<absl::string_view, absl::string_view> parts =
+      absl::StrSplit(token, absl::MaxSplits('/', 1));
+  CaptureStore::Place place(0, parts.second);
+  if (place.second.empty() || !absl::SimpleAtoi(parts.first, &place.first)) {
+    return absl::InvalidArgumentError("page_token must be one that ListCaptures returned");
+  }
+  return std::optional<CaptureStore::Place>(std::move(place));
+}
+
+absl::Status NoCapture(const std::string& id) {
+  return WithReason(
+      absl::NotFoundError(absl::StrCat("there is no capture '",
+                                       absl::CEscape(id.substr(0, kMostShownIdBytes)), "'")),
+      "CAPTURE_NOT_FOUND");
+}
+
+absl::Status ListCaptures(Runtime& runtime, const CallAccess& access,
+                          const v1::ListCapturesRequest& request,
+                          v1::ListCapturesResponse& response) {
+  const auto size = PageSize(request.page_size(), kDefaultCaptures, kMostCaptures);
+  if (!size.ok()) return size.status();
+  const auto before = PlaceOf(request.page_token());
+  if (!before.ok()) return before.status();
+  const auto store = runtime.captures.store();
+  if (!store.ok()) return store.status();
+  const auto wanted = [&request, &access](const v1::CaptureInfo& info) {
+    return (request.map().empty() || info.map() == request.map()) && access.Sees(info.map());
+  };
+  // One more than the page holds tells whether there is a next one.
+  std::vector<v1::CaptureInfo> captures = (*store)->List(*before, wanted, *size + 1);
+  const bool more = captures.size() > *size;
+  if (more) captures.pop_back();
+  if (more) response.set_next_page_token(TokenOf(captures.back()));
+  for (v1::CaptureInfo& info : captures) *response.add_captures() = std::move(info);
+  return absl::OkStatus();
+}
+
+absl::Status GetCapture(Runtime& runtime, const CallAccess& access,
+                        const v1::GetCaptureRequest& request, v1::GetCaptureResponse& response) {
+  const auto store = runtime.captures.store();
+  if (!store.ok()) return store.status();
+  const std::optional<v1::CaptureInfo> info = (*store)->Find(request.id());
+  if (!info.has_value() || !access.Sees(info->map())) return NoCapture(request.id());
+  const uint64_t most = runtime.live.limits()->max_message_bytes;
+  if (info->bytes() > most) {
+    return absl::ResourceExhaustedError(
+        absl::StrCat("capture '", info->id(), "' has ", info->bytes(),
+                     " bytes, and limits.max_message_bytes allows ", most,
+                     " in a reply; start the server with a larger limit to get it"));
+  }
+  absl::StatusOr<v1::Capture> capture = (*store)->Read(request.id());
+  if (absl::IsNotFound(capture.status())) return NoCapture(request.id());
+  if (!capture.ok()) return capture.status();
+  *response.mutable_capture() = *std::move(capture);
+  return absl::OkStatus();
+}
+
 class AdminService : public v1::AdminService::CallbackService {
  public:
-  explicit AdminService(Runtime& runtime) : runtime_(runtime) {
-    const auto parsed = [this](RpcMethod method, auto member) {
-      MarkMethodCallback(IndexOf(method),
-                         MakeParsedHandler(*this, member, RefusalOfMalformed(runtime_, method)));
+  explicit AdminService(Runtime& runtime) {
+    const auto serve = [this, &runtime](RpcMethod method, auto function, bool on_mapping = false) {
+      MarkMethodCallback(IndexOf(method), MakeUnaryHandler(runtime, method, function,
+                                                           [on_mapping](const auto& /*request*/) {
+                                                             return on_mapping;
+                                                           }));
     };
-    parsed(RpcMethod::kGetServerInfo, &AdminService::GetServerInfo);
-    parsed(RpcMethod::kListSessions, &AdminService::ListSessions);
-    parsed(RpcMethod::kGetConfig, &AdminService::GetConfig);
-    parsed(RpcMethod::kSetLogLevel, &AdminService::SetLogLevel);
-    parsed(RpcMethod::kDrain, &AdminService::Drain);
-    parsed(RpcMethod::kUndrain, &AdminService::Undrain);
-    parsed(RpcMethod::kListCaptures, &AdminService::ListCaptures);
-    parsed(RpcMethod::kGetCapture, &AdminService::GetCapture);
+    serve(RpcMethod::kGetServerInfo, server::GetServerInfo);
+    serve(RpcMethod::kListSessions, server::ListSessions);
+    serve(RpcMethod::kGetConfig, server::GetConfig);
+    serve(RpcMethod::kSetLogLevel, server::ChangeLogLevel);
+    serve(RpcMethod::kDrain, server::BeginDrain);
+    serve(RpcMethod::kUndrain, server::EndDrain);
+    serve(RpcMethod::kListCaptures, server::ListCaptures);
+    serve(RpcMethod::kGetCapture, server::GetCapture, /*on_mapping=*/true);  // reads a file
   }
-
-  grpc::ServerUnaryReactor* GetServerInfo(grpc::CallbackServerContext* context,
-                                          const v1::GetServerInfoRequest* request,
-                                          v1::GetServerInfoResponse* response) override {
-    return ServeUnary(runtime_, RpcMethod::kGetServerInfo, *context, server::GetServerInfo, request,
-                      response);
-  }
-
-  grpc::ServerUnaryReactor* ListSessions(grpc::CallbackServerContext* context,
-                                         const v1::ListSessionsRequest* request,
-                                         v1::ListSessionsResponse* response) override {
-    return ServeUnary(runtime_, RpcMethod::kListSessions, *context, server::ListSessions, request,
-                      response);
-  }
-
-  grpc::ServerUnaryReactor* GetConfig(grpc::CallbackServerContext* context,
-                                      const v1::GetConfigRequest* request,
-                                      v1::GetConfigResponse* response) override {
-    return ServeUnary(runtime_, RpcMethod::kGetConfig, *context, server::GetConfig, request,
-                      response);
-  }
-
-  grpc::ServerUnaryReactor* SetLogLevel(grpc::CallbackServerContext* context,
-                                        const v1::SetLogLevelRequest* request,
-                                        v1::SetLogLevelResponse* response) override {
-    const auto serve = [](Runtime& runtime, const v1::SetLogLevelRequest& asked,
-                          v1::SetLogLevelResponse& answer) {
-      return server::SetLogLevel(runtime, asked, answer);
-    };
-    return ServeUnary(runtime_, RpcMethod::kSetLogLevel, *context, serve, request, response);
-  }
-
-  grpc::ServerUnaryReactor* Drain(grpc::CallbackServerContext* context,
-                                  const v1::DrainRequest* request,
-                                  v1::DrainResponse* response) override {
-    return ServeUnary(runtime_, RpcMethod::kDrain, *context, server::BeginDrain, request, response);
-  }
-
-  grpc::ServerUnaryReactor* Undrain(grpc::CallbackServerContext* context,
-                                    const v1::UndrainRequest* request,
-                                    v1::UndrainResponse* response) override {
-    return ServeUnary(runtime_, RpcMethod::kUndrain, *context, server::EndDrain, request, response);
-  }
-
-  grpc::ServerUnaryReactor* ListCaptures(grpc::CallbackServerContext* context,
-                                         const v1::ListCapturesRequest* request,
-                                         v1::ListCapturesResponse* response) override {
-    return ServeUnary(runtime_, RpcMethod::kListCaptures, *context, server::ListCaptures, request,
-                      response);
-  }
-
-  grpc::ServerUnaryReactor* GetCapture(grpc::CallbackServerContext* context,
-                                       const v1::GetCaptureRequest* request,
-                                       v1::GetCaptureResponse* response) override {
-    return ServeOnMapping(runtime_, RpcMethod::kGetCapture, *context, server::GetCapture, request,
-                          response);
-  }
-
- private:
-  Runtime& runtime_;
 };
 
 }  // namespace

@@ -2,10 +2,19 @@
 
 #include "server/rpc/admin/get_server_info.h"
 
+#include <google/protobuf/descriptor.h>
+#include <google/protobuf/message.h>
+
+#include <cstdint>
+#include <string>
+#include <utility>
+
 #include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "core/host/memory.h"
+#include "server/config/settings.h"
 #include "server/convert/profile.h"
 #include "server/observe/engine_devices.h"
 #include "server/version/version.h"
@@ -13,48 +22,36 @@
 namespace voxloc::server {
 namespace {
 
+// Each field is the setting of its name in the group `limits`, or one of these.
+constexpr std::pair<absl::string_view, absl::string_view> kOtherLimits[] = {
+    {"max_capture_bytes", "capture.max_bytes"},
+    {"max_connections", "connections.max_open"},
+    {"stream_window_bytes", "connections.stream_window_bytes"},
+    {"connection_idle_timeout_s", "connections.idle_timeout_s"},
+};
+
 void LimitsToProto(const Config& config, v1::Limits& proto) {
-  const Limits& limits = config.limits;
-  proto.set_max_message_bytes(limits.max_message_bytes);
-  proto.set_max_points_per_scan(limits.max_points_per_scan);
-  proto.set_max_sessions(limits.max_sessions);
-  proto.set_max_waiting_scans(limits.max_waiting_scans);
-  proto.set_max_queued_scans(limits.max_queued_scans);
-  proto.set_max_queued_bytes(limits.max_queued_bytes);
-  proto.set_max_iterations(limits.max_iterations);
-  proto.set_max_poses_per_set(limits.max_poses_per_set);
-  proto.set_max_particles(limits.max_particles);
-  proto.set_max_searches(limits.max_searches);
-  proto.set_max_scoring_streams(limits.max_scoring_streams);
-  proto.set_max_maps(limits.max_maps);
-  proto.set_max_tiles_per_map(limits.max_tiles_per_map);
-  proto.set_max_points_per_tile(limits.max_points_per_tile);
-  proto.set_max_points_per_map(limits.max_points_per_map);
-  proto.set_max_map_extent_m(limits.max_map_extent_m);
-  proto.set_max_chunk_bytes(limits.max_chunk_bytes);
-  proto.set_max_map_transactions(limits.max_map_transactions);
-  proto.set_max_buffered_poses(limits.max_buffered_poses);
-  proto.set_max_recovery_candidates(limits.max_recovery_candidates);
-  proto.set_max_reply_bytes(limits.max_reply_bytes);
-  proto.set_max_recoveries(limits.max_recoveries);
-  proto.set_max_unopened_streams(limits.max_unopened_streams);
-  proto.set_open_timeout_s(limits.open_timeout_s);
-  proto.set_idle_timeout_s(limits.idle_timeout_s);
-  proto.set_max_transport_bytes(limits.max_transport_bytes);
-  proto.set_max_accumulated_points(limits.max_accumulated_points);
-  proto.set_max_watchers(limits.max_watchers);
-  proto.set_max_map_readers(limits.max_map_readers);
-  proto.set_max_staged_revisions(limits.max_staged_revisions);
-  proto.set_max_unreferenced_bytes(limits.max_unreferenced_bytes);
-  proto.set_max_tile_fits(limits.max_tile_fits);
-  proto.set_max_moments_bytes(limits.max_moments_bytes);
-  proto.set_search_cache_bytes(limits.search_cache_bytes);
-  proto.set_max_batch(limits.max_batch);
-  proto.set_max_transport_threads(limits.max_transport_threads);
-  proto.set_max_capture_bytes(config.capture.max_bytes);
-  proto.set_max_connections(config.connections.max_open);
-  proto.set_stream_window_bytes(config.connections.stream_window_bytes);
-  proto.set_connection_idle_timeout_s(config.connections.idle_timeout_s);
+  using Field = google::protobuf::FieldDescriptor;
+  const google::protobuf::Reflection& reflection = *proto.GetReflection();
+  for (int i = 0; i < v1::Limits::descriptor()->field_count(); ++i) {
+    const Field* const field = v1::Limits::descriptor()->field(i);
+    std::string key = absl::StrCat("limits.", field->name());
+    for (const auto& [name, other] : kOtherLimits) {
+      if (name == field->name()) key = std::string(other);
+    }
+    const Setting* const setting = FindSetting(key);
+    if (setting == nullptr) continue;
+    const std::string value = setting->get(config);
+    double number = 0.0;
+    uint64_t count = 0;
+    if (field->cpp_type() == Field::CPPTYPE_DOUBLE && absl::SimpleAtod(value, &number)) {
+      reflection.SetDouble(&proto, field, number);
+    } else if (field->cpp_type() == Field::CPPTYPE_UINT64 && absl::SimpleAtoi(value, &count)) {
+      reflection.SetUInt64(&proto, field, count);
+    } else if (absl::SimpleAtoi(value, &count)) {
+      reflection.SetUInt32(&proto, field, static_cast<uint32_t>(count));
+    }
+  }
 }
 
 v1::ServerState StateToProto(ServerState state) {
@@ -118,7 +115,7 @@ v1::Role RoleToProto(Role role) {
 
 }  // namespace
 
-absl::Status GetServerInfo(const Runtime& runtime, const CallAccess& access,
+absl::Status GetServerInfo(Runtime& runtime, const CallAccess& access,
                            const v1::GetServerInfoRequest& /*request*/,
                            v1::GetServerInfoResponse& response) {
   response.set_version(kVersion);

@@ -12,7 +12,7 @@
 
 namespace voxloc::server {
 
-[[nodiscard]] absl::Status GetServerInfo(const Runtime& runtime, const CallAccess& access,
+[[nodiscard]] absl::Status GetServerInfo(Runtime& runtime, const CallAccess& access,
                                          const v1::GetServerInfoRequest& request,
                                          v1::GetServerInfoResponse& response);
 

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#include "server/rpc/localization/align_scan.h"
-
 #include <atomic>
 #include <memory>
 #include <string>
@@ -13,10 +11,8 @@
 #include "server/errors/error_details.h"
 #include "server/maps/residency/surroundings.h"
 #include "server/observe/logging.h"
-#include "server/rpc/support/admit.h"
+#include "server/rpc/localization/localization_calls.h"
 #include "server/rpc/support/call_scope.h"
-#include "server/rpc/support/deadline.h"
-#include "server/rpc/support/fair_share.h"
 #include "server/scan/scan_work.h"
 #include "server/session/scan_setup.h"
 
@@ -98,7 +94,7 @@ class AlignScanCall : public grpc::ServerUnaryReactor,
         std::make_unique<ScanWork>(runtime_, std::make_shared<const ScanSource>(*std::move(source)),
                                    self_, nullptr, request_.scan(), stop_, call_.trace());
     if (!work->Check()) return;
-    lane_ = runtime_.scheduler.OpenLane(1, ShareOfCall(call_.access(), call_.peer()));
+    lane_ = runtime_.scheduler.OpenLane(1, ShareOfCall(call_));
     runtime_.scheduler.Submit(lane_, std::move(work));
   }
 

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#include "server/rpc/localization/align_scans.h"
-
 #include <atomic>
 #include <chrono>
 #include <memory>
@@ -16,10 +14,8 @@
 #include "server/convert/profile.h"
 #include "server/errors/error_details.h"
 #include "server/observe/logging.h"
-#include "server/rpc/support/admit.h"
+#include "server/rpc/localization/localization_calls.h"
 #include "server/rpc/support/bidi_stream.h"
-#include "server/rpc/support/deadline.h"
-#include "server/rpc/support/fair_share.h"
 #include "server/scan/scan_work.h"
 #include "server/session/session_setup.h"
 #include "server/version/version.h"
@@ -32,14 +28,6 @@ constexpr double kRetryWhenUnopenedS = 1.0;
 // A server takes some seconds to start again.
 constexpr double kRetryWhenEngineIsLostS = 5.0;
 
-absl::Status TooManyUnopened(uint32_t limit) {
-  return WithRetryAfter(
-      WithReason(absl::ResourceExhaustedError(absl::StrCat(
-                     "the server has ", limit, " streams that have not sent `open`, its limit")),
-                 "TOO_MANY_UNOPENED_STREAMS", {{"limit", absl::StrCat(limit)}}),
-      kRetryWhenUnopenedS);
-}
-
 using AlignScansBidi = BidiStream<v1::AlignScansRequest, v1::AlignScansResponse>;
 
 class AlignScansStream : public AlignScansBidi,
@@ -48,10 +36,7 @@ class AlignScansStream : public AlignScansBidi,
                          public std::enable_shared_from_this<AlignScansStream> {
  public:
   AlignScansStream(Runtime& runtime, grpc::CallbackServerContext& context)
-      : AlignScansBidi(runtime, RpcMethod::kAlignScans, context), runtime_(runtime) {
-    stop_.cancelled = cancelled_;
-    stop_.deadline = DeadlineOf(context);
-  }
+      : AlignScansBidi(runtime, RpcMethod::kAlignScans, context) {}
 
   void Answer(std::unique_ptr<v1::AlignmentResult> result) override {
     const v1::AlignmentStatus status = result->status();
@@ -113,7 +98,10 @@ class AlignScansStream : public AlignScansBidi,
     std::shared_ptr<void> pass = runtime_.unopened_streams.Enter();
     if (pass == nullptr) {
       runtime_.metrics.rejected_unopened.Increment();
-      End(TooManyUnopened(runtime_.unopened_streams.limit()));
+      End(WithRetryAfter(
+          LimitReached(runtime_.unopened_streams.limit(), "streams that have not sent `open`",
+                       "TOO_MANY_UNOPENED_STREAMS"),
+          kRetryWhenUnopenedS));
       return;
     }
     Hold(std::move(pass));
@@ -134,10 +122,7 @@ class AlignScansStream : public AlignScansBidi,
     if (unanswered_ == 0) End(absl::OkStatus());
   }
 
-  void OnGone() override { cancelled_->store(true, std::memory_order_relaxed); }
-
   void OnEnded() override {
-    cancelled_->store(true, std::memory_order_relaxed);
     if (lane_ == nullptr) return;
     runtime_.scheduler.Close(*lane_);
     const absl::MutexLock lock(&mutex_);
@@ -210,7 +195,7 @@ class AlignScansStream : public AlignScansBidi,
       const absl::MutexLock lock(&mutex_);
       facts_.session = source_->session;
       facts_.vehicle = source_->vehicle;
-      facts_.peer = context().peer();
+      facts_.peer = call_.peer();
       facts_.map = source_->map;
       facts_.profile = source_->recipe.align.profile.name;
       facts_.active = !open.start_inactive();
@@ -222,7 +207,7 @@ class AlignScansStream : public AlignScansBidi,
                 {"revision", opened->map.snapshot->revision},
                 {"vehicle", source_->vehicle},
                 {"profile", source_->recipe.align.profile.name},
-                {"peer", context().peer()}});
+                {"peer", call_.peer()}});
 
     auto response = std::make_unique<v1::AlignScansResponse>();
     v1::SessionOpened& reply = *response->mutable_opened();
@@ -312,9 +297,6 @@ class AlignScansStream : public AlignScansBidi,
     Send(std::move(response));
   }
 
-  Runtime& runtime_;
-  const std::shared_ptr<std::atomic<bool>> cancelled_ = std::make_shared<std::atomic<bool>>(false);
-  StopToken stop_;
   std::atomic<bool> told_engine_is_lost_{false};
 
   // Used by OnRequest alone, and by OnEnded after it.
@@ -332,7 +314,7 @@ class AlignScansStream : public AlignScansBidi,
 
 grpc::ServerBidiReactor<ReadMessage<v1::AlignScansRequest>, v1::AlignScansResponse>*
 StartAlignScans(Runtime& runtime, grpc::CallbackServerContext& context) {
-  return AlignScansBidi::Launch(runtime, std::make_shared<AlignScansStream>(runtime, context));
+  return AlignScansBidi::Launch(std::make_shared<AlignScansStream>(runtime, context));
 }
 
 }  // namespace voxloc::server

@@ -1,19 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#include "server/rpc/localization/score_poses.h"
-
 #include <algorithm>
-#include <atomic>
 #include <memory>
 #include <utility>
 #include <vector>
 
-#include "absl/strings/str_cat.h"
 #include "server/errors/error_details.h"
 #include "server/observe/logging.h"
-#include "server/rpc/support/admit.h"
+#include "server/rpc/localization/localization_calls.h"
 #include "server/rpc/support/bidi_stream.h"
-#include "server/rpc/support/deadline.h"
 #include "server/scoring/score_work.h"
 
 namespace voxloc::server {
@@ -28,21 +23,15 @@ class ScorePosesStream : public ScorePosesBidi,
                          public std::enable_shared_from_this<ScorePosesStream> {
  public:
   ScorePosesStream(Runtime& runtime, grpc::CallbackServerContext& context)
-      : ScorePosesBidi(runtime, RpcMethod::kScorePoses, context), runtime_(runtime) {
-    stop_.cancelled = cancelled_;
-    stop_.deadline = DeadlineOf(context);
-  }
+      : ScorePosesBidi(runtime, RpcMethod::kScorePoses, context) {}
 
  protected:
   void Begin() override {
     std::shared_ptr<void> pass = runtime_.scoring_streams.Enter();
     if (pass == nullptr) {
       runtime_.metrics.rejected_scoring.Increment();
-      End(WithReason(absl::ResourceExhaustedError(absl::StrCat("the server has ",
-                                                               runtime_.scoring_streams.limit(),
-                                                               " scoring streams open, its limit")),
-                     "TOO_MANY_SCORING_STREAMS",
-                     {{"limit", absl::StrCat(runtime_.scoring_streams.limit())}}));
+      End(LimitReached(runtime_.scoring_streams.limit(), "scoring streams open",
+                       "TOO_MANY_SCORING_STREAMS"));
       return;
     }
     Hold(std::move(pass));
@@ -58,8 +47,6 @@ class ScorePosesStream : public ScorePosesBidi,
   void OnHalfClose() override { End(absl::OkStatus()); }
 
   void OnCaughtUp() override { PostStep(); }
-
-  void OnGone() override { cancelled_->store(true, std::memory_order_relaxed); }
 
  private:
   void PostStep() {
@@ -153,10 +140,6 @@ class ScorePosesStream : public ScorePosesBidi,
     return absl::OkStatus();
   }
 
-  Runtime& runtime_;
-  const std::shared_ptr<std::atomic<bool>> cancelled_ = std::make_shared<std::atomic<bool>>(false);
-  StopToken stop_;
-
   // Used by one step after another: a step begins when the message before it, or the step, is done.
   std::unique_ptr<v1::ScorePosesRequest> request_;
   std::unique_ptr<ScoreWork> work_;
@@ -170,7 +153,7 @@ class ScorePosesStream : public ScorePosesBidi,
 
 grpc::ServerBidiReactor<ReadMessage<v1::ScorePosesRequest>, v1::ScorePosesResponse>*
 StartScorePoses(Runtime& runtime, grpc::CallbackServerContext& context) {
-  return ScorePosesBidi::Launch(runtime, std::make_shared<ScorePosesStream>(runtime, context));
+  return ScorePosesBidi::Launch(std::make_shared<ScorePosesStream>(runtime, context));
 }
 
 }  // namespace voxloc::server

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#include "server/rpc/map/get_cells.h"
-
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
@@ -14,6 +12,7 @@
 #include "core/engine/profile.h"
 #include "server/convert/map.h"
 #include "server/convert/profile.h"
+#include "server/rpc/map/map_streams.h"
 #include "server/rpc/support/pulled_stream.h"
 
 namespace voxloc::server {
@@ -30,9 +29,8 @@ constexpr uint64_t kMessageBytes = 700'000;
 
 class GetCellsStream : public PulledStream<v1::GetCellsRequest, v1::GetCellsResponse> {
  public:
-  GetCellsStream(Runtime& runtime, grpc::CallbackServerContext& context,
-                 const v1::GetCellsRequest& request)
-      : PulledStream(runtime, RpcMethod::kGetCells, context, request) {}
+  GetCellsStream(Runtime& runtime, grpc::CallbackServerContext& context)
+      : PulledStream(runtime, RpcMethod::kGetCells, context) {}
 
  private:
   absl::StatusOr<std::unique_ptr<v1::GetCellsResponse>> Next() override {
@@ -58,12 +56,12 @@ class GetCellsStream : public PulledStream<v1::GetCellsRequest, v1::GetCellsResp
   }
 
   absl::Status Open() {
-    auto view = runtime().maps.FindAtLeast(request().map(), 0);
+    auto view = runtime_.maps.FindAtLeast(request().map(), 0);
     if (!view.ok()) return view.status();
     auto region = RegionFromProto(request());
     if (!region.ok()) return region.status();
     const std::string& name =
-        request().profile().empty() ? runtime().config.default_profile : request().profile();
+        request().profile().empty() ? runtime_.config.default_profile : request().profile();
     auto profile = FindProfile(name);
     if (!profile.ok()) return profile.status();
     auto on_map = ProfileOnMap(*std::move(profile), *view->facts->build, request().map());
@@ -93,7 +91,7 @@ class GetCellsStream : public PulledStream<v1::GetCellsRequest, v1::GetCellsResp
       max_.x() = -std::numeric_limits<double>::infinity();  // nothing is there
     }
     slab_x_ = min_.x();
-    if (absl::Status status = runtime().surroundings.Require(*view, min_.head<2>(), max_.head<2>());
+    if (absl::Status status = runtime_.surroundings.Require(*view, min_.head<2>(), max_.head<2>());
         !status.ok()) {
       return status;
     }
@@ -145,8 +143,7 @@ class GetCellsStream : public PulledStream<v1::GetCellsRequest, v1::GetCellsResp
 grpc::ServerWriteReactor<v1::GetCellsResponse>* StartGetCells(Runtime& runtime,
                                                               grpc::CallbackServerContext& context,
                                                               const v1::GetCellsRequest& request) {
-  return GetCellsStream::Launch(
-      runtime, std::make_shared<GetCellsStream>(runtime, context, request), request);
+  return GetCellsStream::Launch(std::make_shared<GetCellsStream>(runtime, context), request);
 }
 
 }  // namespace voxloc::server

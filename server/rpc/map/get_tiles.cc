@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#include "server/rpc/map/get_tiles.h"
-
 #include <algorithm>
 #include <cstdint>
 #include <memory>
@@ -15,6 +13,7 @@
 #include "core/map/map_name.h"
 #include "server/convert/cloud.h"
 #include "server/convert/map.h"
+#include "server/rpc/map/map_streams.h"
 #include "server/rpc/support/pulled_stream.h"
 
 namespace voxloc::server {
@@ -36,11 +35,8 @@ PointCloud PartOf(const PointCloud& cloud, size_t first) {
 
 class GetTilesStream : public PulledStream<v1::GetTilesRequest, v1::GetTilesResponse> {
  public:
-  GetTilesStream(Runtime& runtime, grpc::CallbackServerContext& context,
-                 const v1::GetTilesRequest& request)
-      : PulledStream(runtime, RpcMethod::kGetTiles, context, request),
-        library_(runtime.library),
-        tile_fits_(runtime.tile_fits) {}
+  GetTilesStream(Runtime& runtime, grpc::CallbackServerContext& context)
+      : PulledStream(runtime, RpcMethod::kGetTiles, context) {}
 
  private:
   struct Wanted {
@@ -60,14 +56,14 @@ class GetTilesStream : public PulledStream<v1::GetTilesRequest, v1::GetTilesResp
     response->set_map_revision(revision_);
     if (!points_.has_value()) {
       TileInfoToProto(wanted.id, wanted.tile, *response->mutable_tile());
-      const auto fit = tile_fits_.Find(request().map(), wanted.id, wanted.tile.digest);
+      const auto fit = runtime_.tile_fits.Find(request().map(), wanted.id, wanted.tile.digest);
       if (fit.has_value()) TileFitToProto(*fit, *response->mutable_tile()->mutable_fit());
       if (request().omit_points()) {
         response->set_last(true);
         ++next_;
         return response;
       }
-      auto points = library_.tiles().ReadPoints(wanted.id, wanted.tile.digest);
+      auto points = runtime_.library.tiles().ReadPoints(wanted.id, wanted.tile.digest);
       if (!points.ok()) return points.status();
       points_ = *std::move(points);
       sent_ = 0;
@@ -100,7 +96,7 @@ class GetTilesStream : public PulledStream<v1::GetTilesRequest, v1::GetTilesResp
     }
     auto region = RegionFromProto(request());
     if (!region.ok()) return region.status();
-    auto found = library_.FindTiles(request().map(), request().revision());
+    auto found = runtime_.library.FindTiles(request().map(), request().revision());
     if (!found.ok()) return found.status();
     revision_ = found->revision;
     const auto take = [&](const std::string& id, const MapTile& tile) {
@@ -128,8 +124,6 @@ class GetTilesStream : public PulledStream<v1::GetTilesRequest, v1::GetTilesResp
     return absl::OkStatus();
   }
 
-  MapLibrary& library_;
-  const TileFits& tile_fits_;
   // Used on the reading queue alone.
   bool chosen_ = false;
   uint64_t revision_ = 0;
@@ -144,8 +138,7 @@ class GetTilesStream : public PulledStream<v1::GetTilesRequest, v1::GetTilesResp
 grpc::ServerWriteReactor<v1::GetTilesResponse>* StartGetTiles(Runtime& runtime,
                                                               grpc::CallbackServerContext& context,
                                                               const v1::GetTilesRequest& request) {
-  return GetTilesStream::Launch(
-      runtime, std::make_shared<GetTilesStream>(runtime, context, request), request);
+  return GetTilesStream::Launch(std::make_shared<GetTilesStream>(runtime, context), request);
 }
 
 }  // namespace voxloc::server

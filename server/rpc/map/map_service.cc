@@ -1,136 +1,238 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#include "server/rpc/map/map_service.h"
-
 #include <grpcpp/grpcpp.h>
 
-#include "server/rpc/map/activate_revision.h"
-#include "server/rpc/map/delete_map.h"
-#include "server/rpc/map/get_cells.h"
-#include "server/rpc/map/get_map.h"
-#include "server/rpc/map/get_tiles.h"
-#include "server/rpc/map/list_maps.h"
-#include "server/rpc/map/list_revisions.h"
-#include "server/rpc/map/list_tiles.h"
-#include "server/rpc/map/set_canary.h"
-#include "server/rpc/map/undelete_map.h"
-#include "server/rpc/map/update_map_tiles.h"
-#include "server/rpc/map/watch_map.h"
-#include "server/rpc/map/withdraw_revision.h"
-#include "server/rpc/support/parsed_handler.h"
-#include "server/rpc/support/queued_unary.h"
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
+#include "core/map/map_name.h"
+#include "server/convert/map.h"
+#include "server/errors/error_details.h"
+#include "server/observe/logging.h"
+#include "server/rpc/map/map_streams.h"
+#include "server/rpc/services.h"
+#include "server/rpc/support/method_handler.h"
 #include "server/rpc/support/unary.h"
 #include "voxloc/v1/map_service.grpc.pb.h"
 
 namespace voxloc::server {
 namespace {
 
+absl::Status GetMap(Runtime& runtime, const CallAccess& /*access*/,
+                    const v1::GetMapRequest& request, v1::GetMapResponse& response) {
+  auto view = runtime.maps.FindAtLeast(request.map(), 0);
+  if (!view.ok()) return view.status();
+  MapInfoToProto(*view, *response.mutable_map());
+  return absl::OkStatus();
+}
+
+constexpr uint32_t kDefaultMaps = 100;
+constexpr uint32_t kMostMaps = 1000;
+
+// The token of a page is the last name of the page before: names come and go between two pages, and
+// none that stays is left out.
+absl::Status ListMaps(Runtime& runtime, const CallAccess& access,
+                      const v1::ListMapsRequest& request, v1::ListMapsResponse& response) {
+  const auto size = PageSize(request.page_size(), kDefaultMaps, kMostMaps);
+  if (!size.ok()) return size.status();
+  const int most = static_cast<int>(*size);
+  for (const MapView& view : runtime.maps.List()) {
+    if (!access.Sees(view.snapshot->name)) continue;
+    if (!request.page_token().empty() && view.snapshot->name <= request.page_token()) continue;
+    if (response.maps_size() == most) {
+      response.set_next_page_token(response.maps(most - 1).name());
+      break;
+    }
+    MapInfoToProto(view, *response.add_maps());
+  }
+  return absl::OkStatus();
+}
+
+absl::Status ListRevisions(Runtime& runtime, const CallAccess& /*access*/,
+                           const v1::ListRevisionsRequest& request,
+                           v1::ListRevisionsResponse& response) {
+  if (absl::Status status = ValidateMapName(request.map()); !status.ok()) return status;
+  const auto map = runtime.library.store().GetMap(request.map());
+  if (!map.ok()) return map.status();
+  for (const StoredRevision& revision : map->revisions) {
+    RevisionToProto(revision, map->active_revision, *response.add_revisions());
+  }
+  return absl::OkStatus();
+}
+
+constexpr uint32_t kDefaultTiles = 1000;
+constexpr uint32_t kMostTiles = 10'000;
+
+// Where a page begins: after this tile of this revision.
+struct PageToken {
+  uint64_t revision = 0;
+  std::string after;
+};
+
+absl::StatusOr<PageToken> ParseToken(const std::string& text) {
+  const std::pair<std::string, std::string> parts = absl::StrSplit(text, absl::MaxSplits('/', 1));
+  PageToken token;
+  if (!absl::SimpleAtoi(parts.first, &token.revision)) {
+    return absl::InvalidArgumentError("page_token must be one that ListTiles returned");
+  }
+  token.after = parts.second;
+  return token;
+}
+
+absl::Status ListTiles(Runtime& runtime, const CallAccess& /*access*/,
+                       const v1::ListTilesRequest& request, v1::ListTilesResponse& response) {
+  const auto size = PageSize(request.page_size(), kDefaultTiles, kMostTiles);
+  if (!size.ok()) return size.status();
+  const int most = static_cast<int>(*size);
+  if (absl::Status status = ValidateMapName(request.map()); !status.ok()) return status;
+  const auto region = RegionFromProto(request);
+  if (!region.ok()) return region.status();
+  const auto found = runtime.library.FindTiles(request.map(), request.revision());
+  if (!found.ok()) return found.status();
+  std::string after;
+  if (!request.page_token().empty()) {
+    auto token = ParseToken(request.page_token());
+    if (!token.ok()) return token.status();
+    if (token->revision != found->revision) {
+      return WithReason(
+          absl::AbortedError(absl::StrCat("map ", request.map(), " has moved on from revision ",
+                                          token->revision, " to ", found->revision)),
+          "REVISION_CONFLICT",
+          {{"map", request.map()}, {"revision", absl::StrCat(found->revision)}});
+    }
+    after = token->after;
+  }
+  response.set_map_revision(found->revision);
+  found->tiles.ForEachAfter(after, [&](const TileCatalogue::Tile& tile) {
+    if (region->has_value() && !Touches(tile.second.bounds, **region)) return true;
+    if (response.tiles_size() == most) {
+      response.set_next_page_token(
+          absl::StrCat(found->revision, "/", response.tiles(most - 1).tile_id()));
+      return false;
+    }
+    v1::TileInfo& info = *response.add_tiles();
+    TileInfoToProto(tile.first, tile.second, info);
+    const auto fit = runtime.tile_fits.Find(request.map(), tile.first, tile.second.digest);
+    if (fit.has_value()) TileFitToProto(*fit, *info.mutable_fit());
+    return true;
+  });
+  return absl::OkStatus();
+}
+
+absl::Status ActivateRevision(Runtime& runtime, const CallAccess& /*access*/,
+                              const v1::ActivateRevisionRequest& request,
+                              v1::ActivateRevisionResponse& response) {
+  if (absl::Status status = ValidateMapName(request.map()); !status.ok()) return status;
+  const auto view = runtime.library.Activate(request.map(), request.revision());
+  if (!view.ok()) return view.status();
+  MapInfoToProto(*view, *response.mutable_map());
+  Log(LogLevel::kInfo, "revision_activated",
+      {{"map", request.map()}, {"revision", request.revision()}});
+  return absl::OkStatus();
+}
+
+absl::Status WithdrawRevision(Runtime& runtime, const CallAccess& /*access*/,
+                              const v1::WithdrawRevisionRequest& request,
+                              v1::WithdrawRevisionResponse& response) {
+  if (absl::Status status = ValidateMapName(request.map()); !status.ok()) return status;
+  const auto revision = runtime.library.Withdraw(request.map(), request.revision());
+  if (!revision.ok()) return revision.status();
+  RevisionToProto(*revision, /*active=*/0, *response.mutable_revision());
+  Log(LogLevel::kInfo, "revision_withdrawn",
+      {{"map", request.map()}, {"revision", request.revision()}});
+  return absl::OkStatus();
+}
+
+absl::Status SetCanary(Runtime& runtime, const CallAccess& /*access*/,
+                       const v1::SetCanaryRequest& request, v1::SetCanaryResponse& response) {
+  if (absl::Status status = ValidateMapName(request.map()); !status.ok()) return status;
+  const auto vehicles = CanaryFromProto(request.vehicles(), "vehicles");
+  if (!vehicles.ok()) return vehicles.status();
+  const auto revision = runtime.library.SetCanary(request.map(), request.revision(), *vehicles);
+  if (!revision.ok()) return revision.status();
+  RevisionToProto(*revision, /*active=*/0, *response.mutable_revision());
+  Log(LogLevel::kInfo, "canary_set",
+      {{"map", request.map()}, {"revision", request.revision()}, {"vehicles", vehicles->size()}});
+  return absl::OkStatus();
+}
+
+absl::Status UndeleteMap(Runtime& runtime, const CallAccess& /*access*/,
+                         const v1::UndeleteMapRequest& request, v1::UndeleteMapResponse& response) {
+  if (absl::Status status = ValidateMapName(request.map()); !status.ok()) return status;
+  const auto view = runtime.library.Undelete(request.map());
+  if (!view.ok()) return view.status();
+  MapInfoToProto(*view, *response.mutable_map());
+  Log(LogLevel::kInfo, "map_undeleted",
+      {{"map", request.map()}, {"revision", response.map().revision()}});
+  return absl::OkStatus();
+}
+
+// Of the sessions in the message.
+constexpr size_t kNamedVehicles = 3;
+
+absl::Status CheckUnused(const Runtime& runtime, const std::string& map) {
+  const auto wanted = [&map](const std::string& of_session) { return of_session == map; };
+  const auto sessions = runtime.sessions.List(0, wanted, runtime.sessions.open());
+  if (sessions.empty()) return absl::OkStatus();
+  std::vector<std::string> vehicles;
+  for (const auto& [number, facts] : sessions) {
+    if (vehicles.size() == kNamedVehicles) break;
+    vehicles.push_back(facts.vehicle.empty() ? "one without a name" : facts.vehicle);
+  }
+  return WithReason(
+      absl::FailedPreconditionError(absl::StrCat(
+          sessions.size(), sessions.size() == 1 ? " session uses" : " sessions use", " map \"", map,
+          "\": ", absl::StrJoin(vehicles, ", "), sessions.size() > vehicles.size() ? ", ..." : "")),
+      "MAP_IN_USE", {{"map", map}, {"sessions", absl::StrCat(sessions.size())}});
+}
+
+absl::Status DeleteMap(Runtime& runtime, const CallAccess& /*access*/,
+                       const v1::DeleteMapRequest& request, v1::DeleteMapResponse& response) {
+  if (absl::Status status = ValidateMapName(request.map()); !status.ok()) return status;
+  if (request.unless_in_use()) {
+    if (absl::Status status = CheckUnused(runtime, request.map()); !status.ok()) return status;
+  }
+  auto revision = runtime.library.Delete(request.map(), request.revision());
+  if (!revision.ok()) return revision.status();
+  runtime.tile_fits.Forget(request.map());
+  response.set_revision(*revision);
+  Log(LogLevel::kInfo, "map_deleted", {{"map", request.map()}, {"revision", *revision}});
+  return absl::OkStatus();
+}
+
 class MapService : public v1::MapService::CallbackService {
  public:
-  explicit MapService(Runtime& runtime) : runtime_(runtime) {
-    const auto parsed = [this](RpcMethod method, auto member) {
-      MarkMethodCallback(IndexOf(method),
-                         MakeParsedHandler(*this, member, RefusalOfMalformed(runtime_, method)));
+  explicit MapService(Runtime& runtime) {
+    const auto serve = [this, &runtime](RpcMethod method, auto function, const auto& on_mapping) {
+      MarkMethodCallback(IndexOf(method), MakeUnaryHandler(runtime, method, function, on_mapping));
     };
-    parsed(RpcMethod::kGetMap, &MapService::GetMap);
-    parsed(RpcMethod::kListMaps, &MapService::ListMaps);
-    parsed(RpcMethod::kDeleteMap, &MapService::DeleteMap);
-    parsed(RpcMethod::kListTiles, &MapService::ListTiles);
-    parsed(RpcMethod::kGetTiles, &MapService::GetTiles);
-    parsed(RpcMethod::kUndeleteMap, &MapService::UndeleteMap);
-    parsed(RpcMethod::kGetCells, &MapService::GetCells);
-    parsed(RpcMethod::kWatchMap, &MapService::WatchMap);
-    parsed(RpcMethod::kListRevisions, &MapService::ListRevisions);
-    parsed(RpcMethod::kActivateRevision, &MapService::ActivateRevision);
-    parsed(RpcMethod::kWithdrawRevision, &MapService::WithdrawRevision);
-    parsed(RpcMethod::kSetCanary, &MapService::SetCanary);
-    MarkMethodCallback(IndexOf(RpcMethod::kUpdateMapTiles),
-                       MakeStreamHandler(runtime_, &StartUpdateMapTiles));
+    const auto never = [](const auto& /*request*/) { return false; };
+    const auto always = [](const auto& /*request*/) { return true; };
+    serve(RpcMethod::kGetMap, server::GetMap, never);
+    serve(RpcMethod::kListMaps, server::ListMaps, never);
+    // The active revision takes no look into the store.
+    serve(RpcMethod::kListTiles, server::ListTiles,
+          [](const v1::ListTilesRequest& request) { return request.revision() != 0; });
+    serve(RpcMethod::kListRevisions, server::ListRevisions, always);
+    serve(RpcMethod::kActivateRevision, server::ActivateRevision, always);
+    serve(RpcMethod::kWithdrawRevision, server::WithdrawRevision, always);
+    serve(RpcMethod::kSetCanary, server::SetCanary, always);
+    serve(RpcMethod::kDeleteMap, server::DeleteMap, always);
+    serve(RpcMethod::kUndeleteMap, server::UndeleteMap, always);
+    const auto stream = [this, &runtime](RpcMethod method, auto start) {
+      MarkMethodCallback(IndexOf(method), MakeStreamHandler(runtime, method, start));
+    };
+    stream(RpcMethod::kGetTiles, StartGetTiles);
+    stream(RpcMethod::kGetCells, StartGetCells);
+    stream(RpcMethod::kWatchMap, StartWatchMap);
+    stream(RpcMethod::kUpdateMapTiles, StartUpdateMapTiles);
   }
-
-  grpc::ServerUnaryReactor* GetMap(grpc::CallbackServerContext* context,
-                                   const v1::GetMapRequest* request,
-                                   v1::GetMapResponse* response) override {
-    return ServeUnary(runtime_, RpcMethod::kGetMap, *context, server::GetMap, request, response);
-  }
-
-  grpc::ServerUnaryReactor* ListMaps(grpc::CallbackServerContext* context,
-                                     const v1::ListMapsRequest* request,
-                                     v1::ListMapsResponse* response) override {
-    return ServeUnary(runtime_, RpcMethod::kListMaps, *context, server::ListMaps, request,
-                      response);
-  }
-
-  grpc::ServerUnaryReactor* DeleteMap(grpc::CallbackServerContext* context,
-                                      const v1::DeleteMapRequest* request,
-                                      v1::DeleteMapResponse* response) override {
-    return ServeOnMapping(runtime_, RpcMethod::kDeleteMap, *context, server::DeleteMap, request,
-                          response);
-  }
-
-  grpc::ServerUnaryReactor* UndeleteMap(grpc::CallbackServerContext* context,
-                                        const v1::UndeleteMapRequest* request,
-                                        v1::UndeleteMapResponse* response) override {
-    return ServeOnMapping(runtime_, RpcMethod::kUndeleteMap, *context, server::UndeleteMap, request,
-                          response);
-  }
-
-  grpc::ServerUnaryReactor* ListTiles(grpc::CallbackServerContext* context,
-                                      const v1::ListTilesRequest* request,
-                                      v1::ListTilesResponse* response) override {
-    if (request->revision() == 0) {
-      return ServeUnary(runtime_, RpcMethod::kListTiles, *context, server::ListTiles, request,
-                        response);
-    }
-    return ServeOnMapping(runtime_, RpcMethod::kListTiles, *context, server::ListTiles, request,
-                          response);
-  }
-
-  grpc::ServerWriteReactor<v1::GetTilesResponse>* GetTiles(
-      grpc::CallbackServerContext* context, const v1::GetTilesRequest* request) override {
-    return StartGetTiles(runtime_, *context, *request);
-  }
-
-  grpc::ServerWriteReactor<v1::GetCellsResponse>* GetCells(
-      grpc::CallbackServerContext* context, const v1::GetCellsRequest* request) override {
-    return StartGetCells(runtime_, *context, *request);
-  }
-
-  grpc::ServerWriteReactor<v1::WatchMapResponse>* WatchMap(
-      grpc::CallbackServerContext* context, const v1::WatchMapRequest* request) override {
-    return StartWatchMap(runtime_, *context, *request);
-  }
-
-  grpc::ServerUnaryReactor* ListRevisions(grpc::CallbackServerContext* context,
-                                          const v1::ListRevisionsRequest* request,
-                                          v1::ListRevisionsResponse* response) override {
-    return ServeOnMapping(runtime_, RpcMethod::kListRevisions, *context, server::ListRevisions,
-                          request, response);
-  }
-
-  grpc::ServerUnaryReactor* ActivateRevision(grpc::CallbackServerContext* context,
-                                             const v1::ActivateRevisionRequest* request,
-                                             v1::ActivateRevisionResponse* response) override {
-    return ServeOnMapping(runtime_, RpcMethod::kActivateRevision, *context,
-                          server::ActivateRevision, request, response);
-  }
-
-  grpc::ServerUnaryReactor* WithdrawRevision(grpc::CallbackServerContext* context,
-                                             const v1::WithdrawRevisionRequest* request,
-                                             v1::WithdrawRevisionResponse* response) override {
-    return ServeOnMapping(runtime_, RpcMethod::kWithdrawRevision, *context,
-                          server::WithdrawRevision, request, response);
-  }
-
-  grpc::ServerUnaryReactor* SetCanary(grpc::CallbackServerContext* context,
-                                      const v1::SetCanaryRequest* request,
-                                      v1::SetCanaryResponse* response) override {
-    return ServeOnMapping(runtime_, RpcMethod::kSetCanary, *context, server::SetCanary, request,
-                          response);
-  }
-
- private:
-  Runtime& runtime_;
 };
 
 }  // namespace

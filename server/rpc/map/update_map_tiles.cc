@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#include "server/rpc/map/update_map_tiles.h"
-
 #include <chrono>
 #include <memory>
 #include <optional>
@@ -9,9 +7,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "server/convert/map.h"
-#include "server/convert/map_update.h"
 #include "server/maps/map_transaction.h"
 #include "server/observe/logging.h"
+#include "server/rpc/map/map_streams.h"
 #include "server/rpc/support/bidi_stream.h"
 
 namespace voxloc::server {
@@ -25,7 +23,7 @@ class UpdateMapTilesStream : public UpdateMapTilesBidi,
                              public std::enable_shared_from_this<UpdateMapTilesStream> {
  public:
   UpdateMapTilesStream(Runtime& runtime, grpc::CallbackServerContext& context)
-      : UpdateMapTilesBidi(runtime, RpcMethod::kUpdateMapTiles, context), runtime_(runtime) {}
+      : UpdateMapTilesBidi(runtime, RpcMethod::kUpdateMapTiles, context) {}
 
  protected:
   void Begin() override {
@@ -246,7 +244,6 @@ class UpdateMapTilesStream : public UpdateMapTilesBidi,
     return absl::OkStatus();
   }
 
-  Runtime& runtime_;
   // Used on the mapping queue alone, by one message after another.
   std::unique_ptr<MapTransaction> transaction_;
   bool done_ = false;
@@ -256,8 +253,7 @@ class UpdateMapTilesStream : public UpdateMapTilesBidi,
 
 grpc::ServerBidiReactor<ReadMessage<v1::UpdateMapTilesRequest>, v1::UpdateMapTilesResponse>*
 StartUpdateMapTiles(Runtime& runtime, grpc::CallbackServerContext& context) {
-  return UpdateMapTilesBidi::Launch(runtime,
-                                    std::make_shared<UpdateMapTilesStream>(runtime, context));
+  return UpdateMapTilesBidi::Launch(std::make_shared<UpdateMapTilesStream>(runtime, context));
 }
 
 }  // namespace voxloc::server

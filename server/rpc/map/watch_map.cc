@@ -1,17 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#include "server/rpc/map/watch_map.h"
-
 #include <map>
 #include <memory>
 #include <set>
 #include <string>
 #include <utility>
 
-#include "absl/strings/str_cat.h"
 #include "core/map/map_name.h"
 #include "server/convert/map.h"
-#include "server/errors/error_details.h"
+#include "server/rpc/map/map_streams.h"
 #include "server/rpc/support/write_stream.h"
 
 namespace voxloc::server {
@@ -43,13 +40,10 @@ bool IsOfStaged(MapEventKind kind) {
 
 // Keeps, of each map and of each staged revision, what the client has not been told: the last that
 // happened, with all tiles that changed.
-class WatchMapStream : public WriteStream<v1::WatchMapResponse> {
+class WatchMapStream : public WriteStream<v1::WatchMapRequest, v1::WatchMapResponse> {
  public:
-  WatchMapStream(Runtime& runtime, grpc::CallbackServerContext& context,
-                 const v1::WatchMapRequest& request)
-      : WriteStream(runtime, RpcMethod::kWatchMap, context),
-        runtime_(runtime),
-        wanted_(request.map()) {}
+  WatchMapStream(Runtime& runtime, grpc::CallbackServerContext& context)
+      : WriteStream(runtime, RpcMethod::kWatchMap, context) {}
 
   // It would last for ever; the client watches another server, and is told there what there is.
   void OnDrainBegun(const absl::Status& why) override { End(why); }
@@ -63,29 +57,22 @@ class WatchMapStream : public WriteStream<v1::WatchMapResponse> {
     bool tiles_omitted = false;
   };
 
-  void Begin() override {
+  absl::Status Begin(const v1::WatchMapRequest& request) override {
+    wanted_ = request.map();
     if (!wanted_.empty()) {
-      if (absl::Status status = ValidateMapName(wanted_); !status.ok()) {
-        End(status);
-        return;
-      }
+      if (absl::Status status = ValidateMapName(wanted_); !status.ok()) return status;
     }
-    if (absl::Status status = runtime_.sessions.Admit(); !status.ok()) {
-      End(status);
-      return;
-    }
+    if (absl::Status status = runtime_.sessions.Admit(); !status.ok()) return status;
     pass_ = runtime_.watchers.Enter();
     if (pass_ == nullptr) {
-      End(WithReason(absl::ResourceExhaustedError(absl::StrCat(
-                         "the server has ", runtime_.watchers.limit(), " watchers, its limit")),
-                     "TOO_MANY_WATCHERS", {{"limit", absl::StrCat(runtime_.watchers.limit())}}));
-      return;
+      return LimitReached(runtime_.watchers.limit(), "watchers", "TOO_MANY_WATCHERS");
     }
     watching_ = runtime_.map_events.Watch([this](const MapEvent& event) { Take(event); },
                                           [this] { TakePresent(); });
+    return absl::OkStatus();
   }
 
-  void OnSent() override {
+  void OnCaughtUp() override {
     const absl::MutexLock lock(&mutex_);
     sending_ = false;
     SendNext();
@@ -159,8 +146,7 @@ class WatchMapStream : public WriteStream<v1::WatchMapResponse> {
     Send(std::move(response));
   }
 
-  Runtime& runtime_;
-  const std::string wanted_;  // empty: all maps
+  std::string wanted_;  // empty: all maps
   std::unique_ptr<Admission::Pass> pass_;
   std::shared_ptr<void> watching_;  // set before the first event
   absl::Mutex mutex_;
@@ -173,8 +159,7 @@ class WatchMapStream : public WriteStream<v1::WatchMapResponse> {
 grpc::ServerWriteReactor<v1::WatchMapResponse>* StartWatchMap(Runtime& runtime,
                                                               grpc::CallbackServerContext& context,
                                                               const v1::WatchMapRequest& request) {
-  return WatchMapStream::Launch(
-      runtime, std::make_shared<WatchMapStream>(runtime, context, request), request);
+  return WatchMapStream::Launch(std::make_shared<WatchMapStream>(runtime, context), request);
 }
 
 }  // namespace voxloc::server

@@ -2,7 +2,9 @@
 //
 // CallScope: one RPC from its beginning to its end: who calls and may do what, the counts, the line
 // in the audit log, and the span where the trace that its metadata names is sampled. `access` and
-// `trace` are thread-safe, the rest is one thread's at a time.
+// `trace` are thread-safe, the rest is one thread's at a time. And what follows from a call:
+// whether it may go on, when it has to be done, and the name under which its caller shares the
+// scheduler.
 
 #ifndef VOXLOC_SERVER_RPC_SUPPORT_CALL_SCOPE_H_
 #define VOXLOC_SERVER_RPC_SUPPORT_CALL_SCOPE_H_
@@ -12,13 +14,22 @@
 
 #include <chrono>
 #include <cstddef>
+#include <cstdint>
 #include <string>
+#include <type_traits>
 #include <utility>
 
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "absl/time/time.h"
+#include "server/errors/error_details.h"
 #include "server/rpc/support/call_trace.h"
 #include "server/runtime/runtime.h"
+#include "server/security/access_policy.h"
 #include "server/security/call_access.h"
 #include "server/security/required_role.h"
+#include "voxloc/v1/scan.pb.h"
 
 namespace voxloc::server {
 
@@ -115,6 +126,57 @@ class CallScope {
   AuditRecord noted_;
   bool done_ = false;  // the audit log has been told so
 };
+
+template <typename Request, typename = void>
+inline constexpr bool kNamesMap = false;
+template <typename Request>
+inline constexpr bool kNamesMap<Request, std::void_t<decltype(std::declval<Request>().map())>> =
+    true;
+
+// Whether a call with one request may go on: its caller, its role, and the map that it names. The
+// errors of CallAccess. A request that names no map, or may leave its name out and does, is held to
+// what the caller sees by the RPC itself.
+template <typename Request>
+[[nodiscard]] absl::Status Admit(CallScope& call, const Request& request) {
+  if constexpr (kNamesMap<Request>) {
+    call.Note(request.map(), 0, "");
+    if (!request.map().empty()) return call.access().UseMap(request.map());
+  }
+  return call.access().Check();
+}
+
+// For calls with scans.
+[[nodiscard]] inline absl::Status AdmitSetup(CallAccess& access, const v1::ScanSetup& setup) {
+  return access.UseMapAs(setup.map(), setup.vehicle());
+}
+
+// What a call is answered where as many as the limit allows are there already.
+[[nodiscard]] inline absl::Status LimitReached(uint32_t limit, absl::string_view what,
+                                               absl::string_view reason) {
+  return WithReason(absl::ResourceExhaustedError(
+                        absl::StrCat("the server has ", limit, " ", what, ", its limit")),
+                    reason, {{"limit", absl::StrCat(limit)}});
+}
+
+// When the call has to be done; the infinite future for a caller without a deadline.
+[[nodiscard]] inline absl::Time DeadlineOf(const grpc::CallbackServerContext& context) {
+  const std::chrono::system_clock::time_point deadline = context.deadline();
+  return deadline == std::chrono::system_clock::time_point::max() ? absl::InfiniteFuture()
+                                                                  : absl::FromChrono(deadline);
+}
+
+// The share of the scheduler (FairQueue) of a session: all sessions and calls of an identity share.
+// Empty, a share of its own, where the caller has none: many vehicles may have one address.
+[[nodiscard]] inline std::string ShareOfSession(const CallAccess& access) {
+  const std::string caller = access.caller();
+  return caller.empty() || caller == kAnonymous ? "" : absl::StrCat("identity:", caller);
+}
+
+// Of a call with one scan: where the caller has no identity, the calls of a connection share.
+[[nodiscard]] inline std::string ShareOfCall(const CallScope& call) {
+  std::string share = ShareOfSession(call.access());
+  return share.empty() ? absl::StrCat("peer:", call.peer()) : share;
+}
 
 }  // namespace voxloc::server
 

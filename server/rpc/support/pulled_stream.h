@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // PulledStream: a stream of a map's content, whose messages are made on the queue of readers, each
-// when the client has taken the one before it. It owns its request: gRPC's ends with the call,
-// which a cancellation ends while a message is being made.
+// when the client has taken the one before it. It owns a copy of its request (ServerCall,
+// Lifetime).
 //
 // There are at most Limits.max_map_readers of them, and what they all hold of maps while their
 // clients take their time is bounded by Limits.max_reply_bytes: see Hold.
@@ -27,15 +27,13 @@
 namespace voxloc::server {
 
 template <typename Request, typename Response>
-class PulledStream : public WriteStream<Response>,
+class PulledStream : public WriteStream<Request, Response>,
                      public std::enable_shared_from_this<PulledStream<Request, Response>> {
  public:
-  PulledStream(Runtime& runtime, RpcMethod method, grpc::CallbackServerContext& context,
-               const Request& request)
-      : WriteStream<Response>(runtime, method, context), runtime_(runtime), request_(request) {}
+  using WriteStream<Request, Response>::WriteStream;
 
  protected:
-  [[nodiscard]] Runtime& runtime() { return runtime_; }
+  using ServerCall::runtime_;
   [[nodiscard]] const Request& request() const { return request_; }
 
   // The next message; null: there is none, or it must wait (Hold). On the queue's one thread.
@@ -50,31 +48,30 @@ class PulledStream : public WriteStream<Response>,
   }
 
  private:
-  void Begin() final {
+  absl::Status Begin(const Request& request) final {
+    request_ = request;
     pass_ = runtime_.map_readers.Enter();
-    if (pass_ == nullptr) {
-      EndAtLimit("are open");
-      return;
-    }
+    if (pass_ == nullptr) return AtLimit("are open");
     share_.emplace(runtime_.map_read_bytes, [weak = this->weak_from_this()] {
       if (const auto self = weak.lock(); self != nullptr) self->PostNext();
     });
     PostNext();
+    return absl::OkStatus();
   }
-  void OnSent() final { PostNext(); }
+  void OnCaughtUp() final { PostNext(); }
 
   void PostNext() {
     if (!runtime_.reading.Post([self = this->shared_from_this()] { self->Pull(); })) {
-      EndAtLimit("wait for their turn");
+      this->End(AtLimit("wait for their turn"));
     }
   }
 
-  void EndAtLimit(absl::string_view what) {
+  absl::Status AtLimit(absl::string_view what) {
     const uint32_t limit = runtime_.map_readers.limit();
     runtime_.metrics.rejected_map_readers.Increment();
-    this->End(WithReason(absl::ResourceExhaustedError(absl::StrCat(
-                             limit, " calls of GetTiles and GetCells ", what, ", the limit")),
-                         "TOO_MANY_MAP_READERS", {{"limit", absl::StrCat(limit)}}));
+    return WithReason(absl::ResourceExhaustedError(absl::StrCat(
+                          limit, " calls of GetTiles and GetCells ", what, ", the limit")),
+                      "TOO_MANY_MAP_READERS", {{"limit", absl::StrCat(limit)}});
   }
 
   void Pull() {
@@ -91,8 +88,7 @@ class PulledStream : public WriteStream<Response>,
     }
   }
 
-  Runtime& runtime_;
-  const Request request_;
+  Request request_;
   std::unique_ptr<Admission::Pass> pass_;
   std::optional<ByteShares::Share> share_;
   bool waiting_ = false;  // for it; of the queue's thread

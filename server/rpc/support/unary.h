@@ -1,36 +1,105 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The answers to RPCs that need no work: short look-ups, served on gRPC's own thread.
+// Methods with one request and one answer: the caller's rights, the work, and what the audit log
+// tells of it. Short look-ups are served on gRPC's own thread, and what does not belong there on
+// the mapping queue, where all work on maps is done in turn.
 
 #ifndef VOXLOC_SERVER_RPC_SUPPORT_UNARY_H_
 #define VOXLOC_SERVER_RPC_SUPPORT_UNARY_H_
 
 #include <grpcpp/grpcpp.h>
 
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
 #include "server/convert/status.h"
 #include "server/observe/logging.h"
+#include "server/rpc/support/audited_change.h"
 #include "server/rpc/support/call_scope.h"
-#include "server/rpc/support/serve.h"
+#include "server/rpc/support/method_handler.h"
 #include "server/runtime/runtime.h"
 
 namespace voxloc::server {
 
-// Serves as ServeAdmitted does, and finishes with the status.
-template <typename Serve, typename Request, typename Response>
-grpc::ServerUnaryReactor* ServeUnary(Runtime& runtime, RpcMethod method,
-                                     grpc::CallbackServerContext& context, const Serve& serve,
-                                     const Request* request, Response* response) {
-  CallScope call(runtime, method, context);
+// What serves a method.
+template <typename Request, typename Response>
+using UnaryFunction = absl::Status (*)(Runtime&, const CallAccess&, const Request&, Response&);
+
+// Finishes the call when it is destroyed, whether or not its work was done.
+struct UnaryCall {
+  UnaryCall(Runtime& runtime, RpcMethod method, grpc::CallbackServerContext& context)
+      : scope(runtime, method, context), reactor(context.DefaultReactor()) {}
+  UnaryCall(const UnaryCall&) = delete;
+  UnaryCall& operator=(const UnaryCall&) = delete;
+  ~UnaryCall() {
+    const grpc::Status end = ToGrpcStatus(status);
+    scope.Ending(end);
+    reactor->Finish(end);
+    scope.Ended(end);
+  }
+
+  CallScope scope;
+  grpc::ServerUnaryReactor* const reactor;
+  absl::Status status = absl::UnavailableError("the server is stopping");
+};
+
+// The status of `serve`, or of CallAccess if the caller may not; and a note for the audit log.
+template <typename Request, typename Response>
+[[nodiscard]] absl::Status ServeAdmitted(Runtime& runtime, CallScope& call,
+                                         UnaryFunction<Request, Response> serve,
+                                         const Request& request, Response& response) {
   const LogTrace log_trace(call.trace());
-  call.Received(*request);
-  const grpc::Status status =
-      ToGrpcStatus(ServeAdmitted(runtime, call, serve, *request, *response));
-  if (status.ok()) call.Sent(response->ByteSizeLong());
-  call.Ending(status);
-  grpc::ServerUnaryReactor* const reactor = context.DefaultReactor();
-  reactor->Finish(status);
-  call.Ended(status);
-  return reactor;
+  absl::Status status = Admit(call, request);
+  if (status.ok()) status = serve(runtime, call.access(), request, response);
+  AuditedChange change = ChangeOf(request, response);
+  if (status.ok()) {
+    call.Done(change.map, change.revision, std::move(change.detail));
+    call.Sent(response.ByteSizeLong());
+  } else {
+    call.Note(change.map, change.revision, std::move(change.detail));
+  }
+  return status;
+}
+
+// `on_mapping`: whether a request is served on the mapping queue. gRPC's messages live that long. A
+// caller who may not be served takes no place in the queue.
+template <typename Request, typename Response, typename OnMapping>
+[[nodiscard]] MethodHandler* MakeUnaryHandler(Runtime& runtime, RpcMethod method,
+                                              UnaryFunction<Request, Response> serve,
+                                              const OnMapping& on_mapping) {
+  const auto start = [&runtime, method, serve, on_mapping](grpc::CallbackServerContext* context,
+                                                           const Request* request,
+                                                           Response* response) {
+    const auto call = std::make_shared<UnaryCall>(runtime, method, *context);
+    call->scope.Received(*request);
+    const auto work = [&runtime, call, serve, request, response] {
+      call->status = ServeAdmitted(runtime, call->scope, serve, *request, *response);
+    };
+    if (!on_mapping(*request)) {
+      work();
+    } else if (absl::Status status = Admit(call->scope, *request); !status.ok()) {
+      call->status = std::move(status);
+    } else if (!runtime.mapping.Post(work)) {
+      call->status = absl::ResourceExhaustedError("too much map work waits");
+    }
+    return call->reactor;
+  };
+  return MakeUnaryHandler<Request, Response>(start, RefusalOfMalformed(runtime, method));
+}
+
+// What the `page_size` of a list asks for; 0 is the default. InvalidArgument: more than `most`.
+[[nodiscard]] inline absl::StatusOr<size_t> PageSize(uint32_t asked, size_t by_default,
+                                                     size_t most) {
+  if (asked > most) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("page_size must be at most ", most, " (got ", asked, ")"));
+  }
+  return asked == 0 ? by_default : asked;
 }
 
 }  // namespace voxloc::server

@@ -6,8 +6,8 @@
 
 #include "server/config/config.h"
 #include "server/config/config_errors.h"
+#include "server/config/config_sources.h"
 #include "server/config/settings.h"
-#include "server/config/yaml_settings.h"
 #include "tests/fuzz/fuzz_targets.h"
 
 namespace voxloc {

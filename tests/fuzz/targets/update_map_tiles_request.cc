@@ -4,8 +4,6 @@
 
 #include "core/checksum/crc32c.h"
 #include "server/convert/map.h"
-#include "server/convert/map_frame.h"
-#include "server/convert/map_update.h"
 #include "tests/fuzz/fuzz_targets.h"
 #include "tests/fuzz/request_world.h"
 #include "voxloc/v1/map_service.pb.h"

@@ -12,7 +12,6 @@
 
 #include "core/estimate/calibration/sensor_calibration.h"
 #include "core/geometry/euler.h"
-#include "server/convert/covariance.h"
 #include "server/convert/pose.h"
 #include "tests/server/capture/capture_calls.h"
 #include "tests/server/small_town.h"

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#include "server/config/config_changes.h"
-
 #include <gtest/gtest.h>
+
+#include "server/config/settings.h"
 
 namespace voxloc::server {
 namespace {

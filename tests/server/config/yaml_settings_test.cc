@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#include "server/config/yaml_settings.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <string>
 
 #include "absl/strings/str_cat.h"
+#include "server/config/config_sources.h"
 #include "tests/support/scratch_dir.h"
 
 namespace voxloc::server {

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What serves a method: with one request, the method where the request can be parsed, and otherwise
+// What gRPC calls for a method: its function where the request can be parsed, and otherwise
 // InvalidArgument, where gRPC alone would answer UNIMPLEMENTED, which clients take for an old
-// server. Made of the classes of gRPC's generated code.
+// server. Made of the classes of gRPC's generated code; gRPC takes each handler.
 
-#ifndef VOXLOC_SERVER_RPC_SUPPORT_PARSED_HANDLER_H_
-#define VOXLOC_SERVER_RPC_SUPPORT_PARSED_HANDLER_H_
+#ifndef VOXLOC_SERVER_RPC_SUPPORT_METHOD_HANDLER_H_
+#define VOXLOC_SERVER_RPC_SUPPORT_METHOD_HANDLER_H_
 
 #include <google/protobuf/descriptor.h>
 #include <grpcpp/grpcpp.h>
@@ -24,7 +24,9 @@
 
 namespace voxloc::server {
 
-class ParsedHandler : public grpc::internal::MethodHandler {
+using grpc::internal::MethodHandler;
+
+class ParsedHandler : public MethodHandler {
  public:
   // `refuse` serves the method as `serve` does, but without its request.
   ParsedHandler(std::unique_ptr<MethodHandler> serve, std::unique_ptr<MethodHandler> refuse)
@@ -49,30 +51,26 @@ class ParsedHandler : public grpc::internal::MethodHandler {
   const std::unique_ptr<MethodHandler> refuse_;
 };
 
-// Of a service's function that starts a stream in both directions; gRPC takes it.
-template <typename Message, typename Response>
-[[nodiscard]] grpc::internal::MethodHandler* MakeStreamHandler(
-    Runtime& runtime, grpc::ServerBidiReactor<ReadMessage<Message>, Response>* (*start)(
-                          Runtime&, grpc::CallbackServerContext&)) {
-  return new grpc::internal::CallbackBidiHandler<ReadMessage<Message>, Response>(
-      [&runtime, start](grpc::CallbackServerContext* context) { return start(runtime, *context); });
-}
-
 // What a call is refused with.
 using Refusal = std::function<grpc::Status(grpc::CallbackServerContext& context)>;
 
-// Of a service's method with one answer, and with a stream of them; gRPC takes it.
-template <typename Service, typename Request, typename Response>
-[[nodiscard]] grpc::internal::MethodHandler* MakeParsedHandler(
-    Service& service,
-    grpc::ServerUnaryReactor* (Service::*method)(grpc::CallbackServerContext*, const Request*,
-                                                 Response*),
-    const Refusal& refusal) {
-  using Handler = grpc::internal::CallbackUnaryHandler<Request, Response>;
-  const auto serve = [&service, method](grpc::CallbackServerContext* context,
-                                        const Request* request, Response* response) {
-    return (service.*method)(context, request, response);
+// Of a call that the server counts and audits as any other, and whose caller may make it.
+[[nodiscard]] inline Refusal RefusalOfMalformed(Runtime& runtime, RpcMethod method) {
+  return [&runtime, method](grpc::CallbackServerContext& context) {
+    CallScope call(runtime, method, context);
+    absl::Status why = call.access().Check();
+    if (why.ok()) why = MalformedMessage();
+    const grpc::Status status = ToGrpcStatus(why);
+    call.Ending(status);
+    call.Ended(status);
+    return status;
   };
+}
+
+// Of a method with one answer. `serve`: (grpc::CallbackServerContext*, const Request*, Response*).
+template <typename Request, typename Response, typename Serve>
+[[nodiscard]] MethodHandler* MakeUnaryHandler(const Serve& serve, const Refusal& refusal) {
+  using Handler = grpc::internal::CallbackUnaryHandler<Request, Response>;
   const auto refuse = [refusal](grpc::CallbackServerContext* context, const Request* /*request*/,
                                 Response* /*response*/) {
     grpc::ServerUnaryReactor* const reactor = context->DefaultReactor();
@@ -89,34 +87,35 @@ class RefusedStream : public grpc::ServerWriteReactor<Response> {
   void OnDone() override { delete this; }
 };
 
-template <typename Service, typename Request, typename Response>
-[[nodiscard]] grpc::internal::MethodHandler* MakeParsedHandler(
-    Service& service,
-    grpc::ServerWriteReactor<Response>* (Service::*method)(grpc::CallbackServerContext*,
-                                                           const Request*),
-    const Refusal& refusal) {
+// Of a method with a stream of answers. `serve`: (grpc::CallbackServerContext*, const Request*).
+template <typename Request, typename Response, typename Serve>
+[[nodiscard]] MethodHandler* MakeWriteHandler(const Serve& serve, const Refusal& refusal) {
   using Handler = grpc::internal::CallbackServerStreamingHandler<Request, Response>;
-  const auto serve = [&service, method](grpc::CallbackServerContext* context,
-                                        const Request* request) {
-    return (service.*method)(context, request);
-  };
   const auto refuse = [refusal](grpc::CallbackServerContext* context, const Request* /*request*/) {
     return new RefusedStream<Response>(refusal(*context));
   };
   return new ParsedHandler(std::make_unique<Handler>(serve), std::make_unique<Handler>(refuse));
 }
 
-// Of a call that the server counts and audits as any other, and whose caller may make it.
-[[nodiscard]] inline Refusal RefusalOfMalformed(Runtime& runtime, RpcMethod method) {
-  return [&runtime, method](grpc::CallbackServerContext& context) {
-    CallScope call(runtime, method, context);
-    absl::Status why = call.access().Check();
-    if (why.ok()) why = MalformedMessage();
-    const grpc::Status status = ToGrpcStatus(why);
-    call.Ending(status);
-    call.Ended(status);
-    return status;
-  };
+// Of the function that starts a stream of answers, and of one with streams in both directions.
+template <typename Request, typename Response>
+[[nodiscard]] MethodHandler* MakeStreamHandler(
+    Runtime& runtime, RpcMethod method,
+    grpc::ServerWriteReactor<Response>* (*start)(Runtime&, grpc::CallbackServerContext&,
+                                                 const Request&)) {
+  return MakeWriteHandler<Request, Response>(
+      [&runtime, start](grpc::CallbackServerContext* context, const Request* request) {
+        return start(runtime, *context, *request);
+      },
+      RefusalOfMalformed(runtime, method));
+}
+template <typename Message, typename Response>
+[[nodiscard]] MethodHandler* MakeStreamHandler(
+    Runtime& runtime, RpcMethod /*method*/,
+    grpc::ServerBidiReactor<ReadMessage<Message>, Response>* (*start)(
+        Runtime&, grpc::CallbackServerContext&)) {
+  return new grpc::internal::CallbackBidiHandler<ReadMessage<Message>, Response>(
+      [&runtime, start](grpc::CallbackServerContext* context) { return start(runtime, *context); });
 }
 
 // Its place in the service.
@@ -129,4 +128,4 @@ template <typename Service, typename Request, typename Response>
 
 }  // namespace voxloc::server
 
-#endif  // VOXLOC_SERVER_RPC_SUPPORT_PARSED_HANDLER_H_
+#endif  // VOXLOC_SERVER_RPC_SUPPORT_METHOD_HANDLER_H_

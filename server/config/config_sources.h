@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The configuration file. Thread-safe: no state.
+// Where settings come from besides flags: the configuration file, and environment variables:
+// VOXLOCD_ and the key in upper case with dots as underscores, such as VOXLOCD_LIMITS_MAX_SESSIONS.
+// Thread-safe as long as nobody changes the environment.
 
-#ifndef VOXLOC_SERVER_CONFIG_YAML_SETTINGS_H_
-#define VOXLOC_SERVER_CONFIG_YAML_SETTINGS_H_
+#ifndef VOXLOC_SERVER_CONFIG_CONFIG_SOURCES_H_
+#define VOXLOC_SERVER_CONFIG_CONFIG_SOURCES_H_
 
 #include <cstddef>
 #include <string>
@@ -16,6 +18,24 @@
 #include "server/config/settings.h"
 
 namespace voxloc::server {
+
+inline constexpr absl::string_view kVariablePrefix = "VOXLOCD_";
+// What --config is.
+inline constexpr absl::string_view kConfigVariable = "VOXLOCD_CONFIG";
+
+[[nodiscard]] std::string VariableOfKey(absl::string_view key);
+
+struct EnvironmentSettings {
+  std::vector<ConfigValue> values;
+  std::string config_path;  // of VOXLOCD_CONFIG; empty: not set
+};
+
+// `environment`: "NAME=VALUE" each, ended by null, as environ(7); null: none. A variable with the
+// prefix that stands for no setting goes to `errors`, except those that Kubernetes gives the
+// containers of a namespace with a service whose name begins with "voxlocd", such as
+// VOXLOCD_SERVICE_HOST.
+[[nodiscard]] EnvironmentSettings ReadEnvironment(const char* const* environment,
+                                                  const SettingTable& table, ConfigErrors& errors);
 
 // The file with all keys and their help (deploy/voxlocd.full.yaml) is a fortieth of this.
 inline constexpr size_t kMaxConfigFileBytes = size_t{1} << 20;
@@ -33,4 +53,4 @@ inline constexpr size_t kMaxConfigFileBytes = size_t{1} << 20;
 
 }  // namespace voxloc::server
 
-#endif  // VOXLOC_SERVER_CONFIG_YAML_SETTINGS_H_
+#endif  // VOXLOC_SERVER_CONFIG_CONFIG_SOURCES_H_

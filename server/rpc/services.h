@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The services of gRPC. Thread-safe. The runtime must outlive them and their calls.
+
+#ifndef VOXLOC_SERVER_RPC_SERVICES_H_
+#define VOXLOC_SERVER_RPC_SERVICES_H_
+
+#include <grpcpp/impl/codegen/service_type.h>
+
+#include <memory>
+
+#include "server/runtime/runtime.h"
+
+namespace voxloc::server {
+
+[[nodiscard]] std::unique_ptr<grpc::Service> MakeAdminService(Runtime& runtime);
+[[nodiscard]] std::unique_ptr<grpc::Service> MakeLocalizationService(Runtime& runtime);
+[[nodiscard]] std::unique_ptr<grpc::Service> MakeMapService(Runtime& runtime);
+
+// grpc.health.v1.Health: what the server says of its health, by name.
+//   ""                                   SERVING while the process answers, whatever else happens
+//   "voxloc.v1.AdminService"             the same
+//   "voxloc.v1.LocalizationService",
+//   "voxloc.v1.MapService"               the server's readiness
+//   "voxloc.v1.LocalizationService/MAP"  the readiness of one map; to callers who may not see the
+//                                        map, there is no such service
+// gRPC's own service would keep the names of maps that are gone, and could not say who asks.
+[[nodiscard]] std::unique_ptr<grpc::Service> MakeHealthService(Runtime& runtime);
+
+}  // namespace voxloc::server
+
+#endif  // VOXLOC_SERVER_RPC_SERVICES_H_
