@@ -57,7 +57,7 @@ absl::Status CheckOtlpEndpoint(absl::string_view endpoint) {
       endpoint, "')"));
 }
 
-SpanExporter::SpanExporter(SpanExporterOptions options, const SpanGroup& metrics)
+SpanExporter::SpanExporter(SpanExporterOptions options, const Metrics& metrics)
     : options_(std::move(options)),
       url_(UrlOf(options_.endpoint)),
       metrics_(metrics),

@@ -19,7 +19,7 @@
 #include "absl/strings/string_view.h"
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
-#include "server/observe/metrics/span_metrics.h"
+#include "server/observe/metrics/metrics.h"
 #include "server/observe/trace/span.h"
 
 namespace voxloc::server {
@@ -48,7 +48,7 @@ struct SpanExporterOptions {
 class SpanExporter {
  public:
   // The endpoint must have passed CheckOtlpEndpoint; the metrics must outlive the exporter.
-  SpanExporter(SpanExporterOptions options, const SpanGroup& metrics);
+  SpanExporter(SpanExporterOptions options, const Metrics& metrics);
   SpanExporter(const SpanExporter&) = delete;
   SpanExporter& operator=(const SpanExporter&) = delete;
   // Tries once more to hand over what is left, for at most stop_s.
@@ -69,7 +69,7 @@ class SpanExporter {
 
   const SpanExporterOptions options_;
   const std::string url_;
-  const SpanGroup& metrics_;
+  const Metrics& metrics_;
   mutable absl::Mutex mutex_;
   std::deque<Span> queue_ ABSL_GUARDED_BY(mutex_);
   bool stopping_ ABSL_GUARDED_BY(mutex_) = false;
