@@ -18,7 +18,7 @@
 #include "server/rpc/support/call_trace.h"
 #include "server/runtime/runtime.h"
 #include "server/security/call_access.h"
-#include "server/security/required_role.h"
+#include "server/security/role.h"
 
 namespace voxloc::server {
 
