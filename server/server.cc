@@ -225,9 +225,7 @@ class Server::Impl {
   absl::Status StartHttp() {
     const std::string& listen = runtime_.config.metrics_listen;
     if (listen == "off") return absl::OkStatus();
-    auto http =
-        HttpListener::Start(listen, {[this](const std::string& path) { return pages_.Get(path); },
-                                     [this](const std::string&) { return pages_.Metrics(); }});
+    auto http = HttpListener::Start(listen, MakeProbePages(*runtime_.readiness, exporter_));
     if (!http.ok()) {
       return {http.status().code(), absl::StrCat("cannot serve metrics and probes: metrics_listen ",
                                                  http.status().message())};
@@ -393,8 +391,7 @@ class Server::Impl {
   const MetricsExporter exporter_{runtime_.metrics, *runtime_.engine, runtime_.engine_devices,
                                   [this] { return ServedMaps(runtime_.maps); },
                                   [this] { return Sample(runtime_); }};
-  const ProbePages pages_{*runtime_.readiness, exporter_};
-  std::unique_ptr<HttpListener> http_;  // uses those above
+  std::unique_ptr<HttpListener> http_;  // uses the exporter
   std::vector<std::unique_ptr<grpc::Service>> services_;
   std::unique_ptr<grpc::Server> grpc_server_;
   std::unique_ptr<ConnectionListener> connections_;  // of grpc_server_
