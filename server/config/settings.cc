@@ -317,7 +317,7 @@ std::vector<Setting> MakeSettings() {
   table.push_back(Text(
       "otlp_endpoint", "URL",
       "send the spans of sampled traces to the OpenTelemetry collector at this URL, such as "
-      "http://127.0.0.1:4318, by OTLP over HTTP with JSON; empty: nowhere",
+      "http://127.0.0.1:4317, by OTLP over gRPC; empty: nowhere",
       [](auto& c) -> auto& { return c.otlp_endpoint; }));
   table.push_back(Text(
       "data_dir", "DIR",

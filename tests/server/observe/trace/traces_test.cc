@@ -227,7 +227,7 @@ TEST(TracesTest, ACollectorThatIsAwayHarmsNothing) {
 
 TEST(TracesTest, AnEndpointThatIsNoUrlEndsTheStart) {
   CommandLine command_line;
-  command_line.config.otlp_endpoint = "127.0.0.1:4318";
+  command_line.config.otlp_endpoint = "127.0.0.1:4317";
   const auto server = Server::Start(command_line);
   ASSERT_FALSE(server.ok());
   EXPECT_TRUE(absl::StrContains(server.status().message(), "otlp_endpoint")) << server.status();
