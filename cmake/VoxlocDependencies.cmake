@@ -68,7 +68,6 @@ voxloc_find(CLI11 CONFIG)
 voxloc_find(nlohmann_json CONFIG)
 voxloc_find(SQLite3 3.35)
 voxloc_find(PostgreSQL 14)
-voxloc_find(CURL)
 
 # Have a CMake package in some distributions only.
 voxloc_find_plain(liblzf liblzf::liblzf HEADER lzf.h FOLDER liblzf LIBRARY lzf)

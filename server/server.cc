@@ -23,11 +23,10 @@
 #include "server/engines/engine_factory.h"
 #include "server/engines/warm_up.h"
 #include "server/http/http_listener.h"
-#include "server/lifecycle/health_watch.h"
+#include "server/lifecycle/engine_watch.h"
 #include "server/lifecycle/memory_trim.h"
 #include "server/lifecycle/probe_pages.h"
 #include "server/lifecycle/ready_file.h"
-#include "server/lifecycle/takeover_watch.h"
 #include "server/maps/follow/store_follower.h"
 #include "server/maps/store/directory_lock.h"
 #include "server/maps/store/postgres_map_store.h"
@@ -44,8 +43,6 @@
 
 namespace voxloc::server {
 namespace {
-
-constexpr absl::Duration kEngineWatchPeriod = absl::Milliseconds(100);
 
 std::string WithPort(const std::string& address, int port) {
   const size_t colon = address.rfind(':');
@@ -109,13 +106,7 @@ std::vector<ServedMap> ServedMaps(const ResidentMaps& maps) {
 
 ServerSample Sample(const Runtime& runtime) {
   return {runtime.readiness->state(), runtime.readiness->Check().ok(),
-          runtime.drain.sessions_told(), runtime.drain.Progress().remaining_s};
-}
-
-void LogEngineHealth(const std::string& engine, const absl::Status& health) {
-  Log(health.ok() ? LogLevel::kInfo : LogLevel::kError,
-      health.ok() ? "engine_healthy" : "engine_unhealthy",
-      {{"engine", engine}, {"error", health.message()}});
+          runtime.drain.sessions_notified(), runtime.drain.Progress().remaining_s};
 }
 
 absl::Status StoppedWhileStarting() {
@@ -135,14 +126,7 @@ class Server::Impl {
         runtime_(resolved, host, std::move(choice), std::move(store)),
         end_(std::move(end)) {}
 
-  ~Impl() {
-    ready_file_.reset();
-    if (grpc_server_ != nullptr) {
-      Shutdown();
-    } else {
-      runtime_.mapping.Stop();  // the start has failed while maps are loaded
-    }
-  }
+  ~Impl() { Shutdown(); }
 
   absl::Status Start(const StopRequested& stopping) {
     const Config& config = runtime_.config;
@@ -237,9 +221,7 @@ class Server::Impl {
   absl::Status StartHttp() {
     const std::string& listen = runtime_.config.metrics_listen;
     if (listen == "off") return absl::OkStatus();
-    auto http =
-        HttpListener::Start(listen, {[this](const std::string& path) { return pages_.Get(path); },
-                                     [this](const std::string&) { return pages_.Metrics(); }});
+    auto http = HttpListener::Start(listen, MakeProbePages(*runtime_.readiness, exporter_));
     if (!http.ok()) {
       return {http.status().code(), absl::StrCat("cannot serve metrics and probes: metrics_listen ",
                                                  http.status().message())};
@@ -261,8 +243,8 @@ class Server::Impl {
     if (absl::Status status = ReloadSecurity(); !status.ok()) return status;
     OnReload("security", [this] { return ReloadSecurity(); });
     const auto now = TimeoutWatch::Clock::now();
-    access_entry_ = runtime_.file_watch.Add(runtime_.access, now);
-    if (tls_files_ != nullptr) tls_entry_ = runtime_.file_watch.Add(tls_files_, now);
+    file_entries_.push_back(runtime_.file_watch.Add(runtime_.access, now));
+    if (tls_files_ != nullptr) file_entries_.push_back(runtime_.file_watch.Add(tls_files_, now));
     return absl::OkStatus();
   }
 
@@ -288,9 +270,6 @@ class Server::Impl {
     connections_ = *std::move(listener);
     connections_->Start(std::move(acceptor), config.connections.max_open, runtime_.metrics);
     address_ = WithPort(config.listen, connections_->port());
-    engine_watch_ = std::make_unique<HealthWatch>(
-        *runtime_.engine, kEngineWatchPeriod,
-        [this](const absl::Status& health) { LogEngineHealth(runtime_.engine->name(), health); });
     return absl::OkStatus();
   }
 
@@ -319,17 +298,18 @@ class Server::Impl {
           StoreFollower::Parts{runtime_.library, runtime_.mapping, runtime_.metrics,
                                absl::Seconds(runtime_.config.store.poll_period_s)});
     }
-    upkeep_ = std::make_shared<StoreUpkeep>(*runtime_.map_store, runtime_.last_poses,
-                                            runtime_.tile_fits, runtime_.mapping, runtime_.metrics);
-    upkeep_entry_ = runtime_.timeouts.Add(upkeep_, TimeoutWatch::Clock::now());
-    residency_entry_ = runtime_.timeouts.Add(runtime_.residency, TimeoutWatch::Clock::now());
+    const auto watch = [this](const std::shared_ptr<TimeoutWatch::Watched>& part) {
+      upkeep_.push_back(part);
+      upkeep_entries_.push_back(runtime_.timeouts.Add(part, TimeoutWatch::Clock::now()));
+    };
+    watch(std::make_shared<StoreUpkeep>(*runtime_.map_store, runtime_.last_poses,
+                                        runtime_.tile_fits, runtime_.mapping, runtime_.metrics));
+    watch(runtime_.residency);
     const bool restart = runtime_.config.on_engine_failure == "restart";
-    takeovers_ = std::make_shared<TakeoverWatch>(
-        *runtime_.engine, runtime_.metrics, restart ? end_ : [] {});
-    takeovers_entry_ = runtime_.timeouts.Add(takeovers_, TimeoutWatch::Clock::now());
-    memory_trim_ = std::make_shared<MemoryTrim>(
-        runtime_.calls, [this] { return runtime_.mapping.Post(ReturnFreedMemory); });
-    memory_trim_entry_ = runtime_.timeouts.Add(memory_trim_, TimeoutWatch::Clock::now());
+    watch(std::make_shared<EngineWatch>(
+        *runtime_.engine, runtime_.metrics, restart ? end_ : [] {}));
+    watch(std::make_shared<MemoryTrim>(
+        runtime_.calls, [this] { return runtime_.mapping.Post(ReturnFreedMemory); }));
   }
 
   void LogStart() const {
@@ -358,16 +338,19 @@ class Server::Impl {
     }
   }
 
-  // Cancels what is still open, and waits until it is over.
+  // The order in which a server ends, drained or not, with all calls cancelled that are still open.
   void Shutdown() {
-    memory_trim_entry_.reset();
-    takeovers_entry_.reset();
-    residency_entry_.reset();
-    upkeep_entry_.reset();
-    engine_watch_.reset();
+    ready_file_.reset();
+    if (grpc_server_ == nullptr) {  // it has ended, or its start has failed while maps are loaded
+      runtime_.mapping.Stop();
+      return;
+    }
+    // Nothing new begins.
+    upkeep_entries_.clear();
     follower_.reset();
     connections_->Stop();
     grpc_server_->Shutdown(std::chrono::system_clock::now());
+    // The queues end, that of maps after those that post to it.
     runtime_.scheduler.Stop();
     runtime_.searching.Stop();
     runtime_.reading.Stop();
@@ -375,12 +358,14 @@ class Server::Impl {
     runtime_.fit_sampler.Stop();
     runtime_.captures.Stop();
     runtime_.mapping.Stop();
+    // What all of them have gathered.
     if (const absl::Status status = runtime_.last_poses.Save(*runtime_.map_store); !status.ok()) {
       Log(LogLevel::kWarn, "poses_not_saved", {{"error", status.ToString()}});
     }
     if (const absl::Status status = runtime_.tile_fits.Save(*runtime_.map_store); !status.ok()) {
       Log(LogLevel::kWarn, "tile_fits_not_saved", {{"error", status.ToString()}});
     }
+    // Probes are answered until all calls have ended.
     grpc_server_.reset();
     readiness_entry_.reset();
     http_.reset();
@@ -391,29 +376,21 @@ class Server::Impl {
   const std::unique_ptr<DirectoryLock> data_dir_lock_;
   Runtime runtime_;
   const std::function<void()> end_;
-  std::shared_ptr<TakeoverWatch> takeovers_;
-  std::unique_ptr<TimeoutWatch::Entry> takeovers_entry_;
-  std::shared_ptr<MemoryTrim> memory_trim_;
-  std::unique_ptr<TimeoutWatch::Entry> memory_trim_entry_;
   std::vector<std::pair<std::string, std::function<absl::Status()>>> reloads_;
   std::unique_ptr<StoreFollower> follower_;  // null: no other server writes the store
-  std::shared_ptr<StoreUpkeep> upkeep_;
-  std::unique_ptr<TimeoutWatch::Entry> upkeep_entry_;
-  std::unique_ptr<TimeoutWatch::Entry> residency_entry_;
+  std::vector<std::shared_ptr<TimeoutWatch::Watched>> upkeep_;
+  std::vector<std::unique_ptr<TimeoutWatch::Entry>> upkeep_entries_;
   std::shared_ptr<TlsFiles> tls_files_;  // null: no TLS
-  std::unique_ptr<TimeoutWatch::Entry> tls_entry_;
-  std::unique_ptr<TimeoutWatch::Entry> access_entry_;
+  std::vector<std::unique_ptr<TimeoutWatch::Entry>> file_entries_;
   std::shared_ptr<grpc::ServerCredentials> credentials_;
   std::unique_ptr<TimeoutWatch::Entry> readiness_entry_;
   const MetricsExporter exporter_{runtime_.metrics, *runtime_.engine, runtime_.engine_devices,
                                   [this] { return ServedMaps(runtime_.maps); },
                                   [this] { return Sample(runtime_); }};
-  const ProbePages pages_{*runtime_.readiness, exporter_};
-  std::unique_ptr<HttpListener> http_;  // uses those above
+  std::unique_ptr<HttpListener> http_;  // uses the exporter
   std::vector<std::unique_ptr<grpc::Service>> services_;
   std::unique_ptr<grpc::Server> grpc_server_;
   std::unique_ptr<ConnectionListener> connections_;  // of grpc_server_
-  std::unique_ptr<HealthWatch> engine_watch_;
   std::unique_ptr<ReadyFile> ready_file_;
   std::string address_;
   std::string metrics_address_;

@@ -36,7 +36,7 @@ std::vector<Setting> MakeSettings() {
               "port 0: a free port"),
       Text("otlp_endpoint", &Config::otlp_endpoint, "URL",
            "send the spans of sampled traces to the OpenTelemetry collector at this URL, such as "
-           "http://127.0.0.1:4318, by OTLP over HTTP with JSON; empty: nowhere"),
+           "http://127.0.0.1:4317, by OTLP over gRPC; empty: nowhere"),
       Text("data_dir", &Config::data_dir, "DIR",
            "keep maps in this folder, which is created where its parent exists, so that they "
            "survive a restart; empty: in memory"),

@@ -37,7 +37,7 @@ Drain::~Drain() {
   std::thread thread;
   {
     const absl::MutexLock lock(&mutex_);
-    stopping_ = true;
+    cancelled_ = true;
     thread = std::move(thread_);
   }
   if (thread.joinable()) thread.join();
@@ -54,8 +54,8 @@ DrainProgress Drain::Begin(double grace_s, const std::string& reason) {
       const double share = total_s > grace_s ? grace_s / total_s : 1.0;
       const double delay_s = parts_.readiness.watched() ? share * parts_.times.delay_s : 0.0;
       const double spread_s = share * parts_.times.spread_s;
-      plan_.tell_begin = now + ToDuration<Clock>(delay_s);
-      plan_.tell_end = plan_.tell_begin + ToDuration<Clock>(spread_s);
+      plan_.notify_begin = now + ToDuration<Clock>(delay_s);
+      plan_.notify_end = plan_.notify_begin + ToDuration<Clock>(spread_s);
       plan_.end = now + ToDuration<Clock>(grace_s);
       Log(LogLevel::kInfo, "draining",
           {{"sessions", parts_.sessions.open()},
@@ -71,8 +71,8 @@ DrainProgress Drain::Begin(double grace_s, const std::string& reason) {
           time = now + ToDuration<Clock>(std::chrono::duration<double>(time - now).count() *
                                          grace_s / remaining_s);
       };
-      nearer(plan_.tell_begin);
-      nearer(plan_.tell_end);
+      nearer(plan_.notify_begin);
+      nearer(plan_.notify_end);
       nearer(plan_.end);
       Log(LogLevel::kInfo, "drain_shortened", {{"grace_s", grace_s}, {"reason", reason}});
     }
@@ -93,25 +93,24 @@ absl::Status Drain::TakeBack() {
   {
     const absl::MutexLock lock(&mutex_);
     if (to_stop_) return absl::FailedPreconditionError("the server is being stopped");
-    if (!parts_.life.draining() || taken_back_) {
+    if (!parts_.life.draining() || cancelled_) {
       return absl::FailedPreconditionError("the server does not drain");
     }
-    if (ending_ && !over_) {
+    if (phase_ == Phase::kEndingStreams) {
       return absl::FailedPreconditionError(
           "the server ends the streams that stayed; ask again in some seconds");
     }
-    taken_back_ = true;
+    cancelled_ = true;
     thread = std::move(thread_);
   }
   if (thread.joinable()) thread.join();
   const absl::MutexLock lock(&mutex_);
-  taken_back_ = false;
-  if (to_stop_ || stopping_) {  // meanwhile: the drain goes on
-    if (to_stop_ && !over_ && !stopping_) StartThread();
+  cancelled_ = false;
+  if (to_stop_) {  // meanwhile: the drain goes on
+    if (phase_ != Phase::kOver) StartThread();
     return absl::FailedPreconditionError("the server is being stopped");
   }
-  ending_ = false;
-  over_ = false;
+  phase_ = Phase::kWaiting;
   parts_.life.Resume();
   Log(LogLevel::kInfo, "drain_taken_back", {{"sessions", parts_.sessions.open()}});
   return absl::OkStatus();
@@ -126,7 +125,9 @@ void Drain::StartThread() {
 
 void Drain::Await() {
   const absl::MutexLock lock(&mutex_);
-  mutex_.Await(absl::Condition(&over_));
+  const auto over = [this]()
+                        ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) { return phase_ == Phase::kOver; };
+  mutex_.Await(absl::Condition(&over));
 }
 
 DrainProgress Drain::Progress() const {
@@ -135,13 +136,13 @@ DrainProgress Drain::Progress() const {
   return {open, RemainingS()};
 }
 
-uint64_t Drain::sessions_told() const {
+uint64_t Drain::sessions_notified() const {
   const absl::MutexLock lock(&mutex_);
-  return told_;
+  return notified_;
 }
 
 double Drain::RemainingS() const {
-  if (!parts_.life.draining() || over_) return 0.0;
+  if (!parts_.life.draining() || phase_ == Phase::kOver) return 0.0;
   return std::max(0.0, std::chrono::duration<double>(plan_.end - Clock::now()).count());
 }
 
@@ -151,46 +152,46 @@ Drain::Waited Drain::AwaitTime(const OfPlan& time_of, bool for_calls) {
     if (for_calls && parts_.calls.count() == 0) return Waited::kNoCalls;
     const absl::MutexLock lock(&mutex_);
     const Clock::duration left = time_of(plan_) - Clock::now();
-    if (stopping_ || taken_back_) return Waited::kStopping;
+    if (cancelled_) return Waited::kCancelled;
     if (left <= Clock::duration::zero()) return Waited::kTime;
-    mutex_.AwaitWithTimeout(absl::Condition(&stopping_), std::min(absl::FromChrono(left), kPoll));
+    mutex_.AwaitWithTimeout(absl::Condition(&cancelled_), std::min(absl::FromChrono(left), kPoll));
   }
 }
 
 void Drain::Run() {
-  const auto tell_begin = [](const Plan& plan) { return plan.tell_begin; };
-  if (AwaitTime(tell_begin, /*for_calls=*/false) == Waited::kStopping) return;
-  TellOthers();
-  if (!TellSessions()) return;
+  const auto begin = [](const Plan& plan) { return plan.notify_begin; };
+  if (AwaitTime(begin, /*for_calls=*/false) == Waited::kCancelled) return;
+  NotifyCalls();
+  if (!NotifySessions()) return;
   const Waited waited = AwaitTime([](const Plan& plan) { return plan.end; }, /*for_calls=*/true);
-  if (waited == Waited::kStopping) return;
+  if (waited == Waited::kCancelled) return;
   {
     const absl::MutexLock lock(&mutex_);
-    if (taken_back_) return;
-    ending_ = true;
+    if (cancelled_) return;
+    phase_ = Phase::kEndingStreams;
   }
   if (waited == Waited::kTime) EndStreams();
   Log(LogLevel::kInfo, "drained", {{"calls", parts_.calls.count()}});
   const absl::MutexLock lock(&mutex_);
-  over_ = true;
+  phase_ = Phase::kOver;
 }
 
-void Drain::TellOthers() {
+void Drain::NotifyCalls() {
   const absl::Status why = DrainingError();
   for (const std::shared_ptr<DrainedCall>& call : parts_.calls.Lasting()) call->OnDrainBegun(why);
 }
 
-bool Drain::TellSessions() {
+bool Drain::NotifySessions() {
   const std::vector<uint64_t> sessions = parts_.sessions.Numbers();
-  uint64_t told = 0;
+  uint64_t notified = 0;
   for (size_t i = 0; i < sessions.size(); ++i) {
     const double share = static_cast<double>(i) / static_cast<double>(sessions.size());
     const auto turn = [share](const Plan& plan) {
-      const std::chrono::duration<double> spread = plan.tell_end - plan.tell_begin;
-      return plan.tell_begin + ToDuration<Clock>(share * spread.count());
+      const std::chrono::duration<double> spread = plan.notify_end - plan.notify_begin;
+      return plan.notify_begin + ToDuration<Clock>(share * spread.count());
     };
     const Waited waited = AwaitTime(turn, /*for_calls=*/true);
-    if (waited == Waited::kStopping) return false;
+    if (waited == Waited::kCancelled) return false;
     if (waited == Waited::kNoCalls) break;
     DrainNotice notice;
     notice.reconnect_after_s = kReconnectAfterDrainS;
@@ -201,10 +202,10 @@ bool Drain::TellSessions() {
     }
     if (!parts_.sessions.Tell(sessions[i], notice)) continue;
     const absl::MutexLock lock(&mutex_);
-    ++told_;
-    ++told;
+    ++notified_;
+    ++notified;
   }
-  Log(LogLevel::kInfo, "sessions_told", {{"sessions", told}, {"open", parts_.sessions.open()}});
+  Log(LogLevel::kInfo, "sessions_told", {{"sessions", notified}, {"open", parts_.sessions.open()}});
   return true;
 }
 

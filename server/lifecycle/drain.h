@@ -4,12 +4,12 @@
 // not ready and refuses new sessions, searches, scoring streams, transactions and watchers, while
 // the port still listens. Then, on a thread of its own,
 //   1. endpoints have `delay_s` to learn of it, unless nobody watches the readiness,
-//   2. the sessions are told to leave, at times spread over `spread_s`, and those who watch maps
-//      are sent elsewhere,
+//   2. the sessions are notified to leave, at times spread over `spread_s`, and those who watch
+//      maps are sent elsewhere,
 //   3. open calls have the rest of the time to end by themselves,
 //   4. the streams that stay are ended, each after the answers to what has been received.
-// It is over when no call is open; asking again can only bring its end forward. Until 4 begins, and
-// when it is over, it can be taken back, unless the server is being stopped. Thread-safe.
+// It is over when no call is open; beginning again can only bring its end forward. Until 4 begins,
+// and when it is over, it can be taken back, unless the server is being stopped. Thread-safe.
 
 #ifndef VOXLOC_SERVER_LIFECYCLE_DRAIN_H_
 #define VOXLOC_SERVER_LIFECYCLE_DRAIN_H_
@@ -32,7 +32,7 @@ namespace voxloc::server {
 
 struct DrainTimes {
   double delay_s = 0.0;    // after not being ready, for it to reach clients
-  double spread_s = 0.0;   // then, over which the sessions are told
+  double spread_s = 0.0;   // then, over which the sessions are notified
   double timeout_s = 0.0;  // then, for open calls to end by themselves
 
   [[nodiscard]] double total_s() const { return delay_s + spread_s + timeout_s; }
@@ -55,7 +55,7 @@ class Drain {
   explicit Drain(const Parts& parts) : parts_(parts) {}
   Drain(const Drain&) = delete;
   Drain& operator=(const Drain&) = delete;
-  // Leaves off where it is.
+  // Stops where it is.
   ~Drain();
 
   // Begins to drain, with `grace_s` (>= 0) until the streams that stay are ended; the delay and the
@@ -73,40 +73,43 @@ class Drain {
   void Await();
 
   [[nodiscard]] DrainProgress Progress() const;
-  [[nodiscard]] uint64_t sessions_told() const;
+  [[nodiscard]] uint64_t sessions_notified() const;
 
  private:
   using Clock = std::chrono::steady_clock;
   // What is to come, by the clock.
   struct Plan {
-    Clock::time_point tell_begin;
-    Clock::time_point tell_end;
+    Clock::time_point notify_begin;
+    Clock::time_point notify_end;
     Clock::time_point end;
+  };
+  enum class Phase {
+    kWaiting,  // for the times of the plan, and for calls to end
+    kEndingStreams,
+    kOver,
   };
 
   void StartThread() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void Run();
-  enum class Waited { kTime, kNoCalls, kStopping };
+  enum class Waited { kTime, kNoCalls, kCancelled };
   // Waits for a time of the plan, which may come closer meanwhile; with `for_calls` no longer than
   // there are calls.
   template <typename OfPlan>
   Waited AwaitTime(const OfPlan& time_of, bool for_calls);
-  // False: to be left off.
-  bool TellSessions();
-  void TellOthers();
+  void NotifyCalls();
+  // False: cancelled.
+  bool NotifySessions();
   void EndStreams();
   [[nodiscard]] double RemainingS() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   const Parts parts_;
   mutable absl::Mutex mutex_;
-  bool ending_ ABSL_GUARDED_BY(mutex_) = false;  // the streams that stay, or they have ended
-  bool over_ ABSL_GUARDED_BY(mutex_) = false;
-  bool to_stop_ ABSL_GUARDED_BY(mutex_) = false;     // the server
-  bool taken_back_ ABSL_GUARDED_BY(mutex_) = false;  // the thread is to end
-  bool stopping_ ABSL_GUARDED_BY(mutex_) = false;
+  Phase phase_ ABSL_GUARDED_BY(mutex_) = Phase::kWaiting;
+  bool to_stop_ ABSL_GUARDED_BY(mutex_) = false;    // the server
+  bool cancelled_ ABSL_GUARDED_BY(mutex_) = false;  // the thread is to end
   Plan plan_ ABSL_GUARDED_BY(mutex_);
   std::string reason_ ABSL_GUARDED_BY(mutex_);
-  uint64_t told_ ABSL_GUARDED_BY(mutex_) = 0;
+  uint64_t notified_ ABSL_GUARDED_BY(mutex_) = 0;
   std::thread thread_ ABSL_GUARDED_BY(mutex_);
 };
 

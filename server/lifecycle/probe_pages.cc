@@ -2,6 +2,9 @@
 
 #include "server/lifecycle/probe_pages.h"
 
+#include <optional>
+#include <string>
+
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
@@ -18,23 +21,26 @@ HttpResponse Probe(const absl::Status& status, absl::string_view good, absl::str
   return {absl::IsNotFound(status) ? 404 : 503, absl::StrCat(bad, ": ", status.message(), "\n")};
 }
 
-}  // namespace
-
-HttpResponse ProbePages::Metrics() const {
-  return {200, metrics_.Text(), MetricsExporter::kContentType};
-}
-
-std::optional<HttpResponse> ProbePages::Get(const std::string& path) const {
+std::optional<HttpResponse> QuickPage(const std::string& path, Readiness& readiness) {
   if (path == "/metrics") return std::nullopt;
-  if (path == "/livez") return Probe(readiness_.CheckAlive(), "alive", "not alive");
+  if (path == "/livez") return Probe(readiness.CheckAlive(), "alive", "not alive");
   absl::string_view map = path;
   const bool of_map = absl::ConsumePrefix(&map, "/readyz/maps/") && map.size() <= kMostEchoedBytes;
   if (path != "/readyz" && !of_map) {
     return HttpResponse{404, "there are /livez, /readyz, /readyz/maps/NAME and /metrics\n"};
   }
-  readiness_.NoteAsked();
-  const absl::Status status = of_map ? readiness_.CheckMap(map) : readiness_.Check();
+  readiness.NoteAsked();
+  const absl::Status status = of_map ? readiness.CheckMap(map) : readiness.Check();
   return Probe(status, "ready", "not ready");
+}
+
+}  // namespace
+
+HttpPages MakeProbePages(Readiness& readiness, const MetricsExporter& metrics) {
+  return {[&readiness](const std::string& path) { return QuickPage(path, readiness); },
+          [&metrics](const std::string& /*path*/) {
+            return HttpResponse{200, metrics.Text(), MetricsExporter::kContentType};
+          }};
 }
 
 }  // namespace voxloc::server

@@ -68,7 +68,7 @@ std::unique_ptr<FailoverEngine> WithStandby(EngineChoice& choice) {
   return std::make_unique<FailoverEngine>(std::move(engines));
 }
 
-std::unique_ptr<SpanExporter> MakeSpanExporter(const Config& config, const SpanGroup& metrics) {
+std::unique_ptr<SpanExporter> MakeSpanExporter(const Config& config, const Metrics& metrics) {
   if (config.otlp_endpoint.empty()) return nullptr;
   SpanExporterOptions options;
   options.endpoint = config.otlp_endpoint;

@@ -19,7 +19,7 @@
 
 #include "absl/base/thread_annotations.h"
 #include "absl/synchronization/mutex.h"
-#include "server/observe/metrics/queue_metrics.h"
+#include "server/observe/metrics/instruments.h"
 
 namespace voxloc::server {
 

@@ -10,7 +10,7 @@
 #include "absl/time/clock.h"
 #include "server/errors/error_details.h"
 #include "server/observe/logging.h"
-#include "server/security/required_role.h"
+#include "server/security/role.h"
 
 namespace voxloc::server {
 namespace {

@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What callers may do, as the access file names it. Thread-safe: no shared state.
+// What callers may do, as the access file names it, and which role each RPC needs: the one table
+// that the checks, the audit log and docs/security.md go by. Thread-safe: no shared state.
 
 #ifndef VOXLOC_SERVER_SECURITY_ROLE_H_
 #define VOXLOC_SERVER_SECURITY_ROLE_H_
 
 #include <array>
 #include <optional>
+#include <set>
 
 #include "absl/strings/string_view.h"
+#include "server/observe/metrics/rpc_metrics.h"
 
 namespace voxloc::server {
 
@@ -20,6 +23,15 @@ inline constexpr std::array<Role, 5> kRoles = {Role::kTrack, Role::kScore, Role:
 [[nodiscard]] absl::string_view ToString(Role role);  // "map-read"
 
 [[nodiscard]] std::optional<Role> RoleOf(absl::string_view name);
+
+// None: every caller that the server knows may use it.
+[[nodiscard]] std::optional<Role> RequiredRole(RpcMethod method);
+
+// Whether these roles let a caller use the RPC. kMapWrite stands for kMapRead too.
+[[nodiscard]] bool Permits(const std::set<Role>& roles, RpcMethod method);
+
+// Whether each of its calls stands in the audit log: what writes maps, and what admins do.
+[[nodiscard]] bool IsAudited(RpcMethod method);
 
 }  // namespace voxloc::server
 

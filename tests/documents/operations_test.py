@@ -20,7 +20,8 @@ class Operations(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
         server = pathlib.Path(cls.source, "server")
-        cls.code = {path: path.read_text(encoding="utf-8") for path in server.rglob("*.cc")}
+        cls.code = {path: path.read_text(encoding="utf-8") for ending in ("cc", "h")
+                    for path in server.rglob(f"*.{ending}")}
         docs = pathlib.Path(cls.source, "docs")
         cls.page = (docs / "operations.md").read_text(encoding="utf-8")
         cls.metrics_page = (docs / "metrics.md").read_text(encoding="utf-8")

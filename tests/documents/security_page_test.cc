@@ -14,7 +14,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_split.h"
 #include "server/security/access_file.h"
-#include "server/security/required_role.h"
+#include "server/security/role.h"
 
 namespace voxloc::server {
 namespace {

@@ -31,7 +31,6 @@ constexpr FuzzTarget kTargets[] = {
     {"map_store", FuzzMapStore, kDatabaseMutations},
     {"map_yaml", FuzzMapYaml, kMutations},
     {"moments_file", FuzzMomentsFile, kDatabaseMutations},
-    {"otlp_response", FuzzOtlpResponse, kMutations},
     {"score_poses_request", FuzzScorePosesRequest, kMutations},
     {"sensor_calibration", FuzzSensorCalibration, kMutations},
     {"stored_piece", FuzzStoredPiece, kMutations},

@@ -1,15 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Handles to single metrics. Cheap to copy and to use; the Metrics that gave one must outlive it. A
-// default-constructed handle does nothing. Thread-safe.
+// Handles to single metrics, and MetricRegistry, which makes them. Handles are cheap to copy and to
+// use; the registry that gave one must outlive it. A default-constructed handle does nothing.
+// Thread-safe, except for the making of metrics.
 
 #ifndef VOXLOC_SERVER_OBSERVE_METRICS_INSTRUMENTS_H_
 #define VOXLOC_SERVER_OBSERVE_METRICS_INSTRUMENTS_H_
+
+#include <memory>
+#include <string>
+#include <vector>
 
 namespace prometheus {
 class Counter;
 class Gauge;
 class Histogram;
+class Registry;
 }  // namespace prometheus
 
 namespace voxloc::server {
@@ -44,6 +50,44 @@ class Histogram {
 
  private:
   prometheus::Histogram* histogram_ = nullptr;
+};
+
+// Of one queue of tasks.
+struct QueueMetrics {
+  Gauge depth;
+  Histogram wait_s;
+};
+
+// The name and the help text of a metric, as /metrics has them. With labels it is a family, whose
+// metrics differ in the labels' values.
+struct MetricName {
+  const char* name;
+  const char* help;
+  const char* label = nullptr;
+  const char* second_label = nullptr;
+};
+
+// Owns metrics. Each Add makes one metric; `value` and `second_value` are those of its labels.
+class MetricRegistry {
+ public:
+  MetricRegistry(const MetricRegistry&) = delete;
+  MetricRegistry& operator=(const MetricRegistry&) = delete;
+
+  [[nodiscard]] std::shared_ptr<prometheus::Registry> registry() const { return registry_; }
+
+ protected:
+  MetricRegistry();
+  ~MetricRegistry() = default;
+
+  [[nodiscard]] Counter AddCounter(const MetricName& metric, const std::string& value = {},
+                                   const std::string& second_value = {});
+  [[nodiscard]] Gauge AddGauge(const MetricName& metric, const std::string& value = {});
+  [[nodiscard]] Histogram AddHistogram(const MetricName& metric, const std::vector<double>& borders,
+                                       const std::string& value = {},
+                                       const std::string& second_value = {});
+
+ private:
+  const std::shared_ptr<prometheus::Registry> registry_;
 };
 
 }  // namespace voxloc::server

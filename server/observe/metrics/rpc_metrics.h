@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The metrics of RPCs, one set a method. Thread-safe.
+// The RPCs of the server by their names, and the metrics of each. Thread-safe.
 
 #ifndef VOXLOC_SERVER_OBSERVE_METRICS_RPC_METRICS_H_
 #define VOXLOC_SERVER_OBSERVE_METRICS_RPC_METRICS_H_
@@ -9,7 +9,6 @@
 #include <cstddef>
 
 #include "server/observe/metrics/instruments.h"
-#include "server/observe/metrics/registrar.h"
 
 namespace voxloc::server {
 
@@ -61,16 +60,6 @@ struct RpcMetrics {
   Counter sent_bytes;
   Counter received_messages;  // of streams; does nothing for other methods
   Counter sent_messages;
-};
-
-struct RpcGroup {
-  explicit RpcGroup(const Registrar& make);
-
-  [[nodiscard]] const RpcMetrics& rpc(RpcMethod method) const {
-    return rpcs[static_cast<size_t>(method)];
-  }
-
-  std::array<RpcMetrics, kRpcMethods> rpcs;
 };
 
 }  // namespace voxloc::server

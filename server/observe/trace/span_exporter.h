@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// SpanExporter: hands spans to an OpenTelemetry collector, by OTLP over HTTP with JSON, in batches
-// and from a thread of its own. Nobody waits for it: where the queue is full, spans are dropped and
-// counted. A batch that the collector cannot take now is tried again a few times and then given up.
+// SpanExporter: hands spans to an OpenTelemetry collector, by OTLP over gRPC, in batches and from a
+// thread of its own. Nobody waits for it: where the queue is full, spans are dropped and counted. A
+// batch that the collector cannot take now is tried again by gRPC a few times and then given up.
 // Thread-safe.
 
 #ifndef VOXLOC_SERVER_OBSERVE_TRACE_SPAN_EXPORTER_H_
@@ -10,6 +10,7 @@
 
 #include <cstddef>
 #include <deque>
+#include <memory>
 #include <string>
 #include <thread>
 #include <vector>
@@ -19,21 +20,26 @@
 #include "absl/strings/string_view.h"
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
-#include "server/observe/metrics/span_metrics.h"
+#include "server/observe/metrics/metrics.h"
 #include "server/observe/trace/span.h"
+
+namespace grpc {
+class Channel;
+class ClientContext;
+}  // namespace grpc
 
 namespace voxloc::server {
 
 struct SpanExporterOptions {
-  std::string endpoint;  // such as http://127.0.0.1:4318; "/v1/traces" is appended
+  std::string endpoint;  // such as http://127.0.0.1:4317
 
   // OpenTelemetry's defaults of a batch processor.
   size_t max_queued = 2048;
   size_t max_batch = 512;
   double delay_s = 5.0;     // that a span waits for others at most
-  double timeout_s = 10.0;  // of one try: the OTLP exporter's default
+  double timeout_s = 10.0;  // of a batch, with its retries: the OTLP exporter's default
 
-  // The defaults of OpenTelemetry's SDK for Java, the one that specifies its retries.
+  // OpenTelemetry's SDKs for Java and C++ retry like this; gRPC tries at most 5 times.
   int max_tries = 5;
   double first_backoff_s = 1.0;
   double backoff_factor = 1.5;
@@ -42,16 +48,16 @@ struct SpanExporterOptions {
   double stop_s = 1.0;  // that the end waits for what is left, at most
 };
 
-// InvalidArgument: not http:// or https:// with a host.
+// InvalidArgument: not http:// or https:// with a host and at most a port.
 [[nodiscard]] absl::Status CheckOtlpEndpoint(absl::string_view endpoint);
 
 class SpanExporter {
  public:
   // The endpoint must have passed CheckOtlpEndpoint; the metrics must outlive the exporter.
-  SpanExporter(SpanExporterOptions options, const SpanGroup& metrics);
+  SpanExporter(SpanExporterOptions options, const Metrics& metrics);
   SpanExporter(const SpanExporter&) = delete;
   SpanExporter& operator=(const SpanExporter&) = delete;
-  // Tries once more to hand over what is left, for at most stop_s.
+  // Hands over what is left, for at most stop_s.
   ~SpanExporter();
 
   // The spans of one scan or call, all or none.
@@ -61,19 +67,16 @@ class SpanExporter {
   void Run();
   [[nodiscard]] bool HasBatch() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void Export(const std::vector<Span>& batch);
-  // False: not now, and another try may succeed.
-  [[nodiscard]] bool Try(const std::string& body, size_t spans, double& retry_after_s);
-  // False: the exporter stops.
-  [[nodiscard]] bool Sleep(double seconds);
-  [[nodiscard]] bool OutOfTime() const;
 
   const SpanExporterOptions options_;
-  const std::string url_;
-  const SpanGroup& metrics_;
-  mutable absl::Mutex mutex_;
+  const Metrics& metrics_;
+  const std::shared_ptr<grpc::Channel> channel_;
+  absl::Mutex mutex_;
   std::deque<Span> queue_ ABSL_GUARDED_BY(mutex_);
+  grpc::ClientContext* call_ ABSL_GUARDED_BY(mutex_) = nullptr;  // the export that goes on
   bool stopping_ ABSL_GUARDED_BY(mutex_) = false;
   absl::Time stop_by_ ABSL_GUARDED_BY(mutex_) = absl::InfiniteFuture();
+  bool stopped_ ABSL_GUARDED_BY(mutex_) = false;
   std::thread thread_;
 };
 

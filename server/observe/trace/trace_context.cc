@@ -2,44 +2,32 @@
 
 #include "server/observe/trace/trace_context.h"
 
+#include <algorithm>
 #include <cstddef>
 #include <cstring>
 #include <random>
+#include <vector>
 
 #include "absl/strings/escaping.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_split.h"
 
 namespace voxloc::server {
 namespace {
 
-// Version, trace id, span id and flags with the '-' between them.
-constexpr size_t kTraceIdAt = 3;
-constexpr size_t kSpanIdAt = 36;
-constexpr size_t kFlagsAt = 53;
-constexpr size_t kLength = 55;
 constexpr uint8_t kForbiddenVersion = 0xff;
 constexpr uint8_t kSampled = 0x01;
 
-// -1: not a lower-case hexadecimal digit.
-int DigitOf(char c) {
-  if (c >= '0' && c <= '9') return c - '0';
-  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
-  return -1;
-}
-
-bool ParseByte(absl::string_view digits, uint8_t& byte) {
-  const int high = DigitOf(digits[0]);
-  const int low = DigitOf(digits[1]);
-  if (high < 0 || low < 0) return false;
-  byte = static_cast<uint8_t>(16 * high + low);
-  return true;
-}
-
+// Exactly as many lower-case hexadecimal digits as the bytes have.
 template <size_t kBytes>
-bool ParseId(absl::string_view digits, std::array<uint8_t, kBytes>& id) {
-  for (size_t i = 0; i < kBytes; ++i) {
-    if (!ParseByte(digits.substr(2 * i, 2), id[i])) return false;
+bool ParseHex(absl::string_view digits, std::array<uint8_t, kBytes>& bytes) {
+  const auto is_digit = [](char c) { return absl::StrContains("0123456789abcdef", c); };
+  if (digits.size() != 2 * kBytes || !std::all_of(digits.begin(), digits.end(), is_digit)) {
+    return false;
   }
-  return id != std::array<uint8_t, kBytes>{};
+  const std::string parsed = absl::HexStringToBytes(digits);
+  std::copy(parsed.begin(), parsed.end(), bytes.begin());
+  return true;
 }
 
 template <typename Id>
@@ -51,23 +39,22 @@ std::string Hex(const Id& id) {
 }  // namespace
 
 std::optional<TraceContext> ParseTraceparent(absl::string_view traceparent) {
-  if (traceparent.size() < kLength) return std::nullopt;
-  uint8_t version = 0;
-  if (!ParseByte(traceparent, version) || version == kForbiddenVersion) return std::nullopt;
-  if (traceparent.size() > kLength && (version == 0 || traceparent[kLength] != '-')) {
-    return std::nullopt;
-  }
-  for (const size_t place : {kTraceIdAt, kSpanIdAt, kFlagsAt}) {
-    if (traceparent[place - 1] != '-') return std::nullopt;
-  }
+  // Version, trace id, span id and flags; then what a version after 00 may add.
+  const std::vector<absl::string_view> fields =
+      absl::StrSplit(traceparent, absl::MaxSplits('-', 4));
+  if (fields.size() < 4) return std::nullopt;
   TraceContext context;
-  uint8_t flags = 0;
-  if (!ParseId(traceparent.substr(kTraceIdAt), context.trace_id) ||
-      !ParseId(traceparent.substr(kSpanIdAt), context.span_id) ||
-      !ParseByte(traceparent.substr(kFlagsAt), flags)) {
+  std::array<uint8_t, 1> version{};
+  std::array<uint8_t, 1> flags{};
+  if (!ParseHex(fields[0], version) || !ParseHex(fields[1], context.trace_id) ||
+      !ParseHex(fields[2], context.span_id) || !ParseHex(fields[3], flags)) {
     return std::nullopt;
   }
-  context.sampled = (flags & kSampled) != 0;
+  if (version[0] == kForbiddenVersion || (version[0] == 0 && fields.size() > 4)) {
+    return std::nullopt;
+  }
+  if (context.trace_id == TraceId{} || context.span_id == SpanId{}) return std::nullopt;
+  context.sampled = (flags[0] & kSampled) != 0;
   return context;
 }
 

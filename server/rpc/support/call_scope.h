@@ -28,7 +28,7 @@
 #include "server/runtime/runtime.h"
 #include "server/security/access_policy.h"
 #include "server/security/call_access.h"
-#include "server/security/required_role.h"
+#include "server/security/role.h"
 #include "voxloc/v1/scan.pb.h"
 
 namespace voxloc::server {

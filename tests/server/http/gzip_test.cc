@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#include "server/http/gzip.h"
-
 #include <gtest/gtest.h>
 #include <zlib.h>
 
 #include <string>
+
+#include "server/http/http_message.h"
 
 namespace voxloc::server {
 namespace {

@@ -6,22 +6,23 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <atomic>
 #include <memory>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "absl/time/time.h"
+#include "core/engine/failover/failover_engine.h"
 #include "core/engine/replica/replicated_engine.h"
-#include "server/lifecycle/health_watch.h"
+#include "server/lifecycle/engine_watch.h"
+#include "server/observe/logging.h"
 #include "tests/server/engines/fake_gpu.h"
 #include "tests/server/lifecycle/health_calls.h"
 #include "tests/server/plain_calls.h"
 #include "tests/server/small_town.h"
 #include "tests/server/test_server.h"
 #include "tests/support/eventually.h"
+#include "tests/support/log_file.h"
 
 namespace voxloc::server {
 namespace {
@@ -169,45 +170,26 @@ TEST(EngineDevices, AreToldOneByOne) {
   EXPECT_EQ(metrics["voxloc_engine_memory_total_bytes{device=\"cuda:3\"}"], 1e9);
 }
 
-// Counts how often somebody has looked at its health.
-class LookedAt : public FakeGpu {
- public:
-  using FakeGpu::FakeGpu;
-
-  absl::Status Health() const override {
-    absl::Status health = FakeGpu::Health();
-    ++looks_;
-    return health;
-  }
-  // Waits until the health that it has now was looked at, and what follows from that was done: of
-  // three looks, one may have begun before, and one may not have ended.
-  bool LookedAtTwice() const {
-    const int before = looks_;
-    return Eventually([&] { return looks_ >= before + 3; });
-  }
-
- private:
-  mutable std::atomic<int> looks_{0};
-};
-
-TEST(HealthWatchTest, TellsChangesOnly) {
+TEST(EngineWatchTest, LogsOnlyChangesOfTheHealth) {
   auto faults = std::make_shared<GpuFaults>();
-  const LookedAt engine(faults);
-  std::atomic<int> told{0};
-  {
-    const HealthWatch watch(engine, absl::Milliseconds(1), [&told](const absl::Status& health) {
-      EXPECT_EQ(health.ok(), told == 1);
-      ++told;
-    });
-    ASSERT_TRUE(engine.LookedAtTwice());
-    EXPECT_EQ(told, 0);
-    faults->dead = true;
-    ASSERT_TRUE(Eventually([&told] { return told >= 1; }));
-    faults->dead = false;
-    ASSERT_TRUE(Eventually([&told] { return told >= 2; }));
-    ASSERT_TRUE(engine.LookedAtTwice());
+  std::vector<std::unique_ptr<Engine>> engines;
+  engines.push_back(std::make_unique<FakeGpu>(faults));
+  const FailoverEngine engine(std::move(engines));
+  const Metrics metrics;
+  EngineWatch watch(engine, metrics, [] { ADD_FAILURE() << "there is no other engine"; });
+  const TimeoutWatch::Clock::time_point now;
+  const LogFile log;
+  const LogLevel level = SetLogLevel(LogLevel::kInfo);
+  for (const bool dead : {false, true, false}) {
+    faults->dead = dead;
+    EXPECT_GT(watch.CheckTime(now), now);
+    EXPECT_GT(watch.CheckTime(now), now);
   }
-  EXPECT_EQ(told, 2);
+  Log(LogLevel::kError, "end_of_test", {});
+  SetLogLevel(level);
+  ASSERT_TRUE(Eventually([&log] { return log.CountLines("end_of_test") == 1; }));
+  EXPECT_EQ(log.CountLines("engine_unhealthy", "level=error"), 1);
+  EXPECT_EQ(log.CountLines("engine_healthy", "level=info"), 1);
 }
 
 }  // namespace

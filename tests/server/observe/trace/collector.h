@@ -1,32 +1,32 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Collector: a collector of traces for tests, an HTTP server on a free port that keeps what it is
+// Collector: a collector of traces for tests, a gRPC server on a free port that keeps what it is
 // sent and answers as it was told. Thread-safe.
 
 #ifndef VOXLOC_TESTS_SERVER_OBSERVE_TRACE_COLLECTOR_H_
 #define VOXLOC_TESTS_SERVER_OBSERVE_TRACE_COLLECTOR_H_
 
-#include <atomic>
+#include <grpcpp/grpcpp.h>
+
+#include <cstdint>
 #include <deque>
+#include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
 #include "absl/synchronization/mutex.h"
+#include "opentelemetry/proto/collector/trace/v1/trace_service.grpc.pb.h"
 
 namespace voxloc::server {
 
 class Collector {
  public:
-  struct Request {
-    std::string head;  // the request's line and its headers
-    std::string body;
-  };
+  using Request = opentelemetry::proto::collector::trace::v1::ExportTraceServiceRequest;
   struct Answer {
-    int code = 200;
-    std::string body = "{}";
+    grpc::StatusCode code = grpc::StatusCode::OK;
+    int64_t rejected_spans = 0;
     bool hangs = false;  // takes the request and says nothing
   };
 
@@ -36,25 +36,21 @@ class Collector {
   Collector& operator=(const Collector&) = delete;
 
   [[nodiscard]] std::string endpoint() const;
-  // For the next requests, in turn; those after them are answered with 200.
+  // For the next requests, in turn; those after them are answered with OK.
   void AnswerWith(std::deque<Answer> answers);
   [[nodiscard]] std::vector<Request> requests() const;
 
  private:
-  void Serve();
-  void ServeOne(int connection);
+  class Service;
 
-  const int listening_;
+  const std::unique_ptr<Service> service_;
   int port_ = 0;
-  std::atomic<bool> stopping_{false};
-  mutable absl::Mutex mutex_;
-  std::deque<Answer> answers_ ABSL_GUARDED_BY(mutex_);
-  std::vector<Request> requests_ ABSL_GUARDED_BY(mutex_);
-  std::thread thread_;
+  std::unique_ptr<grpc::Server> server_;
 };
 
-// The spans of ExportTraceServiceRequests, after a look at each against the rules of OTLP/JSON.
-// Expectations inside fail the test.
+// The spans of requests as JSON, after a look at each against the rules of OTLP. Expectations
+// inside fail the test. The JSON is that of OTLP: ids are hexadecimal, 64-bit integers are strings,
+// enumerations are numbers, names are in lowerCamelCase.
 [[nodiscard]] std::vector<nlohmann::json> SpansOf(const std::vector<Collector::Request>& requests);
 
 // The value of a span's attribute, as its JSON; null: it has none of that name.

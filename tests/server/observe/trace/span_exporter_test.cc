@@ -4,13 +4,13 @@
 
 #include <gtest/gtest.h>
 
-#include <memory>
+#include <cstdint>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "server/observe/metrics/metrics.h"
-#include "server/observe/trace/otlp_json.h"
+#include "server/version/version.h"
 #include "tests/server/observe/trace/collector.h"
 #include "tests/support/eventually.h"
 
@@ -44,7 +44,28 @@ SpanExporterOptions QuickOptions(const std::string& endpoint) {
   return options;
 }
 
-TEST(OtlpJsonTest, WritesWhatTheProtocolSays) {
+// Fields of the wire format of protobuf (https://protobuf.dev/programming-guides/encoding/).
+std::string Varint(size_t value) {
+  std::string bytes;
+  for (; value > 0x7f; value >>= 7U) bytes += static_cast<char>((value & 0x7fU) | 0x80U);
+  return bytes + static_cast<char>(value);
+}
+std::string NumberField(size_t field, uint64_t value) {
+  return Varint(field << 3U) + Varint(value);
+}
+std::string BytesField(size_t field, const std::string& bytes) {
+  return Varint(field << 3U | 2U) + Varint(bytes.size()) + bytes;
+}
+std::string Fixed64Field(size_t field, uint64_t value) {
+  std::string bytes = Varint(field << 3U | 1U);
+  for (int i = 0; i < 8; ++i) bytes += static_cast<char>(value >> (8 * i));
+  return bytes;
+}
+std::string Attribute(const std::string& key, const std::string& value) {
+  return BytesField(1, key) + BytesField(2, value);
+}
+
+Span EverythingSpan() {
   Span span = NamedSpan("voxloc.v1.MapService/GetMap");
   span.span_id = {1, 2, 3, 4, 5, 6, 7, 0xff};
   span.parent_id = {0, 0, 0, 0, 0, 0, 0, 9};
@@ -55,8 +76,20 @@ TEST(OtlpJsonTest, WritesWhatTheProtocolSays) {
                      {"yes", true}};
   span.failed = true;
   span.error = "it broke";
-  const std::vector<Json> spans = SpansOf(
-      {{"POST /v1/traces HTTP/1.1\r\nContent-Type: application/json", SpansToJson({&span, 1})}});
+  return span;
+}
+
+Collector::Request Exported(const Span& span) {
+  Metrics metrics;
+  Collector collector;
+  SpanExporter(QuickOptions(collector.endpoint()), metrics).Record({span});
+  const std::vector<Collector::Request> requests = collector.requests();
+  EXPECT_EQ(requests.size(), 1U);
+  return requests.empty() ? Collector::Request() : requests[0];
+}
+
+TEST(SpanExporterTest, SendsAllThatASpanHas) {
+  const std::vector<Json> spans = SpansOf({Exported(EverythingSpan())});
   ASSERT_EQ(spans.size(), 1U);
   EXPECT_EQ(spans[0].at("traceId"), "ab000000000000000000000000000000");
   EXPECT_EQ(spans[0].at("spanId"), "01020304050607ff");
@@ -64,34 +97,54 @@ TEST(OtlpJsonTest, WritesWhatTheProtocolSays) {
   EXPECT_EQ(spans[0].at("kind"), 2);
   EXPECT_EQ(spans[0].at("startTimeUnixNano"), "1700000000123456789");
   EXPECT_EQ(spans[0].at("endTimeUnixNano"), "1700000000123456794");
+  EXPECT_EQ(AttributeOf(spans[0], "text"),
+            Json({{"stringValue", "a \"quoted\" \xef\xbf\xbd byte"}}));
   EXPECT_EQ(AttributeOf(spans[0], "whole"), Json({{"intValue", "-9007199254740993"}}));
   EXPECT_EQ(AttributeOf(spans[0], "number"), Json({{"doubleValue", 0.5}}));
   EXPECT_EQ(AttributeOf(spans[0], "yes"), Json({{"boolValue", true}}));
   EXPECT_EQ(spans[0].at("status"), Json({{"code", 2}, {"message", "it broke"}}));
 }
 
-TEST(OtlpJsonTest, ReadsWhatACollectorRejects) {
-  EXPECT_EQ(RejectedSpans("{}"), 0);
-  EXPECT_EQ(RejectedSpans(""), 0);
-  EXPECT_EQ(RejectedSpans("not json"), 0);
-  EXPECT_EQ(RejectedSpans(R"({"partialSuccess": 3})"), 0);
-  EXPECT_EQ(RejectedSpans(R"({"partialSuccess": {"rejectedSpans": "7"}})"), 7);
-  EXPECT_EQ(RejectedSpans(R"({"partialSuccess": {"rejectedSpans": 8}})"), 8);
-  EXPECT_EQ(RejectedSpans(R"({"partialSuccess": {"rejectedSpans": "-8"}})"), 0);
+// By the numbers and types of OTLP 1.0 (https://github.com/open-telemetry/opentelemetry-proto).
+TEST(SpanExporterTest, SendsTheBytesOfTheProtocol) {
+  const Span span = EverythingSpan();
+  const std::string half = Fixed64Field(4, 0x3fe0000000000000);  // 0.5 as a double
+  const std::string expected_span =
+      BytesField(1, std::string(1, '\xab') + std::string(15, '\0')) +
+      BytesField(2, "\1\2\3\4\5\6\7\xff") + BytesField(4, std::string(7, '\0') + "\t") +
+      BytesField(5, span.name) + NumberField(6, 2) + Fixed64Field(7, 1'700'000'000'123'456'789) +
+      Fixed64Field(8, 1'700'000'000'123'456'794) +
+      BytesField(9, Attribute("text", BytesField(1, "a \"quoted\" \xef\xbf\xbd byte"))) +
+      BytesField(
+          9, Attribute("whole",
+                       NumberField(3, static_cast<uint64_t>(int64_t{-9'007'199'254'740'993})))) +
+      BytesField(9, Attribute("number", half)) +
+      BytesField(9, Attribute("yes", NumberField(2, 1))) +
+      BytesField(15, BytesField(2, "it broke") + NumberField(3, 2));
+  const std::string resource = BytesField(1, Attribute("service.name", BytesField(1, "voxlocd"))) +
+                               BytesField(1, Attribute("service.version", BytesField(1, kVersion)));
+  const std::string scope = BytesField(1, "voxlocd") + BytesField(2, kVersion);
+  EXPECT_EQ(Exported(span).SerializeAsString(),
+            BytesField(1, BytesField(1, resource) +
+                              BytesField(2, BytesField(1, scope) + BytesField(2, expected_span))));
 }
 
 TEST(SpanExporterTest, ChecksTheEndpoint) {
-  EXPECT_TRUE(CheckOtlpEndpoint("http://127.0.0.1:4318").ok());
-  EXPECT_TRUE(CheckOtlpEndpoint("https://collector.example/otlp/").ok());
-  for (const char* bad : {"127.0.0.1:4318", "ftp://a", "http://", "http:///v1", "http://:4318",
-                          "http://a b", "http://a\n", "file:///etc/passwd"}) {
+  for (const char* good : {"http://127.0.0.1:4317", "http://127.0.0.1:4317/", "http://collector",
+                           "https://collector.example", "http://[::1]", "https://[::1]:4317"}) {
+    EXPECT_TRUE(CheckOtlpEndpoint(good).ok()) << good;
+  }
+  for (const char* bad : {"127.0.0.1:4317", "ftp://a", "http://", "http:///v1", "http://:4317",
+                          "http://a b", "http://a\n", "file:///etc/passwd",
+                          "https://collector.example/otlp/", "http://[::1]/otlp:x", "http://a?b"}) {
     const absl::Status status = CheckOtlpEndpoint(bad);
     EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument) << bad;
     EXPECT_NE(status.message().find(bad), std::string::npos) << status;
   }
-  EXPECT_TRUE(CheckOtlpEndpoint("http://[::1]/otlp:x").ok());
-  EXPECT_EQ(CheckOtlpEndpoint("http://collector:69854/otlp").message(),
+  EXPECT_EQ(CheckOtlpEndpoint("http://collector:69854").message(),
             "otlp_endpoint must have a port from 1 to 65535 (got '69854')");
+  EXPECT_EQ(CheckOtlpEndpoint("https://user:secret@collector").message(),
+            "otlp_endpoint must name no user and no password");
 }
 
 TEST(SpanExporterTest, HandsSpansOverInBatches) {
@@ -114,20 +167,22 @@ TEST(SpanExporterTest, HandsSpansOverInBatches) {
 TEST(SpanExporterTest, TriesAgainWhileTheCollectorIsNotAble) {
   Metrics metrics;
   Collector collector;
-  collector.AnswerWith({{503, "", false}, {429, "", false}, {200, "{}", false}});
+  collector.AnswerWith({{grpc::StatusCode::UNAVAILABLE}, {grpc::StatusCode::ABORTED}, {}});
   SpanExporter exporter(QuickOptions(collector.endpoint()), metrics);
   exporter.Record(Spans(3));
   EXPECT_TRUE(Eventually([&] { return metrics.spans_exported.Value() == 3.0; }));
   const auto requests = collector.requests();
   ASSERT_EQ(requests.size(), 3U);
-  EXPECT_EQ(requests[0].body, requests[2].body);
+  EXPECT_EQ(requests[0].SerializeAsString(), requests[2].SerializeAsString());
   EXPECT_EQ(metrics.spans_failed.Value(), 0.0);
 }
 
 TEST(SpanExporterTest, GivesUpAfterTheLastTryAndGoesOn) {
   Metrics metrics;
   Collector collector;
-  collector.AnswerWith({{503, "", false}, {502, "", false}, {504, "", false}});
+  collector.AnswerWith({{grpc::StatusCode::UNAVAILABLE},
+                        {grpc::StatusCode::DEADLINE_EXCEEDED},
+                        {grpc::StatusCode::DATA_LOSS}});
   SpanExporterOptions options = QuickOptions(collector.endpoint());
   options.max_tries = 3;
   SpanExporter exporter(options, metrics);
@@ -141,7 +196,7 @@ TEST(SpanExporterTest, DoesNotRepeatWhatTheCollectorRefuses) {
   Metrics metrics;
   Collector collector;
   collector.AnswerWith(
-      {{400, "", false}, {200, R"({"partialSuccess":{"rejectedSpans":"2"}})", false}});
+      {{grpc::StatusCode::INVALID_ARGUMENT}, {grpc::StatusCode::OK, /*rejected_spans=*/2}});
   SpanExporter exporter(QuickOptions(collector.endpoint()), metrics);
   exporter.Record(Spans(5));
   EXPECT_TRUE(Eventually([&] { return metrics.spans_refused.Value() == 5.0; }));
@@ -154,7 +209,7 @@ TEST(SpanExporterTest, DoesNotRepeatWhatTheCollectorRefuses) {
 TEST(SpanExporterTest, DropsAndCountsWhatDoesNotFit) {
   Metrics metrics;
   Collector collector;
-  collector.AnswerWith({{200, "{}", /*hangs=*/true}});
+  collector.AnswerWith({{grpc::StatusCode::OK, 0, /*hangs=*/true}});
   SpanExporterOptions options = QuickOptions(collector.endpoint());
   options.max_queued = 10;
   options.stop_s = 0.05;

@@ -2,11 +2,8 @@
 //
 // Traces through a running server: into answers, log lines and the collector.
 
-#include <fcntl.h>
 #include <gtest/gtest.h>
-#include <unistd.h>
 
-#include <fstream>
 #include <map>
 #include <memory>
 #include <set>
@@ -21,7 +18,7 @@
 #include "tests/server/small_town.h"
 #include "tests/server/test_server.h"
 #include "tests/support/eventually.h"
-#include "tests/support/scratch_dir.h"
+#include "tests/support/log_file.h"
 
 namespace voxloc::server {
 namespace {
@@ -230,40 +227,11 @@ TEST(TracesTest, ACollectorThatIsAwayHarmsNothing) {
 
 TEST(TracesTest, AnEndpointThatIsNoUrlEndsTheStart) {
   CommandLine command_line;
-  command_line.config.otlp_endpoint = "127.0.0.1:4318";
+  command_line.config.otlp_endpoint = "127.0.0.1:4317";
   const auto server = Server::Start(command_line);
   ASSERT_FALSE(server.ok());
   EXPECT_TRUE(absl::StrContains(server.status().message(), "otlp_endpoint")) << server.status();
 }
-
-// Standard error goes to a file while it lives.
-class LogFile {
- public:
-  LogFile() : path_(folder_.Path("log")), before_(dup(STDERR_FILENO)) {
-    const int file = open(path_.c_str(), O_CREAT | O_WRONLY | O_APPEND, 0600);
-    dup2(file, STDERR_FILENO);
-    close(file);
-  }
-  ~LogFile() {
-    dup2(before_, STDERR_FILENO);
-    close(before_);
-  }
-  [[nodiscard]] bool HasLine(const std::string& event, const std::string& with) const {
-    std::ifstream file(path_);
-    for (std::string line; std::getline(file, line);) {
-      if (absl::StrContains(line, absl::StrCat("event=", event, " ")) &&
-          absl::StrContains(line, with)) {
-        return true;
-      }
-    }
-    return false;
-  }
-
- private:
-  const ScratchDir folder_;
-  const std::string path_;
-  const int before_;
-};
 
 TEST(TracesTest, LogLinesOfACallAndAScanNameTheirTrace) {
   const LogFile log;

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// LogFile: the log of a server in this process. While it lives, standard error goes to a file of
+// its own. Lines are written by a thread of the log: a test waits for them.
+
+#ifndef VOXLOC_TESTS_SUPPORT_LOG_FILE_H_
+#define VOXLOC_TESTS_SUPPORT_LOG_FILE_H_
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <fstream>
+#include <string>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "tests/support/scratch_dir.h"
+
+namespace voxloc {
+
+class LogFile {
+ public:
+  LogFile() : path_(folder_.Path("log")), before_(dup(STDERR_FILENO)) {
+    const int file = open(path_.c_str(), O_CREAT | O_WRONLY | O_APPEND, 0600);
+    dup2(file, STDERR_FILENO);
+    close(file);
+  }
+  LogFile(const LogFile&) = delete;
+  LogFile& operator=(const LogFile&) = delete;
+  ~LogFile() {
+    dup2(before_, STDERR_FILENO);
+    close(before_);
+  }
+
+  // The lines of this event that contain the text.
+  [[nodiscard]] int CountLines(const std::string& event, const std::string& with = "") const {
+    std::ifstream file(path_);
+    int count = 0;
+    for (std::string line; std::getline(file, line);) {
+      const bool of_event =
+          absl::StrContains(absl::StrCat(line, " "), absl::StrCat("event=", event, " "));
+      if (of_event && absl::StrContains(line, with)) ++count;
+    }
+    return count;
+  }
+  [[nodiscard]] bool HasLine(const std::string& event, const std::string& with) const {
+    return CountLines(event, with) > 0;
+  }
+
+ private:
+  const ScratchDir folder_;
+  const std::string path_;
+  const int before_;
+};
+
+}  // namespace voxloc
+
+#endif  // VOXLOC_TESTS_SUPPORT_LOG_FILE_H_
