@@ -10,7 +10,7 @@
 #include "absl/time/time.h"
 #include "server/errors/error_details.h"
 #include "server/observe/logging.h"
-#include "server/scheduling/thread_name.h"
+#include "server/scheduling/this_thread.h"
 
 namespace voxloc::server {
 namespace {

@@ -4,7 +4,7 @@
 
 #include <utility>
 
-#include "server/scheduling/thread_name.h"
+#include "server/scheduling/this_thread.h"
 
 namespace voxloc::server {
 
