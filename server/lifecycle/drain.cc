@@ -199,7 +199,7 @@ bool Drain::TellSessions() {
       notice.remaining_s = RemainingS();
       notice.reason = reason_;
     }
-    if (!parts_.sessions.Tell(sessions[i], notice)) continue;
+    if (!parts_.sessions.Notify(sessions[i], notice)) continue;
     const absl::MutexLock lock(&mutex_);
     ++told_;
     ++told;

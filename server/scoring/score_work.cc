@@ -13,7 +13,7 @@
 #include "server/convert/profile.h"
 #include "server/convert/result.h"
 #include "server/convert/scan.h"
-#include "server/session/scan_setup.h"
+#include "server/session/session_setup.h"
 
 namespace voxloc::server {
 namespace {

@@ -19,7 +19,7 @@
 #include "server/convert/range.h"
 #include "server/convert/result.h"
 #include "server/observe/logging.h"
-#include "server/session/scan_setup.h"
+#include "server/session/session_setup.h"
 
 namespace voxloc::server {
 namespace {

@@ -18,7 +18,7 @@
 #include "server/rpc/support/deadline.h"
 #include "server/rpc/support/fair_share.h"
 #include "server/scan/scan_work.h"
-#include "server/session/scan_setup.h"
+#include "server/session/session_setup.h"
 
 namespace voxloc::server {
 namespace {
