@@ -13,6 +13,7 @@
 #include "server/convert/status.h"
 #include "server/errors/error_details.h"
 #include "server/observe/logging.h"
+#include "server/rpc/localization/align_scan.h"
 #include "server/rpc/support/admit.h"
 #include "server/rpc/support/call_scope.h"
 #include "server/rpc/support/stream_timeouts.h"
@@ -111,7 +112,8 @@ class EstimateInitialPoseCall : public grpc::ServerWriteReactor<v1::EstimateInit
       return status;
     }
     if (absl::Status status = runtime_.sessions.Admit(); !status.ok()) return status;
-    auto work = SearchWork::Open(runtime_, request, cancelled_);
+    auto work =
+        SearchWork::Open(WorkPartsOf(runtime_), runtime_.global_search, request, cancelled_);
     if (!work.ok()) return work.status();
     std::unique_ptr<Admission::Pass> pass = runtime_.searches.Enter();
     if (pass == nullptr) {

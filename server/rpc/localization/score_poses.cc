@@ -11,6 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "server/errors/error_details.h"
 #include "server/observe/logging.h"
+#include "server/rpc/localization/align_scan.h"
 #include "server/rpc/support/admit.h"
 #include "server/rpc/support/bidi_stream.h"
 #include "server/rpc/support/deadline.h"
@@ -109,7 +110,7 @@ class ScorePosesStream : public ScorePosesBidi,
   absl::Status TakeSetup(const v1::ScoreSetup& setup) {
     if (absl::Status status = AdmitSetup(access(), setup.setup()); !status.ok()) return status;
     if (absl::Status status = runtime_.sessions.Admit(); !status.ok()) return status;
-    auto work = ScoreWork::Open(runtime_, setup, stop_);
+    auto work = ScoreWork::Open(WorkPartsOf(runtime_), setup, stop_);
     if (!work.ok()) return work.status();
     work_ = *std::move(work);
     auto response = std::make_unique<v1::ScorePosesResponse>();
