@@ -16,7 +16,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "core/text/host_port.h"
-#include "server/engines/engine_factory.h"
+#include "server/engines/engine_choice.h"
 #include "server/maps/store/postgres_map_store.h"
 #include "server/maps/store/sqlite_map_store.h"
 

@@ -10,8 +10,7 @@
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "server/observe/logging.h"
-#include "server/scheduling/thread_name.h"
-#include "server/scheduling/thread_priority.h"
+#include "server/scheduling/this_thread.h"
 
 namespace voxloc::server {
 namespace {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Which engine serves: the CPU's or the GPUs'. A GPU serves only after it has passed the self-test
-// against the CPU engine. Thread-safe: no shared state but the log.
+// against the CPU engine. Only engine_factory.cc names implementations. Thread-safe: no shared
+// state but the log.
 
 #ifndef VOXLOC_SERVER_ENGINES_ENGINE_CHOICE_H_
 #define VOXLOC_SERVER_ENGINES_ENGINE_CHOICE_H_
@@ -12,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "core/engine/engine.h"
 #include "server/config/config.h"
@@ -37,6 +39,12 @@ struct EngineChoice {
   std::unique_ptr<Engine> standby = nullptr;
 };
 
+// Why the engine is to be that of the CPU; empty: it is that of GPUs, none of which has been
+// started. FailedPrecondition, InvalidArgument: `config` asks for what this build or this machine
+// lacks.
+[[nodiscard]] absl::StatusOr<std::string> ReasonForCpu(const Config& config,
+                                                       const EngineSource& source);
+
 // `cpu` gives the CPU engine. `cuda` and `auto` give that of config.devices: devices that fail the
 // self-test are left out with an error in the log, and where none is left the CPU engine serves.
 // Where there is no GPU, or one does not start, `auto` gives the CPU engine and `cuda` an error.
@@ -45,14 +53,19 @@ struct EngineChoice {
 //
 // InvalidArgument: config.devices names one that there is not. FailedPrecondition: `cuda`, and this
 // build or machine has no such engine; else what make_gpu and unite return.
-// Why the engine is to be that of the CPU; empty: it is that of GPUs, none of which has been
-// started. FailedPrecondition, InvalidArgument: `config` asks for what this build or this machine
-// lacks.
-[[nodiscard]] absl::StatusOr<std::string> ReasonForCpu(const Config& config,
-                                                       const EngineSource& source);
-
 [[nodiscard]] absl::StatusOr<EngineChoice> ChooseEngine(const Config& config,
                                                         const EngineSource& source);
+
+// The same with the engines of this build and the devices of this machine; CheckEngine returns the
+// error of ReasonForCpu.
+[[nodiscard]] absl::Status CheckEngine(const Config& config);
+[[nodiscard]] absl::StatusOr<EngineChoice> MakeEngine(const Config& config);
+
+// The first alignment of an engine, which is slower than all others: memory is reserved, and the
+// kernels are brought to the device. Aligns small made-up scans, one for each of the engine's
+// devices, and logs how long it took. What is built is freed before it returns. An error: the
+// engine cannot align; says why.
+[[nodiscard]] absl::Status WarmUp(Engine& engine);
 
 }  // namespace voxloc::server
 

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#include "server/engines/engine_factory.h"
-
 #include "core/engine/cpu/cpu_engine.h"
+#include "server/engines/engine_choice.h"
 #if defined(VOXLOC_HAVE_CUDA)
 #include "core/engine/replica/replicated_engine.h"
 #include "cuda/cuda_engine.h"

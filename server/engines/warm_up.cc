@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#include "server/engines/warm_up.h"
-
 #include <algorithm>
 #include <chrono>
 #include <vector>
@@ -9,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "core/engine/profile.h"
 #include "core/engine/self_test/self_test_scene.h"
+#include "server/engines/engine_choice.h"
 #include "server/observe/logging.h"
 
 namespace voxloc::server {

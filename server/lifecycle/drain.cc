@@ -10,7 +10,7 @@
 #include "absl/time/time.h"
 #include "server/errors/error_details.h"
 #include "server/observe/logging.h"
-#include "server/scheduling/thread_name.h"
+#include "server/scheduling/this_thread.h"
 
 namespace voxloc::server {
 namespace {
@@ -200,7 +200,7 @@ bool Drain::NotifySessions() {
       notice.remaining_s = RemainingS();
       notice.reason = reason_;
     }
-    if (!parts_.sessions.Tell(sessions[i], notice)) continue;
+    if (!parts_.sessions.Notify(sessions[i], notice)) continue;
     const absl::MutexLock lock(&mutex_);
     ++notified_;
     ++notified;

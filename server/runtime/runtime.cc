@@ -7,11 +7,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
-#include "server/errors/error_details.h"
 #include "server/maps/map_memory.h"
 #include "server/maps/store/sqlite_map_store.h"
 #include "server/observe/engine_devices.h"
-#include "server/observe/logging.h"
 
 namespace voxloc::server {
 namespace {
@@ -45,9 +43,6 @@ WorkQueue::Options SearchingOptions(const Limits& limits) {
   const size_t most = size_t{limits.max_searches} + limits.max_recoveries;
   return {most, most, /*background=*/true};
 }
-
-// The tiles around a vehicle are moved within some tenths of a second (docs/reliability.md).
-constexpr double kRetryWhenEngineIsReplacedS = 0.5;
 
 // A GPU builds a tile sooner from points than from moments (docs/performance.md).
 std::unique_ptr<MomentsCache> OpenMoments(const Config& config, Engine& engine,
@@ -137,6 +132,7 @@ Runtime::Runtime(const ConfigInEffect& resolved, const HostResources& found, Eng
                                                              mapping, metrics, config.residency,
                                                              max_map_memory_bytes})),
       surroundings(config.residency, places, *residency),
+      engine_faults{*engine, maps, library, *residency, metrics},
       tile_fits(config.limits.max_tile_fits, metrics.fit_tiles),
       fit_sampler(tile_fits, FitSamplerOptions(config), metrics),
       global_search(*engine, config.limits.search_cache_bytes),
@@ -177,40 +173,6 @@ void Runtime::Reload(ConfigInEffect next) {
   maps.set_max_maps(limits.max_maps);
   sessions.set_max_sessions(limits.max_sessions);
   scheduler.SetLimits(limits.max_queued_scans, limits.max_queued_bytes, limits.max_batch);
-}
-
-absl::Status EngineError(const FailoverEngine& engine) {
-  if (engine.Health().ok()) {
-    if (engine.takeovers() == 0) {
-      return WithReason(absl::InternalError("the engine failed; see the server's log"),
-                        "ENGINE_FAULT");
-    }
-    return WithRetryAfter(
-        WithReason(absl::UnavailableError("another engine has taken over from one that failed; the "
-                                          "map is being moved to it"),
-                   "ENGINE_REPLACED"),
-        kRetryWhenEngineIsReplacedS);
-  }
-  return WithReason(absl::UnavailableError("the engine has failed permanently; see the server's "
-                                           "log. A restart may fix it"),
-                    "ENGINE_LOST");
-}
-
-bool EngineWasReplaced(const Runtime& runtime, const MapView& map) {
-  if (runtime.engine->takeovers() == 0) return false;
-  if (runtime.library.engine_changed()) return true;
-  const auto now = runtime.maps.FindRevision(map.snapshot->name, map.snapshot->revision);
-  return !now.ok() || now->snapshot != map.snapshot;
-}
-
-absl::Status EngineFault(const Runtime& runtime, const std::string& client, const std::string& map,
-                         const absl::Status& status) {
-  const Metrics& metrics = runtime.metrics;
-  (runtime.engine->Health().ok() ? metrics.engine_faults : metrics.engine_lost).Increment();
-  LogLimited(LogLevel::kError, "engine_failed",
-             {{"session", client}, {"map", map}, {"error", status.message()}});
-  runtime.residency->FollowNow();
-  return EngineError(*runtime.engine);
 }
 
 }  // namespace voxloc::server

@@ -22,6 +22,7 @@
 #include "server/engines/engine_choice.h"
 #include "server/lifecycle/active_calls.h"
 #include "server/lifecycle/drain.h"
+#include "server/lifecycle/engine_faults.h"
 #include "server/lifecycle/readiness.h"
 #include "server/maps/fit/fit_sampler.h"
 #include "server/maps/fit/tile_fits.h"
@@ -38,8 +39,7 @@
 #include "server/observe/server_life.h"
 #include "server/observe/trace/span_exporter.h"
 #include "server/scheduling/admission.h"
-#include "server/scheduling/byte_budget.h"
-#include "server/scheduling/byte_shares.h"
+#include "server/scheduling/byte_limits.h"
 #include "server/scheduling/scheduler.h"
 #include "server/scheduling/timeout_watch.h"
 #include "server/scheduling/work_queue.h"
@@ -104,6 +104,7 @@ struct Runtime {
   PlacesInUse places;
   const std::shared_ptr<Residency> residency;
   Surroundings surroundings;
+  const EngineFaults engine_faults;
   TileFits tile_fits;
   FitSampler fit_sampler;
   GlobalSearch global_search;
@@ -112,18 +113,6 @@ struct Runtime {
   const std::shared_ptr<Readiness> readiness;
   Drain drain;
 };
-
-// What a client is sent whose work the engine failed in: Internal, with the reason ENGINE_FAULT;
-// Unavailable, with the reason ENGINE_REPLACED and a time to try again after, where another engine
-// has taken over, and with ENGINE_LOST once the last one has failed permanently.
-[[nodiscard]] absl::Status EngineError(const FailoverEngine& engine);
-
-// Whether the engine that this revision was made on has been given up: calls with it fail.
-[[nodiscard]] bool EngineWasReplaced(const Runtime& runtime, const MapView& map);
-
-// Logs a failure of the engine, in work for this vehicle or session; returns EngineError.
-[[nodiscard]] absl::Status EngineFault(const Runtime& runtime, const std::string& client,
-                                       const std::string& map, const absl::Status& status);
 
 }  // namespace voxloc::server
 

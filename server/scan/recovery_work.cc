@@ -31,22 +31,22 @@ absl::string_view NameOf(const RecoveryOutcome& outcome) {
 
 }  // namespace
 
-void RecoveryWork::Start(Runtime& runtime, std::shared_ptr<const ScanSource> source,
+void RecoveryWork::Start(const ScanParts& parts, std::shared_ptr<const ScanSource> source,
                          RecoveryTask task, ScanReply reply) {
-  std::unique_ptr<Admission::Pass> pass = runtime.recoveries.Enter();
+  std::unique_ptr<Admission::Pass> pass = parts.recoveries.Enter();
   const bool admitted = pass != nullptr;
-  auto work = std::make_shared<RecoveryWork>(runtime, std::move(source), std::move(task),
+  auto work = std::make_shared<RecoveryWork>(parts, std::move(source), std::move(task),
                                              std::move(reply), std::move(pass));
-  if (admitted && runtime.searching.Post([work] { work->Run(); })) return;
-  runtime.metrics.rejected_recoveries.Increment();
+  if (admitted && parts.searching.Post([work] { work->Run(); })) return;
+  parts.metrics.rejected_recoveries.Increment();
   work->Refuse(absl::StrCat("the server looks for as many lost vehicles as its limit of ",
-                            runtime.recoveries.limit(), " allows; the next scan tries again"));
+                            parts.recoveries.limit(), " allows; the next scan tries again"));
 }
 
-RecoveryWork::RecoveryWork(Runtime& runtime, std::shared_ptr<const ScanSource> source,
+RecoveryWork::RecoveryWork(const ScanParts& parts, std::shared_ptr<const ScanSource> source,
                            RecoveryTask task, ScanReply reply,
                            std::unique_ptr<Admission::Pass> pass)
-    : runtime_(runtime),
+    : parts_(parts),
       source_(std::move(source)),
       task_(std::move(task)),
       reply_(std::move(reply)),
@@ -70,50 +70,47 @@ void RecoveryWork::Run() {
     request.scan = scan;
     request.options = &estimate;
     request.rays = task_.rays;
-    const std::vector<ScanEstimate> estimates = EstimateScans(*runtime_.engine, {&request, 1});
+    const std::vector<ScanEstimate> estimates = EstimateScans(parts_.engine, {&request, 1});
     if (calibrated) covariance_ = estimates.front().covariance.covariance;
     if (!estimates.front().confidence.has_value()) return std::nullopt;
     return estimates.front().confidence->value;
   };
-  const RecoveryOptions& options = *source_->state->recovery();
+  SessionState& state = *source_->state;
+  const RecoveryOptions& options = *state.recovery();
+  v1::RecoveryProposal& proto = *reply_.result().mutable_recovery();
+  RecoveryOutcome outcome;
+  std::optional<Pose> found;
   if (const auto* search = std::get_if<RecoverySearch>(&task_.step)) {
     const Eigen::Vector2d middle = search->map_T_base.translation.head<2>();
     const Eigen::Vector2d radius = Eigen::Vector2d::Constant(search->radius_m);
     if (const absl::Status status =
-            runtime_.surroundings.Require(task_.map, middle - radius, middle + radius);
+            parts_.surroundings.Require(task_.map, middle - radius, middle + radius);
         !status.ok()) {
       Refuse(status.message());
       return;
     }
-    EndSearch(SearchForVehicle(*runtime_.engine, task_.job, *search, options, confidence));
-  } else if (const auto* proposal = std::get_if<ProposalToCheck>(&task_.step)) {
-    EndCheck(CheckProposal(*runtime_.engine, task_.job, proposal->expected_map_T_base,
-                           task_.own.has_value() ? &*task_.own : nullptr, options, confidence));
-  }
-}
-
-void RecoveryWork::EndSearch(const RecoveryReport& report) {
-  ended_ = true;
-  std::optional<Pose> found;
-  if (report.proposal.has_value()) found = report.proposal->map_T_base;
-  const RecoveryOutcome outcome = source_->state->EndSearch(found, task_.odometry_T_base);
-  (found.has_value() ? runtime_.metrics.recoveries_found : runtime_.metrics.recoveries_failed)
-      .Increment();
-  SearchToProto(report, *reply_.result().mutable_recovery());
-  Conclude(outcome);
-}
-
-void RecoveryWork::EndCheck(const ProposalCheck& check) {
-  ended_ = true;
-  std::optional<Pose> found;
-  if (check.agrees()) found = check.result.map_T_base;
-  const RecoveryOutcome outcome = source_->state->EndCheck(found, task_.odometry_T_base);
-  if (outcome.decided) {
-    (outcome.state == ProposalState::kConfirmed ? runtime_.metrics.recoveries_confirmed
-                                                : runtime_.metrics.recoveries_dropped)
+    const RecoveryReport report =
+        SearchForVehicle(parts_.engine, task_.job, *search, options, confidence);
+    if (report.proposal.has_value()) found = report.proposal->map_T_base;
+    ended_ = true;
+    outcome = state.EndSearch(found, task_.odometry_T_base);
+    (found.has_value() ? parts_.metrics.recoveries_found : parts_.metrics.recoveries_failed)
         .Increment();
+    SearchToProto(report, proto);
+  } else {
+    const ProposalCheck check = CheckProposal(
+        parts_.engine, task_.job, std::get<ProposalToCheck>(task_.step).expected_map_T_base,
+        task_.own.has_value() ? &*task_.own : nullptr, options, confidence);
+    if (check.agrees()) found = check.result.map_T_base;
+    ended_ = true;
+    outcome = state.EndCheck(found, task_.odometry_T_base);
+    if (outcome.decided) {
+      (outcome.state == ProposalState::kConfirmed ? parts_.metrics.recoveries_confirmed
+                                                  : parts_.metrics.recoveries_dropped)
+          .Increment();
+    }
+    CheckToProto(check, proto);
   }
-  CheckToProto(check, *reply_.result().mutable_recovery());
   Conclude(outcome);
 }
 

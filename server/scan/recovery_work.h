@@ -12,7 +12,7 @@
 #include <optional>
 
 #include "core/tracking/recovery_search.h"
-#include "server/runtime/runtime.h"
+#include "server/scan/scan_parts.h"
 #include "server/scan/scan_reply.h"
 #include "server/scheduling/admission.h"
 #include "server/session/scan_source.h"
@@ -33,26 +33,24 @@ class RecoveryWork {
  public:
   // Queues the step; if as many as allowed run or wait, the reply is sent at once and reports it.
   // The step is one that the source's session has returned.
-  static void Start(Runtime& runtime, std::shared_ptr<const ScanSource> source, RecoveryTask task,
-                    ScanReply reply);
+  static void Start(const ScanParts& parts, std::shared_ptr<const ScanSource> source,
+                    RecoveryTask task, ScanReply reply);
 
   // Without a pass it can only be refused.
-  RecoveryWork(Runtime& runtime, std::shared_ptr<const ScanSource> source, RecoveryTask task,
+  RecoveryWork(const ScanParts& parts, std::shared_ptr<const ScanSource> source, RecoveryTask task,
                ScanReply reply, std::unique_ptr<Admission::Pass> pass);
   RecoveryWork(const RecoveryWork&) = delete;
   RecoveryWork& operator=(const RecoveryWork&) = delete;
   ~RecoveryWork();
 
  private:
-  void Run();
   // The ends, each of which ends the session's step.
-  void EndSearch(const RecoveryReport& report);
-  void EndCheck(const ProposalCheck& check);
+  void Run();
   void Refuse(absl::string_view detail);
   // Writes the outcome and sends the reply.
   void Conclude(const RecoveryOutcome& outcome);
 
-  Runtime& runtime_;
+  const ScanParts parts_;
   const std::shared_ptr<const ScanSource> source_;
   const RecoveryTask task_;
   ScanReply reply_;

@@ -18,25 +18,31 @@ constexpr double kMostPoseAgeS = 10.0;
 
 }  // namespace
 
-ScanReply::ScanReply(Runtime& runtime, std::shared_ptr<const ScanSource> source,
-                     std::shared_ptr<ScanClient> client, const v1::Scan& scan,
+ScanReply::ScanReply(const ScanParts& parts, std::shared_ptr<const ScanSource> source,
+                     std::shared_ptr<ScanClient> client, ScanMessage message,
                      const TraceContext& call_trace)
-    : runtime_(&runtime),
+    : parts_(parts),
       source_(std::move(source)),
       client_(std::move(client)),
+      may_be_captured_(parts.captures.enabled() && source_->setup != nullptr),
       received_(Clock::now()),
-      trace_(runtime.spans.get(), scan.traceparent(), call_trace, received_,
+      trace_(parts.spans, message.scan().traceparent(), call_trace, received_,
              absl::GetCurrentTimeNanos()),
+      message_(std::move(message)),
       result_(std::make_unique<v1::AlignmentResult>()) {
-  result_->set_sequence(scan.sequence());
-  result_->set_stamp_ns(scan.stamp_ns());
+  result_->set_sequence(scan().sequence());
+  result_->set_stamp_ns(scan().stamp_ns());
   result_->mutable_timings()->set_received_at_ns(absl::GetCurrentTimeNanos());
   if (trace_.context().valid()) result_->set_trace_id(TraceIdHex(trace_.context().trace_id));
-  runtime_->metrics.scans_received.Increment();
+  parts_.metrics.scans_received.Increment();
 }
 
 ScanReply::~ScanReply() {
-  if (result_ != nullptr) runtime_->metrics.dropped_closed.Increment();
+  if (result_ != nullptr) parts_.metrics.dropped_closed.Increment();
+}
+
+void ScanReply::PointsTaken() {
+  if (!may_be_captured_) message_.reset();
 }
 
 double ScanReply::age_s() const {
@@ -56,21 +62,31 @@ void ScanReply::Send() {
                                         timings.align_s() - timings.estimate_wait_s() -
                                         timings.estimate_s()));
   Count();
-  if (capture_ != nullptr) capture_->Offer(source_, *result_);
-  capture_.reset();
+  if (std::exchange(may_be_captured_, false)) Capture();
+  message_.reset();
   trace_.End(*result_, *source_);
-  FitIntoMessage(runtime_->live.limits()->max_message_bytes, *result_);
+  FitIntoMessage(parts_.live.limits()->max_message_bytes, *result_);
   client_->Answer(std::move(result_));
 }
 
 void ScanReply::GiveUp() {
-  runtime_->metrics.dropped_closed.Increment();
+  parts_.metrics.dropped_closed.Increment();
   result_.reset();
   client_->AnswerNothing();
 }
 
+void ScanReply::Capture() {
+  if (!parts_.captures.Wants(result_->status())) return;
+  CapturedScan captured;
+  captured.source = source_;
+  captured.scan = (*std::move(message_)).Take();
+  captured.inputs = std::move(inputs_);
+  captured.result = ResultToCapture(*result_);
+  parts_.captures.Record(std::move(captured));
+}
+
 void ScanReply::Count() const {
-  const Metrics& metrics = runtime_->metrics;
+  const Metrics& metrics = parts_.metrics;
   const v1::Timings& timings = result_->timings();
   if (result_->status() == v1::ALIGNMENT_STATUS_INVALID_INPUT) metrics.dropped_invalid.Increment();
   if (result_->status() == v1::ALIGNMENT_STATUS_STALE) metrics.dropped_stale.Increment();
@@ -109,9 +125,9 @@ void ScanReply::CountPoseAge() const {
                         static_cast<double>(result_->timings().received_at_ns());
   const double age_s = 1e-9 * (now_ns - static_cast<double>(result_->stamp_ns()));
   if (source_->own_clock || age_s < 0.0 || age_s > kMostPoseAgeS) {
-    runtime_->metrics.pose_age_unknown.Increment();
+    parts_.metrics.pose_age_unknown.Increment();
   } else {
-    runtime_->metrics.pose_age_s.Observe(age_s);
+    parts_.metrics.pose_age_s.Observe(age_s);
   }
 }
 

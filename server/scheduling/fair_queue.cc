@@ -3,7 +3,9 @@
 #include "server/scheduling/fair_queue.h"
 
 #include <algorithm>
-#include <optional>
+#include <cstddef>
+#include <iterator>
+#include <new>
 #include <utility>
 
 namespace voxloc::server {
@@ -11,27 +13,61 @@ namespace {
 
 size_t DivideUp(size_t a, size_t b) { return (a + b - 1) / b; }
 
+// Makes room for so many, so that adding them takes no memory.
+template <typename Item>
+void Reserve(std::vector<Item>& items, size_t count) {
+  if (items.capacity() < count) items.reserve(2 * count);
+}
+
 }  // namespace
+
+struct FairQueue::Caller {
+  explicit Caller(bool is_named) : named(is_named) {}
+
+  const bool named;  // it may have several lanes
+  size_t scans = 0;  // that wait
+  size_t bytes = 0;  // of them
+  size_t waiting_lanes = 0;
+  // Lanes in which scans wait and that do not have their turn, the next first. While a batch is
+  // taken, the lanes that it has scans of are still among them.
+  std::vector<std::shared_ptr<Lane>> ready;
+  size_t next = 0;          // of them, while a batch is taken
+  size_t second_stage = 0;  // lanes
+  uint64_t last_round = 0;  // of them
+  bool held = false;        // it has its share of the second stage, and gets no turn
+};
+
+class FairQueue::Lane {
+ public:
+  Lane(size_t capacity, std::shared_ptr<Caller> caller)
+      : capacity_(std::max<size_t>(capacity, 1)), caller_(std::move(caller)) {}
+
+ private:
+  friend class FairQueue;
+  [[nodiscard]] bool full() const { return waiting_.size() == capacity_; }
+
+  const size_t capacity_;
+  const std::shared_ptr<Caller> caller_;
+  std::deque<std::unique_ptr<ScanTask>> waiting_;
+  size_t bytes_ = 0;       // of them
+  bool ready_ = false;     // among the caller's
+  bool has_turn_ = false;  // until EndTurn
+  size_t group_ = 0;       // while a batch is taken that has scans of it: which group they are
+  uint64_t round_ = 0;     // in the second stage; 0: not there
+  bool closed_ = false;
+};
+
+FairQueue::~FairQueue() {
+  while (DropLane() != nullptr) {
+  }
+}
 
 std::shared_ptr<FairQueue::Lane> FairQueue::OpenLane(size_t capacity, absl::string_view caller) {
   return std::make_shared<Lane>(capacity, CallerOf(caller));
 }
 
 std::shared_ptr<FairQueue::Caller> FairQueue::CallerOf(absl::string_view name) {
-  const auto make = [](bool named) {
-    auto caller = std::make_shared<Caller>(named);
-    caller->node.push_back(caller.get());
-    return caller;
-  };
-  if (name.empty()) return make(false);
-  const auto found = named_.find(name);
-  if (found != named_.end()) {
-    std::shared_ptr<Caller> caller = found->second.lock();
-    if (caller != nullptr) return caller;
-    caller = make(true);
-    found->second = caller;
-    return caller;
-  }
+  if (name.empty()) return std::make_shared<Caller>(/*is_named=*/false);
   if (named_.size() >= sweep_at_) {
     for (auto it = named_.begin(); it != named_.end();) {
       it = it->second.expired() ? named_.erase(it) : std::next(it);
@@ -39,8 +75,9 @@ std::shared_ptr<FairQueue::Caller> FairQueue::CallerOf(absl::string_view name) {
     // So that names are looked through once for each that comes, on average.
     sweep_at_ = std::max(sweep_at_, 2 * named_.size());
   }
-  std::shared_ptr<Caller> caller = make(true);
-  named_.emplace(std::string(name), caller);
+  std::weak_ptr<Caller>& known = named_[std::string(name)];
+  std::shared_ptr<Caller> caller = known.lock();
+  if (caller == nullptr) known = caller = std::make_shared<Caller>(/*is_named=*/true);
   return caller;
 }
 
@@ -49,20 +86,19 @@ bool FairQueue::HasRoomFor(const Lane& lane, const ScanTask& task, size_t max_sc
   const Caller& caller = *lane.caller_;
   const auto fits = [&](size_t all, size_t of_caller, size_t of_lane, size_t more, size_t limit) {
     if (all + more > limit) return false;
-    const size_t of_each = DivideUp(limit, waiting_callers_ + 1);
-    if (of_caller != 0 && of_caller + more > of_each) return false;
+    const size_t share = DivideUp(limit, waiting_callers_ + 1);
+    if (of_caller != 0 && of_caller + more > share) return false;
     return !caller.named || of_lane == 0 ||
-           of_lane + more <= DivideUp(of_each, caller.waiting_lanes + 1);
+           of_lane + more <= DivideUp(share, caller.waiting_lanes + 1);
   };
   // In a full lane it takes the oldest one's place.
-  const bool full = lane.waiting_.full();
-  const size_t freed = full ? lane.waiting_.oldest()->bytes() : 0;
-  return (full || fits(scans_, caller.scans, lane.waiting_.size(), 1, max_scans)) &&
+  const size_t freed = lane.full() ? lane.waiting_.front()->bytes() : 0;
+  return (lane.full() || fits(scans_, caller.scans, lane.waiting_.size(), 1, max_scans)) &&
          fits(bytes_ - freed, caller.bytes - freed, lane.bytes_ - freed, task.bytes(), max_bytes);
 }
 
 size_t FairQueue::ScansBefore(const Lane& lane) const {
-  if (lane.waiting_.full()) return 0;
+  if (lane.full()) return 0;
   const Caller& caller = *lane.caller_;
   const size_t others = waiting_callers_ - (caller.scans == 0 ? 0 : 1);
   return std::min(scans_, caller.scans + (caller.scans + 1) * others);
@@ -75,20 +111,22 @@ void FairQueue::Count(Lane& lane, size_t bytes, bool added) {
 }
 
 std::unique_ptr<ScanTask> FairQueue::Put(const std::shared_ptr<Lane>& lane,
-                                         std::unique_ptr<ScanTask> task) {
-  const size_t bytes = task->bytes();
-  const bool was_empty = lane->waiting_.empty();
-  std::optional<std::unique_ptr<ScanTask>> displaced = lane->waiting_.Put(std::move(task));
-  Count(*lane, bytes, true);
-  if (was_empty && lane->caller_->waiting_lanes++ == 0) ++waiting_callers_;
+                                         std::unique_ptr<ScanTask>&& task) {
+  Caller& caller = *lane->caller_;
+  // For AddToReady, whenever the lane's turn ends.
+  Reserve(caller.ready, caller.waiting_lanes + 1);
+  Reserve(callers_, waiting_callers_ + 1);
+  const bool was_full = lane->full();
+  lane->waiting_.push_back(std::move(task));
+  Count(*lane, lane->waiting_.back()->bytes(), true);
+  if (lane->waiting_.size() == 1 && caller.waiting_lanes++ == 0) ++waiting_callers_;
   AddToReady(lane);
-  if (!displaced.has_value()) return nullptr;
-  Count(*lane, (*displaced)->bytes(), false);
-  return *std::move(displaced);
+  return was_full ? TakeOldest(*lane) : nullptr;
 }
 
 std::unique_ptr<ScanTask> FairQueue::TakeOldest(Lane& lane) {
-  std::unique_ptr<ScanTask> task = lane.waiting_.Take();
+  std::unique_ptr<ScanTask> task = std::move(lane.waiting_.front());
+  lane.waiting_.pop_front();
   Count(lane, task->bytes(), false);
   if (lane.waiting_.empty() && --lane.caller_->waiting_lanes == 0) --waiting_callers_;
   return task;
@@ -96,93 +134,96 @@ std::unique_ptr<ScanTask> FairQueue::TakeOldest(Lane& lane) {
 
 bool FairQueue::IsClosed(const Lane& lane) { return lane.closed_; }
 
-std::vector<std::unique_ptr<ScanTask>> FairQueue::Close(Lane& lane) {
-  std::vector<std::unique_ptr<ScanTask>> waited;
-  waited.reserve(lane.waiting_.size());
+std::unique_ptr<ScanTask> FairQueue::Close(Lane& lane) {
   lane.closed_ = true;
-  while (!lane.waiting_.empty()) waited.push_back(TakeOldest(lane));
-  if (!lane.listed_) return waited;
-  lane.listed_ = false;
-  --ready_lanes_;
-  Caller& caller = *lane.caller_;
-  const auto at = std::find_if(caller.ready.begin(), caller.ready.end(),
-                               [&](const auto& listed) { return listed.get() == &lane; });
-  lane.node_.splice(lane.node_.end(), caller.ready, at);
-  if (caller.ready.empty() && !caller.held) {
-    caller.node.splice(caller.node.end(), callers_,
-                       std::find(callers_.begin(), callers_.end(), &caller));
+  if (std::exchange(lane.ready_, false)) {
+    std::vector<std::shared_ptr<Lane>>& ready = lane.caller_->ready;
+    ready.erase(std::find_if(ready.begin(), ready.end(),
+                             [&lane](const auto& one) { return one.get() == &lane; }));
+    if (ready.empty()) {
+      callers_.erase(std::find(callers_.begin(), callers_.end(), lane.caller_.get()));
+    }
   }
-  lane.node_.front().reset();
-  return waited;
+  return lane.waiting_.empty() ? nullptr : TakeOldest(lane);
 }
 
 void FairQueue::AddToReady(const std::shared_ptr<Lane>& lane) {
-  if (lane->listed_ || lane->running_ || lane->waiting_.empty()) return;
+  if (lane->ready_ || lane->has_turn_ || lane->closed_ || lane->waiting_.empty()) return;
   Caller& caller = *lane->caller_;
-  lane->listed_ = true;
-  ++ready_lanes_;
-  lane->node_.front() = lane;
-  caller.ready.splice(caller.ready.end(), lane->node_);
-  callers_.splice(callers_.end(), caller.node);  // nothing, where the caller is in a list already
+  if (caller.ready.empty()) callers_.push_back(&caller);
+  caller.ready.push_back(lane);
+  lane->ready_ = true;
 }
 
-bool FairQueue::HasMore(const Caller& caller) {
-  return !caller.ready.empty() ||
-         std::any_of(caller.taken.begin(), caller.taken.end(),
-                     [](const auto& lane) { return !lane->waiting_.empty(); });
+bool FairQueue::empty() const {
+  return std::all_of(callers_.begin(), callers_.end(),
+                     [](const Caller* caller) { return caller->held; });
 }
 
-FairQueue::Turn FairQueue::Next() const {
-  if (callers_.empty()) return {};
-  const Caller& caller = *callers_.front();
-  if (!caller.ready.empty()) {
-    const std::shared_ptr<Lane>& lane = caller.ready.front();
-    return {lane, places_, lane->waiting_.size()};
-  }
-  const auto more = std::find_if(caller.taken.begin(), caller.taken.end(),
-                                 [](const auto& lane) { return !lane->waiting_.empty(); });
-  return {*more, (*more)->place_, (*more)->waiting_.size()};
-}
-
-std::unique_ptr<ScanTask> FairQueue::TakeNext() {
-  Caller& caller = *callers_.front();
-  auto at = caller.ready.begin();
-  if (at != caller.ready.end()) {
-    Lane& lane = **at;
-    lane.listed_ = false;
-    lane.running_ = true;
-    lane.place_ = places_++;
-    --ready_lanes_;
-    caller.taken.splice(caller.taken.end(), caller.ready, at);
-  } else {
-    at = std::find_if(caller.taken.begin(), caller.taken.end(),
-                      [](const auto& lane) { return !lane->waiting_.empty(); });
-    caller.taken.splice(caller.taken.end(), caller.taken, at);
-  }
-  std::unique_ptr<ScanTask> task = TakeOldest(*caller.taken.back());
-  Callers& to = HasMore(caller) ? callers_ : served_;
-  to.splice(to.end(), callers_, callers_.begin());
-  return task;
-}
-
-void FairQueue::EndBatch() {
-  places_ = 0;
-  callers_.splice(callers_.begin(), served_);
-  for (auto at = callers_.begin(); at != callers_.end();) {
-    Caller& caller = **at;
-    while (!caller.taken.empty()) {
-      Lane& lane = *caller.taken.front();
-      lane.node_.splice(lane.node_.end(), caller.taken, caller.taken.begin());
-      lane.node_.front().reset();
+std::vector<FairQueue::Group> FairQueue::TakeBatch(size_t max_scans, size_t max_points) {
+  std::vector<Group> batch;
+  // Who has had a turn is added behind all others, until nothing of theirs is left.
+  const size_t callers = callers_.size();
+  Reserve(callers_, callers + std::min(max_scans, scans_));
+  size_t turn = 0;  // in callers_
+  size_t points = 0;
+  for (size_t scans = 0; scans < max_scans && points < max_points && turn < callers_.size();) {
+    Caller& caller = *callers_[turn];
+    const std::shared_ptr<Lane>* const lane = caller.held ? nullptr : NextLane(caller);
+    if (lane == nullptr) {
+      ++turn;
+      continue;
     }
-    const auto here = at++;
-    if (caller.ready.empty()) caller.node.splice(caller.node.end(), callers_, here);
+    if (!(*lane)->has_turn_) {
+      try {
+        std::vector<ScanInBatch> room;
+        room.reserve((*lane)->waiting_.size());
+        batch.push_back({*lane, std::move(room)});
+      } catch (const std::bad_alloc&) {
+        if (batch.empty()) throw;
+        break;
+      }
+      (*lane)->has_turn_ = true;
+      (*lane)->group_ = batch.size() - 1;
+    }
+    ScanInBatch& scan = batch[(*lane)->group_].scans.emplace_back();
+    scan.task = TakeOldest(**lane);
+    points += scan.task->points();
+    ++scans;
+    ++caller.next;
+    ++turn;
+    callers_.push_back(&caller);
   }
+  for (size_t i = 0; i < std::min(turn, callers); ++i) {
+    Caller& caller = *callers_[i];
+    caller.next = 0;
+    auto at = caller.ready.begin();  // the first ones are in the batch
+    for (; at != caller.ready.end() && (*at)->has_turn_; ++at) (*at)->ready_ = false;
+    caller.ready.erase(caller.ready.begin(), at);
+  }
+  // Those stay who have lanes that are ready, in the order of their turns, and those who are held.
+  const auto next = callers_.begin() + static_cast<std::ptrdiff_t>(turn);
+  const auto served = callers_.begin() + static_cast<std::ptrdiff_t>(std::max(turn, callers));
+  callers_.erase(std::remove_if(served, callers_.end(),
+                                [](const Caller* caller) { return caller->ready.empty(); }),
+                 callers_.end());
+  callers_.erase(
+      std::remove_if(callers_.begin(), next, [](const Caller* caller) { return !caller->held; }),
+      next);
+  return batch;
+}
+
+const std::shared_ptr<FairQueue::Lane>* FairQueue::NextLane(Caller& caller) {
+  for (size_t tried = 0; tried < caller.ready.size(); ++tried, ++caller.next) {
+    const std::shared_ptr<Lane>& lane = caller.ready[caller.next % caller.ready.size()];
+    if (!lane->waiting_.empty()) return &lane;
+  }
+  return nullptr;
 }
 
 void FairQueue::EndTurn(const std::shared_ptr<Lane>& lane) {
   if (lane->round_ != 0) EndSecondStage(*lane);
-  lane->running_ = false;
+  lane->has_turn_ = false;
   AddToReady(lane);
 }
 
@@ -198,11 +239,7 @@ uint64_t FairQueue::BeginSecondStage(Lane& lane, size_t limit) {
   if (caller.second_stage++ == 0) ++second_stage_callers_;
   caller.last_round = std::max(caller.last_round + 1, round_);
   lane.round_ = caller.last_round;
-  if (!caller.held && HasItsShareInSecondStage(caller)) {
-    caller.held = true;
-    Callers& from = caller.node.empty() ? callers_ : caller.node;
-    held_.splice(held_.end(), from, std::find(from.begin(), from.end(), &caller));
-  }
+  caller.held = caller.held || HasItsShareInSecondStage(caller);
   return lane.round_;
 }
 
@@ -212,22 +249,19 @@ void FairQueue::EndSecondStage(Lane& lane) {
   if (--caller.second_stage == 0) --second_stage_callers_;
   if (!caller.held || (caller.second_stage > 0 && HasItsShareInSecondStage(caller))) return;
   caller.held = false;
-  Callers& to = caller.ready.empty() ? caller.node : callers_;
-  to.splice(to.end(), held_, std::find(held_.begin(), held_.end(), &caller));
+  // Its next turn comes after those of all others.
+  const auto at = std::find(callers_.begin(), callers_.end(), &caller);
+  if (at != callers_.end()) std::rotate(at, at + 1, callers_.end());
 }
 
-FairQueue::Lanes FairQueue::Clear() {
-  Lanes lanes;  // which hold their callers
-  for (Caller* caller : held_) caller->held = false;
-  callers_.splice(callers_.end(), held_);
-  while (!callers_.empty()) {
-    Caller& caller = *callers_.front();
-    caller.node.splice(caller.node.end(), callers_, callers_.begin());
-    for (const auto& lane : caller.ready) lane->listed_ = false;
-    lanes.splice(lanes.end(), caller.ready);
-  }
-  ready_lanes_ = 0;
-  return lanes;
+std::shared_ptr<FairQueue::Lane> FairQueue::DropLane() {
+  if (callers_.empty()) return nullptr;
+  Caller& caller = *callers_.back();
+  std::shared_ptr<Lane> lane = std::move(caller.ready.back());  // which holds its caller
+  caller.ready.pop_back();
+  if (caller.ready.empty()) callers_.pop_back();
+  lane->ready_ = false;
+  return lane;
 }
 
 }  // namespace voxloc::server

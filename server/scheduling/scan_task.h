@@ -9,6 +9,7 @@
 
 #include <chrono>
 #include <cstddef>
+#include <memory>
 #include <optional>
 
 #include "absl/status/status.h"
@@ -67,6 +68,14 @@ class ScanTask {
   virtual void Refuse(absl::string_view why, double retry_after_s) = 0;
   virtual void Fail(const absl::Status& status) = 0;
   virtual void GiveUp() = 0;
+};
+
+// A task in a batch, with what it asks of the engine and the answer.
+struct ScanInBatch {
+  std::unique_ptr<ScanTask> task;  // null once it is at its end
+  AlignJob job;
+  EstimateRequest estimate;
+  AlignResult result;
 };
 
 }  // namespace voxloc::server

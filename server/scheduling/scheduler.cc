@@ -12,7 +12,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
-#include "server/scheduling/thread_name.h"
+#include "server/scheduling/this_thread.h"
 
 namespace voxloc::server {
 namespace {
@@ -33,7 +33,7 @@ constexpr absl::Duration kWaitForMemory = absl::Milliseconds(10);
 // two of the largest batches have, and some where batches are small.
 constexpr size_t kSharedLaterBatches = 2;
 constexpr size_t kLeastSharedLater = 64;
-// Times as many wait: nothing is aligned until there are fewer, whoever they are of.
+// Where as many times as many wait, of whatever callers, nothing is aligned until there are fewer.
 constexpr size_t kMostLaterShares = 8;
 
 // One batch in so many has the devices measure its stages. That takes the host some 5 us, which
@@ -41,136 +41,88 @@ constexpr size_t kMostLaterShares = 8;
 // has hundreds of them.
 constexpr uint64_t kBatchesPerTimed = 16;
 
-bool CanEstimate(const AlignJob& job, const AlignResult& result) {
-  return result.status.ok() && result.after.matched_points > 0 &&
-         JudgeInDetail(result, job.profile).finished;
+// Whether something is to be estimated of it, which is aligned.
+bool WantsEstimate(const ScanInBatch& scan) {
+  return scan.estimate.options != nullptr && scan.result.status.ok() &&
+         scan.result.after.matched_points > 0 &&
+         JudgeInDetail(scan.result, scan.job.profile).finished;
 }
 
-void FailForMemory(ScanTask& task) {
-  try {
-    task.Fail(absl::ResourceExhaustedError("the server has too little memory for this scan"));
-  } catch (const std::bad_alloc&) {  // not even for the answer
-  }
+EstimateRequest RequestOf(const ScanInBatch& scan) {
+  EstimateRequest request = scan.estimate;
+  request.scan = {&scan.job, &scan.result};
+  return request;
 }
 
-void GiveUpTask(ScanTask& task) {
+// Ends a task, if it is not at its end. Where memory runs out even for that, nobody is answered.
+template <typename End>
+void EndTask(std::unique_ptr<ScanTask>& task, const End& end) {
+  if (task == nullptr) return;
   try {
-    task.GiveUp();
-  } catch (const std::bad_alloc&) {  // as above
-  }
-}
-
-// Runs a step of a task; where memory runs out, the task fails. False: it is at its end.
-template <typename Step>
-bool RunStep(ScanTask& task, const Step& step) {
-  try {
-    return step();
+    end(*task);
   } catch (const std::bad_alloc&) {
-    FailForMemory(task);
-    return false;
+  }
+  task.reset();
+}
+
+void GiveUp(std::unique_ptr<ScanTask>& task) {
+  EndTask(task, [](ScanTask& one) { one.GiveUp(); });
+}
+
+void FailForMemory(std::unique_ptr<ScanTask>& task) {
+  EndTask(task, [](ScanTask& one) {
+    one.Fail(absl::ResourceExhaustedError("the server has too little memory for this scan"));
+  });
+}
+
+void GiveUp(std::vector<ScanInBatch>& scans) {
+  for (ScanInBatch& scan : scans) GiveUp(scan.task);
+}
+
+void FailForMemory(std::vector<ScanInBatch>& scans) {
+  for (ScanInBatch& scan : scans) FailForMemory(scan.task);
+}
+
+// Runs a step of a scan; where memory runs out, the scan fails.
+template <typename Step>
+void RunStep(ScanInBatch& scan, const Step& step) {
+  try {
+    step();
+  } catch (const std::bad_alloc&) {
+    FailForMemory(scan.task);
   }
 }
 
-}  // namespace
+void Complete(ScanInBatch& scan, const ScanEstimate* estimate, const BatchFacts& facts) {
+  if (scan.task == nullptr) return;
+  RunStep(scan, [&] { scan.task->Complete(std::move(scan.result), estimate, facts); });
+  scan.task.reset();
+}
 
-// A lane's turn: from the time that scans of it are taken until the last of them is at its end.
-class Scheduler::Turn {
- public:
-  Turn(Scheduler& scheduler, std::shared_ptr<Lane> lane)
-      : scheduler_(&scheduler), lane_(std::move(lane)) {}
-  Turn(Turn&& other) noexcept = default;
-  [[nodiscard]] Lane& lane() const { return *lane_; }
-  Turn& operator=(Turn&& other) = delete;
-  ~Turn() {
-    if (lane_ != nullptr) scheduler_->EndTurn(lane_);
+void GiveUpAbandoned(std::vector<ScanInBatch>& scans) {
+  for (ScanInBatch& scan : scans) {
+    if (scan.task != nullptr && scan.task->abandoned()) GiveUp(scan.task);
   }
-
- private:
-  Scheduler* scheduler_;
-  std::shared_ptr<Lane> lane_;
-};
-
-// The scans of one lane in a batch, in their order.
-struct Scheduler::Group {
-  struct Scan {
-    std::unique_ptr<ScanTask> task;  // null once it is at its end
-    AlignJob job;
-    EstimateRequest estimate;
-    AlignResult result;
-
-    [[nodiscard]] bool WantsEstimate() const {
-      return estimate.options != nullptr && CanEstimate(job, result);
-    }
-    [[nodiscard]] EstimateRequest Request() const {
-      EstimateRequest request = estimate;
-      request.scan = {&job, &result};
-      return request;
-    }
-    void Complete(const ScanEstimate* found, const BatchFacts& facts) {
-      static_cast<void>(RunStep(*task, [&] {
-        task->Complete(std::move(result), found, facts);
-        return true;
-      }));
-      task.reset();
-    }
-  };
-
-  Turn turn;  // destroyed after the scans
-  std::vector<Scan> scans;
-
-  void GiveUp() {
-    for (Scan& scan : scans) {
-      if (scan.task != nullptr) GiveUpTask(*scan.task);
-      scan.task.reset();
-    }
-  }
-  void Fail() {
-    for (Scan& scan : scans) {
-      if (scan.task != nullptr) FailForMemory(*scan.task);
-      scan.task.reset();
-    }
-  }
-  void GiveUpAbandoned() {
-    for (Scan& scan : scans) {
-      if (scan.task == nullptr || !scan.task->abandoned()) continue;
-      GiveUpTask(*scan.task);
-      scan.task.reset();
-    }
-  }
-
-  // Leaves out those that are at their end.
-  void DropEnded() {
-    scans.erase(std::remove_if(scans.begin(), scans.end(),
-                               [](const Scan& scan) { return scan.task == nullptr; }),
-                scans.end());
-  }
-};
-
-// A lane's scans that wait for slow estimates, with those of the lane that follow them.
-struct Scheduler::Later {
-  Later(Group& from, const BatchFacts& of_batch) : group(std::move(from)), facts(of_batch) {}
-
-  Group group;
-  BatchFacts facts;
-  const Clock::time_point since = Clock::now();
-};
-
-namespace {
+}
 
 template <typename Group>
 void GiveUpAbandoned(std::vector<Group>& groups) {
-  for (Group& group : groups) group.GiveUpAbandoned();
+  for (Group& group : groups) GiveUpAbandoned(group.scans);
+}
+
+// Leaves out those that are at their end, and groups of which none is left.
+void DropEnded(std::vector<ScanInBatch>& scans) {
+  scans.erase(std::remove_if(scans.begin(), scans.end(),
+                             [](const ScanInBatch& scan) { return scan.task == nullptr; }),
+              scans.end());
 }
 
 template <typename Group>
-void DropEmpty(std::vector<Group>& groups) {
-  std::vector<Group> left;
-  left.reserve(groups.size());
-  for (Group& group : groups) {
-    group.DropEnded();
-    if (!group.scans.empty()) left.push_back(std::move(group));
-  }
-  groups = std::move(left);
+void DropEnded(std::vector<Group>& groups) {
+  for (Group& group : groups) DropEnded(group.scans);
+  groups.erase(std::remove_if(groups.begin(), groups.end(),
+                              [](const Group& group) { return group.scans.empty(); }),
+               groups.end());
 }
 
 }  // namespace
@@ -206,7 +158,7 @@ void Scheduler::Submit(const std::shared_ptr<Lane>& lane, std::unique_ptr<ScanTa
   std::unique_ptr<ScanTask> displaced;
   std::string refused;
   double retry_after_s = 0.0;
-  {
+  try {
     const absl::MutexLock lock(&mutex_);
     if (FairQueue::IsClosed(*lane) || stopping_) return;
     refused = WhyRefused(*lane, *task);
@@ -217,6 +169,8 @@ void Scheduler::Submit(const std::shared_ptr<Lane>& lane, std::unique_ptr<ScanTa
       const size_t batches = 1 + waiting_.scans() / LargestBatch();
       retry_after_s = static_cast<double>(batches) * batch_s_;
     }
+  } catch (const std::bad_alloc&) {  // the scan does not wait
+    FailForMemory(task);
   }
   // NOLINTNEXTLINE(bugprone-use-after-move): it stayed here where it is refused.
   if (!refused.empty()) task->Refuse(refused, retry_after_s);
@@ -231,22 +185,22 @@ void Scheduler::SetLimits(size_t max_queued, size_t max_queued_bytes, size_t max
 }
 
 void Scheduler::Close(Lane& lane) {
-  std::vector<std::unique_ptr<ScanTask>> waited;
-  std::unique_ptr<Later> later;  // destroyed outside the lock
-  {
-    const absl::MutexLock lock(&mutex_);
-    waited = waiting_.Close(lane);
-    const auto [first, last] = later_.equal_range(FairQueue::RoundOf(lane));
-    const auto at = std::find_if(
-        first, last, [&lane](const auto& one) { return &one.second->group.turn.lane() == &lane; });
-    if (at != last) {
-      later = std::move(at->second);
-      later_.erase(at);
+  GroupsByRound estimated;  // of the lane, one at most; destroyed outside the lock
+  while (true) {
+    std::unique_ptr<ScanTask> waited;
+    {
+      const absl::MutexLock lock(&mutex_);
+      waited = waiting_.Close(lane);
+      const auto [first, last] = later_.equal_range(FairQueue::RoundOf(lane));
+      const auto at = std::find_if(
+          first, last, [&lane](const auto& one) { return &one.second.turn.lane() == &lane; });
+      if (at != last) estimated.insert(later_.extract(at));
+      CountWaiting();
     }
-    CountWaiting();
+    if (waited == nullptr) break;
+    GiveUp(waited);
   }
-  for (const auto& task : waited) GiveUpTask(*task);
-  if (later != nullptr) later->group.GiveUp();
+  for (auto& [round, group] : estimated) GiveUp(group.scans);
 }
 
 std::string Scheduler::WhyRefused(const Lane& lane, const ScanTask& task) const {
@@ -284,15 +238,18 @@ void Scheduler::Stop() {
     if (worker.joinable()) worker.join();
   }
   if (estimating_.joinable()) estimating_.join();
-  LaterByRound later;
+  GroupsByRound later;
   {
     const absl::MutexLock lock(&mutex_);
     later.swap(later_);
   }
-  later.clear();             // ends the turns of lanes
-  FairQueue::Lanes dropped;  // destroyed outside the lock
-  const absl::MutexLock lock(&mutex_);
-  dropped = waiting_.Clear();
+  later.clear();  // ends the turns of lanes
+  while (true) {
+    std::shared_ptr<Lane> dropped;  // destroyed outside the lock
+    const absl::MutexLock lock(&mutex_);
+    dropped = waiting_.DropLane();
+    if (dropped == nullptr) return;
+  }
 }
 
 bool Scheduler::HasWork() const {
@@ -300,30 +257,12 @@ bool Scheduler::HasWork() const {
 }
 
 std::vector<Scheduler::Group> Scheduler::TakeBatch() {
-  std::vector<Group> groups;
   const size_t largest = LargestBatch();
-  groups.reserve(std::min(waiting_.ready_lanes(), largest));
-  size_t scans = 0;
-  size_t points = 0;
-  while (scans < largest && points < options_.max_batch_points) {
-    const FairQueue::Turn next = waiting_.Next();
-    if (next.lane == nullptr) break;
-    if (next.place == groups.size()) {
-      std::vector<Group::Scan> room;
-      try {
-        room.reserve(next.waiting);
-      } catch (const std::bad_alloc&) {
-        if (groups.empty()) throw;  // nothing has been taken
-        break;
-      }
-      groups.push_back(Group{Turn(*this, next.lane), std::move(room)});
-    }
-    Group::Scan& scan = groups[next.place].scans.emplace_back();
-    scan.task = waiting_.TakeNext();
-    points += scan.task->points();
-    ++scans;
+  std::vector<Group> groups;
+  groups.reserve(std::min(largest, waiting_.scans()));  // before anything is taken
+  for (FairQueue::Group& group : waiting_.TakeBatch(largest, options_.max_batch_points)) {
+    groups.push_back({Turn(*this, std::move(group.lane)), std::move(group.scans)});
   }
-  waiting_.EndBatch();
   CountWaiting();
   return groups;
 }
@@ -344,7 +283,7 @@ void Scheduler::Work() {
     } catch (const std::bad_alloc&) {  // the scans wait on; others may give memory back
       absl::SleepFor(kWaitForMemory);
     }
-    if (groups.empty()) continue;  // lanes that were closed
+    if (groups.empty()) continue;
     size_t scans = 0;
     for (const Group& group : groups) scans += group.scans.size();
     const Clock::time_point start = Clock::now();
@@ -362,37 +301,37 @@ void Scheduler::RunBatch(std::vector<Group> groups) {
   const bool alone = groups.size() == 1;
   ThreadPool* const idle = alone ? &host_threads_ : nullptr;
   ParallelFor(alone ? nullptr : &host_threads_, groups.size(), [&groups, idle](size_t i) {
-    for (Group::Scan& scan : groups[i].scans) {
+    for (ScanInBatch& scan : groups[i].scans) {
       if (scan.task == nullptr) continue;
-      if (!RunStep(*scan.task, [&] { return scan.task->Prepare(scan.job, scan.estimate, idle); })) {
-        scan.task.reset();
-      }
+      RunStep(scan, [&] {
+        if (!scan.task->Prepare(scan.job, scan.estimate, idle)) scan.task.reset();
+      });
     }
   });
   GiveUpAbandoned(groups);
-  DropEmpty(groups);
+  DropEnded(groups);
   if (groups.empty()) return;
   BatchFacts facts;
   try {
     Align(groups, facts);
   } catch (const std::bad_alloc&) {
-    for (Group& group : groups) group.Fail();
+    for (Group& group : groups) FailForMemory(group.scans);
     return;
   }
   GiveUpAbandoned(groups);
   Answer(groups, facts);
-  DropEmpty(groups);
-  if (!groups.empty()) AnswerLater(std::move(groups), facts);
+  DropEnded(groups);
+  for (Group& group : groups) AnswerLater(std::move(group), facts);
 }
 
 void Scheduler::Align(std::vector<Group>& groups, BatchFacts& facts) {
-  std::vector<Group::Scan*> scans;
+  std::vector<ScanInBatch*> scans;
   for (Group& group : groups) {
-    for (Group::Scan& scan : group.scans) scans.push_back(&scan);
+    for (ScanInBatch& scan : group.scans) scans.push_back(&scan);
   }
   std::vector<AlignJob> jobs;
   jobs.reserve(scans.size());
-  for (Group::Scan* scan : scans) jobs.push_back(std::move(scan->job));
+  for (ScanInBatch* scan : scans) jobs.push_back(std::move(scan->job));
   // Behind the scans, in their order.
   std::vector<size_t> guessed_twice;
   for (size_t i = 0; i < scans.size(); ++i) {
@@ -440,54 +379,44 @@ void Scheduler::ObserveDevices(const std::vector<AlignResult>& results) const {
 
 void Scheduler::Answer(std::vector<Group>& groups, const BatchFacts& facts) {
   host_threads_.ParallelFor(groups.size(), [&](size_t i) {
-    for (Group::Scan& scan : groups[i].scans) {
+    for (ScanInBatch& scan : groups[i].scans) {
       if (scan.task == nullptr) continue;
       BatchFacts own = facts;
       std::optional<ScanEstimate> estimate;
-      if (scan.WantsEstimate()) {
+      if (WantsEstimate(scan)) {
         own.estimate_start = Clock::now();
-        const bool lives = RunStep(*scan.task, [&] {
-          estimate = EstimateFromPasses(scan.Request());
-          return true;
-        });
+        RunStep(scan, [&] { estimate = EstimateFromPasses(RequestOf(scan)); });
         metrics_.stage_estimate_s.Observe(ElapsedS(own.estimate_start));
-        if (!lives) {
-          scan.task.reset();
-          continue;
-        }
+        if (scan.task == nullptr) continue;
         if (!estimate.has_value()) return;  // and what follows in its lane waits for it
       }
-      scan.Complete(estimate.has_value() ? &*estimate : nullptr, own);
+      Complete(scan, estimate.has_value() ? &*estimate : nullptr, own);
     }
   });
 }
 
-void Scheduler::AnswerLater(std::vector<Group> groups, const BatchFacts& facts) {
-  for (Group& group : groups) {
-    std::unique_ptr<Later> later;
-    try {
-      later = std::make_unique<Later>(group, facts);
-      if (!PutLater(later)) later->group.GiveUp();
-    } catch (const std::bad_alloc&) {
-      (later == nullptr ? group : later->group).Fail();
+void Scheduler::AnswerLater(Group group, const BatchFacts& facts) {
+  group.facts = facts;
+  group.waits_since = Clock::now();
+  try {
+    const absl::MutexLock lock(&mutex_);
+    if (!FairQueue::IsClosed(group.turn.lane())) {
+      const uint64_t round = waiting_.BeginSecondStage(group.turn.lane(), SharedLater());
+      later_.emplace(round, std::move(group));  // where it throws, the group stays here
+      CountWaiting();
+      return;
     }
+  } catch (const std::bad_alloc&) {
+    FailForMemory(group.scans);
   }
-}
-
-bool Scheduler::PutLater(std::unique_ptr<Later>& later) {
-  const absl::MutexLock lock(&mutex_);
-  if (FairQueue::IsClosed(later->group.turn.lane())) return false;
-  const uint64_t round = waiting_.BeginSecondStage(later->group.turn.lane(), SharedLater());
-  later_.emplace(round, std::move(later));
-  CountWaiting();
-  return true;
+  GiveUp(group.scans);
 }
 
 bool Scheduler::HasLater() const { return stopping_ || !later_.empty(); }
 
-Scheduler::LaterByRound Scheduler::TakeLater() {
+Scheduler::GroupsByRound Scheduler::TakeLater() {
   const size_t largest = std::min(options_.max_batch, later_limit_.scans());
-  LaterByRound batch;
+  GroupsByRound batch;
   while (!later_.empty() && batch.size() < largest) {
     waiting_.TakeRound(later_.begin()->first);
     batch.insert(later_.extract(later_.begin()));
@@ -498,7 +427,7 @@ Scheduler::LaterByRound Scheduler::TakeLater() {
 
 void Scheduler::WorkLater() {
   while (true) {
-    LaterByRound batch;
+    GroupsByRound batch;
     {
       const absl::MutexLock lock(&mutex_);
       mutex_.Await(absl::Condition(this, &Scheduler::HasLater));
@@ -507,16 +436,16 @@ void Scheduler::WorkLater() {
     }
     const size_t lanes = batch.size();
     const Clock::time_point start = Clock::now();
-    for (const auto& [round, later] : batch) {
+    for (auto& [round, group] : batch) {
       metrics_.estimating_queue.wait_s.Observe(
-          std::chrono::duration<double>(start - later->since).count());
-      later->group.GiveUpAbandoned();
-      later->group.DropEnded();
+          std::chrono::duration<double>(start - group.waits_since).count());
+      GiveUpAbandoned(group.scans);
+      DropEnded(group.scans);
     }
     try {
       EstimateTogether(batch);
     } catch (const std::bad_alloc&) {
-      for (const auto& [round, later] : batch) later->group.Fail();
+      for (auto& [round, group] : batch) FailForMemory(group.scans);
     }
     batch.clear();  // ends the turns of lanes
     const absl::MutexLock lock(&mutex_);
@@ -524,12 +453,12 @@ void Scheduler::WorkLater() {
   }
 }
 
-void Scheduler::EstimateTogether(const LaterByRound& batch) {
+void Scheduler::EstimateTogether(GroupsByRound& batch) {
   const Clock::time_point start = Clock::now();
   std::vector<EstimateRequest> requests;
-  for (const auto& [round, later] : batch) {
-    for (const Group::Scan& scan : later->group.scans) {
-      if (scan.WantsEstimate()) requests.push_back(scan.Request());
+  for (const auto& [round, group] : batch) {
+    for (const ScanInBatch& scan : group.scans) {
+      if (WantsEstimate(scan)) requests.push_back(RequestOf(scan));
     }
   }
   std::vector<ScanEstimate> found;
@@ -538,11 +467,10 @@ void Scheduler::EstimateTogether(const LaterByRound& batch) {
     metrics_.stage_estimate_s.Observe(ElapsedS(start));
   }
   size_t next = 0;
-  for (const auto& [round, later] : batch) {
-    later->facts.estimate_start = start;
-    for (Group::Scan& scan : later->group.scans) {
-      const ScanEstimate* const estimate = scan.WantsEstimate() ? &found[next++] : nullptr;
-      scan.Complete(estimate, later->facts);
+  for (auto& [round, group] : batch) {
+    group.facts.estimate_start = start;
+    for (ScanInBatch& scan : group.scans) {
+      Complete(scan, WantsEstimate(scan) ? &found[next++] : nullptr, group.facts);
     }
   }
 }

@@ -12,7 +12,7 @@
 //
 // Scans are prepared, estimated and answered on the threads of a pool, each answered as soon as its
 // own estimates are made. What takes further calls of the engine (MULTI_NDT, directions that are
-// not observed, rivals of doubtful results) is done behind the batch, by a thread of its own, and
+// not observed, rivals of doubtful results) is done after the batch, by a thread of its own, and
 // holds nobody else up. That thread takes what waits for it in short batches too, in which callers
 // have even shares; a caller with much waiting there has no scans aligned meanwhile. The scans of a
 // lane keep their order: while one is on its way, the lane has no other turn.
@@ -28,6 +28,7 @@
 #define VOXLOC_SERVER_SCHEDULING_SCHEDULER_H_
 
 #include <atomic>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -35,6 +36,7 @@
 #include <memory>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
@@ -86,10 +88,34 @@ class Scheduler {
   void Stop();
 
  private:
-  class Turn;
-  struct Group;
-  struct Later;
-  using LaterByRound = std::multimap<uint64_t, std::unique_ptr<Later>>;
+  // A lane's turn: from the time that scans of it are taken until the last of them is at its end.
+  class Turn {
+   public:
+    Turn(Scheduler& scheduler, std::shared_ptr<Lane> lane)
+        : scheduler_(&scheduler), lane_(std::move(lane)) {}
+    Turn(Turn&& other) noexcept = default;
+    Turn& operator=(Turn&& other) noexcept {
+      std::swap(lane_, other.lane_);
+      return *this;
+    }
+    ~Turn() {
+      if (lane_ != nullptr) scheduler_->EndTurn(lane_);
+    }
+    [[nodiscard]] Lane& lane() const { return *lane_; }
+
+   private:
+    Scheduler* scheduler_;
+    std::shared_ptr<Lane> lane_;
+  };
+  // The scans of a lane in a batch, in their order.
+  struct Group {
+    Turn turn;  // destroyed after the scans
+    std::vector<ScanInBatch> scans;
+    // Of those that wait for slow estimates, and of those of the lane that follow them.
+    BatchFacts facts = {};
+    std::chrono::steady_clock::time_point waits_since = {};
+  };
+  using GroupsByRound = std::multimap<uint64_t, Group>;
 
   void Work();
   [[nodiscard]] bool HasWork() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
@@ -107,15 +133,13 @@ class Scheduler {
   void ObserveDevices(const std::vector<AlignResult>& results) const;
   // Answers what needs no further call of the engine; the rest stays.
   void Answer(std::vector<Group>& groups, const BatchFacts& facts);
-  void AnswerLater(std::vector<Group> groups, const BatchFacts& facts);
-  // False: its lane has been closed.
-  [[nodiscard]] bool PutLater(std::unique_ptr<Later>& later);
+  void AnswerLater(Group group, const BatchFacts& facts);
 
   // The thread of what is answered later.
   void WorkLater();
   [[nodiscard]] bool HasLater() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  [[nodiscard]] LaterByRound TakeLater() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  void EstimateTogether(const LaterByRound& batch);
+  [[nodiscard]] GroupsByRound TakeLater() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void EstimateTogether(GroupsByRound& batch);
 
   Engine& engine_;
   ThreadPool& host_threads_;
@@ -127,8 +151,8 @@ class Scheduler {
   double batch_s_ ABSL_GUARDED_BY(mutex_) = 0.01;  // running mean
   BatchLimit batch_limit_ ABSL_GUARDED_BY(mutex_);
   bool stopping_ ABSL_GUARDED_BY(mutex_) = false;
-  std::atomic<uint64_t> batches_{0};  // that were aligned
-  LaterByRound later_ ABSL_GUARDED_BY(mutex_);
+  std::atomic<uint64_t> batches_{0};             // that were aligned
+  GroupsByRound later_ ABSL_GUARDED_BY(mutex_);  // that wait for slow estimates
   BatchLimit later_limit_ ABSL_GUARDED_BY(mutex_);
   std::vector<std::thread> workers_;
   std::thread estimating_;

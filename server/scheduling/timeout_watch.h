@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// TimeoutWatch: asks many objects, each when it has to be asked, whether their time is over. One
-// thread and one entry an object; what an object does meanwhile costs nothing here, because it says
-// only when it is asked how long it has yet. What an object does when it is asked must be short, or
-// it belongs to a watch of its own. Thread-safe. The watch must outlive its entries.
+// TimeoutWatch: one thread that checks the timeouts of many objects. Each object says, when it is
+// checked, when to check it again, so that what it does in between costs nothing here. A check must
+// be short; what may block belongs to a watch of its own. Thread-safe. The watch must outlive its
+// entries.
 
 #ifndef VOXLOC_SERVER_SCHEDULING_TIMEOUT_WATCH_H_
 #define VOXLOC_SERVER_SCHEDULING_TIMEOUT_WATCH_H_
@@ -31,7 +31,7 @@ class TimeoutWatch {
   class Watched {
    public:
     virtual ~Watched() = default;
-    // On the watch's thread: does what the time asks for, and returns when to be asked again.
+    // On the watch's thread: does what is due, and returns when to be called again.
     virtual Clock::time_point CheckTime(Clock::time_point now) = 0;
   };
 
@@ -53,10 +53,10 @@ class TimeoutWatch {
   TimeoutWatch& operator=(const TimeoutWatch&) = delete;
   ~TimeoutWatch();
 
-  // Asks nobody any more, and holds nobody. By one thread; what is watched may go after it.
+  // Returns when no check runs; there are none afterwards, and no object is held. By one thread.
   void Stop();
 
-  // `first`: when to ask for the first time. Nobody is asked once it is gone.
+  // `first`: when to check it for the first time. It is not kept alive.
   [[nodiscard]] std::unique_ptr<Entry> Add(std::weak_ptr<Watched> watched, Clock::time_point first);
 
  private:
@@ -72,7 +72,7 @@ class TimeoutWatch {
   absl::Mutex mutex_;
   uint64_t last_number_ ABSL_GUARDED_BY(mutex_) = 0;
   std::map<uint64_t, State> entries_ ABSL_GUARDED_BY(mutex_);
-  // Of those that have a time to be asked.
+  // Of those that are to be checked at a time.
   std::set<std::pair<Clock::time_point, uint64_t>> due_ ABSL_GUARDED_BY(mutex_);
   bool changed_ ABSL_GUARDED_BY(mutex_) = false;  // another one is the first, or it is the end
   bool stopping_ ABSL_GUARDED_BY(mutex_) = false;

@@ -5,8 +5,7 @@
 #include <system_error>
 #include <utility>
 
-#include "server/scheduling/thread_name.h"
-#include "server/scheduling/thread_priority.h"
+#include "server/scheduling/this_thread.h"
 
 namespace voxloc::server {
 

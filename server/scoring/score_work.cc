@@ -13,7 +13,7 @@
 #include "server/convert/profile.h"
 #include "server/convert/result.h"
 #include "server/convert/scan.h"
-#include "server/session/scan_setup.h"
+#include "server/session/session_setup.h"
 
 namespace voxloc::server {
 namespace {
@@ -25,21 +25,21 @@ constexpr size_t kMessageScores = 262'144;
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<ScoreWork>> ScoreWork::Open(Runtime& runtime,
+absl::StatusOr<std::unique_ptr<ScoreWork>> ScoreWork::Open(const WorkParts& parts,
                                                            const v1::ScoreSetup& setup,
                                                            const StopToken& stop) {
-  auto work = absl::WrapUnique(new ScoreWork(runtime));
+  auto work = absl::WrapUnique(new ScoreWork(parts));
   if (absl::Status status = work->Start(setup, stop); !status.ok()) return status;
   return work;
 }
 
 absl::Status ScoreWork::Start(const v1::ScoreSetup& setup, const StopToken& stop) {
   if (!setup.has_scan()) return absl::InvalidArgumentError("the setup has no scan");
-  auto points = CheckScanClouds(setup.scan(), runtime_.live.limits()->max_points_per_scan);
+  auto points = CheckScanClouds(setup.scan(), parts_.live.limits()->max_points_per_scan);
   if (!points.ok()) return points.status();
   auto hints = ScanHintsFromProto(setup.scan());
   if (!hints.ok()) return hints.status();
-  auto checked = CheckSetup(*runtime_.live.Get(), runtime_.maps, setup.setup());
+  auto checked = CheckSetup(*parts_.live.Get(), parts_.maps, setup.setup());
   if (!checked.ok()) return checked.status();
   const ScanRecipe& recipe = checked->source.recipe;
   map_ = std::move(checked->map);
@@ -52,7 +52,7 @@ absl::Status ScoreWork::Start(const v1::ScoreSetup& setup, const StopToken& stop
         "stage is ", stage, "; profile ", align_.profile.name, " has stages 0 to ", stages - 1));
   }
   auto scan =
-      PrepareScan(setup.scan(), recipe, hints->base_twist, *runtime_.engine, WorkClass::kScoring);
+      PrepareScan(setup.scan(), recipe, hints->base_twist, parts_.engine, WorkClass::kScoring);
   if (!scan.ok()) return scan.status();
   scan_ = *std::move(scan);
   if (absl::Status status = RequirePoints(scan_.counts); !status.ok()) return status;
@@ -72,7 +72,7 @@ absl::StatusOr<std::vector<Pose>> ScoreWork::ParsePoses(const v1::PoseSet& set) 
     return absl::InvalidArgumentError(absl::StrCat(
         "map_t_base must have 7 values for each of one or more poses (got ", size, ")"));
   }
-  const uint32_t most = runtime_.live.limits()->max_poses_per_set;
+  const uint32_t most = parts_.live.limits()->max_poses_per_set;
   if (size / 7 > most) {
     return absl::InvalidArgumentError(
         absl::StrCat("the set must have at most ", most, " poses (got ", size / 7, ")"));
@@ -91,7 +91,7 @@ absl::StatusOr<std::vector<Pose>> ScoreWork::ParsePoses(const v1::PoseSet& set) 
     min = min.cwiseMin(pose.translation.head<2>());
     max = max.cwiseMax(pose.translation.head<2>());
   }
-  if (absl::Status status = runtime_.surroundings.Require(map_, min, max); !status.ok()) {
+  if (absl::Status status = parts_.surroundings.Require(map_, min, max); !status.ok()) {
     return status;
   }
   return poses;
@@ -116,9 +116,10 @@ absl::Status ScoreWork::Score(absl::Span<const Pose> poses, v1::PoseScores& scor
   }
   ScoreResult result;
   if (!request_.map_T_base.empty()) {
-    auto scored = runtime_.engine->Score(request_);
+    auto scored = parts_.engine.Score(request_);
     if (!scored.ok()) {
-      return EngineWasReplaced(runtime_, map_) ? EngineError(*runtime_.engine) : scored.status();
+      return parts_.engine_faults.WasReplaced(map_) ? parts_.engine_faults.Error()
+                                                    : scored.status();
     }
     result = *std::move(scored);
   }
@@ -144,15 +145,15 @@ absl::Status ScoreWork::Score(absl::Span<const Pose> poses, v1::PoseScores& scor
       std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   scores.mutable_timings()->set_align_s(seconds);
   scores.mutable_timings()->set_server_s(seconds);
-  runtime_.metrics.stage_score_s.Observe(seconds);
-  runtime_.metrics.poses_scored.Increment(static_cast<double>(poses.size()));
+  parts_.metrics.stage_score_s.Observe(seconds);
+  parts_.metrics.poses_scored.Increment(static_cast<double>(poses.size()));
   return absl::OkStatus();
 }
 
 void ScoreWork::DescribeTo(v1::ScoreReady& ready) const {
   ready.set_map_revision(map_.snapshot->revision);
   PointCountsToProto(scan_.counts, *ready.mutable_points());
-  ready.set_engine(runtime_.engine->name());
+  ready.set_engine(parts_.engine.name());
   StageToProto(request_.stage, *ready.mutable_stage());
 }
 

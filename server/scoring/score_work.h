@@ -14,7 +14,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "core/engine/score.h"
-#include "server/runtime/runtime.h"
+#include "server/scan/scan_parts.h"
 #include "server/scan/scan_preparation.h"
 #include "voxloc/v1/localization_service.pb.h"
 
@@ -23,7 +23,7 @@ namespace voxloc::server {
 class ScoreWork {
  public:
   // Errors: those that ScorePoses gives for `setup`.
-  [[nodiscard]] static absl::StatusOr<std::unique_ptr<ScoreWork>> Open(Runtime& runtime,
+  [[nodiscard]] static absl::StatusOr<std::unique_ptr<ScoreWork>> Open(const WorkParts& parts,
                                                                        const v1::ScoreSetup& setup,
                                                                        const StopToken& stop);
 
@@ -39,10 +39,10 @@ class ScoreWork {
   void DescribeTo(v1::ScoreReady& ready) const;
 
  private:
-  explicit ScoreWork(Runtime& runtime) : runtime_(runtime) {}
+  explicit ScoreWork(const WorkParts& parts) : parts_(parts) {}
   [[nodiscard]] absl::Status Start(const v1::ScoreSetup& setup, const StopToken& stop);
 
-  Runtime& runtime_;
+  const WorkParts parts_;
   MapView map_;
   AlignOptions align_;
   PreparedScan scan_;

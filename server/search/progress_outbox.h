@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// ProgressOutbox: what a search has to tell a client that may read slowly. Of progress the newest
+// ProgressOutbox: what a search reports to a client that may read slowly. Of progress the newest
 // wins; particles all wait, in their order, and leave in messages of a bounded size. Not
 // thread-safe.
 
@@ -27,10 +27,10 @@ class ProgressOutbox {
     }
     progress.clear_particles();
     newest_ = std::move(progress);
-    untold_ = true;
+    unsent_ = true;
   }
 
-  [[nodiscard]] bool empty() const { return !untold_ && particles_.empty(); }
+  [[nodiscard]] bool empty() const { return !unsent_ && particles_.empty(); }
 
   // The next message. Must not be empty.
   [[nodiscard]] v1::SearchProgress Take() {
@@ -40,18 +40,18 @@ class ProgressOutbox {
       *message.add_particles() = std::move(particles_.front());
       particles_.pop_front();
     }
-    untold_ = false;
+    unsent_ = false;
     return message;
   }
 
   void Clear() {
     particles_.clear();
-    untold_ = false;
+    unsent_ = false;
   }
 
  private:
   v1::SearchProgress newest_;  // without particles
-  bool untold_ = false;
+  bool unsent_ = false;
   std::deque<v1::SearchParticle> particles_;
 };
 

@@ -19,7 +19,7 @@
 #include "server/convert/range.h"
 #include "server/convert/result.h"
 #include "server/observe/logging.h"
-#include "server/session/scan_setup.h"
+#include "server/session/session_setup.h"
 
 namespace voxloc::server {
 namespace {
@@ -33,33 +33,35 @@ double Seconds(std::chrono::steady_clock::duration duration) {
 
 }  // namespace
 
-SearchWork::SearchWork(Runtime& runtime, const v1::EstimateInitialPoseRequest& request)
-    : runtime_(runtime), request_(request) {}
+SearchWork::SearchWork(const WorkParts& parts, GlobalSearch& global_search,
+                       const v1::EstimateInitialPoseRequest& request)
+    : parts_(parts), global_search_(global_search), request_(request) {}
 
 absl::StatusOr<std::unique_ptr<SearchWork>> SearchWork::Open(
-    Runtime& runtime, const v1::EstimateInitialPoseRequest& request,
+    const WorkParts& parts, GlobalSearch& global_search,
+    const v1::EstimateInitialPoseRequest& request,
     std::shared_ptr<const std::atomic<bool>> cancelled) {
-  auto work = absl::WrapUnique(new SearchWork(runtime, request));
+  auto work = absl::WrapUnique(new SearchWork(parts, global_search, request));
   if (absl::Status status = work->Check(std::move(cancelled)); !status.ok()) return status;
   return work;
 }
 
 absl::Status SearchWork::Check(std::shared_ptr<const std::atomic<bool>> cancelled) {
   if (!request_.has_scan()) return absl::InvalidArgumentError("the request has no scan");
-  auto points = CheckScanClouds(request_.scan(), runtime_.live.limits()->max_points_per_scan);
+  auto points = CheckScanClouds(request_.scan(), parts_.live.limits()->max_points_per_scan);
   if (!points.ok()) return points.status();
   if (*points == 0) return absl::InvalidArgumentError("the scan has no points");
   auto hints = ScanHintsFromProto(request_.scan());
   if (!hints.ok()) return hints.status();
   hints_ = *std::move(hints);
-  auto setup = CheckSetup(*runtime_.live.Get(), runtime_.maps, request_.setup());
+  auto setup = CheckSetup(*parts_.live.Get(), parts_.maps, request_.setup());
   if (!setup.ok()) return setup.status();
   recipe_ = std::move(setup->source.recipe);
   map_ = std::move(setup->map);
   job_.profile = std::move(setup->profile_on_map);
   // Hypotheses are each other's rivals.
   recipe_.estimate.rival_confidence = 0.0;
-  auto scope = SearchScopeFromProto(request_, runtime_.live.limits()->max_particles, map_);
+  auto scope = SearchScopeFromProto(request_, parts_.live.limits()->max_particles, map_);
   if (!scope.ok()) return scope.status();
   scope_ = *std::move(scope);
   auto hypotheses = HypothesisOptionsFromProto(request_.search());
@@ -83,14 +85,14 @@ absl::StatusOr<v1::SearchResult> SearchWork::Run(const Observer& observer) {
   const Clock::time_point start = Clock::now();
   timings.set_queue_wait_s(Seconds(start - received_));
   PoseSearchProgress progress;
-  TellProgress(progress, observer);
+  ReportProgress(progress, observer);
   if (absl::Status status = Prepare(); !status.ok()) return status;
   const Clock::time_point prepared = Clock::now();
   timings.set_prepare_s(Seconds(prepared - start));
 
   auto found = Search([this, &progress, &observer](const PoseSearchProgress& step) {
     progress = step;
-    TellProgress(step, observer);
+    ReportProgress(step, observer);
   });
   if (!found.ok()) return Explain(found.status());
   const Clock::time_point searched = Clock::now();
@@ -102,7 +104,7 @@ absl::StatusOr<v1::SearchResult> SearchWork::Run(const Observer& observer) {
   result.mutable_points()->set_deskewed(scan_.deskewed);
   result.set_map(request_.setup().map());
   result.set_map_revision(map_.snapshot->revision);
-  result.set_engine(runtime_.engine->name());
+  result.set_engine(parts_.engine.name());
   result.set_stamp_ns(request_.scan().stamp_ns());
   result.set_prior_height_shift_m(prior_height_shift_m_);
   timings.set_estimate_s(Seconds(Clock::now() - searched));
@@ -112,7 +114,7 @@ absl::StatusOr<v1::SearchResult> SearchWork::Run(const Observer& observer) {
 }
 
 absl::Status SearchWork::Prepare() {
-  auto scan = PrepareScan(request_.scan(), recipe_, hints_.base_twist, *runtime_.engine,
+  auto scan = PrepareScan(request_.scan(), recipe_, hints_.base_twist, parts_.engine,
                           WorkClass::kSearching);
   if (!scan.ok()) return scan.status();
   scan_ = *std::move(scan);
@@ -125,14 +127,14 @@ absl::StatusOr<PoseSearchResult> SearchWork::Search(const PoseSearchObserver& ob
     if (absl::Status status = FitPriorHeight(prior); !status.ok()) return status;
     // Far outside the map no particle has anything to find.
     if (!CanTouchMap(*prior)) return PoseSearchResult();
-    return SearchAroundPrior(*runtime_.engine, job_, *prior, observer);
+    return SearchAroundPrior(parts_.engine, job_, *prior, observer);
   }
-  return runtime_.global_search.Search(job_, std::get<PoseRegion>(scope_), observer);
+  return global_search_.Search(job_, std::get<PoseRegion>(scope_), observer);
 }
 
 absl::Status SearchWork::Explain(const absl::Status& status) const {
-  if (!absl::IsCancelled(status) && EngineWasReplaced(runtime_, map_)) {
-    return EngineError(*runtime_.engine);
+  if (!absl::IsCancelled(status) && parts_.engine_faults.WasReplaced(map_)) {
+    return parts_.engine_faults.Error();
   }
   switch (status.code()) {
     case absl::StatusCode::kInvalidArgument:
@@ -141,7 +143,8 @@ absl::Status SearchWork::Explain(const absl::Status& status) const {
     case absl::StatusCode::kCancelled:
       return status;
     default:
-      return EngineFault(runtime_, request_.setup().vehicle(), request_.setup().map(), status);
+      return parts_.engine_faults.Report(request_.setup().vehicle(), request_.setup().map(),
+                                         status);
   }
 }
 
@@ -158,7 +161,7 @@ absl::Status SearchWork::RequireTiles() const {
     min = region.box->min.head<2>();
     max = region.box->max.head<2>();
   }
-  return runtime_.surroundings.Require(map_, min, max);
+  return parts_.surroundings.Require(map_, min, max);
 }
 
 absl::Status SearchWork::FitPriorHeight(PriorSearchOptions* prior) {
@@ -194,7 +197,8 @@ v1::AlignmentStatus SearchWork::StatusOf(const AlignResult& result,
   return StatusToProto(JudgeResult(result, estimate, job_.profile, align.gate, limits).status);
 }
 
-void SearchWork::TellProgress(const PoseSearchProgress& progress, const Observer& observer) const {
+void SearchWork::ReportProgress(const PoseSearchProgress& progress,
+                                const Observer& observer) const {
   v1::SearchProgress proto;
   SearchProgressToProto(progress, request_.report_particles(), proto);
   if (progress.best != nullptr) {
@@ -205,7 +209,7 @@ void SearchWork::TellProgress(const PoseSearchProgress& progress, const Observer
 
 absl::Status SearchWork::DescribeHypotheses(PoseSearchResult& found,
                                             v1::SearchResult& result) const {
-  auto estimates = EstimateHypotheses(*runtime_.engine, job_, recipe_.estimate, scan_.rays,
+  auto estimates = EstimateHypotheses(parts_.engine, job_, recipe_.estimate, scan_.rays,
                                       found.ranked.hypotheses);
   if (!estimates.ok()) return Explain(estimates.status());
   RankByConfidence(found.ranked, *estimates);
@@ -226,7 +230,7 @@ absl::Status SearchWork::DescribeHypotheses(PoseSearchResult& found,
 }
 
 void SearchWork::Count(const v1::SearchResult& result) const {
-  const Metrics& metrics = runtime_.metrics;
+  const Metrics& metrics = parts_.metrics;
   const char* found = "nothing";
   const Counter* counter = &metrics.searches_nothing;
   if (result.ambiguous()) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // SearchWork: one search for an initial pose, from its request to its answer. One thread at a time
-// uses it, and it has a copy of its request. The runtime must outlive it.
+// uses it, and it has a copy of its request. The parts must outlive it.
 
 #ifndef VOXLOC_SERVER_SEARCH_SEARCH_WORK_H_
 #define VOXLOC_SERVER_SEARCH_SEARCH_WORK_H_
@@ -14,9 +14,10 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
+#include "core/estimate/global_search/global_search.h"
 #include "server/convert/scan.h"
 #include "server/convert/search.h"
-#include "server/runtime/runtime.h"
+#include "server/scan/scan_parts.h"
 #include "server/scan/scan_preparation.h"
 #include "voxloc/v1/initial_pose.pb.h"
 
@@ -26,7 +27,8 @@ class SearchWork {
  public:
   // Looks at everything but the points. Errors: those of EstimateInitialPose. `cancelled` ends Run.
   [[nodiscard]] static absl::StatusOr<std::unique_ptr<SearchWork>> Open(
-      Runtime& runtime, const v1::EstimateInitialPoseRequest& request,
+      const WorkParts& parts, GlobalSearch& global_search,
+      const v1::EstimateInitialPoseRequest& request,
       std::shared_ptr<const std::atomic<bool>> cancelled);
 
   // Called in the thread of Run.
@@ -38,7 +40,8 @@ class SearchWork {
  private:
   using Clock = std::chrono::steady_clock;
 
-  SearchWork(Runtime& runtime, const v1::EstimateInitialPoseRequest& request);
+  SearchWork(const WorkParts& parts, GlobalSearch& global_search,
+             const v1::EstimateInitialPoseRequest& request);
   [[nodiscard]] absl::Status Check(std::shared_ptr<const std::atomic<bool>> cancelled);
   [[nodiscard]] absl::Status Prepare();
   [[nodiscard]] absl::StatusOr<PoseSearchResult> Search(const PoseSearchObserver& observer);
@@ -56,10 +59,11 @@ class SearchWork {
   // `estimate` is null where there is none.
   [[nodiscard]] v1::AlignmentStatus StatusOf(const AlignResult& result,
                                              const ScanEstimate* estimate) const;
-  void TellProgress(const PoseSearchProgress& progress, const Observer& observer) const;
+  void ReportProgress(const PoseSearchProgress& progress, const Observer& observer) const;
   void Count(const v1::SearchResult& result) const;
 
-  Runtime& runtime_;
+  const WorkParts parts_;
+  GlobalSearch& global_search_;
   const v1::EstimateInitialPoseRequest request_;
   const Clock::time_point received_ = Clock::now();
   const absl::Time received_at_ = absl::Now();

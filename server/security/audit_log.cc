@@ -16,7 +16,7 @@
 #include "absl/time/time.h"
 #include "core/map/map_name.h"
 #include "server/observe/logging.h"
-#include "server/scheduling/thread_name.h"
+#include "server/scheduling/this_thread.h"
 
 namespace voxloc::server {
 namespace {

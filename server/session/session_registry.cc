@@ -64,15 +64,15 @@ std::vector<uint64_t> SessionRegistry::Numbers() const {
   return numbers;
 }
 
-bool SessionRegistry::Tell(uint64_t session, const DrainNotice& notice) {
-  std::shared_ptr<RegisteredSession> told;
+bool SessionRegistry::Notify(uint64_t session, const DrainNotice& notice) {
+  std::shared_ptr<RegisteredSession> notified;
   {
     const absl::MutexLock lock(&mutex_);
     const auto it = sessions_.find(session);
-    if (it != sessions_.end()) told = it->second.lock();
+    if (it != sessions_.end()) notified = it->second.lock();
   }
-  if (told == nullptr) return false;
-  told->OnDraining(notice);
+  if (notified == nullptr) return false;
+  notified->OnDraining(notice);
   return true;
 }
 

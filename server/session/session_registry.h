@@ -36,7 +36,7 @@ struct DrainNotice {
   std::string reason;
 };
 
-// What there is to tell about an open session.
+// What is known of an open session.
 struct SessionFacts {
   std::string session;
   std::string vehicle;
@@ -101,8 +101,8 @@ class SessionRegistry {
 
   // Of the open sessions, oldest first.
   [[nodiscard]] std::vector<uint64_t> Numbers() const;
-  // Tells a session to leave. False: it has gone.
-  bool Tell(uint64_t session, const DrainNotice& notice);
+  // Asks a session to leave. False: it has gone.
+  bool Notify(uint64_t session, const DrainNotice& notice);
 
   // Unavailable once the server drains.
   [[nodiscard]] absl::Status Admit() const;

@@ -10,7 +10,6 @@
 #include "server/convert/options.h"
 #include "server/convert/pose.h"
 #include "server/convert/range.h"
-#include "server/session/scan_setup.h"
 
 namespace voxloc::server {
 namespace {
@@ -77,15 +76,39 @@ std::shared_ptr<const v1::ScanSetup> MergedSetup(const v1::ScanSetup& setup,
 
 }  // namespace
 
+PoseBufferOptions PoseLimits(const Limits& limits, const AlignOptions& align) {
+  PoseBufferOptions options;
+  options.timeout_s = align.guess_timeout_s;
+  options.distance_tolerance_m = align.guess_distance_tolerance_m;
+  options.max_poses = limits.max_buffered_poses;
+  return options;
+}
+
+absl::StatusOr<CheckedSetup> CheckSetup(const Config& config, const ResidentMaps& maps,
+                                        const v1::ScanSetup& setup) {
+  CheckedSetup checked;
+  if (absl::Status status = CheckVehicle(setup.vehicle()); !status.ok()) return status;
+  auto recipe = RecipeFromProto(config, setup);
+  if (!recipe.ok()) return recipe.status();
+  auto map = maps.FindAtLeast(setup.map(), setup.min_map_revision(), setup.vehicle());
+  if (!map.ok()) return map.status();
+  checked.map = *std::move(map);
+  auto profile = ProfileOnMap(recipe->align.profile, *checked.map.facts->build, setup.map());
+  if (!profile.ok()) return profile.status();
+  checked.profile_on_map = *std::move(profile);
+  checked.source.vehicle = setup.vehicle();
+  checked.source.map = setup.map();
+  checked.source.recipe = *std::move(recipe);
+  checked.source.max_points = config.limits.max_points_per_scan;
+  return checked;
+}
+
 absl::StatusOr<OpenedSession> OpenSession(const Config& config, const ResidentMaps& maps,
                                           const LastPoses& last_poses,
                                           const v1::OpenSession& open) {
   auto setup = CheckSetup(config, maps, open.setup());
   if (!setup.ok()) return setup.status();
-  OpenedSession session;
-  session.source = std::move(setup->source);
-  session.map = std::move(setup->map);
-  session.profile_on_map = std::move(setup->profile_on_map);
+  OpenedSession session{*std::move(setup)};
   ScanSource& source = session.source;
   source.setup = std::make_shared<const v1::ScanSetup>(open.setup());
   auto state = StateOptions(config.limits, open, source.recipe.align);

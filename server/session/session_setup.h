@@ -1,28 +1,43 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// From the messages that open and configure a session to what holds for its scans. Thread-safe: no
-// shared state.
+// From the setup that every call with scans brings, and from the messages that open and configure a
+// session, to what holds for its scans. Thread-safe: no shared state.
 
 #ifndef VOXLOC_SERVER_SESSION_SESSION_SETUP_H_
 #define VOXLOC_SERVER_SESSION_SESSION_SETUP_H_
 
 #include <cstdint>
+#include <optional>
 
 #include "absl/status/statusor.h"
+#include "core/engine/profile.h"
 #include "server/config/config.h"
 #include "server/maps/last_poses.h"
 #include "server/maps/resident_maps.h"
 #include "server/session/scan_source.h"
+#include "voxloc/v1/scan.pb.h"
 #include "voxloc/v1/session.pb.h"
 
 namespace voxloc::server {
 
-struct OpenedSession {
-  ScanSource source;
-  uint32_t max_waiting_scans = 1;
+// Of the poses that guesses are interpolated from.
+[[nodiscard]] PoseBufferOptions PoseLimits(const Limits& limits, const AlignOptions& align);
+
+struct CheckedSetup {
+  ScanSource source;  // without a session and its state
   MapView map;
   Profile profile_on_map;
-  std::optional<LastPose> last_pose;  // that it begins from
+};
+
+// Errors: InvalidArgument names the field, its value and what is allowed; NotFound: no such map;
+// FailedPrecondition: the map is too old, or was built without the profile.
+[[nodiscard]] absl::StatusOr<CheckedSetup> CheckSetup(const Config& config,
+                                                      const ResidentMaps& maps,
+                                                      const v1::ScanSetup& setup);
+
+struct OpenedSession : CheckedSetup {
+  uint32_t max_waiting_scans = 1;
+  std::optional<LastPose> last_pose = std::nullopt;  // that it begins from
 };
 
 // Errors: those that AlignScans gives for `open`.

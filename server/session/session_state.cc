@@ -15,7 +15,7 @@ PoseBufferOptions ReferencesLike(const PoseBufferOptions& poses) {
   return options;
 }
 
-// Poses farther apart do not tell a twist, and one is no longer true after that time: as
+// Poses farther apart do not give a twist, and a twist is no longer true after that time: as
 // PoseBufferOptions::timeout_s.
 constexpr double kLongestGapS = 1.0;
 // Of poses that are nearer, what they are rounded to makes the twist. Odometry comes at 1 kHz at
@@ -173,9 +173,10 @@ void SessionState::CheckTrack(int64_t stamp_ns, const Pose& map_T_base, bool nea
     track_.Miss();
     return;
   }
-  std::string doubt = track_.Add(stamp_ns, map_T_base, near_guess);
-  if (doubt.empty()) return;
-  verdict = {AlignmentStatus::kLowConfidence, std::move(doubt), /*accepted=*/false, std::nullopt};
+  std::string deviation = track_.Add(stamp_ns, map_T_base, near_guess);
+  if (deviation.empty()) return;
+  verdict = {AlignmentStatus::kLowConfidence, std::move(deviation), /*accepted=*/false,
+             std::nullopt};
 }
 
 void SessionState::Found(int64_t stamp_ns, const Pose& map_T_base, const Place& place,

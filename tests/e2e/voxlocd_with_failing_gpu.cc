@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "core/engine/cpu/cpu_engine.h"
-#include "server/engines/engine_factory.h"
+#include "server/engines/engine_choice.h"
 #include "tests/server/engines/fake_gpu.h"
 
 namespace voxloc::server {

@@ -7,7 +7,7 @@
 
 #include "absl/time/clock.h"
 #include "server/observe/logging.h"
-#include "server/scheduling/thread_name.h"
+#include "server/scheduling/this_thread.h"
 
 namespace voxloc::server {
 

@@ -14,13 +14,13 @@
 #include "server/rpc/localization/localization_calls.h"
 #include "server/rpc/support/call_scope.h"
 #include "server/scan/scan_work.h"
-#include "server/session/scan_setup.h"
+#include "server/session/session_setup.h"
 
 namespace voxloc::server {
 namespace {
 
 // What a scan that was not aligned is answered where there is no stream; OK for all others.
-absl::Status StatusOfResult(const v1::AlignmentResult& result, const FailoverEngine& engine) {
+absl::Status StatusOfResult(const v1::AlignmentResult& result, const EngineFaults& faults) {
   switch (result.status()) {
     case v1::ALIGNMENT_STATUS_INVALID_INPUT:
     case v1::ALIGNMENT_STATUS_NO_PRIOR:
@@ -34,7 +34,7 @@ absl::Status StatusOfResult(const v1::AlignmentResult& result, const FailoverEng
       return WithRetryAfter(WithReason(absl::ResourceExhaustedError(result.detail()), "QUEUE_FULL"),
                             result.retry_after_s());
     case v1::ALIGNMENT_STATUS_ENGINE_FAULT:
-      return EngineError(engine);
+      return faults.Error();
     default:
       return absl::OkStatus();
   }
@@ -90,16 +90,16 @@ class AlignScanCall : public grpc::ServerUnaryReactor,
       EndWith(source.status());
       return;
     }
-    auto work =
-        std::make_unique<ScanWork>(runtime_, std::make_shared<const ScanSource>(*std::move(source)),
-                                   self_, nullptr, request_.scan(), stop_, call_.trace());
+    auto work = std::make_unique<ScanWork>(
+        ScanPartsOf(runtime_), std::make_shared<const ScanSource>(*std::move(source)), self_,
+        ScanMessage(request_.scan()), stop_, call_.trace());
     if (!work->Check()) return;
     lane_ = runtime_.scheduler.OpenLane(1, ShareOfCall(call_));
     runtime_.scheduler.Submit(lane_, std::move(work));
   }
 
   void Answer(std::unique_ptr<v1::AlignmentResult> result) override {
-    const absl::Status status = StatusOfResult(*result, *runtime_.engine);
+    const absl::Status status = StatusOfResult(*result, runtime_.engine_faults);
     if (status.ok()) {
       response_.set_allocated_result(result.release());
       call_.Sent(response_.ByteSizeLong());
@@ -138,6 +138,16 @@ class AlignScanCall : public grpc::ServerUnaryReactor,
 };
 
 }  // namespace
+
+WorkParts WorkPartsOf(Runtime& runtime) {
+  return {*runtime.engine,      runtime.engine_faults, runtime.maps,
+          runtime.surroundings, runtime.live,          runtime.metrics};
+}
+
+ScanParts ScanPartsOf(Runtime& runtime) {
+  return {WorkPartsOf(runtime), runtime.last_poses, runtime.fit_sampler, runtime.recoveries,
+          runtime.searching,    runtime.captures,   runtime.spans.get()};
+}
 
 grpc::ServerUnaryReactor* StartAlignScan(Runtime& runtime, grpc::CallbackServerContext& context,
                                          const v1::AlignScanRequest& request,

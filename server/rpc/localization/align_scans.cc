@@ -180,7 +180,7 @@ class AlignScansStream : public AlignScansBidi,
     if (absl::Status status = AdmitSetup(access(), open.setup()); !status.ok()) return status;
     if (absl::Status status = runtime_.sessions.Admit(); !status.ok()) return status;
     if (!runtime_.engine->Health().ok()) {
-      return WithRetryAfter(EngineError(*runtime_.engine), kRetryWhenEngineIsLostS);
+      return WithRetryAfter(runtime_.engine_faults.Error(), kRetryWhenEngineIsLostS);
     }
     auto opened = OpenSession(*runtime_.live.Get(), runtime_.maps, runtime_.last_poses, open);
     if (!opened.ok()) return opened.status();
@@ -234,10 +234,9 @@ class AlignScansStream : public AlignScansBidi,
       if (drained_.has_value()) return;  // it came too late
       ++unanswered_;
     }
-    const v1::Scan& scan = request->scan();
-    for (const v1::PoseSample& pose : scan.poses()) TakePose(pose);
-    auto work = std::make_unique<ScanWork>(runtime_, source_, shared_from_this(),
-                                           std::move(request), scan, stop_, trace());
+    for (const v1::PoseSample& pose : request->scan().poses()) TakePose(pose);
+    auto work = std::make_unique<ScanWork>(ScanPartsOf(runtime_), source_, shared_from_this(),
+                                           ScanMessage(std::move(request)), stop_, trace());
     if (work->Check()) runtime_.scheduler.Submit(lane_, std::move(work));
   }
 

@@ -35,7 +35,8 @@ class EstimateInitialPoseStream
   absl::Status Begin(const v1::EstimateInitialPoseRequest& request) override {
     if (absl::Status status = AdmitSetup(access(), request.setup()); !status.ok()) return status;
     if (absl::Status status = runtime_.sessions.Admit(); !status.ok()) return status;
-    auto work = SearchWork::Open(runtime_, request, stop_.cancelled);
+    auto work =
+        SearchWork::Open(WorkPartsOf(runtime_), runtime_.global_search, request, stop_.cancelled);
     if (!work.ok()) return work.status();
     std::shared_ptr<void> pass = runtime_.searches.Enter();
     if (pass == nullptr) {

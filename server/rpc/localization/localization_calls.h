@@ -11,9 +11,14 @@
 
 #include "server/rpc/support/read_message.h"
 #include "server/runtime/runtime.h"
+#include "server/scan/scan_parts.h"
 #include "voxloc/v1/localization_service.pb.h"
 
 namespace voxloc::server {
+
+// What scans use of the server.
+[[nodiscard]] WorkParts WorkPartsOf(Runtime& runtime);
+[[nodiscard]] ScanParts ScanPartsOf(Runtime& runtime);
 
 // Request and response must live until the call is done, as gRPC's do.
 [[nodiscard]] grpc::ServerUnaryReactor* StartAlignScan(Runtime& runtime,

@@ -96,7 +96,7 @@ class ScorePosesStream : public ScorePosesBidi,
   absl::Status TakeSetup(const v1::ScoreSetup& setup) {
     if (absl::Status status = AdmitSetup(access(), setup.setup()); !status.ok()) return status;
     if (absl::Status status = runtime_.sessions.Admit(); !status.ok()) return status;
-    auto work = ScoreWork::Open(runtime_, setup, stop_);
+    auto work = ScoreWork::Open(WorkPartsOf(runtime_), setup, stop_);
     if (!work.ok()) return work.status();
     work_ = *std::move(work);
     auto response = std::make_unique<v1::ScorePosesResponse>();

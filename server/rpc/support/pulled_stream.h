@@ -22,7 +22,7 @@
 #include "server/errors/error_details.h"
 #include "server/rpc/support/write_stream.h"
 #include "server/scheduling/admission.h"
-#include "server/scheduling/byte_shares.h"
+#include "server/scheduling/byte_limits.h"
 
 namespace voxloc::server {
 
@@ -43,7 +43,7 @@ class PulledStream : public WriteStream<Request, Response>,
   // for before. If not, Next drops what it has of them, returns null, and is called again once they
   // may be held.
   [[nodiscard]] bool Hold(uint64_t bytes) {
-    waiting_ = !share_->Ask(bytes);
+    waiting_ = !share_->Request(bytes);
     return !waiting_;
   }
 

@@ -35,7 +35,7 @@
 #include "server/observe/logging.h"
 #include "server/rpc/support/call_scope.h"
 #include "server/rpc/support/stream_timeouts.h"
-#include "server/scheduling/byte_budget.h"
+#include "server/scheduling/byte_limits.h"
 #include "server/scheduling/timeout_watch.h"
 
 namespace voxloc::server {

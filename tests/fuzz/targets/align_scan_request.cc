@@ -2,7 +2,7 @@
 //
 // The request of AlignScan.
 
-#include "server/session/scan_setup.h"
+#include "server/session/session_setup.h"
 #include "tests/fuzz/fuzz_targets.h"
 #include "tests/fuzz/request_world.h"
 #include "voxloc/v1/localization_service.pb.h"

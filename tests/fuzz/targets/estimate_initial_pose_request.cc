@@ -7,7 +7,7 @@
 #include "server/convert/options.h"
 #include "server/convert/range.h"
 #include "server/convert/search.h"
-#include "server/session/scan_setup.h"
+#include "server/session/session_setup.h"
 #include "tests/fuzz/fuzz_targets.h"
 #include "tests/fuzz/request_world.h"
 #include "voxloc/v1/initial_pose.pb.h"

@@ -3,7 +3,7 @@
 // A message of ScorePoses.
 
 #include "server/convert/pose.h"
-#include "server/session/scan_setup.h"
+#include "server/session/session_setup.h"
 #include "tests/fuzz/fuzz_targets.h"
 #include "tests/fuzz/request_world.h"
 #include "voxloc/v1/scoring.pb.h"

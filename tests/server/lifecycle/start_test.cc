@@ -10,7 +10,7 @@
 
 #include "absl/strings/match.h"
 #include "core/engine/cpu/cpu_engine.h"
-#include "server/engines/warm_up.h"
+#include "server/engines/engine_choice.h"
 #include "server/server.h"
 #include "tests/server/engines/fake_gpu.h"
 #include "tests/server/map_calls.h"

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#include "server/scheduling/byte_budget.h"
-
 #include <gtest/gtest.h>
+
+#include "server/scheduling/byte_limits.h"
 
 namespace voxloc::server {
 namespace {

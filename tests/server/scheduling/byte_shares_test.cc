@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#include "server/scheduling/byte_shares.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -10,6 +8,8 @@
 #include <string>
 #include <thread>
 #include <vector>
+
+#include "server/scheduling/byte_limits.h"
 
 namespace voxloc::server {
 namespace {
@@ -30,14 +30,14 @@ class ByteSharesTest : public ::testing::Test {
 TEST_F(ByteSharesTest, WhatDoesNotFitWaitsUntilItDoes) {
   const auto a = ShareOf("a");
   const auto b = ShareOf("b");
-  EXPECT_TRUE(a->Ask(6));
-  EXPECT_TRUE(b->Ask(4));
-  EXPECT_FALSE(b->Ask(5));
-  EXPECT_FALSE(b->Ask(5));
+  EXPECT_TRUE(a->Request(6));
+  EXPECT_TRUE(b->Request(4));
+  EXPECT_FALSE(b->Request(5));
+  EXPECT_FALSE(b->Request(5));
   EXPECT_THAT(granted_, IsEmpty());
   a->Release();
   EXPECT_THAT(granted_, ElementsAre("b"));
-  EXPECT_TRUE(b->Ask(5));
+  EXPECT_TRUE(b->Request(5));
 }
 
 TEST_F(ByteSharesTest, TurnsComeInTheOrderInWhichTheyWereAskedFor) {
@@ -45,10 +45,10 @@ TEST_F(ByteSharesTest, TurnsComeInTheOrderInWhichTheyWereAskedFor) {
   const auto large = ShareOf("large");
   const auto small = ShareOf("small");
   const auto other = ShareOf("other");
-  EXPECT_TRUE(a->Ask(6));
-  EXPECT_FALSE(large->Ask(9));
-  EXPECT_FALSE(small->Ask(1)) << "it would keep the large one waiting";
-  EXPECT_FALSE(other->Ask(1));
+  EXPECT_TRUE(a->Request(6));
+  EXPECT_FALSE(large->Request(9));
+  EXPECT_FALSE(small->Request(1)) << "it would keep the large one waiting";
+  EXPECT_FALSE(other->Request(1));
   a->Release();
   EXPECT_THAT(granted_, ElementsAre("large", "small"));
   large->Release();
@@ -58,11 +58,11 @@ TEST_F(ByteSharesTest, TurnsComeInTheOrderInWhichTheyWereAskedFor) {
 TEST_F(ByteSharesTest, MoreThanTheLimitIsHeldAlone) {
   const auto a = ShareOf("a");
   const auto b = ShareOf("b");
-  EXPECT_TRUE(a->Ask(1000));
-  EXPECT_FALSE(b->Ask(1));
+  EXPECT_TRUE(a->Request(1000));
+  EXPECT_FALSE(b->Request(1));
   a->Release();
   EXPECT_THAT(granted_, ElementsAre("b"));
-  EXPECT_FALSE(a->Ask(1000));
+  EXPECT_FALSE(a->Request(1000));
   b->Release();
   EXPECT_THAT(granted_, ElementsAre("b", "a"));
 }
@@ -70,13 +70,13 @@ TEST_F(ByteSharesTest, MoreThanTheLimitIsHeldAlone) {
 TEST_F(ByteSharesTest, WhoHoldsAsMuchNeedNotWait) {
   const auto a = ShareOf("a");
   const auto b = ShareOf("b");
-  EXPECT_TRUE(a->Ask(8));
-  EXPECT_FALSE(b->Ask(4));
-  EXPECT_TRUE(a->Ask(7));
+  EXPECT_TRUE(a->Request(8));
+  EXPECT_FALSE(b->Request(4));
+  EXPECT_TRUE(a->Request(7));
   EXPECT_THAT(granted_, IsEmpty());
-  EXPECT_TRUE(a->Ask(6));
+  EXPECT_TRUE(a->Request(6));
   EXPECT_THAT(granted_, ElementsAre("b"));
-  EXPECT_FALSE(a->Ask(7));
+  EXPECT_FALSE(a->Request(7));
   b->Release();
   EXPECT_THAT(granted_, ElementsAre("b", "a"));
 }
@@ -85,9 +85,9 @@ TEST_F(ByteSharesTest, WhoGoesMakesRoomAndWaitsNoMore) {
   auto a = ShareOf("a");
   auto b = ShareOf("b");
   const auto c = ShareOf("c");
-  EXPECT_TRUE(a->Ask(8));
-  EXPECT_FALSE(b->Ask(9));
-  EXPECT_FALSE(c->Ask(2));
+  EXPECT_TRUE(a->Request(8));
+  EXPECT_FALSE(b->Request(9));
+  EXPECT_FALSE(c->Request(2));
   b.reset();
   EXPECT_THAT(granted_, ElementsAre("c"));
   a.reset();
@@ -97,8 +97,8 @@ TEST_F(ByteSharesTest, WhoGoesMakesRoomAndWaitsNoMore) {
 TEST_F(ByteSharesTest, ANewLimitLetsThoseInWhoFit) {
   const auto a = ShareOf("a");
   const auto b = ShareOf("b");
-  EXPECT_TRUE(a->Ask(8));
-  EXPECT_FALSE(b->Ask(8));
+  EXPECT_TRUE(a->Request(8));
+  EXPECT_FALSE(b->Request(8));
   shares_.set_limit(16);
   EXPECT_THAT(granted_, ElementsAre("b"));
 }
@@ -114,7 +114,7 @@ TEST(ByteSharesThreadsTest, NeverHoldMoreThanTheLimit) {
       ByteShares::Share share(shares, [&granted] { granted = true; });
       for (int i = 0; i < 500; ++i) {
         granted = false;
-        if (!share.Ask(static_cast<uint64_t>(bytes))) {
+        if (!share.Request(static_cast<uint64_t>(bytes))) {
           while (!granted) std::this_thread::yield();
         }
         if ((held += bytes) > 100) over = true;

@@ -64,21 +64,28 @@ class FairQueueTest : public ::testing::Test {
     return put;
   }
 
-  // The names of a batch of at most so many scans; its lanes are under way until EndTurns.
+  // The names of a batch of at most so many scans, lane by lane; its lanes are under way until
+  // EndTurns.
   std::vector<std::string> TakeBatch(size_t most) {
     std::vector<std::string> names;
-    std::vector<LanePtr> lanes;
-    while (names.size() < most) {
-      const FairQueue::Turn next = queue_.Next();
-      if (next.lane == nullptr) break;
-      EXPECT_GT(next.waiting, 0u);
-      if (next.place == lanes.size()) lanes.push_back(next.lane);
-      EXPECT_TRUE(lanes.at(next.place) == next.lane);
-      names.push_back(NameOf(queue_.TakeNext()));
+    for (const FairQueue::Group& group : queue_.TakeBatch(most, /*max_points=*/1000)) {
+      EXPECT_FALSE(group.scans.empty());
+      for (const ScanInBatch& scan : group.scans) names.push_back(NameOf(scan.task));
+      running_.push_back(group.lane);
     }
-    queue_.EndBatch();
-    running_.insert(running_.end(), lanes.begin(), lanes.end());
     return names;
+  }
+  // How many scans waited in a lane that is closed.
+  size_t Close(const LanePtr& lane) {
+    size_t waited = 0;
+    while (queue_.Close(*lane) != nullptr) ++waited;
+    return waited;
+  }
+  // How many lanes the end of the queue lets go of.
+  size_t DropLanes() {
+    size_t dropped = 0;
+    while (queue_.DropLane() != nullptr) ++dropped;
+    return dropped;
   }
   void EndTurns() {
     for (const LanePtr& lane : std::exchange(running_, {})) queue_.EndTurn(lane);
@@ -114,7 +121,47 @@ TEST_F(FairQueueTest, ACallerHasAScanOfEachLaneBeforeTheSecondOfAny) {
   const LanePtr modest = Open("fleet");
   for (int i = 0; i < 3; ++i) Put(greedy, "greedy" + std::to_string(i));
   for (int i = 0; i < 2; ++i) Put(modest, "modest" + std::to_string(i));
-  EXPECT_THAT(TakeBatch(10), ElementsAre("greedy0", "modest0", "greedy1", "modest1", "greedy2"));
+  EXPECT_THAT(TakeBatch(3), ElementsAre("greedy0", "greedy1", "modest0"));
+  EndTurns();
+  EXPECT_THAT(TakeBatch(10), ElementsAre("greedy2", "modest1"));
+}
+
+TEST_F(FairQueueTest, ABatchOfAllThatWaitsHasThemLaneByLane) {
+  const LanePtr first = Open("fleet");
+  const LanePtr other = Open("other");
+  const LanePtr second = Open("fleet");
+  for (const char* name : {"a0", "a1", "a2"}) Put(first, name);
+  for (const char* name : {"b0", "b1"}) Put(other, name);
+  Put(second, "c0");
+  EXPECT_THAT(TakeBatch(10), ElementsAre("a0", "a1", "a2", "b0", "b1", "c0"));
+  EXPECT_TRUE(queue_.empty());
+  EXPECT_EQ(queue_.scans(), 0u);
+}
+
+TEST_F(FairQueueTest, ABatchEndsWithTheScanThatReachesItsPoints) {
+  const LanePtr lane = Open("fleet");
+  for (const char* name : {"a", "b", "c"}) Put(lane, name);
+  const std::vector<FairQueue::Group> batch = queue_.TakeBatch(10, /*max_points=*/2);
+  ASSERT_EQ(batch.size(), 1u);
+  EXPECT_EQ(batch[0].scans.size(), 2u);
+}
+
+TEST_F(FairQueueTest, AFullLaneKeepsTheNewestInTheirOrder) {
+  const LanePtr lane = queue_.OpenLane(2, "fleet");
+  const auto put = [&](const char* name) {
+    return NameOf(queue_.Put(lane, std::make_unique<WaitingTask>(name)));
+  };
+  EXPECT_EQ(put("a"), "");
+  EXPECT_EQ(put("b"), "");
+  EXPECT_EQ(put("c"), "a");
+  EXPECT_EQ(queue_.scans(), 2u);
+  EXPECT_THAT(TakeBatch(10), ElementsAre("b", "c"));
+}
+
+TEST_F(FairQueueTest, ALaneHoldsAtLeastOneScan) {
+  const LanePtr lane = queue_.OpenLane(0, "fleet");
+  EXPECT_EQ(queue_.Put(lane, std::make_unique<WaitingTask>("a")), nullptr);
+  EXPECT_EQ(NameOf(queue_.Put(lane, std::make_unique<WaitingTask>("b"))), "a");
 }
 
 // Four of five scans of a full batch would be the fleet's if lanes were all that counted.
@@ -197,17 +244,16 @@ TEST_F(FairQueueTest, AClosedLaneIsPassedOverAndGivesItsShareBack) {
   Put(closed, "closed1");
   const LanePtr open = Open("fleet");
   Put(open, "open");
-  EXPECT_EQ(queue_.Close(*closed).size(), 2u);
+  EXPECT_EQ(Close(closed), 2u);
   EXPECT_TRUE(FairQueue::IsClosed(*closed));
   EXPECT_EQ(queue_.scans(), 1u);
-  EXPECT_EQ(queue_.ready_lanes(), 1u);
   EXPECT_THAT(TakeBatch(10), ElementsAre("open"));
-  EXPECT_EQ(queue_.Close(*open).size(), 0u);
+  EXPECT_EQ(Close(open), 0u);
   EndTurns();
   EXPECT_TRUE(queue_.empty());
   const LanePtr last = Open("");
   Put(last, "last");
-  EXPECT_EQ(queue_.Close(*last).size(), 1u);
+  EXPECT_EQ(Close(last), 1u);
   EXPECT_TRUE(queue_.empty());
 }
 
@@ -253,7 +299,7 @@ TEST_F(FairQueueTest, ACallerWithItsShareOfTheSecondStageGetsNoTurn) {
   const LanePtr alone = Open("alone");
   Put(alone, "alone");
   EXPECT_THAT(TakeBatch(10), ElementsAre("alone"));
-  EXPECT_EQ(queue_.Close(*fleet[5]).size(), 1u);
+  EXPECT_EQ(Close(fleet[5]), 1u);
   queue_.EndTurn(fleet[0]);
   EXPECT_THAT(TakeBatch(10), ElementsAre("fleet2", "fleet3", "fleet4", "newcomer"));
   EndTurns();
@@ -267,7 +313,7 @@ TEST_F(FairQueueTest, ACallerWhoseLastLanesAreClosedMeanwhileComesBack) {
   Put(second, "second");
   EXPECT_THAT(TakeBatch(1), ElementsAre("first"));
   static_cast<void>(queue_.BeginSecondStage(*first, 1));
-  EXPECT_EQ(queue_.Close(*second).size(), 1u);
+  EXPECT_EQ(Close(second), 1u);
   EndTurns();
   EXPECT_TRUE(queue_.empty());
   Put(first, "again");
@@ -275,7 +321,7 @@ TEST_F(FairQueueTest, ACallerWhoseLastLanesAreClosedMeanwhileComesBack) {
   // The end of the queue lets go of what waits of a caller who gets no turn.
   static_cast<void>(queue_.BeginSecondStage(*first, 1));
   Put(Open("fleet"), "third");
-  EXPECT_EQ(queue_.Clear().size(), 1u);
+  EXPECT_EQ(DropLanes(), 1u);
 }
 
 TEST_F(FairQueueTest, ALaneThatNobodyElseHoldsKeepsItsScan) {
@@ -288,7 +334,7 @@ TEST_F(FairQueueTest, ALaneThatNobodyElseHoldsKeepsItsScan) {
   // The end of the queue lets go of what waits.
   Put(Open("peer"), "third");
   Put(Open(""), "fourth");
-  EXPECT_EQ(queue_.Clear().size(), 2u);
+  EXPECT_EQ(DropLanes(), 2u);
   EXPECT_TRUE(queue_.empty());
 }
 

@@ -440,6 +440,20 @@ TEST_F(SchedulerTest, WhereMemoryRunsOutTheScanFailsAndTheOthersGoOn) {
                                                      "completed modest of 1"));
 }
 
+TEST_F(SchedulerTest, WhereMemoryRunsOutAsAScanIsSubmittedItFails) {
+  class HungryTask : public FakeTask {
+   public:
+    using FakeTask::FakeTask;
+    size_t bytes() const override { throw std::bad_alloc(); }
+  };
+  const auto lane = scheduler_.OpenLane(1);
+  scheduler_.Submit(lane, std::make_unique<HungryTask>(record_, "hungry"));
+  EXPECT_EQ(record_.events(), Events{"failed hungry"});
+  Submit(lane, "modest");
+  record_.Await(2);
+  EXPECT_EQ(record_.events().back(), "completed modest of 1");
+}
+
 TEST_F(SchedulerTest, WhereMemoryRunsOutInTheEnginesCallItsScansFail) {
   class HungryEngine : public EmptyEngine {
    public:

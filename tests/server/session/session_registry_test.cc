@@ -40,9 +40,9 @@ TEST(SessionRegistryTest, CountsRefusesAndDrains) {
   ASSERT_TRUE(second.ok());
   EXPECT_EQ(registry.open(), 1);
   EXPECT_EQ(registry.Numbers(), std::vector<uint64_t>{2});
-  EXPECT_TRUE(registry.Tell(2, {1.0, 2.0, "bye"}));
+  EXPECT_TRUE(registry.Notify(2, {1.0, 2.0, "bye"}));
   EXPECT_EQ(listener->heard, "bye");
-  EXPECT_FALSE(registry.Tell(1, {1.0, 2.0, "gone"}));
+  EXPECT_FALSE(registry.Notify(1, {1.0, 2.0, "gone"}));
   EXPECT_EQ(listener->heard, "bye");
   EXPECT_TRUE(registry.Admit().ok());
   EXPECT_TRUE(life.Advance(ServerState::kDraining));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#include "server/scheduling/byte_shares.h"
+#include "server/scheduling/byte_limits.h"
 
 #include <utility>
 
@@ -9,16 +9,16 @@ namespace voxloc::server {
 ByteShares::Share::Share(ByteShares& shares, Granted granted)
     : shares_(shares), granted_(std::move(granted)) {}
 
-bool ByteShares::Share::Ask(uint64_t bytes) {
+bool ByteShares::Share::Request(uint64_t bytes) {
   std::vector<Granted> granted;
   bool held = false;
   {
     const absl::MutexLock lock(&shares_.mutex_);
     if (waiting_ && bytes == bytes_) return false;
     const bool less = !waiting_ && bytes <= bytes_;
-    shares_.LetGo(*this);
+    shares_.Return(*this);
     bytes_ = bytes;
-    // What it held may be what others wait for, who come first.
+    // What it held may be what others wait for, whose requests come first.
     if (!less) granted = shares_.GrantLocked();
     held = less || (shares_.waiting_.empty() && shares_.Fits(bytes));
     if (held) {
@@ -37,7 +37,7 @@ void ByteShares::Share::Release() {
   std::vector<Granted> granted;
   {
     const absl::MutexLock lock(&shares_.mutex_);
-    shares_.LetGo(*this);
+    shares_.Return(*this);
     granted = shares_.GrantLocked();
   }
   for (const Granted& call : granted) call();
@@ -58,7 +58,7 @@ void ByteShares::Hold(Share& share) {
   gauge_.Add(static_cast<double>(share.bytes_));
 }
 
-void ByteShares::LetGo(Share& share) {
+void ByteShares::Return(Share& share) {
   if (share.waiting_) {
     waiting_.remove(&share);
     share.waiting_ = false;
