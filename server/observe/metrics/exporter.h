@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// MetricsExporter: Metrics, and what server, engine, maps and process say about themselves when a
-// scrape comes, as text for Prometheus. What it is given must outlive it, and so must what the
+// MetricsExporter: Metrics, and what server, engine, maps and process report about themselves when
+// a scrape comes, as text for Prometheus. What it is given must outlive it, and so must what the
 // functions refer to. Thread-safe.
 
 #ifndef VOXLOC_SERVER_OBSERVE_METRICS_EXPORTER_H_
