@@ -108,8 +108,8 @@ class Engine {
 
   [[nodiscard]] virtual EngineInfo Info() const = 0;
 
-  // Ok while it can compute. An engine that has failed permanently answers everything with this
-  // status.
+  // Ok while it can compute. An engine that has failed permanently answers every request that is a
+  // good one with this status.
   [[nodiscard]] virtual absl::Status Health() const = 0;
 
  protected:
