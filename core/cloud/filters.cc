@@ -10,6 +10,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "core/container/flat_table.h"
+#include "core/status/try.h"
 
 namespace voxloc {
 namespace {
@@ -134,15 +135,13 @@ absl::Status ValidateFilterOptions(const FilterOptions& options) {
 }
 
 absl::StatusOr<FilteredCloud> FilterCloud(const PointCloud& cloud, const FilterOptions& options) {
-  if (absl::Status status = ValidateFilterOptions(options); !status.ok()) return status;
+  VOXLOC_TRY(ValidateFilterOptions(options));
   FilteredCloud result;
   result.counts.received = cloud.size();
   result.cloud = KeepWithinLimits(cloud, options, result.counts);
   const size_t within_limits = result.cloud.size();
   if (options.voxel_leaf_m > 0.0) {
-    absl::StatusOr<PointCloud> thinned = VoxelDownsample(result.cloud, options.voxel_leaf_m);
-    if (!thinned.ok()) return thinned.status();
-    result.cloud = *std::move(thinned);
+    VOXLOC_ASSIGN_OR_RETURN(result.cloud, VoxelDownsample(result.cloud, options.voxel_leaf_m));
   }
   if (options.max_points > 0 && result.cloud.size() > options.max_points) {
     result.cloud = RandomSample(result.cloud, options.max_points, options.random_seed);
@@ -154,7 +153,7 @@ absl::StatusOr<FilteredCloud> FilterCloud(const PointCloud& cloud, const FilterO
 
 absl::StatusOr<PointCloud> VoxelDownsample(const PointCloud& cloud, double leaf_m) {
   const Bounds bounds = ComputeBounds(cloud);
-  if (absl::Status status = CheckLeaf(bounds, leaf_m); !status.ok()) return status;
+  VOXLOC_TRY(CheckLeaf(bounds, leaf_m));
 
   // The grid is anchored at the frame's zero for any origin of the cloud; indices count from the
   // cloud's lowest voxel, so that three of them fit a key.

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "core/status/try.h"
 #include "core/text/nearest_name.h"
 
 namespace voxloc {
@@ -53,11 +54,8 @@ absl::Status ReadValue(const Json& json, absl::string_view path, Eigen::Vector3d
     return Wrong(path, "must be a list of three numbers");
   }
   for (size_t i = 0; i < 3; ++i) {
-    if (absl::Status status = ReadValue(json[i], absl::StrCat(path, "[", i, "]"),
-                                        value[static_cast<Eigen::Index>(i)]);
-        !status.ok()) {
-      return status;
-    }
+    VOXLOC_TRY(
+        ReadValue(json[i], absl::StrCat(path, "[", i, "]"), value[static_cast<Eigen::Index>(i)]));
   }
   return absl::OkStatus();
 }
@@ -76,12 +74,9 @@ absl::Status ReadText(const Json& object, const std::string& key, absl::string_v
 template <typename Value>
 absl::Status ReadConstant(const Json& json, absl::string_view path,
                           CalibratedConstant<Value>& constant) {
-  if (absl::Status status = CheckKeys(json, path, {"value", "origin"}); !status.ok()) return status;
+  VOXLOC_TRY(CheckKeys(json, path, {"value", "origin"}));
   if (!json.contains("value")) return Wrong(path, "needs the key 'value'");
-  if (absl::Status status = ReadValue(json["value"], absl::StrCat(path, ".value"), constant.value);
-      !status.ok()) {
-    return status;
-  }
+  VOXLOC_TRY(ReadValue(json["value"], absl::StrCat(path, ".value"), constant.value));
   return ReadText(json, "origin", path, constant.origin);
 }
 
@@ -90,7 +85,7 @@ absl::StatusOr<SensorCalibration> ReadSensor(const Json& json, const std::string
   std::vector<std::string> known = {"name"};
   VisitConstants(sensor, [&known](const char* key, const auto& /*constant*/, double /*least*/,
                                   double /*most*/) { known.emplace_back(key); });
-  if (absl::Status status = CheckKeys(json, path, known); !status.ok()) return status;
+  VOXLOC_TRY(CheckKeys(json, path, known));
   absl::Status status = ReadText(json, "name", path, sensor.name);
   VisitConstants(sensor, [&](const char* key, auto& constant, double /*least*/, double /*most*/) {
     if (!status.ok() || !json.contains(key)) return;
@@ -103,7 +98,7 @@ absl::StatusOr<SensorCalibration> ReadSensor(const Json& json, const std::string
 }
 
 absl::StatusOr<SensorCalibrations> ReadSensors(const Json& root) {
-  if (absl::Status status = CheckKeys(root, "the file", {"sensors"}); !status.ok()) return status;
+  VOXLOC_TRY(CheckKeys(root, "the file", {"sensors"}));
   if (!root.contains("sensors") || !root["sensors"].is_array()) {
     return Wrong("the file", "needs the key 'sensors' with a list");
   }
@@ -111,12 +106,11 @@ absl::StatusOr<SensorCalibrations> ReadSensors(const Json& root) {
   std::set<std::string> names;
   for (size_t i = 0; i < root["sensors"].size(); ++i) {
     const std::string path = absl::StrCat("sensors[", i, "]");
-    absl::StatusOr<SensorCalibration> sensor = ReadSensor(root["sensors"][i], path);
-    if (!sensor.ok()) return sensor.status();
-    if (!names.insert(sensor->name).second) {
-      return Wrong(absl::StrCat(path, ".name"), absl::StrCat("'", sensor->name, "' occurs twice"));
+    VOXLOC_ASSIGN_OR_RETURN(SensorCalibration sensor, ReadSensor(root["sensors"][i], path));
+    if (!names.insert(sensor.name).second) {
+      return Wrong(absl::StrCat(path, ".name"), absl::StrCat("'", sensor.name, "' occurs twice"));
     }
-    calibrations.Set(*std::move(sensor));
+    calibrations.Set(std::move(sensor));
   }
   return calibrations;
 }

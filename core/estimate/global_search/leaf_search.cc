@@ -12,6 +12,7 @@
 #include "absl/types/span.h"
 #include "core/engine/job_check.h"
 #include "core/estimate/global_search/coarse_nodes.h"
+#include "core/status/try.h"
 
 namespace voxloc {
 namespace {
@@ -225,8 +226,7 @@ class Search {
     request.min_hits = least;
     request.work_class = WorkClass::kSearching;
     request.stop = job_.stop;
-    const absl::StatusOr<std::vector<BoundHit>> hits = engine_.Bound(request);
-    if (!hits.ok()) return hits.status();
+    VOXLOC_ASSIGN_OR_RETURN(const std::vector<BoundHit> hits, engine_.Bound(request));
     const auto width = static_cast<uint32_t>(nodes_x);
     const auto height = static_cast<uint32_t>(nodes_y);
     nodes_ += request.blocks.size() * width * height;
@@ -236,7 +236,7 @@ class Search {
     uint32_t row_begin = 0;
     uint32_t row_end = 0;
     BoundBlock row_at;
-    for (const BoundHit& hit : *hits) {
+    for (const BoundHit& hit : hits) {
       if (hit.node < row_begin || hit.node >= row_end) {
         const uint32_t row = hit.node / width;
         row_begin = row * width;
