@@ -109,22 +109,18 @@ uint64_t UniformBelow(uint64_t bound, std::mt19937_64& generator) {
 }  // namespace
 
 absl::Status ValidateFilterOptions(const FilterOptions& options) {
-  absl::Status status =
-      CheckInterval("min_range_m", options.min_range_m, "max_range_m", options.max_range_m);
-  if (!status.ok()) return status;
+  VOXLOC_TRY(CheckInterval("min_range_m", options.min_range_m, "max_range_m", options.max_range_m));
   if (options.max_range_m < 0.0) {
     return absl::InvalidArgumentError(
         absl::StrCat("max_range_m must be at least 0 (got ", options.max_range_m, ")"));
   }
-  status =
-      CheckInterval("min_height_m", options.min_height_m, "max_height_m", options.max_height_m);
-  if (!status.ok()) return status;
+  VOXLOC_TRY(
+      CheckInterval("min_height_m", options.min_height_m, "max_height_m", options.max_height_m));
   if (options.box.has_value()) {
     constexpr const char* kAxes[3] = {"x", "y", "z"};
     for (int axis = 0; axis < 3; ++axis) {
-      status = CheckInterval(absl::StrCat("box.min.", kAxes[axis]), options.box->min[axis],
-                             absl::StrCat("box.max.", kAxes[axis]), options.box->max[axis]);
-      if (!status.ok()) return status;
+      VOXLOC_TRY(CheckInterval(absl::StrCat("box.min.", kAxes[axis]), options.box->min[axis],
+                               absl::StrCat("box.max.", kAxes[axis]), options.box->max[axis]));
     }
   }
   if (!std::isfinite(options.voxel_leaf_m) || options.voxel_leaf_m < 0.0) {

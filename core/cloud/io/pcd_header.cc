@@ -116,12 +116,11 @@ absl::Status CheckOnePerField(const std::optional<Entry>& entry, absl::string_vi
 absl::StatusOr<std::vector<PcdField>> FieldsOf(const Entries& entries, absl::string_view name) {
   if (!entries.fields.has_value()) return Malformed(name, "the header has no FIELDS line");
   const size_t number = entries.fields->words.size();
-  absl::Status status = CheckOnePerField(entries.size, "SIZE", number, name);
-  if (status.ok()) status = CheckOnePerField(entries.type, "TYPE", number, name);
-  if (status.ok() && entries.count.has_value()) {
-    status = CheckOnePerField(entries.count, "COUNT", number, name);
+  VOXLOC_TRY(CheckOnePerField(entries.size, "SIZE", number, name));
+  VOXLOC_TRY(CheckOnePerField(entries.type, "TYPE", number, name));
+  if (entries.count.has_value()) {
+    VOXLOC_TRY(CheckOnePerField(entries.count, "COUNT", number, name));
   }
-  if (!status.ok()) return status;
 
   std::vector<PcdField> fields(number);
   size_t point_bytes = 0;

@@ -15,6 +15,7 @@
 #include "absl/strings/str_cat.h"
 #include "core/cloud/io/cloud_file.h"
 #include "core/cloud/io/file_bytes.h"
+#include "core/status/try.h"
 
 namespace voxloc {
 namespace {
@@ -156,12 +157,10 @@ absl::Status Write(const std::string& path, const PointCloud& cloud,
       out.reserve(out.size() + cloud.size() * (3 * sizeof(T) + columns.size() * sizeof(float)));
       AppendRecords<T>(cloud, columns, out);
       break;
-    case PcdEncoding::kBinaryCompressed: {
+    case PcdEncoding::kBinaryCompressed:
       out = HeaderOf(cloud, columns, "binary_compressed", size, viewpoint);
-      const absl::Status status = AppendCompressed(path, FieldByField<T>(cloud, columns), out);
-      if (!status.ok()) return status;
+      VOXLOC_TRY(AppendCompressed(path, FieldByField<T>(cloud, columns), out));
       break;
-    }
   }
   return WriteFileBytes(path, out);
 }

@@ -29,13 +29,11 @@ constexpr double kMaxTilt_rad = 0.5;
 
 absl::Status CheckJob(const PoseSearchJob& job, const PoseRegion& region) {
   if (job.map == nullptr) return absl::InvalidArgumentError("there is no map to search");
-  for (const absl::Status& status :
-       {ValidatePoseRegion(region), ValidateHypothesisOptions(job.hypotheses),
-        ValidateProfile(job.profile), CheckInputs(AlignmentOf(job)),
-        CheckCells(*job.map, job.profile.stages)}) {
-    if (!status.ok()) return status;
-  }
-  return absl::OkStatus();
+  VOXLOC_TRY(ValidatePoseRegion(region));
+  VOXLOC_TRY(ValidateHypothesisOptions(job.hypotheses));
+  VOXLOC_TRY(ValidateProfile(job.profile));
+  VOXLOC_TRY(CheckInputs(AlignmentOf(job)));
+  return CheckCells(*job.map, job.profile.stages);
 }
 
 std::vector<CellStatistics> StatisticsOf(const Profile& profile) {

@@ -182,9 +182,7 @@ class Search {
       const bool probing = begin < kProbeNodes;
       if (!probing && AsksTooMuch()) break;
       const uint32_t least = probing ? std::max(LeastEver(), LeastOfLeaves()) : Least();
-      absl::Status status =
-          Follow(absl::MakeConstSpan(groups.nodes).subspan(begin, end - begin), least);
-      if (!status.ok()) return status;
+      VOXLOC_TRY(Follow(absl::MakeConstSpan(groups.nodes).subspan(begin, end - begin), least));
       Report(0.5 + 0.5 * static_cast<double>(end) / static_cast<double>(groups.nodes.size()));
       begin = end;
     }
@@ -275,10 +273,9 @@ class Search {
       const auto all = absl::MakeConstSpan(parents);
       for (size_t begin = 0; begin < parents.size(); begin += per_call) {
         const auto some = all.subspan(begin, per_call);
-        absl::Status status = BoundBlocks(level, std::vector<BoundBlock>(some.begin(), some.end()),
-                                          children, children, std::max(least, LeastOfLeaves()),
-                                          level == 0 ? Sink(take) : Sink(descend));
-        if (!status.ok()) return status;
+        VOXLOC_TRY(BoundBlocks(level, std::vector<BoundBlock>(some.begin(), some.end()), children,
+                               children, std::max(least, LeastOfLeaves()),
+                               level == 0 ? Sink(take) : Sink(descend)));
         leaves_.Add(leaves);
         leaves.clear();
       }

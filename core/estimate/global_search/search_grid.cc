@@ -48,8 +48,7 @@ absl::Status Collect(const ResidentMap& map, size_t statistics_index, const Eige
   Eigen::Vector3d lower_max = max;
   Eigen::Vector3d upper_min = min;
   lower_max[axis] = upper_min[axis] = 0.5 * (min[axis] + max[axis]);
-  absl::Status status = Collect(map, statistics_index, min, lower_max, voxel_m, max_voxels, voxels);
-  if (!status.ok()) return status;
+  VOXLOC_TRY(Collect(map, statistics_index, min, lower_max, voxel_m, max_voxels, voxels));
   return Collect(map, statistics_index, upper_min, max, voxel_m, max_voxels, voxels);
 }
 
@@ -62,9 +61,8 @@ absl::StatusOr<std::vector<CellKey>> OccupiedVoxels(const ResidentMap& map, size
   // No cell lies beyond, and halves of infinity would never end.
   const double border_m = kMaxCellIndex * map.statistics()[statistics_index].cell_size_m;
   std::vector<CellKey> voxels;
-  const absl::Status status = Collect(map, statistics_index, min.cwiseMax(-border_m),
-                                      max.cwiseMin(border_m), voxel_m, max_voxels, voxels);
-  if (!status.ok()) return status;
+  VOXLOC_TRY(Collect(map, statistics_index, min.cwiseMax(-border_m), max.cwiseMin(border_m),
+                     voxel_m, max_voxels, voxels));
   return voxels;
 }
 

@@ -63,10 +63,8 @@ absl::Status ValidatePriorSearch(const PriorSearchOptions& options, size_t max_p
 absl::StatusOr<PoseSearchResult> SearchAroundPrior(Engine& engine, const PoseSearchJob& job,
                                                    const PriorSearchOptions& options,
                                                    const PoseSearchObserver& observer) {
-  for (const absl::Status& status : {ValidatePriorSearch(options, options.particles),
-                                     ValidateHypothesisOptions(job.hypotheses)}) {
-    if (!status.ok()) return status;
-  }
+  VOXLOC_TRY(ValidatePriorSearch(options, options.particles));
+  VOXLOC_TRY(ValidateHypothesisOptions(job.hypotheses));
   ParzenEstimator estimator(PriorOf(options), options.startup_trials, job.seed);
   std::vector<AlignResult> results;
   PoseSearchResult found;
