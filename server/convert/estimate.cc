@@ -45,7 +45,8 @@ v1::AxisVerdict AxisToProto(AxisObservation axis) {
 }
 
 void SharesToProto(const VarianceShares& shares, v1::SigmaShares& proto) {
-  const auto add = [](const Vector6& variances, google::protobuf::RepeatedField<float>& sigmas) {
+  const auto add = [](const VarianceShares::Vector6& variances,
+                      google::protobuf::RepeatedField<float>& sigmas) {
     sigmas.Reserve(6);
     for (const double variance : variances) sigmas.Add(static_cast<float>(std::sqrt(variance)));
   };
