@@ -21,29 +21,28 @@ namespace {
 // Keys keep their order.
 using Json = nlohmann::ordered_json;
 
-absl::Status Wrong(absl::string_view path, absl::string_view what) {
-  return absl::InvalidArgumentError(absl::StrCat(path, " ", what));
+template <typename... Parts>
+absl::Status Wrong(absl::string_view path, const Parts&... what) {
+  return absl::InvalidArgumentError(absl::StrCat(path, " ", what...));
 }
 
 absl::Status CheckKeys(const Json& object, absl::string_view path,
                        const std::vector<std::string>& known) {
-  if (!object.is_object())
-    return Wrong(path, absl::StrCat("must be an object (got ", object.type_name(), ")"));
+  if (!object.is_object()) return Wrong(path, "must be an object (got ", object.type_name(), ")");
   for (const auto& entry : object.items()) {
     bool found = false;
     for (const std::string& key : known) found = found || key == entry.key();
     if (found) continue;
     const std::string nearest = NearestName(entry.key(), known);
-    return Wrong(
-        path, absl::StrCat("has an unknown key '", entry.key(), "'",
-                           nearest.empty() ? "" : absl::StrCat("; did you mean ", nearest, "?")));
+    return Wrong(path, "has an unknown key '", entry.key(), "'",
+                 nearest.empty() ? "" : absl::StrCat("; did you mean ", nearest, "?"));
   }
   return absl::OkStatus();
 }
 
 absl::Status ReadValue(const Json& json, absl::string_view path, double& value) {
   if (!json.is_number()) {
-    return Wrong(path, absl::StrCat("must be a number (got ", json.type_name(), ")"));
+    return Wrong(path, "must be a number (got ", json.type_name(), ")");
   }
   value = json.get<double>();
   return absl::OkStatus();
@@ -62,10 +61,10 @@ absl::Status ReadValue(const Json& json, absl::string_view path, Eigen::Vector3d
 
 absl::Status ReadText(const Json& object, const std::string& key, absl::string_view path,
                       std::string& text) {
-  if (!object.contains(key)) return Wrong(path, absl::StrCat("needs the key '", key, "'"));
+  if (!object.contains(key)) return Wrong(path, "needs the key '", key, "'");
   if (!object[key].is_string()) {
-    return Wrong(absl::StrCat(path, ".", key),
-                 absl::StrCat("must be a text (got ", object[key].type_name(), ")"));
+    return Wrong(absl::StrCat(path, ".", key), "must be a text (got ", object[key].type_name(),
+                 ")");
   }
   text = object[key].get<std::string>();
   return absl::OkStatus();
@@ -108,7 +107,7 @@ absl::StatusOr<SensorCalibrations> ReadSensors(const Json& root) {
     const std::string path = absl::StrCat("sensors[", i, "]");
     VOXLOC_ASSIGN_OR_RETURN(SensorCalibration sensor, ReadSensor(root["sensors"][i], path));
     if (!names.insert(sensor.name).second) {
-      return Wrong(absl::StrCat(path, ".name"), absl::StrCat("'", sensor.name, "' occurs twice"));
+      return Wrong(absl::StrCat(path, ".name"), "'", sensor.name, "' occurs twice");
     }
     calibrations.Set(std::move(sensor));
   }
