@@ -10,6 +10,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "core/container/flat_table.h"
+#include "core/status/try.h"
 
 namespace voxloc {
 namespace {
@@ -108,22 +109,18 @@ uint64_t UniformBelow(uint64_t bound, std::mt19937_64& generator) {
 }  // namespace
 
 absl::Status ValidateFilterOptions(const FilterOptions& options) {
-  absl::Status status =
-      CheckInterval("min_range_m", options.min_range_m, "max_range_m", options.max_range_m);
-  if (!status.ok()) return status;
+  VOXLOC_TRY(CheckInterval("min_range_m", options.min_range_m, "max_range_m", options.max_range_m));
   if (options.max_range_m < 0.0) {
     return absl::InvalidArgumentError(
         absl::StrCat("max_range_m must be at least 0 (got ", options.max_range_m, ")"));
   }
-  status =
-      CheckInterval("min_height_m", options.min_height_m, "max_height_m", options.max_height_m);
-  if (!status.ok()) return status;
+  VOXLOC_TRY(
+      CheckInterval("min_height_m", options.min_height_m, "max_height_m", options.max_height_m));
   if (options.box.has_value()) {
     constexpr const char* kAxes[3] = {"x", "y", "z"};
     for (int axis = 0; axis < 3; ++axis) {
-      status = CheckInterval(absl::StrCat("box.min.", kAxes[axis]), options.box->min[axis],
-                             absl::StrCat("box.max.", kAxes[axis]), options.box->max[axis]);
-      if (!status.ok()) return status;
+      VOXLOC_TRY(CheckInterval(absl::StrCat("box.min.", kAxes[axis]), options.box->min[axis],
+                               absl::StrCat("box.max.", kAxes[axis]), options.box->max[axis]));
     }
   }
   if (!std::isfinite(options.voxel_leaf_m) || options.voxel_leaf_m < 0.0) {
@@ -134,15 +131,13 @@ absl::Status ValidateFilterOptions(const FilterOptions& options) {
 }
 
 absl::StatusOr<FilteredCloud> FilterCloud(const PointCloud& cloud, const FilterOptions& options) {
-  if (absl::Status status = ValidateFilterOptions(options); !status.ok()) return status;
+  VOXLOC_TRY(ValidateFilterOptions(options));
   FilteredCloud result;
   result.counts.received = cloud.size();
   result.cloud = KeepWithinLimits(cloud, options, result.counts);
   const size_t within_limits = result.cloud.size();
   if (options.voxel_leaf_m > 0.0) {
-    absl::StatusOr<PointCloud> thinned = VoxelDownsample(result.cloud, options.voxel_leaf_m);
-    if (!thinned.ok()) return thinned.status();
-    result.cloud = *std::move(thinned);
+    VOXLOC_ASSIGN_OR_RETURN(result.cloud, VoxelDownsample(result.cloud, options.voxel_leaf_m));
   }
   if (options.max_points > 0 && result.cloud.size() > options.max_points) {
     result.cloud = RandomSample(result.cloud, options.max_points, options.random_seed);
@@ -154,7 +149,7 @@ absl::StatusOr<FilteredCloud> FilterCloud(const PointCloud& cloud, const FilterO
 
 absl::StatusOr<PointCloud> VoxelDownsample(const PointCloud& cloud, double leaf_m) {
   const Bounds bounds = ComputeBounds(cloud);
-  if (absl::Status status = CheckLeaf(bounds, leaf_m); !status.ok()) return status;
+  VOXLOC_TRY(CheckLeaf(bounds, leaf_m));
 
   // The grid is anchored at the frame's zero for any origin of the cloud; indices count from the
   // cloud's lowest voxel, so that three of them fit a key.

@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/types/span.h"
+#include "core/status/try.h"
 
 namespace voxloc {
 namespace {
@@ -91,9 +92,7 @@ absl::Status CheckRequest(const BoundRequest& request) {
     return absl::InvalidArgumentError(
         absl::StrCat("level is ", request.level, "; the grid has ", shape.shifts.size()));
   }
-  if (absl::Status status = CheckScan(request.scan.get(), shape.tolerances.size()); !status.ok()) {
-    return status;
-  }
+  VOXLOC_TRY(CheckScan(request.scan.get(), shape.tolerances.size()));
   if (request.min_hits < 1)
     return absl::InvalidArgumentError("min_hits must be at least 1 (got 0)");
   if (request.allowed_z.size() != static_cast<size_t>(shape.words)) {

@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "core/status/try.h"
 #include "core/text/number_range.h"
 
 namespace voxloc {
@@ -90,7 +91,7 @@ BoundGrid::BoundGrid(BoundGridShape shape) : shape_(std::move(shape)) {
 
 absl::StatusOr<BoundGrid> BoundGrid::Make(BoundGridShape shape,
                                           absl::Span<const uint64_t> columns) {
-  if (absl::Status status = ValidateBoundGridShape(shape); !status.ok()) return status;
+  VOXLOC_TRY(ValidateBoundGridShape(shape));
   const size_t expected = PlaneWords(shape) * static_cast<size_t>(shape.words);
   if (columns.size() != expected) {
     return absl::InvalidArgumentError(absl::StrCat("the grid's columns are ", columns.size(),

@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/time/clock.h"
+#include "core/status/try.h"
 
 namespace voxloc {
 namespace {
@@ -65,20 +66,20 @@ absl::Status CheckGroups(const PointGroups& groups, const PointCloud& cloud) {
 
 absl::Status CheckPass(const EvaluationPass& pass, const PointCloud& scan) {
   const PointCloud& cloud = pass.cloud != nullptr ? *pass.cloud : scan;
-  if (absl::Status status = CheckCloud(cloud, "a pass's cloud"); !status.ok()) return status;
+  VOXLOC_TRY(CheckCloud(cloud, "a pass's cloud"));
   return pass.groups != nullptr ? CheckGroups(*pass.groups, cloud) : absl::OkStatus();
 }
 
 }  // namespace
 
 absl::Status CheckClouds(const AlignJob& job) {
-  if (absl::Status status = CheckScan(job.scan.get()); !status.ok()) return status;
+  VOXLOC_TRY(CheckScan(job.scan.get()));
   if (job.passes.size() > kMaxPasses) {
     return absl::InvalidArgumentError(
         absl::StrCat("a job has at most ", kMaxPasses, " passes (got ", job.passes.size(), ")"));
   }
   for (const EvaluationPass& pass : job.passes) {
-    if (absl::Status status = CheckPass(pass, *job.scan); !status.ok()) return status;
+    VOXLOC_TRY(CheckPass(pass, *job.scan));
   }
   return absl::OkStatus();
 }
@@ -86,21 +87,21 @@ absl::Status CheckClouds(const AlignJob& job) {
 absl::Status CheckGuess(const AlignJob& job) { return CheckPose(job.map_T_base_guess); }
 
 absl::Status CheckInputs(const AlignJob& job) {
-  if (absl::Status status = CheckClouds(job); !status.ok()) return status;
+  VOXLOC_TRY(CheckClouds(job));
   return CheckGuess(job);
 }
 
 absl::Status CheckRequest(const ScoreRequest& request) {
-  if (absl::Status status = CheckScan(request.scan.get()); !status.ok()) return status;
+  VOXLOC_TRY(CheckScan(request.scan.get()));
   const PointCloud& scan = *request.scan;
   size_t first_finite = 0;
   while (first_finite < scan.size() && !scan.IsFinite(first_finite)) ++first_finite;
   if (first_finite == scan.size()) return NoFinitePoint(scan);
   Profile of_one_stage;
   of_one_stage.stages = {request.stage};
-  if (absl::Status status = ValidateProfile(of_one_stage); !status.ok()) return status;
+  VOXLOC_TRY(ValidateProfile(of_one_stage));
   for (const Pose& pose : request.map_T_base) {
-    if (absl::Status status = CheckPose(pose); !status.ok()) return status;
+    VOXLOC_TRY(CheckPose(pose));
   }
   return absl::OkStatus();
 }

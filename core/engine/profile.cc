@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "core/ndt/search_rules.h"
+#include "core/status/try.h"
 #include "core/text/number_range.h"
 
 namespace voxloc {
@@ -148,7 +149,7 @@ absl::Status ValidateProfile(const Profile& profile) {
   }
   for (size_t i = 0; i < profile.stages.size(); ++i) {
     const Stage& stage = profile.stages[i];
-    if (absl::Status status = ValidateCellStatistics(stage.cells); !status.ok()) return status;
+    VOXLOC_TRY(ValidateCellStatistics(stage.cells));
     absl::Status status =
         CheckRanges({{"point_voxel_m", stage.point_voxel_m, FromTo(0.05, 100.0).OrZero()},
                      {"outlier_ratio", stage.outlier_ratio, Over(0.0).Below(1.0)},

@@ -3,18 +3,16 @@
 #include "core/map/cell_statistics.h"
 
 #include "absl/strings/str_cat.h"
+#include "core/status/try.h"
 #include "core/text/number_range.h"
 
 namespace voxloc {
 
 absl::Status ValidateCellStatistics(const CellStatistics& statistics) {
-  if (absl::Status status = CheckRanges(
-          {{"the cell size", statistics.cell_size_m, FromTo(0.01, 1000.0).Unit(" m")},
-           {"the minimum number of points of a cell", statistics.gaussian.min_points, AtLeast(3)},
-           {"the eigenvalue ratio", statistics.gaussian.eigenvalue_ratio, Over(0.0).AtMost(1.0)}});
-      !status.ok()) {
-    return status;
-  }
+  VOXLOC_TRY(CheckRanges(
+      {{"the cell size", statistics.cell_size_m, FromTo(0.01, 1000.0).Unit(" m")},
+       {"the minimum number of points of a cell", statistics.gaussian.min_points, AtLeast(3)},
+       {"the eigenvalue ratio", statistics.gaussian.eigenvalue_ratio, Over(0.0).AtMost(1.0)}}));
   if (statistics.float_index && statistics.merge_tiles) {
     return absl::InvalidArgumentError(
         "a float32 index is kept per tile: it needs cells that are not merged");

@@ -12,6 +12,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "core/checksum/crc32c.h"
+#include "core/status/try.h"
 
 namespace voxloc {
 namespace {
@@ -242,7 +243,7 @@ absl::StatusOr<std::vector<TileMoments>> DecodeTile(absl::string_view bytes) {
   std::vector<TileMoments> lattices;
   for (uint32_t i = 0; i < count; ++i) {
     TileMoments lattice = common;
-    if (absl::Status status = TakeLattice(reader, lattice); !status.ok()) return status;
+    VOXLOC_TRY(TakeLattice(reader, lattice));
     if (i > 0 && !(lattices.back().cell_size_m < lattice.cell_size_m)) {
       return Damaged("lattices do not ascend");
     }

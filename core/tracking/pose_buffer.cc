@@ -8,6 +8,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "core/geometry/euler.h"
+#include "core/status/try.h"
 #include "core/text/number_range.h"
 #include "core/tracking/stamp_distance.h"
 
@@ -42,14 +43,14 @@ absl::Status ValidatePoseBufferOptions(const PoseBufferOptions& options) {
 }
 
 absl::Status PoseBuffer::Push(const BufferedPose& pose) {
-  auto checked = PoseFromQuaternion(pose.map_T_base.translation, pose.map_T_base.rotation);
-  if (!checked.ok()) return checked.status();
+  VOXLOC_ASSIGN_OR_RETURN(
+      auto checked, PoseFromQuaternion(pose.map_T_base.translation, pose.map_T_base.rotation));
   if (!pose.covariance.allFinite()) {
     return absl::InvalidArgumentError("pose covariance has a value that is not finite");
   }
   if (!poses_.empty() && pose.stamp_ns < poses_.back().stamp_ns) poses_.clear();
   if (poses_.size() >= options_.max_poses) poses_.pop_front();
-  poses_.push_back({pose.stamp_ns, *checked, pose.covariance});
+  poses_.push_back({pose.stamp_ns, checked, pose.covariance});
   return absl::OkStatus();
 }
 

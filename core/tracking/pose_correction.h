@@ -29,7 +29,13 @@ class PoseCorrection {
 
   // A scan was accepted at `map_T_base`; `own_suffices`: the alignment from the client's own pose
   // led there too. False: the correction has ended.
-  [[nodiscard]] bool Follow(const Pose& map_T_base, const Pose& odometry_T_base, bool own_suffices);
+  [[nodiscard]] bool Follow(const Pose& map_T_base, const Pose& odometry_T_base,
+                            bool own_suffices) {
+    vehicle_ = {map_T_base, odometry_T_base};
+    const TestDecision decision = release_.Observe(own_suffices);
+    if (decision == TestDecision::kRejected) release_.Restart();
+    return decision != TestDecision::kAccepted;
+  }
 
  private:
   CarriedPose vehicle_;

@@ -6,28 +6,26 @@
 #include <cmath>
 
 #include "absl/strings/str_cat.h"
+#include "core/status/try.h"
 #include "core/text/number_range.h"
 
 namespace voxloc {
 
 absl::Status ValidateRecoveryOptions(const RecoveryOptions& options) {
-  for (const absl::Status& status :
-       {CheckRanges(
-            {{"lost_after_scans", options.lost_after_scans, AtLeast(1)},
-             {"initial_radius_m", options.initial_radius_m, Over(0.0)},
-             {"radius_growth", options.radius_growth, Over(1.0)},
-             {"candidates", options.candidates, FromTo(1, kMaxRecoveryCandidates)},
-             {"all_around_share", options.all_around_share, FromTo(0.0, 1.0)},
-             {"heading_spread_rad", options.heading_spread_rad, FromTo(0.0, M_PI)},
-             {"min_matched_ratio", options.min_matched_ratio, FromTo(0.0, 1.0)},
-             {"min_confidence", options.min_confidence, FromTo(0.0, 1.0)},
-             {"same.distance_m", options.same.distance_m, Over(0.0)},
-             {"same.angle_rad", options.same.angle_rad, Over(0.0)},
-             {"min_confirmation_travel_m", options.min_confirmation_travel_m, AtLeast(0.0)}}),
-        ValidateSequentialTestOptions(options.confirmation),
-        ValidateHypothesisOptions(options.hypotheses)}) {
-    if (!status.ok()) return status;
-  }
+  VOXLOC_TRY(CheckRanges(
+      {{"lost_after_scans", options.lost_after_scans, AtLeast(1)},
+       {"initial_radius_m", options.initial_radius_m, Over(0.0)},
+       {"radius_growth", options.radius_growth, Over(1.0)},
+       {"candidates", options.candidates, FromTo(1, kMaxRecoveryCandidates)},
+       {"all_around_share", options.all_around_share, FromTo(0.0, 1.0)},
+       {"heading_spread_rad", options.heading_spread_rad, FromTo(0.0, M_PI)},
+       {"min_matched_ratio", options.min_matched_ratio, FromTo(0.0, 1.0)},
+       {"min_confidence", options.min_confidence, FromTo(0.0, 1.0)},
+       {"same.distance_m", options.same.distance_m, Over(0.0)},
+       {"same.angle_rad", options.same.angle_rad, Over(0.0)},
+       {"min_confirmation_travel_m", options.min_confirmation_travel_m, AtLeast(0.0)}}));
+  VOXLOC_TRY(ValidateSequentialTestOptions(options.confirmation));
+  VOXLOC_TRY(ValidateHypothesisOptions(options.hypotheses));
   if (options.max_radius_m >= options.initial_radius_m && std::isfinite(options.max_radius_m)) {
     return absl::OkStatus();
   }

@@ -9,6 +9,7 @@
 #include "core/cloud/io/file_bytes.h"
 #include "core/cloud/io/malformed.h"
 #include "core/cloud/io/readers.h"
+#include "core/status/try.h"
 
 namespace voxloc {
 namespace {
@@ -51,11 +52,9 @@ absl::StatusOr<PointCloud> ParseCloud(CloudFormat format, absl::string_view byte
 }
 
 absl::StatusOr<PointCloud> ReadCloud(const std::string& path, const CloudReadOptions& limits) {
-  const absl::StatusOr<CloudFormat> format = CloudFormatOf(path);
-  if (!format.ok()) return format.status();
-  const absl::StatusOr<FileBytes> bytes = ReadFileBytes(path, limits.max_file_bytes);
-  if (!bytes.ok()) return bytes.status();
-  return ParseCloud(*format, bytes->view(), path, limits);
+  VOXLOC_ASSIGN_OR_RETURN(const CloudFormat format, CloudFormatOf(path));
+  VOXLOC_ASSIGN_OR_RETURN(const FileBytes bytes, ReadFileBytes(path, limits.max_file_bytes));
+  return ParseCloud(format, bytes.view(), path, limits);
 }
 
 }  // namespace voxloc

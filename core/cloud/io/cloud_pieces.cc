@@ -12,6 +12,7 @@
 #include "core/cloud/io/malformed.h"
 #include "core/cloud/io/pcd_header.h"
 #include "core/cloud/io/ply_header.h"
+#include "core/status/try.h"
 
 namespace voxloc {
 namespace {
@@ -50,9 +51,8 @@ std::optional<Records> PlyRecords(absl::string_view head, absl::string_view name
 
 absl::StatusOr<std::optional<Records>> BinFileRecords(const FileParts& file, absl::string_view name,
                                                       size_t told) {
-  const absl::StatusOr<RecordFloats> record = RecordFloatsOfFile(file, name, told);
-  if (!record.ok()) return record.status();
-  const RecordLayout layout = BinRecords(record->floats);
+  VOXLOC_ASSIGN_OR_RETURN(const RecordFloats record, RecordFloatsOfFile(file, name, told));
+  const RecordLayout layout = BinRecords(record.floats);
   return Records{layout, 0, file.size() / layout.record_bytes, std::nullopt};
 }
 
@@ -62,7 +62,7 @@ absl::StatusOr<std::optional<Records>> RecordsOf(const FileParts& file, CloudFor
                                                  const CloudReadOptions& options) {
   if (format == CloudFormat::kKittiBin) return BinFileRecords(file, name, options.record_floats);
   std::vector<char> bytes(static_cast<size_t>(std::min(file.size(), kHeaderBytes)));
-  if (absl::Status status = file.Read(0, bytes.size(), bytes.data()); !status.ok()) return status;
+  VOXLOC_TRY(file.Read(0, bytes.size(), bytes.data()));
   const absl::string_view head(bytes.data(), bytes.size());
   std::optional<Records> records =
       format == CloudFormat::kPcd ? PcdRecords(head, name) : PlyRecords(head, name);
@@ -76,27 +76,22 @@ absl::StatusOr<std::optional<Records>> RecordsOf(const FileParts& file, CloudFor
 
 absl::StatusOr<CloudPieceReader> CloudPieceReader::Open(const std::string& path,
                                                         const CloudPieceOptions& options) {
-  const absl::StatusOr<CloudFormat> format = CloudFormatOf(path);
-  if (!format.ok()) return format.status();
-  absl::StatusOr<FileParts> file = FileParts::Open(path);
-  if (!file.ok()) return file.status();
-  if (file->size() == 0) return ReadCloud(path, options.read).status();  // says that it is empty
-  const absl::StatusOr<std::optional<Records>> records =
-      RecordsOf(*file, *format, path, options.read);
-  if (!records.ok()) return records.status();
+  VOXLOC_ASSIGN_OR_RETURN(const CloudFormat format, CloudFormatOf(path));
+  VOXLOC_ASSIGN_OR_RETURN(FileParts file, FileParts::Open(path));
+  if (file.size() == 0) return ReadCloud(path, options.read).status();  // says that it is empty
+  VOXLOC_ASSIGN_OR_RETURN(const std::optional<Records> records,
+                          RecordsOf(file, format, path, options.read));
   CloudPieceReader reader;
-  if (!records->has_value()) {
-    absl::StatusOr<PointCloud> whole = ReadCloud(path, options.read);
-    if (!whole.ok()) return whole.status();
-    reader.whole_ = *std::move(whole);
+  if (!records.has_value()) {
+    VOXLOC_ASSIGN_OR_RETURN(reader.whole_, ReadCloud(path, options.read));
     reader.points_ = reader.whole_.size();
     return reader;
   }
-  reader.points_ = (*records)->points;
-  reader.file_.emplace(*std::move(file));
-  reader.records_ = (*records)->layout;
-  reader.data_offset_ = (*records)->offset;
-  reader.pcd_ = (*records)->pcd;
+  reader.points_ = records->points;
+  reader.file_.emplace(std::move(file));
+  reader.records_ = records->layout;
+  reader.data_offset_ = records->offset;
+  reader.pcd_ = records->pcd;
   reader.piece_points_ = std::max<size_t>(1, options.piece_points);
   return reader;
 }
@@ -108,9 +103,7 @@ absl::StatusOr<PointCloud> CloudPieceReader::Next() {
   try {
     bytes_.resize(count * records_.record_bytes);
     const uint64_t offset = data_offset_ + done_ * records_.record_bytes;
-    if (absl::Status status = file_->Read(offset, bytes_.size(), bytes_.data()); !status.ok()) {
-      return status;
-    }
+    VOXLOC_TRY(file_->Read(offset, bytes_.size(), bytes_.data()));
     done_ += count;
     PointCloud piece = CloudFromColumns(records_.ColumnsOf(bytes_.data(), count), &origin_);
     return pcd_.has_value() ? pcd_->Placed(std::move(piece)) : piece;

@@ -8,6 +8,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "core/cloud/io/readers.h"
+#include "core/status/try.h"
 
 namespace voxloc {
 
@@ -28,9 +29,7 @@ absl::StatusOr<RecordFloats> RecordFloatsOfFile(const FileParts& file, absl::str
   parts.reserve(ranges.size());
   for (const RecordRange& range : ranges) {
     std::string& part = parts.emplace_back(range.bytes, '\0');
-    if (absl::Status status = file.Read(range.offset, part.size(), part.data()); !status.ok()) {
-      return status;
-    }
+    VOXLOC_TRY(file.Read(range.offset, part.size(), part.data()));
     samples.push_back({range.offset, part});
   }
   return ChooseRecordFloats(told, name, file.size(), samples);
@@ -42,10 +41,9 @@ absl::StatusOr<PointCloud> ParseKittiBin(absl::string_view bytes, absl::string_v
   for (const RecordRange& range : RecordRangesOf(bytes.size())) {
     samples.push_back({range.offset, bytes.substr(static_cast<size_t>(range.offset), range.bytes)});
   }
-  const absl::StatusOr<RecordFloats> record =
-      ChooseRecordFloats(record_floats, name, bytes.size(), samples);
-  if (!record.ok()) return record.status();
-  const RecordLayout records = BinRecords(record->floats);
+  VOXLOC_ASSIGN_OR_RETURN(const RecordFloats record,
+                          ChooseRecordFloats(record_floats, name, bytes.size(), samples));
+  const RecordLayout records = BinRecords(record.floats);
   const size_t count = bytes.size() / records.record_bytes;
   if (count > max_points) {
     return absl::ResourceExhaustedError(

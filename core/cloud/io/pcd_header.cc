@@ -14,6 +14,7 @@
 #include "absl/strings/str_cat.h"
 #include "core/cloud/io/malformed.h"
 #include "core/cloud/io/text_scan.h"
+#include "core/status/try.h"
 
 namespace voxloc {
 namespace {
@@ -115,12 +116,11 @@ absl::Status CheckOnePerField(const std::optional<Entry>& entry, absl::string_vi
 absl::StatusOr<std::vector<PcdField>> FieldsOf(const Entries& entries, absl::string_view name) {
   if (!entries.fields.has_value()) return Malformed(name, "the header has no FIELDS line");
   const size_t number = entries.fields->words.size();
-  absl::Status status = CheckOnePerField(entries.size, "SIZE", number, name);
-  if (status.ok()) status = CheckOnePerField(entries.type, "TYPE", number, name);
-  if (status.ok() && entries.count.has_value()) {
-    status = CheckOnePerField(entries.count, "COUNT", number, name);
+  VOXLOC_TRY(CheckOnePerField(entries.size, "SIZE", number, name));
+  VOXLOC_TRY(CheckOnePerField(entries.type, "TYPE", number, name));
+  if (entries.count.has_value()) {
+    VOXLOC_TRY(CheckOnePerField(entries.count, "COUNT", number, name));
   }
-  if (!status.ok()) return status;
 
   std::vector<PcdField> fields(number);
   size_t point_bytes = 0;
@@ -186,31 +186,27 @@ absl::StatusOr<uint64_t> WholeNumber(const Entry& entry, absl::string_view key,
 absl::StatusOr<uint64_t> PointsOf(const Entries& entries, absl::string_view name) {
   std::optional<uint64_t> grid;
   if (entries.width.has_value()) {
-    const absl::StatusOr<uint64_t> width = WholeNumber(*entries.width, "WIDTH", name);
-    if (!width.ok()) return width.status();
+    VOXLOC_ASSIGN_OR_RETURN(const uint64_t width, WholeNumber(*entries.width, "WIDTH", name));
     uint64_t height = 1;
     if (entries.height.has_value()) {
-      const absl::StatusOr<uint64_t> given = WholeNumber(*entries.height, "HEIGHT", name);
-      if (!given.ok()) return given.status();
-      height = *given;
+      VOXLOC_ASSIGN_OR_RETURN(height, WholeNumber(*entries.height, "HEIGHT", name));
     }
-    if (height != 0 && *width > std::numeric_limits<uint64_t>::max() / height) {
-      return MalformedLine(name, entries.width->line, "WIDTH ", *width, " times HEIGHT ", height,
+    if (height != 0 && width > std::numeric_limits<uint64_t>::max() / height) {
+      return MalformedLine(name, entries.width->line, "WIDTH ", width, " times HEIGHT ", height,
                            " is more than a file can hold");
     }
-    grid = *width * height;
+    grid = width * height;
   }
   if (!entries.points.has_value()) {
     if (!grid.has_value()) return Malformed(name, "the header has neither POINTS nor WIDTH");
     return *grid;
   }
-  const absl::StatusOr<uint64_t> points = WholeNumber(*entries.points, "POINTS", name);
-  if (!points.ok()) return points.status();
-  if (grid.has_value() && *grid != *points) {
+  VOXLOC_ASSIGN_OR_RETURN(const uint64_t points, WholeNumber(*entries.points, "POINTS", name));
+  if (grid.has_value() && *grid != points) {
     return MalformedLine(name, entries.points->line, "POINTS must equal WIDTH times HEIGHT (got ",
-                         *points, " and ", *grid, ")");
+                         points, " and ", *grid, ")");
   }
-  return *points;
+  return points;
 }
 
 absl::StatusOr<PcdEncoding> EncodingOf(const Entry& data, absl::string_view name) {
@@ -283,26 +279,20 @@ size_t PcdHeader::padding_bytes() const {
 
 absl::StatusOr<PcdHeader> ParsePcdHeader(absl::string_view bytes, absl::string_view name) {
   LineScanner lines(bytes);
-  const absl::StatusOr<Entries> entries = ReadEntries(lines, name);
-  if (!entries.ok()) return entries.status();
-  absl::StatusOr<std::vector<PcdField>> fields = FieldsOf(*entries, name);
-  if (!fields.ok()) return fields.status();
-  const absl::StatusOr<PointFields> point_fields =
-      PointFieldsOf(*fields, entries->fields->line, name);
-  if (!point_fields.ok()) return point_fields.status();
-  const absl::StatusOr<uint64_t> points = PointsOf(*entries, name);
-  if (!points.ok()) return points.status();
-  const absl::StatusOr<PcdEncoding> encoding = EncodingOf(*entries->data, name);
-  if (!encoding.ok()) return encoding.status();
-  const absl::StatusOr<Pose> viewpoint = ViewpointOf(entries->viewpoint, name);
-  if (!viewpoint.ok()) return viewpoint.status();
+  VOXLOC_ASSIGN_OR_RETURN(const Entries entries, ReadEntries(lines, name));
+  VOXLOC_ASSIGN_OR_RETURN(std::vector<PcdField> fields, FieldsOf(entries, name));
+  VOXLOC_ASSIGN_OR_RETURN(const PointFields point_fields,
+                          PointFieldsOf(fields, entries.fields->line, name));
+  VOXLOC_ASSIGN_OR_RETURN(const uint64_t points, PointsOf(entries, name));
+  VOXLOC_ASSIGN_OR_RETURN(const PcdEncoding encoding, EncodingOf(*entries.data, name));
+  VOXLOC_ASSIGN_OR_RETURN(const Pose viewpoint, ViewpointOf(entries.viewpoint, name));
 
   PcdHeader header;
-  header.fields = *std::move(fields);
-  header.point_fields = *point_fields;
-  header.points = static_cast<size_t>(*points);
-  header.encoding = *encoding;
-  header.viewpoint = *viewpoint;
+  header.fields = std::move(fields);
+  header.point_fields = point_fields;
+  header.points = static_cast<size_t>(points);
+  header.encoding = encoding;
+  header.viewpoint = viewpoint;
   header.data_offset = lines.offset();
   header.data_line = lines.line_number() + 1;
   return header;

@@ -17,6 +17,7 @@
 #include "core/cloud/io/malformed.h"
 #include "core/cloud/io/pcd_header.h"
 #include "core/cloud/io/readers.h"
+#include "core/status/try.h"
 
 namespace voxloc {
 namespace {
@@ -147,16 +148,14 @@ absl::StatusOr<PointCloud> ReadPoints(const PcdHeader& header, absl::string_view
 
 absl::StatusOr<PointCloud> ParsePcd(absl::string_view bytes, absl::string_view name,
                                     size_t max_points) {
-  const absl::StatusOr<PcdHeader> header = ParsePcdHeader(bytes, name);
-  if (!header.ok()) return header.status();
-  if (header->points > max_points) {
+  VOXLOC_ASSIGN_OR_RETURN(const PcdHeader header, ParsePcdHeader(bytes, name));
+  if (header.points > max_points) {
     return absl::ResourceExhaustedError(absl::StrCat(name, ": must have at most ", max_points,
-                                                     " points (got ", header->points,
+                                                     " points (got ", header.points,
                                                      " in the header)"));
   }
-  absl::StatusOr<PointCloud> cloud = ReadPoints(*header, bytes, name);
-  if (!cloud.ok()) return cloud.status();
-  return header->Placed(*std::move(cloud));
+  VOXLOC_ASSIGN_OR_RETURN(PointCloud cloud, ReadPoints(header, bytes, name));
+  return header.Placed(std::move(cloud));
 }
 
 }  // namespace voxloc

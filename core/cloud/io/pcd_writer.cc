@@ -15,6 +15,7 @@
 #include "absl/strings/str_cat.h"
 #include "core/cloud/io/cloud_file.h"
 #include "core/cloud/io/file_bytes.h"
+#include "core/status/try.h"
 
 namespace voxloc {
 namespace {
@@ -37,7 +38,7 @@ std::vector<WrittenField> ColumnsOf(const PointCloud& cloud,
 
 std::string HeaderOf(const PointCloud& cloud, const std::vector<WrittenField>& columns,
                      absl::string_view encoding, absl::string_view size,
-                     absl::string_view viewpoint = "0 0 0") {
+                     absl::string_view viewpoint) {
   std::string fields;
   std::string sizes;
   std::string types;
@@ -68,13 +69,15 @@ void AppendBytes(T value, std::string& out) {
   out.append(buffer, sizeof(T));
 }
 
-// A coordinate as the file holds it: a float, bit for bit, where the origin is zero, else a double.
+// x, y or z of a point as the file has it: a float, bit for bit, where the origin is zero or stands
+// in VIEWPOINT, else a double.
 template <typename T>
-T Coordinate(double origin, float offset) {
+T Coordinate(const PointCloud& cloud, int axis, size_t i) {
+  const float offset = (axis == 0 ? cloud.x : axis == 1 ? cloud.y : cloud.z)[i];
   if constexpr (std::is_same_v<T, float>) {
     return offset;
   } else {
-    return origin + static_cast<double>(offset);
+    return cloud.origin[axis] + static_cast<double>(offset);
   }
 }
 
@@ -82,11 +85,10 @@ template <typename T>
 void AppendAscii(const PointCloud& cloud, const std::vector<WrittenField>& columns,
                  std::string& out) {
   for (size_t i = 0; i < cloud.size(); ++i) {
-    AppendText(Coordinate<T>(cloud.origin.x(), cloud.x[i]), out);
-    out += ' ';
-    AppendText(Coordinate<T>(cloud.origin.y(), cloud.y[i]), out);
-    out += ' ';
-    AppendText(Coordinate<T>(cloud.origin.z(), cloud.z[i]), out);
+    for (int axis = 0; axis < 3; ++axis) {
+      if (axis > 0) out += ' ';
+      AppendText(Coordinate<T>(cloud, axis, i), out);
+    }
     for (const WrittenField& column : columns) {
       out += ' ';
       AppendText((*column.values)[i], out);
@@ -99,9 +101,7 @@ template <typename T>
 void AppendRecords(const PointCloud& cloud, const std::vector<WrittenField>& columns,
                    std::string& out) {
   for (size_t i = 0; i < cloud.size(); ++i) {
-    AppendBytes(Coordinate<T>(cloud.origin.x(), cloud.x[i]), out);
-    AppendBytes(Coordinate<T>(cloud.origin.y(), cloud.y[i]), out);
-    AppendBytes(Coordinate<T>(cloud.origin.z(), cloud.z[i]), out);
+    for (int axis = 0; axis < 3; ++axis) AppendBytes(Coordinate<T>(cloud, axis, i), out);
     for (const WrittenField& column : columns) AppendBytes((*column.values)[i], out);
   }
 }
@@ -110,9 +110,9 @@ template <typename T>
 std::string FieldByField(const PointCloud& cloud, const std::vector<WrittenField>& columns) {
   std::string out;
   out.reserve(cloud.size() * (3 * sizeof(T) + columns.size() * sizeof(float)));
-  for (const float value : cloud.x) AppendBytes(Coordinate<T>(cloud.origin.x(), value), out);
-  for (const float value : cloud.y) AppendBytes(Coordinate<T>(cloud.origin.y(), value), out);
-  for (const float value : cloud.z) AppendBytes(Coordinate<T>(cloud.origin.z(), value), out);
+  for (int axis = 0; axis < 3; ++axis) {
+    for (size_t i = 0; i < cloud.size(); ++i) AppendBytes(Coordinate<T>(cloud, axis, i), out);
+  }
   for (const WrittenField& column : columns) {
     for (const float value : *column.values) AppendBytes(value, out);
   }
@@ -143,25 +143,24 @@ absl::Status AppendCompressed(const std::string& path, const std::string& plain,
 
 template <typename T>
 absl::Status Write(const std::string& path, const PointCloud& cloud,
-                   const std::vector<WrittenField>& columns, PcdEncoding encoding) {
+                   const std::vector<WrittenField>& columns, PcdEncoding encoding,
+                   absl::string_view viewpoint = "0 0 0") {
   const absl::string_view size = std::is_same_v<T, float> ? "4" : "8";
   std::string out;
   switch (encoding) {
     case PcdEncoding::kAscii:
-      out = HeaderOf(cloud, columns, "ascii", size);
+      out = HeaderOf(cloud, columns, "ascii", size, viewpoint);
       AppendAscii<T>(cloud, columns, out);
       break;
     case PcdEncoding::kBinary:
-      out = HeaderOf(cloud, columns, "binary", size);
+      out = HeaderOf(cloud, columns, "binary", size, viewpoint);
       out.reserve(out.size() + cloud.size() * (3 * sizeof(T) + columns.size() * sizeof(float)));
       AppendRecords<T>(cloud, columns, out);
       break;
-    case PcdEncoding::kBinaryCompressed: {
-      out = HeaderOf(cloud, columns, "binary_compressed", size);
-      const absl::Status status = AppendCompressed(path, FieldByField<T>(cloud, columns), out);
-      if (!status.ok()) return status;
+    case PcdEncoding::kBinaryCompressed:
+      out = HeaderOf(cloud, columns, "binary_compressed", size, viewpoint);
+      VOXLOC_TRY(AppendCompressed(path, FieldByField<T>(cloud, columns), out));
       break;
-    }
   }
   return WriteFileBytes(path, out);
 }
@@ -190,19 +189,11 @@ absl::Status WritePcd(const std::string& path, const PointCloud& cloud, PcdEncod
 absl::Status WritePcdOffsets(const std::string& path, const PointCloud& cloud) {
   try {
     std::string viewpoint;
-    AppendText(cloud.origin.x(), viewpoint);
-    viewpoint += ' ';
-    AppendText(cloud.origin.y(), viewpoint);
-    viewpoint += ' ';
-    AppendText(cloud.origin.z(), viewpoint);
-    std::string out = HeaderOf(cloud, {}, "binary", "4", viewpoint);
-    out.reserve(out.size() + cloud.size() * 3 * sizeof(float));
-    for (size_t i = 0; i < cloud.size(); ++i) {
-      AppendBytes(cloud.x[i], out);
-      AppendBytes(cloud.y[i], out);
-      AppendBytes(cloud.z[i], out);
+    for (int axis = 0; axis < 3; ++axis) {
+      if (axis > 0) viewpoint += ' ';
+      AppendText(cloud.origin[axis], viewpoint);
     }
-    return WriteFileBytes(path, out);
+    return Write<float>(path, cloud, {}, PcdEncoding::kBinary, viewpoint);
   } catch (const std::bad_alloc&) {
     return absl::ResourceExhaustedError(
         absl::StrCat(path, ": no memory to write ", cloud.size(), " points"));

@@ -12,6 +12,7 @@
 #include "absl/strings/str_cat.h"
 #include "core/cloud/io/malformed.h"
 #include "core/cloud/io/text_scan.h"
+#include "core/status/try.h"
 
 namespace voxloc {
 namespace {
@@ -87,18 +88,15 @@ absl::Status ReadProperty(absl::string_view rest, PlyHeader& header) {
   PlyProperty property;
   absl::string_view word = TakeWord(rest);
   if (word == "list") {
-    const absl::StatusOr<ScalarType> length_type = ReadType(TakeWord(rest));
-    if (!length_type.ok()) return length_type.status();
-    if (!IsInteger(*length_type)) {
+    VOXLOC_ASSIGN_OR_RETURN(const ScalarType length_type, ReadType(TakeWord(rest)));
+    if (!IsInteger(length_type)) {
       return absl::InvalidArgumentError(
           "the type of the length of a list must be an integer (got a floating point type)");
     }
-    property.length_type = *length_type;
+    property.length_type = length_type;
     word = TakeWord(rest);
   }
-  const absl::StatusOr<ScalarType> type = ReadType(word);
-  if (!type.ok()) return type.status();
-  property.type = *type;
+  VOXLOC_ASSIGN_OR_RETURN(property.type, ReadType(word));
   property.name = std::string(TakeWord(rest));
   if (property.name.empty()) return absl::InvalidArgumentError("the property has no name");
   header.elements.back().properties.push_back(std::move(property));

@@ -15,6 +15,7 @@
 #include "core/cloud/io/ply_header.h"
 #include "core/cloud/io/point_fields.h"
 #include "core/cloud/io/readers.h"
+#include "core/status/try.h"
 
 namespace voxloc {
 namespace {
@@ -68,9 +69,7 @@ absl::StatusOr<size_t> SkipElement(const PlyHeader& header, const PlyElement& el
     return offset + each * element.count;
   }
   for (size_t i = 0; i < element.count; ++i) {
-    const absl::StatusOr<size_t> after = SkipOne(header, element, i, bytes, offset, name, scalars);
-    if (!after.ok()) return after.status();
-    offset = *after;
+    VOXLOC_ASSIGN_OR_RETURN(offset, SkipOne(header, element, i, bytes, offset, name, scalars));
   }
   return offset;
 }
@@ -81,14 +80,11 @@ absl::StatusOr<PointCloud> ReadBinary(const PlyHeader& header, const PlyElement&
   size_t offset = header.data_offset;
   for (const PlyElement& element : header.elements) {
     if (&element == &vertex) break;
-    const absl::StatusOr<size_t> after = SkipElement(header, element, bytes, offset, name);
-    if (!after.ok()) return after.status();
-    offset = *after;
+    VOXLOC_ASSIGN_OR_RETURN(offset, SkipElement(header, element, bytes, offset, name));
   }
   if (vertex.has_list()) {
     std::string scalars;
-    const absl::StatusOr<size_t> after = SkipElement(header, vertex, bytes, offset, name, &scalars);
-    if (!after.ok()) return after.status();
+    VOXLOC_TRY(SkipElement(header, vertex, bytes, offset, name, &scalars).status());
     return CloudFromColumns(records.ColumnsOf(scalars.data(), vertex.count));
   }
   const size_t stride = vertex.bytes();
@@ -131,10 +127,9 @@ absl::StatusOr<PointCloud> ReadAsciiWithLists(LineScanner& lines, const PlyEleme
   absl::string_view line;
   for (size_t taken = 0; taken < vertex.count && lines.Next(line);) {
     if (!absl::StripAsciiWhitespace(line).empty()) {
-      const absl::StatusOr<std::string> scalars =
-          ScalarsOf(vertex, line, lines.line_number(), name);
-      if (!scalars.ok()) return scalars.status();
-      text += *scalars;
+      VOXLOC_ASSIGN_OR_RETURN(const std::string scalars,
+                              ScalarsOf(vertex, line, lines.line_number(), name));
+      text += scalars;
       ++taken;
     }
     text += '\n';  // a line each, so that errors name the right one
@@ -175,18 +170,16 @@ absl::StatusOr<PointCloud> ReadAscii(const PlyHeader& header, const PlyElement& 
 
 absl::StatusOr<PointCloud> ParsePly(absl::string_view bytes, absl::string_view name,
                                     size_t max_points) {
-  const absl::StatusOr<PlyHeader> header = ParsePlyHeader(bytes, name);
-  if (!header.ok()) return header.status();
-  const absl::StatusOr<PlyVertices> vertices = FindPlyVertices(*header, name);
-  if (!vertices.ok()) return vertices.status();
-  const PlyElement& vertex = header->elements[vertices->element];
+  VOXLOC_ASSIGN_OR_RETURN(const PlyHeader header, ParsePlyHeader(bytes, name));
+  VOXLOC_ASSIGN_OR_RETURN(const PlyVertices vertices, FindPlyVertices(header, name));
+  const PlyElement& vertex = header.elements[vertices.element];
   if (vertex.count > max_points) {
     return absl::ResourceExhaustedError(absl::StrCat(name, ": must have at most ", max_points,
                                                      " points (got ", vertex.count,
                                                      " in the header)"));
   }
-  return header->ascii ? ReadAscii(*header, vertex, vertices->fields, bytes, name)
-                       : ReadBinary(*header, vertex, vertices->Records(*header), bytes, name);
+  return header.ascii ? ReadAscii(header, vertex, vertices.fields, bytes, name)
+                      : ReadBinary(header, vertex, vertices.Records(header), bytes, name);
 }
 
 }  // namespace voxloc

@@ -8,6 +8,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/string_view.h"
 #include "core/cloud/io/malformed.h"
+#include "core/status/try.h"
 
 namespace voxloc {
 namespace {
@@ -34,9 +35,7 @@ absl::StatusOr<PointFields> FindPointFields(const std::vector<std::string>& name
   std::optional<size_t> coordinates[3];
   constexpr absl::string_view kAxes[3] = {"x", "y", "z"};
   for (size_t axis = 0; axis < 3; ++axis) {
-    if (absl::Status status = FindOne(names, kAxes[axis], coordinates[axis]); !status.ok()) {
-      return status;
-    }
+    VOXLOC_TRY(FindOne(names, kAxes[axis], coordinates[axis]));
     if (!coordinates[axis].has_value()) {
       return absl::InvalidArgumentError(
           absl::StrCat("there is no field '", kAxes[axis], "'; the fields are ",
@@ -46,7 +45,7 @@ absl::StatusOr<PointFields> FindPointFields(const std::vector<std::string>& name
   PointFields fields{*coordinates[0], *coordinates[1], *coordinates[2], std::nullopt};
   for (const absl::string_view name : {"intensity", "scalar_intensity"}) {
     if (fields.intensity.has_value()) break;
-    if (absl::Status status = FindOne(names, name, fields.intensity); !status.ok()) return status;
+    VOXLOC_TRY(FindOne(names, name, fields.intensity));
   }
   return fields;
 }

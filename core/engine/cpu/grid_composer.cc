@@ -146,17 +146,14 @@ class Composition {
   GaussianGrid Run() {
     InTasks(own_.size(), [&](size_t i, std::vector<MapCell>& cells) { MakeOwn(own_[i], cells); });
     FindStrays();
-    InTasks(mixed_.size(),
-            [&](size_t i, std::vector<MapCell>& cells) { MakeMixed(mixed_[i], cells); });
+    mixed_.resize(mixed_keys_.size());
+    InTasks(mixed_.size(), [&](size_t i, std::vector<MapCell>& cells) {
+      mixed_[i] = MakeMixed(mixed_keys_[i], cells);
+    });
     return Finish();
   }
 
  private:
-  // A block in which Gaussians of other blocks' points are or were found.
-  struct MixedBlock {
-    CellKey key;
-    std::shared_ptr<GaussianBlock> made;
-  };
   struct Stray {
     CellKey to;
     CellKey from;
@@ -186,30 +183,29 @@ class Composition {
   }
 
   void FindStrays() {
-    std::vector<CellKey> keys;
     for (const OwnBlock& block : own_) {
       for (const CellKey& to : block.made->strays_to) {
         strays_.push_back({to, block.key});
-        keys.push_back(to);
+        mixed_keys_.push_back(to);
       }
       const GaussianBlock* const before = Before(block.key);
       if (before == nullptr) continue;
-      keys.insert(keys.end(), before->strays_to.begin(), before->strays_to.end());
-      if (!before->strays_from.empty()) keys.push_back(block.key);
+      mixed_keys_.insert(mixed_keys_.end(), before->strays_to.begin(), before->strays_to.end());
+      if (!before->strays_from.empty()) mixed_keys_.push_back(block.key);
     }
     std::sort(strays_.begin(), strays_.end());
-    SortUnique(keys);
-    for (const CellKey& key : keys) mixed_.push_back({key, nullptr});
+    SortUnique(mixed_keys_);
   }
 
-  void MakeMixed(MixedBlock& block, std::vector<MapCell>& cells) const {
-    const GaussianBlock* const before = Before(block.key);
-    block.made = std::make_shared<GaussianBlock>();
-    GaussianBlock& made = *block.made;
+  std::shared_ptr<GaussianBlock> MakeMixed(const CellKey& block,
+                                           std::vector<MapCell>& cells) const {
+    const GaussianBlock* const before = Before(block);
+    auto mixed = std::make_shared<GaussianBlock>();
+    GaussianBlock& made = *mixed;
     const auto first =
-        std::lower_bound(strays_.begin(), strays_.end(), block.key,
+        std::lower_bound(strays_.begin(), strays_.end(), block,
                          [](const Stray& stray, const CellKey& key) { return stray.to < key; });
-    for (auto stray = first; stray != strays_.end() && stray->to == block.key; ++stray) {
+    for (auto stray = first; stray != strays_.end() && stray->to == block; ++stray) {
       made.strays_from.push_back(stray->from);
     }
     if (before != nullptr) {
@@ -218,40 +214,33 @@ class Composition {
       }
     }
     std::sort(made.strays_from.begin(), made.strays_from.end());
-    if (const GaussianBlock* const own = Now(block.key); own != nullptr) {
+    if (const GaussianBlock* const own = Now(block); own != nullptr) {
       made.sources = own->sources;
       made.strays_to = own->strays_to;
     }
     // In ascending order of the blocks of their points.
     std::vector<CellKey> from = made.strays_from;
-    from.insert(std::lower_bound(from.begin(), from.end(), block.key), block.key);
+    from.insert(std::lower_bound(from.begin(), from.end(), block), block);
     cells.clear();
     for (const CellKey& key : from) {
       const GaussianBlock* const owner = Now(key);
       if (owner != nullptr) ComposeBlock(key, owner->sources, statistics_, cells);
     }
-    (void)PlaceGaussians(block.key, cells, statistics_.cell_size_m, made);
+    (void)PlaceGaussians(block, cells, statistics_.cell_size_m, made);
+    return mixed;
   }
 
   GaussianGrid Finish() {
     std::vector<GaussianGrid::Blocks::Change> changes;
     changes.reserve(own_.size() + mixed_.size());
-    auto mixed = mixed_.begin();
     const auto change_to = [&](const CellKey& key, std::shared_ptr<GaussianBlock> made) {
       changes.push_back({key, std::nullopt});
       if (!made->sources.empty() || !made->records.empty()) changes.back().value = std::move(made);
     };
     for (OwnBlock& block : own_) {
-      for (; mixed != mixed_.end() && mixed->key < block.key; ++mixed) {
-        change_to(mixed->key, std::move(mixed->made));
-      }
-      if (mixed != mixed_.end() && mixed->key == block.key) {
-        change_to(block.key, std::move((mixed++)->made));
-      } else {
-        change_to(block.key, std::move(block.made));
-      }
+      if (!Contains(mixed_keys_, block.key)) change_to(block.key, std::move(block.made));
     }
-    for (; mixed != mixed_.end(); ++mixed) change_to(mixed->key, std::move(mixed->made));
+    for (size_t i = 0; i < mixed_.size(); ++i) change_to(mixed_keys_[i], std::move(mixed_[i]));
     const GaussianGrid empty(statistics_.cell_size_m);
     return (previous_ != nullptr ? *previous_ : empty).With(std::move(changes));
   }
@@ -275,8 +264,11 @@ class Composition {
   const CellStatistics& statistics_;
   const GaussianGrid* const previous_;
   std::vector<OwnBlock> own_;
-  std::vector<Stray> strays_;      // of own_, ascending
-  std::vector<MixedBlock> mixed_;  // ascending by key
+  std::vector<Stray> strays_;  // of own_, ascending
+  // Blocks in which Gaussians of other blocks' points are or were found, ascending, and what they
+  // have become.
+  std::vector<CellKey> mixed_keys_;
+  std::vector<std::shared_ptr<GaussianBlock>> mixed_;
   ThreadPool* const pool_;
 };
 

@@ -15,6 +15,7 @@
 #include "absl/strings/string_view.h"
 #include "core/engine/self_test/self_test_scene.h"
 #include "core/geometry/angles.h"
+#include "core/status/try.h"
 
 namespace voxloc {
 namespace {
@@ -126,9 +127,8 @@ void CompareResults(const AlignResult& reference, const AlignResult& value,
 
 absl::StatusOr<std::shared_ptr<const ResidentMap>> BuildMap(
     Engine& engine, const PointCloud& cloud_map, const std::vector<CellStatistics>& statistics) {
-  auto tile = engine.BuildTile(cloud_map, statistics);
-  if (!tile.ok()) return tile.status();
-  return engine.Compose({&*tile, 1}, statistics, nullptr);
+  VOXLOC_ASSIGN_OR_RETURN(auto tile, engine.BuildTile(cloud_map, statistics));
+  return engine.Compose({&tile, 1}, statistics, nullptr);
 }
 
 class SelfTest {
@@ -141,8 +141,8 @@ class SelfTest {
         statistics_(RequiredStatistics(profiles_)) {}
 
   absl::Status Run() {
-    if (absl::Status status = BuildMaps(); !status.ok()) return status;
-    if (absl::Status status = Align(); !status.ok()) return status;
+    VOXLOC_TRY(BuildMaps());
+    VOXLOC_TRY(Align());
     return Score();
   }
 

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "core/status/try.h"
 #include "core/text/nearest_name.h"
 
 namespace voxloc {
@@ -20,29 +21,28 @@ namespace {
 // Keys keep their order.
 using Json = nlohmann::ordered_json;
 
-absl::Status Wrong(absl::string_view path, absl::string_view what) {
-  return absl::InvalidArgumentError(absl::StrCat(path, " ", what));
+template <typename... Parts>
+absl::Status Wrong(absl::string_view path, const Parts&... what) {
+  return absl::InvalidArgumentError(absl::StrCat(path, " ", what...));
 }
 
 absl::Status CheckKeys(const Json& object, absl::string_view path,
                        const std::vector<std::string>& known) {
-  if (!object.is_object())
-    return Wrong(path, absl::StrCat("must be an object (got ", object.type_name(), ")"));
+  if (!object.is_object()) return Wrong(path, "must be an object (got ", object.type_name(), ")");
   for (const auto& entry : object.items()) {
     bool found = false;
     for (const std::string& key : known) found = found || key == entry.key();
     if (found) continue;
     const std::string nearest = NearestName(entry.key(), known);
-    return Wrong(
-        path, absl::StrCat("has an unknown key '", entry.key(), "'",
-                           nearest.empty() ? "" : absl::StrCat("; did you mean ", nearest, "?")));
+    return Wrong(path, "has an unknown key '", entry.key(), "'",
+                 nearest.empty() ? "" : absl::StrCat("; did you mean ", nearest, "?"));
   }
   return absl::OkStatus();
 }
 
 absl::Status ReadValue(const Json& json, absl::string_view path, double& value) {
   if (!json.is_number()) {
-    return Wrong(path, absl::StrCat("must be a number (got ", json.type_name(), ")"));
+    return Wrong(path, "must be a number (got ", json.type_name(), ")");
   }
   value = json.get<double>();
   return absl::OkStatus();
@@ -53,21 +53,18 @@ absl::Status ReadValue(const Json& json, absl::string_view path, Eigen::Vector3d
     return Wrong(path, "must be a list of three numbers");
   }
   for (size_t i = 0; i < 3; ++i) {
-    if (absl::Status status = ReadValue(json[i], absl::StrCat(path, "[", i, "]"),
-                                        value[static_cast<Eigen::Index>(i)]);
-        !status.ok()) {
-      return status;
-    }
+    VOXLOC_TRY(
+        ReadValue(json[i], absl::StrCat(path, "[", i, "]"), value[static_cast<Eigen::Index>(i)]));
   }
   return absl::OkStatus();
 }
 
 absl::Status ReadText(const Json& object, const std::string& key, absl::string_view path,
                       std::string& text) {
-  if (!object.contains(key)) return Wrong(path, absl::StrCat("needs the key '", key, "'"));
+  if (!object.contains(key)) return Wrong(path, "needs the key '", key, "'");
   if (!object[key].is_string()) {
-    return Wrong(absl::StrCat(path, ".", key),
-                 absl::StrCat("must be a text (got ", object[key].type_name(), ")"));
+    return Wrong(absl::StrCat(path, ".", key), "must be a text (got ", object[key].type_name(),
+                 ")");
   }
   text = object[key].get<std::string>();
   return absl::OkStatus();
@@ -76,12 +73,9 @@ absl::Status ReadText(const Json& object, const std::string& key, absl::string_v
 template <typename Value>
 absl::Status ReadConstant(const Json& json, absl::string_view path,
                           CalibratedConstant<Value>& constant) {
-  if (absl::Status status = CheckKeys(json, path, {"value", "origin"}); !status.ok()) return status;
+  VOXLOC_TRY(CheckKeys(json, path, {"value", "origin"}));
   if (!json.contains("value")) return Wrong(path, "needs the key 'value'");
-  if (absl::Status status = ReadValue(json["value"], absl::StrCat(path, ".value"), constant.value);
-      !status.ok()) {
-    return status;
-  }
+  VOXLOC_TRY(ReadValue(json["value"], absl::StrCat(path, ".value"), constant.value));
   return ReadText(json, "origin", path, constant.origin);
 }
 
@@ -90,7 +84,7 @@ absl::StatusOr<SensorCalibration> ReadSensor(const Json& json, const std::string
   std::vector<std::string> known = {"name"};
   VisitConstants(sensor, [&known](const char* key, const auto& /*constant*/, double /*least*/,
                                   double /*most*/) { known.emplace_back(key); });
-  if (absl::Status status = CheckKeys(json, path, known); !status.ok()) return status;
+  VOXLOC_TRY(CheckKeys(json, path, known));
   absl::Status status = ReadText(json, "name", path, sensor.name);
   VisitConstants(sensor, [&](const char* key, auto& constant, double /*least*/, double /*most*/) {
     if (!status.ok() || !json.contains(key)) return;
@@ -103,7 +97,7 @@ absl::StatusOr<SensorCalibration> ReadSensor(const Json& json, const std::string
 }
 
 absl::StatusOr<SensorCalibrations> ReadSensors(const Json& root) {
-  if (absl::Status status = CheckKeys(root, "the file", {"sensors"}); !status.ok()) return status;
+  VOXLOC_TRY(CheckKeys(root, "the file", {"sensors"}));
   if (!root.contains("sensors") || !root["sensors"].is_array()) {
     return Wrong("the file", "needs the key 'sensors' with a list");
   }
@@ -111,12 +105,11 @@ absl::StatusOr<SensorCalibrations> ReadSensors(const Json& root) {
   std::set<std::string> names;
   for (size_t i = 0; i < root["sensors"].size(); ++i) {
     const std::string path = absl::StrCat("sensors[", i, "]");
-    absl::StatusOr<SensorCalibration> sensor = ReadSensor(root["sensors"][i], path);
-    if (!sensor.ok()) return sensor.status();
-    if (!names.insert(sensor->name).second) {
-      return Wrong(absl::StrCat(path, ".name"), absl::StrCat("'", sensor->name, "' occurs twice"));
+    VOXLOC_ASSIGN_OR_RETURN(SensorCalibration sensor, ReadSensor(root["sensors"][i], path));
+    if (!names.insert(sensor.name).second) {
+      return Wrong(absl::StrCat(path, ".name"), "'", sensor.name, "' occurs twice");
     }
-    calibrations.Set(*std::move(sensor));
+    calibrations.Set(std::move(sensor));
   }
   return calibrations;
 }

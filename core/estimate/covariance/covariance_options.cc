@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "core/geometry/symmetric_eigen.h"
+#include "core/status/try.h"
 #include "core/text/number_range.h"
 
 namespace voxloc {
@@ -55,23 +56,17 @@ absl::Status CheckPositiveDefinite(const Matrix6& covariance, absl::string_view 
 }
 
 absl::Status ValidateCovarianceOptions(const CovarianceOptions& options) {
-  if (absl::Status status = CheckPositiveDefinite(options.fixed, "the fixed covariance");
-      !status.ok()) {
-    return status;
-  }
+  VOXLOC_TRY(CheckPositiveDefinite(options.fixed, "the fixed covariance"));
   for (size_t i = 0; i < options.offsets_base.size(); ++i) {
     const Eigen::Vector2d& offset = options.offsets_base[i];
     if (offset.allFinite()) continue;
     return absl::InvalidArgumentError(absl::StrCat("offset pose ", i, " must be finite (got (",
                                                    offset.x(), ", ", offset.y(), "))"));
   }
-  if (absl::Status status = CheckRanges({{"the number of offset poses", options.offsets_base.size(),
-                                          FromTo(1, kMaxCovarianceOffsets)},
-                                         {"temperature", options.temperature, Over(0.0)},
-                                         {"scale_factor", options.scale_factor, Over(0.0)}});
-      !status.ok()) {
-    return status;
-  }
+  VOXLOC_TRY(CheckRanges({{"the number of offset poses", options.offsets_base.size(),
+                           FromTo(1, kMaxCovarianceOffsets)},
+                          {"temperature", options.temperature, Over(0.0)},
+                          {"scale_factor", options.scale_factor, Over(0.0)}}));
   return ValidateSystematicError(options.systematic);
 }
 

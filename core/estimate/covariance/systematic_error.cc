@@ -2,6 +2,7 @@
 
 #include "core/estimate/covariance/systematic_error.h"
 
+#include "core/status/try.h"
 #include "core/text/number_range.h"
 
 namespace voxloc {
@@ -37,12 +38,9 @@ absl::Status ValidateSystematicError(const SystematicError& error) {
   constexpr NumberRange kRadians = FromTo(0.0, 3.2);
   constexpr NumberRange kSeconds = FromTo(0.0, 10.0);
   for (int axis = 0; axis < 3; ++axis) {
-    if (absl::Status status = CheckRanges(
-            {{"systematic_position_sigma_m", error.position_sigma_m[axis], kMetres},
-             {"systematic_rotation_sigma_rad", error.rotation_sigma_rad[axis], kRadians}});
-        !status.ok()) {
-      return status;
-    }
+    VOXLOC_TRY(
+        CheckRanges({{"systematic_position_sigma_m", error.position_sigma_m[axis], kMetres},
+                     {"systematic_rotation_sigma_rad", error.rotation_sigma_rad[axis], kRadians}}));
   }
   return CheckRanges({{"systematic_time_sigma_s", error.time_sigma_s, kSeconds},
                       {"systematic_skew_sigma_s", error.skew_sigma_s, kSeconds}});

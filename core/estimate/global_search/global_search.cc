@@ -17,6 +17,7 @@
 #include "core/estimate/global_search/grid_cache.h"
 #include "core/estimate/global_search/leaf_search.h"
 #include "core/estimate/global_search/search_points.h"
+#include "core/status/try.h"
 #include "core/text/number_range.h"
 
 namespace voxloc {
@@ -28,13 +29,11 @@ constexpr double kMaxTilt_rad = 0.5;
 
 absl::Status CheckJob(const PoseSearchJob& job, const PoseRegion& region) {
   if (job.map == nullptr) return absl::InvalidArgumentError("there is no map to search");
-  for (const absl::Status& status :
-       {ValidatePoseRegion(region), ValidateHypothesisOptions(job.hypotheses),
-        ValidateProfile(job.profile), CheckInputs(AlignmentOf(job)),
-        CheckCells(*job.map, job.profile.stages)}) {
-    if (!status.ok()) return status;
-  }
-  return absl::OkStatus();
+  VOXLOC_TRY(ValidatePoseRegion(region));
+  VOXLOC_TRY(ValidateHypothesisOptions(job.hypotheses));
+  VOXLOC_TRY(ValidateProfile(job.profile));
+  VOXLOC_TRY(CheckInputs(AlignmentOf(job)));
+  return CheckCells(*job.map, job.profile.stages);
 }
 
 std::vector<CellStatistics> StatisticsOf(const Profile& profile) {
@@ -90,7 +89,7 @@ absl::StatusOr<PoseSearchResult> SearchWithGrid(Engine& engine, const PoseSearch
                                                 const PoseSearchObserver& observer) {
   LeafSearchJob leaf_job;
   leaf_job.grid = &grid;
-  if (absl::Status status = SetExtent(region, grid, leaf_job); !status.ok()) return status;
+  VOXLOC_TRY(SetExtent(region, grid, leaf_job));
   leaf_job.headings =
       SpreadHeadings(points, grid.voxel_m, region.yaw_rad, region.yaw_half_range_rad);
   leaf_job.scan = TurnPoints(points, leaf_job.headings, grid.voxel_m, region.max_tilt_rad,
@@ -106,25 +105,22 @@ absl::StatusOr<PoseSearchResult> SearchWithGrid(Engine& engine, const PoseSearch
     progress.candidates_scored = nodes;
     observer(progress);
   };
-  const absl::StatusOr<LeafSearchResult> found =
+  VOXLOC_ASSIGN_OR_RETURN(
+      const LeafSearchResult found,
       SearchLeaves(engine, leaf_job, LeafSearchOptions(),
-                   observer ? LeafSearchProgress(on_progress) : LeafSearchProgress());
-  if (!found.ok()) return found.status();
-  result.timed_out = found->timed_out;
-  result.candidates_scored = found->nodes;
+                   observer ? LeafSearchProgress(on_progress) : LeafSearchProgress()));
+  result.timed_out = found.timed_out;
+  result.candidates_scored = found.nodes;
 
   std::vector<Pose> starts;
-  for (const Leaf& leaf : found->leaves) {
+  for (const Leaf& leaf : found.leaves) {
     const Eigen::AngleAxisd turn(leaf_job.headings.At(leaf.heading), Eigen::Vector3d::UnitZ());
     starts.push_back({grid.Centre(leaf.x, leaf.y, leaf.z), Eigen::Quaterniond(turn)});
   }
   const auto accepts = [&](const Pose& map_T_base) {
     return Within(region, grid.voxel_m, leaf_job.headings.step_rad, map_T_base);
   };
-  if (absl::Status status = AlignCandidates(engine, job, starts, accepts, observer, result);
-      !status.ok()) {
-    return status;
-  }
+  VOXLOC_TRY(AlignCandidates(engine, job, starts, accepts, observer, result));
   result.reliable = IsReliable(result.ranked, job);
   if (observer) {
     PoseSearchProgress progress;
@@ -174,7 +170,7 @@ GlobalSearch::~GlobalSearch() = default;
 absl::StatusOr<PoseSearchResult> GlobalSearch::Search(const PoseSearchJob& job,
                                                       const PoseRegion& region,
                                                       const PoseSearchObserver& observer) {
-  if (absl::Status status = CheckJob(job, region); !status.ok()) return status;
+  VOXLOC_TRY(CheckJob(job, region));
   try {
     if (observer) observer(PoseSearchProgress());
     const Interrupt interrupt = InterruptOf(job.stop);
@@ -196,11 +192,11 @@ absl::StatusOr<PoseSearchResult> GlobalSearch::Search(const PoseSearchJob& job,
                                                      " points is within ", point_options.reach_m,
                                                      " m of the sensor"));
     }
-    const absl::StatusOr<std::shared_ptr<const SearchGrid>> grid =
+    VOXLOC_ASSIGN_OR_RETURN(
+        const std::shared_ptr<const SearchGrid> grid,
         cache_->Get(job.map, ChooseStatistics(StatisticsOf(job.profile), grid_options.voxel_m),
-                    AreaOf(region), grid_options);
-    if (!grid.ok()) return grid.status();
-    return SearchWithGrid(engine_, job, region, **grid, points, observer);
+                    AreaOf(region), grid_options));
+    return SearchWithGrid(engine_, job, region, *grid, points, observer);
   } catch (const std::bad_alloc&) {
     return OutOfMemory([] { return "no memory to search the map"; });
   }

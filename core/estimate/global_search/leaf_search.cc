@@ -12,6 +12,7 @@
 #include "absl/types/span.h"
 #include "core/engine/job_check.h"
 #include "core/estimate/global_search/coarse_nodes.h"
+#include "core/status/try.h"
 
 namespace voxloc {
 namespace {
@@ -181,9 +182,7 @@ class Search {
       const bool probing = begin < kProbeNodes;
       if (!probing && AsksTooMuch()) break;
       const uint32_t least = probing ? std::max(LeastEver(), LeastOfLeaves()) : Least();
-      absl::Status status =
-          Follow(absl::MakeConstSpan(groups.nodes).subspan(begin, end - begin), least);
-      if (!status.ok()) return status;
+      VOXLOC_TRY(Follow(absl::MakeConstSpan(groups.nodes).subspan(begin, end - begin), least));
       Report(0.5 + 0.5 * static_cast<double>(end) / static_cast<double>(groups.nodes.size()));
       begin = end;
     }
@@ -225,8 +224,7 @@ class Search {
     request.min_hits = least;
     request.work_class = WorkClass::kSearching;
     request.stop = job_.stop;
-    const absl::StatusOr<std::vector<BoundHit>> hits = engine_.Bound(request);
-    if (!hits.ok()) return hits.status();
+    VOXLOC_ASSIGN_OR_RETURN(const std::vector<BoundHit> hits, engine_.Bound(request));
     const auto width = static_cast<uint32_t>(nodes_x);
     const auto height = static_cast<uint32_t>(nodes_y);
     nodes_ += request.blocks.size() * width * height;
@@ -236,7 +234,7 @@ class Search {
     uint32_t row_begin = 0;
     uint32_t row_end = 0;
     BoundBlock row_at;
-    for (const BoundHit& hit : *hits) {
+    for (const BoundHit& hit : hits) {
       if (hit.node < row_begin || hit.node >= row_end) {
         const uint32_t row = hit.node / width;
         row_begin = row * width;
@@ -275,10 +273,9 @@ class Search {
       const auto all = absl::MakeConstSpan(parents);
       for (size_t begin = 0; begin < parents.size(); begin += per_call) {
         const auto some = all.subspan(begin, per_call);
-        absl::Status status = BoundBlocks(level, std::vector<BoundBlock>(some.begin(), some.end()),
-                                          children, children, std::max(least, LeastOfLeaves()),
-                                          level == 0 ? Sink(take) : Sink(descend));
-        if (!status.ok()) return status;
+        VOXLOC_TRY(BoundBlocks(level, std::vector<BoundBlock>(some.begin(), some.end()), children,
+                               children, std::max(least, LeastOfLeaves()),
+                               level == 0 ? Sink(take) : Sink(descend)));
         leaves_.Add(leaves);
         leaves.clear();
       }

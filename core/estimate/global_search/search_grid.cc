@@ -11,6 +11,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "core/status/try.h"
 
 namespace voxloc {
 namespace {
@@ -47,8 +48,7 @@ absl::Status Collect(const ResidentMap& map, size_t statistics_index, const Eige
   Eigen::Vector3d lower_max = max;
   Eigen::Vector3d upper_min = min;
   lower_max[axis] = upper_min[axis] = 0.5 * (min[axis] + max[axis]);
-  absl::Status status = Collect(map, statistics_index, min, lower_max, voxel_m, max_voxels, voxels);
-  if (!status.ok()) return status;
+  VOXLOC_TRY(Collect(map, statistics_index, min, lower_max, voxel_m, max_voxels, voxels));
   return Collect(map, statistics_index, upper_min, max, voxel_m, max_voxels, voxels);
 }
 
@@ -61,9 +61,8 @@ absl::StatusOr<std::vector<CellKey>> OccupiedVoxels(const ResidentMap& map, size
   // No cell lies beyond, and halves of infinity would never end.
   const double border_m = kMaxCellIndex * map.statistics()[statistics_index].cell_size_m;
   std::vector<CellKey> voxels;
-  const absl::Status status = Collect(map, statistics_index, min.cwiseMax(-border_m),
-                                      max.cwiseMin(border_m), voxel_m, max_voxels, voxels);
-  if (!status.ok()) return status;
+  VOXLOC_TRY(Collect(map, statistics_index, min.cwiseMax(-border_m), max.cwiseMin(border_m),
+                     voxel_m, max_voxels, voxels));
   return voxels;
 }
 
@@ -145,15 +144,14 @@ absl::StatusOr<SearchGrid> MakeSearchGrid(Engine& engine, const ResidentMap& map
     min.head<2>() = area->min.array() - options.reach_m;
     max.head<2>() = area->max.array() + options.reach_m;
   }
-  const absl::StatusOr<std::vector<CellKey>> voxels =
-      OccupiedVoxels(map, index, min, max, voxel_m, kMaxOccupiedVoxels);
-  if (!voxels.ok()) return voxels.status();
-  if (voxels->empty()) {
+  VOXLOC_ASSIGN_OR_RETURN(const std::vector<CellKey> voxels,
+                          OccupiedVoxels(map, index, min, max, voxel_m, kMaxOccupiedVoxels));
+  if (voxels.empty()) {
     return absl::InvalidArgumentError(area.has_value() ? "the region does not touch the map"
                                                        : "the map has no cells");
   }
 
-  Extent extent = ExtentOf(*voxels);
+  Extent extent = ExtentOf(voxels);
   if (area.has_value()) {
     const CellKey low = CellOf({area->min.x(), area->min.y(), 0.0}, voxel_m);
     const CellKey high = CellOf({area->max.x(), area->max.y(), 0.0}, voxel_m);
@@ -200,7 +198,7 @@ absl::StatusOr<SearchGrid> MakeSearchGrid(Engine& engine, const ResidentMap& map
   grid.z_levels = static_cast<int32_t>(z_levels);
   std::vector<uint64_t> columns(static_cast<size_t>(shape.columns_x) *
                                 static_cast<size_t>(shape.columns_y) * static_cast<size_t>(words));
-  for (const CellKey& v : *voxels) {
+  for (const CellKey& v : voxels) {
     const int32_t x = v.x - corner.x;
     const int32_t y = v.y - corner.y;
     const int32_t z = v.z - corner.z;
@@ -210,11 +208,8 @@ absl::StatusOr<SearchGrid> MakeSearchGrid(Engine& engine, const ResidentMap& map
     columns[column * static_cast<size_t>(words) + static_cast<size_t>(z / 64)] |= uint64_t{1}
                                                                                   << (z % 64);
   }
-  absl::StatusOr<BoundGrid> bound_grid = BoundGrid::Make(std::move(shape), columns);
-  if (!bound_grid.ok()) return bound_grid.status();
-  auto resident = engine.KeepBoundGrid(*std::move(bound_grid));
-  if (!resident.ok()) return resident.status();
-  grid.resident = *std::move(resident);
+  VOXLOC_ASSIGN_OR_RETURN(BoundGrid bound_grid, BoundGrid::Make(std::move(shape), columns));
+  VOXLOC_ASSIGN_OR_RETURN(grid.resident, engine.KeepBoundGrid(std::move(bound_grid)));
   return grid;
 }
 

@@ -11,6 +11,7 @@
 #include "core/engine/search_rules.h"
 #include "core/estimate/covariance/covariance_options.h"
 #include "core/estimate/initial_pose/parzen_estimator.h"
+#include "core/status/try.h"
 #include "core/text/number_range.h"
 
 namespace voxloc {
@@ -50,10 +51,7 @@ absl::Status ValidatePriorSearch(const PriorSearchOptions& options, size_t max_p
   if (!pose.ok()) {
     return absl::InvalidArgumentError(absl::StrCat("the prior's ", pose.status().message()));
   }
-  if (absl::Status status = CheckPositiveDefinite(options.covariance, "the prior's covariance");
-      !status.ok()) {
-    return status;
-  }
+  VOXLOC_TRY(CheckPositiveDefinite(options.covariance, "the prior's covariance"));
   const auto particles = static_cast<double>(options.particles);
   return CheckRanges(
       {{"particles", options.particles, FromTo(1, static_cast<double>(max_particles))},
@@ -65,10 +63,8 @@ absl::Status ValidatePriorSearch(const PriorSearchOptions& options, size_t max_p
 absl::StatusOr<PoseSearchResult> SearchAroundPrior(Engine& engine, const PoseSearchJob& job,
                                                    const PriorSearchOptions& options,
                                                    const PoseSearchObserver& observer) {
-  for (const absl::Status& status : {ValidatePriorSearch(options, options.particles),
-                                     ValidateHypothesisOptions(job.hypotheses)}) {
-    if (!status.ok()) return status;
-  }
+  VOXLOC_TRY(ValidatePriorSearch(options, options.particles));
+  VOXLOC_TRY(ValidateHypothesisOptions(job.hypotheses));
   ParzenEstimator estimator(PriorOf(options), options.startup_trials, job.seed);
   std::vector<AlignResult> results;
   PoseSearchResult found;
@@ -84,9 +80,9 @@ absl::StatusOr<PoseSearchResult> SearchAroundPrior(Engine& engine, const PoseSea
     for (const PoseParameters& start : estimator.Propose(count)) {
       starts.push_back(PoseFromParameters(start));
     }
-    const auto particles = AlignParticles(engine, job, starts, results.size());
-    if (!particles.ok()) return particles.status();
-    for (const SearchParticle& particle : *particles) {
+    VOXLOC_ASSIGN_OR_RETURN(const auto particles,
+                            AlignParticles(engine, job, starts, results.size()));
+    for (const SearchParticle& particle : particles) {
       const AlignResult& result = particle.result;
       estimator.AddTrial(ParametersFromPose(EndOf(particle)), result.after.transform_probability);
       found.timed_out = found.timed_out || result.termination == Termination::kDeadline;
@@ -101,7 +97,7 @@ absl::StatusOr<PoseSearchResult> SearchAroundPrior(Engine& engine, const PoseSea
           static_cast<double>(results.size()) / static_cast<double>(options.particles);
       progress.candidates_aligned = results.size();
       progress.best = BestCandidate(results);
-      progress.particles = *particles;
+      progress.particles = particles;
       observer(progress);
     }
   }

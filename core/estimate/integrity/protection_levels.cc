@@ -10,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "core/estimate/integrity/gaussian_tail.h"
 #include "core/geometry/symmetric_eigen.h"
+#include "core/status/try.h"
 #include "core/text/number_range.h"
 
 namespace voxloc {
@@ -20,7 +21,7 @@ constexpr double kUnbounded = std::numeric_limits<double>::infinity();
 constexpr double kRoundingM = 1e-9;
 
 absl::Status CheckInput(const ProtectionInput& input, const ProtectionOptions& options) {
-  if (absl::Status status = ValidateProtectionOptions(options); !status.ok()) return status;
+  VOXLOC_TRY(ValidateProtectionOptions(options));
   if (input.fault_probabilities.size() != input.clusters.size()) {
     return absl::InvalidArgumentError(
         absl::StrCat("fault_probabilities must have a value for each of ", input.clusters.size(),
@@ -229,7 +230,7 @@ absl::Status ValidateProtectionOptions(const ProtectionOptions& options) {
 
 absl::StatusOr<ProtectionLevels> ComputeProtectionLevels(const ProtectionInput& input,
                                                          const ProtectionOptions& options) {
-  if (absl::Status status = CheckInput(input, options); !status.ok()) return status;
+  VOXLOC_TRY(CheckInput(input, options));
   ProtectionLevels levels;
   if (!IsFinite(input)) return levels;
   const Axes axes = PrincipalAxes(input);

@@ -10,6 +10,7 @@
 #include "core/estimate/covariance/sandwich.h"
 #include "core/estimate/integrity/protection_levels.h"
 #include "core/geometry/covariance.h"
+#include "core/status/try.h"
 #include "core/text/number_range.h"
 
 namespace voxloc {
@@ -75,7 +76,7 @@ absl::StatusOr<ScanProtection> ProtectScan(const AlignedScan& scan,
                                            const Matrix6& scan_covariance,
                                            const Matrix6& systematic_covariance,
                                            const ScanProtectionOptions& options) {
-  if (absl::Status status = ValidateScanProtectionOptions(options); !status.ok()) return status;
+  VOXLOC_TRY(ValidateScanProtectionOptions(options));
   if (!calibrated.status.ok()) {
     return absl::FailedPreconditionError(
         absl::StrCat("the covariance of the scan has failed: ", calibrated.status.message()));
@@ -110,16 +111,15 @@ absl::StatusOr<ScanProtection> ProtectScan(const AlignedScan& scan,
   ProtectionOptions settings = SettingsOf(options);
   settings.separation.unobserved_ratio =
       UnobservedRatio(DecomposeInformation(clusters), calibrated, scale);
-  const auto levels = ComputeProtectionLevels(input, settings);
-  if (!levels.ok()) return levels.status();
+  VOXLOC_ASSIGN_OR_RETURN(const auto levels, ComputeProtectionLevels(input, settings));
 
   ScanProtection protection;
-  protection.horizontal_m = levels->horizontal_m;
-  protection.vertical_m = levels->vertical_m;
-  protection.fault_detected = levels->fault_detected;
-  protection.map_T_base = MovedByFixedAxes(map_T_base, scale.cwiseProduct(levels->shift));
-  if (levels->excluded_cluster.has_value()) {
-    const size_t k = *levels->excluded_cluster;
+  protection.horizontal_m = levels.horizontal_m;
+  protection.vertical_m = levels.vertical_m;
+  protection.fault_detected = levels.fault_detected;
+  protection.map_T_base = MovedByFixedAxes(map_T_base, scale.cwiseProduct(levels.shift));
+  if (levels.excluded_cluster.has_value()) {
+    const size_t k = *levels.excluded_cluster;
     const PointGroups& groups = *scan.job->passes[kClusterPass].groups;
     protection.excluded_points = groups.ends[k] - (k == 0 ? 0 : groups.ends[k - 1]);
     protection.excluded_center_map = protection.map_T_base * CenterOf(groups, k, *scan.job->scan);

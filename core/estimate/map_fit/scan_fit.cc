@@ -10,6 +10,7 @@
 #include "core/estimate/covariance/systematic_error.h"
 #include "core/estimate/map_fit/fit_cells.h"
 #include "core/estimate/quality/ground_grid.h"
+#include "core/status/try.h"
 
 namespace voxloc {
 namespace {
@@ -238,11 +239,11 @@ absl::StatusOr<std::vector<FitObservation>> ObserveFit(const ScanFitRequest& req
   const double tolerance_sigma_m = ToleranceSigmaM();
   const Eigen::Vector3d sensor_map = request.map_T_base * request.sensor_position_base;
   const Eigen::Vector3d reach = Eigen::Vector3d::Constant(range_m + cell_size_m);
-  const auto cells = request.map->CellsInBox(request.statistics_index, sensor_map - reach,
-                                             sensor_map + reach, kMaxCells);
-  if (!cells.ok()) return cells.status();
-  const auto fit_cells = FitCells::Make(*cells, cell_size_m, sensor_map, tolerance_sigma_m);
-  if (!fit_cells.ok()) return fit_cells.status();
+  VOXLOC_ASSIGN_OR_RETURN(const auto cells,
+                          request.map->CellsInBox(request.statistics_index, sensor_map - reach,
+                                                  sensor_map + reach, kMaxCells));
+  VOXLOC_ASSIGN_OR_RETURN(const auto fit_cells,
+                          FitCells::Make(cells, cell_size_m, sensor_map, tolerance_sigma_m));
 
   const PointCloud& cloud = *request.points_base;
   const Eigen::Matrix3f turn = request.map_T_base.rotation.toRotationMatrix().cast<float>();
@@ -251,7 +252,7 @@ absl::StatusOr<std::vector<FitObservation>> ObserveFit(const ScanFitRequest& req
   for (const size_t i : ChooseRays(cloud.size())) {
     if (cloud.IsFinite(i)) points.push_back(turn * (cloud.Offset(i) + from));
   }
-  return Observer(*fit_cells, range_m, tolerance_sigma_m).Observe(points);
+  return Observer(fit_cells, range_m, tolerance_sigma_m).Observe(points);
 }
 
 std::vector<TileFit> SumByTile(absl::Span<const FitObservation> observations,

@@ -22,16 +22,6 @@ constexpr double kRememberedS = 30.0 * 24.0 * 3600.0;
 constexpr double kSolidAScan = 10.0;
 constexpr double kPointsAScan = 100.0;
 
-void Scale(double factor, FitShare& share) {
-  share.all *= factor;
-  share.against *= factor;
-}
-
-void Add(const FitShare& more, FitShare& share) {
-  share.all += more.all;
-  share.against += more.against;
-}
-
 }  // namespace
 
 double TileFit::residual_m() const {
@@ -49,17 +39,19 @@ void TileFit::Scale(double factor) {
   scans *= factor;
   squared_distances_m2 *= factor;
   for (FitShare* share : {&points, &raised_points, &solid, &raised_solid}) {
-    voxloc::Scale(factor, *share);
+    share->all *= factor;
+    share->against *= factor;
   }
 }
 
 void TileFit::Add(const TileFit& more) {
   scans += more.scans;
   squared_distances_m2 += more.squared_distances_m2;
-  voxloc::Add(more.points, points);
-  voxloc::Add(more.raised_points, raised_points);
-  voxloc::Add(more.solid, solid);
-  voxloc::Add(more.raised_solid, raised_solid);
+  for (FitShare TileFit::*const share :
+       {&TileFit::points, &TileFit::raised_points, &TileFit::solid, &TileFit::raised_solid}) {
+    (this->*share).all += (more.*share).all;
+    (this->*share).against += (more.*share).against;
+  }
 }
 
 double ShareLeftAfterScan() { return 1.0 - 1.0 / kRememberedScans; }

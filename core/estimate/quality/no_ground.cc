@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "core/engine/job_check.h"
+#include "core/status/try.h"
 
 namespace voxloc {
 namespace {
@@ -32,7 +33,7 @@ absl::StatusOr<NoGroundScores> ScoreWithoutGround(Engine& engine, const AlignJob
     return absl::InvalidArgumentError(
         absl::StrCat("z_margin_m must be finite (got ", z_margin_m, ")"));
   }
-  if (absl::Status status = ValidateProfile(job.profile); !status.ok()) return status;
+  VOXLOC_TRY(ValidateProfile(job.profile));
   ScoreRequest request;
   request.map = job.map;
   request.scan = job.scan;
@@ -40,16 +41,15 @@ absl::StatusOr<NoGroundScores> ScoreWithoutGround(Engine& engine, const AlignJob
   request.stage = job.profile.stages[job.profile.score_stage];
   request.work_class = job.work_class;
   request.stop = job.stop;
-  if (absl::Status status = CheckRequest(request); !status.ok()) return status;
+  VOXLOC_TRY(CheckRequest(request));
 
   NoGroundScores scores;
   scores.points_base = std::make_shared<const PointCloud>(
       PointsAbove(*job.scan, map_T_base.rotation.toRotationMatrix(), z_margin_m));
   if (scores.points_base->empty()) return scores;
   request.scan = scores.points_base;
-  absl::StatusOr<ScoreResult> result = engine.Score(request);
-  if (!result.ok()) return result.status();
-  scores.score = result->poses[0];
+  VOXLOC_ASSIGN_OR_RETURN(ScoreResult result, engine.Score(request));
+  scores.score = result.poses[0];
   return scores;
 }
 
