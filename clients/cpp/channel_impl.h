@@ -19,11 +19,23 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "clients/cpp/channel.h"
 #include "clients/cpp/security.h"
+#include "core/text/host_port.h"
 
 namespace voxloc::client {
+
+// The addresses of servers, as ChannelOptions::server has them.
+// At least one. InvalidArgument: an entry is empty, has no host, or no port from 1 to 65535.
+[[nodiscard]] absl::StatusOr<std::vector<std::string>> SplitAddresses(absl::string_view server);
+
+// Of an address without its scheme. InvalidArgument: it is a Unix socket's.
+[[nodiscard]] absl::StatusOr<HostPort> HostPortOf(absl::string_view address);
+
+// Whether what is sent there cannot leave this machine: localhost, 127.0.0.0/8, ::1, a Unix socket.
+[[nodiscard]] bool IsLocal(absl::string_view address);
 
 // The same code; the message is "SERVER CALL: what the server said". The numbers of the two sets of
 // codes agree; one that neither knows becomes Unknown. Details of the error become payloads; see

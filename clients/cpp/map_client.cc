@@ -8,7 +8,6 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "clients/cpp/cancel_after.h"
 #include "clients/cpp/messages.h"
 #include "clients/cpp/unary.h"
 #include "core/cloud/cloud_digest.h"

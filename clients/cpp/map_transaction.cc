@@ -12,7 +12,6 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "clients/cpp/cancel_after.h"
 #include "clients/cpp/channel_impl.h"
 #include "clients/cpp/messages.h"
 #include "clients/cpp/unary.h"

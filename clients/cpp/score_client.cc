@@ -9,7 +9,6 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "clients/cpp/cancel_after.h"
 #include "clients/cpp/channel_impl.h"
 #include "clients/cpp/unary.h"
 #include "voxloc/v1/localization_service.grpc.pb.h"

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "clients/cpp/align.h"
 #include "clients/cpp/channel_impl.h"
 #include "clients/cpp/unary.h"
 #include "voxloc/v1/localization_service.grpc.pb.h"
@@ -60,6 +61,15 @@ absl::StatusOr<v1::SearchResult> EstimateInitialPose(const Channel& channel,
   return TryEach(channel, [&](const Endpoint& endpoint, bool* /*began*/) {
     return SearchAt(channel, endpoint, request, observer, deadline);
   });
+}
+
+absl::StatusOr<v1::AlignmentResult> AlignScan(const Channel& channel,
+                                              const v1::AlignScanRequest& request,
+                                              double timeout_s) {
+  absl::StatusOr<v1::AlignScanResponse> response = CallAny<v1::LocalizationService>(
+      channel, "AlignScan", &v1::LocalizationService::Stub::AlignScan, request, timeout_s);
+  if (!response.ok()) return response.status();
+  return std::move(*response->mutable_result());
 }
 
 }  // namespace voxloc::client

@@ -22,8 +22,7 @@
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "clients/cpp/addresses.h"
-#include "clients/cpp/security.h"
+#include "clients/cpp/channel_impl.h"
 
 namespace voxloc::client {
 namespace {

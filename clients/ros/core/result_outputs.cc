@@ -21,13 +21,9 @@ bool ResultOutputs::Publish(const v1::AlignmentResult& result, const ScanContext
   const absl::StatusOr<Pose> map_T_base = client::DecodePose(result.map_t_base().pose());
   if (!map_T_base.ok()) return false;
   const int64_t stamp_ns = scan.stamp_ns;
-  output_.Publish(Topic::kExeTimeMs,
-                  Float32Stamped{stamp_ns, static_cast<float>(scan.execution_time_ms)});
-  output_.Publish(
-      Topic::kTransformProbability,
-      Float32Stamped{stamp_ns, static_cast<float>(result.scores().transform_probability())});
-  output_.Publish(Topic::kNearestVoxelTransformationLikelihood,
-                  Float32Stamped{stamp_ns, static_cast<float>(result.scores().nvtl())});
+  PublishNumber(Topic::kExeTimeMs, stamp_ns, scan.execution_time_ms);
+  PublishNumber(Topic::kTransformProbability, stamp_ns, result.scores().transform_probability());
+  PublishNumber(Topic::kNearestVoxelTransformationLikelihood, stamp_ns, result.scores().nvtl());
   output_.Publish(Topic::kIterationNum,
                   Int32Stamped{stamp_ns, static_cast<int32_t>(result.iterations())});
   PublishTransform(result, *map_T_base, scan);
@@ -84,14 +80,14 @@ void ResultOutputs::PublishInitialToResult(const v1::AlignmentResult& result,
   output_.Publish(Topic::kInitialPoseWithCovariance, initial);
   output_.Publish(Topic::kInitialToResultRelativePose,
                   PoseStamped{header, guess->Inverse() * map_T_base});
-  const auto publish = [this, &scan](Topic topic, double distance_m) {
-    output_.Publish(topic, Float32Stamped{scan.stamp_ns, static_cast<float>(distance_m)});
-  };
-  publish(Topic::kInitialToResultDistance, TranslationDistance(*guess, map_T_base));
+  PublishNumber(Topic::kInitialToResultDistance, scan.stamp_ns,
+                TranslationDistance(*guess, map_T_base));
   if (result.diagnostics().has_interpolated_guess()) {
     const v1::InterpolatedGuess& between = result.diagnostics().interpolated_guess();
-    publish(Topic::kInitialToResultDistanceOld, between.initial_to_result_distance_old_m());
-    publish(Topic::kInitialToResultDistanceNew, between.initial_to_result_distance_new_m());
+    PublishNumber(Topic::kInitialToResultDistanceOld, scan.stamp_ns,
+                  between.initial_to_result_distance_old_m());
+    PublishNumber(Topic::kInitialToResultDistanceNew, scan.stamp_ns,
+                  between.initial_to_result_distance_new_m());
   }
   if (result.has_trace()) {
     output_.Publish(Topic::kNdtMarker,
@@ -113,10 +109,8 @@ void ResultOutputs::PublishClouds(const v1::AlignmentResult& result, int64_t sta
   }
   if (!result.has_no_ground()) return;
   const v1::Scores& scores = result.no_ground().scores();
-  output_.Publish(Topic::kNoGroundTransformProbability,
-                  Float32Stamped{stamp_ns, static_cast<float>(scores.transform_probability())});
-  output_.Publish(Topic::kNoGroundNearestVoxelTransformationLikelihood,
-                  Float32Stamped{stamp_ns, static_cast<float>(scores.nvtl())});
+  PublishNumber(Topic::kNoGroundTransformProbability, stamp_ns, scores.transform_probability());
+  PublishNumber(Topic::kNoGroundNearestVoxelTransformationLikelihood, stamp_ns, scores.nvtl());
   if (!result.no_ground().has_cloud()) return;
   auto cloud = XyzCloud(header, result.no_ground().cloud());
   if (cloud.ok()) output_.Publish(Topic::kPointsAlignedNoGround, *std::move(cloud));

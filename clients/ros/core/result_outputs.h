@@ -35,6 +35,9 @@ class ResultOutputs {
   bool Publish(const v1::AlignmentResult& result, const ScanContext& scan);
 
  private:
+  void PublishNumber(Topic topic, int64_t stamp_ns, double value) {
+    output_.Publish(topic, Float32Stamped{stamp_ns, static_cast<float>(value)});
+  }
   void PublishTransform(const v1::AlignmentResult& result, const Pose& map_T_base,
                         const ScanContext& scan);
   void PublishPose(const v1::AlignmentResult& result, const Pose& map_T_base, int64_t stamp_ns);
