@@ -20,10 +20,18 @@ bool IsRevision(const MapView& view, uint64_t revision) {
   return view.snapshot != nullptr && view.snapshot->revision == revision;
 }
 
+// Of maps by name; null: there is none. As constant as the maps are.
+template <typename Maps>
+auto FindIn(Maps& maps, absl::string_view name) -> decltype(&maps.begin()->second) {
+  const auto it = maps.find(name);
+  return it == maps.end() ? nullptr : &it->second;
+}
+
 // Active or staged; null: there is none.
-const MapView* ViewOf(const HeldMap& map, uint64_t revision) {
+template <typename Map>
+auto ViewOf(Map& map, uint64_t revision) -> decltype(&map.active) {
   if (IsRevision(map.active, revision)) return &map.active;
-  for (const HeldMap::Staged& staged : map.staged) {
+  for (auto& staged : map.staged) {
     if (IsRevision(staged.view, revision)) return &staged.view;
   }
   return nullptr;
@@ -75,20 +83,10 @@ ResidentMaps::ResidentMaps(size_t max_maps, const Metrics& metrics, WorkQueue& m
       mapping_(mapping),
       max_maps_(max_maps) {}
 
-const HeldMap* ResidentMaps::FindHeld(absl::string_view name) const {
-  const auto it = maps_.find(name);
-  return it == maps_.end() ? nullptr : &it->second;
-}
-
-HeldMap* ResidentMaps::FindHeld(absl::string_view name) {
-  const auto it = maps_.find(name);
-  return it == maps_.end() ? nullptr : &it->second;
-}
-
 absl::StatusOr<MapView> ResidentMaps::Find(absl::string_view name,
                                            absl::string_view vehicle) const {
   const absl::MutexLock lock(&mutex_);
-  const HeldMap* const map = FindHeld(name);
+  const HeldMap* const map = FindIn(maps_, name);
   if (map == nullptr) return NoSuchMap(name);
   if (map->loading) return LoadingStatus(name, *map);
   if (!vehicle.empty()) {
@@ -123,7 +121,7 @@ absl::StatusOr<MapView> ResidentMaps::FindAtLeast(absl::string_view name, uint64
 absl::StatusOr<MapView> ResidentMaps::FindRevision(absl::string_view name,
                                                    uint64_t revision) const {
   const absl::MutexLock lock(&mutex_);
-  const HeldMap* const map = FindHeld(name);
+  const HeldMap* const map = FindIn(maps_, name);
   if (map == nullptr) return NoSuchMap(name);
   const MapView* const view = ViewOf(*map, revision);
   if (view != nullptr) return *view;
@@ -160,7 +158,7 @@ std::vector<MapView> ResidentMaps::Views(absl::string_view name) const {
 
 std::optional<HeldMap> ResidentMaps::Held(absl::string_view name) const {
   const absl::MutexLock lock(&mutex_);
-  const HeldMap* const map = FindHeld(name);
+  const HeldMap* const map = FindIn(maps_, name);
   return map == nullptr ? std::nullopt : std::make_optional(*map);
 }
 
@@ -210,7 +208,7 @@ absl::Status ResidentMaps::Announce(const std::string& name) {
 
 bool ResidentMaps::IsLoading(absl::string_view name) const {
   const absl::MutexLock lock(&mutex_);
-  const HeldMap* const map = FindHeld(name);
+  const HeldMap* const map = FindIn(maps_, name);
   return map != nullptr && map->loading;
 }
 
@@ -225,12 +223,12 @@ std::vector<LoadingMap> ResidentMaps::Loading() const {
 
 void ResidentMaps::Fail(absl::string_view name, const absl::Status& reason) {
   const absl::MutexLock lock(&mutex_);
-  if (HeldMap* const map = FindHeld(name); map != nullptr) map->failure = reason;
+  if (HeldMap* const map = FindIn(maps_, name); map != nullptr) map->failure = reason;
 }
 
 void ResidentMaps::Open(absl::string_view name) {
   const absl::MutexLock lock(&mutex_);
-  HeldMap* const map = FindHeld(name);
+  HeldMap* const map = FindIn(maps_, name);
   if (map == nullptr) return;
   map->loading = false;
   map->failure = absl::OkStatus();
@@ -239,13 +237,9 @@ void ResidentMaps::Open(absl::string_view name) {
 void ResidentMaps::Refresh(MapSnapshot snapshot) {
   MapView replaced;  // released after the lock
   const absl::MutexLock lock(&mutex_);
-  HeldMap* const map = FindHeld(snapshot.name);
+  HeldMap* const map = FindIn(maps_, snapshot.name);
   if (map == nullptr) return;
-  const uint64_t revision = snapshot.revision;
-  MapView* at = IsRevision(map->active, revision) ? &map->active : nullptr;
-  for (HeldMap::Staged& staged : map->staged) {
-    if (IsRevision(staged.view, revision)) at = &staged.view;
-  }
+  MapView* const at = ViewOf(*map, snapshot.revision);
   if (at == nullptr) return;
   replaced = *at;
   *at = FreedOnQueue(std::move(snapshot), *replaced.facts);
@@ -276,7 +270,7 @@ MapView ResidentMaps::Stage(MapSnapshot snapshot, MapFacts facts,
 void ResidentMaps::SetCanary(absl::string_view name, uint64_t revision,
                              const std::vector<std::string>& vehicles) {
   const absl::MutexLock lock(&mutex_);
-  HeldMap* const map = FindHeld(name);
+  HeldMap* const map = FindIn(maps_, name);
   if (map == nullptr) return;
   for (HeldMap::Staged& staged : map->staged) {
     if (IsRevision(staged.view, revision)) staged.vehicles = SortedVehicles(vehicles);

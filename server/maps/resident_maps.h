@@ -142,10 +142,6 @@ class ResidentMaps {
  private:
   // Shared ownership whose last owner posts the revision to the mapping queue, which frees it.
   [[nodiscard]] MapView FreedOnQueue(MapSnapshot snapshot, MapFacts facts) const;
-  // Null: there is no such map.
-  [[nodiscard]] HeldMap* FindHeld(absl::string_view name) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  [[nodiscard]] const HeldMap* FindHeld(absl::string_view name) const
-      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   [[nodiscard]] absl::Status HasRoom(absl::string_view name) const
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   [[nodiscard]] absl::Status NoSuchMap(absl::string_view name) const

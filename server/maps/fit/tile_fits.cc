@@ -47,7 +47,6 @@ void TileFits::Add(absl::string_view map, absl::Span<const SeenTile> tiles, int6
     record.fit.Add(seen.fit);
     // A clock that was set back makes nothing older.
     record.last_used_unix_ns = std::max(record.last_used_unix_ns, unix_ns);
-    if (!kept.changed) changed_.emplace_back(map, it->first);
     kept.changed = true;
   }
   ForgetOldest();
@@ -101,30 +100,23 @@ absl::Status TileFits::Save(MapStore& store) {
   std::vector<StoredTileFit> changed;
   {
     const absl::MutexLock lock(&mutex_);
-    changed.reserve(changed_.size());
-    for (const auto& [map, content] : changed_) {
-      const auto contents = maps_.find(map);
-      if (contents == maps_.end()) continue;
-      const auto it = contents->second.find(content);
-      if (it == contents->second.end() || !it->second.changed) continue;
-      it->second.changed = false;
-      const TileFitRecord& record = it->second.record;
-      changed.push_back({map, content.first, content.second, record.last_used_unix_ns, record.fit});
+    for (auto& [map, contents] : maps_) {
+      for (auto& [content, kept] : contents) {
+        if (!std::exchange(kept.changed, false)) continue;
+        changed.push_back(
+            {map, content.first, content.second, kept.record.last_used_unix_ns, kept.record.fit});
+      }
     }
-    changed_.clear();
   }
   if (changed.empty()) return absl::OkStatus();
   absl::Status status = store.SaveTileFits(changed);
   if (status.ok()) return status;
   const absl::MutexLock lock(&mutex_);
-  for (const StoredTileFit& stored : changed) {
+  for (StoredTileFit& stored : changed) {
     const auto contents = maps_.find(stored.map);
     if (contents == maps_.end()) continue;
-    Content content(stored.tile_id, stored.digest);
-    const auto it = contents->second.find(content);
-    if (it == contents->second.end() || it->second.changed) continue;
-    it->second.changed = true;
-    changed_.emplace_back(stored.map, std::move(content));
+    const auto it = contents->second.find(Content(std::move(stored.tile_id), stored.digest));
+    if (it != contents->second.end()) it->second.changed = true;
   }
   return status;
 }

@@ -76,8 +76,6 @@ class TileFits {
   mutable absl::Mutex mutex_;
   absl::flat_hash_map<std::string, Contents> maps_ ABSL_GUARDED_BY(mutex_);
   size_t count_ ABSL_GUARDED_BY(mutex_) = 0;  // of the records of all maps
-  // Map and content, each that is marked as changed; some may have been forgotten since.
-  std::vector<std::pair<std::string, Content>> changed_ ABSL_GUARDED_BY(mutex_);
 };
 
 }  // namespace voxloc::server
