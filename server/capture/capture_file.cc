@@ -3,6 +3,7 @@
 #include "server/capture/capture_file.h"
 
 #include <cstring>
+#include <utility>
 
 #include "absl/base/config.h"
 #include "absl/strings/str_cat.h"
@@ -30,20 +31,13 @@ static_assert(sizeof(Header) == 24, "the header must have no gaps");
 constexpr size_t kHeaderBytes = 8 + sizeof(Header);
 constexpr size_t kCrcOffset = kHeaderBytes - sizeof(uint32_t);
 
-std::string EncodeHeader(absl::string_view info, absl::string_view capture) {
+// Header and info, from the beginning of a file of `file_bytes`.
+struct Head {
   Header header;
-  header.capture_bytes = capture.size();
-  header.capture_crc = Crc32c(capture);
-  header.info_bytes = static_cast<uint32_t>(info.size());
-  header.info_crc = Crc32c(info);
-  std::string bytes(kMagic);
-  bytes.append(reinterpret_cast<const char*>(&header), sizeof(header));
-  header.crc = Crc32c(absl::string_view(bytes).substr(0, kCrcOffset));
-  std::memcpy(bytes.data() + kCrcOffset, &header.crc, sizeof(header.crc));
-  return bytes;
-}
+  v1::CaptureInfo info;
+};
 
-absl::StatusOr<Header> DecodeHeader(absl::string_view head, uint64_t file_bytes) {
+absl::StatusOr<Head> DecodeHead(absl::string_view head, uint64_t file_bytes) {
   if (head.size() < kHeaderBytes || head.substr(0, kMagic.size()) != kMagic) {
     return absl::DataLossError("it is not a file of a capture");
   }
@@ -59,24 +53,14 @@ absl::StatusOr<Header> DecodeHeader(absl::string_view head, uint64_t file_bytes)
                                             " + ", header.capture_bytes, " bytes (got ", file_bytes,
                                             ")"));
   }
-  return header;
-}
-
-absl::StatusOr<v1::CaptureInfo> DecodeInfo(const Header& header, absl::string_view head,
-                                           uint64_t file_bytes) {
-  if (header.info_bytes > head.size() - kHeaderBytes) {
-    return absl::DataLossError(absl::StrCat("the info must have at most ",
-                                            kCaptureHeadBytes - kHeaderBytes, " bytes (got ",
-                                            header.info_bytes, ")"));
-  }
   const absl::string_view bytes = head.substr(kHeaderBytes, header.info_bytes);
   v1::CaptureInfo info;
-  if (Crc32c(bytes) != header.info_crc ||
+  if (bytes.size() < header.info_bytes || Crc32c(bytes) != header.info_crc ||
       !info.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))) {
     return absl::DataLossError("the info is damaged");
   }
   info.set_bytes(file_bytes);
-  return info;
+  return Head{header, std::move(info)};
 }
 
 }  // namespace
@@ -89,28 +73,34 @@ absl::StatusOr<std::string> EncodeCaptureFile(const v1::Capture& capture) {
                                                    info.size(), ")"));
   }
   const std::string body = capture.SerializeAsString();
-  return absl::StrCat(EncodeHeader(info, body), info, body);
+  Header header;
+  header.capture_bytes = body.size();
+  header.capture_crc = Crc32c(body);
+  header.info_bytes = static_cast<uint32_t>(info.size());
+  header.info_crc = Crc32c(info);
+  std::string file(kMagic);
+  file.append(reinterpret_cast<const char*>(&header), sizeof(header));
+  header.crc = Crc32c(absl::string_view(file).substr(0, kCrcOffset));
+  std::memcpy(file.data() + kCrcOffset, &header.crc, sizeof(header.crc));
+  return absl::StrCat(file, info, body);
 }
 
 absl::StatusOr<v1::CaptureInfo> DecodeCaptureInfo(absl::string_view head, uint64_t file_bytes) {
-  const absl::StatusOr<Header> header = DecodeHeader(head, file_bytes);
-  if (!header.ok()) return header.status();
-  return DecodeInfo(*header, head, file_bytes);
+  absl::StatusOr<Head> decoded = DecodeHead(head, file_bytes);
+  if (!decoded.ok()) return decoded.status();
+  return std::move(decoded->info);
 }
 
 absl::StatusOr<v1::Capture> DecodeCaptureFile(absl::string_view file) {
-  const absl::StatusOr<Header> header = DecodeHeader(file, file.size());
-  if (!header.ok()) return header.status();
-  absl::StatusOr<v1::CaptureInfo> info =
-      DecodeInfo(*header, file.substr(0, kCaptureHeadBytes), file.size());
-  if (!info.ok()) return info.status();
-  const absl::string_view body = file.substr(kHeaderBytes + header->info_bytes);
+  absl::StatusOr<Head> head = DecodeHead(file, file.size());
+  if (!head.ok()) return head.status();
+  const absl::string_view body = file.substr(kHeaderBytes + head->header.info_bytes);
   v1::Capture capture;
-  if (body.size() > INT32_MAX || Crc32c(body) != header->capture_crc ||
+  if (body.size() > INT32_MAX || Crc32c(body) != head->header.capture_crc ||
       !capture.ParseFromArray(body.data(), static_cast<int>(body.size()))) {
     return absl::DataLossError("the capture is damaged");
   }
-  *capture.mutable_info() = *std::move(info);
+  *capture.mutable_info() = std::move(head->info);
   return capture;
 }
 

@@ -2,13 +2,10 @@
 
 #include "server/capture/capture_store.h"
 
-#include <fcntl.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
-#include <cstdio>
 #include <filesystem>
 #include <system_error>
 
@@ -17,6 +14,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
 #include "absl/time/clock.h"
+#include "core/cloud/io/file_bytes.h"
 #include "server/capture/capture_file.h"
 #include "server/observe/logging.h"
 
@@ -24,73 +22,38 @@ namespace voxloc::server {
 namespace {
 
 constexpr absl::string_view kSuffix = ".capture";
-constexpr absl::string_view kUnfinishedSuffix = ".capture.tmp";
 constexpr absl::string_view kLockFile = "lock";
 
-class OpenFile {
- public:
-  OpenFile(const std::string& path, int flags) : file_(::open(path.c_str(), flags, 0600)) {}
-  OpenFile(const OpenFile&) = delete;
-  OpenFile& operator=(const OpenFile&) = delete;
-  ~OpenFile() {
-    if (file_ >= 0) ::close(file_);
-  }
-  [[nodiscard]] int get() const { return file_; }
-
- private:
-  const int file_;
-};
-
-absl::Status WriteAll(int file, absl::string_view bytes, const std::string& path) {
-  while (!bytes.empty()) {
-    const ssize_t written = ::write(file, bytes.data(), bytes.size());
-    if (written < 0 && errno == EINTR) continue;
-    if (written < 0) return SystemError(path + " cannot be written", errno);
-    bytes.remove_prefix(static_cast<size_t>(written));
-  }
-  if (::fsync(file) != 0) return SystemError(path + " cannot be synced", errno);
-  return absl::OkStatus();
+// What a crash left of a file, by its name, and by that of earlier versions.
+bool IsUnfinished(absl::string_view name) {
+  return absl::EndsWith(name, ".capture.tmp") ||
+         (absl::EndsWith(name, kPartSuffix) && absl::StrContains(name, ".capture."));
 }
 
-struct FileStart {
-  std::string bytes;
-  uint64_t file_bytes = 0;  // of all
-};
-
-// The first `most` bytes, or all there are. NotFound: there is no file; DataLoss: it is not a
-// regular one, or cannot be read.
-absl::StatusOr<FileStart> ReadStart(const std::string& path, uint64_t most) {
-  // Not blocked by a pipe, not led elsewhere by a link.
-  const OpenFile file(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
-  if (file.get() < 0) {
-    if (errno == ENOENT) return absl::NotFoundError("there is no such file");
-    return absl::DataLossError(SystemError("it cannot be opened", errno).message());
+// Of a file with this name. DataLoss: it is no capture, is damaged, or cannot be read.
+absl::StatusOr<v1::CaptureInfo> ReadInfo(const std::string& path, absl::string_view name) {
+  // Not led elsewhere by a link.
+  std::error_code error;
+  if (!absl::EndsWith(name, kSuffix) || std::filesystem::is_symlink(path, error)) {
+    return absl::DataLossError("it is not a file of a capture");
   }
-  struct stat facts {};
-  if (::fstat(file.get(), &facts) != 0 || !S_ISREG(facts.st_mode)) {
-    return absl::DataLossError("it is not a regular file");
+  const absl::StatusOr<FileParts> file = FileParts::Open(path);
+  if (!file.ok()) return absl::DataLossError(file.status().message());
+  std::string head(std::min<uint64_t>(kCaptureHeadBytes, file->size()), '\0');
+  if (absl::Status status = file->Read(0, head.size(), head.data()); !status.ok()) {
+    return absl::DataLossError(status.message());
   }
-  FileStart start;
-  start.file_bytes = static_cast<uint64_t>(facts.st_size);
-  start.bytes.resize(static_cast<size_t>(std::min(most, start.file_bytes)));
-  size_t got = 0;
-  while (got < start.bytes.size()) {
-    const ssize_t bytes = ::read(file.get(), start.bytes.data() + got, start.bytes.size() - got);
-    if (bytes < 0 && errno == EINTR) continue;
-    if (bytes <= 0) return absl::DataLossError("it cannot be read to its end");
-    got += static_cast<size_t>(bytes);
+  absl::StatusOr<v1::CaptureInfo> info = DecodeCaptureInfo(head, file->size());
+  if (info.ok() && info->id() != absl::StripSuffix(name, kSuffix)) {
+    return absl::DataLossError("its name is not that of its capture");
   }
-  return start;
+  return info;
 }
 
 }  // namespace
 
-absl::Status WriteNewFile(const std::string& path, absl::string_view bytes) {
-  const OpenFile file(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW);
-  if (file.get() < 0) return SystemError(path + " cannot be created", errno);
-  absl::Status status = WriteAll(file.get(), bytes, path);
-  if (!status.ok()) ::unlink(path.c_str());
-  return status;
+absl::Status WriteCaptureFile(const std::string& path, absl::string_view bytes) {
+  return WriteFileBytes(path, bytes, 0600);
 }
 
 CaptureStore::CaptureStore(std::string directory, std::string id_prefix,
@@ -134,18 +97,11 @@ absl::Status CaptureStore::TakeOver() {
 void CaptureStore::TakeOverFile(const std::string& name) {
   const std::string path = absl::StrCat(directory_, "/", name);
   if (name == kLockFile) return;
-  if (absl::EndsWith(name, kUnfinishedSuffix)) {
+  if (IsUnfinished(name)) {
     ::unlink(path.c_str());
     return;
   }
-  absl::StatusOr<v1::CaptureInfo> info = absl::DataLossError("it is not a file of a capture");
-  if (absl::EndsWith(name, kSuffix)) {
-    const absl::StatusOr<FileStart> start = ReadStart(path, kCaptureHeadBytes);
-    info = start.ok() ? DecodeCaptureInfo(start->bytes, start->file_bytes) : start.status();
-    if (info.ok() && info->id() != absl::StripSuffix(name, kSuffix)) {
-      info = absl::DataLossError("its name is not that of its capture");
-    }
-  }
+  absl::StatusOr<v1::CaptureInfo> info = ReadInfo(path, name);
   if (info.ok()) {
     Index(*std::move(info));
   } else {
@@ -157,7 +113,6 @@ void CaptureStore::TakeOverFile(const std::string& name) {
 void CaptureStore::Index(v1::CaptureInfo info) {
   const absl::MutexLock lock(&mutex_);
   bytes_ += info.bytes();
-  times_[info.id()] = info.captured_at_ns();
   Place place(info.captured_at_ns(), info.id());
   captures_.emplace(std::move(place), std::move(info));
   Show();
@@ -166,7 +121,6 @@ void CaptureStore::Index(v1::CaptureInfo info) {
 void CaptureStore::SetLimits(const Limits& limits) {
   const absl::MutexLock lock(&writing_);
   limits_ = limits;
-  DeleteOlderThan(UnixNs() - static_cast<int64_t>(limits.max_age_s * 1e9));
   MakeRoom(0, 0);
 }
 
@@ -187,7 +141,7 @@ absl::Status CaptureStore::Add(v1::Capture capture) {
         " bytes, by capture.max_bytes and limits.max_message_bytes (got ", bytes->size(), ")"));
   }
   MakeRoom(bytes->size(), 1);
-  if (absl::Status status = Write(id, *bytes); !status.ok()) {
+  if (absl::Status status = files_.write(PathOf(id), *bytes); !status.ok()) {
     metrics_.captures_failed.Increment();
     return status;
   }
@@ -198,64 +152,41 @@ absl::Status CaptureStore::Add(v1::Capture capture) {
 }
 
 std::string CaptureStore::NewId() {
-  const absl::ReaderMutexLock lock(&mutex_);
-  while (true) {
-    std::string id = absl::StrCat(id_prefix_, "-", ++last_number_);
-    if (times_.count(id) == 0) return id;
-  }
-}
-
-absl::Status CaptureStore::Write(const std::string& id, absl::string_view bytes) const {
-  const std::string path = PathOf(id);
-  const std::string unfinished = absl::StrCat(directory_, "/", id, kUnfinishedSuffix);
-  if (absl::Status status = files_.write(unfinished, bytes); !status.ok()) return status;
-  if (::rename(unfinished.c_str(), path.c_str()) != 0) {
-    const int error = errno;
-    ::unlink(unfinished.c_str());
-    return SystemError(path + " cannot be created", error);
-  }
-  return absl::OkStatus();
-}
-
-void CaptureStore::MakeRoom(uint64_t bytes, size_t captures) {
-  const auto fits = [&] {
-    const absl::ReaderMutexLock lock(&mutex_);
-    return bytes_ + bytes <= limits_.max_bytes &&
-           captures_.size() + captures <= limits_.max_captures;
-  };
-  while (!fits() && DeleteOldest()) metrics_.captures_deleted_room.Increment();
+  std::string id;
+  do {
+    id = absl::StrCat(id_prefix_, "-", ++last_number_);
+  } while (Find(id).has_value());
+  return id;
 }
 
 void CaptureStore::DeleteExpired() {
   const absl::MutexLock lock(&writing_);
-  DeleteOlderThan(UnixNs() - static_cast<int64_t>(limits_.max_age_s * 1e9));
+  MakeRoom(0, 0);
 }
 
-void CaptureStore::DeleteOlderThan(int64_t unix_ns) {
-  const auto expired = [&] {
-    const absl::ReaderMutexLock lock(&mutex_);
-    return !captures_.empty() && captures_.begin()->first.first < unix_ns;
-  };
-  while (expired() && DeleteOldest()) metrics_.captures_deleted_age.Increment();
-}
-
-bool CaptureStore::DeleteOldest() {
-  std::string id;
-  {
-    const absl::MutexLock lock(&mutex_);
-    if (captures_.empty()) return false;
-    const auto oldest = captures_.begin();
-    id = oldest->first.second;
-    bytes_ -= oldest->second.bytes();
-    times_.erase(id);
-    captures_.erase(oldest);
-    Show();
+void CaptureStore::MakeRoom(uint64_t bytes, size_t captures) {
+  const int64_t oldest_ns = UnixNs() - static_cast<int64_t>(limits_.max_age_s * 1e9);
+  while (true) {
+    std::string id;
+    {
+      const absl::MutexLock lock(&mutex_);
+      if (captures_.empty()) return;
+      const auto oldest = captures_.begin();
+      const bool expired = oldest->first.first < oldest_ns;
+      const bool fits = bytes_ + bytes <= limits_.max_bytes &&
+                        captures_.size() + captures <= limits_.max_captures;
+      if (!expired && fits) return;
+      (expired ? metrics_.captures_deleted_age : metrics_.captures_deleted_room).Increment();
+      id = oldest->first.second;
+      bytes_ -= oldest->second.bytes();
+      captures_.erase(oldest);
+      Show();
+    }
+    if (::unlink(PathOf(id).c_str()) != 0 && errno != ENOENT) {
+      LogLimited(LogLevel::kWarn, "capture_not_deleted",
+                 {{"id", id}, {"error", SystemError("it cannot be deleted", errno).message()}});
+    }
   }
-  if (::unlink(PathOf(id).c_str()) != 0 && errno != ENOENT) {
-    LogLimited(LogLevel::kWarn, "capture_not_deleted",
-               {{"id", id}, {"error", SystemError("it cannot be deleted", errno).message()}});
-  }
-  return true;
 }
 
 std::vector<v1::CaptureInfo> CaptureStore::List(
@@ -273,19 +204,20 @@ std::vector<v1::CaptureInfo> CaptureStore::List(
 
 std::optional<v1::CaptureInfo> CaptureStore::Find(const std::string& id) const {
   const absl::ReaderMutexLock lock(&mutex_);
-  const auto time = times_.find(id);
-  if (time == times_.end()) return std::nullopt;
-  return captures_.at({time->second, id});
+  for (const auto& [place, info] : captures_) {
+    if (place.second == id) return info;
+  }
+  return std::nullopt;
 }
 
 absl::StatusOr<v1::Capture> CaptureStore::Read(const std::string& id) const {
   const std::optional<v1::CaptureInfo> info = Find(id);
   if (!info.has_value()) return absl::NotFoundError("there is no such capture");
   // No more than it had when it was indexed, which bounds the memory.
-  const absl::StatusOr<FileStart> file = ReadStart(PathOf(id), info->bytes());
+  const absl::StatusOr<FileBytes> file = ReadFileBytes(PathOf(id), info->bytes());
   if (absl::IsNotFound(file.status())) return absl::NotFoundError("the capture has been deleted");
   absl::StatusOr<v1::Capture> capture =
-      file.ok() ? DecodeCaptureFile(file->bytes) : absl::StatusOr<v1::Capture>(file.status());
+      file.ok() ? DecodeCaptureFile(file->view()) : absl::StatusOr<v1::Capture>(file.status());
   if (capture.ok() && capture->info().id() == id) return capture;
   LogLimited(LogLevel::kWarn, "capture_damaged",
              {{"id", id},

@@ -32,8 +32,8 @@
 
 namespace voxloc::server {
 
-// Creates a file of mode 0600 with these bytes, and syncs it. On an error there is none.
-[[nodiscard]] absl::Status WriteNewFile(const std::string& path, absl::string_view bytes);
+// Writes a file that its user alone may read. On an error there is none.
+[[nodiscard]] absl::Status WriteCaptureFile(const std::string& path, absl::string_view bytes);
 
 class CaptureStore {
  public:
@@ -46,7 +46,7 @@ class CaptureStore {
   };
   struct Files {
     std::function<absl::Status(const std::string& path, absl::string_view bytes)> write =
-        WriteNewFile;
+        WriteCaptureFile;
     std::function<int64_t()> unix_ns;  // empty: the system's clock
   };
   // A place in the order of captures: when it was captured, and its id.
@@ -65,8 +65,8 @@ class CaptureStore {
   void SetLimits(const Limits& limits) ABSL_LOCKS_EXCLUDED(writing_);
 
   // Gives the capture an id and writes it. ResourceExhausted: it has more bytes than it may have,
-  // or the disk is full; FailedPrecondition: the folder cannot be written; InvalidArgument: its
-  // info is too large.
+  // or the disk is full; Unavailable: the folder cannot be written; InvalidArgument: its info is
+  // too large.
   [[nodiscard]] absl::Status Add(v1::Capture capture) ABSL_LOCKS_EXCLUDED(writing_);
 
   void DeleteExpired() ABSL_LOCKS_EXCLUDED(writing_);
@@ -89,12 +89,9 @@ class CaptureStore {
   [[nodiscard]] absl::Status TakeOver() ABSL_LOCKS_EXCLUDED(mutex_);
   void TakeOverFile(const std::string& name) ABSL_LOCKS_EXCLUDED(mutex_);
   [[nodiscard]] std::string NewId() ABSL_EXCLUSIVE_LOCKS_REQUIRED(writing_);
-  [[nodiscard]] absl::Status Write(const std::string& id, absl::string_view bytes) const;
-  // Until so many bytes and one more capture fit.
-  void MakeRoom(uint64_t bytes, size_t captures) ABSL_EXCLUSIVE_LOCKS_REQUIRED(writing_);
-  void DeleteOlderThan(int64_t unix_ns) ABSL_EXCLUSIVE_LOCKS_REQUIRED(writing_);
-  // False: there is none.
-  bool DeleteOldest() ABSL_LOCKS_EXCLUDED(mutex_);
+  // Deletes what has expired, and the oldest until so many bytes and captures more fit.
+  void MakeRoom(uint64_t bytes, size_t captures) ABSL_EXCLUSIVE_LOCKS_REQUIRED(writing_)
+      ABSL_LOCKS_EXCLUDED(mutex_);
   [[nodiscard]] std::string PathOf(const std::string& id) const;
   [[nodiscard]] int64_t UnixNs() const;
   void Index(v1::CaptureInfo info) ABSL_LOCKS_EXCLUDED(mutex_);
@@ -112,7 +109,6 @@ class CaptureStore {
 
   mutable absl::Mutex mutex_;
   std::map<Place, v1::CaptureInfo> captures_ ABSL_GUARDED_BY(mutex_);
-  std::map<std::string, int64_t> times_ ABSL_GUARDED_BY(mutex_);  // by id
   uint64_t bytes_ ABSL_GUARDED_BY(mutex_) = 0;
 };
 

@@ -125,10 +125,10 @@ absl::StatusOr<FileBytes> ReadFileBytes(const std::string& path, size_t max_byte
   return FileBytes(std::move(data), size);
 }
 
-absl::Status WriteFileBytes(const std::string& path, absl::string_view bytes) {
+absl::Status WriteFileBytes(const std::string& path, absl::string_view bytes, unsigned mode) {
   static std::atomic<uint64_t> counter{0};
-  const std::string temporary = absl::StrCat(path, ".", ::getpid(), "-", ++counter, ".part");
-  Descriptor file(::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
+  const std::string temporary = absl::StrCat(path, ".", ::getpid(), "-", ++counter, kPartSuffix);
+  Descriptor file(::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode));
   if (file.number() < 0) return SystemError(path, "create", errno);
   absl::Status status = WriteAll(path, file, bytes);
   if (status.ok() && std::rename(temporary.c_str(), path.c_str()) != 0) {

@@ -58,9 +58,11 @@ class FileParts {
 
 [[nodiscard]] absl::StatusOr<FileBytes> ReadFileBytes(const std::string& path, size_t max_bytes);
 
-// Writes next to `path`, syncs and renames: readers of `path` see the old file or the whole new
-// file.
-[[nodiscard]] absl::Status WriteFileBytes(const std::string& path, absl::string_view bytes);
+// Writes next to `path`, to a name that ends with kPartSuffix, syncs and renames: readers of `path`
+// see the old file or the whole new file. `mode`: its permissions, less the umask.
+inline constexpr absl::string_view kPartSuffix = ".part";
+[[nodiscard]] absl::Status WriteFileBytes(const std::string& path, absl::string_view bytes,
+                                          unsigned mode = 0666);
 
 }  // namespace voxloc
 

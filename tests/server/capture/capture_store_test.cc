@@ -30,7 +30,7 @@ class CaptureStoreTest : public ::testing::Test {
     CaptureStore::Files files;
     files.unix_ns = [this] { return now_ns_; };
     files.write = [this](const std::string& path, absl::string_view bytes) {
-      return disk_.ok() ? WriteNewFile(path, bytes) : disk_;
+      return disk_.ok() ? WriteCaptureFile(path, bytes) : disk_;
     };
     auto store = CaptureStore::Open(Folder(), prefix, limits_, metrics_, std::move(files));
     ASSERT_TRUE(store.ok()) << store.status();
@@ -176,7 +176,8 @@ TEST_F(CaptureStoreTest, LeavesOutWhatIsDamagedOrForeignAndDeletesWhatACrashLeft
   fs::rename(folder + "c1-3.capture", folder + "c9-9.capture");
   scratch_.Write("captures/notes.txt", "of the operator");
   scratch_.Write("captures/empty.capture", "");
-  scratch_.Write("captures/c1-7.capture.tmp", "half");
+  scratch_.Write("captures/c1-7.capture.1234-5.part", "half");
+  scratch_.Write("captures/c1-8.capture.tmp", "half, of an earlier version");
   fs::create_directory(folder + "folder.capture");
   fs::create_symlink("c1-1.capture", folder + "link.capture");
   ASSERT_EQ(::mkfifo((folder + "pipe.capture").c_str(), 0600), 0);
