@@ -7,13 +7,11 @@
 #include <utility>
 
 #include "absl/base/thread_annotations.h"
-#include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "absl/strings/strip.h"
 #include "absl/synchronization/mutex.h"
 #include "grpc/health/v1/health.grpc.pb.h"
 #include "server/convert/status.h"
-#include "server/errors/error_details.h"
 #include "server/rpc/services.h"
 #include "server/rpc/support/method_handler.h"
 #include "server/security/call_access.h"
@@ -173,10 +171,8 @@ class HealthService : public grpc::health::v1::Health::CallbackService {
     watchers_.set_limit(live_.limits()->max_watchers);
     std::unique_ptr<Admission::Pass> pass = watchers_.Enter();
     if (pass == nullptr) {
-      return new RefusedStream<HealthCheckResponse>(ToGrpcStatus(WithReason(
-          absl::ResourceExhaustedError(absl::StrCat("the server has ", watchers_.limit(),
-                                                    " watchers of its health, its limit")),
-          "TOO_MANY_WATCHERS", {{"limit", absl::StrCat(watchers_.limit())}})));
+      return new RefusedStream<HealthCheckResponse>(ToGrpcStatus(
+          LimitReached(watchers_.limit(), "watchers of its health", "TOO_MANY_WATCHERS")));
     }
     HealthQuestion question{request->service(), CredentialsOf(*context)};
     return HealthWatchCall::Launch(

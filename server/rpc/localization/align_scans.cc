@@ -28,14 +28,6 @@ constexpr double kRetryWhenUnopenedS = 1.0;
 // A server takes some seconds to start again.
 constexpr double kRetryWhenEngineIsLostS = 5.0;
 
-absl::Status TooManyUnopened(uint32_t limit) {
-  return WithRetryAfter(
-      WithReason(absl::ResourceExhaustedError(absl::StrCat(
-                     "the server has ", limit, " streams that have not sent `open`, its limit")),
-                 "TOO_MANY_UNOPENED_STREAMS", {{"limit", absl::StrCat(limit)}}),
-      kRetryWhenUnopenedS);
-}
-
 using AlignScansBidi = BidiStream<v1::AlignScansRequest, v1::AlignScansResponse>;
 
 class AlignScansStream : public AlignScansBidi,
@@ -44,10 +36,7 @@ class AlignScansStream : public AlignScansBidi,
                          public std::enable_shared_from_this<AlignScansStream> {
  public:
   AlignScansStream(Runtime& runtime, grpc::CallbackServerContext& context)
-      : AlignScansBidi(runtime, RpcMethod::kAlignScans, context) {
-    stop_.cancelled = cancelled_;
-    stop_.deadline = DeadlineOf(context);
-  }
+      : AlignScansBidi(runtime, RpcMethod::kAlignScans, context) {}
 
   void Answer(std::unique_ptr<v1::AlignmentResult> result) override {
     const v1::AlignmentStatus status = result->status();
@@ -109,7 +98,10 @@ class AlignScansStream : public AlignScansBidi,
     std::shared_ptr<void> pass = runtime_.unopened_streams.Enter();
     if (pass == nullptr) {
       runtime_.metrics.rejected_unopened.Increment();
-      End(TooManyUnopened(runtime_.unopened_streams.limit()));
+      End(WithRetryAfter(
+          LimitReached(runtime_.unopened_streams.limit(), "streams that have not sent `open`",
+                       "TOO_MANY_UNOPENED_STREAMS"),
+          kRetryWhenUnopenedS));
       return;
     }
     Hold(std::move(pass));
@@ -130,10 +122,7 @@ class AlignScansStream : public AlignScansBidi,
     if (unanswered_ == 0) End(absl::OkStatus());
   }
 
-  void OnGone() override { cancelled_->store(true, std::memory_order_relaxed); }
-
   void OnEnded() override {
-    cancelled_->store(true, std::memory_order_relaxed);
     if (lane_ == nullptr) return;
     runtime_.scheduler.Close(*lane_);
     const absl::MutexLock lock(&mutex_);
@@ -308,8 +297,6 @@ class AlignScansStream : public AlignScansBidi,
     Send(std::move(response));
   }
 
-  const std::shared_ptr<std::atomic<bool>> cancelled_ = std::make_shared<std::atomic<bool>>(false);
-  StopToken stop_;
   std::atomic<bool> told_engine_is_lost_{false};
 
   // Used by OnRequest alone, and by OnEnded after it.

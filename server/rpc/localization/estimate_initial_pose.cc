@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#include <atomic>
 #include <memory>
 #include <utility>
 
 #include "absl/base/thread_annotations.h"
-#include "absl/strings/str_cat.h"
 #include "absl/synchronization/mutex.h"
 #include "server/errors/error_details.h"
 #include "server/observe/logging.h"
@@ -29,7 +27,7 @@ class EstimateInitialPoseStream
 
   // A search that waits is not begun; one that runs is cut short.
   void OnDrainOver(const absl::Status& why) override {
-    OnGone();
+    StopWork();
     End(why);
   }
 
@@ -37,15 +35,12 @@ class EstimateInitialPoseStream
   absl::Status Begin(const v1::EstimateInitialPoseRequest& request) override {
     if (absl::Status status = AdmitSetup(access(), request.setup()); !status.ok()) return status;
     if (absl::Status status = runtime_.sessions.Admit(); !status.ok()) return status;
-    auto work = SearchWork::Open(runtime_, request, cancelled_);
+    auto work = SearchWork::Open(runtime_, request, stop_.cancelled);
     if (!work.ok()) return work.status();
     std::shared_ptr<void> pass = runtime_.searches.Enter();
     if (pass == nullptr) {
       runtime_.metrics.rejected_searches.Increment();
-      return WithReason(
-          absl::ResourceExhaustedError(absl::StrCat("the server has ", runtime_.searches.limit(),
-                                                    " searches at once, its limit")),
-          "TOO_MANY_SEARCHES", {{"limit", absl::StrCat(runtime_.searches.limit())}});
+      return LimitReached(runtime_.searches.limit(), "searches at once", "TOO_MANY_SEARCHES");
     }
     Hold(std::move(pass));
     work_ = *std::move(work);
@@ -55,8 +50,6 @@ class EstimateInitialPoseStream
     }
     return absl::OkStatus();
   }
-
-  void OnGone() override { cancelled_->store(true, std::memory_order_relaxed); }
 
   void OnCaughtUp() override {
     const absl::MutexLock lock(&mutex_);
@@ -72,7 +65,7 @@ class EstimateInitialPoseStream
     const LogTrace log_trace(trace());
     std::unique_ptr<SearchWork> work = std::move(work_);
     auto result = work->Run([this](v1::SearchProgress progress) {
-      if (!access().Check().ok()) OnGone();
+      if (!access().Check().ok()) StopWork();
       const absl::MutexLock lock(&mutex_);
       outbox_.Put(std::move(progress));
       SendNext();
@@ -104,7 +97,6 @@ class EstimateInitialPoseStream
     }
   }
 
-  const std::shared_ptr<std::atomic<bool>> cancelled_ = std::make_shared<std::atomic<bool>>(false);
   std::unique_ptr<SearchWork> work_;  // until its turn, or the end of the call
   absl::Mutex mutex_;
   ProgressOutbox outbox_ ABSL_GUARDED_BY(mutex_);

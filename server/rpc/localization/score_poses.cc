@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include <algorithm>
-#include <atomic>
 #include <memory>
 #include <utility>
 #include <vector>
 
-#include "absl/strings/str_cat.h"
 #include "server/errors/error_details.h"
 #include "server/observe/logging.h"
 #include "server/rpc/localization/localization_calls.h"
@@ -25,21 +23,15 @@ class ScorePosesStream : public ScorePosesBidi,
                          public std::enable_shared_from_this<ScorePosesStream> {
  public:
   ScorePosesStream(Runtime& runtime, grpc::CallbackServerContext& context)
-      : ScorePosesBidi(runtime, RpcMethod::kScorePoses, context) {
-    stop_.cancelled = cancelled_;
-    stop_.deadline = DeadlineOf(context);
-  }
+      : ScorePosesBidi(runtime, RpcMethod::kScorePoses, context) {}
 
  protected:
   void Begin() override {
     std::shared_ptr<void> pass = runtime_.scoring_streams.Enter();
     if (pass == nullptr) {
       runtime_.metrics.rejected_scoring.Increment();
-      End(WithReason(absl::ResourceExhaustedError(absl::StrCat("the server has ",
-                                                               runtime_.scoring_streams.limit(),
-                                                               " scoring streams open, its limit")),
-                     "TOO_MANY_SCORING_STREAMS",
-                     {{"limit", absl::StrCat(runtime_.scoring_streams.limit())}}));
+      End(LimitReached(runtime_.scoring_streams.limit(), "scoring streams open",
+                       "TOO_MANY_SCORING_STREAMS"));
       return;
     }
     Hold(std::move(pass));
@@ -55,8 +47,6 @@ class ScorePosesStream : public ScorePosesBidi,
   void OnHalfClose() override { End(absl::OkStatus()); }
 
   void OnCaughtUp() override { PostStep(); }
-
-  void OnGone() override { cancelled_->store(true, std::memory_order_relaxed); }
 
  private:
   void PostStep() {
@@ -149,9 +139,6 @@ class ScorePosesStream : public ScorePosesBidi,
     lagging_ = !Send(std::move(response));
     return absl::OkStatus();
   }
-
-  const std::shared_ptr<std::atomic<bool>> cancelled_ = std::make_shared<std::atomic<bool>>(false);
-  StopToken stop_;
 
   // Used by one step after another: a step begins when the message before it, or the step, is done.
   std::unique_ptr<v1::ScorePosesRequest> request_;

@@ -6,10 +6,8 @@
 #include <string>
 #include <utility>
 
-#include "absl/strings/str_cat.h"
 #include "core/map/map_name.h"
 #include "server/convert/map.h"
-#include "server/errors/error_details.h"
 #include "server/rpc/map/map_streams.h"
 #include "server/rpc/support/write_stream.h"
 
@@ -67,9 +65,7 @@ class WatchMapStream : public WriteStream<v1::WatchMapRequest, v1::WatchMapRespo
     if (absl::Status status = runtime_.sessions.Admit(); !status.ok()) return status;
     pass_ = runtime_.watchers.Enter();
     if (pass_ == nullptr) {
-      return WithReason(absl::ResourceExhaustedError(absl::StrCat(
-                            "the server has ", runtime_.watchers.limit(), " watchers, its limit")),
-                        "TOO_MANY_WATCHERS", {{"limit", absl::StrCat(runtime_.watchers.limit())}});
+      return LimitReached(runtime_.watchers.limit(), "watchers", "TOO_MANY_WATCHERS");
     }
     watching_ = runtime_.map_events.Watch([this](const MapEvent& event) { Take(event); },
                                           [this] { TakePresent(); });

@@ -14,13 +14,16 @@
 
 #include <chrono>
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <type_traits>
 #include <utility>
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
 #include "absl/time/time.h"
+#include "server/errors/error_details.h"
 #include "server/rpc/support/call_trace.h"
 #include "server/runtime/runtime.h"
 #include "server/security/access_policy.h"
@@ -145,6 +148,14 @@ template <typename Request>
 // For calls with scans.
 [[nodiscard]] inline absl::Status AdmitSetup(CallAccess& access, const v1::ScanSetup& setup) {
   return access.UseMapAs(setup.map(), setup.vehicle());
+}
+
+// What a call is answered where as many as the limit allows are there already.
+[[nodiscard]] inline absl::Status LimitReached(uint32_t limit, absl::string_view what,
+                                               absl::string_view reason) {
+  return WithReason(absl::ResourceExhaustedError(
+                        absl::StrCat("the server has ", limit, " ", what, ", its limit")),
+                    reason, {{"limit", absl::StrCat(limit)}});
 }
 
 // When the call has to be done; the infinite future for a caller without a deadline.

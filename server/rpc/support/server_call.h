@@ -20,6 +20,7 @@
 #include <google/protobuf/message_lite.h>
 #include <grpcpp/grpcpp.h>
 
+#include <atomic>
 #include <cstddef>
 #include <deque>
 #include <memory>
@@ -28,6 +29,7 @@
 
 #include "absl/base/thread_annotations.h"
 #include "absl/synchronization/mutex.h"
+#include "core/engine/align.h"
 #include "server/convert/status.h"
 #include "server/lifecycle/active_calls.h"
 #include "server/observe/logging.h"
@@ -59,7 +61,10 @@ class ServerCall : public TimeoutWatch::Watched, public DrainedCall {
         call_(runtime, method, context),
         context_(context),
         timeouts_(*runtime.live.limits()),
-        backlog_(backlog) {}
+        backlog_(backlog) {
+    stop_.cancelled = stopped_;
+    stop_.deadline = DeadlineOf(context);
+  }
 
   // Makes the call known to the timeouts and to the drain, and keeps it until gRPC is done with it.
   void Register(std::shared_ptr<ServerCall> self) {
@@ -112,11 +117,12 @@ class ServerCall : public TimeoutWatch::Watched, public DrainedCall {
     FinishIfDone();
   }
 
+  // Stops what works for the call, by `stop_`. A call that is cancelled, by the client, its
+  // deadline or the server's end, or whose connection is gone, does so itself.
+  void StopWork() { stopped_->store(true, std::memory_order_relaxed); }
+
   // A client that lagged behind has caught up.
   virtual void OnCaughtUp() {}
-  // The call has been cancelled, by the client, its deadline or the server's end, or its connection
-  // is gone. May come twice.
-  virtual void OnGone() {}
   // The call is over. The last call.
   virtual void OnEnded() {}
 
@@ -152,17 +158,18 @@ class ServerCall : public TimeoutWatch::Watched, public DrainedCall {
       goes_on = HasCaughtUp() && !end_.has_value();
       caught_up = goes_on && std::exchange(lagging_, false);
     }
-    if (!ok) OnGone();
+    if (!ok) StopWork();
     if (goes_on) OnTaken();
     if (caught_up) OnCaughtUp();
   }
 
   void HandleCancel() {
-    OnGone();
+    StopWork();
     End(absl::CancelledError("cancelled"));
   }
 
   void HandleDone() {
+    StopWork();
     {
       const absl::MutexLock lock(&call_mutex_);
       call_.Ended(end_.value_or(grpc::Status::CANCELLED));
@@ -191,6 +198,7 @@ class ServerCall : public TimeoutWatch::Watched, public DrainedCall {
 
   Runtime& runtime_;
   CallScope call_;
+  StopToken stop_;
   grpc::CallbackServerContext& context_;  // until the call is finished
   mutable absl::Mutex call_mutex_;
   StreamTimeouts timeouts_ ABSL_GUARDED_BY(call_mutex_);
@@ -250,6 +258,7 @@ class ServerCall : public TimeoutWatch::Watched, public DrainedCall {
     if (!finished_) context_.TryCancel();
   }
 
+  const std::shared_ptr<std::atomic<bool>> stopped_ = std::make_shared<std::atomic<bool>>(false);
   const Backlog backlog_;
   std::unique_ptr<TimeoutWatch::Entry> watched_;
   std::unique_ptr<ActiveCalls::Entry> known_;
