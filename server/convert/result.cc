@@ -93,7 +93,7 @@ void SharesToProto(const VarianceShares& shares, v1::SigmaShares& proto) {
   add(shares.sweep, *proto.mutable_sweep());
 }
 
-void ReportToProto(const CovarianceReport& report, CovarianceMethod asked,
+void ReportToProto(const CovarianceReport& report, CovarianceMethod requested,
                    v1::CovarianceReport& proto) {
   proto.set_method(MethodToProto(report.method));
   for (const Pose& pose : report.offset_map_T_base) {
@@ -104,8 +104,8 @@ void ReportToProto(const CovarianceReport& report, CovarianceMethod asked,
   }
   proto.mutable_nvtl()->Add(report.nvtl.begin(), report.nvtl.end());
   if (report.shares.has_value()) SharesToProto(*report.shares, *proto.mutable_sigma_shares());
-  if (report.method != asked) {
-    proto.set_detail(absl::StrCat(v1::CovarianceMethod_Name(MethodToProto(asked)),
+  if (report.method != requested) {
+    proto.set_detail(absl::StrCat(v1::CovarianceMethod_Name(MethodToProto(requested)),
                                   " failed: ", report.status.message()));
   }
 }
@@ -262,10 +262,11 @@ void ProtectionToProto(const ScanProtection& protection, double risk, v1::Protec
   proto.set_risk(risk);
 }
 
-void EstimateToProto(const ScanEstimate& estimate, const Pose& map_T_base, CovarianceMethod asked,
-                     const OutputChoice& output, v1::AlignmentResult& proto) {
+void EstimateToProto(const ScanEstimate& estimate, const Pose& map_T_base,
+                     CovarianceMethod requested, const OutputChoice& output,
+                     v1::AlignmentResult& proto) {
   AppendRowMajor(estimate.covariance.covariance, *proto.mutable_map_t_base()->mutable_covariance());
-  ReportToProto(estimate.covariance, asked, *proto.mutable_covariance_report());
+  ReportToProto(estimate.covariance, requested, *proto.mutable_covariance_report());
   if (estimate.degeneracy.has_value()) {
     DegeneracyToProto(*estimate.degeneracy, *proto.mutable_degeneracy());
   }

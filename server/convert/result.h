@@ -40,9 +40,10 @@ void AlignResultToProto(const AlignResult& result, const PointCloud& scan_base,
 
 void ConfidenceToProto(const Confidence& confidence, v1::Confidence& proto);
 
-// `estimate` is of a result that ended at `map_T_base`, and for which `asked` was the method.
-void EstimateToProto(const ScanEstimate& estimate, const Pose& map_T_base, CovarianceMethod asked,
-                     const OutputChoice& output, v1::AlignmentResult& proto);
+// `estimate` is of a result that ended at `map_T_base`, and for which `requested` was the method.
+void EstimateToProto(const ScanEstimate& estimate, const Pose& map_T_base,
+                     CovarianceMethod requested, const OutputChoice& output,
+                     v1::AlignmentResult& proto);
 
 void SweepReportToProto(const SweepReport& report, v1::SweepCheck& proto);
 

@@ -78,12 +78,12 @@ absl::StatusOr<SearchScope> RegionFromProto(const v1::EstimateInitialPoseRequest
   if (!status.ok()) return status;
   if (request.search().max_tilt_rad() != 0.0) region.max_tilt_rad = request.search().max_tilt_rad();
   if (request.has_region()) {
-    const v1::SearchRegion& asked = request.region();
-    auto box = BoxOf(asked, map);
+    const v1::SearchRegion& given = request.region();
+    auto box = BoxOf(given, map);
     if (!box.ok()) return box.status();
     region.box = *box;
-    region.yaw_rad = asked.yaw_rad();
-    if (asked.yaw_half_range_rad() != 0.0) region.yaw_half_range_rad = asked.yaw_half_range_rad();
+    region.yaw_rad = given.yaw_rad();
+    if (given.yaw_half_range_rad() != 0.0) region.yaw_half_range_rad = given.yaw_half_range_rad();
   }
   if (status = ValidatePoseRegion(region); !status.ok()) return status;
   return SearchScope(region);

@@ -134,7 +134,7 @@ class AlignScansStream : public AlignScansBidi,
  private:
   // Once: another server may have an engine that works.
   void NotifyIfEngineIsLost() {
-    if (runtime_.engine->Health().ok() || told_engine_is_lost_.exchange(true)) return;
+    if (runtime_.engine->Health().ok() || notified_engine_is_lost_.exchange(true)) return;
     OnDraining({kRetryWhenEngineIsLostS, 0.0, "the engine has failed permanently"});
   }
 
@@ -296,7 +296,7 @@ class AlignScansStream : public AlignScansBidi,
     Send(std::move(response));
   }
 
-  std::atomic<bool> told_engine_is_lost_{false};
+  std::atomic<bool> notified_engine_is_lost_{false};
 
   // Used by OnRequest alone, and by OnEnded after it.
   std::shared_ptr<const ScanSource> source_;

@@ -16,6 +16,7 @@
 #include <string>
 #include <utility>
 
+#include "server/observe/logging.h"
 #include "server/rpc/support/read_message.h"
 #include "server/rpc/support/server_call.h"
 
@@ -51,7 +52,7 @@ class BidiStream : public grpc::ServerBidiReactor<ReadMessage<Request>, Response
     const absl::MutexLock lock(&call_mutex_);
     if (end_.has_value()) return;
     if (Lags()) {
-      read_held_ = true;
+      read_paused_ = true;
       (outgoing_.size() >= kMaxBacklog ? runtime_.metrics.paused_by_replies
                                        : runtime_.metrics.paused_by_bytes)
           .Increment();
@@ -103,9 +104,9 @@ class BidiStream : public grpc::ServerBidiReactor<ReadMessage<Request>, Response
     this->StartRead(incoming_.get());
   }
 
-  void OnTaken() final {
+  void OnSent() final {
     const absl::MutexLock lock(&call_mutex_);
-    if (!end_.has_value() && !Lags() && std::exchange(read_held_, false)) StartReading();
+    if (!end_.has_value() && !Lags() && std::exchange(read_paused_, false)) StartReading();
   }
 
   void OnReadDone(bool ok) final {
@@ -144,7 +145,7 @@ class BidiStream : public grpc::ServerBidiReactor<ReadMessage<Request>, Response
   void OnDone() final { HandleDone(); }
 
   std::unique_ptr<ReadMessage<Request>> incoming_ ABSL_GUARDED_BY(call_mutex_);
-  bool read_held_ ABSL_GUARDED_BY(call_mutex_) = false;
+  bool read_paused_ ABSL_GUARDED_BY(call_mutex_) = false;
 };
 
 }  // namespace voxloc::server

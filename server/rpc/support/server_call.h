@@ -25,14 +25,11 @@
 #include <deque>
 #include <memory>
 #include <optional>
-#include <utility>
 
 #include "absl/base/thread_annotations.h"
 #include "absl/synchronization/mutex.h"
 #include "core/engine/align.h"
-#include "server/convert/status.h"
 #include "server/lifecycle/active_calls.h"
-#include "server/observe/logging.h"
 #include "server/rpc/support/call_scope.h"
 #include "server/rpc/support/stream_timeouts.h"
 #include "server/scheduling/byte_limits.h"
@@ -56,42 +53,17 @@ class ServerCall : public TimeoutWatch::Watched, public DrainedCall {
   };
 
   ServerCall(Runtime& runtime, RpcMethod method, grpc::CallbackServerContext& context,
-             const Backlog& backlog)
-      : runtime_(runtime),
-        call_(runtime, method, context),
-        context_(context),
-        timeouts_(*runtime.live.limits()),
-        backlog_(backlog) {
-    stop_.cancelled = stopped_;
-    stop_.deadline = DeadlineOf(context);
-  }
+             const Backlog& backlog);
 
   // Makes the call known to the timeouts and to the drain, and keeps it until gRPC is done with it.
-  void Register(std::shared_ptr<ServerCall> self) {
-    watched_ = runtime_.timeouts.Add(self, FirstCheck());
-    known_ = runtime_.calls.Add(self);
-    self_ = std::move(self);
-  }
+  void Register(std::shared_ptr<ServerCall> self);
 
   // False: the client lags behind, and OnCaughtUp will be called. Dropped once the call ends.
-  bool Send(std::unique_ptr<Message> message) {
-    const size_t bytes = message->ByteSizeLong();
-    const absl::MutexLock lock(&call_mutex_);
-    if (end_.has_value()) return true;
-    call_.Sent(bytes);
-    if (backlog_.budget != nullptr) backlog_.budget->Add(bytes);
-    outgoing_.push_back({std::move(message), bytes});
-    if (outgoing_.size() == 1) StartWriting();
-    lagging_ = lagging_ || Lags();
-    return !lagging_;
-  }
+  bool Send(std::unique_ptr<Message> message);
 
   // Ends the call once everything before it has been sent, and work that has begun is done. The
   // first end counts.
-  void End(const absl::Status& status) {
-    const absl::MutexLock lock(&call_mutex_);
-    EndLocked(status);
-  }
+  void End(const absl::Status& status);
 
   [[nodiscard]] bool ended() const {
     const absl::MutexLock lock(&call_mutex_);
@@ -100,22 +72,11 @@ class ServerCall : public TimeoutWatch::Watched, public DrainedCall {
 
   // Keeps what the call occupies, such as a place among those allowed, until just before the client
   // can learn that the call is over. What is held must not call back as it goes.
-  void Hold(std::shared_ptr<void> held) {
-    const absl::MutexLock lock(&call_mutex_);
-    if (!finished_) held_ = std::move(held);
-  }
+  void Hold(std::shared_ptr<void> held);
 
   // Between the two the call is not finished, however it ends. False: it has ended.
-  [[nodiscard]] bool BeginWork() {
-    const absl::MutexLock lock(&call_mutex_);
-    working_ = !end_.has_value();
-    return working_;
-  }
-  void EndWork() {
-    const absl::MutexLock lock(&call_mutex_);
-    working_ = false;
-    FinishIfDone();
-  }
+  [[nodiscard]] bool BeginWork();
+  void EndWork();
 
   // Stops what works for the call, by `stop_`. A call that is cancelled, by the client, its
   // deadline or the server's end, or whose connection is gone, does so itself.
@@ -135,61 +96,16 @@ class ServerCall : public TimeoutWatch::Watched, public DrainedCall {
   // What the reactor does: its operations, and what its reactions call.
   virtual void StartWriteOf(const Message& message) = 0;
   virtual void FinishWith(const grpc::Status& status) = 0;
-  virtual void OnTaken() {}  // a message, and the client does not lag behind
-
-  void HandleWriteDone(bool ok) {
-    std::unique_ptr<Message> written;
-    std::deque<Outgoing> dropped;
-    bool goes_on = false;
-    bool caught_up = false;
-    {
-      const absl::MutexLock lock(&call_mutex_);
-      timeouts_.WritingEnded();
-      RemoveBytes(outgoing_.front());
-      written = std::move(outgoing_.front().message);
-      outgoing_.pop_front();
-      if (!ok) {  // the connection is gone
-        dropped.swap(outgoing_);
-        for (const Outgoing& message : dropped) RemoveBytes(message);
-        if (!end_.has_value()) end_ = grpc::Status(grpc::StatusCode::CANCELLED, "cancelled");
-      }
-      if (!outgoing_.empty()) StartWriting();
-      FinishIfDone();
-      goes_on = HasCaughtUp() && !end_.has_value();
-      caught_up = goes_on && std::exchange(lagging_, false);
-    }
-    if (!ok) StopWork();
-    if (goes_on) OnTaken();
-    if (caught_up) OnCaughtUp();
-  }
-
-  void HandleCancel() {
-    StopWork();
-    End(absl::CancelledError("cancelled"));
-  }
-
-  void HandleDone() {
-    StopWork();
-    {
-      const absl::MutexLock lock(&call_mutex_);
-      call_.Ended(end_.value_or(grpc::Status::CANCELLED));
-    }
-    watched_.reset();
-    known_.reset();
-    const LogTrace log_trace(trace());
-    OnEnded();
-    const std::shared_ptr<ServerCall> last = std::move(self_);
-  }
+  virtual void OnSent() {}  // a message is sent, and the client does not lag behind
+  void HandleWriteDone(bool ok);
+  void HandleCancel();
+  void HandleDone();
 
   [[nodiscard]] bool Lags() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(call_mutex_) {
     return outgoing_.size() >= backlog_.messages || (!outgoing_.empty() && BudgetIsSpent());
   }
 
-  void EndLocked(const absl::Status& status) ABSL_EXCLUSIVE_LOCKS_REQUIRED(call_mutex_) {
-    if (end_.has_value()) return;
-    end_ = ToGrpcStatus(denied_.ok() ? status : denied_);
-    FinishIfDone();
-  }
+  void EndLocked(const absl::Status& status) ABSL_EXCLUSIVE_LOCKS_REQUIRED(call_mutex_);
 
   struct Outgoing {
     std::unique_ptr<Message> message;
@@ -219,44 +135,10 @@ class ServerCall : public TimeoutWatch::Watched, public DrainedCall {
     if (backlog_.budget != nullptr) backlog_.budget->Remove(message.bytes);
   }
 
-  void StartWriting() ABSL_EXCLUSIVE_LOCKS_REQUIRED(call_mutex_) {
-    timeouts_.WritingSince(Clock::now());
-    StartWriteOf(*outgoing_.front().message);
-  }
-
-  void FinishIfDone() ABSL_EXCLUSIVE_LOCKS_REQUIRED(call_mutex_) {
-    if (finished_ || working_ || !end_.has_value() || !outgoing_.empty()) return;
-    finished_ = true;
-    held_.reset();
-    call_.Ending(*end_);
-    FinishWith(*end_);
-  }
-
-  [[nodiscard]] Clock::time_point FirstCheck() const {
-    const absl::MutexLock lock(&call_mutex_);
-    return timeouts_.NextCheck(Clock::now());
-  }
-
-  Clock::time_point CheckTime(Clock::time_point now) final {
-    const absl::MutexLock lock(&call_mutex_);
-    if (finished_) return TimeoutWatch::kNever;
-    if (timeouts_.TakesNothing(now)) {
-      runtime_.metrics.timed_out_replies.Increment();
-      context_.TryCancel();  // nothing that is said would be taken
-      return TimeoutWatch::kNever;
-    }
-    if (const absl::Status status = timeouts_.SendsNothing(now); !status.ok() && !end_) {
-      (timeouts_.begun() ? runtime_.metrics.timed_out_idle : runtime_.metrics.timed_out_open)
-          .Increment();
-      EndLocked(status);
-    }
-    return timeouts_.NextCheck(now);
-  }
-
-  void CancelForDrain() final {
-    const absl::MutexLock lock(&call_mutex_);
-    if (!finished_) context_.TryCancel();
-  }
+  void StartWriting() ABSL_EXCLUSIVE_LOCKS_REQUIRED(call_mutex_);
+  void FinishIfDone() ABSL_EXCLUSIVE_LOCKS_REQUIRED(call_mutex_);
+  Clock::time_point CheckTime(Clock::time_point now) final;
+  void CancelForDrain() final;
 
   const std::shared_ptr<std::atomic<bool>> stopped_ = std::make_shared<std::atomic<bool>>(false);
   const Backlog backlog_;

@@ -93,13 +93,13 @@ template <typename Request, typename Response, typename OnMapping>
 }
 
 // What the `page_size` of a list asks for; 0 is the default. InvalidArgument: more than `most`.
-[[nodiscard]] inline absl::StatusOr<size_t> PageSize(uint32_t asked, size_t by_default,
+[[nodiscard]] inline absl::StatusOr<size_t> PageSize(uint32_t requested, size_t by_default,
                                                      size_t most) {
-  if (asked > most) {
+  if (requested > most) {
     return absl::InvalidArgumentError(
-        absl::StrCat("page_size must be at most ", most, " (got ", asked, ")"));
+        absl::StrCat("page_size must be at most ", most, " (got ", requested, ")"));
   }
-  return asked == 0 ? by_default : asked;
+  return requested == 0 ? by_default : requested;
 }
 
 }  // namespace voxloc::server

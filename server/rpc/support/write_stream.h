@@ -11,6 +11,7 @@
 #include <memory>
 #include <utility>
 
+#include "server/observe/logging.h"
 #include "server/rpc/support/server_call.h"
 
 namespace voxloc::server {

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
+#include <google/protobuf/descriptor.h>
 #include <grpcpp/grpcpp.h>
 #include <gtest/gtest.h>
 
 #include <map>
 #include <string>
+#include <vector>
 
 #include "core/host/memory.h"
 #include "tests/server/small_town.h"
@@ -40,6 +42,22 @@ TEST(AdminService, TellsWhatItIs) {
   EXPECT_EQ(info.open_sessions(), 1);
   EXPECT_EQ(info.maps(), 1);
   EXPECT_GE(info.now_ns(), info.started_at_ns());
+}
+
+TEST(AdminService, TellsEveryLimitOfTheContract) {
+  TestServer server([](Config& config) {
+    config.connections.idle_timeout_s = 12.5;
+    config.connections.stream_window_bytes = 1 << 17;
+  });
+  const v1::Limits limits = ServerInfoOf(server).limits();
+  EXPECT_EQ(limits.connection_idle_timeout_s(), 12.5);
+  EXPECT_EQ(limits.stream_window_bytes(), 1U << 17U);
+  std::vector<const google::protobuf::FieldDescriptor*> told;
+  limits.GetReflection()->ListFields(limits, &told);
+  // All but max_capture_bytes, which is 0 where nothing is captured.
+  EXPECT_EQ(limits.max_capture_bytes(), 0U);
+  EXPECT_EQ(told.size() + 1, static_cast<size_t>(v1::Limits::descriptor()->field_count()))
+      << limits.ShortDebugString();
 }
 
 TEST(AdminService, ListsTheOpenSessions) {

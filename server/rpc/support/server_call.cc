@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "server/rpc/support/server_call.h"
+
+#include <utility>
+
+#include "server/convert/status.h"
+#include "server/observe/logging.h"
+
+namespace voxloc::server {
+
+ServerCall::ServerCall(Runtime& runtime, RpcMethod method, grpc::CallbackServerContext& context,
+                       const Backlog& backlog)
+    : runtime_(runtime),
+      call_(runtime, method, context),
+      context_(context),
+      timeouts_(*runtime.live.limits()),
+      backlog_(backlog) {
+  stop_.cancelled = stopped_;
+  stop_.deadline = DeadlineOf(context);
+}
+
+void ServerCall::Register(std::shared_ptr<ServerCall> self) {
+  Clock::time_point first_check;
+  {
+    const absl::MutexLock lock(&call_mutex_);
+    first_check = timeouts_.NextCheck(Clock::now());
+  }
+  watched_ = runtime_.timeouts.Add(self, first_check);
+  known_ = runtime_.calls.Add(self);
+  self_ = std::move(self);
+}
+
+bool ServerCall::Send(std::unique_ptr<Message> message) {
+  const size_t bytes = message->ByteSizeLong();
+  const absl::MutexLock lock(&call_mutex_);
+  if (end_.has_value()) return true;
+  call_.Sent(bytes);
+  if (backlog_.budget != nullptr) backlog_.budget->Add(bytes);
+  outgoing_.push_back({std::move(message), bytes});
+  if (outgoing_.size() == 1) StartWriting();
+  lagging_ = lagging_ || Lags();
+  return !lagging_;
+}
+
+void ServerCall::End(const absl::Status& status) {
+  const absl::MutexLock lock(&call_mutex_);
+  EndLocked(status);
+}
+
+void ServerCall::Hold(std::shared_ptr<void> held) {
+  const absl::MutexLock lock(&call_mutex_);
+  if (!finished_) held_ = std::move(held);
+}
+
+bool ServerCall::BeginWork() {
+  const absl::MutexLock lock(&call_mutex_);
+  working_ = !end_.has_value();
+  return working_;
+}
+
+void ServerCall::EndWork() {
+  const absl::MutexLock lock(&call_mutex_);
+  working_ = false;
+  FinishIfDone();
+}
+
+void ServerCall::HandleWriteDone(bool ok) {
+  std::unique_ptr<Message> written;
+  std::deque<Outgoing> dropped;
+  bool goes_on = false;
+  bool caught_up = false;
+  {
+    const absl::MutexLock lock(&call_mutex_);
+    timeouts_.WritingEnded();
+    RemoveBytes(outgoing_.front());
+    written = std::move(outgoing_.front().message);
+    outgoing_.pop_front();
+    if (!ok) {  // the connection is gone
+      dropped.swap(outgoing_);
+      for (const Outgoing& message : dropped) RemoveBytes(message);
+      if (!end_.has_value()) end_ = grpc::Status(grpc::StatusCode::CANCELLED, "cancelled");
+    }
+    if (!outgoing_.empty()) StartWriting();
+    FinishIfDone();
+    goes_on = HasCaughtUp() && !end_.has_value();
+    caught_up = goes_on && std::exchange(lagging_, false);
+  }
+  if (!ok) StopWork();
+  if (goes_on) OnSent();
+  if (caught_up) OnCaughtUp();
+}
+
+void ServerCall::HandleCancel() {
+  StopWork();
+  End(absl::CancelledError("cancelled"));
+}
+
+void ServerCall::HandleDone() {
+  StopWork();
+  {
+    const absl::MutexLock lock(&call_mutex_);
+    call_.Ended(end_.value_or(grpc::Status::CANCELLED));
+  }
+  watched_.reset();
+  known_.reset();
+  const LogTrace log_trace(trace());
+  OnEnded();
+  const std::shared_ptr<ServerCall> last = std::move(self_);
+}
+
+void ServerCall::EndLocked(const absl::Status& status) {
+  if (end_.has_value()) return;
+  end_ = ToGrpcStatus(denied_.ok() ? status : denied_);
+  FinishIfDone();
+}
+
+void ServerCall::StartWriting() {
+  timeouts_.WritingSince(Clock::now());
+  StartWriteOf(*outgoing_.front().message);
+}
+
+void ServerCall::FinishIfDone() {
+  if (finished_ || working_ || !end_.has_value() || !outgoing_.empty()) return;
+  finished_ = true;
+  held_.reset();
+  call_.Ending(*end_);
+  FinishWith(*end_);
+}
+
+ServerCall::Clock::time_point ServerCall::CheckTime(Clock::time_point now) {
+  const absl::MutexLock lock(&call_mutex_);
+  if (finished_) return TimeoutWatch::kNever;
+  if (timeouts_.TakesNothing(now)) {
+    runtime_.metrics.timed_out_replies.Increment();
+    context_.TryCancel();  // nothing that is said would be taken
+    return TimeoutWatch::kNever;
+  }
+  if (const absl::Status status = timeouts_.SendsNothing(now); !status.ok() && !end_) {
+    (timeouts_.begun() ? runtime_.metrics.timed_out_idle : runtime_.metrics.timed_out_open)
+        .Increment();
+    EndLocked(status);
+  }
+  return timeouts_.NextCheck(now);
+}
+
+void ServerCall::CancelForDrain() {
+  const absl::MutexLock lock(&call_mutex_);
+  if (!finished_) context_.TryCancel();
+}
+
+}  // namespace voxloc::server
