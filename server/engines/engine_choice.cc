@@ -31,54 +31,6 @@ absl::Status CheckDevices(const Config& config, int devices) {
   return absl::OkStatus();
 }
 
-// The engines of the devices that start and agree with the CPU engine.
-class Gpus {
- public:
-  Gpus(const Config& config, const EngineSource& source) : config_(config), source_(source) {}
-
-  absl::Status Start() {
-    for (const uint32_t device : config_.devices) {
-      auto engine = source_.make_gpu(device);
-      if (!engine.ok()) {
-        if (config_.engine == "cuda") return engine.status();
-        LeaveOut(device, "does not start", engine.status());
-        continue;
-      }
-      if (reference_ == nullptr) reference_ = source_.make_cpu();
-      if (absl::Status status = CheckAgreement(*reference_, **engine); !status.ok()) {
-        LeaveOut(device, "failed the self-test", status);
-        continue;
-      }
-      engines_.push_back(*std::move(engine));
-      devices_.push_back(device);
-    }
-    return absl::OkStatus();
-  }
-
-  [[nodiscard]] const std::vector<uint32_t>& devices() const { return devices_; }
-
-  // Empty: none was left out.
-  [[nodiscard]] std::string note() const { return absl::StrJoin(left_out_, "; "); }
-
-  std::vector<std::unique_ptr<Engine>> Take() { return std::move(engines_); }
-  // The CPU engine that they were compared with.
-  std::unique_ptr<Engine> TakeReference() { return std::move(reference_); }
-
- private:
-  void LeaveOut(uint32_t device, absl::string_view how, const absl::Status& status) {
-    Log(LogLevel::kError, "gpu_left_out",
-        {{"device", device}, {"reason", how}, {"error", status.message()}});
-    left_out_.push_back(absl::StrCat("GPU ", device, " ", how, ": ", status.message()));
-  }
-
-  const Config& config_;
-  const EngineSource& source_;
-  std::unique_ptr<Engine> reference_;
-  std::vector<std::unique_ptr<Engine>> engines_;
-  std::vector<uint32_t> devices_;  // theirs
-  std::vector<std::string> left_out_;
-};
-
 }  // namespace
 
 absl::StatusOr<std::string> ReasonForCpu(const Config& config, const EngineSource& source) {
@@ -103,13 +55,32 @@ absl::StatusOr<EngineChoice> ChooseEngine(const Config& config, const EngineSour
   if (!reason.ok()) return reason.status();
   if (!reason->empty()) return Cpu(config, source, "", *reason);
 
-  Gpus gpus(config, source);
-  if (absl::Status status = gpus.Start(); !status.ok()) return status;
-  std::vector<std::unique_ptr<Engine>> engines = gpus.Take();
-  if (engines.empty()) return Cpu(config, source, gpus.note(), gpus.note());
   EngineChoice choice;
-  choice.devices = gpus.devices();
-  choice.note = gpus.note();
+  // Of the devices that start and agree with the CPU engine.
+  std::vector<std::unique_ptr<Engine>> engines;
+  std::vector<std::string> left_out;
+  const auto leave_out = [&](uint32_t device, absl::string_view how, const absl::Status& status) {
+    Log(LogLevel::kError, "gpu_left_out",
+        {{"device", device}, {"reason", how}, {"error", status.message()}});
+    left_out.push_back(absl::StrCat("GPU ", device, " ", how, ": ", status.message()));
+  };
+  for (const uint32_t device : config.devices) {
+    auto engine = source.make_gpu(device);
+    if (!engine.ok()) {
+      if (config.engine == "cuda") return engine.status();
+      leave_out(device, "does not start", engine.status());
+      continue;
+    }
+    if (choice.standby == nullptr) choice.standby = source.make_cpu();
+    if (absl::Status status = CheckAgreement(*choice.standby, **engine); !status.ok()) {
+      leave_out(device, "failed the self-test", status);
+      continue;
+    }
+    engines.push_back(*std::move(engine));
+    choice.devices.push_back(device);
+  }
+  choice.note = absl::StrJoin(left_out, "; ");
+  if (engines.empty()) return Cpu(config, source, choice.note, choice.note);
   if (engines.size() == 1) {
     choice.engine = std::move(engines.front());
   } else {
@@ -117,7 +88,6 @@ absl::StatusOr<EngineChoice> ChooseEngine(const Config& config, const EngineSour
     if (!united.ok()) return united.status();
     choice.engine = *std::move(united);
   }
-  choice.standby = gpus.TakeReference();
   Log(LogLevel::kInfo, "engine_chosen",
       {{"engine", "cuda"},
        {"asked", config.engine},

@@ -8,16 +8,10 @@
 #endif
 
 namespace voxloc::server {
+namespace {
 
-absl::Status CheckEngine(const Config& config) {
-  EngineSource source;
-#if defined(VOXLOC_HAVE_CUDA)
-  source.count_gpus = CudaDeviceCount;
-#endif
-  return ReasonForCpu(config, source).status();
-}
-
-absl::StatusOr<EngineChoice> MakeEngine(const Config& config) {
+// The engines of this build; `config` must outlive it.
+EngineSource SourceFor(const Config& config) {
   EngineSource source;
   source.make_cpu = [&config] {
     CpuEngineOptions options;
@@ -34,7 +28,17 @@ absl::StatusOr<EngineChoice> MakeEngine(const Config& config) {
   };
   source.unite = MakeReplicatedEngine;
 #endif
-  return ChooseEngine(config, source);
+  return source;
+}
+
+}  // namespace
+
+absl::Status CheckEngine(const Config& config) {
+  return ReasonForCpu(config, SourceFor(config)).status();
+}
+
+absl::StatusOr<EngineChoice> MakeEngine(const Config& config) {
+  return ChooseEngine(config, SourceFor(config));
 }
 
 }  // namespace voxloc::server

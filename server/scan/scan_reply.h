@@ -72,7 +72,6 @@ class ScanReply {
 
   // Until it is sent.
   [[nodiscard]] v1::AlignmentResult& result() { return *result_; }
-  [[nodiscard]] const v1::AlignmentResult& result() const { return *result_; }
   [[nodiscard]] ScanTrace& trace() { return trace_; }
   [[nodiscard]] Clock::time_point received() const { return received_; }
   // Since the receipt.
