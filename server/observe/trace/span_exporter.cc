@@ -167,7 +167,8 @@ SpanExporter::~SpanExporter() {
     const absl::MutexLock lock(&mutex_);
     stopping_ = true;
     stop_by_ = absl::Now() + absl::Seconds(options_.stop_s);
-    const bool stopped = mutex_.AwaitWithDeadline(absl::Condition(&stopped_), stop_by_);
+    const bool stopped =
+        mutex_.AwaitWithTimeout(absl::Condition(&stopped_), absl::Seconds(options_.stop_s));
     if (!stopped && call_ != nullptr) call_->TryCancel();
   }
   thread_.join();
