@@ -7,6 +7,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "core/status/try.h"
 #include "core/text/host_port.h"
 #include "server/config/settings.h"
 #include "server/observe/trace/span_exporter.h"
@@ -27,9 +28,7 @@ std::string Canonical(const std::string& host) {
 
 absl::Status CheckPortsDiffer(const Config& config) {
   if (config.metrics_listen == "off") return absl::OkStatus();
-  if (absl::Status status = CheckAddress("metrics_listen", config.metrics_listen); !status.ok()) {
-    return status;
-  }
+  VOXLOC_TRY(CheckAddress("metrics_listen", config.metrics_listen));
   const auto grpc = ParseHostPort(config.listen, PortZero::kAllowed);
   const auto http = ParseHostPort(config.metrics_listen, PortZero::kAllowed);
   // What is wrong with `listen` is said already.

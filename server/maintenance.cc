@@ -7,6 +7,7 @@
 #include <iostream>
 
 #include "absl/strings/str_cat.h"
+#include "core/status/try.h"
 #include "server/maps/store/sqlite_map_store.h"
 
 namespace voxloc::server {
@@ -60,11 +61,9 @@ absl::StatusOr<std::string> Backup(const std::string& directory, const std::stri
 absl::StatusOr<std::string> Restore(const std::string& directory, const std::string& path,
                                     const std::function<bool()>& stop) {
   Progress progress("copied", stop);
-  const auto kept = RestoreMapStore(path, directory, std::ref(progress));
-  if (!kept.ok()) return kept.status();
+  VOXLOC_ASSIGN_OR_RETURN(const auto kept, RestoreMapStore(path, directory, std::ref(progress)));
   return absl::StrCat("the maps of ", path, " are restored in ", directory,
-                      kept->empty() ? "" : absl::StrCat("; what was there is kept as ", *kept),
-                      "\n");
+                      kept.empty() ? "" : absl::StrCat("; what was there is kept as ", kept), "\n");
 }
 
 }  // namespace
@@ -93,9 +92,7 @@ absl::StatusOr<std::optional<std::string>> RunMaintenance(int argc, const char* 
     return absl::InvalidArgumentError(
         absl::StrCat(error.what(), ". See voxlocd ", command, " --help"));
   }
-  auto text = backup ? Backup(directory, file, stop) : Restore(directory, file, stop);
-  if (!text.ok()) return text.status();
-  return *std::move(text);
+  return backup ? Backup(directory, file, stop) : Restore(directory, file, stop);
 }
 
 }  // namespace voxloc::server

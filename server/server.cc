@@ -16,6 +16,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "absl/time/time.h"
+#include "core/status/try.h"
 #include "server/config/host_resources.h"
 #include "server/config/settings.h"
 #include "server/config_check.h"
@@ -129,34 +130,30 @@ class Server::Impl {
 
   absl::Status Start(const StopRequested& stopping) {
     const Config& config = runtime_.config;
-    if (absl::Status status = CheckAddress("listen", config.listen); !status.ok()) return status;
-    if (absl::Status status = StartSecurity(); !status.ok()) return status;
+    VOXLOC_TRY(CheckAddress("listen", config.listen));
+    VOXLOC_TRY(StartSecurity());
     readiness_entry_ = runtime_.timeouts.Add(runtime_.readiness, TimeoutWatch::Clock::now());
-    if (absl::Status status = StartHttp(); !status.ok()) return status;
+    VOXLOC_TRY(StartHttp());
     for (const std::string& finding : runtime_.map_store->damage()) {
       Log(LogLevel::kError, "store_damaged", {{"finding", finding}});
     }
-    if (absl::Status status = runtime_.last_poses.Load(*runtime_.map_store); !status.ok()) {
-      return status;
-    }
+    VOXLOC_TRY(runtime_.last_poses.Load(*runtime_.map_store));
     // Maps are served without it, and it is gathered anew.
     if (absl::Status status = runtime_.tile_fits.Load(*runtime_.map_store); !status.ok()) {
       Log(LogLevel::kWarn, "tile_fits_not_loaded", {{"error", status.ToString()}});
     }
-    const auto maps = runtime_.library.Announce();
-    if (!maps.ok()) return maps.status();
+    VOXLOC_ASSIGN_OR_RETURN(const auto maps, runtime_.library.Announce());
     if (stopping && stopping()) return StoppedWhileStarting();
     // Before the first request: what changes a map comes after it in the queue.
-    if (absl::Status status = StartLoading(*maps); !status.ok()) return status;
-    if (absl::Status status = StartGrpc(); !status.ok()) return status;
-    runtime_.readiness->Begin(*maps);
+    VOXLOC_TRY(StartLoading(maps));
+    VOXLOC_TRY(StartGrpc());
+    runtime_.readiness->Begin(maps);
     StartUpkeep();
     LogStart();
     if (config.ready_file.empty()) return absl::OkStatus();
-    auto ready =
-        ReadyFile::Write(config.ready_file, {address_, metrics_address_, runtime_.engine->name()});
-    if (!ready.ok()) return ready.status();
-    ready_file_ = *std::move(ready);
+    VOXLOC_ASSIGN_OR_RETURN(
+        ready_file_,
+        ReadyFile::Write(config.ready_file, {address_, metrics_address_, runtime_.engine->name()}));
     return absl::OkStatus();
   }
 
@@ -233,13 +230,13 @@ class Server::Impl {
   // What protects the port, and who may do what. Before anything is served.
   absl::Status StartSecurity() {
     const Config& config = runtime_.config;
-    if (absl::Status status = runtime_.audit.Open(); !status.ok()) return status;
+    VOXLOC_TRY(runtime_.audit.Open());
     credentials_ = grpc::InsecureServerCredentials();
     if (!config.tls.certificate.empty()) {
       tls_files_ = std::make_shared<TlsFiles>(config.tls, runtime_.metrics);
       credentials_ = MakeTlsCredentials(tls_files_);
     }
-    if (absl::Status status = ReloadSecurity(); !status.ok()) return status;
+    VOXLOC_TRY(ReloadSecurity());
     OnReload("security", [this] { return ReloadSecurity(); });
     const auto now = TimeoutWatch::Clock::now();
     file_entries_.push_back(runtime_.file_watch.Add(runtime_.access, now));
@@ -255,8 +252,7 @@ class Server::Impl {
       builder.SetOption(std::make_unique<WithoutReflection>());
     }
     ConfigureTransport(config, builder);
-    auto listener = ConnectionListener::Bind(config.listen);
-    if (!listener.ok()) return listener.status();
+    VOXLOC_ASSIGN_OR_RETURN(auto listener, ConnectionListener::Bind(config.listen));
     auto acceptor = builder.experimental().AddExternalConnectionAcceptor(
         grpc::ServerBuilder::experimental_type::ExternalConnectionType::FROM_FD, credentials_);
     services_.push_back(MakeLocalizationService(runtime_));
@@ -266,7 +262,7 @@ class Server::Impl {
     for (const auto& service : services_) builder.RegisterService(service.get());
     grpc_server_ = builder.BuildAndStart();
     if (grpc_server_ == nullptr) return absl::InternalError("gRPC cannot be started");
-    connections_ = *std::move(listener);
+    connections_ = std::move(listener);
     connections_->Start(std::move(acceptor), config.connections.max_open, runtime_.metrics);
     address_ = WithPort(config.listen, connections_->port());
     return absl::OkStatus();
@@ -275,9 +271,8 @@ class Server::Impl {
   // Maps are loaded while the server answers, beginning where vehicles were last.
   absl::Status StartLoading(const std::vector<std::string>& maps) {
     for (const std::string& map : maps) {
-      const auto poses = runtime_.map_store->ListLastPoses(map);
-      if (!poses.ok()) return poses.status();
-      for (const LastPose& pose : *poses) {
+      VOXLOC_ASSIGN_OR_RETURN(const auto poses, runtime_.map_store->ListLastPoses(map));
+      for (const LastPose& pose : poses) {
         runtime_.places.Note(map, {pose.map_T_base.translation.head<2>(), Eigen::Vector2d::Zero(),
                                    PlacesInUse::Clock::now()});
       }
@@ -404,10 +399,9 @@ absl::StatusOr<std::unique_ptr<Server>> Server::Start(const CommandLine& command
   return StartWith(
       command_line,
       [&](const Config& config) -> absl::StatusOr<EngineChoice> {
-        auto choice = MakeEngine(config);
-        if (!choice.ok()) return choice.status();
+        VOXLOC_ASSIGN_OR_RETURN(auto choice, MakeEngine(config));
         if (stopping && stopping()) return StoppedWhileStarting();
-        if (absl::Status status = WarmUp(*choice->engine); !status.ok()) return status;
+        VOXLOC_TRY(WarmUp(*choice.engine));
         return choice;
       },
       std::move(end), stopping);
@@ -430,20 +424,17 @@ absl::StatusOr<std::unique_ptr<Server>> Server::StartWith(const CommandLine& com
   SetLogLevel(LogLevelOf(command_line.config.log_level));
   ConfigErrors errors;
   CheckConfig(command_line.config, errors);
-  if (absl::Status status = errors.Status(); !status.ok()) return status;
+  VOXLOC_TRY(errors.Status());
   const HostResources host = FindHostResources();
   ConfigInEffect resolved = command_line;
   ResolveDefaults(host, resolved);
-  auto choice = choose(resolved.config);
-  if (!choice.ok()) return choice.status();
+  VOXLOC_ASSIGN_OR_RETURN(auto choice, choose(resolved.config));
   if (stopping && stopping()) return StoppedWhileStarting();
-  auto data_dir_lock = LockDataDir(resolved.config);
-  if (!data_dir_lock.ok()) return data_dir_lock.status();
-  auto store = OpenStore(resolved.config);
-  if (!store.ok()) return store.status();
-  auto impl = std::make_unique<Impl>(command_line, resolved, host, *std::move(choice),
-                                     *std::move(data_dir_lock), *std::move(store), std::move(end));
-  if (absl::Status status = impl->Start(stopping); !status.ok()) return status;
+  VOXLOC_ASSIGN_OR_RETURN(auto data_dir_lock, LockDataDir(resolved.config));
+  VOXLOC_ASSIGN_OR_RETURN(auto store, OpenStore(resolved.config));
+  auto impl = std::make_unique<Impl>(command_line, resolved, host, std::move(choice),
+                                     std::move(data_dir_lock), std::move(store), std::move(end));
+  VOXLOC_TRY(impl->Start(stopping));
   return absl::WrapUnique(new Server(std::move(impl)));
 }
 

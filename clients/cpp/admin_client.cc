@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "clients/cpp/unary.h"
+#include "core/status/try.h"
 #include "voxloc/v1/admin_service.grpc.pb.h"
 
 namespace voxloc::client {
@@ -27,11 +28,12 @@ absl::StatusOr<std::vector<v1::SessionInfo>> ListSessions(const Channel& channel
   v1::ListSessionsRequest request;
   request.set_map(map);
   do {
-    absl::StatusOr<v1::ListSessionsResponse> page = CallAny<v1::AdminService>(
-        channel, "ListSessions", &AdminStub::ListSessions, request, timeout_s);
-    if (!page.ok()) return page.status();
-    sessions.insert(sessions.end(), page->sessions().begin(), page->sessions().end());
-    request.set_page_token(page->next_page_token());
+    VOXLOC_ASSIGN_OR_RETURN(
+        v1::ListSessionsResponse page,
+        CallAny<v1::AdminService>(channel, "ListSessions", &AdminStub::ListSessions, request,
+                                  timeout_s));
+    sessions.insert(sessions.end(), page.sessions().begin(), page.sessions().end());
+    request.set_page_token(page.next_page_token());
   } while (!request.page_token().empty());
   return sessions;
 }
@@ -45,10 +47,10 @@ absl::StatusOr<v1::LogLevel> SetLogLevel(const Channel& channel, v1::LogLevel le
                                          double timeout_s) {
   v1::SetLogLevelRequest request;
   request.set_level(level);
-  absl::StatusOr<v1::SetLogLevelResponse> response = CallOnce<v1::AdminService>(
-      channel, "SetLogLevel", &AdminStub::SetLogLevel, request, timeout_s);
-  if (!response.ok()) return response.status();
-  return response->previous_level();
+  VOXLOC_ASSIGN_OR_RETURN(v1::SetLogLevelResponse response,
+                          CallOnce<v1::AdminService>(channel, "SetLogLevel",
+                                                     &AdminStub::SetLogLevel, request, timeout_s));
+  return response.previous_level();
 }
 
 absl::StatusOr<v1::DrainResponse> Drain(const Channel& channel, double grace_s,
@@ -74,11 +76,12 @@ absl::StatusOr<std::vector<v1::CaptureInfo>> ListCaptures(const Channel& channel
   do {
     const size_t wanted = most == 0 ? kLargestPage : most - captures.size();
     request.set_page_size(static_cast<uint32_t>(std::min(wanted, kLargestPage)));
-    absl::StatusOr<v1::ListCapturesResponse> page = CallAny<v1::AdminService>(
-        channel, "ListCaptures", &AdminStub::ListCaptures, request, timeout_s);
-    if (!page.ok()) return page.status();
-    captures.insert(captures.end(), page->captures().begin(), page->captures().end());
-    request.set_page_token(page->next_page_token());
+    VOXLOC_ASSIGN_OR_RETURN(
+        v1::ListCapturesResponse page,
+        CallAny<v1::AdminService>(channel, "ListCaptures", &AdminStub::ListCaptures, request,
+                                  timeout_s));
+    captures.insert(captures.end(), page.captures().begin(), page.captures().end());
+    request.set_page_token(page.next_page_token());
   } while (!request.page_token().empty() && (most == 0 || captures.size() < most));
   return captures;
 }
@@ -87,10 +90,10 @@ absl::StatusOr<v1::Capture> GetCapture(const Channel& channel, const std::string
                                        double timeout_s) {
   v1::GetCaptureRequest request;
   request.set_id(id);
-  absl::StatusOr<v1::GetCaptureResponse> response =
-      CallAny<v1::AdminService>(channel, "GetCapture", &AdminStub::GetCapture, request, timeout_s);
-  if (!response.ok()) return response.status();
-  return std::move(*response->mutable_capture());
+  VOXLOC_ASSIGN_OR_RETURN(
+      v1::GetCaptureResponse response,
+      CallAny<v1::AdminService>(channel, "GetCapture", &AdminStub::GetCapture, request, timeout_s));
+  return std::move(*response.mutable_capture());
 }
 
 }  // namespace voxloc::client

@@ -24,6 +24,7 @@
 #include "clients/cpp/channel_impl.h"
 #include "clients/cpp/error_details.h"
 #include "clients/cpp/traceparent.h"
+#include "core/status/try.h"
 #include "google/rpc/status.pb.h"
 
 namespace voxloc::client {
@@ -177,28 +178,24 @@ absl::Status ToAbslStatus(const grpc::Status& status, absl::string_view server,
 }
 
 absl::StatusOr<Channel> Channel::Create(const ChannelOptions& options) {
-  if (absl::Status status = Validate(options); !status.ok()) return status;
-  const absl::StatusOr<std::vector<std::string>> addresses = SplitAddresses(options.server);
-  if (!addresses.ok()) return addresses.status();
-  absl::StatusOr<BearerToken> token = BearerToken::Create(options.token, options.token_file);
-  if (!token.ok()) return token.status();
-  if (!token->empty()) {
-    if (absl::Status status = CheckTokenStaysSecret(options, *addresses); !status.ok()) {
-      return status;
-    }
+  VOXLOC_TRY(Validate(options));
+  VOXLOC_ASSIGN_OR_RETURN(const std::vector<std::string> addresses, SplitAddresses(options.server));
+  VOXLOC_ASSIGN_OR_RETURN(BearerToken token,
+                          BearerToken::Create(options.token, options.token_file));
+  if (!token.empty()) {
+    VOXLOC_TRY(CheckTokenStaysSecret(options, addresses));
   }
-  const absl::StatusOr<std::shared_ptr<grpc::ChannelCredentials>> credentials =
-      MakeCredentials(options);
-  if (!credentials.ok()) return credentials.status();
+  VOXLOC_ASSIGN_OR_RETURN(const std::shared_ptr<grpc::ChannelCredentials> credentials,
+                          MakeCredentials(options));
   const grpc::ChannelArguments arguments = ArgumentsOf(options);
   auto impl = std::make_shared<Impl>();
-  impl->token = *std::move(token);
+  impl->token = std::move(token);
   impl->traceparent = options.current_traceparent;
   if (!options.traceparent.empty()) {
     impl->traceparent = [traceparent = options.traceparent] { return traceparent; };
   }
-  for (const std::string& address : *addresses) {
-    impl->endpoints.push_back({address, grpc::CreateCustomChannel(address, *credentials, arguments),
+  for (const std::string& address : addresses) {
+    impl->endpoints.push_back({address, grpc::CreateCustomChannel(address, credentials, arguments),
                                std::make_shared<TlsProbe>(address, options)});
   }
   return Channel(std::move(impl));

@@ -11,6 +11,7 @@
 #include "clients/cpp/messages.h"
 #include "clients/cpp/unary.h"
 #include "core/cloud/cloud_digest.h"
+#include "core/status/try.h"
 #include "voxloc/v1/map_service.grpc.pb.h"
 
 namespace voxloc::client {
@@ -116,7 +117,7 @@ absl::StatusOr<uint64_t> GetTilesOf(const Channel& channel, const Endpoint& endp
   absl::StatusOr<uint64_t> revision =
       ReadParts(channel, endpoint, kGetTilesCall, &Stub::GetTiles, request, add, timeout_s, began);
   if (!revision.ok()) return revision;
-  if (absl::Status complete = assembly.Finish(); !complete.ok()) return complete;
+  VOXLOC_TRY(assembly.Finish());
   return revision;
 }
 
@@ -134,11 +135,11 @@ absl::StatusOr<std::vector<v1::MapInfo>> MapClient::List(double timeout_s) const
   std::vector<v1::MapInfo> maps;
   v1::ListMapsRequest request;
   do {
-    absl::StatusOr<v1::ListMapsResponse> page =
-        CallAny<v1::MapService>(impl_->channel, "ListMaps", &Stub::ListMaps, request, timeout_s);
-    if (!page.ok()) return page.status();
-    maps.insert(maps.end(), page->maps().begin(), page->maps().end());
-    request.set_page_token(page->next_page_token());
+    VOXLOC_ASSIGN_OR_RETURN(
+        v1::ListMapsResponse page,
+        CallAny<v1::MapService>(impl_->channel, "ListMaps", &Stub::ListMaps, request, timeout_s));
+    maps.insert(maps.end(), page.maps().begin(), page.maps().end());
+    request.set_page_token(page.next_page_token());
   } while (!request.page_token().empty());
   return maps;
 }
@@ -146,10 +147,10 @@ absl::StatusOr<std::vector<v1::MapInfo>> MapClient::List(double timeout_s) const
 absl::StatusOr<v1::MapInfo> MapClient::Get(const std::string& map, double timeout_s) const {
   v1::GetMapRequest request;
   request.set_map(map);
-  absl::StatusOr<v1::GetMapResponse> response =
-      CallAny<v1::MapService>(impl_->channel, "GetMap", &Stub::GetMap, request, timeout_s);
-  if (!response.ok()) return response.status();
-  return response->map();
+  VOXLOC_ASSIGN_OR_RETURN(
+      v1::GetMapResponse response,
+      CallAny<v1::MapService>(impl_->channel, "GetMap", &Stub::GetMap, request, timeout_s));
+  return response.map();
 }
 
 absl::StatusOr<v1::ListTilesResponse> MapClient::ListTiles(const v1::ListTilesRequest& request,
@@ -159,12 +160,12 @@ absl::StatusOr<v1::ListTilesResponse> MapClient::ListTiles(const v1::ListTilesRe
   next.clear_page_token();
   v1::ListTilesResponse all;
   do {
-    const absl::StatusOr<v1::ListTilesResponse> page =
-        CallAny<v1::MapService>(impl_->channel, "ListTiles", &Stub::ListTiles, next, timeout_s);
-    if (!page.ok()) return page.status();
-    all.mutable_tiles()->MergeFrom(page->tiles());
-    all.set_map_revision(page->map_revision());
-    next.set_page_token(page->next_page_token());
+    VOXLOC_ASSIGN_OR_RETURN(
+        const v1::ListTilesResponse page,
+        CallAny<v1::MapService>(impl_->channel, "ListTiles", &Stub::ListTiles, next, timeout_s));
+    all.mutable_tiles()->MergeFrom(page.tiles());
+    all.set_map_revision(page.map_revision());
+    next.set_page_token(page.next_page_token());
   } while (!next.page_token().empty());
   return all;
 }
@@ -188,10 +189,10 @@ absl::StatusOr<std::vector<v1::MapRevision>> MapClient::ListRevisions(const std:
                                                                       double timeout_s) const {
   v1::ListRevisionsRequest request;
   request.set_map(map);
-  const absl::StatusOr<v1::ListRevisionsResponse> response = CallAny<v1::MapService>(
-      impl_->channel, "ListRevisions", &Stub::ListRevisions, request, timeout_s);
-  if (!response.ok()) return response.status();
-  return std::vector<v1::MapRevision>(response->revisions().begin(), response->revisions().end());
+  VOXLOC_ASSIGN_OR_RETURN(const v1::ListRevisionsResponse response,
+                          CallAny<v1::MapService>(impl_->channel, "ListRevisions",
+                                                  &Stub::ListRevisions, request, timeout_s));
+  return std::vector<v1::MapRevision>(response.revisions().begin(), response.revisions().end());
 }
 
 absl::StatusOr<v1::MapInfo> MapClient::Activate(const std::string& map, uint64_t revision,
@@ -199,10 +200,10 @@ absl::StatusOr<v1::MapInfo> MapClient::Activate(const std::string& map, uint64_t
   v1::ActivateRevisionRequest request;
   request.set_map(map);
   request.set_revision(revision);
-  const absl::StatusOr<v1::ActivateRevisionResponse> response = CallOnce<v1::MapService>(
-      impl_->channel, "ActivateRevision", &Stub::ActivateRevision, request, timeout_s);
-  if (!response.ok()) return response.status();
-  return response->map();
+  VOXLOC_ASSIGN_OR_RETURN(const v1::ActivateRevisionResponse response,
+                          CallOnce<v1::MapService>(impl_->channel, "ActivateRevision",
+                                                   &Stub::ActivateRevision, request, timeout_s));
+  return response.map();
 }
 
 absl::StatusOr<v1::MapRevision> MapClient::Withdraw(const std::string& map, uint64_t revision,
@@ -210,10 +211,10 @@ absl::StatusOr<v1::MapRevision> MapClient::Withdraw(const std::string& map, uint
   v1::WithdrawRevisionRequest request;
   request.set_map(map);
   request.set_revision(revision);
-  const absl::StatusOr<v1::WithdrawRevisionResponse> response = CallOnce<v1::MapService>(
-      impl_->channel, "WithdrawRevision", &Stub::WithdrawRevision, request, timeout_s);
-  if (!response.ok()) return response.status();
-  return response->revision();
+  VOXLOC_ASSIGN_OR_RETURN(const v1::WithdrawRevisionResponse response,
+                          CallOnce<v1::MapService>(impl_->channel, "WithdrawRevision",
+                                                   &Stub::WithdrawRevision, request, timeout_s));
+  return response.revision();
 }
 
 absl::StatusOr<v1::MapRevision> MapClient::SetCanary(const std::string& map, uint64_t revision,
@@ -223,10 +224,10 @@ absl::StatusOr<v1::MapRevision> MapClient::SetCanary(const std::string& map, uin
   request.set_map(map);
   request.set_revision(revision);
   for (const std::string& vehicle : vehicles) request.add_vehicles(vehicle);
-  const absl::StatusOr<v1::SetCanaryResponse> response =
-      CallOnce<v1::MapService>(impl_->channel, "SetCanary", &Stub::SetCanary, request, timeout_s);
-  if (!response.ok()) return response.status();
-  return response->revision();
+  VOXLOC_ASSIGN_OR_RETURN(
+      const v1::SetCanaryResponse response,
+      CallOnce<v1::MapService>(impl_->channel, "SetCanary", &Stub::SetCanary, request, timeout_s));
+  return response.revision();
 }
 
 absl::StatusOr<uint64_t> MapClient::Drop(const std::string& map, uint64_t revision,
@@ -235,19 +236,19 @@ absl::StatusOr<uint64_t> MapClient::Drop(const std::string& map, uint64_t revisi
   request.set_map(map);
   request.set_revision(revision);
   request.set_unless_in_use(unless_in_use);
-  absl::StatusOr<v1::DeleteMapResponse> response =
-      CallOnce<v1::MapService>(impl_->channel, "DeleteMap", &Stub::DeleteMap, request, timeout_s);
-  if (!response.ok()) return response.status();
-  return response->revision();
+  VOXLOC_ASSIGN_OR_RETURN(
+      v1::DeleteMapResponse response,
+      CallOnce<v1::MapService>(impl_->channel, "DeleteMap", &Stub::DeleteMap, request, timeout_s));
+  return response.revision();
 }
 
 absl::StatusOr<v1::MapInfo> MapClient::Undrop(const std::string& map, double timeout_s) const {
   v1::UndeleteMapRequest request;
   request.set_map(map);
-  absl::StatusOr<v1::UndeleteMapResponse> response = CallOnce<v1::MapService>(
-      impl_->channel, "UndeleteMap", &Stub::UndeleteMap, request, timeout_s);
-  if (!response.ok()) return response.status();
-  return std::move(*response->mutable_map());
+  VOXLOC_ASSIGN_OR_RETURN(v1::UndeleteMapResponse response,
+                          CallOnce<v1::MapService>(impl_->channel, "UndeleteMap",
+                                                   &Stub::UndeleteMap, request, timeout_s));
+  return std::move(*response.mutable_map());
 }
 
 }  // namespace voxloc::client

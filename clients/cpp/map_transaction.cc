@@ -17,6 +17,7 @@
 #include "clients/cpp/unary.h"
 #include "core/checksum/crc32c.h"
 #include "core/cloud/cloud_digest.h"
+#include "core/status/try.h"
 #include "voxloc/v1/map_service.grpc.pb.h"
 
 namespace voxloc::client {
@@ -88,9 +89,9 @@ absl::Status MapTransaction::Impl::Begin() {
   rpc = stub->UpdateMapTiles(context.get());
   v1::UpdateMapTilesRequest request;
   *request.mutable_begin() = options.begin;
-  if (absl::Status status = Write(request); !status.ok()) return status;
+  VOXLOC_TRY(Write(request));
   v1::UpdateMapTilesResponse response;
-  if (absl::Status status = Read(&response); !status.ok()) return status;
+  VOXLOC_TRY(Read(&response));
   if (!response.has_begun()) return Unexpected("`begin` was not answered by `begun`");
   begun = response.begun();
   const uint64_t server_limit = begun.max_chunk_bytes();
@@ -166,7 +167,7 @@ absl::Status MapTransaction::Impl::WriteTile(const std::string& tile_id,
       chunk->set_total_points(cloud_map.size());
       chunk->set_sha256(ToBytes(known_digest.has_value() ? *known_digest : digest.Finish()));
     }
-    if (absl::Status status = Write(request); !status.ok()) return status;
+    VOXLOC_TRY(Write(request));
     counts.bytes_sent += chunk->cloud().data().size();
   } while (first < cloud_map.size());
   lacking.erase(tile_id);
@@ -176,7 +177,7 @@ absl::Status MapTransaction::Impl::WriteTile(const std::string& tile_id,
 
 absl::Status MapTransaction::Impl::ReadAcknowledgement() {
   v1::UpdateMapTilesResponse response;
-  if (absl::Status status = Read(&response); !status.ok()) return status;
+  VOXLOC_TRY(Read(&response));
   Pending asked = std::move(pending.front());
   pending.pop_front();
   const bool asked_for_reuse =
@@ -202,7 +203,7 @@ absl::Status MapTransaction::Impl::ReadAcknowledgement() {
 
 absl::Status MapTransaction::Impl::AcknowledgeDownTo(size_t count, size_t offered_bytes_left) {
   while (pending.size() > count || offered_bytes > offered_bytes_left) {
-    if (absl::Status status = ReadAcknowledgement(); !status.ok()) return status;
+    VOXLOC_TRY(ReadAcknowledgement());
   }
   return absl::OkStatus();
 }
@@ -224,7 +225,7 @@ absl::StatusOr<std::unique_ptr<MapTransaction>> MapTransaction::Begin(
   return TryEach(channel, [&](const Endpoint& endpoint, bool* /*began*/) -> Transaction {
     std::unique_ptr<MapTransaction> transaction(
         new MapTransaction(std::make_unique<Impl>(channel, endpoint, options)));
-    if (absl::Status status = transaction->impl_->Begin(); !status.ok()) return status;
+    VOXLOC_TRY(transaction->impl_->Begin());
     return transaction;
   });
 }
@@ -234,9 +235,7 @@ const v1::UpdateBegun& MapTransaction::begun() const { return impl_->begun; }
 absl::Status MapTransaction::AddTile(const std::string& tile_id, const PointCloud& cloud_map) {
   Impl& impl = *impl_;
   if (!impl.error.ok()) return impl.error;
-  if (absl::Status status = impl.WriteTile(tile_id, cloud_map, std::nullopt); !status.ok()) {
-    return status;
-  }
+  VOXLOC_TRY(impl.WriteTile(tile_id, cloud_map, std::nullopt));
   return impl.AcknowledgeDownTo(kMaxUnacknowledged, kMaxOfferedBytes);
 }
 
@@ -244,7 +243,7 @@ absl::Status MapTransaction::OfferTile(const std::string& tile_id, PointCloud cl
                                        const Sha256Digest& digest) {
   Impl& impl = *impl_;
   if (!impl.error.ok()) return impl.error;
-  if (absl::Status status = impl.WriteReuse(tile_id, digest); !status.ok()) return status;
+  VOXLOC_TRY(impl.WriteReuse(tile_id, digest));
   impl.offered_bytes += cloud_map.size() * kPointBytes;
   impl.pending.push_back({Impl::Pending::Kind::kOffer, tile_id, std::move(cloud_map), digest});
   return impl.AcknowledgeDownTo(kMaxUnacknowledged, kMaxOfferedBytes);
@@ -253,7 +252,7 @@ absl::Status MapTransaction::OfferTile(const std::string& tile_id, PointCloud cl
 absl::Status MapTransaction::ReuseTile(const std::string& tile_id, const Sha256Digest& digest) {
   Impl& impl = *impl_;
   if (!impl.error.ok()) return impl.error;
-  if (absl::Status status = impl.WriteReuse(tile_id, digest); !status.ok()) return status;
+  VOXLOC_TRY(impl.WriteReuse(tile_id, digest));
   impl.pending.push_back({Impl::Pending::Kind::kReuse, tile_id, {}, digest});
   return impl.AcknowledgeDownTo(kMaxUnacknowledged, kMaxOfferedBytes);
 }
@@ -263,7 +262,7 @@ absl::Status MapTransaction::RemoveTile(const std::string& tile_id) {
   if (!impl.error.ok()) return impl.error;
   v1::UpdateMapTilesRequest request;
   request.mutable_remove()->set_tile_id(tile_id);
-  if (absl::Status status = impl.Write(request); !status.ok()) return status;
+  VOXLOC_TRY(impl.Write(request));
   impl.pending.push_back({Impl::Pending::Kind::kRemoval, tile_id, {}, {}});
   return impl.AcknowledgeDownTo(kMaxUnacknowledged, kMaxOfferedBytes);
 }
@@ -277,16 +276,16 @@ std::vector<std::string> MapTransaction::TakeMissing() { return std::exchange(im
 
 absl::StatusOr<v1::UpdateCommitted> MapTransaction::Commit(const v1::CommitUpdate& commit) {
   Impl& impl = *impl_;
-  if (absl::Status status = Settle(); !status.ok()) return status;
+  VOXLOC_TRY(Settle());
   if (!impl.lacking.empty()) {
     return impl.Refuse(absl::FailedPreconditionError(
         absl::StrCat("the points of tile ", *impl.lacking.begin(), " are missing")));
   }
   v1::UpdateMapTilesRequest request;
   *request.mutable_commit() = commit;
-  if (absl::Status status = impl.Write(request); !status.ok()) return status;
+  VOXLOC_TRY(impl.Write(request));
   v1::UpdateMapTilesResponse response;
-  if (absl::Status status = impl.Read(&response); !status.ok()) return status;
+  VOXLOC_TRY(impl.Read(&response));
   if (!response.has_committed()) {
     return impl.Unexpected("`commit` was not answered by `committed`");
   }

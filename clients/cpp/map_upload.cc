@@ -11,6 +11,7 @@
 #include "absl/strings/str_format.h"
 #include "clients/cpp/error_details.h"
 #include "core/cloud/cloud_digest.h"
+#include "core/status/try.h"
 
 namespace voxloc::client {
 namespace {
@@ -55,11 +56,10 @@ class Upload {
  private:
   absl::StatusOr<v1::UpdateCommitted> RunOnce() {
     counts_ = {};
-    absl::StatusOr<std::unique_ptr<MapTransaction>> begun =
-        MapTransaction::Begin(channel_, options_.transaction);
-    if (!begun.ok()) return begun.status();
+    VOXLOC_ASSIGN_OR_RETURN(std::unique_ptr<MapTransaction> begun,
+                            MapTransaction::Begin(channel_, options_.transaction));
     began_ = true;
-    MapTransaction& transaction = **begun;
+    MapTransaction& transaction = *begun;
     if (transaction.begun().committed_revision() == 0) {
       const absl::Status sent = SendAll(&transaction);
       counts_ = transaction.counts();
@@ -73,11 +73,9 @@ class Upload {
   absl::Status SendAll(MapTransaction* transaction) {
     for (const UploadTile& tile : tiles_) {
       if (!tile.digest.has_value()) continue;
-      if (absl::Status status = transaction->ReuseTile(tile.id, *tile.digest); !status.ok()) {
-        return status;
-      }
+      VOXLOC_TRY(transaction->ReuseTile(tile.id, *tile.digest));
     }
-    if (absl::Status status = transaction->Settle(); !status.ok()) return status;
+    VOXLOC_TRY(transaction->Settle());
     const std::vector<std::string> missing_ids = transaction->TakeMissing();
     const std::unordered_set<std::string> missing(missing_ids.begin(), missing_ids.end());
     size_t done = static_cast<size_t>(transaction->counts().tiles_reused);

@@ -11,6 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "clients/cpp/channel_impl.h"
 #include "clients/cpp/unary.h"
+#include "core/status/try.h"
 #include "voxloc/v1/localization_service.grpc.pb.h"
 
 namespace voxloc::client {
@@ -63,7 +64,7 @@ absl::Status ScoreClient::Impl::Begin(const v1::ScoreSetup& setup) {
   v1::ScorePosesRequest request;
   *request.mutable_setup() = setup;
   v1::ScorePosesResponse response;
-  if (absl::Status status = Exchange(request, &response, deadline); !status.ok()) return status;
+  VOXLOC_TRY(Exchange(request, &response, deadline));
   if (!response.has_ready()) {
     return absl::InternalError(
         absl::StrCat(endpoint.address, " ", kScoreCall, ": `setup` was not answered by `ready`"));
@@ -96,7 +97,7 @@ absl::Status ScoreClient::Impl::ScoreSet(const v1::ScorePosesRequest& request,
                                          v1::PoseScores* all) {
   const CancelAfter deadline(context.get(), timeout_s);
   v1::ScorePosesResponse response;
-  if (absl::Status status = Exchange(request, &response, deadline); !status.ok()) return status;
+  VOXLOC_TRY(Exchange(request, &response, deadline));
   while (true) {
     if (!response.has_scores() || response.scores().sequence() != request.poses().sequence()) {
       context->TryCancel();
@@ -136,7 +137,7 @@ absl::StatusOr<std::unique_ptr<ScoreClient>> ScoreClient::Open(const Channel& ch
   return TryEach(channel, [&](const Endpoint& endpoint, bool* /*began*/) -> Client {
     std::unique_ptr<ScoreClient> client(
         new ScoreClient(std::make_unique<Impl>(channel, endpoint, timeout_s)));
-    if (absl::Status status = client->impl_->Begin(setup); !status.ok()) return status;
+    VOXLOC_TRY(client->impl_->Begin(setup));
     return client;
   });
 }
@@ -152,7 +153,7 @@ absl::StatusOr<v1::PoseScores> ScoreClient::Score(const std::vector<Pose>& map_T
     v1::ScorePosesRequest request;
     request.mutable_poses()->set_sequence(++impl.last_sequence);
     for (size_t i = first; i < end; ++i) AddPose(map_T_base[i], request.mutable_poses());
-    if (absl::Status status = impl.ScoreSet(request, &all); !status.ok()) return status;
+    VOXLOC_TRY(impl.ScoreSet(request, &all));
   }
   all.set_last(true);
   return all;

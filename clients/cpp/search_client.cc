@@ -12,6 +12,7 @@
 #include "clients/cpp/align.h"
 #include "clients/cpp/channel_impl.h"
 #include "clients/cpp/unary.h"
+#include "core/status/try.h"
 #include "voxloc/v1/localization_service.grpc.pb.h"
 
 namespace voxloc::client {
@@ -66,10 +67,11 @@ absl::StatusOr<v1::SearchResult> EstimateInitialPose(const Channel& channel,
 absl::StatusOr<v1::AlignmentResult> AlignScan(const Channel& channel,
                                               const v1::AlignScanRequest& request,
                                               double timeout_s) {
-  absl::StatusOr<v1::AlignScanResponse> response = CallAny<v1::LocalizationService>(
-      channel, "AlignScan", &v1::LocalizationService::Stub::AlignScan, request, timeout_s);
-  if (!response.ok()) return response.status();
-  return std::move(*response->mutable_result());
+  VOXLOC_ASSIGN_OR_RETURN(
+      v1::AlignScanResponse response,
+      CallAny<v1::LocalizationService>(
+          channel, "AlignScan", &v1::LocalizationService::Stub::AlignScan, request, timeout_s));
+  return std::move(*response.mutable_result());
 }
 
 }  // namespace voxloc::client

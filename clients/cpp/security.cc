@@ -17,6 +17,7 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
+#include "core/status/try.h"
 
 namespace voxloc::client {
 namespace {
@@ -69,12 +70,9 @@ absl::Status CheckToken(const std::string& token, const std::string& name) {
 
 absl::StatusOr<std::string> ReadToken(const std::string& file) {
   // With room for white space around it, such as the end of a line.
-  absl::StatusOr<std::string> text = ReadSmallFile(file, "token file", kMaxTokenBytes + 16);
-  if (!text.ok()) return text.status();
-  std::string token(absl::StripAsciiWhitespace(*text));
-  if (absl::Status status = CheckToken(token, absl::StrCat("the token in ", file)); !status.ok()) {
-    return status;
-  }
+  VOXLOC_ASSIGN_OR_RETURN(std::string text, ReadSmallFile(file, "token file", kMaxTokenBytes + 16));
+  std::string token(absl::StripAsciiWhitespace(text));
+  VOXLOC_TRY(CheckToken(token, absl::StrCat("the token in ", file)));
   return token;
 }
 
@@ -147,9 +145,7 @@ absl::StatusOr<BearerToken> BearerToken::Create(const std::string& token, const 
       return status;
     return result;
   }
-  absl::StatusOr<std::string> read = ReadToken(file);
-  if (!read.ok()) return read.status();
-  result.state_->last = *std::move(read);
+  VOXLOC_ASSIGN_OR_RETURN(result.state_->last, ReadToken(file));
   return result;
 }
 
@@ -166,32 +162,31 @@ std::string BearerToken::Value() const {
 
 absl::StatusOr<std::shared_ptr<grpc::ChannelCredentials>> MakeCredentials(
     const ChannelOptions& options) {
-  if (absl::Status status = CheckTogether(options); !status.ok()) return status;
+  VOXLOC_TRY(CheckTogether(options));
   if (!options.tls) return grpc::InsecureChannelCredentials();
   grpc::SslCredentialsOptions ssl;
   if (!options.tls_ca_file.empty()) {
-    absl::StatusOr<std::string> pem = ReadSmallFile(options.tls_ca_file, "CA file", kMaxPemBytes);
-    if (!pem.ok()) return pem.status();
-    if (FirstCertificate(*pem) == nullptr) {
+    VOXLOC_ASSIGN_OR_RETURN(std::string pem,
+                            ReadSmallFile(options.tls_ca_file, "CA file", kMaxPemBytes));
+    if (FirstCertificate(pem) == nullptr) {
       return absl::InvalidArgumentError(absl::StrCat(
           "CA file ", options.tls_ca_file, " must hold a certificate in PEM (it holds none)"));
     }
-    ssl.pem_root_certs = *std::move(pem);
+    ssl.pem_root_certs = std::move(pem);
   }
   if (!options.tls_certificate_file.empty()) {
-    absl::StatusOr<std::string> chain =
-        ReadSmallFile(options.tls_certificate_file, "certificate file", kMaxPemBytes);
-    if (!chain.ok()) return chain.status();
-    absl::StatusOr<std::string> key = ReadSmallFile(options.tls_key_file, "key file", kMaxPemBytes);
-    if (!key.ok()) return key.status();
-    const Certificate certificate = FirstCertificate(*chain);
+    VOXLOC_ASSIGN_OR_RETURN(std::string chain, ReadSmallFile(options.tls_certificate_file,
+                                                             "certificate file", kMaxPemBytes));
+    VOXLOC_ASSIGN_OR_RETURN(std::string key,
+                            ReadSmallFile(options.tls_key_file, "key file", kMaxPemBytes));
+    const Certificate certificate = FirstCertificate(chain);
     if (certificate == nullptr) {
       return absl::InvalidArgumentError(absl::StrCat("certificate file ",
                                                      options.tls_certificate_file,
                                                      " must hold a certificate in PEM (it holds "
                                                      "none)"));
     }
-    const Key private_key = PrivateKey(*key);
+    const Key private_key = PrivateKey(key);
     if (private_key == nullptr) {
       return absl::InvalidArgumentError(
           absl::StrCat("key file ", options.tls_key_file,
@@ -203,8 +198,8 @@ absl::StatusOr<std::shared_ptr<grpc::ChannelCredentials>> MakeCredentials(
           absl::StrCat("key file ", options.tls_key_file, " must belong to the certificate in ",
                        options.tls_certificate_file, " (it belongs to another one)"));
     }
-    ssl.pem_cert_chain = *std::move(chain);
-    ssl.pem_private_key = *std::move(key);
+    ssl.pem_cert_chain = std::move(chain);
+    ssl.pem_private_key = std::move(key);
   }
   return grpc::SslCredentials(ssl);
 }

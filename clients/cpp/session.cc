@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "clients/cpp/messages.h"
 #include "clients/cpp/session_impl.h"
+#include "core/status/try.h"
 
 namespace voxloc::client {
 namespace {
@@ -195,9 +196,8 @@ uint64_t LocalizationSession::given_up() const {
 }
 
 absl::StatusOr<uint64_t> LocalizationSession::Send(const ScanInput& scan) {
-  absl::StatusOr<v1::AlignScansRequest> request = ScanRequest(scan);
-  if (!request.ok()) return request.status();
-  return impl_->SendScan(*std::move(request));
+  VOXLOC_ASSIGN_OR_RETURN(v1::AlignScansRequest request, ScanRequest(scan));
+  return impl_->SendScan(std::move(request));
 }
 
 absl::StatusOr<uint64_t> LocalizationSession::Send(v1::Scan scan) {

@@ -15,6 +15,7 @@
 #include "clients/dataset/map_yaml.h"
 #include "clients/dataset/scan_directory.h"
 #include "clients/dataset/trajectory_file.h"
+#include "core/status/try.h"
 
 namespace voxloc {
 namespace {
@@ -30,10 +31,9 @@ bool IsFile(const fs::path& path) {
 }
 
 absl::Status AddAutowareMap(const fs::path& directory, std::vector<TileSource>& sources) {
-  const absl::StatusOr<MapYaml> yaml = ReadMapYaml((directory / kMetadataName).native());
-  if (!yaml.ok()) return yaml.status();
+  VOXLOC_ASSIGN_OR_RETURN(const MapYaml yaml, ReadMapYaml((directory / kMetadataName).native()));
   std::vector<TileSource> tiles;
-  for (const auto& [name, corner] : yaml->lowest_corner_of) {
+  for (const auto& [name, corner] : yaml.lowest_corner_of) {
     TileSource source;
     const fs::path beside = directory / name;
     const fs::path inside = directory / kTileFolder / name;
@@ -43,7 +43,7 @@ absl::Status AddAutowareMap(const fs::path& directory, std::vector<TileSource>& 
                                               " nor ", inside.native()));
     }
     source.path = (IsFile(inside) ? inside : beside).native();
-    source.bounds = XyBounds{corner, corner + yaml->resolution_m};
+    source.bounds = XyBounds{corner, corner + yaml.resolution_m};
     source.listed = true;
     tiles.push_back(std::move(source));
   }
@@ -54,9 +54,8 @@ absl::Status AddAutowareMap(const fs::path& directory, std::vector<TileSource>& 
 }
 
 absl::Status AddClouds(const std::string& path, std::vector<TileSource>& sources) {
-  const absl::StatusOr<std::vector<std::string>> clouds = ListClouds(path);
-  if (!clouds.ok()) return clouds.status();
-  for (const std::string& cloud : *clouds) {
+  VOXLOC_ASSIGN_OR_RETURN(const std::vector<std::string> clouds, ListClouds(path));
+  for (const std::string& cloud : clouds) {
     TileSource source;
     source.path = cloud;
     source.listed = cloud != path;
@@ -93,30 +92,28 @@ std::optional<std::string> SideWarning(const std::vector<TileSource>& sources) {
 
 absl::Status AddPoses(const MapSourceOptions& options, std::vector<TileSource>& sources,
                       InputNotes* notes) {
-  const absl::StatusOr<std::vector<StampedPose>> poses =
-      ReadPoses(options.poses, TrajectoryFormat::kKitti, options.calibration);
-  if (!poses.ok()) return poses.status();
-  if (poses->size() != sources.size()) {
-    return absl::InvalidArgumentError(absl::StrCat(options.poses, ": has ", poses->size(),
+  VOXLOC_ASSIGN_OR_RETURN(const std::vector<StampedPose> poses,
+                          ReadPoses(options.poses, TrajectoryFormat::kKitti, options.calibration));
+  if (poses.size() != sources.size()) {
+    return absl::InvalidArgumentError(absl::StrCat(options.poses, ": has ", poses.size(),
                                                    " poses for ", sources.size(),
                                                    " clouds; the numbers must be equal"));
   }
   std::vector<std::string> paths;
   for (const TileSource& source : sources) paths.push_back(source.path);
-  const absl::StatusOr<std::string> order = PairingOrder(paths);
-  if (!order.ok()) return order.status();
+  VOXLOC_ASSIGN_OR_RETURN(const std::string order, PairingOrder(paths));
   const Pose base_T_sensor = options.base_T_sensor.value_or(Pose());
   for (size_t i = 0; i < sources.size(); ++i) {
-    sources[i].map_T_cloud = (*poses)[i].pose * base_T_sensor;
+    sources[i].map_T_cloud = poses[i].pose * base_T_sensor;
   }
   if (notes == nullptr) return absl::OkStatus();
-  notes->remarks.push_back(absl::StrCat("poses are paired with the clouds ", *order));
+  notes->remarks.push_back(absl::StrCat("poses are paired with the clouds ", order));
   if (!options.calibration.empty()) {
     notes->remarks.push_back(absl::StrCat(
         "the poses are a camera's, and are moved to the LiDAR by ", options.calibration));
   }
   std::optional<std::string> warning = SideWarning(sources);
-  if (!warning.has_value() && !options.base_T_sensor.has_value()) warning = AxesWarning(*poses);
+  if (!warning.has_value() && !options.base_T_sensor.has_value()) warning = AxesWarning(poses);
   if (warning.has_value()) notes->warnings.push_back(*std::move(warning));
   return absl::OkStatus();
 }
@@ -132,15 +129,13 @@ absl::StatusOr<std::vector<TileSource>> ResolveMapSources(const std::vector<std:
   }
   std::vector<TileSource> sources;
   for (const std::string& path : paths) {
-    const absl::Status status = IsFile(fs::path(path) / kMetadataName)
-                                    ? AddAutowareMap(path, sources)
-                                    : AddClouds(path, sources);
-    if (!status.ok()) return status;
+    VOXLOC_TRY(IsFile(fs::path(path) / kMetadataName) ? AddAutowareMap(path, sources)
+                                                      : AddClouds(path, sources));
   }
   NameTiles(sources);
   for (TileSource& source : sources) source.record_floats = options.record_floats;
   if (!options.poses.empty()) {
-    if (absl::Status status = AddPoses(options, sources, notes); !status.ok()) return status;
+    VOXLOC_TRY(AddPoses(options, sources, notes));
   }
   if (notes != nullptr) {
     std::vector<std::string> clouds;

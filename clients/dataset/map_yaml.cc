@@ -13,6 +13,7 @@
 #include "clients/dataset/stamp_text.h"
 #include "clients/dataset/yaml_file.h"
 #include "core/cloud/io/malformed.h"
+#include "core/status/try.h"
 #include "core/text/nearest_name.h"
 #include "core/text/utf8.h"
 
@@ -54,9 +55,7 @@ absl::Status ReadMap(const std::string& path, const YAML::Node& root, MapYaml& y
     return Malformed(path, "must be a map of x_resolution, y_resolution and file names");
   }
   for (const auto& entry : root) {
-    if (absl::Status status = ReadEntry(path, entry.first, entry.second, yaml); !status.ok()) {
-      return status;
-    }
+    VOXLOC_TRY(ReadEntry(path, entry.first, entry.second, yaml));
   }
   if (yaml.resolution_m.x() <= 0.0) return Malformed(path, "x_resolution is missing");
   if (yaml.resolution_m.y() <= 0.0) return Malformed(path, "y_resolution is missing");
@@ -118,12 +117,10 @@ absl::Status ReadOrigin(const std::string& path, const YAML::Node& root, v1::Geo
     return YamlErrorAt(path, origin ? origin : root,
                        "map_origin must have a latitude and a longitude");
   }
-  const absl::StatusOr<double> latitude_deg = DegreesOf(path, origin, "latitude");
-  if (!latitude_deg.ok()) return latitude_deg.status();
-  const absl::StatusOr<double> longitude_deg = DegreesOf(path, origin, "longitude");
-  if (!longitude_deg.ok()) return longitude_deg.status();
-  point.set_latitude_deg(*latitude_deg);
-  point.set_longitude_deg(*longitude_deg);
+  VOXLOC_ASSIGN_OR_RETURN(const double latitude_deg, DegreesOf(path, origin, "latitude"));
+  VOXLOC_ASSIGN_OR_RETURN(const double longitude_deg, DegreesOf(path, origin, "longitude"));
+  point.set_latitude_deg(latitude_deg);
+  point.set_longitude_deg(longitude_deg);
   if (const YAML::Node node = origin["altitude"]; node) {
     const std::optional<double> altitude_m = FiniteNumberOf(node);
     if (!altitude_m.has_value()) {
@@ -137,21 +134,17 @@ absl::Status ReadOrigin(const std::string& path, const YAML::Node& root, v1::Geo
 absl::Status ReadProjector(const std::string& path, const YAML::Node& root,
                            v1::MapProjector& projector) {
   if (!root.IsMap()) return Malformed(path, "must be a map that has a projector_type");
-  const absl::StatusOr<std::string> type = WordOf(path, root, "projector_type");
-  if (!type.ok()) return type.status();
-  projector.set_projector_type(*type == "local" ? "Local" : *type);
+  VOXLOC_ASSIGN_OR_RETURN(const std::string type, WordOf(path, root, "projector_type"));
+  projector.set_projector_type(type == "local" ? "Local" : type);
   if (projector.projector_type() == "Local") return absl::OkStatus();
-  const absl::StatusOr<std::string> datum = WordOf(path, root, "vertical_datum");
-  if (!datum.ok()) return datum.status();
-  projector.set_vertical_datum(*datum);
+  VOXLOC_ASSIGN_OR_RETURN(const std::string datum, WordOf(path, root, "vertical_datum"));
+  projector.set_vertical_datum(datum);
   if (projector.projector_type() == "MGRS") {
-    const absl::StatusOr<std::string> grid = WordOf(path, root, "mgrs_grid");
-    if (!grid.ok()) return grid.status();
-    projector.set_mgrs_grid(*grid);
+    VOXLOC_ASSIGN_OR_RETURN(const std::string grid, WordOf(path, root, "mgrs_grid"));
+    projector.set_mgrs_grid(grid);
   }
   if (HasOrigin(projector.projector_type())) {
-    absl::Status status = ReadOrigin(path, root, *projector.mutable_map_origin());
-    if (!status.ok()) return status;
+    VOXLOC_TRY(ReadOrigin(path, root, *projector.mutable_map_origin()));
   }
   const YAML::Node scale = root["scale_factor"];
   if (projector.projector_type() == kTransverseMercator && scale) {

@@ -13,6 +13,7 @@
 #include "core/cloud/io/text_scan.h"
 #include "core/geometry/angles.h"
 #include "core/geometry/euler.h"
+#include "core/status/try.h"
 
 namespace voxloc {
 namespace {
@@ -57,20 +58,20 @@ absl::StatusOr<Eigen::Matrix<double, 6, 1>> ParseSix(absl::string_view text, abs
 }  // namespace
 
 absl::StatusOr<Perturbation> ParsePerturbation(absl::string_view text) {
-  const auto numbers = ParseSix(text, "perturbation", "DX,DY,DZ,DROLL,DPITCH,DYAW");
-  if (!numbers.ok()) return numbers.status();
-  return Perturbation{numbers->head<3>(), numbers->tail<3>()};
+  VOXLOC_ASSIGN_OR_RETURN(const auto numbers,
+                          ParseSix(text, "perturbation", "DX,DY,DZ,DROLL,DPITCH,DYAW"));
+  return Perturbation{numbers.head<3>(), numbers.tail<3>()};
 }
 
 absl::StatusOr<Matrix6> ParsePoseSigma(absl::string_view text) {
-  auto sigma = ParseSix(text, "standard deviation", "SX,SY,SZ,SROLL,SPITCH,SYAW");
-  if (!sigma.ok()) return sigma.status();
-  if (!(sigma->minCoeff() > 0.0)) {
+  VOXLOC_ASSIGN_OR_RETURN(auto sigma,
+                          ParseSix(text, "standard deviation", "SX,SY,SZ,SROLL,SPITCH,SYAW"));
+  if (!(sigma.minCoeff() > 0.0)) {
     return absl::InvalidArgumentError(absl::StrCat(
-        "each number of the standard deviation must be over 0 (got ", sigma->minCoeff(), ")"));
+        "each number of the standard deviation must be over 0 (got ", sigma.minCoeff(), ")"));
   }
-  sigma->tail<3>() *= kRadiansPerDegree;
-  return Matrix6(sigma->cwiseAbs2().asDiagonal());
+  sigma.tail<3>() *= kRadiansPerDegree;
+  return Matrix6(sigma.cwiseAbs2().asDiagonal());
 }
 
 Pose Perturb(const Pose& map_T_base, const Perturbation& perturbation, uint64_t seed,

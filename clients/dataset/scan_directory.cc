@@ -15,6 +15,7 @@
 #include "absl/strings/string_view.h"
 #include "core/cloud/io/cloud_inspection.h"
 #include "core/geometry/angles.h"
+#include "core/status/try.h"
 #include "core/text/natural_order.h"
 
 namespace voxloc {
@@ -169,7 +170,7 @@ absl::StatusOr<std::string> PairingOrder(const std::vector<std::string>& paths) 
       continue;
     }
     numeric = numeric && CloudNameLess(paths[i - 1], paths[i]);
-    if (absl::Status status = CheckPair(paths[i - 1], paths[i]); !status.ok()) return status;
+    VOXLOC_TRY(CheckPair(paths[i - 1], paths[i]));
   }
   if (!numeric && absl::c_is_sorted(paths)) {
     return absl::InvalidArgumentError(absl::StrCat(

@@ -14,6 +14,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/strip.h"
+#include "core/status/try.h"
 
 namespace voxloc {
 namespace {
@@ -108,15 +109,13 @@ absl::Status TooFarForTiles(uint64_t point_number, const Eigen::Vector3d& point)
 }
 
 absl::StatusOr<TileSpill> TileSpill::Create(const Options& options) {
-  const absl::StatusOr<TileGrid> grid = TileGrid::Create(options.tile_size_m);
-  if (!grid.ok()) return grid.status();
-  const absl::StatusOr<std::string> directory = DirectoryOf(options.directory);
-  if (!directory.ok()) return directory.status();
-  std::string path = absl::StrCat(*directory, "/voxloc-tiles-XXXXXX");
+  VOXLOC_ASSIGN_OR_RETURN(const TileGrid grid, TileGrid::Create(options.tile_size_m));
+  VOXLOC_ASSIGN_OR_RETURN(const std::string directory, DirectoryOf(options.directory));
+  std::string path = absl::StrCat(directory, "/voxloc-tiles-XXXXXX");
   const int descriptor = ::mkostemp(path.data(), O_CLOEXEC);
-  if (descriptor < 0) return FileError(*directory, "create", errno);
+  if (descriptor < 0) return FileError(directory, "create", errno);
   ::unlink(path.c_str());
-  return TileSpill(*grid, *directory, descriptor, options.buffer_bytes);
+  return TileSpill(grid, directory, descriptor, options.buffer_bytes);
 }
 
 TileSpill::TileSpill(TileSpill&& other) noexcept
@@ -164,7 +163,7 @@ absl::Status TileSpill::Add(const PointCloud& piece) {
     gathered_.push_back({position, {offset.x(), offset.y(), offset.z()}});
     ++points_;
     if (gathered_.size() < most_gathered_) continue;
-    if (absl::Status status = WriteGathered(); !status.ok()) return status;
+    VOXLOC_TRY(WriteGathered());
   }
   return absl::OkStatus();
 }

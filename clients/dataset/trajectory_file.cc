@@ -14,6 +14,7 @@
 #include "core/cloud/io/file_bytes.h"
 #include "core/cloud/io/malformed.h"
 #include "core/cloud/io/text_scan.h"
+#include "core/status/try.h"
 
 namespace voxloc {
 namespace {
@@ -38,13 +39,12 @@ absl::StatusOr<StampedPose> ParseKittiLine(const Words& words, size_t index) {
         "has ", words.size(), " values, a kitti pose has 12 (a 3x4 matrix, row-major)"));
   }
   std::array<double, 12> numbers;
-  if (absl::Status status = ParseNumbers(words, 0, numbers.data()); !status.ok()) return status;
+  VOXLOC_TRY(ParseNumbers(words, 0, numbers.data()));
   Eigen::Matrix4d matrix = Eigen::Matrix4d::Identity();
   matrix.topRows<3>() =
       Eigen::Map<const Eigen::Matrix<double, 3, 4, Eigen::RowMajor>>(numbers.data());
-  const absl::StatusOr<Pose> pose = PoseFromMatrix(matrix);
-  if (!pose.ok()) return pose.status();
-  return StampedPose{static_cast<int64_t>(index) * kKittiPeriod_ns, *pose};
+  VOXLOC_ASSIGN_OR_RETURN(const Pose pose, PoseFromMatrix(matrix));
+  return StampedPose{static_cast<int64_t>(index) * kKittiPeriod_ns, pose};
 }
 
 absl::StatusOr<StampedPose> ParseTumLine(const Words& words) {
@@ -59,11 +59,11 @@ absl::StatusOr<StampedPose> ParseTumLine(const Words& words) {
                      " is not a number of seconds whose nanoseconds fit 64 bits"));
   }
   std::array<double, 7> n;
-  if (absl::Status status = ParseNumbers(words, 1, n.data()); !status.ok()) return status;
-  const absl::StatusOr<Pose> pose =
-      PoseFromQuaternion({n[0], n[1], n[2]}, Eigen::Quaterniond(n[6], n[3], n[4], n[5]));
-  if (!pose.ok()) return pose.status();
-  return StampedPose{*stamp_ns, *pose};
+  VOXLOC_TRY(ParseNumbers(words, 1, n.data()));
+  VOXLOC_ASSIGN_OR_RETURN(
+      const Pose pose,
+      PoseFromQuaternion({n[0], n[1], n[2]}, Eigen::Quaterniond(n[6], n[3], n[4], n[5])));
+  return StampedPose{*stamp_ns, pose};
 }
 
 void AppendKittiLine(const Pose& pose, std::string& out) {
@@ -98,10 +98,9 @@ constexpr double kCameraShare = 0.7;
 using Entries = std::map<std::string, std::vector<double>>;
 
 absl::StatusOr<Entries> ReadCalibrationEntries(const std::string& path) {
-  const absl::StatusOr<FileBytes> bytes = ReadFileBytes(path, kMostCalibrationBytes);
-  if (!bytes.ok()) return bytes.status();
+  VOXLOC_ASSIGN_OR_RETURN(const FileBytes bytes, ReadFileBytes(path, kMostCalibrationBytes));
   Entries entries;
-  LineScanner lines(bytes->view());
+  LineScanner lines(bytes.view());
   absl::string_view line;
   while (lines.Next(line)) {
     const std::string key(absl::StripSuffix(TakeWord(line), ":"));
@@ -150,10 +149,9 @@ absl::StatusOr<TrajectoryFormat> TrajectoryFormatNamed(absl::string_view name) {
 
 absl::StatusOr<std::vector<StampedPose>> ReadTrajectory(const std::string& path,
                                                         TrajectoryFormat format) {
-  const absl::StatusOr<FileBytes> bytes = ReadFileBytes(path, kMaxTrajectoryBytes);
-  if (!bytes.ok()) return bytes.status();
+  VOXLOC_ASSIGN_OR_RETURN(const FileBytes bytes, ReadFileBytes(path, kMaxTrajectoryBytes));
   std::vector<StampedPose> poses;
-  LineScanner lines(bytes->view());
+  LineScanner lines(bytes.view());
   absl::string_view line;
   while (lines.Next(line)) {
     Words words;
@@ -185,31 +183,26 @@ absl::Status WriteTrajectory(const std::string& path, TrajectoryFormat format,
 }
 
 absl::StatusOr<Pose> ReadKittiCalibration(const std::string& path) {
-  const absl::StatusOr<Entries> entries = ReadCalibrationEntries(path);
-  if (!entries.ok()) return entries.status();
+  VOXLOC_ASSIGN_OR_RETURN(const Entries entries, ReadCalibrationEntries(path));
   for (const char* key : {"Tr", "Tr_velo_to_cam", "Tr_velo_cam"}) {
-    if (entries->count(key) == 0) continue;
-    const absl::StatusOr<Eigen::Matrix4d> matrix = MatrixOf(path, *entries, key, 3, 4);
-    if (!matrix.ok()) return matrix.status();
-    absl::StatusOr<Pose> camera_T_lidar = PoseOf(path, key, *matrix);
-    if (!camera_T_lidar.ok()) return camera_T_lidar.status();
+    if (entries.count(key) == 0) continue;
+    VOXLOC_ASSIGN_OR_RETURN(const Eigen::Matrix4d matrix, MatrixOf(path, entries, key, 3, 4));
+    VOXLOC_ASSIGN_OR_RETURN(Pose camera_T_lidar, PoseOf(path, key, matrix));
     for (const char* rectifying : {"R0_rect", "R_rect"}) {
-      if (entries->count(rectifying) == 0) continue;
-      const absl::StatusOr<Eigen::Matrix4d> rotation = MatrixOf(path, *entries, rectifying, 3, 3);
-      if (!rotation.ok()) return rotation.status();
-      const absl::StatusOr<Pose> rectified = PoseOf(path, rectifying, *rotation);
+      if (entries.count(rectifying) == 0) continue;
+      VOXLOC_ASSIGN_OR_RETURN(const Eigen::Matrix4d rotation,
+                              MatrixOf(path, entries, rectifying, 3, 3));
+      const absl::StatusOr<Pose> rectified = PoseOf(path, rectifying, rotation);
       if (!rectified.ok()) return rectified.status();
-      return *rectified * *camera_T_lidar;
+      return *rectified * camera_T_lidar;
     }
     return camera_T_lidar;
   }
-  if (entries->count("R") > 0 && entries->count("T") > 0) {
-    absl::StatusOr<Eigen::Matrix4d> matrix = MatrixOf(path, *entries, "R", 3, 3);
-    if (!matrix.ok()) return matrix.status();
-    const absl::StatusOr<Eigen::Matrix4d> translation = MatrixOf(path, *entries, "T", 3, 1);
-    if (!translation.ok()) return translation.status();
-    matrix->topRightCorner<3, 1>() = translation->topLeftCorner<3, 1>();
-    return PoseOf(path, "R and T", *matrix);
+  if (entries.count("R") > 0 && entries.count("T") > 0) {
+    VOXLOC_ASSIGN_OR_RETURN(Eigen::Matrix4d matrix, MatrixOf(path, entries, "R", 3, 3));
+    VOXLOC_ASSIGN_OR_RETURN(const Eigen::Matrix4d translation, MatrixOf(path, entries, "T", 3, 1));
+    matrix.topRightCorner<3, 1>() = translation.topLeftCorner<3, 1>();
+    return PoseOf(path, "R and T", matrix);
   }
   return Malformed(
       path,
@@ -221,11 +214,10 @@ absl::StatusOr<std::vector<StampedPose>> ReadPoses(const std::string& path, Traj
                                                    const std::string& calibration) {
   absl::StatusOr<std::vector<StampedPose>> poses = ReadTrajectory(path, format);
   if (!poses.ok() || calibration.empty()) return poses;
-  const absl::StatusOr<Pose> camera_T_lidar = ReadKittiCalibration(calibration);
-  if (!camera_T_lidar.ok()) return camera_T_lidar.status();
-  const Pose lidar_T_camera = camera_T_lidar->Inverse();
+  VOXLOC_ASSIGN_OR_RETURN(const Pose camera_T_lidar, ReadKittiCalibration(calibration));
+  const Pose lidar_T_camera = camera_T_lidar.Inverse();
   for (StampedPose& stamped : *poses) {
-    stamped.pose = lidar_T_camera * stamped.pose * *camera_T_lidar;
+    stamped.pose = lidar_T_camera * stamped.pose * camera_T_lidar;
   }
   return poses;
 }

@@ -10,6 +10,7 @@
 #include "core/cloud/io/file_bytes.h"
 #include "core/cloud/io/malformed.h"
 #include "core/cloud/io/text_scan.h"
+#include "core/status/try.h"
 
 namespace voxloc {
 namespace {
@@ -20,10 +21,9 @@ constexpr size_t kMaxYamlBytes = size_t{64} << 20;
 
 absl::Status ReadYamlFile(const std::string& path,
                           absl::FunctionRef<absl::Status(const YAML::Node&)> interpret) {
-  const absl::StatusOr<FileBytes> bytes = ReadFileBytes(path, kMaxYamlBytes);
-  if (!bytes.ok()) return bytes.status();
+  VOXLOC_ASSIGN_OR_RETURN(const FileBytes bytes, ReadFileBytes(path, kMaxYamlBytes));
   try {
-    return interpret(YAML::Load(std::string(bytes->view())));
+    return interpret(YAML::Load(std::string(bytes.view())));
   } catch (const YAML::Exception& error) {
     const std::string what = absl::StrCat("is not YAML: ", error.msg);
     if (error.mark.is_null()) return Malformed(path, what);

@@ -10,6 +10,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "clients/pointcloud2/scalar_reader.h"
+#include "core/status/try.h"
 
 namespace voxloc::ros {
 namespace {
@@ -285,27 +286,26 @@ absl::Status CheckTimes(const PointCloud2View& cloud, const PointTimeField& fiel
 absl::StatusOr<EncodedCloud> EncodeCloud(const PointCloud2View& cloud,
                                          const std::optional<Pose>& base_T_sensor,
                                          const CloudEncodingOptions& options) {
-  const absl::StatusOr<PointLayout> layout = ReadPointLayout(cloud, options.time);
-  if (!layout.ok()) return layout.status();
+  VOXLOC_ASSIGN_OR_RETURN(const PointLayout layout, ReadPointLayout(cloud, options.time));
   EncodedCloud encoded;
-  encoded.received = layout->points;
-  if (layout->points == 0) return encoded;
-  encoded.has_times = layout->time.has_value();
+  encoded.received = layout.points;
+  if (layout.points == 0) return encoded;
+  encoded.has_times = layout.time.has_value();
   if (encoded.has_times) {
-    if (absl::Status status = CheckTimes(cloud, *layout->time); !status.ok()) return status;
+    VOXLOC_TRY(CheckTimes(cloud, *layout.time));
   }
   PointCheck check(options.preparation, base_T_sensor);
-  const PlainReader plain{layout->x.offset};
-  const v1::CloudLayout as_is = LayoutAsIs(cloud, *layout);
+  const PlainReader plain{layout.x.offset};
+  const v1::CloudLayout as_is = LayoutAsIs(cloud, layout);
   const bool small_enough = options.encoding == CloudEncoding::kAsIs ||
                             (options.encoding == CloudEncoding::kAuto &&
                              cloud.point_step <= kXyzBytes + (encoded.has_times ? kFloatBytes : 0));
   if (as_is != v1::CLOUD_LAYOUT_UNSPECIFIED && small_enough && !options.preparation.leaves_out()) {
     TakeAsIs(cloud, as_is, plain, check, encoded);
-  } else if (HasPlainXyz(cloud, *layout)) {
-    PackAs(cloud, *layout, plain, options, check, encoded);
+  } else if (HasPlainXyz(cloud, layout)) {
+    PackAs(cloud, layout, plain, options, check, encoded);
   } else {
-    PackAs(cloud, *layout, AnyReader{*layout, cloud.is_bigendian}, options, check, encoded);
+    PackAs(cloud, layout, AnyReader{layout, cloud.is_bigendian}, options, check, encoded);
   }
   encoded.left_out = encoded.received - encoded.sent;
   encoded.not_finite = check.not_finite();

@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "clients/pointcloud2/scalar_reader.h"
+#include "core/status/try.h"
 
 namespace voxloc::ros {
 namespace {
@@ -144,10 +145,9 @@ constexpr KnownTime kKnownTimes[] = {
 };
 
 absl::StatusOr<PointTimeField> Time(const PointCloud2View& cloud, const PointField& field) {
-  const absl::StatusOr<ScalarField> scalar = Scalar(cloud, field);
-  if (!scalar.ok()) return scalar.status();
-  if (field.name == kClockField) return ClockTime(cloud, field.name, *scalar);
-  return OffsetTime(field.name, *scalar);
+  VOXLOC_ASSIGN_OR_RETURN(const ScalarField scalar, Scalar(cloud, field));
+  if (field.name == kClockField) return ClockTime(cloud, field.name, scalar);
+  return OffsetTime(field.name, scalar);
 }
 
 absl::StatusOr<std::optional<PointTimeField>> ChosenTime(const PointCloud2View& cloud,
@@ -158,17 +158,15 @@ absl::StatusOr<std::optional<PointTimeField>> ChosenTime(const PointCloud2View& 
       return absl::InvalidArgumentError(absl::StrCat(
           "the cloud must have the time field '", choice.name, "' (got ", FieldNames(cloud), ")"));
     }
-    const absl::StatusOr<PointTimeField> time = Time(cloud, *field);
-    if (!time.ok()) return time.status();
-    return std::optional<PointTimeField>(*time);
+    VOXLOC_ASSIGN_OR_RETURN(const PointTimeField time, Time(cloud, *field));
+    return std::optional<PointTimeField>(time);
   }
   if (!choice.any) return std::optional<PointTimeField>();
   for (const KnownTime& known : kKnownTimes) {
     const PointField* field = Find(cloud, known.name);
     if (field == nullptr || field->datatype != known.datatype) continue;
-    const absl::StatusOr<PointTimeField> time = Time(cloud, *field);
-    if (!time.ok()) return time.status();
-    return std::optional<PointTimeField>(*time);
+    VOXLOC_ASSIGN_OR_RETURN(const PointTimeField time, Time(cloud, *field));
+    return std::optional<PointTimeField>(time);
   }
   return std::optional<PointTimeField>();
 }
@@ -177,7 +175,7 @@ absl::StatusOr<std::optional<PointTimeField>> ChosenTime(const PointCloud2View& 
 
 absl::StatusOr<PointLayout> ReadPointLayout(const PointCloud2View& cloud,
                                             const PointTimeChoice& time) {
-  if (absl::Status status = CheckSizes(cloud); !status.ok()) return status;
+  VOXLOC_TRY(CheckSizes(cloud));
   PointLayout layout;
   layout.points = size_t{cloud.width} * cloud.height;
   if (layout.points == 0) return layout;
@@ -186,18 +184,14 @@ absl::StatusOr<PointLayout> ReadPointLayout(const PointCloud2View& cloud,
     ScalarField* field;
   };
   for (const Axis& axis : {Axis{"x", &layout.x}, Axis{"y", &layout.y}, Axis{"z", &layout.z}}) {
-    const absl::StatusOr<ScalarField> field = Coordinate(cloud, axis.name);
-    if (!field.ok()) return field.status();
-    *axis.field = *field;
+    VOXLOC_ASSIGN_OR_RETURN(*axis.field, Coordinate(cloud, axis.name));
   }
   if (layout.y.datatype != layout.x.datatype || layout.z.datatype != layout.x.datatype) {
     return absl::InvalidArgumentError(absl::StrCat(
         "fields 'x', 'y' and 'z' must be of one type (got ", NameOfType(layout.x.datatype), ", ",
         NameOfType(layout.y.datatype), " and ", NameOfType(layout.z.datatype), ")"));
   }
-  absl::StatusOr<std::optional<PointTimeField>> chosen = ChosenTime(cloud, time);
-  if (!chosen.ok()) return chosen.status();
-  layout.time = *std::move(chosen);
+  VOXLOC_ASSIGN_OR_RETURN(layout.time, ChosenTime(cloud, time));
   return layout;
 }
 

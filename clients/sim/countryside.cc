@@ -11,6 +11,7 @@
 #include "clients/sim/furniture.h"
 #include "clients/sim/random.h"
 #include "clients/sim/scenes.h"
+#include "core/status/try.h"
 
 namespace voxloc::sim {
 namespace {
@@ -121,7 +122,7 @@ OptionRows ListOptions(const FieldOptions& options) {
 }
 
 absl::StatusOr<World> BuildField(const FieldOptions& options, double sight_m) {
-  if (absl::Status status = Validate(options); !status.ok()) return status;
+  VOXLOC_TRY(Validate(options));
   StreetNetwork tracks = Tracks(options.size_m, options.seed);
   Ground ground = RollingGround(0.5 * options.size_m + sight_m, options.relief_m,
                                 Random(options.seed, kRelief));
@@ -155,7 +156,7 @@ OptionRows ListOptions(const ForestOptions& options) {
 }
 
 absl::StatusOr<World> BuildForest(const ForestOptions& options, double sight_m) {
-  if (absl::Status status = Validate(options); !status.ok()) return status;
+  VOXLOC_TRY(Validate(options));
   StreetNetwork tracks = Tracks(options.size_m, options.seed);
   Ground ground = UndulatingGround(0.5 * options.size_m + sight_m, options.relief_m, options.seed);
   const double half_m = 0.5 * options.size_m + std::min(sight_m, kTreesBeyond_m);

@@ -17,6 +17,7 @@
 #include "clients/dataset/trajectory_file.h"
 #include "core/cloud/io/cloud_file.h"
 #include "core/parallel/thread_pool.h"
+#include "core/status/try.h"
 
 namespace voxloc::sim {
 namespace {
@@ -120,24 +121,20 @@ absl::Status WriteMap(const World& world, const SimulationOptions& options,
   TileSpill::Options spill_options;
   spill_options.tile_size_m = options.tile_size_m;
   spill_options.directory = directory;
-  absl::StatusOr<TileSpill> tiles = TileSpill::Create(spill_options);
-  if (!tiles.ok()) return tiles.status();
+  VOXLOC_ASSIGN_OR_RETURN(TileSpill tiles, TileSpill::Create(spill_options));
   const MapDrift drift(options.map_drift);
   const auto receive = [&](PointCloud part) {
     if (options.map_drift.sigma_m > 0.0) drift.Apply(pool, part);
     part.origin = options.map_origin;
-    return tiles->Add(part);
+    return tiles.Add(part);
   };
-  if (absl::Status status = SampleMapInParts(aged.has_value() ? aged->world : world, options.map,
-                                             pool, receive, sampling);
-      !status.ok()) {
-    return status;
-  }
-  if (absl::Status status = tiles->Finish(); !status.ok()) return status;
-  summary.map_points = tiles->points();
-  summary.map_tiles = tiles->tiles().size();
-  return WriteMapDirectory(directory + "/map", *tiles, options.map_origin, options.tile_size_m,
-                           pool, tiling);
+  VOXLOC_TRY(SampleMapInParts(aged.has_value() ? aged->world : world, options.map, pool, receive,
+                              sampling));
+  VOXLOC_TRY(tiles.Finish());
+  summary.map_points = tiles.points();
+  summary.map_tiles = tiles.tiles().size();
+  return WriteMapDirectory(directory + "/map", tiles, options.map_origin, options.tile_size_m, pool,
+                           tiling);
 }
 
 // Takes the scan with the given number. While the sensor moves, so do the moving objects, in
@@ -226,18 +223,16 @@ absl::Status WritePoses(const SimulationOptions& options, const std::vector<Driv
 absl::StatusOr<SimulationSummary> WriteSimulation(const SimulationOptions& options,
                                                   const DatasetWriterOptions& writer,
                                                   const SimulationProgress& progress) {
-  if (absl::Status status = Validate(options); !status.ok()) return status;
-  const absl::StatusOr<World> world = BuildWorld(options);
-  if (!world.ok()) return world.status();
+  VOXLOC_TRY(Validate(options));
+  VOXLOC_ASSIGN_OR_RETURN(const World world, BuildWorld(options));
   DriveOptions drive_options = options.drive;
   drive_options.tail_s = options.scan_duration_s;
-  const absl::StatusOr<Drive> drive = Drive::Plan(*world, drive_options);
-  if (!drive.ok()) return drive.status();
-  const std::vector<DrivePose> starts = drive->Scans();
-  const std::vector<DrivePose> poses = PosesAtStamps(options, *drive, starts);
-  const Traffic traffic(*world, options.traffic);
+  VOXLOC_ASSIGN_OR_RETURN(const Drive drive, Drive::Plan(world, drive_options));
+  const std::vector<DrivePose> starts = drive.Scans();
+  const std::vector<DrivePose> poses = PosesAtStamps(options, drive, starts);
+  const Traffic traffic(world, options.traffic);
 
-  if (absl::Status status = PrepareDirectory(writer); !status.ok()) return status;
+  VOXLOC_TRY(PrepareDirectory(writer));
   const std::string record = absl::StrCat(writer.directory, "/", kRecord);
   absl::Status status = WriteTextFile(record, SimulationJson(options, nullptr));
   if (!status.ok()) return status;
@@ -249,12 +244,12 @@ absl::StatusOr<SimulationSummary> WriteSimulation(const SimulationOptions& optio
   };
   ThreadPool pool(ThreadCount(writer.threads));
   SimulationSummary summary;
-  summary.solids = world->scene.solids().size();
+  summary.solids = world.scene.solids().size();
   summary.moving_objects = traffic.size();
-  status = WriteMap(*world, options, writer.directory, pool, in_phase("map points"),
+  status = WriteMap(world, options, writer.directory, pool, in_phase("map points"),
                     in_phase("map tiles"), summary);
   if (!status.ok()) return status;
-  status = WriteScans(*world, options, *drive, starts, traffic, writer.directory + "/scans", pool,
+  status = WriteScans(world, options, drive, starts, traffic, writer.directory + "/scans", pool,
                       progress, summary);
   if (!status.ok()) return status;
   status = WritePoses(options, poses, writer.directory);

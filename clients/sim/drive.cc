@@ -8,6 +8,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "clients/sim/frame.h"
+#include "core/status/try.h"
 
 namespace voxloc::sim {
 namespace {
@@ -100,7 +101,7 @@ Drive::Schedule Drive::MakeSchedule(const std::vector<RoutePoint>& route,
 }
 
 absl::StatusOr<Drive> Drive::Plan(const World& world, const DriveOptions& options) {
-  if (absl::Status status = Validate(options); !status.ok()) return status;
+  VOXLOC_TRY(Validate(options));
   const double last_stamp_s = (options.scans - 1) / options.rate_hz + options.tail_s;
   // The route goes on until braking for what lies behind its end cannot reach back to the last
   // scan.
@@ -162,9 +163,8 @@ std::vector<DrivePose> Drive::Scans() const {
 }
 
 absl::StatusOr<std::vector<DrivePose>> PlanDrive(const World& world, const DriveOptions& options) {
-  const absl::StatusOr<Drive> drive = Drive::Plan(world, options);
-  if (!drive.ok()) return drive.status();
-  return drive->Scans();
+  VOXLOC_ASSIGN_OR_RETURN(const Drive drive, Drive::Plan(world, options));
+  return drive.Scans();
 }
 
 }  // namespace voxloc::sim

@@ -10,6 +10,7 @@
 #include "clients/sim/random.h"
 #include "clients/sim/scenes.h"
 #include "clients/sim/street_network.h"
+#include "core/status/try.h"
 
 namespace voxloc::sim {
 namespace {
@@ -299,7 +300,7 @@ OptionRows ListOptions(const GarageOptions& options) {
 }
 
 absl::StatusOr<World> BuildGarage(const GarageOptions& options) {
-  if (absl::Status status = Validate(options); !status.ok()) return status;
+  VOXLOC_TRY(Validate(options));
   return GarageBuilder(options).Build();
 }
 

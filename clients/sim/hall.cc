@@ -8,6 +8,7 @@
 #include "clients/sim/furniture.h"
 #include "clients/sim/random.h"
 #include "clients/sim/scenes.h"
+#include "core/status/try.h"
 
 namespace voxloc::sim {
 namespace {
@@ -252,7 +253,7 @@ OptionRows ListOptions(const HallOptions& options) {
 }
 
 absl::StatusOr<World> BuildHall(const HallOptions& options) {
-  if (absl::Status status = Validate(options); !status.ok()) return status;
+  VOXLOC_TRY(Validate(options));
   return HallBuilder(options).Build();
 }
 

@@ -10,6 +10,7 @@
 #include "clients/sim/random.h"
 #include "clients/sim/ray_caster.h"
 #include "clients/sim/square_index.h"
+#include "core/status/try.h"
 
 namespace voxloc::sim {
 namespace {
@@ -314,7 +315,7 @@ OptionRows ListOptions(const MapSamplingOptions& options) {
 absl::Status SampleMapInParts(const World& world, const MapSamplingOptions& options,
                               ThreadPool& pool, const PointReceiver& receive,
                               const SampleProgress& progress) {
-  if (absl::Status status = Validate(options); !status.ok()) return status;
+  VOXLOC_TRY(Validate(options));
   const Sampler sampler(world, options);
   size_t points = 0;
   std::vector<PointCloud> parts;
@@ -333,7 +334,7 @@ absl::Status SampleMapInParts(const World& world, const MapSamplingOptions& opti
             "the map would have over ", options.max_points, " points; use a map spacing over ",
             options.spacing_m, " m or a smaller scene"));
       }
-      if (absl::Status status = receive(std::move(part)); !status.ok()) return status;
+      VOXLOC_TRY(receive(std::move(part)));
     }
     first += batch;
     if (progress != nullptr) progress(first, sampler.items());
@@ -349,10 +350,7 @@ absl::StatusOr<PointCloud> SampleMap(const World& world, const MapSamplingOption
     Append(part, map);
     return absl::OkStatus();
   };
-  if (absl::Status status = SampleMapInParts(world, options, pool, receive, progress);
-      !status.ok()) {
-    return status;
-  }
+  VOXLOC_TRY(SampleMapInParts(world, options, pool, receive, progress));
   return map;
 }
 

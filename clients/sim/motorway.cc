@@ -9,6 +9,7 @@
 #include "clients/sim/furniture.h"
 #include "clients/sim/random.h"
 #include "clients/sim/scenes.h"
+#include "core/status/try.h"
 
 namespace voxloc::sim {
 namespace {
@@ -291,7 +292,7 @@ OptionRows ListOptions(const MotorwayOptions& options) {
 }
 
 absl::StatusOr<World> BuildMotorway(const MotorwayOptions& options, double sight_m) {
-  if (absl::Status status = Validate(options); !status.ok()) return status;
+  VOXLOC_TRY(Validate(options));
   return MotorwayBuilder(options, sight_m).Build();
 }
 

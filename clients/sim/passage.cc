@@ -6,6 +6,7 @@
 #include "clients/sim/frame.h"
 #include "clients/sim/random.h"
 #include "clients/sim/scenes.h"
+#include "core/status/try.h"
 
 namespace voxloc::sim {
 namespace {
@@ -86,7 +87,7 @@ OptionRows ListOptions(const PassageOptions& options) {
 }
 
 absl::StatusOr<World> BuildPassage(const PassageOptions& options, Roof roof, double sight_m) {
-  if (absl::Status status = Validate(options); !status.ok()) return status;
+  VOXLOC_TRY(Validate(options));
   const Eigen::Vector2d axis = Axis(options);
   Street street;
   street.clear_m = sight_m + kBeyondSight_m;

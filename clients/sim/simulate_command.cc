@@ -9,6 +9,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
+#include "core/status/try.h"
 
 namespace voxloc::sim {
 namespace {
@@ -101,7 +102,7 @@ double DefaultSpeed(SceneKind scene, double otherwise_mps) {
 // Sets the beams and the range of `lidar`: those of the preset, with what was given in their place.
 absl::Status SetSensorOptions(const GivenSensor& given, LidarOptions& lidar) {
   if (given.preset.has_value()) {
-    if (absl::Status status = SetSensorPreset(*given.preset, lidar); !status.ok()) return status;
+    VOXLOC_TRY(SetSensorPreset(*given.preset, lidar));
   }
   if (given.rings.has_value() || given.min_elevation_deg.has_value() ||
       given.max_elevation_deg.has_value()) {
@@ -194,20 +195,17 @@ CLI::App* AddSimulateCommand(CLI::App& program, SimulateArguments& arguments) {
 
 absl::StatusOr<SimulationOptions> SimulationOf(const SimulateArguments& arguments) {
   SimulationOptions options = arguments.simulation;
-  const absl::StatusOr<SceneKind> scene = SceneNamed(arguments.scene);
-  if (!scene.ok()) return scene.status();
-  options.scene = *scene;
+  VOXLOC_ASSIGN_OR_RETURN(const SceneKind scene, SceneNamed(arguments.scene));
+  options.scene = scene;
   for (const auto& [name, scenes] : arguments.scene_options) {
-    if (std::find(scenes.begin(), scenes.end(), *scene) != scenes.end()) continue;
+    if (std::find(scenes.begin(), scenes.end(), scene) != scenes.end()) continue;
     return absl::InvalidArgumentError(absl::StrCat(
         name, " has no use in --scene ", arguments.scene,
         "; it is for: ", absl::StrJoin(scenes, ", ", [](std::string* out, SceneKind kind) {
           absl::StrAppend(out, ToString(kind));
         })));
   }
-  if (absl::Status status = SetSensorOptions(arguments.sensor, options.lidar); !status.ok()) {
-    return status;
-  }
+  VOXLOC_TRY(SetSensorOptions(arguments.sensor, options.lidar));
   SetSceneOptions(arguments.given, arguments.seed, options);
   options.map.seed = arguments.seed;
   options.map_age.seed = arguments.seed;
@@ -238,15 +236,14 @@ absl::StatusOr<SimulationOptions> SimulationOf(const SimulateArguments& argument
     return absl::InvalidArgumentError(
         absl::StrCat("--threads must be from 0 to 1024 (got ", arguments.writer.threads, ")"));
   }
-  if (absl::Status status = Validate(options); !status.ok()) return status;
+  VOXLOC_TRY(Validate(options));
   return options;
 }
 
 absl::StatusOr<SimulationSummary> RunSimulate(const SimulateArguments& arguments,
                                               const SimulationProgress& progress) {
-  const absl::StatusOr<SimulationOptions> options = SimulationOf(arguments);
-  if (!options.ok()) return options.status();
-  return WriteSimulation(*options, arguments.writer, progress);
+  VOXLOC_ASSIGN_OR_RETURN(const SimulationOptions options, SimulationOf(arguments));
+  return WriteSimulation(options, arguments.writer, progress);
 }
 
 std::string DescribeSimulation(const SimulateArguments& arguments,

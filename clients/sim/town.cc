@@ -10,6 +10,7 @@
 #include "clients/sim/random.h"
 #include "clients/sim/scenes.h"
 #include "clients/sim/square_index.h"
+#include "core/status/try.h"
 
 namespace voxloc::sim {
 namespace {
@@ -303,7 +304,7 @@ OptionRows ListOptions(const TownOptions& options) {
 }
 
 absl::StatusOr<World> BuildTown(const TownOptions& options) {
-  if (absl::Status status = Validate(options); !status.ok()) return status;
+  VOXLOC_TRY(Validate(options));
   return TownBuilder(options).Build();
 }
 

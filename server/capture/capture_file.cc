@@ -8,6 +8,7 @@
 #include "absl/base/config.h"
 #include "absl/strings/str_cat.h"
 #include "core/checksum/crc32c.h"
+#include "core/status/try.h"
 
 #if !defined(ABSL_IS_LITTLE_ENDIAN)
 #error "The file's numbers are little endian, and so must be the host."
@@ -86,21 +87,19 @@ absl::StatusOr<std::string> EncodeCaptureFile(const v1::Capture& capture) {
 }
 
 absl::StatusOr<v1::CaptureInfo> DecodeCaptureInfo(absl::string_view head, uint64_t file_bytes) {
-  absl::StatusOr<Head> decoded = DecodeHead(head, file_bytes);
-  if (!decoded.ok()) return decoded.status();
-  return std::move(decoded->info);
+  VOXLOC_ASSIGN_OR_RETURN(Head decoded, DecodeHead(head, file_bytes));
+  return std::move(decoded.info);
 }
 
 absl::StatusOr<v1::Capture> DecodeCaptureFile(absl::string_view file) {
-  absl::StatusOr<Head> head = DecodeHead(file, file.size());
-  if (!head.ok()) return head.status();
-  const absl::string_view body = file.substr(kHeaderBytes + head->header.info_bytes);
+  VOXLOC_ASSIGN_OR_RETURN(Head head, DecodeHead(file, file.size()));
+  const absl::string_view body = file.substr(kHeaderBytes + head.header.info_bytes);
   v1::Capture capture;
-  if (body.size() > INT32_MAX || Crc32c(body) != head->header.capture_crc ||
+  if (body.size() > INT32_MAX || Crc32c(body) != head.header.capture_crc ||
       !capture.ParseFromArray(body.data(), static_cast<int>(body.size()))) {
     return absl::DataLossError("the capture is damaged");
   }
-  *capture.mutable_info() = std::move(head->info);
+  *capture.mutable_info() = std::move(head.info);
   return capture;
 }
 

@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
+#include "core/status/try.h"
 #include "server/observe/logging.h"
 #include "server/scheduling/this_thread.h"
 
@@ -81,8 +82,8 @@ absl::Status CaptureRecorder::OpenStore(const Config& config) {
   if (directory.empty()) {
     return absl::FailedPreconditionError("neither capture.directory nor data_dir is set");
   }
-  auto opened = CaptureStore::Open(directory, id_prefix_, StoreLimits(config), metrics_, files_);
-  if (!opened.ok()) return opened.status();
+  VOXLOC_ASSIGN_OR_RETURN(auto opened, CaptureStore::Open(directory, id_prefix_,
+                                                          StoreLimits(config), metrics_, files_));
   if (!thread_.joinable()) {
     try {
       thread_ = std::thread([this] { Run(); });
@@ -91,7 +92,7 @@ absl::Status CaptureRecorder::OpenStore(const Config& config) {
     }
   }
   const absl::MutexLock lock(&mutex_);
-  store_ = *std::move(opened);
+  store_ = std::move(opened);
   return absl::OkStatus();
 }
 

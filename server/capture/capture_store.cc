@@ -15,6 +15,7 @@
 #include "absl/strings/strip.h"
 #include "absl/time/clock.h"
 #include "core/cloud/io/file_bytes.h"
+#include "core/status/try.h"
 #include "server/capture/capture_file.h"
 #include "server/observe/logging.h"
 
@@ -69,11 +70,10 @@ absl::StatusOr<std::unique_ptr<CaptureStore>> CaptureStore::Open(const std::stri
                                                                  const Limits& limits,
                                                                  const Metrics& metrics,
                                                                  Files files) {
-  auto lock = DirectoryLock::Take(directory);
-  if (!lock.ok()) return lock.status();
-  auto store = absl::WrapUnique(new CaptureStore(directory, std::move(id_prefix), *std::move(lock),
+  VOXLOC_ASSIGN_OR_RETURN(auto lock, DirectoryLock::Take(directory));
+  auto store = absl::WrapUnique(new CaptureStore(directory, std::move(id_prefix), std::move(lock),
                                                  metrics, std::move(files)));
-  if (absl::Status status = store->TakeOver(); !status.ok()) return status;
+  VOXLOC_TRY(store->TakeOver());
   store->SetLimits(limits);
   return store;
 }

@@ -9,6 +9,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "core/status/try.h"
 #include "core/text/utf8.h"
 #include "server/config/config_errors.h"
 #include "server/config/config_sources.h"
@@ -185,7 +186,7 @@ absl::StatusOr<CommandLine> ParseCommandLine(int argc, const char* const* argv,
   Apply(variables.values, table, result, errors);
   Apply(flags.values, table, result, errors);
   if (flags.check && check != nullptr) check(result.config, errors);
-  if (absl::Status status = errors.Status(); !status.ok()) return status;
+  VOXLOC_TRY(errors.Status());
   if (flags.check) result.text = CheckedText(result, table);
   if (flags.print) result.text = PrintedText(result, table);
   return result;

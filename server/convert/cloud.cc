@@ -9,6 +9,7 @@
 
 #include "absl/base/config.h"
 #include "absl/strings/str_cat.h"
+#include "core/status/try.h"
 #include "server/convert/pose.h"
 
 #if !defined(ABSL_IS_LITTLE_ENDIAN)
@@ -198,8 +199,7 @@ absl::StatusOr<DecodedCloud> DecodeTilePoints(const v1::Cloud& cloud, uint64_t m
                                                      max_bytes, " bytes (got ", cloud.data().size(),
                                                      ")"));
   }
-  auto count = CheckCloud(cloud);
-  if (!count.ok()) return count.status();
+  VOXLOC_TRY(CheckCloud(cloud).status());
   if (CloudHasTimes(cloud)) {
     return absl::InvalidArgumentError(
         absl::StrCat("cloud.layout of a chunk must be one without times (got ",

@@ -10,6 +10,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "core/checksum/crc32c.h"
+#include "core/status/try.h"
 #include "server/convert/cloud.h"
 #include "server/convert/options.h"
 #include "server/convert/pose.h"
@@ -124,7 +125,7 @@ absl::StatusOr<std::vector<std::string>> CanaryFromProto(
     if (vehicle.empty()) {
       return absl::InvalidArgumentError(absl::StrCat(name, " must have no empty name"));
     }
-    if (absl::Status status = CheckVehicle(vehicle); !status.ok()) return status;
+    VOXLOC_TRY(CheckVehicle(vehicle));
   }
   return std::vector<std::string>(vehicles.begin(), vehicles.end());
 }
@@ -173,25 +174,22 @@ absl::StatusOr<MapFrame> MapFrameFromProto(const v1::MapFrame& proto) {
   MapFrame frame;
   if (proto.has_projector()) {
     const v1::MapProjector& given = proto.projector();
-    auto type = ProjectorTypeFromName(given.projector_type());
-    if (!type.ok()) return type.status();
+    VOXLOC_ASSIGN_OR_RETURN(auto type, ProjectorTypeFromName(given.projector_type()));
     MapProjector& projector = frame.projector.emplace();
-    projector.type = *type;
+    projector.type = type;
     projector.vertical_datum = given.vertical_datum();
     projector.mgrs_grid = given.mgrs_grid();
     if (given.has_map_origin()) projector.map_origin = PointFromProto(given.map_origin());
     projector.scale_factor = given.scale_factor();
-    absl::Status status = CheckRangeOrZero("frame.projector.scale_factor", projector.scale_factor,
-                                           kMinScale, kMaxScale, "the type's own");
-    if (!status.ok()) return status;
+    VOXLOC_TRY(CheckRangeOrZero("frame.projector.scale_factor", projector.scale_factor, kMinScale,
+                                kMaxScale, "the type's own"));
   }
   if (proto.has_origin()) {
     if (!proto.origin().has_point()) {
       return absl::InvalidArgumentError("frame.origin must have a point");
     }
-    absl::Status status = CheckRange("frame.origin.x_axis_yaw_rad", proto.origin().x_axis_yaw_rad(),
-                                     -kMaxAngleRad, kMaxAngleRad);
-    if (!status.ok()) return status;
+    VOXLOC_TRY(CheckRange("frame.origin.x_axis_yaw_rad", proto.origin().x_axis_yaw_rad(),
+                          -kMaxAngleRad, kMaxAngleRad));
     frame.origin =
         Wgs84Origin{PointFromProto(proto.origin().point()), proto.origin().x_axis_yaw_rad()};
   }
@@ -230,9 +228,7 @@ absl::StatusOr<TransactionBegin> BeginFromProto(const v1::BeginUpdate& proto) {
   begin.from_revision = proto.from_revision();
   if (proto.has_options()) begin.build = MapBuildRequestFromProto(proto.options());
   if (proto.has_frame()) {
-    auto frame = MapFrameFromProto(proto.frame());
-    if (!frame.ok()) return frame.status();
-    begin.frame = *std::move(frame);
+    VOXLOC_ASSIGN_OR_RETURN(begin.frame, MapFrameFromProto(proto.frame()));
   }
   return begin;
 }
@@ -256,19 +252,16 @@ absl::StatusOr<TileChunk> ChunkFromProto(const v1::TileChunk& proto, const Limit
                                        absl::Hex(proto.crc32c(), absl::kZeroPad8))),
                       "CHECKSUM_MISMATCH");
   }
-  auto decoded = DecodeTilePoints(proto.cloud(), limits.max_chunk_bytes);
-  if (!decoded.ok()) return decoded.status();
+  VOXLOC_ASSIGN_OR_RETURN(auto decoded, DecodeTilePoints(proto.cloud(), limits.max_chunk_bytes));
   chunk.tile_id = proto.tile_id();
   chunk.index = proto.chunk_index();
-  chunk.sent = decoded->received;
-  chunk.not_finite = decoded->not_finite;
-  chunk.points = std::move(decoded->cloud);
+  chunk.sent = decoded.received;
+  chunk.not_finite = decoded.not_finite;
+  chunk.points = std::move(decoded.cloud);
   chunk.last = proto.last();
   chunk.total_points = proto.total_points();
   if (!proto.sha256().empty()) {
-    auto digest = DigestFromProto(proto.sha256());
-    if (!digest.ok()) return digest.status();
-    chunk.digest = *digest;
+    VOXLOC_ASSIGN_OR_RETURN(chunk.digest, DigestFromProto(proto.sha256()));
   }
   return chunk;
 }
@@ -278,15 +271,14 @@ absl::StatusOr<TransactionCommit> CommitFromProto(const v1::CommitUpdate& proto)
     return absl::InvalidArgumentError(absl::StrCat("comment must have at most ", kMaxCommentBytes,
                                                    " bytes (got ", proto.comment().size(), ")"));
   }
-  auto canary = CanaryFromProto(proto.canary_vehicles(), "canary_vehicles");
-  if (!canary.ok()) return canary.status();
-  if (!canary->empty() && !proto.stage()) {
+  VOXLOC_ASSIGN_OR_RETURN(auto canary, CanaryFromProto(proto.canary_vehicles(), "canary_vehicles"));
+  if (!canary.empty() && !proto.stage()) {
     return absl::InvalidArgumentError("canary_vehicles can be named of a staged revision only");
   }
   TransactionCommit commit;
   commit.comment = proto.comment();
   commit.stage = proto.stage();
-  commit.canary_vehicles = *std::move(canary);
+  commit.canary_vehicles = std::move(canary);
   return commit;
 }
 

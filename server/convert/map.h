@@ -14,6 +14,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "core/checksum/sha256.h"
+#include "core/status/try.h"
 #include "server/config/config.h"
 #include "server/convert/pose.h"
 #include "server/geodesy/map_frame.h"
@@ -46,9 +47,8 @@ void TileFitToProto(const TileFitRecord& record, v1::TileFit& proto);
 template <typename Request>
 absl::StatusOr<std::optional<FilterOptions::Box>> RegionFromProto(const Request& request) {
   if (!request.has_region()) return std::nullopt;
-  auto box = BoxFromProto(request.region(), "region");
-  if (!box.ok()) return box.status();
-  return *box;
+  VOXLOC_ASSIGN_OR_RETURN(auto box, BoxFromProto(request.region(), "region"));
+  return box;
 }
 
 // Whether bounds with a point in them and a box have a point in common.

@@ -9,6 +9,7 @@
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "core/status/try.h"
 #include "server/convert/pose.h"
 #include "server/convert/range.h"
 
@@ -85,9 +86,9 @@ absl::StatusOr<CovarianceOptions> CovarianceOptionsFromProto(const v1::Covarianc
   if (result.method == CovarianceMethod::kCalibrated) {
     result.scale_factor = sensor.scan_scale.value;
   }
-  auto fixed = CovarianceFromProto(options.fixed_covariance(), "covariance.fixed_covariance");
-  if (!fixed.ok()) return fixed.status();
-  if (fixed->has_value()) result.fixed = **fixed;
+  VOXLOC_ASSIGN_OR_RETURN(
+      auto fixed, CovarianceFromProto(options.fixed_covariance(), "covariance.fixed_covariance"));
+  if (fixed.has_value()) result.fixed = *fixed;
   if (options.offset_x_m_size() != options.offset_y_m_size()) {
     return absl::InvalidArgumentError(absl::StrCat(
         "covariance.offset_x_m and offset_y_m must have the same number of values (got ",
@@ -181,7 +182,7 @@ absl::Status OverrideStage(const v1::AlignmentOverrides& overrides, const Limits
 absl::Status ApplyOverrides(const v1::AlignmentOverrides& overrides, const Limits& limits,
                             AlignOptions& options) {
   for (Stage& stage : options.profile.stages) {
-    if (absl::Status status = OverrideStage(overrides, limits, stage); !status.ok()) return status;
+    VOXLOC_TRY(OverrideStage(overrides, limits, stage));
   }
   if (overrides.degeneracy_aware().value()) {
     options.profile = AlongObservedDirections(std::move(options.profile));
@@ -241,9 +242,9 @@ absl::StatusOr<AlignOptions> AlignOptionsFromProto(const v1::AlignmentOptions& o
     return absl::InvalidArgumentError(absl::StrCat("options.sensor: ", sensor.status().message()));
   }
   result.sensor = *std::move(sensor);
-  auto covariance = CovarianceOptionsFromProto(options.covariance(), result.profile, result.sensor);
-  if (!covariance.ok()) return covariance.status();
-  result.covariance = *std::move(covariance);
+  VOXLOC_ASSIGN_OR_RETURN(
+      result.covariance,
+      CovarianceOptionsFromProto(options.covariance(), result.profile, result.sensor));
   absl::Status status = ApplyOverrides(options.overrides(), config.limits, result);
   if (status.ok()) status = ApplyGate(options.gate(), result);
   if (status.ok()) status = ValidateProfile(result.profile);
@@ -273,9 +274,7 @@ absl::StatusOr<ScanFilters> ScanFiltersFromProto(const v1::ScanFilter& filter) {
     if (filter.has_min_height_m()) base.min_height_m = filter.min_height_m().value();
     if (filter.has_max_height_m()) base.max_height_m = filter.max_height_m().value();
     if (filter.has_box()) {
-      auto box = BoxFromProto(filter.box(), "filter.box");
-      if (!box.ok()) return box.status();
-      base.box = *box;
+      VOXLOC_ASSIGN_OR_RETURN(base.box, BoxFromProto(filter.box(), "filter.box"));
     }
     base.voxel_leaf_m = filter.voxel_leaf_m();
     base.max_points = filter.max_points();
@@ -301,9 +300,8 @@ absl::StatusOr<OutputChoice> OutputFromProto(const v1::OutputOptions& output) {
   if (output.has_no_ground()) {
     choice.no_ground_z_margin_m = output.no_ground().z_margin_m();
     choice.no_ground_cloud = output.no_ground().cloud();
-    absl::Status status = CheckRange("output.no_ground.z_margin_m", *choice.no_ground_z_margin_m,
-                                     -kMaxLengthM, kMaxLengthM);
-    if (!status.ok()) return status;
+    VOXLOC_TRY(CheckRange("output.no_ground.z_margin_m", *choice.no_ground_z_margin_m, -kMaxLengthM,
+                          kMaxLengthM));
   }
   if (output.has_protection()) {
     const v1::ProtectionOptions& wanted = output.protection();
@@ -350,21 +348,13 @@ absl::Status CompleteRecipe(ScanRecipe& recipe) {
 
 absl::StatusOr<ScanRecipe> RecipeFromProto(const Config& config, const v1::ScanSetup& setup) {
   ScanRecipe recipe;
-  auto align = AlignOptionsFromProto(setup.options(), config);
-  if (!align.ok()) return align.status();
-  recipe.align = *std::move(align);
-  auto filters = ScanFiltersFromProto(setup.filter());
-  if (!filters.ok()) return filters.status();
-  recipe.filters = *std::move(filters);
-  auto choice = OutputFromProto(setup.output());
-  if (!choice.ok()) return choice.status();
-  recipe.output = *choice;
+  VOXLOC_ASSIGN_OR_RETURN(recipe.align, AlignOptionsFromProto(setup.options(), config));
+  VOXLOC_ASSIGN_OR_RETURN(recipe.filters, ScanFiltersFromProto(setup.filter()));
+  VOXLOC_ASSIGN_OR_RETURN(recipe.output, OutputFromProto(setup.output()));
   if (setup.has_base_t_sensor()) {
-    auto mount = MountFromProto(setup.base_t_sensor());
-    if (!mount.ok()) return mount.status();
-    recipe.base_T_sensor = *mount;
+    VOXLOC_ASSIGN_OR_RETURN(recipe.base_T_sensor, MountFromProto(setup.base_t_sensor()));
   }
-  if (absl::Status status = CompleteRecipe(recipe); !status.ok()) return status;
+  VOXLOC_TRY(CompleteRecipe(recipe));
   return recipe;
 }
 

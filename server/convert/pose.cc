@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "core/estimate/covariance/covariance_options.h"
+#include "core/status/try.h"
 #include "server/convert/range.h"
 
 namespace voxloc::server {
@@ -31,14 +32,13 @@ absl::Status CheckVector(const Eigen::Vector3d& vector, double most, absl::strin
 absl::StatusOr<Eigen::Vector3d> BoundedFromProto(const v1::Vector3& vector, double most,
                                                  absl::string_view name) {
   const Eigen::Vector3d result(vector.x(), vector.y(), vector.z());
-  if (absl::Status status = CheckVector(result, most, name); !status.ok()) return status;
+  VOXLOC_TRY(CheckVector(result, most, name));
   return result;
 }
 
 absl::StatusOr<Pose> Checked(const Eigen::Vector3d& position, double x, double y, double z,
                              double w, absl::string_view name) {
-  absl::Status status = CheckVector(position, kMaxLengthM, absl::StrCat(name, ".position"));
-  if (!status.ok()) return status;
+  VOXLOC_TRY(CheckVector(position, kMaxLengthM, absl::StrCat(name, ".position")));
   // Scaled first, so that no finite quaternion overflows.
   const Eigen::Vector4d coefficients(x, y, z, w);
   const double largest = coefficients.cwiseAbs().maxCoeff();
@@ -75,11 +75,10 @@ absl::StatusOr<BufferedPose> StampedPoseFromProto(const v1::PoseSample& sample) 
   if (!sample.has_map_t_base()) {
     return absl::InvalidArgumentError("the pose has no map_t_base; it is required");
   }
-  auto pose = PoseFromProto(sample.map_t_base().pose(), "map_t_base.pose");
-  if (!pose.ok()) return pose.status();
-  auto covariance = CovarianceFromProto(sample.map_t_base().covariance(), "map_t_base.covariance");
-  if (!covariance.ok()) return covariance.status();
-  return BufferedPose{sample.stamp_ns(), *pose, covariance->value_or(Matrix6::Zero())};
+  VOXLOC_ASSIGN_OR_RETURN(auto pose, PoseFromProto(sample.map_t_base().pose(), "map_t_base.pose"));
+  VOXLOC_ASSIGN_OR_RETURN(auto covariance, CovarianceFromProto(sample.map_t_base().covariance(),
+                                                               "map_t_base.covariance"));
+  return BufferedPose{sample.stamp_ns(), pose, covariance.value_or(Matrix6::Zero())};
 }
 
 absl::StatusOr<Eigen::Vector3d> ReferenceFromProto(const v1::ReferenceSample& sample) {
@@ -100,12 +99,11 @@ void PoseToProto(const Pose& pose, v1::Pose& proto) {
 }
 
 absl::StatusOr<Twist> TwistFromProto(const v1::Twist& twist, absl::string_view name) {
-  auto linear = BoundedFromProto(twist.linear(), kMaxLinearMps, absl::StrCat(name, ".linear"));
-  if (!linear.ok()) return linear.status();
-  auto angular =
-      BoundedFromProto(twist.angular(), kMaxAngularRadps, absl::StrCat(name, ".angular"));
-  if (!angular.ok()) return angular.status();
-  return Twist{*linear, *angular};
+  VOXLOC_ASSIGN_OR_RETURN(
+      auto linear, BoundedFromProto(twist.linear(), kMaxLinearMps, absl::StrCat(name, ".linear")));
+  VOXLOC_ASSIGN_OR_RETURN(auto angular, BoundedFromProto(twist.angular(), kMaxAngularRadps,
+                                                         absl::StrCat(name, ".angular")));
+  return Twist{linear, angular};
 }
 
 absl::StatusOr<Pose> MountFromProto(const v1::Pose& pose) {
@@ -132,15 +130,13 @@ absl::StatusOr<FilterOptions::Box> BoxFromProto(const v1::Box& box, absl::string
   if (!box.has_min() || !box.has_max()) {
     return absl::InvalidArgumentError(absl::StrCat(name, " needs both min and max"));
   }
-  auto min = VectorFromProto(box.min(), absl::StrCat(name, ".min"));
-  if (!min.ok()) return min.status();
-  auto max = VectorFromProto(box.max(), absl::StrCat(name, ".max"));
-  if (!max.ok()) return max.status();
-  if ((min->array() > max->array()).any()) {
+  VOXLOC_ASSIGN_OR_RETURN(auto min, VectorFromProto(box.min(), absl::StrCat(name, ".min")));
+  VOXLOC_ASSIGN_OR_RETURN(auto max, VectorFromProto(box.max(), absl::StrCat(name, ".max")));
+  if ((min.array() > max.array()).any()) {
     return absl::InvalidArgumentError(
-        absl::StrCat(name, ".max ", Shown(*max), " lies below ", name, ".min ", Shown(*min)));
+        absl::StrCat(name, ".max ", Shown(max), " lies below ", name, ".min ", Shown(min)));
   }
-  return FilterOptions::Box{*min, *max};
+  return FilterOptions::Box{min, max};
 }
 
 absl::StatusOr<std::optional<Matrix6>> CovarianceFromProto(
@@ -153,11 +149,10 @@ absl::StatusOr<std::optional<Matrix6>> CovarianceFromProto(
   using RowMajor6 = Eigen::Matrix<double, 6, 6, Eigen::RowMajor>;
   const Matrix6 covariance = Eigen::Map<const RowMajor6>(field.data());
   for (int i = 0; i < 6; ++i) {
-    absl::Status status = CheckRange(absl::StrCat(name, " (", i, ", ", i, ")"), covariance(i, i),
-                                     kMinVariance, kMaxVariance);
-    if (!status.ok()) return status;
+    VOXLOC_TRY(CheckRange(absl::StrCat(name, " (", i, ", ", i, ")"), covariance(i, i), kMinVariance,
+                          kMaxVariance));
   }
-  if (absl::Status status = CheckPositiveDefinite(covariance, name); !status.ok()) return status;
+  VOXLOC_TRY(CheckPositiveDefinite(covariance, name));
   // Removes the asymmetry that rounding left.
   return std::optional<Matrix6>(0.5 * (covariance + covariance.transpose()));
 }

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
+#include "core/status/try.h"
 #include "server/convert/cloud.h"
 #include "server/convert/options.h"
 #include "server/convert/pose.h"
@@ -70,33 +71,25 @@ double CloudOffsetS(const v1::Scan& scan, const v1::SensorCloud& cloud) {
 absl::StatusOr<ScanHints> ScanHintsFromProto(const v1::Scan& scan) {
   ScanHints hints;
   if (scan.has_guess_map_t_base()) {
-    auto covariance =
-        CovarianceFromProto(scan.guess_map_t_base().covariance(), "guess_map_t_base.covariance");
-    if (!covariance.ok()) return covariance.status();
-    auto guess = PoseFromProto(scan.guess_map_t_base().pose(), "guess_map_t_base.pose");
-    if (!guess.ok()) return guess.status();
-    hints.guess_map_T_base = *guess;
-    hints.guess_covariance = *covariance;
+    VOXLOC_ASSIGN_OR_RETURN(
+        auto covariance,
+        CovarianceFromProto(scan.guess_map_t_base().covariance(), "guess_map_t_base.covariance"));
+    VOXLOC_ASSIGN_OR_RETURN(hints.guess_map_T_base,
+                            PoseFromProto(scan.guess_map_t_base().pose(), "guess_map_t_base.pose"));
+    hints.guess_covariance = covariance;
   }
   if (scan.has_odom_t_base()) {
-    auto odometry = PoseFromProto(scan.odom_t_base(), "odom_t_base");
-    if (!odometry.ok()) return odometry.status();
-    hints.odom_T_base = *odometry;
+    VOXLOC_ASSIGN_OR_RETURN(hints.odom_T_base, PoseFromProto(scan.odom_t_base(), "odom_t_base"));
   }
   if (scan.has_base_twist()) {
-    auto twist = TwistFromProto(scan.base_twist(), "base_twist");
-    if (!twist.ok()) return twist.status();
-    hints.base_twist = *twist;
+    VOXLOC_ASSIGN_OR_RETURN(hints.base_twist, TwistFromProto(scan.base_twist(), "base_twist"));
   }
   if (scan.has_reference_position()) {
-    auto reference = VectorFromProto(scan.reference_position(), "reference_position");
-    if (!reference.ok()) return reference.status();
-    hints.reference_map = *reference;
+    VOXLOC_ASSIGN_OR_RETURN(hints.reference_map,
+                            VectorFromProto(scan.reference_position(), "reference_position"));
   }
-  if (absl::Status status = CheckSeconds("timeout_s", scan.timeout_s()); !status.ok()) {
-    return status;
-  }
-  if (absl::Status status = CheckSeconds("age_s", scan.age_s()); !status.ok()) return status;
+  VOXLOC_TRY(CheckSeconds("timeout_s", scan.timeout_s()));
+  VOXLOC_TRY(CheckSeconds("age_s", scan.age_s()));
   hints.timeout_s = scan.timeout_s();
   hints.age_s = scan.age_s();
   return hints;

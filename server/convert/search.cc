@@ -11,6 +11,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "core/status/try.h"
 #include "server/convert/pose.h"
 #include "server/convert/range.h"
 #include "server/convert/result.h"
@@ -28,15 +29,13 @@ constexpr double kMinSeparation = 1e-6;
 absl::StatusOr<SearchScope> PriorFromProto(const v1::PoseWithCovariance& prior,
                                            const v1::SearchOptions& search, size_t max_particles) {
   PriorSearchOptions options;
-  auto pose = PoseFromProto(prior.pose(), "prior.pose");
-  if (!pose.ok()) return pose.status();
-  options.map_T_base = *pose;
-  auto covariance = CovarianceFromProto(prior.covariance(), "prior.covariance");
-  if (!covariance.ok()) return covariance.status();
-  if (!covariance->has_value()) {
+  VOXLOC_ASSIGN_OR_RETURN(options.map_T_base, PoseFromProto(prior.pose(), "prior.pose"));
+  VOXLOC_ASSIGN_OR_RETURN(auto covariance,
+                          CovarianceFromProto(prior.covariance(), "prior.covariance"));
+  if (!covariance.has_value()) {
     return absl::InvalidArgumentError("prior.covariance is empty; a search needs its 36 values");
   }
-  options.covariance = **covariance;
+  options.covariance = *covariance;
   const double sigma_m = std::sqrt(options.covariance.diagonal().head<3>().maxCoeff());
   if (!(sigma_m <= kMaxPriorSigmaM)) {
     return absl::InvalidArgumentError(
@@ -47,9 +46,7 @@ absl::StatusOr<SearchScope> PriorFromProto(const v1::PoseWithCovariance& prior,
   options.startup_trials = search.startup_trials() > 0
                                ? search.startup_trials()
                                : std::min(options.startup_trials, options.particles);
-  if (absl::Status status = ValidatePriorSearch(options, max_particles); !status.ok()) {
-    return status;
-  }
+  VOXLOC_TRY(ValidatePriorSearch(options, max_particles));
   return SearchScope(options);
 }
 
@@ -59,15 +56,14 @@ absl::StatusOr<PoseRegion::Box> BoxOf(const v1::SearchRegion& region, const MapV
                                                    region.has_box() ? "both" : "neither", ")"));
   }
   if (region.has_wgs84_circle()) return BoxAroundCircle(region.wgs84_circle(), map);
-  auto box = BoxFromProto(region.box(), "region.box");
-  if (!box.ok()) return box.status();
-  const Eigen::Vector3d size = box->max - box->min;
+  VOXLOC_ASSIGN_OR_RETURN(auto box, BoxFromProto(region.box(), "region.box"));
+  const Eigen::Vector3d size = box.max - box.min;
   if (!(size.x() > 0.0 && size.y() > 0.0)) {
     return absl::InvalidArgumentError(absl::StrCat("region.box must have an area (got ", size.x(),
                                                    " m by ", size.y(),
                                                    " m); for a single position, use prior"));
   }
-  return PoseRegion::Box{box->min, box->max};
+  return PoseRegion::Box{box.min, box.max};
 }
 
 absl::StatusOr<SearchScope> RegionFromProto(const v1::EstimateInitialPoseRequest& request,
@@ -79,9 +75,7 @@ absl::StatusOr<SearchScope> RegionFromProto(const v1::EstimateInitialPoseRequest
   if (request.search().max_tilt_rad() != 0.0) region.max_tilt_rad = request.search().max_tilt_rad();
   if (request.has_region()) {
     const v1::SearchRegion& given = request.region();
-    auto box = BoxOf(given, map);
-    if (!box.ok()) return box.status();
-    region.box = *box;
+    VOXLOC_ASSIGN_OR_RETURN(region.box, BoxOf(given, map));
     region.yaw_rad = given.yaw_rad();
     if (given.yaw_half_range_rad() != 0.0) region.yaw_half_range_rad = given.yaw_half_range_rad();
   }

@@ -8,6 +8,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/string_view.h"
 #include "core/engine/self_test/self_test.h"
+#include "core/status/try.h"
 #include "server/observe/logging.h"
 
 namespace voxloc::server {
@@ -40,7 +41,7 @@ absl::StatusOr<std::string> ReasonForCpu(const Config& config, const EngineSourc
     std::string why_none;
     const int devices = source.count_gpus(&why_none);
     if (devices > 0) {
-      if (absl::Status status = CheckDevices(config, devices); !status.ok()) return status;
+      VOXLOC_TRY(CheckDevices(config, devices));
       return "";
     }
     reason = absl::StrCat("no GPU can be used: ", why_none);
@@ -51,9 +52,8 @@ absl::StatusOr<std::string> ReasonForCpu(const Config& config, const EngineSourc
 }
 
 absl::StatusOr<EngineChoice> ChooseEngine(const Config& config, const EngineSource& source) {
-  const auto reason = ReasonForCpu(config, source);
-  if (!reason.ok()) return reason.status();
-  if (!reason->empty()) return Cpu(config, source, "", *reason);
+  VOXLOC_ASSIGN_OR_RETURN(const auto reason, ReasonForCpu(config, source));
+  if (!reason.empty()) return Cpu(config, source, "", reason);
 
   EngineChoice choice;
   // Of the devices that start and agree with the CPU engine.
@@ -84,9 +84,7 @@ absl::StatusOr<EngineChoice> ChooseEngine(const Config& config, const EngineSour
   if (engines.size() == 1) {
     choice.engine = std::move(engines.front());
   } else {
-    auto united = source.unite(std::move(engines));
-    if (!united.ok()) return united.status();
-    choice.engine = *std::move(united);
+    VOXLOC_ASSIGN_OR_RETURN(choice.engine, source.unite(std::move(engines)));
   }
   Log(LogLevel::kInfo, "engine_chosen",
       {{"engine", "cuda"},

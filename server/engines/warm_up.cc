@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "core/engine/profile.h"
 #include "core/engine/self_test/self_test_scene.h"
+#include "core/status/try.h"
 #include "server/engines/engine_choice.h"
 #include "server/observe/logging.h"
 
@@ -17,12 +18,10 @@ absl::Status AlignOnce(Engine& engine) {
   const SelfTestScene scene = MakeSelfTestScene();
   const Profile profile = PreciseProfile();
   const std::vector<CellStatistics> statistics = RequiredStatistics({profile});
-  auto tile = engine.BuildTile(scene.cloud_map, statistics);
-  if (!tile.ok()) return tile.status();
-  auto map = engine.Compose({&*tile, 1}, statistics, nullptr);
-  if (!map.ok()) return map.status();
+  VOXLOC_ASSIGN_OR_RETURN(auto tile, engine.BuildTile(scene.cloud_map, statistics));
+  VOXLOC_ASSIGN_OR_RETURN(auto map, engine.Compose({&tile, 1}, statistics, nullptr));
   AlignJob job;
-  job.map = *map;
+  job.map = map;
   job.scan = scene.scan;
   job.profile = profile;
   job.map_T_base_guess = scene.guesses.front();

@@ -14,6 +14,7 @@
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "core/status/try.h"
 
 namespace voxloc::server {
 namespace {
@@ -34,8 +35,7 @@ std::string Quoted(absl::string_view text) {
 }
 
 absl::Status CheckPoint(absl::string_view name, const GeoPoint& point) {
-  absl::Status status = CheckLatitudeLongitude(name, point.latitude_deg, point.longitude_deg);
-  if (!status.ok()) return status;
+  VOXLOC_TRY(CheckLatitudeLongitude(name, point.latitude_deg, point.longitude_deg));
   if (std::abs(point.altitude_m) <= kMaxAltitudeM) return absl::OkStatus();
   return absl::InvalidArgumentError(absl::StrCat(name, ".altitude_m must be from ", -kMaxAltitudeM,
                                                  " to ", kMaxAltitudeM, " m (got ",
@@ -83,14 +83,12 @@ absl::StatusOr<std::string> GridOf(absl::string_view given) {
 }
 
 absl::Status Complete(MapProjector& projector) {
-  if (absl::Status status = CheckDatum(projector); !status.ok()) return status;
+  VOXLOC_TRY(CheckDatum(projector));
   const absl::string_view type = NameOf(projector.type);
   const bool has_grid = projector.type == ProjectorType::kMgrs;
   const bool has_origin = !has_grid && projector.type != ProjectorType::kLocal;
   if (has_grid) {
-    auto grid = GridOf(projector.mgrs_grid);
-    if (!grid.ok()) return grid.status();
-    projector.mgrs_grid = *std::move(grid);
+    VOXLOC_ASSIGN_OR_RETURN(projector.mgrs_grid, GridOf(projector.mgrs_grid));
   } else if (!projector.mgrs_grid.empty()) {
     return absl::InvalidArgumentError(
         absl::StrCat("frame.projector.mgrs_grid must be empty where projector_type is ", type,
@@ -102,8 +100,7 @@ absl::Status Complete(MapProjector& projector) {
                                                    " where projector_type is ", type));
   }
   if (has_origin) {
-    absl::Status status = CheckPoint("frame.projector.map_origin", *projector.map_origin);
-    if (!status.ok()) return status;
+    VOXLOC_TRY(CheckPoint("frame.projector.map_origin", *projector.map_origin));
   }
   switch (projector.type) {
     case ProjectorType::kLocal:
@@ -142,10 +139,10 @@ GeoPoint PointFrom(const nlohmann::json& json) {
 absl::StatusOr<MapFrame> FrameFrom(const nlohmann::json& json) {
   MapFrame frame;
   if (const auto found = json.find("projector"); found != json.end()) {
-    auto type = ProjectorTypeFromName(found->at("projector_type").get<std::string>());
-    if (!type.ok()) return type.status();
+    VOXLOC_ASSIGN_OR_RETURN(auto type,
+                            ProjectorTypeFromName(found->at("projector_type").get<std::string>()));
     MapProjector& projector = frame.projector.emplace();
-    projector.type = *type;
+    projector.type = type;
     projector.vertical_datum = found->at("vertical_datum").get<std::string>();
     projector.mgrs_grid = found->at("mgrs_grid").get<std::string>();
     if (found->contains("map_origin")) projector.map_origin = PointFrom(found->at("map_origin"));
@@ -182,11 +179,10 @@ absl::StatusOr<MapFrame> MakeMapFrame(MapFrame frame) {
     return absl::InvalidArgumentError("frame must have a projector or an origin (got neither)");
   }
   if (frame.projector.has_value()) {
-    if (absl::Status status = Complete(*frame.projector); !status.ok()) return status;
+    VOXLOC_TRY(Complete(*frame.projector));
   }
   if (frame.origin.has_value()) {
-    absl::Status status = CheckPoint("frame.origin.point", frame.origin->point);
-    if (!status.ok()) return status;
+    VOXLOC_TRY(CheckPoint("frame.origin.point", frame.origin->point));
     if (!std::isfinite(frame.origin->x_axis_yaw_rad)) {
       return absl::InvalidArgumentError(absl::StrCat(
           "frame.origin.x_axis_yaw_rad must be finite (got ", frame.origin->x_axis_yaw_rad, ")"));

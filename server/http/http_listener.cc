@@ -13,6 +13,7 @@
 #include "absl/memory/memory.h"
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "core/status/try.h"
 #include "server/scheduling/this_thread.h"
 
 namespace voxloc::server {
@@ -26,13 +27,12 @@ constexpr std::chrono::milliseconds kNoDescriptorPause{50};
 absl::StatusOr<std::unique_ptr<HttpListener>> HttpListener::Start(const std::string& address,
                                                                   HttpPages pages,
                                                                   const HttpLimits& limits) {
-  auto sockets = ListeningSockets::Bind(address);
-  if (!sockets.ok()) return sockets.status();
+  VOXLOC_ASSIGN_OR_RETURN(auto sockets, ListeningSockets::Bind(address));
   const int wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
   if (wake_fd < 0) {
     return absl::ErrnoToStatus(errno, absl::StrCat("no descriptor is left to serve ", address));
   }
-  return absl::WrapUnique(new HttpListener(*std::move(sockets), std::move(pages), limits, wake_fd));
+  return absl::WrapUnique(new HttpListener(std::move(sockets), std::move(pages), limits, wake_fd));
 }
 
 HttpListener::HttpListener(ListeningSockets sockets, HttpPages pages, const HttpLimits& limits,

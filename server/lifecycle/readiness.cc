@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "core/status/try.h"
 #include "server/observe/logging.h"
 
 namespace voxloc::server {
@@ -35,8 +36,8 @@ absl::Status Readiness::Check() {
 }
 
 absl::Status Readiness::CheckLocked() {
-  if (absl::Status status = CheckServer(); !status.ok()) return status;
-  if (absl::Status status = CheckStart(); !status.ok()) return status;
+  VOXLOC_TRY(CheckServer());
+  VOXLOC_TRY(CheckStart());
   was_ready_ = true;
   return absl::OkStatus();
 }

@@ -6,6 +6,8 @@
 #include <utility>
 #include <vector>
 
+#include "core/status/try.h"
+
 namespace voxloc::server {
 namespace {
 
@@ -18,13 +20,11 @@ constexpr int64_t kLateNs = int64_t{30} * 1'000'000'000;
 }  // namespace
 
 absl::Status LastPoses::Load(MapStore& store) {
-  const auto maps = store.ListMaps();
-  if (!maps.ok()) return maps.status();
-  for (const StoredMap& map : *maps) {
-    auto poses = store.ListLastPoses(map.name);
-    if (!poses.ok()) return poses.status();
+  VOXLOC_ASSIGN_OR_RETURN(const auto maps, store.ListMaps());
+  for (const StoredMap& map : maps) {
+    VOXLOC_ASSIGN_OR_RETURN(auto poses, store.ListLastPoses(map.name));
     const absl::MutexLock lock(&mutex_);
-    for (LastPose& pose : *poses) {
+    for (LastPose& pose : poses) {
       std::string vehicle = pose.vehicle;
       poses_.insert_or_assign(std::move(vehicle), std::move(pose));
     }
@@ -70,11 +70,10 @@ absl::Status LastPoses::TakeOthers(MapStore& store) {
     const absl::MutexLock lock(&mutex_);
     since = taken_unix_ns_ - kLateNs;
   }
-  auto saved = store.ListPosesSavedSince(since);
-  if (!saved.ok()) return saved.status();
+  VOXLOC_ASSIGN_OR_RETURN(auto saved, store.ListPosesSavedSince(since));
   const absl::MutexLock lock(&mutex_);
-  taken_unix_ns_ = std::max(taken_unix_ns_, saved->latest_unix_ns);
-  for (LastPose& pose : saved->poses) {
+  taken_unix_ns_ = std::max(taken_unix_ns_, saved.latest_unix_ns);
+  for (LastPose& pose : saved.poses) {
     const auto known = poses_.find(pose.vehicle);
     if (known != poses_.end() && known->second.stamp_unix_ns >= pose.stamp_unix_ns) continue;
     changed_.erase(pose.vehicle);

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "core/status/try.h"
 #include "server/errors/error_details.h"
 #include "server/maps/map_memory.h"
 #include "server/observe/logging.h"
@@ -55,7 +56,7 @@ absl::Status MapLibrary::FollowEngine() {
         tile.resident = nullptr;
         change.emplace_hint(change.end(), entry.first, std::move(tile));
       });
-      if (absl::Status status = Refresh(view, change); !status.ok()) return status;
+      VOXLOC_TRY(Refresh(view, change));
     }
   }
   followed_.store(takeovers, std::memory_order_relaxed);
@@ -67,9 +68,8 @@ absl::Status MapLibrary::Refresh(const MapView& view, const TileCatalogue::Chang
   snapshot.tiles = snapshot.tiles.With(change);
   snapshot.residency = TileResidency::Of(
       snapshot.tiles, snapshot.residency == nullptr ? nullptr : snapshot.residency->layout());
-  auto resident = Compose(snapshot.tiles, *view.facts->build, view.snapshot.get());
-  if (!resident.ok()) return resident.status();
-  snapshot.resident = *std::move(resident);
+  VOXLOC_ASSIGN_OR_RETURN(snapshot.resident,
+                          Compose(snapshot.tiles, *view.facts->build, view.snapshot.get()));
   parts_.maps.Refresh(std::move(snapshot));
   return absl::OkStatus();
 }
@@ -85,10 +85,9 @@ absl::StatusOr<TilesOfRevision> MapLibrary::FindTiles(const std::string& map, ui
   auto view = revision == 0 ? parts_.maps.Find(map) : parts_.maps.FindRevision(map, revision);
   if (view.ok()) return TilesOfRevision{view->snapshot->revision, view->snapshot->tiles};
   if (revision == 0) return view.status();
-  auto manifest = parts_.store.GetManifest(map, revision);
-  if (!manifest.ok()) return manifest.status();
+  VOXLOC_ASSIGN_OR_RETURN(auto manifest, parts_.store.GetManifest(map, revision));
   TileCatalogue::Change all;
-  for (const auto& [id, stored] : *manifest) all.emplace_hint(all.end(), id, MapTile(stored));
+  for (const auto& [id, stored] : manifest) all.emplace_hint(all.end(), id, MapTile(stored));
   return TilesOfRevision{revision, TileCatalogue().With(all)};
 }
 
@@ -99,9 +98,8 @@ void MapLibrary::NoteUpload(absl::string_view map, const Sha256Digest& digest) {
 absl::StatusOr<bool> MapLibrary::IsWithinReach(absl::string_view map, const Sha256Digest& digest,
                                                const MayUseMap& may_use) {
   if (uploads_.Has(map, digest)) return true;
-  auto maps = parts_.store.MapsWithContent(digest);
-  if (!maps.ok()) return maps.status();
-  return std::any_of(maps->begin(), maps->end(), may_use);
+  VOXLOC_ASSIGN_OR_RETURN(auto maps, parts_.store.MapsWithContent(digest));
+  return std::any_of(maps.begin(), maps.end(), may_use);
 }
 
 absl::Status MapLibrary::MakeResident(absl::string_view map, const MapBuild& build,
@@ -118,9 +116,7 @@ absl::Status MapLibrary::MakeResident(absl::string_view map, const MapBuild& bui
       continue;
     }
     if (bytes >= most_bytes) continue;
-    auto loaded = tiles_.Load(id, *tile, build);
-    if (!loaded.ok()) return loaded.status();
-    tile = *std::move(loaded);
+    VOXLOC_ASSIGN_OR_RETURN(tile, tiles_.Load(id, *tile, build));
     bytes += BytesInMap(*tile->resident, share);
   }
   return absl::OkStatus();
@@ -197,9 +193,7 @@ MapFacts MapLibrary::FactsOf(const std::string& map, uint64_t revision,
 absl::StatusOr<CommitReceipt> MapLibrary::Commit(const RevisionDraft& draft) {
   MapView base;
   if (draft.base_revision != 0) {
-    auto found = parts_.maps.FindRevision(draft.map, draft.base_revision);
-    if (!found.ok()) return found.status();
-    base = *std::move(found);
+    VOXLOC_ASSIGN_OR_RETURN(base, parts_.maps.FindRevision(draft.map, draft.base_revision));
   } else if (absl::Status status = parts_.maps.CheckRoom(draft.map); !status.ok()) {
     return status;
   }
@@ -215,9 +209,8 @@ absl::StatusOr<CommitReceipt> MapLibrary::Commit(const RevisionDraft& draft) {
     }
   }
   const TileCatalogue drafted = before.With(draft.change);
-  if (absl::Status status = CheckSize(drafted); !status.ok()) return status;
-  auto resident = Compose(drafted, *draft.build, base.snapshot.get());
-  if (!resident.ok()) return resident.status();
+  VOXLOC_TRY(CheckSize(drafted));
+  VOXLOC_ASSIGN_OR_RETURN(auto resident, Compose(drafted, *draft.build, base.snapshot.get()));
 
   RevisionCommit commit;
   commit.map = draft.map;
@@ -252,7 +245,7 @@ absl::StatusOr<CommitReceipt> MapLibrary::Commit(const RevisionDraft& draft) {
   snapshot.committed_unix_ns = committed->revision.committed_unix_ns;
   snapshot.tiles = before.With(change);
   snapshot.residency = TileResidency::Of(snapshot.tiles);
-  snapshot.resident = *std::move(resident);
+  snapshot.resident = std::move(resident);
   MapFacts facts = FactsOf(draft.map, revision, draft.build);
   MapEventKind kind = draft.base_revision == 0 ? MapEventKind::kCreated : MapEventKind::kUpdated;
   if (draft.stage) {
@@ -275,17 +268,14 @@ absl::StatusOr<CommitReceipt> MapLibrary::Commit(const RevisionDraft& draft) {
 
 absl::StatusOr<std::optional<CommitReceipt>> MapLibrary::FindCommitted(
     absl::string_view map, absl::string_view request_id) {
-  auto revision = parts_.store.FindRequest(map, request_id);
-  if (!revision.ok()) return revision.status();
-  if (!revision->has_value()) return std::nullopt;
-  auto receipt = RepeatedReceipt(std::string(map), **revision);
-  if (!receipt.ok()) return receipt.status();
-  return *std::move(receipt);
+  VOXLOC_ASSIGN_OR_RETURN(auto revision, parts_.store.FindRequest(map, request_id));
+  if (!revision.has_value()) return std::nullopt;
+  return RepeatedReceipt(std::string(map), *revision);
 }
 
 absl::StatusOr<CommitReceipt> MapLibrary::RepeatedReceipt(const std::string& map,
                                                           const StoredRevision& stored) {
-  if (absl::Status status = Follow(map); !status.ok()) return status;
+  VOXLOC_TRY(Follow(map));
   CommitReceipt receipt;
   receipt.repeated = true;
   receipt.added = stored.added;
@@ -300,31 +290,28 @@ absl::StatusOr<CommitReceipt> MapLibrary::RepeatedReceipt(const std::string& map
 }
 
 absl::StatusOr<MapView> MapLibrary::ActivateElsewhere(const std::string& map, uint64_t revision) {
-  const auto stored = parts_.store.GetMap(map);
-  if (!stored.ok()) return stored.status();
-  for (const StoredRevision& known : stored->revisions) {
+  VOXLOC_ASSIGN_OR_RETURN(const auto stored, parts_.store.GetMap(map));
+  for (const StoredRevision& known : stored.revisions) {
     if (known.revision != revision) continue;
-    if (known.state != RevisionState::kStaged && revision != stored->active_revision) break;
+    if (known.state != RevisionState::kStaged && revision != stored.active_revision) break;
     const absl::Status loading = parts_.maps.Find(map).status();
     if (absl::IsUnavailable(loading)) return loading;
     return absl::UnavailableError(
         absl::StrCat("revision ", revision, " of map ", map, " is not in memory"));
   }
   // The store says why not, unless another server has staged it since.
-  auto activated = parts_.store.Activate(map, revision);
-  if (!activated.ok()) return activated.status();
-  if (absl::Status status = Follow(map); !status.ok()) return status;
+  VOXLOC_ASSIGN_OR_RETURN(auto activated, parts_.store.Activate(map, revision));
+  VOXLOC_TRY(Follow(map));
   return parts_.maps.FindRevision(map, revision);
 }
 
 absl::StatusOr<MapView> MapLibrary::Activate(const std::string& map, uint64_t revision) {
-  if (absl::Status status = Follow(map); !status.ok()) return status;
+  VOXLOC_TRY(Follow(map));
   const auto before = parts_.maps.Find(map);
   if (before.ok() && before->snapshot->revision == revision) return before;
   const auto staged = parts_.maps.FindRevision(map, revision);
   if (!staged.ok()) return ActivateElsewhere(map, revision);
-  auto activated = parts_.store.Activate(map, revision);
-  if (!activated.ok()) return activated.status();
+  VOXLOC_ASSIGN_OR_RETURN(auto activated, parts_.store.Activate(map, revision));
   auto changed = ChangedTiles(before.ok() ? before->snapshot.get() : nullptr, *staged->snapshot);
   MapView view =
       parts_.maps.Activate(*staged->snapshot, FactsOf(map, revision, staged->facts->build));
@@ -334,7 +321,7 @@ absl::StatusOr<MapView> MapLibrary::Activate(const std::string& map, uint64_t re
 }
 
 absl::StatusOr<StoredRevision> MapLibrary::Withdraw(const std::string& map, uint64_t revision) {
-  if (absl::Status status = Follow(map); !status.ok()) return status;
+  VOXLOC_TRY(Follow(map));
   auto withdrawn = parts_.store.Withdraw(map, revision);
   if (!withdrawn.ok()) return withdrawn;
   parts_.maps.Unstage(map, revision);
@@ -344,7 +331,7 @@ absl::StatusOr<StoredRevision> MapLibrary::Withdraw(const std::string& map, uint
 
 absl::StatusOr<StoredRevision> MapLibrary::SetCanary(const std::string& map, uint64_t revision,
                                                      const std::vector<std::string>& vehicles) {
-  if (absl::Status status = Follow(map); !status.ok()) return status;
+  VOXLOC_TRY(Follow(map));
   auto changed = parts_.store.SetCanary(map, revision, vehicles);
   if (!changed.ok()) return changed;
   parts_.maps.SetCanary(map, revision, vehicles);
@@ -354,7 +341,7 @@ absl::StatusOr<StoredRevision> MapLibrary::SetCanary(const std::string& map, uin
 }
 
 absl::StatusOr<uint64_t> MapLibrary::Delete(const std::string& map, uint64_t revision) {
-  if (absl::Status status = Follow(map); !status.ok()) return status;
+  VOXLOC_TRY(Follow(map));
   auto deleted = parts_.store.DeleteMap(map, revision);
   if (!deleted.ok()) return deleted;
   parts_.maps.Remove(map);
@@ -363,16 +350,16 @@ absl::StatusOr<uint64_t> MapLibrary::Delete(const std::string& map, uint64_t rev
 }
 
 absl::StatusOr<MapView> MapLibrary::Undelete(const std::string& map) {
-  if (absl::Status status = Follow(map); !status.ok()) return status;
+  VOXLOC_TRY(Follow(map));
   if (parts_.maps.Held(map).has_value()) {
     return absl::AlreadyExistsError(absl::StrCat("there is a map \"", map, "\""));
   }
-  if (absl::Status status = parts_.maps.Announce(map); !status.ok()) return status;
+  VOXLOC_TRY(parts_.maps.Announce(map));
   if (const auto undeleted = parts_.store.UndeleteMap(map); !undeleted.ok()) {
     parts_.maps.Remove(map);
     return undeleted.status();
   }
-  if (absl::Status status = FollowNew(map); !status.ok()) return status;
+  VOXLOC_TRY(FollowNew(map));
   const std::vector<MapView> views = parts_.maps.Views(map);
   if (views.empty()) return absl::NotFoundError(absl::StrCat("map ", map, " was deleted again"));
   return views.front();

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "core/status/try.h"
 #include "server/maps/map_library.h"
 #include "server/observe/logging.h"
 
@@ -62,11 +63,10 @@ bool IsBuiltAlike(const HeldMap& held, const StoredMap& stored) {
 }  // namespace
 
 absl::StatusOr<std::vector<std::string>> MapLibrary::Announce() {
-  auto stored = parts_.store.ListMaps();
-  if (!stored.ok()) return stored.status();
+  VOXLOC_ASSIGN_OR_RETURN(auto stored, parts_.store.ListMaps());
   std::vector<std::string> names;
-  for (const StoredMap& map : *stored) {
-    if (absl::Status status = parts_.maps.Announce(map.name); !status.ok()) return status;
+  for (const StoredMap& map : stored) {
+    VOXLOC_TRY(parts_.maps.Announce(map.name));
     names.push_back(map.name);
   }
   return names;
@@ -84,50 +84,47 @@ void MapLibrary::Load(const std::string& map) {
 }
 
 absl::Status MapLibrary::TryLoad(const std::string& name) {
-  auto map = parts_.store.GetMap(name);
-  if (!map.ok()) return map.status();
-  auto request = MapBuildRequestFromText(map->build);
-  if (!request.ok()) return request.status();
-  auto made = MakeMapBuild(*request);
-  if (!made.ok()) return made.status();
-  const auto build = std::make_shared<const MapBuild>(*std::move(made));
+  VOXLOC_ASSIGN_OR_RETURN(auto map, parts_.store.GetMap(name));
+  VOXLOC_ASSIGN_OR_RETURN(auto request, MapBuildRequestFromText(map.build));
+  VOXLOC_ASSIGN_OR_RETURN(auto made, MakeMapBuild(request));
+  const auto build = std::make_shared<const MapBuild>(std::move(made));
 
   MapView active;
-  for (const StoredRevision& revision : map->revisions) {
-    if (revision.revision != map->active_revision) continue;
-    auto snapshot = LoadRevision(*map, revision, *build, nullptr, /*resident=*/false);
-    if (!snapshot.ok()) return snapshot.status();
-    active = parts_.maps.Activate(*std::move(snapshot), FactsOf(name, revision.revision, build));
+  for (const StoredRevision& revision : map.revisions) {
+    if (revision.revision != map.active_revision) continue;
+    VOXLOC_ASSIGN_OR_RETURN(auto snapshot,
+                            LoadRevision(map, revision, *build, nullptr, /*resident=*/false));
+    active = parts_.maps.Activate(std::move(snapshot), FactsOf(name, revision.revision, build));
   }
-  for (const StoredRevision& revision : map->revisions) {
+  for (const StoredRevision& revision : map.revisions) {
     if (revision.state != RevisionState::kStaged) continue;
-    auto snapshot = LoadRevision(*map, revision, *build, active.snapshot.get(), /*resident=*/false);
-    if (!snapshot.ok()) return snapshot.status();
-    parts_.maps.Stage(*std::move(snapshot), FactsOf(name, revision.revision, build),
+    VOXLOC_ASSIGN_OR_RETURN(auto snapshot, LoadRevision(map, revision, *build,
+                                                        active.snapshot.get(), /*resident=*/false));
+    parts_.maps.Stage(std::move(snapshot), FactsOf(name, revision.revision, build),
                       revision.canary_vehicles);
   }
   if (!parts_.maps.Views(name).empty()) return absl::OkStatus();
   return absl::DataLossError(
-      absl::StrCat("map ", name, " is at revision ", map->active_revision, ", which is not there"));
+      absl::StrCat("map ", name, " is at revision ", map.active_revision, ", which is not there"));
 }
 
 absl::StatusOr<MapSnapshot> MapLibrary::LoadRevision(const StoredMap& map,
                                                      const StoredRevision& revision,
                                                      const MapBuild& build,
                                                      const MapSnapshot* known, bool resident) {
-  const auto manifest = parts_.store.GetManifest(map.name, revision.revision);
-  if (!manifest.ok()) return manifest.status();
+  VOXLOC_ASSIGN_OR_RETURN(const auto manifest,
+                          parts_.store.GetManifest(map.name, revision.revision));
   const TileCatalogue none;
   const TileCatalogue& before = known == nullptr ? none : known->tiles;
   TileCatalogue::Change change;
-  for (const auto& [id, record] : *manifest) {
+  for (const auto& [id, record] : manifest) {
     const MapTile* const same = before.Find(id);
     if (same == nullptr || same->digest != record.digest || same->revision != record.revision) {
       change.emplace_hint(change.end(), id, MapTile(record));
     }
   }
   before.ForEach([&](const TileCatalogue::Tile& entry) {
-    if (manifest->count(entry.first) == 0) change.emplace(entry.first, std::nullopt);
+    if (manifest.count(entry.first) == 0) change.emplace(entry.first, std::nullopt);
   });
   if (resident) {
     // One that is damaged is left to the residency, which says so.
@@ -140,9 +137,7 @@ absl::StatusOr<MapSnapshot> MapLibrary::LoadRevision(const StoredMap& map,
   snapshot.committed_unix_ns = revision.committed_unix_ns;
   snapshot.tiles = before.With(change);
   snapshot.residency = TileResidency::Of(snapshot.tiles);
-  auto composed = Compose(snapshot.tiles, build, known);
-  if (!composed.ok()) return composed.status();
-  snapshot.resident = *std::move(composed);
+  VOXLOC_ASSIGN_OR_RETURN(snapshot.resident, Compose(snapshot.tiles, build, known));
   return snapshot;
 }
 
@@ -188,9 +183,9 @@ absl::Status MapLibrary::Follow(const std::string& map) {
     Drop(map, RevisionOf(held->active));
     return FollowNew(map);
   }
-  if (absl::Status status = FollowEngine(); !status.ok()) return status;
+  VOXLOC_TRY(FollowEngine());
   const std::shared_ptr<const MapBuild> build = AnyView(*held).facts->build;
-  if (absl::Status status = FollowActive(*stored, *held, build); !status.ok()) return status;
+  VOXLOC_TRY(FollowActive(*stored, *held, build));
   return FollowStaged(*stored, build);
 }
 
@@ -202,7 +197,7 @@ void MapLibrary::Drop(const std::string& map, uint64_t revision) {
 
 absl::Status MapLibrary::FollowNew(const std::string& map) {
   if (!parts_.maps.Held(map).has_value()) {
-    if (absl::Status status = parts_.maps.Announce(map); !status.ok()) return status;
+    VOXLOC_TRY(parts_.maps.Announce(map));
   }
   absl::Status status = FollowEngine();
   if (status.ok()) status = TryLoad(map);
@@ -236,12 +231,12 @@ absl::Status MapLibrary::FollowActive(const StoredMap& stored, const HeldMap& he
   const HeldMap::Staged* const staged = FindStaged(held, *active);
   const MapSnapshot* const known =
       staged != nullptr ? staged->view.snapshot.get() : held.active.snapshot.get();
-  auto loaded = LoadRevision(stored, *active, *build, known, /*resident=*/true);
-  if (!loaded.ok()) return loaded.status();
+  VOXLOC_ASSIGN_OR_RETURN(auto loaded,
+                          LoadRevision(stored, *active, *build, known, /*resident=*/true));
   const MapSnapshot* const before = held.active.snapshot.get();
-  auto changed = ChangedTiles(before, *loaded);
+  auto changed = ChangedTiles(before, loaded);
   MapView view =
-      parts_.maps.Activate(*std::move(loaded), FactsOf(stored.name, active->revision, build));
+      parts_.maps.Activate(std::move(loaded), FactsOf(stored.name, active->revision, build));
   parts_.events.Notify({before == nullptr ? MapEventKind::kCreated : MapEventKind::kUpdated,
                         stored.name, active->revision, std::move(view), std::move(changed)});
   const std::chrono::duration<double> follow_s = std::chrono::steady_clock::now() - start;
@@ -274,10 +269,10 @@ absl::Status MapLibrary::FollowStaged(const StoredMap& stored,
       view = known->view;
     } else {
       const MapSnapshot* const active = held->active.snapshot.get();
-      auto loaded = LoadRevision(stored, revision, *build, active, /*resident=*/true);
-      if (!loaded.ok()) return loaded.status();
-      changed = ChangedTiles(active, *loaded);
-      view = parts_.maps.Stage(*std::move(loaded), FactsOf(stored.name, revision.revision, build),
+      VOXLOC_ASSIGN_OR_RETURN(auto loaded,
+                              LoadRevision(stored, revision, *build, active, /*resident=*/true));
+      changed = ChangedTiles(active, loaded);
+      view = parts_.maps.Stage(std::move(loaded), FactsOf(stored.name, revision.revision, build),
                                revision.canary_vehicles);
     }
     parts_.events.Notify({MapEventKind::kStaged, stored.name, revision.revision, std::move(view),

@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "core/checksum/crc32c.h"
 #include "core/map/map_name.h"
+#include "core/status/try.h"
 #include "server/errors/error_details.h"
 #include "server/maps/map_memory.h"
 #include "server/maps/tile_content.h"
@@ -44,19 +45,19 @@ bool SameRequest(const MapBuildRequest& a, const MapBuildRequest& b) {
 
 absl::StatusOr<std::unique_ptr<MapTransaction>> MapTransaction::Open(
     MapLibrary& library, const TransactionBegin& begin) {
-  if (absl::Status status = ValidateMapName(begin.map); !status.ok()) return status;
+  VOXLOC_TRY(ValidateMapName(begin.map));
   if (begin.clear && begin.from_revision != 0) {
     return absl::InvalidArgumentError(
         "clear and from_revision exclude each other: one begins with no tile, the other with those "
         "of a revision");
   }
   auto transaction = absl::WrapUnique(new MapTransaction(library, begin));
-  if (absl::Status status = transaction->Start(); !status.ok()) return status;
+  VOXLOC_TRY(transaction->Start());
   return transaction;
 }
 
 absl::Status MapTransaction::Start() {
-  if (absl::Status status = library_.Follow(begin_.map); !status.ok()) return status;
+  VOXLOC_TRY(library_.Follow(begin_.map));
   if (!begin_.request_id.empty()) {
     auto committed = library_.store().FindRequest(begin_.map, begin_.request_id);
     if (!committed.ok() && !absl::IsNotFound(committed.status())) return committed.status();
@@ -75,15 +76,14 @@ absl::Status MapTransaction::Start() {
   if (found.ok()) {
     base_ = found->snapshot;
     build_ = found->facts->build;
-    if (absl::Status status = CheckFrame(*found); !status.ok()) return status;
+    VOXLOC_TRY(CheckFrame(*found));
   }
-  if (absl::Status status = StartFromRevision(); !status.ok()) return status;
+  VOXLOC_TRY(StartFromRevision());
   if (build_ != nullptr && !begin_.build.has_value()) return absl::OkStatus();
-  auto build = MakeMapBuild(begin_.build.value_or(MapBuildRequest{}));
-  if (!build.ok()) return build.status();
+  VOXLOC_ASSIGN_OR_RETURN(auto build, MakeMapBuild(begin_.build.value_or(MapBuildRequest{})));
   if (build_ == nullptr) {
-    build_ = std::make_shared<const MapBuild>(*std::move(build));
-  } else if (!SameRequest(build->request, build_->request)) {
+    build_ = std::make_shared<const MapBuild>(std::move(build));
+  } else if (!SameRequest(build.request, build_->request)) {
     return WithReason(
         absl::AlreadyExistsError(absl::StrCat(
             "map ", begin_.map, " exists and was built with other options; delete it first")),
@@ -106,9 +106,7 @@ absl::Status MapTransaction::StartFromRevision() {
   if (begin_.from_revision == 0 || begin_.from_revision == base_revision_) return absl::OkStatus();
   // What the request began from may be forgotten by now.
   if (committed_revision_ != 0) return absl::OkStatus();
-  auto manifest = library_.store().GetManifest(begin_.map, begin_.from_revision);
-  if (!manifest.ok()) return manifest.status();
-  from_ = *std::move(manifest);
+  VOXLOC_ASSIGN_OR_RETURN(from_, library_.store().GetManifest(begin_.map, begin_.from_revision));
   return absl::OkStatus();
 }
 
@@ -132,32 +130,29 @@ absl::Status MapTransaction::CheckOrder(const TileChunk& chunk) const {
 }
 
 absl::Status MapTransaction::CheckIdle(const std::string& tile_id, absl::string_view what) const {
-  if (absl::Status status = CheckTileId(tile_id); !status.ok()) return status;
+  VOXLOC_TRY(CheckTileId(tile_id));
   if (!unfinished_.has_value()) return absl::OkStatus();
   return absl::FailedPreconditionError(
       absl::StrCat(what, " came before the last chunk of tile ", Quoted(unfinished_->tile_id)));
 }
 
 absl::StatusOr<std::optional<TileReceipt>> MapTransaction::AddChunk(TileChunk chunk) {
-  if (absl::Status status = CheckTileId(chunk.tile_id); !status.ok()) return status;
-  if (absl::Status status = CheckOrder(chunk); !status.ok()) return status;
+  VOXLOC_TRY(CheckTileId(chunk.tile_id));
+  VOXLOC_TRY(CheckOrder(chunk));
   if (!unfinished_.has_value()) {
-    auto upload = library_.store().Upload();
-    if (!upload.ok()) return upload.status();
+    VOXLOC_ASSIGN_OR_RETURN(auto upload, library_.store().Upload());
     unfinished_ = Unfinished();
     unfinished_->tile_id = chunk.tile_id;
-    unfinished_->upload = *std::move(upload);
+    unfinished_->upload = std::move(upload);
   }
   Unfinished& tile = *unfinished_;
-  if (absl::Status status = Take(chunk, tile); !status.ok()) return status;
+  VOXLOC_TRY(Take(chunk, tile));
   if (!chunk.last) return std::nullopt;
   if (chunk.total_points != tile.sent) {
     return absl::DataLossError(absl::StrCat("tile ", Quoted(tile.tile_id), " came with ", tile.sent,
                                             " points, and should have ", chunk.total_points));
   }
-  auto receipt = FinishTile(chunk.digest);
-  if (!receipt.ok()) return receipt.status();
-  return *std::move(receipt);
+  return FinishTile(chunk.digest);
 }
 
 absl::Status MapTransaction::Take(TileChunk& chunk, Unfinished& tile) const {
@@ -178,9 +173,7 @@ absl::Status MapTransaction::Take(TileChunk& chunk, Unfinished& tile) const {
   const size_t before = tile.points.size();
   if (first) {
     tile.points = std::move(chunk.points);
-    if (absl::Status status = tile.upload->Append(EncodeOrigin(tile.points)); !status.ok()) {
-      return status;
-    }
+    VOXLOC_TRY(tile.upload->Append(EncodeOrigin(tile.points)));
   } else {
     Append(chunk.points, tile.points);
   }
@@ -190,17 +183,16 @@ absl::Status MapTransaction::Take(TileChunk& chunk, Unfinished& tile) const {
 absl::StatusOr<TileReceipt> MapTransaction::FinishTile(
     const std::optional<Sha256Digest>& expected) {
   const Unfinished tile = *std::exchange(unfinished_, std::nullopt);
-  if (absl::Status status = CheckRoom(tile.tile_id); !status.ok()) return status;
-  auto digest = tile.upload->Finish();
-  if (!digest.ok()) return digest.status();
-  if (expected.has_value() && *expected != *digest) {
+  VOXLOC_TRY(CheckRoom(tile.tile_id));
+  VOXLOC_ASSIGN_OR_RETURN(auto digest, tile.upload->Finish());
+  if (expected.has_value() && *expected != digest) {
     return WithReason(
         absl::DataLossError(absl::StrCat("tile ", Quoted(tile.tile_id), ": the SHA-256 is ",
-                                         ToHex(*digest), ", and should be ", ToHex(*expected))),
+                                         ToHex(digest), ", and should be ", ToHex(*expected))),
         "CHECKSUM_MISMATCH");
   }
-  library_.NoteUpload(begin_.map, *digest);
-  auto built = library_.tiles().Build(tile.points, *digest, tile.crc32c, *build_);
+  library_.NoteUpload(begin_.map, digest);
+  auto built = library_.tiles().Build(tile.points, digest, tile.crc32c, *build_);
   if (!built.ok()) {
     return absl::Status(built.status().code(), absl::StrCat("tile ", Quoted(tile.tile_id), ": ",
                                                             built.status().message()));
@@ -211,21 +203,20 @@ absl::StatusOr<TileReceipt> MapTransaction::FinishTile(
 absl::StatusOr<std::optional<TileReceipt>> MapTransaction::ReuseTile(const std::string& tile_id,
                                                                      const Sha256Digest& digest,
                                                                      const MayUseMap& may_use) {
-  if (absl::Status status = CheckIdle(tile_id, "a reuse"); !status.ok()) return status;
-  if (absl::Status status = CheckRoom(tile_id); !status.ok()) return status;
+  VOXLOC_TRY(CheckIdle(tile_id, "a reuse"));
+  VOXLOC_TRY(CheckRoom(tile_id));
   const MapTile* const same = base_ == nullptr ? nullptr : base_->tiles.Find(tile_id);
   if (same != nullptr && same->digest == digest && same->resident != nullptr) {
     return Stage(tile_id, *same, 0);
   }
   if (may_use != nullptr) {
-    const auto within_reach = library_.IsWithinReach(begin_.map, digest, may_use);
-    if (!within_reach.ok()) return within_reach.status();
-    if (!*within_reach) return std::nullopt;
+    VOXLOC_ASSIGN_OR_RETURN(const auto within_reach,
+                            library_.IsWithinReach(begin_.map, digest, may_use));
+    if (!within_reach) return std::nullopt;
   }
-  auto found = library_.tiles().FindContent(tile_id, digest, *build_);
-  if (!found.ok()) return found.status();
-  if (!found->has_value()) return std::nullopt;
-  return Stage(tile_id, **std::move(found), 0);
+  VOXLOC_ASSIGN_OR_RETURN(auto found, library_.tiles().FindContent(tile_id, digest, *build_));
+  if (!found.has_value()) return std::nullopt;
+  return Stage(tile_id, *std::move(found), 0);
 }
 
 absl::StatusOr<TileReceipt> MapTransaction::Stage(const std::string& tile_id, MapTile tile,
@@ -266,8 +257,8 @@ bool MapTransaction::Has(const std::string& tile_id) const {
 }
 
 absl::StatusOr<bool> MapTransaction::RemoveTile(const std::string& tile_id) {
-  if (absl::Status status = CheckIdle(tile_id, "a removal"); !status.ok()) return status;
-  if (absl::Status status = CheckRoom(tile_id); !status.ok()) return status;
+  VOXLOC_TRY(CheckIdle(tile_id, "a removal"));
+  VOXLOC_TRY(CheckRoom(tile_id));
   const bool existed = Has(tile_id);
   staged_[tile_id] = std::nullopt;
   return existed;
@@ -294,12 +285,12 @@ absl::StatusOr<MapView> MapTransaction::Current() const {
     return absl::AbortedError(
         absl::StrCat("map ", begin_.map, " was created anew with other options meanwhile"));
   }
-  if (absl::Status status = CheckFrame(*found); !status.ok()) return status;
+  VOXLOC_TRY(CheckFrame(*found));
   return found;
 }
 
 absl::Status MapTransaction::FollowEngine() {
-  if (absl::Status status = library_.FollowEngine(); !status.ok()) return status;
+  VOXLOC_TRY(library_.FollowEngine());
   if (library_.takeovers() == takeovers_) return absl::OkStatus();
   // They are in the store.
   for (auto& [id, tile] : staged_) {
@@ -331,28 +322,23 @@ absl::StatusOr<CommitReceipt> MapTransaction::Commit(const TransactionCommit& co
         absl::StrCat("a commit came before the last chunk of tile ", Quoted(unfinished_->tile_id)));
   }
   if (!begin_.request_id.empty()) {
-    auto committed = library_.FindCommitted(begin_.map, begin_.request_id);
-    if (!committed.ok()) return committed.status();
-    if (committed->has_value()) return **std::move(committed);
+    VOXLOC_ASSIGN_OR_RETURN(auto committed, library_.FindCommitted(begin_.map, begin_.request_id));
+    if (committed.has_value()) return *std::move(committed);
   }
-  if (absl::Status status = FollowEngine(); !status.ok()) return status;
-  if (absl::Status status = library_.Follow(begin_.map); !status.ok()) return status;
-  auto current = Current();
-  if (!current.ok()) return current.status();
+  VOXLOC_TRY(FollowEngine());
+  VOXLOC_TRY(library_.Follow(begin_.map));
+  VOXLOC_ASSIGN_OR_RETURN(auto current, Current());
   RevisionDraft draft;
   draft.map = begin_.map;
-  draft.build = current->facts == nullptr ? build_ : current->facts->build;
+  draft.build = current.facts == nullptr ? build_ : current.facts->build;
   draft.frame = begin_.frame;
-  draft.base_revision = current->snapshot == nullptr ? 0 : current->snapshot->revision;
-  draft.change = ChangeOf(current->snapshot.get());
+  draft.base_revision = current.snapshot == nullptr ? 0 : current.snapshot->revision;
+  draft.change = ChangeOf(current.snapshot.get());
   draft.comment = commit.comment;
   draft.request_id = begin_.request_id;
   draft.stage = commit.stage;
   draft.canary_vehicles = commit.canary_vehicles;
-  if (absl::Status status = library_.MakeResident(draft.map, *draft.build, draft.change);
-      !status.ok()) {
-    return status;
-  }
+  VOXLOC_TRY(library_.MakeResident(draft.map, *draft.build, draft.change));
   return library_.Commit(draft);
 }
 

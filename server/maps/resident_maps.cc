@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "core/map/map_name.h"
+#include "core/status/try.h"
 #include "server/errors/error_details.h"
 
 namespace voxloc::server {
@@ -105,7 +106,7 @@ absl::StatusOr<MapView> ResidentMaps::Find(absl::string_view name,
 
 absl::StatusOr<MapView> ResidentMaps::FindAtLeast(absl::string_view name, uint64_t min_revision,
                                                   absl::string_view vehicle) const {
-  if (absl::Status status = ValidateMapName(name); !status.ok()) return status;
+  VOXLOC_TRY(ValidateMapName(name));
   auto view = Find(name, vehicle);
   if (view.ok() && view->snapshot->revision < min_revision) {
     return WithReason(
@@ -201,7 +202,7 @@ absl::Status ResidentMaps::CheckRoom(absl::string_view name) const {
 
 absl::Status ResidentMaps::Announce(const std::string& name) {
   const absl::MutexLock lock(&mutex_);
-  if (absl::Status status = HasRoom(name); !status.ok()) return status;
+  VOXLOC_TRY(HasRoom(name));
   maps_[name].loading = true;
   return absl::OkStatus();
 }

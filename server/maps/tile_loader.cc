@@ -8,6 +8,7 @@
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "core/checksum/crc32c.h"
+#include "core/status/try.h"
 #include "server/maps/tile_content.h"
 
 namespace voxloc::server {
@@ -42,9 +43,8 @@ absl::StatusOr<MapTile> TileLoader::Load(absl::string_view tile_id, const TileRe
   MapTile tile(record);
   tile.resident = FindMoments(record, build);
   if (tile.resident != nullptr) return tile;
-  auto cloud = ReadPoints(tile_id, record.digest);
-  if (!cloud.ok()) return cloud.status();
-  auto resident = BuildMoments(*cloud, record.digest, build);
+  VOXLOC_ASSIGN_OR_RETURN(auto cloud, ReadPoints(tile_id, record.digest));
+  auto resident = BuildMoments(cloud, record.digest, build);
   if (!resident.ok()) return NamingTile(resident.status(), tile_id);
   tile.resident = *std::move(resident);
   return tile;
@@ -59,18 +59,15 @@ absl::StatusOr<MapTile> TileLoader::Build(const PointCloud& cloud_map, const Sha
   tile.crc32c = crc32c;
   tile.resident = FindMoments(tile, build);
   if (tile.resident != nullptr) return tile;
-  auto resident = BuildMoments(cloud_map, digest, build);
-  if (!resident.ok()) return resident.status();
-  tile.resident = *std::move(resident);
+  VOXLOC_ASSIGN_OR_RETURN(tile.resident, BuildMoments(cloud_map, digest, build));
   return tile;
 }
 
 absl::StatusOr<std::optional<MapTile>> TileLoader::FindContent(absl::string_view tile_id,
                                                                const Sha256Digest& digest,
                                                                const MapBuild& build) const {
-  auto there = store_.HasContent(absl::MakeConstSpan(&digest, 1));
-  if (!there.ok()) return there.status();
-  if (!there->front()) return std::nullopt;
+  VOXLOC_ASSIGN_OR_RETURN(auto there, store_.HasContent(absl::MakeConstSpan(&digest, 1)));
+  if (!there.front()) return std::nullopt;
   auto cloud = ReadCloud(store_, digest);
   if (absl::IsDataLoss(cloud.status())) return std::nullopt;
   if (!cloud.ok()) return cloud.status();

@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "core/cloud/deskew.h"
 #include "core/cloud/filters.h"
+#include "core/status/try.h"
 #include "server/convert/cloud.h"
 #include "server/convert/pose.h"
 #include "server/convert/scan.h"
@@ -18,12 +19,11 @@ namespace {
 
 absl::Status Filter(const FilterOptions& options, Engine& engine, WorkClass work_class,
                     PointCloud& cloud, FilterCounts& counts) {
-  auto filtered = engine.Filter(cloud, options, work_class);
-  if (!filtered.ok()) return filtered.status();
-  cloud = std::move(filtered->cloud);
-  counts.not_finite += filtered->counts.not_finite;
-  counts.out_of_limits += filtered->counts.out_of_limits;
-  counts.thinned += filtered->counts.thinned;
+  VOXLOC_ASSIGN_OR_RETURN(auto filtered, engine.Filter(cloud, options, work_class));
+  cloud = std::move(filtered.cloud);
+  counts.not_finite += filtered.counts.not_finite;
+  counts.out_of_limits += filtered.counts.out_of_limits;
+  counts.thinned += filtered.counts.thinned;
   return absl::OkStatus();
 }
 
@@ -71,10 +71,7 @@ absl::StatusOr<PointCloud> PrepareCloud(const v1::Scan& scan, const v1::SensorCl
     points.intensity = TimesOf(decoded, points.size(), offset_s);
   }
   if (recipe.filters.sensor.has_value()) {
-    if (absl::Status status = Filter(*recipe.filters.sensor, engine, work_class, points, counts);
-        !status.ok()) {
-      return status;
-    }
+    VOXLOC_TRY(Filter(*recipe.filters.sensor, engine, work_class, points, counts));
   }
   if (base_T_sensor.has_value()) points = Transform(*base_T_sensor, points);
   return points;
@@ -89,23 +86,18 @@ absl::StatusOr<PreparedScan> PrepareScan(const v1::Scan& scan, const ScanRecipe&
   prepared.deskewed = base_twist.has_value() && TakesTime(scan);
   PointCloud points;
   for (int i = 0; i < scan.clouds_size(); ++i) {
-    auto cloud =
-        PrepareCloud(scan, scan.clouds(i), recipe, base_twist, engine, work_class, prepared);
-    if (!cloud.ok()) return cloud.status();
+    VOXLOC_ASSIGN_OR_RETURN(auto cloud, PrepareCloud(scan, scan.clouds(i), recipe, base_twist,
+                                                     engine, work_class, prepared));
     if (i == 0) {
       prepared.rays.sensor_position_base =
           MountOf(scan.clouds(0), recipe).value_or(Pose()).translation;
-      points = *std::move(cloud);
+      points = std::move(cloud);
     } else {
-      Append(*cloud, points);
+      Append(cloud, points);
     }
   }
   if (recipe.filters.base.has_value()) {
-    if (absl::Status status =
-            Filter(*recipe.filters.base, engine, work_class, points, prepared.counts);
-        !status.ok()) {
-      return status;
-    }
+    VOXLOC_TRY(Filter(*recipe.filters.base, engine, work_class, points, prepared.counts));
   }
   prepared.counts.kept = points.size();
   prepared.time_s = std::move(points.intensity);

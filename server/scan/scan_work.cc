@@ -9,6 +9,7 @@
 #include "absl/time/clock.h"
 #include "core/engine/scan_reach.h"
 #include "core/estimate/scan_features.h"
+#include "core/status/try.h"
 #include "core/tracking/two_guesses.h"
 #include "server/convert/cloud.h"
 #include "server/convert/pose.h"
@@ -67,15 +68,12 @@ bool ScanWork::Check() {
 }
 
 absl::Status ScanWork::CheckFields() {
-  auto points = CheckScanClouds(reply_.scan(), source_->max_points);
-  if (!points.ok()) return points.status();
-  parts_.metrics.scan_points_received.Increment(static_cast<double>(*points));
-  reply_.result().mutable_points()->set_received(static_cast<uint32_t>(*points));
-  facts_.points = *points;
-  if (*points == 0) return absl::InvalidArgumentError("the scan has no points");
-  auto hints = ScanHintsFromProto(reply_.scan());
-  if (!hints.ok()) return hints.status();
-  hints_ = *std::move(hints);
+  VOXLOC_ASSIGN_OR_RETURN(auto points, CheckScanClouds(reply_.scan(), source_->max_points));
+  parts_.metrics.scan_points_received.Increment(static_cast<double>(points));
+  reply_.result().mutable_points()->set_received(static_cast<uint32_t>(points));
+  facts_.points = points;
+  if (points == 0) return absl::InvalidArgumentError("the scan has no points");
+  VOXLOC_ASSIGN_OR_RETURN(hints_, ScanHintsFromProto(reply_.scan()));
   if (source_->state->accumulates()) {
     if (!hints_.odom_T_base.has_value()) {
       return absl::InvalidArgumentError(

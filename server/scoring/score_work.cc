@@ -9,6 +9,7 @@
 #include "absl/memory/memory.h"
 #include "absl/strings/str_cat.h"
 #include "core/engine/scan_reach.h"
+#include "core/status/try.h"
 #include "server/convert/pose.h"
 #include "server/convert/profile.h"
 #include "server/convert/result.h"
@@ -29,33 +30,28 @@ absl::StatusOr<std::unique_ptr<ScoreWork>> ScoreWork::Open(const WorkParts& part
                                                            const v1::ScoreSetup& setup,
                                                            const StopToken& stop) {
   auto work = absl::WrapUnique(new ScoreWork(parts));
-  if (absl::Status status = work->Start(setup, stop); !status.ok()) return status;
+  VOXLOC_TRY(work->Start(setup, stop));
   return work;
 }
 
 absl::Status ScoreWork::Start(const v1::ScoreSetup& setup, const StopToken& stop) {
   if (!setup.has_scan()) return absl::InvalidArgumentError("the setup has no scan");
-  auto points = CheckScanClouds(setup.scan(), parts_.live.limits()->max_points_per_scan);
-  if (!points.ok()) return points.status();
-  auto hints = ScanHintsFromProto(setup.scan());
-  if (!hints.ok()) return hints.status();
-  auto checked = CheckSetup(*parts_.live.Get(), parts_.maps, setup.setup());
-  if (!checked.ok()) return checked.status();
-  const ScanRecipe& recipe = checked->source.recipe;
-  map_ = std::move(checked->map);
+  VOXLOC_TRY(CheckScanClouds(setup.scan(), parts_.live.limits()->max_points_per_scan).status());
+  VOXLOC_ASSIGN_OR_RETURN(auto hints, ScanHintsFromProto(setup.scan()));
+  VOXLOC_ASSIGN_OR_RETURN(auto checked, CheckSetup(*parts_.live.Get(), parts_.maps, setup.setup()));
+  const ScanRecipe& recipe = checked.source.recipe;
+  map_ = std::move(checked.map);
   align_ = recipe.align;
-  align_.profile = std::move(checked->profile_on_map);
+  align_.profile = std::move(checked.profile_on_map);
   const size_t stages = align_.profile.stages.size();
   const size_t stage = setup.has_stage() ? setup.stage().value() : align_.profile.score_stage;
   if (stage >= stages) {
     return absl::InvalidArgumentError(absl::StrCat(
         "stage is ", stage, "; profile ", align_.profile.name, " has stages 0 to ", stages - 1));
   }
-  auto scan =
-      PrepareScan(setup.scan(), recipe, hints->base_twist, parts_.engine, WorkClass::kScoring);
-  if (!scan.ok()) return scan.status();
-  scan_ = *std::move(scan);
-  if (absl::Status status = RequirePoints(scan_.counts); !status.ok()) return status;
+  VOXLOC_ASSIGN_OR_RETURN(scan_, PrepareScan(setup.scan(), recipe, hints.base_twist, parts_.engine,
+                                             WorkClass::kScoring));
+  VOXLOC_TRY(RequirePoints(scan_.counts));
   reach_m_ = ReachOf(*scan_.base);
   request_.map = map_.resident();
   request_.scan = scan_.base;
@@ -80,10 +76,9 @@ absl::StatusOr<std::vector<Pose>> ScoreWork::ParsePoses(const v1::PoseSet& set) 
   std::vector<Pose> poses;
   poses.reserve(size / 7);
   for (size_t i = 0; i < size; i += 7) {
-    auto pose =
-        PoseFromNumbers(set.map_t_base().data() + i, absl::StrCat("map_t_base of pose ", i / 7));
-    if (!pose.ok()) return pose.status();
-    poses.push_back(*pose);
+    VOXLOC_ASSIGN_OR_RETURN(auto pose, PoseFromNumbers(set.map_t_base().data() + i,
+                                                       absl::StrCat("map_t_base of pose ", i / 7)));
+    poses.push_back(pose);
   }
   Eigen::Vector2d min = poses.front().translation.head<2>();
   Eigen::Vector2d max = min;
@@ -91,9 +86,7 @@ absl::StatusOr<std::vector<Pose>> ScoreWork::ParsePoses(const v1::PoseSet& set) 
     min = min.cwiseMin(pose.translation.head<2>());
     max = max.cwiseMax(pose.translation.head<2>());
   }
-  if (absl::Status status = parts_.surroundings.Require(map_, min, max); !status.ok()) {
-    return status;
-  }
+  VOXLOC_TRY(parts_.surroundings.Require(map_, min, max));
   return poses;
 }
 

@@ -13,6 +13,7 @@
 #include "core/engine/scan_reach.h"
 #include "core/estimate/hypothesis_estimates.h"
 #include "core/estimate/initial_pose/prior_height.h"
+#include "core/status/try.h"
 #include "core/tracking/verdict.h"
 #include "server/convert/options.h"
 #include "server/convert/pose.h"
@@ -42,39 +43,35 @@ absl::StatusOr<std::unique_ptr<SearchWork>> SearchWork::Open(
     const v1::EstimateInitialPoseRequest& request,
     std::shared_ptr<const std::atomic<bool>> cancelled) {
   auto work = absl::WrapUnique(new SearchWork(parts, global_search, request));
-  if (absl::Status status = work->Check(std::move(cancelled)); !status.ok()) return status;
+  VOXLOC_TRY(work->Check(std::move(cancelled)));
   return work;
 }
 
 absl::Status SearchWork::Check(std::shared_ptr<const std::atomic<bool>> cancelled) {
   if (!request_.has_scan()) return absl::InvalidArgumentError("the request has no scan");
-  auto points = CheckScanClouds(request_.scan(), parts_.live.limits()->max_points_per_scan);
-  if (!points.ok()) return points.status();
-  if (*points == 0) return absl::InvalidArgumentError("the scan has no points");
-  auto hints = ScanHintsFromProto(request_.scan());
-  if (!hints.ok()) return hints.status();
-  hints_ = *std::move(hints);
-  auto setup = CheckSetup(*parts_.live.Get(), parts_.maps, request_.setup());
-  if (!setup.ok()) return setup.status();
-  recipe_ = std::move(setup->source.recipe);
-  map_ = std::move(setup->map);
-  job_.profile = std::move(setup->profile_on_map);
+  VOXLOC_ASSIGN_OR_RETURN(
+      auto points, CheckScanClouds(request_.scan(), parts_.live.limits()->max_points_per_scan));
+  if (points == 0) return absl::InvalidArgumentError("the scan has no points");
+  VOXLOC_ASSIGN_OR_RETURN(hints_, ScanHintsFromProto(request_.scan()));
+  VOXLOC_ASSIGN_OR_RETURN(auto setup,
+                          CheckSetup(*parts_.live.Get(), parts_.maps, request_.setup()));
+  recipe_ = std::move(setup.source.recipe);
+  map_ = std::move(setup.map);
+  job_.profile = std::move(setup.profile_on_map);
   // Hypotheses are each other's rivals.
   recipe_.estimate.rival_confidence = 0.0;
-  auto scope = SearchScopeFromProto(request_, parts_.live.limits()->max_particles, map_);
-  if (!scope.ok()) return scope.status();
-  scope_ = *std::move(scope);
-  auto hypotheses = HypothesisOptionsFromProto(request_.search());
-  if (!hypotheses.ok()) return hypotheses.status();
-  if (absl::Status status = RequireTiles(); !status.ok()) return status;
+  VOXLOC_ASSIGN_OR_RETURN(
+      scope_, SearchScopeFromProto(request_, parts_.live.limits()->max_particles, map_));
+  VOXLOC_ASSIGN_OR_RETURN(auto hypotheses, HypothesisOptionsFromProto(request_.search()));
+  VOXLOC_TRY(RequireTiles());
   const double timeout_s = request_.timeout_s();
-  if (absl::Status status = CheckSeconds("timeout_s", timeout_s); !status.ok()) return status;
+  VOXLOC_TRY(CheckSeconds("timeout_s", timeout_s));
 
   job_.map = map_.resident();
   job_.stop.cancelled = std::move(cancelled);
   if (timeout_s > 0.0) job_.stop.deadline = received_at_ + absl::Seconds(timeout_s);
   job_.seed = request_.search().seed();
-  job_.hypotheses = *hypotheses;
+  job_.hypotheses = hypotheses;
   return absl::OkStatus();
 }
 
@@ -86,7 +83,7 @@ absl::StatusOr<v1::SearchResult> SearchWork::Run(const Observer& observer) {
   timings.set_queue_wait_s(Seconds(start - received_));
   PoseSearchProgress progress;
   ReportProgress(progress, observer);
-  if (absl::Status status = Prepare(); !status.ok()) return status;
+  VOXLOC_TRY(Prepare());
   const Clock::time_point prepared = Clock::now();
   timings.set_prepare_s(Seconds(prepared - start));
 
@@ -98,7 +95,7 @@ absl::StatusOr<v1::SearchResult> SearchWork::Run(const Observer& observer) {
   const Clock::time_point searched = Clock::now();
   timings.set_align_s(Seconds(searched - prepared));
 
-  if (absl::Status status = DescribeHypotheses(*found, result); !status.ok()) return status;
+  VOXLOC_TRY(DescribeHypotheses(*found, result));
   SearchResultToProto(*found, result);
   PointCountsToProto(scan_.counts, *result.mutable_points());
   result.mutable_points()->set_deskewed(scan_.deskewed);
@@ -114,17 +111,15 @@ absl::StatusOr<v1::SearchResult> SearchWork::Run(const Observer& observer) {
 }
 
 absl::Status SearchWork::Prepare() {
-  auto scan = PrepareScan(request_.scan(), recipe_, hints_.base_twist, parts_.engine,
-                          WorkClass::kSearching);
-  if (!scan.ok()) return scan.status();
-  scan_ = *std::move(scan);
+  VOXLOC_ASSIGN_OR_RETURN(scan_, PrepareScan(request_.scan(), recipe_, hints_.base_twist,
+                                             parts_.engine, WorkClass::kSearching));
   job_.scan = scan_.base;
   return RequirePoints(scan_.counts);
 }
 
 absl::StatusOr<PoseSearchResult> SearchWork::Search(const PoseSearchObserver& observer) {
   if (auto* prior = std::get_if<PriorSearchOptions>(&scope_)) {
-    if (absl::Status status = FitPriorHeight(prior); !status.ok()) return status;
+    VOXLOC_TRY(FitPriorHeight(prior));
     // Far outside the map no particle has anything to find.
     if (!CanTouchMap(*prior)) return PoseSearchResult();
     return SearchAroundPrior(parts_.engine, job_, *prior, observer);
@@ -169,17 +164,17 @@ absl::Status SearchWork::FitPriorHeight(PriorSearchOptions* prior) {
   const auto at =
       std::find(there.begin(), there.end(), job_.profile.stages[job_.profile.score_stage].cells);
   if (at == there.end()) return absl::OkStatus();
-  const auto height = HeightOnSurface(*job_.map, static_cast<size_t>(at - there.begin()),
-                                      map_.snapshot->tiles.bounds(), *job_.scan, *prior);
-  if (!height.ok()) return height.status();
-  if (!height->has_value()) return absl::OkStatus();
+  VOXLOC_ASSIGN_OR_RETURN(const auto height,
+                          HeightOnSurface(*job_.map, static_cast<size_t>(at - there.begin()),
+                                          map_.snapshot->tiles.bounds(), *job_.scan, *prior));
+  if (!height.has_value()) return absl::OkStatus();
   double& z_m = prior->map_T_base.translation.z();
-  prior_height_shift_m_ = (*height)->z_m - z_m;
-  z_m = (*height)->z_m;
+  prior_height_shift_m_ = height->z_m - z_m;
+  z_m = height->z_m;
   // Correlations with the height do not count: only the diagonal is used.
   prior->covariance.row(2).setZero();
   prior->covariance.col(2).setZero();
-  prior->covariance(2, 2) = (*height)->sigma_m * (*height)->sigma_m;
+  prior->covariance(2, 2) = height->sigma_m * height->sigma_m;
   return absl::OkStatus();
 }
 

@@ -11,6 +11,7 @@
 
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
+#include "core/status/try.h"
 #include "core/text/nearest_name.h"
 #include "server/config/text_file.h"
 
@@ -33,21 +34,18 @@ class Reader {
       return status;
     }
     if (const YAML::Node anonymous = root["anonymous"]; anonymous.IsDefined()) {
-      auto identity = ReadAnonymous(anonymous);
-      if (!identity.ok()) return identity.status();
-      policy.anonymous = *std::move(identity);
+      VOXLOC_ASSIGN_OR_RETURN(policy.anonymous, ReadAnonymous(anonymous));
     }
     const YAML::Node identities = root["identities"];
     if (!identities.IsDefined()) return policy;
     if (!identities.IsMap()) return Wrong(identities, "identities must be a map of names");
     std::set<std::string> names;
     for (const auto& entry : identities) {
-      auto identity = ReadIdentity(entry.first, entry.second);
-      if (!identity.ok()) return identity.status();
-      if (!names.insert(identity->name).second) {
-        return Wrong(entry.first, absl::StrCat("identity ", identity->name, " occurs twice"));
+      VOXLOC_ASSIGN_OR_RETURN(auto identity, ReadIdentity(entry.first, entry.second));
+      if (!names.insert(identity.name).second) {
+        return Wrong(entry.first, absl::StrCat("identity ", identity.name, " occurs twice"));
       }
-      policy.identities.push_back(*std::move(identity));
+      policy.identities.push_back(std::move(identity));
     }
     return policy;
   }
@@ -86,7 +84,7 @@ class Reader {
     }
     Identity identity;
     identity.name = kAnonymous;
-    if (absl::Status status = ReadScope(node, kAnonymous, identity); !status.ok()) return status;
+    VOXLOC_TRY(ReadScope(node, kAnonymous, identity));
     return identity;
   }
 
@@ -104,8 +102,8 @@ class Reader {
         !status.ok()) {
       return status;
     }
-    if (absl::Status status = ReadCredentials(node, place, identity); !status.ok()) return status;
-    if (absl::Status status = ReadScope(node, place, identity); !status.ok()) return status;
+    VOXLOC_TRY(ReadCredentials(node, place, identity));
+    VOXLOC_TRY(ReadScope(node, place, identity));
     return identity;
   }
 
@@ -209,9 +207,8 @@ absl::StatusOr<AccessPolicy> ParseAccessPolicy(absl::string_view yaml, absl::str
 }
 
 absl::StatusOr<AccessPolicy> ReadAccessFile(const std::string& path) {
-  const auto text = ReadTextFile(path, kMostAccessFileBytes);
-  if (!text.ok()) return text.status();
-  return ParseAccessPolicy(*text, path);
+  VOXLOC_ASSIGN_OR_RETURN(const auto text, ReadTextFile(path, kMostAccessFileBytes));
+  return ParseAccessPolicy(text, path);
 }
 
 }  // namespace voxloc::server

@@ -15,6 +15,7 @@
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "core/map/map_name.h"
+#include "core/status/try.h"
 #include "server/observe/logging.h"
 #include "server/scheduling/this_thread.h"
 
@@ -138,7 +139,7 @@ void AuditLog::LogFailed(const absl::Status& status, Line line) const {
 }
 
 absl::Status AuditLog::Append(const std::string& line) {
-  if (absl::Status status = OpenWhereMoved(); !status.ok()) return status;
+  VOXLOC_TRY(OpenWhereMoved());
   ssize_t written = 0;
   do {
     written = write(file_, line.data(), line.size());

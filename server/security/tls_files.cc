@@ -8,6 +8,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
+#include "core/status/try.h"
 #include "server/config/config_errors.h"
 #include "server/observe/logging.h"
 #include "server/security/certificate_check.h"
@@ -42,7 +43,7 @@ absl::StatusOr<TlsMaterial> ReadTlsMaterial(const TlsOptions& options) {
   if (!options.client_ca.empty()) {
     read("tls.client_ca", options.client_ca, material.client_authorities);
   }
-  if (absl::Status status = errors.Status(); !status.ok()) return status;
+  VOXLOC_TRY(errors.Status());
   const auto expires = CheckKeyPair(material.certificate_chain, material.private_key, absl::Now());
   if (!expires.ok()) {
     return absl::InvalidArgumentError(absl::StrCat("tls.certificate (", options.certificate,

@@ -7,6 +7,7 @@
 
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
+#include "core/status/try.h"
 #include "server/convert/options.h"
 #include "server/convert/pose.h"
 #include "server/convert/range.h"
@@ -26,14 +27,11 @@ absl::StatusOr<SessionState::Options> StateOptions(const Limits& limits,
   options.active = !open.start_inactive();
   options.poses = PoseLimits(limits, align);
   if (open.has_recovery()) {
-    auto recovery = RecoveryOptionsFromProto(open.recovery(), limits);
-    if (!recovery.ok()) return recovery.status();
-    options.recovery = *recovery;
+    VOXLOC_ASSIGN_OR_RETURN(options.recovery, RecoveryOptionsFromProto(open.recovery(), limits));
   }
   if (open.has_accumulation()) {
-    auto accumulation = AccumulationFromProto(open.accumulation(), limits);
-    if (!accumulation.ok()) return accumulation.status();
-    options.accumulation = *accumulation;
+    VOXLOC_ASSIGN_OR_RETURN(options.accumulation,
+                            AccumulationFromProto(open.accumulation(), limits));
   }
   return options;
 }
@@ -87,18 +85,16 @@ PoseBufferOptions PoseLimits(const Limits& limits, const AlignOptions& align) {
 absl::StatusOr<CheckedSetup> CheckSetup(const Config& config, const ResidentMaps& maps,
                                         const v1::ScanSetup& setup) {
   CheckedSetup checked;
-  if (absl::Status status = CheckVehicle(setup.vehicle()); !status.ok()) return status;
-  auto recipe = RecipeFromProto(config, setup);
-  if (!recipe.ok()) return recipe.status();
-  auto map = maps.FindAtLeast(setup.map(), setup.min_map_revision(), setup.vehicle());
-  if (!map.ok()) return map.status();
-  checked.map = *std::move(map);
-  auto profile = ProfileOnMap(recipe->align.profile, *checked.map.facts->build, setup.map());
-  if (!profile.ok()) return profile.status();
-  checked.profile_on_map = *std::move(profile);
+  VOXLOC_TRY(CheckVehicle(setup.vehicle()));
+  VOXLOC_ASSIGN_OR_RETURN(auto recipe, RecipeFromProto(config, setup));
+  VOXLOC_ASSIGN_OR_RETURN(checked.map,
+                          maps.FindAtLeast(setup.map(), setup.min_map_revision(), setup.vehicle()));
+  VOXLOC_ASSIGN_OR_RETURN(
+      checked.profile_on_map,
+      ProfileOnMap(recipe.align.profile, *checked.map.facts->build, setup.map()));
   checked.source.vehicle = setup.vehicle();
   checked.source.map = setup.map();
-  checked.source.recipe = *std::move(recipe);
+  checked.source.recipe = std::move(recipe);
   checked.source.max_points = config.limits.max_points_per_scan;
   return checked;
 }
@@ -106,33 +102,25 @@ absl::StatusOr<CheckedSetup> CheckSetup(const Config& config, const ResidentMaps
 absl::StatusOr<OpenedSession> OpenSession(const Config& config, const ResidentMaps& maps,
                                           const LastPoses& last_poses,
                                           const v1::OpenSession& open) {
-  auto setup = CheckSetup(config, maps, open.setup());
-  if (!setup.ok()) return setup.status();
-  OpenedSession session{*std::move(setup)};
+  VOXLOC_ASSIGN_OR_RETURN(auto setup, CheckSetup(config, maps, open.setup()));
+  OpenedSession session{std::move(setup)};
   ScanSource& source = session.source;
   source.setup = std::make_shared<const v1::ScanSetup>(open.setup());
-  auto state = StateOptions(config.limits, open, source.recipe.align);
-  if (!state.ok()) return state.status();
+  VOXLOC_ASSIGN_OR_RETURN(auto state, StateOptions(config.limits, open, source.recipe.align));
   if (open.from_last_pose()) {
     if (source.vehicle.empty()) {
       return absl::InvalidArgumentError(
           "from_last_pose needs the vehicle's name in setup.vehicle, which is empty");
     }
     session.last_pose = last_poses.Find(source.vehicle, source.map);
-    if (session.last_pose.has_value()) state->last_map_T_base = session.last_pose->map_T_base;
+    if (session.last_pose.has_value()) state.last_map_T_base = session.last_pose->map_T_base;
   }
-  source.state = std::make_shared<SessionState>(*state);
-  auto own_clock = HasOwnClock(open.clock());
-  if (!own_clock.ok()) return own_clock.status();
-  source.own_clock = *own_clock;
+  source.state = std::make_shared<SessionState>(state);
+  VOXLOC_ASSIGN_OR_RETURN(source.own_clock, HasOwnClock(open.clock()));
 
   const v1::SessionLimits& asked = open.limits();
-  if (absl::Status status = CheckSeconds("limits.timeout_s", asked.timeout_s()); !status.ok()) {
-    return status;
-  }
-  if (absl::Status status = CheckSeconds("limits.max_delay_s", asked.max_delay_s()); !status.ok()) {
-    return status;
-  }
+  VOXLOC_TRY(CheckSeconds("limits.timeout_s", asked.timeout_s()));
+  VOXLOC_TRY(CheckSeconds("limits.max_delay_s", asked.max_delay_s()));
   source.max_points = Granted(asked.max_points_per_scan(), config.limits.max_points_per_scan);
   source.timeout_s = asked.timeout_s();
   source.max_delay_s = asked.max_delay_s();
@@ -145,33 +133,25 @@ absl::StatusOr<ScanSource> ConfigureSession(const Config& config, const Resident
                                             const ScanSource& source,
                                             const v1::ConfigureSession& configure) {
   const v1::ScanSetup& setup = configure.setup();
-  if (absl::Status status = CheckChange(setup); !status.ok()) return status;
+  VOXLOC_TRY(CheckChange(setup));
   ScanSource changed = source;
   if (setup.has_options()) {
-    auto align = AlignOptionsFromProto(setup.options(), config);
-    if (!align.ok()) return align.status();
-    changed.recipe.align = *std::move(align);
+    VOXLOC_ASSIGN_OR_RETURN(changed.recipe.align, AlignOptionsFromProto(setup.options(), config));
     if (auto map = maps.Find(source.map, source.vehicle); map.ok()) {
       auto profile = ProfileOnMap(changed.recipe.align.profile, *map->facts->build, source.map);
       if (!profile.ok()) return absl::InvalidArgumentError(profile.status().message());
     }
   }
   if (setup.has_filter()) {
-    auto filters = ScanFiltersFromProto(setup.filter());
-    if (!filters.ok()) return filters.status();
-    changed.recipe.filters = *std::move(filters);
+    VOXLOC_ASSIGN_OR_RETURN(changed.recipe.filters, ScanFiltersFromProto(setup.filter()));
   }
   if (setup.has_output()) {
-    auto output = OutputFromProto(setup.output());
-    if (!output.ok()) return output.status();
-    changed.recipe.output = *output;
+    VOXLOC_ASSIGN_OR_RETURN(changed.recipe.output, OutputFromProto(setup.output()));
   }
   if (setup.has_base_t_sensor()) {
-    auto mount = MountFromProto(setup.base_t_sensor());
-    if (!mount.ok()) return mount.status();
-    changed.recipe.base_T_sensor = *mount;
+    VOXLOC_ASSIGN_OR_RETURN(changed.recipe.base_T_sensor, MountFromProto(setup.base_t_sensor()));
   }
-  if (absl::Status status = CompleteRecipe(changed.recipe); !status.ok()) return status;
+  VOXLOC_TRY(CompleteRecipe(changed.recipe));
   changed.setup = MergedSetup(*source.setup, setup);
   const AlignOptions& align = changed.recipe.align;
   changed.state->SetPoseLimits(align.guess_timeout_s, align.guess_distance_tolerance_m);

@@ -14,6 +14,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
+#include "core/status/try.h"
 #include "core/text/host_port.h"
 
 namespace voxloc::server {
@@ -51,10 +52,9 @@ Addresses Resolve(const std::string& host, const std::string& port) {
 }  // namespace
 
 absl::StatusOr<ListeningSockets> ListeningSockets::Bind(const std::string& address) {
-  const auto parsed = ParseHostPort(address, PortZero::kAllowed);
-  if (!parsed.ok()) return parsed.status();
-  const std::string& host = parsed->host;
-  const std::string port = absl::StrCat(parsed->port);
+  VOXLOC_ASSIGN_OR_RETURN(const auto parsed, ParseHostPort(address, PortZero::kAllowed));
+  const std::string& host = parsed.host;
+  const std::string port = absl::StrCat(parsed.port);
   ListeningSockets sockets;
   // Of the wildcard one socket for both, where the machine has IPv6.
   if (IsWildcard(host)) {

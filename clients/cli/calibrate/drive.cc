@@ -8,6 +8,7 @@
 #include "clients/cli/calibrate/drive_answers.h"
 #include "clients/cli/output/result_text.h"
 #include "clients/cpp/messages.h"
+#include "core/status/try.h"
 
 namespace voxloc::cli {
 namespace {
@@ -24,17 +25,15 @@ class DriveRunner {
       : options_(options), session_(session) {}
 
   absl::Status Add(const DriveScan& scan) {
-    const absl::StatusOr<PointCloud> cloud = ReadScan(scan.path, options_.scan);
-    if (!cloud.ok()) return cloud.status();
-    const absl::StatusOr<Answer> whole = Align(scan, *cloud, GuessFor(scan));
-    if (!whole.ok()) return whole.status();
-    if (!whole->accepted) return absl::OkStatus();
+    VOXLOC_ASSIGN_OR_RETURN(const PointCloud cloud, ReadScan(scan.path, options_.scan));
+    VOXLOC_ASSIGN_OR_RETURN(const Answer whole, Align(scan, cloud, GuessFor(scan)));
+    if (!whole.accepted) return absl::OkStatus();
     ++answers_.accepted;
-    last_map_T_base_ = whole->map_T_base;
+    last_map_T_base_ = whole.map_T_base;
     last_odometry_T_base_ = scan.odometry_T_base;
-    if (!whole->observed.has_value()) return absl::OkStatus();
-    answers_.scans.push_back({scan.stamp_ns, scan.odometry_T_base, *whole->observed});
-    return AddHalves(scan, *cloud, whole->map_T_base);
+    if (!whole.observed.has_value()) return absl::OkStatus();
+    answers_.scans.push_back({scan.stamp_ns, scan.odometry_T_base, *whole.observed});
+    return AddHalves(scan, cloud, whole.map_T_base);
   }
 
   DriveAnswers TakeAnswers() { return std::move(answers_); }
@@ -48,13 +47,10 @@ class DriveRunner {
   absl::Status AddHalves(const DriveScan& scan, const PointCloud& cloud, const Pose& map_T_base) {
     const auto [first, second] = CutInHalves(cloud);
     if (first.empty() || second.empty()) return absl::OkStatus();
-    const absl::StatusOr<Answer> one = Align(scan, first, map_T_base);
-    if (!one.ok()) return one.status();
-    const absl::StatusOr<Answer> other = Align(scan, second, map_T_base);
-    if (!other.ok()) return other.status();
-    if (one->accepted && other->accepted && one->observed.has_value() &&
-        other->observed.has_value()) {
-      answers_.halves.push_back({*one->observed, *other->observed});
+    VOXLOC_ASSIGN_OR_RETURN(const Answer one, Align(scan, first, map_T_base));
+    VOXLOC_ASSIGN_OR_RETURN(const Answer other, Align(scan, second, map_T_base));
+    if (one.accepted && other.accepted && one.observed.has_value() && other.observed.has_value()) {
+      answers_.halves.push_back({*one.observed, *other.observed});
     }
     return absl::OkStatus();
   }
@@ -64,21 +60,18 @@ class DriveRunner {
     message.stamp_ns = scan.stamp_ns;
     message.cloud = &cloud;
     message.guess_map_T_base = guess;
-    const absl::StatusOr<uint64_t> sequence = session_.Send(message);
-    if (!sequence.ok()) return sequence.status();
-    const absl::StatusOr<v1::AlignmentResult> result =
-        session_.ReceiveResultOf(*sequence, options_.timeout_s);
-    if (!result.ok()) return result.status();
+    VOXLOC_ASSIGN_OR_RETURN(const uint64_t sequence, session_.Send(message));
+    VOXLOC_ASSIGN_OR_RETURN(const v1::AlignmentResult result,
+                            session_.ReceiveResultOf(sequence, options_.timeout_s));
     Answer answer;
-    if (!result->accepted() || !result->has_map_t_base()) return answer;
-    const absl::StatusOr<Pose> pose = client::DecodePose(result->map_t_base().pose());
-    if (!pose.ok()) return pose.status();
+    if (!result.accepted() || !result.has_map_t_base()) return answer;
+    VOXLOC_ASSIGN_OR_RETURN(const Pose pose, client::DecodePose(result.map_t_base().pose()));
     answer.accepted = true;
-    answer.map_T_base = *pose;
-    if (result->map_t_base().covariance_size() == 36 && UnobservedAxes(*result).empty()) {
+    answer.map_T_base = pose;
+    if (result.map_t_base().covariance_size() == 36 && UnobservedAxes(result).empty()) {
       using RowMajor6 = Eigen::Matrix<double, 6, 6, Eigen::RowMajor>;
-      answer.observed = {*pose,
-                         Eigen::Map<const RowMajor6>(result->map_t_base().covariance().data())};
+      answer.observed = {pose,
+                         Eigen::Map<const RowMajor6>(result.map_t_base().covariance().data())};
     }
     return answer;
   }
@@ -97,7 +90,7 @@ absl::StatusOr<DriveAnswers> RunDrive(const std::vector<DriveScan>& scans,
                                       client::LocalizationSession* session) {
   DriveRunner runner(options, *session);
   for (size_t i = 0; i < scans.size(); ++i) {
-    if (absl::Status status = runner.Add(scans[i]); !status.ok()) return status;
+    VOXLOC_TRY(runner.Add(scans[i]));
     if (options.on_scan) options.on_scan(i + 1);
   }
   return runner.TakeAnswers();

@@ -18,6 +18,7 @@
 #include "clients/cli/output/text_table.h"
 #include "clients/cpp/admin_client.h"
 #include "clients/cpp/messages.h"
+#include "core/status/try.h"
 
 namespace voxloc::cli {
 namespace {
@@ -44,13 +45,11 @@ std::string SessionsText(const std::vector<v1::SessionInfo>& sessions) {
 }
 
 absl::StatusOr<ExitCode> ShowSessions(const AdminSessionsFlags& options) {
-  const absl::StatusOr<client::Channel> channel = Connect(options.server);
-  if (!channel.ok()) return channel.status();
-  const absl::StatusOr<std::vector<v1::SessionInfo>> sessions =
-      client::ListSessions(*channel, options.map, options.server.timeout_s);
-  if (!sessions.ok()) return sessions.status();
-  return Report(options.server.json, SessionsText(*sessions),
-                {{"sessions", MessagesJson(*sessions)}});
+  VOXLOC_ASSIGN_OR_RETURN(const client::Channel channel, Connect(options.server));
+  VOXLOC_ASSIGN_OR_RETURN(const std::vector<v1::SessionInfo> sessions,
+                          client::ListSessions(channel, options.map, options.server.timeout_s));
+  return Report(options.server.json, SessionsText(sessions),
+                {{"sessions", MessagesJson(sessions)}});
 }
 
 void AddSessionsCommand(CLI::App* parent, Work* chosen) {
@@ -80,13 +79,11 @@ std::string ConfigText(const v1::GetConfigResponse& config, size_t max_columns) 
 }
 
 absl::StatusOr<ExitCode> ShowConfig(const AdminConfigFlags& options) {
-  const absl::StatusOr<client::Channel> channel = Connect(options.server);
-  if (!channel.ok()) return channel.status();
-  const absl::StatusOr<v1::GetConfigResponse> config =
-      client::GetConfig(*channel, options.server.timeout_s);
-  if (!config.ok()) return config.status();
+  VOXLOC_ASSIGN_OR_RETURN(const client::Channel channel, Connect(options.server));
+  VOXLOC_ASSIGN_OR_RETURN(const v1::GetConfigResponse config,
+                          client::GetConfig(channel, options.server.timeout_s));
   const size_t width = options.width > 0 ? options.width : SizeOfTerminal().columns;
-  return Report(options.server.json, ConfigText(*config, width), MessageJson(*config));
+  return Report(options.server.json, ConfigText(config, width), MessageJson(config));
 }
 
 void AddConfigCommand(CLI::App* parent, Work* chosen) {
@@ -121,12 +118,11 @@ std::map<std::string, v1::LogLevel> LogLevels() {
 }
 
 absl::StatusOr<ExitCode> SetLevel(const AdminLogLevelFlags& options) {
-  const absl::StatusOr<client::Channel> channel = Connect(options.server);
-  if (!channel.ok()) return channel.status();
-  const absl::StatusOr<v1::LogLevel> previous =
-      client::SetLogLevel(*channel, LogLevels().at(options.level), options.server.timeout_s);
-  if (!previous.ok()) return previous.status();
-  const std::string before = EnumWordOf(*previous);
+  VOXLOC_ASSIGN_OR_RETURN(const client::Channel channel, Connect(options.server));
+  VOXLOC_ASSIGN_OR_RETURN(
+      const v1::LogLevel previous,
+      client::SetLogLevel(channel, LogLevels().at(options.level), options.server.timeout_s));
+  const std::string before = EnumWordOf(previous);
   return Report(options.server.json,
                 absl::StrCat("the log level is ", options.level, "; it was ", before, "\n"),
                 {{"level", options.level}, {"previous_level", before}});
@@ -154,17 +150,16 @@ struct AdminDrainFlags {
 };
 
 absl::StatusOr<ExitCode> DrainServer(const AdminDrainFlags& options) {
-  const absl::StatusOr<client::Channel> channel = Connect(options.server);
-  if (!channel.ok()) return channel.status();
-  const absl::StatusOr<v1::DrainResponse> drain =
-      client::Drain(*channel, options.grace_s, options.reason, options.server.timeout_s);
-  if (!drain.ok()) return drain.status();
-  const bool one = drain->open_sessions() == 1;
+  VOXLOC_ASSIGN_OR_RETURN(const client::Channel channel, Connect(options.server));
+  VOXLOC_ASSIGN_OR_RETURN(
+      const v1::DrainResponse drain,
+      client::Drain(channel, options.grace_s, options.reason, options.server.timeout_s));
+  const bool one = drain.open_sessions() == 1;
   return Report(options.server.json,
                 absl::StrFormat("draining: %d session%s open, and %s ended in %.1f s\n",
-                                drain->open_sessions(), one ? " is" : "s are", one ? "is" : "are",
-                                drain->remaining_s()),
-                MessageJson(*drain));
+                                drain.open_sessions(), one ? " is" : "s are", one ? "is" : "are",
+                                drain.remaining_s()),
+                MessageJson(drain));
 }
 
 void AddDrainCommand(CLI::App* parent, Work* chosen) {
@@ -186,15 +181,14 @@ Example:
 }
 
 absl::StatusOr<ExitCode> UndrainServer(const ServerFlags& flags) {
-  const absl::StatusOr<client::Channel> channel = Connect(flags);
-  if (!channel.ok()) return channel.status();
-  const absl::StatusOr<v1::UndrainResponse> undrained = client::Undrain(*channel, flags.timeout_s);
-  if (!undrained.ok()) return undrained.status();
-  return Report(flags.json,
-                absl::StrFormat("the server takes new sessions again; %d session%s open\n",
-                                undrained->open_sessions(),
-                                undrained->open_sessions() == 1 ? " is" : "s are"),
-                MessageJson(*undrained));
+  VOXLOC_ASSIGN_OR_RETURN(const client::Channel channel, Connect(flags));
+  VOXLOC_ASSIGN_OR_RETURN(const v1::UndrainResponse undrained,
+                          client::Undrain(channel, flags.timeout_s));
+  return Report(
+      flags.json,
+      absl::StrFormat("the server takes new sessions again; %d session%s open\n",
+                      undrained.open_sessions(), undrained.open_sessions() == 1 ? " is" : "s are"),
+      MessageJson(undrained));
 }
 
 void AddUndrainCommand(CLI::App* parent, Work* chosen) {
@@ -234,30 +228,27 @@ std::string CapturesText(const std::vector<v1::CaptureInfo>& captures) {
 }
 
 absl::StatusOr<ExitCode> ShowCaptures(const AdminCapturesFlags& options) {
-  const absl::StatusOr<client::Channel> channel = Connect(options.server);
-  if (!channel.ok()) return channel.status();
-  const absl::StatusOr<std::vector<v1::CaptureInfo>> captures =
-      client::ListCaptures(*channel, options.map, options.most, options.server.timeout_s);
-  if (!captures.ok()) return captures.status();
-  return Report(options.server.json, CapturesText(*captures),
-                {{"captures", MessagesJson(*captures)}});
+  VOXLOC_ASSIGN_OR_RETURN(const client::Channel channel, Connect(options.server));
+  VOXLOC_ASSIGN_OR_RETURN(
+      const std::vector<v1::CaptureInfo> captures,
+      client::ListCaptures(channel, options.map, options.most, options.server.timeout_s));
+  return Report(options.server.json, CapturesText(captures),
+                {{"captures", MessagesJson(captures)}});
 }
 
 absl::StatusOr<ExitCode> FetchCapture(const AdminCaptureFlags& options) {
-  const absl::StatusOr<client::Channel> channel = Connect(options.server);
-  if (!channel.ok()) return channel.status();
-  const absl::StatusOr<v1::Capture> capture =
-      client::GetCapture(*channel, options.id, options.server.timeout_s);
-  if (!capture.ok()) return capture.status();
-  const std::string bytes = capture->SerializeAsString();
-  if (absl::Status status = WriteTextFile(options.output, bytes); !status.ok()) return status;
+  VOXLOC_ASSIGN_OR_RETURN(const client::Channel channel, Connect(options.server));
+  VOXLOC_ASSIGN_OR_RETURN(const v1::Capture capture,
+                          client::GetCapture(channel, options.id, options.server.timeout_s));
+  const std::string bytes = capture.SerializeAsString();
+  VOXLOC_TRY(WriteTextFile(options.output, bytes));
   return Report(options.server.json,
-                absl::StrCat(CapturesText({capture->info()}), "\nwritten: ", options.output, ", ",
+                absl::StrCat(CapturesText({capture.info()}), "\nwritten: ", options.output, ", ",
                              Grouped(bytes.size()), " bytes\n"),
-                {{"info", MessageJson(capture->info())},
-                 {"result", MessageJson(capture->result())},
-                 {"server_version", capture->server_version()},
-                 {"git_revision", capture->git_revision()},
+                {{"info", MessageJson(capture.info())},
+                 {"result", MessageJson(capture.result())},
+                 {"server_version", capture.server_version()},
+                 {"git_revision", capture.git_revision()},
                  {"output", options.output}});
 }
 

@@ -19,6 +19,7 @@
 #include "clients/cli/output/text_table.h"
 #include "clients/cpp/align.h"
 #include "clients/cpp/messages.h"
+#include "core/status/try.h"
 
 namespace voxloc::cli {
 namespace {
@@ -105,12 +106,9 @@ Json ResultJson(const v1::AlignmentResult& result, const absl::StatusOr<Pose>& p
 }
 
 absl::StatusOr<ExitCode> Align(const AlignFlags& options) {
-  const absl::StatusOr<Pose> guess = ParsePoseText(options.guess);
-  if (!guess.ok()) return guess.status();
-  const absl::StatusOr<PointCloud> scan = LoadScan(options.file, options.scan);
-  if (!scan.ok()) return scan.status();
-  absl::StatusOr<client::Channel> channel = Connect(options.server);
-  if (!channel.ok()) return channel.status();
+  VOXLOC_ASSIGN_OR_RETURN(const Pose guess, ParsePoseText(options.guess));
+  VOXLOC_ASSIGN_OR_RETURN(const PointCloud scan, LoadScan(options.file, options.scan));
+  VOXLOC_ASSIGN_OR_RETURN(client::Channel channel, Connect(options.server));
   v1::AlignScanRequest request;
   v1::ScanSetup& setup = *request.mutable_setup();
   setup.set_map(options.map.map);
@@ -119,19 +117,18 @@ absl::StatusOr<ExitCode> Align(const AlignFlags& options) {
   options.alignment.AddTo(&setup);
   options.estimate.AddTo(setup.mutable_options(), setup.mutable_output());
   options.output.AddTo(setup.mutable_output());
-  client::EncodeCloud(*scan, request.mutable_scan()->add_clouds()->mutable_cloud());
-  client::EncodePose(*guess, request.mutable_scan()->mutable_guess_map_t_base()->mutable_pose());
+  client::EncodeCloud(scan, request.mutable_scan()->add_clouds()->mutable_cloud());
+  client::EncodePose(guess, request.mutable_scan()->mutable_guess_map_t_base()->mutable_pose());
   const auto sent = std::chrono::steady_clock::now();
-  absl::StatusOr<v1::AlignmentResult> result =
-      client::AlignScan(*channel, request, options.server.timeout_s);
-  if (!result.ok()) return result.status();
+  VOXLOC_ASSIGN_OR_RETURN(v1::AlignmentResult result,
+                          client::AlignScan(channel, request, options.server.timeout_s));
   const double round_trip_ms =
       std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - sent).count();
   absl::StatusOr<Pose> pose = absl::NotFoundError("no pose");
-  if (result->has_map_t_base()) pose = client::DecodePose(result->map_t_base().pose());
-  return Report(options.server.json, ResultText(*result, pose, round_trip_ms),
-                ResultJson(*result, pose, round_trip_ms),
-                result->accepted() ? ExitCode::kOk : ExitCode::kNotAccepted);
+  if (result.has_map_t_base()) pose = client::DecodePose(result.map_t_base().pose());
+  return Report(options.server.json, ResultText(result, pose, round_trip_ms),
+                ResultJson(result, pose, round_trip_ms),
+                result.accepted() ? ExitCode::kOk : ExitCode::kNotAccepted);
 }
 
 }  // namespace

@@ -15,6 +15,7 @@
 #include "clients/dataset/bag/frame_tree.h"
 #include "clients/dataset/bag/messages.h"
 #include "clients/dataset/bag/topic_choice.h"
+#include "core/status/try.h"
 
 namespace voxloc::cli {
 namespace {
@@ -35,19 +36,15 @@ bool HasHeader(bag::MessageKind kind) {
 }
 
 absl::StatusOr<std::string> FirstFrame(const bag::Bag& bag, size_t topic) {
-  const absl::StatusOr<std::unique_ptr<bag::Cursor>> cursor = bag.Read({topic});
-  if (!cursor.ok()) return cursor.status();
+  VOXLOC_ASSIGN_OR_RETURN(const std::unique_ptr<bag::Cursor> cursor, bag.Read({topic}));
   bag::Message message;
-  const absl::StatusOr<bool> first = (*cursor)->Next(&message);
-  if (!first.ok()) return first.status();
-  if (!*first) return std::string();
+  VOXLOC_ASSIGN_OR_RETURN(const bool first, cursor->Next(&message));
+  if (!first) return std::string();
   const bag::Topic& described = bag.contents().topics[topic];
-  const absl::StatusOr<ros::Header> header = bag::DecodeHeader(described, message.bytes);
-  if (!header.ok()) return header.status();
-  if (bag::KindOf(described) != bag::MessageKind::kOdometry) return header->frame_id;
-  const absl::StatusOr<bag::PoseMessage> pose = bag::DecodePose(described, message.bytes);
-  if (!pose.ok()) return pose.status();
-  return absl::StrCat(pose->parent, " -> ", pose->child);
+  VOXLOC_ASSIGN_OR_RETURN(const ros::Header header, bag::DecodeHeader(described, message.bytes));
+  if (bag::KindOf(described) != bag::MessageKind::kOdometry) return header.frame_id;
+  VOXLOC_ASSIGN_OR_RETURN(const bag::PoseMessage pose, bag::DecodePose(described, message.bytes));
+  return absl::StrCat(pose.parent, " -> ", pose.child);
 }
 
 absl::StatusOr<BagFrames> ReadFrames(const bag::Bag& bag) {
@@ -56,23 +53,19 @@ absl::StatusOr<BagFrames> ReadFrames(const bag::Bag& bag) {
   for (size_t i = 0; i < topics.size(); ++i) {
     frames.of_topic.emplace_back();
     if (!HasHeader(bag::KindOf(topics[i]))) continue;
-    absl::StatusOr<std::string> frame = FirstFrame(bag, i);
-    if (!frame.ok()) return frame.status();
-    frames.of_topic.back() = *std::move(frame);
+    VOXLOC_ASSIGN_OR_RETURN(frames.of_topic.back(), FirstFrame(bag, i));
   }
-  const absl::StatusOr<std::unique_ptr<bag::Cursor>> cursor =
-      bag.Read(bag::TopicsOfKind(bag.contents(), bag::MessageKind::kTransforms));
-  if (!cursor.ok()) return cursor.status();
+  VOXLOC_ASSIGN_OR_RETURN(
+      const std::unique_ptr<bag::Cursor> cursor,
+      bag.Read(bag::TopicsOfKind(bag.contents(), bag::MessageKind::kTransforms)));
   bag::Message message;
   while (true) {
-    const absl::StatusOr<bool> more = (*cursor)->Next(&message);
-    if (!more.ok()) return more.status();
-    if (!*more) return frames;
-    const absl::StatusOr<std::vector<bag::PoseMessage>> transforms =
-        bag::DecodeTransforms(topics[message.topic], message.bytes);
-    if (!transforms.ok()) return transforms.status();
+    VOXLOC_ASSIGN_OR_RETURN(const bool more, cursor->Next(&message));
+    if (!more) return frames;
+    VOXLOC_ASSIGN_OR_RETURN(const std::vector<bag::PoseMessage> transforms,
+                            bag::DecodeTransforms(topics[message.topic], message.bytes));
     // What is no pose has no place among the frames.
-    for (const bag::PoseMessage& transform : *transforms) frames.tree.Add(transform).IgnoreError();
+    for (const bag::PoseMessage& transform : transforms) frames.tree.Add(transform).IgnoreError();
   }
 }
 
@@ -121,13 +114,12 @@ Json BagJson(const bag::BagContents& contents, const BagFrames& frames) {
 absl::StatusOr<ExitCode> BagInfo(const BagInfoFlags& options) {
   const absl::StatusOr<std::unique_ptr<bag::Bag>> bag = bag::OpenBag(options.paths);
   if (!bag.ok()) return bag.status();
-  const absl::StatusOr<BagFrames> frames = ReadFrames(**bag);
-  if (!frames.ok()) return frames.status();
+  VOXLOC_ASSIGN_OR_RETURN(const BagFrames frames, ReadFrames(**bag));
   const bag::BagContents& contents = (*bag)->contents();
   if (options.json != "-") {
     for (const std::string& remark : contents.remarks) absl::FPrintF(stderr, "%s\n", remark);
   }
-  return Report(options.json, BagText(contents, *frames), BagJson(contents, *frames));
+  return Report(options.json, BagText(contents, frames), BagJson(contents, frames));
 }
 
 }  // namespace

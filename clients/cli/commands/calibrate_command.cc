@@ -25,6 +25,7 @@
 #include "clients/dataset/trajectory_file.h"
 #include "core/estimate/calibration/calibration_file.h"
 #include "core/geometry/angles.h"
+#include "core/status/try.h"
 
 namespace voxloc::cli {
 namespace {
@@ -47,30 +48,27 @@ struct CalibrateFlags {
 };
 
 absl::StatusOr<std::vector<DriveScan>> ReadDrive(const CalibrateFlags& options) {
-  const absl::StatusOr<TrajectoryFormat> format = TrajectoryFormatNamed(options.odometry_format);
-  if (!format.ok()) return format.status();
-  const absl::StatusOr<std::vector<std::string>> files = ListClouds(options.scans);
-  if (!files.ok()) return files.status();
-  const absl::StatusOr<std::vector<StampedPose>> poses =
-      ReadPoses(options.odometry, *format, options.calibration);
-  if (!poses.ok()) return poses.status();
-  if (poses->size() != files->size()) {
-    return absl::InvalidArgumentError(absl::StrCat(files->size(), " scans in ", options.scans,
-                                                   ", but ", poses->size(), " poses in ",
+  VOXLOC_ASSIGN_OR_RETURN(const TrajectoryFormat format,
+                          TrajectoryFormatNamed(options.odometry_format));
+  VOXLOC_ASSIGN_OR_RETURN(const std::vector<std::string> files, ListClouds(options.scans));
+  VOXLOC_ASSIGN_OR_RETURN(const std::vector<StampedPose> poses,
+                          ReadPoses(options.odometry, format, options.calibration));
+  if (poses.size() != files.size()) {
+    return absl::InvalidArgumentError(absl::StrCat(files.size(), " scans in ", options.scans,
+                                                   ", but ", poses.size(), " poses in ",
                                                    options.odometry));
   }
-  const absl::StatusOr<std::string> order = PairingOrder(*files);
-  if (!order.ok()) return order.status();
-  InputNotes notes{RemarksOnClouds(*files, options.scan.read()), {}};
-  notes.remarks.push_back(absl::StrCat("the odometry is paired with the scans ", *order));
+  VOXLOC_ASSIGN_OR_RETURN(const std::string order, PairingOrder(files));
+  InputNotes notes{RemarksOnClouds(files, options.scan.read()), {}};
+  notes.remarks.push_back(absl::StrCat("the odometry is paired with the scans ", order));
   const bool mounted = !options.calibration.empty() || !options.alignment.base_T_sensor.empty();
-  const std::optional<std::string> warning = mounted ? std::nullopt : AxesWarning(*poses);
+  const std::optional<std::string> warning = mounted ? std::nullopt : AxesWarning(poses);
   if (warning.has_value()) notes.warnings.push_back(*warning);
   PrintNotes(notes);
   std::vector<DriveScan> scans;
-  for (size_t i = 0; i < files->size(); ++i) {
+  for (size_t i = 0; i < files.size(); ++i) {
     if (options.max_scans > 0 && i == options.max_scans) break;
-    scans.push_back({(*files)[i], (*poses)[i].stamp_ns, (*poses)[i].pose});
+    scans.push_back({files[i], poses[i].stamp_ns, poses[i].pose});
   }
   return scans;
 }
@@ -84,8 +82,7 @@ absl::StatusOr<SensorCalibrations> KnownCalibrations(const std::string& path) {
 // The scan part of the covariance alone.
 absl::StatusOr<std::unique_ptr<client::LocalizationSession>> OpenScanPartSession(
     const CalibrateFlags& options) {
-  absl::StatusOr<client::Channel> channel = Connect(options.server);
-  if (!channel.ok()) return channel.status();
+  VOXLOC_ASSIGN_OR_RETURN(client::Channel channel, Connect(options.server));
   client::SessionOptions session;
   session.open.mutable_setup()->set_vehicle("voxloc calibrate");
   session.open.mutable_setup()->set_map(options.map.map);
@@ -103,7 +100,7 @@ absl::StatusOr<std::unique_ptr<client::LocalizationSession>> OpenScanPartSession
   covariance.mutable_systematic_time_sigma_s()->set_value(0.0);
   covariance.mutable_systematic_skew_sigma_s()->set_value(0.0);
   session.open_timeout_s = options.server.timeout_s;
-  return client::LocalizationSession::Open(*channel, session);
+  return client::LocalizationSession::Open(channel, session);
 }
 
 absl::StatusOr<DriveAnswers> DriveThrough(const CalibrateFlags& options,
@@ -111,19 +108,16 @@ absl::StatusOr<DriveAnswers> DriveThrough(const CalibrateFlags& options,
   DriveOptions drive;
   drive.first_guess_map_T_base = scans.front().odometry_T_base;
   if (!options.guess.empty()) {
-    const absl::StatusOr<Pose> guess = ParsePoseText(options.guess);
-    if (!guess.ok()) return guess.status();
-    drive.first_guess_map_T_base = *guess;
+    VOXLOC_ASSIGN_OR_RETURN(drive.first_guess_map_T_base, ParsePoseText(options.guess));
   }
   drive.scan = options.scan;
   drive.timeout_s = options.server.timeout_s;
-  auto session = OpenScanPartSession(options);
-  if (!session.ok()) return session.status();
+  VOXLOC_ASSIGN_OR_RETURN(auto session, OpenScanPartSession(options));
   ProgressBar bar("calibrating", "scans", scans.size());
   drive.on_scan = [&bar](size_t done) { bar.Update(done); };
-  absl::StatusOr<DriveAnswers> answers = RunDrive(scans, drive, session->get());
+  absl::StatusOr<DriveAnswers> answers = RunDrive(scans, drive, session.get());
   // The results are here; how the session ends no longer matters.
-  if (answers.ok()) (*session)->Close(options.server.timeout_s).IgnoreError();
+  if (answers.ok()) session->Close(options.server.timeout_s).IgnoreError();
   return answers;
 }
 
@@ -133,38 +127,32 @@ absl::Status WriteCalibrations(const std::string& path, const SensorCalibrations
 }
 
 absl::StatusOr<ExitCode> Calibrate(const CalibrateFlags& options) {
-  absl::StatusOr<SensorCalibrations> calibrations = KnownCalibrations(options.out);
-  if (!calibrations.ok()) return calibrations.status();
+  VOXLOC_ASSIGN_OR_RETURN(SensorCalibrations calibrations, KnownCalibrations(options.out));
   SensorCalibration known;
-  if (auto found = calibrations->Find(options.sensor); found.ok()) known = *std::move(found);
+  if (auto found = calibrations.Find(options.sensor); found.ok()) known = *std::move(found);
   known.name = options.sensor;
   if (absl::Status status = ValidateSensorCalibration(known); !status.ok()) {
     return absl::InvalidArgumentError(absl::StrCat("--sensor: ", status.message()));
   }
-  const absl::StatusOr<std::vector<DriveScan>> scans = ReadDrive(options);
-  if (!scans.ok()) return scans.status();
-  const absl::StatusOr<DriveAnswers> answers = DriveThrough(options, *scans);
-  if (!answers.ok()) return answers.status();
+  VOXLOC_ASSIGN_OR_RETURN(const std::vector<DriveScan> scans, ReadDrive(options));
+  VOXLOC_ASSIGN_OR_RETURN(const DriveAnswers answers, DriveThrough(options, scans));
 
   const OdometryNoise noise = {0.01 * options.odometry_drift_percent,
                                options.odometry_turn_deg_per_m * kRadiansPerDegree};
-  absl::StatusOr<LearntSystematic> systematic = LearnSystematic(answers->scans, noise);
-  if (!systematic.ok()) return systematic.status();
+  VOXLOC_ASSIGN_OR_RETURN(LearntSystematic systematic, LearnSystematic(answers.scans, noise));
   LearntCalibration learnt;
   learnt.drive = absl::StrCat(options.scans, " in map ", options.map.map, ", ",
                               absl::FormatTime("%Y-%m-%d", absl::Now(), absl::UTCTimeZone()));
-  learnt.scans = scans->size();
-  learnt.accepted = answers->accepted;
-  learnt.observed = answers->scans.size();
-  learnt.halves = answers->halves.size();
-  if (learnt.halves > 0) learnt.scan_part_factor = ScanPartFactor(answers->halves);
-  learnt.systematic = *std::move(systematic);
+  learnt.scans = scans.size();
+  learnt.accepted = answers.accepted;
+  learnt.observed = answers.scans.size();
+  learnt.halves = answers.halves.size();
+  if (learnt.halves > 0) learnt.scan_part_factor = ScanPartFactor(answers.halves);
+  learnt.systematic = std::move(systematic);
 
   const SensorCalibration written = ApplyLearnt(learnt, std::move(known));
-  calibrations->Set(written);
-  if (absl::Status status = WriteCalibrations(options.out, *calibrations); !status.ok()) {
-    return status;
-  }
+  calibrations.Set(written);
+  VOXLOC_TRY(WriteCalibrations(options.out, calibrations));
   return Report(options.server.json,
                 absl::StrCat(LearntText(learnt, written), "\nsensor ", options.sensor,
                              " written to ", options.out, "\n"),

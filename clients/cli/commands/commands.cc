@@ -4,6 +4,8 @@
 
 #include <cstdio>
 
+#include "core/status/try.h"
+
 namespace voxloc::cli {
 
 ExitCode ExitCodeFor(const absl::Status& status) {
@@ -21,7 +23,7 @@ ExitCode ExitCodeFor(const absl::Status& status) {
 absl::StatusOr<ExitCode> Report(const std::string& json_destination, const std::string& text,
                                 const Json& json, ExitCode code) {
   if (json_destination != "-") std::fputs(text.c_str(), stdout);
-  if (absl::Status status = WriteJson(json_destination, json); !status.ok()) return status;
+  VOXLOC_TRY(WriteJson(json_destination, json));
   return code;
 }
 

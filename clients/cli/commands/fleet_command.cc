@@ -21,6 +21,7 @@
 #include "clients/cli/output/output_file.h"
 #include "clients/cli/output/terminal.h"
 #include "clients/cli/report/report.h"
+#include "core/status/try.h"
 
 namespace voxloc::cli {
 namespace {
@@ -68,9 +69,9 @@ void ShowFleet(const FleetFlags& flags, const FleetState& fleet, bool first) {
 // Writes what was asked for of one look.
 absl::Status WriteFleet(const FleetFlags& flags, const FleetState& fleet) {
   const Json json = FleetJson(fleet);
-  if (absl::Status status = WriteJson(flags.server.json, json); !status.ok()) return status;
+  VOXLOC_TRY(WriteJson(flags.server.json, json));
   if (flags.html.empty()) return absl::OkStatus();
-  if (absl::Status status = WriteTextFile(flags.html, FleetHtml(json)); !status.ok()) return status;
+  VOXLOC_TRY(WriteTextFile(flags.html, FleetHtml(json)));
   if (flags.server.prints_text()) absl::PrintF("\npage: %s\n", flags.html);
   return absl::OkStatus();
 }
@@ -82,11 +83,10 @@ ExitCode CodeOf(const FleetState& fleet) {
 }
 
 absl::StatusOr<ExitCode> ShowFleetOf(const FleetFlags& flags) {
-  absl::StatusOr<std::vector<FleetEndpoint>> endpoints = FleetEndpoints(flags.server);
-  if (!endpoints.ok()) return endpoints.status();
+  VOXLOC_ASSIGN_OR_RETURN(std::vector<FleetEndpoint> endpoints, FleetEndpoints(flags.server));
   FleetQuery query = flags.query;
   query.timeout_s = flags.server.timeout_s;
-  FleetPoller poller(*std::move(endpoints), query);
+  FleetPoller poller(std::move(endpoints), query);
   const auto interval = std::chrono::duration<double>(flags.interval_s);
   if (flags.once || !flags.html.empty()) {
     // Rates need two looks.
@@ -96,7 +96,7 @@ absl::StatusOr<ExitCode> ShowFleetOf(const FleetFlags& flags) {
     if (flags.server.prints_text()) {
       std::fputs(FleetTextFor(flags, fleet, SizeOfTerminal()).c_str(), stdout);
     }
-    if (absl::Status status = WriteFleet(flags, fleet); !status.ok()) return status;
+    VOXLOC_TRY(WriteFleet(flags, fleet));
     return CodeOf(fleet);
   }
   for (uint64_t look = 1;; ++look) {
@@ -117,10 +117,9 @@ std::string OutcomeText(const FleetChangeFlags& flags, const FleetChangeOutcome&
 }
 
 absl::StatusOr<ExitCode> ChangeFleet(const FleetChangeFlags& flags) {
-  const absl::StatusOr<std::vector<FleetEndpoint>> endpoints = FleetEndpoints(flags.server);
-  if (!endpoints.ok()) return endpoints.status();
+  VOXLOC_ASSIGN_OR_RETURN(const std::vector<FleetEndpoint> endpoints, FleetEndpoints(flags.server));
   const std::vector<FleetChangeOutcome> outcomes =
-      ChangeOnAll(*endpoints, flags.change, flags.map, flags.revision, flags.server.timeout_s);
+      ChangeOnAll(endpoints, flags.change, flags.map, flags.revision, flags.server.timeout_s);
   Json list = Json::array();
   absl::Status failure;
   for (const FleetChangeOutcome& outcome : outcomes) {
@@ -135,7 +134,7 @@ absl::StatusOr<ExitCode> ChangeFleet(const FleetChangeFlags& flags) {
                     {"revision", MessageJson(outcome.revision)}});
   }
   const Json json = {{"name", flags.map}, {"revision", flags.revision}, {"servers", list}};
-  if (absl::Status status = WriteJson(flags.server.json, json); !status.ok()) return status;
+  VOXLOC_TRY(WriteJson(flags.server.json, json));
   return ExitCodeFor(failure);
 }
 

@@ -11,6 +11,7 @@
 #include "clients/cli/output/message_json.h"
 #include "clients/cli/output/text_table.h"
 #include "clients/cpp/admin_client.h"
+#include "core/status/try.h"
 
 namespace voxloc::cli {
 namespace {
@@ -127,14 +128,12 @@ Json InfoJson(const std::string& server, const v1::GetServerInfoResponse& info) 
 }
 
 absl::StatusOr<ExitCode> ShowInfo(const ServerFlags& flags) {
-  const absl::StatusOr<client::Channel> channel = Connect(flags);
-  if (!channel.ok()) return channel.status();
-  const absl::StatusOr<v1::GetServerInfoResponse> info =
-      client::GetServerInfo(*channel, flags.timeout_s);
-  if (!info.ok()) return info.status();
+  VOXLOC_ASSIGN_OR_RETURN(const client::Channel channel, Connect(flags));
+  VOXLOC_ASSIGN_OR_RETURN(const v1::GetServerInfoResponse info,
+                          client::GetServerInfo(channel, flags.timeout_s));
   // Of several servers, the one that answered.
-  const std::string& server = channel->server();
-  return Report(flags.json, InfoText(server, *info), InfoJson(server, *info));
+  const std::string& server = channel.server();
+  return Report(flags.json, InfoText(server, info), InfoJson(server, info));
 }
 
 }  // namespace

@@ -21,6 +21,7 @@
 #include "clients/cli/load_test/tile_updates.h"
 #include "clients/cli/output/progress.h"
 #include "core/parallel/processors.h"
+#include "core/status/try.h"
 
 namespace voxloc::cli {
 namespace {
@@ -85,9 +86,7 @@ absl::StatusOr<LoadDriveOptions> DriveOptionsOf(const LoadTestFlags& flags) {
   }
   options.scan = flags.scan;
   if (!flags.perturb.empty()) {
-    const absl::StatusOr<Perturbation> perturbation = ParsePerturbation(flags.perturb);
-    if (!perturbation.ok()) return perturbation.status();
-    options.perturbation = *perturbation;
+    VOXLOC_ASSIGN_OR_RETURN(options.perturbation, ParsePerturbation(flags.perturb));
   }
   return options;
 }
@@ -128,16 +127,13 @@ absl::StatusOr<std::unique_ptr<TileUpdates>> ReadTileUpdates(const LoadTestFlags
 
 // Starts the updates, where there are any, with the run.
 absl::StatusOr<LoadResult> RunStreams(const LoadTestFlags& flags, TileUpdates* updates) {
-  const absl::StatusOr<LoadDriveOptions> options = DriveOptionsOf(flags);
-  if (!options.ok()) return options.status();
-  const absl::StatusOr<std::vector<LoadDrive>> drives = ReadLoadDrives(*options);
-  if (!drives.ok()) return drives.status();
-  const absl::StatusOr<std::unique_ptr<LoadRun>> run = LoadRun::Open(PlanOf(flags), *drives);
-  if (!run.ok()) return run.status();
+  VOXLOC_ASSIGN_OR_RETURN(const LoadDriveOptions options, DriveOptionsOf(flags));
+  VOXLOC_ASSIGN_OR_RETURN(const std::vector<LoadDrive> drives, ReadLoadDrives(options));
+  VOXLOC_ASSIGN_OR_RETURN(const std::unique_ptr<LoadRun> run, LoadRun::Open(PlanOf(flags), drives));
   LiveLine line(3.0, 0.25);
   const int64_t start_ns = RunClock::Monotonic_ns();
   if (updates != nullptr) updates->Start(start_ns);
-  return (*run)->Run(
+  return run->Run(
       start_ns,
       [&](int64_t time_ns, uint64_t answers) {
         line.Show(absl::StrCat(ProgressOf(flags.timing, time_ns), ", ", answers, " answers"));
@@ -146,16 +142,14 @@ absl::StatusOr<LoadResult> RunStreams(const LoadTestFlags& flags, TileUpdates* u
 }
 
 absl::StatusOr<ExitCode> LoadTest(const LoadTestFlags& flags) {
-  if (absl::Status status = CheckServer(flags.server); !status.ok()) return status;
+  VOXLOC_TRY(CheckServer(flags.server));
   const Interrupt interrupt;
-  const absl::StatusOr<std::unique_ptr<TileUpdates>> updates = ReadTileUpdates(flags);
-  if (!updates.ok()) return updates.status();
-  absl::StatusOr<LoadResult> result = RunStreams(flags, updates->get());
-  if (*updates != nullptr) {
+  VOXLOC_ASSIGN_OR_RETURN(const std::unique_ptr<TileUpdates> updates, ReadTileUpdates(flags));
+  absl::StatusOr<LoadResult> result = RunStreams(flags, updates.get());
+  if (updates != nullptr) {
     // Also after a run that failed.
-    absl::StatusOr<TileUpdateCounts> counts = (*updates)->Finish();
-    if (!counts.ok()) return counts.status();
-    if (result.ok()) result->tile_updates = *std::move(counts);
+    VOXLOC_ASSIGN_OR_RETURN(TileUpdateCounts counts, updates->Finish());
+    if (result.ok()) result->tile_updates = std::move(counts);
   }
   if (!result.ok()) return result.status();
   if (result->interrupted) {
@@ -176,9 +170,7 @@ absl::StatusOr<ExitCode> LoadTest(const LoadTestFlags& flags) {
   report.result = *std::move(result);
   if (flags.server.prints_text()) std::fputs(LoadReportText(report).c_str(), stdout);
   std::fputs(LoadWarningsText(report).c_str(), stderr);
-  if (absl::Status status = WriteJson(flags.server.json, LoadReportJson(report)); !status.ok()) {
-    return status;
-  }
+  VOXLOC_TRY(WriteJson(flags.server.json, LoadReportJson(report)));
   if (interrupted) return ExitCode::kInterrupted;
   return report.passed() ? ExitCode::kOk : ExitCode::kNotAccepted;
 }

@@ -19,6 +19,7 @@
 #include "clients/cpp/messages.h"
 #include "clients/cpp/search_client.h"
 #include "core/geometry/angles.h"
+#include "core/status/try.h"
 
 namespace voxloc::cli {
 namespace {
@@ -49,32 +50,28 @@ struct LocateFlags {
 };
 
 absl::Status SetPrior(const LocateFlags& options, v1::PoseWithCovariance* prior) {
-  const absl::StatusOr<Pose> pose = ParsePoseText(options.prior);
-  if (!pose.ok()) return pose.status();
-  client::EncodePose(*pose, prior->mutable_pose());
-  absl::StatusOr<std::array<double, 6>> sigmas = ParseSixNumbers(options.sigma, kSigmaNames);
-  if (!sigmas.ok()) return sigmas.status();
-  for (size_t axis = 3; axis < 6; ++axis) (*sigmas)[axis] *= kRadiansPerDegree;
+  VOXLOC_ASSIGN_OR_RETURN(const Pose pose, ParsePoseText(options.prior));
+  client::EncodePose(pose, prior->mutable_pose());
+  VOXLOC_ASSIGN_OR_RETURN(auto sigmas, ParseSixNumbers(options.sigma, kSigmaNames));
+  for (size_t axis = 3; axis < 6; ++axis) sigmas[axis] *= kRadiansPerDegree;
   for (size_t i = 0; i < 36; ++i) {
-    prior->add_covariance(i % 7 == 0 ? (*sigmas)[i / 7] * (*sigmas)[i / 7] : 0.0);
+    prior->add_covariance(i % 7 == 0 ? sigmas[i / 7] * sigmas[i / 7] : 0.0);
   }
   return absl::OkStatus();
 }
 
 absl::Status SetCircle(const LocateFlags& options, v1::Wgs84Circle* circle) {
-  const auto numbers = ParseNumbers(options.region_wgs84, kCircleNames, 3, 3);
-  if (!numbers.ok()) return numbers.status();
-  circle->set_latitude_deg((*numbers)[0]);
-  circle->set_longitude_deg((*numbers)[1]);
-  circle->set_radius_m((*numbers)[2]);
+  VOXLOC_ASSIGN_OR_RETURN(const auto numbers,
+                          ParseNumbers(options.region_wgs84, kCircleNames, 3, 3));
+  circle->set_latitude_deg(numbers[0]);
+  circle->set_longitude_deg(numbers[1]);
+  circle->set_radius_m(numbers[2]);
   return absl::OkStatus();
 }
 
 absl::Status SetRegion(const LocateFlags& options, v1::SearchRegion* region) {
-  const absl::Status status = options.region.empty()
-                                  ? SetCircle(options, region->mutable_wgs84_circle())
-                                  : ParseBox(options.region, region->mutable_box());
-  if (!status.ok()) return status;
+  VOXLOC_TRY(options.region.empty() ? SetCircle(options, region->mutable_wgs84_circle())
+                                    : ParseBox(options.region, region->mutable_box()));
   region->set_yaw_rad(options.yaw_deg * kRadiansPerDegree);
   if (options.yaw_range_deg < 180.0) {
     region->set_yaw_half_range_rad(options.yaw_range_deg * kRadiansPerDegree);
@@ -106,13 +103,10 @@ absl::StatusOr<v1::EstimateInitialPoseRequest> RequestOf(const LocateFlags& opti
 }
 
 absl::StatusOr<ExitCode> Locate(const LocateFlags& options) {
-  absl::StatusOr<v1::EstimateInitialPoseRequest> request = RequestOf(options);
-  if (!request.ok()) return request.status();
-  const absl::StatusOr<PointCloud> scan = LoadScan(options.file, options.scan);
-  if (!scan.ok()) return scan.status();
-  client::EncodeCloud(*scan, request->mutable_scan()->add_clouds()->mutable_cloud());
-  const absl::StatusOr<client::Channel> channel = Connect(options.server);
-  if (!channel.ok()) return channel.status();
+  VOXLOC_ASSIGN_OR_RETURN(v1::EstimateInitialPoseRequest request, RequestOf(options));
+  VOXLOC_ASSIGN_OR_RETURN(const PointCloud scan, LoadScan(options.file, options.scan));
+  client::EncodeCloud(scan, request.mutable_scan()->add_clouds()->mutable_cloud());
+  VOXLOC_ASSIGN_OR_RETURN(const client::Channel channel, Connect(options.server));
   const auto sent = std::chrono::steady_clock::now();
   absl::StatusOr<v1::SearchResult> result = absl::InternalError("not run");
   Json particles = Json::array();
@@ -126,7 +120,7 @@ absl::StatusOr<ExitCode> Locate(const LocateFlags& options) {
       return true;
     };
     const double timeout_s = options.server.timeout_s;
-    result = client::EstimateInitialPose(*channel, *request, show,
+    result = client::EstimateInitialPose(channel, request, show,
                                          timeout_s > 0.0 ? timeout_s + kGraceS : 0.0);
   }
   if (!result.ok()) return result.status();
@@ -142,7 +136,7 @@ constexpr char kLocateManual[] =
     R"(The search covers the surroundings of a prior, a region or, without both, the whole map. It
 returns the poses that explain the scan, best first. Around a prior, every yaw is searched.
 A region can be given by latitude and longitude where the map's frame is known (voxloc map
-info). When --timeout has passed, the best poses so far are returned. The exit code is 4 if no
+info). When --timeout has passed, the best poses so far are returned. The exit code is 4 if (no)
 reliable pose was found, or if another pose explains the scan nearly as well.
 
 Examples:

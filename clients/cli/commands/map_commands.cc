@@ -19,19 +19,18 @@
 #include "clients/cli/output/text_table.h"
 #include "clients/cpp/error_details.h"
 #include "clients/cpp/map_client.h"
+#include "core/status/try.h"
 
 namespace voxloc::cli {
 namespace {
 
 absl::StatusOr<ExitCode> ListMaps(const ServerFlags& flags) {
-  const absl::StatusOr<client::Channel> channel = Connect(flags);
-  if (!channel.ok()) return channel.status();
-  const absl::StatusOr<std::vector<v1::MapInfo>> maps =
-      client::MapClient(*channel).List(flags.timeout_s);
-  if (!maps.ok()) return maps.status();
+  VOXLOC_ASSIGN_OR_RETURN(const client::Channel channel, Connect(flags));
+  VOXLOC_ASSIGN_OR_RETURN(const std::vector<v1::MapInfo> maps,
+                          client::MapClient(channel).List(flags.timeout_s));
   Json list = Json::array();
-  for (const v1::MapInfo& map : *maps) list.push_back(MapJson(map));
-  return Report(flags.json, maps->empty() ? "no maps\n" : MapTableText(*maps), {{"maps", list}});
+  for (const v1::MapInfo& map : maps) list.push_back(MapJson(map));
+  return Report(flags.json, maps.empty() ? "no maps\n" : MapTableText(maps), {{"maps", list}});
 }
 
 void AddListCommand(CLI::App* parent, Work* chosen) {
@@ -49,21 +48,18 @@ struct MapInfoFlags {
 };
 
 absl::StatusOr<ExitCode> DescribeMap(const MapInfoFlags& options) {
-  const absl::StatusOr<client::Channel> channel = Connect(options.server);
-  if (!channel.ok()) return channel.status();
-  const client::MapClient maps(*channel);
-  const absl::StatusOr<v1::MapInfo> map = maps.Get(options.map, options.server.timeout_s);
-  if (!map.ok()) return map.status();
-  if (options.server.prints_text()) std::fputs(MapDetailText(*map).c_str(), stdout);
+  VOXLOC_ASSIGN_OR_RETURN(const client::Channel channel, Connect(options.server));
+  const client::MapClient maps(channel);
+  VOXLOC_ASSIGN_OR_RETURN(const v1::MapInfo map, maps.Get(options.map, options.server.timeout_s));
+  if (options.server.prints_text()) std::fputs(MapDetailText(map).c_str(), stdout);
   std::string more;
-  Json json = MapJson(*map);
+  Json json = MapJson(map);
   if (options.worst > 0) {
     v1::ListTilesRequest request;
     request.set_map(options.map);
-    const absl::StatusOr<v1::ListTilesResponse> tiles =
-        maps.ListTiles(request, options.server.timeout_s);
-    if (!tiles.ok()) return tiles.status();
-    const std::vector<v1::TileInfo> worst = WorstTiles(*tiles, options.worst);
+    VOXLOC_ASSIGN_OR_RETURN(const v1::ListTilesResponse tiles,
+                            maps.ListTiles(request, options.server.timeout_s));
+    const std::vector<v1::TileInfo> worst = WorstTiles(tiles, options.worst);
     more = absl::StrCat("\n", WorstTilesText(worst));
     json["worst_tiles"] = MessagesJson(worst);
   }
@@ -99,9 +95,8 @@ bool IsThereWithoutInfo(const absl::Status& status) {
 }
 
 absl::StatusOr<ExitCode> DropMap(const MapDropFlags& options) {
-  const absl::StatusOr<client::Channel> channel = Connect(options.server);
-  if (!channel.ok()) return channel.status();
-  const client::MapClient client(*channel);
+  VOXLOC_ASSIGN_OR_RETURN(const client::Channel channel, Connect(options.server));
+  const client::MapClient client(channel);
   uint64_t revision = options.revision;
   if (!options.yes) {
     const absl::StatusOr<v1::MapInfo> info = client.Get(options.map, options.server.timeout_s);
@@ -111,7 +106,7 @@ absl::StatusOr<ExitCode> DropMap(const MapDropFlags& options) {
       if (revision == 0) revision = info->revision();
       question =
           absl::StrFormat("Delete map %s (revision %d, %d tiles, %d points) from %s?", options.map,
-                          info->revision(), info->tiles(), info->points(), channel->server());
+                          info->revision(), info->tiles(), info->points(), channel.server());
     } else if (IsThereWithoutInfo(info.status())) {
       question = absl::StrFormat("Delete map %s (%s)?", options.map, info.status().message());
     } else {
@@ -169,15 +164,13 @@ struct MapUndropFlags {
 };
 
 absl::StatusOr<ExitCode> UndropMap(const MapUndropFlags& options) {
-  const absl::StatusOr<client::Channel> channel = Connect(options.server);
-  if (!channel.ok()) return channel.status();
-  const absl::StatusOr<v1::MapInfo> map =
-      client::MapClient(*channel).Undrop(options.map, options.server.timeout_s);
-  if (!map.ok()) return map.status();
+  VOXLOC_ASSIGN_OR_RETURN(const client::Channel channel, Connect(options.server));
+  VOXLOC_ASSIGN_OR_RETURN(const v1::MapInfo map,
+                          client::MapClient(channel).Undrop(options.map, options.server.timeout_s));
   return Report(options.server.json,
                 absl::StrFormat("map %s is in use again, at revision %d, as soon as it is loaded\n",
-                                options.map, map->revision()),
-                MapJson(*map));
+                                options.map, map.revision()),
+                MapJson(map));
 }
 
 void AddUndropCommand(CLI::App* parent, Work* chosen) {
@@ -226,18 +219,15 @@ absl::StatusOr<ExitCode> ListTilesOf(const MapTilesFlags& options) {
   request.set_map(options.map);
   request.set_revision(options.revision);
   if (!options.region.empty()) {
-    const absl::Status status = ParseBox(options.region, request.mutable_region());
-    if (!status.ok()) return status;
+    VOXLOC_TRY(ParseBox(options.region, request.mutable_region()));
   }
-  const absl::StatusOr<client::Channel> channel = Connect(options.server);
-  if (!channel.ok()) return channel.status();
-  const absl::StatusOr<v1::ListTilesResponse> tiles =
-      client::MapClient(*channel).ListTiles(request, options.server.timeout_s);
-  if (!tiles.ok()) return tiles.status();
-  return Report(options.server.json, TilesText(*tiles),
+  VOXLOC_ASSIGN_OR_RETURN(const client::Channel channel, Connect(options.server));
+  VOXLOC_ASSIGN_OR_RETURN(const v1::ListTilesResponse tiles,
+                          client::MapClient(channel).ListTiles(request, options.server.timeout_s));
+  return Report(options.server.json, TilesText(tiles),
                 {{"name", options.map},
-                 {"revision", tiles->map_revision()},
-                 {"tiles", MessagesJson(tiles->tiles())}});
+                 {"revision", tiles.map_revision()},
+                 {"tiles", MessagesJson(tiles.tiles())}});
 }
 
 void AddTilesCommand(CLI::App* parent, Work* chosen) {

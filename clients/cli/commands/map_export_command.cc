@@ -22,6 +22,7 @@
 #include "clients/cpp/backoff.h"
 #include "clients/cpp/map_client.h"
 #include "core/cloud/io/cloud_file.h"
+#include "core/status/try.h"
 
 namespace voxloc::cli {
 namespace {
@@ -47,39 +48,35 @@ class Export {
       : options_(options), client_(channel) {}
 
   absl::StatusOr<ExitCode> Run() {
-    if (absl::Status status = Describe(); !status.ok()) return status;
-    if (absl::Status status = PrepareDirectory(); !status.ok()) return status;
+    VOXLOC_TRY(Describe());
+    VOXLOC_TRY(PrepareDirectory());
     ProgressBar bar(absl::StrCat("exporting ", options_.map), "tiles", manifest_.tiles.size());
     bar_ = &bar;
     KeepWhatIsThere();
-    if (absl::Status status = FetchMissing(); !status.ok()) return status;
-    if (absl::Status status = WriteManifest(options_.directory, manifest_); !status.ok()) {
-      return status;
-    }
+    VOXLOC_TRY(FetchMissing());
+    VOXLOC_TRY(WriteManifest(options_.directory, manifest_));
     return Report();
   }
 
  private:
   absl::Status Describe() {
     const double timeout_s = options_.server.timeout_s;
-    const absl::StatusOr<v1::MapInfo> map = client_.Get(options_.map, timeout_s);
-    if (!map.ok()) return map.status();
+    VOXLOC_ASSIGN_OR_RETURN(const v1::MapInfo map, client_.Get(options_.map, timeout_s));
     v1::ListTilesRequest request;
     request.set_map(options_.map);
     request.set_revision(options_.revision);
-    const absl::StatusOr<v1::ListTilesResponse> tiles = client_.ListTiles(request, timeout_s);
-    if (!tiles.ok()) return tiles.status();
+    VOXLOC_ASSIGN_OR_RETURN(const v1::ListTilesResponse tiles,
+                            client_.ListTiles(request, timeout_s));
     manifest_.map = options_.map;
-    manifest_.revision = tiles->map_revision();
-    manifest_.options = map->options();
-    manifest_.frame = map->frame();
-    for (const v1::TileInfo& info : tiles->tiles()) {
-      const absl::StatusOr<Sha256Digest> digest = Sha256FromBytes(info.sha256());
-      if (!digest.ok()) return digest.status();
+    manifest_.revision = tiles.map_revision();
+    manifest_.options = map.options();
+    manifest_.frame = map.frame();
+    for (const v1::TileInfo& info : tiles.tiles()) {
+      VOXLOC_ASSIGN_OR_RETURN(const Sha256Digest digest, Sha256FromBytes(info.sha256()));
       ManifestTile tile;
       tile.id = info.tile_id();
       tile.file = TileFileName(tile.id);
-      tile.sha256 = *digest;
+      tile.sha256 = digest;
       tile.points = info.points();
       tile.bounds = info.bounds();
       missing_.emplace(tile.id, manifest_.tiles.size());
@@ -144,7 +141,7 @@ class Export {
             absl::StrCat("tile ", tile.id, " does not have the digest that the server listed"));
       }
       const std::string path = absl::StrCat(TilesDirectory(options_.directory), "/", tile.file);
-      if (absl::Status status = WritePcdOffsets(path, cloud); !status.ok()) return status;
+      VOXLOC_TRY(WritePcdOffsets(path, cloud));
       tile.origin = cloud.origin;
       bytes_ += cloud.size() * 3 * sizeof(float);
       missing_.erase(found);
@@ -181,9 +178,8 @@ class Export {
 };
 
 absl::StatusOr<ExitCode> ExportMap(const MapExportFlags& options) {
-  const absl::StatusOr<client::Channel> channel = Connect(options.server);
-  if (!channel.ok()) return channel.status();
-  return Export(options, *channel).Run();
+  VOXLOC_ASSIGN_OR_RETURN(const client::Channel channel, Connect(options.server));
+  return Export(options, channel).Run();
 }
 
 }  // namespace

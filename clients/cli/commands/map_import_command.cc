@@ -14,6 +14,7 @@
 #include "clients/cli/map/map_manifest.h"
 #include "clients/cli/map/upload_report.h"
 #include "clients/cli/output/text_table.h"
+#include "core/status/try.h"
 
 namespace voxloc::cli {
 namespace {
@@ -27,33 +28,31 @@ struct MapImportFlags {
 
 absl::StatusOr<ExitCode> ImportMap(const MapImportFlags& options) {
   const auto start = std::chrono::steady_clock::now();
-  const absl::StatusOr<MapManifest> manifest = ReadManifest(options.directory);
-  if (!manifest.ok()) return manifest.status();
+  VOXLOC_ASSIGN_OR_RETURN(const MapManifest manifest, ReadManifest(options.directory));
   v1::BeginUpdate begin;
-  begin.set_map(options.map.empty() ? manifest->map : options.map);
+  begin.set_map(options.map.empty() ? manifest.map : options.map);
   begin.set_create(true);
   begin.set_clear(true);
-  *begin.mutable_options() = manifest->options;
-  if (manifest->frame.has_projector() || manifest->frame.has_origin()) {
-    *begin.mutable_frame() = manifest->frame;
+  *begin.mutable_options() = manifest.options;
+  if (manifest.frame.has_projector() || manifest.frame.has_origin()) {
+    *begin.mutable_frame() = manifest.frame;
   }
   std::vector<client::UploadTile> tiles;
-  for (const ManifestTile& tile : manifest->tiles) {
+  for (const ManifestTile& tile : manifest.tiles) {
     const auto load = [&options, &tile] { return ReadManifestTile(options.directory, tile); };
     tiles.push_back({tile.id, load, tile.sha256});
   }
-  const absl::StatusOr<client::UploadResult> result =
-      UploadWithBar(options.server, options.commit, begin, std::move(tiles));
-  if (!result.ok()) return result.status();
+  VOXLOC_ASSIGN_OR_RETURN(const client::UploadResult result,
+                          UploadWithBar(options.server, options.commit, begin, std::move(tiles)));
   const double seconds =
       std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   const std::string text = absl::StrFormat(
       "map %s, revision %d: %s points, tiles %d, %.1f s\n%s", begin.map(),
-      result->committed.map().revision(), Grouped(result->counts.points_kept),
-      manifest->tiles.size(), seconds, UploadNotes(*result, options.commit.stages(), 0));
-  Json json = UploadJson(*result);
-  json["tiles"] = manifest->tiles.size();
-  json["points"] = result->counts.points_kept;
+      result.committed.map().revision(), Grouped(result.counts.points_kept), manifest.tiles.size(),
+      seconds, UploadNotes(result, options.commit.stages(), 0));
+  Json json = UploadJson(result);
+  json["tiles"] = manifest.tiles.size();
+  json["points"] = result.counts.points_kept;
   json["elapsed_s"] = seconds;
   return Report(options.server.json, text, json);
 }

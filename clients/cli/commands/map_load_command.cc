@@ -24,6 +24,7 @@
 #include "clients/dataset/tile_spill.h"
 #include "core/cloud/io/cloud_inspection.h"
 #include "core/cloud/io/cloud_pieces.h"
+#include "core/status/try.h"
 
 namespace voxloc::cli {
 namespace {
@@ -76,20 +77,18 @@ absl::StatusOr<double> TileSizeOf(const MapLoadFlags& options,
                                   const std::vector<TileSource>& sources) {
   if (options.tile_size_m.has_value()) return *options.tile_size_m;
   if (sources.size() != 1) return 0.0;
-  const absl::StatusOr<CloudPieceReader> reader = OpenPieces(sources[0]);
-  if (!reader.ok()) return reader.status();
-  if (reader->points() <= kLargestSingleTile_points) return 0.0;
+  VOXLOC_ASSIGN_OR_RETURN(const CloudPieceReader reader, OpenPieces(sources[0]));
+  if (reader.points() <= kLargestSingleTile_points) return 0.0;
   absl::FPrintF(stderr,
                 "%s has %s points and is cut into tiles of %g m (--tile-size 0: one tile)\n",
-                sources[0].path, Grouped(reader->points()), kTileSizeOfLargeClouds_m);
+                sources[0].path, Grouped(reader.points()), kTileSizeOfLargeClouds_m);
   return kTileSizeOfLargeClouds_m;
 }
 
 absl::Status CutCloud(const TileSource& source, TileCutter* cutter) {
-  absl::StatusOr<CloudPieceReader> reader = OpenPieces(source);
-  if (!reader.ok()) return reader.status();
+  VOXLOC_ASSIGN_OR_RETURN(CloudPieceReader reader, OpenPieces(source));
   while (true) {
-    absl::StatusOr<PointCloud> piece = reader->Next();
+    absl::StatusOr<PointCloud> piece = reader.Next();
     if (!piece.ok()) return piece.status();
     if (piece->empty()) break;
     if (source.map_T_cloud.has_value()) piece = Transform(*source.map_T_cloud, *piece);
@@ -112,13 +111,13 @@ TileSpill::Options SpillOf(const MapLoadFlags& options, double tile_size_m) {
 absl::StatusOr<MapLoadPlan> CutIntoTiles(const MapLoadFlags& options,
                                          const std::vector<TileSource>& sources,
                                          double tile_size_m) {
-  const absl::StatusOr<std::unique_ptr<TileCutter>> cutter =
-      TileCutter::Create(options.map, sources.size(), SpillOf(options, tile_size_m));
-  if (!cutter.ok()) return cutter.status();
+  VOXLOC_ASSIGN_OR_RETURN(
+      const std::unique_ptr<TileCutter> cutter,
+      TileCutter::Create(options.map, sources.size(), SpillOf(options, tile_size_m)));
   for (const TileSource& source : sources) {
-    if (absl::Status status = CutCloud(source, cutter->get()); !status.ok()) return status;
+    VOXLOC_TRY(CutCloud(source, cutter.get()));
   }
-  return (*cutter)->Finish();
+  return cutter->Finish();
 }
 
 absl::StatusOr<MapLoadPlan> PlanOfBag(const MapLoadFlags& options) {
@@ -132,9 +131,7 @@ absl::StatusOr<MapSourceOptions> SourcingOf(const MapLoadFlags& options) {
   sourcing.record_floats = options.bag.scan.record_floats;
   sourcing.calibration = options.calibration;
   if (!options.bag.base_T_sensor.empty()) {
-    const absl::StatusOr<Pose> base_T_sensor = ParsePoseText(options.bag.base_T_sensor);
-    if (!base_T_sensor.ok()) return base_T_sensor.status();
-    sourcing.base_T_sensor = *base_T_sensor;
+    VOXLOC_ASSIGN_OR_RETURN(sourcing.base_T_sensor, ParsePoseText(options.bag.base_T_sensor));
   }
   return sourcing;
 }
@@ -161,7 +158,7 @@ absl::Status SkipEmpty(std::vector<TileSource>* sources, MapLoadPlan* plan) {
                                                  plan->skipped->size(), " clouds has one"));
 }
 
-// A tile of each cloud. What a directory's cloud has without a finite point is left out as if it
+// A tile of each cloud. What a directory's cloud has without a finite point is left out as if (it)
 // were empty.
 void AddTileOfEach(const std::vector<TileSource>& sources, MapLoadPlan* plan) {
   plan->clouds = sources.size();
@@ -189,69 +186,63 @@ void AddTileOfEach(const std::vector<TileSource>& sources, MapLoadPlan* plan) {
 
 absl::StatusOr<MapLoadPlan> PlanLoad(const MapLoadFlags& options) {
   if (!options.bag.bag.paths.empty()) return PlanOfBag(options);
-  const absl::StatusOr<MapSourceOptions> sourcing = SourcingOf(options);
-  if (!sourcing.ok()) return sourcing.status();
+  VOXLOC_ASSIGN_OR_RETURN(const MapSourceOptions sourcing, SourcingOf(options));
   MapLoadPlan plan;
-  absl::StatusOr<std::vector<TileSource>> sources =
-      ResolveMapSources(options.paths, *sourcing, &plan.notes);
-  if (!sources.ok()) return sources.status();
-  absl::Status filled = SkipEmpty(&*sources, &plan);
+  VOXLOC_ASSIGN_OR_RETURN(std::vector<TileSource> sources,
+                          ResolveMapSources(options.paths, sourcing, &plan.notes));
+  absl::Status filled = SkipEmpty(&sources, &plan);
   PrintNotes(plan.notes);
   if (!filled.ok()) return filled;
-  const absl::StatusOr<double> tile_size_m = TileSizeOf(options, *sources);
-  if (!tile_size_m.ok()) return tile_size_m.status();
-  if (*tile_size_m > 0.0) {
-    absl::StatusOr<MapLoadPlan> cut = CutIntoTiles(options, *sources, *tile_size_m);
-    if (!cut.ok()) return cut.status();
-    cut->notes = std::move(plan.notes);
-    cut->skipped = plan.skipped;
+  VOXLOC_ASSIGN_OR_RETURN(const double tile_size_m, TileSizeOf(options, sources));
+  if (tile_size_m > 0.0) {
+    VOXLOC_ASSIGN_OR_RETURN(MapLoadPlan cut, CutIntoTiles(options, sources, tile_size_m));
+    cut.notes = std::move(plan.notes);
+    cut.skipped = plan.skipped;
     return cut;
   }
-  AddTileOfEach(*sources, &plan);
+  AddTileOfEach(sources, &plan);
   return plan;
 }
 
 absl::StatusOr<ExitCode> LoadMap(const MapLoadFlags& options) {
   const auto start = std::chrono::steady_clock::now();
   v1::BeginUpdate begin = BeginOf(options);
-  absl::StatusOr<std::optional<v1::MapFrame>> frame = options.frame.FrameOf(options.paths);
-  if (!frame.ok()) return frame.status();
-  if (frame->has_value()) *begin.mutable_frame() = **std::move(frame);
-  absl::StatusOr<MapLoadPlan> plan = PlanLoad(options);
-  if (!plan.ok()) return plan.status();
-  if (plan->tiles.empty()) {
+  VOXLOC_ASSIGN_OR_RETURN(std::optional<v1::MapFrame> frame, options.frame.FrameOf(options.paths));
+  if (frame.has_value()) *begin.mutable_frame() = *std::move(frame);
+  VOXLOC_ASSIGN_OR_RETURN(MapLoadPlan plan, PlanLoad(options));
+  if (plan.tiles.empty()) {
     return absl::InvalidArgumentError("the map must have finite points (got none)");
   }
-  size_t tiles = plan->tiles.size();
-  const size_t skipped_before = plan->skipped->size();
-  const absl::StatusOr<client::UploadResult> result =
-      UploadWithBar(options.server, options.commit, std::move(begin), std::move(plan->tiles));
-  if (!result.ok()) return result.status();
-  const size_t skipped = plan->skipped->size() - skipped_before;
+  size_t tiles = plan.tiles.size();
+  const size_t skipped_before = plan.skipped->size();
+  VOXLOC_ASSIGN_OR_RETURN(
+      const client::UploadResult result,
+      UploadWithBar(options.server, options.commit, std::move(begin), std::move(plan.tiles)));
+  const size_t skipped = plan.skipped->size() - skipped_before;
   tiles -= skipped;
-  plan->clouds -= skipped;
+  plan.clouds -= skipped;
   const double seconds =
       std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-  const uint64_t not_finite = plan->points_not_finite + result->counts.points_not_finite;
+  const uint64_t not_finite = plan.points_not_finite + result.counts.points_not_finite;
   std::string text = absl::StrFormat(
       "map %s, revision %d: %s points, clouds %d, tiles %d, %.1f s\n%s", options.map,
-      result->committed.map().revision(), Grouped(result->counts.points_kept + not_finite),
-      plan->clouds, tiles, seconds, UploadNotes(*result, options.commit.stages(), not_finite));
-  if (!plan->skipped->empty()) {
+      result.committed.map().revision(), Grouped(result.counts.points_kept + not_finite),
+      plan.clouds, tiles, seconds, UploadNotes(result, options.commit.stages(), not_finite));
+  if (!plan.skipped->empty()) {
     absl::StrAppend(&text, "left out, since they have no finite point: ",
-                    absl::StrJoin(*plan->skipped, ", "), "\n");
+                    absl::StrJoin(*plan.skipped, ", "), "\n");
   }
-  absl::StrAppend(&text, plan->survey->Text());
-  Json json = UploadJson(*result);
-  json["clouds"] = plan->clouds;
+  absl::StrAppend(&text, plan.survey->Text());
+  Json json = UploadJson(result);
+  json["clouds"] = plan.clouds;
   json["tiles"] = tiles;
-  json["points"] = result->counts.points_kept;
+  json["points"] = result.counts.points_kept;
   json["points_not_finite"] = not_finite;
   json["elapsed_s"] = seconds;
-  json["skipped"] = *plan->skipped;
-  json["remarks"] = plan->notes.remarks;
-  json["doubts"] = plan->notes.warnings;
-  plan->survey->AddTo(&json);
+  json["skipped"] = *plan.skipped;
+  json["remarks"] = plan.notes.remarks;
+  json["doubts"] = plan.notes.warnings;
+  plan.survey->AddTo(&json);
   return Report(options.server.json, text, json);
 }
 

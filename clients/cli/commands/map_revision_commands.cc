@@ -19,6 +19,7 @@
 #include "clients/cli/output/message_json.h"
 #include "clients/cpp/map_client.h"
 #include "clients/cpp/map_watch.h"
+#include "core/status/try.h"
 
 namespace voxloc::cli {
 namespace {
@@ -32,13 +33,12 @@ struct MapRevisionFlags {
 };
 
 absl::StatusOr<ExitCode> ShowHistory(const MapRevisionFlags& options) {
-  const absl::StatusOr<client::Channel> channel = Connect(options.server);
-  if (!channel.ok()) return channel.status();
-  const absl::StatusOr<std::vector<v1::MapRevision>> revisions =
-      client::MapClient(*channel).ListRevisions(options.map, options.server.timeout_s);
-  if (!revisions.ok()) return revisions.status();
-  return Report(options.server.json, RevisionTableText(*revisions),
-                {{"name", options.map}, {"revisions", MessagesJson(*revisions)}});
+  VOXLOC_ASSIGN_OR_RETURN(const client::Channel channel, Connect(options.server));
+  VOXLOC_ASSIGN_OR_RETURN(
+      const std::vector<v1::MapRevision> revisions,
+      client::MapClient(channel).ListRevisions(options.map, options.server.timeout_s));
+  return Report(options.server.json, RevisionTableText(revisions),
+                {{"name", options.map}, {"revisions", MessagesJson(revisions)}});
 }
 
 void AddHistoryCommand(CLI::App* parent, Work* chosen) {
@@ -75,32 +75,29 @@ std::string ToError(const std::string& to) {
 absl::StatusOr<uint64_t> RevisionToTake(const MapRollbackFlags& options) {
   uint64_t number = 0;
   if (absl::SimpleAtoi(options.to, &number)) return number;
-  const absl::StatusOr<client::Channel> channel = Connect(options.server);
-  if (!channel.ok()) return channel.status();
-  const absl::StatusOr<std::vector<v1::MapRevision>> revisions =
-      client::MapClient(*channel).ListRevisions(options.map, options.server.timeout_s);
-  if (!revisions.ok()) return revisions.status();
-  return PreviousRevision(options.map, *revisions);
+  VOXLOC_ASSIGN_OR_RETURN(const client::Channel channel, Connect(options.server));
+  VOXLOC_ASSIGN_OR_RETURN(
+      const std::vector<v1::MapRevision> revisions,
+      client::MapClient(channel).ListRevisions(options.map, options.server.timeout_s));
+  return PreviousRevision(options.map, revisions);
 }
 
 absl::StatusOr<ExitCode> RollBack(const MapRollbackFlags& options) {
-  const absl::StatusOr<uint64_t> to = RevisionToTake(options);
-  if (!to.ok()) return to.status();
+  VOXLOC_ASSIGN_OR_RETURN(const uint64_t to, RevisionToTake(options));
   v1::BeginUpdate begin;
   begin.set_map(options.map);
-  begin.set_from_revision(*to);
+  begin.set_from_revision(to);
   CommitFlags commit = options.commit;
-  if (commit.comment.empty()) commit.comment = absl::StrCat("rollback to revision ", *to);
-  const absl::StatusOr<client::UploadResult> result =
-      UploadWithBar(options.server, commit, begin, {});
-  if (!result.ok()) return result.status();
-  const v1::UpdateCommitted& committed = result->committed;
+  if (commit.comment.empty()) commit.comment = absl::StrCat("rollback to revision ", to);
+  VOXLOC_ASSIGN_OR_RETURN(const client::UploadResult result,
+                          UploadWithBar(options.server, commit, begin, {}));
+  const v1::UpdateCommitted& committed = result.committed;
   const std::string text = absl::StrFormat(
       "map %s, revision %d has the tiles of revision %d: %d changed, %d added, %d removed\n%s",
-      options.map, committed.map().revision(), *to, committed.tiles_replaced(),
-      committed.tiles_added(), committed.tiles_removed(), UploadNotes(*result, commit.stages(), 0));
-  Json json = UploadJson(*result);
-  json["to"] = *to;
+      options.map, committed.map().revision(), to, committed.tiles_replaced(),
+      committed.tiles_added(), committed.tiles_removed(), UploadNotes(result, commit.stages(), 0));
+  Json json = UploadJson(result);
+  json["to"] = to;
   return Report(options.server.json, text, json);
 }
 
@@ -129,10 +126,9 @@ Examples:
 }
 
 absl::StatusOr<ExitCode> ActivateRevision(const MapRevisionFlags& options) {
-  const absl::StatusOr<client::Channel> channel = Connect(options.server);
-  if (!channel.ok()) return channel.status();
+  VOXLOC_ASSIGN_OR_RETURN(const client::Channel channel, Connect(options.server));
   const absl::StatusOr<v1::MapInfo> map =
-      client::MapClient(*channel).Activate(options.map, options.revision, options.server.timeout_s);
+      client::MapClient(channel).Activate(options.map, options.revision, options.server.timeout_s);
   if (absl::IsAborted(map.status())) {
     return absl::Status(
         map.status().code(),
@@ -162,15 +158,14 @@ Example:
 }
 
 absl::StatusOr<ExitCode> WithdrawRevision(const MapRevisionFlags& options) {
-  const absl::StatusOr<client::Channel> channel = Connect(options.server);
-  if (!channel.ok()) return channel.status();
-  const absl::StatusOr<v1::MapRevision> revision =
-      client::MapClient(*channel).Withdraw(options.map, options.revision, options.server.timeout_s);
-  if (!revision.ok()) return revision.status();
+  VOXLOC_ASSIGN_OR_RETURN(const client::Channel channel, Connect(options.server));
+  VOXLOC_ASSIGN_OR_RETURN(
+      const v1::MapRevision revision,
+      client::MapClient(channel).Withdraw(options.map, options.revision, options.server.timeout_s));
   return Report(
       options.server.json,
-      absl::StrFormat("map %s: revision %d is withdrawn\n", options.map, revision->revision()),
-      MessageJson(*revision));
+      absl::StrFormat("map %s: revision %d is withdrawn\n", options.map, revision.revision()),
+      MessageJson(revision));
 }
 
 void AddWithdrawCommand(CLI::App* parent, Work* chosen) {
@@ -188,15 +183,15 @@ Example:
 }
 
 absl::StatusOr<ExitCode> NameCanary(const MapRevisionFlags& options) {
-  const absl::StatusOr<client::Channel> channel = Connect(options.server);
-  if (!channel.ok()) return channel.status();
-  const absl::StatusOr<v1::MapRevision> revision = client::MapClient(*channel).SetCanary(
-      options.map, options.revision, NamesOf(options.vehicles), options.server.timeout_s);
-  if (!revision.ok()) return revision.status();
+  VOXLOC_ASSIGN_OR_RETURN(const client::Channel channel, Connect(options.server));
+  VOXLOC_ASSIGN_OR_RETURN(
+      const v1::MapRevision revision,
+      client::MapClient(channel).SetCanary(options.map, options.revision, NamesOf(options.vehicles),
+                                           options.server.timeout_s));
   return Report(options.server.json,
-                absl::StrFormat("map %s: revision %d is %s\n", options.map, revision->revision(),
-                                RevisionStateText(*revision)),
-                MessageJson(*revision));
+                absl::StrFormat("map %s: revision %d is %s\n", options.map, revision.revision(),
+                                RevisionStateText(revision)),
+                MessageJson(revision));
 }
 
 void AddCanaryCommand(CLI::App* parent, Work* chosen) {
@@ -225,21 +220,19 @@ struct MapWatchFlags {
 };
 
 absl::StatusOr<ExitCode> WatchMaps(const MapWatchFlags& options) {
-  const absl::StatusOr<client::Channel> channel = Connect(options.server);
-  if (!channel.ok()) return channel.status();
-  client::MapWatch watch(*channel, options.map);
+  VOXLOC_ASSIGN_OR_RETURN(const client::Channel channel, Connect(options.server));
+  client::MapWatch watch(channel, options.map);
   Json all = Json::array();
   for (uint64_t count = 0; options.events == 0 || count < options.events; ++count) {
-    const absl::StatusOr<v1::WatchMapResponse> event = watch.Next();
-    if (!event.ok()) return event.status();
+    VOXLOC_ASSIGN_OR_RETURN(const v1::WatchMapResponse event, watch.Next());
     if (options.server.prints_text()) {
       const int64_t now_ns = std::chrono::duration_cast<std::chrono::nanoseconds>(
                                  std::chrono::system_clock::now().time_since_epoch())
                                  .count();
-      std::fputs(MapEventText(*event, now_ns).c_str(), stdout);
+      std::fputs(MapEventText(event, now_ns).c_str(), stdout);
       std::fflush(stdout);
     }
-    if (options.events > 0) all.push_back(MessageJson(*event));
+    if (options.events > 0) all.push_back(MessageJson(event));
   }
   return Report(options.server.json, "", {{"events", all}});
 }

@@ -29,6 +29,7 @@
 #include "clients/cli/report/report.h"
 #include "clients/cli/report/scan_choice.h"
 #include "clients/cpp/messages.h"
+#include "core/status/try.h"
 
 namespace voxloc::cli {
 namespace {
@@ -96,32 +97,26 @@ struct ReplayDrive {
 absl::StatusOr<ReplayDrive> OpenReplayDrive(const ReplayFlags& options) {
   ReplayDrive drive;
   if (!options.alignment.base_T_sensor.empty()) {
-    const absl::StatusOr<Pose> mount = ParsePoseText(options.alignment.base_T_sensor);
-    if (!mount.ok()) return mount.status();
-    drive.base_T_sensor = *mount;
+    VOXLOC_ASSIGN_OR_RETURN(drive.base_T_sensor, ParsePoseText(options.alignment.base_T_sensor));
   }
   if (options.bag.paths.empty()) {
     ReplayFiles files = options.files;
     files.read = options.scan.read();
-    absl::StatusOr<ReplayInput> input = ReadReplayInput(files);
-    if (!input.ok()) return input.status();
-    drive.input = *std::move(input);
+    VOXLOC_ASSIGN_OR_RETURN(drive.input, ReadReplayInput(files));
     // With a mount the poses may be those of a camera.
     if (drive.base_T_sensor.has_value()) drive.input.notes.warnings.clear();
     PrintNotes(drive.input.notes);
     drive.scans = FileScans(drive.input.scans, files.read);
     return drive;
   }
-  absl::StatusOr<std::unique_ptr<bag::Drive>> opened =
+  VOXLOC_ASSIGN_OR_RETURN(
+      drive.bag,
       OpenDrive(options.bag, {options.files.poses, options.guesses_topic,
-                              options.alignment.base_T_sensor, options.files.max_scans});
-  if (!opened.ok()) return opened.status();
-  drive.bag = *std::move(opened);
+                              options.alignment.base_T_sensor, options.files.max_scans}));
   drive.base_T_sensor = drive.bag->base_T_sensor();
   drive.input = ReplayInputOf(*drive.bag, !options.guesses_topic.empty());
-  absl::StatusOr<std::unique_ptr<bag::DriveClouds>> clouds = drive.bag->ReadClouds();
-  if (!clouds.ok()) return clouds.status();
-  drive.scans = BagScans(*std::move(clouds), PointTimesOf(options));
+  VOXLOC_ASSIGN_OR_RETURN(std::unique_ptr<bag::DriveClouds> clouds, drive.bag->ReadClouds());
+  drive.scans = BagScans(std::move(clouds), PointTimesOf(options));
   return drive;
 }
 
@@ -198,47 +193,35 @@ void WarnOfMissingMap(const ReplaySummary& summary) {
 
 absl::StatusOr<ExitCode> Replay(const ReplayFlags& options) {
   const Interrupt interrupt;
-  absl::StatusOr<ReplayDrive> drive = OpenReplayDrive(options);
-  if (!drive.ok()) return drive.status();
-  const ReplayInput& input = drive->input;
+  VOXLOC_ASSIGN_OR_RETURN(ReplayDrive drive, OpenReplayDrive(options));
+  const ReplayInput& input = drive.input;
   std::optional<Perturbation> perturbation;
   if (!options.perturb.empty()) {
-    const absl::StatusOr<Perturbation> parsed = ParsePerturbation(options.perturb);
-    if (!parsed.ok()) return parsed.status();
-    perturbation = *parsed;
+    VOXLOC_ASSIGN_OR_RETURN(perturbation, ParsePerturbation(options.perturb));
   }
   std::optional<Matrix6> guess_covariance;
   if (!options.guess_sigma.empty()) {
-    const absl::StatusOr<Matrix6> parsed = ParsePoseSigma(options.guess_sigma);
-    if (!parsed.ok()) return parsed.status();
-    guess_covariance = *parsed;
+    VOXLOC_ASSIGN_OR_RETURN(guess_covariance, ParsePoseSigma(options.guess_sigma));
   }
   std::vector<StampedPose> references;
   if (!options.references.empty()) {
-    absl::StatusOr<std::vector<StampedPose>> read =
-        ReadTrajectory(options.references, TrajectoryFormat::kTum);
-    if (!read.ok()) return read.status();
-    references = *std::move(read);
+    VOXLOC_ASSIGN_OR_RETURN(references, ReadTrajectory(options.references, TrajectoryFormat::kTum));
   }
   const GuessSource guesses(input, KindOf(options), perturbation, options.scan.seed);
   Json other;  // null: no other run
   if (!options.compare.empty()) {
-    absl::StatusOr<Json> read = ReadRun(options.compare);
-    if (!read.ok()) return read.status();
-    other = *std::move(read);
+    VOXLOC_ASSIGN_OR_RETURN(other, ReadRun(options.compare));
   }
-  const absl::StatusOr<client::Channel> channel = Connect(options.server);
-  if (!channel.ok()) return channel.status();
-  const v1::ScanSetup setup = SetupOf(options, drive->base_T_sensor);
-  const absl::StatusOr<std::unique_ptr<client::LocalizationSession>> session =
-      OpenSession(options, *channel, setup);
-  if (!session.ok()) return session.status();
-  ReplaySetting setting = SettingOf(options, (*session)->opened());
+  VOXLOC_ASSIGN_OR_RETURN(const client::Channel channel, Connect(options.server));
+  const v1::ScanSetup setup = SetupOf(options, drive.base_T_sensor);
+  VOXLOC_ASSIGN_OR_RETURN(const std::unique_ptr<client::LocalizationSession> session,
+                          OpenSession(options, channel, setup));
+  ReplaySetting setting = SettingOf(options, session->opened());
   setting.scan_order = input.order;
 
   ReportContent content;
   ScanChoice choice(input.scans.size(), options.report.empty() ? 0 : options.report_scans);
-  const Pose base_T_sensor = drive->base_T_sensor.value_or(Pose());
+  const Pose base_T_sensor = drive.base_T_sensor.value_or(Pose());
   ReplayOptions replay;
   replay.rate_hz = options.rate_hz;
   replay.timeout_s = options.server.timeout_s;
@@ -257,40 +240,38 @@ absl::StatusOr<ExitCode> Replay(const ReplayFlags& options) {
       if (row.accepted) content.picture.Add(*row.map_T_base * base_T_sensor, cloud);
       choice.Offer(row.index, row.translation_error_m, cloud);
     };
-    ScanLoader loader(std::move(drive->scans), input.scans, options.scan.filter(),
+    ScanLoader loader(std::move(drive.scans), input.scans, options.scan.filter(),
                       options.report.empty() ? 0 : kPicturePoints,
                       options.rate_hz > 0.0 ? kScansAhead : 0);
-    outcome = RunReplay(input, guesses, replay, &loader, session->get());
+    outcome = RunReplay(input, guesses, replay, &loader, session.get());
   }
   if (!outcome.end.ok()) {
     const bool of_session =
-        absl::IsDeadlineExceeded(outcome.end) || (*session)->AwaitEnd(kSessionEnded_s).has_value();
+        absl::IsDeadlineExceeded(outcome.end) || session->AwaitEnd(kSessionEnded_s).has_value();
     setting.ended_early = EndedEarlyText(outcome.end, rows.size(), input.scans.size(),
-                                         of_session ? channel->server() : "");
+                                         of_session ? channel.server() : "");
     outcome.end = absl::Status(outcome.end.code(), setting.ended_early);
   }
   setting.planned_scans = input.scans.size();
   setting.elapsed_s =
       std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-  ReportRejections(session->get());
+  ReportRejections(session.get());
   // The results are here; how the session ends no longer matters.
-  if (outcome.end.ok()) (*session)->Close(options.server.timeout_s).IgnoreError();
+  if (outcome.end.ok()) session->Close(options.server.timeout_s).IgnoreError();
 
   const ReplaySummary summary = SummarizeReplay(rows);
   if (rows.empty() && !outcome.end.ok()) return EndOfReplay(outcome.end, summary);
   if (options.server.prints_text()) std::fputs(SummaryText(setting, summary).c_str(), stdout);
   const Json json = ReplayJson(setting, summary, rows);
-  if (absl::Status status = WriteJson(options.server.json, json); !status.ok()) return status;
+  VOXLOC_TRY(WriteJson(options.server.json, json));
   if (!options.report.empty()) {
-    const ScanViewSetting views{setup, (*session)->opened().profile(), options.server.timeout_s};
-    content.views = ViewScans(*channel, views, choice.Take(), rows, base_T_sensor);
+    const ScanViewSetting views{setup, session->opened().profile(), options.server.timeout_s};
+    content.views = ViewScans(channel, views, choice.Take(), rows, base_T_sensor);
     if (!other.is_null()) {
-      absl::StatusOr<Json> compared = CompareRuns(json, other, options.compare);
-      if (!compared.ok()) return compared.status();
-      content.compared = *std::move(compared);
+      VOXLOC_ASSIGN_OR_RETURN(content.compared, CompareRuns(json, other, options.compare));
     }
     const std::string page = ReportHtml(json, content);
-    if (absl::Status status = WriteTextFile(options.report, page); !status.ok()) return status;
+    VOXLOC_TRY(WriteTextFile(options.report, page));
     if (options.server.prints_text()) absl::PrintF("\nreport: %s\n", options.report);
   }
   WarnOfMissingMap(summary);

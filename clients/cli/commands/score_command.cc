@@ -18,6 +18,7 @@
 #include "clients/cpp/messages.h"
 #include "clients/cpp/score_client.h"
 #include "clients/dataset/trajectory_file.h"
+#include "core/status/try.h"
 
 namespace voxloc::cli {
 namespace {
@@ -37,17 +38,15 @@ struct ScoreFlags {
 
 absl::StatusOr<std::vector<Pose>> PosesOf(const ScoreFlags& options) {
   if (options.poses.empty()) {
-    const absl::StatusOr<Pose> pose = ParsePoseText(options.at);
-    if (!pose.ok()) return pose.status();
-    return std::vector<Pose>{*pose};
+    VOXLOC_ASSIGN_OR_RETURN(const Pose pose, ParsePoseText(options.at));
+    return std::vector<Pose>{pose};
   }
-  const absl::StatusOr<TrajectoryFormat> format = TrajectoryFormatNamed(options.pose_format);
-  if (!format.ok()) return format.status();
-  const absl::StatusOr<std::vector<StampedPose>> trajectory =
-      ReadTrajectory(options.poses, *format);
-  if (!trajectory.ok()) return trajectory.status();
+  VOXLOC_ASSIGN_OR_RETURN(const TrajectoryFormat format,
+                          TrajectoryFormatNamed(options.pose_format));
+  VOXLOC_ASSIGN_OR_RETURN(const std::vector<StampedPose> trajectory,
+                          ReadTrajectory(options.poses, format));
   std::vector<Pose> poses;
-  for (const StampedPose& stamped : *trajectory) poses.push_back(stamped.pose);
+  for (const StampedPose& stamped : trajectory) poses.push_back(stamped.pose);
   return poses;
 }
 
@@ -107,12 +106,9 @@ Json ScoresJson(const ScoreFlags& options, const v1::ScoreReady& ready, const Po
 }
 
 absl::StatusOr<ExitCode> Score(const ScoreFlags& options) {
-  const absl::StatusOr<std::vector<Pose>> poses = PosesOf(options);
-  if (!poses.ok()) return poses.status();
-  const absl::StatusOr<PointCloud> scan = LoadScan(options.file, options.scan);
-  if (!scan.ok()) return scan.status();
-  absl::StatusOr<client::Channel> channel = Connect(options.server);
-  if (!channel.ok()) return channel.status();
+  VOXLOC_ASSIGN_OR_RETURN(const std::vector<Pose> poses, PosesOf(options));
+  VOXLOC_ASSIGN_OR_RETURN(const PointCloud scan, LoadScan(options.file, options.scan));
+  VOXLOC_ASSIGN_OR_RETURN(client::Channel channel, Connect(options.server));
   v1::ScoreSetup setup;
   setup.mutable_setup()->set_map(options.map.map);
   setup.mutable_setup()->set_vehicle("voxloc score");
@@ -120,18 +116,14 @@ absl::StatusOr<ExitCode> Score(const ScoreFlags& options) {
   options.alignment.AddTo(setup.mutable_setup());
   setup.mutable_setup()->mutable_output()->set_point_scores(options.point_scores);
   if (options.stage >= 0) setup.mutable_stage()->set_value(static_cast<uint32_t>(options.stage));
-  client::EncodeCloud(*scan, setup.mutable_scan()->add_clouds()->mutable_cloud());
-  absl::StatusOr<std::unique_ptr<client::ScoreClient>> scorer =
-      client::ScoreClient::Open(*channel, setup, options.server.timeout_s);
-  if (!scorer.ok()) return scorer.status();
-  absl::StatusOr<v1::PoseScores> scores = (*scorer)->Score(*poses);
-  if (!scores.ok()) return scores.status();
-  const size_t points = options.point_scores ? (*scorer)->ready().points().used() : 0;
-  if (absl::Status status = CheckSizes(*scores, poses->size(), points); !status.ok()) {
-    return status;
-  }
-  return Report(options.server.json, ScoresText(*poses, *scores),
-                ScoresJson(options, (*scorer)->ready(), *scan, *poses, *scores));
+  client::EncodeCloud(scan, setup.mutable_scan()->add_clouds()->mutable_cloud());
+  VOXLOC_ASSIGN_OR_RETURN(std::unique_ptr<client::ScoreClient> scorer,
+                          client::ScoreClient::Open(channel, setup, options.server.timeout_s));
+  VOXLOC_ASSIGN_OR_RETURN(v1::PoseScores scores, scorer->Score(poses));
+  const size_t points = options.point_scores ? scorer->ready().points().used() : 0;
+  VOXLOC_TRY(CheckSizes(scores, poses.size(), points));
+  return Report(options.server.json, ScoresText(poses, scores),
+                ScoresJson(options, scorer->ready(), scan, poses, scores));
 }
 
 }  // namespace

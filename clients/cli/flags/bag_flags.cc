@@ -11,6 +11,7 @@
 #include "clients/cli/flags/pose_flag.h"
 #include "clients/cli/output/progress.h"
 #include "clients/cli/output/text_table.h"
+#include "core/status/try.h"
 
 namespace voxloc::cli {
 
@@ -47,9 +48,7 @@ absl::StatusOr<std::unique_ptr<bag::Drive>> OpenDrive(const BagFlags& flags,
   options.frames = {flags.map_frame, flags.base_frame};
   options.max_scans = drive.max_scans;
   if (!drive.base_T_sensor.empty()) {
-    const absl::StatusOr<Pose> base_T_sensor = ParsePoseText(drive.base_T_sensor);
-    if (!base_T_sensor.ok()) return base_T_sensor.status();
-    options.base_T_sensor = *base_T_sensor;
+    VOXLOC_ASSIGN_OR_RETURN(options.base_T_sensor, ParsePoseText(drive.base_T_sensor));
   }
   absl::StatusOr<std::unique_ptr<bag::Drive>> opened = absl::InternalError("not opened");
   {

@@ -15,6 +15,7 @@
 #include "clients/dataset/map_source.h"
 #include "clients/dataset/map_yaml.h"
 #include "core/geometry/angles.h"
+#include "core/status/try.h"
 
 namespace voxloc::cli {
 namespace {
@@ -22,14 +23,13 @@ namespace {
 constexpr char kOriginNames[] = "LAT,LON[,ALT[,YAW]]";
 
 absl::StatusOr<v1::Wgs84Origin> ParseOrigin(const std::string& text) {
-  absl::StatusOr<std::vector<double>> numbers = ParseNumbers(text, kOriginNames, 2, 4);
-  if (!numbers.ok()) return numbers.status();
-  numbers->resize(4, 0.0);
+  VOXLOC_ASSIGN_OR_RETURN(std::vector<double> numbers, ParseNumbers(text, kOriginNames, 2, 4));
+  numbers.resize(4, 0.0);
   v1::Wgs84Origin origin;
-  origin.mutable_point()->set_latitude_deg((*numbers)[0]);
-  origin.mutable_point()->set_longitude_deg((*numbers)[1]);
-  origin.mutable_point()->set_altitude_m((*numbers)[2]);
-  origin.set_x_axis_yaw_rad((*numbers)[3] / kDegreesPerRadian);
+  origin.mutable_point()->set_latitude_deg(numbers[0]);
+  origin.mutable_point()->set_longitude_deg(numbers[1]);
+  origin.mutable_point()->set_altitude_m(numbers[2]);
+  origin.set_x_axis_yaw_rad(numbers[3] / kDegreesPerRadian);
   return origin;
 }
 
@@ -41,15 +41,14 @@ absl::StatusOr<std::optional<v1::MapProjector>> ProjectorBeside(
   for (const std::string& path : paths) {
     const std::optional<std::string> file = FindProjectorYaml(path);
     if (!file.has_value()) continue;
-    absl::StatusOr<v1::MapProjector> read = ReadProjectorYaml(*file);
-    if (!read.ok()) return read.status();
+    VOXLOC_ASSIGN_OR_RETURN(v1::MapProjector read, ReadProjectorYaml(*file));
     if (!projector.has_value()) {
-      projector = *std::move(read);
+      projector = std::move(read);
       first = *file;
-    } else if (read->SerializeAsString() != projector->SerializeAsString()) {
+    } else if (read.SerializeAsString() != projector->SerializeAsString()) {
       return absl::InvalidArgumentError(
           absl::StrCat("the directories of a map must have one projector (got ", first, ": ",
-                       ProjectorText(*projector), "; ", *file, ": ", ProjectorText(*read), ")"));
+                       ProjectorText(*projector), "; ", *file, ": ", ProjectorText(read), ")"));
     }
   }
   if (projector.has_value()) {
@@ -108,18 +107,13 @@ absl::StatusOr<std::optional<v1::MapFrame>> MapFrameFlags::FrameOf(
     const std::vector<std::string>& paths) const {
   v1::MapFrame frame;
   if (!projector.empty()) {
-    absl::StatusOr<v1::MapProjector> read = ReadProjectorYaml(projector);
-    if (!read.ok()) return read.status();
-    *frame.mutable_projector() = *std::move(read);
+    VOXLOC_ASSIGN_OR_RETURN(*frame.mutable_projector(), ReadProjectorYaml(projector));
   } else {
-    absl::StatusOr<std::optional<v1::MapProjector>> found = ProjectorBeside(paths);
-    if (!found.ok()) return found.status();
-    if (found->has_value()) *frame.mutable_projector() = **std::move(found);
+    VOXLOC_ASSIGN_OR_RETURN(std::optional<v1::MapProjector> found, ProjectorBeside(paths));
+    if (found.has_value()) *frame.mutable_projector() = *std::move(found);
   }
   if (!wgs84_origin.empty()) {
-    absl::StatusOr<v1::Wgs84Origin> origin = ParseOrigin(wgs84_origin);
-    if (!origin.ok()) return origin.status();
-    *frame.mutable_origin() = *std::move(origin);
+    VOXLOC_ASSIGN_OR_RETURN(*frame.mutable_origin(), ParseOrigin(wgs84_origin));
   }
   if (!frame.has_projector() && !frame.has_origin()) return std::nullopt;
   return frame;

@@ -16,6 +16,7 @@
 #include "clients/dataset/perturbation.h"
 #include "core/geometry/angles.h"
 #include "core/geometry/euler.h"
+#include "core/status/try.h"
 
 namespace voxloc::cli {
 
@@ -44,19 +45,17 @@ absl::StatusOr<std::vector<double>> ParseNumbers(absl::string_view text, absl::s
 
 absl::StatusOr<std::array<double, 6>> ParseSixNumbers(absl::string_view text,
                                                       absl::string_view names) {
-  const auto numbers = ParseNumbers(text, names, 6, 6);
-  if (!numbers.ok()) return numbers.status();
+  VOXLOC_ASSIGN_OR_RETURN(const auto numbers, ParseNumbers(text, names, 6, 6));
   std::array<double, 6> values{};
-  std::copy(numbers->begin(), numbers->end(), values.begin());
+  std::copy(numbers.begin(), numbers.end(), values.begin());
   return values;
 }
 
 absl::StatusOr<Pose> ParsePoseText(absl::string_view text) {
-  const auto n = ParseSixNumbers(text, "X,Y,Z,ROLL,PITCH,YAW");
-  if (!n.ok()) return n.status();
-  return Pose{Eigen::Vector3d((*n)[0], (*n)[1], (*n)[2]),
-              RotationFromRosAngles((*n)[3] / kDegreesPerRadian, (*n)[4] / kDegreesPerRadian,
-                                    (*n)[5] / kDegreesPerRadian)};
+  VOXLOC_ASSIGN_OR_RETURN(const auto n, ParseSixNumbers(text, "X,Y,Z,ROLL,PITCH,YAW"));
+  return Pose{Eigen::Vector3d(n[0], n[1], n[2]),
+              RotationFromRosAngles(n[3] / kDegreesPerRadian, n[4] / kDegreesPerRadian,
+                                    n[5] / kDegreesPerRadian)};
 }
 
 CLI::Option* AddNumbersFlag(CLI::App* command, const std::string& name, const std::string& names,
@@ -89,10 +88,9 @@ CLI::Option* AddBoxFlag(CLI::App* command, const std::string& name, const std::s
 }
 
 absl::Status ParseBox(absl::string_view text, v1::Box* box) {
-  const absl::StatusOr<std::array<double, 6>> n = ParseSixNumbers(text, kBoxNames);
-  if (!n.ok()) return n.status();
-  client::EncodeVector({(*n)[0], (*n)[1], (*n)[2]}, box->mutable_min());
-  client::EncodeVector({(*n)[3], (*n)[4], (*n)[5]}, box->mutable_max());
+  VOXLOC_ASSIGN_OR_RETURN(const auto n, ParseSixNumbers(text, kBoxNames));
+  client::EncodeVector({n[0], n[1], n[2]}, box->mutable_min());
+  client::EncodeVector({n[3], n[4], n[5]}, box->mutable_max());
   return absl::OkStatus();
 }
 

@@ -11,6 +11,7 @@
 #include "clients/cli/flags/option.h"
 #include "clients/dataset/scan_directory.h"
 #include "core/cloud/io/record_floats.h"
+#include "core/status/try.h"
 
 namespace voxloc::cli {
 
@@ -62,9 +63,8 @@ void AddScanFile(CLI::App* command, std::string* file) {
 }
 
 absl::StatusOr<PointCloud> ReadScan(const std::string& path, const ScanFlags& flags) {
-  absl::StatusOr<PointCloud> cloud = ReadCloud(path, flags.read());
-  if (!cloud.ok()) return cloud.status();
-  absl::StatusOr<FilteredCloud> filtered = FilterCloud(*cloud, flags.filter());
+  VOXLOC_ASSIGN_OR_RETURN(PointCloud cloud, ReadCloud(path, flags.read()));
+  absl::StatusOr<FilteredCloud> filtered = FilterCloud(cloud, flags.filter());
   if (!filtered.ok()) {
     return absl::Status(filtered.status().code(),
                         absl::StrCat(path, ": ", filtered.status().message()));

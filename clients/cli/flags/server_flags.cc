@@ -9,6 +9,7 @@
 #include "clients/cli/flags/option.h"
 #include "clients/cli/output/output_file.h"
 #include "clients/cpp/traceparent.h"
+#include "core/status/try.h"
 
 namespace voxloc::cli {
 namespace {
@@ -91,7 +92,7 @@ absl::Status CheckServer(const ServerFlags& flags) {
 }
 
 absl::StatusOr<client::Channel> Connect(const ServerFlags& flags) {
-  if (absl::Status status = CheckServer(flags); !status.ok()) return status;
+  VOXLOC_TRY(CheckServer(flags));
   return client::Channel::Create(ChannelOptionsOf(flags));
 }
 

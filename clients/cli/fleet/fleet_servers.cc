@@ -12,6 +12,7 @@
 #include "clients/cli/output/map_text.h"
 #include "clients/cpp/admin_client.h"
 #include "clients/cpp/map_client.h"
+#include "core/status/try.h"
 
 namespace voxloc::cli {
 namespace {
@@ -34,13 +35,12 @@ v1::RevisionState StateAfter(FleetChange change) {
 absl::StatusOr<v1::MapRevision> FindRevision(const FleetEndpoint& endpoint, FleetChange change,
                                              const std::string& map, uint64_t number,
                                              double timeout_s) {
-  const absl::StatusOr<std::vector<v1::MapRevision>> revisions =
-      client::MapClient(endpoint.channel).ListRevisions(map, timeout_s);
-  if (!revisions.ok()) return revisions.status();
+  VOXLOC_ASSIGN_OR_RETURN(const std::vector<v1::MapRevision> revisions,
+                          client::MapClient(endpoint.channel).ListRevisions(map, timeout_s));
   const auto found =
-      std::find_if(revisions->begin(), revisions->end(),
+      std::find_if(revisions.begin(), revisions.end(),
                    [number](const v1::MapRevision& one) { return one.revision() == number; });
-  if (found == revisions->end()) {
+  if (found == revisions.end()) {
     return absl::NotFoundError(
         absl::StrCat(endpoint.address, " has no revision ", number, " of map ", map));
   }
@@ -70,9 +70,8 @@ absl::StatusOr<std::vector<FleetEndpoint>> FleetEndpoints(const ServerFlags& fla
         std::any_of(endpoints.begin(), endpoints.end(),
                     [&one](const FleetEndpoint& other) { return other.address == one.server; });
     if (known) continue;
-    absl::StatusOr<client::Channel> channel = Connect(one);
-    if (!channel.ok()) return channel.status();
-    endpoints.push_back({one.server, *std::move(channel)});
+    VOXLOC_ASSIGN_OR_RETURN(client::Channel channel, Connect(one));
+    endpoints.push_back({one.server, std::move(channel)});
   }
   if (endpoints.empty() || endpoints.size() > kMaxFleetServers) {
     return absl::InvalidArgumentError(absl::StrCat("--server must name 1 to ", kMaxFleetServers,

@@ -9,6 +9,7 @@
 #include "clients/cli/output/progress.h"
 #include "clients/cli/output/text_table.h"
 #include "clients/cpp/messages.h"
+#include "core/status/try.h"
 
 namespace voxloc::cli {
 
@@ -29,11 +30,10 @@ absl::StatusOr<std::vector<LoadDrive>> ReadLoadDrives(const LoadDriveOptions& op
   std::vector<ReplayInput> inputs;
   size_t scans = 0;
   for (const ReplayFiles& files : options.files) {
-    absl::StatusOr<ReplayInput> input = ReadReplayInput(files);
-    if (!input.ok()) return input.status();
-    scans += input->scans.size();
-    PrintNotes(input->notes);
-    inputs.push_back(*std::move(input));
+    VOXLOC_ASSIGN_OR_RETURN(ReplayInput input, ReadReplayInput(files));
+    scans += input.scans.size();
+    PrintNotes(input.notes);
+    inputs.push_back(std::move(input));
   }
   ProgressBar progress("reading", "scans", scans);
   std::vector<LoadDrive> drives(inputs.size());
@@ -45,12 +45,11 @@ absl::StatusOr<std::vector<LoadDrive>> ReadLoadDrives(const LoadDriveOptions& op
         input, input.guesses.empty() ? GuessSource::Kind::kTruth : GuessSource::Kind::kFile,
         options.perturbation, options.scan.seed);
     for (size_t i = 0; i < input.scans.size(); ++i) {
-      const absl::StatusOr<PointCloud> scan = ReadScan(input.scans[i], options.scan);
-      if (!scan.ok()) return scan.status();
+      VOXLOC_ASSIGN_OR_RETURN(const PointCloud scan, ReadScan(input.scans[i], options.scan));
       v1::Cloud& encoded = drives[d].scans.emplace_back();
-      client::EncodeCloud(*scan, &encoded);
+      client::EncodeCloud(scan, &encoded);
       drives[d].guesses_map_T_base.push_back(guesses.GuessFor(i, std::nullopt));
-      drives[d].points += scan->size();
+      drives[d].points += scan.size();
       bytes += encoded.data().size();
       if (bytes > kMaxDriveBytes) {
         return absl::ResourceExhaustedError(

@@ -10,6 +10,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "clients/cli/load_test/load_schedule.h"
+#include "core/status/try.h"
 
 namespace voxloc::cli {
 namespace {
@@ -53,9 +54,9 @@ absl::StatusOr<std::unique_ptr<LoadRun>> LoadRun::Open(const LoadPlan& plan,
       options.open.mutable_setup()->set_vehicle(absl::StrCat("voxloc load-test ", s));
     }
     options.open.mutable_setup()->set_map(plan.maps[assignment.map]);
-    absl::StatusOr<std::unique_ptr<LoadStream>> stream = LoadStream::Open(plan.channel, options);
-    if (!stream.ok()) return stream.status();
-    run->streams_.push_back(*std::move(stream));
+    VOXLOC_ASSIGN_OR_RETURN(std::unique_ptr<LoadStream> stream,
+                            LoadStream::Open(plan.channel, options));
+    run->streams_.push_back(std::move(stream));
   }
   const v1::SessionOpened opened = run->streams_.front()->opened();
   run->result_.engine = opened.engine();

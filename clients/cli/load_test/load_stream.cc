@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "core/status/try.h"
 
 namespace voxloc::cli {
 namespace {
@@ -54,12 +55,9 @@ LoadStream::LoadStream(const client::Channel& channel, const LoadStreamOptions& 
 
 absl::StatusOr<std::unique_ptr<LoadStream>> LoadStream::Open(const client::ChannelOptions& channel,
                                                              const LoadStreamOptions& options) {
-  const absl::StatusOr<client::Channel> connection = client::Channel::Create(channel);
-  if (!connection.ok()) return connection.status();
-  std::unique_ptr<LoadStream> stream(new LoadStream(*connection, options));
-  absl::StatusOr<std::unique_ptr<client::LocalizationSession>> opened = stream->OpenSession();
-  if (!opened.ok()) return opened.status();
-  stream->session_ = *std::move(opened);
+  VOXLOC_ASSIGN_OR_RETURN(const client::Channel connection, client::Channel::Create(channel));
+  std::unique_ptr<LoadStream> stream(new LoadStream(connection, options));
+  VOXLOC_ASSIGN_OR_RETURN(stream->session_, stream->OpenSession());
   return stream;
 }
 

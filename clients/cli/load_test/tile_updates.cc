@@ -11,6 +11,7 @@
 #include "clients/cli/load_test/tally.h"
 #include "clients/cpp/map_client.h"
 #include "clients/cpp/map_transaction.h"
+#include "core/status/try.h"
 
 namespace voxloc::cli {
 namespace {
@@ -56,11 +57,10 @@ bool TileUpdates::Await(std::chrono::steady_clock::time_point time) {
 }
 
 absl::StatusOr<std::unique_ptr<TileUpdates>> TileUpdates::Read(const Options& options) {
-  absl::StatusOr<client::Channel> channel = client::Channel::Create(options.channel);
-  if (!channel.ok()) return channel.status();
-  std::unique_ptr<TileUpdates> updates(new TileUpdates(options, *std::move(channel)));
+  VOXLOC_ASSIGN_OR_RETURN(client::Channel channel, client::Channel::Create(options.channel));
+  std::unique_ptr<TileUpdates> updates(new TileUpdates(options, std::move(channel)));
   for (const std::string& map : std::set<std::string>(options.maps.begin(), options.maps.end())) {
-    if (absl::Status status = updates->ListTiles(map); !status.ok()) return status;
+    VOXLOC_TRY(updates->ListTiles(map));
   }
   std::vector<Tile>& tiles = updates->tiles_;
   if (tiles.empty()) {
@@ -71,21 +71,19 @@ absl::StatusOr<std::unique_ptr<TileUpdates>> TileUpdates::Read(const Options& op
   if (tiles.size() > updates->counts_.due) {
     tiles.resize(std::max<uint64_t>(1, updates->counts_.due));
   }
-  if (absl::Status status = updates->ReadPoints(); !status.ok()) return status;
+  VOXLOC_TRY(updates->ReadPoints());
   return updates;
 }
 
 absl::Status TileUpdates::ListTiles(const std::string& map) {
   v1::ListTilesRequest request;
   request.set_map(map);
-  const absl::StatusOr<v1::ListTilesResponse> list =
-      client::MapClient(channel_).ListTiles(request, options_.timeout_s);
-  if (!list.ok()) return list.status();
-  for (const v1::TileInfo& info : list->tiles()) {
+  VOXLOC_ASSIGN_OR_RETURN(const v1::ListTilesResponse list,
+                          client::MapClient(channel_).ListTiles(request, options_.timeout_s));
+  for (const v1::TileInfo& info : list.tiles()) {
     if (info.points() < 2) continue;
-    const absl::StatusOr<Sha256Digest> digest = Sha256FromBytes(info.sha256());
-    if (!digest.ok()) return digest.status();
-    tiles_.push_back({map, info.tile_id(), PointCloud(), *digest});
+    VOXLOC_ASSIGN_OR_RETURN(const Sha256Digest digest, Sha256FromBytes(info.sha256()));
+    tiles_.push_back({map, info.tile_id(), PointCloud(), digest});
   }
   return absl::OkStatus();
 }
@@ -118,9 +116,8 @@ absl::Status TileUpdates::ReadPoints() {
         missing.erase(found);
         return absl::OkStatus();
       };
-      const absl::StatusOr<uint64_t> revision =
-          client::MapClient(channel_).GetTiles(request, receive, options_.timeout_s);
-      if (!revision.ok()) return revision.status();
+      VOXLOC_TRY(
+          client::MapClient(channel_).GetTiles(request, receive, options_.timeout_s).status());
     }
   }
   return absl::OkStatus();
@@ -149,18 +146,14 @@ absl::Status TileUpdates::Replace(Tile& tile, const RunClock& clock) {
   options.timeout_s = options_.timeout_s;
   options.begin.set_map(tile.map);
   const int64_t begin_ns = clock.Now_ns();
-  auto transaction = client::MapTransaction::Begin(channel_, options);
-  if (!transaction.ok()) return transaction.status();
+  VOXLOC_ASSIGN_OR_RETURN(auto transaction, client::MapTransaction::Begin(channel_, options));
   tile.replaced = true;  // or perhaps not; it is put back in any case
-  if (absl::Status status = (*transaction)->AddTile(tile.id, cloud_map); !status.ok()) {
-    return status;
-  }
-  if (absl::Status status = (*transaction)->Settle(); !status.ok()) return status;
+  VOXLOC_TRY(transaction->AddTile(tile.id, cloud_map));
+  VOXLOC_TRY(transaction->Settle());
   const int64_t commit_ns = clock.Now_ns();
   v1::CommitUpdate commit;
   commit.set_comment("voxloc load-test");
-  const auto committed = (*transaction)->Commit(commit);
-  if (!committed.ok()) return committed.status();
+  VOXLOC_ASSIGN_OR_RETURN(const auto committed, transaction->Commit(commit));
   const int64_t end_ns = clock.Now_ns();
   if (end_ns < options_.timing.end_ns()) ++counts_.committed;
   counts_.update.Add(end_ns - begin_ns);
@@ -186,16 +179,14 @@ absl::Status TileUpdates::Restore(const std::string& map) {
   client::TransactionOptions options;
   options.timeout_s = options_.timeout_s;
   options.begin.set_map(map);
-  auto transaction = client::MapTransaction::Begin(channel_, options);
-  if (!transaction.ok()) return transaction.status();
+  VOXLOC_ASSIGN_OR_RETURN(auto transaction, client::MapTransaction::Begin(channel_, options));
   for (const Tile& tile : tiles_) {
     if (!changed(tile)) continue;
-    absl::Status status = (*transaction)->OfferTile(tile.id, tile.cloud_map, tile.digest);
-    if (!status.ok()) return status;
+    VOXLOC_TRY(transaction->OfferTile(tile.id, tile.cloud_map, tile.digest));
   }
   v1::CommitUpdate commit;
   commit.set_comment("voxloc load-test: as before");
-  return (*transaction)->Commit(commit).status();
+  return transaction->Commit(commit).status();
 }
 
 }  // namespace voxloc::cli

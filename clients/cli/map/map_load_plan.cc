@@ -13,6 +13,7 @@
 #include "clients/dataset/bag/drive.h"
 #include "clients/dataset/stamp_text.h"
 #include "core/cloud/filters.h"
+#include "core/status/try.h"
 
 namespace voxloc::cli {
 
@@ -24,13 +25,12 @@ TileCutter::TileCutter(const std::string& map, size_t clouds, TileSpill spill)
 absl::StatusOr<std::unique_ptr<TileCutter>> TileCutter::Create(const std::string& map,
                                                                size_t clouds,
                                                                const TileSpill::Options& options) {
-  absl::StatusOr<TileSpill> spill = TileSpill::Create(options);
-  if (!spill.ok()) return spill.status();
-  return std::unique_ptr<TileCutter>(new TileCutter(map, clouds, *std::move(spill)));
+  VOXLOC_ASSIGN_OR_RETURN(TileSpill spill, TileSpill::Create(options));
+  return std::unique_ptr<TileCutter>(new TileCutter(map, clouds, std::move(spill)));
 }
 
 absl::Status TileCutter::Add(const PointCloud& piece) {
-  if (absl::Status status = spill_->Add(piece); !status.ok()) return status;
+  VOXLOC_TRY(spill_->Add(piece));
   plan_.survey->Add(absl::StrCat(plan_.clouds), piece);
   ShowProgress();
   return absl::OkStatus();
@@ -47,13 +47,12 @@ void TileCutter::ShowProgress() {
 }
 
 absl::StatusOr<MapLoadPlan> TileCutter::Finish() {
-  if (absl::Status status = spill_->Finish(); !status.ok()) return status;
+  VOXLOC_TRY(spill_->Finish());
   plan_.points_not_finite = spill_->points_not_finite();
   for (const TileIndex& index : spill_->tiles()) {
     const auto load = [spill = spill_, index]() -> absl::StatusOr<PointCloud> {
-      absl::StatusOr<TileCloud> tile = spill->Load(index);
-      if (!tile.ok()) return tile.status();
-      return std::move(tile->cloud);
+      VOXLOC_ASSIGN_OR_RETURN(TileCloud tile, spill->Load(index));
+      return std::move(tile.cloud);
     };
     plan_.tiles.push_back({spill_->Describe(index).id, load, std::nullopt});
   }
@@ -83,40 +82,37 @@ absl::StatusOr<MapLoadPlan> PlanBagLoad(const std::string& map, const MapBagFlag
   BagDriveFlags drive_flags;
   drive_flags.poses_file = poses_file;
   drive_flags.base_T_sensor = flags.base_T_sensor;
-  const absl::StatusOr<std::unique_ptr<bag::Drive>> drive = OpenDrive(flags.bag, drive_flags);
-  if (!drive.ok()) return drive.status();
-  const absl::StatusOr<std::unique_ptr<bag::DriveClouds>> clouds = (*drive)->ReadClouds();
-  if (!clouds.ok()) return clouds.status();
-  const std::vector<bag::DriveScan>& scans = (*drive)->scans();
-  const absl::StatusOr<std::unique_ptr<TileCutter>> cutter =
-      TileCutter::Create(map, scans.size(), spill);
-  if (!cutter.ok()) return cutter.status();
+  VOXLOC_ASSIGN_OR_RETURN(const std::unique_ptr<bag::Drive> drive,
+                          OpenDrive(flags.bag, drive_flags));
+  VOXLOC_ASSIGN_OR_RETURN(const std::unique_ptr<bag::DriveClouds> clouds, drive->ReadClouds());
+  const std::vector<bag::DriveScan>& scans = drive->scans();
+  VOXLOC_ASSIGN_OR_RETURN(const std::unique_ptr<TileCutter> cutter,
+                          TileCutter::Create(map, scans.size(), spill));
   const FilterOptions filter = flags.scan.filter();
-  const std::optional<Pose>& base_T_sensor = (*drive)->base_T_sensor();
+  const std::optional<Pose>& base_T_sensor = drive->base_T_sensor();
   std::optional<Pose> last_map_T_base;
   for (const bag::DriveScan& scan : scans) {
-    const absl::StatusOr<PointCloud> cloud = (*clouds)->Next();
-    if (!cloud.ok()) return cloud.status();
+    VOXLOC_ASSIGN_OR_RETURN(const PointCloud cloud, clouds->Next());
     if (last_map_T_base.has_value() &&
         TranslationDistance(*last_map_T_base, scan.map_T_base) < flags.scan_distance_m) {
       continue;
     }
     last_map_T_base = scan.map_T_base;
-    const absl::StatusOr<FilteredCloud> thinned = FilterCloud(*cloud, filter);
+    const absl::StatusOr<FilteredCloud> thinned = FilterCloud(cloud, filter);
     absl::Status status = thinned.status();
     if (status.ok()) {
       const Pose map_T_sensor =
           base_T_sensor.has_value() ? scan.map_T_base * *base_T_sensor : scan.map_T_base;
-      status = (*cutter)->Add(Transform(map_T_sensor, thinned->cloud));
+      status = cutter->Add(Transform(map_T_sensor, thinned->cloud));
     }
     if (!status.ok()) {
       return absl::Status(status.code(), absl::StrCat("the scan with the stamp ",
                                                       SecondsFromNanoseconds(scan.stamp_ns),
                                                       " s: ", status.message()));
     }
-    (*cutter)->EndCloud();
+    cutter->EndCloud();
   }
-  return (*cutter)->Finish();
+  return cutter->Finish();
 }
 
 }  // namespace voxloc::cli

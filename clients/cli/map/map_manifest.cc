@@ -19,6 +19,7 @@
 #include "core/cloud/cloud_digest.h"
 #include "core/cloud/io/cloud_file.h"
 #include "core/cloud/io/file_bytes.h"
+#include "core/status/try.h"
 
 namespace voxloc::cli {
 namespace {
@@ -97,9 +98,7 @@ absl::StatusOr<ManifestTile> TileFrom(const Json& json) {
   for (size_t axis = 0; axis < 3; ++axis) {
     tile.origin[static_cast<Eigen::Index>(axis)] = origin.at(axis).get<double>();
   }
-  const absl::StatusOr<Sha256Digest> digest = Sha256FromHex(json.at("sha256").get<std::string>());
-  if (!digest.ok()) return digest.status();
-  tile.sha256 = *digest;
+  VOXLOC_ASSIGN_OR_RETURN(tile.sha256, Sha256FromHex(json.at("sha256").get<std::string>()));
   if (tile.file != TileFileName(tile.id)) {
     return absl::InvalidArgumentError(absl::StrCat("the file of tile ", tile.id, " must be ",
                                                    TileFileName(tile.id), " (got ", tile.file,
@@ -125,12 +124,11 @@ absl::StatusOr<MapManifest> ManifestFrom(const Json& json) {
   ReadOrigin(json, manifest.frame);
   std::set<std::string> ids;
   for (const Json& entry : json.at("tiles")) {
-    absl::StatusOr<ManifestTile> tile = TileFrom(entry);
-    if (!tile.ok()) return tile.status();
-    if (!ids.insert(tile->id).second) {
-      return absl::InvalidArgumentError(absl::StrCat("tile ", tile->id, " is named twice"));
+    VOXLOC_ASSIGN_OR_RETURN(ManifestTile tile, TileFrom(entry));
+    if (!ids.insert(tile.id).second) {
+      return absl::InvalidArgumentError(absl::StrCat("tile ", tile.id, " is named twice"));
     }
-    manifest.tiles.push_back(*std::move(tile));
+    manifest.tiles.push_back(std::move(tile));
   }
   return manifest;
 }
@@ -159,7 +157,7 @@ std::string ManifestPath(const std::string& directory) { return directory + "/ma
 std::string TilesDirectory(const std::string& directory) { return directory + "/tiles"; }
 
 absl::Status WriteManifest(const std::string& directory, const MapManifest& manifest) {
-  if (absl::Status status = WriteProjector(directory, manifest.frame); !status.ok()) return status;
+  VOXLOC_TRY(WriteProjector(directory, manifest.frame));
   Json tiles = Json::array();
   uint64_t points = 0;
   for (const ManifestTile& tile : manifest.tiles) {
@@ -183,17 +181,14 @@ absl::Status WriteManifest(const std::string& directory, const MapManifest& mani
 
 absl::StatusOr<MapManifest> ReadManifest(const std::string& directory) {
   const std::string path = ManifestPath(directory);
-  const absl::StatusOr<FileBytes> bytes = ReadFileBytes(path, kMaxManifestBytes);
-  if (!bytes.ok()) return bytes.status();
+  VOXLOC_ASSIGN_OR_RETURN(const FileBytes bytes, ReadFileBytes(path, kMaxManifestBytes));
   try {
-    absl::StatusOr<MapManifest> manifest = ManifestFrom(Json::parse(bytes->view()));
+    absl::StatusOr<MapManifest> manifest = ManifestFrom(Json::parse(bytes.view()));
     if (!manifest.ok()) {
       return absl::InvalidArgumentError(absl::StrCat(path, ": ", manifest.status().message()));
     }
     if (const auto yaml = FindProjectorYaml(directory); yaml.has_value()) {
-      absl::StatusOr<v1::MapProjector> projector = ReadProjectorYaml(*yaml);
-      if (!projector.ok()) return projector.status();
-      *manifest->frame.mutable_projector() = *std::move(projector);
+      VOXLOC_ASSIGN_OR_RETURN(*manifest->frame.mutable_projector(), ReadProjectorYaml(*yaml));
     }
     return manifest;
   } catch (const std::exception& problem) {

@@ -11,6 +11,7 @@
 #include "clients/cli/output/map_text.h"
 #include "clients/cli/output/progress.h"
 #include "clients/cli/output/text_table.h"
+#include "core/status/try.h"
 
 namespace voxloc::cli {
 namespace {
@@ -52,8 +53,7 @@ std::string UploadText(const std::string& label, size_t tiles,
 absl::StatusOr<client::UploadResult> UploadWithBar(const ServerFlags& server,
                                                    const CommitFlags& flags, v1::BeginUpdate begin,
                                                    std::vector<client::UploadTile> tiles) {
-  const absl::StatusOr<client::Channel> channel = Connect(server);
-  if (!channel.ok()) return channel.status();
+  VOXLOC_ASSIGN_OR_RETURN(const client::Channel channel, Connect(server));
   client::UploadOptions options;
   options.transaction.timeout_s = server.timeout_s;
   options.transaction.begin = std::move(begin);
@@ -69,7 +69,7 @@ absl::StatusOr<client::UploadResult> UploadWithBar(const ServerFlags& server,
     const double seconds = std::chrono::duration<double>(Clock::now() - start).count();
     line.Show(UploadText(label, all, progress, seconds, line.terminal()), always);
   };
-  return client::UploadTiles(*channel, std::move(tiles), options);
+  return client::UploadTiles(channel, std::move(tiles), options);
 }
 
 std::string UploadNotes(const client::UploadResult& result, bool staged,

@@ -17,6 +17,7 @@
 #include "clients/cpp/align.h"
 #include "clients/cpp/messages.h"
 #include "core/geometry/angles.h"
+#include "core/status/try.h"
 
 namespace voxloc::cli {
 namespace {
@@ -175,17 +176,16 @@ namespace {
 absl::StatusOr<Json> ReplayCapture(const ServerFlags& flags, const std::string& map,
                                    const client::Channel& channel, const ReplayServer& server,
                                    const std::string& path) {
-  absl::StatusOr<v1::Capture> capture = ReadCapture(path);
-  if (!capture.ok()) return capture.status();
-  v1::AlignScanRequest& request = *capture->mutable_request();
+  VOXLOC_ASSIGN_OR_RETURN(v1::Capture capture, ReadCapture(path));
+  v1::AlignScanRequest& request = *capture.mutable_request();
   if (!map.empty()) request.mutable_setup()->set_map(map);
-  const absl::StatusOr<CaptureComparison> comparison =
-      CompareWithCapture(*capture, client::AlignScan(channel, request, flags.timeout_s), server);
-  if (!comparison.ok()) return comparison.status();
+  VOXLOC_ASSIGN_OR_RETURN(
+      const CaptureComparison comparison,
+      CompareWithCapture(capture, client::AlignScan(channel, request, flags.timeout_s), server));
   if (flags.prints_text()) {
-    std::fputs(ComparisonText(*capture, *comparison).c_str(), stdout);
+    std::fputs(ComparisonText(capture, comparison).c_str(), stdout);
   }
-  Json json = ComparisonJson(*capture, *comparison);
+  Json json = ComparisonJson(capture, comparison);
   json["file"] = path;
   return json;
 }
@@ -194,17 +194,15 @@ absl::StatusOr<Json> ReplayCapture(const ServerFlags& flags, const std::string& 
 
 absl::StatusOr<ExitCode> ReplayCaptures(const std::vector<std::string>& paths,
                                         const std::string& map, const ServerFlags& flags) {
-  const absl::StatusOr<client::Channel> channel = Connect(flags);
-  if (!channel.ok()) return channel.status();
-  const absl::StatusOr<v1::GetServerInfoResponse> info =
-      client::GetServerInfo(*channel, flags.timeout_s);
-  if (!info.ok()) return info.status();
+  VOXLOC_ASSIGN_OR_RETURN(const client::Channel channel, Connect(flags));
+  VOXLOC_ASSIGN_OR_RETURN(const v1::GetServerInfoResponse info,
+                          client::GetServerInfo(channel, flags.timeout_s));
   Json list = Json::array();
   absl::Status failure;
   bool same = true;
   for (const std::string& path : paths) {
     absl::StatusOr<Json> replayed =
-        ReplayCapture(flags, map, *channel, {info->version(), info->git_revision()}, path);
+        ReplayCapture(flags, map, channel, {info.version(), info.git_revision()}, path);
     if (replayed.ok()) {
       same = same && (*replayed)["same"].get<bool>();
       list.push_back(*std::move(replayed));
@@ -214,7 +212,7 @@ absl::StatusOr<ExitCode> ReplayCaptures(const std::vector<std::string>& paths,
     }
   }
   const Json json = {{"same", same && failure.ok()}, {"captures", std::move(list)}};
-  if (absl::Status status = WriteJson(flags.json, json); !status.ok()) return status;
+  VOXLOC_TRY(WriteJson(flags.json, json));
   if (!failure.ok()) return ExitCodeFor(failure);
   return same ? ExitCode::kOk : ExitCode::kNotAccepted;
 }

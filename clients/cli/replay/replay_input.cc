@@ -9,38 +9,31 @@
 #include "clients/dataset/scan_directory.h"
 #include "clients/dataset/stamp_text.h"
 #include "clients/dataset/trajectory_file.h"
+#include "core/status/try.h"
 
 namespace voxloc::cli {
 
 absl::StatusOr<ReplayInput> ReadReplayInput(const ReplayFiles& files) {
-  const absl::StatusOr<TrajectoryFormat> format = TrajectoryFormatNamed(files.pose_format);
-  if (!format.ok()) return format.status();
+  VOXLOC_ASSIGN_OR_RETURN(const TrajectoryFormat format, TrajectoryFormatNamed(files.pose_format));
   ReplayInput input;
-  absl::StatusOr<std::vector<std::string>> scans = ListClouds(files.scans);
-  if (!scans.ok()) return scans.status();
-  input.scans = *std::move(scans);
-  absl::StatusOr<std::string> order = PairingOrder(input.scans);
-  if (!order.ok()) return order.status();
-  input.order = *std::move(order);
-  absl::StatusOr<std::vector<StampedPose>> truth =
-      ReadPoses(files.poses, *format, files.calibration);
-  if (!truth.ok()) return truth.status();
-  input.truth = *std::move(truth);
+  VOXLOC_ASSIGN_OR_RETURN(std::vector<std::string> scans, ListClouds(files.scans));
+  input.scans = std::move(scans);
+  VOXLOC_ASSIGN_OR_RETURN(input.order, PairingOrder(input.scans));
+  VOXLOC_ASSIGN_OR_RETURN(input.truth, ReadPoses(files.poses, format, files.calibration));
   if (input.truth.size() != input.scans.size()) {
     return absl::InvalidArgumentError(
         absl::StrCat(files.scans, " has ", input.scans.size(), " scans, but ", files.poses, " has ",
                      input.truth.size(), " poses; there must be one for each"));
   }
   if (!files.guesses.empty()) {
-    const absl::StatusOr<std::vector<StampedPose>> guesses =
-        ReadPoses(files.guesses, *format, files.calibration);
-    if (!guesses.ok()) return guesses.status();
-    if (guesses->size() != input.scans.size()) {
+    VOXLOC_ASSIGN_OR_RETURN(const std::vector<StampedPose> guesses,
+                            ReadPoses(files.guesses, format, files.calibration));
+    if (guesses.size() != input.scans.size()) {
       return absl::InvalidArgumentError(
           absl::StrCat(files.scans, " has ", input.scans.size(), " scans, but ", files.guesses,
-                       " has ", guesses->size(), " guesses; there must be one for each"));
+                       " has ", guesses.size(), " guesses; there must be one for each"));
     }
-    for (const StampedPose& guess : *guesses) input.guesses.push_back(guess.pose);
+    for (const StampedPose& guess : guesses) input.guesses.push_back(guess.pose);
   }
   if (files.max_scans > 0 && files.max_scans < input.scans.size()) {
     input.scans.resize(files.max_scans);

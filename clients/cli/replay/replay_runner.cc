@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "core/status/try.h"
 
 namespace voxloc::cli {
 namespace {
@@ -71,8 +72,8 @@ class Runner {
 
   absl::Status ClosedLoop() {
     for (size_t i = 0; i < rows_.size(); ++i) {
-      if (absl::Status status = SendNext(i); !status.ok()) return status;
-      if (absl::Status status = ReceiveNext(); !status.ok()) return status;
+      VOXLOC_TRY(SendNext(i));
+      VOXLOC_TRY(ReceiveNext());
     }
     return absl::OkStatus();
   }
@@ -108,9 +109,8 @@ class Runner {
   // As a pose of the session.
   absl::Status SendGuess(const ReplayRow& row) {
     if (row.index == 0) {
-      const absl::Status status = session_.SendPose(
-          row.stamp_ns - kFirstPoseLead_ns, row.guess_map_T_base, options_.guess_covariance);
-      if (!status.ok()) return status;
+      VOXLOC_TRY(session_.SendPose(row.stamp_ns - kFirstPoseLead_ns, row.guess_map_T_base,
+                                   options_.guess_covariance));
     }
     return session_.SendPose(row.stamp_ns, row.guess_map_T_base, options_.guess_covariance);
   }
@@ -120,9 +120,7 @@ class Runner {
     while (next_reference_ < options_.references.size() &&
            (next_reference_ == 0 || options_.references[next_reference_ - 1].stamp_ns < stamp_ns)) {
       const StampedPose& reference = options_.references[next_reference_++];
-      const absl::Status status =
-          session_.SendReference(reference.stamp_ns, reference.pose.translation);
-      if (!status.ok()) return status;
+      VOXLOC_TRY(session_.SendReference(reference.stamp_ns, reference.pose.translation));
     }
     return absl::OkStatus();
   }
@@ -135,7 +133,7 @@ class Runner {
   absl::Status AwaitDue(Clock::time_point due) {
     constexpr std::chrono::duration<double> kPoll(kStopPoll_s);
     while (Clock::now() < due && !receiver_failed_) {
-      if (absl::Status status = Stopped(); !status.ok()) return status;
+      VOXLOC_TRY(Stopped());
       std::this_thread::sleep_until(
           std::min(due, Clock::now() + std::chrono::duration_cast<Clock::duration>(kPoll)));
     }
@@ -155,14 +153,13 @@ class Runner {
           session_.AwaitEnd(kEndedNow_s).has_value()) {
         return result;
       }
-      if (absl::Status status = Stopped(); !status.ok()) return status;
+      VOXLOC_TRY(Stopped());
     }
   }
 
   absl::Status SendNext(size_t index) {
-    if (absl::Status status = Stopped(); !status.ok()) return status;
-    absl::StatusOr<LoadedScan> scan = loader_.Next();
-    if (!scan.ok()) return scan.status();
+    VOXLOC_TRY(Stopped());
+    VOXLOC_ASSIGN_OR_RETURN(LoadedScan scan, loader_.Next());
     std::optional<Pose> previous;
     {
       const std::lock_guard<std::mutex> lock(mutex_);
@@ -176,15 +173,15 @@ class Runner {
     row.guess_map_T_base = guesses_.GuessFor(index, previous);
     client::ScanInput message;
     message.stamp_ns = row.stamp_ns;
-    if (scan->timed.has_value()) {
-      message.encoded_cloud = &*scan->timed;
+    if (scan.timed.has_value()) {
+      message.encoded_cloud = &*scan.timed;
       message.base_twist = TwistAround(input_, index);
     } else {
-      message.cloud = &scan->cloud;
+      message.cloud = &scan.cloud;
     }
-    if (absl::Status status = SendReferences(row.stamp_ns); !status.ok()) return status;
+    VOXLOC_TRY(SendReferences(row.stamp_ns));
     if (options_.session_poses) {
-      if (absl::Status status = SendGuess(row); !status.ok()) return status;
+      VOXLOC_TRY(SendGuess(row));
     } else {
       message.guess_map_T_base = row.guess_map_T_base;
       message.guess_covariance = options_.guess_covariance;
@@ -194,7 +191,7 @@ class Runner {
     {
       // Sequences count from 1 in the order of sending; the reply may come before Send returns.
       const std::lock_guard<std::mutex> lock(mutex_);
-      in_flight_[index + 1] = {index, now, std::move(scan->picture)};
+      in_flight_[index + 1] = {index, now, std::move(scan.picture)};
     }
     return session_.Send(message).status();
   }

@@ -6,15 +6,15 @@
 
 #include "absl/strings/str_cat.h"
 #include "clients/cpp/messages.h"
+#include "core/status/try.h"
 
 namespace voxloc::cli {
 
 ScanSource FileScans(std::vector<std::string> paths, const CloudReadOptions& read) {
   return
       [paths = std::move(paths), read, next = size_t{0}]() mutable -> absl::StatusOr<SourceScan> {
-        absl::StatusOr<PointCloud> cloud = ReadCloud(paths[next++], read);
-        if (!cloud.ok()) return cloud.status();
-        return SourceScan{*std::move(cloud), std::nullopt};
+        VOXLOC_ASSIGN_OR_RETURN(PointCloud cloud, ReadCloud(paths[next++], read));
+        return SourceScan{std::move(cloud), std::nullopt};
       };
 }
 
@@ -24,17 +24,13 @@ ScanSource BagScans(std::unique_ptr<bag::DriveClouds> clouds,
   const std::shared_ptr<bag::DriveClouds> shared = std::move(clouds);
   return [shared, times = std::move(times)]() -> absl::StatusOr<SourceScan> {
     if (!times.has_value()) {
-      absl::StatusOr<PointCloud> cloud = shared->Next();
-      if (!cloud.ok()) return cloud.status();
-      return SourceScan{*std::move(cloud), std::nullopt};
+      VOXLOC_ASSIGN_OR_RETURN(PointCloud cloud, shared->Next());
+      return SourceScan{std::move(cloud), std::nullopt};
     }
-    absl::StatusOr<v1::Cloud> timed = shared->NextWithTimes(*times);
-    if (!timed.ok()) return timed.status();
+    VOXLOC_ASSIGN_OR_RETURN(v1::Cloud timed, shared->NextWithTimes(*times));
     SourceScan scan;
-    if (absl::Status status = client::DecodePoints(*timed, &scan.cloud); !status.ok()) {
-      return status;
-    }
-    scan.timed = *std::move(timed);
+    VOXLOC_TRY(client::DecodePoints(timed, &scan.cloud));
+    scan.timed = std::move(timed);
     return scan;
   };
 }
@@ -60,21 +56,20 @@ ScanLoader::~ScanLoader() {
 
 absl::StatusOr<LoadedScan> ScanLoader::Load() {
   const std::string& name = names_[next_++];
-  absl::StatusOr<SourceScan> source = source_();
-  if (!source.ok()) return source.status();
+  VOXLOC_ASSIGN_OR_RETURN(SourceScan source, source_());
   LoadedScan scan;
   if (picture_points_ > 0) {
     FilterOptions picture = filter_;
     picture.voxel_leaf_m = 0.0;
     picture.max_points = picture_points_;
-    absl::StatusOr<FilteredCloud> chosen = FilterCloud(source->cloud, picture);
+    absl::StatusOr<FilteredCloud> chosen = FilterCloud(source.cloud, picture);
     if (chosen.ok()) scan.picture = std::move(chosen->cloud);
   }
-  if (source->timed.has_value()) {
-    scan.timed = *std::move(source->timed);
+  if (source.timed.has_value()) {
+    scan.timed = *std::move(source.timed);
     return scan;
   }
-  absl::StatusOr<FilteredCloud> filtered = FilterCloud(source->cloud, filter_);
+  absl::StatusOr<FilteredCloud> filtered = FilterCloud(source.cloud, filter_);
   if (!filtered.ok()) {
     return absl::Status(filtered.status().code(),
                         absl::StrCat(name, ": ", filtered.status().message()));

@@ -11,6 +11,7 @@
 #include "clients/cpp/map_client.h"
 #include "clients/cpp/messages.h"
 #include "clients/cpp/score_client.h"
+#include "core/status/try.h"
 
 namespace voxloc::cli {
 namespace {
@@ -78,16 +79,14 @@ absl::StatusOr<std::vector<float>> ScoresAt(const client::Channel& channel,
   request.mutable_setup()->clear_output();
   request.mutable_setup()->mutable_output()->set_point_scores(true);
   client::EncodeCloud(cloud, request.mutable_scan()->add_clouds()->mutable_cloud());
-  const absl::StatusOr<std::unique_ptr<client::ScoreClient>> scorer =
-      client::ScoreClient::Open(channel, request, setting.timeout_s);
-  if (!scorer.ok()) return scorer.status();
-  const absl::StatusOr<v1::PoseScores> scores = (*scorer)->Score({map_T_base});
-  if (!scores.ok()) return scores.status();
-  if (static_cast<size_t>(scores->point_scores_size()) != cloud.size()) {
-    return absl::InternalError(absl::StrCat("the server scored ", scores->point_scores_size(),
+  VOXLOC_ASSIGN_OR_RETURN(const std::unique_ptr<client::ScoreClient> scorer,
+                          client::ScoreClient::Open(channel, request, setting.timeout_s));
+  VOXLOC_ASSIGN_OR_RETURN(const v1::PoseScores scores, scorer->Score({map_T_base}));
+  if (static_cast<size_t>(scores.point_scores_size()) != cloud.size()) {
+    return absl::InternalError(absl::StrCat("the server scored ", scores.point_scores_size(),
                                             " of ", cloud.size(), " points"));
   }
-  return std::vector<float>(scores->point_scores().begin(), scores->point_scores().end());
+  return std::vector<float>(scores.point_scores().begin(), scores.point_scores().end());
 }
 
 }  // namespace

@@ -9,6 +9,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "clients/dataset/bag/decompress.h"
+#include "core/status/try.h"
 
 namespace voxloc::bag {
 namespace {
@@ -40,17 +41,16 @@ class ChunkCursor : public Cursor {
   }
 
   absl::Status LoadChunk(const Chunk& chunk) {
-    absl::StatusOr<ChunkContents> contents = file_.Load(chunk);
-    if (!contents.ok()) return contents.status();
+    VOXLOC_ASSIGN_OR_RETURN(ChunkContents contents, file_.Load(chunk));
     LoadedChunk loaded;
-    for (const ChunkEntry& entry : contents->messages) {
+    for (const ChunkEntry& entry : contents.messages) {
       if (Wants(entry.channel)) loaded.messages.push_back(entry);
     }
     if (loaded.messages.empty()) return absl::OkStatus();
     absl::c_stable_sort(loaded.messages, [](const ChunkEntry& a, const ChunkEntry& b) {
       return a.recorded_ns < b.recorded_ns;
     });
-    loaded.bytes = std::move(contents->bytes);
+    loaded.bytes = std::move(contents.bytes);
     loaded_bytes_ += loaded.bytes.size();
     if (loaded_bytes_ > kMostLoadedBytes) {
       return absl::ResourceExhaustedError(absl::StrCat(
@@ -84,7 +84,7 @@ class ChunkCursor : public Cursor {
                    chunks[next_chunk_].first_ns < earliest->messages[earliest->next].recorded_ns)) {
         const Chunk& chunk = chunks[next_chunk_++];
         if (!MayMatter(chunk)) continue;
-        if (absl::Status status = LoadChunk(chunk); !status.ok()) return status;
+        VOXLOC_TRY(LoadChunk(chunk));
         continue;
       }
       if (earliest == nullptr) return false;
@@ -126,9 +126,7 @@ absl::StatusOr<std::string> ChunkedBag::ReadAt(uint64_t offset, uint64_t count) 
         absl::StrCat("a record must have at most ", kMostChunkBytes, " bytes (got ", count, ")"));
   }
   std::string bytes(static_cast<size_t>(count), '\0');
-  if (absl::Status status = file_.Read(offset, bytes.size(), bytes.data()); !status.ok()) {
-    return status;
-  }
+  VOXLOC_TRY(file_.Read(offset, bytes.size(), bytes.data()));
   return bytes;
 }
 

@@ -16,6 +16,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "core/cloud/io/file_bytes.h"
+#include "core/status/try.h"
 
 namespace voxloc::bag {
 namespace {
@@ -105,9 +106,9 @@ class Lz4Decoder : public FrameDecoder {
 absl::StatusOr<std::string> AtMost(Compression compression, absl::string_view stored,
                                    uint64_t most) {
   if (compression == Compression::kNone) return std::string(stored);
-  const absl::StatusOr<std::unique_ptr<FrameDecoder>> created = FrameDecoder::Create(compression);
-  if (!created.ok()) return created.status();
-  FrameDecoder& decoder = **created;
+  VOXLOC_ASSIGN_OR_RETURN(const std::unique_ptr<FrameDecoder> created,
+                          FrameDecoder::Create(compression));
+  FrameDecoder& decoder = *created;
   std::string out;
   size_t used = 0;
   // What follows a frame is another one in zstd, and is not looked at in the others.
@@ -115,10 +116,10 @@ absl::StatusOr<std::string> AtMost(Compression compression, absl::string_view st
     // One byte more than allowed shows that there are too many.
     if (!MakeRoom(used, most + 1, &out)) return decoder.Damaged("more bytes than declared");
     const size_t before = stored.size();
-    const absl::StatusOr<size_t> made = decoder.Decode(&stored, &out[used], out.size() - used);
-    if (!made.ok()) return made.status();
-    used += *made;
-    if (!decoder.whole() && *made == 0 && stored.size() == before) {
+    VOXLOC_ASSIGN_OR_RETURN(const size_t made,
+                            decoder.Decode(&stored, &out[used], out.size() - used));
+    used += made;
+    if (!decoder.whole() && made == 0 && stored.size() == before) {
       return decoder.Damaged("it ends early");
     }
   }
@@ -146,34 +147,32 @@ absl::Status WriteFully(int descriptor, absl::string_view bytes) {
 
 absl::Status DecompressInto(const FileParts& file, Compression compression, int descriptor,
                             uint64_t* bytes) {
-  const absl::StatusOr<std::unique_ptr<FrameDecoder>> decoder = FrameDecoder::Create(compression);
-  if (!decoder.ok()) return decoder.status();
+  VOXLOC_ASSIGN_OR_RETURN(const std::unique_ptr<FrameDecoder> decoder,
+                          FrameDecoder::Create(compression));
   std::string in;
   std::string out(kStepBytes, '\0');
   for (uint64_t offset = 0; offset < file.size();) {
     in.resize(static_cast<size_t>(std::min<uint64_t>(kStepBytes, file.size() - offset)));
-    if (absl::Status status = file.Read(offset, in.size(), in.data()); !status.ok()) return status;
+    VOXLOC_TRY(file.Read(offset, in.size(), in.data()));
     offset += in.size();
     absl::string_view rest = in;
     bool full = false;
     while (!rest.empty() || full) {
       const size_t before = rest.size();
-      const absl::StatusOr<size_t> made = (*decoder)->Decode(&rest, out.data(), out.size());
-      if (!made.ok()) return made.status();
-      if (*made == 0 && before > 0 && rest.size() == before) {
+      VOXLOC_ASSIGN_OR_RETURN(const size_t made, decoder->Decode(&rest, out.data(), out.size()));
+      if (made == 0 && before > 0 && rest.size() == before) {
         return absl::InvalidArgumentError("the compressed data are damaged");
       }
-      *bytes += *made;
+      *bytes += made;
       if (*bytes > kMostDecompressedBytes) {
         return absl::ResourceExhaustedError(
             absl::StrCat("a file must decompress to at most ", kMostDecompressedBytes, " bytes"));
       }
-      absl::Status status = WriteFully(descriptor, absl::string_view(out).substr(0, *made));
-      if (!status.ok()) return status;
-      full = *made == out.size();
+      VOXLOC_TRY(WriteFully(descriptor, absl::string_view(out).substr(0, made)));
+      full = made == out.size();
     }
   }
-  if ((*decoder)->whole()) return absl::OkStatus();
+  if (decoder->whole()) return absl::OkStatus();
   return absl::InvalidArgumentError("the compressed data end early");
 }
 
@@ -259,8 +258,7 @@ absl::Status FrameDecoder::Damaged(absl::string_view reason) const {
 
 absl::StatusOr<DecompressedFile> DecompressedFile::Create(const std::string& path,
                                                           Compression compression) {
-  const absl::StatusOr<FileParts> file = FileParts::Open(path);
-  if (!file.ok()) return file.status();
+  VOXLOC_ASSIGN_OR_RETURN(const FileParts file, FileParts::Open(path));
   std::error_code error;
   const std::filesystem::path directory = std::filesystem::temp_directory_path(error);
   std::string name = (directory / "voxloc_bag_XXXXXX").string();
@@ -270,7 +268,7 @@ absl::StatusOr<DecompressedFile> DecompressedFile::Create(const std::string& pat
                                                directory.string(), " (TMPDIR sets another)"));
   }
   DecompressedFile decompressed(name);
-  absl::Status status = DecompressInto(*file, compression, descriptor, &decompressed.bytes_);
+  absl::Status status = DecompressInto(file, compression, descriptor, &decompressed.bytes_);
   if (::close(descriptor) != 0 && status.ok()) {
     status = absl::UnavailableError(std::generic_category().message(errno));
   }

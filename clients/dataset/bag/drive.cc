@@ -13,6 +13,7 @@
 #include "clients/dataset/bag/messages.h"
 #include "clients/dataset/bag/topic_choice.h"
 #include "clients/dataset/stamp_text.h"
+#include "core/status/try.h"
 
 namespace voxloc::bag {
 namespace {
@@ -36,11 +37,10 @@ std::string SpanText(int64_t first_ns, int64_t last_ns) {
 absl::StatusOr<v1::Cloud> EncodedCloudOf(const Topic& topic, absl::string_view bytes,
                                          const ros::CloudEncodingOptions& options) {
   CloudMessage message;
-  if (absl::Status status = DecodePointCloud2(topic, bytes, &message); !status.ok()) return status;
-  absl::StatusOr<ros::EncodedCloud> encoded =
-      ros::EncodeCloud(message.view, /*base_T_sensor=*/std::nullopt, options);
-  if (!encoded.ok()) return encoded.status();
-  if (options.time.any && !encoded->has_times) {
+  VOXLOC_TRY(DecodePointCloud2(topic, bytes, &message));
+  VOXLOC_ASSIGN_OR_RETURN(ros::EncodedCloud encoded,
+                          ros::EncodeCloud(message.view, /*base_T_sensor=*/std::nullopt, options));
+  if (options.time.any && !encoded.has_times) {
     return absl::InvalidArgumentError(
         absl::StrCat("the cloud must have a field with the times of its points (got ",
                      absl::StrJoin(message.fields, ", ",
@@ -49,7 +49,7 @@ absl::StatusOr<v1::Cloud> EncodedCloudOf(const Topic& topic, absl::string_view b
                                    }),
                      ")"));
   }
-  return std::move(encoded->cloud);
+  return std::move(encoded.cloud);
 }
 
 // The frames as decoders give them.
@@ -84,10 +84,9 @@ absl::StatusOr<v1::Cloud> DriveClouds::Encode(const ros::CloudEncodingOptions& o
 absl::StatusOr<PointCloud> DriveClouds::Next() {
   ros::CloudEncodingOptions options;
   options.encoding = ros::CloudEncoding::kFloat32;
-  const absl::StatusOr<v1::Cloud> encoded = Encode(options);
-  if (!encoded.ok()) return encoded.status();
+  VOXLOC_ASSIGN_OR_RETURN(const v1::Cloud encoded, Encode(options));
   PointCloud cloud;
-  if (absl::Status status = client::DecodePoints(*encoded, &cloud); !status.ok()) return status;
+  VOXLOC_TRY(client::DecodePoints(encoded, &cloud));
   return cloud;
 }
 
@@ -100,9 +99,8 @@ absl::StatusOr<v1::Cloud> DriveClouds::NextWithTimes(const ros::PointTimeChoice&
 const Topic& Drive::points_topic() const { return bag_->contents().topics[points_topic_]; }
 
 absl::StatusOr<std::unique_ptr<DriveClouds>> Drive::ReadClouds() const {
-  absl::StatusOr<std::unique_ptr<Cursor>> cursor = bag_->Read({points_topic_});
-  if (!cursor.ok()) return cursor.status();
-  return std::unique_ptr<DriveClouds>(new DriveClouds(*this, *std::move(cursor)));
+  VOXLOC_ASSIGN_OR_RETURN(std::unique_ptr<Cursor> cursor, bag_->Read({points_topic_}));
+  return std::unique_ptr<DriveClouds>(new DriveClouds(*this, std::move(cursor)));
 }
 
 absl::Status Drive::ForEach(
@@ -111,17 +109,13 @@ absl::Status Drive::ForEach(
   const BagContents& contents = bag_->contents();
   uint64_t total = 0;
   for (const size_t topic : topics) total += contents.topics[topic].messages;
-  const absl::StatusOr<std::unique_ptr<Cursor>> cursor = bag_->Read(topics);
-  if (!cursor.ok()) return cursor.status();
+  VOXLOC_ASSIGN_OR_RETURN(const std::unique_ptr<Cursor> cursor, bag_->Read(topics));
   Message message;
   for (uint64_t done = 0;; ++done) {
     if (options.on_progress && done % kProgressMessages == 0) options.on_progress(done, total);
-    const absl::StatusOr<bool> more = (*cursor)->Next(&message);
-    if (!more.ok()) return more.status();
-    if (!*more) return absl::OkStatus();
-    if (absl::Status status = take(contents.topics[message.topic], message); !status.ok()) {
-      return status;
-    }
+    VOXLOC_ASSIGN_OR_RETURN(const bool more, cursor->Next(&message));
+    if (!more) return absl::OkStatus();
+    VOXLOC_TRY(take(contents.topics[message.topic], message));
   }
 }
 
@@ -130,10 +124,9 @@ absl::Status Drive::ReadFrames(const DriveOptions& options) {
   const absl::Status read =
       ForEach(TopicsOfKind(bag_->contents(), MessageKind::kTransforms), options,
               [&](const Topic& topic, const Message& message) -> absl::Status {
-                const absl::StatusOr<std::vector<PoseMessage>> transforms =
-                    DecodeTransforms(topic, message.bytes);
-                if (!transforms.ok()) return transforms.status();
-                for (const PoseMessage& transform : *transforms) {
+                VOXLOC_ASSIGN_OR_RETURN(const std::vector<PoseMessage> transforms,
+                                        DecodeTransforms(topic, message.bytes));
+                for (const PoseMessage& transform : transforms) {
                   if (!frames_.Add(transform).ok()) ++not_poses;
                 }
                 return absl::OkStatus();
@@ -151,11 +144,11 @@ absl::StatusOr<PoseSource> Drive::ChoosePoseSource(const DriveOptions& options) 
     return PoseSource::OfFile(options.poses_file, options.frames);
   }
   const BagContents& contents = bag_->contents();
-  const absl::StatusOr<std::optional<size_t>> topic = ChoosePoses(contents, options.poses_topic);
-  if (!topic.ok()) return topic.status();
-  if (topic->has_value() && KindOf(contents.topics[**topic]) != MessageKind::kTransforms) {
-    remarks_.push_back(absl::StrCat("poses from ", TopicText(contents.topics[**topic])));
-    return PoseSource::OfTopic(**topic, options.frames);
+  VOXLOC_ASSIGN_OR_RETURN(const std::optional<size_t> topic,
+                          ChoosePoses(contents, options.poses_topic));
+  if (topic.has_value() && KindOf(contents.topics[*topic]) != MessageKind::kTransforms) {
+    remarks_.push_back(absl::StrCat("poses from ", TopicText(contents.topics[*topic])));
+    return PoseSource::OfTopic(*topic, options.frames);
   }
   if (frames_.edges().empty()) {
     return absl::NotFoundError(
@@ -182,18 +175,17 @@ absl::Status Drive::ReadHeads(const DriveOptions& options, PoseSource* poses, Po
   return ForEach(topics, options, [&](const Topic& topic, const Message& message) -> absl::Status {
     for (PoseSource* source : {poses, guesses}) {
       if (!wants(source, message.topic)) continue;
-      if (absl::Status status = source->Take(topic, message.bytes); !status.ok()) return status;
+      VOXLOC_TRY(source->Take(topic, message.bytes));
     }
     if (message.topic != points_topic_) return absl::OkStatus();
-    const absl::StatusOr<ros::Header> header = DecodeHeader(topic, message.bytes);
-    if (!header.ok()) return header.status();
-    if (clouds == 0) cloud_frame_ = header->frame_id;
-    if (header->frame_id != cloud_frame_) {
+    VOXLOC_ASSIGN_OR_RETURN(const ros::Header header, DecodeHeader(topic, message.bytes));
+    if (clouds == 0) cloud_frame_ = header.frame_id;
+    if (header.frame_id != cloud_frame_) {
       return absl::InvalidArgumentError(
           absl::StrCat("the clouds of ", topic.name, " must be in one frame (got ",
-                       NameText(cloud_frame_), " and ", NameText(header->frame_id), ")"));
+                       NameText(cloud_frame_), " and ", NameText(header.frame_id), ")"));
     }
-    heads_.push_back({clouds++, header->stamp_ns});
+    heads_.push_back({clouds++, header.stamp_ns});
     return absl::OkStatus();
   });
 }
@@ -273,46 +265,40 @@ absl::Status Drive::KeepScansWithPoses(const DriveOptions& options, const PoseSo
 
 absl::StatusOr<std::unique_ptr<Drive>> Drive::Open(const DriveOptions& given) {
   const DriveOptions options = Normalized(given);
-  absl::StatusOr<std::unique_ptr<Bag>> bag = OpenBag(options.paths);
-  if (!bag.ok()) return bag.status();
-  std::unique_ptr<Drive> drive(new Drive(*std::move(bag)));
+  VOXLOC_ASSIGN_OR_RETURN(std::unique_ptr<Bag> bag, OpenBag(options.paths));
+  std::unique_ptr<Drive> drive(new Drive(std::move(bag)));
   const BagContents& contents = drive->bag_->contents();
   drive->remarks_ = contents.remarks;
-  const absl::StatusOr<size_t> points = ChoosePoints(contents, options.points_topic);
-  if (!points.ok()) return points.status();
-  drive->points_topic_ = *points;
+  VOXLOC_ASSIGN_OR_RETURN(const size_t points, ChoosePoints(contents, options.points_topic));
+  drive->points_topic_ = points;
   drive->remarks_.push_back(absl::StrCat("points from ", TopicText(drive->points_topic())));
-  if (absl::Status status = drive->ReadFrames(options); !status.ok()) return status;
+  VOXLOC_TRY(drive->ReadFrames(options));
 
-  absl::StatusOr<PoseSource> poses = drive->ChoosePoseSource(options);
-  if (!poses.ok()) return poses.status();
+  VOXLOC_ASSIGN_OR_RETURN(PoseSource poses, drive->ChoosePoseSource(options));
   std::optional<PoseSource> guesses;
   if (!options.guesses_topic.empty()) {
-    const absl::StatusOr<size_t> topic =
+    VOXLOC_ASSIGN_OR_RETURN(
+        const size_t topic,
         TopicNamed(contents, options.guesses_topic,
-                   {MessageKind::kPose, MessageKind::kPoseWithCovariance, MessageKind::kOdometry});
-    if (!topic.ok()) return topic.status();
-    guesses = PoseSource::OfTopic(*topic, options.frames);
-    drive->remarks_.push_back(absl::StrCat("guesses from ", TopicText(contents.topics[*topic])));
+                   {MessageKind::kPose, MessageKind::kPoseWithCovariance, MessageKind::kOdometry}));
+    guesses = PoseSource::OfTopic(topic, options.frames);
+    drive->remarks_.push_back(absl::StrCat("guesses from ", TopicText(contents.topics[topic])));
   }
   PoseSource* const guess_source = guesses.has_value() ? &*guesses : nullptr;
-  if (absl::Status status = drive->ReadHeads(options, &*poses, guess_source); !status.ok()) {
-    return status;
-  }
-  if (absl::Status status = poses->Finish(drive->frames_); !status.ok()) return status;
+  VOXLOC_TRY(drive->ReadHeads(options, &poses, guess_source));
+  VOXLOC_TRY(poses.Finish(drive->frames_));
   if (guesses.has_value()) {
-    guesses->Expect({poses->map_frame(), poses->base_frame()});
-    if (absl::Status status = guesses->Finish(drive->frames_); !status.ok()) return status;
+    guesses->Expect({poses.map_frame(), poses.base_frame()});
+    VOXLOC_TRY(guesses->Finish(drive->frames_));
   }
-  drive->remarks_.push_back(absl::StrCat("poses of ", NameText(poses->base_frame()), " in ",
-                                         NameText(poses->map_frame())));
-  if (poses->not_poses() > 0) {
+  drive->remarks_.push_back(
+      absl::StrCat("poses of ", NameText(poses.base_frame()), " in ", NameText(poses.map_frame())));
+  if (poses.not_poses() > 0) {
     drive->remarks_.push_back(
-        absl::StrCat(poses->not_poses(), " poses without a rotation are left out"));
+        absl::StrCat(poses.not_poses(), " poses without a rotation are left out"));
   }
-  if (absl::Status status = drive->PlaceSensor(options, *poses); !status.ok()) return status;
-  const absl::Status kept = drive->KeepScansWithPoses(options, *poses, guess_source);
-  if (!kept.ok()) return kept;
+  VOXLOC_TRY(drive->PlaceSensor(options, poses));
+  VOXLOC_TRY(drive->KeepScansWithPoses(options, poses, guess_source));
   drive->heads_ = {};
   return drive;
 }

@@ -8,6 +8,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "core/status/try.h"
 
 namespace voxloc::bag {
 namespace {
@@ -24,13 +25,12 @@ bool SamePose(const Pose& a, const Pose& b) {
 }  // namespace
 
 absl::Status FrameTree::Add(const PoseMessage& transform) {
-  const absl::StatusOr<Pose> pose = PoseFromQuaternion(transform.translation, transform.rotation);
-  if (!pose.ok()) return pose.status();
-  const auto [found, added] =
-      edges_.try_emplace(Key(transform.child, transform.parent),
-                         Edge{transform.parent, transform.child, *pose, false});
+  VOXLOC_ASSIGN_OR_RETURN(const Pose pose,
+                          PoseFromQuaternion(transform.translation, transform.rotation));
+  const auto [found, added] = edges_.try_emplace(
+      Key(transform.child, transform.parent), Edge{transform.parent, transform.child, pose, false});
   Edge& edge = found->second;
-  if (!added && !SamePose(edge.parent_T_child, *pose)) edge.moves = true;
+  if (!added && !SamePose(edge.parent_T_child, pose)) edge.moves = true;
   return absl::OkStatus();
 }
 
@@ -113,10 +113,9 @@ absl::StatusOr<std::vector<FrameTree::Step>> FrameTree::Path(const std::string& 
 }
 
 absl::StatusOr<Pose> FrameTree::Fixed(const std::string& to, const std::string& from) const {
-  const absl::StatusOr<std::vector<Step>> steps = Path(from, to);
-  if (!steps.ok()) return steps.status();
+  VOXLOC_ASSIGN_OR_RETURN(const std::vector<Step> steps, Path(from, to));
   Pose to_T_from;
-  for (const Step& step : *steps) {
+  for (const Step& step : steps) {
     const Edge& edge = edges_.at(step.edge);
     if (edge.moves) {
       return absl::InvalidArgumentError(absl::StrCat("the frames '", from, "' and '", to,

@@ -17,6 +17,7 @@
 #include "clients/dataset/bag/decompress.h"
 #include "clients/dataset/bag/file_formats.h"
 #include "clients/dataset/bag/mcap_records.h"
+#include "core/status/try.h"
 
 namespace voxloc::bag {
 namespace {
@@ -55,22 +56,18 @@ class McapBag : public ChunkedBag {
 };
 
 absl::StatusOr<std::string> McapBag::ReadChunk(uint64_t offset) const {
-  const absl::StatusOr<std::string> head = ReadAt(offset, kMcapRecordHeadBytes);
-  if (!head.ok()) return head.status();
-  ByteReader reader(*head);
+  VOXLOC_ASSIGN_OR_RETURN(const std::string head, ReadAt(offset, kMcapRecordHeadBytes));
+  ByteReader reader(head);
   if (reader.Read<uint8_t>() != static_cast<uint8_t>(McapKind::kChunk)) {
     return absl::InvalidArgumentError("there is no chunk where the index names one");
   }
-  const absl::StatusOr<std::string> content =
-      ReadAt(offset + kMcapRecordHeadBytes, reader.Read<uint64_t>());
-  if (!content.ok()) return content.status();
-  const absl::StatusOr<McapChunk> record = McapChunkOf(*content);
-  if (!record.ok()) return record.status();
-  const absl::StatusOr<Compression> compression = CompressionNamed(record->compression);
-  if (!compression.ok()) return compression.status();
+  VOXLOC_ASSIGN_OR_RETURN(const std::string content,
+                          ReadAt(offset + kMcapRecordHeadBytes, reader.Read<uint64_t>()));
+  VOXLOC_ASSIGN_OR_RETURN(const McapChunk record, McapChunkOf(content));
+  VOXLOC_ASSIGN_OR_RETURN(const Compression compression, CompressionNamed(record.compression));
   absl::StatusOr<std::string> bytes =
-      Decompress(*compression, record->stored, record->uncompressed_bytes);
-  if (bytes.ok() && record->crc != 0 && Crc32(*bytes) != record->crc) {
+      Decompress(compression, record.stored, record.uncompressed_bytes);
+  if (bytes.ok() && record.crc != 0 && Crc32(*bytes) != record.crc) {
     return absl::InvalidArgumentError("a chunk's bytes do not have its checksum");
   }
   return bytes;
@@ -80,26 +77,23 @@ absl::Status McapBag::ListMessages(absl::string_view records,
                                    std::vector<ChunkEntry>* messages) const {
   return ForEachMcapRecord(records, [&](const McapRecord& record) -> absl::Status {
     if (!record.Is(McapKind::kMessage)) return absl::OkStatus();
-    const absl::StatusOr<McapMessage> message = McapMessageOf(record.content);
-    if (!message.ok()) return message.status();
-    messages->push_back({message->channel, message->recorded_ns,
-                         static_cast<size_t>(message->bytes.data() - records.data()),
-                         message->bytes.size()});
+    VOXLOC_ASSIGN_OR_RETURN(const McapMessage message, McapMessageOf(record.content));
+    messages->push_back({message.channel, message.recorded_ns,
+                         static_cast<size_t>(message.bytes.data() - records.data()),
+                         message.bytes.size()});
     return absl::OkStatus();
   });
 }
 
 absl::Status McapBag::DefineOne(const McapRecord& record) {
   if (record.Is(McapKind::kSchema)) {
-    const absl::StatusOr<McapSchema> schema = McapSchemaOf(record.content);
-    if (!schema.ok()) return schema.status();
-    schemas_.try_emplace(schema->id, schema->name);
+    VOXLOC_ASSIGN_OR_RETURN(const McapSchema schema, McapSchemaOf(record.content));
+    schemas_.try_emplace(schema.id, schema.name);
   } else if (record.Is(McapKind::kChannel)) {
-    const absl::StatusOr<McapChannel> channel = McapChannelOf(record.content);
-    if (!channel.ok()) return channel.status();
-    const auto schema = schemas_.find(channel->schema_id);
-    Define(channel->id, channel->topic, schema == schemas_.end() ? "" : schema->second,
-           channel->encoding);
+    VOXLOC_ASSIGN_OR_RETURN(const McapChannel channel, McapChannelOf(record.content));
+    const auto schema = schemas_.find(channel.schema_id);
+    Define(channel.id, channel.topic, schema == schemas_.end() ? "" : schema->second,
+           channel.encoding);
   }
   return absl::OkStatus();
 }
@@ -116,20 +110,17 @@ absl::Status McapBag::DefineAll(absl::string_view records) {
 }
 
 absl::Status McapBag::TakeSummary(absl::string_view summary) {
-  if (absl::Status status = DefineAll(summary); !status.ok()) return status;
+  VOXLOC_TRY(DefineAll(summary));
   std::optional<McapStatistics> statistics;
   size_t chunks = 0;
   const absl::Status listed =
       ForEachMcapRecord(summary, [&](const McapRecord& record) -> absl::Status {
         if (record.Is(McapKind::kChunkIndex)) {
-          absl::StatusOr<Chunk> chunk = McapChunkIndexOf(record.content);
-          if (!chunk.ok()) return chunk.status();
-          Add(*std::move(chunk));
+          VOXLOC_ASSIGN_OR_RETURN(Chunk chunk, McapChunkIndexOf(record.content));
+          Add(std::move(chunk));
           ++chunks;
         } else if (record.Is(McapKind::kStatistics)) {
-          absl::StatusOr<McapStatistics> read = McapStatisticsOf(record.content);
-          if (!read.ok()) return read.status();
-          statistics = *std::move(read);
+          VOXLOC_ASSIGN_OR_RETURN(statistics, McapStatisticsOf(record.content));
         }
         return absl::OkStatus();
       });
@@ -157,29 +148,25 @@ absl::Status McapBag::ReadSummary() {
   if (file_bytes() < kMcapMagic.size() + tail_bytes)
     return absl::NotFoundError("it was not closed");
   const uint64_t footer_start = file_bytes() - tail_bytes;
-  const absl::StatusOr<std::string> tail = ReadAt(footer_start, tail_bytes);
-  if (!tail.ok()) return tail.status();
-  if (absl::string_view(*tail).substr(kFooterBytes) != kMcapMagic ||
-      (*tail)[0] != static_cast<char>(McapKind::kFooter)) {
+  VOXLOC_ASSIGN_OR_RETURN(const std::string tail, ReadAt(footer_start, tail_bytes));
+  if (absl::string_view(tail).substr(kFooterBytes) != kMcapMagic ||
+      tail[0] != static_cast<char>(McapKind::kFooter)) {
     return absl::NotFoundError("it was not closed");
   }
-  const absl::StatusOr<McapFooter> footer =
-      McapFooterOf(absl::string_view(*tail).substr(kMcapRecordHeadBytes));
-  if (!footer.ok()) return footer.status();
-  if (footer->summary_start == 0) return absl::NotFoundError("it has no summary");
-  if (footer->summary_start > footer_start) {
+  VOXLOC_ASSIGN_OR_RETURN(const McapFooter footer,
+                          McapFooterOf(absl::string_view(tail).substr(kMcapRecordHeadBytes)));
+  if (footer.summary_start == 0) return absl::NotFoundError("it has no summary");
+  if (footer.summary_start > footer_start) {
     return absl::InvalidArgumentError("its summary begins after its end");
   }
-  const uint64_t summary_bytes = footer_start - footer->summary_start;
-  const absl::StatusOr<std::string> summary = ReadAt(footer->summary_start, summary_bytes);
-  if (!summary.ok()) return summary.status();
+  const uint64_t summary_bytes = footer_start - footer.summary_start;
+  VOXLOC_ASSIGN_OR_RETURN(const std::string summary, ReadAt(footer.summary_start, summary_bytes));
   // The checksum is that of the summary and of the footer up to the checksum itself.
-  const absl::string_view footer_part = absl::string_view(*tail).substr(0, kFooterBytes - 4);
-  if (footer->summary_crc != 0 &&
-      Crc32(absl::StrCat(*summary, footer_part)) != footer->summary_crc) {
+  const absl::string_view footer_part = absl::string_view(tail).substr(0, kFooterBytes - 4);
+  if (footer.summary_crc != 0 && Crc32(absl::StrCat(summary, footer_part)) != footer.summary_crc) {
     return absl::InvalidArgumentError("its summary does not have its checksum");
   }
-  return TakeSummary(*summary);
+  return TakeSummary(summary);
 }
 
 absl::Status McapBag::Walk() {
@@ -187,15 +174,13 @@ absl::Status McapBag::Walk() {
   Chunk loose;  // the messages outside of chunks since the last chunk or piece
   const auto end_loose = [&]() -> absl::Status {
     if (loose.loose_bytes == 0) return absl::OkStatus();
-    const absl::StatusOr<ChunkContents> contents = Load(loose);
-    if (!contents.ok()) return contents.status();
-    AddWhole(std::exchange(loose, {}), *contents);
+    VOXLOC_ASSIGN_OR_RETURN(const ChunkContents contents, Load(loose));
+    AddWhole(std::exchange(loose, {}), contents);
     return absl::OkStatus();
   };
   const auto step = [&]() -> absl::StatusOr<bool> {
-    const absl::StatusOr<std::string> head = ReadAt(offset, kMcapRecordHeadBytes);
-    if (!head.ok()) return head.status();
-    ByteReader reader(*head);
+    VOXLOC_ASSIGN_OR_RETURN(const std::string head, ReadAt(offset, kMcapRecordHeadBytes));
+    ByteReader reader(head);
     McapRecord record;
     record.kind = reader.Read<uint8_t>();
     const auto content_bytes = reader.Read<uint64_t>();
@@ -206,7 +191,7 @@ absl::Status McapBag::Walk() {
     }
     const bool is_message = record.Is(McapKind::kMessage);
     if (!is_message || loose.loose_bytes >= kLooseBytes) {
-      if (absl::Status status = end_loose(); !status.ok()) return status;
+      VOXLOC_TRY(end_loose());
     }
     if (is_message) {
       if (loose.loose_bytes == 0) loose.offset = offset;
@@ -214,15 +199,12 @@ absl::Status McapBag::Walk() {
     } else if (record.Is(McapKind::kChunk)) {
       Chunk chunk;
       chunk.offset = offset;
-      const absl::StatusOr<ChunkContents> contents = Load(chunk);
-      if (!contents.ok()) return contents.status();
-      if (absl::Status status = DefineAll(contents->bytes); !status.ok()) return status;
-      AddWhole(std::move(chunk), *contents);
+      VOXLOC_ASSIGN_OR_RETURN(const ChunkContents contents, Load(chunk));
+      VOXLOC_TRY(DefineAll(contents.bytes));
+      AddWhole(std::move(chunk), contents);
     } else if (record.Is(McapKind::kSchema) || record.Is(McapKind::kChannel)) {
-      const absl::StatusOr<std::string> content = ReadAt(content_start, content_bytes);
-      if (!content.ok()) return content.status();
-      record.content = *content;
-      if (absl::Status status = DefineOne(record); !status.ok()) return status;
+      VOXLOC_ASSIGN_OR_RETURN(record.content, ReadAt(content_start, content_bytes));
+      VOXLOC_TRY(DefineOne(record));
     }
     offset = content_start + content_bytes;
     return true;
@@ -238,12 +220,10 @@ absl::Status McapBag::Walk() {
 }
 
 absl::StatusOr<std::unique_ptr<Bag>> McapBag::Open(const std::string& path) {
-  absl::StatusOr<FileParts> file = FileParts::Open(path);
-  if (!file.ok()) return file.status();
-  std::unique_ptr<McapBag> bag(new McapBag(path, *std::move(file)));
-  const absl::StatusOr<std::string> magic = bag->ReadUpTo(0, kMcapMagic.size());
-  if (!magic.ok()) return magic.status();
-  if (*magic != kMcapMagic) {
+  VOXLOC_ASSIGN_OR_RETURN(FileParts file, FileParts::Open(path));
+  std::unique_ptr<McapBag> bag(new McapBag(path, std::move(file)));
+  VOXLOC_ASSIGN_OR_RETURN(const std::string magic, bag->ReadUpTo(0, kMcapMagic.size()));
+  if (magic != kMcapMagic) {
     return absl::InvalidArgumentError(absl::StrCat(path, " must be an MCAP file of version 0"));
   }
   if (const absl::Status summary = bag->ReadSummary(); !summary.ok()) {

@@ -7,6 +7,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "core/status/try.h"
 
 namespace voxloc::bag {
 namespace {
@@ -31,7 +32,7 @@ absl::Status ForEachMcapRecord(absl::string_view records,
     record.kind = reader.Read<uint8_t>();
     record.content = reader.Bytes(reader.Read<uint64_t>());
     if (!reader.ok()) return absl::InvalidArgumentError("a record reaches over its end");
-    if (absl::Status status = take(record); !status.ok()) return status;
+    VOXLOC_TRY(take(record));
   }
   return absl::OkStatus();
 }

@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
 #include "clients/dataset/bag/byte_reader.h"
+#include "core/status/try.h"
 
 namespace voxloc::bag {
 namespace {
@@ -94,48 +95,44 @@ MessageKind KindOf(const Topic& topic) {
 }
 
 absl::StatusOr<ros::Header> DecodeHeader(const Topic& topic, absl::string_view bytes) {
-  absl::StatusOr<Body> body = Body::Of(topic, bytes);
-  if (!body.ok()) return body.status();
-  ros::Header header = body->Header();
-  if (absl::Status status = body->Checked(topic); !status.ok()) return status;
+  VOXLOC_ASSIGN_OR_RETURN(Body body, Body::Of(topic, bytes));
+  ros::Header header = body.Header();
+  VOXLOC_TRY(body.Checked(topic));
   return header;
 }
 
 absl::StatusOr<PoseMessage> DecodePose(const Topic& topic, absl::string_view bytes) {
-  absl::StatusOr<Body> body = Body::Of(topic, bytes);
-  if (!body.ok()) return body.status();
+  VOXLOC_ASSIGN_OR_RETURN(Body body, Body::Of(topic, bytes));
   PoseMessage pose;
-  SetHeader(body->Header(), &pose);
-  if (KindOf(topic) == MessageKind::kOdometry) pose.child = body->Frame();
+  SetHeader(body.Header(), &pose);
+  if (KindOf(topic) == MessageKind::kOdometry) pose.child = body.Frame();
   // What follows, covariances and twists, is not needed.
-  body->Pose(&pose);
-  if (absl::Status status = body->Checked(topic); !status.ok()) return status;
+  body.Pose(&pose);
+  VOXLOC_TRY(body.Checked(topic));
   return pose;
 }
 
 absl::StatusOr<std::vector<PoseMessage>> DecodeTransforms(const Topic& topic,
                                                           absl::string_view bytes) {
-  absl::StatusOr<Body> body = Body::Of(topic, bytes);
-  if (!body.ok()) return body.status();
+  VOXLOC_ASSIGN_OR_RETURN(Body body, Body::Of(topic, bytes));
   std::vector<PoseMessage> transforms;
-  const auto count = body->reader().Read<uint32_t>();
-  for (uint32_t i = 0; i < count && body->reader().ok(); ++i) {
+  const auto count = body.reader().Read<uint32_t>();
+  for (uint32_t i = 0; i < count && body.reader().ok(); ++i) {
     PoseMessage transform;
-    SetHeader(body->Header(), &transform);
-    transform.child = body->Frame();
-    body->Pose(&transform);
-    if (body->reader().ok()) transforms.push_back(std::move(transform));
+    SetHeader(body.Header(), &transform);
+    transform.child = body.Frame();
+    body.Pose(&transform);
+    if (body.reader().ok()) transforms.push_back(std::move(transform));
   }
-  if (absl::Status status = body->Checked(topic); !status.ok()) return status;
+  VOXLOC_TRY(body.Checked(topic));
   return transforms;
 }
 
 absl::Status DecodePointCloud2(const Topic& topic, absl::string_view bytes, CloudMessage* cloud) {
-  absl::StatusOr<Body> body = Body::Of(topic, bytes);
-  if (!body.ok()) return body.status();
-  ByteReader& reader = body->reader();
+  VOXLOC_ASSIGN_OR_RETURN(Body body, Body::Of(topic, bytes));
+  ByteReader& reader = body.reader();
   ros::PointCloud2View& view = cloud->view;
-  view.header = body->Header();
+  view.header = body.Header();
   view.height = reader.Read<uint32_t>();
   view.width = reader.Read<uint32_t>();
   cloud->fields.clear();
@@ -153,7 +150,7 @@ absl::Status DecodePointCloud2(const Topic& topic, absl::string_view bytes, Clou
   view.row_step = reader.Read<uint32_t>();
   const absl::string_view data = reader.Block();
   reader.Read<uint8_t>();  // is_dense, which nobody can rely on
-  if (absl::Status status = body->Checked(topic); !status.ok()) return status;
+  VOXLOC_TRY(body.Checked(topic));
   view.fields = cloud->fields;
   view.data = absl::MakeConstSpan(reinterpret_cast<const uint8_t*>(data.data()), data.size());
   return absl::OkStatus();

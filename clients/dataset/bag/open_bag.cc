@@ -18,6 +18,7 @@
 #include "clients/dataset/bag/file_formats.h"
 #include "clients/dataset/yaml_file.h"
 #include "core/cloud/io/file_bytes.h"
+#include "core/status/try.h"
 #include "core/text/natural_order.h"
 
 namespace voxloc::bag {
@@ -126,13 +127,10 @@ class JoinedCursor : public Cursor {
     while (true) {
       if (cursor_ == nullptr) {
         if (next_part_ == parts_.size()) return false;
-        absl::StatusOr<std::unique_ptr<Cursor>> opened = Open(parts_[next_part_++]);
-        if (!opened.ok()) return opened.status();
-        cursor_ = *std::move(opened);
+        VOXLOC_ASSIGN_OR_RETURN(cursor_, Open(parts_[next_part_++]));
       }
-      const absl::StatusOr<bool> more = cursor_->Next(message);
-      if (!more.ok()) return more.status();
-      if (*more) {
+      VOXLOC_ASSIGN_OR_RETURN(const bool more, cursor_->Next(message));
+      if (more) {
         message->topic = parts_[next_part_ - 1].topics[message->topic];
         return true;
       }
@@ -210,25 +208,23 @@ absl::StatusOr<std::unique_ptr<Bag>> OpenFile(const std::string& path, bool deco
 
 absl::StatusOr<std::unique_ptr<Bag>> OpenCompressed(const std::string& path,
                                                     Compression compression) {
-  const absl::StatusOr<DecompressedFile> file = DecompressedFile::Create(path, compression);
-  if (!file.ok()) return file.status();
-  absl::StatusOr<std::unique_ptr<Bag>> bag = OpenFile(file->path(), /*decompressed=*/true);
+  VOXLOC_ASSIGN_OR_RETURN(const DecompressedFile file, DecompressedFile::Create(path, compression));
+  absl::StatusOr<std::unique_ptr<Bag>> bag = OpenFile(file.path(), /*decompressed=*/true);
   if (!bag.ok()) {
     return absl::Status(bag.status().code(),
-                        absl::StrReplaceAll(bag.status().message(), {{file->path(), path}}));
+                        absl::StrReplaceAll(bag.status().message(), {{file.path(), path}}));
   }
   return std::make_unique<JoinedBag>(
       *std::move(bag), absl::StrCat(path,
                                     " is compressed as a whole, and is read from a temporary "
                                     "file of ",
-                                    file->bytes(), " bytes"));
+                                    file.bytes(), " bytes"));
 }
 
 absl::StatusOr<std::unique_ptr<Bag>> OpenFile(const std::string& path, bool decompressed) {
-  const absl::StatusOr<FileParts> file = FileParts::Open(path);
-  if (!file.ok()) return file.status();
-  std::string start(std::min<uint64_t>(file->size(), kSqliteMagic.size()), '\0');
-  if (absl::Status status = file->Read(0, start.size(), start.data()); !status.ok()) return status;
+  VOXLOC_ASSIGN_OR_RETURN(const FileParts file, FileParts::Open(path));
+  std::string start(std::min<uint64_t>(file.size(), kSqliteMagic.size()), '\0');
+  VOXLOC_TRY(file.Read(0, start.size(), start.data()));
   if (start == kSqliteMagic) return OpenSqliteBag(path);
   if (absl::StartsWith(start, "\x89MCAP")) return OpenMcapBag(path);
   if (absl::StartsWith(start, "#ROSBAG")) return OpenRos1Bag(path);
@@ -244,12 +240,10 @@ absl::StatusOr<std::unique_ptr<Bag>> OpenBag(const std::vector<std::string>& pat
   if (paths.empty()) return absl::InvalidArgumentError("a bag must have at least one file");
   std::vector<std::unique_ptr<Bag>> bags;
   for (const std::string& path : paths) {
-    const absl::StatusOr<std::vector<std::string>> files = FilesOf(path);
-    if (!files.ok()) return files.status();
-    for (const std::string& file : *files) {
-      absl::StatusOr<std::unique_ptr<Bag>> bag = OpenFile(file, /*decompressed=*/false);
-      if (!bag.ok()) return bag.status();
-      bags.push_back(*std::move(bag));
+    VOXLOC_ASSIGN_OR_RETURN(const std::vector<std::string> files, FilesOf(path));
+    for (const std::string& file : files) {
+      VOXLOC_ASSIGN_OR_RETURN(std::unique_ptr<Bag> bag, OpenFile(file, /*decompressed=*/false));
+      bags.push_back(std::move(bag));
     }
   }
   if (bags.size() == 1) return std::move(bags.front());

@@ -7,6 +7,7 @@
 #include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
 #include "clients/dataset/bag/topic_choice.h"
+#include "core/status/try.h"
 
 namespace voxloc::bag {
 
@@ -72,10 +73,7 @@ absl::StatusOr<PoseSource> PoseSource::OfTransforms(const BagContents& contents,
                      tree.Text()));
   }
   PoseSource source(TopicsOfKind(contents, MessageKind::kTransforms), std::move(frames));
-  absl::StatusOr<std::vector<FrameTree::Step>> steps =
-      tree.Path(source.frames_.base, source.frames_.map);
-  if (!steps.ok()) return steps.status();
-  source.steps_ = *std::move(steps);
+  VOXLOC_ASSIGN_OR_RETURN(source.steps_, tree.Path(source.frames_.base, source.frames_.map));
   for (const FrameTree::Step& step : source.steps_) {
     const FrameTree::Edge& edge = tree.edges().at(step.edge);
     source.edges_.emplace(step.edge, edge);
@@ -90,16 +88,13 @@ absl::StatusOr<PoseSource> PoseSource::OfTransforms(const BagContents& contents,
 }
 
 absl::StatusOr<PoseSource> PoseSource::OfFile(const std::string& path, PoseFrames frames) {
-  const absl::StatusOr<std::vector<StampedPose>> poses =
-      ReadTrajectory(path, TrajectoryFormat::kTum);
-  if (!poses.ok()) return poses.status();
+  VOXLOC_ASSIGN_OR_RETURN(const std::vector<StampedPose> poses,
+                          ReadTrajectory(path, TrajectoryFormat::kTum));
   PoseSource source({}, std::move(frames));
   source.named_ = true;
   source.parent_ = source.frames_.map;
-  for (const StampedPose& pose : *poses) {
-    if (absl::Status status = source.track_.Add(pose.stamp_ns, pose.pose); !status.ok()) {
-      return status;
-    }
+  for (const StampedPose& pose : poses) {
+    VOXLOC_TRY(source.track_.Add(pose.stamp_ns, pose.pose));
   }
   return source;
 }
@@ -127,16 +122,15 @@ absl::Status PoseSource::TakePose(const Topic& topic, const PoseMessage& message
 
 absl::Status PoseSource::Take(const Topic& topic, absl::string_view bytes) {
   if (KindOf(topic) != MessageKind::kTransforms) {
-    const absl::StatusOr<PoseMessage> message = DecodePose(topic, bytes);
-    if (!message.ok()) return message.status();
-    return TakePose(topic, *message);
+    VOXLOC_ASSIGN_OR_RETURN(const PoseMessage message, DecodePose(topic, bytes));
+    return TakePose(topic, message);
   }
-  const absl::StatusOr<std::vector<PoseMessage>> transforms = DecodeTransforms(topic, bytes);
-  if (!transforms.ok()) return transforms.status();
-  for (const PoseMessage& transform : *transforms) {
+  VOXLOC_ASSIGN_OR_RETURN(const std::vector<PoseMessage> transforms,
+                          DecodeTransforms(topic, bytes));
+  for (const PoseMessage& transform : transforms) {
     const auto track = moving_.find(FrameTree::Key(transform.child, transform.parent));
     if (track == moving_.end()) continue;
-    if (absl::Status status = AddTo(&track->second, transform); !status.ok()) return status;
+    VOXLOC_TRY(AddTo(&track->second, transform));
   }
   return absl::OkStatus();
 }
@@ -151,15 +145,11 @@ absl::Status PoseSource::Finish(const FrameTree& tree) {
   }
   if (frames_.map.empty()) frames_.map = parent_;
   if (frames_.map != parent_) {
-    const absl::StatusOr<Pose> map_T_parent = tree.Fixed(frames_.map, parent_);
-    if (!map_T_parent.ok()) return map_T_parent.status();
-    map_T_parent_ = *map_T_parent;
+    VOXLOC_ASSIGN_OR_RETURN(map_T_parent_, tree.Fixed(frames_.map, parent_));
   }
   if (frames_.base.empty()) frames_.base = child_;
   if (!child_.empty() && frames_.base != child_) {
-    const absl::StatusOr<Pose> child_T_base = tree.Fixed(child_, frames_.base);
-    if (!child_T_base.ok()) return child_T_base.status();
-    child_T_base_ = *child_T_base;
+    VOXLOC_ASSIGN_OR_RETURN(child_T_base_, tree.Fixed(child_, frames_.base));
   }
   return absl::OkStatus();
 }

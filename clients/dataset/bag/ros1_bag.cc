@@ -13,6 +13,7 @@
 #include "clients/dataset/bag/decompress.h"
 #include "clients/dataset/bag/file_formats.h"
 #include "clients/dataset/bag/ros1_records.h"
+#include "core/status/try.h"
 
 namespace voxloc::bag {
 namespace {
@@ -48,20 +49,18 @@ class Ros1Bag : public ChunkedBag {
 };
 
 absl::StatusOr<Ros1Bag::Head> Ros1Bag::HeadAt(uint64_t offset) const {
-  absl::StatusOr<std::string> length = ReadAt(offset, 4);
-  if (!length.ok()) return length.status();
-  const auto header_bytes = ByteReader(*length).Read<uint32_t>();
+  VOXLOC_ASSIGN_OR_RETURN(std::string length, ReadAt(offset, 4));
+  const auto header_bytes = ByteReader(length).Read<uint32_t>();
   if (header_bytes > kMostHeaderBytes) {
     return absl::InvalidArgumentError(absl::StrCat("a record's header must have at most ",
                                                    kMostHeaderBytes, " bytes (got ", header_bytes,
                                                    ")"));
   }
-  absl::StatusOr<std::string> bytes = ReadAt(offset + 4, uint64_t{header_bytes} + 4);
-  if (!bytes.ok()) return bytes.status();
+  VOXLOC_ASSIGN_OR_RETURN(std::string bytes, ReadAt(offset + 4, uint64_t{header_bytes} + 4));
   Head head;
-  head.data_bytes = ByteReader(absl::string_view(*bytes).substr(header_bytes)).Read<uint32_t>();
-  head.data_offset = offset + 4 + bytes->size();
-  head.bytes = bytes->substr(0, header_bytes);
+  head.data_bytes = ByteReader(absl::string_view(bytes).substr(header_bytes)).Read<uint32_t>();
+  head.data_offset = offset + 4 + bytes.size();
+  head.bytes = bytes.substr(0, header_bytes);
   if (head.data_bytes > file_bytes() - head.data_offset) {
     return absl::InvalidArgumentError("the file ends in the middle of a record");
   }
@@ -69,31 +68,25 @@ absl::StatusOr<Ros1Bag::Head> Ros1Bag::HeadAt(uint64_t offset) const {
 }
 
 absl::StatusOr<std::string> Ros1Bag::ReadChunk(uint64_t offset) const {
-  const absl::StatusOr<Head> head = HeadAt(offset);
-  if (!head.ok()) return head.status();
-  const absl::StatusOr<Ros1Header> header = Ros1Header::Parse(head->bytes);
-  if (!header.ok()) return header.status();
-  const absl::StatusOr<std::string> stored = ReadAt(head->data_offset, head->data_bytes);
-  if (!stored.ok()) return stored.status();
-  if (!header->Is(Ros1Kind::kChunk)) {
+  VOXLOC_ASSIGN_OR_RETURN(const Head head, HeadAt(offset));
+  VOXLOC_ASSIGN_OR_RETURN(const Ros1Header header, Ros1Header::Parse(head.bytes));
+  VOXLOC_ASSIGN_OR_RETURN(const std::string stored, ReadAt(head.data_offset, head.data_bytes));
+  if (!header.Is(Ros1Kind::kChunk)) {
     return absl::InvalidArgumentError("there is no chunk where the index names one");
   }
-  const absl::StatusOr<Compression> compression = CompressionNamed(header->Text("compression"));
-  if (!compression.ok()) return compression.status();
-  const absl::StatusOr<uint32_t> size = header->Uint32("size");
-  if (!size.ok()) return size.status();
-  return Decompress(*compression, *stored, *size);
+  VOXLOC_ASSIGN_OR_RETURN(const Compression compression,
+                          CompressionNamed(header.Text("compression")));
+  VOXLOC_ASSIGN_OR_RETURN(const uint32_t size, header.Uint32("size"));
+  return Decompress(compression, stored, size);
 }
 
 absl::Status Ros1Bag::ListMessages(absl::string_view records,
                                    std::vector<ChunkEntry>* messages) const {
   return ForEachRos1Record(records, [&](const Ros1Record& record) -> absl::Status {
     if (!record.header.Is(Ros1Kind::kMessage)) return absl::OkStatus();
-    const absl::StatusOr<uint32_t> connection = record.header.Uint32("conn");
-    if (!connection.ok()) return connection.status();
-    const absl::StatusOr<int64_t> time_ns = record.header.Time("time");
-    if (!time_ns.ok()) return time_ns.status();
-    messages->push_back({*connection, *time_ns,
+    VOXLOC_ASSIGN_OR_RETURN(const uint32_t connection, record.header.Uint32("conn"));
+    VOXLOC_ASSIGN_OR_RETURN(const int64_t time_ns, record.header.Time("time"));
+    messages->push_back({connection, time_ns,
                          static_cast<size_t>(record.data.data() - records.data()),
                          record.data.size()});
     return absl::OkStatus();
@@ -101,9 +94,8 @@ absl::Status Ros1Bag::ListMessages(absl::string_view records,
 }
 
 absl::Status Ros1Bag::DefineOne(const Ros1Record& record) {
-  const absl::StatusOr<Ros1Connection> connection = Ros1ConnectionOf(record);
-  if (!connection.ok()) return connection.status();
-  Define(connection->id, connection->topic, connection->type, "ros1");
+  VOXLOC_ASSIGN_OR_RETURN(const Ros1Connection connection, Ros1ConnectionOf(record));
+  Define(connection.id, connection.topic, connection.type, "ros1");
   return absl::OkStatus();
 }
 
@@ -114,33 +106,29 @@ absl::Status Ros1Bag::DefineAll(absl::string_view records) {
 }
 
 absl::Status Ros1Bag::ReadIndex(const Ros1Header& bag_header) {
-  const absl::StatusOr<uint64_t> index = bag_header.Uint64("index_pos");
-  if (!index.ok()) return index.status();
-  const absl::StatusOr<uint32_t> chunks = bag_header.Uint32("chunk_count");
-  if (!chunks.ok()) return chunks.status();
-  if (*index == 0) return absl::NotFoundError("it was not closed");
-  if (*index > file_bytes()) return absl::NotFoundError("its index lies after its end");
-  const absl::StatusOr<std::string> records = ReadAt(*index, file_bytes() - *index);
-  if (!records.ok()) return records.status();
-  if (absl::Status status = DefineAll(*records); !status.ok()) return status;
+  VOXLOC_ASSIGN_OR_RETURN(const uint64_t index, bag_header.Uint64("index_pos"));
+  VOXLOC_ASSIGN_OR_RETURN(const uint32_t chunks, bag_header.Uint32("chunk_count"));
+  if (index == 0) return absl::NotFoundError("it was not closed");
+  if (index > file_bytes()) return absl::NotFoundError("its index lies after its end");
+  VOXLOC_ASSIGN_OR_RETURN(const std::string records, ReadAt(index, file_bytes() - index));
+  VOXLOC_TRY(DefineAll(records));
   uint32_t found = 0;
   const absl::Status listed =
-      ForEachRos1Record(*records, [&](const Ros1Record& record) -> absl::Status {
+      ForEachRos1Record(records, [&](const Ros1Record& record) -> absl::Status {
         if (!record.header.Is(Ros1Kind::kChunkInfo)) return absl::OkStatus();
-        absl::StatusOr<Ros1ChunkInfo> info = Ros1ChunkInfoOf(record);
-        if (!info.ok()) return info.status();
-        for (const auto& [connection, messages] : info->messages_of_connection) {
+        VOXLOC_ASSIGN_OR_RETURN(Ros1ChunkInfo info, Ros1ChunkInfoOf(record));
+        for (const auto& [connection, messages] : info.messages_of_connection) {
           if (TopicOf(connection) == nullptr) {
             return absl::NotFoundError("its index does not list all connections");
           }
           Count(connection, messages);
         }
-        Add(std::move(info->chunk));
+        Add(std::move(info.chunk));
         ++found;
         return absl::OkStatus();
       });
   if (!listed.ok()) return listed;
-  if (found != *chunks) return absl::NotFoundError("its index does not list all chunks");
+  if (found != chunks) return absl::NotFoundError("its index does not list all chunks");
   return absl::OkStatus();
 }
 
@@ -149,23 +137,19 @@ absl::Status Ros1Bag::Walk() {
   absl::Status damage;
   while (offset < file_bytes() && damage.ok()) {
     const auto step = [&]() -> absl::Status {
-      const absl::StatusOr<Head> head = HeadAt(offset);
-      if (!head.ok()) return head.status();
-      const absl::StatusOr<Ros1Header> header = Ros1Header::Parse(head->bytes);
-      if (!header.ok()) return header.status();
-      const uint64_t end = head->data_offset + head->data_bytes;
+      VOXLOC_ASSIGN_OR_RETURN(const Head head, HeadAt(offset));
+      VOXLOC_ASSIGN_OR_RETURN(const Ros1Header header, Ros1Header::Parse(head.bytes));
+      const uint64_t end = head.data_offset + head.data_bytes;
       Chunk chunk;
       chunk.offset = offset;
-      if (header->Is(Ros1Kind::kMessage)) chunk.loose_bytes = end - offset;
-      if (header->Is(Ros1Kind::kChunk) || header->Is(Ros1Kind::kMessage)) {
-        const absl::StatusOr<ChunkContents> contents = Load(chunk);
-        if (!contents.ok()) return contents.status();
-        if (absl::Status status = DefineAll(contents->bytes); !status.ok()) return status;
-        AddWhole(std::move(chunk), *contents);
-      } else if (header->Is(Ros1Kind::kConnection)) {
-        const absl::StatusOr<std::string> data = ReadAt(head->data_offset, head->data_bytes);
-        if (!data.ok()) return data.status();
-        if (absl::Status status = DefineOne({*header, *data}); !status.ok()) return status;
+      if (header.Is(Ros1Kind::kMessage)) chunk.loose_bytes = end - offset;
+      if (header.Is(Ros1Kind::kChunk) || header.Is(Ros1Kind::kMessage)) {
+        VOXLOC_ASSIGN_OR_RETURN(const ChunkContents contents, Load(chunk));
+        VOXLOC_TRY(DefineAll(contents.bytes));
+        AddWhole(std::move(chunk), contents);
+      } else if (header.Is(Ros1Kind::kConnection)) {
+        VOXLOC_ASSIGN_OR_RETURN(const std::string data, ReadAt(head.data_offset, head.data_bytes));
+        if (absl::Status status = DefineOne({header, data}); !status.ok()) return status;
       }
       offset = end;
       return absl::OkStatus();
@@ -176,34 +160,30 @@ absl::Status Ros1Bag::Walk() {
 }
 
 absl::StatusOr<std::unique_ptr<Bag>> Ros1Bag::Open(const std::string& path) {
-  absl::StatusOr<FileParts> file = FileParts::Open(path);
-  if (!file.ok()) return file.status();
-  std::unique_ptr<Ros1Bag> bag(new Ros1Bag(path, *std::move(file)));
+  VOXLOC_ASSIGN_OR_RETURN(FileParts file, FileParts::Open(path));
+  std::unique_ptr<Ros1Bag> bag(new Ros1Bag(path, std::move(file)));
   const auto open = [&]() -> absl::Status {
-    const absl::StatusOr<std::string> magic = bag->ReadUpTo(0, kRos1Magic.size());
-    if (!magic.ok()) return magic.status();
-    if (*magic != kRos1Magic) {
+    VOXLOC_ASSIGN_OR_RETURN(const std::string magic, bag->ReadUpTo(0, kRos1Magic.size()));
+    if (magic != kRos1Magic) {
       return absl::InvalidArgumentError(absl::StrCat(
           "a ROS 1 bag must be of version 2.0, which 'rosbag fix' makes of older ones (its first "
           "line is '",
-          absl::string_view(*magic).substr(0, magic->find('\n')), "')"));
+          absl::string_view(magic).substr(0, magic.find('\n')), "')"));
     }
-    const absl::StatusOr<Head> head = bag->HeadAt(kRos1Magic.size());
-    if (!head.ok()) return head.status();
-    const absl::StatusOr<Ros1Header> header = Ros1Header::Parse(head->bytes);
-    if (!header.ok()) return header.status();
-    if (!header->Is(Ros1Kind::kBagHeader)) {
+    VOXLOC_ASSIGN_OR_RETURN(const Head head, bag->HeadAt(kRos1Magic.size()));
+    VOXLOC_ASSIGN_OR_RETURN(const Ros1Header header, Ros1Header::Parse(head.bytes));
+    if (!header.Is(Ros1Kind::kBagHeader)) {
       return absl::InvalidArgumentError("its first record must be the bag's header");
     }
-    if (!header->Text("encryptor").empty()) {
+    if (!header.Text("encryptor").empty()) {
       return absl::InvalidArgumentError(
-          absl::StrCat("it is encrypted with ", header->Text("encryptor"),
+          absl::StrCat("it is encrypted with ", header.Text("encryptor"),
                        "; 'rosbag decompress' makes a plain bag of it"));
     }
-    const absl::Status index = bag->ReadIndex(*header);
+    const absl::Status index = bag->ReadIndex(header);
     if (index.ok()) return absl::OkStatus();
     bag->Clear();
-    if (absl::Status status = bag->Walk(); !status.ok()) return status;
+    VOXLOC_TRY(bag->Walk());
     bag->RemarkNoIndex(index);
     return absl::OkStatus();
   };

@@ -4,6 +4,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "core/status/try.h"
 
 namespace voxloc::bag {
 
@@ -50,11 +51,10 @@ absl::StatusOr<uint64_t> Ros1Header::Uint64(absl::string_view name) const {
 }
 
 absl::StatusOr<int64_t> Ros1Header::Time(absl::string_view name) const {
-  const absl::StatusOr<uint64_t> value = Uint64(name);
-  if (!value.ok()) return value.status();
+  VOXLOC_ASSIGN_OR_RETURN(const uint64_t value, Uint64(name));
   // Seconds, then nanoseconds, 32 bits each.
-  return static_cast<int64_t>(*value & 0xFFFFFFFFU) * 1'000'000'000 +
-         static_cast<int64_t>(*value >> 32U);
+  return static_cast<int64_t>(value & 0xFFFFFFFFU) * 1'000'000'000 +
+         static_cast<int64_t>(value >> 32U);
 }
 
 absl::Status ForEachRos1Record(absl::string_view records,
@@ -64,22 +64,18 @@ absl::Status ForEachRos1Record(absl::string_view records,
     const absl::string_view header_bytes = reader.Block();
     const absl::string_view data = reader.Block();
     if (!reader.ok()) return absl::InvalidArgumentError("a record reaches over its end");
-    const absl::StatusOr<Ros1Header> header = Ros1Header::Parse(header_bytes);
-    if (!header.ok()) return header.status();
-    if (absl::Status status = take({*header, data}); !status.ok()) return status;
+    VOXLOC_ASSIGN_OR_RETURN(const Ros1Header header, Ros1Header::Parse(header_bytes));
+    if (absl::Status status = take({header, data}); !status.ok()) return status;
   }
   return absl::OkStatus();
 }
 
 absl::StatusOr<Ros1Connection> Ros1ConnectionOf(const Ros1Record& record) {
   Ros1Connection connection;
-  const absl::StatusOr<uint32_t> id = record.header.Uint32("conn");
-  if (!id.ok()) return id.status();
-  connection.id = *id;
+  VOXLOC_ASSIGN_OR_RETURN(connection.id, record.header.Uint32("conn"));
   connection.topic = record.header.Text("topic");
-  const absl::StatusOr<Ros1Header> described = Ros1Header::Parse(record.data);
-  if (!described.ok()) return described.status();
-  connection.type = described->Text("type");
+  VOXLOC_ASSIGN_OR_RETURN(const Ros1Header described, Ros1Header::Parse(record.data));
+  connection.type = described.Text("type");
   if (connection.topic.empty() || connection.type.empty()) {
     return absl::InvalidArgumentError("a connection must have a topic and a type");
   }
@@ -87,16 +83,13 @@ absl::StatusOr<Ros1Connection> Ros1ConnectionOf(const Ros1Record& record) {
 }
 
 absl::StatusOr<Ros1ChunkInfo> Ros1ChunkInfoOf(const Ros1Record& record) {
-  const absl::StatusOr<uint64_t> offset = record.header.Uint64("chunk_pos");
-  if (!offset.ok()) return offset.status();
-  const absl::StatusOr<int64_t> first_ns = record.header.Time("start_time");
-  if (!first_ns.ok()) return first_ns.status();
-  const absl::StatusOr<int64_t> last_ns = record.header.Time("end_time");
-  if (!last_ns.ok()) return last_ns.status();
+  VOXLOC_ASSIGN_OR_RETURN(const uint64_t offset, record.header.Uint64("chunk_pos"));
+  VOXLOC_ASSIGN_OR_RETURN(const int64_t first_ns, record.header.Time("start_time"));
+  VOXLOC_ASSIGN_OR_RETURN(const int64_t last_ns, record.header.Time("end_time"));
   Ros1ChunkInfo info;
-  info.chunk.offset = *offset;
-  info.chunk.first_ns = *first_ns;
-  info.chunk.last_ns = *last_ns;
+  info.chunk.offset = offset;
+  info.chunk.first_ns = first_ns;
+  info.chunk.last_ns = last_ns;
   ByteReader reader(record.data);
   while (reader.ok() && reader.remaining() > 0) {
     const auto connection = reader.Read<uint32_t>();

@@ -17,6 +17,7 @@
 #include "absl/strings/str_join.h"
 #include "clients/dataset/bag/decompress.h"
 #include "clients/dataset/bag/file_formats.h"
+#include "core/status/try.h"
 
 namespace voxloc::bag {
 namespace {
@@ -113,10 +114,9 @@ class SqliteCursor : public Cursor {
     message->recorded_ns = sqlite3_column_int64(order_.get(), 2);
     sqlite3_reset(data_.get());
     sqlite3_bind_int64(data_.get(), 1, sqlite3_column_int64(order_.get(), 0));
-    const absl::StatusOr<bool> found = bag_.Step(data_);
-    if (!found.ok()) return found.status();
+    VOXLOC_ASSIGN_OR_RETURN(const bool found, bag_.Step(data_));
     const auto* bytes =
-        *found ? static_cast<const char*>(sqlite3_column_blob(data_.get(), 0)) : nullptr;
+        found ? static_cast<const char*>(sqlite3_column_blob(data_.get(), 0)) : nullptr;
     message->bytes = {};
     if (bytes == nullptr) return true;  // decoders refuse an empty message
     message->bytes =
@@ -131,13 +131,12 @@ class SqliteCursor : public Cursor {
 
 absl::Status SqliteBag::RequireTables() const {
   for (const char* name : {"topics", "messages"}) {
-    const absl::StatusOr<Statement> statement =
+    VOXLOC_ASSIGN_OR_RETURN(
+        const Statement statement,
         Prepare(absl::StrCat("SELECT 1 FROM sqlite_master WHERE name = '", name,
-                             "' AND type = 'table' AND sql NOT LIKE 'CREATE VIRTUAL%'"));
-    if (!statement.ok()) return statement.status();
-    const absl::StatusOr<bool> found = Step(*statement);
-    if (!found.ok()) return found.status();
-    if (!*found) {
+                             "' AND type = 'table' AND sql NOT LIKE 'CREATE VIRTUAL%'")));
+    VOXLOC_ASSIGN_OR_RETURN(const bool found, Step(statement));
+    if (!found) {
       return absl::InvalidArgumentError(absl::StrCat(
           path_, " must be rosbag2's SQLite, which has a table '", name, "' (there is none)"));
     }
@@ -147,11 +146,9 @@ absl::Status SqliteBag::RequireTables() const {
 
 // SQLite takes the missing part of a file's last page as zeros.
 absl::Status SqliteBag::RequireWholePages() const {
-  const absl::StatusOr<Statement> statement = Prepare("PRAGMA page_size");
-  if (!statement.ok()) return statement.status();
-  const absl::StatusOr<bool> row = Step(*statement);
-  if (!row.ok()) return row.status();
-  const int64_t page_bytes = *row ? sqlite3_column_int64(statement->get(), 0) : 0;
+  VOXLOC_ASSIGN_OR_RETURN(const Statement statement, Prepare("PRAGMA page_size"));
+  VOXLOC_ASSIGN_OR_RETURN(const bool row, Step(statement));
+  const int64_t page_bytes = row ? sqlite3_column_int64(statement.get(), 0) : 0;
   std::error_code error;
   const uint64_t file_bytes = std::filesystem::file_size(path_, error);
   if (!error && page_bytes > 0 && file_bytes % static_cast<uint64_t>(page_bytes) == 0) {
@@ -163,33 +160,31 @@ absl::Status SqliteBag::RequireWholePages() const {
 }
 
 absl::Status SqliteBag::ReadContents() {
-  if (absl::Status status = RequireTables(); !status.ok()) return status;
-  if (absl::Status status = RequireWholePages(); !status.ok()) return status;
-  const absl::StatusOr<Statement> topics =
-      Prepare("SELECT id, name, type, serialization_format FROM topics ORDER BY id");
-  if (!topics.ok()) return topics.status();
+  VOXLOC_TRY(RequireTables());
+  VOXLOC_TRY(RequireWholePages());
+  VOXLOC_ASSIGN_OR_RETURN(
+      const Statement topics,
+      Prepare("SELECT id, name, type, serialization_format FROM topics ORDER BY id"));
   while (true) {
-    const absl::StatusOr<bool> row = Step(*topics);
-    if (!row.ok()) return row.status();
-    if (!*row) break;
-    topic_of_id_.try_emplace(sqlite3_column_int64(topics->get(), 0), contents_.topics.size());
+    VOXLOC_ASSIGN_OR_RETURN(const bool row, Step(topics));
+    if (!row) break;
+    topic_of_id_.try_emplace(sqlite3_column_int64(topics.get(), 0), contents_.topics.size());
     contents_.topics.push_back(
-        {TextAt(topics->get(), 1), TextAt(topics->get(), 2), TextAt(topics->get(), 3), 0});
+        {TextAt(topics.get(), 1), TextAt(topics.get(), 2), TextAt(topics.get(), 3), 0});
   }
-  const absl::StatusOr<Statement> counts = Prepare(
-      "SELECT topic_id, COUNT(*), MIN(timestamp), MAX(timestamp) FROM messages GROUP BY topic_id");
-  if (!counts.ok()) return counts.status();
+  VOXLOC_ASSIGN_OR_RETURN(const Statement counts,
+                          Prepare("SELECT topic_id, COUNT(*), MIN(timestamp), MAX(timestamp) FROM "
+                                  "messages GROUP BY topic_id"));
   bool first = true;
   while (true) {
-    const absl::StatusOr<bool> row = Step(*counts);
-    if (!row.ok()) return row.status();
-    if (!*row) break;
-    const size_t* topic = TopicOf(sqlite3_column_int64(counts->get(), 0));
+    VOXLOC_ASSIGN_OR_RETURN(const bool row, Step(counts));
+    if (!row) break;
+    const size_t* topic = TopicOf(sqlite3_column_int64(counts.get(), 0));
     if (topic == nullptr) continue;
     contents_.topics[*topic].messages =
-        static_cast<uint64_t>(sqlite3_column_int64(counts->get(), 1));
-    const int64_t first_ns = sqlite3_column_int64(counts->get(), 2);
-    const int64_t last_ns = sqlite3_column_int64(counts->get(), 3);
+        static_cast<uint64_t>(sqlite3_column_int64(counts.get(), 1));
+    const int64_t first_ns = sqlite3_column_int64(counts.get(), 2);
+    const int64_t last_ns = sqlite3_column_int64(counts.get(), 3);
     contents_.first_ns = first ? first_ns : std::min(contents_.first_ns, first_ns);
     contents_.last_ns = first ? last_ns : std::max(contents_.last_ns, last_ns);
     first = false;
@@ -205,14 +200,13 @@ absl::StatusOr<std::unique_ptr<Cursor>> SqliteBag::Read(const std::vector<size_t
   }
   // Numbers of rows are put in order, not the messages themselves, where the file has no index of
   // times.
-  absl::StatusOr<Statement> order =
+  VOXLOC_ASSIGN_OR_RETURN(
+      Statement order,
       Prepare(absl::StrCat("SELECT rowid, topic_id, timestamp FROM messages WHERE topic_id IN (",
-                           absl::StrJoin(ids, ","), ") ORDER BY timestamp, rowid"));
-  if (!order.ok()) return order.status();
-  absl::StatusOr<Statement> data = Prepare("SELECT data FROM messages WHERE rowid = ?1");
-  if (!data.ok()) return data.status();
+                           absl::StrJoin(ids, ","), ") ORDER BY timestamp, rowid")));
+  VOXLOC_ASSIGN_OR_RETURN(Statement data, Prepare("SELECT data FROM messages WHERE rowid = ?1"));
   return PlainCursor(contents_,
-                     std::make_unique<SqliteCursor>(*this, *std::move(order), *std::move(data)));
+                     std::make_unique<SqliteCursor>(*this, std::move(order), std::move(data)));
 }
 
 }  // namespace
@@ -234,7 +228,7 @@ absl::StatusOr<std::unique_ptr<Bag>> OpenSqliteBag(const std::string& path) {
   sqlite3_db_config(opened, SQLITE_DBCONFIG_DEFENSIVE, 1, nullptr);
   sqlite3_db_config(opened, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, nullptr);
   auto bag = std::make_unique<SqliteBag>(path, std::move(connection));
-  if (absl::Status status = bag->ReadContents(); !status.ok()) return status;
+  VOXLOC_TRY(bag->ReadContents());
   return bag;
 }
 

@@ -6,6 +6,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "core/status/try.h"
 #include "core/text/nearest_name.h"
 
 namespace voxloc::bag {
@@ -88,12 +89,11 @@ absl::StatusOr<std::optional<size_t>> ChoosePoses(const BagContents& contents,
   const std::vector<MessageKind> kinds = {MessageKind::kPose, MessageKind::kPoseWithCovariance,
                                           MessageKind::kOdometry};
   if (!named.empty()) {
-    const absl::StatusOr<size_t> topic =
-        TopicNamed(contents, named,
-                   {MessageKind::kPose, MessageKind::kPoseWithCovariance, MessageKind::kOdometry,
-                    MessageKind::kTransforms});
-    if (!topic.ok()) return topic.status();
-    return std::optional<size_t>(*topic);
+    VOXLOC_ASSIGN_OR_RETURN(const size_t topic,
+                            TopicNamed(contents, named,
+                                       {MessageKind::kPose, MessageKind::kPoseWithCovariance,
+                                        MessageKind::kOdometry, MessageKind::kTransforms}));
+    return std::optional<size_t>(topic);
   }
   const std::vector<size_t> topics = TopicsOfKinds(contents, kinds);
   if (topics.empty()) return std::optional<size_t>();

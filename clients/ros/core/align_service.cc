@@ -12,6 +12,7 @@
 #include "clients/ros/core/serial_worker.h"
 #include "clients/ros/core/session_request.h"
 #include "clients/ros/core/visualization.h"
+#include "core/status/try.h"
 
 namespace voxloc::ros {
 namespace {
@@ -148,10 +149,10 @@ AlignResponse AlignService::Impl::Find(const AlignCall& call, StatusReport& repo
 
 absl::StatusOr<PoseWithCovarianceStamped> AlignService::Impl::InMap(
     const PoseWithCovarianceStamped& prior) {
-  const absl::StatusOr<Pose> pose = PoseFromQuaternion(prior.pose.translation, prior.pose.rotation);
-  if (!pose.ok()) return pose.status();
+  VOXLOC_ASSIGN_OR_RETURN(const Pose pose,
+                          PoseFromQuaternion(prior.pose.translation, prior.pose.rotation));
   PoseWithCovarianceStamped moved = prior;
-  moved.pose = *pose;
+  moved.pose = pose;
   const std::string& map_frame = parameters.frame.map_frame;
   if (prior.header.frame_id == map_frame) return moved;
   const absl::StatusOr<Pose> map_T_frame =
@@ -162,7 +163,7 @@ absl::StatusOr<PoseWithCovarianceStamped> AlignService::Impl::InMap(
                                             "': ", map_T_frame.status().message()));
   }
   moved.header.frame_id = map_frame;
-  moved.pose = *map_T_frame * *pose;
+  moved.pose = *map_T_frame * pose;
   return moved;
 }
 

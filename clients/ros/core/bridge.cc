@@ -9,6 +9,7 @@
 #include "clients/ros/core/bridge_impl.h"
 #include "clients/ros/core/parameter_table.h"
 #include "clients/ros/core/session_request.h"
+#include "core/status/try.h"
 
 namespace voxloc::ros {
 namespace {
@@ -223,17 +224,16 @@ Bridge::~Bridge() = default;
 absl::StatusOr<std::unique_ptr<Bridge>> Bridge::Create(std::string node_name,
                                                        const Parameters& parameters,
                                                        const Ports& ports) {
-  if (absl::Status status = ValidateParameters(parameters); !status.ok()) return status;
+  VOXLOC_TRY(ValidateParameters(parameters));
   if (parameters.voxloc.map_feeder_enable && ports.map_loader == nullptr) {
     return absl::InvalidArgumentError(
         "parameter voxloc.map_feeder.enable must be false: the adapter has no client of "
         "pcd_loader_service");
   }
-  const absl::StatusOr<client::Channel> channel =
-      client::Channel::Create(ChannelOptionsFrom(parameters.voxloc));
-  if (!channel.ok()) return channel.status();
+  VOXLOC_ASSIGN_OR_RETURN(const client::Channel channel,
+                          client::Channel::Create(ChannelOptionsFrom(parameters.voxloc)));
   return std::unique_ptr<Bridge>(
-      new Bridge(std::make_unique<Impl>(std::move(node_name), parameters, ports, *channel)));
+      new Bridge(std::make_unique<Impl>(std::move(node_name), parameters, ports, channel)));
 }
 
 void Bridge::OnPoints(const PointCloud2View& cloud, size_t source) {

@@ -8,6 +8,7 @@
 #include "clients/cpp/map_client.h"
 #include "clients/cpp/messages.h"
 #include "clients/ros/core/visualization.h"
+#include "core/status/try.h"
 
 namespace voxloc::ros {
 namespace {
@@ -62,9 +63,7 @@ absl::StatusOr<PointCloud2> FetchMapAround(const client::Channel& channel, const
     cloud.width += tile.width;
     return absl::OkStatus();
   };
-  const absl::StatusOr<uint64_t> revision =
-      client::MapClient(channel).GetTiles(request, add, kTimeoutS);
-  if (!revision.ok()) return revision.status();
+  VOXLOC_TRY(client::MapClient(channel).GetTiles(request, add, kTimeoutS).status());
   return cloud;
 }
 

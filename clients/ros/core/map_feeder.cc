@@ -14,6 +14,7 @@
 #include "clients/cpp/map_upload.h"
 #include "clients/cpp/messages.h"
 #include "clients/pointcloud2/cloud_encoding.h"
+#include "core/status/try.h"
 
 namespace voxloc::ros {
 namespace {
@@ -43,10 +44,7 @@ absl::StatusOr<LoadedTile> LoadTile(const MapLoader::Tile& tile) {
   }
   LoadedTile loaded;
   loaded.id = tile.cell_id;
-  if (absl::Status status = client::DecodePoints(encoded->cloud, &loaded.points_map);
-      !status.ok()) {
-    return status;
-  }
+  VOXLOC_TRY(client::DecodePoints(encoded->cloud, &loaded.points_map));
   return loaded;
 }
 
@@ -55,10 +53,9 @@ absl::StatusOr<LoadedArea> LoadArea(absl::StatusOr<MapLoader::Area> area) {
   LoadedArea loaded;
   loaded.ids_to_remove = area->ids_to_remove.size();
   for (const MapLoader::Tile& tile : area->tiles_to_add) {
-    absl::StatusOr<LoadedTile> points = LoadTile(tile);
-    if (!points.ok()) return points.status();
+    VOXLOC_ASSIGN_OR_RETURN(LoadedTile points, LoadTile(tile));
     // The loader gives a tile that it could not read as one without points.
-    if (!points->points_map.empty()) loaded.tiles.push_back(*std::move(points));
+    if (!points.points_map.empty()) loaded.tiles.push_back(std::move(points));
   }
   return loaded;
 }
@@ -153,9 +150,8 @@ absl::Status MapFeeder::Impl::Upload(std::vector<LoadedTile> tiles) {
     uploads.push_back(
         {tile.id, [points]() -> absl::StatusOr<PointCloud> { return *points; }, std::nullopt});
   }
-  const absl::StatusOr<client::UploadResult> result =
-      client::UploadTiles(channel, std::move(uploads), options);
-  if (!result.ok()) return result.status();
+  VOXLOC_ASSIGN_OR_RETURN(const client::UploadResult result,
+                          client::UploadTiles(channel, std::move(uploads), options));
   map_exists = true;
   for (const LoadedTile& tile : tiles) ids->insert(tile.id);
   return absl::OkStatus();

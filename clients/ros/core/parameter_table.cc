@@ -12,6 +12,7 @@
 #include "absl/strings/str_split.h"
 #include "clients/cpp/channel.h"
 #include "clients/ros/core/parameter_row.h"
+#include "core/status/try.h"
 #include "core/text/nearest_name.h"
 
 namespace voxloc::ros {
@@ -92,9 +93,7 @@ absl::Status CheckRanges(const std::vector<ParameterRow>& rows) {
     const auto* const* whole = std::get_if<int64_t*>(&row.target);
     const double value =
         whole != nullptr ? static_cast<double>(**whole) : *std::get<double*>(row.target);
-    if (absl::Status status = CheckRange(row.name, value, *row.limits.range); !status.ok()) {
-      return status;
-    }
+    VOXLOC_TRY(CheckRange(row.name, value, *row.limits.range));
   }
   return absl::OkStatus();
 }
@@ -151,11 +150,7 @@ absl::Status CheckLists(const Parameters& parameters) {
 absl::Status CheckCombinations(const Parameters& parameters) {
   const BridgeParameters& own = parameters.voxloc;
   const Range radius = {own.recovery_initial_radius_m, kInfinity, false};
-  if (absl::Status status =
-          CheckRange("voxloc.recovery.max_radius_m", own.recovery_max_radius_m, radius);
-      !status.ok()) {
-    return status;
-  }
+  VOXLOC_TRY(CheckRange("voxloc.recovery.max_radius_m", own.recovery_max_radius_m, radius));
   for (const auto& [name, value] :
        {std::pair<const char*, const std::string&>{"frame.base_frame", parameters.frame.base_frame},
         {"frame.ndt_base_frame", parameters.frame.ndt_base_frame},
@@ -257,7 +252,7 @@ absl::StatusOr<LoadedParameters> LoadParameters(
       return status;
     }
   }
-  if (absl::Status status = ValidateParameters(loaded.parameters); !status.ok()) return status;
+  VOXLOC_TRY(ValidateParameters(loaded.parameters));
   return loaded;
 }
 

@@ -10,6 +10,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "clients/cpp/messages.h"
+#include "core/status/try.h"
 
 namespace voxloc::ros {
 namespace {
@@ -133,14 +134,14 @@ PointCloud2 XyzCloud(const Header& header, const PointCloud& cloud) {
 
 absl::StatusOr<PointCloud2> XyzCloud(const Header& header, const v1::Cloud& cloud) {
   PointCloud points;
-  if (absl::Status status = client::DecodePoints(cloud, &points); !status.ok()) return status;
+  VOXLOC_TRY(client::DecodePoints(cloud, &points));
   return XyzCloud(header, points);
 }
 
 absl::StatusOr<PointCloud2> ScoreCloud(const Header& header, const v1::Cloud& cloud,
                                        const v1::PointScores& scores) {
   PointCloud points;
-  if (absl::Status status = client::DecodePoints(cloud, &points); !status.ok()) return status;
+  VOXLOC_TRY(client::DecodePoints(cloud, &points));
   const size_t count = points.size();
   if (static_cast<size_t>(scores.best_score_size()) != count || scores.rgb().size() != 3 * count) {
     return absl::InvalidArgumentError(

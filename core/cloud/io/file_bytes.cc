@@ -14,6 +14,7 @@
 #include <system_error>
 
 #include "absl/strings/str_cat.h"
+#include "core/status/try.h"
 
 namespace voxloc {
 namespace {
@@ -110,9 +111,8 @@ absl::Status FileParts::Read(uint64_t offset, size_t count, char* out) const {
 }
 
 absl::StatusOr<FileBytes> ReadFileBytes(const std::string& path, size_t max_bytes) {
-  const absl::StatusOr<FileParts> file = FileParts::Open(path);
-  if (!file.ok()) return file.status();
-  const uint64_t size = file->size();
+  VOXLOC_ASSIGN_OR_RETURN(const FileParts file, FileParts::Open(path));
+  const uint64_t size = file.size();
   if (size > max_bytes) {
     return absl::ResourceExhaustedError(
         absl::StrCat(path, ": must have at most ", max_bytes, " bytes (got ", size, ")"));
@@ -121,7 +121,7 @@ absl::StatusOr<FileBytes> ReadFileBytes(const std::string& path, size_t max_byte
   if (data == nullptr) {
     return absl::ResourceExhaustedError(absl::StrCat(path, ": no memory for its ", size, " bytes"));
   }
-  if (absl::Status status = file->Read(0, size, data.get()); !status.ok()) return status;
+  VOXLOC_TRY(file.Read(0, size, data.get()));
   return FileBytes(std::move(data), size);
 }
 

@@ -8,6 +8,7 @@
 #include "absl/types/span.h"
 #include "core/engine/cpu/kernels.h"
 #include "core/engine/job_check.h"
+#include "core/status/try.h"
 
 namespace voxloc {
 namespace {
@@ -104,7 +105,7 @@ absl::StatusOr<std::vector<BoundHit>> BoundOnHost(const BoundRequest& request,
     const size_t begin = task * rows_per_task;
     BoundRows(request, host->grid(), begin, std::min(rows, begin + rows_per_task), found[task]);
   });
-  if (absl::Status status = CheckStopped(request.stop, "bounding"); !status.ok()) return status;
+  VOXLOC_TRY(CheckStopped(request.stop, "bounding"));
   std::vector<BoundHit> hits;
   size_t count = 0;
   for (const auto& part : found) count += part.size();

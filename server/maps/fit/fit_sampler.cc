@@ -10,6 +10,7 @@
 
 #include "absl/time/clock.h"
 #include "core/estimate/map_fit/scan_fit.h"
+#include "core/status/try.h"
 #include "server/observe/logging.h"
 
 namespace voxloc::server {
@@ -115,13 +116,12 @@ absl::Status FitSampler::Compare(const FitSample& sample) {
   request.points_base = sample.points_base.get();
   request.sensor_position_base = sample.sensor_position_base;
   request.map_T_base = sample.map_T_base;
-  auto observations = ObserveFit(request);
-  if (!observations.ok()) return observations.status();
-  if (observations->empty()) return absl::OkStatus();
+  VOXLOC_ASSIGN_OR_RETURN(auto observations, ObserveFit(request));
+  if (observations.empty()) return absl::OkStatus();
 
   const TileIndex& index = IndexOf(sample.map);
   const double margin_m = sample.cells.cell_size_m;
-  const Box box = BoxAround(*observations, margin_m);
+  const Box box = BoxAround(observations, margin_m);
   std::vector<const TileCatalogue::Tile*> tiles;
   std::vector<Bounds> bounds;
   std::vector<Bounds> absent;
@@ -134,8 +134,8 @@ absl::Status FitSampler::Compare(const FitSample& sample) {
     tiles.push_back(tile);
     bounds.push_back(tile->second.bounds);
   });
-  LeaveOut(absent, *observations);
-  const std::vector<TileFit> fits = SumByTile(*observations, bounds, margin_m);
+  LeaveOut(absent, observations);
+  const std::vector<TileFit> fits = SumByTile(observations, bounds, margin_m);
   std::vector<SeenTile> seen;
   for (size_t i = 0; i < tiles.size(); ++i) {
     if (fits[i].scans > 0.0) seen.push_back({tiles[i]->first, tiles[i]->second.digest, fits[i]});

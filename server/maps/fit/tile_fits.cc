@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "core/status/try.h"
+
 namespace voxloc::server {
 namespace {
 
@@ -13,14 +15,12 @@ constexpr size_t kShareOfFitsForgotten = 10;
 }  // namespace
 
 absl::Status TileFits::Load(MapStore& store) {
-  const auto maps = store.ListMaps();
-  if (!maps.ok()) return maps.status();
-  for (const StoredMap& map : *maps) {
-    auto fits = store.ListTileFits(map.name);
-    if (!fits.ok()) return fits.status();
+  VOXLOC_ASSIGN_OR_RETURN(const auto maps, store.ListMaps());
+  for (const StoredMap& map : maps) {
+    VOXLOC_ASSIGN_OR_RETURN(auto fits, store.ListTileFits(map.name));
     const absl::MutexLock lock(&mutex_);
     Contents& contents = maps_[map.name];
-    for (StoredTileFit& stored : *fits) {
+    for (StoredTileFit& stored : fits) {
       Kept& kept = contents[{std::move(stored.tile_id), stored.digest}];
       kept.record = {stored.fit, stored.last_used_unix_ns};
       ++count_;

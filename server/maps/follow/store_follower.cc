@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "absl/time/clock.h"
+#include "core/status/try.h"
 #include "server/observe/logging.h"
 #include "server/scheduling/this_thread.h"
 
@@ -85,11 +86,10 @@ void StoreFollower::NoteConnection(const absl::Status& status) {
 }
 
 absl::StatusOr<std::vector<std::string>> StoreFollower::Differing() {
-  const auto stored = parts_.library.store().ListMaps();
-  if (!stored.ok()) return stored.status();
+  VOXLOC_ASSIGN_OR_RETURN(const auto stored, parts_.library.store().ListMaps());
   const std::vector<std::string> names = parts_.library.maps().Names();
   std::set<std::string> differing(names.begin(), names.end());
-  for (const StoredMap& map : *stored) {
+  for (const StoredMap& map : stored) {
     if (parts_.library.IsFollowed(map)) {
       differing.erase(map.name);
     } else {

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "core/status/try.h"
 #include "server/observe/logging.h"
 
 namespace voxloc::server {
@@ -54,10 +55,9 @@ MomentsCache::~MomentsCache() {
 
 absl::StatusOr<std::shared_ptr<const ResidentTile>> MomentsCache::Import(absl::string_view key,
                                                                          uint64_t points) {
-  const auto bytes = folder_->Read(key);
-  if (!bytes.ok()) return bytes.status();
-  if (!bytes->has_value()) return absl::NotFoundError("no moments of this tile");
-  auto tile = engine_.ImportTile(**bytes);
+  VOXLOC_ASSIGN_OR_RETURN(const auto bytes, folder_->Read(key));
+  if (!bytes.has_value()) return absl::NotFoundError("no moments of this tile");
+  auto tile = engine_.ImportTile(*bytes);
   if (tile.ok() && (*tile)->points() != points) {
     return absl::DataLossError(
         absl::StrCat("the moments are of ", (*tile)->points(), " points, the tile has ", points));
@@ -124,9 +124,8 @@ void MomentsCache::Write() {
 }
 
 absl::Status MomentsCache::WriteTile(const Waiting& waiting) {
-  const auto bytes = engine_.ExportTile(*waiting.tile);
-  if (!bytes.ok()) return bytes.status();
-  absl::Status status = folder_->Write(waiting.key, *bytes);
+  VOXLOC_ASSIGN_OR_RETURN(const auto bytes, engine_.ExportTile(*waiting.tile));
+  absl::Status status = folder_->Write(waiting.key, bytes);
   if (status.ok()) {
     metrics_.moments_evicted.Increment(static_cast<double>(folder_->Shrink(options_.max_bytes)));
   }

@@ -8,6 +8,7 @@
 
 #include "absl/synchronization/mutex.h"
 #include "core/parallel/thread_pool.h"
+#include "core/status/try.h"
 #include "server/maps/map_memory.h"
 #include "server/maps/residency/residency_plan.h"
 #include "server/observe/logging.h"
@@ -334,7 +335,7 @@ absl::Status Residency::Publish(const Task& task) {
       change.insert_or_assign(wanted.id, std::move(tile));
     }
     if (change.empty()) continue;
-    if (absl::Status status = parts_.library.Refresh(view, change); !status.ok()) return status;
+    VOXLOC_TRY(parts_.library.Refresh(view, change));
     parts_.metrics.map_tiles_loaded.Increment(static_cast<double>(change.size()));
   }
   return absl::OkStatus();

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "core/status/try.h"
 #include "server/maps/store/map_store.h"
 #include "server/maps/store/rows.h"
 #include "server/maps/store/sql_backend.h"
@@ -79,12 +80,12 @@ absl::Status MarkForgotten(SqlDatabase& database, const CollectedMap& map,
         "UPDATE revisions SET kept = 0 WHERE map_id = ?1 AND kept = 1 AND changed_unix_ns <= ?2",
         map.id, limits.withdrawn_unix_ns);
   } else {
-    const auto oldest = OldestRetained(database, map.id, limits.retained_revisions);
-    if (!oldest.ok()) return oldest.status();
+    VOXLOC_ASSIGN_OR_RETURN(const auto oldest,
+                            OldestRetained(database, map.id, limits.retained_revisions));
     status = database.Run(
         "UPDATE revisions SET kept = 0 WHERE map_id = ?1 AND kept = 1 AND "
         "((state = 0 AND revision < ?2) OR (state = 2 AND changed_unix_ns <= ?3))",
-        map.id, *oldest, limits.withdrawn_unix_ns);
+        map.id, oldest, limits.withdrawn_unix_ns);
   }
   if (status.ok()) report.revisions += static_cast<uint64_t>(database.changes());
   return status;
@@ -93,15 +94,15 @@ absl::Status MarkForgotten(SqlDatabase& database, const CollectedMap& map,
 // Tiles that ended before every revision that is kept, and every one that a staged one is based on.
 absl::StatusOr<std::vector<TileKey>> EndedTiles(SqlDatabase& database, const CollectedMap& map,
                                                 uint64_t limit) {
-  const auto horizon = database.Number(
-      "SELECT COALESCE(MIN(CASE WHEN state = 1 THEN parent ELSE revision END), 0) FROM revisions "
-      "WHERE map_id = ?1 AND kept = 1 AND state IN (0, 1)",
-      map.id);
-  if (!horizon.ok()) return horizon.status();
+  VOXLOC_ASSIGN_OR_RETURN(const auto horizon,
+                          database.Number("SELECT COALESCE(MIN(CASE WHEN state = 1 THEN parent "
+                                          "ELSE revision END), 0) FROM revisions "
+                                          "WHERE map_id = ?1 AND kept = 1 AND state IN (0, 1)",
+                                          map.id));
   SqlQuery query(database,
                  "SELECT tile_id, from_revision, content_id FROM tiles WHERE map_id = ?1 "
                  "AND to_revision IS NOT NULL AND to_revision <= ?2 LIMIT ?3",
-                 map.id, *horizon, limit);
+                 map.id, horizon, limit);
   return ReadKeys(query);
 }
 
@@ -175,9 +176,8 @@ absl::Status ForgetEmptyMap(SqlDatabase& database, const CollectedMap& map) {
 absl::Status ForgetOldest(SqlDatabase& database, const char* count, uint64_t kept,
                           const char* remove, uint64_t& left) {
   if (left == 0) return absl::OkStatus();
-  const auto counted = database.Number(count);
-  if (!counted.ok()) return counted.status();
-  const auto there = static_cast<uint64_t>(*counted);
+  VOXLOC_ASSIGN_OR_RETURN(const auto counted, database.Number(count));
+  const auto there = static_cast<uint64_t>(counted);
   if (there <= kept) return absl::OkStatus();
   absl::Status status = database.Run(remove, std::min(there - kept, left));
   left -= std::min(left, static_cast<uint64_t>(database.changes()));
@@ -196,10 +196,10 @@ absl::Status ForgetRevisions(SqlDatabase& database, const CollectLimits& limits,
   for (const CollectedMap& map : maps) {
     absl::Status status = MarkForgotten(database, map, limits, report);
     if (status.ok() && map.deleted) {
-      const auto kept =
-          database.Number("SELECT COUNT(*) FROM revisions WHERE map_id = ?1 AND kept = 1", map.id);
-      if (!kept.ok()) return kept.status();
-      if (*kept > 0) continue;  // it may come back
+      VOXLOC_ASSIGN_OR_RETURN(
+          const auto kept,
+          database.Number("SELECT COUNT(*) FROM revisions WHERE map_id = ?1 AND kept = 1", map.id));
+      if (kept > 0) continue;  // it may come back
     }
     if (status.ok()) status = ForgetTiles(database, map, left);
     // A revision's row stays until its tiles are gone.
@@ -230,11 +230,10 @@ absl::Status FreeUnreferenced(SqlDatabase& database, const CollectLimits& limits
       report.more = true;
       return absl::OkStatus();
     }
-    const auto freed = FreeContent(database, content, pieces_left);
-    if (!freed.ok()) return freed.status();
-    pieces_left -= std::min(pieces_left, std::max<uint64_t>(freed->pieces, 1));
-    report.bytes += freed->bytes;
-    if (freed->all) {
+    VOXLOC_ASSIGN_OR_RETURN(const auto freed, FreeContent(database, content, pieces_left));
+    pieces_left -= std::min(pieces_left, std::max<uint64_t>(freed.pieces, 1));
+    report.bytes += freed.bytes;
+    if (freed.all) {
       ++report.contents;
     } else {
       report.more = true;

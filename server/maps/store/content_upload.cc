@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+#include "core/status/try.h"
 #include "server/maps/store/content_piece.h"
 #include "server/maps/store/map_store.h"
 #include "server/maps/store/rows.h"
@@ -111,10 +112,9 @@ absl::StatusOr<Sha256Digest> ContentUpload::Finish() {
 }
 
 absl::Status ContentUpload::KeepPiece(const Sha256Digest* digest) {
-  const auto piece = PackPiece(buffer_);
-  if (!piece.ok()) return piece.status();
+  VOXLOC_ASSIGN_OR_RETURN(const auto piece, PackPiece(buffer_));
   buffer_.clear();
-  absl::Status status = store_.CheckUnreferenced(piece->data.size());
+  absl::Status status = store_.CheckUnreferenced(piece.data.size());
   if (!status.ok()) return status;
   int64_t content = content_;
   bool named = false;
@@ -122,14 +122,13 @@ absl::Status ContentUpload::KeepPiece(const Sha256Digest* digest) {
     if (content == 0) {
       // Nothing but a collection of this process knows which uploads are under way, so where there
       // are other processes, uploads expire as content does.
-      const auto added = AddUpload(database, now.store_unix_ns,
-                                   store_.shared() ? now.store_unix_ns : kNeverWanted);
-      if (!added.ok()) return added.status();
-      content = *added;
+      VOXLOC_ASSIGN_OR_RETURN(content,
+                              AddUpload(database, now.store_unix_ns,
+                                        store_.shared() ? now.store_unix_ns : kNeverWanted));
       const absl::MutexLock lock(&store_.uploads_mutex_);
       store_.uploads_.insert(content);  // before others can see it
     }
-    absl::Status added = AddPiece(database, content, pieces_, *piece);
+    absl::Status added = AddPiece(database, content, pieces_, piece);
     if (!added.ok() || digest == nullptr) return added;
     const auto result = NameUpload(database, content, *digest, now.store_unix_ns);
     if (result.ok()) named = *result;
@@ -144,7 +143,7 @@ absl::Status ContentUpload::KeepPiece(const Sha256Digest* digest) {
   content_ = content;
   ++pieces_;
   named_ = named;
-  store_.unreferenced_at_most_ += piece->data.size();
+  store_.unreferenced_at_most_ += piece.data.size();
   return status;
 }
 

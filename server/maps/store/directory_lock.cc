@@ -15,6 +15,7 @@
 #include "absl/memory/memory.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
+#include "core/status/try.h"
 
 namespace voxloc::server {
 namespace {
@@ -63,7 +64,7 @@ absl::Status SyncDirectory(const std::string& directory) {
 
 absl::StatusOr<std::unique_ptr<DirectoryLock>> DirectoryLock::Take(const std::string& directory) {
   if (::mkdir(directory.c_str(), 0750) == 0) {
-    if (absl::Status status = SyncDirectory(ParentOf(directory)); !status.ok()) return status;
+    VOXLOC_TRY(SyncDirectory(ParentOf(directory)));
   } else if (errno != EEXIST) {
     return SystemError("the data directory " + directory + " cannot be created", errno);
   }

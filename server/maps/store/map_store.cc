@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
+#include "core/status/try.h"
 #include "server/maps/store/content_piece.h"
 #include "server/maps/store/rows.h"
 #include "server/maps/store/sql_backend.h"
@@ -60,19 +61,21 @@ absl::StatusOr<StoredPiece> ReadPiece(SqlDatabase& database, int64_t content, ui
   if (found) piece = {query.UInt(0), static_cast<uint32_t>(query.Int(1)), query.Text(2)};
   if (!query.status().ok()) return query.status();
   if (found) return piece;
-  const auto contents = database.Number(
-      "SELECT COUNT(*) FROM contents WHERE id = ?1 AND digest IS NOT NULL", content);
-  if (!contents.ok()) return contents.status();
-  if (*contents == 0) return absl::NotFoundError("it was freed");
+  VOXLOC_ASSIGN_OR_RETURN(
+      const auto contents,
+      database.Number("SELECT COUNT(*) FROM contents WHERE id = ?1 AND digest IS NOT NULL",
+                      content));
+  if (contents == 0) return absl::NotFoundError("it was freed");
   return absl::DataLossError(absl::StrCat("piece ", index, " is missing"));
 }
 
 // Compressed bytes of content that no revision refers to.
 absl::StatusOr<uint64_t> UnreferencedBytes(SqlDatabase& database) {
-  const auto bytes = database.Number(
-      "SELECT CAST(COALESCE(SUM(stored_bytes), 0) AS BIGINT) FROM contents WHERE uses = 0");
-  if (!bytes.ok()) return bytes.status();
-  return static_cast<uint64_t>(*bytes);
+  VOXLOC_ASSIGN_OR_RETURN(
+      const auto bytes,
+      database.Number(
+          "SELECT CAST(COALESCE(SUM(stored_bytes), 0) AS BIGINT) FROM contents WHERE uses = 0"));
+  return static_cast<uint64_t>(bytes);
 }
 
 }  // namespace
@@ -95,7 +98,7 @@ absl::Status MapStore::Backup(const std::string& path, absl::FunctionRef<bool(do
 }
 
 absl::StatusOr<std::unique_ptr<ContentUpload>> MapStore::Upload() {
-  if (absl::Status status = backend_->CheckWritable(); !status.ok()) return status;
+  VOXLOC_TRY(backend_->CheckWritable());
   return std::make_unique<ContentUpload>(*this);
 }
 
@@ -120,15 +123,12 @@ absl::StatusOr<std::vector<bool>> MapStore::HasContent(absl::Span<const Sha256Di
       }
       there.push_back(id != 0);
       if (id == 0 || wanted > now.store_unix_ns - fresh_ns) continue;
-      absl::Status status = database.Run("UPDATE contents SET wanted_unix_ns = ?2 WHERE id = ?1",
-                                         id, now.store_unix_ns);
-      if (!status.ok()) return status;
+      VOXLOC_TRY(database.Run("UPDATE contents SET wanted_unix_ns = ?2 WHERE id = ?1", id,
+                              now.store_unix_ns));
     }
     return absl::OkStatus();
   };
-  if (absl::Status status = backend_->Write(SqlBackend::Sync::kNormal, note); !status.ok()) {
-    return status;
-  }
+  VOXLOC_TRY(backend_->Write(SqlBackend::Sync::kNormal, note));
   return there;
 }
 
@@ -157,14 +157,11 @@ absl::Status MapStore::ReadContent(const Sha256Digest& digest,
   std::string quarantined_use;
   bool quarantined = false;
   absl::Status status = backend_->Read([&](SqlDatabase& database) -> absl::Status {
-    const auto found = FindContent(database, digest);
-    if (!found.ok()) return found.status();
-    content = *found;
+    VOXLOC_ASSIGN_OR_RETURN(content, FindContent(database, digest));
     if (content.has_value()) return absl::OkStatus();
-    const auto damaged = FindQuarantined(database, digest);
-    if (!damaged.ok()) return damaged.status();
-    quarantined = damaged->has_value();
-    if (quarantined) quarantined_use = DescribeUse(database, **damaged);
+    VOXLOC_ASSIGN_OR_RETURN(const auto damaged, FindQuarantined(database, digest));
+    quarantined = damaged.has_value();
+    if (quarantined) quarantined_use = DescribeUse(database, *damaged);
     return absl::OkStatus();
   });
   if (!status.ok()) return backend_->Explained(status);
@@ -177,9 +174,7 @@ absl::Status MapStore::ReadContent(const Sha256Digest& digest,
   for (uint64_t i = 0; i < content->pieces; ++i) {
     StoredPiece piece;
     status = backend_->Read([&](SqlDatabase& database) -> absl::Status {
-      auto read = ReadPiece(database, content->id, i);
-      if (!read.ok()) return read.status();
-      piece = *std::move(read);
+      VOXLOC_ASSIGN_OR_RETURN(piece, ReadPiece(database, content->id, i));
       return absl::OkStatus();
     });
     if (absl::IsNotFound(status)) return absent();
@@ -188,7 +183,7 @@ absl::Status MapStore::ReadContent(const Sha256Digest& digest,
     const auto raw = UnpackPiece(piece);
     if (!raw.ok()) return ReportDamage(content->id, digest, raw.status());
     hash.Update(*raw);
-    if (absl::Status taken = take(*raw); !taken.ok()) return taken;
+    VOXLOC_TRY(take(*raw));
   }
   if (hash.Finish() == digest) return absl::OkStatus();
   return ReportDamage(content->id, digest, absl::DataLossError("the bytes have another digest"));
@@ -214,12 +209,8 @@ absl::Status MapStore::ReportDamage(int64_t content, const Sha256Digest& digest,
 absl::StatusOr<StoreUsage> MapStore::Usage() {
   StoreUsage usage;
   absl::Status status = backend_->Read([&](SqlDatabase& database) -> absl::Status {
-    const auto bytes = backend_->StoredBytes(database);
-    if (!bytes.ok()) return bytes.status();
-    usage.bytes = *bytes;
-    const auto unreferenced = UnreferencedBytes(database);
-    if (!unreferenced.ok()) return unreferenced.status();
-    usage.unreferenced_bytes = *unreferenced;
+    VOXLOC_ASSIGN_OR_RETURN(usage.bytes, backend_->StoredBytes(database));
+    VOXLOC_ASSIGN_OR_RETURN(usage.unreferenced_bytes, UnreferencedBytes(database));
     SqlQuery query(
         database,
         "SELECT CAST(COALESCE(SUM(stored_bytes), 0) AS BIGINT), COUNT(digest) FROM contents");

@@ -20,6 +20,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "absl/time/clock.h"
+#include "core/status/try.h"
 
 namespace voxloc::server {
 namespace {
@@ -247,7 +248,7 @@ absl::StatusOr<std::unique_ptr<PostgresDatabase>> PostgresDatabase::Connect(
       "; SET idle_in_transaction_session_timeout = ", request_ms,
       "; SET tcp_keepalives_idle = 5; SET tcp_keepalives_interval = 2; SET tcp_keepalives_count = "
       "3; SET standard_conforming_strings = on");
-  if (absl::Status status = database->Execute(settings.c_str()); !status.ok()) return status;
+  VOXLOC_TRY(database->Execute(settings.c_str()));
   return database;
 }
 
@@ -284,14 +285,14 @@ absl::StatusOr<PostgresDatabase::Result> PostgresDatabase::Answer() {
     const int left = PQflush(handle);
     if (left < 0) return Lost();
     if (left == 0) break;
-    if (absl::Status status = Await(POLLIN | POLLOUT, deadline); !status.ok()) return status;
+    VOXLOC_TRY(Await(POLLIN | POLLOUT, deadline));
     if (PQconsumeInput(handle) == 0) return Lost();
   }
   Result last;
   absl::Status error;
   for (;;) {
     while (PQisBusy(handle) != 0) {
-      if (absl::Status status = Await(POLLIN, deadline); !status.ok()) return status;
+      VOXLOC_TRY(Await(POLLIN, deadline));
       if (PQconsumeInput(handle) == 0) return Lost();
     }
     Result result(PQgetResult(handle));
@@ -323,10 +324,9 @@ absl::Status PostgresDatabase::Commit() {
   if (PQsendQuery(handle_.get(), "COMMIT") == 0) {
     return Lost();
   }
-  const auto result = Answer();
-  if (!result.ok()) return result.status();
+  VOXLOC_ASSIGN_OR_RETURN(const auto result, Answer());
   // A transaction with an error is rolled back by COMMIT, without another error.
-  if (absl::string_view(PQcmdStatus(result->get())) == "COMMIT") return absl::OkStatus();
+  if (absl::string_view(PQcmdStatus(result.get())) == "COMMIT") return absl::OkStatus();
   return absl::InternalError("the database has rolled the transaction back");
 }
 
@@ -345,11 +345,10 @@ absl::StatusOr<std::string> PostgresDatabase::Prepared(const char* sql) {
 absl::StatusOr<PostgresDatabase::Result> PostgresDatabase::Query(
     const char* sql, absl::Span<const SqlValue> values) {
   if (lost_) return Lost("it was before");
-  const auto statement = Prepared(sql);
-  if (!statement.ok()) return statement.status();
+  VOXLOC_ASSIGN_OR_RETURN(const auto statement, Prepared(sql));
   const Parameters parameters(values);
-  if (PQsendQueryPrepared(handle_.get(), statement->c_str(), parameters.count(),
-                          parameters.values(), parameters.lengths(), parameters.formats(),
+  if (PQsendQueryPrepared(handle_.get(), statement.c_str(), parameters.count(), parameters.values(),
+                          parameters.lengths(), parameters.formats(),
                           /*resultFormat=*/1) == 0) {
     return Lost();
   }

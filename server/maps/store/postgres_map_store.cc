@@ -12,6 +12,7 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/synchronization/mutex.h"
+#include "core/status/try.h"
 #include "server/maps/store/postgres_pool.h"
 #include "server/maps/store/postgres_watch.h"
 #include "server/maps/store/sql_backend.h"
@@ -54,14 +55,13 @@ class PostgresBackend : public SqlBackend {
 
   absl::Status Write(Sync sync, TimedBody body) override {
     for (;;) {
-      auto taken = writers_.Take();
-      if (!taken.ok()) return taken.status();
-      PostgresDatabase& database = *taken->database;
+      VOXLOC_ASSIGN_OR_RETURN(auto taken, writers_.Take());
+      PostgresDatabase& database = *taken.database;
       const auto now = Begin(database, sync);
-      const bool again = taken->used && database.lost();
+      const bool again = taken.used && database.lost();
       absl::Status status = now.ok() ? Finish(database, body(database, *now)) : now.status();
       if (!now.ok() && !database.lost()) database.Execute("ROLLBACK").IgnoreError();
-      writers_.Return(std::move(taken->database));
+      writers_.Return(std::move(taken.database));
       // A connection that was lost while nobody used it, as after a restart of the database: the
       // next one is new, since all that were kept are closed with it.
       if (!again || now.ok()) return status;
@@ -97,9 +97,9 @@ class PostgresBackend : public SqlBackend {
   }
 
   absl::StatusOr<uint64_t> StoredBytes(SqlDatabase& database) override {
-    const auto bytes = database.Number("SELECT pg_database_size(current_database())");
-    if (!bytes.ok()) return bytes.status();
-    return static_cast<uint64_t>(*bytes);
+    VOXLOC_ASSIGN_OR_RETURN(const auto bytes,
+                            database.Number("SELECT pg_database_size(current_database())"));
+    return static_cast<uint64_t>(bytes);
   }
 
  private:
@@ -141,11 +141,10 @@ class PostgresBackend : public SqlBackend {
   // `body` runs again where its connection was lost while nobody used it.
   absl::Status OnReader(Body body) {
     for (;;) {
-      auto taken = readers_.Take();
-      if (!taken.ok()) return taken.status();
-      absl::Status status = body(*taken->database);
-      const bool again = taken->used && taken->database->lost();
-      readers_.Return(std::move(taken->database));
+      VOXLOC_ASSIGN_OR_RETURN(auto taken, readers_.Take());
+      absl::Status status = body(*taken.database);
+      const bool again = taken.used && taken.database->lost();
+      readers_.Return(std::move(taken.database));
       if (!again) return status;
     }
   }
@@ -173,18 +172,17 @@ absl::Status CheckPostgresUrl(const std::string& url) {
 
 absl::StatusOr<std::unique_ptr<MapStore>> OpenPostgresMapStore(const PostgresOptions& database,
                                                                const MapStoreOptions& options) {
-  auto connection = PostgresDatabase::Connect(database);
-  if (!connection.ok()) return connection.status();
-  if (absl::Status status = PreparePostgresSchema(**connection); !status.ok()) return status;
+  VOXLOC_ASSIGN_OR_RETURN(auto connection, PostgresDatabase::Connect(database));
+  VOXLOC_TRY(PreparePostgresSchema(*connection));
   bool durable = false;
   {
-    SqlQuery fsync(**connection, "SELECT current_setting('fsync')");
+    SqlQuery fsync(*connection, "SELECT current_setting('fsync')");
     if (fsync.Next()) durable = fsync.Bytes(0) == "on";
     if (!fsync.status().ok()) return fsync.status();
   }
-  connection->reset();
+  connection.reset();
   auto backend = std::make_unique<PostgresBackend>(database, options, durable);
-  if (absl::Status status = backend->Prepare(); !status.ok()) return status;
+  VOXLOC_TRY(backend->Prepare());
   return std::make_unique<MapStore>(std::move(backend), options);
 }
 

@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
+#include "core/status/try.h"
 #include "server/maps/store/postgres_database.h"
 #include "server/maps/store/store_schema.h"
 
@@ -26,11 +27,12 @@ std::string InPostgres(absl::string_view step) {
 
 // FailedPrecondition: there are tables of these names that the store has not made.
 absl::Status CreateState(PostgresDatabase& database) {
-  const auto others = database.Number(
-      "SELECT COUNT(*) FROM pg_catalog.pg_tables WHERE schemaname = current_schema() "
-      "AND tablename IN ('maps', 'revisions', 'contents', 'pieces', 'tiles')");
-  if (!others.ok()) return others.status();
-  if (*others > 0) {
+  VOXLOC_ASSIGN_OR_RETURN(
+      const auto others,
+      database.Number(
+          "SELECT COUNT(*) FROM pg_catalog.pg_tables WHERE schemaname = current_schema() "
+          "AND tablename IN ('maps', 'revisions', 'contents', 'pieces', 'tiles')"));
+  if (others > 0) {
     return absl::FailedPreconditionError(
         "the database has tables of another program; give voxlocd a database or a schema of its "
         "own");
@@ -43,17 +45,18 @@ absl::Status CreateState(PostgresDatabase& database) {
 absl::Status Prepare(PostgresDatabase& database) {
   absl::Status status = database.Run("SELECT pg_advisory_xact_lock(?1)", kSchemaLock);
   if (!status.ok()) return status;
-  const auto state = database.Number(
-      "SELECT COUNT(*) FROM pg_catalog.pg_tables WHERE schemaname = current_schema() "
-      "AND tablename = 'store_state'");
-  if (!state.ok()) return state.status();
-  if (*state == 0) status = CreateState(database);
+  VOXLOC_ASSIGN_OR_RETURN(
+      const auto state,
+      database.Number(
+          "SELECT COUNT(*) FROM pg_catalog.pg_tables WHERE schemaname = current_schema() "
+          "AND tablename = 'store_state'"));
+  if (state == 0) status = CreateState(database);
   if (!status.ok()) return status;
-  const auto version = database.Number("SELECT version FROM store_state FOR UPDATE");
-  if (!version.ok()) return version.status();
-  if (absl::Status known = CheckPostgresVersion(*version); !known.ok()) return known;
-  if (*version == StoreSchemaVersion()) return absl::OkStatus();
-  for (const char* const step : StoreSchemaSteps().subspan(static_cast<size_t>(*version))) {
+  VOXLOC_ASSIGN_OR_RETURN(const auto version,
+                          database.Number("SELECT version FROM store_state FOR UPDATE"));
+  VOXLOC_TRY(CheckPostgresVersion(version));
+  if (version == StoreSchemaVersion()) return absl::OkStatus();
+  for (const char* const step : StoreSchemaSteps().subspan(static_cast<size_t>(version))) {
     if (status = database.Execute(InPostgres(step).c_str()); !status.ok()) return status;
   }
   // Pieces are compressed already.

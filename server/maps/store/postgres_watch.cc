@@ -18,6 +18,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "absl/time/clock.h"
+#include "core/status/try.h"
 #include "server/maps/store/sql_database.h"
 
 namespace voxloc::server {
@@ -48,13 +49,11 @@ void PostgresWatch::Wake() {
 }
 
 absl::Status PostgresWatch::Connect() {
-  auto database = PostgresDatabase::Connect(options_);
-  if (!database.ok()) return database.status();
-  const auto before = ReadState(**database);
-  if (!before.ok()) return before.status();
-  if (absl::Status status = (*database)->Execute("LISTEN voxloc_maps"); !status.ok()) return status;
-  database_ = *std::move(database);
-  announced_ = before->generation;
+  VOXLOC_ASSIGN_OR_RETURN(auto database, PostgresDatabase::Connect(options_));
+  VOXLOC_ASSIGN_OR_RETURN(const auto before, ReadState(*database));
+  VOXLOC_TRY(database->Execute("LISTEN voxloc_maps"));
+  database_ = std::move(database);
+  announced_ = before.generation;
   looked_ = std::nullopt;
   reachable_();
   return absl::OkStatus();
@@ -63,9 +62,7 @@ absl::Status PostgresWatch::Connect() {
 absl::Status PostgresWatch::Await(absl::Duration at_most) {
   const absl::Time deadline = absl::Now() + at_most;
   for (;;) {
-    auto texts = database_->TakeNotifications();
-    if (!texts.ok()) return texts.status();
-    texts_ = *std::move(texts);
+    VOXLOC_ASSIGN_OR_RETURN(texts_, database_->TakeNotifications());
     if (!texts_.empty()) return absl::OkStatus();
     const int64_t left_ms = std::min<int64_t>(
         std::max<int64_t>(absl::ToInt64Milliseconds(deadline - absl::Now()), 0), 60'000);
@@ -89,23 +86,22 @@ absl::StatusOr<PostgresWatch::State> PostgresWatch::ReadState(PostgresDatabase& 
 }
 
 absl::Status PostgresWatch::Look() {
-  const auto state = ReadState(*database_);
-  if (!state.ok()) return state.status();
-  const Announcements heard = Heard(state->schema);
+  VOXLOC_ASSIGN_OR_RETURN(const auto state, ReadState(*database_));
+  const Announcements heard = Heard(state.schema);
   if (looked_.has_value() && heard.in_order && heard.last <= *looked_) {
     // Late ones. What is beyond them is announced in a moment.
     change_.maps = std::vector<std::string>();
-  } else if (looked_.has_value() && heard.in_order && heard.last <= state->generation &&
+  } else if (looked_.has_value() && heard.in_order && heard.last <= state.generation &&
              heard.maps.size() == static_cast<size_t>(heard.last - *looked_)) {
-    const bool all = heard.last == state->generation;
+    const bool all = heard.last == state.generation;
     looked_ = heard.last;
-    change_.mark = all ? MarkOf(*state) : absl::StrCat(heard.last);
+    change_.mark = all ? MarkOf(state) : absl::StrCat(heard.last);
     std::set<std::string> names;
     for (const auto& [generation, map] : heard.maps) names.insert(map);
     change_.maps = std::vector<std::string>(names.begin(), names.end());
   } else {
-    looked_ = state->generation;
-    change_.mark = MarkOf(*state);
+    looked_ = state.generation;
+    change_.mark = MarkOf(state);
     change_.maps = std::nullopt;
   }
   return absl::OkStatus();

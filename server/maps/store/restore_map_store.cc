@@ -17,6 +17,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
+#include "core/status/try.h"
 #include "server/maps/store/directory_lock.h"
 #include "server/maps/store/sqlite_database.h"
 #include "server/maps/store/sqlite_map_store.h"
@@ -94,22 +95,21 @@ absl::Status CheckBackup(const std::string& path, const std::string& backup,
     ended = ended || !progress(part);
     return !ended;
   };
-  auto database = SqliteDatabase::Open(path, SqliteDatabase::Access::kWrite);
-  if (!database.ok()) return database.status();
-  sqlite3_progress_handler((*database)->handle(), kStepsBetweenLooks, EndCheck,
+  VOXLOC_ASSIGN_OR_RETURN(auto database,
+                          SqliteDatabase::Open(path, SqliteDatabase::Access::kWrite));
+  sqlite3_progress_handler(database->handle(), kStepsBetweenLooks, EndCheck,
                            const_cast<Progress*>(&noting));
-  absl::Status status = CheckSchema(**database);
+  absl::Status status = CheckSchema(*database);
   if (status.ok()) {
-    const auto application = (*database)->Number("PRAGMA application_id");
+    const auto application = database->Number("PRAGMA application_id");
     if (application.ok() && *application != kStoreApplicationId) {
       status = absl::DataLossError("it is empty");
     }
   }
   std::vector<std::string> damage;
-  if (status.ok()) (*database)->CheckIntegrity("", damage);
+  if (status.ok()) database->CheckIntegrity("", damage);
   if (!damage.empty()) {
-    status =
-        absl::DataLossError(absl::StrCat((*database)->path(), " is damaged: ", damage.front()));
+    status = absl::DataLossError(absl::StrCat(database->path(), " is damaged: ", damage.front()));
   }
   if (ended) return Ended();
   if (status.ok()) return status;
@@ -129,8 +129,7 @@ absl::Status KeepAs(const std::string& from, const std::string& to) {
 absl::StatusOr<std::string> RestoreMapStore(const std::string& backup, const std::string& directory,
                                             const std::function<bool(double)>& progress) {
   const Progress look = progress != nullptr ? progress : [](double) { return true; };
-  const auto lock = DirectoryLock::Take(directory);
-  if (!lock.ok()) return lock.status();
+  VOXLOC_ASSIGN_OR_RETURN(const auto lock, DirectoryLock::Take(directory));
   const std::string database = directory + "/maps.db";
   const std::string restored = directory + "/maps.db.restored";
   std::error_code error;

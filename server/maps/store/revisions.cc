@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "core/checksum/crc32c.h"
+#include "core/status/try.h"
 #include "server/maps/store/map_store.h"
 #include "server/maps/store/rows.h"
 #include "server/maps/store/sql_backend.h"
@@ -111,33 +112,31 @@ absl::StatusOr<std::optional<RevisionRow>> FindRevision(SqlDatabase& database, i
     row.revision = RevisionOf(query);
     row.kept = query.Int(kRevisionColumnCount - 1) != 0;
   }
-  if (absl::Status status = AddCanaries(database, map_id, row.revision); !status.ok()) {
-    return status;
-  }
+  VOXLOC_TRY(AddCanaries(database, map_id, row.revision));
   return row;
 }
 
 // A revision that can still be changed or read. NotFound.
 absl::StatusOr<StoredRevision> GetRevision(SqlDatabase& database, const MapRow& map,
                                            absl::string_view name, uint64_t number) {
-  auto row = FindRevision(database, map.id, "revision", number);
-  if (!row.ok()) return row.status();
-  if (!row->has_value()) return NoSuchRevision(name, number);
-  if (!(*row)->kept) {
+  VOXLOC_ASSIGN_OR_RETURN(auto row, FindRevision(database, map.id, "revision", number));
+  if (!row.has_value()) return NoSuchRevision(name, number);
+  if (!row->kept) {
     return absl::NotFoundError(
         absl::StrCat("revision ", number, " of map \"", name, "\" is no longer kept"));
   }
-  return std::move((*row)->revision);
+  return std::move(row->revision);
 }
 
 absl::StatusOr<uint64_t> TakeNumber(SqlDatabase& database, absl::string_view map) {
-  const auto number = database.Number(
-      "INSERT INTO map_numbers (name, next_revision) VALUES (?1, 2) "
-      "ON CONFLICT (name) DO UPDATE SET next_revision = map_numbers.next_revision + 1 "
-      "RETURNING next_revision - 1",
-      map);
-  if (!number.ok()) return number.status();
-  return static_cast<uint64_t>(*number);
+  VOXLOC_ASSIGN_OR_RETURN(
+      const auto number,
+      database.Number(
+          "INSERT INTO map_numbers (name, next_revision) VALUES (?1, 2) "
+          "ON CONFLICT (name) DO UPDATE SET next_revision = map_numbers.next_revision + 1 "
+          "RETURNING next_revision - 1",
+          map));
+  return static_cast<uint64_t>(number);
 }
 
 // A row of tiles or staged_tiles.
@@ -223,19 +222,17 @@ TileRecord TileOf(const SqlQuery& query, int column) {
 // The content of a tile that a commit brings in, with one more use. NotFound.
 absl::StatusOr<int64_t> UseContent(SqlDatabase& database, const std::string& tile,
                                    const Sha256Digest& digest) {
-  const auto content = FindContent(database, digest);
-  if (!content.ok()) return content.status();
-  if (!content->has_value()) {
+  VOXLOC_ASSIGN_OR_RETURN(const auto content, FindContent(database, digest));
+  if (!content.has_value()) {
     return absl::NotFoundError(
         absl::StrCat("the content ", ToHex(digest), " of tile \"", tile, "\" is not there"));
   }
   // Whoever has uploaded it waited for this use, unless someone has asked for it since.
-  absl::Status status = database.Run(
+  VOXLOC_TRY(database.Run(
       "UPDATE contents SET uses = uses + 1, wanted_unix_ns = CASE WHEN wanted_unix_ns = "
       "created_unix_ns THEN ?2 ELSE wanted_unix_ns END WHERE id = ?1",
-      (*content)->id, kNeverWanted);
-  if (!status.ok()) return status;
-  return (*content)->id;
+      content->id, kNeverWanted));
+  return content->id;
 }
 
 absl::StatusOr<int64_t> CountStaged(SqlDatabase& database, int64_t map_id) {
@@ -264,29 +261,29 @@ absl::Status CheckNoMap(SqlDatabase& database, absl::string_view name) {
   const auto map = FindMap(database, name);
   if (absl::IsNotFound(map.status())) return absl::OkStatus();
   if (!map.ok()) return map.status();
-  const auto there = IsThere(database, *map);
-  if (!there.ok()) return there.status();
-  if (*there) return absl::AlreadyExistsError(absl::StrCat("there is a map \"", name, "\""));
+  VOXLOC_ASSIGN_OR_RETURN(const auto there, IsThere(database, *map));
+  if (there) return absl::AlreadyExistsError(absl::StrCat("there is a map \"", name, "\""));
   return ForgetMap(database, *map, name);
 }
 
 absl::StatusOr<MapRow> CreateMap(SqlDatabase& database, const RevisionCommit& commit) {
-  const auto id = database.Number(
-      "INSERT INTO maps (name, build, frame, active_revision, deleted) VALUES (?1, ?2, ?3, 0, 0) "
-      "RETURNING id",
-      commit.map, SqlBlob{commit.build}, SqlBlob{commit.frame});
-  if (!id.ok()) return id.status();
-  return MapRow{*id, 0};
+  VOXLOC_ASSIGN_OR_RETURN(
+      const auto id, database.Number("INSERT INTO maps (name, build, frame, active_revision, "
+                                     "deleted) VALUES (?1, ?2, ?3, 0, 0) "
+                                     "RETURNING id",
+                                     commit.map, SqlBlob{commit.build}, SqlBlob{commit.frame}));
+  return MapRow{id, 0};
 }
 
 // AlreadyExists: the map has another frame.
 absl::Status SetFrame(SqlDatabase& database, int64_t map_id, const RevisionCommit& commit) {
   if (commit.frame.empty()) return absl::OkStatus();
-  const auto unlike = database.Number(
-      "SELECT COUNT(*) FROM maps WHERE id = ?1 AND frame <> ?2 AND length(frame) > 0", map_id,
-      SqlBlob{commit.frame});
-  if (!unlike.ok()) return unlike.status();
-  if (*unlike > 0) {
+  VOXLOC_ASSIGN_OR_RETURN(
+      const auto unlike,
+      database.Number(
+          "SELECT COUNT(*) FROM maps WHERE id = ?1 AND frame <> ?2 AND length(frame) > 0", map_id,
+          SqlBlob{commit.frame}));
+  if (unlike > 0) {
     return absl::AlreadyExistsError(absl::StrCat("map \"", commit.map, "\" has another frame"));
   }
   return database.Run("UPDATE maps SET frame = ?2 WHERE id = ?1 AND length(frame) = 0", map_id,
@@ -299,10 +296,9 @@ absl::Status SetActive(SqlDatabase& database, int64_t map_id, uint64_t revision)
 
 absl::Status ChecksBeforeStaging(SqlDatabase& database, const MapRow& map, absl::string_view name,
                                  uint32_t max_staged) {
-  const auto staged = CountStaged(database, map.id);
-  if (!staged.ok()) return staged.status();
-  if (*staged < max_staged) return absl::OkStatus();
-  return absl::ResourceExhaustedError(absl::StrCat("map \"", name, "\" has ", *staged,
+  VOXLOC_ASSIGN_OR_RETURN(const auto staged, CountStaged(database, map.id));
+  if (staged < max_staged) return absl::OkStatus();
+  return absl::ResourceExhaustedError(absl::StrCat("map \"", name, "\" has ", staged,
                                                    " staged revisions, its limit; activate or "
                                                    "withdraw one first"));
 }
@@ -350,12 +346,12 @@ absl::StatusOr<CommittedRevision> CommitRevision(SqlDatabase& database,
   auto map = FindMap(database, commit.map);
   if (!map.ok() && !absl::IsNotFound(map.status())) return map.status();
   if (map.ok() && !commit.request_id.empty()) {
-    auto repeated = FindRevision(database, map->id, "request_id", commit.request_id);
-    if (!repeated.ok()) return repeated.status();
-    if (repeated->has_value()) return CommittedRevision{std::move((*repeated)->revision), true};
+    VOXLOC_ASSIGN_OR_RETURN(auto repeated,
+                            FindRevision(database, map->id, "request_id", commit.request_id));
+    if (repeated.has_value()) return CommittedRevision{std::move(repeated->revision), true};
   }
   if (commit.base_revision == 0) {
-    if (absl::Status status = CheckNoMap(database, commit.map); !status.ok()) return status;
+    VOXLOC_TRY(CheckNoMap(database, commit.map));
     map = CreateMap(database, commit);
   }
   if (!map.ok()) return map.status();
@@ -364,17 +360,15 @@ absl::StatusOr<CommittedRevision> CommitRevision(SqlDatabase& database,
                                            map->active_revision, ", not at ", commit.base_revision,
                                            " on which the update is based"));
   }
-  if (absl::Status status = SetFrame(database, map->id, commit); !status.ok()) return status;
+  VOXLOC_TRY(SetFrame(database, map->id, commit));
   if (commit.stage) {
-    absl::Status status = ChecksBeforeStaging(database, *map, commit.map, max_staged);
-    if (!status.ok()) return status;
+    VOXLOC_TRY(ChecksBeforeStaging(database, *map, commit.map, max_staged));
   }
-  const auto number = TakeNumber(database, commit.map);
-  if (!number.ok()) return number.status();
+  VOXLOC_ASSIGN_OR_RETURN(const auto number, TakeNumber(database, commit.map));
 
   CommittedRevision committed;
   StoredRevision& revision = committed.revision;
-  revision.revision = *number;
+  revision.revision = number;
   revision.parent = commit.base_revision;
   revision.state = commit.stage ? RevisionState::kStaged : RevisionState::kActive;
   revision.committed_unix_ns = now.system_unix_ns;
@@ -383,36 +377,33 @@ absl::StatusOr<CommittedRevision> CommitRevision(SqlDatabase& database,
   revision.request_id = commit.request_id;
 
   if (commit.base_revision != 0) {
-    const auto parent = FindRevision(database, map->id, "revision", commit.base_revision);
-    if (!parent.ok()) return parent.status();
-    if (!parent->has_value()) return NoSuchRevision(commit.map, commit.base_revision);
-    revision.tiles = (*parent)->revision.tiles;
-    revision.points = (*parent)->revision.points;
+    VOXLOC_ASSIGN_OR_RETURN(const auto parent,
+                            FindRevision(database, map->id, "revision", commit.base_revision));
+    if (!parent.has_value()) return NoSuchRevision(commit.map, commit.base_revision);
+    revision.tiles = parent->revision.tiles;
+    revision.points = parent->revision.points;
   }
   for (const auto& [id, tile] : commit.change) {
     TileRow row;
     row.id = id;
     if (tile.has_value()) {
-      const auto content = UseContent(database, id, tile->digest);
-      if (!content.ok()) return content.status();
-      row.content = *content;
+      VOXLOC_ASSIGN_OR_RETURN(row.content, UseContent(database, id, tile->digest));
       row.tile = *tile;
       row.checksum = ChecksumOf(id, revision.revision, *tile);
     }
-    const auto before = commit.stage ? PointsOfTile(database, map->id, id)
-                                     : EndTile(database, map->id, revision.revision, id);
-    if (!before.ok()) return before.status();
+    VOXLOC_ASSIGN_OR_RETURN(const auto before,
+                            commit.stage ? PointsOfTile(database, map->id, id)
+                                         : EndTile(database, map->id, revision.revision, id));
     if (tile.has_value()) {
-      ++(before->has_value() ? revision.replaced : revision.added);
-    } else if (before->has_value()) {
+      ++(before.has_value() ? revision.replaced : revision.added);
+    } else if (before.has_value()) {
       ++revision.removed;
     }
     revision.points += row.tile.points;
-    revision.points -= before->value_or(0);
+    revision.points -= before.value_or(0);
     if (!commit.stage && !tile.has_value()) continue;
-    absl::Status status =
-        AddTile(database, commit.stage ? kStagedTiles : kTiles, map->id, revision.revision, row);
-    if (!status.ok()) return status;
+    VOXLOC_TRY(
+        AddTile(database, commit.stage ? kStagedTiles : kTiles, map->id, revision.revision, row));
   }
   revision.tiles += revision.added;
   revision.tiles -= revision.removed;
@@ -439,18 +430,17 @@ absl::StatusOr<CommittedRevision> CommitRevision(SqlDatabase& database,
 
 absl::StatusOr<StoredRevision> ActivateRevision(SqlDatabase& database, absl::string_view map,
                                                 uint64_t revision, const StoreTime& now) {
-  const auto row = FindMap(database, map);
-  if (!row.ok()) return row.status();
-  auto staged = GetRevision(database, *row, map, revision);
-  if (!staged.ok() || row->active_revision == revision) return staged;
+  VOXLOC_ASSIGN_OR_RETURN(const auto row, FindMap(database, map));
+  auto staged = GetRevision(database, row, map, revision);
+  if (!staged.ok() || row.active_revision == revision) return staged;
   if (staged->state == RevisionState::kWithdrawn) {
     return absl::FailedPreconditionError(
         absl::StrCat("revision ", revision, " of map \"", map, "\" was withdrawn"));
   }
-  if (staged->state == RevisionState::kActive || staged->parent != row->active_revision) {
-    return absl::AbortedError(absl::StrCat("map \"", map, "\" is at revision ",
-                                           row->active_revision, ", and revision ", revision,
-                                           " follows revision ", staged->parent,
+  if (staged->state == RevisionState::kActive || staged->parent != row.active_revision) {
+    return absl::AbortedError(absl::StrCat("map \"", map, "\" is at revision ", row.active_revision,
+                                           ", and revision ", revision, " follows revision ",
+                                           staged->parent,
                                            "; a rollback to it makes a new revision of its tiles"));
   }
 
@@ -460,7 +450,7 @@ absl::StatusOr<StoredRevision> ActivateRevision(SqlDatabase& database, absl::str
                    "SELECT tile_id, content_id, points, crc32c, min_x, min_y, min_z, max_x, "
                    "max_y, max_z, row_crc32c FROM staged_tiles "
                    "WHERE map_id = ?1 AND revision = ?2",
-                   row->id, revision);
+                   row.id, revision);
     while (query.Next()) {
       changes.push_back(
           {query.Text(0), query.Int(1), TileOf(query, 2), static_cast<uint32_t>(query.Int(10))});
@@ -468,23 +458,20 @@ absl::StatusOr<StoredRevision> ActivateRevision(SqlDatabase& database, absl::str
     if (!query.status().ok()) return query.status();
   }
   for (const TileRow& change : changes) {
-    const auto before = EndTile(database, row->id, revision, change.id);
-    if (!before.ok()) return before.status();
+    VOXLOC_TRY(EndTile(database, row.id, revision, change.id).status());
     if (change.content == 0) continue;
-    if (absl::Status status = AddTile(database, kTiles, row->id, revision, change); !status.ok()) {
-      return status;
-    }
+    VOXLOC_TRY(AddTile(database, kTiles, row.id, revision, change));
   }
   absl::Status status = database.Run("DELETE FROM staged_tiles WHERE map_id = ?1 AND revision = ?2",
-                                     row->id, revision);
-  if (status.ok()) status = WriteCanaries(database, row->id, revision, {});
+                                     row.id, revision);
+  if (status.ok()) status = WriteCanaries(database, row.id, revision, {});
   if (status.ok()) {
     status = database.Run(
         "UPDATE revisions SET state = 0, activated_unix_ns = ?3, changed_unix_ns = ?4 "
         "WHERE map_id = ?1 AND revision = ?2",
-        row->id, revision, now.system_unix_ns, now.store_unix_ns);
+        row.id, revision, now.system_unix_ns, now.store_unix_ns);
   }
-  if (status.ok()) status = SetActive(database, row->id, revision);
+  if (status.ok()) status = SetActive(database, row.id, revision);
   if (!status.ok()) return status;
   staged->state = RevisionState::kActive;
   staged->activated_unix_ns = now.system_unix_ns;
@@ -494,17 +481,14 @@ absl::StatusOr<StoredRevision> ActivateRevision(SqlDatabase& database, absl::str
 
 absl::StatusOr<Manifest> ReadManifest(SqlDatabase& database, absl::string_view map,
                                       uint64_t revision, uint32_t retained) {
-  const auto row = FindMap(database, map);
-  if (!row.ok()) return row.status();
-  const auto found = GetRevision(database, *row, map, revision);
-  if (!found.ok()) return found.status();
-  const auto oldest = OldestRetained(database, row->id, retained);
-  if (!oldest.ok()) return oldest.status();
-  const bool staged = found->state == RevisionState::kStaged;
-  if (!staged && (found->state == RevisionState::kWithdrawn || revision < *oldest)) {
+  VOXLOC_ASSIGN_OR_RETURN(const auto row, FindMap(database, map));
+  VOXLOC_ASSIGN_OR_RETURN(const auto found, GetRevision(database, row, map, revision));
+  VOXLOC_ASSIGN_OR_RETURN(const auto oldest, OldestRetained(database, row.id, retained));
+  const bool staged = found.state == RevisionState::kStaged;
+  if (!staged && (found.state == RevisionState::kWithdrawn || revision < oldest)) {
     return absl::NotFoundError(absl::StrCat(
         "revision ", revision, " of map \"", map, "\" ",
-        found->state == RevisionState::kWithdrawn ? "was withdrawn" : "is no longer kept"));
+        found.state == RevisionState::kWithdrawn ? "was withdrawn" : "is no longer kept"));
   }
 
   Manifest manifest;
@@ -530,9 +514,9 @@ absl::StatusOr<Manifest> ReadManifest(SqlDatabase& database, absl::string_view m
                    "FROM tiles t LEFT JOIN contents c ON c.id = t.content_id "
                    "WHERE t.map_id = ?1 AND t.from_revision <= ?2 "
                    "AND (t.to_revision IS NULL OR t.to_revision > ?2) ORDER BY t.tile_id",
-                   row->id, staged ? found->parent : revision);
+                   row.id, staged ? found.parent : revision);
     while (query.Next()) {
-      if (absl::Status status = add(query, query.UInt(11)); !status.ok()) return status;
+      VOXLOC_TRY(add(query, query.UInt(11)));
     }
     if (!query.status().ok()) return query.status();
   }
@@ -542,7 +526,7 @@ absl::StatusOr<Manifest> ReadManifest(SqlDatabase& database, absl::string_view m
                    "t.max_x, t.max_y, t.max_z, t.row_crc32c, t.content_id IS NULL "
                    "FROM staged_tiles t LEFT JOIN contents c ON c.id = t.content_id "
                    "WHERE t.map_id = ?1 AND t.revision = ?2",
-                   row->id, revision);
+                   row.id, revision);
     while (query.Next()) {
       if (query.Int(11) != 0) {
         manifest.erase(query.Text(0));
@@ -552,10 +536,10 @@ absl::StatusOr<Manifest> ReadManifest(SqlDatabase& database, absl::string_view m
     }
     if (!query.status().ok()) return query.status();
   }
-  if (manifest.size() != found->tiles) {
+  if (manifest.size() != found.tiles) {
     return absl::DataLossError(absl::StrCat(database.name(), ": revision ", revision, " of map \"",
                                             map, "\" has ", manifest.size(), " of its ",
-                                            found->tiles, " tiles"));
+                                            found.tiles, " tiles"));
   }
   return manifest;
 }
@@ -574,10 +558,9 @@ absl::StatusOr<std::optional<StoredRevision>> MapStore::FindRequest(absl::string
     const auto row = FindMap(database, map);
     if (absl::IsNotFound(row.status()) || request_id.empty()) return std::nullopt;
     if (!row.ok()) return row.status();
-    auto found = FindRevision(database, row->id, "request_id", request_id);
-    if (!found.ok()) return found.status();
-    if (!found->has_value()) return std::nullopt;
-    return std::move((*found)->revision);
+    VOXLOC_ASSIGN_OR_RETURN(auto found, FindRevision(database, row->id, "request_id", request_id));
+    if (!found.has_value()) return std::nullopt;
+    return std::move(found->revision);
   };
   return backend_->Query(find);
 }
@@ -591,9 +574,8 @@ absl::StatusOr<StoredRevision> MapStore::Activate(absl::string_view map, uint64_
 absl::StatusOr<StoredRevision> MapStore::Withdraw(absl::string_view map, uint64_t revision) {
   const auto withdraw = [&](SqlDatabase& database,
                             const StoreTime& now) -> absl::StatusOr<StoredRevision> {
-    const auto row = FindMap(database, map);
-    if (!row.ok()) return row.status();
-    auto staged = GetRevision(database, *row, map, revision);
+    VOXLOC_ASSIGN_OR_RETURN(const auto row, FindMap(database, map));
+    auto staged = GetRevision(database, row, map, revision);
     if (!staged.ok() || staged->state == RevisionState::kWithdrawn) return staged;
     if (staged->state == RevisionState::kActive) {
       return absl::FailedPreconditionError(
@@ -601,8 +583,8 @@ absl::StatusOr<StoredRevision> MapStore::Withdraw(absl::string_view map, uint64_
     }
     absl::Status status = database.Run(
         "UPDATE revisions SET state = 2, changed_unix_ns = ?3 WHERE map_id = ?1 AND revision = ?2",
-        row->id, revision, now.store_unix_ns);
-    if (status.ok()) status = WriteCanaries(database, row->id, revision, {});
+        row.id, revision, now.store_unix_ns);
+    if (status.ok()) status = WriteCanaries(database, row.id, revision, {});
     if (!status.ok()) return status;
     staged->state = RevisionState::kWithdrawn;
     staged->canary_vehicles.clear();
@@ -615,16 +597,14 @@ absl::StatusOr<StoredRevision> MapStore::SetCanary(absl::string_view map, uint64
                                                    std::vector<std::string> vehicles) {
   const auto set = [&](SqlDatabase& database,
                        const StoreTime& /*now*/) -> absl::StatusOr<StoredRevision> {
-    const auto row = FindMap(database, map);
-    if (!row.ok()) return row.status();
-    auto staged = GetRevision(database, *row, map, revision);
+    VOXLOC_ASSIGN_OR_RETURN(const auto row, FindMap(database, map));
+    auto staged = GetRevision(database, row, map, revision);
     if (!staged.ok()) return staged;
     if (staged->state != RevisionState::kStaged) {
       return absl::FailedPreconditionError(
           absl::StrCat("revision ", revision, " of map \"", map, "\" is not staged"));
     }
-    absl::Status status = WriteCanaries(database, row->id, revision, vehicles);
-    if (!status.ok()) return status;
+    VOXLOC_TRY(WriteCanaries(database, row.id, revision, vehicles));
     staged->canary_vehicles = vehicles;
     return staged;
   };
@@ -633,22 +613,20 @@ absl::StatusOr<StoredRevision> MapStore::SetCanary(absl::string_view map, uint64
 
 absl::StatusOr<uint64_t> MapStore::DeleteMap(absl::string_view map, uint64_t revision) {
   const auto remove = [&](SqlDatabase& database, const StoreTime& now) -> absl::StatusOr<uint64_t> {
-    const auto row = FindMap(database, map);
-    if (!row.ok()) return row.status();
-    const auto there = IsThere(database, *row);
-    if (!there.ok()) return there.status();
-    if (!*there) return NoSuchMap(map);
-    if (revision != 0 && revision != row->active_revision) {
+    VOXLOC_ASSIGN_OR_RETURN(const auto row, FindMap(database, map));
+    VOXLOC_ASSIGN_OR_RETURN(const auto there, IsThere(database, row));
+    if (!there) return NoSuchMap(map);
+    if (revision != 0 && revision != row.active_revision) {
       return absl::AbortedError(absl::StrCat("map \"", map, "\" is at revision ",
-                                             row->active_revision, ", not at ", revision));
+                                             row.active_revision, ", not at ", revision));
     }
-    absl::Status status = ForgetMap(database, *row, map);
+    absl::Status status = ForgetMap(database, row, map);
     if (status.ok()) {
-      status = database.Run("UPDATE revisions SET changed_unix_ns = ?2 WHERE map_id = ?1", row->id,
+      status = database.Run("UPDATE revisions SET changed_unix_ns = ?2 WHERE map_id = ?1", row.id,
                             now.store_unix_ns);
     }
     if (!status.ok()) return status;
-    return row->active_revision;
+    return row.active_revision;
   };
   return backend_->Change(map, remove);
 }
@@ -656,7 +634,7 @@ absl::StatusOr<uint64_t> MapStore::DeleteMap(absl::string_view map, uint64_t rev
 absl::StatusOr<uint64_t> MapStore::UndeleteMap(absl::string_view map) {
   const auto undelete = [&](SqlDatabase& database,
                             const StoreTime& /*now*/) -> absl::StatusOr<uint64_t> {
-    if (absl::Status status = CheckNoMap(database, map); !status.ok()) return status;
+    VOXLOC_TRY(CheckNoMap(database, map));
     MapRow deleted;
     {
       SqlQuery query(
@@ -674,8 +652,7 @@ absl::StatusOr<uint64_t> MapStore::UndeleteMap(absl::string_view map) {
       }
       deleted = {query.Int(0), query.UInt(1)};
     }
-    absl::Status status = database.Run("UPDATE maps SET deleted = 0 WHERE id = ?1", deleted.id);
-    if (!status.ok()) return status;
+    VOXLOC_TRY(database.Run("UPDATE maps SET deleted = 0 WHERE id = ?1", deleted.id));
     return deleted.active_revision;
   };
   return backend_->Change(map, undelete);
@@ -692,10 +669,9 @@ absl::StatusOr<StoredMap> MapStore::GetMap(absl::string_view map) {
   return backend_->Query([&](SqlDatabase& database) -> absl::StatusOr<StoredMap> {
     SqlQuery query(database, SelectMaps("AND m.name = ?2").c_str(),
                    std::max(options_.retained_revisions, 1U), map);
-    auto maps = MapsOf(query);
-    if (!maps.ok()) return maps.status();
-    if (maps->empty()) return NoSuchMap(map);
-    return std::move(maps->front());
+    VOXLOC_ASSIGN_OR_RETURN(auto maps, MapsOf(query));
+    if (maps.empty()) return NoSuchMap(map);
+    return std::move(maps.front());
   });
 }
 

@@ -6,6 +6,8 @@
 #include <utility>
 #include <vector>
 
+#include "core/status/try.h"
+
 namespace voxloc::server {
 
 absl::StatusOr<std::optional<ContentRow>> FindContent(SqlDatabase& database,
@@ -31,29 +33,27 @@ absl::StatusOr<FreedContent> FreeContent(SqlDatabase& database, int64_t content,
   freed.all = pieces.size() <= max_pieces;
   if (!freed.all) pieces.pop_back();
   for (const auto& [piece, bytes] : pieces) {
-    absl::Status status =
-        database.Run("DELETE FROM pieces WHERE content_id = ?1 AND piece = ?2", content, piece);
-    if (!status.ok()) return status;
+    VOXLOC_TRY(
+        database.Run("DELETE FROM pieces WHERE content_id = ?1 AND piece = ?2", content, piece));
     freed.bytes += bytes;
     ++freed.pieces;
   }
-  absl::Status status =
-      freed.all ? database.Run("DELETE FROM contents WHERE id = ?1", content)
-                : database.Run(
-                      "UPDATE contents SET digest = NULL, stored_bytes = stored_bytes - ?2, "
-                      "wanted_unix_ns = ?3 WHERE id = ?1",
-                      content, freed.bytes, kNeverWanted);
-  if (!status.ok()) return status;
+  VOXLOC_TRY(freed.all ? database.Run("DELETE FROM contents WHERE id = ?1", content)
+                       : database.Run(
+                             "UPDATE contents SET digest = NULL, stored_bytes = stored_bytes - ?2, "
+                             "wanted_unix_ns = ?3 WHERE id = ?1",
+                             content, freed.bytes, kNeverWanted));
   return freed;
 }
 
 absl::StatusOr<uint64_t> OldestRetained(SqlDatabase& database, int64_t map_id, uint32_t retained) {
-  const auto oldest = database.Number(
-      "SELECT COALESCE(MIN(revision), 0) FROM (SELECT revision FROM revisions WHERE map_id = ?1 "
-      "AND state = 0 AND kept = 1 ORDER BY revision DESC LIMIT ?2) AS newest",
-      map_id, std::max(retained, 1U));
-  if (!oldest.ok()) return oldest.status();
-  return static_cast<uint64_t>(*oldest);
+  VOXLOC_ASSIGN_OR_RETURN(
+      const auto oldest,
+      database.Number("SELECT COALESCE(MIN(revision), 0) FROM (SELECT revision FROM revisions "
+                      "WHERE map_id = ?1 "
+                      "AND state = 0 AND kept = 1 ORDER BY revision DESC LIMIT ?2) AS newest",
+                      map_id, std::max(retained, 1U)));
+  return static_cast<uint64_t>(oldest);
 }
 
 }  // namespace voxloc::server

@@ -11,6 +11,7 @@
 #include <filesystem>
 
 #include "absl/strings/str_cat.h"
+#include "core/status/try.h"
 #include "server/maps/store/directory_lock.h"
 #include "server/maps/store/sqlite_database.h"
 #include "server/maps/store/sqlite_map_store.h"
@@ -50,17 +51,16 @@ absl::Status SqliteDatabase::Backup(const std::string& path, absl::Mutex* turn,
 absl::Status SqliteDatabase::CopyTo(const std::string& path, absl::Mutex* turn,
                                     absl::FunctionRef<bool(double)> progress) {
   std::remove(path.c_str());
-  const auto copy = Open(path, Access::kCreate);
-  if (!copy.ok()) return copy.status();
+  VOXLOC_ASSIGN_OR_RETURN(const auto copy, Open(path, Access::kCreate));
   // A copy that was not finished is of no use, so it needs no journal.
-  absl::Status status = (*copy)->Run("PRAGMA journal_mode = OFF");
+  absl::Status status = copy->Run("PRAGMA journal_mode = OFF");
   if (!status.ok()) return status;
   sqlite3_backup* backup = nullptr;
   {
     const absl::MutexLockMaybe lock(turn);
-    backup = sqlite3_backup_init((*copy)->handle(), "main", handle_, "main");
+    backup = sqlite3_backup_init(copy->handle(), "main", handle_, "main");
   }
-  if (backup == nullptr) return (*copy)->Error(sqlite3_errcode((*copy)->handle()));
+  if (backup == nullptr) return copy->Error(sqlite3_errcode(copy->handle()));
   int code = SQLITE_OK;
   while (status.ok() && code == SQLITE_OK) {
     double part = 1.0;
@@ -78,19 +78,18 @@ absl::Status SqliteDatabase::CopyTo(const std::string& path, absl::Mutex* turn,
   const absl::MutexLockMaybe lock(turn);
   const int finished = sqlite3_backup_finish(backup);
   if (code == SQLITE_OK || code == SQLITE_DONE) code = finished;
-  return status.ok() && code != SQLITE_OK ? (*copy)->Error(code) : status;
+  return status.ok() && code != SQLITE_OK ? copy->Error(code) : status;
 }
 
 absl::Status BackupMapStore(const std::string& directory, const std::string& path,
                             absl::FunctionRef<bool(double)> progress) {
   // A process that uses it goes on writing; a transaction that has read sees nothing of that.
-  auto database = SqliteDatabase::Open(directory + "/maps.db", SqliteDatabase::Access::kWrite);
-  if (!database.ok()) return database.status();
-  if (absl::Status status = CheckSchema(**database); !status.ok()) return status;
-  return (*database)->Transaction(SqliteDatabase::Begin::kDeferred, [&]() -> absl::Status {
-    const auto maps = (*database)->Number("SELECT COUNT(*) FROM maps");
-    if (!maps.ok()) return maps.status();
-    return (*database)->Backup(path, nullptr, progress);
+  VOXLOC_ASSIGN_OR_RETURN(
+      auto database, SqliteDatabase::Open(directory + "/maps.db", SqliteDatabase::Access::kWrite));
+  VOXLOC_TRY(CheckSchema(*database));
+  return database->Transaction(SqliteDatabase::Begin::kDeferred, [&]() -> absl::Status {
+    VOXLOC_TRY(database->Number("SELECT COUNT(*) FROM maps").status());
+    return database->Backup(path, nullptr, progress);
   });
 }
 

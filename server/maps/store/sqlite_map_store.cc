@@ -15,6 +15,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/synchronization/mutex.h"
+#include "core/status/try.h"
 #include "server/maps/store/directory_lock.h"
 #include "server/maps/store/sql_backend.h"
 #include "server/maps/store/sqlite_database.h"
@@ -158,9 +159,8 @@ class SqliteBackend : public SqlBackend {
   // then in the memory of one, and the database that one's until it is closed.
   absl::Status TakeDatabaseAlone() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     writer_.reset();
-    auto writer = SqliteDatabase::Open(directory_ + "/maps.db", SqliteDatabase::Access::kWrite);
-    if (!writer.ok()) return writer.status();
-    writer_ = *std::move(writer);
+    VOXLOC_ASSIGN_OR_RETURN(
+        writer_, SqliteDatabase::Open(directory_ + "/maps.db", SqliteDatabase::Access::kWrite));
     one_connection_ = true;
     return writer_->Execute("PRAGMA locking_mode = EXCLUSIVE");
   }
@@ -187,8 +187,7 @@ class SqliteBackend : public SqlBackend {
     status = writer_->Transaction(SqliteDatabase::Begin::kImmediate,
                                   [&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) -> absl::Status {
                                     if (!resumed_) {
-                                      absl::Status resumed = clock_.Resume(*writer_, clock_.Now());
-                                      if (!resumed.ok()) return resumed;
+                                      VOXLOC_TRY(clock_.Resume(*writer_, clock_.Now()));
                                     }
                                     return body(*writer_, clock_.Now());
                                   });
@@ -239,10 +238,9 @@ class SqliteBackend : public SqlBackend {
       const absl::MutexLock lock(&mutex_);
       return body(*writer_);
     }
-    auto reader = TakeReader();
-    if (!reader.ok()) return reader.status();
-    absl::Status status = body(**reader);
-    ReturnReader(*std::move(reader));
+    VOXLOC_ASSIGN_OR_RETURN(auto reader, TakeReader());
+    absl::Status status = body(*reader);
+    ReturnReader(std::move(reader));
     return status;
   }
 
@@ -295,12 +293,10 @@ class SqliteBackend : public SqlBackend {
 absl::Status SqliteBackend::Shrink(CollectReport& report) {
   if (!durable()) return absl::OkStatus();
   return Write(Sync::kNormal, [&](SqlDatabase& database, const StoreTime& /*now*/) -> absl::Status {
-    const auto free = database.Number("PRAGMA freelist_count");
-    if (!free.ok()) return free.status();
-    const auto pages = database.Number("PRAGMA page_count");
-    if (!pages.ok()) return pages.status();
+    VOXLOC_ASSIGN_OR_RETURN(const auto free, database.Number("PRAGMA freelist_count"));
+    VOXLOC_ASSIGN_OR_RETURN(const auto pages, database.Number("PRAGMA page_count"));
     // Free pages are what the next content is written to; a quarter of the file is plenty.
-    const int64_t surplus = *free - std::max(*pages / 4, 4 * kPagesPerShrink);
+    const int64_t surplus = free - std::max(pages / 4, 4 * kPagesPerShrink);
     if (surplus <= 0) return absl::OkStatus();
     const std::string vacuum =
         absl::StrCat("PRAGMA incremental_vacuum(", std::min(surplus, kPagesPerShrink), ")");
@@ -312,11 +308,9 @@ absl::Status SqliteBackend::Shrink(CollectReport& report) {
 absl::StatusOr<uint64_t> SqliteBackend::StoredBytes(SqlDatabase& database) {
   uint64_t bytes = 0;
   if (!durable()) {
-    const auto pages = database.Number("PRAGMA page_count");
-    if (!pages.ok()) return pages.status();
-    const auto page_bytes = database.Number("PRAGMA page_size");
-    if (!page_bytes.ok()) return page_bytes.status();
-    return static_cast<uint64_t>(*pages * *page_bytes);
+    VOXLOC_ASSIGN_OR_RETURN(const auto pages, database.Number("PRAGMA page_count"));
+    VOXLOC_ASSIGN_OR_RETURN(const auto page_bytes, database.Number("PRAGMA page_size"));
+    return static_cast<uint64_t>(pages * page_bytes);
   }
   for (const char* const name : {"/maps.db", "/maps.db-wal"}) {
     struct stat file {};
@@ -331,8 +325,7 @@ absl::StatusOr<uint64_t> SqliteBackend::StoredBytes(SqlDatabase& database) {
 
 absl::StatusOr<std::unique_ptr<MapStore>> OpenSqliteMapStore(const std::string& directory,
                                                              const MapStoreOptions& options) {
-  auto lock = DirectoryLock::Take(directory);
-  if (!lock.ok()) return lock.status();
+  VOXLOC_ASSIGN_OR_RETURN(auto lock, DirectoryLock::Take(directory));
   const std::string path = directory + "/maps.db";
   absl::Status log = WriteLogAgain(path);
   if (absl::IsResourceExhausted(log)) {
@@ -341,11 +334,10 @@ absl::StatusOr<std::unique_ptr<MapStore>> OpenSqliteMapStore(const std::string& 
   } else if (!log.ok()) {
     return log;
   }
-  auto writer = SqliteDatabase::Open(path, SqliteDatabase::Access::kCreate);
-  if (!writer.ok()) return writer.status();
+  VOXLOC_ASSIGN_OR_RETURN(auto writer, SqliteDatabase::Open(path, SqliteDatabase::Access::kCreate));
   auto backend =
-      std::make_unique<SqliteBackend>(options, directory, *std::move(lock), *std::move(writer));
-  if (absl::Status status = backend->Prepare(log); !status.ok()) return status;
+      std::make_unique<SqliteBackend>(options, directory, std::move(lock), std::move(writer));
+  VOXLOC_TRY(backend->Prepare(log));
   const bool damaged = !backend->damage().empty();
   auto store = std::make_unique<MapStore>(std::move(backend), options);
   if (damaged) {
@@ -356,10 +348,10 @@ absl::StatusOr<std::unique_ptr<MapStore>> OpenSqliteMapStore(const std::string& 
 }
 
 absl::StatusOr<std::unique_ptr<MapStore>> MakeMemoryMapStore(const MapStoreOptions& options) {
-  auto writer = SqliteDatabase::Open(":memory:", SqliteDatabase::Access::kCreate);
-  if (!writer.ok()) return writer.status();
-  auto backend = std::make_unique<SqliteBackend>(options, "", nullptr, *std::move(writer));
-  if (absl::Status status = backend->Prepare(); !status.ok()) return status;
+  VOXLOC_ASSIGN_OR_RETURN(auto writer,
+                          SqliteDatabase::Open(":memory:", SqliteDatabase::Access::kCreate));
+  auto backend = std::make_unique<SqliteBackend>(options, "", nullptr, std::move(writer));
+  VOXLOC_TRY(backend->Prepare());
   return std::make_unique<MapStore>(std::move(backend), options);
 }
 

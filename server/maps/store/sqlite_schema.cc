@@ -10,6 +10,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
+#include "core/status/try.h"
 #include "server/maps/store/sqlite_database.h"
 #include "server/maps/store/sqlite_map_store.h"
 #include "server/maps/store/store_schema.h"
@@ -47,21 +48,17 @@ absl::Status PrepareNewDatabase(SqliteDatabase& database) {
   // Freed pages go back to the file system, in steps that the store asks for. A database that has
   // the setting is only read: writing it again would fail on a full disk.
   constexpr int64_t kIncremental = 2;
-  const auto mode = database.Number("PRAGMA auto_vacuum");
-  if (!mode.ok()) return mode.status();
-  if (*mode == kIncremental) return absl::OkStatus();
+  VOXLOC_ASSIGN_OR_RETURN(const auto mode, database.Number("PRAGMA auto_vacuum"));
+  if (mode == kIncremental) return absl::OkStatus();
   return database.Execute("PRAGMA auto_vacuum = INCREMENTAL");
 }
 
 absl::Status CheckSchema(SqliteDatabase& database) {
-  const auto tables = database.Number("SELECT COUNT(*) FROM sqlite_master");
-  if (!tables.ok()) return tables.status();
-  if (*tables == 0) return absl::OkStatus();
-  const auto application = database.Number("PRAGMA application_id");
-  if (!application.ok()) return application.status();
-  const auto version = database.Number("PRAGMA user_version");
-  if (!version.ok()) return version.status();
-  return CheckMarks(database.path(), *application, *version);
+  VOXLOC_ASSIGN_OR_RETURN(const auto tables, database.Number("SELECT COUNT(*) FROM sqlite_master"));
+  if (tables == 0) return absl::OkStatus();
+  VOXLOC_ASSIGN_OR_RETURN(const auto application, database.Number("PRAGMA application_id"));
+  VOXLOC_ASSIGN_OR_RETURN(const auto version, database.Number("PRAGMA user_version"));
+  return CheckMarks(database.path(), application, version);
 }
 
 absl::Status CheckSqliteMapStore(const std::string& directory) {
@@ -82,12 +79,11 @@ absl::Status CheckSqliteMapStore(const std::string& directory) {
 }
 
 absl::Status MigrateSchema(SqliteDatabase& database) {
-  const auto version = database.Number("PRAGMA user_version");
-  if (!version.ok()) return version.status();
-  if (*version >= StoreSchemaVersion()) return absl::OkStatus();
+  VOXLOC_ASSIGN_OR_RETURN(const auto version, database.Number("PRAGMA user_version"));
+  if (version >= StoreSchemaVersion()) return absl::OkStatus();
   return database.Transaction(SqliteDatabase::Begin::kImmediate, [&]() -> absl::Status {
-    for (const char* const step : StoreSchemaSteps().subspan(static_cast<size_t>(*version))) {
-      if (absl::Status status = database.Execute(step); !status.ok()) return status;
+    for (const char* const step : StoreSchemaSteps().subspan(static_cast<size_t>(version))) {
+      VOXLOC_TRY(database.Execute(step));
     }
     const std::string marks = absl::StrCat("PRAGMA application_id = ", kStoreApplicationId,
                                            "; PRAGMA user_version = ", StoreSchemaVersion());

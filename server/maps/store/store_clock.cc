@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "absl/time/clock.h"
+#include "core/status/try.h"
 
 namespace voxloc::server {
 namespace {
@@ -45,13 +46,14 @@ absl::Status StoreClock::Resume(SqlDatabase& database, const StoreTime& time) {
                           now, far_ahead);
   }
   if (!status.ok()) return status;
-  const auto latest = database.Number(
-      "SELECT COALESCE(MAX(latest), CAST(?1 AS BIGINT)) FROM (SELECT MAX(wanted_unix_ns) AS latest "
-      "FROM contents "
-      "UNION ALL SELECT MAX(changed_unix_ns) FROM revisions) AS times",
-      now);
-  if (!latest.ok()) return latest.status();
-  latest_unix_ns_ = std::max(latest_unix_ns_, *latest);
+  VOXLOC_ASSIGN_OR_RETURN(
+      const auto latest,
+      database.Number("SELECT COALESCE(MAX(latest), CAST(?1 AS BIGINT)) FROM (SELECT "
+                      "MAX(wanted_unix_ns) AS latest "
+                      "FROM contents "
+                      "UNION ALL SELECT MAX(changed_unix_ns) FROM revisions) AS times",
+                      now));
+  latest_unix_ns_ = std::max(latest_unix_ns_, latest);
   return absl::OkStatus();
 }
 

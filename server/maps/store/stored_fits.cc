@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "core/status/try.h"
 #include "server/maps/store/map_store.h"
 #include "server/maps/store/sql_backend.h"
 
@@ -78,9 +79,8 @@ absl::StatusOr<std::vector<StoredTileFit>> MapStore::ListTileFits(absl::string_v
                    "FROM tile_fits WHERE map = ?1 ORDER BY tile_id, digest",
                    map);
     while (query.Next()) {
-      auto fit = FitOf(query);
-      if (!fit.ok()) return fit.status();
-      fits.push_back(*std::move(fit));
+      VOXLOC_ASSIGN_OR_RETURN(auto fit, FitOf(query));
+      fits.push_back(std::move(fit));
     }
     if (!query.status().ok()) return query.status();
     return fits;

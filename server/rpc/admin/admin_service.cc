@@ -18,6 +18,7 @@
 #include "absl/strings/str_split.h"
 #include "absl/time/clock.h"
 #include "core/host/memory.h"
+#include "core/status/try.h"
 #include "server/config/settings.h"
 #include "server/convert/profile.h"
 #include "server/convert/range.h"
@@ -174,8 +175,8 @@ void SessionToProto(const SessionFacts& facts, v1::SessionInfo& proto) {
 absl::Status ListSessions(Runtime& runtime, const CallAccess& access,
                           const v1::ListSessionsRequest& request,
                           v1::ListSessionsResponse& response) {
-  const auto size = PageSize(request.page_size(), kDefaultSessions, kMostSessions);
-  if (!size.ok()) return size.status();
+  VOXLOC_ASSIGN_OR_RETURN(const auto size,
+                          PageSize(request.page_size(), kDefaultSessions, kMostSessions));
   uint64_t after = 0;
   if (!request.page_token().empty() && !absl::SimpleAtoi(request.page_token(), &after)) {
     return absl::InvalidArgumentError("page_token must be one that ListSessions returned");
@@ -184,8 +185,8 @@ absl::Status ListSessions(Runtime& runtime, const CallAccess& access,
   const auto wanted = [&request, &access](const std::string& map) {
     return (request.map().empty() || map == request.map()) && access.Sees(map);
   };
-  auto sessions = runtime.sessions.List(after, wanted, *size + 1);
-  const bool more = sessions.size() > *size;
+  auto sessions = runtime.sessions.List(after, wanted, size + 1);
+  const bool more = sessions.size() > size;
   if (more) sessions.pop_back();
   for (const auto& [number, facts] : sessions) SessionToProto(facts, *response.add_sessions());
   if (more) response.set_next_page_token(absl::StrCat(sessions.back().first));
@@ -253,9 +254,7 @@ constexpr size_t kMostReasonBytes = 256;
 absl::Status BeginDrain(Runtime& runtime, const CallAccess& /*access*/,
                         const v1::DrainRequest& request, v1::DrainResponse& response) {
   const double grace_s = request.grace_s();
-  if (absl::Status status = CheckRange("grace_s", grace_s, 0.0, kMaxSeconds); !status.ok()) {
-    return status;
-  }
+  VOXLOC_TRY(CheckRange("grace_s", grace_s, 0.0, kMaxSeconds));
   if (request.reason().size() > kMostReasonBytes) {
     return absl::InvalidArgumentError(absl::StrCat("reason must have at most ", kMostReasonBytes,
                                                    " bytes (got ", request.reason().size(), ")"));
@@ -269,7 +268,7 @@ absl::Status BeginDrain(Runtime& runtime, const CallAccess& /*access*/,
 
 absl::Status EndDrain(Runtime& runtime, const CallAccess& /*access*/,
                       const v1::UndrainRequest& /*request*/, v1::UndrainResponse& response) {
-  if (absl::Status status = runtime.drain.TakeBack(); !status.ok()) return status;
+  VOXLOC_TRY(runtime.drain.TakeBack());
   response.set_open_sessions(static_cast<uint32_t>(runtime.sessions.open()));
   return absl::OkStatus();
 }
@@ -307,18 +306,16 @@ absl::Status NoCapture(const std::string& id) {
 absl::Status ListCaptures(Runtime& runtime, const CallAccess& access,
                           const v1::ListCapturesRequest& request,
                           v1::ListCapturesResponse& response) {
-  const auto size = PageSize(request.page_size(), kDefaultCaptures, kMostCaptures);
-  if (!size.ok()) return size.status();
-  const auto before = PlaceOf(request.page_token());
-  if (!before.ok()) return before.status();
-  const auto store = runtime.captures.store();
-  if (!store.ok()) return store.status();
+  VOXLOC_ASSIGN_OR_RETURN(const auto size,
+                          PageSize(request.page_size(), kDefaultCaptures, kMostCaptures));
+  VOXLOC_ASSIGN_OR_RETURN(const auto before, PlaceOf(request.page_token()));
+  VOXLOC_ASSIGN_OR_RETURN(const auto store, runtime.captures.store());
   const auto wanted = [&request, &access](const v1::CaptureInfo& info) {
     return (request.map().empty() || info.map() == request.map()) && access.Sees(info.map());
   };
   // One more than the page holds tells whether there is a next one.
-  std::vector<v1::CaptureInfo> captures = (*store)->List(*before, wanted, *size + 1);
-  const bool more = captures.size() > *size;
+  std::vector<v1::CaptureInfo> captures = store->List(before, wanted, size + 1);
+  const bool more = captures.size() > size;
   if (more) captures.pop_back();
   if (more) response.set_next_page_token(TokenOf(captures.back()));
   for (v1::CaptureInfo& info : captures) *response.add_captures() = std::move(info);
@@ -327,9 +324,8 @@ absl::Status ListCaptures(Runtime& runtime, const CallAccess& access,
 
 absl::Status GetCapture(Runtime& runtime, const CallAccess& access,
                         const v1::GetCaptureRequest& request, v1::GetCaptureResponse& response) {
-  const auto store = runtime.captures.store();
-  if (!store.ok()) return store.status();
-  const std::optional<v1::CaptureInfo> info = (*store)->Find(request.id());
+  VOXLOC_ASSIGN_OR_RETURN(const auto store, runtime.captures.store());
+  const std::optional<v1::CaptureInfo> info = store->Find(request.id());
   if (!info.has_value() || !access.Sees(info->map())) return NoCapture(request.id());
   const uint64_t most = runtime.live.limits()->max_message_bytes;
   if (info->bytes() > most) {
@@ -338,7 +334,7 @@ absl::Status GetCapture(Runtime& runtime, const CallAccess& access,
                      " bytes, and limits.max_message_bytes allows ", most,
                      " in a reply; start the server with a larger limit to get it"));
   }
-  absl::StatusOr<v1::Capture> capture = (*store)->Read(request.id());
+  absl::StatusOr<v1::Capture> capture = store->Read(request.id());
   if (absl::IsNotFound(capture.status())) return NoCapture(request.id());
   if (!capture.ok()) return capture.status();
   *response.mutable_capture() = *std::move(capture);

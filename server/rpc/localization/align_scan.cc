@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "core/status/try.h"
 #include "server/convert/pose.h"
 #include "server/convert/status.h"
 #include "server/errors/error_details.h"
@@ -41,11 +42,11 @@ absl::Status StatusOfResult(const v1::AlignmentResult& result, const EngineFault
 }
 
 absl::StatusOr<ScanSource> SourceOf(const Runtime& runtime, const v1::AlignScanRequest& request) {
-  if (absl::Status status = runtime.sessions.Admit(); !status.ok()) return status;
-  auto setup = CheckSetup(*runtime.live.Get(), runtime.maps, request.setup());
-  if (!setup.ok()) return setup.status();
+  VOXLOC_TRY(runtime.sessions.Admit());
+  VOXLOC_ASSIGN_OR_RETURN(auto setup,
+                          CheckSetup(*runtime.live.Get(), runtime.maps, request.setup()));
   if (!request.has_scan()) return absl::InvalidArgumentError("the request has no scan");
-  ScanSource source = std::move(setup->source);
+  ScanSource source = std::move(setup.source);
   if (runtime.captures.enabled()) {
     source.setup = std::make_shared<const v1::ScanSetup>(request.setup());
   }

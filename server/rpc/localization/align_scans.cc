@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
+#include "core/status/try.h"
 #include "server/convert/map.h"
 #include "server/convert/pose.h"
 #include "server/convert/profile.h"
@@ -177,20 +178,19 @@ class AlignScansStream : public AlignScansBidi,
       return WithReason(absl::FailedPreconditionError("the session is open already"),
                         "OUT_OF_ORDER");
     }
-    if (absl::Status status = AdmitSetup(access(), open.setup()); !status.ok()) return status;
-    if (absl::Status status = runtime_.sessions.Admit(); !status.ok()) return status;
+    VOXLOC_TRY(AdmitSetup(access(), open.setup()));
+    VOXLOC_TRY(runtime_.sessions.Admit());
     if (!runtime_.engine->Health().ok()) {
       return WithRetryAfter(runtime_.engine_faults.Error(), kRetryWhenEngineIsLostS);
     }
-    auto opened = OpenSession(*runtime_.live.Get(), runtime_.maps, runtime_.last_poses, open);
-    if (!opened.ok()) return opened.status();
-    auto place = runtime_.sessions.Open(weak_from_this());
-    if (!place.ok()) return place.status();
-    opened->source.session =
-        absl::StrCat("s", absl::Hex(runtime_.started_unix_ns / 1'000'000), "-", (*place)->number());
-    Hold(*std::move(place));
-    source_ = std::make_shared<const ScanSource>(opened->source);
-    lane_ = runtime_.scheduler.OpenLane(opened->max_waiting_scans, ShareOfSession(access()));
+    VOXLOC_ASSIGN_OR_RETURN(
+        auto opened, OpenSession(*runtime_.live.Get(), runtime_.maps, runtime_.last_poses, open));
+    VOXLOC_ASSIGN_OR_RETURN(auto place, runtime_.sessions.Open(weak_from_this()));
+    opened.source.session =
+        absl::StrCat("s", absl::Hex(runtime_.started_unix_ns / 1'000'000), "-", place->number());
+    Hold(std::move(place));
+    source_ = std::make_shared<const ScanSource>(opened.source);
+    lane_ = runtime_.scheduler.OpenLane(opened.max_waiting_scans, ShareOfSession(access()));
     {
       const absl::MutexLock lock(&mutex_);
       facts_.session = source_->session;
@@ -204,7 +204,7 @@ class AlignScansStream : public AlignScansBidi,
     LogLimited(LogLevel::kInfo, "session_opened",
                {{"session", source_->session},
                 {"map", source_->map},
-                {"revision", opened->map.snapshot->revision},
+                {"revision", opened.map.snapshot->revision},
                 {"vehicle", source_->vehicle},
                 {"profile", source_->recipe.align.profile.name},
                 {"peer", call_.peer()}});
@@ -212,16 +212,16 @@ class AlignScansStream : public AlignScansBidi,
     auto response = std::make_unique<v1::AlignScansResponse>();
     v1::SessionOpened& reply = *response->mutable_opened();
     reply.set_session(source_->session);
-    reply.set_map_revision(opened->map.snapshot->revision);
-    if (opened->last_pose.has_value()) {
-      LastPoseToProto(*opened->last_pose, absl::GetCurrentTimeNanos(), *reply.mutable_last_pose());
+    reply.set_map_revision(opened.map.snapshot->revision);
+    if (opened.last_pose.has_value()) {
+      LastPoseToProto(*opened.last_pose, absl::GetCurrentTimeNanos(), *reply.mutable_last_pose());
     }
     reply.set_engine(runtime_.engine->name());
     reply.mutable_limits()->set_max_points_per_scan(static_cast<uint32_t>(source_->max_points));
-    reply.mutable_limits()->set_max_waiting_scans(opened->max_waiting_scans);
+    reply.mutable_limits()->set_max_waiting_scans(opened.max_waiting_scans);
     reply.mutable_limits()->set_timeout_s(source_->timeout_s);
     reply.mutable_limits()->set_max_delay_s(source_->max_delay_s);
-    ProfileToProto(opened->profile_on_map, *reply.mutable_profile());
+    ProfileToProto(opened.profile_on_map, *reply.mutable_profile());
     reply.set_max_message_bytes(runtime_.live.limits()->max_message_bytes);
     reply.set_server_version(kVersion);
     Send(std::move(response));

@@ -5,6 +5,7 @@
 
 #include "absl/base/thread_annotations.h"
 #include "absl/synchronization/mutex.h"
+#include "core/status/try.h"
 #include "server/errors/error_details.h"
 #include "server/observe/logging.h"
 #include "server/rpc/localization/localization_calls.h"
@@ -33,18 +34,18 @@ class EstimateInitialPoseStream
 
  private:
   absl::Status Begin(const v1::EstimateInitialPoseRequest& request) override {
-    if (absl::Status status = AdmitSetup(access(), request.setup()); !status.ok()) return status;
-    if (absl::Status status = runtime_.sessions.Admit(); !status.ok()) return status;
-    auto work =
-        SearchWork::Open(WorkPartsOf(runtime_), runtime_.global_search, request, stop_.cancelled);
-    if (!work.ok()) return work.status();
+    VOXLOC_TRY(AdmitSetup(access(), request.setup()));
+    VOXLOC_TRY(runtime_.sessions.Admit());
+    VOXLOC_ASSIGN_OR_RETURN(
+        auto work,
+        SearchWork::Open(WorkPartsOf(runtime_), runtime_.global_search, request, stop_.cancelled));
     std::shared_ptr<void> pass = runtime_.searches.Enter();
     if (pass == nullptr) {
       runtime_.metrics.rejected_searches.Increment();
       return LimitReached(runtime_.searches.limit(), "searches at once", "TOO_MANY_SEARCHES");
     }
     Hold(std::move(pass));
-    work_ = *std::move(work);
+    work_ = std::move(work);
     if (!runtime_.searching.Post([self = shared_from_this()] { self->Run(); })) {
       return WithReason(absl::ResourceExhaustedError("too many searches wait"),
                         "TOO_MANY_SEARCHES");

@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/status/try.h"
 #include "server/errors/error_details.h"
 #include "server/observe/logging.h"
 #include "server/rpc/localization/localization_calls.h"
@@ -94,11 +95,9 @@ class ScorePosesStream : public ScorePosesBidi,
   }
 
   absl::Status TakeSetup(const v1::ScoreSetup& setup) {
-    if (absl::Status status = AdmitSetup(access(), setup.setup()); !status.ok()) return status;
-    if (absl::Status status = runtime_.sessions.Admit(); !status.ok()) return status;
-    auto work = ScoreWork::Open(WorkPartsOf(runtime_), setup, stop_);
-    if (!work.ok()) return work.status();
-    work_ = *std::move(work);
+    VOXLOC_TRY(AdmitSetup(access(), setup.setup()));
+    VOXLOC_TRY(runtime_.sessions.Admit());
+    VOXLOC_ASSIGN_OR_RETURN(work_, ScoreWork::Open(WorkPartsOf(runtime_), setup, stop_));
     auto response = std::make_unique<v1::ScorePosesResponse>();
     work_->DescribeTo(*response->mutable_ready());
     lagging_ = !Send(std::move(response));
@@ -129,11 +128,7 @@ class ScorePosesStream : public ScorePosesBidi,
     v1::PoseScores& scores = *response->mutable_scores();
     scores.set_sequence(sequence_);
     scores.set_first_pose(static_cast<uint32_t>(next_));
-    if (absl::Status status =
-            work_->Score(absl::MakeConstSpan(poses_).subspan(next_, size), scores);
-        !status.ok()) {
-      return status;
-    }
+    VOXLOC_TRY(work_->Score(absl::MakeConstSpan(poses_).subspan(next_, size), scores));
     next_ += size;
     scores.set_last(next_ == poses_.size());
     lagging_ = !Send(std::move(response));

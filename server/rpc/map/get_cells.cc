@@ -10,6 +10,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "core/engine/profile.h"
+#include "core/status/try.h"
 #include "server/convert/map.h"
 #include "server/convert/profile.h"
 #include "server/rpc/map/map_streams.h"
@@ -35,15 +36,14 @@ class GetCellsStream : public PulledStream<v1::GetCellsRequest, v1::GetCellsResp
  private:
   absl::StatusOr<std::unique_ptr<v1::GetCellsResponse>> Next() override {
     if (view_.snapshot == nullptr) {
-      if (absl::Status status = Open(); !status.ok()) return status;
+      VOXLOC_TRY(Open());
     }
     while (next_ == cells_.size()) {
       if (slab_x_ > max_.x()) return nullptr;
-      auto slab = ReadSlab();
-      if (!slab.ok()) return slab.status();
+      VOXLOC_ASSIGN_OR_RETURN(auto slab, ReadSlab());
       // How much it is shows once it has been read; it is read again when it may be held.
-      if (!slab->empty() && !Hold(slab->size() * sizeof(MapCell) + kMessageBytes)) return nullptr;
-      cells_ = *std::move(slab);
+      if (!slab.empty() && !Hold(slab.size() * sizeof(MapCell) + kMessageBytes)) return nullptr;
+      cells_ = std::move(slab);
       next_ = 0;
       slab_x_ = SlabEnd();
     }
@@ -56,23 +56,20 @@ class GetCellsStream : public PulledStream<v1::GetCellsRequest, v1::GetCellsResp
   }
 
   absl::Status Open() {
-    auto view = runtime_.maps.FindAtLeast(request().map(), 0);
-    if (!view.ok()) return view.status();
-    auto region = RegionFromProto(request());
-    if (!region.ok()) return region.status();
+    VOXLOC_ASSIGN_OR_RETURN(auto view, runtime_.maps.FindAtLeast(request().map(), 0));
+    VOXLOC_ASSIGN_OR_RETURN(auto region, RegionFromProto(request()));
     const std::string& name =
         request().profile().empty() ? runtime_.config.default_profile : request().profile();
-    auto profile = FindProfile(name);
-    if (!profile.ok()) return profile.status();
-    auto on_map = ProfileOnMap(*std::move(profile), *view->facts->build, request().map());
-    if (!on_map.ok()) return on_map.status();
-    if (request().stage() >= on_map->stages.size()) {
+    VOXLOC_ASSIGN_OR_RETURN(auto profile, FindProfile(name));
+    VOXLOC_ASSIGN_OR_RETURN(auto on_map,
+                            ProfileOnMap(std::move(profile), *view.facts->build, request().map()));
+    if (request().stage() >= on_map.stages.size()) {
       return absl::NotFoundError(absl::StrCat("profile ", name, " has the stages 0 to ",
-                                              on_map->stages.size() - 1, " (got ",
-                                              request().stage(), ")"));
+                                              on_map.stages.size() - 1, " (got ", request().stage(),
+                                              ")"));
     }
-    const CellStatistics& wanted = on_map->stages[request().stage()].cells;
-    const std::vector<CellStatistics>& there = view->snapshot->resident->statistics();
+    const CellStatistics& wanted = on_map.stages[request().stage()].cells;
+    const std::vector<CellStatistics>& there = view.snapshot->resident->statistics();
     const auto at = std::find(there.begin(), there.end(), wanted);
     if (at == there.end()) {
       return absl::FailedPreconditionError(
@@ -80,22 +77,19 @@ class GetCellsStream : public PulledStream<v1::GetCellsRequest, v1::GetCellsResp
     }
     statistics_index_ = static_cast<size_t>(at - there.begin());
     cell_size_m_ = wanted.cell_size_m;
-    const Bounds& bounds = view->snapshot->tiles.bounds();
+    const Bounds& bounds = view.snapshot->tiles.bounds();
     min_ = bounds.min;
     max_ = bounds.max;
-    if (region->has_value()) {
-      min_ = min_.cwiseMax((*region)->min);
-      max_ = max_.cwiseMin((*region)->max);
+    if (region.has_value()) {
+      min_ = min_.cwiseMax(region->min);
+      max_ = max_.cwiseMin(region->max);
     }
     if (bounds.finite_points == 0 || (min_.array() > max_.array()).any()) {
       max_.x() = -std::numeric_limits<double>::infinity();  // nothing is there
     }
     slab_x_ = min_.x();
-    if (absl::Status status = runtime_.surroundings.Require(*view, min_.head<2>(), max_.head<2>());
-        !status.ok()) {
-      return status;
-    }
-    view_ = *std::move(view);
+    VOXLOC_TRY(runtime_.surroundings.Require(view, min_.head<2>(), max_.head<2>()));
+    view_ = std::move(view);
     return absl::OkStatus();
   }
 

@@ -11,6 +11,7 @@
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "core/map/map_name.h"
+#include "core/status/try.h"
 #include "server/convert/cloud.h"
 #include "server/convert/map.h"
 #include "server/rpc/map/map_streams.h"
@@ -46,7 +47,7 @@ class GetTilesStream : public PulledStream<v1::GetTilesRequest, v1::GetTilesResp
 
   absl::StatusOr<std::unique_ptr<v1::GetTilesResponse>> Next() override {
     if (!chosen_) {
-      if (absl::Status status = Choose(); !status.ok()) return status;
+      VOXLOC_TRY(Choose());
       chosen_ = true;
     }
     if (next_ == tiles_.size()) return nullptr;
@@ -63,9 +64,8 @@ class GetTilesStream : public PulledStream<v1::GetTilesRequest, v1::GetTilesResp
         ++next_;
         return response;
       }
-      auto points = runtime_.library.tiles().ReadPoints(wanted.id, wanted.tile.digest);
-      if (!points.ok()) return points.status();
-      points_ = *std::move(points);
+      VOXLOC_ASSIGN_OR_RETURN(points_,
+                              runtime_.library.tiles().ReadPoints(wanted.id, wanted.tile.digest));
       sent_ = 0;
     }
     EncodeCloud(PartOf(*points_, sent_), *response->mutable_cloud());
@@ -88,32 +88,31 @@ class GetTilesStream : public PulledStream<v1::GetTilesRequest, v1::GetTilesResp
   }
 
   absl::Status Choose() {
-    if (absl::Status status = ValidateMapName(request().map()); !status.ok()) return status;
+    VOXLOC_TRY(ValidateMapName(request().map()));
     if (request().tile_ids_size() > kMostIds) {
       return absl::InvalidArgumentError(absl::StrCat("tile_ids must have at most ", kMostIds,
                                                      " entries (got ", request().tile_ids_size(),
                                                      ")"));
     }
-    auto region = RegionFromProto(request());
-    if (!region.ok()) return region.status();
-    auto found = runtime_.library.FindTiles(request().map(), request().revision());
-    if (!found.ok()) return found.status();
-    revision_ = found->revision;
+    VOXLOC_ASSIGN_OR_RETURN(auto region, RegionFromProto(request()));
+    VOXLOC_ASSIGN_OR_RETURN(auto found,
+                            runtime_.library.FindTiles(request().map(), request().revision()));
+    revision_ = found.revision;
     const auto take = [&](const std::string& id, const MapTile& tile) {
-      if (!region->has_value() || Touches(tile.bounds, **region)) {
+      if (!region.has_value() || Touches(tile.bounds, *region)) {
         tiles_.push_back({id, tile});
         tiles_.back().tile.resident.reset();
       }
     };
     if (request().tile_ids_size() == 0) {
-      found->tiles.ForEach([&](const TileCatalogue::Tile& tile) { take(tile.first, tile.second); });
+      found.tiles.ForEach([&](const TileCatalogue::Tile& tile) { take(tile.first, tile.second); });
       return absl::OkStatus();
     }
     std::vector<std::string> ids(request().tile_ids().begin(), request().tile_ids().end());
     std::sort(ids.begin(), ids.end());
     ids.erase(std::unique(ids.begin(), ids.end()), ids.end());
     for (const std::string& id : ids) {
-      const MapTile* const tile = found->tiles.Find(id);
+      const MapTile* const tile = found.tiles.Find(id);
       if (tile == nullptr) {
         return absl::NotFoundError(absl::StrCat("map ", request().map(), " has no tile '",
                                                 absl::CEscape(id.substr(0, 64)), "' at revision ",

@@ -12,6 +12,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "core/map/map_name.h"
+#include "core/status/try.h"
 #include "server/convert/map.h"
 #include "server/errors/error_details.h"
 #include "server/observe/logging.h"
@@ -26,9 +27,8 @@ namespace {
 
 absl::Status GetMap(Runtime& runtime, const CallAccess& /*access*/,
                     const v1::GetMapRequest& request, v1::GetMapResponse& response) {
-  auto view = runtime.maps.FindAtLeast(request.map(), 0);
-  if (!view.ok()) return view.status();
-  MapInfoToProto(*view, *response.mutable_map());
+  VOXLOC_ASSIGN_OR_RETURN(auto view, runtime.maps.FindAtLeast(request.map(), 0));
+  MapInfoToProto(view, *response.mutable_map());
   return absl::OkStatus();
 }
 
@@ -39,9 +39,8 @@ constexpr uint32_t kMostMaps = 1000;
 // none that stays is left out.
 absl::Status ListMaps(Runtime& runtime, const CallAccess& access,
                       const v1::ListMapsRequest& request, v1::ListMapsResponse& response) {
-  const auto size = PageSize(request.page_size(), kDefaultMaps, kMostMaps);
-  if (!size.ok()) return size.status();
-  const int most = static_cast<int>(*size);
+  VOXLOC_ASSIGN_OR_RETURN(const auto size, PageSize(request.page_size(), kDefaultMaps, kMostMaps));
+  const int most = static_cast<int>(size);
   for (const MapView& view : runtime.maps.List()) {
     if (!access.Sees(view.snapshot->name)) continue;
     if (!request.page_token().empty() && view.snapshot->name <= request.page_token()) continue;
@@ -57,11 +56,10 @@ absl::Status ListMaps(Runtime& runtime, const CallAccess& access,
 absl::Status ListRevisions(Runtime& runtime, const CallAccess& /*access*/,
                            const v1::ListRevisionsRequest& request,
                            v1::ListRevisionsResponse& response) {
-  if (absl::Status status = ValidateMapName(request.map()); !status.ok()) return status;
-  const auto map = runtime.library.store().GetMap(request.map());
-  if (!map.ok()) return map.status();
-  for (const StoredRevision& revision : map->revisions) {
-    RevisionToProto(revision, map->active_revision, *response.add_revisions());
+  VOXLOC_TRY(ValidateMapName(request.map()));
+  VOXLOC_ASSIGN_OR_RETURN(const auto map, runtime.library.store().GetMap(request.map()));
+  for (const StoredRevision& revision : map.revisions) {
+    RevisionToProto(revision, map.active_revision, *response.add_revisions());
   }
   return absl::OkStatus();
 }
@@ -87,33 +85,31 @@ absl::StatusOr<PageToken> ParseToken(const std::string& text) {
 
 absl::Status ListTiles(Runtime& runtime, const CallAccess& /*access*/,
                        const v1::ListTilesRequest& request, v1::ListTilesResponse& response) {
-  const auto size = PageSize(request.page_size(), kDefaultTiles, kMostTiles);
-  if (!size.ok()) return size.status();
-  const int most = static_cast<int>(*size);
-  if (absl::Status status = ValidateMapName(request.map()); !status.ok()) return status;
-  const auto region = RegionFromProto(request);
-  if (!region.ok()) return region.status();
-  const auto found = runtime.library.FindTiles(request.map(), request.revision());
-  if (!found.ok()) return found.status();
+  VOXLOC_ASSIGN_OR_RETURN(const auto size,
+                          PageSize(request.page_size(), kDefaultTiles, kMostTiles));
+  const int most = static_cast<int>(size);
+  VOXLOC_TRY(ValidateMapName(request.map()));
+  VOXLOC_ASSIGN_OR_RETURN(const auto region, RegionFromProto(request));
+  VOXLOC_ASSIGN_OR_RETURN(const auto found,
+                          runtime.library.FindTiles(request.map(), request.revision()));
   std::string after;
   if (!request.page_token().empty()) {
-    auto token = ParseToken(request.page_token());
-    if (!token.ok()) return token.status();
-    if (token->revision != found->revision) {
+    VOXLOC_ASSIGN_OR_RETURN(auto token, ParseToken(request.page_token()));
+    if (token.revision != found.revision) {
       return WithReason(
           absl::AbortedError(absl::StrCat("map ", request.map(), " has moved on from revision ",
-                                          token->revision, " to ", found->revision)),
+                                          token.revision, " to ", found.revision)),
           "REVISION_CONFLICT",
-          {{"map", request.map()}, {"revision", absl::StrCat(found->revision)}});
+          {{"map", request.map()}, {"revision", absl::StrCat(found.revision)}});
     }
-    after = token->after;
+    after = token.after;
   }
-  response.set_map_revision(found->revision);
-  found->tiles.ForEachAfter(after, [&](const TileCatalogue::Tile& tile) {
-    if (region->has_value() && !Touches(tile.second.bounds, **region)) return true;
+  response.set_map_revision(found.revision);
+  found.tiles.ForEachAfter(after, [&](const TileCatalogue::Tile& tile) {
+    if (region.has_value() && !Touches(tile.second.bounds, *region)) return true;
     if (response.tiles_size() == most) {
       response.set_next_page_token(
-          absl::StrCat(found->revision, "/", response.tiles(most - 1).tile_id()));
+          absl::StrCat(found.revision, "/", response.tiles(most - 1).tile_id()));
       return false;
     }
     v1::TileInfo& info = *response.add_tiles();
@@ -128,10 +124,10 @@ absl::Status ListTiles(Runtime& runtime, const CallAccess& /*access*/,
 absl::Status ActivateRevision(Runtime& runtime, const CallAccess& /*access*/,
                               const v1::ActivateRevisionRequest& request,
                               v1::ActivateRevisionResponse& response) {
-  if (absl::Status status = ValidateMapName(request.map()); !status.ok()) return status;
-  const auto view = runtime.library.Activate(request.map(), request.revision());
-  if (!view.ok()) return view.status();
-  MapInfoToProto(*view, *response.mutable_map());
+  VOXLOC_TRY(ValidateMapName(request.map()));
+  VOXLOC_ASSIGN_OR_RETURN(const auto view,
+                          runtime.library.Activate(request.map(), request.revision()));
+  MapInfoToProto(view, *response.mutable_map());
   Log(LogLevel::kInfo, "revision_activated",
       {{"map", request.map()}, {"revision", request.revision()}});
   return absl::OkStatus();
@@ -140,10 +136,10 @@ absl::Status ActivateRevision(Runtime& runtime, const CallAccess& /*access*/,
 absl::Status WithdrawRevision(Runtime& runtime, const CallAccess& /*access*/,
                               const v1::WithdrawRevisionRequest& request,
                               v1::WithdrawRevisionResponse& response) {
-  if (absl::Status status = ValidateMapName(request.map()); !status.ok()) return status;
-  const auto revision = runtime.library.Withdraw(request.map(), request.revision());
-  if (!revision.ok()) return revision.status();
-  RevisionToProto(*revision, /*active=*/0, *response.mutable_revision());
+  VOXLOC_TRY(ValidateMapName(request.map()));
+  VOXLOC_ASSIGN_OR_RETURN(const auto revision,
+                          runtime.library.Withdraw(request.map(), request.revision()));
+  RevisionToProto(revision, /*active=*/0, *response.mutable_revision());
   Log(LogLevel::kInfo, "revision_withdrawn",
       {{"map", request.map()}, {"revision", request.revision()}});
   return absl::OkStatus();
@@ -151,23 +147,21 @@ absl::Status WithdrawRevision(Runtime& runtime, const CallAccess& /*access*/,
 
 absl::Status SetCanary(Runtime& runtime, const CallAccess& /*access*/,
                        const v1::SetCanaryRequest& request, v1::SetCanaryResponse& response) {
-  if (absl::Status status = ValidateMapName(request.map()); !status.ok()) return status;
-  const auto vehicles = CanaryFromProto(request.vehicles(), "vehicles");
-  if (!vehicles.ok()) return vehicles.status();
-  const auto revision = runtime.library.SetCanary(request.map(), request.revision(), *vehicles);
-  if (!revision.ok()) return revision.status();
-  RevisionToProto(*revision, /*active=*/0, *response.mutable_revision());
+  VOXLOC_TRY(ValidateMapName(request.map()));
+  VOXLOC_ASSIGN_OR_RETURN(const auto vehicles, CanaryFromProto(request.vehicles(), "vehicles"));
+  VOXLOC_ASSIGN_OR_RETURN(const auto revision,
+                          runtime.library.SetCanary(request.map(), request.revision(), vehicles));
+  RevisionToProto(revision, /*active=*/0, *response.mutable_revision());
   Log(LogLevel::kInfo, "canary_set",
-      {{"map", request.map()}, {"revision", request.revision()}, {"vehicles", vehicles->size()}});
+      {{"map", request.map()}, {"revision", request.revision()}, {"vehicles", vehicles.size()}});
   return absl::OkStatus();
 }
 
 absl::Status UndeleteMap(Runtime& runtime, const CallAccess& /*access*/,
                          const v1::UndeleteMapRequest& request, v1::UndeleteMapResponse& response) {
-  if (absl::Status status = ValidateMapName(request.map()); !status.ok()) return status;
-  const auto view = runtime.library.Undelete(request.map());
-  if (!view.ok()) return view.status();
-  MapInfoToProto(*view, *response.mutable_map());
+  VOXLOC_TRY(ValidateMapName(request.map()));
+  VOXLOC_ASSIGN_OR_RETURN(const auto view, runtime.library.Undelete(request.map()));
+  MapInfoToProto(view, *response.mutable_map());
   Log(LogLevel::kInfo, "map_undeleted",
       {{"map", request.map()}, {"revision", response.map().revision()}});
   return absl::OkStatus();
@@ -194,15 +188,14 @@ absl::Status CheckUnused(const Runtime& runtime, const std::string& map) {
 
 absl::Status DeleteMap(Runtime& runtime, const CallAccess& /*access*/,
                        const v1::DeleteMapRequest& request, v1::DeleteMapResponse& response) {
-  if (absl::Status status = ValidateMapName(request.map()); !status.ok()) return status;
+  VOXLOC_TRY(ValidateMapName(request.map()));
   if (request.unless_in_use()) {
-    if (absl::Status status = CheckUnused(runtime, request.map()); !status.ok()) return status;
+    VOXLOC_TRY(CheckUnused(runtime, request.map()));
   }
-  auto revision = runtime.library.Delete(request.map(), request.revision());
-  if (!revision.ok()) return revision.status();
+  VOXLOC_ASSIGN_OR_RETURN(auto revision, runtime.library.Delete(request.map(), request.revision()));
   runtime.tile_fits.Forget(request.map());
-  response.set_revision(*revision);
-  Log(LogLevel::kInfo, "map_deleted", {{"map", request.map()}, {"revision", *revision}});
+  response.set_revision(revision);
+  Log(LogLevel::kInfo, "map_deleted", {{"map", request.map()}, {"revision", revision}});
   return absl::OkStatus();
 }
 

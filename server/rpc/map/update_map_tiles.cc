@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "core/status/try.h"
 #include "server/convert/map.h"
 #include "server/maps/map_transaction.h"
 #include "server/observe/logging.h"
@@ -116,13 +117,10 @@ class UpdateMapTilesStream : public UpdateMapTilesBidi,
       return absl::FailedPreconditionError("the transaction has begun already");
     }
     NoteForAudit(proto.map(), 0, "begun");
-    if (absl::Status status = access().UseMap(proto.map()); !status.ok()) return status;
-    if (absl::Status status = runtime_.sessions.Admit(); !status.ok()) return status;
-    auto begin = BeginFromProto(proto);
-    if (!begin.ok()) return begin.status();
-    auto transaction = MapTransaction::Open(runtime_.library, *begin);
-    if (!transaction.ok()) return transaction.status();
-    transaction_ = *std::move(transaction);
+    VOXLOC_TRY(access().UseMap(proto.map()));
+    VOXLOC_TRY(runtime_.sessions.Admit());
+    VOXLOC_ASSIGN_OR_RETURN(auto begin, BeginFromProto(proto));
+    VOXLOC_ASSIGN_OR_RETURN(transaction_, MapTransaction::Open(runtime_.library, begin));
     auto response = std::make_unique<v1::UpdateMapTilesResponse>();
     response->mutable_begun()->set_base_revision(transaction_->base_revision());
     MapOptionsToProto(transaction_->build(), *response->mutable_begun()->mutable_options());
@@ -133,25 +131,22 @@ class UpdateMapTilesStream : public UpdateMapTilesBidi,
   }
 
   absl::Status HandleChunk(const v1::TileChunk& proto) {
-    auto chunk = ChunkFromProto(proto, *runtime_.live.limits());
-    if (!chunk.ok()) return chunk.status();
-    auto receipt = transaction_->AddChunk(*std::move(chunk));
-    if (!receipt.ok()) return receipt.status();
-    if (receipt->has_value()) SendAdded(**receipt);
+    VOXLOC_ASSIGN_OR_RETURN(auto chunk, ChunkFromProto(proto, *runtime_.live.limits()));
+    VOXLOC_ASSIGN_OR_RETURN(auto receipt, transaction_->AddChunk(std::move(chunk)));
+    if (receipt.has_value()) SendAdded(*receipt);
     return absl::OkStatus();
   }
 
   absl::Status HandleReuse(const v1::ReuseTile& proto) {
-    auto digest = DigestFromProto(proto.sha256());
-    if (!digest.ok()) return digest.status();
+    VOXLOC_ASSIGN_OR_RETURN(auto digest, DigestFromProto(proto.sha256()));
     MayUseMap may_use;
     if (!access().SeesEveryMap()) {
       may_use = [this](const std::string& map) { return access().Sees(map); };
     }
-    auto receipt = transaction_->ReuseTile(proto.tile_id(), *digest, may_use);
-    if (!receipt.ok()) return receipt.status();
-    if (receipt->has_value()) {
-      SendAdded(**receipt);
+    VOXLOC_ASSIGN_OR_RETURN(auto receipt,
+                            transaction_->ReuseTile(proto.tile_id(), digest, may_use));
+    if (receipt.has_value()) {
+      SendAdded(*receipt);
       return absl::OkStatus();
     }
     auto response = std::make_unique<v1::UpdateMapTilesResponse>();
@@ -173,49 +168,46 @@ class UpdateMapTilesStream : public UpdateMapTilesBidi,
   }
 
   absl::Status HandleRemove(const v1::RemoveTile& proto) {
-    auto existed = transaction_->RemoveTile(proto.tile_id());
-    if (!existed.ok()) return existed.status();
+    VOXLOC_ASSIGN_OR_RETURN(auto existed, transaction_->RemoveTile(proto.tile_id()));
     auto response = std::make_unique<v1::UpdateMapTilesResponse>();
     response->mutable_tile_removed()->set_tile_id(proto.tile_id());
-    response->mutable_tile_removed()->set_existed(*existed);
+    response->mutable_tile_removed()->set_existed(existed);
     Send(std::move(response));
     return absl::OkStatus();
   }
 
   absl::Status HandleCommit(const v1::CommitUpdate& proto) {
-    auto commit = CommitFromProto(proto);
-    if (!commit.ok()) return commit.status();
+    VOXLOC_ASSIGN_OR_RETURN(auto commit, CommitFromProto(proto));
     NoteForAudit(transaction_->map(), 0, proto.stage() ? "to be staged" : "to be committed");
     const auto start = std::chrono::steady_clock::now();
-    auto receipt = transaction_->Commit(*commit);
-    if (!receipt.ok()) return receipt.status();
-    AuditCommit(proto, *receipt);
+    VOXLOC_ASSIGN_OR_RETURN(auto receipt, transaction_->Commit(commit));
+    AuditCommit(proto, receipt);
     const double commit_s =
         std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
     runtime_.metrics.map_commits.Increment();
     runtime_.metrics.map_commit_s.Observe(commit_s);
     Log(LogLevel::kInfo, "map_committed",
         {{"map", transaction_->map()},
-         {"revision", receipt->view.snapshot->revision},
-         {"tiles", receipt->view.snapshot->tiles.size()},
-         {"points", receipt->view.snapshot->tiles.points()},
-         {"added", receipt->added},
-         {"replaced", receipt->replaced},
-         {"removed", receipt->removed},
+         {"revision", receipt.view.snapshot->revision},
+         {"tiles", receipt.view.snapshot->tiles.size()},
+         {"points", receipt.view.snapshot->tiles.points()},
+         {"added", receipt.added},
+         {"replaced", receipt.replaced},
+         {"removed", receipt.removed},
          {"staged", proto.stage()},
-         {"repeated", receipt->repeated},
+         {"repeated", receipt.repeated},
          {"commit_s", commit_s},
-         {"store_s", receipt->store_s},
+         {"store_s", receipt.store_s},
          {"comment", proto.comment()}});
     auto response = std::make_unique<v1::UpdateMapTilesResponse>();
     v1::UpdateCommitted& committed = *response->mutable_committed();
-    MapInfoToProto(receipt->view, *committed.mutable_map());
-    committed.set_tiles_added(receipt->added);
-    committed.set_tiles_replaced(receipt->replaced);
-    committed.set_tiles_removed(receipt->removed);
+    MapInfoToProto(receipt.view, *committed.mutable_map());
+    committed.set_tiles_added(receipt.added);
+    committed.set_tiles_replaced(receipt.replaced);
+    committed.set_tiles_removed(receipt.removed);
     committed.set_commit_s(commit_s);
-    committed.set_store_s(receipt->store_s);
-    committed.set_repeated(receipt->repeated);
+    committed.set_store_s(receipt.store_s);
+    committed.set_repeated(receipt.repeated);
     Send(std::move(response));
     done_ = true;
     return absl::OkStatus();

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "core/map/map_name.h"
+#include "core/status/try.h"
 #include "server/convert/map.h"
 #include "server/rpc/map/map_streams.h"
 #include "server/rpc/support/write_stream.h"
@@ -60,9 +61,9 @@ class WatchMapStream : public WriteStream<v1::WatchMapRequest, v1::WatchMapRespo
   absl::Status Begin(const v1::WatchMapRequest& request) override {
     wanted_ = request.map();
     if (!wanted_.empty()) {
-      if (absl::Status status = ValidateMapName(wanted_); !status.ok()) return status;
+      VOXLOC_TRY(ValidateMapName(wanted_));
     }
-    if (absl::Status status = runtime_.sessions.Admit(); !status.ok()) return status;
+    VOXLOC_TRY(runtime_.sessions.Admit());
     pass_ = runtime_.watchers.Enter();
     if (pass_ == nullptr) {
       return LimitReached(runtime_.watchers.limit(), "watchers", "TOO_MANY_WATCHERS");
