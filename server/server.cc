@@ -20,9 +20,9 @@
 #include "server/config/host_resources.h"
 #include "server/config/settings.h"
 #include "server/config_check.h"
-#include "server/connections/connection_listener.h"
+#include "server/network/connection_listener.h"
 #include "server/engines/engine_choice.h"
-#include "server/http/http_listener.h"
+#include "server/network/http_listener.h"
 #include "server/lifecycle/engine_watch.h"
 #include "server/lifecycle/memory_trim.h"
 #include "server/lifecycle/probe_pages.h"
@@ -35,11 +35,11 @@
 #include "server/observe/logging.h"
 #include "server/observe/metrics/exporter.h"
 #include "server/rpc/services.h"
-#include "server/runtime/runtime.h"
+#include "server/runtime.h"
 #include "server/security/server_credentials.h"
 #include "server/security/tls_files.h"
-#include "server/transport.h"
-#include "server/version/version.h"
+#include "server/network/transport.h"
+#include "server/observe/version.h"
 
 namespace voxloc::server {
 namespace {

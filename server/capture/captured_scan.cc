@@ -6,7 +6,7 @@
 
 #include "server/convert/cloud.h"
 #include "server/convert/pose.h"
-#include "server/version/version.h"
+#include "server/observe/version.h"
 
 namespace voxloc::server {
 namespace {

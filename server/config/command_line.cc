@@ -15,7 +15,7 @@
 #include "server/config/config_sources.h"
 #include "server/config/config_text.h"
 #include "server/config/host_resources.h"
-#include "server/version/version.h"
+#include "server/observe/version.h"
 
 namespace voxloc::server {
 namespace {

@@ -5,7 +5,7 @@
 #ifndef VOXLOC_SERVER_LIFECYCLE_PROBE_PAGES_H_
 #define VOXLOC_SERVER_LIFECYCLE_PROBE_PAGES_H_
 
-#include "server/http/http_listener.h"
+#include "server/network/http_listener.h"
 #include "server/lifecycle/readiness.h"
 #include "server/observe/metrics/exporter.h"
 

@@ -9,7 +9,7 @@
 
 #include <memory>
 
-#include "server/runtime/runtime.h"
+#include "server/runtime.h"
 
 namespace voxloc::server {
 

@@ -22,7 +22,7 @@
 #include "absl/time/clock.h"
 #include "server/observe/engine_devices.h"
 #include "server/observe/logging.h"
-#include "server/version/version.h"
+#include "server/observe/version.h"
 
 namespace voxloc::server {
 namespace {

@@ -21,7 +21,7 @@
 #include "core/text/utf8.h"
 #include "opentelemetry/proto/collector/trace/v1/trace_service.grpc.pb.h"
 #include "server/observe/logging.h"
-#include "server/version/version.h"
+#include "server/observe/version.h"
 
 namespace voxloc::server {
 namespace {

@@ -28,7 +28,7 @@
 #include "server/rpc/services.h"
 #include "server/rpc/support/method_handler.h"
 #include "server/rpc/support/unary.h"
-#include "server/version/version.h"
+#include "server/observe/version.h"
 #include "voxloc/v1/admin_service.grpc.pb.h"
 
 namespace voxloc::server {

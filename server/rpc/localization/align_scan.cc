@@ -14,7 +14,7 @@
 #include "server/observe/logging.h"
 #include "server/rpc/localization/localization_calls.h"
 #include "server/rpc/support/call_scope.h"
-#include "server/scan/scan_work.h"
+#include "server/localization/scan_work.h"
 #include "server/session/session_setup.h"
 
 namespace voxloc::server {

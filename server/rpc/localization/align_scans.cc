@@ -17,9 +17,9 @@
 #include "server/observe/logging.h"
 #include "server/rpc/localization/localization_calls.h"
 #include "server/rpc/support/bidi_stream.h"
-#include "server/scan/scan_work.h"
+#include "server/localization/scan_work.h"
 #include "server/session/session_setup.h"
-#include "server/version/version.h"
+#include "server/observe/version.h"
 
 namespace voxloc::server {
 namespace {

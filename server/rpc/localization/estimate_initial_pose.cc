@@ -10,8 +10,8 @@
 #include "server/observe/logging.h"
 #include "server/rpc/localization/localization_calls.h"
 #include "server/rpc/support/write_stream.h"
-#include "server/search/progress_outbox.h"
-#include "server/search/search_work.h"
+#include "server/localization/progress_outbox.h"
+#include "server/localization/search_work.h"
 
 namespace voxloc::server {
 namespace {

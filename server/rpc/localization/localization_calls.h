@@ -10,8 +10,8 @@
 #include <grpcpp/grpcpp.h>
 
 #include "server/rpc/support/read_message.h"
-#include "server/runtime/runtime.h"
-#include "server/scan/scan_parts.h"
+#include "server/runtime.h"
+#include "server/localization/scan_parts.h"
 #include "voxloc/v1/localization_service.pb.h"
 
 namespace voxloc::server {

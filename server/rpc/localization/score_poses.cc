@@ -10,7 +10,7 @@
 #include "server/observe/logging.h"
 #include "server/rpc/localization/localization_calls.h"
 #include "server/rpc/support/bidi_stream.h"
-#include "server/scoring/score_work.h"
+#include "server/localization/score_work.h"
 
 namespace voxloc::server {
 namespace {

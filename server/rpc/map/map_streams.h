@@ -9,7 +9,7 @@
 #include <grpcpp/grpcpp.h>
 
 #include "server/rpc/support/read_message.h"
-#include "server/runtime/runtime.h"
+#include "server/runtime.h"
 #include "voxloc/v1/map_service.pb.h"
 
 namespace voxloc::server {

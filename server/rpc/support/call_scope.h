@@ -25,7 +25,7 @@
 #include "absl/time/time.h"
 #include "server/errors/error_details.h"
 #include "server/rpc/support/call_trace.h"
-#include "server/runtime/runtime.h"
+#include "server/runtime.h"
 #include "server/security/access_policy.h"
 #include "server/security/call_access.h"
 #include "server/security/role.h"

@@ -20,7 +20,7 @@
 #include "server/convert/status.h"
 #include "server/rpc/support/call_scope.h"
 #include "server/rpc/support/read_message.h"
-#include "server/runtime/runtime.h"
+#include "server/runtime.h"
 
 namespace voxloc::server {
 

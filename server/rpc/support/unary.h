@@ -22,7 +22,7 @@
 #include "server/rpc/support/audited_change.h"
 #include "server/rpc/support/call_scope.h"
 #include "server/rpc/support/method_handler.h"
-#include "server/runtime/runtime.h"
+#include "server/runtime.h"
 
 namespace voxloc::server {
 

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "server/observe/metrics/metrics.h"
-#include "server/version/version.h"
+#include "server/observe/version.h"
 #include "tests/server/observe/trace/collector.h"
 #include "tests/support/eventually.h"
 

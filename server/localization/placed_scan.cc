@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "server/localization/placed_scan.h"
+
+#include <utility>
+
+#include "core/engine/scan_reach.h"
+
+namespace voxloc::server {
+namespace {
+
+void FindGuess(const ScanSource& source, const ScanHints& hints, ScanFacts& facts,
+               PlacedScan& placed) {
+  placed.shown_stamp_ns = source.recipe.align.sensor.CorrectStamp(facts.stamp_ns);
+  SessionState::Place& place = placed.place;
+  place = source.state->TakePlace(placed.shown_stamp_ns, hints.odom_T_base);
+  facts.active = place.active;
+  if (hints.base_twist.has_value()) place.base_twist = hints.base_twist;
+  placed.guess_map_T_base = hints.guess_map_T_base;
+  placed.guess_covariance = hints.guess_covariance;
+  if (!placed.guess_map_T_base.has_value() && place.status.ok()) {
+    placed.guess_map_T_base = place.guess_map_T_base;
+    placed.guess_covariance = place.guess_covariance;
+    placed.interpolated = place.older.has_value();
+    if (place.corrected) placed.own_guess_map_T_base = place.odometry_T_base;
+    // As it would come from a client, so that a capture can bring it: see PoseFromProto.
+    placed.guess_map_T_base->rotation.normalize();
+    if (placed.own_guess_map_T_base.has_value()) placed.own_guess_map_T_base->rotation.normalize();
+  }
+  if (!placed.guess_map_T_base.has_value()) facts.guess = place.status;
+  if (source.recipe.align.regularize) {
+    placed.reference_map =
+        hints.reference_map.has_value() ? hints.reference_map : place.reference_map;
+  }
+}
+
+void FindMap(const ScanParts& parts, const ScanSource& source, ScanFacts& facts,
+             PlacedScan& placed) {
+  facts.has_map = false;
+  auto map = parts.maps.Find(source.map, source.vehicle);
+  placed.map_status = map.status();
+  if (!map.ok()) return;
+  placed.map = *std::move(map);
+  auto profile = ProfileOnMap(source.recipe.align.profile, *placed.map.facts->build, source.map);
+  placed.map_status = profile.status();
+  if (!profile.ok()) return;
+  placed.profile = *std::move(profile);
+  const MapSnapshot& snapshot = *placed.map.snapshot;
+  facts.has_map = !snapshot.tiles.empty();
+  if (!placed.guess_map_T_base.has_value()) return;
+  const Pose& guess = *placed.guess_map_T_base;
+  const Bounds& bounds = snapshot.tiles.bounds();
+  const Eigen::Array2d position = guess.translation.head<2>().array();
+  facts.out_of_map_range = (position < bounds.min.head<2>().array()).any() ||
+                           (position > bounds.max.head<2>().array()).any();
+  Eigen::Vector3d velocity_map = Eigen::Vector3d::Zero();
+  if (const auto& twist = placed.place.base_twist; twist.has_value()) {
+    velocity_map = guess.rotation * twist->linear_m_s;
+  }
+  placed.tiles_near = parts.surroundings.Note(placed.map, guess.translation, velocity_map);
+  if (placed.tiles_near.absent() > 0) parts.metrics.scans_near_missing_tiles.Increment();
+}
+
+}  // namespace
+
+PlacedScan PlaceScan(const ScanParts& parts, const ScanSource& source, const ScanHints& hints,
+                     ScanFacts& facts) {
+  PlacedScan placed;
+  FindGuess(source, hints, facts, placed);
+  FindMap(parts, source, facts, placed);
+  return placed;
+}
+
+bool PlacedScan::CanTouchMap(double reach_m) const {
+  const auto can_touch = [&](const std::optional<Pose>& guess) {
+    return guess.has_value() &&
+           CanTouch(map.snapshot->tiles.bounds(), *guess, reach_m, MatchMargin(profile));
+  };
+  return can_touch(guess_map_T_base) || can_touch(own_guess_map_T_base);
+}
+
+PriorKnowledge PlacedScan::KnownBeforehand(double odometry_drift) const {
+  PriorKnowledge known;
+  known.map_T_base_guess = guess_map_T_base;
+  if (guess_map_T_base.has_value() && guess_covariance.has_value()) {
+    known.priors.push_back({PriorSource::kGuess, *guess_map_T_base, *guess_covariance});
+  }
+  const auto odometry = place.anchor.Prior(odometry_drift);
+  if (odometry.has_value()) known.priors.push_back(*odometry);
+  return known;
+}
+
+}  // namespace voxloc::server

@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "server/localization/recovery_work.h"
+
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "core/estimate/scan_estimate.h"
+#include "server/convert/pose.h"
+#include "server/convert/result.h"
+#include "server/observe/logging.h"
+
+namespace voxloc::server {
+namespace {
+
+absl::string_view NameOf(const RecoveryOutcome& outcome) {
+  if (outcome.applied) return "applied";
+  switch (outcome.state) {
+    case ProposalState::kNone:
+      return "failed";
+    case ProposalState::kPending:
+      return "pending";
+    case ProposalState::kConfirmed:
+      return "confirmed";
+    case ProposalState::kDropped:
+      return "dropped";
+  }
+  return "";
+}
+
+}  // namespace
+
+void RecoveryWork::Start(const ScanParts& parts, std::shared_ptr<const ScanSource> source,
+                         RecoveryTask task, ScanReply reply) {
+  std::unique_ptr<Admission::Pass> pass = parts.recoveries.Enter();
+  const bool admitted = pass != nullptr;
+  auto work = std::make_shared<RecoveryWork>(parts, std::move(source), std::move(task),
+                                             std::move(reply), std::move(pass));
+  if (admitted && parts.searching.Post([work] { work->Run(); })) return;
+  parts.metrics.rejected_recoveries.Increment();
+  work->Refuse(absl::StrCat("the server looks for as many lost vehicles as its limit of ",
+                            parts.recoveries.limit(), " allows; the next scan tries again"));
+}
+
+RecoveryWork::RecoveryWork(const ScanParts& parts, std::shared_ptr<const ScanSource> source,
+                           RecoveryTask task, ScanReply reply,
+                           std::unique_ptr<Admission::Pass> pass)
+    : parts_(parts),
+      source_(std::move(source)),
+      task_(std::move(task)),
+      reply_(std::move(reply)),
+      pass_(std::move(pass)) {}
+
+RecoveryWork::~RecoveryWork() {
+  if (!ended_) source_->state->AbandonStep(task_.step);
+}
+
+void RecoveryWork::Run() {
+  const LogTrace log_trace(reply_.trace().context());
+  // With the covariance where it costs nothing more.
+  EstimateOptions estimate;
+  const bool calibrated =
+      source_->recipe.estimate.covariance.method == CovarianceMethod::kCalibrated;
+  if (calibrated) estimate.covariance = source_->recipe.estimate.covariance;
+  estimate.covariance.method =
+      calibrated ? CovarianceMethod::kCalibrated : CovarianceMethod::kFixed;
+  const auto confidence = [&](const AlignedScan& scan) -> std::optional<double> {
+    EstimateRequest request;
+    request.scan = scan;
+    request.options = &estimate;
+    request.rays = task_.rays;
+    const std::vector<ScanEstimate> estimates = EstimateScans(parts_.engine, {&request, 1});
+    if (calibrated) covariance_ = estimates.front().covariance.covariance;
+    if (!estimates.front().confidence.has_value()) return std::nullopt;
+    return estimates.front().confidence->value;
+  };
+  SessionState& state = *source_->state;
+  const RecoveryOptions& options = *state.recovery();
+  v1::RecoveryProposal& proto = *reply_.result().mutable_recovery();
+  RecoveryOutcome outcome;
+  std::optional<Pose> found;
+  if (const auto* search = std::get_if<RecoverySearch>(&task_.step)) {
+    const Eigen::Vector2d middle = search->map_T_base.translation.head<2>();
+    const Eigen::Vector2d radius = Eigen::Vector2d::Constant(search->radius_m);
+    if (const absl::Status status =
+            parts_.surroundings.Require(task_.map, middle - radius, middle + radius);
+        !status.ok()) {
+      Refuse(status.message());
+      return;
+    }
+    const RecoveryReport report =
+        SearchForVehicle(parts_.engine, task_.job, *search, options, confidence);
+    if (report.proposal.has_value()) found = report.proposal->map_T_base;
+    ended_ = true;
+    outcome = state.EndSearch(found, task_.odometry_T_base);
+    (found.has_value() ? parts_.metrics.recoveries_found : parts_.metrics.recoveries_failed)
+        .Increment();
+    SearchToProto(report, proto);
+  } else {
+    const ProposalCheck check = CheckProposal(
+        parts_.engine, task_.job, std::get<ProposalToCheck>(task_.step).expected_map_T_base,
+        task_.own.has_value() ? &*task_.own : nullptr, options, confidence);
+    if (check.agrees()) found = check.result.map_T_base;
+    ended_ = true;
+    outcome = state.EndCheck(found, task_.odometry_T_base);
+    if (outcome.decided) {
+      (outcome.state == ProposalState::kConfirmed ? parts_.metrics.recoveries_confirmed
+                                                  : parts_.metrics.recoveries_dropped)
+          .Increment();
+    }
+    CheckToProto(check, proto);
+  }
+  Conclude(outcome);
+}
+
+void RecoveryWork::Refuse(absl::string_view detail) {
+  ended_ = true;
+  source_->state->AbandonStep(task_.step);
+  v1::RecoveryProposal& recovery = *reply_.result().mutable_recovery();
+  if (const auto* search = std::get_if<RecoverySearch>(&task_.step)) {
+    recovery.set_search_radius_m(search->radius_m);
+  }
+  recovery.set_detail(std::string(detail));
+  Conclude({});
+}
+
+void RecoveryWork::Conclude(const RecoveryOutcome& outcome) {
+  v1::RecoveryProposal& recovery = *reply_.result().mutable_recovery();
+  OutcomeToProto(outcome, recovery);
+  if (recovery.has_map_t_base() && covariance_.has_value()) {
+    AppendRowMajor(*covariance_, *recovery.mutable_map_t_base()->mutable_covariance());
+  }
+  LogLimited(LogLevel::kInfo, "recovery",
+             {{"session", source_->session},
+              {"map", source_->map},
+              {"radius_m", recovery.search_radius_m()},
+              {"candidates", recovery.candidates()},
+              {"outcome", NameOf(outcome)},
+              {"agreeing", outcome.agreeing_scans},
+              {"checked", outcome.checked_scans},
+              {"detail", recovery.detail()}});
+  pass_.reset();
+  reply_.Send();
+}
+
+}  // namespace voxloc::server

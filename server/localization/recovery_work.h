@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// RecoveryWork: one step of a session that has lost its vehicle, and the reply that waits for it: a
+// search for the vehicle, or a look at whether the scan agrees with a pose that was found before.
+// Runs on the searching queue, beside tracking. One thread at a time uses it.
+
+#ifndef VOXLOC_SERVER_LOCALIZATION_RECOVERY_WORK_H_
+#define VOXLOC_SERVER_LOCALIZATION_RECOVERY_WORK_H_
+
+#include <Eigen/Core>
+#include <memory>
+#include <optional>
+
+#include "core/tracking/recovery_search.h"
+#include "server/localization/scan_parts.h"
+#include "server/localization/scan_reply.h"
+#include "server/scheduling/admission.h"
+#include "server/session/scan_source.h"
+
+namespace voxloc::server {
+
+// What is to be found, and where.
+struct RecoveryTask {
+  MapView map;
+  AlignJob job;  // its guess is not used
+  RecoveryStep step;
+  std::optional<AlignResult> own;  // of the alignment from the scan's own guess, if there was one
+  ScanRays rays;
+  std::optional<Pose> odometry_T_base;  // at the scan
+};
+
+class RecoveryWork {
+ public:
+  // Queues the step; if as many as allowed run or wait, the reply is sent at once and reports it.
+  // The step is one that the source's session has returned.
+  static void Start(const ScanParts& parts, std::shared_ptr<const ScanSource> source,
+                    RecoveryTask task, ScanReply reply);
+
+  // Without a pass it can only be refused.
+  RecoveryWork(const ScanParts& parts, std::shared_ptr<const ScanSource> source, RecoveryTask task,
+               ScanReply reply, std::unique_ptr<Admission::Pass> pass);
+  RecoveryWork(const RecoveryWork&) = delete;
+  RecoveryWork& operator=(const RecoveryWork&) = delete;
+  ~RecoveryWork();
+
+ private:
+  // The ends, each of which ends the session's step.
+  void Run();
+  void Refuse(absl::string_view detail);
+  // Writes the outcome and sends the reply.
+  void Conclude(const RecoveryOutcome& outcome);
+
+  const ScanParts parts_;
+  const std::shared_ptr<const ScanSource> source_;
+  const RecoveryTask task_;
+  ScanReply reply_;
+  std::unique_ptr<Admission::Pass> pass_;  // until the reply is sent
+  std::optional<Matrix6> covariance_;      // of the pose that the confidence was last asked for
+  bool ended_ = false;
+};
+
+}  // namespace voxloc::server
+
+#endif  // VOXLOC_SERVER_LOCALIZATION_RECOVERY_WORK_H_

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What work on scans uses of the server, which outlives it. All of it is thread-safe.
+
+#ifndef VOXLOC_SERVER_LOCALIZATION_SCAN_PARTS_H_
+#define VOXLOC_SERVER_LOCALIZATION_SCAN_PARTS_H_
+
+#include <chrono>
+
+#include "core/engine/failover/failover_engine.h"
+#include "server/capture/capture_recorder.h"
+#include "server/config/live_config.h"
+#include "server/lifecycle/engine_faults.h"
+#include "server/maps/fit/fit_sampler.h"
+#include "server/maps/last_poses.h"
+#include "server/maps/residency/surroundings.h"
+#include "server/maps/resident_maps.h"
+#include "server/observe/metrics/metrics.h"
+#include "server/observe/trace/span_exporter.h"
+#include "server/scheduling/admission.h"
+#include "server/scheduling/work_queue.h"
+
+namespace voxloc::server {
+
+// As messages and metrics have durations.
+inline double Seconds(std::chrono::steady_clock::duration duration) {
+  return std::chrono::duration<double>(duration).count();
+}
+
+struct WorkParts {
+  FailoverEngine& engine;
+  const EngineFaults& engine_faults;
+  const ResidentMaps& maps;
+  Surroundings& surroundings;
+  const LiveConfig& live;
+  const Metrics& metrics;
+};
+
+// Of scans that are tracked.
+struct ScanParts : WorkParts {
+  LastPoses& last_poses;
+  FitSampler& fit_sampler;
+  Admission& recoveries;
+  WorkQueue& searching;  // runs recoveries
+  CaptureRecorder& captures;
+  SpanExporter* spans;  // null: nobody takes them
+};
+
+}  // namespace voxloc::server
+
+#endif  // VOXLOC_SERVER_LOCALIZATION_SCAN_PARTS_H_

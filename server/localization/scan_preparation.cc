@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "server/localization/scan_preparation.h"
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "core/cloud/deskew.h"
+#include "core/cloud/filters.h"
+#include "core/status/try.h"
+#include "server/convert/cloud.h"
+#include "server/convert/pose.h"
+#include "server/convert/scan.h"
+
+namespace voxloc::server {
+namespace {
+
+absl::Status Filter(const FilterOptions& options, Engine& engine, WorkClass work_class,
+                    PointCloud& cloud, FilterCounts& counts) {
+  VOXLOC_ASSIGN_OR_RETURN(auto filtered, engine.Filter(cloud, options, work_class));
+  cloud = std::move(filtered.cloud);
+  counts.not_finite += filtered.counts.not_finite;
+  counts.out_of_limits += filtered.counts.out_of_limits;
+  counts.thinned += filtered.counts.thinned;
+  return absl::OkStatus();
+}
+
+// Where this sensor sits. nullopt: the identity.
+std::optional<Pose> MountOf(const v1::SensorCloud& cloud, const ScanRecipe& recipe) {
+  std::optional<Pose> said = recipe.base_T_sensor;
+  if (cloud.has_base_t_sensor()) {
+    const auto own = MountFromProto(cloud.base_t_sensor());
+    if (own.ok()) said = *own;  // checked before
+  }
+  return recipe.Mount(said);
+}
+
+// Whether points of the scan were seen at other times than its stamp.
+bool TakesTime(const v1::Scan& scan) {
+  return std::any_of(scan.clouds().begin(), scan.clouds().end(), [&](const v1::SensorCloud& cloud) {
+    return CloudHasTimes(cloud.cloud()) || CloudOffsetS(scan, cloud) != 0.0;
+  });
+}
+
+// Seconds from the scan's stamp, of each point.
+std::vector<float> TimesOf(const DecodedCloud& decoded, size_t points, double offset_s) {
+  std::vector<float> time_s(points, static_cast<float>(offset_s));
+  for (size_t i = 0; i < decoded.time_s.size(); ++i) time_s[i] += decoded.time_s[i];
+  return time_s;
+}
+
+// One cloud's points in the base frame. Where the scan is deskewed, each brings its time through
+// the filters in the place of an intensity, which scans do not have.
+absl::StatusOr<PointCloud> PrepareCloud(const v1::Scan& scan, const v1::SensorCloud& sensor_cloud,
+                                        const ScanRecipe& recipe,
+                                        const std::optional<Twist>& base_twist, Engine& engine,
+                                        WorkClass work_class, PreparedScan& prepared) {
+  FilterCounts& counts = prepared.counts;
+  DecodedCloud decoded = DecodeScan(sensor_cloud.cloud());
+  counts.received += decoded.received;
+  counts.not_finite += decoded.not_finite;
+  counts.out_of_limits += decoded.out_of_reach;
+  PointCloud points = std::move(decoded.cloud);
+  const std::optional<Pose> base_T_sensor = MountOf(sensor_cloud, recipe);
+  const double offset_s = CloudOffsetS(scan, sensor_cloud);
+  if (prepared.deskewed) {
+    const Twist sensor_twist = SensorTwist(*base_twist, base_T_sensor.value_or(Pose()));
+    Deskew(sensor_twist, decoded.time_s, offset_s, points);
+    points.intensity = TimesOf(decoded, points.size(), offset_s);
+  }
+  if (recipe.filters.sensor.has_value()) {
+    VOXLOC_TRY(Filter(*recipe.filters.sensor, engine, work_class, points, counts));
+  }
+  if (base_T_sensor.has_value()) points = Transform(*base_T_sensor, points);
+  return points;
+}
+
+}  // namespace
+
+absl::StatusOr<PreparedScan> PrepareScan(const v1::Scan& scan, const ScanRecipe& recipe,
+                                         const std::optional<Twist>& base_twist, Engine& engine,
+                                         WorkClass work_class) {
+  PreparedScan prepared;
+  prepared.deskewed = base_twist.has_value() && TakesTime(scan);
+  PointCloud points;
+  for (int i = 0; i < scan.clouds_size(); ++i) {
+    VOXLOC_ASSIGN_OR_RETURN(auto cloud, PrepareCloud(scan, scan.clouds(i), recipe, base_twist,
+                                                     engine, work_class, prepared));
+    if (i == 0) {
+      prepared.rays.sensor_position_base =
+          MountOf(scan.clouds(0), recipe).value_or(Pose()).translation;
+      points = std::move(cloud);
+    } else {
+      Append(cloud, points);
+    }
+  }
+  if (recipe.filters.base.has_value()) {
+    VOXLOC_TRY(Filter(*recipe.filters.base, engine, work_class, points, prepared.counts));
+  }
+  prepared.counts.kept = points.size();
+  prepared.time_s = std::move(points.intensity);
+  points.intensity.clear();
+  prepared.base = std::make_shared<const PointCloud>(std::move(points));
+  return prepared;
+}
+
+void JoinScans(absl::Span<const PlacedCloud> earlier, const ScanRecipe& recipe,
+               PreparedScan& prepared) {
+  prepared.joined_scans = 1 + earlier.size();
+  if (earlier.empty()) return;
+  for (const PlacedCloud& placed : earlier) prepared.joined_points += placed.cloud->size();
+  const size_t points = prepared.base->size() + prepared.joined_points;
+  const FilterOptions filter = recipe.filters.base.value_or(FilterOptions());
+  PointCloud joint = AccumulateClouds(*prepared.base, earlier, filter.voxel_leaf_m);
+  if (filter.max_points > 0) joint = RandomSample(joint, filter.max_points, filter.random_seed);
+  prepared.rays.points_base = std::move(prepared.base);
+  prepared.counts.thinned += points - joint.size();
+  prepared.counts.kept = joint.size();
+  prepared.base = std::make_shared<const PointCloud>(std::move(joint));
+}
+
+absl::Status RequirePoints(const FilterCounts& counts) {
+  if (counts.kept > 0) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat("no point is left of ", counts.received, ": ", counts.not_finite,
+                   " not finite, ", counts.out_of_limits, " outside the limits of the filter"));
+}
+
+}  // namespace voxloc::server

@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "server/localization/scan_reply.h"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "absl/time/clock.h"
+#include "server/convert/result.h"
+#include "server/observe/logging.h"
+
+namespace voxloc::server {
+namespace {
+
+// The last border of the histogram. What is older is a recording, or of a clock that is wrong.
+constexpr double kMostPoseAgeS = 10.0;
+
+}  // namespace
+
+ScanReply::ScanReply(const ScanParts& parts, std::shared_ptr<const ScanSource> source,
+                     std::shared_ptr<ScanClient> client, ScanMessage message,
+                     const TraceContext& call_trace)
+    : parts_(parts),
+      source_(std::move(source)),
+      client_(std::move(client)),
+      may_be_captured_(parts.captures.enabled() && source_->setup != nullptr),
+      received_(Clock::now()),
+      trace_(parts.spans, message.scan().traceparent(), call_trace, received_,
+             absl::GetCurrentTimeNanos()),
+      message_(std::move(message)),
+      result_(std::make_unique<v1::AlignmentResult>()) {
+  result_->set_sequence(scan().sequence());
+  result_->set_stamp_ns(scan().stamp_ns());
+  result_->mutable_timings()->set_received_at_ns(absl::GetCurrentTimeNanos());
+  if (trace_.context().valid()) result_->set_trace_id(TraceIdHex(trace_.context().trace_id));
+  parts_.metrics.scans_received.Increment();
+}
+
+ScanReply::~ScanReply() {
+  if (result_ != nullptr) parts_.metrics.dropped_closed.Increment();
+}
+
+void ScanReply::PointsTaken() {
+  if (!may_be_captured_) message_.reset();
+}
+
+double ScanReply::age_s() const {
+  return std::chrono::duration<double>(Clock::now() - received_).count();
+}
+
+void ScanReply::SetStatus(v1::AlignmentStatus status, absl::string_view detail) {
+  result_->set_status(status);
+  result_->set_detail(std::string(detail));
+}
+
+void ScanReply::Send() {
+  v1::Timings& timings = *result_->mutable_timings();
+  timings.set_server_s(age_s());
+  timings.set_reply_s(std::max(0.0, timings.server_s() - timings.queue_wait_s() -
+                                        timings.prepare_s() - timings.batch_wait_s() -
+                                        timings.align_s() - timings.estimate_wait_s() -
+                                        timings.estimate_s()));
+  Count();
+  if (std::exchange(may_be_captured_, false)) Capture();
+  message_.reset();
+  trace_.End(*result_, *source_);
+  FitIntoMessage(parts_.live.limits()->max_message_bytes, *result_);
+  client_->Answer(std::move(result_));
+}
+
+void ScanReply::GiveUp() {
+  parts_.metrics.dropped_closed.Increment();
+  result_.reset();
+  client_->AnswerNothing();
+}
+
+void ScanReply::Capture() {
+  if (!parts_.captures.Wants(result_->status())) return;
+  CapturedScan captured;
+  captured.source = source_;
+  captured.scan = (*std::move(message_)).Take();
+  captured.inputs = std::move(inputs_);
+  captured.result = ResultToCapture(*result_);
+  parts_.captures.Record(std::move(captured));
+}
+
+void ScanReply::Count() const {
+  const Metrics& metrics = parts_.metrics;
+  const v1::Timings& timings = result_->timings();
+  if (result_->status() == v1::ALIGNMENT_STATUS_INVALID_INPUT) metrics.dropped_invalid.Increment();
+  if (result_->status() == v1::ALIGNMENT_STATUS_STALE) metrics.dropped_stale.Increment();
+  if (result_->status() == v1::ALIGNMENT_STATUS_DEADLINE && timings.batch_size() == 0) {
+    metrics.dropped_deadline.Increment();
+  }
+  metrics.results[static_cast<size_t>(result_->status())].Increment();
+  metrics.map_results().Count(source_->map, timings.batch_size() == 0
+                                                ? MapResults::Outcome::kNotAligned
+                                            : result_->accepted() ? MapResults::Outcome::kAccepted
+                                                                  : MapResults::Outcome::kRejected);
+  metrics.scan_duration_s.Observe(timings.server_s());
+  if (result_->accepted()) CountPoseAge();
+  if (timings.batch_size() > 0) {
+    metrics.tracking_queue.wait_s.Observe(timings.queue_wait_s());
+    metrics.stage_prepare_s.Observe(timings.prepare_s());
+    metrics.iterations.Observe(result_->iterations());
+    metrics.nvtl.Observe(result_->scores().nvtl());
+    metrics.matched_ratio.Observe(result_->scores().matched_ratio());
+    if (result_->has_confidence()) metrics.confidence.Observe(result_->confidence().value());
+  }
+  if (LogEnabled(LogLevel::kDebug)) {
+    Log(LogLevel::kDebug, "scan",
+        {{"session", source_->session},
+         {"map", source_->map},
+         {"sequence", result_->sequence()},
+         {"status", v1::AlignmentStatus_Name(result_->status())},
+         {"iterations", result_->iterations()},
+         {"server_s", timings.server_s()},
+         {"detail", result_->detail()}});
+  }
+}
+
+void ScanReply::CountPoseAge() const {
+  const double now_ns = 1e9 * result_->timings().server_s() +
+                        static_cast<double>(result_->timings().received_at_ns());
+  const double age_s = 1e-9 * (now_ns - static_cast<double>(result_->stamp_ns()));
+  if (source_->own_clock || age_s < 0.0 || age_s > kMostPoseAgeS) {
+    parts_.metrics.pose_age_unknown.Increment();
+  } else {
+    parts_.metrics.pose_age_s.Observe(age_s);
+  }
+}
+
+}  // namespace voxloc::server

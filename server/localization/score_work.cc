@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "server/localization/score_work.h"
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+#include "absl/memory/memory.h"
+#include "absl/strings/str_cat.h"
+#include "core/engine/scan_reach.h"
+#include "core/status/try.h"
+#include "server/convert/pose.h"
+#include "server/convert/profile.h"
+#include "server/convert/result.h"
+#include "server/convert/scan.h"
+#include "server/session/session_setup.h"
+
+namespace voxloc::server {
+namespace {
+
+// Point evaluations in one call of the engine: some 10 ms of a processor's core.
+constexpr size_t kSlicePoints = 200'000;
+// Point scores in one message: 1 MiB.
+constexpr size_t kMessageScores = 262'144;
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<ScoreWork>> ScoreWork::Open(const WorkParts& parts,
+                                                           const v1::ScoreSetup& setup,
+                                                           const StopToken& stop) {
+  auto work = absl::WrapUnique(new ScoreWork(parts));
+  VOXLOC_TRY(work->Start(setup, stop));
+  return work;
+}
+
+absl::Status ScoreWork::Start(const v1::ScoreSetup& setup, const StopToken& stop) {
+  if (!setup.has_scan()) return absl::InvalidArgumentError("the setup has no scan");
+  VOXLOC_TRY(CheckScanClouds(setup.scan(), parts_.live.limits()->max_points_per_scan).status());
+  VOXLOC_ASSIGN_OR_RETURN(auto hints, ScanHintsFromProto(setup.scan()));
+  VOXLOC_ASSIGN_OR_RETURN(auto checked, CheckSetup(*parts_.live.Get(), parts_.maps, setup.setup()));
+  const ScanRecipe& recipe = checked.source.recipe;
+  map_ = std::move(checked.map);
+  align_ = recipe.align;
+  align_.profile = std::move(checked.profile_on_map);
+  const size_t stages = align_.profile.stages.size();
+  const size_t stage = setup.has_stage() ? setup.stage().value() : align_.profile.score_stage;
+  if (stage >= stages) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "stage is ", stage, "; profile ", align_.profile.name, " has stages 0 to ", stages - 1));
+  }
+  VOXLOC_ASSIGN_OR_RETURN(scan_, PrepareScan(setup.scan(), recipe, hints.base_twist, parts_.engine,
+                                             WorkClass::kScoring));
+  VOXLOC_TRY(RequirePoints(scan_.counts));
+  reach_m_ = ReachOf(*scan_.base);
+  request_.map = map_.resident();
+  request_.scan = scan_.base;
+  request_.stage = align_.profile.stages[stage];
+  request_.work_class = WorkClass::kScoring;
+  request_.stop = stop;
+  request_.want_point_scores = recipe.output.point_scores;
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::vector<Pose>> ScoreWork::ParsePoses(const v1::PoseSet& set) const {
+  const auto size = static_cast<size_t>(set.map_t_base_size());
+  if (size == 0 || size % 7 != 0) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "map_t_base must have 7 values for each of one or more poses (got ", size, ")"));
+  }
+  const uint32_t most = parts_.live.limits()->max_poses_per_set;
+  if (size / 7 > most) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("the set must have at most ", most, " poses (got ", size / 7, ")"));
+  }
+  std::vector<Pose> poses;
+  poses.reserve(size / 7);
+  for (size_t i = 0; i < size; i += 7) {
+    VOXLOC_ASSIGN_OR_RETURN(auto pose, PoseFromNumbers(set.map_t_base().data() + i,
+                                                       absl::StrCat("map_t_base of pose ", i / 7)));
+    poses.push_back(pose);
+  }
+  Eigen::Vector2d min = poses.front().translation.head<2>();
+  Eigen::Vector2d max = min;
+  for (const Pose& pose : poses) {
+    min = min.cwiseMin(pose.translation.head<2>());
+    max = max.cwiseMax(pose.translation.head<2>());
+  }
+  VOXLOC_TRY(parts_.surroundings.Require(map_, min, max));
+  return poses;
+}
+
+size_t ScoreWork::SliceSize() const {
+  const size_t points = scan_.base->size();
+  size_t slice = kSlicePoints / points;
+  if (request_.want_point_scores) slice = std::min(slice, kMessageScores / points);
+  return std::max<size_t>(slice, 1);
+}
+
+absl::Status ScoreWork::Score(absl::Span<const Pose> poses, v1::PoseScores& scores) {
+  const auto start = std::chrono::steady_clock::now();
+  // Poses at which no point can meet a cell are left out: they may lie outside the engine's ranges.
+  request_.map_T_base.clear();
+  std::vector<bool> touches(poses.size());
+  for (size_t i = 0; i < poses.size(); ++i) {
+    touches[i] = CanTouch(map_.snapshot->tiles.bounds(), poses[i], reach_m_,
+                          2.0 * request_.stage.cells.cell_size_m);
+    if (touches[i]) request_.map_T_base.push_back(poses[i]);
+  }
+  ScoreResult result;
+  if (!request_.map_T_base.empty()) {
+    auto scored = parts_.engine.Score(request_);
+    if (!scored.ok()) {
+      return parts_.engine_faults.WasReplaced(map_) ? parts_.engine_faults.Error()
+                                                    : scored.status();
+    }
+    result = *std::move(scored);
+  }
+  const size_t points = scan_.base->size();
+  size_t next = 0;
+  for (const bool touch : touches) {
+    const PoseScore score = touch ? result.poses[next] : PoseScore{};
+    scores.add_score(score.score);
+    scores.add_transform_probability(score.transform_probability);
+    scores.add_nvtl(score.nearest_voxel_likelihood);
+    scores.add_matched_points(static_cast<uint32_t>(score.matched_points));
+    scores.add_matched_ratio(score.matched_ratio());
+    if (request_.want_point_scores && touch) {
+      const float* row = result.point_scores.data() + next * points;
+      scores.mutable_point_scores()->Add(row, row + points);
+    } else if (request_.want_point_scores) {
+      scores.mutable_point_scores()->Resize(scores.point_scores_size() + static_cast<int>(points),
+                                            0.0F);
+    }
+    next += touch ? 1 : 0;
+  }
+  const double seconds =
+      std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  scores.mutable_timings()->set_align_s(seconds);
+  scores.mutable_timings()->set_server_s(seconds);
+  parts_.metrics.stage_score_s.Observe(seconds);
+  parts_.metrics.poses_scored.Increment(static_cast<double>(poses.size()));
+  return absl::OkStatus();
+}
+
+void ScoreWork::DescribeTo(v1::ScoreReady& ready) const {
+  ready.set_map_revision(map_.snapshot->revision);
+  PointCountsToProto(scan_.counts, *ready.mutable_points());
+  ready.set_engine(parts_.engine.name());
+  StageToProto(request_.stage, *ready.mutable_stage());
+}
+
+}  // namespace voxloc::server

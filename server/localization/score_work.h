@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// ScoreWork: one scan on one map, to score poses of, in slices that are short enough to leave the
+// engine to tracking in between. Not thread-safe: one thread at a time. Calls of Score wait for the
+// engine.
+
+#ifndef VOXLOC_SERVER_LOCALIZATION_SCORE_WORK_H_
+#define VOXLOC_SERVER_LOCALIZATION_SCORE_WORK_H_
+
+#include <cstddef>
+#include <memory>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "core/engine/score.h"
+#include "server/localization/scan_parts.h"
+#include "server/localization/scan_preparation.h"
+#include "voxloc/v1/localization_service.pb.h"
+
+namespace voxloc::server {
+
+class ScoreWork {
+ public:
+  // Errors: those that ScorePoses gives for `setup`.
+  [[nodiscard]] static absl::StatusOr<std::unique_ptr<ScoreWork>> Open(const WorkParts& parts,
+                                                                       const v1::ScoreSetup& setup,
+                                                                       const StopToken& stop);
+
+  // InvalidArgument: a malformed set.
+  [[nodiscard]] absl::StatusOr<std::vector<Pose>> ParsePoses(const v1::PoseSet& set) const;
+
+  // How many poses to score in one call.
+  [[nodiscard]] size_t SliceSize() const;
+
+  // Appends the scores of `poses` to `scores`.
+  [[nodiscard]] absl::Status Score(absl::Span<const Pose> poses, v1::PoseScores& scores);
+
+  void DescribeTo(v1::ScoreReady& ready) const;
+
+ private:
+  explicit ScoreWork(const WorkParts& parts) : parts_(parts) {}
+  [[nodiscard]] absl::Status Start(const v1::ScoreSetup& setup, const StopToken& stop);
+
+  const WorkParts parts_;
+  MapView map_;
+  AlignOptions align_;
+  PreparedScan scan_;
+  ScoreRequest request_;  // all but the poses
+  double reach_m_ = 0.0;
+};
+
+}  // namespace voxloc::server
+
+#endif  // VOXLOC_SERVER_LOCALIZATION_SCORE_WORK_H_

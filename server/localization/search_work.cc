@@ -1,0 +1,251 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "server/localization/search_work.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <utility>
+#include <vector>
+
+#include "absl/memory/memory.h"
+#include "absl/time/clock.h"
+#include "core/engine/scan_reach.h"
+#include "core/estimate/hypothesis_estimates.h"
+#include "core/estimate/initial_pose/prior_height.h"
+#include "core/status/try.h"
+#include "core/tracking/verdict.h"
+#include "server/convert/options.h"
+#include "server/convert/pose.h"
+#include "server/convert/range.h"
+#include "server/convert/result.h"
+#include "server/observe/logging.h"
+#include "server/session/session_setup.h"
+
+namespace voxloc::server {
+namespace {
+
+// A particle of a prior is farther from its mean than this one time in 5e8 an axis.
+constexpr double kParticleReachSigmas = 6.0;
+
+}  // namespace
+
+SearchWork::SearchWork(const WorkParts& parts, GlobalSearch& global_search,
+                       const v1::EstimateInitialPoseRequest& request)
+    : parts_(parts), global_search_(global_search), request_(request) {}
+
+absl::StatusOr<std::unique_ptr<SearchWork>> SearchWork::Open(
+    const WorkParts& parts, GlobalSearch& global_search,
+    const v1::EstimateInitialPoseRequest& request,
+    std::shared_ptr<const std::atomic<bool>> cancelled) {
+  auto work = absl::WrapUnique(new SearchWork(parts, global_search, request));
+  VOXLOC_TRY(work->Check(std::move(cancelled)));
+  return work;
+}
+
+absl::Status SearchWork::Check(std::shared_ptr<const std::atomic<bool>> cancelled) {
+  if (!request_.has_scan()) return absl::InvalidArgumentError("the request has no scan");
+  VOXLOC_ASSIGN_OR_RETURN(
+      auto points, CheckScanClouds(request_.scan(), parts_.live.limits()->max_points_per_scan));
+  if (points == 0) return absl::InvalidArgumentError("the scan has no points");
+  VOXLOC_ASSIGN_OR_RETURN(hints_, ScanHintsFromProto(request_.scan()));
+  VOXLOC_ASSIGN_OR_RETURN(auto setup,
+                          CheckSetup(*parts_.live.Get(), parts_.maps, request_.setup()));
+  recipe_ = std::move(setup.source.recipe);
+  map_ = std::move(setup.map);
+  job_.profile = std::move(setup.profile_on_map);
+  // Hypotheses are each other's rivals.
+  recipe_.estimate.rival_confidence = 0.0;
+  VOXLOC_ASSIGN_OR_RETURN(
+      scope_, SearchScopeFromProto(request_, parts_.live.limits()->max_particles, map_));
+  VOXLOC_ASSIGN_OR_RETURN(auto hypotheses, HypothesisOptionsFromProto(request_.search()));
+  VOXLOC_TRY(RequireTiles());
+  const double timeout_s = request_.timeout_s();
+  VOXLOC_TRY(CheckSeconds("timeout_s", timeout_s));
+
+  job_.map = map_.resident();
+  job_.stop.cancelled = std::move(cancelled);
+  if (timeout_s > 0.0) job_.stop.deadline = received_at_ + absl::Seconds(timeout_s);
+  job_.seed = request_.search().seed();
+  job_.hypotheses = hypotheses;
+  return absl::OkStatus();
+}
+
+absl::StatusOr<v1::SearchResult> SearchWork::Run(const Observer& observer) {
+  v1::SearchResult result;
+  v1::Timings& timings = *result.mutable_timings();
+  timings.set_received_at_ns(absl::ToUnixNanos(received_at_));
+  const Clock::time_point start = Clock::now();
+  timings.set_queue_wait_s(Seconds(start - received_));
+  PoseSearchProgress progress;
+  ReportProgress(progress, observer);
+  VOXLOC_TRY(Prepare());
+  const Clock::time_point prepared = Clock::now();
+  timings.set_prepare_s(Seconds(prepared - start));
+
+  auto found = Search([this, &progress, &observer](const PoseSearchProgress& step) {
+    progress = step;
+    ReportProgress(step, observer);
+  });
+  if (!found.ok()) return Explain(found.status());
+  const Clock::time_point searched = Clock::now();
+  timings.set_align_s(Seconds(searched - prepared));
+
+  VOXLOC_TRY(DescribeHypotheses(*found, result));
+  SearchResultToProto(*found, result);
+  PointCountsToProto(scan_.counts, *result.mutable_points());
+  result.mutable_points()->set_deskewed(scan_.deskewed);
+  result.set_map(request_.setup().map());
+  result.set_map_revision(map_.snapshot->revision);
+  result.set_engine(parts_.engine.name());
+  result.set_stamp_ns(request_.scan().stamp_ns());
+  result.set_prior_height_shift_m(prior_height_shift_m_);
+  timings.set_estimate_s(Seconds(Clock::now() - searched));
+  timings.set_server_s(Seconds(Clock::now() - received_));
+  Count(result);
+  return result;
+}
+
+absl::Status SearchWork::Prepare() {
+  VOXLOC_ASSIGN_OR_RETURN(scan_, PrepareScan(request_.scan(), recipe_, hints_.base_twist,
+                                             parts_.engine, WorkClass::kSearching));
+  job_.scan = scan_.base;
+  return RequirePoints(scan_.counts);
+}
+
+absl::StatusOr<PoseSearchResult> SearchWork::Search(const PoseSearchObserver& observer) {
+  if (auto* prior = std::get_if<PriorSearchOptions>(&scope_)) {
+    VOXLOC_TRY(FitPriorHeight(prior));
+    // Far outside the map no particle has anything to find.
+    if (!CanTouchMap(*prior)) return PoseSearchResult();
+    return SearchAroundPrior(parts_.engine, job_, *prior, observer);
+  }
+  return global_search_.Search(job_, std::get<PoseRegion>(scope_), observer);
+}
+
+absl::Status SearchWork::Explain(const absl::Status& status) const {
+  if (!absl::IsCancelled(status) && parts_.engine_faults.WasReplaced(map_)) {
+    return parts_.engine_faults.Error();
+  }
+  switch (status.code()) {
+    case absl::StatusCode::kInvalidArgument:
+    case absl::StatusCode::kFailedPrecondition:
+    case absl::StatusCode::kResourceExhausted:
+    case absl::StatusCode::kCancelled:
+      return status;
+    default:
+      return parts_.engine_faults.Report(request_.setup().vehicle(), request_.setup().map(),
+                                         status);
+  }
+}
+
+absl::Status SearchWork::RequireTiles() const {
+  constexpr double kAnywhere = std::numeric_limits<double>::infinity();
+  Eigen::Vector2d min = Eigen::Vector2d::Constant(-kAnywhere);
+  Eigen::Vector2d max = -min;
+  if (const auto* prior = std::get_if<PriorSearchOptions>(&scope_)) {
+    const Eigen::Vector2d reach =
+        kParticleReachSigmas * prior->covariance.diagonal().head<2>().cwiseSqrt();
+    min = prior->map_T_base.translation.head<2>() - reach;
+    max = prior->map_T_base.translation.head<2>() + reach;
+  } else if (const auto& region = std::get<PoseRegion>(scope_); region.box.has_value()) {
+    min = region.box->min.head<2>();
+    max = region.box->max.head<2>();
+  }
+  return parts_.surroundings.Require(map_, min, max);
+}
+
+absl::Status SearchWork::FitPriorHeight(PriorSearchOptions* prior) {
+  const std::vector<CellStatistics>& there = job_.map->statistics();
+  const auto at =
+      std::find(there.begin(), there.end(), job_.profile.stages[job_.profile.score_stage].cells);
+  if (at == there.end()) return absl::OkStatus();
+  VOXLOC_ASSIGN_OR_RETURN(const auto height,
+                          HeightOnSurface(*job_.map, static_cast<size_t>(at - there.begin()),
+                                          map_.snapshot->tiles.bounds(), *job_.scan, *prior));
+  if (!height.has_value()) return absl::OkStatus();
+  double& z_m = prior->map_T_base.translation.z();
+  prior_height_shift_m_ = height->z_m - z_m;
+  z_m = height->z_m;
+  // Correlations with the height do not count: only the diagonal is used.
+  prior->covariance.row(2).setZero();
+  prior->covariance.col(2).setZero();
+  prior->covariance(2, 2) = height->sigma_m * height->sigma_m;
+  return absl::OkStatus();
+}
+
+bool SearchWork::CanTouchMap(const PriorSearchOptions& prior) const {
+  const double sigma_m = std::sqrt(prior.covariance.diagonal().head<3>().maxCoeff());
+  return CanTouch(map_.snapshot->tiles.bounds(), prior.map_T_base,
+                  ReachOf(*job_.scan) + kParticleReachSigmas * sigma_m, MatchMargin(job_.profile));
+}
+
+v1::AlignmentStatus SearchWork::StatusOf(const AlignResult& result,
+                                         const ScanEstimate* estimate) const {
+  const AlignOptions& align = recipe_.align;
+  AcceptanceLimits limits = align.limits;
+  if (estimate == nullptr) limits.min_confidence = 0.0;
+  return StatusToProto(JudgeResult(result, estimate, job_.profile, align.gate, limits).status);
+}
+
+void SearchWork::ReportProgress(const PoseSearchProgress& progress,
+                                const Observer& observer) const {
+  v1::SearchProgress proto;
+  SearchProgressToProto(progress, request_.report_particles(), proto);
+  if (progress.best != nullptr) {
+    HypothesisToProto(*progress.best, StatusOf(*progress.best, nullptr), *proto.mutable_best());
+  }
+  observer(std::move(proto));
+}
+
+absl::Status SearchWork::DescribeHypotheses(PoseSearchResult& found,
+                                            v1::SearchResult& result) const {
+  auto estimates = EstimateHypotheses(parts_.engine, job_, recipe_.estimate, scan_.rays,
+                                      found.ranked.hypotheses);
+  if (!estimates.ok()) return Explain(estimates.status());
+  RankByConfidence(found.ranked, *estimates);
+  found.reliable = IsReliable(found.ranked, job_);
+  const std::vector<PoseHypothesis>& hypotheses = found.ranked.hypotheses;
+  for (size_t i = 0; i < hypotheses.size(); ++i) {
+    v1::PoseHypothesis& proto = *result.add_hypotheses();
+    HypothesisToProto(hypotheses[i].result, StatusOf(hypotheses[i].result, &(*estimates)[i]),
+                      proto);
+    EstimateToProto((*estimates)[i], recipe_.output, proto);
+    if (hints_.odom_T_base.has_value()) {
+      PoseToProto(hypotheses[i].result.map_T_base * hints_.odom_T_base->Inverse(),
+                  *proto.mutable_map_t_odom());
+    }
+    proto.set_support(static_cast<uint32_t>(hypotheses[i].support));
+  }
+  return absl::OkStatus();
+}
+
+void SearchWork::Count(const v1::SearchResult& result) const {
+  const Metrics& metrics = parts_.metrics;
+  const char* found = "nothing";
+  const Counter* counter = &metrics.searches_nothing;
+  if (result.ambiguous()) {
+    found = "ambiguous";
+    counter = &metrics.searches_ambiguous;
+  } else if (result.reliable()) {
+    found = "reliable";
+    counter = &metrics.searches_reliable;
+  } else if (result.hypotheses_size() > 0) {
+    found = "unreliable";
+    counter = &metrics.searches_unreliable;
+  }
+  counter->Increment();
+  if (result.timed_out()) metrics.searches_timed_out.Increment();
+  metrics.search_candidates.Increment(result.candidates_aligned());
+  metrics.search_duration_s.Observe(result.timings().server_s());
+  LogLimited(LogLevel::kInfo, "searched",
+             {{"vehicle", request_.setup().vehicle()},
+              {"map", request_.setup().map()},
+              {"found", found},
+              {"hypotheses", result.hypotheses_size()},
+              {"aligned", result.candidates_aligned()},
+              {"timed_out", result.timed_out()},
+              {"server_s", result.timings().server_s()}});
+}
+
+}  // namespace voxloc::server

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// SearchWork: one search for an initial pose, from its request to its answer. One thread at a time
+// uses it, and it has a copy of its request. The parts must outlive it.
+
+#ifndef VOXLOC_SERVER_LOCALIZATION_SEARCH_WORK_H_
+#define VOXLOC_SERVER_LOCALIZATION_SEARCH_WORK_H_
+
+#include <atomic>
+#include <chrono>
+#include <functional>
+#include <memory>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "core/estimate/global_search/global_search.h"
+#include "server/convert/scan.h"
+#include "server/convert/search.h"
+#include "server/localization/scan_parts.h"
+#include "server/localization/scan_preparation.h"
+#include "voxloc/v1/initial_pose.pb.h"
+
+namespace voxloc::server {
+
+class SearchWork {
+ public:
+  // Looks at everything but the points. Errors: those of EstimateInitialPose. `cancelled` ends Run.
+  [[nodiscard]] static absl::StatusOr<std::unique_ptr<SearchWork>> Open(
+      const WorkParts& parts, GlobalSearch& global_search,
+      const v1::EstimateInitialPoseRequest& request,
+      std::shared_ptr<const std::atomic<bool>> cancelled);
+
+  // Called in the thread of Run.
+  using Observer = std::function<void(v1::SearchProgress progress)>;
+
+  // Searches: waits for the engine, for as long as it takes. Once.
+  [[nodiscard]] absl::StatusOr<v1::SearchResult> Run(const Observer& observer);
+
+ private:
+  using Clock = std::chrono::steady_clock;
+
+  SearchWork(const WorkParts& parts, GlobalSearch& global_search,
+             const v1::EstimateInitialPoseRequest& request);
+  [[nodiscard]] absl::Status Check(std::shared_ptr<const std::atomic<bool>> cancelled);
+  [[nodiscard]] absl::Status Prepare();
+  [[nodiscard]] absl::StatusOr<PoseSearchResult> Search(const PoseSearchObserver& observer);
+  // The status that the client receives when the search ended with this.
+  [[nodiscard]] absl::Status Explain(const absl::Status& status) const;
+  // Whether the part of the map that is searched is in memory.
+  [[nodiscard]] absl::Status RequireTiles() const;
+  // Moves a prior whose height misses the map's surface there.
+  [[nodiscard]] absl::Status FitPriorHeight(PriorSearchOptions* prior);
+  // Whether a particle of the prior can meet a cell of the map.
+  [[nodiscard]] bool CanTouchMap(const PriorSearchOptions& prior) const;
+  // Ranks them by their confidence.
+  [[nodiscard]] absl::Status DescribeHypotheses(PoseSearchResult& found,
+                                                v1::SearchResult& result) const;
+  // `estimate` is null where there is none.
+  [[nodiscard]] v1::AlignmentStatus StatusOf(const AlignResult& result,
+                                             const ScanEstimate* estimate) const;
+  void ReportProgress(const PoseSearchProgress& progress, const Observer& observer) const;
+  void Count(const v1::SearchResult& result) const;
+
+  const WorkParts parts_;
+  GlobalSearch& global_search_;
+  const v1::EstimateInitialPoseRequest request_;
+  const Clock::time_point received_ = Clock::now();
+  const absl::Time received_at_ = absl::Now();
+  ScanRecipe recipe_;
+  MapView map_;
+  SearchScope scope_;
+  PoseSearchJob job_;
+  ScanHints hints_;
+  PreparedScan scan_;
+  double prior_height_shift_m_ = 0.0;
+};
+
+}  // namespace voxloc::server
+
+#endif  // VOXLOC_SERVER_LOCALIZATION_SEARCH_WORK_H_

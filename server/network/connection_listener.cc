@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "server/network/connection_listener.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/eventfd.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <utility>
+
+#include "absl/memory/memory.h"
+#include "absl/strings/str_cat.h"
+#include "server/observe/logging.h"
+#include "server/scheduling/this_thread.h"
+
+namespace voxloc::server {
+namespace {
+
+// How current the number of connections in the metrics is. Looking at 10,000 takes 3 ms.
+constexpr std::chrono::milliseconds kRecountPeriod{1000};
+// At the limit it is looked more often whether there is room again.
+constexpr std::chrono::milliseconds kRecountAtLimit{100};
+
+ino_t SocketOf(int fd) {
+  struct stat status = {};
+  return fstat(fd, &status) == 0 && S_ISSOCK(status.st_mode) ? status.st_ino : 0;
+}
+
+int OpenSpare() { return open("/dev/null", O_RDONLY | O_CLOEXEC); }
+
+}  // namespace
+
+ConnectionListener::ConnectionListener()
+    : wake_fd_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)), spare_fd_(OpenSpare()) {}
+
+absl::StatusOr<std::unique_ptr<ConnectionListener>> ConnectionListener::Bind(
+    const std::string& address) {
+  auto sockets = ListeningSockets::Bind(address);
+  if (!sockets.ok()) {
+    return absl::Status(sockets.status().code(),
+                        absl::StrCat("cannot serve gRPC on ", sockets.status().message()));
+  }
+  auto listener = absl::WrapUnique(new ConnectionListener());
+  listener->sockets_ = *std::move(sockets);
+  return listener;
+}
+
+ConnectionListener::~ConnectionListener() {
+  Stop();
+  close(wake_fd_);
+  close(spare_fd_);
+}
+
+void ConnectionListener::Start(std::unique_ptr<Acceptor> acceptor, size_t max_connections,
+                               const Metrics& metrics) {
+  acceptor_ = std::move(acceptor);
+  max_connections_ = max_connections;
+  metrics_ = &metrics;
+  thread_ = std::thread([this] { Run(); });
+}
+
+void ConnectionListener::Stop() {
+  eventfd_write(wake_fd_, 1);
+  if (thread_.joinable()) thread_.join();
+  sockets_.Close();
+}
+
+void ConnectionListener::Run() {
+  NameThisThread("connections");
+  std::vector<pollfd> waiting = {{wake_fd_, POLLIN, 0}};
+  for (const int listener : sockets_.fds()) waiting.push_back({listener, POLLIN, 0});
+  while (true) {
+    static_cast<void>(poll(waiting.data(), waiting.size(), kRecountPeriod.count()));
+    if (waiting[0].revents != 0) return;
+    for (size_t i = 1; i < waiting.size(); ++i) {
+      if (waiting[i].revents != 0) Accept(waiting[i].fd);
+    }
+    if (std::chrono::steady_clock::now() >= recounted_ + kRecountPeriod) Recount();
+  }
+}
+
+void ConnectionListener::Accept(int listener) {
+  // One at a time, so that the end does not wait for a flood.
+  const int fd = accept4(listener, nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC);
+  if (fd < 0) {
+    if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM) {
+      RefuseWithoutDescriptor(listener);
+    }
+    return;  // any other error is of the connection, which has gone
+  }
+  if (connections_.size() >= max_connections_ &&
+      std::chrono::steady_clock::now() >= recounted_ + kRecountAtLimit) {
+    Recount();
+  }
+  if (connections_.size() >= max_connections_) {
+    metrics_->connections_over_limit.Increment();
+    close(fd);
+    LogLimited(LogLevel::kWarn, "connection_refused",
+               {{"reason", "limit"}, {"max_connections", max_connections_}});
+    return;
+  }
+  connections_.push_back({fd, SocketOf(fd)});
+  Acceptor::NewConnectionParameters connection;
+  connection.listener_fd = listener;
+  connection.fd = fd;
+  acceptor_->HandleNewConnection(&connection);
+}
+
+void ConnectionListener::RefuseWithoutDescriptor(int listener) {
+  close(spare_fd_);
+  const int fd = accept4(listener, nullptr, nullptr, SOCK_CLOEXEC);
+  metrics_->connections_without_descriptor.Increment();
+  if (fd >= 0) close(fd);
+  spare_fd_ = OpenSpare();
+  LogLimited(LogLevel::kError, "connection_refused", {{"reason", "descriptors"}});
+  if (fd < 0 || spare_fd_ < 0) std::this_thread::sleep_for(kNoDescriptorPause);
+}
+
+void ConnectionListener::Recount() {
+  recounted_ = std::chrono::steady_clock::now();
+  connections_.erase(std::remove_if(connections_.begin(), connections_.end(),
+                                    [](const Connection& connection) {
+                                      return SocketOf(connection.fd) != connection.socket;
+                                    }),
+                     connections_.end());
+  metrics_->connections.Set(static_cast<double>(connections_.size()));
+}
+
+}  // namespace voxloc::server
