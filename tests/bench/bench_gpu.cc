@@ -60,6 +60,7 @@ absl::StatusOr<std::vector<NamedEngine>> MakeEngines(const GpuFlags& options) {
   cpu.engine = "cpu";
   for (const size_t threads : {size_t{1}, size_t{0}}) {
     cpu.threads = threads;
+    if (options.engine.engine == "cpu" && options.engine.threads == threads) continue;  // measured
     const std::string name = threads == 1 ? "cpu, 1 thread" : "cpu, all threads";
     if (absl::Status status = add(name, cpu, options.cpu_seconds); !status.ok()) return status;
   }

@@ -50,10 +50,12 @@ class MeasurePerformanceTest(unittest.TestCase):
         self.assertEqual(lines[-2:], ["| one scan | 104 us | 118 us |  | 1.36 ms |",
                                       "| batch of 64 | 320 us | 350 us | 200k/s | 64 ms |"])
 
-    def test_an_engine_that_is_measured_twice_has_one_column(self):
-        result = {**ENGINE, "engines": {"cuda": "a processor", "cpu, 1 thread": "a processor"}}
+    def test_the_engine_that_is_measured_comes_first_whatever_its_name(self):
+        row = {"name": "one scan", "cpu": times(1.36, 2.0), "cpu, all threads": times(0.7, 0.8)}
+        result = {"engines": {"cpu, all threads": "a processor", "cpu": "a processor"},
+                  "rows": [row]}
         self.assertEqual(self.script.engine_tables(result).splitlines()[-1],
-                         "| batch of 64 | 320 us | 350 us | 200k/s |")
+                         "| one scan | 1.36 ms | 2.00 ms |  | 700 us |")
 
     def test_a_row_that_failed_is_an_error(self):
         result = {**ENGINE, "rows": [{"name": "one scan", "cuda": {"error": "out of memory"}}]}
