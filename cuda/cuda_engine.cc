@@ -245,7 +245,7 @@ class CudaEngine : public Engine {
 
 }  // namespace
 
-int CudaDeviceCount(std::string* why_none) { return cuda::CountDevices(why_none); }
+int CudaDeviceCount(std::string* no_gpu_reason) { return cuda::CountDevices(no_gpu_reason); }
 
 absl::StatusOr<std::unique_ptr<Engine>> MakeCudaEngine(const CudaEngineOptions& options) {
   VOXLOC_ASSIGN_OR_RETURN(std::shared_ptr<Device> device,

@@ -26,8 +26,8 @@ struct CudaEngineOptions {
   size_t memory_limit_bytes = 0;
 };
 
-// Devices that can be used; 0 where there is no driver or no device. `why_none` may be null.
-[[nodiscard]] int CudaDeviceCount(std::string* why_none = nullptr);
+// Devices that can be used; 0 where there is no driver or no device. `no_gpu_reason` may be null.
+[[nodiscard]] int CudaDeviceCount(std::string* no_gpu_reason = nullptr);
 
 // NotFound: no such device. FailedPrecondition: a device that this build has no code for.
 [[nodiscard]] absl::StatusOr<std::unique_ptr<Engine>> MakeCudaEngine(

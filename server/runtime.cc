@@ -131,7 +131,7 @@ Runtime::Runtime(const ConfigInEffect& resolved, const HostResources& found, Eng
       residency(std::make_shared<Residency>(Residency::Parts{library, maps, places, host_threads,
                                                              mapping, metrics, config.residency,
                                                              max_map_memory_bytes})),
-      surroundings(config.residency, places, *residency),
+      residency_check(config.residency, places, *residency),
       engine_faults{*engine, maps, library, *residency, metrics},
       tile_fits(config.limits.max_tile_fits, metrics.fit_tiles),
       fit_sampler(tile_fits, FitSamplerOptions(config), metrics),

@@ -32,7 +32,7 @@
 #include "server/maps/moments/moments_cache.h"
 #include "server/maps/residency/places_in_use.h"
 #include "server/maps/residency/residency.h"
-#include "server/maps/residency/surroundings.h"
+#include "server/maps/residency/residency_check.h"
 #include "server/maps/resident_maps.h"
 #include "server/maps/store/map_store.h"
 #include "server/observe/metrics/metrics.h"
@@ -103,7 +103,7 @@ struct Runtime {
   LastPoses last_poses;
   PlacesInUse places;
   const std::shared_ptr<Residency> residency;
-  Surroundings surroundings;
+  ResidencyCheck residency_check;
   const EngineFaults engine_faults;
   TileFits tile_fits;
   FitSampler fit_sampler;

@@ -20,9 +20,7 @@
 #include "server/config/host_resources.h"
 #include "server/config/settings.h"
 #include "server/config_check.h"
-#include "server/network/connection_listener.h"
 #include "server/engines/engine_choice.h"
-#include "server/network/http_listener.h"
 #include "server/lifecycle/engine_watch.h"
 #include "server/lifecycle/memory_trim.h"
 #include "server/lifecycle/probe_pages.h"
@@ -32,14 +30,16 @@
 #include "server/maps/store/postgres_map_store.h"
 #include "server/maps/store/sqlite_map_store.h"
 #include "server/maps/store_upkeep.h"
+#include "server/network/connection_listener.h"
+#include "server/network/http_listener.h"
+#include "server/network/transport.h"
 #include "server/observe/logging.h"
 #include "server/observe/metrics/exporter.h"
+#include "server/observe/version.h"
 #include "server/rpc/services.h"
 #include "server/runtime.h"
 #include "server/security/server_credentials.h"
 #include "server/security/tls_files.h"
-#include "server/network/transport.h"
-#include "server/observe/version.h"
 
 namespace voxloc::server {
 namespace {
@@ -92,7 +92,7 @@ absl::StatusOr<std::unique_ptr<MapStore>> OpenStore(const Config& config) {
 // has the lock, or there is no folder.
 absl::StatusOr<std::unique_ptr<DirectoryLock>> LockDataDir(const Config& config) {
   if (config.store.url.empty() || config.data_dir.empty()) return nullptr;
-  return DirectoryLock::Take(config.data_dir);
+  return DirectoryLock::Acquire(config.data_dir);
 }
 
 std::vector<ServedMap> ServedMaps(const ResidentMaps& maps) {
@@ -142,7 +142,7 @@ class Server::Impl {
     if (absl::Status status = runtime_.tile_fits.Load(*runtime_.map_store); !status.ok()) {
       Log(LogLevel::kWarn, "tile_fits_not_loaded", {{"error", status.ToString()}});
     }
-    VOXLOC_ASSIGN_OR_RETURN(const auto maps, runtime_.library.Announce());
+    VOXLOC_ASSIGN_OR_RETURN(const auto maps, runtime_.library.Register());
     if (stopping && stopping()) return StoppedWhileStarting();
     // Before the first request: what changes a map comes after it in the queue.
     VOXLOC_TRY(StartLoading(maps));
@@ -273,8 +273,8 @@ class Server::Impl {
     for (const std::string& map : maps) {
       VOXLOC_ASSIGN_OR_RETURN(const auto poses, runtime_.map_store->ListLastPoses(map));
       for (const LastPose& pose : poses) {
-        runtime_.places.Note(map, {pose.map_T_base.translation.head<2>(), Eigen::Vector2d::Zero(),
-                                   PlacesInUse::Clock::now()});
+        runtime_.places.Record(map, {pose.map_T_base.translation.head<2>(), Eigen::Vector2d::Zero(),
+                                     PlacesInUse::Clock::now()});
       }
       if (!runtime_.mapping.Post([this, map] { runtime_.library.Load(map); })) {
         return absl::ResourceExhaustedError(

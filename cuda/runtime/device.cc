@@ -19,21 +19,21 @@ constexpr size_t kMostKept = size_t{128} << 20;
 
 }  // namespace
 
-int CountDevices(std::string* why_none) {
+int CountDevices(std::string* no_gpu_reason) {
   int count = 0;
   const cudaError_t error = cudaGetDeviceCount(&count);
   if (error == cudaSuccess && count > 0) return count;
   (void)cudaGetLastError();
-  if (why_none != nullptr) {
-    *why_none = error == cudaSuccess ? "the driver shows no device" : Describe(error);
+  if (no_gpu_reason != nullptr) {
+    *no_gpu_reason = error == cudaSuccess ? "the driver shows no device" : Describe(error);
   }
   return 0;
 }
 
 absl::StatusOr<std::shared_ptr<Device>> Device::Open(const DeviceOptions& options) {
-  std::string why_none;
-  const int count = CountDevices(&why_none);
-  if (count == 0) return absl::NotFoundError(absl::StrCat("no CUDA device: ", why_none));
+  std::string no_gpu_reason;
+  const int count = CountDevices(&no_gpu_reason);
+  if (count == 0) return absl::NotFoundError(absl::StrCat("no CUDA device: ", no_gpu_reason));
   if (options.ordinal < 0 || options.ordinal >= count) {
     return absl::NotFoundError(absl::StrCat("no CUDA device ", options.ordinal, "; there are ",
                                             count, ", counted from 0"));

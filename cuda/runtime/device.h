@@ -41,9 +41,9 @@ struct DeviceProperties {
   size_t memory_bytes = 0;
 };
 
-// Devices that this process can see; 0 where there is no driver. `why_none`, if not null, receives
-// the driver's reason.
-[[nodiscard]] int CountDevices(std::string* why_none = nullptr);
+// Devices that this process can see; 0 where there is no driver. `no_gpu_reason`, if not null,
+// receives the driver's reason.
+[[nodiscard]] int CountDevices(std::string* no_gpu_reason = nullptr);
 
 class Device {
  public:

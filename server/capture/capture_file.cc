@@ -19,7 +19,7 @@ namespace {
 
 constexpr absl::string_view kMagic = "voxcap1\n";
 
-// What stands behind the magic.
+// Follows the magic.
 struct Header {
   uint64_t capture_bytes = 0;
   uint32_t capture_crc = 0;

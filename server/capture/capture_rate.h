@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// CaptureRate: lets so many captures a second through, so that a flood of bad scans costs nothing
-// but a look at the clock each. Thread-safe.
+// CaptureRate: a token bucket that limits the captures per second. Thread-safe.
 
 #ifndef VOXLOC_SERVER_CAPTURE_CAPTURE_RATE_H_
 #define VOXLOC_SERVER_CAPTURE_CAPTURE_RATE_H_
@@ -24,7 +23,7 @@ class CaptureRate {
     tokens_ = std::max(tokens_, 1.0);
   }
 
-  // Whether one more may pass. At most those of one second at once, and one at least.
+  // Takes a token if there is one. The bucket holds max(1, per_second) tokens.
   [[nodiscard]] bool Admit(Clock::time_point now) {
     const absl::MutexLock lock(&mutex_);
     const double elapsed_s = std::chrono::duration<double>(now - at_).count();

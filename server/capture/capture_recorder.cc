@@ -17,7 +17,7 @@ namespace voxloc::server {
 namespace {
 
 // Scans of the largest size that may wait for the disk.
-constexpr uint64_t kWaitingMessages = 4;
+constexpr uint64_t kMaxQueuedScans = 4;
 
 // Between two looks for captures that are too old: a sixth of the smallest capture.max_age_s.
 constexpr absl::Duration kExpiryPeriod = absl::Seconds(10);
@@ -63,8 +63,8 @@ void CaptureRecorder::Configure(const Config& config) {
         {{"directory", CaptureDirectory(config)}, {"error", status.message()}});
   }
   const absl::MutexLock lock(&mutex_);
-  unusable_ = status;
-  max_waiting_bytes_ = kWaitingMessages * config.limits.max_message_bytes;
+  store_error_ = status;
+  max_waiting_bytes_ = kMaxQueuedScans * config.limits.max_message_bytes;
   enabled_ = status.ok() && !stopping_;
 }
 
@@ -96,7 +96,7 @@ absl::Status CaptureRecorder::OpenStore(const Config& config) {
   return absl::OkStatus();
 }
 
-bool CaptureRecorder::Wants(v1::AlignmentStatus status) {
+bool CaptureRecorder::ShouldCapture(v1::AlignmentStatus status) {
   if (!enabled() || (statuses_.load(std::memory_order_relaxed) & BitOf(status)) == 0) return false;
   if (rate_.Admit(CaptureRate::Clock::now())) return true;
   metrics_.captures_rate_limited.Increment();
@@ -122,8 +122,8 @@ absl::StatusOr<std::shared_ptr<const CaptureStore>> CaptureRecorder::store() con
   const absl::MutexLock lock(&mutex_);
   if (enabled() && store_ != nullptr) return store_;
   return absl::FailedPreconditionError(
-      unusable_.ok() ? "the server captures no scans; capture.max_bytes switches it on"
-                     : "the folder of captures cannot be used; the server's log says why");
+      store_error_.ok() ? "the server captures no scans; capture.max_bytes switches it on"
+                        : "the folder of captures cannot be used; the server's log says why");
 }
 
 void CaptureRecorder::Stop() {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// CaptureRecorder: chooses the scans that are captured, and has them written by a thread of its own
-// that gives way to others. No scan's answer waits for it: what the disk cannot take in time is
-// dropped and counted. Thread-safe; Configure and Stop from one thread at a time.
+// CaptureRecorder: selects the scans to capture and writes them on a low-priority thread. Responses
+// never wait for it: if the queue is full, captures are dropped and counted. Thread-safe; Configure
+// and Stop from one thread at a time.
 
 #ifndef VOXLOC_SERVER_CAPTURE_CAPTURE_RECORDER_H_
 #define VOXLOC_SERVER_CAPTURE_CAPTURE_RECORDER_H_
@@ -43,17 +43,16 @@ class CaptureRecorder {
   // Whether scans are to keep what a capture needs until they are answered.
   [[nodiscard]] bool enabled() const { return enabled_.load(std::memory_order_relaxed); }
 
-  // Whether a scan that is so answered is to be captured now; it then counts for
-  // capture.max_per_second.
-  [[nodiscard]] bool Wants(v1::AlignmentStatus status);
+  // Whether to capture a scan with this status. If true, it counts towards capture.max_per_second.
+  [[nodiscard]] bool ShouldCapture(v1::AlignmentStatus status);
 
-  // Hands a scan over that Wants has chosen. Never waits.
+  // Queues a scan for which ShouldCapture returned true. Never blocks.
   void Record(CapturedScan scan);
 
   // FailedPrecondition: nothing is captured, or the folder cannot be used.
   [[nodiscard]] absl::StatusOr<std::shared_ptr<const CaptureStore>> store() const;
 
-  // Writes what waits; then nothing is captured any more.
+  // Writes the queued captures. Nothing is captured afterwards.
   void Stop();
 
  private:
@@ -71,7 +70,7 @@ class CaptureRecorder {
 
   mutable absl::Mutex mutex_;
   std::shared_ptr<CaptureStore> store_ ABSL_GUARDED_BY(mutex_);  // null: not opened
-  absl::Status unusable_ ABSL_GUARDED_BY(mutex_);                // why there is none
+  absl::Status store_error_ ABSL_GUARDED_BY(mutex_);             // why there is none
   std::deque<CapturedScan> waiting_ ABSL_GUARDED_BY(mutex_);
   uint64_t waiting_bytes_ ABSL_GUARDED_BY(mutex_) = 0;
   uint64_t max_waiting_bytes_ ABSL_GUARDED_BY(mutex_) = 0;

@@ -25,7 +25,7 @@ namespace {
 constexpr absl::string_view kSuffix = ".capture";
 constexpr absl::string_view kLockFile = "lock";
 
-// What a crash left of a file, by its name, and by that of earlier versions.
+// Whether the name is that of an unfinished file left by a crash, of this or an earlier version.
 bool IsUnfinished(absl::string_view name) {
   return absl::EndsWith(name, ".capture.tmp") ||
          (absl::EndsWith(name, kPartSuffix) && absl::StrContains(name, ".capture."));
@@ -70,19 +70,19 @@ absl::StatusOr<std::unique_ptr<CaptureStore>> CaptureStore::Open(const std::stri
                                                                  const Limits& limits,
                                                                  const Metrics& metrics,
                                                                  Files files) {
-  VOXLOC_ASSIGN_OR_RETURN(auto lock, DirectoryLock::Take(directory));
+  VOXLOC_ASSIGN_OR_RETURN(auto lock, DirectoryLock::Acquire(directory));
   auto store = absl::WrapUnique(new CaptureStore(directory, std::move(id_prefix), std::move(lock),
                                                  metrics, std::move(files)));
-  VOXLOC_TRY(store->TakeOver());
+  VOXLOC_TRY(store->LoadIndex());
   store->SetLimits(limits);
   return store;
 }
 
-absl::Status CaptureStore::TakeOver() {
+absl::Status CaptureStore::LoadIndex() {
   std::error_code error;
   std::filesystem::directory_iterator entry(directory_, error);
   for (; !error && entry != std::filesystem::directory_iterator(); entry.increment(error)) {
-    TakeOverFile(entry->path().filename().string());
+    LoadFile(entry->path().filename().string());
   }
   if (error) {
     return absl::FailedPreconditionError(
@@ -94,7 +94,7 @@ absl::Status CaptureStore::TakeOver() {
   return absl::OkStatus();
 }
 
-void CaptureStore::TakeOverFile(const std::string& name) {
+void CaptureStore::LoadFile(const std::string& name) {
   const std::string path = absl::StrCat(directory_, "/", name);
   if (name == kLockFile) return;
   if (IsUnfinished(name)) {
@@ -113,19 +113,19 @@ void CaptureStore::TakeOverFile(const std::string& name) {
 void CaptureStore::Index(v1::CaptureInfo info) {
   const absl::MutexLock lock(&mutex_);
   bytes_ += info.bytes();
-  Place place(info.captured_at_ns(), info.id());
+  Key place(info.captured_at_ns(), info.id());
   captures_.emplace(std::move(place), std::move(info));
-  Show();
+  UpdateMetrics();
 }
 
 void CaptureStore::SetLimits(const Limits& limits) {
-  const absl::MutexLock lock(&writing_);
+  const absl::MutexLock lock(&write_mutex_);
   limits_ = limits;
-  MakeRoom(0, 0);
+  DeleteUntilFree(0, 0);
 }
 
 absl::Status CaptureStore::Add(v1::Capture capture) {
-  const absl::MutexLock lock(&writing_);
+  const absl::MutexLock lock(&write_mutex_);
   const std::string id = NewId();
   capture.mutable_info()->set_id(id);
   const absl::StatusOr<std::string> bytes = EncodeCaptureFile(capture);
@@ -140,7 +140,7 @@ absl::Status CaptureStore::Add(v1::Capture capture) {
         "a capture must have at most ", most,
         " bytes, by capture.max_bytes and limits.max_message_bytes (got ", bytes->size(), ")"));
   }
-  MakeRoom(bytes->size(), 1);
+  DeleteUntilFree(bytes->size(), 1);
   if (absl::Status status = files_.write(PathOf(id), *bytes); !status.ok()) {
     metrics_.captures_failed.Increment();
     return status;
@@ -160,11 +160,11 @@ std::string CaptureStore::NewId() {
 }
 
 void CaptureStore::DeleteExpired() {
-  const absl::MutexLock lock(&writing_);
-  MakeRoom(0, 0);
+  const absl::MutexLock lock(&write_mutex_);
+  DeleteUntilFree(0, 0);
 }
 
-void CaptureStore::MakeRoom(uint64_t bytes, size_t captures) {
+void CaptureStore::DeleteUntilFree(uint64_t bytes, size_t captures) {
   const int64_t oldest_ns = UnixNs() - static_cast<int64_t>(limits_.max_age_s * 1e9);
   while (true) {
     std::string id;
@@ -180,7 +180,7 @@ void CaptureStore::MakeRoom(uint64_t bytes, size_t captures) {
       id = oldest->first.second;
       bytes_ -= oldest->second.bytes();
       captures_.erase(oldest);
-      Show();
+      UpdateMetrics();
     }
     if (::unlink(PathOf(id).c_str()) != 0 && errno != ENOENT) {
       LogLimited(LogLevel::kWarn, "capture_not_deleted",
@@ -190,14 +190,14 @@ void CaptureStore::MakeRoom(uint64_t bytes, size_t captures) {
 }
 
 std::vector<v1::CaptureInfo> CaptureStore::List(
-    const std::optional<Place>& before, const std::function<bool(const v1::CaptureInfo&)>& wanted,
+    const std::optional<Key>& before, const std::function<bool(const v1::CaptureInfo&)>& filter,
     size_t count) const {
   std::vector<v1::CaptureInfo> found;
   const absl::ReaderMutexLock lock(&mutex_);
   auto next = before.has_value() ? captures_.lower_bound(*before) : captures_.end();
   while (next != captures_.begin() && found.size() < count) {
     --next;
-    if (wanted(next->second)) found.push_back(next->second);
+    if (filter(next->second)) found.push_back(next->second);
   }
   return found;
 }
@@ -234,7 +234,7 @@ int64_t CaptureStore::UnixNs() const {
   return files_.unix_ns ? files_.unix_ns() : absl::GetCurrentTimeNanos();
 }
 
-void CaptureStore::Show() const {
+void CaptureStore::UpdateMetrics() const {
   metrics_.captures_kept.Set(static_cast<double>(captures_.size()));
   metrics_.capture_bytes.Set(static_cast<double>(bytes_));
 }

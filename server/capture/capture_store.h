@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// CaptureStore: the folder of captures: one file each, named by its id, and an index of them in
-// memory. Ids are looked up in the index, and never become paths by themselves. The oldest captures
-// make room for new ones. Thread-safe; Add, SetLimits and DeleteExpired write, one at a time.
+// CaptureStore: the folder of captures, one file each, named by its id, with an index in memory. An
+// id becomes a path only after it was found in the index. The oldest captures are deleted for new
+// ones. Thread-safe; Add, SetLimits and DeleteExpired are serialized.
 //
 // A file is written under another name and renamed once it is on the disk, so that a crash leaves
 // none half. What a crash leaves otherwise is deleted when the folder is opened; files that are
@@ -49,8 +49,8 @@ class CaptureStore {
         WriteCaptureFile;
     std::function<int64_t()> unix_ns;  // empty: the system's clock
   };
-  // A place in the order of captures: when it was captured, and its id.
-  using Place = std::pair<int64_t, std::string>;
+  // Sort key of a capture: its time in nanoseconds and its id.
+  using Key = std::pair<int64_t, std::string>;
 
   // Creates the folder where its parent exists, and takes over what is in it. `id_prefix` is new
   // with each start of the server, such as "c18f2a4". The metrics must outlive the store.
@@ -62,18 +62,18 @@ class CaptureStore {
   CaptureStore& operator=(const CaptureStore&) = delete;
 
   // Deletes what is over the new limits.
-  void SetLimits(const Limits& limits) ABSL_LOCKS_EXCLUDED(writing_);
+  void SetLimits(const Limits& limits) ABSL_LOCKS_EXCLUDED(write_mutex_);
 
   // Gives the capture an id and writes it. ResourceExhausted: it has more bytes than it may have,
   // or the disk is full; Unavailable: the folder cannot be written; InvalidArgument: its info is
   // too large.
-  [[nodiscard]] absl::Status Add(v1::Capture capture) ABSL_LOCKS_EXCLUDED(writing_);
+  [[nodiscard]] absl::Status Add(v1::Capture capture) ABSL_LOCKS_EXCLUDED(write_mutex_);
 
-  void DeleteExpired() ABSL_LOCKS_EXCLUDED(writing_);
+  void DeleteExpired() ABSL_LOCKS_EXCLUDED(write_mutex_);
 
-  // Newest first: up to `count` of those that are wanted, older than `before`.
+  // Newest first: up to `count` captures older than `before` that pass the filter.
   [[nodiscard]] std::vector<v1::CaptureInfo> List(
-      const std::optional<Place>& before, const std::function<bool(const v1::CaptureInfo&)>& wanted,
+      const std::optional<Key>& before, const std::function<bool(const v1::CaptureInfo&)>& filter,
       size_t count) const;
 
   // nullopt: there is none.
@@ -86,16 +86,16 @@ class CaptureStore {
   CaptureStore(std::string directory, std::string id_prefix, std::unique_ptr<DirectoryLock> lock,
                const Metrics& metrics, Files files);
 
-  [[nodiscard]] absl::Status TakeOver() ABSL_LOCKS_EXCLUDED(mutex_);
-  void TakeOverFile(const std::string& name) ABSL_LOCKS_EXCLUDED(mutex_);
-  [[nodiscard]] std::string NewId() ABSL_EXCLUSIVE_LOCKS_REQUIRED(writing_);
-  // Deletes what has expired, and the oldest until so many bytes and captures more fit.
-  void MakeRoom(uint64_t bytes, size_t captures) ABSL_EXCLUSIVE_LOCKS_REQUIRED(writing_)
+  [[nodiscard]] absl::Status LoadIndex() ABSL_LOCKS_EXCLUDED(mutex_);
+  void LoadFile(const std::string& name) ABSL_LOCKS_EXCLUDED(mutex_);
+  [[nodiscard]] std::string NewId() ABSL_EXCLUSIVE_LOCKS_REQUIRED(write_mutex_);
+  // Deletes expired captures, then the oldest until `bytes` and `captures` more fit.
+  void DeleteUntilFree(uint64_t bytes, size_t captures) ABSL_EXCLUSIVE_LOCKS_REQUIRED(write_mutex_)
       ABSL_LOCKS_EXCLUDED(mutex_);
   [[nodiscard]] std::string PathOf(const std::string& id) const;
   [[nodiscard]] int64_t UnixNs() const;
   void Index(v1::CaptureInfo info) ABSL_LOCKS_EXCLUDED(mutex_);
-  void Show() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void UpdateMetrics() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   const std::string directory_;
   const std::string id_prefix_;
@@ -103,12 +103,12 @@ class CaptureStore {
   const Metrics& metrics_;
   const Files files_;
 
-  absl::Mutex writing_ ABSL_ACQUIRED_BEFORE(mutex_);  // while files are written and deleted
-  Limits limits_ ABSL_GUARDED_BY(writing_);
-  uint64_t last_number_ ABSL_GUARDED_BY(writing_) = 0;
+  absl::Mutex write_mutex_ ABSL_ACQUIRED_BEFORE(mutex_);  // while files are written and deleted
+  Limits limits_ ABSL_GUARDED_BY(write_mutex_);
+  uint64_t last_number_ ABSL_GUARDED_BY(write_mutex_) = 0;
 
   mutable absl::Mutex mutex_;
-  std::map<Place, v1::CaptureInfo> captures_ ABSL_GUARDED_BY(mutex_);
+  std::map<Key, v1::CaptureInfo> captures_ ABSL_GUARDED_BY(mutex_);
   uint64_t bytes_ ABSL_GUARDED_BY(mutex_) = 0;
 };
 

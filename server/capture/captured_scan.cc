@@ -112,7 +112,7 @@ v1::Capture MakeCapture(CapturedScan captured, int64_t captured_unix_ns) {
   request.mutable_scan()->clear_timeout_s();  // the time of another day
   v1::ScanSetup& setup = *request.mutable_setup();
   setup = *captured.source->setup;
-  // An alignment again is not the vehicle's, and says nothing of where it is.
+  // A replay must not count as the vehicle's: it says nothing about its current position.
   setup.clear_vehicle();
   setup.clear_min_map_revision();
   setup.mutable_options()->set_profile(captured.source->recipe.align.profile.name);

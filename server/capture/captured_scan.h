@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// CapturedScan: a scan that went badly, as its answer leaves it, and the capture that is made of
-// it: one AlignScanRequest from which the same engine finds the same pose to the last bit. Moved
-// along with the scan; one thread at a time uses it.
+// CapturedScan: a scan with a bad result, and its conversion to a capture: an AlignScanRequest from
+// which the same engine computes a bit-identical pose. Not thread-safe.
 //
 // What a session knew when the scan was aligned is written out in the request: the guess with its
 // covariance, wherever it came from, the motion that the points were moved by, and the reference

@@ -21,7 +21,7 @@ namespace {
 
 constexpr uint32_t kMaxStride = 1024;
 
-// What the bytes of a point are.
+// Layout of the bytes of a point.
 struct Layout {
   uint32_t point_bytes = 0;  // 0: not a layout
   uint32_t time_offset = 0;  // where its time begins; 0: it has none

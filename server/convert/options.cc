@@ -30,12 +30,12 @@ constexpr uint32_t kMaxConfirmationScans = 1000;
 // Of seconds and metres that must be over 0: a nanosecond is what stamps can tell apart.
 constexpr double kMinLimit = 1e-9;
 
-absl::Status InField(absl::string_view field, const absl::Status& status) {
+absl::Status PrefixField(absl::string_view field, const absl::Status& status) {
   if (status.ok()) return status;
   return absl::InvalidArgumentError(absl::StrCat(field, ".", status.message()));
 }
 
-absl::Status TakeCounts(const v1::ValidationOptions& validation, GateOptions& gate) {
+absl::Status ApplyCounts(const v1::ValidationOptions& validation, GateOptions& gate) {
   if (validation.has_max_skipped_scans()) {
     gate.max_skipped_scans = validation.max_skipped_scans().value();
     if (gate.max_skipped_scans < 1) {
@@ -75,11 +75,11 @@ absl::StatusOr<CovarianceOptions> CovarianceOptionsFromProto(const v1::Covarianc
   CovarianceOptions result;
   result.method = profile.name == AutowareProfile().name ? CovarianceMethod::kFixed
                                                          : CovarianceMethod::kCalibrated;
-  absl::Status status =
-      TakeIfSet("covariance.method", options.method(),
-                {CovarianceMethod::kFixed, CovarianceMethod::kLaplace, CovarianceMethod::kMultiNdt,
-                 CovarianceMethod::kMultiNdtScore, CovarianceMethod::kCalibrated},
-                result.method);
+  absl::Status status = AssignIfSet(
+      "covariance.method", options.method(),
+      {CovarianceMethod::kFixed, CovarianceMethod::kLaplace, CovarianceMethod::kMultiNdt,
+       CovarianceMethod::kMultiNdtScore, CovarianceMethod::kCalibrated},
+      result.method);
   if (!status.ok()) return status;
   result.systematic = sensor.systematic();
   // It was learnt of the scan part of this method.
@@ -120,7 +120,7 @@ absl::StatusOr<CovarianceOptions> CovarianceOptionsFromProto(const v1::Covarianc
   if (options.has_systematic_skew_sigma_s()) {
     result.systematic.skew_sigma_s = options.systematic_skew_sigma_s().value();
   }
-  status = InField("covariance", ValidateCovarianceOptions(result));
+  status = PrefixField("covariance", ValidateCovarianceOptions(result));
   if (!status.ok()) return status;
   return result;
 }
@@ -130,23 +130,23 @@ absl::Status ApplyValidation(const v1::ValidationOptions& validation, AlignOptio
   const v1::ValidationOptions& v = validation;
   GateOptions gate;
   if (options.profile.name != AutowareProfile().name) gate.required_distance_m = 0.0;
-  absl::Status status =
-      FirstError({TakeIfSet("gate.validation.required_distance_m", v.has_required_distance_m(),
-                            v.required_distance_m(), 0.0, kMaxLengthM, gate.required_distance_m),
-                  TakeIfSet("gate.validation.guess_timeout_s", v.has_guess_timeout_s(),
-                            v.guess_timeout_s(), kMinLimit, kMaxSeconds, options.guess_timeout_s),
-                  TakeIfSet("gate.validation.guess_distance_tolerance_m",
-                            v.has_guess_distance_tolerance_m(), v.guess_distance_tolerance_m(),
-                            kMinLimit, kMaxLengthM, options.guess_distance_tolerance_m),
-                  TakeIfSet("gate.validation.initial_to_result_distance_tolerance_m",
-                            v.has_initial_to_result_distance_tolerance_m(),
-                            v.initial_to_result_distance_tolerance_m(), 0.0, kMaxLengthM,
-                            gate.initial_to_result_distance_tolerance_m),
-                  TakeIfSet("gate.validation.max_execution_time_s", v.has_max_execution_time_s(),
-                            v.max_execution_time_s(), 0.0, kMaxSeconds, gate.max_execution_time_s),
-                  TakeIfSet("gate.validation.max_delay_s", v.has_max_delay_s(), v.max_delay_s(),
-                            0.0, kMaxSeconds, gate.timeout_s)});
-  if (status.ok()) status = TakeCounts(v, gate);
+  absl::Status status = FirstError(
+      {AssignIfSet("gate.validation.required_distance_m", v.has_required_distance_m(),
+                   v.required_distance_m(), 0.0, kMaxLengthM, gate.required_distance_m),
+       AssignIfSet("gate.validation.guess_timeout_s", v.has_guess_timeout_s(), v.guess_timeout_s(),
+                   kMinLimit, kMaxSeconds, options.guess_timeout_s),
+       AssignIfSet("gate.validation.guess_distance_tolerance_m", v.has_guess_distance_tolerance_m(),
+                   v.guess_distance_tolerance_m(), kMinLimit, kMaxLengthM,
+                   options.guess_distance_tolerance_m),
+       AssignIfSet("gate.validation.initial_to_result_distance_tolerance_m",
+                   v.has_initial_to_result_distance_tolerance_m(),
+                   v.initial_to_result_distance_tolerance_m(), 0.0, kMaxLengthM,
+                   gate.initial_to_result_distance_tolerance_m),
+       AssignIfSet("gate.validation.max_execution_time_s", v.has_max_execution_time_s(),
+                   v.max_execution_time_s(), 0.0, kMaxSeconds, gate.max_execution_time_s),
+       AssignIfSet("gate.validation.max_delay_s", v.has_max_delay_s(), v.max_delay_s(), 0.0,
+                   kMaxSeconds, gate.timeout_s)});
+  if (status.ok()) status = ApplyCounts(v, gate);
   if (!status.ok()) return status;
   options.gate = gate;
   return absl::OkStatus();
@@ -164,19 +164,19 @@ absl::Status OverrideStage(const v1::AlignmentOverrides& overrides, const Limits
   }
   if (overrides.has_step_floor()) stage.step_floor = overrides.step_floor().value();
   return FirstError(
-      {TakeIfSet("overrides.step_size_m", overrides.has_step_size_m(), overrides.step_size_m(),
-                 kMinStep, kMaxStep, stage.max_step),
-       TakeIfSet("overrides.transformation_epsilon", overrides.has_transformation_epsilon(),
-                 overrides.transformation_epsilon(), 0.0, kMaxStep, stage.epsilon),
-       TakeIfSet("overrides.outlier_ratio", overrides.has_outlier_ratio(),
-                 overrides.outlier_ratio(), kMinShare, kMaxShare, stage.outlier_ratio),
-       TakeIfSet("overrides.line_search", overrides.line_search(), {false, true},
-                 stage.line_search),
-       TakeIfSet("overrides.curvature", overrides.curvature(),
-                 {Curvature::kExact, Curvature::kReweighted}, stage.curvature),
-       TakeIfSet("overrides.search_method", overrides.search_method(),
-                 {NeighborSearch::kRadius, NeighborSearch::kDirect7, NeighborSearch::kDirect1},
-                 stage.search)});
+      {AssignIfSet("overrides.step_size_m", overrides.has_step_size_m(), overrides.step_size_m(),
+                   kMinStep, kMaxStep, stage.max_step),
+       AssignIfSet("overrides.transformation_epsilon", overrides.has_transformation_epsilon(),
+                   overrides.transformation_epsilon(), 0.0, kMaxStep, stage.epsilon),
+       AssignIfSet("overrides.outlier_ratio", overrides.has_outlier_ratio(),
+                   overrides.outlier_ratio(), kMinShare, kMaxShare, stage.outlier_ratio),
+       AssignIfSet("overrides.line_search", overrides.line_search(), {false, true},
+                   stage.line_search),
+       AssignIfSet("overrides.curvature", overrides.curvature(),
+                   {Curvature::kExact, Curvature::kReweighted}, stage.curvature),
+       AssignIfSet("overrides.search_method", overrides.search_method(),
+                   {NeighborSearch::kRadius, NeighborSearch::kDirect7, NeighborSearch::kDirect1},
+                   stage.search)});
 }
 
 absl::Status ApplyOverrides(const v1::AlignmentOverrides& overrides, const Limits& limits,
@@ -193,35 +193,35 @@ absl::Status ApplyOverrides(const v1::AlignmentOverrides& overrides, const Limit
     options.profile.score_includes_regularization =
         regularization.score_includes_regularization().value();
   }
-  return TakeIfSet("overrides.regularization.scale_factor", regularization.has_scale_factor(),
-                   regularization.scale_factor(), 0.0, kMaxFactor,
-                   options.profile.regularization_scale);
+  return AssignIfSet("overrides.regularization.scale_factor", regularization.has_scale_factor(),
+                     regularization.scale_factor(), 0.0, kMaxFactor,
+                     options.profile.regularization_scale);
 }
 
 absl::Status ApplyGate(const v1::GateOptions& gate, AlignOptions& options) {
   Profile& profile = options.profile;
   absl::Status status =
-      TakeIfSet("gate.rule", gate.rule(), {AcceptanceRule::kReference, AcceptanceRule::kStrict},
-                profile.acceptance_rule);
+      AssignIfSet("gate.rule", gate.rule(), {AcceptanceRule::kReference, AcceptanceRule::kStrict},
+                  profile.acceptance_rule);
   if (!status.ok()) return status;
   if (profile.acceptance_rule == AcceptanceRule::kStrict) {
     options.limits.min_confidence = kStrictMinConfidence;
   }
   if (status = ApplyValidation(gate.validation(), options); !status.ok()) return status;
   return FirstError(
-      {TakeIfSet("gate.score_type", gate.score_type(),
-                 {ScoreKind::kTransformProbability, ScoreKind::kNearestVoxelLikelihood},
-                 profile.acceptance_score),
-       TakeIfSet("gate.score_threshold", gate.has_score_threshold(), gate.score_threshold(),
-                 -kMaxScore, kMaxScore, profile.acceptance_threshold),
-       TakeIfSet("gate.min_matched_ratio", gate.has_min_matched_ratio(), gate.min_matched_ratio(),
-                 0.0, 1.0, options.limits.min_matched_ratio),
-       TakeIfSet("gate.min_confidence", gate.has_min_confidence(), gate.min_confidence(), 0.0, 1.0,
-                 options.limits.min_confidence),
-       TakeIfSet("gate.rival_confidence", gate.has_rival_confidence(), gate.rival_confidence(), 0.0,
-                 1.0, options.rival_confidence),
-       TakeIfSet("gate.odometry_drift", gate.has_odometry_drift(), gate.odometry_drift(), 0.0, 1.0,
-                 options.odometry_drift)});
+      {AssignIfSet("gate.score_type", gate.score_type(),
+                   {ScoreKind::kTransformProbability, ScoreKind::kNearestVoxelLikelihood},
+                   profile.acceptance_score),
+       AssignIfSet("gate.score_threshold", gate.has_score_threshold(), gate.score_threshold(),
+                   -kMaxScore, kMaxScore, profile.acceptance_threshold),
+       AssignIfSet("gate.min_matched_ratio", gate.has_min_matched_ratio(), gate.min_matched_ratio(),
+                   0.0, 1.0, options.limits.min_matched_ratio),
+       AssignIfSet("gate.min_confidence", gate.has_min_confidence(), gate.min_confidence(), 0.0,
+                   1.0, options.limits.min_confidence),
+       AssignIfSet("gate.rival_confidence", gate.has_rival_confidence(), gate.rival_confidence(),
+                   0.0, 1.0, options.rival_confidence),
+       AssignIfSet("gate.odometry_drift", gate.has_odometry_drift(), gate.odometry_drift(), 0.0,
+                   1.0, options.odometry_drift)});
 }
 
 }  // namespace
@@ -304,12 +304,13 @@ absl::StatusOr<OutputChoice> OutputFromProto(const v1::OutputOptions& output) {
                           kMaxLengthM));
   }
   if (output.has_protection()) {
-    const v1::ProtectionOptions& wanted = output.protection();
+    const v1::ProtectionOptions& protection_options = output.protection();
     ScanProtectionOptions& protection = choice.protection.emplace();
-    if (wanted.has_risk()) protection.risk = wanted.risk().value();
-    if (wanted.has_false_alarm()) protection.false_alarm = wanted.false_alarm().value();
-    if (wanted.has_fault_probability()) {
-      protection.fault_probability = wanted.fault_probability().value();
+    if (protection_options.has_risk()) protection.risk = protection_options.risk().value();
+    if (protection_options.has_false_alarm())
+      protection.false_alarm = protection_options.false_alarm().value();
+    if (protection_options.has_fault_probability()) {
+      protection.fault_probability = protection_options.fault_probability().value();
     }
     absl::Status status = FirstError(
         {CheckRange("output.protection.risk", protection.risk, kMinProbability, kMaxShare),
@@ -398,7 +399,7 @@ absl::StatusOr<RecoveryOptions> RecoveryOptionsFromProto(const v1::RecoveryOptio
   if (options.max_confirmation_scans() > 0) {
     result.confirmation.max_observations = static_cast<int>(options.max_confirmation_scans());
   }
-  status = InField("recovery", ValidateRecoveryOptions(result));
+  status = PrefixField("recovery", ValidateRecoveryOptions(result));
   if (!status.ok()) return status;
   return result;
 }
@@ -410,9 +411,10 @@ absl::StatusOr<AccumulationOptions> AccumulationFromProto(const v1::ScanAccumula
   if (options.max_age_s() != 0.0) result.max_age_s = options.max_age_s();
   if (options.max_distance_m() != 0.0) result.max_distance_m = options.max_distance_m();
   result.max_points = limits.max_accumulated_points;
-  absl::Status status = FirstError({CheckRangeOrZero("accumulation.max_age_s", options.max_age_s(),
-                                                     kMinLimit, kMaxSeconds, "the default"),
-                                    InField("accumulation", ValidateAccumulationOptions(result))});
+  absl::Status status =
+      FirstError({CheckRangeOrZero("accumulation.max_age_s", options.max_age_s(), kMinLimit,
+                                   kMaxSeconds, "the default"),
+                  PrefixField("accumulation", ValidateAccumulationOptions(result))});
   if (!status.ok()) return status;
   return result;
 }

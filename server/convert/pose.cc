@@ -19,14 +19,14 @@ constexpr double kMaxMountM = 1000.0;
 // of 1: 4 products with their sums, a root and a quotient, and the square again.
 constexpr double kUnitTolerance = 8.0 * std::numeric_limits<double>::epsilon();
 
-std::string Shown(const Eigen::Vector3d& vector) {
+std::string FormatVector(const Eigen::Vector3d& vector) {
   return absl::StrCat("(", vector.x(), ", ", vector.y(), ", ", vector.z(), ")");
 }
 
 absl::Status CheckVector(const Eigen::Vector3d& vector, double most, absl::string_view name) {
   if ((vector.array().abs() <= most).all()) return absl::OkStatus();  // NaN is not
   return absl::InvalidArgumentError(absl::StrCat(name, " must have components from ", -most, " to ",
-                                                 most, " (got ", Shown(vector), ")"));
+                                                 most, " (got ", FormatVector(vector), ")"));
 }
 
 absl::StatusOr<Eigen::Vector3d> BoundedFromProto(const v1::Vector3& vector, double most,
@@ -36,8 +36,8 @@ absl::StatusOr<Eigen::Vector3d> BoundedFromProto(const v1::Vector3& vector, doub
   return result;
 }
 
-absl::StatusOr<Pose> Checked(const Eigen::Vector3d& position, double x, double y, double z,
-                             double w, absl::string_view name) {
+absl::StatusOr<Pose> MakeValidPose(const Eigen::Vector3d& position, double x, double y, double z,
+                                   double w, absl::string_view name) {
   VOXLOC_TRY(CheckVector(position, kMaxLengthM, absl::StrCat(name, ".position")));
   // Scaled first, so that no finite quaternion overflows.
   const Eigen::Vector4d coefficients(x, y, z, w);
@@ -64,11 +64,13 @@ absl::StatusOr<Pose> Checked(const Eigen::Vector3d& position, double x, double y
 absl::StatusOr<Pose> PoseFromProto(const v1::Pose& pose, absl::string_view name) {
   const v1::Vector3& position = pose.position();
   const v1::Quaternion& q = pose.orientation();
-  return Checked({position.x(), position.y(), position.z()}, q.x(), q.y(), q.z(), q.w(), name);
+  return MakeValidPose({position.x(), position.y(), position.z()}, q.x(), q.y(), q.z(), q.w(),
+                       name);
 }
 
 absl::StatusOr<Pose> PoseFromNumbers(const double* seven, absl::string_view name) {
-  return Checked({seven[0], seven[1], seven[2]}, seven[3], seven[4], seven[5], seven[6], name);
+  return MakeValidPose({seven[0], seven[1], seven[2]}, seven[3], seven[4], seven[5], seven[6],
+                       name);
 }
 
 absl::StatusOr<BufferedPose> StampedPoseFromProto(const v1::PoseSample& sample) {
@@ -133,8 +135,8 @@ absl::StatusOr<FilterOptions::Box> BoxFromProto(const v1::Box& box, absl::string
   VOXLOC_ASSIGN_OR_RETURN(auto min, VectorFromProto(box.min(), absl::StrCat(name, ".min")));
   VOXLOC_ASSIGN_OR_RETURN(auto max, VectorFromProto(box.max(), absl::StrCat(name, ".max")));
   if ((min.array() > max.array()).any()) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(name, ".max ", Shown(max), " lies below ", name, ".min ", Shown(min)));
+    return absl::InvalidArgumentError(absl::StrCat(name, ".max ", FormatVector(max), " lies below ",
+                                                   name, ".min ", FormatVector(min)));
   }
   return FilterOptions::Box{min, max};
 }

@@ -5,7 +5,7 @@
 namespace voxloc::server {
 namespace {
 
-v1::SearchMethod SearchToProto(NeighborSearch search) {
+v1::SearchMethod SearchMethodToProto(NeighborSearch search) {
   switch (search) {
     case NeighborSearch::kRadius:
       return v1::SEARCH_METHOD_RADIUS;
@@ -30,7 +30,7 @@ void CellStatisticsToProto(const CellStatistics& statistics, v1::CellStatistics&
 
 void StageToProto(const Stage& stage, v1::ProfileStage& proto) {
   CellStatisticsToProto(stage.cells, *proto.mutable_cells());
-  proto.set_search_method(SearchToProto(stage.search));
+  proto.set_search_method(SearchMethodToProto(stage.search));
   proto.set_outlier_ratio(stage.outlier_ratio);
   proto.set_max_iterations(static_cast<uint32_t>(stage.max_iterations));
   proto.set_step_size_m(stage.max_step);

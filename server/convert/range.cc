@@ -25,9 +25,9 @@ absl::Status CheckSeconds(absl::string_view field, double value) {
                                                  kMaxSeconds, " s and over 0 (got ", value, ")"));
 }
 
-absl::Status TakeIfSet(absl::string_view field, bool is_set,
-                       const google::protobuf::DoubleValue& option, double low, double high,
-                       double& value) {
+absl::Status AssignIfSet(absl::string_view field, bool is_set,
+                         const google::protobuf::DoubleValue& option, double low, double high,
+                         double& value) {
   if (!is_set) return absl::OkStatus();
   value = option.value();
   return CheckRange(field, value, low, high);

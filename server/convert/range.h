@@ -50,16 +50,16 @@ inline constexpr double kMaxScore = 1e9;
 // A time of which 0 means that there is none.
 [[nodiscard]] absl::Status CheckSeconds(absl::string_view field, double value);
 
-// Sets `value` to an option that is set, and checks it as CheckRange does.
-[[nodiscard]] absl::Status TakeIfSet(absl::string_view field, bool is_set,
-                                     const google::protobuf::DoubleValue& option, double low,
-                                     double high, double& value);
+// If the option is set, checks it as CheckRange does and assigns it to `value`.
+[[nodiscard]] absl::Status AssignIfSet(absl::string_view field, bool is_set,
+                                       const google::protobuf::DoubleValue& option, double low,
+                                       double high, double& value);
 
 // The same of an enum of the contract: its values, which count from 1, stand for `values`. 0 is one
 // that is not set.
 template <typename Value>
-[[nodiscard]] absl::Status TakeIfSet(absl::string_view field, int option,
-                                     std::initializer_list<Value> values, Value& value) {
+[[nodiscard]] absl::Status AssignIfSet(absl::string_view field, int option,
+                                       std::initializer_list<Value> values, Value& value) {
   if (option < 0 || option > static_cast<int>(values.size())) {
     return absl::InvalidArgumentError(
         absl::StrCat(field, " must be from 0 to ", values.size(), " (got ", option, ")"));

@@ -316,27 +316,27 @@ void DiagnosticsToProto(const Diagnostics& diagnostics, v1::Diagnostics& proto) 
   }
 }
 
-void SearchToProto(const RecoveryReport& report, v1::RecoveryProposal& proto) {
+void RecoverySearchToProto(const RecoveryReport& report, v1::RecoveryProposal& proto) {
   proto.set_search_radius_m(report.radius_m);
   proto.set_candidates(static_cast<uint32_t>(report.candidates));
   proto.set_detail(report.detail);
   if (report.proposal.has_value()) PoseFoundToProto(*report.proposal, report.confidence, proto);
 }
 
-void CheckToProto(const ProposalCheck& check, v1::RecoveryProposal& proto) {
+void ProposalCheckToProto(const ProposalCheck& check, v1::RecoveryProposal& proto) {
   proto.set_candidates(1);
   proto.set_detail(check.detail);
   if (check.agrees()) PoseFoundToProto(check.result, check.confidence, proto);
 }
 
-void OutcomeToProto(const RecoveryOutcome& outcome, v1::RecoveryProposal& proto) {
+void RecoveryOutcomeToProto(const RecoveryOutcome& outcome, v1::RecoveryProposal& proto) {
   proto.set_state(StateToProto(outcome.state));
   proto.set_checked_scans(static_cast<uint32_t>(outcome.checked_scans));
   proto.set_agreeing_scans(static_cast<uint32_t>(outcome.agreeing_scans));
   proto.set_applied(outcome.applied);
 }
 
-void FitIntoMessage(uint64_t max_bytes, v1::AlignmentResult& result) {
+void TrimToMessageSize(uint64_t max_bytes, v1::AlignmentResult& result) {
   const bool may_be_large = result.has_aligned_cloud() || result.has_no_ground() ||
                             result.has_point_scores() || result.has_trace();
   if (!may_be_large) return;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Results on the wire: poses and scores, what is estimated of them, what tracking has to say, and
-// what is left out of a message that would be too large. Thread-safe: no shared state.
+// Results to protobuf: poses, scores, estimates and the state of tracking, and the trimming of
+// messages that would be too large. Thread-safe: no shared state.
 
 #ifndef VOXLOC_SERVER_CONVERT_RESULT_H_
 #define VOXLOC_SERVER_CONVERT_RESULT_H_
@@ -49,14 +49,14 @@ void SweepReportToProto(const SweepReport& report, v1::SweepCheck& proto);
 
 void DiagnosticsToProto(const Diagnostics& diagnostics, v1::Diagnostics& proto);
 
-// A search, or a look at a pose that was found before; and what it came to.
-void SearchToProto(const RecoveryReport& report, v1::RecoveryProposal& proto);
-void CheckToProto(const ProposalCheck& check, v1::RecoveryProposal& proto);
-void OutcomeToProto(const RecoveryOutcome& outcome, v1::RecoveryProposal& proto);
+// A search, a check of a pose found before, and their outcome.
+void RecoverySearchToProto(const RecoveryReport& report, v1::RecoveryProposal& proto);
+void ProposalCheckToProto(const ProposalCheck& check, v1::RecoveryProposal& proto);
+void RecoveryOutcomeToProto(const RecoveryOutcome& outcome, v1::RecoveryProposal& proto);
 
-// Leaves out what was asked for in addition until a message with the result has at most so many
-// bytes, the clouds first, and says so in `omitted`. What every result has always fits.
-void FitIntoMessage(uint64_t max_bytes, v1::AlignmentResult& result);
+// Removes optional outputs, clouds first, until a message with the result has at most max_bytes,
+// and lists them in `omitted`. The mandatory fields always fit.
+void TrimToMessageSize(uint64_t max_bytes, v1::AlignmentResult& result);
 
 }  // namespace voxloc::server
 

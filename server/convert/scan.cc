@@ -16,7 +16,7 @@
 namespace voxloc::server {
 namespace {
 
-absl::Status InCloud(int index, const absl::Status& status) {
+absl::Status PrefixCloud(int index, const absl::Status& status) {
   return absl::InvalidArgumentError(absl::StrCat("clouds[", index, "]: ", status.message()));
 }
 
@@ -44,7 +44,7 @@ absl::StatusOr<size_t> CheckScanClouds(const v1::Scan& scan, uint64_t max_points
     auto count = CheckScanCloud(cloud.cloud(), max_points);
     absl::Status status = count.status();
     if (status.ok()) status = CheckMountAndStamp(scan, cloud);
-    if (!status.ok()) return scan.clouds_size() == 1 ? status : InCloud(i, status);
+    if (!status.ok()) return scan.clouds_size() == 1 ? status : PrefixCloud(i, status);
     points += *count;
   }
   if (points > max_points) {

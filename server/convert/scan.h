@@ -37,7 +37,7 @@ inline constexpr double kMaxCloudOffsetS = 1.0;
 // Seconds from the scan's stamp to the cloud's.
 [[nodiscard]] double CloudOffsetS(const v1::Scan& scan, const v1::SensorCloud& cloud);
 
-// What a scan says of its place and time, each where it says it.
+// Optional inputs of a scan for its pose and time.
 struct ScanHints {
   std::optional<Pose> guess_map_T_base;
   std::optional<Matrix6> guess_covariance;  // only with a guess

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// ScanRecipe: what a client wants done with its scans, checked and in the core's terms. A plain
-// value, shared unchanged by the scans that it holds for.
+// ScanRecipe: the validated options of a client for its scans, in types of the core. A plain value,
+// shared read-only by all scans that use it.
 
 #ifndef VOXLOC_SERVER_CONVERT_SCAN_RECIPE_H_
 #define VOXLOC_SERVER_CONVERT_SCAN_RECIPE_H_
@@ -60,11 +60,10 @@ struct ScanRecipe {
   std::optional<Pose> base_T_sensor;  // as the client says; nullopt: the identity
   EstimateOptions estimate;           // what `align` and `output` make of it
 
-  // With the sensor's offsets: where a sensor sits that the client says is here. nullopt: the
-  // identity.
-  [[nodiscard]] std::optional<Pose> Mount(const std::optional<Pose>& said) const {
-    if (!align.sensor.moves_mount()) return said;
-    return align.sensor.CorrectMount(said.value_or(Pose()));
+  // The client's mount, corrected by the sensor's calibration. nullopt: the identity.
+  [[nodiscard]] std::optional<Pose> CorrectedMount(const std::optional<Pose>& client_mount) const {
+    if (!align.sensor.moves_mount()) return client_mount;
+    return align.sensor.CorrectMount(client_mount.value_or(Pose()));
   }
 };
 

@@ -14,8 +14,8 @@
 namespace voxloc::server {
 namespace {
 
-EngineChoice Cpu(const Config& config, const EngineSource& source, std::string note,
-                 absl::string_view reason) {
+EngineChoice ChooseCpu(const Config& config, const EngineSource& source, std::string note,
+                       absl::string_view reason) {
   Log(LogLevel::kInfo, "engine_chosen",
       {{"engine", "cpu"}, {"asked", config.engine}, {"reason", reason}});
   return {source.make_cpu(), {}, std::move(note)};
@@ -34,17 +34,17 @@ absl::Status CheckDevices(const Config& config, int devices) {
 
 }  // namespace
 
-absl::StatusOr<std::string> ReasonForCpu(const Config& config, const EngineSource& source) {
+absl::StatusOr<std::string> CpuReason(const Config& config, const EngineSource& source) {
   if (config.engine == "cpu") return "asked for";
   std::string reason = "this build has no CUDA engine";
   if (source.count_gpus) {
-    std::string why_none;
-    const int devices = source.count_gpus(&why_none);
+    std::string no_gpu_reason;
+    const int devices = source.count_gpus(&no_gpu_reason);
     if (devices > 0) {
       VOXLOC_TRY(CheckDevices(config, devices));
       return "";
     }
-    reason = absl::StrCat("no GPU can be used: ", why_none);
+    reason = absl::StrCat("no GPU can be used: ", no_gpu_reason);
   }
   if (config.engine != "cuda") return reason;
   return absl::FailedPreconditionError(
@@ -52,39 +52,39 @@ absl::StatusOr<std::string> ReasonForCpu(const Config& config, const EngineSourc
 }
 
 absl::StatusOr<EngineChoice> ChooseEngine(const Config& config, const EngineSource& source) {
-  VOXLOC_ASSIGN_OR_RETURN(const auto reason, ReasonForCpu(config, source));
-  if (!reason.empty()) return Cpu(config, source, "", reason);
+  VOXLOC_ASSIGN_OR_RETURN(const auto reason, CpuReason(config, source));
+  if (!reason.empty()) return ChooseCpu(config, source, "", reason);
 
   EngineChoice choice;
   // Of the devices that start and agree with the CPU engine.
   std::vector<std::unique_ptr<Engine>> engines;
-  std::vector<std::string> left_out;
-  const auto leave_out = [&](uint32_t device, absl::string_view how, const absl::Status& status) {
+  std::vector<std::string> excluded;
+  const auto exclude = [&](uint32_t device, absl::string_view how, const absl::Status& status) {
     Log(LogLevel::kError, "gpu_left_out",
         {{"device", device}, {"reason", how}, {"error", status.message()}});
-    left_out.push_back(absl::StrCat("GPU ", device, " ", how, ": ", status.message()));
+    excluded.push_back(absl::StrCat("GPU ", device, " ", how, ": ", status.message()));
   };
   for (const uint32_t device : config.devices) {
     auto engine = source.make_gpu(device);
     if (!engine.ok()) {
       if (config.engine == "cuda") return engine.status();
-      leave_out(device, "does not start", engine.status());
+      exclude(device, "does not start", engine.status());
       continue;
     }
     if (choice.standby == nullptr) choice.standby = source.make_cpu();
     if (absl::Status status = CheckAgreement(*choice.standby, **engine); !status.ok()) {
-      leave_out(device, "failed the self-test", status);
+      exclude(device, "failed the self-test", status);
       continue;
     }
     engines.push_back(*std::move(engine));
     choice.devices.push_back(device);
   }
-  choice.note = absl::StrJoin(left_out, "; ");
-  if (engines.empty()) return Cpu(config, source, choice.note, choice.note);
+  choice.note = absl::StrJoin(excluded, "; ");
+  if (engines.empty()) return ChooseCpu(config, source, choice.note, choice.note);
   if (engines.size() == 1) {
     choice.engine = std::move(engines.front());
   } else {
-    VOXLOC_ASSIGN_OR_RETURN(choice.engine, source.unite(std::move(engines)));
+    VOXLOC_ASSIGN_OR_RETURN(choice.engine, source.make_replicated(std::move(engines)));
   }
   Log(LogLevel::kInfo, "engine_chosen",
       {{"engine", "cuda"},

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Which engine serves: the CPU's or the GPUs'. A GPU serves only after it has passed the self-test
-// against the CPU engine. Only engine_factory.cc names implementations. Thread-safe: no shared
-// state but the log.
+// Selection of the engine: CPU or GPUs. A GPU is used only if it passes the self-test against the
+// CPU engine. Only engine_factory.cc depends on implementations. Thread-safe: no shared state but
+// the log.
 
 #ifndef VOXLOC_SERVER_ENGINES_ENGINE_CHOICE_H_
 #define VOXLOC_SERVER_ENGINES_ENGINE_CHOICE_H_
@@ -24,40 +24,39 @@ namespace voxloc::server {
 struct EngineSource {
   std::function<std::unique_ptr<Engine>()> make_cpu;
   // The GPUs that can be used; reports why there are none. Not set: this build has no GPU engine.
-  std::function<int(std::string* why_none)> count_gpus;
+  std::function<int(std::string* no_gpu_reason)> count_gpus;
   std::function<absl::StatusOr<std::unique_ptr<Engine>>(uint32_t device)> make_gpu;
   // One engine that spreads its work over these.
   std::function<absl::StatusOr<std::unique_ptr<Engine>>(std::vector<std::unique_ptr<Engine>>)>
-      unite;
+      make_replicated;
 };
 
 struct EngineChoice {
   std::unique_ptr<Engine> engine;
   std::vector<uint32_t> devices;  // its GPUs, in its order
-  std::string note;               // why it is not what was asked for; empty: it is
-  // What takes over where it fails for good; null: nothing.
+  std::string note;               // why GPUs were left out; empty: none was
+  // Takes over if `engine` fails permanently; may be null.
   std::unique_ptr<Engine> standby = nullptr;
 };
 
-// Why the engine is to be that of the CPU; empty: it is that of GPUs, none of which has been
-// started. FailedPrecondition, InvalidArgument: `config` asks for what this build or this machine
-// lacks.
-[[nodiscard]] absl::StatusOr<std::string> ReasonForCpu(const Config& config,
-                                                       const EngineSource& source);
+// The reason for which the CPU engine must be used; empty: GPUs can be used. Starts no GPU.
+// FailedPrecondition, InvalidArgument: `config` requests devices that this build or machine lacks.
+[[nodiscard]] absl::StatusOr<std::string> CpuReason(const Config& config,
+                                                    const EngineSource& source);
 
 // `cpu` gives the CPU engine. `cuda` and `auto` give that of config.devices: devices that fail the
 // self-test are left out with an error in the log, and where none is left the CPU engine serves.
 // Where there is no GPU, or one does not start, `auto` gives the CPU engine and `cuda` an error.
-// Where GPUs serve, the CPU engine stands by: what ends the context of one GPU ends CUDA for the
-// whole process, other GPUs included (docs/reliability.md).
+// With GPUs, the CPU engine is the standby: an error that destroys the context of one GPU disables
+// CUDA for the whole process, including other GPUs (docs/reliability.md).
 //
 // InvalidArgument: config.devices names one that there is not. FailedPrecondition: `cuda`, and this
-// build or machine has no such engine; else what make_gpu and unite return.
+// build or machine has no such engine; else what make_gpu and make_replicated return.
 [[nodiscard]] absl::StatusOr<EngineChoice> ChooseEngine(const Config& config,
                                                         const EngineSource& source);
 
 // The same with the engines of this build and the devices of this machine; CheckEngine returns the
-// error of ReasonForCpu.
+// error of CpuReason.
 [[nodiscard]] absl::Status CheckEngine(const Config& config);
 [[nodiscard]] absl::StatusOr<EngineChoice> MakeEngine(const Config& config);
 

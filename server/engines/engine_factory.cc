@@ -26,7 +26,7 @@ EngineSource SourceFor(const Config& config) {
     options.memory_limit_bytes = config.gpu_memory_limit_bytes;
     return MakeCudaEngine(options);
   };
-  source.unite = MakeReplicatedEngine;
+  source.make_replicated = MakeReplicatedEngine;
 #endif
   return source;
 }
@@ -34,7 +34,7 @@ EngineSource SourceFor(const Config& config) {
 }  // namespace
 
 absl::Status CheckEngine(const Config& config) {
-  return ReasonForCpu(config, SourceFor(config)).status();
+  return CpuReason(config, SourceFor(config)).status();
 }
 
 absl::StatusOr<EngineChoice> MakeEngine(const Config& config) {

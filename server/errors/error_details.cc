@@ -14,7 +14,7 @@ namespace {
 constexpr char kDomain[] = "voxloc";
 
 // Longer waits than this are no advice.
-constexpr double kLongestRetryS = 3600.0;
+constexpr double kMaxRetryS = 3600.0;
 
 }  // namespace
 
@@ -29,7 +29,7 @@ absl::Status WithReason(absl::Status status, absl::string_view reason,
 }
 
 absl::Status WithRetryAfter(absl::Status status, double seconds) {
-  const double wait_s = std::clamp(std::isfinite(seconds) ? seconds : 0.0, 0.0, kLongestRetryS);
+  const double wait_s = std::clamp(std::isfinite(seconds) ? seconds : 0.0, 0.0, kMaxRetryS);
   google::rpc::RetryInfo info;
   info.mutable_retry_delay()->set_seconds(static_cast<int64_t>(wait_s));
   info.mutable_retry_delay()->set_nanos(static_cast<int32_t>((wait_s - std::floor(wait_s)) * 1e9));

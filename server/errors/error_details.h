@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What an error tells programs besides its code: google.rpc.ErrorInfo and google.rpc.RetryInfo.
-// They travel as payloads of absl::Status, from where the error is made to where gRPC's status is
-// made of it. docs/errors.md lists the reasons. Thread-safe: no shared state.
+// Machine-readable error details: google.rpc.ErrorInfo and google.rpc.RetryInfo, attached as
+// payloads of absl::Status until it is converted to grpc::Status. docs/errors.md lists the reasons.
+// Thread-safe: no shared state.
 
 #ifndef VOXLOC_SERVER_ERRORS_ERROR_DETAILS_H_
 #define VOXLOC_SERVER_ERRORS_ERROR_DETAILS_H_

@@ -55,7 +55,7 @@ absl::Status CheckDatum(const MapProjector& projector) {
 }
 
 // "4qfj" becomes "04QFJ", which is how the library and Autoware write it.
-absl::StatusOr<std::string> GridOf(absl::string_view given) {
+absl::StatusOr<std::string> ParseMgrsGrid(absl::string_view given) {
   std::string grid = absl::AsciiStrToUpper(given);
   if (grid.size() == 4 && absl::ascii_isdigit(static_cast<unsigned char>(grid[0]))) {
     grid.insert(0, "0");
@@ -82,13 +82,13 @@ absl::StatusOr<std::string> GridOf(absl::string_view given) {
                    Quoted(given), ")"));
 }
 
-absl::Status Complete(MapProjector& projector) {
+absl::Status FillDefaults(MapProjector& projector) {
   VOXLOC_TRY(CheckDatum(projector));
   const absl::string_view type = NameOf(projector.type);
   const bool has_grid = projector.type == ProjectorType::kMgrs;
   const bool has_origin = !has_grid && projector.type != ProjectorType::kLocal;
   if (has_grid) {
-    VOXLOC_ASSIGN_OR_RETURN(projector.mgrs_grid, GridOf(projector.mgrs_grid));
+    VOXLOC_ASSIGN_OR_RETURN(projector.mgrs_grid, ParseMgrsGrid(projector.mgrs_grid));
   } else if (!projector.mgrs_grid.empty()) {
     return absl::InvalidArgumentError(
         absl::StrCat("frame.projector.mgrs_grid must be empty where projector_type is ", type,
@@ -129,7 +129,7 @@ nlohmann::json PointJson(const GeoPoint& point) {
           {"altitude_m", point.altitude_m}};
 }
 
-// What follows throws where a value is missing or of another kind; MapFrameFromText catches it.
+// The functions below throw on missing values or wrong types; MapFrameFromText catches this.
 
 GeoPoint PointFrom(const nlohmann::json& json) {
   return {json.at("latitude_deg").get<double>(), json.at("longitude_deg").get<double>(),
@@ -179,7 +179,7 @@ absl::StatusOr<MapFrame> MakeMapFrame(MapFrame frame) {
     return absl::InvalidArgumentError("frame must have a projector or an origin (got neither)");
   }
   if (frame.projector.has_value()) {
-    VOXLOC_TRY(Complete(*frame.projector));
+    VOXLOC_TRY(FillDefaults(*frame.projector));
   }
   if (frame.origin.has_value()) {
     VOXLOC_TRY(CheckPoint("frame.origin.point", frame.origin->point));

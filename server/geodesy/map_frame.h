@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// MapFrame: where a map lies on the earth, as whoever loaded it has said. A plain value.
+// MapFrame: where a map lies on the earth, as given by the client that loaded it. A plain value.
 
 #ifndef VOXLOC_SERVER_GEODESY_MAP_FRAME_H_
 #define VOXLOC_SERVER_GEODESY_MAP_FRAME_H_
@@ -77,7 +77,7 @@ struct MapFrame {
   }
 };
 
-// The frame with everything filled in that follows from it, so that equal frames compare equal.
+// Fills in all derived and default values, so that equal frames compare equal.
 // InvalidArgument names the field, what is allowed, and what was given.
 [[nodiscard]] absl::StatusOr<MapFrame> MakeMapFrame(MapFrame frame);
 
@@ -85,7 +85,7 @@ struct MapFrame {
 [[nodiscard]] absl::Status CheckLatitudeLongitude(absl::string_view name, double latitude_deg,
                                                   double longitude_deg);
 
-// As text that lasts (JSON), and back. DataLoss: it is not such a text.
+// To and from the stored JSON text. DataLoss: the text cannot be parsed.
 [[nodiscard]] std::string ToText(const MapFrame& frame);
 [[nodiscard]] absl::StatusOr<MapFrame> MapFrameFromText(const std::string& text);
 

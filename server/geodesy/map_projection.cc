@@ -131,13 +131,13 @@ class TangentPlane : public MapProjection {
     LatitudeLongitude at;
     // The surface falls below the plane; each step finds the height with an error that is the last
     // one times the squared angle at the earth's centre.
-    constexpr double kEnough_m = 1e-6;
+    constexpr double kToleranceM = 1e-6;
     constexpr int kMaxSteps = 50;
     double up_m = 0.0;
     for (int step = 0; step < kMaxSteps; ++step) {
       double altitude_m = 0.0;
       cartesian_.Reverse(enu_m.x(), enu_m.y(), up_m, at.latitude_deg, at.longitude_deg, altitude_m);
-      if (std::abs(altitude_m - altitude_m_) < kEnough_m) return at;
+      if (std::abs(altitude_m - altitude_m_) < kToleranceM) return at;
       up_m -= altitude_m - altitude_m_;
     }
     return TooFar(xy_map_m, "the earth's surface does not reach there");

@@ -3,9 +3,9 @@
 // MapProjection: from latitude and longitude to the x and y of a map, and back. Immutable and
 // thread-safe.
 //
-// Projections of the kinds MGRS and LocalCartesianUTM go on beyond the edges of the square and the
-// zone that they are named after, as one plane. Those with a tangent plane take points to be at the
-// height of the plane's origin; a point 100 m higher and 1 km away is 0.016 m farther out.
+// MGRS and LocalCartesianUTM projections extend beyond the edges of their grid square or zone, as
+// one plane. Tangent-plane projections assume that points are at the height of the origin; for a
+// point 100 m higher and 1 km away the error is 0.016 m.
 
 #ifndef VOXLOC_SERVER_GEODESY_MAP_PROJECTION_H_
 #define VOXLOC_SERVER_GEODESY_MAP_PROJECTION_H_

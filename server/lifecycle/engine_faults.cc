@@ -42,7 +42,7 @@ absl::Status EngineFaults::Report(const std::string& client, const std::string& 
   (engine.Health().ok() ? metrics.engine_faults : metrics.engine_lost).Increment();
   LogLimited(LogLevel::kError, "engine_failed",
              {{"session", client}, {"map", map}, {"error", status.message()}});
-  residency.FollowNow();
+  residency.SwitchEngineNow();
   return Error();
 }
 

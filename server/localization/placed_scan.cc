@@ -57,7 +57,7 @@ void FindMap(const ScanParts& parts, const ScanSource& source, ScanFacts& facts,
   if (const auto& twist = placed.place.base_twist; twist.has_value()) {
     velocity_map = guess.rotation * twist->linear_m_s;
   }
-  placed.tiles_near = parts.surroundings.Note(placed.map, guess.translation, velocity_map);
+  placed.tiles_near = parts.residency_check.Record(placed.map, guess.translation, velocity_map);
   if (placed.tiles_near.absent() > 0) parts.metrics.scans_near_missing_tiles.Increment();
 }
 

@@ -84,7 +84,7 @@ void RecoveryWork::Run() {
     const Eigen::Vector2d middle = search->map_T_base.translation.head<2>();
     const Eigen::Vector2d radius = Eigen::Vector2d::Constant(search->radius_m);
     if (const absl::Status status =
-            parts_.surroundings.Require(task_.map, middle - radius, middle + radius);
+            parts_.residency_check.EnsureResident(task_.map, middle - radius, middle + radius);
         !status.ok()) {
       Refuse(status.message());
       return;
@@ -96,20 +96,20 @@ void RecoveryWork::Run() {
     outcome = state.EndSearch(found, task_.odometry_T_base);
     (found.has_value() ? parts_.metrics.recoveries_found : parts_.metrics.recoveries_failed)
         .Increment();
-    SearchToProto(report, proto);
+    RecoverySearchToProto(report, proto);
   } else {
     const ProposalCheck check = CheckProposal(
         parts_.engine, task_.job, std::get<ProposalToCheck>(task_.step).expected_map_T_base,
         task_.own.has_value() ? &*task_.own : nullptr, options, confidence);
     if (check.agrees()) found = check.result.map_T_base;
     ended_ = true;
-    outcome = state.EndCheck(found, task_.odometry_T_base);
+    outcome = state.OnSqliteProgress(found, task_.odometry_T_base);
     if (outcome.decided) {
       (outcome.state == ProposalState::kConfirmed ? parts_.metrics.recoveries_confirmed
                                                   : parts_.metrics.recoveries_dropped)
           .Increment();
     }
-    CheckToProto(check, proto);
+    ProposalCheckToProto(check, proto);
   }
   Conclude(outcome);
 }
@@ -127,7 +127,7 @@ void RecoveryWork::Refuse(absl::string_view detail) {
 
 void RecoveryWork::Conclude(const RecoveryOutcome& outcome) {
   v1::RecoveryProposal& recovery = *reply_.result().mutable_recovery();
-  OutcomeToProto(outcome, recovery);
+  RecoveryOutcomeToProto(outcome, recovery);
   if (recovery.has_map_t_base() && covariance_.has_value()) {
     AppendRowMajor(*covariance_, *recovery.mutable_map_t_base()->mutable_covariance());
   }

@@ -13,7 +13,7 @@
 #include "server/lifecycle/engine_faults.h"
 #include "server/maps/fit/fit_sampler.h"
 #include "server/maps/last_poses.h"
-#include "server/maps/residency/surroundings.h"
+#include "server/maps/residency/residency_check.h"
 #include "server/maps/resident_maps.h"
 #include "server/observe/metrics/metrics.h"
 #include "server/observe/trace/span_exporter.h"
@@ -31,7 +31,7 @@ struct WorkParts {
   FailoverEngine& engine;
   const EngineFaults& engine_faults;
   const ResidentMaps& maps;
-  Surroundings& surroundings;
+  ResidencyCheck& residency_check;
   const LiveConfig& live;
   const Metrics& metrics;
 };

@@ -34,7 +34,7 @@ std::optional<Pose> MountOf(const v1::SensorCloud& cloud, const ScanRecipe& reci
     const auto own = MountFromProto(cloud.base_t_sensor());
     if (own.ok()) said = *own;  // checked before
   }
-  return recipe.Mount(said);
+  return recipe.CorrectedMount(said);
 }
 
 // Whether points of the scan were seen at other times than its stamp.

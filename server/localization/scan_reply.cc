@@ -65,7 +65,7 @@ void ScanReply::Send() {
   if (std::exchange(may_be_captured_, false)) Capture();
   message_.reset();
   trace_.End(*result_, *source_);
-  FitIntoMessage(parts_.live.limits()->max_message_bytes, *result_);
+  TrimToMessageSize(parts_.live.limits()->max_message_bytes, *result_);
   client_->Answer(std::move(result_));
 }
 
@@ -76,7 +76,7 @@ void ScanReply::GiveUp() {
 }
 
 void ScanReply::Capture() {
-  if (!parts_.captures.Wants(result_->status())) return;
+  if (!parts_.captures.ShouldCapture(result_->status())) return;
   CapturedScan captured;
   captured.source = source_;
   captured.scan = (*std::move(message_)).Take();

@@ -285,8 +285,8 @@ void ScanWork::Complete(AlignResult result, const ScanEstimate* estimate, const 
     CheckSweep(result);
     source_->state->Found(placed_->shown_stamp_ns, result.map_T_base, placed_->place,
                           {own_suffices_, verdict.status == AlignmentStatus::kOk});
-    parts_.last_poses.Note({source_->vehicle, source_->map, placed_->map.snapshot->revision,
-                            absl::GetCurrentTimeNanos(), result.map_T_base});
+    parts_.last_poses.Record({source_->vehicle, source_->map, placed_->map.snapshot->revision,
+                              absl::GetCurrentTimeNanos(), result.map_T_base});
     const double tracking_s = TrackingTime(timings);
     Answer(status, verdict.detail);
     OfferToFit(result, tracking_s);

@@ -86,7 +86,7 @@ absl::StatusOr<std::vector<Pose>> ScoreWork::ParsePoses(const v1::PoseSet& set) 
     min = min.cwiseMin(pose.translation.head<2>());
     max = max.cwiseMax(pose.translation.head<2>());
   }
-  VOXLOC_TRY(parts_.surroundings.Require(map_, min, max));
+  VOXLOC_TRY(parts_.residency_check.EnsureResident(map_, min, max));
   return poses;
 }
 

@@ -152,7 +152,7 @@ absl::Status SearchWork::RequireTiles() const {
     min = region.box->min.head<2>();
     max = region.box->max.head<2>();
   }
-  return parts_.surroundings.Require(map_, min, max);
+  return parts_.residency_check.EnsureResident(map_, min, max);
 }
 
 absl::Status SearchWork::FitPriorHeight(PriorSearchOptions* prior) {

@@ -11,11 +11,11 @@
 namespace voxloc::server {
 namespace {
 
-// Of the vehicles that are forgotten at once, so that looking for the oldest costs little a note.
-constexpr size_t kShareOfPosesForgotten = 10;
-// A transaction may become visible later than one that is dated after it, by as long as a statement
-// may wait for its turn (StoreConnection::request_timeout_s, 10 s by default) and some.
-constexpr int64_t kLateNs = int64_t{30} * 1'000'000'000;
+// One in this many vehicles is evicted at a time, which amortizes the search for the oldest.
+constexpr size_t kPoseEvictionDivisor = 10;
+// A transaction may become visible after one with a later timestamp, by at most the time that a
+// statement may wait (StoreConnection::request_timeout_s, 10 s by default) plus a margin.
+constexpr int64_t kMaxCommitDelayNs = int64_t{30} * 1'000'000'000;
 
 }  // namespace
 
@@ -28,30 +28,30 @@ absl::Status LastPoses::Load(MapStore& store) {
       std::string vehicle = pose.vehicle;
       poses_.insert_or_assign(std::move(vehicle), std::move(pose));
     }
-    ForgetOldest();
+    EvictOldest();
   }
   return absl::OkStatus();
 }
 
-void LastPoses::Note(LastPose pose) {
+void LastPoses::Record(LastPose pose) {
   if (pose.vehicle.empty()) return;
   const absl::MutexLock lock(&mutex_);
   changed_.insert(pose.vehicle);
   std::string vehicle = pose.vehicle;
   poses_.insert_or_assign(std::move(vehicle), std::move(pose));
-  ForgetOldest();
+  EvictOldest();
 }
 
-void LastPoses::ForgetOldest() {
+void LastPoses::EvictOldest() {
   if (poses_.size() <= max_vehicles_) return;
   std::vector<int64_t> stamps;
   stamps.reserve(poses_.size());
   for (const auto& [vehicle, pose] : poses_) stamps.push_back(pose.stamp_unix_ns);
-  const auto last = stamps.begin() + static_cast<ptrdiff_t>(poses_.size() / kShareOfPosesForgotten);
+  const auto last = stamps.begin() + static_cast<ptrdiff_t>(poses_.size() / kPoseEvictionDivisor);
   std::nth_element(stamps.begin(), last, stamps.end());
-  const int64_t youngest = *last;
+  const int64_t newest_evicted = *last;
   absl::erase_if(poses_, [&](const auto& entry) {
-    const bool old = entry.second.stamp_unix_ns <= youngest;
+    const bool old = entry.second.stamp_unix_ns <= newest_evicted;
     if (old) changed_.erase(entry.first);
     return old;
   });
@@ -64,15 +64,15 @@ std::optional<LastPose> LastPoses::Find(absl::string_view vehicle, absl::string_
   return it->second;
 }
 
-absl::Status LastPoses::TakeOthers(MapStore& store) {
+absl::Status LastPoses::MergeSaved(MapStore& store) {
   int64_t since = 0;
   {
     const absl::MutexLock lock(&mutex_);
-    since = taken_unix_ns_ - kLateNs;
+    since = merged_unix_ns_ - kMaxCommitDelayNs;
   }
   VOXLOC_ASSIGN_OR_RETURN(auto saved, store.ListPosesSavedSince(since));
   const absl::MutexLock lock(&mutex_);
-  taken_unix_ns_ = std::max(taken_unix_ns_, saved.latest_unix_ns);
+  merged_unix_ns_ = std::max(merged_unix_ns_, saved.latest_unix_ns);
   for (LastPose& pose : saved.poses) {
     const auto known = poses_.find(pose.vehicle);
     if (known != poses_.end() && known->second.stamp_unix_ns >= pose.stamp_unix_ns) continue;
@@ -80,7 +80,7 @@ absl::Status LastPoses::TakeOthers(MapStore& store) {
     std::string vehicle = pose.vehicle;
     poses_.insert_or_assign(std::move(vehicle), std::move(pose));
   }
-  ForgetOldest();
+  EvictOldest();
   return absl::OkStatus();
 }
 

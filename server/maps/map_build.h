@@ -25,7 +25,7 @@ struct MapBuild {
   std::vector<CellStatistics> statistics;
 };
 
-// As text that lasts (JSON), and back. DataLoss: it is not such a text.
+// To and from the stored JSON text. DataLoss: the text cannot be parsed.
 [[nodiscard]] std::string ToText(const MapBuildRequest& request);
 [[nodiscard]] absl::StatusOr<MapBuildRequest> MapBuildRequestFromText(const std::string& text);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// MapEvents: notifies those who watch of what happens to maps. Thread-safe.
+// MapEvents: notifies watchers of changes of maps. Thread-safe.
 
 #ifndef VOXLOC_SERVER_MAPS_MAP_EVENTS_H_
 #define VOXLOC_SERVER_MAPS_MAP_EVENTS_H_
@@ -28,18 +28,18 @@ struct MapEvent {
   std::vector<std::string> changed_tiles;
 };
 
-// Ids of the tiles that a revision has and the one before (null: there was none) has not, or not
-// with this content, then of those that it lacks.
+// Ids of the tiles that were added or whose content changed since `before` (null: no revision
+// before), followed by the ids of the removed tiles.
 [[nodiscard]] std::vector<std::string> ChangedTiles(const MapSnapshot* before,
                                                     const MapSnapshot& after);
 
 class MapEvents {
  public:
-  // Called for each event, in their order, with a lock held: must be short and not call back.
+  // Called for each event in order, under a lock: must be short and must not call MapEvents.
   using Watcher = std::function<void(const MapEvent&)>;
 
-  // Watches until the result is destroyed, which waits for a call that is under way. `begin` is
-  // called before any event, with nothing between it and the first.
+  // Watches until the result is destroyed; its destruction waits for a running call. `begin` is
+  // called under the lock before the watcher is added, so that no event is missed.
   [[nodiscard]] std::shared_ptr<void> Watch(Watcher watcher, const std::function<void()>& begin);
 
   void Notify(const MapEvent& event);

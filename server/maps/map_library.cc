@@ -18,15 +18,15 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// Of all memory for maps: what a transaction may use where there is none left, so that the tiles of
-// a small change are there at once.
-constexpr size_t kShareOfTransaction = 16;
+// With no free map memory, a transaction may still use 1 / this of the total, so that the tiles of
+// a small change are resident immediately.
+constexpr size_t kTransactionDivisor = 16;
 
 double SecondsSince(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
 
-// What the store gets: a tile that is sent again as it was is no change.
+// The change that is stored: a tile that was sent again unchanged is left out.
 ManifestChange ManifestChangeOf(const TileCatalogue::Change& change, const TileCatalogue& base) {
   ManifestChange manifest;
   for (const auto& [id, tile] : change) {
@@ -42,9 +42,9 @@ ManifestChange ManifestChangeOf(const TileCatalogue::Change& change, const TileC
 
 }  // namespace
 
-absl::Status MapLibrary::FollowEngine() {
+absl::Status MapLibrary::SwitchEngine() {
   const uint64_t takeovers = parts_.engine.takeovers();
-  if (takeovers == followed_.load(std::memory_order_relaxed)) return absl::OkStatus();
+  if (takeovers == applied_takeovers_.load(std::memory_order_relaxed)) return absl::OkStatus();
   parts_.maps.set_memory(MapMemoryOf(parts_.engine.name()));
   parts_.max_bytes.store(MapMemoryBytes(*parts_.config.limits(), parts_.engine.Info()));
   for (const std::string& map : parts_.maps.Names()) {
@@ -56,29 +56,29 @@ absl::Status MapLibrary::FollowEngine() {
         tile.resident = nullptr;
         change.emplace_hint(change.end(), entry.first, std::move(tile));
       });
-      VOXLOC_TRY(Refresh(view, change));
+      VOXLOC_TRY(UpdateResidency(view, change));
     }
   }
-  followed_.store(takeovers, std::memory_order_relaxed);
+  applied_takeovers_.store(takeovers, std::memory_order_relaxed);
   return absl::OkStatus();
 }
 
-absl::Status MapLibrary::Refresh(const MapView& view, const TileCatalogue::Change& change) {
+absl::Status MapLibrary::UpdateResidency(const MapView& view, const TileCatalogue::Change& change) {
   MapSnapshot snapshot = *view.snapshot;
   snapshot.tiles = snapshot.tiles.With(change);
   snapshot.residency = TileResidency::Of(
       snapshot.tiles, snapshot.residency == nullptr ? nullptr : snapshot.residency->layout());
   VOXLOC_ASSIGN_OR_RETURN(snapshot.resident,
                           Compose(snapshot.tiles, *view.facts->build, view.snapshot.get()));
-  parts_.maps.Refresh(std::move(snapshot));
+  parts_.maps.UpdateResidency(std::move(snapshot));
   return absl::OkStatus();
 }
 
-size_t MapLibrary::TransactionBytes() const {
+size_t MapLibrary::TransactionBudgetBytes() const {
   const size_t used = parts_.maps.MemoryBytes();
   const size_t most = parts_.max_bytes.load();
   const size_t left = used < most ? most - used : 0;
-  return std::max(left, most / kShareOfTransaction);
+  return std::max(left, most / kTransactionDivisor);
 }
 
 absl::StatusOr<TilesOfRevision> MapLibrary::FindTiles(const std::string& map, uint64_t revision) {
@@ -91,12 +91,12 @@ absl::StatusOr<TilesOfRevision> MapLibrary::FindTiles(const std::string& map, ui
   return TilesOfRevision{revision, TileCatalogue().With(all)};
 }
 
-void MapLibrary::NoteUpload(absl::string_view map, const Sha256Digest& digest) {
+void MapLibrary::RecordUpload(absl::string_view map, const Sha256Digest& digest) {
   uploads_.Add(map, digest, limits()->max_tiles_per_map);
 }
 
-absl::StatusOr<bool> MapLibrary::IsWithinReach(absl::string_view map, const Sha256Digest& digest,
-                                               const MayUseMap& may_use) {
+absl::StatusOr<bool> MapLibrary::MayReuseContent(absl::string_view map, const Sha256Digest& digest,
+                                                 const MayUseMap& may_use) {
   if (uploads_.Has(map, digest)) return true;
   VOXLOC_ASSIGN_OR_RETURN(auto maps, parts_.store.MapsWithContent(digest));
   return std::any_of(maps.begin(), maps.end(), may_use);
@@ -105,8 +105,8 @@ absl::StatusOr<bool> MapLibrary::IsWithinReach(absl::string_view map, const Sha2
 absl::Status MapLibrary::MakeResident(absl::string_view map, const MapBuild& build,
                                       TileCatalogue::Change& change) {
   const auto active = parts_.maps.Find(map);
-  const size_t most_bytes = TransactionBytes();
-  const double share = ComposedShare(active.ok() ? active->snapshot.get() : nullptr);
+  const size_t most_bytes = TransactionBudgetBytes();
+  const double share = ComposedRatio(active.ok() ? active->snapshot.get() : nullptr);
   size_t bytes = 0;
   for (auto& [id, tile] : change) {
     if (!tile.has_value() || tile->resident != nullptr) continue;
@@ -194,7 +194,7 @@ absl::StatusOr<CommitReceipt> MapLibrary::Commit(const RevisionDraft& draft) {
   MapView base;
   if (draft.base_revision != 0) {
     VOXLOC_ASSIGN_OR_RETURN(base, parts_.maps.FindRevision(draft.map, draft.base_revision));
-  } else if (absl::Status status = parts_.maps.CheckRoom(draft.map); !status.ok()) {
+  } else if (absl::Status status = parts_.maps.CheckCapacity(draft.map); !status.ok()) {
     return status;
   }
   const TileCatalogue none;
@@ -275,13 +275,13 @@ absl::StatusOr<std::optional<CommitReceipt>> MapLibrary::FindCommitted(
 
 absl::StatusOr<CommitReceipt> MapLibrary::RepeatedReceipt(const std::string& map,
                                                           const StoredRevision& stored) {
-  VOXLOC_TRY(Follow(map));
+  VOXLOC_TRY(Sync(map));
   CommitReceipt receipt;
   receipt.repeated = true;
   receipt.added = stored.added;
   receipt.replaced = stored.replaced;
   receipt.removed = stored.removed;
-  // Where it has been superseded, what the map is now.
+  // If it has been superseded, the current revision.
   auto view = parts_.maps.FindRevision(map, stored.revision);
   if (!view.ok()) view = parts_.maps.Find(map);
   if (!view.ok()) return view.status();
@@ -289,7 +289,7 @@ absl::StatusOr<CommitReceipt> MapLibrary::RepeatedReceipt(const std::string& map
   return receipt;
 }
 
-absl::StatusOr<MapView> MapLibrary::ActivateElsewhere(const std::string& map, uint64_t revision) {
+absl::StatusOr<MapView> MapLibrary::ActivateNonResident(const std::string& map, uint64_t revision) {
   VOXLOC_ASSIGN_OR_RETURN(const auto stored, parts_.store.GetMap(map));
   for (const StoredRevision& known : stored.revisions) {
     if (known.revision != revision) continue;
@@ -299,18 +299,18 @@ absl::StatusOr<MapView> MapLibrary::ActivateElsewhere(const std::string& map, ui
     return absl::UnavailableError(
         absl::StrCat("revision ", revision, " of map ", map, " is not in memory"));
   }
-  // The store says why not, unless another server has staged it since.
+  // Returns the store's error, unless another server has staged the revision since.
   VOXLOC_ASSIGN_OR_RETURN(auto activated, parts_.store.Activate(map, revision));
-  VOXLOC_TRY(Follow(map));
+  VOXLOC_TRY(Sync(map));
   return parts_.maps.FindRevision(map, revision);
 }
 
 absl::StatusOr<MapView> MapLibrary::Activate(const std::string& map, uint64_t revision) {
-  VOXLOC_TRY(Follow(map));
+  VOXLOC_TRY(Sync(map));
   const auto before = parts_.maps.Find(map);
   if (before.ok() && before->snapshot->revision == revision) return before;
   const auto staged = parts_.maps.FindRevision(map, revision);
-  if (!staged.ok()) return ActivateElsewhere(map, revision);
+  if (!staged.ok()) return ActivateNonResident(map, revision);
   VOXLOC_ASSIGN_OR_RETURN(auto activated, parts_.store.Activate(map, revision));
   auto changed = ChangedTiles(before.ok() ? before->snapshot.get() : nullptr, *staged->snapshot);
   MapView view =
@@ -321,7 +321,7 @@ absl::StatusOr<MapView> MapLibrary::Activate(const std::string& map, uint64_t re
 }
 
 absl::StatusOr<StoredRevision> MapLibrary::Withdraw(const std::string& map, uint64_t revision) {
-  VOXLOC_TRY(Follow(map));
+  VOXLOC_TRY(Sync(map));
   auto withdrawn = parts_.store.Withdraw(map, revision);
   if (!withdrawn.ok()) return withdrawn;
   parts_.maps.Unstage(map, revision);
@@ -331,7 +331,7 @@ absl::StatusOr<StoredRevision> MapLibrary::Withdraw(const std::string& map, uint
 
 absl::StatusOr<StoredRevision> MapLibrary::SetCanary(const std::string& map, uint64_t revision,
                                                      const std::vector<std::string>& vehicles) {
-  VOXLOC_TRY(Follow(map));
+  VOXLOC_TRY(Sync(map));
   auto changed = parts_.store.SetCanary(map, revision, vehicles);
   if (!changed.ok()) return changed;
   parts_.maps.SetCanary(map, revision, vehicles);
@@ -341,7 +341,7 @@ absl::StatusOr<StoredRevision> MapLibrary::SetCanary(const std::string& map, uin
 }
 
 absl::StatusOr<uint64_t> MapLibrary::Delete(const std::string& map, uint64_t revision) {
-  VOXLOC_TRY(Follow(map));
+  VOXLOC_TRY(Sync(map));
   auto deleted = parts_.store.DeleteMap(map, revision);
   if (!deleted.ok()) return deleted;
   parts_.maps.Remove(map);
@@ -350,16 +350,16 @@ absl::StatusOr<uint64_t> MapLibrary::Delete(const std::string& map, uint64_t rev
 }
 
 absl::StatusOr<MapView> MapLibrary::Undelete(const std::string& map) {
-  VOXLOC_TRY(Follow(map));
-  if (parts_.maps.Held(map).has_value()) {
+  VOXLOC_TRY(Sync(map));
+  if (parts_.maps.FindEntry(map).has_value()) {
     return absl::AlreadyExistsError(absl::StrCat("there is a map \"", map, "\""));
   }
-  VOXLOC_TRY(parts_.maps.Announce(map));
+  VOXLOC_TRY(parts_.maps.Register(map));
   if (const auto undeleted = parts_.store.UndeleteMap(map); !undeleted.ok()) {
     parts_.maps.Remove(map);
     return undeleted.status();
   }
-  VOXLOC_TRY(FollowNew(map));
+  VOXLOC_TRY(SyncNew(map));
   const std::vector<MapView> views = parts_.maps.Views(map);
   if (views.empty()) return absl::NotFoundError(absl::StrCat("map ", map, " was deleted again"));
   return views.front();

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// MapLibrary: the maps of a server, as the store keeps them and as the engine holds them, changed
-// together: a revision is on the disk before it is in use. For one thread at a time, the mapping
-// queue's, where nothing else is said; calls take as long as the disk and the engine need.
+// MapLibrary: the maps of a server, kept consistent between the store and the engine: a revision is
+// on disk before it is used. Unless stated otherwise, called only on the thread of the mapping
+// queue; calls block on the disk and the engine.
 
 #ifndef VOXLOC_SERVER_MAPS_MAP_LIBRARY_H_
 #define VOXLOC_SERVER_MAPS_MAP_LIBRARY_H_
@@ -71,21 +71,21 @@ class MapLibrary {
     MapEvents& events;
     const LiveConfig& config;
     const Metrics& metrics;
-    std::atomic<uint64_t>& max_bytes;  // of all maps in memory; FollowEngine sets it
+    std::atomic<uint64_t>& max_bytes;  // of all maps in memory; SwitchEngine sets it
     MomentsCache* moments = nullptr;   // null: every tile is built from its points
   };
   explicit MapLibrary(const Parts& parts)
       : parts_(parts), tiles_(parts.store, parts.engine, parts.metrics, parts.moments) {}
 
-  // Where another engine has taken over: makes all maps anew on it, without a tile in memory, which
-  // the residency then loads. Comes before every Refresh, MakeResident and Commit. Errors are the
-  // engine's, and the next call tries again.
-  [[nodiscard]] absl::Status FollowEngine();
-  // Whether there is something to follow. Any thread.
+  // After a failover: rebuilds all maps on the new engine without resident tiles, which Residency
+  // then loads. Must be called before UpdateResidency, MakeResident and Commit. On an error of the
+  // engine, the next call retries.
+  [[nodiscard]] absl::Status SwitchEngine();
+  // Whether SwitchEngine has work to do. Any thread.
   [[nodiscard]] bool engine_changed() const {
-    return parts_.engine.takeovers() != followed_.load(std::memory_order_relaxed);
+    return parts_.engine.takeovers() != applied_takeovers_.load(std::memory_order_relaxed);
   }
-  // How often another engine has taken over: what was built before belongs to one that has failed.
+  // Number of failovers. Objects built before the last one belong to a failed engine.
   [[nodiscard]] uint64_t takeovers() const { return parts_.engine.takeovers(); }
 
   [[nodiscard]] MapStore& store() const { return parts_.store; }
@@ -95,27 +95,28 @@ class MapLibrary {
   // As they are now.
   [[nodiscard]] std::shared_ptr<const Limits> limits() const { return parts_.config.limits(); }
 
-  // Announces every map that the store has and returns their names. ResourceExhausted: there are
-  // more than the limit.
-  [[nodiscard]] absl::StatusOr<std::vector<std::string>> Announce();
+  // Registers every map of the store as loading and returns their names. ResourceExhausted: more
+  // maps than the limit.
+  [[nodiscard]] absl::StatusOr<std::vector<std::string>> Register();
 
-  // Brings an announced map here, with its staged revisions, and none of its tiles: those come by
-  // Refresh. Where that fails, the map answers with the reason.
+  // Loads a registered map and its staged revisions, without resident tiles, which
+  // UpdateResidency adds. On failure, requests for the map get the reason.
   void Load(const std::string& map);
 
-  // Where other servers write the store too: brings a map here to what the store has, as if that
-  // had been committed here, and notifies those who watch. Comes before whatever is decided by what
-  // the map is. Unavailable: the store does not answer, and the map stays as it is; other errors
-  // are those of Commit and Load.
-  [[nodiscard]] absl::Status Follow(const std::string& map);
-  // Whether there is nothing to follow. Any thread.
-  [[nodiscard]] bool IsFollowed(const StoredMap& stored) const;
+  // With a store shared by several servers: updates a served map to its state in the store, as if
+  // the change had been committed here, and notifies watchers. Must be called before any decision
+  // that depends on the map's state. Unavailable: the store does not respond, the map is unchanged;
+  // other errors are those of Commit and Load.
+  [[nodiscard]] absl::Status Sync(const std::string& map);
+  // Whether the served map equals the stored one. Any thread.
+  [[nodiscard]] bool IsInSync(const StoredMap& stored) const;
 
-  // Replaces a revision by itself with other tiles resident. `change`: of its tiles, which differ
-  // in nothing else. ResourceExhausted: no memory.
-  [[nodiscard]] absl::Status Refresh(const MapView& view, const TileCatalogue::Change& change);
-  // How many bytes more of tiles a transaction may keep in memory.
-  [[nodiscard]] size_t TransactionBytes() const;
+  // Replaces a revision by the same one with other tiles resident; the tiles in `change` may differ
+  // only in residency. ResourceExhausted: no memory.
+  [[nodiscard]] absl::Status UpdateResidency(const MapView& view,
+                                             const TileCatalogue::Change& change);
+  // Bytes of additional tiles that a transaction may keep in memory.
+  [[nodiscard]] size_t TransactionBudgetBytes() const;
 
   // Tiles with their points from the store, as many as there is memory for; resident ones of the
   // same content are shared. DataLoss: the content of a tile is damaged; the message names it.
@@ -123,12 +124,12 @@ class MapLibrary {
                                           TileCatalogue::Change& change);
 
   // Notes that this content was uploaded for a map.
-  void NoteUpload(absl::string_view map, const Sha256Digest& digest);
-  // Whether content is within the reach of a writer of `map`: it was uploaded for that map, or a
-  // map that the writer may use has it.
-  [[nodiscard]] absl::StatusOr<bool> IsWithinReach(absl::string_view map,
-                                                   const Sha256Digest& digest,
-                                                   const MayUseMap& may_use);
+  void RecordUpload(absl::string_view map, const Sha256Digest& digest);
+  // Whether a writer of `map` may reuse this content: it was uploaded for that map, or belongs to a
+  // map that the writer may use.
+  [[nodiscard]] absl::StatusOr<bool> MayReuseContent(absl::string_view map,
+                                                     const Sha256Digest& digest,
+                                                     const MayUseMap& may_use);
   // The tiles of a revision that can be read; 0: the active one. Those of a revision that is not in
   // memory are not resident. NotFound. Any thread.
   [[nodiscard]] absl::StatusOr<TilesOfRevision> FindTiles(const std::string& map,
@@ -136,7 +137,7 @@ class MapLibrary {
   // Aborted: the base is not the active revision any more; AlreadyExists: the map has another
   // frame; ResourceExhausted: a limit.
   [[nodiscard]] absl::StatusOr<CommitReceipt> Commit(const RevisionDraft& draft);
-  // What Commit answered when this request was committed; nullopt: it was not.
+  // The receipt of an earlier commit of this request; nullopt: it was not committed.
   [[nodiscard]] absl::StatusOr<std::optional<CommitReceipt>> FindCommitted(
       absl::string_view map, absl::string_view request_id);
 
@@ -153,24 +154,24 @@ class MapLibrary {
 
  private:
   [[nodiscard]] absl::Status TryLoad(const std::string& name);
-  // Of Follow: a map that is new here, or is begun anew.
-  [[nodiscard]] absl::Status FollowNew(const std::string& map);
+  // Of Sync: a map that is new here, or was deleted and created again.
+  [[nodiscard]] absl::Status SyncNew(const std::string& map);
   // The active revision as the store has it.
-  [[nodiscard]] absl::Status FollowActive(const StoredMap& stored, const HeldMap& held,
-                                          const std::shared_ptr<const MapBuild>& build);
+  [[nodiscard]] absl::Status SyncActive(const StoredMap& stored, const MapEntry& entry,
+                                        const std::shared_ptr<const MapBuild>& build);
   // The staged ones.
-  [[nodiscard]] absl::Status FollowStaged(const StoredMap& stored,
-                                          const std::shared_ptr<const MapBuild>& build);
+  [[nodiscard]] absl::Status SyncStaged(const StoredMap& stored,
+                                        const std::shared_ptr<const MapBuild>& build);
   // Of a request that was committed before, as this revision.
   [[nodiscard]] absl::StatusOr<CommitReceipt> RepeatedReceipt(const std::string& map,
                                                               const StoredRevision& stored);
   // Of Activate: a revision that is not in memory.
-  [[nodiscard]] absl::StatusOr<MapView> ActivateElsewhere(const std::string& map,
-                                                          uint64_t revision);
-  // Ends a map that is here.
+  [[nodiscard]] absl::StatusOr<MapView> ActivateNonResident(const std::string& map,
+                                                            uint64_t revision);
+  // Stops serving a map and notifies watchers.
   void Drop(const std::string& map, uint64_t revision);
-  // A revision of the store, which shares the tiles that `known` (null: none) has as well. The
-  // others are in memory, as many as there is room for, where `resident`.
+  // A revision from the store. Tiles that `known` (may be null) also has are shared with it; if
+  // `resident`, as many of the others as fit are loaded into memory.
   [[nodiscard]] absl::StatusOr<MapSnapshot> LoadRevision(const StoredMap& map,
                                                          const StoredRevision& revision,
                                                          const MapBuild& build,
@@ -183,7 +184,7 @@ class MapLibrary {
 
   const Parts parts_;
   const TileLoader tiles_;
-  std::atomic<uint64_t> followed_{0};  // takeovers
+  std::atomic<uint64_t> applied_takeovers_{0};  // takeovers
   RecentUploads uploads_;
 };
 

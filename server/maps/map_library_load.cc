@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// How the library brings here what the store has: at the start and, where other servers write the
-// store too, when it has changed.
+// Loading from the store: at startup and, with a store shared by several servers, after changes.
 
 #include <chrono>
 #include <utility>
@@ -34,27 +33,26 @@ const StoredRevision* StagedOf(const StoredMap& map, const MapView& view) {
   return nullptr;
 }
 
-const HeldMap::Staged* FindStaged(const HeldMap& held, const StoredRevision& revision) {
-  for (const HeldMap::Staged& staged : held.staged) {
+const MapEntry::Staged* FindStaged(const MapEntry& entry, const StoredRevision& revision) {
+  for (const MapEntry::Staged& staged : entry.staged) {
     if (IsSame(staged.view, revision)) return &staged;
   }
   return nullptr;
 }
 
 // Of any revision that is here.
-MapView AnyView(const HeldMap& held) {
-  if (held.active.snapshot != nullptr) return held.active;
-  return held.staged.empty() ? MapView{} : held.staged.front().view;
+MapView AnyView(const MapEntry& entry) {
+  if (entry.active.snapshot != nullptr) return entry.active;
+  return entry.staged.empty() ? MapView{} : entry.staged.front().view;
 }
 
 uint64_t RevisionOf(const MapView& view) {
   return view.snapshot == nullptr ? 0 : view.snapshot->revision;
 }
 
-// Whether the map here is the one of the store: one of this name may have been deleted, and another
-// one begun.
-bool IsBuiltAlike(const HeldMap& held, const StoredMap& stored) {
-  const MapView view = AnyView(held);
+// False: the map was deleted, and another one of the same name was created with other options.
+bool HasSameBuild(const MapEntry& entry, const StoredMap& stored) {
+  const MapView view = AnyView(entry);
   const auto request = MapBuildRequestFromText(stored.build);
   return view.facts != nullptr && request.ok() &&
          ToText(*request) == ToText(view.facts->build->request);
@@ -62,11 +60,11 @@ bool IsBuiltAlike(const HeldMap& held, const StoredMap& stored) {
 
 }  // namespace
 
-absl::StatusOr<std::vector<std::string>> MapLibrary::Announce() {
+absl::StatusOr<std::vector<std::string>> MapLibrary::Register() {
   VOXLOC_ASSIGN_OR_RETURN(auto stored, parts_.store.ListMaps());
   std::vector<std::string> names;
   for (const StoredMap& map : stored) {
-    VOXLOC_TRY(parts_.maps.Announce(map.name));
+    VOXLOC_TRY(parts_.maps.Register(map.name));
     names.push_back(map.name);
   }
   return names;
@@ -127,7 +125,7 @@ absl::StatusOr<MapSnapshot> MapLibrary::LoadRevision(const StoredMap& map,
     if (manifest.count(entry.first) == 0) change.emplace(entry.first, std::nullopt);
   });
   if (resident) {
-    // One that is damaged is left to the residency, which says so.
+    // Damaged tiles are left to Residency, which reports them.
     const absl::Status loaded = MakeResident(map.name, build, change);
     if (!loaded.ok() && !absl::IsDataLoss(loaded)) return loaded;
   }
@@ -141,52 +139,52 @@ absl::StatusOr<MapSnapshot> MapLibrary::LoadRevision(const StoredMap& map,
   return snapshot;
 }
 
-bool MapLibrary::IsFollowed(const StoredMap& stored) const {
-  const std::optional<HeldMap> held = parts_.maps.Held(stored.name);
-  if (!held.has_value() || !held->failure.ok()) return false;
+bool MapLibrary::IsInSync(const StoredMap& stored) const {
+  const std::optional<MapEntry> entry = parts_.maps.FindEntry(stored.name);
+  if (!entry.has_value() || !entry->failure.ok()) return false;
   const StoredRevision* const active = ActiveOf(stored);
   const bool same_active =
-      active == nullptr ? held->active.snapshot == nullptr : IsSame(held->active, *active);
+      active == nullptr ? entry->active.snapshot == nullptr : IsSame(entry->active, *active);
   if (!same_active) return false;
-  if (active != nullptr && !stored.frame.empty() && !held->active.facts->frame.has_value()) {
+  if (active != nullptr && !stored.frame.empty() && !entry->active.facts->frame.has_value()) {
     return false;
   }
   size_t staged = 0;
   for (const StoredRevision& revision : stored.revisions) {
     if (revision.state != RevisionState::kStaged) continue;
-    const HeldMap::Staged* const known = FindStaged(*held, revision);
+    const MapEntry::Staged* const known = FindStaged(*entry, revision);
     if (known == nullptr || known->vehicles != SortedVehicles(revision.canary_vehicles))
       return false;
     ++staged;
   }
-  return staged == held->staged.size();
+  return staged == entry->staged.size();
 }
 
-absl::Status MapLibrary::Follow(const std::string& map) {
+absl::Status MapLibrary::Sync(const std::string& map) {
   if (!parts_.store.shared()) return absl::OkStatus();
   const auto stored = parts_.store.GetMap(map);
-  std::optional<HeldMap> held = parts_.maps.Held(map);
+  std::optional<MapEntry> entry = parts_.maps.FindEntry(map);
   if (absl::IsNotFound(stored.status())) {
-    if (held.has_value()) Drop(map, RevisionOf(held->active));
+    if (entry.has_value()) Drop(map, RevisionOf(entry->active));
     return absl::OkStatus();
   }
   if (!stored.ok()) return stored.status();
-  if (IsFollowed(*stored)) return absl::OkStatus();
-  if (!held.has_value()) return FollowNew(map);
-  if (AnyView(*held).snapshot == nullptr) {
-    // Its first load waits in the queue, and reads what there is then; or it has failed.
-    return !held->failure.ok() ? FollowNew(map) : absl::OkStatus();
+  if (IsInSync(*stored)) return absl::OkStatus();
+  if (!entry.has_value()) return SyncNew(map);
+  if (AnyView(*entry).snapshot == nullptr) {
+    // Its first load is still queued and will read the current state, or it has failed.
+    return !entry->failure.ok() ? SyncNew(map) : absl::OkStatus();
   }
-  const bool begins_anew = !held->failure.ok() || !IsBuiltAlike(*held, *stored) ||
-                           (ActiveOf(*stored) == nullptr && held->active.snapshot != nullptr);
-  if (begins_anew) {
-    Drop(map, RevisionOf(held->active));
-    return FollowNew(map);
+  const bool recreated = !entry->failure.ok() || !HasSameBuild(*entry, *stored) ||
+                         (ActiveOf(*stored) == nullptr && entry->active.snapshot != nullptr);
+  if (recreated) {
+    Drop(map, RevisionOf(entry->active));
+    return SyncNew(map);
   }
-  VOXLOC_TRY(FollowEngine());
-  const std::shared_ptr<const MapBuild> build = AnyView(*held).facts->build;
-  VOXLOC_TRY(FollowActive(*stored, *held, build));
-  return FollowStaged(*stored, build);
+  VOXLOC_TRY(SwitchEngine());
+  const std::shared_ptr<const MapBuild> build = AnyView(*entry).facts->build;
+  VOXLOC_TRY(SyncActive(*stored, *entry, build));
+  return SyncStaged(*stored, build);
 }
 
 void MapLibrary::Drop(const std::string& map, uint64_t revision) {
@@ -195,20 +193,20 @@ void MapLibrary::Drop(const std::string& map, uint64_t revision) {
   Log(LogLevel::kInfo, "map_deleted", {{"map", map}, {"revision", revision}});
 }
 
-absl::Status MapLibrary::FollowNew(const std::string& map) {
-  if (!parts_.maps.Held(map).has_value()) {
-    VOXLOC_TRY(parts_.maps.Announce(map));
+absl::Status MapLibrary::SyncNew(const std::string& map) {
+  if (!parts_.maps.FindEntry(map).has_value()) {
+    VOXLOC_TRY(parts_.maps.Register(map));
   }
-  absl::Status status = FollowEngine();
+  absl::Status status = SwitchEngine();
   if (status.ok()) status = TryLoad(map);
   if (!status.ok()) {
     parts_.maps.Fail(map, status);
     return status;
   }
-  const std::optional<HeldMap> held = parts_.maps.Held(map);
-  if (!held.has_value()) return absl::OkStatus();
-  const bool active = held->active.snapshot != nullptr;
-  const MapView view = AnyView(*held);
+  const std::optional<MapEntry> entry = parts_.maps.FindEntry(map);
+  if (!entry.has_value()) return absl::OkStatus();
+  const bool active = entry->active.snapshot != nullptr;
+  const MapView view = AnyView(*entry);
   const uint64_t revision = RevisionOf(view);
   parts_.events.Notify(
       {active ? MapEventKind::kCreated : MapEventKind::kStaged, map, revision, view, {}});
@@ -216,24 +214,24 @@ absl::Status MapLibrary::FollowNew(const std::string& map) {
   return absl::OkStatus();
 }
 
-absl::Status MapLibrary::FollowActive(const StoredMap& stored, const HeldMap& held,
-                                      const std::shared_ptr<const MapBuild>& build) {
+absl::Status MapLibrary::SyncActive(const StoredMap& stored, const MapEntry& entry,
+                                    const std::shared_ptr<const MapBuild>& build) {
   const StoredRevision* const active = ActiveOf(stored);
   if (active == nullptr) return absl::OkStatus();
-  if (IsSame(held.active, *active)) {
-    if (stored.frame.empty() || held.active.facts->frame.has_value()) return absl::OkStatus();
+  if (IsSame(entry.active, *active)) {
+    if (stored.frame.empty() || entry.active.facts->frame.has_value()) return absl::OkStatus();
     // The map's frame came with a staged revision.
-    static_cast<void>(
-        parts_.maps.Activate(*held.active.snapshot, FactsOf(stored.name, active->revision, build)));
+    static_cast<void>(parts_.maps.Activate(*entry.active.snapshot,
+                                           FactsOf(stored.name, active->revision, build)));
     return absl::OkStatus();
   }
   const auto start = std::chrono::steady_clock::now();
-  const HeldMap::Staged* const staged = FindStaged(held, *active);
+  const MapEntry::Staged* const staged = FindStaged(entry, *active);
   const MapSnapshot* const known =
-      staged != nullptr ? staged->view.snapshot.get() : held.active.snapshot.get();
+      staged != nullptr ? staged->view.snapshot.get() : entry.active.snapshot.get();
   VOXLOC_ASSIGN_OR_RETURN(auto loaded,
                           LoadRevision(stored, *active, *build, known, /*resident=*/true));
-  const MapSnapshot* const before = held.active.snapshot.get();
+  const MapSnapshot* const before = entry.active.snapshot.get();
   auto changed = ChangedTiles(before, loaded);
   MapView view =
       parts_.maps.Activate(std::move(loaded), FactsOf(stored.name, active->revision, build));
@@ -243,16 +241,16 @@ absl::Status MapLibrary::FollowActive(const StoredMap& stored, const HeldMap& he
   Log(LogLevel::kInfo, "map_followed",
       {{"map", stored.name},
        {"revision", active->revision},
-       {"before", RevisionOf(held.active)},
+       {"before", RevisionOf(entry.active)},
        {"follow_s", follow_s.count()}});
   return absl::OkStatus();
 }
 
-absl::Status MapLibrary::FollowStaged(const StoredMap& stored,
-                                      const std::shared_ptr<const MapBuild>& build) {
-  const std::optional<HeldMap> held = parts_.maps.Held(stored.name);
-  if (!held.has_value()) return absl::OkStatus();
-  for (const HeldMap::Staged& staged : held->staged) {
+absl::Status MapLibrary::SyncStaged(const StoredMap& stored,
+                                    const std::shared_ptr<const MapBuild>& build) {
+  const std::optional<MapEntry> entry = parts_.maps.FindEntry(stored.name);
+  if (!entry.has_value()) return absl::OkStatus();
+  for (const MapEntry::Staged& staged : entry->staged) {
     if (StagedOf(stored, staged.view) != nullptr) continue;
     const uint64_t revision = RevisionOf(staged.view);
     parts_.maps.Unstage(stored.name, revision);
@@ -260,7 +258,7 @@ absl::Status MapLibrary::FollowStaged(const StoredMap& stored,
   }
   for (const StoredRevision& revision : stored.revisions) {
     if (revision.state != RevisionState::kStaged) continue;
-    const HeldMap::Staged* const known = FindStaged(*held, revision);
+    const MapEntry::Staged* const known = FindStaged(*entry, revision);
     MapView view;
     std::vector<std::string> changed;
     if (known != nullptr) {
@@ -268,7 +266,7 @@ absl::Status MapLibrary::FollowStaged(const StoredMap& stored,
       parts_.maps.SetCanary(stored.name, revision.revision, revision.canary_vehicles);
       view = known->view;
     } else {
-      const MapSnapshot* const active = held->active.snapshot.get();
+      const MapSnapshot* const active = entry->active.snapshot.get();
       VOXLOC_ASSIGN_OR_RETURN(auto loaded,
                               LoadRevision(stored, revision, *build, active, /*resident=*/true));
       changed = ChangedTiles(active, loaded);

@@ -8,7 +8,7 @@
 namespace voxloc::server {
 namespace {
 
-constexpr double kUnknownShare = 5.0;
+constexpr double kDefaultComposedRatio = 5.0;
 
 }  // namespace
 
@@ -23,14 +23,14 @@ uint64_t MapMemoryBytes(const Limits& limits, const EngineInfo& engine) {
   return total / kMapMemoryDenominator * kMapMemoryNumerator;
 }
 
-double ComposedShare(const MapSnapshot* snapshot) {
+double ComposedRatio(const MapSnapshot* snapshot) {
   const size_t tiles = snapshot == nullptr ? 0 : snapshot->tiles.MemoryBytes();
-  if (tiles == 0) return kUnknownShare;
+  if (tiles == 0) return kDefaultComposedRatio;
   return static_cast<double>(snapshot->resident->MemoryBytes()) / static_cast<double>(tiles);
 }
 
-size_t BytesInMap(const ResidentTile& tile, double composed_share) {
-  return static_cast<size_t>((1.0 + composed_share) * static_cast<double>(tile.MemoryBytes()));
+size_t BytesInMap(const ResidentTile& tile, double composed_ratio) {
+  return static_cast<size_t>((1.0 + composed_ratio) * static_cast<double>(tile.MemoryBytes()));
 }
 
 }  // namespace voxloc::server

@@ -57,7 +57,7 @@ absl::StatusOr<std::unique_ptr<MapTransaction>> MapTransaction::Open(
 }
 
 absl::Status MapTransaction::Start() {
-  VOXLOC_TRY(library_.Follow(begin_.map));
+  VOXLOC_TRY(library_.Sync(begin_.map));
   if (!begin_.request_id.empty()) {
     auto committed = library_.store().FindRequest(begin_.map, begin_.request_id);
     if (!committed.ok() && !absl::IsNotFound(committed.status())) return committed.status();
@@ -111,42 +111,43 @@ absl::Status MapTransaction::StartFromRevision() {
 }
 
 absl::Status MapTransaction::CheckOrder(const TileChunk& chunk) const {
-  if (!unfinished_.has_value()) {
+  if (!pending_.has_value()) {
     if (chunk.index == 0) return absl::OkStatus();
     return absl::FailedPreconditionError(absl::StrCat(
         "tile ", Quoted(chunk.tile_id), " begins with chunk ", chunk.index, "; the first is 0"));
   }
-  if (unfinished_->tile_id != chunk.tile_id) {
+  if (pending_->tile_id != chunk.tile_id) {
     return absl::FailedPreconditionError(absl::StrCat("a chunk of tile ", Quoted(chunk.tile_id),
                                                       " came before the last one of tile ",
-                                                      Quoted(unfinished_->tile_id)));
+                                                      Quoted(pending_->tile_id)));
   }
-  if (unfinished_->next_index != chunk.index) {
+  if (pending_->next_index != chunk.index) {
     return absl::FailedPreconditionError(absl::StrCat("tile ", Quoted(chunk.tile_id), ": chunk ",
-                                                      chunk.index, " came in the place of ",
-                                                      unfinished_->next_index));
+                                                      chunk.index, " received, expected ",
+                                                      pending_->next_index));
   }
   return absl::OkStatus();
 }
 
-absl::Status MapTransaction::CheckIdle(const std::string& tile_id, absl::string_view what) const {
+absl::Status MapTransaction::CheckNoPendingTile(const std::string& tile_id,
+                                                absl::string_view what) const {
   VOXLOC_TRY(CheckTileId(tile_id));
-  if (!unfinished_.has_value()) return absl::OkStatus();
+  if (!pending_.has_value()) return absl::OkStatus();
   return absl::FailedPreconditionError(
-      absl::StrCat(what, " came before the last chunk of tile ", Quoted(unfinished_->tile_id)));
+      absl::StrCat(what, " came before the last chunk of tile ", Quoted(pending_->tile_id)));
 }
 
 absl::StatusOr<std::optional<TileReceipt>> MapTransaction::AddChunk(TileChunk chunk) {
   VOXLOC_TRY(CheckTileId(chunk.tile_id));
   VOXLOC_TRY(CheckOrder(chunk));
-  if (!unfinished_.has_value()) {
+  if (!pending_.has_value()) {
     VOXLOC_ASSIGN_OR_RETURN(auto upload, library_.store().Upload());
-    unfinished_ = Unfinished();
-    unfinished_->tile_id = chunk.tile_id;
-    unfinished_->upload = std::move(upload);
+    pending_ = PendingTile();
+    pending_->tile_id = chunk.tile_id;
+    pending_->upload = std::move(upload);
   }
-  Unfinished& tile = *unfinished_;
-  VOXLOC_TRY(Take(chunk, tile));
+  PendingTile& tile = *pending_;
+  VOXLOC_TRY(AppendChunk(chunk, tile));
   if (!chunk.last) return std::nullopt;
   if (chunk.total_points != tile.sent) {
     return absl::DataLossError(absl::StrCat("tile ", Quoted(tile.tile_id), " came with ", tile.sent,
@@ -155,7 +156,7 @@ absl::StatusOr<std::optional<TileReceipt>> MapTransaction::AddChunk(TileChunk ch
   return FinishTile(chunk.digest);
 }
 
-absl::Status MapTransaction::Take(TileChunk& chunk, Unfinished& tile) const {
+absl::Status MapTransaction::AppendChunk(TileChunk& chunk, PendingTile& tile) const {
   const bool first = tile.next_index++ == 0;
   tile.crc32c = first ? chunk.crc32c : ExtendCrc32c(tile.crc32c, chunk.bytes);
   tile.sent += chunk.sent;
@@ -182,8 +183,8 @@ absl::Status MapTransaction::Take(TileChunk& chunk, Unfinished& tile) const {
 
 absl::StatusOr<TileReceipt> MapTransaction::FinishTile(
     const std::optional<Sha256Digest>& expected) {
-  const Unfinished tile = *std::exchange(unfinished_, std::nullopt);
-  VOXLOC_TRY(CheckRoom(tile.tile_id));
+  const PendingTile tile = *std::exchange(pending_, std::nullopt);
+  VOXLOC_TRY(CheckTileLimit(tile.tile_id));
   VOXLOC_ASSIGN_OR_RETURN(auto digest, tile.upload->Finish());
   if (expected.has_value() && *expected != digest) {
     return WithReason(
@@ -191,7 +192,7 @@ absl::StatusOr<TileReceipt> MapTransaction::FinishTile(
                                          ToHex(digest), ", and should be ", ToHex(*expected))),
         "CHECKSUM_MISMATCH");
   }
-  library_.NoteUpload(begin_.map, digest);
+  library_.RecordUpload(begin_.map, digest);
   auto built = library_.tiles().Build(tile.points, digest, tile.crc32c, *build_);
   if (!built.ok()) {
     return absl::Status(built.status().code(), absl::StrCat("tile ", Quoted(tile.tile_id), ": ",
@@ -203,18 +204,18 @@ absl::StatusOr<TileReceipt> MapTransaction::FinishTile(
 absl::StatusOr<std::optional<TileReceipt>> MapTransaction::ReuseTile(const std::string& tile_id,
                                                                      const Sha256Digest& digest,
                                                                      const MayUseMap& may_use) {
-  VOXLOC_TRY(CheckIdle(tile_id, "a reuse"));
-  VOXLOC_TRY(CheckRoom(tile_id));
+  VOXLOC_TRY(CheckNoPendingTile(tile_id, "a reuse"));
+  VOXLOC_TRY(CheckTileLimit(tile_id));
   const MapTile* const same = base_ == nullptr ? nullptr : base_->tiles.Find(tile_id);
   if (same != nullptr && same->digest == digest && same->resident != nullptr) {
     return Stage(tile_id, *same, 0);
   }
   if (may_use != nullptr) {
-    VOXLOC_ASSIGN_OR_RETURN(const auto within_reach,
-                            library_.IsWithinReach(begin_.map, digest, may_use));
-    if (!within_reach) return std::nullopt;
+    VOXLOC_ASSIGN_OR_RETURN(const auto may_reuse,
+                            library_.MayReuseContent(begin_.map, digest, may_use));
+    if (!may_reuse) return std::nullopt;
   }
-  VOXLOC_ASSIGN_OR_RETURN(auto found, library_.tiles().FindContent(tile_id, digest, *build_));
+  VOXLOC_ASSIGN_OR_RETURN(auto found, library_.tiles().BuildFromContent(tile_id, digest, *build_));
   if (!found.has_value()) return std::nullopt;
   return Stage(tile_id, *std::move(found), 0);
 }
@@ -226,13 +227,12 @@ absl::StatusOr<TileReceipt> MapTransaction::Stage(const std::string& tile_id, Ma
   receipt.points = tile.points;
   receipt.not_finite = not_finite;
   receipt.cells = tile.resident->cells();
-  receipt.replaces = Has(tile_id);
+  receipt.replaces = HasTile(tile_id);
   receipt.digest = tile.digest;
   staged_points_ += tile.points;
-  // Beyond its share of the memory, and its first tile, it goes on without them: they are in the
-  // store.
-  const size_t bytes = BytesInMap(*tile.resident, ComposedShare(base_.get()));
-  if (resident_bytes_ == 0 || resident_bytes_ + bytes <= library_.TransactionBytes()) {
+  // Over the memory budget, all tiles but the first are not kept resident: they are in the store.
+  const size_t bytes = BytesInMap(*tile.resident, ComposedRatio(base_.get()));
+  if (resident_bytes_ == 0 || resident_bytes_ + bytes <= library_.TransactionBudgetBytes()) {
     resident_bytes_ += bytes;
   } else {
     tile.resident = nullptr;
@@ -241,14 +241,14 @@ absl::StatusOr<TileReceipt> MapTransaction::Stage(const std::string& tile_id, Ma
   return receipt;
 }
 
-absl::Status MapTransaction::CheckRoom(const std::string& tile_id) const {
+absl::Status MapTransaction::CheckTileLimit(const std::string& tile_id) const {
   const uint32_t limit = library_.limits()->max_tiles_per_map;
   if (staged_.size() < limit || staged_.count(tile_id) > 0) return absl::OkStatus();
   return absl::ResourceExhaustedError(
       absl::StrCat("the transaction changes over ", limit, " tiles, the limit of a map"));
 }
 
-bool MapTransaction::Has(const std::string& tile_id) const {
+bool MapTransaction::HasTile(const std::string& tile_id) const {
   if (const auto staged = staged_.find(tile_id); staged != staged_.end()) {
     return staged->second.has_value();
   }
@@ -257,9 +257,9 @@ bool MapTransaction::Has(const std::string& tile_id) const {
 }
 
 absl::StatusOr<bool> MapTransaction::RemoveTile(const std::string& tile_id) {
-  VOXLOC_TRY(CheckIdle(tile_id, "a removal"));
-  VOXLOC_TRY(CheckRoom(tile_id));
-  const bool existed = Has(tile_id);
+  VOXLOC_TRY(CheckNoPendingTile(tile_id, "a removal"));
+  VOXLOC_TRY(CheckTileLimit(tile_id));
+  const bool existed = HasTile(tile_id);
   staged_[tile_id] = std::nullopt;
   return existed;
 }
@@ -269,28 +269,28 @@ absl::StatusOr<MapView> MapTransaction::Current() const {
   const uint64_t revision = found.ok() ? found->snapshot->revision : 0;
   if (begin_.base_revision != 0 && revision != begin_.base_revision) {
     return WithReason(
-        absl::AbortedError(absl::StrCat("map ", begin_.map, " has moved on to revision ", revision,
-                                        " from the base revision ", begin_.base_revision)),
+        absl::AbortedError(absl::StrCat("map ", begin_.map, " is now at revision ", revision,
+                                        ", not at the base revision ", begin_.base_revision)),
         "REVISION_CONFLICT", {{"map", begin_.map}});
   }
   if (!found.ok()) {
     if (!absl::IsNotFound(found.status())) return found.status();
     if (begin_.create && !from_.has_value()) return MapView{};
     return WithReason(
-        absl::AbortedError(absl::StrCat("map ", begin_.map, " was deleted meanwhile")),
+        absl::AbortedError(absl::StrCat("map ", begin_.map, " was deleted in the meantime")),
         "REVISION_CONFLICT", {{"map", begin_.map}});
   }
   if (found->facts->build != build_ &&
       !SameRequest(found->facts->build->request, build_->request)) {
-    return absl::AbortedError(
-        absl::StrCat("map ", begin_.map, " was created anew with other options meanwhile"));
+    return absl::AbortedError(absl::StrCat(
+        "map ", begin_.map, " was deleted and created with other options in the meantime"));
   }
   VOXLOC_TRY(CheckFrame(*found));
   return found;
 }
 
-absl::Status MapTransaction::FollowEngine() {
-  VOXLOC_TRY(library_.FollowEngine());
+absl::Status MapTransaction::SwitchEngine() {
+  VOXLOC_TRY(library_.SwitchEngine());
   if (library_.takeovers() == takeovers_) return absl::OkStatus();
   // They are in the store.
   for (auto& [id, tile] : staged_) {
@@ -317,16 +317,16 @@ TileCatalogue::Change MapTransaction::ChangeOf(const MapSnapshot* current) const
 }
 
 absl::StatusOr<CommitReceipt> MapTransaction::Commit(const TransactionCommit& commit) {
-  if (unfinished_.has_value()) {
+  if (pending_.has_value()) {
     return absl::FailedPreconditionError(
-        absl::StrCat("a commit came before the last chunk of tile ", Quoted(unfinished_->tile_id)));
+        absl::StrCat("a commit came before the last chunk of tile ", Quoted(pending_->tile_id)));
   }
   if (!begin_.request_id.empty()) {
     VOXLOC_ASSIGN_OR_RETURN(auto committed, library_.FindCommitted(begin_.map, begin_.request_id));
     if (committed.has_value()) return *std::move(committed);
   }
-  VOXLOC_TRY(FollowEngine());
-  VOXLOC_TRY(library_.Follow(begin_.map));
+  VOXLOC_TRY(SwitchEngine());
+  VOXLOC_TRY(library_.Sync(begin_.map));
   VOXLOC_ASSIGN_OR_RETURN(auto current, Current());
   RevisionDraft draft;
   draft.map = begin_.map;

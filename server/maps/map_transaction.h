@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// MapTransaction: changes of a map, gathered, built and then published as one revision, or dropped.
-// Until Commit nothing of it is visible. Not thread-safe: one thread at a time; the calls that
-// build take as long as the engine needs.
+// MapTransaction: collects changes of a map, builds the tiles, and publishes all as one revision or
+// discards them. Nothing is visible before Commit. Not thread-safe; calls that build tiles block on
+// the engine.
 
 #ifndef VOXLOC_SERVER_MAPS_MAP_TRANSACTION_H_
 #define VOXLOC_SERVER_MAPS_MAP_TRANSACTION_H_
@@ -75,8 +75,9 @@ class MapTransaction {
   // built.
   [[nodiscard]] absl::StatusOr<std::optional<TileReceipt>> AddChunk(TileChunk chunk);
 
-  // A tile of content that the store has. Nullopt: it does not have it, whole, or it is beyond the
-  // reach of a writer who may use these maps (MapLibrary::IsWithinReach); null: all.
+  // Adds a tile with content that is already in the store. nullopt: the content is missing or
+  // incomplete, or the writer may not reuse it (MapLibrary::MayReuseContent). No check if `may_use`
+  // is null.
   [[nodiscard]] absl::StatusOr<std::optional<TileReceipt>> ReuseTile(
       const std::string& tile_id, const Sha256Digest& digest, const MayUseMap& may_use = nullptr);
 
@@ -87,13 +88,13 @@ class MapTransaction {
 
   [[nodiscard]] const std::string& map() const { return begin_.map; }
   [[nodiscard]] const MapBuild& build() const { return *build_; }
-  // What it began from; 0: the map did not exist.
+  // The active revision at the start; 0: the map did not exist.
   [[nodiscard]] uint64_t base_revision() const { return base_revision_; }
-  // What its request was committed as before; 0: it was not.
+  // The revision as which this request was committed before; 0: it was not.
   [[nodiscard]] uint64_t committed_revision() const { return committed_revision_; }
 
  private:
-  struct Unfinished {
+  struct PendingTile {
     std::string tile_id;
     uint32_t next_index = 0;
     uint32_t crc32c = 0;
@@ -111,18 +112,19 @@ class MapTransaction {
   // AlreadyExists: the map has another frame than this is to give it.
   [[nodiscard]] absl::Status CheckFrame(const MapView& map) const;
   [[nodiscard]] absl::Status CheckOrder(const TileChunk& chunk) const;
-  [[nodiscard]] absl::Status CheckIdle(const std::string& tile_id, absl::string_view what) const;
-  [[nodiscard]] absl::Status Take(TileChunk& chunk, Unfinished& tile) const;
+  [[nodiscard]] absl::Status CheckNoPendingTile(const std::string& tile_id,
+                                                absl::string_view what) const;
+  [[nodiscard]] absl::Status AppendChunk(TileChunk& chunk, PendingTile& tile) const;
   [[nodiscard]] absl::StatusOr<TileReceipt> FinishTile(const std::optional<Sha256Digest>& expected);
   [[nodiscard]] absl::StatusOr<TileReceipt> Stage(const std::string& tile_id, MapTile tile,
                                                   size_t not_finite);
   // Whether one more tile can be changed.
-  [[nodiscard]] absl::Status CheckRoom(const std::string& tile_id) const;
-  [[nodiscard]] bool Has(const std::string& tile_id) const;
-  // The map as it is now, or an empty view; Aborted when it is not what this began from any more.
+  [[nodiscard]] absl::Status CheckTileLimit(const std::string& tile_id) const;
+  [[nodiscard]] bool HasTile(const std::string& tile_id) const;
+  // The current map, or an empty view. Aborted: it has changed since the transaction started.
   [[nodiscard]] absl::StatusOr<MapView> Current() const;
   // Where another engine has taken over, none of the staged tiles is resident any more.
-  [[nodiscard]] absl::Status FollowEngine();
+  [[nodiscard]] absl::Status SwitchEngine();
   // All changes against `current`; tiles that have to be read from the store are not resident.
   [[nodiscard]] TileCatalogue::Change ChangeOf(const MapSnapshot* current) const;
 
@@ -134,7 +136,7 @@ class MapTransaction {
   uint64_t committed_revision_ = 0;
   std::shared_ptr<const MapSnapshot> base_;  // null: none
   std::optional<Manifest> from_;             // of from_revision
-  std::optional<Unfinished> unfinished_;
+  std::optional<PendingTile> pending_;
   TileCatalogue::Change staged_;
   uint64_t staged_points_ = 0;
   size_t resident_bytes_ = 0;  // of the staged tiles that are in memory

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// RecentUploads: the contents of tiles that were uploaded for each map, so that who may write that
-// map alone can take them up again after a transaction that failed. The oldest are forgotten beyond
-// a limit, and all with the process: they are uploaded again then. Thread-safe.
+// RecentUploads: the tile contents uploaded per map, so that a client that may write only this map
+// can reuse them after a failed transaction. Above a limit the oldest are evicted, and a restart
+// clears the list; clients then upload again. Thread-safe.
 
 #ifndef VOXLOC_SERVER_MAPS_RECENT_UPLOADS_H_
 #define VOXLOC_SERVER_MAPS_RECENT_UPLOADS_H_
@@ -31,7 +31,7 @@ class RecentUploads {
 
   mutable absl::Mutex mutex_;
   std::list<Upload> by_age_ ABSL_GUARDED_BY(mutex_);  // the oldest first
-  absl::flat_hash_map<Upload, std::list<Upload>::iterator> places_ ABSL_GUARDED_BY(mutex_);
+  absl::flat_hash_map<Upload, std::list<Upload>::iterator> index_ ABSL_GUARDED_BY(mutex_);
 };
 
 }  // namespace voxloc::server

@@ -39,24 +39,24 @@ auto ViewOf(Map& map, uint64_t revision) -> decltype(&map.active) {
 }
 
 // Returns it, for the caller to release after the lock.
-MapView RemoveStaged(HeldMap& map, uint64_t revision) {
+MapView RemoveStaged(MapEntry& map, uint64_t revision) {
   const auto staged =
       std::find_if(map.staged.begin(), map.staged.end(),
-                   [&](const HeldMap::Staged& s) { return IsRevision(s.view, revision); });
+                   [&](const MapEntry::Staged& s) { return IsRevision(s.view, revision); });
   if (staged == map.staged.end()) return {};
   MapView removed = std::move(staged->view);
   map.staged.erase(staged);
   return removed;
 }
 
-int LoadedPercent(const HeldMap& map) {
+int LoadedPercent(const MapEntry& map) {
   if (map.active.snapshot == nullptr || map.active.snapshot->tiles.empty()) return 0;
   const TileCatalogue& tiles = map.active.snapshot->tiles;
   return static_cast<int>(100 * tiles.resident() / tiles.size());
 }
 
 // Of a map that is not open.
-absl::Status LoadingStatus(absl::string_view name, const HeldMap& map) {
+absl::Status LoadingStatus(absl::string_view name, const MapEntry& map) {
   if (!map.failure.ok()) {
     return WithReason(absl::UnavailableError(absl::StrCat(
                           "map ", name, " could not be loaded: ", map.failure.message())),
@@ -87,7 +87,7 @@ ResidentMaps::ResidentMaps(size_t max_maps, const Metrics& metrics, WorkQueue& m
 absl::StatusOr<MapView> ResidentMaps::Find(absl::string_view name,
                                            absl::string_view vehicle) const {
   const absl::MutexLock lock(&mutex_);
-  const HeldMap* const map = FindIn(maps_, name);
+  const MapEntry* const map = FindIn(maps_, name);
   if (map == nullptr) return NoSuchMap(name);
   if (map->loading) return LoadingStatus(name, *map);
   if (!vehicle.empty()) {
@@ -122,7 +122,7 @@ absl::StatusOr<MapView> ResidentMaps::FindAtLeast(absl::string_view name, uint64
 absl::StatusOr<MapView> ResidentMaps::FindRevision(absl::string_view name,
                                                    uint64_t revision) const {
   const absl::MutexLock lock(&mutex_);
-  const HeldMap* const map = FindIn(maps_, name);
+  const MapEntry* const map = FindIn(maps_, name);
   if (map == nullptr) return NoSuchMap(name);
   const MapView* const view = ViewOf(*map, revision);
   if (view != nullptr) return *view;
@@ -149,17 +149,17 @@ std::vector<std::string> ResidentMaps::Names() const {
 }
 
 std::vector<MapView> ResidentMaps::Views(absl::string_view name) const {
-  const std::optional<HeldMap> map = Held(name);
+  const std::optional<MapEntry> map = FindEntry(name);
   std::vector<MapView> views;
   if (!map.has_value()) return views;
   if (map->active.snapshot != nullptr) views.push_back(map->active);
-  for (const HeldMap::Staged& staged : map->staged) views.push_back(staged.view);
+  for (const MapEntry::Staged& staged : map->staged) views.push_back(staged.view);
   return views;
 }
 
-std::optional<HeldMap> ResidentMaps::Held(absl::string_view name) const {
+std::optional<MapEntry> ResidentMaps::FindEntry(absl::string_view name) const {
   const absl::MutexLock lock(&mutex_);
-  const HeldMap* const map = FindIn(maps_, name);
+  const MapEntry* const map = FindIn(maps_, name);
   return map == nullptr ? std::nullopt : std::make_optional(*map);
 }
 
@@ -177,7 +177,7 @@ size_t ResidentMaps::size() const {
   return maps_.size();
 }
 
-absl::Status ResidentMaps::HasRoom(absl::string_view name) const {
+absl::Status ResidentMaps::CheckCapacityLocked(absl::string_view name) const {
   if (maps_.size() < max_maps_ || maps_.count(name) > 0) return absl::OkStatus();
   return WithReason(absl::ResourceExhaustedError(absl::StrCat(
                         "the server holds ", maps_.size(), " maps, its limit; delete one first")),
@@ -195,21 +195,21 @@ void ResidentMaps::set_max_maps(size_t max_maps) {
   max_maps_ = max_maps;
 }
 
-absl::Status ResidentMaps::CheckRoom(absl::string_view name) const {
+absl::Status ResidentMaps::CheckCapacity(absl::string_view name) const {
   const absl::MutexLock lock(&mutex_);
-  return HasRoom(name);
+  return CheckCapacityLocked(name);
 }
 
-absl::Status ResidentMaps::Announce(const std::string& name) {
+absl::Status ResidentMaps::Register(const std::string& name) {
   const absl::MutexLock lock(&mutex_);
-  VOXLOC_TRY(HasRoom(name));
+  VOXLOC_TRY(CheckCapacityLocked(name));
   maps_[name].loading = true;
   return absl::OkStatus();
 }
 
 bool ResidentMaps::IsLoading(absl::string_view name) const {
   const absl::MutexLock lock(&mutex_);
-  const HeldMap* const map = FindIn(maps_, name);
+  const MapEntry* const map = FindIn(maps_, name);
   return map != nullptr && map->loading;
 }
 
@@ -224,35 +224,35 @@ std::vector<LoadingMap> ResidentMaps::Loading() const {
 
 void ResidentMaps::Fail(absl::string_view name, const absl::Status& reason) {
   const absl::MutexLock lock(&mutex_);
-  if (HeldMap* const map = FindIn(maps_, name); map != nullptr) map->failure = reason;
+  if (MapEntry* const map = FindIn(maps_, name); map != nullptr) map->failure = reason;
 }
 
 void ResidentMaps::Open(absl::string_view name) {
   const absl::MutexLock lock(&mutex_);
-  HeldMap* const map = FindIn(maps_, name);
+  MapEntry* const map = FindIn(maps_, name);
   if (map == nullptr) return;
   map->loading = false;
   map->failure = absl::OkStatus();
 }
 
-void ResidentMaps::Refresh(MapSnapshot snapshot) {
+void ResidentMaps::UpdateResidency(MapSnapshot snapshot) {
   MapView replaced;  // released after the lock
   const absl::MutexLock lock(&mutex_);
-  HeldMap* const map = FindIn(maps_, snapshot.name);
+  MapEntry* const map = FindIn(maps_, snapshot.name);
   if (map == nullptr) return;
   MapView* const at = ViewOf(*map, snapshot.revision);
   if (at == nullptr) return;
   replaced = *at;
-  *at = FreedOnQueue(std::move(snapshot), *replaced.facts);
+  *at = MakeView(std::move(snapshot), *replaced.facts);
   UpdateMetrics();
 }
 
 MapView ResidentMaps::Activate(MapSnapshot snapshot, MapFacts facts) {
-  MapView view = FreedOnQueue(std::move(snapshot), std::move(facts));
+  MapView view = MakeView(std::move(snapshot), std::move(facts));
   MapView replaced;  // released after the lock
   MapView unstaged;
   const absl::MutexLock lock(&mutex_);
-  HeldMap& map = maps_[view.snapshot->name];
+  MapEntry& map = maps_[view.snapshot->name];
   replaced = std::exchange(map.active, view);
   unstaged = RemoveStaged(map, view.snapshot->revision);
   UpdateMetrics();
@@ -261,7 +261,7 @@ MapView ResidentMaps::Activate(MapSnapshot snapshot, MapFacts facts) {
 
 MapView ResidentMaps::Stage(MapSnapshot snapshot, MapFacts facts,
                             const std::vector<std::string>& vehicles) {
-  MapView view = FreedOnQueue(std::move(snapshot), std::move(facts));
+  MapView view = MakeView(std::move(snapshot), std::move(facts));
   const absl::MutexLock lock(&mutex_);
   maps_[view.snapshot->name].staged.push_back({view, SortedVehicles(vehicles)});
   UpdateMetrics();
@@ -271,9 +271,9 @@ MapView ResidentMaps::Stage(MapSnapshot snapshot, MapFacts facts,
 void ResidentMaps::SetCanary(absl::string_view name, uint64_t revision,
                              const std::vector<std::string>& vehicles) {
   const absl::MutexLock lock(&mutex_);
-  HeldMap* const map = FindIn(maps_, name);
+  MapEntry* const map = FindIn(maps_, name);
   if (map == nullptr) return;
-  for (HeldMap::Staged& staged : map->staged) {
+  for (MapEntry::Staged& staged : map->staged) {
     if (IsRevision(staged.view, revision)) staged.vehicles = SortedVehicles(vehicles);
   }
 }
@@ -283,7 +283,7 @@ void ResidentMaps::Unstage(absl::string_view name, uint64_t revision) {
   const absl::MutexLock lock(&mutex_);
   const auto it = maps_.find(name);
   if (it == maps_.end()) return;
-  HeldMap& map = it->second;
+  MapEntry& map = it->second;
   unstaged = RemoveStaged(map, revision);
   if (unstaged.snapshot == nullptr) return;
   if (map.active.snapshot == nullptr && map.staged.empty()) maps_.erase(it);
@@ -291,7 +291,7 @@ void ResidentMaps::Unstage(absl::string_view name, uint64_t revision) {
 }
 
 void ResidentMaps::Remove(absl::string_view name) {
-  HeldMap removed;  // released after the lock
+  MapEntry removed;  // released after the lock
   const absl::MutexLock lock(&mutex_);
   const auto it = maps_.find(name);
   if (it == maps_.end()) return;
@@ -300,7 +300,7 @@ void ResidentMaps::Remove(absl::string_view name) {
   UpdateMetrics();
 }
 
-MapView ResidentMaps::FreedOnQueue(MapSnapshot snapshot, MapFacts facts) const {
+MapView ResidentMaps::MakeView(MapSnapshot snapshot, MapFacts facts) const {
   struct Revision {
     MapSnapshot snapshot;
     MapFacts facts;
@@ -308,7 +308,7 @@ MapView ResidentMaps::FreedOnQueue(MapSnapshot snapshot, MapFacts facts) const {
   WorkQueue* const queue = &mapping_;
   const std::shared_ptr<const Revision> revision(
       new Revision{std::move(snapshot), std::move(facts)}, [queue](const Revision* released) {
-        // A task that is refused, or dropped by a queue that stops, frees it as it goes.
+        // If the queue rejects or drops the task, destroying the task frees the revision.
         std::shared_ptr<const Revision> last(released);
         const bool posted = queue->Post([last = std::move(last)] {});
         static_cast<void>(posted);

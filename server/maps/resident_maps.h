@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// ResidentMaps: the maps that scans can be aligned to, by name: of each the active revision, and
-// those that some vehicles try before it is theirs too. Publishing swaps one pointer: readers see
-// the old revision or the new one, never a mixture, and never wait for a build. A revision that has
-// no owner left is freed on the mapping queue. Thread-safe. The queue must outlive this object and
-// all views.
+// ResidentMaps: the served maps by name, each with its active revision and the staged revisions
+// that only canary vehicles use. Publishing swaps one pointer: readers see the old or the new
+// revision, never a mixture, and never wait for a build. A revision is freed on the mapping queue
+// after its last owner is gone. Thread-safe. The queue must outlive this object and all views.
 
 #ifndef VOXLOC_SERVER_MAPS_RESIDENT_MAPS_H_
 #define VOXLOC_SERVER_MAPS_RESIDENT_MAPS_H_
@@ -62,7 +61,7 @@ struct LoadingMap {
 };
 
 // All that is here of a map.
-struct HeldMap {
+struct MapEntry {
   struct Staged {
     MapView view;
     std::vector<std::string> vehicles;  // that try it, in order, each once
@@ -73,20 +72,19 @@ struct HeldMap {
   absl::Status failure;        // of the loading
 };
 
-// As HeldMap has them.
+// As MapEntry has them.
 [[nodiscard]] std::vector<std::string> SortedVehicles(std::vector<std::string> vehicles);
 
 class ResidentMaps {
  public:
-  // `names_in_errors`: whether the error for a map that does not exist names those that do; not
-  // where callers may use some maps only.
+  // `names_in_errors`: whether NotFound errors list the existing maps; false if callers are
+  // restricted to certain maps.
   ResidentMaps(size_t max_maps, const Metrics& metrics, WorkQueue& mapping,
                bool names_in_errors = true);
 
-  // The revision that a vehicle uses: a staged one that it tries, else the active one. An empty
-  // name tries none. NotFound lists the names of the maps; Unavailable: the map is being loaded, or
-  // could not be;
-  // FailedPrecondition: none of its revisions is active.
+  // The revision for a vehicle: the newest staged one of which it is a canary, else the active one
+  // (always for an empty name). NotFound: no such map; Unavailable: the map is loading or failed to
+  // load; FailedPrecondition: it has no active revision.
   [[nodiscard]] absl::StatusOr<MapView> Find(absl::string_view name,
                                              absl::string_view vehicle = {}) const;
   // Looks up a map by a name from a client. Beside Find's, InvalidArgument: not a name of a map;
@@ -104,18 +102,18 @@ class ResidentMaps {
   // All revisions of a map that are here: the active one, then the staged ones.
   [[nodiscard]] std::vector<MapView> Views(absl::string_view name) const;
   // nullopt: there is no such map.
-  [[nodiscard]] std::optional<HeldMap> Held(absl::string_view name) const;
+  [[nodiscard]] std::optional<MapEntry> FindEntry(absl::string_view name) const;
   // Of the active revisions; staged ones share nearly all that they hold.
   [[nodiscard]] size_t MemoryBytes() const;
 
-  // Makes room for a map that is about to come: until it does, Find answers Unavailable.
-  // ResourceExhausted: it would be one too many.
-  [[nodiscard]] absl::Status Announce(const std::string& name);
-  // ResourceExhausted: a map of this name would be one too many.
-  [[nodiscard]] absl::Status CheckRoom(absl::string_view name) const;
-  // Where the engine that serves keeps maps: the host at first.
+  // Adds a map in the state loading: Find returns Unavailable until Open. ResourceExhausted: the
+  // limit of maps is reached.
+  [[nodiscard]] absl::Status Register(const std::string& name);
+  // ResourceExhausted: a map of this name would exceed the limit.
+  [[nodiscard]] absl::Status CheckCapacity(absl::string_view name) const;
+  // Where the current engine keeps maps; initially the host.
   void set_memory(MapMemory memory);
-  // Maps that are there stay.
+  // Does not remove existing maps.
   void set_max_maps(size_t max_maps);
   // Whether a map was announced and has not been opened yet.
   [[nodiscard]] bool IsLoading(absl::string_view name) const;
@@ -125,13 +123,13 @@ class ResidentMaps {
   void Fail(absl::string_view name, const absl::Status& reason);
   // Ends the loading of an announced map: Find finds it.
   void Open(absl::string_view name);
-  // Replaces a revision that is here by itself, with other tiles resident.
-  void Refresh(MapSnapshot snapshot);
+  // Replaces a resident revision by the same one with other tiles resident.
+  void UpdateResidency(MapSnapshot snapshot);
 
-  // Makes this revision the active one of its map; a staged revision of the same number is staged
-  // no more. A map that was announced stays closed until it is opened.
+  // Makes this revision the active one of its map and removes it from the staged ones. A loading
+  // map stays closed until Open.
   MapView Activate(MapSnapshot snapshot, MapFacts facts);
-  // Lets these vehicles use this revision.
+  // Adds a staged revision, used by these canary vehicles.
   MapView Stage(MapSnapshot snapshot, MapFacts facts, const std::vector<std::string>& vehicles);
   void SetCanary(absl::string_view name, uint64_t revision,
                  const std::vector<std::string>& vehicles);
@@ -141,8 +139,8 @@ class ResidentMaps {
 
  private:
   // Shared ownership whose last owner posts the revision to the mapping queue, which frees it.
-  [[nodiscard]] MapView FreedOnQueue(MapSnapshot snapshot, MapFacts facts) const;
-  [[nodiscard]] absl::Status HasRoom(absl::string_view name) const
+  [[nodiscard]] MapView MakeView(MapSnapshot snapshot, MapFacts facts) const;
+  [[nodiscard]] absl::Status CheckCapacityLocked(absl::string_view name) const
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   [[nodiscard]] absl::Status NoSuchMap(absl::string_view name) const
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
@@ -154,7 +152,7 @@ class ResidentMaps {
   mutable absl::Mutex mutex_;
   size_t max_maps_ ABSL_GUARDED_BY(mutex_);
   MapMemory memory_ ABSL_GUARDED_BY(mutex_) = MapMemory::kHost;
-  std::map<std::string, HeldMap, std::less<>> maps_ ABSL_GUARDED_BY(mutex_);
+  std::map<std::string, MapEntry, std::less<>> maps_ ABSL_GUARDED_BY(mutex_);
 };
 
 }  // namespace voxloc::server

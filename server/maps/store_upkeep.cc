@@ -9,7 +9,7 @@
 namespace voxloc::server {
 namespace {
 
-// What a vehicle has driven since is what a crash of the server loses.
+// A crash of the server loses the motion of this period.
 constexpr std::chrono::seconds kPosePeriod{5};
 // What is known of a tile is gathered over days.
 constexpr std::chrono::seconds kFitPeriod{60};
@@ -19,7 +19,7 @@ constexpr std::chrono::seconds kCollectionPeriod{60};
 }  // namespace
 
 TimeoutWatch::Clock::time_point StoreUpkeep::CheckTime(TimeoutWatch::Clock::time_point now) {
-  // A queue that is full or stands still has its chance again in the next period.
+  // If the queue is full or blocked, the next period retries.
   if (!saving_.exchange(true)) {
     const bool fits = now >= next_fits_;
     if (!mapping_.Post([self = shared_from_this(), fits] { self->Save(fits); })) {
@@ -47,7 +47,7 @@ void StoreUpkeep::SavePoses() {
     return;
   }
   if (!store_.shared()) return;
-  if (const absl::Status status = last_poses_.TakeOthers(store_); !status.ok()) {
+  if (const absl::Status status = last_poses_.MergeSaved(store_); !status.ok()) {
     Log(LogLevel::kWarn, "poses_not_followed", {{"error", status.ToString()}});
   }
 }

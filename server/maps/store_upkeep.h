@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// StoreUpkeep: from time to time, and in short tasks of the mapping queue, gives the store the last
-// poses of the vehicles and how scans fitted the tiles, frees what it no longer needs, and shows
-// how much it holds. Thread-safe. The queue must be stopped before what this refers to goes.
+// StoreUpkeep: periodic maintenance of the store, in short tasks on the mapping queue: saves last
+// poses and the tile fits, collects garbage, and updates the metrics of the store's size.
+// Thread-safe. The queue must be stopped before the referenced objects are destroyed.
 
 #ifndef VOXLOC_SERVER_MAPS_STORE_UPKEEP_H_
 #define VOXLOC_SERVER_MAPS_STORE_UPKEEP_H_
@@ -32,12 +32,11 @@ class StoreUpkeep : public TimeoutWatch::Watched, public std::enable_shared_from
   TimeoutWatch::Clock::time_point CheckTime(TimeoutWatch::Clock::time_point now) override;
 
  private:
-  // Tasks of the mapping queue, of each of which one at a time waits there: the queue may stand
-  // still.
+  // Tasks on the mapping queue. At most one of each kind is queued, since the queue may be blocked.
   void Save(bool fits);
   void SavePoses();
   void SaveFits();
-  // Again and again while there is more.
+  // Reposts itself while Collect returns true.
   void PostCollection();
   // Frees some. Whether there is more.
   [[nodiscard]] bool Collect();

@@ -52,7 +52,7 @@ absl::string_view TileContentReader::Decode(absl::string_view bytes) {
   return bytes;
 }
 
-void TileContentReader::Take(absl::string_view piece) {
+void TileContentReader::Append(absl::string_view piece) {
   // The pieces of a store begin within a point at most where it cut one.
   while (!rest_.empty() && !piece.empty()) {
     const size_t whole = has_origin_ ? sizeof(Offset) : sizeof(Origin);

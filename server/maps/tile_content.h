@@ -21,10 +21,10 @@ namespace voxloc::server {
 // Of the points from `first` on.
 [[nodiscard]] std::string EncodeOffsets(const PointCloud& cloud, size_t first = 0);
 
-// Puts content together that comes in pieces of any size.
+// Decodes content that arrives in pieces of any size.
 class TileContentReader {
  public:
-  void Take(absl::string_view piece);
+  void Append(absl::string_view piece);
   // DataLoss: the content ends within its origin or a point.
   [[nodiscard]] absl::StatusOr<PointCloud> Finish();
 

@@ -14,7 +14,7 @@
 namespace voxloc::server {
 namespace {
 
-absl::Status NamingTile(const absl::Status& status, absl::string_view tile_id) {
+absl::Status WithTileId(const absl::Status& status, absl::string_view tile_id) {
   return absl::Status(status.code(), absl::StrCat("tile '", absl::CEscape(tile_id.substr(0, 64)),
                                                   "': ", status.message()));
 }
@@ -22,7 +22,7 @@ absl::Status NamingTile(const absl::Status& status, absl::string_view tile_id) {
 absl::StatusOr<PointCloud> ReadCloud(MapStore& store, const Sha256Digest& digest) {
   TileContentReader reader;
   absl::Status status = store.ReadContent(digest, [&](absl::string_view piece) {
-    reader.Take(piece);
+    reader.Append(piece);
     return absl::OkStatus();
   });
   if (!status.ok()) return status;
@@ -34,7 +34,7 @@ absl::StatusOr<PointCloud> ReadCloud(MapStore& store, const Sha256Digest& digest
 absl::StatusOr<PointCloud> TileLoader::ReadPoints(absl::string_view tile_id,
                                                   const Sha256Digest& digest) const {
   auto points = ReadCloud(store_, digest);
-  if (!points.ok()) return NamingTile(points.status(), tile_id);
+  if (!points.ok()) return WithTileId(points.status(), tile_id);
   return points;
 }
 
@@ -45,7 +45,7 @@ absl::StatusOr<MapTile> TileLoader::Load(absl::string_view tile_id, const TileRe
   if (tile.resident != nullptr) return tile;
   VOXLOC_ASSIGN_OR_RETURN(auto cloud, ReadPoints(tile_id, record.digest));
   auto resident = BuildMoments(cloud, record.digest, build);
-  if (!resident.ok()) return NamingTile(resident.status(), tile_id);
+  if (!resident.ok()) return WithTileId(resident.status(), tile_id);
   tile.resident = *std::move(resident);
   return tile;
 }
@@ -63,16 +63,16 @@ absl::StatusOr<MapTile> TileLoader::Build(const PointCloud& cloud_map, const Sha
   return tile;
 }
 
-absl::StatusOr<std::optional<MapTile>> TileLoader::FindContent(absl::string_view tile_id,
-                                                               const Sha256Digest& digest,
-                                                               const MapBuild& build) const {
+absl::StatusOr<std::optional<MapTile>> TileLoader::BuildFromContent(absl::string_view tile_id,
+                                                                    const Sha256Digest& digest,
+                                                                    const MapBuild& build) const {
   VOXLOC_ASSIGN_OR_RETURN(auto there, store_.HasContent(absl::MakeConstSpan(&digest, 1)));
   if (!there.front()) return std::nullopt;
   auto cloud = ReadCloud(store_, digest);
   if (absl::IsDataLoss(cloud.status())) return std::nullopt;
   if (!cloud.ok()) return cloud.status();
   auto tile = Build(*cloud, digest, Crc32c(EncodeOffsets(*cloud)), build);
-  if (!tile.ok()) return NamingTile(tile.status(), tile_id);
+  if (!tile.ok()) return WithTileId(tile.status(), tile_id);
   return *std::move(tile);
 }
 
@@ -88,7 +88,7 @@ absl::StatusOr<std::shared_ptr<const ResidentTile>> TileLoader::BuildMoments(
   auto resident = engine_.BuildTile(cloud_map, build.statistics);
   const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - start;
   metrics_.stage_build_s.Observe(elapsed.count());
-  if (resident.ok() && moments_ != nullptr) moments_->Keep(digest, build.statistics, *resident);
+  if (resident.ok() && moments_ != nullptr) moments_->Put(digest, build.statistics, *resident);
   return resident;
 }
 

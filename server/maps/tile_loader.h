@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// TileLoader: tiles in the engine's memory, of the points that the store has or from the cache of
-// moments. Thread-safe.
+// TileLoader: builds tiles in the engine's memory from points in the store, or imports them from
+// the moments cache. Thread-safe.
 
 #ifndef VOXLOC_SERVER_MAPS_TILE_LOADER_H_
 #define VOXLOC_SERVER_MAPS_TILE_LOADER_H_
@@ -36,15 +36,14 @@ class TileLoader {
   // those of ReadPoints and of the engine.
   [[nodiscard]] absl::StatusOr<MapTile> Load(absl::string_view tile_id, const TileRecord& record,
                                              const MapBuild& build) const;
-  // Of these points, which the store has under `digest` already. Where the cache has the moments,
-  // they are not built.
+  // Builds a tile of points that the store already has under `digest`, or imports its moments from
+  // the cache.
   [[nodiscard]] absl::StatusOr<MapTile> Build(const PointCloud& cloud_map,
                                               const Sha256Digest& digest, uint32_t crc32c,
                                               const MapBuild& build) const;
-  // Of content that the store has; nullopt: it does not have it, whole.
-  [[nodiscard]] absl::StatusOr<std::optional<MapTile>> FindContent(absl::string_view tile_id,
-                                                                   const Sha256Digest& digest,
-                                                                   const MapBuild& build) const;
+  // Reads the content and builds its tile. nullopt: the content is missing or incomplete.
+  [[nodiscard]] absl::StatusOr<std::optional<MapTile>> BuildFromContent(
+      absl::string_view tile_id, const Sha256Digest& digest, const MapBuild& build) const;
 
  private:
   // Null: the cache does not have it, or there is none.

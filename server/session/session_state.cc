@@ -228,8 +228,8 @@ RecoveryOutcome SessionState::EndSearch(const std::optional<Pose>& map_T_base,
   return outcome;
 }
 
-RecoveryOutcome SessionState::EndCheck(const std::optional<Pose>& map_T_base,
-                                       const std::optional<Pose>& odometry_T_base) {
+RecoveryOutcome SessionState::OnSqliteProgress(const std::optional<Pose>& map_T_base,
+                                               const std::optional<Pose>& odometry_T_base) {
   const absl::MutexLock lock(&mutex_);
   stepping_ = false;
   // The vehicle may have been found while the check ran.

@@ -121,8 +121,8 @@ class SessionState {
   // at which the scan agrees, nullopt where it does not. Odometry is that at the scan.
   RecoveryOutcome EndSearch(const std::optional<Pose>& map_T_base,
                             const std::optional<Pose>& odometry_T_base);
-  RecoveryOutcome EndCheck(const std::optional<Pose>& map_T_base,
-                           const std::optional<Pose>& odometry_T_base);
+  RecoveryOutcome OnSqliteProgress(const std::optional<Pose>& map_T_base,
+                                   const std::optional<Pose>& odometry_T_base);
   // Ends a step that could not be taken; the next missed scan leads to the same one.
   void AbandonStep(const RecoveryStep& step);
 

@@ -64,7 +64,7 @@ absl::Status ReceiveScan(const v1::Scan& scan, const ScanRecipe& recipe, uint64_
       FuzzRequire(own.ok(), "a mount has been checked");
       base_T_sensor = *own;
     }
-    const Pose mount = recipe.Mount(base_T_sensor).value_or(Pose());
+    const Pose mount = recipe.CorrectedMount(base_T_sensor).value_or(Pose());
     if (hints->base_twist.has_value()) {
       Deskew(SensorTwist(*hints->base_twist, mount), decoded.time_s,
              CloudOffsetS(scan, sensor_cloud), decoded.cloud);

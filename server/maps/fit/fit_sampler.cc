@@ -21,10 +21,10 @@ using Clock = std::chrono::steady_clock;
 // One that waits while another one is compared.
 constexpr size_t kWaitingScans = 1;
 // Maps whose tiles are indexed at a time; that of a map of 40,000 tiles takes 4 MB.
-constexpr size_t kMostIndexes = 4;
+constexpr size_t kMaxIndexes = 4;
 
-// Not the time that passes: the thread gives way to those that track, which costs them nothing.
-double ProcessorTimeOfThisThread() {
+// CPU time, not wall time: the thread has a low priority and may be preempted for long.
+double ThreadCpuSeconds() {
   timespec time{};
   clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
   return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
@@ -52,8 +52,8 @@ Bounds Widened(Bounds bounds, double by_m) {
   return bounds;
 }
 
-// Where a tile is not in memory, nothing of it explains a point, and that says nothing.
-void LeaveOut(const std::vector<Bounds>& absent, std::vector<FitObservation>& observations) {
+// Removes observations inside tiles that are not in memory: these could not explain any point.
+void RemoveWithin(const std::vector<Bounds>& absent, std::vector<FitObservation>& observations) {
   const auto lies_in = [](const Bounds& bounds, const Eigen::Vector3d& place) {
     return (place.array() >= bounds.min.array()).all() &&
            (place.array() <= bounds.max.array()).all();
@@ -86,9 +86,9 @@ void FitSampler::Offer(absl::string_view session, double tracking_s,
     if (!turns_.Begin(session, tracking_s, Clock::now())) return;
   }
   const bool posted = queue_.Post([this, sample = make()] {
-    const double start_s = ProcessorTimeOfThisThread();
+    const double start_s = ThreadCpuSeconds();
     const absl::Status status = Compare(sample);
-    const double spent_s = ProcessorTimeOfThisThread() - start_s;
+    const double spent_s = ThreadCpuSeconds() - start_s;
     metrics_.fit_s.Increment(spent_s);
     (status.ok() ? metrics_.fit_samples_taken : metrics_.fit_samples_failed).Increment();
     if (!status.ok()) {
@@ -134,9 +134,9 @@ absl::Status FitSampler::Compare(const FitSample& sample) {
     tiles.push_back(tile);
     bounds.push_back(tile->second.bounds);
   });
-  LeaveOut(absent, observations);
+  RemoveWithin(absent, observations);
   const std::vector<TileFit> fits = SumByTile(observations, bounds, margin_m);
-  std::vector<SeenTile> seen;
+  std::vector<TileObservation> seen;
   for (size_t i = 0; i < tiles.size(); ++i) {
     if (fits[i].scans > 0.0) seen.push_back({tiles[i]->first, tiles[i]->second.digest, fits[i]});
   }
@@ -165,7 +165,7 @@ const FitSampler::TileIndex& FitSampler::IndexOf(const std::shared_ptr<const Map
   indexes_.erase(std::remove_if(indexes_.begin(), indexes_.end(),
                                 [](const TileIndex& other) { return other.map.expired(); }),
                  indexes_.end());
-  if (indexes_.size() == kMostIndexes) indexes_.pop_back();
+  if (indexes_.size() == kMaxIndexes) indexes_.pop_back();
   indexes_.insert(indexes_.begin(), std::move(index));
   return indexes_.front();
 }

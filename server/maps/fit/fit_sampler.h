@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// FitSampler: compares some of the accepted scans with the tiles of their map, on a thread of its
-// own that gives way to others, and notes what they show. It takes at most 1 % of the time that
-// tracking takes; the sessions take turns. At most one scan is compared and another one waits.
+// FitSampler: compares a sample of accepted scans with the tiles of their map, on a low-priority
+// thread, and records the results. It uses at most 1 % of the time of tracking; sessions take
+// turns. At most one scan is being compared and one is queued.
 // Thread-safe.
 
 #ifndef VOXLOC_SERVER_MAPS_FIT_FIT_SAMPLER_H_
@@ -48,8 +48,8 @@ class FitSampler {
   // `fits` and `metrics` must outlive it.
   FitSampler(TileFits& fits, const Options& options, const Metrics& metrics);
 
-  // An accepted scan of a session, on which tracking spent so much. Where it is to be compared,
-  // `make` is called at once. Never waits.
+  // Offers an accepted scan of a session; tracking it took `tracking_s`. `make` is called before
+  // the return if the scan is selected. Never blocks.
   void Offer(absl::string_view session, double tracking_s, absl::FunctionRef<FitSample()> make);
 
   // Returns when no scan is compared any more; later offers are refused.

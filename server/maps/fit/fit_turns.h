@@ -21,10 +21,10 @@ class FitTurns {
   // `share` of tracking's time, [0, 1].
   explicit FitTurns(double share) : share_(share) {}
 
-  // A scan of a session, on which tracking spent so much. True: it is to be compared, and counts as
-  // if that took as long as the last ones did, until End says how long it took.
+  // A scan of a session; tracking it took `tracking_s`. True: compare it. Its expected cost is
+  // charged until End replaces it by the actual cost.
   [[nodiscard]] bool Begin(absl::string_view session, double tracking_s, Clock::time_point now);
-  // 0: it was not compared after all.
+  // spent_s = 0: the scan was not compared.
   void End(double spent_s);
 
  private:
@@ -35,7 +35,7 @@ class FitTurns {
   double expected_s_ = 0.01;  // of the next comparison
   // The sessions that came since the round began, and whether they have had their turn in it.
   absl::flat_hash_map<std::string, bool> round_;
-  size_t had_turn_ = 0;
+  size_t served_sessions_ = 0;
   Clock::time_point last_turn_;
 };
 

@@ -9,8 +9,8 @@
 namespace voxloc::server {
 namespace {
 
-// Of the records that are forgotten at once, so that looking for the oldest costs little a scan.
-constexpr size_t kShareOfFitsForgotten = 10;
+// One in this many records is evicted at a time, which amortizes the search for the oldest.
+constexpr size_t kFitEvictionDivisor = 10;
 
 }  // namespace
 
@@ -21,24 +21,25 @@ absl::Status TileFits::Load(MapStore& store) {
     const absl::MutexLock lock(&mutex_);
     Contents& contents = maps_[map.name];
     for (StoredTileFit& stored : fits) {
-      Kept& kept = contents[{std::move(stored.tile_id), stored.digest}];
+      Entry& kept = contents[{std::move(stored.tile_id), stored.digest}];
       kept.record = {stored.fit, stored.last_used_unix_ns};
       ++count_;
     }
-    ForgetOldest();
-    ShowCount();
+    EvictOldest();
+    UpdateMetrics();
   }
   return absl::OkStatus();
 }
 
-void TileFits::Add(absl::string_view map, absl::Span<const SeenTile> tiles, int64_t unix_ns) {
+void TileFits::Add(absl::string_view map, absl::Span<const TileObservation> tiles,
+                   int64_t unix_ns) {
   if (tiles.empty()) return;
   const absl::MutexLock lock(&mutex_);
   Contents& contents = maps_[map];
-  for (const SeenTile& seen : tiles) {
+  for (const TileObservation& seen : tiles) {
     const auto [it, added] = contents.try_emplace({seen.tile_id, seen.digest});
     if (added) ++count_;
-    Kept& kept = it->second;
+    Entry& kept = it->second;
     TileFitRecord& record = kept.record;
     if (!added) {
       const double since_s = 1e-9 * static_cast<double>(unix_ns - record.last_used_unix_ns);
@@ -49,25 +50,25 @@ void TileFits::Add(absl::string_view map, absl::Span<const SeenTile> tiles, int6
     record.last_used_unix_ns = std::max(record.last_used_unix_ns, unix_ns);
     kept.changed = true;
   }
-  ForgetOldest();
-  ShowCount();
+  EvictOldest();
+  UpdateMetrics();
 }
 
-void TileFits::ForgetOldest() {
+void TileFits::EvictOldest() {
   if (count_ <= max_tiles_) return;
   std::vector<int64_t> times;
   times.reserve(count_);
   for (const auto& [map, contents] : maps_) {
     for (const auto& [content, kept] : contents) times.push_back(kept.record.last_used_unix_ns);
   }
-  // One scan shows several contents at one time: those of the last time that goes go in any order.
-  size_t surplus = std::max(count_ - max_tiles_, count_ / kShareOfFitsForgotten);
+  // Contents of one scan have equal times: of the newest evicted time, any of them may go.
+  size_t surplus = std::max(count_ - max_tiles_, count_ / kFitEvictionDivisor);
   const auto last = times.begin() + static_cast<ptrdiff_t>(surplus - 1);
   std::nth_element(times.begin(), last, times.end());
-  const int64_t youngest = *last;
+  const int64_t newest_evicted = *last;
   for (auto& [map, contents] : maps_) {
     absl::erase_if(contents, [&](const auto& entry) {
-      if (surplus == 0 || entry.second.record.last_used_unix_ns > youngest) return false;
+      if (surplus == 0 || entry.second.record.last_used_unix_ns > newest_evicted) return false;
       --surplus;
       --count_;
       return true;
@@ -75,7 +76,7 @@ void TileFits::ForgetOldest() {
   }
 }
 
-void TileFits::ShowCount() const { tiles_.Set(static_cast<double>(count_)); }
+void TileFits::UpdateMetrics() const { tiles_.Set(static_cast<double>(count_)); }
 
 std::optional<TileFitRecord> TileFits::Find(absl::string_view map, absl::string_view tile_id,
                                             const Sha256Digest& digest) const {
@@ -87,13 +88,13 @@ std::optional<TileFitRecord> TileFits::Find(absl::string_view map, absl::string_
   return it->second.record;
 }
 
-void TileFits::Forget(absl::string_view map) {
+void TileFits::RemoveMap(absl::string_view map) {
   const absl::MutexLock lock(&mutex_);
   const auto contents = maps_.find(map);
   if (contents == maps_.end()) return;
   count_ -= contents->second.size();
   maps_.erase(contents);
-  ShowCount();
+  UpdateMetrics();
 }
 
 absl::Status TileFits::Save(MapStore& store) {

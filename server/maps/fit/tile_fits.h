@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// TileFits: how scans fitted the tiles of all maps, kept in memory and, from time to time, in the
-// store. A record belongs to one content of a tile: other content begins anew. Thread-safe.
+// TileFits: statistics of how scans fit the tiles of all maps, kept in memory and saved
+// periodically to the store. A record belongs to one content of a tile. Thread-safe.
 
 #ifndef VOXLOC_SERVER_MAPS_FIT_TILE_FITS_H_
 #define VOXLOC_SERVER_MAPS_FIT_TILE_FITS_H_
@@ -27,7 +27,7 @@
 namespace voxloc::server {
 
 // What a scan showed of a content of a tile.
-struct SeenTile {
+struct TileObservation {
   std::string tile_id;
   Sha256Digest digest{};
   TileFit fit;
@@ -40,36 +40,36 @@ struct TileFitRecord {
 
 class TileFits {
  public:
-  // Of at most so many contents, over all maps; beyond it, those used longest ago are forgotten.
-  // `tiles` shows how many there are.
+  // Above max_tiles contents over all maps, the least recently used ones are evicted. `tiles` is
+  // set to their number.
   TileFits(size_t max_tiles, Gauge tiles) : max_tiles_(max_tiles), tiles_(tiles) {}
 
   // What the store has, at the start.
   [[nodiscard]] absl::Status Load(MapStore& store);
 
   // Of one scan.
-  void Add(absl::string_view map, absl::Span<const SeenTile> tiles, int64_t unix_ns);
+  void Add(absl::string_view map, absl::Span<const TileObservation> tiles, int64_t unix_ns);
 
   // nullopt: no scan has been compared with this content of the tile.
   [[nodiscard]] std::optional<TileFitRecord> Find(absl::string_view map, absl::string_view tile_id,
                                                   const Sha256Digest& digest) const;
 
-  // Of a map that is deleted. The store forgets them by itself.
-  void Forget(absl::string_view map);
+  // Removes the records of a deleted map. The store removes its own.
+  void RemoveMap(absl::string_view map);
 
-  // Gives the store what has changed since the last call. What it does not take is tried again.
+  // Saves the records changed since the last call. Records that could not be saved are retried.
   [[nodiscard]] absl::Status Save(MapStore& store);
 
  private:
   using Content = std::pair<std::string, Sha256Digest>;  // tile id
-  struct Kept {
+  struct Entry {
     TileFitRecord record;
     bool changed = false;  // since it was given to the store
   };
-  using Contents = absl::flat_hash_map<Content, Kept>;
+  using Contents = absl::flat_hash_map<Content, Entry>;
 
-  void ForgetOldest() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  void ShowCount() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void EvictOldest() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void UpdateMetrics() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   const size_t max_tiles_;
   const Gauge tiles_;

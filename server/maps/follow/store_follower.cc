@@ -38,27 +38,27 @@ StoreFollower::~StoreFollower() {
 
 void StoreFollower::Run() {
   NameThisThread("store follower");
-  std::string followed;
-  for (bool waited = true; !Stopping(waited ? absl::ZeroDuration() : parts_.poll_period);) {
+  std::string synced;
+  for (bool waited = true; !WaitForStop(waited ? absl::ZeroDuration() : parts_.poll_period);) {
     const auto change = watch_->Next(parts_.poll_period);
-    NoteConnection(change.status());
+    UpdateConnectionState(change.status());
     waited = change.ok();  // a database that does not answer ends the wait at once
     if (!waited) continue;
-    if (change->mark != followed) {
+    if (change->fingerprint != synced) {
       const absl::Time start = absl::Now();
-      const bool some = change->maps.has_value() && !followed.empty();
-      const auto differing = some ? DifferingOf(*change->maps) : Differing();
+      const bool some = change->maps.has_value() && !synced.empty();
+      const auto differing = some ? FilterOutOfSync(*change->maps) : FindOutOfSync();
       const absl::StatusOr<bool> changed =
-          differing.ok() ? FollowAll(*differing) : absl::StatusOr<bool>(differing.status());
+          differing.ok() ? SyncAll(*differing) : absl::StatusOr<bool>(differing.status());
       if (absl::IsCancelled(changed.status())) return;
       if (!changed.ok()) {
         // Tried again, whether or not there is another change.
         LogLimited(LogLevel::kError, "maps_not_followed", {{"error", changed.status().message()}});
-        followed.clear();
+        synced.clear();
         waited = false;
         continue;
       }
-      followed = change->mark;
+      synced = change->fingerprint;
       if (*changed) parts_.metrics.map_follow_s.Observe(absl::ToDoubleSeconds(absl::Now() - start));
     }
     parts_.metrics.store_followed_unix_s.Set(
@@ -66,12 +66,12 @@ void StoreFollower::Run() {
   }
 }
 
-bool StoreFollower::Stopping(absl::Duration wait) {
+bool StoreFollower::WaitForStop(absl::Duration wait) {
   const absl::MutexLock lock(&mutex_);
   return mutex_.AwaitWithTimeout(absl::Condition(&stopping_), wait);
 }
 
-void StoreFollower::NoteConnection(const absl::Status& status) {
+void StoreFollower::UpdateConnectionState(const absl::Status& status) {
   parts_.metrics.store_connected.Set(status.ok() ? 1.0 : 0.0);
   if (status.ok() == connection_.ok()) return;
   connection_ = status;
@@ -85,12 +85,12 @@ void StoreFollower::NoteConnection(const absl::Status& status) {
   Log(LogLevel::kError, "store_lost", {{"error", status.message()}});
 }
 
-absl::StatusOr<std::vector<std::string>> StoreFollower::Differing() {
+absl::StatusOr<std::vector<std::string>> StoreFollower::FindOutOfSync() {
   VOXLOC_ASSIGN_OR_RETURN(const auto stored, parts_.library.store().ListMaps());
   const std::vector<std::string> names = parts_.library.maps().Names();
   std::set<std::string> differing(names.begin(), names.end());
   for (const StoredMap& map : stored) {
-    if (parts_.library.IsFollowed(map)) {
+    if (parts_.library.IsInSync(map)) {
       differing.erase(map.name);
     } else {
       differing.insert(map.name);
@@ -99,21 +99,21 @@ absl::StatusOr<std::vector<std::string>> StoreFollower::Differing() {
   return std::vector<std::string>(differing.begin(), differing.end());
 }
 
-absl::StatusOr<std::vector<std::string>> StoreFollower::DifferingOf(
+absl::StatusOr<std::vector<std::string>> StoreFollower::FilterOutOfSync(
     const std::vector<std::string>& maps) {
   std::vector<std::string> differing;
   for (const std::string& map : maps) {
     const auto stored = parts_.library.store().GetMap(map);
     const bool gone = absl::IsNotFound(stored.status());
     if (!stored.ok() && !gone) return stored.status();
-    const bool followed =
-        gone ? !parts_.library.maps().Held(map).has_value() : parts_.library.IsFollowed(*stored);
-    if (!followed) differing.push_back(map);
+    const bool synced =
+        gone ? !parts_.library.maps().FindEntry(map).has_value() : parts_.library.IsInSync(*stored);
+    if (!synced) differing.push_back(map);
   }
   return differing;
 }
 
-absl::StatusOr<bool> StoreFollower::FollowAll(const std::vector<std::string>& maps) {
+absl::StatusOr<bool> StoreFollower::SyncAll(const std::vector<std::string>& maps) {
   const auto round = std::make_shared<Round>();
   {
     const absl::MutexLock lock(&round->mutex);
@@ -122,7 +122,7 @@ absl::StatusOr<bool> StoreFollower::FollowAll(const std::vector<std::string>& ma
   for (const std::string& map : maps) {
     // Destroyed without being run where the queue is stopped.
     const bool posted = parts_.mapping.Post(
-        [round, map, &library = parts_.library] { round->Done(library.Follow(map)); });
+        [round, map, &library = parts_.library] { round->Done(library.Sync(map)); });
     if (!posted) round->Done(absl::UnavailableError("too many changes of maps wait"));
   }
   for (;;) {
@@ -136,7 +136,7 @@ absl::StatusOr<bool> StoreFollower::FollowAll(const std::vector<std::string>& ma
         return !maps.empty();
       }
     }
-    if (Stopping(absl::ZeroDuration())) return absl::CancelledError("the server ends");
+    if (WaitForStop(absl::ZeroDuration())) return absl::CancelledError("the server ends");
   }
 }
 

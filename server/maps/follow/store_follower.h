@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// StoreFollower: keeps the maps that are served as those of a store that other servers write too. A
-// thread of its own waits for changes and finds out which maps differ; the mapping queue brings
-// those forward, one after another with all else that changes maps. Where the store does not
-// answer, what is served stays as it is. Thread-safe.
+// StoreFollower: keeps the served maps in sync with a store that other servers also write. Its
+// thread waits for changes and determines which maps differ; the mapping queue updates them,
+// serialized with all other changes of maps. While the store does not respond, the served maps are
+// unchanged. Thread-safe.
 
 #ifndef VOXLOC_SERVER_MAPS_FOLLOW_STORE_FOLLOWER_H_
 #define VOXLOC_SERVER_MAPS_FOLLOW_STORE_FOLLOWER_H_
@@ -40,19 +40,19 @@ class StoreFollower {
   ~StoreFollower();
 
  private:
-  // Of one look: what the queue has done of it.
+  // Progress of one round of updates on the queue.
   struct Round;
 
   void Run();
-  // Whether it is the end, for which it waits so long.
-  [[nodiscard]] bool Stopping(absl::Duration wait);
-  void NoteConnection(const absl::Status& status);
-  // Brings these maps forward. Returns whether there were any.
-  [[nodiscard]] absl::StatusOr<bool> FollowAll(const std::vector<std::string>& maps);
-  // Those that are not what the store has.
-  [[nodiscard]] absl::StatusOr<std::vector<std::string>> Differing();
-  // Those of these, of which alone the store is asked.
-  [[nodiscard]] absl::StatusOr<std::vector<std::string>> DifferingOf(
+  // Waits up to `wait` for the stop. Returns whether it was requested.
+  [[nodiscard]] bool WaitForStop(absl::Duration wait);
+  void UpdateConnectionState(const absl::Status& status);
+  // Updates these maps to the store's state. Returns whether there were any.
+  [[nodiscard]] absl::StatusOr<bool> SyncAll(const std::vector<std::string>& maps);
+  // All maps whose served state differs from the store's.
+  [[nodiscard]] absl::StatusOr<std::vector<std::string>> FindOutOfSync();
+  // Likewise, but checks only these maps.
+  [[nodiscard]] absl::StatusOr<std::vector<std::string>> FilterOutOfSync(
       const std::vector<std::string>& maps);
 
   const Parts parts_;

@@ -47,9 +47,9 @@ MomentsCache::MomentsCache(MomentsCacheOptions options, Engine& engine, const Me
 }
 
 MomentsCache::~MomentsCache() {
-  ending_ = true;
+  stopping_ = true;
   queue_.Stop();
-  ending_ = false;
+  stopping_ = false;
   Write();
 }
 
@@ -83,35 +83,35 @@ std::shared_ptr<const ResidentTile> MomentsCache::Find(
   return nullptr;
 }
 
-void MomentsCache::Keep(const Sha256Digest& digest, absl::Span<const CellStatistics> statistics,
-                        std::shared_ptr<const ResidentTile> tile) {
+void MomentsCache::Put(const Sha256Digest& digest, absl::Span<const CellStatistics> statistics,
+                       std::shared_ptr<const ResidentTile> tile) {
   if (folder_ == nullptr) return;
   const size_t bytes = tile->MemoryBytes();
-  Waiting waiting{MomentsKey(digest, statistics), std::move(tile)};
+  PendingWrite waiting{MomentsKey(digest, statistics), std::move(tile)};
   const absl::MutexLock lock(&mutex_);
-  const bool room = waiting_.empty() || waiting_bytes_ + bytes <= options_.max_waiting_bytes;
+  const bool room = pending_.empty() || pending_bytes_ + bytes <= options_.max_waiting_bytes;
   if (!room || bytes > options_.max_bytes) {
     metrics_.moments_not_kept.Increment();
     return;
   }
-  waiting_bytes_ += bytes;
-  waiting_.push_back(std::move(waiting));
+  pending_bytes_ += bytes;
+  pending_.push_back(std::move(waiting));
   // A queue that has been stopped leaves it to the destructor.
   if (!writing_now_) writing_now_ = queue_.Post([this] { Write(); });
 }
 
-std::optional<MomentsCache::Waiting> MomentsCache::TakeWaiting() {
+std::optional<MomentsCache::PendingWrite> MomentsCache::PopPending() {
   const absl::MutexLock lock(&mutex_);
-  writing_now_ = !waiting_.empty() && !ending_;
+  writing_now_ = !pending_.empty() && !stopping_;
   if (!writing_now_) return std::nullopt;
-  Waiting waiting = std::move(waiting_.front());
-  waiting_.pop_front();
-  waiting_bytes_ -= waiting.tile->MemoryBytes();
+  PendingWrite waiting = std::move(pending_.front());
+  pending_.pop_front();
+  pending_bytes_ -= waiting.tile->MemoryBytes();
   return waiting;
 }
 
 void MomentsCache::Write() {
-  while (const auto waiting = TakeWaiting()) {
+  while (const auto waiting = PopPending()) {
     const absl::Status status = WriteTile(*waiting);
     if (!status.ok()) metrics_.moments_not_kept.Increment();
     if (!status.ok() && last_write_.ok()) {
@@ -123,7 +123,7 @@ void MomentsCache::Write() {
   }
 }
 
-absl::Status MomentsCache::WriteTile(const Waiting& waiting) {
+absl::Status MomentsCache::WriteTile(const PendingWrite& waiting) {
   VOXLOC_ASSIGN_OR_RETURN(const auto bytes, engine_.ExportTile(*waiting.tile));
   absl::Status status = folder_->Write(waiting.key, bytes);
   if (status.ok()) {

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// MomentsCache: the moments of tiles that were built before, in a local folder, so that a tile of
-// the store is imported in place of being built from its points. The points are the truth: files
-// may be lost, and what is damaged is removed and built again. Files of another version of the
-// moments are removed when the folder is opened, those that were used longest ago when they reach
-// their limit.
+// MomentsCache: moments of tiles in a local folder, so that a tile of the store is imported instead
+// of being built from its points. The points are authoritative: files may be lost, and damaged ones
+// are removed and rebuilt. Files of another version are removed when the folder is opened; over the
+// size limit the least recently used files are removed.
 //
-// Thread-safe. Writing is done behind, by one thread of low priority. The engine and the metrics
-// must outlive the cache.
+// Thread-safe. Writes are asynchronous, on one low-priority thread. The engine and the metrics must
+// outlive the cache.
 
 #ifndef VOXLOC_SERVER_MAPS_MOMENTS_MOMENTS_CACHE_H_
 #define VOXLOC_SERVER_MAPS_MOMENTS_MOMENTS_CACHE_H_
@@ -35,33 +34,32 @@ namespace voxloc::server {
 struct MomentsCacheOptions {
   std::string path;                         // of the folder
   uint64_t max_bytes = uint64_t{16} << 30;  // of the files
-  // Of the tiles that wait to be written, as they lie in memory: what the end of a server may have
-  // to write, within a second on the disks that docs/reliability.md names.
+  // Limit of the tiles queued for writing, in memory. A shutdown writes at most this much: under
+  // a second on the disks in docs/reliability.md.
   size_t max_waiting_bytes = size_t{128} << 20;
   uint32_t version = kTileCodecVersion;
 };
 
 class MomentsCache {
  public:
-  // Opens the folder or makes it, and removes the database (the path with .db behind it) in which
-  // earlier versions kept moments. A folder that cannot be made is logged, and the cache has
-  // nothing and keeps nothing.
+  // Opens or creates the folder, and removes the database (path + ".db") of earlier versions. If
+  // the folder cannot be created, this is logged and the cache is off.
   MomentsCache(MomentsCacheOptions options, Engine& engine, const Metrics& metrics);
   MomentsCache(const MomentsCache&) = delete;
   MomentsCache& operator=(const MomentsCache&) = delete;
-  // Writes what waits.
+  // Writes the queued tiles.
   ~MomentsCache();
 
   // The tile of so many points as it was built for these statistics; null: it must be built.
   [[nodiscard]] std::shared_ptr<const ResidentTile> Find(
       const Sha256Digest& digest, uint64_t points, absl::Span<const CellStatistics> statistics);
 
-  // Keeps what the engine built of these points. Where too much waits, it is not kept.
-  void Keep(const Sha256Digest& digest, absl::Span<const CellStatistics> statistics,
-            std::shared_ptr<const ResidentTile> tile);
+  // Queues a tile for writing. Dropped if the queue is full.
+  void Put(const Sha256Digest& digest, absl::Span<const CellStatistics> statistics,
+           std::shared_ptr<const ResidentTile> tile);
 
  private:
-  struct Waiting {
+  struct PendingWrite {
     std::string key;
     std::shared_ptr<const ResidentTile> tile;
   };
@@ -69,10 +67,10 @@ class MomentsCache {
   // NotFound: there is none.
   [[nodiscard]] absl::StatusOr<std::shared_ptr<const ResidentTile>> Import(absl::string_view key,
                                                                            uint64_t points);
-  // Writes until nothing waits, or `ending_`.
+  // Writes until nothing waits, or `stopping_`.
   void Write();
-  [[nodiscard]] std::optional<Waiting> TakeWaiting();
-  [[nodiscard]] absl::Status WriteTile(const Waiting& waiting);
+  [[nodiscard]] std::optional<PendingWrite> PopPending();
+  [[nodiscard]] absl::Status WriteTile(const PendingWrite& waiting);
 
   const MomentsCacheOptions options_;
   Engine& engine_;
@@ -80,13 +78,13 @@ class MomentsCache {
   std::unique_ptr<MomentsFolder> folder_;  // null: it could not be made
 
   absl::Mutex mutex_;
-  std::deque<Waiting> waiting_ ABSL_GUARDED_BY(mutex_);
-  size_t waiting_bytes_ ABSL_GUARDED_BY(mutex_) = 0;
+  std::deque<PendingWrite> pending_ ABSL_GUARDED_BY(mutex_);
+  size_t pending_bytes_ ABSL_GUARDED_BY(mutex_) = 0;
   bool writing_now_ ABSL_GUARDED_BY(mutex_) = false;  // or about to
 
   absl::Status last_write_;  // of the writing thread
-  // The writing thread leaves the rest to the destructor, whose thread gets more of the processors.
-  std::atomic<bool> ending_{false};
+  // The destructor writes the rest itself: its thread has a normal priority.
+  std::atomic<bool> stopping_{false};
   WorkQueue queue_;
 };
 

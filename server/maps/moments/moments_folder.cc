@@ -31,7 +31,7 @@ constexpr absl::string_view kSuffix = ".moments";
 constexpr absl::string_view kUnfinishedSuffix = ".moments.new";
 // A time of use is noted again when it is an hour old: the order of files matters over days, and
 // restarts in short order write nothing.
-constexpr std::chrono::hours kFreshUse{1};
+constexpr std::chrono::hours kTouchInterval{1};
 // Of a file; what is longer was not written here.
 constexpr size_t kMaxFileBytes = size_t{1} << 30;
 
@@ -41,7 +41,7 @@ struct File {
   int64_t bytes = 0;
 };
 
-// Those with this end of their names. One that another process removes meanwhile is left out.
+// Files with this suffix. A file that another process removes concurrently is skipped.
 std::vector<File> FilesIn(const std::string& folder, absl::string_view suffix) {
   std::vector<File> files;
   std::error_code error;
@@ -117,7 +117,7 @@ absl::StatusOr<std::optional<std::string>> MomentsFolder::Read(absl::string_view
   std::error_code error;
   const fs::file_time_type now = fs::file_time_type::clock::now();
   const fs::file_time_type used = fs::last_write_time(path, error);
-  if (!error && now - used >= kFreshUse) fs::last_write_time(path, now, error);
+  if (!error && now - used >= kTouchInterval) fs::last_write_time(path, now, error);
   bytes.erase(0, name.size());
   return bytes;
 }
@@ -159,7 +159,7 @@ uint64_t MomentsFolder::Shrink(uint64_t max_bytes) {
   });
   uint64_t left = 0;
   for (const File& file : files) left += static_cast<uint64_t>(file.bytes);
-  // Some room, so that not every tile that is written afterwards takes another look at all files.
+  // Frees some more, so that not every later write scans all files.
   const uint64_t enough = left > max_bytes ? max_bytes - max_bytes / 16 : left;
   uint64_t removed = 0;
   for (const File& file : files) {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// MomentsFolder: moments of tiles as bytes, a file each, in a folder that may be lost at any time.
-// A file is named by its version and key, and begins with its name; its time of modification is
-// when it was last used. It is written under another name and renamed, so that a reader sees all of
-// it. Nothing is synced: after a power cut a file can be empty or damaged, which the name in it and
-// the checksum of the bytes (core/map/tile_codec.h) find.
+// MomentsFolder: moments of tiles, one file each, in a folder that may be lost at any time. A file
+// is named by version and key, and starts with its name; its modification time is its last use. It
+// is written under a temporary name and renamed, so that readers see complete files. Nothing is
+// synced: a file damaged by a power failure is detected by the name in it and by the checksum of
+// its bytes (core/map/tile_codec.h).
 //
 // Thread-safe; several processes may use one folder.
 
@@ -40,17 +40,17 @@ class MomentsFolder {
   [[nodiscard]] static absl::StatusOr<std::unique_ptr<MomentsFolder>> Open(const std::string& path,
                                                                            uint32_t version);
 
-  // The bytes of a file, which is used now. nullopt: there is none. DataLoss: it is not what was
-  // written under this key.
+  // Reads a file and updates its time of use. nullopt: no such file. DataLoss: its content does not
+  // belong to this key.
   [[nodiscard]] absl::StatusOr<std::optional<std::string>> Read(absl::string_view key) const;
-  // In the place of those that were there.
+  // Replaces an existing file.
   [[nodiscard]] absl::Status Write(absl::string_view key, absl::string_view bytes);
   void Remove(absl::string_view key);
-  // Where the files have more bytes than this, removes those that were used longest ago until they
-  // have a sixteenth less. Returns how many.
+  // If the files exceed max_bytes, removes the least recently used ones until
+  // bytes <= max_bytes * 15 / 16. Returns how many were removed.
   uint64_t Shrink(uint64_t max_bytes);
 
-  // Of all files, as this process knows them; Shrink counts them anew where they are too many.
+  // Total size as known to this process; Shrink recounts it when it exceeds the limit.
   [[nodiscard]] uint64_t bytes() const;
   // Files of other versions that were removed at the opening.
   [[nodiscard]] uint64_t outdated() const { return outdated_; }

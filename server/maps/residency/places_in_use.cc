@@ -13,7 +13,7 @@ PlacesInUse::Square PlacesInUse::SquareOf(const Eigen::Vector2d& position) const
           std::llround(std::floor(position.y() / square_m_))};
 }
 
-bool PlacesInUse::Note(absl::string_view map, const PlaceInUse& place) {
+bool PlacesInUse::Record(absl::string_view map, const PlaceInUse& place) {
   // What lies beyond the range of the squares is on no map.
   if (!(place.position.cwiseAbs().maxCoeff() < 1e15)) return false;
   const absl::MutexLock lock(&mutex_);
@@ -25,21 +25,21 @@ bool PlacesInUse::Note(absl::string_view map, const PlaceInUse& place) {
     it->second = place;
     return false;
   }
-  if (places.size() >= kMostOfMap) return false;
+  if (places.size() >= kMaxPerMap) return false;
   places.emplace(square, place);
   return true;
 }
 
-bool PlacesInUse::NoteBox(absl::string_view map, const Eigen::Vector2d& min,
-                          const Eigen::Vector2d& max, Clock::time_point seen) {
+bool PlacesInUse::RecordBox(absl::string_view map, const Eigen::Vector2d& min,
+                            const Eigen::Vector2d& max, Clock::time_point seen) {
   const Eigen::Array2d squares = ((max - min).array() / square_m_).ceil() + 1.0;
-  if (!(squares.prod() <= static_cast<double>(kMostInBox))) return false;
+  if (!(squares.prod() <= static_cast<double>(kMaxPerBox))) return false;
   for (double y = min.y(); y < max.y() + square_m_; y += square_m_) {
     for (double x = min.x(); x < max.x() + square_m_; x += square_m_) {
       PlaceInUse place;
       place.position = Eigen::Vector2d(x, y).cwiseMin(max);
       place.seen = seen;
-      Note(map, place);
+      Record(map, place);
     }
   }
   return true;
@@ -63,7 +63,7 @@ std::vector<PlaceInUse> PlacesInUse::List(absl::string_view map, Clock::time_poi
   return listed;
 }
 
-void PlacesInUse::Forget(Clock::time_point since) {
+void PlacesInUse::EvictBefore(Clock::time_point since) {
   const absl::MutexLock lock(&mutex_);
   for (auto of_map = places_.begin(); of_map != places_.end();) {
     absl::erase_if(of_map->second, [&](const auto& entry) { return entry.second.seen < since; });

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// PlacesInUse: where on each map vehicles are, were lately, and are looked for. A place is a
-// square, so that a fleet in one street is one place, and nobody has a name here. Bounded and
+// PlacesInUse: per map, the places where vehicles are, were recently, or are searched for. A place
+// is a grid square, anonymous, so that a fleet in one street is one place. Bounded and
 // thread-safe.
 
 #ifndef VOXLOC_SERVER_MAPS_RESIDENCY_PLACES_IN_USE_H_
@@ -39,24 +39,24 @@ class PlacesInUse {
   // How large a square is, metres.
   explicit PlacesInUse(double square_m) : square_m_(square_m) {}
 
-  // Replaces what was noted in the same square. False: there was something. A position that is not
-  // finite is not noted.
-  bool Note(absl::string_view map, const PlaceInUse& place);
-  // Every square of a box. False, and nothing is noted: there would be more than kMostInBox.
-  bool NoteBox(absl::string_view map, const Eigen::Vector2d& min, const Eigen::Vector2d& max,
-               Clock::time_point seen);
+  // Replaces the entry of the same square. Returns whether the square is new. Positions that are
+  // not finite are ignored.
+  bool Record(absl::string_view map, const PlaceInUse& place);
+  // Every square of a box. False, and nothing is noted: there would be more than kMaxPerBox.
+  bool RecordBox(absl::string_view map, const Eigen::Vector2d& min, const Eigen::Vector2d& max,
+                 Clock::time_point seen);
 
   // Those seen since, the latest first.
   [[nodiscard]] std::vector<PlaceInUse> List(absl::string_view map, Clock::time_point since) const;
 
-  // Of all maps, those that have not been seen since.
-  void Forget(Clock::time_point since);
+  // Removes, on all maps, the places not seen since.
+  void EvictBefore(Clock::time_point since);
 
   // Of a box: 1.3 km x 1.3 km of squares of 20 m.
-  static constexpr size_t kMostInBox = 4096;
+  static constexpr size_t kMaxPerBox = 4096;
   // Of a map: more than a fleet has vehicles. Beyond it, new ones are not noted until old ones have
   // been forgotten.
-  static constexpr size_t kMostOfMap = 65'536;
+  static constexpr size_t kMaxPerMap = 65'536;
 
  private:
   using Square = std::pair<int64_t, int64_t>;

@@ -21,37 +21,37 @@ using std::chrono::duration_cast;
 
 // A vehicle at 15 m/s drives 1.5 m in a period.
 constexpr std::chrono::milliseconds kPeriod{100};
-// What nobody asks for is looked at this often: evictions after a commit, retries.
+// Period of steps without a Wake: evictions after a commit, retries.
 constexpr std::chrono::seconds kIdlePeriod{1};
 // How long a step loads before it publishes: tiles that vehicles wait for in short steps, the
 // others in long ones, of which fewer are published.
 constexpr double kNeededStepS = 0.1;
 constexpr double kOtherStepS = 0.5;
 // Points of tiles that are built between two looks at the time: about 0.2 s on one core.
-constexpr size_t kTurnPoints = 1'000'000;
+constexpr size_t kBatchPoints = 1'000'000;
 // A vehicle that has not been seen for so long needs no tiles; where memory is short, for the
 // shorter one, so that those who drive come first.
 constexpr std::chrono::seconds kPlaceLifetime{60};
-constexpr std::chrono::seconds kInUse{5};
-// A map that is loaded in less is opened to requests whole.
-constexpr std::chrono::seconds kOpenWholeWithin{5};
+constexpr std::chrono::seconds kActiveWindow{5};
+// A map that loads faster than this is opened to requests when it is fully loaded.
+constexpr std::chrono::seconds kOpenWholeTimeout{5};
 // After a first and after many failures.
 constexpr double kFirstRetryS = 1.0;
-constexpr double kLastRetryS = 60.0;
+constexpr double kMaxRetryS = 60.0;
 
-// Once it is full, tiles that nobody needs are loaded again when this share of it has come free.
-constexpr size_t kShareToResume = 16;
+// Once memory is full, tiles that nobody needs are loaded again when 1 / this of it is free.
+constexpr size_t kResumeDivisor = 16;
 
 PlacesInUse::Clock::duration Seconds(double seconds) {
   return duration_cast<PlacesInUse::Clock::duration>(duration<double>(seconds));
 }
 
-bool IsWhole(const MapView& view) {
+bool IsFullyResident(const MapView& view) {
   return view.snapshot->residency == nullptr || view.snapshot->residency->all().missing == 0;
 }
 
 // The same revision with other tiles resident.
-struct Changed {
+struct RevisionChange {
   MapView view;
   TileCatalogue::Change change;
 };
@@ -68,7 +68,7 @@ TimeoutWatch::Clock::time_point Residency::CheckTime(TimeoutWatch::Clock::time_p
   return now + kPeriod;
 }
 
-void Residency::FollowNow() {
+void Residency::SwitchEngineNow() {
   if (parts_.library.engine_changed() && !posted_.exchange(true)) static_cast<void>(PostStep());
 }
 
@@ -80,9 +80,9 @@ bool Residency::PostStep() {
 
 void Residency::Step() {
   const Clock::time_point now = Clock::now();
-  if (FollowEngine(now)) {
-    if (parts_.maps.MemoryBytes() > max_bytes()) static_cast<void>(MakeRoom(0, now));
-    if (std::optional<Task> task = Choose(now); task.has_value()) {
+  if (SwitchEngine(now)) {
+    if (parts_.maps.MemoryBytes() > max_bytes()) static_cast<void>(EvictUntilFree(0, now));
+    if (std::optional<Task> task = ChooseTask(now); task.has_value()) {
       Load(*task, now);
       // The next one, after whatever else waits in the queue.
       if (!PostStep()) Wake();
@@ -92,19 +92,19 @@ void Residency::Step() {
   posted_.store(false);
 }
 
-bool Residency::FollowEngine(Clock::time_point now) {
+bool Residency::SwitchEngine(Clock::time_point now) {
   if (!parts_.library.engine_changed()) return true;
-  if (now < follow_at_) return false;
-  if (const absl::Status status = parts_.library.FollowEngine(); !status.ok()) {
+  if (now < switch_retry_at_) return false;
+  if (const absl::Status status = parts_.library.SwitchEngine(); !status.ok()) {
     Log(LogLevel::kError, "maps_not_moved", {{"error", status.ToString()}});
-    follow_at_ = now + Seconds(kFirstRetryS);
+    switch_retry_at_ = now + Seconds(kFirstRetryS);
     return false;
   }
   full_at_.store(0);
   return true;
 }
 
-std::optional<Residency::Task> Residency::Choose(Clock::time_point now) {
+std::optional<Residency::Task> Residency::ChooseTask(Clock::time_point now) {
   const std::vector<std::string> maps = parts_.maps.Names();
   std::map<std::string, MapState> states;
   for (const std::string& map : maps) {
@@ -113,9 +113,9 @@ std::optional<Residency::Task> Residency::Choose(Clock::time_point now) {
         known == states_.end() ? MapState{now, {}, {}, 0, false} : std::move(known->second);
   }
   states_ = std::move(states);
-  parts_.places.Forget(now - kPlaceLifetime);
+  parts_.places.EvictBefore(now - kPlaceLifetime);
   std::optional<Task> other;
-  const bool room = HasRoomForMore();
+  const bool room = HasSpareMemory();
   for (const std::string& map : maps) {
     MapState& state = states_[map];
     Task task;
@@ -123,21 +123,21 @@ std::optional<Residency::Task> Residency::Choose(Clock::time_point now) {
     task.views = parts_.maps.Views(map);
     if (task.views.empty() || now < state.retry_at) continue;
     const bool loading = parts_.maps.IsLoading(map);
-    const bool whole = std::all_of(task.views.begin(), task.views.end(), IsWhole);
-    task.tiles = Missing(map, task.views, /*needed=*/true, state, now);
+    const bool whole = std::all_of(task.views.begin(), task.views.end(), IsFullyResident);
+    task.tiles = FindMissing(map, task.views, /*needed=*/true, state, now);
     if (!task.tiles.empty()) {
       task.needed = true;
       task.step_s = loading ? kOtherStepS : kNeededStepS;
       return task;
     }
     if (room) {
-      task.tiles = Missing(map, task.views, /*needed=*/false, state, now);
+      task.tiles = FindMissing(map, task.views, /*needed=*/false, state, now);
       task.step_s = kOtherStepS;
       // Small maps do not wait for large ones.
       const bool less = !other.has_value() || task.tiles.size() < other->tiles.size();
       if (!task.tiles.empty() && less) other = std::move(task);
     }
-    const bool in_time = room && now - state.first_seen < kOpenWholeWithin;
+    const bool in_time = room && now - state.first_seen < kOpenWholeTimeout;
     if (loading && (whole || !in_time)) {
       parts_.maps.Open(map);
       const double load_s = duration<double>(now - state.first_seen).count();
@@ -148,30 +148,31 @@ std::optional<Residency::Task> Residency::Choose(Clock::time_point now) {
   return other;
 }
 
-std::vector<Residency::Wanted> Residency::Missing(const std::string& map,
-                                                  const std::vector<MapView>& views, bool needed,
-                                                  MapState& state, Clock::time_point now) {
-  std::vector<Wanted> missing;
+std::vector<Residency::TileToLoad> Residency::FindMissing(const std::string& map,
+                                                          const std::vector<MapView>& views,
+                                                          bool needed, MapState& state,
+                                                          Clock::time_point now) {
+  std::vector<TileToLoad> missing;
   std::vector<PlaceInUse> places;
-  if (needed) places = parts_.places.List(map, now - (full() ? kInUse : kPlaceLifetime));
+  if (needed) places = parts_.places.List(map, now - (full() ? kActiveWindow : kPlaceLifetime));
   for (const MapView& view : views) {
-    if (IsWhole(view)) continue;
+    if (IsFullyResident(view)) continue;
     const TileResidency& residency = *view.snapshot->residency;
     const TileLayout& layout = *residency.layout();
-    const auto want = [&](uint32_t number) {
+    const auto add_if_missing = [&](uint32_t number) {
       if (residency.state(number) != TileState::kMissing) return;
       const std::string& id = layout.id(number);
       missing.push_back({id, *view.snapshot->tiles.Find(id)});
     };
     if (!needed) {
-      for (uint32_t number = 0; number < layout.size(); ++number) want(number);
+      for (uint32_t number = 0; number < layout.size(); ++number) add_if_missing(number);
       continue;
     }
     for (const uint32_t number : PlanResidency(layout, places, parts_.options)) {
       state.needed[layout.id(number)] = now;
-      want(number);
+      add_if_missing(number);
     }
-    // What is remembered of tiles that the map no longer has.
+    // Removes the entries of tiles that the map no longer has.
     if (state.needed.size() > layout.size()) {
       absl::erase_if(state.needed, [&](const auto& entry) { return entry.second != now; });
     }
@@ -191,22 +192,22 @@ void Residency::Load(Task& task, Clock::time_point now) {
   while (loaded < task.tiles.size() && failure.ok() && (loaded == 0 || Clock::now() < end)) {
     size_t count = 0;
     for (size_t points = 0;
-         count < most && loaded + count < task.tiles.size() && points < kTurnPoints; ++count) {
+         count < most && loaded + count < task.tiles.size() && points < kBatchPoints; ++count) {
       points += task.tiles[loaded + count].tile.points;
     }
     parts_.threads.ParallelFor(count, [&](size_t i) {
-      Wanted& wanted = task.tiles[loaded + i];
-      auto tile = parts_.library.tiles().Load(wanted.id, wanted.tile, build);
+      TileToLoad& item = task.tiles[loaded + i];
+      auto tile = parts_.library.tiles().Load(item.id, item.tile, build);
       if (tile.ok()) {
-        wanted.tile = *std::move(tile);
+        item.tile = *std::move(tile);
         return;
       }
       const absl::MutexLock lock(&mutex);
       if (absl::IsDataLoss(tile.status()) || absl::IsNotFound(tile.status())) {
         Log(LogLevel::kError, "tile_damaged",
-            {{"map", task.map}, {"tile", wanted.id}, {"error", tile.status().message()}});
+            {{"map", task.map}, {"tile", item.id}, {"error", tile.status().message()}});
         parts_.metrics.map_tiles_damaged.Increment();
-        wanted.tile.damaged = true;
+        item.tile.damaged = true;
       } else {
         failure = tile.status();
       }
@@ -215,32 +216,32 @@ void Residency::Load(Task& task, Clock::time_point now) {
   }
   task.tiles.resize(loaded);
   if (failure.ok()) {
-    TrimToRoom(task, state, now);
+    TrimToMemory(task, state, now);
     failure = Publish(task);
   }
   if (failure.ok()) {
     state.failures = 0;
     return;
   }
-  Failed(task.map, state, failure, now);
+  ScheduleRetry(task.map, state, failure, now);
 }
 
-bool Residency::HasRoomForMore() {
+bool Residency::HasSpareMemory() {
   const size_t full_at = full_at_.load(std::memory_order_relaxed);
-  if (parts_.maps.MemoryBytes() + full_at / kShareToResume < full_at) full_at_.store(0);
+  if (parts_.maps.MemoryBytes() + full_at / kResumeDivisor < full_at) full_at_.store(0);
   return !full();
 }
 
-void Residency::TrimToRoom(Task& task, MapState& state, Clock::time_point now) {
+void Residency::TrimToMemory(Task& task, MapState& state, Clock::time_point now) {
   const MapSnapshot& snapshot = *task.views.front().snapshot;
-  const double share = ComposedShare(&snapshot);
+  const double share = ComposedRatio(&snapshot);
   size_t bytes = 0;
-  for (const Wanted& wanted : task.tiles) {
-    if (wanted.tile.resident != nullptr) bytes += BytesInMap(*wanted.tile.resident, share);
+  for (const TileToLoad& item : task.tiles) {
+    if (item.tile.resident != nullptr) bytes += BytesInMap(*item.tile.resident, share);
   }
   const size_t used = parts_.maps.MemoryBytes();
   const size_t room =
-      task.needed ? MakeRoom(bytes, now) : max_bytes() - std::min<size_t>(used, max_bytes());
+      task.needed ? EvictUntilFree(bytes, now) : max_bytes() - std::min<size_t>(used, max_bytes());
   const bool full = room < bytes;
   if (full) full_at_.store(std::max<size_t>(used, 1));
   if (task.needed && full && !state.full) {
@@ -252,8 +253,8 @@ void Residency::TrimToRoom(Task& task, MapState& state, Clock::time_point now) {
   for (bytes = 0; kept < task.tiles.size(); ++kept) {
     const MapTile& tile = task.tiles[kept].tile;
     if (tile.resident != nullptr) bytes += BytesInMap(*tile.resident, share);
-    // What a map takes beside its tiles is an estimate until it has one: the first only has to fit
-    // itself, or an estimate that is too high would keep the map out.
+    // The composed ratio is an estimate until the map has a tile. The first tile only has to fit by
+    // itself, so that too high an estimate does not keep the map out.
     const bool first = kept == 0 && snapshot.tiles.MemoryBytes() == 0 && tile.resident != nullptr &&
                        tile.resident->MemoryBytes() <= room;
     if (bytes > room && !first) break;
@@ -262,7 +263,7 @@ void Residency::TrimToRoom(Task& task, MapState& state, Clock::time_point now) {
   if (task.needed) state.retry_at = now + Seconds(kFirstRetryS);
 }
 
-size_t Residency::MakeRoom(size_t bytes, Clock::time_point now) {
+size_t Residency::EvictUntilFree(size_t bytes, Clock::time_point now) {
   const size_t used = parts_.maps.MemoryBytes();
   const size_t most = max_bytes();
   if (used + bytes <= most) return bytes;
@@ -273,9 +274,9 @@ size_t Residency::MakeRoom(size_t bytes, Clock::time_point now) {
     size_t bytes = 0;
   };
   std::vector<Victim> victims;
-  std::vector<Changed> changed;
+  std::vector<RevisionChange> changed;
   for (const std::string& map : parts_.maps.Names()) {
-    const std::vector<PlaceInUse> places = parts_.places.List(map, now - kInUse);
+    const std::vector<PlaceInUse> places = parts_.places.List(map, now - kActiveWindow);
     const MapState& state = states_[map];
     for (const MapView& view : parts_.maps.Views(map)) {
       const MapSnapshot& snapshot = *view.snapshot;
@@ -284,7 +285,7 @@ size_t Residency::MakeRoom(size_t bytes, Clock::time_point now) {
       for (const uint32_t number : PlanResidency(layout, places, parts_.options)) {
         needed.insert(layout.id(number));
       }
-      const double share = ComposedShare(&snapshot);
+      const double share = ComposedRatio(&snapshot);
       snapshot.tiles.ForEach([&](const TileCatalogue::Tile& entry) {
         if (entry.second.resident == nullptr || needed.contains(entry.first)) return;
         const auto last = state.needed.find(entry.first);
@@ -301,17 +302,18 @@ size_t Residency::MakeRoom(size_t bytes, Clock::time_point now) {
   size_t evicted = 0;
   for (const Victim& victim : victims) {
     if (used + bytes <= most + freed) break;
-    Changed& of = changed[victim.changed];
+    RevisionChange& of = changed[victim.changed];
     MapTile tile = *of.view.snapshot->tiles.Find(victim.id);
     tile.resident = nullptr;
     of.change.emplace(victim.id, std::move(tile));
     freed += victim.bytes;
     ++evicted;
   }
-  for (const Changed& of : changed) {
+  for (const RevisionChange& of : changed) {
     if (of.change.empty()) continue;
-    if (const absl::Status status = parts_.library.Refresh(of.view, of.change); !status.ok()) {
-      Failed(of.view.snapshot->name, states_[of.view.snapshot->name], status, now);
+    if (const absl::Status status = parts_.library.UpdateResidency(of.view, of.change);
+        !status.ok()) {
+      ScheduleRetry(of.view.snapshot->name, states_[of.view.snapshot->name], status, now);
       return 0;
     }
   }
@@ -321,35 +323,35 @@ size_t Residency::MakeRoom(size_t bytes, Clock::time_point now) {
 }
 
 absl::Status Residency::Publish(const Task& task) {
-  // Evictions may have published the map anew meanwhile.
+  // Evictions may have republished the map in the meantime.
   const std::vector<MapView> views = parts_.maps.Views(task.map);
   for (const MapView& view : views) {
     TileCatalogue::Change change;
-    for (const Wanted& wanted : task.tiles) {
-      const MapTile* const there = view.snapshot->tiles.Find(wanted.id);
-      if (there == nullptr || there->digest != wanted.tile.digest) continue;
+    for (const TileToLoad& item : task.tiles) {
+      const MapTile* const there = view.snapshot->tiles.Find(item.id);
+      if (there == nullptr || there->digest != item.tile.digest) continue;
       if (StateOf(*there) != TileState::kMissing) continue;
       MapTile tile = *there;
-      tile.resident = wanted.tile.resident;
-      tile.damaged = wanted.tile.damaged;
-      change.insert_or_assign(wanted.id, std::move(tile));
+      tile.resident = item.tile.resident;
+      tile.damaged = item.tile.damaged;
+      change.insert_or_assign(item.id, std::move(tile));
     }
     if (change.empty()) continue;
-    VOXLOC_TRY(parts_.library.Refresh(view, change));
+    VOXLOC_TRY(parts_.library.UpdateResidency(view, change));
     parts_.metrics.map_tiles_loaded.Increment(static_cast<double>(change.size()));
   }
   return absl::OkStatus();
 }
 
-void Residency::Failed(const std::string& map, MapState& state, const absl::Status& status,
-                       Clock::time_point now) {
+void Residency::ScheduleRetry(const std::string& map, MapState& state, const absl::Status& status,
+                              Clock::time_point now) {
   double retry_s = kFirstRetryS;
-  for (int i = 0; i < state.failures && retry_s < kLastRetryS; ++i) retry_s *= 2.0;
+  for (int i = 0; i < state.failures && retry_s < kMaxRetryS; ++i) retry_s *= 2.0;
   ++state.failures;
-  state.retry_at = now + Seconds(std::min(retry_s, kLastRetryS));
+  state.retry_at = now + Seconds(std::min(retry_s, kMaxRetryS));
   if (parts_.maps.IsLoading(map)) parts_.maps.Fail(map, status);
   Log(LogLevel::kError, "tiles_not_loaded",
-      {{"map", map}, {"retry_s", std::min(retry_s, kLastRetryS)}, {"error", status.ToString()}});
+      {{"map", map}, {"retry_s", std::min(retry_s, kMaxRetryS)}, {"error", status.ToString()}});
 }
 
 }  // namespace voxloc::server

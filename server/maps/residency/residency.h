@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Residency: decides which tiles are in memory. A map that fits is there whole. Of one that does
-// not, those tiles are that vehicles need, loaded before they get there; the ones needed longest
-// ago make room. A failure is tried again, later and later.
+// Residency: decides which tiles are in memory. A map that fits is fully resident. Of a larger one,
+// the tiles that vehicles need are loaded ahead of them, and the least recently needed ones are
+// evicted. Failures are retried with an exponential backoff.
 //
-// Works in short steps on the mapping queue, which other changes of maps take their turns with; a
-// step publishes the same revision with other tiles resident. After a start, a map is opened to
-// requests once it is loaded whole or, where that takes long, once the tiles around the last poses
-// of its vehicles are there. Where another engine takes over from one that failed, all maps are
-// made anew on it in the same way, the surroundings of vehicles first.
+// Works in short steps on the mapping queue, interleaved with other changes of maps; a step
+// publishes the same revision with other tiles resident. At startup, a map is opened to requests
+// once it is fully loaded or, if that takes long, once the tiles around the last poses of its
+// vehicles are. After a failover, all maps are reloaded on the new engine in the same way, starting
+// around the vehicles.
 //
-// FollowNow, Wake and full are thread-safe. The queue must be stopped before what this refers to
-// goes.
+// SwitchEngineNow, Wake and full are thread-safe. The queue must be stopped before the referenced
+// objects are destroyed.
 
 #ifndef VOXLOC_SERVER_MAPS_RESIDENCY_RESIDENCY_H_
 #define VOXLOC_SERVER_MAPS_RESIDENCY_RESIDENCY_H_
@@ -51,8 +51,8 @@ class Residency : public TimeoutWatch::Watched, public std::enable_shared_from_t
   };
   explicit Residency(const Parts& parts) : parts_(parts) {}
 
-  // Where another engine has taken over: moves the maps to it without waiting for the watch.
-  void FollowNow();
+  // After a failover: posts the switch to the new engine without waiting for the watch.
+  void SwitchEngineNow();
 
   // Vehicles need other tiles than before.
   void Wake() { woken_.store(true, std::memory_order_relaxed); }
@@ -78,16 +78,16 @@ class Residency : public TimeoutWatch::Watched, public std::enable_shared_from_t
     bool full = false;           // vehicles need more than there is memory for
   };
   // A tile that is to be loaded.
-  struct Wanted {
+  struct TileToLoad {
     std::string id;
     MapTile tile;
   };
   struct Task {
     std::string map;
     std::vector<MapView> views;
-    std::vector<Wanted> tiles;  // the most urgent first
-    bool needed = false;        // by vehicles, so that others make room
-    double step_s = 0.0;        // after which it is published
+    std::vector<TileToLoad> tiles;  // the most urgent first
+    bool needed = false;            // by vehicles, so that others make room
+    double step_s = 0.0;            // after which it is published
   };
   // The tiles of a revision that are needed now.
   using Needed = absl::flat_hash_set<std::string>;
@@ -95,24 +95,23 @@ class Residency : public TimeoutWatch::Watched, public std::enable_shared_from_t
   // False: the queue is full.
   bool PostStep();
   void Step();
-  // False: the maps belong to an engine that has failed, and could not be made anew.
-  [[nodiscard]] bool FollowEngine(Clock::time_point now);
-  [[nodiscard]] std::optional<Task> Choose(Clock::time_point now);
+  // False: the maps belong to a failed engine and could not be rebuilt.
+  [[nodiscard]] bool SwitchEngine(Clock::time_point now);
+  [[nodiscard]] std::optional<Task> ChooseTask(Clock::time_point now);
   // Those of a map that are missing: those needed, or all others.
-  [[nodiscard]] std::vector<Wanted> Missing(const std::string& map,
-                                            const std::vector<MapView>& views, bool needed,
-                                            MapState& state, Clock::time_point now);
+  [[nodiscard]] std::vector<TileToLoad> FindMissing(const std::string& map,
+                                                    const std::vector<MapView>& views, bool needed,
+                                                    MapState& state, Clock::time_point now);
   void Load(Task& task, Clock::time_point now);
   // Whether there is memory for tiles that nobody needs.
-  [[nodiscard]] bool HasRoomForMore();
-  // Drops those last in the list that there is no room for.
-  void TrimToRoom(Task& task, MapState& state, Clock::time_point now);
-  // Evicts what was needed longest ago until there is room for so many bytes. Returns how many
-  // there is room for.
-  [[nodiscard]] size_t MakeRoom(size_t bytes, Clock::time_point now);
+  [[nodiscard]] bool HasSpareMemory();
+  // Drops tiles from the end of the list that do not fit into memory.
+  void TrimToMemory(Task& task, MapState& state, Clock::time_point now);
+  // Evicts the least recently needed tiles until `bytes` are free. Returns min(bytes, free bytes).
+  [[nodiscard]] size_t EvictUntilFree(size_t bytes, Clock::time_point now);
   [[nodiscard]] absl::Status Publish(const Task& task);
-  void Failed(const std::string& map, MapState& state, const absl::Status& status,
-              Clock::time_point now);
+  void ScheduleRetry(const std::string& map, MapState& state, const absl::Status& status,
+                     Clock::time_point now);
 
   const Parts parts_;
   std::atomic<bool> woken_{true};
@@ -121,7 +120,7 @@ class Residency : public TimeoutWatch::Watched, public std::enable_shared_from_t
   std::atomic<size_t> full_at_{0};
   Clock::time_point next_step_;  // used by the watch's thread
   std::map<std::string, MapState> states_;
-  Clock::time_point follow_at_;  // when FollowEngine may try again
+  Clock::time_point switch_retry_at_;  // when SwitchEngine may try again
 };
 
 }  // namespace voxloc::server

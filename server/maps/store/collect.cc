@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// How the store frees what is no longer needed: steps that each take a bounded time.
+// Garbage collection of the store, in steps of bounded time.
 
 #include <algorithm>
 #include <limits>
@@ -16,13 +16,13 @@
 namespace voxloc::server {
 namespace {
 
-// What one step frees at most; others wait for it. A row takes 10 to 20 us, a piece up to 1 ms.
+// Limits of one step, during which other writers wait. A row takes 10 to 20 us, a piece up to 1 ms.
 constexpr uint64_t kRowsPerStep = 1000;
 constexpr uint64_t kPiecesPerStep = 32;
 
 constexpr int64_t kAll = std::numeric_limits<int64_t>::max();
 
-// By the store's clock: what was last changed, or wanted, at these times or before goes.
+// Rows whose changed or wanted time (store's clock) is not after these expire.
 struct CollectLimits {
   uint32_t retained_revisions = 0;
   int64_t withdrawn_unix_ns = 0;
@@ -30,10 +30,10 @@ struct CollectLimits {
   int64_t unreferenced_unix_ns = 0;
 };
 
-// So many seconds before a time, or the earliest time of all but kNeverWanted.
+// So many seconds before a time, or the earliest time of all but kExpiredUnixNs.
 int64_t Before(int64_t unix_ns, double seconds) {
   const int64_t ns = ToStoreNs(seconds);
-  const int64_t earliest = kNeverWanted + 1;
+  const int64_t earliest = kExpiredUnixNs + 1;
   return unix_ns < earliest + ns ? earliest : unix_ns - ns;
 }
 
@@ -49,8 +49,8 @@ struct TileKey {
   int64_t content = 0;  // 0: none
 };
 
-// Deletes these rows with `remove`, whose parameters are the key, and has one use less of the
-// content of each; `left` becomes less by as many.
+// Deletes these rows with `remove`, whose parameters are the key, and decrements the use count of
+// their contents. `left` is decremented by the number of rows.
 absl::Status RemoveTiles(SqlDatabase& database, int64_t map, const char* remove,
                          const std::vector<TileKey>& keys, uint64_t& left) {
   for (const TileKey& key : keys) {
@@ -71,9 +71,9 @@ absl::StatusOr<std::vector<TileKey>> ReadKeys(SqlQuery& query) {
   return keys;
 }
 
-// Marks what is no longer kept, and counts it.
-absl::Status MarkForgotten(SqlDatabase& database, const CollectedMap& map,
-                           const CollectLimits& limits, CollectReport& report) {
+// Clears `kept` of expired revisions and counts them.
+absl::Status MarkExpired(SqlDatabase& database, const CollectedMap& map,
+                         const CollectLimits& limits, CollectReport& report) {
   absl::Status status;
   if (map.deleted) {
     status = database.Run(
@@ -115,8 +115,8 @@ absl::StatusOr<std::vector<TileKey>> AllTiles(SqlDatabase& database, const Colle
   return ReadKeys(query);
 }
 
-absl::StatusOr<std::vector<TileKey>> ForgottenStagedTiles(SqlDatabase& database,
-                                                          const CollectedMap& map, uint64_t limit) {
+absl::StatusOr<std::vector<TileKey>> ExpiredStagedTiles(SqlDatabase& database,
+                                                        const CollectedMap& map, uint64_t limit) {
   SqlQuery query(database,
                  "SELECT s.tile_id, s.revision, s.content_id FROM revisions r "
                  "JOIN staged_tiles s ON s.map_id = r.map_id AND s.revision = r.revision "
@@ -125,14 +125,14 @@ absl::StatusOr<std::vector<TileKey>> ForgottenStagedTiles(SqlDatabase& database,
   return ReadKeys(query);
 }
 
-absl::Status ForgetTiles(SqlDatabase& database, const CollectedMap& map, uint64_t& left) {
+absl::Status DeleteTiles(SqlDatabase& database, const CollectedMap& map, uint64_t& left) {
   auto keys = map.deleted ? AllTiles(database, map, left) : EndedTiles(database, map, left);
   if (!keys.ok()) return keys.status();
   absl::Status status = RemoveTiles(
       database, map.id,
       "DELETE FROM tiles WHERE map_id = ?1 AND tile_id = ?2 AND from_revision = ?3", *keys, left);
   if (!status.ok()) return status;
-  keys = ForgottenStagedTiles(database, map, left);
+  keys = ExpiredStagedTiles(database, map, left);
   if (!keys.ok()) return keys.status();
   return RemoveTiles(
       database, map.id,
@@ -140,8 +140,8 @@ absl::Status ForgetTiles(SqlDatabase& database, const CollectedMap& map, uint64_
 }
 
 // Rows of revisions that only remember a request, and a map's own when it has nothing left.
-absl::Status ForgetRows(SqlDatabase& database, const CollectedMap& map, const CollectLimits& limits,
-                        uint64_t& left) {
+absl::Status DeleteRevisionRows(SqlDatabase& database, const CollectedMap& map,
+                                const CollectLimits& limits, uint64_t& left) {
   std::vector<int64_t> revisions;
   {
     SqlQuery query(database,
@@ -165,7 +165,7 @@ absl::Status ForgetRows(SqlDatabase& database, const CollectedMap& map, const Co
 }
 
 // A deleted map, or one whose only revisions were staged and withdrawn.
-absl::Status ForgetEmptyMap(SqlDatabase& database, const CollectedMap& map) {
+absl::Status DeleteEmptyMap(SqlDatabase& database, const CollectedMap& map) {
   return database.Run(
       "DELETE FROM maps WHERE id = ?1 AND (deleted = 1 OR active_revision = 0) AND NOT EXISTS "
       "(SELECT 1 FROM revisions WHERE map_id = ?1)",
@@ -173,7 +173,7 @@ absl::Status ForgetEmptyMap(SqlDatabase& database, const CollectedMap& map) {
 }
 
 // Deletes rows beyond `kept`, but at most `left`, with `remove`, whose parameter is how many go.
-absl::Status ForgetOldest(SqlDatabase& database, const char* count, uint64_t kept,
+absl::Status DeleteOldest(SqlDatabase& database, const char* count, uint64_t kept,
                           const char* remove, uint64_t& left) {
   if (left == 0) return absl::OkStatus();
   VOXLOC_ASSIGN_OR_RETURN(const auto counted, database.Number(count));
@@ -185,8 +185,8 @@ absl::Status ForgetOldest(SqlDatabase& database, const char* count, uint64_t kep
 }
 
 // Revisions, and rows of tiles that no revision has that can still be read.
-absl::Status ForgetRevisions(SqlDatabase& database, const CollectLimits& limits,
-                             CollectReport& report, uint64_t& left) {
+absl::Status CollectRevisions(SqlDatabase& database, const CollectLimits& limits,
+                              CollectReport& report, uint64_t& left) {
   std::vector<CollectedMap> maps;
   {
     SqlQuery query(database, "SELECT id, deleted FROM maps ORDER BY id");
@@ -194,17 +194,17 @@ absl::Status ForgetRevisions(SqlDatabase& database, const CollectLimits& limits,
     if (!query.status().ok()) return query.status();
   }
   for (const CollectedMap& map : maps) {
-    absl::Status status = MarkForgotten(database, map, limits, report);
+    absl::Status status = MarkExpired(database, map, limits, report);
     if (status.ok() && map.deleted) {
       VOXLOC_ASSIGN_OR_RETURN(
           const auto kept,
           database.Number("SELECT COUNT(*) FROM revisions WHERE map_id = ?1 AND kept = 1", map.id));
       if (kept > 0) continue;  // it may come back
     }
-    if (status.ok()) status = ForgetTiles(database, map, left);
+    if (status.ok()) status = DeleteTiles(database, map, left);
     // A revision's row stays until its tiles are gone.
-    if (status.ok() && left > 0) status = ForgetRows(database, map, limits, left);
-    if (status.ok() && left > 0) status = ForgetEmptyMap(database, map);
+    if (status.ok() && left > 0) status = DeleteRevisionRows(database, map, limits, left);
+    if (status.ok() && left > 0) status = DeleteEmptyMap(database, map);
     if (!status.ok() || left == 0) return status;
   }
   return absl::OkStatus();
@@ -254,15 +254,15 @@ absl::StatusOr<CollectReport> MapStore::Collect() {
     limits.requests_unix_ns = Before(now, options_.requests_for_s);
     limits.unreferenced_unix_ns = Before(now, options_.unreferenced_for_s);
     uint64_t left = kRowsPerStep;
-    absl::Status status = ForgetRevisions(database, limits, report, left);
+    absl::Status status = CollectRevisions(database, limits, report, left);
     if (status.ok()) {
-      status = ForgetOldest(database, "SELECT COUNT(*) FROM last_poses", options_.max_last_poses,
+      status = DeleteOldest(database, "SELECT COUNT(*) FROM last_poses", options_.max_last_poses,
                             "DELETE FROM last_poses WHERE vehicle IN (SELECT vehicle "
                             "FROM last_poses ORDER BY saved_unix_ns, vehicle LIMIT ?1)",
                             left);
     }
     if (status.ok()) {
-      status = ForgetOldest(database, "SELECT COUNT(*) FROM tile_fits", options_.max_tile_fits,
+      status = DeleteOldest(database, "SELECT COUNT(*) FROM tile_fits", options_.max_tile_fits,
                             "DELETE FROM tile_fits WHERE (map, tile_id, digest) IN "
                             "(SELECT map, tile_id, digest FROM tile_fits "
                             "ORDER BY last_used_unix_ns, map, tile_id, digest LIMIT ?1)",

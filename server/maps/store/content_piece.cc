@@ -15,9 +15,10 @@ namespace {
 // hall (shared/data) to 0.808 and 0.805. Level 6 saves 1 % more at a third of the speed.
 constexpr int kLevel = 1;
 
-// The bytes of rows, first bytes first: what is alike in neighbouring points, signs and exponents,
-// comes to lie side by side. It saves 28 % in the town and 12 % in the hall against rows as they
-// are (0.896 and 0.921), and is read twice as fast. What is left of the last row follows.
+// Byte-plane transposition: byte 0 of all rows, then byte 1, ... Similar bytes of neighbouring
+// points (signs, exponents) become adjacent. Compared with untransposed rows (0.896 and 0.921) it
+// saves 28 % in the town and 12 % in the hall, and reading is twice as fast. An incomplete last row
+// is appended unchanged.
 std::string BytePlanes(absl::string_view rows) {
   const size_t count = rows.size() / kPieceRowBytes;
   std::string planes(rows.size(), '\0');

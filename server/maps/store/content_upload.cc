@@ -10,7 +10,7 @@ namespace voxloc::server {
 namespace {
 
 // 32 MiB of content before compression.
-constexpr uint64_t kPiecesFreedAtOnce = 16;
+constexpr uint64_t kPiecesPerFree = 16;
 
 // A row for an upload; it has no digest, and no pieces yet.
 absl::StatusOr<int64_t> AddUpload(SqlDatabase& database, int64_t unix_ns, int64_t wanted_unix_ns) {
@@ -32,11 +32,11 @@ absl::Status AddPiece(SqlDatabase& database, int64_t content, uint64_t index,
       content, piece.raw_bytes, piece.data.size());
 }
 
-// Gives an upload its digest. Where there is such content, that is wanted anew and the upload stays
-// what it is; where there is only a quarantined one, whatever refers to that refers to the upload
-// from now on. Returns whether the upload is the content now.
-absl::StatusOr<bool> NameUpload(SqlDatabase& database, int64_t upload, const Sha256Digest& digest,
-                                int64_t unix_ns) {
+// Gives an upload its digest. If the content already exists, its time to expiry is renewed and the
+// upload stays unnamed. If it exists only quarantined, all references are moved to the upload.
+// Returns whether the upload is now the content of this digest.
+absl::StatusOr<bool> AssignDigest(SqlDatabase& database, int64_t upload, const Sha256Digest& digest,
+                                  int64_t unix_ns) {
   absl::Status status =
       database.Run("UPDATE contents SET wanted_unix_ns = ?2 WHERE digest = ?1 AND quarantined = 0",
                    digest, unix_ns);
@@ -79,7 +79,7 @@ ContentUpload::~ContentUpload() {
   while (!all) {
     const absl::Status status = store_.backend_->Write(
         SqlBackend::Sync::kNormal, [&](SqlDatabase& database, const StoreTime& /*now*/) {
-          const auto freed = FreeContent(database, content_, kPiecesFreedAtOnce);
+          const auto freed = FreeContent(database, content_, kPiecesPerFree);
           all = !freed.ok() || freed->all;
           return freed.status();
         });
@@ -94,7 +94,7 @@ absl::Status ContentUpload::Append(absl::string_view bytes) {
   status_ = store_.CheckUnreferenced(1);
   hash_.Update(bytes);
   while (status_.ok() && !bytes.empty()) {
-    if (buffer_.size() == kMaxPieceBytes) status_ = KeepPiece(nullptr);
+    if (buffer_.size() == kMaxPieceBytes) status_ = WritePiece(nullptr);
     const absl::string_view part = bytes.substr(0, kMaxPieceBytes - buffer_.size());
     buffer_.append(part.data(), part.size());
     bytes.remove_prefix(part.size());
@@ -105,13 +105,13 @@ absl::Status ContentUpload::Append(absl::string_view bytes) {
 absl::StatusOr<Sha256Digest> ContentUpload::Finish() {
   if (!status_.ok()) return status_;
   const Sha256Digest digest = hash_.Finish();
-  status_ = KeepPiece(&digest);
+  status_ = WritePiece(&digest);
   if (!status_.ok()) return status_;
   status_ = absl::FailedPreconditionError("the upload is finished");
   return digest;
 }
 
-absl::Status ContentUpload::KeepPiece(const Sha256Digest* digest) {
+absl::Status ContentUpload::WritePiece(const Sha256Digest* digest) {
   VOXLOC_ASSIGN_OR_RETURN(const auto piece, PackPiece(buffer_));
   buffer_.clear();
   absl::Status status = store_.CheckUnreferenced(piece.data.size());
@@ -124,13 +124,13 @@ absl::Status ContentUpload::KeepPiece(const Sha256Digest* digest) {
       // are other processes, uploads expire as content does.
       VOXLOC_ASSIGN_OR_RETURN(content,
                               AddUpload(database, now.store_unix_ns,
-                                        store_.shared() ? now.store_unix_ns : kNeverWanted));
+                                        store_.shared() ? now.store_unix_ns : kExpiredUnixNs));
       const absl::MutexLock lock(&store_.uploads_mutex_);
       store_.uploads_.insert(content);  // before others can see it
     }
     absl::Status added = AddPiece(database, content, pieces_, piece);
     if (!added.ok() || digest == nullptr) return added;
-    const auto result = NameUpload(database, content, *digest, now.store_unix_ns);
+    const auto result = AssignDigest(database, content, *digest, now.store_unix_ns);
     if (result.ok()) named = *result;
     return result.status();
   };
@@ -143,7 +143,7 @@ absl::Status ContentUpload::KeepPiece(const Sha256Digest* digest) {
   content_ = content;
   ++pieces_;
   named_ = named;
-  store_.unreferenced_at_most_ += piece.data.size();
+  store_.unreferenced_upper_bound_ += piece.data.size();
   return status;
 }
 

@@ -62,7 +62,8 @@ absl::Status SyncDirectory(const std::string& directory) {
   return absl::OkStatus();
 }
 
-absl::StatusOr<std::unique_ptr<DirectoryLock>> DirectoryLock::Take(const std::string& directory) {
+absl::StatusOr<std::unique_ptr<DirectoryLock>> DirectoryLock::Acquire(
+    const std::string& directory) {
   if (::mkdir(directory.c_str(), 0750) == 0) {
     VOXLOC_TRY(SyncDirectory(ParentOf(directory)));
   } else if (errno != EEXIST) {
@@ -84,7 +85,7 @@ absl::StatusOr<std::unique_ptr<DirectoryLock>> DirectoryLock::Take(const std::st
     return absl::AlreadyExistsError(
         absl::StrCat("the data directory ", directory, " is in use by ", HolderOf(file)));
   }
-  // For whoever asks next; the lock holds without it, as where the disk is full.
+  // For the error message of other processes; if the disk is full, the lock works without it.
   const std::string id = absl::StrCat(::getpid(), "\n");
   if (::pwrite(file, id.data(), id.size(), 0) != static_cast<ssize_t>(id.size()) ||
       ::ftruncate(file, static_cast<off_t>(id.size())) != 0) {

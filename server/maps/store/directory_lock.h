@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// DirectoryLock: one process at a time works in a directory. The lock ends with the object, and
-// with the process, however that ends. The directory itself is locked beside a file in it, which
-// somebody may remove.
+// DirectoryLock: an exclusive lock of a directory between processes. Released with the object, and
+// when the process ends in any way. Locks both a file in the directory and the directory itself,
+// since the file may be removed.
 
 #ifndef VOXLOC_SERVER_MAPS_STORE_DIRECTORY_LOCK_H_
 #define VOXLOC_SERVER_MAPS_STORE_DIRECTORY_LOCK_H_
@@ -20,7 +20,7 @@ class DirectoryLock {
   // Creates the directory, where its parent exists, and the file `lock` in it. AlreadyExists:
   // someone has it; the message has that process's id. FailedPrecondition: it cannot be written.
   // ResourceExhausted: the disk is full, and the directory is new.
-  [[nodiscard]] static absl::StatusOr<std::unique_ptr<DirectoryLock>> Take(
+  [[nodiscard]] static absl::StatusOr<std::unique_ptr<DirectoryLock>> Acquire(
       const std::string& directory);
   DirectoryLock(const DirectoryLock&) = delete;
   DirectoryLock& operator=(const DirectoryLock&) = delete;
@@ -33,7 +33,7 @@ class DirectoryLock {
   const int folder_;  // -1: it cannot be opened
 };
 
-// Puts on the disk which files a directory has.
+// fsync of a directory.
 [[nodiscard]] absl::Status SyncDirectory(const std::string& directory);
 
 // The error of a system call: `what` is what could not be done.

@@ -14,14 +14,13 @@
 namespace voxloc::server {
 namespace {
 
-// How much of a time to expiry content that is asked for again may have used before that is noted:
-// noting it costs a write.
-constexpr int64_t kFreshPart = 16;
-// What others have uploaded meanwhile may come on top of the limit of what no revision refers to. A
+// The time to expiry is renewed only after 1 / this of it has passed: each renewal is a write.
+constexpr int64_t kRefreshDivisor = 16;
+// Uploads of other servers in this time may exceed the limit of unreferenced content. A
 // link of 10 Gbit/s brings 1.25 GB in this time, 2 % of the limit's default.
 constexpr absl::Duration kRecountAfter = absl::Seconds(1);
 
-// `use`: what has it, or nothing.
+// `use`: the tile that uses the content; may be empty.
 absl::Status DamagedContent(const Sha256Digest& digest, absl::string_view use,
                             absl::string_view detail) {
   return absl::DataLossError(absl::StrCat("content ", ToHex(digest), use.empty() ? "" : " of ", use,
@@ -51,7 +50,7 @@ std::string DescribeUse(SqlDatabase& database, int64_t content) {
   return absl::StrCat("tile \"", query.Bytes(0), "\" of map \"", query.Bytes(1), "\"");
 }
 
-// As it is kept. DataLoss: there is none, or it cannot be read. NotFound: the content was freed.
+// A compressed piece. DataLoss: missing or unreadable. NotFound: the content was freed.
 absl::StatusOr<StoredPiece> ReadPiece(SqlDatabase& database, int64_t content, uint64_t index) {
   SqlQuery query(database,
                  "SELECT raw_bytes, crc32c, data FROM pieces WHERE content_id = ?1 AND piece = ?2",
@@ -106,7 +105,7 @@ absl::StatusOr<std::vector<bool>> MapStore::HasContent(absl::Span<const Sha256Di
   std::vector<bool> there;
   there.reserve(digests.size());
   const auto note = [&](SqlDatabase& database, const StoreTime& now) -> absl::Status {
-    const int64_t fresh_ns = ToStoreNs(options_.unreferenced_for_s) / kFreshPart;
+    const int64_t fresh_ns = ToStoreNs(options_.unreferenced_for_s) / kRefreshDivisor;
     for (const Sha256Digest& digest : digests) {
       int64_t id = 0;
       int64_t wanted = 0;
@@ -149,7 +148,7 @@ absl::StatusOr<std::vector<std::string>> MapStore::MapsWithContent(const Sha256D
 }
 
 absl::Status MapStore::ReadContent(const Sha256Digest& digest,
-                                   absl::FunctionRef<absl::Status(absl::string_view)> take) {
+                                   absl::FunctionRef<absl::Status(absl::string_view)> consume) {
   const auto absent = [&digest] {
     return absl::NotFoundError(absl::StrCat("no content ", ToHex(digest)));
   };
@@ -164,7 +163,7 @@ absl::Status MapStore::ReadContent(const Sha256Digest& digest,
     if (quarantined) quarantined_use = DescribeUse(database, *damaged);
     return absl::OkStatus();
   });
-  if (!status.ok()) return backend_->Explained(status);
+  if (!status.ok()) return backend_->AnnotateError(status);
   if (quarantined) {
     return DamagedContent(digest, quarantined_use, "found so before; upload it again");
   }
@@ -183,7 +182,7 @@ absl::Status MapStore::ReadContent(const Sha256Digest& digest,
     const auto raw = UnpackPiece(piece);
     if (!raw.ok()) return ReportDamage(content->id, digest, raw.status());
     hash.Update(*raw);
-    VOXLOC_TRY(take(*raw));
+    VOXLOC_TRY(consume(*raw));
   }
   if (hash.Finish() == digest) return absl::OkStatus();
   return ReportDamage(content->id, digest, absl::DataLossError("the bytes have another digest"));
@@ -197,7 +196,7 @@ absl::Status MapStore::ReportDamage(int64_t content, const Sha256Digest& digest,
         use = DescribeUse(database, content);
         return database.Run(
             "UPDATE contents SET quarantined = 1, wanted_unix_ns = ?2 WHERE id = ?1", content,
-            kNeverWanted);
+            kExpiredUnixNs);
       });
   return DamagedContent(
       digest, use,
@@ -220,7 +219,7 @@ absl::StatusOr<StoreUsage> MapStore::Usage() {
     }
     return query.status();
   });
-  if (!status.ok()) return backend_->Explained(status);
+  if (!status.ok()) return backend_->AnnotateError(status);
   return usage;
 }
 
@@ -228,9 +227,9 @@ absl::Status MapStore::CheckUnreferenced(uint64_t more) {
   const uint64_t limit = options_.max_unreferenced_bytes;
   {
     const absl::MutexLock lock(&uploads_mutex_);
-    const bool fresh =
-        counted_ != absl::InfinitePast() && (!shared() || absl::Now() - counted_ < kRecountAfter);
-    if (fresh && unreferenced_at_most_ + more <= limit) return absl::OkStatus();
+    const bool fresh = counted_at_ != absl::InfinitePast() &&
+                       (!shared() || absl::Now() - counted_at_ < kRecountAfter);
+    if (fresh && unreferenced_upper_bound_ + more <= limit) return absl::OkStatus();
   }
   // Some of it may have come into use since it was counted.
   uint64_t bytes = 0;
@@ -241,8 +240,8 @@ absl::Status MapStore::CheckUnreferenced(uint64_t more) {
   });
   if (!status.ok()) return status;
   const absl::MutexLock lock(&uploads_mutex_);
-  unreferenced_at_most_ = bytes;
-  counted_ = absl::Now();
+  unreferenced_upper_bound_ = bytes;
+  counted_at_ = absl::Now();
   if (bytes + more <= limit) return absl::OkStatus();
   return absl::ResourceExhaustedError(absl::StrCat("content that no revision refers to has ", bytes,
                                                    " bytes, and its limit is ", limit));

@@ -1,23 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// MapStore: where maps last. It keeps the revisions of each map, the content of their tiles, and
-// what the next session of a vehicle begins with; what is computed from them is not its business.
+// MapStore: persistent storage of maps: the revisions of each map, the content of their tiles, and
+// the last poses of vehicles. It does not store what is computed from them.
 //
-// Content is named by its SHA-256 and kept once, whatever maps and revisions hold it. It comes in
-// pieces, by short transactions, before any revision refers to it; what no revision refers to is
-// limited in size and expires. A commit is one short transaction of what a revision changes. It is
-// on the disk when the call returns; what came before it, and only that, survives a crash.
+// Content is identified by its SHA-256 and stored once, however many maps and revisions use it. It
+// is uploaded in pieces, by short transactions, before a revision refers to it; unreferenced
+// content is limited in size and expires. A commit is one short transaction with the changes of a
+// revision. It is on disk when the call returns; after a crash, exactly the committed state is
+// left.
 //
-// A map's history is a line: each revision that was activated follows the one before it. A staged
-// revision is committed and not yet part of that line: it can be activated while its parent is the
-// active revision, or withdrawn. A map is there while one of its revisions is active or staged.
-// Numbers are never used twice for a map, also not after it was deleted.
+// A map's history is linear: each activated revision follows the previous one. A staged revision is
+// committed but not part of the history: it can be activated while its parent is the active
+// revision, or withdrawn. A map exists while one of its revisions is active or staged. Revision
+// numbers of a map are never reused, not even after its deletion.
 //
-// All methods are thread-safe and block. Beside the codes that they name:
+// All methods are thread-safe and block. Errors in addition to those documented per method:
 //   ResourceExhausted   the disk is full
 //   DataLoss            content or the database is damaged; the message says which and what to do
 //   FailedPrecondition  the directory cannot be written
-//   Unavailable         the database cannot be reached; to be tried again
+//   Unavailable         the database cannot be reached; retry later
 //   Internal            another fault of the database
 
 #ifndef VOXLOC_SERVER_MAPS_STORE_MAP_STORE_H_
@@ -50,7 +51,7 @@ namespace voxloc::server {
 // The tiles of a revision; the store sets the revision at which each came.
 using Manifest = std::map<std::string, TileRecord>;  // by tile id
 
-// By tile id; nullopt: the tile goes. A tile that is not there may go.
+// By tile id; nullopt: the tile is removed, if it exists.
 using ManifestChange = std::map<std::string, std::optional<TileRecord>>;
 
 enum class RevisionState {
@@ -145,23 +146,23 @@ struct StoreUsage {
   uint64_t contents = 0;
 };
 
-// What has become of the maps of a store.
+// The state of the maps of a store.
 struct StoreChange {
-  std::string mark;  // of all that maps are; another one after every change of them
-  // Those that have changed since the mark before; nullopt: it is not known which.
+  std::string fingerprint;  // of all maps; differs after every change
+  // The maps changed since the previous StoreChange; nullopt: unknown.
   std::optional<std::vector<std::string>> maps;
 };
 
-// Learns what other processes do to the maps of a store that several of them write. One thread at
-// a time uses it, but for Wake. It must not outlive the store.
+// Watches changes that other processes make to the maps of a shared store. Not thread-safe except
+// for Wake. Must not outlive the store.
 class StoreWatch {
  public:
   virtual ~StoreWatch() = default;
 
-  // Waits until a change of maps is announced, or Wake is called, at most for so long. Returns what
-  // they are then, whether or not that was announced. Unavailable: the database does not answer;
-  // the message says why, with its address: it is for operators, not for clients.
-  [[nodiscard]] virtual absl::StatusOr<StoreChange> Next(absl::Duration at_most) = 0;
+  // Waits until a change of maps is announced, Wake is called, or `timeout` has passed. Returns the
+  // current state, announced or not. Unavailable: the database does not respond; the message
+  // contains its address and is for operators, not for clients.
+  [[nodiscard]] virtual absl::StatusOr<StoreChange> Next(absl::Duration timeout) = 0;
 
   // Ends a wait that is under way, or the next one. From any thread.
   virtual void Wake() = 0;
@@ -181,8 +182,8 @@ class MapStore {
   // Whether what is committed survives the end of the process.
   [[nodiscard]] bool durable() const;
 
-  // What a look at the tables at the opening found damaged, one finding an entry; empty: nothing.
-  // Content is not looked at before it is read.
+  // Damage found by the check of the tables at the opening, one finding per entry. Content is
+  // checked when it is read.
   [[nodiscard]] std::vector<std::string> damage() const;
 
   // Whether other processes change what is stored while this one has it open.
@@ -192,7 +193,7 @@ class MapStore {
 
   [[nodiscard]] absl::StatusOr<std::unique_ptr<ContentUpload>> Upload();
 
-  // Which of these are there, whole; those that are do not expire for a while.
+  // Which of these exist and are complete. Renews their time to expiry.
   [[nodiscard]] absl::StatusOr<std::vector<bool>> HasContent(
       absl::Span<const Sha256Digest> digests);
 
@@ -200,12 +201,12 @@ class MapStore {
   [[nodiscard]] absl::StatusOr<std::vector<std::string>> MapsWithContent(
       const Sha256Digest& digest);
 
-  // Calls `take` with the content's bytes, piece after piece; an error that it returns ends the
-  // reading and is returned. NotFound; DataLoss: the bytes do not have that digest, which is found
-  // at the end, and the content is from then on quarantined: HasContent denies it, reading it is
-  // DataLoss at once, and an upload replaces it wherever it is used.
-  [[nodiscard]] absl::Status ReadContent(const Sha256Digest& digest,
-                                         absl::FunctionRef<absl::Status(absl::string_view)> take);
+  // Calls `consume` with the content in pieces; its first error ends the reading and is returned.
+  // NotFound; DataLoss: the digest does not match, detected at the end. The content is then
+  // quarantined: HasContent returns false, reads fail with DataLoss immediately, and a new upload
+  // replaces it everywhere.
+  [[nodiscard]] absl::Status ReadContent(
+      const Sha256Digest& digest, absl::FunctionRef<absl::Status(absl::string_view)> consume);
 
   // NotFound: no such map, or content that is not there, by tile; AlreadyExists: base_revision is 0
   // and there is such a map, or the map has another frame; Aborted: the base is not the active
@@ -217,23 +218,23 @@ class MapStore {
       absl::string_view map, absl::string_view request_id);
 
   // Makes a staged revision the active one. NotFound: no such map or revision; Aborted: its parent
-  // is not the active revision any more; FailedPrecondition: it was withdrawn. One that is active
-  // already is no fault.
+  // is no longer the active revision; FailedPrecondition: it was withdrawn. Ok if it is already
+  // active.
   [[nodiscard]] absl::StatusOr<StoredRevision> Activate(absl::string_view map, uint64_t revision);
 
-  // Takes a staged revision back. NotFound; FailedPrecondition: it was activated.
+  // Withdraws a staged revision. NotFound; FailedPrecondition: it was activated.
   [[nodiscard]] absl::StatusOr<StoredRevision> Withdraw(absl::string_view map, uint64_t revision);
 
   // Names the vehicles that try a staged revision. NotFound; FailedPrecondition: it is not staged.
   [[nodiscard]] absl::StatusOr<StoredRevision> SetCanary(absl::string_view map, uint64_t revision,
                                                          std::vector<std::string> vehicles);
 
-  // Takes a map and all its revisions out of use; returns its active one. They are forgotten after
+  // Deletes a map with all revisions; returns the active one. They can be restored for
   // MapStoreOptions::withdrawn_for_s. NotFound; Aborted: the map is not at `revision` (0: any).
   [[nodiscard]] absl::StatusOr<uint64_t> DeleteMap(absl::string_view map, uint64_t revision);
 
-  // Puts the map of this name that was deleted last in use again, as it was; returns its active
-  // revision. NotFound: there is none, it never had an active revision, or it is forgotten;
+  // Restores the most recently deleted map of this name; returns its active revision. NotFound: no
+  // such map, it never had an active revision, or it has expired;
   // AlreadyExists: there is a map of this name.
   [[nodiscard]] absl::StatusOr<uint64_t> UndeleteMap(absl::string_view map);
 
@@ -260,14 +261,14 @@ class MapStore {
   // Of all tiles of a map.
   [[nodiscard]] absl::StatusOr<std::vector<StoredTileFit>> ListTileFits(absl::string_view map);
 
-  // Frees some of what is no longer needed: revisions beyond retention, content that no revision
-  // refers to and that has expired, uploads that nobody finishes. Takes a bounded time, in short
-  // transactions; to be called from time to time, and again while `more` says so.
+  // Garbage collection: revisions beyond retention, expired unreferenced content, and abandoned
+  // uploads. Takes a bounded time, in short transactions; call it periodically, and again while
+  // `more` is set.
   [[nodiscard]] absl::StatusOr<CollectReport> Collect();
 
-  // Writes a copy of everything to a new file while others go on. AlreadyExists: there is such a
-  // file; Unimplemented: the database has tools of its own for that. `progress`, from 0 to 1, may
-  // return false to end it: Cancelled, and no file is left.
+  // Writes a copy of the database to a new file, concurrently with other calls. AlreadyExists: the
+  // file exists; Unimplemented: use the tools of the database instead. `progress`, from 0 to 1, may
+  // return false to cancel: Cancelled, and no file is left.
   [[nodiscard]] absl::Status Backup(const std::string& path,
                                     absl::FunctionRef<bool(double)> progress);
 
@@ -289,8 +290,8 @@ class MapStore {
   std::set<int64_t> uploads_ ABSL_GUARDED_BY(uploads_mutex_);  // under way
   // Compressed bytes of content that no revision refers to, or more, when they were last counted,
   // with what came since.
-  uint64_t unreferenced_at_most_ ABSL_GUARDED_BY(uploads_mutex_) = 0;
-  absl::Time counted_ ABSL_GUARDED_BY(uploads_mutex_) = absl::InfinitePast();
+  uint64_t unreferenced_upper_bound_ ABSL_GUARDED_BY(uploads_mutex_) = 0;
+  absl::Time counted_at_ ABSL_GUARDED_BY(uploads_mutex_) = absl::InfinitePast();
 };
 
 // An upload of one content. Destroyed before Finish, it leaves nothing behind. It must not outlive
@@ -312,7 +313,7 @@ class ContentUpload {
 
  private:
   // One transaction: the buffer as a piece and, where it is the last one, the digest of all.
-  [[nodiscard]] absl::Status KeepPiece(const Sha256Digest* digest);
+  [[nodiscard]] absl::Status WritePiece(const Sha256Digest* digest);
 
   MapStore& store_;
   Sha256 hash_;

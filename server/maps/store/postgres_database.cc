@@ -27,7 +27,7 @@ namespace {
 
 // The server ends a statement by itself a little before the connection is given up: the next one
 // can use it then.
-constexpr absl::Duration kAnswerMargin = absl::Seconds(1);
+constexpr absl::Duration kResultMargin = absl::Seconds(1);
 
 absl::StatusCode CodeOfState(absl::string_view state) {
   const absl::string_view state_class = state.substr(0, 2);
@@ -124,7 +124,7 @@ uint64_t BigEndian(absl::string_view bytes) {
   return bits;
 }
 
-absl::Status CannotConnect(PGconn* handle) {
+absl::Status ConnectError(PGconn* handle) {
   const std::string text = TextOf(PQerrorMessage(handle));
   const bool password = absl::StrContains(text, "password");
   return absl::UnavailableError(absl::StrCat(
@@ -134,7 +134,7 @@ absl::Status CannotConnect(PGconn* handle) {
                : ""));
 }
 
-// In the order that libpq gives to repeated keywords: the URL overrides what stands before it.
+// In libpq, later keywords override earlier ones, so the URL overrides the defaults before it.
 PGconn* StartConnection(const PostgresOptions& options) {
   const std::string seconds =
       absl::StrCat(std::max<int64_t>(2, absl::ToInt64Seconds(options.connect_timeout)));
@@ -222,7 +222,7 @@ absl::StatusOr<std::unique_ptr<PostgresDatabase>> PostgresDatabase::Connect(
   PostgresPollingStatusType state = PGRES_POLLING_WRITING;
   while (state != PGRES_POLLING_OK) {
     if (state == PGRES_POLLING_FAILED || PQstatus(handle.get()) == CONNECTION_BAD) {
-      return CannotConnect(handle.get());
+      return ConnectError(handle.get());
     }
     const short events = state == PGRES_POLLING_READING ? POLLIN : POLLOUT;
     if (!PollUntil(PQsocket(handle.get()), events, deadline).ok()) {
@@ -254,16 +254,18 @@ absl::StatusOr<std::unique_ptr<PostgresDatabase>> PostgresDatabase::Connect(
 
 PostgresDatabase::~PostgresDatabase() = default;
 
-absl::Status PostgresDatabase::Lost(absl::string_view what) {
+absl::Status PostgresDatabase::MarkLost(absl::string_view what) {
   lost_ = true;
   return absl::UnavailableError(absl::StrCat("the connection to the database is lost: ", what));
 }
 
-absl::Status PostgresDatabase::Lost() { return Lost(TextOf(PQerrorMessage(handle_.get()))); }
+absl::Status PostgresDatabase::MarkLost() {
+  return MarkLost(TextOf(PQerrorMessage(handle_.get())));
+}
 
 absl::Status PostgresDatabase::ErrorOf(const PGresult* result) {
   const char* const state = PQresultErrorField(result, PG_DIAG_SQLSTATE);
-  if (state == nullptr) return Lost(TextOf(PQresultErrorMessage(result)));
+  if (state == nullptr) return MarkLost(TextOf(PQresultErrorMessage(result)));
   const char* const text = PQresultErrorField(result, PG_DIAG_MESSAGE_PRIMARY);
   if (EndsConnection(state)) lost_ = true;
   return {CodeOfState(state),
@@ -273,27 +275,27 @@ absl::Status PostgresDatabase::ErrorOf(const PGresult* result) {
 absl::Status PostgresDatabase::Await(short events, absl::Time deadline) {
   const absl::Status status = PollUntil(socket(), events, deadline);
   if (status.ok()) return status;
-  return Lost(
-      absl::StrCat("no answer within ", absl::FormatDuration(request_timeout_ + kAnswerMargin)));
+  return MarkLost(
+      absl::StrCat("no answer within ", absl::FormatDuration(request_timeout_ + kResultMargin)));
 }
 
-absl::StatusOr<PostgresDatabase::Result> PostgresDatabase::Answer() {
+absl::StatusOr<PostgresDatabase::Result> PostgresDatabase::WaitForResult() {
   PGconn* const handle = handle_.get();
-  const absl::Time deadline = absl::Now() + request_timeout_ + kAnswerMargin;
-  // What is sent goes out while what comes is taken in, so that neither side waits for the other.
+  const absl::Time deadline = absl::Now() + request_timeout_ + kResultMargin;
+  // Reads while flushing, so that a full socket buffer does not deadlock both sides.
   for (;;) {
     const int left = PQflush(handle);
-    if (left < 0) return Lost();
+    if (left < 0) return MarkLost();
     if (left == 0) break;
     VOXLOC_TRY(Await(POLLIN | POLLOUT, deadline));
-    if (PQconsumeInput(handle) == 0) return Lost();
+    if (PQconsumeInput(handle) == 0) return MarkLost();
   }
   Result last;
   absl::Status error;
   for (;;) {
     while (PQisBusy(handle) != 0) {
       VOXLOC_TRY(Await(POLLIN, deadline));
-      if (PQconsumeInput(handle) == 0) return Lost();
+      if (PQconsumeInput(handle) == 0) return MarkLost();
     }
     Result result(PQgetResult(handle));
     if (result == nullptr) break;
@@ -304,7 +306,7 @@ absl::StatusOr<PostgresDatabase::Result> PostgresDatabase::Answer() {
   }
   if (PQstatus(handle) != CONNECTION_OK) {
     lost_ = true;
-    if (error.ok()) return Lost();
+    if (error.ok()) return MarkLost();
   }
   if (!error.ok()) return error;
   if (last == nullptr) return absl::InternalError("the database has given no answer");
@@ -314,17 +316,17 @@ absl::StatusOr<PostgresDatabase::Result> PostgresDatabase::Answer() {
 }
 
 absl::Status PostgresDatabase::Execute(const char* sql) {
-  if (lost_) return Lost("it was before");
-  if (PQsendQuery(handle_.get(), sql) == 0) return Lost();
-  return Answer().status();
+  if (lost_) return MarkLost("it was before");
+  if (PQsendQuery(handle_.get(), sql) == 0) return MarkLost();
+  return WaitForResult().status();
 }
 
 absl::Status PostgresDatabase::Commit() {
-  if (lost_) return Lost("it was before");
+  if (lost_) return MarkLost("it was before");
   if (PQsendQuery(handle_.get(), "COMMIT") == 0) {
-    return Lost();
+    return MarkLost();
   }
-  VOXLOC_ASSIGN_OR_RETURN(const auto result, Answer());
+  VOXLOC_ASSIGN_OR_RETURN(const auto result, WaitForResult());
   // A transaction with an error is rolled back by COMMIT, without another error.
   if (absl::string_view(PQcmdStatus(result.get())) == "COMMIT") return absl::OkStatus();
   return absl::InternalError("the database has rolled the transaction back");
@@ -335,24 +337,24 @@ absl::StatusOr<std::string> PostgresDatabase::Prepared(const char* sql) {
   if (known != statements_.end()) return known->second;
   std::string statement = absl::StrCat("s", statements_.size() + 1);
   if (PQsendPrepare(handle_.get(), statement.c_str(), WithDollars(sql).c_str(), 0, nullptr) == 0) {
-    return Lost();
+    return MarkLost();
   }
-  if (const auto prepared = Answer(); !prepared.ok()) return prepared.status();
+  if (const auto prepared = WaitForResult(); !prepared.ok()) return prepared.status();
   statements_.emplace(sql, statement);
   return statement;
 }
 
 absl::StatusOr<PostgresDatabase::Result> PostgresDatabase::Query(
     const char* sql, absl::Span<const SqlValue> values) {
-  if (lost_) return Lost("it was before");
+  if (lost_) return MarkLost("it was before");
   VOXLOC_ASSIGN_OR_RETURN(const auto statement, Prepared(sql));
   const Parameters parameters(values);
   if (PQsendQueryPrepared(handle_.get(), statement.c_str(), parameters.count(), parameters.values(),
                           parameters.lengths(), parameters.formats(),
                           /*resultFormat=*/1) == 0) {
-    return Lost();
+    return MarkLost();
   }
-  return Answer();
+  return WaitForResult();
 }
 
 std::unique_ptr<SqlRows> PostgresDatabase::Start(const char* sql,
@@ -360,8 +362,8 @@ std::unique_ptr<SqlRows> PostgresDatabase::Start(const char* sql,
   return std::make_unique<Rows>(Query(sql, values));
 }
 
-absl::StatusOr<std::vector<std::string>> PostgresDatabase::TakeNotifications() {
-  if (PQconsumeInput(handle_.get()) == 0) return Lost();
+absl::StatusOr<std::vector<std::string>> PostgresDatabase::DrainNotifications() {
+  if (PQconsumeInput(handle_.get()) == 0) return MarkLost();
   std::vector<std::string> texts;
   while (PGnotify* const notification = PQnotifies(handle_.get())) {
     texts.emplace_back(notification->extra);

@@ -45,16 +45,17 @@ class PostgresDatabase : public SqlDatabase {
   [[nodiscard]] int64_t changes() const override { return changes_; }
   [[nodiscard]] std::string name() const override { return "the database"; }
 
-  // COMMIT of a transaction that BEGIN has begun. Internal: it was rolled back in its place.
+  // COMMIT. Internal: the database rolled the transaction back instead.
   [[nodiscard]] absl::Status Commit();
 
   // Whether nothing can be done any more on this connection.
   [[nodiscard]] bool lost() const { return lost_; }
 
-  // For who waits for notifications: readable when one may be there.
+  // For poll(): readable when a notification may have arrived.
   [[nodiscard]] int socket() const { return PQsocket(handle_.get()); }
-  // Takes all that have come; their texts. Unavailable: the connection is lost.
-  [[nodiscard]] absl::StatusOr<std::vector<std::string>> TakeNotifications();
+  // Removes and returns the texts of all received notifications. Unavailable: the connection is
+  // lost.
+  [[nodiscard]] absl::StatusOr<std::vector<std::string>> DrainNotifications();
 
  private:
   class Rows;
@@ -76,10 +77,10 @@ class PostgresDatabase : public SqlDatabase {
   // The name of the prepared statement.
   [[nodiscard]] absl::StatusOr<std::string> Prepared(const char* sql);
   // The answer to what was sent: the last result of it, or its first error.
-  [[nodiscard]] absl::StatusOr<Result> Answer();
+  [[nodiscard]] absl::StatusOr<Result> WaitForResult();
   [[nodiscard]] absl::Status Await(short events, absl::Time deadline);
-  [[nodiscard]] absl::Status Lost(absl::string_view what);
-  [[nodiscard]] absl::Status Lost();  // for the reason that libpq has
+  [[nodiscard]] absl::Status MarkLost(absl::string_view what);
+  [[nodiscard]] absl::Status MarkLost();  // for the reason that libpq has
   [[nodiscard]] absl::Status ErrorOf(const PGresult* result);
 
   const absl::Duration request_timeout_;

@@ -43,8 +43,8 @@ class PostgresBackend : public SqlBackend {
   bool shared() const override { return true; }
   std::unique_ptr<StoreWatch> Watch() override {
     return std::make_unique<PostgresWatch>(readers_.options(), [this] {
-      writers_.NoteReachable();
-      readers_.NoteReachable();
+      writers_.MarkReachable();
+      readers_.MarkReachable();
     });
   }
   absl::Status Backup(const std::string& /*path*/,
@@ -55,23 +55,23 @@ class PostgresBackend : public SqlBackend {
 
   absl::Status Write(Sync sync, TimedBody body) override {
     for (;;) {
-      VOXLOC_ASSIGN_OR_RETURN(auto taken, writers_.Take());
-      PostgresDatabase& database = *taken.database;
+      VOXLOC_ASSIGN_OR_RETURN(auto lease, writers_.Acquire());
+      PostgresDatabase& database = *lease.database;
       const auto now = Begin(database, sync);
-      const bool again = taken.used && database.lost();
+      const bool again = lease.used && database.lost();
       absl::Status status = now.ok() ? Finish(database, body(database, *now)) : now.status();
       if (!now.ok() && !database.lost()) database.Execute("ROLLBACK").IgnoreError();
-      writers_.Return(std::move(taken.database));
+      writers_.Release(std::move(lease.database));
       // A connection that was lost while nobody used it, as after a restart of the database: the
       // next one is new, since all that were kept are closed with it.
       if (!again || now.ok()) return status;
     }
   }
 
-  absl::Status Read(Body body) override { return OnReader(body); }
+  absl::Status Read(Body body) override { return WithReader(body); }
 
-  absl::Status ReadAtOnce(Body body) override {
-    return OnReader([&](SqlDatabase& database) {
+  absl::Status ReadSnapshot(Body body) override {
+    return WithReader([&](SqlDatabase& database) {
       absl::Status status = database.Execute("BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY");
       if (!status.ok()) return status;
       status = body(database);
@@ -80,7 +80,7 @@ class PostgresBackend : public SqlBackend {
     });
   }
 
-  absl::Status NoteChange(SqlDatabase& database, absl::string_view map) override {
+  absl::Status NotifyChange(SqlDatabase& database, absl::string_view map) override {
     // Schemas of one database share the channel.
     return database.Run(
         "UPDATE store_state SET generation = generation + 1, "
@@ -90,10 +90,10 @@ class PostgresBackend : public SqlBackend {
         map);
   }
 
-  absl::Status Explained(const absl::Status& status) const override {
+  absl::Status AnnotateError(const absl::Status& status) const override {
     if (!absl::IsDataLoss(status)) return status;
     return absl::DataLossError(
-        absl::StrCat(status.message(), "; a backup of the database puts it right"));
+        absl::StrCat(status.message(), "; restore a backup of the database"));
   }
 
   absl::StatusOr<uint64_t> StoredBytes(SqlDatabase& database) override {
@@ -103,8 +103,8 @@ class PostgresBackend : public SqlBackend {
   }
 
  private:
-  // Waits for its turn among all who write. FailedPrecondition: a newer program has changed the
-  // schema meanwhile.
+  // Waits for other writers. FailedPrecondition: a newer version has migrated the schema in the
+  // meantime.
   absl::StatusOr<StoreTime> Begin(PostgresDatabase& database, Sync sync) {
     absl::Status status = database.Execute(
         sync == Sync::kNormal ? "BEGIN ISOLATION LEVEL READ COMMITTED, READ WRITE; "
@@ -116,7 +116,7 @@ class PostgresBackend : public SqlBackend {
                    "BIGINT), current_setting('synchronous_commit') FROM store_state FOR UPDATE");
     if (!state.Next()) {
       if (!state.status().ok()) return state.status();
-      return absl::UnavailableError("the database has no maps, and no place for them");
+      return absl::UnavailableError("the database has no tables of voxloc");
     }
     if (status = CheckPostgresVersion(state.Int(0)); !status.ok()) return status;
     if (sync == Sync::kFull && state.Bytes(2) == "off") {
@@ -132,19 +132,19 @@ class PostgresBackend : public SqlBackend {
       status = database.Commit();
       if (status.ok() || !database.lost()) return status;
       return absl::UnavailableError(absl::StrCat(
-          status.message(), "; whether this took place shows when the request is repeated"));
+          status.message(), "; the outcome is unknown, repeat the request to find out"));
     }
     if (!database.lost()) database.Execute("ROLLBACK").IgnoreError();
     return status;
   }
 
-  // `body` runs again where its connection was lost while nobody used it.
-  absl::Status OnReader(Body body) {
+  // Retries `body` if its connection was lost while idle.
+  absl::Status WithReader(Body body) {
     for (;;) {
-      VOXLOC_ASSIGN_OR_RETURN(auto taken, readers_.Take());
-      absl::Status status = body(*taken.database);
-      const bool again = taken.used && taken.database->lost();
-      readers_.Return(std::move(taken.database));
+      VOXLOC_ASSIGN_OR_RETURN(auto lease, readers_.Acquire());
+      absl::Status status = body(*lease.database);
+      const bool again = lease.used && lease.database->lost();
+      readers_.Release(std::move(lease.database));
       if (!again) return status;
     }
   }

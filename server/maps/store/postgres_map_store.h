@@ -7,9 +7,8 @@
 // it. Times are those of the database's clock, so that the servers' own do not matter. A change of
 // maps is announced to the others on the channel `voxloc_maps`.
 //
-// Where the database does not answer, calls fail with Unavailable: within the timeouts at first,
-// and then at once but for one attempt every few seconds. Everything else goes on by itself when it
-// is back.
+// While the database does not respond, calls fail with Unavailable: first after the timeouts, then
+// immediately, except for one connection attempt every few seconds. Recovery is automatic.
 
 #ifndef VOXLOC_SERVER_MAPS_STORE_POSTGRES_MAP_STORE_H_
 #define VOXLOC_SERVER_MAPS_STORE_POSTGRES_MAP_STORE_H_

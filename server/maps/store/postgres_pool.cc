@@ -16,9 +16,9 @@ namespace {
 // the connection timeout each, and the thread that changes maps must not do little else.
 constexpr absl::Duration kFirstBackoff = absl::Milliseconds(500);
 constexpr absl::Duration kLastBackoff = absl::Seconds(5);
-constexpr int kMostFailures = 10;  // that the time to the next attempt grows with
+constexpr int kMaxBackoffFailures = 10;  // that the time to the next attempt grows with
 
-absl::Status CannotBeReached() {
+absl::Status UnreachableError() {
   return absl::UnavailableError(
       "the database of the maps cannot be reached; maps that are served stay as they are, and "
       "nothing can be written");
@@ -26,41 +26,41 @@ absl::Status CannotBeReached() {
 
 }  // namespace
 
-absl::StatusOr<PostgresPool::Taken> PostgresPool::Take() {
+absl::StatusOr<PostgresPool::Lease> PostgresPool::Acquire() {
   {
     const absl::MutexLock lock(&mutex_);
-    const auto may_take = [this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    const auto available = [this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
       return in_use_ < max_connections_;
     };
-    if (!mutex_.AwaitWithTimeout(absl::Condition(&may_take), options_.request_timeout)) {
+    if (!mutex_.AwaitWithTimeout(absl::Condition(&available), options_.request_timeout)) {
       return absl::UnavailableError(
           absl::StrCat("all ", max_connections_, " connections to the database are in use"));
     }
     if (!idle_.empty()) {
-      Taken taken{std::move(idle_.back()), true};
+      Lease lease{std::move(idle_.back()), true};
       idle_.pop_back();
       ++in_use_;
-      return taken;
+      return lease;
     }
-    // After a failure one tries at a time, and the others know what to expect.
-    if (failures_ > 0 && (trying_ || absl::Now() < next_attempt_)) return CannotBeReached();
-    trying_ = true;
+    // After a failure one caller at a time tries to connect; the others fail immediately.
+    if (failures_ > 0 && (connecting_ || absl::Now() < next_attempt_)) return UnreachableError();
+    connecting_ = true;
     ++in_use_;
   }
   auto database = PostgresDatabase::Connect(options_);
   if (database.ok()) {
-    NoteReachable();
-    return Taken{*std::move(database), false};
+    MarkReachable();
+    return Lease{*std::move(database), false};
   }
   const absl::MutexLock lock(&mutex_);
   --in_use_;
-  trying_ = false;
+  connecting_ = false;
   next_attempt_ = absl::Now() + std::min(kLastBackoff, std::ldexp(1.0, failures_) * kFirstBackoff);
-  failures_ = std::min(failures_ + 1, kMostFailures);
-  return CannotBeReached();
+  failures_ = std::min(failures_ + 1, kMaxBackoffFailures);
+  return UnreachableError();
 }
 
-void PostgresPool::Return(std::unique_ptr<PostgresDatabase> database) {
+void PostgresPool::Release(std::unique_ptr<PostgresDatabase> database) {
   std::vector<std::unique_ptr<PostgresDatabase>> closed;  // after the lock
   const absl::MutexLock lock(&mutex_);
   --in_use_;
@@ -71,10 +71,10 @@ void PostgresPool::Return(std::unique_ptr<PostgresDatabase> database) {
   }
 }
 
-void PostgresPool::NoteReachable() {
+void PostgresPool::MarkReachable() {
   const absl::MutexLock lock(&mutex_);
   failures_ = 0;
-  trying_ = false;
+  connecting_ = false;
 }
 
 }  // namespace voxloc::server

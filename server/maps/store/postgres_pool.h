@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// PostgresPool: connections to one database that are taken, used by one thread at a time, and given
-// back. While the database does not answer, taking one fails at once, but for one attempt from time
-// to time. Thread-safe.
+// PostgresPool: a pool of connections to one database. While the database does not respond,
+// Acquire fails immediately, except for one attempt per backoff period. Thread-safe.
 
 #ifndef VOXLOC_SERVER_MAPS_STORE_POSTGRES_POOL_H_
 #define VOXLOC_SERVER_MAPS_STORE_POSTGRES_POOL_H_
@@ -26,20 +25,19 @@ class PostgresPool {
   PostgresPool(PostgresOptions options, size_t max_connections)
       : options_(std::move(options)), max_connections_(max_connections) {}
 
-  // A connection, and whether it was used before: it may be lost without anybody having noticed.
-  struct Taken {
+  // A connection, and whether it was used before: then it may have been lost unnoticed.
+  struct Lease {
     std::unique_ptr<PostgresDatabase> database;
     bool used = false;
   };
-  // Waits for its turn, at most for the request timeout. Unavailable, without an address: clients
-  // see it.
-  [[nodiscard]] absl::StatusOr<Taken> Take();
-  // Null, or lost: it is closed, and with it all others that wait here, of which the same is to be
-  // expected.
-  void Return(std::unique_ptr<PostgresDatabase> database);
+  // Waits for a free connection, at most for the request timeout. Unavailable: no connection; the
+  // message is shown to clients and has no address.
+  [[nodiscard]] absl::StatusOr<Lease> Acquire();
+  // If null or lost, all idle connections are closed as well, since they are probably lost too.
+  void Release(std::unique_ptr<PostgresDatabase> database);
 
   // The database answers: the next attempt is made at once.
-  void NoteReachable();
+  void MarkReachable();
 
   [[nodiscard]] const PostgresOptions& options() const { return options_; }
 
@@ -50,7 +48,7 @@ class PostgresPool {
   size_t in_use_ ABSL_GUARDED_BY(mutex_) = 0;
   std::vector<std::unique_ptr<PostgresDatabase>> idle_ ABSL_GUARDED_BY(mutex_);
   int failures_ ABSL_GUARDED_BY(mutex_) = 0;  // to connect, since the database was reached
-  bool trying_ ABSL_GUARDED_BY(mutex_) = false;
+  bool connecting_ ABSL_GUARDED_BY(mutex_) = false;
   absl::Time next_attempt_ ABSL_GUARDED_BY(mutex_);
 };
 

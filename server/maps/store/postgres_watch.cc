@@ -25,18 +25,17 @@ namespace voxloc::server {
 
 PostgresWatch::PostgresWatch(PostgresOptions options, std::function<void()> reachable)
     : options_(std::move(options)),
-      reachable_(std::move(reachable)),
+      on_reachable_(std::move(reachable)),
       wake_(::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)) {}
 
 PostgresWatch::~PostgresWatch() {
   if (wake_ >= 0) ::close(wake_);
 }
 
-absl::StatusOr<StoreChange> PostgresWatch::Next(absl::Duration at_most) {
-  // What has changed while there was no connection was announced to nobody here, so the mark is
-  // read at once then.
-  const absl::Status ready = database_ == nullptr ? Connect() : Await(at_most);
-  absl::Status status = ready.ok() ? Look() : ready;
+absl::StatusOr<StoreChange> PostgresWatch::Next(absl::Duration timeout) {
+  // Changes during a lost connection were not announced here, so a new one polls immediately.
+  const absl::Status ready = database_ == nullptr ? Connect() : Await(timeout);
+  absl::Status status = ready.ok() ? Poll() : ready;
   if (status.ok()) return change_;
   database_.reset();
   return status;
@@ -54,15 +53,15 @@ absl::Status PostgresWatch::Connect() {
   VOXLOC_TRY(database->Execute("LISTEN voxloc_maps"));
   database_ = std::move(database);
   announced_ = before.generation;
-  looked_ = std::nullopt;
-  reachable_();
+  polled_generation_ = std::nullopt;
+  on_reachable_();
   return absl::OkStatus();
 }
 
-absl::Status PostgresWatch::Await(absl::Duration at_most) {
-  const absl::Time deadline = absl::Now() + at_most;
+absl::Status PostgresWatch::Await(absl::Duration timeout) {
+  const absl::Time deadline = absl::Now() + timeout;
   for (;;) {
-    VOXLOC_ASSIGN_OR_RETURN(texts_, database_->TakeNotifications());
+    VOXLOC_ASSIGN_OR_RETURN(texts_, database_->DrainNotifications());
     if (!texts_.empty()) return absl::OkStatus();
     const int64_t left_ms = std::min<int64_t>(
         std::max<int64_t>(absl::ToInt64Milliseconds(deadline - absl::Now()), 0), 60'000);
@@ -82,49 +81,53 @@ absl::StatusOr<PostgresWatch::State> PostgresWatch::ReadState(PostgresDatabase& 
   SqlQuery query(database, "SELECT generation, changed_unix_ns, current_schema() FROM store_state");
   if (query.Next()) return State{query.Int(0), query.Int(1), query.Text(2)};
   if (!query.status().ok()) return query.status();
-  return absl::UnavailableError("the database has no maps, and no place for them");
+  return absl::UnavailableError("the database has no tables of voxloc");
 }
 
-absl::Status PostgresWatch::Look() {
+absl::Status PostgresWatch::Poll() {
   VOXLOC_ASSIGN_OR_RETURN(const auto state, ReadState(*database_));
-  const Announcements heard = Heard(state.schema);
-  if (looked_.has_value() && heard.in_order && heard.last <= *looked_) {
-    // Late ones. What is beyond them is announced in a moment.
+  const Announcements announcements = ParseNotifications(state.schema);
+  if (polled_generation_.has_value() && announcements.in_order &&
+      announcements.last <= *polled_generation_) {
+    // Outdated notifications. Those of later changes will follow.
     change_.maps = std::vector<std::string>();
-  } else if (looked_.has_value() && heard.in_order && heard.last <= state.generation &&
-             heard.maps.size() == static_cast<size_t>(heard.last - *looked_)) {
-    const bool all = heard.last == state.generation;
-    looked_ = heard.last;
-    change_.mark = all ? MarkOf(state) : absl::StrCat(heard.last);
+  } else if (polled_generation_.has_value() && announcements.in_order &&
+             announcements.last <= state.generation &&
+             announcements.maps.size() ==
+                 static_cast<size_t>(announcements.last - *polled_generation_)) {
+    const bool all = announcements.last == state.generation;
+    polled_generation_ = announcements.last;
+    change_.fingerprint = all ? FingerprintOf(state) : absl::StrCat(announcements.last);
     std::set<std::string> names;
-    for (const auto& [generation, map] : heard.maps) names.insert(map);
+    for (const auto& [generation, map] : announcements.maps) names.insert(map);
     change_.maps = std::vector<std::string>(names.begin(), names.end());
   } else {
-    looked_ = state.generation;
-    change_.mark = MarkOf(state);
+    polled_generation_ = state.generation;
+    change_.fingerprint = FingerprintOf(state);
     change_.maps = std::nullopt;
   }
   return absl::OkStatus();
 }
 
-PostgresWatch::Announcements PostgresWatch::Heard(absl::string_view schema) {
-  Announcements heard;
-  heard.in_order = !texts_.empty();
+PostgresWatch::Announcements PostgresWatch::ParseNotifications(absl::string_view schema) {
+  Announcements announcements;
+  announcements.in_order = !texts_.empty();
   for (const std::string& text : std::exchange(texts_, {})) {
     const std::vector<absl::string_view> words = absl::StrSplit(text, absl::MaxSplits(' ', 2));
     int64_t generation = 0;
     if (words.size() != 3 || words[0] != schema || !absl::SimpleAtoi(words[1], &generation)) {
-      heard.in_order = false;  // of an older program
+      announcements.in_order = false;  // of an older program
       continue;
     }
-    if (generation <= announced_) heard.in_order = false;  // a backup was restored
-    announced_ = heard.last = generation;
-    if (!looked_.has_value() || generation > *looked_) heard.maps.emplace(generation, words[2]);
+    if (generation <= announced_) announcements.in_order = false;  // a backup was restored
+    announced_ = announcements.last = generation;
+    if (!polled_generation_.has_value() || generation > *polled_generation_)
+      announcements.maps.emplace(generation, words[2]);
   }
-  return heard;
+  return announcements;
 }
 
-std::string PostgresWatch::MarkOf(const State& state) {
+std::string PostgresWatch::FingerprintOf(const State& state) {
   return absl::StrCat(state.generation, "/", state.changed_unix_ns);
 }
 

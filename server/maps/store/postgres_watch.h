@@ -31,7 +31,7 @@ class PostgresWatch : public StoreWatch {
   PostgresWatch& operator=(const PostgresWatch&) = delete;
   ~PostgresWatch() override;
 
-  absl::StatusOr<StoreChange> Next(absl::Duration at_most) override;
+  absl::StatusOr<StoreChange> Next(absl::Duration timeout) override;
   void Wake() override;
 
  private:
@@ -41,7 +41,7 @@ class PostgresWatch : public StoreWatch {
     int64_t changed_unix_ns = 0;
     std::string schema;
   };
-  // What NOTIFY has said: the maps by the generations that their changes have led to.
+  // Parsed notifications: changed maps by the generation after the change.
   struct Announcements {
     bool in_order = false;  // there are some, each understood and later than those before
     int64_t last = 0;
@@ -50,20 +50,21 @@ class PostgresWatch : public StoreWatch {
 
   [[nodiscard]] absl::Status Connect();
   // Until an announcement comes, or Wake is called.
-  [[nodiscard]] absl::Status Await(absl::Duration at_most);
+  [[nodiscard]] absl::Status Await(absl::Duration timeout);
   // Sets change_. Where each change since the last look was announced, it names their maps.
-  [[nodiscard]] absl::Status Look();
-  [[nodiscard]] Announcements Heard(absl::string_view schema);
+  [[nodiscard]] absl::Status Poll();
+  [[nodiscard]] Announcements ParseNotifications(absl::string_view schema);
   [[nodiscard]] static absl::StatusOr<State> ReadState(PostgresDatabase& database);
-  [[nodiscard]] static std::string MarkOf(const State& state);
+  [[nodiscard]] static std::string FingerprintOf(const State& state);
 
   const PostgresOptions options_;
-  const std::function<void()> reachable_;
+  const std::function<void()> on_reachable_;
   const int wake_;  // an eventfd
   std::unique_ptr<PostgresDatabase> database_;
   std::vector<std::string> texts_;  // that have come and were not looked at
   int64_t announced_ = 0;           // the generation that was announced last
-  std::optional<int64_t> looked_;   // the generation of change_; nullopt: of another connection
+  std::optional<int64_t>
+      polled_generation_;  // the generation of change_; nullopt: of another connection
   StoreChange change_;
 };
 

@@ -30,9 +30,9 @@ namespace fs = std::filesystem;
 
 using Progress = std::function<bool(double)>;
 
-constexpr size_t kBytesCopiedAtOnce = size_t{1} << 20;  // about a millisecond of a disk
+constexpr size_t kCopyChunkBytes = size_t{1} << 20;  // about a millisecond of a disk
 // Of SQLite's virtual machine: some 100 us.
-constexpr int kStepsBetweenLooks = 10'000;
+constexpr int kStepsPerProgressCheck = 10'000;
 
 absl::Status SyncFile(const std::string& path) {
   const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
@@ -46,7 +46,7 @@ void RemoveWithLog(const std::string& database) {
   for (const char* const suffix : {"", "-wal", "-shm"}) std::remove((database + suffix).c_str());
 }
 
-absl::Status Ended() { return absl::CancelledError("the restore was ended"); }
+absl::Status RestoreCancelled() { return absl::CancelledError("the restore was ended"); }
 
 // Copies in pieces; `progress` gets the part that is copied.
 absl::Status CopyFile(const std::string& from, const std::string& to, const Progress& progress) {
@@ -57,7 +57,7 @@ absl::Status CopyFile(const std::string& from, const std::string& to, const Prog
   if (in < 0) return SystemError(from + " cannot be read", errno);
   const int out = ::open(to.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0640);
   absl::Status status = out < 0 ? SystemError(to + " cannot be written", errno) : absl::OkStatus();
-  std::vector<char> piece(kBytesCopiedAtOnce);
+  std::vector<char> piece(kCopyChunkBytes);
   double copied = 0.0;
   while (status.ok()) {
     const ssize_t bytes = ::read(in, piece.data(), piece.size());
@@ -76,7 +76,8 @@ absl::Status CopyFile(const std::string& from, const std::string& to, const Prog
       }
     }
     copied += static_cast<double>(bytes);
-    if (status.ok() && !progress(std::min(1.0, copied / std::max(size, 1.0)))) status = Ended();
+    if (status.ok() && !progress(std::min(1.0, copied / std::max(size, 1.0))))
+      status = RestoreCancelled();
   }
   ::close(in);
   if (out >= 0 && ::close(out) != 0 && status.ok()) {
@@ -85,20 +86,22 @@ absl::Status CopyFile(const std::string& from, const std::string& to, const Prog
   return status;
 }
 
-// Asked by SQLite; not 0 ends what it does.
-int EndCheck(void* progress) { return (*static_cast<const Progress*>(progress))(1.0) ? 0 : 1; }
+// SQLite's progress handler; a result other than 0 interrupts the statement.
+int OnSqliteProgress(void* progress) {
+  return (*static_cast<const Progress*>(progress))(1.0) ? 0 : 1;
+}
 
 absl::Status CheckBackup(const std::string& path, const std::string& backup,
                          const Progress& progress) {
-  bool ended = false;
-  const Progress noting = [&](double part) {  // outlives the database, which asks it
-    ended = ended || !progress(part);
-    return !ended;
+  bool cancelled = false;
+  const Progress recording = [&](double part) {  // outlives the database, which asks it
+    cancelled = cancelled || !progress(part);
+    return !cancelled;
   };
   VOXLOC_ASSIGN_OR_RETURN(auto database,
                           SqliteDatabase::Open(path, SqliteDatabase::Access::kWrite));
-  sqlite3_progress_handler(database->handle(), kStepsBetweenLooks, EndCheck,
-                           const_cast<Progress*>(&noting));
+  sqlite3_progress_handler(database->handle(), kStepsPerProgressCheck, OnSqliteProgress,
+                           const_cast<Progress*>(&recording));
   absl::Status status = CheckSchema(*database);
   if (status.ok()) {
     const auto application = database->Number("PRAGMA application_id");
@@ -111,14 +114,14 @@ absl::Status CheckBackup(const std::string& path, const std::string& backup,
   if (!damage.empty()) {
     status = absl::DataLossError(absl::StrCat(database->path(), " is damaged: ", damage.front()));
   }
-  if (ended) return Ended();
+  if (cancelled) return RestoreCancelled();
   if (status.ok()) return status;
   return {status.code(),
           absl::StrCat("the backup ", backup, " cannot be used: ", status.message())};
 }
 
 // A second name for a file, or a new one where the file system has no second names.
-absl::Status KeepAs(const std::string& from, const std::string& to) {
+absl::Status LinkOrRename(const std::string& from, const std::string& to) {
   if (::link(from.c_str(), to.c_str()) == 0 || errno == ENOENT) return absl::OkStatus();
   if (std::rename(from.c_str(), to.c_str()) == 0) return absl::OkStatus();
   return SystemError(absl::StrCat(from, " cannot be kept as ", to), errno);
@@ -128,8 +131,8 @@ absl::Status KeepAs(const std::string& from, const std::string& to) {
 
 absl::StatusOr<std::string> RestoreMapStore(const std::string& backup, const std::string& directory,
                                             const std::function<bool(double)>& progress) {
-  const Progress look = progress != nullptr ? progress : [](double) { return true; };
-  VOXLOC_ASSIGN_OR_RETURN(const auto lock, DirectoryLock::Take(directory));
+  const Progress report = progress != nullptr ? progress : [](double) { return true; };
+  VOXLOC_ASSIGN_OR_RETURN(const auto lock, DirectoryLock::Acquire(directory));
   const std::string database = directory + "/maps.db";
   const std::string restored = directory + "/maps.db.restored";
   std::error_code error;
@@ -138,24 +141,25 @@ absl::StatusOr<std::string> RestoreMapStore(const std::string& backup, const std
         backup, " has a write-ahead log beside it, so it is a database in use and not a backup"));
   }
   RemoveWithLog(restored);
-  absl::Status status = CopyFile(backup, restored, look);
-  if (status.ok()) status = CheckBackup(restored, backup, look);
+  absl::Status status = CopyFile(backup, restored, report);
+  if (status.ok()) status = CheckBackup(restored, backup, report);
   if (status.ok()) status = SyncFile(restored);
-  if (status.ok() && !look(1.0)) status = Ended();  // from here on it is a matter of milliseconds
+  if (status.ok() && !report(1.0))
+    status = RestoreCancelled();  // from here on it is a matter of milliseconds
   if (!status.ok()) {
     RemoveWithLog(restored);
     return status;
   }
 
-  // At every moment there is a database of the right name. Its log must not outlive it: SQLite
-  // would take that for the restored one's.
+  // A database of the right name exists at all times. The old log must be removed: SQLite would
+  // apply it to the restored database.
   std::string kept;
   if (fs::exists(database, error)) {
     for (int i = 1; kept.empty() || fs::exists(kept, error); ++i) {
       kept = absl::StrCat(database, ".replaced-", i);
     }
-    status = KeepAs(database, kept);
-    if (status.ok()) status = KeepAs(database + "-wal", kept + "-wal");
+    status = LinkOrRename(database, kept);
+    if (status.ok()) status = LinkOrRename(database + "-wal", kept + "-wal");
     if (status.ok()) status = SyncDirectory(directory);
     if (!status.ok()) return status;
   }

@@ -128,7 +128,7 @@ absl::StatusOr<StoredRevision> GetRevision(SqlDatabase& database, const MapRow& 
   return std::move(row->revision);
 }
 
-absl::StatusOr<uint64_t> TakeNumber(SqlDatabase& database, absl::string_view map) {
+absl::StatusOr<uint64_t> AllocateRevision(SqlDatabase& database, absl::string_view map) {
   VOXLOC_ASSIGN_OR_RETURN(
       const auto number,
       database.Number(
@@ -147,7 +147,7 @@ struct TileRow {
   uint32_t checksum = 0;
 };
 
-// Of what a row of tiles says, but for its end. SQLite's pages have no checksums: this is what
+// Checksum of a row of tiles without to_revision. SQLite's pages have no checksums: this is what
 // finds a flipped bit.
 uint32_t ChecksumOf(absl::string_view id, uint64_t from_revision, const TileRecord& tile) {
   uint32_t crc = Crc32c(id);
@@ -174,8 +174,8 @@ absl::StatusOr<std::optional<uint64_t>> PointsOf(SqlQuery& query) {
 }
 
 // The tile of the active revision ends with this one. Returns its points; nullopt: there was none.
-absl::StatusOr<std::optional<uint64_t>> EndTile(SqlDatabase& database, int64_t map_id,
-                                                uint64_t revision, absl::string_view tile) {
+absl::StatusOr<std::optional<uint64_t>> CloseTileRow(SqlDatabase& database, int64_t map_id,
+                                                     uint64_t revision, absl::string_view tile) {
   SqlQuery query(database,
                  "UPDATE tiles SET to_revision = ?3 WHERE map_id = ?1 AND tile_id = ?2 "
                  "AND to_revision IS NULL RETURNING points",
@@ -220,18 +220,18 @@ TileRecord TileOf(const SqlQuery& query, int column) {
 }
 
 // The content of a tile that a commit brings in, with one more use. NotFound.
-absl::StatusOr<int64_t> UseContent(SqlDatabase& database, const std::string& tile,
-                                   const Sha256Digest& digest) {
+absl::StatusOr<int64_t> ReferenceContent(SqlDatabase& database, const std::string& tile,
+                                         const Sha256Digest& digest) {
   VOXLOC_ASSIGN_OR_RETURN(const auto content, FindContent(database, digest));
   if (!content.has_value()) {
     return absl::NotFoundError(
         absl::StrCat("the content ", ToHex(digest), " of tile \"", tile, "\" is not there"));
   }
-  // Whoever has uploaded it waited for this use, unless someone has asked for it since.
+  // The uploader waited for this use, unless HasContent was called for it since.
   VOXLOC_TRY(database.Run(
       "UPDATE contents SET uses = uses + 1, wanted_unix_ns = CASE WHEN wanted_unix_ns = "
       "created_unix_ns THEN ?2 ELSE wanted_unix_ns END WHERE id = ?1",
-      content->id, kNeverWanted));
+      content->id, kExpiredUnixNs));
   return content->id;
 }
 
@@ -242,28 +242,28 @@ absl::StatusOr<int64_t> CountStaged(SqlDatabase& database, int64_t map_id) {
 
 // Whether a revision of it is active or staged. A map of which all that was committed has been
 // withdrawn has a row, which remembers that, and is not there.
-absl::StatusOr<bool> IsThere(SqlDatabase& database, const MapRow& map) {
+absl::StatusOr<bool> MapExists(SqlDatabase& database, const MapRow& map) {
   if (map.active_revision != 0) return true;
   const auto staged = CountStaged(database, map.id);
   if (!staged.ok()) return staged.status();
   return *staged > 0;
 }
 
-absl::Status ForgetMap(SqlDatabase& database, const MapRow& map, absl::string_view name) {
+absl::Status MarkMapDeleted(SqlDatabase& database, const MapRow& map, absl::string_view name) {
   absl::Status status = database.Run("UPDATE maps SET deleted = 1 WHERE id = ?1", map.id);
   if (status.ok()) status = database.Run("DELETE FROM last_poses WHERE map = ?1", name);
   if (status.ok()) status = database.Run("DELETE FROM tile_fits WHERE map = ?1", name);
   return status;
 }
 
-// AlreadyExists: there is a map of this name. A row that only remembers what was withdrawn goes.
-absl::Status CheckNoMap(SqlDatabase& database, absl::string_view name) {
+// AlreadyExists: there is a map of this name. Deletes a row of only withdrawn revisions.
+absl::Status CheckMapAbsent(SqlDatabase& database, absl::string_view name) {
   const auto map = FindMap(database, name);
   if (absl::IsNotFound(map.status())) return absl::OkStatus();
   if (!map.ok()) return map.status();
-  VOXLOC_ASSIGN_OR_RETURN(const auto there, IsThere(database, *map));
+  VOXLOC_ASSIGN_OR_RETURN(const auto there, MapExists(database, *map));
   if (there) return absl::AlreadyExistsError(absl::StrCat("there is a map \"", name, "\""));
-  return ForgetMap(database, *map, name);
+  return MarkMapDeleted(database, *map, name);
 }
 
 absl::StatusOr<MapRow> CreateMap(SqlDatabase& database, const RevisionCommit& commit) {
@@ -294,8 +294,8 @@ absl::Status SetActive(SqlDatabase& database, int64_t map_id, uint64_t revision)
   return database.Run("UPDATE maps SET active_revision = ?2 WHERE id = ?1", map_id, revision);
 }
 
-absl::Status ChecksBeforeStaging(SqlDatabase& database, const MapRow& map, absl::string_view name,
-                                 uint32_t max_staged) {
+absl::Status CheckStagedLimit(SqlDatabase& database, const MapRow& map, absl::string_view name,
+                              uint32_t max_staged) {
   VOXLOC_ASSIGN_OR_RETURN(const auto staged, CountStaged(database, map.id));
   if (staged < max_staged) return absl::OkStatus();
   return absl::ResourceExhaustedError(absl::StrCat("map \"", name, "\" has ", staged,
@@ -317,7 +317,7 @@ std::string SelectMaps(absl::string_view where) {
       where, " ORDER BY m.name, r.revision, c.place");
 }
 
-absl::StatusOr<std::vector<StoredMap>> MapsOf(SqlQuery& query) {
+absl::StatusOr<std::vector<StoredMap>> ReadMaps(SqlQuery& query) {
   constexpr int kVehicle = 4;
   constexpr int kRevision = 5;
   std::vector<StoredMap> maps;
@@ -351,7 +351,7 @@ absl::StatusOr<CommittedRevision> CommitRevision(SqlDatabase& database,
     if (repeated.has_value()) return CommittedRevision{std::move(repeated->revision), true};
   }
   if (commit.base_revision == 0) {
-    VOXLOC_TRY(CheckNoMap(database, commit.map));
+    VOXLOC_TRY(CheckMapAbsent(database, commit.map));
     map = CreateMap(database, commit);
   }
   if (!map.ok()) return map.status();
@@ -362,9 +362,9 @@ absl::StatusOr<CommittedRevision> CommitRevision(SqlDatabase& database,
   }
   VOXLOC_TRY(SetFrame(database, map->id, commit));
   if (commit.stage) {
-    VOXLOC_TRY(ChecksBeforeStaging(database, *map, commit.map, max_staged));
+    VOXLOC_TRY(CheckStagedLimit(database, *map, commit.map, max_staged));
   }
-  VOXLOC_ASSIGN_OR_RETURN(const auto number, TakeNumber(database, commit.map));
+  VOXLOC_ASSIGN_OR_RETURN(const auto number, AllocateRevision(database, commit.map));
 
   CommittedRevision committed;
   StoredRevision& revision = committed.revision;
@@ -387,13 +387,13 @@ absl::StatusOr<CommittedRevision> CommitRevision(SqlDatabase& database,
     TileRow row;
     row.id = id;
     if (tile.has_value()) {
-      VOXLOC_ASSIGN_OR_RETURN(row.content, UseContent(database, id, tile->digest));
+      VOXLOC_ASSIGN_OR_RETURN(row.content, ReferenceContent(database, id, tile->digest));
       row.tile = *tile;
       row.checksum = ChecksumOf(id, revision.revision, *tile);
     }
     VOXLOC_ASSIGN_OR_RETURN(const auto before,
                             commit.stage ? PointsOfTile(database, map->id, id)
-                                         : EndTile(database, map->id, revision.revision, id));
+                                         : CloseTileRow(database, map->id, revision.revision, id));
     if (tile.has_value()) {
       ++(before.has_value() ? revision.replaced : revision.added);
     } else if (before.has_value()) {
@@ -458,7 +458,7 @@ absl::StatusOr<StoredRevision> ActivateRevision(SqlDatabase& database, absl::str
     if (!query.status().ok()) return query.status();
   }
   for (const TileRow& change : changes) {
-    VOXLOC_TRY(EndTile(database, row.id, revision, change.id).status());
+    VOXLOC_TRY(CloseTileRow(database, row.id, revision, change.id).status());
     if (change.content == 0) continue;
     VOXLOC_TRY(AddTile(database, kTiles, row.id, revision, change));
   }
@@ -614,13 +614,13 @@ absl::StatusOr<StoredRevision> MapStore::SetCanary(absl::string_view map, uint64
 absl::StatusOr<uint64_t> MapStore::DeleteMap(absl::string_view map, uint64_t revision) {
   const auto remove = [&](SqlDatabase& database, const StoreTime& now) -> absl::StatusOr<uint64_t> {
     VOXLOC_ASSIGN_OR_RETURN(const auto row, FindMap(database, map));
-    VOXLOC_ASSIGN_OR_RETURN(const auto there, IsThere(database, row));
+    VOXLOC_ASSIGN_OR_RETURN(const auto there, MapExists(database, row));
     if (!there) return NoSuchMap(map);
     if (revision != 0 && revision != row.active_revision) {
       return absl::AbortedError(absl::StrCat("map \"", map, "\" is at revision ",
                                              row.active_revision, ", not at ", revision));
     }
-    absl::Status status = ForgetMap(database, row, map);
+    absl::Status status = MarkMapDeleted(database, row, map);
     if (status.ok()) {
       status = database.Run("UPDATE revisions SET changed_unix_ns = ?2 WHERE map_id = ?1", row.id,
                             now.store_unix_ns);
@@ -634,7 +634,7 @@ absl::StatusOr<uint64_t> MapStore::DeleteMap(absl::string_view map, uint64_t rev
 absl::StatusOr<uint64_t> MapStore::UndeleteMap(absl::string_view map) {
   const auto undelete = [&](SqlDatabase& database,
                             const StoreTime& /*now*/) -> absl::StatusOr<uint64_t> {
-    VOXLOC_TRY(CheckNoMap(database, map));
+    VOXLOC_TRY(CheckMapAbsent(database, map));
     MapRow deleted;
     {
       SqlQuery query(
@@ -648,7 +648,7 @@ absl::StatusOr<uint64_t> MapStore::UndeleteMap(absl::string_view map) {
       if (!query.Next()) {
         if (!query.status().ok()) return query.status();
         return absl::NotFoundError(
-            absl::StrCat("no deleted map \"", map, "\" that could be put in use again"));
+            absl::StrCat("no deleted map \"", map, "\" that can be restored"));
       }
       deleted = {query.Int(0), query.UInt(1)};
     }
@@ -661,7 +661,7 @@ absl::StatusOr<uint64_t> MapStore::UndeleteMap(absl::string_view map) {
 absl::StatusOr<std::vector<StoredMap>> MapStore::ListMaps() {
   return backend_->Query([this](SqlDatabase& database) {
     SqlQuery query(database, SelectMaps("").c_str(), std::max(options_.retained_revisions, 1U));
-    return MapsOf(query);
+    return ReadMaps(query);
   });
 }
 
@@ -669,7 +669,7 @@ absl::StatusOr<StoredMap> MapStore::GetMap(absl::string_view map) {
   return backend_->Query([&](SqlDatabase& database) -> absl::StatusOr<StoredMap> {
     SqlQuery query(database, SelectMaps("AND m.name = ?2").c_str(),
                    std::max(options_.retained_revisions, 1U), map);
-    VOXLOC_ASSIGN_OR_RETURN(auto maps, MapsOf(query));
+    VOXLOC_ASSIGN_OR_RETURN(auto maps, ReadMaps(query));
     if (maps.empty()) return NoSuchMap(map);
     return std::move(maps.front());
   });

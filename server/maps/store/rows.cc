@@ -42,7 +42,7 @@ absl::StatusOr<FreedContent> FreeContent(SqlDatabase& database, int64_t content,
                        : database.Run(
                              "UPDATE contents SET digest = NULL, stored_bytes = stored_bytes - ?2, "
                              "wanted_unix_ns = ?3 WHERE id = ?1",
-                             content, freed.bytes, kNeverWanted));
+                             content, freed.bytes, kExpiredUnixNs));
   return freed;
 }
 

@@ -16,8 +16,8 @@
 
 namespace voxloc::server {
 
-// The time of what nobody waits for: Collect frees it as soon as no revision refers to it.
-inline constexpr int64_t kNeverWanted = std::numeric_limits<int64_t>::min();
+// wanted_unix_ns of content that Collect frees as soon as no revision refers to it.
+inline constexpr int64_t kExpiredUnixNs = std::numeric_limits<int64_t>::min();
 
 struct ContentRow {
   int64_t id = 0;

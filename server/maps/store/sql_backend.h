@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// SqlBackend: the database of a MapStore: transactions, and what SQLite and PostgreSQL have ways of
-// their own for. Thread-safe.
+// SqlBackend: the database of a MapStore: transactions, and the operations in which SQLite and
+// PostgreSQL differ. Thread-safe.
 
 #ifndef VOXLOC_SERVER_MAPS_STORE_SQL_BACKEND_H_
 #define VOXLOC_SERVER_MAPS_STORE_SQL_BACKEND_H_
@@ -43,18 +43,18 @@ class SqlBackend {
   [[nodiscard]] virtual absl::Status Write(Sync sync, TimedBody body) = 0;
   // Some statements that read.
   [[nodiscard]] virtual absl::Status Read(Body body) = 0;
-  // One transaction that reads: all that it sees is of one moment.
-  [[nodiscard]] virtual absl::Status ReadAtOnce(Body body) = 0;
+  // One read transaction on a consistent snapshot.
+  [[nodiscard]] virtual absl::Status ReadSnapshot(Body body) = 0;
 
   // Whether an upload can begin.
   [[nodiscard]] virtual absl::Status CheckWritable() { return absl::OkStatus(); }
   // Within the transaction that has changed a map: announces it to other processes.
-  [[nodiscard]] virtual absl::Status NoteChange(SqlDatabase& /*database*/,
-                                                absl::string_view /*map*/) {
+  [[nodiscard]] virtual absl::Status NotifyChange(SqlDatabase& /*database*/,
+                                                  absl::string_view /*map*/) {
     return absl::OkStatus();
   }
-  // An error of a call, with what can be done where there is something.
-  [[nodiscard]] virtual absl::Status Explained(const absl::Status& status) const = 0;
+  // Adds to an error what the operator can do, if anything.
+  [[nodiscard]] virtual absl::Status AnnotateError(const absl::Status& status) const = 0;
   // After a collection: gives some of what came free back to the disk.
   [[nodiscard]] virtual absl::Status Shrink(CollectReport& /*report*/) { return absl::OkStatus(); }
   // On the disk, or in memory.
@@ -69,9 +69,9 @@ class SqlBackend {
     const absl::Status status =
         Write(Sync::kFull, [&](SqlDatabase& database, const StoreTime& now) {
           result = body(database, now);
-          return result.ok() ? NoteChange(database, map) : result.status();
+          return result.ok() ? NotifyChange(database, map) : result.status();
         });
-    if (!status.ok()) result = Explained(status);
+    if (!status.ok()) result = AnnotateError(status);
     return result;
   }
 
@@ -79,11 +79,11 @@ class SqlBackend {
   template <typename Call>
   [[nodiscard]] auto Query(const Call& body) {
     std::invoke_result_t<Call, SqlDatabase&> result = absl::InternalError("");
-    const absl::Status status = ReadAtOnce([&](SqlDatabase& database) {
+    const absl::Status status = ReadSnapshot([&](SqlDatabase& database) {
       result = body(database);
       return result.status();
     });
-    if (!status.ok()) result = Explained(status);
+    if (!status.ok()) result = AnnotateError(status);
     return result;
   }
 };

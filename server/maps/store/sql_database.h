@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // SqlDatabase: one connection to a database that speaks SQL, with absl::Status, and SqlQuery, the
-// rows of one statement on it. What the store asks is written once, in the SQL that SQLite and
+// rows of one statement on it. The store's statements are written once, in the SQL that SQLite and
 // PostgreSQL both have, with parameters ?1, ?2, ...; an implementation says which codes its errors
 // have. Not thread-safe: one thread at a time uses a connection and what belongs to it.
 

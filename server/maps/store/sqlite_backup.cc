@@ -21,7 +21,7 @@ namespace voxloc::server {
 namespace {
 
 // 1 MiB of the default page: others wait for about a millisecond.
-constexpr int kPagesCopiedAtOnce = 256;
+constexpr int kPagesPerStep = 256;
 
 }  // namespace
 
@@ -66,7 +66,7 @@ absl::Status SqliteDatabase::CopyTo(const std::string& path, absl::Mutex* turn,
     double part = 1.0;
     {
       const absl::MutexLockMaybe lock(turn);
-      code = sqlite3_backup_step(backup, kPagesCopiedAtOnce);
+      code = sqlite3_backup_step(backup, kPagesPerStep);
       const double pages = sqlite3_backup_pagecount(backup);
       if (code == SQLITE_OK) {
         part = pages > 0.0 ? 1.0 - sqlite3_backup_remaining(backup) / pages : 0.0;
@@ -83,7 +83,7 @@ absl::Status SqliteDatabase::CopyTo(const std::string& path, absl::Mutex* turn,
 
 absl::Status BackupMapStore(const std::string& directory, const std::string& path,
                             absl::FunctionRef<bool(double)> progress) {
-  // A process that uses it goes on writing; a transaction that has read sees nothing of that.
+  // Another process may keep writing; the read transaction has a consistent snapshot.
   VOXLOC_ASSIGN_OR_RETURN(
       auto database, SqliteDatabase::Open(directory + "/maps.db", SqliteDatabase::Access::kWrite));
   VOXLOC_TRY(CheckSchema(*database));

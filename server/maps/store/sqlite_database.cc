@@ -55,7 +55,7 @@ absl::StatusOr<std::unique_ptr<SqliteDatabase>> SqliteDatabase::Open(const std::
   if (code != SQLITE_OK) return database->Error(code);
   sqlite3_extended_result_codes(handle, 1);
   sqlite3_busy_timeout(handle, kBusyTimeoutMs);
-  // Whoever closes a connection decides what becomes of the log; a hook in place of SQLite's own
+  // No automatic checkpoints: the log is checkpointed explicitly. A hook in place of SQLite's own
   // stops it from moving the log's pages by itself, which would hide an error of that.
   sqlite3_db_config(handle, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, nullptr);
   sqlite3_wal_hook(

@@ -49,13 +49,13 @@ class SqliteDatabase : public SqlDatabase {
   [[nodiscard]] absl::Status Transaction(Begin begin, absl::FunctionRef<absl::Status()> body);
 
   [[nodiscard]] int64_t changes() const override;
-  // Whether the file system has failed once to put what was written on the disk. What was written
-  // since the sync before may be lost then, although reading still finds it.
+  // Whether an fsync has ever failed. Data written since the previous successful one may be lost,
+  // although it can still be read.
   [[nodiscard]] bool sync_failed() const { return sync_failed_; }
   // Pages of the write-ahead log after the last commit of this connection.
   [[nodiscard]] int wal_pages() const { return wal_pages_; }
   // Adds what is damaged in a table and its indexes, or anywhere in the database (`table` is
-  // empty), in SQLite's words; a few findings tell as much as many.
+  // empty), in SQLite's words; at most 8 findings.
   void CheckIntegrity(const std::string& table, std::vector<std::string>& findings);
   // Moves the log's pages into the database; `truncate`: all of them, and empties the log.
   [[nodiscard]] absl::Status Checkpoint(bool truncate);
@@ -97,11 +97,10 @@ class SqliteDatabase : public SqlDatabase {
   std::map<std::string, CachedStatement, std::less<>> statements_;
 };
 
-// Writes the log that an earlier run left beside a database again as it is read, and syncs it.
-// After a sync has failed the system may take for written what it holds in memory only: it reads
-// well until the machine goes down. A database that no connection is open on; without a log nothing
-// is done.
-[[nodiscard]] absl::Status WriteLogAgain(const std::string& database_path);
+// Rewrites the write-ahead log of an earlier run with its own content, and syncs it. After a failed
+// fsync the system may consider pages clean that exist only in memory; they would be lost with a
+// power failure. The database must not be open. Does nothing if there is no log.
+[[nodiscard]] absl::Status RewriteWal(const std::string& database_path);
 
 }  // namespace voxloc::server
 

@@ -33,7 +33,7 @@ constexpr int kCommitCheckpointFactor = 16;
 constexpr size_t kMaxReaders = 16;
 // 4 MiB of the default page.
 constexpr int64_t kPagesPerShrink = 1024;
-// What a commit is in; whoever removes one of them takes it away.
+// The files with the committed data; nothing is written after one of them was removed.
 constexpr std::array<const char*, 2> kFiles = {"maps.db", "maps.db-wal"};
 
 // All but the pieces of content, which are many and are checked when they are read. Takes a
@@ -70,17 +70,17 @@ class SqliteBackend : public SqlBackend {
 
   ~SqliteBackend() override {
     const absl::MutexLock lock(&mutex_);
-    // What the log has is as safe there as in the database, so an error of this means nothing.
+    // Data is as safe in the log as in the database, so errors can be ignored.
     if (durable() && writable_.ok()) writer_->Checkpoint(true).IgnoreError();
   }
 
-  // Once, before anything else. `log`: whether what the log has is on the disk.
+  // Call once, first. `log`: the result of syncing an existing log.
   absl::Status Prepare(const absl::Status& log = absl::OkStatus()) {
     const absl::MutexLock lock(&mutex_);
     writable_ = log;
     absl::Status status = PrepareLocked();
     if (absl::IsResourceExhausted(status) && durable()) {
-      status = TakeDatabaseAlone();
+      status = LockDatabaseExclusively();
       if (status.ok()) status = PrepareLocked();
     }
     if (!status.ok()) writable_ = status;
@@ -92,9 +92,9 @@ class SqliteBackend : public SqlBackend {
     const auto version = writer_->Number("PRAGMA user_version");
     if (status.ok()) status = version.status();
     if (status.ok()) status = writer_->Execute("PRAGMA foreign_keys = ON");
-    if (status.ok() && durable()) status = UseLog();
+    if (status.ok() && durable()) status = EnableWal();
     if (status.ok()) status = MigrateSchema(*writer_);
-    if (!status.ok()) return Explained(status);
+    if (!status.ok()) return AnnotateError(status);
     if (durable()) {
       damage_.clear();
       for (const char* const table : kCheckedTables) writer_->CheckIntegrity(table, damage_);
@@ -111,7 +111,7 @@ class SqliteBackend : public SqlBackend {
     status = WriteLocked(Sync::kNormal, [](SqlDatabase& /*database*/, const StoreTime& /*now*/) {
       return absl::OkStatus();
     });
-    // Reading goes on where the disk is full, and the next write tries again.
+    // With a full disk the store stays readable, and the next write retries.
     return absl::IsResourceExhausted(status) ? absl::OkStatus() : status;
   }
 
@@ -132,11 +132,11 @@ class SqliteBackend : public SqlBackend {
 
   // On a connection of the pool, or on the one for all.
   absl::Status Read(Body body) override {
-    return OnReader([&](SqliteDatabase& database) { return body(database); });
+    return WithReader([&](SqliteDatabase& database) { return body(database); });
   }
 
-  absl::Status ReadAtOnce(Body body) override {
-    return OnReader([&](SqliteDatabase& database) {
+  absl::Status ReadSnapshot(Body body) override {
+    return WithReader([&](SqliteDatabase& database) {
       return database.Transaction(SqliteDatabase::Begin::kDeferred, [&] { return body(database); });
     });
   }
@@ -147,7 +147,7 @@ class SqliteBackend : public SqlBackend {
   }
 
   // Damage that is not of one content.
-  absl::Status Explained(const absl::Status& status) const override {
+  absl::Status AnnotateError(const absl::Status& status) const override {
     return absl::IsDataLoss(status) && durable() ? WithRemedy(status) : status;
   }
 
@@ -157,7 +157,7 @@ class SqliteBackend : public SqlBackend {
  private:
   // Where the disk is full, the index of the log has no file that connections could share. It is
   // then in the memory of one, and the database that one's until it is closed.
-  absl::Status TakeDatabaseAlone() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+  absl::Status LockDatabaseExclusively() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     writer_.reset();
     VOXLOC_ASSIGN_OR_RETURN(
         writer_, SqliteDatabase::Open(directory_ + "/maps.db", SqliteDatabase::Access::kWrite));
@@ -165,7 +165,7 @@ class SqliteBackend : public SqlBackend {
     return writer_->Execute("PRAGMA locking_mode = EXCLUSIVE");
   }
 
-  absl::Status UseLog() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+  absl::Status EnableWal() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     absl::Status status = PrepareNewDatabase(*writer_);
     if (!status.ok()) return status;
     SqlQuery query(*writer_, "PRAGMA journal_mode = WAL");
@@ -195,7 +195,7 @@ class SqliteBackend : public SqlBackend {
     if (writer_->sync_failed()) {
       StopWriting(status);
       return absl::InternalError(absl::StrCat(
-          status.message(), "; whether this took place shows when the store is opened again"));
+          status.message(), "; the outcome is unknown until the store is opened again"));
     }
     if (status.ok() && !CheckFiles()) return writable_;
     const int pages =
@@ -233,24 +233,25 @@ class SqliteBackend : public SqlBackend {
     return writable_.ok();
   }
 
-  absl::Status OnReader(absl::FunctionRef<absl::Status(SqliteDatabase&)> body) {
+  absl::Status WithReader(absl::FunctionRef<absl::Status(SqliteDatabase&)> body) {
     if (one_connection_) {
       const absl::MutexLock lock(&mutex_);
       return body(*writer_);
     }
-    VOXLOC_ASSIGN_OR_RETURN(auto reader, TakeReader());
+    VOXLOC_ASSIGN_OR_RETURN(auto reader, AcquireReader());
     absl::Status status = body(*reader);
-    ReturnReader(std::move(reader));
+    ReleaseReader(std::move(reader));
     return status;
   }
 
-  absl::StatusOr<std::unique_ptr<SqliteDatabase>> TakeReader() ABSL_LOCKS_EXCLUDED(readers_mutex_) {
+  absl::StatusOr<std::unique_ptr<SqliteDatabase>> AcquireReader()
+      ABSL_LOCKS_EXCLUDED(readers_mutex_) {
     {
       const absl::MutexLock lock(&readers_mutex_);
-      const auto may_read = [this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(readers_mutex_) {
+      const auto available = [this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(readers_mutex_) {
         return readers_in_use_ < kMaxReaders;
       };
-      readers_mutex_.Await(absl::Condition(&may_read));
+      readers_mutex_.Await(absl::Condition(&available));
       ++readers_in_use_;
       if (!readers_.empty()) {
         auto reader = std::move(readers_.back());
@@ -266,7 +267,7 @@ class SqliteBackend : public SqlBackend {
     return reader;
   }
 
-  void ReturnReader(std::unique_ptr<SqliteDatabase> reader) ABSL_LOCKS_EXCLUDED(readers_mutex_) {
+  void ReleaseReader(std::unique_ptr<SqliteDatabase> reader) ABSL_LOCKS_EXCLUDED(readers_mutex_) {
     const absl::MutexLock lock(&readers_mutex_);
     --readers_in_use_;
     readers_.push_back(std::move(reader));
@@ -325,9 +326,9 @@ absl::StatusOr<uint64_t> SqliteBackend::StoredBytes(SqlDatabase& database) {
 
 absl::StatusOr<std::unique_ptr<MapStore>> OpenSqliteMapStore(const std::string& directory,
                                                              const MapStoreOptions& options) {
-  VOXLOC_ASSIGN_OR_RETURN(auto lock, DirectoryLock::Take(directory));
+  VOXLOC_ASSIGN_OR_RETURN(auto lock, DirectoryLock::Acquire(directory));
   const std::string path = directory + "/maps.db";
-  absl::Status log = WriteLogAgain(path);
+  absl::Status log = RewriteWal(path);
   if (absl::IsResourceExhausted(log)) {
     log = absl::ResourceExhaustedError(
         absl::StrCat("nothing is written until the store is opened again: ", log.message()));

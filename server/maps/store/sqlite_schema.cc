@@ -30,7 +30,7 @@ int64_t HeaderNumber(absl::string_view bytes) {
   return value;
 }
 
-absl::Status CheckMarks(const std::string& path, int64_t application, int64_t version) {
+absl::Status CheckHeader(const std::string& path, int64_t application, int64_t version) {
   if (application != kStoreApplicationId) {
     return absl::FailedPreconditionError(absl::StrCat(path, " is a database of another program"));
   }
@@ -58,7 +58,7 @@ absl::Status CheckSchema(SqliteDatabase& database) {
   if (tables == 0) return absl::OkStatus();
   VOXLOC_ASSIGN_OR_RETURN(const auto application, database.Number("PRAGMA application_id"));
   VOXLOC_ASSIGN_OR_RETURN(const auto version, database.Number("PRAGMA user_version"));
-  return CheckMarks(database.path(), application, version);
+  return CheckHeader(database.path(), application, version);
 }
 
 absl::Status CheckSqliteMapStore(const std::string& directory) {
@@ -75,7 +75,7 @@ absl::Status CheckSqliteMapStore(const std::string& directory) {
   const int64_t application = HeaderNumber(bytes.substr(kApplicationIdOffset, 4));
   // Both are 0 where the tables are still in the log beside it.
   if (version == 0 && application == 0) return absl::OkStatus();
-  return CheckMarks(path, application, version);
+  return CheckHeader(path, application, version);
 }
 
 absl::Status MigrateSchema(SqliteDatabase& database) {

@@ -28,9 +28,9 @@ class StoreClock {
   // `unix_ns`: nanoseconds since the Unix epoch; empty: the system's clock.
   explicit StoreClock(std::function<int64_t()> unix_ns);
 
-  // Goes on from the latest time in the database, so that a clock that was set back between two
-  // runs makes nothing expire early either. What is dated further ahead than clocks are set back
-  // was written by a wrong clock; it is dated now, within a transaction of the caller.
+  // Continues from the latest time in the database, so that a clock set back between two runs makes
+  // nothing expire early. Times over 30 days ahead were written by a wrong clock and are set to
+  // now. Call it within a transaction.
   [[nodiscard]] absl::Status Resume(SqlDatabase& database, const StoreTime& now);
 
   [[nodiscard]] StoreTime Now();

@@ -26,8 +26,8 @@ struct MapStoreOptions {
   uint32_t max_staged_revisions = 4;  // of each map
   uint32_t max_last_poses = 100000;   // of all vehicles; Collect drops the oldest
   uint32_t max_tile_fits = 100000;    // of all maps; likewise
-  // The clock of all of it, nanoseconds since the Unix epoch; empty: the system's, of a database
-  // that several servers share the database's. One that is set back makes nothing expire early.
+  // Clock in nanoseconds since the Unix epoch; empty: the system's or, for a shared database, the
+  // database's. Setting it back makes nothing expire early.
   std::function<int64_t()> unix_ns;
 };
 

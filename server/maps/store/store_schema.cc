@@ -7,7 +7,7 @@
 namespace voxloc::server {
 namespace {
 
-// A step is never changed once it has been released; what comes later is a step of its own.
+// Released steps are never changed; append a new step instead.
 constexpr std::array<const char*, 2> kSteps = {
     R"sql(
 -- The number of a map's next revision. Outlives the map, so that no number is used twice.

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The tables of the map store, as steps that bring an older database to them, and how a database of
-// SQLite or PostgreSQL gets them.
+// The schema of the map store as migration steps, and their application to SQLite and PostgreSQL.
 //
 // Types and statements keep to what SQLite and PostgreSQL both have. Unsigned numbers are kept as
 // BIGINT, truth as SMALLINT 0 or 1, names as TEXT, times as nanoseconds since the Unix epoch. Where

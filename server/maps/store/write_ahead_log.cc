@@ -51,7 +51,7 @@ absl::Status RewriteFile(sqlite3_file* file, const std::string& path) {
 
 }  // namespace
 
-absl::Status WriteLogAgain(const std::string& database_path) {
+absl::Status RewriteWal(const std::string& database_path) {
   // Through SQLite's file layer, as all that the store writes.
   sqlite3_vfs* const vfs = sqlite3_vfs_find(nullptr);
   if (vfs == nullptr) return absl::InternalError("SQLite has no file layer");

@@ -25,10 +25,10 @@
 #include "server/errors/error_details.h"
 #include "server/observe/engine_devices.h"
 #include "server/observe/logging.h"
+#include "server/observe/version.h"
 #include "server/rpc/services.h"
 #include "server/rpc/support/method_handler.h"
 #include "server/rpc/support/unary.h"
-#include "server/observe/version.h"
 #include "voxloc/v1/admin_service.grpc.pb.h"
 
 namespace voxloc::server {
@@ -285,15 +285,15 @@ std::string TokenOf(const v1::CaptureInfo& info) {
   return absl::StrCat(info.captured_at_ns(), "/", info.id());
 }
 
-absl::StatusOr<std::optional<CaptureStore::Place>> PlaceOf(const std::string& token) {
-  if (token.empty()) return std::optional<CaptureStore::Place>();
+absl::StatusOr<std::optional<CaptureStore::Key>> PlaceOf(const std::string& token) {
+  if (token.empty()) return std::optional<CaptureStore::Key>();
   const std::pair<absl::string_view, absl::string_view> parts =
       absl::StrSplit(token, absl::MaxSplits('/', 1));
-  CaptureStore::Place place(0, parts.second);
+  CaptureStore::Key place(0, parts.second);
   if (place.second.empty() || !absl::SimpleAtoi(parts.first, &place.first)) {
     return absl::InvalidArgumentError("page_token must be one that ListCaptures returned");
   }
-  return std::optional<CaptureStore::Place>(std::move(place));
+  return std::optional<CaptureStore::Key>(std::move(place));
 }
 
 absl::Status NoCapture(const std::string& id) {

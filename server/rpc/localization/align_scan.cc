@@ -10,11 +10,11 @@
 #include "server/convert/pose.h"
 #include "server/convert/status.h"
 #include "server/errors/error_details.h"
-#include "server/maps/residency/surroundings.h"
+#include "server/localization/scan_work.h"
+#include "server/maps/residency/residency_check.h"
 #include "server/observe/logging.h"
 #include "server/rpc/localization/localization_calls.h"
 #include "server/rpc/support/call_scope.h"
-#include "server/localization/scan_work.h"
 #include "server/session/session_setup.h"
 
 namespace voxloc::server {
@@ -27,7 +27,7 @@ absl::Status StatusOfResult(const v1::AlignmentResult& result, const EngineFault
     case v1::ALIGNMENT_STATUS_NO_PRIOR:
       return absl::InvalidArgumentError(result.detail());
     case v1::ALIGNMENT_STATUS_NO_MAP:
-      if (result.tiles_missing() > 0) return TilesBeingLoaded(result.map(), result.detail());
+      if (result.tiles_missing() > 0) return TilesLoadingError(result.map(), result.detail());
       return WithReason(absl::NotFoundError(result.detail()), "MAP_NOT_FOUND");
     case v1::ALIGNMENT_STATUS_DEADLINE:
       return absl::DeadlineExceededError(result.detail());
@@ -141,8 +141,8 @@ class AlignScanCall : public grpc::ServerUnaryReactor,
 }  // namespace
 
 WorkParts WorkPartsOf(Runtime& runtime) {
-  return {*runtime.engine,      runtime.engine_faults, runtime.maps,
-          runtime.surroundings, runtime.live,          runtime.metrics};
+  return {*runtime.engine,         runtime.engine_faults, runtime.maps,
+          runtime.residency_check, runtime.live,          runtime.metrics};
 }
 
 ScanParts ScanPartsOf(Runtime& runtime) {

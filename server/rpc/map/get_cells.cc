@@ -88,7 +88,7 @@ class GetCellsStream : public PulledStream<v1::GetCellsRequest, v1::GetCellsResp
       max_.x() = -std::numeric_limits<double>::infinity();  // nothing is there
     }
     slab_x_ = min_.x();
-    VOXLOC_TRY(runtime_.surroundings.Require(view, min_.head<2>(), max_.head<2>()));
+    VOXLOC_TRY(runtime_.residency_check.EnsureResident(view, min_.head<2>(), max_.head<2>()));
     view_ = std::move(view);
     return absl::OkStatus();
   }

@@ -193,7 +193,7 @@ absl::Status DeleteMap(Runtime& runtime, const CallAccess& /*access*/,
     VOXLOC_TRY(CheckUnused(runtime, request.map()));
   }
   VOXLOC_ASSIGN_OR_RETURN(auto revision, runtime.library.Delete(request.map(), request.revision()));
-  runtime.tile_fits.Forget(request.map());
+  runtime.tile_fits.RemoveMap(request.map());
   response.set_revision(revision);
   Log(LogLevel::kInfo, "map_deleted", {{"map", request.map()}, {"revision", revision}});
   return absl::OkStatus();

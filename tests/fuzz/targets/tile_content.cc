@@ -15,7 +15,7 @@ absl::Status FuzzTileContent(absl::string_view bytes) {
   const size_t size = std::max<size_t>(1, static_cast<unsigned char>(bytes.front()));
   const absl::string_view content = bytes.substr(1);
   server::TileContentReader reader;
-  for (size_t at = 0; at < content.size(); at += size) reader.Take(content.substr(at, size));
+  for (size_t at = 0; at < content.size(); at += size) reader.Append(content.substr(at, size));
   const auto cloud = reader.Finish();
   if (!cloud.ok()) return cloud.status();
   FuzzRequire(server::EncodeOrigin(*cloud) + server::EncodeOffsets(*cloud) == content,

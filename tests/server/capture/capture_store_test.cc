@@ -89,7 +89,7 @@ TEST_F(CaptureStoreTest, ListsNewestFirstAndReadsWhatWasAdded) {
   ASSERT_EQ(first.size(), 1U);
   EXPECT_EQ(first[0].id(), "c1-3");
   const auto next =
-      store_->List(CaptureStore::Place(first[0].captured_at_ns(), first[0].id()), of_town, 5);
+      store_->List(CaptureStore::Key(first[0].captured_at_ns(), first[0].id()), of_town, 5);
   ASSERT_EQ(next.size(), 1U);
   EXPECT_EQ(next[0].id(), "c1-1");
 }

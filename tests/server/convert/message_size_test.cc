@@ -26,21 +26,21 @@ v1::AlignmentResult LargeResult() {
 
 TEST(MessageSize, LeavesOutNothingThatFits) {
   v1::AlignmentResult result = LargeResult();
-  FitIntoMessage(100'000, result);
+  TrimToMessageSize(100'000, result);
   EXPECT_THAT(result.omitted(), IsEmpty());
   EXPECT_TRUE(result.has_aligned_cloud());
 }
 
 TEST(MessageSize, LeavesOutTheCloudsFirstAndNoMoreThanItMust) {
   v1::AlignmentResult result = LargeResult();
-  FitIntoMessage(40'000, result);
+  TrimToMessageSize(40'000, result);
   EXPECT_THAT(result.omitted(), ElementsAre("aligned_cloud"));
   EXPECT_LE(result.ByteSizeLong(), 40'000U);
-  FitIntoMessage(15'000, result);
+  TrimToMessageSize(15'000, result);
   EXPECT_THAT(result.omitted(), ElementsAre("aligned_cloud", "no_ground.cloud"));
   EXPECT_EQ(result.no_ground().points(), 5U);
   EXPECT_TRUE(result.has_point_scores());
-  FitIntoMessage(300, result);
+  TrimToMessageSize(300, result);
   EXPECT_THAT(result.omitted(), ElementsAre("aligned_cloud", "no_ground.cloud", "point_scores"));
   EXPECT_TRUE(result.has_trace());
   EXPECT_EQ(result.sequence(), 7U);

@@ -128,12 +128,14 @@ TEST(ConvertOptions, ASensorThatIsNotKnownIsRefusedWithTheKnownNames) {
 
 TEST(ConvertOptions, TheMountIsMovedByTheOffsetsOfTheSensor) {
   ScanRecipe recipe;
-  EXPECT_FALSE(recipe.Mount(recipe.base_T_sensor).has_value());
+  EXPECT_FALSE(recipe.CorrectedMount(recipe.base_T_sensor).has_value());
   recipe.align.sensor.mount_offset_m.value = {0.0, 0.0, 0.5};
-  ASSERT_TRUE(recipe.Mount(recipe.base_T_sensor).has_value());
-  EXPECT_EQ(recipe.Mount(recipe.base_T_sensor)->translation, Eigen::Vector3d(0.0, 0.0, 0.5));
+  ASSERT_TRUE(recipe.CorrectedMount(recipe.base_T_sensor).has_value());
+  EXPECT_EQ(recipe.CorrectedMount(recipe.base_T_sensor)->translation,
+            Eigen::Vector3d(0.0, 0.0, 0.5));
   recipe.base_T_sensor = Pose{{1.0, 0.0, 1.0}, Eigen::Quaterniond::Identity()};
-  EXPECT_EQ(recipe.Mount(recipe.base_T_sensor)->translation, Eigen::Vector3d(1.0, 0.0, 1.5));
+  EXPECT_EQ(recipe.CorrectedMount(recipe.base_T_sensor)->translation,
+            Eigen::Vector3d(1.0, 0.0, 1.5));
 }
 
 // That the value of a field is refused, by its name.

@@ -23,8 +23,8 @@ class EngineChoiceTest : public ::testing::Test {
  protected:
   EngineChoiceTest() {
     source_.make_cpu = [] { return MakeCpuEngine({1}); };
-    source_.count_gpus = [this](std::string* why_none) {
-      if (devices_ == 0) *why_none = "no driver";
+    source_.count_gpus = [this](std::string* no_gpu_reason) {
+      if (devices_ == 0) *no_gpu_reason = "no driver";
       return devices_;
     };
     source_.make_gpu = [this](uint32_t device) -> absl::StatusOr<std::unique_ptr<Engine>> {
@@ -36,7 +36,7 @@ class EngineChoiceTest : public ::testing::Test {
       faults->wrong = wrong_.count(device) > 0;
       return std::make_unique<FakeGpu>(faults);
     };
-    source_.unite = [this](std::vector<std::unique_ptr<Engine>> engines) {
+    source_.make_replicated = [this](std::vector<std::unique_ptr<Engine>> engines) {
       united_ = engines.size();
       return absl::StatusOr<std::unique_ptr<Engine>>(std::move(engines.front()));
     };

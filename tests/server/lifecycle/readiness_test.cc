@@ -29,8 +29,8 @@ class ReadinessTest : public ::testing::Test {
 };
 
 TEST_F(ReadinessTest, WaitsForTheListenerAndTheMapsOfTheStart) {
-  ASSERT_TRUE(maps_.Announce("yard").ok());
-  ASSERT_TRUE(maps_.Announce("town").ok());
+  ASSERT_TRUE(maps_.Register("yard").ok());
+  ASSERT_TRUE(maps_.Register("town").ok());
   EXPECT_THAT(Check(), HasSubstr("starting: the server does not listen yet"));
   EXPECT_EQ(readiness_.state(), ServerState::kStarting);
   readiness_.Begin({"yard", "town"});
@@ -44,13 +44,13 @@ TEST_F(ReadinessTest, WaitsForTheListenerAndTheMapsOfTheStart) {
 }
 
 TEST_F(ReadinessTest, DoesNotWaitForMapsThatCannotBeLoadedOrComeLater) {
-  ASSERT_TRUE(maps_.Announce("broken").ok());
+  ASSERT_TRUE(maps_.Register("broken").ok());
   readiness_.Begin({"broken"});
   EXPECT_FALSE(readiness_.Check().ok());
   maps_.Fail("broken", absl::DataLossError("tile x is damaged"));
   EXPECT_TRUE(readiness_.Check().ok());
   EXPECT_THAT(std::string(readiness_.CheckMap("broken").message()), HasSubstr("tile x is damaged"));
-  ASSERT_TRUE(maps_.Announce("late").ok());
+  ASSERT_TRUE(maps_.Register("late").ok());
   EXPECT_TRUE(readiness_.Check().ok());
   EXPECT_EQ(readiness_.CheckMap("late").code(), absl::StatusCode::kUnavailable);
   EXPECT_EQ(readiness_.CheckMap("none").code(), absl::StatusCode::kNotFound);

@@ -35,9 +35,9 @@ std::unique_ptr<MapStore> StoreWith(const std::string& map) {
 
 TEST(LastPoses, TheLastOneOfAVehicleIsFoundOnItsMap) {
   LastPoses poses(10);
-  poses.Note(PoseOf("bus", 1));
-  poses.Note(PoseOf("bus", 2));
-  poses.Note(PoseOf("", 3));
+  poses.Record(PoseOf("bus", 1));
+  poses.Record(PoseOf("bus", 2));
+  poses.Record(PoseOf("", 3));
   EXPECT_EQ(poses.Find("bus", "town")->stamp_unix_ns, 2);
   EXPECT_FALSE(poses.Find("bus", "port").has_value());
   EXPECT_FALSE(poses.Find("van", "town").has_value());
@@ -46,7 +46,7 @@ TEST(LastPoses, TheLastOneOfAVehicleIsFoundOnItsMap) {
 
 TEST(LastPoses, OverTheLimitTheOldestAreForgotten) {
   LastPoses poses(100);
-  for (int i = 0; i <= 100; ++i) poses.Note(PoseOf(absl::StrCat("v", i), i));
+  for (int i = 0; i <= 100; ++i) poses.Record(PoseOf(absl::StrCat("v", i), i));
   EXPECT_FALSE(poses.Find("v0", "town").has_value());
   EXPECT_FALSE(poses.Find("v10", "town").has_value());
   EXPECT_TRUE(poses.Find("v11", "town").has_value());
@@ -59,7 +59,7 @@ TEST(LastPoses, OverTheLimitTheOldestAreForgotten) {
 TEST(LastPoses, ComeBackFromTheStore) {
   const auto store = StoreWith("town");
   LastPoses before(10);
-  before.Note(PoseOf("bus", 7));
+  before.Record(PoseOf("bus", 7));
   ASSERT_TRUE(before.Save(*store).ok());
   ASSERT_TRUE(before.Save(*store).ok());  // nothing is new
   LastPoses after(10);

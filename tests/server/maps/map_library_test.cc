@@ -94,7 +94,7 @@ TEST_F(MapLibraryTest, ARevisionThatIsNotLoadedYetIsNotActivated) {
   // A server that starts on the same store.
   ResidentMaps maps(10, metrics_, mapping_);
   MapLibrary library({*store_, *engine_, maps, events_, config_, metrics_, max_bytes_});
-  ASSERT_TRUE(library.Announce().ok());
+  ASSERT_TRUE(library.Register().ok());
   for (const uint64_t revision : {1, 2}) {
     const absl::Status early = library.Activate("town", revision).status();
     EXPECT_EQ(early.code(), absl::StatusCode::kUnavailable) << early;
@@ -114,7 +114,7 @@ TEST_F(MapLibraryTest, AMapThatIsDeletedBeforeItIsLoadedIsNotWaitedFor) {
   ASSERT_TRUE(Commit(library_, "a", /*stage=*/false).ok());
   ResidentMaps maps(10, metrics_, mapping_);
   MapLibrary library({*store_, *engine_, maps, events_, config_, metrics_, max_bytes_});
-  ASSERT_TRUE(library.Announce().ok());
+  ASSERT_TRUE(library.Register().ok());
   EXPECT_EQ(maps.Loading().size(), 1U);
   ASSERT_TRUE(store_->DeleteMap("town", 0).ok());
   library.Load("town");

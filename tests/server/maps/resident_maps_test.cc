@@ -116,18 +116,18 @@ TEST_F(ResidentMapsTest, AClientsLookUpChecksNameAndRevision) {
 
 TEST_F(ResidentMapsTest, TheLimitCountsMapsAndNotRevisions) {
   ResidentMaps maps(2, metrics_, mapping_);
-  EXPECT_TRUE(maps.Announce("a").ok());
+  EXPECT_TRUE(maps.Register("a").ok());
   Activate(maps, "b", 1);
-  EXPECT_EQ(maps.CheckRoom("c").code(), absl::StatusCode::kResourceExhausted);
-  EXPECT_EQ(maps.Announce("c").code(), absl::StatusCode::kResourceExhausted);
-  EXPECT_TRUE(maps.CheckRoom("b").ok());
+  EXPECT_EQ(maps.CheckCapacity("c").code(), absl::StatusCode::kResourceExhausted);
+  EXPECT_EQ(maps.Register("c").code(), absl::StatusCode::kResourceExhausted);
+  EXPECT_TRUE(maps.CheckCapacity("b").ok());
   maps.Remove("b");
-  EXPECT_TRUE(maps.CheckRoom("c").ok());
+  EXPECT_TRUE(maps.CheckCapacity("c").ok());
 }
 
 TEST_F(ResidentMapsTest, AnAnnouncedMapSaysHowFarItIs) {
   ResidentMaps maps(2, metrics_, mapping_);
-  ASSERT_TRUE(maps.Announce("town").ok());
+  ASSERT_TRUE(maps.Register("town").ok());
   EXPECT_TRUE(maps.IsLoading("town"));
   absl::Status status = maps.Find("town").status();
   EXPECT_EQ(status.code(), absl::StatusCode::kUnavailable);
@@ -160,16 +160,16 @@ TEST_F(ResidentMapsTest, ARevisionIsReplacedByItselfWithOtherTiles) {
   maps.Activate(Snapshot("town", 2, 1), facts);
   maps.Stage(Snapshot("town", 3, 1), MapFacts(), {"van"});
   const size_t before = maps.MemoryBytes();
-  maps.Refresh(Snapshot("town", 2, 4));
+  maps.UpdateResidency(Snapshot("town", 2, 4));
   EXPECT_EQ(maps.Find("town")->snapshot->tiles.size(), 4u);
   EXPECT_EQ(maps.Find("town")->facts->restorable_revisions, facts.restorable_revisions);
   EXPECT_EQ(maps.MemoryBytes(), before + 3 * 100u);
-  maps.Refresh(Snapshot("town", 3, 2));
+  maps.UpdateResidency(Snapshot("town", 3, 2));
   EXPECT_EQ(maps.Find("town", "van")->snapshot->tiles.size(), 2u);
   // One that is gone stays so.
   maps.Unstage("town", 3);
-  maps.Refresh(Snapshot("town", 3, 5));
-  maps.Refresh(Snapshot("port", 1, 1));
+  maps.UpdateResidency(Snapshot("town", 3, 5));
+  maps.UpdateResidency(Snapshot("port", 1, 1));
   EXPECT_EQ(maps.Views("town").size(), 1u);
   EXPECT_EQ(maps.size(), 1u);
 }

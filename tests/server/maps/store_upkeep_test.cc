@@ -40,7 +40,7 @@ TEST_F(StoreUpkeepTest, LeavesAQueueThatStandsStillToOthers) {
   LastPose pose;
   pose.vehicle = "bus";
   pose.map = "town";
-  last_poses_.Note(pose);
+  last_poses_.Record(pose);
   for (int i = 0; i < 1000; ++i) now = upkeep_->CheckTime(now + std::chrono::hours(1));
   absl::Notification others;
   ASSERT_TRUE(mapping_.Post([&others] { others.Notify(); })) << "the queue is full of upkeep";
@@ -49,7 +49,7 @@ TEST_F(StoreUpkeepTest, LeavesAQueueThatStandsStillToOthers) {
   // It has been done, and goes on.
   EXPECT_TRUE(store_->GetLastPose("bus").ok());
   pose.vehicle = "tram";
-  last_poses_.Note(pose);
+  last_poses_.Record(pose);
   EXPECT_TRUE(Eventually([&] {
     now = upkeep_->CheckTime(now + std::chrono::hours(1));
     return store_->GetLastPose("tram").ok();

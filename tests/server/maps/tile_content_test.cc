@@ -36,7 +36,7 @@ TEST(TileContent, ComesBackFromPiecesOfAnySize) {
   for (size_t size = 1; size <= content.size(); ++size) {
     TileContentReader reader;
     for (size_t at = 0; at < content.size(); at += size) {
-      reader.Take(absl::string_view(content).substr(at, size));
+      reader.Append(absl::string_view(content).substr(at, size));
     }
     const auto read = reader.Finish().value();
     EXPECT_EQ(read.origin, cloud.origin);
@@ -56,7 +56,7 @@ TEST(TileContent, ThatEndsEarlyIsRefused) {
   const std::string content = ContentOf(Cloud());
   for (const size_t size : {size_t{0}, size_t{23}, size_t{25}, content.size() - 1}) {
     TileContentReader reader;
-    reader.Take(absl::string_view(content).substr(0, size));
+    reader.Append(absl::string_view(content).substr(0, size));
     EXPECT_EQ(reader.Finish().status().code(), absl::StatusCode::kDataLoss) << size;
   }
 }

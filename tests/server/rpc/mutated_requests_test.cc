@@ -321,12 +321,12 @@ class MutatedRequests : public ::testing::Test {
 };
 
 TEST_F(MutatedRequests, EndWithADocumentedStatusAndLeaveTheServerServing) {
-  constexpr int kMostFailures = 20;
+  constexpr int kMaxBackoffFailures = 20;
   EXPECT_GE(rpcs_.size(), 27U);  // 25 of the contract, 2 of health
   const uint64_t first = NumberFrom("VOXLOC_MUTATED_FIRST", 0);
   const uint64_t end = first + NumberFrom("VOXLOC_MUTATED_REQUESTS", kRequests);
   int failures = 0;
-  for (uint64_t i = first; i < end && failures < kMostFailures; ++i) {
+  for (uint64_t i = first; i < end && failures < kMaxBackoffFailures; ++i) {
     // Each on its own, so that one that fails can be sent again alone.
     std::mt19937_64 random(kSeed + i);
     SCOPED_TRACE(absl::StrCat("request ", i));

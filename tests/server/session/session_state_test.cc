@@ -76,7 +76,7 @@ class Recovery : public ::testing::Test {
     for (int i = 3; i < 30; ++i) {
       const Pose expected = Expected(state, i, LaggingAt(i));
       EXPECT_LT(TranslationDistance(expected, VehicleAt(i)), 0.5) << i;
-      const RecoveryOutcome outcome = state.EndCheck(VehicleAt(i), LaggingAt(i));
+      const RecoveryOutcome outcome = state.OnSqliteProgress(VehicleAt(i), LaggingAt(i));
       if (outcome.applied) return i + 1;
       EXPECT_EQ(outcome.state, ProposalState::kPending);
     }
@@ -94,7 +94,7 @@ TEST_F(Recovery, GuessesAreNotMovedBeforeTheFoundPoseIsConfirmed) {
     EXPECT_LT(TranslationDistance(place.guess_map_T_base, LaggingAt(i)), 1e-9);
     EXPECT_TRUE(place.guess_covariance.has_value());
     ASSERT_TRUE(state.Missed(place.odometry_T_base).has_value());
-    EXPECT_FALSE(state.EndCheck(VehicleAt(i), place.odometry_T_base).applied);
+    EXPECT_FALSE(state.OnSqliteProgress(VehicleAt(i), place.odometry_T_base).applied);
   }
 }
 
@@ -168,7 +168,7 @@ TEST_F(Recovery, AFalsePoseIsDroppedAndSearchedForAgain) {
   for (; i < 10 && outcome.state != ProposalState::kDropped; ++i) {
     const Pose expected = Expected(state, i, LaggingAt(i));
     EXPECT_LT(TranslationDistance(expected, wrong * (LaggingAt(2).Inverse() * LaggingAt(i))), 1e-9);
-    outcome = state.EndCheck(std::nullopt, LaggingAt(i));
+    outcome = state.OnSqliteProgress(std::nullopt, LaggingAt(i));
     EXPECT_FALSE(outcome.applied);
   }
   EXPECT_EQ(outcome.state, ProposalState::kDropped);
@@ -193,7 +193,8 @@ TEST_F(Recovery, AVehicleThatIsFoundOtherwiseNeedsNoPose) {
   LoseAndFind(other, PoseAt(-30.0, 12.0, 2.0));
   static_cast<void>(Expected(other, 3, LaggingAt(3)));
   other.Found(4 * kStepNs, VehicleAt(4), PlaceOf(other, 4, VehicleAt(4)), {});
-  EXPECT_EQ(other.EndCheck(PoseAt(-30.0, 13.0, 2.0), LaggingAt(3)).state, ProposalState::kDropped);
+  EXPECT_EQ(other.OnSqliteProgress(PoseAt(-30.0, 13.0, 2.0), LaggingAt(3)).state,
+            ProposalState::kDropped);
   EXPECT_FALSE(PlaceOf(other, 5, VehicleAt(5)).corrected);
 }
 
@@ -212,7 +213,7 @@ TEST_F(Recovery, WithoutApplyingThePoseIsReportedUntilScansRefuteIt) {
   int i = 3;
   for (; i < 20; ++i) {
     static_cast<void>(Expected(state, i, LaggingAt(i)));
-    const RecoveryOutcome outcome = state.EndCheck(VehicleAt(i), LaggingAt(i));
+    const RecoveryOutcome outcome = state.OnSqliteProgress(VehicleAt(i), LaggingAt(i));
     EXPECT_FALSE(outcome.applied);
     EXPECT_EQ(outcome.state, i < 7 ? ProposalState::kPending : ProposalState::kConfirmed) << i;
     EXPECT_FALSE(PlaceOf(state, i + 1, LaggingAt(i + 1)).corrected);

@@ -36,7 +36,7 @@ std::vector<MapCell> RandomCells(const CellStatistics& statistics, int count, do
   return cells;
 }
 
-GaussianGrid GridOf(const std::vector<MapCell>& cells, const CellStatistics& statistics) {
+GaussianGrid ParseMgrsGrid(const std::vector<MapCell>& cells, const CellStatistics& statistics) {
   std::set<CellKey> blocks;
   for (const MapCell& cell : cells) {
     blocks.insert(BlockOf(CellOf(cell.index, statistics.cell_size_m)));
@@ -98,7 +98,7 @@ TEST(NeighborhoodCacheTest, ListsHoldTheCellsOfASearchThroughAll) {
     CellStatistics statistics;
     statistics.cell_size_m = size;
     const std::vector<MapCell> cells = RandomCells(statistics, 3000, 12.0 * size, 71);
-    const GaussianGrid grid = GridOf(cells, statistics);
+    const GaussianGrid grid = ParseMgrsGrid(cells, statistics);
     EXPECT_EQ(grid.size(), cells.size());
     NeighborhoodCache cache;
     for (const NeighborSearch search :
@@ -147,7 +147,7 @@ TEST(NeighborhoodCacheTest, ListsHoldTheCellsOfASearchThroughAll) {
 
 TEST(NeighborhoodCacheTest, ListsStayForTheSameGridAndSearchOnly) {
   CellStatistics statistics;
-  const GaussianGrid grid = GridOf(RandomCells(statistics, 500, 10.0, 73), statistics);
+  const GaussianGrid grid = ParseMgrsGrid(RandomCells(statistics, 500, 10.0, 73), statistics);
   const GaussianGrid copy = grid;
   const GaussianGrid empty(statistics.cell_size_m);
   EXPECT_EQ(empty.size(), 0u);
@@ -183,7 +183,7 @@ TEST(NeighborhoodCacheTest, ListsStayForTheSameGridAndSearchOnly) {
 
 TEST(NeighborhoodCacheTest, TooManyCandidatesAreForgotten) {
   CellStatistics statistics;
-  const GaussianGrid grid = GridOf(RandomCells(statistics, 3000, 10.0, 74), statistics);
+  const GaussianGrid grid = ParseMgrsGrid(RandomCells(statistics, 3000, 10.0, 74), statistics);
   NeighborhoodCache cache;
   cache.Use(grid, NeighborSearch::kRadius);
   for (const CellKey& key : Queries(6.0, 75)) (void)cache.Find(key);

@@ -25,8 +25,8 @@ Sha256Digest DigestOf(uint8_t value) {
 }
 
 // What a scan showed: points, one in ten of which nothing explains.
-SeenTile Seen(const std::string& tile_id, uint8_t digest, double points) {
-  SeenTile seen;
+TileObservation Seen(const std::string& tile_id, uint8_t digest, double points) {
+  TileObservation seen;
   seen.tile_id = tile_id;
   seen.digest = DigestOf(digest);
   seen.fit.scans = 1.0;
@@ -102,11 +102,11 @@ TEST(TileFits, OverTheLimitThoseUsedLongestAgoAreForgotten) {
 
 TEST(TileFits, ManyOfOneTimeDoNotAllGo) {
   TileFits fits(10, Gauge());
-  std::vector<SeenTile> seen;
+  std::vector<TileObservation> seen;
   for (int i = 0; i < 11; ++i) seen.push_back(Seen(absl::StrCat("t", i), 1, 1.0));
   fits.Add("town", seen, kStartNs);
   size_t kept = 0;
-  for (const SeenTile& tile : seen) {
+  for (const TileObservation& tile : seen) {
     kept += fits.Find("town", tile.tile_id, tile.digest).has_value() ? 1 : 0;
   }
   EXPECT_EQ(kept, 10U);
@@ -136,7 +136,7 @@ TEST(TileFits, OfADeletedMapAreForgotten) {
   TileFits fits(100, Gauge());
   fits.Add("town", {Seen("a", 1, 100.0)}, kStartNs);
   fits.Add("port", {Seen("a", 1, 100.0)}, kStartNs);
-  fits.Forget("town");
+  fits.RemoveMap("town");
   EXPECT_FALSE(fits.Find("town", "a", DigestOf(1)).has_value());
   EXPECT_TRUE(fits.Find("port", "a", DigestOf(1)).has_value());
   ASSERT_TRUE(fits.Save(*store).ok());

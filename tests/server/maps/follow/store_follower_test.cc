@@ -57,7 +57,7 @@ class Library {
               absl::StrCat(event.map, " ", static_cast<int>(event.kind), " ", event.revision));
         },
         [] {});
-    const auto names = library_.Announce();
+    const auto names = library_.Register();
     EXPECT_TRUE(names.ok()) << names.status();
     for (const std::string& map : *names) {
       const absl::Status loaded = OnQueue([&] {
@@ -107,7 +107,7 @@ class Library {
   }
   // Revision and the number of points of its tiles; 0, 0: there is none.
   std::pair<uint64_t, uint64_t> Active(const std::string& map) const {
-    const auto held = maps_.Held(map);
+    const auto held = maps_.FindEntry(map);
     if (!held.has_value() || held->active.snapshot == nullptr) return {0, 0};
     return {held->active.snapshot->revision, held->active.snapshot->tiles.points()};
   }
@@ -181,7 +181,7 @@ class StoreFollowerTest : public ::testing::Test {
   std::unique_ptr<Library> second_;
 };
 
-TEST_F(StoreFollowerTest, WhatOneCommitsTheOtherServesAndItsWatchersAreTold) {
+TEST_F(StoreFollowerTest, WhatOneCommitsTheOtherServesAndItsWatchersAreNotified) {
   ASSERT_TRUE(first_->Commit("town", "a", 1).ok());
   ASSERT_TRUE(second_->EventuallyAt("town", 1));
   ASSERT_TRUE(second_->Commit("town", "b", 2).ok());
@@ -193,7 +193,7 @@ TEST_F(StoreFollowerTest, WhatOneCommitsTheOtherServesAndItsWatchersAreTold) {
                 ElementsAre(Told(MapEventKind::kCreated, 1), Told(MapEventKind::kUpdated, 2)));
   }
   // A tile that both have is in the memory of both with the cells of its points.
-  const auto held = first_->maps().Held("town");
+  const auto held = first_->maps().FindEntry("town");
   EXPECT_EQ(held->active.snapshot->tiles.resident(), 2U);
   // One that starts later has it as well.
   EXPECT_TRUE(NewLibrary()->EventuallyAt("town", 2));
@@ -223,7 +223,7 @@ TEST_F(StoreFollowerTest, StagedRevisionsAndDeletionsAreFollowed) {
   ASSERT_TRUE(first_->Commit("town", "b", 2, 0, staged).ok());
   const auto tries = [&](const std::string& vehicle, uint64_t revision) {
     return Eventually([&] {
-      const auto held = second_->maps().Held("town");
+      const auto held = second_->maps().FindEntry("town");
       return held.has_value() && held->staged.size() == 1 &&
              held->staged[0].view.snapshot->revision == revision &&
              held->staged[0].vehicles == std::vector<std::string>{vehicle};
@@ -238,22 +238,22 @@ TEST_F(StoreFollowerTest, StagedRevisionsAndDeletionsAreFollowed) {
   ASSERT_TRUE(
       second_->OnQueue([&] { return second_->library().Activate("town", 2).status(); }).ok());
   ASSERT_TRUE(first_->EventuallyAt("town", 2));
-  EXPECT_TRUE(first_->maps().Held("town")->staged.empty());
+  EXPECT_TRUE(first_->maps().FindEntry("town")->staged.empty());
   ASSERT_TRUE(first_->Commit("town", "c", 3, 0, staged).ok());
   ASSERT_TRUE(tries("bus", 3));
   ASSERT_TRUE(first_->OnQueue([&] { return first_->library().Withdraw("town", 3).status(); }).ok());
-  ASSERT_TRUE(Eventually([&] { return second_->maps().Held("town")->staged.empty(); }));
+  ASSERT_TRUE(Eventually([&] { return second_->maps().FindEntry("town")->staged.empty(); }));
   second_->ToldUpTo(Told(MapEventKind::kWithdrawn, 3));
   ASSERT_TRUE(first_->OnQueue([&] { return first_->library().Delete("town", 0).status(); }).ok());
-  ASSERT_TRUE(Eventually([&] { return !second_->maps().Held("town").has_value(); }));
+  ASSERT_TRUE(Eventually([&] { return !second_->maps().FindEntry("town").has_value(); }));
   second_->ToldUpTo(Told(MapEventKind::kDeleted, 2));
 }
 
-TEST_F(StoreFollowerTest, AChangeThatNobodyAnnouncesIsFoundByLooking) {
+TEST_F(StoreFollowerTest, AnUnannouncedChangeIsFoundByPolling) {
   ASSERT_TRUE(first_->Commit("town", "a", 1).ok());
   ASSERT_TRUE(second_->EventuallyAt("town", 1));
   const auto committed = [](const Library& library) {
-    return library.maps().Held("town")->active.snapshot->committed_unix_ns;
+    return library.maps().FindEntry("town")->active.snapshot->committed_unix_ns;
   };
   const int64_t before = committed(*second_);
   // Another revision of the same number, as after a backup was restored.
@@ -274,7 +274,7 @@ TEST_F(StoreFollowerTest, OnlyTheMapThatHasChangedIsRead) {
   ASSERT_TRUE(told->EventuallyAt("city", 1));
   ASSERT_TRUE(told->EventuallyAt("town", 1));
   const auto committed = [&] {
-    return told->maps().Held("city")->active.snapshot->committed_unix_ns;
+    return told->maps().FindEntry("city")->active.snapshot->committed_unix_ns;
   };
   const int64_t before = committed();
   ASSERT_EQ(Sql("UPDATE revisions SET committed_unix_ns = committed_unix_ns + 1 WHERE map_id = "
@@ -296,7 +296,7 @@ TEST_F(StoreFollowerTest, AMapThatOneCannotServeIsServedByTheOthers) {
   ASSERT_TRUE(small->EventuallyAt("town", 1));
   ASSERT_TRUE(first_->Commit("city", "a", 1).ok());
   ASSERT_TRUE(second_->EventuallyAt("city", 1));
-  EXPECT_FALSE(small->maps().Held("city").has_value());
+  EXPECT_FALSE(small->maps().FindEntry("city").has_value());
   // As one that a newer program has built: who starts now cannot serve it.
   ASSERT_EQ(Sql("UPDATE maps SET build = convert_to('{\"profiles\": [\"future\"]}', 'UTF8') "
                 "WHERE name = 'city'; UPDATE store_state SET generation = generation + 1"),

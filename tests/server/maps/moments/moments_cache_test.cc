@@ -92,7 +92,7 @@ class MomentsCacheTest : public EngineTest {
 VOXLOC_INSTANTIATE_ON_ENGINES(MomentsCacheTest);
 
 TEST_P(MomentsCacheTest, ATileComesBackToTheBit) {
-  Open()->Keep(DigestOf(1), all_, tile_);
+  Open()->Put(DigestOf(1), all_, tile_);
   const auto cache = Open();
   const Tile found = cache->Find(DigestOf(1), tile_->points(), all_);
   ASSERT_NE(found, nullptr);
@@ -109,7 +109,7 @@ TEST_P(MomentsCacheTest, AMapOfFoundTilesAnswersAsOneOfBuiltTiles) {
     const auto cache = Open();
     for (int strip = 0; strip < 3; ++strip) {
       built.push_back(Build(all_, strip));
-      cache->Keep(DigestOf(strip), all_, built.back());
+      cache->Put(DigestOf(strip), all_, built.back());
     }
   }
   const auto cache = Open();
@@ -136,9 +136,9 @@ TEST_P(MomentsCacheTest, LatticesHaveEntriesOfTheirOwn) {
   const Tile of_one = Build(one);
   {
     const auto cache = Open();
-    cache->Keep(DigestOf(1), all_, tile_);
+    cache->Put(DigestOf(1), all_, tile_);
     EXPECT_EQ(cache->Find(DigestOf(1), of_one->points(), one), nullptr);
-    cache->Keep(DigestOf(1), one, of_one);
+    cache->Put(DigestOf(1), one, of_one);
   }
   const auto cache = Open();
   EXPECT_EQ(Export(cache->Find(DigestOf(1), tile_->points(), all_)), Export(tile_));
@@ -147,34 +147,34 @@ TEST_P(MomentsCacheTest, LatticesHaveEntriesOfTheirOwn) {
 }
 
 TEST_P(MomentsCacheTest, AnotherVersionBeginsWithNothing) {
-  Open()->Keep(DigestOf(1), all_, tile_);
+  Open()->Put(DigestOf(1), all_, tile_);
   ++options_.version;
   EXPECT_EQ(Open()->Find(DigestOf(1), tile_->points(), all_), nullptr);
-  Open()->Keep(DigestOf(1), all_, tile_);
+  Open()->Put(DigestOf(1), all_, tile_);
   EXPECT_EQ(Export(Open()->Find(DigestOf(1), tile_->points(), all_)), Export(tile_));
 }
 
 TEST_P(MomentsCacheTest, ADamagedEntryIsRemoved) {
-  Open()->Keep(DigestOf(1), all_, tile_);
+  Open()->Put(DigestOf(1), all_, tile_);
   FlipBits();
   EXPECT_EQ(Open()->Find(DigestOf(1), tile_->points(), all_), nullptr);
   EXPECT_EQ(metrics_.moments_damaged.Value(), 1.0);
   // The cache that found it has removed it.
   EXPECT_EQ(Open()->Find(DigestOf(1), tile_->points(), all_), nullptr);
   EXPECT_EQ(metrics_.moments_damaged.Value(), 1.0);
-  Open()->Keep(DigestOf(1), all_, tile_);
+  Open()->Put(DigestOf(1), all_, tile_);
   EXPECT_EQ(Export(Open()->Find(DigestOf(1), tile_->points(), all_)), Export(tile_));
 }
 
 TEST_P(MomentsCacheTest, MomentsOfOtherPointsAreNotTaken) {
-  Open()->Keep(DigestOf(1), all_, tile_);
+  Open()->Put(DigestOf(1), all_, tile_);
   EXPECT_EQ(Open()->Find(DigestOf(1), tile_->points() + 1, all_), nullptr);
   EXPECT_EQ(metrics_.moments_damaged.Value(), 1.0);
 }
 
 TEST_P(MomentsCacheTest, AFileThatIsLostOrDamagedIsMadeAnew) {
   const auto refill = [&] {
-    Open()->Keep(DigestOf(1), all_, tile_);
+    Open()->Put(DigestOf(1), all_, tile_);
     ASSERT_EQ(Export(Open()->Find(DigestOf(1), tile_->points(), all_)), Export(tile_));
     ASSERT_EQ(Files().size(), 1u);
   };
@@ -199,14 +199,14 @@ TEST_P(MomentsCacheTest, AFileThatIsLostOrDamagedIsMadeAnew) {
 
 TEST_P(MomentsCacheTest, WhatIsDamagedMeanwhileIsMadeAnew) {
   const auto cache = Open();
-  for (int i = 0; i < 3; ++i) Open()->Keep(DigestOf(i), all_, tile_);
+  for (int i = 0; i < 3; ++i) Open()->Put(DigestOf(i), all_, tile_);
   ASSERT_EQ(Files().size(), 3u);
   for (const std::filesystem::path& file : Files()) {
     std::ofstream(file, std::ios::binary) << std::string(100'000, 'x');
   }
   EXPECT_EQ(cache->Find(DigestOf(0), tile_->points(), all_), nullptr);
   EXPECT_TRUE(Eventually([&] {
-    cache->Keep(DigestOf(0), all_, tile_);
+    cache->Put(DigestOf(0), all_, tile_);
     return cache->Find(DigestOf(0), tile_->points(), all_) != nullptr;
   }));
 }
@@ -215,7 +215,7 @@ TEST_P(MomentsCacheTest, AnEarlierDatabaseIsRemoved) {
   for (const char* const end : {".db", ".db-wal", ".db-shm"}) {
     std::ofstream(options_.path + end) << "SQLite format 3";
   }
-  Open()->Keep(DigestOf(1), all_, tile_);
+  Open()->Put(DigestOf(1), all_, tile_);
   for (const char* const end : {".db", ".db-wal", ".db-shm"}) {
     EXPECT_FALSE(std::filesystem::exists(options_.path + end)) << end;
   }
@@ -224,7 +224,7 @@ TEST_P(MomentsCacheTest, AnEarlierDatabaseIsRemoved) {
 
 TEST_P(MomentsCacheTest, ALowerLimitHoldsFromTheOpeningOn) {
   for (const int number : {1, 2, 3}) {
-    Open()->Keep(DigestOf(number), all_, tile_);
+    Open()->Put(DigestOf(number), all_, tile_);
     Age();
   }
   options_.max_bytes = 3 * Export(tile_).size() / 2;
@@ -236,7 +236,7 @@ TEST_P(MomentsCacheTest, ALowerLimitHoldsFromTheOpeningOn) {
 TEST_P(MomentsCacheTest, WithoutAFolderNothingIsKept) {
   options_.path = directory_.Path("missing/folder") + "/there/moments";
   const auto cache = Open();
-  cache->Keep(DigestOf(1), all_, tile_);
+  cache->Put(DigestOf(1), all_, tile_);
   EXPECT_EQ(cache->Find(DigestOf(1), tile_->points(), all_), nullptr);
 }
 
@@ -246,11 +246,11 @@ TEST_P(MomentsCacheTest, TilesThatWereUsedLongestAgoGoFirst) {
     return Open()->Find(DigestOf(number), tile_->points(), all_) != nullptr;
   };
   for (const int number : {1, 2}) {
-    Open()->Keep(DigestOf(number), all_, tile_);
+    Open()->Put(DigestOf(number), all_, tile_);
     Age();
   }
   ASSERT_TRUE(find(1));
-  Open()->Keep(DigestOf(3), all_, tile_);
+  Open()->Put(DigestOf(3), all_, tile_);
   EXPECT_TRUE(find(1));
   EXPECT_FALSE(find(2));
   EXPECT_TRUE(find(3));
@@ -259,7 +259,7 @@ TEST_P(MomentsCacheTest, TilesThatWereUsedLongestAgoGoFirst) {
 
 TEST_P(MomentsCacheTest, ATileBeyondTheLimitIsNotKept) {
   options_.max_bytes = Export(tile_).size() / 2;
-  Open()->Keep(DigestOf(1), all_, tile_);
+  Open()->Put(DigestOf(1), all_, tile_);
   EXPECT_EQ(Open()->Find(DigestOf(1), tile_->points(), all_), nullptr);
   EXPECT_EQ(metrics_.moments_not_kept.Value() + metrics_.moments_evicted.Value(), 1.0);
 }
@@ -285,9 +285,9 @@ TEST_P(MomentsCacheTest, WhatIsToBeWrittenIsBounded) {
   {
     const auto cache = Open(slow);
     slow.gate.Close();
-    cache->Keep(DigestOf(1), all_, tile_);
+    cache->Put(DigestOf(1), all_, tile_);
     slow.gate.AwaitBatches(1);  // it is being written, and waits no more
-    for (const int number : {2, 3, 4, 5}) cache->Keep(DigestOf(number), all_, tile_);
+    for (const int number : {2, 3, 4, 5}) cache->Put(DigestOf(number), all_, tile_);
     EXPECT_EQ(metrics_.moments_not_kept.Value(), 2.0);
     // Nobody who looks for a tile waits for it.
     EXPECT_EQ(cache->Find(DigestOf(1), tile_->points(), all_), nullptr);
@@ -305,10 +305,10 @@ TEST_P(MomentsCacheTest, AFailingExportKeepsNothingAndHarmsNothing) {
   engine_without_memory.failing = true;
   {
     const auto cache = Open(engine_without_memory);
-    cache->Keep(DigestOf(1), all_, tile_);
+    cache->Put(DigestOf(1), all_, tile_);
     ASSERT_TRUE(Eventually([&] { return metrics_.moments_not_kept.Value() == 1.0; }));
     engine_without_memory.failing = false;
-    cache->Keep(DigestOf(2), all_, tile_);
+    cache->Put(DigestOf(2), all_, tile_);
   }
   const auto cache = Open();
   EXPECT_EQ(cache->Find(DigestOf(1), tile_->points(), all_), nullptr);
@@ -326,7 +326,7 @@ TEST_P(MomentsCacheTest, ServesSeveralThreadsAtOnce) {
         const int number = (t + i) % 5;
         const Tile there = cache->Find(DigestOf(number), tile->points(), all_);
         if (there == nullptr) {
-          cache->Keep(DigestOf(number), all_, tile);
+          cache->Put(DigestOf(number), all_, tile);
         } else {
           EXPECT_EQ(there->cells(), tile->cells());
           ++found;

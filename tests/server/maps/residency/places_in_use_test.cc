@@ -21,10 +21,10 @@ PlaceInUse At(double x, double y, Clock::time_point seen) {
 TEST(PlacesInUseTest, KeepTheLatestOfEachSquare) {
   PlacesInUse places(20.0);
   const Clock::time_point start = Clock::now();
-  EXPECT_TRUE(places.Note("town", At(1.0, 1.0, start)));
-  EXPECT_FALSE(places.Note("town", At(19.0, 2.0, start + std::chrono::seconds(1))));
-  EXPECT_TRUE(places.Note("town", At(-1.0, 1.0, start)));
-  EXPECT_TRUE(places.Note("port", At(1.0, 1.0, start)));
+  EXPECT_TRUE(places.Record("town", At(1.0, 1.0, start)));
+  EXPECT_FALSE(places.Record("town", At(19.0, 2.0, start + std::chrono::seconds(1))));
+  EXPECT_TRUE(places.Record("town", At(-1.0, 1.0, start)));
+  EXPECT_TRUE(places.Record("port", At(1.0, 1.0, start)));
   const auto listed = places.List("town", start);
   ASSERT_EQ(listed.size(), 2u);
   EXPECT_EQ(listed[0].position, Eigen::Vector2d(19.0, 2.0));
@@ -34,26 +34,26 @@ TEST(PlacesInUseTest, KeepTheLatestOfEachSquare) {
 TEST(PlacesInUseTest, ForgetWhatHasNotBeenSeenSince) {
   PlacesInUse places(20.0);
   const Clock::time_point start = Clock::now();
-  places.Note("town", At(1.0, 1.0, start));
-  places.Note("town", At(101.0, 1.0, start + std::chrono::seconds(9)));
+  places.Record("town", At(1.0, 1.0, start));
+  places.Record("town", At(101.0, 1.0, start + std::chrono::seconds(9)));
   EXPECT_EQ(places.List("town", start + std::chrono::seconds(5)).size(), 1u);
   EXPECT_EQ(places.List("town", start).size(), 2u);
-  places.Forget(start + std::chrono::seconds(5));
+  places.EvictBefore(start + std::chrono::seconds(5));
   EXPECT_EQ(places.List("town", start).size(), 1u);
-  EXPECT_TRUE(places.Note("town", At(1.0, 1.0, start)));  // it is new again
-  places.Forget(start + std::chrono::seconds(50));
+  EXPECT_TRUE(places.Record("town", At(1.0, 1.0, start)));  // it is new again
+  places.EvictBefore(start + std::chrono::seconds(50));
   EXPECT_TRUE(places.List("town", start).empty());
 }
 
 TEST(PlacesInUseTest, CoverABoxUpToALimit) {
   PlacesInUse places(20.0);
   const Clock::time_point now = Clock::now();
-  EXPECT_TRUE(places.NoteBox("town", {5.0, 5.0}, {45.0, 25.0}, now));
+  EXPECT_TRUE(places.RecordBox("town", {5.0, 5.0}, {45.0, 25.0}, now));
   // Squares 0 to 2 along x, 0 and 1 along y.
   EXPECT_EQ(places.List("town", now).size(), 6u);
-  EXPECT_FALSE(places.NoteBox("town", {0.0, 0.0}, {1e5, 1e5}, now));
+  EXPECT_FALSE(places.RecordBox("town", {0.0, 0.0}, {1e5, 1e5}, now));
   EXPECT_EQ(places.List("town", now).size(), 6u);
-  EXPECT_TRUE(places.NoteBox("port", {5.0, 5.0}, {5.0, 5.0}, now));
+  EXPECT_TRUE(places.RecordBox("port", {5.0, 5.0}, {5.0, 5.0}, now));
   EXPECT_EQ(places.List("port", now).size(), 1u);
 }
 
@@ -61,12 +61,12 @@ TEST(PlacesInUseTest, AreBoundedAndTakeFinitePositionsOnly) {
   PlacesInUse places(1.0);
   const Clock::time_point now = Clock::now();
   const double nan = std::numeric_limits<double>::quiet_NaN();
-  EXPECT_FALSE(places.Note("town", At(nan, 0.0, now)));
-  EXPECT_FALSE(places.Note("town", At(1e300, 0.0, now)));
-  for (size_t i = 0; i < PlacesInUse::kMostOfMap + 100; ++i) {
-    places.Note("town", At(static_cast<double>(i), 0.0, now));
+  EXPECT_FALSE(places.Record("town", At(nan, 0.0, now)));
+  EXPECT_FALSE(places.Record("town", At(1e300, 0.0, now)));
+  for (size_t i = 0; i < PlacesInUse::kMaxPerMap + 100; ++i) {
+    places.Record("town", At(static_cast<double>(i), 0.0, now));
   }
-  EXPECT_EQ(places.List("town", now).size(), PlacesInUse::kMostOfMap);
+  EXPECT_EQ(places.List("town", now).size(), PlacesInUse::kMaxPerMap);
 }
 
 }  // namespace

@@ -50,7 +50,7 @@ TEST_P(ContentTest, AnUploadThatIsNotFinishedLeavesNothing) {
   EXPECT_EQ(store_->Usage().value().content_bytes, 0U);
 }
 
-TEST_P(ContentTest, WhatIsThereIsTold) {
+TEST_P(ContentTest, ReportsWhichContentExists) {
   const auto first = UploadBytes(*store_, "first");
   const auto second = UploadBytes(*store_, "second");
   ASSERT_TRUE(first.ok() && second.ok());

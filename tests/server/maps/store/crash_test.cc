@@ -53,7 +53,7 @@ Step RandomStep(RandomNumbers& random) {
   return {random.Index(20), static_cast<uint64_t>(random.Index(1000000000))};
 }
 
-absl::Status Take(MapStore& store, const Step& step) {
+absl::Status ApplyStep(MapStore& store, const Step& step) {
   RandomNumbers random(step.seed);
   const std::string map = absl::StrCat("map ", random.Index(2));
   const auto stored = store.GetMap(map);
@@ -149,10 +149,10 @@ TEST(CrashTest, WhatWasAcknowledgedOutlastsAPowerCut) {
     absl::Status done;
     while (!disk.power_is_off()) {
       step = RandomStep(random);
-      done = Take(**store, step);
+      done = ApplyStep(**store, step);
       if (!done.ok() && disk.power_is_off()) break;
       // Done, or refused for good, and so it is by the twin.
-      ASSERT_EQ(Take(*twin, step).code(), done.code()) << done;
+      ASSERT_EQ(ApplyStep(*twin, step).code(), done.code()) << done;
       ++acknowledged;
     }
     store->reset();
@@ -168,7 +168,7 @@ TEST(CrashTest, WhatWasAcknowledgedOutlastsAPowerCut) {
       ++half_way;
       if (dump != DumpOf(*twin)) {
         // What was not acknowledged is there whole, or not at all.
-        Take(*twin, step).IgnoreError();
+        ApplyStep(*twin, step).IgnoreError();
         CollectAll(*twin);
         ++taken_after_all;
       }

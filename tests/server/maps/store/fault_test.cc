@@ -60,7 +60,7 @@ class FaultTest : public ::testing::Test {
   std::unique_ptr<MapStore> store_;
 };
 
-TEST_F(FaultTest, AFullDiskIsSaidAndHarmsNothing) {
+TEST_F(FaultTest, AFullDiskIsReportedAndHarmsNothing) {
   FaultyDisk disk;
   Start();
   ASSERT_TRUE(store_->Commit(CommitOf(*store_, "town", 0, {{"a", 1}})).ok());
@@ -255,7 +255,7 @@ TEST_F(FaultTest, ADirectoryIsLockedThoughItsLockFileIsRemoved) {
   EXPECT_TRUE(Open().ok());
 }
 
-TEST_F(FaultTest, ADirectoryThatCannotBeWrittenIsSaid) {
+TEST_F(FaultTest, ADirectoryThatCannotBeWrittenIsReported) {
   const Mounted mounted(directory());
   if (mounted.ok()) {
     ASSERT_TRUE(mounted.Remount(MS_RDONLY, nullptr));

@@ -55,41 +55,41 @@ class PostgresStoreTest : public StoreTest {
 
 INSTANTIATE_TEST_SUITE_P(Kinds, PostgresStoreTest, ::testing::Values(StoreKind::kPostgres), NameOf);
 
-TEST_P(PostgresStoreTest, TheOthersAreToldOfAChange) {
+TEST_P(PostgresStoreTest, OthersAreNotifiedOfAChange) {
   const std::unique_ptr<MapStore> other = OpenAnother(options_);
   const std::unique_ptr<StoreWatch> watch = other->Watch();
   ASSERT_NE(watch, nullptr);
   const auto before = watch->Next(absl::ZeroDuration()).value();
   EXPECT_FALSE(before.maps.has_value());
-  EXPECT_EQ(watch->Next(absl::ZeroDuration())->mark, before.mark);
+  EXPECT_EQ(watch->Next(absl::ZeroDuration())->fingerprint, before.fingerprint);
   // Only the change ends this wait.
   auto told = std::async(std::launch::async, [&] { return watch->Next(absl::Hours(1)); });
   CommitNext(*store_, 0);
   const auto after = told.get();
   ASSERT_TRUE(after.ok()) << after.status();
-  EXPECT_NE(after->mark, before.mark);
+  EXPECT_NE(after->fingerprint, before.fingerprint);
   EXPECT_EQ(after->maps, std::vector<std::string>{"town"});
-  // What is not a change of maps has no mark of its own.
+  // Other changes leave the fingerprint as it is.
   ASSERT_TRUE(UploadBytes(*store_, "content").ok());
   LastPose pose;
   pose.vehicle = "bus";
   pose.map = "town";
   ASSERT_TRUE(store_->SaveLastPoses({pose}).ok());
-  EXPECT_EQ(watch->Next(absl::ZeroDuration())->mark, after->mark);
+  EXPECT_EQ(watch->Next(absl::ZeroDuration())->fingerprint, after->fingerprint);
 }
 
 // What is announced in another schema of the database, by an older program, or not at all, is no
 // reason to overlook a map.
-TEST_P(PostgresStoreTest, TheOthersAreToldWhichMapsHaveChangedWhereThatIsKnown) {
+TEST_P(PostgresStoreTest, OthersAreNotifiedWhichMapsChangedWhereKnown) {
   const std::unique_ptr<StoreWatch> watch = store_->Watch();
   ASSERT_TRUE(watch->Next(absl::ZeroDuration()).ok());
-  std::string mark;
+  std::string fingerprint;
   // Until the last of these changes has come here.
   const auto next = [&] {
     const auto change = watch->Next(kLongestWait);
     EXPECT_TRUE(change.ok()) << change.status();
-    EXPECT_NE(change->mark, mark);
-    mark = change->mark;
+    EXPECT_NE(change->fingerprint, fingerprint);
+    fingerprint = change->fingerprint;
     return change->maps;
   };
   const auto commit_city = [&](uint64_t base) {
@@ -126,7 +126,7 @@ TEST_P(PostgresStoreTest, AWaitForChangesIsEndedByAnotherThread) {
   const auto before = watch->Next(absl::ZeroDuration());
   auto woken = std::async(std::launch::async, [&] { return watch->Next(absl::Hours(1)); });
   watch->Wake();
-  EXPECT_EQ(woken.get()->mark, before->mark);
+  EXPECT_EQ(woken.get()->fingerprint, before->fingerprint);
 }
 
 TEST_P(PostgresStoreTest, PosesOfOtherServersAreFoundByTheTimeTheyWereSaved) {
@@ -333,7 +333,7 @@ TEST_P(PostgresStoreTest, ItsOwnBackupBringsItBackAfterAllIsLost) {
       "pg_dump", {"--format=custom", "--no-owner", "--schema", Schema(), "--file", backup});
   ASSERT_EQ(dumped.exit_code, 0) << dumped.error;
   CommitNext(*store_, 1);  // after the backup: lost
-  const std::string mark = store_->Watch()->Next(absl::ZeroDuration())->mark;
+  const std::string fingerprint = store_->Watch()->Next(absl::ZeroDuration())->fingerprint;
 
   postgres_->Kill();
   ASSERT_TRUE(postgres_->MakeAnew());
@@ -347,7 +347,7 @@ TEST_P(PostgresStoreTest, ItsOwnBackupBringsItBackAfterAllIsLost) {
     after = store_->Watch()->Next(absl::ZeroDuration());
     return after.ok();
   })) << after.status();
-  EXPECT_NE(after->mark, mark);
+  EXPECT_NE(after->fingerprint, fingerprint);
   EXPECT_EQ(DumpOf(*store_), before);
   EXPECT_EQ(CommitNext(*store_, 1), 3U);
 }

@@ -405,7 +405,7 @@ TEST_P(RevisionTest, ADeletedMapIsGoneAndItsNumbersAreNotUsedAgain) {
   EXPECT_EQ(store_->Usage()->contents, 2U);
 }
 
-TEST_P(RevisionTest, ADeletedMapCanBeTakenBackForADay) {
+TEST_P(RevisionTest, ADeletedMapCanBeUndeletedForADay) {
   CommitSeeds(0, {{"a", 1}, {"b", 2}});
   CommitSeeds(1, {{"a", 3}});
   RevisionCommit staged = CommitOf(*store_, "town", 2, {{"c", 4}});

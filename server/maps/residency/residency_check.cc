@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#include "server/maps/residency/surroundings.h"
+#include "server/maps/residency/residency_check.h"
 
 #include "absl/strings/str_cat.h"
 #include "server/errors/error_details.h"
@@ -13,13 +13,14 @@ constexpr double kRetryS = 0.5;
 
 }  // namespace
 
-TileResidency::Counts Surroundings::Note(const MapView& view, const Eigen::Vector3d& position_map,
-                                         const Eigen::Vector3d& velocity_map) {
+TileResidency::Counts ResidencyCheck::Record(const MapView& view,
+                                             const Eigen::Vector3d& position_map,
+                                             const Eigen::Vector3d& velocity_map) {
   PlaceInUse place;
   place.position = position_map.head<2>();
   place.velocity = velocity_map.head<2>();
   place.seen = PlacesInUse::Clock::now();
-  const bool is_new = places_.Note(view.snapshot->name, place);
+  const bool is_new = places_.Record(view.snapshot->name, place);
   if (view.snapshot->residency == nullptr) return {};
   const TileResidency::Counts counts =
       view.snapshot->residency->Within(place.position, options_.lidar_radius_m);
@@ -27,8 +28,8 @@ TileResidency::Counts Surroundings::Note(const MapView& view, const Eigen::Vecto
   return counts;
 }
 
-absl::Status Surroundings::Require(const MapView& view, const Eigen::Vector2d& min,
-                                   const Eigen::Vector2d& max) {
+absl::Status ResidencyCheck::EnsureResident(const MapView& view, const Eigen::Vector2d& min,
+                                            const Eigen::Vector2d& max) {
   const MapSnapshot& snapshot = *view.snapshot;
   const Bounds& bounds = snapshot.tiles.bounds();
   if (bounds.finite_points == 0) return absl::OkStatus();
@@ -39,13 +40,13 @@ absl::Status Surroundings::Require(const MapView& view, const Eigen::Vector2d& m
   const PlacesInUse::Clock::time_point now = PlacesInUse::Clock::now();
   if (snapshot.residency == nullptr) {
     // So that its tiles stay where others make room.
-    static_cast<void>(places_.NoteBox(snapshot.name, box_min, box_max, now));
+    static_cast<void>(places_.RecordBox(snapshot.name, box_min, box_max, now));
     return absl::OkStatus();
   }
   const Eigen::Vector2d reach = Eigen::Vector2d::Constant(options_.lidar_radius_m);
   const auto counts = snapshot.residency->Touching(box_min - reach, box_max + reach);
-  const bool noted =
-      CanHold(view, box_min, box_max) && places_.NoteBox(snapshot.name, box_min, box_max, now);
+  const bool noted = FitsInMemory(view, box_min, box_max) &&
+                     places_.RecordBox(snapshot.name, box_min, box_max, now);
   if (counts.missing == 0) return absl::OkStatus();
   if (!noted && residency_.full()) {
     return WithReason(
@@ -56,11 +57,11 @@ absl::Status Surroundings::Require(const MapView& view, const Eigen::Vector2d& m
         "MAP_NOT_WHOLE", {{"map", snapshot.name}});
   }
   residency_.Wake();
-  return TilesBeingLoaded(snapshot.name, DescribeMissing(snapshot.name, counts));
+  return TilesLoadingError(snapshot.name, DescribeMissing(snapshot.name, counts));
 }
 
-bool Surroundings::CanHold(const MapView& view, const Eigen::Vector2d& min,
-                           const Eigen::Vector2d& max) const {
+bool ResidencyCheck::FitsInMemory(const MapView& view, const Eigen::Vector2d& min,
+                                  const Eigen::Vector2d& max) const {
   const TileResidency& residency = *view.snapshot->residency;
   if (residency.all().resident == 0) return true;
   const Eigen::Vector2d reach = Eigen::Vector2d::Constant(options_.map_radius_m);
@@ -76,7 +77,7 @@ std::string DescribeMissing(absl::string_view map, const TileResidency::Counts& 
                       counts.missing + counts.resident + counts.damaged, " tiles are missing");
 }
 
-absl::Status TilesBeingLoaded(absl::string_view map, absl::string_view detail) {
+absl::Status TilesLoadingError(absl::string_view map, absl::string_view detail) {
   return WithRetryAfter(
       WithReason(absl::UnavailableError(detail), "MAP_LOADING", {{"map", std::string(map)}}),
       kRetryS);
