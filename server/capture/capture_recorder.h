@@ -7,7 +7,9 @@
 #ifndef VOXLOC_SERVER_CAPTURE_CAPTURE_RECORDER_H_
 #define VOXLOC_SERVER_CAPTURE_CAPTURE_RECORDER_H_
 
+#include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -19,13 +21,42 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/synchronization/mutex.h"
-#include "server/capture/capture_rate.h"
 #include "server/capture/capture_store.h"
 #include "server/capture/captured_scan.h"
 #include "server/config/config.h"
 #include "server/observe/metrics/metrics.h"
 
 namespace voxloc::server {
+
+// CaptureRate: a token bucket that limits the captures per second. Thread-safe.
+class CaptureRate {
+ public:
+  using Clock = std::chrono::steady_clock;
+
+  void Set(double per_second) {
+    const absl::MutexLock lock(&mutex_);
+    per_second_ = per_second;
+    tokens_ = std::max(tokens_, 1.0);
+  }
+
+  // Takes a token if there is one. The bucket holds max(1, per_second) tokens.
+  [[nodiscard]] bool Admit(Clock::time_point now) {
+    const absl::MutexLock lock(&mutex_);
+    const double elapsed_s = std::chrono::duration<double>(now - at_).count();
+    at_ = std::max(at_, now);
+    tokens_ =
+        std::min(std::max(1.0, per_second_), tokens_ + per_second_ * std::max(0.0, elapsed_s));
+    if (tokens_ < 1.0) return false;
+    tokens_ -= 1.0;
+    return true;
+  }
+
+ private:
+  absl::Mutex mutex_;
+  double per_second_ ABSL_GUARDED_BY(mutex_) = 0.0;
+  double tokens_ ABSL_GUARDED_BY(mutex_) = 0.0;
+  Clock::time_point at_ ABSL_GUARDED_BY(mutex_) = Clock::now();
+};
 
 class CaptureRecorder {
  public:

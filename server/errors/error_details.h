@@ -7,6 +7,8 @@
 #ifndef VOXLOC_SERVER_ERRORS_ERROR_DETAILS_H_
 #define VOXLOC_SERVER_ERRORS_ERROR_DETAILS_H_
 
+#include <grpcpp/support/status.h>
+
 #include <initializer_list>
 #include <string>
 #include <utility>
@@ -27,6 +29,11 @@ inline constexpr char kRetryInfoUrl[] = "type.googleapis.com/google.rpc.RetryInf
 
 // `status`, which is not ok, with the seconds after which trying again can help, at least 0.
 [[nodiscard]] absl::Status WithRetryAfter(absl::Status status, double seconds);
+
+// From absl::Status to grpc::Status: the same code, and a message short enough for the trailing
+// metadata. Thread-safe: no shared state.
+
+[[nodiscard]] grpc::Status ToGrpcStatus(const absl::Status& status);
 
 }  // namespace voxloc::server
 

@@ -8,29 +8,52 @@
 #define VOXLOC_SERVER_MAPS_MAP_LIBRARY_H_
 
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <list>
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "absl/base/thread_annotations.h"
+#include "absl/container/flat_hash_map.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "absl/synchronization/mutex.h"
+#include "core/checksum/sha256.h"
 #include "core/engine/failover/failover_engine.h"
 #include "server/config/live_config.h"
 #include "server/geodesy/map_frame.h"
 #include "server/maps/map_build.h"
 #include "server/maps/map_events.h"
 #include "server/maps/moments/moments_cache.h"
-#include "server/maps/recent_uploads.h"
 #include "server/maps/resident_maps.h"
 #include "server/maps/store/map_store.h"
 #include "server/maps/tile_loader.h"
 #include "server/observe/metrics/metrics.h"
 
 namespace voxloc::server {
+
+// RecentUploads: the tile contents uploaded per map, so that a client that may write only this map
+// can reuse them after a failed transaction. Above a limit the oldest are evicted, and a restart
+// clears the list; clients then upload again. Thread-safe.
+class RecentUploads {
+ public:
+  // Keeps at most `max` of them from now on.
+  void Add(absl::string_view map, const Sha256Digest& digest, size_t max);
+  [[nodiscard]] bool Has(absl::string_view map, const Sha256Digest& digest) const;
+
+ private:
+  using Upload = std::pair<std::string, Sha256Digest>;  // map and content
+
+  mutable absl::Mutex mutex_;
+  std::list<Upload> by_age_ ABSL_GUARDED_BY(mutex_);  // the oldest first
+  absl::flat_hash_map<Upload, std::list<Upload>::iterator> index_ ABSL_GUARDED_BY(mutex_);
+};
 
 // What becomes a revision.
 struct RevisionDraft {

@@ -12,7 +12,7 @@
 #include "core/status/try.h"
 #include "server/errors/error_details.h"
 #include "server/maps/map_memory.h"
-#include "server/maps/tile_content.h"
+#include "server/maps/tile_loader.h"
 
 namespace voxloc::server {
 namespace {

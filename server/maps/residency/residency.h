@@ -28,6 +28,8 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 #include "absl/status/status.h"
+#include "absl/types/span.h"
+#include "core/map/tile_residency.h"
 #include "server/config/config.h"
 #include "server/maps/map_library.h"
 #include "server/maps/residency/places_in_use.h"
@@ -36,6 +38,16 @@
 #include "server/scheduling/work_queue.h"
 
 namespace voxloc::server {
+
+// Which tiles of a map the vehicles on it need in memory, in which order: around where each is, as
+// Autoware's dynamic map loading has it (map_radius), and around where it will be soon. A pure
+// function.
+
+// Numbers of tiles, each once: those around where vehicles are, nearest first, then those around
+// where they will be.
+[[nodiscard]] std::vector<uint32_t> PlanResidency(const TileLayout& layout,
+                                                  absl::Span<const PlaceInUse> places,
+                                                  const ResidencyOptions& options);
 
 class Residency : public TimeoutWatch::Watched, public std::enable_shared_from_this<Residency> {
  public:

@@ -11,7 +11,7 @@
 #include "absl/strings/strip.h"
 #include "absl/synchronization/mutex.h"
 #include "grpc/health/v1/health.grpc.pb.h"
-#include "server/convert/status.h"
+#include "server/errors/error_details.h"
 #include "server/rpc/services.h"
 #include "server/rpc/support/method_handler.h"
 #include "server/security/call_access.h"

@@ -8,7 +8,6 @@
 #include "absl/strings/str_cat.h"
 #include "core/status/try.h"
 #include "server/convert/pose.h"
-#include "server/convert/status.h"
 #include "server/errors/error_details.h"
 #include "server/localization/scan_work.h"
 #include "server/maps/residency/residency_check.h"

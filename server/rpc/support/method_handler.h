@@ -17,7 +17,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
-#include "server/convert/status.h"
+#include "server/errors/error_details.h"
 #include "server/rpc/support/call_scope.h"
 #include "server/rpc/support/read_message.h"
 #include "server/runtime.h"

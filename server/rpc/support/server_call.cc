@@ -4,7 +4,7 @@
 
 #include <utility>
 
-#include "server/convert/status.h"
+#include "server/errors/error_details.h"
 #include "server/observe/logging.h"
 
 namespace voxloc::server {

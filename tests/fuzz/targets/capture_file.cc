@@ -3,14 +3,13 @@
 // Files of captures, as they are and with checksums that are right: for the latter, the first two
 // bytes are the length of the info, and info and capture follow.
 
-#include "server/capture/capture_file.h"
-
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
 #include <string>
 
 #include "core/checksum/crc32c.h"
+#include "server/capture/capture_store.h"
 #include "tests/fuzz/fuzz_targets.h"
 
 namespace voxloc {

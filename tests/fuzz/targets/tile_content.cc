@@ -2,10 +2,9 @@
 //
 // What the store keeps of a tile. The first byte says how long the pieces are in which it comes.
 
-#include "server/maps/tile_content.h"
-
 #include <algorithm>
 
+#include "server/maps/tile_loader.h"
 #include "tests/fuzz/fuzz_targets.h"
 
 namespace voxloc {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#include "server/capture/capture_file.h"
-
 #include <gtest/gtest.h>
 
 #include <string>
+
+#include "server/capture/capture_store.h"
 
 namespace voxloc::server {
 namespace {

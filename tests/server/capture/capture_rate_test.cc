@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#include "server/capture/capture_rate.h"
-
 #include <gtest/gtest.h>
+
+#include "server/capture/capture_recorder.h"
 
 namespace voxloc::server {
 namespace {

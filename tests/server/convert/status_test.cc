@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#include "server/convert/status.h"
-
 #include <gtest/gtest.h>
 
 #include <string>

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#include "server/maps/tile_content.h"
-
 #include <gtest/gtest.h>
 
 #include <string>
 
 #include "core/checksum/sha256.h"
+#include "server/maps/tile_loader.h"
 
 namespace voxloc::server {
 namespace {

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#include "server/maps/fit/fit_turns.h"
-
 #include <gtest/gtest.h>
 
 #include <map>
 #include <string>
+
+#include "server/maps/fit/fit_sampler.h"
 
 namespace voxloc::server {
 namespace {

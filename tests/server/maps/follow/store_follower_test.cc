@@ -19,7 +19,7 @@
 #include "core/engine/cpu/cpu_engine.h"
 #include "server/maps/map_transaction.h"
 #include "server/maps/store/postgres_map_store.h"
-#include "server/maps/tile_content.h"
+#include "server/maps/tile_loader.h"
 #include "tests/support/eventually.h"
 #include "tests/support/postgres_server.h"
 
