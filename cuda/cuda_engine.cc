@@ -198,7 +198,7 @@ class CudaEngine : public Engine {
     return FilterCloud(cloud, options);
   }
 
-  absl::StatusOr<std::shared_ptr<const ResidentBoundGrid>> DoKeepBoundGrid(
+  absl::StatusOr<std::shared_ptr<const ResidentBoundGrid>> DoLoadBoundGrid(
       BoundGrid grid) override {
     return cuda::DeviceBoundGrid::Upload(device_, grid);
   }

@@ -17,7 +17,7 @@
 #include "server/config/command_line.h"
 #include "server/config/config_errors.h"
 #include "server/config_check.h"
-#include "server/lifecycle/end_requests.h"
+#include "server/lifecycle/lifecycle_requests.h"
 #include "server/maintenance.h"
 #include "server/observe/grpc_log.h"
 #include "server/observe/logging.h"
@@ -71,12 +71,13 @@ int PendingStop() {
   return 0;
 }
 
-[[noreturn]] void ReceiveSignals(const sigset_t& signals, voxloc::server::EndRequests& requests) {
+[[noreturn]] void ReceiveSignals(const sigset_t& signals,
+                                 voxloc::server::LifecycleRequests& requests) {
   while (true) {
     const int signal = WaitFor(signals);
     if (signal != SIGHUP) {
       // A second one waits neither for the start nor for the drain.
-      if (!requests.EndBySignal()) std::_Exit(128 + signal);
+      if (!requests.RequestShutdown()) std::_Exit(128 + signal);
     } else if (requests.ending()) {
       voxloc::server::Log(voxloc::server::LogLevel::kWarn, "reload_ignored",
                           {{"detail", "the server drains"}});
@@ -126,11 +127,12 @@ int main(int argc, char** argv) {
     std::cout << command_line->text;
     return EXIT_SUCCESS;
   }
-  voxloc::server::SendGrpcLogToOurs();
-  static auto& requests = *new voxloc::server::EndRequests;  // signals may come after main's end
+  voxloc::server::RedirectGrpcLog();
+  static auto& requests =
+      *new voxloc::server::LifecycleRequests;  // signals may come after main's end
   std::thread([signals] { ReceiveSignals(signals, requests); }).detach();
   auto server = voxloc::server::Server::Start(
-      *command_line, [] { requests.EndForRestart(); }, [] { return requests.ending(); });
+      *command_line, [] { requests.RequestRestart(); }, [] { return requests.ending(); });
   const auto exit_code = [] { return requests.for_restart() ? kExitRestart : EXIT_SUCCESS; };
   if (absl::IsCancelled(server.status())) return exit_code();
   if (!server.ok()) return Fail(server.status());

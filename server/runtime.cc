@@ -14,7 +14,7 @@
 namespace voxloc::server {
 namespace {
 
-// Streams post one task at a time; the remaining places are for maps that are to be freed.
+// Streams post one task at a time; the spare places are for tasks that free maps.
 constexpr size_t kSpareTasks = 1024;
 
 // One batch on a GPU while the host prepares or answers another. The CPU engine uses the host
@@ -23,7 +23,7 @@ constexpr size_t kBatchesPerGpu = 2;
 
 // Half the period of a LiDAR at 10 Hz: a scan that comes while a batch runs is answered within a
 // period by the next one.
-constexpr double kLongestBatchS = 0.05;
+constexpr double kMaxBatchS = 0.05;
 
 Scheduler::Options SchedulerOptions(const Limits& limits, size_t gpus) {
   Scheduler::Options options;
@@ -31,7 +31,7 @@ Scheduler::Options SchedulerOptions(const Limits& limits, size_t gpus) {
   options.max_queued_bytes = limits.max_queued_bytes;
   options.max_batch = limits.max_batch;
   options.batches_in_flight = gpus == 0 ? 1 : kBatchesPerGpu * gpus;
-  options.longest_batch_s = kLongestBatchS;
+  options.max_batch_s = kMaxBatchS;
   return options;
 }
 
@@ -92,10 +92,10 @@ FitSampler::Options FitSamplerOptions(const Config& config) {
 
 }  // namespace
 
-Runtime::Runtime(const ConfigInEffect& resolved, const HostResources& found, EngineChoice choice,
+Runtime::Runtime(const EffectiveConfig& resolved, const HostResources& found, EngineChoice choice,
                  std::unique_ptr<MapStore> store)
     : config(resolved.config),
-      live(resolved),
+      live_config(resolved),
       host(found),
       started_unix_ns(absl::GetCurrentTimeNanos()),
       engine(WithStandby(choice)),
@@ -124,7 +124,7 @@ Runtime::Runtime(const ConfigInEffect& resolved, const HostResources& found, Eng
       scoring("scoring", ScoringTasks(config.limits), metrics.scoring_queue),
       searching("searching", SearchingOptions(config.limits), metrics.searching_queue),
       maps(config.limits.max_maps, metrics, mapping, config.access_file.empty()),
-      library({*map_store, *engine, maps, map_events, live, metrics, max_map_memory_bytes,
+      library({*map_store, *engine, maps, map_events, live_config, metrics, max_map_memory_bytes,
                moments.get()}),
       last_poses(MapStoreOptions().max_last_poses),
       places(config.residency.update_distance_m),
@@ -136,11 +136,11 @@ Runtime::Runtime(const ConfigInEffect& resolved, const HostResources& found, Eng
       tile_fits(config.limits.max_tile_fits, metrics.fit_tiles),
       fit_sampler(tile_fits, FitSamplerOptions(config), metrics),
       global_search(*engine, config.limits.search_cache_bytes),
-      sessions(config.limits.max_sessions, metrics, life),
+      sessions(config.limits.max_sessions, metrics, lifecycle),
       scheduler(*engine, host_threads, SchedulerOptions(config.limits, engine_devices.size()),
                 metrics),
-      readiness(std::make_shared<Readiness>(*engine, maps, life)),
-      drain({life,
+      readiness(std::make_shared<Readiness>(*engine, maps, lifecycle)),
+      drain({lifecycle,
              *readiness,
              sessions,
              calls,
@@ -150,10 +150,10 @@ Runtime::Runtime(const ConfigInEffect& resolved, const HostResources& found, Eng
   captures.Configure(config);
 }
 
-void Runtime::Reload(ConfigInEffect next) {
+void Runtime::Reload(EffectiveConfig next) {
   const Limits limits = next.config.limits;
   captures.Configure(next.config);
-  live.Set(std::move(next));
+  live_config.Set(std::move(next));
   reply_bytes.set_limit(limits.max_reply_bytes);
   unopened_streams.set_limit(limits.max_unopened_streams);
   mapping.SetLimits(MappingTasks(limits), /*max_threads=*/1);

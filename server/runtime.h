@@ -36,7 +36,7 @@
 #include "server/maps/resident_maps.h"
 #include "server/maps/store/map_store.h"
 #include "server/observe/metrics/metrics.h"
-#include "server/observe/server_life.h"
+#include "server/observe/server_lifecycle.h"
 #include "server/observe/trace/span_exporter.h"
 #include "server/scheduling/admission.h"
 #include "server/scheduling/byte_limits.h"
@@ -51,31 +51,31 @@ namespace voxloc::server {
 
 struct Runtime {
   // `config`: with its defaults resolved (ResolveDefaults).
-  Runtime(const ConfigInEffect& config, const HostResources& host, EngineChoice choice,
+  Runtime(const EffectiveConfig& config, const HostResources& host, EngineChoice choice,
           std::unique_ptr<MapStore> map_store);
 
   // Puts the values that can be reloaded into effect: those that requests read (`live`), and those
   // that parts keep.
-  void Reload(ConfigInEffect config);
+  void Reload(EffectiveConfig config);
 
-  const Config config;  // as at the start: what is not Setting::reloadable
-  LiveConfig live;      // as it is now; requests read their limits here
+  const Config config;     // as at the start: what is not Setting::reloadable
+  LiveConfig live_config;  // as it is now; requests read their limits here
   const HostResources host;
   const int64_t started_unix_ns;
-  ServerLife life;
+  ServerLifecycle lifecycle;
   const std::unique_ptr<FailoverEngine> engine;
   const std::vector<uint32_t> engine_devices;  // its GPUs, in its order
   const std::string engine_note;               // why it is not what was asked for; empty: it is
   ThreadPool host_threads;                     // for what the engine does not do
   Metrics metrics;
-  const std::unique_ptr<SpanExporter> spans;  // null: nobody takes them
+  const std::unique_ptr<SpanExporter> spans;  // null: spans are not exported
   CaptureRecorder captures;                   // of scans that went badly
   ActiveCalls calls;
 
   const std::shared_ptr<AccessControl> access;
   AuditLog audit;
 
-  TimeoutWatch timeouts;                  // nothing in it may wait: liveness is that it runs
+  TimeoutWatch timeouts;                  // must never block: liveness means that it runs
   TimeoutWatch file_watch{"file watch"};  // reads files that have changed; their disk may hang
   ByteBudget reply_bytes;
 
@@ -83,16 +83,16 @@ struct Runtime {
   Admission searches;
   Admission recoveries;
   Admission scoring_streams;
-  Admission transactions;     // of maps
-  Admission watchers;         // of maps
-  Admission map_readers;      // GetTiles and GetCells
-  ByteShares map_read_bytes;  // what they hold
+  Admission transactions;    // of maps
+  Admission watchers;        // of maps
+  Admission map_readers;     // GetTiles and GetCells
+  ByteQuota map_read_bytes;  // what they hold
 
   const std::unique_ptr<MapStore> map_store;
   std::atomic<uint64_t> max_map_memory_bytes;   // of the engine that serves
   const std::unique_ptr<MomentsCache> moments;  // null: there is none
 
-  // In the order in which they may need each other: the last is destroyed first.
+  // In the order of their dependencies: the last is destroyed first.
   WorkQueue mapping;
   WorkQueue reading;  // of maps
   WorkQueue scoring;

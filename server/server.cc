@@ -49,7 +49,7 @@ std::string WithPort(const std::string& address, int port) {
   return absl::StrCat(address.substr(0, colon), ":", port);
 }
 
-// gRPC's library of reflection adds it to every server of a process that is linked with it.
+// Linking gRPC's reflection library adds the plugin to every server of the process.
 class WithoutReflection : public grpc::ServerBuilderOption {
  public:
   void UpdateArguments(grpc::ChannelArguments* /*arguments*/) override {}
@@ -109,7 +109,7 @@ ServerSample Sample(const Runtime& runtime) {
           runtime.drain.sessions_notified(), runtime.drain.Progress().remaining_s};
 }
 
-absl::Status StoppedWhileStarting() {
+absl::Status StartCancelledError() {
   return absl::CancelledError("the server was stopped while it was starting");
 }
 
@@ -118,10 +118,10 @@ absl::Status StoppedWhileStarting() {
 class Server::Impl {
  public:
   // `given`: as the sources have it, with zeros for what follows from the machine.
-  Impl(ConfigInEffect given, const ConfigInEffect& resolved, const HostResources& host,
+  Impl(EffectiveConfig given, const EffectiveConfig& resolved, const HostResources& host,
        EngineChoice choice, std::unique_ptr<DirectoryLock> data_dir_lock,
        std::unique_ptr<MapStore> store, std::function<void()> end)
-      : given_(std::move(given)),
+      : unresolved_(std::move(given)),
         data_dir_lock_(std::move(data_dir_lock)),
         runtime_(resolved, host, std::move(choice), std::move(store)),
         end_(std::move(end)) {}
@@ -138,17 +138,17 @@ class Server::Impl {
       Log(LogLevel::kError, "store_damaged", {{"finding", finding}});
     }
     VOXLOC_TRY(runtime_.last_poses.Load(*runtime_.map_store));
-    // Maps are served without it, and it is gathered anew.
+    // Not fatal: it is collected again.
     if (absl::Status status = runtime_.tile_fits.Load(*runtime_.map_store); !status.ok()) {
       Log(LogLevel::kWarn, "tile_fits_not_loaded", {{"error", status.ToString()}});
     }
     VOXLOC_ASSIGN_OR_RETURN(const auto maps, runtime_.library.Register());
-    if (stopping && stopping()) return StoppedWhileStarting();
+    if (stopping && stopping()) return StartCancelledError();
     // Before the first request: what changes a map comes after it in the queue.
     VOXLOC_TRY(StartLoading(maps));
     VOXLOC_TRY(StartGrpc());
     runtime_.readiness->Begin(maps);
-    StartUpkeep();
+    StartBackgroundTasks();
     LogStart();
     if (config.ready_file.empty()) return absl::OkStatus();
     VOXLOC_ASSIGN_OR_RETURN(
@@ -160,14 +160,14 @@ class Server::Impl {
   void Drain() {
     if (grpc_server_ == nullptr) return;
     ready_file_.reset();
-    runtime_.drain.BeginToStop("the server is stopping");
+    runtime_.drain.BeginForShutdown("the server is stopping");
     runtime_.drain.Await();
     Shutdown();
     Log(LogLevel::kInfo, "stopped", {});
   }
 
   void Reload(const absl::StatusOr<CommandLine>& command_line) {
-    if (runtime_.life.draining()) {
+    if (runtime_.lifecycle.draining()) {
       Log(LogLevel::kWarn, "reload_ignored", {{"detail", "the server drains"}});
       return;
     }
@@ -177,14 +177,15 @@ class Server::Impl {
       }
       return;
     }
-    const std::vector<ConfigChange> changes = TakeReloadable(*command_line, Settings(), given_);
-    ConfigInEffect resolved = given_;
+    const std::vector<ConfigChange> changes =
+        ApplyReloadable(*command_line, Settings(), unresolved_);
+    EffectiveConfig resolved = unresolved_;
     ResolveDefaults(runtime_.host, resolved);
-    ConfigInEffect live = *runtime_.live.Snapshot();
+    EffectiveConfig live_config = *runtime_.live_config.Snapshot();
     // What it says beside `changes` follows from them.
-    static_cast<void>(TakeReloadable(resolved, Settings(), live));
-    runtime_.Reload(std::move(live));
-    SetLogLevel(LogLevelOf(given_.config.log_level));
+    static_cast<void>(ApplyReloadable(resolved, Settings(), live_config));
+    runtime_.Reload(std::move(live_config));
+    SetLogLevel(LogLevelOf(unresolved_.config.log_level));
     for (const ConfigChange& change : changes) {
       Log(change.applied ? LogLevel::kInfo : LogLevel::kWarn,
           change.applied ? "setting_changed" : "restart_needed",
@@ -284,8 +285,8 @@ class Server::Impl {
     return absl::OkStatus();
   }
 
-  // What goes on beside the requests.
-  void StartUpkeep() {
+  // Periodic work in the background.
+  void StartBackgroundTasks() {
     runtime_.metrics.store_connected.Set(1.0);
     if (runtime_.map_store->shared()) {
       follower_ = std::make_unique<StoreFollower>(
@@ -293,8 +294,8 @@ class Server::Impl {
                                absl::Seconds(runtime_.config.store.poll_period_s)});
     }
     const auto watch = [this](const std::shared_ptr<TimeoutWatch::Watched>& part) {
-      upkeep_.push_back(part);
-      upkeep_entries_.push_back(runtime_.timeouts.Add(part, TimeoutWatch::Clock::now()));
+      background_tasks_.push_back(part);
+      background_entries_.push_back(runtime_.timeouts.Add(part, TimeoutWatch::Clock::now()));
     };
     watch(std::make_shared<StoreUpkeep>(*runtime_.map_store, runtime_.last_poses,
                                         runtime_.tile_fits, runtime_.mapping, runtime_.metrics));
@@ -340,7 +341,7 @@ class Server::Impl {
       return;
     }
     // Nothing new begins.
-    upkeep_entries_.clear();
+    background_entries_.clear();
     follower_.reset();
     connections_->Stop();
     grpc_server_->Shutdown(std::chrono::system_clock::now());
@@ -352,7 +353,7 @@ class Server::Impl {
     runtime_.fit_sampler.Stop();
     runtime_.captures.Stop();
     runtime_.mapping.Stop();
-    // What all of them have gathered.
+    // Save what they have collected.
     if (const absl::Status status = runtime_.last_poses.Save(*runtime_.map_store); !status.ok()) {
       Log(LogLevel::kWarn, "poses_not_saved", {{"error", status.ToString()}});
     }
@@ -363,17 +364,17 @@ class Server::Impl {
     grpc_server_.reset();
     readiness_entry_.reset();
     http_.reset();
-    runtime_.timeouts.Stop();  // it may hold the last call that it has asked
+    runtime_.timeouts.Stop();  // it may own the last reference to a call
   }
 
-  ConfigInEffect given_;
+  EffectiveConfig unresolved_;
   const std::unique_ptr<DirectoryLock> data_dir_lock_;
   Runtime runtime_;
   const std::function<void()> end_;
   std::vector<std::pair<std::string, std::function<absl::Status()>>> reloads_;
   std::unique_ptr<StoreFollower> follower_;  // null: no other server writes the store
-  std::vector<std::shared_ptr<TimeoutWatch::Watched>> upkeep_;
-  std::vector<std::unique_ptr<TimeoutWatch::Entry>> upkeep_entries_;
+  std::vector<std::shared_ptr<TimeoutWatch::Watched>> background_tasks_;
+  std::vector<std::unique_ptr<TimeoutWatch::Entry>> background_entries_;
   std::shared_ptr<TlsFiles> tls_files_;  // null: no TLS
   std::vector<std::unique_ptr<TimeoutWatch::Entry>> file_entries_;
   std::shared_ptr<grpc::ServerCredentials> credentials_;
@@ -400,7 +401,7 @@ absl::StatusOr<std::unique_ptr<Server>> Server::Start(const CommandLine& command
       command_line,
       [&](const Config& config) -> absl::StatusOr<EngineChoice> {
         VOXLOC_ASSIGN_OR_RETURN(auto choice, MakeEngine(config));
-        if (stopping && stopping()) return StoppedWhileStarting();
+        if (stopping && stopping()) return StartCancelledError();
         VOXLOC_TRY(WarmUp(*choice.engine));
         return choice;
       },
@@ -418,18 +419,18 @@ absl::StatusOr<std::unique_ptr<Server>> Server::Start(const CommandLine& command
 }
 
 absl::StatusOr<std::unique_ptr<Server>> Server::StartWith(const CommandLine& command_line,
-                                                          const ChooseEngineFor& choose,
+                                                          const EngineChooser& choose,
                                                           std::function<void()> end,
                                                           const StopRequested& stopping) {
   SetLogLevel(LogLevelOf(command_line.config.log_level));
   ConfigErrors errors;
   CheckConfig(command_line.config, errors);
   VOXLOC_TRY(errors.Status());
-  const HostResources host = FindHostResources();
-  ConfigInEffect resolved = command_line;
+  const HostResources host = DetectHostResources();
+  EffectiveConfig resolved = command_line;
   ResolveDefaults(host, resolved);
   VOXLOC_ASSIGN_OR_RETURN(auto choice, choose(resolved.config));
-  if (stopping && stopping()) return StoppedWhileStarting();
+  if (stopping && stopping()) return StartCancelledError();
   VOXLOC_ASSIGN_OR_RETURN(auto data_dir_lock, LockDataDir(resolved.config));
   VOXLOC_ASSIGN_OR_RETURN(auto store, OpenStore(resolved.config));
   auto impl = std::make_unique<Impl>(command_line, resolved, host, std::move(choice),

@@ -18,14 +18,14 @@ namespace voxloc::server {
 
 class Server {
  public:
-  // Whether the start is to be given up.
+  // Whether to cancel the start.
   using StopRequested = std::function<bool()>;
 
-  // Serving when it returns, with the ready file written. AlreadyExists: an address is taken;
+  // Returns a serving server, with the ready file written. AlreadyExists: an address is taken;
   // InvalidArgument, FailedPrecondition: the configuration cannot be served; Cancelled: `stopping`,
-  // which is asked between the steps of the start, said so.
-  // `end` is called, on a thread of the server's, when the server is to be drained and ended by its
-  // owner: its engine has failed and on_engine_failure is `restart`.
+  // which is polled between the steps of the start, returned true.
+  // `end` is called on a thread of the server when its owner should drain and destroy it: its
+  // engine has failed and on_engine_failure is `restart`.
   [[nodiscard]] static absl::StatusOr<std::unique_ptr<Server>> Start(
       const CommandLine& command_line, std::function<void()> end = [] {},
       const StopRequested& stopping = {});
@@ -39,23 +39,22 @@ class Server {
   // Ends what Drain has not, at once.
   ~Server();
 
-  // With what the sources of the configuration say now (ParseCommandLine with the arguments of the
-  // start). Values that can be reloaded take effect, the log names those that differ and cannot,
-  // and the parts of OnReload are asked. A configuration with errors changes nothing and asks
-  // nobody: the errors are logged. While the server drains, nothing happens but a line in the log.
+  // Reloads with the current configuration (ParseCommandLine with the arguments of the start).
+  // Reloadable values take effect, other changed ones are logged, and the functions of OnReload are
+  // called. A configuration with errors is logged and changes nothing. Ignored, with a line in the
+  // log, while the server drains.
   void Reload(const absl::StatusOr<CommandLine>& command_line);
 
-  // `reload` is asked by each Reload, in the order of the calls of OnReload: to read files of its
-  // own, which it keeps as they were where it returns an error. `part` names it in the log. Before
-  // the first Reload.
+  // Adds a function that Reload calls, in the order of registration. On an error it must keep its
+  // previous state. `part` names it in the log. Call before the first Reload.
   void OnReload(std::string part, std::function<absl::Status()> reload);
 
-  // Drains (server/lifecycle/drain.h), in what is left of a drain that has begun, then closes the
-  // port. Returns when all is over.
+  // Drains (server/lifecycle/drain.h), continuing a drain that has begun, then closes the port.
+  // Returns when all is over.
   void Drain();
 
-  // Reads the files of TLS and the access file now, as the server does by itself soon after they
-  // change. What is wrong stays as it was. From any thread.
+  // Reloads the TLS files and the access file now; the server also does so soon after they change.
+  // Invalid files keep the previous state. From any thread.
   absl::Status ReloadSecurity();
 
   // Address and port as served: "127.0.0.1:50051".
@@ -64,9 +63,9 @@ class Server {
 
  private:
   class Impl;
-  using ChooseEngineFor = std::function<absl::StatusOr<EngineChoice>(const Config& config)>;
+  using EngineChooser = std::function<absl::StatusOr<EngineChoice>(const Config& config)>;
   static absl::StatusOr<std::unique_ptr<Server>> StartWith(const CommandLine& command_line,
-                                                           const ChooseEngineFor& choose,
+                                                           const EngineChooser& choose,
                                                            std::function<void()> end,
                                                            const StopRequested& stopping);
   explicit Server(std::unique_ptr<Impl> impl);

@@ -23,8 +23,8 @@
 namespace voxloc::server {
 namespace {
 
-absl::Status Wrong(absl::string_view key, absl::string_view required, absl::string_view given,
-                   absl::string_view why) {
+absl::Status InvalidError(absl::string_view key, absl::string_view required,
+                          absl::string_view given, absl::string_view why) {
   return absl::InvalidArgumentError(
       absl::StrCat(key, " must be ", required, " (got '", given, "': ", why, ")"));
 }
@@ -65,7 +65,7 @@ void CheckDataDir(const Config& config, ConfigErrors& errors) {
   const bool missing = error == ENOENT;
   if (missing) error = WritableFolderError(FolderOf(folder));
   if (error != 0) {
-    errors.Add(Wrong(
+    errors.Add(InvalidError(
         "data_dir",
         missing ? "a folder that can be made in one that exists" : "a folder that can be written",
         folder, std::strerror(error)));
@@ -74,8 +74,8 @@ void CheckDataDir(const Config& config, ConfigErrors& errors) {
   for (const char* const name : {"/lock", "/maps.db", "/maps.db-wal", "/maps.db-shm"}) {
     error = AccessError(folder + name, R_OK | W_OK);
     if (error == 0 || error == ENOENT) continue;
-    errors.Add(Wrong("data_dir", "a folder of files that can be read and written", folder + name,
-                     std::strerror(error)));
+    errors.Add(InvalidError("data_dir", "a folder of files that can be read and written",
+                            folder + name, std::strerror(error)));
   }
   if (config.store.url.empty()) errors.Add(CheckSqliteMapStore(folder));
 }
@@ -92,7 +92,7 @@ void CheckListen(absl::string_view key, const std::string& address, ConfigErrors
   const int unresolved =
       getaddrinfo(parsed->host.c_str(), absl::StrCat(parsed->port).c_str(), &hints, &found);
   if (unresolved != 0) {
-    errors.Add(Wrong(key, kRequired, address, gai_strerror(unresolved)));
+    errors.Add(InvalidError(key, kRequired, address, gai_strerror(unresolved)));
     return;
   }
   const std::unique_ptr<addrinfo, decltype(&freeaddrinfo)> owned(found, &freeaddrinfo);
@@ -106,7 +106,7 @@ void CheckListen(absl::string_view key, const std::string& address, ConfigErrors
     if (file >= 0) close(file);
     if (bound || error == EADDRINUSE) return;
   }
-  errors.Add(Wrong(key, kRequired, address, std::strerror(error)));
+  errors.Add(InvalidError(key, kRequired, address, std::strerror(error)));
 }
 
 }  // namespace
@@ -120,16 +120,16 @@ void CheckStart(const Config& config, ConfigErrors& errors) {
   if (!config.store.url.empty()) errors.Add(CheckPostgresUrl(config.store.url));
   if (const int error = config.audit_log.empty() ? 0 : WritableFileError(config.audit_log);
       error != 0) {
-    errors.Add(
-        Wrong("audit_log", "a file that can be written", config.audit_log, std::strerror(error)));
+    errors.Add(InvalidError("audit_log", "a file that can be written", config.audit_log,
+                            std::strerror(error)));
   }
   // It is written beside itself and renamed.
   if (!config.ready_file.empty()) {
     int error = WritableFolderError(FolderOf(config.ready_file));
     if (error == 0 && WritableFileError(config.ready_file) == EISDIR) error = EISDIR;
     if (error != 0) {
-      errors.Add(Wrong("ready_file", "a file in a folder that can be written", config.ready_file,
-                       std::strerror(error)));
+      errors.Add(InvalidError("ready_file", "a file in a folder that can be written",
+                              config.ready_file, std::strerror(error)));
     }
   }
   errors.Add(CheckEngine(config));

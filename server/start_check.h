@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What on this machine would stop a start with a configuration: voxlocd --check-config. Starts,
-// creates and changes nothing. Thread-safe: no shared state.
+// Checks whether a server could start with a configuration on this machine (--check-config),
+// without starting, creating or changing anything. Thread-safe: no shared state.
 
 #ifndef VOXLOC_SERVER_START_CHECK_H_
 #define VOXLOC_SERVER_START_CHECK_H_

@@ -11,8 +11,8 @@ AlignJob WithGuess(AlignJob job, const Pose& map_T_base_guess) {
 }
 
 std::vector<AlignJob> JobsFrom(AlignJob job, absl::Span<const Pose> map_T_base_guesses) {
-  job.want_trace = false;
-  job.want_point_scores = false;
+  job.with_trace = false;
+  job.with_point_scores = false;
   std::vector<AlignJob> jobs;
   jobs.reserve(map_T_base_guesses.size());
   for (const Pose& guess : map_T_base_guesses) jobs.push_back(WithGuess(job, guess));

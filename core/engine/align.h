@@ -30,15 +30,16 @@
 
 namespace voxloc {
 
-// Ends a search early. Engines look at it before every iteration; where a device computes, the call
-// that waits for it passes `cancelled` on at once, and the device looks an iteration later.
+// Ends a search early. Engines poll it before every iteration. On a device, the waiting call
+// forwards `cancelled` at once, and the device sees it one iteration later.
 struct StopToken {
   std::shared_ptr<const std::atomic<bool>> cancelled;  // may be null
   absl::Time deadline = absl::InfiniteFuture();
 };
 
-// What an engine makes of a job's clouds and groups in any thread (Engine::Pack), so that the
-// thread that calls Align for a whole batch does not make it for one scan after another. Immutable.
+// A job's clouds and groups in the engine's own layout. Engine::Pack makes it in any thread, so
+// that the thread that calls Align for a batch does not have to pack its scans one by one.
+// Immutable.
 class PackedJob {
  public:
   virtual ~PackedJob() = default;
@@ -55,10 +56,10 @@ struct AlignJob {
   // A reference position (GNSS) that pulls along the heading; nullopt: none.
   std::optional<Eigen::Vector3d> regularization_position_map;
   StopToken stop;
-  bool want_trace = false;
-  bool want_point_scores = false;
-  // Have a device of its own measure the launch that this job is part of: a few microseconds.
-  bool want_device_times = false;
+  bool with_trace = false;
+  bool with_point_scores = false;
+  // Measure the device launch that this job is part of. Costs a few microseconds.
+  bool with_device_times = false;
   // What is evaluated once more at the answer; at most kMaxPasses.
   std::vector<EvaluationPass> passes;
   // No search: the passes are evaluated at the guess. Of the result, only the status, the pose, the
@@ -69,7 +70,7 @@ struct AlignJob {
   std::shared_ptr<const PackedJob> packed;
 };
 
-// The job from another guess, of whose uncertainty nothing is known.
+// The same job with another guess, without a covariance of it.
 [[nodiscard]] AlignJob WithGuess(AlignJob job, const Pose& map_T_base_guess);
 // One such job for each guess, in their order, without traces and point scores.
 [[nodiscard]] std::vector<AlignJob> JobsFrom(AlignJob job,
@@ -99,8 +100,8 @@ struct DeviceTimes {
   double kernel_s = 0.0;
   // Of what the kernel does not write to the host's memory by itself.
   double download_s = 0.0;
-  // Of the jobs of a launch that asked for them, one result's: to count each launch once.
-  bool leads = false;
+  // True in one result of each launch, so that callers can count a launch once.
+  bool first_of_launch = false;
 };
 
 struct AlignResult {
@@ -127,20 +128,20 @@ struct AlignResult {
   std::optional<DeviceTimes> device_times;
 };
 
-// A search that hit its limit is still believed when it went to and fro around an optimum for more
-// reversals in a row than this.
+// A search that hit its iteration limit is accepted nevertheless if it oscillated around an
+// optimum: more than this many reversals in a row.
 constexpr int kMaxOscillations = 10;
 
-// Whether a result is one to act on: finished, its score above the profile's threshold, and under
-// the iteration limit or oscillating around an optimum.
+// A result is accepted if the search finished, its score is above the profile's threshold, and it
+// ended below the iteration limit or oscillated around an optimum.
 enum class Acceptance { kAccepted, kLowScore, kNotConverged };
 
 struct Judgement {
-  bool finished = false;  // neither stopped on the way nor overflowed
+  bool finished = false;  // neither interrupted nor overflowed
   bool under_iteration_limit = false;
   bool oscillating = false;     // more than `max_oscillations` reversals in a row
   double score = 0.0;           // the one that the profile judges by
-  bool over_threshold = false;  // it is, strictly
+  bool over_threshold = false;  // score > threshold
   Acceptance acceptance = Acceptance::kNotConverged;
 };
 [[nodiscard]] Judgement JudgeInDetail(const AlignResult& result, const Profile& profile,

@@ -12,15 +12,15 @@ namespace voxloc {
 namespace {
 
 // The nearest and the farthest offsets of a heading's points.
-struct Reach {
+struct OffsetBounds {
   int32_t min_x = 0;
   int32_t max_x = 0;
   int32_t min_y = 0;
   int32_t max_y = 0;
 };
 
-Reach ReachOf(absl::Span<const BoundPoint> points) {
-  Reach reach;
+OffsetBounds OffsetBoundsOf(absl::Span<const BoundPoint> points) {
+  OffsetBounds reach;
   for (const BoundPoint& point : points) {
     reach.min_x = std::min<int32_t>(reach.min_x, point.x);
     reach.max_x = std::max<int32_t>(reach.max_x, point.x);
@@ -57,17 +57,17 @@ absl::Status CheckBlocks(const BoundRequest& request) {
   const size_t headings = scan.points.size() / scan.points_per_heading;
   const int shift = shape.shifts[request.level];
   const int32_t window = 1 << shift;
-  std::vector<Reach> reaches(headings);
+  std::vector<OffsetBounds> reaches(headings);
   for (size_t h = 0; h < headings; ++h) {
-    reaches[h] = ReachOf(absl::MakeConstSpan(scan.points)
-                             .subspan(h * scan.points_per_heading, scan.points_per_heading));
+    reaches[h] = OffsetBoundsOf(absl::MakeConstSpan(scan.points)
+                                    .subspan(h * scan.points_per_heading, scan.points_per_heading));
   }
   for (const BoundBlock& block : request.blocks) {
     if (block.heading >= headings) {
       return absl::InvalidArgumentError(
           absl::StrCat("a block's heading is ", block.heading, "; there are ", headings));
     }
-    const Reach& reach = reaches[block.heading];
+    const OffsetBounds& reach = reaches[block.heading];
     const int64_t last_x = int64_t{block.x} + (int64_t{request.nodes_x} - 1) * window;
     const int64_t last_y = int64_t{block.y} + (int64_t{request.nodes_y} - 1) * window;
     if (block.x % window != 0 || block.y % window != 0 || block.x + reach.min_x < 0 ||

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Bounding: how many points of a scan can at most meet the map, at any pose of a node? A node is a
-// window of columns, all heights, at one heading. What a global search asks an engine for.
+// Bounding: an upper bound of the number of scan points that hit the map, over all poses of a node.
+// A node is a window of columns, all heights, at one heading. Global searches are built on it.
 //
 // The answers are integers, the same on every engine.
 
@@ -25,7 +25,7 @@ class ResidentBoundGrid {
  public:
   virtual ~ResidentBoundGrid() = default;
   [[nodiscard]] virtual const BoundGridShape& shape() const = 0;
-  // On the host and the device together; of several devices that each keep it, on one.
+  // Host and device memory together. If several devices each hold a copy, that of one.
   [[nodiscard]] virtual size_t MemoryBytes() const = 0;
 };
 
@@ -56,7 +56,7 @@ struct BoundRequest {
   std::shared_ptr<const ResidentBoundGrid> grid;
   std::shared_ptr<const BoundScan> scan;
   size_t level = 0;
-  // Every block has nodes_x times nodes_y nodes; at none of them may a point lie beside the grid.
+  // Every block has nodes_x times nodes_y nodes. At each node all points must lie in the grid.
   std::vector<BoundBlock> blocks;
   int32_t nodes_x = 1;
   int32_t nodes_y = 1;

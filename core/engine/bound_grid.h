@@ -43,8 +43,8 @@ constexpr int32_t kMaxBoundWords = 64;
 
 class BoundGrid {
  public:
-  // One level, in words from the beginning of words(). Its rows are cut up by the remainder of x:
-  // columns that are a window apart lie next to each other, as the nodes of a search do.
+  // One level, in words from the beginning of words(). Each row is stored by x modulo the window:
+  // columns that are one window apart are adjacent, as the nodes of a search are.
   struct Level {
     int shift = 0;
     size_t begin = 0;

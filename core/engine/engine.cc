@@ -74,8 +74,8 @@ absl::StatusOr<FilteredCloud> Engine::Filter(const PointCloud& cloud, const Filt
       [&] { return absl::StrCat("no memory to filter ", cloud.size(), " points"); });
 }
 
-absl::StatusOr<std::shared_ptr<const ResidentBoundGrid>> Engine::KeepBoundGrid(BoundGrid grid) {
-  return CatchOutOfMemory([&] { return DoKeepBoundGrid(std::move(grid)); },
+absl::StatusOr<std::shared_ptr<const ResidentBoundGrid>> Engine::LoadBoundGrid(BoundGrid grid) {
+  return CatchOutOfMemory([&] { return DoLoadBoundGrid(std::move(grid)); },
                           [] { return "no memory to keep a grid of bounds"; });
 }
 

@@ -8,8 +8,8 @@
 // any thread, a method returns ResourceExhausted and the engine stays usable. Tiles and maps belong
 // to the engine that made them and may outlive calls, not the engine.
 //
-// The public methods check requests and catch std::bad_alloc, once for all engines; an engine
-// overrides what they call, DoBuildTile for BuildTile and so on.
+// The public methods check requests and catch std::bad_alloc for all engines. An engine overrides
+// the Do... methods that they call: DoBuildTile for BuildTile and so on.
 
 #ifndef VOXLOC_CORE_ENGINE_ENGINE_H_
 #define VOXLOC_CORE_ENGINE_ENGINE_H_
@@ -55,7 +55,7 @@ class Engine {
       const PointCloud& cloud_map, absl::Span<const CellStatistics> statistics);
 
   // A map of these tiles, in this order; they must have been built with the same statistics.
-  // `previous` (may be null) lends what has not changed. A map may have no cell at all.
+  // Unchanged parts are shared with `previous`, which may be null. A map may have no cells.
   [[nodiscard]] absl::StatusOr<std::shared_ptr<const ResidentMap>> Compose(
       absl::Span<const std::shared_ptr<const ResidentTile>> tiles,
       absl::Span<const CellStatistics> statistics, const ResidentMap* previous);
@@ -70,16 +70,16 @@ class Engine {
   [[nodiscard]] absl::StatusOr<std::shared_ptr<const ResidentTile>> ImportTile(
       absl::string_view bytes);
 
-  // A tile that another engine of this kind made, as this one would have built it: maps of both
-  // have the same bits. InvalidArgument: a tile of another kind of engine; ResourceExhausted: no
-  // memory; any other error: it has to be built here.
+  // Copies a tile of another engine of the same kind. The copy is bit-identical to one built here.
+  // InvalidArgument: a tile of another kind of engine; ResourceExhausted: no memory; any other
+  // error: build the tile here instead.
   [[nodiscard]] absl::StatusOr<std::shared_ptr<const ResidentTile>> CopyTile(
       const ResidentTile& tile);
 
-  // Packs a job's scan and the clouds and groups of its passes for Align, which then has less to do
-  // for each job; results are the same with and without. The profile must be valid. Waits for
-  // nothing and is meant for several threads at once. Null where there is nothing to gain, or no
-  // memory. What it returns must not outlive the engine, and serves all of its devices.
+  // Packs a job's scan and the clouds and groups of its passes, so that Align has less to do for
+  // each job; results are the same with and without. The profile must be valid. Does not block;
+  // call it from several threads. Null if packing gains nothing, or without memory. The result must
+  // not outlive the engine, and is valid for all of its devices.
   [[nodiscard]] std::shared_ptr<const PackedJob> Pack(const AlignJob& job);
 
   // One result a job, in their order. A job that runs out of memory has the status
@@ -99,7 +99,7 @@ class Engine {
                                                      WorkClass work_class);
 
   // A grid to bound the nodes of searches with. ResourceExhausted: no memory for it.
-  [[nodiscard]] absl::StatusOr<std::shared_ptr<const ResidentBoundGrid>> KeepBoundGrid(
+  [[nodiscard]] absl::StatusOr<std::shared_ptr<const ResidentBoundGrid>> LoadBoundGrid(
       BoundGrid grid);
 
   // The nodes with at least min_hits, ascending. InvalidArgument: see CheckRequest.
@@ -108,8 +108,8 @@ class Engine {
 
   [[nodiscard]] virtual EngineInfo Info() const = 0;
 
-  // Ok while it can compute. An engine that has failed permanently answers every request that is a
-  // good one with this status.
+  // Ok while the engine can compute. After a permanent failure, every valid request fails with this
+  // status.
   [[nodiscard]] virtual absl::Status Health() const = 0;
 
  protected:
@@ -132,7 +132,7 @@ class Engine {
   virtual absl::StatusOr<FilteredCloud> DoFilter(const PointCloud& cloud,
                                                  const FilterOptions& options,
                                                  WorkClass work_class) = 0;
-  virtual absl::StatusOr<std::shared_ptr<const ResidentBoundGrid>> DoKeepBoundGrid(
+  virtual absl::StatusOr<std::shared_ptr<const ResidentBoundGrid>> DoLoadBoundGrid(
       BoundGrid grid) = 0;
   virtual absl::StatusOr<std::vector<BoundHit>> DoBound(const BoundRequest& request) = 0;
 };

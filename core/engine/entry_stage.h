@@ -17,8 +17,8 @@ namespace voxloc {
 // places, root mean square, metres.
 constexpr double kDefaultGuessDisplacementM = 2.0;
 
-// Cells draw points from as far as this share of their size. On the choosing list no search was
-// lost whose points were displaced by less.
+// Basin of convergence of a stage, as a ratio of its cell size. On the choosing list every search
+// whose points were displaced by less converged.
 constexpr double kReachPerCell = 0.625;
 
 // The same for a guess with a covariance (about fixed map axes) and a scan whose points lie

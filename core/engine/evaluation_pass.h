@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Evaluation passes: what is evaluated once more where an alignment has ended, in the same call:
-// sums over groups of points, with derivatives, and the scores of single points. Estimates of the
-// answer are made of them.
+// Evaluation passes: additional evaluations at the final pose of an alignment, in the same call:
+// sums over groups of points, with derivatives, and scores of single points. The estimates
+// (covariance, confidence) are computed from them.
 
 #ifndef VOXLOC_CORE_ENGINE_EVALUATION_PASS_H_
 #define VOXLOC_CORE_ENGINE_EVALUATION_PASS_H_
@@ -36,7 +36,7 @@ struct EvaluationPass {
   // Only the cell that a point lies in counts, whatever the stage's search says.
   bool own_cell_only = false;
   // Of the points in groups where `groups` is set, of none where it is empty; else of all.
-  bool want_point_scores = false;
+  bool with_point_scores = false;
 };
 
 // At the pose, with every point of the group: also where the stage searches with fewer.

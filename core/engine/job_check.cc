@@ -96,7 +96,7 @@ absl::Status CheckRequest(const ScoreRequest& request) {
   const PointCloud& scan = *request.scan;
   size_t first_finite = 0;
   while (first_finite < scan.size() && !scan.IsFinite(first_finite)) ++first_finite;
-  if (first_finite == scan.size()) return NoFinitePoint(scan);
+  if (first_finite == scan.size()) return NoFinitePointError(scan);
   Profile of_one_stage;
   of_one_stage.stages = {request.stage};
   VOXLOC_TRY(ValidateProfile(of_one_stage));
@@ -106,7 +106,7 @@ absl::Status CheckRequest(const ScoreRequest& request) {
   return absl::OkStatus();
 }
 
-absl::Status NoFinitePoint(const PointCloud& scan) {
+absl::Status NoFinitePointError(const PointCloud& scan) {
   return absl::InvalidArgumentError(
       absl::StrCat("none of the scan's ", scan.size(), " points is finite"));
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What every engine asks of a job before it starts, in the same words.
+// Checks of a job before it starts, with the same error messages for all engines.
 
 #ifndef VOXLOC_CORE_ENGINE_JOB_CHECK_H_
 #define VOXLOC_CORE_ENGINE_JOB_CHECK_H_
@@ -21,7 +21,7 @@ namespace voxloc {
 // InvalidArgument: it is not finite.
 [[nodiscard]] absl::Status CheckGuess(const AlignJob& job);
 
-// Both. Says nothing about profile and map.
+// CheckClouds and CheckGuess. Does not check profile and map.
 [[nodiscard]] absl::Status CheckInputs(const AlignJob& job);
 
 // InvalidArgument: as above, no point that is finite, a pose that is not, a stage that
@@ -29,9 +29,10 @@ namespace voxloc {
 [[nodiscard]] absl::Status CheckRequest(const ScoreRequest& request);
 
 // InvalidArgument: none of the scan's points is finite.
-[[nodiscard]] absl::Status NoFinitePoint(const PointCloud& scan);
+[[nodiscard]] absl::Status NoFinitePointError(const PointCloud& scan);
 
-// FailedPrecondition: the map was not composed with the cells of a stage; says which it has.
+// FailedPrecondition: the map was not composed with the cells of a stage. The message lists those
+// that it has.
 [[nodiscard]] absl::Status CheckCells(const ResidentMap& map, absl::Span<const Stage> stages);
 
 // Cancelled, DeadlineExceeded: the stop token is raised. The message names `work`, what the engine

@@ -15,8 +15,8 @@
 
 namespace voxloc {
 
-// ResourceExhausted with the text that `describe` makes; without a text where there is no memory
-// for that either.
+// ResourceExhausted with the message from `describe`; without a message if that runs out of memory
+// too.
 template <typename Describe>
 [[nodiscard]] absl::Status OutOfMemory(const Describe& describe) {
   try {

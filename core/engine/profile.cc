@@ -61,8 +61,8 @@ Profile AutowareProfile() {
 }
 
 Profile PreciseProfile() {
-  // Ever smaller cells: the large and soft ones pull from metres away, the last ones, sharp and
-  // with few outliers in their mixture, end within the noise of map and scan.
+  // Successively smaller cells: large ones converge from metres away; the last ones, small and with
+  // few outliers in their mixture, are accurate to the noise of map and scan.
   // The softest stages see surfaces, not how densely these were sampled. Voxels of 2 and 4 m kept
   // too few points for turns of 10 degrees in the towns of the choosing list, voxels of 0.5 m too
   // many of the ground's in halls.

@@ -57,8 +57,8 @@ struct Stage {
   double max_step = 0.1;
   // The stage ends with the first step shorter than this.
   double epsilon = 0.01;
-  // Stretches steps shorter than epsilon / 2 to epsilon / 2, as the reference does: the last step
-  // overshoots by up to that much.
+  // Lengthens steps shorter than epsilon / 2 to epsilon / 2, as the reference does. The last step
+  // then overshoots by up to epsilon / 2.
   bool step_floor = false;
   int max_iterations = 30;
   // Searches along each step as More and Thuente do; off, the step is clamped and taken.
@@ -84,22 +84,22 @@ struct Stage {
 
 enum class ScoreKind { kTransformProbability, kNearestVoxelLikelihood };
 
-// What a result must pass besides convergence and its score: nothing more, as in the reference, or
-// also what its scan tells about it; see core/tracking/verdict.h.
+// What a result must pass in addition to convergence and score: nothing, as in the reference, or
+// also the checks of core/tracking/verdict.h.
 enum class AcceptanceRule { kReference, kStrict };
 
 struct Profile {
   std::string name;
   std::vector<Stage> stages;
-  // The stage whose cells a result's scores are computed with, before and after. The sharp cells of
-  // a last stage say how exact a pose is, soft ones whether it is right.
+  // The stage whose cells the scores before and after are computed with. Scores under the fine
+  // cells of the last stage measure accuracy; under coarse cells they tell right from wrong poses.
   size_t score_stage = 0;
-  // Stages are believed by what they make of the sum over the points of each point's best pair,
-  // under the cells of the score stage. A stage before the score stage must raise it; the score
-  // stage and those after it may lower it by `allowed_loss`, a share, [0, 1). What does not is
-  // undone. A judged search also enters the schedule where the guess calls for (entry_stage.h), and
-  // doubts what it finds farther from the guess than the score stage's cells reach: it looks for a
-  // better explanation near the guess (core/ndt/search_rules.h).
+  // Whether each stage's result is checked by S, the sum over the points of the score of each
+  // point's best pair, under the cells of the score stage. A stage before the score stage must
+  // increase S. The score stage and those after it may decrease S by the ratio `allowed_loss`, in
+  // [0, 1). Otherwise the stage is undone. A judged search also starts at the stage that the guess
+  // requires (entry_stage.h). If its result is farther from the guess than the reach of the score
+  // stage's cells, it searches again near the guess (core/ndt/search_rules.h).
   bool judged = false;
   double allowed_loss = 0.0;
   // What a result must exceed to be accepted. Scores depend on cell size and statistics, so a

@@ -7,7 +7,7 @@
 
 namespace voxloc {
 
-double ReachOf(const PointCloud& scan_base) {
+double MaxPointDistance(const PointCloud& scan_base) {
   double farthest = 0.0;
   for (size_t i = 0; i < scan_base.size(); ++i) {
     farthest = std::max(farthest, scan_base.Point(i).squaredNorm());

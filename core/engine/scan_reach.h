@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Whether a scan at a pose can meet any cell of a map, from the scan's reach and the map's bounds
+// Whether a scan at a pose can overlap a map, from the scan's farthest point and the map's bounds
 // alone. Thread-safe: no shared state.
 
 #ifndef VOXLOC_CORE_ENGINE_SCAN_REACH_H_
@@ -13,7 +13,7 @@
 namespace voxloc {
 
 // The distance of the scan's farthest point from the base, metres; 0 for an empty scan.
-[[nodiscard]] double ReachOf(const PointCloud& scan_base);
+[[nodiscard]] double MaxPointDistance(const PointCloud& scan_base);
 
 // Whether a scan of this reach at this pose can come within `margin_m` of the map's bounds on every
 // axis. False: no point of the scan can have a map cell near it, provided that no cell is larger

@@ -24,7 +24,7 @@ struct ScoreRequest {
   Stage stage;                             // cells, search and outlier ratio are used
   WorkClass work_class = WorkClass::kScoring;
   StopToken stop;
-  bool want_point_scores = false;
+  bool with_point_scores = false;
 };
 
 struct ScoreResult {
@@ -33,12 +33,12 @@ struct ScoreResult {
   std::vector<float> point_scores;
 };
 
-// Room for the answer to a request with a scan: every pose, and every point of every pose where
-// these are wanted.
+// An empty result with memory allocated for every pose, and for every point of every pose if the
+// request has point scores.
 [[nodiscard]] inline ScoreResult MakeScoreResult(const ScoreRequest& request) {
   ScoreResult result;
   result.poses.resize(request.map_T_base.size());
-  if (request.want_point_scores) {
+  if (request.with_point_scores) {
     result.point_scores.assign(result.poses.size() * request.scan->size(), 0.0F);
   }
   return result;

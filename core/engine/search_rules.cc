@@ -27,7 +27,7 @@ bool NeedsScanScale(const Profile& profile) {
                                        [](const Stage& stage) { return NeedsScanScale(stage); });
 }
 
-size_t MostIterations(const Profile& profile) {
+size_t MaxIterations(const Profile& profile) {
   size_t most = 0;
   for (size_t i = 0; i < profile.stages.size(); ++i) {
     const auto of_stage = static_cast<size_t>(std::max(0, profile.stages[i].max_iterations));
@@ -38,11 +38,11 @@ size_t MostIterations(const Profile& profile) {
   return most;
 }
 
-ndt::SearchRules RulesOf(const AlignJob& job) {
-  return RulesOf(job, NeedsScanScale(job.profile) ? RotationScaleOf(*job.scan) : 0.0);
+ndt::SearchRules MakeSearchRules(const AlignJob& job) {
+  return MakeSearchRules(job, NeedsScanScale(job.profile) ? RotationScaleOf(*job.scan) : 0.0);
 }
 
-ndt::SearchRules RulesOf(const AlignJob& job, double scan_scale_m) {
+ndt::SearchRules MakeSearchRules(const AlignJob& job, double scan_scale_m) {
   const Profile& profile = job.profile;
   ndt::SearchRules rules;
   rules.stages = static_cast<int>(profile.stages.size());
@@ -62,7 +62,7 @@ ndt::SearchRules RulesOf(const AlignJob& job, double scan_scale_m) {
                       stage.point_voxel_m > 0.0,
                       {stage.observed_ratio, scale_m}};
   }
-  rules.traced = job.want_trace;
+  rules.traced = job.with_trace;
   if (job.regularization_position_map) {
     rules.regularized = true;
     rules.score_includes_regularization = profile.score_includes_regularization;
@@ -73,7 +73,7 @@ ndt::SearchRules RulesOf(const AlignJob& job, double scan_scale_m) {
   return rules;
 }
 
-Interrupt InterruptOf(const StopToken& stop) {
+Interrupt CheckInterrupt(const StopToken& stop) {
   if (stop.cancelled && stop.cancelled->load(std::memory_order_relaxed)) {
     return Interrupt::kCancelled;
   }

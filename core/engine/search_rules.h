@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What both engines make of a job for ndt::NewtonSearch, and of its steps for a trace. Thread-safe:
-// no shared state.
+// Conversions between jobs and ndt::NewtonSearch, shared by all engines: the search's rules, its
+// interrupts and its trace. Thread-safe: no shared state.
 
 #ifndef VOXLOC_CORE_ENGINE_SEARCH_RULES_H_
 #define VOXLOC_CORE_ENGINE_SEARCH_RULES_H_
@@ -21,27 +21,27 @@ namespace voxloc {
   return Eigen::Map<const Eigen::Matrix<double, 6, 6, Eigen::RowMajor>>(&matrix[0][0]);
 }
 
-// What a radian counts as where rotations are counted by how far they move the scan's points,
-// metres: the root mean square distance of the points from the base, at least 0.1.
+// The length, in metres, that a rotation by one radian is equivalent to: the root mean square
+// distance of the scan's points from the base, at least 0.1.
 [[nodiscard]] double RotationScaleOf(const PointCloud& scan_base);
 // The same where that distance is known, not less than 0.
 [[nodiscard]] double RotationScaleOf(double root_mean_square_range_m);
 
-// Whether a stage moves along observed directions and leaves the scale of rotations to the scan.
+// Whether a stage moves along observed directions only and takes its rotation scale from the scan.
 [[nodiscard]] bool NeedsScanScale(const Stage& stage);
 // Whether a stage does, or the scale decides which stage is the first.
 [[nodiscard]] bool NeedsScanScale(const Profile& profile);
 
 // An upper bound of a search's iterations, repetitions included.
-[[nodiscard]] size_t MostIterations(const Profile& profile);
+[[nodiscard]] size_t MaxIterations(const Profile& profile);
 
 // What ndt::NewtonSearch needs of a job. The profile must be valid. `scan_scale_m` is
 // RotationScaleOf(*job.scan) where the profile needs it.
-[[nodiscard]] ndt::SearchRules RulesOf(const AlignJob& job, double scan_scale_m);
-[[nodiscard]] ndt::SearchRules RulesOf(const AlignJob& job);
+[[nodiscard]] ndt::SearchRules MakeSearchRules(const AlignJob& job, double scan_scale_m);
+[[nodiscard]] ndt::SearchRules MakeSearchRules(const AlignJob& job);
 
-// What the stop token asks of a search at this moment.
-[[nodiscard]] Interrupt InterruptOf(const StopToken& stop);
+// The state of the stop token now.
+[[nodiscard]] Interrupt CheckInterrupt(const StopToken& stop);
 
 // `score` is the one that the iteration started from.
 [[nodiscard]] IterationTrace MakeTrace(const ndt::IterationRecord& record, const PoseScore& score);

@@ -10,20 +10,22 @@
 namespace voxloc {
 namespace {
 
-// Of larger scans every n-th point is looked at: so many fill the voxels of any stage.
-constexpr size_t kMostConsidered = size_t{1} << 14;
+// Of larger scans only every n-th point is sampled. This many fill the voxels of any stage.
+constexpr size_t kMaxSampledPoints = size_t{1} << 14;
 
 // In place of a level: of a point that is not finite, or that is not the first of its voxel.
 constexpr uint8_t kNoLevel = 255;
 
 // Voxels of a scan are counted within +-2^20 of the base along each axis.
-constexpr int32_t kLargestIndex = (1 << 20) - 1;
+constexpr int32_t kMaxPackedIndex = (1 << 20) - 1;
 
 // b over 0.
 int32_t FloorDivide(int32_t a, int32_t b) { return a >= 0 ? a / b : -((b - 1 - a) / b); }
 
 uint64_t PackKey(int32_t x, int32_t y, int32_t z) {
-  const auto pack = [](int32_t i) { return static_cast<uint64_t>(int64_t{i} + kLargestIndex + 1); };
+  const auto pack = [](int32_t i) {
+    return static_cast<uint64_t>(int64_t{i} + kMaxPackedIndex + 1);
+  };
   return pack(x) << 42 | pack(y) << 21 | pack(z);
 }
 
@@ -33,14 +35,14 @@ class PointBlock {
  public:
   static constexpr size_t kSize = 256;
 
-  void Take(const PointCloud& scan_base, size_t begin, size_t size, float inverse_edge) {
+  void Load(const PointCloud& scan_base, size_t begin, size_t size, float inverse_edge) {
     const float* const x = scan_base.x.data() + begin;
     const float* const y = scan_base.y.data() + begin;
     const float* const z = scan_base.z.data() + begin;
     const Eigen::Vector3d origin = scan_base.origin;
     const Eigen::Vector3f near_origin = origin.cast<float>();
     for (size_t i = 0; i < size; ++i) {
-      // Zero times a number that is not finite is none.
+      // 0 * x is NaN if x is not finite.
       zero_[i] = (x[i] + near_origin.x()) * 0.0F + (y[i] + near_origin.y()) * 0.0F +
                  (z[i] + near_origin.z()) * 0.0F;
     }
@@ -52,9 +54,9 @@ class PointBlock {
       squared_range_[i] = px * px + (py * py + pz * pz);
     }
     size_ = size;
-    TakeIndices(x, near_origin.x(), inverse_edge, index_x_);
-    TakeIndices(y, near_origin.y(), inverse_edge, index_y_);
-    TakeIndices(z, near_origin.z(), inverse_edge, index_z_);
+    ComputeIndices(x, near_origin.x(), inverse_edge, index_x_);
+    ComputeIndices(y, near_origin.y(), inverse_edge, index_y_);
+    ComputeIndices(z, near_origin.z(), inverse_edge, index_z_);
   }
 
   [[nodiscard]] bool IsFinite(size_t i) const { return zero_[i] == 0.0F; }
@@ -65,10 +67,10 @@ class PointBlock {
   }
 
  private:
-  void TakeIndices(const float* offset, float origin, float inverse_edge,
-                   std::array<int32_t, kSize>& index) const {
+  void ComputeIndices(const float* offset, float origin, float inverse_edge,
+                      std::array<int32_t, kSize>& index) const {
     using Floats = Eigen::Array<float, Eigen::Dynamic, 1, 0, kSize, 1>;
-    constexpr auto kLimit = static_cast<float>(kLargestIndex);
+    constexpr auto kLimit = static_cast<float>(kMaxPackedIndex);
     const auto size = static_cast<Eigen::Index>(size_);
     const Eigen::Map<const Floats> offsets(offset, size);
     Floats scaled = ((offsets + origin) * inverse_edge).max(-kLimit).min(kLimit);
@@ -97,7 +99,7 @@ class PointBlock {
 uint64_t Coarser(uint64_t key, int32_t by) {
   constexpr uint64_t kMask = (uint64_t{1} << 21) - 1;
   const auto divide = [&](int shift) {
-    return FloorDivide(static_cast<int32_t>(key >> shift & kMask) - kLargestIndex - 1, by);
+    return FloorDivide(static_cast<int32_t>(key >> shift & kMask) - kMaxPackedIndex - 1, by);
   };
   return PackKey(divide(42), divide(21), divide(0));
 }
@@ -132,12 +134,12 @@ bool HasThinnedStage(const Profile& profile) {
                      [](const Stage& stage) { return stage.point_voxel_m > 0.0; });
 }
 
-void StagePoints::Choose(const PointCloud& scan_base, const Profile& profile) {
+void StagePoints::Select(const PointCloud& scan_base, const Profile& profile) {
   const Voxels voxels = VoxelsOf(profile);
   const size_t levels = voxels.levels;
   const size_t points = scan_base.size();
   first_level_.assign(points, static_cast<uint8_t>(levels));
-  Consider(scan_base, levels == 0 ? 0.0 : 1.0 / voxels.edge_m[levels - 1]);
+  CollectVoxelKeys(scan_base, levels == 0 ? 0.0 : 1.0 / voxels.edge_m[levels - 1]);
   for (size_t level = 0; level < levels; ++level) {
     MarkFirsts(voxels.ratio[level], static_cast<uint8_t>(level));
   }
@@ -163,11 +165,11 @@ void StagePoints::Choose(const PointCloud& scan_base, const Profile& profile) {
   }
 }
 
-void StagePoints::Consider(const PointCloud& scan_base, double inverse_edge) {
+void StagePoints::CollectVoxelKeys(const PointCloud& scan_base, double inverse_edge) {
   const size_t points = scan_base.size();
-  const size_t stride = std::max<size_t>(1, (points + kMostConsidered - 1) / kMostConsidered);
+  const size_t stride = std::max<size_t>(1, (points + kMaxSampledPoints - 1) / kMaxSampledPoints);
   const auto inverse = static_cast<float>(inverse_edge);
-  keys_.resize(std::min(points, kMostConsidered + 1));
+  keys_.resize(std::min(points, kMaxSampledPoints + 1));
   places_.resize(keys_.size());
   uint64_t* const keys = keys_.data();
   uint32_t* const places = places_.data();
@@ -178,7 +180,7 @@ void StagePoints::Consider(const PointCloud& scan_base, double inverse_edge) {
   PointBlock block;
   for (size_t begin = 0; begin < points; begin += PointBlock::kSize) {
     const size_t size = std::min(PointBlock::kSize, points - begin);
-    block.Take(scan_base, begin, size, inverse);
+    block.Load(scan_base, begin, size, inverse);
     for (size_t i = 0; i < size; ++i) {
       const size_t place = begin + i;
       if (!block.IsFinite(i)) {

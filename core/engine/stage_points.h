@@ -27,7 +27,7 @@ namespace voxloc {
 class StagePoints {
  public:
   // The scan's finite points for the stages of a valid profile. Memory is kept for the next scan.
-  void Choose(const PointCloud& scan_base, const Profile& profile);
+  void Select(const PointCloud& scan_base, const Profile& profile);
 
   // Places in the scan of its finite points.
   [[nodiscard]] const std::vector<uint32_t>& order() const { return order_; }
@@ -39,8 +39,8 @@ class StagePoints {
  private:
   // Fills keys_ and places_ with the points that may stand for a voxel: the packed indices of their
   // smallest voxels, and their places in the scan.
-  void Consider(const PointCloud& scan_base, double inverse_edge);
-  // Notes this level for those of them that are the first of a voxel `by` times as large.
+  void CollectVoxelKeys(const PointCloud& scan_base, double inverse_edge);
+  // Stores this level for the points that are the first of a voxel `by` times as large.
   void MarkFirsts(int32_t by, uint8_t level);
 
   std::vector<uint32_t> order_;

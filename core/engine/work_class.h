@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// WorkClass: what a call of an engine is for, which the caller knows and an engine cannot guess
-// from its size. Results do not depend on it, only who waits for whom: a device takes up tracking
-// before everything else, and the other classes in slices that tracking can come between.
+// WorkClass: the purpose of an engine call, which determines its scheduling priority. Results do
+// not depend on it. A device runs tracking first; it splits other work into slices, so that
+// tracking can run between them.
 //
 // Tiles and maps are always mapping.
 

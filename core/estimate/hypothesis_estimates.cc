@@ -14,7 +14,7 @@ namespace voxloc {
 namespace {
 
 // Scores of points that are held at once: 16 MiB.
-constexpr size_t kHeldPointScores = size_t{1} << 22;
+constexpr size_t kMaxPointScores = size_t{1} << 22;
 
 }  // namespace
 
@@ -24,7 +24,7 @@ absl::StatusOr<std::vector<ScanEstimate>> EstimateHypotheses(
   AlignJob align = AlignmentOf(job);
   align.stop.deadline = absl::InfiniteFuture();
   std::vector<ScanEstimate> estimates;
-  const size_t slice = std::max<size_t>(kHeldPointScores / job.scan->size(), 1);
+  const size_t slice = std::max<size_t>(kMaxPointScores / job.scan->size(), 1);
   for (size_t first = 0; first < hypotheses.size(); first += slice) {
     const auto some = absl::MakeConstSpan(hypotheses).subspan(first, slice);
     std::vector<AlignJob> jobs(some.size(), align);

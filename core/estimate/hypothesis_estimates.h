@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Estimates of the hypotheses that a search found: what an alignment has in addition to its pose,
-// and their order by it. Thread-safe: no shared state.
+// Estimates (covariance, confidence) of the hypotheses of a search, and their ranking by
+// confidence. Thread-safe: no shared state.
 
 #ifndef VOXLOC_CORE_ESTIMATE_HYPOTHESIS_ESTIMATES_H_
 #define VOXLOC_CORE_ESTIMATE_HYPOTHESIS_ESTIMATES_H_
@@ -17,16 +17,16 @@
 
 namespace voxloc {
 
-// One estimate a hypothesis, in their order. The job's deadline is of the search and not looked at.
+// One estimate per hypothesis, in their order. The job's deadline is that of the search and
+// ignored.
 // Errors: Cancelled.
 [[nodiscard]] absl::StatusOr<std::vector<ScanEstimate>> EstimateHypotheses(
     Engine& engine, const PoseSearchJob& job, const EstimateOptions& options, const ScanRays& rays,
     const std::vector<PoseHypothesis>& hypotheses);
 
-// Puts the hypotheses, and their estimates with them, in the order of their confidence, the highest
-// first; of equals, and of those without one, which come last, the order by NVTL stays. Where
-// another comes first than before, NVTL and confidence contradict each other: that is ambiguous
-// too. The gap stays that of the NVTL.
+// Sorts the hypotheses and their estimates by descending confidence, those without one last. The
+// sort is stable: equals stay ordered by NVTL. If the first hypothesis changes, NVTL and confidence
+// contradict each other, and the ranking is ambiguous. The gap is still that of the NVTL.
 void RankByConfidence(RankedHypotheses& ranked, std::vector<ScanEstimate>& estimates);
 
 }  // namespace voxloc

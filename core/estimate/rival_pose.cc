@@ -26,8 +26,8 @@ std::optional<RivalPose> FindRival(const AlignResult& result, const CovarianceRe
   return rival;
 }
 
-std::vector<std::optional<RivalPose>> LookForRivals(Engine& engine,
-                                                    absl::Span<const AlignedScan> scans) {
+std::vector<std::optional<RivalPose>> SearchRivals(Engine& engine,
+                                                   absl::Span<const AlignedScan> scans) {
   CovarianceOptions around;
   around.method = CovarianceMethod::kMultiNdt;
   std::vector<CovarianceRequest> requests;

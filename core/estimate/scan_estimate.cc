@@ -21,9 +21,9 @@ namespace {
 
 // The requests, each with its features and with a job and a result that have the passes: those of
 // the request, or copies to which the passes were added in one call of the engine.
-class CompleteRequests {
+class CompletedRequests {
  public:
-  CompleteRequests(Engine& engine, absl::Span<const EstimateRequest> requests, ThreadPool* pool)
+  CompletedRequests(Engine& engine, absl::Span<const EstimateRequest> requests, ThreadPool* pool)
       : requests_(requests.begin(), requests.end()) {
     std::vector<size_t> places;
     for (size_t i = 0; i < requests_.size(); ++i) {
@@ -36,8 +36,8 @@ class CompleteRequests {
       EstimateRequest& request = requests_[places[k]];
       Copy& copy = copies_[k];
       copy = {*request.scan.job, *request.scan.result};
-      request.features =
-          DescribeScan(*copy.job.scan, request.rays, copy.result.map_T_base, *request.options);
+      request.features = ComputeScanFeatures(*copy.job.scan, request.rays, copy.result.map_T_base,
+                                             *request.options);
       RequestPasses(*request.features, copy.job);
       missing[k] = PassesAt(copy.job, copy.result);
       request.scan = {&copy.job, &copy.result};
@@ -49,8 +49,8 @@ class CompleteRequests {
     }
   }
 
-  CompleteRequests(const CompleteRequests&) = delete;
-  CompleteRequests& operator=(const CompleteRequests&) = delete;
+  CompletedRequests(const CompletedRequests&) = delete;
+  CompletedRequests& operator=(const CompletedRequests&) = delete;
 
   [[nodiscard]] absl::Span<const EstimateRequest> requests() const { return requests_; }
 
@@ -68,10 +68,10 @@ class CompleteRequests {
                                  profile.stages[static_cast<size_t>(result.stage)]};
     evaluation.profile.score_stage = 0;
     evaluation.passes_only = true;
-    evaluation.want_trace = false;
+    evaluation.with_trace = false;
     if (!CheckStopped(job.stop, "estimating").ok()) {
       evaluation.passes.clear();
-      evaluation.want_point_scores = false;
+      evaluation.with_point_scores = false;
     }
     return evaluation;
   }
@@ -103,7 +103,7 @@ double InnovationOf(const EstimateRequest& request, const Matrix6& result_covari
 }
 
 // Of the clusters under the cells of the score stage.
-ClusterPull PullOn(const EstimateRequest& request) {
+ClusterPull ComputePull(const EstimateRequest& request) {
   const AlignResult& result = *request.scan.result;
   const bool has_stages = request.scan.job->profile.stages.size() >= 2;
   const size_t pass =
@@ -118,8 +118,8 @@ ClusterPull PullOn(const EstimateRequest& request) {
       AnalyzeDegeneracy(information, RotationScaleOf(*request.scan.job->scan), kDegeneracyLimits));
 }
 
-std::optional<Confidence> ConfidenceIn(const EstimateRequest& request,
-                                       const ScanEstimate& estimate) {
+std::optional<Confidence> ComputeConfidence(const EstimateRequest& request,
+                                            const ScanEstimate& estimate) {
   const AlignResult& result = *request.scan.result;
   if (!request.features->shape.has_value() || result.passes.size() <= kFreeSpacePass) {
     return std::nullopt;
@@ -129,13 +129,13 @@ std::optional<Confidence> ConfidenceIn(const EstimateRequest& request,
        &result.passes[kClusterPass].point_scores, &result.passes[kFreeSpacePass].point_scores});
   if (!signals.ok()) return std::nullopt;
   signals->innovation = InnovationOf(request, estimate.covariance.covariance);
-  signals->pull = PullOn(request);
+  signals->pull = ComputePull(request);
   return Confidence{ConfidenceOf(*signals), *signals};
 }
 
-std::optional<ScanProtection> ProtectionIn(const EstimateRequest& request,
-                                           const CalibratedCovariance& calibrated,
-                                           const ScanEstimate& estimate) {
+std::optional<ScanProtection> ComputeProtection(const EstimateRequest& request,
+                                                const CalibratedCovariance& calibrated,
+                                                const ScanEstimate& estimate) {
   const EstimateOptions& options = *request.options;
   if (!options.protection.has_value() ||
       options.covariance.method != CovarianceMethod::kCalibrated) {
@@ -150,16 +150,16 @@ std::optional<ScanProtection> ProtectionIn(const EstimateRequest& request,
 }
 
 // What follows from the covariance and what was observed.
-ScanEstimate Conclude(const EstimateRequest& request, CovarianceReport covariance,
-                      const CalibratedCovariance& observed) {
+ScanEstimate AssembleEstimate(const EstimateRequest& request, CovarianceReport covariance,
+                              const CalibratedCovariance& observed) {
   ScanEstimate estimate;
   estimate.covariance = std::move(covariance);
   if (observed.status.ok()) {
     estimate.degeneracy =
         AnalyzeDegeneracy(observed.information, observed.rotation_scale_m, kDegeneracyLimits);
   }
-  if (request.options->confidence) estimate.confidence = ConfidenceIn(request, estimate);
-  estimate.protection = ProtectionIn(request, observed, estimate);
+  if (request.options->confidence) estimate.confidence = ComputeConfidence(request, estimate);
+  estimate.protection = ComputeProtection(request, observed, estimate);
   return estimate;
 }
 
@@ -183,7 +183,7 @@ void FindRivals(Engine& engine, absl::Span<const EstimateRequest> requests,
     places.push_back(i);
   }
   if (doubtful.empty()) return;
-  std::vector<std::optional<RivalPose>> rivals = LookForRivals(engine, doubtful);
+  std::vector<std::optional<RivalPose>> rivals = SearchRivals(engine, doubtful);
   for (size_t k = 0; k < places.size(); ++k) estimates[places[k]].rival = rivals[k];
 }
 
@@ -191,7 +191,7 @@ void FindRivals(Engine& engine, absl::Span<const EstimateRequest> requests,
 
 std::vector<ScanEstimate> EstimateScans(Engine& engine, absl::Span<const EstimateRequest> requests,
                                         ThreadPool* pool) {
-  const CompleteRequests complete(engine, requests, pool);
+  const CompletedRequests complete(engine, requests, pool);
   requests = complete.requests();
   std::vector<CalibrationRequest> calibrations;
   for (const EstimateRequest& request : requests) calibrations.push_back(CalibrationFor(request));
@@ -204,7 +204,7 @@ std::vector<ScanEstimate> EstimateScans(Engine& engine, absl::Span<const Estimat
   std::vector<CovarianceReport> reports = EstimateCovariances(engine, covariances);
   std::vector<ScanEstimate> estimates(requests.size());
   ParallelFor(pool, requests.size(), [&](size_t i) {
-    estimates[i] = Conclude(requests[i], std::move(reports[i]), calibrated[i]);
+    estimates[i] = AssembleEstimate(requests[i], std::move(reports[i]), calibrated[i]);
   });
   for (size_t i = 0; i < requests.size(); ++i) {
     const EstimateRequest& request = requests[i];
@@ -228,7 +228,7 @@ std::optional<ScanEstimate> EstimateFromPasses(const EstimateRequest& request) {
   std::optional<CovarianceReport> report =
       EstimateWithoutEngine(CovarianceFor(request, *calibrated));
   if (!report.has_value()) return std::nullopt;
-  ScanEstimate estimate = Conclude(request, *std::move(report), *calibrated);
+  ScanEstimate estimate = AssembleEstimate(request, *std::move(report), *calibrated);
   if (IsDoubtful(request, estimate)) return std::nullopt;
   estimate.rival = FindRival(*request.scan.result, estimate.covariance);
   return estimate;

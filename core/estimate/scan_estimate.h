@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What sits on top of an alignment: its covariance, what the scan observes, how likely the pose is
-// right, the scores without the ground. For a batch of scans at once. Thread-safe: no shared state.
+// Estimates for aligned scans, in batches: covariance, degeneracy, confidence, scores without the
+// ground, protection levels, rival poses. Thread-safe: no shared state.
 
 #ifndef VOXLOC_CORE_ESTIMATE_SCAN_ESTIMATE_H_
 #define VOXLOC_CORE_ESTIMATE_SCAN_ESTIMATE_H_
@@ -28,8 +28,8 @@ namespace voxloc {
 struct EstimateRequest {
   AlignedScan scan;
   const EstimateOptions* options = nullptr;
-  // Of the scan, for these options; the job has the passes that RequestPasses adds for them. Null:
-  // what the alignment did not bring along is described and evaluated here.
+  // Features of the scan for these options; the job has the passes that RequestPasses adds. Null:
+  // features and passes are computed here.
   std::shared_ptr<const ScanFeatures> features;
   ScanRays rays;
   std::optional<Matrix6> guess_covariance;  // about fixed map axes, positive definite
@@ -47,22 +47,21 @@ struct ScanEstimate {
   std::optional<Confidence> confidence;  // where asked for
   std::optional<NoGroundScores> no_ground;
   std::optional<ScanProtection> protection;  // where asked for, and the covariance is calibrated
-  // Another explanation of the scan: as MULTI_NDT found it, or as it was looked for because the
-  // confidence is low.
+  // A pose that explains the scan nearly as well: from MULTI_NDT, or from the search for rivals
+  // around a result of low confidence.
   std::optional<RivalPose> rival;
 };
 
-// One estimate a request, in their order. The scans share the threads of the pool; null: the
-// caller's alone. The pool does not change a bit.
+// One estimate per request, in their order. The scans share the threads of the pool; null: the
+// caller's thread alone. Results are bit-identical with any pool.
 [[nodiscard]] std::vector<ScanEstimate> EstimateScans(Engine& engine,
                                                       absl::Span<const EstimateRequest> requests,
                                                       ThreadPool* pool = nullptr);
 
-// The estimate of a scan whose alignment brought everything along that it takes, without the
-// engine: the same bits as EstimateScans gives. nullopt: more is to be aligned or evaluated,
-// because the method needs it (MULTI_NDT, MULTI_NDT_SCORE), the scan does not observe every
-// direction, scores without the ground are asked for, or the result is doubtful and rivals are
-// looked for.
+// The estimate of a scan from the passes of its alignment alone, without the engine; bit-identical
+// to EstimateScans. nullopt: the engine is needed, because of the method (MULTI_NDT,
+// MULTI_NDT_SCORE), a direction that the scan does not observe, scores without the ground, or a
+// search for rivals of a doubtful result.
 [[nodiscard]] std::optional<ScanEstimate> EstimateFromPasses(const EstimateRequest& request);
 
 }  // namespace voxloc

@@ -8,9 +8,11 @@
 
 namespace voxloc {
 
-std::shared_ptr<const ScanFeatures> DescribeScan(const PointCloud& scan_base, const ScanRays& rays,
-                                                 const Pose& map_T_base_guess,
-                                                 const EstimateOptions& options, ThreadPool* pool) {
+std::shared_ptr<const ScanFeatures> ComputeScanFeatures(const PointCloud& scan_base,
+                                                        const ScanRays& rays,
+                                                        const Pose& map_T_base_guess,
+                                                        const EstimateOptions& options,
+                                                        ThreadPool* pool) {
   auto features = std::make_shared<ScanFeatures>();
   const bool by_neighbours =
       options.confidence || options.covariance.method == CovarianceMethod::kCalibrated;
@@ -31,13 +33,13 @@ void RequestPasses(const ScanFeatures& features, AlignJob& job) {
   EvaluationPass& clusters = job.passes.emplace_back();
   clusters.groups = features.groups;
   if (!features.shape.has_value()) return;
-  job.want_point_scores = true;
-  clusters.want_point_scores = true;
+  job.with_point_scores = true;
+  clusters.with_point_scores = true;
   EvaluationPass& free_space = job.passes.emplace_back();
   free_space.cloud = features.shape->free_space.points_base;
   free_space.score_stage = true;
   free_space.own_cell_only = true;
-  free_space.want_point_scores = true;
+  free_space.with_point_scores = true;
   if (job.profile.stages.size() < 2) return;
   EvaluationPass& score_stage = job.passes.emplace_back();
   score_stage.groups = features.groups;

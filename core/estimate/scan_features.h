@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What estimates need of a scan whatever its pose, made before the scan is aligned, and the passes
-// that an alignment then runs for them at its answer. Thread-safe: no shared state.
+// Features of a scan that do not depend on its exact pose, computed before the alignment, and the
+// passes that the alignment runs at its final pose for the estimates. Thread-safe: no shared state.
 
 #ifndef VOXLOC_CORE_ESTIMATE_SCAN_FEATURES_H_
 #define VOXLOC_CORE_ESTIMATE_SCAN_FEATURES_H_
@@ -20,7 +20,7 @@
 namespace voxloc {
 
 struct ScanFeatures {
-  // Clusters of neighbouring points; slices where what is wanted says nothing of clusters.
+  // Clusters of neighbouring points; plain slices if the options need no clusters.
   std::shared_ptr<const PointGroups> groups;
   std::optional<ScanShape> shape;  // where a confidence is wanted
 };
@@ -32,13 +32,11 @@ constexpr size_t kScoreStagePass = kFreeSpacePass + 1;
 
 // The guess may be wrong by a few degrees. The threads of the pool share the work; null: the
 // caller's alone.
-[[nodiscard]] std::shared_ptr<const ScanFeatures> DescribeScan(const PointCloud& scan_base,
-                                                               const ScanRays& rays,
-                                                               const Pose& map_T_base_guess,
-                                                               const EstimateOptions& options,
-                                                               ThreadPool* pool = nullptr);
+[[nodiscard]] std::shared_ptr<const ScanFeatures> ComputeScanFeatures(
+    const PointCloud& scan_base, const ScanRays& rays, const Pose& map_T_base_guess,
+    const EstimateOptions& options, ThreadPool* pool = nullptr);
 
-// Makes the job bring along what the estimates take from its answer.
+// Adds the passes to the job that the estimates need.
 void RequestPasses(const ScanFeatures& features, AlignJob& job);
 
 }  // namespace voxloc

@@ -31,11 +31,11 @@ TileChange CompareTiles(Tiles before, Tiles now) {
   TileChange change;
   std::vector<const ResidentTile*> stayed;
   std::vector<const ResidentTile*> stay;
-  Divide(before, now, stayed, change.gone);
-  Divide(now, before, stay, change.came);
+  Divide(before, now, stayed, change.removed);
+  Divide(now, before, stay, change.added);
   // A tile that is there more than once is found here too, unless it is as often as before.
   change.incremental =
-      !stay.empty() && stayed == stay && change.gone.size() + change.came.size() <= now.size();
+      !stay.empty() && stayed == stay && change.removed.size() + change.added.size() <= now.size();
   return change;
 }
 

@@ -17,10 +17,10 @@ namespace voxloc {
 struct TileChange {
   // False: too much has changed, or the order of the tiles that stay, and everything is made anew.
   bool incremental = false;
-  std::vector<size_t> gone;  // positions in the list before, ascending
-  std::vector<size_t> came;  // positions in the list now, ascending
+  std::vector<size_t> removed;  // positions in the list before, ascending
+  std::vector<size_t> added;    // positions in the list now, ascending
 
-  [[nodiscard]] bool empty() const { return gone.empty() && came.empty(); }
+  [[nodiscard]] bool empty() const { return removed.empty() && added.empty(); }
 };
 
 // Tiles are told apart by their addresses; what they hold is not looked at.

@@ -7,17 +7,17 @@
 namespace voxloc {
 
 void OdometryAnchor::Set(const Pose& map_T_base, const Pose& odometry_T_base) {
-  anchor_ = CarriedPose{map_T_base, odometry_T_base};
+  anchor_ = PropagatedPose{map_T_base, odometry_T_base};
   last_odometry_T_base_ = odometry_T_base;
-  way_m_ = 0.0;
-  turned_rad_ = 0.0;
+  distance_m_ = 0.0;
+  rotation_rad_ = 0.0;
 }
 
-void OdometryAnchor::Follow(const std::optional<Pose>& odometry_T_base) {
+void OdometryAnchor::Update(const std::optional<Pose>& odometry_T_base) {
   if (!odometry_T_base.has_value()) anchor_.reset();
   if (!anchor_.has_value()) return;
-  way_m_ += TranslationDistance(last_odometry_T_base_, *odometry_T_base);
-  turned_rad_ += RotationDistance(last_odometry_T_base_, *odometry_T_base);
+  distance_m_ += TranslationDistance(last_odometry_T_base_, *odometry_T_base);
+  rotation_rad_ += RotationDistance(last_odometry_T_base_, *odometry_T_base);
   last_odometry_T_base_ = *odometry_T_base;
 }
 
@@ -26,8 +26,8 @@ std::optional<PriorPose> OdometryAnchor::Prior(double drift) const {
   PriorPose prior;
   prior.source = PriorSource::kOdometry;
   prior.map_T_base = anchor_->At(last_odometry_T_base_);
-  prior.covariance.diagonal().head<3>().setConstant(std::pow(drift * way_m_, 2));
-  prior.covariance.diagonal().tail<3>().setConstant(std::pow(drift * turned_rad_, 2));
+  prior.covariance.diagonal().head<3>().setConstant(std::pow(drift * distance_m_, 2));
+  prior.covariance.diagonal().tail<3>().setConstant(std::pow(drift * rotation_rad_, 2));
   return prior;
 }
 

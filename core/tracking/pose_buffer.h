@@ -33,8 +33,8 @@ struct InterpolatedPose : BufferedPose {
 
 // The names in brackets are Autoware's.
 struct PoseBufferOptions {
-  // Both poses that an interpolation rests on must be nearer in time than this, and nearer to each
-  // other than that. > 0.
+  // Both poses of an interpolation must be within timeout_s of the stamp and within
+  // distance_tolerance_m of each other. > 0.
   double timeout_s = 1.0;              // [validation.initial_pose_timeout_sec]
   double distance_tolerance_m = 10.0;  // [validation.initial_pose_distance_tolerance_m]
   // The oldest pose goes when there are more. 2 to kMaxBufferedPoses.
@@ -43,7 +43,7 @@ struct PoseBufferOptions {
 
 constexpr size_t kMaxBufferedPoses = 100'000;
 
-// For reference positions: as good as no validation, 1000 s and 1000 m.
+// For reference positions: practically no validation, 1000 s and 1000 m.
 [[nodiscard]] PoseBufferOptions ReferenceBufferOptions();
 
 // InvalidArgument names the field, its value and what is allowed.

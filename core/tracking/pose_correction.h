@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// PoseCorrection: where the poses of a client that lost its vehicle must be moved to, from a
-// recovery until they no longer need it. While there is one, each scan is aligned from both
-// guesses, the moved one and the client's own, and the better result counts; so it is right while
-// the vehicle moves, whether the client's poses stay off, come back slowly, or jump back. Not
-// thread-safe: its session locks.
+// PoseCorrection: the offset between a client's own poses and the vehicle's pose after a recovery,
+// kept until the client's poses are right again. Meanwhile each scan is aligned from both guesses,
+// the corrected one and the client's own, and the better result counts. So it works whether the
+// client's poses stay wrong, converge slowly, or jump back. Not thread-safe: its session locks.
 
 #ifndef VOXLOC_CORE_TRACKING_POSE_CORRECTION_H_
 #define VOXLOC_CORE_TRACKING_POSE_CORRECTION_H_
 
 #include "core/geometry/pose.h"
-#include "core/tracking/carried_pose.h"
+#include "core/tracking/propagated_pose.h"
 #include "core/tracking/sequential_test.h"
 
 namespace voxloc {
@@ -27,18 +26,18 @@ class PoseCorrection {
     return vehicle_.At(odometry_T_base);
   }
 
-  // A scan was accepted at `map_T_base`; `own_suffices`: the alignment from the client's own pose
-  // led there too. False: the correction has ended.
-  [[nodiscard]] bool Follow(const Pose& map_T_base, const Pose& odometry_T_base,
-                            bool own_suffices) {
+  // A scan was accepted at `map_T_base`; `uncorrected_suffices`: the alignment from the client's
+  // own pose led there too. False: the correction has ended.
+  [[nodiscard]] bool Update(const Pose& map_T_base, const Pose& odometry_T_base,
+                            bool uncorrected_suffices) {
     vehicle_ = {map_T_base, odometry_T_base};
-    const TestDecision decision = release_.Observe(own_suffices);
+    const TestDecision decision = release_.Observe(uncorrected_suffices);
     if (decision == TestDecision::kRejected) release_.Restart();
     return decision != TestDecision::kAccepted;
   }
 
  private:
-  CarriedPose vehicle_;
+  PropagatedPose vehicle_;
   SequentialTest release_;
 };
 

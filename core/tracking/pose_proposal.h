@@ -9,7 +9,7 @@
 #include <optional>
 
 #include "core/geometry/pose.h"
-#include "core/tracking/carried_pose.h"
+#include "core/tracking/propagated_pose.h"
 #include "core/tracking/sequential_test.h"
 
 namespace voxloc {
@@ -19,10 +19,10 @@ enum class ProposalState {
   kNone,       // no pose was found
   kPending,    // found, and not decided yet
   kConfirmed,  // later scans agree
-  kDropped,    // they do not, or too many were looked at, or the vehicle was found otherwise
+  kDropped,    // they do not, or too many were checked, or the vehicle was found otherwise
 };
 
-// What looking for a lost vehicle has come to with one scan.
+// The state of the recovery of a lost vehicle after one scan.
 struct RecoveryOutcome {
   ProposalState state = ProposalState::kNone;
   int checked_scans = 0;   // that were compared with the found pose
@@ -58,7 +58,7 @@ class PoseProposal {
   [[nodiscard]] const RecoveryOutcome& outcome() const { return outcome_; }
 
  private:
-  CarriedPose vehicle_;
+  PropagatedPose vehicle_;
   std::optional<Pose> found_odometry_T_base_;
   double min_travel_m_;
   double travel_m_ = 0.0;  // the farthest that odometry has been from there

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// PriorPose: what is known of a scan's pose without the scan, and how far it settles the directions
+// PriorPose: a pose known without the scan, and the error bound that it gives along the directions
 // that the scan does not observe. Pure functions.
 
 #ifndef VOXLOC_CORE_TRACKING_PRIOR_POSE_H_

@@ -9,7 +9,7 @@
 namespace voxloc {
 namespace {
 
-// What speaks for the other result as a pose of its own; empty: nothing.
+// Why the client's own result is a rival of the proposal; empty: it is none.
 std::string RivalOf(const AlignResult& result, const AlignResult& own,
                     const HypothesisOptions& options) {
   const double distance_m = TranslationDistance(own.map_T_base, result.map_T_base);
@@ -26,8 +26,8 @@ std::string RivalOf(const AlignResult& result, const AlignResult& own,
 
 }  // namespace
 
-std::string ObjectionTo(const AlignResult& result, std::optional<double> confidence,
-                        const Profile& profile, const RecoveryOptions& options) {
+std::string RejectReason(const AlignResult& result, std::optional<double> confidence,
+                         const Profile& profile, const RecoveryOptions& options) {
   const Judgement judgement = JudgeInDetail(result, profile);
   if (judgement.acceptance == Acceptance::kNotConverged) {
     return absl::StrCat("the alignment did not converge: ", ToString(result.termination));
@@ -38,10 +38,10 @@ std::string ObjectionTo(const AlignResult& result, std::optional<double> confide
   }
   if (result.after.matched_ratio() < options.min_matched_ratio) {
     return absl::StrCat("the alignment's matched ratio is ", result.after.matched_ratio(),
-                        "; asked for is at least ", options.min_matched_ratio);
+                        "; it must be at least ", options.min_matched_ratio);
   }
   if (confidence && *confidence < options.min_confidence) {
-    return absl::StrCat("the alignment's confidence is ", *confidence, "; asked for is at least ",
+    return absl::StrCat("the alignment's confidence is ", *confidence, "; it must be at least ",
                         options.min_confidence);
   }
   return "";
@@ -52,7 +52,7 @@ ProposalCheck CheckProposal(Engine& engine, const AlignJob& job, const Pose& exp
                             const ConfidenceFunction& confidence) {
   AlignJob expected = WithGuess(job, expected_map_T_base);
   expected.work_class = WorkClass::kSearching;
-  expected.want_trace = false;
+  expected.with_trace = false;
   ProposalCheck check;
   check.result = std::move(engine.Align({&expected, 1}).front());
   const AlignResult& result = check.result;
@@ -60,7 +60,7 @@ ProposalCheck CheckProposal(Engine& engine, const AlignJob& job, const Pose& exp
     check.detail = result.status.ToString();
     return check;
   }
-  if (!options.same.Holds(result.map_T_base, expected_map_T_base)) {
+  if (!options.same.Matches(result.map_T_base, expected_map_T_base)) {
     check.detail = absl::StrCat("the alignment ends ",
                                 TranslationDistance(result.map_T_base, expected_map_T_base),
                                 " m and ", RotationDistance(result.map_T_base, expected_map_T_base),
@@ -68,11 +68,11 @@ ProposalCheck CheckProposal(Engine& engine, const AlignJob& job, const Pose& exp
                                 options.same.distance_m, " m and ", options.same.angle_rad, " rad");
     return check;
   }
-  check.detail = ObjectionTo(result, std::nullopt, job.profile, options);
+  check.detail = RejectReason(result, std::nullopt, job.profile, options);
   if (check.agrees() && own != nullptr) check.detail = RivalOf(result, *own, options.hypotheses);
   if (check.agrees() && confidence) {
     check.confidence = confidence({&expected, &result});
-    check.detail = ObjectionTo(result, check.confidence, job.profile, options);
+    check.detail = RejectReason(result, check.confidence, job.profile, options);
   }
   return check;
 }

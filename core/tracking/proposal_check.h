@@ -19,10 +19,10 @@ namespace voxloc {
 // How likely an alignment is right, in [0, 1]; nullopt: not known. May be empty.
 using ConfidenceFunction = std::function<std::optional<double>(const AlignedScan&)>;
 
-// Why this result is not one to propose, with the value and what is asked for; empty: it is.
-// `confidence` as far as it is known.
-[[nodiscard]] std::string ObjectionTo(const AlignResult& result, std::optional<double> confidence,
-                                      const Profile& profile, const RecoveryOptions& options);
+// Why this result is not good enough to be proposed, with the value and the requirement; empty: it
+// is good enough. `confidence`: nullopt if not known.
+[[nodiscard]] std::string RejectReason(const AlignResult& result, std::optional<double> confidence,
+                                       const Profile& profile, const RecoveryOptions& options);
 
 struct ProposalCheck {
   AlignResult result;                // of the alignment from where the vehicle was expected
@@ -34,8 +34,8 @@ struct ProposalCheck {
 };
 
 // `job` names map, scan, profile and regularisation; its guess is not used. `own` is the result of
-// the alignment from the client's own guess, null where there is none: a pose that explains the
-// scan as well, or nearly, and is another one, speaks against the proposal.
+// the alignment from the client's own guess, or null. If it ends at a distinct pose that explains
+// the scan nearly as well, the scan does not agree with the proposal.
 [[nodiscard]] ProposalCheck CheckProposal(Engine& engine, const AlignJob& job,
                                           const Pose& expected_map_T_base, const AlignResult* own,
                                           const RecoveryOptions& options,

@@ -62,7 +62,7 @@ std::optional<RecoverySearch> RecoveryPolicy::NextSearch(
   return search;
 }
 
-void RecoveryPolicy::NotSearched() {
+void RecoveryPolicy::UndoSearch() {
   // The vehicle may have been found since, and no search be counted any more.
   if (searches_ > 0) --searches_;
 }

@@ -14,9 +14,9 @@
 #include "absl/status/status.h"
 #include "core/estimate/initial_pose/hypotheses.h"
 #include "core/geometry/pose.h"
-#include "core/tracking/carried_pose.h"
+#include "core/tracking/propagated_pose.h"
+#include "core/tracking/result_comparison.h"
 #include "core/tracking/sequential_test.h"
-#include "core/tracking/two_guesses.h"
 
 namespace voxloc {
 
@@ -25,12 +25,13 @@ constexpr size_t kMaxRecoveryCandidates = 1024;
 struct RecoveryOptions {
   // Scans in a row without an accepted result after which each scan is searched for. >= 1.
   int64_t lost_after_scans = 5;
-  // Of the first search, and what it grows to by a factor a search. 0 < initial <= max.
+  // Radius of the first search, the limit of its growth, and the growth factor per search.
+  // 0 < initial <= max.
   double initial_radius_m = 3.0;
   double max_radius_m = 20.0;
   double radius_growth = 1.5;  // > 1
-  // Poses aligned in one search, 1 to kMaxRecoveryCandidates; the share of them that look in any
-  // direction, 0 to 1; how far the headings of the others are spread around the last one, 0 to pi.
+  // Poses aligned in one search, 1 to kMaxRecoveryCandidates; the share of them with any heading, 0
+  // to 1; the spread of the headings of the others around the last one, 0 to pi.
   size_t candidates = 64;
   double all_around_share = 0.25;
   double heading_spread_rad = 0.35;
@@ -50,8 +51,8 @@ struct RecoveryOptions {
   // five scans reach, all of them agree.
   SequentialTestOptions confirmation;
   double min_confirmation_travel_m = 0.0;  // by odometry, while a pose is confirmed; >= 0
-  SamePose same;
-  // Whether the session takes a confirmed pose as its own. Not looked at here.
+  PoseTolerance same;
+  // Whether the session adopts a confirmed pose. Not used in this file.
   bool apply = false;
 };
 
@@ -74,7 +75,7 @@ class RecoveryPolicy {
   void Found(const Pose& map_T_base, const std::optional<Pose>& odometry_T_base);
   // A scan was aligned, or could not be, without an accepted result.
   void Missed() { ++missed_; }
-  // Forgets all, as when the session is activated anew.
+  // Resets all state, as on activation of the session.
   void Reset();
 
   // The last good pose, moved along with odometry where it is known then and now. nullopt: there
@@ -85,8 +86,8 @@ class RecoveryPolicy {
   // there has been no good pose.
   [[nodiscard]] std::optional<RecoverySearch> NextSearch(
       const std::optional<Pose>& odometry_T_base);
-  // The last search was not made: the next one is no wider.
-  void NotSearched();
+  // The last search was not run: the next one has the same radius.
+  void UndoSearch();
 
   [[nodiscard]] bool lost() const { return missed_ >= options_.lost_after_scans; }
   [[nodiscard]] const RecoveryOptions& options() const { return options_; }
@@ -95,7 +96,7 @@ class RecoveryPolicy {
   RecoveryOptions options_;
   int64_t missed_ = 0;
   uint64_t searches_ = 0;
-  std::optional<CarriedPose> good_;
+  std::optional<PropagatedPose> good_;
 };
 
 }  // namespace voxloc

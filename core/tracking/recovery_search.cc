@@ -11,27 +11,27 @@
 namespace voxloc {
 namespace {
 
-Pose Turned(const Pose& map_T_base, double yaw_rad) {
+Pose Rotated(const Pose& map_T_base, double yaw_rad) {
   const Eigen::Quaterniond turn(Eigen::AngleAxisd(yaw_rad, Eigen::Vector3d::UnitZ()));
   return {map_T_base.translation, (turn * map_T_base.rotation).normalized()};
 }
 
-// Whether candidate i is one of those that look in any direction: they are spread evenly over all.
-bool LooksAllAround(size_t i, double share) {
+// Whether candidate i may have any heading. These are spread evenly over all candidates.
+bool HasAnyHeading(size_t i, double share) {
   const auto index = static_cast<double>(i);
   return std::floor((index + 1.0) * share) > std::floor(index * share);
 }
 
-// Why the best of the search is not one to propose; empty: it is.
-std::string Objection(const RecoveryReport& report, const AlignResult& best, const Profile& profile,
-                      const RecoveryOptions& options) {
-  std::string objection = ObjectionTo(best, report.confidence, profile, options);
-  if (objection.empty() && report.ranked.ambiguous) {
-    objection = absl::StrCat("the two best hypotheses are ambiguous: their gap is ",
-                             report.ranked.ambiguity_gap, "; asked for is at least ",
-                             options.hypotheses.ambiguity_gap);
+// Why the best candidate is not proposed; empty: it is.
+std::string SearchRejectReason(const RecoveryReport& report, const AlignResult& best,
+                               const Profile& profile, const RecoveryOptions& options) {
+  std::string reason = RejectReason(best, report.confidence, profile, options);
+  if (reason.empty() && report.ranked.ambiguous) {
+    reason = absl::StrCat("the two best hypotheses are ambiguous: their gap is ",
+                          report.ranked.ambiguity_gap, "; it must be at least ",
+                          options.hypotheses.ambiguity_gap);
   }
-  return objection;
+  return reason;
 }
 
 }  // namespace
@@ -51,8 +51,8 @@ std::vector<Pose> MakeRecoveryCandidates(const RecoverySearch& search,
     const double angle = phase + index * golden_angle;
     const double reach_m = search.radius_m * std::sqrt(share);
     const double spread =
-        LooksAllAround(i, options.all_around_share) ? M_PI : options.heading_spread_rad;
-    Pose pose = Turned(search.map_T_base, spread * (2.0 * random.Uniform(0.0, 1.0) - 1.0));
+        HasAnyHeading(i, options.all_around_share) ? M_PI : options.heading_spread_rad;
+    Pose pose = Rotated(search.map_T_base, spread * (2.0 * random.Uniform(0.0, 1.0) - 1.0));
     pose.translation.x() += reach_m * std::cos(angle);
     pose.translation.y() += reach_m * std::sin(angle);
     poses.push_back(pose);
@@ -77,7 +77,7 @@ RecoveryReport SearchForVehicle(Engine& engine, const AlignJob& job, const Recov
     return report;
   }
   AlignResult best = report.ranked.hypotheses.front().result;
-  report.detail = Objection(report, best, job.profile, options);
+  report.detail = SearchRejectReason(report, best, job.profile, options);
   if (!report.detail.empty()) return report;
 
   if (confidence) {
@@ -89,7 +89,7 @@ RecoveryReport SearchForVehicle(Engine& engine, const AlignJob& job, const Recov
       return report;
     }
     report.confidence = confidence({&again, &best});
-    report.detail = Objection(report, best, job.profile, options);
+    report.detail = SearchRejectReason(report, best, job.profile, options);
     if (!report.detail.empty()) return report;
   }
   report.proposal = std::move(best);

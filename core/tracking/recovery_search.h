@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Looks for a lost vehicle: candidates in a disc, aligned as one batch, and a pose proposed only
-// where everything speaks for it. Thread-safe: no shared state.
+// Searches for a lost vehicle: candidates in a disc, aligned as one batch. A pose is proposed only
+// if it passes all checks. Thread-safe: no shared state.
 
 #ifndef VOXLOC_CORE_TRACKING_RECOVERY_SEARCH_H_
 #define VOXLOC_CORE_TRACKING_RECOVERY_SEARCH_H_

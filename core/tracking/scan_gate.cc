@@ -15,8 +15,8 @@ bool IsKnown(ScoreKind kind) {
   return kind == ScoreKind::kTransformProbability || kind == ScoreKind::kNearestVoxelLikelihood;
 }
 
-// Scores before and after are those of two evaluations at least; a search that stepped without
-// evaluating where it came to has none at its end.
+// Scores before and after need at least two evaluations. A search that did not evaluate the end of
+// its last step has no score after.
 bool HasBothScores(const AlignResult& result) { return result.evaluations > result.iterations; }
 
 }  // namespace
@@ -148,7 +148,7 @@ bool ScanGate::CheckScores(const AlignResult& result, const Profile& profile,
   return true;
 }
 
-void ScanGate::Doubt(absl::string_view why) {
+void ScanGate::Reject(absl::string_view why) {
   diagnostics_.Warn(why);
   accepted_ = false;
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// ScanGate: the checks around the alignment of one scan, in the order, with the conditions and
-// under the keys of Autoware's ndt_scan_matcher (`scan_matching_status`). It says whether the scan
-// is to be aligned, whether its result is to be believed, and leaves the record of both.
+// ScanGate: the checks before and after the alignment of one scan, with the order, conditions and
+// diagnostic keys of Autoware's ndt_scan_matcher (`scan_matching_status`). It decides whether the
+// scan is aligned and whether the result is accepted, and records both as diagnostics.
 //
 //   ScanGate gate(options);
 //   if (gate.BeforeAlign(facts) == Rejection::kNone) {
@@ -55,8 +55,8 @@ class SkippedScans {
   int64_t count_ = 0;
 };
 
-// What is known of a scan before it is aligned. What comes after the first fact that rejects it is
-// not looked at.
+// The facts about a scan before it is aligned, in the order in which they are checked. Facts after
+// the first one that rejects the scan are ignored.
 struct ScanFacts {
   int64_t stamp_ns = 0;
   size_t points = 0;              // as received
@@ -89,13 +89,13 @@ class ScanGate {
   // The first fact that rejects the scan; kNone: it is to be aligned.
   [[nodiscard]] Rejection BeforeAlign(const ScanFacts& facts);
 
-  // Whether the result, whose own status is ok, is to be believed. `execution_time_s` is all that
-  // the scan has taken, from its receipt.
+  // Whether the result is accepted; its own status must be ok. `execution_time_s` is the time since
+  // the receipt of the scan.
   [[nodiscard]] bool AfterAlign(const AlignResult& result, const Profile& profile,
                                 const Pose& map_T_base_guess, double execution_time_s);
 
-  // After AfterAlign: the result is rejected for a reason that the reference does not know.
-  void Doubt(absl::string_view why);
+  // After AfterAlign: rejects the result for a reason that the reference does not have.
+  void Reject(absl::string_view why);
 
   // Counts the scan, whether it was aligned or not, and hands out the record.
   [[nodiscard]] Diagnostics Finish(SkippedScans& skipped);

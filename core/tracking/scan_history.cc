@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "core/text/number_range.h"
-#include "core/tracking/stamp_distance.h"
+#include "core/tracking/stamp_difference.h"
 
 namespace voxloc {
 
@@ -24,7 +24,7 @@ std::vector<PlacedCloud> ScanHistory::Add(int64_t stamp_ns, const Pose& odom_T_b
     return SecondsBetween(scan.stamp_ns, stamp_ns) <= options_.max_age_s &&
            TranslationDistance(scan.odom_T_base, odom_T_base) <= options_.max_distance_m;
   };
-  // Where one falls out, those before it do too: the way between them may have been a jump.
+  // If a scan is dropped, all older ones are too: the odometry may have jumped between them.
   const auto last_out = std::find_if_not(scans_.rbegin(), scans_.rend(), is_usable);
   for (auto out = std::distance(last_out, scans_.rend()); out > 0; --out) DropOldest();
   while (scans_.size() + 1 > options_.max_scans) DropOldest();

@@ -2,9 +2,8 @@
 //
 // ScanHistory: the latest scans of a vehicle, prepared in the base frame, with the odometry at
 // each, for clouds that are made of several scans. Scans that are too old, too far away or too many
-// fall out for good, so that its memory is bounded, and so that a jump of the odometry leaves
-// nothing behind that would be placed wrongly. Points are shared, never copied. Not thread-safe:
-// its session locks.
+// are dropped, so that memory is bounded and no scan from before a jump of the odometry is used.
+// Points are shared, never copied. Not thread-safe: its session locks.
 
 #ifndef VOXLOC_CORE_TRACKING_SCAN_HISTORY_H_
 #define VOXLOC_CORE_TRACKING_SCAN_HISTORY_H_

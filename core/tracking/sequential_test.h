@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// SequentialTest: decides between two hypotheses from observations that come one by one and are
-// each a yes or a no, and takes no more of them than it needs. It is the sequential probability
-// ratio test of A. Wald (Sequential Tests of Statistical Hypotheses, Annals of Mathematical
-// Statistics 16(2), 1945): the hypothesis is accepted once what was observed is so many times as
-// likely if it is true as if it is false.
+// SequentialTest: the sequential probability ratio test of A. Wald (Sequential Tests of Statistical
+// Hypotheses, Annals of Mathematical Statistics 16(2), 1945) for yes/no observations. A hypothesis
+// is accepted once P(observations | true) / P(observations | false) >= 1 / false_acceptance.
 //
 // For observations that are independent given the hypothesis, the error rates are bounds and not
 // approximations: the likelihood ratio is a martingale of mean 1 if the hypothesis is false, so it

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// SweepCheck: whether the recent scans of a session were deskewed by the motion that their points
-// show. One scan says little; the sums over many say how much motion is unexplained, and the
-// differences between the scans how sure that is. Not thread-safe: its session locks.
+// SweepCheck: whether the motion that the recent scans of a session were deskewed by is right. The
+// sums over many scans estimate the unexplained motion, and the differences between the scans its
+// standard deviation. Not thread-safe: its session locks.
 
 #ifndef VOXLOC_CORE_TRACKING_SWEEP_CHECK_H_
 #define VOXLOC_CORE_TRACKING_SWEEP_CHECK_H_
@@ -20,32 +20,32 @@ struct SweepReport {
   double sigma = 0.0;  // of it; 0 with less than 2 scans
   size_t scans = 0;
   bool suspect = false;
-  bool begins = false;  // and was not with the scan before
+  bool newly_suspect = false;  // suspect, and was not suspect at the previous scan
 };
 
-// Scans that are looked back on: five seconds at 10 Hz.
+// The window, in scans: five seconds at 10 Hz.
 constexpr size_t kSweepWindow = 50;
-// Below, the differences between the scans tell little of how sure their mean is.
-constexpr size_t kFewestSweeps = 20;
+// With fewer scans, the standard deviation of the mean is not reliable.
+constexpr size_t kMinSweeps = 20;
 // With right times, the farthest of the drift-* scenes for choosing (tests/bench/scenes) is 0.12.
 constexpr double kSuspectShare = 0.2;
 // Scans of one place resemble each other, so that sigmas are smaller than errors.
 constexpr double kSuspectSigmas = 4.0;
 // The walls that are seen early and those that are seen late are each off by what a map is: 0.04 m
 // (SystematicError). Their difference, of 0.06 m, is the share of kSuspectShare of this motion.
-constexpr double kLeastSweepMotionM = 0.3;
+constexpr double kMinSweepMotionM = 0.3;
 
 class SweepCheck {
  public:
-  // Of a scan during which the vehicle moved by at least kLeastSweepMotionM. The report is of the
+  // Of a scan during which the vehicle moved by at least kMinSweepMotionM. The report is of the
   // last kSweepWindow scans, this one included.
-  SweepReport Add(const SweepPull& pull);
+  SweepReport Add(const SweepDerivatives& pull);
   void Clear();
 
  private:
-  [[nodiscard]] SweepReport ReportOfWindow() const;
+  [[nodiscard]] SweepReport WindowReport() const;
 
-  std::deque<SweepPull> pulls_;
+  std::deque<SweepDerivatives> window_;
   bool suspect_ = false;  // as last reported
 };
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// TrackCheck: whether a result that is far from its guess can be where its vehicle is, by the
-// results before it. A lost vehicle gets poses that look right one by one, and that no vehicle
-// could have driven. So a result that neither its guess expects nor the vehicle's track is believed
-// only once several scans in a row lead from one to the next. Not thread-safe: its session locks.
+// TrackCheck: whether a result that is far from its guess is plausible, given the results before
+// it. The results of a lost vehicle may each look right, but no vehicle could have driven from one
+// to the next. So a result that is near neither its guess nor the vehicle's track is accepted only
+// after several consecutive scans form a new track. Not thread-safe: its session locks.
 
 #ifndef VOXLOC_CORE_TRACKING_TRACK_CHECK_H_
 #define VOXLOC_CORE_TRACKING_TRACK_CHECK_H_
@@ -21,14 +21,14 @@ class TrackCheck {
  public:
   // Scans in a row that must agree with a new track, or after which a track without a result is
   // over: as many as confirm the pose of a recovery, and as make a vehicle lost (RecoveryOptions).
-  static constexpr int kInARow = 5;
+  static constexpr int kRequiredInARow = 5;
 
-  // Takes a result that is good enough by itself; `near_guess`: it is where its guess said. Empty:
-  // so it is, or it follows from the track, or is confirmed, or it has no stamp (0), which says
-  // nothing of the way. Otherwise why it is doubted.
+  // Adds a result that is good enough by itself; `near_guess`: it is near its guess. Empty: the
+  // result is accepted, because it is near its guess, continues the track, is confirmed, or has no
+  // stamp (0). Otherwise the reason for the rejection.
   [[nodiscard]] std::string Add(int64_t stamp_ns, const Pose& map_T_base, bool near_guess);
-  // A scan has no such result.
-  void Miss();
+  // A scan without such a result.
+  void AddMiss();
   // Forgets the vehicle.
   void Reset() { *this = TrackCheck(); }
 
@@ -41,12 +41,12 @@ class TrackCheck {
     int results = 1;
   };
 
-  // nullopt: it cannot be reached from there in time, is not later, or so late that the track says
-  // nothing of it.
-  [[nodiscard]] static std::optional<Track> Follow(const Track& track, int64_t stamp_ns,
+  // The track extended by this pose. nullopt: the pose cannot be reached in that time, is not later
+  // than the track, or is too late for a prediction.
+  [[nodiscard]] static std::optional<Track> Extend(const Track& track, int64_t stamp_ns,
                                                    const Pose& map_T_base);
 
-  void CountMissed();
+  void CountMiss();
 
   std::optional<Track> track_;      // of accepted results
   int missed_ = 0;                  // scans since then

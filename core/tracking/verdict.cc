@@ -65,8 +65,7 @@ std::string LowConfidence(const AlignResult& result, const ScanEstimate* estimat
   const double least = far ? kStrictMinFarConfidence : limits.min_confidence;
   if (!(least > 0.0)) return "";
   const std::string why =
-      far ? absl::StrCat(", asked for because the result is ", distance_m, " m from the guess")
-          : "";
+      far ? absl::StrCat(", required because the result is ", distance_m, " m from the guess") : "";
   if (estimate == nullptr || !estimate->confidence.has_value()) {
     return absl::StrCat("the confidence is not known; it must be at least ", least, why);
   }
@@ -108,10 +107,10 @@ Verdict JudgeDegenerate(const AlignResult& result, const Degeneracy& degeneracy,
   return verdict;
 }
 
-// What speaks against a result that the reference would accept, in the order of AlignmentStatus.
-Verdict Doubt(const AlignResult& result, const ScanEstimate* estimate, bool strict,
-              const GateOptions& gate, const AcceptanceLimits& limits,
-              const PriorKnowledge& known) {
+// The checks of a result that the reference would accept, in the order of AlignmentStatus.
+Verdict JudgeReliability(const AlignResult& result, const ScanEstimate* estimate, bool strict,
+                         const GateOptions& gate, const AcceptanceLimits& limits,
+                         const PriorKnowledge& known) {
   if (result.after.matched_ratio() < limits.min_matched_ratio) {
     return NotAccepted(AlignmentStatus::kLowOverlap,
                        absl::StrCat("the matched ratio ", result.after.matched_ratio(),
@@ -156,8 +155,8 @@ Verdict JudgeResult(const AlignResult& result, const ScanEstimate* estimate, con
     case Acceptance::kAccepted:
       break;
   }
-  return Doubt(result, estimate, profile.acceptance_rule == AcceptanceRule::kStrict, gate, limits,
-               known);
+  return JudgeReliability(result, estimate, profile.acceptance_rule == AcceptanceRule::kStrict,
+                          gate, limits, known);
 }
 
 }  // namespace voxloc

@@ -43,18 +43,17 @@ constexpr double kStrictMinConfidence = 0.1;
 // The same of a result that is farther from its guess than
 // GateOptions::initial_to_result_distance_tolerance_m: more likely right than wrong.
 constexpr double kStrictMinFarConfidence = 0.5;
-// Under the strict rule, priors settle the directions that a scan does not observe where they
-// bound the error along them by this: a pose that is farther off counts as another place
-// (HypothesisOptions::min_separation_m).
+// Under the strict rule, a prior makes up for unobserved directions if it bounds the error along
+// them by this: beyond it, a pose counts as distinct (HypothesisOptions::min_separation_m).
 constexpr double kSettledWithinM = 1.0;
 
-// What is known of a scan's pose without the scan.
+// Priors of a scan's pose.
 struct PriorKnowledge {
   std::optional<Pose> map_T_base_guess;  // nullopt: the alignment began anywhere
   std::vector<PriorPose> priors;
 };
 
-// Which prior settles the directions that the scan does not observe, and how well.
+// The prior that bounds the error along the unobserved directions, and the bound.
 struct SettledBy {
   PriorSource source = PriorSource::kGuess;
   double within_m = 0.0;  // ErrorBoundAlongUnobserved
@@ -73,8 +72,8 @@ struct Verdict {
 //
 // By the profile's strict rule a result is accepted where it converged, its score and matched ratio
 // suffice, its confidence is known and not below its limit, no other pose explains the scan nearly
-// as well, and a prior settles the directions that the scan does not observe, if any. By the
-// reference's rule, a rival and unobserved directions only show in the status.
+// as well, and a prior bounds the error along the directions that the scan does not observe, if
+// any. By the reference's rule, rivals and unobserved directions affect the status only.
 [[nodiscard]] Verdict JudgeResult(const AlignResult& result, const ScanEstimate* estimate,
                                   const Profile& profile, const GateOptions& gate,
                                   const AcceptanceLimits& limits,

@@ -139,7 +139,7 @@ __device__ __noinline__ void SumGroups(const Shared& shared, const ScanView& sca
         point = {__ldg(scan.x + i), __ldg(scan.y + i), __ldg(scan.z + i)};
         matched = MatchPoint<Wanted::kBoundary, 1>(
             shared.stage, shared.map_T_base.Locate(point.x, point.y, point.z, shared.stage));
-        if (pass.want_point_scores) {
+        if (pass.with_point_scores) {
           arguments.point_scores[pass.point_scores_begin + i] = largest * matched.best;
         }
       }
@@ -210,7 +210,7 @@ __device__ __noinline__ void RunPasses(Shared& shared, const AlignArguments& arg
     const ScanView scan = ViewOf(arguments, arguments.scans[pass.scan]);
     if (pass.groups > 0) {
       SumGroups(shared, scan, pass, arguments, rank, cluster);
-    } else if (pass.want_point_scores && !pass.of_groups) {
+    } else if (pass.with_point_scores && !pass.of_groups) {
       WritePointScores(shared, scan, rank, cluster,
                        arguments.point_scores + pass.point_scores_begin);
     }
@@ -254,7 +254,7 @@ __global__ void __launch_bounds__(kThreads, kBlocksPerMultiprocessor)
     rules.score_stage = program.score_stage;
     rules.entry = job.entry;
     rules.judgement = program.judgement;
-    rules.traced = job.want_trace;
+    rules.traced = job.with_trace;
     rules.regularized = job.regularized;
     rules.score_includes_regularization = job.score_includes_regularization;
     rules.reference_x = job.reference_x;
@@ -276,7 +276,7 @@ __global__ void __launch_bounds__(kThreads, kBlocksPerMultiprocessor)
 
   const bool alone = cluster == 1;
   const uint64_t deadline_ns = job.deadline_ns;
-  const bool records = rank == 0 && job.want_trace;
+  const bool records = rank == 0 && job.with_trace;
   const bool owns_matched = kMatched >> share.bits == rank;
   int stage_loaded = -1;
   uint32_t stage_points = 0;
@@ -350,7 +350,7 @@ __global__ void __launch_bounds__(kThreads, kBlocksPerMultiprocessor)
   if (rank == 0 && threadIdx.x == 0) {
     WriteResult(SearchOf(shared), program, arguments.results[blockIdx.x / cluster]);
   }
-  if (job.want_point_scores) {
+  if (job.with_point_scores) {
     const StageTerms& terms = program.terms[program.score_stage];
     CopyToShared(terms, shared.stage);
     if (warp == 0) PrepareOnePose(shared, terms, lane);

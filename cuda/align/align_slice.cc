@@ -31,13 +31,13 @@ struct Demands {
 Demands DemandsOf(const AlignJob& job) {
   Demands demands;
   demands.points = job.scan != nullptr ? job.scan->size() : 0;
-  if (job.want_point_scores) demands.scored = demands.points;
+  if (job.with_point_scores) demands.scored = demands.points;
   for (const EvaluationPass& pass : job.passes) {
     const size_t points = pass.cloud != nullptr ? pass.cloud->size() : demands.points;
     demands.points += pass.cloud != nullptr ? points : 0;
-    demands.scored += pass.want_point_scores ? points : 0;
+    demands.scored += pass.with_point_scores ? points : 0;
   }
-  if (job.want_trace) demands.iterations = MostIterations(job.profile);
+  if (job.with_trace) demands.iterations = MaxIterations(job.profile);
   return demands;
 }
 
@@ -101,7 +101,7 @@ bool AlignSlice::Add(const AlignEntry& entry) {
   packed.rotation_scale_m = scans_.rotation_scale_m(*scan);
   packed.entry =
       static_cast<int>(EntryStage(job.profile, job.guess_covariance, packed.rotation_scale_m));
-  packed.interrupt = InterruptOf(job.stop);
+  packed.interrupt = CheckInterrupt(job.stop);
   if (job.stop.deadline != absl::InfiniteFuture()) {
     if (!moment_) moment_ = clock_->Now();
     packed.deadline_ns = moment_->At(job.stop.deadline);
@@ -113,19 +113,19 @@ bool AlignSlice::Add(const AlignEntry& entry) {
     packed.reference_y = job.regularization_position_map->y();
     packed.regularization_scale = job.profile.regularization_scale;
   }
-  packed.want_trace = job.want_trace;
+  packed.with_trace = job.with_trace;
   packed.trace_begin = iterations_;
-  packed.want_point_scores = job.want_point_scores;
+  packed.with_point_scores = job.with_point_scores;
   packed.point_scores_begin = scored_points_;
   packed.passes_only = job.passes_only;
   packed.watched = job.stop.cancelled != nullptr && !job.passes_only;
   packed.passes_begin = passes_.size();
   packed.passes = static_cast<uint32_t>(job.passes.size());
   iterations_ += static_cast<uint32_t>(demands.iterations);
-  if (job.want_point_scores) scored_points_ += scans_.packed(*scan).points;
+  if (job.with_point_scores) scored_points_ += scans_.packed(*scan).points;
   AddPasses(job, ready, *scan);
   work_ += demands.points;
-  wants_times_ = wants_times_ || job.want_device_times;
+  wants_times_ = wants_times_ || job.with_device_times;
   cancellable_ = cancellable_ || packed.watched;
   jobs_.push_back(packed);
   entries_.push_back(entry);
@@ -146,7 +146,7 @@ absl::StatusOr<uint32_t> AlignSlice::ProgramOf(const AlignJob& job) {
   VOXLOC_ASSIGN_OR_RETURN(const CudaMap* const map, CudaMap::Of(*device_, job.map.get()));
   VOXLOC_TRY(CheckCells(*map, job.profile.stages));
   AlignProgram program{};
-  const ndt::SearchRules rules = RulesOf(job, /*scan_scale_m=*/0.0);
+  const ndt::SearchRules rules = MakeSearchRules(job, /*scan_scale_m=*/0.0);
   program.stages = rules.stages;
   program.score_stage = rules.score_stage;
   program.judgement = rules.judgement;
@@ -170,7 +170,7 @@ void AlignSlice::AddPasses(const AlignJob& job, const CudaPackedJob* ready, uint
     } else {
       passes_.Add(pass, number, PlacesOf(pass, packed), scored_points_);
     }
-    if (pass.want_point_scores) scored_points_ += packed.points;
+    if (pass.with_point_scores) scored_points_ += packed.points;
   }
 }
 
@@ -269,11 +269,11 @@ absl::Status AlignSlice::FillTimes() const {
     VOXLOC_ASSIGN_OR_RETURN(const double ms, events_[i + 1].MillisecondsSince(events_[i]));
     *times_s[i] = 1e-3 * ms;
   }
-  times.leads = true;
+  times.first_of_launch = true;
   for (const AlignEntry& entry : entries_) {
-    if (!entry.job->want_device_times) continue;
+    if (!entry.job->with_device_times) continue;
     entry.result->device_times = times;
-    times.leads = false;
+    times.first_of_launch = false;
   }
   return absl::OkStatus();
 }
@@ -294,7 +294,7 @@ void AlignSlice::FillResult(size_t i) const {
   result.oscillations = from.oscillations;
   result.reached_iteration_limit = from.reached_iteration_limit;
   result.stage = from.stage;
-  if (job.want_trace) {
+  if (job.with_trace) {
     const DeviceIteration* const records = trace_.data() + job.trace_begin;
     result.trace.reserve(static_cast<size_t>(from.iterations));
     const DeviceScan& scan = scans_.on_device(job.scan);
@@ -304,7 +304,7 @@ void AlignSlice::FillResult(size_t i) const {
           MakeTrace(step, ToPoseScore(records[k].score, scan.stage_points[step.stage])));
     }
   }
-  if (job.want_point_scores) {
+  if (job.with_point_scores) {
     const PackedScan& scan = scans_.packed(job.scan);
     const float* const scores = scores_.data() + job.point_scores_begin;
     result.point_scores.assign(entries_[i].job->scan->size(), 0.0F);

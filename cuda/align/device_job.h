@@ -46,7 +46,7 @@ struct DevicePass {
   uint32_t point_scores_begin;
   bool score_stage;
   bool own_cell_only;
-  bool want_point_scores;
+  bool with_point_scores;
   bool of_groups;  // only the points in groups, which may be none, are scored
 };
 
@@ -74,8 +74,8 @@ struct DeviceJob {
   Interrupt interrupt;  // raised before the start
   bool regularized;
   bool score_includes_regularization;
-  bool want_trace;
-  bool want_point_scores;
+  bool with_trace;
+  bool with_point_scores;
   bool passes_only;
   bool watched;  // the host may raise its stop while it runs
 };

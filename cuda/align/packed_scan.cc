@@ -83,7 +83,7 @@ StagedScan PackForStages(const PointCloud& scan_base, const Profile& profile, St
   StagedScan staged;
   const bool needs_scale = NeedsScanScale(profile);
   if (HasThinnedStage(profile)) {
-    chosen.Choose(scan_base, profile);
+    chosen.Select(scan_base, profile);
     staged.packed = PackScan(scan_base, chosen.order(), floats);
     staged.stage_points = chosen.counts();
     if (needs_scale) staged.rotation_scale_m = RotationScaleOf(chosen.root_mean_square_range());

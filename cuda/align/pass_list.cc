@@ -36,7 +36,7 @@ void PassList::Add(const EvaluationPass& pass, uint32_t scan, absl::Span<const u
   added.point_scores_begin = point_scores_begin;
   added.score_stage = pass.score_stage;
   added.own_cell_only = pass.own_cell_only;
-  added.want_point_scores = pass.want_point_scores;
+  added.with_point_scores = pass.with_point_scores;
   added.of_groups = pass.groups != nullptr;
   if (added.of_groups) {
     added.groups = static_cast<uint32_t>(pass.groups->ends.size());
@@ -60,7 +60,7 @@ void PassList::Fill(uint32_t pass, const PackedScan& packed, size_t cloud_points
   const DeviceGroupSums* const sums = sums_.data() + from.sums_begin;
   result.groups.reserve(from.groups);
   for (uint32_t g = 0; g < from.groups; ++g) result.groups.push_back(ToGroupSums(sums[g]));
-  if (!from.want_point_scores) return;
+  if (!from.with_point_scores) return;
   result.point_scores.assign(cloud_points, 0.0F);
   const float* scores = point_scores + from.point_scores_begin;
   if (!from.of_groups) {

@@ -48,7 +48,7 @@ absl::StatusOr<uint32_t> ScanList::ScanOf(const AlignJob& job, const CudaPackedJ
     return number;
   }
   StagedScan staged = PackForStages(*job.scan, job.profile, chosen_, RoomFor(*job.scan));
-  if (staged.packed.points == 0) return NoFinitePoint(*job.scan);
+  if (staged.packed.points == 0) return NoFinitePointError(*job.scan);
   const uint32_t number = Keep(key, std::move(staged.packed));
   SetStages(number, staged);
   return number;

@@ -11,7 +11,8 @@
 namespace voxloc::cuda {
 
 size_t MapLayer::MemoryBytes() const {
-  size_t bytes = layer_blocks.MemoryBytes() + strays_to.MemoryBytes() + strays_from.MemoryBytes();
+  size_t bytes =
+      layer_blocks.MemoryBytes() + spill_targets.MemoryBytes() + spill_sources.MemoryBytes();
   if (table != nullptr) bytes += table->MemoryBytes();
   for (const LayerSlab& slab : slabs) {
     bytes += slab.memory->MemoryBytes() + slab.blocks->capacity() * sizeof(CellKey);

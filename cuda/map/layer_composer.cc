@@ -54,8 +54,8 @@ StrayMap::Change ChangeTo(const CellKey& block, std::vector<CellKey> list) {
 void UpdateStrays(const std::map<CellKey, std::vector<CellKey>>& now,
                   const std::vector<CellKey>& owners, const MapLayer* previous, MapLayer& layer) {
   static const StrayMap kNone;
-  const StrayMap& to_before = previous != nullptr ? previous->strays_to : kNone;
-  const StrayMap& from_before = previous != nullptr ? previous->strays_from : kNone;
+  const StrayMap& to_before = previous != nullptr ? previous->spill_targets : kNone;
+  const StrayMap& from_before = previous != nullptr ? previous->spill_sources : kNone;
   std::vector<StrayMap::Change> to;
   // By block that strays lie in, before or now.
   std::map<CellKey, std::vector<CellKey>> from;
@@ -83,8 +83,8 @@ void UpdateStrays(const std::map<CellKey, std::vector<CellKey>>& now,
   }
   std::vector<StrayMap::Change> from_changes;
   for (auto& [block, list] : from) from_changes.push_back(ChangeTo(block, std::move(list)));
-  layer.strays_to = to_before.With(std::move(to));
-  layer.strays_from = from_before.With(std::move(from_changes));
+  layer.spill_targets = to_before.With(std::move(to));
+  layer.spill_sources = from_before.With(std::move(from_changes));
 }
 
 // The set with these blocks added.
@@ -187,7 +187,7 @@ absl::StatusOr<std::vector<CellKey>> LayerComposer::GatherChanged(Tiles tiles,
   // Where Gaussians of changed blocks are, or were, found beyond these blocks.
   std::vector<CellKey> beyond;
   for (const CellKey& owner : changed_blocks) {
-    const std::vector<CellKey>* const blocks = change.previous.strays_to.Find(owner);
+    const std::vector<CellKey>* const blocks = change.previous.spill_targets.Find(owner);
     if (blocks != nullptr) beyond.insert(beyond.end(), blocks->begin(), blocks->end());
   }
   for (int attempt = 0; attempt < kMaxAttempts; ++attempt) {
@@ -209,7 +209,7 @@ absl::StatusOr<std::vector<CellKey>> LayerComposer::GatherChanged(Tiles tiles,
     std::set<CellKey> owners;  // few, if any
     BlockBox owner_box;
     for (const CellKey& block : needed.Blocks()) {
-      const std::vector<CellKey>* const from = change.previous.strays_from.Find(block);
+      const std::vector<CellKey>* const from = change.previous.spill_sources.Find(block);
       if (from == nullptr) continue;
       owners.insert(from->begin(), from->end());
       for (const CellKey& owner : *from) owner_box.Include(owner);

@@ -71,8 +71,8 @@ absl::StatusOr<std::shared_ptr<const CudaMap>> MapComposer::Compose(
   std::vector<const CudaTile*> changed;
   if (previous != nullptr && &previous->device() == device_.get()) {
     change = CompareTiles(Pointers(previous->tiles()), Pointers(tiles));
-    for (const size_t i : change.gone) changed.push_back(previous->tiles()[i].get());
-    for (const size_t i : change.came) changed.push_back(tiles[i].get());
+    for (const size_t i : change.removed) changed.push_back(previous->tiles()[i].get());
+    for (const size_t i : change.added) changed.push_back(tiles[i].get());
   }
 
   std::vector<MapLayer> layers(statistics.size());

@@ -48,8 +48,8 @@ struct MapLayer {
   std::vector<LayerSlab> slabs;
   // Of the blocks with a cell whose index position lies in another block: these others; and of
   // these others, the former. Both ascend.
-  BlockMap<std::vector<CellKey>> strays_to;
-  BlockMap<std::vector<CellKey>> strays_from;
+  BlockMap<std::vector<CellKey>> spill_targets;
+  BlockMap<std::vector<CellKey>> spill_sources;
 
   [[nodiscard]] size_t MemoryBytes() const;
 };

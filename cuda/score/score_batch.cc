@@ -60,7 +60,7 @@ absl::Status ScoreBatch::Run(const ScoreRequest& request, const StageTerms& term
 absl::Status ScoreBatch::Launch(const ScoreRequest& request, const StageTerms& terms,
                                 Slice& slice) {
   const size_t poses = slice.end - slice.begin;
-  const size_t point_scores = request.want_point_scores ? poses * scan_.points : 0;
+  const size_t point_scores = request.with_point_scores ? poses * scan_.points : 0;
   VOXLOC_TRY(slice.scores.ReserveForUse(poses));
   VOXLOC_TRY(slice.point_scores.ReserveForUse(point_scores));
   slice.poses.clear();
@@ -103,7 +103,7 @@ absl::Status ScoreBatch::Finish(const ScoreRequest& request, const StageTerms& t
         ToPoseScore({terms.largest * score->exponentials, terms.largest * score->best,
                      static_cast<double>(score->matched_points), static_cast<double>(score->pairs)},
                     points);
-    if (!request.want_point_scores) continue;
+    if (!request.with_point_scores) continue;
     float* const to = result.point_scores.data() + i * request.scan->size();
     for (size_t k = 0; k < points; ++k) to[scan_.PlaceInCloud(k)] = from[k];
     from += points;

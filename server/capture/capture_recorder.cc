@@ -136,8 +136,8 @@ void CaptureRecorder::Stop() {
 }
 
 void CaptureRecorder::Run() {
-  NameThisThread("captures");
-  LowerPriorityOfThisThread();
+  SetThreadName("captures");
+  LowerThreadPriority();
   const auto has_work = [this]() ABSL_SHARED_LOCKS_REQUIRED(mutex_) {
     return stopping_ || !waiting_.empty();
   };
@@ -170,8 +170,8 @@ void CaptureRecorder::Write(CapturedScan scan) {
   const std::string session = scan.source->session;
   const absl::Status status = store->Add(MakeCapture(std::move(scan), absl::GetCurrentTimeNanos()));
   if (!status.ok()) {
-    LogLimited(LogLevel::kWarn, "capture_failed",
-               {{"session", session}, {"error", status.message()}});
+    LogRateLimited(LogLevel::kWarn, "capture_failed",
+                   {{"session", session}, {"error", status.message()}});
   }
 }
 

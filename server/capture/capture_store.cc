@@ -203,8 +203,8 @@ void CaptureStore::LoadFile(const std::string& name) {
   if (info.ok()) {
     Index(*std::move(info));
   } else {
-    LogLimited(LogLevel::kWarn, "capture_left_out",
-               {{"file", path}, {"error", info.status().message()}});
+    LogRateLimited(LogLevel::kWarn, "capture_left_out",
+                   {{"file", path}, {"error", info.status().message()}});
   }
 }
 
@@ -281,8 +281,8 @@ void CaptureStore::DeleteUntilFree(uint64_t bytes, size_t captures) {
       UpdateMetrics();
     }
     if (::unlink(PathOf(id).c_str()) != 0 && errno != ENOENT) {
-      LogLimited(LogLevel::kWarn, "capture_not_deleted",
-                 {{"id", id}, {"error", SystemError("it cannot be deleted", errno).message()}});
+      LogRateLimited(LogLevel::kWarn, "capture_not_deleted",
+                     {{"id", id}, {"error", SystemError("it cannot be deleted", errno).message()}});
     }
   }
 }
@@ -317,10 +317,10 @@ absl::StatusOr<v1::Capture> CaptureStore::Read(const std::string& id) const {
   absl::StatusOr<v1::Capture> capture =
       file.ok() ? DecodeCaptureFile(file->view()) : absl::StatusOr<v1::Capture>(file.status());
   if (capture.ok() && capture->info().id() == id) return capture;
-  LogLimited(LogLevel::kWarn, "capture_damaged",
-             {{"id", id},
-              {"error", capture.ok() ? "the file is of another capture"
-                                     : std::string(capture.status().message())}});
+  LogRateLimited(LogLevel::kWarn, "capture_damaged",
+                 {{"id", id},
+                  {"error", capture.ok() ? "the file is of another capture"
+                                         : std::string(capture.status().message())}});
   return absl::DataLossError("the capture is damaged; the server's log has more");
 }
 

@@ -73,7 +73,7 @@ void AddFlags(const SettingTable& table, CLI::App& app, Flags& flags) {
     // What is off is switched on by its name alone; CLI11 would take its default in that case.
     const bool off = setting.value_name == "true|false" && setting.get(defaults) == "false";
     const auto keep = [&flags, flag, off, key = setting.key](const std::string& value) {
-      const ConfigPlace place{ConfigOrigin::kFlag, flag};
+      const ConfigLocation place{ConfigOrigin::kFlag, flag};
       flags.values.push_back({key, value.empty() && off ? "true" : value, place, flag});
     };
     CLI::Option* const option = app.add_option_function<std::string>(flag, keep, setting.help);
@@ -124,15 +124,15 @@ void Apply(const std::vector<ConfigValue>& values, const SettingTable& table, Co
 
 // With what the zeros stand for on this machine.
 std::string PrintedText(const CommandLine& printed, const SettingTable& table) {
-  ConfigInEffect resolved = printed;
-  ResolveDefaults(FindHostResources(), resolved);
+  EffectiveConfig resolved = printed;
+  ResolveDefaults(DetectHostResources(), resolved);
   ConfigOrigins origins = printed.origins;
   for (const Setting& setting : table) {
     const auto found = resolved.origins.find(setting.key);
     if (found == resolved.origins.end() || found->second.origin != ConfigOrigin::kDetected)
       continue;
     const std::string value = absl::StrCat(setting.get(resolved.config), ", ", found->second.place);
-    origins.emplace(setting.key, ConfigPlace{ConfigOrigin::kDetected, value});
+    origins.emplace(setting.key, ConfigLocation{ConfigOrigin::kDetected, value});
   }
   return ConfigYaml(printed.config, origins, table);
 }

@@ -17,7 +17,7 @@
 
 namespace voxloc::server {
 
-struct CommandLine : ConfigInEffect {
+struct CommandLine : EffectiveConfig {
   // Not empty: print this (help, version, the checked or the printed configuration) and end.
   std::string text;
 };

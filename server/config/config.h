@@ -75,8 +75,8 @@ struct Limits {
 // (map_radius, lidar_radius, update_distance) and its defaults.
 struct ResidencyOptions {
   double map_radius_m = 150.0;      // around a vehicle, in which tiles are loaded
-  double lidar_radius_m = 100.0;    // around a vehicle, in which a missing tile is told
-  double update_distance_m = 20.0;  // that a vehicle drives between two looks at what it needs
+  double lidar_radius_m = 100.0;    // around a vehicle, in which missing tiles are reported
+  double update_distance_m = 20.0;  // that a vehicle drives between two updates of its tiles
   // How far ahead of a vehicle, at its velocity, tiles are loaded too: half as long again as it
   // takes at 15 m/s to drive the 50 m between both radii.
   double ahead_s = 5.0;
@@ -87,7 +87,7 @@ struct TlsOptions {
   std::string certificate;  // of the server, with what signed it
   std::string private_key;  // of its first certificate
   std::string client_ca;    // clients need a certificate that one of these has signed
-  // Between two looks at the files: kubelet updates mounted secrets no more often (syncFrequency).
+  // Polling period of the files: kubelet updates mounted secrets no more often (syncFrequency).
   double refresh_s = 60.0;
 };
 
@@ -104,7 +104,7 @@ struct CaptureOptions {
                                        "ENGINE_FAULT"};
 };
 
-// Of clients, whatever they say or do not say.
+// Limits on connections of clients.
 struct ConnectionOptions {
   uint32_t max_open = 0;  // at once; 0: see ResolveDefaults
   // Until TLS and HTTP/2 are agreed on: as long as gRPC's clients try (20 s).
@@ -125,7 +125,7 @@ struct ConnectionOptions {
 // A database of PostgreSQL that several servers share for their maps.
 struct StoreConnection {
   std::string url;             // postgresql://..., without a password; empty: none
-  double poll_period_s = 2.0;  // between two looks for changes; the database announces them too
+  double poll_period_s = 2.0;  // polling for changes, in addition to the database's notifications
   // Of a database on the same network; libpq's own shortest is 2 s.
   double connect_timeout_s = 3.0;
   // Of one statement, with the wait for others who write: the commit of 26,000 tiles by another
@@ -163,7 +163,7 @@ struct Config {
   std::string audit_log;    // empty: into the log
   // Together, with the end of the process, below the 30 s that Kubernetes grants by default.
   double drain_delay_s = 5.0;     // after not being ready, so that endpoints notice
-  double drain_spread_s = 5.0;    // then, over which sessions are told to leave
+  double drain_spread_s = 5.0;    // then, over which sessions are notified to leave
   double drain_timeout_s = 12.0;  // then, for open calls to end by themselves
   CaptureOptions capture;
   ConnectionOptions connections;

@@ -22,7 +22,7 @@ absl::Status ConfigErrors::Status() const {
   for (const absl::Status& error : errors_) {
     absl::StrAppend(&text, text.empty() ? "" : "\n", error.message());
   }
-  if (full()) absl::StrAppend(&text, "\nand perhaps more: these are the first ", kMost);
+  if (full()) absl::StrAppend(&text, "\nand perhaps more: these are the first ", kMaxErrors);
   return {errors_.front().code(), text};
 }
 

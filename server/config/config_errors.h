@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// ConfigErrors: what is wrong with a configuration, all of it at once as far as a person reads it.
-// Not thread-safe.
+// ConfigErrors: collects the errors of a configuration, up to a readable number. Not thread-safe.
 
 #ifndef VOXLOC_SERVER_CONFIG_CONFIG_ERRORS_H_
 #define VOXLOC_SERVER_CONFIG_CONFIG_ERRORS_H_
@@ -16,8 +15,8 @@ namespace voxloc::server {
 
 class ConfigErrors {
  public:
-  // Beyond these nothing is kept: half the lines of a terminal of 48.
-  static constexpr size_t kMost = 24;
+  // Further errors are dropped: half a terminal of 48 lines.
+  static constexpr size_t kMaxErrors = 24;
 
   // `where`: file, line and column, the flag or the variable.
   void Add(absl::string_view where, const absl::Status& error);
@@ -25,11 +24,11 @@ class ConfigErrors {
     Add(where, absl::InvalidArgumentError(error));
   }
 
-  // What says itself where it is. Ok adds nothing.
+  // An error whose message names its place. Ok adds nothing.
   void Add(const absl::Status& error);
 
-  // Whether there are so many errors that looking for more is of no use.
-  [[nodiscard]] bool full() const { return errors_.size() >= kMost; }
+  // Whether the limit is reached, so that further checks are pointless.
+  [[nodiscard]] bool full() const { return errors_.size() >= kMaxErrors; }
 
   // Ok without errors; otherwise all of them, one a line, with the code of the first.
   [[nodiscard]] absl::Status Status() const;

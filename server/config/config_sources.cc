@@ -27,7 +27,7 @@ namespace {
 
 // Of a service: its address and ports (kubernetes.io, "Service: Environment variables"), with the
 // names of the links of Docker that they copy.
-bool IsOfKubernetes(const std::string& name, absl::string_view value) {
+bool IsKubernetesVariable(const std::string& name, absl::string_view value) {
   static const auto* const service = new std::regex(
       "VOXLOCD_(.*_)?(SERVICE_HOST|SERVICE_PORT(_.+)?|"
       "PORT_[0-9]+_(TCP|UDP|SCTP)(_(PROTO|PORT|ADDR))?)");
@@ -94,7 +94,7 @@ class Reader {
                   absl::StrCat(setting.key, " is there twice, in line ", first->second, " too"));
       return;
     }
-    const ConfigPlace place{ConfigOrigin::kFile, absl::StrCat(name_, ":", mark.line + 1)};
+    const ConfigLocation place{ConfigOrigin::kFile, absl::StrCat(name_, ":", mark.line + 1)};
     values_.push_back({setting.key, node.Scalar(), place, Where(node.Mark())});
   }
 
@@ -127,8 +127,8 @@ class IgnoreEvents : public YAML::EventHandler {
   void OnMapEnd() override {}
 };
 
-// Two steps of the parser and no loop over them: at a comma where a document begins, yaml-cpp 0.7
-// finds documents without end, and YAML::LoadAll does not come back.
+// Two steps of the parser, not YAML::LoadAll: with a comma at the start of a document, yaml-cpp 0.7
+// yields documents forever, and LoadAll does not return.
 bool HasSecondDocument(const std::string& text) {
   std::istringstream stream(text);
   YAML::Parser parser(stream);
@@ -161,9 +161,9 @@ EnvironmentSettings ReadEnvironment(const char* const* environment, const Settin
     if (name == kConfigVariable) {
       result.config_path = std::string(value);
     } else if (const auto found = settings.find(name); found != settings.end()) {
-      const ConfigPlace place{ConfigOrigin::kEnvironment, name};
+      const ConfigLocation place{ConfigOrigin::kEnvironment, name};
       result.values.push_back({found->second->key, std::string(value), place, name});
-    } else if (!IsOfKubernetes(name, value)) {
+    } else if (!IsKubernetesVariable(name, value)) {
       const std::string nearest = NearestName(absl::AsciiStrToUpper(name), known);
       errors.Add(
           "environment",
@@ -180,7 +180,7 @@ absl::StatusOr<std::string> ReadConfigFile(const std::string& path) {
     return absl::InvalidArgumentError("the configuration must be a file (got a directory)");
   }
   auto text = ReadTextFile(path, kMaxConfigFileBytes);
-  // The path is told by who asks.
+  // The caller adds the path.
   if (absl::IsInvalidArgument(text.status())) {
     return absl::InvalidArgumentError(absl::StrCat("the configuration must have at most ",
                                                    kMaxConfigFileBytes, " bytes (got more)"));

@@ -14,7 +14,7 @@
 namespace voxloc::server {
 namespace {
 
-constexpr uint64_t kMost32 = std::numeric_limits<uint32_t>::max();
+constexpr uint64_t kMaxUint32 = std::numeric_limits<uint32_t>::max();
 
 template <typename Value>
 void Resolve(const std::string& key, uint64_t detected, const std::string& from, Value& value,
@@ -26,7 +26,7 @@ void Resolve(const std::string& key, uint64_t detected, const std::string& from,
 
 }  // namespace
 
-HostResources FindHostResources(const CgroupFiles& files) {
+HostResources DetectHostResources(const CgroupFiles& files) {
   HostResources host;
   const size_t affinity = AffinityProcessors();
   const std::optional<double> quota = CgroupCpuQuota(files);
@@ -45,20 +45,20 @@ HostResources FindHostResources(const CgroupFiles& files) {
   return host;
 }
 
-void ResolveDefaults(const HostResources& host, ConfigInEffect& config) {
+void ResolveDefaults(const HostResources& host, EffectiveConfig& config) {
   Limits& limits = config.config.limits;
   const uint64_t share =
-      std::clamp(host.memory_bytes / kShareDenominator, kSmallestShare, kLargestShare);
+      std::clamp(host.memory_bytes / kShareDenominator, kMinShareBytes, kMaxShareBytes);
   const std::string share_from =
       absl::StrCat("1/", kShareDenominator, " of ", host.memory_from, ", from ",
-                   kSmallestShare >> 20U, " to ", kLargestShare >> 20U, " MiB");
+                   kMinShareBytes >> 20U, " to ", kMaxShareBytes >> 20U, " MiB");
   Resolve("threads", host.processors, host.processors_from, config.config.threads, config.origins);
   Resolve("limits.max_queued_bytes", share, share_from, limits.max_queued_bytes, config.origins);
   Resolve("limits.max_reply_bytes", share, share_from, limits.max_reply_bytes, config.origins);
   Resolve("limits.search_cache_bytes", share, share_from, limits.search_cache_bytes,
           config.origins);
   const uint64_t transport = std::min(
-      TransportBytes(limits), std::max(host.memory_bytes / kTransportDenominator, kSmallestShare));
+      TransportBytes(limits), std::max(host.memory_bytes / kTransportDenominator, kMinShareBytes));
   Resolve("limits.max_transport_bytes", transport,
           absl::StrCat("the messages that the other limits let in, at most 1/",
                        kTransportDenominator, " of ", host.memory_from),
@@ -66,10 +66,10 @@ void ResolveDefaults(const HostResources& host, ConfigInEffect& config) {
   const uint64_t descriptors =
       host.open_files > kOtherDescriptors ? host.open_files - kOtherDescriptors : 0;
   Resolve("connections.max_open",
-          std::max(kLeastConnections,
-                   std::min({descriptors, host.memory_bytes / kMemoryOfConnection, kMost32})),
+          std::max(kMinConnections,
+                   std::min({descriptors, host.memory_bytes / kMemoryPerConnection, kMaxUint32})),
           absl::StrCat("the limit of open files, ", host.open_files, ", less ", kOtherDescriptors,
-                       ", at most one for each ", kMemoryOfConnection >> 10U, " KiB of ",
+                       ", at most one for each ", kMemoryPerConnection >> 10U, " KiB of ",
                        host.memory_from),
           config.config.connections.max_open, config.origins);
 }

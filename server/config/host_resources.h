@@ -23,34 +23,33 @@ struct HostResources {
   uint64_t open_files = 0;      // descriptors that the process may have open
 };
 
-[[nodiscard]] HostResources FindHostResources(const CgroupFiles& files = {});
+[[nodiscard]] HostResources DetectHostResources(const CgroupFiles& files = {});
 
-// Of the memory that the process may use, as a part of it: what maps may take that lie in it.
-// Three quarters leave room for the following, and for a map that is composed while its predecessor
-// is in use. The parts make less than the whole.
+// Memory for maps in host memory, as a fraction of the memory that the process may use. The rest is
+// for the shares below, and for a map revision that is composed while its predecessor is in use.
 inline constexpr uint64_t kMapMemoryNumerator = 3;
 inline constexpr uint64_t kMapMemoryDenominator = 4;
-// Of waiting scans, of waiting replies and of the grids of searches, each: between kSmallestShare
-// (four messages of the largest size that is allowed by default) and kLargestShare (256 turns of a
+// Of waiting scans, of waiting replies and of the grids of searches, each: between kMinShareBytes
+// (four messages of the largest size that is allowed by default) and kMaxShareBytes (256 turns of a
 // LiDAR of 128 beams, 262,144 points of 16 bytes).
 inline constexpr uint64_t kShareDenominator = 32;
-inline constexpr uint64_t kSmallestShare = uint64_t{64} << 20U;
-inline constexpr uint64_t kLargestShare = uint64_t{1} << 30U;
+inline constexpr uint64_t kMinShareBytes = uint64_t{64} << 20U;
+inline constexpr uint64_t kMaxShareBytes = uint64_t{1} << 30U;
 // Of gRPC's buffers, at most.
 inline constexpr uint64_t kTransportDenominator = 8;
 // Of open connections: a sixteenth of the memory at 32 KiB each, which gRPC 1.51 takes for one that
 // is silent (29 kB with a stream, by voxloc_chaos idle-connections with 3,000).
-inline constexpr uint64_t kMemoryOfConnection = uint64_t{512} << 10U;
+inline constexpr uint64_t kMemoryPerConnection = uint64_t{512} << 10U;
 // Descriptors for everything else: databases, devices, probes, logs.
 inline constexpr uint64_t kOtherDescriptors = 256;
 // However small the limit of open files is.
-inline constexpr uint64_t kLeastConnections = 64;
+inline constexpr uint64_t kMinConnections = 64;
 
 // Replaces what is 0 and stands for a value that follows from the host: `threads`,
 // `limits.max_queued_bytes`, `limits.max_reply_bytes`, `limits.search_cache_bytes`,
 // `limits.max_transport_bytes` and `connections.max_open`, with the origin kDetected.
 // `limits.max_map_memory_bytes` needs the engine: see MapMemoryBytes.
-void ResolveDefaults(const HostResources& host, ConfigInEffect& config);
+void ResolveDefaults(const HostResources& host, EffectiveConfig& config);
 
 }  // namespace voxloc::server
 

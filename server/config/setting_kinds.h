@@ -68,7 +68,7 @@ Setting Make(const std::string& key, Member member, std::string value_name, std:
           reloadable};
 }
 
-inline constexpr auto kAsItIs = [](const auto& value) { return absl::StrCat(value); };
+inline constexpr auto kPlain = [](const auto& value) { return absl::StrCat(value); };
 inline constexpr auto kJoined = [](const auto& values) { return absl::StrJoin(values, ","); };
 
 template <typename Member>
@@ -77,7 +77,7 @@ Setting Text(const std::string& key, Member member, std::string value_name, std:
     value = std::string(text);
     return "";
   };
-  return Make(key, member, std::move(value_name), std::move(help), false, parse, kAsItIs);
+  return Make(key, member, std::move(value_name), std::move(help), false, parse, kPlain);
 }
 
 template <typename Member>
@@ -90,8 +90,7 @@ Setting Choice(const std::string& key, Member member, const Names& choices, std:
     value = std::string(text);
     return "";
   };
-  return Make(key, member, absl::StrJoin(choices, "|"), std::move(help), reloadable, parse,
-              kAsItIs);
+  return Make(key, member, absl::StrJoin(choices, "|"), std::move(help), reloadable, parse, kPlain);
 }
 
 template <typename Member>
@@ -118,7 +117,7 @@ Setting Count(const std::string& key, Value Group::*member, uint64_t min, uint64
     return "";
   };
   return Make(key, member, "N", absl::StrCat(help, " (", min, " to ", max, ")"), reloadable, parse,
-              kAsItIs);
+              kPlain);
 }
 
 template <typename Member>
@@ -128,7 +127,7 @@ Setting Bytes(const std::string& key, Member member, std::string help) {
                ? ""
                : "a whole number of bytes, or of KiB, MiB, GiB or TiB such as 512M or 8G";
   };
-  return Make(key, member, "BYTES", std::move(help), false, parse, kAsItIs);
+  return Make(key, member, "BYTES", std::move(help), false, parse, kPlain);
 }
 
 // The same, from `min` to `max`, or 0 for a value that follows from other things.
@@ -144,7 +143,7 @@ Setting BytesOrZero(const std::string& key, Member member, uint64_t min, uint64_
     return "";
   };
   return Make(key, member, "BYTES", absl::StrCat(help, " (", min, " to ", max, ")"), reloadable,
-              parse, kAsItIs);
+              parse, kPlain);
 }
 
 // Whole numbers, each once, with commas between.
@@ -217,7 +216,7 @@ Setting Address(const std::string& key, Member member, bool may_be_off, std::str
     return "";
   };
   return Make(key, member, may_be_off ? "ADDR:PORT|off" : "ADDR:PORT", std::move(help), false,
-              parse, kAsItIs);
+              parse, kPlain);
 }
 
 // The URL of a database. A value that is refused is not repeated: it may have a password.

@@ -296,8 +296,8 @@ std::string UnknownSetting(absl::string_view kind, absl::string_view name,
                       nearest.empty() ? "" : absl::StrCat("; did you mean ", nearest, "?"));
 }
 
-std::vector<ConfigChange> TakeReloadable(const ConfigInEffect& next, const SettingTable& table,
-                                         ConfigInEffect& config) {
+std::vector<ConfigChange> ApplyReloadable(const EffectiveConfig& next, const SettingTable& table,
+                                          EffectiveConfig& config) {
   std::vector<ConfigChange> changes;
   for (const Setting& setting : table) {
     const std::string before = setting.get(config.config);

@@ -15,7 +15,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
 #include "server/config/config.h"
-#include "server/config/config_place.h"
+#include "server/config/config_origin.h"
 
 namespace voxloc::server {
 
@@ -27,7 +27,7 @@ struct Setting {
   std::function<absl::Status(absl::string_view value, Config& config)> set;
   // `set` takes what it returns, and has the same value then.
   std::function<std::string(const Config& config)> get;
-  // Whether SIGHUP takes a changed value over; others need a restart.
+  // Whether SIGHUP applies a changed value; others need a restart.
   bool reloadable = false;
   // Whether the value must not be shown. It comes from the environment alone: command lines and
   // configuration files are read by many.
@@ -63,11 +63,11 @@ struct ConfigChange {
   bool applied = false;  // false: it needs a restart
 };
 
-// Takes the values of `next` that can be reloaded over into `config`, and says what differs. Where
-// the values in effect are those of `next`, so are their origins.
-[[nodiscard]] std::vector<ConfigChange> TakeReloadable(const ConfigInEffect& next,
-                                                       const SettingTable& table,
-                                                       ConfigInEffect& config);
+// Copies the reloadable values of `next` into `config`, and returns all differences. Values that
+// are equal in both get the origins of `next`.
+[[nodiscard]] std::vector<ConfigChange> ApplyReloadable(const EffectiveConfig& next,
+                                                        const SettingTable& table,
+                                                        EffectiveConfig& config);
 
 }  // namespace voxloc::server
 

@@ -107,8 +107,8 @@ void TileFitToProto(const TileFitRecord& record, v1::TileFit& proto) {
   proto.set_last_used_at_ns(record.last_used_unix_ns);
   proto.set_scans(fit.scans);
   proto.set_residual_m(fit.residual_m());
-  proto.set_explained_points(fit.points.all - fit.points.against);
-  proto.set_unexplained_points(fit.points.against);
+  proto.set_explained_points(fit.points.all - fit.points.mismatched);
+  proto.set_unexplained_points(fit.points.mismatched);
   proto.set_unexplained_ratio(fit.points.ratio());
   proto.set_solid_cells(fit.solid.all);
   proto.set_seen_through_ratio(fit.solid.ratio());

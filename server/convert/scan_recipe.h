@@ -26,7 +26,7 @@ struct AlignOptions {
   SensorCalibration sensor;
   CovarianceOptions covariance;
   GateOptions gate;
-  double rival_confidence = kDoubtedConfidence;  // see EstimateOptions
+  double rival_confidence = kDoubtfulConfidence;  // see EstimateOptions
   // A usual one of wheels and an inertial unit; the best lidar odometry of the KITTI benchmark has
   // 0.005, vision 0.01 to 0.03.
   double odometry_drift = 0.02;

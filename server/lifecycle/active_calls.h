@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// ActiveCalls: counts the RPCs that have not ended, and knows those of them that can be asked to
-// end, so that a drain can wait for the last one and end what stays. Thread-safe.
+// ActiveCalls: counts the RPCs that have not ended, and lists those that a drain can end.
+// Thread-safe.
 
 #ifndef VOXLOC_SERVER_LIFECYCLE_ACTIVE_CALLS_H_
 #define VOXLOC_SERVER_LIFECYCLE_ACTIVE_CALLS_H_
@@ -18,21 +18,22 @@
 
 namespace voxloc::server {
 
-// A call that lasts. Called from the drain's thread.
-class DrainedCall {
+// A stream, as the drain ends it. Called from the drain's thread.
+class DrainableCall {
  public:
-  virtual ~DrainedCall() = default;
-  // The server drains, and the endpoints know. Calls that would never end by themselves do so now.
-  virtual void OnDrainBegun(const absl::Status& /*why*/) {}
-  // The time is over: ends the call, after the answers to what has been received.
-  virtual void OnDrainOver(const absl::Status& why) = 0;
+  virtual ~DrainableCall() = default;
+  // The server drains, and endpoints have had time to notice. Streams without an end of their own
+  // end now.
+  virtual void OnDrainStarted(const absl::Status& /*why*/) {}
+  // The drain's time is over: ends the call after the replies to what has been received.
+  virtual void OnDrainDeadline(const absl::Status& why) = 0;
   // Ends the call at once.
   virtual void CancelForDrain() = 0;
 };
 
 class ActiveCalls {
  public:
-  // Until it is destroyed, the call is known. It must not outlive the ActiveCalls.
+  // Lists the call until it is destroyed. Must not outlive the ActiveCalls.
   class Entry {
    public:
     Entry(ActiveCalls& calls, uint64_t number) : calls_(calls), number_(number) {}
@@ -40,7 +41,7 @@ class ActiveCalls {
     Entry& operator=(const Entry&) = delete;
     ~Entry() {
       const absl::MutexLock lock(&calls_.mutex_);
-      calls_.lasting_.erase(number_);
+      calls_.drainable_.erase(number_);
     }
 
    private:
@@ -58,17 +59,17 @@ class ActiveCalls {
     ++ended_;
   }
 
-  [[nodiscard]] std::unique_ptr<Entry> Add(std::weak_ptr<DrainedCall> call) {
+  [[nodiscard]] std::unique_ptr<Entry> Add(std::weak_ptr<DrainableCall> call) {
     const absl::MutexLock lock(&mutex_);
-    lasting_.emplace(++last_number_, std::move(call));
+    drainable_.emplace(++last_number_, std::move(call));
     return std::make_unique<Entry>(*this, last_number_);
   }
 
-  // Those that are known and alive.
-  [[nodiscard]] std::vector<std::shared_ptr<DrainedCall>> Lasting() const {
+  // The listed calls that are alive.
+  [[nodiscard]] std::vector<std::shared_ptr<DrainableCall>> Drainable() const {
     const absl::MutexLock lock(&mutex_);
-    std::vector<std::shared_ptr<DrainedCall>> calls;
-    for (const auto& [number, call] : lasting_) {
+    std::vector<std::shared_ptr<DrainableCall>> calls;
+    for (const auto& [number, call] : drainable_) {
       if (auto alive = call.lock()) calls.push_back(std::move(alive));
     }
     return calls;
@@ -85,8 +86,8 @@ class ActiveCalls {
     return ended_;
   }
 
-  // Returns when there is none, or when the time is over. Whether there is none.
-  bool AwaitNone(absl::Duration timeout) {
+  // Waits until no call is active, or for `timeout`. True: no call is active.
+  bool AwaitIdle(absl::Duration timeout) {
     const absl::MutexLock lock(&mutex_);
     const auto none = [this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) { return count_ == 0; };
     return mutex_.AwaitWithTimeout(absl::Condition(&none), timeout);
@@ -97,7 +98,7 @@ class ActiveCalls {
   int64_t count_ ABSL_GUARDED_BY(mutex_) = 0;
   int64_t ended_ ABSL_GUARDED_BY(mutex_) = 0;
   uint64_t last_number_ ABSL_GUARDED_BY(mutex_) = 0;
-  std::map<uint64_t, std::weak_ptr<DrainedCall>> lasting_ ABSL_GUARDED_BY(mutex_);
+  std::map<uint64_t, std::weak_ptr<DrainableCall>> drainable_ ABSL_GUARDED_BY(mutex_);
 };
 
 }  // namespace voxloc::server

@@ -17,13 +17,13 @@ namespace {
 
 // How late the end of the last call, or a nearer end, is noticed.
 constexpr absl::Duration kPoll = absl::Milliseconds(20);
-// After the time is over, for the answers to what has been received: some hundred alignments of
-// milliseconds may wait, on a machine that is busy.
-constexpr absl::Duration kLastAnswers = absl::Seconds(3);
+// After the drain's time, for the replies to what has been received: some hundred alignments of
+// milliseconds may wait, on a busy machine.
+constexpr absl::Duration kFinalReplyTimeout = absl::Seconds(3);
 // Then, for calls that are cancelled to end.
-constexpr absl::Duration kCancelling = absl::Seconds(1);
-// What stands for any longer time: eleven days.
-constexpr double kLongestS = 1e6;
+constexpr absl::Duration kCancelTimeout = absl::Seconds(1);
+// The longest grace time, 11 days; longer ones are clamped to it.
+constexpr double kMaxGraceS = 1e6;
 
 template <typename Clock>
 typename Clock::duration ToDuration(double seconds) {
@@ -44,15 +44,16 @@ Drain::~Drain() {
 }
 
 DrainProgress Drain::Begin(double grace_s, const std::string& reason) {
-  grace_s = std::min(grace_s, kLongestS);
+  grace_s = std::min(grace_s, kMaxGraceS);
   const Clock::time_point now = Clock::now();
   {
     const absl::MutexLock lock(&mutex_);
-    if (parts_.life.Advance(ServerState::kDraining)) {
+    if (parts_.lifecycle.Advance(ServerState::kDraining)) {
       reason_ = reason;
       const double total_s = parts_.times.total_s();
       const double share = total_s > grace_s ? grace_s / total_s : 1.0;
-      const double delay_s = parts_.readiness.watched() ? share * parts_.times.delay_s : 0.0;
+      const double delay_s =
+          parts_.readiness.probed_recently() ? share * parts_.times.delay_s : 0.0;
       const double spread_s = share * parts_.times.spread_s;
       plan_.notify_begin = now + ToDuration<Clock>(delay_s);
       plan_.notify_end = plan_.notify_begin + ToDuration<Clock>(spread_s);
@@ -80,20 +81,20 @@ DrainProgress Drain::Begin(double grace_s, const std::string& reason) {
   return Progress();
 }
 
-DrainProgress Drain::BeginToStop(const std::string& reason) {
+DrainProgress Drain::BeginForShutdown(const std::string& reason) {
   {
     const absl::MutexLock lock(&mutex_);
-    to_stop_ = true;
+    for_shutdown_ = true;
   }
   return Begin(parts_.times.total_s(), reason);
 }
 
-absl::Status Drain::TakeBack() {
+absl::Status Drain::Cancel() {
   std::thread thread;
   {
     const absl::MutexLock lock(&mutex_);
-    if (to_stop_) return absl::FailedPreconditionError("the server is being stopped");
-    if (!parts_.life.draining() || cancelled_) {
+    if (for_shutdown_) return absl::FailedPreconditionError("the server is being stopped");
+    if (!parts_.lifecycle.draining() || cancelled_) {
       return absl::FailedPreconditionError("the server does not drain");
     }
     if (phase_ == Phase::kEndingStreams) {
@@ -106,19 +107,19 @@ absl::Status Drain::TakeBack() {
   if (thread.joinable()) thread.join();
   const absl::MutexLock lock(&mutex_);
   cancelled_ = false;
-  if (to_stop_) {  // meanwhile: the drain goes on
+  if (for_shutdown_) {  // set meanwhile: the drain continues
     if (phase_ != Phase::kOver) StartThread();
     return absl::FailedPreconditionError("the server is being stopped");
   }
   phase_ = Phase::kWaiting;
-  parts_.life.Resume();
+  parts_.lifecycle.Resume();
   Log(LogLevel::kInfo, "drain_taken_back", {{"sessions", parts_.sessions.open()}});
   return absl::OkStatus();
 }
 
 void Drain::StartThread() {
   thread_ = std::thread([this] {
-    NameThisThread("drain");
+    SetThreadName("drain");
     Run();
   });
 }
@@ -142,7 +143,7 @@ uint64_t Drain::sessions_notified() const {
 }
 
 double Drain::RemainingS() const {
-  if (!parts_.life.draining() || phase_ == Phase::kOver) return 0.0;
+  if (!parts_.lifecycle.draining() || phase_ == Phase::kOver) return 0.0;
   return std::max(0.0, std::chrono::duration<double>(plan_.end - Clock::now()).count());
 }
 
@@ -178,7 +179,8 @@ void Drain::Run() {
 
 void Drain::NotifyCalls() {
   const absl::Status why = DrainingError();
-  for (const std::shared_ptr<DrainedCall>& call : parts_.calls.Lasting()) call->OnDrainBegun(why);
+  for (const std::shared_ptr<DrainableCall>& call : parts_.calls.Drainable())
+    call->OnDrainStarted(why);
 }
 
 bool Drain::NotifySessions() {
@@ -211,12 +213,13 @@ bool Drain::NotifySessions() {
 
 void Drain::EndStreams() {
   const absl::Status why = DrainingError();
-  const std::vector<std::shared_ptr<DrainedCall>> calls = parts_.calls.Lasting();
+  const std::vector<std::shared_ptr<DrainableCall>> calls = parts_.calls.Drainable();
   Log(LogLevel::kWarn, "streams_ended", {{"streams", calls.size()}});
-  for (const std::shared_ptr<DrainedCall>& call : calls) call->OnDrainOver(why);
-  if (parts_.calls.AwaitNone(kLastAnswers)) return;
-  for (const std::shared_ptr<DrainedCall>& call : parts_.calls.Lasting()) call->CancelForDrain();
-  static_cast<void>(parts_.calls.AwaitNone(kCancelling));
+  for (const std::shared_ptr<DrainableCall>& call : calls) call->OnDrainDeadline(why);
+  if (parts_.calls.AwaitIdle(kFinalReplyTimeout)) return;
+  for (const std::shared_ptr<DrainableCall>& call : parts_.calls.Drainable())
+    call->CancelForDrain();
+  static_cast<void>(parts_.calls.AwaitIdle(kCancelTimeout));
 }
 
 }  // namespace voxloc::server

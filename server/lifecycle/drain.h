@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Drain: how a server that still serves comes to have no calls. From its beginning the server is
-// not ready and refuses new sessions, searches, scoring streams, transactions and watchers, while
-// the port still listens. Then, on a thread of its own,
-//   1. endpoints have `delay_s` to learn of it, unless nobody watches the readiness,
-//   2. the sessions are notified to leave, at times spread over `spread_s`, and those who watch
-//      maps are sent elsewhere,
-//   3. open calls have the rest of the time to end by themselves,
-//   4. the streams that stay are ended, each after the answers to what has been received.
-// It is over when no call is open; beginning again can only bring its end forward. Until 4 begins,
-// and when it is over, it can be taken back, unless the server is being stopped. Thread-safe.
+// Drain: brings a serving server to a state without calls. From its start the server is not ready
+// and rejects new sessions, searches, scoring streams, transactions and watchers, while the port
+// still listens. Then, on its own thread,
+//   1. it waits `delay_s` for load balancers to notice, unless nobody probes the readiness,
+//   2. it ends the streams of WatchMap, and notifies the sessions to leave, spread over `spread_s`,
+//   3. it waits for open calls to end by themselves, for the rest of the time,
+//   4. it ends the remaining streams, each after the replies to what has been received.
+// It is over when no call is open. Beginning again can only move its end forward. It can be
+// cancelled until 4 starts, and when it is over, unless the server is being stopped. Thread-safe.
 
 #ifndef VOXLOC_SERVER_LIFECYCLE_DRAIN_H_
 #define VOXLOC_SERVER_LIFECYCLE_DRAIN_H_
@@ -25,13 +24,13 @@
 #include "absl/synchronization/mutex.h"
 #include "server/lifecycle/active_calls.h"
 #include "server/lifecycle/readiness.h"
-#include "server/observe/server_life.h"
+#include "server/observe/server_lifecycle.h"
 #include "server/session/session_registry.h"
 
 namespace voxloc::server {
 
 struct DrainTimes {
-  double delay_s = 0.0;    // after not being ready, for it to reach clients
+  double delay_s = 0.0;    // for load balancers to notice that the server is not ready
   double spread_s = 0.0;   // then, over which the sessions are notified
   double timeout_s = 0.0;  // then, for open calls to end by themselves
 
@@ -46,7 +45,7 @@ struct DrainProgress {
 class Drain {
  public:
   struct Parts {
-    ServerLife& life;
+    ServerLifecycle& lifecycle;
     const Readiness& readiness;
     SessionRegistry& sessions;
     ActiveCalls& calls;
@@ -55,21 +54,21 @@ class Drain {
   explicit Drain(const Parts& parts) : parts_(parts) {}
   Drain(const Drain&) = delete;
   Drain& operator=(const Drain&) = delete;
-  // Stops where it is.
+  // Stops the drain's thread, in whatever phase.
   ~Drain();
 
-  // Begins to drain, with `grace_s` (>= 0) until the streams that stay are ended; the delay and the
-  // spread have their shares of it, and no more than their times. Of a drain that has begun it
-  // brings the end forward, if it is later, and keeps the first reason.
+  // Starts to drain, with `grace_s` (>= 0) until the remaining streams are ended. Delay and spread
+  // are scaled by min(1, grace_s / total_s()). Where a drain has begun, its end can only move
+  // forward, and its reason stays.
   DrainProgress Begin(double grace_s, const std::string& reason);
-  // The same with the sum of its times, of a server that is being stopped: never taken back.
-  DrainProgress BeginToStop(const std::string& reason);
+  // The same with grace_s = total_s(), for the shutdown of the server: it cannot be cancelled.
+  DrainProgress BeginForShutdown(const std::string& reason);
 
-  // The server is as before the drain. FailedPrecondition: it does not drain, is being stopped, or
-  // ends its streams now.
-  absl::Status TakeBack();
+  // Cancels the drain: the server serves again. FailedPrecondition: it does not drain, is being
+  // stopped, or is ending its streams.
+  absl::Status Cancel();
 
-  // Returns when the drain, which has begun, is over.
+  // Waits until the drain is over. It must have begun.
   void Await();
 
   [[nodiscard]] DrainProgress Progress() const;
@@ -77,7 +76,7 @@ class Drain {
 
  private:
   using Clock = std::chrono::steady_clock;
-  // What is to come, by the clock.
+  // The times of the phases.
   struct Plan {
     Clock::time_point notify_begin;
     Clock::time_point notify_end;
@@ -92,8 +91,8 @@ class Drain {
   void StartThread() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void Run();
   enum class Waited { kTime, kNoCalls, kCancelled };
-  // Waits for a time of the plan, which may come closer meanwhile; with `for_calls` no longer than
-  // there are calls.
+  // Waits for a time of the plan, which may move forward meanwhile; with `for_calls` only while
+  // calls are open.
   template <typename OfPlan>
   Waited AwaitTime(const OfPlan& time_of, bool for_calls);
   void NotifyCalls();
@@ -105,8 +104,8 @@ class Drain {
   const Parts parts_;
   mutable absl::Mutex mutex_;
   Phase phase_ ABSL_GUARDED_BY(mutex_) = Phase::kWaiting;
-  bool to_stop_ ABSL_GUARDED_BY(mutex_) = false;    // the server
-  bool cancelled_ ABSL_GUARDED_BY(mutex_) = false;  // the thread is to end
+  bool for_shutdown_ ABSL_GUARDED_BY(mutex_) = false;  // the server
+  bool cancelled_ ABSL_GUARDED_BY(mutex_) = false;     // the thread is to end
   Plan plan_ ABSL_GUARDED_BY(mutex_);
   std::string reason_ ABSL_GUARDED_BY(mutex_);
   uint64_t notified_ ABSL_GUARDED_BY(mutex_) = 0;

@@ -9,7 +9,7 @@ namespace voxloc::server {
 namespace {
 
 // The tiles around a vehicle are moved within some tenths of a second (docs/reliability.md).
-constexpr double kRetryWhenEngineIsReplacedS = 0.5;
+constexpr double kEngineReplacedRetryAfterS = 0.5;
 
 }  // namespace
 
@@ -27,7 +27,7 @@ absl::Status EngineFaults::Error() const {
       WithReason(absl::UnavailableError("another engine has taken over from one that failed; the "
                                         "map is being moved to it"),
                  "ENGINE_REPLACED"),
-      kRetryWhenEngineIsReplacedS);
+      kEngineReplacedRetryAfterS);
 }
 
 bool EngineFaults::WasReplaced(const MapView& map) const {
@@ -40,8 +40,8 @@ bool EngineFaults::WasReplaced(const MapView& map) const {
 absl::Status EngineFaults::Report(const std::string& client, const std::string& map,
                                   const absl::Status& status) const {
   (engine.Health().ok() ? metrics.engine_faults : metrics.engine_lost).Increment();
-  LogLimited(LogLevel::kError, "engine_failed",
-             {{"session", client}, {"map", map}, {"error", status.message()}});
+  LogRateLimited(LogLevel::kError, "engine_failed",
+                 {{"session", client}, {"map", map}, {"error", status.message()}});
   residency.SwitchEngineNow();
   return Error();
 }

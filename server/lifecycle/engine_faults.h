@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// EngineFaults: what clients are answered whose work the engine failed in. Thread-safe. What it
-// refers to must outlive it.
+// EngineFaults: the errors for clients whose work failed in the engine. Thread-safe. What it refers
+// to must outlive it.
 
 #ifndef VOXLOC_SERVER_LIFECYCLE_ENGINE_FAULTS_H_
 #define VOXLOC_SERVER_LIFECYCLE_ENGINE_FAULTS_H_
@@ -29,7 +29,7 @@ struct EngineFaults {
   // has failed permanently.
   [[nodiscard]] absl::Status Error() const;
 
-  // Whether the engine that this revision was made on has been given up: calls with it fail.
+  // Whether the engine that this map view was built on has been replaced: calls with it fail.
   [[nodiscard]] bool WasReplaced(const MapView& map) const;
 
   // Logs and counts a failure, in work for this vehicle or session; returns Error.

@@ -11,12 +11,12 @@ namespace voxloc::server {
 namespace {
 
 // A scan of a 10 Hz scanner.
-constexpr std::chrono::milliseconds kLookPeriod{100};
+constexpr std::chrono::milliseconds kPollPeriod{100};
 
 }  // namespace
 
-TimeoutWatch::Clock::time_point EngineWatch::CheckTime(TimeoutWatch::Clock::time_point now) {
-  const absl::Status health = engine_.Health();  // may give an engine up, to the next one
+TimeoutWatch::Clock::time_point EngineWatch::Poll(TimeoutWatch::Clock::time_point now) {
+  const absl::Status health = engine_.Health();  // may fail over to the next engine
   if (health.ok() != healthy_) {
     healthy_ = health.ok();
     Log(healthy_ ? LogLevel::kInfo : LogLevel::kError,
@@ -32,7 +32,7 @@ TimeoutWatch::Clock::time_point EngineWatch::CheckTime(TimeoutWatch::Clock::time
         {{"engine", engine_.name()}, {"note", engine_.note()}});
     on_takeover_();
   }
-  return now + kLookPeriod;
+  return now + kPollPeriod;
 }
 
 }  // namespace voxloc::server

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// EngineWatch: reports what becomes of the engine: in the log that it fails or works again; in the
-// log, by metrics and by what the operator has chosen for that case that another engine has taken
-// over. On the thread of a TimeoutWatch.
+// EngineWatch: logs when the engine fails or works again; on a takeover by another engine, logs and
+// counts it and calls `on_takeover`. On the thread of a TimeoutWatch.
 
 #ifndef VOXLOC_SERVER_LIFECYCLE_ENGINE_WATCH_H_
 #define VOXLOC_SERVER_LIFECYCLE_ENGINE_WATCH_H_
@@ -19,13 +18,13 @@ namespace voxloc::server {
 
 class EngineWatch : public TimeoutWatch::Watched {
  public:
-  // Both must outlive this. Takes the engine for healthy until it has looked. `on_takeover` is
-  // called once for each takeover, and must be short.
+  // Both must outlive this. The engine is assumed healthy at first. `on_takeover` is called once
+  // per takeover, and must be short.
   EngineWatch(const FailoverEngine& engine, const Metrics& metrics,
               std::function<void()> on_takeover)
       : engine_(engine), metrics_(metrics), on_takeover_(std::move(on_takeover)) {}
 
-  TimeoutWatch::Clock::time_point CheckTime(TimeoutWatch::Clock::time_point now) override;
+  TimeoutWatch::Clock::time_point Poll(TimeoutWatch::Clock::time_point now) override;
 
  private:
   const FailoverEngine& engine_;

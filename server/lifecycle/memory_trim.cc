@@ -15,7 +15,7 @@ constexpr std::chrono::seconds kTrimPeriod{5};
 
 }  // namespace
 
-TimeoutWatch::Clock::time_point MemoryTrim::CheckTime(TimeoutWatch::Clock::time_point now) {
+TimeoutWatch::Clock::time_point MemoryTrim::Poll(TimeoutWatch::Clock::time_point now) {
   const int64_t ended = calls_.ended();
   const int64_t since = ended - seen_;
   seen_ = ended;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// MemoryTrim: has the memory that floods of calls leave given back to the system. glibc keeps what
-// is freed below a piece that is in use: 50 to 100 MB of 10,000 calls that are cancelled at once,
-// and up to 220 MB of five such floods, until it is told to give back whole pages. That locks its
-// heaps, so it waits until the flood is over. On the thread of a TimeoutWatch.
+// MemoryTrim: returns freed memory to the system after a flood of calls. glibc keeps memory freed
+// below a block in use until malloc_trim: 50 to 100 MB after 10,000 calls cancelled at once, up to
+// 220 MB after five such floods. The trim locks the heaps, so it waits until the flood is over. On
+// the thread of a TimeoutWatch.
 
 #ifndef VOXLOC_SERVER_LIFECYCLE_MEMORY_TRIM_H_
 #define VOXLOC_SERVER_LIFECYCLE_MEMORY_TRIM_H_
@@ -19,16 +19,16 @@ namespace voxloc::server {
 
 class MemoryTrim : public TimeoutWatch::Watched {
  public:
-  // So many calls that end between two looks are a flood: each leaves 5 to 10 kB. It is over where
-  // less than a tenth of them end, so that a load that varies about a flood is no series of them.
+  // A flood is this many calls that end between two polls: each leaves 5 to 10 kB. It is over when
+  // fewer than a tenth of that end; the hysteresis keeps a load near the threshold one flood.
   static constexpr int64_t kFlood = 1000;
 
-  // `calls` must outlive this. `trim` is called once after each flood, at the first look that sees
-  // its end, and must be short. Where it returns false it is called again at the next.
+  // `calls` must outlive this. `trim` is called once after each flood, and again at the next poll
+  // where it returns false. It must be short.
   MemoryTrim(const ActiveCalls& calls, std::function<bool()> trim)
       : calls_(calls), trim_(std::move(trim)) {}
 
-  TimeoutWatch::Clock::time_point CheckTime(TimeoutWatch::Clock::time_point now) override;
+  TimeoutWatch::Clock::time_point Poll(TimeoutWatch::Clock::time_point now) override;
 
  private:
   const ActiveCalls& calls_;

@@ -13,8 +13,8 @@
 namespace voxloc::server {
 namespace {
 
-// Of a path that holds nothing useful, no more is said back.
-constexpr size_t kMostEchoedBytes = 100;
+// Of an unknown map's name, at most this is echoed.
+constexpr size_t kMaxEchoedBytes = 100;
 
 HttpResponse Probe(const absl::Status& status, absl::string_view good, absl::string_view bad) {
   if (status.ok()) return {200, absl::StrCat(good, "\n")};
@@ -25,11 +25,11 @@ std::optional<HttpResponse> QuickPage(const std::string& path, Readiness& readin
   if (path == "/metrics") return std::nullopt;
   if (path == "/livez") return Probe(readiness.CheckAlive(), "alive", "not alive");
   absl::string_view map = path;
-  const bool of_map = absl::ConsumePrefix(&map, "/readyz/maps/") && map.size() <= kMostEchoedBytes;
+  const bool of_map = absl::ConsumePrefix(&map, "/readyz/maps/") && map.size() <= kMaxEchoedBytes;
   if (path != "/readyz" && !of_map) {
     return HttpResponse{404, "there are /livez, /readyz, /readyz/maps/NAME and /metrics\n"};
   }
-  readiness.NoteAsked();
+  readiness.RecordProbe();
   const absl::Status status = of_map ? readiness.CheckMap(map) : readiness.Check();
   return Probe(status, "ready", "not ready");
 }

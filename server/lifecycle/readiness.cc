@@ -16,14 +16,15 @@ namespace {
 constexpr std::chrono::milliseconds kPeriod{100};
 // The thread of timeouts does nothing that takes long and touches no file; a machine that swaps may
 // hold it up.
-constexpr std::chrono::seconds kSilence{30};
-// Of somebody who asks no more: probes come every few seconds, seldom less than once a minute.
-constexpr std::chrono::minutes kAskedWithin{5};
+constexpr std::chrono::seconds kLivenessTimeout{30};
+// Without a probe for this time nobody probes: probes come every few seconds, rarely less often
+// than once a minute.
+constexpr std::chrono::minutes kProbeWindow{5};
 
 }  // namespace
 
-Readiness::Readiness(const Engine& engine, const ResidentMaps& maps, ServerLife& life)
-    : engine_(engine), maps_(maps), life_(life), last_run_(Clock::now()) {}
+Readiness::Readiness(const Engine& engine, const ResidentMaps& maps, ServerLifecycle& lifecycle)
+    : engine_(engine), maps_(maps), lifecycle_(lifecycle), last_run_(Clock::now()) {}
 
 void Readiness::Begin(const std::vector<std::string>& maps) {
   const absl::MutexLock lock(&mutex_);
@@ -43,7 +44,8 @@ absl::Status Readiness::CheckLocked() {
 }
 
 absl::Status Readiness::CheckServer() const {
-  if (life_.draining()) return absl::UnavailableError("draining: the server takes no new work");
+  if (lifecycle_.draining())
+    return absl::UnavailableError("draining: the server takes no new work");
   if (!awaited_.has_value()) {
     return absl::UnavailableError("starting: the server does not listen yet");
   }
@@ -54,7 +56,7 @@ absl::Status Readiness::CheckServer() const {
 }
 
 absl::Status Readiness::CheckStart() {
-  if (life_.state() != ServerState::kStarting) return absl::OkStatus();
+  if (lifecycle_.state() != ServerState::kStarting) return absl::OkStatus();
   std::string first;
   std::set<std::string, std::less<>> loading;
   for (const LoadingMap& map : maps_.Loading()) {
@@ -64,7 +66,7 @@ absl::Status Readiness::CheckStart() {
   }
   awaited_ = std::move(loading);
   if (awaited_->empty()) {
-    life_.Advance(ServerState::kServing);
+    lifecycle_.Advance(ServerState::kServing);
     return absl::OkStatus();
   }
   const size_t others = awaited_->size() - 1;
@@ -87,7 +89,7 @@ absl::Status Readiness::CheckMap(absl::string_view map) {
 absl::Status Readiness::CheckAlive() const {
   const absl::MutexLock lock(&mutex_);
   const Clock::duration silence = Clock::now() - last_run_;
-  if (silence < kSilence) return absl::OkStatus();
+  if (silence < kLivenessTimeout) return absl::OkStatus();
   return absl::UnavailableError(
       absl::StrCat("the thread `timeouts` has not run for ",
                    std::chrono::duration_cast<std::chrono::seconds>(silence).count(), " s"));
@@ -96,21 +98,21 @@ absl::Status Readiness::CheckAlive() const {
 ServerState Readiness::state() {
   const absl::MutexLock lock(&mutex_);
   if (awaited_.has_value()) static_cast<void>(CheckStart());
-  return life_.state();
+  return lifecycle_.state();
 }
 
-void Readiness::NoteAsked() {
+void Readiness::RecordProbe() {
   const absl::MutexLock lock(&mutex_);
-  last_asked_ = Clock::now();
+  last_probe_ = Clock::now();
 }
 
-bool Readiness::watched() const {
+bool Readiness::probed_recently() const {
   const absl::MutexLock lock(&mutex_);
-  return was_ready_ && last_asked_ != Clock::time_point() &&
-         Clock::now() - last_asked_ < kAskedWithin;
+  return was_ready_ && last_probe_ != Clock::time_point() &&
+         Clock::now() - last_probe_ < kProbeWindow;
 }
 
-TimeoutWatch::Clock::time_point Readiness::CheckTime(TimeoutWatch::Clock::time_point now) {
+TimeoutWatch::Clock::time_point Readiness::Poll(TimeoutWatch::Clock::time_point now) {
   const absl::MutexLock lock(&mutex_);
   last_run_ = now;
   const absl::Status status = CheckLocked();
@@ -118,7 +120,7 @@ TimeoutWatch::Clock::time_point Readiness::CheckTime(TimeoutWatch::Clock::time_p
     if (status.ok()) {
       Log(LogLevel::kInfo, "ready", {});
     } else {
-      Log(life_.draining() ? LogLevel::kInfo : LogLevel::kWarn, "not_ready",
+      Log(lifecycle_.draining() ? LogLevel::kInfo : LogLevel::kWarn, "not_ready",
           {{"reason", status.message()}});
     }
   }

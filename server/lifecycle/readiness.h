@@ -19,7 +19,7 @@
 #include "absl/synchronization/mutex.h"
 #include "core/engine/engine.h"
 #include "server/maps/resident_maps.h"
-#include "server/observe/server_life.h"
+#include "server/observe/server_lifecycle.h"
 #include "server/scheduling/timeout_watch.h"
 
 namespace voxloc::server {
@@ -28,27 +28,27 @@ class Readiness : public TimeoutWatch::Watched {
  public:
   // All must outlive it. Not ready until it has begun, and not once the server drains; the server
   // serves when the maps of the start are there.
-  Readiness(const Engine& engine, const ResidentMaps& maps, ServerLife& life);
+  Readiness(const Engine& engine, const ResidentMaps& maps, ServerLifecycle& lifecycle);
 
   // The server listens, and these maps have been announced.
   void Begin(const std::vector<std::string>& maps);
 
-  // Unavailable, with what is missing in plain words: the server is not ready.
+  // Unavailable: the server is not ready; the message says why.
   [[nodiscard]] absl::Status Check();
   // Unavailable: scans on this map would be refused now. NotFound: there is no such map.
   [[nodiscard]] absl::Status CheckMap(absl::string_view map);
-  // Unavailable: a thread that should run has not done so for long.
+  // Unavailable: the thread of the timeouts has not run for long.
   [[nodiscard]] absl::Status CheckAlive() const;
   [[nodiscard]] ServerState state();
 
-  // Somebody outside has asked for one of them.
-  void NoteAsked();
-  // Whether somebody outside may send requests here because the server was ready: it was, and
-  // somebody has asked in the last minutes.
-  [[nodiscard]] bool watched() const;
+  // A probe has asked for the readiness.
+  void RecordProbe();
+  // Whether a load balancer may send requests because the server was ready: it was ready, and was
+  // probed in the last minutes.
+  [[nodiscard]] bool probed_recently() const;
 
   // On the watch's thread: logs changes, and shows that the thread runs.
-  TimeoutWatch::Clock::time_point CheckTime(TimeoutWatch::Clock::time_point now) override;
+  TimeoutWatch::Clock::time_point Poll(TimeoutWatch::Clock::time_point now) override;
 
  private:
   using Clock = TimeoutWatch::Clock;
@@ -61,14 +61,14 @@ class Readiness : public TimeoutWatch::Watched {
 
   const Engine& engine_;
   const ResidentMaps& maps_;
-  ServerLife& life_;
+  ServerLifecycle& lifecycle_;
   mutable absl::Mutex mutex_;
   // Maps of the start; nullopt: the server does not listen yet.
   std::optional<std::set<std::string, std::less<>>> awaited_ ABSL_GUARDED_BY(mutex_);
   bool was_ready_ ABSL_GUARDED_BY(mutex_) = false;
   bool logged_ready_ ABSL_GUARDED_BY(mutex_) = false;
   Clock::time_point last_run_ ABSL_GUARDED_BY(mutex_);
-  Clock::time_point last_asked_ ABSL_GUARDED_BY(mutex_);  // the clock's zero: never
+  Clock::time_point last_probe_ ABSL_GUARDED_BY(mutex_);  // the clock's zero: never
 };
 
 }  // namespace voxloc::server

@@ -11,26 +11,27 @@ namespace {
 
 void FindGuess(const ScanSource& source, const ScanHints& hints, ScanFacts& facts,
                PlacedScan& placed) {
-  placed.shown_stamp_ns = source.recipe.align.sensor.CorrectStamp(facts.stamp_ns);
-  SessionState::Place& place = placed.place;
-  place = source.state->TakePlace(placed.shown_stamp_ns, hints.odom_T_base);
-  facts.active = place.active;
-  if (hints.base_twist.has_value()) place.base_twist = hints.base_twist;
+  placed.corrected_stamp_ns = source.recipe.align.sensor.CorrectStamp(facts.stamp_ns);
+  SessionState::ScanPrior& prior = placed.prior;
+  prior = source.state->TakePrior(placed.corrected_stamp_ns, hints.odom_T_base);
+  facts.active = prior.active;
+  if (hints.base_twist.has_value()) prior.base_twist = hints.base_twist;
   placed.guess_map_T_base = hints.guess_map_T_base;
   placed.guess_covariance = hints.guess_covariance;
-  if (!placed.guess_map_T_base.has_value() && place.status.ok()) {
-    placed.guess_map_T_base = place.guess_map_T_base;
-    placed.guess_covariance = place.guess_covariance;
-    placed.interpolated = place.older.has_value();
-    if (place.corrected) placed.own_guess_map_T_base = place.odometry_T_base;
-    // As it would come from a client, so that a capture can bring it: see PoseFromProto.
+  if (!placed.guess_map_T_base.has_value() && prior.status.ok()) {
+    placed.guess_map_T_base = prior.guess_map_T_base;
+    placed.guess_covariance = prior.guess_covariance;
+    placed.interpolated = prior.older.has_value();
+    if (prior.corrected) placed.uncorrected_guess_map_T_base = prior.odometry_T_base;
+    // Normalized as PoseFromProto does, so that the replay of a capture is exact.
     placed.guess_map_T_base->rotation.normalize();
-    if (placed.own_guess_map_T_base.has_value()) placed.own_guess_map_T_base->rotation.normalize();
+    if (placed.uncorrected_guess_map_T_base.has_value())
+      placed.uncorrected_guess_map_T_base->rotation.normalize();
   }
-  if (!placed.guess_map_T_base.has_value()) facts.guess = place.status;
+  if (!placed.guess_map_T_base.has_value()) facts.guess = prior.status;
   if (source.recipe.align.regularize) {
     placed.reference_map =
-        hints.reference_map.has_value() ? hints.reference_map : place.reference_map;
+        hints.reference_map.has_value() ? hints.reference_map : prior.reference_map;
   }
 }
 
@@ -54,7 +55,7 @@ void FindMap(const ScanParts& parts, const ScanSource& source, ScanFacts& facts,
   facts.out_of_map_range = (position < bounds.min.head<2>().array()).any() ||
                            (position > bounds.max.head<2>().array()).any();
   Eigen::Vector3d velocity_map = Eigen::Vector3d::Zero();
-  if (const auto& twist = placed.place.base_twist; twist.has_value()) {
+  if (const auto& twist = placed.prior.base_twist; twist.has_value()) {
     velocity_map = guess.rotation * twist->linear_m_s;
   }
   placed.tiles_near = parts.residency_check.Record(placed.map, guess.translation, velocity_map);
@@ -76,16 +77,16 @@ bool PlacedScan::CanTouchMap(double reach_m) const {
     return guess.has_value() &&
            CanTouch(map.snapshot->tiles.bounds(), *guess, reach_m, MatchMargin(profile));
   };
-  return can_touch(guess_map_T_base) || can_touch(own_guess_map_T_base);
+  return can_touch(guess_map_T_base) || can_touch(uncorrected_guess_map_T_base);
 }
 
-PriorKnowledge PlacedScan::KnownBeforehand(double odometry_drift) const {
+PriorKnowledge PlacedScan::MakePriorKnowledge(double odometry_drift) const {
   PriorKnowledge known;
   known.map_T_base_guess = guess_map_T_base;
   if (guess_map_T_base.has_value() && guess_covariance.has_value()) {
     known.priors.push_back({PriorSource::kGuess, *guess_map_T_base, *guess_covariance});
   }
-  const auto odometry = place.anchor.Prior(odometry_drift);
+  const auto odometry = prior.anchor.Prior(odometry_drift);
   if (odometry.has_value()) known.priors.push_back(*odometry);
   return known;
 }

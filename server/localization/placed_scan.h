@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// PlacedScan: where a scan is to be aligned, by what its client, its session and its map say before
-// its points are looked at. Thread-safe: no shared state but the session's.
+// PlacedScan: where a scan is to be aligned: guess, map and profile, as known before its points are
+// decoded. Thread-safe: no shared state but the session's.
 
 #ifndef VOXLOC_SERVER_LOCALIZATION_PLACED_SCAN_H_
 #define VOXLOC_SERVER_LOCALIZATION_PLACED_SCAN_H_
@@ -22,13 +22,13 @@
 namespace voxloc::server {
 
 struct PlacedScan {
-  int64_t shown_stamp_ns = 0;  // when the base was where the scan shows it
-  SessionState::Place place;   // with the scan's own motion, where it brings one
+  int64_t corrected_stamp_ns = 0;  // the scan's stamp, corrected by the sensor's time offset
+  SessionState::ScanPrior prior;   // with the scan's own motion, where it brings one
   std::optional<Pose> guess_map_T_base;
   std::optional<Matrix6> guess_covariance;
-  bool interpolated = false;  // the guess is the session's
-  // What the session's poses say, where a recovery has moved the guess away from it.
-  std::optional<Pose> own_guess_map_T_base;
+  bool interpolated = false;  // the guess was interpolated from the session's poses
+  // The guess by the session's poses alone, where a recovery has corrected `guess_map_T_base`.
+  std::optional<Pose> uncorrected_guess_map_T_base;
   std::optional<Eigen::Vector3d> reference_map;
 
   absl::Status map_status;  // not ok: why it cannot be aligned on the map
@@ -36,14 +36,14 @@ struct PlacedScan {
   Profile profile;          // as it is on the map
   TileResidency::Counts tiles_near;
 
-  // Whether a point as far from the base as this may have a cell near it at a guess.
+  // Whether a point at distance `reach_m` from the base can have a map cell near it at a guess.
   [[nodiscard]] bool CanTouchMap(double reach_m) const;
-  // What is known of the scan's pose without the scan.
-  [[nodiscard]] PriorKnowledge KnownBeforehand(double odometry_drift) const;
+  // The prior knowledge of the pose: guess and odometry.
+  [[nodiscard]] PriorKnowledge MakePriorKnowledge(double odometry_drift) const;
 };
 
-// Takes the scan's place from its session, and notes on the map that a vehicle is there. Adds to
-// the facts, which have its stamp.
+// Places the scan by its hints and its session, and records the vehicle's position for the
+// residency of tiles. Completes `facts`, whose stamp must be set.
 [[nodiscard]] PlacedScan PlaceScan(const ScanParts& parts, const ScanSource& source,
                                    const ScanHints& hints, ScanFacts& facts);
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// ProgressOutbox: what a search reports to a client that may read slowly. Of progress the newest
-// wins; particles all wait, in their order, and leave in messages of a bounded size. Not
-// thread-safe.
+// ProgressOutbox: the progress of a search for a client that may read slowly. Newer progress
+// replaces unsent progress; particles are all kept, in order, and sent in messages of bounded size.
+// Not thread-safe.
 
 #ifndef VOXLOC_SERVER_LOCALIZATION_PROGRESS_OUTBOX_H_
 #define VOXLOC_SERVER_LOCALIZATION_PROGRESS_OUTBOX_H_

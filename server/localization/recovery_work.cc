@@ -39,7 +39,7 @@ void RecoveryWork::Start(const ScanParts& parts, std::shared_ptr<const ScanSourc
                                              std::move(reply), std::move(pass));
   if (admitted && parts.searching.Post([work] { work->Run(); })) return;
   parts.metrics.rejected_recoveries.Increment();
-  work->Refuse(absl::StrCat("the server looks for as many lost vehicles as its limit of ",
+  work->Reject(absl::StrCat("the server looks for as many lost vehicles as its limit of ",
                             parts.recoveries.limit(), " allows; the next scan tries again"));
 }
 
@@ -57,7 +57,7 @@ RecoveryWork::~RecoveryWork() {
 }
 
 void RecoveryWork::Run() {
-  const LogTrace log_trace(reply_.trace().context());
+  const ScopedLogTrace log_trace(reply_.trace().context());
   // With the covariance where it costs nothing more.
   EstimateOptions estimate;
   const bool calibrated =
@@ -86,7 +86,7 @@ void RecoveryWork::Run() {
     if (const absl::Status status =
             parts_.residency_check.EnsureResident(task_.map, middle - radius, middle + radius);
         !status.ok()) {
-      Refuse(status.message());
+      Reject(status.message());
       return;
     }
     const RecoveryReport report =
@@ -103,7 +103,7 @@ void RecoveryWork::Run() {
         task_.own.has_value() ? &*task_.own : nullptr, options, confidence);
     if (check.agrees()) found = check.result.map_T_base;
     ended_ = true;
-    outcome = state.OnSqliteProgress(found, task_.odometry_T_base);
+    outcome = state.EndProposalCheck(found, task_.odometry_T_base);
     if (outcome.decided) {
       (outcome.state == ProposalState::kConfirmed ? parts_.metrics.recoveries_confirmed
                                                   : parts_.metrics.recoveries_dropped)
@@ -114,7 +114,7 @@ void RecoveryWork::Run() {
   Conclude(outcome);
 }
 
-void RecoveryWork::Refuse(absl::string_view detail) {
+void RecoveryWork::Reject(absl::string_view detail) {
   ended_ = true;
   source_->state->AbandonStep(task_.step);
   v1::RecoveryProposal& recovery = *reply_.result().mutable_recovery();
@@ -131,15 +131,15 @@ void RecoveryWork::Conclude(const RecoveryOutcome& outcome) {
   if (recovery.has_map_t_base() && covariance_.has_value()) {
     AppendRowMajor(*covariance_, *recovery.mutable_map_t_base()->mutable_covariance());
   }
-  LogLimited(LogLevel::kInfo, "recovery",
-             {{"session", source_->session},
-              {"map", source_->map},
-              {"radius_m", recovery.search_radius_m()},
-              {"candidates", recovery.candidates()},
-              {"outcome", NameOf(outcome)},
-              {"agreeing", outcome.agreeing_scans},
-              {"checked", outcome.checked_scans},
-              {"detail", recovery.detail()}});
+  LogRateLimited(LogLevel::kInfo, "recovery",
+                 {{"session", source_->session},
+                  {"map", source_->map},
+                  {"radius_m", recovery.search_radius_m()},
+                  {"candidates", recovery.candidates()},
+                  {"outcome", NameOf(outcome)},
+                  {"agreeing", outcome.agreeing_scans},
+                  {"checked", outcome.checked_scans},
+                  {"detail", recovery.detail()}});
   pass_.reset();
   reply_.Send();
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// RecoveryWork: one step of a session that has lost its vehicle, and the reply that waits for it: a
-// search for the vehicle, or a look at whether the scan agrees with a pose that was found before.
-// Runs on the searching queue, beside tracking. One thread at a time uses it.
+// RecoveryWork: one recovery step of a session that has lost its vehicle, with the reply that waits
+// for it: a search for the vehicle, or a check whether the scan agrees with a pose found before.
+// Runs on the searching queue, in parallel to tracking. Used by one thread at a time.
 
 #ifndef VOXLOC_SERVER_LOCALIZATION_RECOVERY_WORK_H_
 #define VOXLOC_SERVER_LOCALIZATION_RECOVERY_WORK_H_
@@ -31,12 +31,12 @@ struct RecoveryTask {
 
 class RecoveryWork {
  public:
-  // Queues the step; if as many as allowed run or wait, the reply is sent at once and reports it.
-  // The step is one that the source's session has returned.
+  // Queues the step, which the source's session has returned. At the limit of recoveries the reply
+  // is sent at once and says so.
   static void Start(const ScanParts& parts, std::shared_ptr<const ScanSource> source,
                     RecoveryTask task, ScanReply reply);
 
-  // Without a pass it can only be refused.
+  // Without a pass it can only be rejected.
   RecoveryWork(const ScanParts& parts, std::shared_ptr<const ScanSource> source, RecoveryTask task,
                ScanReply reply, std::unique_ptr<Admission::Pass> pass);
   RecoveryWork(const RecoveryWork&) = delete;
@@ -44,9 +44,9 @@ class RecoveryWork {
   ~RecoveryWork();
 
  private:
-  // The ends, each of which ends the session's step.
+  // Each of these ends the session's step.
   void Run();
-  void Refuse(absl::string_view detail);
+  void Reject(absl::string_view detail);
   // Writes the outcome and sends the reply.
   void Conclude(const RecoveryOutcome& outcome);
 
@@ -55,7 +55,7 @@ class RecoveryWork {
   const RecoveryTask task_;
   ScanReply reply_;
   std::unique_ptr<Admission::Pass> pass_;  // until the reply is sent
-  std::optional<Matrix6> covariance_;      // of the pose that the confidence was last asked for
+  std::optional<Matrix6> covariance_;      // of the pose whose confidence was computed last
   bool ended_ = false;
 };
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What work on scans uses of the server, which outlives it. All of it is thread-safe.
+// The parts of the server that work on scans depends on. They outlive it and are thread-safe.
 
 #ifndef VOXLOC_SERVER_LOCALIZATION_SCAN_PARTS_H_
 #define VOXLOC_SERVER_LOCALIZATION_SCAN_PARTS_H_
@@ -22,7 +22,7 @@
 
 namespace voxloc::server {
 
-// As messages and metrics have durations.
+// Durations in messages and metrics are seconds.
 inline double Seconds(std::chrono::steady_clock::duration duration) {
   return std::chrono::duration<double>(duration).count();
 }
@@ -32,7 +32,7 @@ struct WorkParts {
   const EngineFaults& engine_faults;
   const ResidentMaps& maps;
   ResidencyCheck& residency_check;
-  const LiveConfig& live;
+  const LiveConfig& live_config;
   const Metrics& metrics;
 };
 
@@ -43,7 +43,7 @@ struct ScanParts : WorkParts {
   Admission& recoveries;
   WorkQueue& searching;  // runs recoveries
   CaptureRecorder& captures;
-  SpanExporter* spans;  // null: nobody takes them
+  SpanExporter* spans;  // null: spans are not exported
 };
 
 }  // namespace voxloc::server

@@ -29,16 +29,16 @@ absl::Status Filter(const FilterOptions& options, Engine& engine, WorkClass work
 
 // Where this sensor sits. nullopt: the identity.
 std::optional<Pose> MountOf(const v1::SensorCloud& cloud, const ScanRecipe& recipe) {
-  std::optional<Pose> said = recipe.base_T_sensor;
+  std::optional<Pose> mount = recipe.base_T_sensor;
   if (cloud.has_base_t_sensor()) {
     const auto own = MountFromProto(cloud.base_t_sensor());
-    if (own.ok()) said = *own;  // checked before
+    if (own.ok()) mount = *own;  // checked before
   }
-  return recipe.CorrectedMount(said);
+  return recipe.CorrectedMount(mount);
 }
 
-// Whether points of the scan were seen at other times than its stamp.
-bool TakesTime(const v1::Scan& scan) {
+// Whether points of the scan have times that differ from its stamp.
+bool HasPointTimes(const v1::Scan& scan) {
   return std::any_of(scan.clouds().begin(), scan.clouds().end(), [&](const v1::SensorCloud& cloud) {
     return CloudHasTimes(cloud.cloud()) || CloudOffsetS(scan, cloud) != 0.0;
   });
@@ -51,8 +51,8 @@ std::vector<float> TimesOf(const DecodedCloud& decoded, size_t points, double of
   return time_s;
 }
 
-// One cloud's points in the base frame. Where the scan is deskewed, each brings its time through
-// the filters in the place of an intensity, which scans do not have.
+// One cloud's points in the base frame. Where the scan is deskewed, the intensity channel, which is
+// otherwise unused, carries each point's time through the filters.
 absl::StatusOr<PointCloud> PrepareCloud(const v1::Scan& scan, const v1::SensorCloud& sensor_cloud,
                                         const ScanRecipe& recipe,
                                         const std::optional<Twist>& base_twist, Engine& engine,
@@ -83,7 +83,7 @@ absl::StatusOr<PreparedScan> PrepareScan(const v1::Scan& scan, const ScanRecipe&
                                          const std::optional<Twist>& base_twist, Engine& engine,
                                          WorkClass work_class) {
   PreparedScan prepared;
-  prepared.deskewed = base_twist.has_value() && TakesTime(scan);
+  prepared.deskewed = base_twist.has_value() && HasPointTimes(scan);
   PointCloud points;
   for (int i = 0; i < scan.clouds_size(); ++i) {
     VOXLOC_ASSIGN_OR_RETURN(auto cloud, PrepareCloud(scan, scan.clouds(i), recipe, base_twist,

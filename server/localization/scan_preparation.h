@@ -26,8 +26,7 @@ struct PreparedScan {
   std::shared_ptr<const PointCloud> base;  // may be empty
   FilterCounts counts;
   bool deskewed = false;  // whether points were moved to the scan's stamp
-  // Of each point of the scan alone, seconds from its stamp, where it was deskewed; otherwise
-  // empty.
+  // For each point of this scan (not of joined ones), seconds from its stamp. Empty: not deskewed.
   std::vector<float> time_s;
   ScanRays rays;             // of the first cloud's sensor
   size_t joined_scans = 0;   // this one included; 0: it is not to be joined

@@ -13,8 +13,8 @@
 namespace voxloc::server {
 namespace {
 
-// The last border of the histogram. What is older is a recording, or of a clock that is wrong.
-constexpr double kMostPoseAgeS = 10.0;
+// The last bucket boundary of the histogram. Older stamps are of recordings or wrong clocks.
+constexpr double kMaxPoseAgeS = 10.0;
 
 }  // namespace
 
@@ -41,7 +41,7 @@ ScanReply::~ScanReply() {
   if (result_ != nullptr) parts_.metrics.dropped_closed.Increment();
 }
 
-void ScanReply::PointsTaken() {
+void ScanReply::ReleasePoints() {
   if (!may_be_captured_) message_.reset();
 }
 
@@ -65,14 +65,14 @@ void ScanReply::Send() {
   if (std::exchange(may_be_captured_, false)) Capture();
   message_.reset();
   trace_.End(*result_, *source_);
-  TrimToMessageSize(parts_.live.limits()->max_message_bytes, *result_);
+  TrimToMessageSize(parts_.live_config.limits()->max_message_bytes, *result_);
   client_->Answer(std::move(result_));
 }
 
-void ScanReply::GiveUp() {
+void ScanReply::Cancel() {
   parts_.metrics.dropped_closed.Increment();
   result_.reset();
-  client_->AnswerNothing();
+  client_->AnswerCancelled();
 }
 
 void ScanReply::Capture() {
@@ -124,7 +124,7 @@ void ScanReply::CountPoseAge() const {
   const double now_ns = 1e9 * result_->timings().server_s() +
                         static_cast<double>(result_->timings().received_at_ns());
   const double age_s = 1e-9 * (now_ns - static_cast<double>(result_->stamp_ns()));
-  if (source_->own_clock || age_s < 0.0 || age_s > kMostPoseAgeS) {
+  if (source_->own_clock || age_s < 0.0 || age_s > kMaxPoseAgeS) {
     parts_.metrics.pose_age_unknown.Increment();
   } else {
     parts_.metrics.pose_age_s.Observe(age_s);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// ScanReply: the answer to one scan, from its receipt to its sending, and the scan's message for as
-// long as that is needed: until the points have been taken from it or, while scans are captured,
-// until the answer. It is sent exactly once, or not at all when it is destroyed because the client
-// has gone. Moved along with the work; one thread at a time uses it.
+// ScanReply: the reply to one scan, from receipt to sending. It also keeps the scan's message until
+// the points are decoded or, while scans are captured, until the reply is sent. It is sent exactly
+// once, or never where it is destroyed because the client has gone. Moved along with the work;
+// used by one thread at a time.
 
 #ifndef VOXLOC_SERVER_LOCALIZATION_SCAN_REPLY_H_
 #define VOXLOC_SERVER_LOCALIZATION_SCAN_REPLY_H_
@@ -23,13 +23,13 @@
 
 namespace voxloc::server {
 
-// Who waits for the answer. Called on a worker, or on the thread that submitted the scan.
+// Receives the reply. Called on a worker, or on the thread that submitted the scan.
 class ScanClient {
  public:
   virtual ~ScanClient() = default;
   virtual void Answer(std::unique_ptr<v1::AlignmentResult> result) = 0;
-  // The client has cancelled the scan's call.
-  virtual void AnswerNothing() = 0;
+  // The client has cancelled the call: there is no reply.
+  virtual void AnswerCancelled() = 0;
 };
 
 // The message that a scan came in.
@@ -38,21 +38,21 @@ class ScanMessage {
   // Of a session.
   explicit ScanMessage(std::unique_ptr<v1::AlignScansRequest> request)
       : request_(std::move(request)) {}
-  // Of a call, which keeps it until it is answered.
-  explicit ScanMessage(const v1::Scan& scan) : of_call_(&scan) {}
+  // Of a unary call, which owns the scan until its reply.
+  explicit ScanMessage(const v1::Scan& scan) : call_scan_(&scan) {}
 
   [[nodiscard]] const v1::Scan& scan() const {
-    return request_ != nullptr ? request_->scan() : *of_call_;
+    return request_ != nullptr ? request_->scan() : *call_scan_;
   }
-  // For longer.
+  // The scan itself, to outlive the call: moved from a session's request, copied from a call's.
   [[nodiscard]] std::unique_ptr<v1::Scan> Take() && {
     return request_ != nullptr ? std::unique_ptr<v1::Scan>(request_->release_scan())
-                               : std::make_unique<v1::Scan>(*of_call_);
+                               : std::make_unique<v1::Scan>(*call_scan_);
   }
 
  private:
   std::unique_ptr<v1::AlignScansRequest> request_;
-  const v1::Scan* of_call_ = nullptr;
+  const v1::Scan* call_scan_ = nullptr;
 };
 
 class ScanReply {
@@ -66,28 +66,28 @@ class ScanReply {
   ScanReply(ScanReply&&) = default;
   ~ScanReply();
 
-  // The scan as it came; until its points have been taken.
+  // The scan as received. Valid until ReleasePoints.
   [[nodiscard]] const v1::Scan& scan() const { return message_->scan(); }
-  void PointsTaken();
+  void ReleasePoints();
 
-  // Until it is sent.
+  // Valid until the reply is sent.
   [[nodiscard]] v1::AlignmentResult& result() { return *result_; }
   [[nodiscard]] ScanTrace& trace() { return trace_; }
   [[nodiscard]] Clock::time_point received() const { return received_; }
   // Since the receipt.
   [[nodiscard]] double age_s() const;
 
-  // What the scan was aligned with, or would have been, for its capture if it goes badly. Without
-  // it the scan is captured as it came.
+  // The inputs of the alignment, for the capture of the scan. Without them the scan is captured as
+  // received.
   void SetInputs(AlignmentInputs inputs) { inputs_ = std::move(inputs); }
 
-  // Whether it has been sent, or given up, or is another's now.
+  // Whether it has been sent, cancelled or moved from.
   [[nodiscard]] bool ended() const { return result_ == nullptr; }
 
   void SetStatus(v1::AlignmentStatus status, absl::string_view detail);
   void Send();
-  // Nobody waits for it any more.
-  void GiveUp();
+  // Ends it without a reply: the client has gone.
+  void Cancel();
 
  private:
   void Count() const;

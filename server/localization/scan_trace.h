@@ -49,9 +49,9 @@ class ScanTrace {
     const char* name;
     Clock::time_point start;
     Clock::time_point end;
-    bool part = false;  // of the last one that is none
+    bool part = false;  // of the last stage that is not a part
   };
-  // Of a scan whose spans are wanted.
+  // Of a scan whose spans are recorded.
   struct Recorded {
     SpanId parent_id;
     Clock::time_point received;

@@ -10,7 +10,7 @@
 #include "core/engine/scan_reach.h"
 #include "core/estimate/scan_features.h"
 #include "core/status/try.h"
-#include "core/tracking/two_guesses.h"
+#include "core/tracking/result_comparison.h"
 #include "server/convert/cloud.h"
 #include "server/convert/pose.h"
 #include "server/convert/result.h"
@@ -52,10 +52,10 @@ ScanWork::ScanWork(const ScanParts& parts, std::shared_ptr<const ScanSource> sou
 }
 
 bool ScanWork::Check() {
-  const LogTrace log_trace(reply_.trace().context());
+  const ScopedLogTrace log_trace(reply_.trace().context());
   const absl::Status status = CheckFields();
   if (status.ok()) return true;
-  // An empty scan is not malformed to Autoware, whose checks begin with that.
+  // Autoware checks for an empty scan first and does not report it as malformed.
   if (HasPointData(reply_.scan())) facts_.malformed = status;
   facts_.transform = status;
   static_cast<void>(gate_.BeforeAlign(facts_));
@@ -86,14 +86,14 @@ absl::Status ScanWork::CheckFields() {
 }
 
 bool ScanWork::Prepare(AlignJob& job, EstimateRequest& estimate, ThreadPool* idle) {
-  const LogTrace log_trace(reply_.trace().context());
+  const ScopedLogTrace log_trace(reply_.trace().context());
   const Clock::time_point start = Clock::now();
   reply_.trace().AddStage("queue", reply_.received(), start);
   v1::Timings& timings = *reply_.result().mutable_timings();
   timings.set_queue_wait_s(Seconds(start - reply_.received()));
   Place();
-  const std::optional<Refusal> refusal = RefusalOfScan();
-  // Autoware's record reports the points also of a scan that is not aligned.
+  const std::optional<Rejection> refusal = FindRejection();
+  // Autoware's diagnostics include point counts also for a scan that is not aligned.
   absl::Status points;
   if (!refusal.has_value() || source_->recipe.output.diagnostics) {
     points = PreparePoints(!refusal.has_value());
@@ -104,7 +104,7 @@ bool ScanWork::Prepare(AlignJob& job, EstimateRequest& estimate, ThreadPool* idl
   } else if (!points.ok()) {
     AnswerFailed(points);
   } else if (!placed_->guess_map_T_base.has_value()) {
-    AnswerMissed(
+    AnswerOrRecover(
         v1::ALIGNMENT_STATUS_NO_PRIOR,
         absl::StrCat("the scan has no guess_map_t_base, and the session's poses give none: ",
                      facts_.guess.message()));
@@ -137,39 +137,40 @@ void ScanWork::Place() {
   reply.set_tiles_missing(static_cast<uint32_t>(placed_->tiles_near.absent()));
 }
 
-std::optional<ScanWork::Refusal> ScanWork::RefusalOfScan() const {
+std::optional<ScanWork::Rejection> ScanWork::FindRejection() const {
   if (source_->max_delay_s > 0.0 && facts_.delay_s > source_->max_delay_s) {
-    return Refusal{v1::ALIGNMENT_STATUS_STALE,
-                   absl::StrCat("the scan must arrive at most ", source_->max_delay_s,
-                                " s after its stamp (got ", facts_.delay_s, " s)")};
+    return Rejection{v1::ALIGNMENT_STATUS_STALE,
+                     absl::StrCat("the scan must arrive at most ", source_->max_delay_s,
+                                  " s after its stamp (got ", facts_.delay_s, " s)")};
   }
   if (!facts_.active) {
-    return Refusal{v1::ALIGNMENT_STATUS_NOT_ACTIVE, "the session is not active"};
+    return Rejection{v1::ALIGNMENT_STATUS_NOT_ACTIVE, "the session is not active"};
   }
   if (!placed_->map_status.ok()) {
-    return Refusal{v1::ALIGNMENT_STATUS_NO_MAP, std::string(placed_->map_status.message())};
+    return Rejection{v1::ALIGNMENT_STATUS_NO_MAP, std::string(placed_->map_status.message())};
   }
   if (placed_->tiles_near.resident == 0 && placed_->tiles_near.missing > 0) {
-    return Refusal{v1::ALIGNMENT_STATUS_NO_MAP, DescribeMissing(source_->map, placed_->tiles_near)};
+    return Rejection{v1::ALIGNMENT_STATUS_NO_MAP,
+                     DescribeMissing(source_->map, placed_->tiles_near)};
   }
   if (absl::Now() >= stop_.deadline) {
-    return Refusal{v1::ALIGNMENT_STATUS_DEADLINE, "the deadline passed while the scan waited"};
+    return Rejection{v1::ALIGNMENT_STATUS_DEADLINE, "the deadline passed while the scan waited"};
   }
   return std::nullopt;
 }
 
 absl::Status ScanWork::PreparePoints(bool joins) {
-  auto prepared = PrepareScan(reply_.scan(), source_->recipe, placed_->place.base_twist,
+  auto prepared = PrepareScan(reply_.scan(), source_->recipe, placed_->prior.base_twist,
                               parts_.engine, WorkClass::kTracking);
-  reply_.PointsTaken();
+  reply_.ReleasePoints();
   facts_.transform = prepared.status();
   if (!prepared.ok()) return prepared.status();
   prepared_ = *std::move(prepared);
   facts_.transform = RequirePoints(prepared_.counts);
   if (facts_.transform.ok() && joins && source_->state->accumulates()) {
-    JoinScans(
-        source_->state->Accumulate(placed_->shown_stamp_ns, *hints_.odom_T_base, prepared_.base),
-        source_->recipe, prepared_);
+    JoinScans(source_->state->Accumulate(placed_->corrected_stamp_ns, *hints_.odom_T_base,
+                                         prepared_.base),
+              source_->recipe, prepared_);
   }
   v1::PointCounts& counts = *reply_.result().mutable_points();
   PointCountsToProto(prepared_.counts, counts);
@@ -177,7 +178,7 @@ absl::Status ScanWork::PreparePoints(bool joins) {
   counts.set_joined_scans(static_cast<uint32_t>(prepared_.joined_scans));
   counts.set_joined_points(static_cast<uint32_t>(prepared_.joined_points));
   if (!facts_.transform.ok()) return facts_.transform;
-  facts_.max_distance_m = ReachOf(*prepared_.base);
+  facts_.max_distance_m = MaxPointDistance(*prepared_.base);
   if (const double required_m = source_->recipe.align.gate.required_distance_m;
       facts_.max_distance_m < required_m) {
     return absl::InvalidArgumentError(absl::StrCat("the farthest point must be at least ",
@@ -197,9 +198,9 @@ void ScanWork::FillJob(AlignJob& job) {
   job.regularization_position_map = placed_->reference_map;
   job.work_class = WorkClass::kTracking;
   job.stop = stop_;
-  job.want_trace = output.trace;
-  job.want_point_scores = output.point_scores;
-  job.want_device_times = reply_.trace().recorded();
+  job.with_trace = output.trace;
+  job.with_point_scores = output.point_scores;
+  job.with_device_times = reply_.trace().recorded();
 }
 
 void ScanWork::FillEstimate(const AlignJob& job, EstimateRequest& estimate, ThreadPool* idle) {
@@ -211,15 +212,15 @@ void ScanWork::FillEstimate(const AlignJob& job, EstimateRequest& estimate, Thre
   }
   estimate.rays = prepared_.rays;
   estimate.guess_covariance = placed_->guess_covariance;
-  estimate.base_twist = placed_->place.base_twist;
+  estimate.base_twist = placed_->prior.base_twist;
   estimate.features =
-      DescribeScan(*job.scan, estimate.rays, job.map_T_base_guess, *estimate.options, idle);
+      ComputeScanFeatures(*job.scan, estimate.rays, job.map_T_base_guess, *estimate.options, idle);
 }
 
 void ScanWork::RequestSweep(AlignJob& job) {
   if (prepared_.time_s.empty()) return;
   auto slices = SliceSweep(prepared_.time_s);
-  if (!slices.has_value() || MotionOver(*slices, *placed_->place.base_twist) < kLeastSweepMotionM) {
+  if (!slices.has_value() || MotionOver(*slices, *placed_->prior.base_twist) < kMinSweepMotionM) {
     return;
   }
   sweep_ = Sweep{*std::move(slices)};
@@ -229,17 +230,17 @@ void ScanWork::RequestSweep(AlignJob& job) {
 bool ScanWork::PrefersSecond(const AlignResult& first, const AlignResult& second) {
   const int max_oscillations = source_->recipe.align.gate.max_oscillations;
   const bool prefers = IsBetter(second, first, placed_->profile, max_oscillations);
-  own_suffices_ = Confirms(second, prefers ? second : first, placed_->profile,
-                           source_->state->recovery()->same, max_oscillations);
+  uncorrected_suffices_ = AgreesWith(second, prefers ? second : first, placed_->profile,
+                                     source_->state->recovery()->same, max_oscillations);
   if (prefers) {
-    placed_->guess_map_T_base = placed_->own_guess_map_T_base;
+    placed_->guess_map_T_base = placed_->uncorrected_guess_map_T_base;
     PoseToProto(*placed_->guess_map_T_base, *reply_.result().mutable_guess_map_t_base());
   }
   return prefers;
 }
 
 void ScanWork::Complete(AlignResult result, const ScanEstimate* estimate, const BatchFacts& batch) {
-  const LogTrace log_trace(reply_.trace().context());
+  const ScopedLogTrace log_trace(reply_.trace().context());
   const Clock::time_point start = Clock::now();
   const Clock::time_point aligned = batch.align_start + Duration(batch.align_s);
   const Clock::time_point estimated = estimate != nullptr ? batch.estimate_start : start;
@@ -273,7 +274,7 @@ void ScanWork::Complete(AlignResult result, const ScanEstimate* estimate, const 
   timings.set_batch_size(static_cast<uint32_t>(batch.size));
   if (gate_.AfterAlign(result, placed_->profile, *placed_->guess_map_T_base, reply_.age_s()) &&
       !verdict.accepted) {
-    gate_.Doubt(verdict.detail);
+    gate_.Reject(verdict.detail);
   }
   InterpolatedGuessToProto(result.map_T_base);
   const Clock::time_point encoded = Clock::now();
@@ -283,17 +284,17 @@ void ScanWork::Complete(AlignResult result, const ScanEstimate* estimate, const 
 
   if (verdict.accepted) {
     CheckSweep(result);
-    source_->state->Found(placed_->shown_stamp_ns, result.map_T_base, placed_->place,
-                          {own_suffices_, verdict.status == AlignmentStatus::kOk});
+    source_->state->Found(placed_->corrected_stamp_ns, result.map_T_base, placed_->prior,
+                          {uncorrected_suffices_, verdict.status == AlignmentStatus::kOk});
     parts_.last_poses.Record({source_->vehicle, source_->map, placed_->map.snapshot->revision,
                               absl::GetCurrentTimeNanos(), result.map_T_base});
     const double tracking_s = TrackingTime(timings);
     Answer(status, verdict.detail);
-    OfferToFit(result, tracking_s);
+    OfferFitSample(result, tracking_s);
   } else if (verdict.status == AlignmentStatus::kDeadline) {
     Answer(status, verdict.detail);
   } else {
-    AnswerMissed(status, verdict.detail, std::move(result));
+    AnswerOrRecover(status, verdict.detail, std::move(result));
   }
 }
 
@@ -302,8 +303,8 @@ void ScanWork::TraceEngine(const AlignResult& result, const BatchFacts& batch,
   ScanTrace& trace = reply_.trace();
   trace.AddStage("align", batch.align_start, aligned);
   if (!result.device_times.has_value()) return;
-  // The device's clock is not the host's: what is known is how long its stages took, one after
-  // another, before the results were read.
+  // Device and host clocks differ: the stages are placed backwards from the end of the alignment
+  // by their durations.
   const DeviceTimes& times = *result.device_times;
   const Clock::time_point downloads = aligned - Duration(times.download_s);
   const Clock::time_point starts = downloads - Duration(times.kernel_s);
@@ -316,13 +317,13 @@ Verdict ScanWork::Judge(const AlignResult& result, const ScanEstimate* estimate)
   const AlignOptions& align = source_->recipe.align;
   const Profile& profile = placed_->profile;
   Verdict verdict = JudgeResult(result, estimate, profile, align.gate, align.limits,
-                                placed_->KnownBeforehand(align.odometry_drift));
-  // A deadline says nothing of the pose.
+                                placed_->MakePriorKnowledge(align.odometry_drift));
+  // A missed deadline says nothing about the pose.
   if (profile.acceptance_rule == AcceptanceRule::kStrict && !source_->session.empty() &&
       verdict.status != AlignmentStatus::kDeadline) {
     const bool near_guess = TranslationDistance(*placed_->guess_map_T_base, result.map_T_base) <=
                             align.gate.initial_to_result_distance_tolerance_m;
-    source_->state->CheckTrack(facts_.stamp_ns == 0 ? 0 : placed_->shown_stamp_ns,
+    source_->state->CheckTrack(facts_.stamp_ns == 0 ? 0 : placed_->corrected_stamp_ns,
                                result.map_T_base, near_guess, verdict);
   }
   return verdict;
@@ -330,21 +331,22 @@ Verdict ScanWork::Judge(const AlignResult& result, const ScanEstimate* estimate)
 
 void ScanWork::CheckSweep(const AlignResult& result) {
   if (!sweep_.has_value() || result.passes.size() <= sweep_->pass) return;
-  const SweepPull pull = MeasureSweepPull(sweep_->slices, result.passes[sweep_->pass].groups,
-                                          *placed_->place.base_twist, result.map_T_base);
+  const SweepDerivatives pull =
+      ComputeSweepDerivatives(sweep_->slices, result.passes[sweep_->pass].groups,
+                              *placed_->prior.base_twist, result.map_T_base);
   const SweepReport report = source_->state->CheckSweep(pull);
   SweepReportToProto(report, *reply_.result().mutable_sweep_check());
   if (report.suspect) parts_.metrics.sweeps_suspect.Increment();
-  if (!report.begins) return;
-  LogLimited(LogLevel::kWarn, "suspect_sweeps",
-             {{"session", source_->session},
-              {"map", source_->map},
-              {"unexplained_motion", report.unexplained_motion},
-              {"sigma", report.sigma},
-              {"scans", report.scans}});
+  if (!report.newly_suspect) return;
+  LogRateLimited(LogLevel::kWarn, "suspect_sweeps",
+                 {{"session", source_->session},
+                  {"map", source_->map},
+                  {"unexplained_motion", report.unexplained_motion},
+                  {"sigma", report.sigma},
+                  {"scans", report.scans}});
 }
 
-void ScanWork::OfferToFit(const AlignResult& result, double tracking_s) {
+void ScanWork::OfferFitSample(const AlignResult& result, double tracking_s) {
   const std::string& source = source_->session.empty() ? source_->vehicle : source_->session;
   parts_.fit_sampler.Offer(source, tracking_s, [&] {
     FitSample sample;
@@ -359,15 +361,15 @@ void ScanWork::OfferToFit(const AlignResult& result, double tracking_s) {
 }
 
 void ScanWork::Supersede() {
-  const LogTrace log_trace(reply_.trace().context());
+  const ScopedLogTrace log_trace(reply_.trace().context());
   parts_.metrics.dropped_superseded.Increment();
   reply_.result().mutable_timings()->set_queue_wait_s(reply_.age_s());
   reply_.SetStatus(v1::ALIGNMENT_STATUS_SUPERSEDED, "a newer scan replaced this one");
   reply_.Send();
 }
 
-void ScanWork::Refuse(absl::string_view why, double retry_after_s) {
-  const LogTrace log_trace(reply_.trace().context());
+void ScanWork::Reject(absl::string_view why, double retry_after_s) {
+  const ScopedLogTrace log_trace(reply_.trace().context());
   parts_.metrics.dropped_queue_full.Increment();
   parts_.metrics.rejected_scans.Increment();
   reply_.result().set_retry_after_s(retry_after_s);
@@ -377,12 +379,12 @@ void ScanWork::Refuse(absl::string_view why, double retry_after_s) {
 
 void ScanWork::Fail(const absl::Status& status) {
   if (reply_.ended()) return;
-  const LogTrace log_trace(reply_.trace().context());
+  const ScopedLogTrace log_trace(reply_.trace().context());
   parts_.metrics.rejected_scans.Increment();
   Answer(v1::ALIGNMENT_STATUS_OVERLOADED, status.message());
 }
 
-void ScanWork::GiveUp() { reply_.GiveUp(); }
+void ScanWork::Cancel() { reply_.Cancel(); }
 
 void ScanWork::Answer(v1::AlignmentStatus status, absl::string_view detail) {
   CompleteReply(status, detail);
@@ -403,8 +405,8 @@ void ScanWork::AnswerFailed(const absl::Status& status, double retry_after_s) {
 }
 
 void ScanWork::AnswerOutOfMap() {
-  // The result that an alignment has where no point has a cell near it: it evaluates the guess and
-  // makes no step. The engine is not needed for that.
+  // The result of an alignment in which no point has a cell near it (one evaluation, no step),
+  // without calling the engine.
   const Pose& guess = *placed_->guess_map_T_base;
   AlignResult result;
   result.map_T_base = guess;
@@ -422,7 +424,7 @@ void ScanWork::AnswerOutOfMap() {
   }
   const Bounds& bounds = placed_->map.snapshot->tiles.bounds();
   const Eigen::Vector3d nearest = guess.translation.cwiseMax(bounds.min).cwiseMin(bounds.max);
-  AnswerMissed(
+  AnswerOrRecover(
       v1::ALIGNMENT_STATUS_OUT_OF_MAP,
       bounds.finite_points == 0
           ? std::string("the map has no points")
@@ -430,10 +432,10 @@ void ScanWork::AnswerOutOfMap() {
                          " m outside the map, and the scan reaches ", facts_.max_distance_m, " m"));
 }
 
-void ScanWork::AnswerMissed(v1::AlignmentStatus status, absl::string_view detail,
-                            std::optional<AlignResult> own) {
+void ScanWork::AnswerOrRecover(v1::AlignmentStatus status, absl::string_view detail,
+                               std::optional<AlignResult> own) {
   CompleteReply(status, detail);
-  const std::optional<Pose>& odometry_T_base = placed_->place.odometry_T_base;
+  const std::optional<Pose>& odometry_T_base = placed_->prior.odometry_T_base;
   const auto step = source_->state->Missed(odometry_T_base);
   if (!step.has_value()) {
     reply_.Send();
@@ -442,8 +444,8 @@ void ScanWork::AnswerMissed(v1::AlignmentStatus status, absl::string_view detail
   RecoveryTask task;
   task.map = placed_->map;
   FillJob(task.job);
-  task.job.want_point_scores = false;
-  task.job.want_trace = false;
+  task.job.with_point_scores = false;
+  task.job.with_trace = false;
   task.step = *step;
   task.own = std::move(own);
   task.rays = prepared_.rays;
@@ -461,7 +463,7 @@ void ScanWork::CompleteReply(v1::AlignmentStatus status, absl::string_view detai
   AlignmentInputs inputs;
   inputs.guess_map_T_base = placed_->guess_map_T_base;
   inputs.guess_covariance = placed_->guess_covariance;
-  inputs.base_twist = placed_->place.base_twist;
+  inputs.base_twist = placed_->prior.base_twist;
   inputs.reference_map = placed_->reference_map;
   if (prepared_.joined_scans > 1) inputs.joint_base = prepared_.base;
   inputs.sensor_position_base = prepared_.rays.sensor_position_base;
@@ -471,8 +473,8 @@ void ScanWork::CompleteReply(v1::AlignmentStatus status, absl::string_view detai
 
 void ScanWork::InterpolatedGuessToProto(const Pose& result_map_T_base) {
   if (!source_->recipe.output.diagnostics || !placed_->interpolated) return;
-  const BufferedPose& older = *placed_->place.older;
-  const BufferedPose& newer = *placed_->place.newer;
+  const BufferedPose& older = *placed_->prior.older;
+  const BufferedPose& newer = *placed_->prior.newer;
   v1::InterpolatedGuess& proto =
       *reply_.result().mutable_diagnostics()->mutable_interpolated_guess();
   proto.set_older_stamp_ns(older.stamp_ns);

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// ScanWork: one scan from its message to its answer, through these stages:
+// ScanWork: one scan from its message to its reply, through these stages:
 //
-//   received   Check looks at everything but the points: ScanHints
-//   placed     where it is to be aligned, and on what: PlacedScan
-//   prepared   its points in the base frame: PreparedScan; then what is asked of the engine
-//   aligned    the scheduler brings the result and what was estimated of it
+//   received   Check validates everything but the points: ScanHints
+//   placed     guess, map and profile: PlacedScan
+//   prepared   points in the base frame: PreparedScan; then the engine's job
+//   aligned    the scheduler delivers the result and its estimates
 //   judged     whether the result is accepted: Verdict
-//   replied    to its client, or handed to a RecoveryWork that looks for a lost vehicle
+//   replied    to the client, or handed to a RecoveryWork that searches for a lost vehicle
 //
-// It answers its client exactly once, or not at all when it is destroyed because the client has
-// gone. It may be answered at each stage. One thread at a time uses it.
+// Every stage may end with the reply. The client gets exactly one reply, or none where the work is
+// destroyed because the client has gone. Used by one thread at a time.
 
 #ifndef VOXLOC_SERVER_LOCALIZATION_SCAN_WORK_H_
 #define VOXLOC_SERVER_LOCALIZATION_SCAN_WORK_H_
@@ -53,23 +53,23 @@ class ScanWork : public ScanTask {
   }
   [[nodiscard]] bool Prepare(AlignJob& job, EstimateRequest& estimate, ThreadPool* idle) override;
   [[nodiscard]] std::optional<Pose> SecondGuess() const override {
-    return placed_->own_guess_map_T_base;
+    return placed_->uncorrected_guess_map_T_base;
   }
   [[nodiscard]] bool PrefersSecond(const AlignResult& first, const AlignResult& second) override;
   void Complete(AlignResult result, const ScanEstimate* estimate, const BatchFacts& batch) override;
   void Supersede() override;
-  void Refuse(absl::string_view why, double retry_after_s) override;
+  void Reject(absl::string_view why, double retry_after_s) override;
   void Fail(const absl::Status& status) override;
-  void GiveUp() override;
+  void Cancel() override;
 
  private:
   using Clock = std::chrono::steady_clock;
 
-  struct Refusal {
+  struct Rejection {
     v1::AlignmentStatus status = v1::ALIGNMENT_STATUS_UNSPECIFIED;
     std::string detail;
   };
-  // The part of an alignment that shows whether the points were deskewed by the right motion.
+  // The extra pass of an alignment that checks the motion by which the points were deskewed.
   struct Sweep {
     SweepSlices slices;
     size_t pass = 0;  // of the alignment
@@ -78,8 +78,8 @@ class ScanWork : public ScanTask {
   [[nodiscard]] absl::Status CheckFields();
 
   void Place();
-  // Why the scan is not to be aligned, whatever its points are.
-  [[nodiscard]] std::optional<Refusal> RefusalOfScan() const;
+  // Why the scan is not aligned, apart from its points. nullopt: it is.
+  [[nodiscard]] std::optional<Rejection> FindRejection() const;
   // `joins`: with the earlier scans of a session that accumulates them.
   [[nodiscard]] absl::Status PreparePoints(bool joins);
   void FillJob(AlignJob& job);
@@ -89,27 +89,26 @@ class ScanWork : public ScanTask {
 
   void TraceEngine(const AlignResult& result, const BatchFacts& batch, Clock::time_point aligned);
   [[nodiscard]] Verdict Judge(const AlignResult& result, const ScanEstimate* estimate) const;
-  // Of an accepted result: whether the sweep fits the motion that it was deskewed by.
+  // For an accepted result: whether the sweep is consistent with the motion of its deskewing.
   void CheckSweep(const AlignResult& result);
-  // Of one that has been answered: it may be compared with the map's tiles.
-  void OfferToFit(const AlignResult& result, double tracking_s);
+  // After the reply: offers the scan for a comparison with the map's tiles (FitSampler).
+  void OfferFitSample(const AlignResult& result, double tracking_s);
 
-  // The answers. A malformed scan ends before the checks of the gate, one whose points cannot be
-  // used in the midst of them; one that missed its vehicle may lead to a search for it.
+  // The replies. AnswerOrRecover may start a recovery in place of a reply.
   void Answer(v1::AlignmentStatus status, absl::string_view detail);
   // The engine failed, in any of its calls.
   void AnswerFailed(const absl::Status& status, double retry_after_s = 0.0);
   void AnswerOutOfMap();
-  void AnswerMissed(v1::AlignmentStatus status, absl::string_view detail,
-                    std::optional<AlignResult> own = std::nullopt);
-  // All of an answer but its sending, and what a capture needs to find the same pose again.
+  void AnswerOrRecover(v1::AlignmentStatus status, absl::string_view detail,
+                       std::optional<AlignResult> own = std::nullopt);
+  // Completes the reply without sending it, and sets the inputs for a capture.
   void CompleteReply(v1::AlignmentStatus status, absl::string_view detail);
   // Of an aligned scan: the poses that its guess was interpolated from.
   void InterpolatedGuessToProto(const Pose& result_map_T_base);
 
   const ScanParts parts_;
   const std::shared_ptr<const ScanSource> source_;
-  ScanReply reply_;  // which has the message, until the points have been taken
+  ScanReply reply_;  // owns the message until ReleasePoints
   ScanFacts facts_;
   ScanGate gate_;
 
@@ -117,20 +116,20 @@ class ScanWork : public ScanTask {
   const size_t bytes_;  // of the message
   StopToken stop_;
   ScanHints hints_;
-  // That it may be joined with, as many as there were when it came.
+  // Points of earlier scans that it may be joined with, as of its receipt.
   size_t earlier_points_ = 0;
 
   std::optional<PlacedScan> placed_;  // nullopt: it is not
 
   // Prepared.
   PreparedScan prepared_;
-  // What is estimated of a deskewed scan, which has no skew; nullopt: what the recipe says.
+  // The recipe's options without the skew error, for a deskewed scan. nullopt: the recipe's.
   std::optional<EstimateOptions> own_estimate_;
   std::optional<Sweep> sweep_;
   Clock::time_point prepared_at_;
 
-  // Aligned: the alignment from the scan's own guess led to the pose that counts.
-  bool own_suffices_ = false;
+  // Aligned: the alignment from the uncorrected guess converged to the same pose.
+  bool uncorrected_suffices_ = false;
 };
 
 }  // namespace voxloc::server

@@ -36,9 +36,11 @@ absl::StatusOr<std::unique_ptr<ScoreWork>> ScoreWork::Open(const WorkParts& part
 
 absl::Status ScoreWork::Start(const v1::ScoreSetup& setup, const StopToken& stop) {
   if (!setup.has_scan()) return absl::InvalidArgumentError("the setup has no scan");
-  VOXLOC_TRY(CheckScanClouds(setup.scan(), parts_.live.limits()->max_points_per_scan).status());
+  VOXLOC_TRY(
+      CheckScanClouds(setup.scan(), parts_.live_config.limits()->max_points_per_scan).status());
   VOXLOC_ASSIGN_OR_RETURN(auto hints, ScanHintsFromProto(setup.scan()));
-  VOXLOC_ASSIGN_OR_RETURN(auto checked, CheckSetup(*parts_.live.Get(), parts_.maps, setup.setup()));
+  VOXLOC_ASSIGN_OR_RETURN(auto checked,
+                          CheckSetup(*parts_.live_config.Get(), parts_.maps, setup.setup()));
   const ScanRecipe& recipe = checked.source.recipe;
   map_ = std::move(checked.map);
   align_ = recipe.align;
@@ -52,13 +54,13 @@ absl::Status ScoreWork::Start(const v1::ScoreSetup& setup, const StopToken& stop
   VOXLOC_ASSIGN_OR_RETURN(scan_, PrepareScan(setup.scan(), recipe, hints.base_twist, parts_.engine,
                                              WorkClass::kScoring));
   VOXLOC_TRY(RequirePoints(scan_.counts));
-  reach_m_ = ReachOf(*scan_.base);
+  reach_m_ = MaxPointDistance(*scan_.base);
   request_.map = map_.resident();
   request_.scan = scan_.base;
   request_.stage = align_.profile.stages[stage];
   request_.work_class = WorkClass::kScoring;
   request_.stop = stop;
-  request_.want_point_scores = recipe.output.point_scores;
+  request_.with_point_scores = recipe.output.point_scores;
   return absl::OkStatus();
 }
 
@@ -68,7 +70,7 @@ absl::StatusOr<std::vector<Pose>> ScoreWork::ParsePoses(const v1::PoseSet& set) 
     return absl::InvalidArgumentError(absl::StrCat(
         "map_t_base must have 7 values for each of one or more poses (got ", size, ")"));
   }
-  const uint32_t most = parts_.live.limits()->max_poses_per_set;
+  const uint32_t most = parts_.live_config.limits()->max_poses_per_set;
   if (size / 7 > most) {
     return absl::InvalidArgumentError(
         absl::StrCat("the set must have at most ", most, " poses (got ", size / 7, ")"));
@@ -93,7 +95,7 @@ absl::StatusOr<std::vector<Pose>> ScoreWork::ParsePoses(const v1::PoseSet& set) 
 size_t ScoreWork::SliceSize() const {
   const size_t points = scan_.base->size();
   size_t slice = kSlicePoints / points;
-  if (request_.want_point_scores) slice = std::min(slice, kMessageScores / points);
+  if (request_.with_point_scores) slice = std::min(slice, kMessageScores / points);
   return std::max<size_t>(slice, 1);
 }
 
@@ -125,10 +127,10 @@ absl::Status ScoreWork::Score(absl::Span<const Pose> poses, v1::PoseScores& scor
     scores.add_nvtl(score.nearest_voxel_likelihood);
     scores.add_matched_points(static_cast<uint32_t>(score.matched_points));
     scores.add_matched_ratio(score.matched_ratio());
-    if (request_.want_point_scores && touch) {
+    if (request_.with_point_scores && touch) {
       const float* row = result.point_scores.data() + next * points;
       scores.mutable_point_scores()->Add(row, row + points);
-    } else if (request_.want_point_scores) {
+    } else if (request_.with_point_scores) {
       scores.mutable_point_scores()->Resize(scores.point_scores_size() + static_cast<int>(points),
                                             0.0F);
     }

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// ScoreWork: one scan on one map, to score poses of, in slices that are short enough to leave the
-// engine to tracking in between. Not thread-safe: one thread at a time. Calls of Score wait for the
-// engine.
+// ScoreWork: scores poses of one scan on one map, in slices short enough for tracking to use the
+// engine in between. Score blocks on the engine. Used by one thread at a time.
 
 #ifndef VOXLOC_SERVER_LOCALIZATION_SCORE_WORK_H_
 #define VOXLOC_SERVER_LOCALIZATION_SCORE_WORK_H_

@@ -25,7 +25,7 @@
 namespace voxloc::server {
 namespace {
 
-// A particle of a prior is farther from its mean than this one time in 5e8 an axis.
+// P(|x - mean| > 6 sigma) = 2e-9 per axis.
 constexpr double kParticleReachSigmas = 6.0;
 
 }  // namespace
@@ -46,18 +46,19 @@ absl::StatusOr<std::unique_ptr<SearchWork>> SearchWork::Open(
 absl::Status SearchWork::Check(std::shared_ptr<const std::atomic<bool>> cancelled) {
   if (!request_.has_scan()) return absl::InvalidArgumentError("the request has no scan");
   VOXLOC_ASSIGN_OR_RETURN(
-      auto points, CheckScanClouds(request_.scan(), parts_.live.limits()->max_points_per_scan));
+      auto points,
+      CheckScanClouds(request_.scan(), parts_.live_config.limits()->max_points_per_scan));
   if (points == 0) return absl::InvalidArgumentError("the scan has no points");
   VOXLOC_ASSIGN_OR_RETURN(hints_, ScanHintsFromProto(request_.scan()));
   VOXLOC_ASSIGN_OR_RETURN(auto setup,
-                          CheckSetup(*parts_.live.Get(), parts_.maps, request_.setup()));
+                          CheckSetup(*parts_.live_config.Get(), parts_.maps, request_.setup()));
   recipe_ = std::move(setup.source.recipe);
   map_ = std::move(setup.map);
   job_.profile = std::move(setup.profile_on_map);
   // Hypotheses are each other's rivals.
   recipe_.estimate.rival_confidence = 0.0;
   VOXLOC_ASSIGN_OR_RETURN(
-      scope_, SearchScopeFromProto(request_, parts_.live.limits()->max_particles, map_));
+      scope_, SearchScopeFromProto(request_, parts_.live_config.limits()->max_particles, map_));
   VOXLOC_ASSIGN_OR_RETURN(auto hypotheses, HypothesisOptionsFromProto(request_.search()));
   VOXLOC_TRY(RequireTiles());
   const double timeout_s = request_.timeout_s();
@@ -116,7 +117,7 @@ absl::Status SearchWork::Prepare() {
 absl::StatusOr<PoseSearchResult> SearchWork::Search(const PoseSearchObserver& observer) {
   if (auto* prior = std::get_if<PriorSearchOptions>(&scope_)) {
     VOXLOC_TRY(FitPriorHeight(prior));
-    // Far outside the map no particle has anything to find.
+    // Outside the map no particle has a cell near it.
     if (!CanTouchMap(*prior)) return PoseSearchResult();
     return SearchAroundPrior(parts_.engine, job_, *prior, observer);
   }
@@ -177,7 +178,8 @@ absl::Status SearchWork::FitPriorHeight(PriorSearchOptions* prior) {
 bool SearchWork::CanTouchMap(const PriorSearchOptions& prior) const {
   const double sigma_m = std::sqrt(prior.covariance.diagonal().head<3>().maxCoeff());
   return CanTouch(map_.snapshot->tiles.bounds(), prior.map_T_base,
-                  ReachOf(*job_.scan) + kParticleReachSigmas * sigma_m, MatchMargin(job_.profile));
+                  MaxPointDistance(*job_.scan) + kParticleReachSigmas * sigma_m,
+                  MatchMargin(job_.profile));
 }
 
 v1::AlignmentStatus SearchWork::StatusOf(const AlignResult& result,
@@ -238,14 +240,14 @@ void SearchWork::Count(const v1::SearchResult& result) const {
   if (result.timed_out()) metrics.searches_timed_out.Increment();
   metrics.search_candidates.Increment(result.candidates_aligned());
   metrics.search_duration_s.Observe(result.timings().server_s());
-  LogLimited(LogLevel::kInfo, "searched",
-             {{"vehicle", request_.setup().vehicle()},
-              {"map", request_.setup().map()},
-              {"found", found},
-              {"hypotheses", result.hypotheses_size()},
-              {"aligned", result.candidates_aligned()},
-              {"timed_out", result.timed_out()},
-              {"server_s", result.timings().server_s()}});
+  LogRateLimited(LogLevel::kInfo, "searched",
+                 {{"vehicle", request_.setup().vehicle()},
+                  {"map", request_.setup().map()},
+                  {"found", found},
+                  {"hypotheses", result.hypotheses_size()},
+                  {"aligned", result.candidates_aligned()},
+                  {"timed_out", result.timed_out()},
+                  {"server_s", result.timings().server_s()}});
 }
 
 }  // namespace voxloc::server

@@ -25,7 +25,7 @@ namespace voxloc::server {
 
 class SearchWork {
  public:
-  // Looks at everything but the points. Errors: those of EstimateInitialPose. `cancelled` ends Run.
+  // Validates all but the points. Errors: those of EstimateInitialPose. `cancelled` stops Run.
   [[nodiscard]] static absl::StatusOr<std::unique_ptr<SearchWork>> Open(
       const WorkParts& parts, GlobalSearch& global_search,
       const v1::EstimateInitialPoseRequest& request,
@@ -34,7 +34,7 @@ class SearchWork {
   // Called in the thread of Run.
   using Observer = std::function<void(v1::SearchProgress progress)>;
 
-  // Searches: waits for the engine, for as long as it takes. Once.
+  // Searches; blocks on the engine. Call once.
   [[nodiscard]] absl::StatusOr<v1::SearchResult> Run(const Observer& observer);
 
  private:
@@ -45,13 +45,13 @@ class SearchWork {
   [[nodiscard]] absl::Status Check(std::shared_ptr<const std::atomic<bool>> cancelled);
   [[nodiscard]] absl::Status Prepare();
   [[nodiscard]] absl::StatusOr<PoseSearchResult> Search(const PoseSearchObserver& observer);
-  // The status that the client receives when the search ended with this.
+  // Maps an error of the search to the status for the client.
   [[nodiscard]] absl::Status Explain(const absl::Status& status) const;
   // Whether the part of the map that is searched is in memory.
   [[nodiscard]] absl::Status RequireTiles() const;
-  // Moves a prior whose height misses the map's surface there.
+  // Replaces the prior's height by that of the map's surface where they disagree.
   [[nodiscard]] absl::Status FitPriorHeight(PriorSearchOptions* prior);
-  // Whether a particle of the prior can meet a cell of the map.
+  // Whether a particle of the prior can have a map cell near it.
   [[nodiscard]] bool CanTouchMap(const PriorSearchOptions& prior) const;
   // Ranks them by their confidence.
   [[nodiscard]] absl::Status DescribeHypotheses(PoseSearchResult& found,

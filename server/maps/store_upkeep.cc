@@ -18,7 +18,7 @@ constexpr std::chrono::seconds kCollectionPeriod{60};
 
 }  // namespace
 
-TimeoutWatch::Clock::time_point StoreUpkeep::CheckTime(TimeoutWatch::Clock::time_point now) {
+TimeoutWatch::Clock::time_point StoreUpkeep::Poll(TimeoutWatch::Clock::time_point now) {
   // If the queue is full or blocked, the next period retries.
   if (!saving_.exchange(true)) {
     const bool fits = now >= next_fits_;

@@ -29,7 +29,7 @@ class StoreUpkeep : public TimeoutWatch::Watched, public std::enable_shared_from
         mapping_(mapping),
         metrics_(metrics) {}
 
-  TimeoutWatch::Clock::time_point CheckTime(TimeoutWatch::Clock::time_point now) override;
+  TimeoutWatch::Clock::time_point Poll(TimeoutWatch::Clock::time_point now) override;
 
  private:
   // Tasks on the mapping queue. At most one of each kind is queued, since the queue may be blocked.

@@ -22,9 +22,9 @@ namespace voxloc::server {
 namespace {
 
 // How current the number of connections in the metrics is. Looking at 10,000 takes 3 ms.
-constexpr std::chrono::milliseconds kRecountPeriod{1000};
+constexpr std::chrono::milliseconds kPrunePeriod{1000};
 // At the limit it is looked more often whether there is room again.
-constexpr std::chrono::milliseconds kRecountAtLimit{100};
+constexpr std::chrono::milliseconds kPrunePeriodAtLimit{100};
 
 ino_t SocketOf(int fd) {
   struct stat status = {};
@@ -71,16 +71,16 @@ void ConnectionListener::Stop() {
 }
 
 void ConnectionListener::Run() {
-  NameThisThread("connections");
+  SetThreadName("connections");
   std::vector<pollfd> waiting = {{wake_fd_, POLLIN, 0}};
   for (const int listener : sockets_.fds()) waiting.push_back({listener, POLLIN, 0});
   while (true) {
-    static_cast<void>(poll(waiting.data(), waiting.size(), kRecountPeriod.count()));
+    static_cast<void>(poll(waiting.data(), waiting.size(), kPrunePeriod.count()));
     if (waiting[0].revents != 0) return;
     for (size_t i = 1; i < waiting.size(); ++i) {
       if (waiting[i].revents != 0) Accept(waiting[i].fd);
     }
-    if (std::chrono::steady_clock::now() >= recounted_ + kRecountPeriod) Recount();
+    if (std::chrono::steady_clock::now() >= pruned_at_ + kPrunePeriod) PruneClosed();
   }
 }
 
@@ -94,14 +94,14 @@ void ConnectionListener::Accept(int listener) {
     return;  // any other error is of the connection, which has gone
   }
   if (connections_.size() >= max_connections_ &&
-      std::chrono::steady_clock::now() >= recounted_ + kRecountAtLimit) {
-    Recount();
+      std::chrono::steady_clock::now() >= pruned_at_ + kPrunePeriodAtLimit) {
+    PruneClosed();
   }
   if (connections_.size() >= max_connections_) {
     metrics_->connections_over_limit.Increment();
     close(fd);
-    LogLimited(LogLevel::kWarn, "connection_refused",
-               {{"reason", "limit"}, {"max_connections", max_connections_}});
+    LogRateLimited(LogLevel::kWarn, "connection_refused",
+                   {{"reason", "limit"}, {"max_connections", max_connections_}});
     return;
   }
   connections_.push_back({fd, SocketOf(fd)});
@@ -117,12 +117,12 @@ void ConnectionListener::RefuseWithoutDescriptor(int listener) {
   metrics_->connections_without_descriptor.Increment();
   if (fd >= 0) close(fd);
   spare_fd_ = OpenSpare();
-  LogLimited(LogLevel::kError, "connection_refused", {{"reason", "descriptors"}});
+  LogRateLimited(LogLevel::kError, "connection_refused", {{"reason", "descriptors"}});
   if (fd < 0 || spare_fd_ < 0) std::this_thread::sleep_for(kNoDescriptorPause);
 }
 
-void ConnectionListener::Recount() {
-  recounted_ = std::chrono::steady_clock::now();
+void ConnectionListener::PruneClosed() {
+  pruned_at_ = std::chrono::steady_clock::now();
   connections_.erase(std::remove_if(connections_.begin(), connections_.end(),
                                     [](const Connection& connection) {
                                       return SocketOf(connection.fd) != connection.socket;

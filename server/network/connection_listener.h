@@ -4,9 +4,9 @@
 // to gRPC. gRPC's own listener has no limit, and stops listening for the life of the process when
 // the process has no descriptor left (1.51, "Failed accept4: Too many open files").
 //
-// A connection over the limit is accepted and closed at once, so that its client can turn to
-// another server; so is one for which there is no descriptor. A thread of the listener's own does
-// it. Bind, Start and Stop from one thread.
+// A connection over the limit, or without a free descriptor, is accepted and closed at once, so
+// that its client can try another server. The listener has its own thread. Bind, Start and Stop
+// are called from one thread.
 
 #ifndef VOXLOC_SERVER_NETWORK_CONNECTION_LISTENER_H_
 #define VOXLOC_SERVER_NETWORK_CONNECTION_LISTENER_H_
@@ -22,8 +22,8 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "server/observe/metrics/metrics.h"
 #include "server/network/listening_sockets.h"
+#include "server/observe/metrics/metrics.h"
 
 namespace voxloc::server {
 
@@ -49,7 +49,7 @@ class ConnectionListener {
   void Stop();
 
  private:
-  // A descriptor is closed by gRPC and used again; the number of its socket is not.
+  // The inode tells whether gRPC has closed the descriptor and the system has reused its number.
   struct Connection {
     int fd = -1;
     ino_t socket = 0;
@@ -59,17 +59,17 @@ class ConnectionListener {
   void Run();
   void Accept(int listener);
   void RefuseWithoutDescriptor(int listener);
-  // Forgets connections that are closed, where it has not just been done.
-  void Recount();
+  // Removes closed connections from the list.
+  void PruneClosed();
 
   ListeningSockets sockets_;
   int wake_fd_ = -1;   // readable: the thread is to end
-  int spare_fd_ = -1;  // given up to accept, and close, a connection when there is no other
+  int spare_fd_ = -1;  // closed to accept, and refuse, a connection when no other is free
   std::unique_ptr<Acceptor> acceptor_;
   size_t max_connections_ = 0;
   const Metrics* metrics_ = nullptr;
   std::vector<Connection> connections_;  // of the thread, as is the next
-  std::chrono::steady_clock::time_point recounted_;
+  std::chrono::steady_clock::time_point pruned_at_;
   std::thread thread_;
 };
 

@@ -19,14 +19,14 @@ constexpr size_t kMaxRequestBytes = 4096;
 
 constexpr char kEmptyLine[] = "\r\n\r\n";
 
-bool IsLater(int error) { return error == EAGAIN || error == EWOULDBLOCK || error == EINTR; }
+bool IsRetryable(int error) { return error == EAGAIN || error == EWOULDBLOCK || error == EINTR; }
 
 }  // namespace
 
-pollfd HttpConnection::Awaited() const {
+pollfd HttpConnection::PollEvents() const {
   switch (state_) {
     case State::kReading:
-    case State::kLeaving:
+    case State::kLingering:
       return {fd_, POLLIN, 0};
     case State::kWriting:
       return {fd_, POLLOUT, 0};
@@ -38,18 +38,18 @@ pollfd HttpConnection::Awaited() const {
 void HttpConnection::Read() {
   std::array<char, kMaxRequestBytes> buffer;
   const ssize_t got = recv(fd_, buffer.data(), buffer.size(), 0);
-  if (got < 0 && IsLater(errno)) return;
+  if (got < 0 && IsRetryable(errno)) return;
   if (got <= 0) {
     Close();
     return;
   }
-  if (state_ != State::kReading) return;  // nothing more is wanted
+  if (state_ != State::kReading) return;  // further input is ignored
   in_.append(buffer.data(), static_cast<size_t>(got));
   if (const size_t end = in_.find(kEmptyLine); end != std::string::npos && end < kMaxRequestBytes) {
     in_.resize(end);
     state_ = State::kAnswering;
   } else if (in_.size() >= kMaxRequestBytes) {
-    Answer(ToText({431, "the request is too large\n"}, HttpRequest()));
+    Answer(Serialize({431, "the request is too large\n"}, HttpRequest()));
   }
 }
 
@@ -62,16 +62,16 @@ void HttpConnection::Answer(std::string text) {
 void HttpConnection::Write() {
   while (sent_ < out_.size()) {
     const ssize_t taken = send(fd_, out_.data() + sent_, out_.size() - sent_, MSG_NOSIGNAL);
-    if (taken < 0 && IsLater(errno)) return;
+    if (taken < 0 && IsRetryable(errno)) return;
     if (taken < 0) {  // the client has gone
       Close();
       return;
     }
     sent_ += static_cast<size_t>(taken);
   }
-  // A socket that is closed with something unread takes back what has been sent.
+  // Closing a socket with unread data resets the connection, and the response could be lost.
   shutdown(fd_, SHUT_WR);
-  state_ = State::kLeaving;
+  state_ = State::kLingering;
 }
 
 void HttpConnection::Close() {

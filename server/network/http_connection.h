@@ -18,12 +18,12 @@ class HttpConnection {
  public:
   using Clock = std::chrono::steady_clock;
 
-  // In the order in which connections give way to new ones.
+  // In the order in which connections are evicted for new ones.
   enum class State {
-    kLeaving,    // answered: until the client has closed its end
-    kReading,    // the request has not come yet
-    kWriting,    // the answer is being sent
-    kAnswering,  // the answer is being made
+    kLingering,  // the response is sent; waits for the client to close
+    kReading,    // the request is incomplete
+    kWriting,    // the response is being sent
+    kAnswering,  // the response is being made
     kClosed,
   };
 
@@ -37,16 +37,16 @@ class HttpConnection {
   // Request line and headers, once they have come: while it is kAnswering.
   [[nodiscard]] const std::string& head() const { return in_; }
   // What poll is to wait for.
-  [[nodiscard]] pollfd Awaited() const;
+  [[nodiscard]] pollfd PollEvents() const;
   [[nodiscard]] Clock::time_point deadline() const { return deadline_; }
   void set_deadline(Clock::time_point deadline) { deadline_ = deadline; }
 
-  // Something has come, or the client has gone. kAnswering: the request is there; a request that is
-  // too large is kWriting its answer.
+  // The socket is readable, or the client has gone. Afterwards kAnswering with a whole request, or
+  // kWriting the error for one that is too large.
   void Read();
-  // Sends this, after which the connection is kLeaving.
+  // Sends this, after which the connection is kLingering.
   void Answer(std::string text);
-  // The socket takes more.
+  // The socket is writable.
   void Write();
   void Close();
 

@@ -47,14 +47,14 @@ HttpListener::~HttpListener() {
 }
 
 void HttpListener::Run() {
-  NameThisThread("http");
+  SetThreadName("http");
   std::vector<pollfd> awaited;
   std::vector<uint64_t> numbers;
   while (true) {
     awaited = {{wake_fd_, POLLIN, 0}};
     numbers.clear();
     for (const auto& [number, connection] : connections_) {
-      awaited.push_back(connection->Awaited());
+      awaited.push_back(connection->PollEvents());
       numbers.push_back(number);
     }
     const size_t first_listener = awaited.size();
@@ -70,7 +70,7 @@ void HttpListener::Run() {
       const absl::MutexLock lock(&mutex_);
       if (stopping_) return;
     }
-    if (awaited[0].revents != 0) TakeSlowAnswers();
+    if (awaited[0].revents != 0) SendSlowAnswers();
     for (size_t i = 0; i < numbers.size(); ++i) {
       const auto found = connections_.find(numbers[i]);
       if (awaited[i + 1].revents != 0) Step(found->first, *found->second);
@@ -84,7 +84,7 @@ void HttpListener::Run() {
 }
 
 HttpListener::Clock::time_point HttpListener::NextDeadline(Clock::time_point now) const {
-  // poll's longest wait, which is looked at anew then.
+  // The longest wait of one poll.
   Clock::time_point next = now + std::chrono::hours(1);
   if (now < accept_at_) next = accept_at_;
   for (const auto& [number, connection] : connections_) {
@@ -94,24 +94,24 @@ HttpListener::Clock::time_point HttpListener::NextDeadline(Clock::time_point now
 }
 
 void HttpListener::Accept(int listener) {
-  // So few that a connection has had its turn before those after it make it give way.
+  // Few enough that a new connection is served before later ones can evict it.
   for (size_t i = 0; i < limits_.max_connections / 4 + 1; ++i) {
     const int fd = accept4(listener, nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC);
     if (fd < 0) {
       if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM) {
-        MakeRoom();
+        EvictConnection();
         accept_at_ = Clock::now() + kNoDescriptorPause;
       }
       return;  // any other error is of the connection, which has gone, or there are no more
     }
-    if (connections_.size() >= limits_.max_connections) MakeRoom();
+    if (connections_.size() >= limits_.max_connections) EvictConnection();
     connections_.emplace(++last_number_, std::make_unique<HttpConnection>(
                                              fd, Clock::now() + limits_.request_timeout));
   }
 }
 
-// The oldest of those that wait for their client gives way.
-void HttpListener::MakeRoom() {
+// Drops the oldest connection of the lowest state.
+void HttpListener::EvictConnection() {
   const auto least = std::min_element(connections_.begin(), connections_.end(),
                                       [](const auto& one, const auto& other) {
                                         return one.second->state() < other.second->state();
@@ -135,22 +135,22 @@ void HttpListener::Step(uint64_t number, HttpConnection& connection) {
 void HttpListener::Answer(uint64_t number, HttpConnection& connection) {
   std::optional<HttpRequest> request = ParseHttpRequest(connection.head());
   if (!request.has_value()) {
-    connection.Answer(ToText({400, "this is not a request of HTTP/1.1\n"}, HttpRequest()));
+    connection.Answer(Serialize({400, "this is not a request of HTTP/1.1\n"}, HttpRequest()));
     return;
   }
   if (request->method != "GET" && request->method != "HEAD") {
-    connection.Answer(ToText({405, "only GET and HEAD are served here\n"}, *request));
+    connection.Answer(Serialize({405, "only GET and HEAD are served here\n"}, *request));
     return;
   }
   if (const auto response = pages_.quick(request->path); response.has_value()) {
-    connection.Answer(ToText(*response, *request));
+    connection.Answer(Serialize(*response, *request));
     return;
   }
   const absl::MutexLock lock(&mutex_);
   slow_requests_.push_back({number, *std::move(request)});
 }
 
-void HttpListener::TakeSlowAnswers() {
+void HttpListener::SendSlowAnswers() {
   eventfd_t count = 0;
   eventfd_read(wake_fd_, &count);
   std::vector<std::pair<uint64_t, std::string>> answers;
@@ -177,7 +177,7 @@ void HttpListener::Drop(Connections::iterator connection) {
 }
 
 void HttpListener::MakeSlowPages() {
-  NameThisThread("http pages");
+  SetThreadName("http pages");
   while (true) {
     SlowRequest next;
     {
@@ -191,7 +191,7 @@ void HttpListener::MakeSlowPages() {
       next = std::move(slow_requests_.front());
       slow_requests_.pop_front();
     }
-    std::string text = ToText(pages_.slow(next.request.path), next.request);
+    std::string text = Serialize(pages_.slow(next.request.path), next.request);
     const absl::MutexLock lock(&mutex_);
     slow_answers_.emplace_back(next.connection, std::move(text));
     eventfd_write(wake_fd_, 1);

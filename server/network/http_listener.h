@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// HttpListener: a small HTTP server for probes and scrapes, apart from gRPC. It answers GET and
-// HEAD, one request a connection, with what functions make of the path; it serves no files.
+// HttpListener: a small HTTP server for probes and scrapes, independent of gRPC. It serves GET and
+// HEAD, one request per connection, from functions of the path; it serves no files.
 //
-// One thread waits for all connections at once, so that clients that are silent or slow hold nobody
-// up: each has its deadlines, and where there are too many connections the oldest one without a
-// whole request gives way to a new one.
+// One thread polls all connections, so silent or slow clients delay nobody: each has deadlines, and
+// at the limit of connections the oldest one without a whole request is evicted for a new one.
 
 #ifndef VOXLOC_SERVER_NETWORK_HTTP_LISTENER_H_
 #define VOXLOC_SERVER_NETWORK_HTTP_LISTENER_H_
@@ -34,7 +33,7 @@ namespace voxloc::server {
 
 // Called until the listener is destroyed. What they refer to must outlive the listener.
 struct HttpPages {
-  // On the listener's thread: must wait for nothing. nullopt: `slow` has the page.
+  // On the listener's thread: must not block. nullopt: `slow` has the page.
   std::function<std::optional<HttpResponse>(const std::string& path)> quick;
   // On a thread of its own, one at a time.
   std::function<HttpResponse(const std::string& path)> slow;
@@ -77,10 +76,10 @@ class HttpListener {
   void Run();
   [[nodiscard]] Clock::time_point NextDeadline(Clock::time_point now) const;
   void Accept(int listener);
-  void MakeRoom();
+  void EvictConnection();
   void Step(uint64_t number, HttpConnection& connection);
   void Answer(uint64_t number, HttpConnection& connection);
-  void TakeSlowAnswers();
+  void SendSlowAnswers();
   void Drop(Connections::iterator connection);
 
   // Of the other one.

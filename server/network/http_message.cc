@@ -20,13 +20,13 @@ namespace voxloc::server {
 namespace {
 
 // Smaller bodies fit a packet as they are.
-constexpr size_t kLeastCompressedBytes = 1400;
+constexpr size_t kMinCompressedBytes = 1400;
 // The largest window of deflate, and zlib's flag for gzip's header (zlib.h, deflateInit2).
 constexpr int kWindowBits = 15 + 16;
 // zlib's default.
 constexpr int kMemoryLevel = 8;
 
-const char* PhraseOf(int status) {
+const char* ReasonPhrase(int status) {
   switch (status) {
     case 200:
       return "OK";
@@ -122,13 +122,13 @@ std::optional<HttpRequest> ParseHttpRequest(absl::string_view head) {
   return request;
 }
 
-std::string ToText(const HttpResponse& response, const HttpRequest& request) {
+std::string Serialize(const HttpResponse& response, const HttpRequest& request) {
   std::optional<std::string> compressed;
-  if (request.accepts_gzip && response.body.size() >= kLeastCompressedBytes) {
+  if (request.accepts_gzip && response.body.size() >= kMinCompressedBytes) {
     compressed = Gzip(response.body);
   }
   const std::string& body = compressed.has_value() ? *compressed : response.body;
-  return absl::StrCat("HTTP/1.1 ", response.status, " ", PhraseOf(response.status), "\r\n",
+  return absl::StrCat("HTTP/1.1 ", response.status, " ", ReasonPhrase(response.status), "\r\n",
                       response.status == 405 ? "Allow: GET, HEAD\r\n" : "",
                       "Content-Type: ", response.content_type, "\r\n",
                       compressed.has_value() ? "Content-Encoding: gzip\r\n" : "",

@@ -36,7 +36,7 @@ struct HttpResponse {
 [[nodiscard]] bool AcceptsGzip(absl::string_view accept_encoding);
 
 // What is sent; the connection ends with it. Large bodies are compressed for those who accept it.
-[[nodiscard]] std::string ToText(const HttpResponse& response, const HttpRequest& request);
+[[nodiscard]] std::string Serialize(const HttpResponse& response, const HttpRequest& request);
 
 }  // namespace voxloc::server
 

@@ -18,17 +18,17 @@ void Write(gpr_log_func_args* args) {
                          : args->severity == GPR_LOG_SEVERITY_INFO ? LogLevel::kInfo
                                                                    : LogLevel::kDebug;
   // A client can provoke many.
-  if (const absl::string_view why = TlsFailureIn(args->message); !why.empty()) {
-    LogLimited(LogLevel::kWarn, "tls_handshake_failed",
-               {{"reason", why}, {"message", args->message}});
+  if (const absl::string_view why = ParseTlsFailure(args->message); !why.empty()) {
+    LogRateLimited(LogLevel::kWarn, "tls_handshake_failed",
+                   {{"reason", why}, {"message", args->message}});
     return;
   }
-  LogLimited(level, "grpc", {{"message", args->message}});
+  LogRateLimited(level, "grpc", {{"message", args->message}});
 }
 
 }  // namespace
 
-absl::string_view TlsFailureIn(absl::string_view line) {
+absl::string_view ParseTlsFailure(absl::string_view line) {
   // As OpenSSL has them, whose alerts are what the client says.
   constexpr std::pair<absl::string_view, absl::string_view> kReasons[] = {
       {"wrong version number", "the client does not speak TLS"},
@@ -52,6 +52,6 @@ absl::string_view TlsFailureIn(absl::string_view line) {
   return "the handshake failed";
 }
 
-void SendGrpcLogToOurs() { gpr_set_log_function(Write); }
+void RedirectGrpcLog() { gpr_set_log_function(Write); }
 
 }  // namespace voxloc::server

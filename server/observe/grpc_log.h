@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Sends what gRPC itself has to say to the server's log.
+// Redirects gRPC's own log to the server's log.
 
 #ifndef VOXLOC_SERVER_OBSERVE_GRPC_LOG_H_
 #define VOXLOC_SERVER_OBSERVE_GRPC_LOG_H_
@@ -10,11 +10,11 @@
 namespace voxloc::server {
 
 // For the whole process, before gRPC is first used.
-void SendGrpcLogToOurs();
+void RedirectGrpcLog();
 
-// Why a client could not connect by TLS, where a line of gRPC's log is about that; empty: it is
-// not.
-[[nodiscard]] absl::string_view TlsFailureIn(absl::string_view line);
+// The reason of a failed TLS handshake in a line of gRPC's log. Empty: the line is about something
+// else.
+[[nodiscard]] absl::string_view ParseTlsFailure(absl::string_view line);
 
 }  // namespace voxloc::server
 

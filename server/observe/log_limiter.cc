@@ -20,17 +20,17 @@ std::optional<uint64_t> LogLimiter::Admit(absl::string_view event, Clock::time_p
       std::min(options.burst, state.tokens + options.per_second * std::max(0.0, passed_s));
   state.at = std::max(state.at, now);
   if (state.tokens < 1.0) {
-    ++state.left_out;
-    ++left_out_;
+    ++state.suppressed;
+    ++suppressed_;
     return std::nullopt;
   }
   state.tokens -= 1.0;
-  return std::exchange(state.left_out, 0);
+  return std::exchange(state.suppressed, 0);
 }
 
-uint64_t LogLimiter::left_out() const {
+uint64_t LogLimiter::suppressed() const {
   const absl::MutexLock lock(&mutex_);
-  return left_out_;
+  return suppressed_;
 }
 
 }  // namespace voxloc::server

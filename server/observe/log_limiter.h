@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// LogLimiter: how often an event may be logged, for events that clients or faults can repeat
-// without end. An event has a burst of lines, and then so many a second; the first line after some
-// were left out says how many. Thread-safe.
+// LogLimiter: a token bucket per log event, for events that clients or faults can repeat without
+// end: a burst of lines, then a rate. The first line after a suppression reports the number of
+// suppressed lines. Thread-safe.
 
 #ifndef VOXLOC_SERVER_OBSERVE_LOG_LIMITER_H_
 #define VOXLOC_SERVER_OBSERVE_LOG_LIMITER_H_
@@ -25,16 +25,16 @@ class LogLimiter {
   using Clock = std::chrono::steady_clock;
 
   struct Options {
-    // A fleet of max_sessions' default that connects anew is logged whole, and an eighth of the
-    // lines that wait for the log's thread is taken by one event at most.
+    // Enough for the reconnects of a fleet of the default max_sessions, and an eighth of the queue
+    // of the log's thread.
     double burst = 1024.0;
     double per_second = 20.0;  // lines that a person can follow
   };
 
   explicit LogLimiter(const Options& options) : options_(options) {}
 
-  // How many lines of the event were left out since its last one; nullopt: this one is left out
-  // too. Events are names in the code, so there are few.
+  // Lines of the event suppressed since its last one; nullopt: suppress this one too. Events are
+  // constants in the code, so there are few.
   [[nodiscard]] std::optional<uint64_t> Admit(absl::string_view event, Clock::time_point now) {
     return Admit(event, now, options_);
   }
@@ -43,19 +43,19 @@ class LogLimiter {
                                               const Options& options);
 
   // Of all events.
-  [[nodiscard]] uint64_t left_out() const;
+  [[nodiscard]] uint64_t suppressed() const;
 
  private:
   struct Event {
     double tokens = 0.0;
     Clock::time_point at;
-    uint64_t left_out = 0;
+    uint64_t suppressed = 0;
   };
 
   const Options options_;
   mutable absl::Mutex mutex_;
   std::map<std::string, Event, std::less<>> events_ ABSL_GUARDED_BY(mutex_);
-  uint64_t left_out_ ABSL_GUARDED_BY(mutex_) = 0;
+  uint64_t suppressed_ ABSL_GUARDED_BY(mutex_) = 0;
 };
 
 }  // namespace voxloc::server

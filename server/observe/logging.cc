@@ -51,16 +51,16 @@ std::optional<uint64_t> Admit(const LogLimiter::Options& rate, absl::string_view
   return Limiter().Admit(kind, LogLimiter::Clock::now(), rate);
 }
 
-void WriteAfter(uint64_t left_out, std::string line) {
-  if (left_out > 0) absl::StrAppend(&line, " left_out=", left_out);
+void WriteAfter(uint64_t suppressed, std::string line) {
+  if (suppressed > 0) absl::StrAppend(&line, " left_out=", suppressed);
   Write(line);
 }
 
 void LogAtRate(const LogLimiter::Options& rate, LogLevel level, absl::string_view event,
                std::initializer_list<LogField> fields) {
   if (!LogEnabled(level)) return;
-  const std::optional<uint64_t> left_out = Admit(rate, event);
-  if (left_out.has_value()) WriteAfter(*left_out, FormatLogLine(level, event, fields));
+  const std::optional<uint64_t> suppressed = Admit(rate, event);
+  if (suppressed.has_value()) WriteAfter(*suppressed, FormatLogLine(level, event, fields));
 }
 
 bool NeedsQuotes(absl::string_view value) {
@@ -120,31 +120,32 @@ void LogAlways(absl::string_view event, std::initializer_list<LogField> fields) 
   Write(FormatLogLine(LogLevel::kInfo, event, fields));
 }
 
-LogTrace::LogTrace(const TraceContext& trace) : before_(current_trace) {
+ScopedLogTrace::ScopedLogTrace(const TraceContext& trace) : before_(current_trace) {
   current_trace = trace.trace_id;
 }
 
-LogTrace::~LogTrace() { current_trace = before_; }
+ScopedLogTrace::~ScopedLogTrace() { current_trace = before_; }
 
 void Log(LogLevel level, absl::string_view event, std::initializer_list<LogField> fields) {
   if (!LogEnabled(level)) return;
   Write(FormatLogLine(level, event, fields));
 }
 
-void LogLimited(LogLevel level, absl::string_view event, std::initializer_list<LogField> fields) {
+void LogRateLimited(LogLevel level, absl::string_view event,
+                    std::initializer_list<LogField> fields) {
   LogAtRate(LogLimiter::Options(), level, event, fields);
 }
 
-void LogLineLimited(absl::string_view kind, std::string line) {
-  const std::optional<uint64_t> left_out = Admit(LogLimiter::Options(), kind);
-  if (left_out.has_value()) WriteAfter(*left_out, std::move(line));
+void LogLineRateLimited(absl::string_view kind, std::string line) {
+  const std::optional<uint64_t> suppressed = Admit(LogLimiter::Options(), kind);
+  if (suppressed.has_value()) WriteAfter(*suppressed, std::move(line));
 }
 
-void LogOnceASecond(LogLevel level, absl::string_view event,
-                    std::initializer_list<LogField> fields) {
+void LogOncePerSecond(LogLevel level, absl::string_view event,
+                      std::initializer_list<LogField> fields) {
   LogAtRate({/*burst=*/1.0, /*per_second=*/1.0}, level, event, fields);
 }
 
-uint64_t LogLinesLeftOut() { return Limiter().left_out(); }
+uint64_t SuppressedLogLines() { return Limiter().suppressed(); }
 
 }  // namespace voxloc::server

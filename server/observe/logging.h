@@ -4,10 +4,10 @@
 //
 //   2026-01-31T12:00:00.123Z level=info event=session_opened session=s-7 map=town
 //
-// Lines are handed to a thread of their own, so that no caller waits for a slow reader; when it
-// falls far behind, the oldest lines are lost. Values with spaces, quotes or control characters are
-// quoted and escaped: what a client names cannot forge a line. Lines about a call or a scan that
-// belongs to a trace have its trace_id. Thread-safe.
+// Lines are written by a separate thread, so that no caller waits for a slow reader; when its queue
+// is full, the oldest lines are dropped. Values with spaces, quotes or control characters are
+// quoted and escaped, so that a client's text cannot forge a line. Lines about a call or a scan
+// with a trace have its trace_id. Thread-safe.
 
 #ifndef VOXLOC_SERVER_OBSERVE_LOGGING_H_
 #define VOXLOC_SERVER_OBSERVE_LOGGING_H_
@@ -49,27 +49,27 @@ void Log(LogLevel level, absl::string_view event, std::initializer_list<LogField
 void LogAlways(absl::string_view event, std::initializer_list<LogField> fields);
 // The same for events that clients or faults can repeat without end: beyond a burst, lines are left
 // out, and the next one has their number as left_out (LogLimiter).
-void LogLimited(LogLevel level, absl::string_view event, std::initializer_list<LogField> fields);
-
-// A line that FormatLogLine has made, at that rate, whatever the level that is logged. `kind`: what
-// has the rate, in place of an event.
-void LogLineLimited(absl::string_view kind, std::string line);
-
-// As LogLimited, one line a second: for events that strangers can cause.
-void LogOnceASecond(LogLevel level, absl::string_view event,
+void LogRateLimited(LogLevel level, absl::string_view event,
                     std::initializer_list<LogField> fields);
 
-// Lines that these three have left out, of all events.
-[[nodiscard]] uint64_t LogLinesLeftOut();
+// Logs a line of FormatLogLine, whatever the log level, at the rate of `kind` in place of an event.
+void LogLineRateLimited(absl::string_view kind, std::string line);
+
+// As LogRateLimited, one line a second: for events that strangers can cause.
+void LogOncePerSecond(LogLevel level, absl::string_view event,
+                      std::initializer_list<LogField> fields);
+
+// Lines that these three have suppressed, of all events.
+[[nodiscard]] uint64_t SuppressedLogLines();
 
 // While it lives, lines of its thread have this trace's trace_id, unless the trace is not valid.
 // The scopes of a thread are nested.
-class LogTrace {
+class ScopedLogTrace {
  public:
-  explicit LogTrace(const TraceContext& trace);
-  LogTrace(const LogTrace&) = delete;
-  LogTrace& operator=(const LogTrace&) = delete;
-  ~LogTrace();
+  explicit ScopedLogTrace(const TraceContext& trace);
+  ScopedLogTrace(const ScopedLogTrace&) = delete;
+  ScopedLogTrace& operator=(const ScopedLogTrace&) = delete;
+  ~ScopedLogTrace();
 
  private:
   const TraceId before_;

@@ -17,14 +17,14 @@ namespace voxloc::server {
 [[nodiscard]] std::unique_ptr<grpc::Service> MakeLocalizationService(Runtime& runtime);
 [[nodiscard]] std::unique_ptr<grpc::Service> MakeMapService(Runtime& runtime);
 
-// grpc.health.v1.Health: what the server says of its health, by name.
+// grpc.health.v1.Health: the server's health, by service name.
 //   ""                                   SERVING while the process answers, whatever else happens
 //   "voxloc.v1.AdminService"             the same
 //   "voxloc.v1.LocalizationService",
 //   "voxloc.v1.MapService"               the server's readiness
 //   "voxloc.v1.LocalizationService/MAP"  the readiness of one map; to callers who may not see the
 //                                        map, there is no such service
-// gRPC's own service would keep the names of maps that are gone, and could not say who asks.
+// gRPC's own health service would keep deleted maps, and does not know the caller.
 [[nodiscard]] std::unique_ptr<grpc::Service> MakeHealthService(Runtime& runtime);
 
 }  // namespace voxloc::server

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Admission: lets in at most so many of something at once. A Pass is the right to be in, given back
-// when it is destroyed. Thread-safe. The Admission must outlive its passes.
+// Admission: a counting semaphore without waiting. A Pass holds one of `limit` places and releases
+// it when destroyed. Thread-safe. The Admission must outlive its passes.
 
 #ifndef VOXLOC_SERVER_SCHEDULING_ADMISSION_H_
 #define VOXLOC_SERVER_SCHEDULING_ADMISSION_H_
@@ -27,7 +27,7 @@ class Admission {
 
   explicit Admission(uint32_t limit) : limit_(limit) {}
 
-  // Null when as many as allowed are in.
+  // Null at the limit.
   [[nodiscard]] std::unique_ptr<Pass> Enter() {
     if (inside_.fetch_add(1) >= limit_) {
       inside_.fetch_sub(1);
@@ -37,7 +37,7 @@ class Admission {
   }
 
   [[nodiscard]] uint32_t limit() const { return limit_; }
-  // Those who hold a pass keep it, also where they are more than the new limit.
+  // Passes that were given stay valid, also beyond a lower limit.
   void set_limit(uint32_t limit) { limit_ = limit; }
 
  private:

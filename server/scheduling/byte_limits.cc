@@ -6,59 +6,59 @@
 
 namespace voxloc::server {
 
-ByteShares::Share::Share(ByteShares& shares, Granted granted)
-    : shares_(shares), granted_(std::move(granted)) {}
+ByteQuota::Reservation::Reservation(ByteQuota& shares, GrantCallback granted)
+    : quota_(shares), granted_(std::move(granted)) {}
 
-bool ByteShares::Share::Request(uint64_t bytes) {
-  std::vector<Granted> granted;
+bool ByteQuota::Reservation::Request(uint64_t bytes) {
+  std::vector<GrantCallback> granted;
   bool held = false;
   {
-    const absl::MutexLock lock(&shares_.mutex_);
+    const absl::MutexLock lock(&quota_.mutex_);
     if (waiting_ && bytes == bytes_) return false;
     const bool less = !waiting_ && bytes <= bytes_;
-    shares_.Return(*this);
+    quota_.Return(*this);
     bytes_ = bytes;
     // What it held may be what others wait for, whose requests come first.
-    if (!less) granted = shares_.GrantLocked();
-    held = less || (shares_.waiting_.empty() && shares_.Fits(bytes));
+    if (!less) granted = quota_.GrantLocked();
+    held = less || (quota_.waiting_.empty() && quota_.HasCapacity(bytes));
     if (held) {
-      shares_.Hold(*this);
+      quota_.Grant(*this);
     } else {
       waiting_ = true;
-      shares_.waiting_.push_back(this);
+      quota_.waiting_.push_back(this);
     }
-    if (less) granted = shares_.GrantLocked();
+    if (less) granted = quota_.GrantLocked();
   }
-  for (const Granted& call : granted) call();
+  for (const GrantCallback& call : granted) call();
   return held;
 }
 
-void ByteShares::Share::Release() {
-  std::vector<Granted> granted;
+void ByteQuota::Reservation::Release() {
+  std::vector<GrantCallback> granted;
   {
-    const absl::MutexLock lock(&shares_.mutex_);
-    shares_.Return(*this);
-    granted = shares_.GrantLocked();
+    const absl::MutexLock lock(&quota_.mutex_);
+    quota_.Return(*this);
+    granted = quota_.GrantLocked();
   }
-  for (const Granted& call : granted) call();
+  for (const GrantCallback& call : granted) call();
 }
 
-void ByteShares::set_limit(uint64_t limit) {
-  std::vector<Granted> granted;
+void ByteQuota::set_limit(uint64_t limit) {
+  std::vector<GrantCallback> granted;
   {
     const absl::MutexLock lock(&mutex_);
     limit_ = limit;
     granted = GrantLocked();
   }
-  for (const Granted& call : granted) call();
+  for (const GrantCallback& call : granted) call();
 }
 
-void ByteShares::Hold(Share& share) {
+void ByteQuota::Grant(Reservation& share) {
   held_ += share.bytes_;
   gauge_.Add(static_cast<double>(share.bytes_));
 }
 
-void ByteShares::Return(Share& share) {
+void ByteQuota::Return(Reservation& share) {
   if (share.waiting_) {
     waiting_.remove(&share);
     share.waiting_ = false;
@@ -69,13 +69,13 @@ void ByteShares::Return(Share& share) {
   share.bytes_ = 0;
 }
 
-std::vector<ByteShares::Granted> ByteShares::GrantLocked() {
-  std::vector<Granted> granted;
-  while (!waiting_.empty() && Fits(waiting_.front()->bytes_)) {
-    Share& share = *waiting_.front();
+std::vector<ByteQuota::GrantCallback> ByteQuota::GrantLocked() {
+  std::vector<GrantCallback> granted;
+  while (!waiting_.empty() && HasCapacity(waiting_.front()->bytes_)) {
+    Reservation& share = *waiting_.front();
     waiting_.pop_front();
     share.waiting_ = false;
-    Hold(share);
+    Grant(share);
     granted.push_back(share.granted_);
   }
   return granted;

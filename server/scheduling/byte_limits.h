@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Limits of the bytes that many holders have in memory at once: ByteBudget counts them, and says
-// whether they are too many; with ByteShares holders wait until there is room. Thread-safe.
+// Limits on the bytes that many holders keep in memory: ByteBudget only counts them and reports
+// whether the limit is exceeded; ByteQuota lets holders wait until they fit. Thread-safe.
 
 #ifndef VOXLOC_SERVER_SCHEDULING_BYTE_LIMITS_H_
 #define VOXLOC_SERVER_SCHEDULING_BYTE_LIMITS_H_
@@ -19,8 +19,8 @@
 
 namespace voxloc::server {
 
-// Holders look at it before they take more. Nobody is refused: what is under way when the budget is
-// spent is counted all the same.
+// Holders check exhausted() before they take more. Add never fails: bytes beyond the limit are
+// counted too.
 class ByteBudget {
  public:
   // `held` shows the bytes that are held.
@@ -39,7 +39,7 @@ class ByteBudget {
   }
 
   // Whether more than the limit is held.
-  [[nodiscard]] bool spent() const {
+  [[nodiscard]] bool exhausted() const {
     return held_.load(std::memory_order_relaxed) > limit_.load(std::memory_order_relaxed);
   }
   void set_limit(uint64_t limit) { limit_.store(limit, std::memory_order_relaxed); }
@@ -50,58 +50,57 @@ class ByteBudget {
   std::atomic<uint64_t> held_{0};
 };
 
-// Holders request bytes before they take them, and are granted them in the order of their requests.
-// A request for more than the limit is granted while nothing else is held. The ByteShares must
-// outlive its shares.
-class ByteShares {
+// Requests are granted in FIFO order. A request for more than the limit is granted when nothing
+// else is held. The ByteQuota must outlive its shares.
+class ByteQuota {
  public:
-  // Called on any thread, without a lock, when a request is granted after a wait; once more perhaps
-  // while its share is destroyed.
-  using Granted = std::function<void()>;
+  // Called on any thread, without a lock, when a request is granted after a wait. May run
+  // concurrently with the destruction of its share.
+  using GrantCallback = std::function<void()>;
 
   // Of one holder.
-  class Share {
+  class Reservation {
    public:
-    Share(ByteShares& shares, Granted granted);
-    Share(const Share&) = delete;
-    Share& operator=(const Share&) = delete;
-    ~Share() { Release(); }
+    Reservation(ByteQuota& shares, GrantCallback granted);
+    Reservation(const Reservation&) = delete;
+    Reservation& operator=(const Reservation&) = delete;
+    ~Reservation() { Release(); }
 
-    // In place of what is held or awaited, which may be the same. Whether it is held now; if not,
-    // it will be. A holder of as much already holds it without a wait.
+    // Replaces what is held or requested. True: granted at once, as always where no more is
+    // requested than is held. False: the callback is called once it is granted.
     [[nodiscard]] bool Request(uint64_t bytes);
-    // Holds nothing, and awaits nothing.
+    // Releases what is held and cancels a pending request.
     void Release();
 
    private:
-    friend class ByteShares;
-    ByteShares& shares_;
-    const Granted granted_;
-    uint64_t bytes_ = 0;    // with its ByteShares' lock, as is the next
+    friend class ByteQuota;
+    ByteQuota& quota_;
+    const GrantCallback granted_;
+    uint64_t bytes_ = 0;    // with its ByteQuota' lock, as is the next
     bool waiting_ = false;  // for them
   };
 
   // `held` shows the bytes that are held.
-  ByteShares(uint64_t limit, Gauge held) : gauge_(held), limit_(limit) {}
-  ByteShares(const ByteShares&) = delete;
-  ByteShares& operator=(const ByteShares&) = delete;
+  ByteQuota(uint64_t limit, Gauge held) : gauge_(held), limit_(limit) {}
+  ByteQuota(const ByteQuota&) = delete;
+  ByteQuota& operator=(const ByteQuota&) = delete;
 
   void set_limit(uint64_t limit);
 
  private:
-  [[nodiscard]] bool Fits(uint64_t bytes) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+  [[nodiscard]] bool HasCapacity(uint64_t bytes) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     return held_ == 0 || (held_ <= limit_ && bytes <= limit_ - held_);
   }
-  void Hold(Share& share) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  void Return(Share& share) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void Grant(Reservation& share) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void Return(Reservation& share) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Grants the requests for which there is room, in their order.
-  [[nodiscard]] std::vector<Granted> GrantLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  [[nodiscard]] std::vector<GrantCallback> GrantLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   const Gauge gauge_;
   absl::Mutex mutex_;
   uint64_t limit_ ABSL_GUARDED_BY(mutex_);
   uint64_t held_ ABSL_GUARDED_BY(mutex_) = 0;
-  std::list<Share*> waiting_ ABSL_GUARDED_BY(mutex_);
+  std::list<Reservation*> waiting_ ABSL_GUARDED_BY(mutex_);
 };
 
 }  // namespace voxloc::server

@@ -13,7 +13,7 @@ namespace {
 
 size_t DivideUp(size_t a, size_t b) { return (a + b - 1) / b; }
 
-// Makes room for so many, so that adding them takes no memory.
+// Reserves capacity, so that adding up to `count` items does not allocate.
 template <typename Item>
 void Reserve(std::vector<Item>& items, size_t count) {
   if (items.capacity() < count) items.reserve(2 * count);
@@ -34,7 +34,7 @@ struct FairQueue::Caller {
   size_t next = 0;          // of them, while a batch is taken
   size_t second_stage = 0;  // lanes
   uint64_t last_round = 0;  // of them
-  bool held = false;        // it has its share of the second stage, and gets no turn
+  bool paused = false;      // has its share of the second stage and gets no turn meanwhile
 };
 
 class FairQueue::Lane {
@@ -58,7 +58,7 @@ class FairQueue::Lane {
 };
 
 FairQueue::~FairQueue() {
-  while (DropLane() != nullptr) {
+  while (PopLane() != nullptr) {
   }
 }
 
@@ -68,12 +68,12 @@ std::shared_ptr<FairQueue::Lane> FairQueue::OpenLane(size_t capacity, absl::stri
 
 std::shared_ptr<FairQueue::Caller> FairQueue::CallerOf(absl::string_view name) {
   if (name.empty()) return std::make_shared<Caller>(/*is_named=*/false);
-  if (named_.size() >= sweep_at_) {
+  if (named_.size() >= prune_at_) {
     for (auto it = named_.begin(); it != named_.end();) {
       it = it->second.expired() ? named_.erase(it) : std::next(it);
     }
-    // So that names are looked through once for each that comes, on average.
-    sweep_at_ = std::max(sweep_at_, 2 * named_.size());
+    // Amortized O(1) per new name.
+    prune_at_ = std::max(prune_at_, 2 * named_.size());
   }
   std::weak_ptr<Caller>& known = named_[std::string(name)];
   std::shared_ptr<Caller> caller = known.lock();
@@ -81,8 +81,8 @@ std::shared_ptr<FairQueue::Caller> FairQueue::CallerOf(absl::string_view name) {
   return caller;
 }
 
-bool FairQueue::HasRoomFor(const Lane& lane, const ScanTask& task, size_t max_scans,
-                           size_t max_bytes) const {
+bool FairQueue::HasCapacityFor(const Lane& lane, const ScanTask& task, size_t max_scans,
+                               size_t max_bytes) const {
   const Caller& caller = *lane.caller_;
   const auto fits = [&](size_t all, size_t of_caller, size_t of_lane, size_t more, size_t limit) {
     if (all + more > limit) return false;
@@ -97,7 +97,7 @@ bool FairQueue::HasRoomFor(const Lane& lane, const ScanTask& task, size_t max_sc
          fits(bytes_ - freed, caller.bytes - freed, lane.bytes_ - freed, task.bytes(), max_bytes);
 }
 
-size_t FairQueue::ScansBefore(const Lane& lane) const {
+size_t FairQueue::ScansAhead(const Lane& lane) const {
   if (lane.full()) return 0;
   const Caller& caller = *lane.caller_;
   const size_t others = waiting_callers_ - (caller.scans == 0 ? 0 : 1);
@@ -157,19 +157,19 @@ void FairQueue::AddToReady(const std::shared_ptr<Lane>& lane) {
 
 bool FairQueue::empty() const {
   return std::all_of(callers_.begin(), callers_.end(),
-                     [](const Caller* caller) { return caller->held; });
+                     [](const Caller* caller) { return caller->paused; });
 }
 
 std::vector<FairQueue::Group> FairQueue::TakeBatch(size_t max_scans, size_t max_points) {
   std::vector<Group> batch;
-  // Who has had a turn is added behind all others, until nothing of theirs is left.
+  // A caller that has had a turn is appended behind all others, while it has scans left.
   const size_t callers = callers_.size();
   Reserve(callers_, callers + std::min(max_scans, scans_));
   size_t turn = 0;  // in callers_
   size_t points = 0;
   for (size_t scans = 0; scans < max_scans && points < max_points && turn < callers_.size();) {
     Caller& caller = *callers_[turn];
-    const std::shared_ptr<Lane>* const lane = caller.held ? nullptr : NextLane(caller);
+    const std::shared_ptr<Lane>* const lane = caller.paused ? nullptr : NextLane(caller);
     if (lane == nullptr) {
       ++turn;
       continue;
@@ -201,14 +201,14 @@ std::vector<FairQueue::Group> FairQueue::TakeBatch(size_t max_scans, size_t max_
     for (; at != caller.ready.end() && (*at)->has_turn_; ++at) (*at)->ready_ = false;
     caller.ready.erase(caller.ready.begin(), at);
   }
-  // Those stay who have lanes that are ready, in the order of their turns, and those who are held.
+  // Keep callers with ready lanes, in the order of their turns, and paused callers.
   const auto next = callers_.begin() + static_cast<std::ptrdiff_t>(turn);
   const auto served = callers_.begin() + static_cast<std::ptrdiff_t>(std::max(turn, callers));
   callers_.erase(std::remove_if(served, callers_.end(),
                                 [](const Caller* caller) { return caller->ready.empty(); }),
                  callers_.end());
   callers_.erase(
-      std::remove_if(callers_.begin(), next, [](const Caller* caller) { return !caller->held; }),
+      std::remove_if(callers_.begin(), next, [](const Caller* caller) { return !caller->paused; }),
       next);
   return batch;
 }
@@ -229,7 +229,7 @@ void FairQueue::EndTurn(const std::shared_ptr<Lane>& lane) {
 
 uint64_t FairQueue::RoundOf(const Lane& lane) { return lane.round_; }
 
-bool FairQueue::HasItsShareInSecondStage(const Caller& caller) const {
+bool FairQueue::IsAtSecondStageShare(const Caller& caller) const {
   return caller.second_stage >= DivideUp(second_stage_limit_, second_stage_callers_ + 1);
 }
 
@@ -239,7 +239,7 @@ uint64_t FairQueue::BeginSecondStage(Lane& lane, size_t limit) {
   if (caller.second_stage++ == 0) ++second_stage_callers_;
   caller.last_round = std::max(caller.last_round + 1, round_);
   lane.round_ = caller.last_round;
-  caller.held = caller.held || HasItsShareInSecondStage(caller);
+  caller.paused = caller.paused || IsAtSecondStageShare(caller);
   return lane.round_;
 }
 
@@ -247,14 +247,14 @@ void FairQueue::EndSecondStage(Lane& lane) {
   lane.round_ = 0;
   Caller& caller = *lane.caller_;
   if (--caller.second_stage == 0) --second_stage_callers_;
-  if (!caller.held || (caller.second_stage > 0 && HasItsShareInSecondStage(caller))) return;
-  caller.held = false;
+  if (!caller.paused || (caller.second_stage > 0 && IsAtSecondStageShare(caller))) return;
+  caller.paused = false;
   // Its next turn comes after those of all others.
   const auto at = std::find(callers_.begin(), callers_.end(), &caller);
   if (at != callers_.end()) std::rotate(at, at + 1, callers_.end());
 }
 
-std::shared_ptr<FairQueue::Lane> FairQueue::DropLane() {
+std::shared_ptr<FairQueue::Lane> FairQueue::PopLane() {
   if (callers_.empty()) return nullptr;
   Caller& caller = *callers_.back();
   std::shared_ptr<Lane> lane = std::move(caller.ready.back());  // which holds its caller

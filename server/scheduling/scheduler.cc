@@ -27,22 +27,22 @@ double ElapsedS(Clock::time_point start) {
 constexpr double kNewestWeight = 0.2;
 
 // A batch takes some milliseconds.
-constexpr absl::Duration kWaitForMemory = absl::Milliseconds(10);
+constexpr absl::Duration kOutOfMemoryRetryDelay = absl::Milliseconds(10);
 
-// Lanes whose slow estimates may wait, of which callers have even shares (FairQueue): as many as
-// two of the largest batches have, and some where batches are small.
-constexpr size_t kSharedLaterBatches = 2;
-constexpr size_t kLeastSharedLater = 64;
-// Where as many times as many wait, of whatever callers, nothing is aligned until there are fewer.
-constexpr size_t kMostLaterShares = 8;
+// Lanes that may wait for the second stage, shared by the callers (FairQueue): as many as two
+// batches of the largest size have, and at least kMinSecondStageLanes.
+constexpr size_t kSecondStageBatches = 2;
+constexpr size_t kMinSecondStageLanes = 64;
+// No batch is taken while kMaxSecondStageFactor * SecondStageCapacity() lanes or more wait there.
+constexpr size_t kMaxSecondStageFactor = 8;
 
 // One batch in so many has the devices measure its stages. That takes the host some 5 us, which
 // would be 5 % of the alignment of one scan, and is 0.3 % this way; a second of a busy device still
 // has hundreds of them.
 constexpr uint64_t kBatchesPerTimed = 16;
 
-// Whether something is to be estimated of it, which is aligned.
-bool WantsEstimate(const ScanInBatch& scan) {
+// Whether an aligned scan needs estimates.
+bool NeedsEstimate(const ScanInBatch& scan) {
   return scan.estimate.options != nullptr && scan.result.status.ok() &&
          scan.result.after.matched_points > 0 &&
          JudgeInDetail(scan.result, scan.job.profile).finished;
@@ -54,7 +54,7 @@ EstimateRequest RequestOf(const ScanInBatch& scan) {
   return request;
 }
 
-// Ends a task, if it is not at its end. Where memory runs out even for that, nobody is answered.
+// Finishes a task that is not finished. Where memory runs out even for that, there is no reply.
 template <typename End>
 void EndTask(std::unique_ptr<ScanTask>& task, const End& end) {
   if (task == nullptr) return;
@@ -65,22 +65,22 @@ void EndTask(std::unique_ptr<ScanTask>& task, const End& end) {
   task.reset();
 }
 
-void GiveUp(std::unique_ptr<ScanTask>& task) {
-  EndTask(task, [](ScanTask& one) { one.GiveUp(); });
+void Cancel(std::unique_ptr<ScanTask>& task) {
+  EndTask(task, [](ScanTask& one) { one.Cancel(); });
 }
 
-void FailForMemory(std::unique_ptr<ScanTask>& task) {
+void FailOutOfMemory(std::unique_ptr<ScanTask>& task) {
   EndTask(task, [](ScanTask& one) {
     one.Fail(absl::ResourceExhaustedError("the server has too little memory for this scan"));
   });
 }
 
-void GiveUp(std::vector<ScanInBatch>& scans) {
-  for (ScanInBatch& scan : scans) GiveUp(scan.task);
+void Cancel(std::vector<ScanInBatch>& scans) {
+  for (ScanInBatch& scan : scans) Cancel(scan.task);
 }
 
-void FailForMemory(std::vector<ScanInBatch>& scans) {
-  for (ScanInBatch& scan : scans) FailForMemory(scan.task);
+void FailOutOfMemory(std::vector<ScanInBatch>& scans) {
+  for (ScanInBatch& scan : scans) FailOutOfMemory(scan.task);
 }
 
 // Runs a step of a scan; where memory runs out, the scan fails.
@@ -89,7 +89,7 @@ void RunStep(ScanInBatch& scan, const Step& step) {
   try {
     step();
   } catch (const std::bad_alloc&) {
-    FailForMemory(scan.task);
+    FailOutOfMemory(scan.task);
   }
 }
 
@@ -99,18 +99,18 @@ void Complete(ScanInBatch& scan, const ScanEstimate* estimate, const BatchFacts&
   scan.task.reset();
 }
 
-void GiveUpAbandoned(std::vector<ScanInBatch>& scans) {
+void CancelAbandoned(std::vector<ScanInBatch>& scans) {
   for (ScanInBatch& scan : scans) {
-    if (scan.task != nullptr && scan.task->abandoned()) GiveUp(scan.task);
+    if (scan.task != nullptr && scan.task->abandoned()) Cancel(scan.task);
   }
 }
 
 template <typename Group>
-void GiveUpAbandoned(std::vector<Group>& groups) {
-  for (Group& group : groups) GiveUpAbandoned(group.scans);
+void CancelAbandoned(std::vector<Group>& groups) {
+  for (Group& group : groups) CancelAbandoned(group.scans);
 }
 
-// Leaves out those that are at their end, and groups of which none is left.
+// Removes finished scans, and groups without scans.
 void DropEnded(std::vector<ScanInBatch>& scans) {
   scans.erase(std::remove_if(scans.begin(), scans.end(),
                              [](const ScanInBatch& scan) { return scan.task == nullptr; }),
@@ -133,17 +133,17 @@ Scheduler::Scheduler(Engine& engine, ThreadPool& host_threads, const Options& op
       host_threads_(host_threads),
       metrics_(metrics),
       options_(options),
-      batch_limit_(options.longest_batch_s, host_threads.threads()),
-      later_limit_(options.longest_batch_s, host_threads.threads()) {
+      batch_limit_(options.max_batch_s, host_threads.threads()),
+      second_stage_limit_(options.max_batch_s, host_threads.threads()) {
   for (size_t i = 0; i < std::max<size_t>(options.batches_in_flight, 1); ++i) {
     workers_.emplace_back([this] {
-      NameThisThread("tracking");
+      SetThreadName("tracking");
       Work();
     });
   }
   estimating_ = std::thread([this] {
-    NameThisThread("estimating");
-    WorkLater();
+    SetThreadName("estimating");
+    RunSecondStage();
   });
 }
 
@@ -161,7 +161,7 @@ void Scheduler::Submit(const std::shared_ptr<Lane>& lane, std::unique_ptr<ScanTa
   try {
     const absl::MutexLock lock(&mutex_);
     if (FairQueue::IsClosed(*lane) || stopping_) return;
-    refused = WhyRefused(*lane, *task);
+    refused = RejectionDetail(*lane, *task);
     if (refused.empty()) {
       displaced = waiting_.Put(lane, std::move(task));
       CountWaiting();
@@ -170,10 +170,10 @@ void Scheduler::Submit(const std::shared_ptr<Lane>& lane, std::unique_ptr<ScanTa
       retry_after_s = static_cast<double>(batches) * batch_s_;
     }
   } catch (const std::bad_alloc&) {  // the scan does not wait
-    FailForMemory(task);
+    FailOutOfMemory(task);
   }
   // NOLINTNEXTLINE(bugprone-use-after-move): it stayed here where it is refused.
-  if (!refused.empty()) task->Refuse(refused, retry_after_s);
+  if (!refused.empty()) task->Reject(refused, retry_after_s);
   if (displaced != nullptr) displaced->Supersede();
 }
 
@@ -191,25 +191,25 @@ void Scheduler::Close(Lane& lane) {
     {
       const absl::MutexLock lock(&mutex_);
       waited = waiting_.Close(lane);
-      const auto [first, last] = later_.equal_range(FairQueue::RoundOf(lane));
+      const auto [first, last] = second_stage_.equal_range(FairQueue::RoundOf(lane));
       const auto at = std::find_if(
           first, last, [&lane](const auto& one) { return &one.second.turn.lane() == &lane; });
-      if (at != last) estimated.insert(later_.extract(at));
+      if (at != last) estimated.insert(second_stage_.extract(at));
       CountWaiting();
     }
     if (waited == nullptr) break;
-    GiveUp(waited);
+    Cancel(waited);
   }
-  for (auto& [round, group] : estimated) GiveUp(group.scans);
+  for (auto& [round, group] : estimated) Cancel(group.scans);
 }
 
-std::string Scheduler::WhyRefused(const Lane& lane, const ScanTask& task) const {
-  if (!waiting_.HasRoomFor(lane, task, options_.max_queued, options_.max_queued_bytes)) {
+std::string Scheduler::RejectionDetail(const Lane& lane, const ScanTask& task) const {
+  if (!waiting_.HasCapacityFor(lane, task, options_.max_queued, options_.max_queued_bytes)) {
     return absl::StrCat("too many scans wait; the limits are ", options_.max_queued, " scans and ",
                         options_.max_queued_bytes, " bytes, of which each caller has a share");
   }
-  // Whole batches before its own; that it may just miss the running one is not counted.
-  const size_t batches = waiting_.ScansBefore(lane) / LargestBatch();
+  // Whole batches ahead of it, without the running one.
+  const size_t batches = waiting_.ScansAhead(lane) / LargestBatch();
   const double wait_s = static_cast<double>(batches) * batch_s_;
   if (batches == 0 || absl::Now() + absl::Seconds(wait_s) <= task.deadline()) return "";
   return absl::StrFormat(
@@ -220,13 +220,13 @@ size_t Scheduler::LargestBatch() const {
   return std::min(options_.max_batch, batch_limit_.scans());
 }
 
-size_t Scheduler::SharedLater() const {
-  return std::max(kLeastSharedLater, kSharedLaterBatches * LargestBatch());
+size_t Scheduler::SecondStageCapacity() const {
+  return std::max(kMinSecondStageLanes, kSecondStageBatches * LargestBatch());
 }
 
 void Scheduler::CountWaiting() const {
   metrics_.tracking_queue.depth.Set(static_cast<double>(waiting_.scans()));
-  metrics_.estimating_queue.depth.Set(static_cast<double>(later_.size()));
+  metrics_.estimating_queue.depth.Set(static_cast<double>(second_stage_.size()));
 }
 
 void Scheduler::Stop() {
@@ -238,22 +238,23 @@ void Scheduler::Stop() {
     if (worker.joinable()) worker.join();
   }
   if (estimating_.joinable()) estimating_.join();
-  GroupsByRound later;
+  GroupsByRound second_stage;
   {
     const absl::MutexLock lock(&mutex_);
-    later.swap(later_);
+    second_stage.swap(second_stage_);
   }
-  later.clear();  // ends the turns of lanes
+  second_stage.clear();  // ends the turns of lanes
   while (true) {
     std::shared_ptr<Lane> dropped;  // destroyed outside the lock
     const absl::MutexLock lock(&mutex_);
-    dropped = waiting_.DropLane();
+    dropped = waiting_.PopLane();
     if (dropped == nullptr) return;
   }
 }
 
 bool Scheduler::HasWork() const {
-  return stopping_ || (!waiting_.empty() && later_.size() < kMostLaterShares * SharedLater());
+  return stopping_ || (!waiting_.empty() &&
+                       second_stage_.size() < kMaxSecondStageFactor * SecondStageCapacity());
 }
 
 std::vector<Scheduler::Group> Scheduler::TakeBatch() {
@@ -280,8 +281,8 @@ void Scheduler::Work() {
       mutex_.Await(absl::Condition(this, &Scheduler::HasWork));
       if (stopping_) return;
       groups = TakeBatch();
-    } catch (const std::bad_alloc&) {  // the scans wait on; others may give memory back
-      absl::SleepFor(kWaitForMemory);
+    } catch (const std::bad_alloc&) {  // the scans stay queued; memory may be freed meanwhile
+      absl::SleepFor(kOutOfMemoryRetryDelay);
     }
     if (groups.empty()) continue;
     size_t scans = 0;
@@ -291,13 +292,14 @@ void Scheduler::Work() {
     const double seconds = ElapsedS(start);
     const absl::MutexLock lock(&mutex_);
     batch_s_ += kNewestWeight * (seconds - batch_s_);
-    batch_limit_.Ran(scans, seconds);
+    batch_limit_.RecordBatch(scans, seconds);
   }
 }
 
 void Scheduler::RunBatch(std::vector<Group> groups) {
-  GiveUpAbandoned(groups);
-  // A pool's threads may not wait for the pool: a lone vehicle's scans are prepared here.
+  CancelAbandoned(groups);
+  // A pool's threads must not wait for the pool: a single group is prepared on this thread, so that
+  // its tasks can use the pool.
   const bool alone = groups.size() == 1;
   ThreadPool* const idle = alone ? &host_threads_ : nullptr;
   ParallelFor(alone ? nullptr : &host_threads_, groups.size(), [&groups, idle](size_t i) {
@@ -308,20 +310,20 @@ void Scheduler::RunBatch(std::vector<Group> groups) {
       });
     }
   });
-  GiveUpAbandoned(groups);
+  CancelAbandoned(groups);
   DropEnded(groups);
   if (groups.empty()) return;
   BatchFacts facts;
   try {
     Align(groups, facts);
   } catch (const std::bad_alloc&) {
-    for (Group& group : groups) FailForMemory(group.scans);
+    for (Group& group : groups) FailOutOfMemory(group.scans);
     return;
   }
-  GiveUpAbandoned(groups);
+  CancelAbandoned(groups);
   Answer(groups, facts);
   DropEnded(groups);
-  for (Group& group : groups) AnswerLater(std::move(group), facts);
+  for (Group& group : groups) EnqueueSecondStage(std::move(group), facts);
 }
 
 void Scheduler::Align(std::vector<Group>& groups, BatchFacts& facts) {
@@ -333,16 +335,16 @@ void Scheduler::Align(std::vector<Group>& groups, BatchFacts& facts) {
   jobs.reserve(scans.size());
   for (ScanInBatch* scan : scans) jobs.push_back(std::move(scan->job));
   // Behind the scans, in their order.
-  std::vector<size_t> guessed_twice;
+  std::vector<size_t> with_second_guess;
   for (size_t i = 0; i < scans.size(); ++i) {
     const std::optional<Pose> guess = scans[i]->task->SecondGuess();
     if (!guess.has_value()) continue;
     jobs.push_back(WithGuess(jobs[i], *guess));
-    guessed_twice.push_back(i);
+    with_second_guess.push_back(i);
   }
   facts.size = scans.size();
   if (batches_.fetch_add(1, std::memory_order_relaxed) % kBatchesPerTimed == 0) {
-    for (AlignJob& job : jobs) job.want_device_times = true;
+    for (AlignJob& job : jobs) job.with_device_times = true;
   }
   const Clock::time_point start = Clock::now();
   std::vector<AlignResult> results = engine_.Align(jobs);
@@ -351,8 +353,8 @@ void Scheduler::Align(std::vector<Group>& groups, BatchFacts& facts) {
   metrics_.batch_size.Observe(static_cast<double>(facts.size));
   metrics_.stage_align_s.Observe(facts.align_s);
   ObserveDevices(results);
-  for (size_t k = 0; k < guessed_twice.size(); ++k) {
-    const size_t first = guessed_twice[k];
+  for (size_t k = 0; k < with_second_guess.size(); ++k) {
+    const size_t first = with_second_guess[k];
     const size_t second = scans.size() + k;
     if (!scans[first]->task->PrefersSecond(results[first], results[second])) continue;
     std::swap(jobs[first], jobs[second]);
@@ -360,14 +362,14 @@ void Scheduler::Align(std::vector<Group>& groups, BatchFacts& facts) {
   }
   for (size_t i = 0; i < scans.size(); ++i) {
     scans[i]->job = std::move(jobs[i]);
-    scans[i]->job.want_device_times = false;  // of what estimates align further
+    scans[i]->job.with_device_times = false;  // of what estimates align further
     scans[i]->result = std::move(results[i]);
   }
 }
 
 void Scheduler::ObserveDevices(const std::vector<AlignResult>& results) const {
   for (const AlignResult& result : results) {
-    if (!result.device_times.has_value() || !result.device_times->leads) continue;
+    if (!result.device_times.has_value() || !result.device_times->first_of_launch) continue;
     const DeviceTimes& times = *result.device_times;
     if (times.device >= metrics_.device_stages.size()) continue;
     const DeviceStages& stages = metrics_.device_stages[times.device];
@@ -383,7 +385,7 @@ void Scheduler::Answer(std::vector<Group>& groups, const BatchFacts& facts) {
       if (scan.task == nullptr) continue;
       BatchFacts own = facts;
       std::optional<ScanEstimate> estimate;
-      if (WantsEstimate(scan)) {
+      if (NeedsEstimate(scan)) {
         own.estimate_start = Clock::now();
         RunStep(scan, [&] { estimate = EstimateFromPasses(RequestOf(scan)); });
         metrics_.stage_estimate_s.Observe(ElapsedS(own.estimate_start));
@@ -395,70 +397,70 @@ void Scheduler::Answer(std::vector<Group>& groups, const BatchFacts& facts) {
   });
 }
 
-void Scheduler::AnswerLater(Group group, const BatchFacts& facts) {
+void Scheduler::EnqueueSecondStage(Group group, const BatchFacts& facts) {
   group.facts = facts;
   group.waits_since = Clock::now();
   try {
     const absl::MutexLock lock(&mutex_);
     if (!FairQueue::IsClosed(group.turn.lane())) {
-      const uint64_t round = waiting_.BeginSecondStage(group.turn.lane(), SharedLater());
-      later_.emplace(round, std::move(group));  // where it throws, the group stays here
+      const uint64_t round = waiting_.BeginSecondStage(group.turn.lane(), SecondStageCapacity());
+      second_stage_.emplace(round, std::move(group));  // where it throws, the group stays here
       CountWaiting();
       return;
     }
   } catch (const std::bad_alloc&) {
-    FailForMemory(group.scans);
+    FailOutOfMemory(group.scans);
   }
-  GiveUp(group.scans);
+  Cancel(group.scans);
 }
 
-bool Scheduler::HasLater() const { return stopping_ || !later_.empty(); }
+bool Scheduler::HasSecondStageWork() const { return stopping_ || !second_stage_.empty(); }
 
-Scheduler::GroupsByRound Scheduler::TakeLater() {
-  const size_t largest = std::min(options_.max_batch, later_limit_.scans());
+Scheduler::GroupsByRound Scheduler::TakeSecondStageBatch() {
+  const size_t largest = std::min(options_.max_batch, second_stage_limit_.scans());
   GroupsByRound batch;
-  while (!later_.empty() && batch.size() < largest) {
-    waiting_.TakeRound(later_.begin()->first);
-    batch.insert(later_.extract(later_.begin()));
+  while (!second_stage_.empty() && batch.size() < largest) {
+    waiting_.SetRound(second_stage_.begin()->first);
+    batch.insert(second_stage_.extract(second_stage_.begin()));
   }
   CountWaiting();
   return batch;
 }
 
-void Scheduler::WorkLater() {
+void Scheduler::RunSecondStage() {
   while (true) {
     GroupsByRound batch;
     {
       const absl::MutexLock lock(&mutex_);
-      mutex_.Await(absl::Condition(this, &Scheduler::HasLater));
+      mutex_.Await(absl::Condition(this, &Scheduler::HasSecondStageWork));
       if (stopping_) return;
-      batch = TakeLater();
+      batch = TakeSecondStageBatch();
     }
     const size_t lanes = batch.size();
     const Clock::time_point start = Clock::now();
     for (auto& [round, group] : batch) {
       metrics_.estimating_queue.wait_s.Observe(
           std::chrono::duration<double>(start - group.waits_since).count());
-      GiveUpAbandoned(group.scans);
+      CancelAbandoned(group.scans);
       DropEnded(group.scans);
     }
     try {
-      EstimateTogether(batch);
+      EstimateBatch(batch);
     } catch (const std::bad_alloc&) {
-      for (auto& [round, group] : batch) FailForMemory(group.scans);
+      for (auto& [round, group] : batch) FailOutOfMemory(group.scans);
     }
     batch.clear();  // ends the turns of lanes
     const absl::MutexLock lock(&mutex_);
-    later_limit_.Ran(lanes, ElapsedS(start));
+    second_stage_limit_.RecordBatch(lanes, ElapsedS(start));
   }
 }
 
-void Scheduler::EstimateTogether(GroupsByRound& batch) {
+void Scheduler::EstimateBatch(GroupsByRound& batch) {
   const Clock::time_point start = Clock::now();
   std::vector<EstimateRequest> requests;
   for (const auto& [round, group] : batch) {
     for (const ScanInBatch& scan : group.scans) {
-      if (WantsEstimate(scan)) requests.push_back(RequestOf(scan));
+      if (NeedsEstimate(scan)) requests.push_back(RequestOf(scan));
     }
   }
   std::vector<ScanEstimate> found;
@@ -470,7 +472,7 @@ void Scheduler::EstimateTogether(GroupsByRound& batch) {
   for (auto& [round, group] : batch) {
     group.facts.estimate_start = start;
     for (ScanInBatch& scan : group.scans) {
-      Complete(scan, WantsEstimate(scan) ? &found[next++] : nullptr, group.facts);
+      Complete(scan, NeedsEstimate(scan) ? &found[next++] : nullptr, group.facts);
     }
   }
 }

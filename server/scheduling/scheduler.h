@@ -1,28 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Scheduler: brings scans to the engine, and their results to an end.
+// Scheduler: batches scans for the engine, and completes them with their results.
 //
-// Scans wait in lanes, of which each session has one; when a lane is full, the newest scan takes
-// the oldest one's place. Workers take what waits in all lanes and hand it to the engine as one
-// batch: an idle engine starts a scan at once, and while all workers are busy scans gather for the
-// next call. There is no timer. Batches are kept short, since their answers leave together
-// (BatchLimit). With two workers a device, one batch is prepared, or answered, while the other one
-// is on the device. Callers and their lanes have even shares of what may wait and of a batch that
-// is full (FairQueue). A scan whose turn would come after its deadline is refused at once.
+// Scans wait in lanes, one per session; in a full lane the newest scan replaces the oldest. Workers
+// take the scans that wait in all lanes and pass them to the engine as one batch: an idle engine
+// starts a scan at once, and while all workers are busy scans gather for the next batch. There is
+// no timer. Batches are kept short, since their replies leave together (BatchLimit). With two
+// workers per device, one batch is prepared or answered while the other one is on the device.
+// Callers and their lanes have equal shares of the queue and of a full batch (FairQueue). A scan
+// whose turn would come after its deadline is rejected at once.
 //
 // Scans are prepared, estimated and answered on the threads of a pool, each answered as soon as its
 // own estimates are made. What takes further calls of the engine (MULTI_NDT, directions that are
-// not observed, rivals of doubtful results) is done after the batch, by a thread of its own, and
-// holds nobody else up. That thread takes what waits for it in short batches too, in which callers
-// have even shares; a caller with much waiting there has no scans aligned meanwhile. The scans of a
-// lane keep their order: while one is on its way, the lane has no other turn.
+// not observed, rivals of doubtful results) is the second stage: it runs after the batch, on its
+// own thread, and delays no other scan. It works in short batches too, in which callers have equal
+// shares; a caller with more than its share waiting there has no scans aligned meanwhile. The scans
+// of a lane keep their order: a lane has one turn at a time.
 //
-// Scans that nobody waits for any more are given up: at once while they wait, and between two
-// stages otherwise.
+// Scans whose client has gone are cancelled: at once while they wait, otherwise between stages.
 //
-// Thread-safe. Nothing here waits for the engine but the scheduler's own threads. Every task gets
-// exactly one of the calls that end it, see ScanTask. The engine and the pool must outlive the
-// scheduler.
+// Thread-safe. Only the scheduler's own threads block on the engine. Every task gets exactly one of
+// its final calls, see ScanTask. The engine and the pool must outlive the scheduler.
 
 #ifndef VOXLOC_SERVER_SCHEDULING_SCHEDULER_H_
 #define VOXLOC_SERVER_SCHEDULING_SCHEDULER_H_
@@ -62,7 +60,7 @@ class Scheduler {
     size_t max_batch_points = 1U << 22U;  // of them; a single scan may have more
     size_t batches_in_flight = 1;
     // A batch has fewer scans where it would take longer: see BatchLimit.
-    double longest_batch_s = std::numeric_limits<double>::infinity();
+    double max_batch_s = std::numeric_limits<double>::infinity();
   };
 
   Scheduler(Engine& engine, ThreadPool& host_threads, const Options& options,
@@ -71,8 +69,8 @@ class Scheduler {
   Scheduler& operator=(const Scheduler&) = delete;
   ~Scheduler();
 
-  // A lane of the caller of this name, who shares with others as one; empty: of a caller of its
-  // own.
+  // A lane of the caller of this name; all its lanes together have one share. Empty: a caller of
+  // its own.
   [[nodiscard]] std::shared_ptr<Lane> OpenLane(size_t capacity, absl::string_view caller = {});
 
   // Never waits for the engine. May end this task, or an older one, in the calling thread.
@@ -81,14 +79,14 @@ class Scheduler {
   // As of Options. What waits stays.
   void SetLimits(size_t max_queued, size_t max_queued_bytes, size_t max_batch);
 
-  // Gives up what waits in the lane, in the calling thread; later submissions to it are destroyed.
+  // Cancels what waits in the lane, in the calling thread; later submissions to it are destroyed.
   void Close(Lane& lane);
 
   // Returns when the running batches have ended. What waits is destroyed.
   void Stop();
 
  private:
-  // A lane's turn: from the time that scans of it are taken until the last of them is at its end.
+  // A lane's turn: from when scans of it are taken until the last of them is finished.
   class Turn {
    public:
     Turn(Scheduler& scheduler, std::shared_ptr<Lane> lane)
@@ -111,7 +109,7 @@ class Scheduler {
   struct Group {
     Turn turn;  // destroyed after the scans
     std::vector<ScanInBatch> scans;
-    // Of those that wait for slow estimates, and of those of the lane that follow them.
+    // Set for the second stage.
     BatchFacts facts = {};
     std::chrono::steady_clock::time_point waits_since = {};
   };
@@ -120,26 +118,26 @@ class Scheduler {
   void Work();
   [[nodiscard]] bool HasWork() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   [[nodiscard]] std::vector<Group> TakeBatch() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // Why a scan may not wait; empty where it may.
-  [[nodiscard]] std::string WhyRefused(const Lane& lane, const ScanTask& task) const
+  // Why a scan is rejected; empty: it may wait.
+  [[nodiscard]] std::string RejectionDetail(const Lane& lane, const ScanTask& task) const
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   [[nodiscard]] size_t LargestBatch() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  [[nodiscard]] size_t SharedLater() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  [[nodiscard]] size_t SecondStageCapacity() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void CountWaiting() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void EndTurn(const std::shared_ptr<Lane>& lane);
 
   void RunBatch(std::vector<Group> groups);
   void Align(std::vector<Group>& groups, BatchFacts& facts);
   void ObserveDevices(const std::vector<AlignResult>& results) const;
-  // Answers what needs no further call of the engine; the rest stays.
+  // Completes scans that need no further call of the engine; the others stay.
   void Answer(std::vector<Group>& groups, const BatchFacts& facts);
-  void AnswerLater(Group group, const BatchFacts& facts);
+  void EnqueueSecondStage(Group group, const BatchFacts& facts);
 
-  // The thread of what is answered later.
-  void WorkLater();
-  [[nodiscard]] bool HasLater() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  [[nodiscard]] GroupsByRound TakeLater() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  void EstimateTogether(GroupsByRound& batch);
+  // The thread of the second stage.
+  void RunSecondStage();
+  [[nodiscard]] bool HasSecondStageWork() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  [[nodiscard]] GroupsByRound TakeSecondStageBatch() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void EstimateBatch(GroupsByRound& batch);
 
   Engine& engine_;
   ThreadPool& host_threads_;
@@ -151,9 +149,9 @@ class Scheduler {
   double batch_s_ ABSL_GUARDED_BY(mutex_) = 0.01;  // running mean
   BatchLimit batch_limit_ ABSL_GUARDED_BY(mutex_);
   bool stopping_ ABSL_GUARDED_BY(mutex_) = false;
-  std::atomic<uint64_t> batches_{0};             // that were aligned
-  GroupsByRound later_ ABSL_GUARDED_BY(mutex_);  // that wait for slow estimates
-  BatchLimit later_limit_ ABSL_GUARDED_BY(mutex_);
+  std::atomic<uint64_t> batches_{0};                    // aligned so far
+  GroupsByRound second_stage_ ABSL_GUARDED_BY(mutex_);  // wait for slow estimates
+  BatchLimit second_stage_limit_ ABSL_GUARDED_BY(mutex_);
   std::vector<std::thread> workers_;
   std::thread estimating_;
 };

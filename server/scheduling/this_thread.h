@@ -13,14 +13,14 @@
 namespace voxloc::server {
 
 // For debuggers and `top -H`; Linux keeps 15 characters.
-inline void NameThisThread(const std::string& name) {
+inline void SetThreadName(const std::string& name) {
   pthread_setname_np(pthread_self(), name.substr(0, 15).c_str());
 }
 
 // Lets others, such as tracking, run first on a busy processor: the thread then gets about a tenth
 // of the time of one that it competes with. On Linux, niceness is the thread's own. Best effort:
 // where it is not allowed, nothing changes.
-inline void LowerPriorityOfThisThread() {
+inline void LowerThreadPriority() {
   constexpr int kNiceness = 10;
   static_cast<void>(setpriority(PRIO_PROCESS, 0, kNiceness));
 }

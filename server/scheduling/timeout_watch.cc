@@ -9,7 +9,7 @@ namespace voxloc::server {
 
 TimeoutWatch::TimeoutWatch(const std::string& thread_name)
     : thread_([this, thread_name] {
-        NameThisThread(thread_name);
+        SetThreadName(thread_name);
         Run();
       }) {}
 
@@ -71,7 +71,7 @@ void TimeoutWatch::Run() {
       watched = state.watched.lock();
     }
     if (watched == nullptr) continue;
-    const Clock::time_point next = watched->CheckTime(now);
+    const Clock::time_point next = watched->Poll(now);
     watched.reset();  // it may take its entry with it
     const absl::MutexLock lock(&mutex_);
     if (entries_.count(number) != 0) Schedule(number, next);

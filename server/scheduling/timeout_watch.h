@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// TimeoutWatch: one thread that checks the timeouts of many objects. Each object says, when it is
-// checked, when to check it again, so that what it does in between costs nothing here. A check must
-// be short; what may block belongs to a watch of its own. Thread-safe. The watch must outlive its
-// entries.
+// TimeoutWatch: one thread that polls many objects, for timeouts and periodic work. Each poll
+// returns the time of the next one. A poll must be short; work that may block needs its own watch.
+// Thread-safe. The watch must outlive its entries.
 
 #ifndef VOXLOC_SERVER_SCHEDULING_TIMEOUT_WATCH_H_
 #define VOXLOC_SERVER_SCHEDULING_TIMEOUT_WATCH_H_
@@ -32,10 +31,10 @@ class TimeoutWatch {
    public:
     virtual ~Watched() = default;
     // On the watch's thread: does what is due, and returns when to be called again.
-    virtual Clock::time_point CheckTime(Clock::time_point now) = 0;
+    virtual Clock::time_point Poll(Clock::time_point now) = 0;
   };
 
-  // Until it is destroyed, the object is watched. It may be destroyed by what it watches.
+  // The object is watched until its entry is destroyed, which the object may do itself.
   class Entry {
    public:
     Entry(TimeoutWatch& watch, uint64_t number) : watch_(watch), number_(number) {}
@@ -53,7 +52,7 @@ class TimeoutWatch {
   TimeoutWatch& operator=(const TimeoutWatch&) = delete;
   ~TimeoutWatch();
 
-  // Returns when no check runs; there are none afterwards, and no object is held. By one thread.
+  // Returns when no check runs; none runs afterwards. Called from one thread.
   void Stop();
 
   // `first`: when to check it for the first time. It is not kept alive.
@@ -72,9 +71,9 @@ class TimeoutWatch {
   absl::Mutex mutex_;
   uint64_t last_number_ ABSL_GUARDED_BY(mutex_) = 0;
   std::map<uint64_t, State> entries_ ABSL_GUARDED_BY(mutex_);
-  // Of those that are to be checked at a time.
+  // Scheduled entries by time.
   std::set<std::pair<Clock::time_point, uint64_t>> due_ ABSL_GUARDED_BY(mutex_);
-  bool changed_ ABSL_GUARDED_BY(mutex_) = false;  // another one is the first, or it is the end
+  bool changed_ ABSL_GUARDED_BY(mutex_) = false;  // the first due time has changed, or stopping_
   bool stopping_ ABSL_GUARDED_BY(mutex_) = false;
   std::thread thread_;  // the last: it uses the others
 };

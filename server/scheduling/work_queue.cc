@@ -40,8 +40,8 @@ bool WorkQueue::Post(std::function<void()> task) {
 void WorkQueue::StartThread() {
   try {
     threads_.emplace_back([this] {
-      NameThisThread(thread_name_);
-      if (background_) LowerPriorityOfThisThread();
+      SetThreadName(thread_name_);
+      if (background_) LowerThreadPriority();
       Run();
     });
     ++idle_threads_;

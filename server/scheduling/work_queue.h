@@ -29,7 +29,7 @@ class WorkQueue {
     size_t capacity = 0;  // tasks that may wait
     // Tasks at once. A thread is started when a task finds all others busy, and stays.
     size_t max_threads = 1;
-    bool background = false;  // the system prefers other threads to these
+    bool background = false;  // the threads have a lower priority
   };
 
   WorkQueue(const std::string& thread_name, const Options& options, QueueMetrics metrics);

@@ -11,8 +11,8 @@
 namespace voxloc::server {
 namespace {
 
-// Whoever revokes a token waits for it; a look is one call of stat, of microseconds.
-constexpr std::chrono::seconds kLookPeriod(1);
+// The delay of a token's revocation. A poll is one stat, of microseconds.
+constexpr std::chrono::seconds kPollPeriod(1);
 
 }  // namespace
 
@@ -25,7 +25,7 @@ absl::Status AccessControl::Reload() {
   const FileStamp stamp = StampOf(path_);
   auto policy = ReadAccessFile(path_);
   const absl::MutexLock lock(&mutex_);
-  read_ = stamp;
+  last_read_ = stamp;
   if (!policy.ok()) {
     metrics_.access_reloads_failed.Increment();
     Log(LogLevel::kError, "access_file_refused", {{"error", policy.status().message()}});
@@ -44,16 +44,16 @@ std::shared_ptr<const AccessPolicy> AccessControl::policy() const {
   return policy_;
 }
 
-TimeoutWatch::Clock::time_point AccessControl::CheckTime(Clock::time_point now) {
+TimeoutWatch::Clock::time_point AccessControl::Poll(Clock::time_point now) {
   if (path_.empty()) return TimeoutWatch::kNever;
   const FileStamp stamp = StampOf(path_);
   bool changed = false;
   {
     const absl::MutexLock lock(&mutex_);
-    changed = stamp != read_;
+    changed = stamp != last_read_;
   }
   if (changed) static_cast<void>(Reload());
-  return now + kLookPeriod;
+  return now + kPollPeriod;
 }
 
 }  // namespace voxloc::server

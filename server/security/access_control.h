@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// AccessControl: the policy in force. It follows its file: a changed file takes effect within
-// seconds, and a bad one leaves the policy as it is. Without a file everybody may do everything.
-// Thread-safe.
+// AccessControl: the policy in force. A changed file is reloaded within seconds; an invalid one
+// leaves the policy as it is. Without a file everybody may do everything. Thread-safe.
 
 #ifndef VOXLOC_SERVER_SECURITY_ACCESS_CONTROL_H_
 #define VOXLOC_SERVER_SECURITY_ACCESS_CONTROL_H_
@@ -27,18 +26,18 @@ class AccessControl : public TimeoutWatch::Watched {
   // `path`: of the access file; empty: there is none. The metrics must outlive it.
   AccessControl(std::string path, const Metrics& metrics);
 
-  // Reads the file and puts it in force, or says what is wrong with it: see ReadAccessFile. Logged
-  // and counted either way. Without a file: OK.
+  // Reads the file and applies it. Errors: those of ReadAccessFile. Logged and counted either way.
+  // Without a file: OK.
   absl::Status Reload();
 
   [[nodiscard]] bool asks_for_credentials() const { return !path_.empty(); }
-  // That of the last file that was right; nobody is known before the first.
+  // Of the last valid file; empty before the first.
   [[nodiscard]] std::shared_ptr<const AccessPolicy> policy() const;
   // Changes with the policy.
   [[nodiscard]] uint64_t generation() const { return generation_.load(std::memory_order_acquire); }
 
   // Reads the file if it has changed.
-  TimeoutWatch::Clock::time_point CheckTime(TimeoutWatch::Clock::time_point now) override;
+  TimeoutWatch::Clock::time_point Poll(TimeoutWatch::Clock::time_point now) override;
 
  private:
   using Clock = TimeoutWatch::Clock;
@@ -48,7 +47,7 @@ class AccessControl : public TimeoutWatch::Watched {
   std::atomic<uint64_t> generation_{0};
   mutable absl::Mutex mutex_;
   std::shared_ptr<const AccessPolicy> policy_ ABSL_GUARDED_BY(mutex_);
-  FileStamp read_ ABSL_GUARDED_BY(mutex_);  // of the file that was read last, right or wrong
+  FileStamp last_read_ ABSL_GUARDED_BY(mutex_);  // of the file that was read last, right or wrong
 };
 
 }  // namespace voxloc::server

@@ -19,8 +19,8 @@ namespace voxloc::server {
 namespace {
 
 // Some thousands of identities: the token of every call is compared with all of them.
-constexpr size_t kMostAccessFileBytes = size_t{1} << 20;
-constexpr size_t kMostNameBytes = 128;  // as a vehicle's name
+constexpr size_t kMaxAccessFileBytes = size_t{1} << 20;
+constexpr size_t kMaxNameBytes = 128;  // as a vehicle's name
 
 // One document; every error names its line.
 class Reader {
@@ -38,12 +38,12 @@ class Reader {
     }
     const YAML::Node identities = root["identities"];
     if (!identities.IsDefined()) return policy;
-    if (!identities.IsMap()) return Wrong(identities, "identities must be a map of names");
+    if (!identities.IsMap()) return InvalidError(identities, "identities must be a map of names");
     std::set<std::string> names;
     for (const auto& entry : identities) {
       VOXLOC_ASSIGN_OR_RETURN(auto identity, ReadIdentity(entry.first, entry.second));
       if (!names.insert(identity.name).second) {
-        return Wrong(entry.first, absl::StrCat("identity ", identity.name, " occurs twice"));
+        return InvalidError(entry.first, absl::StrCat("identity ", identity.name, " occurs twice"));
       }
       policy.identities.push_back(std::move(identity));
     }
@@ -51,23 +51,25 @@ class Reader {
   }
 
  private:
-  absl::Status Wrong(const YAML::Node& where, absl::string_view what) const {
+  absl::Status InvalidError(const YAML::Node& where, absl::string_view what) const {
     return absl::InvalidArgumentError(absl::StrCat(name_, ":", where.Mark().line + 1, ": ", what));
   }
 
   absl::Status CheckKeys(const YAML::Node& node, absl::string_view place,
                          const std::vector<std::string>& known) const {
-    if (!node.IsMap()) return Wrong(node, absl::StrCat(place, " must be a map of keys to values"));
+    if (!node.IsMap())
+      return InvalidError(node, absl::StrCat(place, " must be a map of keys to values"));
     std::set<std::string> seen;
     for (const auto& entry : node) {
       const std::string key = entry.first.IsScalar() ? entry.first.Scalar() : "";
       if (std::find(known.begin(), known.end(), key) == known.end()) {
         const std::string nearest = NearestName(key, known);
-        return Wrong(entry.first, absl::StrCat(place, " has an unknown key '", absl::CEscape(key),
-                                               "'", DidYouMean(nearest)));
+        return InvalidError(entry.first,
+                            absl::StrCat(place, " has an unknown key '", absl::CEscape(key), "'",
+                                         DidYouMean(nearest)));
       }
       if (!seen.insert(key).second) {
-        return Wrong(entry.first, absl::StrCat(place, " has the key ", key, " twice"));
+        return InvalidError(entry.first, absl::StrCat(place, " has the key ", key, " twice"));
       }
     }
     return absl::OkStatus();
@@ -91,10 +93,10 @@ class Reader {
   absl::StatusOr<Identity> ReadIdentity(const YAML::Node& key, const YAML::Node& node) {
     Identity identity;
     identity.name = key.IsScalar() ? key.Scalar() : "";
-    if (identity.name.empty() || identity.name.size() > kMostNameBytes ||
+    if (identity.name.empty() || identity.name.size() > kMaxNameBytes ||
         identity.name == kAnonymous) {
-      return Wrong(key, absl::StrCat("the name of an identity must have 1 to ", kMostNameBytes,
-                                     " bytes and must not be ", kAnonymous));
+      return InvalidError(key, absl::StrCat("the name of an identity must have 1 to ",
+                                            kMaxNameBytes, " bytes and must not be ", kAnonymous));
     }
     const std::string place = absl::StrCat("identity ", absl::CEscape(identity.name));
     if (absl::Status status = CheckKeys(
@@ -115,28 +117,30 @@ class Reader {
     status = ReadList(node["certificate"], place + ".certificate", identity.certificates);
     if (!status.ok()) return status;
     if (tokens.empty() && identity.certificates.empty()) {
-      return Wrong(node, place + " needs token_sha256 or certificate");
+      return InvalidError(node, place + " needs token_sha256 or certificate");
     }
     for (const std::string& token : tokens) {
       auto digest = Sha256FromHex(token);
       if (!digest.ok()) {
-        return Wrong(node["token_sha256"],
-                     place +
-                         ".token_sha256 must have 64 lower-case hexadecimal digits, the "
-                         "SHA-256 of the token");
+        return InvalidError(node["token_sha256"],
+                            place +
+                                ".token_sha256 must have 64 lower-case hexadecimal digits, the "
+                                "SHA-256 of the token");
       }
       if (*digest == Sha256Of("")) {
-        return Wrong(node["token_sha256"], place + ".token_sha256 is the SHA-256 of nothing");
+        return InvalidError(node["token_sha256"],
+                            place + ".token_sha256 is the SHA-256 of nothing");
       }
       if (!tokens_.insert(*digest).second) {
-        return Wrong(node["token_sha256"], place + ".token_sha256 has a token that is used twice");
+        return InvalidError(node["token_sha256"],
+                            place + ".token_sha256 has a token that is used twice");
       }
       identity.tokens.push_back(*digest);
     }
     for (const std::string& name : identity.certificates) {
       if (!certificates_.insert(name).second) {
-        return Wrong(node["certificate"], absl::StrCat(place, ".certificate has the name ", name,
-                                                       " that is used twice"));
+        return InvalidError(node["certificate"], absl::StrCat(place, ".certificate has the name ",
+                                                              name, " that is used twice"));
       }
     }
     const YAML::Node expires = node["expires"];
@@ -144,7 +148,7 @@ class Reader {
     std::string error;
     if (!expires.IsScalar() ||
         !absl::ParseTime(absl::RFC3339_full, expires.Scalar(), &identity.expires, &error)) {
-      return Wrong(expires, place + ".expires must be a time such as 2027-01-31T00:00:00Z");
+      return InvalidError(expires, place + ".expires must be a time such as 2027-01-31T00:00:00Z");
     }
     return absl::OkStatus();
   }
@@ -154,14 +158,15 @@ class Reader {
     std::vector<std::string> names;
     absl::Status status = ReadList(roles, place + ".roles", names);
     if (!status.ok()) return status;
-    if (names.empty()) return Wrong(node, place + " needs roles");
+    if (names.empty()) return InvalidError(node, place + " needs roles");
     for (const std::string& name : names) {
       const std::optional<Role> role = RoleOf(name);
       if (!role.has_value()) {
         std::vector<std::string> known;
         for (const Role one : kRoles) known.emplace_back(ToString(one));
-        return Wrong(roles, absl::StrCat(place, ".roles has an unknown role '", absl::CEscape(name),
-                                         "'", DidYouMean(NearestName(name, known))));
+        return InvalidError(
+            roles, absl::StrCat(place, ".roles has an unknown role '", absl::CEscape(name), "'",
+                                DidYouMean(NearestName(name, known))));
       }
       identity.roles.insert(*role);
     }
@@ -179,10 +184,10 @@ class Reader {
   absl::Status ReadList(const YAML::Node& node, const std::string& place,
                         std::vector<std::string>& values) const {
     if (!node.IsDefined()) return absl::OkStatus();
-    if (!node.IsSequence()) return Wrong(node, place + " must be a list, such as [a, b]");
+    if (!node.IsSequence()) return InvalidError(node, place + " must be a list, such as [a, b]");
     for (const YAML::Node& entry : node) {
       if (!entry.IsScalar() || entry.Scalar().empty()) {
-        return Wrong(entry, place + " must be a list of texts that are not empty");
+        return InvalidError(entry, place + " must be a list of texts that are not empty");
       }
       values.push_back(entry.Scalar());
     }
@@ -207,7 +212,7 @@ absl::StatusOr<AccessPolicy> ParseAccessPolicy(absl::string_view yaml, absl::str
 }
 
 absl::StatusOr<AccessPolicy> ReadAccessFile(const std::string& path) {
-  VOXLOC_ASSIGN_OR_RETURN(const auto text, ReadTextFile(path, kMostAccessFileBytes));
+  VOXLOC_ASSIGN_OR_RETURN(const auto text, ReadTextFile(path, kMaxAccessFileBytes));
   return ParseAccessPolicy(text, path);
 }
 

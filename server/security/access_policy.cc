@@ -21,11 +21,11 @@ bool MatchesAny(const std::vector<std::string>& globs, const std::string& name) 
 
 bool Identity::MayUseMap(const std::string& map) const { return MatchesAny(maps, map); }
 
-bool Identity::MayUseEveryMap() const {
+bool Identity::MayUseAllMaps() const {
   return std::find(maps.begin(), maps.end(), "*") != maps.end();
 }
 
-bool Identity::MayNameVehicle(const std::string& vehicle) const {
+bool Identity::MayUseVehicle(const std::string& vehicle) const {
   return MatchesAny(vehicles, vehicle);
 }
 

@@ -32,9 +32,9 @@ struct Identity {
 
   [[nodiscard]] bool MayUseMap(const std::string& map) const;
   // Those that will come included.
-  [[nodiscard]] bool MayUseEveryMap() const;
+  [[nodiscard]] bool MayUseAllMaps() const;
   // An empty name, which is that of no vehicle, is matched by `*` alone.
-  [[nodiscard]] bool MayNameVehicle(const std::string& vehicle) const;
+  [[nodiscard]] bool MayUseVehicle(const std::string& vehicle) const;
 };
 
 struct AccessPolicy {

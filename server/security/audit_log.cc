@@ -34,7 +34,7 @@ std::string TimeText() {
   return absl::FormatTime("%Y-%m-%dT%H:%M:%E3SZ", absl::Now(), absl::UTCTimeZone());
 }
 
-std::string Bounded(const std::string& text, size_t most = kMaxFieldBytes) {
+std::string Truncated(const std::string& text, size_t most = kMaxFieldBytes) {
   if (text.size() <= most) return text;
   return absl::StrCat(text.substr(0, most), "...(cut from ", text.size(), " bytes)");
 }
@@ -55,7 +55,7 @@ AuditLog::AuditLog(std::string path, const Metrics& metrics)
     : path_(std::move(path)), metrics_(metrics) {
   if (path_.empty()) return;
   writer_ = std::thread([this] {
-    NameThisThread("audit");
+    SetThreadName("audit");
     Run();
   });
 }
@@ -73,22 +73,22 @@ AuditLog::~AuditLog() {
 absl::Status AuditLog::Open() {
   if (path_.empty()) return absl::OkStatus();
   const absl::MutexLock lock(&file_mutex_);
-  return OpenWhereMoved();
+  return ReopenIfMoved();
 }
 
 void AuditLog::Write(const AuditRecord& record) {
   Line line = {TimeText(),
                FormatLogLine(LogLevel::kInfo, "audit",
-                             {{"caller", Bounded(record.caller)},
-                              {"peer", Bounded(record.peer)},
+                             {{"caller", Truncated(record.caller)},
+                              {"peer", Truncated(record.peer)},
                               {"method", record.method},
-                              {"map", Bounded(record.map, kMaxMapNameBytes)},
+                              {"map", Truncated(record.map, kMaxMapNameBytes)},
                               {"revision", record.revision},
-                              {"detail", Bounded(record.detail)},
+                              {"detail", Truncated(record.detail)},
                               {"code", record.code}}),
                KindOf(record)};
   if (path_.empty()) {
-    LogLineLimited(line.kind, std::move(line.text));
+    LogLineRateLimited(line.kind, std::move(line.text));
     return;
   }
   {
@@ -134,12 +134,12 @@ void AuditLog::AppendOrLog(Line line) {
 
 void AuditLog::LogFailed(const absl::Status& status, Line line) const {
   metrics_.audit_failures.Increment();
-  LogLimited(LogLevel::kError, "audit_failed", {{"error", status.message()}});
-  LogLineLimited(line.kind, std::move(line.text));
+  LogRateLimited(LogLevel::kError, "audit_failed", {{"error", status.message()}});
+  LogLineRateLimited(line.kind, std::move(line.text));
 }
 
 absl::Status AuditLog::Append(const std::string& line) {
-  VOXLOC_TRY(OpenWhereMoved());
+  VOXLOC_TRY(ReopenIfMoved());
   ssize_t written = 0;
   do {
     written = write(file_, line.data(), line.size());
@@ -152,7 +152,7 @@ absl::Status AuditLog::Append(const std::string& line) {
   return absl::OkStatus();
 }
 
-absl::Status AuditLog::OpenWhereMoved() {
+absl::Status AuditLog::ReopenIfMoved() {
   if (file_ >= 0) {
     struct stat open_file = {};
     struct stat named = {};

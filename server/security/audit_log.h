@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// AuditLog: one line for each call that writes maps or does what only admins may, denied ones too.
-// A file of its own is written by a thread of its own, so that no call waits for a disk: each line
-// with one call of write; the file is opened anew when it has been moved away. Fields are cut at a
-// length, with a mark. The lines that wait are bounded, in number and in bytes, and are written
-// before the log ends. A line that cannot be written, or for which there is no room, is logged and
-// counted, and the call goes on. The log takes lines at a rate (LogLineLimited), those of calls
-// that succeed apart from the others. Thread-safe.
+// AuditLog: one line for each call that writes maps or needs the role admin, also denied ones. A
+// separate file is written by its own thread, so that no call waits for a disk: one write per line;
+// the file is reopened after it has been moved. Long fields are truncated, with a mark. The queue
+// is bounded in lines and bytes, and is flushed at the end. A line that cannot be written or
+// queued is logged and counted, and the call continues. Without a file, lines go to the log at a
+// limited rate (LogLineRateLimited), counted separately for calls that succeed and others.
+// Thread-safe.
 
 #ifndef VOXLOC_SERVER_SECURITY_AUDIT_LOG_H_
 #define VOXLOC_SERVER_SECURITY_AUDIT_LOG_H_
@@ -54,14 +54,14 @@ class AuditLog {
   struct Line {
     std::string time;
     std::string text;        // as the log has it
-    absl::string_view kind;  // of LogLineLimited
+    absl::string_view kind;  // of LogLineRateLimited
   };
 
   void Run();
   void AppendOrLog(Line line);
   void LogFailed(const absl::Status& status, Line line) const;
   absl::Status Append(const std::string& line) ABSL_EXCLUSIVE_LOCKS_REQUIRED(file_mutex_);
-  absl::Status OpenWhereMoved() ABSL_EXCLUSIVE_LOCKS_REQUIRED(file_mutex_);
+  absl::Status ReopenIfMoved() ABSL_EXCLUSIVE_LOCKS_REQUIRED(file_mutex_);
 
   const std::string path_;
   const Metrics& metrics_;

@@ -15,9 +15,11 @@
 namespace voxloc::server {
 namespace {
 
-constexpr size_t kShownBytes = 128;  // of a name that a client sent; names that are valid fit
+constexpr size_t kMaxPrintedBytes = 128;  // of a name that a client sent; names that are valid fit
 
-std::string Shown(const std::string& name) { return absl::CEscape(name.substr(0, kShownBytes)); }
+std::string Printable(const std::string& name) {
+  return absl::CEscape(name.substr(0, kMaxPrintedBytes));
+}
 
 // Null: nobody's.
 const Identity* FindIdentity(const AccessPolicy& policy, const CallerCredentials& credentials) {
@@ -54,14 +56,14 @@ absl::Status CallAccess::CheckLocked() const {
   if (as_before && permitted_ && absl::Now() < identity_->expires) {
     return absl::OkStatus();
   }
-  return Examine();
+  return Evaluate();
 }
 
 absl::Status CallAccess::UseMap(const std::string& map) {
   if (!control_.asks_for_credentials()) return absl::OkStatus();
   const absl::MutexLock lock(&mutex_);
   map_ = map;
-  return Examine();
+  return Evaluate();
 }
 
 absl::Status CallAccess::UseMapAs(const std::string& map, const std::string& vehicle) {
@@ -69,19 +71,19 @@ absl::Status CallAccess::UseMapAs(const std::string& map, const std::string& veh
   const absl::MutexLock lock(&mutex_);
   map_ = map;
   vehicle_ = vehicle;
-  return Examine();
+  return Evaluate();
 }
 
-bool CallAccess::Sees(const std::string& map) const {
+bool CallAccess::MaySee(const std::string& map) const {
   if (!control_.asks_for_credentials()) return true;
   const absl::MutexLock lock(&mutex_);
   return CheckLocked().ok() && identity_->MayUseMap(map);
 }
 
-bool CallAccess::SeesEveryMap() const {
+bool CallAccess::MaySeeAllMaps() const {
   if (!control_.asks_for_credentials()) return true;
   const absl::MutexLock lock(&mutex_);
-  return CheckLocked().ok() && identity_->MayUseEveryMap();
+  return CheckLocked().ok() && identity_->MayUseAllMaps();
 }
 
 std::string CallAccess::caller() const {
@@ -95,20 +97,20 @@ std::set<Role> CallAccess::roles() const {
   return identity_ == nullptr ? std::set<Role>() : identity_->roles;
 }
 
-absl::Status CallAccess::Examine() const {
-  // In this order: a policy that is newer than its generation is only looked at once more.
+absl::Status CallAccess::Evaluate() const {
+  // Generation before policy: a policy newer than its generation is only evaluated once more.
   generation_ = control_.generation();
   policy_ = control_.policy();
   const std::optional<Denial> denial = FindDenial();
   permitted_ = !denial.has_value();
   if (permitted_) return absl::OkStatus();
   denial->count.Increment();
-  // What is denied is counted in any number; whoever is denied cannot fill the log.
-  LogOnceASecond(LogLevel::kWarn, "access_denied",
-                 {{"caller", identity_ == nullptr ? "" : identity_->name},
-                  {"peer", peer_},
-                  {"method", NameOf(method_).method},
-                  {"why", denial->status.message()}});
+  // Every denial is counted; the log has at most one line a second.
+  LogOncePerSecond(LogLevel::kWarn, "access_denied",
+                   {{"caller", identity_ == nullptr ? "" : identity_->name},
+                    {"peer", peer_},
+                    {"method", NameOf(method_).method},
+                    {"why", denial->status.message()}});
   return denial->status;
 }
 
@@ -156,21 +158,22 @@ std::optional<CallAccess::Denial> CallAccess::FindDenial() const {
                     metrics_.denied_unknown};
     }
     return Denial{WithReason(absl::PermissionDeniedError(absl::StrCat(
-                                 needs, ", which ", Shown(identity_->name), " does not have")),
+                                 needs, ", which ", Printable(identity_->name), " does not have")),
                              "ROLE_MISSING", {{"role", needed}}),
                   metrics_.denied_role};
   }
   if (map_.has_value() && !identity_->MayUseMap(*map_)) {
-    return Denial{WithReason(absl::PermissionDeniedError(absl::StrCat(
-                                 Shown(identity_->name), " may not use map '", Shown(*map_), "'")),
-                             "MAP_NOT_ALLOWED", {{"map", Shown(*map_)}}),
-                  metrics_.denied_map};
+    return Denial{
+        WithReason(absl::PermissionDeniedError(absl::StrCat(
+                       Printable(identity_->name), " may not use map '", Printable(*map_), "'")),
+                   "MAP_NOT_ALLOWED", {{"map", Printable(*map_)}}),
+        metrics_.denied_map};
   }
-  if (vehicle_.has_value() && !identity_->MayNameVehicle(*vehicle_)) {
+  if (vehicle_.has_value() && !identity_->MayUseVehicle(*vehicle_)) {
     return Denial{WithReason(absl::PermissionDeniedError(absl::StrCat(
-                                 Shown(identity_->name), " may not use the vehicle name '",
-                                 Shown(*vehicle_), "'")),
-                             "VEHICLE_NOT_ALLOWED", {{"vehicle", Shown(*vehicle_)}}),
+                                 Printable(identity_->name), " may not use the vehicle name '",
+                                 Printable(*vehicle_), "'")),
+                             "VEHICLE_NOT_ALLOWED", {{"vehicle", Printable(*vehicle_)}}),
                   metrics_.denied_vehicle};
   }
   return std::nullopt;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// CallAccess: whose call this is and what it may use. It follows the policy: a stream whose caller
-// loses what it needs is denied from its next message on. Thread-safe.
+// CallAccess: the identity of a call's caller and what it may use, by the current policy: a stream
+// whose caller loses a permission is denied from its next message on. Thread-safe.
 //
 // The denials are Unauthenticated, with the reasons CREDENTIALS_MISSING, CREDENTIALS_UNKNOWN and
 // CREDENTIALS_EXPIRED, and PermissionDenied, with ROLE_MISSING, MAP_NOT_ALLOWED and
@@ -42,8 +42,8 @@ class CallAccess {
   [[nodiscard]] absl::Status UseMapAs(const std::string& map, const std::string& vehicle);
 
   // Whether the caller may be shown the map, by the policy in force now.
-  [[nodiscard]] bool Sees(const std::string& map) const;
-  [[nodiscard]] bool SeesEveryMap() const;
+  [[nodiscard]] bool MaySee(const std::string& map) const;
+  [[nodiscard]] bool MaySeeAllMaps() const;
 
   // By the last of those above. The name is empty for a caller who is not known, or is not asked
   // for credentials.
@@ -54,7 +54,7 @@ class CallAccess {
   struct Denial;
 
   [[nodiscard]] absl::Status CheckLocked() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  [[nodiscard]] absl::Status Examine() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  [[nodiscard]] absl::Status Evaluate() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   [[nodiscard]] std::optional<Denial> Identify() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   [[nodiscard]] std::optional<Denial> FindDenial() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// CallerCredentials: what a call brings to say whose it is. It keeps the digest of a token and
-// never the token. Thread-safe: no shared state.
+// CallerCredentials: the credentials of a call. It keeps the digest of a token, never the token.
+// Thread-safe: no shared state.
 
 #ifndef VOXLOC_SERVER_SECURITY_CALLER_CREDENTIALS_H_
 #define VOXLOC_SERVER_SECURITY_CALLER_CREDENTIALS_H_

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Whether certificates and keys can be served with, before gRPC is given them: it would refuse
-// handshakes, and say why in its own log alone. Thread-safe: no shared state.
+// Checks certificates and keys before they are given to gRPC, which would fail handshakes and say
+// why only in its own log. Thread-safe: no shared state.
 
 #ifndef VOXLOC_SERVER_SECURITY_CERTIFICATE_CHECK_H_
 #define VOXLOC_SERVER_SECURITY_CERTIFICATE_CHECK_H_

@@ -30,7 +30,7 @@ inline constexpr std::array<Role, 5> kRoles = {Role::kTrack, Role::kScore, Role:
 // Whether these roles let a caller use the RPC. kMapWrite stands for kMapRead too.
 [[nodiscard]] bool Permits(const std::set<Role>& roles, RpcMethod method);
 
-// Whether each of its calls stands in the audit log: what writes maps, and what admins do.
+// Whether its calls are in the audit log: RPCs that write maps, and those of admins.
 [[nodiscard]] bool IsAudited(RpcMethod method);
 
 }  // namespace voxloc::server

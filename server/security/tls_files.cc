@@ -17,11 +17,12 @@ namespace voxloc::server {
 namespace {
 
 // A certificate is a few kB, and the authorities of a whole distribution are 220 kB.
-constexpr size_t kMostPemBytes = size_t{1} << 20;
-// When the clients of ACME renew certificates of 90 days: one that is nearer to its end was not.
-constexpr absl::Duration kRenewedBefore = absl::Hours(24 * 30);
+constexpr size_t kMaxPemBytes = size_t{1} << 20;
+// ACME clients renew certificates of 90 days 30 days before their end; later a renewal has failed.
+constexpr absl::Duration kRenewalWarning = absl::Hours(24 * 30);
 
-absl::Status Wrong(absl::string_view key, const std::string& path, const absl::Status& status) {
+absl::Status InvalidError(absl::string_view key, const std::string& path,
+                          const absl::Status& status) {
   return absl::Status(status.code(), absl::StrCat(key, " (", path, "): ", status.message()));
 }
 
@@ -31,11 +32,11 @@ absl::StatusOr<TlsMaterial> ReadTlsMaterial(const TlsOptions& options) {
   TlsMaterial material;
   ConfigErrors errors;
   const auto read = [&errors](absl::string_view key, const std::string& path, std::string& into) {
-    auto text = ReadTextFile(path, kMostPemBytes);
+    auto text = ReadTextFile(path, kMaxPemBytes);
     if (text.ok()) {
       into = *std::move(text);
     } else {
-      errors.Add(Wrong(key, path, text.status()));
+      errors.Add(InvalidError(key, path, text.status()));
     }
   };
   read("tls.certificate", options.certificate, material.certificate_chain);
@@ -53,7 +54,7 @@ absl::StatusOr<TlsMaterial> ReadTlsMaterial(const TlsOptions& options) {
   material.expires = *expires;
   if (options.client_ca.empty()) return material;
   if (absl::Status status = CheckAuthorities(material.client_authorities); !status.ok()) {
-    return Wrong("tls.client_ca", options.client_ca, status);
+    return InvalidError("tls.client_ca", options.client_ca, status);
   }
   return material;
 }
@@ -66,7 +67,7 @@ absl::Status TlsFiles::Reload() {
   const Stamps stamps = StampsNow();
   auto material = ReadTlsMaterial(options_);
   const absl::MutexLock lock(&mutex_);
-  read_ = stamps;
+  last_read_ = stamps;
   if (!material.ok()) {
     metrics_.tls_reloads_failed.Increment();
     Log(LogLevel::kError, "tls_files_refused", {{"error", material.status().message()}});
@@ -79,7 +80,7 @@ absl::Status TlsFiles::Reload() {
       absl::FormatTime(absl::RFC3339_sec, material_->expires, absl::UTCTimeZone());
   Log(LogLevel::kInfo, "tls_files_read",
       {{"certificate", options_.certificate}, {"expires", expires}});
-  if (material_->expires - absl::Now() < kRenewedBefore) {
+  if (material_->expires - absl::Now() < kRenewalWarning) {
     Log(LogLevel::kWarn, "tls_certificate_ends",
         {{"certificate", options_.certificate}, {"expires", expires}});
   }
@@ -96,12 +97,12 @@ TlsFiles::Stamps TlsFiles::StampsNow() const {
           StampOf(options_.client_ca)};
 }
 
-TimeoutWatch::Clock::time_point TlsFiles::CheckTime(TimeoutWatch::Clock::time_point now) {
+TimeoutWatch::Clock::time_point TlsFiles::Poll(TimeoutWatch::Clock::time_point now) {
   const Stamps stamps = StampsNow();
   bool changed = false;
   {
     const absl::MutexLock lock(&mutex_);
-    changed = stamps != read_;
+    changed = stamps != last_read_;
   }
   if (changed) static_cast<void>(Reload());
   return now + std::chrono::duration_cast<TimeoutWatch::Clock::duration>(

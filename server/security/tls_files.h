@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// TlsFiles: the certificate, the private key and the authorities that the server's TLS uses, as
-// they were read last and found right. It follows the files; bad ones leave what is in use as it
-// is. Thread-safe.
+// TlsFiles: the certificate, the private key and the authorities of the server's TLS. Changed files
+// are reloaded; invalid ones leave the material in use as it is. Thread-safe.
 
 #ifndef VOXLOC_SERVER_SECURITY_TLS_FILES_H_
 #define VOXLOC_SERVER_SECURITY_TLS_FILES_H_
@@ -47,7 +46,7 @@ class TlsFiles : public TimeoutWatch::Watched {
   [[nodiscard]] bool requires_client_certificate() const { return !options_.client_ca.empty(); }
 
   // Reads the files if one has changed.
-  TimeoutWatch::Clock::time_point CheckTime(TimeoutWatch::Clock::time_point now) override;
+  TimeoutWatch::Clock::time_point Poll(TimeoutWatch::Clock::time_point now) override;
 
  private:
   using Stamps = std::array<FileStamp, 3>;
@@ -56,7 +55,8 @@ class TlsFiles : public TimeoutWatch::Watched {
   const TlsOptions options_;
   const Metrics& metrics_;
   mutable absl::Mutex mutex_;
-  Stamps read_ ABSL_GUARDED_BY(mutex_) = {};  // of the files that were read last, right or wrong
+  Stamps last_read_
+      ABSL_GUARDED_BY(mutex_) = {};  // of the files that were read last, right or wrong
   std::shared_ptr<const TlsMaterial> material_ ABSL_GUARDED_BY(mutex_);
 };
 

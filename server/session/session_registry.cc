@@ -12,7 +12,7 @@ namespace voxloc::server {
 namespace {
 
 // Sessions come and go with vehicles, not with scans.
-constexpr double kRetryWhenFullS = 10.0;
+constexpr double kFullRetryAfterS = 10.0;
 
 }  // namespace
 
@@ -23,12 +23,12 @@ absl::Status DrainingError() {
       kReconnectAfterDrainS);
 }
 
-SessionPlace::~SessionPlace() { registry_.Close(number_); }
+SessionSlot::~SessionSlot() { registry_.Close(number_); }
 
-absl::StatusOr<std::shared_ptr<SessionPlace>> SessionRegistry::Open(
+absl::StatusOr<std::shared_ptr<SessionSlot>> SessionRegistry::Open(
     std::weak_ptr<RegisteredSession> session) {
   const absl::MutexLock lock(&mutex_);
-  if (life_.draining()) {
+  if (lifecycle_.draining()) {
     metrics_.rejected_sessions.Increment();
     return DrainingError();
   }
@@ -38,11 +38,11 @@ absl::StatusOr<std::shared_ptr<SessionPlace>> SessionRegistry::Open(
         WithReason(absl::ResourceExhaustedError(absl::StrCat("the server has ", sessions_.size(),
                                                              " sessions open, its limit")),
                    "TOO_MANY_SESSIONS", {{"limit", absl::StrCat(max_sessions_)}}),
-        kRetryWhenFullS);
+        kFullRetryAfterS);
   }
   sessions_.emplace(++last_, std::move(session));
   metrics_.sessions_active.Set(static_cast<double>(sessions_.size()));
-  return std::make_shared<SessionPlace>(*this, last_);
+  return std::make_shared<SessionSlot>(*this, last_);
 }
 
 void SessionRegistry::Close(uint64_t session) {
@@ -95,7 +95,7 @@ std::vector<std::pair<uint64_t, SessionFacts>> SessionRegistry::List(
 }
 
 absl::Status SessionRegistry::Admit() const {
-  return life_.draining() ? DrainingError() : absl::OkStatus();
+  return lifecycle_.draining() ? DrainingError() : absl::OkStatus();
 }
 
 size_t SessionRegistry::open() const {

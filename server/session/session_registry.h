@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// SessionRegistry: counts and lists the sessions that are open, refuses too many, and any when the
-// server drains, and notifies them. Thread-safe.
+// SessionRegistry: counts, lists and notifies the open sessions. Rejects new ones at the limit and
+// while the server drains. Thread-safe.
 
 #ifndef VOXLOC_SERVER_SESSION_SESSION_REGISTRY_H_
 #define VOXLOC_SERVER_SESSION_SESSION_REGISTRY_H_
@@ -20,14 +20,14 @@
 #include "absl/status/statusor.h"
 #include "absl/synchronization/mutex.h"
 #include "server/observe/metrics/metrics.h"
-#include "server/observe/server_life.h"
+#include "server/observe/server_lifecycle.h"
 
 namespace voxloc::server {
 
-// A server that took this one's place is up by then, if there is only one.
+// By then a replacement of a single server is up.
 inline constexpr double kReconnectAfterDrainS = 1.0;
 
-// What new work is refused with while the server drains: Unavailable, with the reason DRAINING.
+// The error for new work while the server drains: Unavailable, with the reason DRAINING.
 [[nodiscard]] absl::Status DrainingError();
 
 struct DrainNotice {
@@ -64,12 +64,12 @@ class RegisteredSession {
 
 class SessionRegistry;
 
-class SessionPlace {
+class SessionSlot {
  public:
-  SessionPlace(SessionRegistry& registry, uint64_t number) : registry_(registry), number_(number) {}
-  SessionPlace(const SessionPlace&) = delete;
-  SessionPlace& operator=(const SessionPlace&) = delete;
-  ~SessionPlace();
+  SessionSlot(SessionRegistry& registry, uint64_t number) : registry_(registry), number_(number) {}
+  SessionSlot(const SessionSlot&) = delete;
+  SessionSlot& operator=(const SessionSlot&) = delete;
+  ~SessionSlot();
 
   // Unique in this process.
   [[nodiscard]] uint64_t number() const { return number_; }
@@ -82,16 +82,16 @@ class SessionPlace {
 class SessionRegistry {
  public:
   // Both must outlive it.
-  SessionRegistry(size_t max_sessions, const Metrics& metrics, const ServerLife& life)
-      : metrics_(metrics), life_(life), max_sessions_(max_sessions) {}
+  SessionRegistry(size_t max_sessions, const Metrics& metrics, const ServerLifecycle& lifecycle)
+      : metrics_(metrics), lifecycle_(lifecycle), max_sessions_(max_sessions) {}
 
-  // The right to have a session, which ends when it is destroyed. ResourceExhausted: too many;
-  // Unavailable: the server is draining. The registry must outlive its places.
-  [[nodiscard]] absl::StatusOr<std::shared_ptr<SessionPlace>> Open(
+  // Registers a session until the returned object is destroyed. ResourceExhausted: too many;
+  // Unavailable: the server is draining. The registry must outlive the returned objects.
+  [[nodiscard]] absl::StatusOr<std::shared_ptr<SessionSlot>> Open(
       std::weak_ptr<RegisteredSession> session);
 
-  // Up to `count` sessions, of the maps that are wanted, whose numbers are over `after`, oldest
-  // first, with their numbers.
+  // Up to `count` sessions with number > `after` on maps for which `wanted` is true, in ascending
+  // order of their numbers.
   [[nodiscard]] std::vector<std::pair<uint64_t, SessionFacts>> List(
       uint64_t after, const std::function<bool(const std::string& map)>& wanted,
       size_t count) const;
@@ -101,7 +101,7 @@ class SessionRegistry {
 
   // Of the open sessions, oldest first.
   [[nodiscard]] std::vector<uint64_t> Numbers() const;
-  // Asks a session to leave. False: it has gone.
+  // Sends a session the notice to leave. False: it has gone.
   bool Notify(uint64_t session, const DrainNotice& notice);
 
   // Unavailable once the server drains.
@@ -109,11 +109,11 @@ class SessionRegistry {
   [[nodiscard]] size_t open() const;
 
  private:
-  friend class SessionPlace;
+  friend class SessionSlot;
   void Close(uint64_t session);
 
   const Metrics& metrics_;
-  const ServerLife& life_;
+  const ServerLifecycle& lifecycle_;
   mutable absl::Mutex mutex_;
   size_t max_sessions_ ABSL_GUARDED_BY(mutex_);
   std::map<uint64_t, std::weak_ptr<RegisteredSession>> sessions_ ABSL_GUARDED_BY(mutex_);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// From the setup that every call with scans brings, and from the messages that open and configure a
-// session, to what holds for its scans. Thread-safe: no shared state.
+// Converts and checks the setup of calls with scans, and the messages that open and configure a
+// session, to a ScanSource. Thread-safe: no shared state.
 
 #ifndef VOXLOC_SERVER_SESSION_SESSION_SETUP_H_
 #define VOXLOC_SERVER_SESSION_SESSION_SETUP_H_

@@ -15,12 +15,11 @@ PoseBufferOptions ReferencesLike(const PoseBufferOptions& poses) {
   return options;
 }
 
-// Poses farther apart do not give a twist, and a twist is no longer true after that time: as
+// The longest time between the two poses of a twist, and the longest validity of a twist: as
 // PoseBufferOptions::timeout_s.
-constexpr double kLongestGapS = 1.0;
-// Of poses that are nearer, what they are rounded to makes the twist. Odometry comes at 1 kHz at
-// most.
-constexpr double kShortestGapS = 0.9e-3;
+constexpr double kMaxGapS = 1.0;
+// Below it rounding errors of the poses dominate the twist. Odometry has at most 1 kHz.
+constexpr double kMinGapS = 0.9e-3;
 
 double SecondsBetween(int64_t from_ns, int64_t to_ns) {
   return (static_cast<double>(to_ns) - static_cast<double>(from_ns)) * 1e-9;
@@ -29,7 +28,7 @@ double SecondsBetween(int64_t from_ns, int64_t to_ns) {
 std::optional<Twist> TwistBetween(int64_t from_ns, const Pose& from, int64_t to_ns,
                                   const Pose& to) {
   const double duration_s = SecondsBetween(from_ns, to_ns);
-  if (!(duration_s >= kShortestGapS && duration_s <= kLongestGapS)) return std::nullopt;
+  if (!(duration_s >= kMinGapS && duration_s <= kMaxGapS)) return std::nullopt;
   return MeanTwist(from, to, duration_s);
 }
 
@@ -70,7 +69,7 @@ void SessionState::Activate(bool active) {
   sweeps_.Clear();
   track_.Reset();
   accepted_.reset();
-  accepted_before_.reset();
+  previous_accepted_.reset();
   map_T_odom_.reset();
   last_map_T_base_.reset();
   odometry_.reset();
@@ -85,48 +84,48 @@ void SessionState::SetPoseLimits(double timeout_s, double distance_tolerance_m) 
   poses_.SetLimits(timeout_s, distance_tolerance_m);
 }
 
-SessionState::Place SessionState::TakePlace(int64_t stamp_ns,
-                                            const std::optional<Pose>& odom_T_base) {
-  Place place;
-  place.odom_T_base = odom_T_base;
+SessionState::ScanPrior SessionState::TakePrior(int64_t stamp_ns,
+                                                const std::optional<Pose>& odom_T_base) {
+  ScanPrior prior;
+  prior.odom_T_base = odom_T_base;
   const absl::MutexLock lock(&mutex_);
-  place.active = active_;
+  prior.active = active_;
   if (!active_) {
-    place.status = absl::FailedPreconditionError("the session is not active");
-    return place;
+    prior.status = absl::FailedPreconditionError("the session is not active");
+    return prior;
   }
-  place.base_twist = TwistAt(stamp_ns);
+  prior.base_twist = TwistAt(stamp_ns);
   if (const auto pose = poses_.Interpolate(stamp_ns); pose.ok()) {
     poses_.PopOld(stamp_ns);
     if (!odometry_.has_value()) odometry_ = Odometry::kPoses;
-    if (odometry_ == Odometry::kPoses) place.odometry_T_base = pose->map_T_base;
-    place.older = pose->older;
-    place.newer = pose->newer;
-    place.corrected = correction_.has_value();
-    place.guess_map_T_base =
-        place.corrected ? correction_->Apply(pose->map_T_base) : pose->map_T_base;
+    if (odometry_ == Odometry::kPoses) prior.odometry_T_base = pose->map_T_base;
+    prior.older = pose->older;
+    prior.newer = pose->newer;
+    prior.corrected = correction_.has_value();
+    prior.guess_map_T_base =
+        prior.corrected ? correction_->Apply(pose->map_T_base) : pose->map_T_base;
     // A pose of no covariance has zeros.
-    if (!pose->covariance.isZero(0.0) && !place.corrected) {
-      place.guess_covariance = pose->covariance;
+    if (!pose->covariance.isZero(0.0) && !prior.corrected) {
+      prior.guess_covariance = pose->covariance;
     }
   } else if (odom_T_base.has_value() && map_T_odom_.has_value()) {
-    place.guess_map_T_base = *map_T_odom_ * *odom_T_base;
+    prior.guess_map_T_base = *map_T_odom_ * *odom_T_base;
   } else if (last_map_T_base_.has_value()) {
-    place.guess_map_T_base = *last_map_T_base_;
+    prior.guess_map_T_base = *last_map_T_base_;
   } else {
-    place.status = pose.status();
+    prior.status = pose.status();
   }
   if (odom_T_base.has_value()) {
     if (!odometry_.has_value()) odometry_ = Odometry::kScans;
-    if (odometry_ == Odometry::kScans) place.odometry_T_base = odom_T_base;
+    if (odometry_ == Odometry::kScans) prior.odometry_T_base = odom_T_base;
   }
-  anchor_.Follow(place.odometry_T_base);
-  place.anchor = anchor_;
+  anchor_.Update(prior.odometry_T_base);
+  prior.anchor = anchor_;
   if (const auto reference = references_.Interpolate(stamp_ns); reference.ok()) {
     references_.PopOld(stamp_ns);
-    place.reference_map = reference->map_T_base.translation;
+    prior.reference_map = reference->map_T_base.translation;
   }
-  return place;
+  return prior;
 }
 
 std::vector<PlacedCloud> SessionState::Accumulate(int64_t stamp_ns, const Pose& odom_T_base,
@@ -140,7 +139,7 @@ size_t SessionState::accumulated_points() {
   return history_.points();
 }
 
-SweepReport SessionState::CheckSweep(const SweepPull& pull) {
+SweepReport SessionState::CheckSweep(const SweepDerivatives& pull) {
   const absl::MutexLock lock(&mutex_);
   return sweeps_.Add(pull);
 }
@@ -160,17 +159,17 @@ std::optional<Twist> SessionState::TwistAt(int64_t stamp_ns) const {
 }
 
 std::optional<Twist> SessionState::AcceptedTwist(int64_t stamp_ns) const {
-  if (!accepted_before_.has_value()) return std::nullopt;
-  if (std::abs(SecondsBetween(accepted_->stamp_ns, stamp_ns)) > kLongestGapS) return std::nullopt;
-  return TwistBetween(accepted_before_->stamp_ns, accepted_before_->map_T_base, accepted_->stamp_ns,
-                      accepted_->map_T_base);
+  if (!previous_accepted_.has_value()) return std::nullopt;
+  if (std::abs(SecondsBetween(accepted_->stamp_ns, stamp_ns)) > kMaxGapS) return std::nullopt;
+  return TwistBetween(previous_accepted_->stamp_ns, previous_accepted_->map_T_base,
+                      accepted_->stamp_ns, accepted_->map_T_base);
 }
 
 void SessionState::CheckTrack(int64_t stamp_ns, const Pose& map_T_base, bool near_guess,
                               Verdict& verdict) {
   const absl::MutexLock lock(&mutex_);
   if (!verdict.accepted) {
-    track_.Miss();
+    track_.AddMiss();
     return;
   }
   std::string deviation = track_.Add(stamp_ns, map_T_base, near_guess);
@@ -179,21 +178,21 @@ void SessionState::CheckTrack(int64_t stamp_ns, const Pose& map_T_base, bool nea
              std::nullopt};
 }
 
-void SessionState::Found(int64_t stamp_ns, const Pose& map_T_base, const Place& place,
+void SessionState::Found(int64_t stamp_ns, const Pose& map_T_base, const ScanPrior& prior,
                          const FoundFacts& facts) {
   const absl::MutexLock lock(&mutex_);
-  accepted_before_ = accepted_;
+  previous_accepted_ = accepted_;
   accepted_ = AcceptedResult{stamp_ns, map_T_base};
   last_map_T_base_.reset();
-  if (place.odom_T_base.has_value()) map_T_odom_ = map_T_base * place.odom_T_base->Inverse();
-  if (facts.observed && place.odometry_T_base.has_value()) {
-    anchor_.Set(map_T_base, *place.odometry_T_base);
+  if (prior.odom_T_base.has_value()) map_T_odom_ = map_T_base * prior.odom_T_base->Inverse();
+  if (facts.observed && prior.odometry_T_base.has_value()) {
+    anchor_.Set(map_T_base, *prior.odometry_T_base);
   }
   if (!policy_.has_value()) return;
-  policy_->Found(map_T_base, place.odometry_T_base);
+  policy_->Found(map_T_base, prior.odometry_T_base);
   proposal_.reset();
-  if (correction_.has_value() && place.odometry_T_base.has_value() &&
-      !correction_->Follow(map_T_base, *place.odometry_T_base, facts.own_suffices)) {
+  if (correction_.has_value() && prior.odometry_T_base.has_value() &&
+      !correction_->Update(map_T_base, *prior.odometry_T_base, facts.uncorrected_suffices)) {
     correction_.reset();
   }
 }
@@ -202,21 +201,21 @@ std::optional<RecoveryStep> SessionState::Missed(const std::optional<Pose>& odom
   const absl::MutexLock lock(&mutex_);
   if (!policy_.has_value()) return std::nullopt;
   policy_->Missed();
-  if (stepping_) return std::nullopt;
+  if (step_in_progress_) return std::nullopt;
   std::optional<RecoveryStep> step;
   if (proposal_.has_value()) {
     step = ProposalToCheck{proposal_->Expected(odometry_T_base)};
   } else if (const auto search = policy_->NextSearch(odometry_T_base); search.has_value()) {
     step = *search;
   }
-  stepping_ = step.has_value();
+  step_in_progress_ = step.has_value();
   return step;
 }
 
 RecoveryOutcome SessionState::EndSearch(const std::optional<Pose>& map_T_base,
                                         const std::optional<Pose>& odometry_T_base) {
   const absl::MutexLock lock(&mutex_);
-  stepping_ = false;
+  step_in_progress_ = false;
   RecoveryOutcome outcome;
   if (!map_T_base.has_value()) return outcome;
   // The vehicle may have been found while the search ran.
@@ -228,10 +227,10 @@ RecoveryOutcome SessionState::EndSearch(const std::optional<Pose>& map_T_base,
   return outcome;
 }
 
-RecoveryOutcome SessionState::OnSqliteProgress(const std::optional<Pose>& map_T_base,
+RecoveryOutcome SessionState::EndProposalCheck(const std::optional<Pose>& map_T_base,
                                                const std::optional<Pose>& odometry_T_base) {
   const absl::MutexLock lock(&mutex_);
-  stepping_ = false;
+  step_in_progress_ = false;
   // The vehicle may have been found while the check ran.
   if (!proposal_.has_value()) {
     RecoveryOutcome outcome;
@@ -260,8 +259,8 @@ RecoveryOutcome SessionState::OnSqliteProgress(const std::optional<Pose>& map_T_
 
 void SessionState::AbandonStep(const RecoveryStep& step) {
   const absl::MutexLock lock(&mutex_);
-  stepping_ = false;
-  if (std::holds_alternative<RecoverySearch>(step)) policy_->NotSearched();
+  step_in_progress_ = false;
+  if (std::holds_alternative<RecoverySearch>(step)) policy_->UndoSearch();
 }
 
 }  // namespace voxloc::server

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// SessionState: what a session remembers from scan to scan: whether it is active, its latest poses
-// and reference positions, the scans that later ones are joined with, how many scans went by
-// without an accepted result, where its vehicle was last, and how far a recovery has come. Callers
-// without a session have a fresh one for their one scan. Thread-safe: shared by a session's stream
-// and its scans.
+// SessionState: the state of a session between scans: whether it is active, its latest poses and
+// reference positions, the scans that later ones are joined with, the number of scans since the
+// last accepted result, the vehicle's last pose, and the progress of a recovery. Each call without
+// a session has a new one for its scan. Thread-safe: shared by a session's stream and its scans.
 
 #ifndef VOXLOC_SERVER_SESSION_SESSION_STATE_H_
 #define VOXLOC_SERVER_SESSION_SESSION_STATE_H_
@@ -34,8 +33,8 @@
 
 namespace voxloc::server {
 
-// What is to be done with a scan while its vehicle is lost: look for the vehicle, or see whether
-// the scan agrees with a pose that was found before.
+// The step for a scan while its vehicle is lost: search for the vehicle, or check whether the scan
+// agrees with a pose found before.
 struct ProposalToCheck {
   Pose expected_map_T_base;  // at the scan
 };
@@ -60,32 +59,32 @@ class SessionState {
   [[nodiscard]] absl::Status AddReference(int64_t stamp_ns, const Eigen::Vector3d& position_map);
   // Activating deletes the poses and the scans, and resets the recovery.
   void Activate(bool active);
-  // How near the poses must be that a guess is interpolated from.
+  // Limits on the poses that a guess is interpolated from.
   void SetPoseLimits(double timeout_s, double distance_tolerance_m);
 
-  // What the session knows of the place of a scan.
-  struct Place {
+  // What the session knows about a scan before it is aligned.
+  struct ScanPrior {
     bool active = true;
     absl::Status status;  // not ok: there is no guess, and why
     Pose guess_map_T_base;
     std::optional<Matrix6> guess_covariance;
-    // What the session's poses say, before any recovery moves it; where it has none, what the scan
-    // says, in the frame of its odometry. A session keeps to the one that came first.
+    // The odometry pose: the interpolated session pose without a recovery's correction, or the
+    // scan's own odom_T_base. A session uses the source that it had first.
     std::optional<Pose> odometry_T_base;
     std::optional<Pose> odom_T_base;  // as the scan says
     // The poses that it was interpolated from.
     std::optional<BufferedPose> older;
     std::optional<BufferedPose> newer;
-    bool corrected = false;  // whether a recovery has moved the guess away from it
+    bool corrected = false;  // a recovery has corrected the guess
     // By those poses; by the last two accepted results where there are none, or only one. nullopt:
     // these are too old or too far apart in time.
     std::optional<Twist> base_twist;
     std::optional<Eigen::Vector3d> reference_map;
     OdometryAnchor anchor;  // by `odometry_T_base`
   };
-  // Forgets what is older than the scan. `odom_T_base`: as the scan says.
-  [[nodiscard]] Place TakePlace(int64_t stamp_ns,
-                                const std::optional<Pose>& odom_T_base = std::nullopt);
+  // Computes it, and drops poses that are older than the scan. `odom_T_base`: the scan's.
+  [[nodiscard]] ScanPrior TakePrior(int64_t stamp_ns,
+                                    const std::optional<Pose>& odom_T_base = std::nullopt);
 
   // Whether its scans are joined with those before them.
   [[nodiscard]] bool accumulates() const { return options_.accumulation.has_value(); }
@@ -99,31 +98,32 @@ class SessionState {
   [[nodiscard]] Diagnostics Finish(ScanGate& gate);
 
   // Of a scan that was accepted and deskewed.
-  [[nodiscard]] SweepReport CheckSweep(const SweepPull& pull);
+  [[nodiscard]] SweepReport CheckSweep(const SweepDerivatives& pull);
 
-  // Judges the result of a scan also by those before it: takes the acceptance from one that does
-  // not follow from the vehicle's track; see TrackCheck. `near_guess`: it is where its guess said.
+  // Checks the result against the session's earlier ones, and rejects one that does not follow from
+  // the vehicle's track: see TrackCheck. `near_guess`: the result is near its guess.
   void CheckTrack(int64_t stamp_ns, const Pose& map_T_base, bool near_guess, Verdict& verdict);
 
-  // The end of a scan: its vehicle was found, or missed. The stamp is the one that TakePlace was
-  // given. A step that is returned must be ended.
+  // The end of a scan, with or without an accepted result. The stamp is that of TakePrior. A step
+  // that Missed returns must be ended by EndSearch, EndProposalCheck or AbandonStep.
   struct FoundFacts {
-    // Of a scan whose guess was corrected: the alignment from what the poses say led there too.
-    bool own_suffices = false;
+    // For a scan with a corrected guess: the alignment from the uncorrected one agrees.
+    bool uncorrected_suffices = false;
     bool observed = false;  // the scan observes every direction
   };
-  void Found(int64_t stamp_ns, const Pose& map_T_base, const Place& place, const FoundFacts& facts);
+  void Found(int64_t stamp_ns, const Pose& map_T_base, const ScanPrior& prior,
+             const FoundFacts& facts);
   [[nodiscard]] std::optional<RecoveryStep> Missed(const std::optional<Pose>& odometry_T_base);
 
   // nullopt: the session does not look for its vehicle.
   [[nodiscard]] const std::optional<RecoveryOptions>& recovery() const { return options_.recovery; }
-  // Ends a step: a search with the pose that it found, if any; a check of a proposal with the pose
-  // at which the scan agrees, nullopt where it does not. Odometry is that at the scan.
+  // End a step: a search with the pose that it found, or nullopt; a check of a proposal with the
+  // pose at which the scan agrees, or nullopt. The odometry is that of the scan.
   RecoveryOutcome EndSearch(const std::optional<Pose>& map_T_base,
                             const std::optional<Pose>& odometry_T_base);
-  RecoveryOutcome OnSqliteProgress(const std::optional<Pose>& map_T_base,
+  RecoveryOutcome EndProposalCheck(const std::optional<Pose>& map_T_base,
                                    const std::optional<Pose>& odometry_T_base);
-  // Ends a step that could not be taken; the next missed scan leads to the same one.
+  // Ends a step that could not run; the next missed scan retries it.
   void AbandonStep(const RecoveryStep& step);
 
  private:
@@ -142,11 +142,11 @@ class SessionState {
   PoseBuffer poses_ ABSL_GUARDED_BY(mutex_);
   PoseBuffer references_ ABSL_GUARDED_BY(mutex_);
   std::optional<AcceptedResult> accepted_ ABSL_GUARDED_BY(mutex_);
-  std::optional<AcceptedResult> accepted_before_ ABSL_GUARDED_BY(mutex_);
+  std::optional<AcceptedResult> previous_accepted_ ABSL_GUARDED_BY(mutex_);
   std::optional<Pose> map_T_odom_ ABSL_GUARDED_BY(mutex_);  // by the last accepted result
   // Until the first accepted result.
   std::optional<Pose> last_map_T_base_ ABSL_GUARDED_BY(mutex_);
-  // What Place::odometry_T_base is taken from, once it is known.
+  // What ScanPrior::odometry_T_base is taken from, once it is known.
   enum class Odometry { kPoses, kScans };
   std::optional<Odometry> odometry_ ABSL_GUARDED_BY(mutex_);
   OdometryAnchor anchor_ ABSL_GUARDED_BY(mutex_);
@@ -155,7 +155,7 @@ class SessionState {
   TrackCheck track_ ABSL_GUARDED_BY(mutex_);
   SkippedScans skipped_ ABSL_GUARDED_BY(mutex_);
   std::optional<RecoveryPolicy> policy_ ABSL_GUARDED_BY(mutex_);
-  bool stepping_ ABSL_GUARDED_BY(mutex_) = false;  // a step has been returned and not ended
+  bool step_in_progress_ ABSL_GUARDED_BY(mutex_) = false;  // a step has been returned and not ended
   std::optional<PoseProposal> proposal_ ABSL_GUARDED_BY(mutex_);
   std::optional<PoseCorrection> correction_ ABSL_GUARDED_BY(mutex_);
 };

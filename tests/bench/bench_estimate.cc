@@ -70,7 +70,7 @@ absl::Status MeasureKind(Engine& engine, ThreadPool& pool, const Kind& kind,
     pool.ParallelFor(jobs.size(), [&](size_t i) {
       requests[i].options = &options;
       requests[i].features =
-          DescribeScan(*jobs[i].scan, requests[i].rays, jobs[i].map_T_base_guess, options);
+          ComputeScanFeatures(*jobs[i].scan, requests[i].rays, jobs[i].map_T_base_guess, options);
       RequestPasses(*requests[i].features, jobs[i]);
     });
   });

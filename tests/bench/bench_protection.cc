@@ -128,7 +128,7 @@ absl::Status AddProtectedBatch(Engine& engine, ThreadPool& pool, const std::vect
   pool.ParallelFor(jobs.size(), [&](size_t i) {
     requests[i].options = &options;
     requests[i].features =
-        DescribeScan(*jobs[i].scan, ScanRays(), jobs[i].map_T_base_guess, options);
+        ComputeScanFeatures(*jobs[i].scan, ScanRays(), jobs[i].map_T_base_guess, options);
     RequestPasses(*requests[i].features, jobs[i]);
   });
   const std::vector<AlignResult> results = engine.Align(jobs);

@@ -97,7 +97,7 @@ class RecoveryRun {
     job.map = set_.map;
     job.scan = set_.scans[i].cloud;
     job.profile = profile_;
-    job.want_point_scores = true;
+    job.with_point_scores = true;
     return job;
   }
 
@@ -119,7 +119,7 @@ class RecoveryRun {
                        RotationDistance(found, truth) <= distinct.min_separation_rad;
     const bool passes =
         report.ranked.ambiguity_gap >= options_.hypotheses.ambiguity_gap &&
-        ObjectionTo(*report.proposal, report.confidence, profile_, options_).empty();
+        RejectReason(*report.proposal, report.confidence, profile_, options_).empty();
     Follow(i, found, passes, random, tallies_.Of(right));
   }
 

@@ -149,7 +149,7 @@ absl::StatusOr<SweepCounts> CountSet(Engine& engine, const LoadedSet& set,
     job.map_T_base_guess = set.scans[i].map_T_base_guess;
     job.profile = profile;
     const auto slices = SliceSweep(prepared->time_s);
-    const bool moves = slices.has_value() && MotionOver(*slices, twist) >= kLeastSweepMotionM;
+    const bool moves = slices.has_value() && MotionOver(*slices, twist) >= kMinSweepMotionM;
     if (moves) static_cast<void>(RequestSweepPass(*slices, nullptr, job));
     const AlignResult result = engine.Align(absl::MakeConstSpan(&job, 1))[0];
     if (!result.status.ok()) return result.status;
@@ -158,9 +158,9 @@ absl::StatusOr<SweepCounts> CountSet(Engine& engine, const LoadedSet& set,
     ++counts.accepted;
     counts.error_m += TranslationDistance(result.map_T_base, set.scans[i].map_T_base);
     if (!moves) continue;
-    counts.last =
-        check.Add(MeasureSweepPull(*slices, result.passes[0].groups, twist, result.map_T_base));
-    if (counts.last.scans < kFewestSweeps) continue;
+    counts.last = check.Add(
+        ComputeSweepDerivatives(*slices, result.passes[0].groups, twist, result.map_T_base));
+    if (counts.last.scans < kMinSweeps) continue;
     ++counts.checked;
     counts.suspect += counts.last.suspect ? 1 : 0;
     if (std::abs(counts.last.unexplained_motion) > std::abs(counts.farthest)) {

@@ -7,11 +7,11 @@ namespace voxloc::bench {
 std::vector<AlignResult> SplitTimer::Align(absl::Span<const AlignJob> jobs) {
   if (!timed_.load()) return ForwardingEngine::Align(jobs);
   std::vector<AlignJob> timed(jobs.begin(), jobs.end());
-  for (AlignJob& job : timed) job.want_device_times = true;
+  for (AlignJob& job : timed) job.with_device_times = true;
   std::vector<AlignResult> results = ForwardingEngine::Align(timed);
   std::optional<DeviceTimes> times;
   for (const AlignResult& result : results) {
-    if (!result.device_times.has_value() || !result.device_times->leads) continue;
+    if (!result.device_times.has_value() || !result.device_times->first_of_launch) continue;
     if (!times.has_value()) times.emplace();
     times->upload_s += result.device_times->upload_s;
     times->kernel_s += result.device_times->kernel_s;

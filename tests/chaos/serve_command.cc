@@ -60,7 +60,7 @@ absl::StatusOr<Report> Serve(const ServeFlags& flags) {
     }
   }
   RaiseOpenFilesLimit();
-  server::SendGrpcLogToOurs();
+  server::RedirectGrpcLog();
   std::optional<server::FailingGpu> failing;
   const auto server = StartServer(flags, failing);
   if (!server.ok()) return server.status();

@@ -98,8 +98,8 @@ class MaintenanceTest : public ::testing::Test {
 
   // Runs the command, and sends the signal when it is on its way: once this file is there. Returns
   // its exit code; what it wrote goes to `text`.
-  int EndBySignal(const std::vector<std::string>& command, const std::string& once_there,
-                  int signal, std::string* text) {
+  int RequestShutdown(const std::vector<std::string>& command, const std::string& once_there,
+                      int signal, std::string* text) {
     FullPipe output(folder_.Path("output-" + std::to_string(++runs_)));
     ChildProcess process(command, output.path());
     EXPECT_TRUE(Eventually([&] { return fs::exists(once_there); })) << once_there;
@@ -122,8 +122,9 @@ TEST_F(MaintenanceTest, ABackupThatIsEndedLeavesNoFileAndTheMapsWhole) {
   const std::string folder = fs::path(backups).parent_path();
   for (const auto& [signal, code] : {std::pair{SIGINT, 130}, {SIGTERM, 143}}) {
     std::string text;
-    EXPECT_EQ(EndBySignal(Command("backup", data(), backups), backups + ".partial", signal, &text),
-              code)
+    EXPECT_EQ(
+        RequestShutdown(Command("backup", data(), backups), backups + ".partial", signal, &text),
+        code)
         << text;
     EXPECT_NE(text.find("backed up "), std::string::npos) << text;
     EXPECT_NE(text.find("the backup was ended"), std::string::npos) << text;
@@ -149,8 +150,8 @@ TEST_F(MaintenanceTest, ARestoreThatIsEndedLeavesTheDirectoryAsItWas) {
   const std::set<std::string> files = FilesOf(target);
   for (const auto& [signal, code] : {std::pair{SIGINT, 130}, {SIGTERM, 143}}) {
     std::string text;
-    EXPECT_EQ(EndBySignal(Command("restore", target, backup), target + "/maps.db.restored", signal,
-                          &text),
+    EXPECT_EQ(RequestShutdown(Command("restore", target, backup), target + "/maps.db.restored",
+                              signal, &text),
               code)
         << text;
     EXPECT_NE(text.find("the restore was ended"), std::string::npos) << text;

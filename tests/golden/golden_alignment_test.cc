@@ -91,7 +91,7 @@ std::vector<IterationTrace> EvaluateAt(const LoadedSet& loaded, const std::vecto
   for (const Pose& pose : poses) {
     AlignJob& job = jobs.emplace_back(loaded.MakeJob(pose));
     job.profile.stages[0].max_iterations = 1;
-    job.want_trace = true;
+    job.with_trace = true;
   }
   std::vector<IterationTrace> evaluations;
   for (const AlignResult& result : loaded.engine->Align(jobs)) {
@@ -142,7 +142,7 @@ TEST_P(GoldenAlignmentTest, goldenAlignmentsMatchTheReference) {
       const std::string label = entry.at("label");
       SCOPED_TRACE(label);
       AlignJob job = loaded.MakeJob(PoseOf(entry.at("guess")));
-      job.want_trace = true;
+      job.with_trace = true;
       const AlignResult result = loaded.engine->Align({&job, 1})[0];
       ASSERT_TRUE(result.status.ok()) << result.status;
       ASSERT_TRUE(result.map_T_base.translation.allFinite());

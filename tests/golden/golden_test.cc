@@ -92,7 +92,7 @@ TEST_P(GoldenTest, goldenDerivativesMatchTheReference) {
       // One iteration, traced: its first record is the evaluation at the pose itself.
       AlignJob job = loaded.MakeJob(PoseOf(entry.at("pose")));
       job.profile.stages[0].max_iterations = 1;
-      job.want_trace = true;
+      job.with_trace = true;
       const AlignResult result = loaded.engine->Align({&job, 1})[0];
       ASSERT_TRUE(result.status.ok()) << result.status;
       ASSERT_FALSE(result.trace.empty());

@@ -206,7 +206,7 @@ absl::StatusOr<ChangedTown::PassReport> ChangedTown::Drive(When when) {
         std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
     for (size_t t = 0; t < seen.size(); ++t) {
       if (seen[t].scans == 0.0) continue;
-      tiles_[t].fit.Scale(ShareLeftAfterScan());
+      tiles_[t].fit.Scale(DecayPerScan());
       tiles_[t].fit.Add(seen[t]);
     }
   }

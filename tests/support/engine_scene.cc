@@ -82,7 +82,7 @@ std::vector<AlignJob> PerturbedSceneJobs(const AlignJob& scene_job) {
     job.map_T_base_guess =
         Displaced(ScenePose(), {0.49 * std::cos(heading), 0.49 * std::sin(heading), 0.1},
                   (i % 2 == 0 ? 2.0 : -2.0) * kRadiansPerDegree);
-    job.want_trace = true;
+    job.with_trace = true;
     jobs.push_back(job);
   }
   return jobs;

@@ -57,9 +57,9 @@ class ForwardingEngine : public Engine {
                                          WorkClass work_class) override {
     return engine_.Filter(cloud, options, work_class);
   }
-  absl::StatusOr<std::shared_ptr<const ResidentBoundGrid>> DoKeepBoundGrid(
+  absl::StatusOr<std::shared_ptr<const ResidentBoundGrid>> DoLoadBoundGrid(
       BoundGrid grid) override {
-    return engine_.KeepBoundGrid(std::move(grid));
+    return engine_.LoadBoundGrid(std::move(grid));
   }
   absl::StatusOr<std::vector<BoundHit>> DoBound(const BoundRequest& request) override {
     return engine_.Bound(request);

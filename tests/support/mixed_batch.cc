@@ -33,7 +33,7 @@ std::vector<AlignJob> JobsOfDifferentReach(const std::shared_ptr<const ResidentM
       job.scan = scan;
       job.map_T_base_guess = Displaced(ScenePose(), {0.3, -0.2, 0.05}, 0.03);
       job.profile = AlongObservedDirections(profile);
-      job.want_trace = true;
+      job.with_trace = true;
       jobs.push_back(job);
       job.profile = profile;
       jobs.push_back(job);

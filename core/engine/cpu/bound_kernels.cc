@@ -20,7 +20,7 @@ constexpr size_t kNodes = 4;
 using Words = uint64_t __attribute__((vector_size(8 * kNodes)));
 constexpr int kPlanes = 8;  // of the counters
 constexpr size_t kGroup = 8;
-// Entries after which it is looked at whether a node can still have enough hits.
+// The number of entries between two checks whether a node can still have enough hits.
 constexpr size_t kCheckInterval = 32;
 
 struct Counters {
@@ -48,7 +48,7 @@ inline Words AddCarry(Words& sum, const Words& a, const Words& b) {
   return carry;
 }
 
-inline void Ripple(Words carry, int plane, Counters& counters) {
+inline void RippleCarry(Words carry, int plane, Counters& counters) {
   for (; plane < kPlanes; ++plane) {
     const Words next = counters.plane[plane] & carry;
     counters.plane[plane] ^= carry;
@@ -56,10 +56,10 @@ inline void Ripple(Words carry, int plane, Counters& counters) {
   }
 }
 
-// What the point of an entry meets at each height of the nodes, for word `word` of the heights.
+// The hits of an entry's point at each height of the nodes, for word `word` of the heights.
 template <bool kTall, bool kSquare>
-inline Words Look(const cpu::BoundRowArguments& in, const cpu::BoundEntry& entry,
-                  const uint64_t* first, int32_t word) {
+inline Words LoadHits(const cpu::BoundRowArguments& in, const cpu::BoundEntry& entry,
+                      const uint64_t* first, int32_t word) {
   const auto load = [&in](const uint64_t* from) {
     return kSquare ? LoadSquare(from, in.next_row) : Load(from);
   };
@@ -104,19 +104,20 @@ inline bool Count(const cpu::BoundRowArguments& in, const uint64_t* first, int32
       Words& ones = counters.plane[0];
       Words& twos = counters.plane[1];
       Words& fours = counters.plane[2];
-      const Words twos_a = AddCarry(ones, Look<kTall, kSquare>(in, e[0], first, word),
-                                    Look<kTall, kSquare>(in, e[1], first, word));
-      const Words twos_b = AddCarry(ones, Look<kTall, kSquare>(in, e[2], first, word),
-                                    Look<kTall, kSquare>(in, e[3], first, word));
+      const Words twos_a = AddCarry(ones, LoadHits<kTall, kSquare>(in, e[0], first, word),
+                                    LoadHits<kTall, kSquare>(in, e[1], first, word));
+      const Words twos_b = AddCarry(ones, LoadHits<kTall, kSquare>(in, e[2], first, word),
+                                    LoadHits<kTall, kSquare>(in, e[3], first, word));
       const Words fours_a = AddCarry(twos, twos_a, twos_b);
-      const Words twos_c = AddCarry(ones, Look<kTall, kSquare>(in, e[4], first, word),
-                                    Look<kTall, kSquare>(in, e[5], first, word));
-      const Words twos_d = AddCarry(ones, Look<kTall, kSquare>(in, e[6], first, word),
-                                    Look<kTall, kSquare>(in, e[7], first, word));
+      const Words twos_c = AddCarry(ones, LoadHits<kTall, kSquare>(in, e[4], first, word),
+                                    LoadHits<kTall, kSquare>(in, e[5], first, word));
+      const Words twos_d = AddCarry(ones, LoadHits<kTall, kSquare>(in, e[6], first, word),
+                                    LoadHits<kTall, kSquare>(in, e[7], first, word));
       const Words fours_b = AddCarry(twos, twos_c, twos_d);
-      Ripple(AddCarry(fours, fours_a, fours_b), 3, counters);
+      RippleCarry(AddCarry(fours, fours_a, fours_b), 3, counters);
     }
-    for (; i < stop; ++i) Ripple(Look<kTall, kSquare>(in, in.entries[i], first, word), 0, counters);
+    for (; i < stop; ++i)
+      RippleCarry(LoadHits<kTall, kSquare>(in, in.entries[i], first, word), 0, counters);
     const auto left = static_cast<uint32_t>(in.entry_count - i);
     if (in.min_hits > left && !AnySet(AtLeast(counters, in.min_hits - left) & allowed)) {
       return false;
@@ -126,7 +127,7 @@ inline bool Count(const cpu::BoundRowArguments& in, const uint64_t* first, int32
 }
 
 // The most hits at an allowed height, and the lowest such height; 0 where there is none.
-inline uint32_t Best(const Counters& counters, size_t node, uint64_t allowed, uint32_t* height) {
+inline uint32_t MaxHits(const Counters& counters, size_t node, uint64_t allowed, uint32_t* height) {
   uint64_t best = allowed;
   uint32_t hits = 0;
   for (int p = kPlanes - 1; p >= 0; --p) {
@@ -152,7 +153,7 @@ bool BoundRowOf(const cpu::BoundRowArguments& in) {
       if (!Count<kTall, kSquare>(in, in.first + node, word, counters)) continue;
       for (size_t k = 0; k < nodes; ++k) {
         uint32_t height = 0;
-        const uint32_t hits = Best(counters, k, in.allowed_z[word], &height);
+        const uint32_t hits = MaxHits(counters, k, in.allowed_z[word], &height);
         if (hits < in.min_hits || hits <= found[k] >> 16) continue;
         found[k] = hits << 16 | (static_cast<uint32_t>(word) * 64 + height);
         any = true;

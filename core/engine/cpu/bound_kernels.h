@@ -11,8 +11,8 @@
 
 namespace voxloc::cpu {
 
-// Where a point looks, from its node's place on: `offset` words on in a plane, and `up` z levels
-// up. Where a column is one word, that is between -63 and 63.
+// The voxel of a point relative to its node: `offset` words further in the plane and `up` z levels
+// higher. If a column is one word, `up` is between -63 and 63.
 struct BoundEntry {
   int64_t offset;
   int32_t up;

@@ -36,33 +36,33 @@ using cpu::CpuMap;
 using cpu::CpuTile;
 using cpu::ScanEvaluator;
 
-// One scan is shared out to a thread for every so many chunks of it. A chunk is evaluated in about
-// 3 us, and a step of a team begins and ends within one.
+// One thread works on a scan for every this many chunks of it. A chunk is evaluated in about 3 us,
+// and a step of a team starts and ends within 1 us.
 constexpr size_t kChunksPerThread = 2;
-// A scan of as many chunks is shared out beside others too, as long as these leave threads idle; a
-// smaller one only where it is alone, since one thread a scan is what gets most scans done.
-constexpr size_t kChunksOfLargeScan = 32;
+// A scan of at least this many chunks uses several threads even in a batch, as long as threads are
+// idle. A smaller one does so only alone, since one thread per scan has the highest throughput.
+constexpr size_t kLargeScanChunks = 32;
 // Poses scored by one thread in a row; also how often the stop token is looked at.
 constexpr size_t kPosesPerTask = 16;
 
-// What one scan at a time is aligned or scored in.
+// The memory in which one scan is aligned or scored.
 struct AlignWorkspace {
   StagePoints points;
   ScanEvaluator evaluator;
   ScanEvaluator pass_evaluator;  // of passes over other clouds
 };
 
-// Workspaces at rest, kept for their memory.
+// Idle workspaces, kept to reuse their memory.
 class WorkspacePool {
  public:
-  std::unique_ptr<AlignWorkspace> Take() {
+  std::unique_ptr<AlignWorkspace> Acquire() {
     absl::MutexLock lock(&mutex_);
     if (idle_.empty()) return std::make_unique<AlignWorkspace>();
     std::unique_ptr<AlignWorkspace> workspace = std::move(idle_.back());
     idle_.pop_back();
     return workspace;
   }
-  void Return(std::unique_ptr<AlignWorkspace> workspace) {
+  void Release(std::unique_ptr<AlignWorkspace> workspace) {
     absl::MutexLock lock(&mutex_);
     idle_.push_back(std::move(workspace));
   }
@@ -86,7 +86,7 @@ class MapEvaluator : public PoseEvaluator {
       workspace.evaluator.SetScan(*job.scan);
       return;
     }
-    workspace.points.Choose(*job.scan, job.profile);
+    workspace.points.Select(*job.scan, job.profile);
     workspace.evaluator.SetScan(*job.scan, workspace.points.order());
   }
 
@@ -99,10 +99,10 @@ class MapEvaluator : public PoseEvaluator {
                                                   : workspace_.points.counts()[stage_];
     return workspace_.evaluator.Evaluate(chart, /*with_derivatives=*/true, points, team_, nullptr);
   }
-  // Of the job that it is of. Where points were chosen, the scan's scale is known.
+  // The rules of the evaluator's own job. If points were selected, the scan's scale is known.
   [[nodiscard]] ndt::SearchRules Rules(const AlignJob& job) const {
-    if (!thinned_) return RulesOf(job);
-    return RulesOf(job, RotationScaleOf(workspace_.points.root_mean_square_range()));
+    if (!thinned_) return MakeSearchRules(job);
+    return MakeSearchRules(job, RotationScaleOf(workspace_.points.root_mean_square_range()));
   }
   // What a pass wants at this pose; `stage` is the one whose cells it takes by default.
   void RunPass(const EvaluationPass& pass, const ChartVector& chart, size_t stage,
@@ -115,7 +115,7 @@ class MapEvaluator : public PoseEvaluator {
     if (!of_scan) evaluator.SetScan(cloud);
     evaluator.SetStage(map_.Grid(rules.cells), rules, of_scan ? stage : 0);
     float* scores = nullptr;
-    if (pass.want_point_scores) {
+    if (pass.with_point_scores) {
       result.point_scores.assign(cloud.size(), 0.0F);
       scores = result.point_scores.data();
     }
@@ -267,7 +267,7 @@ class CpuEngine : public Engine {
     return FilterCloud(cloud, options);
   }
 
-  absl::StatusOr<std::shared_ptr<const ResidentBoundGrid>> DoKeepBoundGrid(
+  absl::StatusOr<std::shared_ptr<const ResidentBoundGrid>> DoLoadBoundGrid(
       BoundGrid grid) override {
     return std::make_shared<const HostBoundGrid>(std::move(grid));
   }
@@ -287,31 +287,31 @@ class CpuEngine : public Engine {
     const size_t tasks = (poses + kPosesPerTask - 1) / kPosesPerTask;
     pool_.ParallelFor(tasks, [&](size_t task) {
       if (!CheckStopped(request.stop, "scoring").ok()) return;
-      std::unique_ptr<AlignWorkspace> workspace = workspaces_.Take();
+      std::unique_ptr<AlignWorkspace> workspace = workspaces_.Acquire();
       ScanEvaluator& evaluator = workspace->evaluator;
       evaluator.SetScan(*request.scan);
       evaluator.SetStage(map->Grid(request.stage.cells), request.stage);
       const size_t end = std::min(poses, (task + 1) * kPosesPerTask);
       for (size_t i = task * kPosesPerTask; i < end; ++i) {
-        float* rows = request.want_point_scores ? result.point_scores.data() + i * points : nullptr;
+        float* rows = request.with_point_scores ? result.point_scores.data() + i * points : nullptr;
         result.poses[i] =
             evaluator
                 .Evaluate(ChartFromPose(request.map_T_base[i]), /*with_derivatives=*/false,
                           evaluator.points(), nullptr, rows)
                 .score;
       }
-      workspaces_.Return(std::move(workspace));
+      workspaces_.Release(std::move(workspace));
     });
     VOXLOC_TRY(CheckStopped(request.stop, "scoring"));
     return result;
   }
 
  private:
-  // How many threads one of so many jobs is shared out to.
+  // The number of threads that work on one of this many jobs.
   [[nodiscard]] size_t ThreadsFor(const AlignJob& job, size_t jobs) const {
     if (job.scan == nullptr || jobs >= pool_.threads()) return 1;
     const size_t chunks = job.scan->size() / cpu::kPointsPerChunk;
-    if (jobs > 1 && chunks < kChunksOfLargeScan) return 1;
+    if (jobs > 1 && chunks < kLargeScanChunks) return 1;
     return std::clamp<size_t>(chunks / kChunksPerThread, 1, pool_.threads());
   }
 
@@ -328,12 +328,12 @@ class CpuEngine : public Engine {
     VOXLOC_TRY(CheckInputs(job));
     VOXLOC_TRY(ValidateProfile(job.profile));
     VOXLOC_ASSIGN_OR_RETURN(const CpuMap* const map, CheckMap(job.map.get(), job.profile.stages));
-    // Where memory runs out it is destroyed, since its state is then unknown.
-    std::unique_ptr<AlignWorkspace> workspace = workspaces_.Take();
+    // If memory runs out it is destroyed instead of released, since its state is then unknown.
+    std::unique_ptr<AlignWorkspace> workspace = workspaces_.Acquire();
     MapEvaluator on_map(*map, job, *workspace, team);
     if (workspace->evaluator.points() == 0) {
-      workspaces_.Return(std::move(workspace));
-      return NoFinitePoint(*job.scan);
+      workspaces_.Release(std::move(workspace));
+      return NoFinitePointError(*job.scan);
     }
     if (job.passes_only) {
       result.map_T_base = job.map_T_base_guess;
@@ -342,7 +342,7 @@ class CpuEngine : public Engine {
       RunSchedule(job, on_map.Rules(job), on_map, result);
     }
     const ChartVector chart = ChartFromPose(result.map_T_base);
-    if (job.want_point_scores) {
+    if (job.with_point_scores) {
       result.point_scores.assign(job.scan->size(), 0.0F);
       on_map.BeginStage(job.profile.score_stage);
       on_map.ScorePoints(chart, result.point_scores.data());
@@ -352,7 +352,7 @@ class CpuEngine : public Engine {
           pass.score_stage ? job.profile.score_stage : static_cast<size_t>(result.stage);
       on_map.RunPass(pass, chart, stage, result.passes.emplace_back());
     }
-    workspaces_.Return(std::move(workspace));
+    workspaces_.Release(std::move(workspace));
     return absl::OkStatus();
   }
 

@@ -63,9 +63,9 @@ CpuMap::CpuMap(std::vector<std::shared_ptr<const CpuTile>> tiles,
       grids_.push_back(ComposeGrid(lattices, s, nullptr, pool));
       continue;
     }
-    GridChange grid_change{*known, {}, change.came};
-    for (const size_t position : change.gone) {
-      grid_change.gone.push_back(previous->tiles_[position]->Lattice(s.cell_size_m));
+    GridChange grid_change{*known, {}, change.added};
+    for (const size_t position : change.removed) {
+      grid_change.removed.push_back(previous->tiles_[position]->Lattice(s.cell_size_m));
     }
     grids_.push_back(ComposeGrid(lattices, s, &grid_change, pool));
   }

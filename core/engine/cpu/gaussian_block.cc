@@ -26,7 +26,7 @@ GaussianRecord RecordOf(const MapCell& cell, const CellKey& at, double cell_size
 
 size_t GaussianBlock::MemoryBytes() const {
   return sizeof(*this) + sources.capacity() * sizeof(CellSource) +
-         (strays_to.capacity() + strays_from.capacity()) * sizeof(CellKey) +
+         (spill_targets.capacity() + spill_sources.capacity()) * sizeof(CellKey) +
          begins.capacity() * sizeof(uint32_t) + records.capacity() * sizeof(GaussianRecord);
 }
 

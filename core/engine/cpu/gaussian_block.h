@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// GaussianBlock: what the CPU engine keeps of one block of a map: the Gaussians that are found
-// there, as the hot loop wants them, and what they were made of, so that a successor of the map can
-// tell whether they stay. Immutable once a map holds it; maps share it.
+// GaussianBlock: one block of a map on the CPU engine: its Gaussians in the layout of the hot loop,
+// and the sources they were built from, so that the next revision of the map can check whether they
+// are unchanged. Immutable once it belongs to a map; maps share it.
 
 #ifndef VOXLOC_CORE_ENGINE_CPU_GAUSSIAN_BLOCK_H_
 #define VOXLOC_CORE_ENGINE_CPU_GAUSSIAN_BLOCK_H_
@@ -25,8 +25,8 @@ struct GaussianBlock {
   // A Gaussian is found in the lattice cell of its index position, which may lie in another block
   // than its points. Both ascend and are nearly always empty: other blocks in which Gaussians of
   // this block's points are found, and other blocks of whose points Gaussians are found here.
-  std::vector<CellKey> strays_to;
-  std::vector<CellKey> strays_from;
+  std::vector<CellKey> spill_targets;
+  std::vector<CellKey> spill_sources;
 
   // The Gaussians found here, by lattice cell; those of one lattice cell by the block of their
   // points, then by place, then by tile.

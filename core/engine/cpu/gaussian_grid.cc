@@ -17,7 +17,7 @@ uint64_t NextNumber() {
 
 }  // namespace
 
-GaussianGrid::GaussianGrid(double cell_size_m) : number_(NextNumber()), cell_size_m_(cell_size_m) {}
+GaussianGrid::GaussianGrid(double cell_size_m) : id_(NextNumber()), cell_size_m_(cell_size_m) {}
 
 GaussianGrid GaussianGrid::With(std::vector<Blocks::Change> changes) const {
   GaussianGrid next(cell_size_m_);

@@ -28,9 +28,9 @@ class GaussianGrid {
   // This grid with these blocks replaced, see BlockMap::With.
   [[nodiscard]] GaussianGrid With(std::vector<Blocks::Change> changes) const;
 
-  // Of this grid and its copies, and of no other in this process: what was looked up in a grid
-  // holds for every grid with its number. Never 0.
-  [[nodiscard]] uint64_t number() const { return number_; }
+  // The same for copies of a grid, and different for all other grids of the process, so that cached
+  // look-ups are valid for every grid with the same id. Never 0.
+  [[nodiscard]] uint64_t id() const { return id_; }
   [[nodiscard]] double cell_size_m() const { return cell_size_m_; }
   [[nodiscard]] size_t size() const { return size_; }
   // Blocks that several grids share count in each of them.
@@ -47,7 +47,7 @@ class GaussianGrid {
       const Eigen::Vector3d& min, const Eigen::Vector3d& max) const;
 
  private:
-  uint64_t number_;
+  uint64_t id_;
   double cell_size_m_;
   Blocks blocks_;
   size_t size_ = 0;

@@ -49,18 +49,18 @@ void AppendRuns(const TileMoments& tile, size_t position, std::vector<Run>& runs
 }
 
 // A block that is made because its sources are new.
-struct OwnBlock {
+struct RebuiltBlock {
   CellKey key;
   std::vector<CellSource> sources;
   std::shared_ptr<GaussianBlock> made;
 };
 
 // All blocks of these tiles.
-std::vector<OwnBlock> AllBlocks(Tiles tiles) {
+std::vector<RebuiltBlock> AllBlocks(Tiles tiles) {
   std::vector<Run> runs;
   for (size_t i = 0; i < tiles.size(); ++i) AppendRuns(*tiles[i], i, runs);
   if (!std::is_sorted(runs.begin(), runs.end())) std::sort(runs.begin(), runs.end());
-  std::vector<OwnBlock> blocks;
+  std::vector<RebuiltBlock> blocks;
   for (const Run& run : runs) {
     if (blocks.empty() || !(blocks.back().key == run.block)) blocks.push_back({run.block, {}, {}});
     blocks.back().sources.push_back(run.source);
@@ -70,8 +70,8 @@ std::vector<OwnBlock> AllBlocks(Tiles tiles) {
 
 using Positions = FlatTable<const TileMoments*, uint32_t>;
 
-// Where these tiles stand in a list, which is looked through once. Nothing where one of them is
-// there more than once, or not at all.
+// The positions of these tiles in a list, found in one pass. nullopt: one of them occurs more than
+// once, or not at all.
 std::optional<Positions> PositionsOf(const std::vector<const TileMoments*>& tiles, Tiles list) {
   constexpr uint32_t kNone = 0xffffffffU;
   Positions positions;
@@ -90,41 +90,41 @@ std::optional<Positions> PositionsOf(const std::vector<const TileMoments*>& tile
   return positions;
 }
 
-// The blocks of the tiles that came or went; without sources where no tile is left there. Nothing
-// where a tile is in the list twice: who stands before whom is then not known.
-std::optional<std::vector<OwnBlock>> ChangedBlocks(Tiles tiles, const GridChange& change) {
+// The blocks of the tiles that were added or removed; without sources if no tile is left in a
+// block. nullopt: a tile is in the list twice, so that the order is ambiguous.
+std::optional<std::vector<RebuiltBlock>> ChangedBlocks(Tiles tiles, const GridChange& change) {
   std::vector<Run> runs;
-  for (const size_t position : change.came) AppendRuns(*tiles[position], position, runs);
+  for (const size_t position : change.added) AppendRuns(*tiles[position], position, runs);
   std::vector<CellKey> keys;
   for (const Run& run : runs) keys.push_back(run.block);
-  std::vector<const TileMoments*> gone = change.gone;
-  SortUnique(gone);
-  for (const TileMoments* tile : gone) {
+  std::vector<const TileMoments*> removed = change.removed;
+  SortUnique(removed);
+  for (const TileMoments* tile : removed) {
     for (const TileMoments::Block& block : tile->blocks) keys.push_back(block.key);
   }
   SortUnique(keys);
 
-  // What stays of these blocks' sources.
+  // The remaining sources of these blocks.
   std::vector<const TileMoments*> involved;
-  const size_t came = runs.size();
+  const size_t added = runs.size();
   for (const CellKey& key : keys) {
     const GaussianBlock* const before = change.previous.Find(key);
     if (before == nullptr) continue;
     for (const CellSource& source : before->sources) {
-      if (Contains(gone, source.tile)) continue;
+      if (Contains(removed, source.tile)) continue;
       runs.push_back({key, 0, source});
       involved.push_back(source.tile);
     }
   }
-  for (const size_t position : change.came) involved.push_back(tiles[position]);
+  for (const size_t position : change.added) involved.push_back(tiles[position]);
   const std::optional<Positions> positions = PositionsOf(involved, tiles);
   if (!positions.has_value()) return std::nullopt;
-  for (size_t i = came; i < runs.size(); ++i) {
+  for (size_t i = added; i < runs.size(); ++i) {
     runs[i].position = *positions->Find(runs[i].source.tile);
   }
   std::sort(runs.begin(), runs.end());
 
-  std::vector<OwnBlock> blocks;
+  std::vector<RebuiltBlock> blocks;
   blocks.reserve(keys.size());
   auto run = runs.begin();
   for (const CellKey& key : keys) {
@@ -140,32 +140,34 @@ class Composition {
  public:
   // `previous` may be null. `own` ascends by key.
   Composition(const CellStatistics& statistics, const GaussianGrid* previous,
-              std::vector<OwnBlock> own, ThreadPool* pool)
-      : statistics_(statistics), previous_(previous), own_(std::move(own)), pool_(pool) {}
+              std::vector<RebuiltBlock> own, ThreadPool* pool)
+      : statistics_(statistics), previous_(previous), rebuilt_(std::move(own)), pool_(pool) {}
 
   GaussianGrid Run() {
-    InTasks(own_.size(), [&](size_t i, std::vector<MapCell>& cells) { MakeOwn(own_[i], cells); });
-    FindStrays();
-    mixed_.resize(mixed_keys_.size());
-    InTasks(mixed_.size(), [&](size_t i, std::vector<MapCell>& cells) {
-      mixed_[i] = MakeMixed(mixed_keys_[i], cells);
+    ForEachInTasks(rebuilt_.size(), [&](size_t i, std::vector<MapCell>& cells) {
+      RebuildBlock(rebuilt_[i], cells);
+    });
+    FindSpills();
+    merged_.resize(merged_keys_.size());
+    ForEachInTasks(merged_.size(), [&](size_t i, std::vector<MapCell>& cells) {
+      merged_[i] = MergeBlock(merged_keys_[i], cells);
     });
     return Finish();
   }
 
  private:
-  struct Stray {
+  struct Spill {
     CellKey to;
     CellKey from;
 
-    friend bool operator<(const Stray& a, const Stray& b) {
+    friend bool operator<(const Spill& a, const Spill& b) {
       return a.to == b.to ? a.from < b.from : a.to < b.to;
     }
   };
 
   // Calls make(i, cells) for each i below `count`; `cells` is memory to work in.
   template <typename Make>
-  void InTasks(size_t count, const Make& make) {
+  void ForEachInTasks(size_t count, const Make& make) {
     ParallelFor(pool_, (count + kBlocksPerTask - 1) / kBlocksPerTask, [&](size_t task) {
       std::vector<MapCell> cells;
       const size_t end = std::min(count, (task + 1) * kBlocksPerTask);
@@ -174,101 +176,103 @@ class Composition {
   }
 
   // As if all its Gaussians, and no others, were found in it.
-  void MakeOwn(OwnBlock& block, std::vector<MapCell>& cells) const {
+  void RebuildBlock(RebuiltBlock& block, std::vector<MapCell>& cells) const {
     cells.clear();
     ComposeBlock(block.key, block.sources, statistics_, cells);
     block.made = std::make_shared<GaussianBlock>();
-    block.made->strays_to = PlaceGaussians(block.key, cells, statistics_.cell_size_m, *block.made);
+    block.made->spill_targets =
+        PlaceGaussians(block.key, cells, statistics_.cell_size_m, *block.made);
     block.made->sources = std::move(block.sources);
   }
 
-  void FindStrays() {
-    for (const OwnBlock& block : own_) {
-      for (const CellKey& to : block.made->strays_to) {
-        strays_.push_back({to, block.key});
-        mixed_keys_.push_back(to);
+  void FindSpills() {
+    for (const RebuiltBlock& block : rebuilt_) {
+      for (const CellKey& to : block.made->spill_targets) {
+        spills_.push_back({to, block.key});
+        merged_keys_.push_back(to);
       }
-      const GaussianBlock* const before = Before(block.key);
+      const GaussianBlock* const before = PreviousBlock(block.key);
       if (before == nullptr) continue;
-      mixed_keys_.insert(mixed_keys_.end(), before->strays_to.begin(), before->strays_to.end());
-      if (!before->strays_from.empty()) mixed_keys_.push_back(block.key);
+      merged_keys_.insert(merged_keys_.end(), before->spill_targets.begin(),
+                          before->spill_targets.end());
+      if (!before->spill_sources.empty()) merged_keys_.push_back(block.key);
     }
-    std::sort(strays_.begin(), strays_.end());
-    SortUnique(mixed_keys_);
+    std::sort(spills_.begin(), spills_.end());
+    SortUnique(merged_keys_);
   }
 
-  std::shared_ptr<GaussianBlock> MakeMixed(const CellKey& block,
-                                           std::vector<MapCell>& cells) const {
-    const GaussianBlock* const before = Before(block);
-    auto mixed = std::make_shared<GaussianBlock>();
-    GaussianBlock& made = *mixed;
+  std::shared_ptr<GaussianBlock> MergeBlock(const CellKey& block,
+                                            std::vector<MapCell>& cells) const {
+    const GaussianBlock* const before = PreviousBlock(block);
+    auto merged = std::make_shared<GaussianBlock>();
+    GaussianBlock& made = *merged;
     const auto first =
-        std::lower_bound(strays_.begin(), strays_.end(), block,
-                         [](const Stray& stray, const CellKey& key) { return stray.to < key; });
-    for (auto stray = first; stray != strays_.end() && stray->to == block; ++stray) {
-      made.strays_from.push_back(stray->from);
+        std::lower_bound(spills_.begin(), spills_.end(), block,
+                         [](const Spill& spill, const CellKey& key) { return spill.to < key; });
+    for (auto spill = first; spill != spills_.end() && spill->to == block; ++spill) {
+      made.spill_sources.push_back(spill->from);
     }
     if (before != nullptr) {
-      for (const CellKey& from : before->strays_from) {
-        if (FindOwn(from) == nullptr) made.strays_from.push_back(from);
+      for (const CellKey& from : before->spill_sources) {
+        if (FindRebuilt(from) == nullptr) made.spill_sources.push_back(from);
       }
     }
-    std::sort(made.strays_from.begin(), made.strays_from.end());
-    if (const GaussianBlock* const own = Now(block); own != nullptr) {
+    std::sort(made.spill_sources.begin(), made.spill_sources.end());
+    if (const GaussianBlock* const own = CurrentBlock(block); own != nullptr) {
       made.sources = own->sources;
-      made.strays_to = own->strays_to;
+      made.spill_targets = own->spill_targets;
     }
     // In ascending order of the blocks of their points.
-    std::vector<CellKey> from = made.strays_from;
+    std::vector<CellKey> from = made.spill_sources;
     from.insert(std::lower_bound(from.begin(), from.end(), block), block);
     cells.clear();
     for (const CellKey& key : from) {
-      const GaussianBlock* const owner = Now(key);
+      const GaussianBlock* const owner = CurrentBlock(key);
       if (owner != nullptr) ComposeBlock(key, owner->sources, statistics_, cells);
     }
     (void)PlaceGaussians(block, cells, statistics_.cell_size_m, made);
-    return mixed;
+    return merged;
   }
 
   GaussianGrid Finish() {
     std::vector<GaussianGrid::Blocks::Change> changes;
-    changes.reserve(own_.size() + mixed_.size());
+    changes.reserve(rebuilt_.size() + merged_.size());
     const auto change_to = [&](const CellKey& key, std::shared_ptr<GaussianBlock> made) {
       changes.push_back({key, std::nullopt});
       if (!made->sources.empty() || !made->records.empty()) changes.back().value = std::move(made);
     };
-    for (OwnBlock& block : own_) {
-      if (!Contains(mixed_keys_, block.key)) change_to(block.key, std::move(block.made));
+    for (RebuiltBlock& block : rebuilt_) {
+      if (!Contains(merged_keys_, block.key)) change_to(block.key, std::move(block.made));
     }
-    for (size_t i = 0; i < mixed_.size(); ++i) change_to(mixed_keys_[i], std::move(mixed_[i]));
+    for (size_t i = 0; i < merged_.size(); ++i) change_to(merged_keys_[i], std::move(merged_[i]));
     const GaussianGrid empty(statistics_.cell_size_m);
     return (previous_ != nullptr ? *previous_ : empty).With(std::move(changes));
   }
 
-  // What the block was, null where it was not.
-  [[nodiscard]] const GaussianBlock* Before(const CellKey& key) const {
+  // The block in the previous grid; null if it did not exist.
+  [[nodiscard]] const GaussianBlock* PreviousBlock(const CellKey& key) const {
     return previous_ == nullptr ? nullptr : previous_->Find(key);
   }
-  [[nodiscard]] const OwnBlock* FindOwn(const CellKey& key) const {
+  [[nodiscard]] const RebuiltBlock* FindRebuilt(const CellKey& key) const {
     const auto at =
-        std::lower_bound(own_.begin(), own_.end(), key,
-                         [](const OwnBlock& block, const CellKey& k) { return block.key < k; });
-    return at == own_.end() || !(at->key == key) ? nullptr : &*at;
+        std::lower_bound(rebuilt_.begin(), rebuilt_.end(), key,
+                         [](const RebuiltBlock& block, const CellKey& k) { return block.key < k; });
+    return at == rebuilt_.end() || !(at->key == key) ? nullptr : &*at;
   }
   // With the block's sources as they are now.
-  [[nodiscard]] const GaussianBlock* Now(const CellKey& key) const {
-    const OwnBlock* const own = FindOwn(key);
-    return own != nullptr ? own->made.get() : Before(key);
+  [[nodiscard]] const GaussianBlock* CurrentBlock(const CellKey& key) const {
+    const RebuiltBlock* const own = FindRebuilt(key);
+    return own != nullptr ? own->made.get() : PreviousBlock(key);
   }
 
   const CellStatistics& statistics_;
   const GaussianGrid* const previous_;
-  std::vector<OwnBlock> own_;
-  std::vector<Stray> strays_;  // of own_, ascending
-  // Blocks in which Gaussians of other blocks' points are or were found, ascending, and what they
-  // have become.
-  std::vector<CellKey> mixed_keys_;
-  std::vector<std::shared_ptr<GaussianBlock>> mixed_;
+  std::vector<RebuiltBlock> rebuilt_;
+  std::vector<Spill> spills_;  // of rebuilt_, ascending
+  // Blocks that contain, or contained, Gaussians of other blocks' points, ascending; and their new
+  // contents.
+  std::vector<CellKey> merged_keys_;
+  std::vector<std::shared_ptr<GaussianBlock>> merged_;
   ThreadPool* const pool_;
 };
 

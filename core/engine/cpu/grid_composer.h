@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// From the moments of tiles to a grid of Gaussians, from nothing or from the grid of a predecessor.
-// Functions of no state: thread-safe. The same grid, to the bit, on both ways and whatever the
-// number of threads.
+// Composes a grid of Gaussians from the moments of tiles, from scratch or incrementally from the
+// previous grid. Both give bit-identical grids with any number of threads. Thread-safe: no shared
+// state.
 
 #ifndef VOXLOC_CORE_ENGINE_CPU_GRID_COMPOSER_H_
 #define VOXLOC_CORE_ENGINE_CPU_GRID_COMPOSER_H_
@@ -18,12 +18,12 @@
 
 namespace voxloc::cpu {
 
-// What a list of tiles has that a predecessor's had not, and the other way round. The tiles of both
-// keep their order.
+// The difference between a list of tiles and that of the previous grid. Tiles of both lists have
+// the same order in both.
 struct GridChange {
   const GaussianGrid& previous;
-  std::vector<const TileMoments*> gone;
-  std::vector<size_t> came;  // positions in the list
+  std::vector<const TileMoments*> removed;
+  std::vector<size_t> added;  // positions in the list
 };
 
 // Tiles, which must outlive the grid, are of the statistics' cell size and in the map's order. With

@@ -13,14 +13,14 @@
 namespace voxloc {
 namespace {
 
-// One thread's in a row; also how often the stop token is looked at. Few enough that all threads
-// have something to do, many enough that neighbours profit from each other.
+// Nodes per task; also the interval at which the stop token is polled. Small enough to keep all
+// threads busy, large enough that neighbouring nodes profit from the caches.
 constexpr size_t kMinNodesPerTask = 1024;
 constexpr size_t kMaxNodesPerTask = size_t{1} << 16;
-constexpr size_t kTasksWanted = 64;
+constexpr size_t kTargetTasks = 64;
 
 // A heading's points as the kernel wants them.
-void FillEntries(const BoundRequest& request, const BoundGrid& grid, uint32_t heading,
+void MakeEntries(const BoundRequest& request, const BoundGrid& grid, uint32_t heading,
                  std::vector<cpu::BoundEntry>& entries) {
   const BoundGrid::Level& level = grid.level(request.level);
   const size_t count = request.scan->points_per_heading;
@@ -68,7 +68,7 @@ void BoundRows(const BoundRequest& request, const BoundGrid& grid, size_t begin,
     const BoundBlock& block = request.blocks[row / nodes_y];
     if (row == begin || block.heading != heading) {
       heading = block.heading;
-      FillEntries(request, grid, heading, entries);
+      MakeEntries(request, grid, heading, entries);
       arguments.entries = entries.data();
       arguments.entry_count = entries.size();
     }
@@ -95,7 +95,7 @@ absl::StatusOr<std::vector<BoundHit>> BoundOnHost(const BoundRequest& request,
   const size_t rows = request.blocks.size() * static_cast<size_t>(request.nodes_y);
   const auto nodes_x = static_cast<size_t>(request.nodes_x);
   const size_t nodes_per_task =
-      std::clamp(rows * nodes_x / kTasksWanted, kMinNodesPerTask, kMaxNodesPerTask);
+      std::clamp(rows * nodes_x / kTargetTasks, kMinNodesPerTask, kMaxNodesPerTask);
   // Even, for squares.
   const size_t rows_per_task = std::max<size_t>(1, nodes_per_task / nodes_x / 2) * 2;
   const size_t tasks = (rows + rows_per_task - 1) / rows_per_task;

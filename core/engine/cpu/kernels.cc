@@ -164,13 +164,13 @@ struct PointOrder {
   int matched = 0;
 };
 
-constexpr uint32_t kMostTold = 31;  // points with more pairs are not told apart
+constexpr uint32_t kMaxRank = 31;  // points with more pairs share this rank
 
-VOXLOC_HD uint32_t RankOf(uint32_t pairs) { return pairs < kMostTold ? pairs : kMostTold; }
+VOXLOC_HD uint32_t RankOf(uint32_t pairs) { return pairs < kMaxRank ? pairs : kMaxRank; }
 
 // A counting sort: points with as many pairs stay in their order.
 VOXLOC_HD void AcceptAndOrder(const cpu::AccumulateArguments& in, PointOrder& order) {
-  int place[kMostTold + 1] = {};
+  int place[kMaxRank + 1] = {};
   uint32_t total = 0;
   for (int i = 0; i < in.padded_count; ++i) {
     order.first[i] = total;
@@ -179,7 +179,7 @@ VOXLOC_HD void AcceptAndOrder(const cpu::AccumulateArguments& in, PointOrder& or
     ++place[RankOf(order.taken[i])];
   }
   int next = 0;
-  for (uint32_t rank = kMostTold; rank > 0; --rank) {
+  for (uint32_t rank = kMaxRank; rank > 0; --rank) {
     const int points = place[rank];
     place[rank] = next;
     next += points;
@@ -289,7 +289,7 @@ void Accumulate(const cpu::AccumulateArguments& in, cpu::ChunkSums& sums) {
 
 void AddPoints(const cpu::AddPointsArguments& in, ndt::DerivativeSums<double>& sums) {
   ndt::DerivativeSums<Lanes> derivatives;
-  for (int i = 0; i < in.eights * kLanes; i += kLanes) {
+  for (int i = 0; i < in.lane_groups * kLanes; i += kLanes) {
     const auto entry = [&in, i](int k) { return Lanes{Load<FloatVector>(in.entry[k] + i)}; };
     ndt::PairSums<Lanes> pairs;
     pairs.s = {entry(3), entry(4), entry(5)};

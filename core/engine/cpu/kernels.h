@@ -117,7 +117,7 @@ struct ChunkSums {
 // `eights`.
 struct AddPointsArguments {
   const float* entry[3 + kPairSumEntries];
-  int eights;
+  int lane_groups;
   const ndt::Rotation<float>* rotation;
 };
 

@@ -9,12 +9,12 @@
 namespace voxloc::cpu {
 namespace {
 
-constexpr size_t kReadAhead = 8;
+constexpr size_t kReadPadding = 8;
 // Beyond the rounding of distances in float32, relative.
 constexpr float kReachMargin = 1e-5F;
-// A scan may have needed some times as much as is kept, and so may the next: that is no reason to
-// free it.
-constexpr size_t kKeptTimes = 4;
+// Memory is freed only above this multiple of the limit: the next scan may need as much as the
+// last.
+constexpr size_t kShrinkFactor = 4;
 constexpr uint32_t kNeighbors = 27;
 constexpr uint32_t kRowMask = 7;  // the three neighbours along x
 constexpr uint8_t kRowOf[kNeighbors] = {0, 0, 0, 1, 1, 1, 2, 2, 2, 3, 3, 3, 4, 4,
@@ -43,8 +43,8 @@ bool IsSearched(uint32_t neighbor, NeighborSearch search) {
 
 void NeighborhoodCache::Use(const GaussianGrid& grid, NeighborSearch search) {
   grid_ = &grid;
-  if (grid.number() == grid_number_ && search == search_) return;
-  grid_number_ = grid.number();
+  if (grid.id() == grid_id_ && search == search_) return;
+  grid_id_ = grid.id();
   search_ = search;
   searched_ = 0;
   const auto cell_size = static_cast<float>(grid.cell_size_m());
@@ -58,14 +58,14 @@ void NeighborhoodCache::Use(const GaussianGrid& grid, NeighborSearch search) {
     shifts_[i][1] = static_cast<float>(StepY(i)) * cell_size;
     shifts_[i][2] = static_cast<float>(StepZ(i)) * cell_size;
   }
-  Forget();
+  Clear();
 }
 
-void NeighborhoodCache::ForgetOver(size_t most) {
-  const size_t held = size_ + lists_.size();
-  if (held <= most) return;
-  Forget();
-  if (held / kKeptTimes <= most) return;
+void NeighborhoodCache::ClearIfLarger(size_t most) {
+  const size_t entries = size_ + lists_.size();
+  if (entries <= most) return;
+  Clear();
+  if (entries / kShrinkFactor <= most) return;
   lists_ = {};
   index_x_ = {};
   index_y_ = {};
@@ -73,7 +73,7 @@ void NeighborhoodCache::ForgetOver(size_t most) {
   cells_ = {};
 }
 
-void NeighborhoodCache::Forget() {
+void NeighborhoodCache::Clear() {
   lists_.Clear();
   blocks_ = {};
   size_ = 0;
@@ -87,8 +87,8 @@ NeighborhoodCache::List NeighborhoodCache::Find(const CellKey& key) {
   return list;
 }
 
-// The neighbourhood spans at most two blocks along each axis. What is occupied of it is gathered as
-// bits first, without a branch: which of its cells are, no processor can predict.
+// The neighbourhood spans at most two blocks along each axis. Its occupied cells are first gathered
+// as bits without branches, which would be mispredicted.
 NeighborhoodCache::List NeighborhoodCache::Build(const CellKey& key) {
   const CellKey low = BlockOf({key.x - 1, key.y - 1, key.z - 1});
   const CellKey high = BlockOf({key.x + 1, key.y + 1, key.z + 1});
@@ -146,7 +146,7 @@ NeighborhoodCache::List NeighborhoodCache::Build(const CellKey& key) {
 const GaussianBlock& NeighborhoodCache::BlockAt(const CellKey& key) {
   static const GaussianBlock kNone;
   static_assert(std::tuple_size_v<decltype(blocks_)> == 32, "of 4 x 4 x 2 blocks");
-  KnownBlock& known =
+  CachedBlock& known =
       blocks_[static_cast<uint32_t>((key.x & 3) | (key.y & 3) << 2 | (key.z & 1) << 4)];
   if (!known.known || !(known.key == key)) {
     const GaussianBlock* const found = grid_->Find(key);
@@ -164,10 +164,10 @@ void NeighborhoodCache::AppendRow(const GaussianBlock& block, uint32_t place, ui
   }
 }
 
-// Each record is written, and the next one in its place where it lies too far away: which do, no
-// processor can predict.
+// Each record is written; if it is too far away, the next one overwrites it. A branch instead would
+// be mispredicted.
 void NeighborhoodCache::Append(uint32_t neighbor, absl::Span<const GaussianRecord> run) {
-  const size_t needed = size_t{size_} + run.size() + kReadAhead;
+  const size_t needed = size_t{size_} + run.size() + kReadPadding;
   if (needed > cells_.size()) Grow(needed);
   float* const index_x = index_x_.data();
   float* const index_y = index_y_.data();

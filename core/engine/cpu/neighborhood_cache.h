@@ -28,14 +28,14 @@ class NeighborhoodCache {
     uint32_t count = 0;
   };
 
-  // The lists are of this grid and this search from here on; those of others are forgotten. `grid`
-  // must outlive the use of the lists.
+  // Sets the grid and the search of the lists. Clears the lists if either has changed. `grid` must
+  // outlive the use of the lists.
   void Use(const GaussianGrid& grid, NeighborSearch search);
-  // Forgets all lists if they and their candidates, counted together, are more than this: a list
-  // without a candidate takes memory too. Memory for several times as many is kept, more is freed.
-  void ForgetOver(size_t most);
+  // Clears all lists if lists + candidates > most (an empty list takes memory too). Memory for a
+  // few times as many entries is kept for reuse; more than that is freed.
+  void ClearIfLarger(size_t most);
 
-  // A new number whenever the lists found before have been forgotten. Not 0 once a grid is used.
+  // Incremented whenever the lists are cleared. Not 0 once a grid is set.
   [[nodiscard]] uint64_t generation() const { return generation_; }
 
   [[nodiscard]] List Find(const CellKey& key);
@@ -49,13 +49,13 @@ class NeighborhoodCache {
 
  private:
   // A block that was found, where `known`.
-  struct KnownBlock {
+  struct CachedBlock {
     CellKey key;
     bool known = false;
     const GaussianBlock* block = nullptr;
   };
 
-  void Forget();
+  void Clear();
   List Build(const CellKey& key);
   // The block, or one without a Gaussian where the grid has none.
   const GaussianBlock& BlockAt(const CellKey& key);
@@ -69,7 +69,7 @@ class NeighborhoodCache {
   void Grow(size_t needed);
 
   const GaussianGrid* grid_ = nullptr;
-  uint64_t grid_number_ = 0;
+  uint64_t grid_id_ = 0;
   NeighborSearch search_ = NeighborSearch::kRadius;
   uint64_t generation_ = 0;
   float cell_size_m_ = 0.0F;
@@ -78,7 +78,7 @@ class NeighborhoodCache {
   float shifts_[27][4] = {};       // of their low corners from that of the lattice cell, m
   FlatTable<CellKey, List> lists_;
   // Neighbouring points lie in the same few blocks: these, by the low bits of their keys.
-  std::array<KnownBlock, 32> blocks_;
+  std::array<CachedBlock, 32> blocks_;
   uint32_t size_ = 0;
   // Longer than size_ by what the kernels may read past a list's end.
   std::vector<float> index_x_;

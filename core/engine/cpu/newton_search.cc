@@ -22,8 +22,8 @@ void RunSchedule(const AlignJob& job, const ndt::SearchRules& rules, PoseEvaluat
     Evaluation& evaluation = search.next();
     evaluation = evaluator.Evaluate(ToEigen(search.wanted()), search.wants_all_points());
     evaluation.finite = ndt::IsFinite(evaluation.derivatives);
-    search.Advance(rules, InterruptOf(job.stop));
-    if (job.want_trace && search.stepped()) {
+    search.Advance(rules, CheckInterrupt(job.stop));
+    if (job.with_trace && search.stepped()) {
       ndt::IterationRecord record;
       search.WriteStep(record);
       result.trace.push_back(MakeTrace(record, search.step_score()));

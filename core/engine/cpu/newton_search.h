@@ -26,8 +26,8 @@ class PoseEvaluator {
   [[nodiscard]] virtual Evaluation Evaluate(const ChartVector& chart, bool all_points) = 0;
 };
 
-// Runs all stages by the rules, which are RulesOf(job), and fills everything of `result` but
-// `point_scores`.
+// Runs all stages by the rules, which are MakeSearchRules(job), and fills everything of `result`
+// but `point_scores`.
 void RunSchedule(const AlignJob& job, const ndt::SearchRules& rules, PoseEvaluator& evaluator,
                  AlignResult& result);
 

@@ -11,13 +11,13 @@
 namespace voxloc::cpu {
 namespace {
 
-// Lists and candidates that the neighbourhoods of a stage may hold before they are forgotten; a
-// candidate takes 36 bytes. A scan of 1,500 points meets some ten thousand; more are kept for the
-// next scans, as long as they fit into a second-level cache of 2 MB.
-constexpr size_t kMostKept = size_t{1} << 16;
-// While a scan is evaluated: so many that it would have to visit thousands of lattice cells with
-// each of its points.
-constexpr size_t kMostInUse = size_t{1} << 24;
+// Lists and candidates that the neighbourhoods of a stage may hold before they are cleared; a
+// candidate takes 36 bytes. A scan of 1,500 points needs about 10,000; more are kept for the next
+// scans, as long as they fit into an L2 cache of 2 MB.
+constexpr size_t kMaxCachedEntries = size_t{1} << 16;
+// The limit during the evaluation of a scan. Reaching it takes thousands of lattice cells per
+// point.
+constexpr size_t kMaxEntriesInUse = size_t{1} << 24;
 // Chunks kept for the next scan.
 constexpr size_t kMaxKeptChunks = 512;
 
@@ -145,7 +145,7 @@ void ScanEvaluator::PadChunks() {
   }
   for (Neighborhoods& of_thread : neighborhoods_) {
     for (const std::unique_ptr<NeighborhoodCache>& of_stage : of_thread) {
-      if (of_stage != nullptr) of_stage->ForgetOver(kMostKept);
+      if (of_stage != nullptr) of_stage->ClearIfLarger(kMaxCachedEntries);
     }
   }
 }
@@ -239,7 +239,7 @@ void ScanEvaluator::EvaluateChunk(const EvaluationFrame& frame, int count,
   }
   NeighborhoodCache& known = *neighborhoods[stage_number_];
   known.Use(*grid_, stage_.search);
-  known.ForgetOver(kMostInUse);
+  known.ClearIfLarger(kMaxEntriesInUse);
   StageLists& lists = chunk.Lists(stage_number_);
   if (lists.generation != known.generation()) lists.known = 0;
   lists.generation = known.generation();
@@ -325,7 +325,8 @@ GroupSums ScanEvaluator::SumGroup(absl::Span<const uint32_t> places,
       const uint32_t from = at % kPointsPerChunk;
       const PointPairSums& pairs = *chunk.pair_sums;
       const bool matched = pairs.pairs[from] > 0;
-      // A point without a pair is taken for zero: its sums are, but zero times infinity is not.
+      // The sums of a point without a pair are 0, but 0 * infinity is not: its coordinates become
+      // 0.
       scratch.entry[0][i] = matched ? chunk.x[from] : 0.0F;
       scratch.entry[1][i] = matched ? chunk.y[from] : 0.0F;
       scratch.entry[2][i] = matched ? chunk.z[from] : 0.0F;
@@ -340,7 +341,7 @@ GroupSums ScanEvaluator::SumGroup(absl::Span<const uint32_t> places,
     }
     const int padded = PaddedCount(count);
     for (auto& entry : scratch.entry) std::fill(entry + count, entry + padded, 0.0F);
-    add.eights = padded / 8;
+    add.lane_groups = padded / 8;
     kernels_.add_points(add, sums.derivatives);
   }
   sums.score.score *= -constants_.d1;

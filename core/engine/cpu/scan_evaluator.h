@@ -38,7 +38,7 @@ class ScanEvaluator {
   // order; or all that are finite.
   void SetScan(const PointCloud& scan, absl::Span<const uint32_t> places);
   void SetScan(const PointCloud& scan);
-  // For this number of a stage, it must be the same grid and the same search until the next scan.
+  // Until the next scan, calls with the same `number` must have the same grid and the same search.
   void SetStage(const GaussianGrid* grid, const Stage& stage, size_t number = 0);
 
   // `points` is how many points take part, from the first. `team` null: on the caller's thread.

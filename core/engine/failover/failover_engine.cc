@@ -38,19 +38,19 @@ bool FailoverEngine::FailOverFrom(size_t engine) const {
     const absl::Status health = engines_[engine]->Health();
     if (health.ok()) return false;
     const absl::MutexLock lock(&mutex_);
-    if (serving_.load(std::memory_order_relaxed) != engine) return true;  // as another thread saw
+    if (active_.load(std::memory_order_relaxed) != engine) return true;  // as another thread saw
     std::vector<std::string> faults = {absl::StrCat(infos_[engine].name, ": ", health.message())};
     for (size_t next = engine + 1; next < engines_.size(); ++next) {
       const absl::Status next_health = engines_[next]->Health();
       if (next_health.ok()) {
         faults_.insert(faults_.end(), faults.begin(), faults.end());
-        serving_.store(next, std::memory_order_release);
+        active_.store(next, std::memory_order_release);
         return true;
       }
       faults.push_back(absl::StrCat(infos_[next].name, ": ", next_health.message()));
     }
     return true;
-  } catch (const std::bad_alloc&) {  // the next call finds it out
+  } catch (const std::bad_alloc&) {  // the next call tries again
     return false;
   }
 }
@@ -93,7 +93,7 @@ absl::StatusOr<std::shared_ptr<const ResidentTile>> FailoverEngine::DoImportTile
 }
 
 std::shared_ptr<const PackedJob> FailoverEngine::DoPack(const AlignJob& job) {
-  return Serving().Pack(job);
+  return ActiveEngine().Pack(job);
 }
 
 std::vector<AlignResult> FailoverEngine::Align(absl::Span<const AlignJob> jobs) {
@@ -115,9 +115,9 @@ absl::StatusOr<FilteredCloud> FailoverEngine::DoFilter(const PointCloud& cloud,
   return CallWithRetry([&](Engine& engine) { return engine.Filter(cloud, options, work_class); });
 }
 
-absl::StatusOr<std::shared_ptr<const ResidentBoundGrid>> FailoverEngine::DoKeepBoundGrid(
+absl::StatusOr<std::shared_ptr<const ResidentBoundGrid>> FailoverEngine::DoLoadBoundGrid(
     BoundGrid grid) {
-  return CallOnce([&](Engine& engine) { return engine.KeepBoundGrid(std::move(grid)); });
+  return CallOnce([&](Engine& engine) { return engine.LoadBoundGrid(std::move(grid)); });
 }
 
 absl::StatusOr<std::vector<BoundHit>> FailoverEngine::DoBound(const BoundRequest& request) {
@@ -142,7 +142,7 @@ EngineInfo FailoverEngine::Info() const {
 
 absl::Status FailoverEngine::Health() const {
   static_cast<void>(FailOverFrom(takeovers()));
-  return Serving().Health();
+  return ActiveEngine().Health();
 }
 
 std::string FailoverEngine::note() const {

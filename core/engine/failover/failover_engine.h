@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// FailoverEngine: one engine made of several that stand by for each other. The first serves until
-// it has failed permanently; then the next one that can takes over.
+// FailoverEngine: one active engine with standbys. The first engine is active until it fails
+// permanently; then the next healthy one takes over.
 //
-// What an engine keeps of a tile, a map or a search grid is its own: once another has taken over,
-// calls with such a thing fail, and it has to be made anew from points or moments. BuildTile,
-// ImportTile and Filter, which bring nothing of the kind, go on with the engine that has taken
-// over. Results are those of the engine that serves.
+// Tiles, maps and search grids belong to the engine that built them. After a failover, calls with
+// such objects fail, and they must be rebuilt from points or moments. BuildTile, ImportTile and
+// Filter take no such objects and are retried on the new engine. Results are those of the active
+// engine.
 //
 // Thread-safe. All engines live as long as this one.
 
@@ -31,14 +31,14 @@ class FailoverEngine : public Engine {
   // At least one, none null; in the order in which they are to serve.
   explicit FailoverEngine(std::vector<std::unique_ptr<Engine>> engines);
 
-  // How many engines have been given up. What was made before this number grew belongs to an engine
-  // that has failed. Health and every call that fails may raise it.
-  [[nodiscard]] uint64_t takeovers() const { return serving_.load(std::memory_order_acquire); }
+  // The number of failovers so far. Objects built before it increased belong to a failed engine.
+  // Health and every failed call may increase it.
+  [[nodiscard]] uint64_t takeovers() const { return active_.load(std::memory_order_acquire); }
 
   // Of the engine that serves; lives as long as this one.
   [[nodiscard]] const std::string& name() const { return infos_[takeovers()].name; }
 
-  // What the engines that were given up said, for people. Empty: none was.
+  // The errors of the failed engines, for logs. Empty: none has failed.
   [[nodiscard]] std::string note() const;
 
   absl::StatusOr<std::shared_ptr<const ResidentTile>> DoBuildTile(
@@ -54,22 +54,22 @@ class FailoverEngine : public Engine {
   absl::StatusOr<ScoreResult> DoScore(const ScoreRequest& request) override;
   absl::StatusOr<FilteredCloud> DoFilter(const PointCloud& cloud, const FilterOptions& options,
                                          WorkClass work_class) override;
-  absl::StatusOr<std::shared_ptr<const ResidentBoundGrid>> DoKeepBoundGrid(BoundGrid grid) override;
+  absl::StatusOr<std::shared_ptr<const ResidentBoundGrid>> DoLoadBoundGrid(BoundGrid grid) override;
   absl::StatusOr<std::vector<BoundHit>> DoBound(const BoundRequest& request) override;
 
-  // Of the engine that serves. Once another has taken over, `parts` has the devices of all that
-  // have served, those that were given up as not healthy and as they were at the start.
+  // Of the active engine. After a failover, `parts` also lists the devices of the failed engines,
+  // as they were at the start and marked as not healthy.
   [[nodiscard]] EngineInfo Info() const override;
 
   // Not Ok once the last engine has failed.
   [[nodiscard]] absl::Status Health() const override;
 
  private:
-  [[nodiscard]] Engine& Serving() const { return *engines_[takeovers()]; }
-  // Whether an engine has failed permanently: the next one that can then serves. False where there
-  // is no memory to find out.
+  [[nodiscard]] Engine& ActiveEngine() const { return *engines_[takeovers()]; }
+  // If this engine has failed permanently, makes the next healthy one, if any, active and returns
+  // true. False otherwise, or if memory runs out.
   bool FailOverFrom(size_t engine) const;
-  // Calls the engine that serves, and the next one where that has failed permanently meanwhile.
+  // Calls the active engine; if it fails permanently, calls the next one.
   template <typename Call>
   auto CallWithRetry(const Call& call);
   // Calls the engine that serves, once.
@@ -79,7 +79,7 @@ class FailoverEngine : public Engine {
   const std::vector<std::unique_ptr<Engine>> engines_;
   const std::vector<EngineInfo> infos_;  // at the start
   mutable absl::Mutex mutex_;
-  mutable std::atomic<size_t> serving_{0};  // grows under the mutex
+  mutable std::atomic<size_t> active_{0};  // grows under the mutex
   mutable std::vector<std::string> faults_ ABSL_GUARDED_BY(mutex_);
 };
 

@@ -31,7 +31,7 @@ std::vector<size_t> ReplicaSet::InService() const {
   return replicas;
 }
 
-absl::Status ReplicaSet::NoneInService() const {
+absl::Status ReplicaSet::NoneInServiceError() const {
   std::string message = absl::StrCat("all ", engines_.size(), " engines are out of service");
   for (const auto& engine : engines_) {
     absl::StrAppend(&message, "; ", engine->Info().device, ": ", engine->Health().message());
@@ -76,7 +76,7 @@ absl::StatusOr<std::vector<MapCell>> ReplicatedMap::CellsInBox(size_t statistics
           auto cells = parts()[i]->CellsInBox(statistics_index, min, max, max_cells);
           if (cells.ok() || replicas().InService(i)) return cells;
         }
-        return replicas().NoneInService();
+        return replicas().NoneInServiceError();
       },
       [] { return "no memory for the cells of the box"; });
 }

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// ReplicaSet: several engines that do the same, which of them still can, and what they keep of a
-// tile, a map or a search grid, one part an engine.
+// ReplicaSet: several identical engines and which of them are in service; and tiles, maps and
+// search grids that have one part per engine.
 //
 // Thread-safe. The set owns the engines; tiles, maps and grids refer to it and must not outlive it.
-// An engine that was once seen to have failed is out of service permanently, so an engine in
-// service has a part of every tile, map and grid.
+// An engine that has failed once is out of service permanently, so every engine in service has a
+// part of every tile, map and grid.
 
 #ifndef VOXLOC_CORE_ENGINE_REPLICA_REPLICA_SET_H_
 #define VOXLOC_CORE_ENGINE_REPLICA_REPLICA_SET_H_
@@ -37,7 +37,7 @@ class ReplicaSet {
   [[nodiscard]] bool InService(size_t replica) const;
   [[nodiscard]] std::vector<size_t> InService() const;
   // Unavailable, with what the engines say; for when none is in service.
-  [[nodiscard]] absl::Status NoneInService() const;
+  [[nodiscard]] absl::Status NoneInServiceError() const;
 
   // Calls body(0) to body(count - 1), each in a thread, one of them the caller's. Returns when all
   // are done. Where calls throw, the exception of the first index of those is rethrown then.

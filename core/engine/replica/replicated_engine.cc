@@ -29,20 +29,22 @@ namespace {
 
 // Work is counted in points scored at one pose. An alignment evaluates its scan some ten times,
 // with derivatives, which cost about three times as much as a score.
-constexpr uint64_t kWorkOfAlignment = 32;
-// Poses are dealt out in lots of this many: fewer take a GPU less time than a thread to start.
-constexpr size_t kPosesPerLot = 256;
-// Lots that the blocks of a search are dealt out in, and what counts as one point scored.
-constexpr size_t kBoundLotsPerEngine = 2;
+constexpr uint64_t kAlignmentWork = 32;
+// Poses are distributed in slices of this many: a GPU scores fewer in less time than a thread takes
+// to start.
+constexpr size_t kPosesPerSlice = 256;
+// The number of slices per engine that the blocks of a search are distributed in, and the number of
+// bounds that cost as much as scoring one point.
+constexpr size_t kBoundSlicesPerEngine = 2;
 constexpr uint64_t kBoundsPerWork = 16;
 
 struct PoseRange {
   ptrdiff_t first;
   ptrdiff_t count;
 };
-PoseRange PosesOf(size_t lot, const ScoreRequest& request) {
-  const size_t first = lot * kPosesPerLot;
-  const size_t end = std::min(first + kPosesPerLot, request.map_T_base.size());
+PoseRange PosesOf(size_t slice, const ScoreRequest& request) {
+  const size_t first = slice * kPosesPerSlice;
+  const size_t end = std::min(first + kPosesPerSlice, request.map_T_base.size());
   return {static_cast<ptrdiff_t>(first), static_cast<ptrdiff_t>(end - first)};
 }
 
@@ -99,7 +101,7 @@ class ReplicatedEngine : public Engine {
   }
 
   absl::Status Health() const override {
-    return replicas_.InService().empty() ? replicas_.NoneInService() : absl::OkStatus();
+    return replicas_.InService().empty() ? replicas_.NoneInServiceError() : absl::OkStatus();
   }
 
  protected:
@@ -124,13 +126,13 @@ class ReplicatedEngine : public Engine {
       absl::Span<const CellStatistics> statistics, const ResidentMap* previous) override {
     std::vector<const ReplicatedTile*> own_tiles;
     for (const auto& tile : tiles) {
-      const auto* const own = Own<ReplicatedTile>(tile.get());
+      const auto* const own = CastOwned<ReplicatedTile>(tile.get());
       if (own == nullptr) {
         return absl::InvalidArgumentError("a tile does not belong to this engine");
       }
       own_tiles.push_back(own);
     }
-    const auto* const own_previous = Own<ReplicatedMap>(previous);
+    const auto* const own_previous = CastOwned<ReplicatedMap>(previous);
     auto parts = MakeParts<ResidentMap>([&](size_t replica) {
       std::vector<std::shared_ptr<const ResidentTile>> parts_of_tiles;
       parts_of_tiles.reserve(own_tiles.size());
@@ -145,7 +147,7 @@ class ReplicatedEngine : public Engine {
 
   // By the first engine that has a part of it and can; all parts hold the same.
   absl::StatusOr<std::string> DoExportTile(const ResidentTile& tile) override {
-    const auto* const own = Own<ReplicatedTile>(&tile);
+    const auto* const own = CastOwned<ReplicatedTile>(&tile);
     if (own == nullptr) {
       return absl::InvalidArgumentError("the tile does not belong to this engine");
     }
@@ -155,22 +157,22 @@ class ReplicatedEngine : public Engine {
       absl::StatusOr<std::string> bytes = replicas_.engine(replica).ExportTile(*part);
       if (bytes.ok() || replicas_.InService(replica)) return bytes;
     }
-    return replicas_.NoneInService();
+    return replicas_.NoneInServiceError();
   }
 
   absl::StatusOr<ScoreResult> DoScore(const ScoreRequest& request) override {
     const size_t poses = request.map_T_base.size();
     ScoreResult result = MakeScoreResult(request);
-    // A request without poses is one empty lot: an engine still says whether it is a good one.
-    const size_t lots = std::max<size_t>(1, (poses + kPosesPerLot - 1) / kPosesPerLot);
-    std::vector<absl::Status> statuses(lots);
+    // A request without poses is one empty slice, so that an engine still validates it.
+    const size_t slices = std::max<size_t>(1, (poses + kPosesPerSlice - 1) / kPosesPerSlice);
+    std::vector<absl::Status> statuses(slices);
     const auto score = [&](size_t replica, absl::Span<const size_t> items) {
-      absl::Status status = ScoreLots(request, replica, items, result);
-      for (const size_t lot : items) statuses[lot] = status;
+      absl::Status status = ScoreSlices(request, replica, items, result);
+      for (const size_t slice : items) statuses[slice] = status;
       return status.ok() ? std::vector<size_t>() : std::vector<size_t>(items.begin(), items.end());
     };
-    const std::vector<uint64_t> work(lots, PointsOf(request.scan) * kPosesPerLot);
-    if (!Deal(work, score).empty()) return replicas_.NoneInService();
+    const std::vector<uint64_t> work(slices, PointsOf(request.scan) * kPosesPerSlice);
+    if (!RunOnReplicas(work, score).empty()) return replicas_.NoneInServiceError();
     for (absl::Status& status : statuses) {
       if (!status.ok()) return std::move(status);
     }
@@ -187,40 +189,40 @@ class ReplicatedEngine : public Engine {
         .Filter(cloud, options, work_class);
   }
 
-  absl::StatusOr<std::shared_ptr<const ResidentBoundGrid>> DoKeepBoundGrid(
+  absl::StatusOr<std::shared_ptr<const ResidentBoundGrid>> DoLoadBoundGrid(
       BoundGrid grid) override {
     auto parts = MakeParts<ResidentBoundGrid>(
-        [&](size_t replica) { return replicas_.engine(replica).KeepBoundGrid(grid); });
+        [&](size_t replica) { return replicas_.engine(replica).LoadBoundGrid(grid); });
     if (!parts.ok()) return parts.status();
     return std::make_shared<const ReplicatedBoundGrid>(replicas_, *std::move(parts));
   }
 
   absl::StatusOr<std::vector<BoundHit>> DoBound(const BoundRequest& request) override {
-    const auto* const grid = Own<ReplicatedBoundGrid>(request.grid.get());
+    const auto* const grid = CastOwned<ReplicatedBoundGrid>(request.grid.get());
     if (grid == nullptr) {
       return absl::FailedPreconditionError("the grid does not belong to this engine");
     }
     const size_t blocks = request.blocks.size();
-    const size_t lots = std::min(blocks, kBoundLotsPerEngine * replicas_.size());
-    const size_t per_lot = lots == 0 ? 0 : (blocks + lots - 1) / lots;
-    std::vector<absl::StatusOr<std::vector<BoundHit>>> hits(lots);
+    const size_t slices = std::min(blocks, kBoundSlicesPerEngine * replicas_.size());
+    const size_t per_slice = slices == 0 ? 0 : (blocks + slices - 1) / slices;
+    std::vector<absl::StatusOr<std::vector<BoundHit>>> hits(slices);
     const auto bound = [&](size_t replica, absl::Span<const size_t> items) {
       std::vector<size_t> failed;
-      for (const size_t lot : items) {
-        hits[lot] = BoundLot(request, *grid, replica, lot * per_lot, per_lot);
-        if (!hits[lot].ok()) failed.push_back(lot);
+      for (const size_t slice : items) {
+        hits[slice] = BoundSlice(request, *grid, replica, slice * per_slice, per_slice);
+        if (!hits[slice].ok()) failed.push_back(slice);
       }
       return failed;
     };
-    const uint64_t work_of_lot = uint64_t{per_lot} * static_cast<uint64_t>(request.nodes_x) *
-                                 static_cast<uint64_t>(request.nodes_y) *
-                                 request.scan->points_per_heading / kBoundsPerWork;
-    const std::vector<uint64_t> work(lots, std::max<uint64_t>(1, work_of_lot));
-    if (!Deal(work, bound).empty()) return replicas_.NoneInService();
+    const uint64_t work_of_slice = uint64_t{per_slice} * static_cast<uint64_t>(request.nodes_x) *
+                                   static_cast<uint64_t>(request.nodes_y) *
+                                   request.scan->points_per_heading / kBoundsPerWork;
+    const std::vector<uint64_t> work(slices, std::max<uint64_t>(1, work_of_slice));
+    if (!RunOnReplicas(work, bound).empty()) return replicas_.NoneInServiceError();
     std::vector<BoundHit> all;
-    for (const auto& lot : hits) {
-      if (!lot.ok()) return lot.status();
-      all.insert(all.end(), lot->begin(), lot->end());
+    for (const auto& slice : hits) {
+      if (!slice.ok()) return slice.status();
+      all.insert(all.end(), slice->begin(), slice->end());
     }
     return all;
   }
@@ -248,14 +250,14 @@ class ReplicatedEngine : public Engine {
         return statuses[i];
       }
     }
-    if (!any) return replicas_.NoneInService();
+    if (!any) return replicas_.NoneInServiceError();
     return parts;
   }
 
   absl::Status TryAlign(absl::Span<const AlignJob> jobs, std::vector<AlignResult>& results) {
     std::vector<uint64_t> work;
     work.reserve(jobs.size());
-    for (const AlignJob& job : jobs) work.push_back(PointsOf(job.scan) * kWorkOfAlignment);
+    for (const AlignJob& job : jobs) work.push_back(PointsOf(job.scan) * kAlignmentWork);
     const auto align = [&](size_t replica, absl::Span<const size_t> items) {
       AlignOnReplica(jobs, replica, items, results);
       std::vector<size_t> failed;
@@ -264,30 +266,31 @@ class ReplicatedEngine : public Engine {
       }
       return failed;
     };
-    for (const size_t i : Deal(work, align)) results[i].status = replicas_.NoneInService();
+    for (const size_t i : RunOnReplicas(work, align))
+      results[i].status = replicas_.NoneInServiceError();
     return absl::OkStatus();
   }
 
   using Part = std::shared_ptr<const ResidentTile>;
 
-  // Made by one engine, each in turn, and copied to the others: that takes a fraction of the time
-  // and leaves the processor to others. Where a copy fails for other reasons than memory, the
-  // engine makes its own.
+  // Built on one engine, round robin, and copied to the others, which takes a fraction of the time
+  // and of the processor. If a copy fails for another reason than memory, the engine builds its
+  // own.
   absl::StatusOr<std::shared_ptr<const ResidentTile>> MakeTile(
       absl::FunctionRef<absl::StatusOr<Part>(Engine&)> make) {
     const std::vector<size_t> in_service = replicas_.InService();
     const size_t turn = tile_turn_.fetch_add(1, std::memory_order_relaxed);
-    size_t maker = 0;
+    size_t source_replica = 0;
     Part made;
     for (size_t i = 0; i < in_service.size() && made == nullptr; ++i) {
-      maker = in_service[(turn + i) % in_service.size()];
-      absl::StatusOr<Part> part = make(replicas_.engine(maker));
+      source_replica = in_service[(turn + i) % in_service.size()];
+      absl::StatusOr<Part> part = make(replicas_.engine(source_replica));
       if (part.ok()) made = *std::move(part);
-      if (!part.ok() && replicas_.InService(maker)) return part.status();
+      if (!part.ok() && replicas_.InService(source_replica)) return part.status();
     }
-    if (made == nullptr) return replicas_.NoneInService();
+    if (made == nullptr) return replicas_.NoneInServiceError();
     auto parts = MakeParts<ResidentTile>([&](size_t replica) -> absl::StatusOr<Part> {
-      if (replica == maker) return made;
+      if (replica == source_replica) return made;
       Engine& engine = replicas_.engine(replica);
       absl::StatusOr<Part> copy = engine.CopyTile(*made);
       const bool done = copy.ok() || absl::IsResourceExhausted(copy.status());
@@ -297,10 +300,10 @@ class ReplicatedEngine : public Engine {
     return std::make_shared<const ReplicatedTile>(replicas_, *std::move(parts));
   }
 
-  // Has every item run by an engine in service, and again by another where its engine failed for
-  // good. `run` gets the items of one engine and says which of them failed; it is called from
-  // several threads at once. Returns the items for which no engine was left.
-  std::vector<size_t> Deal(
+  // Runs every item on an engine in service, and retries it on another if its engine has failed
+  // permanently. `run` gets the items of one engine and returns those that failed; it is called
+  // from several threads at once. Returns the items that no engine was left for.
+  std::vector<size_t> RunOnReplicas(
       absl::Span<const uint64_t> work,
       absl::FunctionRef<std::vector<size_t>(size_t replica, absl::Span<const size_t> items)> run) {
     std::vector<size_t> waiting(work.size());
@@ -311,14 +314,14 @@ class ReplicatedEngine : public Engine {
       std::vector<uint64_t> work_waiting;
       work_waiting.reserve(waiting.size());
       for (const size_t i : waiting) work_waiting.push_back(work[i]);
-      std::vector<WorkShare> shares = ledger_.Split(work_waiting, in_service);
-      // What an exception leaves.
+      std::vector<WorkAssignment> shares = ledger_.Split(work_waiting, in_service);
+      // For exceptions; completing an assignment twice has no effect.
       const absl::Cleanup complete = [&] {
-        for (WorkShare& share : shares) ledger_.Complete(share);
+        for (WorkAssignment& share : shares) ledger_.Complete(share);
       };
       std::vector<std::vector<size_t>> failed(shares.size());
       ReplicaSet::InParallel(shares.size(), [&](size_t i) {
-        WorkShare& share = shares[i];
+        WorkAssignment& share = shares[i];
         failed[i] = run(share.worker,
                         absl::MakeConstSpan(waiting).subspan(share.begin, share.end - share.begin));
         ledger_.Complete(share);
@@ -357,16 +360,16 @@ class ReplicatedEngine : public Engine {
   }
 
   absl::StatusOr<ScoreResult> ScoreOnReplica(const ScoreRequest& request, size_t replica,
-                                             absl::Span<const size_t> lots) {
+                                             absl::Span<const size_t> slices) {
     ScoreRequest there;
     there.map = PartOfMap(request.map, replica);
     there.scan = request.scan;
     there.stage = request.stage;
     there.work_class = request.work_class;
     there.stop = request.stop;
-    there.want_point_scores = request.want_point_scores;
-    for (const size_t lot : lots) {
-      const auto [first, count] = PosesOf(lot, request);
+    there.with_point_scores = request.with_point_scores;
+    for (const size_t slice : slices) {
+      const auto [first, count] = PosesOf(slice, request);
       const auto begin = request.map_T_base.begin() + first;
       there.map_T_base.insert(there.map_T_base.end(), begin, begin + count);
     }
@@ -374,9 +377,9 @@ class ReplicatedEngine : public Engine {
   }
 
   // `count` blocks from `first` on, numbered as in the whole request.
-  absl::StatusOr<std::vector<BoundHit>> BoundLot(const BoundRequest& request,
-                                                 const ReplicatedBoundGrid& grid, size_t replica,
-                                                 size_t first, size_t count) {
+  absl::StatusOr<std::vector<BoundHit>> BoundSlice(const BoundRequest& request,
+                                                   const ReplicatedBoundGrid& grid, size_t replica,
+                                                   size_t first, size_t count) {
     const size_t begin = std::min(first, request.blocks.size());
     const size_t end = std::min(begin + count, request.blocks.size());
     BoundRequest there = request;
@@ -391,17 +394,17 @@ class ReplicatedEngine : public Engine {
     return hits;
   }
 
-  absl::Status ScoreLots(const ScoreRequest& request, size_t replica, absl::Span<const size_t> lots,
-                         ScoreResult& result) {
-    VOXLOC_ASSIGN_OR_RETURN(const ScoreResult scored, ScoreOnReplica(request, replica, lots));
+  absl::Status ScoreSlices(const ScoreRequest& request, size_t replica,
+                           absl::Span<const size_t> slices, ScoreResult& result) {
+    VOXLOC_ASSIGN_OR_RETURN(const ScoreResult scored, ScoreOnReplica(request, replica, slices));
     const auto row = static_cast<ptrdiff_t>(request.scan->size());
     auto pose = scored.poses.begin();
     auto point_score = scored.point_scores.begin();
-    for (const size_t lot : lots) {
-      const auto [first, count] = PosesOf(lot, request);
+    for (const size_t slice : slices) {
+      const auto [first, count] = PosesOf(slice, request);
       std::copy_n(pose, count, result.poses.begin() + first);
       pose += count;
-      if (!request.want_point_scores) continue;
+      if (!request.with_point_scores) continue;
       std::copy_n(point_score, count * row, result.point_scores.begin() + first * row);
       point_score += count * row;
     }
@@ -410,15 +413,15 @@ class ReplicatedEngine : public Engine {
 
   // Null where it is null or not of this engine.
   template <typename ReplicatedResident, typename Resident>
-  [[nodiscard]] const ReplicatedResident* Own(const Resident* resident) const {
+  [[nodiscard]] const ReplicatedResident* CastOwned(const Resident* resident) const {
     const auto* own = dynamic_cast<const ReplicatedResident*>(resident);
     return own != nullptr && &own->replicas() == &replicas_ ? own : nullptr;
   }
 
-  // What the engine has of a map; null, which it refuses, where the map is not of this engine.
+  // The replica's part of a map; null if the map is not of this engine, which the replica rejects.
   [[nodiscard]] std::shared_ptr<const ResidentMap> PartOfMap(
       const std::shared_ptr<const ResidentMap>& map, size_t replica) const {
-    const auto* const own = Own<ReplicatedMap>(map.get());
+    const auto* const own = CastOwned<ReplicatedMap>(map.get());
     return own == nullptr ? nullptr : own->parts()[replica];
   }
 
@@ -436,7 +439,7 @@ absl::StatusOr<std::unique_ptr<Engine>> MakeReplicatedEngine(
   for (size_t i = 0; i < engines.size(); ++i) {
     if (engines[i] == nullptr) {
       return absl::InvalidArgumentError(
-          absl::StrCat("engine ", i, " of ", engines.size(), " is not there"));
+          absl::StrCat("engine ", i, " of ", engines.size(), " is null"));
     }
     const std::string first = engines[0]->Info().name;
     const std::string name = engines[i]->Info().name;

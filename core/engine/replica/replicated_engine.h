@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// One engine made of several of the same kind, one a device. Every device keeps every tile and
-// map; a batch is split over the devices by what each has to do already.
+// One engine made of several of the same kind, one per device. Every device holds every tile and
+// map. A batch is split over the devices by their outstanding work.
 //
 // The memory that tiles and maps take, and that there is, is that of one device: the largest part,
 // and the least memory.
 //
 // A tile is built on one device and copied to the others; maps are composed on each. Tiles and maps
-// are there on all devices or on none. A device that fails permanently takes no more
-// work, and jobs that failed with it run again on another: the engine is healthy while one device
-// is. What is built after a failure is built on the devices that are left.
+// exist on all devices in service or on none. A device that fails permanently gets no more work,
+// and its failed jobs are retried on another one. The engine is healthy while one device is.
 //
 // Thread-safe. Results are those of one engine alone, in the order of the jobs.
 

@@ -9,9 +9,9 @@
 namespace voxloc {
 namespace {
 
-// How much each worker gets of `work`, by what it has to do already (ascending): as much as lifts
-// it to the level that all reach who get any.
-std::vector<double> Fill(const std::vector<double>& outstanding, double work) {
+// How much of `work` each worker gets, given the outstanding work of each (ascending). Water
+// filling: every worker that gets any is filled up to the same level.
+std::vector<double> WaterFill(const std::vector<double>& outstanding, double work) {
   size_t filled = 0;
   double sum = work;
   double level = 0.0;
@@ -27,8 +27,8 @@ std::vector<double> Fill(const std::vector<double>& outstanding, double work) {
 
 }  // namespace
 
-std::vector<WorkShare> WorkLedger::Split(absl::Span<const uint64_t> items,
-                                         absl::Span<const size_t> workers) {
+std::vector<WorkAssignment> WorkLedger::Split(absl::Span<const uint64_t> items,
+                                              absl::Span<const size_t> workers) {
   const double work = static_cast<double>(std::accumulate(items.begin(), items.end(), uint64_t{0}));
   absl::MutexLock lock(&mutex_);
   std::vector<size_t> by_outstanding(workers.begin(), workers.end());
@@ -42,9 +42,9 @@ std::vector<WorkShare> WorkLedger::Split(absl::Span<const uint64_t> items,
   for (const size_t worker : by_outstanding) {
     outstanding.push_back(static_cast<double>(outstanding_[worker]));
   }
-  const std::vector<double> filled = Fill(outstanding, work);
+  const std::vector<double> filled = WaterFill(outstanding, work);
 
-  std::vector<WorkShare> shares;
+  std::vector<WorkAssignment> shares;
   shares.reserve(filled.size());
   size_t item = 0;
   double before = 0.0;  // work of the items before this one
@@ -52,8 +52,8 @@ std::vector<WorkShare> WorkLedger::Split(absl::Span<const uint64_t> items,
   for (size_t i = 0; i < filled.size(); ++i) {
     border += filled[i];
     const bool last = i + 1 == filled.size();
-    WorkShare share = {by_outstanding[i], item, item, 0};
-    // An item is whose share its middle lies in.
+    WorkAssignment share = {by_outstanding[i], item, item, 0};
+    // An item belongs to the worker whose range contains the item's middle.
     while (item < items.size() &&
            (last || before + 0.5 * static_cast<double>(items[item]) < border)) {
       before += static_cast<double>(items[item]);
@@ -68,7 +68,7 @@ std::vector<WorkShare> WorkLedger::Split(absl::Span<const uint64_t> items,
   return shares;
 }
 
-void WorkLedger::Complete(WorkShare& share) {
+void WorkLedger::Complete(WorkAssignment& share) {
   absl::MutexLock lock(&mutex_);
   outstanding_[share.worker] -= std::exchange(share.work, 0);
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// WorkLedger: who has how much to do, and who gets what of the next batch. Thread-safe.
+// WorkLedger: the outstanding work of each worker, and how the next batch is split over them.
+// Thread-safe.
 //
 // Work is counted in any unit that is the same for all workers; they are taken to be equally fast.
 
@@ -18,7 +19,7 @@
 namespace voxloc {
 
 // Items [begin, end) of a batch, for one worker.
-struct WorkShare {
+struct WorkAssignment {
   size_t worker = 0;
   size_t begin = 0;
   size_t end = 0;
@@ -29,14 +30,14 @@ class WorkLedger {
  public:
   explicit WorkLedger(size_t workers) : outstanding_(workers, 0) {}
 
-  // Splits a batch, given by its items' work, into one run of items for each of `workers` that
-  // gets any, so that all have done what they had and what they get at about the same time. A lone
-  // item goes to the least busy worker; of equals, the first. Counts the shares as outstanding; an
-  // exception leaves what is outstanding as it was. `workers` must not be empty.
-  [[nodiscard]] std::vector<WorkShare> Split(absl::Span<const uint64_t> items,
-                                             absl::Span<const size_t> workers);
-  // The share is done, and has no work from then on: a second time changes nothing.
-  void Complete(WorkShare& share);
+  // Splits a batch, given by the work of its items, into at most one run of items per worker, so
+  // that all workers finish at about the same time. A single item goes to the least busy worker; of
+  // equals, the first. Adds the assigned work to the outstanding work, which an exception leaves
+  // unchanged. `workers` must not be empty.
+  [[nodiscard]] std::vector<WorkAssignment> Split(absl::Span<const uint64_t> items,
+                                                  absl::Span<const size_t> workers);
+  // The assignment is done; its work becomes 0, so that a second call has no effect.
+  void Complete(WorkAssignment& share);
 
   [[nodiscard]] uint64_t outstanding(size_t worker) const;
 

@@ -29,38 +29,38 @@ std::string Text(const Eigen::Vector3d& v) {
 // The first thing found to differ.
 class Comparison {
  public:
-  // `what` is said of every difference found from here on.
+  // `what` prefixes every difference that is reported from here on.
   void Begin(std::string what) { what_ = std::move(what); }
 
-  // Differing by up to `tolerance` times `scale` is no difference; not being finite is one.
-  void Near(absl::string_view quantity, double reference, double value, double tolerance,
-            double scale) {
+  // Requires |value - reference| <= tolerance * scale. A value that is not finite is a difference.
+  void CheckNear(absl::string_view quantity, double reference, double value, double tolerance,
+                 double scale) {
     if (std::abs(value - reference) <= tolerance * scale) return;
-    Differ(absl::StrCat(quantity, " is ", value, ", the reference has ", reference,
-                        "; the tolerance is ", tolerance * scale));
+    ReportDifference(absl::StrCat(quantity, " is ", value, ", the reference has ", reference,
+                                  "; the tolerance is ", tolerance * scale));
   }
   template <typename Value>
-  void Equal(absl::string_view quantity, const Value& reference, const Value& value) {
+  void CheckEqual(absl::string_view quantity, const Value& reference, const Value& value) {
     if (value == reference) return;
-    Differ(absl::StrCat(quantity, " is ", value, ", the reference has ", reference,
-                        "; they must be equal"));
+    ReportDifference(absl::StrCat(quantity, " is ", value, ", the reference has ", reference,
+                                  "; they must be equal"));
   }
-  void NearPose(const Pose& reference, const Pose& value) {
+  void CheckPoseNear(const Pose& reference, const Pose& value) {
     const double distance_m = TranslationDistance(reference, value);
-    if (!(distance_m <= kAgreementPositionM)) {
-      Differ(absl::StrFormat(
+    if (!(distance_m <= kPositionToleranceM)) {
+      ReportDifference(absl::StrFormat(
           "position is %s, the reference has %s, %.3g m away; the tolerance is %.3g m",
-          Text(value.translation), Text(reference.translation), distance_m, kAgreementPositionM));
+          Text(value.translation), Text(reference.translation), distance_m, kPositionToleranceM));
     }
     const double angle_deg = RotationDistance(reference, value) * kDegreesPerRadian;
-    if (!(angle_deg <= kAgreementRotationDeg)) {
-      Differ(absl::StrFormat(
+    if (!(angle_deg <= kRotationToleranceDeg)) {
+      ReportDifference(absl::StrFormat(
           "rotation is %s, the reference has %s, %.3g degrees away; the tolerance is %.3g degrees",
           Text(value.rotation.vec()), Text(reference.rotation.vec()), angle_deg,
-          kAgreementRotationDeg));
+          kRotationToleranceDeg));
     }
   }
-  void Differ(absl::string_view how) {
+  void ReportDifference(absl::string_view how) {
     if (status_.ok()) status_ = absl::InternalError(absl::StrCat(what_, ": ", how));
   }
 
@@ -75,7 +75,7 @@ class Comparison {
 void CompareScores(absl::string_view when, const PoseScore& reference, const PoseScore& value,
                    double tolerance, Comparison& comparison) {
   const auto relative = [&](absl::string_view name, double expected, double found) {
-    comparison.Near(absl::StrCat(name, when), expected, found, tolerance, std::abs(expected));
+    comparison.CheckNear(absl::StrCat(name, when), expected, found, tolerance, std::abs(expected));
   };
   relative("score", reference.score, value.score);
   relative("transform probability", reference.transform_probability, value.transform_probability);
@@ -92,37 +92,38 @@ void CompareDerivatives(absl::string_view when, double score, const Derivatives&
                         const Derivatives& value, double tolerance, Comparison& comparison) {
   const ChartVector diagonal = reference.hessian.diagonal().cwiseAbs();
   for (int i = 0; i < 6; ++i) {
-    comparison.Near(absl::StrCat("gradient along ", kAxes[i], when), reference.gradient[i],
-                    value.gradient[i], tolerance, std::sqrt(std::abs(score) * diagonal[i]));
+    comparison.CheckNear(absl::StrCat("gradient along ", kAxes[i], when), reference.gradient[i],
+                         value.gradient[i], tolerance, std::sqrt(std::abs(score) * diagonal[i]));
     for (int j = 0; j < 6; ++j) {
-      comparison.Near(absl::StrCat("Hessian of ", kAxes[i], " and ", kAxes[j], when),
-                      reference.hessian(i, j), value.hessian(i, j), tolerance,
-                      std::sqrt(diagonal[i] * diagonal[j]));
+      comparison.CheckNear(absl::StrCat("Hessian of ", kAxes[i], " and ", kAxes[j], when),
+                           reference.hessian(i, j), value.hessian(i, j), tolerance,
+                           std::sqrt(diagonal[i] * diagonal[j]));
     }
   }
 }
 
 void CompareResults(const AlignResult& reference, const AlignResult& value,
                     Comparison& comparison) {
-  comparison.Equal("status", reference.status.ToString(), value.status.ToString());
+  comparison.CheckEqual("status", reference.status.ToString(), value.status.ToString());
   if (!comparison.same()) return;
-  CompareScores(" at the guess", reference.before, value.before, kAgreementScore, comparison);
+  CompareScores(" at the guess", reference.before, value.before, kScoreTolerance, comparison);
   if (reference.trace.empty() || value.trace.empty()) {
-    comparison.Differ("no trace of the search came back");
+    comparison.ReportDifference("no trace of the search came back");
     return;
   }
   const IterationTrace& first = reference.trace.front();
   const IterationTrace& other = value.trace.front();
-  CompareScores(" in the first iteration", first.score, other.score, kAgreementScore, comparison);
+  CompareScores(" in the first iteration", first.score, other.score, kScoreTolerance, comparison);
   CompareDerivatives(" in the first iteration", first.score.score, {first.gradient, first.hessian},
-                     {other.gradient, other.hessian}, kAgreementDerivative, comparison);
-  comparison.Equal("iterations", reference.iterations, value.iterations);
-  comparison.Equal("termination", ToString(reference.termination), ToString(value.termination));
-  comparison.NearPose(reference.map_T_base, value.map_T_base);
-  CompareScores(" at the end", reference.after, value.after, kAgreementAtEnd, comparison);
+                     {other.gradient, other.hessian}, kDerivativeTolerance, comparison);
+  comparison.CheckEqual("iterations", reference.iterations, value.iterations);
+  comparison.CheckEqual("termination", ToString(reference.termination),
+                        ToString(value.termination));
+  comparison.CheckPoseNear(reference.map_T_base, value.map_T_base);
+  CompareScores(" at the end", reference.after, value.after, kEndpointTolerance, comparison);
   CompareDerivatives(" at the end", reference.trace.back().score.score,
                      {reference.gradient, reference.hessian}, {value.gradient, value.hessian},
-                     kAgreementAtEnd, comparison);
+                     kEndpointTolerance, comparison);
 }
 
 absl::StatusOr<std::shared_ptr<const ResidentMap>> BuildMap(
@@ -157,7 +158,7 @@ class SelfTest {
     Comparison comparison;
     for (size_t i = 0; i < statistics_.size(); ++i) {
       comparison.Begin(absl::StrCat("map with ", ToString(statistics_[i])));
-      comparison.Equal("number of cells", reference_map_->cells(i), map_->cells(i));
+      comparison.CheckEqual("number of cells", reference_map_->cells(i), map_->cells(i));
     }
     return comparison.status();
   }
@@ -205,7 +206,7 @@ class SelfTest {
       }
       for (size_t i = 0; i < scene_.poses.size(); ++i) {
         comparison.Begin(absl::StrCat("score, profile ", profile.name, ", pose ", i));
-        CompareScores("", expected->poses[i], scored->poses[i], kAgreementScore, comparison);
+        CompareScores("", expected->poses[i], scored->poses[i], kScoreTolerance, comparison);
       }
     }
     return comparison.status();
@@ -220,7 +221,7 @@ class SelfTest {
         job.scan = scene_.scan;
         job.map_T_base_guess = guess;
         job.profile = profile;
-        job.want_trace = true;
+        job.with_trace = true;
         jobs.push_back(std::move(job));
       }
     }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Whether an engine computes what another one does: a small made-up scene is built, aligned and
-// scored on both. It takes milliseconds; a server does it before it trusts a device.
+// Whether an engine agrees with a reference engine: a small synthetic scene is built, aligned and
+// scored on both. Takes milliseconds; a server runs it before it uses a device.
 //
 // Thread-safe: no shared state. What is built is freed before it returns.
 
@@ -14,18 +14,18 @@
 namespace voxloc {
 
 // Scores at the same pose: score, transform probability, nearest voxel likelihood.
-inline constexpr double kAgreementScore = 1e-5;  // relative
+inline constexpr double kScoreTolerance = 1e-5;  // relative
 // Derivatives at the same pose, relative to what they are sums of: an entry (i, j) of the Hessian
 // to sqrt(|H_ii H_jj|), an entry i of the gradient to sqrt(|score H_ii|).
-inline constexpr double kAgreementDerivative = 1e-4;
+inline constexpr double kDerivativeTolerance = 1e-4;
 // Where a search ends. Iterations and the reason for the end must be the same.
-inline constexpr double kAgreementPositionM = 1e-3;
-inline constexpr double kAgreementRotationDeg = 0.005;
+inline constexpr double kPositionToleranceM = 1e-3;
+inline constexpr double kRotationToleranceDeg = 0.005;
 // Scores and derivatives there, at poses that may differ by as much; relative as above.
-inline constexpr double kAgreementAtEnd = 1e-2;
+inline constexpr double kEndpointTolerance = 1e-2;
 
-// Internal: `engine` gives another answer than `reference`, or none; names the quantity, both
-// values and the tolerance.
+// Internal: the results of `engine` differ from those of `reference`, or are missing. The message
+// has the quantity, both values and the tolerance.
 [[nodiscard]] absl::Status CheckAgreement(Engine& reference, Engine& engine);
 
 }  // namespace voxloc

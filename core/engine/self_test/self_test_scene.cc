@@ -29,7 +29,7 @@ class Sequence {
     z ^= z >> 31U;
     return static_cast<double>(z >> 11U) * 0x1p-53;
   }
-  double Within(double low, double high) { return low + (high - low) * Next(); }
+  double Uniform(double low, double high) { return low + (high - low) * Next(); }
 
  private:
   uint64_t state_;
@@ -55,17 +55,17 @@ Eigen::Vector3d DrawPoint(Sequence& sequence) {
   const auto surface = static_cast<size_t>(sequence.Next() * static_cast<double>(kSurfaces));
   Eigen::Vector3d point;
   if (surface < 2) {
-    const double x = sequence.Within(-kHalfYardM, kHalfYardM);
-    const double y = sequence.Within(-kHalfYardM, kHalfYardM);
+    const double x = sequence.Uniform(-kHalfYardM, kHalfYardM);
+    const double y = sequence.Uniform(-kHalfYardM, kHalfYardM);
     point = {x, y, GroundHeight(x, y)};
   } else {
     const Wall& wall = kWalls[surface - 2];
     const double along = sequence.Next();
     const double x = wall.from_x + along * (wall.to_x - wall.from_x);
     const double y = wall.from_y + along * (wall.to_y - wall.from_y);
-    point = {x, y, GroundHeight(x, y) + sequence.Within(0.0, wall.height_m)};
+    point = {x, y, GroundHeight(x, y) + sequence.Uniform(0.0, wall.height_m)};
   }
-  for (int axis = 0; axis < 3; ++axis) point[axis] += sequence.Within(-kNoiseM, kNoiseM);
+  for (int axis = 0; axis < 3; ++axis) point[axis] += sequence.Uniform(-kNoiseM, kNoiseM);
   return point;
 }
 

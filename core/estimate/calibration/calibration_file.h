@@ -6,9 +6,9 @@
 //                 "systematic_time_sigma_s": {"value": 0.004, "origin": "measured on ..."},
 //                 "mount_offset_m": {"value": [0, 0, 0.01], "origin": "drawing 17"}}]}
 //
-// Each constant has a value (a number, or three along or about the base's axes) and an origin; one
-// that is left out is that of the built-in sensor. An entry named "default" replaces the built-in
-// sensor, which sessions have that name none.
+// Each constant has a value (a number, or three along or about the base's axes) and an origin. A
+// missing constant is that of the built-in sensor. An entry named "default" replaces the built-in
+// sensor, which is that of sessions without a sensor name.
 //
 // Errors: NotFound and Unavailable of the file; InvalidArgument with the file, the path of the key
 // ("sensors[0].scan_scale.value"), and what is wrong: no JSON, an unknown key with the nearest
@@ -28,7 +28,7 @@ namespace voxloc {
 
 [[nodiscard]] absl::StatusOr<SensorCalibrations> ReadCalibrationFile(const std::string& path);
 
-// The same of a text; `name` is for messages.
+// Parses the content of such a file; `name` is used in error messages.
 [[nodiscard]] absl::StatusOr<SensorCalibrations> ParseCalibrations(absl::string_view json,
                                                                    absl::string_view name);
 

@@ -21,12 +21,12 @@
 namespace voxloc {
 namespace {
 
-constexpr size_t kMostNameBytes = 64;
+constexpr size_t kMaxNameBytes = 64;
 constexpr int64_t kFirstStampNs = std::numeric_limits<int64_t>::min();
 constexpr int64_t kLastStampNs = std::numeric_limits<int64_t>::max();
 
 bool IsName(absl::string_view name) {
-  if (name.empty() || name.size() > kMostNameBytes) return false;
+  if (name.empty() || name.size() > kMaxNameBytes) return false;
   for (const char c : name) {
     const bool allowed =
         absl::ascii_isalnum(static_cast<unsigned char>(c)) || c == '.' || c == '_' || c == '-';
@@ -61,8 +61,8 @@ int64_t SensorCalibration::CorrectStamp(int64_t stamp_ns) const {
 absl::Status ValidateSensorCalibration(const SensorCalibration& sensor) {
   if (!IsName(sensor.name)) {
     return absl::InvalidArgumentError(absl::StrCat(
-        "name must be 1 to ", kMostNameBytes, " letters, digits, '.', '_' and '-' (got '",
-        absl::CEscape(sensor.name.substr(0, kMostNameBytes)), "')"));
+        "name must be 1 to ", kMaxNameBytes, " letters, digits, '.', '_' and '-' (got '",
+        absl::CEscape(sensor.name.substr(0, kMaxNameBytes)), "')"));
   }
   absl::Status status;
   VisitConstants(
@@ -94,7 +94,7 @@ absl::StatusOr<SensorCalibration> SensorCalibrations::Find(absl::string_view nam
   }
   const std::string nearest = NearestName(name, Names());
   return absl::NotFoundError(
-      absl::StrCat("no sensor is named '", absl::CEscape(name.substr(0, kMostNameBytes)),
+      absl::StrCat("no sensor is named '", absl::CEscape(name.substr(0, kMaxNameBytes)),
                    "'; known: ", absl::StrJoin(Names(), ", "),
                    nearest.empty() ? "" : absl::StrCat("; did you mean ", nearest, "?")));
 }

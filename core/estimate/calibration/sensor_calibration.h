@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What is known of a sensor beyond its scans: how large the errors are that its scans share, by how
-// much its scan part of the covariance is wrong, and the constant offsets of its mounting and its
-// clock. Each constant says where it comes from. Plain values; any number of threads may read one.
+// Calibration of a sensor: the errors that its scans have in common, a factor on the scan part of
+// the covariance, and the constant offsets of its mounting and its clock. Each constant has its
+// origin. Plain values; any number of threads may read one.
 
 #ifndef VOXLOC_CORE_ESTIMATE_CALIBRATION_SENSOR_CALIBRATION_H_
 #define VOXLOC_CORE_ESTIMATE_CALIBRATION_SENSOR_CALIBRATION_H_
@@ -51,7 +51,7 @@ struct SensorCalibration {
                                                         "the mount as sessions give it"};
   CalibratedConstant<Eigen::Vector3d> mount_rotation_rad = {Eigen::Vector3d::Zero(),
                                                             "the mount as sessions give it"};
-  // Added to the stamps of scans to have the time at which the base was where they show it.
+  // Added to the stamps of scans; the sum is the time at which the base was at the scan's pose.
   CalibratedConstant<double> stamp_offset_s = {0.0, "stamps as they come"};
 
   [[nodiscard]] SystematicError systematic() const;

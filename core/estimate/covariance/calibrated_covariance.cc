@@ -25,7 +25,7 @@ constexpr double kGateTravelM = 0.3;
 constexpr double kSurfaceCurvature = 2e-4;
 // The observed directions follow a null-space extent by at most this share of its length; more is a
 // bad measurement, which is then known to be no better than this.
-constexpr double kMostFollowed = 0.05;
+constexpr double kMaxFollowRatio = 0.05;
 // Newton steps by which an extent follows the map; shortened, since the Hessian is that of the
 // result.
 constexpr int kExtentRounds = 8;
@@ -97,7 +97,7 @@ class Calibration {
         continue;
       }
       auto extent = extents_.col(static_cast<Eigen::Index>(k));
-      const double most_m = kMostFollowed * extent.norm();
+      const double most_m = kMaxFollowRatio * extent.norm();
       const Vector6 followed =
           kExtentDamping * Follow(0.5 * (GradientOf(ahead) - GradientOf(behind)), most_m);
       extent += followed;
@@ -219,9 +219,9 @@ class Calibration {
     for (int i = 0; i < 6; ++i) {
       if (!Observes(i)) continue;
       const Vector6 direction = spectrum_.directions.col(i);
-      const double follows_m = direction.dot(gradient) / spectrum_.information[i];
-      if (!std::isfinite(follows_m)) continue;
-      followed += std::clamp(follows_m, -most_m, most_m) * direction;
+      const double step_m = direction.dot(gradient) / spectrum_.information[i];
+      if (!std::isfinite(step_m)) continue;
+      followed += std::clamp(step_m, -most_m, most_m) * direction;
     }
     return followed;
   }
@@ -249,11 +249,11 @@ class Calibration {
 };
 
 using AddJobs = void (Calibration::*)(std::vector<AlignJob>&);
-using TakeResults = void (Calibration::*)(absl::Span<const AlignResult>);
+using ApplyResults = void (Calibration::*)(absl::Span<const AlignResult>);
 
 // Runs the jobs of all scans as one batch, and lets each take its results.
-void RunTogether(Engine& engine, ThreadPool* pool, std::vector<Calibration>& scans, AddJobs add,
-                 TakeResults take) {
+void RunBatched(Engine& engine, ThreadPool* pool, std::vector<Calibration>& scans, AddJobs add,
+                ApplyResults take) {
   std::vector<AlignJob> jobs;
   std::vector<size_t> begins;
   for (Calibration& scan : scans) {
@@ -284,11 +284,11 @@ std::vector<CalibratedCovariance> CalibrateCovariances(
   for (size_t begin = 0; begin < requests.size(); begin += kScansPerCall) {
     const absl::Span<const CalibrationRequest> part = requests.subspan(begin, kScansPerCall);
     std::vector<Calibration> scans(part.begin(), part.end());
-    RunTogether(engine, pool, scans, &Calibration::AddClusterJob, &Calibration::SetClusters);
+    RunBatched(engine, pool, scans, &Calibration::AddClusterJob, &Calibration::SetClusters);
     const bool any_extents = std::any_of(scans.begin(), scans.end(),
                                          [](const Calibration& scan) { return scan.HasExtents(); });
     for (int round = 0; any_extents && round < kExtentRounds; ++round) {
-      RunTogether(engine, pool, scans, &Calibration::AddExtentJobs, &Calibration::UpdateExtents);
+      RunBatched(engine, pool, scans, &Calibration::AddExtentJobs, &Calibration::UpdateExtents);
     }
     ParallelFor(pool, scans.size(), [&](size_t i) { calibrated[begin + i] = scans[i].Finish(); });
   }

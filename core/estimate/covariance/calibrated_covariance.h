@@ -11,21 +11,21 @@
 // variance is widened as Student's t is, by the effective number of clusters (Bell and McCaffrey
 // 2002, CR2; Kish 1965). To that is added
 //
-//   a share of the mean noise in all directions, for what few clusters leave unmeasured;
-//   the square of the Newton step that is left, where the search ended beside its optimum;
-//   the offset of a cell's mean from a surface that bends.
+//   a share of the mean noise in all directions, for directions that few clusters do not measure;
+//   the square of the remaining Newton step, if the search ended beside its optimum;
+//   the offset of a cell's mean from a curved surface.
 //
-// The Hessian counts the cells that points gain and lose as they move (ndt::ReachBoundary): along
-// a wall that looks the same everywhere, what they lose takes back what the others seem to say.
+// The Hessian includes the cells that points gain and lose as they move (ndt::ReachBoundary): along
+// a uniform wall, the lost cells cancel the apparent information of the others.
 //
-// Along what is then below a share of the largest eigenvalue, the null space, the scan says
-// nothing: the pose is as wrong as its guess was, and by as much as the search has gone since. Such
-// a direction gets an extent: the standard deviation of the guess, or kUnobservedSigmaM, and that
-// travel. By gating, a direction of little more information is taken for one of these where the
-// search went far along it: in a corridor, what looks like an optimum metres away is less likely
-// right than the guess is. Which way the observed directions follow an extent is measured at both
-// of its ends, a standard deviation away. What the two ends have in common is the bias of its
-// curvature; it is added, as is the residual that has not settled.
+// Directions with eigenvalues below a share of the largest one form the null space, which the scan
+// does not observe. There the error is that of the guess plus the travel of the search. Each such
+// direction gets an extent: sqrt(s^2 + t^2), with s the standard deviation of the guess (or
+// kUnobservedSigmaM) and t the travel. Gating: a direction with slightly more information is
+// treated as unobserved if the search went far along it, since in a corridor the guess is more
+// likely right than an apparent optimum metres away. How the observed directions follow an extent
+// is measured at its two ends, one standard deviation away. The common part of both ends is the
+// bias by curvature; it is added, as is the residual that has not converged.
 
 #ifndef VOXLOC_CORE_ESTIMATE_COVARIANCE_CALIBRATED_COVARIANCE_H_
 #define VOXLOC_CORE_ESTIMATE_COVARIANCE_CALIBRATED_COVARIANCE_H_
@@ -43,8 +43,8 @@
 
 namespace voxloc {
 
-// Of a direction that a scan does not observe, metres, rotations counted as in degeneracy.h: how
-// wrong guesses without a covariance are taken to be.
+// The assumed standard deviation of guesses without a covariance along an unobserved direction,
+// metres; rotations are scaled as in degeneracy.h.
 constexpr double kUnobservedSigmaM = 2.0;
 
 // The limits that tell the directions of CalibratedCovariance::information apart. On the scenes for

@@ -25,7 +25,7 @@ CovarianceReport FixedReport(const CovarianceOptions& options, const Pose& map_T
                              absl::Status why) {
   CovarianceReport fixed;
   fixed.status = std::move(why);
-  fixed.covariance = TurnFixedCovariance(options.fixed, map_T_base);
+  fixed.covariance = RotateFixedCovariance(options.fixed, map_T_base);
   return fixed;
 }
 
@@ -77,7 +77,7 @@ class MethodBatch {
 void EstimateFixed(MethodBatch batch) {
   for (size_t i = 0; i < batch.size(); ++i) {
     batch.report(i).covariance =
-        TurnFixedCovariance(batch.options(i).fixed, batch.result(i).map_T_base);
+        RotateFixedCovariance(batch.options(i).fixed, batch.result(i).map_T_base);
   }
 }
 

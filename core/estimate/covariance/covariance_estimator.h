@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The covariances of a batch of results, by the method that each requests. What the methods need of
-// the engine is asked of it in as few calls as there are kinds of work: all offset poses of all
-// scans are aligned as one batch. Thread-safe: no shared state.
+// The covariances of a batch of results, by the method of each request. Engine work of the same
+// kind is one call: all offset poses of all scans are aligned as one batch. Thread-safe: no shared
+// state.
 
 #ifndef VOXLOC_CORE_ESTIMATE_COVARIANCE_COVARIANCE_ESTIMATOR_H_
 #define VOXLOC_CORE_ESTIMATE_COVARIANCE_COVARIANCE_ESTIMATOR_H_
@@ -31,9 +31,9 @@ struct VarianceShares {
 };
 
 struct CovarianceReport {
-  // Not ok: what the method needs could not be had. The engine's status; Cancelled or
-  // DeadlineExceeded, where an alignment from an offset pose was cut short; FailedPrecondition,
-  // where the Hessian's x, y block has no inverse. What follows is then of the fixed method.
+  // Not ok: the method failed, and the rest is that of the fixed method. The engine's status;
+  // Cancelled or DeadlineExceeded: an alignment from an offset pose was interrupted;
+  // FailedPrecondition: the Hessian's x, y block is singular.
   absl::Status status;
   CovarianceMethod method = CovarianceMethod::kFixed;
   // About fixed map axes, order x y z rx ry rz. Symmetric; positive definite for kCalibrated, and

@@ -16,7 +16,7 @@ constexpr double kSymmetryTolerance = 1e-9;
 
 // Of the matrix scaled to a unit diagonal, whose eigenvalues then do not depend on units: what is
 // below this cannot be distinguished from zero.
-constexpr double kLeastEigenvalue = 1e-12;
+constexpr double kMinEigenvalue = 1e-12;
 
 }  // namespace
 
@@ -49,10 +49,10 @@ absl::Status CheckPositiveDefinite(const Matrix6& covariance, absl::string_view 
   const Vector6 scale = covariance.diagonal().cwiseSqrt().cwiseInverse();
   const Matrix6 correlation = scale.asDiagonal() * covariance * scale.asDiagonal();
   const double least = DecomposeSymmetric(correlation).values[0];
-  if (least > kLeastEigenvalue) return absl::OkStatus();
+  if (least > kMinEigenvalue) return absl::OkStatus();
   return absl::InvalidArgumentError(absl::StrCat(
       name, " must be positive definite: the smallest eigenvalue of its correlations must be over ",
-      kLeastEigenvalue, " (got ", least, ")"));
+      kMinEigenvalue, " (got ", least, ")"));
 }
 
 absl::Status ValidateCovarianceOptions(const CovarianceOptions& options) {

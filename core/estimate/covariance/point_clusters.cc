@@ -88,21 +88,21 @@ void Select(absl::Span<PlacedPoint> points, size_t nth, size_t axis) {
 }
 
 // Gives each point its cluster, by its place; clusters are counted from `first` on.
-void Cut(absl::Span<PlacedPoint> points, size_t parts, size_t first,
-         std::vector<uint8_t>& cluster_of) {
+void SplitIntoClusters(absl::Span<PlacedPoint> points, size_t parts, size_t first,
+                       std::vector<uint8_t>& cluster_of) {
   if (parts == 1) {
     for (const PlacedPoint& point : points) cluster_of[point.place] = static_cast<uint8_t>(first);
     return;
   }
   const size_t half = points.size() / 2;
   Select(points, half, LongestAxis(points));
-  Cut(points.subspan(0, half), parts / 2, first, cluster_of);
-  Cut(points.subspan(half), parts / 2, first + parts / 2, cluster_of);
+  SplitIntoClusters(points.subspan(0, half), parts / 2, first, cluster_of);
+  SplitIntoClusters(points.subspan(half), parts / 2, first + parts / 2, cluster_of);
 }
 static_assert(kMaxPointGroups <= 256, "clusters are counted in bytes");
 
 // A power of two, since points are halved.
-size_t PartsOf(size_t points) {
+size_t ClusterCount(size_t points) {
   size_t parts = 1;
   while (2 * parts <= kMaxPointGroups && points / (2 * parts) >= kMinClusterPoints) parts *= 2;
   return parts;
@@ -119,9 +119,9 @@ PointGroups ClusterPoints(const PointCloud& scan) {
   }
   PointGroups clusters;
   if (points.empty()) return clusters;
-  const size_t parts = PartsOf(points.size());
+  const size_t parts = ClusterCount(points.size());
   std::vector<uint8_t> cluster_of(scan.size());
-  Cut(absl::MakeSpan(points), parts, 0, cluster_of);
+  SplitIntoClusters(absl::MakeSpan(points), parts, 0, cluster_of);
 
   // Places ascend within each cluster.
   std::vector<uint32_t> next(parts + 1, 0);
@@ -143,7 +143,7 @@ PointGroups SlicePoints(const PointCloud& scan) {
   }
   const size_t points = slices.places.size();
   if (points == 0) return slices;
-  const size_t parts = PartsOf(points);
+  const size_t parts = ClusterCount(points);
   slices.ends.reserve(parts);
   for (size_t k = 1; k <= parts; ++k) {
     slices.ends.push_back(static_cast<uint32_t>(k * points / parts));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A scan cut into clusters of neighbouring points: what the errors of one have in common, those of
-// another do not share. Pure functions; the same scan gives the same clusters in the same order.
+// Splits a scan into clusters of neighbouring points, whose errors are taken to be independent
+// between clusters. Pure functions; the same scan gives the same clusters in the same order.
 
 #ifndef VOXLOC_CORE_ESTIMATE_COVARIANCE_POINT_CLUSTERS_H_
 #define VOXLOC_CORE_ESTIMATE_COVARIANCE_POINT_CLUSTERS_H_
@@ -16,8 +16,8 @@ namespace voxloc {
 // as many. Without a finite point there is no cluster.
 [[nodiscard]] PointGroups ClusterPoints(const PointCloud& scan);
 
-// As many groups of finite points that follow one another, for a small part of the time: where only
-// the sums over all of them count, which engines add up group by group side by side.
+// As many groups of consecutive finite points. Much faster; for callers that need only the sums
+// over all points, which engines add up group by group in parallel.
 [[nodiscard]] PointGroups SlicePoints(const PointCloud& scan);
 
 }  // namespace voxloc

@@ -21,7 +21,7 @@ Eigen::Matrix2d PlaneRotation(const Pose& map_T_base) {
 
 }  // namespace
 
-Matrix6 TurnFixedCovariance(const Matrix6& fixed, const Pose& map_T_base) {
+Matrix6 RotateFixedCovariance(const Matrix6& fixed, const Pose& map_T_base) {
   const Eigen::Matrix3d map_R_base = map_T_base.rotation.toRotationMatrix();
   Matrix6 covariance = fixed;
   const Eigen::Matrix3d turned = map_R_base * fixed.topLeftCorner<3, 3>() * map_R_base.transpose();
@@ -101,7 +101,7 @@ Matrix6 CovarianceWithPosition(const Eigen::Matrix2d& estimate, const Pose& map_
   const Eigen::Matrix2d in_map = rotation *
                                  RaiseDiagonal(in_base, options.fixed(0, 0), options.fixed(1, 1)) *
                                  rotation.transpose();
-  Matrix6 covariance = TurnFixedCovariance(options.fixed, map_T_base);
+  Matrix6 covariance = RotateFixedCovariance(options.fixed, map_T_base);
   covariance.topLeftCorner<2, 2>() = 0.5 * (in_map + in_map.transpose());
   return covariance;
 }

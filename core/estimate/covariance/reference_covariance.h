@@ -20,7 +20,7 @@
 namespace voxloc {
 
 // The position block turned into map axes; rotation and cross blocks as they are.
-[[nodiscard]] Matrix6 TurnFixedCovariance(const Matrix6& fixed, const Pose& map_T_base);
+[[nodiscard]] Matrix6 RotateFixedCovariance(const Matrix6& fixed, const Pose& map_T_base);
 
 // -inverse of the x, y block of a Hessian of the score: of the block alone, so conditional on the
 // other axes. FailedPrecondition: the block is singular or not finite.

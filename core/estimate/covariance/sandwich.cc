@@ -14,20 +14,21 @@ namespace voxloc {
 namespace {
 
 // A cluster that holds nearly all information about a direction leaves this share of it.
-constexpr double kLeastRest = 0.1;
+constexpr double kMinRemaining = 0.1;
 // Least standard deviation, of a scan without noise in a map without.
-constexpr double kLeastSigmaM = 1e-6;
+constexpr double kMinSigmaM = 1e-6;
 
-// (I - leverage)^-1/2 g, where no eigenvalue of I - leverage counts for less than kLeastRest. Any
-// square root makes the variance of g, which is in proportion to I - leverage, that of the noise.
-Vector6 Unshrunk(const Matrix6& leverage, const Vector6& gradient) {
+// (I - leverage)^-1/2 g, where no eigenvalue of I - leverage counts for less than kMinRemaining.
+// Any square root makes the variance of g, which is in proportion to I - leverage, that of the
+// noise.
+Vector6 CorrectLeverage(const Matrix6& leverage, const Vector6& gradient) {
   const Matrix6 rest = Matrix6::Identity() - leverage;
   // The norm bounds the eigenvalues of the leverage: then none of the rest is less.
-  if (leverage.squaredNorm() <= (1.0 - kLeastRest) * (1.0 - kLeastRest)) {
+  if (leverage.squaredNorm() <= (1.0 - kMinRemaining) * (1.0 - kMinRemaining)) {
     return rest.llt().matrixL().solve(gradient);
   }
   const SymmetricEigen<6> eigen = DecomposeSymmetric(rest);
-  const Vector6 inverse = eigen.values.cwiseMax(kLeastRest).cwiseInverse().cwiseSqrt();
+  const Vector6 inverse = eigen.values.cwiseMax(kMinRemaining).cwiseInverse().cwiseSqrt();
   return eigen.vectors * inverse.cwiseProduct(eigen.vectors.transpose() * gradient);
 }
 
@@ -48,7 +49,7 @@ Matrix6 ClusterNoise(absl::Span<const ScoreTerms> white, const Vector6& step) {
   Matrix6 noise = Matrix6::Zero();
   for (const ScoreTerms& cluster : white) {
     const Vector6 deviation =
-        Unshrunk(cluster.information, cluster.gradient - cluster.information * step);
+        CorrectLeverage(cluster.information, cluster.gradient - cluster.information * step);
     noise += deviation * deviation.transpose();
   }
   return noise;
@@ -145,7 +146,7 @@ Matrix6 SandwichCovariance(absl::Span<const ScoreTerms> clusters, const Spectrum
   if (!covariance.allFinite()) return most * Matrix6::Identity();
 
   const SymmetricEigen<6> eigen = DecomposeSymmetric(covariance);
-  const Vector6 variances = eigen.values.cwiseMax(kLeastSigmaM * kLeastSigmaM).cwiseMin(most);
+  const Vector6 variances = eigen.values.cwiseMax(kMinSigmaM * kMinSigmaM).cwiseMin(most);
   covariance = eigen.vectors * variances.asDiagonal() * eigen.vectors.transpose();
   return 0.5 * (covariance + covariance.transpose());
 }

@@ -43,12 +43,12 @@ struct SandwichOptions {
   double largest_sigma_m = 0.0;   // over 0
 };
 
-// How far the pose may be off along what the scan does not observe: one standard deviation for each
-// direction that is not observed, with what the observed ones follow of it.
+// One column per unobserved direction: one standard deviation of the pose along it, including the
+// coupled motion along the observed directions.
 using NullSpaceExtents = Eigen::Matrix<double, 6, Eigen::Dynamic, 0, 6, 6>;
 
-// Symmetric and positive definite for any clusters. `extent_covariance` is how well it is known
-// where the extents lead.
+// Symmetric and positive definite for any clusters. `extent_covariance` is the uncertainty of the
+// extents themselves.
 [[nodiscard]] Matrix6 SandwichCovariance(absl::Span<const ScoreTerms> clusters,
                                          const Spectrum& spectrum, const NullSpaceExtents& extents,
                                          const Matrix6& extent_covariance,

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What no scan can tell of its own error: the errors that neighbouring scans share. The map is bent
-// by centimetres, the mounting of the sensor is known to a few millimetres and a fraction of a
-// degree, stamps are late, and a scan that was not deskewed is bent as a whole. Residuals do not
-// show any of these, so they are added to what the residuals do show.
+// Systematic errors, which neighbouring scans have in common: the map is distorted by centimetres,
+// the mounting of the sensor is known to a few millimetres and a fraction of a degree, stamps are
+// late, and a scan that was not deskewed is distorted as a whole. The residuals of a scan do not
+// show them, so they are added to the covariance.
 //
 // Thread-safe: no shared state.
 

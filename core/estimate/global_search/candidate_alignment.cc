@@ -21,7 +21,7 @@ constexpr size_t kCandidatePoints = 2500;
 constexpr double kFinestLeaf_m = 0.4;
 constexpr double kCoarsestLeaf_m = 10.0;
 // What comes before the alignments has this share of the work, as progress reports it.
-constexpr double kShareBefore = 0.7;
+constexpr double kLeafSearchProgress = 0.7;
 
 std::shared_ptr<const PointCloud> ThinForCandidates(std::shared_ptr<const PointCloud> scan) {
   for (double leaf_m = kFinestLeaf_m; scan->size() > kCandidatePoints && leaf_m < kCoarsestLeaf_m;
@@ -34,8 +34,8 @@ std::shared_ptr<const PointCloud> ThinForCandidates(std::shared_ptr<const PointC
   return scan;
 }
 
-// Aligns the hypotheses with the whole scan and ranks them again. What of them now is one has the
-// support of all.
+// Aligns the hypotheses with the whole scan and ranks them again. Hypotheses that merge add up
+// their support.
 absl::Status RefineHypotheses(Engine& engine, const PoseSearchJob& job,
                               const std::function<bool(const Pose&)>& accepts,
                               PoseSearchResult& result) {
@@ -57,7 +57,8 @@ absl::Status RefineHypotheses(Engine& engine, const PoseSearchJob& job,
 
 }  // namespace
 
-bool Within(const PoseRegion& region, double slack_m, double slack_rad, const Pose& map_T_base) {
+bool IsInRegion(const PoseRegion& region, double slack_m, double slack_rad,
+                const Pose& map_T_base) {
   if (region.box.has_value()) {
     const Eigen::Array3d at = map_T_base.translation.array();
     if ((at < region.box->min.array() - slack_m).any() ||
@@ -78,7 +79,7 @@ absl::Status AlignCandidates(Engine& engine, const PoseSearchJob& job,
   thin.scan = ThinForCandidates(job.scan);
   std::vector<AlignResult> ends;
   for (size_t begin = 0; begin < starts.size(); begin += kJobsPerCall) {
-    const Interrupt interrupt = InterruptOf(job.stop);
+    const Interrupt interrupt = CheckInterrupt(job.stop);
     if (interrupt == Interrupt::kCancelled) return absl::CancelledError("the search was cancelled");
     if (interrupt == Interrupt::kDeadline) {
       result.timed_out = true;
@@ -98,16 +99,16 @@ absl::Status AlignCandidates(Engine& engine, const PoseSearchJob& job,
     if (!observer) continue;
     PoseSearchProgress progress;
     progress.phase = PoseSearchPhase::kAligning;
-    progress.fraction = kShareBefore + (1.0 - kShareBefore) *
-                                           static_cast<double>(result.candidates_aligned) /
-                                           static_cast<double>(starts.size());
+    progress.fraction = kLeafSearchProgress + (1.0 - kLeafSearchProgress) *
+                                                  static_cast<double>(result.candidates_aligned) /
+                                                  static_cast<double>(starts.size());
     progress.candidates_scored = result.candidates_scored;
     progress.candidates_aligned = result.candidates_aligned;
     progress.best = BestCandidate(ends);
     progress.particles = particles;
     observer(progress);
   }
-  const Interrupt interrupt = InterruptOf(job.stop);
+  const Interrupt interrupt = CheckInterrupt(job.stop);
   if (interrupt == Interrupt::kCancelled) return absl::CancelledError("the search was cancelled");
   if (thin.scan == job.scan || interrupt == Interrupt::kDeadline) {
     result.ranked = RankHypotheses(ends, job.hypotheses);

@@ -17,8 +17,8 @@
 namespace voxloc {
 
 // Whether a pose lies in the region, and half a voxel and a step of heading around it.
-[[nodiscard]] bool Within(const PoseRegion& region, double slack_m, double slack_rad,
-                          const Pose& map_T_base);
+[[nodiscard]] bool IsInRegion(const PoseRegion& region, double slack_m, double slack_rad,
+                              const Pose& map_T_base);
 
 // Aligns the starts, in their order, as long as the deadline allows, and fills in the result's
 // hypotheses and counts. `accepts` says which poses may be answered. Cancelled; what the engine

@@ -27,10 +27,10 @@ struct CoarseNodeGroups {
   std::vector<size_t> ends;  // of the groups, in nodes; ascending
 };
 
-// Every node of a group has as many hits as any of the groups after it, or more. The first group
-// has about first_wanted nodes, at least 1, each further one about twice as many as the one before;
-// many with the same hits are cut up. Nodes of the same hits, and those of a group, keep their
-// order: what is near in memory is bounded faster together.
+// Groups by descending hits: no node has fewer hits than any node of a later group. The first group
+// has about first_wanted (>= 1) nodes, each further one about twice as many; long runs of equal
+// hits are split. Within a group nodes keep their order, since neighbours in memory are bounded
+// faster.
 [[nodiscard]] CoarseNodeGroups GroupByHits(const std::vector<CoarseNode>& nodes,
                                            size_t first_wanted);
 

@@ -24,7 +24,7 @@ namespace voxloc {
 namespace {
 
 // Of the time until the deadline that the search for leaves may take; the rest is for alignments.
-constexpr double kShareOfSearch = 0.7;
+constexpr double kLeafSearchTimeShare = 0.7;
 constexpr double kMaxTilt_rad = 0.5;
 
 absl::Status CheckJob(const PoseSearchJob& job, const PoseRegion& region) {
@@ -77,10 +77,10 @@ absl::Status SetExtent(const PoseRegion& region, const SearchGrid& grid, LeafSea
 }
 
 // Until the leaves must be found. Past deadlines stay.
-absl::Time DeadlineOfLeaves(absl::Time deadline) {
+absl::Time LeafDeadline(absl::Time deadline) {
   if (deadline == absl::InfiniteFuture()) return deadline;
   const absl::Time now = absl::Now();
-  return deadline <= now ? deadline : now + kShareOfSearch * (deadline - now);
+  return deadline <= now ? deadline : now + kLeafSearchTimeShare * (deadline - now);
 }
 
 absl::StatusOr<PoseSearchResult> SearchWithGrid(Engine& engine, const PoseSearchJob& job,
@@ -92,16 +92,16 @@ absl::StatusOr<PoseSearchResult> SearchWithGrid(Engine& engine, const PoseSearch
   VOXLOC_TRY(SetExtent(region, grid, leaf_job));
   leaf_job.headings =
       SpreadHeadings(points, grid.voxel_m, region.yaw_rad, region.yaw_half_range_rad);
-  leaf_job.scan = TurnPoints(points, leaf_job.headings, grid.voxel_m, region.max_tilt_rad,
-                             grid.resident->shape().tolerances);
+  leaf_job.scan = RotatePoints(points, leaf_job.headings, grid.voxel_m, region.max_tilt_rad,
+                               grid.resident->shape().tolerances);
   leaf_job.stop = job.stop;
-  leaf_job.stop.deadline = DeadlineOfLeaves(job.stop.deadline);
+  leaf_job.stop.deadline = LeafDeadline(job.stop.deadline);
 
   PoseSearchResult result;
   const auto on_progress = [&](double fraction, uint64_t nodes) {
     PoseSearchProgress progress;
     progress.phase = PoseSearchPhase::kSearching;
-    progress.fraction = kShareOfSearch * fraction;
+    progress.fraction = kLeafSearchTimeShare * fraction;
     progress.candidates_scored = nodes;
     observer(progress);
   };
@@ -118,7 +118,7 @@ absl::StatusOr<PoseSearchResult> SearchWithGrid(Engine& engine, const PoseSearch
     starts.push_back({grid.Centre(leaf.x, leaf.y, leaf.z), Eigen::Quaterniond(turn)});
   }
   const auto accepts = [&](const Pose& map_T_base) {
-    return Within(region, grid.voxel_m, leaf_job.headings.step_rad, map_T_base);
+    return IsInRegion(region, grid.voxel_m, leaf_job.headings.step_rad, map_T_base);
   };
   VOXLOC_TRY(AlignCandidates(engine, job, starts, accepts, observer, result));
   result.reliable = IsReliable(result.ranked, job);
@@ -173,7 +173,7 @@ absl::StatusOr<PoseSearchResult> GlobalSearch::Search(const PoseSearchJob& job,
   VOXLOC_TRY(CheckJob(job, region));
   try {
     if (observer) observer(PoseSearchProgress());
-    const Interrupt interrupt = InterruptOf(job.stop);
+    const Interrupt interrupt = CheckInterrupt(job.stop);
     if (interrupt == Interrupt::kCancelled) {
       return absl::CancelledError("the search was cancelled");
     }

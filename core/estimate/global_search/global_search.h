@@ -34,8 +34,8 @@ struct PoseRegion {
 // InvalidArgument names the field, its value and what is allowed.
 [[nodiscard]] absl::Status ValidatePoseRegion(const PoseRegion& region);
 
-// Keeps what it has derived from the maps that it searched, up to a limit, the least recently used
-// going first. Thread-safe. The engine must outlive it.
+// Caches the grids of the maps that it searched, up to a limit, with LRU eviction. Thread-safe. The
+// engine must outlive it.
 class GlobalSearch {
  public:
   GlobalSearch(Engine& engine, size_t cache_bytes);

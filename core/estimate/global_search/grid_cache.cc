@@ -10,7 +10,7 @@
 namespace voxloc {
 namespace {
 
-// Errors cost nothing, but there must be an end to them too.
+// Cached errors take no memory that is counted, so the number of entries is limited too.
 constexpr size_t kMaxEntries = 64;
 
 bool SameArea(const std::optional<SearchArea>& a, const std::optional<SearchArea>& b) {
@@ -23,8 +23,8 @@ bool SameOptions(const SearchGridOptions& a, const SearchGridOptions& b) {
          a.reach_m == b.reach_m;
 }
 
-// Of a map, whenever it is tried; a lack of memory passes.
-bool TooLarge(const absl::Status& status) { return absl::IsInvalidArgument(status); }
+// A permanent property of the map, unlike a lack of memory.
+bool IsTooLarge(const absl::Status& status) { return absl::IsInvalidArgument(status); }
 
 }  // namespace
 
@@ -34,8 +34,9 @@ absl::StatusOr<std::shared_ptr<const SearchGrid>> GridCache::Get(
   options.max_bytes = max_bytes_;
   absl::MutexLock lock(&mutex_);
   Grid whole = GetOrMake(map, statistics, std::nullopt, options);
-  const bool smaller_may_do = TooLarge(whole.status()) || absl::IsResourceExhausted(whole.status());
-  if (whole.ok() || !area.has_value() || !smaller_may_do) return whole;
+  const bool retry_with_area =
+      IsTooLarge(whole.status()) || absl::IsResourceExhausted(whole.status());
+  if (whole.ok() || !area.has_value() || !retry_with_area) return whole;
   return GetOrMake(map, statistics, area, options);
 }
 
@@ -52,16 +53,16 @@ GridCache::Grid GridCache::GetOrMake(const std::shared_ptr<const ResidentMap>& m
     return known->grid;
   }
   absl::StatusOr<SearchGrid> made = MakeSearchGrid(engine_, *map, statistics, area, options);
-  if (!made.ok() && (area.has_value() || !TooLarge(made.status()))) return made.status();
+  if (!made.ok() && (area.has_value() || !IsTooLarge(made.status()))) return made.status();
   const Grid grid =
       made.ok() ? Grid(std::make_shared<const SearchGrid>(*std::move(made))) : Grid(made.status());
   Entry entry{map, statistics, area, options, grid};
-  MakeRoom(entry.MemoryBytes());
+  EvictFor(entry.MemoryBytes());
   entries_.push_front(std::move(entry));
   return entries_.front().grid;
 }
 
-void GridCache::MakeRoom(size_t bytes) {
+void GridCache::EvictFor(size_t bytes) {
   entries_.remove_if([](const Entry& entry) { return entry.map.expired(); });
   size_t in_use = bytes;
   size_t kept = 0;

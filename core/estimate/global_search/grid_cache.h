@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// GridCache: search grids of the maps that were searched last. A map is known by its identity: a
-// new revision is another map. Thread-safe; one grid is made at a time, and whoever wants one
-// waits.
+// GridCache: an LRU cache of search grids. Maps are compared by identity: a new revision is another
+// map. Thread-safe; one grid is built at a time, and other callers block meanwhile.
 
 #ifndef VOXLOC_CORE_ESTIMATE_GLOBAL_SEARCH_GRID_CACHE_H_
 #define VOXLOC_CORE_ESTIMATE_GLOBAL_SEARCH_GRID_CACHE_H_
@@ -46,8 +45,8 @@ class GridCache {
   Grid GetOrMake(const std::shared_ptr<const ResidentMap>& map, const CellStatistics& statistics,
                  const std::optional<SearchArea>& area, const SearchGridOptions& options)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // Frees the grids of deleted maps, and the oldest ones until `bytes` more fit.
-  void MakeRoom(size_t bytes) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Evicts the grids of deleted maps, and the least recently used ones until `bytes` more fit.
+  void EvictFor(size_t bytes) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   Engine& engine_;
   const size_t max_bytes_;

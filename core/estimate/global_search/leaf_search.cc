@@ -17,14 +17,14 @@
 namespace voxloc {
 namespace {
 
-// Of the points, that must hit in the first pass; and how much less in a further one while no leaf
+// The share of the points that must hit in the first pass, and its decrement per pass while no leaf
 // is known.
-constexpr double kFirstShare = 0.72;
-constexpr double kShareStep = 0.075;
+constexpr double kFirstPassShare = 0.72;
+constexpr double kPassStepShare = 0.075;
 // Nodes in one call of the engine, about; between calls the search looks at its stop token.
 constexpr size_t kNodesPerCall = size_t{1} << 21;
-// Coarse nodes that are followed before there is a count to beat; and those that say how many hits
-// the best leaf has, about.
+// Coarse nodes that are expanded before there is a count to beat; and those that serve to estimate
+// the hits of the best leaf.
 constexpr size_t kFirstNodes = 512;
 constexpr size_t kProbeNodes = size_t{1} << 15;
 // Coarse nodes that are held at a time; twice 64 MB.
@@ -59,8 +59,8 @@ class LeafSet {
     }
   }
 
-  // Most hits first. Any leaf that came is one of these, near one with no fewer hits, or has no
-  // more hits than the last.
+  // Most hits first. Every leaf that was added is one of these, or is near one with at least as
+  // many hits, or has no more hits than the last.
   [[nodiscard]] const std::vector<Leaf>& best() const { return best_; }
   // What a leaf must have to change the set; 0 while it is not full.
   [[nodiscard]] uint32_t HitsToBeat() const {
@@ -101,7 +101,7 @@ class Search {
   }
 
   absl::StatusOr<LeafSearchResult> Run() {
-    absl::Status status = RunToTheEnd();
+    absl::Status status = RunPasses();
     LeafSearchResult result;
     if (absl::IsDeadlineExceeded(status)) {
       result.timed_out = true;
@@ -110,7 +110,7 @@ class Search {
     }
     // Some came before there was a best one to compare with.
     for (const Leaf& leaf : leaves_.best()) {
-      if (leaf.hits >= LeastOfLeaves()) result.leaves.push_back(leaf);
+      if (leaf.hits >= MinHitsFromLeaves()) result.leaves.push_back(leaf);
     }
     result.nodes = nodes_;
     return result;
@@ -120,29 +120,30 @@ class Search {
   // What is done with a node that has enough hits: its first column, its hits and height.
   using Sink = absl::FunctionRef<void(const BoundBlock& at, const BoundHit& hit)>;
 
-  absl::Status RunToTheEnd() {
-    const uint32_t step = ToHits(kShareStep);
-    least_of_pass_ = std::max(LeastEver(), ToHits(kFirstShare));
+  absl::Status RunPasses() {
+    const uint32_t step = ToHits(kPassStepShare);
+    pass_min_hits_ = std::max(MinHits(), ToHits(kFirstPassShare));
     for (;; ++pass_) {
-      absl::Status status = Pass();
+      absl::Status status = RunPass();
       if (!status.ok() || IsLastPass()) return status;
-      // With a best leaf it is known how far down the next pass must go to be the last one.
-      const uint32_t promised = HitsOfBest(options_.complete_share);
-      const uint32_t lower = least_of_pass_ > step ? least_of_pass_ - step : 1;
-      least_of_pass_ = std::max(LeastEver(), promised > 0 ? promised : lower);
+      // With a best leaf, the min_hits with which the next pass is the last one is known.
+      const uint32_t guaranteed = ShareOfBestHits(options_.complete_share);
+      const uint32_t lower = pass_min_hits_ > step ? pass_min_hits_ - step : 1;
+      pass_min_hits_ = std::max(MinHits(), guaranteed > 0 ? guaranteed : lower);
     }
   }
 
-  // Whether nothing with fewer hits than the pass asks for can change what was promised.
+  // Whether no leaf below the min_hits of this pass can change the guaranteed result.
   [[nodiscard]] bool IsLastPass() const {
-    return least_of_pass_ <= LeastEver() || HitsOfBest(options_.complete_share) >= least_of_pass_ ||
-           leaves_.HitsToBeat() >= least_of_pass_;
+    return pass_min_hits_ <= MinHits() ||
+           ShareOfBestHits(options_.complete_share) >= pass_min_hits_ ||
+           leaves_.HitsToBeat() >= pass_min_hits_;
   }
-  // Whether the leaves known already say that there will be another pass.
-  [[nodiscard]] bool AsksTooMuch() const { return !leaves_.best().empty() && !IsLastPass(); }
+  // Whether the leaves found so far already imply another pass.
+  [[nodiscard]] bool IsPassTooStrict() const { return !leaves_.best().empty() && !IsLastPass(); }
 
   // Bounds all nodes of the coarsest level, the area over, and follows those with enough hits.
-  absl::Status Pass() {
+  absl::Status RunPass() {
     const size_t level = shape_.shifts.size() - 1;
     const int32_t window = 1 << shape_.shifts[level];
     const Eigen::Vector2i begin = job_.begin / window * window;
@@ -161,27 +162,29 @@ class Search {
       for (size_t k = h; k < std::min(job_.headings.count, h + headings_per_call); ++k) {
         blocks.push_back({static_cast<uint32_t>(k), begin.x(), begin.y()});
       }
-      absl::Status status = BoundBlocks(level, std::move(blocks), nodes_x, nodes_y, Least(), keep);
+      absl::Status status =
+          BoundBlocks(level, std::move(blocks), nodes_x, nodes_y, CurrentMinHits(), keep);
       Report(0.5 * static_cast<double>(h) / static_cast<double>(job_.headings.count));
       if (status.ok() && nodes.size() > kMaxCoarseNodes) {
         status = FollowBestFirst(GroupByHits(nodes, kFirstNodes));
         nodes.clear();
-        if (AsksTooMuch()) return status;
+        if (IsPassTooStrict()) return status;
       }
       if (!status.ok()) return status;
     }
     return FollowBestFirst(GroupByHits(nodes, kFirstNodes));
   }
 
-  // Those that can still change the result; ever more at a time, since the count to beat settles.
-  // The first ones say how many hits the best leaf has, about, be that less than the pass asks for.
-  // Where it asks for too much, the others are left to the next.
+  // Expands the nodes that can still change the result, in growing groups, since the count to beat
+  // changes less and less. The first kProbeNodes are expanded even below the min_hits of the pass:
+  // they give an estimate of the best leaf's hits. If the pass turns out to be too strict, the
+  // remaining nodes are left to the next pass.
   absl::Status FollowBestFirst(const CoarseNodeGroups& groups) {
     size_t begin = 0;
     for (const size_t end : groups.ends) {
       const bool probing = begin < kProbeNodes;
-      if (!probing && AsksTooMuch()) break;
-      const uint32_t least = probing ? std::max(LeastEver(), LeastOfLeaves()) : Least();
+      if (!probing && IsPassTooStrict()) break;
+      const uint32_t least = probing ? std::max(MinHits(), MinHitsFromLeaves()) : CurrentMinHits();
       VOXLOC_TRY(Follow(absl::MakeConstSpan(groups.nodes).subspan(begin, end - begin), least));
       Report(0.5 + 0.5 * static_cast<double>(end) / static_cast<double>(groups.nodes.size()));
       begin = end;
@@ -193,20 +196,22 @@ class Search {
     const double hits = share * static_cast<double>(job_.scan->points_per_heading);
     return std::max<uint32_t>(1, static_cast<uint32_t>(std::ceil(hits)));
   }
-  [[nodiscard]] uint32_t LeastEver() const { return ToHits(options_.min_share); }
+  [[nodiscard]] uint32_t MinHits() const { return ToHits(options_.min_share); }
   // A share of the best leaf's hits; 0 while there is none.
-  [[nodiscard]] uint32_t HitsOfBest(double share) const {
+  [[nodiscard]] uint32_t ShareOfBestHits(double share) const {
     if (leaves_.best().empty()) return 0;
     return static_cast<uint32_t>(std::ceil(share * leaves_.best().front().hits));
   }
-  // What the leaves found so far ask of others.
-  [[nodiscard]] uint32_t LeastOfLeaves() const {
-    return std::max(leaves_.HitsToBeat(), HitsOfBest(options_.share_of_best));
+  // The hits that a further leaf needs, given the leaves found so far.
+  [[nodiscard]] uint32_t MinHitsFromLeaves() const {
+    return std::max(leaves_.HitsToBeat(), ShareOfBestHits(options_.share_of_best));
   }
-  [[nodiscard]] uint32_t Least() const { return std::max(least_of_pass_, LeastOfLeaves()); }
+  [[nodiscard]] uint32_t CurrentMinHits() const {
+    return std::max(pass_min_hits_, MinHitsFromLeaves());
+  }
 
   void Report(double fraction) const {
-    // A pass that is followed by another was about half of what is left.
+    // A pass that is followed by another one counts as half of the remaining work.
     const double left = std::pow(0.5, static_cast<double>(pass_));
     if (progress_) progress_(1.0 - left + 0.5 * left * fraction, nodes_);
   }
@@ -274,7 +279,7 @@ class Search {
       for (size_t begin = 0; begin < parents.size(); begin += per_call) {
         const auto some = all.subspan(begin, per_call);
         VOXLOC_TRY(BoundBlocks(level, std::vector<BoundBlock>(some.begin(), some.end()), children,
-                               children, std::max(least, LeastOfLeaves()),
+                               children, std::max(least, MinHitsFromLeaves()),
                                level == 0 ? Sink(take) : Sink(descend)));
         leaves_.Add(leaves);
         leaves.clear();
@@ -292,7 +297,7 @@ class Search {
   LeafSet leaves_;
   std::vector<uint64_t> allowed_z_;
   size_t pass_ = 0;
-  uint32_t least_of_pass_ = 1;
+  uint32_t pass_min_hits_ = 1;
   uint64_t nodes_ = 0;
 };
 

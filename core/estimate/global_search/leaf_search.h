@@ -2,11 +2,12 @@
 //
 // LeafSearch: the places in a grid where most points of a scan meet the map, by branch and bound.
 //
-// Nodes of the coarsest level are bounded everywhere, and those with enough hits are followed down
-// to single voxels, the most promising ones first. How many are enough is a guess in the first
-// pass; the leaves found where it looked first say how far down a last pass must go. A leaf with at
-// least complete_share of the best one's hits is in the result, or near a better one, or has no
-// more than the last of a full result. The same on every engine with any number of threads.
+// All nodes of the coarsest level are bounded, and those with at least min_hits hits are expanded
+// down to single voxels, best first. The first pass starts with a guess of min_hits; its leaves
+// give the min_hits of the next pass, until no leaf can be missed. Guarantee: a leaf with at least
+// complete_share of the best leaf's hits is in the result, or is near a better one, or has no more
+// hits than the last leaf of a full result. Results are the same on every engine with any number of
+// threads.
 
 #ifndef VOXLOC_CORE_ESTIMATE_GLOBAL_SEARCH_LEAF_SEARCH_H_
 #define VOXLOC_CORE_ESTIMATE_GLOBAL_SEARCH_LEAF_SEARCH_H_

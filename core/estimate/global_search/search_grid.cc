@@ -26,15 +26,15 @@ int32_t RoundUp(int32_t value, int32_t multiple) {
 }
 
 // Cells asked for at a time; a box with more is halved.
-constexpr size_t kCellsAtATime = size_t{1} << 20;
+constexpr size_t kMaxCellsPerQuery = size_t{1} << 20;
 // A uniform spread ends at this many sigma, squared.
 constexpr double kSquaredSigmas = 3.0;
 
-absl::Status Collect(const ResidentMap& map, size_t statistics_index, const Eigen::Vector3d& min,
-                     const Eigen::Vector3d& max, double voxel_m, size_t max_voxels,
-                     std::vector<CellKey>& voxels) {
+absl::Status CollectVoxels(const ResidentMap& map, size_t statistics_index,
+                           const Eigen::Vector3d& min, const Eigen::Vector3d& max, double voxel_m,
+                           size_t max_voxels, std::vector<CellKey>& voxels) {
   const absl::StatusOr<std::vector<MapCell>> cells =
-      map.CellsInBox(statistics_index, min, max, kCellsAtATime);
+      map.CellsInBox(statistics_index, min, max, kMaxCellsPerQuery);
   if (cells.ok()) {
     for (const MapCell& cell : *cells) AddOccupiedVoxels(cell, voxel_m, voxels);
     if (voxels.size() <= max_voxels) return absl::OkStatus();
@@ -48,8 +48,8 @@ absl::Status Collect(const ResidentMap& map, size_t statistics_index, const Eige
   Eigen::Vector3d lower_max = max;
   Eigen::Vector3d upper_min = min;
   lower_max[axis] = upper_min[axis] = 0.5 * (min[axis] + max[axis]);
-  VOXLOC_TRY(Collect(map, statistics_index, min, lower_max, voxel_m, max_voxels, voxels));
-  return Collect(map, statistics_index, upper_min, max, voxel_m, max_voxels, voxels);
+  VOXLOC_TRY(CollectVoxels(map, statistics_index, min, lower_max, voxel_m, max_voxels, voxels));
+  return CollectVoxels(map, statistics_index, upper_min, max, voxel_m, max_voxels, voxels);
 }
 
 // The occupied voxels of all Gaussians whose mean lies in the box; one may come several times.
@@ -61,8 +61,8 @@ absl::StatusOr<std::vector<CellKey>> OccupiedVoxels(const ResidentMap& map, size
   // No cell lies beyond, and halves of infinity would never end.
   const double border_m = kMaxCellIndex * map.statistics()[statistics_index].cell_size_m;
   std::vector<CellKey> voxels;
-  VOXLOC_TRY(Collect(map, statistics_index, min.cwiseMax(-border_m), max.cwiseMin(border_m),
-                     voxel_m, max_voxels, voxels));
+  VOXLOC_TRY(CollectVoxels(map, statistics_index, min.cwiseMax(-border_m), max.cwiseMin(border_m),
+                           voxel_m, max_voxels, voxels));
   return voxels;
 }
 
@@ -82,8 +82,8 @@ Extent ExtentOf(const std::vector<CellKey>& voxels) {
   return e;
 }
 
-absl::Status TooLarge(int64_t columns_x, int64_t columns_y, int64_t words,
-                      const SearchGridOptions& options) {
+absl::Status TooLargeError(int64_t columns_x, int64_t columns_y, int64_t words,
+                           const SearchGridOptions& options) {
   const double bytes_per_m2 =
       8.0 * static_cast<double>(words) * static_cast<double>(options.shifts.size()) *
       static_cast<double>(options.tolerances.size()) / (options.voxel_m * options.voxel_m);
@@ -176,7 +176,7 @@ absl::StatusOr<SearchGrid> MakeSearchGrid(Engine& engine, const ResidentMap& map
         static_cast<double>(z_levels) * voxel_m, 64.0 * kMaxBoundWords * voxel_m));
   }
   if (columns_x > kMaxBoundColumns - window || columns_y > kMaxBoundColumns) {
-    return TooLarge(columns_x, columns_y, words, options);
+    return TooLargeError(columns_x, columns_y, words, options);
   }
 
   BoundGridShape shape;
@@ -186,7 +186,7 @@ absl::StatusOr<SearchGrid> MakeSearchGrid(Engine& engine, const ResidentMap& map
   shape.shifts = options.shifts;
   shape.tolerances = options.tolerances;
   if (shape.Words() * sizeof(uint64_t) > options.max_bytes) {
-    return TooLarge(columns_x, columns_y, words, options);
+    return TooLargeError(columns_x, columns_y, words, options);
   }
 
   SearchGrid grid;
@@ -209,7 +209,7 @@ absl::StatusOr<SearchGrid> MakeSearchGrid(Engine& engine, const ResidentMap& map
                                                                                   << (z % 64);
   }
   VOXLOC_ASSIGN_OR_RETURN(BoundGrid bound_grid, BoundGrid::Make(std::move(shape), columns));
-  VOXLOC_ASSIGN_OR_RETURN(grid.resident, engine.KeepBoundGrid(std::move(bound_grid)));
+  VOXLOC_ASSIGN_OR_RETURN(grid.resident, engine.LoadBoundGrid(std::move(bound_grid)));
   return grid;
 }
 

@@ -148,10 +148,10 @@ Headings SpreadHeadings(const std::vector<Eigen::Vector3d>& points, double voxel
   return headings;
 }
 
-std::shared_ptr<const BoundScan> TurnPoints(const std::vector<Eigen::Vector3d>& points,
-                                            const Headings& headings, double voxel_m,
-                                            double max_tilt_rad,
-                                            const std::vector<int>& tolerances) {
+std::shared_ptr<const BoundScan> RotatePoints(const std::vector<Eigen::Vector3d>& points,
+                                              const Headings& headings, double voxel_m,
+                                              double max_tilt_rad,
+                                              const std::vector<int>& tolerances) {
   auto scan = std::make_shared<BoundScan>();
   scan->points_per_heading = points.size();
   scan->points.reserve(points.size() * headings.count);

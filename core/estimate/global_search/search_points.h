@@ -38,14 +38,14 @@ struct Headings {
   [[nodiscard]] double At(size_t i) const { return first_rad + step_rad * static_cast<double>(i); }
 };
 
-// So many that the farthest point moves by at most a voxel from one to the next.
+// The step is such that the farthest point moves by at most one voxel from one heading to the next.
 [[nodiscard]] Headings SpreadHeadings(const std::vector<Eigen::Vector3d>& points, double voxel_m,
                                       double middle_rad, double half_range_rad);
 
 // The points at every heading, as voxels from the sensor's. A tilt of up to max_tilt_rad moves them
-// up or down by their distance times it; tolerances are those of the grid's classes, and what the
-// largest does not cover is left to it.
-[[nodiscard]] std::shared_ptr<const BoundScan> TurnPoints(
+// up or down by distance * tilt, which determines each point's blur class: the smallest of the
+// grid's tolerances that covers it, or else the largest.
+[[nodiscard]] std::shared_ptr<const BoundScan> RotatePoints(
     const std::vector<Eigen::Vector3d>& points, const Headings& headings, double voxel_m,
     double max_tilt_rad, const std::vector<int>& tolerances);
 

@@ -11,7 +11,7 @@
 namespace voxloc {
 namespace {
 
-constexpr size_t kMostHypotheses = 100;
+constexpr size_t kMaxHypotheses = 100;
 
 double Likelihood(const AlignResult& result) { return result.after.nearest_voxel_likelihood; }
 
@@ -30,7 +30,7 @@ struct Cluster {
 }  // namespace
 
 absl::Status ValidateHypothesisOptions(const HypothesisOptions& options) {
-  return CheckRanges({{"max_hypotheses", options.max_hypotheses, FromTo(1, kMostHypotheses)},
+  return CheckRanges({{"max_hypotheses", options.max_hypotheses, FromTo(1, kMaxHypotheses)},
                       {"min_separation_m", options.min_separation_m, Over(0.0)},
                       {"min_separation_rad", options.min_separation_rad, Over(0.0)},
                       {"ambiguity_gap", options.ambiguity_gap, FromTo(0.0, 1.0)}});
@@ -62,7 +62,7 @@ RankedHypotheses RankHypotheses(absl::Span<const AlignResult> candidates,
            RotationDistance(map_T_a, map_T_b) < options.min_separation_rad;
   };
   // The gap needs a second, also where only the best is wanted.
-  const size_t most = std::clamp<size_t>(options.max_hypotheses, 2, kMostHypotheses);
+  const size_t most = std::clamp<size_t>(options.max_hypotheses, 2, kMaxHypotheses);
   std::vector<Cluster> clusters;
   for (const size_t candidate : order) {
     const auto home = std::find_if(clusters.begin(), clusters.end(), [&](const Cluster& cluster) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// From many aligned candidates to a few distinct hypotheses, ranked, with how clearly the best one
-// leads. Pure functions; the order of candidates does not matter but for equals, of which the first
-// is the better.
+// Merges many aligned candidates into a few distinct, ranked hypotheses, and tells whether the best
+// one is ambiguous. Pure functions. The order of the candidates matters only for equal scores: the
+// first is then the better one.
 
 #ifndef VOXLOC_CORE_ESTIMATE_INITIAL_POSE_HYPOTHESES_H_
 #define VOXLOC_CORE_ESTIMATE_INITIAL_POSE_HYPOTHESES_H_
@@ -41,9 +41,9 @@ struct RankedHypotheses {
 // The best candidate, which is RankHypotheses' first; null: there is none.
 [[nodiscard]] const AlignResult* BestCandidate(absl::Span<const AlignResult> candidates);
 
-// From the best candidate down: each joins the first hypothesis that it is nearer to than both
-// separations, or else is a new one while fewer than the maximum are kept. Candidates whose status
-// is not ok, that matched no point or have a component that is not finite are left out.
+// In descending order, each candidate joins the first hypothesis that it is nearer to than both
+// separations, or else starts a new one while there are fewer than max_hypotheses. Candidates whose
+// status is not ok, that matched no point or have a component that is not finite are left out.
 [[nodiscard]] RankedHypotheses RankHypotheses(absl::Span<const AlignResult> candidates,
                                               const HypothesisOptions& options);
 

@@ -12,10 +12,10 @@ namespace voxloc {
 namespace {
 
 // Autoware's numbers.
-constexpr size_t kCandidates = 100;      // drawn for each proposal
-constexpr size_t kTrialsPerGood = 10;    // one in ten trials is good ...
-constexpr size_t kMostGood = 10;         // ... but no more than ten are
-constexpr double kWeightOfTheBad = 5.0;  // of the bad trials' log density
+constexpr size_t kCandidates = 100;    // drawn for each proposal
+constexpr size_t kTrialsPerGood = 10;  // one in ten trials is good ...
+constexpr size_t kMaxGood = 10;        // ... but no more than ten are
+constexpr double kBadWeight = 5.0;     // of the bad trials' log density
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 // A term smaller than the largest by this exponent (4e-18) does not change a sum.
@@ -49,7 +49,7 @@ PlanarPose Planar(const PoseParameters& parameters) {
 
 }  // namespace
 
-double LogOfSum(double a, double b) {
+double LogAddExp(double a, double b) {
   const double larger = std::max(a, b);
   const double difference = std::min(a, b) - larger;
   return difference > kNegligible ? larger + std::log1p(std::exp(difference)) : larger;
@@ -108,7 +108,7 @@ PoseParameters ParzenEstimator::Draw() {
 }
 
 std::vector<PoseParameters> ParzenEstimator::Propose(size_t count) {
-  const size_t good = std::min(kMostGood, trials_.size() / kTrialsPerGood);
+  const size_t good = std::min(kMaxGood, trials_.size() / kTrialsPerGood);
   const bool guided = trials_.size() >= startup_trials_ && good > 0;
   std::vector<PoseParameters> drawn(guided ? count * kCandidates : count);
   for (PoseParameters& parameters : drawn) parameters = Draw();
@@ -133,7 +133,7 @@ std::vector<PoseParameters> ParzenEstimator::Propose(size_t count) {
     size_t best = begin;
     double best_ratio = -std::numeric_limits<double>::infinity();
     for (size_t i = begin; i < begin + kCandidates; ++i) {
-      const double ratio = among_good[i] - kWeightOfTheBad * among_bad[i];
+      const double ratio = among_good[i] - kBadWeight * among_bad[i];
       if (ratio > best_ratio) {
         best = i;
         best_ratio = ratio;
@@ -144,7 +144,7 @@ std::vector<PoseParameters> ParzenEstimator::Propose(size_t count) {
     const std::vector<double> near_proposal =
         LogParzenSums(absl::MakeConstSpan(candidates).subspan(next), {candidates[best]});
     for (size_t i = 0; i < near_proposal.size(); ++i) {
-      among_bad[next + i] = LogOfSum(among_bad[next + i], near_proposal[i]);
+      among_bad[next + i] = LogAddExp(among_bad[next + i], near_proposal[i]);
     }
   }
   return proposals;

@@ -4,12 +4,10 @@
 // where trials ended and how well, it proposes poses to try: of many drawn from the prior, those
 // that lie near good trials and far from bad ones. One thread at a time per instance.
 //
-// Autoware proposes one pose, waits for its trial, and proposes the next. Here q can be proposed at
-// once, so that they are aligned as one batch, by a constant lie: while its trial is out, a
-// proposal counts as a bad trial at the place that it proposes. The next one of the same batch then
-// looks elsewhere, as it would when it knew of that trial, whereas without the lie all q would
-// crowd around the same maximum; and a lie that were good would draw them there. With q = 1 there
-// is no lie and the rule is Autoware's.
+// Autoware proposes one pose, waits for its trial, and proposes the next. Here q poses can be
+// proposed at once and aligned as one batch ("constant liar"): until its trial ends, a proposal
+// counts as a bad trial at the proposed pose, so that the next proposals of the batch lie elsewhere
+// instead of crowding around the same maximum. With q = 1 the rule is Autoware's.
 
 #ifndef VOXLOC_CORE_ESTIMATE_INITIAL_POSE_PARZEN_ESTIMATOR_H_
 #define VOXLOC_CORE_ESTIMATE_INITIAL_POSE_PARZEN_ESTIMATOR_H_
@@ -38,7 +36,7 @@ constexpr double kParzenWidthM = 0.25;  // along x and y
 constexpr double kParzenWidthRad = 2.5 * 3.14159265358979323846 / 180.0;
 
 // log(exp(a) + exp(b)), without overflow.
-[[nodiscard]] double LogOfSum(double a, double b);
+[[nodiscard]] double LogAddExp(double a, double b);
 
 // All poses against all centres: the logarithm of the sum of the kernels, each of which integrates
 // to 1, at every pose. Minus infinity without centres.

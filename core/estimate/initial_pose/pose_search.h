@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What all searches for an initial pose have in common: what they search with, what they tell on
-// the way, what they find. Plain values.
+// The common interface of the searches for an initial pose: job, progress and result. Plain values.
 
 #ifndef VOXLOC_CORE_ESTIMATE_INITIAL_POSE_POSE_SEARCH_H_
 #define VOXLOC_CORE_ESTIMATE_INITIAL_POSE_POSE_SEARCH_H_

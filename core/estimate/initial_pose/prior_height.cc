@@ -16,21 +16,21 @@ namespace {
 
 constexpr double kSigmas = 3.0;
 
-// A search still finds its way over this height, or over so many cells where they are larger.
+// A search converges over this difference in height, or over this many cells if that is more.
 constexpr double kReach_m = 2.0;
 constexpr double kReachCells = 1.5;
 
 // Around the prior, metres: the ground is there even where its place is exact, and a larger area
 // says nothing of its height.
-constexpr double kLeastRadius_m = 5.0;
-constexpr double kMostRadius_m = 50.0;
-constexpr size_t kMostCells = 1'000'000;
+constexpr double kMinRadius_m = 5.0;
+constexpr double kMaxRadius_m = 50.0;
+constexpr size_t kMaxSurfaceCells = 1'000'000;
 
 // A cell is level where it is this flat: its variance along z, as a share of that along x and y.
 constexpr double kLevelShare = 0.1;
 
 // The prior's height then is that of a median: the ground around it may be uneven.
-constexpr double kLeastSigma_m = 1.0;
+constexpr double kMinSigma_m = 1.0;
 // Of the points of a scan, the share that is taken to be below the ground by noise.
 constexpr double kLowestShare = 0.05;
 
@@ -73,7 +73,7 @@ std::optional<PriorHeight> HeightOnSurface(absl::Span<const MapCell> cells, doub
   for (const auto& [column, height] : lowest) heights.push_back(height);
   const double spread_m = 0.5 * (QuantileOf(heights, 0.9) - QuantileOf(heights, 0.1));
   return PriorHeight{QuantileOf(heights, 0.5) + over_ground_m,
-                     std::max({sigma_m, spread_m, kLeastSigma_m})};
+                     std::max({sigma_m, spread_m, kMinSigma_m})};
 }
 
 absl::StatusOr<std::optional<PriorHeight>> HeightOnSurface(const ResidentMap& map,
@@ -82,7 +82,7 @@ absl::StatusOr<std::optional<PriorHeight>> HeightOnSurface(const ResidentMap& ma
                                                            const PointCloud& scan_base,
                                                            const PriorSearchOptions& prior) {
   const double sigma_m = std::sqrt(prior.covariance.diagonal().head<2>().maxCoeff());
-  const double radius_m = std::clamp(kSigmas * sigma_m, kLeastRadius_m, kMostRadius_m);
+  const double radius_m = std::clamp(kSigmas * sigma_m, kMinRadius_m, kMaxRadius_m);
   const Eigen::Vector2d center = prior.map_T_base.translation.head<2>();
   Eigen::Vector3d min = bounds.min;
   Eigen::Vector3d max = bounds.max;
@@ -91,8 +91,8 @@ absl::StatusOr<std::optional<PriorHeight>> HeightOnSurface(const ResidentMap& ma
   if (bounds.finite_points == 0 || (min.array() > max.array()).any()) {
     return std::optional<PriorHeight>();
   }
-  const auto cells = map.CellsInBox(statistics_index, min, max, kMostCells);
-  // So many cells are no surface around a place.
+  const auto cells = map.CellsInBox(statistics_index, min, max, kMaxSurfaceCells);
+  // This many cells: the area is too large to estimate one height.
   if (absl::IsResourceExhausted(cells.status())) return std::optional<PriorHeight>();
   if (!cells.ok()) return cells.status();
   return HeightOnSurface(*cells, map.statistics()[statistics_index].cell_size_m, scan_base, prior);

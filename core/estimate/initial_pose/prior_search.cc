@@ -69,7 +69,7 @@ absl::StatusOr<PoseSearchResult> SearchAroundPrior(Engine& engine, const PoseSea
   std::vector<AlignResult> results;
   PoseSearchResult found;
   while (results.size() < options.particles) {
-    const Interrupt interrupt = InterruptOf(job.stop);
+    const Interrupt interrupt = CheckInterrupt(job.stop);
     if (interrupt != Interrupt::kNone) {
       found.timed_out = interrupt == Interrupt::kDeadline;
       break;
@@ -101,7 +101,7 @@ absl::StatusOr<PoseSearchResult> SearchAroundPrior(Engine& engine, const PoseSea
       observer(progress);
     }
   }
-  if (InterruptOf(job.stop) == Interrupt::kCancelled) {
+  if (CheckInterrupt(job.stop) == Interrupt::kCancelled) {
     return absl::CancelledError(absl::StrCat("the search was cancelled after ", results.size(),
                                              " of ", options.particles, " particles"));
   }

@@ -26,8 +26,8 @@ struct PriorSearchOptions {
   Pose map_T_base;                       // the prior's mean; its yaw is not used
   Matrix6 covariance = Matrix6::Zero();  // positive definite; only its diagonal is used
   size_t particles = 200;                // 1 to max_particles
-  // Particles drawn from the prior before the search follows what it has learnt. As many as
-  // `particles`: it never does. 1 to particles.
+  // Particles drawn from the prior before the estimator guides the search; 1 to particles. Equal to
+  // `particles`: all are drawn from the prior.
   size_t startup_trials = 100;
   // Particles of the guided phase that are proposed, and aligned, at a time: 1 to kMaxGuidedBatch.
   // 1 is Autoware's rule. Up to 20 found vehicles as often in `voxloc_bench initial-pose`, 50 less

@@ -224,7 +224,7 @@ absl::Status ValidateProtectionOptions(const ProtectionOptions& options) {
   return CheckRanges(
       {{"risk", options.risk, share},
        {"false_alarm", options.false_alarm, share},
-       {"least_rest", options.separation.least_rest, share},
+       {"least_rest", options.separation.min_remaining, share},
        {"unobserved_ratio", options.separation.unobserved_ratio, AtLeast(0.0).Below(1.0)}});
 }
 

@@ -8,20 +8,19 @@
 //
 // - The gate: if no cluster is wrong, some separation of a solution without a cluster exceeds its
 //   threshold, along any of three axes, with at most the probability `false_alarm`.
-// - A scan that does not pass loses the cluster without which the others pass, the one whose
-//   separation is the largest in standard deviations if there are several. If there is none, there
-//   is no level: infinity.
+// - From a scan that does not pass, one cluster is excluded such that the others pass: if there are
+//   several such clusters, the one with the largest separation in standard deviations. If there is
+//   none, the levels are infinite.
 // - The level along an axis is the least distance L for which
 //     sum over the hypotheses h of  p_h * 2 Q((L - b_h) / sigma_h)
 //   is at most the axis's part of the risk. For "no cluster is wrong", b is the step that is left
 //   to the scan's solution, and sigma the deviation of that; for "cluster k is wrong", b also has
 //   the threshold of the separation, and sigma is that of the solution without the cluster. The
 //   systematic covariance is in every sigma. Q is the normal tail; both tails are counted.
-// - The risk holds for each of the two levels. Half of it is that of scans without an exclusion;
-// the
-//   other half is shared by the exclusions of every cluster, each of which could be the wrong one.
-//   Of the horizontal level each of two axes, the principal ones of the horizontal covariance, has
-//   half, and the level is the root of the sum of squares of both.
+// - The risk applies to each of the two levels. One half is for scans without an exclusion; the
+//   other half is split over the possible exclusions, one per cluster, each of which could be
+//   wrong. The horizontal level splits its risk over the two principal axes of the horizontal
+//   covariance and is the root of the sum of squares of both.
 //
 // What is not covered: two wrong clusters at once, a place that looks like another one as a whole
 // (confidence and AMBIGUOUS are for that), noise that is not Gaussian, and errors so large that the

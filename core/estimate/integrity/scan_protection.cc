@@ -16,9 +16,9 @@
 namespace voxloc {
 namespace {
 
-// Points about a standard deviation beside their cell pull without knowing anything: with noise in
-// proportion to the information alone, separations were up to 107 of their standard deviations in
-// scans without a fault, and the median was right.
+// Points about one standard deviation off their cell have a gradient but no information. With noise
+// in proportion to the information alone, separations were up to 107 of their standard deviations
+// in scans without a fault, although the median was right.
 constexpr double kEvenNoiseShare = 0.5;
 // Separations have longer tails than normal numbers. In 96 scans without a fault (clean-town-101,
 // clean-garage-106 and clean-forest-107 of the choosing list, and a small town) the largest was 5.2
@@ -51,7 +51,7 @@ Eigen::Vector3d CenterOf(const PointGroups& groups, size_t k, const PointCloud& 
   return sum / static_cast<double>(groups.ends[k] - begin);
 }
 
-ProtectionOptions SettingsOf(const ScanProtectionOptions& options) {
+ProtectionOptions MakeProtectionOptions(const ScanProtectionOptions& options) {
   ProtectionOptions settings;
   settings.risk = options.risk;
   settings.false_alarm = options.false_alarm;
@@ -68,7 +68,7 @@ absl::Status ValidateScanProtectionOptions(const ScanProtectionOptions& options)
       !status.ok()) {
     return status;
   }
-  return ValidateProtectionOptions(SettingsOf(options));
+  return ValidateProtectionOptions(MakeProtectionOptions(options));
 }
 
 absl::StatusOr<ScanProtection> ProtectScan(const AlignedScan& scan,
@@ -108,7 +108,7 @@ absl::StatusOr<ScanProtection> ProtectScan(const AlignedScan& scan,
         unscale.cwiseProduct(FixedAxesDifference(map_T_base, scan.job->map_T_base_guess));
     prior.covariance = unscale.asDiagonal() * *scan.job->guess_covariance * unscale.asDiagonal();
   }
-  ProtectionOptions settings = SettingsOf(options);
+  ProtectionOptions settings = MakeProtectionOptions(options);
   settings.separation.unobserved_ratio =
       UnobservedRatio(DecomposeInformation(clusters), calibrated, scale);
   VOXLOC_ASSIGN_OR_RETURN(const auto levels, ComputeProtectionLevels(input, settings));

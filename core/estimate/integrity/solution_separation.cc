@@ -69,30 +69,32 @@ Whitening WhitenObserved(const Matrix6& information, double unobserved_ratio) {
   return whitening;
 }
 
-// What is left of an information of 1 without a cluster's share: its inverse along what it
-// observes, and the projection onto the rest.
-struct Rest {
+// I - share, the whitened information without a cluster: its inverse along the directions that
+// remain observed, and the projection onto the other ones.
+struct RemainingInformation {
   Square inverse;
   Square unobserved;
 };
 
-Rest WithoutShare(const Square& share, double least_rest) {
+RemainingInformation RemoveShare(const Square& share, double min_remaining) {
   const Eigen::Index size = share.rows();
   const Square rest = Square::Identity(size, size) - share;
-  if (ExceedsEverywhere(rest, least_rest)) {
+  if (ExceedsEverywhere(rest, min_remaining)) {
     return {Eigen::LLT<Square>(rest).solve(Square::Identity(size, size)), Square::Zero(size, size)};
   }
-  return {OfEigenvalues(rest, [&](double value) { return value > least_rest ? 1.0 / value : 0.0; }),
-          OfEigenvalues(rest, [&](double value) { return value > least_rest ? 0.0 : 1.0; })};
+  return {
+      OfEigenvalues(rest, [&](double value) { return value > min_remaining ? 1.0 / value : 0.0; }),
+      OfEigenvalues(rest, [&](double value) { return value > min_remaining ? 0.0 : 1.0; })};
 }
 
 // What the prior adds along one axis: the part of it that the points do not determine.
-struct PriorPart {
+struct PriorContribution {
   double offset_m = 0.0;
   double variance_m2 = 0.0;
 };
 
-PriorPart FromPrior(const std::optional<PosePrior>& prior, const Vector6& unobserved_part) {
+PriorContribution ContributionOfPrior(const std::optional<PosePrior>& prior,
+                                      const Vector6& unobserved_part) {
   if (!prior.has_value()) return {0.0, std::numeric_limits<double>::infinity()};
   return {unobserved_part.dot(prior->offset),
           unobserved_part.dot(prior->covariance * unobserved_part)};
@@ -117,7 +119,7 @@ AxisSolution AlongAxis(const WhiteSolution& solution, const Whitening& whitening
   unobserved_part += whitening.to_white.transpose() * (solution.unobserved * white);
   along.observed = unobserved_part.norm() <= kRounding;
   if (!along.observed) {
-    const PriorPart part = FromPrior(prior, unobserved_part);
+    const PriorContribution part = ContributionOfPrior(prior, unobserved_part);
     along.step_m += part.offset_m;
     variance += part.variance_m2;
   }
@@ -168,7 +170,7 @@ Separations SeparateSolutions(absl::Span<const ScoreTerms> clusters, const Matri
     separations.all[static_cast<size_t>(i)] = AlongAxis(all, whitening, prior, axes.col(i));
   }
   for (size_t k = 0; k < clusters.size(); ++k) {
-    const Rest rest = WithoutShare(shares[k], options.least_rest);
+    const RemainingInformation rest = RemoveShare(shares[k], options.min_remaining);
     const Square rest_noise = noise - noises[k];
     WhiteSolution solution;
     solution.step =

@@ -38,11 +38,11 @@ struct SeparationOptions {
   // Share of the scan's largest information up to which a direction is not observed; in [0, 1). The
   // default removes roundings alone: callers that know better what a scan observes give their own.
   double unobserved_ratio = 1e-6;
-  // A cluster without which a direction keeps less than this share of its information leaves the
-  // direction unobserved: the step to the solution without it is ten times as uncertain as the
-  // scan's own, and too long to be linear. In (0, 1).
-  double least_rest = 0.01;
-  // Of the noise, what all clusters have the same part of, whatever they know; in [0, 1].
+  // If less than this share of a direction's information remains without a cluster, the direction
+  // counts as unobserved without it: at 0.01 the solution is ten times as uncertain as the scan's
+  // own, and too far away for the linear model. In (0, 1).
+  double min_remaining = 0.01;
+  // Share of the noise that is the same for all clusters, whatever their information; in [0, 1].
   double even_noise_share = 0.0;
   // By how much the normal distribution that bounds a separation is wider than its own standard
   // deviation; at least 1.

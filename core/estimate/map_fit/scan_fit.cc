@@ -18,7 +18,7 @@ namespace {
 // Farther away the points of a scan lie too far apart to say something about each cell, and the
 // error of its rotation displaces them by more than walls are thick.
 constexpr double kRangeM = 20.0;
-// The same of small cells: what is looked at costs in proportion to their number.
+// The same limit in cells, for small cells: the cost is in proportion to their number.
 constexpr double kRangeCells = 64.0;
 constexpr size_t kMaxCells = 1'000'000;
 // As many rays as meet a wall of 20 m x 5 m, 10 m away, once in each of its cells of 0.5 m with a
@@ -31,7 +31,7 @@ constexpr float kExplainedSquared = 16.3F;
 constexpr float kRaisedObservation_m = 2.5F;
 // Of the angle between a ray and a plane's normal. At 60 degrees the error of the pose moves the
 // place where a ray crosses a wall by twice as much along it.
-constexpr float kLeastCosine = 0.5F;
+constexpr float kMinCosine = 0.5F;
 // Where a ray crosses a cell's plane, in standard deviations of the cell's points along it: points
 // that fill a square reach 1.7 of them along its axes.
 constexpr float kCrossingSquared = 1.5F * 1.5F;
@@ -39,7 +39,7 @@ constexpr float kCrossingSquared = 1.5F * 1.5F;
 // of the pose together.
 constexpr float kBehindSigmas = 4.0F;
 // Rays that show a cell to be missing, at the least: a single one may be a wrong return.
-constexpr uint32_t kLeastRaysThrough = 2;
+constexpr uint32_t kMinRaysThrough = 2;
 
 // Of the points of a scan at the range's end, across a ray: the errors of an accepted pose.
 double ToleranceSigmaM() {
@@ -65,14 +65,14 @@ std::vector<size_t> ChooseRays(size_t points) {
   return chosen;
 }
 
-class Observer {
+class FitObserver {
  public:
-  Observer(const FitCells& cells, double range_m, double tolerance_sigma_m)
+  FitObserver(const FitCells& cells, double range_m, double tolerance_sigma_m)
       : cells_(cells),
         range_m_(static_cast<float>(range_m)),
         tolerance_variance_(static_cast<float>(tolerance_sigma_m * tolerance_sigma_m)),
-        ended_in_(cells.cells().size(), 0),
-        passed_through_(cells.cells().size(), 0) {}
+        ray_ends_(cells.cells().size(), 0),
+        ray_crossings_(cells.cells().size(), 0) {}
 
   // Points as offsets from the sensor, map axes.
   std::vector<FitObservation> Observe(const std::vector<Eigen::Vector3f>& points) {
@@ -85,7 +85,7 @@ class Observer {
       const float range_m = point.norm();
       if (!(range_m > 0.0F)) continue;
       const Eigen::Vector3f direction = point / range_m;
-      WalkRay(direction, range_m);
+      TraverseRay(direction, range_m);
       if (range_m > range_m_) continue;
       float distance_m = 0.0F;
       const bool explained = EndRay(point, direction, distance_m);
@@ -106,9 +106,9 @@ class Observer {
     };
     for (size_t i = 0; i < near_points; ++i) add(i, kinds[i], distances[i]);
     for (size_t i = 0; i < cells_.cells().size(); ++i) {
-      if (ended_in_[i] > 0) {
+      if (ray_ends_[i] > 0) {
         add(near_points + i, FitKind::kConfirmed, 0.0F);
-      } else if (passed_through_[i] >= kLeastRaysThrough) {
+      } else if (ray_crossings_[i] >= kMinRaysThrough) {
         add(near_points + i, FitKind::kSeenThrough, 0.0F);
       }
     }
@@ -118,7 +118,7 @@ class Observer {
  private:
   // Visits the places of the lattice along a ray, each once (Amanatides and Woo, "A fast voxel
   // traversal algorithm for ray tracing", 1987).
-  void WalkRay(const Eigen::Vector3f& direction, float range_m) {
+  void TraverseRay(const Eigen::Vector3f& direction, float range_m) {
     constexpr float kNever = std::numeric_limits<float>::infinity();
     const float end_m = std::min(range_m, range_m_);
     const Eigen::Vector3f from = cells_.PlaceOf(Eigen::Vector3f::Zero());
@@ -138,7 +138,7 @@ class Observer {
     for (float at_m = 0.0F; at_m <= end_m;) {
       const auto [first, end] = cells_.At(place);
       for (uint32_t i = first; i < end; ++i) {
-        if (PassesThrough(cells_.cells()[i], direction, range_m)) ++passed_through_[i];
+        if (PassesThrough(cells_.cells()[i], direction, range_m)) ++ray_crossings_[i];
       }
       int axis = 0;
       next_m.minCoeff(&axis);
@@ -153,7 +153,7 @@ class Observer {
     if (!cell.solid) return false;
     const float slope = cell.normal.dot(direction);
     const float cosine = std::abs(slope);
-    if (cosine < kLeastCosine) return false;
+    if (cosine < kMinCosine) return false;
     const float crossing_m = cell.normal.dot(cell.mean) / slope;
     const float behind_m = (range_m - crossing_m) * cosine;
     const float sigma_m =
@@ -186,8 +186,8 @@ class Observer {
     }
     if (best == nullptr) return false;
     distance_m = std::abs(best->normal.dot(point - best->mean));
-    if (best->solid && std::abs(best->normal.dot(direction)) >= kLeastCosine) {
-      ++ended_in_[static_cast<size_t>(best - cells_.cells().data())];
+    if (best->solid && std::abs(best->normal.dot(direction)) >= kMinCosine) {
+      ++ray_ends_[static_cast<size_t>(best - cells_.cells().data())];
     }
     return true;
   }
@@ -195,15 +195,15 @@ class Observer {
   const FitCells& cells_;
   const float range_m_;
   const float tolerance_variance_;
-  std::vector<uint32_t> ended_in_;
-  std::vector<uint32_t> passed_through_;
+  std::vector<uint32_t> ray_ends_;
+  std::vector<uint32_t> ray_crossings_;
 };
 
-void Count(bool against, bool raised, FitShare& all, FitShare& raised_ones) {
-  for (FitShare* share : {&all, raised ? &raised_ones : nullptr}) {
+void Count(bool mismatched, bool raised, FitCounts& all, FitCounts& raised_ones) {
+  for (FitCounts* share : {&all, raised ? &raised_ones : nullptr}) {
     if (share == nullptr) continue;
     share->all += 1.0;
-    if (against) share->against += 1.0;
+    if (mismatched) share->mismatched += 1.0;
   }
 }
 
@@ -252,7 +252,7 @@ absl::StatusOr<std::vector<FitObservation>> ObserveFit(const ScanFitRequest& req
   for (const size_t i : ChooseRays(cloud.size())) {
     if (cloud.IsFinite(i)) points.push_back(turn * (cloud.Offset(i) + from));
   }
-  return Observer(fit_cells, range_m, tolerance_sigma_m).Observe(points);
+  return FitObserver(fit_cells, range_m, tolerance_sigma_m).Observe(points);
 }
 
 std::vector<TileFit> SumByTile(absl::Span<const FitObservation> observations,

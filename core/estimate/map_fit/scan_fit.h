@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What one scan shows of the map around its sensor: which of its points the map's cells explain,
-// and which solid cells its rays passed through. A ray shows that a cell is missing where it
-// crosses the plane of the cell's points within their extent, at a steep angle, and ends clearly
-// behind it: one that grazes a wall or the ground, or clips a cell's corner, shows nothing. Pure
-// functions.
+// Compares one scan with the map around its sensor: which points the map's cells explain, and which
+// solid cells its rays passed through. A ray is evidence that a cell is gone if it crosses the
+// plane of the cell's points within their extent, at a steep angle, and ends clearly behind it.
+// Rays that graze a wall or the ground, or clip a cell's corner, are ignored. Pure functions.
 
 #ifndef VOXLOC_CORE_ESTIMATE_MAP_FIT_SCAN_FIT_H_
 #define VOXLOC_CORE_ESTIMATE_MAP_FIT_SCAN_FIT_H_
@@ -48,9 +47,9 @@ struct ScanFitRequest {
 // request gives the same observations.
 [[nodiscard]] absl::StatusOr<std::vector<FitObservation>> ObserveFit(const ScanFitRequest& request);
 
-// What they come to for each of these tiles, given by their bounds that hold points, map frame:
-// what lies within the bounds of several counts for each; what lies in none, for the nearest within
-// `margin_m`. Tiles that the scan showed nothing of have no scans.
+// Sums the observations per tile. Tiles are given by the bounds of their points, map frame. An
+// observation within the bounds of several tiles counts for each; one in none counts for the
+// nearest tile within `margin_m`. Tiles without an observation have scans == 0.
 [[nodiscard]] std::vector<TileFit> SumByTile(absl::Span<const FitObservation> observations,
                                              absl::Span<const Bounds> tiles, double margin_m);
 

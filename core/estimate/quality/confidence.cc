@@ -28,7 +28,7 @@ constexpr Model kCoarse = {-6.122, {3.881, 7.056, -6.859, -4.906, -1.342}};
 constexpr double kInnovation = -0.5;
 constexpr double kUsualInnovation = 4.1;
 
-// What few raised points or rays would show if there were more of them.
+// Priors that the ratios of few raised points or rays are shrunk to.
 constexpr double kUsualRaisedRatio = 0.9;
 constexpr double kRaisedPrior = 10.0;  // points
 constexpr double kRayPrior = 5.0;
@@ -38,7 +38,7 @@ constexpr double kRightM = 0.15;
 constexpr double kRightRad = 0.5 * kRadiansPerDegree;
 
 // From 0, of no step, to 1; one half for a step as long as a right pose may be wrong.
-double Share(double step_m, double step_rad) {
+double Saturate(double step_m, double step_rad) {
   const double step = std::hypot(step_m / kRightM, step_rad / kRightRad);
   return std::isfinite(step) ? step / (1.0 + step) : 1.0;
 }
@@ -54,8 +54,8 @@ std::array<ConfidenceTerm, kConfidenceTerms> ConfidenceTerms(const QualitySignal
                      (raised + kRaisedPrior)},
       {"sharp", signals.sharp_ratio},
       {"seen_through", signals.seen_through_ratio * rays / (rays + kRayPrior)},
-      {"step", Share(pull.step_m, pull.step_rad)},
-      {"spread", Share(pull.spread_m, pull.spread_rad)},
+      {"step", Saturate(pull.step_m, pull.step_rad)},
+      {"spread", Saturate(pull.spread_m, pull.spread_rad)},
   }};
 }
 

@@ -14,8 +14,8 @@ namespace {
 constexpr float kStepM = 0.5F;
 constexpr size_t kMaxSamplesOfRay = 24;
 // Where a ray ends it may graze the ground: neither this share of it nor this length counts.
-constexpr float kLastShare = 0.2F;
-constexpr float kLastLengthM = 1.0F;
+constexpr float kSkippedEndRatio = 0.2F;
+constexpr float kSkippedEndM = 1.0F;
 // What lies within about this of a point of the scan is not known to be free.
 constexpr float kClearanceM = 1.5F;
 constexpr float kMaxGridCells = 1e7F;
@@ -104,7 +104,7 @@ FreeSpace SampleFreeSpace(const PointCloud& scan_base,
     if (!scan_base.IsFinite(i)) continue;
     const Eigen::Vector3f ray = scan_base.Offset(i) - sensor;
     const float range_m = ray.norm();
-    const float end_m = std::min(range_m - kLastLengthM, (1.0F - kLastShare) * range_m);
+    const float end_m = std::min(range_m - kSkippedEndM, (1.0F - kSkippedEndRatio) * range_m);
     if (!(end_m > kStepM)) continue;
     const float step_m = std::max(kStepM, end_m / static_cast<float>(kMaxSamplesOfRay));
     const auto samples = static_cast<int>(end_m / step_m);

@@ -36,11 +36,11 @@ GroundGrid::GroundGrid(const std::vector<Eigen::Vector3f>& points) {
     float& column = lowest[ColumnOf(point)];
     column = std::min(column, point.z());
   }
-  TakeLowestNearby(lowest);
+  ComputeLowestNearby(lowest);
 }
 
 // The least of each column and the eight around it: first along rows, then across them.
-void GroundGrid::TakeLowestNearby(const std::vector<float>& lowest) {
+void GroundGrid::ComputeLowestNearby(const std::vector<float>& lowest) {
   std::vector<float> along = lowest;
   for (size_t i = 1; i + 1 < lowest.size(); ++i) {
     along[i] = std::min({lowest[i - 1], lowest[i], lowest[i + 1]});

@@ -23,7 +23,7 @@ class GroundGrid {
   }
 
  private:
-  void TakeLowestNearby(const std::vector<float>& lowest);
+  void ComputeLowestNearby(const std::vector<float>& lowest);
   [[nodiscard]] size_t ColumnOf(const Eigen::Vector3f& point) const;
 
   float columns_per_m_ = 0.0F;

@@ -13,7 +13,7 @@ namespace voxloc {
 namespace {
 
 // Of the largest score of a pair: from it on a point is explained.
-constexpr double kExplainedShare = 0.5;
+constexpr double kExplainedScoreRatio = 0.5;
 
 double LargestScore(const Stage& stage) {
   return -ndt::ComputeScoreConstants(stage.outlier_ratio, stage.cells.cell_size_m).d1;
@@ -26,15 +26,15 @@ void MeasureRaised(const PointCloud& scan, const ScanShape& shape, absl::Span<co
   for (size_t i = 0; i < scan.size(); ++i) {
     if (!scan.IsFinite(i) || shape.raised[i] == 0) continue;
     ++signals.raised_points;
-    if (static_cast<double>(scores[i]) >= kExplainedShare * largest) ++explained;
+    if (static_cast<double>(scores[i]) >= kExplainedScoreRatio * largest) ++explained;
   }
   if (signals.raised_points == 0) return;
   signals.raised_ratio =
       static_cast<double>(explained) / static_cast<double>(signals.raised_points);
 }
 
-double ExplainedShare(absl::Span<const float> scores, double largest) {
-  const double least = kExplainedShare * largest;
+double ExplainedRatio(absl::Span<const float> scores, double largest) {
+  const double least = kExplainedScoreRatio * largest;
   const auto explained = std::count_if(scores.begin(), scores.end(), [least](float score) {
     return static_cast<double>(score) >= least;
   });
@@ -45,7 +45,7 @@ void MeasureFreeSpace(const FreeSpace& free_space, absl::Span<const float> score
                       QualitySignals& signals) {
   signals.rays = free_space.rays;
   if (free_space.rays == 0) return;
-  const double solid = kExplainedShare * largest;
+  const double solid = kExplainedScoreRatio * largest;
   std::vector<bool> through(free_space.rays, false);
   for (size_t i = 0; i < scores.size(); ++i) {
     if (static_cast<double>(scores[i]) >= solid) through[free_space.ray[i]] = true;
@@ -74,7 +74,7 @@ absl::StatusOr<QualitySignals> MeasureQuality(const QualityRequest& request) {
 
   const double largest = LargestScore(profile.stages[profile.score_stage]);
   MeasureRaised(scan, *request.shape, result.point_scores, largest, signals);
-  signals.sharp_ratio = ExplainedShare(*request.answer_scores, LargestScore(answer_stage));
+  signals.sharp_ratio = ExplainedRatio(*request.answer_scores, LargestScore(answer_stage));
   MeasureFreeSpace(free_space, *request.free_space_scores, largest, signals);
   return signals;
 }

@@ -15,7 +15,7 @@ namespace voxloc {
 // Scores of points at the pose.
 struct QualityRequest {
   const AlignJob* job = nullptr;
-  const AlignResult* result = nullptr;  // run with want_point_scores; its status is ok
+  const AlignResult* result = nullptr;  // run with with_point_scores; its status is ok
   const ScanShape* shape = nullptr;     // of the job's scan
   // Of the scan's points, under the cells of the answer's stage.
   const std::vector<float>* answer_scores = nullptr;

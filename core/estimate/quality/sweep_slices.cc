@@ -14,7 +14,7 @@ namespace voxloc {
 namespace {
 
 // Of a slice. A point bends a score along one direction, and there are six.
-constexpr size_t kLeastPoints = 6;
+constexpr size_t kMinSlicePoints = 6;
 
 // Metres that a radian counts as, where lengths and angles share the eigenvectors of a Hessian: the
 // reach of most points of a scan.
@@ -24,7 +24,7 @@ constexpr double kRadianM = 10.0;
 
 std::optional<SweepSlices> SliceSweep(absl::Span<const float> time_s) {
   const size_t points = time_s.size();
-  if (points < kLeastPoints * kSweepSlices) return std::nullopt;
+  if (points < kMinSlicePoints * kSweepSlices) return std::nullopt;
   std::vector<uint32_t> places(points);
   std::iota(places.begin(), places.end(), 0U);
   std::stable_sort(places.begin(), places.end(),
@@ -62,13 +62,14 @@ size_t RequestSweepPass(const SweepSlices& slices, std::shared_ptr<const PointCl
   return job.passes.size() - 1;
 }
 
-SweepPull MeasureSweepPull(const SweepSlices& slices, absl::Span<const GroupSums> groups,
-                           const Twist& base_twist, const Pose& map_T_base) {
+SweepDerivatives ComputeSweepDerivatives(const SweepSlices& slices,
+                                         absl::Span<const GroupSums> groups,
+                                         const Twist& base_twist, const Pose& map_T_base) {
   const Vector6 rate = FixedAxesRate(base_twist, map_T_base);
   Vector6 scale = Vector6::Ones();  // of the map axes' coordinates: lengths for angles
   scale.tail<3>().setConstant(1.0 / kRadianM);
   const Vector6 scaled_rate = rate.cwiseQuotient(scale);
-  SweepPull pull;
+  SweepDerivatives pull;
   for (size_t i = 0; i < groups.size(); ++i) {
     const ScoreTerms terms = ScaledTerms(groups[i], scale);
     const SymmetricEigen<6> eigen = DecomposeSymmetric(terms.information);

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the early and the late points of a deskewed scan say about the motion that it was deskewed
-// by. Where that motion was right, all points ask for the same pose; where the vehicle moved by
-// (1 + k) times as much, points at a time t ask for a pose that is k t times the motion's rate
-// farther. So the score of the scan, as a function of k, has the slope and the curvature
+// Tests the motion that a scan was deskewed by. If it was right, points of all times have their
+// optimum at the same pose. If the vehicle moved by (1 + k) times as much, points at time t have it
+// at a pose displaced by k t r, with r the rate of the motion. So the score of the scan, as a
+// function of k, has the slope and the curvature
 //
 //   sum of t r'g  and  sum of t^2 r'|H| r
 //
 // over slices of the sweep at times t from their mean, with r the rate of the pose, g the gradient
-// and H the Hessian of a slice's score about fixed map axes. |H| is H with its eigenvalues made
-// positive: far from its optimum a score bends the wrong way, and a slope leads up it nevertheless.
+// and H the Hessian of a slice's score about fixed map axes. |H| is H with the absolute values of
+// its eigenvalues, since far from the optimum the curvature may have the wrong sign.
 // Pure functions.
 
 #ifndef VOXLOC_CORE_ESTIMATE_QUALITY_SWEEP_SLICES_H_
@@ -51,15 +51,16 @@ size_t RequestSweepPass(const SweepSlices& slices, std::shared_ptr<const PointCl
                         AlignJob& job);
 
 // The derivatives of the score by k at 0. The curvature is at least 0.
-struct SweepPull {
+struct SweepDerivatives {
   double slope = 0.0;
   double curvature = 0.0;
 };
 
 // `groups`: the slices' sums at the pose. `base_twist`: what the scan was deskewed by.
-[[nodiscard]] SweepPull MeasureSweepPull(const SweepSlices& slices,
-                                         absl::Span<const GroupSums> groups,
-                                         const Twist& base_twist, const Pose& map_T_base);
+[[nodiscard]] SweepDerivatives ComputeSweepDerivatives(const SweepSlices& slices,
+                                                       absl::Span<const GroupSums> groups,
+                                                       const Twist& base_twist,
+                                                       const Pose& map_T_base);
 
 }  // namespace voxloc
 

@@ -43,7 +43,7 @@ void TileFits::Add(absl::string_view map, absl::Span<const TileObservation> tile
     TileFitRecord& record = kept.record;
     if (!added) {
       const double since_s = 1e-9 * static_cast<double>(unix_ns - record.last_used_unix_ns);
-      record.fit.Scale(ShareLeftAfterScan() * ShareLeftAfter(since_s));
+      record.fit.Scale(DecayPerScan() * DecayAfter(since_s));
     }
     record.fit.Add(seen.fit);
     // A clock that was set back makes nothing older.

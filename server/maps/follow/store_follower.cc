@@ -37,7 +37,7 @@ StoreFollower::~StoreFollower() {
 }
 
 void StoreFollower::Run() {
-  NameThisThread("store follower");
+  SetThreadName("store follower");
   std::string synced;
   for (bool waited = true; !WaitForStop(waited ? absl::ZeroDuration() : parts_.poll_period);) {
     const auto change = watch_->Next(parts_.poll_period);
@@ -53,7 +53,8 @@ void StoreFollower::Run() {
       if (absl::IsCancelled(changed.status())) return;
       if (!changed.ok()) {
         // Tried again, whether or not there is another change.
-        LogLimited(LogLevel::kError, "maps_not_followed", {{"error", changed.status().message()}});
+        LogRateLimited(LogLevel::kError, "maps_not_followed",
+                       {{"error", changed.status().message()}});
         synced.clear();
         waited = false;
         continue;

@@ -103,7 +103,7 @@ struct RevisionChange {
 
 }  // namespace
 
-TimeoutWatch::Clock::time_point Residency::CheckTime(TimeoutWatch::Clock::time_point now) {
+TimeoutWatch::Clock::time_point Residency::Poll(TimeoutWatch::Clock::time_point now) {
   const bool woken =
       woken_.exchange(false, std::memory_order_relaxed) || parts_.library.engine_changed();
   if ((woken || now >= next_step_) && !posted_.exchange(true)) {

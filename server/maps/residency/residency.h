@@ -75,7 +75,7 @@ class Residency : public TimeoutWatch::Watched, public std::enable_shared_from_t
   [[nodiscard]] bool full() const { return full_at_.load(std::memory_order_relaxed) != 0; }
 
   // On the watch's thread: posts a step where one is due.
-  TimeoutWatch::Clock::time_point CheckTime(TimeoutWatch::Clock::time_point now) override;
+  TimeoutWatch::Clock::time_point Poll(TimeoutWatch::Clock::time_point now) override;
 
  private:
   using Clock = PlacesInUse::Clock;

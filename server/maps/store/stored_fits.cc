@@ -59,9 +59,9 @@ absl::Status MapStore::SaveTileFits(absl::Span<const StoredTileFit> fits) {
           "raised_solid = excluded.raised_solid, "
           "raised_solid_seen_through = excluded.raised_solid_seen_through",
           stored.map, stored.tile_id, stored.digest, stored.last_used_unix_ns, fit.scans,
-          fit.squared_distances_m2, fit.points.all, fit.points.against, fit.raised_points.all,
-          fit.raised_points.against, fit.solid.all, fit.solid.against, fit.raised_solid.all,
-          fit.raised_solid.against);
+          fit.squared_distances_m2, fit.points.all, fit.points.mismatched, fit.raised_points.all,
+          fit.raised_points.mismatched, fit.solid.all, fit.solid.mismatched, fit.raised_solid.all,
+          fit.raised_solid.mismatched);
       if (!status.ok()) break;
     }
     return status;

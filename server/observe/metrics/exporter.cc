@@ -194,7 +194,7 @@ void AppendProcess(double started_unix_s, Families& families) {
                             "Start of the process since the Unix epoch.", started_unix_s));
   families.push_back(Single(kCounter, "voxloc_log_lines_left_out_total",
                             "Lines left out of the log since their event came too often.",
-                            static_cast<double>(LogLinesLeftOut())));
+                            static_cast<double>(SuppressedLogLines())));
 }
 
 }  // namespace

@@ -14,7 +14,7 @@
 
 #include "core/engine/engine.h"
 #include "server/observe/metrics/metrics.h"
-#include "server/observe/server_life.h"
+#include "server/observe/server_lifecycle.h"
 
 namespace voxloc::server {
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What became of the scans on each map, for MapCollector: maps come and go, and a registry's series
-// do not. Thread-safe.
+// Outcomes of the scans on each map, for MapCollector: the series of a map end with it, which a
+// registry does not support. Thread-safe.
 
 #ifndef VOXLOC_SERVER_OBSERVE_METRICS_MAP_RESULTS_H_
 #define VOXLOC_SERVER_OBSERVE_METRICS_MAP_RESULTS_H_
@@ -24,13 +24,13 @@ class MapResults {
   using Counts = std::array<uint64_t, kNames.size()>;
 
   // The most maps that a server may have (limits.max_maps); scans on others are not counted.
-  static constexpr size_t kMostMaps = 10'000;
+  static constexpr size_t kMaxMaps = 10'000;
 
   void Count(const std::string& map, Outcome outcome) {
     const absl::MutexLock lock(&mutex_);
     auto found = counts_.find(map);
     if (found == counts_.end()) {
-      if (counts_.size() >= kMostMaps) return;
+      if (counts_.size() >= kMaxMaps) return;
       found = counts_.emplace(map, Counts{}).first;
     }
     ++found->second[static_cast<size_t>(outcome)];

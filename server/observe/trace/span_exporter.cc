@@ -34,7 +34,7 @@ constexpr const char* kRetryable[] = {"CANCELLED",    "DEADLINE_EXCEEDED", "ABOR
                                       "OUT_OF_RANGE", "UNAVAILABLE",       "DATA_LOSS"};
 
 // gRPC keeps a request for its retries up to this size: a batch of 512 spans has a few 100 kB.
-constexpr int kMostRetriedBytes = 64 << 20;
+constexpr int kMaxRetriedBytes = 64 << 20;
 
 struct Target {
   bool tls = false;
@@ -81,7 +81,7 @@ std::shared_ptr<grpc::Channel> MakeChannel(const SpanExporterOptions& options) {
   const auto target = ParseEndpoint(options.endpoint);
   grpc::ChannelArguments arguments;
   arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
-  arguments.SetInt(GRPC_ARG_PER_RPC_RETRY_BUFFER_SIZE, kMostRetriedBytes);
+  arguments.SetInt(GRPC_ARG_PER_RPC_RETRY_BUFFER_SIZE, kMaxRetriedBytes);
   arguments.SetServiceConfigJSON(ServiceConfig(options));
   return grpc::CreateCustomChannel(
       absl::StrCat("dns:///", target.ok() ? target->address : ""),
@@ -166,9 +166,9 @@ SpanExporter::~SpanExporter() {
   {
     const absl::MutexLock lock(&mutex_);
     stopping_ = true;
-    stop_by_ = absl::Now() + absl::Seconds(options_.stop_s);
-    const bool stopped =
-        mutex_.AwaitWithTimeout(absl::Condition(&stopped_), absl::Seconds(options_.stop_s));
+    stop_deadline_ = absl::Now() + absl::Seconds(options_.shutdown_timeout_s);
+    const bool stopped = mutex_.AwaitWithTimeout(absl::Condition(&stopped_),
+                                                 absl::Seconds(options_.shutdown_timeout_s));
     if (!stopped && call_ != nullptr) call_->TryCancel();
   }
   thread_.join();
@@ -200,7 +200,7 @@ void SpanExporter::Run() {
       const auto end = queue_.begin() + static_cast<std::ptrdiff_t>(size);
       batch.assign(std::make_move_iterator(queue_.begin()), std::make_move_iterator(end));
       queue_.erase(queue_.begin(), end);
-      if (stopping_ && (batch.empty() || absl::Now() >= stop_by_)) {
+      if (stopping_ && (batch.empty() || absl::Now() >= stop_deadline_)) {
         metrics_.spans_dropped.Increment(static_cast<double>(batch.size()));
         stopped_ = true;
         return;
@@ -216,7 +216,7 @@ void SpanExporter::Export(const std::vector<Span>& batch) {
   {
     const absl::MutexLock lock(&mutex_);
     const absl::Time deadline = absl::Now() + absl::Seconds(options_.timeout_s);
-    context.set_deadline(absl::ToChronoTime(std::min(deadline, stop_by_)));
+    context.set_deadline(absl::ToChronoTime(std::min(deadline, stop_deadline_)));
     call_ = &context;
   }
   otlp::ExportTraceServiceResponse response;
@@ -234,10 +234,10 @@ void SpanExporter::Export(const std::vector<Span>& batch) {
     return;
   }
   const std::string code = NameOfCode(status.error_code());
-  LogLimited(LogLevel::kWarn, "spans_not_exported",
-             {{"url", options_.endpoint},
-              {"spans", batch.size()},
-              {"error", absl::StrCat(code, ": ", status.error_message())}});
+  LogRateLimited(LogLevel::kWarn, "spans_not_exported",
+                 {{"url", options_.endpoint},
+                  {"spans", batch.size()},
+                  {"error", absl::StrCat(code, ": ", status.error_message())}});
   const bool retryable =
       std::find(std::begin(kRetryable), std::end(kRetryable), code) != std::end(kRetryable);
   (retryable ? metrics_.spans_failed : metrics_.spans_refused).Increment(spans);

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// SpanExporter: hands spans to an OpenTelemetry collector, by OTLP over gRPC, in batches and from a
-// thread of its own. Nobody waits for it: where the queue is full, spans are dropped and counted. A
-// batch that the collector cannot take now is tried again by gRPC a few times and then given up.
-// Thread-safe.
+// SpanExporter: sends spans to an OpenTelemetry collector, by OTLP over gRPC, in batches from its
+// own thread. Callers never wait: when the queue is full, spans are dropped and counted. gRPC
+// retries a failed batch a few times; then it is dropped. Thread-safe.
 
 #ifndef VOXLOC_SERVER_OBSERVE_TRACE_SPAN_EXPORTER_H_
 #define VOXLOC_SERVER_OBSERVE_TRACE_SPAN_EXPORTER_H_
@@ -36,7 +35,7 @@ struct SpanExporterOptions {
   // OpenTelemetry's defaults of a batch processor.
   size_t max_queued = 2048;
   size_t max_batch = 512;
-  double delay_s = 5.0;     // that a span waits for others at most
+  double delay_s = 5.0;     // longest wait of a span for a full batch
   double timeout_s = 10.0;  // of a batch, with its retries: the OTLP exporter's default
 
   // OpenTelemetry's SDKs for Java and C++ retry like this; gRPC tries at most 5 times.
@@ -45,7 +44,7 @@ struct SpanExporterOptions {
   double backoff_factor = 1.5;
   double max_backoff_s = 5.0;
 
-  double stop_s = 1.0;  // that the end waits for what is left, at most
+  double shutdown_timeout_s = 1.0;  // longest wait of the destructor for the remaining spans
 };
 
 // InvalidArgument: not http:// or https:// with a host and at most a port.
@@ -57,7 +56,7 @@ class SpanExporter {
   SpanExporter(SpanExporterOptions options, const Metrics& metrics);
   SpanExporter(const SpanExporter&) = delete;
   SpanExporter& operator=(const SpanExporter&) = delete;
-  // Hands over what is left, for at most stop_s.
+  // Hands over what is left, for at most shutdown_timeout_s.
   ~SpanExporter();
 
   // The spans of one scan or call, all or none.
@@ -75,7 +74,7 @@ class SpanExporter {
   std::deque<Span> queue_ ABSL_GUARDED_BY(mutex_);
   grpc::ClientContext* call_ ABSL_GUARDED_BY(mutex_) = nullptr;  // the export that goes on
   bool stopping_ ABSL_GUARDED_BY(mutex_) = false;
-  absl::Time stop_by_ ABSL_GUARDED_BY(mutex_) = absl::InfiniteFuture();
+  absl::Time stop_deadline_ ABSL_GUARDED_BY(mutex_) = absl::InfiniteFuture();
   bool stopped_ ABSL_GUARDED_BY(mutex_) = false;
   std::thread thread_;
 };

@@ -133,7 +133,7 @@ absl::Status GetServerInfo(Runtime& runtime, const CallAccess& access,
   response.set_build_type(kBuildType);
   response.set_state(StateToProto(runtime.readiness->state()));
   EngineToProto(runtime, response);
-  LimitsToProto(*runtime.live.Get(), *response.mutable_limits());
+  LimitsToProto(*runtime.live_config.Get(), *response.mutable_limits());
   response.mutable_limits()->set_max_map_memory_bytes(runtime.max_map_memory_bytes);
   for (const std::string& name : ProfileNames()) {
     if (auto profile = FindProfile(name); profile.ok()) {
@@ -152,7 +152,7 @@ absl::Status GetServerInfo(Runtime& runtime, const CallAccess& access,
 }
 
 constexpr uint32_t kDefaultSessions = 100;
-constexpr uint32_t kMostSessions = 1000;
+constexpr uint32_t kMaxSessionsPerPage = 1000;
 
 void SessionToProto(const SessionFacts& facts, v1::SessionInfo& proto) {
   proto.set_session(facts.session);
@@ -176,14 +176,14 @@ absl::Status ListSessions(Runtime& runtime, const CallAccess& access,
                           const v1::ListSessionsRequest& request,
                           v1::ListSessionsResponse& response) {
   VOXLOC_ASSIGN_OR_RETURN(const auto size,
-                          PageSize(request.page_size(), kDefaultSessions, kMostSessions));
+                          PageSize(request.page_size(), kDefaultSessions, kMaxSessionsPerPage));
   uint64_t after = 0;
   if (!request.page_token().empty() && !absl::SimpleAtoi(request.page_token(), &after)) {
     return absl::InvalidArgumentError("page_token must be one that ListSessions returned");
   }
   // One more than the page holds tells whether there is a next one.
   const auto wanted = [&request, &access](const std::string& map) {
-    return (request.map().empty() || map == request.map()) && access.Sees(map);
+    return (request.map().empty() || map == request.map()) && access.MaySee(map);
   };
   auto sessions = runtime.sessions.List(after, wanted, size + 1);
   const bool more = sessions.size() > size;
@@ -211,15 +211,16 @@ v1::ConfigSource SourceToProto(ConfigOrigin origin) {
 
 absl::Status GetConfig(Runtime& runtime, const CallAccess& /*access*/,
                        const v1::GetConfigRequest& /*request*/, v1::GetConfigResponse& response) {
-  const std::shared_ptr<const ConfigInEffect> live = runtime.live.Snapshot();
+  const std::shared_ptr<const EffectiveConfig> live_config = runtime.live_config.Snapshot();
   for (const Setting& setting : Settings()) {
     if (setting.secret) continue;
     v1::ConfigEntry& entry = *response.add_entries();
     entry.set_key(setting.key);
-    entry.set_value(setting.get(live->config));
+    entry.set_value(setting.get(live_config->config));
     entry.set_reloadable(setting.reloadable);
-    const auto found = live->origins.find(setting.key);
-    const ConfigPlace place = found == live->origins.end() ? ConfigPlace() : found->second;
+    const auto found = live_config->origins.find(setting.key);
+    const ConfigLocation place =
+        found == live_config->origins.end() ? ConfigLocation() : found->second;
     entry.set_source(SourceToProto(place.origin));
     entry.set_place(place.place);
   }
@@ -249,14 +250,14 @@ absl::Status ChangeLogLevel(Runtime& /*runtime*/, const CallAccess& /*access*/,
 }
 
 // Of the contract.
-constexpr size_t kMostReasonBytes = 256;
+constexpr size_t kMaxReasonBytes = 256;
 
 absl::Status BeginDrain(Runtime& runtime, const CallAccess& /*access*/,
                         const v1::DrainRequest& request, v1::DrainResponse& response) {
   const double grace_s = request.grace_s();
   VOXLOC_TRY(CheckRange("grace_s", grace_s, 0.0, kMaxSeconds));
-  if (request.reason().size() > kMostReasonBytes) {
-    return absl::InvalidArgumentError(absl::StrCat("reason must have at most ", kMostReasonBytes,
+  if (request.reason().size() > kMaxReasonBytes) {
+    return absl::InvalidArgumentError(absl::StrCat("reason must have at most ", kMaxReasonBytes,
                                                    " bytes (got ", request.reason().size(), ")"));
   }
   const DrainProgress progress = runtime.drain.Begin(
@@ -268,16 +269,16 @@ absl::Status BeginDrain(Runtime& runtime, const CallAccess& /*access*/,
 
 absl::Status EndDrain(Runtime& runtime, const CallAccess& /*access*/,
                       const v1::UndrainRequest& /*request*/, v1::UndrainResponse& response) {
-  VOXLOC_TRY(runtime.drain.TakeBack());
+  VOXLOC_TRY(runtime.drain.Cancel());
   response.set_open_sessions(static_cast<uint32_t>(runtime.sessions.open()));
   return absl::OkStatus();
 }
 
 constexpr uint32_t kDefaultCaptures = 100;
-constexpr uint32_t kMostCaptures = 1000;
+constexpr uint32_t kMaxCapturesPerPage = 1000;
 // An id is a prefix of the server's start and a number; more of what a caller sends is not
 // repeated.
-constexpr size_t kMostShownIdBytes = 64;
+constexpr size_t kMaxPrintedIdBytes = 64;
 
 // The token of a page is the place of the last capture of the page before: captures come and go
 // between two pages, and none that stays is left out.
@@ -299,7 +300,7 @@ absl::StatusOr<std::optional<CaptureStore::Key>> PlaceOf(const std::string& toke
 absl::Status NoCapture(const std::string& id) {
   return WithReason(
       absl::NotFoundError(absl::StrCat("there is no capture '",
-                                       absl::CEscape(id.substr(0, kMostShownIdBytes)), "'")),
+                                       absl::CEscape(id.substr(0, kMaxPrintedIdBytes)), "'")),
       "CAPTURE_NOT_FOUND");
 }
 
@@ -307,11 +308,11 @@ absl::Status ListCaptures(Runtime& runtime, const CallAccess& access,
                           const v1::ListCapturesRequest& request,
                           v1::ListCapturesResponse& response) {
   VOXLOC_ASSIGN_OR_RETURN(const auto size,
-                          PageSize(request.page_size(), kDefaultCaptures, kMostCaptures));
+                          PageSize(request.page_size(), kDefaultCaptures, kMaxCapturesPerPage));
   VOXLOC_ASSIGN_OR_RETURN(const auto before, PlaceOf(request.page_token()));
   VOXLOC_ASSIGN_OR_RETURN(const auto store, runtime.captures.store());
   const auto wanted = [&request, &access](const v1::CaptureInfo& info) {
-    return (request.map().empty() || info.map() == request.map()) && access.Sees(info.map());
+    return (request.map().empty() || info.map() == request.map()) && access.MaySee(info.map());
   };
   // One more than the page holds tells whether there is a next one.
   std::vector<v1::CaptureInfo> captures = store->List(before, wanted, size + 1);
@@ -326,8 +327,8 @@ absl::Status GetCapture(Runtime& runtime, const CallAccess& access,
                         const v1::GetCaptureRequest& request, v1::GetCaptureResponse& response) {
   VOXLOC_ASSIGN_OR_RETURN(const auto store, runtime.captures.store());
   const std::optional<v1::CaptureInfo> info = store->Find(request.id());
-  if (!info.has_value() || !access.Sees(info->map())) return NoCapture(request.id());
-  const uint64_t most = runtime.live.limits()->max_message_bytes;
+  if (!info.has_value() || !access.MaySee(info->map())) return NoCapture(request.id());
+  const uint64_t most = runtime.live_config.limits()->max_message_bytes;
   if (info->bytes() > most) {
     return absl::ResourceExhaustedError(
         absl::StrCat("capture '", info->id(), "' has ", info->bytes(),

@@ -42,7 +42,7 @@ ServingStatus StatusOf(Readiness& readiness, const AccessControl& access,
                        const HealthQuestion& question) {
   absl::string_view name = question.name;
   if (name.empty() || name == "voxloc.v1.AdminService") return HealthCheckResponse::SERVING;
-  readiness.NoteAsked();
+  readiness.RecordProbe();
   if (name == kLocalization || name == "voxloc.v1.MapService") return Serving(readiness.Check());
   if (absl::ConsumePrefix(&name, kLocalization) && absl::ConsumePrefix(&name, "/")) {
     if (!MaySeeMap(access, question.credentials, std::string(name))) {
@@ -92,7 +92,7 @@ class HealthWatchCall : public grpc::ServerWriteReactor<HealthCheckResponse>,
     Finish(grpc::Status::CANCELLED);
   }
 
-  Clock::time_point CheckTime(Clock::time_point now) override {
+  Clock::time_point Poll(Clock::time_point now) override {
     Look();
     return now + kWatchPeriod;
   }
@@ -132,8 +132,8 @@ class HealthService : public grpc::health::v1::Health::CallbackService {
       : readiness_(*runtime.readiness),
         access_(runtime.access),
         timeouts_(runtime.timeouts),
-        live_(runtime.live),
-        watchers_(runtime.live.limits()->max_watchers) {
+        live_(runtime.live_config),
+        watchers_(runtime.live_config.limits()->max_watchers) {
     const auto refusal = [](grpc::CallbackServerContext& /*context*/) {
       return ToGrpcStatus(MalformedMessage());
     };

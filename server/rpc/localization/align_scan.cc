@@ -43,14 +43,14 @@ absl::Status StatusOfResult(const v1::AlignmentResult& result, const EngineFault
 absl::StatusOr<ScanSource> SourceOf(const Runtime& runtime, const v1::AlignScanRequest& request) {
   VOXLOC_TRY(runtime.sessions.Admit());
   VOXLOC_ASSIGN_OR_RETURN(auto setup,
-                          CheckSetup(*runtime.live.Get(), runtime.maps, request.setup()));
+                          CheckSetup(*runtime.live_config.Get(), runtime.maps, request.setup()));
   if (!request.has_scan()) return absl::InvalidArgumentError("the request has no scan");
   ScanSource source = std::move(setup.source);
   if (runtime.captures.enabled()) {
     source.setup = std::make_shared<const v1::ScanSetup>(request.setup());
   }
   SessionState::Options state;
-  state.poses = PoseLimits(*runtime.live.limits(), source.recipe.align);
+  state.poses = PoseLimits(*runtime.live_config.limits(), source.recipe.align);
   source.state = std::make_shared<SessionState>(state);
   for (const v1::PoseSample& sample : request.scan().poses()) {
     auto pose = StampedPoseFromProto(sample);
@@ -79,7 +79,7 @@ class AlignScanCall : public grpc::ServerUnaryReactor,
 
   void Start() {
     self_ = shared_from_this();
-    const LogTrace log_trace(call_.trace());
+    const ScopedLogTrace log_trace(call_.trace());
     call_.Received(request_);
     if (absl::Status status = AdmitSetup(call_.access(), request_.setup()); !status.ok()) {
       EndWith(status);
@@ -94,7 +94,7 @@ class AlignScanCall : public grpc::ServerUnaryReactor,
         ScanPartsOf(runtime_), std::make_shared<const ScanSource>(*std::move(source)), self_,
         ScanMessage(request_.scan()), stop_, call_.trace());
     if (!work->Check()) return;
-    lane_ = runtime_.scheduler.OpenLane(1, ShareOfCall(call_));
+    lane_ = runtime_.scheduler.OpenLane(1, CallSchedulingKey(call_));
     runtime_.scheduler.Submit(lane_, std::move(work));
   }
 
@@ -107,7 +107,7 @@ class AlignScanCall : public grpc::ServerUnaryReactor,
     EndWith(status);
   }
 
-  void AnswerNothing() override { EndWith(absl::CancelledError("cancelled")); }
+  void AnswerCancelled() override { EndWith(absl::CancelledError("cancelled")); }
 
   // A scan that waits leaves its queue at once; one that is worked on is given up soon.
   void OnCancel() override {
@@ -116,7 +116,7 @@ class AlignScanCall : public grpc::ServerUnaryReactor,
   }
 
   void OnDone() override {
-    call_.Ended(status_);
+    call_.RecordEnd(status_);
     const std::shared_ptr<AlignScanCall> last = std::move(self_);
   }
 
@@ -141,7 +141,7 @@ class AlignScanCall : public grpc::ServerUnaryReactor,
 
 WorkParts WorkPartsOf(Runtime& runtime) {
   return {*runtime.engine,         runtime.engine_faults, runtime.maps,
-          runtime.residency_check, runtime.live,          runtime.metrics};
+          runtime.residency_check, runtime.live_config,   runtime.metrics};
 }
 
 ScanParts ScanPartsOf(Runtime& runtime) {

@@ -14,20 +14,20 @@
 #include "server/convert/pose.h"
 #include "server/convert/profile.h"
 #include "server/errors/error_details.h"
+#include "server/localization/scan_work.h"
 #include "server/observe/logging.h"
+#include "server/observe/version.h"
 #include "server/rpc/localization/localization_calls.h"
 #include "server/rpc/support/bidi_stream.h"
-#include "server/localization/scan_work.h"
 #include "server/session/session_setup.h"
-#include "server/observe/version.h"
 
 namespace voxloc::server {
 namespace {
 
 // Streams open within a round trip or two.
-constexpr double kRetryWhenUnopenedS = 1.0;
+constexpr double kUnopenedRetryAfterS = 1.0;
 // A server takes some seconds to start again.
-constexpr double kRetryWhenEngineIsLostS = 5.0;
+constexpr double kEngineLostRetryAfterS = 5.0;
 
 using AlignScansBidi = BidiStream<v1::AlignScansRequest, v1::AlignScansResponse>;
 
@@ -46,7 +46,7 @@ class AlignScansStream : public AlignScansBidi,
     auto response = std::make_unique<v1::AlignScansResponse>();
     response->set_allocated_result(result.release());
     Send(std::move(response));
-    if (status == v1::ALIGNMENT_STATUS_ENGINE_FAULT) NotifyIfEngineIsLost();
+    if (status == v1::ALIGNMENT_STATUS_ENGINE_FAULT) NotifyIfEngineLost();
     const absl::MutexLock lock(&mutex_);
     --unanswered_;
     ++facts_.answered;
@@ -56,10 +56,10 @@ class AlignScansStream : public AlignScansBidi,
     facts_.answered_unix_ns = absl::GetCurrentTimeNanos();
     if (unanswered_ > 0) return;
     if (half_closed_) End(absl::OkStatus());
-    if (drained_.has_value()) End(*drained_);
+    if (drain_status_.has_value()) End(*drain_status_);
   }
 
-  void AnswerNothing() override { End(absl::CancelledError("cancelled")); }
+  void AnswerCancelled() override { End(absl::CancelledError("cancelled")); }
 
   SessionFacts Facts() const override {
     const absl::MutexLock lock(&mutex_);
@@ -77,16 +77,16 @@ class AlignScansStream : public AlignScansBidi,
     Send(std::move(response));
   }
 
-  // A stream that has no session would be refused one.
-  void OnDrainBegun(const absl::Status& why) override {
+  // A stream without a session would get none any more.
+  void OnDrainStarted(const absl::Status& why) override {
     const absl::MutexLock lock(&mutex_);
     if (facts_.session.empty()) End(why);
   }
 
   // The scans that have been received are answered first.
-  void OnDrainOver(const absl::Status& why) override {
+  void OnDrainDeadline(const absl::Status& why) override {
     const absl::MutexLock lock(&mutex_);
-    drained_ = why;
+    drain_status_ = why;
     if (unanswered_ == 0) End(why);
   }
 
@@ -102,15 +102,15 @@ class AlignScansStream : public AlignScansBidi,
       End(WithRetryAfter(
           LimitReached(runtime_.unopened_streams.limit(), "streams that have not sent `open`",
                        "TOO_MANY_UNOPENED_STREAMS"),
-          kRetryWhenUnopenedS));
+          kUnopenedRetryAfterS));
       return;
     }
-    Hold(std::move(pass));
+    RetainUntilEnd(std::move(pass));
     ReadNext();
   }
 
   void OnRequest(std::unique_ptr<v1::AlignScansRequest> request) override {
-    if (absl::Status status = Take(std::move(request)); !status.ok()) {
+    if (absl::Status status = Dispatch(std::move(request)); !status.ok()) {
       End(status);
       return;
     }
@@ -127,20 +127,20 @@ class AlignScansStream : public AlignScansBidi,
     if (lane_ == nullptr) return;
     runtime_.scheduler.Close(*lane_);
     const absl::MutexLock lock(&mutex_);
-    LogLimited(
+    LogRateLimited(
         LogLevel::kInfo, "session_closed",
         {{"session", source_->session}, {"map", source_->map}, {"answered", facts_.answered}});
   }
 
  private:
   // Once: another server may have an engine that works.
-  void NotifyIfEngineIsLost() {
-    if (runtime_.engine->Health().ok() || notified_engine_is_lost_.exchange(true)) return;
-    OnDraining({kRetryWhenEngineIsLostS, 0.0, "the engine has failed permanently"});
+  void NotifyIfEngineLost() {
+    if (runtime_.engine->Health().ok() || engine_loss_notified_.exchange(true)) return;
+    OnDraining({kEngineLostRetryAfterS, 0.0, "the engine has failed permanently"});
   }
 
   // A status that is not ok ends the stream.
-  absl::Status Take(std::unique_ptr<v1::AlignScansRequest> request) {
+  absl::Status Dispatch(std::unique_ptr<v1::AlignScansRequest> request) {
     using Kind = v1::AlignScansRequest;
     if (request->request_case() == Kind::REQUEST_NOT_SET) {
       return absl::InvalidArgumentError("a message of no kind");
@@ -152,16 +152,16 @@ class AlignScansStream : public AlignScansBidi,
     }
     switch (request->request_case()) {
       case Kind::kScan:
-        TakeScan(std::move(request));
+        HandleScan(std::move(request));
         return absl::OkStatus();
       case Kind::kConfigure:
         Configure(request->configure());
         return absl::OkStatus();
       case Kind::kPose:
-        TakePose(request->pose());
+        HandlePose(request->pose());
         return absl::OkStatus();
       case Kind::kReference:
-        TakeReference(request->reference());
+        HandleReference(request->reference());
         return absl::OkStatus();
       case Kind::kActivate:
         Activate(request->activate());
@@ -181,16 +181,16 @@ class AlignScansStream : public AlignScansBidi,
     VOXLOC_TRY(AdmitSetup(access(), open.setup()));
     VOXLOC_TRY(runtime_.sessions.Admit());
     if (!runtime_.engine->Health().ok()) {
-      return WithRetryAfter(runtime_.engine_faults.Error(), kRetryWhenEngineIsLostS);
+      return WithRetryAfter(runtime_.engine_faults.Error(), kEngineLostRetryAfterS);
     }
-    VOXLOC_ASSIGN_OR_RETURN(
-        auto opened, OpenSession(*runtime_.live.Get(), runtime_.maps, runtime_.last_poses, open));
-    VOXLOC_ASSIGN_OR_RETURN(auto place, runtime_.sessions.Open(weak_from_this()));
+    VOXLOC_ASSIGN_OR_RETURN(auto opened, OpenSession(*runtime_.live_config.Get(), runtime_.maps,
+                                                     runtime_.last_poses, open));
+    VOXLOC_ASSIGN_OR_RETURN(auto slot, runtime_.sessions.Open(weak_from_this()));
     opened.source.session =
-        absl::StrCat("s", absl::Hex(runtime_.started_unix_ns / 1'000'000), "-", place->number());
-    Hold(std::move(place));
+        absl::StrCat("s", absl::Hex(runtime_.started_unix_ns / 1'000'000), "-", slot->number());
+    RetainUntilEnd(std::move(slot));
     source_ = std::make_shared<const ScanSource>(opened.source);
-    lane_ = runtime_.scheduler.OpenLane(opened.max_waiting_scans, ShareOfSession(access()));
+    lane_ = runtime_.scheduler.OpenLane(opened.max_waiting_scans, SessionSchedulingKey(access()));
     {
       const absl::MutexLock lock(&mutex_);
       facts_.session = source_->session;
@@ -201,13 +201,13 @@ class AlignScansStream : public AlignScansBidi,
       facts_.active = !open.start_inactive();
       facts_.opened_unix_ns = absl::GetCurrentTimeNanos();
     }
-    LogLimited(LogLevel::kInfo, "session_opened",
-               {{"session", source_->session},
-                {"map", source_->map},
-                {"revision", opened.map.snapshot->revision},
-                {"vehicle", source_->vehicle},
-                {"profile", source_->recipe.align.profile.name},
-                {"peer", call_.peer()}});
+    LogRateLimited(LogLevel::kInfo, "session_opened",
+                   {{"session", source_->session},
+                    {"map", source_->map},
+                    {"revision", opened.map.snapshot->revision},
+                    {"vehicle", source_->vehicle},
+                    {"profile", source_->recipe.align.profile.name},
+                    {"peer", call_.peer()}});
 
     auto response = std::make_unique<v1::AlignScansResponse>();
     v1::SessionOpened& reply = *response->mutable_opened();
@@ -222,26 +222,27 @@ class AlignScansStream : public AlignScansBidi,
     reply.mutable_limits()->set_timeout_s(source_->timeout_s);
     reply.mutable_limits()->set_max_delay_s(source_->max_delay_s);
     ProfileToProto(opened.profile_on_map, *reply.mutable_profile());
-    reply.set_max_message_bytes(runtime_.live.limits()->max_message_bytes);
+    reply.set_max_message_bytes(runtime_.live_config.limits()->max_message_bytes);
     reply.set_server_version(kVersion);
     Send(std::move(response));
     return absl::OkStatus();
   }
 
-  void TakeScan(std::unique_ptr<v1::AlignScansRequest> request) {
+  void HandleScan(std::unique_ptr<v1::AlignScansRequest> request) {
     {
       const absl::MutexLock lock(&mutex_);
-      if (drained_.has_value()) return;  // it came too late
+      if (drain_status_.has_value()) return;  // it came too late
       ++unanswered_;
     }
-    for (const v1::PoseSample& pose : request->scan().poses()) TakePose(pose);
+    for (const v1::PoseSample& pose : request->scan().poses()) HandlePose(pose);
     auto work = std::make_unique<ScanWork>(ScanPartsOf(runtime_), source_, shared_from_this(),
                                            ScanMessage(std::move(request)), stop_, trace());
     if (work->Check()) runtime_.scheduler.Submit(lane_, std::move(work));
   }
 
   void Configure(const v1::ConfigureSession& configure) {
-    auto changed = ConfigureSession(*runtime_.live.Get(), runtime_.maps, *source_, configure);
+    auto changed =
+        ConfigureSession(*runtime_.live_config.Get(), runtime_.maps, *source_, configure);
     if (!changed.ok()) {
       Reject(v1::SESSION_REQUEST_KIND_CONFIGURE, changed.status(), configure.sequence(), 0);
       return;
@@ -258,13 +259,13 @@ class AlignScansStream : public AlignScansBidi,
     Send(std::move(response));
   }
 
-  void TakePose(const v1::PoseSample& sample) {
+  void HandlePose(const v1::PoseSample& sample) {
     auto pose = StampedPoseFromProto(sample);
     const absl::Status status = pose.ok() ? source_->state->AddPose(*pose) : pose.status();
     if (!status.ok()) Reject(v1::SESSION_REQUEST_KIND_POSE, status, 0, sample.stamp_ns());
   }
 
-  void TakeReference(const v1::ReferenceSample& sample) {
+  void HandleReference(const v1::ReferenceSample& sample) {
     auto position = ReferenceFromProto(sample);
     const absl::Status status = position.ok()
                                     ? source_->state->AddReference(sample.stamp_ns(), *position)
@@ -296,7 +297,7 @@ class AlignScansStream : public AlignScansBidi,
     Send(std::move(response));
   }
 
-  std::atomic<bool> notified_engine_is_lost_{false};
+  std::atomic<bool> engine_loss_notified_{false};
 
   // Used by OnRequest alone, and by OnEnded after it.
   std::shared_ptr<const ScanSource> source_;
@@ -306,7 +307,8 @@ class AlignScansStream : public AlignScansBidi,
   uint64_t unanswered_ ABSL_GUARDED_BY(mutex_) = 0;
   SessionFacts facts_ ABSL_GUARDED_BY(mutex_);  // without `unanswered`
   bool half_closed_ ABSL_GUARDED_BY(mutex_) = false;
-  std::optional<absl::Status> drained_ ABSL_GUARDED_BY(mutex_);  // what the stream is to end with
+  std::optional<absl::Status> drain_status_
+      ABSL_GUARDED_BY(mutex_);  // what the stream is to end with
 };
 
 }  // namespace

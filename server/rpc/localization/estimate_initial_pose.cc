@@ -7,18 +7,18 @@
 #include "absl/synchronization/mutex.h"
 #include "core/status/try.h"
 #include "server/errors/error_details.h"
+#include "server/localization/progress_outbox.h"
+#include "server/localization/search_work.h"
 #include "server/observe/logging.h"
 #include "server/rpc/localization/localization_calls.h"
 #include "server/rpc/support/write_stream.h"
-#include "server/localization/progress_outbox.h"
-#include "server/localization/search_work.h"
 
 namespace voxloc::server {
 namespace {
 
-// Checked on gRPC's thread, run on the searching queue. The call ends when the search has ended,
-// which a cancellation or the end of a drain brings soon, and everything before the end has been
-// sent; a search whose turn has not come ends at once.
+// Checked on gRPC's thread, run on the searching queue. The call ends when the search has ended and
+// all messages are sent. A cancellation or the end of a drain stops a running search soon, and a
+// queued one at once.
 class EstimateInitialPoseStream
     : public WriteStream<v1::EstimateInitialPoseRequest, v1::EstimateInitialPoseResponse>,
       public std::enable_shared_from_this<EstimateInitialPoseStream> {
@@ -27,7 +27,7 @@ class EstimateInitialPoseStream
       : WriteStream(runtime, RpcMethod::kEstimateInitialPose, context) {}
 
   // A search that waits is not begun; one that runs is cut short.
-  void OnDrainOver(const absl::Status& why) override {
+  void OnDrainDeadline(const absl::Status& why) override {
     StopWork();
     End(why);
   }
@@ -44,7 +44,7 @@ class EstimateInitialPoseStream
       runtime_.metrics.rejected_searches.Increment();
       return LimitReached(runtime_.searches.limit(), "searches at once", "TOO_MANY_SEARCHES");
     }
-    Hold(std::move(pass));
+    RetainUntilEnd(std::move(pass));
     work_ = std::move(work);
     if (!runtime_.searching.Post([self = shared_from_this()] { self->Run(); })) {
       return WithReason(absl::ResourceExhaustedError("too many searches wait"),
@@ -64,7 +64,7 @@ class EstimateInitialPoseStream
   // On the searching queue.
   void Run() {
     if (!BeginWork()) return;
-    const LogTrace log_trace(trace());
+    const ScopedLogTrace log_trace(trace());
     std::unique_ptr<SearchWork> work = std::move(work_);
     auto result = work->Run([this](v1::SearchProgress progress) {
       if (!access().Check().ok()) StopWork();

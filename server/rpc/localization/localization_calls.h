@@ -9,14 +9,14 @@
 
 #include <grpcpp/grpcpp.h>
 
+#include "server/localization/scan_parts.h"
 #include "server/rpc/support/read_message.h"
 #include "server/runtime.h"
-#include "server/localization/scan_parts.h"
 #include "voxloc/v1/localization_service.pb.h"
 
 namespace voxloc::server {
 
-// What scans use of the server.
+// The dependencies of work on scans.
 [[nodiscard]] WorkParts WorkPartsOf(Runtime& runtime);
 [[nodiscard]] ScanParts ScanPartsOf(Runtime& runtime);
 

@@ -28,7 +28,7 @@ class LocalizationService : public v1::LocalizationService::CallbackService {
     };
     MarkMethodCallback(IndexOf(RpcMethod::kAlignScan),
                        MakeUnaryHandler<v1::AlignScanRequest, v1::AlignScanResponse>(
-                           align, RefusalOfMalformed(runtime, RpcMethod::kAlignScan)));
+                           align, RejectMalformed(runtime, RpcMethod::kAlignScan)));
   }
 };
 

@@ -7,19 +7,19 @@
 
 #include "core/status/try.h"
 #include "server/errors/error_details.h"
+#include "server/localization/score_work.h"
 #include "server/observe/logging.h"
 #include "server/rpc/localization/localization_calls.h"
 #include "server/rpc/support/bidi_stream.h"
-#include "server/localization/score_work.h"
 
 namespace voxloc::server {
 namespace {
 
 using ScorePosesBidi = BidiStream<v1::ScorePosesRequest, v1::ScorePosesResponse>;
 
-// Works in steps on the scoring queue, at most one of them posted at a time: a message, or a slice
-// of a pose set. Between two steps other streams have their turn. The next message is read when the
-// last one is done, and a client that does not take its scores holds its own steps back.
+// Works in steps on the scoring queue, at most one posted at a time: a message or a slice of a pose
+// set. Other streams run between two steps. The next message is read when the last one is done, and
+// steps wait while the client does not read its scores.
 class ScorePosesStream : public ScorePosesBidi,
                          public std::enable_shared_from_this<ScorePosesStream> {
  public:
@@ -35,7 +35,7 @@ class ScorePosesStream : public ScorePosesBidi,
                        "TOO_MANY_SCORING_STREAMS"));
       return;
     }
-    Hold(std::move(pass));
+    RetainUntilEnd(std::move(pass));
     ReadNext();
   }
 
@@ -60,11 +60,11 @@ class ScorePosesStream : public ScorePosesBidi,
   // On the scoring queue.
   void Step() {
     if (ended()) return;
-    const LogTrace log_trace(trace());
+    const ScopedLogTrace log_trace(trace());
     lagging_ = false;
     if (request_ != nullptr) {
       const std::unique_ptr<v1::ScorePosesRequest> request = std::move(request_);
-      if (absl::Status status = Take(*request); !status.ok()) {
+      if (absl::Status status = Dispatch(*request); !status.ok()) {
         End(status);
         return;
       }
@@ -82,19 +82,19 @@ class ScorePosesStream : public ScorePosesBidi,
     }
   }
 
-  absl::Status Take(const v1::ScorePosesRequest& request) {
+  absl::Status Dispatch(const v1::ScorePosesRequest& request) {
     switch (request.request_case()) {
       case v1::ScorePosesRequest::kSetup:
-        return TakeSetup(request.setup());
+        return HandleSetup(request.setup());
       case v1::ScorePosesRequest::kPoses:
-        return TakePoses(request.poses());
+        return HandlePoses(request.poses());
       case v1::ScorePosesRequest::REQUEST_NOT_SET:
         break;
     }
     return absl::InvalidArgumentError("a message of no kind");
   }
 
-  absl::Status TakeSetup(const v1::ScoreSetup& setup) {
+  absl::Status HandleSetup(const v1::ScoreSetup& setup) {
     VOXLOC_TRY(AdmitSetup(access(), setup.setup()));
     VOXLOC_TRY(runtime_.sessions.Admit());
     VOXLOC_ASSIGN_OR_RETURN(work_, ScoreWork::Open(WorkPartsOf(runtime_), setup, stop_));
@@ -104,7 +104,7 @@ class ScorePosesStream : public ScorePosesBidi,
     return absl::OkStatus();
   }
 
-  absl::Status TakePoses(const v1::PoseSet& set) {
+  absl::Status HandlePoses(const v1::PoseSet& set) {
     if (work_ == nullptr) return absl::FailedPreconditionError("the first message must be setup");
     sequence_ = set.sequence();
     next_ = 0;

@@ -23,7 +23,7 @@ namespace {
 // memory.
 constexpr double kSlabCells = 64.0;
 // Of a slab: 200 MB.
-constexpr size_t kMostCells = 1'000'000;
+constexpr size_t kMaxCells = 1'000'000;
 // About 700 kB in a message, well below what any client takes.
 constexpr size_t kCellsPerMessage = 8192;
 constexpr uint64_t kMessageBytes = 700'000;
@@ -42,7 +42,8 @@ class GetCellsStream : public PulledStream<v1::GetCellsRequest, v1::GetCellsResp
       if (slab_x_ > max_.x()) return nullptr;
       VOXLOC_ASSIGN_OR_RETURN(auto slab, ReadSlab());
       // How much it is shows once it has been read; it is read again when it may be held.
-      if (!slab.empty() && !Hold(slab.size() * sizeof(MapCell) + kMessageBytes)) return nullptr;
+      if (!slab.empty() && !ReserveBytes(slab.size() * sizeof(MapCell) + kMessageBytes))
+        return nullptr;
       cells_ = std::move(slab);
       next_ = 0;
       slab_x_ = SlabEnd();
@@ -105,7 +106,7 @@ class GetCellsStream : public PulledStream<v1::GetCellsRequest, v1::GetCellsResp
     slab_min.x() = slab_x_;
     slab_max.x() =
         std::min(max_.x(), std::nextafter(SlabEnd(), -std::numeric_limits<double>::infinity()));
-    return view_.snapshot->resident->CellsInBox(statistics_index_, slab_min, slab_max, kMostCells);
+    return view_.snapshot->resident->CellsInBox(statistics_index_, slab_min, slab_max, kMaxCells);
   }
 
   static void AddCell(const MapCell& cell, v1::GetCellsResponse& response) {

@@ -20,7 +20,7 @@
 namespace voxloc::server {
 namespace {
 
-constexpr int kMostIds = 10'000;
+constexpr int kMaxIds = 10'000;
 // 768 KiB of points in a message, well below what any client takes.
 constexpr size_t kPointsPerPart = 65'536;
 constexpr uint64_t kBytesPerPoint = 12;
@@ -40,7 +40,7 @@ class GetTilesStream : public PulledStream<v1::GetTilesRequest, v1::GetTilesResp
       : PulledStream(runtime, RpcMethod::kGetTiles, context) {}
 
  private:
-  struct Wanted {
+  struct SelectedTile {
     std::string id;
     MapTile tile;
   };
@@ -51,8 +51,8 @@ class GetTilesStream : public PulledStream<v1::GetTilesRequest, v1::GetTilesResp
       chosen_ = true;
     }
     if (next_ == tiles_.size()) return nullptr;
-    const Wanted& wanted = tiles_[next_];
-    if (!points_.has_value() && !Hold(BytesWith(wanted))) return nullptr;
+    const SelectedTile& wanted = tiles_[next_];
+    if (!points_.has_value() && !ReserveBytes(BytesWith(wanted))) return nullptr;
     auto response = std::make_unique<v1::GetTilesResponse>();
     response->set_map_revision(revision_);
     if (!points_.has_value()) {
@@ -78,10 +78,10 @@ class GetTilesStream : public PulledStream<v1::GetTilesRequest, v1::GetTilesResp
     return response;
   }
 
-  // What is held while the client takes its time: the list, the points of the tile, and those of
-  // the message that it is being sent.
-  [[nodiscard]] uint64_t BytesWith(const Wanted& wanted) const {
-    const uint64_t list_bytes = tiles_.size() * sizeof(Wanted);
+  // Bytes kept while the client reads: the list of tiles, the points of this tile, and those in the
+  // message being sent.
+  [[nodiscard]] uint64_t BytesWith(const SelectedTile& wanted) const {
+    const uint64_t list_bytes = tiles_.size() * sizeof(SelectedTile);
     if (request().omit_points()) return list_bytes;
     const uint64_t points = wanted.tile.points;
     return list_bytes + (points + std::min<uint64_t>(points, kPointsPerPart)) * kBytesPerPoint;
@@ -89,8 +89,8 @@ class GetTilesStream : public PulledStream<v1::GetTilesRequest, v1::GetTilesResp
 
   absl::Status Choose() {
     VOXLOC_TRY(ValidateMapName(request().map()));
-    if (request().tile_ids_size() > kMostIds) {
-      return absl::InvalidArgumentError(absl::StrCat("tile_ids must have at most ", kMostIds,
+    if (request().tile_ids_size() > kMaxIds) {
+      return absl::InvalidArgumentError(absl::StrCat("tile_ids must have at most ", kMaxIds,
                                                      " entries (got ", request().tile_ids_size(),
                                                      ")"));
     }
@@ -126,7 +126,7 @@ class GetTilesStream : public PulledStream<v1::GetTilesRequest, v1::GetTilesResp
   // Used on the reading queue alone.
   bool chosen_ = false;
   uint64_t revision_ = 0;
-  std::vector<Wanted> tiles_;
+  std::vector<SelectedTile> tiles_;
   size_t next_ = 0;                   // into them
   std::optional<PointCloud> points_;  // of that tile, once a part has been sent
   size_t sent_ = 0;                   // of them

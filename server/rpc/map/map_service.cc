@@ -33,16 +33,17 @@ absl::Status GetMap(Runtime& runtime, const CallAccess& /*access*/,
 }
 
 constexpr uint32_t kDefaultMaps = 100;
-constexpr uint32_t kMostMaps = 1000;
+constexpr uint32_t kMaxMapsPerPage = 1000;
 
 // The token of a page is the last name of the page before: names come and go between two pages, and
 // none that stays is left out.
 absl::Status ListMaps(Runtime& runtime, const CallAccess& access,
                       const v1::ListMapsRequest& request, v1::ListMapsResponse& response) {
-  VOXLOC_ASSIGN_OR_RETURN(const auto size, PageSize(request.page_size(), kDefaultMaps, kMostMaps));
+  VOXLOC_ASSIGN_OR_RETURN(const auto size,
+                          PageSize(request.page_size(), kDefaultMaps, kMaxMapsPerPage));
   const int most = static_cast<int>(size);
   for (const MapView& view : runtime.maps.List()) {
-    if (!access.Sees(view.snapshot->name)) continue;
+    if (!access.MaySee(view.snapshot->name)) continue;
     if (!request.page_token().empty() && view.snapshot->name <= request.page_token()) continue;
     if (response.maps_size() == most) {
       response.set_next_page_token(response.maps(most - 1).name());
@@ -65,7 +66,7 @@ absl::Status ListRevisions(Runtime& runtime, const CallAccess& /*access*/,
 }
 
 constexpr uint32_t kDefaultTiles = 1000;
-constexpr uint32_t kMostTiles = 10'000;
+constexpr uint32_t kMaxTilesPerPage = 10'000;
 
 // Where a page begins: after this tile of this revision.
 struct PageToken {
@@ -86,7 +87,7 @@ absl::StatusOr<PageToken> ParseToken(const std::string& text) {
 absl::Status ListTiles(Runtime& runtime, const CallAccess& /*access*/,
                        const v1::ListTilesRequest& request, v1::ListTilesResponse& response) {
   VOXLOC_ASSIGN_OR_RETURN(const auto size,
-                          PageSize(request.page_size(), kDefaultTiles, kMostTiles));
+                          PageSize(request.page_size(), kDefaultTiles, kMaxTilesPerPage));
   const int most = static_cast<int>(size);
   VOXLOC_TRY(ValidateMapName(request.map()));
   VOXLOC_ASSIGN_OR_RETURN(const auto region, RegionFromProto(request));

@@ -18,8 +18,8 @@ namespace {
 
 using UpdateMapTilesBidi = BidiStream<v1::UpdateMapTilesRequest, v1::UpdateMapTilesResponse>;
 
-// Messages are handled one after another on the mapping queue: the next one is read when the last
-// one is done, so a client that is faster than the engine is held back.
+// Messages are handled one after another on the mapping queue. The next one is read when the last
+// one is done, which is the backpressure for a client that is faster than the engine.
 class UpdateMapTilesStream : public UpdateMapTilesBidi,
                              public std::enable_shared_from_this<UpdateMapTilesStream> {
  public:
@@ -35,7 +35,7 @@ class UpdateMapTilesStream : public UpdateMapTilesBidi,
           "the server has ", runtime_.transactions.limit(), " map transactions open, its limit")));
       return;
     }
-    Hold(std::move(pass));
+    RetainUntilEnd(std::move(pass));
     ReadNext();
   }
 
@@ -47,7 +47,7 @@ class UpdateMapTilesStream : public UpdateMapTilesBidi,
   }
 
   void OnDenied(const v1::UpdateMapTilesRequest& request) override {
-    if (request.has_begin()) NoteForAudit(request.begin().map(), 0, "");
+    if (request.has_begin()) SetAudit(request.begin().map(), 0, "");
   }
 
   void OnHalfClose() override {
@@ -64,15 +64,15 @@ class UpdateMapTilesStream : public UpdateMapTilesBidi,
  private:
   // On the mapping queue.
   void Handle(const v1::UpdateMapTilesRequest& request) {
-    const LogTrace log_trace(trace());
+    const ScopedLogTrace log_trace(trace());
     if (ended()) {  // the client has gone
       transaction_.reset();
       return;
     }
     if (absl::Status status = Dispatch(request); !status.ok()) {
-      LogLimited(LogLevel::kWarn, "map_update_failed",
-                 {{"map", transaction_ == nullptr ? "" : transaction_->map()},
-                  {"error", status.ToString()}});
+      LogRateLimited(LogLevel::kWarn, "map_update_failed",
+                     {{"map", transaction_ == nullptr ? "" : transaction_->map()},
+                      {"error", status.ToString()}});
       transaction_.reset();
       End(status);
       return;
@@ -116,7 +116,7 @@ class UpdateMapTilesStream : public UpdateMapTilesBidi,
     if (transaction_ != nullptr) {
       return absl::FailedPreconditionError("the transaction has begun already");
     }
-    NoteForAudit(proto.map(), 0, "begun");
+    SetAudit(proto.map(), 0, "begun");
     VOXLOC_TRY(access().UseMap(proto.map()));
     VOXLOC_TRY(runtime_.sessions.Admit());
     VOXLOC_ASSIGN_OR_RETURN(auto begin, BeginFromProto(proto));
@@ -124,14 +124,14 @@ class UpdateMapTilesStream : public UpdateMapTilesBidi,
     auto response = std::make_unique<v1::UpdateMapTilesResponse>();
     response->mutable_begun()->set_base_revision(transaction_->base_revision());
     MapOptionsToProto(transaction_->build(), *response->mutable_begun()->mutable_options());
-    response->mutable_begun()->set_max_chunk_bytes(runtime_.live.limits()->max_chunk_bytes);
+    response->mutable_begun()->set_max_chunk_bytes(runtime_.live_config.limits()->max_chunk_bytes);
     response->mutable_begun()->set_committed_revision(transaction_->committed_revision());
     Send(std::move(response));
     return absl::OkStatus();
   }
 
   absl::Status HandleChunk(const v1::TileChunk& proto) {
-    VOXLOC_ASSIGN_OR_RETURN(auto chunk, ChunkFromProto(proto, *runtime_.live.limits()));
+    VOXLOC_ASSIGN_OR_RETURN(auto chunk, ChunkFromProto(proto, *runtime_.live_config.limits()));
     VOXLOC_ASSIGN_OR_RETURN(auto receipt, transaction_->AddChunk(std::move(chunk)));
     if (receipt.has_value()) SendAdded(*receipt);
     return absl::OkStatus();
@@ -140,8 +140,8 @@ class UpdateMapTilesStream : public UpdateMapTilesBidi,
   absl::Status HandleReuse(const v1::ReuseTile& proto) {
     VOXLOC_ASSIGN_OR_RETURN(auto digest, DigestFromProto(proto.sha256()));
     MayUseMap may_use;
-    if (!access().SeesEveryMap()) {
-      may_use = [this](const std::string& map) { return access().Sees(map); };
+    if (!access().MaySeeAllMaps()) {
+      may_use = [this](const std::string& map) { return access().MaySee(map); };
     }
     VOXLOC_ASSIGN_OR_RETURN(auto receipt,
                             transaction_->ReuseTile(proto.tile_id(), digest, may_use));
@@ -178,7 +178,7 @@ class UpdateMapTilesStream : public UpdateMapTilesBidi,
 
   absl::Status HandleCommit(const v1::CommitUpdate& proto) {
     VOXLOC_ASSIGN_OR_RETURN(auto commit, CommitFromProto(proto));
-    NoteForAudit(transaction_->map(), 0, proto.stage() ? "to be staged" : "to be committed");
+    SetAudit(transaction_->map(), 0, proto.stage() ? "to be staged" : "to be committed");
     const auto start = std::chrono::steady_clock::now();
     VOXLOC_ASSIGN_OR_RETURN(auto receipt, transaction_->Commit(commit));
     AuditCommit(proto, receipt);
@@ -217,17 +217,17 @@ class UpdateMapTilesStream : public UpdateMapTilesBidi,
   void AuditCommit(const v1::CommitUpdate& proto, const CommitReceipt& receipt) {
     const uint64_t revision = receipt.view.snapshot->revision;
     if (receipt.repeated) {
-      NoteForAudit(transaction_->map(), revision, "nothing changed, the request is a repetition");
+      SetAudit(transaction_->map(), revision, "nothing changed, the request is a repetition");
       return;
     }
-    DoneForAudit(
+    AuditSuccess(
         transaction_->map(), revision,
         absl::StrCat(proto.stage() ? "staged" : "committed", ", tiles added ", receipt.added,
                      ", replaced ", receipt.replaced, ", removed ", receipt.removed));
   }
 
   absl::Status HandleAbort() {
-    NoteForAudit(transaction_->map(), 0, "aborted");
+    SetAudit(transaction_->map(), 0, "aborted");
     const auto current = runtime_.maps.Find(transaction_->map());
     auto response = std::make_unique<v1::UpdateMapTilesResponse>();
     response->mutable_aborted()->set_revision(current.ok() ? current->snapshot->revision : 0);

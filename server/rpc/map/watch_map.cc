@@ -15,7 +15,7 @@
 namespace voxloc::server {
 namespace {
 
-constexpr size_t kMostChangedTiles = 1000;
+constexpr size_t kMaxChangedTiles = 1000;
 
 v1::MapEventKind KindToProto(MapEventKind kind) {
   switch (kind) {
@@ -47,7 +47,7 @@ class WatchMapStream : public WriteStream<v1::WatchMapRequest, v1::WatchMapRespo
       : WriteStream(runtime, RpcMethod::kWatchMap, context) {}
 
   // It would last for ever; the client watches another server, and is told there what there is.
-  void OnDrainBegun(const absl::Status& why) override { End(why); }
+  void OnDrainStarted(const absl::Status& why) override { End(why); }
 
  private:
   // A map by its name and 0, or one of its staged revisions.
@@ -111,7 +111,7 @@ class WatchMapStream : public WriteStream<v1::WatchMapRequest, v1::WatchMapRespo
       pending.tiles_omitted = false;
     }
     pending.changed_tiles.insert(event.changed_tiles.begin(), event.changed_tiles.end());
-    if (pending.changed_tiles.size() > kMostChangedTiles) {
+    if (pending.changed_tiles.size() > kMaxChangedTiles) {
       pending.changed_tiles.clear();
       pending.tiles_omitted = true;
     }
@@ -125,7 +125,7 @@ class WatchMapStream : public WriteStream<v1::WatchMapRequest, v1::WatchMapRespo
       return;
     }
     // A map that the caller may not see now is not mentioned, whenever its event came.
-    while (!sending_ && !pending_.empty() && !access().Sees(pending_.begin()->first.first)) {
+    while (!sending_ && !pending_.empty() && !access().MaySee(pending_.begin()->first.first)) {
       pending_.erase(pending_.begin());
     }
     if (sending_ || pending_.empty()) return;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the audit log tells of requests with one answer: the revision that they are about, and what
-// they change. Requests that change nothing have nothing to tell.
+// The audit record of unary requests: the revision, and what they change. Empty for requests that
+// change nothing.
 
 #ifndef VOXLOC_SERVER_RPC_SUPPORT_AUDITED_CHANGE_H_
 #define VOXLOC_SERVER_RPC_SUPPORT_AUDITED_CHANGE_H_
@@ -58,9 +58,9 @@ inline AuditedChange ChangeOf(const v1::UndrainRequest& /*request*/,
 }
 inline AuditedChange ChangeOf(const v1::GetCaptureRequest& request,
                               const v1::GetCaptureResponse& response) {
-  constexpr size_t kMostIdBytes = 64;
+  constexpr size_t kMaxIdBytes = 64;
   const v1::CaptureInfo& info = response.capture().info();
-  return {info.map_revision(), absl::StrCat("capture: ", request.id().substr(0, kMostIdBytes)),
+  return {info.map_revision(), absl::StrCat("capture: ", request.id().substr(0, kMaxIdBytes)),
           info.map()};
 }
 

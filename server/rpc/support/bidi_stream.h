@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// BidiStream: a ServerCall with a stream of requests, read one at a time. A client that leaves
-// answers waiting is read from again once it has taken them: when there are many, and, while the
-// answers of all streams have more bytes than their budget, when there is any. A message is taken
-// if the caller may still make the call by then.
+// BidiStream: a ServerCall with a stream of requests, read one at a time. Reading pauses while
+// kMaxBacklog replies wait for the client or, while the replies of all streams exceed their byte
+// budget, while any reply waits. Each message is handled only if the caller is still permitted.
 
 #ifndef VOXLOC_SERVER_RPC_SUPPORT_BIDI_STREAM_H_
 #define VOXLOC_SERVER_RPC_SUPPORT_BIDI_STREAM_H_
@@ -34,11 +33,11 @@ class BidiStream : public grpc::ServerBidiReactor<ReadMessage<Request>, Response
       std::shared_ptr<BidiStream> stream) {
     BidiStream* const reactor = stream.get();
     reactor->Register(std::move(stream));
-    const LogTrace log_trace(reactor->trace());
+    const ScopedLogTrace log_trace(reactor->trace());
     if (const absl::Status status = reactor->access().Check(); status.ok()) {
       reactor->Begin();
     } else if (absl::IsPermissionDenied(status) && reactor->call_.audited()) {
-      // The audit log tells what a known caller wanted to change, which the first message says.
+      // The first message says what the denied caller tried to change, for the audit log.
       reactor->Deny(status);
     } else {
       reactor->End(status);
@@ -47,11 +46,11 @@ class BidiStream : public grpc::ServerBidiReactor<ReadMessage<Request>, Response
   }
 
  protected:
-  // Asks for the next message, at once or when the client has taken what it was sent.
+  // Starts reading the next message, at once or when the client has caught up.
   void ReadNext() {
     const absl::MutexLock lock(&call_mutex_);
     if (end_.has_value()) return;
-    if (Lags()) {
+    if (IsLagging()) {
       read_paused_ = true;
       (outgoing_.size() >= kMaxBacklog ? runtime_.metrics.paused_by_replies
                                        : runtime_.metrics.paused_by_bytes)
@@ -64,33 +63,33 @@ class BidiStream : public grpc::ServerBidiReactor<ReadMessage<Request>, Response
   // The first call, in the thread that made the stream. Must lead to ReadNext or End.
   virtual void Begin() = 0;
   virtual void OnRequest(std::unique_ptr<Request> request) = 0;
-  // The first message of a caller who is denied, for NoteForAudit.
+  // The first message of a caller who is denied, for SetAudit.
   virtual void OnDenied(const Request& /*request*/) {}
   // The client sends no more. Must lead to End.
   virtual void OnHalfClose() = 0;
 
   // See CallScope.
-  void NoteForAudit(const std::string& map, uint64_t revision, std::string detail) {
+  void SetAudit(const std::string& map, uint64_t revision, std::string detail) {
     const absl::MutexLock lock(&call_mutex_);
-    call_.Note(map, revision, std::move(detail));
+    call_.SetAudit(map, revision, std::move(detail));
   }
-  void DoneForAudit(const std::string& map, uint64_t revision, std::string detail) {
+  void AuditSuccess(const std::string& map, uint64_t revision, std::string detail) {
     const absl::MutexLock lock(&call_mutex_);
-    call_.Done(map, revision, std::move(detail));
+    call_.AuditSuccess(map, revision, std::move(detail));
   }
 
  private:
-  // A stream that lags this far behind is not read from until it has caught up.
+  // Replies that may wait before reading pauses.
   static constexpr size_t kMaxBacklog = 64;
 
-  // Waits for the first message only, as one of the streams that have not been opened.
+  // Reads only the first message, counted as an unopened stream meanwhile.
   void Deny(const absl::Status& status) {
     std::shared_ptr<void> pass = runtime_.unopened_streams.Enter();
     if (pass == nullptr) {
       End(status);
       return;
     }
-    Hold(std::move(pass));
+    RetainUntilEnd(std::move(pass));
     {
       const absl::MutexLock lock(&call_mutex_);
       denied_ = status;
@@ -99,14 +98,14 @@ class BidiStream : public grpc::ServerBidiReactor<ReadMessage<Request>, Response
   }
 
   void StartReading() ABSL_EXCLUSIVE_LOCKS_REQUIRED(call_mutex_) {
-    timeouts_.ReadingSince(Clock::now());
+    timeouts_.ReadStarted(Clock::now());
     incoming_ = std::make_unique<ReadMessage<Request>>();
     this->StartRead(incoming_.get());
   }
 
   void OnSent() final {
     const absl::MutexLock lock(&call_mutex_);
-    if (!end_.has_value() && !Lags() && std::exchange(read_paused_, false)) StartReading();
+    if (!end_.has_value() && !IsLagging() && std::exchange(read_paused_, false)) StartReading();
   }
 
   void OnReadDone(bool ok) final {
@@ -114,11 +113,11 @@ class BidiStream : public grpc::ServerBidiReactor<ReadMessage<Request>, Response
     absl::Status denied;
     {
       const absl::MutexLock lock(&call_mutex_);
-      timeouts_.ReadingEnded();
+      timeouts_.ReadEnded();
       read = std::move(incoming_);
       denied = denied_;
     }
-    const LogTrace log_trace(trace());
+    const ScopedLogTrace log_trace(trace());
     if (!denied.ok()) {
       if (ok && read->parsed) OnDenied(*read->message);
       End(denied);

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// CallScope: one RPC from its beginning to its end: who calls and may do what, the counts, the line
-// in the audit log, and the span where the trace that its metadata names is sampled. `access` and
-// `trace` are thread-safe, the rest is one thread's at a time. And what follows from a call:
-// whether it may go on, when it has to be done, and the name under which its caller shares the
-// scheduler.
+// CallScope: one RPC from start to end: access control, metrics, the line in the audit log, and the
+// span where its trace is sampled. `access` and `trace` are thread-safe, the rest is used by one
+// thread at a time. And helpers of calls: admission, deadline, and the key by which the scheduler
+// shares capacity between callers.
 
 #ifndef VOXLOC_SERVER_RPC_SUPPORT_CALL_SCOPE_H_
 #define VOXLOC_SERVER_RPC_SUPPORT_CALL_SCOPE_H_
@@ -54,7 +53,7 @@ class CallScope {
   // What the call, and all that happens in it, belongs to; not valid: no trace.
   [[nodiscard]] const TraceContext& trace() const { return trace_.context(); }
 
-  // A message that came, and one that is handed to gRPC. Their sizes are asked for here only.
+  // Count a message that was received, and one that is passed to gRPC.
   void Received(const google::protobuf::MessageLite& message) const {
     rpc_.received_messages.Increment();
     rpc_.received_bytes.Increment(static_cast<double>(message.ByteSizeLong()));
@@ -73,29 +72,28 @@ class CallScope {
   // Whether the audit log has a line for the call.
   [[nodiscard]] bool audited() const { return IsAudited(method_); }
 
-  // What the audit log tells of the call when it ends; empty and 0 change nothing.
-  void Note(const std::string& map, uint64_t revision, std::string detail) {
-    if (!map.empty()) noted_.map = map;
-    if (revision != 0) noted_.revision = revision;
-    if (!detail.empty()) noted_.detail = std::move(detail);
+  // Sets fields of the audit record, which is written when the call ends; empty and 0 keep a field.
+  void SetAudit(const std::string& map, uint64_t revision, std::string detail) {
+    if (!map.empty()) audit_record_.map = map;
+    if (revision != 0) audit_record_.revision = revision;
+    if (!detail.empty()) audit_record_.detail = std::move(detail);
   }
 
-  // Once, when the call has done what it is there for, such as a change that is committed: the
-  // audit log tells of it now, also where the call has ended before, as a client that goes may end
-  // it.
-  void Done(const std::string& map, uint64_t revision, std::string detail) {
-    Note(map, revision, std::move(detail));
-    done_ = true;
+  // Once, when the call's work is done, such as a committed change: writes the audit record with OK
+  // now, also where the client has already cancelled the call.
+  void AuditSuccess(const std::string& map, uint64_t revision, std::string detail) {
+    SetAudit(map, revision, std::move(detail));
+    audit_written_ = true;
     WriteAudit(grpc::StatusCode::OK);
   }
 
   // Once, before the client can learn that the call is over.
-  void Ending(const grpc::Status& status) {
-    if (!done_) WriteAudit(status.error_code());
+  void AuditEnd(const grpc::Status& status) {
+    if (!audit_written_) WriteAudit(status.error_code());
   }
 
   // Once.
-  void Ended(const grpc::Status& status) const {
+  void RecordEnd(const grpc::Status& status) const {
     const auto code = static_cast<size_t>(status.error_code());
     if (code < rpc_.handled.size()) rpc_.handled[code].Increment();
     rpc_.in_flight.Add(-1.0);
@@ -108,11 +106,11 @@ class CallScope {
  private:
   void WriteAudit(grpc::StatusCode code) {
     if (!IsAudited(method_)) return;
-    noted_.caller = access_.caller();
-    noted_.peer = peer_;
-    noted_.method = NameOf(method_).method;
-    noted_.code = NameOfCode(code);
-    audit_.Write(noted_);
+    audit_record_.caller = access_.caller();
+    audit_record_.peer = peer_;
+    audit_record_.method = NameOf(method_).method;
+    audit_record_.code = NameOfCode(code);
+    audit_.Write(audit_record_);
   }
 
   ActiveCalls& calls_;
@@ -123,8 +121,8 @@ class CallScope {
   const CallTrace trace_;
   const std::chrono::steady_clock::time_point start_;
   CallAccess access_;
-  AuditRecord noted_;
-  bool done_ = false;  // the audit log has been told so
+  AuditRecord audit_record_;
+  bool audit_written_ = false;  // the audit log has been told so
 };
 
 template <typename Request, typename = void>
@@ -133,13 +131,13 @@ template <typename Request>
 inline constexpr bool kNamesMap<Request, std::void_t<decltype(std::declval<Request>().map())>> =
     true;
 
-// Whether a call with one request may go on: its caller, its role, and the map that it names. The
-// errors of CallAccess. A request that names no map, or may leave its name out and does, is held to
-// what the caller sees by the RPC itself.
+// Whether a call with one request is permitted, by its caller, role and map. The errors of
+// CallAccess. For a request without a map, the RPC itself leaves out maps that the caller may not
+// see.
 template <typename Request>
 [[nodiscard]] absl::Status Admit(CallScope& call, const Request& request) {
   if constexpr (kNamesMap<Request>) {
-    call.Note(request.map(), 0, "");
+    call.SetAudit(request.map(), 0, "");
     if (!request.map().empty()) return call.access().UseMap(request.map());
   }
   return call.access().Check();
@@ -150,7 +148,7 @@ template <typename Request>
   return access.UseMapAs(setup.map(), setup.vehicle());
 }
 
-// What a call is answered where as many as the limit allows are there already.
+// The error of a call at a limit.
 [[nodiscard]] inline absl::Status LimitReached(uint32_t limit, absl::string_view what,
                                                absl::string_view reason) {
   return WithReason(absl::ResourceExhaustedError(
@@ -165,16 +163,17 @@ template <typename Request>
                                                                   : absl::FromChrono(deadline);
 }
 
-// The share of the scheduler (FairQueue) of a session: all sessions and calls of an identity share.
-// Empty, a share of its own, where the caller has none: many vehicles may have one address.
-[[nodiscard]] inline std::string ShareOfSession(const CallAccess& access) {
+// The caller of a session in the scheduler (FairQueue): the identity, whose sessions and calls have
+// one share together. Empty without an identity: the session has a share of its own, since many
+// vehicles may have one address.
+[[nodiscard]] inline std::string SessionSchedulingKey(const CallAccess& access) {
   const std::string caller = access.caller();
   return caller.empty() || caller == kAnonymous ? "" : absl::StrCat("identity:", caller);
 }
 
-// Of a call with one scan: where the caller has no identity, the calls of a connection share.
-[[nodiscard]] inline std::string ShareOfCall(const CallScope& call) {
-  std::string share = ShareOfSession(call.access());
+// The same for a call with one scan; without an identity the calls of a connection have one share.
+[[nodiscard]] inline std::string CallSchedulingKey(const CallScope& call) {
+  std::string share = SessionSchedulingKey(call.access());
   return share.empty() ? absl::StrCat("peer:", call.peer()) : share;
 }
 

@@ -18,8 +18,8 @@ namespace voxloc::server {
 
 using CallMetadata = std::multimap<grpc::string_ref, grpc::string_ref>;
 
-// That of the `traceparent` of a call's metadata. Not valid: it has none, several, or a malformed
-// one, of which the W3C's text makes no trace.
+// The trace of a call's `traceparent` metadata. Not valid: there is none, several, or a malformed
+// one, which the W3C specification ignores.
 [[nodiscard]] TraceContext TraceOf(const CallMetadata& metadata);
 
 class CallTrace {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What gRPC calls for a method: its function where the request can be parsed, and otherwise
-// InvalidArgument, where gRPC alone would answer UNIMPLEMENTED, which clients take for an old
-// server. Made of the classes of gRPC's generated code; gRPC takes each handler.
+// gRPC's handler of a method that answers a malformed request with InvalidArgument; gRPC itself
+// would answer UNIMPLEMENTED, which clients take for an old server. Made of the classes of
+// gRPC's generated code; gRPC owns each handler.
 
 #ifndef VOXLOC_SERVER_RPC_SUPPORT_METHOD_HANDLER_H_
 #define VOXLOC_SERVER_RPC_SUPPORT_METHOD_HANDLER_H_
@@ -54,15 +54,15 @@ class ParsedHandler : public MethodHandler {
 // What a call is refused with.
 using Refusal = std::function<grpc::Status(grpc::CallbackServerContext& context)>;
 
-// Of a call that the server counts and audits as any other, and whose caller may make it.
-[[nodiscard]] inline Refusal RefusalOfMalformed(Runtime& runtime, RpcMethod method) {
+// Rejects a malformed request, with the usual access check, metrics and audit.
+[[nodiscard]] inline Refusal RejectMalformed(Runtime& runtime, RpcMethod method) {
   return [&runtime, method](grpc::CallbackServerContext& context) {
     CallScope call(runtime, method, context);
     absl::Status why = call.access().Check();
     if (why.ok()) why = MalformedMessage();
     const grpc::Status status = ToGrpcStatus(why);
-    call.Ending(status);
-    call.Ended(status);
+    call.AuditEnd(status);
+    call.RecordEnd(status);
     return status;
   };
 }
@@ -107,7 +107,7 @@ template <typename Request, typename Response>
       [&runtime, start](grpc::CallbackServerContext* context, const Request* request) {
         return start(runtime, *context, *request);
       },
-      RefusalOfMalformed(runtime, method));
+      RejectMalformed(runtime, method));
 }
 template <typename Message, typename Response>
 [[nodiscard]] MethodHandler* MakeStreamHandler(

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// PulledStream: a stream of a map's content, whose messages are made on the queue of readers, each
-// when the client has taken the one before it. It owns a copy of its request (ServerCall,
-// Lifetime).
+// PulledStream: a stream of a map's content. Each message is made on the reading queue, once the
+// client has taken the one before it. It owns a copy of its request (ServerCall, Lifetime).
 //
-// There are at most Limits.max_map_readers of them, and what they all hold of maps while their
-// clients take their time is bounded by Limits.max_reply_bytes: see Hold.
+// There are at most Limits.max_map_readers of them, and the bytes of maps that they all keep for
+// their clients are bounded by Limits.max_reply_bytes: see ReserveBytes.
 
 #ifndef VOXLOC_SERVER_RPC_SUPPORT_PULLED_STREAM_H_
 #define VOXLOC_SERVER_RPC_SUPPORT_PULLED_STREAM_H_
@@ -36,14 +35,13 @@ class PulledStream : public WriteStream<Request, Response>,
   using ServerCall::runtime_;
   [[nodiscard]] const Request& request() const { return request_; }
 
-  // The next message; null: there is none, or it must wait (Hold). On the queue's one thread.
+  // The next message. Null: the end, or ReserveBytes has returned false. On the queue's thread.
   [[nodiscard]] virtual absl::StatusOr<std::unique_ptr<Response>> Next() = 0;
 
-  // For Next: whether the stream may hold so many bytes of the map, in place of those that it asked
-  // for before. If not, Next drops what it has of them, returns null, and is called again once they
-  // may be held.
-  [[nodiscard]] bool Hold(uint64_t bytes) {
-    waiting_ = !share_->Request(bytes);
+  // For Next: reserves bytes in place of those reserved before. False: Next must drop its data and
+  // return null; it is called again once the bytes are granted.
+  [[nodiscard]] bool ReserveBytes(uint64_t bytes) {
+    waiting_ = !reservation_->Request(bytes);
     return !waiting_;
   }
 
@@ -52,7 +50,7 @@ class PulledStream : public WriteStream<Request, Response>,
     request_ = request;
     pass_ = runtime_.map_readers.Enter();
     if (pass_ == nullptr) return AtLimit("are open");
-    share_.emplace(runtime_.map_read_bytes, [weak = this->weak_from_this()] {
+    reservation_.emplace(runtime_.map_read_bytes, [weak = this->weak_from_this()] {
       if (const auto self = weak.lock(); self != nullptr) self->PostNext();
     });
     PostNext();
@@ -76,7 +74,7 @@ class PulledStream : public WriteStream<Request, Response>,
 
   void Pull() {
     if (this->ended()) return;  // the client has gone
-    const LogTrace log_trace(this->trace());
+    const ScopedLogTrace log_trace(this->trace());
     waiting_ = false;
     auto next = Next();
     if (!next.ok()) {
@@ -90,7 +88,7 @@ class PulledStream : public WriteStream<Request, Response>,
 
   Request request_;
   std::unique_ptr<Admission::Pass> pass_;
-  std::optional<ByteShares::Share> share_;
+  std::optional<ByteQuota::Reservation> reservation_;
   bool waiting_ = false;  // for it; of the queue's thread
 };
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// ReadMessage: a message of a client's stream as it is read, or bytes that cannot be parsed, which
-// gRPC alone does not tell from the end of the stream.
+// ReadMessage: a message of a client's stream, or bytes that cannot be parsed, which gRPC itself
+// does not distinguish from the end of the stream.
 
 #ifndef VOXLOC_SERVER_RPC_SUPPORT_READ_MESSAGE_H_
 #define VOXLOC_SERVER_RPC_SUPPORT_READ_MESSAGE_H_

@@ -14,7 +14,7 @@ ServerCall::ServerCall(Runtime& runtime, RpcMethod method, grpc::CallbackServerC
     : runtime_(runtime),
       call_(runtime, method, context),
       context_(context),
-      timeouts_(*runtime.live.limits()),
+      timeouts_(*runtime.live_config.limits()),
       backlog_(backlog) {
   stop_.cancelled = stopped_;
   stop_.deadline = DeadlineOf(context);
@@ -26,8 +26,8 @@ void ServerCall::Register(std::shared_ptr<ServerCall> self) {
     const absl::MutexLock lock(&call_mutex_);
     first_check = timeouts_.NextCheck(Clock::now());
   }
-  watched_ = runtime_.timeouts.Add(self, first_check);
-  known_ = runtime_.calls.Add(self);
+  timeout_entry_ = runtime_.timeouts.Add(self, first_check);
+  active_entry_ = runtime_.calls.Add(self);
   self_ = std::move(self);
 }
 
@@ -39,7 +39,7 @@ bool ServerCall::Send(std::unique_ptr<Message> message) {
   if (backlog_.budget != nullptr) backlog_.budget->Add(bytes);
   outgoing_.push_back({std::move(message), bytes});
   if (outgoing_.size() == 1) StartWriting();
-  lagging_ = lagging_ || Lags();
+  lagging_ = lagging_ || IsLagging();
   return !lagging_;
 }
 
@@ -48,9 +48,9 @@ void ServerCall::End(const absl::Status& status) {
   EndLocked(status);
 }
 
-void ServerCall::Hold(std::shared_ptr<void> held) {
+void ServerCall::RetainUntilEnd(std::shared_ptr<void> held) {
   const absl::MutexLock lock(&call_mutex_);
-  if (!finished_) held_ = std::move(held);
+  if (!finished_) retained_ = std::move(held);
 }
 
 bool ServerCall::BeginWork() {
@@ -68,11 +68,11 @@ void ServerCall::EndWork() {
 void ServerCall::HandleWriteDone(bool ok) {
   std::unique_ptr<Message> written;
   std::deque<Outgoing> dropped;
-  bool goes_on = false;
+  bool continues = false;
   bool caught_up = false;
   {
     const absl::MutexLock lock(&call_mutex_);
-    timeouts_.WritingEnded();
+    timeouts_.WriteEnded();
     RemoveBytes(outgoing_.front());
     written = std::move(outgoing_.front().message);
     outgoing_.pop_front();
@@ -83,11 +83,11 @@ void ServerCall::HandleWriteDone(bool ok) {
     }
     if (!outgoing_.empty()) StartWriting();
     FinishIfDone();
-    goes_on = HasCaughtUp() && !end_.has_value();
-    caught_up = goes_on && std::exchange(lagging_, false);
+    continues = HasCaughtUp() && !end_.has_value();
+    caught_up = continues && std::exchange(lagging_, false);
   }
   if (!ok) StopWork();
-  if (goes_on) OnSent();
+  if (continues) OnSent();
   if (caught_up) OnCaughtUp();
 }
 
@@ -100,11 +100,11 @@ void ServerCall::HandleDone() {
   StopWork();
   {
     const absl::MutexLock lock(&call_mutex_);
-    call_.Ended(end_.value_or(grpc::Status::CANCELLED));
+    call_.RecordEnd(end_.value_or(grpc::Status::CANCELLED));
   }
-  watched_.reset();
-  known_.reset();
-  const LogTrace log_trace(trace());
+  timeout_entry_.reset();
+  active_entry_.reset();
+  const ScopedLogTrace log_trace(trace());
   OnEnded();
   const std::shared_ptr<ServerCall> last = std::move(self_);
 }
@@ -116,27 +116,27 @@ void ServerCall::EndLocked(const absl::Status& status) {
 }
 
 void ServerCall::StartWriting() {
-  timeouts_.WritingSince(Clock::now());
+  timeouts_.WriteStarted(Clock::now());
   StartWriteOf(*outgoing_.front().message);
 }
 
 void ServerCall::FinishIfDone() {
   if (finished_ || working_ || !end_.has_value() || !outgoing_.empty()) return;
   finished_ = true;
-  held_.reset();
-  call_.Ending(*end_);
+  retained_.reset();
+  call_.AuditEnd(*end_);
   FinishWith(*end_);
 }
 
-ServerCall::Clock::time_point ServerCall::CheckTime(Clock::time_point now) {
+ServerCall::Clock::time_point ServerCall::Poll(Clock::time_point now) {
   const absl::MutexLock lock(&call_mutex_);
   if (finished_) return TimeoutWatch::kNever;
-  if (timeouts_.TakesNothing(now)) {
+  if (timeouts_.WriteTimedOut(now)) {
     runtime_.metrics.timed_out_replies.Increment();
-    context_.TryCancel();  // nothing that is said would be taken
+    context_.TryCancel();  // the client reads nothing, so a status would not arrive either
     return TimeoutWatch::kNever;
   }
-  if (const absl::Status status = timeouts_.SendsNothing(now); !status.ok() && !end_) {
+  if (const absl::Status status = timeouts_.CheckRead(now); !status.ok() && !end_) {
     (timeouts_.begun() ? runtime_.metrics.timed_out_idle : runtime_.metrics.timed_out_open)
         .Increment();
     EndLocked(status);

@@ -1,18 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// ServerCall: what every call with a stream has in common, below gRPC's reactors (WriteStream,
-// BidiStream). It owns the queue of outgoing messages, keeps to one write at a time, ends the call
-// exactly once, and gives up a client that does not begin, falls silent while it is its turn, or
-// takes nothing, after the timeouts of Limits.
+// ServerCall: the base of all streaming calls, below gRPC's reactors (WriteStream, BidiStream). It
+// owns the queue of outgoing messages, keeps to one write at a time, ends the call exactly once,
+// and ends it by the timeouts of Limits where the client sends no message or reads no reply.
 //
-// Lifetime. The call lives until gRPC and everyone else who holds a shared pointer to it have let
-// go, so work on other threads holds one. A call may be cancelled at any step, also while work for
-// it runs, and gRPC's own objects then end before it: the context and the one request of a call
-// once it is finished, a message with the reaction that brought it. What is used later is copied.
+// Lifetime. The call is reference-counted: by gRPC until OnDone, and by work on other threads. A
+// call may be cancelled at any time, also while work for it runs, and gRPC's own objects then end
+// before it: the context and the request once the call is finished, a message after the callback
+// that delivered it. Whatever is used later must be copied.
 //
-// Send, End and Hold may be called from any thread; gRPC never calls back from within its
-// operations, so they are started with the lock held, which keeps every operation before the end.
-// The On... calls come on gRPC's threads and must be short.
+// Send, End and RetainUntilEnd may be called from any thread. gRPC does not call back from within
+// its operations, so they are started under the lock, which orders them before the end. The On...
+// functions are called on gRPC's threads and must be short.
 
 #ifndef VOXLOC_SERVER_RPC_SUPPORT_SERVER_CALL_H_
 #define VOXLOC_SERVER_RPC_SUPPORT_SERVER_CALL_H_
@@ -37,10 +36,10 @@
 
 namespace voxloc::server {
 
-class ServerCall : public TimeoutWatch::Watched, public DrainedCall {
+class ServerCall : public TimeoutWatch::Watched, public DrainableCall {
  public:
   // Ends the call as End does; a stream whose answers are still to be made waits for them.
-  void OnDrainOver(const absl::Status& why) override { End(why); }
+  void OnDrainDeadline(const absl::Status& why) override { End(why); }
 
  protected:
   using Clock = TimeoutWatch::Clock;
@@ -55,7 +54,7 @@ class ServerCall : public TimeoutWatch::Watched, public DrainedCall {
   ServerCall(Runtime& runtime, RpcMethod method, grpc::CallbackServerContext& context,
              const Backlog& backlog);
 
-  // Makes the call known to the timeouts and to the drain, and keeps it until gRPC is done with it.
+  // Registers the call with the timeouts and the drain, and keeps it alive until OnDone.
   void Register(std::shared_ptr<ServerCall> self);
 
   // False: the client lags behind, and OnCaughtUp will be called. Dropped once the call ends.
@@ -70,16 +69,16 @@ class ServerCall : public TimeoutWatch::Watched, public DrainedCall {
     return end_.has_value();
   }
 
-  // Keeps what the call occupies, such as a place among those allowed, until just before the client
-  // can learn that the call is over. What is held must not call back as it goes.
-  void Hold(std::shared_ptr<void> held);
+  // Keeps an object, such as an Admission::Pass, until just before the client can learn that the
+  // call is over. Its destructor must not call back.
+  void RetainUntilEnd(std::shared_ptr<void> held);
 
-  // Between the two the call is not finished, however it ends. False: it has ended.
+  // Between both the call is not finished, however it ends. False: it has ended.
   [[nodiscard]] bool BeginWork();
   void EndWork();
 
-  // Stops what works for the call, by `stop_`. A call that is cancelled, by the client, its
-  // deadline or the server's end, or whose connection is gone, does so itself.
+  // Stops work for the call, by `stop_`. Done automatically when the call is cancelled or its
+  // connection is lost.
   void StopWork() { stopped_->store(true, std::memory_order_relaxed); }
 
   // A client that lagged behind has caught up.
@@ -90,10 +89,11 @@ class ServerCall : public TimeoutWatch::Watched, public DrainedCall {
   // Who calls and may use what.
   [[nodiscard]] CallAccess& access() { return call_.access(); }
   [[nodiscard]] const CallAccess& access() const { return call_.access(); }
-  // Of the call. The On... calls and Begin log with it; work on other threads has to (LogTrace).
+  // Of the call. The On... calls and Begin log with it; work on other threads has to
+  // (ScopedLogTrace).
   [[nodiscard]] const TraceContext& trace() const { return call_.trace(); }
 
-  // What the reactor does: its operations, and what its reactions call.
+  // The interface to the reactor: the operations it provides, and the handlers it calls.
   virtual void StartWriteOf(const Message& message) = 0;
   virtual void FinishWith(const grpc::Status& status) = 0;
   virtual void OnSent() {}  // a message is sent, and the client does not lag behind
@@ -101,8 +101,8 @@ class ServerCall : public TimeoutWatch::Watched, public DrainedCall {
   void HandleCancel();
   void HandleDone();
 
-  [[nodiscard]] bool Lags() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(call_mutex_) {
-    return outgoing_.size() >= backlog_.messages || (!outgoing_.empty() && BudgetIsSpent());
+  [[nodiscard]] bool IsLagging() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(call_mutex_) {
+    return outgoing_.size() >= backlog_.messages || (!outgoing_.empty() && IsBudgetExhausted());
   }
 
   void EndLocked(const absl::Status& status) ABSL_EXCLUSIVE_LOCKS_REQUIRED(call_mutex_);
@@ -123,12 +123,12 @@ class ServerCall : public TimeoutWatch::Watched, public DrainedCall {
   absl::Status denied_ ABSL_GUARDED_BY(call_mutex_);  // not OK: how the call ends, whatever ends it
 
  private:
-  [[nodiscard]] bool BudgetIsSpent() const {
-    return backlog_.budget != nullptr && backlog_.budget->spent();
+  [[nodiscard]] bool IsBudgetExhausted() const {
+    return backlog_.budget != nullptr && backlog_.budget->exhausted();
   }
 
   [[nodiscard]] bool HasCaughtUp() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(call_mutex_) {
-    return outgoing_.empty() || (outgoing_.size() < backlog_.messages / 2 && !BudgetIsSpent());
+    return outgoing_.empty() || (outgoing_.size() < backlog_.messages / 2 && !IsBudgetExhausted());
   }
 
   void RemoveBytes(const Outgoing& message) const {
@@ -137,15 +137,15 @@ class ServerCall : public TimeoutWatch::Watched, public DrainedCall {
 
   void StartWriting() ABSL_EXCLUSIVE_LOCKS_REQUIRED(call_mutex_);
   void FinishIfDone() ABSL_EXCLUSIVE_LOCKS_REQUIRED(call_mutex_);
-  Clock::time_point CheckTime(Clock::time_point now) final;
+  Clock::time_point Poll(Clock::time_point now) final;
   void CancelForDrain() final;
 
   const std::shared_ptr<std::atomic<bool>> stopped_ = std::make_shared<std::atomic<bool>>(false);
   const Backlog backlog_;
-  std::unique_ptr<TimeoutWatch::Entry> watched_;
-  std::unique_ptr<ActiveCalls::Entry> known_;
+  std::unique_ptr<TimeoutWatch::Entry> timeout_entry_;
+  std::unique_ptr<ActiveCalls::Entry> active_entry_;
   std::shared_ptr<ServerCall> self_;
-  std::shared_ptr<void> held_ ABSL_GUARDED_BY(call_mutex_);
+  std::shared_ptr<void> retained_ ABSL_GUARDED_BY(call_mutex_);
   bool working_ ABSL_GUARDED_BY(call_mutex_) = false;
   bool finished_ ABSL_GUARDED_BY(call_mutex_) = false;
   bool lagging_ ABSL_GUARDED_BY(call_mutex_) = false;

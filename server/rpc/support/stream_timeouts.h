@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// StreamTimeouts: for how long a stream has waited for its client, and whether that is too long.
-// The times run only while it is the client's turn: while a message is awaited, and while one is
-// being written. Not thread-safe: its stream locks.
+// StreamTimeouts: the read and write timeouts of a stream. They run only while the server waits for
+// the client: while a read or a write is pending. Not thread-safe: guarded by its stream's lock.
 
 #ifndef VOXLOC_SERVER_RPC_SUPPORT_STREAM_TIMEOUTS_H_
 #define VOXLOC_SERVER_RPC_SUPPORT_STREAM_TIMEOUTS_H_
@@ -25,20 +24,20 @@ class StreamTimeouts {
   explicit StreamTimeouts(const Limits& limits)
       : open_s_(limits.open_timeout_s), idle_s_(limits.idle_timeout_s) {}
 
-  void ReadingSince(Clock::time_point now) { reading_since_ = now; }
-  void ReadingEnded() {
+  void ReadStarted(Clock::time_point now) { reading_since_ = now; }
+  void ReadEnded() {
     begun_ = true;
     reading_since_ = TimeoutWatch::kNever;
   }
-  void WritingSince(Clock::time_point now) { writing_since_ = now; }
-  void WritingEnded() { writing_since_ = TimeoutWatch::kNever; }
+  void WriteStarted(Clock::time_point now) { writing_since_ = now; }
+  void WriteEnded() { writing_since_ = TimeoutWatch::kNever; }
 
   // Whether a first message has come.
   [[nodiscard]] bool begun() const { return begun_; }
 
-  // DeadlineExceeded: no message has come in time.
-  [[nodiscard]] absl::Status SendsNothing(Clock::time_point now) const {
-    if (now < SendBy()) return absl::OkStatus();
+  // DeadlineExceeded: no message has arrived in time.
+  [[nodiscard]] absl::Status CheckRead(Clock::time_point now) const {
+    if (now < ReadDeadline()) return absl::OkStatus();
     const double timeout_s = begun_ ? idle_s_ : open_s_;
     return WithReason(
         absl::DeadlineExceededError(absl::StrCat(begun_ ? "a" : "the first",
@@ -47,14 +46,14 @@ class StreamTimeouts {
   }
 
   // Whether the message that is being written has not been taken in time.
-  [[nodiscard]] bool TakesNothing(Clock::time_point now) const { return now >= TakeBy(); }
+  [[nodiscard]] bool WriteTimedOut(Clock::time_point now) const { return now >= WriteDeadline(); }
 
-  // When the next time can be over; what is over now is not looked at.
+  // The earliest later time at which a timeout can expire; ones that have expired are ignored.
   [[nodiscard]] Clock::time_point NextCheck(Clock::time_point now) const {
     // What begins after now.
     Clock::time_point next = After(now, idle_s_);
     if (!begun_) next = std::min(next, After(now, open_s_));
-    for (const Clock::time_point by : {SendBy(), TakeBy()}) {
+    for (const Clock::time_point by : {ReadDeadline(), WriteDeadline()}) {
       if (by > now) next = std::min(next, by);
     }
     return next;
@@ -67,10 +66,10 @@ class StreamTimeouts {
     return since +
            std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(timeout_s));
   }
-  [[nodiscard]] Clock::time_point SendBy() const {
+  [[nodiscard]] Clock::time_point ReadDeadline() const {
     return After(reading_since_, begun_ ? idle_s_ : open_s_);
   }
-  [[nodiscard]] Clock::time_point TakeBy() const { return After(writing_since_, idle_s_); }
+  [[nodiscard]] Clock::time_point WriteDeadline() const { return After(writing_since_, idle_s_); }
 
   double open_s_;
   double idle_s_;

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Methods with one request and one answer: the caller's rights, the work, and what the audit log
-// tells of it. Short look-ups are served on gRPC's own thread, and what does not belong there on
-// the mapping queue, where all work on maps is done in turn.
+// Unary methods: access check, work and audit. Short look-ups are served on gRPC's own thread,
+// longer ones on the mapping queue, which serializes all work on maps.
 
 #ifndef VOXLOC_SERVER_RPC_SUPPORT_UNARY_H_
 #define VOXLOC_SERVER_RPC_SUPPORT_UNARY_H_
@@ -38,9 +37,9 @@ struct UnaryCall {
   UnaryCall& operator=(const UnaryCall&) = delete;
   ~UnaryCall() {
     const grpc::Status end = ToGrpcStatus(status);
-    scope.Ending(end);
+    scope.AuditEnd(end);
     reactor->Finish(end);
-    scope.Ended(end);
+    scope.RecordEnd(end);
   }
 
   CallScope scope;
@@ -53,21 +52,21 @@ template <typename Request, typename Response>
 [[nodiscard]] absl::Status ServeAdmitted(Runtime& runtime, CallScope& call,
                                          UnaryFunction<Request, Response> serve,
                                          const Request& request, Response& response) {
-  const LogTrace log_trace(call.trace());
+  const ScopedLogTrace log_trace(call.trace());
   absl::Status status = Admit(call, request);
   if (status.ok()) status = serve(runtime, call.access(), request, response);
   AuditedChange change = ChangeOf(request, response);
   if (status.ok()) {
-    call.Done(change.map, change.revision, std::move(change.detail));
+    call.AuditSuccess(change.map, change.revision, std::move(change.detail));
     call.Sent(response.ByteSizeLong());
   } else {
-    call.Note(change.map, change.revision, std::move(change.detail));
+    call.SetAudit(change.map, change.revision, std::move(change.detail));
   }
   return status;
 }
 
-// `on_mapping`: whether a request is served on the mapping queue. gRPC's messages live that long. A
-// caller who may not be served takes no place in the queue.
+// `on_mapping`: whether a request is served on the mapping queue; gRPC's messages live until then.
+// Access is checked before a request is queued.
 template <typename Request, typename Response, typename OnMapping>
 [[nodiscard]] MethodHandler* MakeUnaryHandler(Runtime& runtime, RpcMethod method,
                                               UnaryFunction<Request, Response> serve,
@@ -89,7 +88,7 @@ template <typename Request, typename Response, typename OnMapping>
     }
     return call->reactor;
   };
-  return MakeUnaryHandler<Request, Response>(start, RefusalOfMalformed(runtime, method));
+  return MakeUnaryHandler<Request, Response>(start, RejectMalformed(runtime, method));
 }
 
 // What the `page_size` of a list asks for; 0 is the default. InvalidArgument: more than `most`.

@@ -21,7 +21,7 @@ class WriteStream : public grpc::ServerWriteReactor<Response>, public ServerCall
  public:
   WriteStream(Runtime& runtime, RpcMethod method, grpc::CallbackServerContext& context)
       : ServerCall(runtime, method, context, Backlog()) {
-    timeouts_.ReadingEnded();  // the request is there
+    timeouts_.ReadEnded();  // the request is there
   }
 
   // Hands the stream to gRPC, which gives its share of it back when the call is done. It begins if
@@ -30,7 +30,7 @@ class WriteStream : public grpc::ServerWriteReactor<Response>, public ServerCall
                                                     const Request& request) {
     WriteStream* const reactor = stream.get();
     reactor->Register(std::move(stream));
-    const LogTrace log_trace(reactor->trace());
+    const ScopedLogTrace log_trace(reactor->trace());
     reactor->call_.Received(request);
     absl::Status status = Admit(reactor->call_, request);
     if (status.ok()) status = reactor->Begin(request);

@@ -89,16 +89,16 @@ TEST_P(AlignTest, FarStartsOfTheExactCurvatureAreTurnedRound) {
 TEST_P(AlignTest, TraceAndPointScoresComeOnlyWhenWanted) {
   // In one batch with jobs that want them.
   std::vector<AlignJob> jobs(4, SceneJob(AutowareProfile()));
-  jobs[1].want_trace = true;
-  jobs[2].want_point_scores = true;
-  jobs[3].want_trace = jobs[3].want_point_scores = true;
+  jobs[1].with_trace = true;
+  jobs[2].with_point_scores = true;
+  jobs[3].with_trace = jobs[3].with_point_scores = true;
   const std::vector<AlignResult> results = engine().Align(jobs);
   ASSERT_EQ(results.size(), 4u);
   for (size_t i = 0; i < 4; ++i) {
     SCOPED_TRACE(i);
     ASSERT_TRUE(results[i].status.ok()) << results[i].status;
-    EXPECT_EQ(results[i].trace.empty(), !jobs[i].want_trace);
-    EXPECT_EQ(results[i].point_scores.empty(), !jobs[i].want_point_scores);
+    EXPECT_EQ(results[i].trace.empty(), !jobs[i].with_trace);
+    EXPECT_EQ(results[i].point_scores.empty(), !jobs[i].with_point_scores);
     EXPECT_EQ(results[i].map_T_base.translation, results[0].map_T_base.translation);
   }
   const AlignResult& scored = results[2];

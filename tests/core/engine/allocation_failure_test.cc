@@ -76,8 +76,8 @@ class AllocationFailureTest : public EngineTest {
     AlignJob job = SceneJob(profile);
     job.scan = std::make_shared<const PointCloud>(SceneScan(ScenePose(), points));
     job.map_T_base_guess = Displaced(ScenePose(), {0.2, -0.1, 0.02}, 0.01);
-    job.want_trace = true;
-    job.want_point_scores = true;
+    job.with_trace = true;
+    job.with_point_scores = true;
     return job;
   }
 
@@ -90,9 +90,9 @@ class AllocationFailureTest : public EngineTest {
     groups->ends = {grouped / 3, grouped};
     job.passes.resize(2);
     job.passes[0].groups = std::move(groups);
-    job.passes[0].want_point_scores = true;
+    job.passes[0].with_point_scores = true;
     job.passes[1].cloud = std::make_shared<const PointCloud>(SceneScan(ScenePose(), points / 2));
-    job.passes[1].want_point_scores = true;
+    job.passes[1].with_point_scores = true;
     job.passes[1].score_stage = true;
     return job;
   }
@@ -121,7 +121,7 @@ TEST_P(AllocationFailureTest, ScansArePackedForAlignmentOrNot) {
 TEST_P(AllocationFailureTest, PosesAreScoredOrRefused) {
   ScoreRequest request = SceneScoreRequest(PreciseProfile().stages.back(), 70);
   request.scan = std::make_shared<const PointCloud>(SceneScan(ScenePose(), 200));
-  request.want_point_scores = true;
+  request.with_point_scores = true;
   const std::string expected = Bits(engine().Score(request).value());
   FailEveryAllocation([&](Engine& engine) { return engine.Score(request); }, expected,
                       [](const ScoreResult& result) { return Bits(result); });
@@ -136,7 +136,7 @@ TEST_P(AllocationFailureTest, GridsAreKeptAndNodesBoundedOrRefused) {
   const std::vector<uint64_t> columns = RandomColumns(options, random);
   const auto make_grid = [&] { return BoundGrid::Make(options.shape, columns).value(); };
   BoundRequest request = RandomRequest(options, 0, 8, 8, 200, random);
-  request.grid = engine().KeepBoundGrid(make_grid()).value();
+  request.grid = engine().LoadBoundGrid(make_grid()).value();
   request.scan = RandomScan(options, random);
   request.allowed_z.assign(1, ~uint64_t{0});
   request.min_hits = 8;
@@ -150,7 +150,7 @@ TEST_P(AllocationFailureTest, GridsAreKeptAndNodesBoundedOrRefused) {
   // The grid is the caller's, which is made without fail.
   std::optional<BoundGrid> grid;
   using Kept = absl::StatusOr<std::shared_ptr<const ResidentBoundGrid>>;
-  const auto keep = [&](Engine& engine) { return engine.KeepBoundGrid(*std::move(grid)); };
+  const auto keep = [&](Engine& engine) { return engine.LoadBoundGrid(*std::move(grid)); };
   const auto check = [&](const Kept& kept) {
     grid = make_grid();
     if (!kept.ok()) {

@@ -84,7 +84,7 @@ TEST_P(BadInputTest, PointsThatAreNotFiniteAreLeftOut) {
   }
   AlignJob job = clean;
   job.scan = dirty;
-  job.want_point_scores = true;
+  job.with_point_scores = true;
   const AlignResult expected = AlignOne(engine(), clean);
   const AlignResult result = AlignOne(engine(), job);
   ASSERT_TRUE(result.status.ok()) << result.status;
@@ -104,7 +104,7 @@ TEST_P(BadInputTest, PointsThatAreNotFiniteAreLeftOut) {
 
   ScoreRequest request = SceneScoreRequest(AutowareProfile().stages[0], 1);
   request.scan = dirty;
-  request.want_point_scores = true;
+  request.with_point_scores = true;
   const auto score = engine().Score(request);
   ASSERT_TRUE(score.ok()) << score.status();
   EXPECT_EQ(score->poses[0].points, clean.scan->size());

@@ -39,7 +39,7 @@ class BoundScene {
     scan_ = RandomScan(options_, random_);
     auto grid = BoundGrid::Make(options_.shape, columns_);
     EXPECT_TRUE(grid.ok()) << grid.status();
-    auto kept = engine.KeepBoundGrid(*std::move(grid));
+    auto kept = engine.LoadBoundGrid(*std::move(grid));
     EXPECT_TRUE(kept.ok()) << kept.status();
     grid_ = *std::move(kept);
   }

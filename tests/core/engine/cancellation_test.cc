@@ -49,7 +49,7 @@ class CancellationTest : public EngineTest {
     caller.join();
     const AlignResult& first = answer.results[0];
     answer.on_the_way = first.status.ok() && first.iterations > 0 &&
-                        static_cast<size_t>(first.iterations) < MostIterations(jobs[0].profile);
+                        static_cast<size_t>(first.iterations) < MaxIterations(jobs[0].profile);
     return answer;
   }
   // Until one is hit on the way: the machine may be busy with other things before and after.

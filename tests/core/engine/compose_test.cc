@@ -51,7 +51,7 @@ class ComposeTest : public EngineTest {
       AlignJob job = SceneJob(profile);
       job.map = map;
       job.map_T_base_guess = Displaced(ScenePose(), {0.2, -0.1, 0.0}, 0.01);
-      job.want_point_scores = true;
+      job.with_point_scores = true;
       const AlignResult result = AlignOne(engine(), job);
       EXPECT_TRUE(result.status.ok()) << result.status;
       bits += Bits(result);

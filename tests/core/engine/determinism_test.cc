@@ -31,8 +31,8 @@ std::vector<AlignJob> Jobs(Engine& engine) {
       job.scan = scan;
       job.map_T_base_guess = Displaced(ScenePose(), {0.3, -0.2, 0.02}, 0.02);
       job.profile = profile;
-      job.want_trace = true;
-      job.want_point_scores = true;
+      job.with_trace = true;
+      job.with_point_scores = true;
       jobs.push_back(job);
     }
   }

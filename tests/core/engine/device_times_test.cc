@@ -20,7 +20,7 @@ class DeviceTimesTest : public EngineTest {
   // Of every second job they are wanted.
   static std::vector<AlignJob> Jobs(size_t count) {
     std::vector<AlignJob> jobs(count, SceneJob(PreciseProfile()));
-    for (size_t i = 0; i < count; i += 2) jobs[i].want_device_times = true;
+    for (size_t i = 0; i < count; i += 2) jobs[i].with_device_times = true;
     return jobs;
   }
   [[nodiscard]] static bool HasDevice() { return engine().Info().name != "cpu"; }
@@ -33,24 +33,24 @@ TEST_P(DeviceTimesTest, AreToldForTheJobsThatWantThemAndCountEachLaunchOnce) {
     SCOPED_TRACE(count);
     const std::vector<AlignJob> jobs = Jobs(count);
     const std::vector<AlignResult> results = engine().Align(jobs);
-    size_t leads = 0;
+    size_t first_of_launch = 0;
     for (size_t i = 0; i < count; ++i) {
       ASSERT_TRUE(results[i].status.ok()) << results[i].status;
       const auto& times = results[i].device_times;
-      ASSERT_EQ(times.has_value(), HasDevice() && jobs[i].want_device_times) << i;
+      ASSERT_EQ(times.has_value(), HasDevice() && jobs[i].with_device_times) << i;
       if (!times.has_value()) continue;
-      leads += times->leads ? 1 : 0;
+      first_of_launch += times->first_of_launch ? 1 : 0;
       EXPECT_GT(times->kernel_s, 0.0);
       EXPECT_GE(times->upload_s, 0.0);
       EXPECT_GE(times->download_s, 0.0);
     }
     if (!HasDevice()) {
-      EXPECT_EQ(leads, 0u);
+      EXPECT_EQ(first_of_launch, 0u);
     } else if (count <= 8) {
-      EXPECT_EQ(leads, 1u);
+      EXPECT_EQ(first_of_launch, 1u);
     } else {
-      EXPECT_GT(leads, 1u);
-      EXPECT_LT(leads, count / 2);
+      EXPECT_GT(first_of_launch, 1u);
+      EXPECT_LT(first_of_launch, count / 2);
     }
   }
 }
@@ -64,10 +64,10 @@ TEST_P(DeviceTimesTest, AreThoseOfTheWholeLaunch) {
     for (size_t i = 2; i < jobs.size(); i += 2) {
       ASSERT_TRUE(results[i].device_times.has_value());
       EXPECT_EQ(results[i].device_times->kernel_s, results[0].device_times->kernel_s);
-      EXPECT_FALSE(results[i].device_times->leads);
+      EXPECT_FALSE(results[i].device_times->first_of_launch);
     }
   }
-  for (AlignJob& job : jobs) job.want_device_times = false;
+  for (AlignJob& job : jobs) job.with_device_times = false;
   for (const AlignResult& result : engine().Align(jobs)) {
     EXPECT_FALSE(result.device_times.has_value());
   }
@@ -76,7 +76,7 @@ TEST_P(DeviceTimesTest, AreThoseOfTheWholeLaunch) {
 TEST_P(DeviceTimesTest, DoNotChangeABit) {
   std::vector<AlignJob> jobs = Jobs(6);
   const std::vector<AlignResult> timed = engine().Align(jobs);
-  for (AlignJob& job : jobs) job.want_device_times = false;
+  for (AlignJob& job : jobs) job.with_device_times = false;
   const std::vector<AlignResult> plain = engine().Align(jobs);
   for (size_t i = 0; i < jobs.size(); ++i) {
     EXPECT_TRUE(Bits(timed[i]) == Bits(plain[i])) << i;
@@ -91,7 +91,7 @@ TEST_P(DeviceTimesTest, AJobThatCannotRunHasNone) {
   EXPECT_FALSE(results[0].device_times.has_value());
   EXPECT_EQ(results[2].device_times.has_value(), HasDevice());
   if (HasDevice()) {
-    EXPECT_TRUE(results[2].device_times->leads);
+    EXPECT_TRUE(results[2].device_times->first_of_launch);
   }
 }
 

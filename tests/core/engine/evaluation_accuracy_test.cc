@@ -21,7 +21,7 @@ constexpr double kTolerance = 1e-5;
 AlignResult EvaluateAt(Engine& engine, AlignJob job, const Stage& stage) {
   job.profile.stages = {stage};
   job.profile.stages[0].max_iterations = 1;
-  job.want_trace = true;
+  job.with_trace = true;
   return AlignOne(engine, job);
 }
 

@@ -119,7 +119,7 @@ TEST_P(EvaluationPassTest, ScoresOfPointsAreThoseOfAScoring) {
       pass.cloud = of_other ? other : nullptr;
       pass.score_stage = true;
       pass.own_cell_only = own_cell_only;
-      pass.want_point_scores = true;
+      pass.with_point_scores = true;
       job.passes.push_back(pass);
     }
   }
@@ -133,7 +133,7 @@ TEST_P(EvaluationPassTest, ScoresOfPointsAreThoseOfAScoring) {
     request.map_T_base = {result.map_T_base};
     request.stage = job.profile.stages[job.profile.score_stage];
     if (k >= 2) request.stage.search = NeighborSearch::kDirect1;
-    request.want_point_scores = true;
+    request.with_point_scores = true;
     const auto scored = engine().Score(request);
     ASSERT_TRUE(scored.ok()) << scored.status();
     const std::vector<float>& scores = result.passes[k].point_scores;
@@ -149,7 +149,7 @@ TEST_P(EvaluationPassTest, ScoresOfPointsAreThoseOfAScoring) {
 TEST_P(EvaluationPassTest, GroupsScoreTheirPointsOnly) {
   AlignJob job = SceneJob(PreciseProfile());
   EvaluationPass pass;
-  pass.want_point_scores = true;
+  pass.with_point_scores = true;
   job.passes = {pass, pass};
   job.passes[1].groups = MixedGroups(job.scan->size());
   const AlignResult result = AlignOne(engine(), job);
@@ -164,7 +164,7 @@ TEST_P(EvaluationPassTest, GroupsScoreTheirPointsOnly) {
 TEST_P(EvaluationPassTest, WithGroupsThatAreEmptyNoPointIsScored) {
   AlignJob job = SceneJob(PreciseProfile());
   EvaluationPass pass;
-  pass.want_point_scores = true;
+  pass.with_point_scores = true;
   pass.groups = std::make_shared<const PointGroups>();
   job.passes = {pass, pass};
   job.passes[1].groups = std::make_shared<const PointGroups>(PointGroups{{}, {0, 0}});
@@ -184,7 +184,7 @@ TEST_P(EvaluationPassTest, WithoutASearchTheyAreEvaluatedAtTheGuess) {
   pass.groups = MixedGroups(job.scan->size());
   job.passes = {pass};
   job.passes_only = true;
-  job.want_point_scores = true;
+  job.with_point_scores = true;
   const AlignResult result = AlignOne(engine(), job);
   ASSERT_TRUE(result.status.ok()) << result.status;
   EXPECT_LE(TranslationDistance(result.map_T_base, job.map_T_base_guess), 1e-12);
@@ -203,7 +203,7 @@ TEST_P(EvaluationPassTest, TheBitsAreTheSameAloneAndInAnyBatch) {
     if (i % 3 > 0) {
       EvaluationPass pass;
       pass.groups = MixedGroups(job.scan->size());
-      pass.want_point_scores = i % 3 == 1;
+      pass.with_point_scores = i % 3 == 1;
       job.passes = {pass};
     }
     job.passes_only = i == 7;

@@ -42,16 +42,16 @@ std::vector<AlignJob> MixedJobs(const AlignJob& model, size_t count) {
     job.scan = scan;
     job.map_T_base_guess =
         Displaced(ScenePose(), {0.3, -0.01 * static_cast<double>(i), 0.05}, 0.02);
-    job.want_point_scores = i % 2 == 0;
+    job.with_point_scores = i % 2 == 0;
     if (i % 4 != 3) {
       EvaluationPass groups;
       groups.groups = TwoGroups(points);
-      groups.want_point_scores = true;
+      groups.with_point_scores = true;
       EvaluationPass cloud;
       cloud.cloud = std::make_shared<const PointCloud>(SceneScan(ScenePose(), 250 + i));
       cloud.score_stage = true;
       cloud.own_cell_only = true;
-      cloud.want_point_scores = true;
+      cloud.with_point_scores = true;
       job.passes = {groups, cloud};
     }
     jobs.push_back(std::move(job));
@@ -96,7 +96,7 @@ TEST_P(PackedJobTest, OneServesOtherGuessesAndOtherSearches) {
   std::vector<AlignJob> jobs;
   for (int i = 0; i < 5; ++i) {
     jobs.push_back(WithGuess(job, Displaced(ScenePose(), {0.1 * i, 0.2, 0.0}, 0.01 * i)));
-    jobs.back().want_trace = i % 2 == 0;
+    jobs.back().with_trace = i % 2 == 0;
     jobs.back().profile.allowed_loss *= i % 2 == 0 ? 1.0 : 0.5;
     jobs.back().passes_only = i == 4;
   }

@@ -69,7 +69,7 @@ TEST_P(RealDataAccuracyTest, EvaluationsAgreeWithBruteForceOnEverySet) {
     job.map = LoadMap(engine(), {*map_cloud}, AllStatistics());
     job.scan = std::make_shared<const PointCloud>(*scan);
     job.map_T_base_guess = Displaced({}, {0.21, -0.13, 0.04}, 0.011);
-    job.want_trace = true;
+    job.with_trace = true;
     Deviations largest;
     for (const Stage& stage : stages) {
       SCOPED_TRACE(ToString(stage.cells));

@@ -22,10 +22,10 @@ TEST(ScanReach, KnowsWhenAScanCannotTouchTheMap) {
 
 TEST(ScanReach, IsTheDistanceOfTheFarthestPoint) {
   PointCloud scan;
-  EXPECT_EQ(ReachOf(scan), 0.0);
+  EXPECT_EQ(MaxPointDistance(scan), 0.0);
   scan.PushBack(3.0F, 0.0F, 4.0F);
   scan.PushBack(0.0F, -4.5F, 0.0F);
-  EXPECT_DOUBLE_EQ(ReachOf(scan), 5.0);
+  EXPECT_DOUBLE_EQ(MaxPointDistance(scan), 5.0);
 }
 
 TEST(ScanReach, TheMarginIsTwoCellsOfTheCoarsestStage) {

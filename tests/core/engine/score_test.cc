@@ -27,7 +27,7 @@ VOXLOC_INSTANTIATE_ON_ENGINES(ScoreTest);
 TEST_P(ScoreTest, EveryPoseAndEveryPointIsScoredAsByBruteForce) {
   for (const Stage& stage : {AutowareProfile().stages[0], PreciseProfile().stages.back()}) {
     ScoreRequest request = SceneScoreRequest(stage, 6);
-    request.want_point_scores = true;
+    request.with_point_scores = true;
     const auto result = engine().Score(request);
     ASSERT_TRUE(result.ok()) << result.status();
     ASSERT_EQ(result->poses.size(), 6u);
@@ -51,12 +51,12 @@ TEST_P(ScoreTest, EveryPoseAndEveryPointIsScoredAsByBruteForce) {
 TEST_P(ScoreTest, AnAlignmentsScoreIsThatOfItsPose) {
   AlignJob job = SceneJob(AutowareProfile());
   job.map_T_base_guess = Displaced(ScenePose(), {0.2, 0.1, 0.0}, 0.01);
-  job.want_point_scores = true;
+  job.with_point_scores = true;
   const AlignResult aligned = AlignOne(engine(), job);
   ASSERT_TRUE(aligned.status.ok());
   ScoreRequest request = SceneScoreRequest(job.profile.stages.back(), 0);
   request.map_T_base = {aligned.map_T_base};
-  request.want_point_scores = true;
+  request.with_point_scores = true;
   const auto scored = engine().Score(request);
   ASSERT_TRUE(scored.ok());
   EXPECT_NEAR(scored->poses[0].score, aligned.after.score, 1e-6 * aligned.after.score);

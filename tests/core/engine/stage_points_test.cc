@@ -47,7 +47,7 @@ TEST(StagePointsTest, EveryStageHasOnePointOfEachVoxel) {
   const PointCloud scan = Scan(3000, 1);
   const std::vector<double> voxels_m = {4.0, 2.0, 0.5, 0.0};
   StagePoints points;
-  points.Choose(scan, ProfileOf(voxels_m));
+  points.Select(scan, ProfileOf(voxels_m));
   ASSERT_EQ(points.order().size(), scan.size());
   for (size_t s = 0; s < voxels_m.size(); ++s) {
     SCOPED_TRACE(s);
@@ -71,7 +71,7 @@ TEST(StagePointsTest, TheOrderHoldsEveryFinitePointOnce) {
   scan.x[7] = std::numeric_limits<float>::quiet_NaN();
   scan.z[500] = std::numeric_limits<float>::infinity();
   StagePoints points;
-  points.Choose(scan, ProfileOf({1.0, 0.0}));
+  points.Select(scan, ProfileOf({1.0, 0.0}));
   std::vector<uint32_t> sorted = points.order();
   std::sort(sorted.begin(), sorted.end());
   std::vector<uint32_t> expected(scan.size());
@@ -88,19 +88,19 @@ TEST(StagePointsTest, TheScaleIsOfEveryFinitePoint) {
     scan.origin = {0.3, -1.7, 0.9};
     scan.PushBack(1.0F, std::numeric_limits<float>::quiet_NaN(), 1.0F);
     StagePoints chosen;
-    chosen.Choose(scan, ProfileOf({1.0, 0.0}));
+    chosen.Select(scan, ProfileOf({1.0, 0.0}));
     // To the last bit, so that it may stand for it.
     EXPECT_EQ(chosen.root_mean_square_range(), RootMeanSquareRange(scan)) << points;
   }
   StagePoints chosen;
-  chosen.Choose(PointCloud(), ProfileOf({1.0, 0.0}));
+  chosen.Select(PointCloud(), ProfileOf({1.0, 0.0}));
   EXPECT_EQ(chosen.root_mean_square_range(), 0.0);
 }
 
 TEST(StagePointsTest, WithoutVoxelsPointsStayAsTheyAre) {
   const PointCloud scan = Scan(100, 3);
   StagePoints points;
-  points.Choose(scan, ProfileOf({0.0, 0.0}));
+  points.Select(scan, ProfileOf({0.0, 0.0}));
   std::vector<uint32_t> expected(scan.size());
   std::iota(expected.begin(), expected.end(), 0U);
   EXPECT_EQ(points.order(), expected);
@@ -112,7 +112,7 @@ TEST(StagePointsTest, WithoutVoxelsPointsStayAsTheyAre) {
 TEST(StagePointsTest, HugeScansAreLookedAtInPart) {
   const PointCloud scan = Scan(100'000, 6);
   StagePoints points;
-  points.Choose(scan, ProfileOf({2.0, 0.0}));
+  points.Select(scan, ProfileOf({2.0, 0.0}));
   EXPECT_EQ(points.order().size(), scan.size());
   EXPECT_LE(points.counts()[0], size_t{1} << 14);
   EXPECT_GT(points.counts()[0], 1000u);
@@ -122,7 +122,7 @@ TEST(StagePointsTest, CoordinatesBeyondEveryVoxelAreClamped) {
   PointCloud scan;
   for (const float x : {-3e38F, -1e9F, 0.0F, 1e9F, 3e38F}) scan.PushBack(x, x, x);
   StagePoints points;
-  points.Choose(scan, ProfileOf({2.0, 0.5, 0.0}));
+  points.Select(scan, ProfileOf({2.0, 0.5, 0.0}));
   EXPECT_EQ(points.order().size(), 5u);
   EXPECT_EQ(points.counts()[0], 3u);
 }

@@ -156,7 +156,7 @@ TEST_P(StoreysTest, GuessesNearTheTruthStayOnTheirStorey) {
     job.map = map;
     job.scan = std::make_shared<const PointCloud>(Scan(boxes, truth[i], random));
     job.profile = profile;
-    job.want_trace = true;
+    job.with_trace = true;
     job.map_T_base_guess = GuessOf(truth[i], i);
     jobs.push_back(job);
   }

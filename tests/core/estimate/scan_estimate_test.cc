@@ -32,7 +32,7 @@ EstimateRequest RequestOf(const AlignJob& job, const AlignResult& result,
 
 // So that the alignment brings along what these options need.
 std::shared_ptr<const ScanFeatures> AddPasses(const EstimateOptions& options, AlignJob& job) {
-  auto features = DescribeScan(*job.scan, ScanRays(), job.map_T_base_guess, options);
+  auto features = ComputeScanFeatures(*job.scan, ScanRays(), job.map_T_base_guess, options);
   RequestPasses(*features, job);
   return features;
 }
@@ -60,7 +60,7 @@ class RoomEstimateTest : public EngineTest {
     job.scan = std::make_shared<const PointCloud>(ScanOf(Room(), truth_, 1000, 0.02, 3));
     job.map_T_base_guess = guess;
     job.profile = profile;
-    job.want_point_scores = true;
+    job.with_point_scores = true;
     return job;
   }
 
@@ -179,8 +179,9 @@ TEST_P(RoomEstimateTest, DescribesAScanAlikeOnOneThreadAndOnSeveral) {
   for (const bool confidence : {true, false}) {
     EstimateOptions options;
     options.confidence = confidence;
-    const auto alone = DescribeScan(*job.scan, ScanRays(), job.map_T_base_guess, options);
-    const auto shared = DescribeScan(*job.scan, ScanRays(), job.map_T_base_guess, options, &pool);
+    const auto alone = ComputeScanFeatures(*job.scan, ScanRays(), job.map_T_base_guess, options);
+    const auto shared =
+        ComputeScanFeatures(*job.scan, ScanRays(), job.map_T_base_guess, options, &pool);
     EXPECT_EQ(shared->groups->places, alone->groups->places);
     EXPECT_EQ(shared->groups->ends, alone->groups->ends);
     ASSERT_EQ(shared->shape.has_value(), confidence);
@@ -313,7 +314,7 @@ TEST_P(ScanEstimateTest, CountsTheRaysThatPassThroughWallsOfTheMap) {
   AlignJob job;
   job.scan = std::make_shared<const PointCloud>(ScanOf(seen, truth, 1500, 0.02, 3));
   job.map_T_base_guess = truth;
-  job.want_point_scores = true;
+  job.with_point_scores = true;
   EstimateOptions options;
   for (const Profile& profile : {AutowareProfile(), PreciseProfile()}) {
     SCOPED_TRACE(profile.name);
@@ -344,7 +345,7 @@ TEST_P(ScanEstimateTest, IsConfidentAtTheTruthOfRealScansAndNotElsewhere) {
     // The truth of this scan, see the data's poses.
     right.map_T_base_guess.translation = {0.24, 0.0, 0.0};
     right.profile = profile;
-    right.want_point_scores = true;
+    right.with_point_scores = true;
     AlignJob wrong = right;
     wrong.map_T_base_guess = Displaced(right.map_T_base_guess, {12.0, 9.0, 0.0}, 2.0);
     const auto estimates = EstimateJobs(engine(), {right, wrong}, options);

@@ -21,8 +21,8 @@ TEST(TileChangeTest, NamesTilesThatCameAndWent) {
       CompareTiles(Tiles{&t[0], &t[1], &t[2], &t[3]}, Tiles{&t[0], &t[4], &t[2], &t[3], &t[5]});
   EXPECT_TRUE(change.incremental);
   EXPECT_FALSE(change.empty());
-  EXPECT_THAT(change.gone, ElementsAre(1));
-  EXPECT_THAT(change.came, ElementsAre(1, 4));
+  EXPECT_THAT(change.removed, ElementsAre(1));
+  EXPECT_THAT(change.added, ElementsAre(1, 4));
   const Tiles same = {&t[0], &t[1]};
   EXPECT_TRUE(CompareTiles(same, same).incremental);
   EXPECT_TRUE(CompareTiles(same, same).empty());

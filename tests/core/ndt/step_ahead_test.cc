@@ -102,7 +102,7 @@ int ExpectSame(const SearchRules& rules, const Event& event) {
   return after.counts[0];
 }
 
-SearchRules RulesOf(bool line_search, bool judged) {
+SearchRules MakeSearchRules(bool line_search, bool judged) {
   SearchRules rules;
   rules.stages = 2;
   rules.score_stage = 1;
@@ -121,7 +121,7 @@ SearchRules RulesOf(bool line_search, bool judged) {
 TEST(StepAhead, GoesTheSameWayUndisturbed) {
   for (const bool line_search : {false, true}) {
     for (const bool judged : {false, true}) {
-      SearchRules rules = RulesOf(line_search, judged);
+      SearchRules rules = MakeSearchRules(line_search, judged);
       EXPECT_GT(ExpectSame(rules, {}), 8);
       rules.stage[0].max_iterations = rules.stage[1].max_iterations = 3;
       ExpectSame(rules, {});
@@ -135,7 +135,7 @@ TEST(StepAhead, GoesTheSameWayUndisturbed) {
 
 TEST(StepAhead, IsTakenBackWhereNotFiniteAndKeptWhereInterrupted) {
   for (const bool judged : {false, true}) {
-    const SearchRules rules = RulesOf(false, judged);
+    const SearchRules rules = MakeSearchRules(false, judged);
     const int evaluations = ExpectSame(rules, {});
     for (int at = 0; at < evaluations; ++at) {
       SCOPED_TRACE(at);

@@ -16,7 +16,7 @@ Pose PlanarPose(double x, double yaw_rad) {
 
 TEST(OdometryAnchor, KnowsNothingBeforeItIsSet) {
   OdometryAnchor anchor;
-  anchor.Follow(PlanarPose(1.0, 0.0));
+  anchor.Update(PlanarPose(1.0, 0.0));
   EXPECT_FALSE(anchor.Prior(0.02).has_value());
 }
 
@@ -24,7 +24,7 @@ TEST(OdometryAnchor, CarriesThePoseAlongTheVehiclesHeading) {
   OdometryAnchor anchor;
   // The map sees the vehicle's x axis to the north, odometry to the east.
   anchor.Set(PlanarPose(100.0, M_PI / 2.0), PlanarPose(5.0, 0.0));
-  anchor.Follow(PlanarPose(8.0, 0.0));
+  anchor.Update(PlanarPose(8.0, 0.0));
   const auto prior = anchor.Prior(0.02);
   ASSERT_TRUE(prior.has_value());
   EXPECT_EQ(prior->source, PriorSource::kOdometry);
@@ -35,7 +35,7 @@ TEST(OdometryAnchor, GrowsLessSureWithTheWayAndNotWithTheDistance) {
   OdometryAnchor anchor;
   anchor.Set(PlanarPose(0.0, 0.0), PlanarPose(0.0, 0.0));
   // There and back again, turning by 0.1 rad each time.
-  for (int i = 1; i <= 4; ++i) anchor.Follow(PlanarPose(i % 2 == 1 ? 10.0 : 0.0, 0.1 * i));
+  for (int i = 1; i <= 4; ++i) anchor.Update(PlanarPose(i % 2 == 1 ? 10.0 : 0.0, 0.1 * i));
   const auto prior = anchor.Prior(0.02);
   ASSERT_TRUE(prior.has_value());
   EXPECT_NEAR(prior->map_T_base.translation.norm(), 0.0, 1e-12);
@@ -50,8 +50,8 @@ TEST(OdometryAnchor, GrowsLessSureWithTheWayAndNotWithTheDistance) {
 TEST(OdometryAnchor, IsLostWhereOdometryIsNotKnown) {
   OdometryAnchor anchor;
   anchor.Set(PlanarPose(0.0, 0.0), PlanarPose(0.0, 0.0));
-  anchor.Follow(std::nullopt);
-  anchor.Follow(PlanarPose(1.0, 0.0));
+  anchor.Update(std::nullopt);
+  anchor.Update(PlanarPose(1.0, 0.0));
   EXPECT_FALSE(anchor.Prior(0.02).has_value());
 }
 

@@ -126,19 +126,19 @@ TEST(PoseCorrectionTest, HoldsForPosesThatLagHoweverFarTheVehicleDrives) {
     const Pose guess = correction.Apply(LaggingAt(i));
     // One step behind a turn, and no more.
     ASSERT_LT(TranslationDistance(guess, VehicleAt(i)), 0.25) << i;
-    ASSERT_TRUE(correction.Follow(VehicleAt(i), LaggingAt(i), /*own_suffices=*/false)) << i;
+    ASSERT_TRUE(correction.Update(VehicleAt(i), LaggingAt(i), /*uncorrected_suffices=*/false)) << i;
   }
 }
 
 TEST(PoseCorrectionTest, EndsOnceTheClientsOwnPosesSuffice) {
   PoseCorrection correction(VehicleAt(0), LaggingAt(0), SequentialTestOptions());
   // A single alignment that happens to lead there does not end it.
-  EXPECT_TRUE(correction.Follow(VehicleAt(1), LaggingAt(1), true));
+  EXPECT_TRUE(correction.Update(VehicleAt(1), LaggingAt(1), true));
   for (int i = 2; i < 40; ++i) {
-    ASSERT_TRUE(correction.Follow(VehicleAt(i), LaggingAt(i), i % 8 == 0)) << i;
+    ASSERT_TRUE(correction.Update(VehicleAt(i), LaggingAt(i), i % 8 == 0)) << i;
   }
   int scans = 0;
-  while (correction.Follow(VehicleAt(40 + scans), VehicleAt(40 + scans), true)) {
+  while (correction.Update(VehicleAt(40 + scans), VehicleAt(40 + scans), true)) {
     ASSERT_LT(++scans, 20);
   }
   EXPECT_GE(scans, 3);
@@ -146,9 +146,9 @@ TEST(PoseCorrectionTest, EndsOnceTheClientsOwnPosesSuffice) {
 
 TEST(PoseCorrectionTest, AfterAJumpOfTheClientsPosesItBeginsAtTheirNewPlace) {
   PoseCorrection correction(VehicleAt(0), LaggingAt(0), SequentialTestOptions());
-  ASSERT_TRUE(correction.Follow(VehicleAt(1), LaggingAt(1), false));
+  ASSERT_TRUE(correction.Update(VehicleAt(1), LaggingAt(1), false));
   // The client has been reset, and its own guess was the better one.
-  ASSERT_TRUE(correction.Follow(VehicleAt(2), VehicleAt(2), true));
+  ASSERT_TRUE(correction.Update(VehicleAt(2), VehicleAt(2), true));
   EXPECT_LT(TranslationDistance(correction.Apply(VehicleAt(3)), VehicleAt(3)), 1e-9);
 }
 

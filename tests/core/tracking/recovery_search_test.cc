@@ -167,7 +167,7 @@ TEST_P(RecoverySearchTest, IsWorkOfASearchWhateverTheScansClass) {
   ClassRecorder recorder(engine());
   AlignJob job = SceneJob(PreciseProfile());
   job.work_class = WorkClass::kTracking;
-  job.want_point_scores = true;
+  job.with_point_scores = true;
   bool judged = false;
   const auto confidence = [&judged](const AlignedScan& /*scan*/) -> std::optional<double> {
     judged = true;
@@ -284,7 +284,7 @@ TEST_P(RecoverySearchTest, EachGuardKeepsAPoseFromBeingProposed) {
   report = Search(good, options);
   EXPECT_FALSE(report.proposal);
   EXPECT_TRUE(report.ranked.ambiguous);
-  EXPECT_THAT(report.detail, HasSubstr("asked for is at least 0.9"));
+  EXPECT_THAT(report.detail, HasSubstr("it must be at least 0.9"));
 
   // Half as many points again, where the map has nothing.
   auto cluttered = std::make_shared<PointCloud>(*good.scan);
@@ -296,12 +296,12 @@ TEST_P(RecoverySearchTest, EachGuardKeepsAPoseFromBeingProposed) {
   options.min_matched_ratio = 0.7;
   report = Search(half_known, options);
   EXPECT_FALSE(report.proposal);
-  EXPECT_THAT(report.detail, HasSubstr("asked for is at least 0.7"));
+  EXPECT_THAT(report.detail, HasSubstr("it must be at least 0.7"));
 }
 
 TEST_P(RecoverySearchTest, TheConfidenceIsAskedOfTheBestPoseAlone) {
   AlignJob job = SceneJob(AutowareProfile());
-  job.want_point_scores = true;
+  job.with_point_scores = true;
   const struct {
     std::optional<double> confidence;
     bool proposed;

@@ -61,12 +61,12 @@ TEST(RecoveryPolicyTest, TheRadiusGrowsWithEverySearchUpToItsLimit) {
   EXPECT_DOUBLE_EQ(policy.NextSearch(std::nullopt)->radius_m, 12.0);
 
   policy.Found(PoseAt(0, 0, 0), std::nullopt);
-  policy.NotSearched();  // for what was under way
+  policy.UndoSearch();  // for what was under way
   for (int64_t i = 0; i < options.lost_after_scans; ++i) policy.Missed();
   // One that is not made is not counted.
   for (int i = 0; i < 3; ++i) {
     EXPECT_DOUBLE_EQ(policy.NextSearch(std::nullopt)->radius_m, 2.0);
-    policy.NotSearched();
+    policy.UndoSearch();
   }
   EXPECT_EQ(policy.NextSearch(std::nullopt)->number, 0u);
   EXPECT_DOUBLE_EQ(policy.NextSearch(std::nullopt)->radius_m, 3.0);

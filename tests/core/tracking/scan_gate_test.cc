@@ -313,7 +313,7 @@ TEST(ScanGateTest, ADoubtedResultIsNotAccepted) {
   ScanGate gate(scan.options);
   ASSERT_EQ(gate.BeforeAlign(scan.facts), Rejection::kNone);
   ASSERT_TRUE(gate.AfterAlign(scan.result, scan.profile, scan.guess, scan.execution_time_s));
-  gate.Doubt("the confidence is 0.1");
+  gate.Reject("the confidence is 0.1");
   const Diagnostics record = gate.Finish(skipped);
   EXPECT_EQ(record.message(), "the confidence is 0.1");
   EXPECT_EQ(record.level(), DiagnosticLevel::kWarn);

@@ -13,7 +13,7 @@ namespace voxloc {
 namespace {
 
 // Of a scan of curvature 100 whose points show `share` more motion.
-SweepPull PullBy(double share) { return {100.0 * share, 100.0}; }
+SweepDerivatives PullBy(double share) { return {100.0 * share, 100.0}; }
 
 TEST(SweepCheckTest, ScansCountByWhatTheySay) {
   SweepCheck check;
@@ -52,8 +52,8 @@ TEST(SweepCheckTest, SuspectsWhatIsLargeAndSure) {
   EXPECT_TRUE(report_of(0.5, 0.2, 30).suspect);
   EXPECT_FALSE(report_of(0.1, 0.01, 30).suspect) << "sure, and small";
   EXPECT_FALSE(report_of(0.5, 3.0, 30).suspect) << "large, and not sure";
-  EXPECT_FALSE(report_of(-1.0, 0.1, kFewestSweeps - 1).suspect) << "too few";
-  EXPECT_TRUE(report_of(-1.0, 0.1, kFewestSweeps).suspect);
+  EXPECT_FALSE(report_of(-1.0, 0.1, kMinSweeps - 1).suspect) << "too few";
+  EXPECT_TRUE(report_of(-1.0, 0.1, kMinSweeps).suspect);
 }
 
 TEST(SweepCheckTest, LooksBackOnTheLastScansOnly) {
@@ -69,11 +69,11 @@ TEST(SweepCheckTest, LooksBackOnTheLastScansOnly) {
 TEST(SweepCheckTest, SaysOnceThatItBegins) {
   SweepCheck check;
   int begun = 0;
-  for (int i = 0; i < 60; ++i) begun += check.Add(PullBy(-1.0)).begins ? 1 : 0;
+  for (int i = 0; i < 60; ++i) begun += check.Add(PullBy(-1.0)).newly_suspect ? 1 : 0;
   EXPECT_EQ(begun, 1);
   check.Clear();
   EXPECT_EQ(check.Add(PullBy(-1.0)).scans, 1U);
-  for (int i = 0; i < 60; ++i) begun += check.Add(PullBy(-1.0)).begins ? 1 : 0;
+  for (int i = 0; i < 60; ++i) begun += check.Add(PullBy(-1.0)).newly_suspect ? 1 : 0;
   EXPECT_EQ(begun, 2);
 }
 

@@ -77,7 +77,7 @@ TEST_F(TrackCheckTest, AJumpIsBelievedOnceFiveScansInARowAgree) {
 TEST_F(TrackCheckTest, AMissBreaksTheRow) {
   ASSERT_TRUE(Expected(1, At(0.0)));
   for (int scan = 2; scan <= 5; ++scan) EXPECT_FALSE(BelievesFar(scan, At(50.0)));
-  check_.Miss();
+  check_.AddMiss();
   EXPECT_FALSE(BelievesFar(6, At(50.0)));
   EXPECT_THAT(doubt_, HasSubstr("1 of 5"));
 }
@@ -87,7 +87,7 @@ TEST_F(TrackCheckTest, AVehicleThatWasMissedForFiveScansMustBeConfirmed) {
     check_.Reset();
     ASSERT_TRUE(Expected(1, At(0.0)));
     ASSERT_TRUE(Expected(2, At(1.0)));
-    for (int i = 0; i < missed; ++i) check_.Miss();
+    for (int i = 0; i < missed; ++i) check_.AddMiss();
     EXPECT_EQ(BelievesFar(3 + missed, At(2.0 + missed)), missed == 4) << doubt_;
   }
 }

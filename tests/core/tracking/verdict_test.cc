@@ -121,7 +121,7 @@ TEST_F(StrictVerdict, WantsMoreConfidenceFarFromTheGuess) {
   known_.map_T_base_guess->translation.x() = 13.1;
   EXPECT_EQ(Judged().status, AlignmentStatus::kLowConfidence);
   EXPECT_EQ(Judged().detail,
-            "the confidence 0.49 is below 0.5, asked for because the result is 3.1 m from the "
+            "the confidence 0.49 is below 0.5, required because the result is 3.1 m from the "
             "guess");
   known_.map_T_base_guess->translation.x() = 12.9;
   EXPECT_TRUE(Judged().accepted);

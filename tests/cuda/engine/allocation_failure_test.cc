@@ -30,7 +30,7 @@ std::vector<AlignJob> ManyJobs(const std::shared_ptr<const ResidentMap>& map) {
     job.map_T_base_guess = Displaced(ScenePose(), {0.4, -0.3, 0.1}, 0.03);
     job.profile.stages[0].epsilon = 1e-9;
     job.profile.stages[0].step_floor = false;
-    job.want_trace = i % 16 == 0;
+    job.with_trace = i % 16 == 0;
     jobs.push_back(job);
   }
   return jobs;

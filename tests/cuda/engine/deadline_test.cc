@@ -92,7 +92,7 @@ TEST_F(CudaWorkClassTest, NoClassChangesABitAlsoWhereTheyAreMixed) {
     AlignJob job = CudaSceneJob(i % 2 == 0 ? AutowareProfile() : PreciseProfile());
     job.map_T_base_guess =
         Displaced(ScenePose(), {0.01 * static_cast<double>(i), -0.2, 0.05}, 0.02);
-    job.want_trace = true;
+    job.with_trace = true;
     job.work_class = WorkClass::kTracking;
     bits.push_back(Bits(AlignOne(CudaEngine(), job)));
     job.work_class = i % 3 == 0   ? WorkClass::kSearching

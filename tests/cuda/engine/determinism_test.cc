@@ -40,8 +40,8 @@ std::vector<AlignJob> MixedJobs() {
       job.scan = scan;
       const double share = static_cast<double>(jobs.size() % 7) / 7.0;
       job.map_T_base_guess = Displaced(ScenePose(), {0.6 * share, -0.2, 0.02}, 0.04 * share);
-      job.want_trace = jobs.size() % 2 == 0;
-      job.want_point_scores = jobs.size() % 3 == 0;
+      job.with_trace = jobs.size() % 2 == 0;
+      job.with_point_scores = jobs.size() % 3 == 0;
       if (jobs.size() % 5 == 0) job.regularization_position_map = ScenePose().translation;
       jobs.push_back(job);
     }

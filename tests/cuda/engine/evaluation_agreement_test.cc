@@ -31,7 +31,7 @@ AlignJob EvaluationJob(const std::shared_ptr<const PointCloud>& scan, const Pose
   job.map_T_base_guess = guess;
   job.profile.stages = {stage};
   job.profile.stages[0].max_iterations = 1;
-  job.want_trace = true;
+  job.with_trace = true;
   return job;
 }
 

@@ -199,7 +199,7 @@ TEST_F(CudaMemoryLimitTest, ABatchThatDoesNotFitIsAnsweredOrRefused) {
     job.scan = std::make_shared<const PointCloud>(Repeated(scan, 1'000'000));
     job.map = map;
     job.profile.stages[0].max_iterations = 2;
-    job.want_point_scores = true;
+    job.with_point_scores = true;
   }
   const std::vector<AlignResult> results = engine->Align(jobs);
   ASSERT_EQ(results.size(), jobs.size());
@@ -249,7 +249,7 @@ TEST_F(CudaMemoryLimitTest, MorePosesThanFitAreScoredInPiecesOrRefused) {
   request.stage = AutowareProfile().stages[0];
   request.map_T_base.assign(200'000, ScenePose());
   for (const bool point_scores : {false, true}) {
-    request.want_point_scores = point_scores;
+    request.with_point_scores = point_scores;
     const auto result = engine->Score(request);
     ExpectAnsweredOrExhausted(result.status(), point_scores ? "with point scores" : "without");
     if (result.ok()) {

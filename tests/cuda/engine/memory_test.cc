@@ -80,8 +80,8 @@ class CudaMemoryTest : public CudaEngineTest {
       for (size_t j = 0; j < size; ++j) {
         jobs.push_back(SceneJob((i + j) % 2 == 0 ? AutowareProfile() : PreciseProfile()));
         jobs[j].map = map_;
-        jobs[j].want_trace = j % 3 == 0;
-        jobs[j].want_point_scores = j % 5 == 0;
+        jobs[j].with_trace = j % 3 == 0;
+        jobs[j].with_point_scores = j % 5 == 0;
       }
       for (const AlignResult& result : engine_->Align(jobs)) {
         ASSERT_TRUE(result.status.ok()) << result.status;
@@ -178,7 +178,7 @@ TEST_F(CudaMemoryTest, WhatOneHugeScanTookIsGivenBack) {
   }
   huge.scan = std::make_shared<const PointCloud>(std::move(cloud));
   huge.profile.stages[0].max_iterations = 1;
-  huge.want_point_scores = true;
+  huge.with_point_scores = true;
   ASSERT_TRUE(AlignOne(*engine_, huge).status.ok());
   EXPECT_LT(Now().engine_free + huge.scan->size() * sizeof(float), before.engine_free);
   // Calls enough to forget it: Align makes five of a hundred jobs.
@@ -199,7 +199,7 @@ TEST_F(CudaMemoryTest, WhatOneHugeScoringTookIsGivenBack) {
   const Memory before = Now();
   ScoreRequest huge = request;
   huge.map_T_base.assign(20'000, ScenePose());
-  huge.want_point_scores = true;
+  huge.with_point_scores = true;
   ASSERT_TRUE(engine_->Score(huge).ok());
   EXPECT_LT(Now().engine_free, before.engine_free);
   for (int i = 0; i < 600; ++i) score();

@@ -108,7 +108,7 @@ TEST_F(CudaOtherEngineTest, APredecessorLendsNothing) {
     const auto map = CudaEngine().Compose({*tile}, statistics, previous);
     ASSERT_TRUE(map.ok()) << map.status();
     AlignJob job = SceneJob(PreciseProfile(), *map);
-    job.want_point_scores = true;
+    job.with_point_scores = true;
     bits.push_back(Bits(AlignOne(CudaEngine(), job)));
   }
   EXPECT_TRUE(bits[0] == bits[1]);

@@ -37,7 +37,7 @@ TEST_F(CudaScoreTest, EveryPoseAndEveryPointIsScoredAsByBruteForceAndTheCpu) {
   for (const Stage& stage : Stages()) {
     SCOPED_TRACE(ToString(stage.cells));
     ScoreRequest request = Request(stage, 20);
-    request.want_point_scores = true;
+    request.with_point_scores = true;
     const auto result = CudaEngine().Score(request);
     ASSERT_TRUE(result.ok()) << result.status();
     request.map = SceneMapPair().cpu;
@@ -78,7 +78,7 @@ TEST_F(CudaScoreTest, CompanyDoesNotChangeABit) {
   for (const size_t count : {size_t{1}, size_t{3}, size_t{64}, size_t{1001}}) {
     for (const bool point_scores : {false, true}) {
       ScoreRequest some = request;
-      some.want_point_scores = point_scores;
+      some.with_point_scores = point_scores;
       some.map_T_base.assign(request.map_T_base.end() - static_cast<std::ptrdiff_t>(count),
                              request.map_T_base.end());
       const auto result = CudaEngine().Score(some);
@@ -107,12 +107,12 @@ TEST_F(CudaScoreTest, IsAnAlignmentsScoreBitByBit) {
     // Sums are the same in the same order of the points only, which thinned stages change.
     for (Stage& stage : profile.stages) stage.point_voxel_m = 0.0;
     ScoreRequest request = Request(profile.stages[profile.score_stage], 50);
-    request.want_point_scores = true;
+    request.with_point_scores = true;
     std::vector<AlignJob> jobs;
     for (const Pose& pose : request.map_T_base) {
       jobs.push_back(CudaSceneJob(profile));
       jobs.back().map_T_base_guess = pose;
-      jobs.back().want_point_scores = true;
+      jobs.back().with_point_scores = true;
       jobs.push_back(jobs.back());
       jobs.back().stop.cancelled = std::make_shared<const std::atomic<bool>>(true);
     }

@@ -110,7 +110,7 @@ TEST_F(CudaSearchTest, DirectionsThatAreNotObservedStayOnTheDeviceToo) {
 TEST_F(CudaSearchTest, PointScoresAreThoseOfTheCpu) {
   for (const Profile& profile : {AutowareProfile(), PreciseProfile()}) {
     AlignJob job = SceneJob(profile);
-    job.want_point_scores = true;
+    job.with_point_scores = true;
     const ResultPair results = AlignOnBoth({job}, SceneMapPair());
     ASSERT_EQ(results.cuda[0].point_scores.size(), results.cpu[0].point_scores.size());
     double largest = 0.0;

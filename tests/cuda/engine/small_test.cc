@@ -116,8 +116,8 @@ TEST_F(CudaSmallTest, AlignsAScanOfManyChunks) {
 
 TEST_F(CudaSmallTest, WritesTraceAndPointScores) {
   AlignJob job = Job(PreciseProfile());
-  job.want_trace = true;
-  job.want_point_scores = true;
+  job.with_trace = true;
+  job.with_point_scores = true;
   ExpectAligned({job, job, Job(AutowareProfile())});
 }
 
@@ -148,7 +148,7 @@ TEST_F(CudaSmallTest, ScoresPosesAndPoints) {
       request.scan = job.scan;
       request.stage = job.profile.stages[0];
       request.map_T_base.assign(poses, CornerPose());
-      request.want_point_scores = point_scores;
+      request.with_point_scores = point_scores;
       const auto result = CudaEngine().Score(request);
       ASSERT_TRUE(result.ok()) << result.status();
       EXPECT_GT(result->poses.back().pairs, 0u);

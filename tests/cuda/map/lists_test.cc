@@ -214,7 +214,7 @@ TEST_F(CudaListsTest, FindCellsWhereTheirFloatIndexIs) {
   }
   const auto map = Compose(BuildAll(clouds, TestStatistics()), TestStatistics());
   ASSERT_NE(map, nullptr);
-  EXPECT_FALSE(map->Layer(TestStatistics()[1])->strays_to.empty());
+  EXPECT_FALSE(map->Layer(TestStatistics()[1])->spill_targets.empty());
   ExpectAsOnCpu(clouds);
 }
 

@@ -92,7 +92,7 @@ TEST_F(CudaTileSwapTest, LeavesTheSameBitsAsComposingAnew) {
 TEST_F(CudaTileSwapTest, LeavesTheSameBitsWhereFloatIndicesStray) {
   const std::vector<CellStatistics> statistics = {TestStatistics()[1]};
   const std::vector<Tiles> variants = BuildVariants(statistics, {400003.0F, 4000009.0F, 0.0F});
-  EXPECT_FALSE(Compose(variants[0], statistics)->Layer(statistics[0])->strays_to.empty());
+  EXPECT_FALSE(Compose(variants[0], statistics)->Layer(statistics[0])->spill_targets.empty());
   ExpectSwapsAsComposedAnew(variants, statistics, 30);
 }
 

@@ -32,7 +32,7 @@ class CudaBoundTest : public CudaEngineTest {
   }
 
   static std::shared_ptr<const ResidentBoundGrid> Keep(Engine& engine, const BoundGrid& grid) {
-    auto kept = engine.KeepBoundGrid(grid);
+    auto kept = engine.LoadBoundGrid(grid);
     EXPECT_TRUE(kept.ok()) << kept.status();
     return kept.ok() ? *std::move(kept) : nullptr;
   }

@@ -24,8 +24,8 @@ absl::Status FuzzAccessFile(absl::string_view bytes) {
   for (const server::Identity& identity : policy->identities) {
     FuzzRequire(!identity.name.empty(), "an identity has a name");
     (void)identity.MayUseMap(map);
-    (void)identity.MayNameVehicle(vehicle);
-    (void)identity.MayNameVehicle("");
+    (void)identity.MayUseVehicle(vehicle);
+    (void)identity.MayUseVehicle("");
     for (const Sha256Digest& token : identity.tokens) {
       FuzzRequire(policy->FindByToken(token) != nullptr, "a token is somebody's");
     }

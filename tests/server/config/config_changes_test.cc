@@ -8,10 +8,10 @@ namespace voxloc::server {
 namespace {
 
 TEST(ConfigChangesTest, OnlyReloadableValuesAreTakenOver) {
-  ConfigInEffect config;
+  EffectiveConfig config;
   config.origins["threads"] = {ConfigOrigin::kFile, "f.yaml:1"};
   config.origins["limits.max_maps"] = {ConfigOrigin::kFile, "f.yaml:2"};
-  ConfigInEffect next = config;
+  EffectiveConfig next = config;
   next.config.threads = 5;
   next.config.limits.max_sessions = 9;
   next.origins["threads"] = {ConfigOrigin::kFile, "f.yaml:3"};
@@ -19,7 +19,7 @@ TEST(ConfigChangesTest, OnlyReloadableValuesAreTakenOver) {
   next.origins.erase("limits.max_maps");
   next.origins["engine"] = {ConfigOrigin::kFlag, "--engine"};
 
-  const std::vector<ConfigChange> changes = TakeReloadable(next, Settings(), config);
+  const std::vector<ConfigChange> changes = ApplyReloadable(next, Settings(), config);
   ASSERT_EQ(changes.size(), 2U);
   const auto text_of = [](const ConfigChange& change) {
     return change.key + ": " + change.before + " to " + change.after +
@@ -34,16 +34,16 @@ TEST(ConfigChangesTest, OnlyReloadableValuesAreTakenOver) {
   EXPECT_EQ(config.origins.at("engine").origin, ConfigOrigin::kFlag);  // the same value
   EXPECT_EQ(config.origins.count("limits.max_maps"), 0U);
   // What needs a restart is told each time; the rest is in effect.
-  EXPECT_EQ(TakeReloadable(next, Settings(), config).size(), 1U);
+  EXPECT_EQ(ApplyReloadable(next, Settings(), config).size(), 1U);
 }
 
 TEST(ConfigChangesTest, ASecretIsNotTold) {
   SettingTable table = {*FindSetting("data_dir")};
   table.front().secret = true;
-  ConfigInEffect config;
-  ConfigInEffect next;
+  EffectiveConfig config;
+  EffectiveConfig next;
   next.config.data_dir = "sesame";
-  const std::vector<ConfigChange> changes = TakeReloadable(next, table, config);
+  const std::vector<ConfigChange> changes = ApplyReloadable(next, table, config);
   ASSERT_EQ(changes.size(), 1U);
   EXPECT_EQ(changes[0].before, "(secret)");
   EXPECT_EQ(changes[0].after, "(secret)");

@@ -23,8 +23,8 @@ HostResources HostWith(uint64_t memory_bytes) {
   return host;
 }
 
-ConfigInEffect Resolved(uint64_t memory_bytes, const ConfigInEffect& before = ConfigInEffect()) {
-  ConfigInEffect config = before;
+EffectiveConfig Resolved(uint64_t memory_bytes, const EffectiveConfig& before = EffectiveConfig()) {
+  EffectiveConfig config = before;
   ResolveDefaults(HostWith(memory_bytes), config);
   return config;
 }
@@ -34,7 +34,7 @@ TEST(HostResourcesTest, FollowTheControlGroup) {
   const CgroupFiles files{scratch.Write("self_cgroup", "0::/\n"), scratch.Path("cgroup")};
   scratch.Write("cgroup/cpu.max", "50000 100000\n");
   scratch.Write("cgroup/memory.max", "134217728\n");
-  HostResources host = FindHostResources(files);
+  HostResources host = DetectHostResources(files);
   EXPECT_EQ(host.processors, 1U);
   EXPECT_EQ(host.memory_bytes, uint64_t{128} << 20U);
   EXPECT_EQ(host.memory_from, "the limit of the control group, 128 MiB");
@@ -44,14 +44,14 @@ TEST(HostResourcesTest, FollowTheControlGroup) {
 
   scratch.Write("cgroup/cpu.max", "max 100000\n");
   scratch.Write("cgroup/memory.max", "max\n");
-  host = FindHostResources(files);
+  host = DetectHostResources(files);
   EXPECT_EQ(host.processors, AffinityProcessors());
   EXPECT_EQ(host.memory_bytes, PhysicalMemoryBytes());
   EXPECT_THAT(host.memory_from, HasSubstr("the memory of the machine, "));
 }
 
 TEST(HostResourcesTest, DefaultsFollowTheMemory) {
-  const ConfigInEffect large = Resolved(uint64_t{64} << 30U);
+  const EffectiveConfig large = Resolved(uint64_t{64} << 30U);
   EXPECT_EQ(large.config.threads, 3U);
   EXPECT_EQ(large.config.limits.max_queued_bytes, uint64_t{1} << 30U);
   EXPECT_EQ(large.config.limits.max_reply_bytes, uint64_t{1} << 30U);
@@ -61,10 +61,10 @@ TEST(HostResourcesTest, DefaultsFollowTheMemory) {
   EXPECT_EQ(large.origins.at("limits.max_queued_bytes").origin, ConfigOrigin::kDetected);
   EXPECT_EQ(large.origins.at("threads").place, "3 usable processors");
 
-  const ConfigInEffect small = Resolved(uint64_t{4} << 30U);
+  const EffectiveConfig small = Resolved(uint64_t{4} << 30U);
   EXPECT_EQ(small.config.limits.max_queued_bytes, uint64_t{128} << 20U);
   EXPECT_EQ(small.config.limits.max_transport_bytes, uint64_t{512} << 20U);
-  const ConfigInEffect tiny = Resolved(uint64_t{128} << 20U);
+  const EffectiveConfig tiny = Resolved(uint64_t{128} << 20U);
   EXPECT_EQ(tiny.config.limits.max_queued_bytes, uint64_t{64} << 20U);
 }
 
@@ -72,14 +72,14 @@ TEST(HostResourcesTest, ConnectionsFollowTheOpenFilesAndTheMemory) {
   const auto connections = [](uint64_t open_files, uint64_t memory_bytes) {
     HostResources host = HostWith(memory_bytes);
     host.open_files = open_files;
-    ConfigInEffect config;
+    EffectiveConfig config;
     ResolveDefaults(host, config);
     return config.config.connections.max_open;
   };
   EXPECT_EQ(connections(1024, uint64_t{64} << 30U), 768U);
   EXPECT_EQ(connections(1 << 20, uint64_t{4} << 30U), 8192U);
   EXPECT_EQ(connections(100, uint64_t{64} << 30U), 64U);
-  EXPECT_GT(FindHostResources().open_files, 0U);
+  EXPECT_GT(DetectHostResources().open_files, 0U);
 }
 
 TEST(HostResourcesTest, AllThatMayBeHeldFitsIntoTheMemory) {
@@ -94,14 +94,14 @@ TEST(HostResourcesTest, AllThatMayBeHeldFitsIntoTheMemory) {
 }
 
 TEST(HostResourcesTest, WhatIsSetStays) {
-  ConfigInEffect config;
+  EffectiveConfig config;
   config.config.threads = 7;
   config.config.limits.max_queued_bytes = 1 << 20;
   config.config.limits.max_reply_bytes = 2 << 20;
   config.config.limits.search_cache_bytes = 1;
   config.config.limits.max_transport_bytes = 5;
   config.config.connections.max_open = 6;
-  const ConfigInEffect resolved = Resolved(uint64_t{64} << 30U, config);
+  const EffectiveConfig resolved = Resolved(uint64_t{64} << 30U, config);
   EXPECT_EQ(resolved.config.threads, 7U);
   EXPECT_EQ(resolved.config.limits.max_queued_bytes, uint64_t{1} << 20U);
   EXPECT_EQ(resolved.config.limits.max_reply_bytes, uint64_t{2} << 20U);

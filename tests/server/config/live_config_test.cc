@@ -12,8 +12,8 @@ namespace voxloc::server {
 namespace {
 
 // A configuration whose values belong together.
-ConfigInEffect Generation(uint32_t number) {
-  ConfigInEffect config;
+EffectiveConfig Generation(uint32_t number) {
+  EffectiveConfig config;
   config.config.limits.max_sessions = number;
   config.config.limits.max_points_per_scan = number;
   config.origins["limits.max_sessions"] = {ConfigOrigin::kFlag, std::to_string(number)};
@@ -31,7 +31,7 @@ TEST(LiveConfigTest, ReadersSeeOneConfigurationWhileItIsReplaced) {
       ++ready;
       uint32_t last = 0;
       while (last < kGenerations) {
-        const std::shared_ptr<const ConfigInEffect> now = live.Snapshot();
+        const std::shared_ptr<const EffectiveConfig> now = live.Snapshot();
         const Limits& limits = now->config.limits;
         ASSERT_EQ(limits.max_sessions, limits.max_points_per_scan);
         ASSERT_EQ(now->origins.at("limits.max_sessions").place,

@@ -46,9 +46,9 @@ class FakeGpu : public ForwardingEngine {
     std::vector<AlignResult> results = ForwardingEngine::Align(jobs);
     DeviceTimes times = kTimes;
     for (size_t i = 0; i < jobs.size(); ++i) {
-      if (!jobs[i].want_device_times) continue;
+      if (!jobs[i].with_device_times) continue;
       results[i].device_times = times;
-      times.leads = false;
+      times.first_of_launch = false;
     }
     for (AlignResult& result : results) {
       if (faults_->dead) result.status = Health();

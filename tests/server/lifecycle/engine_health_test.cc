@@ -182,8 +182,8 @@ TEST(EngineWatchTest, LogsOnlyChangesOfTheHealth) {
   const LogLevel level = SetLogLevel(LogLevel::kInfo);
   for (const bool dead : {false, true, false}) {
     faults->dead = dead;
-    EXPECT_GT(watch.CheckTime(now), now);
-    EXPECT_GT(watch.CheckTime(now), now);
+    EXPECT_GT(watch.Poll(now), now);
+    EXPECT_GT(watch.Poll(now), now);
   }
   Log(LogLevel::kError, "end_of_test", {});
   SetLogLevel(level);

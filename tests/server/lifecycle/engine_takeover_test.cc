@@ -17,7 +17,7 @@
 
 #include "core/engine/cpu/cpu_engine.h"
 #include "core/engine/replica/replicated_engine.h"
-#include "server/lifecycle/end_requests.h"
+#include "server/lifecycle/lifecycle_requests.h"
 #include "server/maps/store/sqlite_map_store.h"
 #include "tests/server/engines/fake_gpu.h"
 #include "tests/server/lifecycle/health_calls.h"
@@ -213,7 +213,7 @@ TEST_F(EngineTakeover, AsksItsOwnerForARestartWhereTheOperatorWantsThat) {
 // open.
 TEST_F(EngineTakeover, DuringADrainLeavesTheDrainToEndWell) {
   const ScratchDir folder;
-  EndRequests requests;
+  LifecycleRequests requests;
   std::atomic<int> asked{0};
   server_ = std::make_unique<TestServer>(
       [&](Config& config) {
@@ -224,13 +224,13 @@ TEST_F(EngineTakeover, DuringADrainLeavesTheDrainToEndWell) {
       },
       GpusWithAStandby(),
       [&] {
-        requests.EndForRestart();
+        requests.RequestRestart();
         ++asked;
       });
   server_->LoadTown();
   auto session = std::make_unique<TestSession>(*server_, "town");
   ASSERT_TRUE(session->Align(GoodScan()).accepted());
-  EXPECT_TRUE(requests.EndBySignal());
+  EXPECT_TRUE(requests.RequestShutdown());
   std::thread drain([&] { server_->server().Drain(); });
   EXPECT_TRUE(session->Read().has_draining());
   faults_->dead = true;

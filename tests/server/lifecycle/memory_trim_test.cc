@@ -22,7 +22,7 @@ TEST(MemoryTrimTest, ComesOnceWhenAFloodOfCallsIsOver) {
       calls.Enter();
       calls.Leave();
     }
-    EXPECT_GT(trim.CheckTime(start), start);
+    EXPECT_GT(trim.Poll(start), start);
     return trims;
   };
   EXPECT_EQ(look(0), 0);

@@ -24,7 +24,7 @@ class ReadinessTest : public ::testing::Test {
   const Metrics metrics_;
   WorkQueue queue_{"mapping", 8, QueueMetrics()};
   ResidentMaps maps_{8, metrics_, queue_};
-  ServerLife life_;
+  ServerLifecycle life_;
   Readiness readiness_{engine_, maps_, life_};
 };
 
@@ -73,16 +73,16 @@ TEST_F(ReadinessTest, FollowsTheEngineAndEndsWithTheDrain) {
 }
 
 TEST_F(ReadinessTest, IsWatchedOnceSomebodyAsksAServerThatWasReady) {
-  readiness_.NoteAsked();
-  EXPECT_FALSE(readiness_.watched());
+  readiness_.RecordProbe();
+  EXPECT_FALSE(readiness_.probed_recently());
   readiness_.Begin({});
   EXPECT_TRUE(readiness_.Check().ok());
-  EXPECT_TRUE(readiness_.watched());
-  ServerLife life;
-  Readiness unasked(engine_, maps_, life);
+  EXPECT_TRUE(readiness_.probed_recently());
+  ServerLifecycle lifecycle;
+  Readiness unasked(engine_, maps_, lifecycle);
   unasked.Begin({});
   EXPECT_TRUE(unasked.Check().ok());
-  EXPECT_FALSE(unasked.watched());
+  EXPECT_FALSE(unasked.probed_recently());
 }
 
 }  // namespace

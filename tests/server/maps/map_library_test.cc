@@ -57,7 +57,7 @@ class MapLibraryTest : public ::testing::Test {
   }
 
   const Metrics metrics_;
-  const ConfigInEffect defaults_{};
+  const EffectiveConfig defaults_{};
   const LiveConfig config_{defaults_};
   const std::unique_ptr<MapStore> store_ = MakeMemoryMapStore({}).value();
   const std::unique_ptr<FailoverEngine> engine_ = EngineOfOne();

@@ -41,7 +41,7 @@ TEST_F(StoreUpkeepTest, LeavesAQueueThatStandsStillToOthers) {
   pose.vehicle = "bus";
   pose.map = "town";
   last_poses_.Record(pose);
-  for (int i = 0; i < 1000; ++i) now = upkeep_->CheckTime(now + std::chrono::hours(1));
+  for (int i = 0; i < 1000; ++i) now = upkeep_->Poll(now + std::chrono::hours(1));
   absl::Notification others;
   ASSERT_TRUE(mapping_.Post([&others] { others.Notify(); })) << "the queue is full of upkeep";
   open.Notify();
@@ -51,7 +51,7 @@ TEST_F(StoreUpkeepTest, LeavesAQueueThatStandsStillToOthers) {
   pose.vehicle = "tram";
   last_poses_.Record(pose);
   EXPECT_TRUE(Eventually([&] {
-    now = upkeep_->CheckTime(now + std::chrono::hours(1));
+    now = upkeep_->Poll(now + std::chrono::hours(1));
     return store_->GetLastPose("tram").ok();
   }));
 }

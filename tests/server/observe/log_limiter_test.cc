@@ -18,12 +18,12 @@ TEST(LogLimiterTest, CountsWhatIsLeftOutBeyondTheBurst) {
   LogLimiter limiter({/*burst=*/3.0, /*per_second=*/2.0});
   for (int i = 0; i < 3; ++i) EXPECT_EQ(limiter.Admit("flood", LimiterTime(1.0)), 0U);
   for (int i = 0; i < 5; ++i) EXPECT_FALSE(limiter.Admit("flood", LimiterTime(1.0)).has_value());
-  EXPECT_EQ(limiter.left_out(), 5U);
+  EXPECT_EQ(limiter.suppressed(), 5U);
   EXPECT_FALSE(limiter.Admit("flood", LimiterTime(1.4)).has_value());
   EXPECT_EQ(limiter.Admit("flood", LimiterTime(1.5)), 6U);
   EXPECT_FALSE(limiter.Admit("flood", LimiterTime(1.5)).has_value());
   EXPECT_EQ(limiter.Admit("flood", LimiterTime(2.0)), 1U);
-  EXPECT_EQ(limiter.left_out(), 7U);
+  EXPECT_EQ(limiter.suppressed(), 7U);
 }
 
 TEST(LogLimiterTest, EventsDoNotTakeEachOthersLines) {

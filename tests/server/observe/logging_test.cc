@@ -25,11 +25,11 @@ TEST(LoggingTest, LinesOfATraceNameIt) {
   const auto trace = ParseTraceparent("00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-00");
   ASSERT_TRUE(trace.has_value());
   {
-    const LogTrace outer(*trace);
+    const ScopedLogTrace outer(*trace);
     EXPECT_EQ(FormatLogLine(LogLevel::kInfo, "x", {{"a", 1}}),
               "level=info event=x a=1 trace_id=4bf92f3577b34da6a3ce929d0e0e4736");
     {
-      const LogTrace none{TraceContext()};
+      const ScopedLogTrace none{TraceContext()};
       EXPECT_EQ(FormatLogLine(LogLevel::kInfo, "x", {}), "level=info event=x");
     }
     EXPECT_EQ(FormatLogLine(LogLevel::kInfo, "x", {}),
@@ -53,9 +53,9 @@ TEST(GrpcLogTest, SaysInWordsWhyAHandshakeFailed) {
         {"0A000086:SSL routines::certificate verify failed.",
          "the client's certificate is not of an authority in tls.client_ca, or is not valid"},
         {"0A000000:SSL routines::something new.", "the handshake failed"}}) {
-    EXPECT_EQ(TlsFailureIn(failed + line), reason);
+    EXPECT_EQ(ParseTlsFailure(failed + line), reason);
   }
-  EXPECT_EQ(TlsFailureIn("Server chttp2 transport: wrong version number"), "");
+  EXPECT_EQ(ParseTlsFailure("Server chttp2 transport: wrong version number"), "");
 }
 
 }  // namespace

@@ -10,20 +10,20 @@ namespace {
 TEST(ByteBudgetTest, IsSpentWhileMoreThanItsLimitIsHeld) {
   ByteBudget budget(10, Gauge());
   budget.Add(10);
-  EXPECT_FALSE(budget.spent());
+  EXPECT_FALSE(budget.exhausted());
   budget.Add(5);
-  EXPECT_TRUE(budget.spent());
+  EXPECT_TRUE(budget.exhausted());
   budget.Remove(10);
-  EXPECT_FALSE(budget.spent());
+  EXPECT_FALSE(budget.exhausted());
 }
 
 TEST(ByteBudgetTest, ANewLimitHoldsForWhatIsHeldAlready) {
   ByteBudget budget(10, Gauge());
   budget.Add(8);
   budget.set_limit(7);
-  EXPECT_TRUE(budget.spent());
+  EXPECT_TRUE(budget.exhausted());
   budget.set_limit(8);
-  EXPECT_FALSE(budget.spent());
+  EXPECT_FALSE(budget.exhausted());
 }
 
 }  // namespace

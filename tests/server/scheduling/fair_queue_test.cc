@@ -31,9 +31,9 @@ class WaitingTask : public ScanTask {
   void Complete(AlignResult /*result*/, const ScanEstimate* /*estimate*/,
                 const BatchFacts& /*batch*/) override {}
   void Supersede() override {}
-  void Refuse(absl::string_view /*why*/, double /*retry_after_s*/) override {}
+  void Reject(absl::string_view /*why*/, double /*retry_after_s*/) override {}
   void Fail(const absl::Status& /*status*/) override {}
-  void GiveUp() override {}
+  void Cancel() override {}
 
  private:
   const std::string name_;
@@ -53,7 +53,7 @@ class FairQueueTest : public ::testing::Test {
   // Whether there is room; the scan then waits.
   bool Put(const LanePtr& lane, const std::string& name, size_t bytes = 1) {
     auto task = std::make_unique<WaitingTask>(name, bytes);
-    if (!queue_.HasRoomFor(*lane, *task, max_scans_, max_bytes_)) return false;
+    if (!queue_.HasCapacityFor(*lane, *task, max_scans_, max_bytes_)) return false;
     EXPECT_EQ(NameOf(queue_.Put(lane, std::move(task))), "");
     return true;
   }
@@ -84,7 +84,7 @@ class FairQueueTest : public ::testing::Test {
   // How many lanes the end of the queue lets go of.
   size_t DropLanes() {
     size_t dropped = 0;
-    while (queue_.DropLane() != nullptr) ++dropped;
+    while (queue_.PopLane() != nullptr) ++dropped;
     return dropped;
   }
   void EndTurns() {
@@ -216,15 +216,15 @@ TEST_F(FairQueueTest, LanesOfOneCallerHaveOneShareOfWhatMayWait) {
 TEST_F(FairQueueTest, CountsTheScansBeforeTheNextOfALane) {
   const LanePtr greedy = Open("greedy");
   const LanePtr modest = Open("modest");
-  EXPECT_EQ(queue_.ScansBefore(*greedy), 0u);
+  EXPECT_EQ(queue_.ScansAhead(*greedy), 0u);
   for (const char* name : {"g1", "g2", "g3"}) ASSERT_TRUE(Put(greedy, name));
-  EXPECT_EQ(queue_.ScansBefore(*modest), 1u);  // g1
+  EXPECT_EQ(queue_.ScansAhead(*modest), 1u);  // g1
   ASSERT_TRUE(Put(modest, "m1"));
-  EXPECT_EQ(queue_.ScansBefore(*greedy), 4u);  // all: the next of `modest` has come by then
-  EXPECT_EQ(queue_.ScansBefore(*modest), 3u);  // m1, and g1 and g2
+  EXPECT_EQ(queue_.ScansAhead(*greedy), 4u);  // all: the next of `modest` has come by then
+  EXPECT_EQ(queue_.ScansAhead(*modest), 3u);  // m1, and g1 and g2
   const LanePtr newest_wins = queue_.OpenLane(1, "newest wins");
   ASSERT_TRUE(Put(newest_wins, "n1"));
-  EXPECT_EQ(queue_.ScansBefore(*newest_wins), 0u);
+  EXPECT_EQ(queue_.ScansAhead(*newest_wins), 0u);
 }
 
 TEST_F(FairQueueTest, BytesAreSharedInTheSameWay) {
@@ -275,7 +275,7 @@ TEST_F(FairQueueTest, InTheSecondStageCallersHaveALaneInEachRound) {
   EndTurns();
   EXPECT_EQ(FairQueue::RoundOf(*fleet[0]), 0u);
   // Whoever was not there gets nothing for it.
-  queue_.TakeRound(first + 5);
+  queue_.SetRound(first + 5);
   Put(alone, "alone");
   EXPECT_EQ(TakeBatch(10).size(), 1u);
   EXPECT_EQ(queue_.BeginSecondStage(*alone, 100), first + 5);

@@ -74,7 +74,7 @@ class FakeTask : public ScanTask {
     End("completed " + name_ + " of " + std::to_string(batch.size));
   }
   void Supersede() override { End("superseded " + name_); }
-  void Refuse(absl::string_view why, double retry_after_s) override {
+  void Reject(absl::string_view why, double retry_after_s) override {
     EXPECT_THAT(why, HasSubstr("too many scans wait"));
     EXPECT_GT(retry_after_s, 0.0);
     End("refused " + name_);
@@ -83,7 +83,7 @@ class FakeTask : public ScanTask {
     EXPECT_EQ(status.code(), absl::StatusCode::kResourceExhausted);
     End("failed " + name_);
   }
-  void GiveUp() override { End("given up " + name_); }
+  void Cancel() override { End("given up " + name_); }
 
  private:
   void End(const std::string& event) {
@@ -124,9 +124,9 @@ class TwoGuessTask : public ScanTask {
                 " of " + std::to_string(batch.size));
   }
   void Supersede() override {}
-  void Refuse(absl::string_view /*why*/, double /*retry_after_s*/) override {}
+  void Reject(absl::string_view /*why*/, double /*retry_after_s*/) override {}
   void Fail(const absl::Status& /*status*/) override {}
-  void GiveUp() override {}
+  void Cancel() override {}
 
  private:
   Record& record_;
@@ -213,7 +213,7 @@ TEST_F(SchedulerTest, GathersWhileBusyAndSplitsAtTheLargestBatch) {
 TEST_F(SchedulerTest, WhereBatchesTakeTooLongTheyHaveAScanForEachThreadOfTheHost) {
   gate_->Close();
   Scheduler::Options options = FewOptions();
-  options.longest_batch_s = 1e-12;  // every batch takes longer
+  options.max_batch_s = 1e-12;  // every batch takes longer
   Scheduler scheduler(engine_, host_threads_, options, metrics_);
   std::vector<std::shared_ptr<Scheduler::Lane>> lanes;
   for (int i = 0; i < 5; ++i) lanes.push_back(scheduler.OpenLane(1));

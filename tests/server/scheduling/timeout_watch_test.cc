@@ -50,7 +50,7 @@ class WatchedThing : public TimeoutWatch::Watched {
   WatchedThing(WatchRecord& record, std::string name, Times times)
       : record_(record), name_(std::move(name)), times_(std::move(times)) {}
 
-  Clock::time_point CheckTime(Clock::time_point now) override {
+  Clock::time_point Poll(Clock::time_point now) override {
     EXPECT_LE(times_.at(asked_), now);
     record_.Add(name_);
     return ++asked_ < times_.size() ? times_[asked_] : TimeoutWatch::kNever;
@@ -69,7 +69,7 @@ class WatchedThing : public TimeoutWatch::Watched {
 // remove all entries before the first of them is asked.
 class HeldWatch : public TimeoutWatch::Watched {
  public:
-  Clock::time_point CheckTime(Clock::time_point) override {
+  Clock::time_point Poll(Clock::time_point) override {
     held_.Notify();
     EXPECT_TRUE(released_.WaitForNotificationWithTimeout(kLongestWait));
     return TimeoutWatch::kNever;

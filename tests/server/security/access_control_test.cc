@@ -44,19 +44,19 @@ TEST(AccessControl, FollowsItsFile) {
   EXPECT_EQ(second.Check().code(), absl::StatusCode::kUnauthenticated);
 
   const auto now = TimeoutWatch::Clock::now();
-  EXPECT_GT(control.CheckTime(now), now);
+  EXPECT_GT(control.Poll(now), now);
   EXPECT_EQ(metrics.access_reloads_ok.Value(), 1.0);  // nothing has changed
 
   folder.Write("access.yaml", FileFor("second"));
-  static_cast<void>(control.CheckTime(now));
+  static_cast<void>(control.Poll(now));
   EXPECT_EQ(metrics.access_reloads_ok.Value(), 2.0);
   EXPECT_EQ(first.Check().code(), absl::StatusCode::kUnauthenticated);
   EXPECT_TRUE(second.Check().ok());
   EXPECT_EQ(second.caller(), "one");
 
   folder.Write("access.yaml", "identities: [");
-  static_cast<void>(control.CheckTime(now));
-  static_cast<void>(control.CheckTime(now));  // read once, as long as it does not change
+  static_cast<void>(control.Poll(now));
+  static_cast<void>(control.Poll(now));  // read once, as long as it does not change
   EXPECT_EQ(metrics.access_reloads_failed.Value(), 1.0);
   EXPECT_TRUE(second.Check().ok());
   EXPECT_EQ(metrics.denied_unknown.Value(), 2.0);
@@ -81,7 +81,7 @@ TEST(AccessControl, IsAskedWhileTheFileChanges) {
   }
   for (int i = 0; i < 50; ++i) {
     folder.Write("access.yaml", FileFor("stays") + "    maps: [m, x" + std::to_string(i) + "]\n");
-    static_cast<void>(control.CheckTime(TimeoutWatch::Clock::now()));
+    static_cast<void>(control.Poll(TimeoutWatch::Clock::now()));
   }
   stop = true;
   for (std::thread& thread : threads) thread.join();

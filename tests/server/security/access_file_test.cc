@@ -65,16 +65,16 @@ TEST(AccessFile, SaysWhoMayDoWhat) {
   for (const char* map : {"towns", "depot-12", "public-1", ""}) {
     EXPECT_FALSE(truck->MayUseMap(map)) << map;
   }
-  EXPECT_TRUE(truck->MayNameVehicle("truck-7"));
+  EXPECT_TRUE(truck->MayUseVehicle("truck-7"));
   for (const char* vehicle : {"truck-8", "truck-77", ""}) {
-    EXPECT_FALSE(truck->MayNameVehicle(vehicle)) << vehicle;
+    EXPECT_FALSE(truck->MayUseVehicle(vehicle)) << vehicle;
   }
-  EXPECT_FALSE(truck->MayNameVehicle(std::string("truck-7\0x", 9)));
+  EXPECT_FALSE(truck->MayUseVehicle(std::string("truck-7\0x", 9)));
 
   const Identity* const mapper = policy->FindByCertificate({"spiffe://fleet/mapper"});
   ASSERT_NE(mapper, nullptr);
   EXPECT_TRUE(mapper->MayUseMap("anything"));
-  EXPECT_TRUE(mapper->MayNameVehicle(""));
+  EXPECT_TRUE(mapper->MayUseVehicle(""));
   EXPECT_EQ(mapper->expires, absl::InfiniteFuture());
 
   ASSERT_TRUE(policy->anonymous.has_value());

@@ -227,7 +227,7 @@ class StandardErrorFile {
 
 TEST_F(AuditLogTest, WithoutAFileStrangersFillNoLogAndDisplaceNoChange) {
   constexpr size_t kCalls = 5000;
-  const uint64_t left_out = LogLinesLeftOut();
+  const uint64_t left_out = SuppressedLogLines();
   size_t written = 0;
   {
     const StandardErrorFile standard_error(folder_.Path("stderr"));
@@ -252,8 +252,8 @@ TEST_F(AuditLogTest, WithoutAFileStrangersFillNoLogAndDisplaceNoChange) {
   EXPECT_LT(lines, kCalls / 2);
   EXPECT_LT(bytes, lines * 400);  // the name is cut
   // What was left out is counted; the last lines may not be written yet.
-  EXPECT_LE(lines + LogLinesLeftOut() - left_out, written);
-  EXPECT_GT(LogLinesLeftOut() - left_out, kCalls / 2);
+  EXPECT_LE(lines + SuppressedLogLines() - left_out, written);
+  EXPECT_GT(SuppressedLogLines() - left_out, kCalls / 2);
 }
 
 // Whatever the call, and without credentials.

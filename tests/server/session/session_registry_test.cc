@@ -29,8 +29,8 @@ class RecordingSession : public RegisteredSession {
 
 TEST(SessionRegistryTest, CountsRefusesAndDrains) {
   const Metrics metrics;
-  ServerLife life;
-  SessionRegistry registry(1, metrics, life);
+  ServerLifecycle lifecycle;
+  SessionRegistry registry(1, metrics, lifecycle);
   const auto listener = std::make_shared<RecordingSession>();
   auto first = registry.Open(listener);
   ASSERT_TRUE(first.ok());
@@ -45,17 +45,17 @@ TEST(SessionRegistryTest, CountsRefusesAndDrains) {
   EXPECT_FALSE(registry.Notify(1, {1.0, 2.0, "gone"}));
   EXPECT_EQ(listener->heard, "bye");
   EXPECT_TRUE(registry.Admit().ok());
-  EXPECT_TRUE(life.Advance(ServerState::kDraining));
+  EXPECT_TRUE(lifecycle.Advance(ServerState::kDraining));
   EXPECT_EQ(registry.Open(listener).status().code(), absl::StatusCode::kUnavailable);
   EXPECT_EQ(registry.Admit().code(), absl::StatusCode::kUnavailable);
 }
 
 TEST(SessionRegistryTest, ListsOpenSessionsInTheOrderOfTheirNumbers) {
   const Metrics metrics;
-  const ServerLife life;
-  SessionRegistry registry(8, metrics, life);
+  const ServerLifecycle lifecycle;
+  SessionRegistry registry(8, metrics, lifecycle);
   std::vector<std::shared_ptr<RecordingSession>> listeners;
-  std::vector<std::shared_ptr<SessionPlace>> places;
+  std::vector<std::shared_ptr<SessionSlot>> places;
   for (const char* map : {"town", "yard", "town", "town"}) {
     listeners.push_back(std::make_shared<RecordingSession>(map));
     auto place = registry.Open(listeners.back());

@@ -39,10 +39,10 @@ class Recovery : public ::testing::Test {
   }
 
   // What the session knows of scan `i` where the client says this.
-  static SessionState::Place PlaceOf(SessionState& state, int i, const Pose& poses_say) {
+  static SessionState::ScanPrior PlaceOf(SessionState& state, int i, const Pose& poses_say) {
     EXPECT_TRUE(state.AddPose({i * kStepNs - 1, poses_say, Matrix6::Identity()}).ok());
     EXPECT_TRUE(state.AddPose({i * kStepNs + 1, poses_say, Matrix6::Identity()}).ok());
-    SessionState::Place place = state.TakePlace(i * kStepNs);
+    SessionState::ScanPrior place = state.TakePrior(i * kStepNs);
     EXPECT_TRUE(place.status.ok()) << place.status;
     return place;
   }
@@ -76,7 +76,7 @@ class Recovery : public ::testing::Test {
     for (int i = 3; i < 30; ++i) {
       const Pose expected = Expected(state, i, LaggingAt(i));
       EXPECT_LT(TranslationDistance(expected, VehicleAt(i)), 0.5) << i;
-      const RecoveryOutcome outcome = state.OnSqliteProgress(VehicleAt(i), LaggingAt(i));
+      const RecoveryOutcome outcome = state.EndProposalCheck(VehicleAt(i), LaggingAt(i));
       if (outcome.applied) return i + 1;
       EXPECT_EQ(outcome.state, ProposalState::kPending);
     }
@@ -94,7 +94,7 @@ TEST_F(Recovery, GuessesAreNotMovedBeforeTheFoundPoseIsConfirmed) {
     EXPECT_LT(TranslationDistance(place.guess_map_T_base, LaggingAt(i)), 1e-9);
     EXPECT_TRUE(place.guess_covariance.has_value());
     ASSERT_TRUE(state.Missed(place.odometry_T_base).has_value());
-    EXPECT_FALSE(state.OnSqliteProgress(VehicleAt(i), place.odometry_T_base).applied);
+    EXPECT_FALSE(state.EndProposalCheck(VehicleAt(i), place.odometry_T_base).applied);
   }
 }
 
@@ -119,7 +119,8 @@ TEST_F(Recovery, PosesThatAreRightAgainAreNotMovedAnyMore) {
   for (; i < reset + 20; ++i) {
     const auto place = PlaceOf(state, i, VehicleAt(i));
     if (!place.corrected) break;
-    state.Found(i * kStepNs, VehicleAt(i), place, {/*own_suffices=*/true, /*observed=*/false});
+    state.Found(i * kStepNs, VehicleAt(i), place,
+                {/*uncorrected_suffices=*/true, /*observed=*/false});
   }
   EXPECT_GE(i - reset, 3);
   EXPECT_LT(i - reset, 10);
@@ -128,8 +129,8 @@ TEST_F(Recovery, PosesThatAreRightAgainAreNotMovedAnyMore) {
 }
 
 // By odometry of the scans' own, 1 m a scan.
-SessionState::Place OdometryPlace(SessionState& state, int i) {
-  return state.TakePlace(i * kStepNs, PoseAt(i, 0.0, 0.0));
+SessionState::ScanPrior OdometryPlace(SessionState& state, int i) {
+  return state.TakePrior(i * kStepNs, PoseAt(i, 0.0, 0.0));
 }
 
 TEST(SessionOdometry, CarriesTheLastPoseThatItsScanObserved) {
@@ -168,7 +169,7 @@ TEST_F(Recovery, AFalsePoseIsDroppedAndSearchedForAgain) {
   for (; i < 10 && outcome.state != ProposalState::kDropped; ++i) {
     const Pose expected = Expected(state, i, LaggingAt(i));
     EXPECT_LT(TranslationDistance(expected, wrong * (LaggingAt(2).Inverse() * LaggingAt(i))), 1e-9);
-    outcome = state.OnSqliteProgress(std::nullopt, LaggingAt(i));
+    outcome = state.EndProposalCheck(std::nullopt, LaggingAt(i));
     EXPECT_FALSE(outcome.applied);
   }
   EXPECT_EQ(outcome.state, ProposalState::kDropped);
@@ -193,7 +194,7 @@ TEST_F(Recovery, AVehicleThatIsFoundOtherwiseNeedsNoPose) {
   LoseAndFind(other, PoseAt(-30.0, 12.0, 2.0));
   static_cast<void>(Expected(other, 3, LaggingAt(3)));
   other.Found(4 * kStepNs, VehicleAt(4), PlaceOf(other, 4, VehicleAt(4)), {});
-  EXPECT_EQ(other.OnSqliteProgress(PoseAt(-30.0, 13.0, 2.0), LaggingAt(3)).state,
+  EXPECT_EQ(other.EndProposalCheck(PoseAt(-30.0, 13.0, 2.0), LaggingAt(3)).state,
             ProposalState::kDropped);
   EXPECT_FALSE(PlaceOf(other, 5, VehicleAt(5)).corrected);
 }
@@ -213,7 +214,7 @@ TEST_F(Recovery, WithoutApplyingThePoseIsReportedUntilScansRefuteIt) {
   int i = 3;
   for (; i < 20; ++i) {
     static_cast<void>(Expected(state, i, LaggingAt(i)));
-    const RecoveryOutcome outcome = state.OnSqliteProgress(VehicleAt(i), LaggingAt(i));
+    const RecoveryOutcome outcome = state.EndProposalCheck(VehicleAt(i), LaggingAt(i));
     EXPECT_FALSE(outcome.applied);
     EXPECT_EQ(outcome.state, i < 7 ? ProposalState::kPending : ProposalState::kConfirmed) << i;
     EXPECT_FALSE(PlaceOf(state, i + 1, LaggingAt(i + 1)).corrected);
@@ -244,32 +245,32 @@ TEST_F(TwistOfASession, IsThatOfThePosesAroundTheScan) {
   ASSERT_TRUE(state.AddPose({4 * kStepNs, VehicleAt(4), Matrix6::Zero()}).ok());
   ASSERT_TRUE(state.AddPose({5 * kStepNs, VehicleAt(5), Matrix6::Zero()}).ok());
   // Results that jump do not matter.
-  state.Found(3 * kStepNs, PoseAt(0.0, 0.0, 0.0), SessionState::Place(), {});
-  state.Found(4 * kStepNs, PoseAt(50.0, 0.0, 1.0), SessionState::Place(), {});
-  ExpectDriving(state.TakePlace(4 * kStepNs + kStepNs / 2).base_twist);
+  state.Found(3 * kStepNs, PoseAt(0.0, 0.0, 0.0), SessionState::ScanPrior(), {});
+  state.Found(4 * kStepNs, PoseAt(50.0, 0.0, 1.0), SessionState::ScanPrior(), {});
+  ExpectDriving(state.TakePrior(4 * kStepNs + kStepNs / 2).base_twist);
 }
 
 TEST_F(TwistOfASession, WithoutPosesIsThatOfTheLastTwoAcceptedResults) {
   SessionState state;
-  EXPECT_FALSE(state.TakePlace(1).base_twist.has_value());
-  state.Found(4 * kStepNs, VehicleAt(4), SessionState::Place(), {});
-  EXPECT_FALSE(state.TakePlace(5 * kStepNs).base_twist.has_value());
-  state.Found(5 * kStepNs, VehicleAt(5), SessionState::Place(), {});
-  ExpectDriving(state.TakePlace(6 * kStepNs).base_twist);
+  EXPECT_FALSE(state.TakePrior(1).base_twist.has_value());
+  state.Found(4 * kStepNs, VehicleAt(4), SessionState::ScanPrior(), {});
+  EXPECT_FALSE(state.TakePrior(5 * kStepNs).base_twist.has_value());
+  state.Found(5 * kStepNs, VehicleAt(5), SessionState::ScanPrior(), {});
+  ExpectDriving(state.TakePrior(6 * kStepNs).base_twist);
   // They are too old after a second, and forgotten when the session is activated anew.
-  EXPECT_FALSE(state.TakePlace(16 * kStepNs).base_twist.has_value());
-  ExpectDriving(state.TakePlace(7 * kStepNs).base_twist);
+  EXPECT_FALSE(state.TakePrior(16 * kStepNs).base_twist.has_value());
+  ExpectDriving(state.TakePrior(7 * kStepNs).base_twist);
   state.Activate(true);
-  EXPECT_FALSE(state.TakePlace(7 * kStepNs).base_twist.has_value());
+  EXPECT_FALSE(state.TakePrior(7 * kStepNs).base_twist.has_value());
 }
 
 TEST_F(TwistOfASession, ResultsThatAreFarApartOrAtOneTimeTellNone) {
   SessionState state;
-  state.Found(0, VehicleAt(0), SessionState::Place(), {});
-  state.Found(11 * kStepNs, VehicleAt(11), SessionState::Place(), {});
-  EXPECT_FALSE(state.TakePlace(12 * kStepNs).base_twist.has_value());
-  state.Found(11 * kStepNs, VehicleAt(12), SessionState::Place(), {});
-  EXPECT_FALSE(state.TakePlace(12 * kStepNs).base_twist.has_value());
+  state.Found(0, VehicleAt(0), SessionState::ScanPrior(), {});
+  state.Found(11 * kStepNs, VehicleAt(11), SessionState::ScanPrior(), {});
+  EXPECT_FALSE(state.TakePrior(12 * kStepNs).base_twist.has_value());
+  state.Found(11 * kStepNs, VehicleAt(12), SessionState::ScanPrior(), {});
+  EXPECT_FALSE(state.TakePrior(12 * kStepNs).base_twist.has_value());
 }
 
 }  // namespace

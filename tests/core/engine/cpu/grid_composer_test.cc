@@ -81,10 +81,10 @@ class TileVariants {
 GridChange Compare(const GaussianGrid& grid, const Lattices& before, const Lattices& now) {
   GridChange change{grid, {}, {}};
   for (const TileMoments* tile : before) {
-    if (std::count(now.begin(), now.end(), tile) == 0) change.gone.push_back(tile);
+    if (std::count(now.begin(), now.end(), tile) == 0) change.removed.push_back(tile);
   }
   for (size_t i = 0; i < now.size(); ++i) {
-    if (std::count(before.begin(), before.end(), now[i]) == 0) change.came.push_back(i);
+    if (std::count(before.begin(), before.end(), now[i]) == 0) change.added.push_back(i);
   }
   return change;
 }
@@ -98,7 +98,7 @@ void ExpectSameGrids(const GaussianGrid& a, const GaussianGrid& b) {
   for (const CellKey& key : keys) {
     for (const GaussianGrid* grid : {&a, &b}) {
       const GaussianBlock* const block = grid->Find(key);
-      if (block != nullptr) around.insert(block->strays_to.begin(), block->strays_to.end());
+      if (block != nullptr) around.insert(block->spill_targets.begin(), block->spill_targets.end());
     }
   }
   for (const CellKey& key : around) {
@@ -108,8 +108,8 @@ void ExpectSameGrids(const GaussianGrid& a, const GaussianGrid& b) {
     ASSERT_EQ(in_a == nullptr, in_b == nullptr);
     if (in_a == nullptr) continue;
     ASSERT_TRUE(in_a->sources == in_b->sources);
-    ASSERT_TRUE(in_a->strays_to == in_b->strays_to);
-    ASSERT_TRUE(in_a->strays_from == in_b->strays_from);
+    ASSERT_TRUE(in_a->spill_targets == in_b->spill_targets);
+    ASSERT_TRUE(in_a->spill_sources == in_b->spill_sources);
     ASSERT_EQ(in_a->begins, in_b->begins);
     ASSERT_EQ(in_a->records.size(), in_b->records.size());
     for (size_t i = 0; i < in_a->records.size(); ++i) {
@@ -173,7 +173,7 @@ void ExpectSuccessorsAsFromNothing(const CellStatistics& statistics, bool far, u
     EXPECT_EQ(next.MemoryBytes() > 0, !now.empty());
     if (round % 10 == 0) ExpectCellsOf(next, now, statistics);
     if (testing::Test::HasFatalFailure()) return;
-    for (const auto& [key, block] : BlocksOf(next)) strays += block->strays_from.size();
+    for (const auto& [key, block] : BlocksOf(next)) strays += block->spill_sources.size();
     grid = std::move(next);
     tiles = now;
   }

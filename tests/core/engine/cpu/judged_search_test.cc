@@ -81,7 +81,7 @@ AlignJob JudgedJob() {
 
 AlignResult SearchPeaks(const AlignJob& job, PeaksEvaluator& evaluator) {
   AlignResult result;
-  RunSchedule(job, RulesOf(job), evaluator, result);
+  RunSchedule(job, MakeSearchRules(job), evaluator, result);
   EXPECT_EQ(static_cast<size_t>(result.evaluations), evaluator.calls.size());
   return result;
 }
@@ -104,7 +104,7 @@ TEST(JudgedSearchTest, AStageBeforeTheScoreStageThatDoesNotRaiseItIsUndone) {
     AlignJob job = JudgedJob();
     job.profile.stages[1].max_step = 0.1;
     job.profile.stages[1].max_iterations = 1;
-    job.want_trace = true;
+    job.with_trace = true;
     const AlignResult result = SearchPeaks(job, evaluator);
     ASSERT_EQ(result.trace.size(), 3u);
     EXPECT_EQ(result.trace[0].stage, 0);
@@ -187,7 +187,7 @@ TEST(JudgedSearchTest, AGoodGuessEntersAtTheScoreStage) {
   PeaksEvaluator evaluator({50.0, 1.0, 1.0}, 1);
   AlignJob job = JudgedJob();
   job.guess_covariance = 1e-4 * Matrix6::Identity();
-  job.want_trace = true;
+  job.with_trace = true;
   const AlignResult result = SearchPeaks(job, evaluator);
   ASSERT_FALSE(result.trace.empty());
   EXPECT_EQ(result.trace[0].stage, 1);
@@ -260,13 +260,13 @@ AlignJob LookAlikesJob() {
   first.cells.cell_size_m = 8.0;
   job.profile.stages.insert(job.profile.stages.begin(), first);
   job.profile.score_stage = 2;
-  job.want_trace = true;
+  job.with_trace = true;
   return job;
 }
 
 AlignResult SearchLookAlikes(const AlignJob& job, LookAlikesEvaluator& evaluator) {
   AlignResult result;
-  RunSchedule(job, RulesOf(job), evaluator, result);
+  RunSchedule(job, MakeSearchRules(job), evaluator, result);
   EXPECT_EQ(result.evaluations, evaluator.calls);
   EXPECT_EQ(static_cast<size_t>(result.iterations), result.trace.size());
   EXPECT_NEAR(result.gradient[0], 0.0, 1e-12);

@@ -192,11 +192,11 @@ TEST(NeighborhoodCacheTest, TooManyCandidatesAreForgotten) {
   for (const CellKey& key : Queries(6.0, 75)) lists.insert(key);
   const size_t all = held + lists.size();
   const uint64_t generation = cache.generation();
-  cache.ForgetOver(all);
+  cache.ClearIfLarger(all);
   EXPECT_EQ(cache.size(), held);
   EXPECT_EQ(cache.generation(), generation);
   for (const size_t limit : {all - 1, size_t{1}}) {
-    cache.ForgetOver(limit);
+    cache.ClearIfLarger(limit);
     EXPECT_EQ(cache.size(), 0u);
     EXPECT_NE(cache.generation(), generation);
     for (const CellKey& key : Queries(6.0, 75)) (void)cache.Find(key);
@@ -211,9 +211,9 @@ TEST(NeighborhoodCacheTest, ListsWithoutACandidateCountToo) {
   cache.Use(empty, NeighborSearch::kRadius);
   for (int32_t i = 0; i < 100; ++i) EXPECT_EQ(cache.Find({i, 0, 0}).count, 0U);
   const uint64_t generation = cache.generation();
-  cache.ForgetOver(100);
+  cache.ClearIfLarger(100);
   EXPECT_EQ(cache.generation(), generation);
-  cache.ForgetOver(99);
+  cache.ClearIfLarger(99);
   EXPECT_NE(cache.generation(), generation);
 }
 

@@ -73,13 +73,13 @@ AlignJob Job(int stages = 1) {
     stage.epsilon = 1e-6;
     job.profile.stages.push_back(stage);
   }
-  job.want_trace = true;
+  job.with_trace = true;
   return job;
 }
 
 AlignResult Search(const AlignJob& job, FunctionEvaluator& evaluator) {
   AlignResult result;
-  RunSchedule(job, RulesOf(job), evaluator, result);
+  RunSchedule(job, MakeSearchRules(job), evaluator, result);
   EXPECT_EQ(result.evaluations, evaluator.evaluations);
   return result;
 }

@@ -99,11 +99,11 @@ class FaultyEngine : public ForwardingEngine {
     return ForwardingEngine::DoScore(request);
   }
 
-  absl::StatusOr<std::shared_ptr<const ResidentBoundGrid>> DoKeepBoundGrid(
+  absl::StatusOr<std::shared_ptr<const ResidentBoundGrid>> DoLoadBoundGrid(
       BoundGrid grid) override {
     if (absl::Status status = Health(); !status.ok()) return status;
     if (faults_->out_of_memory) return absl::ResourceExhaustedError("no memory for a grid");
-    return ForwardingEngine::DoKeepBoundGrid(std::move(grid));
+    return ForwardingEngine::DoLoadBoundGrid(std::move(grid));
   }
 
   absl::StatusOr<std::vector<BoundHit>> DoBound(const BoundRequest& request) override {

@@ -76,7 +76,7 @@ TEST_F(ReplicatedAllocationTest, GridsAreKeptAndNodesBoundedOrRefused) {
   const std::vector<uint64_t> columns = RandomColumns(options, random);
   const auto make_grid = [&] { return BoundGrid::Make(options.shape, columns).value(); };
   BoundRequest request = RandomRequest(options, 0, 8, 8, 40, random);
-  request.grid = fleet_.engine->KeepBoundGrid(make_grid()).value();
+  request.grid = fleet_.engine->LoadBoundGrid(make_grid()).value();
   request.scan = RandomScan(options, random);
   request.allowed_z.assign(1, ~uint64_t{0});
   request.min_hits = 8;
@@ -85,7 +85,7 @@ TEST_F(ReplicatedAllocationTest, GridsAreKeptAndNodesBoundedOrRefused) {
 
   // The grid that a call takes is made without fail.
   std::optional<BoundGrid> grid = make_grid();
-  const auto keep = [&](Engine& engine) { return engine.KeepBoundGrid(*std::move(grid)); };
+  const auto keep = [&](Engine& engine) { return engine.LoadBoundGrid(*std::move(grid)); };
   const auto check = [&](const auto& kept) {
     grid = make_grid();
     EXPECT_TRUE(kept.ok() || kept.status().code() == absl::StatusCode::kResourceExhausted)

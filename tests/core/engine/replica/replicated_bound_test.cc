@@ -30,7 +30,7 @@ class ReplicatedBoundTest : public ::testing::Test {
     options_.shape.tolerances = {0, 2};
     columns_ = RandomColumns(options_, random_);
     scan_ = RandomScan(options_, random_);
-    grid_alone_ = *alone_->KeepBoundGrid(Grid());
+    grid_alone_ = *alone_->LoadBoundGrid(Grid());
   }
 
   BoundGrid Grid() const { return *BoundGrid::Make(options_.shape, columns_); }
@@ -39,7 +39,7 @@ class ReplicatedBoundTest : public ::testing::Test {
     BoundRequest request = RandomRequest(options_, 1, 6, 5, blocks, random_);
     request.scan = scan_;
     request.min_hits = 33;
-    auto grid = fleet.engine->KeepBoundGrid(Grid());
+    auto grid = fleet.engine->LoadBoundGrid(Grid());
     EXPECT_TRUE(grid.ok()) << grid.status();
     if (grid.ok()) request.grid = *std::move(grid);
     return request;
@@ -108,7 +108,7 @@ TEST_F(ReplicatedBoundTest, WithoutAnyEngineItIsUnavailable) {
     EXPECT_EQ(status.code(), absl::StatusCode::kUnavailable);
     EXPECT_THAT(status.message(), HasSubstr("fell off the bus"));
   }
-  EXPECT_EQ(fleet.engine->KeepBoundGrid(Grid()).status().code(), absl::StatusCode::kUnavailable);
+  EXPECT_EQ(fleet.engine->LoadBoundGrid(Grid()).status().code(), absl::StatusCode::kUnavailable);
 }
 
 TEST_F(ReplicatedBoundTest, AGridIsKeptByTheEnginesThatAreLeft) {
@@ -124,7 +124,7 @@ TEST_F(ReplicatedBoundTest, AGridIsKeptByTheEnginesThatAreLeft) {
 TEST_F(ReplicatedBoundTest, AGridIsKeptByAllEnginesOrByNone) {
   const Fleet fleet = MakeEmptyFleet(2);
   fleet.faults[1]->out_of_memory = true;
-  EXPECT_EQ(fleet.engine->KeepBoundGrid(Grid()).status().code(),
+  EXPECT_EQ(fleet.engine->LoadBoundGrid(Grid()).status().code(),
             absl::StatusCode::kResourceExhausted);
   // No memory is no failure of the engine.
   fleet.faults[1]->out_of_memory = false;

@@ -59,8 +59,8 @@ inline std::vector<AlignJob> FleetJobs(std::shared_ptr<const ResidentMap> map, s
     job.scan = scan;
     job.profile = AutowareProfile();
     job.map_T_base_guess = Displaced(ScenePose(), random.InBox(0.3), random.Uniform(-0.03, 0.03));
-    job.want_trace = true;
-    job.want_point_scores = true;
+    job.with_trace = true;
+    job.with_point_scores = true;
   }
   return jobs;
 }
@@ -71,7 +71,7 @@ inline ScoreRequest FleetRequest(std::shared_ptr<const ResidentMap> map, size_t 
   request.map = job.map;
   request.scan = std::make_shared<const PointCloud>(SceneScan(ScenePose(), 50));
   request.stage = job.profile.stages[0];
-  request.want_point_scores = true;
+  request.with_point_scores = true;
   RandomNumbers random(92);
   for (size_t i = 0; i < poses; ++i) {
     request.map_T_base.push_back(

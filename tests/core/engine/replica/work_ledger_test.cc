@@ -15,14 +15,14 @@ namespace voxloc {
 namespace {
 
 // How many items each worker gets.
-std::vector<size_t> Counts(const std::vector<WorkShare>& shares, size_t workers) {
+std::vector<size_t> Counts(const std::vector<WorkAssignment>& shares, size_t workers) {
   std::vector<size_t> counts(workers, 0);
-  for (const WorkShare& share : shares) counts[share.worker] += share.end - share.begin;
+  for (const WorkAssignment& share : shares) counts[share.worker] += share.end - share.begin;
   return counts;
 }
 
-void Complete(std::vector<WorkShare>& shares, WorkLedger& ledger) {
-  for (WorkShare& share : shares) ledger.Complete(share);
+void Complete(std::vector<WorkAssignment>& shares, WorkLedger& ledger) {
+  for (WorkAssignment& share : shares) ledger.Complete(share);
 }
 
 TEST(WorkLedgerTest, IdleWorkersGetEqualRunsThatCoverTheBatchInOrder) {
@@ -30,7 +30,7 @@ TEST(WorkLedgerTest, IdleWorkersGetEqualRunsThatCoverTheBatchInOrder) {
   auto shares = ledger.Split(std::vector<uint64_t>(12, 100), {0, 1, 2});
   ASSERT_EQ(shares.size(), 3u);
   size_t next = 0;
-  for (const WorkShare& share : shares) {
+  for (const WorkAssignment& share : shares) {
     EXPECT_EQ(share.begin, next);
     EXPECT_EQ(share.end - share.begin, 4u);
     EXPECT_EQ(share.work, 400u);
@@ -88,13 +88,13 @@ TEST(WorkLedgerTest, EveryItemIsDealtOnceWhateverIsOutstanding) {
   RandomNumbers random(81);
   WorkLedger ledger(5);
   const std::vector<size_t> workers = {0, 1, 2, 3, 4};
-  std::vector<std::vector<WorkShare>> open;
+  std::vector<std::vector<WorkAssignment>> open;
   for (int round = 0; round < 2000; ++round) {
     std::vector<uint64_t> items(static_cast<size_t>(random.Index(40)));
     for (uint64_t& item : items) item = 1U + static_cast<uint64_t>(random.Index(1000));
     const auto shares = ledger.Split(items, workers);
     size_t next = 0;
-    for (const WorkShare& share : shares) {
+    for (const WorkAssignment& share : shares) {
       ASSERT_EQ(share.begin, next);
       ASSERT_LT(share.begin, share.end);
       ASSERT_EQ(share.work,

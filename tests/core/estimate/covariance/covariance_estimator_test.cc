@@ -109,8 +109,8 @@ TEST_P(CovarianceEstimatorTest, AllOffsetPosesOfAllScansAreOneBatch) {
   std::vector<Aligned> scans;
   for (const double off_m : {0.1, 0.2, 0.3}) {
     scans.push_back(Align(CovarianceMethod::kMultiNdt, off_m));
-    scans.back().job.want_trace = true;
-    scans.back().job.want_point_scores = true;
+    scans.back().job.with_trace = true;
+    scans.back().job.with_point_scores = true;
     scans.back().job.regularization_position_map = Eigen::Vector3d(off_m, 1.0, 2.0);
     scans.back().job.stop.cancelled = std::make_shared<std::atomic<bool>>(false);
   }
@@ -132,8 +132,8 @@ TEST_P(CovarianceEstimatorTest, AllOffsetPosesOfAllScansAreOneBatch) {
       EXPECT_EQ(job.profile.stages, scans[i].job.profile.stages);
       EXPECT_EQ(job.regularization_position_map, scans[i].job.regularization_position_map);
       EXPECT_EQ(job.stop.cancelled, scans[i].job.stop.cancelled);
-      EXPECT_FALSE(job.want_trace);
-      EXPECT_FALSE(job.want_point_scores);
+      EXPECT_FALSE(job.with_trace);
+      EXPECT_FALSE(job.with_point_scores);
     }
   }
 }

@@ -115,7 +115,7 @@ TEST(ReferenceCovarianceTest, TheFixedMatrixTurnsInItsPositionBlockOnly) {
   Matrix6 fixed = Matrix6::Zero();
   fixed.diagonal() << 4.0, 1.0, 9.0, 0.1, 0.2, 0.3;
   fixed(1, 5) = fixed(5, 1) = 0.05;
-  const Matrix6 turned = TurnFixedCovariance(fixed, Level(7.0, 8.0, M_PI_2));
+  const Matrix6 turned = RotateFixedCovariance(fixed, Level(7.0, 8.0, M_PI_2));
   Matrix6 expected = fixed;
   expected(0, 0) = 1.0;
   expected(1, 1) = 4.0;
@@ -124,7 +124,7 @@ TEST(ReferenceCovarianceTest, TheFixedMatrixTurnsInItsPositionBlockOnly) {
 
   // Pitched by a right angle, forward points down: forward variance becomes vertical.
   const Pose down = {{0.0, 0.0, 0.0}, RotationFromRosAngles(0.0, M_PI_2, 0.0)};
-  EXPECT_NEAR(TurnFixedCovariance(fixed, down)(2, 2), 4.0, 1e-14);
+  EXPECT_NEAR(RotateFixedCovariance(fixed, down)(2, 2), 4.0, 1e-14);
 }
 
 TEST(ReferenceCovarianceTest, FloorsHoldAlongTheVehiclesAxes) {

@@ -155,9 +155,9 @@ TEST_F(GridCacheTest, AGridInUseAnswersAfterItsEvictionAsBefore) {
 // Keeps twice as much of a grid as it is: that much only an engine can say.
 class LavishEngine : public ForwardingEngine {
  public:
-  absl::StatusOr<std::shared_ptr<const ResidentBoundGrid>> DoKeepBoundGrid(
+  absl::StatusOr<std::shared_ptr<const ResidentBoundGrid>> DoLoadBoundGrid(
       BoundGrid grid) override {
-    auto kept = ForwardingEngine::DoKeepBoundGrid(std::move(grid));
+    auto kept = ForwardingEngine::DoLoadBoundGrid(std::move(grid));
     if (!kept.ok()) return kept.status();
     return std::make_shared<const Twice>(*std::move(kept));
   }

@@ -44,7 +44,7 @@ std::unique_ptr<Everything> MakeSearch(Engine& engine, uint64_t seed, double occ
   all->columns = RandomColumns(options, random);
   auto grid = BoundGrid::Make(options.shape, all->columns);
   EXPECT_TRUE(grid.ok()) << grid.status();
-  all->grid.resident = *engine.KeepBoundGrid(*std::move(grid));
+  all->grid.resident = *engine.LoadBoundGrid(*std::move(grid));
   all->grid.begin = {16, 16};
   all->grid.end = {columns_x - 17, columns_y - 17};
   all->grid.z_levels = 60;

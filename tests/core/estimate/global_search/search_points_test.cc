@@ -77,7 +77,7 @@ TEST(SearchPointsTest, VoxelsOfTurnedPointsAreThoseOfARotationFromAVoxelsMiddle)
   std::vector<Eigen::Vector3d> points;
   for (int i = 0; i < 50; ++i) points.push_back(random.InBox(30.0));
   const Headings headings = SpreadHeadings(points, 0.5, 1.0, M_PI);
-  const auto scan = TurnPoints(points, headings, 0.5, 0.05, {0, 1, 3});
+  const auto scan = RotatePoints(points, headings, 0.5, 0.05, {0, 1, 3});
   ASSERT_EQ(scan->points.size(), headings.count * points.size());
   const CellKey sensor = {100, 200, 300};
   for (size_t h = 0; h < headings.count; h += 17) {

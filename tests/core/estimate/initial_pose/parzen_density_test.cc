@@ -78,13 +78,13 @@ TEST(ParzenDensityTest, NothingHasNoDensity) {
 
 TEST(ParzenDensityTest, AddsLogarithms) {
   for (const double shift : {-1e5, 0.0, 1e5}) {
-    EXPECT_NEAR(LogOfSum(std::log(2.0) + shift, std::log(6.0) + shift), std::log(8.0) + shift,
+    EXPECT_NEAR(LogAddExp(std::log(2.0) + shift, std::log(6.0) + shift), std::log(8.0) + shift,
                 1e-10);
   }
-  EXPECT_EQ(LogOfSum(3.0, -kInfinite), 3.0);
-  EXPECT_EQ(LogOfSum(-kInfinite, 3.0), 3.0);
-  EXPECT_EQ(LogOfSum(-kInfinite, -kInfinite), -kInfinite);
-  EXPECT_EQ(LogOfSum(0.0, -1e4), 0.0);
+  EXPECT_EQ(LogAddExp(3.0, -kInfinite), 3.0);
+  EXPECT_EQ(LogAddExp(-kInfinite, 3.0), 3.0);
+  EXPECT_EQ(LogAddExp(-kInfinite, -kInfinite), -kInfinite);
+  EXPECT_EQ(LogAddExp(0.0, -1e4), 0.0);
 }
 
 }  // namespace

@@ -256,7 +256,7 @@ TEST(ProtectionLevelsTest, ValuesOutOfRangeAreNamed) {
   } rows[] = {
       {[](auto&, auto& o) { o.risk = 0.0; }, "risk must be over 0 and below 1 (got 0)"},
       {[](auto&, auto& o) { o.false_alarm = 1.0; }, "false_alarm must be"},
-      {[](auto&, auto& o) { o.separation.least_rest = 0.0; }, "least_rest must be"},
+      {[](auto&, auto& o) { o.separation.min_remaining = 0.0; }, "least_rest must be"},
       {[](auto&, auto& o) { o.separation.unobserved_ratio = -1.0; },
        "unobserved_ratio must be at least 0 and below 1 (got -1)"},
       {[](auto& n, auto&) { n.faults.pop_back(); },

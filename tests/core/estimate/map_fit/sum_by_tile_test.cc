@@ -36,13 +36,13 @@ TEST(SumByTile, EveryKindIsCountedWhereItBelongs) {
   const TileFit& fit = fits[0];
   EXPECT_EQ(fit.scans, 1.0);
   EXPECT_EQ(fit.points.all, 3.0);
-  EXPECT_EQ(fit.points.against, 1.0);
+  EXPECT_EQ(fit.points.mismatched, 1.0);
   EXPECT_EQ(fit.raised_points.all, 2.0);
-  EXPECT_EQ(fit.raised_points.against, 1.0);
+  EXPECT_EQ(fit.raised_points.mismatched, 1.0);
   EXPECT_EQ(fit.solid.all, 3.0);
-  EXPECT_EQ(fit.solid.against, 1.0);
+  EXPECT_EQ(fit.solid.mismatched, 1.0);
   EXPECT_EQ(fit.raised_solid.all, 2.0);
-  EXPECT_EQ(fit.raised_solid.against, 1.0);
+  EXPECT_EQ(fit.raised_solid.mismatched, 1.0);
   EXPECT_NEAR(fit.squared_distances_m2, 0.25, 1e-6);
 }
 
@@ -62,7 +62,7 @@ TEST(SumByTile, EachTileThatHoldsAPlaceGetsItElseTheNearestWithinTheMargin) {
     const auto fits = SumByTile({At(row.x, row.z, FitKind::kUnexplained)}, row.tiles, 0.5);
     ASSERT_EQ(fits.size(), row.points.size());
     for (size_t i = 0; i < fits.size(); ++i) {
-      EXPECT_EQ(fits[i].points.against, row.points[i]) << row.x << " " << i;
+      EXPECT_EQ(fits[i].points.mismatched, row.points[i]) << row.x << " " << i;
       EXPECT_EQ(fits[i].scans, row.points[i]) << row.x << " " << i;
     }
   }

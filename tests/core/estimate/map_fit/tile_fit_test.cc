@@ -56,12 +56,12 @@ TEST(TileFit, ScansAddUpAndAreForgotten) {
   fit.Add(StreetWith(0.0, 0.0));
   EXPECT_EQ(fit.scans, 2.0);
   EXPECT_EQ(fit.points.all, 2000.0);
-  EXPECT_EQ(fit.raised_points.against, 40.0);
+  EXPECT_EQ(fit.raised_points.mismatched, 40.0);
   EXPECT_EQ(fit.raised_solid.all, 400.0);
   EXPECT_DOUBLE_EQ(fit.residual_m(), 0.04);
   fit.Scale(0.5);
   EXPECT_EQ(fit.scans, 1.0);
-  EXPECT_EQ(fit.solid.against, 60.0);
+  EXPECT_EQ(fit.solid.mismatched, 60.0);
   EXPECT_DOUBLE_EQ(fit.residual_m(), 0.04);
 }
 
@@ -69,12 +69,12 @@ TEST(TileFit, ScansAddUpAndAreForgotten) {
 TEST(TileFit, AChangeTakesOverWithinTwentyTwoScans) {
   TileFit fit;
   for (int i = 0; i < 1000; ++i) {
-    fit.Scale(ShareLeftAfterScan());
+    fit.Scale(DecayPerScan());
     fit.Add(StreetWith(0.0, 0.0));
   }
   EXPECT_NEAR(fit.scans, 32.0, 1e-9);
   for (int i = 0; i < 22; ++i) {
-    fit.Scale(ShareLeftAfterScan());
+    fit.Scale(DecayPerScan());
     fit.Add(StreetWith(0.0, 200.0));
   }
   EXPECT_NEAR(fit.raised_solid.ratio(), 0.5, 0.01);
@@ -82,9 +82,9 @@ TEST(TileFit, AChangeTakesOverWithinTwentyTwoScans) {
 
 TEST(TileFit, TimeForgetsHalfInThreeWeeks) {
   constexpr double kDayS = 24.0 * 3600.0;
-  EXPECT_EQ(ShareLeftAfter(0.0), 1.0);
-  EXPECT_NEAR(ShareLeftAfter(30.0 * std::log(2.0) * kDayS), 0.5, 1e-12);
-  EXPECT_EQ(ShareLeftAfter(-kDayS), 1.0);
+  EXPECT_EQ(DecayAfter(0.0), 1.0);
+  EXPECT_NEAR(DecayAfter(30.0 * std::log(2.0) * kDayS), 0.5, 1e-12);
+  EXPECT_EQ(DecayAfter(-kDayS), 1.0);
 }
 
 }  // namespace

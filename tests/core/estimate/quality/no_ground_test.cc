@@ -85,7 +85,7 @@ TEST_P(NoGroundTest, ScoresAreThoseOfTheKeptPointsUnderTheScoreStage) {
     request.scan = job.scan;
     request.map_T_base = {ScenePose()};
     request.stage = profile.stages[profile.score_stage];
-    request.want_point_scores = true;
+    request.with_point_scores = true;
     const auto whole = engine().Score(request);
     ASSERT_TRUE(whole.ok()) << whole.status();
     double best = 0.0;

@@ -77,7 +77,7 @@ class SweepPullTest : public EngineTest {
   }
 
   // Of a vehicle that moved with `real` while it saw the scene, and said that it moved with `said`.
-  SweepPull PullOf(const Twist& real, const Twist& said) {
+  SweepDerivatives PullOf(const Twist& real, const Twist& said) {
     PointCloud scan = *SceneJob(PreciseProfile()).scan;
     const std::vector<float> time_s = TimesOfTurn(scan);
     for (size_t i = 0; i < scan.size(); ++i) {
@@ -94,7 +94,7 @@ class SweepPullTest : public EngineTest {
     const size_t place = RequestSweepPass(*slices, nullptr, job);
     const AlignResult result = AlignOne(engine(), job);
     EXPECT_TRUE(result.status.ok()) << result.status;
-    return MeasureSweepPull(*slices, result.passes[place].groups, said, result.map_T_base);
+    return ComputeSweepDerivatives(*slices, result.passes[place].groups, said, result.map_T_base);
   }
 
   std::shared_ptr<const ResidentMap> map_;
@@ -114,8 +114,8 @@ TEST_P(SweepPullTest, TheSlopeIsThatOfTheScoreByTheShareOfTheMotion) {
   const size_t place = RequestSweepPass(*slices, nullptr, job);
   const AlignResult result = AlignOne(engine(), job);
   ASSERT_TRUE(result.status.ok()) << result.status;
-  const SweepPull pull =
-      MeasureSweepPull(*slices, result.passes[place].groups, twist, result.map_T_base);
+  const SweepDerivatives pull =
+      ComputeSweepDerivatives(*slices, result.passes[place].groups, twist, result.map_T_base);
 
   Stage stage = job.profile.stages[job.profile.score_stage];
   stage.curvature = Curvature::kExact;
@@ -151,7 +151,7 @@ TEST_P(SweepPullTest, TellsWhichPartOfTheMotionIsUnexplained) {
   const Twist reversed{-real.linear_m_s, -real.angular_rad_s};
   const Twist half{0.5 * real.linear_m_s, 0.5 * real.angular_rad_s};
   const auto unexplained = [&](const Twist& moved, const Twist& said) {
-    const SweepPull pull = PullOf(moved, said);
+    const SweepDerivatives pull = PullOf(moved, said);
     EXPECT_GT(pull.curvature, 0.0);
     return pull.slope / pull.curvature;
   };

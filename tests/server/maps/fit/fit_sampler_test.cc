@@ -101,9 +101,9 @@ TEST_F(FitSamplerTest, AnAcceptedScanIsComparedWithItsTiles) {
   const auto town = Town();
   sampler.Offer("s-1", 0.01, [&] { return ScanTo(town, 9.0F); });
   ASSERT_TRUE(Eventually([&] { return Find("wall", 2).has_value(); }));
-  EXPECT_EQ(Find("wall", 2)->fit.solid.against, 1.0);
+  EXPECT_EQ(Find("wall", 2)->fit.solid.mismatched, 1.0);
   EXPECT_EQ(Find("wall", 2)->fit.points.all, 0.0);
-  EXPECT_EQ(Find("behind", 3)->fit.points.against, 10.0);
+  EXPECT_EQ(Find("behind", 3)->fit.points.mismatched, 10.0);
   EXPECT_FALSE(Find("near", 1).has_value());
   EXPECT_GT(Find("wall", 2)->last_used_unix_ns, 0);
   EXPECT_TRUE(Eventually([&] { return metrics_.fit_samples_taken.Value() == 1.0; }));
@@ -120,7 +120,7 @@ TEST_F(FitSamplerTest, TheNextRevisionOfAMapIsLookedUpAnew) {
     ASSERT_TRUE(Eventually([&] { return Find("wall", digest).has_value(); }))
         << static_cast<int>(digest);
     EXPECT_EQ(Find("wall", digest)->fit.solid.all, 1.0);
-    EXPECT_EQ(Find("wall", digest)->fit.solid.against, 0.0);
+    EXPECT_EQ(Find("wall", digest)->fit.solid.mismatched, 0.0);
     EXPECT_TRUE(Eventually([&] { return metrics_.fit_samples_taken.Value() == digest - 1.0; }));
   }
 }
@@ -136,7 +136,7 @@ TEST_F(FitSamplerTest, OfATileThatIsNotInMemoryNothingIsSaid) {
   ASSERT_TRUE(Eventually([&] { return Find("wall", 2).has_value(); }));
   EXPECT_FALSE(Find("behind", 3).has_value());
   EXPECT_EQ(Find("large", 4)->fit.points.all, 0.0);
-  EXPECT_EQ(Find("large", 4)->fit.solid.against, 1.0);
+  EXPECT_EQ(Find("large", 4)->fit.solid.mismatched, 1.0);
 }
 
 TEST_F(FitSamplerTest, WhereItIsSwitchedOffNothingIsCompared) {

@@ -133,7 +133,7 @@ class Library {
 
  private:
   const Metrics metrics_;
-  const ConfigInEffect defaults_;
+  const EffectiveConfig defaults_;
   const LiveConfig config_{defaults_};
   const std::unique_ptr<MapStore> store_;
   const std::unique_ptr<FailoverEngine> engine_;

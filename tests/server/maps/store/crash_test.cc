@@ -198,7 +198,7 @@ TEST(CrashTest, AfterASyncThatFailedNothingIsWrittenUntilTheStoreIsOpenedAgain) 
   disk.FailSyncs(1);
   EXPECT_THAT(store->Commit(second).status(),
               StatusIs(absl::StatusCode::kInternal,
-                       ::testing::HasSubstr("shows when the store is opened")));
+                       ::testing::HasSubstr("is unknown until the store is opened")));
   EXPECT_EQ(disk.failed_syncs(), 1);
   // The disk would take it now, without what came before it.
   EXPECT_THAT(

@@ -35,7 +35,7 @@ StoredTileFit FitOfTile(const std::string& map, const std::string& tile_id, uint
 std::vector<double> NumbersOf(const TileFit& fit) {
   std::vector<double> numbers = {fit.scans, fit.squared_distances_m2};
   for (const auto& part : {fit.points, fit.raised_points, fit.solid, fit.raised_solid}) {
-    numbers.insert(numbers.end(), {part.all, part.against});
+    numbers.insert(numbers.end(), {part.all, part.mismatched});
   }
   return numbers;
 }

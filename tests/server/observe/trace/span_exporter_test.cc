@@ -212,7 +212,7 @@ TEST(SpanExporterTest, DropsAndCountsWhatDoesNotFit) {
   collector.AnswerWith({{grpc::StatusCode::OK, 0, /*hangs=*/true}});
   SpanExporterOptions options = QuickOptions(collector.endpoint());
   options.max_queued = 10;
-  options.stop_s = 0.05;
+  options.shutdown_timeout_s = 0.05;
   {
     SpanExporter exporter(options, metrics);
     exporter.Record(Spans(1));

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// EndRequests: what a process that serves has been asked for: to reload or to end by the user's
-// signals, and to end by its own server, which is to be started again. Thread-safe.
+// LifecycleRequests: the pending requests to the server's process: reload and shutdown by signals,
+// and restart by the server itself. Thread-safe.
 
-#ifndef VOXLOC_SERVER_LIFECYCLE_END_REQUESTS_H_
-#define VOXLOC_SERVER_LIFECYCLE_END_REQUESTS_H_
+#ifndef VOXLOC_SERVER_LIFECYCLE_LIFECYCLE_REQUESTS_H_
+#define VOXLOC_SERVER_LIFECYCLE_LIFECYCLE_REQUESTS_H_
 
 #include <utility>
 
@@ -13,19 +13,19 @@
 
 namespace voxloc::server {
 
-class EndRequests {
+class LifecycleRequests {
  public:
   void Reload() {
     const absl::MutexLock lock(&mutex_);
     reload_ = true;
   }
-  // A signal asks for the end. False: a signal has asked before, and this one does not wait.
-  bool EndBySignal() {
+  // On a signal to end. False: it is not the first one, and the process should end at once.
+  bool RequestShutdown() {
     const absl::MutexLock lock(&mutex_);
     return std::exchange(end_, End::kBySignal) != End::kBySignal;
   }
-  // The server asks for its end and for another in its place. Nothing, once a signal has asked.
-  void EndForRestart() {
+  // The server requests to be restarted. Ignored after a signal to end.
+  void RequestRestart() {
     const absl::MutexLock lock(&mutex_);
     if (end_ == End::kNone) end_ = End::kForRestart;
   }
@@ -34,12 +34,12 @@ class EndRequests {
     const absl::MutexLock lock(&mutex_);
     return end_ != End::kNone;
   }
-  // Whether the process ends because the server asked for it, and no signal.
+  // Whether the process ends for a restart, not by a signal.
   [[nodiscard]] bool for_restart() const {
     const absl::MutexLock lock(&mutex_);
     return end_ == End::kForRestart;
   }
-  // Waits for the next request. False: it is the end, with nothing to reload before.
+  // Waits for the next request. True: reload. False: end.
   [[nodiscard]] bool AwaitReload() {
     const absl::MutexLock lock(&mutex_);
     const auto any = [this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
@@ -59,4 +59,4 @@ class EndRequests {
 
 }  // namespace voxloc::server
 
-#endif  // VOXLOC_SERVER_LIFECYCLE_END_REQUESTS_H_
+#endif  // VOXLOC_SERVER_LIFECYCLE_LIFECYCLE_REQUESTS_H_

@@ -2,8 +2,8 @@
 //
 // The time between two stamps. Thread-safe: no shared state.
 
-#ifndef VOXLOC_CORE_TRACKING_STAMP_DISTANCE_H_
-#define VOXLOC_CORE_TRACKING_STAMP_DISTANCE_H_
+#ifndef VOXLOC_CORE_TRACKING_STAMP_DIFFERENCE_H_
+#define VOXLOC_CORE_TRACKING_STAMP_DIFFERENCE_H_
 
 #include <algorithm>
 #include <cstdint>
@@ -19,4 +19,4 @@ inline double SecondsBetween(int64_t a_ns, int64_t b_ns) {
 
 }  // namespace voxloc
 
-#endif  // VOXLOC_CORE_TRACKING_STAMP_DISTANCE_H_
+#endif  // VOXLOC_CORE_TRACKING_STAMP_DIFFERENCE_H_

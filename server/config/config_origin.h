@@ -2,8 +2,8 @@
 //
 // Where a value of the configuration comes from. Plain values.
 
-#ifndef VOXLOC_SERVER_CONFIG_CONFIG_PLACE_H_
-#define VOXLOC_SERVER_CONFIG_CONFIG_PLACE_H_
+#ifndef VOXLOC_SERVER_CONFIG_CONFIG_ORIGIN_H_
+#define VOXLOC_SERVER_CONFIG_CONFIG_ORIGIN_H_
 
 #include <map>
 #include <string>
@@ -14,7 +14,7 @@ namespace voxloc::server {
 
 enum class ConfigOrigin { kDefault, kDetected, kFile, kEnvironment, kFlag };
 
-struct ConfigPlace {
+struct ConfigLocation {
   ConfigOrigin origin = ConfigOrigin::kDefault;
   // For people: file and line (kFile), the variable (kEnvironment), the flag (kFlag), or what the
   // value follows from (kDetected).
@@ -22,9 +22,9 @@ struct ConfigPlace {
 };
 
 // By key, those that are not kDefault.
-using ConfigOrigins = std::map<std::string, ConfigPlace>;
+using ConfigOrigins = std::map<std::string, ConfigLocation>;
 
-struct ConfigInEffect {
+struct EffectiveConfig {
   Config config;
   ConfigOrigins origins;
 };
@@ -33,10 +33,10 @@ struct ConfigInEffect {
 struct ConfigValue {
   std::string key;    // of a setting
   std::string value;  // as text
-  ConfigPlace place;
+  ConfigLocation place;
   std::string where;  // for errors: as place.place, with the column in a file
 };
 
 }  // namespace voxloc::server
 
-#endif  // VOXLOC_SERVER_CONFIG_CONFIG_PLACE_H_
+#endif  // VOXLOC_SERVER_CONFIG_CONFIG_ORIGIN_H_

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#include "core/tracking/two_guesses.h"
+#include "core/tracking/result_comparison.h"
 
 #include <gtest/gtest.h>
 
@@ -46,18 +46,18 @@ TEST(TwoGuessesTest, OfTwoAcceptedOnesThePointsSumDecides) {
 
 TEST(TwoGuessesTest, AResultConfirmsAnotherWhereItIsAcceptedAtTheSamePose) {
   const Profile profile = AutowareProfile();
-  const SamePose same;
+  const PoseTolerance same;
   const AlignResult best = Result(3.0, 900);
-  EXPECT_TRUE(Confirms(best, best, profile, same));
-  EXPECT_TRUE(Confirms(Result(2.5, 900, 0.4), best, profile, same));
-  EXPECT_FALSE(Confirms(Result(2.5, 900, 0.6), best, profile, same));
-  EXPECT_FALSE(Confirms(Result(2.2, 900), best, profile, same));
+  EXPECT_TRUE(AgreesWith(best, best, profile, same));
+  EXPECT_TRUE(AgreesWith(Result(2.5, 900, 0.4), best, profile, same));
+  EXPECT_FALSE(AgreesWith(Result(2.5, 900, 0.6), best, profile, same));
+  EXPECT_FALSE(AgreesWith(Result(2.2, 900), best, profile, same));
   AlignResult turned = best;
   turned.map_T_base.rotation = Eigen::AngleAxisd(0.1, Eigen::Vector3d::UnitZ());
-  EXPECT_FALSE(Confirms(turned, best, profile, same));
+  EXPECT_FALSE(AgreesWith(turned, best, profile, same));
   AlignResult failed = best;
   failed.status = absl::InternalError("none");
-  EXPECT_FALSE(Confirms(failed, best, profile, same));
+  EXPECT_FALSE(AgreesWith(failed, best, profile, same));
 }
 
 }  // namespace

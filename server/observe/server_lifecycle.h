@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// ServerLife: the one state of a server, which all its parts read. It goes forward, unless a drain
-// is taken back. Thread-safe.
+// ServerLifecycle: the state of a server, read by all its parts. It only advances, unless a drain
+// is cancelled. Thread-safe.
 
-#ifndef VOXLOC_SERVER_OBSERVE_SERVER_LIFE_H_
-#define VOXLOC_SERVER_OBSERVE_SERVER_LIFE_H_
+#ifndef VOXLOC_SERVER_OBSERVE_SERVER_LIFECYCLE_H_
+#define VOXLOC_SERVER_OBSERVE_SERVER_LIFECYCLE_H_
 
 #include <atomic>
 
@@ -13,15 +13,15 @@ namespace voxloc::server {
 enum class ServerState {
   kStarting,  // does not listen yet, or loads the maps that its store had at the start
   kServing,
-  kDraining,  // takes no new work, until its end or until that is taken back
+  kDraining,  // takes no new work, until the server ends or the drain is cancelled
 };
 
-class ServerLife {
+class ServerLifecycle {
  public:
   [[nodiscard]] ServerState state() const { return state_.load(); }
   [[nodiscard]] bool draining() const { return state() == ServerState::kDraining; }
 
-  // Goes on to a later state. False: the server is there, or further, already.
+  // Advances to a later state. False: the server is in it, or in a later one, already.
   bool Advance(ServerState to) {
     ServerState now = state_.load();
     while (now < to) {
@@ -30,8 +30,7 @@ class ServerLife {
     return false;
   }
 
-  // Takes a drain back. The server is ready again where it was before: who asks for its readiness
-  // takes it from there to kServing.
+  // Cancels a drain. The next check of the readiness advances the state to kServing.
   void Resume() { state_.store(ServerState::kStarting); }
 
  private:
@@ -40,4 +39,4 @@ class ServerLife {
 
 }  // namespace voxloc::server
 
-#endif  // VOXLOC_SERVER_OBSERVE_SERVER_LIFE_H_
+#endif  // VOXLOC_SERVER_OBSERVE_SERVER_LIFECYCLE_H_

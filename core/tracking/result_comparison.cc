@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#include "core/tracking/two_guesses.h"
+#include "core/tracking/result_comparison.h"
 
 namespace voxloc {
 namespace {
@@ -28,11 +28,11 @@ bool IsBetter(const AlignResult& one, const AlignResult& other, const Profile& p
   return one.after.BestSum() > other.after.BestSum();
 }
 
-bool Confirms(const AlignResult& other, const AlignResult& best, const Profile& profile,
-              const SamePose& same, int max_oscillations) {
+bool AgreesWith(const AlignResult& other, const AlignResult& best, const Profile& profile,
+                const PoseTolerance& same, int max_oscillations) {
   return other.status.ok() &&
          JudgeInDetail(other, profile, max_oscillations).acceptance == Acceptance::kAccepted &&
-         same.Holds(other.map_T_base, best.map_T_base);
+         same.Matches(other.map_T_base, best.map_T_base);
 }
 
 }  // namespace voxloc

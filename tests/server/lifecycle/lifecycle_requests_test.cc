@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#include "server/lifecycle/end_requests.h"
+#include "server/lifecycle/lifecycle_requests.h"
 
 #include <gtest/gtest.h>
 
@@ -8,30 +8,30 @@ namespace voxloc::server {
 namespace {
 
 TEST(EndRequestsTest, OnlyASecondSignalDoesNotWait) {
-  EndRequests requests;
+  LifecycleRequests requests;
   EXPECT_FALSE(requests.ending());
-  EXPECT_TRUE(requests.EndBySignal());
+  EXPECT_TRUE(requests.RequestShutdown());
   EXPECT_TRUE(requests.ending());
-  requests.EndForRestart();  // the engine fails during the drain
+  requests.RequestRestart();  // the engine fails during the drain
   EXPECT_FALSE(requests.for_restart());
-  EXPECT_FALSE(requests.EndBySignal());
+  EXPECT_FALSE(requests.RequestShutdown());
 }
 
 TEST(EndRequestsTest, ASignalAfterTheServersOwnRequestIsTheFirst) {
-  EndRequests requests;
-  requests.EndForRestart();
-  requests.EndForRestart();
+  LifecycleRequests requests;
+  requests.RequestRestart();
+  requests.RequestRestart();
   EXPECT_TRUE(requests.ending());
   EXPECT_TRUE(requests.for_restart());
-  EXPECT_TRUE(requests.EndBySignal());
+  EXPECT_TRUE(requests.RequestShutdown());
   EXPECT_FALSE(requests.for_restart());
-  EXPECT_FALSE(requests.EndBySignal());
+  EXPECT_FALSE(requests.RequestShutdown());
 }
 
 TEST(EndRequestsTest, ReloadsBeforeTheEnd) {
-  EndRequests requests;
+  LifecycleRequests requests;
   requests.Reload();
-  requests.EndForRestart();
+  requests.RequestRestart();
   EXPECT_TRUE(requests.AwaitReload());
   EXPECT_FALSE(requests.AwaitReload());
 }

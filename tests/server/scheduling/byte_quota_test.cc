@@ -19,11 +19,12 @@ using ::testing::IsEmpty;
 
 class ByteSharesTest : public ::testing::Test {
  protected:
-  std::unique_ptr<ByteShares::Share> ShareOf(const std::string& name) {
-    return std::make_unique<ByteShares::Share>(shares_, [this, name] { granted_.push_back(name); });
+  std::unique_ptr<ByteQuota::Reservation> ShareOf(const std::string& name) {
+    return std::make_unique<ByteQuota::Reservation>(shares_,
+                                                    [this, name] { granted_.push_back(name); });
   }
 
-  ByteShares shares_{10, Gauge()};
+  ByteQuota shares_{10, Gauge()};
   std::vector<std::string> granted_;
 };
 
@@ -104,14 +105,14 @@ TEST_F(ByteSharesTest, ANewLimitLetsThoseInWhoFit) {
 }
 
 TEST(ByteSharesThreadsTest, NeverHoldMoreThanTheLimit) {
-  ByteShares shares(100, Gauge());
+  ByteQuota shares(100, Gauge());
   std::atomic<int> held{0};
   std::atomic<bool> over{false};
   std::vector<std::thread> threads;
   for (int t = 0; t < 4; ++t) {
     threads.emplace_back([&, bytes = 20 + 15 * t] {
       std::atomic<bool> granted{false};
-      ByteShares::Share share(shares, [&granted] { granted = true; });
+      ByteQuota::Reservation share(shares, [&granted] { granted = true; });
       for (int i = 0; i < 500; ++i) {
         granted = false;
         if (!share.Request(static_cast<uint64_t>(bytes))) {
