@@ -5,8 +5,8 @@
 #ifndef VOXLOC_SERVER_LIFECYCLE_PROBE_PAGES_H_
 #define VOXLOC_SERVER_LIFECYCLE_PROBE_PAGES_H_
 
-#include "server/network/http_listener.h"
 #include "server/lifecycle/readiness.h"
+#include "server/network/http_listener.h"
 #include "server/observe/metrics/exporter.h"
 
 namespace voxloc::server {

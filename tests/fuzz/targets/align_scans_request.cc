@@ -36,7 +36,7 @@ absl::Status TakeScan(const ScanSource& source, const v1::Scan& scan) {
     FuzzRequire(pose.ok(), "odometry has been checked");
     odom_T_base = *pose;
   }
-  const SessionState::Place place = source.state->TakePrior(scan.stamp_ns(), odom_T_base);
+  const SessionState::ScanPrior place = source.state->TakePrior(scan.stamp_ns(), odom_T_base);
   FuzzRequire(!place.status.ok() || place.guess_map_T_base.translation.allFinite(),
               "a guess is finite");
   return absl::OkStatus();
