@@ -17,7 +17,7 @@
 #include <thread>
 #include <vector>
 
-#include "clients/cli/load_test/load_drive.h"
+#include "clients/cli/load_test/load_schedule.h"
 #include "clients/cli/output/output_file.h"
 #include "voxloc/v1/localization_service.grpc.pb.h"
 

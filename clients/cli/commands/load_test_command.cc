@@ -14,7 +14,6 @@
 #include "clients/cli/flags/scan_flags.h"
 #include "clients/cli/flags/server_flags.h"
 #include "clients/cli/interrupt.h"
-#include "clients/cli/load_test/load_drive.h"
 #include "clients/cli/load_test/load_report.h"
 #include "clients/cli/load_test/load_run.h"
 #include "clients/cli/load_test/load_schedule.h"

@@ -20,7 +20,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "clients/cli/load_test/load_schedule.h"
-#include "clients/cli/load_test/log_histogram.h"
+#include "clients/cli/load_test/tally.h"
 #include "clients/cpp/channel.h"
 #include "core/checksum/sha256.h"
 #include "core/cloud/point_cloud.h"
