@@ -6,12 +6,11 @@
 #include <memory>
 
 #include "clients/cli/commands/commands.h"
-#include "clients/cli/flags/map_flags.h"
 #include "clients/cli/flags/option.h"
-#include "clients/cli/flags/pose_flag.h"
 #include "clients/cli/flags/request_flags.h"
 #include "clients/cli/flags/scan_flags.h"
 #include "clients/cli/flags/server_flags.h"
+#include "clients/cli/flags/value_flag.h"
 #include "clients/cli/output/message_json.h"
 #include "clients/cli/output/output_file.h"
 #include "clients/cli/output/progress.h"

@@ -11,7 +11,6 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "clients/cli/commands/commands.h"
-#include "clients/cli/flags/map_flags.h"
 #include "clients/cli/flags/option.h"
 #include "clients/cli/flags/server_flags.h"
 #include "clients/cli/map/upload_report.h"

@@ -5,9 +5,8 @@
 #include <CLI/CLI.hpp>
 #include <map>
 
-#include "clients/cli/flags/field_flag.h"
 #include "clients/cli/flags/option.h"
-#include "clients/cli/flags/pose_flag.h"
+#include "clients/cli/flags/value_flag.h"
 #include "clients/cpp/messages.h"
 #include "core/geometry/angles.h"
 

@@ -7,9 +7,12 @@
 #ifndef VOXLOC_CLIENTS_CLI_FLAGS_SCAN_FLAGS_H_
 #define VOXLOC_CLIENTS_CLI_FLAGS_SCAN_FLAGS_H_
 
+#include <memory>
 #include <string>
+#include <vector>
 
 #include "absl/status/statusor.h"
+#include "clients/dataset/bag/drive.h"
 #include "core/cloud/filters.h"
 #include "core/cloud/io/cloud_file.h"
 #include "core/cloud/point_cloud.h"
@@ -45,6 +48,41 @@ void AddScanFile(CLI::App* command, std::string* file);
 
 // The scan of a command that takes one. Prints RemarksOnClouds.
 [[nodiscard]] absl::StatusOr<PointCloud> LoadScan(const std::string& path, const ScanFlags& flags);
+
+}  // namespace voxloc::cli
+
+// The flags of commands that take a recorded drive out of a bag of ROS: --bag, the topics and the
+// frames.
+
+namespace CLI {
+class App;
+class Option;
+}  // namespace CLI
+
+namespace voxloc::cli {
+
+struct BagFlags {
+  std::vector<std::string> paths;  // empty: no bag
+  std::string points_topic;
+  std::string poses_topic;
+  std::string map_frame;
+  std::string base_frame;
+};
+
+// The option --bag; those of topics and frames need it.
+CLI::Option* AddBagFlags(CLI::App* command, BagFlags* flags);
+
+// What a command says of the drive beside these flags.
+struct BagDriveFlags {
+  std::string poses_file;     // tum; empty: the bag's poses
+  std::string guesses_topic;  // empty: none
+  std::string base_T_sensor;  // X,Y,Z,ROLL,PITCH,YAW; empty: by the bag's frames
+  size_t max_scans = 0;       // 0: all
+};
+
+// Opens the drive. Standard error shows the progress and then what was chosen, a line each.
+[[nodiscard]] absl::StatusOr<std::unique_ptr<bag::Drive>> OpenDrive(const BagFlags& flags,
+                                                                    const BagDriveFlags& drive);
 
 }  // namespace voxloc::cli
 

@@ -16,7 +16,6 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "clients/cli/flags/bag_flags.h"
 #include "clients/cli/flags/scan_flags.h"
 #include "clients/cli/map/map_survey.h"
 #include "clients/cli/output/progress.h"
