@@ -19,7 +19,7 @@
 #include "clients/cli/flags/server_flags.h"
 #include "clients/cli/flags/value_flag.h"
 #include "clients/cli/output/output_file.h"
-#include "clients/cli/output/progress.h"
+#include "clients/cli/output/terminal.h"
 #include "clients/dataset/scan_directory.h"
 #include "clients/dataset/trajectory_file.h"
 #include "core/estimate/calibration/calibration_file.h"

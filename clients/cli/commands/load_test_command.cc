@@ -12,12 +12,11 @@
 #include "clients/cli/flags/scan_flags.h"
 #include "clients/cli/flags/server_flags.h"
 #include "clients/cli/flags/value_flag.h"
-#include "clients/cli/interrupt.h"
 #include "clients/cli/load_test/load_report.h"
 #include "clients/cli/load_test/load_run.h"
 #include "clients/cli/load_test/load_schedule.h"
 #include "clients/cli/load_test/tile_updates.h"
-#include "clients/cli/output/progress.h"
+#include "clients/cli/output/terminal.h"
 #include "core/parallel/processors.h"
 #include "core/status/try.h"
 

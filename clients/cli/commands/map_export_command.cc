@@ -16,7 +16,7 @@
 #include "clients/cli/flags/option.h"
 #include "clients/cli/flags/server_flags.h"
 #include "clients/cli/map/map_manifest.h"
-#include "clients/cli/output/progress.h"
+#include "clients/cli/output/terminal.h"
 #include "clients/cli/output/text_table.h"
 #include "clients/cpp/backoff.h"
 #include "clients/cpp/map_client.h"

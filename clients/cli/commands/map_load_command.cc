@@ -17,7 +17,7 @@
 #include "clients/cli/flags/value_flag.h"
 #include "clients/cli/map/map_load_plan.h"
 #include "clients/cli/map/upload_report.h"
-#include "clients/cli/output/progress.h"
+#include "clients/cli/output/terminal.h"
 #include "clients/cli/output/text_table.h"
 #include "clients/dataset/map_source.h"
 #include "clients/dataset/tile_spill.h"

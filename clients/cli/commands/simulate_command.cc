@@ -7,7 +7,7 @@
 
 #include "clients/cli/commands/commands.h"
 #include "clients/cli/output/output_file.h"
-#include "clients/cli/output/progress.h"
+#include "clients/cli/output/terminal.h"
 
 namespace voxloc::cli {
 namespace {

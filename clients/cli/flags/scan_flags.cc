@@ -10,7 +10,7 @@
 #include "absl/strings/str_format.h"
 #include "clients/cli/flags/option.h"
 #include "clients/cli/flags/value_flag.h"
-#include "clients/cli/output/progress.h"
+#include "clients/cli/output/terminal.h"
 #include "clients/cli/output/text_table.h"
 #include "clients/dataset/scan_directory.h"
 #include "core/cloud/io/record_floats.h"

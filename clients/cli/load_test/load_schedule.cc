@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "clients/cli/output/progress.h"
+#include "clients/cli/output/terminal.h"
 #include "clients/cli/output/text_table.h"
 #include "clients/cpp/messages.h"
 #include "core/status/try.h"

@@ -3,7 +3,11 @@
 #include "clients/cli/map/map_load_plan.h"
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cmath>
+#include <limits>
 #include <optional>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
@@ -113,6 +117,211 @@ absl::StatusOr<MapLoadPlan> PlanBagLoad(const std::string& map, const MapBagFlag
     cutter->EndCloud();
   }
   return cutter->Finish();
+}
+
+namespace {
+
+constexpr double kSquare_m = 5.0;
+constexpr size_t kMostSquares = 4'000'000;
+
+// Metadata gives corners in whole metres or so.
+constexpr double kDeclaredMargin_m = 1.0;
+
+// No map that is driven in is larger, or further from zero: UTM's northings end at 1e7 m.
+constexpr double kMostExtent_m = 200e3;
+constexpr double kMostHeight_m = 5e3;
+constexpr double kFurthest_m = 1e7;
+// Of the bounds' area, that has points. A road of 50 km across them has 0.4 %.
+constexpr double kLeastFilled = 1e-3;
+
+// Maps on their side are higher than a building, and flat the other way.
+constexpr double kLeastSideHeight_m = 20.0;
+constexpr double kSideRatio = 2.0;
+
+// Steps of float32 that a map's accuracy shows.
+constexpr double kCoarseStep_m = 0.01;
+
+uint64_t SquareOf(double x, double y) {
+  const auto part = [](double value) {
+    const double index = std::clamp(std::floor(value / kSquare_m), -2e9, 2e9);
+    return static_cast<uint64_t>(static_cast<uint32_t>(static_cast<int32_t>(index)));
+  };
+  return part(x) << 32U | part(y);
+}
+
+void Extend(Bounds* bounds, const Bounds& more) {
+  if (more.finite_points == 0) return;
+  const bool first = bounds->finite_points == 0;
+  bounds->min = first ? more.min : bounds->min.cwiseMin(more.min).eval();
+  bounds->max = first ? more.max : bounds->max.cwiseMax(more.max).eval();
+  bounds->finite_points += more.finite_points;
+}
+
+double AreaOf(const Bounds& bounds) {
+  const Eigen::Vector3d extent = bounds.max - bounds.min;
+  return extent.x() * extent.y();
+}
+
+}  // namespace
+
+void MapSurvey::Begin(const std::string& cloud, const std::optional<XyBounds>& declared,
+                      bool placed) {
+  Cloud& known = clouds_[cloud];
+  known = Cloud();
+  known.declared = declared;
+  known.placed = placed;
+}
+
+void MapSurvey::Add(const std::string& cloud, const PointCloud& points) {
+  Cloud& known = clouds_[cloud];
+  Extend(&known.bounds, ComputeBounds(points));
+  for (size_t i = 0; i < points.size(); ++i) {
+    if (!points.IsFinite(i)) continue;
+    known.largest_offset_m =
+        std::max({known.largest_offset_m, std::abs(points.x[i]), std::abs(points.y[i])});
+    const Eigen::Vector3d point = points.Point(i);
+    if (known.declared.has_value()) {
+      const XyBounds& declared = *known.declared;
+      const Eigen::Array2d xy = point.head<2>().array();
+      if ((xy < declared.min.array() - kDeclaredMargin_m).any() ||
+          (xy > declared.max.array() + kDeclaredMargin_m).any()) {
+        ++known.outside_declared;
+      }
+    }
+    if (too_many_squares_) continue;
+    squares_.insert(SquareOf(point.x(), point.y()));
+    if (squares_.size() > kMostSquares) {
+      too_many_squares_ = true;
+      squares_.clear();
+    }
+  }
+}
+
+uint64_t MapSurvey::points() const { return bounds().finite_points; }
+
+uint64_t MapSurvey::PointsOf(const std::string& cloud) const {
+  const auto found = clouds_.find(cloud);
+  return found == clouds_.end() ? 0 : found->second.bounds.finite_points;
+}
+
+Bounds MapSurvey::bounds() const {
+  Bounds all;
+  for (const auto& [name, cloud] : clouds_) Extend(&all, cloud.bounds);
+  return all;
+}
+
+std::optional<double> MapSurvey::density_per_m2() const {
+  if (squares_.empty()) return std::nullopt;
+  return static_cast<double>(points()) /
+         (static_cast<double>(squares_.size()) * kSquare_m * kSquare_m);
+}
+
+std::optional<std::string> MapSurvey::StackWarning(const Bounds& all) const {
+  constexpr size_t kLeastClouds = 3;
+  double sum_m2 = 0.0;
+  size_t clouds = 0;
+  for (const auto& [name, cloud] : clouds_) {
+    if (cloud.placed || cloud.bounds.finite_points == 0) continue;
+    sum_m2 += AreaOf(cloud.bounds);
+    ++clouds;
+  }
+  const double all_m2 = AreaOf(all);
+  if (clouds < kLeastClouds || all_m2 <= 0.0 ||
+      sum_m2 < 0.5 * static_cast<double>(clouds) * all_m2) {
+    return std::nullopt;
+  }
+  return absl::StrCat(
+      "the ", clouds,
+      " clouds lie on top of each other: are they scans that need --poses, or tiles "
+      "whose place got lost?");
+}
+
+std::optional<std::string> MapSurvey::MetadataWarning() const {
+  size_t clouds = 0;
+  std::string first;
+  for (const auto& [name, cloud] : clouds_) {
+    if (2 * cloud.outside_declared <= cloud.bounds.finite_points) continue;
+    if (++clouds == 1) first = name;
+  }
+  if (clouds == 0) return std::nullopt;
+  return absl::StrCat("most points of ", clouds,
+                      " clouds lie outside of the bounds that the "
+                      "metadata has for them, first of ",
+                      first);
+}
+
+std::optional<std::string> MapSurvey::StepsWarning() const {
+  float largest_m = 0.0F;
+  for (const auto& [name, cloud] : clouds_) largest_m = std::max(largest_m, cloud.largest_offset_m);
+  const float step_m =
+      std::nextafter(largest_m, std::numeric_limits<float>::infinity()) - largest_m;
+  if (step_m < kCoarseStep_m) return std::nullopt;
+  return absl::StrFormat(
+      "coordinates of up to %.0f m are float32 and come in steps of %.3g m; write them in double",
+      largest_m, step_m);
+}
+
+std::vector<std::string> MapSurvey::Warnings() const {
+  std::vector<std::string> warnings;
+  const Bounds all = bounds();
+  if (all.finite_points == 0) return warnings;
+  const Eigen::Vector3d extent = all.max - all.min;
+  const double furthest_m = std::max(all.min.cwiseAbs().maxCoeff(), all.max.cwiseAbs().maxCoeff());
+  if (furthest_m > kFurthest_m) {
+    warnings.push_back(absl::StrFormat("points are up to %.4g m from zero", furthest_m));
+  }
+  if (extent.head<2>().maxCoeff() > kMostExtent_m || extent.z() > kMostHeight_m) {
+    warnings.push_back("the bounds are out of proportion for a map");
+  }
+  const double area_m2 = AreaOf(all);
+  const double filled_m2 = static_cast<double>(squares_.size()) * kSquare_m * kSquare_m;
+  if (!too_many_squares_ && filled_m2 < kLeastFilled * area_m2) {
+    warnings.push_back(absl::StrFormat(
+        "only %.2g %% of the bounds' area have points: some points may lie far from the others",
+        100.0 * filled_m2 / area_m2));
+  }
+  const double narrow_m = std::min(extent.x(), extent.y());
+  if (extent.z() > kLeastSideHeight_m && extent.z() > kSideRatio * narrow_m) {
+    warnings.push_back(absl::StrFormat(
+        "it is %.0f m high and only %.0f m wide: does it lie on its side?", extent.z(), narrow_m));
+  }
+  for (std::optional<std::string> warning :
+       {StackWarning(all), MetadataWarning(), StepsWarning()}) {
+    if (warning.has_value()) warnings.push_back(*std::move(warning));
+  }
+  return warnings;
+}
+
+std::string MapSurvey::Text() const {
+  const Bounds all = bounds();
+  if (all.finite_points == 0) return "";
+  const Eigen::Vector3d extent = all.max - all.min;
+  std::string text =
+      absl::StrFormat("extent %.1f x %.1f x %.1f m, from %.1f %.1f %.1f to %.1f %.1f %.1f m\n",
+                      extent.x(), extent.y(), extent.z(), all.min.x(), all.min.y(), all.min.z(),
+                      all.max.x(), all.max.y(), all.max.z());
+  if (const std::optional<double> density = density_per_m2(); density.has_value()) {
+    absl::StrAppend(&text,
+                    absl::StrFormat("density %.3g points/m2 where there are any\n", *density));
+  }
+  for (const std::string& warning : Warnings()) absl::StrAppend(&text, "warning: ", warning, "\n");
+  return text;
+}
+
+void MapSurvey::AddTo(Json* json) const {
+  const Bounds all = bounds();
+  Json& out = *json;
+  out["extent_m"] = nullptr;
+  out["bounds"] = nullptr;
+  if (all.finite_points > 0) {
+    out["extent_m"] = VectorJson(all.max - all.min);
+    out["bounds"] = {{"min", VectorJson(all.min)}, {"max", VectorJson(all.max)}};
+  }
+  const std::optional<double> density = density_per_m2();
+  out["points_per_m2"] = density.has_value() ? Json(*density) : Json(nullptr);
+  Json& warnings = out["doubts"];
+  if (!warnings.is_array()) warnings = Json::array();
+  for (const std::string& warning : Warnings()) warnings.push_back(warning);
 }
 
 }  // namespace voxloc::cli

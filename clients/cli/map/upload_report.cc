@@ -9,7 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "clients/cli/output/map_text.h"
-#include "clients/cli/output/progress.h"
+#include "clients/cli/output/terminal.h"
 #include "clients/cli/output/text_table.h"
 #include "core/status/try.h"
 

@@ -15,6 +15,7 @@
 #include "core/cloud/point_cloud.h"
 #include "core/geometry/pose.h"
 #include "voxloc/v1/alignment.pb.h"
+#include "voxloc/v1/localization_service.pb.h"
 
 namespace voxloc::cli {
 
@@ -98,6 +99,19 @@ using SigmaShares = std::array<std::array<double, 6>, kSigmaShares>;
 
 // `scores` and `points`; null where the result has none.
 [[nodiscard]] Json NoGroundJson(const v1::AlignmentResult& result);
+
+// A search for a vehicle as people and programs read it. Pure functions.
+
+// Whether the best hypothesis is one to act on: reliable, and not ambiguous.
+[[nodiscard]] bool Located(const v1::SearchResult& result);
+
+// One line.
+[[nodiscard]] std::string SearchProgressText(const v1::SearchProgress& progress);
+
+// A verdict, a table of hypotheses, and what it took.
+[[nodiscard]] std::string SearchResultText(const v1::SearchResult& result, double elapsed_s);
+
+[[nodiscard]] Json SearchResultJson(const v1::SearchResult& result, double elapsed_s);
 
 }  // namespace voxloc::cli
 

@@ -15,8 +15,8 @@
 #include "absl/status/status.h"
 #include "clients/cli/flags/scan_flags.h"
 #include "clients/cli/output/output_file.h"
-#include "clients/cli/output/progress.h"
 #include "clients/cli/output/result_text.h"
+#include "clients/cli/output/terminal.h"
 #include "clients/cli/replay/replay_row.h"
 #include "clients/dataset/summary.h"
 
