@@ -11,6 +11,7 @@
 
 #include <functional>
 #include <string>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -62,6 +63,27 @@ void AddLocateCommand(CLI::App* parent, Work* chosen);
 void AddReplayCommand(CLI::App* parent, const std::string& command_line, Work* chosen);
 void AddScoreCommand(CLI::App* parent, Work* chosen);
 void AddSimulateCommand(CLI::App* parent, Work* chosen);
+
+}  // namespace voxloc::cli
+
+// The command line of `voxloc`: builds the tree of commands, reads the arguments, and says what is
+// wrong with them.
+
+namespace voxloc::cli {
+
+struct ParsedCommandLine {
+  Work work;                           // empty: nothing is to be done but to print
+  ExitCode exit_code = ExitCode::kOk;  // where `work` is empty
+  std::string out;                     // for standard output: help, version
+  std::string error;                   // for standard error
+};
+
+// What a shell takes for these arguments of `voxloc`, to be shown and pasted. It shows no secrets:
+// tokens and keys are in files, and no flag takes them.
+[[nodiscard]] std::string CommandLineText(const std::vector<std::string>& arguments);
+
+// `arguments` without the program's name. Does not throw.
+[[nodiscard]] ParsedCommandLine ParseCommandLine(const std::vector<std::string>& arguments);
 
 }  // namespace voxloc::cli
 

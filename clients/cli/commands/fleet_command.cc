@@ -15,7 +15,7 @@
 #include "clients/cli/flags/option.h"
 #include "clients/cli/flags/server_flags.h"
 #include "clients/cli/fleet/fleet_servers.h"
-#include "clients/cli/fleet/fleet_text.h"
+#include "clients/cli/fleet/fleet_state.h"
 #include "clients/cli/output/message_json.h"
 #include "clients/cli/output/output_file.h"
 #include "clients/cli/output/terminal.h"

@@ -6,6 +6,7 @@
 #ifndef VOXLOC_CLIENTS_CLI_FLEET_FLEET_STATE_H_
 #define VOXLOC_CLIENTS_CLI_FLEET_FLEET_STATE_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -88,6 +89,21 @@ struct FleetTotals {
 
 // docs/cli.md describes every key.
 [[nodiscard]] Json FleetJson(const FleetState& fleet);
+
+// A fleet as people see it in a terminal. What comes from the network is made safe
+// (terminal.h). Pure functions.
+
+struct FleetTextOptions {
+  size_t max_columns = 0;  // of a line; 0: no limit
+  size_t most_rows = 20;   // vehicles, and tiles, that are shown; the others are counted
+};
+
+// A line of totals, the errors, and the tables: servers, revisions of maps, vehicles (those that
+// need attention first), tiles.
+[[nodiscard]] std::string FleetText(const FleetState& fleet, const FleetTextOptions& options);
+
+// At most `most_lines` lines of it, the last of which then says how many more there are.
+[[nodiscard]] std::string FirstLines(const std::string& text, size_t most_lines);
 
 }  // namespace voxloc::cli
 

@@ -16,7 +16,7 @@
 #include <vector>
 
 #include "absl/strings/string_view.h"
-#include "clients/cli/command_line.h"
+#include "clients/cli/commands/commands.h"
 #include "clients/cli/map/map_manifest.h"
 #include "clients/cli/map/upload_report.h"
 #include "clients/cli/output/map_text.h"
