@@ -12,8 +12,6 @@
 #include "clients/cli/flags/option.h"
 #include "clients/cli/flags/request_flags.h"
 #include "clients/cli/flags/scan_flags.h"
-#include "clients/cli/flags/server_flags.h"
-#include "clients/cli/flags/value_flag.h"
 #include "clients/cli/output/output_file.h"
 #include "clients/cli/output/result_text.h"
 #include "clients/cli/output/text_table.h"

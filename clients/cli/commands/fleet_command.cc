@@ -13,7 +13,7 @@
 #include "absl/strings/str_format.h"
 #include "clients/cli/commands/commands.h"
 #include "clients/cli/flags/option.h"
-#include "clients/cli/flags/server_flags.h"
+#include "clients/cli/flags/request_flags.h"
 #include "clients/cli/fleet/fleet_servers.h"
 #include "clients/cli/fleet/fleet_state.h"
 #include "clients/cli/output/message_json.h"

@@ -10,8 +10,6 @@
 #include "clients/cli/flags/option.h"
 #include "clients/cli/flags/request_flags.h"
 #include "clients/cli/flags/scan_flags.h"
-#include "clients/cli/flags/server_flags.h"
-#include "clients/cli/flags/value_flag.h"
 #include "clients/cli/load_test/load_report.h"
 #include "clients/cli/load_test/load_run.h"
 #include "clients/cli/load_test/load_schedule.h"

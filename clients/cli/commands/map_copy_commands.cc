@@ -15,7 +15,7 @@
 #include "absl/strings/str_format.h"
 #include "clients/cli/commands/commands.h"
 #include "clients/cli/flags/option.h"
-#include "clients/cli/flags/server_flags.h"
+#include "clients/cli/flags/request_flags.h"
 #include "clients/cli/map/map_manifest.h"
 #include "clients/cli/map/upload_report.h"
 #include "clients/cli/output/terminal.h"

@@ -7,10 +7,16 @@
 #ifndef VOXLOC_CLIENTS_CLI_FLAGS_REQUEST_FLAGS_H_
 #define VOXLOC_CLIENTS_CLI_FLAGS_REQUEST_FLAGS_H_
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "clients/cpp/channel.h"
+#include "voxloc/v1/map.pb.h"
+#include "voxloc/v1/map_service.pb.h"
 #include "voxloc/v1/options.pb.h"
 #include "voxloc/v1/scan.pb.h"
 
@@ -66,6 +72,104 @@ void AddOutputFlags(CLI::App* command, OutputFlags* flags);
 void AddTraceFlag(CLI::App* command, bool* trace);
 void AddDiagnosticsFlag(CLI::App* command, bool* diagnostics);
 void AddPointScoresFlag(CLI::App* command, bool* point_scores);
+
+}  // namespace voxloc::cli
+
+// The flags of every command that talks to a server: --server, --timeout, --json, and those of TLS
+// and tokens. A token itself is never a flag, since every user of a machine can list the arguments
+// of its processes: it comes from a file, or from the environment variable VOXLOC_TOKEN.
+
+namespace CLI {
+class App;
+}
+
+namespace voxloc::cli {
+
+struct ServerFlags {
+  std::string server = "localhost:50051";  // or several, separated by commas
+  bool server_of_environment = false;      // by VOXLOC_SERVER, which counts where no flag is given
+  bool tls = false;                        // also where a file or a name of TLS is given
+  std::string tls_ca_file;
+  std::string tls_certificate_file;
+  std::string tls_key_file;
+  std::string tls_server_name;
+  std::string token_file;
+  bool allow_insecure_token = false;
+  double timeout_s = 10.0;
+  std::string json;  // empty: for people; "-": standard output
+
+  // Whether the text for people is wanted: always, unless the JSON takes standard output.
+  [[nodiscard]] bool prints_text() const { return json != "-"; }
+};
+
+// `timeout_s` in `flags` is the default that --help shows.
+void AddServerFlags(CLI::App* command, ServerFlags* flags);
+
+// With the token of the environment, unless a file is named, and its trace context.
+[[nodiscard]] client::ChannelOptions ChannelOptionsOf(const ServerFlags& flags);
+
+// As client::Channel::CheckServer. The message names the variable that a bad address comes from.
+[[nodiscard]] absl::Status CheckServer(const ServerFlags& flags);
+
+// After CheckServer.
+[[nodiscard]] absl::StatusOr<client::Channel> Connect(const ServerFlags& flags);
+
+}  // namespace voxloc::cli
+
+// The flags of commands on maps: which map, revision and profile; how a revision is committed
+// (--comment, --stage, --canary, --request-id, --base-revision); and where a map lies on the earth.
+
+namespace CLI {
+class App;
+class Option;
+}  // namespace CLI
+
+namespace voxloc::cli {
+
+struct MapFlags {
+  std::string map;
+  std::string profile;  // empty: the server's default
+};
+
+// --map NAME and --revision N, where the command says what for.
+CLI::Option* AddMapFlag(CLI::App* command, std::string* map, const std::string& description);
+CLI::Option* AddRevisionFlag(CLI::App* command, uint64_t* revision, const std::string& description);
+
+void AddMapFlags(CLI::App* command, MapFlags* flags);
+
+// --profile alone, for commands that name maps in another way.
+void AddProfileFlag(CLI::App* command, std::string* profile);
+
+struct CommitFlags {
+  std::string comment;
+  bool stage = false;
+  std::string canary;  // names, comma-separated; they stage the revision
+  std::string request_id;
+  uint64_t base_revision = 0;
+
+  // Whether the revision is not put in use.
+  [[nodiscard]] bool stages() const { return stage || !canary.empty(); }
+  void AddTo(v1::BeginUpdate* begin, v1::CommitUpdate* commit) const;
+};
+
+// `comment` in `flags` is the default that --help shows.
+void AddCommitFlags(CLI::App* command, CommitFlags* flags);
+
+// "a,b" as its parts, without empty ones.
+[[nodiscard]] std::vector<std::string> NamesOf(const std::string& comma_separated);
+
+struct MapFrameFlags {
+  std::string projector;     // a map_projector_info.yaml
+  std::string wgs84_origin;  // LAT,LON[,ALT[,YAW]]
+
+  // The frame of a map that is loaded from these paths; nullopt: nothing says it. Without
+  // --projector it is that of a map_projector_info.yaml in one of them, and stderr says so.
+  // InvalidArgument: a malformed file, or two that differ.
+  [[nodiscard]] absl::StatusOr<std::optional<v1::MapFrame>> FrameOf(
+      const std::vector<std::string>& paths) const;
+};
+
+void AddMapFrameFlags(CLI::App* command, MapFrameFlags* flags);
 
 }  // namespace voxloc::cli
 

@@ -9,7 +9,6 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "clients/cli/flags/option.h"
-#include "clients/cli/flags/value_flag.h"
 #include "clients/cli/output/terminal.h"
 #include "clients/cli/output/text_table.h"
 #include "clients/dataset/scan_directory.h"

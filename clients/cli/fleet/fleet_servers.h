@@ -14,7 +14,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "clients/cli/flags/server_flags.h"
+#include "clients/cli/flags/request_flags.h"
 #include "clients/cli/fleet/fleet_state.h"
 #include "clients/cpp/channel.h"
 #include "voxloc/v1/map_service.pb.h"

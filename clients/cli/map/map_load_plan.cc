@@ -12,7 +12,6 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "clients/cli/flags/option.h"
-#include "clients/cli/flags/value_flag.h"
 #include "clients/cli/output/text_table.h"
 #include "clients/dataset/bag/drive.h"
 #include "clients/dataset/stamp_text.h"

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "clients/cli/flags/server_flags.h"
+#include "clients/cli/flags/request_flags.h"
 #include "clients/cli/output/output_file.h"
 #include "clients/cpp/map_upload.h"
 

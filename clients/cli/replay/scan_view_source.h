@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "clients/cli/replay/replay_results.h"
-#include "clients/cli/report/scan_view.h"
+#include "clients/cli/report/pictures.h"
 #include "clients/cpp/channel.h"
 #include "voxloc/v1/localization_service.pb.h"
 

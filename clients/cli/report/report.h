@@ -13,8 +13,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "clients/cli/output/output_file.h"
-#include "clients/cli/report/map_picture.h"
-#include "clients/cli/report/scan_view.h"
+#include "clients/cli/report/pictures.h"
 
 namespace voxloc::cli {
 

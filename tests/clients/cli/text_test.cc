@@ -8,7 +8,7 @@
 #include <string>
 
 #include "clients/cli/commands/commands.h"
-#include "clients/cli/flags/value_flag.h"
+#include "clients/cli/flags/option.h"
 #include "clients/cli/output/result_text.h"
 #include "clients/cli/output/terminal.h"
 #include "clients/cli/output/text_table.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#include "clients/cli/flags/value_flag.h"
+#include "clients/cli/flags/option.h"
 
 #include <google/protobuf/descriptor.h>
 
@@ -16,7 +16,6 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
-#include "clients/cli/flags/option.h"
 #include "clients/cli/output/message_json.h"
 #include "clients/cpp/messages.h"
 #include "clients/dataset/perturbation.h"
