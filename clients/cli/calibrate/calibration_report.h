@@ -10,7 +10,7 @@
 #include <string>
 
 #include "clients/cli/calibrate/innovations.h"
-#include "clients/cli/output/output_file.h"
+#include "clients/cli/output/output.h"
 #include "core/estimate/calibration/sensor_calibration.h"
 
 namespace voxloc::cli {

@@ -12,9 +12,8 @@
 #include "clients/cli/flags/option.h"
 #include "clients/cli/flags/request_flags.h"
 #include "clients/cli/flags/scan_flags.h"
-#include "clients/cli/output/output_file.h"
+#include "clients/cli/output/output.h"
 #include "clients/cli/output/result_text.h"
-#include "clients/cli/output/text_table.h"
 #include "clients/cpp/align.h"
 #include "clients/cpp/messages.h"
 #include "clients/cpp/score_client.h"
@@ -111,9 +110,7 @@ absl::StatusOr<ExitCode> Align(const AlignFlags& options) {
   VOXLOC_ASSIGN_OR_RETURN(client::Channel channel, Connect(options.server));
   v1::AlignScanRequest request;
   v1::ScanSetup& setup = *request.mutable_setup();
-  setup.set_map(options.map.map);
-  setup.set_vehicle("voxloc align");
-  setup.mutable_options()->set_profile(options.map.profile);
+  options.map.AddTo("voxloc align", &setup);
   options.alignment.AddTo(&setup);
   options.estimate.AddTo(setup.mutable_options(), setup.mutable_output());
   options.output.AddTo(setup.mutable_output());
@@ -243,9 +240,7 @@ absl::StatusOr<ExitCode> Score(const ScoreFlags& options) {
   VOXLOC_ASSIGN_OR_RETURN(const PointCloud scan, LoadScan(options.file, options.scan));
   VOXLOC_ASSIGN_OR_RETURN(client::Channel channel, Connect(options.server));
   v1::ScoreSetup setup;
-  setup.mutable_setup()->set_map(options.map.map);
-  setup.mutable_setup()->set_vehicle("voxloc score");
-  setup.mutable_setup()->mutable_options()->set_profile(options.map.profile);
+  options.map.AddTo("voxloc score", setup.mutable_setup());
   options.alignment.AddTo(setup.mutable_setup());
   setup.mutable_setup()->mutable_output()->set_point_scores(options.point_scores);
   if (options.stage >= 0) setup.mutable_stage()->set_value(static_cast<uint32_t>(options.stage));
@@ -279,9 +274,7 @@ Examples:
   AddPoseFlag(command, "--at", "Score this pose, metres and degrees, ROS angles", &options->at);
   AddOption(command, "--poses", options->poses, "FILE", "Score every pose of FILE")
       ->excludes("--at");
-  command->add_option("--pose-format", options->pose_format, "Set the format of the file")
-      ->check(CLI::IsMember({"kitti", "tum"}))
-      ->capture_default_str();
+  AddPoseFormatFlag(command, "--pose-format", "Set the format of the file", &options->pose_format);
   AddPointScoresFlag(command, &options->point_scores);
   AddScanFlags(command, &options->scan);
   AddScoringFlags(command, &options->alignment);

@@ -61,8 +61,7 @@ void BuildCommands(CLI::App* app, const std::vector<std::string>& arguments, Wor
   AddMapLoadCommand(map, chosen);
   AddMapCommands(map, chosen);
   AddMapRevisionCommands(map, chosen);
-  AddMapExportCommand(map, chosen);
-  AddMapImportCommand(map, chosen);
+  AddMapCopyCommands(map, chosen);
   AddAlignCommand(app, chosen);
   AddLocateCommand(app, chosen);
   AddReplayCommand(app, CommandLineText(arguments), chosen);

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The commands of `voxloc`, and what they have in common.
+// The command line of `voxloc`: the tree of commands, what they have in common, and what is wrong
+// with the arguments.
 //
-// Each of the functions below adds a command, or a few that belong together, to `parent`. When the
-// command line names one, `*chosen` becomes the function that does its work and returns the exit
-// code; errors are printed by the caller.
+// Each of the functions Add...Command(s) adds a command, or a few that belong together, to
+// `parent`. When the command line names one, `*chosen` becomes the function that does its work and
+// returns the exit code; errors are printed by the caller.
 
 #ifndef VOXLOC_CLIENTS_CLI_COMMANDS_COMMANDS_H_
 #define VOXLOC_CLIENTS_CLI_COMMANDS_COMMANDS_H_
@@ -15,7 +16,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "clients/cli/output/output_file.h"
+#include "clients/cli/output/output.h"
 
 namespace CLI {
 class App;
@@ -49,8 +50,8 @@ void AddMapLoadCommand(CLI::App* parent, Work* chosen);
 void AddMapCommands(CLI::App* parent, Work* chosen);
 // map history, rollback, activate, withdraw, canary and watch.
 void AddMapRevisionCommands(CLI::App* parent, Work* chosen);
-void AddMapExportCommand(CLI::App* parent, Work* chosen);
-void AddMapImportCommand(CLI::App* parent, Work* chosen);
+// map export and import.
+void AddMapCopyCommands(CLI::App* parent, Work* chosen);
 // admin sessions, config, log-level, drain, undrain and captures.
 void AddAdminCommands(CLI::App* parent, Work* chosen);
 void AddBagInfoCommand(CLI::App* parent, Work* chosen);
@@ -63,13 +64,6 @@ void AddLocateCommand(CLI::App* parent, Work* chosen);
 void AddReplayCommand(CLI::App* parent, const std::string& command_line, Work* chosen);
 void AddScoreCommand(CLI::App* parent, Work* chosen);
 void AddSimulateCommand(CLI::App* parent, Work* chosen);
-
-}  // namespace voxloc::cli
-
-// The command line of `voxloc`: builds the tree of commands, reads the arguments, and says what is
-// wrong with them.
-
-namespace voxloc::cli {
 
 struct ParsedCommandLine {
   Work work;                           // empty: nothing is to be done but to print

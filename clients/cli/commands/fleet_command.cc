@@ -17,7 +17,7 @@
 #include "clients/cli/fleet/fleet_servers.h"
 #include "clients/cli/fleet/fleet_state.h"
 #include "clients/cli/output/message_json.h"
-#include "clients/cli/output/output_file.h"
+#include "clients/cli/output/output.h"
 #include "clients/cli/output/terminal.h"
 #include "clients/cli/report/report.h"
 #include "core/status/try.h"

@@ -108,23 +108,12 @@ std::string ProgressOf(const LoadTiming& timing, int64_t time_ns) {
              : absl::StrFormat("%.0f of %g s", time_s - timing.ramp_s, timing.steady_s);
 }
 
-// Null: no tile is to be replaced.
-absl::StatusOr<std::unique_ptr<TileUpdates>> ReadTileUpdates(const LoadTestFlags& flags) {
-  if (!(flags.timing.tile_updates_hz > 0.0)) return nullptr;
-  TileUpdates::Options options;
-  options.channel = ChannelOptionsOf(flags.server);
-  options.timeout_s = flags.server.timeout_s;
-  options.maps = flags.maps;
-  options.timing = flags.timing;
-  options.seed = flags.scan.seed;
-  return TileUpdates::Read(options);
-}
-
 // Starts the updates, where there are any, with the run.
-absl::StatusOr<LoadResult> RunStreams(const LoadTestFlags& flags, TileUpdates* updates) {
+absl::StatusOr<LoadResult> RunStreams(const LoadTestFlags& flags, const LoadPlan& plan,
+                                      TileUpdates* updates) {
   VOXLOC_ASSIGN_OR_RETURN(const LoadDriveOptions options, DriveOptionsOf(flags));
   VOXLOC_ASSIGN_OR_RETURN(const std::vector<LoadDrive> drives, ReadLoadDrives(options));
-  VOXLOC_ASSIGN_OR_RETURN(const std::unique_ptr<LoadRun> run, LoadRun::Open(PlanOf(flags), drives));
+  VOXLOC_ASSIGN_OR_RETURN(const std::unique_ptr<LoadRun> run, LoadRun::Open(plan, drives));
   LiveLine line(3.0, 0.25);
   const int64_t start_ns = RunClock::Monotonic_ns();
   if (updates != nullptr) updates->Start(start_ns);
@@ -139,8 +128,12 @@ absl::StatusOr<LoadResult> RunStreams(const LoadTestFlags& flags, TileUpdates* u
 absl::StatusOr<ExitCode> LoadTest(const LoadTestFlags& flags) {
   VOXLOC_TRY(CheckServer(flags.server));
   const Interrupt interrupt;
-  VOXLOC_ASSIGN_OR_RETURN(const std::unique_ptr<TileUpdates> updates, ReadTileUpdates(flags));
-  absl::StatusOr<LoadResult> result = RunStreams(flags, updates.get());
+  const LoadPlan plan = PlanOf(flags);
+  std::unique_ptr<TileUpdates> updates;
+  if (flags.timing.tile_updates_hz > 0.0) {
+    VOXLOC_ASSIGN_OR_RETURN(updates, TileUpdates::Read(plan));
+  }
+  absl::StatusOr<LoadResult> result = RunStreams(flags, plan, updates.get());
   if (updates != nullptr) {
     // Also after a run that failed.
     VOXLOC_ASSIGN_OR_RETURN(TileUpdateCounts counts, updates->Finish());
@@ -217,11 +210,8 @@ void AddDriveFlags(CLI::App* command, LoadTestFlags* flags) {
            "Read the guess of every scan from FILE, in the format of --poses; once for each "
            "--scans",
            "FILE");
-  command
-      ->add_option("--pose-format", flags->pose_format,
-                   "Set the format of the files of poses and guesses")
-      ->check(CLI::IsMember({"kitti", "tum"}))
-      ->capture_default_str();
+  AddPoseFormatFlag(command, "--pose-format", "Set the format of the files of poses and guesses",
+                    &flags->pose_format);
   AddCalibrationFlag(command, &flags->calibration);
   AddDefaulted(command, "--max-scans", flags->max_scans, "N",
                "Use the first N scans of each drive; 0: all");

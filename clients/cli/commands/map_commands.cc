@@ -13,14 +13,25 @@
 #include "clients/cli/flags/request_flags.h"
 #include "clients/cli/output/map_text.h"
 #include "clients/cli/output/message_json.h"
+#include "clients/cli/output/output.h"
 #include "clients/cli/output/terminal.h"
-#include "clients/cli/output/text_table.h"
 #include "clients/cpp/error_details.h"
 #include "clients/cpp/map_client.h"
 #include "core/status/try.h"
 
 namespace voxloc::cli {
 namespace {
+
+// Of the commands on one map, each of which takes some.
+struct MapCommandFlags {
+  ServerFlags server;
+  std::string map;
+  uint64_t revision = 0;
+  size_t worst = 0;  // tiles
+  std::string region;
+  bool yes = false;
+  bool force = false;
+};
 
 absl::StatusOr<ExitCode> ListMaps(const ServerFlags& flags) {
   VOXLOC_ASSIGN_OR_RETURN(const client::Channel channel, Connect(flags));
@@ -39,13 +50,7 @@ void AddListCommand(CLI::App* parent, Work* chosen) {
   command->callback([flags, chosen] { *chosen = [flags] { return ListMaps(*flags); }; });
 }
 
-struct MapInfoFlags {
-  ServerFlags server;
-  std::string map;
-  size_t worst = 0;  // tiles
-};
-
-absl::StatusOr<ExitCode> DescribeMap(const MapInfoFlags& options) {
+absl::StatusOr<ExitCode> DescribeMap(const MapCommandFlags& options) {
   VOXLOC_ASSIGN_OR_RETURN(const client::Channel channel, Connect(options.server));
   const client::MapClient maps(channel);
   VOXLOC_ASSIGN_OR_RETURN(const v1::MapInfo map, maps.Get(options.map, options.server.timeout_s));
@@ -65,7 +70,7 @@ absl::StatusOr<ExitCode> DescribeMap(const MapInfoFlags& options) {
 }
 
 void AddDescribeCommand(CLI::App* parent, Work* chosen) {
-  auto options = std::make_shared<MapInfoFlags>();
+  auto options = std::make_shared<MapCommandFlags>();
   CLI::App* command = parent->add_subcommand("info", "Describe one map");
   command->footer(R"(Examples:
   voxloc map info --server localhost:50051 --map town
@@ -78,21 +83,13 @@ void AddDescribeCommand(CLI::App* parent, Work* chosen) {
   command->callback([options, chosen] { *chosen = [options] { return DescribeMap(*options); }; });
 }
 
-struct MapDropFlags {
-  ServerFlags server;
-  std::string map;
-  uint64_t revision = 0;
-  bool yes = false;
-  bool force = false;
-};
-
 // A map can be deleted that cannot be loaded, or has staged revisions only.
 bool IsThereWithoutInfo(const absl::Status& status) {
   const std::string reason = client::ReasonOf(status);
   return reason == "MAP_NOT_LOADED" || reason == "MAP_LOADING" || reason == "MAP_NOT_ACTIVE";
 }
 
-absl::StatusOr<ExitCode> DropMap(const MapDropFlags& options) {
+absl::StatusOr<ExitCode> DropMap(const MapCommandFlags& options) {
   VOXLOC_ASSIGN_OR_RETURN(const client::Channel channel, Connect(options.server));
   const client::MapClient client(channel);
   uint64_t revision = options.revision;
@@ -139,7 +136,7 @@ absl::StatusOr<ExitCode> DropMap(const MapDropFlags& options) {
 }
 
 void AddDropCommand(CLI::App* parent, Work* chosen) {
-  auto options = std::make_shared<MapDropFlags>();
+  auto options = std::make_shared<MapCommandFlags>();
   CLI::App* command = parent->add_subcommand("drop", "Delete a map from a server");
   command->footer(
       R"(Asks first, and refuses while sessions of the server use the map. With --force they stay
@@ -156,12 +153,7 @@ Example:
   command->callback([options, chosen] { *chosen = [options] { return DropMap(*options); }; });
 }
 
-struct MapUndropFlags {
-  ServerFlags server;
-  std::string map;
-};
-
-absl::StatusOr<ExitCode> UndropMap(const MapUndropFlags& options) {
+absl::StatusOr<ExitCode> UndropMap(const MapCommandFlags& options) {
   VOXLOC_ASSIGN_OR_RETURN(const client::Channel channel, Connect(options.server));
   VOXLOC_ASSIGN_OR_RETURN(const v1::MapInfo map,
                           client::MapClient(channel).Undrop(options.map, options.server.timeout_s));
@@ -172,7 +164,7 @@ absl::StatusOr<ExitCode> UndropMap(const MapUndropFlags& options) {
 }
 
 void AddUndropCommand(CLI::App* parent, Work* chosen) {
-  auto options = std::make_shared<MapUndropFlags>();
+  auto options = std::make_shared<MapCommandFlags>();
   CLI::App* command = parent->add_subcommand("undrop", "Take the deletion of a map back");
   command->footer(
       R"(The map that was deleted last under this name is in use again, with its revisions. A
@@ -185,13 +177,6 @@ Example:
   AddServerFlags(command, &options->server);
   command->callback([options, chosen] { *chosen = [options] { return UndropMap(*options); }; });
 }
-
-struct MapTilesFlags {
-  ServerFlags server;
-  std::string map;
-  std::string region;
-  uint64_t revision = 0;
-};
 
 std::string TilesText(const v1::ListTilesResponse& tiles) {
   TextTable table(absl::StrCat("tile|>points|>from|>to|>revision|>crc32c|", kFitColumns));
@@ -212,7 +197,7 @@ std::string TilesText(const v1::ListTilesResponse& tiles) {
                       tiles.tiles_size() == 0 ? "" : table.Text());
 }
 
-absl::StatusOr<ExitCode> ListTilesOf(const MapTilesFlags& options) {
+absl::StatusOr<ExitCode> ListTilesOf(const MapCommandFlags& options) {
   v1::ListTilesRequest request;
   request.set_map(options.map);
   request.set_revision(options.revision);
@@ -229,7 +214,7 @@ absl::StatusOr<ExitCode> ListTilesOf(const MapTilesFlags& options) {
 }
 
 void AddTilesCommand(CLI::App* parent, Work* chosen) {
-  auto options = std::make_shared<MapTilesFlags>();
+  auto options = std::make_shared<MapCommandFlags>();
   CLI::App* command = parent->add_subcommand("tiles", "List the tiles of a map");
   command->footer(
       "The revision of a tile is that of the map in which its content last changed. The columns "

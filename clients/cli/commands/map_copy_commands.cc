@@ -18,8 +18,8 @@
 #include "clients/cli/flags/request_flags.h"
 #include "clients/cli/map/map_manifest.h"
 #include "clients/cli/map/upload_report.h"
+#include "clients/cli/output/output.h"
 #include "clients/cli/output/terminal.h"
-#include "clients/cli/output/text_table.h"
 #include "clients/cpp/backoff.h"
 #include "clients/cpp/map_client.h"
 #include "core/cloud/io/cloud_file.h"
@@ -183,9 +183,7 @@ absl::StatusOr<ExitCode> ExportMap(const MapExportFlags& options) {
   return Export(options, channel).Run();
 }
 
-}  // namespace
-
-void AddMapExportCommand(CLI::App* parent, Work* chosen) {
+void AddExportCommand(CLI::App* parent, Work* chosen) {
   auto options = std::make_shared<MapExportFlags>();
   options->server.timeout_s = 60.0;
   CLI::App* command = parent->add_subcommand("export", "Save a map as a directory of PCD files");
@@ -210,8 +208,6 @@ Examples:
       ->required();
   command->callback([options, chosen] { *chosen = [options] { return ExportMap(*options); }; });
 }
-
-namespace {
 
 struct MapImportFlags {
   ServerFlags server;
@@ -251,9 +247,7 @@ absl::StatusOr<ExitCode> ImportMap(const MapImportFlags& options) {
   return Report(options.server.json, text, json);
 }
 
-}  // namespace
-
-void AddMapImportCommand(CLI::App* parent, Work* chosen) {
+void AddImportCommand(CLI::App* parent, Work* chosen) {
   auto options = std::make_shared<MapImportFlags>();
   options->server.timeout_s = 120.0;
   options->commit.comment = "voxloc map import";
@@ -273,6 +267,13 @@ Examples:
   AddServerFlags(command, &options->server);
   command->add_option("DIR", options->directory, "Load the map of this directory")->required();
   command->callback([options, chosen] { *chosen = [options] { return ImportMap(*options); }; });
+}
+
+}  // namespace
+
+void AddMapCopyCommands(CLI::App* parent, Work* chosen) {
+  AddExportCommand(parent, chosen);
+  AddImportCommand(parent, chosen);
 }
 
 }  // namespace voxloc::cli

@@ -23,12 +23,15 @@
 namespace voxloc::cli {
 namespace {
 
-// Of the commands that take a map, and a revision where there is one to name.
+// Of these commands, each of which takes some.
 struct MapRevisionFlags {
   ServerFlags server;
   std::string map;
   uint64_t revision = 0;
   std::string vehicles;  // that try it, comma-separated
+  CommitFlags commit;
+  std::string to;       // a number, or kPrevious
+  uint64_t events = 0;  // to watch; 0: without end
 };
 
 absl::StatusOr<ExitCode> ShowHistory(const MapRevisionFlags& options) {
@@ -54,13 +57,6 @@ Example:
   command->callback([options, chosen] { *chosen = [options] { return ShowHistory(*options); }; });
 }
 
-struct MapRollbackFlags {
-  ServerFlags server;
-  CommitFlags commit;
-  std::string map;
-  std::string to;  // a number, or kPrevious
-};
-
 constexpr char kPrevious[] = "previous";
 
 std::string ToError(const std::string& to) {
@@ -71,7 +67,7 @@ std::string ToError(const std::string& to) {
 }
 
 // The revision to go back to: for `previous` the one that was in use before the one that is.
-absl::StatusOr<uint64_t> RevisionToTake(const MapRollbackFlags& options) {
+absl::StatusOr<uint64_t> RevisionToTake(const MapRevisionFlags& options) {
   uint64_t number = 0;
   if (absl::SimpleAtoi(options.to, &number)) return number;
   VOXLOC_ASSIGN_OR_RETURN(const client::Channel channel, Connect(options.server));
@@ -81,7 +77,7 @@ absl::StatusOr<uint64_t> RevisionToTake(const MapRollbackFlags& options) {
   return PreviousRevision(options.map, revisions);
 }
 
-absl::StatusOr<ExitCode> RollBack(const MapRollbackFlags& options) {
+absl::StatusOr<ExitCode> RollBack(const MapRevisionFlags& options) {
   VOXLOC_ASSIGN_OR_RETURN(const uint64_t to, RevisionToTake(options));
   v1::BeginUpdate begin;
   begin.set_map(options.map);
@@ -101,7 +97,7 @@ absl::StatusOr<ExitCode> RollBack(const MapRollbackFlags& options) {
 }
 
 void AddRollbackCommand(CLI::App* parent, Work* chosen) {
-  auto options = std::make_shared<MapRollbackFlags>();
+  auto options = std::make_shared<MapRevisionFlags>();
   options->server.timeout_s = 120.0;
   CLI::App* command =
       parent->add_subcommand("rollback", "Make an earlier revision of a map the newest");
@@ -212,13 +208,7 @@ Examples:
   command->callback([options, chosen] { *chosen = [options] { return NameCanary(*options); }; });
 }
 
-struct MapWatchFlags {
-  ServerFlags server;
-  std::string map;
-  uint64_t events = 0;  // 0: without end
-};
-
-absl::StatusOr<ExitCode> WatchMaps(const MapWatchFlags& options) {
+absl::StatusOr<ExitCode> WatchMaps(const MapRevisionFlags& options) {
   VOXLOC_ASSIGN_OR_RETURN(const client::Channel channel, Connect(options.server));
   client::MapWatch watch(channel, options.map);
   Json all = Json::array();
@@ -237,7 +227,7 @@ absl::StatusOr<ExitCode> WatchMaps(const MapWatchFlags& options) {
 }
 
 void AddWatchCommand(CLI::App* parent, Work* chosen) {
-  auto options = std::make_shared<MapWatchFlags>();
+  auto options = std::make_shared<MapRevisionFlags>();
   CLI::App* command = parent->add_subcommand("watch", "Print changes of maps as they happen");
   command->footer(
       R"(First comes a line for each map with its state now. Where the connection breaks, the watch

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include <CLI/CLI.hpp>
-#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -13,9 +12,8 @@
 #include "clients/cli/flags/option.h"
 #include "clients/cli/flags/request_flags.h"
 #include "clients/cli/output/message_json.h"
-#include "clients/cli/output/output_file.h"
+#include "clients/cli/output/output.h"
 #include "clients/cli/output/terminal.h"
-#include "clients/cli/output/text_table.h"
 #include "clients/cpp/admin_client.h"
 #include "clients/cpp/messages.h"
 #include "core/status/try.h"
@@ -23,9 +21,17 @@
 namespace voxloc::cli {
 namespace {
 
-struct AdminSessionsFlags {
+// Of all commands of `admin`, each of which takes some.
+struct AdminFlags {
   ServerFlags server;
   std::string map;
+  size_t width = 0;       // columns; 0: those of the terminal
+  std::string level;      // of the log
+  double grace_s = 30.0;  // Kubernetes's default, terminationGracePeriodSeconds
+  std::string reason;
+  size_t most = 100;  // captures
+  std::string id;     // of a capture
+  std::string output;
 };
 
 std::string SessionsText(const std::vector<v1::SessionInfo>& sessions) {
@@ -44,7 +50,7 @@ std::string SessionsText(const std::vector<v1::SessionInfo>& sessions) {
   return sessions.empty() ? "no sessions\n" : table.Text();
 }
 
-absl::StatusOr<ExitCode> ShowSessions(const AdminSessionsFlags& options) {
+absl::StatusOr<ExitCode> ShowSessions(const AdminFlags& options) {
   VOXLOC_ASSIGN_OR_RETURN(const client::Channel channel, Connect(options.server));
   VOXLOC_ASSIGN_OR_RETURN(const std::vector<v1::SessionInfo> sessions,
                           client::ListSessions(channel, options.map, options.server.timeout_s));
@@ -53,7 +59,7 @@ absl::StatusOr<ExitCode> ShowSessions(const AdminSessionsFlags& options) {
 }
 
 void AddSessionsCommand(CLI::App* parent, Work* chosen) {
-  auto options = std::make_shared<AdminSessionsFlags>();
+  auto options = std::make_shared<AdminFlags>();
   CLI::App* command = parent->add_subcommand("sessions", "List the open sessions of a server");
   command->footer(R"(Oldest first. Times are those of the server's clock.
 
@@ -64,11 +70,6 @@ Example:
   command->callback([options, chosen] { *chosen = [options] { return ShowSessions(*options); }; });
 }
 
-struct AdminConfigFlags {
-  ServerFlags server;
-  size_t width = 0;
-};
-
 std::string ConfigText(const v1::GetConfigResponse& config, size_t max_columns) {
   TextTable table("key|value|source|place|change");
   for (const v1::ConfigEntry& entry : config.entries()) {
@@ -78,7 +79,7 @@ std::string ConfigText(const v1::GetConfigResponse& config, size_t max_columns) 
   return table.Text(max_columns);
 }
 
-absl::StatusOr<ExitCode> ShowConfig(const AdminConfigFlags& options) {
+absl::StatusOr<ExitCode> ShowConfig(const AdminFlags& options) {
   VOXLOC_ASSIGN_OR_RETURN(const client::Channel channel, Connect(options.server));
   VOXLOC_ASSIGN_OR_RETURN(const v1::GetConfigResponse config,
                           client::GetConfig(channel, options.server.timeout_s));
@@ -87,7 +88,7 @@ absl::StatusOr<ExitCode> ShowConfig(const AdminConfigFlags& options) {
 }
 
 void AddConfigCommand(CLI::App* parent, Work* chosen) {
-  auto flags = std::make_shared<AdminConfigFlags>();
+  auto flags = std::make_shared<AdminFlags>();
   CLI::App* command = parent->add_subcommand("config", "Report a server's configuration in effect");
   command->footer(
       R"(For each key of the configuration, its value, where it comes from (default, detected at start,
@@ -102,26 +103,11 @@ Example:
   command->callback([flags, chosen] { *chosen = [flags] { return ShowConfig(*flags); }; });
 }
 
-struct AdminLogLevelFlags {
-  ServerFlags server;
-  std::string level;
-};
-
-std::map<std::string, v1::LogLevel> LogLevels() {
-  std::map<std::string, v1::LogLevel> levels;
-  const google::protobuf::EnumDescriptor& all = *v1::LogLevel_descriptor();
-  for (int v = 0; v < all.value_count(); ++v) {
-    const auto level = static_cast<v1::LogLevel>(all.value(v)->number());
-    if (level != v1::LOG_LEVEL_UNSPECIFIED) levels[EnumWordOf(level)] = level;
-  }
-  return levels;
-}
-
-absl::StatusOr<ExitCode> SetLevel(const AdminLogLevelFlags& options) {
+absl::StatusOr<ExitCode> SetLevel(const AdminFlags& options) {
   VOXLOC_ASSIGN_OR_RETURN(const client::Channel channel, Connect(options.server));
-  VOXLOC_ASSIGN_OR_RETURN(
-      const v1::LogLevel previous,
-      client::SetLogLevel(channel, LogLevels().at(options.level), options.server.timeout_s));
+  VOXLOC_ASSIGN_OR_RETURN(const v1::LogLevel previous,
+                          client::SetLogLevel(channel, EnumWords<v1::LogLevel>().at(options.level),
+                                              options.server.timeout_s));
   const std::string before = EnumWordOf(previous);
   return Report(options.server.json,
                 absl::StrCat("the log level is ", options.level, "; it was ", before, "\n"),
@@ -129,27 +115,18 @@ absl::StatusOr<ExitCode> SetLevel(const AdminLogLevelFlags& options) {
 }
 
 void AddLogLevelCommand(CLI::App* parent, Work* chosen) {
-  auto options = std::make_shared<AdminLogLevelFlags>();
+  auto options = std::make_shared<AdminFlags>();
   CLI::App* command =
       parent->add_subcommand("log-level", "Set how much a server logs, until it ends");
   command->footer("Example:\n  voxloc admin log-level --server localhost:50051 debug");
   command->add_option("LEVEL", options->level, "Log this much: trace, debug, info, warn or error")
-      ->check(CLI::IsMember(LogLevels()))
+      ->check(CLI::IsMember(EnumWords<v1::LogLevel>()))
       ->required();
   AddServerFlags(command, &options->server);
   command->callback([options, chosen] { *chosen = [options] { return SetLevel(*options); }; });
 }
 
-// What Kubernetes gives a pod by default (terminationGracePeriodSeconds).
-constexpr double kDefaultGraceS = 30.0;
-
-struct AdminDrainFlags {
-  ServerFlags server;
-  double grace_s = kDefaultGraceS;
-  std::string reason;
-};
-
-absl::StatusOr<ExitCode> DrainServer(const AdminDrainFlags& options) {
+absl::StatusOr<ExitCode> DrainServer(const AdminFlags& options) {
   VOXLOC_ASSIGN_OR_RETURN(const client::Channel channel, Connect(options.server));
   VOXLOC_ASSIGN_OR_RETURN(
       const v1::DrainResponse drain,
@@ -163,7 +140,7 @@ absl::StatusOr<ExitCode> DrainServer(const AdminDrainFlags& options) {
 }
 
 void AddDrainCommand(CLI::App* parent, Work* chosen) {
-  auto options = std::make_shared<AdminDrainFlags>();
+  auto options = std::make_shared<AdminFlags>();
   CLI::App* command = parent->add_subcommand("drain", "Make a server ready to be stopped");
   command->footer(
       R"(The server reports that it is not ready, refuses new sessions, asks the open ones to go
@@ -204,18 +181,6 @@ Example:
   command->callback([flags, chosen] { *chosen = [flags] { return UndrainServer(*flags); }; });
 }
 
-struct AdminCapturesFlags {
-  ServerFlags server;
-  std::string map;
-  size_t most = 100;
-};
-
-struct AdminCaptureFlags {
-  ServerFlags server;
-  std::string id;
-  std::string output;
-};
-
 std::string CapturesText(const std::vector<v1::CaptureInfo>& captures) {
   TextTable table("id|captured|status|map|>revision|vehicle|session|>bytes");
   for (const v1::CaptureInfo& capture : captures) {
@@ -227,7 +192,7 @@ std::string CapturesText(const std::vector<v1::CaptureInfo>& captures) {
   return captures.empty() ? "no captures\n" : table.Text();
 }
 
-absl::StatusOr<ExitCode> ShowCaptures(const AdminCapturesFlags& options) {
+absl::StatusOr<ExitCode> ShowCaptures(const AdminFlags& options) {
   VOXLOC_ASSIGN_OR_RETURN(const client::Channel channel, Connect(options.server));
   VOXLOC_ASSIGN_OR_RETURN(
       const std::vector<v1::CaptureInfo> captures,
@@ -236,7 +201,7 @@ absl::StatusOr<ExitCode> ShowCaptures(const AdminCapturesFlags& options) {
                 {{"captures", MessagesJson(captures)}});
 }
 
-absl::StatusOr<ExitCode> FetchCapture(const AdminCaptureFlags& options) {
+absl::StatusOr<ExitCode> FetchCapture(const AdminFlags& options) {
   VOXLOC_ASSIGN_OR_RETURN(const client::Channel channel, Connect(options.server));
   VOXLOC_ASSIGN_OR_RETURN(const v1::Capture capture,
                           client::GetCapture(channel, options.id, options.server.timeout_s));
@@ -252,14 +217,14 @@ absl::StatusOr<ExitCode> FetchCapture(const AdminCaptureFlags& options) {
                  {"output", options.output}});
 }
 
-void AddListFlags(CLI::App* command, AdminCapturesFlags* options) {
+void AddListFlags(CLI::App* command, AdminFlags* options) {
   AddMapFlag(command, &options->map, "List only the captures on this map");
   AddDefaulted(command, "--max", options->most, "N", "List at most N captures; 0: all");
   AddServerFlags(command, &options->server);
 }
 
 void AddGetCommand(CLI::App* parent, Work* chosen) {
-  auto options = std::make_shared<AdminCaptureFlags>();
+  auto options = std::make_shared<AdminFlags>();
   CLI::App* command =
       parent->add_subcommand("get", "Fetch a captured scan with its answer into a file");
   command->footer(
@@ -285,31 +250,18 @@ Examples:
   voxloc admin captures --map town
   voxloc admin captures get c18f2a4-17 --output bad.capture
   voxloc replay --capture bad.capture --server localhost:50051)");
-  auto options = std::make_shared<AdminCapturesFlags>();
+  auto options = std::make_shared<AdminFlags>();
   AddListFlags(command, options.get());
   command->callback([options, chosen, command] {
     if (!command->get_subcommands().empty()) return;
     *chosen = [options] { return ShowCaptures(*options); };
   });
-  auto listed = std::make_shared<AdminCapturesFlags>();
+  auto listed = std::make_shared<AdminFlags>();
   CLI::App* list = command->add_subcommand("list", "List the captures, as without `list`");
   AddListFlags(list, listed.get());
   list->callback([listed, chosen] { *chosen = [listed] { return ShowCaptures(*listed); }; });
   AddGetCommand(command, chosen);
 }
-
-}  // namespace
-
-void AddAdminCommands(CLI::App* parent, Work* chosen) {
-  AddSessionsCommand(parent, chosen);
-  AddConfigCommand(parent, chosen);
-  AddLogLevelCommand(parent, chosen);
-  AddDrainCommand(parent, chosen);
-  AddUndrainCommand(parent, chosen);
-  AddCapturesCommand(parent, chosen);
-}
-
-namespace {
 
 std::string StateName(v1::ServerState state) { return EnumWordOr(state, "unknown"); }
 
@@ -442,6 +394,15 @@ void AddInfoCommand(CLI::App* parent, Work* chosen) {
   voxloc info --server a.example:50051,b.example:50051 --tls-ca ca.pem --token-file token)");
   AddServerFlags(command, flags.get());
   command->callback([flags, chosen] { *chosen = [flags] { return ShowInfo(*flags); }; });
+}
+
+void AddAdminCommands(CLI::App* parent, Work* chosen) {
+  AddSessionsCommand(parent, chosen);
+  AddConfigCommand(parent, chosen);
+  AddLogLevelCommand(parent, chosen);
+  AddDrainCommand(parent, chosen);
+  AddUndrainCommand(parent, chosen);
+  AddCapturesCommand(parent, chosen);
 }
 
 }  // namespace voxloc::cli

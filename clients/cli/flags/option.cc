@@ -76,21 +76,16 @@ CLI::Option* AddNumbersFlag(CLI::App* command, const std::string& name, const st
   return option;
 }
 
-CLI::Option* AddSixNumbersFlag(CLI::App* command, const std::string& name, const std::string& names,
-                               const std::string& description, std::string* value) {
-  return AddNumbersFlag(command, name, names, 6, 6, description, value);
-}
-
 CLI::Option* AddPoseFlag(CLI::App* command, const std::string& name, const std::string& description,
                          std::string* value) {
-  return AddSixNumbersFlag(command, name, "X,Y,Z,ROLL,PITCH,YAW", description, value);
+  return AddNumbersFlag(command, name, "X,Y,Z,ROLL,PITCH,YAW", 6, 6, description, value);
 }
 
 constexpr char kBoxNames[] = "X0,Y0,Z0,X1,Y1,Z1";
 
 CLI::Option* AddBoxFlag(CLI::App* command, const std::string& name, const std::string& description,
                         std::string* value) {
-  return AddSixNumbersFlag(command, name, kBoxNames, description, value);
+  return AddNumbersFlag(command, name, kBoxNames, 6, 6, description, value);
 }
 
 absl::Status ParseBox(absl::string_view text, v1::Box* box) {
@@ -114,10 +109,16 @@ CLI::Option* AddCalibrationFlag(CLI::App* command, std::string* file) {
                    "by this calibration (calib.txt)");
 }
 
+void AddPoseFormatFlag(CLI::App* command, const std::string& name, const std::string& description,
+                       std::string* format) {
+  command->add_option(name, *format, description)
+      ->check(CLI::IsMember({"kitti", "tum"}))
+      ->capture_default_str();
+}
+
 namespace {
 
 using google::protobuf::Descriptor;
-using google::protobuf::EnumDescriptor;
 using google::protobuf::FieldDescriptor;
 using google::protobuf::Message;
 using google::protobuf::Reflection;
@@ -155,13 +156,6 @@ std::vector<KeyedField> FieldsOf(const Descriptor& message) {
   return fields;
 }
 
-std::vector<std::string> WordsOf(const EnumDescriptor& type) {
-  std::vector<std::string> words;
-  // The first one is UNSPECIFIED: the server's choice, as without the key.
-  for (int v = 1; v < type.value_count(); ++v) words.push_back(EnumWord(*type.value(v)));
-  return words;
-}
-
 // Empty: the value was set. Otherwise what it must be.
 std::string SetValue(const std::string& text, const FieldDescriptor& field, Message* message) {
   const Reflection& reflection = *message->GetReflection();
@@ -183,13 +177,16 @@ std::string SetValue(const std::string& text, const FieldDescriptor& field, Mess
       return "";
     }
     case FieldDescriptor::CPPTYPE_ENUM: {
-      const EnumDescriptor& type = *field.enum_type();
+      const google::protobuf::EnumDescriptor& type = *field.enum_type();
+      std::vector<std::string> words;
+      // The first one is UNSPECIFIED: the server's choice, as without the key.
       for (int v = 1; v < type.value_count(); ++v) {
-        if (EnumWord(*type.value(v)) != text) continue;
+        words.push_back(EnumWord(*type.value(v)));
+        if (words.back() != text) continue;
         reflection.SetEnum(message, &field, type.value(v));
         return "";
       }
-      return absl::StrCat("one of ", absl::StrJoin(WordsOf(type), ", "));
+      return absl::StrCat("one of ", absl::StrJoin(words, ", "));
     }
     default:
       return "set in another way";

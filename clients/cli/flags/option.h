@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Flags with one value, as commands add them: NAME TYPE, with a help text.
+// Flags with one value, as commands add them: NAME TYPE, with a help text; and those whose value is
+// several numbers, a pose, or a field of a message.
 
 #ifndef VOXLOC_CLIENTS_CLI_FLAGS_OPTION_H_
 #define VOXLOC_CLIENTS_CLI_FLAGS_OPTION_H_
@@ -42,18 +43,9 @@ CLI::Option* AddOptional(CLI::App* command, const std::string& name, T& value,
   return command->add_option(name, value, help)->option_text(type);
 }
 
-}  // namespace voxloc::cli
-
 // Numbers and poses as people type them, and flags that take them, checked while the command line
 // is read. A pose is X,Y,Z,ROLL,PITCH,YAW in metres and degrees, with the angles of ROS (R =
 // Rz(yaw) Ry(pitch) Rx(roll)).
-
-namespace CLI {
-class App;
-class Option;
-}  // namespace CLI
-
-namespace voxloc::cli {
 
 // From `least` to `most` finite numbers; spaces around them are allowed. `names` is how messages
 // call them, such as "X,Y,Z,ROLL,PITCH,YAW".
@@ -73,10 +65,6 @@ CLI::Option* AddNumbersFlag(CLI::App* command, const std::string& name, const st
                             size_t least, size_t most, const std::string& description,
                             std::string* value);
 
-// Six; ParseSixNumbers reads them.
-CLI::Option* AddSixNumbersFlag(CLI::App* command, const std::string& name, const std::string& names,
-                               const std::string& description, std::string* value);
-
 // X0,Y0,Z0,X1,Y1,Z1: the lower and the upper corner; ParseBox reads it.
 CLI::Option* AddBoxFlag(CLI::App* command, const std::string& name, const std::string& description,
                         std::string* value);
@@ -88,24 +76,19 @@ void AddPerturbFlag(CLI::App* command, std::string* value);
 // --calib FILE: ReadPoses (trajectory_file.h) takes it.
 CLI::Option* AddCalibrationFlag(CLI::App* command, std::string* file);
 
+// `name`, such as --pose-format: TrajectoryFormatNamed takes it.
+void AddPoseFormatFlag(CLI::App* command, const std::string& name, const std::string& description,
+                       std::string* format);
+
 // X,Y,Z,ROLL,PITCH,YAW; ParsePoseText reads it.
 CLI::Option* AddPoseFlag(CLI::App* command, const std::string& name, const std::string& description,
                          std::string* value);
-
-}  // namespace voxloc::cli
 
 // Fields of a message that people set by name, KEY=VALUE, and flags that take them.
 //
 // A key is the name of a field, "max_iterations", or, for one in a message within, the names joined
 // by points, "validation.max_delay_s". Fields that are numbers, truth values, enums, or wrappers of
 // these can be set; repeated ones and texts cannot.
-
-namespace CLI {
-class App;
-class Option;
-}  // namespace CLI
-
-namespace voxloc::cli {
 
 // The keys of a message, in the order of the contract.
 [[nodiscard]] std::vector<std::string> FieldKeys(const google::protobuf::Descriptor& message);

@@ -5,7 +5,6 @@
 #include <CLI/CLI.hpp>
 #include <cstdio>
 #include <cstdlib>
-#include <map>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -13,7 +12,8 @@
 #include "absl/strings/str_split.h"
 #include "clients/cli/flags/option.h"
 #include "clients/cli/output/map_text.h"
-#include "clients/cli/output/output_file.h"
+#include "clients/cli/output/message_json.h"
+#include "clients/cli/output/output.h"
 #include "clients/cpp/messages.h"
 #include "clients/cpp/traceparent.h"
 #include "clients/dataset/map_source.h"
@@ -22,20 +22,6 @@
 #include "core/status/try.h"
 
 namespace voxloc::cli {
-namespace {
-
-const std::map<std::string, v1::CovarianceMethod>& Methods() {
-  static const auto& methods = *new std::map<std::string, v1::CovarianceMethod>{
-      {"fixed", v1::COVARIANCE_METHOD_FIXED},
-      {"laplace", v1::COVARIANCE_METHOD_LAPLACE},
-      {"multi-ndt", v1::COVARIANCE_METHOD_MULTI_NDT},
-      {"multi-ndt-score", v1::COVARIANCE_METHOD_MULTI_NDT_SCORE},
-      {"calibrated", v1::COVARIANCE_METHOD_CALIBRATED}};
-  return methods;
-}
-
-}  // namespace
-
 void AlignmentFlags::AddTo(v1::ScanSetup* setup) const {
   if (!overrides.empty()) SetFields(overrides, setup->mutable_options()->mutable_overrides());
   if (!gate.empty()) SetFields(gate, setup->mutable_options()->mutable_gate());
@@ -66,7 +52,9 @@ void AddScoringFlags(CLI::App* command, AlignmentFlags* flags) {
 }
 
 void EstimateFlags::AddTo(v1::AlignmentOptions* options, v1::OutputOptions* output) const {
-  if (!covariance.empty()) options->mutable_covariance()->set_method(Methods().at(covariance));
+  if (!covariance.empty()) {
+    options->mutable_covariance()->set_method(EnumWords<v1::CovarianceMethod>().at(covariance));
+  }
   if (!sensor.empty()) options->set_sensor(sensor);
   if (systematic_time_sigma_s) {
     options->mutable_covariance()->mutable_systematic_time_sigma_s()->set_value(
@@ -93,7 +81,7 @@ void AddEstimateFlags(CLI::App* command, EstimateFlags* flags) {
   AddOptional(command, "--covariance", flags->covariance, "M",
               "Estimate the covariance by fixed, laplace, multi-ndt, multi-ndt-score or "
               "calibrated; default: the profile's method")
-      ->check(CLI::IsMember(Methods()));
+      ->check(CLI::IsMember(EnumWords<v1::CovarianceMethod>()));
   AddOptional(command, "--systematic-position", flags->systematic_position_sigma_m, "M",
               "Add errors of this standard deviation that scans share (map, mounting, time) to "
               "the calibrated covariance, along each axis of the base, m (0 to 100); default: "
@@ -213,16 +201,9 @@ void AddServerFlags(CLI::App* command, ServerFlags* flags) {
 }
 
 client::ChannelOptions ChannelOptionsOf(const ServerFlags& flags) {
-  client::ChannelOptions options;
-  options.server = flags.server;
-  options.tls_ca_file = flags.tls_ca_file;
-  options.tls_certificate_file = flags.tls_certificate_file;
-  options.tls_key_file = flags.tls_key_file;
-  options.tls_server_name = flags.tls_server_name;
+  client::ChannelOptions options = flags;
   options.tls = flags.tls || !flags.tls_ca_file.empty() || !flags.tls_certificate_file.empty() ||
                 !flags.tls_key_file.empty() || !flags.tls_server_name.empty();
-  options.token_file = flags.token_file;
-  options.allow_insecure_token = flags.allow_insecure_token;
   options.traceparent = client::TraceparentOfEnvironment();
   const char* token = std::getenv(kTokenVariable);
   if (flags.token_file.empty() && token != nullptr) options.token = token;
@@ -293,6 +274,12 @@ CLI::Option* AddRevisionFlag(CLI::App* command, uint64_t* revision,
 void AddMapFlags(CLI::App* command, MapFlags* flags) {
   AddMapFlag(command, &flags->map, "Use this map")->required();
   AddProfileFlag(command, &flags->profile);
+}
+
+void MapFlags::AddTo(const char* vehicle, v1::ScanSetup* setup) const {
+  setup->set_map(map);
+  setup->set_vehicle(vehicle);
+  setup->mutable_options()->set_profile(profile);
 }
 
 void AddProfileFlag(CLI::App* command, std::string* profile) {

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The flags that say how scans are aligned (--override, --gate, --base-t-sensor, --vehicle), what
-// is estimated beside a pose (--covariance, --sensor, --protection-risk, --no-confidence and the
-// like), and what else results carry (--trace, --diagnostics, --point-scores, --no-ground-margin).
+// The flags of requests: which server and which map, how scans are aligned (--override, --gate,
+// --base-t-sensor, --vehicle), what is estimated beside a pose (--covariance, --sensor,
+// --protection-risk, --no-confidence and the like), what else results carry (--trace,
+// --diagnostics, --point-scores, --no-ground-margin), and how maps are changed.
 
 #ifndef VOXLOC_CLIENTS_CLI_FLAGS_REQUEST_FLAGS_H_
 #define VOXLOC_CLIENTS_CLI_FLAGS_REQUEST_FLAGS_H_
@@ -22,7 +23,8 @@
 
 namespace CLI {
 class App;
-}
+class Option;
+}  // namespace CLI
 
 namespace voxloc::cli {
 
@@ -73,28 +75,13 @@ void AddTraceFlag(CLI::App* command, bool* trace);
 void AddDiagnosticsFlag(CLI::App* command, bool* diagnostics);
 void AddPointScoresFlag(CLI::App* command, bool* point_scores);
 
-}  // namespace voxloc::cli
-
 // The flags of every command that talks to a server: --server, --timeout, --json, and those of TLS
 // and tokens. A token itself is never a flag, since every user of a machine can list the arguments
 // of its processes: it comes from a file, or from the environment variable VOXLOC_TOKEN.
+struct ServerFlags : client::ChannelOptions {
+  ServerFlags() { server = "localhost:50051"; }
 
-namespace CLI {
-class App;
-}
-
-namespace voxloc::cli {
-
-struct ServerFlags {
-  std::string server = "localhost:50051";  // or several, separated by commas
-  bool server_of_environment = false;      // by VOXLOC_SERVER, which counts where no flag is given
-  bool tls = false;                        // also where a file or a name of TLS is given
-  std::string tls_ca_file;
-  std::string tls_certificate_file;
-  std::string tls_key_file;
-  std::string tls_server_name;
-  std::string token_file;
-  bool allow_insecure_token = false;
+  bool server_of_environment = false;  // by VOXLOC_SERVER, which counts where no flag is given
   double timeout_s = 10.0;
   std::string json;  // empty: for people; "-": standard output
 
@@ -105,7 +92,8 @@ struct ServerFlags {
 // `timeout_s` in `flags` is the default that --help shows.
 void AddServerFlags(CLI::App* command, ServerFlags* flags);
 
-// With the token of the environment, unless a file is named, and its trace context.
+// With the token of the environment, unless a file is named, and its trace context; with TLS also
+// where a file or a name of TLS is given.
 [[nodiscard]] client::ChannelOptions ChannelOptionsOf(const ServerFlags& flags);
 
 // As client::Channel::CheckServer. The message names the variable that a bad address comes from.
@@ -114,21 +102,11 @@ void AddServerFlags(CLI::App* command, ServerFlags* flags);
 // After CheckServer.
 [[nodiscard]] absl::StatusOr<client::Channel> Connect(const ServerFlags& flags);
 
-}  // namespace voxloc::cli
-
-// The flags of commands on maps: which map, revision and profile; how a revision is committed
-// (--comment, --stage, --canary, --request-id, --base-revision); and where a map lies on the earth.
-
-namespace CLI {
-class App;
-class Option;
-}  // namespace CLI
-
-namespace voxloc::cli {
-
 struct MapFlags {
   std::string map;
   std::string profile;  // empty: the server's default
+
+  void AddTo(const char* vehicle, v1::ScanSetup* setup) const;
 };
 
 // --map NAME and --revision N, where the command says what for.
@@ -140,6 +118,7 @@ void AddMapFlags(CLI::App* command, MapFlags* flags);
 // --profile alone, for commands that name maps in another way.
 void AddProfileFlag(CLI::App* command, std::string* profile);
 
+// How a revision is committed: --comment, --stage, --canary, --request-id, --base-revision.
 struct CommitFlags {
   std::string comment;
   bool stage = false;
@@ -158,6 +137,7 @@ void AddCommitFlags(CLI::App* command, CommitFlags* flags);
 // "a,b" as its parts, without empty ones.
 [[nodiscard]] std::vector<std::string> NamesOf(const std::string& comma_separated);
 
+// Where a map lies on the earth.
 struct MapFrameFlags {
   std::string projector;     // a map_projector_info.yaml
   std::string wgs84_origin;  // LAT,LON[,ALT[,YAW]]

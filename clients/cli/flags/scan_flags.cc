@@ -9,8 +9,8 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "clients/cli/flags/option.h"
+#include "clients/cli/output/output.h"
 #include "clients/cli/output/terminal.h"
-#include "clients/cli/output/text_table.h"
 #include "clients/dataset/scan_directory.h"
 #include "core/cloud/io/record_floats.h"
 #include "core/status/try.h"
@@ -64,14 +64,17 @@ void AddScanFile(CLI::App* command, std::string* file) {
   command->add_option("FILE", *file, "Read the scan from FILE: PCD, PLY or KITTI .bin")->required();
 }
 
+absl::StatusOr<PointCloud> FilterScan(const std::string& name, const PointCloud& scan,
+                                      const FilterOptions& filter) {
+  absl::StatusOr<FilteredCloud> filtered = FilterCloud(scan, filter);
+  if (filtered.ok()) return std::move(filtered->cloud);
+  return absl::Status(filtered.status().code(),
+                      absl::StrCat(name, ": ", filtered.status().message()));
+}
+
 absl::StatusOr<PointCloud> ReadScan(const std::string& path, const ScanFlags& flags) {
-  VOXLOC_ASSIGN_OR_RETURN(PointCloud cloud, ReadCloud(path, flags.read()));
-  absl::StatusOr<FilteredCloud> filtered = FilterCloud(cloud, flags.filter());
-  if (!filtered.ok()) {
-    return absl::Status(filtered.status().code(),
-                        absl::StrCat(path, ": ", filtered.status().message()));
-  }
-  return std::move(filtered->cloud);
+  VOXLOC_ASSIGN_OR_RETURN(const PointCloud scan, ReadCloud(path, flags.read()));
+  return FilterScan(path, scan, flags.filter());
 }
 
 absl::StatusOr<PointCloud> LoadScan(const std::string& path, const ScanFlags& flags) {
@@ -81,40 +84,32 @@ absl::StatusOr<PointCloud> LoadScan(const std::string& path, const ScanFlags& fl
   return ReadScan(path, flags);
 }
 
-CLI::Option* AddBagFlags(CLI::App* command, BagFlags* flags) {
+CLI::Option* AddBagFlags(CLI::App* command, bag::DriveOptions* options) {
   CLI::Option* bag =
-      AddOption(command, "--bag", flags->paths, "FILE",
+      AddOption(command, "--bag", options->paths, "FILE",
                 "Read scans and poses from a bag of ROS: rosbag2 (SQLite, MCAP; a file or its "
                 "directory) or ROS 1; can be repeated for several files of one recording")
           ->allow_extra_args(false);
-  AddOption(command, "--points-topic", flags->points_topic, "TOPIC",
+  AddOption(command, "--points-topic", options->points_topic, "TOPIC",
             "Take the scans from this topic (sensor_msgs/PointCloud2); default: the only one")
       ->needs(bag);
-  AddOption(command, "--poses-topic", flags->poses_topic, "TOPIC",
+  AddOption(command, "--poses-topic", options->poses_topic, "TOPIC",
             "Take the poses from this topic (PoseStamped, PoseWithCovarianceStamped, Odometry or "
             "/tf); default: the only one, or tf")
       ->needs(bag);
-  AddOption(command, "--map-frame", flags->map_frame, "FRAME",
+  AddOption(command, "--map-frame", options->frames.map, "FRAME",
             "Give the poses in this frame; default: the frame that they are recorded in")
       ->needs(bag);
-  AddOption(command, "--base-frame", flags->base_frame, "FRAME",
+  AddOption(command, "--base-frame", options->frames.base, "FRAME",
             "Take this frame as the vehicle's base; default: the one that the poses name")
       ->needs(bag);
   return bag;
 }
 
-absl::StatusOr<std::unique_ptr<bag::Drive>> OpenDrive(const BagFlags& flags,
-                                                      const BagDriveFlags& drive) {
-  bag::DriveOptions options;
-  options.paths = flags.paths;
-  options.points_topic = flags.points_topic;
-  options.poses_topic = flags.poses_topic;
-  options.poses_file = drive.poses_file;
-  options.guesses_topic = drive.guesses_topic;
-  options.frames = {flags.map_frame, flags.base_frame};
-  options.max_scans = drive.max_scans;
-  if (!drive.base_T_sensor.empty()) {
-    VOXLOC_ASSIGN_OR_RETURN(options.base_T_sensor, ParsePoseText(drive.base_T_sensor));
+absl::StatusOr<std::unique_ptr<bag::Drive>> OpenDrive(bag::DriveOptions options,
+                                                      const std::string& base_T_sensor) {
+  if (!base_T_sensor.empty()) {
+    VOXLOC_ASSIGN_OR_RETURN(options.base_T_sensor, ParsePoseText(base_T_sensor));
   }
   absl::StatusOr<std::unique_ptr<bag::Drive>> opened = absl::InternalError("not opened");
   {

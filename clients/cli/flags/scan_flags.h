@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // How scans are read and thinned before they are sent: --leaf, --points, --min-range, --max-range,
-// --record-floats.
-// Thinning on this side saves the wire.
+// --record-floats. Thinning on this side saves bytes on the network. And which scans of a bag of
+// ROS are taken: --bag, the topics and the frames.
 
 #ifndef VOXLOC_CLIENTS_CLI_FLAGS_SCAN_FLAGS_H_
 #define VOXLOC_CLIENTS_CLI_FLAGS_SCAN_FLAGS_H_
@@ -20,7 +20,8 @@
 
 namespace CLI {
 class App;
-}
+class Option;
+}  // namespace CLI
 
 namespace voxloc::cli {
 
@@ -43,46 +44,23 @@ void AddScanFlags(CLI::App* command, ScanFlags* flags);
 // FILE, for commands that take one scan.
 void AddScanFile(CLI::App* command, std::string* file);
 
+// What the filter keeps of a scan. The error has the scan's name.
+[[nodiscard]] absl::StatusOr<PointCloud> FilterScan(const std::string& name, const PointCloud& scan,
+                                                    const FilterOptions& filter);
+
 // A scan as its file places it, filtered. The error names the file.
 [[nodiscard]] absl::StatusOr<PointCloud> ReadScan(const std::string& path, const ScanFlags& flags);
 
 // The scan of a command that takes one. Prints RemarksOnClouds.
 [[nodiscard]] absl::StatusOr<PointCloud> LoadScan(const std::string& path, const ScanFlags& flags);
 
-}  // namespace voxloc::cli
+// --bag, which fills `paths`, and the flags of topics and frames, which need it.
+CLI::Option* AddBagFlags(CLI::App* command, bag::DriveOptions* options);
 
-// The flags of commands that take a recorded drive out of a bag of ROS: --bag, the topics and the
-// frames.
-
-namespace CLI {
-class App;
-class Option;
-}  // namespace CLI
-
-namespace voxloc::cli {
-
-struct BagFlags {
-  std::vector<std::string> paths;  // empty: no bag
-  std::string points_topic;
-  std::string poses_topic;
-  std::string map_frame;
-  std::string base_frame;
-};
-
-// The option --bag; those of topics and frames need it.
-CLI::Option* AddBagFlags(CLI::App* command, BagFlags* flags);
-
-// What a command says of the drive beside these flags.
-struct BagDriveFlags {
-  std::string poses_file;     // tum; empty: the bag's poses
-  std::string guesses_topic;  // empty: none
-  std::string base_T_sensor;  // X,Y,Z,ROLL,PITCH,YAW; empty: by the bag's frames
-  size_t max_scans = 0;       // 0: all
-};
-
-// Opens the drive. Standard error shows the progress and then what was chosen, a line each.
-[[nodiscard]] absl::StatusOr<std::unique_ptr<bag::Drive>> OpenDrive(const BagFlags& flags,
-                                                                    const BagDriveFlags& drive);
+// Opens a recorded drive, at the mount `base_T_sensor`, X,Y,Z,ROLL,PITCH,YAW; empty: by the bag's
+// frames. Standard error shows the progress and then what was chosen, a line each.
+[[nodiscard]] absl::StatusOr<std::unique_ptr<bag::Drive>> OpenDrive(
+    bag::DriveOptions options, const std::string& base_T_sensor);
 
 }  // namespace voxloc::cli
 

@@ -14,8 +14,8 @@
 #include "absl/time/time.h"
 #include "clients/cli/output/map_text.h"
 #include "clients/cli/output/message_json.h"
+#include "clients/cli/output/output.h"
 #include "clients/cli/output/terminal.h"
-#include "clients/cli/output/text_table.h"
 #include "clients/cpp/messages.h"
 
 namespace voxloc::cli {
@@ -50,8 +50,8 @@ Json FleetMapJson(const FleetServer& server, const FleetMap& map) {
   json["revisions_error"] = ErrorJson(map.revisions_status);
   json["revisions"] = MessagesJson(map.revisions);
   json["in_use"] = Json::array();
-  for (const FleetRevisionUse& use : RevisionUses(server, map.info.name())) {
-    Json entry = {{"revision", use.revision}, {"vehicles", use.vehicles}};
+  for (const auto& [revision, use] : RevisionUses(server, map.info.name())) {
+    Json entry = {{"revision", revision}, {"vehicles", use.vehicles}};
     AppendScans(use.recent, entry);
     json["in_use"].push_back(std::move(entry));
   }
@@ -94,19 +94,17 @@ std::optional<double> FleetScans::accepted_ratio() const {
   return static_cast<double>(accepted) / static_cast<double>(answered);
 }
 
-std::vector<FleetRevisionUse> RevisionUses(const FleetServer& server, const std::string& map) {
+std::map<uint64_t, FleetRevisionUse> RevisionUses(const FleetServer& server,
+                                                  const std::string& map) {
   std::map<uint64_t, FleetRevisionUse> uses;
   for (const FleetVehicle& vehicle : server.vehicles) {
     const uint64_t revision = vehicle.session.map_revision();
     if (vehicle.session.map() != map || revision == 0) continue;
     FleetRevisionUse& use = uses[revision];
-    use.revision = revision;
     ++use.vehicles;
     use.recent.Add(vehicle.recent);
   }
-  std::vector<FleetRevisionUse> list;
-  for (const auto& entry : uses) list.push_back(entry.second);
-  return list;
+  return uses;
 }
 
 FleetTotals TotalsOf(const FleetState& fleet) {
@@ -210,29 +208,19 @@ TextTable ServerTable(const FleetState& fleet) {
   return table;
 }
 
-// The revisions of a map that matter now: in use by a vehicle, active or staged.
+// The revisions of a map that matter now: in use by a vehicle, active or staged. Those in use that
+// the server does not list come last, without a state.
 std::vector<v1::MapRevision> PresentRevisions(const FleetMap& map,
-                                              const std::vector<FleetRevisionUse>& uses) {
+                                              std::map<uint64_t, FleetRevisionUse> uses) {
   std::vector<v1::MapRevision> present;
-  const auto used = [&uses](uint64_t revision) {
-    return std::any_of(uses.begin(), uses.end(), [revision](const FleetRevisionUse& use) {
-      return use.revision == revision;
-    });
-  };
   for (const v1::MapRevision& revision : map.revisions) {
-    if (revision.state() == v1::REVISION_STATE_ACTIVE ||
-        revision.state() == v1::REVISION_STATE_STAGED || used(revision.revision())) {
+    const bool used = uses.erase(revision.revision()) > 0;
+    if (used || revision.state() == v1::REVISION_STATE_ACTIVE ||
+        revision.state() == v1::REVISION_STATE_STAGED) {
       present.push_back(revision);
     }
   }
-  for (const FleetRevisionUse& use : uses) {
-    const bool listed = std::any_of(
-        present.begin(), present.end(),
-        [&use](const v1::MapRevision& revision) { return revision.revision() == use.revision; });
-    if (listed) continue;
-    present.emplace_back();
-    present.back().set_revision(use.revision);
-  }
+  for (const auto& entry : uses) present.emplace_back().set_revision(entry.first);
   return present;
 }
 
@@ -257,12 +245,9 @@ TextTable RevisionUseTable(const FleetState& fleet) {
     return a.second->info.name() < b.second->info.name();
   });
   for (const auto& [server, map] : maps) {
-    const std::vector<FleetRevisionUse> uses = RevisionUses(*server, map->info.name());
+    std::map<uint64_t, FleetRevisionUse> uses = RevisionUses(*server, map->info.name());
     for (const v1::MapRevision& revision : PresentRevisions(*map, uses)) {
-      FleetRevisionUse use;
-      for (const FleetRevisionUse& one : uses) {
-        if (one.revision == revision.revision()) use = one;
-      }
+      const FleetRevisionUse& use = uses[revision.revision()];
       table.AddRow({map->info.name(), server->address, absl::StrCat(revision.revision()),
                     StateWord(revision),
                     server->sessions_status.ok() ? VehiclesText(revision, use) : "-",

@@ -1,19 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // A fleet at one time, as its servers describe it: vehicles, maps, and which vehicles run which
-// revision. Values and pure functions; the servers' answers are as they came, nothing is escaped.
+// revision; and how it is shown. Values and pure functions; the servers' answers are as they came,
+// and only FleetText escapes them.
 
 #ifndef VOXLOC_CLIENTS_CLI_FLEET_FLEET_STATE_H_
 #define VOXLOC_CLIENTS_CLI_FLEET_FLEET_STATE_H_
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "absl/status/status.h"
-#include "clients/cli/output/output_file.h"
+#include "clients/cli/output/output.h"
 #include "voxloc/v1/admin_service.pb.h"
 #include "voxloc/v1/map_service.pb.h"
 
@@ -64,14 +66,13 @@ struct FleetState {
 
 // The vehicles of a server that run one revision of a map.
 struct FleetRevisionUse {
-  uint64_t revision = 0;
   size_t vehicles = 0;
   FleetScans recent;
 };
 
-// Of the vehicles on `map`, ascending by revision; those without an answer yet are left out.
-[[nodiscard]] std::vector<FleetRevisionUse> RevisionUses(const FleetServer& server,
-                                                         const std::string& map);
+// Of the vehicles on `map`, by revision; those without an answer yet are left out.
+[[nodiscard]] std::map<uint64_t, FleetRevisionUse> RevisionUses(const FleetServer& server,
+                                                                const std::string& map);
 
 struct FleetTotals {
   size_t answering_servers = 0;
@@ -90,16 +91,13 @@ struct FleetTotals {
 // docs/cli.md describes every key.
 [[nodiscard]] Json FleetJson(const FleetState& fleet);
 
-// A fleet as people see it in a terminal. What comes from the network is made safe
-// (terminal.h). Pure functions.
-
 struct FleetTextOptions {
   size_t max_columns = 0;  // of a line; 0: no limit
   size_t most_rows = 20;   // vehicles, and tiles, that are shown; the others are counted
 };
 
 // A line of totals, the errors, and the tables: servers, revisions of maps, vehicles (those that
-// need attention first), tiles.
+// need attention first), tiles. What comes from the network is made safe for a terminal.
 [[nodiscard]] std::string FleetText(const FleetState& fleet, const FleetTextOptions& options);
 
 // At most `most_lines` lines of it, the last of which then says how many more there are.

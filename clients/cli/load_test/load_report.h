@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The result of a load test, for people and for scripts.
+// What a load test has found out, whether it has measured the server or itself, whether it has
+// shown what it must, and all of that for people and for scripts.
 
 #ifndef VOXLOC_CLIENTS_CLI_LOAD_TEST_LOAD_REPORT_H_
 #define VOXLOC_CLIENTS_CLI_LOAD_TEST_LOAD_REPORT_H_
@@ -14,36 +15,12 @@
 #include "clients/cli/load_test/load_schedule.h"
 #include "clients/cli/load_test/tally.h"
 #include "clients/cli/load_test/tile_updates.h"
-#include "clients/cli/output/output_file.h"
+#include "clients/cli/output/output.h"
 
 namespace voxloc::cli {
 
-struct LoadReport {
-  std::string server;
-  std::vector<std::string> maps;
-  LoadTiming timing;
-  ClientFaults faults;
-  LoadResult result;
-  GeneratorLimit generator;
-  std::vector<ObjectiveResult> objectives;
-
-  // Answers per second in the steady part.
-  [[nodiscard]] double rate_per_s() const;
-  // Every session lived to the end, something was answered, and every objective is met.
-  [[nodiscard]] bool passed() const;
-};
-
-[[nodiscard]] std::string LoadReportText(const LoadReport& report);
-[[nodiscard]] Json LoadReportJson(const LoadReport& report);
-
-// What makes the numbers doubtful, or the test failed; a line each, empty where nothing does.
-[[nodiscard]] std::string LoadWarningsText(const LoadReport& report);
-
-// What a load test has found out, whether it has measured the server or itself, and whether it has
-// shown what it must.
-
 struct LoadResult {
-  // As the first session was told.
+  // As `opened` of the first session says.
   std::string engine;
   std::string profile;
   std::string server_version;
@@ -94,6 +71,27 @@ struct ObjectiveResult {
 // where fewer updates than asked for were made.
 [[nodiscard]] std::vector<ObjectiveResult> JudgeObjectives(const Objectives& objectives,
                                                            const LoadResult& result);
+
+struct LoadReport {
+  std::string server;
+  std::vector<std::string> maps;
+  LoadTiming timing;
+  ClientFaults faults;
+  LoadResult result;
+  GeneratorLimit generator;
+  std::vector<ObjectiveResult> objectives;
+
+  // Answers per second in the steady part.
+  [[nodiscard]] double rate_per_s() const;
+  // Every session lived to the end, something was answered, and every objective is met.
+  [[nodiscard]] bool passed() const;
+};
+
+[[nodiscard]] std::string LoadReportText(const LoadReport& report);
+[[nodiscard]] Json LoadReportJson(const LoadReport& report);
+
+// What makes the numbers doubtful, or the test failed; a line each, empty where nothing does.
+[[nodiscard]] std::string LoadWarningsText(const LoadReport& report);
 
 }  // namespace voxloc::cli
 

@@ -26,45 +26,6 @@
 
 namespace voxloc::cli {
 
-struct LoadPlan {
-  client::ChannelOptions channel;
-  double timeout_s = 10.0;  // for `open` and for each answer; 0: no limit
-  LoadTiming timing;
-  ClientFaults faults;
-  std::vector<std::string> maps;
-  v1::OpenSession open;  // but for the map, and the vehicle where that is empty: then one a stream
-};
-
-class LoadRun {
- public:
-  // Opens the sessions. `drives` must outlive the run. Errors are those of the first session that
-  // does not open.
-  [[nodiscard]] static absl::StatusOr<std::unique_ptr<LoadRun>> Open(
-      const LoadPlan& plan, const std::vector<LoadDrive>& drives);
-
-  // Runs from `start_ns` of RunClock::Monotonic_ns on, to the last answer. `on_progress` is called
-  // about four times a second with the time of the run and the number of answers so far, and `stop`
-  // as often: whether to end early.
-  [[nodiscard]] LoadResult Run(
-      int64_t start_ns, const std::function<void(int64_t time_ns, uint64_t answers)>& on_progress,
-      const std::function<bool()>& stop = nullptr);
-
- private:
-  explicit LoadRun(const LoadTiming& timing) : timing_(timing) {}
-
-  LoadTiming timing_;
-  LoadResult result_;
-  std::vector<std::unique_ptr<LoadStream>> streams_;
-};
-
-// One vehicle of a load test: a session, and the thread that sends on schedule.
-//
-// Replies are taken by the session's reading thread. In closed loop that thread also sends the next
-// scan, so that no change of threads lies between them, and the stream's own thread only gives up
-// what is not answered in time. In open loop the stream's thread sends; what the connection does
-// not take at once makes the stream's later messages late, and those of no other stream. Sessions
-// are cancelled and opened again by the stream's own thread.
-
 struct LoadStreamOptions {
   size_t stream = 0;  // counted from 0
   LoadTiming timing;
@@ -75,6 +36,13 @@ struct LoadStreamOptions {
   ClientFaults faults;
 };
 
+// One vehicle of a load test: a session, and the thread that sends on schedule.
+//
+// Replies are taken by the session's reading thread. In closed loop that thread also sends the next
+// scan, so that no change of threads lies between them, and the stream's own thread only gives up
+// what is not answered in time. In open loop the stream's thread sends; what the connection does
+// not take at once makes the stream's later messages late, and those of no other stream. Sessions
+// are cancelled and opened again by the stream's own thread.
 class LoadStream {
  public:
   // Opens the session, over a connection of its own.
@@ -162,6 +130,28 @@ class LoadStream {
   std::atomic<bool> ended_{false};       // the session, before the run was over
   std::unique_ptr<client::LocalizationSession> session_;
   std::thread thread_;
+};
+
+class LoadRun {
+ public:
+  // Opens the sessions. `drives` must outlive the run. Errors are those of the first session that
+  // does not open.
+  [[nodiscard]] static absl::StatusOr<std::unique_ptr<LoadRun>> Open(
+      const LoadPlan& plan, const std::vector<LoadDrive>& drives);
+
+  // Runs from `start_ns` of RunClock::Monotonic_ns on, to the last answer. `on_progress` is called
+  // about four times a second with the time of the run and the number of answers so far, and `stop`
+  // as often: whether to end early.
+  [[nodiscard]] LoadResult Run(
+      int64_t start_ns, const std::function<void(int64_t time_ns, uint64_t answers)>& on_progress,
+      const std::function<bool()>& stop = nullptr);
+
+ private:
+  explicit LoadRun(const LoadTiming& timing) : timing_(timing) {}
+
+  LoadTiming timing_;
+  LoadResult result_;
+  std::vector<std::unique_ptr<LoadStream>> streams_;
 };
 
 }  // namespace voxloc::cli

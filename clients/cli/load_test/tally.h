@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What became of the scans of a load test: counts and distributions. Tallies of streams
-// are added up. A tally takes at most 360 KiB, however many scans it counts. Not thread-safe.
+// What became of the scans of a load test: counts and distributions.
 
 #ifndef VOXLOC_CLIENTS_CLI_LOAD_TEST_TALLY_H_
 #define VOXLOC_CLIENTS_CLI_LOAD_TEST_TALLY_H_
@@ -20,7 +19,36 @@
 
 namespace voxloc::cli {
 
-// Distributions of times are in nanoseconds.
+// Counts values that are not negative, such as times in nanoseconds, in buckets whose
+// widths grow with the values, as HdrHistogram does. Values below 128 have a bucket each; above,
+// every power of two is divided into 64 buckets, so that the middle of a bucket is within 1/128
+// (0.8 %) of each of its values. At most 3,712 buckets cover all of int64; only those up to the
+// largest value take memory. Histograms of several threads can be added up.
+// Not thread-safe.
+class LogHistogram {
+ public:
+  // Below 0 counts as 0.
+  void Add(int64_t value);
+  void Merge(const LogHistogram& other);
+
+  [[nodiscard]] uint64_t count() const { return count_; }
+
+  // The value of rank ceil(percent / 100 * count), within 0.8 %; NaN when empty.
+  [[nodiscard]] double Percentile(double percent) const;
+
+  // In multiples of `unit`. Mean and maximum are exact.
+  [[nodiscard]] Summary Summarized(double unit) const;
+
+ private:
+  std::vector<uint64_t> buckets_;
+  uint64_t count_ = 0;
+  double sum_ = 0.0;
+  int64_t min_ = 0;
+  int64_t max_ = 0;
+};
+
+// Tallies of streams are added up. A tally takes at most 360 KiB, however many scans it counts.
+// Distributions of times are in nanoseconds. Not thread-safe.
 struct Tally {
   // Of the scans that were due in the steady part: each is sent or unsent, and each sent one has
   // one of the six outcomes below.
@@ -71,12 +99,11 @@ struct Tally {
     return answered + superseded + local_superseded + local_stale + cancelled + lost;
   }
 
-  // One more problem of this kind, where it is not one too many.
   void AddProblem(const std::string& problem, uint64_t count = 1);
   void Merge(const Tally& other);
 };
 
-// One more problem of this kind, where it is not one too many.
+// Counts one of the first few kinds of problems; others are left out.
 void AddProblem(const std::string& problem, uint64_t count,
                 std::map<std::string, uint64_t>* problems);
 
@@ -84,39 +111,10 @@ void AddProblem(const std::string& problem, uint64_t count,
 // server: a generator that is later than that measures itself.
 constexpr int64_t kLateSend_ns = 1'000'000;
 
-// LogHistogram: counts values that are not negative, such as times in nanoseconds, in buckets whose
-// widths grow with the values, as HdrHistogram does. Values below 128 have a bucket each; above,
-// every power of two is divided into 64 buckets, so that the middle of a bucket is within 1/128
-// (0.8 %) of each of its values. At most 3,712 buckets cover all of int64; only those up to the
-// largest value take memory. Histograms of several threads can be added up. Not
-// thread-safe.
-class LogHistogram {
- public:
-  // Below 0 counts as 0.
-  void Add(int64_t value);
-  void Merge(const LogHistogram& other);
-
-  [[nodiscard]] uint64_t count() const { return count_; }
-
-  // The value of rank ceil(percent / 100 * count), within 0.8 %; NaN when empty.
-  [[nodiscard]] double Percentile(double percent) const;
-
-  // In multiples of `unit`. Mean and maximum are exact.
-  [[nodiscard]] Summary Summarized(double unit) const;
-
- private:
-  std::vector<uint64_t> buckets_;
-  uint64_t count_ = 0;
-  double sum_ = 0.0;
-  int64_t min_ = 0;
-  int64_t max_ = 0;
-};
-
 // The scans of one stream that are on their way, and the tally of those that no longer are. Each
 // scan that is entered leaves once: answered by the server, given an outcome by the session,
 // cancelled, not sent, or lost. All times are nanoseconds after the start of the run. Thread-safe;
 // a lock of its own for each stream.
-
 class ScanLedger {
  public:
   // `timing` must outlive the ledger. The distributions of times stay empty where `counts_times` is

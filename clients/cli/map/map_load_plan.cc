@@ -12,7 +12,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "clients/cli/flags/option.h"
-#include "clients/cli/output/text_table.h"
+#include "clients/cli/output/output.h"
 #include "clients/dataset/bag/drive.h"
 #include "clients/dataset/stamp_text.h"
 #include "core/cloud/filters.h"
@@ -82,11 +82,10 @@ void AddMapBagFlags(CLI::App* command, MapBagFlags* flags) {
 absl::StatusOr<MapLoadPlan> PlanBagLoad(const std::string& map, const MapBagFlags& flags,
                                         const std::string& poses_file,
                                         const TileSpill::Options& spill) {
-  BagDriveFlags drive_flags;
-  drive_flags.poses_file = poses_file;
-  drive_flags.base_T_sensor = flags.base_T_sensor;
+  bag::DriveOptions options = flags.bag;
+  options.poses_file = poses_file;
   VOXLOC_ASSIGN_OR_RETURN(const std::unique_ptr<bag::Drive> drive,
-                          OpenDrive(flags.bag, drive_flags));
+                          OpenDrive(std::move(options), flags.base_T_sensor));
   VOXLOC_ASSIGN_OR_RETURN(const std::unique_ptr<bag::DriveClouds> clouds, drive->ReadClouds());
   const std::vector<bag::DriveScan>& scans = drive->scans();
   VOXLOC_ASSIGN_OR_RETURN(const std::unique_ptr<TileCutter> cutter,
@@ -215,7 +214,7 @@ std::optional<double> MapSurvey::density_per_m2() const {
          (static_cast<double>(squares_.size()) * kSquare_m * kSquare_m);
 }
 
-std::optional<std::string> MapSurvey::StackWarning(const Bounds& all) const {
+void MapSurvey::AddStackWarning(const Bounds& all, std::vector<std::string>& warnings) const {
   constexpr size_t kLeastClouds = 3;
   double sum_m2 = 0.0;
   size_t clouds = 0;
@@ -227,37 +226,37 @@ std::optional<std::string> MapSurvey::StackWarning(const Bounds& all) const {
   const double all_m2 = AreaOf(all);
   if (clouds < kLeastClouds || all_m2 <= 0.0 ||
       sum_m2 < 0.5 * static_cast<double>(clouds) * all_m2) {
-    return std::nullopt;
+    return;
   }
-  return absl::StrCat(
-      "the ", clouds,
-      " clouds lie on top of each other: are they scans that need --poses, or tiles "
-      "whose place got lost?");
+  warnings.push_back(
+      absl::StrCat("the ", clouds,
+                   " clouds lie on top of each other: are they scans that need --poses, or tiles "
+                   "whose place got lost?"));
 }
 
-std::optional<std::string> MapSurvey::MetadataWarning() const {
+void MapSurvey::AddMetadataWarning(std::vector<std::string>& warnings) const {
   size_t clouds = 0;
   std::string first;
   for (const auto& [name, cloud] : clouds_) {
     if (2 * cloud.outside_declared <= cloud.bounds.finite_points) continue;
     if (++clouds == 1) first = name;
   }
-  if (clouds == 0) return std::nullopt;
-  return absl::StrCat("most points of ", clouds,
-                      " clouds lie outside of the bounds that the "
-                      "metadata has for them, first of ",
-                      first);
+  if (clouds == 0) return;
+  warnings.push_back(absl::StrCat("most points of ", clouds,
+                                  " clouds lie outside of the bounds that the metadata has for "
+                                  "them, first of ",
+                                  first));
 }
 
-std::optional<std::string> MapSurvey::StepsWarning() const {
+void MapSurvey::AddStepsWarning(std::vector<std::string>& warnings) const {
   float largest_m = 0.0F;
   for (const auto& [name, cloud] : clouds_) largest_m = std::max(largest_m, cloud.largest_offset_m);
   const float step_m =
       std::nextafter(largest_m, std::numeric_limits<float>::infinity()) - largest_m;
-  if (step_m < kCoarseStep_m) return std::nullopt;
-  return absl::StrFormat(
+  if (step_m < kCoarseStep_m) return;
+  warnings.push_back(absl::StrFormat(
       "coordinates of up to %.0f m are float32 and come in steps of %.3g m; write them in double",
-      largest_m, step_m);
+      largest_m, step_m));
 }
 
 std::vector<std::string> MapSurvey::Warnings() const {
@@ -284,10 +283,9 @@ std::vector<std::string> MapSurvey::Warnings() const {
     warnings.push_back(absl::StrFormat(
         "it is %.0f m high and only %.0f m wide: does it lie on its side?", extent.z(), narrow_m));
   }
-  for (std::optional<std::string> warning :
-       {StackWarning(all), MetadataWarning(), StepsWarning()}) {
-    if (warning.has_value()) warnings.push_back(*std::move(warning));
-  }
+  AddStackWarning(all, warnings);
+  AddMetadataWarning(warnings);
+  AddStepsWarning(warnings);
   return warnings;
 }
 

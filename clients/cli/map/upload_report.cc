@@ -9,8 +9,8 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "clients/cli/output/map_text.h"
+#include "clients/cli/output/output.h"
 #include "clients/cli/output/terminal.h"
-#include "clients/cli/output/text_table.h"
 #include "core/status/try.h"
 
 namespace voxloc::cli {

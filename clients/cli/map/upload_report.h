@@ -11,7 +11,7 @@
 
 #include "absl/status/statusor.h"
 #include "clients/cli/flags/request_flags.h"
-#include "clients/cli/output/output_file.h"
+#include "clients/cli/output/output.h"
 #include "clients/cpp/map_upload.h"
 
 namespace voxloc::cli {

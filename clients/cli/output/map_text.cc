@@ -3,12 +3,13 @@
 #include "clients/cli/output/map_text.h"
 
 #include <algorithm>
+#include <iterator>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "clients/cli/output/message_json.h"
-#include "clients/cli/output/text_table.h"
+#include "clients/cli/output/output.h"
 #include "core/geometry/angles.h"
 
 namespace voxloc::cli {
@@ -174,15 +175,13 @@ std::string MapEventText(const v1::WatchMapResponse& event, int64_t now_ns) {
 }
 
 std::vector<v1::TileInfo> WorstTiles(const v1::ListTilesResponse& tiles, size_t most) {
-  std::vector<const v1::TileInfo*> known;
-  for (const v1::TileInfo& tile : tiles.tiles()) {
-    if (tile.has_fit()) known.push_back(&tile);
-  }
-  std::stable_sort(known.begin(), known.end(), [](const v1::TileInfo* a, const v1::TileInfo* b) {
-    return a->fit().change() > b->fit().change();
-  });
   std::vector<v1::TileInfo> worst;
-  for (size_t i = 0; i < std::min(most, known.size()); ++i) worst.push_back(*known[i]);
+  std::copy_if(tiles.tiles().begin(), tiles.tiles().end(), std::back_inserter(worst),
+               [](const v1::TileInfo& tile) { return tile.has_fit(); });
+  std::stable_sort(worst.begin(), worst.end(), [](const v1::TileInfo& a, const v1::TileInfo& b) {
+    return a.fit().change() > b.fit().change();
+  });
+  if (worst.size() > most) worst.resize(most);
   return worst;
 }
 

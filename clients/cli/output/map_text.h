@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "clients/cli/output/output_file.h"
+#include "clients/cli/output/output.h"
 #include "voxloc/v1/map.pb.h"
 #include "voxloc/v1/map_service.pb.h"
 

@@ -10,7 +10,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "clients/cli/output/message_json.h"
-#include "clients/cli/output/text_table.h"
+#include "clients/cli/output/output.h"
 #include "clients/cpp/messages.h"
 #include "core/geometry/angles.h"
 #include "core/geometry/euler.h"

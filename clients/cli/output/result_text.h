@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Results as people and scripts read them: poses, how sure they are, scores, and what they carry on
-// request. Pure functions.
+// request; and searches for a vehicle. Pure functions.
 
 #ifndef VOXLOC_CLIENTS_CLI_OUTPUT_RESULT_TEXT_H_
 #define VOXLOC_CLIENTS_CLI_OUTPUT_RESULT_TEXT_H_
@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "clients/cli/output/output_file.h"
+#include "clients/cli/output/output.h"
 #include "core/cloud/point_cloud.h"
 #include "core/geometry/pose.h"
 #include "voxloc/v1/alignment.pb.h"
@@ -100,12 +100,10 @@ using SigmaShares = std::array<std::array<double, 6>, kSigmaShares>;
 // `scores` and `points`; null where the result has none.
 [[nodiscard]] Json NoGroundJson(const v1::AlignmentResult& result);
 
-// A search for a vehicle as people and programs read it. Pure functions.
-
 // Whether the best hypothesis is one to act on: reliable, and not ambiguous.
 [[nodiscard]] bool Located(const v1::SearchResult& result);
 
-// One line.
+// A search for a vehicle while it goes on, in one line.
 [[nodiscard]] std::string SearchProgressText(const v1::SearchProgress& progress);
 
 // A verdict, a table of hypotheses, and what it took.

@@ -2,7 +2,7 @@
 //
 // The terminal: text that others wrote (names of vehicles, comments, errors of servers), made safe
 // for it, so that it can neither move the cursor, nor change colours, nor reorder what stands
-// beside it; its size; and a question to the person who sits there.
+// beside it; its size; a question to the person who sits there; progress; and Ctrl-C.
 
 #ifndef VOXLOC_CLIENTS_CLI_OUTPUT_TERMINAL_H_
 #define VOXLOC_CLIENTS_CLI_OUTPUT_TERMINAL_H_
@@ -54,11 +54,8 @@ enum class Confirmation { kYes, kNo, kNobodyToAsk };
 // On standard input and standard error.
 [[nodiscard]] Confirmation ConfirmOnTerminal(const std::string& question, bool yes);
 
-// What people see on standard error while work goes on, and of what the input is taken to be. On a
-// terminal one line is drawn again and again; elsewhere (a log, a pipe) plain lines come at
-// intervals. For one thread.
-
-// A line that is replaced by the next one.
+// A line on standard error that is replaced by the next one while work goes on. On a terminal it is
+// redrawn; elsewhere (a log, a pipe) plain lines come at intervals. For one thread.
 class LiveLine {
  public:
   // Lines that come sooner than `interval_s` after the last are left out; on a terminal the
@@ -104,13 +101,12 @@ class ProgressBar {
 [[nodiscard]] std::string ProgressText(const std::string& label, const std::string& unit,
                                        size_t done, size_t total, double seconds_left, bool bar);
 
-// A line each; warnings begin with "warning:".
+// How the input is read, on standard error: a line each; warnings begin with "warning:".
 void PrintNotes(const InputNotes& notes);
 
-// Ctrl-C, as the wish that a long command ends and keeps what it has done.
-
-// While one lives, the first SIGINT or SIGTERM is noted, and a second one ends the program as if
-// there were none. At most one lives at a time, in the thread that runs the command.
+// Ctrl-C asks a long command to end and to keep what it has done. While an Interrupt lives, the
+// first SIGINT or SIGTERM is noted, and a second one ends the program as if there were none. At
+// most one lives at a time, in the thread that runs the command.
 class Interrupt {
  public:
   Interrupt();

@@ -6,6 +6,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "clients/cli/flags/scan_flags.h"
 #include "clients/cpp/messages.h"
 #include "clients/dataset/scan_directory.h"
 #include "clients/dataset/stamp_text.h"
@@ -129,12 +130,7 @@ absl::StatusOr<LoadedScan> ScanLoader::Load() {
     scan.timed = *std::move(source.timed);
     return scan;
   }
-  absl::StatusOr<FilteredCloud> filtered = FilterCloud(source.cloud, filter_);
-  if (!filtered.ok()) {
-    return absl::Status(filtered.status().code(),
-                        absl::StrCat(name, ": ", filtered.status().message()));
-  }
-  scan.cloud = std::move(filtered->cloud);
+  VOXLOC_ASSIGN_OR_RETURN(scan.cloud, FilterScan(name, source.cloud, filter_));
   return scan;
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a replay is made of: scans in order, the true pose of each, and where each guess comes from.
+// What a replay is made of: scans in order, read from files or a bag and thinned, the true pose of
+// each, and where each guess comes from.
 
 #ifndef VOXLOC_CLIENTS_CLI_REPLAY_REPLAY_INPUT_H_
 #define VOXLOC_CLIENTS_CLI_REPLAY_REPLAY_INPUT_H_
@@ -72,8 +73,6 @@ class GuessSource {
   std::optional<Perturbation> perturbation_;
   uint64_t seed_;
 };
-
-// The scans of a replay, read from files or a bag and thinned.
 
 struct SourceScan {
   PointCloud cloud;                // in its sensor's frame

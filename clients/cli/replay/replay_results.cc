@@ -16,8 +16,8 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "clients/cli/output/message_json.h"
+#include "clients/cli/output/output.h"
 #include "clients/cli/output/result_text.h"
-#include "clients/cli/output/text_table.h"
 #include "clients/cpp/messages.h"
 #include "core/geometry/angles.h"
 
@@ -65,10 +65,7 @@ void FillRow(const v1::AlignmentResult& result, double latency_ms, ReplayRow* ro
   row->translation_error_m = TranslationDistance(*pose, row->truth_map_T_base);
   row->rotation_error_deg = kDegreesPerRadian * RotationDistance(*pose, row->truth_map_T_base);
   FillEstimates(result, row);
-  row->score = result.scores().score();
-  row->transform_probability = result.scores().transform_probability();
-  row->nvtl = result.scores().nvtl();
-  row->matched_ratio = result.scores().matched_ratio();
+  row->scores = result.scores();
   row->iterations = result.iterations();
   row->evaluations = result.evaluations();
   row->termination = client::TerminationName(result.termination_reason());
@@ -103,11 +100,7 @@ Json RowJson(const ReplayRow& row) {
           {"unobserved_axes", row.unobserved_axes},
           {"weak_axes", row.weak_axes},
           {"least_observed", row.least_observed},
-          {"scores",
-           {{"score", row.score},
-            {"transform_probability", row.transform_probability},
-            {"nvtl", row.nvtl},
-            {"matched_ratio", row.matched_ratio}}},
+          {"scores", ScoresJson(row.scores)},
           {"iterations", row.iterations},
           {"evaluations", row.evaluations},
           {"termination", row.termination},
@@ -176,7 +169,7 @@ ReplaySummary SummarizeReplay(const std::vector<ReplayRow>& rows) {
   summary.translation_error_m = Over(rows, has_pose, &ReplayRow::translation_error_m);
   summary.rotation_error_deg = Over(rows, has_pose, &ReplayRow::rotation_error_deg);
   summary.iterations = Over(rows, has_pose, &ReplayRow::iterations);
-  summary.nvtl = Over(rows, has_pose, &ReplayRow::nvtl);
+  summary.nvtl = Over(rows, has_pose, [](const ReplayRow& row) { return row.scores.nvtl(); });
   summary.points_used = Over(rows, has_pose, &ReplayRow::points_used);
   summary.position_sigma_m = Over(
       rows, [](const ReplayRow& row) { return !row.covariance.empty(); },

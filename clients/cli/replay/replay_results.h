@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What became of one scan of a replay.
+// What became of the scans of a replay: of each, and in numbers over all of them, for people and as
+// JSON; and those of the last second while the replay goes on.
 
 #ifndef VOXLOC_CLIENTS_CLI_REPLAY_REPLAY_RESULTS_H_
 #define VOXLOC_CLIENTS_CLI_REPLAY_REPLAY_RESULTS_H_
@@ -14,7 +15,7 @@
 
 #include "absl/status/status.h"
 #include "clients/cli/flags/scan_flags.h"
-#include "clients/cli/output/output_file.h"
+#include "clients/cli/output/output.h"
 #include "clients/cli/output/result_text.h"
 #include "clients/cli/output/terminal.h"
 #include "clients/dataset/summary.h"
@@ -23,6 +24,7 @@
 
 namespace voxloc::cli {
 
+// What became of one scan.
 struct ReplayRow {
   size_t index = 0;
   std::string file;  // the name without its directory
@@ -52,10 +54,7 @@ struct ReplayRow {
   std::vector<std::string> weak_axes;
   Json least_observed;  // as LeastObservedJson
 
-  double score = 0.0;
-  double transform_probability = 0.0;
-  double nvtl = 0.0;
-  double matched_ratio = 0.0;
+  v1::Scores scores;
   uint32_t iterations = 0;
   uint32_t evaluations = 0;
   std::string termination;
@@ -72,9 +71,6 @@ struct ReplayRow {
 
 // Takes the reply over. `row` has index, truth and guess already.
 void FillRow(const v1::AlignmentResult& result, double latency_ms, ReplayRow* row);
-
-// The numbers of a whole replay, for people and as JSON, and those of the last second while it goes
-// on.
 
 // What the replay ran on.
 struct ReplaySetting {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// One scan over the cells of the map, as a report embeds it: bounded, and packed into few bytes.
-// Values and pure functions.
+// The pictures that a report embeds, bounded and packed into few bytes: single scans over the cells
+// of the map, which scans these are, and the surroundings of a drive from above.
 
 #ifndef VOXLOC_CLIENTS_CLI_REPORT_PICTURES_H_
 #define VOXLOC_CLIENTS_CLI_REPORT_PICTURES_H_
@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
-#include "clients/cli/output/output_file.h"
+#include "clients/cli/output/output.h"
 #include "core/cloud/point_cloud.h"
 #include "core/geometry/pose.h"
 
@@ -26,6 +26,7 @@ struct ViewCell {
   Eigen::Matrix3d covariance_map = Eigen::Matrix3d::Identity();  // m^2
 };
 
+// One scan over the cells of the map.
 struct ScanView {
   size_t index = 0;  // of the scan in the drive
   PointCloud points_base;
@@ -38,8 +39,8 @@ struct ScanView {
 struct ScanViews {
   std::vector<ScanView> scans;
   double cell_size_m = 0.0;  // edge of a cell; 0: there are none
-  double radius_m =
-      0.0;  // cells are those whose mean is at most this far from the result in x and y
+  // Cells are those whose mean is at most this far from the result in x and y.
+  double radius_m = 0.0;
   // Why cells, or scores, are missing, for people. Empty: they are not.
   std::string cells_missing;
   std::string scores_missing;
@@ -56,16 +57,15 @@ inline constexpr size_t kMaxViewCells = 3000;
 // 163 m or farther away is left out. `points_of`, `cells_of`: before thinning.
 [[nodiscard]] Json ScanViewsJson(const ScanViews& views);
 
-// The scans of a replay whose points a report shows: half of them evenly spread over the drive, the
-// others those with the largest errors. Decided while the scans pass, so that no more of them are
-// in memory than are shown. For one thread.
-
 struct ChosenScan {
   size_t index = 0;  // of the scan in the drive
   double error_m = 0.0;
   PointCloud cloud;  // sensor frame
 };
 
+// The scans of a replay whose points a report shows: half of them evenly spread over the drive, the
+// others those with the largest errors. Decided while the scans pass, so that no more of them are
+// in memory than are shown. For one thread.
 class ScanChoice {
  public:
   // Of a drive of `scans` scans, at most `most`. 0: none.
@@ -91,7 +91,6 @@ class ScanChoice {
 //
 // A grid in x and y that remembers how many points fell into each cell and between which heights.
 // It grows coarser as it fills, so its memory is bounded for any drive. For one thread.
-
 class MapPicture {
  public:
   // Points that are not finite, or farther than 10 km from the first pose, are left out.

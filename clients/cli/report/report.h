@@ -12,7 +12,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
-#include "clients/cli/output/output_file.h"
+#include "clients/cli/output/output.h"
 #include "clients/cli/report/pictures.h"
 
 namespace voxloc::cli {
@@ -50,10 +50,8 @@ struct ReportContent {
 // `fleet` as FleetJson gives it.
 [[nodiscard]] std::string FleetHtml(const Json& fleet);
 
-// Another run over the same scans, read from the JSON of its replay and laid beside this one. The
-// file may hold anything: what is used of it is checked.
-
-// The JSON that `voxloc replay --json` has written. NotFound: there is no such file.
+// Another run over the same scans: the JSON that `voxloc replay --json` has written. The file may
+// hold anything: what is used of it is checked. NotFound: there is no such file.
 // InvalidArgument: it is no such JSON, or larger than 1 GiB; the message names the file and the
 // row.
 [[nodiscard]] absl::StatusOr<Json> ReadRun(const std::string& path);

@@ -21,8 +21,8 @@
 #include "absl/strings/string_view.h"
 #include "clients/cli/commands/commands.h"
 #include "clients/cli/fleet/fleet_state.h"
+#include "clients/cli/output/output.h"
 #include "clients/cli/output/terminal.h"
-#include "clients/cli/output/text_table.h"
 #include "tests/clients/cpp/fake_server.h"
 #include "tests/support/scratch_dir.h"
 

@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "clients/cli/commands/commands.h"
-#include "clients/cli/output/output_file.h"
+#include "clients/cli/output/output.h"
 #include "clients/cli/replay/scan_view_source.h"
 #include "core/cloud/io/cloud_file.h"
 #include "tests/clients/cpp/fake_server.h"

@@ -1,5 +1,5 @@
 // The map from above: the surroundings on one canvas, the paths and the selection on another, both
-// in the map's axes, x to the right and y up. Wheel (wheel.js) and buttons zoom, dragging pans.
+// in the map's axes, x to the right and y up. The wheel (selection.js) and buttons zoom, dragging pans.
 
 function decodePicture(picture) {
   const bytes = Uint8Array.from(atob(picture.base64), (letter) => letter.charCodeAt(0));

@@ -1,5 +1,5 @@
 // One scan over the cells of the map, in WebGL 2, seen from infinitely far away: lengths are true
-// along the screen. Dragging turns the view, with the shift key it moves it; wheel.js zooms.
+// along the screen. Dragging turns the view, with the shift key it moves it; the wheel (selection.js) zooms.
 
 const placeStep = 0.005;  // metres, of packed coordinates
 const rootStep = 0.001;   // metres, of packed square roots of covariances
