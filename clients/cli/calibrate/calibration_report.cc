@@ -7,8 +7,6 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "clients/cli/output/output.h"
-#include "core/geometry/angles.h"
 
 namespace voxloc::cli {
 namespace {

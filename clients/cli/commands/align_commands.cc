@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#include <CLI/CLI.hpp>
 #include <chrono>
 #include <memory>
 #include <string>
@@ -128,31 +127,6 @@ absl::StatusOr<ExitCode> Align(const AlignFlags& options) {
                 result.accepted() ? ExitCode::kOk : ExitCode::kNotAccepted);
 }
 
-}  // namespace
-
-void AddAlignCommand(CLI::App* parent, Work* chosen) {
-  auto options = std::make_shared<AlignFlags>();
-  CLI::App* command = parent->add_subcommand("align", "Find the pose of one scan in a map");
-  command->footer(R"(The exit code is 4 if the pose is not accepted.
-
-Examples:
-  voxloc align --map town --guess 12.5,-3,0,0,0,90 --leaf 1.5 scans/000042.pcd
-  voxloc align --map town --guess 12.5,-3,0,0,0,90 --override max_iterations=40 \
-      --gate score_threshold=2.5 --trace --diagnostics scans/000042.pcd)");
-  AddMapFlags(command, &options->map);
-  AddPoseFlag(command, "--guess", "Start the search at this pose, metres and degrees, ROS angles",
-              &options->guess);
-  AddScanFlags(command, &options->scan);
-  AddAlignmentFlags(command, &options->alignment);
-  AddEstimateFlags(command, &options->estimate);
-  AddOutputFlags(command, &options->output);
-  AddServerFlags(command, &options->server);
-  AddScanFile(command, &options->file);
-  command->callback([options, chosen] { *chosen = [options] { return Align(*options); }; });
-}
-
-namespace {
-
 struct ScoreFlags {
   ServerFlags server;
   MapFlags map;
@@ -255,6 +229,27 @@ absl::StatusOr<ExitCode> Score(const ScoreFlags& options) {
 }
 
 }  // namespace
+
+void AddAlignCommand(CLI::App* parent, Work* chosen) {
+  auto options = std::make_shared<AlignFlags>();
+  CLI::App* command = parent->add_subcommand("align", "Find the pose of one scan in a map");
+  command->footer(R"(The exit code is 4 if the pose is not accepted.
+
+Examples:
+  voxloc align --map town --guess 12.5,-3,0,0,0,90 --leaf 1.5 scans/000042.pcd
+  voxloc align --map town --guess 12.5,-3,0,0,0,90 --override max_iterations=40 \
+      --gate score_threshold=2.5 --trace --diagnostics scans/000042.pcd)");
+  AddMapFlags(command, &options->map);
+  AddPoseFlag(command, "--guess", "Start the search at this pose, metres and degrees, ROS angles",
+              &options->guess);
+  AddScanFlags(command, &options->scan);
+  AddAlignmentFlags(command, &options->alignment);
+  AddEstimateFlags(command, &options->estimate);
+  AddOutputFlags(command, &options->output);
+  AddServerFlags(command, &options->server);
+  AddScanFile(command, &options->file);
+  command->callback([options, chosen] { *chosen = [options] { return Align(*options); }; });
+}
 
 void AddScoreCommand(CLI::App* parent, Work* chosen) {
   auto options = std::make_shared<ScoreFlags>();

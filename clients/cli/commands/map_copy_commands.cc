@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#include <CLI/CLI.hpp>
 #include <chrono>
 #include <filesystem>
 #include <map>
@@ -16,8 +15,8 @@
 #include "clients/cli/commands/commands.h"
 #include "clients/cli/flags/option.h"
 #include "clients/cli/flags/request_flags.h"
+#include "clients/cli/map/map_load.h"
 #include "clients/cli/map/map_manifest.h"
-#include "clients/cli/map/upload_report.h"
 #include "clients/cli/output/output.h"
 #include "clients/cli/output/terminal.h"
 #include "clients/cpp/backoff.h"

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#include <CLI/CLI.hpp>
 #include <chrono>
 #include <cstdio>
 #include <memory>
@@ -13,7 +12,7 @@
 #include "clients/cli/commands/commands.h"
 #include "clients/cli/flags/option.h"
 #include "clients/cli/flags/request_flags.h"
-#include "clients/cli/map/upload_report.h"
+#include "clients/cli/map/map_load.h"
 #include "clients/cli/output/map_text.h"
 #include "clients/cli/output/message_json.h"
 #include "clients/cpp/map_client.h"

@@ -123,28 +123,6 @@ absl::StatusOr<ExitCode> BagInfo(const BagInfoFlags& options) {
   return Report(options.json, BagText(contents, frames), BagJson(contents, frames));
 }
 
-}  // namespace
-
-void AddBagInfoCommand(CLI::App* parent, Work* chosen) {
-  auto options = std::make_shared<BagInfoFlags>();
-  CLI::App* command = parent->add_subcommand("info", "List the topics and frames of a bag of ROS");
-  command->footer(
-      R"(A FILE is a bag of ROS 2 (rosbag2 with SQLite or MCAP; a file or its directory) or of ROS 1;
-several are one recording. Needs neither ROS nor a server. The frame of a topic is that of
-its first message. tf lists each frame with its parent; (moves) means that the transform
-between them changes during the recording.
-
-Examples:
-  voxloc bag info drive.mcap
-  voxloc bag info rosbag2_2026_05_04-10_00_00/ --json -)");
-  AddOutputFile(command, "--json", &options->json,
-                "Write the result as JSON to FILE; - is standard output");
-  command->add_option("FILE", options->paths, "Read these files of one recording")->required();
-  command->callback([options, chosen] { *chosen = [options] { return BagInfo(*options); }; });
-}
-
-namespace {
-
 struct SimulateFlags {
   sim::SimulateArguments arguments;
   std::string json;
@@ -176,6 +154,24 @@ absl::StatusOr<ExitCode> Simulate(const SimulateFlags& options) {
 }
 
 }  // namespace
+
+void AddBagInfoCommand(CLI::App* parent, Work* chosen) {
+  auto options = std::make_shared<BagInfoFlags>();
+  CLI::App* command = parent->add_subcommand("info", "List the topics and frames of a bag of ROS");
+  command->footer(
+      R"(A FILE is a bag of ROS 2 (rosbag2 with SQLite or MCAP; a file or its directory) or of ROS 1;
+several are one recording. Needs neither ROS nor a server. The frame of a topic is that of
+its first message. tf lists each frame with its parent; (moves) means that the transform
+between them changes during the recording.
+
+Examples:
+  voxloc bag info drive.mcap
+  voxloc bag info rosbag2_2026_05_04-10_00_00/ --json -)");
+  AddOutputFile(command, "--json", &options->json,
+                "Write the result as JSON to FILE; - is standard output");
+  command->add_option("FILE", options->paths, "Read these files of one recording")->required();
+  command->callback([options, chosen] { *chosen = [options] { return BagInfo(*options); }; });
+}
 
 void AddSimulateCommand(CLI::App* parent, Work* chosen) {
   auto options = std::make_shared<SimulateFlags>();

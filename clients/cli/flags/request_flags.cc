@@ -2,7 +2,6 @@
 
 #include "clients/cli/flags/request_flags.h"
 
-#include <CLI/CLI.hpp>
 #include <cstdio>
 #include <cstdlib>
 #include <utility>
@@ -181,6 +180,43 @@ void AddSecurityFlags(CLI::App* command, ServerFlags* flags) {
       ->group(kSecurityGroup);
 }
 
+constexpr char kOriginNames[] = "LAT,LON[,ALT[,YAW]]";
+
+absl::StatusOr<v1::Wgs84Origin> ParseOrigin(const std::string& text) {
+  VOXLOC_ASSIGN_OR_RETURN(std::vector<double> numbers, ParseNumbers(text, kOriginNames, 2, 4));
+  numbers.resize(4, 0.0);
+  v1::Wgs84Origin origin;
+  origin.mutable_point()->set_latitude_deg(numbers[0]);
+  origin.mutable_point()->set_longitude_deg(numbers[1]);
+  origin.mutable_point()->set_altitude_m(numbers[2]);
+  origin.set_x_axis_yaw_rad(numbers[3] / kDegreesPerRadian);
+  return origin;
+}
+
+// The projector that the directories among the paths have, and the file that says so.
+absl::StatusOr<std::optional<v1::MapProjector>> ProjectorBeside(
+    const std::vector<std::string>& paths) {
+  std::optional<v1::MapProjector> projector;
+  std::string first;
+  for (const std::string& path : paths) {
+    const std::optional<std::string> file = FindProjectorYaml(path);
+    if (!file.has_value()) continue;
+    VOXLOC_ASSIGN_OR_RETURN(v1::MapProjector read, ReadProjectorYaml(*file));
+    if (!projector.has_value()) {
+      projector = std::move(read);
+      first = *file;
+    } else if (read.SerializeAsString() != projector->SerializeAsString()) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("the directories of a map must have one projector (got ", first, ": ",
+                       ProjectorText(*projector), "; ", *file, ": ", ProjectorText(read), ")"));
+    }
+  }
+  if (projector.has_value()) {
+    absl::FPrintF(stderr, "%s: the map's projector is %s\n", first, ProjectorText(*projector));
+  }
+  return projector;
+}
+
 }  // namespace
 
 void AddServerFlags(CLI::App* command, ServerFlags* flags) {
@@ -220,47 +256,6 @@ absl::StatusOr<client::Channel> Connect(const ServerFlags& flags) {
   VOXLOC_TRY(CheckServer(flags));
   return client::Channel::Create(ChannelOptionsOf(flags));
 }
-
-namespace {
-
-constexpr char kOriginNames[] = "LAT,LON[,ALT[,YAW]]";
-
-absl::StatusOr<v1::Wgs84Origin> ParseOrigin(const std::string& text) {
-  VOXLOC_ASSIGN_OR_RETURN(std::vector<double> numbers, ParseNumbers(text, kOriginNames, 2, 4));
-  numbers.resize(4, 0.0);
-  v1::Wgs84Origin origin;
-  origin.mutable_point()->set_latitude_deg(numbers[0]);
-  origin.mutable_point()->set_longitude_deg(numbers[1]);
-  origin.mutable_point()->set_altitude_m(numbers[2]);
-  origin.set_x_axis_yaw_rad(numbers[3] / kDegreesPerRadian);
-  return origin;
-}
-
-// The projector that the directories among the paths have, and the file that says so.
-absl::StatusOr<std::optional<v1::MapProjector>> ProjectorBeside(
-    const std::vector<std::string>& paths) {
-  std::optional<v1::MapProjector> projector;
-  std::string first;
-  for (const std::string& path : paths) {
-    const std::optional<std::string> file = FindProjectorYaml(path);
-    if (!file.has_value()) continue;
-    VOXLOC_ASSIGN_OR_RETURN(v1::MapProjector read, ReadProjectorYaml(*file));
-    if (!projector.has_value()) {
-      projector = std::move(read);
-      first = *file;
-    } else if (read.SerializeAsString() != projector->SerializeAsString()) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("the directories of a map must have one projector (got ", first, ": ",
-                       ProjectorText(*projector), "; ", *file, ": ", ProjectorText(read), ")"));
-    }
-  }
-  if (projector.has_value()) {
-    absl::FPrintF(stderr, "%s: the map's projector is %s\n", first, ProjectorText(*projector));
-  }
-  return projector;
-}
-
-}  // namespace
 
 CLI::Option* AddMapFlag(CLI::App* command, std::string* map, const std::string& description) {
   return AddOption(command, "--map", *map, "NAME", description);

@@ -2,7 +2,6 @@
 
 #include "clients/cli/flags/scan_flags.h"
 
-#include <CLI/CLI.hpp>
 #include <cstdio>
 #include <utility>
 

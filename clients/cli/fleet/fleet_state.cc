@@ -3,10 +3,8 @@
 #include "clients/cli/fleet/fleet_state.h"
 
 #include <algorithm>
-#include <map>
 #include <tuple>
 #include <utility>
-#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
@@ -14,7 +12,6 @@
 #include "absl/time/time.h"
 #include "clients/cli/output/map_text.h"
 #include "clients/cli/output/message_json.h"
-#include "clients/cli/output/output.h"
 #include "clients/cli/output/terminal.h"
 #include "clients/cpp/messages.h"
 
@@ -81,81 +78,6 @@ Json ServerJson(const FleetServer& server) {
   return json;
 }
 
-}  // namespace
-
-void FleetScans::Add(const FleetScans& more) {
-  answered += more.answered;
-  accepted += more.accepted;
-  rate_per_s += more.rate_per_s;
-}
-
-std::optional<double> FleetScans::accepted_ratio() const {
-  if (answered == 0) return std::nullopt;
-  return static_cast<double>(accepted) / static_cast<double>(answered);
-}
-
-std::map<uint64_t, FleetRevisionUse> RevisionUses(const FleetServer& server,
-                                                  const std::string& map) {
-  std::map<uint64_t, FleetRevisionUse> uses;
-  for (const FleetVehicle& vehicle : server.vehicles) {
-    const uint64_t revision = vehicle.session.map_revision();
-    if (vehicle.session.map() != map || revision == 0) continue;
-    FleetRevisionUse& use = uses[revision];
-    ++use.vehicles;
-    use.recent.Add(vehicle.recent);
-  }
-  return uses;
-}
-
-FleetTotals TotalsOf(const FleetState& fleet) {
-  FleetTotals totals;
-  for (const FleetServer& server : fleet.servers) {
-    if (server.status.ok()) ++totals.answering_servers;
-    totals.vehicles += server.vehicles.size();
-    for (const FleetVehicle& vehicle : server.vehicles) totals.recent.Add(vehicle.recent);
-  }
-  return totals;
-}
-
-bool NeedsAttention(const FleetVehicle& vehicle) {
-  if (vehicle.recent.accepted_ratio().value_or(1.0) < kWellTrackedRatio) return true;
-  const v1::AlignmentStatus status = vehicle.session.status();
-  return status != v1::ALIGNMENT_STATUS_UNSPECIFIED && status != v1::ALIGNMENT_STATUS_OK &&
-         status != v1::ALIGNMENT_STATUS_DEGENERATE;
-}
-
-std::vector<absl::Status> FleetErrors(const FleetState& fleet) {
-  std::vector<absl::Status> errors;
-  const auto add = [&errors](const absl::Status& status) {
-    if (!status.ok()) errors.push_back(status);
-  };
-  for (const FleetServer& server : fleet.servers) {
-    add(server.status);
-    add(server.sessions_status);
-    add(server.maps_status);
-    for (const FleetMap& map : server.maps) {
-      add(map.revisions_status);
-      add(map.tiles_status);
-    }
-  }
-  return errors;
-}
-
-Json FleetJson(const FleetState& fleet) {
-  const FleetTotals totals = TotalsOf(fleet);
-  Json json = {{"taken_at_ns", fleet.taken_at_ns},
-               {"answering_servers", totals.answering_servers},
-               {"vehicles", totals.vehicles}};
-  AppendScans(totals.recent, json);
-  json["errors"] = Json::array();
-  for (const absl::Status& error : FleetErrors(fleet)) json["errors"].push_back(ErrorJson(error));
-  json["servers"] = Json::array();
-  for (const FleetServer& server : fleet.servers) json["servers"].push_back(ServerJson(server));
-  return json;
-}
-
-namespace {
-
 std::string FleetPercent(const FleetScans& scans) {
   const std::optional<double> ratio = scans.accepted_ratio();
   // Rounded down: 100 % is said of all only.
@@ -173,11 +95,6 @@ std::string DurationText(double seconds) {
   return absl::StrFormat("%.0f d", seconds / 86'400.0);
 }
 
-std::string ServerStateText(const FleetServer& server) {
-  if (!server.status.ok()) return "no answer";
-  return EnumWordOf(server.info.state());
-}
-
 std::string TotalsText(const FleetState& fleet) {
   const FleetTotals totals = TotalsOf(fleet);
   // Without the date, so that it fits 80 columns.
@@ -192,7 +109,7 @@ TextTable ServerTable(const FleetState& fleet) {
   TextTable table("server|state|engine|version|>vehicles|>scans/s|>accepted|>up");
   for (const FleetServer& server : fleet.servers) {
     if (!server.status.ok()) {
-      table.AddRow({server.address, ServerStateText(server)});
+      table.AddRow({server.address, "no answer"});
       continue;
     }
     FleetScans recent;
@@ -200,7 +117,7 @@ TextTable ServerTable(const FleetState& fleet) {
     const bool known = server.sessions_status.ok();
     const double up_s =
         static_cast<double>(server.info.now_ns() - server.info.started_at_ns()) * 1e-9;
-    table.AddRow({server.address, ServerStateText(server), server.info.engine(),
+    table.AddRow({server.address, EnumWordOf(server.info.state()), server.info.engine(),
                   server.info.version(), known ? absl::StrCat(server.vehicles.size()) : "-",
                   known ? FleetRate(recent) : "-", known ? FleetPercent(recent) : "-",
                   DurationText(up_s)});
@@ -332,6 +249,77 @@ std::string MoreText(size_t all, size_t most, const std::string& what) {
 }
 
 }  // namespace
+
+void FleetScans::Add(const FleetScans& more) {
+  answered += more.answered;
+  accepted += more.accepted;
+  rate_per_s += more.rate_per_s;
+}
+
+std::optional<double> FleetScans::accepted_ratio() const {
+  if (answered == 0) return std::nullopt;
+  return static_cast<double>(accepted) / static_cast<double>(answered);
+}
+
+std::map<uint64_t, FleetRevisionUse> RevisionUses(const FleetServer& server,
+                                                  const std::string& map) {
+  std::map<uint64_t, FleetRevisionUse> uses;
+  for (const FleetVehicle& vehicle : server.vehicles) {
+    const uint64_t revision = vehicle.session.map_revision();
+    if (vehicle.session.map() != map || revision == 0) continue;
+    FleetRevisionUse& use = uses[revision];
+    ++use.vehicles;
+    use.recent.Add(vehicle.recent);
+  }
+  return uses;
+}
+
+FleetTotals TotalsOf(const FleetState& fleet) {
+  FleetTotals totals;
+  for (const FleetServer& server : fleet.servers) {
+    if (server.status.ok()) ++totals.answering_servers;
+    totals.vehicles += server.vehicles.size();
+    for (const FleetVehicle& vehicle : server.vehicles) totals.recent.Add(vehicle.recent);
+  }
+  return totals;
+}
+
+bool NeedsAttention(const FleetVehicle& vehicle) {
+  if (vehicle.recent.accepted_ratio().value_or(1.0) < kWellTrackedRatio) return true;
+  const v1::AlignmentStatus status = vehicle.session.status();
+  return status != v1::ALIGNMENT_STATUS_UNSPECIFIED && status != v1::ALIGNMENT_STATUS_OK &&
+         status != v1::ALIGNMENT_STATUS_DEGENERATE;
+}
+
+std::vector<absl::Status> FleetErrors(const FleetState& fleet) {
+  std::vector<absl::Status> errors;
+  const auto add = [&errors](const absl::Status& status) {
+    if (!status.ok()) errors.push_back(status);
+  };
+  for (const FleetServer& server : fleet.servers) {
+    add(server.status);
+    add(server.sessions_status);
+    add(server.maps_status);
+    for (const FleetMap& map : server.maps) {
+      add(map.revisions_status);
+      add(map.tiles_status);
+    }
+  }
+  return errors;
+}
+
+Json FleetJson(const FleetState& fleet) {
+  const FleetTotals totals = TotalsOf(fleet);
+  Json json = {{"taken_at_ns", fleet.taken_at_ns},
+               {"answering_servers", totals.answering_servers},
+               {"vehicles", totals.vehicles}};
+  AppendScans(totals.recent, json);
+  json["errors"] = Json::array();
+  for (const absl::Status& error : FleetErrors(fleet)) json["errors"].push_back(ErrorJson(error));
+  json["servers"] = Json::array();
+  for (const FleetServer& server : fleet.servers) json["servers"].push_back(ServerJson(server));
+  return json;
+}
 
 std::string FleetText(const FleetState& fleet, const FleetTextOptions& options) {
   const size_t columns = options.max_columns;

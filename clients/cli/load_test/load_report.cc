@@ -8,7 +8,6 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
-#include "clients/cli/output/output.h"
 #include "clients/cpp/messages.h"
 
 namespace voxloc::cli {

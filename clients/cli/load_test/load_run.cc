@@ -7,11 +7,9 @@
 
 #include <algorithm>
 #include <cmath>
-#include <thread>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "clients/cli/load_test/load_schedule.h"
 #include "core/status/try.h"
 
 namespace voxloc::cli {
@@ -29,6 +27,32 @@ double ProcessorSeconds() {
   getrusage(RUSAGE_SELF, &usage);
   return SecondsOf(usage.ru_utime) + SecondsOf(usage.ru_stime);
 }
+
+// For AwaitEnd, to which 0 is no limit.
+constexpr double kNoWait_s = 1e-9;
+
+// How often a stream that waits for its last answers looks whether they have come.
+constexpr double kLastAnswersPoll_s = 0.002;
+
+// How often a stream that waits for a scan to cancel looks whether its session has ended.
+constexpr double kEndPoll_s = 0.05;
+
+// How often a stream that waits looks whether it is to stop.
+constexpr int64_t kStopLook_ns = 100'000'000;
+
+// For the server to end a session that has nothing on its way.
+constexpr double kClose_s = 5.0;
+
+// The kernel delays the end of a sleep by up to 50 us of "slack" unless it is told not to.
+void WakeOnTime() { prctl(PR_SET_TIMERSLACK, 1UL, 0UL, 0UL, 0UL); }
+
+std::mt19937_64 RandomOfStream(uint64_t seed, size_t stream) {
+  std::seed_seq numbers{seed, static_cast<uint64_t>(stream)};
+  return std::mt19937_64(numbers);
+}
+
+// From 0 to 1, 1 excluded.
+double Draw(std::mt19937_64& random) { return static_cast<double>(random() >> 11) * 0x1p-53; }
 
 }  // namespace
 
@@ -97,36 +121,6 @@ LoadResult LoadRun::Run(int64_t start_ns,
   }
   return result_;
 }
-
-namespace {
-
-// For AwaitEnd, to which 0 is no limit.
-constexpr double kNoWait_s = 1e-9;
-
-// How often a stream that waits for its last answers looks whether they have come.
-constexpr double kLastAnswersPoll_s = 0.002;
-
-// How often a stream that waits for a scan to cancel looks whether its session has ended.
-constexpr double kEndPoll_s = 0.05;
-
-// How often a stream that waits looks whether it is to stop.
-constexpr int64_t kStopLook_ns = 100'000'000;
-
-// For the server to end a session that has nothing on its way.
-constexpr double kClose_s = 5.0;
-
-// The kernel delays the end of a sleep by up to 50 us of "slack" unless it is told not to.
-void WakeOnTime() { prctl(PR_SET_TIMERSLACK, 1UL, 0UL, 0UL, 0UL); }
-
-std::mt19937_64 RandomOfStream(uint64_t seed, size_t stream) {
-  std::seed_seq numbers{seed, static_cast<uint64_t>(stream)};
-  return std::mt19937_64(numbers);
-}
-
-// From 0 to 1, 1 excluded.
-double Draw(std::mt19937_64& random) { return static_cast<double>(random() >> 11) * 0x1p-53; }
-
-}  // namespace
 
 LoadStream::LoadStream(const client::Channel& channel, const LoadStreamOptions& options)
     : channel_(channel),

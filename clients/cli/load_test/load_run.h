@@ -13,7 +13,6 @@
 #include <mutex>
 #include <optional>
 #include <random>
-#include <string>
 #include <thread>
 #include <vector>
 

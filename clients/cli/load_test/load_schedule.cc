@@ -3,7 +3,6 @@
 #include "clients/cli/load_test/load_schedule.h"
 
 #include <algorithm>
-#include <cmath>
 #include <utility>
 
 #include "absl/strings/str_cat.h"

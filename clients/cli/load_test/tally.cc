@@ -36,32 +36,6 @@ constexpr std::array<LogHistogram Tally::*, 12> kTallyHistograms = {
     &Tally::overhead, &Tally::server,        &Tally::queue_wait,       &Tally::prepare,
     &Tally::align,    &Tally::estimate,      &Tally::batch_size,       &Tally::pause};
 
-}  // namespace
-
-void AddProblem(const std::string& problem, uint64_t count,
-                std::map<std::string, uint64_t>* problems) {
-  const auto known = problems->find(problem);
-  if (known != problems->end()) {
-    known->second += count;
-  } else if (problems->size() < kMaxProblems) {
-    problems->emplace(problem, count);
-  }
-}
-
-void Tally::AddProblem(const std::string& problem, uint64_t count) {
-  cli::AddProblem(problem, count, &problems);
-}
-
-void Tally::Merge(const Tally& other) {
-  for (const auto member : kTallyCounts) this->*member += other.*member;
-  for (const auto member : kTallyHistograms) (this->*member).Merge(other.*member);
-  for (const auto& [status, count] : other.statuses) statuses[status] += count;
-  for (const auto& [problem, count] : other.problems) AddProblem(problem, count);
-  cpu_s += other.cpu_s;
-}
-
-namespace {
-
 // Values of 7 bits have a bucket each. Of larger values the 7 leading bits choose the bucket: the
 // first is always set, which leaves 2^6 buckets for each length.
 constexpr int kLeadingBits = 7;
@@ -92,7 +66,36 @@ double MiddleOf(size_t bucket) {
   return std::ldexp(static_cast<double>(leading), dropped) + 0.5 * (std::ldexp(1.0, dropped) - 1.0);
 }
 
+int64_t NanosecondsOf(double seconds) { return std::llround(seconds * 1e9); }
+
+bool MadeBySession(const v1::AlignmentResult& result) {
+  return !result.has_timings() && (result.status() == v1::ALIGNMENT_STATUS_STALE ||
+                                   result.status() == v1::ALIGNMENT_STATUS_SUPERSEDED);
+}
+
 }  // namespace
+
+void AddProblem(const std::string& problem, uint64_t count,
+                std::map<std::string, uint64_t>* problems) {
+  const auto known = problems->find(problem);
+  if (known != problems->end()) {
+    known->second += count;
+  } else if (problems->size() < kMaxProblems) {
+    problems->emplace(problem, count);
+  }
+}
+
+void Tally::AddProblem(const std::string& problem, uint64_t count) {
+  cli::AddProblem(problem, count, &problems);
+}
+
+void Tally::Merge(const Tally& other) {
+  for (const auto member : kTallyCounts) this->*member += other.*member;
+  for (const auto member : kTallyHistograms) (this->*member).Merge(other.*member);
+  for (const auto& [status, count] : other.statuses) statuses[status] += count;
+  for (const auto& [problem, count] : other.problems) AddProblem(problem, count);
+  cpu_s += other.cpu_s;
+}
 
 void LogHistogram::Add(int64_t value) {
   value = std::max<int64_t>(value, 0);
@@ -137,17 +140,6 @@ Summary LogHistogram::Summarized(double unit) const {
   summary.max = count_ == 0 ? nothing : static_cast<double>(max_) / unit;
   return summary;
 }
-
-namespace {
-
-int64_t NanosecondsOf(double seconds) { return std::llround(seconds * 1e9); }
-
-bool MadeBySession(const v1::AlignmentResult& result) {
-  return !result.has_timings() && (result.status() == v1::ALIGNMENT_STATUS_STALE ||
-                                   result.status() == v1::ALIGNMENT_STATUS_SUPERSEDED);
-}
-
-}  // namespace
 
 void ScanLedger::Enter(uint64_t sequence, int64_t due_ns, int64_t sent_ns) {
   const std::lock_guard<std::mutex> lock(mutex_);

@@ -7,8 +7,6 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "clients/cli/load_test/load_schedule.h"
-#include "clients/cli/load_test/tally.h"
 #include "clients/cpp/map_client.h"
 #include "clients/cpp/map_transaction.h"
 #include "core/status/try.h"

@@ -9,7 +9,6 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "clients/cli/output/message_json.h"
-#include "clients/cli/output/output.h"
 #include "core/geometry/angles.h"
 
 namespace voxloc::cli {

@@ -3,14 +3,12 @@
 #include "clients/cli/output/result_text.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "clients/cli/output/message_json.h"
-#include "clients/cli/output/output.h"
 #include "clients/cpp/messages.h"
 #include "core/geometry/angles.h"
 #include "core/geometry/euler.h"
@@ -18,7 +16,12 @@
 namespace voxloc::cli {
 namespace {
 
-// Of all shares together, along an axis.
+// One standard deviation along or about an axis; for poses with a covariance.
+double SigmaOf(const v1::PoseWithCovariance& pose, int axis) {
+  return std::sqrt(pose.covariance(7 * axis));
+}
+
+// One standard deviation of all shares together along an axis.
 double SigmaAlong(const SigmaShares& shares, size_t axis) {
   double variance = 0.0;
   for (const auto& share : shares) variance += share[axis] * share[axis];
@@ -54,6 +57,41 @@ Json DiagnosticValue(const v1::DiagnosticEntry& entry) {
       break;
   }
   return nullptr;
+}
+
+const char* PhaseText(v1::SearchPhase phase) {
+  switch (phase) {
+    case v1::SEARCH_PHASE_SEARCHING:
+      return "searching";
+    case v1::SEARCH_PHASE_ALIGNING:
+      return "aligning";
+    case v1::SEARCH_PHASE_RANKING:
+      return "ranking";
+    default:
+      return "preparing";
+  }
+}
+
+std::string Verdict(const v1::SearchResult& result) {
+  if (result.hypotheses_size() == 0) {
+    return "nothing: no candidate meets the map (voxloc map info shows its bounds)";
+  }
+  std::string text = "reliable";
+  if (result.ambiguous()) {
+    text = "ambiguous: another pose explains the scan nearly as well";
+  } else if (!result.reliable()) {
+    text = "not reliable: the best score is not over the threshold";
+  }
+  if (result.timed_out()) absl::StrAppend(&text, "; the best so far, for the time was up");
+  return text;
+}
+
+// Standard deviations of x, y, z and yaw, metres and degrees; empty: not estimated.
+std::string SigmaText(const v1::PoseHypothesis& hypothesis) {
+  if (hypothesis.map_t_base().covariance_size() != 36) return "";
+  const auto sigma = [&hypothesis](int axis) { return SigmaOf(hypothesis.map_t_base(), axis); };
+  return absl::StrFormat("%.3f %.3f %.3f m %.3f deg", sigma(0), sigma(1), sigma(2),
+                         kDegreesPerRadian * sigma(5));
 }
 
 }  // namespace
@@ -141,9 +179,7 @@ Json ProtectionJson(const v1::AlignmentResult& result) {
 
 std::string SigmaText(const v1::AlignmentResult& result) {
   if (result.map_t_base().covariance_size() != 36) return "";
-  const auto sigma = [&result](int axis) {
-    return std::sqrt(result.map_t_base().covariance(7 * axis));
-  };
+  const auto sigma = [&result](int axis) { return SigmaOf(result.map_t_base(), axis); };
   return absl::StrFormat("x %.3f  y %.3f  z %.3f m   rx %.3f  ry %.3f  rz %.3f deg", sigma(0),
                          sigma(1), sigma(2), kDegreesPerRadian * sigma(3),
                          kDegreesPerRadian * sigma(4), kDegreesPerRadian * sigma(5));
@@ -244,47 +280,6 @@ Json NoGroundJson(const v1::AlignmentResult& result) {
   return {{"scores", ScoresJson(result.no_ground().scores())},
           {"points", result.no_ground().points()}};
 }
-
-namespace {
-
-const char* PhaseText(v1::SearchPhase phase) {
-  switch (phase) {
-    case v1::SEARCH_PHASE_SEARCHING:
-      return "searching";
-    case v1::SEARCH_PHASE_ALIGNING:
-      return "aligning";
-    case v1::SEARCH_PHASE_RANKING:
-      return "ranking";
-    default:
-      return "preparing";
-  }
-}
-
-std::string Verdict(const v1::SearchResult& result) {
-  if (result.hypotheses_size() == 0) {
-    return "nothing: no candidate meets the map (voxloc map info shows its bounds)";
-  }
-  std::string text = "reliable";
-  if (result.ambiguous()) {
-    text = "ambiguous: another pose explains the scan nearly as well";
-  } else if (!result.reliable()) {
-    text = "not reliable: the best score is not over the threshold";
-  }
-  if (result.timed_out()) absl::StrAppend(&text, "; the best so far, for the time was up");
-  return text;
-}
-
-// Standard deviations of x, y, z and yaw, metres and degrees; empty: not estimated.
-std::string SigmaText(const v1::PoseHypothesis& hypothesis) {
-  if (hypothesis.map_t_base().covariance_size() != 36) return "";
-  const auto sigma = [&hypothesis](int axis) {
-    return std::sqrt(hypothesis.map_t_base().covariance(7 * axis));
-  };
-  return absl::StrFormat("%.3f %.3f %.3f m %.3f deg", sigma(0), sigma(1), sigma(2),
-                         kDegreesPerRadian * sigma(5));
-}
-
-}  // namespace
 
 bool Located(const v1::SearchResult& result) {
   return result.hypotheses_size() > 0 && result.reliable() && !result.ambiguous();

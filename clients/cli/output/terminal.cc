@@ -10,7 +10,6 @@
 #include <atomic>
 #include <cstdint>
 #include <iostream>
-#include <utility>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
@@ -101,6 +100,15 @@ size_t BytesOf(absl::string_view text, size_t columns) {
 // What VT100 has, and all terminals since.
 constexpr TerminalSize kSmallestKnown{80, 24};
 
+using Clock = std::chrono::steady_clock;
+
+constexpr size_t kBarWidth = 24;
+
+std::atomic<bool> interrupt_requested{false};
+static_assert(std::atomic<bool>::is_always_lock_free, "it is set by a handler of signals");
+
+void NoteInterrupt(int /*signal*/) { interrupt_requested = true; }
+
 }  // namespace
 
 std::string TerminalText(absl::string_view text) {
@@ -172,14 +180,6 @@ Confirmation ConfirmOnTerminal(const std::string& question, bool yes) {
   return Confirm(question, yes, isatty(STDIN_FILENO) != 0, std::cin, std::cerr);
 }
 
-namespace {
-
-using Clock = std::chrono::steady_clock;
-
-constexpr size_t kBarWidth = 24;
-
-}  // namespace
-
 LiveLine::LiveLine(double interval_s, double terminal_interval_s, std::FILE* out)
     : out_(out),
       terminal_(isatty(fileno(out)) == 1),
@@ -239,15 +239,6 @@ void PrintNotes(const InputNotes& notes) {
   for (const std::string& remark : notes.remarks) absl::FPrintF(stderr, "%s\n", remark);
   for (const std::string& warning : notes.warnings) absl::FPrintF(stderr, "warning: %s\n", warning);
 }
-
-namespace {
-
-std::atomic<bool> interrupt_requested{false};
-static_assert(std::atomic<bool>::is_always_lock_free, "it is set by a handler of signals");
-
-void NoteInterrupt(int /*signal*/) { interrupt_requested = true; }
-
-}  // namespace
 
 Interrupt::Interrupt() {
   interrupt_requested = false;

@@ -2,15 +2,11 @@
 
 #include "clients/cli/replay/replay_input.h"
 
-#include <utility>
-
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "clients/cli/flags/scan_flags.h"
 #include "clients/cpp/messages.h"
-#include "clients/dataset/scan_directory.h"
 #include "clients/dataset/stamp_text.h"
-#include "clients/dataset/trajectory_file.h"
 #include "core/status/try.h"
 
 namespace voxloc::cli {

@@ -36,32 +36,14 @@ struct ReplayRow {
   bool answered = false;  // with anything but SUPERSEDED
   bool accepted = false;  // as the server says
   std::string status;     // "OK", "SUPERSEDED", ...; empty: no reply
-  std::string detail;
+  v1::AlignmentResult result;
+  uint64_t map_revision = 0;
 
   std::optional<Pose> map_T_base;    // with every scan that was aligned
-  double translation_error_m = 0.0;  // meaningful with map_T_base
+  double translation_error_m = 0.0;  // meaningful with map_T_base, as are those below
   double rotation_error_deg = 0.0;
-
-  std::vector<double> covariance;    // 36 values, row-major; empty: none
-  double position_sigma_m = 0.0;     // in the worst direction; meaningful with a covariance
-  SigmaShares sigma_shares{};        // all zeros: none
-  std::optional<double> confidence;  // nullopt: none
-  Json protection;                   // null: none
-  Json diagnostics;                  // as DiagnosticsJson; null: not asked for
-  Json trace;                        // as TraceJson; null: not asked for
-  Json recovery;                     // the contract's RecoveryProposal; null: nothing was done
-  std::vector<std::string> unobserved_axes;
-  std::vector<std::string> weak_axes;
-  Json least_observed;  // as LeastObservedJson
-
-  v1::Scores scores;
-  uint32_t iterations = 0;
-  uint32_t evaluations = 0;
-  std::string termination;
-  uint32_t points_used = 0;
-  uint64_t map_revision = 0;
-  uint32_t tiles_missing = 0;  // near the guess
-  std::string engine;
+  std::optional<double> position_sigma_m;  // in the worst direction; nullopt: no covariance
+  SigmaShares sigma_shares{};              // all zeros: none
 
   double latency_ms = 0.0;  // from before the scan is encoded until its reply is decoded
   double engine_ms = 0.0;   // the engine's call

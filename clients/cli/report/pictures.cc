@@ -5,9 +5,9 @@
 #include <Eigen/Eigenvalues>
 #include <algorithm>
 #include <cmath>
-#include <cstdint>
 #include <iterator>
 #include <limits>
+#include <map>
 #include <numeric>
 #include <utility>
 
@@ -22,11 +22,14 @@ constexpr double kRootStep_m = 0.001;
 constexpr double kFarthest_m = 163.0;
 constexpr double kScoreSteps = 50.0;
 
+void AppendUint16(uint32_t value, std::string* bytes) {
+  bytes->push_back(static_cast<char>(value & 0xff));
+  bytes->push_back(static_cast<char>((value >> 8) & 0xff));
+}
+
 void AppendInt16(double value, std::string* bytes) {
   const auto rounded = static_cast<int16_t>(std::clamp(std::lround(value), -32767L, 32767L));
-  const auto bits = static_cast<uint16_t>(rounded);
-  bytes->push_back(static_cast<char>(bits & 0xff));
-  bytes->push_back(static_cast<char>(bits >> 8));
+  AppendUint16(static_cast<uint16_t>(rounded), bytes);
 }
 
 void AppendPlace(const Eigen::Vector3d& place, std::string* bytes) {
@@ -87,6 +90,17 @@ Json CellsJson(const ScanView& view, const Eigen::Vector3d& origin) {
   return {{"count", count}, {"cells_of", view.cells.size()}, {"base64", absl::Base64Escape(bytes)}};
 }
 
+constexpr size_t kMaxCellsInMemory = 2'000'000;
+constexpr double kMaxDistanceM = 10'000.0;
+constexpr double kHeightUnitsPerMetre = 32.0;
+
+uint8_t ByteOf(double value) {
+  return static_cast<uint8_t>(std::clamp(std::lround(value), 0L, 255L));
+}
+
+// Half of the index, rounded down.
+int32_t Half(int32_t index) { return (index - (index & 1)) / 2; }
+
 }  // namespace
 
 Json ScanViewsJson(const ScanViews& views) {
@@ -144,26 +158,6 @@ std::vector<ChosenScan> ScanChoice::Take() {
   return all;
 }
 
-namespace {
-
-constexpr size_t kMaxCellsInMemory = 2'000'000;
-constexpr double kMaxDistanceM = 10'000.0;
-constexpr double kHeightUnitsPerMetre = 32.0;
-
-uint8_t ByteOf(double value) {
-  return static_cast<uint8_t>(std::clamp(std::lround(value), 0L, 255L));
-}
-
-void AppendUint16(uint32_t value, std::string* bytes) {
-  bytes->push_back(static_cast<char>(value & 0xff));
-  bytes->push_back(static_cast<char>((value >> 8) & 0xff));
-}
-
-// Half of the index, rounded down.
-int32_t Half(int32_t index) { return (index - (index & 1)) / 2; }
-
-}  // namespace
-
 void MapPicture::Merge(const Cell& more, Cell* cell) {
   if (cell->points == 0) {
     *cell = more;
@@ -177,8 +171,8 @@ void MapPicture::Merge(const Cell& more, Cell* cell) {
 MapPicture::Cells MapPicture::Coarser(const Cells& cells) {
   Cells coarser;
   coarser.reserve(cells.size() / 3);
-  for (const auto& entry : cells) {
-    Merge(entry.second, &coarser[Index{Half(entry.first.x), Half(entry.first.y)}]);
+  for (const auto& [index, cell] : cells) {
+    Merge(cell, &coarser[Index{Half(index.first), Half(index.second)}]);
   }
   return coarser;
 }
@@ -188,8 +182,8 @@ void MapPicture::Add(const Pose& map_T_base, const PointCloud& cloud_base) {
   for (size_t i = 0; i < cloud_base.size(); ++i) {
     const Eigen::Vector3d point = map_T_base * cloud_base.Point(i) - *origin_;
     if (!(point.cwiseAbs().maxCoeff() < kMaxDistanceM)) continue;
-    const Index index{static_cast<int32_t>(std::floor(point.x() / cell_m_)),
-                      static_cast<int32_t>(std::floor(point.y() / cell_m_))};
+    const Index index{static_cast<int32_t>(std::floor(point.y() / cell_m_)),
+                      static_cast<int32_t>(std::floor(point.x() / cell_m_))};
     const auto height = static_cast<float>(point.z());
     Merge(Cell{1, height, height}, &cells_[index]);
   }
@@ -208,34 +202,31 @@ MapPicture::Encoded MapPicture::Encode(size_t max_cells) const {
     cells = Coarser(cells);
     encoded.cell_m *= 2.0;
   }
-  Index low{std::numeric_limits<int32_t>::max(), std::numeric_limits<int32_t>::max()};
+  const std::map<Index, Cell> ordered(cells.begin(), cells.end());
+  const int32_t low_y = ordered.begin()->first.first;
+  int32_t low_x = std::numeric_limits<int32_t>::max();
   uint32_t fullest = 1;
-  for (const auto& entry : cells) {
-    low.x = std::min(low.x, entry.first.x);
-    low.y = std::min(low.y, entry.first.y);
-    fullest = std::max(fullest, entry.second.points);
+  for (const auto& [index, cell] : ordered) {
+    low_x = std::min(low_x, index.second);
+    fullest = std::max(fullest, cell.points);
   }
-  std::vector<std::pair<Index, Cell>> ordered(cells.begin(), cells.end());
-  std::sort(ordered.begin(), ordered.end(), [](const auto& a, const auto& b) {
-    return std::make_pair(a.first.y, a.first.x) < std::make_pair(b.first.y, b.first.x);
-  });
   std::string bytes;
   bytes.reserve(ordered.size() * 6);
-  for (const auto& entry : ordered) {
+  for (const auto& [index, cell] : ordered) {
     // 20 km of cells of 0.25 m do not fit 16 bits, but so many coarsen first in practice; what
     // still lies beyond is left out.
-    const int64_t x = int64_t{entry.first.x} - low.x;
-    const int64_t y = int64_t{entry.first.y} - low.y;
+    const int64_t x = int64_t{index.second} - low_x;
+    const int64_t y = int64_t{index.first} - low_y;
     if (x > 65535 || y > 65535) continue;
     AppendUint16(static_cast<uint32_t>(x), &bytes);
     AppendUint16(static_cast<uint32_t>(y), &bytes);
-    const double fullness = std::log2(1.0 + entry.second.points) / std::log2(1.0 + fullest);
+    const double fullness = std::log2(1.0 + cell.points) / std::log2(1.0 + fullest);
     bytes.push_back(static_cast<char>(ByteOf(255.0 * fullness)));
-    const double height = double{entry.second.highest} - double{entry.second.lowest};
+    const double height = double{cell.highest} - double{cell.lowest};
     bytes.push_back(static_cast<char>(ByteOf(kHeightUnitsPerMetre * height)));
     ++encoded.cells;
   }
-  encoded.low = origin_->head<2>() + encoded.cell_m * Eigen::Vector2d(low.x, low.y);
+  encoded.low = origin_->head<2>() + encoded.cell_m * Eigen::Vector2d(low_x, low_y);
   encoded.base64 = absl::Base64Escape(bytes);
   return encoded;
 }

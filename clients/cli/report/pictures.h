@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
@@ -110,15 +111,7 @@ class MapPicture {
   [[nodiscard]] size_t cells() const { return cells_.size(); }
 
  private:
-  struct Index {
-    int32_t x = 0;
-    int32_t y = 0;
-    friend bool operator==(const Index& a, const Index& b) { return a.x == b.x && a.y == b.y; }
-    template <typename H>
-    friend H AbslHashValue(H hash, const Index& index) {
-      return H::combine(std::move(hash), index.x, index.y);
-    }
-  };
+  using Index = std::pair<int32_t, int32_t>;  // in y and x, the order in which cells are encoded
   struct Cell {
     uint32_t points = 0;
     float lowest = 0.0f;

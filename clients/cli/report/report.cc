@@ -62,6 +62,45 @@ Json ReplayForPage(const Json& replay, const std::vector<size_t>& rows_shown) {
   return shown;
 }
 
+// About 400,000 rows; more than a report shows.
+constexpr uintmax_t kMaxRunBytes = uintmax_t{1} << 30;
+
+bool IsNumberOrNull(const Json& row, const char* key) {
+  const auto found = row.find(key);
+  return found != row.end() && (found->is_number() || found->is_null());
+}
+
+bool IsPose(const Json& row, const char* key, bool may_be_null) {
+  const auto found = row.find(key);
+  if (found == row.end()) return false;
+  if (found->is_null()) return may_be_null;
+  if (!found->is_array() || found->size() != 7) return false;
+  for (const Json& number : *found) {
+    if (!number.is_number()) return false;
+  }
+  return true;
+}
+
+bool IsRow(const Json& row) {
+  if (!row.is_object()) return false;
+  const auto has = [&row](const char* key, bool (Json::*is)() const noexcept) {
+    const auto found = row.find(key);
+    return found != row.end() && ((*found).*is)();
+  };
+  const auto scores = row.find("scores");
+  return has("stamp_ns", &Json::is_number_integer) && has("file", &Json::is_string) &&
+         has("status", &Json::is_string) && has("accepted", &Json::is_boolean) &&
+         has("answered", &Json::is_boolean) && IsPose(row, "pose", true) &&
+         IsPose(row, "truth", false) && IsNumberOrNull(row, "translation_error_m") &&
+         IsNumberOrNull(row, "rotation_error_deg") && IsNumberOrNull(row, "latency_ms") &&
+         scores != row.end() && scores->is_object() && IsNumberOrNull(*scores, "nvtl");
+}
+
+std::string TextOf(const Json& run, const char* key) {
+  const auto found = run.find(key);
+  return found != run.end() && found->is_string() ? found->get<std::string>() : "";
+}
+
 }  // namespace
 
 std::string PageWithData(absl::string_view page, const Json& data) {
@@ -127,49 +166,6 @@ std::string ReportHtml(const Json& replay, const ReportContent& content) {
 }
 
 std::string FleetHtml(const Json& fleet) { return PageWithData(FleetPage(), fleet); }
-
-namespace {
-
-// About 400,000 rows; more than a report shows.
-constexpr uintmax_t kMaxRunBytes = uintmax_t{1} << 30;
-
-bool IsNumberOrNull(const Json& row, const char* key) {
-  const auto found = row.find(key);
-  return found != row.end() && (found->is_number() || found->is_null());
-}
-
-bool IsPose(const Json& row, const char* key, bool may_be_null) {
-  const auto found = row.find(key);
-  if (found == row.end()) return false;
-  if (found->is_null()) return may_be_null;
-  if (!found->is_array() || found->size() != 7) return false;
-  for (const Json& number : *found) {
-    if (!number.is_number()) return false;
-  }
-  return true;
-}
-
-bool IsRow(const Json& row) {
-  if (!row.is_object()) return false;
-  const auto has = [&row](const char* key, bool (Json::*is)() const noexcept) {
-    const auto found = row.find(key);
-    return found != row.end() && ((*found).*is)();
-  };
-  const auto scores = row.find("scores");
-  return has("stamp_ns", &Json::is_number_integer) && has("file", &Json::is_string) &&
-         has("status", &Json::is_string) && has("accepted", &Json::is_boolean) &&
-         has("answered", &Json::is_boolean) && IsPose(row, "pose", true) &&
-         IsPose(row, "truth", false) && IsNumberOrNull(row, "translation_error_m") &&
-         IsNumberOrNull(row, "rotation_error_deg") && IsNumberOrNull(row, "latency_ms") &&
-         scores != row.end() && scores->is_object() && IsNumberOrNull(*scores, "nvtl");
-}
-
-std::string TextOf(const Json& run, const char* key) {
-  const auto found = run.find(key);
-  return found != run.end() && found->is_string() ? found->get<std::string>() : "";
-}
-
-}  // namespace
 
 absl::StatusOr<Json> ReadRun(const std::string& path) {
   std::error_code problem;

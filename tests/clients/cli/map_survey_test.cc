@@ -6,7 +6,7 @@
 #include <limits>
 #include <string>
 
-#include "clients/cli/map/map_load_plan.h"
+#include "clients/cli/map/map_load.h"
 
 namespace voxloc::cli {
 namespace {

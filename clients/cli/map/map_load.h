@@ -3,8 +3,8 @@
 // The tiles that a map is to be made of: cutting points into them with little memory, and those of
 // a recorded drive, whose scans are thinned and moved by their poses.
 
-#ifndef VOXLOC_CLIENTS_CLI_MAP_MAP_LOAD_PLAN_H_
-#define VOXLOC_CLIENTS_CLI_MAP_MAP_LOAD_PLAN_H_
+#ifndef VOXLOC_CLIENTS_CLI_MAP_MAP_LOAD_H_
+#define VOXLOC_CLIENTS_CLI_MAP_MAP_LOAD_H_
 
 #include <chrono>
 #include <cstddef>
@@ -19,6 +19,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "clients/cli/flags/request_flags.h"
 #include "clients/cli/flags/scan_flags.h"
 #include "clients/cli/output/output.h"
 #include "clients/cli/output/terminal.h"
@@ -136,6 +137,26 @@ void AddMapBagFlags(CLI::App* command, MapBagFlags* flags);
                                                       const std::string& poses_file,
                                                       const TileSpill::Options& spill);
 
+// An upload as people see it in progress:
+// "loading town [#####.....] 120 of 240 tiles, 80 there already, 45.0 MiB sent, 12.0 MiB/s, 3 s
+// left", `seconds` after the start. A function of its own for the tests.
+[[nodiscard]] std::string UploadText(const std::string& label, size_t tiles,
+                                     const client::UploadProgress& progress, double seconds,
+                                     bool bar);
+
+// Brings the tiles into the map of `begin` with the flags' commit and shows how far it is. Goes on
+// after lost connections for about a minute.
+[[nodiscard]] absl::StatusOr<client::UploadResult> UploadWithBar(
+    const ServerFlags& server, const CommitFlags& flags, v1::BeginUpdate begin,
+    std::vector<client::UploadTile> tiles);
+
+// What came of it besides the counts: nothing new, staged, sent, dropped. Lines, or none.
+[[nodiscard]] std::string UploadNotes(const client::UploadResult& result, bool staged,
+                                      uint64_t points_not_finite);
+
+// `map`, and what was sent.
+[[nodiscard]] Json UploadJson(const client::UploadResult& result);
+
 }  // namespace voxloc::cli
 
-#endif  // VOXLOC_CLIENTS_CLI_MAP_MAP_LOAD_PLAN_H_
+#endif  // VOXLOC_CLIENTS_CLI_MAP_MAP_LOAD_H_
