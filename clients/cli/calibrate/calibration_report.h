@@ -33,7 +33,6 @@ struct LearntCalibration {
 // were compared over kLongDistanceM: over less, they share what a bent map does to both. The factor
 // of the scan part is replaced where its interval lies above 1: a drive is no reason to believe in
 // less.
-
 [[nodiscard]] SensorCalibration ApplyLearnt(const LearntCalibration& learnt,
                                             SensorCalibration known);
 

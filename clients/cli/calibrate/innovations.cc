@@ -21,8 +21,7 @@ using Vector6 = Eigen::Matrix<double, 6, 1>;
 // Median of chi squared with one degree of freedom.
 constexpr double kMedianOfOne = 0.454936;
 constexpr std::array<size_t, 8> kLags = {1, 2, 4, 8, 16, 32, 64, 128};
-// Fewer pairs do not tell a median within half of itself (90 % interval of a median of chi
-// squared).
+// With fewer pairs the 90 % interval of a median of chi squared is wider than half of the median.
 constexpr size_t kLeastPairs = 20;
 // Two answers nearer to each other see the same cells of the finest stage, with the same errors.
 constexpr double kLeastDistanceM = 0.5;
@@ -32,8 +31,8 @@ constexpr double kLeastDistanceM = 0.5;
 constexpr double kMostKnownM = 0.03;
 // Errors are along and about the axes of the base, which must nearly agree: 10 degrees.
 constexpr double kMostTurnRad = 0.175;
-// The faster half tells the time where its speed is this many times the slower's, and a walk at
-// least: one millisecond is then 1 mm.
+// The time is estimated where the faster half has this many times the speed of the slower, and at
+// least that of a walk: one millisecond is then 1 mm.
 constexpr double kLeastSpeedRatio = 1.5;
 constexpr double kLeastFastMS = 1.0;
 // Turns of estimating position and time, and halvings of the interval in which a variance lies:
@@ -49,12 +48,6 @@ struct Pair {
   double speed_m_s = 0.0;
   double distance_m = 0.0;
 };
-
-Eigen::Matrix3d Cross(const Eigen::Vector3d& v) {
-  Eigen::Matrix3d cross;
-  cross << 0.0, -v.z(), v.y(), v.z(), 0.0, -v.x(), -v.y(), v.x(), 0.0;
-  return cross;
-}
 
 class InnovationPairs {
  public:
@@ -104,7 +97,8 @@ class InnovationPairs {
     const Pose expected =
         from.answer.map_T_base * (from.odometry_T_base.Inverse() * to.odometry_T_base);
     // What a rotation of the earlier answer about fixed axes moves the later position by.
-    const Eigen::Matrix3d lever = -Cross(expected.translation - from.answer.map_T_base.translation);
+    const Eigen::Vector3d arm = expected.translation - from.answer.map_T_base.translation;
+    const Eigen::Matrix3d lever = Eigen::Matrix3d::Identity().colwise().cross(arm);
     Matrix6 carry = Matrix6::Identity();
     carry.topRightCorner<3, 3>() = lever;
     const Eigen::Matrix3d base_R_map = to.answer.map_T_base.rotation.conjugate().toRotationMatrix();
@@ -273,11 +267,9 @@ class PositionEstimate {
       const double sheared = pair.rate_squares.head<3>().sum();
       const double known = pair.known_variance[axis] + 2.0 * others.position[axis];
       const double square = pair.innovation[axis] * pair.innovation[axis];
-      if (along) {
-        squares.push_back({square, known + others.skew * sheared, pair.rate_squares[axis]});
-      } else {
-        squares.push_back({square, known + others.time * pair.rate_squares[axis], sheared});
-      }
+      const double moved = pair.rate_squares[axis];
+      squares.push_back(along ? Square{square, known + others.skew * sheared, moved}
+                              : Square{square, known + others.time * moved, sheared});
     }
     return squares;
   }
@@ -309,6 +301,36 @@ constexpr size_t kBlocks = 20;
 
 // Median of chi squared with six degrees of freedom.
 constexpr double kMedianOfSix = 5.34812;
+
+// Intervals of what `estimate` makes of samples 0 to count - 1, which depend on their neighbours,
+// by the block bootstrap (Kuensch 1989): in 200 repetitions whole runs of neighbours, of a
+// twentieth of the samples, are drawn with repetition, and `estimate` is given their indices. The
+// same samples give the same interval. `count` is over 0, and the estimate always has the same
+// number of values.
+template <typename Estimate>
+std::vector<Estimated> WithIntervals(size_t count, const Estimate& estimate) {
+  Indices indices = UpTo(count);
+  std::vector<Estimated> results;
+  for (const double value : estimate(indices)) results.push_back({value, value, value});
+  const size_t block = std::max<size_t>(1, count / kBlocks);
+  std::mt19937_64 random(1);  // no std distribution: those differ between standard libraries
+  std::vector<std::vector<double>> drawn(results.size());
+  for (size_t repetition = 0; repetition < kRepetitions; ++repetition) {
+    indices.clear();
+    while (indices.size() < count) {
+      const size_t begin = static_cast<size_t>(random() % (count - block + 1));
+      for (size_t i = 0; i < block && indices.size() < count; ++i) indices.push_back(begin + i);
+    }
+    const std::vector<double> values = estimate(indices);
+    for (size_t k = 0; k < drawn.size(); ++k) drawn[k].push_back(values[k]);
+  }
+  for (size_t k = 0; k < drawn.size(); ++k) {
+    std::sort(drawn[k].begin(), drawn[k].end());
+    results[k].low = drawn[k][kBeyond];
+    results[k].high = drawn[k][kRepetitions - 1 - kBeyond];
+  }
+  return results;
+}
 
 double SquaredDistance(const HalvesAnswer& scan) {
   const Vector6 difference = FixedAxesDifference(scan.first.map_T_base, scan.second.map_T_base);
@@ -397,32 +419,6 @@ absl::StatusOr<LearntSystematic> LearnSystematic(const std::vector<DriveAnswer>&
     }
   }
   return learnt;
-}
-
-std::vector<Estimated> WithIntervals(
-    size_t count,
-    const std::function<std::vector<double>(const std::vector<size_t>& indices)>& estimate) {
-  Indices indices = UpTo(count);
-  std::vector<Estimated> results;
-  for (const double value : estimate(indices)) results.push_back({value, value, value});
-  const size_t block = std::max<size_t>(1, count / kBlocks);
-  std::mt19937_64 random(1);  // no std distribution: those differ between standard libraries
-  std::vector<std::vector<double>> drawn(results.size());
-  for (size_t repetition = 0; repetition < kRepetitions; ++repetition) {
-    indices.clear();
-    while (indices.size() < count) {
-      const size_t begin = static_cast<size_t>(random() % (count - block + 1));
-      for (size_t i = 0; i < block && indices.size() < count; ++i) indices.push_back(begin + i);
-    }
-    const std::vector<double> values = estimate(indices);
-    for (size_t k = 0; k < drawn.size(); ++k) drawn[k].push_back(values[k]);
-  }
-  for (size_t k = 0; k < drawn.size(); ++k) {
-    std::sort(drawn[k].begin(), drawn[k].end());
-    results[k].low = drawn[k][kBeyond];
-    results[k].high = drawn[k][kRepetitions - 1 - kBeyond];
-  }
-  return results;
 }
 
 std::pair<PointCloud, PointCloud> CutInHalves(const PointCloud& scan) {

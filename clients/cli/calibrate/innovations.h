@@ -21,7 +21,6 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -58,16 +57,6 @@ struct Estimated {
   double high = 0.0;
 };
 
-// Intervals of estimates from samples that depend on their neighbours: the block bootstrap (Kuensch
-// 1989). The same samples give the same interval.
-//
-// The intervals of what `estimate` says of samples 0 to count - 1, which it is given the indices
-// of: in 200 repetitions whole runs of neighbours, of a twentieth of the samples, are drawn with
-// repetition. `count` is over 0, and the estimate always has the same number of values.
-[[nodiscard]] std::vector<Estimated> WithIntervals(
-    size_t count,
-    const std::function<std::vector<double>(const std::vector<size_t>& indices)>& estimate);
-
 // The scan's clusters of neighbouring points (core/estimate/covariance/point_clusters.h), every
 // second one in the first half. Both are empty for a scan of fewer than two clusters.
 [[nodiscard]] std::pair<PointCloud, PointCloud> CutInHalves(const PointCloud& scan);
@@ -99,10 +88,10 @@ struct LearntSystematic {
   size_t position_lag = 0;                    // place in `lags`
   std::array<Estimated, 3> rotation_sigma_rad;
   size_t rotation_lag = 0;
-  // nullopt: the speeds of the drive are too alike, or too low, to tell.
+  // nullopt: the speeds of the drive are too alike, or too low, to estimate it.
   std::optional<Estimated> time_sigma_s;
   std::optional<Estimated> skew_sigma_s;  // as time_sigma_s
-                                          // The longest ways over which answers were compared.
+  // The longest ways over which answers were compared.
   double position_distance_m = 0.0;
   double rotation_distance_m = 0.0;
   double slow_m_s = 0.0;  // median speed of the slower half of the pairs

@@ -231,9 +231,9 @@ absl::StatusOr<ExitCode> Score(const ScoreFlags& options) {
 }  // namespace
 
 void AddAlignCommand(CLI::App* parent, Work* chosen) {
-  auto options = std::make_shared<AlignFlags>();
-  CLI::App* command = parent->add_subcommand("align", "Find the pose of one scan in a map");
-  command->footer(R"(The exit code is 4 if the pose is not accepted.
+  const auto [command, options] =
+      AddCommand(parent, chosen, &Align, "align", "Find the pose of one scan in a map",
+                 R"(The exit code is 4 if the pose is not accepted.
 
 Examples:
   voxloc align --map town --guess 12.5,-3,0,0,0,90 --leaf 1.5 scans/000042.pcd
@@ -248,14 +248,11 @@ Examples:
   AddOutputFlags(command, &options->output);
   AddServerFlags(command, &options->server);
   AddScanFile(command, &options->file);
-  command->callback([options, chosen] { *chosen = [options] { return Align(*options); }; });
 }
 
 void AddScoreCommand(CLI::App* parent, Work* chosen) {
-  auto options = std::make_shared<ScoreFlags>();
-  CLI::App* command =
-      parent->add_subcommand("score", "Report how well a scan fits a map at given poses");
-  command->footer(
+  const auto [command, options] = AddCommand(
+      parent, chosen, &Score, "score", "Report how well a scan fits a map at given poses",
       R"(The poses are scored without an alignment. Of the overrides, outlier_ratio and search_method
 have an effect.
 
@@ -275,7 +272,6 @@ Examples:
   AddScoringFlags(command, &options->alignment);
   AddServerFlags(command, &options->server);
   AddScanFile(command, &options->file);
-  command->callback([options, chosen] { *chosen = [options] { return Score(*options); }; });
 }
 
 }  // namespace voxloc::cli

@@ -294,12 +294,11 @@ void AddDriveFlags(CLI::App* command, CalibrateFlags* options) {
 }  // namespace
 
 void AddCalibrateCommand(CLI::App* parent, Work* chosen) {
-  auto options = std::make_shared<CalibrateFlags>();
-  CLI::App* command = parent->add_subcommand(
-      "calibrate", "Learn how large the errors are that the scans of a sensor share");
-  command->footer(kCalibrateManual);
+  const auto [command, options] = AddCommand(
+      parent, chosen, &Calibrate, "calibrate",
+      "Learn how large the errors are that the scans of a sensor share", kCalibrateManual);
   AddMapFlags(command, &options->map);
-  AddDriveFlags(command, options.get());
+  AddDriveFlags(command, options);
   AddOption(command, "--sensor", options->sensor, "NAME", "Write the entry of this name")
       ->required();
   AddOutputFile(command, "--out", &options->out, "Write the calibration to this file, JSON")
@@ -308,7 +307,6 @@ void AddCalibrateCommand(CLI::App* parent, Work* chosen) {
   AddAlignmentFlags(command, &options->alignment);
   command->get_option("--calib")->excludes(command->get_option("--base-t-sensor"));
   AddServerFlags(command, &options->server);
-  command->callback([options, chosen] { *chosen = [options] { return Calibrate(*options); }; });
 }
 
 }  // namespace voxloc::cli

@@ -16,26 +16,6 @@
 #include "core/text/nearest_name.h"
 
 namespace voxloc::cli {
-
-ExitCode ExitCodeFor(const absl::Status& status) {
-  switch (status.code()) {
-    case absl::StatusCode::kOk:
-      return ExitCode::kOk;
-    case absl::StatusCode::kUnavailable:
-    case absl::StatusCode::kDeadlineExceeded:
-      return ExitCode::kUnreachable;
-    default:
-      return ExitCode::kFailed;
-  }
-}
-
-absl::StatusOr<ExitCode> Report(const std::string& json_destination, const std::string& text,
-                                const Json& json, ExitCode code) {
-  if (json_destination != "-") std::fputs(text.c_str(), stdout);
-  VOXLOC_TRY(WriteJson(json_destination, json));
-  return code;
-}
-
 namespace {
 
 constexpr char kCommandsManual[] =
@@ -142,6 +122,33 @@ std::string ShellWord(const std::string& argument) {
 }
 
 }  // namespace
+
+ExitCode ExitCodeFor(const absl::Status& status) {
+  switch (status.code()) {
+    case absl::StatusCode::kOk:
+      return ExitCode::kOk;
+    case absl::StatusCode::kUnavailable:
+    case absl::StatusCode::kDeadlineExceeded:
+      return ExitCode::kUnreachable;
+    default:
+      return ExitCode::kFailed;
+  }
+}
+
+CLI::App* AddWork(CLI::App* parent, Work* chosen, Work work, const std::string& name,
+                  const std::string& description, const std::string& footer) {
+  CLI::App* command = parent->add_subcommand(name, description);
+  command->footer(footer);
+  command->callback([chosen, work = std::move(work)] { *chosen = work; });
+  return command;
+}
+
+absl::StatusOr<ExitCode> Report(const std::string& json_destination, const std::string& text,
+                                const Json& json, ExitCode code) {
+  if (json_destination != "-") std::fputs(text.c_str(), stdout);
+  VOXLOC_TRY(WriteJson(json_destination, json));
+  return code;
+}
 
 std::string CommandLineText(const std::vector<std::string>& arguments) {
   std::string text = "voxloc";

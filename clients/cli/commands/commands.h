@@ -11,7 +11,9 @@
 #define VOXLOC_CLIENTS_CLI_COMMANDS_COMMANDS_H_
 
 #include <functional>
+#include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -43,6 +45,22 @@ using Work = std::function<absl::StatusOr<ExitCode>()>;
 [[nodiscard]] absl::StatusOr<ExitCode> Report(const std::string& json_destination,
                                               const std::string& text, const Json& json,
                                               ExitCode code = ExitCode::kOk);
+
+// Adds a command to `parent`, which makes `work` the chosen one when the command line names it.
+CLI::App* AddWork(CLI::App* parent, Work* chosen, Work work, const std::string& name,
+                  const std::string& description, const std::string& footer);
+
+// The same for `work` on flags of its own, which the caller adds to the command.
+template <typename Flags>
+std::pair<CLI::App*, Flags*> AddCommand(CLI::App* parent, Work* chosen,
+                                        absl::StatusOr<ExitCode> (*work)(const Flags&),
+                                        const std::string& name, const std::string& description,
+                                        const std::string& footer) {
+  const auto flags = std::make_shared<Flags>();
+  return {AddWork(
+              parent, chosen, [flags, work] { return work(*flags); }, name, description, footer),
+          flags.get()};
+}
 
 void AddInfoCommand(CLI::App* parent, Work* chosen);
 void AddMapLoadCommand(CLI::App* parent, Work* chosen);

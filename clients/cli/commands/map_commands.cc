@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include <cstdio>
-#include <memory>
 #include <string>
 #include <vector>
 
@@ -21,7 +20,7 @@
 namespace voxloc::cli {
 namespace {
 
-// Of the commands on one map, each of which takes some.
+// The flags of the commands on one map; each command takes some of them.
 struct MapCommandFlags {
   ServerFlags server;
   std::string map;
@@ -42,11 +41,10 @@ absl::StatusOr<ExitCode> ListMaps(const ServerFlags& flags) {
 }
 
 void AddListCommand(CLI::App* parent, Work* chosen) {
-  auto flags = std::make_shared<ServerFlags>();
-  CLI::App* command = parent->add_subcommand("list", "List the maps of a server");
-  command->footer("Example:\n  voxloc map list --server localhost:50051");
-  AddServerFlags(command, flags.get());
-  command->callback([flags, chosen] { *chosen = [flags] { return ListMaps(*flags); }; });
+  const auto [command, flags] =
+      AddCommand(parent, chosen, &ListMaps, "list", "List the maps of a server",
+                 "Example:\n  voxloc map list --server localhost:50051");
+  AddServerFlags(command, flags);
 }
 
 absl::StatusOr<ExitCode> DescribeMap(const MapCommandFlags& options) {
@@ -69,9 +67,9 @@ absl::StatusOr<ExitCode> DescribeMap(const MapCommandFlags& options) {
 }
 
 void AddDescribeCommand(CLI::App* parent, Work* chosen) {
-  auto options = std::make_shared<MapCommandFlags>();
-  CLI::App* command = parent->add_subcommand("info", "Describe one map");
-  command->footer(R"(Examples:
+  const auto [command, options] =
+      AddCommand(parent, chosen, &DescribeMap, "info", "Describe one map",
+                 R"(Examples:
   voxloc map info --server localhost:50051 --map town
   voxloc map info --map town --worst 20)");
   AddMapFlag(command, &options->map, "Describe this map")->required();
@@ -79,7 +77,6 @@ void AddDescribeCommand(CLI::App* parent, Work* chosen) {
                "Also list this many tiles that seem to have changed the most since they were "
                "mapped, by the scans that were compared with them; 0: none");
   AddServerFlags(command, &options->server);
-  command->callback([options, chosen] { *chosen = [options] { return DescribeMap(*options); }; });
 }
 
 // A map can be deleted that cannot be loaded, or has staged revisions only.
@@ -135,9 +132,8 @@ absl::StatusOr<ExitCode> DropMap(const MapCommandFlags& options) {
 }
 
 void AddDropCommand(CLI::App* parent, Work* chosen) {
-  auto options = std::make_shared<MapCommandFlags>();
-  CLI::App* command = parent->add_subcommand("drop", "Delete a map from a server");
-  command->footer(
+  const auto [command, options] = AddCommand(
+      parent, chosen, &DropMap, "drop", "Delete a map from a server",
       R"(Asks first, and refuses while sessions of the server use the map. With --force they stay
 open, and their scans are answered NO_MAP. For a day, voxloc map undrop takes it back.
 
@@ -149,7 +145,6 @@ Example:
   command->add_flag("--yes", options->yes, "Do not ask");
   command->add_flag("--force", options->force, "Delete the map also while sessions use it");
   AddServerFlags(command, &options->server);
-  command->callback([options, chosen] { *chosen = [options] { return DropMap(*options); }; });
 }
 
 absl::StatusOr<ExitCode> UndropMap(const MapCommandFlags& options) {
@@ -163,9 +158,8 @@ absl::StatusOr<ExitCode> UndropMap(const MapCommandFlags& options) {
 }
 
 void AddUndropCommand(CLI::App* parent, Work* chosen) {
-  auto options = std::make_shared<MapCommandFlags>();
-  CLI::App* command = parent->add_subcommand("undrop", "Take the deletion of a map back");
-  command->footer(
+  const auto [command, options] = AddCommand(
+      parent, chosen, &UndropMap, "undrop", "Take the deletion of a map back",
       R"(The map that was deleted last under this name is in use again, with its revisions. A
 server remembers deleted maps for a day.
 
@@ -174,7 +168,6 @@ Example:
   AddMapFlag(command, &options->map, "Take this map back")->required();
   options->server.timeout_s = 120.0;
   AddServerFlags(command, &options->server);
-  command->callback([options, chosen] { *chosen = [options] { return UndropMap(*options); }; });
 }
 
 std::string TilesText(const v1::ListTilesResponse& tiles) {
@@ -213,9 +206,8 @@ absl::StatusOr<ExitCode> ListTilesOf(const MapCommandFlags& options) {
 }
 
 void AddTilesCommand(CLI::App* parent, Work* chosen) {
-  auto options = std::make_shared<MapCommandFlags>();
-  CLI::App* command = parent->add_subcommand("tiles", "List the tiles of a map");
-  command->footer(
+  const auto [command, options] = AddCommand(
+      parent, chosen, &ListTilesOf, "tiles", "List the tiles of a map",
       "The revision of a tile is that of the map in which its content last changed. The columns "
       "from change on say how the scans of vehicles fitted it; - where none was compared.\n\n"
       "Examples:\n"
@@ -230,7 +222,6 @@ void AddTilesCommand(CLI::App* parent, Work* chosen) {
              "List only tiles that touch this box, given by its lower and its upper corner, metres",
              &options->region);
   AddServerFlags(command, &options->server);
-  command->callback([options, chosen] { *chosen = [options] { return ListTilesOf(*options); }; });
 }
 
 }  // namespace

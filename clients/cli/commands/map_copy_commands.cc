@@ -3,7 +3,6 @@
 #include <chrono>
 #include <filesystem>
 #include <map>
-#include <memory>
 #include <string>
 #include <system_error>
 #include <thread>
@@ -183,10 +182,8 @@ absl::StatusOr<ExitCode> ExportMap(const MapExportFlags& options) {
 }
 
 void AddExportCommand(CLI::App* parent, Work* chosen) {
-  auto options = std::make_shared<MapExportFlags>();
-  options->server.timeout_s = 60.0;
-  CLI::App* command = parent->add_subcommand("export", "Save a map as a directory of PCD files");
-  command->footer(
+  const auto [command, options] = AddCommand(
+      parent, chosen, &ExportMap, "export", "Save a map as a directory of PCD files",
       R"(Writes DIR/tiles with a PCD for each tile, and at last DIR/manifest.json with the map's
 options and the digest and origin of each tile. The coordinates in a PCD are offsets from the
 tile's origin, bit for bit as the server keeps them; the origin is the translation of
@@ -199,13 +196,13 @@ its WGS84 origin to the manifest.
 Examples:
   voxloc map export --map town backup/town
   voxloc map export --map town --revision 12 town-12)");
+  options->server.timeout_s = 60.0;
   AddMapFlag(command, &options->map, "Save this map")->required();
   AddDefaulted(command, "--revision", options->revision, "N",
                "Save this revision, one that voxloc map history lists; 0: the one in use");
   AddServerFlags(command, &options->server);
   command->add_option("DIR", options->directory, "Write to this directory, made if missing")
       ->required();
-  command->callback([options, chosen] { *chosen = [options] { return ExportMap(*options); }; });
 }
 
 struct MapImportFlags {
@@ -247,12 +244,8 @@ absl::StatusOr<ExitCode> ImportMap(const MapImportFlags& options) {
 }
 
 void AddImportCommand(CLI::App* parent, Work* chosen) {
-  auto options = std::make_shared<MapImportFlags>();
-  options->server.timeout_s = 120.0;
-  options->commit.comment = "voxloc map import";
-  CLI::App* command =
-      parent->add_subcommand("import", "Load a map that voxloc map export has saved");
-  command->footer(
+  const auto [command, options] = AddCommand(
+      parent, chosen, &ImportMap, "import", "Load a map that voxloc map export has saved",
       R"(The map is created, or replaced in one step, with the options and the frame of the one that
 was saved. Only
 tiles whose points the server does not have are read and sent. A tile whose points do not
@@ -261,11 +254,12 @@ have the digest of the manifest is refused by its name, and the map stays as it 
 Examples:
   voxloc map import backup/town
   voxloc map import --map town-copy --stage backup/town)");
+  options->server.timeout_s = 120.0;
+  options->commit.comment = "voxloc map import";
   AddMapFlag(command, &options->map, "Give the map this name; default: the one that it had");
   AddCommitFlags(command, &options->commit);
   AddServerFlags(command, &options->server);
   command->add_option("DIR", options->directory, "Load the map of this directory")->required();
-  command->callback([options, chosen] { *chosen = [options] { return ImportMap(*options); }; });
 }
 
 }  // namespace

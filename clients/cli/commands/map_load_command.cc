@@ -107,13 +107,12 @@ TileSpill::Options SpillOf(const MapLoadFlags& options, double tile_size_m) {
 absl::StatusOr<MapLoadPlan> CutIntoTiles(const MapLoadFlags& options,
                                          const std::vector<TileSource>& sources,
                                          double tile_size_m) {
-  VOXLOC_ASSIGN_OR_RETURN(
-      const std::unique_ptr<TileCutter> cutter,
-      TileCutter::Create(options.map, sources.size(), SpillOf(options, tile_size_m)));
+  VOXLOC_ASSIGN_OR_RETURN(TileSpill points, TileSpill::Create(SpillOf(options, tile_size_m)));
+  TileCutter cutter(options.map, sources.size(), std::move(points));
   for (const TileSource& source : sources) {
-    VOXLOC_TRY(CutCloud(source, cutter.get()));
+    VOXLOC_TRY(CutCloud(source, &cutter));
   }
-  return cutter->Finish();
+  return cutter.Finish();
 }
 
 absl::StatusOr<MapLoadPlan> PlanOfBag(const MapLoadFlags& options) {

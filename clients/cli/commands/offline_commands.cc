@@ -156,9 +156,8 @@ absl::StatusOr<ExitCode> Simulate(const SimulateFlags& options) {
 }  // namespace
 
 void AddBagInfoCommand(CLI::App* parent, Work* chosen) {
-  auto options = std::make_shared<BagInfoFlags>();
-  CLI::App* command = parent->add_subcommand("info", "List the topics and frames of a bag of ROS");
-  command->footer(
+  const auto [command, options] = AddCommand(
+      parent, chosen, &BagInfo, "info", "List the topics and frames of a bag of ROS",
       R"(A FILE is a bag of ROS 2 (rosbag2 with SQLite or MCAP; a file or its directory) or of ROS 1;
 several are one recording. Needs neither ROS nor a server. The frame of a topic is that of
 its first message. tf lists each frame with its parent; (moves) means that the transform
@@ -170,7 +169,6 @@ Examples:
   AddOutputFile(command, "--json", &options->json,
                 "Write the result as JSON to FILE; - is standard output");
   command->add_option("FILE", options->paths, "Read these files of one recording")->required();
-  command->callback([options, chosen] { *chosen = [options] { return BagInfo(*options); }; });
 }
 
 void AddSimulateCommand(CLI::App* parent, Work* chosen) {

@@ -20,7 +20,7 @@
 namespace voxloc::cli {
 namespace {
 
-// Of all commands of `admin`, each of which takes some.
+// The flags of all commands of `admin`; each command takes some of them.
 struct AdminFlags {
   ServerFlags server;
   std::string map;
@@ -58,15 +58,14 @@ absl::StatusOr<ExitCode> ShowSessions(const AdminFlags& options) {
 }
 
 void AddSessionsCommand(CLI::App* parent, Work* chosen) {
-  auto options = std::make_shared<AdminFlags>();
-  CLI::App* command = parent->add_subcommand("sessions", "List the open sessions of a server");
-  command->footer(R"(Oldest first. Times are those of the server's clock.
+  const auto [command, options] =
+      AddCommand(parent, chosen, &ShowSessions, "sessions", "List the open sessions of a server",
+                 R"(Oldest first. Times are those of the server's clock.
 
 Example:
   voxloc admin sessions --server localhost:50051 --map town)");
   AddMapFlag(command, &options->map, "List only the sessions on this map");
   AddServerFlags(command, &options->server);
-  command->callback([options, chosen] { *chosen = [options] { return ShowSessions(*options); }; });
 }
 
 std::string ConfigText(const v1::GetConfigResponse& config, size_t max_columns) {
@@ -87,9 +86,8 @@ absl::StatusOr<ExitCode> ShowConfig(const AdminFlags& options) {
 }
 
 void AddConfigCommand(CLI::App* parent, Work* chosen) {
-  auto flags = std::make_shared<AdminFlags>();
-  CLI::App* command = parent->add_subcommand("config", "Report a server's configuration in effect");
-  command->footer(
+  const auto [command, flags] = AddCommand(
+      parent, chosen, &ShowConfig, "config", "Report a server's configuration in effect",
       R"(For each key of the configuration, its value, where it comes from (default, detected at start,
 file, environment or flag, with the place), and whether a change takes a SIGHUP or a restart.
 
@@ -99,7 +97,6 @@ Example:
                "Cut lines to N columns; 0: those of the terminal, and no limit without one")
       ->check(CLI::Range(0, 10'000));
   AddServerFlags(command, &flags->server);
-  command->callback([flags, chosen] { *chosen = [flags] { return ShowConfig(*flags); }; });
 }
 
 absl::StatusOr<ExitCode> SetLevel(const AdminFlags& options) {
@@ -114,15 +111,13 @@ absl::StatusOr<ExitCode> SetLevel(const AdminFlags& options) {
 }
 
 void AddLogLevelCommand(CLI::App* parent, Work* chosen) {
-  auto options = std::make_shared<AdminFlags>();
-  CLI::App* command =
-      parent->add_subcommand("log-level", "Set how much a server logs, until it ends");
-  command->footer("Example:\n  voxloc admin log-level --server localhost:50051 debug");
+  const auto [command, options] = AddCommand(
+      parent, chosen, &SetLevel, "log-level", "Set how much a server logs, until it ends",
+      "Example:\n  voxloc admin log-level --server localhost:50051 debug");
   command->add_option("LEVEL", options->level, "Log this much: trace, debug, info, warn or error")
       ->check(CLI::IsMember(EnumWords<v1::LogLevel>()))
       ->required();
   AddServerFlags(command, &options->server);
-  command->callback([options, chosen] { *chosen = [options] { return SetLevel(*options); }; });
 }
 
 absl::StatusOr<ExitCode> DrainServer(const AdminFlags& options) {
@@ -139,9 +134,8 @@ absl::StatusOr<ExitCode> DrainServer(const AdminFlags& options) {
 }
 
 void AddDrainCommand(CLI::App* parent, Work* chosen) {
-  auto options = std::make_shared<AdminFlags>();
-  CLI::App* command = parent->add_subcommand("drain", "Make a server ready to be stopped");
-  command->footer(
+  const auto [command, options] = AddCommand(
+      parent, chosen, &DrainServer, "drain", "Make a server ready to be stopped",
       R"(The server reports that it is not ready, refuses new sessions, asks the open ones to go
 elsewhere, and ends them when the grace time has passed. It does not end itself. Asking
 again can only shorten the time; voxloc admin undrain takes it back.
@@ -153,7 +147,6 @@ Example:
       ->check(CLI::NonNegativeNumber);
   AddOption(command, "--reason", options->reason, "TEXT", "Pass this reason on to the sessions");
   AddServerFlags(command, &options->server);
-  command->callback([options, chosen] { *chosen = [options] { return DrainServer(*options); }; });
 }
 
 absl::StatusOr<ExitCode> UndrainServer(const ServerFlags& flags) {
@@ -168,16 +161,14 @@ absl::StatusOr<ExitCode> UndrainServer(const ServerFlags& flags) {
 }
 
 void AddUndrainCommand(CLI::App* parent, Work* chosen) {
-  auto flags = std::make_shared<ServerFlags>();
-  CLI::App* command = parent->add_subcommand("undrain", "Take a drain of a server back");
-  command->footer(
+  const auto [command, flags] = AddCommand(
+      parent, chosen, &UndrainServer, "undrain", "Take a drain of a server back",
       R"(The server is ready again and takes new sessions. Those that were asked to go elsewhere may
 have gone. A server that is being stopped (SIGTERM) goes on draining.
 
 Example:
   voxloc admin undrain --server localhost:50051)");
-  AddServerFlags(command, flags.get());
-  command->callback([flags, chosen] { *chosen = [flags] { return UndrainServer(*flags); }; });
+  AddServerFlags(command, flags);
 }
 
 std::string CapturesText(const std::vector<v1::CaptureInfo>& captures) {
@@ -223,10 +214,8 @@ void AddListFlags(CLI::App* command, AdminFlags* options) {
 }
 
 void AddGetCommand(CLI::App* parent, Work* chosen) {
-  auto options = std::make_shared<AdminFlags>();
-  CLI::App* command =
-      parent->add_subcommand("get", "Fetch a captured scan with its answer into a file");
-  command->footer(
+  const auto [command, options] = AddCommand(
+      parent, chosen, &FetchCapture, "get", "Fetch a captured scan with its answer into a file",
       R"(The file is a voxloc.v1.Capture in protobuf's binary format, which `voxloc replay --capture`
 reads. It shows where a vehicle was and what it saw there.
 
@@ -235,7 +224,6 @@ Example:
   AddOption(command, "id", options->id, "ID", "Id of the capture, as the list has it")->required();
   AddOutputFile(command, "--output", &options->output, "Write the capture to FILE")->required();
   AddServerFlags(command, &options->server);
-  command->callback([options, chosen] { *chosen = [options] { return FetchCapture(*options); }; });
 }
 
 void AddCapturesCommand(CLI::App* parent, Work* chosen) {
@@ -377,7 +365,7 @@ absl::StatusOr<ExitCode> ShowInfo(const ServerFlags& flags) {
   VOXLOC_ASSIGN_OR_RETURN(const client::Channel channel, Connect(flags));
   VOXLOC_ASSIGN_OR_RETURN(const v1::GetServerInfoResponse info,
                           client::GetServerInfo(channel, flags.timeout_s));
-  // Of several servers, the one that answered.
+  // The one of several servers that answered.
   const std::string& server = channel.server();
   return Report(flags.json, InfoText(server, info), InfoJson(server, info));
 }
@@ -385,14 +373,12 @@ absl::StatusOr<ExitCode> ShowInfo(const ServerFlags& flags) {
 }  // namespace
 
 void AddInfoCommand(CLI::App* parent, Work* chosen) {
-  auto flags = std::make_shared<ServerFlags>();
-  CLI::App* command =
-      parent->add_subcommand("info", "Report a server's version, engine, limits and profiles");
-  command->footer(R"(Examples:
+  const auto [command, flags] = AddCommand(parent, chosen, &ShowInfo, "info",
+                                           "Report a server's version, engine, limits and profiles",
+                                           R"(Examples:
   voxloc info --server localhost:50051
   voxloc info --server a.example:50051,b.example:50051 --tls-ca ca.pem --token-file token)");
-  AddServerFlags(command, flags.get());
-  command->callback([flags, chosen] { *chosen = [flags] { return ShowInfo(*flags); }; });
+  AddServerFlags(command, flags);
 }
 
 void AddAdminCommands(CLI::App* parent, Work* chosen) {

@@ -23,6 +23,84 @@
 #include "core/text/nearest_name.h"
 
 namespace voxloc::cli {
+namespace {
+
+using google::protobuf::Descriptor;
+using google::protobuf::FieldDescriptor;
+using google::protobuf::Message;
+using google::protobuf::Reflection;
+
+// From the message down to the value.
+using FieldPath = std::vector<const FieldDescriptor*>;
+
+struct KeyedField {
+  std::string key;
+  FieldPath path;
+};
+
+void CollectFields(const Descriptor& message, const std::string& prefix, const FieldPath& above,
+                   std::vector<KeyedField>* fields) {
+  for (int f = 0; f < message.field_count(); ++f) {
+    const FieldDescriptor& field = *message.field(f);
+    if (field.is_repeated() || field.cpp_type() == FieldDescriptor::CPPTYPE_STRING) continue;
+    const std::string key = absl::StrCat(prefix, std::string(field.name()));
+    FieldPath path = above;
+    path.push_back(&field);
+    if (field.cpp_type() != FieldDescriptor::CPPTYPE_MESSAGE) {
+      fields->push_back({key, path});
+    } else if (IsWrapper(*field.message_type())) {
+      path.push_back(field.message_type()->field(0));
+      fields->push_back({key, path});
+    } else {
+      CollectFields(*field.message_type(), key + ".", path, fields);
+    }
+  }
+}
+
+std::vector<KeyedField> FieldsOf(const Descriptor& message) {
+  std::vector<KeyedField> fields;
+  CollectFields(message, "", {}, &fields);
+  return fields;
+}
+
+// Empty: the value was set. Otherwise what it must be.
+std::string SetValue(const std::string& text, const FieldDescriptor& field, Message* message) {
+  const Reflection& reflection = *message->GetReflection();
+  switch (field.cpp_type()) {
+    case FieldDescriptor::CPPTYPE_BOOL:
+      if (text != "true" && text != "false") return "true or false";
+      reflection.SetBool(message, &field, text == "true");
+      return "";
+    case FieldDescriptor::CPPTYPE_DOUBLE: {
+      double value = 0.0;
+      if (!absl::SimpleAtod(text, &value)) return "a number";
+      reflection.SetDouble(message, &field, value);
+      return "";
+    }
+    case FieldDescriptor::CPPTYPE_UINT32: {
+      uint32_t value = 0;
+      if (!absl::SimpleAtoi(text, &value)) return "a whole number, at least 0";
+      reflection.SetUInt32(message, &field, value);
+      return "";
+    }
+    case FieldDescriptor::CPPTYPE_ENUM: {
+      const google::protobuf::EnumDescriptor& type = *field.enum_type();
+      std::vector<std::string> words;
+      // The first one is UNSPECIFIED: the server's choice, as without the key.
+      for (int v = 1; v < type.value_count(); ++v) {
+        words.push_back(EnumWord(*type.value(v)));
+        if (words.back() != text) continue;
+        reflection.SetEnum(message, &field, type.value(v));
+        return "";
+      }
+      return absl::StrCat("one of ", absl::StrJoin(words, ", "));
+    }
+    default:
+      return "set in another way";
+  }
+}
+
+}  // namespace
 
 absl::StatusOr<std::vector<double>> ParseNumbers(absl::string_view text, absl::string_view names,
                                                  size_t least, size_t most) {
@@ -113,85 +191,6 @@ void AddPoseFormatFlag(CLI::App* command, const std::string& name, const std::st
       ->check(CLI::IsMember({"kitti", "tum"}))
       ->capture_default_str();
 }
-
-namespace {
-
-using google::protobuf::Descriptor;
-using google::protobuf::FieldDescriptor;
-using google::protobuf::Message;
-using google::protobuf::Reflection;
-
-// From the message down to the value.
-using FieldPath = std::vector<const FieldDescriptor*>;
-
-struct KeyedField {
-  std::string key;
-  FieldPath path;
-};
-
-void CollectFields(const Descriptor& message, const std::string& prefix, const FieldPath& above,
-                   std::vector<KeyedField>* fields) {
-  for (int f = 0; f < message.field_count(); ++f) {
-    const FieldDescriptor& field = *message.field(f);
-    if (field.is_repeated() || field.cpp_type() == FieldDescriptor::CPPTYPE_STRING) continue;
-    const std::string key = absl::StrCat(prefix, std::string(field.name()));
-    FieldPath path = above;
-    path.push_back(&field);
-    if (field.cpp_type() != FieldDescriptor::CPPTYPE_MESSAGE) {
-      fields->push_back({key, path});
-    } else if (IsWrapper(*field.message_type())) {
-      path.push_back(field.message_type()->field(0));
-      fields->push_back({key, path});
-    } else {
-      CollectFields(*field.message_type(), key + ".", path, fields);
-    }
-  }
-}
-
-std::vector<KeyedField> FieldsOf(const Descriptor& message) {
-  std::vector<KeyedField> fields;
-  CollectFields(message, "", {}, &fields);
-  return fields;
-}
-
-// Empty: the value was set. Otherwise what it must be.
-std::string SetValue(const std::string& text, const FieldDescriptor& field, Message* message) {
-  const Reflection& reflection = *message->GetReflection();
-  switch (field.cpp_type()) {
-    case FieldDescriptor::CPPTYPE_BOOL:
-      if (text != "true" && text != "false") return "true or false";
-      reflection.SetBool(message, &field, text == "true");
-      return "";
-    case FieldDescriptor::CPPTYPE_DOUBLE: {
-      double value = 0.0;
-      if (!absl::SimpleAtod(text, &value)) return "a number";
-      reflection.SetDouble(message, &field, value);
-      return "";
-    }
-    case FieldDescriptor::CPPTYPE_UINT32: {
-      uint32_t value = 0;
-      if (!absl::SimpleAtoi(text, &value)) return "a whole number, at least 0";
-      reflection.SetUInt32(message, &field, value);
-      return "";
-    }
-    case FieldDescriptor::CPPTYPE_ENUM: {
-      const google::protobuf::EnumDescriptor& type = *field.enum_type();
-      std::vector<std::string> words;
-      // The first one is UNSPECIFIED: the server's choice, as without the key.
-      for (int v = 1; v < type.value_count(); ++v) {
-        words.push_back(EnumWord(*type.value(v)));
-        if (words.back() != text) continue;
-        reflection.SetEnum(message, &field, type.value(v));
-        return "";
-      }
-      return absl::StrCat("one of ", absl::StrJoin(words, ", "));
-    }
-    default:
-      return "set in another way";
-  }
-}
-
-}  // namespace
 
 std::vector<std::string> FieldKeys(const Descriptor& message) {
   std::vector<std::string> keys;

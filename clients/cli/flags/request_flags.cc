@@ -21,6 +21,81 @@
 #include "core/status/try.h"
 
 namespace voxloc::cli {
+namespace {
+
+constexpr char kServerVariable[] = "VOXLOC_SERVER";
+constexpr char kTokenVariable[] = "VOXLOC_TOKEN";
+constexpr char kSecurityGroup[] = "TLS and token";
+
+void AddSecurityFlags(CLI::App* command, ServerFlags* flags) {
+  const auto option = [command](const std::string& name, std::string* value,
+                                const std::string& type, const std::string& help) {
+    return AddOption(command, name, *value, type, help)->group(kSecurityGroup);
+  };
+  command
+      ->add_flag("--tls", flags->tls,
+                 "Encrypt the connection, and verify the server by the system's authorities")
+      ->group(kSecurityGroup);
+  option("--tls-ca", &flags->tls_ca_file, "FILE",
+         "Verify the server by the authorities in FILE, PEM; implies --tls");
+  CLI::Option* certificate =
+      option("--tls-cert", &flags->tls_certificate_file, "FILE",
+             "Present the certificate in FILE, PEM, to the server; implies --tls");
+  CLI::Option* key = option("--tls-key", &flags->tls_key_file, "FILE",
+                            "Read the key of --tls-cert from FILE, PEM without a passphrase");
+  certificate->needs(key);
+  key->needs(certificate);
+  option("--tls-server-name", &flags->tls_server_name, "NAME",
+         "Expect this name in the server's certificate in place of the host of --server; implies "
+         "--tls");
+  option("--token-file", &flags->token_file, "FILE",
+         "Send the token in FILE with every call; without it, the environment variable "
+         "VOXLOC_TOKEN is the token, if it is set");
+  command
+      ->add_flag("--allow-insecure-token", flags->allow_insecure_token,
+                 "Send the token without TLS also to other machines, where anyone on the way can "
+                 "read it")
+      ->group(kSecurityGroup);
+}
+
+constexpr char kOriginNames[] = "LAT,LON[,ALT[,YAW]]";
+
+absl::StatusOr<v1::Wgs84Origin> ParseOrigin(const std::string& text) {
+  VOXLOC_ASSIGN_OR_RETURN(std::vector<double> numbers, ParseNumbers(text, kOriginNames, 2, 4));
+  numbers.resize(4, 0.0);
+  v1::Wgs84Origin origin;
+  origin.mutable_point()->set_latitude_deg(numbers[0]);
+  origin.mutable_point()->set_longitude_deg(numbers[1]);
+  origin.mutable_point()->set_altitude_m(numbers[2]);
+  origin.set_x_axis_yaw_rad(numbers[3] / kDegreesPerRadian);
+  return origin;
+}
+
+// The projector that the directories among the paths have, and the file that says so.
+absl::StatusOr<std::optional<v1::MapProjector>> ProjectorBeside(
+    const std::vector<std::string>& paths) {
+  std::optional<v1::MapProjector> projector;
+  std::string first;
+  for (const std::string& path : paths) {
+    const std::optional<std::string> file = FindProjectorYaml(path);
+    if (!file.has_value()) continue;
+    VOXLOC_ASSIGN_OR_RETURN(v1::MapProjector read, ReadProjectorYaml(*file));
+    if (!projector.has_value()) {
+      projector = std::move(read);
+      first = *file;
+    } else if (read.SerializeAsString() != projector->SerializeAsString()) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("the directories of a map must have one projector (got ", first, ": ",
+                       ProjectorText(*projector), "; ", *file, ": ", ProjectorText(read), ")"));
+    }
+  }
+  if (projector.has_value()) {
+    absl::FPrintF(stderr, "%s: the map's projector is %s\n", first, ProjectorText(*projector));
+  }
+  return projector;
+}
+
+}  // namespace
 void AlignmentFlags::AddTo(v1::ScanSetup* setup) const {
   if (!overrides.empty()) SetFields(overrides, setup->mutable_options()->mutable_overrides());
   if (!gate.empty()) SetFields(gate, setup->mutable_options()->mutable_gate());
@@ -142,82 +217,6 @@ void AddPointScoresFlag(CLI::App* command, bool* point_scores) {
   command->add_flag("--point-scores", *point_scores,
                     "Write every point that was used, and its score, to the JSON");
 }
-
-namespace {
-
-constexpr char kServerVariable[] = "VOXLOC_SERVER";
-constexpr char kTokenVariable[] = "VOXLOC_TOKEN";
-constexpr char kSecurityGroup[] = "TLS and token";
-
-void AddSecurityFlags(CLI::App* command, ServerFlags* flags) {
-  const auto option = [command](const std::string& name, std::string* value,
-                                const std::string& type, const std::string& help) {
-    return AddOption(command, name, *value, type, help)->group(kSecurityGroup);
-  };
-  command
-      ->add_flag("--tls", flags->tls,
-                 "Encrypt the connection, and verify the server by the system's authorities")
-      ->group(kSecurityGroup);
-  option("--tls-ca", &flags->tls_ca_file, "FILE",
-         "Verify the server by the authorities in FILE, PEM; implies --tls");
-  CLI::Option* certificate =
-      option("--tls-cert", &flags->tls_certificate_file, "FILE",
-             "Present the certificate in FILE, PEM, to the server; implies --tls");
-  CLI::Option* key = option("--tls-key", &flags->tls_key_file, "FILE",
-                            "Read the key of --tls-cert from FILE, PEM without a passphrase");
-  certificate->needs(key);
-  key->needs(certificate);
-  option("--tls-server-name", &flags->tls_server_name, "NAME",
-         "Expect this name in the server's certificate in place of the host of --server; implies "
-         "--tls");
-  option("--token-file", &flags->token_file, "FILE",
-         "Send the token in FILE with every call; without it, the environment variable "
-         "VOXLOC_TOKEN is the token, if it is set");
-  command
-      ->add_flag("--allow-insecure-token", flags->allow_insecure_token,
-                 "Send the token without TLS also to other machines, where anyone on the way can "
-                 "read it")
-      ->group(kSecurityGroup);
-}
-
-constexpr char kOriginNames[] = "LAT,LON[,ALT[,YAW]]";
-
-absl::StatusOr<v1::Wgs84Origin> ParseOrigin(const std::string& text) {
-  VOXLOC_ASSIGN_OR_RETURN(std::vector<double> numbers, ParseNumbers(text, kOriginNames, 2, 4));
-  numbers.resize(4, 0.0);
-  v1::Wgs84Origin origin;
-  origin.mutable_point()->set_latitude_deg(numbers[0]);
-  origin.mutable_point()->set_longitude_deg(numbers[1]);
-  origin.mutable_point()->set_altitude_m(numbers[2]);
-  origin.set_x_axis_yaw_rad(numbers[3] / kDegreesPerRadian);
-  return origin;
-}
-
-// The projector that the directories among the paths have, and the file that says so.
-absl::StatusOr<std::optional<v1::MapProjector>> ProjectorBeside(
-    const std::vector<std::string>& paths) {
-  std::optional<v1::MapProjector> projector;
-  std::string first;
-  for (const std::string& path : paths) {
-    const std::optional<std::string> file = FindProjectorYaml(path);
-    if (!file.has_value()) continue;
-    VOXLOC_ASSIGN_OR_RETURN(v1::MapProjector read, ReadProjectorYaml(*file));
-    if (!projector.has_value()) {
-      projector = std::move(read);
-      first = *file;
-    } else if (read.SerializeAsString() != projector->SerializeAsString()) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("the directories of a map must have one projector (got ", first, ": ",
-                       ProjectorText(*projector), "; ", *file, ": ", ProjectorText(read), ")"));
-    }
-  }
-  if (projector.has_value()) {
-    absl::FPrintF(stderr, "%s: the map's projector is %s\n", first, ProjectorText(*projector));
-  }
-  return projector;
-}
-
-}  // namespace
 
 void AddServerFlags(CLI::App* command, ServerFlags* flags) {
   AddDefaulted(command, "--server", flags->server, "ADDR",

@@ -3,6 +3,7 @@
 #include "clients/cli/fleet/fleet_state.h"
 
 #include <algorithm>
+#include <map>
 #include <tuple>
 #include <utility>
 
@@ -20,6 +21,35 @@ namespace {
 
 // Below this share of accepted answers a vehicle needs attention.
 constexpr double kWellTrackedRatio = 0.99;
+
+// The vehicles of a server that run one revision of a map.
+struct FleetRevisionUse {
+  size_t vehicles = 0;
+  FleetScans recent;
+};
+
+// Of the vehicles on `map`, by revision; those without an answer yet are left out.
+std::map<uint64_t, FleetRevisionUse> RevisionUses(const FleetServer& server,
+                                                  const std::string& map) {
+  std::map<uint64_t, FleetRevisionUse> uses;
+  for (const FleetVehicle& vehicle : server.vehicles) {
+    const uint64_t revision = vehicle.session.map_revision();
+    if (vehicle.session.map() != map || revision == 0) continue;
+    FleetRevisionUse& use = uses[revision];
+    ++use.vehicles;
+    use.recent.Add(vehicle.recent);
+  }
+  return uses;
+}
+
+// Whether a vehicle's last answer, or more than one in a hundred of its recent ones, was not
+// accepted.
+bool NeedsAttention(const FleetVehicle& vehicle) {
+  if (vehicle.recent.accepted_ratio().value_or(1.0) < kWellTrackedRatio) return true;
+  const v1::AlignmentStatus status = vehicle.session.status();
+  return status != v1::ALIGNMENT_STATUS_UNSPECIFIED && status != v1::ALIGNMENT_STATUS_OK &&
+         status != v1::ALIGNMENT_STATUS_DEGENERATE;
+}
 
 Json OptionalJson(const std::optional<double>& value) {
   return value.has_value() ? Json(*value) : Json(nullptr);
@@ -261,19 +291,6 @@ std::optional<double> FleetScans::accepted_ratio() const {
   return static_cast<double>(accepted) / static_cast<double>(answered);
 }
 
-std::map<uint64_t, FleetRevisionUse> RevisionUses(const FleetServer& server,
-                                                  const std::string& map) {
-  std::map<uint64_t, FleetRevisionUse> uses;
-  for (const FleetVehicle& vehicle : server.vehicles) {
-    const uint64_t revision = vehicle.session.map_revision();
-    if (vehicle.session.map() != map || revision == 0) continue;
-    FleetRevisionUse& use = uses[revision];
-    ++use.vehicles;
-    use.recent.Add(vehicle.recent);
-  }
-  return uses;
-}
-
 FleetTotals TotalsOf(const FleetState& fleet) {
   FleetTotals totals;
   for (const FleetServer& server : fleet.servers) {
@@ -282,13 +299,6 @@ FleetTotals TotalsOf(const FleetState& fleet) {
     for (const FleetVehicle& vehicle : server.vehicles) totals.recent.Add(vehicle.recent);
   }
   return totals;
-}
-
-bool NeedsAttention(const FleetVehicle& vehicle) {
-  if (vehicle.recent.accepted_ratio().value_or(1.0) < kWellTrackedRatio) return true;
-  const v1::AlignmentStatus status = vehicle.session.status();
-  return status != v1::ALIGNMENT_STATUS_UNSPECIFIED && status != v1::ALIGNMENT_STATUS_OK &&
-         status != v1::ALIGNMENT_STATUS_DEGENERATE;
 }
 
 std::vector<absl::Status> FleetErrors(const FleetState& fleet) {

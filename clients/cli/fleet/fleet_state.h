@@ -9,7 +9,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -64,26 +63,12 @@ struct FleetState {
   std::vector<FleetServer> servers;  // in the order in which they were named
 };
 
-// The vehicles of a server that run one revision of a map.
-struct FleetRevisionUse {
-  size_t vehicles = 0;
-  FleetScans recent;
-};
-
-// Of the vehicles on `map`, by revision; those without an answer yet are left out.
-[[nodiscard]] std::map<uint64_t, FleetRevisionUse> RevisionUses(const FleetServer& server,
-                                                                const std::string& map);
-
 struct FleetTotals {
   size_t answering_servers = 0;
   size_t vehicles = 0;
   FleetScans recent;
 };
 [[nodiscard]] FleetTotals TotalsOf(const FleetState& fleet);
-
-// Whether a vehicle's last answer, or more than one in a hundred of its recent ones, was not
-// accepted.
-[[nodiscard]] bool NeedsAttention(const FleetVehicle& vehicle);
 
 // What went wrong, in the order of the servers; the messages name the server and the call.
 [[nodiscard]] std::vector<absl::Status> FleetErrors(const FleetState& fleet);

@@ -21,7 +21,7 @@ double SecondsOf(const timeval& time) {
   return static_cast<double>(time.tv_sec) + 1e-6 * static_cast<double>(time.tv_usec);
 }
 
-// Of this process, on all processors, since it began.
+// The processor time of this process, on all processors, since it began.
 double ProcessorSeconds() {
   rusage usage = {};
   getrusage(RUSAGE_SELF, &usage);
@@ -175,7 +175,7 @@ void LoadStream::OnResult(const v1::AlignmentResult& result) {
   // Before the scan is settled: the thread that cancels may go on as soon as it is.
   const bool cancelling = cancelling_;
   const bool was_in_flight = ledger_.Complete(result, now_ns);
-  // What the session has made itself, it tells the thread that sends.
+  // Results that the session has made itself come on the thread that sends.
   if (slow_reader_ && !cancelling && result.has_timings() && now_ns < end_ns_.load()) {
     const int64_t delay_ns = std::llround(options_.faults.read_delay_s * 1e9);
     std::this_thread::sleep_until(clock_->TimePoint(std::min(now_ns + delay_ns, end_ns_.load())));
@@ -271,7 +271,7 @@ void LoadStream::CancelSession() {
 void LoadStream::ReplaceSession() {
   cancelling_ = true;
   ledger_.BeginCancel();
-  // It is told to end at once, and cancelled because it cannot.
+  // The session is closed without time to end, and is therefore cancelled.
   session_->Close(kNoWait_s).IgnoreError();
   scans_to_cancel_ -= static_cast<double>(ledger_.CancelAll());
   CountRejections();

@@ -103,7 +103,7 @@ class LoadStream {
 
   void CountRejections();
   void AwaitAnswers();
-  // Of waiting for answers after the run; nullopt: no limit.
+  // When waiting for answers after the run ends; nullopt: no limit.
   [[nodiscard]] std::optional<int64_t> LastAnswer_ns() const;
 
   const client::Channel channel_;

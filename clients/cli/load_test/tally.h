@@ -138,7 +138,7 @@ class ScanLedger {
   bool Complete(const v1::AlignmentResult& result, int64_t now_ns);
 
   // Their session is about to be cancelled: until CancelAll, what it makes itself of its scans does
-  // not count, since it is told to end, maybe between two connections.
+  // not count, since it is asked to end, maybe between two connections.
   void BeginCancel();
 
   // Their session was cancelled, and the next one counts its scans from 1 again. How many they are.

@@ -3,7 +3,6 @@
 #include "clients/cli/map/map_load.h"
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <limits>
 #include <utility>
@@ -12,25 +11,70 @@
 #include "absl/strings/str_format.h"
 #include "clients/cli/flags/option.h"
 #include "clients/cli/output/map_text.h"
-#include "clients/cli/output/terminal.h"
 #include "clients/dataset/bag/drive.h"
 #include "clients/dataset/stamp_text.h"
 #include "core/cloud/filters.h"
 #include "core/status/try.h"
 
 namespace voxloc::cli {
+namespace {
+
+constexpr double kSquare_m = 5.0;
+constexpr size_t kMostSquares = 4'000'000;
+
+// Metadata gives corners in whole metres or so.
+constexpr double kDeclaredMargin_m = 1.0;
+
+// No map that is driven in is larger, or further from zero: UTM's northings end at 1e7 m.
+constexpr double kMostExtent_m = 200e3;
+constexpr double kMostHeight_m = 5e3;
+constexpr double kFurthest_m = 1e7;
+// The least share of the bounds' area that has points. A road of 50 km across them has 0.4 %.
+constexpr double kLeastFilled = 1e-3;
+
+// Maps on their side are higher than a building, and flat the other way.
+constexpr double kLeastSideHeight_m = 20.0;
+constexpr double kSideRatio = 2.0;
+
+// Steps of float32 that a map's accuracy shows.
+constexpr double kCoarseStep_m = 0.01;
+
+uint64_t SquareOf(double x, double y) {
+  const auto part = [](double value) {
+    const double index = std::clamp(std::floor(value / kSquare_m), -2e9, 2e9);
+    return static_cast<uint64_t>(static_cast<uint32_t>(static_cast<int32_t>(index)));
+  };
+  return part(x) << 32U | part(y);
+}
+
+void Extend(Bounds* bounds, const Bounds& more) {
+  if (more.finite_points == 0) return;
+  const bool first = bounds->finite_points == 0;
+  bounds->min = first ? more.min : bounds->min.cwiseMin(more.min).eval();
+  bounds->max = first ? more.max : bounds->max.cwiseMax(more.max).eval();
+  bounds->finite_points += more.finite_points;
+}
+
+double AreaOf(const Bounds& bounds) {
+  const Eigen::Vector3d extent = bounds.max - bounds.min;
+  return extent.x() * extent.y();
+}
+
+using Clock = std::chrono::steady_clock;
+
+// With 0.1 s at first and 5 s at most about 70 s: a server that is restarted is back by then.
+constexpr int kMaxUploadAttempts = 20;
+
+bool ChangesNothing(const v1::UpdateCommitted& committed) {
+  return committed.tiles_added() + committed.tiles_replaced() + committed.tiles_removed() == 0;
+}
+
+}  // namespace
 
 TileCutter::TileCutter(const std::string& map, size_t clouds, TileSpill spill)
     : label_(absl::StrCat("cutting ", map)),
       clouds_(clouds),
       spill_(std::make_shared<TileSpill>(std::move(spill))) {}
-
-absl::StatusOr<std::unique_ptr<TileCutter>> TileCutter::Create(const std::string& map,
-                                                               size_t clouds,
-                                                               const TileSpill::Options& options) {
-  VOXLOC_ASSIGN_OR_RETURN(TileSpill spill, TileSpill::Create(options));
-  return std::unique_ptr<TileCutter>(new TileCutter(map, clouds, std::move(spill)));
-}
 
 absl::Status TileCutter::Add(const PointCloud& piece) {
   VOXLOC_TRY(spill_->Add(piece));
@@ -88,8 +132,8 @@ absl::StatusOr<MapLoadPlan> PlanBagLoad(const std::string& map, const MapBagFlag
                           OpenDrive(std::move(options), flags.base_T_sensor));
   VOXLOC_ASSIGN_OR_RETURN(const std::unique_ptr<bag::DriveClouds> clouds, drive->ReadClouds());
   const std::vector<bag::DriveScan>& scans = drive->scans();
-  VOXLOC_ASSIGN_OR_RETURN(const std::unique_ptr<TileCutter> cutter,
-                          TileCutter::Create(map, scans.size(), spill));
+  VOXLOC_ASSIGN_OR_RETURN(TileSpill points, TileSpill::Create(spill));
+  TileCutter cutter(map, scans.size(), std::move(points));
   const FilterOptions filter = flags.scan.filter();
   const std::optional<Pose>& base_T_sensor = drive->base_T_sensor();
   std::optional<Pose> last_map_T_base;
@@ -105,71 +149,17 @@ absl::StatusOr<MapLoadPlan> PlanBagLoad(const std::string& map, const MapBagFlag
     if (status.ok()) {
       const Pose map_T_sensor =
           base_T_sensor.has_value() ? scan.map_T_base * *base_T_sensor : scan.map_T_base;
-      status = cutter->Add(Transform(map_T_sensor, thinned->cloud));
+      status = cutter.Add(Transform(map_T_sensor, thinned->cloud));
     }
     if (!status.ok()) {
       return absl::Status(status.code(), absl::StrCat("the scan with the stamp ",
                                                       SecondsFromNanoseconds(scan.stamp_ns),
                                                       " s: ", status.message()));
     }
-    cutter->EndCloud();
+    cutter.EndCloud();
   }
-  return cutter->Finish();
+  return cutter.Finish();
 }
-
-namespace {
-
-constexpr double kSquare_m = 5.0;
-constexpr size_t kMostSquares = 4'000'000;
-
-// Metadata gives corners in whole metres or so.
-constexpr double kDeclaredMargin_m = 1.0;
-
-// No map that is driven in is larger, or further from zero: UTM's northings end at 1e7 m.
-constexpr double kMostExtent_m = 200e3;
-constexpr double kMostHeight_m = 5e3;
-constexpr double kFurthest_m = 1e7;
-// Of the bounds' area, that has points. A road of 50 km across them has 0.4 %.
-constexpr double kLeastFilled = 1e-3;
-
-// Maps on their side are higher than a building, and flat the other way.
-constexpr double kLeastSideHeight_m = 20.0;
-constexpr double kSideRatio = 2.0;
-
-// Steps of float32 that a map's accuracy shows.
-constexpr double kCoarseStep_m = 0.01;
-
-uint64_t SquareOf(double x, double y) {
-  const auto part = [](double value) {
-    const double index = std::clamp(std::floor(value / kSquare_m), -2e9, 2e9);
-    return static_cast<uint64_t>(static_cast<uint32_t>(static_cast<int32_t>(index)));
-  };
-  return part(x) << 32U | part(y);
-}
-
-void Extend(Bounds* bounds, const Bounds& more) {
-  if (more.finite_points == 0) return;
-  const bool first = bounds->finite_points == 0;
-  bounds->min = first ? more.min : bounds->min.cwiseMin(more.min).eval();
-  bounds->max = first ? more.max : bounds->max.cwiseMax(more.max).eval();
-  bounds->finite_points += more.finite_points;
-}
-
-double AreaOf(const Bounds& bounds) {
-  const Eigen::Vector3d extent = bounds.max - bounds.min;
-  return extent.x() * extent.y();
-}
-
-using Clock = std::chrono::steady_clock;
-
-// With 0.1 s at first and 5 s at most about 70 s: a server that is restarted is back by then.
-constexpr int kMaxUploadAttempts = 20;
-
-bool ChangesNothing(const v1::UpdateCommitted& committed) {
-  return committed.tiles_added() + committed.tiles_replaced() + committed.tiles_removed() == 0;
-}
-
-}  // namespace
 
 void MapSurvey::Begin(const std::string& cloud, const std::optional<XyBounds>& declared,
                       bool placed) {

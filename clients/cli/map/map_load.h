@@ -96,9 +96,8 @@ struct MapLoadPlan {
 // Cuts points into the tiles of one grid, through a TileSpill, and shows how far it is.
 class TileCutter {
  public:
-  // `clouds`: how many will be added. As TileSpill::Create.
-  [[nodiscard]] static absl::StatusOr<std::unique_ptr<TileCutter>> Create(
-      const std::string& map, size_t clouds, const TileSpill::Options& options);
+  // `clouds`: how many will be added.
+  TileCutter(const std::string& map, size_t clouds, TileSpill spill);
 
   // A piece of a cloud, in the map's frame. As TileSpill::Add.
   [[nodiscard]] absl::Status Add(const PointCloud& piece);
@@ -109,7 +108,6 @@ class TileCutter {
   [[nodiscard]] absl::StatusOr<MapLoadPlan> Finish();
 
  private:
-  TileCutter(const std::string& map, size_t clouds, TileSpill spill);
   void ShowProgress();
 
   const std::string label_;
@@ -150,7 +148,7 @@ void AddMapBagFlags(CLI::App* command, MapBagFlags* flags);
     const ServerFlags& server, const CommitFlags& flags, v1::BeginUpdate begin,
     std::vector<client::UploadTile> tiles);
 
-// What came of it besides the counts: nothing new, staged, sent, dropped. Lines, or none.
+// What came of it apart from the counts: nothing new, staged, sent, dropped. Lines, or none.
 [[nodiscard]] std::string UploadNotes(const client::UploadResult& result, bool staged,
                                       uint64_t points_not_finite);
 

@@ -22,7 +22,14 @@ std::string ExtentText(const v1::MapInfo& map) {
                          high.z() - low.z());
 }
 
-// Of the tiles that an event names; the rest is counted.
+// "48.1374, 11.5755, 519 m; x axis 0 deg from east"
+std::string OriginText(const v1::Wgs84Origin& origin) {
+  return absl::StrFormat("%.9g, %.9g, %g m; x axis %g deg from east", origin.point().latitude_deg(),
+                         origin.point().longitude_deg(), origin.point().altitude_m(),
+                         origin.x_axis_yaw_rad() * kDegreesPerRadian);
+}
+
+// So many of the tiles that an event names are shown; the rest is counted.
 constexpr int kTilesShown = 5;
 
 std::string TilesText(const v1::WatchMapResponse& event) {
@@ -123,12 +130,6 @@ std::string ProjectorText(const v1::MapProjector& projector) {
     absl::StrAppend(&text, ", heights ", projector.vertical_datum());
   }
   return text;
-}
-
-std::string OriginText(const v1::Wgs84Origin& origin) {
-  return absl::StrFormat("%.9g, %.9g, %g m; x axis %g deg from east", origin.point().latitude_deg(),
-                         origin.point().longitude_deg(), origin.point().altitude_m(),
-                         origin.x_axis_yaw_rad() * kDegreesPerRadian);
 }
 
 std::string RevisionStateText(const v1::MapRevision& revision) {

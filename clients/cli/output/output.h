@@ -26,10 +26,6 @@ namespace voxloc::cli {
 // The error names the file and the system's reason.
 [[nodiscard]] absl::Status WriteTextFile(const std::string& path, absl::string_view text);
 
-// Whether WriteTextFile may work later: before work whose result it is to write. Creates and
-// changes nothing. The error names the file and the system's reason.
-[[nodiscard]] absl::Status CheckWritable(const std::string& path);
-
 // Keys keep the order in which they were added.
 using Json = nlohmann::ordered_json;
 

@@ -56,7 +56,7 @@ using SigmaShares = std::array<std::array<double, 6>, kSigmaShares>;
 // Axes, of x y z rx ry rz, that the scan says nothing about.
 [[nodiscard]] std::vector<std::string> UnobservedAxes(const v1::AlignmentResult& result);
 
-// Of them those that it says little about.
+// Axes that it says little about.
 [[nodiscard]] std::vector<std::string> WeakAxes(const v1::AlignmentResult& result);
 
 // The direction that the scan observes least, where it does not observe some axis well: x y z rx ry

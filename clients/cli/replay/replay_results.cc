@@ -91,7 +91,7 @@ Json FilterJson(const ReplaySetting& setting) {
           {"by_server", setting.filtered_by_server}};
 }
 
-// Of a value of the rows that `counts`.
+// Summarizes a value of the rows for which `counts` holds.
 template <typename Counts, typename Value>
 Summary Over(const std::vector<ReplayRow>& rows, const Counts& counts, const Value& value) {
   std::vector<double> values;

@@ -84,11 +84,11 @@ struct ReplaySummary {
   size_t scans = 0;
   size_t answered = 0;  // replies other than SUPERSEDED
   size_t accepted = 0;  // as the server says
-  // Of those: more than kWrongFromM or kWrongFromDeg from the truth.
+  // Accepted poses more than kWrongFromM or kWrongFromDeg from the truth.
   size_t accepted_wrong = 0;
   size_t superseded = 0;
   std::map<std::string, size_t> statuses;
-  // Of the map, over the answers that name one; 0: none does.
+  // Revisions of the map in the answers that name one; 0: none does.
   uint64_t lowest_revision = 0;
   uint64_t highest_revision = 0;
 

@@ -9,7 +9,6 @@
 #include <limits>
 #include <map>
 #include <numeric>
-#include <utility>
 
 #include "absl/strings/escaping.h"
 

@@ -40,6 +40,19 @@ Json PictureJson(const MapPicture& picture) {
           {"base64", encoded.base64}};
 }
 
+// The page with its data. No text in the data can end the script element that holds it.
+std::string PageWithData(absl::string_view page, const Json& data) {
+  const std::string json =
+      data.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
+  const size_t mark = page.find(kDataMark);
+  // No "<" is left in the data.
+  return absl::StrCat(page.substr(0, mark), absl::StrReplaceAll(json, {{"<", "\\u003c"}}),
+                      page.substr(mark + kDataMark.size()));
+}
+
+// Every how many rows one is kept, so that at most kMaxReportRows are left. 1: all.
+size_t RowStep(size_t rows) { return rows == 0 ? 1 : (rows + kMaxReportRows - 1) / kMaxReportRows; }
+
 // Which rows are shown: every step-th, and those whose points are.
 std::vector<size_t> ShownRows(size_t rows, size_t step, const ScanViews& views) {
   std::set<size_t> shown;
@@ -103,15 +116,6 @@ std::string TextOf(const Json& run, const char* key) {
 
 }  // namespace
 
-std::string PageWithData(absl::string_view page, const Json& data) {
-  const std::string json =
-      data.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
-  const size_t mark = page.find(kDataMark);
-  // No "<" is left in the data.
-  return absl::StrCat(page.substr(0, mark), absl::StrReplaceAll(json, {{"<", "\\u003c"}}),
-                      page.substr(mark + kDataMark.size()));
-}
-
 Json ReportRow(const Json& row) {
   Json kept = Json::object();
   for (const char* key : {"index",
@@ -145,8 +149,6 @@ Json ReportRow(const Json& row) {
   kept["position_covariance"] = PositionCovariance(row);
   return kept;
 }
-
-size_t RowStep(size_t rows) { return rows == 0 ? 1 : (rows + kMaxReportRows - 1) / kMaxReportRows; }
 
 std::string ReportHtml(const Json& replay, const ReportContent& content) {
   const size_t step = RowStep(replay["results"].size());

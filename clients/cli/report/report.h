@@ -17,14 +17,11 @@
 
 namespace voxloc::cli {
 
-// Of a replay.
+// The page of a replay.
 [[nodiscard]] absl::string_view ReportPage();
 
-// Of a fleet.
+// The page of a fleet.
 [[nodiscard]] absl::string_view FleetPage();
-
-// The page with its data. No text in the data can end the script element that holds it.
-[[nodiscard]] std::string PageWithData(absl::string_view page, const Json& data);
 
 // About 11 MB of rows; more scans than a screen has columns of pixels.
 inline constexpr size_t kMaxReportRows = 10'000;
@@ -33,10 +30,7 @@ inline constexpr size_t kMaxReportRows = 10'000;
 // stands `position_covariance`: xx, xy, xz, yy, yz, zz, m^2, map axes; null where there is none.
 [[nodiscard]] Json ReportRow(const Json& row);
 
-// Every how many rows one is kept, so that at most kMaxReportRows are left. 1: all.
-[[nodiscard]] size_t RowStep(size_t rows);
-
-// What a report shows besides the results.
+// What a report also shows, apart from the results.
 struct ReportContent {
   MapPicture picture;
   ScanViews views;

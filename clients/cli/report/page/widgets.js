@@ -7,7 +7,7 @@ function fixed(value, digits) {
   return finite(value) ? value.toFixed(digits) : "\u2013";
 }
 
-// As many digits as tell something: three significant ones, at most three decimals.
+// As many digits as matter: three significant ones, at most three decimals.
 function significant(value) {
   if (!finite(value)) return "\u2013";
   const size = Math.abs(value);
