@@ -2,6 +2,9 @@
 
 #include <cstdio>
 #include <memory>
+#include <optional>
+#include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
@@ -13,7 +16,10 @@
 #include "clients/cli/load_test/load_run.h"
 #include "clients/cli/load_test/load_schedule.h"
 #include "clients/cli/load_test/tile_updates.h"
+#include "clients/cli/output/output.h"
 #include "clients/cli/output/terminal.h"
+#include "clients/cli/replay/replay_input.h"
+#include "clients/cpp/messages.h"
 #include "core/parallel/processors.h"
 #include "core/status/try.h"
 
@@ -65,8 +71,15 @@ absl::Status CheckTogether(const LoadTestFlags& flags) {
   return absl::OkStatus();
 }
 
-absl::StatusOr<LoadDriveOptions> DriveOptionsOf(const LoadTestFlags& flags) {
-  LoadDriveOptions options;
+// Shows on standard error how far reading is. Errors of the files and of the thinning, which name
+// the file; ResourceExhausted: more than kMaxDriveBytes.
+absl::StatusOr<std::vector<LoadDrive>> ReadDrives(const LoadTestFlags& flags) {
+  std::optional<Perturbation> perturbation;
+  if (!flags.perturb.empty()) {
+    VOXLOC_ASSIGN_OR_RETURN(perturbation, ParsePerturbation(flags.perturb));
+  }
+  std::vector<ReplayInput> inputs;
+  size_t scans = 0;
   for (size_t d = 0; d < flags.scans.size(); ++d) {
     ReplayFiles files;
     files.scans = flags.scans[d];
@@ -76,13 +89,38 @@ absl::StatusOr<LoadDriveOptions> DriveOptionsOf(const LoadTestFlags& flags) {
     files.calibration = flags.calibration;
     files.read = flags.scan.read();
     files.max_scans = flags.max_scans;
-    options.files.push_back(std::move(files));
+    VOXLOC_ASSIGN_OR_RETURN(ReplayInput input, ReadReplayInput(files));
+    scans += input.scans.size();
+    PrintNotes(input.notes);
+    inputs.push_back(std::move(input));
   }
-  options.scan = flags.scan;
-  if (!flags.perturb.empty()) {
-    VOXLOC_ASSIGN_OR_RETURN(options.perturbation, ParsePerturbation(flags.perturb));
+  ProgressBar progress("reading", "scans", scans);
+  std::vector<LoadDrive> drives;
+  uint64_t bytes = 0;
+  size_t done = 0;
+  for (const ReplayInput& input : inputs) {
+    LoadDrive& drive = drives.emplace_back();
+    const GuessSource guesses(
+        input, input.guesses.empty() ? GuessSource::Kind::kTruth : GuessSource::Kind::kFile,
+        perturbation, flags.scan.seed);
+    for (size_t i = 0; i < input.scans.size(); ++i) {
+      VOXLOC_ASSIGN_OR_RETURN(const PointCloud scan, ReadScan(input.scans[i], flags.scan));
+      v1::Cloud& encoded = drive.scans.emplace_back();
+      client::EncodeCloud(scan, &encoded);
+      drive.guesses_map_T_base.push_back(guesses.GuessFor(i, std::nullopt));
+      drive.points += scan.size();
+      bytes += encoded.data().size();
+      if (bytes > kMaxDriveBytes) {
+        return absl::ResourceExhaustedError(
+            absl::StrCat("the scans must take at most ", ByteText(kMaxDriveBytes),
+                         " of memory (got more after ", done, " of ", scans,
+                         " scans); thin them with --leaf or --points, or send fewer with "
+                         "--max-scans"));
+      }
+      progress.Update(++done);
+    }
   }
-  return options;
+  return drives;
 }
 
 LoadPlan PlanOf(const LoadTestFlags& flags) {
@@ -110,8 +148,7 @@ std::string ProgressOf(const LoadTiming& timing, int64_t time_ns) {
 // Starts the updates, where there are any, with the run.
 absl::StatusOr<LoadResult> RunStreams(const LoadTestFlags& flags, const LoadPlan& plan,
                                       TileUpdates* updates) {
-  VOXLOC_ASSIGN_OR_RETURN(const LoadDriveOptions options, DriveOptionsOf(flags));
-  VOXLOC_ASSIGN_OR_RETURN(const std::vector<LoadDrive> drives, ReadLoadDrives(options));
+  VOXLOC_ASSIGN_OR_RETURN(const std::vector<LoadDrive> drives, ReadDrives(flags));
   VOXLOC_ASSIGN_OR_RETURN(const std::unique_ptr<LoadRun> run, LoadRun::Open(plan, drives));
   LiveLine line(3.0, 0.25);
   const int64_t start_ns = RunClock::Monotonic_ns();

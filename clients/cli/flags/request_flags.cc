@@ -2,21 +2,15 @@
 
 #include "clients/cli/flags/request_flags.h"
 
-#include <cstdio>
 #include <cstdlib>
-#include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_format.h"
 #include "absl/strings/str_split.h"
 #include "clients/cli/flags/option.h"
-#include "clients/cli/output/map_text.h"
 #include "clients/cli/output/message_json.h"
 #include "clients/cli/output/output.h"
 #include "clients/cpp/messages.h"
 #include "clients/cpp/traceparent.h"
-#include "clients/dataset/map_source.h"
-#include "clients/dataset/map_yaml.h"
 #include "core/geometry/angles.h"
 #include "core/status/try.h"
 
@@ -56,43 +50,6 @@ void AddSecurityFlags(CLI::App* command, ServerFlags* flags) {
                  "Send the token without TLS also to other machines, where anyone on the way can "
                  "read it")
       ->group(kSecurityGroup);
-}
-
-constexpr char kOriginNames[] = "LAT,LON[,ALT[,YAW]]";
-
-absl::StatusOr<v1::Wgs84Origin> ParseOrigin(const std::string& text) {
-  VOXLOC_ASSIGN_OR_RETURN(std::vector<double> numbers, ParseNumbers(text, kOriginNames, 2, 4));
-  numbers.resize(4, 0.0);
-  v1::Wgs84Origin origin;
-  origin.mutable_point()->set_latitude_deg(numbers[0]);
-  origin.mutable_point()->set_longitude_deg(numbers[1]);
-  origin.mutable_point()->set_altitude_m(numbers[2]);
-  origin.set_x_axis_yaw_rad(numbers[3] / kDegreesPerRadian);
-  return origin;
-}
-
-// The projector that the directories among the paths have, and the file that says so.
-absl::StatusOr<std::optional<v1::MapProjector>> ProjectorBeside(
-    const std::vector<std::string>& paths) {
-  std::optional<v1::MapProjector> projector;
-  std::string first;
-  for (const std::string& path : paths) {
-    const std::optional<std::string> file = FindProjectorYaml(path);
-    if (!file.has_value()) continue;
-    VOXLOC_ASSIGN_OR_RETURN(v1::MapProjector read, ReadProjectorYaml(*file));
-    if (!projector.has_value()) {
-      projector = std::move(read);
-      first = *file;
-    } else if (read.SerializeAsString() != projector->SerializeAsString()) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("the directories of a map must have one projector (got ", first, ": ",
-                       ProjectorText(*projector), "; ", *file, ": ", ProjectorText(read), ")"));
-    }
-  }
-  if (projector.has_value()) {
-    absl::FPrintF(stderr, "%s: the map's projector is %s\n", first, ProjectorText(*projector));
-  }
-  return projector;
 }
 
 }  // namespace
@@ -304,33 +261,6 @@ void AddCommitFlags(CLI::App* command, CommitFlags* flags) {
 
 std::vector<std::string> NamesOf(const std::string& comma_separated) {
   return absl::StrSplit(comma_separated, ',', absl::SkipEmpty());
-}
-
-absl::StatusOr<std::optional<v1::MapFrame>> MapFrameFlags::FrameOf(
-    const std::vector<std::string>& paths) const {
-  v1::MapFrame frame;
-  if (!projector.empty()) {
-    VOXLOC_ASSIGN_OR_RETURN(*frame.mutable_projector(), ReadProjectorYaml(projector));
-  } else {
-    VOXLOC_ASSIGN_OR_RETURN(std::optional<v1::MapProjector> found, ProjectorBeside(paths));
-    if (found.has_value()) *frame.mutable_projector() = *std::move(found);
-  }
-  if (!wgs84_origin.empty()) {
-    VOXLOC_ASSIGN_OR_RETURN(*frame.mutable_origin(), ParseOrigin(wgs84_origin));
-  }
-  if (!frame.has_projector() && !frame.has_origin()) return std::nullopt;
-  return frame;
-}
-
-void AddMapFrameFlags(CLI::App* command, MapFrameFlags* flags) {
-  AddOption(command, "--projector", flags->projector, "FILE",
-            "Read how x and y follow from latitude and longitude from this file, as Autoware "
-            "writes it; default: map_projector_info.yaml in a PATH");
-  AddNumbersFlag(command, "--wgs84-origin", kOriginNames, 2, 4,
-                 "Put the map's origin at this latitude and longitude (degrees, WGS84) and "
-                 "altitude (metres), its x axis YAW degrees from east, counterclockwise; "
-                 "default: ALT 0, YAW 0",
-                 &flags->wgs84_origin);
 }
 
 }  // namespace voxloc::cli

@@ -3,7 +3,7 @@
 // The flags of requests: which server and which map, how scans are aligned (--override, --gate,
 // --base-t-sensor, --vehicle), what is estimated beside a pose (--covariance, --sensor,
 // --protection-risk, --no-confidence and the like), what else results carry (--trace,
-// --diagnostics, --point-scores, --no-ground-margin), and how maps are changed.
+// --diagnostics, --point-scores, --no-ground-margin), and how revisions of maps are committed.
 
 #ifndef VOXLOC_CLIENTS_CLI_FLAGS_REQUEST_FLAGS_H_
 #define VOXLOC_CLIENTS_CLI_FLAGS_REQUEST_FLAGS_H_
@@ -136,20 +136,6 @@ void AddCommitFlags(CLI::App* command, CommitFlags* flags);
 
 // "a,b" as its parts, without empty ones.
 [[nodiscard]] std::vector<std::string> NamesOf(const std::string& comma_separated);
-
-// Where a map lies on the earth.
-struct MapFrameFlags {
-  std::string projector;     // a map_projector_info.yaml
-  std::string wgs84_origin;  // LAT,LON[,ALT[,YAW]]
-
-  // The frame of a map that is loaded from these paths; nullopt: nothing says it. Without
-  // --projector it is that of a map_projector_info.yaml in one of them, and stderr says so.
-  // InvalidArgument: a malformed file, or two that differ.
-  [[nodiscard]] absl::StatusOr<std::optional<v1::MapFrame>> FrameOf(
-      const std::vector<std::string>& paths) const;
-};
-
-void AddMapFrameFlags(CLI::App* command, MapFrameFlags* flags);
 
 }  // namespace voxloc::cli
 

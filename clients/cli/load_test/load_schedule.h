@@ -14,10 +14,8 @@
 #include <string>
 #include <vector>
 
-#include "absl/status/statusor.h"
-#include "clients/cli/flags/scan_flags.h"
-#include "clients/cli/replay/replay_input.h"
 #include "clients/cpp/channel.h"
+#include "core/geometry/pose.h"
 #include "voxloc/v1/cloud.pb.h"
 #include "voxloc/v1/localization_service.pb.h"
 
@@ -183,17 +181,6 @@ struct LoadDrive {
   // the last scan to the first there is no way: each half belongs to the nearer one.
   [[nodiscard]] Pose GuessAt(double position) const;
 };
-
-struct LoadDriveOptions {
-  std::vector<ReplayFiles> files;            // a drive each
-  std::optional<Perturbation> perturbation;  // of every guess
-  ScanFlags scan;  // how scans are read and thinned; its seed also of the perturbation
-};
-
-// Shows on standard error how far reading is. Errors of the files and of the thinning, which name
-// the file; ResourceExhausted: more than kMaxDriveBytes.
-[[nodiscard]] absl::StatusOr<std::vector<LoadDrive>> ReadLoadDrives(
-    const LoadDriveOptions& options);
 
 }  // namespace voxloc::cli
 

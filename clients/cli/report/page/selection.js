@@ -1,5 +1,5 @@
-// What the views of a drive share: the scan under the pointer, the box that describes it, and zooming
-// by the wheel.
+// What the views of a drive share: the scan under the pointer, the box that describes it, zooming by
+// the wheel, and dragging.
 
 const data = JSON.parse(document.getElementById("voxloc-data").textContent);
 const replay = data.replay;
@@ -139,4 +139,23 @@ function addWheelZoom(box, zoom) {
     const corner = box.getBoundingClientRect();
     zoom(Math.exp(-0.0016 * event.deltaY - 0.0084 * pinch), event.clientX - corner.left, event.clientY - corner.top);
   }, { passive: false });
+}
+
+// While a pointer is down in the box, `drag` gets its moves, with their pixels to the right and down.
+function addDragging(box, drag) {
+  let last = null;
+  box.addEventListener("pointerdown", (event) => {
+    last = event;
+    box.setPointerCapture(event.pointerId);
+    box.classList.add("dragging");
+  });
+  box.addEventListener("pointermove", (event) => {
+    if (!last) return;
+    const [dx, dy] = [event.clientX - last.clientX, event.clientY - last.clientY];
+    last = event;
+    drag(event, dx, dy);
+  });
+  const release = () => { last = null; box.classList.remove("dragging"); };
+  box.addEventListener("pointerup", release);
+  box.addEventListener("pointercancel", release);
 }
