@@ -83,7 +83,7 @@ Json ResultJson(const v1::AlignmentResult& result, const absl::StatusOr<Pose>& p
       {"sigma_shares", SigmaSharesJson(SharesOf(result))},
       {"confidence", result.has_confidence() ? Json(result.confidence().value()) : Json(nullptr)},
       {"protection", ProtectionJson(result)},
-      {"unobserved_axes", UnobservedAxes(result)},
+      {"unobserved_axes", AxesWith(v1::AXIS_VERDICT_UNOBSERVED, result)},
       {"scores", ScoresJson(result.scores())},
       {"iterations", result.iterations()},
       {"evaluations", result.evaluations()},

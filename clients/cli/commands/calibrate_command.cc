@@ -175,7 +175,8 @@ class DriveRunner {
     VOXLOC_ASSIGN_OR_RETURN(const Pose pose, client::DecodePose(result.map_t_base().pose()));
     answer.accepted = true;
     answer.map_T_base = pose;
-    if (result.map_t_base().covariance_size() == 36 && UnobservedAxes(result).empty()) {
+    if (result.map_t_base().covariance_size() == 36 &&
+        AxesWith(v1::AXIS_VERDICT_UNOBSERVED, result).empty()) {
       using RowMajor6 = Eigen::Matrix<double, 6, 6, Eigen::RowMajor>;
       answer.observed = {pose,
                          Eigen::Map<const RowMajor6>(result.map_t_base().covariance().data())};

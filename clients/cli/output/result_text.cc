@@ -32,14 +32,6 @@ bool IsEmpty(const SigmaShares& shares) { return shares == SigmaShares{}; }
 
 constexpr std::array<const char*, 6> kAxes = {"x", "y", "z", "rx", "ry", "rz"};
 
-std::vector<std::string> AxesWith(v1::AxisVerdict verdict, const v1::AlignmentResult& result) {
-  std::vector<std::string> axes;
-  for (int i = 0; i < result.degeneracy().axes_size() && i < 6; ++i) {
-    if (result.degeneracy().axes(i) == verdict) axes.emplace_back(kAxes[static_cast<size_t>(i)]);
-  }
-  return axes;
-}
-
 std::string LevelName(v1::DiagnosticLevel level) {
   const auto* value = v1::DiagnosticLevel_descriptor()->FindValueByNumber(level);
   return value == nullptr ? absl::StrCat(static_cast<int>(level)) : EnumName(*value);
@@ -146,16 +138,18 @@ std::string SigmaSharesText(const SigmaShares& shares) {
                          absl::StrJoin(parts, ", "));
 }
 
-std::vector<std::string> UnobservedAxes(const v1::AlignmentResult& result) {
-  return AxesWith(v1::AXIS_VERDICT_UNOBSERVED, result);
-}
-
-std::vector<std::string> WeakAxes(const v1::AlignmentResult& result) {
-  return AxesWith(v1::AXIS_VERDICT_WEAK, result);
+std::vector<std::string> AxesWith(v1::AxisVerdict verdict, const v1::AlignmentResult& result) {
+  std::vector<std::string> axes;
+  for (int i = 0; i < result.degeneracy().axes_size() && i < 6; ++i) {
+    if (result.degeneracy().axes(i) == verdict) axes.emplace_back(kAxes[static_cast<size_t>(i)]);
+  }
+  return axes;
 }
 
 Json LeastObservedJson(const v1::AlignmentResult& result) {
-  if (UnobservedAxes(result).empty() && WeakAxes(result).empty()) return nullptr;
+  if (AxesWith(v1::AXIS_VERDICT_UNOBSERVED, result).empty() &&
+      AxesWith(v1::AXIS_VERDICT_WEAK, result).empty())
+    return nullptr;
   // Rows are eigenvectors, and eigenvalues of the information ascend.
   if (result.degeneracy().eigenvectors_size() != 36) return nullptr;
   Json direction = Json::array();
@@ -191,7 +185,7 @@ std::string TrustText(const v1::AlignmentResult& result) {
     parts.push_back(absl::StrFormat("confidence %.2f", result.confidence().value()));
   }
   if (result.has_degeneracy()) {
-    const std::vector<std::string> axes = UnobservedAxes(result);
+    const std::vector<std::string> axes = AxesWith(v1::AXIS_VERDICT_UNOBSERVED, result);
     parts.push_back(axes.empty() ? "all axes observed"
                                  : absl::StrCat("not observed: ", absl::StrJoin(axes, ", ")));
   }

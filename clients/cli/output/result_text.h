@@ -53,11 +53,9 @@ using SigmaShares = std::array<std::array<double, 6>, kSigmaShares>;
 // motion in the sweep 0.020", of the least certain axis; empty where all are zero.
 [[nodiscard]] std::string SigmaSharesText(const SigmaShares& shares);
 
-// Axes, of x y z rx ry rz, that the scan says nothing about.
-[[nodiscard]] std::vector<std::string> UnobservedAxes(const v1::AlignmentResult& result);
-
-// Axes that it says little about.
-[[nodiscard]] std::vector<std::string> WeakAxes(const v1::AlignmentResult& result);
+// Axes, of x y z rx ry rz, of which the scan says nothing (UNOBSERVED) or little (WEAK).
+[[nodiscard]] std::vector<std::string> AxesWith(v1::AxisVerdict verdict,
+                                                const v1::AlignmentResult& result);
 
 // The direction that the scan observes least, where it does not observe some axis well: x y z rx ry
 // rz, a unit vector in which a radian counts as Degeneracy.rotation_scale_m; otherwise null.
