@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The tiles that a map is to be made of: cutting points into them with little memory, and those of
-// a recorded drive, whose scans are thinned and moved by their poses.
+// Loading a map: the tiles that it is to be made of, cut from points with little memory or taken
+// from a recorded drive, whose scans are thinned and moved by their poses; what looks wrong with
+// the points; and the upload.
 
 #ifndef VOXLOC_CLIENTS_CLI_MAP_MAP_LOAD_H_
 #define VOXLOC_CLIENTS_CLI_MAP_MAP_LOAD_H_
