@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "clients/cli/command_line.h"
+#include "clients/cli/commands/commands.h"
 #include "core/parallel/lock_checks.h"
 
 namespace {

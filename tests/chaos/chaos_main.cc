@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "clients/cli/output/output_file.h"
+#include "clients/cli/output/output.h"
 #include "core/parallel/lock_checks.h"
 #include "tests/chaos/chaos_options.h"
 

@@ -17,8 +17,8 @@
 #include <thread>
 #include <vector>
 
-#include "clients/cli/load_test/load_drive.h"
-#include "clients/cli/output/output_file.h"
+#include "clients/cli/load_test/load_schedule.h"
+#include "clients/cli/output/output.h"
 #include "voxloc/v1/localization_service.grpc.pb.h"
 
 namespace voxloc::chaos {

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "clients/cli/output/output_file.h"
+#include "clients/cli/output/output.h"
 
 namespace voxloc::chaos {
 

@@ -18,7 +18,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
-#include "clients/cli/load_test/load_drive.h"
+#include "clients/cli/load_test/load_schedule.h"
 
 namespace voxloc::chaos {
 

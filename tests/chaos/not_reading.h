@@ -13,7 +13,7 @@
 #include <thread>
 #include <vector>
 
-#include "clients/cli/load_test/load_drive.h"
+#include "clients/cli/load_test/load_schedule.h"
 #include "voxloc/v1/localization_service.grpc.pb.h"
 
 namespace voxloc::chaos {

@@ -15,7 +15,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "clients/cli/load_test/load_result.h"
+#include "clients/cli/load_test/load_report.h"
 #include "clients/cli/load_test/load_run.h"
 #include "clients/cli/load_test/load_schedule.h"
 #include "core/parallel/processors.h"

@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "clients/cli/load_test/load_drive.h"
+#include "clients/cli/load_test/load_schedule.h"
 #include "clients/cpp/session.h"
 #include "clients/dataset/summary.h"
 

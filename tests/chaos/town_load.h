@@ -10,7 +10,7 @@
 #include <string>
 
 #include "absl/status/status.h"
-#include "clients/cli/load_test/load_drive.h"
+#include "clients/cli/load_test/load_schedule.h"
 #include "voxloc/v1/scan.pb.h"
 
 namespace voxloc::chaos {

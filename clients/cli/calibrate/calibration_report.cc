@@ -7,8 +7,6 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "clients/cli/output/text_table.h"
-#include "core/geometry/angles.h"
 
 namespace voxloc::cli {
 namespace {

@@ -10,7 +10,7 @@
 #include <string>
 
 #include "clients/cli/calibrate/innovations.h"
-#include "clients/cli/output/output_file.h"
+#include "clients/cli/output/output.h"
 #include "core/estimate/calibration/sensor_calibration.h"
 
 namespace voxloc::cli {
@@ -33,7 +33,6 @@ struct LearntCalibration {
 // were compared over kLongDistanceM: over less, they share what a bent map does to both. The factor
 // of the scan part is replaced where its interval lies above 1: a drive is no reason to believe in
 // less.
-
 [[nodiscard]] SensorCalibration ApplyLearnt(const LearntCalibration& learnt,
                                             SensorCalibration known);
 

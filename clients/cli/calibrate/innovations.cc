@@ -2,13 +2,15 @@
 
 #include "clients/cli/calibrate/innovations.h"
 
+#include <Eigen/Cholesky>
 #include <algorithm>
 #include <cmath>
-#include <cstddef>
-#include <utility>
+#include <limits>
+#include <numeric>
+#include <random>
 
 #include "absl/strings/str_cat.h"
-#include "core/geometry/covariance.h"
+#include "core/estimate/covariance/point_clusters.h"
 #include "core/geometry/twist.h"
 
 namespace voxloc::cli {
@@ -19,8 +21,7 @@ using Vector6 = Eigen::Matrix<double, 6, 1>;
 // Median of chi squared with one degree of freedom.
 constexpr double kMedianOfOne = 0.454936;
 constexpr std::array<size_t, 8> kLags = {1, 2, 4, 8, 16, 32, 64, 128};
-// Fewer pairs do not tell a median within half of itself (90 % interval of a median of chi
-// squared).
+// With fewer pairs the 90 % interval of a median of chi squared is wider than half of the median.
 constexpr size_t kLeastPairs = 20;
 // Two answers nearer to each other see the same cells of the finest stage, with the same errors.
 constexpr double kLeastDistanceM = 0.5;
@@ -30,8 +31,8 @@ constexpr double kLeastDistanceM = 0.5;
 constexpr double kMostKnownM = 0.03;
 // Errors are along and about the axes of the base, which must nearly agree: 10 degrees.
 constexpr double kMostTurnRad = 0.175;
-// The faster half tells the time where its speed is this many times the slower's, and a walk at
-// least: one millisecond is then 1 mm.
+// The time is estimated where the faster half has this many times the speed of the slower, and at
+// least that of a walk: one millisecond is then 1 mm.
 constexpr double kLeastSpeedRatio = 1.5;
 constexpr double kLeastFastMS = 1.0;
 // Turns of estimating position and time, and halvings of the interval in which a variance lies:
@@ -47,12 +48,6 @@ struct Pair {
   double speed_m_s = 0.0;
   double distance_m = 0.0;
 };
-
-Eigen::Matrix3d Cross(const Eigen::Vector3d& v) {
-  Eigen::Matrix3d cross;
-  cross << 0.0, -v.z(), v.y(), v.z(), 0.0, -v.x(), -v.y(), v.x(), 0.0;
-  return cross;
-}
 
 class InnovationPairs {
  public:
@@ -102,7 +97,8 @@ class InnovationPairs {
     const Pose expected =
         from.answer.map_T_base * (from.odometry_T_base.Inverse() * to.odometry_T_base);
     // What a rotation of the earlier answer about fixed axes moves the later position by.
-    const Eigen::Matrix3d lever = -Cross(expected.translation - from.answer.map_T_base.translation);
+    const Eigen::Vector3d arm = expected.translation - from.answer.map_T_base.translation;
+    const Eigen::Matrix3d lever = Eigen::Matrix3d::Identity().colwise().cross(arm);
     Matrix6 carry = Matrix6::Identity();
     carry.topRightCorner<3, 3>() = lever;
     const Eigen::Matrix3d base_R_map = to.answer.map_T_base.rotation.conjugate().toRotationMatrix();
@@ -170,6 +166,12 @@ double SolveVariance(const std::vector<Square>& squares) {
 }
 
 using Indices = std::vector<size_t>;
+
+Indices UpTo(size_t count) {
+  Indices indices(count);
+  std::iota(indices.begin(), indices.end(), size_t{0});
+  return indices;
+}
 
 Eigen::Vector3d RotationVariances(const std::vector<Pair>& pairs, const Indices& indices) {
   Eigen::Vector3d variances;
@@ -265,11 +267,9 @@ class PositionEstimate {
       const double sheared = pair.rate_squares.head<3>().sum();
       const double known = pair.known_variance[axis] + 2.0 * others.position[axis];
       const double square = pair.innovation[axis] * pair.innovation[axis];
-      if (along) {
-        squares.push_back({square, known + others.skew * sheared, pair.rate_squares[axis]});
-      } else {
-        squares.push_back({square, known + others.time * pair.rate_squares[axis], sheared});
-      }
+      const double moved = pair.rate_squares[axis];
+      squares.push_back(along ? Square{square, known + others.skew * sheared, moved}
+                              : Square{square, known + others.time * moved, sheared});
     }
     return squares;
   }
@@ -280,12 +280,6 @@ class PositionEstimate {
   double middle_m_s_ = 0.0;
 };
 
-Indices AllOf(const std::vector<Pair>& pairs) {
-  Indices indices(pairs.size());
-  for (size_t i = 0; i < indices.size(); ++i) indices[i] = i;
-  return indices;
-}
-
 Estimated RootOf(const Estimated& variance) {
   return {std::sqrt(variance.value), std::sqrt(variance.low), std::sqrt(variance.high)};
 }
@@ -293,11 +287,56 @@ Estimated RootOf(const Estimated& variance) {
 // The place of the lag that shows the largest sigmas.
 template <typename SigmaOf>
 size_t LargestLag(const std::vector<LagSummary>& lags, const SigmaOf& sigma_of) {
-  size_t largest = 0;
-  for (size_t i = 1; i < lags.size(); ++i) {
-    if (sigma_of(lags[i]).squaredNorm() > sigma_of(lags[largest]).squaredNorm()) largest = i;
+  const auto smaller = [&sigma_of](const LagSummary& a, const LagSummary& b) {
+    return sigma_of(a).squaredNorm() < sigma_of(b).squaredNorm();
+  };
+  return static_cast<size_t>(std::max_element(lags.begin(), lags.end(), smaller) - lags.begin());
+}
+
+// 5 and 95 % of 200 repetitions have ten beyond them each.
+constexpr size_t kRepetitions = 200;
+constexpr size_t kBeyond = kRepetitions / 20;
+// Few enough that a run is longer than what neighbours have in common, and enough of them to draw.
+constexpr size_t kBlocks = 20;
+
+// Median of chi squared with six degrees of freedom.
+constexpr double kMedianOfSix = 5.34812;
+
+// Intervals of what `estimate` makes of samples 0 to count - 1, which depend on their neighbours,
+// by the block bootstrap (Kuensch 1989): in 200 repetitions whole runs of neighbours, of a
+// twentieth of the samples, are drawn with repetition, and `estimate` is given their indices. The
+// same samples give the same interval. `count` is over 0, and the estimate always has the same
+// number of values.
+template <typename Estimate>
+std::vector<Estimated> WithIntervals(size_t count, const Estimate& estimate) {
+  Indices indices = UpTo(count);
+  std::vector<Estimated> results;
+  for (const double value : estimate(indices)) results.push_back({value, value, value});
+  const size_t block = std::max<size_t>(1, count / kBlocks);
+  std::mt19937_64 random(1);  // no std distribution: those differ between standard libraries
+  std::vector<std::vector<double>> drawn(results.size());
+  for (size_t repetition = 0; repetition < kRepetitions; ++repetition) {
+    indices.clear();
+    while (indices.size() < count) {
+      const size_t begin = static_cast<size_t>(random() % (count - block + 1));
+      for (size_t i = 0; i < block && indices.size() < count; ++i) indices.push_back(begin + i);
+    }
+    const std::vector<double> values = estimate(indices);
+    for (size_t k = 0; k < drawn.size(); ++k) drawn[k].push_back(values[k]);
   }
-  return largest;
+  for (size_t k = 0; k < drawn.size(); ++k) {
+    std::sort(drawn[k].begin(), drawn[k].end());
+    results[k].low = drawn[k][kBeyond];
+    results[k].high = drawn[k][kRepetitions - 1 - kBeyond];
+  }
+  return results;
+}
+
+double SquaredDistance(const HalvesAnswer& scan) {
+  const Vector6 difference = FixedAxesDifference(scan.first.map_T_base, scan.second.map_T_base);
+  const Eigen::LLT<Matrix6> factor(scan.first.covariance + scan.second.covariance);
+  if (factor.info() != Eigen::Success) return std::numeric_limits<double>::infinity();
+  return difference.dot(factor.solve(difference));
 }
 
 }  // namespace
@@ -319,7 +358,7 @@ absl::StatusOr<LearntSystematic> LearnSystematic(const std::vector<DriveAnswer>&
     for (const Pair& pair : at_lag) distances.push_back(pair.distance_m);
     summary.distance_m = Median(std::move(distances));
     if (!pairs.empty() && drive.OdometrySigmaM(summary.distance_m) > kMostKnownM) break;
-    summary.rotation_sigma_rad = RotationVariances(at_lag, AllOf(at_lag)).cwiseSqrt();
+    summary.rotation_sigma_rad = RotationVariances(at_lag, UpTo(at_lag.size())).cwiseSqrt();
     learnt.lags.push_back(summary);
     pairs.push_back(std::move(at_lag));
   }
@@ -337,7 +376,7 @@ absl::StatusOr<LearntSystematic> LearnSystematic(const std::vector<DriveAnswer>&
   for (size_t i = 0; i < pairs.size(); ++i) {
     const PositionEstimate estimate(pairs[i], rotation, false);
     learnt.lags[i].reliable_for_position = i == 0 || estimate.KnownSigmaM() <= kMostKnownM;
-    learnt.lags[i].position_sigma_m = estimate.At(AllOf(pairs[i])).position.cwiseSqrt();
+    learnt.lags[i].position_sigma_m = estimate.At(UpTo(pairs[i].size())).position.cwiseSqrt();
   }
   // Across the way, where errors of the time do not show: these would choose the lag whose pairs
   // are the fastest.
@@ -380,6 +419,33 @@ absl::StatusOr<LearntSystematic> LearnSystematic(const std::vector<DriveAnswer>&
     }
   }
   return learnt;
+}
+
+std::pair<PointCloud, PointCloud> CutInHalves(const PointCloud& scan) {
+  std::pair<PointCloud, PointCloud> halves;
+  const PointGroups clusters = ClusterPoints(scan);
+  if (clusters.ends.size() < 2) return halves;
+  halves.first.origin = halves.second.origin = scan.origin;
+  size_t next = 0;
+  for (size_t cluster = 0; cluster < clusters.ends.size(); ++cluster) {
+    PointCloud& half = cluster % 2 == 0 ? halves.first : halves.second;
+    for (; next < clusters.ends[cluster]; ++next) {
+      const uint32_t i = clusters.places[next];
+      half.PushBack(scan.x[i], scan.y[i], scan.z[i]);
+    }
+  }
+  return halves;
+}
+
+Estimated ScanPartFactor(const std::vector<HalvesAnswer>& scans) {
+  std::vector<double> distances;
+  for (const HalvesAnswer& scan : scans) distances.push_back(SquaredDistance(scan));
+  const auto factor = [&distances](const std::vector<size_t>& indices) {
+    std::vector<double> drawn;
+    for (const size_t i : indices) drawn.push_back(distances[i]);
+    return std::vector<double>{Median(std::move(drawn)) / kMedianOfSix};
+  };
+  return WithIntervals(scans.size(), factor).front();
 }
 
 }  // namespace voxloc::cli

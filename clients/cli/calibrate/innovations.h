@@ -20,13 +20,51 @@
 #include <Eigen/Core>
 #include <array>
 #include <cstddef>
+#include <cstdint>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "clients/cli/calibrate/drive_answers.h"
+#include "core/cloud/point_cloud.h"
+#include "core/geometry/covariance.h"
+#include "core/geometry/pose.h"
 
 namespace voxloc::cli {
+
+// A pose with its covariance about fixed map axes, order x y z rx ry rz.
+struct UncertainPose {
+  Pose map_T_base;
+  Matrix6 covariance = Matrix6::Zero();
+};
+
+struct DriveAnswer {
+  int64_t stamp_ns = 0;
+  Pose odometry_T_base;
+  UncertainPose answer;
+};
+
+// Of one scan, cut in two.
+struct HalvesAnswer {
+  UncertainPose first;
+  UncertainPose second;
+};
+
+// An estimate, and what 90 of 100 such drives would give.
+struct Estimated {
+  double value = 0.0;
+  double low = 0.0;
+  double high = 0.0;
+};
+
+// The scan's clusters of neighbouring points (core/estimate/covariance/point_clusters.h), every
+// second one in the first half. Both are empty for a scan of fewer than two clusters.
+[[nodiscard]] std::pair<PointCloud, PointCloud> CutInHalves(const PointCloud& scan);
+
+// By how much the scan part is to be multiplied: the median over the scans of the difference's
+// squared Mahalanobis distance under C1 + C2, over the median of chi squared with six degrees of
+// freedom. At least one scan.
+[[nodiscard]] Estimated ScanPartFactor(const std::vector<HalvesAnswer>& scans);
 
 // One standard deviation of what odometry is wrong by, per metre of the way.
 struct OdometryNoise {
@@ -50,10 +88,10 @@ struct LearntSystematic {
   size_t position_lag = 0;                    // place in `lags`
   std::array<Estimated, 3> rotation_sigma_rad;
   size_t rotation_lag = 0;
-  // nullopt: the speeds of the drive are too alike, or too low, to tell.
+  // nullopt: the speeds of the drive are too alike, or too low, to estimate it.
   std::optional<Estimated> time_sigma_s;
   std::optional<Estimated> skew_sigma_s;  // as time_sigma_s
-                                          // The longest ways over which answers were compared.
+  // The longest ways over which answers were compared.
   double position_distance_m = 0.0;
   double rotation_distance_m = 0.0;
   double slow_m_s = 0.0;  // median speed of the slower half of the pairs

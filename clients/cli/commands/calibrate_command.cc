@@ -1,26 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#include <CLI/CLI.hpp>
 #include <filesystem>
 #include <fstream>
 #include <memory>
 #include <optional>
+#include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "clients/cli/calibrate/calibration_report.h"
-#include "clients/cli/calibrate/drive.h"
-#include "clients/cli/calibrate/drive_answers.h"
+#include "clients/cli/calibrate/innovations.h"
 #include "clients/cli/commands/commands.h"
-#include "clients/cli/flags/map_flags.h"
 #include "clients/cli/flags/option.h"
-#include "clients/cli/flags/pose_flag.h"
 #include "clients/cli/flags/request_flags.h"
 #include "clients/cli/flags/scan_flags.h"
-#include "clients/cli/flags/server_flags.h"
-#include "clients/cli/output/output_file.h"
-#include "clients/cli/output/progress.h"
+#include "clients/cli/output/output.h"
+#include "clients/cli/output/result_text.h"
+#include "clients/cli/output/terminal.h"
+#include "clients/cpp/messages.h"
+#include "clients/cpp/session.h"
 #include "clients/dataset/scan_directory.h"
 #include "clients/dataset/trajectory_file.h"
 #include "core/estimate/calibration/calibration_file.h"
@@ -45,6 +45,12 @@ struct CalibrateFlags {
   double odometry_drift_percent = 1.0;
   double odometry_turn_deg_per_m = 0.01;
   size_t max_scans = 0;
+};
+
+struct DriveScan {
+  std::string path;
+  int64_t stamp_ns = 0;
+  Pose odometry_T_base;
 };
 
 absl::StatusOr<std::vector<DriveScan>> ReadDrive(const CalibrateFlags& options) {
@@ -79,18 +85,16 @@ absl::StatusOr<SensorCalibrations> KnownCalibrations(const std::string& path) {
   return ReadCalibrationFile(path);
 }
 
-// The scan part of the covariance alone.
+// For the scan part of the covariance alone.
 absl::StatusOr<std::unique_ptr<client::LocalizationSession>> OpenScanPartSession(
     const CalibrateFlags& options) {
   VOXLOC_ASSIGN_OR_RETURN(client::Channel channel, Connect(options.server));
   client::SessionOptions session;
-  session.open.mutable_setup()->set_vehicle("voxloc calibrate");
-  session.open.mutable_setup()->set_map(options.map.map);
-  session.open.mutable_setup()->mutable_options()->set_profile(options.map.profile);
-  options.alignment.AddTo(session.open.mutable_setup());
-  session.open.mutable_setup()->mutable_output()->set_no_confidence(true);
-  v1::CovarianceOptions& covariance =
-      *session.open.mutable_setup()->mutable_options()->mutable_covariance();
+  v1::ScanSetup& setup = *session.open.mutable_setup();
+  options.map.AddTo("voxloc calibrate", &setup);
+  options.alignment.AddTo(&setup);
+  setup.mutable_output()->set_no_confidence(true);
+  v1::CovarianceOptions& covariance = *setup.mutable_options()->mutable_covariance();
   covariance.set_method(v1::COVARIANCE_METHOD_CALIBRATED);
   covariance.mutable_scale_factor()->set_value(1.0);
   for (int axis = 0; axis < 3; ++axis) {
@@ -103,22 +107,107 @@ absl::StatusOr<std::unique_ptr<client::LocalizationSession>> OpenScanPartSession
   return client::LocalizationSession::Open(channel, session);
 }
 
+struct DriveAnswers {
+  std::vector<DriveAnswer> scans;    // accepted ones that observe all axes
+  std::vector<HalvesAnswer> halves;  // where both were accepted as well
+  size_t accepted = 0;
+};
+
+struct Answer {
+  bool accepted = false;
+  std::optional<UncertainPose> observed;  // with a covariance, and no axis unobserved
+  Pose map_T_base;
+};
+
+// Runs a recorded drive through a session: each scan as it is, then each of its halves, from the
+// pose that the scan was found at. The guess of a scan is the last accepted answer, moved by the
+// odometry since. One scan is in flight at a time. The session gives the scan part of the
+// calibrated covariance alone.
+class DriveRunner {
+ public:
+  DriveRunner(const CalibrateFlags& options, const Pose& first_guess_map_T_base,
+              client::LocalizationSession& session)
+      : options_(options), first_guess_map_T_base_(first_guess_map_T_base), session_(session) {}
+
+  // The error is one of the scan's file or of the session, or says that an answer is missing.
+
+  absl::Status Add(const DriveScan& scan) {
+    VOXLOC_ASSIGN_OR_RETURN(const PointCloud cloud, ReadScan(scan.path, options_.scan));
+    VOXLOC_ASSIGN_OR_RETURN(const Answer whole, Align(scan, cloud, GuessFor(scan)));
+    if (!whole.accepted) return absl::OkStatus();
+    ++answers_.accepted;
+    last_map_T_base_ = whole.map_T_base;
+    last_odometry_T_base_ = scan.odometry_T_base;
+    if (!whole.observed.has_value()) return absl::OkStatus();
+    answers_.scans.push_back({scan.stamp_ns, scan.odometry_T_base, *whole.observed});
+    return AddHalves(scan, cloud, whole.map_T_base);
+  }
+
+  DriveAnswers TakeAnswers() { return std::move(answers_); }
+
+ private:
+  Pose GuessFor(const DriveScan& scan) const {
+    if (!last_map_T_base_.has_value()) return first_guess_map_T_base_;
+    return *last_map_T_base_ * (last_odometry_T_base_.Inverse() * scan.odometry_T_base);
+  }
+
+  absl::Status AddHalves(const DriveScan& scan, const PointCloud& cloud, const Pose& map_T_base) {
+    const auto [first, second] = CutInHalves(cloud);
+    if (first.empty() || second.empty()) return absl::OkStatus();
+    VOXLOC_ASSIGN_OR_RETURN(const Answer one, Align(scan, first, map_T_base));
+    VOXLOC_ASSIGN_OR_RETURN(const Answer other, Align(scan, second, map_T_base));
+    if (one.accepted && other.accepted && one.observed.has_value() && other.observed.has_value()) {
+      answers_.halves.push_back({*one.observed, *other.observed});
+    }
+    return absl::OkStatus();
+  }
+
+  absl::StatusOr<Answer> Align(const DriveScan& scan, const PointCloud& cloud, const Pose& guess) {
+    client::ScanInput message;
+    message.stamp_ns = scan.stamp_ns;
+    message.cloud = &cloud;
+    message.guess_map_T_base = guess;
+    VOXLOC_ASSIGN_OR_RETURN(const uint64_t sequence, session_.Send(message));
+    VOXLOC_ASSIGN_OR_RETURN(const v1::AlignmentResult result,
+                            session_.ReceiveResultOf(sequence, options_.server.timeout_s));
+    Answer answer;
+    if (!result.accepted() || !result.has_map_t_base()) return answer;
+    VOXLOC_ASSIGN_OR_RETURN(const Pose pose, client::DecodePose(result.map_t_base().pose()));
+    answer.accepted = true;
+    answer.map_T_base = pose;
+    if (result.map_t_base().covariance_size() == 36 &&
+        AxesWith(v1::AXIS_VERDICT_UNOBSERVED, result).empty()) {
+      using RowMajor6 = Eigen::Matrix<double, 6, 6, Eigen::RowMajor>;
+      answer.observed = {pose,
+                         Eigen::Map<const RowMajor6>(result.map_t_base().covariance().data())};
+    }
+    return answer;
+  }
+
+  const CalibrateFlags& options_;
+  const Pose first_guess_map_T_base_;
+  client::LocalizationSession& session_;
+  DriveAnswers answers_;
+  std::optional<Pose> last_map_T_base_;
+  Pose last_odometry_T_base_;
+};
+
 absl::StatusOr<DriveAnswers> DriveThrough(const CalibrateFlags& options,
                                           const std::vector<DriveScan>& scans) {
-  DriveOptions drive;
-  drive.first_guess_map_T_base = scans.front().odometry_T_base;
+  Pose first_guess_map_T_base = scans.front().odometry_T_base;
   if (!options.guess.empty()) {
-    VOXLOC_ASSIGN_OR_RETURN(drive.first_guess_map_T_base, ParsePoseText(options.guess));
+    VOXLOC_ASSIGN_OR_RETURN(first_guess_map_T_base, ParsePoseText(options.guess));
   }
-  drive.scan = options.scan;
-  drive.timeout_s = options.server.timeout_s;
-  VOXLOC_ASSIGN_OR_RETURN(auto session, OpenScanPartSession(options));
+  VOXLOC_ASSIGN_OR_RETURN(const auto session, OpenScanPartSession(options));
   ProgressBar bar("calibrating", "scans", scans.size());
-  drive.on_scan = [&bar](size_t done) { bar.Update(done); };
-  absl::StatusOr<DriveAnswers> answers = RunDrive(scans, drive, session.get());
+  DriveRunner runner(options, first_guess_map_T_base, *session);
+  for (size_t i = 0; i < scans.size(); ++i) {
+    VOXLOC_TRY(runner.Add(scans[i]));
+    bar.Update(i + 1);
+  }
   // The results are here; how the session ends no longer matters.
-  if (answers.ok()) session->Close(options.server.timeout_s).IgnoreError();
-  return answers;
+  session->Close(options.server.timeout_s).IgnoreError();
+  return runner.TakeAnswers();
 }
 
 absl::Status WriteCalibrations(const std::string& path, const SensorCalibrations& calibrations) {
@@ -187,11 +276,8 @@ void AddDriveFlags(CLI::App* command, CalibrateFlags* options) {
   AddOption(command, "--odometry", options->odometry, "FILE",
             "Read the odometry of every scan from FILE")
       ->required();
-  command
-      ->add_option("--odometry-format", options->odometry_format,
-                   "Set the format of the file of odometry")
-      ->check(CLI::IsMember({"kitti", "tum"}))
-      ->capture_default_str();
+  AddPoseFormatFlag(command, "--odometry-format", "Set the format of the file of odometry",
+                    &options->odometry_format);
   AddCalibrationFlag(command, &options->calibration);
   AddDefaulted(command, "--odometry-drift", options->odometry_drift_percent, "PERCENT",
                "Take the odometry to be wrong by this share of the way along each axis, one "
@@ -209,12 +295,11 @@ void AddDriveFlags(CLI::App* command, CalibrateFlags* options) {
 }  // namespace
 
 void AddCalibrateCommand(CLI::App* parent, Work* chosen) {
-  auto options = std::make_shared<CalibrateFlags>();
-  CLI::App* command = parent->add_subcommand(
-      "calibrate", "Learn how large the errors are that the scans of a sensor share");
-  command->footer(kCalibrateManual);
+  const auto [command, options] = AddCommand(
+      parent, chosen, &Calibrate, "calibrate",
+      "Learn how large the errors are that the scans of a sensor share", kCalibrateManual);
   AddMapFlags(command, &options->map);
-  AddDriveFlags(command, options.get());
+  AddDriveFlags(command, options);
   AddOption(command, "--sensor", options->sensor, "NAME", "Write the entry of this name")
       ->required();
   AddOutputFile(command, "--out", &options->out, "Write the calibration to this file, JSON")
@@ -223,7 +308,6 @@ void AddCalibrateCommand(CLI::App* parent, Work* chosen) {
   AddAlignmentFlags(command, &options->alignment);
   command->get_option("--calib")->excludes(command->get_option("--base-t-sensor"));
   AddServerFlags(command, &options->server);
-  command->callback([options, chosen] { *chosen = [options] { return Calibrate(*options); }; });
 }
 
 }  // namespace voxloc::cli

@@ -1,20 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The commands of `voxloc`, and what they have in common.
+// The command line of `voxloc`: the tree of commands, what they have in common, and what is wrong
+// with the arguments.
 //
-// Each of the functions below adds a command, or a few that belong together, to `parent`. When the
-// command line names one, `*chosen` becomes the function that does its work and returns the exit
-// code; errors are printed by the caller.
+// Each of the functions Add...Command(s) adds a command, or a few that belong together, to
+// `parent`. When the command line names one, `*chosen` becomes the function that does its work and
+// returns the exit code; errors are printed by the caller.
 
 #ifndef VOXLOC_CLIENTS_CLI_COMMANDS_COMMANDS_H_
 #define VOXLOC_CLIENTS_CLI_COMMANDS_COMMANDS_H_
 
 #include <functional>
+#include <memory>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "clients/cli/output/output_file.h"
+#include "clients/cli/output/output.h"
 
 namespace CLI {
 class App;
@@ -42,14 +46,30 @@ using Work = std::function<absl::StatusOr<ExitCode>()>;
                                               const std::string& text, const Json& json,
                                               ExitCode code = ExitCode::kOk);
 
+// Adds a command to `parent`, which makes `work` the chosen one when the command line names it.
+CLI::App* AddWork(CLI::App* parent, Work* chosen, Work work, const std::string& name,
+                  const std::string& description, const std::string& footer);
+
+// The same for `work` on flags of its own, which the caller adds to the command.
+template <typename Flags>
+std::pair<CLI::App*, Flags*> AddCommand(CLI::App* parent, Work* chosen,
+                                        absl::StatusOr<ExitCode> (*work)(const Flags&),
+                                        const std::string& name, const std::string& description,
+                                        const std::string& footer) {
+  const auto flags = std::make_shared<Flags>();
+  return {AddWork(
+              parent, chosen, [flags, work] { return work(*flags); }, name, description, footer),
+          flags.get()};
+}
+
 void AddInfoCommand(CLI::App* parent, Work* chosen);
 void AddMapLoadCommand(CLI::App* parent, Work* chosen);
 // map list, info, drop, undrop and tiles.
 void AddMapCommands(CLI::App* parent, Work* chosen);
 // map history, rollback, activate, withdraw, canary and watch.
 void AddMapRevisionCommands(CLI::App* parent, Work* chosen);
-void AddMapExportCommand(CLI::App* parent, Work* chosen);
-void AddMapImportCommand(CLI::App* parent, Work* chosen);
+// map export and import.
+void AddMapCopyCommands(CLI::App* parent, Work* chosen);
 // admin sessions, config, log-level, drain, undrain and captures.
 void AddAdminCommands(CLI::App* parent, Work* chosen);
 void AddBagInfoCommand(CLI::App* parent, Work* chosen);
@@ -62,6 +82,20 @@ void AddLocateCommand(CLI::App* parent, Work* chosen);
 void AddReplayCommand(CLI::App* parent, const std::string& command_line, Work* chosen);
 void AddScoreCommand(CLI::App* parent, Work* chosen);
 void AddSimulateCommand(CLI::App* parent, Work* chosen);
+
+struct ParsedCommandLine {
+  Work work;                           // empty: nothing is to be done but to print
+  ExitCode exit_code = ExitCode::kOk;  // where `work` is empty
+  std::string out;                     // for standard output: help, version
+  std::string error;                   // for standard error
+};
+
+// What a shell takes for these arguments of `voxloc`, to be shown and pasted. It shows no secrets:
+// tokens and keys are in files, and no flag takes them.
+[[nodiscard]] std::string CommandLineText(const std::vector<std::string>& arguments);
+
+// `arguments` without the program's name. Does not throw.
+[[nodiscard]] ParsedCommandLine ParseCommandLine(const std::vector<std::string>& arguments);
 
 }  // namespace voxloc::cli
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#include <CLI/CLI.hpp>
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <memory>
@@ -12,19 +12,33 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "clients/cli/commands/commands.h"
-#include "clients/cli/flags/map_flags.h"
 #include "clients/cli/flags/option.h"
-#include "clients/cli/flags/server_flags.h"
+#include "clients/cli/flags/request_flags.h"
 #include "clients/cli/fleet/fleet_servers.h"
-#include "clients/cli/fleet/fleet_text.h"
+#include "clients/cli/fleet/fleet_state.h"
+#include "clients/cli/output/map_text.h"
 #include "clients/cli/output/message_json.h"
-#include "clients/cli/output/output_file.h"
+#include "clients/cli/output/output.h"
 #include "clients/cli/output/terminal.h"
 #include "clients/cli/report/report.h"
+#include "clients/cpp/map_client.h"
 #include "core/status/try.h"
 
 namespace voxloc::cli {
 namespace {
+
+// A change of a staged revision on all servers of a fleet. It is made nowhere unless every server
+// answers and has the revision in a state in which it can be changed. Servers that share one store
+// take the change together; the others of them then answer that it is made already.
+enum class FleetChange { kActivate, kWithdraw };
+
+// What a server has made of the change.
+struct FleetChangeOutcome {
+  std::string address;
+  v1::MapRevision revision;  // before the change, as the server lists it
+  bool changed = false;      // or was so already
+  absl::Status status;       // not OK: why not
+};
 
 struct FleetFlags {
   ServerFlags server;
@@ -107,6 +121,58 @@ absl::StatusOr<ExitCode> ShowFleetOf(const FleetFlags& flags) {
   }
 }
 
+absl::StatusOr<v1::MapRevision> FindRevision(const FleetChangeFlags& flags,
+                                             const FleetEndpoint& endpoint) {
+  VOXLOC_ASSIGN_OR_RETURN(
+      const std::vector<v1::MapRevision> revisions,
+      client::MapClient(endpoint.channel).ListRevisions(flags.map, flags.server.timeout_s));
+  const auto found = std::find_if(
+      revisions.begin(), revisions.end(),
+      [&flags](const v1::MapRevision& one) { return one.revision() == flags.revision; });
+  if (found == revisions.end()) {
+    return absl::NotFoundError(
+        absl::StrCat(endpoint.address, " has no revision ", flags.revision, " of map ", flags.map));
+  }
+  const v1::RevisionState after = flags.change == FleetChange::kActivate
+                                      ? v1::REVISION_STATE_ACTIVE
+                                      : v1::REVISION_STATE_WITHDRAWN;
+  if (found->state() != v1::REVISION_STATE_STAGED && found->state() != after) {
+    return absl::FailedPreconditionError(
+        absl::StrCat(endpoint.address, ": revision ", flags.revision, " of map ", flags.map,
+                     " must be staged (it is ", RevisionStateText(*found), ")"));
+  }
+  return *found;
+}
+
+absl::Status ChangeOn(const FleetChangeFlags& flags, const FleetEndpoint& endpoint) {
+  const client::MapClient maps(endpoint.channel);
+  const double timeout_s = flags.server.timeout_s;
+  return flags.change == FleetChange::kActivate
+             ? maps.Activate(flags.map, flags.revision, timeout_s).status()
+             : maps.Withdraw(flags.map, flags.revision, timeout_s).status();
+}
+
+// An outcome for each server, in their order. Servers are changed one after another, and no further
+// one after a failure.
+std::vector<FleetChangeOutcome> ChangeOnAll(const FleetChangeFlags& flags,
+                                            const std::vector<FleetEndpoint>& endpoints) {
+  std::vector<FleetChangeOutcome> outcomes;
+  bool can_change = true;
+  for (const FleetEndpoint& endpoint : endpoints) {
+    const absl::StatusOr<v1::MapRevision> found = FindRevision(flags, endpoint);
+    outcomes.push_back(
+        {endpoint.address, found.value_or(v1::MapRevision()), false, found.status()});
+    can_change = can_change && found.ok();
+  }
+  if (!can_change) return outcomes;
+  for (size_t i = 0; i < endpoints.size(); ++i) {
+    outcomes[i].status = ChangeOn(flags, endpoints[i]);
+    outcomes[i].changed = outcomes[i].status.ok();
+    if (!outcomes[i].changed) break;
+  }
+  return outcomes;
+}
+
 std::string OutcomeText(const FleetChangeFlags& flags, const FleetChangeOutcome& outcome) {
   const char* const done = flags.change == FleetChange::kActivate ? "is in use" : "is withdrawn";
   if (outcome.changed) {
@@ -118,8 +184,7 @@ std::string OutcomeText(const FleetChangeFlags& flags, const FleetChangeOutcome&
 
 absl::StatusOr<ExitCode> ChangeFleet(const FleetChangeFlags& flags) {
   VOXLOC_ASSIGN_OR_RETURN(const std::vector<FleetEndpoint> endpoints, FleetEndpoints(flags.server));
-  const std::vector<FleetChangeOutcome> outcomes =
-      ChangeOnAll(endpoints, flags.change, flags.map, flags.revision, flags.server.timeout_s);
+  const std::vector<FleetChangeOutcome> outcomes = ChangeOnAll(flags, endpoints);
   Json list = Json::array();
   absl::Status failure;
   for (const FleetChangeOutcome& outcome : outcomes) {

@@ -1,25 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#include <CLI/CLI.hpp>
 #include <cstdio>
 #include <memory>
+#include <optional>
+#include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "clients/cli/commands/commands.h"
-#include "clients/cli/flags/map_flags.h"
 #include "clients/cli/flags/option.h"
-#include "clients/cli/flags/pose_flag.h"
 #include "clients/cli/flags/request_flags.h"
 #include "clients/cli/flags/scan_flags.h"
-#include "clients/cli/flags/server_flags.h"
-#include "clients/cli/interrupt.h"
-#include "clients/cli/load_test/load_drive.h"
 #include "clients/cli/load_test/load_report.h"
 #include "clients/cli/load_test/load_run.h"
 #include "clients/cli/load_test/load_schedule.h"
 #include "clients/cli/load_test/tile_updates.h"
-#include "clients/cli/output/progress.h"
+#include "clients/cli/output/output.h"
+#include "clients/cli/output/terminal.h"
+#include "clients/cli/replay/replay_input.h"
+#include "clients/cpp/messages.h"
 #include "core/parallel/processors.h"
 #include "core/status/try.h"
 
@@ -71,8 +71,15 @@ absl::Status CheckTogether(const LoadTestFlags& flags) {
   return absl::OkStatus();
 }
 
-absl::StatusOr<LoadDriveOptions> DriveOptionsOf(const LoadTestFlags& flags) {
-  LoadDriveOptions options;
+// Shows on standard error how far reading is. Errors of the files and of the thinning, which name
+// the file; ResourceExhausted: more than kMaxDriveBytes.
+absl::StatusOr<std::vector<LoadDrive>> ReadDrives(const LoadTestFlags& flags) {
+  std::optional<Perturbation> perturbation;
+  if (!flags.perturb.empty()) {
+    VOXLOC_ASSIGN_OR_RETURN(perturbation, ParsePerturbation(flags.perturb));
+  }
+  std::vector<ReplayInput> inputs;
+  size_t scans = 0;
   for (size_t d = 0; d < flags.scans.size(); ++d) {
     ReplayFiles files;
     files.scans = flags.scans[d];
@@ -82,13 +89,38 @@ absl::StatusOr<LoadDriveOptions> DriveOptionsOf(const LoadTestFlags& flags) {
     files.calibration = flags.calibration;
     files.read = flags.scan.read();
     files.max_scans = flags.max_scans;
-    options.files.push_back(std::move(files));
+    VOXLOC_ASSIGN_OR_RETURN(ReplayInput input, ReadReplayInput(files));
+    scans += input.scans.size();
+    PrintNotes(input.notes);
+    inputs.push_back(std::move(input));
   }
-  options.scan = flags.scan;
-  if (!flags.perturb.empty()) {
-    VOXLOC_ASSIGN_OR_RETURN(options.perturbation, ParsePerturbation(flags.perturb));
+  ProgressBar progress("reading", "scans", scans);
+  std::vector<LoadDrive> drives;
+  uint64_t bytes = 0;
+  size_t done = 0;
+  for (const ReplayInput& input : inputs) {
+    LoadDrive& drive = drives.emplace_back();
+    const GuessSource guesses(
+        input, input.guesses.empty() ? GuessSource::Kind::kTruth : GuessSource::Kind::kFile,
+        perturbation, flags.scan.seed);
+    for (size_t i = 0; i < input.scans.size(); ++i) {
+      VOXLOC_ASSIGN_OR_RETURN(const PointCloud scan, ReadScan(input.scans[i], flags.scan));
+      v1::Cloud& encoded = drive.scans.emplace_back();
+      client::EncodeCloud(scan, &encoded);
+      drive.guesses_map_T_base.push_back(guesses.GuessFor(i, std::nullopt));
+      drive.points += scan.size();
+      bytes += encoded.data().size();
+      if (bytes > kMaxDriveBytes) {
+        return absl::ResourceExhaustedError(
+            absl::StrCat("the scans must take at most ", ByteText(kMaxDriveBytes),
+                         " of memory (got more after ", done, " of ", scans,
+                         " scans); thin them with --leaf or --points, or send fewer with "
+                         "--max-scans"));
+      }
+      progress.Update(++done);
+    }
   }
-  return options;
+  return drives;
 }
 
 LoadPlan PlanOf(const LoadTestFlags& flags) {
@@ -113,23 +145,11 @@ std::string ProgressOf(const LoadTiming& timing, int64_t time_ns) {
              : absl::StrFormat("%.0f of %g s", time_s - timing.ramp_s, timing.steady_s);
 }
 
-// Null: no tile is to be replaced.
-absl::StatusOr<std::unique_ptr<TileUpdates>> ReadTileUpdates(const LoadTestFlags& flags) {
-  if (!(flags.timing.tile_updates_hz > 0.0)) return nullptr;
-  TileUpdates::Options options;
-  options.channel = ChannelOptionsOf(flags.server);
-  options.timeout_s = flags.server.timeout_s;
-  options.maps = flags.maps;
-  options.timing = flags.timing;
-  options.seed = flags.scan.seed;
-  return TileUpdates::Read(options);
-}
-
 // Starts the updates, where there are any, with the run.
-absl::StatusOr<LoadResult> RunStreams(const LoadTestFlags& flags, TileUpdates* updates) {
-  VOXLOC_ASSIGN_OR_RETURN(const LoadDriveOptions options, DriveOptionsOf(flags));
-  VOXLOC_ASSIGN_OR_RETURN(const std::vector<LoadDrive> drives, ReadLoadDrives(options));
-  VOXLOC_ASSIGN_OR_RETURN(const std::unique_ptr<LoadRun> run, LoadRun::Open(PlanOf(flags), drives));
+absl::StatusOr<LoadResult> RunStreams(const LoadTestFlags& flags, const LoadPlan& plan,
+                                      TileUpdates* updates) {
+  VOXLOC_ASSIGN_OR_RETURN(const std::vector<LoadDrive> drives, ReadDrives(flags));
+  VOXLOC_ASSIGN_OR_RETURN(const std::unique_ptr<LoadRun> run, LoadRun::Open(plan, drives));
   LiveLine line(3.0, 0.25);
   const int64_t start_ns = RunClock::Monotonic_ns();
   if (updates != nullptr) updates->Start(start_ns);
@@ -144,8 +164,12 @@ absl::StatusOr<LoadResult> RunStreams(const LoadTestFlags& flags, TileUpdates* u
 absl::StatusOr<ExitCode> LoadTest(const LoadTestFlags& flags) {
   VOXLOC_TRY(CheckServer(flags.server));
   const Interrupt interrupt;
-  VOXLOC_ASSIGN_OR_RETURN(const std::unique_ptr<TileUpdates> updates, ReadTileUpdates(flags));
-  absl::StatusOr<LoadResult> result = RunStreams(flags, updates.get());
+  const LoadPlan plan = PlanOf(flags);
+  std::unique_ptr<TileUpdates> updates;
+  if (flags.timing.tile_updates_hz > 0.0) {
+    VOXLOC_ASSIGN_OR_RETURN(updates, TileUpdates::Read(plan));
+  }
+  absl::StatusOr<LoadResult> result = RunStreams(flags, plan, updates.get());
   if (updates != nullptr) {
     // Also after a run that failed.
     VOXLOC_ASSIGN_OR_RETURN(TileUpdateCounts counts, updates->Finish());
@@ -222,11 +246,8 @@ void AddDriveFlags(CLI::App* command, LoadTestFlags* flags) {
            "Read the guess of every scan from FILE, in the format of --poses; once for each "
            "--scans",
            "FILE");
-  command
-      ->add_option("--pose-format", flags->pose_format,
-                   "Set the format of the files of poses and guesses")
-      ->check(CLI::IsMember({"kitti", "tum"}))
-      ->capture_default_str();
+  AddPoseFormatFlag(command, "--pose-format", "Set the format of the files of poses and guesses",
+                    &flags->pose_format);
   AddCalibrationFlag(command, &flags->calibration);
   AddDefaulted(command, "--max-scans", flags->max_scans, "N",
                "Use the first N scans of each drive; 0: all");

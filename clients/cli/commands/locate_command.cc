@@ -1,21 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#include <CLI/CLI.hpp>
-#include <array>
 #include <chrono>
 #include <memory>
 
 #include "clients/cli/commands/commands.h"
-#include "clients/cli/flags/map_flags.h"
 #include "clients/cli/flags/option.h"
-#include "clients/cli/flags/pose_flag.h"
 #include "clients/cli/flags/request_flags.h"
 #include "clients/cli/flags/scan_flags.h"
-#include "clients/cli/flags/server_flags.h"
 #include "clients/cli/output/message_json.h"
-#include "clients/cli/output/output_file.h"
-#include "clients/cli/output/progress.h"
-#include "clients/cli/output/search_text.h"
+#include "clients/cli/output/output.h"
+#include "clients/cli/output/result_text.h"
+#include "clients/cli/output/terminal.h"
 #include "clients/cpp/messages.h"
 #include "clients/cpp/search_client.h"
 #include "core/geometry/angles.h"
@@ -81,24 +76,20 @@ absl::Status SetRegion(const LocateFlags& options, v1::SearchRegion* region) {
 
 absl::StatusOr<v1::EstimateInitialPoseRequest> RequestOf(const LocateFlags& options) {
   v1::EstimateInitialPoseRequest request;
-  request.mutable_setup()->set_map(options.map.map);
-  request.mutable_setup()->set_vehicle("voxloc locate");
-  request.mutable_setup()->mutable_options()->set_profile(options.map.profile);
+  options.map.AddTo("voxloc locate", request.mutable_setup());
   options.alignment.AddTo(request.mutable_setup());
   request.set_report_particles(options.report_particles);
   request.mutable_search()->set_particles(options.particles);
   request.mutable_search()->set_max_hypotheses(options.hypotheses);
   request.mutable_search()->set_seed(options.scan.seed);
   request.set_timeout_s(options.server.timeout_s);
-  absl::Status status;
   if (!options.prior.empty()) {
-    status = SetPrior(options, request.mutable_prior());
+    VOXLOC_TRY(SetPrior(options, request.mutable_prior()));
   } else if (!options.region.empty() || !options.region_wgs84.empty()) {
-    status = SetRegion(options, request.mutable_region());
+    VOXLOC_TRY(SetRegion(options, request.mutable_region()));
   } else {
     request.mutable_whole_map();
   }
-  if (!status.ok()) return status;
   return request;
 }
 
@@ -150,9 +141,9 @@ void AddScopeFlags(CLI::App* command, LocateFlags* options) {
   CLI::Option* prior =
       AddPoseFlag(command, "--prior", "Search around this pose, metres and degrees, ROS angles",
                   &options->prior);
-  AddSixNumbersFlag(command, "--sigma", kSigmaNames,
-                    "Set the standard deviations of the prior, metres and degrees, each over 0",
-                    &options->sigma)
+  AddNumbersFlag(command, "--sigma", kSigmaNames, 6, 6,
+                 "Set the standard deviations of the prior, metres and degrees, each over 0",
+                 &options->sigma)
       ->needs(prior);
   CLI::Option* region = AddBoxFlag(
       command, "--region", "Search in this box, given by its lower and its upper corner, metres",

@@ -1,28 +1,35 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#include <CLI/CLI.hpp>
 #include <cstdio>
-#include <memory>
 #include <string>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "clients/cli/commands/commands.h"
-#include "clients/cli/flags/map_flags.h"
 #include "clients/cli/flags/option.h"
-#include "clients/cli/flags/pose_flag.h"
-#include "clients/cli/flags/server_flags.h"
+#include "clients/cli/flags/request_flags.h"
 #include "clients/cli/output/map_text.h"
 #include "clients/cli/output/message_json.h"
+#include "clients/cli/output/output.h"
 #include "clients/cli/output/terminal.h"
-#include "clients/cli/output/text_table.h"
 #include "clients/cpp/error_details.h"
 #include "clients/cpp/map_client.h"
 #include "core/status/try.h"
 
 namespace voxloc::cli {
 namespace {
+
+// The flags of the commands on one map; each command takes some of them.
+struct MapCommandFlags {
+  ServerFlags server;
+  std::string map;
+  uint64_t revision = 0;
+  size_t worst = 0;  // tiles
+  std::string region;
+  bool yes = false;
+  bool force = false;
+};
 
 absl::StatusOr<ExitCode> ListMaps(const ServerFlags& flags) {
   VOXLOC_ASSIGN_OR_RETURN(const client::Channel channel, Connect(flags));
@@ -34,20 +41,13 @@ absl::StatusOr<ExitCode> ListMaps(const ServerFlags& flags) {
 }
 
 void AddListCommand(CLI::App* parent, Work* chosen) {
-  auto flags = std::make_shared<ServerFlags>();
-  CLI::App* command = parent->add_subcommand("list", "List the maps of a server");
-  command->footer("Example:\n  voxloc map list --server localhost:50051");
-  AddServerFlags(command, flags.get());
-  command->callback([flags, chosen] { *chosen = [flags] { return ListMaps(*flags); }; });
+  const auto [command, flags] =
+      AddCommand(parent, chosen, &ListMaps, "list", "List the maps of a server",
+                 "Example:\n  voxloc map list --server localhost:50051");
+  AddServerFlags(command, flags);
 }
 
-struct MapInfoFlags {
-  ServerFlags server;
-  std::string map;
-  size_t worst = 0;  // tiles
-};
-
-absl::StatusOr<ExitCode> DescribeMap(const MapInfoFlags& options) {
+absl::StatusOr<ExitCode> DescribeMap(const MapCommandFlags& options) {
   VOXLOC_ASSIGN_OR_RETURN(const client::Channel channel, Connect(options.server));
   const client::MapClient maps(channel);
   VOXLOC_ASSIGN_OR_RETURN(const v1::MapInfo map, maps.Get(options.map, options.server.timeout_s));
@@ -67,9 +67,9 @@ absl::StatusOr<ExitCode> DescribeMap(const MapInfoFlags& options) {
 }
 
 void AddDescribeCommand(CLI::App* parent, Work* chosen) {
-  auto options = std::make_shared<MapInfoFlags>();
-  CLI::App* command = parent->add_subcommand("info", "Describe one map");
-  command->footer(R"(Examples:
+  const auto [command, options] =
+      AddCommand(parent, chosen, &DescribeMap, "info", "Describe one map",
+                 R"(Examples:
   voxloc map info --server localhost:50051 --map town
   voxloc map info --map town --worst 20)");
   AddMapFlag(command, &options->map, "Describe this map")->required();
@@ -77,16 +77,7 @@ void AddDescribeCommand(CLI::App* parent, Work* chosen) {
                "Also list this many tiles that seem to have changed the most since they were "
                "mapped, by the scans that were compared with them; 0: none");
   AddServerFlags(command, &options->server);
-  command->callback([options, chosen] { *chosen = [options] { return DescribeMap(*options); }; });
 }
-
-struct MapDropFlags {
-  ServerFlags server;
-  std::string map;
-  uint64_t revision = 0;
-  bool yes = false;
-  bool force = false;
-};
 
 // A map can be deleted that cannot be loaded, or has staged revisions only.
 bool IsThereWithoutInfo(const absl::Status& status) {
@@ -94,7 +85,7 @@ bool IsThereWithoutInfo(const absl::Status& status) {
   return reason == "MAP_NOT_LOADED" || reason == "MAP_LOADING" || reason == "MAP_NOT_ACTIVE";
 }
 
-absl::StatusOr<ExitCode> DropMap(const MapDropFlags& options) {
+absl::StatusOr<ExitCode> DropMap(const MapCommandFlags& options) {
   VOXLOC_ASSIGN_OR_RETURN(const client::Channel channel, Connect(options.server));
   const client::MapClient client(channel);
   uint64_t revision = options.revision;
@@ -141,9 +132,8 @@ absl::StatusOr<ExitCode> DropMap(const MapDropFlags& options) {
 }
 
 void AddDropCommand(CLI::App* parent, Work* chosen) {
-  auto options = std::make_shared<MapDropFlags>();
-  CLI::App* command = parent->add_subcommand("drop", "Delete a map from a server");
-  command->footer(
+  const auto [command, options] = AddCommand(
+      parent, chosen, &DropMap, "drop", "Delete a map from a server",
       R"(Asks first, and refuses while sessions of the server use the map. With --force they stay
 open, and their scans are answered NO_MAP. For a day, voxloc map undrop takes it back.
 
@@ -155,15 +145,9 @@ Example:
   command->add_flag("--yes", options->yes, "Do not ask");
   command->add_flag("--force", options->force, "Delete the map also while sessions use it");
   AddServerFlags(command, &options->server);
-  command->callback([options, chosen] { *chosen = [options] { return DropMap(*options); }; });
 }
 
-struct MapUndropFlags {
-  ServerFlags server;
-  std::string map;
-};
-
-absl::StatusOr<ExitCode> UndropMap(const MapUndropFlags& options) {
+absl::StatusOr<ExitCode> UndropMap(const MapCommandFlags& options) {
   VOXLOC_ASSIGN_OR_RETURN(const client::Channel channel, Connect(options.server));
   VOXLOC_ASSIGN_OR_RETURN(const v1::MapInfo map,
                           client::MapClient(channel).Undrop(options.map, options.server.timeout_s));
@@ -174,9 +158,8 @@ absl::StatusOr<ExitCode> UndropMap(const MapUndropFlags& options) {
 }
 
 void AddUndropCommand(CLI::App* parent, Work* chosen) {
-  auto options = std::make_shared<MapUndropFlags>();
-  CLI::App* command = parent->add_subcommand("undrop", "Take the deletion of a map back");
-  command->footer(
+  const auto [command, options] = AddCommand(
+      parent, chosen, &UndropMap, "undrop", "Take the deletion of a map back",
       R"(The map that was deleted last under this name is in use again, with its revisions. A
 server remembers deleted maps for a day.
 
@@ -185,15 +168,7 @@ Example:
   AddMapFlag(command, &options->map, "Take this map back")->required();
   options->server.timeout_s = 120.0;
   AddServerFlags(command, &options->server);
-  command->callback([options, chosen] { *chosen = [options] { return UndropMap(*options); }; });
 }
-
-struct MapTilesFlags {
-  ServerFlags server;
-  std::string map;
-  std::string region;
-  uint64_t revision = 0;
-};
 
 std::string TilesText(const v1::ListTilesResponse& tiles) {
   TextTable table(absl::StrCat("tile|>points|>from|>to|>revision|>crc32c|", kFitColumns));
@@ -214,7 +189,7 @@ std::string TilesText(const v1::ListTilesResponse& tiles) {
                       tiles.tiles_size() == 0 ? "" : table.Text());
 }
 
-absl::StatusOr<ExitCode> ListTilesOf(const MapTilesFlags& options) {
+absl::StatusOr<ExitCode> ListTilesOf(const MapCommandFlags& options) {
   v1::ListTilesRequest request;
   request.set_map(options.map);
   request.set_revision(options.revision);
@@ -231,9 +206,8 @@ absl::StatusOr<ExitCode> ListTilesOf(const MapTilesFlags& options) {
 }
 
 void AddTilesCommand(CLI::App* parent, Work* chosen) {
-  auto options = std::make_shared<MapTilesFlags>();
-  CLI::App* command = parent->add_subcommand("tiles", "List the tiles of a map");
-  command->footer(
+  const auto [command, options] = AddCommand(
+      parent, chosen, &ListTilesOf, "tiles", "List the tiles of a map",
       "The revision of a tile is that of the map in which its content last changed. The columns "
       "from change on say how the scans of vehicles fitted it; - where none was compared.\n\n"
       "Examples:\n"
@@ -248,7 +222,6 @@ void AddTilesCommand(CLI::App* parent, Work* chosen) {
              "List only tiles that touch this box, given by its lower and its upper corner, metres",
              &options->region);
   AddServerFlags(command, &options->server);
-  command->callback([options, chosen] { *chosen = [options] { return ListTilesOf(*options); }; });
 }
 
 }  // namespace

@@ -1,29 +1,30 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#include <CLI/CLI.hpp>
 #include <chrono>
 #include <cstdio>
 #include <memory>
 #include <optional>
 #include <set>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "clients/cli/commands/commands.h"
-#include "clients/cli/flags/map_flags.h"
 #include "clients/cli/flags/option.h"
-#include "clients/cli/flags/pose_flag.h"
-#include "clients/cli/flags/server_flags.h"
-#include "clients/cli/map/map_load_plan.h"
-#include "clients/cli/map/upload_report.h"
-#include "clients/cli/output/progress.h"
-#include "clients/cli/output/text_table.h"
+#include "clients/cli/flags/request_flags.h"
+#include "clients/cli/map/map_load.h"
+#include "clients/cli/output/map_text.h"
+#include "clients/cli/output/output.h"
+#include "clients/cli/output/terminal.h"
 #include "clients/dataset/map_source.h"
+#include "clients/dataset/map_yaml.h"
 #include "clients/dataset/tile_spill.h"
 #include "core/cloud/io/cloud_inspection.h"
 #include "core/cloud/io/cloud_pieces.h"
+#include "core/geometry/angles.h"
 #include "core/status/try.h"
 
 namespace voxloc::cli {
@@ -35,6 +36,82 @@ constexpr uint64_t kLargestSingleTile_points = 5'000'000;
 
 // Within the 20 to 100 m of Autoware's maps: 250,000 points at one each 0.1 m on flat ground.
 constexpr double kTileSizeOfLargeClouds_m = 50.0;
+
+// Where a map lies on the earth.
+struct MapFrameFlags {
+  std::string projector;     // a map_projector_info.yaml
+  std::string wgs84_origin;  // LAT,LON[,ALT[,YAW]]
+
+  // The frame of a map that is loaded from these paths; nullopt: nothing says it. Without
+  // --projector it is that of a map_projector_info.yaml in one of them, and stderr says so.
+  // InvalidArgument: a malformed file, or two that differ.
+  [[nodiscard]] absl::StatusOr<std::optional<v1::MapFrame>> FrameOf(
+      const std::vector<std::string>& paths) const;
+};
+
+constexpr char kOriginNames[] = "LAT,LON[,ALT[,YAW]]";
+
+absl::StatusOr<v1::Wgs84Origin> ParseOrigin(const std::string& text) {
+  VOXLOC_ASSIGN_OR_RETURN(std::vector<double> numbers, ParseNumbers(text, kOriginNames, 2, 4));
+  numbers.resize(4, 0.0);
+  v1::Wgs84Origin origin;
+  origin.mutable_point()->set_latitude_deg(numbers[0]);
+  origin.mutable_point()->set_longitude_deg(numbers[1]);
+  origin.mutable_point()->set_altitude_m(numbers[2]);
+  origin.set_x_axis_yaw_rad(numbers[3] / kDegreesPerRadian);
+  return origin;
+}
+
+// The projector that the directories among the paths have, and the file that says so.
+absl::StatusOr<std::optional<v1::MapProjector>> ProjectorBeside(
+    const std::vector<std::string>& paths) {
+  std::optional<v1::MapProjector> projector;
+  std::string first;
+  for (const std::string& path : paths) {
+    const std::optional<std::string> file = FindProjectorYaml(path);
+    if (!file.has_value()) continue;
+    VOXLOC_ASSIGN_OR_RETURN(v1::MapProjector read, ReadProjectorYaml(*file));
+    if (!projector.has_value()) {
+      projector = std::move(read);
+      first = *file;
+    } else if (read.SerializeAsString() != projector->SerializeAsString()) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("the directories of a map must have one projector (got ", first, ": ",
+                       ProjectorText(*projector), "; ", *file, ": ", ProjectorText(read), ")"));
+    }
+  }
+  if (projector.has_value()) {
+    absl::FPrintF(stderr, "%s: the map's projector is %s\n", first, ProjectorText(*projector));
+  }
+  return projector;
+}
+
+absl::StatusOr<std::optional<v1::MapFrame>> MapFrameFlags::FrameOf(
+    const std::vector<std::string>& paths) const {
+  v1::MapFrame frame;
+  if (!projector.empty()) {
+    VOXLOC_ASSIGN_OR_RETURN(*frame.mutable_projector(), ReadProjectorYaml(projector));
+  } else {
+    VOXLOC_ASSIGN_OR_RETURN(std::optional<v1::MapProjector> found, ProjectorBeside(paths));
+    if (found.has_value()) *frame.mutable_projector() = *std::move(found);
+  }
+  if (!wgs84_origin.empty()) {
+    VOXLOC_ASSIGN_OR_RETURN(*frame.mutable_origin(), ParseOrigin(wgs84_origin));
+  }
+  if (!frame.has_projector() && !frame.has_origin()) return std::nullopt;
+  return frame;
+}
+
+void AddMapFrameFlags(CLI::App* command, MapFrameFlags* flags) {
+  AddOption(command, "--projector", flags->projector, "FILE",
+            "Read how x and y follow from latitude and longitude from this file, as Autoware "
+            "writes it; default: map_projector_info.yaml in a PATH");
+  AddNumbersFlag(command, "--wgs84-origin", kOriginNames, 2, 4,
+                 "Put the map's origin at this latitude and longitude (degrees, WGS84) and "
+                 "altitude (metres), its x axis YAW degrees from east, counterclockwise; "
+                 "default: ALT 0, YAW 0",
+                 &flags->wgs84_origin);
+}
 
 struct MapLoadFlags {
   ServerFlags server;
@@ -111,13 +188,12 @@ TileSpill::Options SpillOf(const MapLoadFlags& options, double tile_size_m) {
 absl::StatusOr<MapLoadPlan> CutIntoTiles(const MapLoadFlags& options,
                                          const std::vector<TileSource>& sources,
                                          double tile_size_m) {
-  VOXLOC_ASSIGN_OR_RETURN(
-      const std::unique_ptr<TileCutter> cutter,
-      TileCutter::Create(options.map, sources.size(), SpillOf(options, tile_size_m)));
+  VOXLOC_ASSIGN_OR_RETURN(TileSpill points, TileSpill::Create(SpillOf(options, tile_size_m)));
+  TileCutter cutter(options.map, sources.size(), std::move(points));
   for (const TileSource& source : sources) {
-    VOXLOC_TRY(CutCloud(source, cutter.get()));
+    VOXLOC_TRY(CutCloud(source, &cutter));
   }
-  return cutter->Finish();
+  return cutter.Finish();
 }
 
 absl::StatusOr<MapLoadPlan> PlanOfBag(const MapLoadFlags& options) {

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#include <CLI/CLI.hpp>
 #include <chrono>
 #include <cstdio>
-#include <memory>
 #include <string>
 #include <vector>
 
@@ -11,10 +9,9 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "clients/cli/commands/commands.h"
-#include "clients/cli/flags/map_flags.h"
 #include "clients/cli/flags/option.h"
-#include "clients/cli/flags/server_flags.h"
-#include "clients/cli/map/upload_report.h"
+#include "clients/cli/flags/request_flags.h"
+#include "clients/cli/map/map_load.h"
 #include "clients/cli/output/map_text.h"
 #include "clients/cli/output/message_json.h"
 #include "clients/cpp/map_client.h"
@@ -24,12 +21,15 @@
 namespace voxloc::cli {
 namespace {
 
-// Of the commands that take a map, and a revision where there is one to name.
+// The flags of all commands in this file; each command takes some of them.
 struct MapRevisionFlags {
   ServerFlags server;
   std::string map;
   uint64_t revision = 0;
   std::string vehicles;  // that try it, comma-separated
+  CommitFlags commit;
+  std::string to;       // a number, or kPrevious
+  uint64_t events = 0;  // to watch; 0: without end
 };
 
 absl::StatusOr<ExitCode> ShowHistory(const MapRevisionFlags& options) {
@@ -42,9 +42,8 @@ absl::StatusOr<ExitCode> ShowHistory(const MapRevisionFlags& options) {
 }
 
 void AddHistoryCommand(CLI::App* parent, Work* chosen) {
-  auto options = std::make_shared<MapRevisionFlags>();
-  CLI::App* command = parent->add_subcommand("history", "List the revisions of a map");
-  command->footer(
+  const auto [command, options] = AddCommand(
+      parent, chosen, &ShowHistory, "history", "List the revisions of a map",
       R"(Lists the revisions that the server keeps, the oldest first, with the revision that each was
 made from and how many tiles it has more (+), other (~) and fewer (-) than that one.
 
@@ -52,15 +51,7 @@ Example:
   voxloc map history --map town)");
   AddMapFlag(command, &options->map, "List the revisions of this map")->required();
   AddServerFlags(command, &options->server);
-  command->callback([options, chosen] { *chosen = [options] { return ShowHistory(*options); }; });
 }
-
-struct MapRollbackFlags {
-  ServerFlags server;
-  CommitFlags commit;
-  std::string map;
-  std::string to;  // a number, or kPrevious
-};
 
 constexpr char kPrevious[] = "previous";
 
@@ -72,7 +63,7 @@ std::string ToError(const std::string& to) {
 }
 
 // The revision to go back to: for `previous` the one that was in use before the one that is.
-absl::StatusOr<uint64_t> RevisionToTake(const MapRollbackFlags& options) {
+absl::StatusOr<uint64_t> RevisionToTake(const MapRevisionFlags& options) {
   uint64_t number = 0;
   if (absl::SimpleAtoi(options.to, &number)) return number;
   VOXLOC_ASSIGN_OR_RETURN(const client::Channel channel, Connect(options.server));
@@ -82,7 +73,7 @@ absl::StatusOr<uint64_t> RevisionToTake(const MapRollbackFlags& options) {
   return PreviousRevision(options.map, revisions);
 }
 
-absl::StatusOr<ExitCode> RollBack(const MapRollbackFlags& options) {
+absl::StatusOr<ExitCode> RollBack(const MapRevisionFlags& options) {
   VOXLOC_ASSIGN_OR_RETURN(const uint64_t to, RevisionToTake(options));
   v1::BeginUpdate begin;
   begin.set_map(options.map);
@@ -102,11 +93,8 @@ absl::StatusOr<ExitCode> RollBack(const MapRollbackFlags& options) {
 }
 
 void AddRollbackCommand(CLI::App* parent, Work* chosen) {
-  auto options = std::make_shared<MapRollbackFlags>();
-  options->server.timeout_s = 120.0;
-  CLI::App* command =
-      parent->add_subcommand("rollback", "Make an earlier revision of a map the newest");
-  command->footer(
+  const auto [command, options] = AddCommand(
+      parent, chosen, &RollBack, "rollback", "Make an earlier revision of a map the newest",
       R"(Makes a new revision with the tiles of an earlier one. What was committed since is undone,
 and stays in the history. No points are sent.
 
@@ -114,6 +102,7 @@ Examples:
   voxloc map rollback --map town --to previous
   voxloc map rollback --map town --to 12
   voxloc map rollback --map town --to 12 --canary bus-7)");
+  options->server.timeout_s = 120.0;
   AddMapFlag(command, &options->map, "Roll this map back")->required();
   AddOption(command, "--to", options->to, "REVISION|previous",
             "Take the tiles of this revision, one that voxloc map history lists, or of the "
@@ -122,7 +111,6 @@ Examples:
       ->required();
   AddCommitFlags(command, &options->commit);
   AddServerFlags(command, &options->server);
-  command->callback([options, chosen] { *chosen = [options] { return RollBack(*options); }; });
 }
 
 absl::StatusOr<ExitCode> ActivateRevision(const MapRevisionFlags& options) {
@@ -142,9 +130,8 @@ absl::StatusOr<ExitCode> ActivateRevision(const MapRevisionFlags& options) {
 }
 
 void AddActivateCommand(CLI::App* parent, Work* chosen) {
-  auto options = std::make_shared<MapRevisionFlags>();
-  CLI::App* command = parent->add_subcommand("activate", "Put a staged revision of a map in use");
-  command->footer(
+  const auto [command, options] = AddCommand(
+      parent, chosen, &ActivateRevision, "activate", "Put a staged revision of a map in use",
       R"(All vehicles use the revision from their next scan on. It must have been made from the one
 in use: activating it would otherwise undo what was committed since.
 
@@ -153,8 +140,6 @@ Example:
   AddMapFlag(command, &options->map, "Activate a revision of this map")->required();
   AddRevisionFlag(command, &options->revision, "Activate a revision number N")->required();
   AddServerFlags(command, &options->server);
-  command->callback(
-      [options, chosen] { *chosen = [options] { return ActivateRevision(*options); }; });
 }
 
 absl::StatusOr<ExitCode> WithdrawRevision(const MapRevisionFlags& options) {
@@ -169,17 +154,15 @@ absl::StatusOr<ExitCode> WithdrawRevision(const MapRevisionFlags& options) {
 }
 
 void AddWithdrawCommand(CLI::App* parent, Work* chosen) {
-  auto options = std::make_shared<MapRevisionFlags>();
-  CLI::App* command = parent->add_subcommand("withdraw", "Take a staged revision of a map back");
-  command->footer(R"(Vehicles that tried it use the revision in use from their next scan on.
+  const auto [command, options] = AddCommand(
+      parent, chosen, &WithdrawRevision, "withdraw", "Take a staged revision of a map back",
+      R"(Vehicles that tried it use the revision in use from their next scan on.
 
 Example:
   voxloc map withdraw --map town --revision 13)");
   AddMapFlag(command, &options->map, "Withdraw a revision of this map")->required();
   AddRevisionFlag(command, &options->revision, "Withdraw a revision number N")->required();
   AddServerFlags(command, &options->server);
-  command->callback(
-      [options, chosen] { *chosen = [options] { return WithdrawRevision(*options); }; });
 }
 
 absl::StatusOr<ExitCode> NameCanary(const MapRevisionFlags& options) {
@@ -195,10 +178,8 @@ absl::StatusOr<ExitCode> NameCanary(const MapRevisionFlags& options) {
 }
 
 void AddCanaryCommand(CLI::App* parent, Work* chosen) {
-  auto options = std::make_shared<MapRevisionFlags>();
-  CLI::App* command =
-      parent->add_subcommand("canary", "Name the vehicles that try a staged revision");
-  command->footer(
+  const auto [command, options] = AddCommand(
+      parent, chosen, &NameCanary, "canary", "Name the vehicles that try a staged revision",
       R"(They take the place of those named before. The names are those that vehicles give when they
 open a session; voxloc admin sessions lists them.
 
@@ -210,16 +191,9 @@ Examples:
   AddOption(command, "--vehicles", options->vehicles, "V,...",
             "Let these vehicles try it, separated by commas; default: none");
   AddServerFlags(command, &options->server);
-  command->callback([options, chosen] { *chosen = [options] { return NameCanary(*options); }; });
 }
 
-struct MapWatchFlags {
-  ServerFlags server;
-  std::string map;
-  uint64_t events = 0;  // 0: without end
-};
-
-absl::StatusOr<ExitCode> WatchMaps(const MapWatchFlags& options) {
+absl::StatusOr<ExitCode> WatchMaps(const MapRevisionFlags& options) {
   VOXLOC_ASSIGN_OR_RETURN(const client::Channel channel, Connect(options.server));
   client::MapWatch watch(channel, options.map);
   Json all = Json::array();
@@ -238,9 +212,8 @@ absl::StatusOr<ExitCode> WatchMaps(const MapWatchFlags& options) {
 }
 
 void AddWatchCommand(CLI::App* parent, Work* chosen) {
-  auto options = std::make_shared<MapWatchFlags>();
-  CLI::App* command = parent->add_subcommand("watch", "Print changes of maps as they happen");
-  command->footer(
+  const auto [command, options] = AddCommand(
+      parent, chosen, &WatchMaps, "watch", "Print changes of maps as they happen",
       R"(First comes a line for each map with its state now. Where the connection breaks, the watch
 begins anew, with the state then. Ends with Ctrl-C, or after --events.
 
@@ -252,7 +225,6 @@ Examples:
       AddDefaulted(command, "--events", options->events, "N", "End after N events; 0: never");
   AddServerFlags(command, &options->server);
   command->get_option("--json")->needs(events);
-  command->callback([options, chosen] { *chosen = [options] { return WatchMaps(*options); }; });
 }
 
 }  // namespace

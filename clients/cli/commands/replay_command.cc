@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#include <CLI/CLI.hpp>
 #include <chrono>
 #include <cstdio>
 #include <memory>
@@ -10,24 +9,17 @@
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "clients/cli/commands/commands.h"
-#include "clients/cli/flags/bag_flags.h"
-#include "clients/cli/flags/field_flag.h"
-#include "clients/cli/flags/map_flags.h"
 #include "clients/cli/flags/option.h"
-#include "clients/cli/flags/pose_flag.h"
 #include "clients/cli/flags/request_flags.h"
 #include "clients/cli/flags/scan_flags.h"
-#include "clients/cli/flags/server_flags.h"
-#include "clients/cli/interrupt.h"
-#include "clients/cli/output/output_file.h"
-#include "clients/cli/output/progress.h"
+#include "clients/cli/output/output.h"
+#include "clients/cli/output/terminal.h"
 #include "clients/cli/replay/capture_replay.h"
+#include "clients/cli/replay/replay_results.h"
 #include "clients/cli/replay/replay_runner.h"
-#include "clients/cli/replay/replay_summary.h"
 #include "clients/cli/replay/scan_view_source.h"
-#include "clients/cli/report/compared_run.h"
+#include "clients/cli/report/pictures.h"
 #include "clients/cli/report/report.h"
-#include "clients/cli/report/scan_choice.h"
 #include "clients/cpp/messages.h"
 #include "core/status/try.h"
 
@@ -36,8 +28,7 @@ namespace {
 
 struct ReplayFlags {
   std::vector<std::string> captures;
-  BagFlags bag;
-  std::string guesses_topic;
+  bag::DriveOptions bag;
   std::string point_times = "none";
   ServerFlags server;
   MapFlags map;
@@ -73,7 +64,7 @@ constexpr double kSessionEnded_s = 1e-9;
 constexpr size_t kScansAhead = 64;
 
 GuessSource::Kind KindOf(const ReplayFlags& options) {
-  if (!options.files.guesses.empty() || !options.guesses_topic.empty()) {
+  if (!options.files.guesses.empty() || !options.bag.guesses_topic.empty()) {
     return GuessSource::Kind::kFile;
   }
   return options.guess == "previous" ? GuessSource::Kind::kPrevious : GuessSource::Kind::kTruth;
@@ -109,12 +100,12 @@ absl::StatusOr<ReplayDrive> OpenReplayDrive(const ReplayFlags& options) {
     drive.scans = FileScans(drive.input.scans, files.read);
     return drive;
   }
-  VOXLOC_ASSIGN_OR_RETURN(
-      drive.bag,
-      OpenDrive(options.bag, {options.files.poses, options.guesses_topic,
-                              options.alignment.base_T_sensor, options.files.max_scans}));
+  bag::DriveOptions of_bag = options.bag;
+  of_bag.poses_file = options.files.poses;
+  of_bag.max_scans = options.files.max_scans;
+  VOXLOC_ASSIGN_OR_RETURN(drive.bag, OpenDrive(std::move(of_bag), options.alignment.base_T_sensor));
   drive.base_T_sensor = drive.bag->base_T_sensor();
-  drive.input = ReplayInputOf(*drive.bag, !options.guesses_topic.empty());
+  drive.input = ReplayInputOf(*drive.bag, !options.bag.guesses_topic.empty());
   VOXLOC_ASSIGN_OR_RETURN(std::unique_ptr<bag::DriveClouds> clouds, drive.bag->ReadClouds());
   drive.scans = BagScans(std::move(clouds), PointTimesOf(options));
   return drive;
@@ -122,9 +113,7 @@ absl::StatusOr<ReplayDrive> OpenReplayDrive(const ReplayFlags& options) {
 
 v1::ScanSetup SetupOf(const ReplayFlags& options, const std::optional<Pose>& base_T_sensor) {
   v1::ScanSetup setup;
-  setup.set_vehicle("voxloc replay");
-  setup.set_map(options.map.map);
-  setup.mutable_options()->set_profile(options.map.profile);
+  options.map.AddTo("voxloc replay", &setup);
   options.alignment.AddTo(&setup);
   // What is moved to the stamp can be thinned only after that.
   if (PointTimesOf(options).has_value()) options.scan.AddTo(setup.mutable_filter());
@@ -166,7 +155,7 @@ ReplaySetting SettingOf(const ReplayFlags& options, const v1::SessionOpened& ope
   setting.guess = options.guess;
   if (!options.files.guesses.empty()) setting.guess = options.files.guesses;
   if (!options.bag.paths.empty()) setting.scans = absl::StrJoin(options.bag.paths, " ");
-  if (!options.guesses_topic.empty()) setting.guess = options.guesses_topic;
+  if (!options.bag.guesses_topic.empty()) setting.guess = options.bag.guesses_topic;
   setting.perturb = options.perturb;
   setting.filter = options.scan;
   setting.filtered_by_server = PointTimesOf(options).has_value();
@@ -325,11 +314,8 @@ void AddFileFlags(CLI::App* command, ReplayFlags* options) {
             "Read the true pose of every scan from FILE; with --bag poses by their stamps, format "
             "tum, in place of the bag's")
       ->required();
-  command
-      ->add_option("--pose-format", options->files.pose_format,
-                   "Set the format of the files of poses and guesses")
-      ->check(CLI::IsMember({"kitti", "tum"}))
-      ->capture_default_str();
+  AddPoseFormatFlag(command, "--pose-format", "Set the format of the files of poses and guesses",
+                    &options->files.pose_format);
   AddCalibrationFlag(command, &options->files.calibration);
   CLI::Option* guess =
       command->add_option("--guess", options->guess, "Start the search for each scan here")
@@ -344,7 +330,7 @@ void AddFileFlags(CLI::App* command, ReplayFlags* options) {
 // A bag in the place of files.
 void AddReplayBagFlags(CLI::App* command, ReplayFlags* options) {
   CLI::Option* bag = AddBagFlags(command, &options->bag);
-  AddOption(command, "--guesses-topic", options->guesses_topic, "TOPIC",
+  AddOption(command, "--guesses-topic", options->bag.guesses_topic, "TOPIC",
             "Take the guess of every scan from this topic of poses or odometry")
       ->needs(bag)
       ->excludes(command->get_option("--guess"));

@@ -2,30 +2,57 @@
 
 #include "clients/cli/flags/request_flags.h"
 
-#include <CLI/CLI.hpp>
-#include <map>
+#include <cstdlib>
 
-#include "clients/cli/flags/field_flag.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
 #include "clients/cli/flags/option.h"
-#include "clients/cli/flags/pose_flag.h"
+#include "clients/cli/output/message_json.h"
+#include "clients/cli/output/output.h"
 #include "clients/cpp/messages.h"
+#include "clients/cpp/traceparent.h"
 #include "core/geometry/angles.h"
+#include "core/status/try.h"
 
 namespace voxloc::cli {
 namespace {
 
-const std::map<std::string, v1::CovarianceMethod>& Methods() {
-  static const auto& methods = *new std::map<std::string, v1::CovarianceMethod>{
-      {"fixed", v1::COVARIANCE_METHOD_FIXED},
-      {"laplace", v1::COVARIANCE_METHOD_LAPLACE},
-      {"multi-ndt", v1::COVARIANCE_METHOD_MULTI_NDT},
-      {"multi-ndt-score", v1::COVARIANCE_METHOD_MULTI_NDT_SCORE},
-      {"calibrated", v1::COVARIANCE_METHOD_CALIBRATED}};
-  return methods;
+constexpr char kServerVariable[] = "VOXLOC_SERVER";
+constexpr char kTokenVariable[] = "VOXLOC_TOKEN";
+constexpr char kSecurityGroup[] = "TLS and token";
+
+void AddSecurityFlags(CLI::App* command, ServerFlags* flags) {
+  const auto option = [command](const std::string& name, std::string* value,
+                                const std::string& type, const std::string& help) {
+    return AddOption(command, name, *value, type, help)->group(kSecurityGroup);
+  };
+  command
+      ->add_flag("--tls", flags->tls,
+                 "Encrypt the connection, and verify the server by the system's authorities")
+      ->group(kSecurityGroup);
+  option("--tls-ca", &flags->tls_ca_file, "FILE",
+         "Verify the server by the authorities in FILE, PEM; implies --tls");
+  CLI::Option* certificate =
+      option("--tls-cert", &flags->tls_certificate_file, "FILE",
+             "Present the certificate in FILE, PEM, to the server; implies --tls");
+  CLI::Option* key = option("--tls-key", &flags->tls_key_file, "FILE",
+                            "Read the key of --tls-cert from FILE, PEM without a passphrase");
+  certificate->needs(key);
+  key->needs(certificate);
+  option("--tls-server-name", &flags->tls_server_name, "NAME",
+         "Expect this name in the server's certificate in place of the host of --server; implies "
+         "--tls");
+  option("--token-file", &flags->token_file, "FILE",
+         "Send the token in FILE with every call; without it, the environment variable "
+         "VOXLOC_TOKEN is the token, if it is set");
+  command
+      ->add_flag("--allow-insecure-token", flags->allow_insecure_token,
+                 "Send the token without TLS also to other machines, where anyone on the way can "
+                 "read it")
+      ->group(kSecurityGroup);
 }
 
 }  // namespace
-
 void AlignmentFlags::AddTo(v1::ScanSetup* setup) const {
   if (!overrides.empty()) SetFields(overrides, setup->mutable_options()->mutable_overrides());
   if (!gate.empty()) SetFields(gate, setup->mutable_options()->mutable_gate());
@@ -56,7 +83,9 @@ void AddScoringFlags(CLI::App* command, AlignmentFlags* flags) {
 }
 
 void EstimateFlags::AddTo(v1::AlignmentOptions* options, v1::OutputOptions* output) const {
-  if (!covariance.empty()) options->mutable_covariance()->set_method(Methods().at(covariance));
+  if (!covariance.empty()) {
+    options->mutable_covariance()->set_method(EnumWords<v1::CovarianceMethod>().at(covariance));
+  }
   if (!sensor.empty()) options->set_sensor(sensor);
   if (systematic_time_sigma_s) {
     options->mutable_covariance()->mutable_systematic_time_sigma_s()->set_value(
@@ -83,7 +112,7 @@ void AddEstimateFlags(CLI::App* command, EstimateFlags* flags) {
   AddOptional(command, "--covariance", flags->covariance, "M",
               "Estimate the covariance by fixed, laplace, multi-ndt, multi-ndt-score or "
               "calibrated; default: the profile's method")
-      ->check(CLI::IsMember(Methods()));
+      ->check(CLI::IsMember(EnumWords<v1::CovarianceMethod>()));
   AddOptional(command, "--systematic-position", flags->systematic_position_sigma_m, "M",
               "Add errors of this standard deviation that scans share (map, mounting, time) to "
               "the calibrated covariance, along each axis of the base, m (0 to 100); default: "
@@ -144,6 +173,94 @@ void AddDiagnosticsFlag(CLI::App* command, bool* diagnostics) {
 void AddPointScoresFlag(CLI::App* command, bool* point_scores) {
   command->add_flag("--point-scores", *point_scores,
                     "Write every point that was used, and its score, to the JSON");
+}
+
+void AddServerFlags(CLI::App* command, ServerFlags* flags) {
+  AddDefaulted(command, "--server", flags->server, "ADDR",
+               "Connect to this server, HOST:PORT or unix:PATH, or to the first of several, "
+               "separated by commas, that can be reached")
+      ->envname(kServerVariable)
+      ->each([flags](const std::string& address) {
+        const char* variable = std::getenv(kServerVariable);
+        flags->server_of_environment = variable != nullptr && address == variable;
+      });
+  AddDefaulted(command, "--timeout", flags->timeout_s, "S",
+               "Wait at most S seconds for each answer of the server; 0: no limit")
+      ->check(CLI::Range(0.0, 86400.0));
+  AddOutputFile(command, "--json", &flags->json,
+                "Write the result as JSON to FILE; -: standard output");
+  AddSecurityFlags(command, flags);
+}
+
+client::ChannelOptions ChannelOptionsOf(const ServerFlags& flags) {
+  client::ChannelOptions options = flags;
+  options.tls = flags.tls || !flags.tls_ca_file.empty() || !flags.tls_certificate_file.empty() ||
+                !flags.tls_key_file.empty() || !flags.tls_server_name.empty();
+  options.traceparent = client::TraceparentOfEnvironment();
+  const char* token = std::getenv(kTokenVariable);
+  if (flags.token_file.empty() && token != nullptr) options.token = token;
+  return options;
+}
+
+absl::Status CheckServer(const ServerFlags& flags) {
+  const absl::Status status = client::Channel::CheckServer(flags.server);
+  if (status.ok() || !flags.server_of_environment) return status;
+  return absl::Status(status.code(), absl::StrCat(kServerVariable, ": ", status.message()));
+}
+
+absl::StatusOr<client::Channel> Connect(const ServerFlags& flags) {
+  VOXLOC_TRY(CheckServer(flags));
+  return client::Channel::Create(ChannelOptionsOf(flags));
+}
+
+CLI::Option* AddMapFlag(CLI::App* command, std::string* map, const std::string& description) {
+  return AddOption(command, "--map", *map, "NAME", description);
+}
+
+CLI::Option* AddRevisionFlag(CLI::App* command, uint64_t* revision,
+                             const std::string& description) {
+  return AddOption(command, "--revision", *revision, "N", description);
+}
+
+void AddMapFlags(CLI::App* command, MapFlags* flags) {
+  AddMapFlag(command, &flags->map, "Use this map")->required();
+  AddProfileFlag(command, &flags->profile);
+}
+
+void MapFlags::AddTo(const char* vehicle, v1::ScanSetup* setup) const {
+  setup->set_map(map);
+  setup->set_vehicle(vehicle);
+  setup->mutable_options()->set_profile(profile);
+}
+
+void AddProfileFlag(CLI::App* command, std::string* profile) {
+  AddOption(command, "--profile", *profile, "P",
+            "Align with this profile: autoware, precise, or another that the server lists");
+}
+
+void CommitFlags::AddTo(v1::BeginUpdate* begin, v1::CommitUpdate* commit) const {
+  begin->set_request_id(request_id);
+  begin->set_base_revision(base_revision);
+  commit->set_comment(comment);
+  commit->set_stage(stages());
+  for (const std::string& vehicle : NamesOf(canary)) commit->add_canary_vehicles(vehicle);
+}
+
+void AddCommitFlags(CLI::App* command, CommitFlags* flags) {
+  AddDefaulted(command, "--comment", flags->comment, "TEXT", "Note this in the map's history");
+  command->add_flag("--stage", flags->stage,
+                    "Commit the revision without putting it in use; voxloc map activate does that");
+  AddOption(command, "--canary", flags->canary, "V,...",
+            "Stage the revision and let these vehicles try it, separated by commas");
+  AddOption(command, "--request-id", flags->request_id, "ID",
+            "Name the change, so that repeating the command after a failure does not commit it "
+            "twice; at most 128 bytes");
+  AddDefaulted(command, "--base-revision", flags->base_revision, "N",
+               "Change the map only if it is at this revision; 0: any revision");
+}
+
+std::vector<std::string> NamesOf(const std::string& comma_separated) {
+  return absl::StrSplit(comma_separated, ',', absl::SkipEmpty());
 }
 
 }  // namespace voxloc::cli

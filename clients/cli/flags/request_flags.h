@@ -1,22 +1,30 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The flags that say how scans are aligned (--override, --gate, --base-t-sensor, --vehicle), what
-// is estimated beside a pose (--covariance, --sensor, --protection-risk, --no-confidence and the
-// like), and what else results carry (--trace, --diagnostics, --point-scores, --no-ground-margin).
+// The flags of requests: which server and which map, how scans are aligned (--override, --gate,
+// --base-t-sensor, --vehicle), what is estimated beside a pose (--covariance, --sensor,
+// --protection-risk, --no-confidence and the like), what else results carry (--trace,
+// --diagnostics, --point-scores, --no-ground-margin), and how revisions of maps are committed.
 
 #ifndef VOXLOC_CLIENTS_CLI_FLAGS_REQUEST_FLAGS_H_
 #define VOXLOC_CLIENTS_CLI_FLAGS_REQUEST_FLAGS_H_
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "clients/cpp/channel.h"
+#include "voxloc/v1/map.pb.h"
+#include "voxloc/v1/map_service.pb.h"
 #include "voxloc/v1/options.pb.h"
 #include "voxloc/v1/scan.pb.h"
 
 namespace CLI {
 class App;
-}
+class Option;
+}  // namespace CLI
 
 namespace voxloc::cli {
 
@@ -66,6 +74,68 @@ void AddOutputFlags(CLI::App* command, OutputFlags* flags);
 void AddTraceFlag(CLI::App* command, bool* trace);
 void AddDiagnosticsFlag(CLI::App* command, bool* diagnostics);
 void AddPointScoresFlag(CLI::App* command, bool* point_scores);
+
+// The flags of every command that talks to a server: --server, --timeout, --json, and those of TLS
+// and tokens. A token itself is never a flag, since every user of a machine can list the arguments
+// of its processes: it comes from a file, or from the environment variable VOXLOC_TOKEN.
+struct ServerFlags : client::ChannelOptions {
+  ServerFlags() { server = "localhost:50051"; }
+
+  bool server_of_environment = false;  // by VOXLOC_SERVER, which counts where no flag is given
+  double timeout_s = 10.0;
+  std::string json;  // empty: for people; "-": standard output
+
+  // Whether the text for people is wanted: always, unless the JSON takes standard output.
+  [[nodiscard]] bool prints_text() const { return json != "-"; }
+};
+
+// `timeout_s` in `flags` is the default that --help shows.
+void AddServerFlags(CLI::App* command, ServerFlags* flags);
+
+// With the token of the environment, unless a file is named, and its trace context; with TLS also
+// where a file or a name of TLS is given.
+[[nodiscard]] client::ChannelOptions ChannelOptionsOf(const ServerFlags& flags);
+
+// As client::Channel::CheckServer. The message names the variable that a bad address comes from.
+[[nodiscard]] absl::Status CheckServer(const ServerFlags& flags);
+
+// After CheckServer.
+[[nodiscard]] absl::StatusOr<client::Channel> Connect(const ServerFlags& flags);
+
+struct MapFlags {
+  std::string map;
+  std::string profile;  // empty: the server's default
+
+  void AddTo(const char* vehicle, v1::ScanSetup* setup) const;
+};
+
+// --map NAME and --revision N, where the command says what for.
+CLI::Option* AddMapFlag(CLI::App* command, std::string* map, const std::string& description);
+CLI::Option* AddRevisionFlag(CLI::App* command, uint64_t* revision, const std::string& description);
+
+void AddMapFlags(CLI::App* command, MapFlags* flags);
+
+// --profile alone, for commands that name maps in another way.
+void AddProfileFlag(CLI::App* command, std::string* profile);
+
+// How a revision is committed: --comment, --stage, --canary, --request-id, --base-revision.
+struct CommitFlags {
+  std::string comment;
+  bool stage = false;
+  std::string canary;  // names, comma-separated; they stage the revision
+  std::string request_id;
+  uint64_t base_revision = 0;
+
+  // Whether the revision is not put in use.
+  [[nodiscard]] bool stages() const { return stage || !canary.empty(); }
+  void AddTo(v1::BeginUpdate* begin, v1::CommitUpdate* commit) const;
+};
+
+// `comment` in `flags` is the default that --help shows.
+void AddCommitFlags(CLI::App* command, CommitFlags* flags);
+
+// "a,b" as its parts, without empty ones.
+[[nodiscard]] std::vector<std::string> NamesOf(const std::string& comma_separated);
 
 }  // namespace voxloc::cli
 

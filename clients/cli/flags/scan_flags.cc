@@ -2,13 +2,14 @@
 
 #include "clients/cli/flags/scan_flags.h"
 
-#include <CLI/CLI.hpp>
 #include <cstdio>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "clients/cli/flags/option.h"
+#include "clients/cli/output/output.h"
+#include "clients/cli/output/terminal.h"
 #include "clients/dataset/scan_directory.h"
 #include "core/cloud/io/record_floats.h"
 #include "core/status/try.h"
@@ -62,14 +63,17 @@ void AddScanFile(CLI::App* command, std::string* file) {
   command->add_option("FILE", *file, "Read the scan from FILE: PCD, PLY or KITTI .bin")->required();
 }
 
+absl::StatusOr<PointCloud> FilterScan(const std::string& name, const PointCloud& scan,
+                                      const FilterOptions& filter) {
+  absl::StatusOr<FilteredCloud> filtered = FilterCloud(scan, filter);
+  if (filtered.ok()) return std::move(filtered->cloud);
+  return absl::Status(filtered.status().code(),
+                      absl::StrCat(name, ": ", filtered.status().message()));
+}
+
 absl::StatusOr<PointCloud> ReadScan(const std::string& path, const ScanFlags& flags) {
-  VOXLOC_ASSIGN_OR_RETURN(PointCloud cloud, ReadCloud(path, flags.read()));
-  absl::StatusOr<FilteredCloud> filtered = FilterCloud(cloud, flags.filter());
-  if (!filtered.ok()) {
-    return absl::Status(filtered.status().code(),
-                        absl::StrCat(path, ": ", filtered.status().message()));
-  }
-  return std::move(filtered->cloud);
+  VOXLOC_ASSIGN_OR_RETURN(const PointCloud scan, ReadCloud(path, flags.read()));
+  return FilterScan(path, scan, flags.filter());
 }
 
 absl::StatusOr<PointCloud> LoadScan(const std::string& path, const ScanFlags& flags) {
@@ -77,6 +81,48 @@ absl::StatusOr<PointCloud> LoadScan(const std::string& path, const ScanFlags& fl
     absl::FPrintF(stderr, "%s\n", remark);
   }
   return ReadScan(path, flags);
+}
+
+CLI::Option* AddBagFlags(CLI::App* command, bag::DriveOptions* options) {
+  CLI::Option* bag =
+      AddOption(command, "--bag", options->paths, "FILE",
+                "Read scans and poses from a bag of ROS: rosbag2 (SQLite, MCAP; a file or its "
+                "directory) or ROS 1; can be repeated for several files of one recording")
+          ->allow_extra_args(false);
+  AddOption(command, "--points-topic", options->points_topic, "TOPIC",
+            "Take the scans from this topic (sensor_msgs/PointCloud2); default: the only one")
+      ->needs(bag);
+  AddOption(command, "--poses-topic", options->poses_topic, "TOPIC",
+            "Take the poses from this topic (PoseStamped, PoseWithCovarianceStamped, Odometry or "
+            "/tf); default: the only one, or tf")
+      ->needs(bag);
+  AddOption(command, "--map-frame", options->frames.map, "FRAME",
+            "Give the poses in this frame; default: the frame that they are recorded in")
+      ->needs(bag);
+  AddOption(command, "--base-frame", options->frames.base, "FRAME",
+            "Take this frame as the vehicle's base; default: the one that the poses name")
+      ->needs(bag);
+  return bag;
+}
+
+absl::StatusOr<std::unique_ptr<bag::Drive>> OpenDrive(bag::DriveOptions options,
+                                                      const std::string& base_T_sensor) {
+  if (!base_T_sensor.empty()) {
+    VOXLOC_ASSIGN_OR_RETURN(options.base_T_sensor, ParsePoseText(base_T_sensor));
+  }
+  absl::StatusOr<std::unique_ptr<bag::Drive>> opened = absl::InternalError("not opened");
+  {
+    LiveLine line(3.0, 0.1);
+    options.on_progress = [&line](uint64_t messages, uint64_t of) {
+      if (messages == 0 || !line.due()) return;
+      line.Show(
+          absl::StrCat("reading the bag: ", Grouped(messages), " of ", Grouped(of), " messages"));
+    };
+    opened = bag::Drive::Open(options);
+  }
+  if (!opened.ok()) return opened.status();
+  for (const std::string& remark : (*opened)->remarks()) absl::FPrintF(stderr, "%s\n", remark);
+  return opened;
 }
 
 }  // namespace voxloc::cli

@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // How scans are read and thinned before they are sent: --leaf, --points, --min-range, --max-range,
-// --record-floats.
-// Thinning on this side saves the wire.
+// --record-floats. Thinning on this side saves bytes on the network. And which scans of a bag of
+// ROS are taken: --bag, the topics and the frames.
 
 #ifndef VOXLOC_CLIENTS_CLI_FLAGS_SCAN_FLAGS_H_
 #define VOXLOC_CLIENTS_CLI_FLAGS_SCAN_FLAGS_H_
 
+#include <memory>
 #include <string>
 
 #include "absl/status/statusor.h"
+#include "clients/dataset/bag/drive.h"
 #include "core/cloud/filters.h"
 #include "core/cloud/io/cloud_file.h"
 #include "core/cloud/point_cloud.h"
@@ -17,7 +19,8 @@
 
 namespace CLI {
 class App;
-}
+class Option;
+}  // namespace CLI
 
 namespace voxloc::cli {
 
@@ -40,11 +43,23 @@ void AddScanFlags(CLI::App* command, ScanFlags* flags);
 // FILE, for commands that take one scan.
 void AddScanFile(CLI::App* command, std::string* file);
 
+// What the filter keeps of a scan. The error has the scan's name.
+[[nodiscard]] absl::StatusOr<PointCloud> FilterScan(const std::string& name, const PointCloud& scan,
+                                                    const FilterOptions& filter);
+
 // A scan as its file places it, filtered. The error names the file.
 [[nodiscard]] absl::StatusOr<PointCloud> ReadScan(const std::string& path, const ScanFlags& flags);
 
 // The scan of a command that takes one. Prints RemarksOnClouds.
 [[nodiscard]] absl::StatusOr<PointCloud> LoadScan(const std::string& path, const ScanFlags& flags);
+
+// --bag, which fills `paths`, and the flags of topics and frames, which need it.
+CLI::Option* AddBagFlags(CLI::App* command, bag::DriveOptions* options);
+
+// Opens a recorded drive, at the mount `base_T_sensor`, X,Y,Z,ROLL,PITCH,YAW; empty: by the bag's
+// frames. Standard error shows the progress and then what was chosen, a line each.
+[[nodiscard]] absl::StatusOr<std::unique_ptr<bag::Drive>> OpenDrive(
+    bag::DriveOptions options, const std::string& base_T_sensor);
 
 }  // namespace voxloc::cli
 

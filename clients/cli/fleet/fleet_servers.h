@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The servers of a fleet: looking at all of them at once, again and again, and changing a staged
-// revision on all of them.
+// The servers of a fleet, which are looked at all at once, again and again.
 
 #ifndef VOXLOC_CLIENTS_CLI_FLEET_FLEET_SERVERS_H_
 #define VOXLOC_CLIENTS_CLI_FLEET_FLEET_SERVERS_H_
@@ -14,7 +13,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "clients/cli/flags/server_flags.h"
+#include "clients/cli/flags/request_flags.h"
 #include "clients/cli/fleet/fleet_state.h"
 #include "clients/cpp/channel.h"
 #include "voxloc/v1/map_service.pb.h"
@@ -77,25 +76,6 @@ class FleetPoller {
   const FleetQuery query_;
   std::vector<Memory> memories_;  // of each endpoint
 };
-
-// A change of a staged revision on all servers of a fleet. It is made nowhere unless every server
-// answers and has the revision in a state in which it can be changed. Servers that share one store
-// take the change together; the others of them then answer that it is made already.
-enum class FleetChange { kActivate, kWithdraw };
-
-// What a server has made of it.
-struct FleetChangeOutcome {
-  std::string address;
-  v1::MapRevision revision;  // before the change, as the server lists it
-  bool changed = false;      // or was so already
-  absl::Status status;       // not OK: why not
-};
-
-// An outcome for each server, in their order. Servers are changed one after another, and no further
-// one after a failure. `timeout_s`: of each call; 0: no limit.
-[[nodiscard]] std::vector<FleetChangeOutcome> ChangeOnAll(
-    const std::vector<FleetEndpoint>& endpoints, FleetChange change, const std::string& map,
-    uint64_t revision, double timeout_s);
 
 }  // namespace voxloc::cli
 

@@ -2,16 +2,54 @@
 
 #include "clients/cli/fleet/fleet_state.h"
 
+#include <algorithm>
 #include <map>
+#include <tuple>
+#include <utility>
 
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/str_split.h"
+#include "absl/time/time.h"
 #include "clients/cli/output/map_text.h"
 #include "clients/cli/output/message_json.h"
+#include "clients/cli/output/terminal.h"
+#include "clients/cpp/messages.h"
 
 namespace voxloc::cli {
 namespace {
 
 // Below this share of accepted answers a vehicle needs attention.
 constexpr double kWellTrackedRatio = 0.99;
+
+// The vehicles of a server that run one revision of a map.
+struct FleetRevisionUse {
+  size_t vehicles = 0;
+  FleetScans recent;
+};
+
+// Of the vehicles on `map`, by revision; those without an answer yet are left out.
+std::map<uint64_t, FleetRevisionUse> RevisionUses(const FleetServer& server,
+                                                  const std::string& map) {
+  std::map<uint64_t, FleetRevisionUse> uses;
+  for (const FleetVehicle& vehicle : server.vehicles) {
+    const uint64_t revision = vehicle.session.map_revision();
+    if (vehicle.session.map() != map || revision == 0) continue;
+    FleetRevisionUse& use = uses[revision];
+    ++use.vehicles;
+    use.recent.Add(vehicle.recent);
+  }
+  return uses;
+}
+
+// Whether a vehicle's last answer, or more than one in a hundred of its recent ones, was not
+// accepted.
+bool NeedsAttention(const FleetVehicle& vehicle) {
+  if (vehicle.recent.accepted_ratio().value_or(1.0) < kWellTrackedRatio) return true;
+  const v1::AlignmentStatus status = vehicle.session.status();
+  return status != v1::ALIGNMENT_STATUS_UNSPECIFIED && status != v1::ALIGNMENT_STATUS_OK &&
+         status != v1::ALIGNMENT_STATUS_DEGENERATE;
+}
 
 Json OptionalJson(const std::optional<double>& value) {
   return value.has_value() ? Json(*value) : Json(nullptr);
@@ -39,8 +77,8 @@ Json FleetMapJson(const FleetServer& server, const FleetMap& map) {
   json["revisions_error"] = ErrorJson(map.revisions_status);
   json["revisions"] = MessagesJson(map.revisions);
   json["in_use"] = Json::array();
-  for (const FleetRevisionUse& use : RevisionUses(server, map.info.name())) {
-    Json entry = {{"revision", use.revision}, {"vehicles", use.vehicles}};
+  for (const auto& [revision, use] : RevisionUses(server, map.info.name())) {
+    Json entry = {{"revision", revision}, {"vehicles", use.vehicles}};
     AppendScans(use.recent, entry);
     json["in_use"].push_back(std::move(entry));
   }
@@ -70,6 +108,176 @@ Json ServerJson(const FleetServer& server) {
   return json;
 }
 
+std::string FleetPercent(const FleetScans& scans) {
+  const std::optional<double> ratio = scans.accepted_ratio();
+  // Rounded down: 100 % is said of all only.
+  return ratio.has_value()
+             ? absl::StrFormat("%.1f %%", static_cast<double>(static_cast<int>(1e3 * *ratio)) / 10)
+             : "-";
+}
+
+std::string FleetRate(const FleetScans& scans) { return absl::StrFormat("%.1f", scans.rate_per_s); }
+
+std::string DurationText(double seconds) {
+  if (seconds < 100.0) return absl::StrFormat("%.1f s", seconds);
+  if (seconds < 6000.0) return absl::StrFormat("%.0f min", seconds / 60.0);
+  if (seconds < 360'000.0) return absl::StrFormat("%.0f h", seconds / 3600.0);
+  return absl::StrFormat("%.0f d", seconds / 86'400.0);
+}
+
+std::string TotalsText(const FleetState& fleet) {
+  const FleetTotals totals = TotalsOf(fleet);
+  // Without the date, so that it fits 80 columns.
+  const std::string time =
+      absl::FormatTime("%H:%M:%S UTC", absl::FromUnixNanos(fleet.taken_at_ns), absl::UTCTimeZone());
+  return absl::StrFormat("%s: %d of %d servers, %d vehicles, %s scans/s, %s accepted", time,
+                         totals.answering_servers, fleet.servers.size(), totals.vehicles,
+                         FleetRate(totals.recent), FleetPercent(totals.recent));
+}
+
+TextTable ServerTable(const FleetState& fleet) {
+  TextTable table("server|state|engine|version|>vehicles|>scans/s|>accepted|>up");
+  for (const FleetServer& server : fleet.servers) {
+    if (!server.status.ok()) {
+      table.AddRow({server.address, "no answer"});
+      continue;
+    }
+    FleetScans recent;
+    for (const FleetVehicle& vehicle : server.vehicles) recent.Add(vehicle.recent);
+    const bool known = server.sessions_status.ok();
+    const double up_s =
+        static_cast<double>(server.info.now_ns() - server.info.started_at_ns()) * 1e-9;
+    table.AddRow({server.address, EnumWordOf(server.info.state()), server.info.engine(),
+                  server.info.version(), known ? absl::StrCat(server.vehicles.size()) : "-",
+                  known ? FleetRate(recent) : "-", known ? FleetPercent(recent) : "-",
+                  DurationText(up_s)});
+  }
+  return table;
+}
+
+// The revisions of a map that matter now: in use by a vehicle, active or staged. Those in use that
+// the server does not list come last, without a state.
+std::vector<v1::MapRevision> PresentRevisions(const FleetMap& map,
+                                              std::map<uint64_t, FleetRevisionUse> uses) {
+  std::vector<v1::MapRevision> present;
+  for (const v1::MapRevision& revision : map.revisions) {
+    const bool used = uses.erase(revision.revision()) > 0;
+    if (used || revision.state() == v1::REVISION_STATE_ACTIVE ||
+        revision.state() == v1::REVISION_STATE_STAGED) {
+      present.push_back(revision);
+    }
+  }
+  for (const auto& entry : uses) present.emplace_back().set_revision(entry.first);
+  return present;
+}
+
+// "3", or "1 of 2" where two vehicles are named to try the revision.
+std::string VehiclesText(const v1::MapRevision& revision, const FleetRevisionUse& use) {
+  const int named = revision.canary_vehicles_size();
+  return named == 0 ? absl::StrCat(use.vehicles) : absl::StrCat(use.vehicles, " of ", named);
+}
+
+std::string StateWord(const v1::MapRevision& revision) {
+  if (revision.state() == v1::REVISION_STATE_UNSPECIFIED) return "not kept";
+  return EnumWordOf(revision.state());
+}
+
+TextTable RevisionUseTable(const FleetState& fleet) {
+  TextTable table("map|server|>revision|state|>vehicles|>scans/s|>accepted");
+  std::vector<std::pair<const FleetServer*, const FleetMap*>> maps;
+  for (const FleetServer& server : fleet.servers) {
+    for (const FleetMap& map : server.maps) maps.emplace_back(&server, &map);
+  }
+  std::stable_sort(maps.begin(), maps.end(), [](const auto& a, const auto& b) {
+    return a.second->info.name() < b.second->info.name();
+  });
+  for (const auto& [server, map] : maps) {
+    std::map<uint64_t, FleetRevisionUse> uses = RevisionUses(*server, map->info.name());
+    for (const v1::MapRevision& revision : PresentRevisions(*map, uses)) {
+      const FleetRevisionUse& use = uses[revision.revision()];
+      table.AddRow({map->info.name(), server->address, absl::StrCat(revision.revision()),
+                    StateWord(revision),
+                    server->sessions_status.ok() ? VehiclesText(revision, use) : "-",
+                    FleetRate(use.recent), FleetPercent(use.recent)});
+    }
+  }
+  return table;
+}
+
+using VehicleOfServer = std::pair<const FleetServer*, const FleetVehicle*>;
+
+// Those that need attention first, then by name.
+std::vector<VehicleOfServer> VehiclesInOrder(const FleetState& fleet) {
+  std::vector<VehicleOfServer> vehicles;
+  for (const FleetServer& server : fleet.servers) {
+    for (const FleetVehicle& vehicle : server.vehicles) vehicles.emplace_back(&server, &vehicle);
+  }
+  const auto key = [](const VehicleOfServer& one) {
+    const FleetVehicle& vehicle = *one.second;
+    const bool attention = NeedsAttention(vehicle);
+    return std::make_tuple(!attention,
+                           attention ? vehicle.recent.accepted_ratio().value_or(0.0) : 1.0,
+                           vehicle.session.vehicle());
+  };
+  std::stable_sort(vehicles.begin(), vehicles.end(),
+                   [&key](const auto& a, const auto& b) { return key(a) < key(b); });
+  return vehicles;
+}
+
+TextTable VehicleTable(const std::vector<VehicleOfServer>& vehicles, size_t most) {
+  TextTable table("vehicle|server|map|>revision|>scans/s|>accepted|verdict|>ago");
+  for (size_t i = 0; i < std::min(most, vehicles.size()); ++i) {
+    const FleetVehicle& vehicle = *vehicles[i].second;
+    const v1::SessionInfo& session = vehicle.session;
+    const bool answered = vehicle.silent_s.has_value();
+    table.AddRow({session.vehicle().empty() ? session.session() : session.vehicle(),
+                  vehicles[i].first->address, session.map(),
+                  session.map_revision() == 0 ? "-" : absl::StrCat(session.map_revision()),
+                  FleetRate(vehicle.recent), FleetPercent(vehicle.recent),
+                  answered ? client::StatusName(session.status()) : "-",
+                  answered ? DurationText(*vehicle.silent_s) : "-"});
+  }
+  return table;
+}
+
+struct FleetTile {
+  const FleetServer* server;
+  const FleetMap* map;
+  const v1::TileInfo* tile;
+};
+
+// The worst first.
+std::vector<FleetTile> TilesInOrder(const FleetState& fleet) {
+  std::vector<FleetTile> tiles;
+  for (const FleetServer& server : fleet.servers) {
+    for (const FleetMap& map : server.maps) {
+      for (const v1::TileInfo& tile : map.worst_tiles) tiles.push_back({&server, &map, &tile});
+    }
+  }
+  std::stable_sort(tiles.begin(), tiles.end(), [](const FleetTile& a, const FleetTile& b) {
+    return a.tile->fit().change() > b.tile->fit().change();
+  });
+  return tiles;
+}
+
+TextTable WorstTileTable(const std::vector<FleetTile>& tiles, size_t most) {
+  TextTable table("tile|map|server|>change|>through|>unexplained|>residual|>scans");
+  for (size_t i = 0; i < std::min(most, tiles.size()); ++i) {
+    const v1::TileFit& fit = tiles[i].tile->fit();
+    table.AddRow({tiles[i].tile->tile_id(), tiles[i].map->info.name(), tiles[i].server->address,
+                  absl::StrFormat("%.2f", fit.change()),
+                  absl::StrFormat("%.0f %%", 100.0 * fit.seen_through_ratio()),
+                  absl::StrFormat("%.0f %%", 100.0 * fit.unexplained_ratio()),
+                  absl::StrFormat("%.3f m", fit.residual_m()),
+                  absl::StrFormat("%.1f", fit.scans())});
+  }
+  return table;
+}
+
+std::string MoreText(size_t all, size_t most, const std::string& what) {
+  return all > most ? absl::StrCat("and ", all - most, " more ", what, "\n") : "";
+}
+
 }  // namespace
 
 void FleetScans::Add(const FleetScans& more) {
@@ -83,21 +291,6 @@ std::optional<double> FleetScans::accepted_ratio() const {
   return static_cast<double>(accepted) / static_cast<double>(answered);
 }
 
-std::vector<FleetRevisionUse> RevisionUses(const FleetServer& server, const std::string& map) {
-  std::map<uint64_t, FleetRevisionUse> uses;
-  for (const FleetVehicle& vehicle : server.vehicles) {
-    const uint64_t revision = vehicle.session.map_revision();
-    if (vehicle.session.map() != map || revision == 0) continue;
-    FleetRevisionUse& use = uses[revision];
-    use.revision = revision;
-    ++use.vehicles;
-    use.recent.Add(vehicle.recent);
-  }
-  std::vector<FleetRevisionUse> list;
-  for (const auto& entry : uses) list.push_back(entry.second);
-  return list;
-}
-
 FleetTotals TotalsOf(const FleetState& fleet) {
   FleetTotals totals;
   for (const FleetServer& server : fleet.servers) {
@@ -106,13 +299,6 @@ FleetTotals TotalsOf(const FleetState& fleet) {
     for (const FleetVehicle& vehicle : server.vehicles) totals.recent.Add(vehicle.recent);
   }
   return totals;
-}
-
-bool NeedsAttention(const FleetVehicle& vehicle) {
-  if (vehicle.recent.accepted_ratio().value_or(1.0) < kWellTrackedRatio) return true;
-  const v1::AlignmentStatus status = vehicle.session.status();
-  return status != v1::ALIGNMENT_STATUS_UNSPECIFIED && status != v1::ALIGNMENT_STATUS_OK &&
-         status != v1::ALIGNMENT_STATUS_DEGENERATE;
 }
 
 std::vector<absl::Status> FleetErrors(const FleetState& fleet) {
@@ -143,6 +329,42 @@ Json FleetJson(const FleetState& fleet) {
   json["servers"] = Json::array();
   for (const FleetServer& server : fleet.servers) json["servers"].push_back(ServerJson(server));
   return json;
+}
+
+std::string FleetText(const FleetState& fleet, const FleetTextOptions& options) {
+  const size_t columns = options.max_columns;
+  const auto line = [columns](const std::string& text) {
+    const std::string safe = TerminalText(text);
+    return (columns > 0 ? CutToColumns(safe, columns) : safe) + "\n";
+  };
+  std::string text = line(TotalsText(fleet));
+  for (const absl::Status& error : FleetErrors(fleet)) {
+    text += line(absl::StrCat("error: ", error.message()));
+  }
+  absl::StrAppend(&text, "\n", ServerTable(fleet).Text(columns));
+  const bool has_maps = std::any_of(fleet.servers.begin(), fleet.servers.end(),
+                                    [](const FleetServer& server) { return !server.maps.empty(); });
+  if (has_maps) absl::StrAppend(&text, "\n", RevisionUseTable(fleet).Text(columns));
+  const std::vector<VehicleOfServer> vehicles = VehiclesInOrder(fleet);
+  if (!vehicles.empty()) {
+    absl::StrAppend(&text, "\n", VehicleTable(vehicles, options.most_rows).Text(columns),
+                    MoreText(vehicles.size(), options.most_rows, "vehicles"));
+  }
+  const std::vector<FleetTile> tiles = TilesInOrder(fleet);
+  if (!tiles.empty()) {
+    absl::StrAppend(&text, "\n", WorstTileTable(tiles, options.most_rows).Text(columns),
+                    MoreText(tiles.size(), options.most_rows, "tiles"));
+  }
+  return text;
+}
+
+std::string FirstLines(const std::string& text, size_t most_lines) {
+  std::vector<std::string> lines = absl::StrSplit(text, '\n');
+  if (!lines.empty() && lines.back().empty()) lines.pop_back();
+  if (lines.size() <= most_lines || most_lines == 0) return text;
+  std::string first;
+  for (size_t i = 0; i + 1 < most_lines; ++i) absl::StrAppend(&first, lines[i], "\n");
+  return absl::StrCat(first, "and ", lines.size() - most_lines + 1, " more lines\n");
 }
 
 }  // namespace voxloc::cli

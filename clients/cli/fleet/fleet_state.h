@@ -1,18 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // A fleet at one time, as its servers describe it: vehicles, maps, and which vehicles run which
-// revision. Values and pure functions; the servers' answers are as they came, nothing is escaped.
+// revision; and how it is shown. Values and pure functions; the servers' answers are as they came,
+// and only FleetText escapes them.
 
 #ifndef VOXLOC_CLIENTS_CLI_FLEET_FLEET_STATE_H_
 #define VOXLOC_CLIENTS_CLI_FLEET_FLEET_STATE_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "absl/status/status.h"
-#include "clients/cli/output/output_file.h"
+#include "clients/cli/output/output.h"
 #include "voxloc/v1/admin_service.pb.h"
 #include "voxloc/v1/map_service.pb.h"
 
@@ -61,17 +63,6 @@ struct FleetState {
   std::vector<FleetServer> servers;  // in the order in which they were named
 };
 
-// The vehicles of a server that run one revision of a map.
-struct FleetRevisionUse {
-  uint64_t revision = 0;
-  size_t vehicles = 0;
-  FleetScans recent;
-};
-
-// Of the vehicles on `map`, ascending by revision; those without an answer yet are left out.
-[[nodiscard]] std::vector<FleetRevisionUse> RevisionUses(const FleetServer& server,
-                                                         const std::string& map);
-
 struct FleetTotals {
   size_t answering_servers = 0;
   size_t vehicles = 0;
@@ -79,15 +70,23 @@ struct FleetTotals {
 };
 [[nodiscard]] FleetTotals TotalsOf(const FleetState& fleet);
 
-// Whether a vehicle's last answer, or more than one in a hundred of its recent ones, was not
-// accepted.
-[[nodiscard]] bool NeedsAttention(const FleetVehicle& vehicle);
-
 // What went wrong, in the order of the servers; the messages name the server and the call.
 [[nodiscard]] std::vector<absl::Status> FleetErrors(const FleetState& fleet);
 
 // docs/cli.md describes every key.
 [[nodiscard]] Json FleetJson(const FleetState& fleet);
+
+struct FleetTextOptions {
+  size_t max_columns = 0;  // of a line; 0: no limit
+  size_t most_rows = 20;   // vehicles, and tiles, that are shown; the others are counted
+};
+
+// A line of totals, the errors, and the tables: servers, revisions of maps, vehicles (those that
+// need attention first), tiles. What comes from the network is made safe for a terminal.
+[[nodiscard]] std::string FleetText(const FleetState& fleet, const FleetTextOptions& options);
+
+// At most `most_lines` lines of it, the last of which then says how many more there are.
+[[nodiscard]] std::string FirstLines(const std::string& text, size_t most_lines);
 
 }  // namespace voxloc::cli
 

@@ -5,27 +5,130 @@
 #ifndef VOXLOC_CLIENTS_CLI_LOAD_TEST_LOAD_RUN_H_
 #define VOXLOC_CLIENTS_CLI_LOAD_TEST_LOAD_RUN_H_
 
+#include <atomic>
+#include <condition_variable>
+#include <cstdint>
 #include <functional>
 #include <memory>
-#include <string>
+#include <mutex>
+#include <optional>
+#include <random>
+#include <thread>
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "clients/cli/load_test/load_drive.h"
-#include "clients/cli/load_test/load_result.h"
+#include "clients/cli/load_test/load_report.h"
 #include "clients/cli/load_test/load_schedule.h"
-#include "clients/cli/load_test/load_stream.h"
+#include "clients/cli/load_test/tally.h"
 #include "clients/cpp/channel.h"
+#include "clients/cpp/session.h"
 
 namespace voxloc::cli {
 
-struct LoadPlan {
-  client::ChannelOptions channel;
-  double timeout_s = 10.0;  // for `open` and for each answer; 0: no limit
+struct LoadStreamOptions {
+  size_t stream = 0;  // counted from 0
   LoadTiming timing;
+  double timeout_s = 10.0;           // for `open` and for each answer; 0: no limit
+  const LoadDrive* drive = nullptr;  // must outlive the stream
+  size_t first_scan = 0;             // of the drive
+  v1::OpenSession open;
   ClientFaults faults;
-  std::vector<std::string> maps;
-  v1::OpenSession open;  // but for the map, and the vehicle where that is empty: then one a stream
+};
+
+// One vehicle of a load test: a session, and the thread that sends on schedule.
+//
+// Replies are taken by the session's reading thread. In closed loop that thread also sends the next
+// scan, so that no change of threads lies between them, and the stream's own thread only gives up
+// what is not answered in time. In open loop the stream's thread sends; what the connection does
+// not take at once makes the stream's later messages late, and those of no other stream. Sessions
+// are cancelled and opened again by the stream's own thread.
+class LoadStream {
+ public:
+  // Opens the session, over a connection of its own.
+  [[nodiscard]] static absl::StatusOr<std::unique_ptr<LoadStream>> Open(
+      const client::ChannelOptions& channel, const LoadStreamOptions& options);
+  // Ends the session if Finish has not.
+  ~LoadStream();
+  LoadStream(const LoadStream&) = delete;
+  LoadStream& operator=(const LoadStream&) = delete;
+
+  [[nodiscard]] v1::SessionOpened opened() const { return session_->opened(); }
+
+  // Begins to send, once. The clock must outlive the stream.
+  void Start(const RunClock& clock);
+
+  // Sends nothing more, as if the run ended now. Finish is still to be called.
+  void Stop();
+
+  [[nodiscard]] uint64_t replies() const { return ledger_.replies(); }
+
+  // Waits for the end of the sending and then, at most the timeout after the run's end, for what is
+  // on its way; the rest is lost. Closes the session.
+  [[nodiscard]] Tally Finish();
+
+ private:
+  LoadStream(const client::Channel& channel, const LoadStreamOptions& options);
+
+  [[nodiscard]] absl::StatusOr<std::unique_ptr<client::LocalizationSession>> OpenSession();
+  void OnResult(const v1::AlignmentResult& result);
+  // Or until the end of the sending.
+  void SleepUntil(int64_t time_ns) const;
+  void RunOpenLoop();
+  void RunClosedLoop();
+  // These are called by one thread at a time.
+  absl::Status SendScan(uint64_t position, int64_t due_ns);
+  void SendNextOfLoop();
+  struct Loop {
+    std::optional<ScanLedger::Oldest> oldest;
+    bool cancelling = false;
+  };
+  // Not while the next scan of the loop is being sent: the one before it has left the ledger, and
+  // the session looks idle.
+  [[nodiscard]] Loop StateOfLoop();
+  void SendPose(const DueMessage& due);
+  // For each scan that is sent: whether it is to be cancelled.
+  bool DrawCancel();
+  // When, from its sending on.
+  [[nodiscard]] int64_t DrawCancel_ns();
+  // Waits for the end of the session or a scan to be cancelled.
+  void AwaitEndOrCancel(int64_t until_ns);
+  // With what is on its way, if anything, and opens another one.
+  void CancelSession();
+  void ReplaceSession();
+  // What the session counts itself.
+  void AddCountsOfSession();
+  // The session has ended, or refuses this message only.
+  void EndOrGoOn(const absl::Status& refusal);
+  void End(const absl::Status& why);
+
+  void CountRejections();
+  void AwaitAnswers();
+  // When waiting for answers after the run ends; nullopt: no limit.
+  [[nodiscard]] std::optional<int64_t> LastAnswer_ns() const;
+
+  const client::Channel channel_;
+  const LoadStreamOptions options_;
+  const bool slow_reader_;
+  StreamSchedule schedule_;
+  ScanLedger ledger_;
+  const RunClock* clock_ = nullptr;
+  std::atomic<int64_t> end_ns_;  // of the sending
+  uint64_t next_sequence_ = 1;   // of the thread that sends, as is the next
+  uint64_t next_position_ = 0;
+  uint64_t poses_sent_ = 0;
+  uint64_t poses_rejected_ = 0;
+  uint64_t reconnects_ = 0;
+  uint64_t unexpected_results_ = 0;
+  std::mt19937_64 random_;
+  double scans_to_cancel_ = 0.0;  // of those sent so far; with the share that they owe
+  // Held while the next scan of the loop is sent, from the look at the clock on. Session::Send may
+  // then call OnResult for scans that were given up, which does not lock it.
+  std::mutex loop_mutex_;
+  std::condition_variable cancel_wanted_;
+  std::atomic<bool> cancelling_{false};  // the last scan that was sent, or the session
+  std::atomic<bool> ended_{false};       // the session, before the run was over
+  std::unique_ptr<client::LocalizationSession> session_;
+  std::thread thread_;
 };
 
 class LoadRun {

@@ -62,4 +62,17 @@ std::optional<DueMessage> StreamSchedule::Next() {
   return next;
 }
 
+Pose LoadDrive::GuessAt(double position) const {
+  const auto count = static_cast<double>(guesses_map_T_base.size());
+  const double cyclic = position - count * std::floor(position / count);
+  const size_t before = IndexAt(static_cast<uint64_t>(cyclic));
+  const size_t after = IndexAt(before + 1);
+  const double share = cyclic - std::floor(cyclic);
+  const Pose& from = guesses_map_T_base[before];
+  const Pose& to = guesses_map_T_base[after];
+  if (after <= before) return share < 0.5 ? from : to;
+  return {(1.0 - share) * from.translation + share * to.translation,
+          from.rotation.slerp(share, to.rotation)};
+}
+
 }  // namespace voxloc::cli

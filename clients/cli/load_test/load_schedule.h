@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the streams of a load test do, and when. All times are nanoseconds after the start of the
+// What the streams of a load test send, and when. All times are nanoseconds after the start of the
 // run, which all streams share.
 
 #ifndef VOXLOC_CLIENTS_CLI_LOAD_TEST_LOAD_SCHEDULE_H_
@@ -11,7 +11,13 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <vector>
+
+#include "clients/cpp/channel.h"
+#include "core/geometry/pose.h"
+#include "voxloc/v1/cloud.pb.h"
+#include "voxloc/v1/localization_service.pb.h"
 
 namespace voxloc::cli {
 
@@ -59,6 +65,15 @@ struct ClientFaults {
   uint64_t seed = 0;
 };
 
+struct LoadPlan {
+  client::ChannelOptions channel;
+  double timeout_s = 10.0;  // for `open` and for each answer; 0: no limit
+  LoadTiming timing;
+  ClientFaults faults;
+  std::vector<std::string> maps;
+  v1::OpenSession open;  // but for the map, and the vehicle where that is empty: then one a stream
+};
+
 // The time since the start of a run, which may lie in the future, and the wall clock's time to it.
 // Thread-safe.
 class RunClock {
@@ -77,7 +92,7 @@ class RunClock {
   // Virtual for tests that hold up the thread that asks.
   [[nodiscard]] virtual int64_t Now_ns() const { return Monotonic_ns() - start_ns_; }
 
-  // For Condition variables and sleeps.
+  // For condition variables and sleeps.
   [[nodiscard]] std::chrono::steady_clock::time_point TimePoint(int64_t time_ns) const {
     return std::chrono::steady_clock::time_point(
         std::chrono::duration_cast<std::chrono::steady_clock::duration>(
@@ -148,6 +163,23 @@ class StreamSchedule {
   int64_t first_scan_ns_ = 0;
   uint64_t next_scan_ = 0;
   uint64_t next_pose_ = 0;
+};
+
+// Most bytes that the encoded points of all drives may take.
+constexpr uint64_t kMaxDriveBytes = uint64_t{4} << 30;
+
+// A drive as load tests send it: its scans read, thinned and encoded before the run, and the guess
+// of each. The streams of a load test share it and each repeats it.
+struct LoadDrive {
+  std::vector<v1::Cloud> scans;
+  std::vector<Pose> guesses_map_T_base;  // one for each scan
+  uint64_t points = 0;                   // of all scans together
+
+  [[nodiscard]] size_t IndexAt(uint64_t position) const { return position % scans.size(); }
+
+  // Between the guesses of the scans around the position, counted in scans; the scans repeat. From
+  // the last scan to the first there is no way: each half belongs to the nearer one.
+  [[nodiscard]] Pose GuessAt(double position) const;
 };
 
 }  // namespace voxloc::cli

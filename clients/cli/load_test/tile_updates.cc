@@ -7,8 +7,6 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "clients/cli/load_test/load_drive.h"
-#include "clients/cli/load_test/tally.h"
 #include "clients/cpp/map_client.h"
 #include "clients/cpp/map_transaction.h"
 #include "core/status/try.h"
@@ -35,9 +33,9 @@ bool TileUpdateCounts::reached() const {
   return committed > 0 && committed + std::max<uint64_t>(1, due / 100) >= due;
 }
 
-TileUpdates::TileUpdates(const Options& options, client::Channel channel)
-    : options_(options), channel_(std::move(channel)), points_(std::random_device()()) {
-  counts_.due = options.timing.updates_due();
+TileUpdates::TileUpdates(const LoadPlan& plan, client::Channel channel)
+    : plan_(plan), channel_(std::move(channel)), points_(std::random_device()()) {
+  counts_.due = plan.timing.updates_due();
 }
 
 TileUpdates::~TileUpdates() { End(); }
@@ -56,10 +54,10 @@ bool TileUpdates::Await(std::chrono::steady_clock::time_point time) {
   return !end_wanted_.wait_until(lock, time, [this] { return ending_; });
 }
 
-absl::StatusOr<std::unique_ptr<TileUpdates>> TileUpdates::Read(const Options& options) {
-  VOXLOC_ASSIGN_OR_RETURN(client::Channel channel, client::Channel::Create(options.channel));
-  std::unique_ptr<TileUpdates> updates(new TileUpdates(options, std::move(channel)));
-  for (const std::string& map : std::set<std::string>(options.maps.begin(), options.maps.end())) {
+absl::StatusOr<std::unique_ptr<TileUpdates>> TileUpdates::Read(const LoadPlan& plan) {
+  VOXLOC_ASSIGN_OR_RETURN(client::Channel channel, client::Channel::Create(plan.channel));
+  std::unique_ptr<TileUpdates> updates(new TileUpdates(plan, std::move(channel)));
+  for (const std::string& map : std::set<std::string>(plan.maps.begin(), plan.maps.end())) {
     VOXLOC_TRY(updates->ListTiles(map));
   }
   std::vector<Tile>& tiles = updates->tiles_;
@@ -67,7 +65,7 @@ absl::StatusOr<std::unique_ptr<TileUpdates>> TileUpdates::Read(const Options& op
     return absl::FailedPreconditionError(
         "--tile-updates needs a map with a tile of at least 2 points");
   }
-  std::shuffle(tiles.begin(), tiles.end(), std::mt19937_64(options.seed));
+  std::shuffle(tiles.begin(), tiles.end(), std::mt19937_64(plan.faults.seed));
   if (tiles.size() > updates->counts_.due) {
     tiles.resize(std::max<uint64_t>(1, updates->counts_.due));
   }
@@ -79,7 +77,7 @@ absl::Status TileUpdates::ListTiles(const std::string& map) {
   v1::ListTilesRequest request;
   request.set_map(map);
   VOXLOC_ASSIGN_OR_RETURN(const v1::ListTilesResponse list,
-                          client::MapClient(channel_).ListTiles(request, options_.timeout_s));
+                          client::MapClient(channel_).ListTiles(request, plan_.timeout_s));
   for (const v1::TileInfo& info : list.tiles()) {
     if (info.points() < 2) continue;
     VOXLOC_ASSIGN_OR_RETURN(const Sha256Digest digest, Sha256FromBytes(info.sha256()));
@@ -116,8 +114,7 @@ absl::Status TileUpdates::ReadPoints() {
         missing.erase(found);
         return absl::OkStatus();
       };
-      VOXLOC_TRY(
-          client::MapClient(channel_).GetTiles(request, receive, options_.timeout_s).status());
+      VOXLOC_TRY(client::MapClient(channel_).GetTiles(request, receive, plan_.timeout_s).status());
     }
   }
   return absl::OkStatus();
@@ -129,8 +126,8 @@ void TileUpdates::Start(int64_t start_ns) {
 
 void TileUpdates::Run(const RunClock& clock) {
   for (uint64_t i = 0; i < counts_.due; ++i) {
-    if (!Await(clock.TimePoint(options_.timing.UpdateDue_ns(i)))) return;
-    if (clock.Now_ns() >= options_.timing.end_ns()) return;
+    if (!Await(clock.TimePoint(plan_.timing.UpdateDue_ns(i)))) return;
+    if (clock.Now_ns() >= plan_.timing.end_ns()) return;
     const absl::Status status = Replace(tiles_[i % tiles_.size()], clock);
     if (status.ok()) continue;
     ++counts_.failed;
@@ -143,7 +140,7 @@ absl::Status TileUpdates::Replace(Tile& tile, const RunClock& clock) {
       std::uniform_int_distribution<size_t>(0, tile.cloud_map.size() - 1)(points_);
   const PointCloud cloud_map = Without(tile.cloud_map, left_out);
   client::TransactionOptions options;
-  options.timeout_s = options_.timeout_s;
+  options.timeout_s = plan_.timeout_s;
   options.begin.set_map(tile.map);
   const int64_t begin_ns = clock.Now_ns();
   VOXLOC_ASSIGN_OR_RETURN(auto transaction, client::MapTransaction::Begin(channel_, options));
@@ -155,7 +152,7 @@ absl::Status TileUpdates::Replace(Tile& tile, const RunClock& clock) {
   commit.set_comment("voxloc load-test");
   VOXLOC_ASSIGN_OR_RETURN(const auto committed, transaction->Commit(commit));
   const int64_t end_ns = clock.Now_ns();
-  if (end_ns < options_.timing.end_ns()) ++counts_.committed;
+  if (end_ns < plan_.timing.end_ns()) ++counts_.committed;
   counts_.update.Add(end_ns - begin_ns);
   counts_.commit.Add(end_ns - commit_ns);
   return absl::OkStatus();
@@ -163,7 +160,7 @@ absl::Status TileUpdates::Replace(Tile& tile, const RunClock& clock) {
 
 absl::StatusOr<TileUpdateCounts> TileUpdates::Finish() {
   End();
-  for (const std::string& map : std::set<std::string>(options_.maps.begin(), options_.maps.end())) {
+  for (const std::string& map : std::set<std::string>(plan_.maps.begin(), plan_.maps.end())) {
     if (absl::Status status = Restore(map); !status.ok()) {
       return absl::Status(status.code(),
                           absl::StrCat("the tiles of map ", map,
@@ -177,7 +174,7 @@ absl::Status TileUpdates::Restore(const std::string& map) {
   const auto changed = [&map](const Tile& tile) { return tile.map == map && tile.replaced; };
   if (std::none_of(tiles_.begin(), tiles_.end(), changed)) return absl::OkStatus();
   client::TransactionOptions options;
-  options.timeout_s = options_.timeout_s;
+  options.timeout_s = plan_.timeout_s;
   options.begin.set_map(map);
   VOXLOC_ASSIGN_OR_RETURN(auto transaction, client::MapTransaction::Begin(channel_, options));
   for (const Tile& tile : tiles_) {

@@ -20,14 +20,14 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "clients/cli/load_test/load_schedule.h"
-#include "clients/cli/load_test/log_histogram.h"
+#include "clients/cli/load_test/tally.h"
 #include "clients/cpp/channel.h"
 #include "core/checksum/sha256.h"
 #include "core/cloud/point_cloud.h"
 
 namespace voxloc::cli {
 
-// What became of them.
+// What became of the updates.
 struct TileUpdateCounts {
   uint64_t due = 0;        // in the part of the run that has updates
   uint64_t committed = 0;  // of these, within that part
@@ -44,18 +44,10 @@ struct TileUpdateCounts {
 
 class TileUpdates {
  public:
-  struct Options {
-    client::ChannelOptions channel;
-    double timeout_s = 10.0;  // for each answer; 0: no limit
-    std::vector<std::string> maps;
-    LoadTiming timing;
-    uint64_t seed = 0;  // of the order of the tiles
-  };
-
-  // Reads the tiles that will be replaced: as many as updates are due, chosen by the seed among
-  // those of all maps, or all. FailedPrecondition: no tile has two points; ResourceExhausted: they
-  // take more than kMaxDriveBytes.
-  [[nodiscard]] static absl::StatusOr<std::unique_ptr<TileUpdates>> Read(const Options& options);
+  // Reads the tiles that will be replaced: as many as updates are due, chosen by the seed of the
+  // plan's faults among those of all maps, or all. FailedPrecondition: no tile has two points;
+  // ResourceExhausted: they take more than kMaxDriveBytes.
+  [[nodiscard]] static absl::StatusOr<std::unique_ptr<TileUpdates>> Read(const LoadPlan& plan);
   // Ends the updates. What Finish has not put back stays as it is.
   ~TileUpdates();
   TileUpdates(const TileUpdates&) = delete;
@@ -77,7 +69,7 @@ class TileUpdates {
     bool replaced = false;
   };
 
-  TileUpdates(const Options& options, client::Channel channel);
+  TileUpdates(const LoadPlan& plan, client::Channel channel);
 
   [[nodiscard]] absl::Status ListTiles(const std::string& map);
   [[nodiscard]] absl::Status ReadPoints();
@@ -88,7 +80,7 @@ class TileUpdates {
   [[nodiscard]] absl::Status Replace(Tile& tile, const RunClock& clock);
   [[nodiscard]] absl::Status Restore(const std::string& map);
 
-  const Options options_;
+  const LoadPlan plan_;
   const client::Channel channel_;
   std::vector<Tile> tiles_;
   std::mt19937_64 points_;   // which of them is left out; other ones in every run

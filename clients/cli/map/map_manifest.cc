@@ -13,7 +13,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "clients/cli/output/message_json.h"
-#include "clients/cli/output/output_file.h"
+#include "clients/cli/output/output.h"
 #include "clients/dataset/map_source.h"
 #include "clients/dataset/map_yaml.h"
 #include "core/cloud/cloud_digest.h"
@@ -33,12 +33,6 @@ constexpr size_t kDigestDigits = 16;
 
 // A million tiles take 300 MB.
 constexpr size_t kMaxManifestBytes = size_t{1} << 30;
-
-Json OptionsJson(const v1::MapOptions& options) {
-  return {{"profiles", options.profiles()},
-          {"cell_size_m",
-           options.has_cell_size_m() ? Json(options.cell_size_m().value()) : Json(nullptr)}};
-}
 
 Json TileJson(const ManifestTile& tile) {
   return {{"id", tile.id},
@@ -173,7 +167,7 @@ absl::Status WriteManifest(const std::string& directory, const MapManifest& mani
       {"map", manifest.map},
       {"revision", manifest.revision},
       {"points", points},
-      {"options", OptionsJson(manifest.options)},
+      {"options", MessageJson(manifest.options)},
       {"wgs84_origin", OriginJson(manifest.frame)},
       {"tiles", std::move(tiles)}};
   return WriteFileBytes(ManifestPath(directory), json.dump(1) + "\n");

@@ -3,12 +3,12 @@
 #include "clients/cli/output/map_text.h"
 
 #include <algorithm>
+#include <iterator>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "clients/cli/output/message_json.h"
-#include "clients/cli/output/text_table.h"
 #include "core/geometry/angles.h"
 
 namespace voxloc::cli {
@@ -22,7 +22,14 @@ std::string ExtentText(const v1::MapInfo& map) {
                          high.z() - low.z());
 }
 
-// Of the tiles that an event names; the rest is counted.
+// "48.1374, 11.5755, 519 m; x axis 0 deg from east"
+std::string OriginText(const v1::Wgs84Origin& origin) {
+  return absl::StrFormat("%.9g, %.9g, %g m; x axis %g deg from east", origin.point().latitude_deg(),
+                         origin.point().longitude_deg(), origin.point().altitude_m(),
+                         origin.x_axis_yaw_rad() * kDegreesPerRadian);
+}
+
+// So many of the tiles that an event names are shown; the rest is counted.
 constexpr int kTilesShown = 5;
 
 std::string TilesText(const v1::WatchMapResponse& event) {
@@ -125,12 +132,6 @@ std::string ProjectorText(const v1::MapProjector& projector) {
   return text;
 }
 
-std::string OriginText(const v1::Wgs84Origin& origin) {
-  return absl::StrFormat("%.9g, %.9g, %g m; x axis %g deg from east", origin.point().latitude_deg(),
-                         origin.point().longitude_deg(), origin.point().altitude_m(),
-                         origin.x_axis_yaw_rad() * kDegreesPerRadian);
-}
-
 std::string RevisionStateText(const v1::MapRevision& revision) {
   const std::string state = EnumWordOf(revision.state());
   const int vehicles = revision.canary_vehicles_size();
@@ -174,15 +175,13 @@ std::string MapEventText(const v1::WatchMapResponse& event, int64_t now_ns) {
 }
 
 std::vector<v1::TileInfo> WorstTiles(const v1::ListTilesResponse& tiles, size_t most) {
-  std::vector<const v1::TileInfo*> known;
-  for (const v1::TileInfo& tile : tiles.tiles()) {
-    if (tile.has_fit()) known.push_back(&tile);
-  }
-  std::stable_sort(known.begin(), known.end(), [](const v1::TileInfo* a, const v1::TileInfo* b) {
-    return a->fit().change() > b->fit().change();
-  });
   std::vector<v1::TileInfo> worst;
-  for (size_t i = 0; i < std::min(most, known.size()); ++i) worst.push_back(*known[i]);
+  std::copy_if(tiles.tiles().begin(), tiles.tiles().end(), std::back_inserter(worst),
+               [](const v1::TileInfo& tile) { return tile.has_fit(); });
+  std::stable_sort(worst.begin(), worst.end(), [](const v1::TileInfo& a, const v1::TileInfo& b) {
+    return a.fit().change() > b.fit().change();
+  });
+  if (worst.size() > most) worst.resize(most);
   return worst;
 }
 

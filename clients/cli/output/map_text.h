@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "clients/cli/output/output_file.h"
+#include "clients/cli/output/output.h"
 #include "voxloc/v1/map.pb.h"
 #include "voxloc/v1/map_service.pb.h"
 
@@ -28,9 +28,6 @@ namespace voxloc::cli {
 // "MGRS, grid 54SUE, heights WGS84"
 [[nodiscard]] std::string ProjectorText(const v1::MapProjector& projector);
 
-// "48.1374, 11.5755, 519 m; x axis 0 deg from east"
-[[nodiscard]] std::string OriginText(const v1::Wgs84Origin& origin);
-
 // One line a revision.
 [[nodiscard]] std::string RevisionTableText(const std::vector<v1::MapRevision>& revisions);
 
@@ -46,8 +43,8 @@ namespace voxloc::cli {
 [[nodiscard]] absl::StatusOr<uint64_t> PreviousRevision(
     const std::string& map, const std::vector<v1::MapRevision>& revisions);
 
-// Of the tiles that scans were compared with, at most `most` that seem to have changed the most,
-// the worst first.
+// At most `most` tiles that seem to have changed the most, the worst first, among those that scans
+// were compared with.
 [[nodiscard]] std::vector<v1::TileInfo> WorstTiles(const v1::ListTilesResponse& tiles, size_t most);
 
 // One line a tile.

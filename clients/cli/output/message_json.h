@@ -10,9 +10,10 @@
 #include <google/protobuf/generated_enum_reflection.h>
 #include <google/protobuf/message.h>
 
+#include <map>
 #include <string>
 
-#include "clients/cli/output/output_file.h"
+#include "clients/cli/output/output.h"
 
 namespace voxloc::cli {
 
@@ -39,6 +40,17 @@ template <typename Enum>
   const auto* known =
       google::protobuf::GetEnumDescriptor<Enum>()->FindValueByNumber(static_cast<int>(value));
   return known == nullptr || known->index() == 0 ? otherwise : EnumWord(*known);
+}
+
+// All values but UNSPECIFIED, the first of each enum, by their words.
+template <typename Enum>
+[[nodiscard]] std::map<std::string, Enum> EnumWords() {
+  std::map<std::string, Enum> words;
+  const auto& type = *google::protobuf::GetEnumDescriptor<Enum>();
+  for (int v = 1; v < type.value_count(); ++v) {
+    words[EnumWord(*type.value(v))] = static_cast<Enum>(type.value(v)->number());
+  }
+  return words;
 }
 
 // Keys are the names of the fields, in the order of the contract, with zeros and empty lists; of a

@@ -9,7 +9,6 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "clients/cli/output/message_json.h"
-#include "clients/cli/output/text_table.h"
 #include "clients/cpp/messages.h"
 #include "core/geometry/angles.h"
 #include "core/geometry/euler.h"
@@ -17,7 +16,12 @@
 namespace voxloc::cli {
 namespace {
 
-// Of all shares together, along an axis.
+// One standard deviation along or about an axis; for poses with a covariance.
+double SigmaOf(const v1::PoseWithCovariance& pose, int axis) {
+  return std::sqrt(pose.covariance(7 * axis));
+}
+
+// One standard deviation of all shares together along an axis.
 double SigmaAlong(const SigmaShares& shares, size_t axis) {
   double variance = 0.0;
   for (const auto& share : shares) variance += share[axis] * share[axis];
@@ -27,14 +31,6 @@ double SigmaAlong(const SigmaShares& shares, size_t axis) {
 bool IsEmpty(const SigmaShares& shares) { return shares == SigmaShares{}; }
 
 constexpr std::array<const char*, 6> kAxes = {"x", "y", "z", "rx", "ry", "rz"};
-
-std::vector<std::string> AxesWith(v1::AxisVerdict verdict, const v1::AlignmentResult& result) {
-  std::vector<std::string> axes;
-  for (int i = 0; i < result.degeneracy().axes_size() && i < 6; ++i) {
-    if (result.degeneracy().axes(i) == verdict) axes.emplace_back(kAxes[static_cast<size_t>(i)]);
-  }
-  return axes;
-}
 
 std::string LevelName(v1::DiagnosticLevel level) {
   const auto* value = v1::DiagnosticLevel_descriptor()->FindValueByNumber(level);
@@ -53,6 +49,41 @@ Json DiagnosticValue(const v1::DiagnosticEntry& entry) {
       break;
   }
   return nullptr;
+}
+
+const char* PhaseText(v1::SearchPhase phase) {
+  switch (phase) {
+    case v1::SEARCH_PHASE_SEARCHING:
+      return "searching";
+    case v1::SEARCH_PHASE_ALIGNING:
+      return "aligning";
+    case v1::SEARCH_PHASE_RANKING:
+      return "ranking";
+    default:
+      return "preparing";
+  }
+}
+
+std::string Verdict(const v1::SearchResult& result) {
+  if (result.hypotheses_size() == 0) {
+    return "nothing: no candidate meets the map (voxloc map info shows its bounds)";
+  }
+  std::string text = "reliable";
+  if (result.ambiguous()) {
+    text = "ambiguous: another pose explains the scan nearly as well";
+  } else if (!result.reliable()) {
+    text = "not reliable: the best score is not over the threshold";
+  }
+  if (result.timed_out()) absl::StrAppend(&text, "; the best so far, for the time was up");
+  return text;
+}
+
+// Standard deviations of x, y, z and yaw, metres and degrees; empty: not estimated.
+std::string SigmaText(const v1::PoseHypothesis& hypothesis) {
+  if (hypothesis.map_t_base().covariance_size() != 36) return "";
+  const auto sigma = [&hypothesis](int axis) { return SigmaOf(hypothesis.map_t_base(), axis); };
+  return absl::StrFormat("%.3f %.3f %.3f m %.3f deg", sigma(0), sigma(1), sigma(2),
+                         kDegreesPerRadian * sigma(5));
 }
 
 }  // namespace
@@ -107,16 +138,18 @@ std::string SigmaSharesText(const SigmaShares& shares) {
                          absl::StrJoin(parts, ", "));
 }
 
-std::vector<std::string> UnobservedAxes(const v1::AlignmentResult& result) {
-  return AxesWith(v1::AXIS_VERDICT_UNOBSERVED, result);
-}
-
-std::vector<std::string> WeakAxes(const v1::AlignmentResult& result) {
-  return AxesWith(v1::AXIS_VERDICT_WEAK, result);
+std::vector<std::string> AxesWith(v1::AxisVerdict verdict, const v1::AlignmentResult& result) {
+  std::vector<std::string> axes;
+  for (int i = 0; i < result.degeneracy().axes_size() && i < 6; ++i) {
+    if (result.degeneracy().axes(i) == verdict) axes.emplace_back(kAxes[static_cast<size_t>(i)]);
+  }
+  return axes;
 }
 
 Json LeastObservedJson(const v1::AlignmentResult& result) {
-  if (UnobservedAxes(result).empty() && WeakAxes(result).empty()) return nullptr;
+  if (AxesWith(v1::AXIS_VERDICT_UNOBSERVED, result).empty() &&
+      AxesWith(v1::AXIS_VERDICT_WEAK, result).empty())
+    return nullptr;
   // Rows are eigenvectors, and eigenvalues of the information ascend.
   if (result.degeneracy().eigenvectors_size() != 36) return nullptr;
   Json direction = Json::array();
@@ -140,9 +173,7 @@ Json ProtectionJson(const v1::AlignmentResult& result) {
 
 std::string SigmaText(const v1::AlignmentResult& result) {
   if (result.map_t_base().covariance_size() != 36) return "";
-  const auto sigma = [&result](int axis) {
-    return std::sqrt(result.map_t_base().covariance(7 * axis));
-  };
+  const auto sigma = [&result](int axis) { return SigmaOf(result.map_t_base(), axis); };
   return absl::StrFormat("x %.3f  y %.3f  z %.3f m   rx %.3f  ry %.3f  rz %.3f deg", sigma(0),
                          sigma(1), sigma(2), kDegreesPerRadian * sigma(3),
                          kDegreesPerRadian * sigma(4), kDegreesPerRadian * sigma(5));
@@ -154,7 +185,7 @@ std::string TrustText(const v1::AlignmentResult& result) {
     parts.push_back(absl::StrFormat("confidence %.2f", result.confidence().value()));
   }
   if (result.has_degeneracy()) {
-    const std::vector<std::string> axes = UnobservedAxes(result);
+    const std::vector<std::string> axes = AxesWith(v1::AXIS_VERDICT_UNOBSERVED, result);
     parts.push_back(axes.empty() ? "all axes observed"
                                  : absl::StrCat("not observed: ", absl::StrJoin(axes, ", ")));
   }
@@ -242,6 +273,100 @@ Json NoGroundJson(const v1::AlignmentResult& result) {
   if (!result.has_no_ground()) return nullptr;
   return {{"scores", ScoresJson(result.no_ground().scores())},
           {"points", result.no_ground().points()}};
+}
+
+bool Located(const v1::SearchResult& result) {
+  return result.hypotheses_size() > 0 && result.reliable() && !result.ambiguous();
+}
+
+std::string SearchProgressText(const v1::SearchProgress& progress) {
+  std::string text =
+      absl::StrFormat("%-9s %3.0f %%", PhaseText(progress.phase()), 100.0 * progress.fraction());
+  if (progress.candidates_scored() > 0) {
+    absl::StrAppend(&text, "   scored ", Grouped(progress.candidates_scored()));
+  }
+  absl::StrAppend(&text, "   aligned ", Grouped(progress.candidates_aligned()));
+  if (progress.has_best()) {
+    const v1::Vector3& at = progress.best().map_t_base().pose().position();
+    absl::StrAppend(&text, absl::StrFormat("   best NVTL %.2f at %.1f, %.1f",
+                                           progress.best().scores().nvtl(), at.x(), at.y()));
+  }
+  return text;
+}
+
+std::string SearchResultText(const v1::SearchResult& result, double elapsed_s) {
+  std::string text = absl::StrCat("found     ", Verdict(result), "\n");
+  if (result.prior_height_shift_m() != 0.0) {
+    absl::StrAppend(
+        &text, absl::StrFormat("prior     its height misses the map's surface and was moved by "
+                               "%+.1f m\n",
+                               result.prior_height_shift_m()));
+  }
+  TextTable table(
+      ">|>x|>y|>z|>roll|>pitch|>yaw|>NVTL|>confidence|>support|status|sigma x y z, yaw");
+  for (int i = 0; i < result.hypotheses_size(); ++i) {
+    const v1::PoseHypothesis& hypothesis = result.hypotheses(i);
+    const absl::StatusOr<Pose> pose = client::DecodePose(hypothesis.map_t_base().pose());
+    std::vector<std::string> row = {absl::StrCat(i + 1)};
+    const std::array<double, 6> numbers = RosNumbers(pose.value_or(Pose()));
+    for (size_t axis = 0; axis < 6; ++axis) {
+      row.push_back(pose.ok() ? absl::StrFormat("%.*f", axis < 3 ? 3 : 2, numbers[axis]) : "-");
+    }
+    row.push_back(absl::StrFormat("%.3f", hypothesis.scores().nvtl()));
+    row.push_back(hypothesis.has_confidence()
+                      ? absl::StrFormat("%.2f", hypothesis.confidence().value())
+                      : "-");
+    row.push_back(Grouped(hypothesis.support()));
+    row.push_back(client::StatusName(hypothesis.status()));
+    row.push_back(SigmaText(hypothesis));
+    table.AddRow(std::move(row));
+  }
+  if (result.hypotheses_size() > 0) absl::StrAppend(&text, "\n", table.Text(), "\n");
+  if (result.hypotheses_size() > 1) {
+    absl::StrAppend(&text, absl::StrFormat("gap       %.3f of the best NVTL to the second\n",
+                                           result.ambiguity_gap()));
+  }
+  absl::StrAppend(&text, "work      ", Grouped(result.candidates_scored()), " scored, ",
+                  Grouped(result.candidates_aligned()), " aligned   ",
+                  Grouped(result.points().used()), " of ", Grouped(result.points().received()),
+                  " points\n");
+  absl::StrAppend(&text, absl::StrFormat("time      %.2f s, %.2f s search (%s)\n", elapsed_s,
+                                         result.timings().align_s(), result.engine()));
+  absl::StrAppend(&text, "map       ", result.map(), ", revision ", result.map_revision(), "\n");
+  return text;
+}
+
+Json SearchResultJson(const v1::SearchResult& result, double elapsed_s) {
+  Json hypotheses = Json::array();
+  for (const v1::PoseHypothesis& hypothesis : result.hypotheses()) {
+    const absl::StatusOr<Pose> pose = client::DecodePose(hypothesis.map_t_base().pose());
+    Json row = {{"pose", pose.ok() ? PoseJson(*pose) : Json(nullptr)},
+                {"pose_rpy_deg", pose.ok() ? Json(RosNumbers(*pose)) : Json(nullptr)},
+                {"covariance", hypothesis.map_t_base().covariance()},
+                {"scores", ScoresJson(hypothesis.scores())},
+                {"status", client::StatusName(hypothesis.status())},
+                {"confidence", nullptr},
+                {"support", hypothesis.support()}};
+    if (hypothesis.has_confidence()) row["confidence"] = hypothesis.confidence().value();
+    hypotheses.push_back(row);
+  }
+  return {{"located", Located(result)},
+          {"reliable", result.reliable()},
+          {"ambiguous", result.ambiguous()},
+          {"ambiguity_gap", result.ambiguity_gap()},
+          {"timed_out", result.timed_out()},
+          {"prior_height_shift_m", result.prior_height_shift_m()},
+          {"hypotheses", hypotheses},
+          {"candidates_scored", result.candidates_scored()},
+          {"candidates_aligned", result.candidates_aligned()},
+          {"points_received", result.points().received()},
+          {"points_used", result.points().used()},
+          {"map", result.map()},
+          {"map_revision", result.map_revision()},
+          {"engine", result.engine()},
+          {"elapsed_s", elapsed_s},
+          {"search_s", result.timings().align_s()},
+          {"server_s", result.timings().server_s()}};
 }
 
 }  // namespace voxloc::cli

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Results as people and scripts read them: poses, how sure they are, scores, and what they carry on
-// request. Pure functions.
+// request; and searches for a vehicle. Pure functions.
 
 #ifndef VOXLOC_CLIENTS_CLI_OUTPUT_RESULT_TEXT_H_
 #define VOXLOC_CLIENTS_CLI_OUTPUT_RESULT_TEXT_H_
@@ -11,10 +11,11 @@
 #include <string>
 #include <vector>
 
-#include "clients/cli/output/output_file.h"
+#include "clients/cli/output/output.h"
 #include "core/cloud/point_cloud.h"
 #include "core/geometry/pose.h"
 #include "voxloc/v1/alignment.pb.h"
+#include "voxloc/v1/localization_service.pb.h"
 
 namespace voxloc::cli {
 
@@ -52,11 +53,9 @@ using SigmaShares = std::array<std::array<double, 6>, kSigmaShares>;
 // motion in the sweep 0.020", of the least certain axis; empty where all are zero.
 [[nodiscard]] std::string SigmaSharesText(const SigmaShares& shares);
 
-// Axes, of x y z rx ry rz, that the scan says nothing about.
-[[nodiscard]] std::vector<std::string> UnobservedAxes(const v1::AlignmentResult& result);
-
-// Of them those that it says little about.
-[[nodiscard]] std::vector<std::string> WeakAxes(const v1::AlignmentResult& result);
+// Axes, of x y z rx ry rz, of which the scan says nothing (UNOBSERVED) or little (WEAK).
+[[nodiscard]] std::vector<std::string> AxesWith(v1::AxisVerdict verdict,
+                                                const v1::AlignmentResult& result);
 
 // The direction that the scan observes least, where it does not observe some axis well: x y z rx ry
 // rz, a unit vector in which a radian counts as Degeneracy.rotation_scale_m; otherwise null.
@@ -98,6 +97,17 @@ using SigmaShares = std::array<std::array<double, 6>, kSigmaShares>;
 
 // `scores` and `points`; null where the result has none.
 [[nodiscard]] Json NoGroundJson(const v1::AlignmentResult& result);
+
+// Whether the best hypothesis is one to act on: reliable, and not ambiguous.
+[[nodiscard]] bool Located(const v1::SearchResult& result);
+
+// A search for a vehicle while it goes on, in one line.
+[[nodiscard]] std::string SearchProgressText(const v1::SearchProgress& progress);
+
+// A verdict, a table of hypotheses, and what it took.
+[[nodiscard]] std::string SearchResultText(const v1::SearchResult& result, double elapsed_s);
+
+[[nodiscard]] Json SearchResultJson(const v1::SearchResult& result, double elapsed_s);
 
 }  // namespace voxloc::cli
 

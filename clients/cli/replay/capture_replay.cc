@@ -12,7 +12,6 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "clients/cli/output/message_json.h"
-#include "clients/cli/output/text_table.h"
 #include "clients/cpp/admin_client.h"
 #include "clients/cpp/align.h"
 #include "clients/cpp/messages.h"
@@ -96,6 +95,24 @@ v1::AlignmentStatus StatusOfError(const absl::Status& error, v1::AlignmentStatus
   return v1::ALIGNMENT_STATUS_UNSPECIFIED;
 }
 
+// Reads a capture, aligns it, and prints how the answer compares with the captured one.
+absl::StatusOr<Json> ReplayCapture(const ServerFlags& flags, const std::string& map,
+                                   const client::Channel& channel, const ReplayServer& server,
+                                   const std::string& path) {
+  VOXLOC_ASSIGN_OR_RETURN(v1::Capture capture, ReadCapture(path));
+  v1::AlignScanRequest& request = *capture.mutable_request();
+  if (!map.empty()) request.mutable_setup()->set_map(map);
+  VOXLOC_ASSIGN_OR_RETURN(
+      const CaptureComparison comparison,
+      CompareWithCapture(capture, client::AlignScan(channel, request, flags.timeout_s), server));
+  if (flags.prints_text()) {
+    std::fputs(ComparisonText(capture, comparison).c_str(), stdout);
+  }
+  Json json = ComparisonJson(capture, comparison);
+  json["file"] = path;
+  return json;
+}
+
 }  // namespace
 
 absl::StatusOr<v1::Capture> ReadCapture(const std::string& path) {
@@ -169,28 +186,6 @@ Json ComparisonJson(const v1::Capture& capture, const CaptureComparison& compari
           {"status", comparison.status},
           {"warnings", comparison.warnings}};
 }
-
-namespace {
-
-// Reads a capture, aligns it, and prints how the answer compares with the captured one.
-absl::StatusOr<Json> ReplayCapture(const ServerFlags& flags, const std::string& map,
-                                   const client::Channel& channel, const ReplayServer& server,
-                                   const std::string& path) {
-  VOXLOC_ASSIGN_OR_RETURN(v1::Capture capture, ReadCapture(path));
-  v1::AlignScanRequest& request = *capture.mutable_request();
-  if (!map.empty()) request.mutable_setup()->set_map(map);
-  VOXLOC_ASSIGN_OR_RETURN(
-      const CaptureComparison comparison,
-      CompareWithCapture(capture, client::AlignScan(channel, request, flags.timeout_s), server));
-  if (flags.prints_text()) {
-    std::fputs(ComparisonText(capture, comparison).c_str(), stdout);
-  }
-  Json json = ComparisonJson(capture, comparison);
-  json["file"] = path;
-  return json;
-}
-
-}  // namespace
 
 absl::StatusOr<ExitCode> ReplayCaptures(const std::vector<std::string>& paths,
                                         const std::string& map, const ServerFlags& flags) {

@@ -10,8 +10,8 @@
 
 #include "absl/status/statusor.h"
 #include "clients/cli/commands/commands.h"
-#include "clients/cli/flags/server_flags.h"
-#include "clients/cli/output/output_file.h"
+#include "clients/cli/flags/request_flags.h"
+#include "clients/cli/output/output.h"
 #include "voxloc/v1/admin_service.pb.h"
 #include "voxloc/v1/alignment.pb.h"
 #include "voxloc/v1/capture.pb.h"

@@ -24,7 +24,7 @@ using Clock = std::chrono::steady_clock;
 // and at it. The time between the scans of a LiDAR of 10 Hz.
 constexpr int64_t kFirstPoseLead_ns = 100'000'000;
 
-// Poses farther apart tell no motion: those of a bag are interpolated as far.
+// Poses farther apart show no motion: those of a bag are interpolated as far.
 constexpr double kLongestMotion_s = 1.0;
 
 // How the vehicle moves around a scan, by the poses of the scans before and after it: the guesses,

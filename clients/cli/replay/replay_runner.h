@@ -14,8 +14,7 @@
 
 #include "absl/status/status.h"
 #include "clients/cli/replay/replay_input.h"
-#include "clients/cli/replay/replay_row.h"
-#include "clients/cli/replay/scan_loader.h"
+#include "clients/cli/replay/replay_results.h"
 #include "clients/cpp/session.h"
 
 namespace voxloc::cli {

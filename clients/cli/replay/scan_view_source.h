@@ -8,9 +8,8 @@
 
 #include <vector>
 
-#include "clients/cli/replay/replay_row.h"
-#include "clients/cli/report/scan_choice.h"
-#include "clients/cli/report/scan_view.h"
+#include "clients/cli/replay/replay_results.h"
+#include "clients/cli/report/pictures.h"
 #include "clients/cpp/channel.h"
 #include "voxloc/v1/localization_service.pb.h"
 

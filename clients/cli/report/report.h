@@ -10,21 +10,18 @@
 #include <cstddef>
 #include <string>
 
+#include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
-#include "clients/cli/output/output_file.h"
-#include "clients/cli/report/map_picture.h"
-#include "clients/cli/report/scan_view.h"
+#include "clients/cli/output/output.h"
+#include "clients/cli/report/pictures.h"
 
 namespace voxloc::cli {
 
-// Of a replay.
+// The page of a replay.
 [[nodiscard]] absl::string_view ReportPage();
 
-// Of a fleet.
+// The page of a fleet.
 [[nodiscard]] absl::string_view FleetPage();
-
-// The page with its data. No text in the data can end the script element that holds it.
-[[nodiscard]] std::string PageWithData(absl::string_view page, const Json& data);
 
 // About 11 MB of rows; more scans than a screen has columns of pixels.
 inline constexpr size_t kMaxReportRows = 10'000;
@@ -33,10 +30,7 @@ inline constexpr size_t kMaxReportRows = 10'000;
 // stands `position_covariance`: xx, xy, xz, yy, yz, zz, m^2, map axes; null where there is none.
 [[nodiscard]] Json ReportRow(const Json& row);
 
-// Every how many rows one is kept, so that at most kMaxReportRows are left. 1: all.
-[[nodiscard]] size_t RowStep(size_t rows);
-
-// What a report shows besides the results.
+// What a report also shows, apart from the results.
 struct ReportContent {
   MapPicture picture;
   ScanViews views;
@@ -49,6 +43,19 @@ struct ReportContent {
 
 // `fleet` as FleetJson gives it.
 [[nodiscard]] std::string FleetHtml(const Json& fleet);
+
+// Another run over the same scans: the JSON that `voxloc replay --json` has written. The file may
+// hold anything: what is used of it is checked. NotFound: there is no such file.
+// InvalidArgument: it is no such JSON, or larger than 1 GiB; the message names the file and the
+// row.
+[[nodiscard]] absl::StatusOr<Json> ReadRun(const std::string& path);
+
+// What a report says of the other run: `name`, its setting, and `results`, which has for each row
+// of `replay` the other run's row with the same stamp, or null. Scans that share a stamp are
+// matched in their order. `unmatched`: rows of the other run that this one does not have.
+// InvalidArgument: not one stamp is in both.
+[[nodiscard]] absl::StatusOr<Json> CompareRuns(const Json& replay, const Json& other,
+                                               const std::string& name);
 
 }  // namespace voxloc::cli
 

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "absl/strings/str_split.h"
-#include "clients/cli/command_line.h"
+#include "clients/cli/commands/commands.h"
 #include "tests/clients/cpp/fake_server.h"
 
 namespace voxloc::cli {

@@ -8,7 +8,6 @@
 #include <cmath>
 
 #include "clients/cli/calibrate/calibration_report.h"
-#include "clients/cli/calibrate/drive_answers.h"
 #include "clients/cli/calibrate/innovations.h"
 #include "tests/support/random_numbers.h"
 

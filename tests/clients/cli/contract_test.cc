@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "clients/cli/flags/field_flag.h"
+#include "clients/cli/flags/option.h"
 #include "clients/cli/output/message_json.h"
 #include "voxloc/v1/admin_service.pb.h"
 #include "voxloc/v1/alignment.pb.h"

@@ -19,10 +19,10 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/string_view.h"
-#include "clients/cli/command_line.h"
-#include "clients/cli/fleet/fleet_text.h"
+#include "clients/cli/commands/commands.h"
+#include "clients/cli/fleet/fleet_state.h"
+#include "clients/cli/output/output.h"
 #include "clients/cli/output/terminal.h"
-#include "clients/cli/output/text_table.h"
 #include "tests/clients/cpp/fake_server.h"
 #include "tests/support/scratch_dir.h"
 

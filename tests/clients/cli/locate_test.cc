@@ -7,7 +7,7 @@
 
 #include <string>
 
-#include "clients/cli/output/search_text.h"
+#include "clients/cli/output/result_text.h"
 #include "clients/cpp/messages.h"
 #include "core/geometry/euler.h"
 

@@ -16,9 +16,9 @@
 #include <vector>
 
 #include "absl/strings/string_view.h"
-#include "clients/cli/command_line.h"
+#include "clients/cli/commands/commands.h"
+#include "clients/cli/map/map_load.h"
 #include "clients/cli/map/map_manifest.h"
-#include "clients/cli/map/upload_report.h"
 #include "clients/cli/output/map_text.h"
 #include "clients/dataset/tile_spill.h"
 #include "core/cloud/cloud_digest.h"

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#include "clients/cli/map/map_survey.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <limits>
 #include <string>
+
+#include "clients/cli/map/map_load.h"
 
 namespace voxloc::cli {
 namespace {

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#include "clients/cli/output/progress.h"
-
 #include <gtest/gtest.h>
 
 #include <cstdio>
 #include <string>
+
+#include "clients/cli/output/terminal.h"
 
 namespace voxloc::cli {
 namespace {

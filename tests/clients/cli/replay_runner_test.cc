@@ -14,8 +14,8 @@
 #include <utility>
 #include <vector>
 
-#include "clients/cli/command_line.h"
-#include "clients/cli/output/output_file.h"
+#include "clients/cli/commands/commands.h"
+#include "clients/cli/output/output.h"
 #include "clients/cli/replay/scan_view_source.h"
 #include "core/cloud/io/cloud_file.h"
 #include "tests/clients/cpp/fake_server.h"

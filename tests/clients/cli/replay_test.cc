@@ -8,8 +8,7 @@
 #include <filesystem>
 
 #include "clients/cli/replay/replay_input.h"
-#include "clients/cli/replay/replay_row.h"
-#include "clients/cli/replay/replay_summary.h"
+#include "clients/cli/replay/replay_results.h"
 #include "clients/cpp/messages.h"
 #include "core/cloud/io/cloud_file.h"
 #include "tests/support/scratch_dir.h"

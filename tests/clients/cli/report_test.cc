@@ -12,9 +12,8 @@
 #include <vector>
 
 #include "absl/strings/escaping.h"
-#include "clients/cli/replay/replay_summary.h"
-#include "clients/cli/report/compared_run.h"
-#include "clients/cli/report/scan_choice.h"
+#include "clients/cli/replay/replay_results.h"
+#include "clients/cli/report/pictures.h"
 #include "tests/support/scratch_dir.h"
 
 namespace voxloc::cli {

@@ -8,10 +8,10 @@
 #include <string>
 
 #include "clients/cli/commands/commands.h"
-#include "clients/cli/flags/pose_flag.h"
+#include "clients/cli/flags/option.h"
+#include "clients/cli/output/output.h"
 #include "clients/cli/output/result_text.h"
 #include "clients/cli/output/terminal.h"
-#include "clients/cli/output/text_table.h"
 
 namespace voxloc::cli {
 namespace {

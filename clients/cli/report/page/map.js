@@ -1,5 +1,5 @@
 // The map from above: the surroundings on one canvas, the paths and the selection on another, both
-// in the map's axes, x to the right and y up. Wheel (wheel.js) and buttons zoom, dragging pans.
+// in the map's axes, x to the right and y up. The wheel (selection.js) and buttons zoom, dragging pans.
 
 function decodePicture(picture) {
   const bytes = Uint8Array.from(atob(picture.base64), (letter) => letter.charCodeAt(0));
@@ -232,29 +232,19 @@ function addMap(box) {
     return best;
   }
 
-  let dragged = null;
-  box.addEventListener("pointerdown", (event) => {
-    dragged = { x: event.clientX, y: event.clientY };
-    box.setPointerCapture(event.pointerId);
-    box.classList.add("dragging");
-    selection.set(null, null);
+  box.addEventListener("pointerdown", () => selection.set(null, null));
+  addDragging(box, (event, dx, dy) => {
+    if (!view) return;
+    view.x -= dx / view.scale;
+    view.y += dy / view.scale;
+    drawSoon();
   });
   box.addEventListener("pointermove", (event) => {
-    if (!view) return;
-    if (dragged) {
-      view.x -= (event.clientX - dragged.x) / view.scale;
-      view.y += (event.clientY - dragged.y) / view.scale;
-      dragged = { x: event.clientX, y: event.clientY };
-      drawSoon();
-      return;
-    }
+    if (!view || box.classList.contains("dragging")) return;
     const corner = box.getBoundingClientRect();
     selection.set(nearest(event.clientX - corner.left, event.clientY - corner.top),
       { x: event.clientX, y: event.clientY });
   });
-  const release = () => { dragged = null; box.classList.remove("dragging"); };
-  box.addEventListener("pointerup", release);
-  box.addEventListener("pointercancel", release);
   box.addEventListener("pointerleave", () => selection.set(null, null));
   addWheelZoom(box, (factor, x, y) => { if (view) zoom(factor, x, y); });
   const middle = (factor) => () => zoom(factor, box.clientWidth / 2, box.clientHeight / 2);

@@ -1,5 +1,5 @@
 // One scan over the cells of the map, in WebGL 2, seen from infinitely far away: lengths are true
-// along the screen. Dragging turns the view, with the shift key it moves it; wheel.js zooms.
+// along the screen. Dragging turns the view, with the shift key it moves it; the wheel (selection.js) zooms.
 
 const placeStep = 0.005;  // metres, of packed coordinates
 const rootStep = 0.001;   // metres, of packed square roots of covariances
@@ -225,16 +225,7 @@ function addScanView(box) {
     (on) => { state.cells = on; drawSoon(); });
   addSegments(document.getElementById("scan-turn"), [["oblique", oblique], ["from above", topDown]], turn);
 
-  let dragged = null;
-  box.addEventListener("pointerdown", (event) => {
-    dragged = { x: event.clientX, y: event.clientY };
-    box.setPointerCapture(event.pointerId);
-    box.classList.add("dragging");
-  });
-  box.addEventListener("pointermove", (event) => {
-    if (!dragged) return;
-    const [dx, dy] = [event.clientX - dragged.x, event.clientY - dragged.y];
-    dragged = { x: event.clientX, y: event.clientY };
+  addDragging(box, (event, dx, dy) => {
     if (event.shiftKey) {
       const camera = cameraColumns();
       state.middle = state.middle.map((value, axis) =>
@@ -244,9 +235,6 @@ function addScanView(box) {
       turn({ yaw: state.yaw - 0.006 * dx, pitch: Math.min(Math.PI / 2, Math.max(-0.2, state.pitch + 0.006 * dy)) });
     }
   });
-  const release = () => { dragged = null; box.classList.remove("dragging"); };
-  box.addEventListener("pointerup", release);
-  box.addEventListener("pointercancel", release);
   addWheelZoom(box, (factor) => {
     state.scale = Math.min(2000, Math.max(0.2, state.scale * factor));
     drawSoon();

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#include "clients/cli/load_test/log_histogram.h"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -10,6 +8,8 @@
 #include <numeric>
 #include <random>
 #include <vector>
+
+#include "clients/cli/load_test/tally.h"
 
 namespace voxloc::cli {
 namespace {

@@ -21,7 +21,6 @@
 #include "absl/strings/str_cat.h"
 #include "clients/cli/load_test/load_run.h"
 #include "clients/cli/load_test/load_schedule.h"
-#include "clients/cli/load_test/load_stream.h"
 #include "clients/cpp/messages.h"
 #include "tests/clients/cpp/fake_server.h"
 #include "tests/support/eventually.h"

@@ -7,7 +7,6 @@
 #include <set>
 #include <vector>
 
-#include "clients/cli/load_test/load_drive.h"
 #include "clients/cli/load_test/load_schedule.h"
 
 namespace voxloc::cli {

@@ -2,6 +2,8 @@
 //
 // What becomes of scans, how it is counted and added up, judged and reported.
 
+#include "clients/cli/load_test/tally.h"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -9,8 +11,6 @@
 #include <vector>
 
 #include "clients/cli/load_test/load_report.h"
-#include "clients/cli/load_test/load_result.h"
-#include "clients/cli/load_test/scan_ledger.h"
 
 namespace voxloc::cli {
 namespace {

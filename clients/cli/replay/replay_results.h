@@ -1,26 +1,58 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The numbers of a whole replay, for people and as JSON, and those of the last second while it goes
-// on.
+// What became of the scans of a replay: of each, and in numbers over all of them, for people and as
+// JSON; and those of the last second while the replay goes on.
 
-#ifndef VOXLOC_CLIENTS_CLI_REPLAY_REPLAY_SUMMARY_H_
-#define VOXLOC_CLIENTS_CLI_REPLAY_REPLAY_SUMMARY_H_
+#ifndef VOXLOC_CLIENTS_CLI_REPLAY_REPLAY_RESULTS_H_
+#define VOXLOC_CLIENTS_CLI_REPLAY_REPLAY_RESULTS_H_
 
 #include <array>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "clients/cli/flags/scan_flags.h"
-#include "clients/cli/output/output_file.h"
-#include "clients/cli/output/progress.h"
+#include "clients/cli/output/output.h"
 #include "clients/cli/output/result_text.h"
-#include "clients/cli/replay/replay_row.h"
+#include "clients/cli/output/terminal.h"
 #include "clients/dataset/summary.h"
+#include "core/geometry/pose.h"
+#include "voxloc/v1/alignment.pb.h"
 
 namespace voxloc::cli {
+
+// What became of one scan.
+struct ReplayRow {
+  size_t index = 0;
+  std::string file;  // the name without its directory
+  int64_t stamp_ns = 0;
+  Pose truth_map_T_base;
+  Pose guess_map_T_base;
+  double sent_s = 0.0;  // since the replay began
+
+  bool answered = false;  // with anything but SUPERSEDED
+  bool accepted = false;  // as the server says
+  std::string status;     // "OK", "SUPERSEDED", ...; empty: no reply
+  v1::AlignmentResult result;
+  uint64_t map_revision = 0;
+
+  std::optional<Pose> map_T_base;    // with every scan that was aligned
+  double translation_error_m = 0.0;  // meaningful with map_T_base, as are those below
+  double rotation_error_deg = 0.0;
+  std::optional<double> position_sigma_m;  // in the worst direction; nullopt: no covariance
+  SigmaShares sigma_shares{};              // all zeros: none
+
+  double latency_ms = 0.0;  // from before the scan is encoded until its reply is decoded
+  double engine_ms = 0.0;   // the engine's call
+  double queue_ms = 0.0;    // waiting in the server
+  double server_ms = 0.0;   // from receipt to reply, the two above included
+};
+
+// Takes the reply over. `row` has index, truth and guess already.
+void FillRow(const v1::AlignmentResult& result, double latency_ms, ReplayRow* row);
 
 // What the replay ran on.
 struct ReplaySetting {
@@ -52,11 +84,11 @@ struct ReplaySummary {
   size_t scans = 0;
   size_t answered = 0;  // replies other than SUPERSEDED
   size_t accepted = 0;  // as the server says
-  // Of those: more than kWrongFromM or kWrongFromDeg from the truth.
+  // Accepted poses more than kWrongFromM or kWrongFromDeg from the truth.
   size_t accepted_wrong = 0;
   size_t superseded = 0;
   std::map<std::string, size_t> statuses;
-  // Of the map, over the answers that name one; 0: none does.
+  // Revisions of the map in the answers that name one; 0: none does.
   uint64_t lowest_revision = 0;
   uint64_t highest_revision = 0;
 
@@ -119,4 +151,4 @@ class LiveReport {
 
 }  // namespace voxloc::cli
 
-#endif  // VOXLOC_CLIENTS_CLI_REPLAY_REPLAY_SUMMARY_H_
+#endif  // VOXLOC_CLIENTS_CLI_REPLAY_REPLAY_RESULTS_H_

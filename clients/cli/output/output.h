@@ -1,21 +1,49 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Tables for the terminal: columns as wide as their widest cell, two spaces apart, numbers to the
-// right. What cells hold may come from the network: it is made safe for a terminal (terminal.h).
+// How results are written: as tables, as JSON, in which numbers that are not finite become null, to
+// files, which flags name, and to standard output.
 
-#ifndef VOXLOC_CLIENTS_CLI_OUTPUT_TEXT_TABLE_H_
-#define VOXLOC_CLIENTS_CLI_OUTPUT_TEXT_TABLE_H_
+#ifndef VOXLOC_CLIENTS_CLI_OUTPUT_OUTPUT_H_
+#define VOXLOC_CLIENTS_CLI_OUTPUT_OUTPUT_H_
 
 #include <cstdint>
+#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/strings/string_view.h"
-#include "clients/cli/output/output_file.h"
 #include "clients/dataset/summary.h"
+#include "core/geometry/pose.h"
+
+namespace CLI {
+class App;
+class Option;
+}  // namespace CLI
 
 namespace voxloc::cli {
 
+// The error names the file and the system's reason.
+[[nodiscard]] absl::Status WriteTextFile(const std::string& path, absl::string_view text);
+
+// Keys keep the order in which they were added.
+using Json = nlohmann::ordered_json;
+
+// To the file, to standard output for "-", nowhere for "".
+[[nodiscard]] absl::Status WriteJson(const std::string& destination, const Json& value);
+
+// [x, y, z].
+[[nodiscard]] Json VectorJson(const Eigen::Vector3d& vector);
+
+// [x, y, z, qx, qy, qz, qw], metres and a unit quaternion.
+[[nodiscard]] Json PoseJson(const Pose& pose);
+
+// `path` may be "" for nothing and "-" for standard output where the command takes that.
+CLI::Option* AddOutputFile(CLI::App* command, const std::string& name, std::string* path,
+                           const std::string& help);
+
+// A table for the terminal: columns as wide as their widest cell, two spaces apart, numbers to the
+// right. What cells hold may come from the network: it is made safe for a terminal (terminal.h).
 class TextTable {
  public:
   struct Column {
@@ -68,4 +96,4 @@ class SummaryTable {
 
 }  // namespace voxloc::cli
 
-#endif  // VOXLOC_CLIENTS_CLI_OUTPUT_TEXT_TABLE_H_
+#endif  // VOXLOC_CLIENTS_CLI_OUTPUT_OUTPUT_H_

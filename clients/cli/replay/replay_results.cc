@@ -1,63 +1,78 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#include "clients/cli/replay/replay_summary.h"
+#include "clients/cli/replay/replay_results.h"
 
+#include <Eigen/Core>
+#include <Eigen/Eigenvalues>
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <functional>
 #include <utility>
 
+#include "absl/status/statusor.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
-#include "clients/cli/output/text_table.h"
+#include "clients/cli/output/message_json.h"
+#include "clients/cpp/messages.h"
+#include "core/geometry/angles.h"
 
 namespace voxloc::cli {
 namespace {
 
+std::optional<double> PositionSigma_m(const v1::PoseWithCovariance& pose) {
+  if (pose.covariance_size() != 36) return std::nullopt;
+  using RowMajor6 = Eigen::Matrix<double, 6, 6, Eigen::RowMajor>;
+  const Eigen::Matrix3d position =
+      Eigen::Map<const RowMajor6>(pose.covariance().data()).topLeftCorner<3, 3>();
+  const double largest = position.selfadjointView<Eigen::Lower>().eigenvalues().maxCoeff();
+  return std::sqrt(std::max(largest, 0.0));
+}
+
 Json RowJson(const ReplayRow& row) {
   const bool aligned = row.map_T_base.has_value();
-  return {{"index", row.index},
-          {"file", row.file},
-          {"stamp_s", static_cast<double>(row.stamp_ns) * 1e-9},
-          {"stamp_ns", row.stamp_ns},
-          {"sent_s", row.sent_s},
-          {"status", row.status},
-          {"detail", row.detail},
-          {"answered", row.answered},
-          {"accepted", row.accepted},
-          {"pose", aligned ? PoseJson(*row.map_T_base) : Json(nullptr)},
-          {"truth", PoseJson(row.truth_map_T_base)},
-          {"guess", PoseJson(row.guess_map_T_base)},
-          {"translation_error_m", aligned ? Json(row.translation_error_m) : Json(nullptr)},
-          {"rotation_error_deg", aligned ? Json(row.rotation_error_deg) : Json(nullptr)},
-          {"covariance", row.covariance.empty() ? Json(nullptr) : Json(row.covariance)},
-          {"sigma_shares", SigmaSharesJson(row.sigma_shares)},
-          {"confidence", row.confidence.has_value() ? Json(*row.confidence) : Json(nullptr)},
-          {"protection", row.protection},
-          {"diagnostics", row.diagnostics},
-          {"trace", row.trace},
-          {"recovery", row.recovery},
-          {"unobserved_axes", row.unobserved_axes},
-          {"weak_axes", row.weak_axes},
-          {"least_observed", row.least_observed},
-          {"scores",
-           {{"score", row.score},
-            {"transform_probability", row.transform_probability},
-            {"nvtl", row.nvtl},
-            {"matched_ratio", row.matched_ratio}}},
-          {"iterations", row.iterations},
-          {"evaluations", row.evaluations},
-          {"termination", row.termination},
-          {"points_used", row.points_used},
-          {"map_revision", row.map_revision},
-          {"tiles_missing", row.tiles_missing},
-          {"engine", row.engine},
-          {"latency_ms", row.latency_ms},
-          {"engine_ms", row.engine_ms},
-          {"queue_ms", row.queue_ms},
-          {"server_ms", row.server_ms}};
+  // What was found is shown of aligned scans only.
+  const v1::AlignmentResult& found = aligned ? row.result : v1::AlignmentResult::default_instance();
+  const auto& covariance = found.map_t_base().covariance();
+  return {
+      {"index", row.index},
+      {"file", row.file},
+      {"stamp_s", static_cast<double>(row.stamp_ns) * 1e-9},
+      {"stamp_ns", row.stamp_ns},
+      {"sent_s", row.sent_s},
+      {"status", row.status},
+      {"detail", row.result.detail()},
+      {"answered", row.answered},
+      {"accepted", row.accepted},
+      {"pose", aligned ? PoseJson(*row.map_T_base) : Json(nullptr)},
+      {"truth", PoseJson(row.truth_map_T_base)},
+      {"guess", PoseJson(row.guess_map_T_base)},
+      {"translation_error_m", aligned ? Json(row.translation_error_m) : Json(nullptr)},
+      {"rotation_error_deg", aligned ? Json(row.rotation_error_deg) : Json(nullptr)},
+      {"covariance", covariance.size() == 36 ? Json(covariance) : Json(nullptr)},
+      {"sigma_shares", SigmaSharesJson(row.sigma_shares)},
+      {"confidence", found.has_confidence() ? Json(found.confidence().value()) : Json(nullptr)},
+      {"protection", ProtectionJson(found)},
+      {"diagnostics", DiagnosticsJson(row.result)},
+      {"trace", TraceJson(row.result)},
+      {"recovery", row.result.has_recovery() ? MessageJson(row.result.recovery()) : Json(nullptr)},
+      {"unobserved_axes", AxesWith(v1::AXIS_VERDICT_UNOBSERVED, found)},
+      {"weak_axes", AxesWith(v1::AXIS_VERDICT_WEAK, found)},
+      {"least_observed", LeastObservedJson(found)},
+      {"scores", ScoresJson(found.scores())},
+      {"iterations", found.iterations()},
+      {"evaluations", found.evaluations()},
+      {"termination", aligned ? client::TerminationName(found.termination_reason()) : ""},
+      {"points_used", found.points().used()},
+      {"map_revision", row.map_revision},
+      {"tiles_missing", row.result.tiles_missing()},
+      {"engine", row.result.engine()},
+      {"latency_ms", row.latency_ms},
+      {"engine_ms", row.engine_ms},
+      {"queue_ms", row.queue_ms},
+      {"server_ms", row.server_ms}};
 }
 
 Json RevisionsJson(const ReplaySummary& summary) {
@@ -76,7 +91,7 @@ Json FilterJson(const ReplaySetting& setting) {
           {"by_server", setting.filtered_by_server}};
 }
 
-// Of a value of the rows that `counts`.
+// Summarizes a value of the rows for which `counts` holds.
 template <typename Counts, typename Value>
 Summary Over(const std::vector<ReplayRow>& rows, const Counts& counts, const Value& value) {
   std::vector<double> values;
@@ -87,6 +102,26 @@ Summary Over(const std::vector<ReplayRow>& rows, const Counts& counts, const Val
 }
 
 }  // namespace
+
+void FillRow(const v1::AlignmentResult& result, double latency_ms, ReplayRow* row) {
+  row->answered = result.status() != v1::ALIGNMENT_STATUS_SUPERSEDED;
+  row->accepted = result.accepted();
+  row->status = client::StatusName(result.status());
+  row->result = result;
+  row->latency_ms = latency_ms;
+  row->engine_ms = 1e3 * result.timings().align_s();
+  row->queue_ms = 1e3 * result.timings().queue_wait_s();
+  row->server_ms = 1e3 * result.timings().server_s();
+  row->map_revision = result.map_revision();
+  if (!result.has_map_t_base()) return;
+  const absl::StatusOr<Pose> pose = client::DecodePose(result.map_t_base().pose());
+  if (!pose.ok()) return;
+  row->map_T_base = *pose;
+  row->translation_error_m = TranslationDistance(*pose, row->truth_map_T_base);
+  row->rotation_error_deg = kDegreesPerRadian * RotationDistance(*pose, row->truth_map_T_base);
+  row->position_sigma_m = PositionSigma_m(result.map_t_base());
+  row->sigma_shares = SharesOf(result);
+}
 
 bool MapWasMissing(const ReplaySummary& summary) {
   const auto missing = summary.statuses.find("NO_MAP");
@@ -114,12 +149,15 @@ ReplaySummary SummarizeReplay(const std::vector<ReplayRow>& rows) {
   const auto has_pose = [](const ReplayRow& row) { return row.map_T_base.has_value(); };
   summary.translation_error_m = Over(rows, has_pose, &ReplayRow::translation_error_m);
   summary.rotation_error_deg = Over(rows, has_pose, &ReplayRow::rotation_error_deg);
-  summary.iterations = Over(rows, has_pose, &ReplayRow::iterations);
-  summary.nvtl = Over(rows, has_pose, &ReplayRow::nvtl);
-  summary.points_used = Over(rows, has_pose, &ReplayRow::points_used);
+  summary.iterations =
+      Over(rows, has_pose, [](const ReplayRow& row) { return row.result.iterations(); });
+  summary.nvtl =
+      Over(rows, has_pose, [](const ReplayRow& row) { return row.result.scores().nvtl(); });
+  summary.points_used =
+      Over(rows, has_pose, [](const ReplayRow& row) { return row.result.points().used(); });
   summary.position_sigma_m = Over(
-      rows, [](const ReplayRow& row) { return !row.covariance.empty(); },
-      &ReplayRow::position_sigma_m);
+      rows, [](const ReplayRow& row) { return row.position_sigma_m.has_value(); },
+      [](const ReplayRow& row) { return *row.position_sigma_m; });
   for (size_t i = 0; i < kSigmaShares; ++i) {
     summary.sigma_shares_m[i] = Over(
         rows, [](const ReplayRow& row) { return row.sigma_shares != SigmaShares{}; },
@@ -128,8 +166,11 @@ ReplaySummary SummarizeReplay(const std::vector<ReplayRow>& rows) {
         });
   }
   summary.confidence = Over(
-      rows, [](const ReplayRow& row) { return row.confidence.has_value(); },
-      [](const ReplayRow& row) { return *row.confidence; });
+      rows,
+      [](const ReplayRow& row) {
+        return row.map_T_base.has_value() && row.result.has_confidence();
+      },
+      [](const ReplayRow& row) { return row.result.confidence().value(); });
   const auto answered = [](const ReplayRow& row) { return row.answered; };
   summary.latency_ms = Over(rows, answered, &ReplayRow::latency_ms);
   summary.engine_ms = Over(rows, answered, &ReplayRow::engine_ms);

@@ -9,12 +9,13 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "clients/cli/commands/commands.h"
-#include "clients/cli/output/output_file.h"
-#include "clients/cli/output/text_table.h"
+#include "clients/cli/output/output.h"
+#include "clients/cli/output/terminal.h"
 #include "clients/dataset/bag/bag.h"
 #include "clients/dataset/bag/frame_tree.h"
 #include "clients/dataset/bag/messages.h"
 #include "clients/dataset/bag/topic_choice.h"
+#include "clients/sim/simulate_command.h"
 #include "core/status/try.h"
 
 namespace voxloc::cli {
@@ -122,12 +123,41 @@ absl::StatusOr<ExitCode> BagInfo(const BagInfoFlags& options) {
   return Report(options.json, BagText(contents, frames), BagJson(contents, frames));
 }
 
+struct SimulateFlags {
+  sim::SimulateArguments arguments;
+  std::string json;
+};
+
+absl::StatusOr<ExitCode> Simulate(const SimulateFlags& options) {
+  std::unique_ptr<ProgressBar> bar;
+  std::string step_of_bar;
+  const auto progress = [&bar, &step_of_bar](absl::string_view step, size_t done, size_t total) {
+    if (bar == nullptr || step_of_bar != step) {
+      bar.reset();
+      step_of_bar = std::string(step);
+      bar = std::make_unique<ProgressBar>("simulating", step_of_bar, total);
+    }
+    bar->Update(done);
+  };
+  const absl::StatusOr<sim::SimulationSummary> summary =
+      sim::RunSimulate(options.arguments, progress);
+  bar.reset();
+  if (!summary.ok()) return summary.status();
+  return Report(options.json, sim::DescribeSimulation(options.arguments, *summary),
+                {{"directory", options.arguments.writer.directory},
+                 {"map_points", summary->map_points},
+                 {"map_tiles", summary->map_tiles},
+                 {"scans", summary->scans},
+                 {"scan_points", summary->scan_points},
+                 {"drive_length_m", summary->drive_length_m},
+                 {"drive_duration_s", summary->drive_duration_s}});
+}
+
 }  // namespace
 
 void AddBagInfoCommand(CLI::App* parent, Work* chosen) {
-  auto options = std::make_shared<BagInfoFlags>();
-  CLI::App* command = parent->add_subcommand("info", "List the topics and frames of a bag of ROS");
-  command->footer(
+  const auto [command, options] = AddCommand(
+      parent, chosen, &BagInfo, "info", "List the topics and frames of a bag of ROS",
       R"(A FILE is a bag of ROS 2 (rosbag2 with SQLite or MCAP; a file or its directory) or of ROS 1;
 several are one recording. Needs neither ROS nor a server. The frame of a topic is that of
 its first message. tf lists each frame with its parent; (moves) means that the transform
@@ -139,7 +169,15 @@ Examples:
   AddOutputFile(command, "--json", &options->json,
                 "Write the result as JSON to FILE; - is standard output");
   command->add_option("FILE", options->paths, "Read these files of one recording")->required();
-  command->callback([options, chosen] { *chosen = [options] { return BagInfo(*options); }; });
+}
+
+void AddSimulateCommand(CLI::App* parent, Work* chosen) {
+  auto options = std::make_shared<SimulateFlags>();
+  CLI::App* command = sim::AddSimulateCommand(*parent, options->arguments);
+  AddOutputFile(command, "--json", &options->json,
+                "Write the counts as JSON to FILE; -: standard output")
+      ->group("Output");
+  command->callback([options, chosen] { *chosen = [options] { return Simulate(*options); }; });
 }
 
 }  // namespace voxloc::cli

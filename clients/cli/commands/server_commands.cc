@@ -1,21 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#include <CLI/CLI.hpp>
-#include <map>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
 #include "clients/cli/commands/commands.h"
-#include "clients/cli/flags/map_flags.h"
 #include "clients/cli/flags/option.h"
-#include "clients/cli/flags/server_flags.h"
+#include "clients/cli/flags/request_flags.h"
 #include "clients/cli/output/message_json.h"
-#include "clients/cli/output/output_file.h"
+#include "clients/cli/output/output.h"
 #include "clients/cli/output/terminal.h"
-#include "clients/cli/output/text_table.h"
 #include "clients/cpp/admin_client.h"
 #include "clients/cpp/messages.h"
 #include "core/status/try.h"
@@ -23,9 +20,17 @@
 namespace voxloc::cli {
 namespace {
 
-struct AdminSessionsFlags {
+// The flags of all commands of `admin`; each command takes some of them.
+struct AdminFlags {
   ServerFlags server;
   std::string map;
+  size_t width = 0;       // columns; 0: those of the terminal
+  std::string level;      // of the log
+  double grace_s = 30.0;  // Kubernetes's default, terminationGracePeriodSeconds
+  std::string reason;
+  size_t most = 100;  // captures
+  std::string id;     // of a capture
+  std::string output;
 };
 
 std::string SessionsText(const std::vector<v1::SessionInfo>& sessions) {
@@ -44,7 +49,7 @@ std::string SessionsText(const std::vector<v1::SessionInfo>& sessions) {
   return sessions.empty() ? "no sessions\n" : table.Text();
 }
 
-absl::StatusOr<ExitCode> ShowSessions(const AdminSessionsFlags& options) {
+absl::StatusOr<ExitCode> ShowSessions(const AdminFlags& options) {
   VOXLOC_ASSIGN_OR_RETURN(const client::Channel channel, Connect(options.server));
   VOXLOC_ASSIGN_OR_RETURN(const std::vector<v1::SessionInfo> sessions,
                           client::ListSessions(channel, options.map, options.server.timeout_s));
@@ -53,21 +58,15 @@ absl::StatusOr<ExitCode> ShowSessions(const AdminSessionsFlags& options) {
 }
 
 void AddSessionsCommand(CLI::App* parent, Work* chosen) {
-  auto options = std::make_shared<AdminSessionsFlags>();
-  CLI::App* command = parent->add_subcommand("sessions", "List the open sessions of a server");
-  command->footer(R"(Oldest first. Times are those of the server's clock.
+  const auto [command, options] =
+      AddCommand(parent, chosen, &ShowSessions, "sessions", "List the open sessions of a server",
+                 R"(Oldest first. Times are those of the server's clock.
 
 Example:
   voxloc admin sessions --server localhost:50051 --map town)");
   AddMapFlag(command, &options->map, "List only the sessions on this map");
   AddServerFlags(command, &options->server);
-  command->callback([options, chosen] { *chosen = [options] { return ShowSessions(*options); }; });
 }
-
-struct AdminConfigFlags {
-  ServerFlags server;
-  size_t width = 0;
-};
 
 std::string ConfigText(const v1::GetConfigResponse& config, size_t max_columns) {
   TextTable table("key|value|source|place|change");
@@ -78,7 +77,7 @@ std::string ConfigText(const v1::GetConfigResponse& config, size_t max_columns) 
   return table.Text(max_columns);
 }
 
-absl::StatusOr<ExitCode> ShowConfig(const AdminConfigFlags& options) {
+absl::StatusOr<ExitCode> ShowConfig(const AdminFlags& options) {
   VOXLOC_ASSIGN_OR_RETURN(const client::Channel channel, Connect(options.server));
   VOXLOC_ASSIGN_OR_RETURN(const v1::GetConfigResponse config,
                           client::GetConfig(channel, options.server.timeout_s));
@@ -87,9 +86,8 @@ absl::StatusOr<ExitCode> ShowConfig(const AdminConfigFlags& options) {
 }
 
 void AddConfigCommand(CLI::App* parent, Work* chosen) {
-  auto flags = std::make_shared<AdminConfigFlags>();
-  CLI::App* command = parent->add_subcommand("config", "Report a server's configuration in effect");
-  command->footer(
+  const auto [command, flags] = AddCommand(
+      parent, chosen, &ShowConfig, "config", "Report a server's configuration in effect",
       R"(For each key of the configuration, its value, where it comes from (default, detected at start,
 file, environment or flag, with the place), and whether a change takes a SIGHUP or a restart.
 
@@ -99,29 +97,13 @@ Example:
                "Cut lines to N columns; 0: those of the terminal, and no limit without one")
       ->check(CLI::Range(0, 10'000));
   AddServerFlags(command, &flags->server);
-  command->callback([flags, chosen] { *chosen = [flags] { return ShowConfig(*flags); }; });
 }
 
-struct AdminLogLevelFlags {
-  ServerFlags server;
-  std::string level;
-};
-
-std::map<std::string, v1::LogLevel> LogLevels() {
-  std::map<std::string, v1::LogLevel> levels;
-  const google::protobuf::EnumDescriptor& all = *v1::LogLevel_descriptor();
-  for (int v = 0; v < all.value_count(); ++v) {
-    const auto level = static_cast<v1::LogLevel>(all.value(v)->number());
-    if (level != v1::LOG_LEVEL_UNSPECIFIED) levels[EnumWordOf(level)] = level;
-  }
-  return levels;
-}
-
-absl::StatusOr<ExitCode> SetLevel(const AdminLogLevelFlags& options) {
+absl::StatusOr<ExitCode> SetLevel(const AdminFlags& options) {
   VOXLOC_ASSIGN_OR_RETURN(const client::Channel channel, Connect(options.server));
-  VOXLOC_ASSIGN_OR_RETURN(
-      const v1::LogLevel previous,
-      client::SetLogLevel(channel, LogLevels().at(options.level), options.server.timeout_s));
+  VOXLOC_ASSIGN_OR_RETURN(const v1::LogLevel previous,
+                          client::SetLogLevel(channel, EnumWords<v1::LogLevel>().at(options.level),
+                                              options.server.timeout_s));
   const std::string before = EnumWordOf(previous);
   return Report(options.server.json,
                 absl::StrCat("the log level is ", options.level, "; it was ", before, "\n"),
@@ -129,27 +111,16 @@ absl::StatusOr<ExitCode> SetLevel(const AdminLogLevelFlags& options) {
 }
 
 void AddLogLevelCommand(CLI::App* parent, Work* chosen) {
-  auto options = std::make_shared<AdminLogLevelFlags>();
-  CLI::App* command =
-      parent->add_subcommand("log-level", "Set how much a server logs, until it ends");
-  command->footer("Example:\n  voxloc admin log-level --server localhost:50051 debug");
+  const auto [command, options] = AddCommand(
+      parent, chosen, &SetLevel, "log-level", "Set how much a server logs, until it ends",
+      "Example:\n  voxloc admin log-level --server localhost:50051 debug");
   command->add_option("LEVEL", options->level, "Log this much: trace, debug, info, warn or error")
-      ->check(CLI::IsMember(LogLevels()))
+      ->check(CLI::IsMember(EnumWords<v1::LogLevel>()))
       ->required();
   AddServerFlags(command, &options->server);
-  command->callback([options, chosen] { *chosen = [options] { return SetLevel(*options); }; });
 }
 
-// What Kubernetes gives a pod by default (terminationGracePeriodSeconds).
-constexpr double kDefaultGraceS = 30.0;
-
-struct AdminDrainFlags {
-  ServerFlags server;
-  double grace_s = kDefaultGraceS;
-  std::string reason;
-};
-
-absl::StatusOr<ExitCode> DrainServer(const AdminDrainFlags& options) {
+absl::StatusOr<ExitCode> DrainServer(const AdminFlags& options) {
   VOXLOC_ASSIGN_OR_RETURN(const client::Channel channel, Connect(options.server));
   VOXLOC_ASSIGN_OR_RETURN(
       const v1::DrainResponse drain,
@@ -163,9 +134,8 @@ absl::StatusOr<ExitCode> DrainServer(const AdminDrainFlags& options) {
 }
 
 void AddDrainCommand(CLI::App* parent, Work* chosen) {
-  auto options = std::make_shared<AdminDrainFlags>();
-  CLI::App* command = parent->add_subcommand("drain", "Make a server ready to be stopped");
-  command->footer(
+  const auto [command, options] = AddCommand(
+      parent, chosen, &DrainServer, "drain", "Make a server ready to be stopped",
       R"(The server reports that it is not ready, refuses new sessions, asks the open ones to go
 elsewhere, and ends them when the grace time has passed. It does not end itself. Asking
 again can only shorten the time; voxloc admin undrain takes it back.
@@ -177,7 +147,6 @@ Example:
       ->check(CLI::NonNegativeNumber);
   AddOption(command, "--reason", options->reason, "TEXT", "Pass this reason on to the sessions");
   AddServerFlags(command, &options->server);
-  command->callback([options, chosen] { *chosen = [options] { return DrainServer(*options); }; });
 }
 
 absl::StatusOr<ExitCode> UndrainServer(const ServerFlags& flags) {
@@ -192,29 +161,15 @@ absl::StatusOr<ExitCode> UndrainServer(const ServerFlags& flags) {
 }
 
 void AddUndrainCommand(CLI::App* parent, Work* chosen) {
-  auto flags = std::make_shared<ServerFlags>();
-  CLI::App* command = parent->add_subcommand("undrain", "Take a drain of a server back");
-  command->footer(
+  const auto [command, flags] = AddCommand(
+      parent, chosen, &UndrainServer, "undrain", "Take a drain of a server back",
       R"(The server is ready again and takes new sessions. Those that were asked to go elsewhere may
 have gone. A server that is being stopped (SIGTERM) goes on draining.
 
 Example:
   voxloc admin undrain --server localhost:50051)");
-  AddServerFlags(command, flags.get());
-  command->callback([flags, chosen] { *chosen = [flags] { return UndrainServer(*flags); }; });
+  AddServerFlags(command, flags);
 }
-
-struct AdminCapturesFlags {
-  ServerFlags server;
-  std::string map;
-  size_t most = 100;
-};
-
-struct AdminCaptureFlags {
-  ServerFlags server;
-  std::string id;
-  std::string output;
-};
 
 std::string CapturesText(const std::vector<v1::CaptureInfo>& captures) {
   TextTable table("id|captured|status|map|>revision|vehicle|session|>bytes");
@@ -227,7 +182,7 @@ std::string CapturesText(const std::vector<v1::CaptureInfo>& captures) {
   return captures.empty() ? "no captures\n" : table.Text();
 }
 
-absl::StatusOr<ExitCode> ShowCaptures(const AdminCapturesFlags& options) {
+absl::StatusOr<ExitCode> ShowCaptures(const AdminFlags& options) {
   VOXLOC_ASSIGN_OR_RETURN(const client::Channel channel, Connect(options.server));
   VOXLOC_ASSIGN_OR_RETURN(
       const std::vector<v1::CaptureInfo> captures,
@@ -236,7 +191,7 @@ absl::StatusOr<ExitCode> ShowCaptures(const AdminCapturesFlags& options) {
                 {{"captures", MessagesJson(captures)}});
 }
 
-absl::StatusOr<ExitCode> FetchCapture(const AdminCaptureFlags& options) {
+absl::StatusOr<ExitCode> FetchCapture(const AdminFlags& options) {
   VOXLOC_ASSIGN_OR_RETURN(const client::Channel channel, Connect(options.server));
   VOXLOC_ASSIGN_OR_RETURN(const v1::Capture capture,
                           client::GetCapture(channel, options.id, options.server.timeout_s));
@@ -252,17 +207,15 @@ absl::StatusOr<ExitCode> FetchCapture(const AdminCaptureFlags& options) {
                  {"output", options.output}});
 }
 
-void AddListFlags(CLI::App* command, AdminCapturesFlags* options) {
+void AddListFlags(CLI::App* command, AdminFlags* options) {
   AddMapFlag(command, &options->map, "List only the captures on this map");
   AddDefaulted(command, "--max", options->most, "N", "List at most N captures; 0: all");
   AddServerFlags(command, &options->server);
 }
 
 void AddGetCommand(CLI::App* parent, Work* chosen) {
-  auto options = std::make_shared<AdminCaptureFlags>();
-  CLI::App* command =
-      parent->add_subcommand("get", "Fetch a captured scan with its answer into a file");
-  command->footer(
+  const auto [command, options] = AddCommand(
+      parent, chosen, &FetchCapture, "get", "Fetch a captured scan with its answer into a file",
       R"(The file is a voxloc.v1.Capture in protobuf's binary format, which `voxloc replay --capture`
 reads. It shows where a vehicle was and what it saw there.
 
@@ -271,7 +224,6 @@ Example:
   AddOption(command, "id", options->id, "ID", "Id of the capture, as the list has it")->required();
   AddOutputFile(command, "--output", &options->output, "Write the capture to FILE")->required();
   AddServerFlags(command, &options->server);
-  command->callback([options, chosen] { *chosen = [options] { return FetchCapture(*options); }; });
 }
 
 void AddCapturesCommand(CLI::App* parent, Work* chosen) {
@@ -285,20 +237,149 @@ Examples:
   voxloc admin captures --map town
   voxloc admin captures get c18f2a4-17 --output bad.capture
   voxloc replay --capture bad.capture --server localhost:50051)");
-  auto options = std::make_shared<AdminCapturesFlags>();
+  auto options = std::make_shared<AdminFlags>();
   AddListFlags(command, options.get());
   command->callback([options, chosen, command] {
     if (!command->get_subcommands().empty()) return;
     *chosen = [options] { return ShowCaptures(*options); };
   });
-  auto listed = std::make_shared<AdminCapturesFlags>();
+  auto listed = std::make_shared<AdminFlags>();
   CLI::App* list = command->add_subcommand("list", "List the captures, as without `list`");
   AddListFlags(list, listed.get());
   list->callback([listed, chosen] { *chosen = [listed] { return ShowCaptures(*listed); }; });
   AddGetCommand(command, chosen);
 }
 
+std::string StateName(v1::ServerState state) { return EnumWordOr(state, "unknown"); }
+
+double UptimeSeconds(const v1::GetServerInfoResponse& info) {
+  return static_cast<double>(info.now_ns() - info.started_at_ns()) * 1e-9;
+}
+
+std::string CellSizes(const v1::Profile& profile) {
+  std::vector<std::string> sizes;
+  for (const v1::ProfileStage& stage : profile.stages()) {
+    sizes.push_back(absl::StrFormat("%g m", stage.cells().cell_size_m()));
+  }
+  return absl::StrJoin(sizes, ", ");
+}
+
+std::string ScoreName(const v1::Profile& profile) {
+  return profile.score_type() == v1::SCORE_TYPE_TRANSFORM_PROBABILITY ? "TP" : "NVTL";
+}
+
+std::vector<std::string> RoleNames(const v1::GetServerInfoResponse& info) {
+  std::vector<std::string> names;
+  for (const int role : info.caller_roles()) {
+    names.push_back(EnumWordOf(static_cast<v1::Role>(role)));
+  }
+  return names;
+}
+
+std::string CallerText(const v1::GetServerInfoResponse& info) {
+  if (info.caller().empty()) return "anyone, the server asks for no credentials";
+  return absl::StrCat(info.caller(), ", roles: ", absl::StrJoin(RoleNames(info), ", "));
+}
+
+std::string InfoText(const std::string& server, const v1::GetServerInfoResponse& info) {
+  std::string text;
+  const auto line = [&text](absl::string_view key, absl::string_view value) {
+    absl::StrAppend(&text, absl::StrFormat("%-9s %s\n", key, value));
+  };
+  line("server", server);
+  line("version", absl::StrCat(info.version(), " ", info.git_revision(), " ", info.build_type()));
+  line("state", absl::StrFormat("%s for %.0f s", StateName(info.state()), UptimeSeconds(info)));
+  line("caller", CallerText(info));
+  line("engine", info.engine_note().empty()
+                     ? info.engine()
+                     : absl::StrCat(info.engine(), " (", info.engine_note(), ")"));
+  line("sessions",
+       absl::StrCat(info.open_sessions(), " of at most ", info.limits().max_sessions()));
+  line("maps", absl::StrCat(info.maps(), " of at most ", info.limits().max_maps()));
+  line("messages", absl::StrCat("at most ", ByteText(info.limits().max_message_bytes()), ", ",
+                                Grouped(info.limits().max_points_per_scan()), " points a scan"));
+  line("sensors", absl::StrJoin(info.sensors(), ", "));
+  TextTable devices("device|model|healthy|>threads|>memory|>free|capability");
+  for (const v1::Device& device : info.devices()) {
+    devices.AddRow({device.name(), device.model(), device.healthy() ? "yes" : "NO",
+                    absl::StrCat(device.threads()), ByteText(device.memory_total_bytes()),
+                    ByteText(device.memory_free_bytes()), device.capability()});
+  }
+  TextTable profiles("profile|>stages|cell sizes|score|>over");
+  for (const v1::Profile& profile : info.profiles()) {
+    const bool is_default = profile.name() == info.default_profile();
+    profiles.AddRow({is_default ? absl::StrCat(profile.name(), " (default)") : profile.name(),
+                     absl::StrCat(profile.stages_size()), CellSizes(profile), ScoreName(profile),
+                     absl::StrFormat("%g", profile.score_threshold())});
+  }
+  TextTable limits("limit|>value");
+  const Json values = MessageJson(info.limits());
+  for (const auto& [name, value] : values.items()) {
+    limits.AddRow({name, value.dump()});
+  }
+  return absl::StrCat(text, "\n", devices.Text(), "\n", profiles.Text(), "\n", limits.Text());
+}
+
+Json InfoJson(const std::string& server, const v1::GetServerInfoResponse& info) {
+  Json devices = Json::array();
+  for (const v1::Device& device : info.devices()) {
+    devices.push_back({{"name", device.name()},
+                       {"model", device.model()},
+                       {"healthy", device.healthy()},
+                       {"threads", device.threads()},
+                       {"memory_total_bytes", device.memory_total_bytes()},
+                       {"memory_free_bytes", device.memory_free_bytes()},
+                       {"capability", device.capability()}});
+  }
+  Json profiles = Json::array();
+  for (const v1::Profile& profile : info.profiles()) {
+    profiles.push_back({{"name", profile.name()},
+                        {"stages", profile.stages_size()},
+                        {"score", ScoreName(profile)},
+                        {"score_threshold", profile.score_threshold()}});
+  }
+  return {{"server", server},
+          {"version", info.version()},
+          {"git_revision", info.git_revision()},
+          {"build_type", info.build_type()},
+          {"state", StateName(info.state())},
+          {"caller", info.caller()},
+          {"caller_roles", RoleNames(info)},
+          {"engine", info.engine()},
+          {"engine_note", info.engine_note()},
+          {"uptime_s", UptimeSeconds(info)},
+          {"open_sessions", info.open_sessions()},
+          {"maps", info.maps()},
+          {"max_message_bytes", info.limits().max_message_bytes()},
+          {"max_points_per_scan", info.limits().max_points_per_scan()},
+          {"max_sessions", info.limits().max_sessions()},
+          {"max_maps", info.limits().max_maps()},
+          {"limits", MessageJson(info.limits())},
+          {"default_profile", info.default_profile()},
+          {"sensors", info.sensors()},
+          {"devices", devices},
+          {"profiles", profiles}};
+}
+
+absl::StatusOr<ExitCode> ShowInfo(const ServerFlags& flags) {
+  VOXLOC_ASSIGN_OR_RETURN(const client::Channel channel, Connect(flags));
+  VOXLOC_ASSIGN_OR_RETURN(const v1::GetServerInfoResponse info,
+                          client::GetServerInfo(channel, flags.timeout_s));
+  // The one of several servers that answered.
+  const std::string& server = channel.server();
+  return Report(flags.json, InfoText(server, info), InfoJson(server, info));
+}
+
 }  // namespace
+
+void AddInfoCommand(CLI::App* parent, Work* chosen) {
+  const auto [command, flags] = AddCommand(parent, chosen, &ShowInfo, "info",
+                                           "Report a server's version, engine, limits and profiles",
+                                           R"(Examples:
+  voxloc info --server localhost:50051
+  voxloc info --server a.example:50051,b.example:50051 --tls-ca ca.pem --token-file token)");
+  AddServerFlags(command, flags);
+}
 
 void AddAdminCommands(CLI::App* parent, Work* chosen) {
   AddSessionsCommand(parent, chosen);

@@ -1,24 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#include <CLI/CLI.hpp>
 #include <chrono>
 #include <filesystem>
 #include <map>
-#include <memory>
 #include <string>
 #include <system_error>
 #include <thread>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "clients/cli/commands/commands.h"
-#include "clients/cli/flags/map_flags.h"
 #include "clients/cli/flags/option.h"
-#include "clients/cli/flags/server_flags.h"
+#include "clients/cli/flags/request_flags.h"
+#include "clients/cli/map/map_load.h"
 #include "clients/cli/map/map_manifest.h"
-#include "clients/cli/output/progress.h"
-#include "clients/cli/output/text_table.h"
+#include "clients/cli/output/output.h"
+#include "clients/cli/output/terminal.h"
 #include "clients/cpp/backoff.h"
 #include "clients/cpp/map_client.h"
 #include "core/cloud/io/cloud_file.h"
@@ -182,13 +181,9 @@ absl::StatusOr<ExitCode> ExportMap(const MapExportFlags& options) {
   return Export(options, channel).Run();
 }
 
-}  // namespace
-
-void AddMapExportCommand(CLI::App* parent, Work* chosen) {
-  auto options = std::make_shared<MapExportFlags>();
-  options->server.timeout_s = 60.0;
-  CLI::App* command = parent->add_subcommand("export", "Save a map as a directory of PCD files");
-  command->footer(
+void AddExportCommand(CLI::App* parent, Work* chosen) {
+  const auto [command, options] = AddCommand(
+      parent, chosen, &ExportMap, "export", "Save a map as a directory of PCD files",
       R"(Writes DIR/tiles with a PCD for each tile, and at last DIR/manifest.json with the map's
 options and the digest and origin of each tile. The coordinates in a PCD are offsets from the
 tile's origin, bit for bit as the server keeps them; the origin is the translation of
@@ -201,13 +196,77 @@ its WGS84 origin to the manifest.
 Examples:
   voxloc map export --map town backup/town
   voxloc map export --map town --revision 12 town-12)");
+  options->server.timeout_s = 60.0;
   AddMapFlag(command, &options->map, "Save this map")->required();
   AddDefaulted(command, "--revision", options->revision, "N",
                "Save this revision, one that voxloc map history lists; 0: the one in use");
   AddServerFlags(command, &options->server);
   command->add_option("DIR", options->directory, "Write to this directory, made if missing")
       ->required();
-  command->callback([options, chosen] { *chosen = [options] { return ExportMap(*options); }; });
+}
+
+struct MapImportFlags {
+  ServerFlags server;
+  CommitFlags commit;
+  std::string map;
+  std::string directory;
+};
+
+absl::StatusOr<ExitCode> ImportMap(const MapImportFlags& options) {
+  const auto start = std::chrono::steady_clock::now();
+  VOXLOC_ASSIGN_OR_RETURN(const MapManifest manifest, ReadManifest(options.directory));
+  v1::BeginUpdate begin;
+  begin.set_map(options.map.empty() ? manifest.map : options.map);
+  begin.set_create(true);
+  begin.set_clear(true);
+  *begin.mutable_options() = manifest.options;
+  if (manifest.frame.has_projector() || manifest.frame.has_origin()) {
+    *begin.mutable_frame() = manifest.frame;
+  }
+  std::vector<client::UploadTile> tiles;
+  for (const ManifestTile& tile : manifest.tiles) {
+    const auto load = [&options, &tile] { return ReadManifestTile(options.directory, tile); };
+    tiles.push_back({tile.id, load, tile.sha256});
+  }
+  VOXLOC_ASSIGN_OR_RETURN(const client::UploadResult result,
+                          UploadWithBar(options.server, options.commit, begin, std::move(tiles)));
+  const double seconds =
+      std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  const std::string text = absl::StrFormat(
+      "map %s, revision %d: %s points, tiles %d, %.1f s\n%s", begin.map(),
+      result.committed.map().revision(), Grouped(result.counts.points_kept), manifest.tiles.size(),
+      seconds, UploadNotes(result, options.commit.stages(), 0));
+  Json json = UploadJson(result);
+  json["tiles"] = manifest.tiles.size();
+  json["points"] = result.counts.points_kept;
+  json["elapsed_s"] = seconds;
+  return Report(options.server.json, text, json);
+}
+
+void AddImportCommand(CLI::App* parent, Work* chosen) {
+  const auto [command, options] = AddCommand(
+      parent, chosen, &ImportMap, "import", "Load a map that voxloc map export has saved",
+      R"(The map is created, or replaced in one step, with the options and the frame of the one that
+was saved. Only
+tiles whose points the server does not have are read and sent. A tile whose points do not
+have the digest of the manifest is refused by its name, and the map stays as it was.
+
+Examples:
+  voxloc map import backup/town
+  voxloc map import --map town-copy --stage backup/town)");
+  options->server.timeout_s = 120.0;
+  options->commit.comment = "voxloc map import";
+  AddMapFlag(command, &options->map, "Give the map this name; default: the one that it had");
+  AddCommitFlags(command, &options->commit);
+  AddServerFlags(command, &options->server);
+  command->add_option("DIR", options->directory, "Load the map of this directory")->required();
+}
+
+}  // namespace
+
+void AddMapCopyCommands(CLI::App* parent, Work* chosen) {
+  AddExportCommand(parent, chosen);
+  AddImportCommand(parent, chosen);
 }
 
 }  // namespace voxloc::cli

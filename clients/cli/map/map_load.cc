@@ -1,0 +1,413 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "clients/cli/map/map_load.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "clients/cli/flags/option.h"
+#include "clients/cli/output/map_text.h"
+#include "clients/dataset/bag/drive.h"
+#include "clients/dataset/stamp_text.h"
+#include "core/cloud/filters.h"
+#include "core/status/try.h"
+
+namespace voxloc::cli {
+namespace {
+
+constexpr double kSquare_m = 5.0;
+constexpr size_t kMostSquares = 4'000'000;
+
+// Metadata gives corners in whole metres or so.
+constexpr double kDeclaredMargin_m = 1.0;
+
+// No map that is driven in is larger, or further from zero: UTM's northings end at 1e7 m.
+constexpr double kMostExtent_m = 200e3;
+constexpr double kMostHeight_m = 5e3;
+constexpr double kFurthest_m = 1e7;
+// The least share of the bounds' area that has points. A road of 50 km across them has 0.4 %.
+constexpr double kLeastFilled = 1e-3;
+
+// Maps on their side are higher than a building, and flat the other way.
+constexpr double kLeastSideHeight_m = 20.0;
+constexpr double kSideRatio = 2.0;
+
+// Steps of float32 that a map's accuracy shows.
+constexpr double kCoarseStep_m = 0.01;
+
+uint64_t SquareOf(double x, double y) {
+  const auto part = [](double value) {
+    const double index = std::clamp(std::floor(value / kSquare_m), -2e9, 2e9);
+    return static_cast<uint64_t>(static_cast<uint32_t>(static_cast<int32_t>(index)));
+  };
+  return part(x) << 32U | part(y);
+}
+
+void Extend(Bounds* bounds, const Bounds& more) {
+  if (more.finite_points == 0) return;
+  const bool first = bounds->finite_points == 0;
+  bounds->min = first ? more.min : bounds->min.cwiseMin(more.min).eval();
+  bounds->max = first ? more.max : bounds->max.cwiseMax(more.max).eval();
+  bounds->finite_points += more.finite_points;
+}
+
+double AreaOf(const Bounds& bounds) {
+  const Eigen::Vector3d extent = bounds.max - bounds.min;
+  return extent.x() * extent.y();
+}
+
+using Clock = std::chrono::steady_clock;
+
+// With 0.1 s at first and 5 s at most about 70 s: a server that is restarted is back by then.
+constexpr int kMaxUploadAttempts = 20;
+
+bool ChangesNothing(const v1::UpdateCommitted& committed) {
+  return committed.tiles_added() + committed.tiles_replaced() + committed.tiles_removed() == 0;
+}
+
+}  // namespace
+
+TileCutter::TileCutter(const std::string& map, size_t clouds, TileSpill spill)
+    : label_(absl::StrCat("cutting ", map)),
+      clouds_(clouds),
+      spill_(std::make_shared<TileSpill>(std::move(spill))) {}
+
+absl::Status TileCutter::Add(const PointCloud& piece) {
+  VOXLOC_TRY(spill_->Add(piece));
+  plan_.survey->Add(absl::StrCat(plan_.clouds), piece);
+  ShowProgress();
+  return absl::OkStatus();
+}
+
+void TileCutter::ShowProgress() {
+  if (!line_.due()) return;
+  const double seconds =
+      std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
+  const uint64_t points = spill_->points();
+  line_.Show(absl::StrFormat("%s: %d of %d clouds, %s points, %.1f million a second", label_,
+                             plan_.clouds, clouds_, Grouped(points),
+                             static_cast<double>(points) * 1e-6 / seconds));
+}
+
+absl::StatusOr<MapLoadPlan> TileCutter::Finish() {
+  VOXLOC_TRY(spill_->Finish());
+  plan_.points_not_finite = spill_->points_not_finite();
+  for (const TileIndex& index : spill_->tiles()) {
+    const auto load = [spill = spill_, index]() -> absl::StatusOr<PointCloud> {
+      VOXLOC_ASSIGN_OR_RETURN(TileCloud tile, spill->Load(index));
+      return std::move(tile.cloud);
+    };
+    plan_.tiles.push_back({spill_->Describe(index).id, load, std::nullopt});
+  }
+  return std::move(plan_);
+}
+
+void AddMapBagFlags(CLI::App* command, MapBagFlags* flags) {
+  CLI::Option* bag = AddBagFlags(command, &flags->bag);
+  AddPoseFlag(command, "--base-t-sensor",
+              "Place the sensor on the vehicle, whose poses are given, by this pose, metres and "
+              "degrees, ROS angles; default: by the transforms of the bag, or the poses are the "
+              "sensor's",
+              &flags->base_T_sensor);
+  AddDefaulted(command, "--scan-distance", flags->scan_distance_m, "M",
+               "Take a scan of a bag only where the vehicle is M metres from the last one taken")
+      ->check(CLI::Range(0.0, 1e6))
+      ->needs(bag);
+  AddScanFlags(command, &flags->scan);
+  for (const char* name : {"--leaf", "--points", "--min-range", "--max-range", "--seed"}) {
+    command->get_option(name)->needs(bag);
+  }
+}
+
+absl::StatusOr<MapLoadPlan> PlanBagLoad(const std::string& map, const MapBagFlags& flags,
+                                        const std::string& poses_file,
+                                        const TileSpill::Options& spill) {
+  bag::DriveOptions options = flags.bag;
+  options.poses_file = poses_file;
+  VOXLOC_ASSIGN_OR_RETURN(const std::unique_ptr<bag::Drive> drive,
+                          OpenDrive(std::move(options), flags.base_T_sensor));
+  VOXLOC_ASSIGN_OR_RETURN(const std::unique_ptr<bag::DriveClouds> clouds, drive->ReadClouds());
+  const std::vector<bag::DriveScan>& scans = drive->scans();
+  VOXLOC_ASSIGN_OR_RETURN(TileSpill points, TileSpill::Create(spill));
+  TileCutter cutter(map, scans.size(), std::move(points));
+  const FilterOptions filter = flags.scan.filter();
+  const std::optional<Pose>& base_T_sensor = drive->base_T_sensor();
+  std::optional<Pose> last_map_T_base;
+  for (const bag::DriveScan& scan : scans) {
+    VOXLOC_ASSIGN_OR_RETURN(const PointCloud cloud, clouds->Next());
+    if (last_map_T_base.has_value() &&
+        TranslationDistance(*last_map_T_base, scan.map_T_base) < flags.scan_distance_m) {
+      continue;
+    }
+    last_map_T_base = scan.map_T_base;
+    const absl::StatusOr<FilteredCloud> thinned = FilterCloud(cloud, filter);
+    absl::Status status = thinned.status();
+    if (status.ok()) {
+      const Pose map_T_sensor =
+          base_T_sensor.has_value() ? scan.map_T_base * *base_T_sensor : scan.map_T_base;
+      status = cutter.Add(Transform(map_T_sensor, thinned->cloud));
+    }
+    if (!status.ok()) {
+      return absl::Status(status.code(), absl::StrCat("the scan with the stamp ",
+                                                      SecondsFromNanoseconds(scan.stamp_ns),
+                                                      " s: ", status.message()));
+    }
+    cutter.EndCloud();
+  }
+  return cutter.Finish();
+}
+
+void MapSurvey::Begin(const std::string& cloud, const std::optional<XyBounds>& declared,
+                      bool placed) {
+  Cloud& known = clouds_[cloud];
+  known = Cloud();
+  known.declared = declared;
+  known.placed = placed;
+}
+
+void MapSurvey::Add(const std::string& cloud, const PointCloud& points) {
+  Cloud& known = clouds_[cloud];
+  Extend(&known.bounds, ComputeBounds(points));
+  for (size_t i = 0; i < points.size(); ++i) {
+    if (!points.IsFinite(i)) continue;
+    known.largest_offset_m =
+        std::max({known.largest_offset_m, std::abs(points.x[i]), std::abs(points.y[i])});
+    const Eigen::Vector3d point = points.Point(i);
+    if (known.declared.has_value()) {
+      const XyBounds& declared = *known.declared;
+      const Eigen::Array2d xy = point.head<2>().array();
+      if ((xy < declared.min.array() - kDeclaredMargin_m).any() ||
+          (xy > declared.max.array() + kDeclaredMargin_m).any()) {
+        ++known.outside_declared;
+      }
+    }
+    if (too_many_squares_) continue;
+    squares_.insert(SquareOf(point.x(), point.y()));
+    if (squares_.size() > kMostSquares) {
+      too_many_squares_ = true;
+      squares_.clear();
+    }
+  }
+}
+
+uint64_t MapSurvey::points() const { return bounds().finite_points; }
+
+uint64_t MapSurvey::PointsOf(const std::string& cloud) const {
+  const auto found = clouds_.find(cloud);
+  return found == clouds_.end() ? 0 : found->second.bounds.finite_points;
+}
+
+Bounds MapSurvey::bounds() const {
+  Bounds all;
+  for (const auto& [name, cloud] : clouds_) Extend(&all, cloud.bounds);
+  return all;
+}
+
+std::optional<double> MapSurvey::density_per_m2() const {
+  if (squares_.empty()) return std::nullopt;
+  return static_cast<double>(points()) /
+         (static_cast<double>(squares_.size()) * kSquare_m * kSquare_m);
+}
+
+void MapSurvey::AddStackWarning(const Bounds& all, std::vector<std::string>& warnings) const {
+  constexpr size_t kLeastClouds = 3;
+  double sum_m2 = 0.0;
+  size_t clouds = 0;
+  for (const auto& [name, cloud] : clouds_) {
+    if (cloud.placed || cloud.bounds.finite_points == 0) continue;
+    sum_m2 += AreaOf(cloud.bounds);
+    ++clouds;
+  }
+  const double all_m2 = AreaOf(all);
+  if (clouds < kLeastClouds || all_m2 <= 0.0 ||
+      sum_m2 < 0.5 * static_cast<double>(clouds) * all_m2) {
+    return;
+  }
+  warnings.push_back(
+      absl::StrCat("the ", clouds,
+                   " clouds lie on top of each other: are they scans that need --poses, or tiles "
+                   "whose place got lost?"));
+}
+
+void MapSurvey::AddMetadataWarning(std::vector<std::string>& warnings) const {
+  size_t clouds = 0;
+  std::string first;
+  for (const auto& [name, cloud] : clouds_) {
+    if (2 * cloud.outside_declared <= cloud.bounds.finite_points) continue;
+    if (++clouds == 1) first = name;
+  }
+  if (clouds == 0) return;
+  warnings.push_back(absl::StrCat("most points of ", clouds,
+                                  " clouds lie outside of the bounds that the metadata has for "
+                                  "them, first of ",
+                                  first));
+}
+
+void MapSurvey::AddStepsWarning(std::vector<std::string>& warnings) const {
+  float largest_m = 0.0F;
+  for (const auto& [name, cloud] : clouds_) largest_m = std::max(largest_m, cloud.largest_offset_m);
+  const float step_m =
+      std::nextafter(largest_m, std::numeric_limits<float>::infinity()) - largest_m;
+  if (step_m < kCoarseStep_m) return;
+  warnings.push_back(absl::StrFormat(
+      "coordinates of up to %.0f m are float32 and come in steps of %.3g m; write them in double",
+      largest_m, step_m));
+}
+
+std::vector<std::string> MapSurvey::Warnings() const {
+  std::vector<std::string> warnings;
+  const Bounds all = bounds();
+  if (all.finite_points == 0) return warnings;
+  const Eigen::Vector3d extent = all.max - all.min;
+  const double furthest_m = std::max(all.min.cwiseAbs().maxCoeff(), all.max.cwiseAbs().maxCoeff());
+  if (furthest_m > kFurthest_m) {
+    warnings.push_back(absl::StrFormat("points are up to %.4g m from zero", furthest_m));
+  }
+  if (extent.head<2>().maxCoeff() > kMostExtent_m || extent.z() > kMostHeight_m) {
+    warnings.push_back("the bounds are out of proportion for a map");
+  }
+  const double area_m2 = AreaOf(all);
+  const double filled_m2 = static_cast<double>(squares_.size()) * kSquare_m * kSquare_m;
+  if (!too_many_squares_ && filled_m2 < kLeastFilled * area_m2) {
+    warnings.push_back(absl::StrFormat(
+        "only %.2g %% of the bounds' area have points: some points may lie far from the others",
+        100.0 * filled_m2 / area_m2));
+  }
+  const double narrow_m = std::min(extent.x(), extent.y());
+  if (extent.z() > kLeastSideHeight_m && extent.z() > kSideRatio * narrow_m) {
+    warnings.push_back(absl::StrFormat(
+        "it is %.0f m high and only %.0f m wide: does it lie on its side?", extent.z(), narrow_m));
+  }
+  AddStackWarning(all, warnings);
+  AddMetadataWarning(warnings);
+  AddStepsWarning(warnings);
+  return warnings;
+}
+
+std::string MapSurvey::Text() const {
+  const Bounds all = bounds();
+  if (all.finite_points == 0) return "";
+  const Eigen::Vector3d extent = all.max - all.min;
+  std::string text =
+      absl::StrFormat("extent %.1f x %.1f x %.1f m, from %.1f %.1f %.1f to %.1f %.1f %.1f m\n",
+                      extent.x(), extent.y(), extent.z(), all.min.x(), all.min.y(), all.min.z(),
+                      all.max.x(), all.max.y(), all.max.z());
+  if (const std::optional<double> density = density_per_m2(); density.has_value()) {
+    absl::StrAppend(&text,
+                    absl::StrFormat("density %.3g points/m2 where there are any\n", *density));
+  }
+  for (const std::string& warning : Warnings()) absl::StrAppend(&text, "warning: ", warning, "\n");
+  return text;
+}
+
+void MapSurvey::AddTo(Json* json) const {
+  const Bounds all = bounds();
+  Json& out = *json;
+  out["extent_m"] = nullptr;
+  out["bounds"] = nullptr;
+  if (all.finite_points > 0) {
+    out["extent_m"] = VectorJson(all.max - all.min);
+    out["bounds"] = {{"min", VectorJson(all.min)}, {"max", VectorJson(all.max)}};
+  }
+  const std::optional<double> density = density_per_m2();
+  out["points_per_m2"] = density.has_value() ? Json(*density) : Json(nullptr);
+  Json& warnings = out["doubts"];
+  if (!warnings.is_array()) warnings = Json::array();
+  for (const std::string& warning : Warnings()) warnings.push_back(warning);
+}
+
+std::string UploadText(const std::string& label, size_t tiles,
+                       const client::UploadProgress& progress, double seconds, bool bar) {
+  if (!progress.broken.ok()) {
+    return absl::StrFormat("%s: the connection was lost (%s); again in %.1f s", label,
+                           std::string(progress.broken.message()), progress.wait_s);
+  }
+  const double left = progress.tiles == 0
+                          ? -1.0
+                          : seconds * static_cast<double>(tiles - std::min(progress.tiles, tiles)) /
+                                static_cast<double>(progress.tiles);
+  std::string detail;
+  if (progress.counts.tiles_reused > 0) {
+    absl::StrAppend(&detail, ", ", progress.counts.tiles_reused, " there already");
+  }
+  const uint64_t bytes = progress.counts.bytes_sent;
+  absl::StrAppend(&detail, ", ", ByteText(bytes), " sent");
+  if (bytes > 0 && seconds > 0.0) {
+    absl::StrAppend(&detail, ", ",
+                    ByteText(static_cast<uint64_t>(static_cast<double>(bytes) / seconds)), "/s");
+  }
+  return ProgressText(label, "tiles" + detail, progress.tiles, tiles, left, bar);
+}
+
+absl::StatusOr<client::UploadResult> UploadWithBar(const ServerFlags& server,
+                                                   const CommitFlags& flags, v1::BeginUpdate begin,
+                                                   std::vector<client::UploadTile> tiles) {
+  VOXLOC_ASSIGN_OR_RETURN(const client::Channel channel, Connect(server));
+  client::UploadOptions options;
+  options.transaction.timeout_s = server.timeout_s;
+  options.transaction.begin = std::move(begin);
+  flags.AddTo(&options.transaction.begin, &options.commit);
+  options.reconnect.max_attempts = kMaxUploadAttempts;
+  const std::string label = absl::StrCat("loading ", options.transaction.begin.map());
+  const Clock::time_point start = Clock::now();
+  LiveLine line(3.0, 0.1);
+  options.progress = [&, all = tiles.size()](const client::UploadProgress& progress) {
+    const bool last = progress.tiles >= all && line.terminal();
+    const bool always = last || !progress.broken.ok();
+    if (!always && !line.due()) return;
+    const double seconds = std::chrono::duration<double>(Clock::now() - start).count();
+    line.Show(UploadText(label, all, progress, seconds, line.terminal()), always);
+  };
+  return client::UploadTiles(channel, std::move(tiles), options);
+}
+
+std::string UploadNotes(const client::UploadResult& result, bool staged,
+                        uint64_t points_not_finite) {
+  std::string text;
+  const v1::UpdateCommitted& committed = result.committed;
+  if (committed.repeated()) {
+    absl::StrAppend(&text, "nothing has changed: the request ", result.request_id,
+                    " was committed before\n");
+    return text;
+  }
+  if (ChangesNothing(committed)) {
+    absl::StrAppend(&text, "no tile has changed: the revision is the same as the one ",
+                    staged ? "in use\n" : "before\n");
+  }
+  if (result.counts.tiles_reused > 0) {
+    absl::StrAppend(&text, "the server had ", result.counts.tiles_reused, " of the tiles; ",
+                    ByteText(result.bytes_sent), " were sent\n");
+  }
+  if (points_not_finite > 0) {
+    absl::StrAppend(&text, Grouped(points_not_finite), " points were dropped: not finite\n");
+  }
+  if (staged) {
+    absl::StrAppend(&text, "the revision is staged; voxloc map activate --map ",
+                    committed.map().name(), " --revision ", committed.map().revision(),
+                    " puts it in use\n");
+  }
+  return text;
+}
+
+Json UploadJson(const client::UploadResult& result) {
+  const v1::UpdateCommitted& committed = result.committed;
+  return {{"map", MapJson(committed.map())},
+          {"request_id", result.request_id},
+          {"repeated", committed.repeated()},
+          {"changed", !committed.repeated() && !ChangesNothing(committed)},
+          {"tiles_sent", result.counts.tiles_sent},
+          {"tiles_reused", result.counts.tiles_reused},
+          {"tiles_added", committed.tiles_added()},
+          {"tiles_replaced", committed.tiles_replaced()},
+          {"tiles_removed", committed.tiles_removed()},
+          {"bytes_sent", result.bytes_sent},
+          {"transactions", result.transactions},
+          {"commit_s", committed.commit_s()},
+          {"store_s", committed.store_s()}};
+}
+
+}  // namespace voxloc::cli
