@@ -17,8 +17,8 @@ using AdminStub = v1::AdminService::Stub;
 }  // namespace
 
 absl::StatusOr<v1::GetServerInfoResponse> GetServerInfo(const Channel& channel, double timeout_s) {
-  return CallAny<v1::AdminService>(channel, "GetServerInfo", &AdminStub::GetServerInfo,
-                                   v1::GetServerInfoRequest(), timeout_s);
+  return CallWithFailover<v1::AdminService>(channel, "GetServerInfo", &AdminStub::GetServerInfo,
+                                            v1::GetServerInfoRequest(), timeout_s);
 }
 
 absl::StatusOr<std::vector<v1::SessionInfo>> ListSessions(const Channel& channel,
@@ -30,8 +30,8 @@ absl::StatusOr<std::vector<v1::SessionInfo>> ListSessions(const Channel& channel
   do {
     VOXLOC_ASSIGN_OR_RETURN(
         v1::ListSessionsResponse page,
-        CallAny<v1::AdminService>(channel, "ListSessions", &AdminStub::ListSessions, request,
-                                  timeout_s));
+        CallWithFailover<v1::AdminService>(channel, "ListSessions", &AdminStub::ListSessions,
+                                           request, timeout_s));
     sessions.insert(sessions.end(), page.sessions().begin(), page.sessions().end());
     request.set_page_token(page.next_page_token());
   } while (!request.page_token().empty());
@@ -39,8 +39,8 @@ absl::StatusOr<std::vector<v1::SessionInfo>> ListSessions(const Channel& channel
 }
 
 absl::StatusOr<v1::GetConfigResponse> GetConfig(const Channel& channel, double timeout_s) {
-  return CallAny<v1::AdminService>(channel, "GetConfig", &AdminStub::GetConfig,
-                                   v1::GetConfigRequest(), timeout_s);
+  return CallWithFailover<v1::AdminService>(channel, "GetConfig", &AdminStub::GetConfig,
+                                            v1::GetConfigRequest(), timeout_s);
 }
 
 absl::StatusOr<v1::LogLevel> SetLogLevel(const Channel& channel, v1::LogLevel level,
@@ -67,22 +67,22 @@ absl::StatusOr<v1::UndrainResponse> Undrain(const Channel& channel, double timeo
 }
 
 absl::StatusOr<std::vector<v1::CaptureInfo>> ListCaptures(const Channel& channel,
-                                                          const std::string& map, size_t most,
-                                                          double timeout_s) {
-  constexpr size_t kLargestPage = 1000;  // of the contract
+                                                          const std::string& map,
+                                                          size_t max_captures, double timeout_s) {
+  constexpr size_t kMaxPageSize = 1000;  // of the contract
   std::vector<v1::CaptureInfo> captures;
   v1::ListCapturesRequest request;
   request.set_map(map);
   do {
-    const size_t wanted = most == 0 ? kLargestPage : most - captures.size();
-    request.set_page_size(static_cast<uint32_t>(std::min(wanted, kLargestPage)));
+    const size_t wanted = max_captures == 0 ? kMaxPageSize : max_captures - captures.size();
+    request.set_page_size(static_cast<uint32_t>(std::min(wanted, kMaxPageSize)));
     VOXLOC_ASSIGN_OR_RETURN(
         v1::ListCapturesResponse page,
-        CallAny<v1::AdminService>(channel, "ListCaptures", &AdminStub::ListCaptures, request,
-                                  timeout_s));
+        CallWithFailover<v1::AdminService>(channel, "ListCaptures", &AdminStub::ListCaptures,
+                                           request, timeout_s));
     captures.insert(captures.end(), page.captures().begin(), page.captures().end());
     request.set_page_token(page.next_page_token());
-  } while (!request.page_token().empty() && (most == 0 || captures.size() < most));
+  } while (!request.page_token().empty() && (max_captures == 0 || captures.size() < max_captures));
   return captures;
 }
 
@@ -90,9 +90,9 @@ absl::StatusOr<v1::Capture> GetCapture(const Channel& channel, const std::string
                                        double timeout_s) {
   v1::GetCaptureRequest request;
   request.set_id(id);
-  VOXLOC_ASSIGN_OR_RETURN(
-      v1::GetCaptureResponse response,
-      CallAny<v1::AdminService>(channel, "GetCapture", &AdminStub::GetCapture, request, timeout_s));
+  VOXLOC_ASSIGN_OR_RETURN(v1::GetCaptureResponse response,
+                          CallWithFailover<v1::AdminService>(
+                              channel, "GetCapture", &AdminStub::GetCapture, request, timeout_s));
   return std::move(*response.mutable_capture());
 }
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a server is and how it is run: version, engine, devices, limits, profiles, sessions,
-// configuration, logs, captured scans, and its drain. Thread-safe; every call blocks until the
-// answer or its deadline, `timeout_s` from now (0: none). Errors are the server's, with its name
-// and the call in the message.
+// Administration of a server: version, engine, devices, limits, profiles, sessions, configuration,
+// log level, captured scans and draining. Thread-safe. Every call blocks until the answer or its
+// deadline, `timeout_s` from now (0: none). Errors are the server's; the message starts with its
+// address and the call.
 
 #ifndef VOXLOC_CLIENTS_CPP_ADMIN_CLIENT_H_
 #define VOXLOC_CLIENTS_CPP_ADMIN_CLIENT_H_
@@ -21,7 +21,7 @@ namespace voxloc::client {
 [[nodiscard]] absl::StatusOr<v1::GetServerInfoResponse> GetServerInfo(const Channel& channel,
                                                                       double timeout_s);
 
-// The open sessions, oldest first, page after page: those on one map, or all where `map` is empty.
+// All open sessions, oldest first; reads all pages. `map` empty: sessions on any map.
 [[nodiscard]] absl::StatusOr<std::vector<v1::SessionInfo>> ListSessions(const Channel& channel,
                                                                         const std::string& map,
                                                                         double timeout_s);
@@ -30,27 +30,27 @@ namespace voxloc::client {
 [[nodiscard]] absl::StatusOr<v1::GetConfigResponse> GetConfig(const Channel& channel,
                                                               double timeout_s);
 
-// The level before.
+// Returns the previous level.
 [[nodiscard]] absl::StatusOr<v1::LogLevel> SetLogLevel(const Channel& channel, v1::LogLevel level,
                                                        double timeout_s);
 
-// Makes the server ready to be stopped: its streams are ended after `grace_s` (>= 0). Asking again
-// may only shorten the time.
+// Drains the server: it accepts no new sessions and ends its streams after `grace_s` (>= 0). A
+// repeated call can only shorten the grace period.
 [[nodiscard]] absl::StatusOr<v1::DrainResponse> Drain(const Channel& channel, double grace_s,
                                                       const std::string& reason, double timeout_s);
 
-// Ends a drain; the sessions that are still open. FailedPrecondition: the server does not drain, is
-// being stopped, or ends its streams now.
+// Cancels a drain; returns the sessions that are still open. FailedPrecondition: the server is not
+// draining, is shutting down, or is already ending its streams.
 [[nodiscard]] absl::StatusOr<v1::UndrainResponse> Undrain(const Channel& channel, double timeout_s);
 
-// What the server has captured of scans that went badly, newest first, page after page: those on
-// one map, or all where `map` is empty; at most `most`, or all where that is 0.
+// The captured scans, newest first; reads as many pages as needed. `map` empty: any map. `most`:
+// upper limit of the number of captures; 0: none.
 [[nodiscard]] absl::StatusOr<std::vector<v1::CaptureInfo>> ListCaptures(const Channel& channel,
                                                                         const std::string& map,
-                                                                        size_t most,
+                                                                        size_t max_captures,
                                                                         double timeout_s);
 
-// A captured scan with its answer. NotFound: there is none of this id, or no longer.
+// A captured scan with its result. NotFound: unknown id, or the capture was deleted.
 [[nodiscard]] absl::StatusOr<v1::Capture> GetCapture(const Channel& channel, const std::string& id,
                                                      double timeout_s);
 

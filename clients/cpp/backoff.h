@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// How long to wait before trying again: exponentially longer, with a random part so that a fleet
-// does not come back all at once. A plain value for one thread.
+// Exponential backoff with jitter, so that a fleet does not reconnect all at once. Not thread-safe.
 
 #ifndef VOXLOC_CLIENTS_CPP_BACKOFF_H_
 #define VOXLOC_CLIENTS_CPP_BACKOFF_H_
@@ -26,13 +25,14 @@ class Backoff {
   explicit Backoff(const ReconnectOptions& options, uint64_t seed = std::random_device{}());
 
   // Whether another attempt is allowed.
-  [[nodiscard]] bool MayTry() const { return attempts_ < options_.max_attempts; }
+  [[nodiscard]] bool CanRetry() const { return attempts_ < options_.max_attempts; }
 
-  // Counts an attempt; seconds to wait before it. At least as long as a server asked for, and up to
-  // twice the jitter longer, since it may have asked many clients for the same.
-  [[nodiscard]] double NextWait(double asked_s = 0.0);
+  // Counts an attempt and returns the seconds to wait before it. `min_wait_s` is a lower bound,
+  // given by the server: up to 2 * jitter * min_wait_s is added, because other clients got the same
+  // value.
+  [[nodiscard]] double NextWait(double min_wait_s = 0.0);
 
-  // After a success: the next failure starts from the beginning.
+  // Call after a success: the next failure starts at initial_wait_s again.
   void Reset();
 
   [[nodiscard]] int attempts() const { return attempts_; }

@@ -74,9 +74,9 @@ absl::Status Validate(const ChannelOptions& options) {
   return absl::OkStatus();
 }
 
-// A token in plain text stays on this machine.
-absl::Status CheckTokenStaysSecret(const ChannelOptions& options,
-                                   const std::vector<std::string>& addresses) {
+// A token without TLS may be sent to this machine only.
+absl::Status CheckInsecureToken(const ChannelOptions& options,
+                                const std::vector<std::string>& addresses) {
   if (options.tls || options.allow_insecure_token) return absl::OkStatus();
   for (const std::string& address : addresses) {
     if (IsLocal(address)) continue;
@@ -183,7 +183,7 @@ absl::StatusOr<Channel> Channel::Create(const ChannelOptions& options) {
   VOXLOC_ASSIGN_OR_RETURN(BearerToken token,
                           BearerToken::Create(options.token, options.token_file));
   if (!token.empty()) {
-    VOXLOC_TRY(CheckTokenStaysSecret(options, addresses));
+    VOXLOC_TRY(CheckInsecureToken(options, addresses));
   }
   VOXLOC_ASSIGN_OR_RETURN(const std::shared_ptr<grpc::ChannelCredentials> credentials,
                           MakeCredentials(options));
@@ -207,7 +207,7 @@ absl::Status Channel::CheckServer(absl::string_view server) {
 
 const std::string& Channel::server() const { return impl_->endpoint().address; }
 
-void Channel::Impl::Leave(const Endpoint& left) const {
+void Channel::Impl::FailOver(const Endpoint& left) const {
   auto index = static_cast<size_t>(&left - endpoints.data());
   const size_t next = (index + 1) % endpoints.size();
   first.compare_exchange_strong(index, next);
@@ -219,7 +219,7 @@ absl::Status Channel::Impl::StatusOf(const Endpoint& called, absl::string_view c
     called.answered->store(true);
     return ToAbslStatus(end, called.address, call);
   }
-  Leave(called);
+  FailOver(called);
   // What a server says itself has details. A connection that was there and is lost leaves the
   // channel idle; one that could not be made leaves it in failure.
   if (end.error_details().empty() && !called.answered->load() &&
@@ -237,7 +237,7 @@ absl::Status Channel::Impl::StatusOfStream(const Endpoint& called, absl::string_
                                            const grpc::Status& end, bool cancelled) const {
   absl::Status status = StatusOf(called, call, end);
   if (cancelled || !absl::IsCancelled(status) || !ReasonOf(status).empty()) return status;
-  Leave(called);
+  FailOver(called);
   return absl::UnavailableError(
       absl::StrCat(called.address, " ", call, ": the server or a proxy cancelled the stream"));
 }
@@ -249,7 +249,7 @@ const Endpoint& Channel::Impl::AwaitReachable(
     const Endpoint& candidate = endpoints[(begin + i) % endpoints.size()];
     const auto until = std::chrono::system_clock::now() + std::chrono::milliseconds(kConnect_ms);
     if (AwaitConnected(*candidate.channel, std::min(deadline, until))) return candidate;
-    Leave(candidate);
+    FailOver(candidate);
   }
   return endpoints[begin];
 }

@@ -6,13 +6,13 @@
 // Creating a channel does not connect: the first call does, and a call to a server that cannot be
 // reached fails with Unavailable. A Channel is a handle; copies share its connections. Thread-safe.
 //
-// Several servers: the channel keeps a connection to each address that was used, and an order in
-// which they are tried. Calls go to the first. Where it cannot be reached, breaks off or drains, it
-// becomes the last, for all who share the channel, and the next one is tried at once: by sessions
-// and watches as session.h and map_watch.h say, by calls that change nothing once an address, and
-// by calls that change something only before they are sent. A server that refuses one session
-// because it is full keeps its place. A name that resolves to several addresses counts as one
-// address here; gRPC then connects to the first of them that answers.
+// Several servers: the channel has an ordered list of addresses and keeps a connection to each that
+// was used. Calls go to the first address. If it is unreachable, disconnects or drains, it moves to
+// the end of the list for everyone who shares the channel, and the next address is tried at once.
+// Sessions and watches: see session.h and map_watch.h. Calls without side effects are tried once
+// per address. Calls with side effects fail over only before they are sent. A server that rejects
+// a session because it is full stays first. A name that resolves to several IP addresses is one
+// address here; gRPC connects to the first of them that answers.
 
 #ifndef VOXLOC_CLIENTS_CPP_CHANNEL_H_
 #define VOXLOC_CLIENTS_CPP_CHANNEL_H_
@@ -32,57 +32,56 @@ struct ChannelOptions {
   // HOST:PORT, or unix:PATH, or several of them separated by commas ("a:50051,b:50051"), in the
   // order in which they are to be tried. Required.
   std::string server;
-  // Most bytes of a message that the server sends. What it takes itself, it says at `opened`.
+  // Maximum size of a message from the server. The server reports its own limit in `opened`.
   int max_receive_bytes = 64 << 20;
-  // A ping goes out when nothing was heard for `keepalive_time_s`, and the connection counts as
-  // lost when the ping is not answered within `keepalive_timeout_s`. The server refuses pings that
-  // come more often than every 10 seconds.
+  // A ping is sent after `keepalive_time_s` without data, and the connection counts as lost if the
+  // ping is not answered within `keepalive_timeout_s`. The server rejects pings that are less than
+  // 10 seconds apart.
   double keepalive_time_s = 20.0;
   double keepalive_timeout_s = 10.0;
 
-  // Whether connections are encrypted and the server has to prove its name. The files of TLS are
-  // PEM, and are read by Create.
+  // Whether to use TLS and verify the server's name. The files are PEM; Create reads them.
   bool tls = false;
-  // Certificates of the authorities that vouch for the server. Empty: those of the system.
+  // CA certificates that the server's certificate is verified with. Empty: the system's.
   std::string tls_ca_file;
-  // The client's own certificate, with those between it and its authority, and its key, for servers
-  // that ask for them. Both or none.
+  // The client's certificate chain and its key, for servers that require client certificates. Set
+  // both or neither.
   std::string tls_certificate_file;
   std::string tls_key_file;
-  // The name that the server's certificate must have, where it is not the host of the address: in
-  // tests, and behind a proxy or a tunnel. Empty: the host.
+  // The name expected in the server's certificate, if it differs from the host of the address, as
+  // in tests or behind a proxy or a tunnel. Empty: the host.
   std::string tls_server_name;
 
-  // Goes with every call as metadata, "authorization: Bearer TOKEN". At most one of both. The file
-  // is read for every call and session that begins, so that a token that was replaced is used from
-  // then on; while the file is missing or holds none, the last good one is. Up to 4096 printable
-  // ASCII characters, without spaces but at the ends.
+  // Sent with every call as metadata, "authorization: Bearer TOKEN". Set at most one of the two.
+  // The file is read again for every call and session, so that a replaced token takes effect; while
+  // the file is missing or has no token, the last valid one is used. Up to 4096 printable ASCII
+  // characters; spaces are allowed at the ends only.
   std::string token;
   std::string token_file;
-  // Without TLS a token is sent to this machine only (localhost, 127.0.0.0/8, ::1, unix:), unless
-  // this is set: anyone on the way can read it and use it.
+  // Permits sending a token without TLS to other machines, where anyone on the network path can
+  // read it. Otherwise only to this machine (localhost, 127.0.0.0/8, ::1, unix:).
   bool allow_insecure_token = false;
 
-  // The trace that calls belong to (traceparent.h): goes with every call and session as metadata,
-  // so that the server's log lines, answers and spans are found by it. A scan can name one of its
-  // own, Scan.traceparent. At most one of both. The function is asked as each call and each stream
-  // of a session begins, on the thread that begins it, and must be thread-safe; what it returns
-  // that is no trace context, such as an empty string, is left out.
+  // The trace context (traceparent.h), sent with every call and session as metadata; the server
+  // puts it into log lines, results and spans. Scan.traceparent overrides it for one scan. Set at
+  // most one of the two. The function is called at the start of each call and of each stream of a
+  // session, on the thread that starts it, and must be thread-safe. A return value that is no valid
+  // trace context, such as an empty string, is ignored.
   std::string traceparent;
   std::function<std::string()> current_traceparent;
 };
 
 class Channel {
  public:
-  // InvalidArgument: no server, an address that CheckServer refuses, times or sizes that are not
+  // InvalidArgument: no server, an address that CheckServer rejects, a time or size that is not
   // positive, a token that is malformed or would leave this machine in plain text, a malformed
-  // trace context or two of them, files of TLS that do not hold what they are to hold or do not
-  // belong together, or settings of TLS without `tls`. NotFound, PermissionDenied,
-  // FailedPrecondition: a file that cannot be read. Messages name the file, and never show a token.
+  // trace context or two of them, TLS files that are invalid or do not match, or TLS settings
+  // without `tls`. NotFound, PermissionDenied, FailedPrecondition: a file cannot be read. Messages
+  // name the file and never contain a token.
   [[nodiscard]] static absl::StatusOr<Channel> Create(const ChannelOptions& options);
 
-  // Whether the text is what ChannelOptions::server asks for. InvalidArgument: no address, or one
-  // without a host or without a port from 1 to 65535. Connects to nothing.
+  // Whether the text is valid for ChannelOptions::server; does not connect. InvalidArgument: no
+  // address, or one without a host or without a port from 1 to 65535.
   [[nodiscard]] static absl::Status CheckServer(absl::string_view server);
 
   // The address that calls go to at the moment. It can change where there are several.

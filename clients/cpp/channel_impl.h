@@ -37,9 +37,8 @@ namespace voxloc::client {
 // Whether what is sent there cannot leave this machine: localhost, 127.0.0.0/8, ::1, a Unix socket.
 [[nodiscard]] bool IsLocal(absl::string_view address);
 
-// The same code; the message is "SERVER CALL: what the server said". The numbers of the two sets of
-// codes agree; one that neither knows becomes Unknown. Details of the error become payloads; see
-// error_details.h.
+// The same code, with the message "SERVER CALL: MESSAGE". gRPC and Abseil number their codes alike;
+// a code that is unknown to both becomes Unknown. Error details become payloads (error_details.h).
 [[nodiscard]] absl::Status ToAbslStatus(const grpc::Status& status, absl::string_view server,
                                         absl::string_view call);
 
@@ -60,22 +59,22 @@ struct Channel::Impl {
 
   [[nodiscard]] const Endpoint& endpoint() const { return endpoints[first]; }
 
-  // The endpoint was lost, cannot be reached, or drains: the one after it is the first, unless
-  // another one is already.
-  void Leave(const Endpoint& left) const;
+  // The endpoint is lost, unreachable or draining: makes the next one the first, unless another one
+  // already is.
+  void FailOver(const Endpoint& left) const;
 
-  // How a call of the endpoint ended (ToAbslStatus). One that is unavailable is left; where that is
-  // for TLS, the message says so, and what is wrong.
+  // The status of a finished call (ToAbslStatus). Unavailable also makes the channel fail over; if
+  // TLS is the cause, the message explains it.
   [[nodiscard]] absl::Status StatusOf(const Endpoint& called, absl::string_view call,
                                       const grpc::Status& end) const;
 
-  // The same for a stream. Cancelled becomes Unavailable unless this client has cancelled it: gRPC
-  // tells it of a stream that reaches a server as that stops, and proxies of one that they drop.
+  // The same for a stream. Cancelled becomes Unavailable unless this client cancelled the stream:
+  // gRPC reports it for streams that reach a stopping server, proxies for streams that they drop.
   [[nodiscard]] absl::Status StatusOfStream(const Endpoint& called, absl::string_view call,
                                             const grpc::Status& end, bool cancelled) const;
 
   // The first endpoint that is connected, or can be until `deadline`; the first where none can.
-  // Does not wait where there is only one: the call itself tells.
+  // Does not wait if there is only one: the call itself will report the error.
   [[nodiscard]] const Endpoint& AwaitReachable(
       std::chrono::system_clock::time_point deadline) const;
 
@@ -83,8 +82,7 @@ struct Channel::Impl {
   [[nodiscard]] std::unique_ptr<grpc::ClientContext> NewContext() const;
 };
 
-// The addresses of a channel, each tried once, from the one that calls go to on. A plain value for
-// one thread.
+// Iterates once over the addresses of a channel, starting with the first. Not thread-safe.
 class AddressRound {
  public:
   explicit AddressRound(const Channel& channel);
@@ -92,15 +90,15 @@ class AddressRound {
   // To be tried now. Lives as long as the channel.
   [[nodiscard]] const Endpoint& endpoint() const { return impl_->endpoints[index()]; }
 
-  // The endpoint refused, or could not be reached: on to the next. False: each was tried, and
-  // Refusal says how.
+  // Records the error of the current endpoint and moves to the next one. False: all were tried, and
+  // Refusal has their errors.
   [[nodiscard]] bool Next(absl::Status refusal);
 
   // What the endpoints said, in one message. The code and the details are those of the last that
   // answered, or of the last if none did.
   [[nodiscard]] absl::Status Refusal() const;
 
-  // The shortest time that they asked for, seconds; 0 where one did not.
+  // The minimum of their retry delays, seconds; 0 if one of them gave none.
   [[nodiscard]] double RetryAfter_s() const;
 
  private:

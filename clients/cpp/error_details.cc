@@ -41,7 +41,7 @@ std::optional<double> RetryAfterS(const absl::Status& status) {
   return static_cast<double>(retry->retry_delay().seconds()) + 1e-9 * retry->retry_delay().nanos();
 }
 
-bool MayHelpElsewhere(const absl::Status& refusal) {
+bool IsRetryableElsewhere(const absl::Status& refusal) {
   const std::string reason = ReasonOf(refusal);
   return reason == "TOO_MANY_SESSIONS" || reason == "TOO_MANY_UNOPENED_STREAMS" ||
          reason == "MAP_NOT_FOUND" || reason == "MAP_REVISION_TOO_OLD" ||
@@ -49,13 +49,13 @@ bool MayHelpElsewhere(const absl::Status& refusal) {
           RetryAfterS(refusal).has_value());
 }
 
-bool WasCutOff(const absl::Status& end) {
+bool IsConnectionLoss(const absl::Status& end) {
   if (end.code() == absl::StatusCode::kUnavailable) return true;
   const bool may_be_of_a_proxy =
       end.code() == absl::StatusCode::kInternal || end.code() == absl::StatusCode::kUnknown;
   return may_be_of_a_proxy && ReasonOf(end).empty();
 }
 
-bool EndedForSilence(const absl::Status& end) { return ReasonOf(end) == "IDLE_TIMEOUT"; }
+bool IsIdleTimeout(const absl::Status& end) { return ReasonOf(end) == "IDLE_TIMEOUT"; }
 
 }  // namespace voxloc::client

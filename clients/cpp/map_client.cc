@@ -135,9 +135,9 @@ absl::StatusOr<std::vector<v1::MapInfo>> MapClient::List(double timeout_s) const
   std::vector<v1::MapInfo> maps;
   v1::ListMapsRequest request;
   do {
-    VOXLOC_ASSIGN_OR_RETURN(
-        v1::ListMapsResponse page,
-        CallAny<v1::MapService>(impl_->channel, "ListMaps", &Stub::ListMaps, request, timeout_s));
+    VOXLOC_ASSIGN_OR_RETURN(v1::ListMapsResponse page,
+                            CallWithFailover<v1::MapService>(impl_->channel, "ListMaps",
+                                                             &Stub::ListMaps, request, timeout_s));
     maps.insert(maps.end(), page.maps().begin(), page.maps().end());
     request.set_page_token(page.next_page_token());
   } while (!request.page_token().empty());
@@ -147,9 +147,9 @@ absl::StatusOr<std::vector<v1::MapInfo>> MapClient::List(double timeout_s) const
 absl::StatusOr<v1::MapInfo> MapClient::Get(const std::string& map, double timeout_s) const {
   v1::GetMapRequest request;
   request.set_map(map);
-  VOXLOC_ASSIGN_OR_RETURN(
-      v1::GetMapResponse response,
-      CallAny<v1::MapService>(impl_->channel, "GetMap", &Stub::GetMap, request, timeout_s));
+  VOXLOC_ASSIGN_OR_RETURN(v1::GetMapResponse response,
+                          CallWithFailover<v1::MapService>(impl_->channel, "GetMap", &Stub::GetMap,
+                                                           request, timeout_s));
   return response.map();
 }
 
@@ -160,9 +160,9 @@ absl::StatusOr<v1::ListTilesResponse> MapClient::ListTiles(const v1::ListTilesRe
   next.clear_page_token();
   v1::ListTilesResponse all;
   do {
-    VOXLOC_ASSIGN_OR_RETURN(
-        const v1::ListTilesResponse page,
-        CallAny<v1::MapService>(impl_->channel, "ListTiles", &Stub::ListTiles, next, timeout_s));
+    VOXLOC_ASSIGN_OR_RETURN(const v1::ListTilesResponse page,
+                            CallWithFailover<v1::MapService>(impl_->channel, "ListTiles",
+                                                             &Stub::ListTiles, next, timeout_s));
     all.mutable_tiles()->MergeFrom(page.tiles());
     all.set_map_revision(page.map_revision());
     next.set_page_token(page.next_page_token());
@@ -189,9 +189,10 @@ absl::StatusOr<std::vector<v1::MapRevision>> MapClient::ListRevisions(const std:
                                                                       double timeout_s) const {
   v1::ListRevisionsRequest request;
   request.set_map(map);
-  VOXLOC_ASSIGN_OR_RETURN(const v1::ListRevisionsResponse response,
-                          CallAny<v1::MapService>(impl_->channel, "ListRevisions",
-                                                  &Stub::ListRevisions, request, timeout_s));
+  VOXLOC_ASSIGN_OR_RETURN(
+      const v1::ListRevisionsResponse response,
+      CallWithFailover<v1::MapService>(impl_->channel, "ListRevisions", &Stub::ListRevisions,
+                                       request, timeout_s));
   return std::vector<v1::MapRevision>(response.revisions().begin(), response.revisions().end());
 }
 

@@ -63,28 +63,28 @@ class MapClient {
   [[nodiscard]] absl::StatusOr<std::vector<v1::MapRevision>> ListRevisions(const std::string& map,
                                                                            double timeout_s) const;
 
-  // Of a staged revision: all vehicles use it from now on. Aborted: another one has been activated
-  // since it was made. FailedPrecondition: it was withdrawn, or is no longer active.
+  // Activates a staged revision for all vehicles. Aborted: another one has been activated since it
+  // was created. FailedPrecondition: it was withdrawn, or is no longer active.
   [[nodiscard]] absl::StatusOr<v1::MapInfo> Activate(const std::string& map, uint64_t revision,
                                                      double timeout_s) const;
 
-  // Of a staged revision: it is taken back. FailedPrecondition: it was activated.
+  // Withdraws a staged revision. FailedPrecondition: it was activated.
   [[nodiscard]] absl::StatusOr<v1::MapRevision> Withdraw(const std::string& map, uint64_t revision,
                                                          double timeout_s) const;
 
-  // Of a staged revision: these vehicles try it, in place of those named before.
-  // FailedPrecondition: it is not staged.
+  // Sets the vehicles that use a staged revision; replaces the previous list. FailedPrecondition:
+  // it is not staged.
   [[nodiscard]] absl::StatusOr<v1::MapRevision> SetCanary(const std::string& map, uint64_t revision,
                                                           const std::vector<std::string>& vehicles,
                                                           double timeout_s) const;
 
-  // The last revision that the map had. NotFound: no such map. Aborted: not at `revision` (0: any).
-  // FailedPrecondition: `unless_in_use`, and sessions of the server use it.
+  // Deletes a map; returns its last revision. NotFound: no such map. Aborted: not at `revision` (0:
+  // any). FailedPrecondition: `unless_in_use`, and sessions of the server use it.
   [[nodiscard]] absl::StatusOr<uint64_t> Drop(const std::string& map, uint64_t revision,
                                               double timeout_s, bool unless_in_use = false) const;
 
-  // Takes the last deletion of a map of this name back, within a day. NotFound: there is none to be
-  // taken back. AlreadyExists: there is a map of this name.
+  // Restores the last deleted map of this name, within a day of its deletion. NotFound: there is
+  // none to restore. AlreadyExists: there is a map of this name.
   [[nodiscard]] absl::StatusOr<v1::MapInfo> Undrop(const std::string& map, double timeout_s) const;
 
  private:

@@ -25,8 +25,8 @@ namespace {
 
 constexpr size_t kPointBytes = 3 * sizeof(float);
 
-// Few enough that the server's answers never fill the connection while no one reads them: they have
-// at most 340 bytes, a digest and an id of 256, and HTTP/2 lets 64 KiB wait.
+// 128 * 340 B < 64 KiB: the answers, of at most 340 bytes each (a digest and an id of 256), fit the
+// flow control window of HTTP/2 while no one reads them.
 constexpr size_t kMaxUnacknowledged = 128;
 
 // Of offered tiles whose points may have to be sent: half a second of a link of a gigabit.
@@ -65,7 +65,7 @@ struct MapTransaction::Impl {
   absl::Status WriteTile(const std::string& tile_id, const PointCloud& cloud_map,
                          std::optional<Sha256Digest> digest);
   absl::Status ReadAcknowledgement();
-  absl::Status AcknowledgeDownTo(size_t count, size_t offered_bytes_left);
+  absl::Status DrainPending(size_t count, size_t offered_bytes_left);
 
   const Channel channel;
   const Endpoint& endpoint;
@@ -79,7 +79,7 @@ struct MapTransaction::Impl {
   std::deque<Pending> pending;  // answered in this order
   size_t offered_bytes = 0;     // of the clouds in `pending`
   std::vector<std::string> missing;
-  std::set<std::string> lacking;  // reused, missing, and not added since
+  std::set<std::string> unresolved_ids;  // reused, missing, and not added since
   TransactionCounts counts;
   bool finished = false;  // Finish was called
   absl::Status error;     // what ended the transaction
@@ -112,7 +112,7 @@ absl::Status MapTransaction::Impl::Read(v1::UpdateMapTilesResponse* response) {
 }
 
 absl::Status MapTransaction::Impl::Fail(bool timed_out) {
-  // What the server sent before it ended the stream is of no use any more.
+  // Discard what the server sent before it ended the stream.
   v1::UpdateMapTilesResponse ignored;
   while (rpc->Read(&ignored)) {
   }
@@ -170,7 +170,7 @@ absl::Status MapTransaction::Impl::WriteTile(const std::string& tile_id,
     VOXLOC_TRY(Write(request));
     counts.bytes_sent += chunk->cloud().data().size();
   } while (first < cloud_map.size());
-  lacking.erase(tile_id);
+  unresolved_ids.erase(tile_id);
   pending.push_back({Pending::Kind::kTile, tile_id, {}, {}});
   return absl::OkStatus();
 }
@@ -194,14 +194,14 @@ absl::Status MapTransaction::Impl::ReadAcknowledgement() {
     return WriteTile(asked.tile_id, asked.cloud, asked.digest);
   }
   if (response.has_tile_missing() && asked.kind == Pending::Kind::kReuse) {
-    lacking.insert(asked.tile_id);
+    unresolved_ids.insert(asked.tile_id);
     missing.push_back(std::move(asked.tile_id));
     return absl::OkStatus();
   }
   return Unexpected("an answer that nothing was asked for");
 }
 
-absl::Status MapTransaction::Impl::AcknowledgeDownTo(size_t count, size_t offered_bytes_left) {
+absl::Status MapTransaction::Impl::DrainPending(size_t count, size_t offered_bytes_left) {
   while (pending.size() > count || offered_bytes > offered_bytes_left) {
     VOXLOC_TRY(ReadAcknowledgement());
   }
@@ -236,7 +236,7 @@ absl::Status MapTransaction::AddTile(const std::string& tile_id, const PointClou
   Impl& impl = *impl_;
   if (!impl.error.ok()) return impl.error;
   VOXLOC_TRY(impl.WriteTile(tile_id, cloud_map, std::nullopt));
-  return impl.AcknowledgeDownTo(kMaxUnacknowledged, kMaxOfferedBytes);
+  return impl.DrainPending(kMaxUnacknowledged, kMaxOfferedBytes);
 }
 
 absl::Status MapTransaction::OfferTile(const std::string& tile_id, PointCloud cloud_map,
@@ -246,7 +246,7 @@ absl::Status MapTransaction::OfferTile(const std::string& tile_id, PointCloud cl
   VOXLOC_TRY(impl.WriteReuse(tile_id, digest));
   impl.offered_bytes += cloud_map.size() * kPointBytes;
   impl.pending.push_back({Impl::Pending::Kind::kOffer, tile_id, std::move(cloud_map), digest});
-  return impl.AcknowledgeDownTo(kMaxUnacknowledged, kMaxOfferedBytes);
+  return impl.DrainPending(kMaxUnacknowledged, kMaxOfferedBytes);
 }
 
 absl::Status MapTransaction::ReuseTile(const std::string& tile_id, const Sha256Digest& digest) {
@@ -254,7 +254,7 @@ absl::Status MapTransaction::ReuseTile(const std::string& tile_id, const Sha256D
   if (!impl.error.ok()) return impl.error;
   VOXLOC_TRY(impl.WriteReuse(tile_id, digest));
   impl.pending.push_back({Impl::Pending::Kind::kReuse, tile_id, {}, digest});
-  return impl.AcknowledgeDownTo(kMaxUnacknowledged, kMaxOfferedBytes);
+  return impl.DrainPending(kMaxUnacknowledged, kMaxOfferedBytes);
 }
 
 absl::Status MapTransaction::RemoveTile(const std::string& tile_id) {
@@ -264,22 +264,22 @@ absl::Status MapTransaction::RemoveTile(const std::string& tile_id) {
   request.mutable_remove()->set_tile_id(tile_id);
   VOXLOC_TRY(impl.Write(request));
   impl.pending.push_back({Impl::Pending::Kind::kRemoval, tile_id, {}, {}});
-  return impl.AcknowledgeDownTo(kMaxUnacknowledged, kMaxOfferedBytes);
+  return impl.DrainPending(kMaxUnacknowledged, kMaxOfferedBytes);
 }
 
-absl::Status MapTransaction::Settle() {
+absl::Status MapTransaction::Flush() {
   if (!impl_->error.ok()) return impl_->error;
-  return impl_->AcknowledgeDownTo(0, 0);
+  return impl_->DrainPending(0, 0);
 }
 
 std::vector<std::string> MapTransaction::TakeMissing() { return std::exchange(impl_->missing, {}); }
 
 absl::StatusOr<v1::UpdateCommitted> MapTransaction::Commit(const v1::CommitUpdate& commit) {
   Impl& impl = *impl_;
-  VOXLOC_TRY(Settle());
-  if (!impl.lacking.empty()) {
+  VOXLOC_TRY(Flush());
+  if (!impl.unresolved_ids.empty()) {
     return impl.Refuse(absl::FailedPreconditionError(
-        absl::StrCat("the points of tile ", *impl.lacking.begin(), " are missing")));
+        absl::StrCat("the points of tile ", *impl.unresolved_ids.begin(), " are missing")));
   }
   v1::UpdateMapTilesRequest request;
   *request.mutable_commit() = commit;

@@ -3,10 +3,10 @@
 // Changes of a map, all or nothing: begin, add and remove tiles, commit.
 //
 // Tiles go out in chunks of at most 1 MiB (less where the server asks for less), each with its
-// CRC32C and the last with the digest of the whole tile, and several may be on their way before the
-// first is acknowledged. Nothing of a transaction that is destroyed without Commit takes effect.
-// For one thread. Every step that waits for the server does so for at most `timeout_s` an answer;
-// after an error every further step returns it. map_upload.h goes on where a transaction broke.
+// CRC32C and the last with the digest of the whole tile; several may be unacknowledged at a time. A
+// transaction that is destroyed without Commit has no effect. Not thread-safe. Waits for at most
+// `timeout_s` per response; after an error every further call returns it. map_upload.h resumes
+// after a lost connection.
 
 #ifndef VOXLOC_CLIENTS_CPP_MAP_TRANSACTION_H_
 #define VOXLOC_CLIENTS_CPP_MAP_TRANSACTION_H_
@@ -36,9 +36,9 @@ struct TransactionOptions {
 
 // Of a transaction so far.
 struct TransactionCounts {
-  uint64_t tiles_sent = 0;    // acknowledged, their points having been sent
-  uint64_t tiles_reused = 0;  // acknowledged, the server having their points
-  uint64_t points_kept = 0;   // by the server, over both
+  uint64_t tiles_sent = 0;    // acknowledged tiles whose points were sent
+  uint64_t tiles_reused = 0;  // acknowledged tiles whose points the server already had
+  uint64_t points_kept = 0;   // by the server, of both
   uint64_t points_not_finite = 0;
   uint64_t bytes_sent = 0;  // of points, acknowledged or not
 };
@@ -52,31 +52,31 @@ class MapTransaction {
   MapTransaction(const MapTransaction&) = delete;
   MapTransaction& operator=(const MapTransaction&) = delete;
 
-  // Where begun().committed_revision() is not 0, the request was committed before: nothing need be
-  // sent, and Commit answers as it did then.
+  // If begun().committed_revision() is not 0, this request_id was committed before: nothing need be
+  // sent, and Commit returns the earlier result.
   [[nodiscard]] const v1::UpdateBegun& begun() const;
 
-  // Points in the map frame. Replaces the tile of the same id. DataLoss: they did not arrive as
-  // they are.
+  // Points in the map frame. Replaces the tile of the same id. DataLoss: they were corrupted on the
+  // way to the server.
   [[nodiscard]] absl::Status AddTile(const std::string& tile_id, const PointCloud& cloud_map);
 
-  // The same, but sent only if the server does not have these points already. `digest` is theirs
-  // (core/cloud/cloud_digest.h). The cloud is kept until the server has answered; of all such
-  // clouds together at most 64 MiB of points are, besides the last.
+  // The same, but the points are sent only if the server does not have them. `digest`: that of the
+  // points (core/cloud/cloud_digest.h). Clouds are kept until the server answers; blocks while the
+  // kept ones have more than 64 MiB of points.
   [[nodiscard]] absl::Status OfferTile(const std::string& tile_id, PointCloud cloud_map,
                                        const Sha256Digest& digest);
 
-  // A tile whose points the server may have, by their digest. Whether it has them, TakeMissing
-  // tells, once Settle has returned.
+  // Adds a tile by the digest of its points, without sending them. After Settle, TakeMissing
+  // returns the tiles whose points the server does not have.
   [[nodiscard]] absl::Status ReuseTile(const std::string& tile_id, const Sha256Digest& digest);
 
   [[nodiscard]] absl::Status RemoveTile(const std::string& tile_id);
 
-  // Waits until everything so far is acknowledged.
-  [[nodiscard]] absl::Status Settle();
+  // Waits until all tiles so far are acknowledged.
+  [[nodiscard]] absl::Status Flush();
 
-  // Ids of the tiles given to ReuseTile that are to be added with their points, in their order,
-  // those answered since the last call.
+  // Ids of the tiles given to ReuseTile that must be added with their points, in order: those
+  // reported missing since the last call.
   [[nodiscard]] std::vector<std::string> TakeMissing();
 
   // Waits for every acknowledgement, then makes the changes the map's next revision.

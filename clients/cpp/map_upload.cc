@@ -45,7 +45,7 @@ class Upload {
           began_ && !load_failed_ && committed.status().code() == absl::StatusCode::kUnavailable;
       if (!broke) return committed.status();
       if (counts_.tiles_sent > 0) backoff.Reset();
-      if (!backoff.MayTry()) return committed.status();
+      if (!backoff.CanRetry()) return committed.status();
       const double wait_s = backoff.NextWait(RetryAfterS(committed.status()).value_or(0.0));
       Report({0, counts_, committed.status(), wait_s});
       std::this_thread::sleep_for(std::chrono::duration<double>(wait_s));
@@ -75,7 +75,7 @@ class Upload {
       if (!tile.digest.has_value()) continue;
       VOXLOC_TRY(transaction->ReuseTile(tile.id, *tile.digest));
     }
-    VOXLOC_TRY(transaction->Settle());
+    VOXLOC_TRY(transaction->Flush());
     const std::vector<std::string> missing_ids = transaction->TakeMissing();
     const std::unordered_set<std::string> missing(missing_ids.begin(), missing_ids.end());
     size_t done = static_cast<size_t>(transaction->counts().tiles_reused);

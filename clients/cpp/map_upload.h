@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Tiles brought into a map until they are committed: a transaction that begins anew where the
-// connection breaks.
+// Uploads tiles to a map and commits them; starts a new transaction after a lost connection.
 //
-// Each tile is loaded when its turn comes and let go once the server has it, so that memory holds a
-// few tiles whatever the size of the map. The server is asked first whether it has a tile's points
-// (by their digest), and they are sent only if not: an upload that begins anew, and a map that has
-// not changed, send only what is missing. Blocks; for one thread.
+// Tiles are loaded one at a time and released once the server has them, so that memory holds only a
+// few tiles at a time. A tile's points are sent only if the server does not have them (by their
+// digest), so that retries and unchanged maps transfer only what is missing. Blocks; not
+// thread-safe.
 
 #ifndef VOXLOC_CLIENTS_CPP_MAP_UPLOAD_H_
 #define VOXLOC_CLIENTS_CPP_MAP_UPLOAD_H_
@@ -27,31 +26,30 @@ namespace voxloc::client {
 
 struct UploadTile {
   std::string id;
-  // Points in the map frame, the same at every call. Called when they are to be sent, or to learn
-  // their digest; its error ends the upload. A tile without points is left out.
+  // Returns the points in the map frame, the same at every call. Called to send them or to compute
+  // their digest; an error ends the upload. A tile without points is skipped.
   std::function<absl::StatusOr<PointCloud>()> load;
-  // Where it is known already; the points are then loaded only if the server does not have them.
+  // If set, the points are loaded only if the server does not have them.
   std::optional<Sha256Digest> digest;
 };
 
 struct UploadProgress {
-  size_t tiles = 0;  // that the server has in this transaction, about
+  size_t tiles = 0;  // that the server has in this transaction; approximate
   TransactionCounts counts;
-  // Not OK: the connection broke for this reason, and the next transaction begins after `wait_s`.
+  // Not OK: the error of a lost connection; the next transaction starts after `wait_s`.
   absl::Status broken;
   double wait_s = 0.0;
 };
 
 struct UploadOptions {
-  // Where begin.request_id is empty one is made up, so that a commit whose answer was lost is not
-  // done twice.
+  // If begin.request_id is empty, a random one is used, so that a commit whose response was lost is
+  // not repeated.
   TransactionOptions transaction;
   v1::CommitUpdate commit;
-  // Transactions that break with Unavailable are begun anew, once one has begun, with the next
-  // address of the channel where there is one; where tiles were sent in between, the count of
-  // attempts starts from the beginning.
+  // Transactions that fail with Unavailable are retried, at the next address of the channel if
+  // there is one, provided that one has begun before. Progress resets the number of attempts.
   ReconnectOptions reconnect;
-  // Called for every tile, and where the connection broke. May be empty.
+  // Called after every tile and every lost connection. May be empty.
   std::function<void(const UploadProgress&)> progress;
 };
 

@@ -52,7 +52,7 @@ struct MapWatch::Impl {
       if (cancelled) return Cancelled();
     }
     if (end.ok()) {
-      channel.impl().Leave(round.endpoint());
+      channel.impl().FailOver(round.endpoint());
       return absl::UnavailableError(
           absl::StrCat(round.endpoint().address, " ", kWatchCall, ": the server ended the watch"));
     }
@@ -114,7 +114,7 @@ absl::StatusOr<v1::WatchMapResponse> MapWatch::Next() {
     const bool lost = std::exchange(impl_->had_event, false);
     if (!lost && impl_->round.Next(end)) continue;
     const absl::Status refusal = lost ? end : impl_->round.Refusal();
-    if (!impl_->backoff.MayTry()) return refusal;
+    if (!impl_->backoff.CanRetry()) return refusal;
     // Another address is tried at once.
     const double wait_s = impl_->backoff.NextWait(impl_->round.RetryAfter_s());
     impl_->round = AddressRound(impl_->channel);

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Changes of maps, as they happen. Where the connection breaks, the watch begins anew, at once with
-// the next address of the channel where there is one; the first events then tell the maps as they
-// are, and what happened in between is in them.
+// Watches changes of maps. After a lost connection the watch restarts, at once if the channel has
+// another address. The first events then describe the current state of the maps, which includes the
+// changes that were missed.
 //
-// Next is for one thread; Cancel may be called by any.
+// Call Next from one thread; Cancel is safe from any thread.
 
 #ifndef VOXLOC_CLIENTS_CPP_MAP_WATCH_H_
 #define VOXLOC_CLIENTS_CPP_MAP_WATCH_H_
@@ -31,7 +31,7 @@ class MapWatch {
   // Unavailable after too many attempts in a row without an event.
   [[nodiscard]] absl::StatusOr<v1::WatchMapResponse> Next();
 
-  // Ends the watch, and a Next that waits.
+  // Ends the watch and unblocks Next.
   void Cancel();
 
  private:

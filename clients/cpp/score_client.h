@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Scores poses of one scan against one map, without aligning it. For one thread. Every step waits
-// for at most `timeout_s`; after an error every further step returns it. The destructor ends the
+// Scores poses of one scan against one map, without aligning it. Not thread-safe. Each call waits
+// for at most `timeout_s`; after an error every further call returns it. The destructor ends the
 // stream.
 
 #ifndef VOXLOC_CLIENTS_CPP_SCORE_CLIENT_H_
@@ -28,8 +28,8 @@ class ScoreClient {
 
   [[nodiscard]] const v1::ScoreReady& ready() const;
 
-  // The scores of all poses, one entry each, put together from as many sets and answers as it took.
-  // InvalidArgument: the server refused the set; the stream stays usable.
+  // The scores of all poses, one entry each; sends them in several messages if needed.
+  // InvalidArgument: the server rejected the poses; the stream stays usable.
   [[nodiscard]] absl::StatusOr<v1::PoseScores> Score(const std::vector<Pose>& map_T_base);
 
  private:

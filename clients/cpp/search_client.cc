@@ -69,7 +69,7 @@ absl::StatusOr<v1::AlignmentResult> AlignScan(const Channel& channel,
                                               double timeout_s) {
   VOXLOC_ASSIGN_OR_RETURN(
       v1::AlignScanResponse response,
-      CallAny<v1::LocalizationService>(
+      CallWithFailover<v1::LocalizationService>(
           channel, "AlignScan", &v1::LocalizationService::Stub::AlignScan, request, timeout_s));
   return std::move(*response.mutable_result());
 }

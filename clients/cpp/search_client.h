@@ -13,14 +13,13 @@
 
 namespace voxloc::client {
 
-// Called for every progress message, in the calling thread. False: the search is not wanted any
-// more.
+// Called for every progress message, on the calling thread. Return false to cancel the search.
 using SearchObserver = std::function<bool(const v1::SearchProgress&)>;
 
-// Errors are the server's, with its name and the call in the message; Cancelled when the observer,
-// which may be empty, says so. `timeout_s` is the deadline of the call, after which there is no
-// result at all; 0: none. For the best so far after some time set request.timeout_s, and give the
-// call some seconds more.
+// Errors are the server's, with its address and the call in the message; Cancelled if the observer
+// (may be empty) returned false. `timeout_s`: deadline of the call, after which there is no result;
+// 0: none. To get the best result after some time, set request.timeout_s and make `timeout_s` a few
+// seconds longer.
 [[nodiscard]] absl::StatusOr<v1::SearchResult> EstimateInitialPose(
     const Channel& channel, const v1::EstimateInitialPoseRequest& request,
     const SearchObserver& observer, double timeout_s);

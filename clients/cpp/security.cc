@@ -22,7 +22,7 @@
 namespace voxloc::client {
 namespace {
 
-absl::Status CannotRead(const std::string& path, absl::string_view what, int error) {
+absl::Status ReadError(const std::string& path, absl::string_view what, int error) {
   const std::string text = absl::StrCat(what, " ", path, ": ", std::strerror(error));
   if (error == ENOENT || error == ENOTDIR) return absl::NotFoundError(text);
   if (error == EACCES || error == EPERM) return absl::PermissionDeniedError(text);
@@ -36,10 +36,10 @@ absl::StatusOr<std::string> ReadSmallFile(const std::string& path, absl::string_
                                           size_t max_bytes) {
   const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen(path.c_str(), "rbe"),
                                                              &std::fclose);
-  if (file == nullptr) return CannotRead(path, what, errno);
+  if (file == nullptr) return ReadError(path, what, errno);
   std::string text(max_bytes + 1, '\0');
   text.resize(std::fread(text.data(), 1, text.size(), file.get()));
-  if (std::ferror(file.get()) != 0) return CannotRead(path, what, errno);
+  if (std::ferror(file.get()) != 0) return ReadError(path, what, errno);
   if (text.size() > max_bytes) {
     return absl::InvalidArgumentError(
         absl::StrCat(what, " ", path, " must have at most ", max_bytes, " bytes (it has more)"));
@@ -107,7 +107,7 @@ Key PrivateKey(const std::string& pem) {
   return key;
 }
 
-absl::Status CheckTogether(const ChannelOptions& options) {
+absl::Status CheckOptionCombinations(const ChannelOptions& options) {
   if (!options.tls) {
     for (const auto& [name, value] :
          {std::pair("tls_ca_file", &options.tls_ca_file),
@@ -162,7 +162,7 @@ std::string BearerToken::Value() const {
 
 absl::StatusOr<std::shared_ptr<grpc::ChannelCredentials>> MakeCredentials(
     const ChannelOptions& options) {
-  VOXLOC_TRY(CheckTogether(options));
+  VOXLOC_TRY(CheckOptionCombinations(options));
   if (!options.tls) return grpc::InsecureChannelCredentials();
   grpc::SslCredentialsOptions ssl;
   if (!options.tls_ca_file.empty()) {

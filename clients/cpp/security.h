@@ -32,8 +32,8 @@ class BearerToken {
 
   [[nodiscard]] bool empty() const { return state_ == nullptr; }
 
-  // Of a file: as it is now, or the last good one where it holds none at the moment, as while it is
-  // being replaced. A token that is too old, the server refuses with its reason. Empty: no token.
+  // Reads the file again if there is one; the last valid token while the file has none, as during a
+  // replacement. Expiry is left to the server. Empty: no token.
   [[nodiscard]] std::string Value() const;
 
  private:
@@ -46,27 +46,26 @@ class BearerToken {
   std::shared_ptr<State> state_;  // null: no token
 };
 
-// Those of a plaintext connection where `tls` is false. Errors are those of Channel::Create: the
-// files are looked into here, since gRPC only says that a handshake failed.
+// Insecure credentials if `tls` is false. Errors are those of Channel::Create: the files are
+// validated here, because gRPC only reports that a handshake failed.
 [[nodiscard]] absl::StatusOr<std::shared_ptr<grpc::ChannelCredentials>> MakeCredentials(
     const ChannelOptions& options);
 
-// Why a connection could not be made, where TLS is the reason: gRPC's own words for it are those of
-// its TLS library, or "Socket closed". A connection of its own is made to the server, and nothing
-// is sent on it but a handshake.
+// Finds out why a TLS connection failed, since gRPC reports only its TLS library's text or "Socket
+// closed". Opens a separate connection to the server and sends only a handshake.
 class TlsProbe {
  public:
   // `address` is one of those of `options`, whose files have been read.
   TlsProbe(std::string address, const ChannelOptions& options);
 
-  // A full clause; empty: TLS is not the reason, or the server cannot be reached at all. Takes at
-  // most a few seconds, and looks every few seconds only: between, it says what it found.
+  // A clause for an error message. Empty: TLS is not the cause, or the server is unreachable. Takes
+  // a few seconds at most; the result is cached for a few seconds.
   [[nodiscard]] std::string Explain();
 
  private:
   using Clock = std::chrono::steady_clock;
 
-  [[nodiscard]] std::string Look() const;
+  [[nodiscard]] std::string Probe() const;
 
   const std::string address_;
   const bool tls_;
@@ -75,8 +74,8 @@ class TlsProbe {
   const std::string key_file_;
   const std::string server_name_;
   std::mutex mutex_;
-  bool looked_ = false;
-  Clock::time_point looked_at_;
+  bool probed_ = false;
+  Clock::time_point probed_at_;
   std::string found_;
 };
 

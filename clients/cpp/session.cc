@@ -116,8 +116,8 @@ absl::StatusOr<uint64_t> LocalizationSession::Impl::SendScan(v1::AlignScansReque
     if (writable) {
       const auto replaced = outbox.PutScan(WithGuess(shared));
       if (replaced.has_value()) completed = Supersede(*replaced);
-    } else if (!drained_s.has_value()) {
-      completed = GiveUpScansBefore(sequence);
+    } else if (!drain_wait_s.has_value()) {
+      completed = AbandonScansBefore(sequence);
     }
   }
   Notify(completed);
@@ -187,7 +187,7 @@ uint64_t LocalizationSession::unexpected_results() const {
 absl::Status LocalizationSession::connection() const {
   const std::lock_guard<std::mutex> lock(impl_->mutex);
   if (impl_->ended) return impl_->end;
-  return impl_->writable || impl_->drained_s.has_value() ? absl::OkStatus() : impl_->lost;
+  return impl_->writable || impl_->drain_wait_s.has_value() ? absl::OkStatus() : impl_->lost;
 }
 
 uint64_t LocalizationSession::given_up() const {
@@ -293,7 +293,7 @@ absl::Status LocalizationSession::Close(double timeout_s) {
     const bool first = !impl_->closing;
     impl_->closing = true;
     stream = impl_->stream;
-    // A session that is just reconnecting half-closes once it is open.
+    // While reconnecting, the stream is half-closed once it is open.
     if (first && impl_->writable && !impl_->ended) impl_->outbox.FinishWrites();
     impl_->changed.notify_all();
   }

@@ -2,35 +2,31 @@
 //
 // A vehicle's session: scans in, results out.
 //
-// Every scan that Send has taken has exactly one result. Usually it is the server's answer. The
-// session makes it itself, and counts it in given_up, where a newer scan has taken the place of one
-// that the connection was too slow for (SUPERSEDED), and where the connection was lost and a newer
-// scan was there (STALE).
+// Every scan that Send accepts has exactly one result, usually the server's. The session makes the
+// result itself, and counts it in given_up, if a newer scan replaced one that was not yet written
+// to a slow connection (SUPERSEDED), or if the connection was lost and there is a newer scan
+// (STALE).
 //
-// When the server becomes unavailable, the session opens again with growing waits, sends the newest
-// unanswered scan once more, and gives scans that have neither a guess nor two poses the last
-// accepted pose as their guess, carried on by the odometry where both scans have it, until the new
-// session has accepted a scan. A server that refuses the new session because it is full, or does
-// not have the map yet, is asked again, or another one in its place. When the server drains, it
-// answers what it has, and the session then opens elsewhere. A session that the server has ended
-// because its vehicle had nothing to send for long opens again too, and so does one that a proxy
-// has cut off because it lost the server. Any other error ends the session, such as Unauthenticated
-// and PermissionDenied, as does the last failed attempt; Receive then hands out what has arrived,
-// and the error after that. A session that was activated or deactivated is so again once it is open
-// again, and so are changes of its setup; poses and references that were sent are forgotten.
+// The session reconnects with exponential backoff if the server becomes unavailable, if the server
+// ended it because it was idle, or if a proxy lost the server. It then resends the newest
+// unanswered scan. Until a scan is accepted again, scans with neither a guess nor two poses get the
+// last accepted pose as guess, propagated by the odometry if both scans have it. If the server is
+// full or does not have the map yet, the session retries there or at another server. A draining
+// server answers the scans that it has, and the session then moves to another server. Any other
+// error, such as Unauthenticated or PermissionDenied, and the last failed attempt end the session;
+// Receive then returns the results that have arrived, and the error after them. Activation and
+// changes of the setup are restored after a reconnect; poses and references are not.
 //
-// Where the channel has several addresses, the next one is tried at once after a loss, a refusal, a
-// drain, or an `open` that is not answered in time, and the session waits when each has been tried:
-// at least as long as the server that asked for the least. All addresses together are one attempt
-// of ReconnectOptions. Open tries each once. With one address, a server that drained is tried once
-// more at once, since another one may be behind the same name, and then gets the time that it asked
-// for.
+// With several addresses, the next one is tried at once after a lost connection, a rejection, a
+// drain, or a timeout of `open`. After all of them were tried the session waits, at least for the
+// shortest retry delay that they gave. All addresses together count as one attempt of
+// ReconnectOptions. Open tries each once. With one address, a server that drained is retried once
+// at once, because another one may have the same name, and then after the delay that it gave.
 //
-// Threads: one thread of the session's own reads, and one writes, so that no method waits for the
-// connection. All methods are safe from any thread. The destructor cancels what is open and joins.
-// `on_result` spares the step from the reading thread to another: it is called by the reading
-// thread, and by Send for a scan that is given up. It may send, and must neither close nor destroy
-// the session.
+// Threads: the session has a reading and a writing thread, so that sending never waits for the
+// connection. All methods are thread-safe. The destructor cancels the stream and joins. `on_result`
+// avoids a thread switch: it is called on the reading thread, and by Send for a scan that was
+// replaced. It may call Send, but must neither close nor destroy the session.
 
 #ifndef VOXLOC_CLIENTS_CPP_SESSION_H_
 #define VOXLOC_CLIENTS_CPP_SESSION_H_
@@ -60,9 +56,9 @@ struct SessionOptions {
   // For the answer to `open`, also when reconnecting. 0: no limit.
   double open_timeout_s = 10.0;
   ReconnectOptions reconnect;
-  // Send refuses a scan while this many are unanswered or not received.
+  // Send rejects a scan while this many are unanswered or not received.
   size_t max_outstanding = 256;
-  // Takes every result, in the order of completion, and leaves none for Receive.
+  // If set, receives every result, in the order of completion; Receive then returns none.
   std::function<void(const v1::AlignmentResult&)> on_result;
 };
 
@@ -75,8 +71,8 @@ struct ScanInput {
   std::optional<Pose> guess_map_T_base;      // nullopt: from the session's poses
   double timeout_s = 0.0;                    // 0: the session's
   std::optional<Matrix6> guess_covariance;   // about fixed map axes; only with a guess
-  // By the vehicle's own odometry, at the stamp: the answer then has map_t_odom, which stays right
-  // when it is late.
+  // The vehicle's odometry at the stamp: the result then has map_t_odom, which remains valid even
+  // if the result is late.
   std::optional<Pose> odom_T_base;
   std::optional<Twist> base_twist;  // at the stamp, for clouds whose points have times
   double age_s = 0.0;               // from the stamp to now by the vehicle's clock; 0: not known
@@ -88,8 +84,8 @@ class LocalizationSession {
   // it does not answer; else what the server says (NotFound: no such map, ...).
   [[nodiscard]] static absl::StatusOr<std::unique_ptr<LocalizationSession>> Open(
       const Channel& channel, const SessionOptions& options);
-  // The same without waiting: scans may be sent at once, of which the newest is kept until the
-  // session is open. AwaitEnd tells of an error that Open would have returned.
+  // The same without waiting: scans may be sent at once, and the newest is kept until the session
+  // is open. AwaitEnd returns the error that Open would have returned.
   [[nodiscard]] static std::unique_ptr<LocalizationSession> Start(const Channel& channel,
                                                                   const SessionOptions& options);
   ~LocalizationSession();
@@ -102,21 +98,19 @@ class LocalizationSession {
   // How often the session was opened again.
   [[nodiscard]] int reconnects() const;
 
-  // Results that no scan was waiting for: none was sent with that sequence, or it was answered
-  // before. They are dropped.
+  // Results without a matching scan: unknown sequence, or already answered. They are dropped.
   [[nodiscard]] uint64_t unexpected_results() const;
 
-  // OK while the session is open: while it reconnects, why it has to, and once it has ended, how it
-  // ended.
+  // OK while the session is open; while it reconnects, the cause; after its end, the final status.
   [[nodiscard]] absl::Status connection() const;
 
   // Scans whose result the session made itself.
   [[nodiscard]] uint64_t given_up() const;
 
-  // Hands a scan over; returns its sequence number, counted from 1. Waits for nothing. While the
-  // session reconnects, the newest scan is kept.
-  // InvalidArgument: not one cloud, a message over the server's limit. ResourceExhausted: too many
-  // outstanding. Otherwise the error that ended the session.
+  // Queues a scan and returns its sequence number, counted from 1. Does not block. While the
+  // session reconnects, only the newest scan is kept. InvalidArgument: not one cloud, a message
+  // over the server's limit. ResourceExhausted: too many outstanding. Otherwise the error that
+  // ended the session.
   [[nodiscard]] absl::StatusOr<uint64_t> Send(const ScanInput& scan);
   // The same of a message that the caller has made, with what ScanInput does not have (several
   // clouds, poses, a reference position). Its sequence is set here.
@@ -124,8 +118,7 @@ class LocalizationSession {
 
   // Poses of the vehicle from odometry or a filter, for the guesses of scans that bring none, and
   // reference positions such as GNSS, for the regularization. Dropped while the session reconnects.
-  // An error is the one that ended the session; what the server thinks of them, TakeRejection
-  // tells.
+  // An error is the one that ended the session; rejections by the server are in TakeRejection.
   absl::Status SendPose(int64_t stamp_ns, const Pose& map_T_base,
                         const std::optional<Matrix6>& covariance = std::nullopt);
   absl::Status SendReference(int64_t stamp_ns, const Eigen::Vector3d& position_map);
@@ -134,11 +127,11 @@ class LocalizationSession {
   absl::Status Activate(bool active);
 
   // Changes the fields that are set in `setup` (see v1::ConfigureSession) for the scans sent from
-  // now on; a session that opens again is changed likewise. What the server does not take,
-  // TakeRejection tells, and nothing has changed.
+  // now on, also after a reconnect. If the server rejects the change, nothing changes, and
+  // TakeRejection returns the rejection.
   absl::Status Configure(const v1::ScanSetup& setup);
 
-  // The oldest message that the server has not taken; each once. Up to 64 wait, the newest.
+  // Removes and returns the oldest rejection of a message. The newest 64 are kept.
   [[nodiscard]] std::optional<v1::RequestRejected> TakeRejection();
 
   // The next result, in the order of completion. DeadlineExceeded: none within `timeout_s` (0: no

@@ -31,21 +31,21 @@ struct LocalizationSession::Impl {
 
   // The reading thread.
   void Run();
-  StreamEnd ServeOneStream(const Endpoint& endpoint);
-  void BeginServing(const std::shared_ptr<SessionStream>& fresh, v1::SessionOpened answer);
-  void Take(v1::AlignmentResult result);
-  void Take(v1::RequestRejected rejected);
-  void BeginDraining(const v1::SessionDraining& notice);
+  StreamEnd RunStream(const Endpoint& endpoint);
+  void OnStreamOpened(const std::shared_ptr<SessionStream>& new_stream, v1::SessionOpened answer);
+  void OnMessage(v1::AlignmentResult result);
+  void OnMessage(v1::RequestRejected rejected);
+  void OnDraining(const v1::SessionDraining& notice);
 
   absl::Status Write(v1::AlignScansRequest request);
   absl::StatusOr<uint64_t> SendScan(v1::AlignScansRequest request);
   // The same scan, or one with the last accepted pose for a guess where that is what it needs.
   SharedRequest WithGuess(const SharedRequest& request) const;
-  // A scan has its outcome: it is no longer unanswered. Under the lock, as are the next two; what
-  // they return is for Notify.
+  // Removes a scan from `unanswered` and records its result. Requires the lock, as do the next two;
+  // pass what they return to Notify.
   std::vector<v1::AlignmentResult> Complete(v1::AlignmentResult result);
-  // The scans before this one, which no server is going to answer.
-  std::vector<v1::AlignmentResult> GiveUpScansBefore(uint64_t sequence);
+  // Completes the scans before this one as STALE.
+  std::vector<v1::AlignmentResult> AbandonScansBefore(uint64_t sequence);
   // A scan that a newer one has replaced before it was written.
   std::vector<v1::AlignmentResult> Supersede(uint64_t sequence);
   // Calls on_result, not under the lock.
@@ -63,8 +63,8 @@ struct LocalizationSession::Impl {
   std::mutex mutex;  // guards everything below but the thread
   std::condition_variable changed;
   std::shared_ptr<SessionStream> stream;
-  bool writable = false;            // `stream` is open and takes messages
-  std::optional<double> drained_s;  // the server answers what it has, and takes no more
+  bool writable = false;               // `stream` is open and takes messages
+  std::optional<double> drain_wait_s;  // the server answers what it has, and takes no more
   bool closing = false;
   bool ended = false;
   absl::Status end;

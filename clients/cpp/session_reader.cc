@@ -10,7 +10,7 @@ namespace {
 
 constexpr size_t kMaxRejections = 64;
 
-// The result of a scan that the session gives up.
+// The result that the session makes for a scan that will not be answered.
 v1::AlignmentResult LocalOutcome(const v1::Scan& scan, v1::AlignmentStatus status,
                                  absl::string_view detail) {
   v1::AlignmentResult result;
@@ -24,13 +24,13 @@ v1::AlignmentResult LocalOutcome(const v1::Scan& scan, v1::AlignmentStatus statu
 }  // namespace
 
 void LocalizationSession::Impl::Run() {
-  SessionRoute route(channel, options.reconnect);
+  SessionReconnectPolicy route(channel, options.reconnect);
   while (true) {
-    const StreamEnd stream_end = ServeOneStream(route.endpoint());
+    const StreamEnd stream_end = RunStream(route.endpoint());
     const std::optional<double> wait_s = route.NextAttempt(stream_end);
     std::unique_lock<std::mutex> lock(mutex);
     writable = false;
-    drained_s.reset();
+    drain_wait_s.reset();
     lost = stream_end.status;
     if (wait_s.has_value() && !closing) {
       const auto until = std::chrono::steady_clock::now() +
@@ -41,7 +41,7 @@ void LocalizationSession::Impl::Run() {
     end = route.error();
     // Closed before another server had them.
     if (end.ok()) {
-      const std::vector<v1::AlignmentResult> left = GiveUpScansBefore(last_sequence + 1);
+      const std::vector<v1::AlignmentResult> left = AbandonScansBefore(last_sequence + 1);
       lock.unlock();
       Notify(left);
       lock.lock();
@@ -52,8 +52,8 @@ void LocalizationSession::Impl::Run() {
   }
 }
 
-StreamEnd LocalizationSession::Impl::ServeOneStream(const Endpoint& endpoint) {
-  auto fresh = std::make_shared<SessionStream>(channel, endpoint);
+StreamEnd LocalizationSession::Impl::RunStream(const Endpoint& endpoint) {
+  auto new_stream = std::make_shared<SessionStream>(channel, endpoint);
   StreamEnd result;
   {
     const std::lock_guard<std::mutex> lock(mutex);
@@ -61,28 +61,28 @@ StreamEnd LocalizationSession::Impl::ServeOneStream(const Endpoint& endpoint) {
       result.status = absl::CancelledError("the session was closed while it reconnected");
       return result;
     }
-    stream = fresh;
+    stream = new_stream;
   }
   v1::SessionOpened answer;
-  result.status = fresh->Open(options.open, options.open_timeout_s, &answer);
+  result.status = new_stream->Open(options.open, options.open_timeout_s, &answer);
   if (!result.status.ok()) return result;
   result.was_open = true;
-  BeginServing(fresh, std::move(answer));
+  OnStreamOpened(new_stream, std::move(answer));
   v1::AlignScansResponse response;
-  while (fresh->Read(&response)) {
-    if (response.has_result()) Take(std::move(*response.mutable_result()));
-    if (response.has_rejected()) Take(std::move(*response.mutable_rejected()));
-    if (response.has_draining()) BeginDraining(response.draining());
+  while (new_stream->Read(&response)) {
+    if (response.has_result()) OnMessage(std::move(*response.mutable_result()));
+    if (response.has_rejected()) OnMessage(std::move(*response.mutable_rejected()));
+    if (response.has_draining()) OnDraining(response.draining());
   }
   outbox.Detach();
-  result.status = fresh->Finish();
+  result.status = new_stream->Finish();
   const std::lock_guard<std::mutex> lock(mutex);
-  result.drained_s = drained_s;
+  result.drain_wait_s = drain_wait_s;
   return result;
 }
 
-void LocalizationSession::Impl::BeginServing(const std::shared_ptr<SessionStream>& fresh,
-                                             v1::SessionOpened answer) {
+void LocalizationSession::Impl::OnStreamOpened(const std::shared_ptr<SessionStream>& new_stream,
+                                               v1::SessionOpened answer) {
   std::vector<v1::AlignmentResult> stale;
   {
     const std::lock_guard<std::mutex> lock(mutex);
@@ -96,12 +96,13 @@ void LocalizationSession::Impl::BeginServing(const std::shared_ptr<SessionStream
     if (configuration != nullptr) first.push_back(configuration);
     if (activation != nullptr) first.push_back(activation);
     if (!unanswered.empty()) {
-      stale = GiveUpScansBefore(unanswered.rbegin()->first);
+      stale = AbandonScansBefore(unanswered.rbegin()->first);
       first.push_back(WithGuess(unanswered.rbegin()->second));
     }
     // As many as may wait at the server, and the one that it works on.
     const size_t granted = opened.limits().max_waiting_scans();
-    outbox.Attach(fresh, std::move(first), granted == 0 ? options.max_outstanding : granted + 1);
+    outbox.Attach(new_stream, std::move(first),
+                  granted == 0 ? options.max_outstanding : granted + 1);
     if (closing) outbox.FinishWrites();
     writable = true;
     changed.notify_all();
@@ -109,9 +110,9 @@ void LocalizationSession::Impl::BeginServing(const std::shared_ptr<SessionStream
   Notify(stale);
 }
 
-void LocalizationSession::Impl::BeginDraining(const v1::SessionDraining& notice) {
+void LocalizationSession::Impl::OnDraining(const v1::SessionDraining& notice) {
   const std::lock_guard<std::mutex> lock(mutex);
-  drained_s = notice.reconnect_after_s();
+  drain_wait_s = notice.reconnect_after_s();
   writable = false;
   outbox.FinishWrites();
 }
@@ -124,7 +125,7 @@ std::vector<v1::AlignmentResult> LocalizationSession::Impl::Complete(v1::Alignme
   return {};
 }
 
-std::vector<v1::AlignmentResult> LocalizationSession::Impl::GiveUpScansBefore(uint64_t sequence) {
+std::vector<v1::AlignmentResult> LocalizationSession::Impl::AbandonScansBefore(uint64_t sequence) {
   std::vector<v1::AlignmentResult> completed;
   while (!unanswered.empty() && unanswered.begin()->first < sequence) {
     ++given_up;
@@ -147,7 +148,7 @@ void LocalizationSession::Impl::Notify(const std::vector<v1::AlignmentResult>& c
   for (const v1::AlignmentResult& result : completed) options.on_result(result);
 }
 
-void LocalizationSession::Impl::Take(v1::AlignmentResult result) {
+void LocalizationSession::Impl::OnMessage(v1::AlignmentResult result) {
   std::vector<v1::AlignmentResult> completed;
   {
     const std::lock_guard<std::mutex> lock(mutex);
@@ -166,7 +167,7 @@ void LocalizationSession::Impl::Take(v1::AlignmentResult result) {
   Notify(completed);
 }
 
-void LocalizationSession::Impl::Take(v1::RequestRejected rejected) {
+void LocalizationSession::Impl::OnMessage(v1::RequestRejected rejected) {
   const std::lock_guard<std::mutex> lock(mutex);
   if (rejections.size() == kMaxRejections) rejections.pop_front();
   rejections.push_back(std::move(rejected));

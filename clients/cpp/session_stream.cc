@@ -60,46 +60,48 @@ absl::Status SessionStream::Finish() {
   return channel_.impl().StatusOfStream(endpoint_, "AlignScans", end, cancelled_);
 }
 
-SessionRoute::SessionRoute(const Channel& channel, const ReconnectOptions& reconnect)
+SessionReconnectPolicy::SessionReconnectPolicy(const Channel& channel,
+                                               const ReconnectOptions& reconnect)
     : channel_(channel), round_(channel_), backoff_(reconnect) {}
 
-std::optional<double> SessionRoute::NextAttempt(const StreamEnd& end) {
+std::optional<double> SessionReconnectPolicy::NextAttempt(const StreamEnd& end) {
   error_ = end.status;
   return end.was_open ? AfterStream(end) : AfterRefusal(end.status);
 }
 
-std::optional<double> SessionRoute::AfterStream(const StreamEnd& end) {
+std::optional<double> SessionReconnectPolicy::AfterStream(const StreamEnd& end) {
   opened_once_ = true;
   backoff_.Reset();
-  const bool drained = end.drained_s.has_value();
-  const bool left = drained || WasCutOff(end.status);
-  if (!left && !EndedForSilence(end.status)) return std::nullopt;
-  if (left) channel_.impl().Leave(endpoint());
-  if (!backoff_.MayTry()) return std::nullopt;
+  const bool drained = end.drain_wait_s.has_value();
+  const bool endpoint_gone = drained || IsConnectionLoss(end.status);
+  if (!endpoint_gone && !IsIdleTimeout(end.status)) return std::nullopt;
+  if (endpoint_gone) channel_.impl().FailOver(endpoint());
+  if (!backoff_.CanRetry()) return std::nullopt;
   const double wait_s = backoff_.NextWait(RetryAfterS(end.status).value_or(0.0));
   round_ = AddressRound(channel_);
-  drained_s_ = end.drained_s.value_or(0.0);
-  // A server that drains says so while another one is there, also behind the same name.
-  const bool elsewhere = drained || (left && channel_.impl().endpoints.size() > 1);
+  drain_wait_s_ = end.drain_wait_s.value_or(0.0);
+  // When a server drains, another one is available, possibly under the same name.
+  const bool elsewhere = drained || (endpoint_gone && channel_.impl().endpoints.size() > 1);
   return elsewhere ? 0.0 : wait_s;
 }
 
-std::optional<double> SessionRoute::AfterRefusal(const absl::Status& refusal) {
+std::optional<double> SessionReconnectPolicy::AfterRefusal(const absl::Status& refusal) {
   const bool silent =
       refusal.code() == absl::StatusCode::kDeadlineExceeded && channel_.impl().endpoints.size() > 1;
-  if (silent) channel_.impl().Leave(endpoint());
-  if (!silent && refusal.code() != absl::StatusCode::kUnavailable && !MayHelpElsewhere(refusal)) {
+  if (silent) channel_.impl().FailOver(endpoint());
+  if (!silent && refusal.code() != absl::StatusCode::kUnavailable &&
+      !IsRetryableElsewhere(refusal)) {
     return std::nullopt;
   }
   if (round_.Next(refusal)) return 0.0;
   error_ = round_.Refusal();
-  if (!opened_once_ || !backoff_.MayTry()) return std::nullopt;
-  const double asked_s = std::max(round_.RetryAfter_s(), std::exchange(drained_s_, 0.0));
+  if (!opened_once_ || !backoff_.CanRetry()) return std::nullopt;
+  const double min_wait_s = std::max(round_.RetryAfter_s(), std::exchange(drain_wait_s_, 0.0));
   round_ = AddressRound(channel_);
-  return backoff_.NextWait(asked_s);
+  return backoff_.NextWait(min_wait_s);
 }
 
-absl::Status SessionRoute::error() const {
+absl::Status SessionReconnectPolicy::error() const {
   if (error_.code() != absl::StatusCode::kUnavailable || backoff_.attempts() == 0) return error_;
   return absl::UnavailableError(absl::StrCat(error_.message(), " (gave up after ",
                                              backoff_.attempts(), " attempts to reconnect)"));
@@ -193,7 +195,7 @@ void SessionOutbox::Run() {
     const bool goes_on = next != nullptr ? stream->Write(*next) : (stream->WritesDone(), false);
     lock.lock();
     writing_ = false;
-    // A failed write shows as the end of the stream, which the reader learns.
+    // After a failed write the reader gets the end of the stream and its status.
     if (!goes_on && stream_ == stream) stream_.reset();
     changed_.notify_all();
   }

@@ -38,7 +38,7 @@ class SessionStream {
   [[nodiscard]] absl::Status Open(const v1::OpenSession& open, double timeout_s,
                                   v1::SessionOpened* opened);
 
-  // False: the stream is broken; the reader will learn why.
+  // False: the stream is broken; Finish, called by the reader, returns the cause.
   bool Write(const v1::AlignScansRequest& request) { return rpc_->Write(request); }
   bool WritesDone() { return rpc_->WritesDone(); }
 
@@ -63,20 +63,20 @@ struct StreamEnd {
   absl::Status status;
   bool was_open = false;
   // SessionDraining::reconnect_after_s, where the server said that it drains.
-  std::optional<double> drained_s;
+  std::optional<double> drain_wait_s;
 };
 
-// Where a session opens its next stream, and when: the rules of session.h, without the streams. For
-// one thread.
-class SessionRoute {
+// The reconnect policy of session.h: where and when a session opens its next stream. Not
+// thread-safe.
+class SessionReconnectPolicy {
  public:
-  SessionRoute(const Channel& channel, const ReconnectOptions& reconnect);
+  SessionReconnectPolicy(const Channel& channel, const ReconnectOptions& reconnect);
 
   // Where the next stream is to be opened. Lives as long as the channel.
   [[nodiscard]] const Endpoint& endpoint() const { return round_.endpoint(); }
 
-  // After each stream: seconds to wait before the next. nullopt: there is none, and error() says
-  // why.
+  // Call after each stream. Returns the seconds to wait before the next one. nullopt: no further
+  // attempt; see error().
   [[nodiscard]] std::optional<double> NextAttempt(const StreamEnd& end);
 
   // What ended the last stream, or, once all addresses refused one, what they said.
@@ -91,15 +91,15 @@ class SessionRoute {
   Backoff backoff_;
   absl::Status error_;
   bool opened_once_ = false;
-  double drained_s_ = 0.0;  // what a server that drains asked for, until it was waited
+  double drain_wait_s_ = 0.0;  // requested by a draining server; 0 once it has been waited for
 };
 
 using SharedRequest = std::shared_ptr<const v1::AlignScansRequest>;
 
-// What a session has still to write, and the thread that writes it, so that nobody who sends waits
-// for the connection to take bytes. While the connection is slower than the vehicle, the newest
-// scan wins: it takes the place of the oldest one that has not been written. Messages are shared
-// with whoever keeps them for a later connection, and are not changed. Thread-safe.
+// The send queue of a session and its writing thread, so that senders never wait for the
+// connection. If the connection is slower than the vehicle, a new scan replaces the oldest
+// unwritten one. Messages are immutable and shared with the session, which may resend them.
+// Thread-safe.
 class SessionOutbox {
  public:
   SessionOutbox();
@@ -113,11 +113,11 @@ class SessionOutbox {
   void Attach(std::shared_ptr<SessionStream> stream, std::vector<SharedRequest> first,
               size_t max_unsent_scans);
 
-  // Returns when nothing is being written any more; the stream must have been cancelled or have
-  // ended. What waits is dropped, and so is what comes until the next Attach.
+  // Waits for the current write; the stream must have been cancelled or have ended. Queued messages
+  // are dropped, and so are those put before the next Attach.
   void Detach();
 
-  // The sequence number of the scan that had to give way, if any.
+  // Returns the sequence number of the scan that was replaced, if any.
   [[nodiscard]] std::optional<uint64_t> PutScan(SharedRequest request);
 
   // Any other message. Of too many the oldest is dropped.
@@ -128,7 +128,7 @@ class SessionOutbox {
 
  private:
   void Run();
-  // Drops the oldest that is a scan, or that is none.
+  // Drops the oldest scan, or the oldest other message.
   std::optional<uint64_t> DropOldest(bool scan);
 
   std::mutex mutex_;  // guards everything below but the thread

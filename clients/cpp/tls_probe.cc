@@ -29,9 +29,9 @@ namespace {
 
 using ProbeClock = std::chrono::steady_clock;
 
-constexpr std::chrono::seconds kProbeTime{2};
-constexpr std::chrono::seconds kBetweenProbes{5};
-constexpr size_t kMostNames = 5;
+constexpr std::chrono::seconds kProbeTimeout{2};
+constexpr std::chrono::seconds kProbeInterval{5};
+constexpr size_t kMaxNames = 5;
 // The first bytes of what a server that speaks TLS sends: an alert, a part of the handshake.
 constexpr unsigned char kAlertRecord = 0x15;
 constexpr unsigned char kHandshakeRecord = 0x16;
@@ -154,7 +154,7 @@ class ProbeHandshake {
 
 int NoPassword(char* /*buffer*/, int /*size*/, int /*writing*/, void* /*unused*/) { return -1; }
 
-int NoteCertificateAsked(SSL* /*ssl*/, void* asked) {
+int OnCertificateRequested(SSL* /*ssl*/, void* asked) {
   *static_cast<bool*>(asked) = true;
   return 1;
 }
@@ -177,7 +177,7 @@ std::string NamesIn(const X509* certificate) {
       X509_get_ext_d2i(certificate, NID_subject_alt_name, nullptr, nullptr)));
   std::vector<std::string> texts;
   const int count = names == nullptr ? 0 : sk_GENERAL_NAME_num(names.get());
-  for (int i = 0; i < count && texts.size() < kMostNames; ++i) {
+  for (int i = 0; i < count && texts.size() < kMaxNames; ++i) {
     const GENERAL_NAME* const name = sk_GENERAL_NAME_value(names.get(), i);
     if (name->type == GEN_DNS) {
       const ASN1_STRING* const text = name->d.dNSName;
@@ -234,23 +234,23 @@ TlsProbe::TlsProbe(std::string address, const ChannelOptions& options)
 
 std::string TlsProbe::Explain() {
   const std::lock_guard<std::mutex> lock(mutex_);
-  if (!looked_ || Clock::now() >= looked_at_ + kBetweenProbes) {
-    found_ = Look();
-    looked_ = true;
-    looked_at_ = Clock::now();
+  if (!probed_ || Clock::now() >= probed_at_ + kProbeInterval) {
+    found_ = Probe();
+    probed_ = true;
+    probed_at_ = Clock::now();
   }
   return found_;
 }
 
-std::string TlsProbe::Look() const {
+std::string TlsProbe::Probe() const {
   const auto to = HostPortOf(address_);
   if (!to.ok()) return "";
-  ProbeSocket socket(ProbeClock::now() + kProbeTime);
+  ProbeSocket socket(ProbeClock::now() + kProbeTimeout);
   const Owned<SSL_CTX> context(SSL_CTX_new(TLS_client_method()));
   if (context == nullptr || !socket.Connect(*to)) return "";
-  bool certificate_asked = false;
+  bool certificate_requested = false;
   SSL_CTX_set_default_passwd_cb(context.get(), &NoPassword);
-  SSL_CTX_set_cert_cb(context.get(), &NoteCertificateAsked, &certificate_asked);
+  SSL_CTX_set_cert_cb(context.get(), &OnCertificateRequested, &certificate_requested);
   if (ca_file_.empty()) {
     SSL_CTX_set_default_verify_paths(context.get());
   } else {
@@ -286,7 +286,7 @@ std::string TlsProbe::Look() const {
     found = ExplainVerdict(SSL_get_verify_result(ssl.get()), certificate.get(), host, ca_file_);
     char byte = 0;
     const auto read = [&ssl, &byte] { return SSL_read(ssl.get(), &byte, 1); };
-    if (found.empty() && certificate_asked && !(done && handshake.Do(read))) {
+    if (found.empty() && certificate_requested && !(done && handshake.Do(read))) {
       found = certificate_file_.empty()
                   ? "the server asks for a certificate, and the client has none "
                     "(tls_certificate_file)"

@@ -12,8 +12,7 @@ namespace voxloc::client {
 namespace {
 
 constexpr size_t kLength = 55;  // of version 00
-// Of later versions, which bring fields of their own: far more than those that are thought of, and
-// far less than gRPC's 8 kB of metadata.
+// Limit for later versions, which may append fields. gRPC's limit for all metadata is 8 kB.
 constexpr size_t kMaxLength = 512;
 
 bool IsHex(absl::string_view digits) {

@@ -12,9 +12,8 @@
 
 namespace voxloc::client {
 
-// Whether it is "00-<32 hexadecimal digits>-<16>-<2>", lower case, with ids that are not all zeros,
-// or begins so with a later version than 00 and goes on after a '-' in printable characters without
-// spaces. Servers ignore others.
+// Whether it is "00-<32 hexadecimal digits>-<16>-<2>", lower case, with ids that are not all zeros.
+// Versions after 00 may append '-' and printable characters without spaces. Servers ignore others.
 [[nodiscard]] bool IsTraceparent(absl::string_view text);
 
 // The environment variable TRACEPARENT, by which programs hand their trace context to those that

@@ -72,8 +72,8 @@ class CancelAfter {
   std::thread thread_;
 };
 
-// What `work(endpoint, &began)` does at the first address or, where that is unavailable, at the
-// next. Where it began to hand something over, which would come again, its error is final.
+// Calls `work(endpoint, &began)` for one address after another until one is not Unavailable. An
+// error is final once `began` is set: output was delivered, and a retry would deliver it twice.
 template <typename Work>
 auto TryEach(const Channel& channel, const Work& work)
     -> decltype(work(std::declval<const Endpoint&>(), std::declval<bool*>())) {
@@ -104,10 +104,10 @@ absl::StatusOr<Response> CallEndpoint(
 // A call that changes nothing: where an address is unavailable, the next one is called. `timeout_s`
 // is for all of them together; 0 or less: none.
 template <typename Service, typename Request, typename Response>
-absl::StatusOr<Response> CallAny(const Channel& channel, absl::string_view call,
-                                 grpc::Status (Service::Stub::*method)(grpc::ClientContext*,
-                                                                       const Request&, Response*),
-                                 const Request& request, double timeout_s) {
+absl::StatusOr<Response> CallWithFailover(
+    const Channel& channel, absl::string_view call,
+    grpc::Status (Service::Stub::*method)(grpc::ClientContext*, const Request&, Response*),
+    const Request& request, double timeout_s) {
   const auto deadline = DeadlineAfter(timeout_s);
   return TryEach(channel, [&](const Endpoint& endpoint, bool* /*began*/) {
     return CallEndpoint<Service>(channel, endpoint, call, method, request, deadline);

@@ -75,15 +75,15 @@ void NameTiles(std::vector<TileSource>& sources) {
   }
 }
 
-// What the clouds' own z axes, which point up from a sensor, say about the map.
-std::optional<std::string> SideWarning(const std::vector<TileSource>& sources) {
-  constexpr double kLeastUp = 0.5;
+// Checks the orientation of the map: the z axes of the clouds should point up.
+std::optional<std::string> OrientationWarning(const std::vector<TileSource>& sources) {
+  constexpr double kMinUpZ = 0.5;
   double up = 0.0;
   for (const TileSource& source : sources) {
     up += (source.map_T_cloud->rotation * Eigen::Vector3d::UnitZ()).z();
   }
   up /= static_cast<double>(sources.size());
-  if (up >= kLeastUp) return std::nullopt;
+  if (up >= kMinUpZ) return std::nullopt;
   return absl::StrFormat(
       "the z axes of the clouds point up in the map by %.2f of their length on average, so that it "
       "lies on its side or upside down",
@@ -112,7 +112,7 @@ absl::Status AddPoses(const MapSourceOptions& options, std::vector<TileSource>& 
     notes->remarks.push_back(absl::StrCat(
         "the poses are a camera's, and are moved to the LiDAR by ", options.calibration));
   }
-  std::optional<std::string> warning = SideWarning(sources);
+  std::optional<std::string> warning = OrientationWarning(sources);
   if (!warning.has_value() && !options.base_T_sensor.has_value()) warning = AxesWarning(poses);
   if (warning.has_value()) notes->warnings.push_back(*std::move(warning));
   return absl::OkStatus();
@@ -142,7 +142,7 @@ absl::StatusOr<std::vector<TileSource>> ResolveMapSources(const std::vector<std:
     for (const TileSource& source : sources) clouds.push_back(source.path);
     CloudReadOptions read;
     read.record_floats = options.record_floats;
-    for (std::string& remark : RemarksOnClouds(clouds, read)) {
+    for (std::string& remark : DescribeClouds(clouds, read)) {
       notes->remarks.push_back(std::move(remark));
     }
   }

@@ -49,7 +49,7 @@ struct MapSourceOptions {
 // directory with pointcloud_map_metadata.yaml holds what that file names, itself or in its folder
 // pointcloud_map.pcd; a directory without it holds its cloud files. `notes`, where given, gets what
 // the user should know of how the paths are read: the order in which clouds are paired with poses,
-// RemarksOnClouds, and warnings on the axes of the poses.
+// DescribeClouds, and warnings on the axes of the poses.
 [[nodiscard]] absl::StatusOr<std::vector<TileSource>> ResolveMapSources(
     const std::vector<std::string>& paths, const MapSourceOptions& options = {},
     InputNotes* notes = nullptr);

@@ -79,7 +79,7 @@ size_t CloudsIn(const fs::path& folder) {
 
 // What lies in a folder: "README.md, tiles/ (12 clouds) and 3 more".
 std::string FolderText(const std::string& path) {
-  constexpr size_t kMostNames = 5;
+  constexpr size_t kMaxNames = 5;
   std::vector<std::string> names;
   std::error_code error;
   for (fs::directory_iterator entry(path, error); !error && entry != fs::directory_iterator();
@@ -94,11 +94,11 @@ std::string FolderText(const std::string& path) {
   if (names.empty()) return "nothing";
   std::sort(names.begin(), names.end(), NaturalLess);
   std::string text;
-  for (size_t i = 0; i < std::min(names.size(), kMostNames); ++i) {
+  for (size_t i = 0; i < std::min(names.size(), kMaxNames); ++i) {
     absl::StrAppend(&text, i == 0 ? "" : ", ", names[i]);
   }
-  if (names.size() > kMostNames) {
-    absl::StrAppend(&text, " and ", names.size() - kMostNames, " more");
+  if (names.size() > kMaxNames) {
+    absl::StrAppend(&text, " and ", names.size() - kMaxNames, " more");
   }
   return text;
 }
@@ -192,8 +192,8 @@ absl::StatusOr<std::string> PairingOrder(const std::vector<std::string>& paths) 
   return absl::StrCat(order, ": ", names);
 }
 
-std::vector<std::string> RemarksOnClouds(const std::vector<std::string>& paths,
-                                         const CloudReadOptions& options) {
+std::vector<std::string> DescribeClouds(const std::vector<std::string>& paths,
+                                        const CloudReadOptions& options) {
   size_t moved = 0;
   std::string first_moved;
   std::string first_bin;

@@ -25,9 +25,9 @@ namespace voxloc {
 
 // The order of `paths` in words, for people who pair them with poses: "in the numeric order of
 // their names: 0.pcd, 1.pcd, 2.pcd, ... 11.pcd". InvalidArgument where the order is a matter of
-// opinion: two names of a directory have the same numbers, decimal fractions of unequal width would
-// come otherwise as numbers, or files that were named one by one are in the order of their bytes,
-// as a shell expands *, and not in that of their numbers.
+// opinion: two names of a directory have the same numbers, decimal fractions of different width
+// would be ordered differently as numbers, or the files given one by one are in byte order, as from
+// a shell's *, and not in numeric order.
 [[nodiscard]] absl::StatusOr<std::string> PairingOrder(const std::vector<std::string>& paths);
 
 // What was assumed of files, and what looks wrong about them: a sentence each, without a full stop.
@@ -36,12 +36,11 @@ struct InputNotes {
   std::vector<std::string> warnings;
 };
 
-// A line for each thing that the files' form does not settle alone: VIEWPOINT moves the points,
-// and how long the records of .bin files are, of the first.
-// Looks at the beginnings of all files. Those that cannot be read are passed over: reading them
-// says why.
-[[nodiscard]] std::vector<std::string> RemarksOnClouds(const std::vector<std::string>& paths,
-                                                       const CloudReadOptions& options = {});
+// Notes on how ambiguous files are interpreted: that VIEWPOINT moves the points, and the record
+// size of the first .bin file. Reads the headers of all files; unreadable ones are skipped and
+// reported when they are loaded.
+[[nodiscard]] std::vector<std::string> DescribeClouds(const std::vector<std::string>& paths,
+                                                      const CloudReadOptions& options = {});
 
 }  // namespace voxloc
 

@@ -21,7 +21,7 @@ namespace {
 
 constexpr double kMinTileSize_m = 1.0;
 constexpr double kMaxTileSize_m = 1e6;
-constexpr double kFurthestPoint_m = 1e9;
+constexpr double kMaxCoordinate_m = 1e9;
 
 // Millimetres at most: "-20", "12.5".
 std::string MetresText(double metres) {
@@ -81,7 +81,7 @@ absl::StatusOr<TileGrid> TileGrid::Create(double tile_size_m) {
 }
 
 bool TileGrid::IndexOf(const Eigen::Vector3d& point, TileIndex* index) const {
-  if (point.head<2>().cwiseAbs().maxCoeff() > kFurthestPoint_m) return false;
+  if (point.head<2>().cwiseAbs().maxCoeff() > kMaxCoordinate_m) return false;
   *index = {static_cast<int64_t>(std::floor(point.x() / tile_size_m_)),
             static_cast<int64_t>(std::floor(point.y() / tile_size_m_))};
   return true;
@@ -102,9 +102,9 @@ TileCloud TileGrid::EmptyTile(const TileIndex& index, double origin_z_m) const {
   return tile;
 }
 
-absl::Status TooFarForTiles(uint64_t point_number, const Eigen::Vector3d& point) {
+absl::Status TileRangeError(uint64_t point_number, const Eigen::Vector3d& point) {
   return absl::InvalidArgumentError(absl::StrCat(
-      "points must be at most ", kFurthestPoint_m, " m from zero in x and y (got point ",
+      "points must be at most ", kMaxCoordinate_m, " m from zero in x and y (got point ",
       point_number, " at x ", point.x(), " m, y ", point.y(), " m)"));
 }
 
@@ -122,12 +122,12 @@ TileSpill::TileSpill(TileSpill&& other) noexcept
     : grid_(other.grid_),
       directory_(std::move(other.directory_)),
       descriptor_(std::exchange(other.descriptor_, -1)),
-      most_gathered_(other.most_gathered_),
+      max_buffered_(other.max_buffered_),
       positions_(std::move(other.positions_)),
       runs_(std::move(other.runs_)),
       order_(std::move(other.order_)),
       origin_z_m_(other.origin_z_m_),
-      gathered_(std::move(other.gathered_)),
+      buffer_(std::move(other.buffer_)),
       file_bytes_(other.file_bytes_),
       points_(other.points_),
       points_not_finite_(other.points_not_finite_) {}
@@ -139,7 +139,7 @@ TileSpill::~TileSpill() {
 absl::Status TileSpill::Add(const PointCloud& piece) {
   if (piece.empty()) return absl::OkStatus();
   if (!origin_z_m_.has_value()) origin_z_m_ = piece.origin.z();
-  gathered_.reserve(most_gathered_);
+  buffer_.reserve(max_buffered_);
   // Neighbours mostly lie in the same tile.
   std::optional<TileIndex> last;
   uint32_t position = 0;
@@ -151,7 +151,7 @@ absl::Status TileSpill::Add(const PointCloud& piece) {
     }
     TileIndex index;
     if (!grid_.IndexOf(piece.Point(i), &index)) {
-      return TooFarForTiles(points_ + points_not_finite_, piece.Point(i));
+      return TileRangeError(points_ + points_not_finite_, piece.Point(i));
     }
     if (index != last) {
       last = index;
@@ -160,28 +160,28 @@ absl::Status TileSpill::Add(const PointCloud& piece) {
       shift = piece.origin - grid_.OriginOf(index, *origin_z_m_);
     }
     const Eigen::Vector3f offset = (shift + piece.Offset(i).cast<double>()).cast<float>();
-    gathered_.push_back({position, {offset.x(), offset.y(), offset.z()}});
+    buffer_.push_back({position, {offset.x(), offset.y(), offset.z()}});
     ++points_;
-    if (gathered_.size() < most_gathered_) continue;
-    VOXLOC_TRY(WriteGathered());
+    if (buffer_.size() < max_buffered_) continue;
+    VOXLOC_TRY(FlushBuffer());
   }
   return absl::OkStatus();
 }
 
-absl::Status TileSpill::WriteGathered() {
+absl::Status TileSpill::FlushBuffer() {
   // Tile after tile, the points of each in their order.
   std::vector<size_t> ends(runs_.size() + 1, 0);  // at first, of each tile the number of its points
-  for (const Gathered& point : gathered_) ++ends[point.tile + 1];
+  for (const BufferedPoint& point : buffer_) ++ends[point.tile + 1];
   for (size_t tile = 0; tile < runs_.size(); ++tile) {
     const uint64_t count = ends[tile + 1];
     if (count > 0) runs_[tile].push_back({file_bytes_ + ends[tile] * kPointBytes, count});
     ends[tile + 1] += ends[tile];
   }
-  std::vector<float> sorted(gathered_.size() * kPointFloats);
-  for (const Gathered& point : gathered_) {
+  std::vector<float> sorted(buffer_.size() * kPointFloats);
+  for (const BufferedPoint& point : buffer_) {
     std::copy(point.offset.begin(), point.offset.end(), &sorted[ends[point.tile]++ * kPointFloats]);
   }
-  gathered_.clear();
+  buffer_.clear();
   const uint64_t offset = file_bytes_;
   file_bytes_ += sorted.size() * sizeof(float);
   return WriteAt(directory_, descriptor_, sorted, offset);
@@ -190,8 +190,8 @@ absl::Status TileSpill::WriteGathered() {
 absl::Status TileSpill::Finish() {
   order_.reserve(positions_.size());
   for (const auto& [index, position] : positions_) order_.push_back(index);
-  absl::Status status = WriteGathered();
-  gathered_ = {};
+  absl::Status status = FlushBuffer();
+  buffer_ = {};
   return status;
 }
 

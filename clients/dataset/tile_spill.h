@@ -58,14 +58,13 @@ class TileGrid {
   double tile_size_m_;
 };
 
-// What is wrong with a point of which TileGrid::IndexOf has returned false.
-[[nodiscard]] absl::Status TooFarForTiles(uint64_t point_number, const Eigen::Vector3d& point);
+// The error for a point for which TileGrid::IndexOf returned false.
+[[nodiscard]] absl::Status TileRangeError(uint64_t point_number, const Eigen::Vector3d& point);
 
-// Points come in pieces, of one cloud or of many. They are gathered; whenever the gathered ones
-// fill `buffer_bytes`, they are sorted by tile and appended to the file, and each tile remembers
-// where its runs lie (16 bytes a run). A tile is put together again when it is loaded. The file has
-// no name from the moment it is open: it is gone when the object is, and when the program ends in
-// any way.
+// Sorts points into tiles by a temporary file. Points are added in pieces, of one cloud or of many,
+// and buffered. When `buffer_bytes` are full, the points are sorted by tile and appended to the
+// file, and each tile records the offset of its run (16 bytes per run). Load reads the runs of a
+// tile. The file is unlinked right after it is created, so that it never outlives the process.
 //
 // Memory: at most 2 * buffer_bytes (what is gathered and what is written), the runs, and 100 bytes
 // a tile. Disk: 12 bytes a point.
@@ -110,7 +109,7 @@ class TileSpill {
     uint64_t points = 0;
   };
   // A point that is not in the file yet, around its tile's origin.
-  struct Gathered {
+  struct BufferedPoint {
     uint32_t tile = 0;  // its position in runs_
     std::array<float, 3> offset = {};
   };
@@ -119,19 +118,19 @@ class TileSpill {
       : grid_(grid),
         directory_(std::move(directory)),
         descriptor_(descriptor),
-        most_gathered_(std::max<size_t>(1, buffer_bytes / sizeof(Gathered))) {}
+        max_buffered_(std::max<size_t>(1, buffer_bytes / sizeof(BufferedPoint))) {}
 
-  [[nodiscard]] absl::Status WriteGathered();
+  [[nodiscard]] absl::Status FlushBuffer();
 
   TileGrid grid_;
   std::string directory_;
   int descriptor_;
-  size_t most_gathered_;                     // points
+  size_t max_buffered_;                      // points
   std::map<TileIndex, uint32_t> positions_;  // of the tiles in runs_
   std::vector<std::vector<Run>> runs_;       // by tile, in the order of their first points
   std::vector<TileIndex> order_;
   std::optional<double> origin_z_m_;
-  std::vector<Gathered> gathered_;
+  std::vector<BufferedPoint> buffer_;
   uint64_t file_bytes_ = 0;
   uint64_t points_ = 0;
   uint64_t points_not_finite_ = 0;

@@ -88,17 +88,17 @@ void AppendTumLine(const StampedPose& stamped, std::string& out) {
   out += '\n';
 }
 
-constexpr size_t kMostCalibrationBytes = size_t{1} << 20;
+constexpr size_t kMaxCalibrationBytes = size_t{1} << 20;
 
 // Poses that move less have no direction.
-constexpr double kLeastDistance_m = 1.0;
+constexpr double kMinDistance_m = 1.0;
 // Of the way, along the own z axis. Vehicles climb a few percent.
 constexpr double kCameraShare = 0.7;
 
 using Entries = std::map<std::string, std::vector<double>>;
 
 absl::StatusOr<Entries> ReadCalibrationEntries(const std::string& path) {
-  VOXLOC_ASSIGN_OR_RETURN(const FileBytes bytes, ReadFileBytes(path, kMostCalibrationBytes));
+  VOXLOC_ASSIGN_OR_RETURN(const FileBytes bytes, ReadFileBytes(path, kMaxCalibrationBytes));
   Entries entries;
   LineScanner lines(bytes.view());
   absl::string_view line;
@@ -232,7 +232,7 @@ std::optional<std::string> AxesWarning(const std::vector<StampedPose>& poses) {
     distance_m += step.norm();
     along_z_m += std::abs(step.z());
   }
-  if (distance_m < kLeastDistance_m || along_z_m < kCameraShare * distance_m) return std::nullopt;
+  if (distance_m < kMinDistance_m || along_z_m < kCameraShare * distance_m) return std::nullopt;
   return absl::StrFormat(
       "the poses move along their own z axis for %.0f of %.0f m, as a camera's do, so that the map "
       "would lie on its side; --calib takes KITTI's calibration of camera and LiDAR, "

@@ -41,9 +41,8 @@ enum class TrajectoryFormat { kKitti, kTum };
 [[nodiscard]] absl::Status WriteTrajectory(const std::string& path, TrajectoryFormat format,
                                            const std::vector<StampedPose>& poses);
 
-// Poses of a camera in the place of those of a LiDAR or a vehicle: KITTI's odometry gives those of
-// its left camera, whose axes are x right, y down, z forward. A map made of them without more lies
-// on its side.
+// Camera poses: KITTI's odometry has the poses of the left camera (x right, y down, z forward), not
+// of the LiDAR or the vehicle. A map built from them without conversion is rotated by 90 degrees.
 
 // camera_T_lidar of a KITTI calibration: `Tr:` of calib.txt (odometry), `Tr_velo_to_cam:` or
 // `Tr_velo_cam` after R0_rect or R_rect (objects, tracking), or `R:` and `T:` of
@@ -57,8 +56,8 @@ enum class TrajectoryFormat { kKitti, kTum };
                                                                  TrajectoryFormat format,
                                                                  const std::string& calibration);
 
-// What is suspicious about poses that should be a vehicle's or a LiDAR's, for their user: they
-// move along their own z axis, as a camera's do. nullopt: nothing, or they hardly move.
+// A warning if poses that should be of a vehicle or a LiDAR move along their z axis, as those of a
+// camera do. nullopt: no warning, or they hardly move.
 [[nodiscard]] std::optional<std::string> AxesWarning(const std::vector<StampedPose>& poses);
 
 }  // namespace voxloc

@@ -46,7 +46,7 @@ class BlockMap {
 
   // This map with these changes; each block at most once, in any order.
   [[nodiscard]] BlockMap With(std::vector<Change> changes) const {
-    const Grouped grouped = PageByPage(changes);
+    const GroupDigits grouped = PageByPage(changes);
     BlockMap next;
     next.pages_.reserve(pages_.size() + grouped.pages.size());
     auto old = pages_.begin();
@@ -122,15 +122,15 @@ class BlockMap {
     size_t begin;  // of its changes, in the order
     size_t end;
   };
-  struct Grouped {
+  struct GroupDigits {
     std::vector<ChangedPage> pages;  // ascending by key
     std::vector<uint32_t> order;     // of the changes: page by page, ascending by place
   };
 
   // Most changes come ascending by block, of which eight in a row are of one page, and whose places
   // ascend: that needs no sort of all of them.
-  static Grouped PageByPage(const std::vector<Change>& changes) {
-    Grouped grouped;
+  static GroupDigits PageByPage(const std::vector<Change>& changes) {
+    GroupDigits grouped;
     if (changes.empty()) return grouped;
     const auto page_with = [](const Change& change) { return BlockOf(change.block); };
     BlockIndex index = IndexAround(changes, page_with);

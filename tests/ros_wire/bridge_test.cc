@@ -83,7 +83,7 @@ void BridgeTest::Start(const ros::Parameters& parameters, bool use_sim_time) {
   absl::StatusOr<std::unique_ptr<Peer>> peer = Peer::Create(peer_domain_->id());
   ASSERT_TRUE(peer.ok()) << peer.status();
   peer_ = *std::move(peer);
-  ASSERT_TRUE(peer_->AwaitNode(kLongestWait)) << "the peer does not see the node";
+  ASSERT_TRUE(peer_->AwaitNode(kTestTimeout)) << "the peer does not see the node";
 }
 
 void BridgeTest::SetTime(int64_t now_ns) {
@@ -105,7 +105,7 @@ void BridgeTest::GivePose(int64_t stamp_ns, const Pose& map_T_base) {
   constexpr int kMostTries = 10;
   for (int i = 0; i < kMostTries && !has_status(); ++i) {
     peer_->PublishEkfPose(pose);
-    static_cast<void>(Eventually(has_status, kLongestWait / kMostTries));
+    static_cast<void>(Eventually(has_status, kTestTimeout / kMostTries));
   }
   ASSERT_TRUE(has_status()) << "the pose of " << stamp_ns << " has no status";
 }

@@ -57,14 +57,14 @@ class BridgeTest : public testing::Test {
   // Publishes a cloud, and waits for the next status of a scan: that of this one, where all before
   // it have theirs. nullopt: none came.
   [[nodiscard]] std::optional<Diagnostic> SendCloud(const Cloud& cloud,
-                                                    absl::Duration timeout = kLongestWait);
+                                                    absl::Duration timeout = kTestTimeout);
   // Scan `index` of the drive at its own time (simulated time), with its guess.
   [[nodiscard]] std::optional<Diagnostic> SendScan(size_t index);
   // The same at another time, which becomes that of the node.
   [[nodiscard]] std::optional<Diagnostic> SendScanAt(size_t index, int64_t stamp_ns);
   // The same at the time that it is now, for nodes without simulated time.
   [[nodiscard]] std::optional<Diagnostic> SendScanNow(size_t index,
-                                                      absl::Duration timeout = kLongestWait);
+                                                      absl::Duration timeout = kTestTimeout);
 
   // How many clouds were sent: each has a status in the end.
   [[nodiscard]] size_t clouds_sent() const { return clouds_sent_; }

@@ -169,7 +169,7 @@ TEST_F(DebugTopicsOnTheWire, AllTopicsOfAScanAgree) {
   ASSERT_NO_FATAL_FAILURE(Start(parameters, true));
   peer().ListenToDebugTopics();
   ASSERT_NO_FATAL_FAILURE(SetTime(drive().truth.front().stamp_ns));
-  ASSERT_TRUE(peer().CallTrigger(true, kLongestWait).has_value());
+  ASSERT_TRUE(peer().CallTrigger(true, kTestTimeout).has_value());
   size_t index = 0;
   ASSERT_NO_FATAL_FAILURE(DriveUntilComplete(&index));
   const int64_t stamp_ns = drive().truth[index].stamp_ns;
@@ -303,7 +303,7 @@ TEST_F(DebugTopicsOnTheWire, ASearchShowsItsParticles) {
   prior.frame_id = "map";
   prior.frame_T_base = drive().truth.front().pose;
   for (size_t i = 0; i < 6; ++i) prior.covariance.at(7 * i) = 0.01;
-  const auto answer = peer().CallAlign(prior, kLongestWait);
+  const auto answer = peer().CallAlign(prior, kTestTimeout);
   ASSERT_TRUE(answer.has_value() && answer->success);
   std::map<int32_t, std::set<std::string>> names_of;  // by the particle
   ASSERT_TRUE(Eventually([&] {

@@ -65,7 +65,7 @@ TEST_F(DriveOnTheWire, EachScanHasThePoseOfReplayToTheBit) {
   ASSERT_NO_FATAL_FAILURE(Replay(&replayed));
   ASSERT_NO_FATAL_FAILURE(Start(Defaults(), true));
   ASSERT_NO_FATAL_FAILURE(SetTime(drive().truth.front().stamp_ns));
-  const std::optional<TriggerAnswer> activated = peer().CallTrigger(true, kLongestWait);
+  const std::optional<TriggerAnswer> activated = peer().CallTrigger(true, kTestTimeout);
   ASSERT_TRUE(activated.has_value() && activated->success);
 
   std::vector<int64_t> accepted;  // by their status
@@ -150,7 +150,7 @@ TEST_F(DriveOnTheWire, DiagnosticsHaveAutowaresKeys) {
   parameters.ndt.regularization_enable = true;
   ASSERT_NO_FATAL_FAILURE(Start(parameters, true));
   ASSERT_NO_FATAL_FAILURE(SetTime(drive().truth.front().stamp_ns));
-  ASSERT_TRUE(peer().CallTrigger(true, kLongestWait).has_value());
+  ASSERT_TRUE(peer().CallTrigger(true, kTestTimeout).has_value());
   StampedPose gnss;
   gnss.frame_id = "map";
   gnss.frame_T_base = drive().truth.front().pose;
@@ -223,7 +223,7 @@ TEST_F(DriveOnTheWire, ScansAreRefusedWhileInactiveOrWithoutAPose) {
   EXPECT_EQ(status->level, kLevelWarn);
   EXPECT_EQ(status->Find("is_activated"), "False");
 
-  ASSERT_TRUE(peer().CallTrigger(true, kLongestWait).has_value());
+  ASSERT_TRUE(peer().CallTrigger(true, kTestTimeout).has_value());
   const int64_t stamp_ns = drive().truth[1].stamp_ns;
   ASSERT_NO_FATAL_FAILURE(SetTime(stamp_ns));
   status = SendCloud(XyzCloud(drive().clouds[1], stamp_ns, kBaseFrame));
@@ -237,7 +237,7 @@ TEST_F(DriveOnTheWire, ScansAreRefusedWhileInactiveOrWithoutAPose) {
   EXPECT_EQ(status->level, kLevelOk) << status->message;
   EXPECT_EQ(StampsOf(AwaitPoses(1)), std::vector<int64_t>{drive().truth[2].stamp_ns});
 
-  ASSERT_TRUE(peer().CallTrigger(false, kLongestWait).has_value());
+  ASSERT_TRUE(peer().CallTrigger(false, kTestTimeout).has_value());
   status = SendScan(3);
   ASSERT_TRUE(status.has_value());
   EXPECT_EQ(status->Find("is_activated"), "False");

@@ -78,7 +78,7 @@ TEST_F(FaultsOnTheWire, TheNodeOutlivesRestartsOfTheServer) {
   ros::Parameters parameters = Patient(server.address);
   parameters.sensor_points.timeout_sec = 2.0;  // so long a scan waits for the server
   ASSERT_NO_FATAL_FAILURE(Start(parameters, false));
-  ASSERT_TRUE(peer().CallTrigger(true, kLongestWait).has_value());
+  ASSERT_TRUE(peer().CallTrigger(true, kTestTimeout).has_value());
   ASSERT_TRUE(IsFoundEventually());
   EXPECT_TRUE(IsReportedEventually(IsOk));
 
@@ -110,7 +110,7 @@ TEST_F(FaultsOnTheWire, TheServerMayComeAfterTheNode) {
       StartTownServer("cpu", scratch_.Path("server"), drive().map.parent_path(), &server));
   EXPECT_EQ(server.process->Stop(), 0);
   ASSERT_NO_FATAL_FAILURE(Start(Patient(server.address), false));
-  const auto activated = peer().CallTrigger(true, kLongestWait);
+  const auto activated = peer().CallTrigger(true, kTestTimeout);
   ASSERT_TRUE(activated.has_value() && activated->success);
   EXPECT_TRUE(IsReportedEventually(IsNotOk));
   const std::optional<Diagnostic> refused = SendScanNow(0);
@@ -118,7 +118,7 @@ TEST_F(FaultsOnTheWire, TheServerMayComeAfterTheNode) {
   EXPECT_GT(refused->level, kLevelOk);
   EXPECT_NE(refused->message, "OK");
   const auto lost =
-      peer().CallAlign({absl::ToUnixNanos(absl::Now()), "map", Pose(), {}}, kLongestWait);
+      peer().CallAlign({absl::ToUnixNanos(absl::Now()), "map", Pose(), {}}, kTestTimeout);
   ASSERT_TRUE(lost.has_value()) << "the service hangs without a server";
   EXPECT_FALSE(lost->success);
 
@@ -138,7 +138,7 @@ TEST_F(FaultsOnTheWire, ASlowLinkThatLosesLeavesEachScanItsStatus) {
   auto link = SlowLink::Start(slow);
   ASSERT_TRUE(link.ok()) << link.status();
   ASSERT_NO_FATAL_FAILURE(Start(Patient(absl::StrCat("127.0.0.1:", (*link)->port())), false));
-  ASSERT_TRUE(peer().CallTrigger(true, kLongestWait).has_value());
+  ASSERT_TRUE(peer().CallTrigger(true, kTestTimeout).has_value());
   ASSERT_TRUE(IsFoundEventually());
   ASSERT_TRUE(Eventually([&] { return peer().scan_statuses_received() == clouds_sent(); }));
   (void)peer().TakeDiagnostics();

@@ -27,7 +27,7 @@ class InputOnTheWire : public BridgeTest {
   void StartActive(const ros::Parameters& parameters) {
     ASSERT_NO_FATAL_FAILURE(Start(parameters, true));
     ASSERT_NO_FATAL_FAILURE(SetTime(drive().truth.front().stamp_ns));
-    const auto activated = peer().CallTrigger(true, kLongestWait);
+    const auto activated = peer().CallTrigger(true, kTestTimeout);
     ASSERT_TRUE(activated.has_value() && activated->success);
   }
 
@@ -184,7 +184,7 @@ TEST_F(InputOnTheWire, TwoLidarsAreOneScan) {
   ros::Parameters parameters = Defaults();
   parameters.voxloc.points_extra_topics = {kSecondLidarTopic};
   ASSERT_NO_FATAL_FAILURE(StartActive(parameters));
-  ASSERT_TRUE(peer().AwaitReaderOfSecondLidar(kLongestWait));
+  ASSERT_TRUE(peer().AwaitReaderOfSecondLidar(kTestTimeout));
   const Pose base_T_left = {{1.0, 0.8, 1.5},
                             Eigen::Quaterniond(Eigen::AngleAxisd(1.2, Eigen::Vector3d::UnitZ()))};
   const Pose base_T_right = {{1.0, -0.8, 1.5},
@@ -227,7 +227,7 @@ TEST_F(InputOnTheWire, TwistsOfBothTypesMovePointsToTheStamp) {
   parameters.voxloc.twist_source = "topic";
   parameters.voxloc.points_time_field = "auto";
   ASSERT_NO_FATAL_FAILURE(StartActive(parameters));
-  ASSERT_TRUE(peer().AwaitReaderOfTwists(kLongestWait));
+  ASSERT_TRUE(peer().AwaitReaderOfTwists(kTestTimeout));
   constexpr double kTurn_s = 0.1;
   const Twist twist{{15.0, 0.0, 0.0}, {0.0, 0.0, 0.5}};
   const PointCloud& points = drive().clouds[0];

@@ -112,7 +112,7 @@ class WireTest : public testing::Test {
     for (int i = 0; i < kClouds; ++i) {
       EXPECT_TRUE(writer.Write(CloudOnWire(sent[static_cast<size_t>(i)]).message()));
       // A best effort cloud that was lost does not come.
-      const absl::Duration wait = qos.reliable ? kLongestWait : absl::Seconds(1);
+      const absl::Duration wait = qos.reliable ? kTestTimeout : absl::Seconds(1);
       (void)Eventually([&] { return arrived > i; }, wait);
     }
     EXPECT_TRUE(sender->status().ok() && receiver->status().ok());
@@ -324,7 +324,7 @@ TEST_F(WireTest, RepliesReachTheClientThatAsked) {
             success = reply.success;
             text = reply.message;
           },
-          kLongestWait));
+          kTestTimeout));
       EXPECT_EQ(success, data);
       EXPECT_EQ(text, data ? "on" : "off");
     }
@@ -357,8 +357,8 @@ TEST_F(WireTest, RepliesToOthersLeaveTheOneThatAClientHasYetToTake) {
   ASSERT_TRUE(Eventually([&] { return slow.IsAvailable() && busy.IsAvailable(); }));
   const auto nothing = [](const SetBoolResponse& /*reply*/) {};
   // Now the server knows both, and the calls below are sent once.
-  ASSERT_TRUE(slow.Call({}, nothing, kLongestWait));
-  ASSERT_TRUE(busy.Call({}, nothing, kLongestWait));
+  ASSERT_TRUE(slow.Call({}, nothing, kTestTimeout));
+  ASSERT_TRUE(busy.Call({}, nothing, kTestTimeout));
 
   absl::Notification is_held;
   absl::Notification go_on;
@@ -375,8 +375,8 @@ TEST_F(WireTest, RepliesToOthersLeaveTheOneThatAClientHasYetToTake) {
   ASSERT_TRUE(Eventually([&] { return holder.readers() == 1; }));
   ASSERT_TRUE(holder.Write(AlignRequest{}));
   is_held.WaitForNotification();
-  std::thread asking([&] { EXPECT_TRUE(slow.Call({}, nothing, kLongestWait)); });
-  for (int i = 0; i < 200; ++i) EXPECT_TRUE(busy.Call({}, nothing, kLongestWait));
+  std::thread asking([&] { EXPECT_TRUE(slow.Call({}, nothing, kTestTimeout)); });
+  for (int i = 0; i < 200; ++i) EXPECT_TRUE(busy.Call({}, nothing, kTestTimeout));
   go_on.Notify();
   asking.join();
   for (LoneNode* node : {&serving, &first, &second}) (*node)->Stop();

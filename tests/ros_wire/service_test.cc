@@ -122,7 +122,7 @@ TEST_F(OdometryOnTheWire, ReinitializeFindsTheRobotWithoutAnyPose) {
   ASSERT_TRUE(status.has_value());
   EXPECT_EQ(status->level, kLevelWarn) << status->message;
   // It is answered at once, and the result comes with the scans after the search.
-  ASSERT_TRUE(peer().CallReinitialize(kLongestWait));
+  ASSERT_TRUE(peer().CallReinitialize(kTestTimeout));
   ASSERT_TRUE(Eventually([&] {
     const auto answer = Newest("ndt_align_service_status");
     return answer.has_value() && answer->Find("is_succeed_service").has_value();
@@ -140,13 +140,13 @@ TEST_F(ServicesOnTheWire, AlignFindsTheVehicleFromAPriorWithoutHeading) {
   moved.translation += Eigen::Vector3d(0.8, -0.6, 0.0);
   const StampedPose prior = Prior(moved);
 
-  std::optional<AlignAnswer> answer = peer().CallAlign(prior, kLongestWait);
+  std::optional<AlignAnswer> answer = peer().CallAlign(prior, kTestTimeout);
   ASSERT_TRUE(answer.has_value());
   EXPECT_FALSE(answer->success) << "a search without a scan";
 
   // The scan is kept although the node is not active, as the order of pose_initializer needs.
   ASSERT_TRUE(SendScan(0).has_value());
-  answer = peer().CallAlign(prior, kLongestWait);
+  answer = peer().CallAlign(prior, kTestTimeout);
   ASSERT_TRUE(answer.has_value());
   EXPECT_TRUE(answer->success);
   EXPECT_TRUE(answer->reliable);
@@ -170,7 +170,7 @@ TEST_F(ServicesOnTheWire, AlignTakesPriorsOfFramesThatItKnows) {
                            Eigen::Quaterniond(Eigen::AngleAxisd(0.7, Eigen::Vector3d::UnitZ()))};
   StampedPose prior = Prior(map_T_site.Inverse() * truth.pose);
   prior.frame_id = "site";
-  std::optional<AlignAnswer> answer = peer().CallAlign(prior, kLongestWait);
+  std::optional<AlignAnswer> answer = peer().CallAlign(prior, kTestTimeout);
   ASSERT_TRUE(answer.has_value());
   EXPECT_FALSE(answer->success);
   std::optional<Diagnostic> status;
@@ -181,7 +181,7 @@ TEST_F(ServicesOnTheWire, AlignTakesPriorsOfFramesThatItKnows) {
 
   peer().PublishStaticTransform({0, "map", "site", map_T_site});
   ASSERT_TRUE(Eventually([&] {
-    answer = peer().CallAlign(prior, kLongestWait);
+    answer = peer().CallAlign(prior, kTestTimeout);
     return answer.has_value() && answer->success;
   }));
   EXPECT_EQ(answer->pose.frame_id, "map");
@@ -219,7 +219,7 @@ TEST_F(ServicesOnTheWire, AVehicleDrivesOnAMapThatOnlyItsMapLoaderHas) {
     return answer;
   });
   ASSERT_NO_FATAL_FAILURE(SetTime(drive().truth.front().stamp_ns));
-  ASSERT_TRUE(peer().CallTrigger(true, kLongestWait).has_value());
+  ASSERT_TRUE(peer().CallTrigger(true, kTestTimeout).has_value());
 
   // The timer asks for the map around the newest pose; until the map is there scans are not found.
   // The vehicle stands.

@@ -23,7 +23,7 @@ void ResetAllocationCounts();
 // whichever threads ask for them, until destroyed. One may exist at a time.
 class FailingAllocations {
  public:
-  static constexpr uint64_t kAllThatFollow = uint64_t{1} << 62;
+  static constexpr uint64_t kAllSubsequent = uint64_t{1} << 62;
 
   explicit FailingAllocations(uint64_t first, uint64_t count = 1);
   ~FailingAllocations();

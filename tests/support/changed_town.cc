@@ -25,9 +25,9 @@ namespace voxloc {
 namespace {
 
 // A house whose front is farther from the drive is hardly seen by it.
-constexpr double kBesideM = 12.0;
+constexpr double kMaxHouseDistanceM = 12.0;
 // Out of sight, instead of out of the list, so that the other objects keep their places in it.
-constexpr double kBuriedM = 1000.0;
+constexpr double kHiddenDepthM = 1000.0;
 
 sim::Aabb BoundsOfObject(const sim::SceneObject& object, const std::vector<sim::Solid>& solids) {
   sim::Aabb box;
@@ -72,7 +72,7 @@ absl::StatusOr<size_t> ChangedTown::ChooseHouse(const sim::World& town) const {
     if (object.kind != sim::ObjectKind::kStructure) continue;
     const Eigen::Vector2d front = object.frame.origin.head<2>();
     const bool near = std::any_of(poses_.begin(), poses_.end(), [&](const sim::DrivePose& pose) {
-      return (pose.world_T_sensor.translation.head<2>() - front).norm() <= kBesideM;
+      return (pose.world_T_sensor.translation.head<2>() - front).norm() <= kMaxHouseDistanceM;
     });
     if (near) beside.push_back(i);
   }
@@ -99,11 +99,11 @@ absl::Status ChangedTown::Build() {
   if (!house.ok()) return house.status();
   const sim::SceneObject& object = town->objects[*house];
   const Eigen::Vector3d back = -options_.moved_by_m * object.frame.rotation.col(1);
-  const Eigen::Vector3d buried = {0.0, 0.0, -kBuriedM};
+  const Eigen::Vector3d hidden_offset = {0.0, 0.0, -kHiddenDepthM};
   Eigen::Vector3d in_map = Eigen::Vector3d::Zero();
   Eigen::Vector3d now = Eigen::Vector3d::Zero();
-  if (options_.change == TownChange::kRemoved) now = buried;
-  if (options_.change == TownChange::kBuilt) in_map = buried;
+  if (options_.change == TownChange::kRemoved) now = hidden_offset;
+  if (options_.change == TownChange::kBuilt) in_map = hidden_offset;
   if (options_.change == TownChange::kBack) now = back;
   if (options_.change == TownChange::kForward) in_map = back;
   before_ = std::make_unique<sim::World>(Displaced(*town, *house, in_map));

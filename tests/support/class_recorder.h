@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// ClassRecorder: an engine that passes everything on and notes the classes of work that its calls
-// name. Thread-safe.
+// ClassRecorder: a forwarding engine that records the work classes of its calls. Thread-safe.
 
 #ifndef VOXLOC_TESTS_SUPPORT_CLASS_RECORDER_H_
 #define VOXLOC_TESTS_SUPPORT_CLASS_RECORDER_H_
@@ -29,20 +28,20 @@ class ClassRecorder : public ForwardingEngine {
   using ForwardingEngine::ForwardingEngine;
 
   std::vector<AlignResult> Align(absl::Span<const AlignJob> jobs) override {
-    for (const AlignJob& job : jobs) Note(&RecordedClasses::align, job.work_class);
+    for (const AlignJob& job : jobs) Record(&RecordedClasses::align, job.work_class);
     return ForwardingEngine::Align(jobs);
   }
   absl::StatusOr<ScoreResult> DoScore(const ScoreRequest& request) override {
-    Note(&RecordedClasses::score, request.work_class);
+    Record(&RecordedClasses::score, request.work_class);
     return ForwardingEngine::DoScore(request);
   }
   absl::StatusOr<std::vector<BoundHit>> DoBound(const BoundRequest& request) override {
-    Note(&RecordedClasses::bound, request.work_class);
+    Record(&RecordedClasses::bound, request.work_class);
     return ForwardingEngine::DoBound(request);
   }
   absl::StatusOr<FilteredCloud> DoFilter(const PointCloud& cloud, const FilterOptions& options,
                                          WorkClass work_class) override {
-    Note(&RecordedClasses::filter, work_class);
+    Record(&RecordedClasses::filter, work_class);
     return ForwardingEngine::DoFilter(cloud, options, work_class);
   }
 
@@ -53,7 +52,7 @@ class ClassRecorder : public ForwardingEngine {
   }
 
  private:
-  void Note(std::set<WorkClass> RecordedClasses::*kind, WorkClass work_class) {
+  void Record(std::set<WorkClass> RecordedClasses::*kind, WorkClass work_class) {
     absl::MutexLock lock(&mutex_);
     (classes_.*kind).insert(work_class);
   }

@@ -15,7 +15,7 @@
 namespace voxloc {
 
 // Why no device can be used; empty where there is one.
-inline const std::string& WhyNoCudaDevice() {
+inline const std::string& CudaDeviceError() {
   static const auto& why = *new std::string([] {
     std::string reason;
     if (cuda::CountDevices(&reason) > 0) return std::string();
@@ -29,8 +29,8 @@ inline const std::string& WhyNoCudaDevice() {
 // First in a test's body, or in SetUp() of a fixture.
 #define VOXLOC_REQUIRE_CUDA_DEVICE()                                     \
   do {                                                                   \
-    if (!::voxloc::WhyNoCudaDevice().empty()) {                          \
-      GTEST_SKIP() << "no CUDA device: " << ::voxloc::WhyNoCudaDevice(); \
+    if (!::voxloc::CudaDeviceError().empty()) {                          \
+      GTEST_SKIP() << "no CUDA device: " << ::voxloc::CudaDeviceError(); \
     }                                                                    \
   } while (false)
 

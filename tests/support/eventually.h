@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Eventually: waits for what another thread or process does, but not for ever. A test that waits
-// without a bound ends only with the timeout of its whole program.
+// Eventually: waits with a timeout for another thread or process. A test that waits without one
+// ends only with the timeout of its whole program.
 
 #ifndef VOXLOC_TESTS_SUPPORT_EVENTUALLY_H_
 #define VOXLOC_TESTS_SUPPORT_EVENTUALLY_H_
@@ -13,11 +13,11 @@
 namespace voxloc {
 
 // Far beyond what any wait of a test takes on a loaded machine under a sanitizer.
-constexpr absl::Duration kLongestWait = absl::Seconds(30);
+constexpr absl::Duration kTestTimeout = absl::Seconds(30);
 
 // Whether the condition holds within the time; asks every millisecond.
 [[nodiscard]] inline bool Eventually(absl::FunctionRef<bool()> condition,
-                                     absl::Duration timeout = kLongestWait) {
+                                     absl::Duration timeout = kTestTimeout) {
   // Real time: waits, with a bound.
   const absl::Time deadline = absl::Now() + timeout;
   while (!condition()) {

@@ -26,7 +26,7 @@ namespace voxloc {
 template <typename NextEngine, typename MakeCall, typename Check>
 void FailEveryAllocation(const NextEngine& next_engine, const MakeCall& call, const Check& check) {
   size_t incomplete = 0;
-  for (const uint64_t count : {uint64_t{1}, FailingAllocations::kAllThatFollow}) {
+  for (const uint64_t count : {uint64_t{1}, FailingAllocations::kAllSubsequent}) {
     uint64_t failed = 1;
     uint64_t all_failed = 0;
     for (uint64_t first = 1; failed > 0; first += 1 + first / 64) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// ForwardingEngine: an engine that passes every call on to another. Engines of tests derive from it
-// and override what they meddle with. As thread-safe as the other.
+// ForwardingEngine: forwards every call to another engine. Test engines derive from it and override
+// single calls. As thread-safe as the other engine.
 
 #ifndef VOXLOC_TESTS_SUPPORT_FORWARDING_ENGINE_H_
 #define VOXLOC_TESTS_SUPPORT_FORWARDING_ENGINE_H_
@@ -20,7 +20,7 @@ class ForwardingEngine : public Engine {
  public:
   // To an engine of its own.
   explicit ForwardingEngine(std::unique_ptr<Engine> engine = MakeCpuEngine({1}))
-      : own_(std::move(engine)), engine_(*own_) {}
+      : owned_engine_(std::move(engine)), engine_(*owned_engine_) {}
   // To one that outlives it.
   explicit ForwardingEngine(Engine& engine) : engine_(engine) {}
 
@@ -68,7 +68,7 @@ class ForwardingEngine : public Engine {
   absl::Status Health() const override { return engine_.Health(); }
 
  private:
-  const std::unique_ptr<Engine> own_;  // may be null
+  const std::unique_ptr<Engine> owned_engine_;  // may be null
   Engine& engine_;
 };
 

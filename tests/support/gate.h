@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Gate: holds the batches of an engine up until a test opens it, and remembers their sizes. A gate
-// that stays closed, and batches that do not come, fail the test after kLongestWait. Thread-safe.
+// Gate: blocks the batches of an engine until a test opens it, and records their sizes. A gate that
+// stays closed, and missing batches, fail the test after kTestTimeout. Thread-safe.
 
 #ifndef VOXLOC_TESTS_SUPPORT_GATE_H_
 #define VOXLOC_TESTS_SUPPORT_GATE_H_
@@ -33,7 +33,7 @@ class Gate {
     const auto come = [this, count]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
       return batches_.size() >= count;
     };
-    EXPECT_TRUE(mutex_.AwaitWithTimeout(absl::Condition(&come), kLongestWait))
+    EXPECT_TRUE(mutex_.AwaitWithTimeout(absl::Condition(&come), kTestTimeout))
         << batches_.size() << " of " << count << " batches have come";
   }
   // Sizes of the batches that have come, in their order.
@@ -45,7 +45,7 @@ class Gate {
   void Pass(size_t batch_size) {
     const absl::MutexLock lock(&mutex_);
     batches_.push_back(batch_size);
-    EXPECT_TRUE(mutex_.AwaitWithTimeout(absl::Condition(&open_), kLongestWait)) << "still closed";
+    EXPECT_TRUE(mutex_.AwaitWithTimeout(absl::Condition(&open_), kTestTimeout)) << "still closed";
   }
 
  private:

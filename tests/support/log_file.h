@@ -20,7 +20,7 @@ namespace voxloc {
 
 class LogFile {
  public:
-  LogFile() : path_(folder_.Path("log")), before_(dup(STDERR_FILENO)) {
+  LogFile() : path_(folder_.Path("log")), saved_stderr_(dup(STDERR_FILENO)) {
     const int file = open(path_.c_str(), O_CREAT | O_WRONLY | O_APPEND, 0600);
     dup2(file, STDERR_FILENO);
     close(file);
@@ -28,8 +28,8 @@ class LogFile {
   LogFile(const LogFile&) = delete;
   LogFile& operator=(const LogFile&) = delete;
   ~LogFile() {
-    dup2(before_, STDERR_FILENO);
-    close(before_);
+    dup2(saved_stderr_, STDERR_FILENO);
+    close(saved_stderr_);
   }
 
   // The lines of this event that contain the text.
@@ -50,7 +50,7 @@ class LogFile {
  private:
   const ScratchDir folder_;
   const std::string path_;
-  const int before_;
+  const int saved_stderr_;
 };
 
 }  // namespace voxloc

@@ -60,8 +60,8 @@ std::vector<pid_t> ProcessesOf(pid_t server) {
 }  // namespace
 
 bool PostgresServer::Installed() {
-  const char* wish = std::getenv("VOXLOC_TEST_POSTGRES");
-  if (wish != nullptr && std::string(wish) == "off") return false;
+  const char* setting = std::getenv("VOXLOC_TEST_POSTGRES");
+  if (setting != nullptr && std::string(setting) == "off") return false;
   return !ProgramsOf().empty();
 }
 
@@ -74,7 +74,7 @@ PostgresServer* PostgresServer::Shared() {
   return server.get();
 }
 
-PostgresServer::PostgresServer() { made_ = MakeAnew(); }
+PostgresServer::PostgresServer() { made_ = Recreate(); }
 
 PostgresServer::~PostgresServer() { Kill(); }
 
@@ -89,7 +89,7 @@ std::vector<std::string> PostgresServer::Command(const std::string& program) con
   return command;
 }
 
-bool PostgresServer::MakeAnew() {
+bool PostgresServer::Recreate() {
   std::error_code error;
   fs::remove_all(scratch_.Path("cluster"), error);
   if (const passwd* const user = UserOf()) {

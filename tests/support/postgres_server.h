@@ -39,7 +39,7 @@ class PostgresServer {
 
   // Until it answers. False: it does not.
   [[nodiscard]] bool Start();
-  // As a restart of the machine's service: clients are told.
+  // Regular shutdown: the connections of clients are closed.
   void Stop();
   // As a power cut: all of its processes at once.
   void Kill();
@@ -47,7 +47,7 @@ class PostgresServer {
   void Freeze() { Signal(SIGSTOP); }
   void Thaw() { Signal(SIGCONT); }
   // Deletes the cluster and makes a new, empty one. Not running before and after.
-  [[nodiscard]] bool MakeAnew();
+  [[nodiscard]] bool Recreate();
 
   // A schema that nobody has used; its name. Empty: it could not be made.
   [[nodiscard]] std::string NewSchema();

@@ -41,8 +41,8 @@ struct Evaluation {
   // Sums of the magnitudes of what the pairs contribute: what rounding errors are measured against.
   ChartVector gradient_magnitude = ChartVector::Zero();
   Matrix6 hessian_magnitude = Matrix6::Zero();
-  // The same of the products that the gradient of a pair is the sum of. Where a thin cell lies
-  // askew to the axes they nearly cancel, and float32 rounds them, not their sum.
+  // The same of the products whose sum is the gradient of a pair. For a thin cell that is oblique
+  // to the axes they nearly cancel, and float32 rounds each of them, not their sum.
   ChartVector gradient_terms = ChartVector::Zero();
   std::vector<double> best;  // best pair of each point, 0 where unmatched or not finite
   size_t points = 0;         // finite ones

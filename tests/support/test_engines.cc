@@ -27,11 +27,11 @@ namespace {
 constexpr const char* kVariable = "VOXLOC_TEST_ENGINES";
 
 // Why this machine cannot run the engine; empty where it can.
-std::string WhyMissing(const std::string& name) {
+std::string MissingEngineReason(const std::string& name) {
   if (name == "cpu") return "";
 #if defined(VOXLOC_HAVE_CUDA)
   if (name == "cuda") {
-    return WhyNoCudaDevice().empty() ? "" : "there is no CUDA device: " + WhyNoCudaDevice();
+    return CudaDeviceError().empty() ? "" : "there is no CUDA device: " + CudaDeviceError();
   }
 #else
   if (name == "cuda") return "this build has no CUDA engine";
@@ -39,7 +39,7 @@ std::string WhyMissing(const std::string& name) {
   return "allowed are cpu and cuda";
 }
 
-[[noreturn]] void EndWith(const std::string& message) {
+[[noreturn]] void ExitWithError(const std::string& message) {
   std::cerr << message << std::endl;
   std::exit(EXIT_FAILURE);
 }
@@ -83,16 +83,16 @@ std::vector<std::string> TestEngineNames() {
     return names;
   }
   for (const std::string& name : std::vector<std::string>(absl::StrSplit(chosen, ','))) {
-    const std::string why = WhyMissing(name);
+    const std::string why = MissingEngineReason(name);
     if (!why.empty()) {
-      EndWith(std::string(kVariable) + " names the engine '" + name + "': " + why);
+      ExitWithError(std::string(kVariable) + " names the engine '" + name + "': " + why);
     }
     if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
   }
   return names;
 }
 
-bool HasEngine(const std::string& name) { return WhyMissing(name).empty(); }
+bool HasEngine(const std::string& name) { return MissingEngineReason(name).empty(); }
 
 Engine& TestEngine(const std::string& name) { return *Shared(name).engine; }
 
@@ -104,11 +104,11 @@ const std::shared_ptr<const ResidentMap>& TestEngineScene(const std::string& nam
 }
 
 std::unique_ptr<Engine> NewTestEngine(const std::string& name) {
-  const std::string why = WhyMissing(name);
-  if (!why.empty()) EndWith("the engine '" + name + "' cannot run here: " + why);
+  const std::string why = MissingEngineReason(name);
+  if (!why.empty()) ExitWithError("the engine '" + name + "' cannot run here: " + why);
   auto engine = Make(name);
   if (!engine.ok())
-    EndWith("the engine '" + name + "' cannot be made: " + engine.status().ToString());
+    ExitWithError("the engine '" + name + "' cannot be made: " + engine.status().ToString());
   const EngineInfo info = (*engine)->Info();
   std::cout << name << " engine: " << info.device << std::endl;
   return *std::move(engine);
@@ -118,7 +118,7 @@ std::unique_ptr<Engine> NewTestEngine(const std::string& name) {
 // One skip a program stands for all instances that are left out.
 TEST(TestEngines, RunOnTheDeviceUnlessOthersAreChosen) {
   const std::string chosen = ChosenNames();
-  const std::string why = WhyMissing("cuda");
+  const std::string why = MissingEngineReason("cuda");
   if (chosen.empty() && !why.empty()) {
     GTEST_SKIP() << "the suites' instances for cuda are left out: " << why;
   }

@@ -11,13 +11,13 @@
 namespace voxloc::cli {
 namespace {
 
-using Axes = std::array<Estimated, 3>;
+using Axes = std::array<IntervalEstimate, 3>;
 
 Eigen::Vector3d UpperEnds(const Axes& axes) { return {axes[0].high, axes[1].high, axes[2].high}; }
 
-void Replace(const Axes& learnt, double distance_m, const std::string& origin,
+void Replace(const Axes& estimates, double distance_m, const std::string& origin,
              CalibratedConstant<Eigen::Vector3d>& constant) {
-  const Eigen::Vector3d upper = UpperEnds(learnt);
+  const Eigen::Vector3d upper = UpperEnds(estimates);
   if (distance_m >= kLongDistanceM) {
     constant = {upper, origin};
   } else if ((upper.array() > constant.value.array()).any()) {
@@ -30,23 +30,23 @@ std::string LagText(const LagSummary& lag) {
   return absl::StrFormat("%d pairs of scans %.3g m apart", lag.pairs, lag.distance_m);
 }
 
-std::string SpeedText(const LearntSystematic& learnt) {
-  return absl::StrFormat("%.3g and %.3g m/s", learnt.slow_m_s, learnt.fast_m_s);
+std::string SpeedText(const SystematicEstimate& estimates) {
+  return absl::StrFormat("%.3g and %.3g m/s", estimates.slow_m_s, estimates.fast_m_s);
 }
 
-Json EstimatedJson(const Estimated& estimated) {
+Json EstimatedJson(const IntervalEstimate& estimated) {
   return {{"value", estimated.value}, {"low", estimated.low}, {"high", estimated.high}};
 }
 
 Json AxesJson(const Axes& axes) {
   Json json = Json::array();
-  for (const Estimated& axis : axes) json.push_back(EstimatedJson(axis));
+  for (const IntervalEstimate& axis : axes) json.push_back(EstimatedJson(axis));
   return json;
 }
 
 class ResultTable {
  public:
-  void Add(const std::string& name, const Estimated& estimated, double factor,
+  void Add(const std::string& name, const IntervalEstimate& estimated, double factor,
            const std::string& written) {
     table_.AddRow(
         {name, Number(factor * estimated.value),
@@ -70,11 +70,11 @@ class ResultTable {
 
 }  // namespace
 
-SensorCalibration ApplyLearnt(const LearntCalibration& learnt, SensorCalibration known) {
-  const LearntSystematic& systematic = learnt.systematic;
-  const auto origin = [&learnt](absl::string_view of) {
+SensorCalibration ApplyEstimate(const CalibrationEstimate& estimates, SensorCalibration known) {
+  const SystematicEstimate& systematic = estimates.systematic;
+  const auto origin = [&estimates](absl::string_view of) {
     return absl::StrCat("upper end of the 90 % interval of voxloc calibrate: ", of, "; ",
-                        learnt.drive);
+                        estimates.drive);
   };
   Replace(systematic.position_sigma_m, systematic.position_distance_m,
           origin(LagText(systematic.lags[systematic.position_lag])), known.position_sigma_m);
@@ -87,18 +87,19 @@ SensorCalibration ApplyLearnt(const LearntCalibration& learnt, SensorCalibration
     known.skew_sigma_s = {systematic.skew_sigma_s->high,
                           origin(absl::StrCat("pairs at ", SpeedText(systematic)))};
   }
-  if (learnt.scan_part_factor.has_value() && learnt.scan_part_factor->low > 1.0) {
-    known.scan_scale = {
-        learnt.scan_part_factor->value,
-        absl::StrCat("voxloc calibrate: halves of ", learnt.halves, " scans; ", learnt.drive)};
+  if (estimates.scan_part_factor.has_value() && estimates.scan_part_factor->low > 1.0) {
+    known.scan_scale = {estimates.scan_part_factor->value,
+                        absl::StrCat("voxloc calibrate: halves of ", estimates.halves, " scans; ",
+                                     estimates.drive)};
   }
   return known;
 }
 
-std::string LearntText(const LearntCalibration& learnt, const SensorCalibration& written) {
-  const LearntSystematic& systematic = learnt.systematic;
+std::string CalibrationText(const CalibrationEstimate& estimates,
+                            const SensorCalibration& written) {
+  const SystematicEstimate& systematic = estimates.systematic;
   std::string text = absl::StrFormat("%d scans, %d accepted, %d of them observe all axes\n\n",
-                                     learnt.scans, learnt.accepted, learnt.observed);
+                                     estimates.scans, estimates.accepted, estimates.observed);
   TextTable lags(">scans apart|>m|>pairs|>position x y z, mm|>rotation x y z, mrad");
   for (const LagSummary& lag : systematic.lags) {
     const Eigen::Vector3d position = 1e3 * lag.position_sigma_m;
@@ -123,8 +124,8 @@ std::string LearntText(const LearntCalibration& learnt, const SensorCalibration&
     results.Add("skew sigma, ms", *systematic.skew_sigma_s, 1e3,
                 absl::StrFormat("%.3g", 1e3 * written.skew_sigma_s.value));
   }
-  if (learnt.scan_part_factor.has_value()) {
-    results.Add("scan part, factor", *learnt.scan_part_factor, 1.0,
+  if (estimates.scan_part_factor.has_value()) {
+    results.Add("scan part, factor", *estimates.scan_part_factor, 1.0,
                 absl::StrFormat("%.3g", written.scan_scale.value));
   }
   absl::StrAppend(&text, results.Text(), "\n");
@@ -136,13 +137,12 @@ std::string LearntText(const LearntCalibration& learnt, const SensorCalibration&
                                     kLongDistanceM));
   }
   if (!systematic.time_sigma_s.has_value()) {
-    absl::StrAppend(&text,
-                    "The time and the skew cannot be told from this drive: half of it is at ",
+    absl::StrAppend(&text, "This drive does not determine the time and the skew: half of it is at ",
                     SpeedText(systematic),
                     " in the median, and the faster half must have 1 m/s and 1.5 times the speed "
                     "of the slower. They stay as they were.\n");
   }
-  if (!learnt.scan_part_factor.has_value()) {
+  if (!estimates.scan_part_factor.has_value()) {
     absl::StrAppend(&text, "The scan part could not be judged: no scan had two accepted halves.\n");
   }
   absl::StrAppend(&text,
@@ -152,8 +152,8 @@ std::string LearntText(const LearntCalibration& learnt, const SensorCalibration&
   return text;
 }
 
-Json LearntJson(const LearntCalibration& learnt) {
-  const LearntSystematic& systematic = learnt.systematic;
+Json CalibrationJson(const CalibrationEstimate& estimates) {
+  const SystematicEstimate& systematic = estimates.systematic;
   Json lags = Json::array();
   for (const LagSummary& lag : systematic.lags) {
     lags.push_back({{"scans", lag.scans},
@@ -162,20 +162,20 @@ Json LearntJson(const LearntCalibration& learnt) {
                     {"position_sigma_m", VectorJson(lag.position_sigma_m)},
                     {"rotation_sigma_rad", VectorJson(lag.rotation_sigma_rad)}});
   }
-  const auto optional = [](const std::optional<Estimated>& estimated) {
+  const auto optional = [](const std::optional<IntervalEstimate>& estimated) {
     return estimated.has_value() ? EstimatedJson(*estimated) : Json(nullptr);
   };
-  return {{"drive", learnt.drive},
-          {"scans", learnt.scans},
-          {"accepted", learnt.accepted},
-          {"observed", learnt.observed},
-          {"halves", learnt.halves},
+  return {{"drive", estimates.drive},
+          {"scans", estimates.scans},
+          {"accepted", estimates.accepted},
+          {"observed", estimates.observed},
+          {"halves", estimates.halves},
           {"lags", lags},
           {"position_sigma_m", AxesJson(systematic.position_sigma_m)},
           {"rotation_sigma_rad", AxesJson(systematic.rotation_sigma_rad)},
           {"time_sigma_s", optional(systematic.time_sigma_s)},
           {"skew_sigma_s", optional(systematic.skew_sigma_s)},
-          {"scan_part_factor", optional(learnt.scan_part_factor)}};
+          {"scan_part_factor", optional(estimates.scan_part_factor)}};
 }
 
 }  // namespace voxloc::cli

@@ -22,29 +22,29 @@ using Vector6 = Eigen::Matrix<double, 6, 1>;
 constexpr double kMedianOfOne = 0.454936;
 constexpr std::array<size_t, 8> kLags = {1, 2, 4, 8, 16, 32, 64, 128};
 // With fewer pairs the 90 % interval of a median of chi squared is wider than half of the median.
-constexpr size_t kLeastPairs = 20;
-// Two answers nearer to each other see the same cells of the finest stage, with the same errors.
-constexpr double kLeastDistanceM = 0.5;
-// Where more than this is taken off an innovation, metres (the scan parts of both answers, what
-// their rotations do over the way, the odometry as it is stated), that is about what systematic
-// errors are (0.04 m), and a mistake in it would be taken for one of theirs.
-constexpr double kMostKnownM = 0.03;
-// Errors are along and about the axes of the base, which must nearly agree: 10 degrees.
-constexpr double kMostTurnRad = 0.175;
+constexpr size_t kMinPairs = 20;
+// Results closer to each other use the same cells of the finest stage and have the same errors.
+constexpr double kMinDistanceM = 0.5;
+// Upper limit of the known sigma of an innovation, metres (scan parts, rotation times distance,
+// odometry): above it, an error of the known part is as large as the systematic errors (0.04 m).
+constexpr double kMaxKnownM = 0.03;
+// Errors are in base axes, which must be nearly parallel in both results: 10 degrees.
+constexpr double kMaxRotationRad = 0.175;
 // The time is estimated where the faster half has this many times the speed of the slower, and at
 // least that of a walk: one millisecond is then 1 mm.
-constexpr double kLeastSpeedRatio = 1.5;
-constexpr double kLeastFastMS = 1.0;
-// Turns of estimating position and time, and halvings of the interval in which a variance lies:
-// what is left is far below the intervals of the estimates.
-constexpr int kTurns = 5;
-constexpr int kHalvings = 12;
+constexpr double kMinSpeedRatio = 1.5;
+constexpr double kMinFastSpeedMS = 1.0;
+// Alternations of estimating position and time, and bisection steps of each variance; the remaining
+// error is far below the intervals of the estimates.
+constexpr int kPasses = 5;
+constexpr int kBisections = 12;
 
 struct Pair {
-  Vector6 innovation;         // axes of the later base
-  Vector6 known_variance;     // scan parts and odometry
-  Eigen::Matrix3d turn_gain;  // variance of position axes by that of the earlier answer's rotation
-  Vector6 rate_squares;       // of both twists, summed: what the square of a time adds
+  Vector6 innovation;      // axes of the later base
+  Vector6 known_variance;  // scan parts and odometry
+  Eigen::Matrix3d
+      rotation_gain;     // variance of position axes by that of the earlier answer's rotation
+  Vector6 rate_squares;  // of both twists, summed: what the square of a time adds
   double speed_m_s = 0.0;
   double distance_m = 0.0;
 };
@@ -67,9 +67,9 @@ class InnovationPairs {
   [[nodiscard]] std::vector<Pair> Pairs(size_t lag) const {
     std::vector<Pair> pairs;
     for (size_t i = 0; i + lag < answers_.size(); ++i) {
-      if (distance_m_[i + lag] - distance_m_[i] < kLeastDistanceM) continue;
+      if (distance_m_[i + lag] - distance_m_[i] < kMinDistanceM) continue;
       if (RotationDistance(answers_[i].odometry_T_base, answers_[i + lag].odometry_T_base) >
-          kMostTurnRad) {
+          kMaxRotationRad) {
         continue;
       }
       pairs.push_back(PairOf(i, i + lag));
@@ -99,11 +99,12 @@ class InnovationPairs {
     // What a rotation of the earlier answer about fixed axes moves the later position by.
     const Eigen::Vector3d arm = expected.translation - from.answer.map_T_base.translation;
     const Eigen::Matrix3d lever = Eigen::Matrix3d::Identity().colwise().cross(arm);
-    Matrix6 carry = Matrix6::Identity();
-    carry.topRightCorner<3, 3>() = lever;
+    Matrix6 propagation = Matrix6::Identity();
+    propagation.topRightCorner<3, 3>() = lever;
     const Eigen::Matrix3d base_R_map = to.answer.map_T_base.rotation.conjugate().toRotationMatrix();
     const Matrix6 known = RotateCovariance(
-        base_R_map, carry * from.answer.covariance * carry.transpose() + to.answer.covariance);
+        base_R_map,
+        propagation * from.answer.covariance * propagation.transpose() + to.answer.covariance);
     const Vector6 difference = FixedAxesDifference(expected, to.answer.map_T_base);
 
     Pair pair;
@@ -114,7 +115,7 @@ class InnovationPairs {
     pair.known_variance = known.diagonal();
     pair.known_variance.head<3>().array() += odometry_m * odometry_m;
     pair.known_variance.tail<3>().array() += odometry_rad * odometry_rad;
-    pair.turn_gain =
+    pair.rotation_gain =
         (base_R_map * lever * from.answer.map_T_base.rotation.toRotationMatrix()).cwiseAbs2();
     pair.rate_squares << twists_[i].linear_m_s.cwiseAbs2() + twists_[j].linear_m_s.cwiseAbs2(),
         twists_[i].angular_rad_s.cwiseAbs2() + twists_[j].angular_rad_s.cwiseAbs2();
@@ -136,7 +137,7 @@ double Median(std::vector<double> values) {
 }
 
 // A squared innovation, with the variance `known + x * gain` for an unknown x.
-struct Square {
+struct SquaredInnovation {
   double square = 0.0;
   double known = 0.0;
   double gain = 0.0;
@@ -144,11 +145,11 @@ struct Square {
 
 // The smallest x of at least 0 at which the squares are not larger than their variances, in the
 // median.
-double SolveVariance(const std::vector<Square>& squares) {
+double SolveVariance(const std::vector<SquaredInnovation>& squares) {
   const auto too_small = [&squares](double x) {
     std::vector<double> ratios;
     ratios.reserve(squares.size());
-    for (const Square& s : squares) ratios.push_back(s.square / (s.known + x * s.gain));
+    for (const SquaredInnovation& s : squares) ratios.push_back(s.square / (s.known + x * s.gain));
     return Median(std::move(ratios)) > kMedianOfOne;
   };
   if (squares.empty() || !too_small(0.0)) return 0.0;
@@ -158,7 +159,7 @@ double SolveVariance(const std::vector<Square>& squares) {
     low = high;
     high *= 4.0;
   }
-  for (int i = 0; i < kHalvings; ++i) {
+  for (int i = 0; i < kBisections; ++i) {
     const double middle = 0.5 * (low + high);
     (too_small(middle) ? low : high) = middle;
   }
@@ -176,7 +177,7 @@ Indices UpTo(size_t count) {
 Eigen::Vector3d RotationVariances(const std::vector<Pair>& pairs, const Indices& indices) {
   Eigen::Vector3d variances;
   for (Eigen::Index axis = 0; axis < 3; ++axis) {
-    std::vector<Square> squares;
+    std::vector<SquaredInnovation> squares;
     for (const size_t i : indices) {
       const double innovation = pairs[i].innovation[axis + 3];
       squares.push_back({innovation * innovation, pairs[i].known_variance[axis + 3], 2.0});
@@ -200,13 +201,13 @@ class PositionEstimate {
       : pairs_(pairs), rotation_(std::move(rotation_variances)), with_time_(with_time) {
     std::vector<double> speeds;
     for (const Pair& pair : pairs) speeds.push_back(pair.speed_m_s);
-    if (!speeds.empty()) middle_m_s_ = Median(std::move(speeds));
+    if (!speeds.empty()) median_speed_m_s_ = Median(std::move(speeds));
   }
 
   [[nodiscard]] PositionAndTime At(const Indices& indices) const {
     PositionAndTime found;
-    const int turns = with_time_ ? kTurns : 1;
-    for (int turn = 0; turn < turns; ++turn) {
+    const int passes = with_time_ ? kPasses : 1;
+    for (int turn = 0; turn < passes; ++turn) {
       for (Eigen::Index axis = 0; axis < 3; ++axis) {
         found.position[axis] = SolveVariance(AxisSquares(indices, axis, found));
       }
@@ -217,14 +218,13 @@ class PositionEstimate {
     return found;
   }
 
-  // The median of what innovations have beside systematic errors of the position, one standard
-  // deviation along an axis: scan parts, odometry, and what rotations move over the way. Rotations
-  // are not taken off: a map that is bent moves and turns answers at once, by what is not
-  // independent.
+  // The median of the known standard deviation of an innovation along an axis: scan parts,
+  // odometry, and rotation errors times distance. The latter are not subtracted, because a
+  // distorted map causes position and rotation errors that are correlated.
   [[nodiscard]] double KnownSigmaM() const {
     std::vector<double> sigmas;
     for (const Pair& pair : pairs_) {
-      const Eigen::Vector3d turned = pair.turn_gain * rotation_;
+      const Eigen::Vector3d turned = pair.rotation_gain * rotation_;
       sigmas.push_back(std::sqrt((pair.known_variance.head<3>() + turned).mean()));
     }
     return Median(std::move(sigmas));
@@ -233,18 +233,19 @@ class PositionEstimate {
   [[nodiscard]] double SpeedOf(bool fast) const {
     std::vector<double> speeds;
     for (const Pair& pair : pairs_) {
-      if ((pair.speed_m_s > middle_m_s_) == fast) speeds.push_back(pair.speed_m_s);
+      if ((pair.speed_m_s > median_speed_m_s_) == fast) speeds.push_back(pair.speed_m_s);
     }
     return speeds.empty() ? 0.0 : Median(std::move(speeds));
   }
 
  private:
-  [[nodiscard]] std::vector<Square> AxisSquares(const Indices& indices, Eigen::Index axis,
-                                                const PositionAndTime& others) const {
-    std::vector<Square> squares;
+  [[nodiscard]] std::vector<SquaredInnovation> AxisSquares(const Indices& indices,
+                                                           Eigen::Index axis,
+                                                           const PositionAndTime& others) const {
+    std::vector<SquaredInnovation> squares;
     for (const size_t i : indices) {
       const Pair& pair = pairs_[i];
-      if (with_time_ && pair.speed_m_s > middle_m_s_) continue;
+      if (with_time_ && pair.speed_m_s > median_speed_m_s_) continue;
       const double innovation = pair.innovation[axis];
       squares.push_back({innovation * innovation,
                          pair.known_variance[axis] + others.time * pair.rate_squares[axis] +
@@ -254,22 +255,23 @@ class PositionEstimate {
     return squares;
   }
 
-  // Of the faster half, for the time: along the axis of the base that the way is nearest to. For
-  // the skew: along the horizontal axis across it.
-  [[nodiscard]] std::vector<Square> FastSquares(const Indices& indices,
-                                                const PositionAndTime& others, bool along) const {
-    std::vector<Square> squares;
+  // Of the faster half. For the time: along the base axis nearest to the direction of travel. For
+  // the skew: along the horizontal axis perpendicular to it.
+  [[nodiscard]] std::vector<SquaredInnovation> FastSquares(const Indices& indices,
+                                                           const PositionAndTime& others,
+                                                           bool along) const {
+    std::vector<SquaredInnovation> squares;
     for (const size_t i : indices) {
       const Pair& pair = pairs_[i];
-      if (!(pair.speed_m_s > middle_m_s_)) continue;
+      if (!(pair.speed_m_s > median_speed_m_s_)) continue;
       const Eigen::Index way = pair.rate_squares.x() >= pair.rate_squares.y() ? 0 : 1;
       const Eigen::Index axis = along ? way : 1 - way;
       const double sheared = pair.rate_squares.head<3>().sum();
       const double known = pair.known_variance[axis] + 2.0 * others.position[axis];
       const double square = pair.innovation[axis] * pair.innovation[axis];
       const double moved = pair.rate_squares[axis];
-      squares.push_back(along ? Square{square, known + others.skew * sheared, moved}
-                              : Square{square, known + others.time * moved, sheared});
+      squares.push_back(along ? SquaredInnovation{square, known + others.skew * sheared, moved}
+                              : SquaredInnovation{square, known + others.time * moved, sheared});
     }
     return squares;
   }
@@ -277,26 +279,26 @@ class PositionEstimate {
   const std::vector<Pair>& pairs_;
   const Eigen::Vector3d rotation_;
   const bool with_time_;
-  double middle_m_s_ = 0.0;
+  double median_speed_m_s_ = 0.0;
 };
 
-Estimated RootOf(const Estimated& variance) {
+IntervalEstimate SquareRootOf(const IntervalEstimate& variance) {
   return {std::sqrt(variance.value), std::sqrt(variance.low), std::sqrt(variance.high)};
 }
 
 // The place of the lag that shows the largest sigmas.
 template <typename SigmaOf>
-size_t LargestLag(const std::vector<LagSummary>& lags, const SigmaOf& sigma_of) {
+size_t LagOfLargestSigma(const std::vector<LagSummary>& lags, const SigmaOf& sigma_of) {
   const auto smaller = [&sigma_of](const LagSummary& a, const LagSummary& b) {
     return sigma_of(a).squaredNorm() < sigma_of(b).squaredNorm();
   };
   return static_cast<size_t>(std::max_element(lags.begin(), lags.end(), smaller) - lags.begin());
 }
 
-// 5 and 95 % of 200 repetitions have ten beyond them each.
+// The 5 % and 95 % quantiles: 10 of 200 repetitions lie beyond each.
 constexpr size_t kRepetitions = 200;
-constexpr size_t kBeyond = kRepetitions / 20;
-// Few enough that a run is longer than what neighbours have in common, and enough of them to draw.
+constexpr size_t kTailCount = kRepetitions / 20;
+// Blocks longer than the correlation of neighbours, and enough blocks to draw from.
 constexpr size_t kBlocks = 20;
 
 // Median of chi squared with six degrees of freedom.
@@ -308,9 +310,9 @@ constexpr double kMedianOfSix = 5.34812;
 // same samples give the same interval. `count` is over 0, and the estimate always has the same
 // number of values.
 template <typename Estimate>
-std::vector<Estimated> WithIntervals(size_t count, const Estimate& estimate) {
+std::vector<IntervalEstimate> BootstrapIntervals(size_t count, const Estimate& estimate) {
   Indices indices = UpTo(count);
-  std::vector<Estimated> results;
+  std::vector<IntervalEstimate> results;
   for (const double value : estimate(indices)) results.push_back({value, value, value});
   const size_t block = std::max<size_t>(1, count / kBlocks);
   std::mt19937_64 random(1);  // no std distribution: those differ between standard libraries
@@ -326,8 +328,8 @@ std::vector<Estimated> WithIntervals(size_t count, const Estimate& estimate) {
   }
   for (size_t k = 0; k < drawn.size(); ++k) {
     std::sort(drawn[k].begin(), drawn[k].end());
-    results[k].low = drawn[k][kBeyond];
-    results[k].high = drawn[k][kRepetitions - 1 - kBeyond];
+    results[k].low = drawn[k][kTailCount];
+    results[k].high = drawn[k][kRepetitions - 1 - kTailCount];
   }
   return results;
 }
@@ -341,87 +343,89 @@ double SquaredDistance(const HalvesAnswer& scan) {
 
 }  // namespace
 
-absl::StatusOr<LearntSystematic> LearnSystematic(const std::vector<DriveAnswer>& answers,
-                                                 const OdometryNoise& noise) {
+absl::StatusOr<SystematicEstimate> EstimateSystematic(const std::vector<DriveAnswer>& answers,
+                                                      const OdometryNoise& noise) {
   const InnovationPairs drive(answers, noise);
-  LearntSystematic learnt;
+  SystematicEstimate estimates;
   std::vector<std::vector<Pair>> pairs;
   size_t most_pairs = 0;
   for (const size_t lag : kLags) {
     std::vector<Pair> at_lag = drive.Pairs(lag);
     most_pairs = std::max(most_pairs, at_lag.size());
-    if (at_lag.size() < kLeastPairs) continue;
+    if (at_lag.size() < kMinPairs) continue;
     LagSummary summary;
     summary.scans = lag;
     summary.pairs = at_lag.size();
     std::vector<double> distances;
     for (const Pair& pair : at_lag) distances.push_back(pair.distance_m);
     summary.distance_m = Median(std::move(distances));
-    if (!pairs.empty() && drive.OdometrySigmaM(summary.distance_m) > kMostKnownM) break;
+    if (!pairs.empty() && drive.OdometrySigmaM(summary.distance_m) > kMaxKnownM) break;
     summary.rotation_sigma_rad = RotationVariances(at_lag, UpTo(at_lag.size())).cwiseSqrt();
-    learnt.lags.push_back(summary);
+    estimates.lags.push_back(summary);
     pairs.push_back(std::move(at_lag));
   }
   if (pairs.empty()) {
     return absl::FailedPreconditionError(
-        absl::StrCat("the drive has too few accepted scans to learn from: at least ", kLeastPairs,
-                     " pairs must be ", kLeastDistanceM,
+        absl::StrCat("the drive has too few accepted scans to learn from: at least ", kMinPairs,
+                     " pairs must be ", kMinDistanceM,
                      " m or more apart and turned by less than 10 degrees (got ", most_pairs,
                      " of ", answers.size(), " accepted scans)"));
   }
 
-  learnt.rotation_lag =
-      LargestLag(learnt.lags, [](const LagSummary& lag) { return lag.rotation_sigma_rad; });
-  const Eigen::Vector3d rotation = learnt.lags[learnt.rotation_lag].rotation_sigma_rad.cwiseAbs2();
+  estimates.rotation_lag = LagOfLargestSigma(
+      estimates.lags, [](const LagSummary& lag) { return lag.rotation_sigma_rad; });
+  const Eigen::Vector3d rotation =
+      estimates.lags[estimates.rotation_lag].rotation_sigma_rad.cwiseAbs2();
   for (size_t i = 0; i < pairs.size(); ++i) {
     const PositionEstimate estimate(pairs[i], rotation, false);
-    learnt.lags[i].reliable_for_position = i == 0 || estimate.KnownSigmaM() <= kMostKnownM;
-    learnt.lags[i].position_sigma_m = estimate.At(UpTo(pairs[i].size())).position.cwiseSqrt();
+    estimates.lags[i].reliable_for_position = i == 0 || estimate.KnownSigmaM() <= kMaxKnownM;
+    estimates.lags[i].position_sigma_m = estimate.At(UpTo(pairs[i].size())).position.cwiseSqrt();
   }
-  // Across the way, where errors of the time do not show: these would choose the lag whose pairs
-  // are the fastest.
-  learnt.position_lag = LargestLag(learnt.lags, [](const LagSummary& lag) -> Eigen::Vector2d {
-    if (!lag.reliable_for_position) return Eigen::Vector2d::Zero();
-    return lag.position_sigma_m.tail<2>();
-  });
+  // Perpendicular to the direction of travel, where errors of the time have no effect. They would
+  // favour the lag with the fastest pairs.
+  estimates.position_lag =
+      LagOfLargestSigma(estimates.lags, [](const LagSummary& lag) -> Eigen::Vector2d {
+        if (!lag.reliable_for_position) return Eigen::Vector2d::Zero();
+        return lag.position_sigma_m.tail<2>();
+      });
 
-  const std::vector<Pair>& rotation_pairs = pairs[learnt.rotation_lag];
-  const std::vector<Pair>& position_pairs = pairs[learnt.position_lag];
+  const std::vector<Pair>& rotation_pairs = pairs[estimates.rotation_lag];
+  const std::vector<Pair>& position_pairs = pairs[estimates.position_lag];
   const PositionEstimate without_time(position_pairs, rotation, false);
-  learnt.slow_m_s = without_time.SpeedOf(false);
-  learnt.fast_m_s = without_time.SpeedOf(true);
-  const bool with_time =
-      learnt.fast_m_s >= kLeastFastMS && learnt.fast_m_s >= kLeastSpeedRatio * learnt.slow_m_s;
+  estimates.slow_m_s = without_time.SpeedOf(false);
+  estimates.fast_m_s = without_time.SpeedOf(true);
+  const bool with_time = estimates.fast_m_s >= kMinFastSpeedMS &&
+                         estimates.fast_m_s >= kMinSpeedRatio * estimates.slow_m_s;
   const PositionEstimate position(position_pairs, rotation, with_time);
-  const std::vector<Estimated> rotations =
-      WithIntervals(rotation_pairs.size(), [&](const Indices& indices) {
+  const std::vector<IntervalEstimate> rotations =
+      BootstrapIntervals(rotation_pairs.size(), [&](const Indices& indices) {
         const Eigen::Vector3d found = RotationVariances(rotation_pairs, indices);
         return std::vector<double>(found.begin(), found.end());
       });
-  const std::vector<Estimated> positions =
-      WithIntervals(position_pairs.size(), [&](const Indices& indices) {
+  const std::vector<IntervalEstimate> positions =
+      BootstrapIntervals(position_pairs.size(), [&](const Indices& indices) {
         const PositionAndTime found = position.At(indices);
         return std::vector<double>{found.position.x(), found.position.y(), found.position.z(),
                                    found.time, found.skew};
       });
   for (size_t axis = 0; axis < 3; ++axis) {
-    learnt.rotation_sigma_rad[axis] = RootOf(rotations[axis]);
-    learnt.position_sigma_m[axis] = RootOf(positions[axis]);
+    estimates.rotation_sigma_rad[axis] = SquareRootOf(rotations[axis]);
+    estimates.position_sigma_m[axis] = SquareRootOf(positions[axis]);
   }
   if (with_time) {
-    learnt.time_sigma_s = RootOf(positions[3]);
-    learnt.skew_sigma_s = RootOf(positions[4]);
+    estimates.time_sigma_s = SquareRootOf(positions[3]);
+    estimates.skew_sigma_s = SquareRootOf(positions[4]);
   }
-  for (const LagSummary& lag : learnt.lags) {
-    learnt.rotation_distance_m = std::max(learnt.rotation_distance_m, lag.distance_m);
+  for (const LagSummary& lag : estimates.lags) {
+    estimates.rotation_distance_m = std::max(estimates.rotation_distance_m, lag.distance_m);
     if (lag.reliable_for_position) {
-      learnt.position_distance_m = std::max(learnt.position_distance_m, lag.distance_m);
+      estimates.position_distance_m = std::max(estimates.position_distance_m, lag.distance_m);
     }
   }
-  return learnt;
+  return estimates;
 }
 
-std::pair<PointCloud, PointCloud> CutInHalves(const PointCloud& scan) {
+std::pair<PointCloud, PointCloud> SplitInHalves(const PointCloud& scan) {
   std::pair<PointCloud, PointCloud> halves;
   const PointGroups clusters = ClusterPoints(scan);
   if (clusters.ends.size() < 2) return halves;
@@ -437,7 +441,7 @@ std::pair<PointCloud, PointCloud> CutInHalves(const PointCloud& scan) {
   return halves;
 }
 
-Estimated ScanPartFactor(const std::vector<HalvesAnswer>& scans) {
+IntervalEstimate ScanPartFactor(const std::vector<HalvesAnswer>& scans) {
   std::vector<double> distances;
   for (const HalvesAnswer& scan : scans) distances.push_back(SquaredDistance(scan));
   const auto factor = [&distances](const std::vector<size_t>& indices) {
@@ -445,7 +449,7 @@ Estimated ScanPartFactor(const std::vector<HalvesAnswer>& scans) {
     for (const size_t i : indices) drawn.push_back(distances[i]);
     return std::vector<double>{Median(std::move(drawn)) / kMedianOfSix};
   };
-  return WithIntervals(scans.size(), factor).front();
+  return BootstrapIntervals(scans.size(), factor).front();
 }
 
 }  // namespace voxloc::cli

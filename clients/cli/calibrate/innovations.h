@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The systematic part of the covariance from the innovations of a drive: how far each answer lies
-// from where an earlier one, moved by the odometry between the two, says it is.
+// Estimates the systematic part of the covariance from the innovations of a drive: the difference
+// between a result and an earlier result propagated by the odometry.
 //
-// With errors of answers e = scan part + systematic part, the innovation has the covariance
-// C1 + C2 + 2 (1 - rho) S + odometry, where rho is what the systematic errors of both have in
-// common. What does not change between the two is not in it. So the drive is looked at over several
-// lags, as far as its odometry can be trusted, and the lag that shows the most is believed. Sigmas
-// are those at which the median of the squared innovations over their variances is that of chi
-// squared, so that answers that are lost do not matter.
+// With the error of a result = scan part + systematic part, the covariance of an innovation is
+//   C1 + C2 + 2 (1 - rho) S + odometry,
+// rho: the correlation of the two systematic errors. A constant error (rho = 1) is not observable.
+// Therefore several lags are evaluated, as far as the odometry is accurate enough, and the lag with
+// the largest sigmas is used. A sigma is estimated by
+//   median(innovation^2 / variance) = median of chi squared with 1 degree of freedom,
+// which is robust against outliers.
 //
-// The time and skew parts are what grows with speed: sigmas are estimated in the slower half of the
-// pairs, the skew in the faster half across the way, then the time along it, in turns. Pure
-// functions.
+// The time and skew parts grow with speed. Alternately: sigmas from the slower half of the pairs,
+// the skew from the faster half across the direction of travel, the time along it. Pure functions.
 
 #ifndef VOXLOC_CLIENTS_CLI_CALIBRATE_INNOVATIONS_H_
 #define VOXLOC_CLIENTS_CLI_CALIBRATE_INNOVATIONS_H_
@@ -50,8 +50,8 @@ struct HalvesAnswer {
   UncertainPose second;
 };
 
-// An estimate, and what 90 of 100 such drives would give.
-struct Estimated {
+// An estimate with its 90 % interval.
+struct IntervalEstimate {
   double value = 0.0;
   double low = 0.0;
   double high = 0.0;
@@ -59,14 +59,14 @@ struct Estimated {
 
 // The scan's clusters of neighbouring points (core/estimate/covariance/point_clusters.h), every
 // second one in the first half. Both are empty for a scan of fewer than two clusters.
-[[nodiscard]] std::pair<PointCloud, PointCloud> CutInHalves(const PointCloud& scan);
+[[nodiscard]] std::pair<PointCloud, PointCloud> SplitInHalves(const PointCloud& scan);
 
-// By how much the scan part is to be multiplied: the median over the scans of the difference's
-// squared Mahalanobis distance under C1 + C2, over the median of chi squared with six degrees of
-// freedom. At least one scan.
-[[nodiscard]] Estimated ScanPartFactor(const std::vector<HalvesAnswer>& scans);
+// The factor for the covariance of the scan part, with d the difference of a scan's halves:
+//   median(d^T (C1 + C2)^-1 d) / median of chi squared with 6 degrees of freedom.
+// At least one scan.
+[[nodiscard]] IntervalEstimate ScanPartFactor(const std::vector<HalvesAnswer>& scans);
 
-// One standard deviation of what odometry is wrong by, per metre of the way.
+// Standard deviation of the odometry's error per metre of distance.
 struct OdometryNoise {
   double position_ratio = 0.01;  // along each axis
   double turn_rad_per_m = 2e-4;  // about each axis
@@ -78,19 +78,19 @@ struct LagSummary {
   double distance_m = 0.0;  // median
   Eigen::Vector3d position_sigma_m = Eigen::Vector3d::Zero();
   Eigen::Vector3d rotation_sigma_rad = Eigen::Vector3d::Zero();
-  // Whether what is known of the pairs, scan parts and odometry, is small enough to be taken off.
+  // Whether the known part of the variance, scan parts and odometry, is small enough to subtract.
   bool reliable_for_position = true;
 };
 
-struct LearntSystematic {
+struct SystematicEstimate {
   std::vector<LagSummary> lags;
-  std::array<Estimated, 3> position_sigma_m;  // along the base's axes
-  size_t position_lag = 0;                    // place in `lags`
-  std::array<Estimated, 3> rotation_sigma_rad;
+  std::array<IntervalEstimate, 3> position_sigma_m;  // along the base's axes
+  size_t position_lag = 0;                           // place in `lags`
+  std::array<IntervalEstimate, 3> rotation_sigma_rad;
   size_t rotation_lag = 0;
   // nullopt: the speeds of the drive are too alike, or too low, to estimate it.
-  std::optional<Estimated> time_sigma_s;
-  std::optional<Estimated> skew_sigma_s;  // as time_sigma_s
+  std::optional<IntervalEstimate> time_sigma_s;
+  std::optional<IntervalEstimate> skew_sigma_s;  // as time_sigma_s
   // The longest ways over which answers were compared.
   double position_distance_m = 0.0;
   double rotation_distance_m = 0.0;
@@ -100,7 +100,7 @@ struct LearntSystematic {
 
 // Of the accepted answers of a drive, in the order of their stamps. FailedPrecondition says what
 // the drive lacks: too few pairs of answers that moved.
-[[nodiscard]] absl::StatusOr<LearntSystematic> LearnSystematic(
+[[nodiscard]] absl::StatusOr<SystematicEstimate> EstimateSystematic(
     const std::vector<DriveAnswer>& answers, const OdometryNoise& noise);
 
 }  // namespace voxloc::cli

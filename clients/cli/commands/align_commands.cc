@@ -46,14 +46,14 @@ std::string ResultText(const v1::AlignmentResult& result, const absl::StatusOr<P
   if (const std::string shares = SigmaSharesText(SharesOf(result)); !shares.empty()) {
     line("", shares);
   }
-  if (const std::string trust = TrustText(result); !trust.empty()) line("trust", trust);
+  if (const std::string trust = ConfidenceText(result); !trust.empty()) line("trust", trust);
   const v1::Scores& scores = result.scores();
   line("scores", absl::StrFormat("NVTL %.3f   TP %.3f   matched %.1f %%", scores.nvtl(),
                                  scores.transform_probability(), 100.0 * scores.matched_ratio()));
-  line("work",
-       absl::StrFormat("%d iterations, %s   %s of %s points", result.iterations(),
-                       client::TerminationName(result.termination_reason()),
-                       Grouped(result.points().used()), Grouped(result.points().received())));
+  line("work", absl::StrFormat("%d iterations, %s   %s of %s points", result.iterations(),
+                               client::TerminationName(result.termination_reason()),
+                               GroupDigits(result.points().used()),
+                               GroupDigits(result.points().received())));
   line("time", absl::StrFormat("%.2f ms round trip, %.2f ms engine (%s)", round_trip_ms,
                                1e3 * result.timings().align_s(), result.engine()));
   line("map", absl::StrCat(result.map(), ", revision ", result.map_revision()));
@@ -61,7 +61,7 @@ std::string ResultText(const v1::AlignmentResult& result, const absl::StatusOr<P
     const v1::Scores& raised = result.no_ground().scores();
     line("no ground",
          absl::StrFormat("NVTL %.3f   TP %.3f   %s points", raised.nvtl(),
-                         raised.transform_probability(), Grouped(result.no_ground().points())));
+                         raised.transform_probability(), GroupDigits(result.no_ground().points())));
   }
   if (!result.omitted().empty()) line("omitted", absl::StrJoin(result.omitted(), ", "));
   if (result.has_diagnostics()) absl::StrAppend(&text, DiagnosticsText(result.diagnostics()));

@@ -47,13 +47,13 @@ struct CalibrateFlags {
   size_t max_scans = 0;
 };
 
-struct DriveScan {
+struct CalibrationScan {
   std::string path;
   int64_t stamp_ns = 0;
   Pose odometry_T_base;
 };
 
-absl::StatusOr<std::vector<DriveScan>> ReadDrive(const CalibrateFlags& options) {
+absl::StatusOr<std::vector<CalibrationScan>> ReadDrive(const CalibrateFlags& options) {
   VOXLOC_ASSIGN_OR_RETURN(const TrajectoryFormat format,
                           TrajectoryFormatNamed(options.odometry_format));
   VOXLOC_ASSIGN_OR_RETURN(const std::vector<std::string> files, ListClouds(options.scans));
@@ -65,13 +65,13 @@ absl::StatusOr<std::vector<DriveScan>> ReadDrive(const CalibrateFlags& options) 
                                                    options.odometry));
   }
   VOXLOC_ASSIGN_OR_RETURN(const std::string order, PairingOrder(files));
-  InputNotes notes{RemarksOnClouds(files, options.scan.read()), {}};
+  InputNotes notes{DescribeClouds(files, options.scan.read()), {}};
   notes.remarks.push_back(absl::StrCat("the odometry is paired with the scans ", order));
   const bool mounted = !options.calibration.empty() || !options.alignment.base_T_sensor.empty();
   const std::optional<std::string> warning = mounted ? std::nullopt : AxesWarning(poses);
   if (warning.has_value()) notes.warnings.push_back(*warning);
   PrintNotes(notes);
-  std::vector<DriveScan> scans;
+  std::vector<CalibrationScan> scans;
   for (size_t i = 0; i < files.size(); ++i) {
     if (options.max_scans > 0 && i == options.max_scans) break;
     scans.push_back({files[i], poses[i].stamp_ns, poses[i].pose});
@@ -80,7 +80,7 @@ absl::StatusOr<std::vector<DriveScan>> ReadDrive(const CalibrateFlags& options) 
 }
 
 // Those of the file that is to be written, where there is one.
-absl::StatusOr<SensorCalibrations> KnownCalibrations(const std::string& path) {
+absl::StatusOr<SensorCalibrations> ReadExistingCalibrations(const std::string& path) {
   if (!std::filesystem::exists(path)) return SensorCalibrations();
   return ReadCalibrationFile(path);
 }
@@ -107,7 +107,7 @@ absl::StatusOr<std::unique_ptr<client::LocalizationSession>> OpenScanPartSession
   return client::LocalizationSession::Open(channel, session);
 }
 
-struct DriveAnswers {
+struct DriveResult {
   std::vector<DriveAnswer> scans;    // accepted ones that observe all axes
   std::vector<HalvesAnswer> halves;  // where both were accepted as well
   size_t accepted = 0;
@@ -131,7 +131,7 @@ class DriveRunner {
 
   // The error is one of the scan's file or of the session, or says that an answer is missing.
 
-  absl::Status Add(const DriveScan& scan) {
+  absl::Status Add(const CalibrationScan& scan) {
     VOXLOC_ASSIGN_OR_RETURN(const PointCloud cloud, ReadScan(scan.path, options_.scan));
     VOXLOC_ASSIGN_OR_RETURN(const Answer whole, Align(scan, cloud, GuessFor(scan)));
     if (!whole.accepted) return absl::OkStatus();
@@ -143,16 +143,17 @@ class DriveRunner {
     return AddHalves(scan, cloud, whole.map_T_base);
   }
 
-  DriveAnswers TakeAnswers() { return std::move(answers_); }
+  DriveResult TakeAnswers() { return std::move(answers_); }
 
  private:
-  Pose GuessFor(const DriveScan& scan) const {
+  Pose GuessFor(const CalibrationScan& scan) const {
     if (!last_map_T_base_.has_value()) return first_guess_map_T_base_;
     return *last_map_T_base_ * (last_odometry_T_base_.Inverse() * scan.odometry_T_base);
   }
 
-  absl::Status AddHalves(const DriveScan& scan, const PointCloud& cloud, const Pose& map_T_base) {
-    const auto [first, second] = CutInHalves(cloud);
+  absl::Status AddHalves(const CalibrationScan& scan, const PointCloud& cloud,
+                         const Pose& map_T_base) {
+    const auto [first, second] = SplitInHalves(cloud);
     if (first.empty() || second.empty()) return absl::OkStatus();
     VOXLOC_ASSIGN_OR_RETURN(const Answer one, Align(scan, first, map_T_base));
     VOXLOC_ASSIGN_OR_RETURN(const Answer other, Align(scan, second, map_T_base));
@@ -162,7 +163,8 @@ class DriveRunner {
     return absl::OkStatus();
   }
 
-  absl::StatusOr<Answer> Align(const DriveScan& scan, const PointCloud& cloud, const Pose& guess) {
+  absl::StatusOr<Answer> Align(const CalibrationScan& scan, const PointCloud& cloud,
+                               const Pose& guess) {
     client::ScanInput message;
     message.stamp_ns = scan.stamp_ns;
     message.cloud = &cloud;
@@ -187,13 +189,13 @@ class DriveRunner {
   const CalibrateFlags& options_;
   const Pose first_guess_map_T_base_;
   client::LocalizationSession& session_;
-  DriveAnswers answers_;
+  DriveResult answers_;
   std::optional<Pose> last_map_T_base_;
   Pose last_odometry_T_base_;
 };
 
-absl::StatusOr<DriveAnswers> DriveThrough(const CalibrateFlags& options,
-                                          const std::vector<DriveScan>& scans) {
+absl::StatusOr<DriveResult> RunCalibrationDrive(const CalibrateFlags& options,
+                                                const std::vector<CalibrationScan>& scans) {
   Pose first_guess_map_T_base = scans.front().odometry_T_base;
   if (!options.guess.empty()) {
     VOXLOC_ASSIGN_OR_RETURN(first_guess_map_T_base, ParsePoseText(options.guess));
@@ -216,36 +218,36 @@ absl::Status WriteCalibrations(const std::string& path, const SensorCalibrations
 }
 
 absl::StatusOr<ExitCode> Calibrate(const CalibrateFlags& options) {
-  VOXLOC_ASSIGN_OR_RETURN(SensorCalibrations calibrations, KnownCalibrations(options.out));
+  VOXLOC_ASSIGN_OR_RETURN(SensorCalibrations calibrations, ReadExistingCalibrations(options.out));
   SensorCalibration known;
   if (auto found = calibrations.Find(options.sensor); found.ok()) known = *std::move(found);
   known.name = options.sensor;
   if (absl::Status status = ValidateSensorCalibration(known); !status.ok()) {
     return absl::InvalidArgumentError(absl::StrCat("--sensor: ", status.message()));
   }
-  VOXLOC_ASSIGN_OR_RETURN(const std::vector<DriveScan> scans, ReadDrive(options));
-  VOXLOC_ASSIGN_OR_RETURN(const DriveAnswers answers, DriveThrough(options, scans));
+  VOXLOC_ASSIGN_OR_RETURN(const std::vector<CalibrationScan> scans, ReadDrive(options));
+  VOXLOC_ASSIGN_OR_RETURN(const DriveResult answers, RunCalibrationDrive(options, scans));
 
   const OdometryNoise noise = {0.01 * options.odometry_drift_percent,
                                options.odometry_turn_deg_per_m * kRadiansPerDegree};
-  VOXLOC_ASSIGN_OR_RETURN(LearntSystematic systematic, LearnSystematic(answers.scans, noise));
-  LearntCalibration learnt;
-  learnt.drive = absl::StrCat(options.scans, " in map ", options.map.map, ", ",
-                              absl::FormatTime("%Y-%m-%d", absl::Now(), absl::UTCTimeZone()));
-  learnt.scans = scans.size();
-  learnt.accepted = answers.accepted;
-  learnt.observed = answers.scans.size();
-  learnt.halves = answers.halves.size();
-  if (learnt.halves > 0) learnt.scan_part_factor = ScanPartFactor(answers.halves);
-  learnt.systematic = std::move(systematic);
+  VOXLOC_ASSIGN_OR_RETURN(SystematicEstimate systematic, EstimateSystematic(answers.scans, noise));
+  CalibrationEstimate estimates;
+  estimates.drive = absl::StrCat(options.scans, " in map ", options.map.map, ", ",
+                                 absl::FormatTime("%Y-%m-%d", absl::Now(), absl::UTCTimeZone()));
+  estimates.scans = scans.size();
+  estimates.accepted = answers.accepted;
+  estimates.observed = answers.scans.size();
+  estimates.halves = answers.halves.size();
+  if (estimates.halves > 0) estimates.scan_part_factor = ScanPartFactor(answers.halves);
+  estimates.systematic = std::move(systematic);
 
-  const SensorCalibration written = ApplyLearnt(learnt, std::move(known));
+  const SensorCalibration written = ApplyEstimate(estimates, std::move(known));
   calibrations.Set(written);
   VOXLOC_TRY(WriteCalibrations(options.out, calibrations));
   return Report(options.server.json,
-                absl::StrCat(LearntText(learnt, written), "\nsensor ", options.sensor,
+                absl::StrCat(CalibrationText(estimates, written), "\nsensor ", options.sensor,
                              " written to ", options.out, "\n"),
-                LearntJson(learnt));
+                CalibrationJson(estimates));
 }
 
 constexpr char kCalibrateManual[] =

@@ -90,8 +90,8 @@ struct ParsedCommandLine {
   std::string error;                   // for standard error
 };
 
-// What a shell takes for these arguments of `voxloc`, to be shown and pasted. It shows no secrets:
-// tokens and keys are in files, and no flag takes them.
+// The command line with shell quoting, for display and copying. It contains no secrets: tokens and
+// keys are given by files only.
 [[nodiscard]] std::string CommandLineText(const std::vector<std::string>& arguments);
 
 // `arguments` without the program's name. Does not throw.

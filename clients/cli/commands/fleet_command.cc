@@ -27,9 +27,9 @@
 namespace voxloc::cli {
 namespace {
 
-// A change of a staged revision on all servers of a fleet. It is made nowhere unless every server
-// answers and has the revision in a state in which it can be changed. Servers that share one store
-// take the change together; the others of them then answer that it is made already.
+// A change of a staged revision on all servers of a fleet. Nothing is changed unless every server
+// answers and has the revision in a state that permits it. A change on one of several servers with
+// a shared store changes all of them; the others then report that it is already done.
 enum class FleetChange { kActivate, kWithdraw };
 
 // What a server has made of the change.
@@ -64,9 +64,9 @@ std::string FleetTextFor(const FleetFlags& flags, const FleetState& fleet,
   return FleetText(fleet, options);
 }
 
-// Draws over what was shown before on a terminal; elsewhere one look follows the other.
+// Redraws in place on a terminal; otherwise appends.
 void ShowFleet(const FleetFlags& flags, const FleetState& fleet, bool first) {
-  const TerminalSize size = SizeOfTerminal();
+  const TerminalSize size = GetTerminalSize();
   std::string text = FleetTextFor(flags, fleet, size);
   if (size.rows == 0) {
     absl::PrintF("%s%s", first ? "" : "\n", text);
@@ -80,7 +80,7 @@ void ShowFleet(const FleetFlags& flags, const FleetState& fleet, bool first) {
   std::fflush(stdout);
 }
 
-// Writes what was asked for of one look.
+// Writes the JSON and HTML that the flags ask for.
 absl::Status WriteFleet(const FleetFlags& flags, const FleetState& fleet) {
   const Json json = FleetJson(fleet);
   VOXLOC_TRY(WriteJson(flags.server.json, json));
@@ -91,32 +91,32 @@ absl::Status WriteFleet(const FleetFlags& flags, const FleetState& fleet) {
 }
 
 // Every server answered everything, or the first error's code.
-ExitCode CodeOf(const FleetState& fleet) {
+ExitCode FleetExitCode(const FleetState& fleet) {
   const std::vector<absl::Status> errors = FleetErrors(fleet);
   return errors.empty() ? ExitCode::kOk : ExitCodeFor(errors.front());
 }
 
-absl::StatusOr<ExitCode> ShowFleetOf(const FleetFlags& flags) {
+absl::StatusOr<ExitCode> RunFleet(const FleetFlags& flags) {
   VOXLOC_ASSIGN_OR_RETURN(std::vector<FleetEndpoint> endpoints, FleetEndpoints(flags.server));
   FleetQuery query = flags.query;
   query.timeout_s = flags.server.timeout_s;
   FleetPoller poller(std::move(endpoints), query);
   const auto interval = std::chrono::duration<double>(flags.interval_s);
   if (flags.once || !flags.html.empty()) {
-    // Rates need two looks.
-    const FleetState before = poller.Look();
+    // Rates need two polls.
+    const FleetState before = poller.Poll();
     if (TotalsOf(before).vehicles > 0) std::this_thread::sleep_for(interval);
-    const FleetState fleet = TotalsOf(before).vehicles > 0 ? poller.Look() : before;
+    const FleetState fleet = TotalsOf(before).vehicles > 0 ? poller.Poll() : before;
     if (flags.server.prints_text()) {
-      std::fputs(FleetTextFor(flags, fleet, SizeOfTerminal()).c_str(), stdout);
+      std::fputs(FleetTextFor(flags, fleet, GetTerminalSize()).c_str(), stdout);
     }
     VOXLOC_TRY(WriteFleet(flags, fleet));
-    return CodeOf(fleet);
+    return FleetExitCode(fleet);
   }
   for (uint64_t look = 1;; ++look) {
-    const FleetState fleet = poller.Look();
+    const FleetState fleet = poller.Poll();
     ShowFleet(flags, fleet, look == 1);
-    if (look == flags.refreshes) return CodeOf(fleet);
+    if (look == flags.refreshes) return FleetExitCode(fleet);
     std::this_thread::sleep_for(interval);
   }
 }
@@ -190,7 +190,7 @@ absl::StatusOr<ExitCode> ChangeFleet(const FleetChangeFlags& flags) {
   for (const FleetChangeOutcome& outcome : outcomes) {
     failure.Update(outcome.status);
     if (flags.server.prints_text()) {
-      absl::PrintF("%s\n", TerminalText(OutcomeText(flags, outcome)));
+      absl::PrintF("%s\n", EscapeForTerminal(OutcomeText(flags, outcome)));
     }
     list.push_back({{"server", outcome.address},
                     {"changed", outcome.changed},
@@ -269,7 +269,7 @@ void AddFleetViewFlags(CLI::App* command, FleetFlags* options) {
                "Show the N tiles of each map that seem to have changed the most; 0: none, which "
                "spares the servers the listing")
       ->check(CLI::Range(0, 1000));
-  AddDefaulted(command, "--most", options->text.most_rows, "N",
+  AddDefaulted(command, "--most", options->text.max_rows, "N",
                "Print at most N vehicles and N tiles; JSON and page have all")
       ->check(CLI::Range(1, 1'000'000));
   AddDefaulted(command, "--width", options->text.max_columns, "N",
@@ -295,7 +295,7 @@ void AddFleetCommand(CLI::App* parent, Work* chosen) {
       if (!options->server.json.empty() && !one_look) {
         throw CLI::RequiresError("--json", "--once or --html");
       }
-      *chosen = [options] { return ShowFleetOf(*options); };
+      *chosen = [options] { return RunFleet(*options); };
     }
   });
 }

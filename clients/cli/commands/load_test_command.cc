@@ -45,8 +45,8 @@ struct LoadTestFlags {
   Objectives objectives;
 };
 
-// What no check of a single flag sees.
-absl::Status CheckTogether(const LoadTestFlags& flags) {
+// Checks combinations of flags.
+absl::Status CheckFlagCombinations(const LoadTestFlags& flags) {
   if (flags.poses.size() != flags.scans.size()) {
     return absl::InvalidArgumentError(
         absl::StrCat("--poses must be given once for each --scans (got ", flags.poses.size(),
@@ -324,7 +324,7 @@ void AddLoadTestCommand(CLI::App* parent, Work* chosen) {
   AddServerFlags(command, &options->server);
   command->callback([options, chosen] {
     // Flags that contradict each other are wrong usage, as a wrong flag is.
-    if (absl::Status status = CheckTogether(*options); !status.ok()) {
+    if (absl::Status status = CheckFlagCombinations(*options); !status.ok()) {
       throw CLI::ValidationError(std::string(status.message()));
     }
     *chosen = [options] { return LoadTest(*options); };

@@ -80,7 +80,7 @@ void AddDescribeCommand(CLI::App* parent, Work* chosen) {
 }
 
 // A map can be deleted that cannot be loaded, or has staged revisions only.
-bool IsThereWithoutInfo(const absl::Status& status) {
+bool ExistsWithoutInfo(const absl::Status& status) {
   const std::string reason = client::ReasonOf(status);
   return reason == "MAP_NOT_LOADED" || reason == "MAP_LOADING" || reason == "MAP_NOT_ACTIVE";
 }
@@ -98,7 +98,7 @@ absl::StatusOr<ExitCode> DropMap(const MapCommandFlags& options) {
       question =
           absl::StrFormat("Delete map %s (revision %d, %d tiles, %d points) from %s?", options.map,
                           info->revision(), info->tiles(), info->points(), channel.server());
-    } else if (IsThereWithoutInfo(info.status())) {
+    } else if (ExistsWithoutInfo(info.status())) {
       question = absl::StrFormat("Delete map %s (%s)?", options.map, info.status().message());
     } else {
       return info.status();
@@ -109,7 +109,7 @@ absl::StatusOr<ExitCode> DropMap(const MapCommandFlags& options) {
       case Confirmation::kNo:
         std::fputs("voxloc: nothing was deleted\n", stderr);
         return ExitCode::kFailed;
-      case Confirmation::kNobodyToAsk:
+      case Confirmation::kNotInteractive:
         std::fputs("voxloc: --yes must be given where standard input is no terminal\n", stderr);
         return ExitCode::kUsage;
     }
@@ -177,7 +177,7 @@ std::string TilesText(const v1::ListTilesResponse& tiles) {
   };
   for (const v1::TileInfo& tile : tiles.tiles()) {
     std::vector<std::string> cells = {tile.tile_id(),
-                                      Grouped(tile.points()),
+                                      GroupDigits(tile.points()),
                                       corner(tile, tile.bounds().min()),
                                       corner(tile, tile.bounds().max()),
                                       absl::StrCat(tile.revision()),

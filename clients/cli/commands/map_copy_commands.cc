@@ -51,7 +51,7 @@ class Export {
     VOXLOC_TRY(PrepareDirectory());
     ProgressBar bar(absl::StrCat("exporting ", options_.map), "tiles", manifest_.tiles.size());
     bar_ = &bar;
-    KeepWhatIsThere();
+    KeepExistingTiles();
     VOXLOC_TRY(FetchMissing());
     VOXLOC_TRY(WriteManifest(options_.directory, manifest_));
     return Report();
@@ -84,7 +84,7 @@ class Export {
     return absl::OkStatus();
   }
 
-  // A manifest says that a directory is whole, which this one is not until the end.
+  // A manifest marks a complete export: remove it until this one is complete.
   absl::Status PrepareDirectory() {
     std::error_code error;
     fs::create_directories(TilesDirectory(options_.directory), error);
@@ -94,7 +94,7 @@ class Export {
         absl::StrCat(options_.directory, " cannot be written: ", error.message()));
   }
 
-  void KeepWhatIsThere() {
+  void KeepExistingTiles() {
     for (ManifestTile& tile : manifest_.tiles) {
       const absl::StatusOr<PointCloud> cloud = ReadManifestTile(options_.directory, tile);
       if (!cloud.ok()) continue;
@@ -110,20 +110,20 @@ class Export {
     client::Backoff backoff(reconnect);
     while (!missing_.empty()) {
       const size_t before = missing_.size();
-      const absl::Status status = FetchSome();
+      const absl::Status status = FetchBatch();
       if (missing_.size() < before) backoff.Reset();
       if (status.ok() && missing_.size() == before) {
         return absl::DataLossError(
             absl::StrCat(options_.server.server, " did not send tile ", missing_.begin()->first));
       }
       if (status.ok()) continue;
-      if (status.code() != absl::StatusCode::kUnavailable || !backoff.MayTry()) return status;
+      if (status.code() != absl::StatusCode::kUnavailable || !backoff.CanRetry()) return status;
       std::this_thread::sleep_for(std::chrono::duration<double>(backoff.NextWait()));
     }
     return absl::OkStatus();
   }
 
-  absl::Status FetchSome() {
+  absl::Status FetchBatch() {
     v1::GetTilesRequest request;
     request.set_map(options_.map);
     request.set_revision(manifest_.revision);
@@ -156,8 +156,8 @@ class Export {
     return cli::Report(
         options_.server.json,
         absl::StrFormat("map %s, revision %d: %d tiles, %s points in %s; %d were there already\n",
-                        options_.map, manifest_.revision, manifest_.tiles.size(), Grouped(points),
-                        options_.directory, kept_),
+                        options_.map, manifest_.revision, manifest_.tiles.size(),
+                        GroupDigits(points), options_.directory, kept_),
         {{"name", options_.map},
          {"revision", manifest_.revision},
          {"directory", options_.directory},
@@ -228,14 +228,15 @@ absl::StatusOr<ExitCode> ImportMap(const MapImportFlags& options) {
     const auto load = [&options, &tile] { return ReadManifestTile(options.directory, tile); };
     tiles.push_back({tile.id, load, tile.sha256});
   }
-  VOXLOC_ASSIGN_OR_RETURN(const client::UploadResult result,
-                          UploadWithBar(options.server, options.commit, begin, std::move(tiles)));
+  VOXLOC_ASSIGN_OR_RETURN(
+      const client::UploadResult result,
+      UploadWithProgress(options.server, options.commit, begin, std::move(tiles)));
   const double seconds =
       std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   const std::string text = absl::StrFormat(
       "map %s, revision %d: %s points, tiles %d, %.1f s\n%s", begin.map(),
-      result.committed.map().revision(), Grouped(result.counts.points_kept), manifest.tiles.size(),
-      seconds, UploadNotes(result, options.commit.stages(), 0));
+      result.committed.map().revision(), GroupDigits(result.counts.points_kept),
+      manifest.tiles.size(), seconds, UploadNotes(result, options.commit.stages(), 0));
   Json json = UploadJson(result);
   json["tiles"] = manifest.tiles.size();
   json["points"] = result.counts.points_kept;

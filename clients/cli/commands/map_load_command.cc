@@ -32,7 +32,7 @@ namespace {
 
 // A single cloud over this many points is cut: 60 MB as they are sent. A tile is what the server
 // replaces, checks and keeps as one, and what is in memory as one here.
-constexpr uint64_t kLargestSingleTile_points = 5'000'000;
+constexpr uint64_t kMaxSingleTile_points = 5'000'000;
 
 // Within the 20 to 100 m of Autoware's maps: 250,000 points at one each 0.1 m on flat ground.
 constexpr double kTileSizeOfLargeClouds_m = 50.0;
@@ -155,10 +155,10 @@ absl::StatusOr<double> TileSizeOf(const MapLoadFlags& options,
   if (options.tile_size_m.has_value()) return *options.tile_size_m;
   if (sources.size() != 1) return 0.0;
   VOXLOC_ASSIGN_OR_RETURN(const CloudPieceReader reader, OpenPieces(sources[0]));
-  if (reader.points() <= kLargestSingleTile_points) return 0.0;
+  if (reader.points() <= kMaxSingleTile_points) return 0.0;
   absl::FPrintF(stderr,
                 "%s has %s points and is cut into tiles of %g m (--tile-size 0: one tile)\n",
-                sources[0].path, Grouped(reader.points()), kTileSizeOfLargeClouds_m);
+                sources[0].path, GroupDigits(reader.points()), kTileSizeOfLargeClouds_m);
   return kTileSizeOfLargeClouds_m;
 }
 
@@ -177,7 +177,7 @@ absl::Status CutCloud(const TileSource& source, TileCutter* cutter) {
   return absl::OkStatus();
 }
 
-TileSpill::Options SpillOf(const MapLoadFlags& options, double tile_size_m) {
+TileSpill::Options SpillOptionsOf(const MapLoadFlags& options, double tile_size_m) {
   TileSpill::Options spill;
   spill.tile_size_m = tile_size_m;
   spill.directory = options.spill_dir;
@@ -188,7 +188,8 @@ TileSpill::Options SpillOf(const MapLoadFlags& options, double tile_size_m) {
 absl::StatusOr<MapLoadPlan> CutIntoTiles(const MapLoadFlags& options,
                                          const std::vector<TileSource>& sources,
                                          double tile_size_m) {
-  VOXLOC_ASSIGN_OR_RETURN(TileSpill points, TileSpill::Create(SpillOf(options, tile_size_m)));
+  VOXLOC_ASSIGN_OR_RETURN(TileSpill points,
+                          TileSpill::Create(SpillOptionsOf(options, tile_size_m)));
   TileCutter cutter(options.map, sources.size(), std::move(points));
   for (const TileSource& source : sources) {
     VOXLOC_TRY(CutCloud(source, &cutter));
@@ -196,30 +197,30 @@ absl::StatusOr<MapLoadPlan> CutIntoTiles(const MapLoadFlags& options,
   return cutter.Finish();
 }
 
-absl::StatusOr<MapLoadPlan> PlanOfBag(const MapLoadFlags& options) {
+absl::StatusOr<MapLoadPlan> PlanLoadOfBag(const MapLoadFlags& options) {
   const double tile_size_m = options.tile_size_m.value_or(kTileSizeOfLargeClouds_m);
-  return PlanBagLoad(options.map, options.bag, options.poses, SpillOf(options, tile_size_m));
+  return PlanBagLoad(options.map, options.bag, options.poses, SpillOptionsOf(options, tile_size_m));
 }
 
-absl::StatusOr<MapSourceOptions> SourcingOf(const MapLoadFlags& options) {
-  MapSourceOptions sourcing;
-  sourcing.poses = options.poses;
-  sourcing.record_floats = options.bag.scan.record_floats;
-  sourcing.calibration = options.calibration;
+absl::StatusOr<MapSourceOptions> SourceOptionsOf(const MapLoadFlags& options) {
+  MapSourceOptions source_options;
+  source_options.poses = options.poses;
+  source_options.record_floats = options.bag.scan.record_floats;
+  source_options.calibration = options.calibration;
   if (!options.bag.base_T_sensor.empty()) {
-    VOXLOC_ASSIGN_OR_RETURN(sourcing.base_T_sensor, ParsePoseText(options.bag.base_T_sensor));
+    VOXLOC_ASSIGN_OR_RETURN(source_options.base_T_sensor, ParsePoseText(options.bag.base_T_sensor));
   }
-  return sourcing;
+  return source_options;
 }
 
-// Takes the files of directories that have no point off `sources`.
+// Removes the empty files of directories from `sources`.
 absl::Status SkipEmpty(std::vector<TileSource>* sources, MapLoadPlan* plan) {
   std::vector<TileSource> kept;
   for (TileSource& source : *sources) {
     CloudReadOptions read;
     read.record_floats = source.record_floats;
     const absl::StatusOr<CloudFileInfo> info = InspectCloud(source.path, read);
-    // Why it cannot be read, reading it says.
+    // An unreadable file is reported when it is loaded.
     const bool empty = source.listed && info.ok() && info->points == 0;
     if (empty) {
       plan->skipped->insert(source.path);
@@ -234,9 +235,8 @@ absl::Status SkipEmpty(std::vector<TileSource>* sources, MapLoadPlan* plan) {
                                                  plan->skipped->size(), " clouds has one"));
 }
 
-// A tile of each cloud. What a directory's cloud has without a finite point is left out as if (it)
-// were empty.
-void AddTileOfEach(const std::vector<TileSource>& sources, MapLoadPlan* plan) {
+// One tile per cloud. Clouds of a directory without a finite point are skipped like empty ones.
+void AddTilePerCloud(const std::vector<TileSource>& sources, MapLoadPlan* plan) {
   plan->clouds = sources.size();
   const std::shared_ptr<MapSurvey> survey = plan->survey;
   const std::shared_ptr<std::set<std::string>> skipped = plan->skipped;
@@ -261,11 +261,11 @@ void AddTileOfEach(const std::vector<TileSource>& sources, MapLoadPlan* plan) {
 }
 
 absl::StatusOr<MapLoadPlan> PlanLoad(const MapLoadFlags& options) {
-  if (!options.bag.bag.paths.empty()) return PlanOfBag(options);
-  VOXLOC_ASSIGN_OR_RETURN(const MapSourceOptions sourcing, SourcingOf(options));
+  if (!options.bag.bag.paths.empty()) return PlanLoadOfBag(options);
+  VOXLOC_ASSIGN_OR_RETURN(const MapSourceOptions source_options, SourceOptionsOf(options));
   MapLoadPlan plan;
   VOXLOC_ASSIGN_OR_RETURN(std::vector<TileSource> sources,
-                          ResolveMapSources(options.paths, sourcing, &plan.notes));
+                          ResolveMapSources(options.paths, source_options, &plan.notes));
   absl::Status filled = SkipEmpty(&sources, &plan);
   PrintNotes(plan.notes);
   if (!filled.ok()) return filled;
@@ -276,7 +276,7 @@ absl::StatusOr<MapLoadPlan> PlanLoad(const MapLoadFlags& options) {
     cut.skipped = plan.skipped;
     return cut;
   }
-  AddTileOfEach(sources, &plan);
+  AddTilePerCloud(sources, &plan);
   return plan;
 }
 
@@ -293,7 +293,7 @@ absl::StatusOr<ExitCode> LoadMap(const MapLoadFlags& options) {
   const size_t skipped_before = plan.skipped->size();
   VOXLOC_ASSIGN_OR_RETURN(
       const client::UploadResult result,
-      UploadWithBar(options.server, options.commit, std::move(begin), std::move(plan.tiles)));
+      UploadWithProgress(options.server, options.commit, std::move(begin), std::move(plan.tiles)));
   const size_t skipped = plan.skipped->size() - skipped_before;
   tiles -= skipped;
   plan.clouds -= skipped;
@@ -302,7 +302,7 @@ absl::StatusOr<ExitCode> LoadMap(const MapLoadFlags& options) {
   const uint64_t not_finite = plan.points_not_finite + result.counts.points_not_finite;
   std::string text = absl::StrFormat(
       "map %s, revision %d: %s points, clouds %d, tiles %d, %.1f s\n%s", options.map,
-      result.committed.map().revision(), Grouped(result.counts.points_kept + not_finite),
+      result.committed.map().revision(), GroupDigits(result.counts.points_kept + not_finite),
       plan.clouds, tiles, seconds, UploadNotes(result, options.commit.stages(), not_finite));
   if (!plan.skipped->empty()) {
     absl::StrAppend(&text, "left out, since they have no finite point: ",

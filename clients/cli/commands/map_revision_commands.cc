@@ -81,7 +81,7 @@ absl::StatusOr<ExitCode> RollBack(const MapRevisionFlags& options) {
   CommitFlags commit = options.commit;
   if (commit.comment.empty()) commit.comment = absl::StrCat("rollback to revision ", to);
   VOXLOC_ASSIGN_OR_RETURN(const client::UploadResult result,
-                          UploadWithBar(options.server, commit, begin, {}));
+                          UploadWithProgress(options.server, commit, begin, {}));
   const v1::UpdateCommitted& committed = result.committed;
   const std::string text = absl::StrFormat(
       "map %s, revision %d has the tiles of revision %d: %d changed, %d added, %d removed\n%s",
@@ -165,7 +165,7 @@ Example:
   AddServerFlags(command, &options->server);
 }
 
-absl::StatusOr<ExitCode> NameCanary(const MapRevisionFlags& options) {
+absl::StatusOr<ExitCode> SetCanaryVehicles(const MapRevisionFlags& options) {
   VOXLOC_ASSIGN_OR_RETURN(const client::Channel channel, Connect(options.server));
   VOXLOC_ASSIGN_OR_RETURN(
       const v1::MapRevision revision,
@@ -179,7 +179,7 @@ absl::StatusOr<ExitCode> NameCanary(const MapRevisionFlags& options) {
 
 void AddCanaryCommand(CLI::App* parent, Work* chosen) {
   const auto [command, options] = AddCommand(
-      parent, chosen, &NameCanary, "canary", "Name the vehicles that try a staged revision",
+      parent, chosen, &SetCanaryVehicles, "canary", "Name the vehicles that try a staged revision",
       R"(They take the place of those named before. The names are those that vehicles give when they
 open a session; voxloc admin sessions lists them.
 

@@ -76,12 +76,12 @@ double SpanSeconds(const bag::BagContents& contents) {
 
 std::string BagText(const bag::BagContents& contents, const BagFrames& frames) {
   std::string text = absl::StrFormat("%s: %s messages in %.1f s", contents.format,
-                                     Grouped(contents.messages()), SpanSeconds(contents));
+                                     GroupDigits(contents.messages()), SpanSeconds(contents));
   if (contents.messages() > 0) absl::StrAppend(&text, ", from ", TimeText(contents.first_ns));
   TextTable table("topic|>messages|type|frame");
   for (size_t i = 0; i < contents.topics.size(); ++i) {
     const bag::Topic& topic = contents.topics[i];
-    table.AddRow({topic.name, Grouped(topic.messages), topic.type, frames.of_topic[i]});
+    table.AddRow({topic.name, GroupDigits(topic.messages), topic.type, frames.of_topic[i]});
   }
   absl::StrAppend(&text, "\n\n", table.Text());
   if (!frames.tree.edges().empty()) absl::StrAppend(&text, "\ntf: ", frames.tree.Text(), "\n");

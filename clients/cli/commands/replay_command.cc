@@ -58,7 +58,7 @@ constexpr size_t kPicturePoints = kMaxViewPoints;
 constexpr int kMaxReportScans = 50;
 
 // For AwaitEnd, to which 0 is no limit.
-constexpr double kSessionEnded_s = 1e-9;
+constexpr double kNoWait_s = 1e-9;
 
 // Scans that are read before they are due, in open loop.
 constexpr size_t kScansAhead = 64;
@@ -164,7 +164,7 @@ ReplaySetting SettingOf(const ReplayFlags& options, const v1::SessionOpened& ope
 }
 
 // After what was done has been written.
-absl::StatusOr<ExitCode> EndOfReplay(const absl::Status& end, const ReplaySummary& summary) {
+absl::StatusOr<ExitCode> ReplayExitCode(const absl::Status& end, const ReplaySummary& summary) {
   if (absl::IsCancelled(end) && Interrupt::Requested()) {
     absl::FPrintF(stderr, "voxloc: %s\n", end.message());
     return ExitCode::kInterrupted;
@@ -236,7 +236,7 @@ absl::StatusOr<ExitCode> Replay(const ReplayFlags& options) {
   }
   if (!outcome.end.ok()) {
     const bool of_session =
-        absl::IsDeadlineExceeded(outcome.end) || session->AwaitEnd(kSessionEnded_s).has_value();
+        absl::IsDeadlineExceeded(outcome.end) || session->AwaitEnd(kNoWait_s).has_value();
     setting.ended_early = EndedEarlyText(outcome.end, rows.size(), input.scans.size(),
                                          of_session ? channel.server() : "");
     outcome.end = absl::Status(outcome.end.code(), setting.ended_early);
@@ -249,7 +249,7 @@ absl::StatusOr<ExitCode> Replay(const ReplayFlags& options) {
   if (outcome.end.ok()) session->Close(options.server.timeout_s).IgnoreError();
 
   const ReplaySummary summary = SummarizeReplay(rows);
-  if (rows.empty() && !outcome.end.ok()) return EndOfReplay(outcome.end, summary);
+  if (rows.empty() && !outcome.end.ok()) return ReplayExitCode(outcome.end, summary);
   if (options.server.prints_text()) std::fputs(SummaryText(setting, summary).c_str(), stdout);
   const Json json = ReplayJson(setting, summary, rows);
   VOXLOC_TRY(WriteJson(options.server.json, json));
@@ -264,7 +264,7 @@ absl::StatusOr<ExitCode> Replay(const ReplayFlags& options) {
     if (options.server.prints_text()) absl::PrintF("\nreport: %s\n", options.report);
   }
   WarnOfMissingMap(summary);
-  return EndOfReplay(outcome.end, summary);
+  return ReplayExitCode(outcome.end, summary);
 }
 
 constexpr char kReplayManual[] =
@@ -388,7 +388,7 @@ void AddReplayCommand(CLI::App* parent, const std::string& command_line, Work* c
   AddPerturbFlag(command, &options->perturb);
   AddOption(command, "--guess-sigma", options->guess_sigma, "SX,SY,SZ,SROLL,SPITCH,SYAW",
             "Tell the server how good the guesses are: standard deviations in metres along the "
-            "map's axes and degrees about them, over 0; default: nothing is told")
+            "map's axes and degrees about them, over 0; default: not sent")
       ->check([](const std::string& text) {
         return std::string(ParsePoseSigma(text).status().message());
       });

@@ -41,8 +41,8 @@ std::string SessionsText(const std::vector<v1::SessionInfo>& sessions) {
     const bool answered = session.answered_at_ns() != 0;
     table.AddRow({session.session(), session.vehicle(), session.peer(), session.map(),
                   absl::StrCat(session.map_revision()), session.profile(),
-                  session.active() ? "yes" : "no", Grouped(session.answered()),
-                  Grouped(session.accepted()), Grouped(session.unanswered()),
+                  session.active() ? "yes" : "no", GroupDigits(session.answered()),
+                  GroupDigits(session.accepted()), GroupDigits(session.unanswered()),
                   answered ? client::StatusName(session.status()) : "-",
                   answered ? TimeText(session.answered_at_ns()) : "-"});
   }
@@ -81,7 +81,7 @@ absl::StatusOr<ExitCode> ShowConfig(const AdminFlags& options) {
   VOXLOC_ASSIGN_OR_RETURN(const client::Channel channel, Connect(options.server));
   VOXLOC_ASSIGN_OR_RETURN(const v1::GetConfigResponse config,
                           client::GetConfig(channel, options.server.timeout_s));
-  const size_t width = options.width > 0 ? options.width : SizeOfTerminal().columns;
+  const size_t width = options.width > 0 ? options.width : GetTerminalSize().columns;
   return Report(options.server.json, ConfigText(config, width), MessageJson(config));
 }
 
@@ -177,7 +177,7 @@ std::string CapturesText(const std::vector<v1::CaptureInfo>& captures) {
     table.AddRow({capture.id(), TimeText(capture.captured_at_ns()),
                   client::StatusName(capture.status()), capture.map(),
                   absl::StrCat(capture.map_revision()), capture.vehicle(), capture.session(),
-                  Grouped(capture.bytes())});
+                  GroupDigits(capture.bytes())});
   }
   return captures.empty() ? "no captures\n" : table.Text();
 }
@@ -199,7 +199,7 @@ absl::StatusOr<ExitCode> FetchCapture(const AdminFlags& options) {
   VOXLOC_TRY(WriteTextFile(options.output, bytes));
   return Report(options.server.json,
                 absl::StrCat(CapturesText({capture.info()}), "\nwritten: ", options.output, ", ",
-                             Grouped(bytes.size()), " bytes\n"),
+                             GroupDigits(bytes.size()), " bytes\n"),
                 {{"info", MessageJson(capture.info())},
                  {"result", MessageJson(capture.result())},
                  {"server_version", capture.server_version()},
@@ -296,8 +296,9 @@ std::string InfoText(const std::string& server, const v1::GetServerInfoResponse&
   line("sessions",
        absl::StrCat(info.open_sessions(), " of at most ", info.limits().max_sessions()));
   line("maps", absl::StrCat(info.maps(), " of at most ", info.limits().max_maps()));
-  line("messages", absl::StrCat("at most ", ByteText(info.limits().max_message_bytes()), ", ",
-                                Grouped(info.limits().max_points_per_scan()), " points a scan"));
+  line("messages",
+       absl::StrCat("at most ", ByteText(info.limits().max_message_bytes()), ", ",
+                    GroupDigits(info.limits().max_points_per_scan()), " points a scan"));
   line("sensors", absl::StrJoin(info.sensors(), ", "));
   TextTable devices("device|model|healthy|>threads|>memory|>free|capability");
   for (const v1::Device& device : info.devices()) {

@@ -182,7 +182,7 @@ void AddServerFlags(CLI::App* command, ServerFlags* flags) {
       ->envname(kServerVariable)
       ->each([flags](const std::string& address) {
         const char* variable = std::getenv(kServerVariable);
-        flags->server_of_environment = variable != nullptr && address == variable;
+        flags->server_from_environment = variable != nullptr && address == variable;
       });
   AddDefaulted(command, "--timeout", flags->timeout_s, "S",
                "Wait at most S seconds for each answer of the server; 0: no limit")
@@ -204,7 +204,7 @@ client::ChannelOptions ChannelOptionsOf(const ServerFlags& flags) {
 
 absl::Status CheckServer(const ServerFlags& flags) {
   const absl::Status status = client::Channel::CheckServer(flags.server);
-  if (status.ok() || !flags.server_of_environment) return status;
+  if (status.ok() || !flags.server_from_environment) return status;
   return absl::Status(status.code(), absl::StrCat(kServerVariable, ": ", status.message()));
 }
 

@@ -81,7 +81,7 @@ void AddPointScoresFlag(CLI::App* command, bool* point_scores);
 struct ServerFlags : client::ChannelOptions {
   ServerFlags() { server = "localhost:50051"; }
 
-  bool server_of_environment = false;  // by VOXLOC_SERVER, which counts where no flag is given
+  bool server_from_environment = false;  // by VOXLOC_SERVER, which counts where no flag is given
   double timeout_s = 10.0;
   std::string json;  // empty: for people; "-": standard output
 

@@ -55,7 +55,7 @@ void AddScanFlags(CLI::App* command, ScanFlags* flags) {
   AddDefaulted(command, "--record-floats", flags->record_floats, "N",
                "Take the points of .bin files to have N float32 each (KITTI: 4, nuScenes: 5), 3 to "
                "32; 0: by their names and values, which has to be certain")
-      ->check(CLI::Range(size_t{0}, kMostRecordFloats));
+      ->check(CLI::Range(size_t{0}, kMaxRecordFloats));
   AddDefaulted(command, "--seed", flags->seed, "N", "Set the seed of every random choice");
 }
 
@@ -77,7 +77,7 @@ absl::StatusOr<PointCloud> ReadScan(const std::string& path, const ScanFlags& fl
 }
 
 absl::StatusOr<PointCloud> LoadScan(const std::string& path, const ScanFlags& flags) {
-  for (const std::string& remark : RemarksOnClouds({path}, flags.read())) {
+  for (const std::string& remark : DescribeClouds({path}, flags.read())) {
     absl::FPrintF(stderr, "%s\n", remark);
   }
   return ReadScan(path, flags);
@@ -115,8 +115,8 @@ absl::StatusOr<std::unique_ptr<bag::Drive>> OpenDrive(bag::DriveOptions options,
     LiveLine line(3.0, 0.1);
     options.on_progress = [&line](uint64_t messages, uint64_t of) {
       if (messages == 0 || !line.due()) return;
-      line.Show(
-          absl::StrCat("reading the bag: ", Grouped(messages), " of ", Grouped(of), " messages"));
+      line.Show(absl::StrCat("reading the bag: ", GroupDigits(messages), " of ", GroupDigits(of),
+                             " messages"));
     };
     opened = bag::Drive::Open(options);
   }

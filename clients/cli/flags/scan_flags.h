@@ -50,7 +50,7 @@ void AddScanFile(CLI::App* command, std::string* file);
 // A scan as its file places it, filtered. The error names the file.
 [[nodiscard]] absl::StatusOr<PointCloud> ReadScan(const std::string& path, const ScanFlags& flags);
 
-// The scan of a command that takes one. Prints RemarksOnClouds.
+// The scan of a command that takes one. Prints DescribeClouds.
 [[nodiscard]] absl::StatusOr<PointCloud> LoadScan(const std::string& path, const ScanFlags& flags);
 
 // --bag, which fills `paths`, and the flags of topics and frames, which need it.

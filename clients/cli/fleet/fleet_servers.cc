@@ -23,7 +23,7 @@ double FleetSeconds(int64_t from_ns, int64_t to_ns) {
   return static_cast<double>(to_ns - from_ns) * 1e-9;
 }
 
-bool IsLost(const absl::Status& status) {
+bool IsUnreachable(const absl::Status& status) {
   return absl::IsUnavailable(status) || absl::IsDeadlineExceeded(status);
 }
 
@@ -49,15 +49,15 @@ absl::StatusOr<std::vector<FleetEndpoint>> FleetEndpoints(const ServerFlags& fla
 }
 
 FleetPoller::FleetPoller(std::vector<FleetEndpoint> endpoints, FleetQuery query)
-    : endpoints_(std::move(endpoints)), query_(std::move(query)), memories_(endpoints_.size()) {}
+    : endpoints_(std::move(endpoints)), query_(std::move(query)), histories_(endpoints_.size()) {}
 
-FleetState FleetPoller::Look() {
+FleetState FleetPoller::Poll() {
   FleetState fleet;
   fleet.servers.resize(endpoints_.size());
   std::vector<std::thread> threads;
   for (size_t i = 0; i < endpoints_.size(); ++i) {
     threads.emplace_back(
-        [this, &fleet, i] { fleet.servers[i] = LookAt(endpoints_[i], memories_[i]); });
+        [this, &fleet, i] { fleet.servers[i] = PollServer(endpoints_[i], histories_[i]); });
   }
   for (std::thread& thread : threads) thread.join();
   fleet.taken_at_ns = std::chrono::duration_cast<std::chrono::nanoseconds>(
@@ -66,7 +66,7 @@ FleetState FleetPoller::Look() {
   return fleet;
 }
 
-FleetServer FleetPoller::LookAt(const FleetEndpoint& endpoint, Memory& memory) const {
+FleetServer FleetPoller::PollServer(const FleetEndpoint& endpoint, ServerHistory& history) const {
   FleetServer server;
   server.address = endpoint.address;
   absl::StatusOr<v1::GetServerInfoResponse> info =
@@ -76,13 +76,13 @@ FleetServer FleetPoller::LookAt(const FleetEndpoint& endpoint, Memory& memory) c
     return server;
   }
   server.info = *std::move(info);
-  LookAtVehicles(endpoint, memory, server);
-  LookAtMaps(endpoint, memory, server);
+  PollVehicles(endpoint, history, server);
+  PollMaps(endpoint, history, server);
   return server;
 }
 
-void FleetPoller::LookAtVehicles(const FleetEndpoint& endpoint, Memory& memory,
-                                 FleetServer& server) const {
+void FleetPoller::PollVehicles(const FleetEndpoint& endpoint, ServerHistory& history,
+                               FleetServer& server) const {
   absl::StatusOr<std::vector<v1::SessionInfo>> sessions =
       client::ListSessions(endpoint.channel, query_.map, query_.timeout_s);
   if (!sessions.ok()) {
@@ -94,10 +94,10 @@ void FleetPoller::LookAtVehicles(const FleetEndpoint& endpoint, Memory& memory,
   for (v1::SessionInfo& session : *sessions) {
     FleetVehicle vehicle;
     Counts before{0, 0, session.opened_at_ns()};
-    const auto known = memory.sessions.find(session.session());
-    if (known != memory.sessions.end()) before = known->second;
+    const auto known = history.sessions.find(session.session());
+    if (known != history.sessions.end()) before = known->second;
     counts[session.session()] = {session.answered(), session.accepted(), now_ns};
-    // Counts only rise; a server that says otherwise is not to yield rates of 1e18.
+    // Counts never decrease; the minimum guards against an unsigned underflow.
     vehicle.recent.answered = session.answered() - std::min(before.answered, session.answered());
     vehicle.recent.accepted = session.accepted() - std::min(before.accepted, session.accepted());
     const double interval_s = FleetSeconds(before.at_ns, now_ns);
@@ -110,11 +110,11 @@ void FleetPoller::LookAtVehicles(const FleetEndpoint& endpoint, Memory& memory,
     vehicle.session = std::move(session);
     server.vehicles.push_back(std::move(vehicle));
   }
-  memory.sessions = std::move(counts);
+  history.sessions = std::move(counts);
 }
 
-void FleetPoller::LookAtMaps(const FleetEndpoint& endpoint, Memory& memory,
-                             FleetServer& server) const {
+void FleetPoller::PollMaps(const FleetEndpoint& endpoint, ServerHistory& history,
+                           FleetServer& server) const {
   const client::MapClient maps(endpoint.channel);
   absl::StatusOr<std::vector<v1::MapInfo>> list = maps.List(query_.timeout_s);
   if (!list.ok()) {
@@ -130,20 +130,20 @@ void FleetPoller::LookAtMaps(const FleetEndpoint& endpoint, Memory& memory,
         maps.ListRevisions(name, query_.timeout_s);
     if (revisions.ok()) {
       map.revisions = *std::move(revisions);
-    } else if (IsLost(revisions.status())) {
-      // The other maps would wait for it as long each.
+    } else if (IsUnreachable(revisions.status())) {
+      // Each of the other maps would also run into the timeout.
       server.maps_status = revisions.status();
       server.maps.clear();
       return;
     } else {
       map.revisions_status = revisions.status();
     }
-    if (query_.worst_tiles > 0) LookAtTiles(endpoint, memory.tiles[name], map);
+    if (query_.worst_tiles > 0) PollTiles(endpoint, history.tiles[name], map);
     server.maps.push_back(std::move(map));
   }
 }
 
-void FleetPoller::LookAtTiles(const FleetEndpoint& endpoint, Tiles& tiles, FleetMap& map) const {
+void FleetPoller::PollTiles(const FleetEndpoint& endpoint, Tiles& tiles, FleetMap& map) const {
   const auto now = std::chrono::steady_clock::now();
   const bool known = tiles.asked != std::chrono::steady_clock::time_point();
   if (!known || now - tiles.asked >= query_.tiles_every) {

@@ -20,7 +20,7 @@
 
 namespace voxloc::cli {
 
-// One of the servers, each on its own: none stands in for another.
+// One of the servers. There is no failover between them.
 struct FleetEndpoint {
   std::string address;
   client::Channel channel;
@@ -39,16 +39,15 @@ struct FleetQuery {
   std::chrono::seconds tiles_every{30};
 };
 
-// Asks all servers at once. Each server has a connection and, during a look, a thread of its own:
-// what is wrong with one keeps nothing of the others back but time, at most the timeout. For one
-// thread.
+// Polls all servers in parallel, with a connection and a thread for each: a failing server delays
+// the others by at most the timeout. Not thread-safe.
 class FleetPoller {
  public:
   FleetPoller(std::vector<FleetEndpoint> endpoints, FleetQuery query);
 
-  // Waits for all answers. The first look's rates are means since each session was opened, later
-  // ones since the look before.
-  [[nodiscard]] FleetState Look();
+  // Waits for all answers. Rates are means since the previous poll, or since the session was opened
+  // in the first one.
+  [[nodiscard]] FleetState Poll();
 
  private:
   struct Counts {
@@ -61,20 +60,21 @@ class FleetPoller {
     std::vector<v1::TileInfo> worst;
     absl::Status status;
   };
-  // What is known of a server from earlier looks.
-  struct Memory {
+  // Results of the previous polls of a server.
+  struct ServerHistory {
     std::map<std::string, Counts> sessions;
     std::map<std::string, Tiles> tiles;  // by map
   };
 
-  [[nodiscard]] FleetServer LookAt(const FleetEndpoint& endpoint, Memory& memory) const;
-  void LookAtVehicles(const FleetEndpoint& endpoint, Memory& memory, FleetServer& server) const;
-  void LookAtMaps(const FleetEndpoint& endpoint, Memory& memory, FleetServer& server) const;
-  void LookAtTiles(const FleetEndpoint& endpoint, Tiles& tiles, FleetMap& map) const;
+  [[nodiscard]] FleetServer PollServer(const FleetEndpoint& endpoint, ServerHistory& history) const;
+  void PollVehicles(const FleetEndpoint& endpoint, ServerHistory& history,
+                    FleetServer& server) const;
+  void PollMaps(const FleetEndpoint& endpoint, ServerHistory& history, FleetServer& server) const;
+  void PollTiles(const FleetEndpoint& endpoint, Tiles& tiles, FleetMap& map) const;
 
   const std::vector<FleetEndpoint> endpoints_;
   const FleetQuery query_;
-  std::vector<Memory> memories_;  // of each endpoint
+  std::vector<ServerHistory> histories_;  // of each endpoint
 };
 
 }  // namespace voxloc::cli

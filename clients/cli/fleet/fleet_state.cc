@@ -334,8 +334,8 @@ Json FleetJson(const FleetState& fleet) {
 std::string FleetText(const FleetState& fleet, const FleetTextOptions& options) {
   const size_t columns = options.max_columns;
   const auto line = [columns](const std::string& text) {
-    const std::string safe = TerminalText(text);
-    return (columns > 0 ? CutToColumns(safe, columns) : safe) + "\n";
+    const std::string safe = EscapeForTerminal(text);
+    return (columns > 0 ? TruncateToColumns(safe, columns) : safe) + "\n";
   };
   std::string text = line(TotalsText(fleet));
   for (const absl::Status& error : FleetErrors(fleet)) {
@@ -347,24 +347,24 @@ std::string FleetText(const FleetState& fleet, const FleetTextOptions& options) 
   if (has_maps) absl::StrAppend(&text, "\n", RevisionUseTable(fleet).Text(columns));
   const std::vector<VehicleOfServer> vehicles = VehiclesInOrder(fleet);
   if (!vehicles.empty()) {
-    absl::StrAppend(&text, "\n", VehicleTable(vehicles, options.most_rows).Text(columns),
-                    MoreText(vehicles.size(), options.most_rows, "vehicles"));
+    absl::StrAppend(&text, "\n", VehicleTable(vehicles, options.max_rows).Text(columns),
+                    MoreText(vehicles.size(), options.max_rows, "vehicles"));
   }
   const std::vector<FleetTile> tiles = TilesInOrder(fleet);
   if (!tiles.empty()) {
-    absl::StrAppend(&text, "\n", WorstTileTable(tiles, options.most_rows).Text(columns),
-                    MoreText(tiles.size(), options.most_rows, "tiles"));
+    absl::StrAppend(&text, "\n", WorstTileTable(tiles, options.max_rows).Text(columns),
+                    MoreText(tiles.size(), options.max_rows, "tiles"));
   }
   return text;
 }
 
-std::string FirstLines(const std::string& text, size_t most_lines) {
+std::string FirstLines(const std::string& text, size_t max_lines) {
   std::vector<std::string> lines = absl::StrSplit(text, '\n');
   if (!lines.empty() && lines.back().empty()) lines.pop_back();
-  if (lines.size() <= most_lines || most_lines == 0) return text;
+  if (lines.size() <= max_lines || max_lines == 0) return text;
   std::string first;
-  for (size_t i = 0; i + 1 < most_lines; ++i) absl::StrAppend(&first, lines[i], "\n");
-  return absl::StrCat(first, "and ", lines.size() - most_lines + 1, " more lines\n");
+  for (size_t i = 0; i + 1 < max_lines; ++i) absl::StrAppend(&first, lines[i], "\n");
+  return absl::StrCat(first, "and ", lines.size() - max_lines + 1, " more lines\n");
 }
 
 }  // namespace voxloc::cli

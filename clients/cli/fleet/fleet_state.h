@@ -78,15 +78,15 @@ struct FleetTotals {
 
 struct FleetTextOptions {
   size_t max_columns = 0;  // of a line; 0: no limit
-  size_t most_rows = 20;   // vehicles, and tiles, that are shown; the others are counted
+  size_t max_rows = 20;    // vehicles, and tiles, that are shown; the others are counted
 };
 
 // A line of totals, the errors, and the tables: servers, revisions of maps, vehicles (those that
 // need attention first), tiles. What comes from the network is made safe for a terminal.
 [[nodiscard]] std::string FleetText(const FleetState& fleet, const FleetTextOptions& options);
 
-// At most `most_lines` lines of it, the last of which then says how many more there are.
-[[nodiscard]] std::string FirstLines(const std::string& text, size_t most_lines);
+// At most `max_lines` lines of it, the last of which then says how many more there are.
+[[nodiscard]] std::string FirstLines(const std::string& text, size_t max_lines);
 
 }  // namespace voxloc::cli
 

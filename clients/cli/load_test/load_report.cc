@@ -28,7 +28,7 @@ std::string NameOfStatus(int status) {
   return client::StatusName(static_cast<v1::AlignmentStatus>(status));
 }
 
-std::string HeadText(const LoadReport& report) {
+std::string HeaderText(const LoadReport& report) {
   const LoadTiming& timing = report.timing;
   const LoadResult& result = report.result;
   std::string loop = "closed loop";
@@ -40,9 +40,9 @@ std::string HeadText(const LoadReport& report) {
       "%s, map %s, profile %s, engine %s: %d stream%s, %s, %g s after a ramp of %g s\n",
       report.server, absl::StrJoin(report.maps, ", "), result.profile, result.engine,
       timing.streams, timing.streams == 1 ? "" : "s", loop, timing.steady_s, timing.ramp_s);
-  absl::StrAppend(&text,
-                  absl::StrFormat("%d scans of %s points on average\n", result.scans,
-                                  Grouped(result.points / std::max<uint64_t>(result.scans, 1))));
+  absl::StrAppend(
+      &text, absl::StrFormat("%d scans of %s points on average\n", result.scans,
+                             GroupDigits(result.points / std::max<uint64_t>(result.scans, 1))));
   const ClientFaults& faults = report.faults;
   if (faults.cancel_percent > 0.0) {
     absl::StrAppend(&text,
@@ -60,28 +60,29 @@ std::string CountsText(const LoadReport& report) {
   std::string text = absl::StrFormat(
       "sent %s, answered %s (%s of what was due), accepted %s, superseded %s, lost %s, unsent %s, "
       "duplicated %s\n",
-      Grouped(tally.sent), Grouped(tally.answered), PercentText(tally.answered, tally.due()),
-      Grouped(tally.accepted), Grouped(tally.superseded), Grouped(tally.lost),
-      Grouped(tally.unsent), Grouped(tally.duplicated));
+      GroupDigits(tally.sent), GroupDigits(tally.answered),
+      PercentText(tally.answered, tally.due()), GroupDigits(tally.accepted),
+      GroupDigits(tally.superseded), GroupDigits(tally.lost), GroupDigits(tally.unsent),
+      GroupDigits(tally.duplicated));
   if (tally.cancelled + tally.local_stale + tally.local_superseded > 0) {
-    absl::StrAppend(&text, "by the client: cancelled ", Grouped(tally.cancelled), " (",
+    absl::StrAppend(&text, "by the client: cancelled ", GroupDigits(tally.cancelled), " (",
                     PercentText(tally.cancelled, tally.sent), ", with ",
-                    Grouped(tally.sessions_cancelled), " sessions), stale ",
-                    Grouped(tally.local_stale), ", superseded ", Grouped(tally.local_superseded),
-                    "\n");
+                    GroupDigits(tally.sessions_cancelled), " sessions), stale ",
+                    GroupDigits(tally.local_stale), ", superseded ",
+                    GroupDigits(tally.local_superseded), "\n");
   }
   if (!tally.statuses.empty()) {
     absl::StrAppend(&text, "status: ",
                     absl::StrJoin(tally.statuses, ", ",
                                   [](std::string* out, const std::pair<const int, uint64_t>& s) {
                                     absl::StrAppend(out, NameOfStatus(s.first), " ",
-                                                    Grouped(s.second));
+                                                    GroupDigits(s.second));
                                   }),
                     "\n");
   }
   if (report.timing.pose_rate_hz > 0.0) {
-    absl::StrAppend(&text, "poses: ", Grouped(tally.poses_sent), " sent, ",
-                    Grouped(tally.poses_rejected), " rejected\n");
+    absl::StrAppend(&text, "poses: ", GroupDigits(tally.poses_sent), " sent, ",
+                    GroupDigits(tally.poses_rejected), " rejected\n");
   }
   return absl::StrCat(text, absl::StrFormat("rate: %.1f answers/s\n", report.rate_per_s()));
 }
@@ -99,9 +100,9 @@ std::string UpdatesText(const LoadReport& report) {
   return absl::StrFormat(
       "tiles updated in the second half: %s of %s (%.2f of %g a second), %s failed; p50 %.1f, p99 "
       "%.1f ms, of which the commit %.1f, %.1f ms\n",
-      Grouped(updates.committed), Grouped(updates.due), UpdateRate_hz(report),
-      report.timing.tile_updates_hz, Grouped(updates.failed), update.p50, update.p99, commit.p50,
-      commit.p99);
+      GroupDigits(updates.committed), GroupDigits(updates.due), UpdateRate_hz(report),
+      report.timing.tile_updates_hz, GroupDigits(updates.failed), update.p50, update.p99,
+      commit.p50, commit.p99);
 }
 
 std::string TimesText(const LoadReport& report) {
@@ -156,7 +157,7 @@ bool LoadReport::passed() const {
 }
 
 std::string LoadReportText(const LoadReport& report) {
-  std::string text = absl::StrCat(HeadText(report), CountsText(report), "\n", TimesText(report),
+  std::string text = absl::StrCat(HeaderText(report), CountsText(report), "\n", TimesText(report),
                                   "\n", GeneratorText(report));
   if (report.result.tile_updates.has_value()) text += UpdatesText(report);
   for (const ObjectiveResult& objective : report.objectives) text += ObjectiveText(objective);
@@ -315,7 +316,8 @@ std::vector<ObjectiveResult> JudgeObjectives(const Objectives& objectives,
                        reached && factor <= *objectives.max_update_factor});
   }
   if (objectives.one_outcome) {
-    // NaN where nothing was sent. What is neither lost nor counted would be a fault of the books.
+    // NaN if nothing was sent. Scans without an outcome or with two would be an error of the
+    // counts.
     const uint64_t unbalanced = tally.sent > tally.outcomes() ? tally.sent - tally.outcomes()
                                                               : tally.outcomes() - tally.sent;
     const double wrong = tally.sent == 0

@@ -90,7 +90,7 @@ struct LoadReport {
 [[nodiscard]] std::string LoadReportText(const LoadReport& report);
 [[nodiscard]] Json LoadReportJson(const LoadReport& report);
 
-// What makes the numbers doubtful, or the test failed; a line each, empty where nothing does.
+// Why the numbers are unreliable, or the test failed; one line each, or empty.
 [[nodiscard]] std::string LoadWarningsText(const LoadReport& report);
 
 }  // namespace voxloc::cli

@@ -37,14 +37,14 @@ constexpr double kLastAnswersPoll_s = 0.002;
 // How often a stream that waits for a scan to cancel looks whether its session has ended.
 constexpr double kEndPoll_s = 0.05;
 
-// How often a stream that waits looks whether it is to stop.
-constexpr int64_t kStopLook_ns = 100'000'000;
+// How often a waiting stream checks for Stop.
+constexpr int64_t kStopPoll_ns = 100'000'000;
 
 // For the server to end a session that has nothing on its way.
 constexpr double kClose_s = 5.0;
 
-// The kernel delays the end of a sleep by up to 50 us of "slack" unless it is told not to.
-void WakeOnTime() { prctl(PR_SET_TIMERSLACK, 1UL, 0UL, 0UL, 0UL); }
+// The default timer slack of the kernel lengthens sleeps by up to 50 us.
+void DisableTimerSlack() { prctl(PR_SET_TIMERSLACK, 1UL, 0UL, 0UL, 0UL); }
 
 std::mt19937_64 RandomOfStream(uint64_t seed, size_t stream) {
   std::seed_seq numbers{seed, static_cast<uint64_t>(stream)};
@@ -156,7 +156,7 @@ LoadStream::~LoadStream() {
 void LoadStream::Start(const RunClock& clock) {
   clock_ = &clock;
   thread_ = std::thread([this] {
-    WakeOnTime();
+    DisableTimerSlack();
     options_.timing.open_loop() ? RunOpenLoop() : RunClosedLoop();
   });
 }
@@ -166,13 +166,13 @@ void LoadStream::Stop() { end_ns_ = std::min(end_ns_.load(), clock_->Now_ns()); 
 void LoadStream::SleepUntil(int64_t time_ns) const {
   for (int64_t now_ns = clock_->Now_ns(); now_ns < time_ns && now_ns < end_ns_;
        now_ns = clock_->Now_ns()) {
-    std::this_thread::sleep_until(clock_->TimePoint(std::min(time_ns, now_ns + kStopLook_ns)));
+    std::this_thread::sleep_until(clock_->TimePoint(std::min(time_ns, now_ns + kStopPoll_ns)));
   }
 }
 
 void LoadStream::OnResult(const v1::AlignmentResult& result) {
   const int64_t now_ns = clock_->Now_ns();
-  // Before the scan is settled: the thread that cancels may go on as soon as it is.
+  // Read it before Complete, after which the cancelling thread may continue.
   const bool cancelling = cancelling_;
   const bool was_in_flight = ledger_.Complete(result, now_ns);
   // Results that the session has made itself come on the thread that sends.
@@ -180,12 +180,12 @@ void LoadStream::OnResult(const v1::AlignmentResult& result) {
     const int64_t delay_ns = std::llround(options_.faults.read_delay_s * 1e9);
     std::this_thread::sleep_until(clock_->TimePoint(std::min(now_ns + delay_ns, end_ns_.load())));
   }
-  // A scan that was given up has had its successor, and one to be cancelled has it after that.
-  if (was_in_flight && !options_.timing.open_loop() && !cancelling) SendNextOfLoop();
+  // For a lost scan the next one was sent already; for one to be cancelled it is sent afterwards.
+  if (was_in_flight && !options_.timing.open_loop() && !cancelling) SendNextInLoop();
 }
 
 void LoadStream::RunOpenLoop() {
-  const std::optional<int64_t> last_ns = LastAnswer_ns();
+  const std::optional<int64_t> last_ns = AnswerDeadline_ns();
   std::optional<int64_t> cancel_ns;
   while (const std::optional<DueMessage> next = schedule_.Next()) {
     if (cancel_ns.has_value() && *cancel_ns <= next->due_ns && !ended_) {
@@ -198,14 +198,14 @@ void LoadStream::RunOpenLoop() {
     const bool too_late = last_ns.has_value() && clock_->Now_ns() >= *last_ns;
     const bool scan = next->kind == DueMessage::Kind::kScan;
     if (ended_ || too_late) {
-      if (scan) ledger_.Skipped(next->due_ns);
+      if (scan) ledger_.MarkSkipped(next->due_ns);
     } else if (scan) {
       const auto position = static_cast<uint64_t>(next->position);
       const absl::Status sent = SendScan(options_.first_scan + position, next->due_ns);
       if (!sent.ok()) {
-        EndOrGoOn(sent);
-      } else if (DrawCancel() && !cancel_ns.has_value()) {
-        cancel_ns = clock_->Now_ns() + DrawCancel_ns();
+        HandleSendError(sent);
+      } else if (ShouldCancelNext() && !cancel_ns.has_value()) {
+        cancel_ns = clock_->Now_ns() + RandomCancelDelay_ns();
       }
     } else {
       SendPose(*next);
@@ -215,24 +215,24 @@ void LoadStream::RunOpenLoop() {
 
 void LoadStream::RunClosedLoop() {
   SleepUntil(schedule_.start_ns());
-  SendNextOfLoop();
+  SendNextInLoop();
   const int64_t timeout_ns = std::llround(options_.timeout_s * 1e9);
   while (!ended_) {
     const int64_t now_ns = clock_->Now_ns();
     if (now_ns >= end_ns_) return;
-    int64_t until_ns = std::min(end_ns_.load(), now_ns + kStopLook_ns);
-    const auto [oldest, cancelling] = StateOfLoop();
+    int64_t until_ns = std::min(end_ns_.load(), now_ns + kStopPoll_ns);
+    const auto [oldest, cancelling] = GetLoopState();
     if (cancelling) {
       const int64_t sent_ns = oldest.has_value() ? oldest->sent_ns : now_ns;
-      std::this_thread::sleep_until(clock_->TimePoint(sent_ns + DrawCancel_ns()));
+      std::this_thread::sleep_until(clock_->TimePoint(sent_ns + RandomCancelDelay_ns()));
       CancelSession();
-      if (!ended_) SendNextOfLoop();
+      if (!ended_) SendNextInLoop();
       continue;
     }
     if (timeout_ns > 0) {
       const int64_t sent_ns = oldest.has_value() ? oldest->sent_ns : now_ns;
       if (oldest.has_value() && now_ns >= sent_ns + timeout_ns) {
-        if (ledger_.GiveUp(oldest->sequence)) SendNextOfLoop();
+        if (ledger_.MarkLost(oldest->sequence)) SendNextInLoop();
         continue;
       }
       until_ns = std::min(until_ns, sent_ns + timeout_ns);
@@ -246,7 +246,7 @@ void LoadStream::AwaitEndOrCancel(int64_t until_ns) {
   if (options_.faults.cancel_percent > 0.0) {
     const std::chrono::duration<double> poll(std::min(wait_s, kEndPoll_s));
     std::unique_lock<std::mutex> lock(loop_mutex_);
-    if (cancel_wanted_.wait_for(lock, poll, [this] { return cancelling_.load(); })) return;
+    if (cancel_requested_.wait_for(lock, poll, [this] { return cancelling_.load(); })) return;
     wait_s = kNoWait_s;
   }
   if (const std::optional<absl::Status> end = session_->AwaitEnd(std::max(wait_s, kNoWait_s))) {
@@ -254,12 +254,12 @@ void LoadStream::AwaitEndOrCancel(int64_t until_ns) {
   }
 }
 
-bool LoadStream::DrawCancel() {
+bool LoadStream::ShouldCancelNext() {
   scans_to_cancel_ += 1e-2 * options_.faults.cancel_percent;
   return scans_to_cancel_ >= 1.0;
 }
 
-int64_t LoadStream::DrawCancel_ns() {
+int64_t LoadStream::RandomCancelDelay_ns() {
   return std::llround(Draw(random_) * static_cast<double>(ledger_.last_wait_ns()));
 }
 
@@ -280,12 +280,12 @@ void LoadStream::ReplaceSession() {
     End(opened.status());
     return;
   }
-  AddCountsOfSession();
+  AddSessionCounts();
   session_ = *std::move(opened);
   next_sequence_ = 1;
 }
 
-void LoadStream::AddCountsOfSession() {
+void LoadStream::AddSessionCounts() {
   reconnects_ += static_cast<uint64_t>(session_->reconnects());
   unexpected_results_ += session_->unexpected_results();
 }
@@ -304,26 +304,26 @@ absl::Status LoadStream::SendScan(uint64_t position, int64_t due_ns) {
   ledger_.Enter(sequence, due_ns, clock_->Now_ns());
   absl::Status status = session_->Send(scan).status();
   if (!status.ok()) {
-    ledger_.NotSent(sequence);
+    ledger_.MarkUnsent(sequence);
     --next_sequence_;
   }
   return status;
 }
 
-LoadStream::Loop LoadStream::StateOfLoop() {
+LoadStream::Loop LoadStream::GetLoopState() {
   const std::lock_guard<std::mutex> lock(loop_mutex_);
   return {ledger_.oldest(), cancelling_};
 }
 
-void LoadStream::SendNextOfLoop() {
+void LoadStream::SendNextInLoop() {
   const std::lock_guard<std::mutex> lock(loop_mutex_);
   const int64_t now_ns = clock_->Now_ns();
   if (now_ns >= end_ns_.load()) return;
   const uint64_t position = options_.first_scan + next_position_++;
-  const bool cancel = DrawCancel();
+  const bool cancel = ShouldCancelNext();
   if (cancel) cancelling_ = true;  // before its reply can come
   if (absl::Status sent = SendScan(position, now_ns); !sent.ok()) End(sent);
-  if (cancel) cancel_wanted_.notify_one();
+  if (cancel) cancel_requested_.notify_one();
 }
 
 void LoadStream::SendPose(const DueMessage& due) {
@@ -331,7 +331,7 @@ void LoadStream::SendPose(const DueMessage& due) {
       options_.drive->GuessAt(static_cast<double>(options_.first_scan) + due.position);
   const absl::Status sent = session_->SendPose(clock_->Wall_ns(due.due_ns), map_T_base);
   if (!sent.ok()) {
-    EndOrGoOn(sent);
+    HandleSendError(sent);
     return;
   }
   ++poses_sent_;
@@ -345,7 +345,7 @@ void LoadStream::CountRejections() {
   }
 }
 
-void LoadStream::EndOrGoOn(const absl::Status& refusal) {
+void LoadStream::HandleSendError(const absl::Status& refusal) {
   if (session_->AwaitEnd(kNoWait_s).has_value()) {
     End(refusal);
   } else {
@@ -357,15 +357,15 @@ void LoadStream::End(const absl::Status& why) {
   if (!ended_.exchange(true)) ledger_.AddProblem(std::string(why.message()));
 }
 
-std::optional<int64_t> LoadStream::LastAnswer_ns() const {
+std::optional<int64_t> LoadStream::AnswerDeadline_ns() const {
   if (!(options_.timeout_s > 0.0)) return std::nullopt;
   return end_ns_.load() + std::llround(options_.timeout_s * 1e9);
 }
 
 void LoadStream::AwaitAnswers() {
-  const std::optional<int64_t> last_ns = LastAnswer_ns();
+  const std::optional<int64_t> last_ns = AnswerDeadline_ns();
   // The run is over, or the session has ended: the loop begins to send nothing more.
-  while (StateOfLoop().oldest.has_value()) {
+  while (GetLoopState().oldest.has_value()) {
     if (last_ns.has_value() && clock_->Now_ns() >= *last_ns) return;
     if (const std::optional<absl::Status> end = session_->AwaitEnd(kLastAnswersPoll_s)) {
       End(*end);
@@ -379,9 +379,9 @@ Tally LoadStream::Finish() {
   thread_.join();
   AwaitAnswers();
   CountRejections();
-  AddCountsOfSession();
+  AddSessionCounts();
   session_.reset();  // from here on no result comes
-  ledger_.GiveUpAll();
+  ledger_.MarkAllLost();
   Tally tally = ledger_.tally();
   tally.reconnects = reconnects_;
   tally.duplicated += unexpected_results_;

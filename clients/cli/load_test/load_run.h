@@ -37,11 +37,10 @@ struct LoadStreamOptions {
 
 // One vehicle of a load test: a session, and the thread that sends on schedule.
 //
-// Replies are taken by the session's reading thread. In closed loop that thread also sends the next
-// scan, so that no change of threads lies between them, and the stream's own thread only gives up
-// what is not answered in time. In open loop the stream's thread sends; what the connection does
-// not take at once makes the stream's later messages late, and those of no other stream. Sessions
-// are cancelled and opened again by the stream's own thread.
+// The session's reading thread handles replies. In closed loop it also sends the next scan, which
+// avoids a thread switch, and the stream's own thread only handles timeouts. In open loop the
+// stream's thread sends; a slow connection delays only the messages of its own stream. Sessions are
+// cancelled and reopened by the stream's own thread.
 class LoadStream {
  public:
   // Opens the session, over a connection of its own.
@@ -57,13 +56,13 @@ class LoadStream {
   // Begins to send, once. The clock must outlive the stream.
   void Start(const RunClock& clock);
 
-  // Sends nothing more, as if the run ended now. Finish is still to be called.
+  // Stops sending, as if the run ended now. Finish must still be called.
   void Stop();
 
   [[nodiscard]] uint64_t replies() const { return ledger_.replies(); }
 
-  // Waits for the end of the sending and then, at most the timeout after the run's end, for what is
-  // on its way; the rest is lost. Closes the session.
+  // Waits for the end of sending, then for the scans in flight until the timeout after the end of
+  // the run; the rest counts as lost. Closes the session.
   [[nodiscard]] Tally Finish();
 
  private:
@@ -71,40 +70,40 @@ class LoadStream {
 
   [[nodiscard]] absl::StatusOr<std::unique_ptr<client::LocalizationSession>> OpenSession();
   void OnResult(const v1::AlignmentResult& result);
-  // Or until the end of the sending.
+  // Returns earlier at the end of sending.
   void SleepUntil(int64_t time_ns) const;
   void RunOpenLoop();
   void RunClosedLoop();
   // These are called by one thread at a time.
   absl::Status SendScan(uint64_t position, int64_t due_ns);
-  void SendNextOfLoop();
+  void SendNextInLoop();
   struct Loop {
     std::optional<ScanLedger::Oldest> oldest;
     bool cancelling = false;
   };
-  // Not while the next scan of the loop is being sent: the one before it has left the ledger, and
-  // the session looks idle.
-  [[nodiscard]] Loop StateOfLoop();
+  // Waits while the next scan is being sent: the previous one has left the ledger by then, and the
+  // session would appear idle.
+  [[nodiscard]] Loop GetLoopState();
   void SendPose(const DueMessage& due);
-  // For each scan that is sent: whether it is to be cancelled.
-  bool DrawCancel();
-  // When, from its sending on.
-  [[nodiscard]] int64_t DrawCancel_ns();
+  // Call once per scan. Whether to cancel it.
+  bool ShouldCancelNext();
+  // Random delay from sending a scan to cancelling it.
+  [[nodiscard]] int64_t RandomCancelDelay_ns();
   // Waits for the end of the session or a scan to be cancelled.
   void AwaitEndOrCancel(int64_t until_ns);
-  // With what is on its way, if anything, and opens another one.
+  // If scans are in flight, cancels the session with them and opens a new one.
   void CancelSession();
   void ReplaceSession();
-  // What the session counts itself.
-  void AddCountsOfSession();
-  // The session has ended, or refuses this message only.
-  void EndOrGoOn(const absl::Status& refusal);
+  // Adds the session's own counters.
+  void AddSessionCounts();
+  // Ends the stream if the session has ended; otherwise counts the error of this message.
+  void HandleSendError(const absl::Status& refusal);
   void End(const absl::Status& why);
 
   void CountRejections();
   void AwaitAnswers();
   // When waiting for answers after the run ends; nullopt: no limit.
-  [[nodiscard]] std::optional<int64_t> LastAnswer_ns() const;
+  [[nodiscard]] std::optional<int64_t> AnswerDeadline_ns() const;
 
   const client::Channel channel_;
   const LoadStreamOptions options_;
@@ -120,11 +119,11 @@ class LoadStream {
   uint64_t reconnects_ = 0;
   uint64_t unexpected_results_ = 0;
   std::mt19937_64 random_;
-  double scans_to_cancel_ = 0.0;  // of those sent so far; with the share that they owe
-  // Held while the next scan of the loop is sent, from the look at the clock on. Session::Send may
-  // then call OnResult for scans that were given up, which does not lock it.
+  double scans_to_cancel_ = 0.0;  // of those sent so far, with a fraction
+  // Locked from reading the clock until the next scan of the loop has been sent. Session::Send may
+  // call OnResult meanwhile for scans that it completes itself, which does not lock it.
   std::mutex loop_mutex_;
-  std::condition_variable cancel_wanted_;
+  std::condition_variable cancel_requested_;
   std::atomic<bool> cancelling_{false};  // the last scan that was sent, or the session
   std::atomic<bool> ended_{false};       // the session, before the run was over
   std::unique_ptr<client::LocalizationSession> session_;

@@ -49,15 +49,14 @@ struct LoadTiming {
   }
 };
 
-// What clients do that a server has to bear: sessions that are cancelled with scans on their way,
-// and readers that are slow.
+// Misbehaviour of clients: cancelled sessions with scans in flight, and slow readers.
 struct ClientFaults {
-  // So many of the scans of each stream, 0 to 50, are cancelled: now and then it cancels its
-  // session with what is on its way, at any time between a scan's sending and its reply, and opens
-  // another one.
+  // Percentage of the scans of each stream, 0 to 50, that are cancelled: the stream cancels its
+  // session with all scans in flight at a random time between sending a scan and its reply, and
+  // opens a new session.
   double cancel_percent = 0.0;
 
-  // The first streams take `read_delay_s` for each reply, until the run is over. Their times are
+  // Number of streams, the first ones, that take `read_delay_s` to read each reply. Their times are
   // not counted.
   size_t slow_readers = 0;
   double read_delay_s = 0.1;
@@ -177,8 +176,8 @@ struct LoadDrive {
 
   [[nodiscard]] size_t IndexAt(uint64_t position) const { return position % scans.size(); }
 
-  // Between the guesses of the scans around the position, counted in scans; the scans repeat. From
-  // the last scan to the first there is no way: each half belongs to the nearer one.
+  // Interpolates between the guesses of the two scans around the position, counted in scans; the
+  // scans repeat. Between the last and the first scan: the guess of the nearer one.
   [[nodiscard]] Pose GuessAt(double position) const;
 };
 

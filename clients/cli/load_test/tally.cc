@@ -68,7 +68,7 @@ double MiddleOf(size_t bucket) {
 
 int64_t NanosecondsOf(double seconds) { return std::llround(seconds * 1e9); }
 
-bool MadeBySession(const v1::AlignmentResult& result) {
+bool IsLocalResult(const v1::AlignmentResult& result) {
   return !result.has_timings() && (result.status() == v1::ALIGNMENT_STATUS_STALE ||
                                    result.status() == v1::ALIGNMENT_STATUS_SUPERSEDED);
 }
@@ -151,7 +151,7 @@ void ScanLedger::Enter(uint64_t sequence, int64_t due_ns, int64_t sent_ns) {
   if (sent_ns - due_ns > kLateSend_ns) ++tally_.late_sends;
 }
 
-void ScanLedger::NotSent(uint64_t sequence) {
+void ScanLedger::MarkUnsent(uint64_t sequence) {
   const std::lock_guard<std::mutex> lock(mutex_);
   const auto found = in_flight_.find(sequence);
   if (found == in_flight_.end()) return;
@@ -162,7 +162,7 @@ void ScanLedger::NotSent(uint64_t sequence) {
   in_flight_.erase(found);
 }
 
-void ScanLedger::Skipped(int64_t due_ns) {
+void ScanLedger::MarkSkipped(int64_t due_ns) {
   const std::lock_guard<std::mutex> lock(mutex_);
   if (timing_.IsSteady(due_ns)) ++tally_.unsent;
 }
@@ -171,11 +171,11 @@ bool ScanLedger::Complete(const v1::AlignmentResult& result, int64_t now_ns) {
   const std::lock_guard<std::mutex> lock(mutex_);
   const auto found = in_flight_.find(result.sequence());
   if (found == in_flight_.end()) {
-    if (lost_.erase(result.sequence()) == 0) ++tally_.duplicated;
+    if (lost_sequences_.erase(result.sequence()) == 0) ++tally_.duplicated;
     return false;
   }
-  if (cancelling_ && MadeBySession(result)) return false;
-  if (!MadeBySession(result)) {
+  if (cancelling_ && IsLocalResult(result)) return false;
+  if (!IsLocalResult(result)) {
     CountReply(result, found->second, now_ns);
   } else if (timing_.IsSteady(found->second.due_ns)) {
     ++(result.status() == v1::ALIGNMENT_STATUS_STALE ? tally_.local_stale
@@ -240,27 +240,27 @@ uint64_t ScanLedger::CancelAll() {
   if (counted > 0) ++tally_.sessions_cancelled;
   const uint64_t cancelled = in_flight_.size();
   in_flight_.clear();
-  lost_.clear();
+  lost_sequences_.clear();
   return cancelled;
 }
 
-void ScanLedger::Lose(uint64_t sequence, const InFlight& scan) {
-  lost_.insert(sequence);
+void ScanLedger::CountLost(uint64_t sequence, const InFlight& scan) {
+  lost_sequences_.insert(sequence);
   if (timing_.IsSteady(scan.due_ns)) ++tally_.lost;
 }
 
-bool ScanLedger::GiveUp(uint64_t sequence) {
+bool ScanLedger::MarkLost(uint64_t sequence) {
   const std::lock_guard<std::mutex> lock(mutex_);
   const auto found = in_flight_.find(sequence);
   if (found == in_flight_.end()) return false;
-  Lose(sequence, found->second);
+  CountLost(sequence, found->second);
   in_flight_.erase(found);
   return true;
 }
 
-void ScanLedger::GiveUpAll() {
+void ScanLedger::MarkAllLost() {
   const std::lock_guard<std::mutex> lock(mutex_);
-  for (const auto& [sequence, scan] : in_flight_) Lose(sequence, scan);
+  for (const auto& [sequence, scan] : in_flight_) CountLost(sequence, scan);
   in_flight_.clear();
 }
 

@@ -111,10 +111,9 @@ void AddProblem(const std::string& problem, uint64_t count,
 // server: a generator that is later than that measures itself.
 constexpr int64_t kLateSend_ns = 1'000'000;
 
-// The scans of one stream that are on their way, and the tally of those that no longer are. Each
-// scan that is entered leaves once: answered by the server, given an outcome by the session,
-// cancelled, not sent, or lost. All times are nanoseconds after the start of the run. Thread-safe;
-// a lock of its own for each stream.
+// The scans in flight of one stream, and the tally of completed ones. Each scan that is entered is
+// removed once: answered by the server, completed by the session, cancelled, not sent, or lost. All
+// times are nanoseconds after the start of the run. Thread-safe.
 class ScanLedger {
  public:
   // `timing` must outlive the ledger. The distributions of times stay empty where `counts_times` is
@@ -126,27 +125,27 @@ class ScanLedger {
   void Enter(uint64_t sequence, int64_t due_ns, int64_t sent_ns);
 
   // The session did not take the scan.
-  void NotSent(uint64_t sequence);
+  void MarkUnsent(uint64_t sequence);
 
   // A scan that was due at this time is never to be sent.
-  void Skipped(int64_t due_ns);
+  void MarkSkipped(int64_t due_ns);
 
-  // A result of the server's, or one that the session has made itself: STALE or SUPERSEDED without
-  // timings, which the server's results have. False: the scan is not on its way (any more), or is
-  // being cancelled. Where it is not lost either, the result is one too many and counts as
-  // duplicated.
+  // A result of the server, or a local one of the session (STALE or SUPERSEDED, without timings).
+  // False: the scan is not in flight, or is being cancelled. If it is not lost either, the result
+  // counts as duplicated.
   bool Complete(const v1::AlignmentResult& result, int64_t now_ns);
 
   // Their session is about to be cancelled: until CancelAll, what it makes itself of its scans does
   // not count, since it is asked to end, maybe between two connections.
   void BeginCancel();
 
-  // Their session was cancelled, and the next one counts its scans from 1 again. How many they are.
+  // Call after the session was cancelled; the next one counts its scans from 1 again. Returns the
+  // number of cancelled scans.
   uint64_t CancelAll();
 
-  // The scan is lost. False: it is not on its way (any more).
-  bool GiveUp(uint64_t sequence);
-  void GiveUpAll();
+  // Counts the scan as lost. False: it is not in flight.
+  bool MarkLost(uint64_t sequence);
+  void MarkAllLost();
 
   void AddProblem(const std::string& problem);
 
@@ -173,14 +172,14 @@ class ScanLedger {
   void CountReply(const v1::AlignmentResult& result, const InFlight& scan, int64_t now_ns);
   // Of a reply other than SUPERSEDED, in the steady part.
   void CountArrival(const v1::AlignmentResult& result, int64_t now_ns);
-  void Lose(uint64_t sequence, const InFlight& scan);
+  void CountLost(uint64_t sequence, const InFlight& scan);
 
   const LoadTiming& timing_;
   const bool counts_times_;
 
   mutable std::mutex mutex_;
   std::map<uint64_t, InFlight> in_flight_;
-  std::set<uint64_t> lost_;  // no more than the session lets be unanswered
+  std::set<uint64_t> lost_sequences_;  // no more than the session lets be unanswered
   bool cancelling_ = false;
   uint64_t replies_ = 0;
   int64_t last_wait_ns_ = 0;

@@ -17,8 +17,8 @@ namespace {
 // Tiles that one call asks for, of the 10,000 that it may: few enough that a call is soon over.
 constexpr int kUpdatedTilesACall = 1000;
 
-// Without the point.
-PointCloud Without(const PointCloud& cloud, size_t point) {
+// The cloud except for this point.
+PointCloud WithoutPoint(const PointCloud& cloud, size_t point) {
   PointCloud rest = cloud;
   const auto erase = [point](std::vector<float>* values) {
     if (!values->empty()) values->erase(values->begin() + static_cast<ptrdiff_t>(point));
@@ -45,13 +45,13 @@ void TileUpdates::End() {
     const std::lock_guard<std::mutex> lock(mutex_);
     ending_ = true;
   }
-  end_wanted_.notify_all();
+  end_requested_.notify_all();
   if (thread_.joinable()) thread_.join();
 }
 
 bool TileUpdates::Await(std::chrono::steady_clock::time_point time) {
   std::unique_lock<std::mutex> lock(mutex_);
-  return !end_wanted_.wait_until(lock, time, [this] { return ending_; });
+  return !end_requested_.wait_until(lock, time, [this] { return ending_; });
 }
 
 absl::StatusOr<std::unique_ptr<TileUpdates>> TileUpdates::Read(const LoadPlan& plan) {
@@ -87,10 +87,10 @@ absl::Status TileUpdates::ListTiles(const std::string& map) {
 }
 
 absl::Status TileUpdates::ReadPoints() {
-  std::map<std::string, std::map<std::string, Tile*>> wanted;  // by map and id
-  for (Tile& tile : tiles_) wanted[tile.map][tile.id] = &tile;
+  std::map<std::string, std::map<std::string, Tile*>> tiles_to_read;  // by map and id
+  for (Tile& tile : tiles_) tiles_to_read[tile.map][tile.id] = &tile;
   uint64_t bytes = 0;
-  for (auto& [map, missing] : wanted) {
+  for (auto& [map, missing] : tiles_to_read) {
     while (!missing.empty()) {
       v1::GetTilesRequest request;
       request.set_map(map);
@@ -138,7 +138,7 @@ void TileUpdates::Run(const RunClock& clock) {
 absl::Status TileUpdates::Replace(Tile& tile, const RunClock& clock) {
   const size_t left_out =
       std::uniform_int_distribution<size_t>(0, tile.cloud_map.size() - 1)(points_);
-  const PointCloud cloud_map = Without(tile.cloud_map, left_out);
+  const PointCloud cloud_map = WithoutPoint(tile.cloud_map, left_out);
   client::TransactionOptions options;
   options.timeout_s = plan_.timeout_s;
   options.begin.set_map(tile.map);
@@ -146,7 +146,7 @@ absl::Status TileUpdates::Replace(Tile& tile, const RunClock& clock) {
   VOXLOC_ASSIGN_OR_RETURN(auto transaction, client::MapTransaction::Begin(channel_, options));
   tile.replaced = true;  // or perhaps not; it is put back in any case
   VOXLOC_TRY(transaction->AddTile(tile.id, cloud_map));
-  VOXLOC_TRY(transaction->Settle());
+  VOXLOC_TRY(transaction->Flush());
   const int64_t commit_ns = clock.Now_ns();
   v1::CommitUpdate commit;
   commit.set_comment("voxloc load-test");

@@ -86,7 +86,7 @@ class TileUpdates {
   std::mt19937_64 points_;   // which of them is left out; other ones in every run
   TileUpdateCounts counts_;  // of the thread
   std::mutex mutex_;
-  std::condition_variable end_wanted_;
+  std::condition_variable end_requested_;
   bool ending_ = false;  // with the mutex
   std::thread thread_;
 };

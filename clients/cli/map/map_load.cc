@@ -20,20 +20,20 @@ namespace voxloc::cli {
 namespace {
 
 constexpr double kSquare_m = 5.0;
-constexpr size_t kMostSquares = 4'000'000;
+constexpr size_t kMaxSquares = 4'000'000;
 
 // Metadata gives corners in whole metres or so.
 constexpr double kDeclaredMargin_m = 1.0;
 
 // No map that is driven in is larger, or further from zero: UTM's northings end at 1e7 m.
-constexpr double kMostExtent_m = 200e3;
-constexpr double kMostHeight_m = 5e3;
-constexpr double kFurthest_m = 1e7;
+constexpr double kMaxExtent_m = 200e3;
+constexpr double kMaxHeight_m = 5e3;
+constexpr double kMaxCoordinate_m = 1e7;
 // The least share of the bounds' area that has points. A road of 50 km across them has 0.4 %.
-constexpr double kLeastFilled = 1e-3;
+constexpr double kMinFilledRatio = 1e-3;
 
 // Maps on their side are higher than a building, and flat the other way.
-constexpr double kLeastSideHeight_m = 20.0;
+constexpr double kMinSideHeight_m = 20.0;
 constexpr double kSideRatio = 2.0;
 
 // Steps of float32 that a map's accuracy shows.
@@ -89,7 +89,7 @@ void TileCutter::ShowProgress() {
       std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
   const uint64_t points = spill_->points();
   line_.Show(absl::StrFormat("%s: %d of %d clouds, %s points, %.1f million a second", label_,
-                             plan_.clouds, clouds_, Grouped(points),
+                             plan_.clouds, clouds_, GroupDigits(points),
                              static_cast<double>(points) * 1e-6 / seconds));
 }
 
@@ -131,13 +131,13 @@ absl::StatusOr<MapLoadPlan> PlanBagLoad(const std::string& map, const MapBagFlag
   VOXLOC_ASSIGN_OR_RETURN(const std::unique_ptr<bag::Drive> drive,
                           OpenDrive(std::move(options), flags.base_T_sensor));
   VOXLOC_ASSIGN_OR_RETURN(const std::unique_ptr<bag::DriveClouds> clouds, drive->ReadClouds());
-  const std::vector<bag::DriveScan>& scans = drive->scans();
+  const std::vector<bag::CalibrationScan>& scans = drive->scans();
   VOXLOC_ASSIGN_OR_RETURN(TileSpill points, TileSpill::Create(spill));
   TileCutter cutter(map, scans.size(), std::move(points));
   const FilterOptions filter = flags.scan.filter();
   const std::optional<Pose>& base_T_sensor = drive->base_T_sensor();
   std::optional<Pose> last_map_T_base;
-  for (const bag::DriveScan& scan : scans) {
+  for (const bag::CalibrationScan& scan : scans) {
     VOXLOC_ASSIGN_OR_RETURN(const PointCloud cloud, clouds->Next());
     if (last_map_T_base.has_value() &&
         TranslationDistance(*last_map_T_base, scan.map_T_base) < flags.scan_distance_m) {
@@ -187,7 +187,7 @@ void MapSurvey::Add(const std::string& cloud, const PointCloud& points) {
     }
     if (too_many_squares_) continue;
     squares_.insert(SquareOf(point.x(), point.y()));
-    if (squares_.size() > kMostSquares) {
+    if (squares_.size() > kMaxSquares) {
       too_many_squares_ = true;
       squares_.clear();
     }
@@ -214,7 +214,7 @@ std::optional<double> MapSurvey::density_per_m2() const {
 }
 
 void MapSurvey::AddStackWarning(const Bounds& all, std::vector<std::string>& warnings) const {
-  constexpr size_t kLeastClouds = 3;
+  constexpr size_t kMinClouds = 3;
   double sum_m2 = 0.0;
   size_t clouds = 0;
   for (const auto& [name, cloud] : clouds_) {
@@ -223,8 +223,7 @@ void MapSurvey::AddStackWarning(const Bounds& all, std::vector<std::string>& war
     ++clouds;
   }
   const double all_m2 = AreaOf(all);
-  if (clouds < kLeastClouds || all_m2 <= 0.0 ||
-      sum_m2 < 0.5 * static_cast<double>(clouds) * all_m2) {
+  if (clouds < kMinClouds || all_m2 <= 0.0 || sum_m2 < 0.5 * static_cast<double>(clouds) * all_m2) {
     return;
   }
   warnings.push_back(
@@ -264,21 +263,21 @@ std::vector<std::string> MapSurvey::Warnings() const {
   if (all.finite_points == 0) return warnings;
   const Eigen::Vector3d extent = all.max - all.min;
   const double furthest_m = std::max(all.min.cwiseAbs().maxCoeff(), all.max.cwiseAbs().maxCoeff());
-  if (furthest_m > kFurthest_m) {
+  if (furthest_m > kMaxCoordinate_m) {
     warnings.push_back(absl::StrFormat("points are up to %.4g m from zero", furthest_m));
   }
-  if (extent.head<2>().maxCoeff() > kMostExtent_m || extent.z() > kMostHeight_m) {
+  if (extent.head<2>().maxCoeff() > kMaxExtent_m || extent.z() > kMaxHeight_m) {
     warnings.push_back("the bounds are out of proportion for a map");
   }
   const double area_m2 = AreaOf(all);
   const double filled_m2 = static_cast<double>(squares_.size()) * kSquare_m * kSquare_m;
-  if (!too_many_squares_ && filled_m2 < kLeastFilled * area_m2) {
+  if (!too_many_squares_ && filled_m2 < kMinFilledRatio * area_m2) {
     warnings.push_back(absl::StrFormat(
         "only %.2g %% of the bounds' area have points: some points may lie far from the others",
         100.0 * filled_m2 / area_m2));
   }
   const double narrow_m = std::min(extent.x(), extent.y());
-  if (extent.z() > kLeastSideHeight_m && extent.z() > kSideRatio * narrow_m) {
+  if (extent.z() > kMinSideHeight_m && extent.z() > kSideRatio * narrow_m) {
     warnings.push_back(absl::StrFormat(
         "it is %.0f m high and only %.0f m wide: does it lie on its side?", extent.z(), narrow_m));
   }
@@ -343,9 +342,10 @@ std::string UploadText(const std::string& label, size_t tiles,
   return ProgressText(label, "tiles" + detail, progress.tiles, tiles, left, bar);
 }
 
-absl::StatusOr<client::UploadResult> UploadWithBar(const ServerFlags& server,
-                                                   const CommitFlags& flags, v1::BeginUpdate begin,
-                                                   std::vector<client::UploadTile> tiles) {
+absl::StatusOr<client::UploadResult> UploadWithProgress(const ServerFlags& server,
+                                                        const CommitFlags& flags,
+                                                        v1::BeginUpdate begin,
+                                                        std::vector<client::UploadTile> tiles) {
   VOXLOC_ASSIGN_OR_RETURN(const client::Channel channel, Connect(server));
   client::UploadOptions options;
   options.transaction.timeout_s = server.timeout_s;
@@ -383,7 +383,7 @@ std::string UploadNotes(const client::UploadResult& result, bool staged,
                     ByteText(result.bytes_sent), " were sent\n");
   }
   if (points_not_finite > 0) {
-    absl::StrAppend(&text, Grouped(points_not_finite), " points were dropped: not finite\n");
+    absl::StrAppend(&text, GroupDigits(points_not_finite), " points were dropped: not finite\n");
   }
   if (staged) {
     absl::StrAppend(&text, "the revision is staged; voxloc map activate --map ",

@@ -36,7 +36,7 @@ class App;
 
 namespace voxloc::cli {
 
-// What a map that is being loaded is like: its bounds, its density, and what looks wrong with them.
+// Statistics of a map that is being loaded: bounds, density, and warnings about suspicious values.
 // Memory: 100 bytes a cloud, and 32 bytes for each 5 m x 5 m that has a point, up to 128 MiB. For
 // one thread.
 class MapSurvey {
@@ -143,9 +143,9 @@ void AddMapBagFlags(CLI::App* command, MapBagFlags* flags);
                                      const client::UploadProgress& progress, double seconds,
                                      bool bar);
 
-// Brings the tiles into the map of `begin` with the flags' commit and shows how far it is. Goes on
-// after lost connections for about a minute.
-[[nodiscard]] absl::StatusOr<client::UploadResult> UploadWithBar(
+// Uploads the tiles to the map of `begin`, commits them as the flags say, and shows the progress.
+// Retries lost connections for about a minute.
+[[nodiscard]] absl::StatusOr<client::UploadResult> UploadWithProgress(
     const ServerFlags& server, const CommitFlags& flags, v1::BeginUpdate begin,
     std::vector<client::UploadTile> tiles);
 

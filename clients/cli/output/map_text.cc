@@ -51,7 +51,7 @@ std::string MapTableText(const std::vector<v1::MapInfo>& maps) {
   TextTable table("map|>revision|>tiles|>points|>extent|>memory|committed");
   for (const v1::MapInfo& map : maps) {
     table.AddRow({map.name(), absl::StrCat(map.revision()), absl::StrCat(map.tiles()),
-                  Grouped(map.points()), ExtentText(map), ByteText(map.memory_bytes()),
+                  GroupDigits(map.points()), ExtentText(map), ByteText(map.memory_bytes()),
                   TimeText(map.committed_at_ns())});
   }
   return table.Text();
@@ -68,7 +68,7 @@ std::string MapDetailText(const v1::MapInfo& map) {
                     ? absl::StrCat(map.tiles())
                     : absl::StrCat(map.tiles(), ", of which ", map.resident_tiles(),
                                    " are in the server's memory"));
-  line("points", Grouped(map.points()));
+  line("points", GroupDigits(map.points()));
   line("extent", ExtentText(map));
   if (map.has_bounds()) {
     const v1::Vector3& low = map.bounds().min();
@@ -89,7 +89,7 @@ std::string MapDetailText(const v1::MapInfo& map) {
     cells.AddRow({absl::StrFormat("%g m", statistics.cell_size_m()),
                   statistics.identity_seed() ? "yes" : "no",
                   absl::StrFormat("%g", statistics.eigenvalue_ratio()),
-                  absl::StrCat(statistics.min_points()), Grouped(kind.cells())});
+                  absl::StrCat(statistics.min_points()), GroupDigits(kind.cells())});
   }
   return absl::StrCat(text, "\n", cells.Text());
 }
@@ -145,7 +145,7 @@ std::string RevisionTableText(const std::vector<v1::MapRevision>& revisions) {
     table.AddRow({absl::StrCat(revision.revision()),
                   revision.parent() == 0 ? "-" : absl::StrCat(revision.parent()),
                   RevisionStateText(revision), TimeText(revision.committed_at_ns()),
-                  Grouped(revision.tiles()), Grouped(revision.points()),
+                  GroupDigits(revision.tiles()), GroupDigits(revision.points()),
                   absl::StrCat(revision.tiles_added()), absl::StrCat(revision.tiles_replaced()),
                   absl::StrCat(revision.tiles_removed()), revision.comment()});
   }
@@ -174,14 +174,14 @@ std::string MapEventText(const v1::WatchMapResponse& event, int64_t now_ns) {
                       ", revision ", event.map().revision(), TilesText(event), "\n");
 }
 
-std::vector<v1::TileInfo> WorstTiles(const v1::ListTilesResponse& tiles, size_t most) {
+std::vector<v1::TileInfo> WorstTiles(const v1::ListTilesResponse& tiles, size_t max_tiles) {
   std::vector<v1::TileInfo> worst;
   std::copy_if(tiles.tiles().begin(), tiles.tiles().end(), std::back_inserter(worst),
                [](const v1::TileInfo& tile) { return tile.has_fit(); });
   std::stable_sort(worst.begin(), worst.end(), [](const v1::TileInfo& a, const v1::TileInfo& b) {
     return a.fit().change() > b.fit().change();
   });
-  if (worst.size() > most) worst.resize(most);
+  if (worst.size() > max_tiles) worst.resize(max_tiles);
   return worst;
 }
 

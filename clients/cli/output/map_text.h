@@ -45,7 +45,8 @@ namespace voxloc::cli {
 
 // At most `most` tiles that seem to have changed the most, the worst first, among those that scans
 // were compared with.
-[[nodiscard]] std::vector<v1::TileInfo> WorstTiles(const v1::ListTilesResponse& tiles, size_t most);
+[[nodiscard]] std::vector<v1::TileInfo> WorstTiles(const v1::ListTilesResponse& tiles,
+                                                   size_t max_tiles);
 
 // One line a tile.
 [[nodiscard]] std::string WorstTilesText(const std::vector<v1::TileInfo>& tiles);

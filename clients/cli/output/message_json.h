@@ -17,7 +17,7 @@
 
 namespace voxloc::cli {
 
-// A message that stands for one optional value, such as google.protobuf.DoubleValue.
+// Whether it is a wrapper of one optional value, such as google.protobuf.DoubleValue.
 [[nodiscard]] bool IsWrapper(const google::protobuf::Descriptor& message);
 
 // The name without the prefix that all names of the enum share: "MORE_THUENTE".

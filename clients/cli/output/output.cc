@@ -44,14 +44,14 @@ absl::Status CheckWritable(const std::string& path) {
 }
 
 // No column is cut to less.
-constexpr size_t kNarrowestColumn = 4;
+constexpr size_t kMinColumnWidth = 4;
 constexpr size_t kColumnGap = 2;
 
 std::string Line(const std::vector<TextTable::Column>& columns, const std::vector<size_t>& widths,
                  const std::vector<std::string>& cells) {
   std::string line;
   for (size_t c = 0; c < columns.size(); ++c) {
-    const std::string cell = c < cells.size() ? CutMiddleToColumns(cells[c], widths[c]) : "";
+    const std::string cell = c < cells.size() ? TruncateMiddleToColumns(cells[c], widths[c]) : "";
     const std::string blanks(widths[c] - ColumnsOf(cell), ' ');
     if (c > 0) line.append(kColumnGap, ' ');
     line += columns[c].is_number ? blanks + cell : cell + blanks;
@@ -68,7 +68,7 @@ void Narrow(const std::vector<TextTable::Column>& columns, size_t max_columns,
   while (total > max_columns) {
     size_t widest = columns.size();
     for (size_t c = 0; c < columns.size(); ++c) {
-      if (columns[c].is_number || widths[c] <= kNarrowestColumn) continue;
+      if (columns[c].is_number || widths[c] <= kMinColumnWidth) continue;
       if (widest == columns.size() || widths[c] > widths[widest]) widest = c;
     }
     if (widest == columns.size()) return;
@@ -137,7 +137,7 @@ TextTable::TextTable(absl::string_view columns) {
 }
 
 void TextTable::AddRow(std::vector<std::string> cells) {
-  for (std::string& cell : cells) cell = TerminalText(cell);
+  for (std::string& cell : cells) cell = EscapeForTerminal(cell);
   rows_.push_back(std::move(cells));
 }
 
@@ -155,14 +155,14 @@ std::string TextTable::Text(size_t max_columns) const {
   if (max_columns > 0) Narrow(columns_, max_columns, widths);
   const auto line = [&](const std::vector<std::string>& cells) {
     const std::string text = Line(columns_, widths, cells);
-    return (max_columns > 0 ? CutToColumns(text, max_columns) : text) + "\n";
+    return (max_columns > 0 ? TruncateToColumns(text, max_columns) : text) + "\n";
   };
   std::string text = line(titles);
   for (const std::vector<std::string>& row : rows_) text += line(row);
   return text;
 }
 
-std::string Grouped(uint64_t number) {
+std::string GroupDigits(uint64_t number) {
   std::string digits = absl::StrCat(number);
   for (size_t at = digits.size(); at > 3; at -= 3) digits.insert(at - 3, ",");
   return digits;

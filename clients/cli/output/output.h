@@ -69,7 +69,7 @@ class TextTable {
 };
 
 // 12345678 as "12,345,678".
-[[nodiscard]] std::string Grouped(uint64_t number);
+[[nodiscard]] std::string GroupDigits(uint64_t number);
 
 // Nanoseconds since the Unix epoch as "2026-01-31 12:00:00 UTC".
 [[nodiscard]] std::string TimeText(int64_t unix_ns);

@@ -179,7 +179,7 @@ std::string SigmaText(const v1::AlignmentResult& result) {
                          kDegreesPerRadian * sigma(4), kDegreesPerRadian * sigma(5));
 }
 
-std::string TrustText(const v1::AlignmentResult& result) {
+std::string ConfidenceText(const v1::AlignmentResult& result) {
   std::vector<std::string> parts;
   if (result.has_confidence()) {
     parts.push_back(absl::StrFormat("confidence %.2f", result.confidence().value()));
@@ -283,9 +283,9 @@ std::string SearchProgressText(const v1::SearchProgress& progress) {
   std::string text =
       absl::StrFormat("%-9s %3.0f %%", PhaseText(progress.phase()), 100.0 * progress.fraction());
   if (progress.candidates_scored() > 0) {
-    absl::StrAppend(&text, "   scored ", Grouped(progress.candidates_scored()));
+    absl::StrAppend(&text, "   scored ", GroupDigits(progress.candidates_scored()));
   }
-  absl::StrAppend(&text, "   aligned ", Grouped(progress.candidates_aligned()));
+  absl::StrAppend(&text, "   aligned ", GroupDigits(progress.candidates_aligned()));
   if (progress.has_best()) {
     const v1::Vector3& at = progress.best().map_t_base().pose().position();
     absl::StrAppend(&text, absl::StrFormat("   best NVTL %.2f at %.1f, %.1f",
@@ -316,7 +316,7 @@ std::string SearchResultText(const v1::SearchResult& result, double elapsed_s) {
     row.push_back(hypothesis.has_confidence()
                       ? absl::StrFormat("%.2f", hypothesis.confidence().value())
                       : "-");
-    row.push_back(Grouped(hypothesis.support()));
+    row.push_back(GroupDigits(hypothesis.support()));
     row.push_back(client::StatusName(hypothesis.status()));
     row.push_back(SigmaText(hypothesis));
     table.AddRow(std::move(row));
@@ -326,10 +326,10 @@ std::string SearchResultText(const v1::SearchResult& result, double elapsed_s) {
     absl::StrAppend(&text, absl::StrFormat("gap       %.3f of the best NVTL to the second\n",
                                            result.ambiguity_gap()));
   }
-  absl::StrAppend(&text, "work      ", Grouped(result.candidates_scored()), " scored, ",
-                  Grouped(result.candidates_aligned()), " aligned   ",
-                  Grouped(result.points().used()), " of ", Grouped(result.points().received()),
-                  " points\n");
+  absl::StrAppend(&text, "work      ", GroupDigits(result.candidates_scored()), " scored, ",
+                  GroupDigits(result.candidates_aligned()), " aligned   ",
+                  GroupDigits(result.points().used()), " of ",
+                  GroupDigits(result.points().received()), " points\n");
   absl::StrAppend(&text, absl::StrFormat("time      %.2f s, %.2f s search (%s)\n", elapsed_s,
                                          result.timings().align_s(), result.engine()));
   absl::StrAppend(&text, "map       ", result.map(), ", revision ", result.map_revision(), "\n");

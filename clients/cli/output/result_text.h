@@ -69,7 +69,7 @@ using SigmaShares = std::array<std::array<double, 6>, kSigmaShares>;
 [[nodiscard]] Json ProtectionJson(const v1::AlignmentResult& result);
 
 // "confidence 0.93   all axes observed"; empty where nothing is known.
-[[nodiscard]] std::string TrustText(const v1::AlignmentResult& result);
+[[nodiscard]] std::string ConfidenceText(const v1::AlignmentResult& result);
 
 // `score`, `transform_probability`, `nvtl`, `matched_ratio`.
 [[nodiscard]] Json ScoresJson(const v1::Scores& scores);

@@ -18,8 +18,8 @@
 namespace voxloc::cli {
 namespace {
 
-constexpr char kCutMark[] = "...";
-constexpr size_t kCutColumns = 3;
+constexpr char kEllipsis[] = "...";
+constexpr size_t kEllipsisColumns = 3;
 
 struct CodePoint {
   uint32_t value = 0;
@@ -43,13 +43,13 @@ bool IsIn(const std::array<CodeRange, N>& ranges, uint32_t value) {
 // C0, DEL and C1; then the characters of Unicode's property Default_Ignorable_Code_Point that steer
 // others: joiners and marks of direction, separators of lines, embeddings, isolates, and the mark
 // of byte order.
-constexpr std::array<CodeRange, 7> kSteering = {{{0x0, 0x1f},
-                                                 {0x7f, 0x9f},
-                                                 {0x61c, 0x61c},
-                                                 {0x200b, 0x200f},
-                                                 {0x2028, 0x202e},
-                                                 {0x2060, 0x206f},
-                                                 {0xfeff, 0xfeff}}};
+constexpr std::array<CodeRange, 7> kControlRanges = {{{0x0, 0x1f},
+                                                      {0x7f, 0x9f},
+                                                      {0x61c, 0x61c},
+                                                      {0x200b, 0x200f},
+                                                      {0x2028, 0x202e},
+                                                      {0x2060, 0x206f},
+                                                      {0xfeff, 0xfeff}}};
 
 // Blocks whose characters have the property East_Asian_Width W or F (Unicode, UAX #11).
 constexpr std::array<CodeRange, 9> kWide = {{{0x1100, 0x115f},
@@ -68,7 +68,7 @@ CodePoint FirstCodePoint(absl::string_view text) {
   const uint8_t lead = byte(0);
   if (lead < 0x80) return {lead, 1, true};
   const size_t bytes = lead >= 0xf0 ? 4 : lead >= 0xe0 ? 3 : 2;
-  static constexpr std::array<uint32_t, 5> kLeast = {0, 0, 0x80, 0x800, 0x10000};
+  static constexpr std::array<uint32_t, 5> kMinValue = {0, 0, 0x80, 0x800, 0x10000};
   if (lead < 0xc0 || lead > 0xf4 || text.size() < bytes) return {};
   uint32_t value = lead & (0x7fU >> bytes);
   for (size_t i = 1; i < bytes; ++i) {
@@ -76,7 +76,7 @@ CodePoint FirstCodePoint(absl::string_view text) {
     value = (value << 6) | (byte(i) & 0x3fU);
   }
   const bool surrogate = value >= 0xd800 && value <= 0xdfff;
-  if (value < kLeast[bytes] || value > 0x10ffff || surrogate) return {};
+  if (value < kMinValue[bytes] || value > 0x10ffff || surrogate) return {};
   return {value, bytes, true};
 }
 
@@ -107,15 +107,15 @@ constexpr size_t kBarWidth = 24;
 std::atomic<bool> interrupt_requested{false};
 static_assert(std::atomic<bool>::is_always_lock_free, "it is set by a handler of signals");
 
-void NoteInterrupt(int /*signal*/) { interrupt_requested = true; }
+void OnSignal(int /*signal*/) { interrupt_requested = true; }
 
 }  // namespace
 
-std::string TerminalText(absl::string_view text) {
+std::string EscapeForTerminal(absl::string_view text) {
   std::string safe;
   while (!text.empty()) {
     const CodePoint point = FirstCodePoint(text);
-    if (point.valid && !IsIn(kSteering, point.value)) {
+    if (point.valid && !IsIn(kControlRanges, point.value)) {
       absl::StrAppend(&safe, text.substr(0, point.bytes));
     } else {
       for (size_t i = 0; i < point.bytes; ++i) {
@@ -137,26 +137,26 @@ size_t ColumnsOf(absl::string_view text) {
   return columns;
 }
 
-std::string CutToColumns(absl::string_view text, size_t columns) {
+std::string TruncateToColumns(absl::string_view text, size_t columns) {
   if (ColumnsOf(text) <= columns) return std::string(text);
-  const bool marked = columns > kCutColumns;
+  const bool marked = columns > kEllipsisColumns;
   const absl::string_view kept =
-      text.substr(0, BytesOf(text, marked ? columns - kCutColumns : columns));
-  return absl::StrCat(kept, marked ? kCutMark : "");
+      text.substr(0, BytesOf(text, marked ? columns - kEllipsisColumns : columns));
+  return absl::StrCat(kept, marked ? kEllipsis : "");
 }
 
-std::string CutMiddleToColumns(absl::string_view text, size_t columns) {
+std::string TruncateMiddleToColumns(absl::string_view text, size_t columns) {
   if (ColumnsOf(text) <= columns) return std::string(text);
-  if (columns <= kCutColumns) return CutToColumns(text, columns);
-  const size_t room = columns - kCutColumns;
+  if (columns <= kEllipsisColumns) return TruncateToColumns(text, columns);
+  const size_t room = columns - kEllipsisColumns;
   const absl::string_view first = text.substr(0, BytesOf(text, (room + 1) / 2));
   // The end begins where what is before it takes the columns that are too many.
   absl::string_view last = text;
   while (ColumnsOf(last) > room / 2) last.remove_prefix(FirstCodePoint(last).bytes);
-  return absl::StrCat(first, kCutMark, last);
+  return absl::StrCat(first, kEllipsis, last);
 }
 
-TerminalSize SizeOfTerminal() {
+TerminalSize GetTerminalSize() {
   if (isatty(STDOUT_FILENO) != 1) return {};
   winsize size{};
   if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_col == 0 || size.ws_row == 0) {
@@ -168,7 +168,7 @@ TerminalSize SizeOfTerminal() {
 Confirmation Confirm(const std::string& question, bool yes, bool terminal, std::istream& in,
                      std::ostream& err) {
   if (yes) return Confirmation::kYes;
-  if (!terminal) return Confirmation::kNobodyToAsk;
+  if (!terminal) return Confirmation::kNotInteractive;
   err << question << " [y/N] " << std::flush;
   std::string line;
   std::getline(in, line);
@@ -243,8 +243,8 @@ void PrintNotes(const InputNotes& notes) {
 Interrupt::Interrupt() {
   interrupt_requested = false;
   struct sigaction action = {};
-  action.sa_handler = &NoteInterrupt;
-  // Once; and calls of the system go on.
+  action.sa_handler = &OnSignal;
+  // One shot; interrupted system calls are restarted.
   action.sa_flags = static_cast<int>(SA_RESETHAND | SA_RESTART);
   for (const int signal : {SIGINT, SIGTERM}) {
     struct sigaction before = {};

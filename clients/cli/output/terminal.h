@@ -23,31 +23,31 @@
 
 namespace voxloc::cli {
 
-// Bytes of control characters, of characters that steer the direction or the joining of others, and
-// of what is not UTF-8 become \xNN; everything else stays as it is.
-[[nodiscard]] std::string TerminalText(absl::string_view text);
+// Replaces each byte of control characters, of bidirectional and joining controls, and of invalid
+// UTF-8 by \xNN; everything else is unchanged.
+[[nodiscard]] std::string EscapeForTerminal(absl::string_view text);
 
 // Columns that text without control characters takes on a terminal: 2 for East Asian wide
 // characters and emoji, 1 for others.
 [[nodiscard]] size_t ColumnsOf(absl::string_view text);
 
-// At most `columns` columns of it: its beginning, or its beginning and its end. Three dots stand
-// where it was cut, where they fit.
-[[nodiscard]] std::string CutToColumns(absl::string_view text, size_t columns);
-[[nodiscard]] std::string CutMiddleToColumns(absl::string_view text, size_t columns);
+// Truncates the text at its end, or in its middle, to `columns` columns. Three dots mark the place
+// if they fit.
+[[nodiscard]] std::string TruncateToColumns(absl::string_view text, size_t columns);
+[[nodiscard]] std::string TruncateMiddleToColumns(absl::string_view text, size_t columns);
 
-// Zeros where it is none.
+// Zeros if standard output is not a terminal.
 struct TerminalSize {
   size_t columns = 0;
   size_t rows = 0;
 };
 
-[[nodiscard]] TerminalSize SizeOfTerminal();
+[[nodiscard]] TerminalSize GetTerminalSize();
 
-enum class Confirmation { kYes, kNo, kNobodyToAsk };
+enum class Confirmation { kYes, kNo, kNotInteractive };
 
-// `yes`: the answer was given by a flag. Otherwise asks on `err` and reads a line of `in`, where
-// `terminal` says that a person sits there: yes is "y" or "yes".
+// `yes`: confirmed by a flag. Otherwise, if `terminal`, asks on `err` and reads a line of `in`: "y"
+// or "yes" confirms.
 [[nodiscard]] Confirmation Confirm(const std::string& question, bool yes, bool terminal,
                                    std::istream& in, std::ostream& err);
 
@@ -114,7 +114,7 @@ class Interrupt {
   Interrupt& operator=(const Interrupt&) = delete;
   ~Interrupt();
 
-  // Whether a signal has come. Safe from any thread.
+  // Whether a signal was received. Thread-safe.
   [[nodiscard]] static bool Requested();
 
  private:

@@ -38,7 +38,7 @@ absl::StatusOr<ReplayInput> ReadReplayInput(const ReplayFiles& files) {
     input.truth.resize(files.max_scans);
     if (!input.guesses.empty()) input.guesses.resize(files.max_scans);
   }
-  input.notes.remarks = RemarksOnClouds(input.scans, files.read);
+  input.notes.remarks = DescribeClouds(input.scans, files.read);
   input.notes.remarks.push_back(absl::StrCat("poses are paired with the scans ", input.order));
   if (!files.calibration.empty()) {
     input.notes.remarks.push_back(absl::StrCat(
@@ -51,7 +51,7 @@ absl::StatusOr<ReplayInput> ReadReplayInput(const ReplayFiles& files) {
 
 ReplayInput ReplayInputOf(const bag::Drive& drive, bool guesses) {
   ReplayInput input;
-  for (const bag::DriveScan& scan : drive.scans()) {
+  for (const bag::CalibrationScan& scan : drive.scans()) {
     input.scans.push_back(SecondsFromNanoseconds(scan.stamp_ns));
     input.truth.push_back({scan.stamp_ns, scan.map_T_base});
     if (guesses) input.guesses.push_back(scan.guess_map_T_base);

@@ -25,7 +25,7 @@ using Clock = std::chrono::steady_clock;
 constexpr int64_t kFirstPoseLead_ns = 100'000'000;
 
 // Poses farther apart show no motion: those of a bag are interpolated as far.
-constexpr double kLongestMotion_s = 1.0;
+constexpr double kMaxMotionInterval_s = 1.0;
 
 // How the vehicle moves around a scan, by the poses of the scans before and after it: the guesses,
 // which it knows, or the truth.
@@ -34,7 +34,7 @@ std::optional<Twist> TwistAround(const ReplayInput& input, size_t index) {
   const size_t to = std::min(index + 1, input.truth.size() - 1);
   const double duration_s =
       1e-9 * static_cast<double>(input.truth[to].stamp_ns - input.truth[from].stamp_ns);
-  if (!(duration_s > 0.0 && duration_s <= kLongestMotion_s)) return std::nullopt;
+  if (!(duration_s > 0.0 && duration_s <= kMaxMotionInterval_s)) return std::nullopt;
   const auto pose = [&input](size_t i) {
     return input.guesses.empty() ? input.truth[i].pose : input.guesses[i];
   };
@@ -44,7 +44,7 @@ std::optional<Twist> TwistAround(const ReplayInput& input, size_t index) {
 // How often it is asked whether to end early while an answer is waited for.
 constexpr double kStopPoll_s = 0.1;
 // For AwaitEnd, to which 0 is no limit.
-constexpr double kEndedNow_s = 1e-9;
+constexpr double kNoWait_s = 1e-9;
 
 double SecondsBetween(Clock::time_point from, Clock::time_point to) {
   return std::chrono::duration<double>(to - from).count();
@@ -52,7 +52,7 @@ double SecondsBetween(Clock::time_point from, Clock::time_point to) {
 
 std::string FileName(const std::string& path) { return path.substr(path.find_last_of('/') + 1); }
 
-// A scan that is on its way.
+// A scan in flight.
 struct InFlight {
   size_t index = 0;
   Clock::time_point sent;
@@ -92,7 +92,7 @@ class Runner {
       SetSent(i + 1, !sent.ok());
     }
     receiver.join();
-    // A receiver that ended early is the cause of what the sender then met, unless a file was bad.
+    // An error of the receiver comes first: it is usually the cause of the sender's error.
     return received.ok() ? sent : received;
   }
 
@@ -147,10 +147,10 @@ class Runner {
       const double left_s = options_.timeout_s - SecondsBetween(begin, Clock::now());
       const bool last = options_.timeout_s > 0.0 && left_s <= kStopPoll_s;
       absl::StatusOr<v1::AlignmentResult> result =
-          session_.Receive(last ? std::max(left_s, kEndedNow_s) : kStopPoll_s);
+          session_.Receive(last ? std::max(left_s, kNoWait_s) : kStopPoll_s);
       // The end of the session may be a deadline of its own.
       if (last || !absl::IsDeadlineExceeded(result.status()) ||
-          session_.AwaitEnd(kEndedNow_s).has_value()) {
+          session_.AwaitEnd(kNoWait_s).has_value()) {
         return result;
       }
       VOXLOC_TRY(Stopped());

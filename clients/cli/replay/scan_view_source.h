@@ -21,9 +21,9 @@ struct ScanViewSetting {
   double timeout_s = 10.0;  // of each call; 0: no limit
 };
 
-// The chosen scans at their results. What the server refuses, such as cells to a caller who may not
-// read maps, is left out, and the views say why; the first refusal is the last question. `chosen`
-// have rows with poses.
+// The chosen scans at their results. Data that the server denies, such as cells to a caller without
+// map_read, is left out, and the views have the reason; after the first denial no further call is
+// made. The rows of `chosen` must have poses.
 [[nodiscard]] ScanViews ViewScans(const client::Channel& channel, const ScanViewSetting& setting,
                                   const std::vector<ChosenScan>& chosen,
                                   const std::vector<ReplayRow>& rows, const Pose& base_T_sensor);

@@ -18,7 +18,7 @@ namespace {
 constexpr double kPlaceStep_m = 0.005;
 constexpr double kRootStep_m = 0.001;
 // int16 in steps of 5 mm.
-constexpr double kFarthest_m = 163.0;
+constexpr double kMaxOffset_m = 163.0;
 constexpr double kScoreSteps = 50.0;
 
 void AppendUint16(uint32_t value, std::string* bytes) {
@@ -35,7 +35,7 @@ void AppendPlace(const Eigen::Vector3d& place, std::string* bytes) {
   for (int axis = 0; axis < 3; ++axis) AppendInt16(place[axis] / kPlaceStep_m, bytes);
 }
 
-bool IsNear(const Eigen::Vector3d& place) { return place.cwiseAbs().maxCoeff() < kFarthest_m; }
+bool IsNear(const Eigen::Vector3d& place) { return place.cwiseAbs().maxCoeff() < kMaxOffset_m; }
 
 // Evenly spread over the cloud's own order, which follows the sensor's sweep.
 Json PointsJson(const ScanView& view) {
@@ -167,7 +167,7 @@ void MapPicture::Merge(const Cell& more, Cell* cell) {
   cell->highest = std::max(cell->highest, more.highest);
 }
 
-MapPicture::Cells MapPicture::Coarser(const Cells& cells) {
+MapPicture::Cells MapPicture::Coarsen(const Cells& cells) {
   Cells coarser;
   coarser.reserve(cells.size() / 3);
   for (const auto& [index, cell] : cells) {
@@ -187,7 +187,7 @@ void MapPicture::Add(const Pose& map_T_base, const PointCloud& cloud_base) {
     Merge(Cell{1, height, height}, &cells_[index]);
   }
   while (cells_.size() > kMaxCellsInMemory) {
-    cells_ = Coarser(cells_);
+    cells_ = Coarsen(cells_);
     cell_m_ *= 2.0;
   }
 }
@@ -198,7 +198,7 @@ MapPicture::Encoded MapPicture::Encode(size_t max_cells) const {
   if (cells_.empty() || max_cells == 0) return encoded;
   Cells cells = cells_;
   while (cells.size() > max_cells) {
-    cells = Coarser(cells);
+    cells = Coarsen(cells);
     encoded.cell_m *= 2.0;
   }
   const std::map<Index, Cell> ordered(cells.begin(), cells.end());

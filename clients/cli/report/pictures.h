@@ -64,12 +64,11 @@ struct ChosenScan {
   PointCloud cloud;  // sensor frame
 };
 
-// The scans of a replay whose points a report shows: half of them evenly spread over the drive, the
-// others those with the largest errors. Decided while the scans pass, so that no more of them are
-// in memory than are shown. For one thread.
+// Selects the scans of a replay whose points a report shows: half evenly spread over the drive,
+// half with the largest errors. Works online: only selected scans are in memory. Not thread-safe.
 class ScanChoice {
  public:
-  // Of a drive of `scans` scans, at most `most`. 0: none.
+  // `scans`: number of scans of the drive. `most`: maximum number to select.
   ScanChoice(size_t scans, size_t most);
 
   // To be called once for each scan that has a pose, with the error of its position, metres.
@@ -120,7 +119,7 @@ class MapPicture {
   using Cells = absl::flat_hash_map<Index, Cell>;
 
   static void Merge(const Cell& more, Cell* cell);
-  static Cells Coarser(const Cells& cells);
+  static Cells Coarsen(const Cells& cells);
 
   std::optional<Eigen::Vector3d> origin_;  // the first pose, in whole metres
   double cell_m_ = 0.25;

@@ -51,7 +51,7 @@ class Cursor {
   bool done_ = false;
 };
 
-// What a bag says of itself, once.
+// Metadata of a bag.
 struct BagContents {
   std::string format;  // "rosbag2 (SQLite)", "MCAP", "ROS 1 bag"
   std::vector<Topic> topics;

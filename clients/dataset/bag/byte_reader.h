@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// ByteReader: numbers and strings out of bytes that nobody vouches for.
+// ByteReader: reads numbers and strings from untrusted bytes.
 //
-// The first read past the end makes the reader fail, and every read after that gives zeros and
-// empty strings: a decoder reads all that it needs and asks ok() once, before it uses what came.
-// Nothing outside of the bytes is ever touched. For one thread; the bytes must outlive it.
+// After a read past the end, ok() is false and every further read returns zeros and empty strings:
+// a decoder reads all fields and then checks ok() once. Never reads outside of the bytes. Not
+// thread-safe; the bytes must outlive it.
 
 #ifndef VOXLOC_CLIENTS_DATASET_BAG_BYTE_READER_H_
 #define VOXLOC_CLIENTS_DATASET_BAG_BYTE_READER_H_
@@ -22,9 +22,9 @@ class ByteReader {
  public:
   struct Rules {
     bool big_endian = false;
-    // A number of n bytes begins at a multiple of the smaller of n and this. 1: no gaps.
-    size_t most_alignment = 1;
-    // The length of a string counts a zero at its end, which is no part of it.
+    // Numbers of n bytes are aligned to min(n, max_alignment). 1: no padding.
+    size_t max_alignment = 1;
+    // The length of a string includes a terminating zero, which is not part of the value.
     bool strings_end_with_zero = false;
   };
 
@@ -71,7 +71,7 @@ class ByteReader {
 
  private:
   void Align(size_t size) {
-    const size_t alignment = std::min(size, rules_.most_alignment);
+    const size_t alignment = std::min(size, rules_.max_alignment);
     const size_t over = position_ % alignment;
     if (over != 0) Bytes(alignment - over);
   }

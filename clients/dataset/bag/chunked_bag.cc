@@ -15,13 +15,13 @@ namespace voxloc::bag {
 namespace {
 
 // Chunks whose times overlap are in memory together; two of the largest.
-constexpr uint64_t kMostLoadedBytes = 2 * kMostChunkBytes;
+constexpr uint64_t kMaxLoadedBytes = 2 * kMaxChunkBytes;
 
 class ChunkCursor : public Cursor {
  public:
   // `wanted`: a flag for every topic.
-  ChunkCursor(const ChunkedBag& file, std::vector<bool> wanted)
-      : file_(file), wanted_(std::move(wanted)) {}
+  ChunkCursor(const ChunkedBag& file, std::vector<bool> selected)
+      : file_(file), selected_(std::move(selected)) {}
 
  private:
   struct LoadedChunk {
@@ -30,21 +30,21 @@ class ChunkCursor : public Cursor {
     size_t next = 0;
   };
 
-  bool Wants(uint32_t channel) const {
+  bool IsSelected(uint32_t channel) const {
     const size_t* topic = file_.TopicOf(channel);
-    return topic != nullptr && wanted_[*topic];
+    return topic != nullptr && selected_[*topic];
   }
 
-  bool MayMatter(const Chunk& chunk) const {
+  bool HasSelectedChannel(const Chunk& chunk) const {
     return chunk.channels.empty() ||
-           absl::c_any_of(chunk.channels, [this](uint32_t channel) { return Wants(channel); });
+           absl::c_any_of(chunk.channels, [this](uint32_t channel) { return IsSelected(channel); });
   }
 
   absl::Status LoadChunk(const Chunk& chunk) {
     VOXLOC_ASSIGN_OR_RETURN(ChunkContents contents, file_.Load(chunk));
     LoadedChunk loaded;
     for (const ChunkEntry& entry : contents.messages) {
-      if (Wants(entry.channel)) loaded.messages.push_back(entry);
+      if (IsSelected(entry.channel)) loaded.messages.push_back(entry);
     }
     if (loaded.messages.empty()) return absl::OkStatus();
     absl::c_stable_sort(loaded.messages, [](const ChunkEntry& a, const ChunkEntry& b) {
@@ -52,9 +52,9 @@ class ChunkCursor : public Cursor {
     });
     loaded.bytes = std::move(contents.bytes);
     loaded_bytes_ += loaded.bytes.size();
-    if (loaded_bytes_ > kMostLoadedBytes) {
+    if (loaded_bytes_ > kMaxLoadedBytes) {
       return absl::ResourceExhaustedError(absl::StrCat(
-          "chunks that overlap in time must have at most ", kMostLoadedBytes, " bytes together"));
+          "chunks that overlap in time must have at most ", kMaxLoadedBytes, " bytes together"));
     }
     loaded_.push_back(std::move(loaded));
     return absl::OkStatus();
@@ -83,7 +83,7 @@ class ChunkCursor : public Cursor {
       if (more && (earliest == nullptr ||
                    chunks[next_chunk_].first_ns < earliest->messages[earliest->next].recorded_ns)) {
         const Chunk& chunk = chunks[next_chunk_++];
-        if (!MayMatter(chunk)) continue;
+        if (!HasSelectedChannel(chunk)) continue;
         VOXLOC_TRY(LoadChunk(chunk));
         continue;
       }
@@ -97,7 +97,7 @@ class ChunkCursor : public Cursor {
   }
 
   const ChunkedBag& file_;
-  const std::vector<bool> wanted_;
+  const std::vector<bool> selected_;
   size_t next_chunk_ = 0;
   std::deque<LoadedChunk> loaded_;
   uint64_t loaded_bytes_ = 0;
@@ -106,9 +106,10 @@ class ChunkCursor : public Cursor {
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<Cursor>> ChunkedBag::Read(const std::vector<size_t>& topics) const {
-  std::vector<bool> wanted(contents_.topics.size(), false);
-  for (const size_t topic : topics) wanted.at(topic) = true;
-  return PlainCursor(contents_, std::make_unique<ChunkCursor>(*this, std::move(wanted)));
+  std::vector<bool> selected(contents_.topics.size(), false);
+  for (const size_t topic : topics) selected.at(topic) = true;
+  return MakeDecompressingCursor(contents_,
+                                 std::make_unique<ChunkCursor>(*this, std::move(selected)));
 }
 
 const size_t* ChunkedBag::TopicOf(uint32_t channel) const {
@@ -121,9 +122,9 @@ absl::StatusOr<std::string> ChunkedBag::ReadAt(uint64_t offset, uint64_t count) 
     return absl::InvalidArgumentError(
         absl::StrCat("the file ends after ", file_.size(), " bytes, in the middle of a record"));
   }
-  if (count > kMostChunkBytes) {
+  if (count > kMaxChunkBytes) {
     return absl::ResourceExhaustedError(
-        absl::StrCat("a record must have at most ", kMostChunkBytes, " bytes (got ", count, ")"));
+        absl::StrCat("a record must have at most ", kMaxChunkBytes, " bytes (got ", count, ")"));
   }
   std::string bytes(static_cast<size_t>(count), '\0');
   VOXLOC_TRY(file_.Read(offset, bytes.size(), bytes.data()));
@@ -135,8 +136,8 @@ absl::StatusOr<std::string> ChunkedBag::ReadUpTo(uint64_t offset, uint64_t count
   return ReadAt(offset, std::min(count, file_.size() - offset));
 }
 
-void ChunkedBag::Define(uint32_t channel, absl::string_view topic, absl::string_view type,
-                        absl::string_view encoding) {
+void ChunkedBag::DefineChannel(uint32_t channel, absl::string_view topic, absl::string_view type,
+                               absl::string_view encoding) {
   if (topic_of_channel_.contains(channel)) return;
   std::vector<Topic>& topics = contents_.topics;
   const auto same = absl::c_find_if(topics, [&](const Topic& known) {
@@ -148,12 +149,12 @@ void ChunkedBag::Define(uint32_t channel, absl::string_view topic, absl::string_
   }
 }
 
-void ChunkedBag::Count(uint32_t channel, uint64_t messages) {
+void ChunkedBag::AddMessageCount(uint32_t channel, uint64_t messages) {
   const size_t* topic = TopicOf(channel);
   if (topic != nullptr) contents_.topics[*topic].messages += messages;
 }
 
-void ChunkedBag::AddWhole(Chunk chunk, const ChunkContents& contents) {
+void ChunkedBag::AddScanned(Chunk chunk, const ChunkContents& contents) {
   if (contents.messages.empty()) return;
   chunk.first_ns = contents.messages.front().recorded_ns;
   chunk.last_ns = chunk.first_ns;
@@ -161,7 +162,7 @@ void ChunkedBag::AddWhole(Chunk chunk, const ChunkContents& contents) {
     chunk.first_ns = std::min(chunk.first_ns, entry.recorded_ns);
     chunk.last_ns = std::max(chunk.last_ns, entry.recorded_ns);
     chunk.channels.push_back(entry.channel);
-    Count(entry.channel, 1);
+    AddMessageCount(entry.channel, 1);
   }
   absl::c_sort(chunk.channels);
   chunk.channels.erase(std::unique(chunk.channels.begin(), chunk.channels.end()),
@@ -187,7 +188,7 @@ void ChunkedBag::Finish(std::string format) {
   }
 }
 
-absl::Status ChunkedBag::EndWalk(uint64_t offset, const absl::Status& damage) {
+absl::Status ChunkedBag::FinishScan(uint64_t offset, const absl::Status& damage) {
   if (!damage.ok()) {
     contents_.remarks.push_back(absl::StrCat(path_, " is whole up to byte ", offset, " of ",
                                              file_.size(),
@@ -196,7 +197,7 @@ absl::Status ChunkedBag::EndWalk(uint64_t offset, const absl::Status& damage) {
   return contents_.messages() > 0 ? absl::OkStatus() : damage;
 }
 
-void ChunkedBag::RemarkNoIndex(const absl::Status& why) {
+void ChunkedBag::ReportNoIndex(const absl::Status& why) {
   contents_.remarks.push_back(absl::StrCat(
       path_,
       " has no index that could be used and was read whole to list its messages: ", why.message()));

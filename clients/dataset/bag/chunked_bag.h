@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What MCAP and ROS 1 bags have in common: a file of records, chunks in it, an index of them at its
-// end, and channels (ROS 1: connections), several of which can be of one topic. Where the index is
-// missing or does not fit, the readers go through the file from its start and take what is whole.
+// Common base of MCAP and ROS 1 bags: a file of records with chunks, an index of them at its end,
+// and channels (ROS 1: connections), several of which can have one topic. If the index is missing
+// or invalid, the readers scan the file from its start and use all intact records.
 //
-// A chunk holds the messages of a short time, usually compressed. The times of chunks may overlap,
-// and messages within one may be out of order; Read puts them right while it holds only the chunks
-// that overlap.
+// A chunk has the messages of a short time, usually compressed. Chunks may overlap in time, and
+// messages in a chunk may be out of order; Read sorts them, with only overlapping chunks in memory.
 
 #ifndef VOXLOC_CLIENTS_DATASET_BAG_CHUNKED_BAG_H_
 #define VOXLOC_CLIENTS_DATASET_BAG_CHUNKED_BAG_H_
@@ -29,7 +28,7 @@ namespace voxloc::bag {
 
 struct Chunk {
   uint64_t offset = 0;  // in the file
-  // 0: a chunk's record lies at `offset`. Otherwise that many bytes of records that are in none.
+  // 0: a chunk record is at `offset`. Otherwise the size of a run of records outside of chunks.
   uint64_t loose_bytes = 0;
   int64_t first_ns = 0;
   int64_t last_ns = 0;
@@ -63,29 +62,30 @@ class ChunkedBag : public Bag {
   ChunkedBag(std::string path, FileParts file) : path_(std::move(path)), file_(std::move(file)) {}
 
   [[nodiscard]] uint64_t file_bytes() const { return file_.size(); }
-  // InvalidArgument: they do not lie in the file; ResourceExhausted: over kMostChunkBytes.
+  // InvalidArgument: they do not lie in the file; ResourceExhausted: over kMaxChunkBytes.
   [[nodiscard]] absl::StatusOr<std::string> ReadAt(uint64_t offset, uint64_t count) const;
   // As ReadAt, but up to the end of the file only.
   [[nodiscard]] absl::StatusOr<std::string> ReadUpTo(uint64_t offset, uint64_t count) const;
 
-  // The first meaning of a channel stays.
-  void Define(uint32_t channel, absl::string_view topic, absl::string_view type,
-              absl::string_view encoding);
-  void Count(uint32_t channel, uint64_t messages);  // nothing where there is no such channel
+  // Ignored if the channel is already defined.
+  void DefineChannel(uint32_t channel, absl::string_view topic, absl::string_view type,
+                     absl::string_view encoding);
+  void AddMessageCount(uint32_t channel,
+                       uint64_t messages);  // nothing where there is no such channel
   void Add(Chunk chunk) { chunks_.push_back(std::move(chunk)); }
-  // A chunk, or loose bytes, as a walk through the file meets it: times, channels and counts are
-  // those of its messages.
-  void AddWhole(Chunk chunk, const ChunkContents& contents);
-  // Forgets all chunks and channels.
+  // A chunk, or loose bytes, found by scanning the file: takes times, channels and counts from its
+  // messages.
+  void AddScanned(Chunk chunk, const ChunkContents& contents);
+  // Removes all chunks and channels.
   void Clear();
   // After the last chunk: puts them in order and sets the times of the contents.
   void Finish(std::string format);
 
-  // The end of a walk through the file, at this byte: says where the damage is, if there is any.
-  // The damage where no message was whole.
-  [[nodiscard]] absl::Status EndWalk(uint64_t offset, const absl::Status& damage);
-  // Says why the index was not used.
-  void RemarkNoIndex(const absl::Status& why);
+  // Call at the end of a scan of the file, with the offset reached: adds a remark if it is damaged.
+  // Returns `damage` if there is no intact message.
+  [[nodiscard]] absl::Status FinishScan(uint64_t offset, const absl::Status& damage);
+  // Adds a remark on why the index was not used.
+  void ReportNoIndex(const absl::Status& why);
 
   const std::string path_;
 

@@ -21,16 +21,16 @@
 namespace voxloc::bag {
 namespace {
 
-// What is made room for at a time at least.
-constexpr size_t kLeastStepBytes = size_t{64} << 10;
+// Minimum size of the output buffer.
+constexpr size_t kMinGrowthBytes = size_t{64} << 10;
 
-// Room for the next bytes of `out`, of which `used` are taken: it doubles, up to `most`. False:
-// there is no more.
-bool MakeRoom(size_t used, uint64_t most, std::string* out) {
+// Grows `out`, of which `used` bytes are in use, to twice its size, up to `most`. False: it has
+// `most` bytes in use.
+bool GrowBuffer(size_t used, uint64_t most, std::string* out) {
   if (used < out->size()) return true;
   if (out->size() >= most) return false;
   out->resize(static_cast<size_t>(
-      std::min<uint64_t>(most, std::max<uint64_t>(2 * uint64_t{out->size()}, kLeastStepBytes))));
+      std::min<uint64_t>(most, std::max<uint64_t>(2 * uint64_t{out->size()}, kMinGrowthBytes))));
   return true;
 }
 
@@ -41,17 +41,17 @@ class Bz2Decoder : public FrameDecoder {
   }
   ~Bz2Decoder() override { BZ2_bzDecompressEnd(&stream_); }
 
-  absl::StatusOr<size_t> Decode(absl::string_view* in, char* out, size_t room) override {
+  absl::StatusOr<size_t> Decode(absl::string_view* in, char* out, size_t capacity) override {
     // bz2 takes no const pointer, and does not write there.
     stream_.next_in = const_cast<char*>(in->data());
     stream_.avail_in = static_cast<unsigned>(in->size());
     stream_.next_out = out;
-    stream_.avail_out = static_cast<unsigned>(room);
+    stream_.avail_out = static_cast<unsigned>(capacity);
     const int result = BZ2_bzDecompress(&stream_);
     whole_ = result == BZ_STREAM_END;
     if (result != BZ_OK && !whole_) return Damaged(absl::StrCat("error ", result));
     in->remove_prefix(in->size() - stream_.avail_in);
-    return room - stream_.avail_out;
+    return capacity - stream_.avail_out;
   }
 
  private:
@@ -65,10 +65,10 @@ class ZstdDecoder : public FrameDecoder {
   }
   ~ZstdDecoder() override { ZSTD_freeDStream(stream_); }
 
-  absl::StatusOr<size_t> Decode(absl::string_view* in, char* out, size_t room) override {
+  absl::StatusOr<size_t> Decode(absl::string_view* in, char* out, size_t capacity) override {
     if (in->empty() && whole_) return size_t{0};
     ZSTD_inBuffer from = {in->data(), in->size(), 0};
-    ZSTD_outBuffer to = {out, room, 0};
+    ZSTD_outBuffer to = {out, capacity, 0};
     const size_t expected = ZSTD_decompressStream(stream_, &to, &from);
     if (ZSTD_isError(expected) != 0) return Damaged(ZSTD_getErrorName(expected));
     in->remove_prefix(from.pos);
@@ -87,9 +87,9 @@ class Lz4Decoder : public FrameDecoder {
   }
   ~Lz4Decoder() override { LZ4F_freeDecompressionContext(context_); }
 
-  absl::StatusOr<size_t> Decode(absl::string_view* in, char* out, size_t room) override {
+  absl::StatusOr<size_t> Decode(absl::string_view* in, char* out, size_t capacity) override {
     if (in->empty() && whole_) return size_t{0};
-    size_t made = room;
+    size_t made = capacity;
     size_t taken = in->size();
     const size_t expected =
         LZ4F_decompress(context_, out, &made, in->data(), &taken, /*options=*/nullptr);
@@ -103,18 +103,18 @@ class Lz4Decoder : public FrameDecoder {
   LZ4F_dctx* context_ = nullptr;
 };
 
-absl::StatusOr<std::string> AtMost(Compression compression, absl::string_view stored,
-                                   uint64_t most) {
+absl::StatusOr<std::string> DecompressUpTo(Compression compression, absl::string_view stored,
+                                           uint64_t most) {
   if (compression == Compression::kNone) return std::string(stored);
   VOXLOC_ASSIGN_OR_RETURN(const std::unique_ptr<FrameDecoder> created,
                           FrameDecoder::Create(compression));
   FrameDecoder& decoder = *created;
   std::string out;
   size_t used = 0;
-  // What follows a frame is another one in zstd, and is not looked at in the others.
+  // zstd: a frame may be followed by another one; other formats: trailing bytes are ignored.
   while (!decoder.whole() || (compression == Compression::kZstd && !stored.empty())) {
     // One byte more than allowed shows that there are too many.
-    if (!MakeRoom(used, most + 1, &out)) return decoder.Damaged("more bytes than declared");
+    if (!GrowBuffer(used, most + 1, &out)) return decoder.Damaged("more bytes than declared");
     const size_t before = stored.size();
     VOXLOC_ASSIGN_OR_RETURN(const size_t made,
                             decoder.Decode(&stored, &out[used], out.size() - used));
@@ -164,9 +164,9 @@ absl::Status DecompressInto(const FileParts& file, Compression compression, int 
         return absl::InvalidArgumentError("the compressed data are damaged");
       }
       *bytes += made;
-      if (*bytes > kMostDecompressedBytes) {
+      if (*bytes > kMaxDecompressedBytes) {
         return absl::ResourceExhaustedError(
-            absl::StrCat("a file must decompress to at most ", kMostDecompressedBytes, " bytes"));
+            absl::StrCat("a file must decompress to at most ", kMaxDecompressedBytes, " bytes"));
       }
       VOXLOC_TRY(WriteFully(descriptor, absl::string_view(out).substr(0, made)));
       full = made == out.size();
@@ -218,11 +218,11 @@ absl::StatusOr<Compression> CompressionNamed(absl::string_view name) {
 
 absl::StatusOr<std::string> Decompress(Compression compression, absl::string_view stored,
                                        uint64_t size) {
-  if (size > kMostChunkBytes) {
+  if (size > kMaxChunkBytes) {
     return absl::ResourceExhaustedError(
-        absl::StrCat("a chunk must have at most ", kMostChunkBytes, " bytes (got ", size, ")"));
+        absl::StrCat("a chunk must have at most ", kMaxChunkBytes, " bytes (got ", size, ")"));
   }
-  absl::StatusOr<std::string> bytes = AtMost(compression, stored, size);
+  absl::StatusOr<std::string> bytes = DecompressUpTo(compression, stored, size);
   if (bytes.ok() && bytes->size() != size) {
     return absl::InvalidArgumentError(absl::StrCat(
         "a chunk must have the ", size, " bytes that it declares (got ", bytes->size(), ")"));
@@ -238,7 +238,7 @@ std::optional<Compression> FrameCompressionOf(absl::string_view bytes) {
 }
 
 absl::StatusOr<std::string> DecompressFrame(Compression compression, absl::string_view stored) {
-  return AtMost(compression, stored, kMostChunkBytes);
+  return DecompressUpTo(compression, stored, kMaxChunkBytes);
 }
 
 absl::StatusOr<std::unique_ptr<FrameDecoder>> FrameDecoder::Create(Compression compression) {
@@ -284,7 +284,8 @@ DecompressedFile::~DecompressedFile() {
   if (!path_.empty()) ::unlink(path_.c_str());
 }
 
-std::unique_ptr<Cursor> PlainCursor(const BagContents& contents, std::unique_ptr<Cursor> cursor) {
+std::unique_ptr<Cursor> MakeDecompressingCursor(const BagContents& contents,
+                                                std::unique_ptr<Cursor> cursor) {
   return std::make_unique<DecompressingCursor>(contents, std::move(cursor));
 }
 

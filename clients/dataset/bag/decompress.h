@@ -22,24 +22,24 @@ namespace voxloc::bag {
 // The most bytes that a chunk or a message may have. Recorders begin a new chunk at about 1 MB, so
 // that only a single large message makes a larger one: a cloud of ten million points of 48 bytes,
 // the point of an Ouster, has 480 MB.
-constexpr uint64_t kMostChunkBytes = uint64_t{512} << 20;
+constexpr uint64_t kMaxChunkBytes = uint64_t{512} << 20;
 
 enum class Compression { kNone, kBz2, kLz4, kZstd };
 
 // By the names of ROS 1 bags and MCAP: "", "none", "bz2", "lz4", "zstd". InvalidArgument: another.
 [[nodiscard]] absl::StatusOr<Compression> CompressionNamed(absl::string_view name);
 
-// The bytes that `stored` stands for. LZ4 is the frame format. Memory grows with what comes out,
-// not with what was declared. InvalidArgument: damaged, or not exactly `size` bytes;
-// ResourceExhausted: `size` is over kMostChunkBytes.
+// Decompresses `stored`. LZ4: the frame format. Memory grows with the actual output, not with the
+// declared size. InvalidArgument: damaged, or not exactly `size` bytes;
+// ResourceExhausted: `size` is over kMaxChunkBytes.
 [[nodiscard]] absl::StatusOr<std::string> Decompress(Compression compression,
                                                      absl::string_view stored, uint64_t size);
 
-// What a message of CDR, or a file, that is compressed as a whole begins with: zstd (as rosbag2
-// writes) or lz4. nullopt: neither. No serialized message of CDR begins so.
+// Detects a compressed CDR message or file by its magic number: zstd (written by rosbag2) or lz4.
+// nullopt: neither. Uncompressed CDR never starts with these bytes.
 [[nodiscard]] std::optional<Compression> FrameCompressionOf(absl::string_view bytes);
 
-// Frames of unknown size, at most kMostChunkBytes.
+// Frames of unknown size, at most kMaxChunkBytes.
 [[nodiscard]] absl::StatusOr<std::string> DecompressFrame(Compression compression,
                                                           absl::string_view stored);
 
@@ -50,10 +50,10 @@ class FrameDecoder {
       Compression compression);
   virtual ~FrameDecoder() = default;
 
-  // Takes what it can off `in`, and puts at most `room` bytes to `out`; how many they are. All of
-  // the room: there may be more, also where `in` is empty.
+  // Consumes bytes of `in` and writes at most `room` bytes to `out`; returns their number. If it
+  // equals `room`, there may be more output, even if `in` is empty.
   [[nodiscard]] virtual absl::StatusOr<size_t> Decode(absl::string_view* in, char* out,
-                                                      size_t room) = 0;
+                                                      size_t capacity) = 0;
   // The last frame has ended.
   [[nodiscard]] bool whole() const { return whole_; }
   [[nodiscard]] absl::Status Damaged(absl::string_view reason) const;
@@ -67,15 +67,14 @@ class FrameDecoder {
 };
 
 // The most bytes that may come out of a file: a day of the densest recordings.
-constexpr uint64_t kMostDecompressedBytes = uint64_t{4} << 40;
+constexpr uint64_t kMaxDecompressedBytes = uint64_t{4} << 40;
 
-// A recording that is compressed as a whole, decompressed for as long as it is read: a file of its
-// own name in the system's directory for temporary files. It is gone when this is;
-// who has opened it can still read it.
+// A temporary file with the decompressed contents of a compressed recording. It is deleted by the
+// destructor; open descriptors stay readable.
 class DecompressedFile {
  public:
   // Decompresses zstd or lz4 frames one after another with a few megabytes of memory.
-  // InvalidArgument: damaged; ResourceExhausted: the disk is full, or over kMostDecompressedBytes.
+  // InvalidArgument: damaged; ResourceExhausted: the disk is full, or over kMaxDecompressedBytes.
   // Errors name `path`.
   [[nodiscard]] static absl::StatusOr<DecompressedFile> Create(const std::string& path,
                                                                Compression compression);
@@ -97,8 +96,8 @@ class DecompressedFile {
 // Messages that were compressed one by one (rosbag2's compression mode MESSAGE, in either storage),
 // decompressed as they are read. `contents`, of the bag that the cursor reads, must outlive what is
 // returned.
-[[nodiscard]] std::unique_ptr<Cursor> PlainCursor(const BagContents& contents,
-                                                  std::unique_ptr<Cursor> cursor);
+[[nodiscard]] std::unique_ptr<Cursor> MakeDecompressingCursor(const BagContents& contents,
+                                                              std::unique_ptr<Cursor> cursor);
 
 }  // namespace voxloc::bag
 

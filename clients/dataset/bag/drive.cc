@@ -120,20 +120,20 @@ absl::Status Drive::ForEach(
 }
 
 absl::Status Drive::ReadFrames(const DriveOptions& options) {
-  uint64_t not_poses = 0;
+  uint64_t invalid_poses = 0;
   const absl::Status read =
       ForEach(TopicsOfKind(bag_->contents(), MessageKind::kTransforms), options,
               [&](const Topic& topic, const Message& message) -> absl::Status {
                 VOXLOC_ASSIGN_OR_RETURN(const std::vector<PoseMessage> transforms,
                                         DecodeTransforms(topic, message.bytes));
                 for (const PoseMessage& transform : transforms) {
-                  if (!frames_.Add(transform).ok()) ++not_poses;
+                  if (!frames_.Add(transform).ok()) ++invalid_poses;
                 }
                 return absl::OkStatus();
               });
   if (!read.ok()) return read;
-  if (not_poses > 0) {
-    remarks_.push_back(absl::StrCat(not_poses, " transforms of tf are none and are left out"));
+  if (invalid_poses > 0) {
+    remarks_.push_back(absl::StrCat(invalid_poses, " transforms of tf are none and are left out"));
   }
   return absl::OkStatus();
 }
@@ -141,14 +141,14 @@ absl::Status Drive::ReadFrames(const DriveOptions& options) {
 absl::StatusOr<PoseSource> Drive::ChoosePoseSource(const DriveOptions& options) {
   if (!options.poses_file.empty()) {
     remarks_.push_back(absl::StrCat("poses from ", options.poses_file));
-    return PoseSource::OfFile(options.poses_file, options.frames);
+    return PoseSource::FromFile(options.poses_file, options.frames);
   }
   const BagContents& contents = bag_->contents();
   VOXLOC_ASSIGN_OR_RETURN(const std::optional<size_t> topic,
                           ChoosePoses(contents, options.poses_topic));
   if (topic.has_value() && KindOf(contents.topics[*topic]) != MessageKind::kTransforms) {
     remarks_.push_back(absl::StrCat("poses from ", TopicText(contents.topics[*topic])));
-    return PoseSource::OfTopic(*topic, options.frames);
+    return PoseSource::FromTopic(*topic, options.frames);
   }
   if (frames_.edges().empty()) {
     return absl::NotFoundError(
@@ -157,10 +157,11 @@ absl::StatusOr<PoseSource> Drive::ChoosePoseSource(const DriveOptions& options) 
         "with --poses");
   }
   remarks_.push_back("poses from tf");
-  return PoseSource::OfTransforms(contents, frames_, options.frames);
+  return PoseSource::FromTransforms(contents, frames_, options.frames);
 }
 
-absl::Status Drive::ReadHeads(const DriveOptions& options, PoseSource* poses, PoseSource* guesses) {
+absl::Status Drive::ReadScanHeaders(const DriveOptions& options, PoseSource* poses,
+                                    PoseSource* guesses) {
   const auto wants = [](const PoseSource* source, size_t topic) {
     return source != nullptr &&
            std::count(source->topics().begin(), source->topics().end(), topic) > 0;
@@ -175,7 +176,7 @@ absl::Status Drive::ReadHeads(const DriveOptions& options, PoseSource* poses, Po
   return ForEach(topics, options, [&](const Topic& topic, const Message& message) -> absl::Status {
     for (PoseSource* source : {poses, guesses}) {
       if (!wants(source, message.topic)) continue;
-      VOXLOC_TRY(source->Take(topic, message.bytes));
+      VOXLOC_TRY(source->AddMessage(topic, message.bytes));
     }
     if (message.topic != points_topic_) return absl::OkStatus();
     VOXLOC_ASSIGN_OR_RETURN(const ros::Header header, DecodeHeader(topic, message.bytes));
@@ -185,12 +186,12 @@ absl::Status Drive::ReadHeads(const DriveOptions& options, PoseSource* poses, Po
           absl::StrCat("the clouds of ", topic.name, " must be in one frame (got ",
                        NameText(cloud_frame_), " and ", NameText(header.frame_id), ")"));
     }
-    heads_.push_back({clouds++, header.stamp_ns});
+    scan_headers_.push_back({clouds++, header.stamp_ns});
     return absl::OkStatus();
   });
 }
 
-absl::Status Drive::PlaceSensor(const DriveOptions& options, const PoseSource& poses) {
+absl::Status Drive::ResolveSensorPose(const DriveOptions& options, const PoseSource& poses) {
   const std::string& base = poses.base_frame();
   if (options.base_T_sensor.has_value()) {
     base_T_sensor_ = options.base_T_sensor;
@@ -205,7 +206,7 @@ absl::Status Drive::PlaceSensor(const DriveOptions& options, const PoseSource& p
         NameText(cloud_frame_), "; tf has ", frames_.Text(), ")"));
   }
   if (base == cloud_frame_) return absl::OkStatus();
-  const absl::StatusOr<Pose> base_T_sensor = frames_.Fixed(base, cloud_frame_);
+  const absl::StatusOr<Pose> base_T_sensor = frames_.FixedTransform(base, cloud_frame_);
   if (!base_T_sensor.ok()) {
     return absl::Status(
         base_T_sensor.status().code(),
@@ -224,7 +225,7 @@ absl::Status Drive::KeepScansWithPoses(const DriveOptions& options, const PoseSo
                                        const PoseSource* guesses) {
   size_t without_pose = 0;
   size_t without_guess = 0;
-  for (const Head& head : heads_) {
+  for (const ScanHeader& head : scan_headers_) {
     if (options.max_scans > 0 && scans_.size() == options.max_scans) break;
     DriveScan scan;
     scan.number = head.number;
@@ -243,13 +244,15 @@ absl::Status Drive::KeepScansWithPoses(const DriveOptions& options, const PoseSo
   }
   if (scans_.empty()) {
     const auto [first_ns, last_ns] = poses.span_ns();
-    return absl::InvalidArgumentError(absl::StrCat(
-        "no scan has a ", without_guess > 0 ? "guess" : "pose", " at its stamp: the stamps of the ",
-        heads_.size(), " scans are ",
-        heads_.empty() ? "none" : SpanText(heads_.front().stamp_ns, heads_.back().stamp_ns),
-        ", those of the poses ", SpanText(first_ns, last_ns)));
+    return absl::InvalidArgumentError(
+        absl::StrCat("no scan has a ", without_guess > 0 ? "guess" : "pose",
+                     " at its stamp: the stamps of the ", scan_headers_.size(), " scans are ",
+                     scan_headers_.empty()
+                         ? "none"
+                         : SpanText(scan_headers_.front().stamp_ns, scan_headers_.back().stamp_ns),
+                     ", those of the poses ", SpanText(first_ns, last_ns)));
   }
-  const double gap_s = 1e-9 * static_cast<double>(kLargestPoseGap_ns);
+  const double gap_s = 1e-9 * static_cast<double>(kMaxPoseGap_ns);
   if (without_pose > 0) {
     remarks_.push_back(absl::StrFormat(
         "%d scans are left out: they have no pose at their stamp, nor one within %g s on both "
@@ -281,25 +284,25 @@ absl::StatusOr<std::unique_ptr<Drive>> Drive::Open(const DriveOptions& given) {
         const size_t topic,
         TopicNamed(contents, options.guesses_topic,
                    {MessageKind::kPose, MessageKind::kPoseWithCovariance, MessageKind::kOdometry}));
-    guesses = PoseSource::OfTopic(topic, options.frames);
+    guesses = PoseSource::FromTopic(topic, options.frames);
     drive->remarks_.push_back(absl::StrCat("guesses from ", TopicText(contents.topics[topic])));
   }
   PoseSource* const guess_source = guesses.has_value() ? &*guesses : nullptr;
-  VOXLOC_TRY(drive->ReadHeads(options, &poses, guess_source));
+  VOXLOC_TRY(drive->ReadScanHeaders(options, &poses, guess_source));
   VOXLOC_TRY(poses.Finish(drive->frames_));
   if (guesses.has_value()) {
-    guesses->Expect({poses.map_frame(), poses.base_frame()});
+    guesses->SetFrames({poses.map_frame(), poses.base_frame()});
     VOXLOC_TRY(guesses->Finish(drive->frames_));
   }
   drive->remarks_.push_back(
       absl::StrCat("poses of ", NameText(poses.base_frame()), " in ", NameText(poses.map_frame())));
-  if (poses.not_poses() > 0) {
+  if (poses.invalid_poses() > 0) {
     drive->remarks_.push_back(
-        absl::StrCat(poses.not_poses(), " poses without a rotation are left out"));
+        absl::StrCat(poses.invalid_poses(), " poses without a rotation are left out"));
   }
-  VOXLOC_TRY(drive->PlaceSensor(options, poses));
+  VOXLOC_TRY(drive->ResolveSensorPose(options, poses));
   VOXLOC_TRY(drive->KeepScansWithPoses(options, poses, guess_source));
-  drive->heads_ = {};
+  drive->scan_headers_ = {};
   return drive;
 }
 

@@ -3,9 +3,8 @@
 // A recorded drive: the scans of a bag, in the order in which they were recorded, with the pose of
 // the vehicle at each.
 //
-// Opening one goes through the bag twice, for the frames of tf and then for stamps and poses, and
-// reading the scans is a third time. What is held meanwhile is 150 bytes a scan, 64 bytes a pose,
-// and what the bag needs.
+// Open reads the bag twice, for the frames of tf and then for stamps and poses; reading the clouds
+// is a third pass. Memory: 150 bytes per scan, 64 bytes per pose, and that of the bag.
 
 #ifndef VOXLOC_CLIENTS_DATASET_BAG_DRIVE_H_
 #define VOXLOC_CLIENTS_DATASET_BAG_DRIVE_H_
@@ -40,7 +39,7 @@ struct DriveOptions {
   PoseFrames frames;
   std::optional<Pose> base_T_sensor;  // nullopt: from the frames of the bag
   size_t max_scans = 0;               // 0: all
-  // Called now and then while the bag is gone through.
+  // Called periodically while the bag is read.
   std::function<void(uint64_t messages, uint64_t of)> on_progress;
 };
 
@@ -92,8 +91,8 @@ class Drive {
   [[nodiscard]] absl::StatusOr<std::unique_ptr<DriveClouds>> ReadClouds() const;
 
  private:
-  // A scan that may turn out to have no pose.
-  struct Head {
+  // A scan before its pose is known; it may have none.
+  struct ScanHeader {
     uint64_t number = 0;
     int64_t stamp_ns = 0;
   };
@@ -106,9 +105,10 @@ class Drive {
       const std::function<absl::Status(const Topic&, const Message&)>& take) const;
   [[nodiscard]] absl::Status ReadFrames(const DriveOptions& options);
   [[nodiscard]] absl::StatusOr<PoseSource> ChoosePoseSource(const DriveOptions& options);
-  [[nodiscard]] absl::Status ReadHeads(const DriveOptions& options, PoseSource* poses,
-                                       PoseSource* guesses);
-  [[nodiscard]] absl::Status PlaceSensor(const DriveOptions& options, const PoseSource& poses);
+  [[nodiscard]] absl::Status ReadScanHeaders(const DriveOptions& options, PoseSource* poses,
+                                             PoseSource* guesses);
+  [[nodiscard]] absl::Status ResolveSensorPose(const DriveOptions& options,
+                                               const PoseSource& poses);
   [[nodiscard]] absl::Status KeepScansWithPoses(const DriveOptions& options,
                                                 const PoseSource& poses, const PoseSource* guesses);
 
@@ -116,7 +116,7 @@ class Drive {
   size_t points_topic_ = 0;
   FrameTree frames_;
   std::string cloud_frame_;
-  std::vector<Head> heads_;
+  std::vector<ScanHeader> scan_headers_;
   std::vector<DriveScan> scans_;
   std::optional<Pose> base_T_sensor_;
   std::vector<std::string> remarks_;

@@ -13,8 +13,8 @@
 namespace voxloc::bag {
 namespace {
 
-// What publishers' rounding, and float32 on the way, make of a mount that is fixed; a vehicle that
-// moves does so by more. At 100 m the angle is 1 mm.
+// Noise of a fixed mount due to rounding by publishers and float32; motion of a vehicle is larger.
+// The angle is 1 mm at 100 m.
 constexpr double kNoise_m = 1e-5;
 constexpr double kNoise_rad = 1e-5;
 
@@ -54,7 +54,7 @@ std::map<std::string, FrameTree::Ancestor> FrameTree::Ancestors(const std::strin
   return ancestors;
 }
 
-bool FrameTree::InRing(const std::string& frame) const {
+bool FrameTree::IsInCycle(const std::string& frame) const {
   for (const auto& [key, edge] : edges_) {
     if (edge.parent == frame && Ancestors(frame).count(edge.child) > 0) return true;
   }
@@ -81,7 +81,7 @@ absl::StatusOr<std::vector<FrameTree::Step>> FrameTree::Path(const std::string& 
   if (nearest.empty()) {
     for (const auto* ancestors : {&up, &down}) {
       for (const auto& [frame, ancestor] : *ancestors) {
-        if (InRing(frame)) {
+        if (IsInCycle(frame)) {
           return absl::InvalidArgumentError(
               absl::StrCat("the parents of the frame '", frame, "' in tf form a ring"));
         }
@@ -112,7 +112,8 @@ absl::StatusOr<std::vector<FrameTree::Step>> FrameTree::Path(const std::string& 
   return steps;
 }
 
-absl::StatusOr<Pose> FrameTree::Fixed(const std::string& to, const std::string& from) const {
+absl::StatusOr<Pose> FrameTree::FixedTransform(const std::string& to,
+                                               const std::string& from) const {
   VOXLOC_ASSIGN_OR_RETURN(const std::vector<Step> steps, Path(from, to));
   Pose to_T_from;
   for (const Step& step : steps) {

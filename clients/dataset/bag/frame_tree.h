@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The frames of a recording, as tf and tf_static connect them: which are there, how one comes to
-// another, and whether that ever changes. A transform is fixed where the recording never shows
-// another value for it, whichever topic it is from: many ROS 1 drives repeat fixed mounts on /tf.
+// The tf frames of a recording, the paths between them, and whether their transforms are fixed. A
+// transform is fixed if all recorded values are equal, from tf or tf_static: many ROS 1 drives
+// repeat fixed mounts on /tf.
 //
-// A frame may have several parents, as base_link has where odometry and a localizer run: between
-// two frames the shortest way over a common ancestor counts, and the transform from one to the
-// other where it was recorded.
+// A frame may have several parents, as base_link has with odometry and a localizer: the path
+// between two frames is the shortest one over a common ancestor; a recorded direct transform is
+// preferred.
 
 #ifndef VOXLOC_CLIENTS_DATASET_BAG_FRAME_TREE_H_
 #define VOXLOC_CLIENTS_DATASET_BAG_FRAME_TREE_H_
@@ -29,7 +29,7 @@ class FrameTree {
     std::string parent;
     std::string child;
     Pose parent_T_child;  // the first one recorded
-    bool moves = false;   // another one was recorded, by more than noise
+    bool moves = false;   // a different one was recorded, beyond noise
   };
   // By child, then parent.
   using Key = std::pair<std::string, std::string>;
@@ -51,7 +51,8 @@ class FrameTree {
                                                        const std::string& to) const;
 
   // to_T_from over edges that do not move. Errors also: an edge moves.
-  [[nodiscard]] absl::StatusOr<Pose> Fixed(const std::string& to, const std::string& from) const;
+  [[nodiscard]] absl::StatusOr<Pose> FixedTransform(const std::string& to,
+                                                    const std::string& from) const;
 
   // "base_link -> lidar, odom -> base_link (moves)", or that there is none.
   [[nodiscard]] std::string Text() const;
@@ -64,7 +65,7 @@ class FrameTree {
   };
   // Of a frame, which is one itself.
   [[nodiscard]] std::map<std::string, Ancestor> Ancestors(const std::string& frame) const;
-  [[nodiscard]] bool InRing(const std::string& frame) const;
+  [[nodiscard]] bool IsInCycle(const std::string& frame) const;
 
   std::map<Key, Edge> edges_;
 };

@@ -45,7 +45,7 @@ class McapBag : public ChunkedBag {
                                           std::vector<ChunkEntry>* messages) const override;
   // Fills the tables from the summary. An error says why it cannot be used.
   [[nodiscard]] absl::Status ReadSummary();
-  [[nodiscard]] absl::Status TakeSummary(absl::string_view summary);
+  [[nodiscard]] absl::Status ParseSummary(absl::string_view summary);
   // Fills the tables by reading all records, up to the first that is not whole.
   [[nodiscard]] absl::Status Walk();
   // Schemas and channels among the records.
@@ -92,8 +92,8 @@ absl::Status McapBag::DefineOne(const McapRecord& record) {
   } else if (record.Is(McapKind::kChannel)) {
     VOXLOC_ASSIGN_OR_RETURN(const McapChannel channel, McapChannelOf(record.content));
     const auto schema = schemas_.find(channel.schema_id);
-    Define(channel.id, channel.topic, schema == schemas_.end() ? "" : schema->second,
-           channel.encoding);
+    DefineChannel(channel.id, channel.topic, schema == schemas_.end() ? "" : schema->second,
+                  channel.encoding);
   }
   return absl::OkStatus();
 }
@@ -109,7 +109,7 @@ absl::Status McapBag::DefineAll(absl::string_view records) {
   return absl::OkStatus();
 }
 
-absl::Status McapBag::TakeSummary(absl::string_view summary) {
+absl::Status McapBag::ParseSummary(absl::string_view summary) {
   VOXLOC_TRY(DefineAll(summary));
   std::optional<McapStatistics> statistics;
   size_t chunks = 0;
@@ -134,7 +134,7 @@ absl::Status McapBag::TakeSummary(absl::string_view summary) {
     if (TopicOf(channel) == nullptr) {
       return absl::NotFoundError("its summary does not list all channels");
     }
-    Count(channel, messages);
+    AddMessageCount(channel, messages);
     counted += messages;
   }
   if (counted != statistics->messages) {
@@ -166,7 +166,7 @@ absl::Status McapBag::ReadSummary() {
   if (footer.summary_crc != 0 && Crc32(absl::StrCat(summary, footer_part)) != footer.summary_crc) {
     return absl::InvalidArgumentError("its summary does not have its checksum");
   }
-  return TakeSummary(summary);
+  return ParseSummary(summary);
 }
 
 absl::Status McapBag::Walk() {
@@ -175,7 +175,7 @@ absl::Status McapBag::Walk() {
   const auto end_loose = [&]() -> absl::Status {
     if (loose.loose_bytes == 0) return absl::OkStatus();
     VOXLOC_ASSIGN_OR_RETURN(const ChunkContents contents, Load(loose));
-    AddWhole(std::exchange(loose, {}), contents);
+    AddScanned(std::exchange(loose, {}), contents);
     return absl::OkStatus();
   };
   const auto step = [&]() -> absl::StatusOr<bool> {
@@ -201,7 +201,7 @@ absl::Status McapBag::Walk() {
       chunk.offset = offset;
       VOXLOC_ASSIGN_OR_RETURN(const ChunkContents contents, Load(chunk));
       VOXLOC_TRY(DefineAll(contents.bytes));
-      AddWhole(std::move(chunk), contents);
+      AddScanned(std::move(chunk), contents);
     } else if (record.Is(McapKind::kSchema) || record.Is(McapKind::kChannel)) {
       VOXLOC_ASSIGN_OR_RETURN(record.content, ReadAt(content_start, content_bytes));
       VOXLOC_TRY(DefineOne(record));
@@ -216,7 +216,7 @@ absl::Status McapBag::Walk() {
     if (!more.ok() || !*more) break;
   }
   if (absl::Status status = end_loose(); !status.ok() && damage.ok()) damage = status;
-  return EndWalk(offset, damage);
+  return FinishScan(offset, damage);
 }
 
 absl::StatusOr<std::unique_ptr<Bag>> McapBag::Open(const std::string& path) {
@@ -232,7 +232,7 @@ absl::StatusOr<std::unique_ptr<Bag>> McapBag::Open(const std::string& path) {
     if (absl::Status status = bag->Walk(); !status.ok()) {
       return absl::Status(status.code(), absl::StrCat(path, ": ", status.message()));
     }
-    bag->RemarkNoIndex(summary);
+    bag->ReportNoIndex(summary);
   }
   bag->Finish("MCAP");
   return bag;

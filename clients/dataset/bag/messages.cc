@@ -35,7 +35,7 @@ class Body {
     }
     ByteReader::Rules rules;
     rules.big_endian = representation == kCdrBigEndian;
-    rules.most_alignment = 8;
+    rules.max_alignment = 8;
     rules.strings_end_with_zero = true;
     return Body(ByteReader(bytes.substr(kCdrHeadBytes), rules), false);
   }

@@ -3,8 +3,8 @@
 // The messages of ROS that drives are made of, out of their serialized bytes: ROS 1's
 // serialization, and CDR in either endianness as ROS 2 has it. Pure functions.
 //
-// Errors are InvalidArgument: the encoding, or bytes that end too early. Numbers are as recorded:
-// poses may be none, see PoseFromQuaternion.
+// InvalidArgument: unknown encoding, or truncated bytes. Numbers are as recorded and not validated:
+// see PoseFromQuaternion for poses.
 
 #ifndef VOXLOC_CLIENTS_DATASET_BAG_MESSAGES_H_
 #define VOXLOC_CLIENTS_DATASET_BAG_MESSAGES_H_

@@ -33,11 +33,11 @@ constexpr absl::string_view kSqliteMagic("SQLite format 3\0", 16);
 constexpr char kMetadataFile[] = "metadata.yaml";
 
 // Endings of files that rosbag2 (its compression mode FILE) or a user has compressed as a whole.
-constexpr absl::string_view kCompressedEnds[] = {".zstd", ".zst", ".lz4"};
+constexpr absl::string_view kCompressionSuffixes[] = {".zstd", ".zst", ".lz4"};
 
 // The name without such an ending.
-absl::string_view PlainName(absl::string_view name) {
-  for (const absl::string_view end : kCompressedEnds) {
+absl::string_view WithoutCompressionSuffix(absl::string_view name) {
+  for (const absl::string_view end : kCompressionSuffixes) {
     if (absl::EndsWith(name, end)) return absl::StripSuffix(name, end);
   }
   return name;
@@ -46,7 +46,7 @@ absl::string_view PlainName(absl::string_view name) {
 bool IsBagFile(const fs::path& path) {
   const std::string name = path.filename().string();
   for (const char* end : {".db3", ".mcap", ".bag"}) {
-    if (absl::EndsWith(PlainName(name), end)) return true;
+    if (absl::EndsWith(WithoutCompressionSuffix(name), end)) return true;
   }
   return false;
 }
@@ -55,9 +55,10 @@ bool IsBagFile(const fs::path& path) {
 // are decompressed, and metadata keeps their old names. nullopt: none.
 std::optional<fs::path> FindBagFile(const fs::path& directory, const std::string& name) {
   std::error_code error;
-  const std::string plain(PlainName(name));
+  const std::string plain(WithoutCompressionSuffix(name));
   std::vector<std::string> names = {plain, name};
-  for (const absl::string_view end : kCompressedEnds) names.push_back(absl::StrCat(plain, end));
+  for (const absl::string_view end : kCompressionSuffixes)
+    names.push_back(absl::StrCat(plain, end));
   for (const std::string& candidate : names) {
     if (fs::exists(directory / candidate, error)) return directory / candidate;
   }
@@ -119,8 +120,8 @@ struct Part {
 
 class JoinedCursor : public Cursor {
  public:
-  JoinedCursor(const std::vector<Part>& parts, std::vector<size_t> wanted)
-      : parts_(parts), wanted_(std::move(wanted)) {}
+  JoinedCursor(const std::vector<Part>& parts, std::vector<size_t> selected)
+      : parts_(parts), selected_(std::move(selected)) {}
 
  private:
   absl::StatusOr<bool> Fetch(Message* message) override {
@@ -141,13 +142,13 @@ class JoinedCursor : public Cursor {
   absl::StatusOr<std::unique_ptr<Cursor>> Open(const Part& part) const {
     std::vector<size_t> topics;
     for (size_t i = 0; i < part.topics.size(); ++i) {
-      if (absl::c_linear_search(wanted_, part.topics[i])) topics.push_back(i);
+      if (absl::c_linear_search(selected_, part.topics[i])) topics.push_back(i);
     }
     return part.bag->Read(topics);
   }
 
   const std::vector<Part>& parts_;
-  const std::vector<size_t> wanted_;
+  const std::vector<size_t> selected_;
   size_t next_part_ = 0;
   std::unique_ptr<Cursor> cursor_;  // of the part before next_part_
 };

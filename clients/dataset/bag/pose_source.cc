@@ -12,9 +12,9 @@
 namespace voxloc::bag {
 
 absl::Status PoseTrack::Add(int64_t stamp_ns, const Pose& pose) {
-  if (poses_.size() >= kMostPoses) {
+  if (poses_.size() >= kMaxPoses) {
     return absl::ResourceExhaustedError(
-        absl::StrCat("a drive must have at most ", kMostPoses, " poses"));
+        absl::StrCat("a drive must have at most ", kMaxPoses, " poses"));
   }
   poses_.push_back({stamp_ns, pose});
   return absl::OkStatus();
@@ -41,7 +41,7 @@ std::optional<Pose> PoseTrack::At(int64_t stamp_ns) const {
   // Stamps are any numbers; the differences of unsigned ones do not overflow.
   const uint64_t gap_ns =
       static_cast<uint64_t>(after->stamp_ns) - static_cast<uint64_t>(before->stamp_ns);
-  if (gap_ns > static_cast<uint64_t>(kLargestPoseGap_ns)) return std::nullopt;
+  if (gap_ns > static_cast<uint64_t>(kMaxPoseGap_ns)) return std::nullopt;
   const double share =
       static_cast<double>(stamp_ns - before->stamp_ns) / static_cast<double>(gap_ns);
   Pose pose;
@@ -51,12 +51,12 @@ std::optional<Pose> PoseTrack::At(int64_t stamp_ns) const {
   return pose;
 }
 
-PoseSource PoseSource::OfTopic(size_t topic, PoseFrames frames) {
+PoseSource PoseSource::FromTopic(size_t topic, PoseFrames frames) {
   return PoseSource({topic}, std::move(frames));
 }
 
-absl::StatusOr<PoseSource> PoseSource::OfTransforms(const BagContents& contents,
-                                                    const FrameTree& tree, PoseFrames frames) {
+absl::StatusOr<PoseSource> PoseSource::FromTransforms(const BagContents& contents,
+                                                      const FrameTree& tree, PoseFrames frames) {
   if (frames.map.empty() && frames.base.empty()) {
     size_t moving = 0;
     for (const auto& [key, edge] : tree.edges()) {
@@ -87,7 +87,7 @@ absl::StatusOr<PoseSource> PoseSource::OfTransforms(const BagContents& contents,
   return source;
 }
 
-absl::StatusOr<PoseSource> PoseSource::OfFile(const std::string& path, PoseFrames frames) {
+absl::StatusOr<PoseSource> PoseSource::FromFile(const std::string& path, PoseFrames frames) {
   VOXLOC_ASSIGN_OR_RETURN(const std::vector<StampedPose> poses,
                           ReadTrajectory(path, TrajectoryFormat::kTum));
   PoseSource source({}, std::move(frames));
@@ -102,11 +102,11 @@ absl::StatusOr<PoseSource> PoseSource::OfFile(const std::string& path, PoseFrame
 absl::Status PoseSource::AddTo(PoseTrack* track, const PoseMessage& message) {
   const absl::StatusOr<Pose> pose = PoseFromQuaternion(message.translation, message.rotation);
   if (pose.ok()) return track->Add(message.stamp_ns, *pose);
-  ++not_poses_;
+  ++invalid_poses_;
   return absl::OkStatus();
 }
 
-absl::Status PoseSource::TakePose(const Topic& topic, const PoseMessage& message) {
+absl::Status PoseSource::AddPose(const Topic& topic, const PoseMessage& message) {
   if (!named_) {
     named_ = true;
     parent_ = message.parent;
@@ -120,10 +120,10 @@ absl::Status PoseSource::TakePose(const Topic& topic, const PoseMessage& message
   return AddTo(&track_, message);
 }
 
-absl::Status PoseSource::Take(const Topic& topic, absl::string_view bytes) {
+absl::Status PoseSource::AddMessage(const Topic& topic, absl::string_view bytes) {
   if (KindOf(topic) != MessageKind::kTransforms) {
     VOXLOC_ASSIGN_OR_RETURN(const PoseMessage message, DecodePose(topic, bytes));
-    return TakePose(topic, message);
+    return AddPose(topic, message);
   }
   VOXLOC_ASSIGN_OR_RETURN(const std::vector<PoseMessage> transforms,
                           DecodeTransforms(topic, bytes));
@@ -140,16 +140,16 @@ absl::Status PoseSource::Finish(const FrameTree& tree) {
   if (!moving_.empty()) return absl::OkStatus();
   track_.Finish();
   if (track_.empty()) {
-    return absl::InvalidArgumentError(absl::StrCat("there must be poses (got none, and ",
-                                                   not_poses_, " messages without a rotation)"));
+    return absl::InvalidArgumentError(absl::StrCat(
+        "there must be poses (got none, and ", invalid_poses_, " messages without a rotation)"));
   }
   if (frames_.map.empty()) frames_.map = parent_;
   if (frames_.map != parent_) {
-    VOXLOC_ASSIGN_OR_RETURN(map_T_parent_, tree.Fixed(frames_.map, parent_));
+    VOXLOC_ASSIGN_OR_RETURN(map_T_parent_, tree.FixedTransform(frames_.map, parent_));
   }
   if (frames_.base.empty()) frames_.base = child_;
   if (!child_.empty() && frames_.base != child_) {
-    VOXLOC_ASSIGN_OR_RETURN(child_T_base_, tree.Fixed(child_, frames_.base));
+    VOXLOC_ASSIGN_OR_RETURN(child_T_base_, tree.FixedTransform(child_, frames_.base));
   }
   return absl::OkStatus();
 }

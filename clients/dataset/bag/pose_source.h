@@ -27,14 +27,14 @@ namespace voxloc::bag {
 
 // The largest gap between two poses that is interpolated over: receivers of GNSS, the slowest
 // sources of poses, report once a second or more often.
-constexpr int64_t kLargestPoseGap_ns = 1'000'000'000;
+constexpr int64_t kMaxPoseGap_ns = 1'000'000'000;
 
 // A drive of 27 hours at 100 Hz, 640 MB.
-constexpr size_t kMostPoses = 10'000'000;
+constexpr size_t kMaxPoses = 10'000'000;
 
 class PoseTrack {
  public:
-  // In any order. ResourceExhausted: there are kMostPoses.
+  // In any order. ResourceExhausted: there are kMaxPoses.
   [[nodiscard]] absl::Status Add(int64_t stamp_ns, const Pose& pose);
 
   // After the last pose, once. Of poses with the same stamp the last one stays.
@@ -43,7 +43,7 @@ class PoseTrack {
   [[nodiscard]] bool empty() const { return poses_.empty(); }
   [[nodiscard]] const std::vector<StampedPose>& poses() const { return poses_; }
 
-  // The pose of that stamp itself; or, between two poses that are at most kLargestPoseGap_ns apart,
+  // The pose of that stamp itself; or, between two poses that are at most kMaxPoseGap_ns apart,
   // the straight line and the shortest rotation. nullopt: neither.
   [[nodiscard]] std::optional<Pose> At(int64_t stamp_ns) const;
 
@@ -60,28 +60,28 @@ struct PoseFrames {
 class PoseSource {
  public:
   // A topic of poses or odometry. Where its messages name no child, poses are those of frames.base.
-  static PoseSource OfTopic(size_t topic, PoseFrames frames);
+  static PoseSource FromTopic(size_t topic, PoseFrames frames);
 
   // The transforms from `frames.map` to `frames.base`. Where neither is given, those of the only
   // transform that moves. InvalidArgument: there is not one, or only one frame is given; otherwise
   // as FrameTree::Path.
-  [[nodiscard]] static absl::StatusOr<PoseSource> OfTransforms(const BagContents& contents,
-                                                               const FrameTree& tree,
-                                                               PoseFrames frames);
+  [[nodiscard]] static absl::StatusOr<PoseSource> FromTransforms(const BagContents& contents,
+                                                                 const FrameTree& tree,
+                                                                 PoseFrames frames);
 
   // A file `stamp x y z qx qy qz qw` (tum) with the poses of frames.base.
-  [[nodiscard]] static absl::StatusOr<PoseSource> OfFile(const std::string& path,
-                                                         PoseFrames frames);
+  [[nodiscard]] static absl::StatusOr<PoseSource> FromFile(const std::string& path,
+                                                           PoseFrames frames);
 
-  // The topics whose messages Take wants.
+  // The topics whose messages must be passed to Take.
   [[nodiscard]] const std::vector<size_t>& topics() const { return topics_; }
 
-  // InvalidArgument: not decodable, or frames that change. Poses that are none (a rotation of
-  // zeros, as before a filter begins) are left out and counted.
-  [[nodiscard]] absl::Status Take(const Topic& topic, absl::string_view bytes);
+  // InvalidArgument: not decodable, or frames that change. Invalid poses (such as a zero quaternion
+  // before a filter has started) are skipped and counted.
+  [[nodiscard]] absl::Status AddMessage(const Topic& topic, absl::string_view bytes);
 
-  // Frames that have become known since; before Finish.
-  void Expect(PoseFrames frames) { frames_ = std::move(frames); }
+  // Sets the frames if they were not known before. Call before Finish.
+  void SetFrames(PoseFrames frames) { frames_ = std::move(frames); }
 
   // After the last message: joins the frames of the poses with those asked for. InvalidArgument:
   // there is no pose; as FrameTree::Fixed.
@@ -89,10 +89,10 @@ class PoseSource {
 
   // What follows is for after Finish.
 
-  // "" where nobody has named it.
+  // "" if neither the user nor the recording names it.
   [[nodiscard]] const std::string& map_frame() const { return frames_.map; }
   [[nodiscard]] const std::string& base_frame() const { return frames_.base; }
-  [[nodiscard]] size_t not_poses() const { return not_poses_; }
+  [[nodiscard]] size_t invalid_poses() const { return invalid_poses_; }
   // The first and the last stamp of what was taken.
   [[nodiscard]] std::pair<int64_t, int64_t> span_ns() const;
 
@@ -103,12 +103,12 @@ class PoseSource {
   PoseSource(std::vector<size_t> topics, PoseFrames frames)
       : topics_(std::move(topics)), frames_(std::move(frames)) {}
 
-  [[nodiscard]] absl::Status TakePose(const Topic& topic, const PoseMessage& message);
+  [[nodiscard]] absl::Status AddPose(const Topic& topic, const PoseMessage& message);
   [[nodiscard]] absl::Status AddTo(PoseTrack* track, const PoseMessage& message);
 
   std::vector<size_t> topics_;
   PoseFrames frames_;
-  size_t not_poses_ = 0;
+  size_t invalid_poses_ = 0;
 
   // Of a topic or a file: parent_T_child, with what joins them to map and base where these are
   // other frames.

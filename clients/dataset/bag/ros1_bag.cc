@@ -19,7 +19,7 @@ namespace voxloc::bag {
 namespace {
 
 // Of a record's header: a topic's name and a few numbers; names have at most 4 KB in practice.
-constexpr uint32_t kMostHeaderBytes = uint32_t{1} << 20;
+constexpr uint32_t kMaxHeaderBytes = uint32_t{1} << 20;
 
 class Ros1Bag : public ChunkedBag {
  public:
@@ -51,9 +51,9 @@ class Ros1Bag : public ChunkedBag {
 absl::StatusOr<Ros1Bag::Head> Ros1Bag::HeadAt(uint64_t offset) const {
   VOXLOC_ASSIGN_OR_RETURN(std::string length, ReadAt(offset, 4));
   const auto header_bytes = ByteReader(length).Read<uint32_t>();
-  if (header_bytes > kMostHeaderBytes) {
+  if (header_bytes > kMaxHeaderBytes) {
     return absl::InvalidArgumentError(absl::StrCat("a record's header must have at most ",
-                                                   kMostHeaderBytes, " bytes (got ", header_bytes,
+                                                   kMaxHeaderBytes, " bytes (got ", header_bytes,
                                                    ")"));
   }
   VOXLOC_ASSIGN_OR_RETURN(std::string bytes, ReadAt(offset + 4, uint64_t{header_bytes} + 4));
@@ -95,7 +95,7 @@ absl::Status Ros1Bag::ListMessages(absl::string_view records,
 
 absl::Status Ros1Bag::DefineOne(const Ros1Record& record) {
   VOXLOC_ASSIGN_OR_RETURN(const Ros1Connection connection, Ros1ConnectionOf(record));
-  Define(connection.id, connection.topic, connection.type, "ros1");
+  DefineChannel(connection.id, connection.topic, connection.type, "ros1");
   return absl::OkStatus();
 }
 
@@ -121,7 +121,7 @@ absl::Status Ros1Bag::ReadIndex(const Ros1Header& bag_header) {
           if (TopicOf(connection) == nullptr) {
             return absl::NotFoundError("its index does not list all connections");
           }
-          Count(connection, messages);
+          AddMessageCount(connection, messages);
         }
         Add(std::move(info.chunk));
         ++found;
@@ -146,7 +146,7 @@ absl::Status Ros1Bag::Walk() {
       if (header.Is(Ros1Kind::kChunk) || header.Is(Ros1Kind::kMessage)) {
         VOXLOC_ASSIGN_OR_RETURN(const ChunkContents contents, Load(chunk));
         VOXLOC_TRY(DefineAll(contents.bytes));
-        AddWhole(std::move(chunk), contents);
+        AddScanned(std::move(chunk), contents);
       } else if (header.Is(Ros1Kind::kConnection)) {
         VOXLOC_ASSIGN_OR_RETURN(const std::string data, ReadAt(head.data_offset, head.data_bytes));
         if (absl::Status status = DefineOne({header, data}); !status.ok()) return status;
@@ -156,7 +156,7 @@ absl::Status Ros1Bag::Walk() {
     };
     damage = step();
   }
-  return EndWalk(offset, damage);
+  return FinishScan(offset, damage);
 }
 
 absl::StatusOr<std::unique_ptr<Bag>> Ros1Bag::Open(const std::string& path) {
@@ -184,7 +184,7 @@ absl::StatusOr<std::unique_ptr<Bag>> Ros1Bag::Open(const std::string& path) {
     if (index.ok()) return absl::OkStatus();
     bag->Clear();
     VOXLOC_TRY(bag->Walk());
-    bag->RemarkNoIndex(index);
+    bag->ReportNoIndex(index);
     return absl::OkStatus();
   };
   if (absl::Status status = open(); !status.ok()) {

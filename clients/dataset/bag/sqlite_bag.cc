@@ -144,7 +144,7 @@ absl::Status SqliteBag::RequireTables() const {
   return absl::OkStatus();
 }
 
-// SQLite takes the missing part of a file's last page as zeros.
+// SQLite reads the missing part of an incomplete last page as zeros.
 absl::Status SqliteBag::RequireWholePages() const {
   VOXLOC_ASSIGN_OR_RETURN(const Statement statement, Prepare("PRAGMA page_size"));
   VOXLOC_ASSIGN_OR_RETURN(const bool row, Step(statement));
@@ -205,15 +205,15 @@ absl::StatusOr<std::unique_ptr<Cursor>> SqliteBag::Read(const std::vector<size_t
       Prepare(absl::StrCat("SELECT rowid, topic_id, timestamp FROM messages WHERE topic_id IN (",
                            absl::StrJoin(ids, ","), ") ORDER BY timestamp, rowid")));
   VOXLOC_ASSIGN_OR_RETURN(Statement data, Prepare("SELECT data FROM messages WHERE rowid = ?1"));
-  return PlainCursor(contents_,
-                     std::make_unique<SqliteCursor>(*this, std::move(order), std::move(data)));
+  return MakeDecompressingCursor(
+      contents_, std::make_unique<SqliteCursor>(*this, std::move(order), std::move(data)));
 }
 
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<Bag>> OpenSqliteBag(const std::string& path) {
-  // A file with nothing left to take over from a journal is read as it is, also where SQLite could
-  // not make its files beside it.
+  // A file without a pending journal is opened as immutable, so that it can be read from a
+  // directory that SQLite cannot write to.
   const bool unfinished = ::access(absl::StrCat(path, "-wal").c_str(), F_OK) == 0 ||
                           ::access(absl::StrCat(path, "-journal").c_str(), F_OK) == 0;
   const std::string uri = absl::StrCat("file:", Escaped(path), unfinished ? "" : "?immutable=1");
@@ -224,7 +224,7 @@ absl::StatusOr<std::unique_ptr<Bag>> OpenSqliteBag(const std::string& path) {
   if (result != SQLITE_OK) {
     return absl::UnavailableError(absl::StrCat(path, ": ", sqlite3_errstr(result)));
   }
-  sqlite3_limit(opened, SQLITE_LIMIT_LENGTH, static_cast<int>(kMostChunkBytes));
+  sqlite3_limit(opened, SQLITE_LIMIT_LENGTH, static_cast<int>(kMaxChunkBytes));
   sqlite3_db_config(opened, SQLITE_DBCONFIG_DEFENSIVE, 1, nullptr);
   sqlite3_db_config(opened, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, nullptr);
   auto bag = std::make_unique<SqliteBag>(path, std::move(connection));

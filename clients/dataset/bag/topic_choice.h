@@ -32,7 +32,7 @@ namespace voxloc::bag {
                                                   const std::string& named);
 
 // The topic with the poses: the one named, which may be one of tf, or the only one of poses or
-// odometry; nullopt: there is none, so that tf has to do.
+// odometry; nullopt: there is none, use tf.
 [[nodiscard]] absl::StatusOr<std::optional<size_t>> ChoosePoses(const BagContents& contents,
                                                                 const std::string& named);
 

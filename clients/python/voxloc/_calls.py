@@ -11,7 +11,7 @@ import numpy as np
 
 from voxloc import _steps, messages
 from voxloc._channel import Connections
-from voxloc._course import Course
+from voxloc._procedure import Procedure
 from voxloc._security import ChannelOptions
 from voxloc.cells import Cells
 from voxloc.errors import Error
@@ -48,39 +48,39 @@ class Caller:
         return f"<{self._name} {', '.join(self._connections.addresses.all)}>"
 
 
-def server_info(self: Caller, timeout_s: Optional[float] = DEFAULT_TIMEOUT_S) -> Course[Any]:
+def server_info(self: Caller, timeout_s: Optional[float] = DEFAULT_TIMEOUT_S) -> Procedure[Any]:
     """GetServerInfoResponse: version, engine, limits, profiles."""
     return _unary(self, "GetServerInfo", messages.GetServerInfoRequest(), timeout_s)
 
 
 def list_sessions(self: Caller, map: str = "",
-                  timeout_s: Optional[float] = DEFAULT_TIMEOUT_S) -> Course[List[Any]]:
+                  timeout_s: Optional[float] = DEFAULT_TIMEOUT_S) -> Procedure[List[Any]]:
     """A SessionInfo of each open session, on one map or (empty) on all."""
     request = messages.ListSessionsRequest(map=map)
     return _pages(self, "ListSessions", request, timeout_s, "sessions")
 
 
 def list_captures(self: Caller, map: str = "",
-                  timeout_s: Optional[float] = DEFAULT_TIMEOUT_S) -> Course[List[Any]]:
+                  timeout_s: Optional[float] = DEFAULT_TIMEOUT_S) -> Procedure[List[Any]]:
     """A CaptureInfo of each captured scan, newest first, on one map or (empty) on all."""
     request = messages.ListCapturesRequest(map=map)
     return _pages(self, "ListCaptures", request, timeout_s, "captures")
 
 
 def get_capture(self: Caller, id: str,
-                timeout_s: Optional[float] = DEFAULT_TIMEOUT_S) -> Course[Any]:
+                timeout_s: Optional[float] = DEFAULT_TIMEOUT_S) -> Procedure[Any]:
     """The Capture of an id: a scan that went badly, as one AlignScanRequest, and its answer."""
     return _unary(self, "GetCapture", messages.GetCaptureRequest(id=id), timeout_s, "capture")
 
 
-def get_config(self: Caller, timeout_s: Optional[float] = DEFAULT_TIMEOUT_S) -> Course[List[Any]]:
+def get_config(self: Caller, timeout_s: Optional[float] = DEFAULT_TIMEOUT_S) -> Procedure[List[Any]]:
     """A ConfigEntry of each setting in effect: its key and value, and where it comes from."""
     request = messages.GetConfigRequest()
     return list((yield from _unary(self, "GetConfig", request, timeout_s, "entries")))
 
 
 def set_log_level(self: Caller, level: str,
-                  timeout_s: Optional[float] = DEFAULT_TIMEOUT_S) -> Course[str]:
+                  timeout_s: Optional[float] = DEFAULT_TIMEOUT_S) -> Procedure[str]:
     """Sets how much the server logs until it ends: trace, debug, info, warn or error; the level
     before."""
     request = messages.SetLogLevelRequest(level=_steps.log_level(level))
@@ -89,57 +89,57 @@ def set_log_level(self: Caller, level: str,
 
 
 def drain(self: Caller, grace_s: float, reason: str = "",
-          timeout_s: Optional[float] = DEFAULT_TIMEOUT_S) -> Course[Any]:
+          timeout_s: Optional[float] = DEFAULT_TIMEOUT_S) -> Procedure[Any]:
     """Makes the server ready to be stopped: its streams are ended after `grace_s`;
     DrainResponse."""
     return _unary(self, "Drain", messages.DrainRequest(grace_s=grace_s, reason=reason), timeout_s)
 
 
-def undrain(self: Caller, timeout_s: Optional[float] = DEFAULT_TIMEOUT_S) -> Course[int]:
+def undrain(self: Caller, timeout_s: Optional[float] = DEFAULT_TIMEOUT_S) -> Procedure[int]:
     """Takes a drain back; the sessions that are open."""
     return _unary(self, "Undrain", messages.UndrainRequest(), timeout_s, "open_sessions")
 
 
-def list_maps(self: Caller, timeout_s: Optional[float] = DEFAULT_TIMEOUT_S) -> Course[List[Any]]:
+def list_maps(self: Caller, timeout_s: Optional[float] = DEFAULT_TIMEOUT_S) -> Procedure[List[Any]]:
     """A MapInfo of each map, by name."""
     return _pages(self, "ListMaps", messages.ListMapsRequest(), timeout_s, "maps")
 
 
-def get_map(self: Caller, map: str, timeout_s: Optional[float] = DEFAULT_TIMEOUT_S) -> Course[Any]:
+def get_map(self: Caller, map: str, timeout_s: Optional[float] = DEFAULT_TIMEOUT_S) -> Procedure[Any]:
     """The MapInfo of a map."""
     return _unary(self, "GetMap", messages.GetMapRequest(map=map), timeout_s, "map")
 
 
 def list_tiles(self: Caller, map: str, revision: int = 0,
-               timeout_s: Optional[float] = DEFAULT_TIMEOUT_S) -> Course[List[Any]]:
+               timeout_s: Optional[float] = DEFAULT_TIMEOUT_S) -> Procedure[List[Any]]:
     """A TileInfo of each tile of a map, by id. `revision` 0: the active one."""
     request = messages.ListTilesRequest(map=map, revision=revision)
     return _pages(self, "ListTiles", request, timeout_s, "tiles")
 
 
 def list_revisions(self: Caller, map: str,
-                   timeout_s: Optional[float] = DEFAULT_TIMEOUT_S) -> Course[List[Any]]:
+                   timeout_s: Optional[float] = DEFAULT_TIMEOUT_S) -> Procedure[List[Any]]:
     """A MapRevision of each revision that the server keeps, ascending."""
     request = messages.ListRevisionsRequest(map=map)
     return list((yield from _unary(self, "ListRevisions", request, timeout_s, "revisions")))
 
 
 def activate_revision(self: Caller, map: str, revision: int,
-                      timeout_s: Optional[float] = DEFAULT_TIMEOUT_S) -> Course[Any]:
+                      timeout_s: Optional[float] = DEFAULT_TIMEOUT_S) -> Procedure[Any]:
     """Puts a staged revision in use for all vehicles; MapInfo."""
     request = messages.ActivateRevisionRequest(map=map, revision=revision)
     return _unary(self, "ActivateRevision", request, timeout_s, "map")
 
 
 def withdraw_revision(self: Caller, map: str, revision: int,
-                      timeout_s: Optional[float] = DEFAULT_TIMEOUT_S) -> Course[Any]:
+                      timeout_s: Optional[float] = DEFAULT_TIMEOUT_S) -> Procedure[Any]:
     """Takes a staged revision back; MapRevision."""
     request = messages.WithdrawRevisionRequest(map=map, revision=revision)
     return _unary(self, "WithdrawRevision", request, timeout_s, "revision")
 
 
 def set_canary(self: Caller, map: str, revision: int, vehicles: Sequence[str],
-               timeout_s: Optional[float] = DEFAULT_TIMEOUT_S) -> Course[Any]:
+               timeout_s: Optional[float] = DEFAULT_TIMEOUT_S) -> Procedure[Any]:
     """Names the vehicles that try a staged revision, in place of those before; MapRevision."""
     request = messages.SetCanaryRequest(map=map, revision=revision, vehicles=vehicles)
     return _unary(self, "SetCanary", request, timeout_s, "revision")
@@ -147,7 +147,7 @@ def set_canary(self: Caller, map: str, revision: int, vehicles: Sequence[str],
 
 def drop_map(self: Caller, map: str, revision: int = 0,
              timeout_s: Optional[float] = DEFAULT_TIMEOUT_S, *,
-             unless_in_use: bool = False) -> Course[int]:
+             unless_in_use: bool = False) -> Procedure[int]:
     """Deletes a map; the last revision that it had. Not at `revision` (0: any): ABORTED.
     `unless_in_use`, and sessions of the server use it: FAILED_PRECONDITION."""
     request = messages.DeleteMapRequest(map=map, revision=revision, unless_in_use=unless_in_use)
@@ -155,13 +155,13 @@ def drop_map(self: Caller, map: str, revision: int = 0,
 
 
 def undrop_map(self: Caller, map: str,
-               timeout_s: Optional[float] = DEFAULT_TIMEOUT_S) -> Course[Any]:
+               timeout_s: Optional[float] = DEFAULT_TIMEOUT_S) -> Procedure[Any]:
     """Takes the last deletion of a map of this name back, within a day; MapInfo."""
     return _unary(self, "UndeleteMap", messages.UndeleteMapRequest(map=map), timeout_s, "map")
 
 
 def get_cells(self: Caller, map: str, *, region: Optional[Any] = None, profile: str = "",
-              stage: int = 0, timeout_s: Optional[float] = None) -> Course[Cells]:
+              stage: int = 0, timeout_s: Optional[float] = None) -> Procedure[Cells]:
     """The Gaussians of a map, of a stage of a profile ("": the server's default), or of those
     whose means are in `region`, a Box."""
     request = messages.GetCellsRequest(map=map, region=region, profile=profile, stage=stage)
@@ -172,7 +172,7 @@ def load_map(self: Caller, map: str, tiles: _steps.Tiles, *, clear: bool = True,
              create: bool = True, remove: Sequence[str] = (), base_revision: int = 0,
              options: Optional[Any] = None, comment: str = "", request_id: str = "",
              from_revision: int = 0, stage: bool = False, canary_vehicles: Sequence[str] = (),
-             frame: Optional[Any] = None, timeout_s: Optional[float] = None) -> Course[Any]:
+             frame: Optional[Any] = None, timeout_s: Optional[float] = None) -> Procedure[Any]:
     """Makes `tiles` (points (N, 3) in the map frame, or a Tile, by tile id) the map, in one
     transaction. Points that the server has already are not sent.
 
@@ -194,7 +194,7 @@ def load_map(self: Caller, map: str, tiles: _steps.Tiles, *, clear: bool = True,
 
 
 def align(self: Caller, setup: Union[Setup, str], scan: Scan,
-          timeout_s: Optional[float] = DEFAULT_TIMEOUT_S) -> Course[Result]:
+          timeout_s: Optional[float] = DEFAULT_TIMEOUT_S) -> Procedure[Result]:
     """Aligns one scan, which needs a guess, without a session."""
     request = messages.AlignScanRequest(setup=setup_message(setup), scan=scan.to_message())
     return Result((yield from _unary(self, "AlignScan", request, timeout_s, "result")))
@@ -204,7 +204,7 @@ def search(self: Caller, setup: Union[Setup, str], scan: Scan, *, prior: Optiona
            prior_covariance: Optional[np.ndarray] = None, region: Optional[Any] = None,
            options: Optional[Any] = None, search_timeout_s: float = 0.0,
            on_progress: Optional[_steps.ProgressObserver] = None,
-           timeout_s: Optional[float] = None) -> Course[SearchResult]:
+           timeout_s: Optional[float] = None) -> Procedure[SearchResult]:
     """Finds a vehicle around a prior pose, in a SearchRegion, or (neither) in the whole map.
 
     A region is a box of the map or, on a map whose frame is known, a circle on the earth.
@@ -229,16 +229,16 @@ def search(self: Caller, setup: Union[Setup, str], scan: Scan, *, prior: Optiona
 
 def score(self: Caller, setup: Union[Setup, str], scan: Scan,
           poses: Union[Sequence[Pose], np.ndarray], *, stage: Optional[int] = None,
-          timeout_s: Optional[float] = None) -> Course[PoseScores]:
+          timeout_s: Optional[float] = None) -> Procedure[PoseScores]:
     """Scores poses map_T_base, also as an array (N, 7) x y z qx qy qz qw, without aligning."""
-    def score_at(index: int, server: str) -> Course[PoseScores]:
+    def score_at(index: int, server: str) -> Procedure[PoseScores]:
         steps = _steps.score(server, setup, scan, poses, stage)
         return _exchange(self, index, "ScorePoses", timeout_s, steps)
 
     return _try_each(self, score_at)
 
 
-def _try_each(self: Caller, work: Callable[[int, str], Course[Any]]) -> Course[Any]:
+def _try_each(self: Caller, work: Callable[[int, str], Procedure[Any]]) -> Procedure[Any]:
     """What `work` does at the first server, or, where it is unavailable, at the next."""
     round_ = self._connections.round()
     while True:
@@ -252,7 +252,7 @@ def _try_each(self: Caller, work: Callable[[int, str], Course[Any]]) -> Course[A
                 raise round_.refusal from None
 
 
-def _reach(self: Caller, call: str, timeout_s: Optional[float]) -> Course[int]:
+def _reach(self: Caller, call: str, timeout_s: Optional[float]) -> Procedure[int]:
     """The server of a call that must be sent once: one that has just answered."""
     if self._connections.needs_reaching(call):
         yield from server_info(self, timeout_s)
@@ -260,9 +260,9 @@ def _reach(self: Caller, call: str, timeout_s: Optional[float]) -> Course[int]:
 
 
 def _unary(self: Caller, call: str, request: Any, timeout_s: Optional[float],
-           field: str = "") -> Course[Any]:
+           field: str = "") -> Procedure[Any]:
     """One call; its response, or a field of it."""
-    def call_at(index: int, _: str = "") -> Course[Any]:
+    def call_at(index: int, _: str = "") -> Procedure[Any]:
         try:
             return (yield functools.partial(self._connections.begin, index, call, request,
                                             timeout_s=timeout_s))
@@ -277,7 +277,7 @@ def _unary(self: Caller, call: str, request: Any, timeout_s: Optional[float],
 
 
 def _pages(self: Caller, call: str, request: Any, timeout_s: Optional[float],
-           field: str) -> Course[List[Any]]:
+           field: str) -> Procedure[List[Any]]:
     """All entries of a list that comes in pages."""
     entries: List[Any] = []
     while True:
@@ -289,9 +289,9 @@ def _pages(self: Caller, call: str, request: Any, timeout_s: Optional[float],
 
 
 def _receive(self: Caller, name: str, request: Any, timeout_s: Optional[float],
-             steps_at: Callable[[str], _steps.Steps]) -> Course[Any]:
+             steps_at: Callable[[str], _steps.Steps]) -> Procedure[Any]:
     """A call with one request and many answers, which the steps at a server take."""
-    def receive_at(index: int, server: str) -> Course[Any]:
+    def receive_at(index: int, server: str) -> Procedure[Any]:
         call = self._connections.begin(index, name, request, timeout_s=timeout_s)
         steps = steps_at(server)
         message: Any = None
@@ -310,7 +310,7 @@ def _receive(self: Caller, name: str, request: Any, timeout_s: Optional[float],
 
 
 def _exchange(self: Caller, index: int, call: str, timeout_s: Optional[float],
-              steps: _steps.Steps) -> Course[Any]:
+              steps: _steps.Steps) -> Procedure[Any]:
     """A call whose messages go both ways."""
     stream = self._stream(self._connections, index, call, timeout_s)
     answer: Any = None

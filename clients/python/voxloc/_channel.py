@@ -73,7 +73,7 @@ class Connections:
         """The Error for what gRPC raised. A server that is unavailable is left."""
         error = error_of_rpc(self.addresses.all[index], call, rpc)
         if error.code == grpc.StatusCode.UNAVAILABLE:
-            self.addresses.leave(index)
+            self.addresses.fail_over(index)
         return error
 
     def error_of_stream(self, index: int, call: str, rpc: Any, cancelled: bool = False) -> Error:
@@ -84,14 +84,14 @@ class Connections:
         if (cancelled or self.closed or error.reason
                 or error.code != grpc.StatusCode.CANCELLED):
             return error
-        self.addresses.leave(index)
+        self.addresses.fail_over(index)
         return Error(grpc.StatusCode.UNAVAILABLE, f"{self.addresses.all[index]} {call}: the server "
                      "or a proxy cancelled the stream")
 
     def needs_reaching(self, call: str) -> bool:
         """Whether a server that can be reached is to be found before the call, since it must be
         sent once."""
-        return call not in _REPEATABLE and self.addresses.several
+        return call not in _REPEATABLE and self.addresses.has_several
 
 
 def _stub(channel: Any, method: Any) -> Any:

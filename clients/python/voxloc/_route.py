@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which of a client's servers is asked, and when: no input, no output.
+"""Selection of the server, and reconnect policies. No I/O.
 
 The rules are those of the C++ client (clients/cpp/channel.h, session.h, map_watch.h).
 """
@@ -18,7 +18,7 @@ from voxloc.errors import Error
 
 # Refusals that another server, or the same one later, may not repeat: it is full, or does not have
 # the map yet.
-_MAY_HELP_ELSEWHERE = ("TOO_MANY_SESSIONS", "TOO_MANY_UNOPENED_STREAMS", "MAP_NOT_FOUND",
+_RETRYABLE_ELSEWHERE = ("TOO_MANY_SESSIONS", "TOO_MANY_UNOPENED_STREAMS", "MAP_NOT_FOUND",
                        "MAP_REVISION_TOO_OLD")
 
 
@@ -33,12 +33,12 @@ class ReconnectOptions:
     factor: float = 1.6
     jitter: float = 0.2
 
-    def wait_s(self, attempts: int, asked_s: float = 0.0) -> float:
-        """Before the attempt after as many. At least as long as a server asked for, and up to twice
-        the jitter longer, since it may have asked many clients for the same."""
+    def wait_s(self, attempts: int, min_wait_s: float = 0.0) -> float:
+        """Seconds to wait before the attempt after `attempts`. `asked_s` is a lower bound, given by
+        the server: up to 2 * jitter * asked_s is added, as other clients got the same value."""
         nominal = min(self.max_wait_s, self.initial_wait_s * self.factor ** attempts)
         return max(nominal * random.uniform(1.0 - self.jitter, 1.0 + self.jitter),
-                   asked_s * random.uniform(1.0, 1.0 + 2.0 * self.jitter))
+                   min_wait_s * random.uniform(1.0, 1.0 + 2.0 * self.jitter))
 
 
 # A host, with gRPC's scheme or without, and digits. gRPC takes ports modulo 65536.
@@ -73,20 +73,20 @@ class Addresses:
         return self._first
 
     @property
-    def several(self) -> bool:
-        """Whether there is another one."""
+    def has_several(self) -> bool:
+        """Whether there is more than one address."""
         return len(self.all) > 1
 
-    def leave(self, index: int) -> None:
-        """The address was lost, cannot be reached, or drains: the next is the first, unless another
-        one is already."""
+    def fail_over(self, index: int) -> None:
+        """The address is lost, unreachable or draining: makes the next one the first, unless another
+        one already is."""
         with self._lock:
             if self._first == index:
                 self._first = (index + 1) % len(self.all)
 
 
 class AddressRound:
-    """The addresses, each tried once, from the one that calls go to on."""
+    """Iterates once over the addresses, starting with the first."""
 
     def __init__(self, addresses: Addresses):
         self._addresses = addresses
@@ -98,12 +98,12 @@ class AddressRound:
         """Of the address to be tried now."""
         return (self._begin + len(self._refusals)) % len(self._addresses.all)
 
-    def leave(self) -> None:
-        """The address is of no use to anyone for now."""
-        self._addresses.leave(self.index)
+    def fail_over(self) -> None:
+        """Makes the address after the current one the first."""
+        self._addresses.fail_over(self.index)
 
     def next(self, refusal: Error) -> bool:
-        """The address refused, or could not be reached: on to the next. False: each was tried."""
+        """Records the error of the current address and moves on. False: all were tried."""
         self._refusals.append(refusal)
         return len(self._refusals) < len(self._addresses.all)
 
@@ -113,20 +113,20 @@ class AddressRound:
         or of the last if none did."""
         answered = [error for error in self._refusals
                     if error.code != grpc.StatusCode.UNAVAILABLE]
-        telling = (answered or self._refusals)[-1]
-        message = "; ".join([telling.message] + [error.message for error in self._refusals
-                                                 if error is not telling])
-        return Error(telling.code, message, telling.reason, telling.metadata,
-                     telling.retry_after_s)
+        representative = (answered or self._refusals)[-1]
+        message = "; ".join([representative.message] + [error.message for error in self._refusals
+                                                 if error is not representative])
+        return Error(representative.code, message, representative.reason, representative.metadata,
+                     representative.retry_after_s)
 
     @property
     def retry_after_s(self) -> float:
-        """The shortest time that they asked for; 0 where one did not."""
+        """The minimum of their retry delays; 0 if one of them gave none."""
         return min((error.retry_after_s or 0.0 for error in self._refusals), default=0.0)
 
 
-class _Route:
-    """The addresses in turn, and how often all of them have been tried in vain."""
+class _ReconnectPolicy:
+    """Iterates over the addresses and counts the rounds in which all of them failed."""
 
     def __init__(self, addresses: Addresses, reconnect: ReconnectOptions):
         self._addresses, self._reconnect = addresses, reconnect
@@ -143,21 +143,21 @@ class _Route:
         """That address."""
         return self._addresses.all[self.index]
 
-    def _next_wait_s(self, asked_s: float) -> float:
-        """Begins another round; what is to be waited before it."""
-        wait_s = self._reconnect.wait_s(self._attempts, asked_s)
+    def _next_wait_s(self, min_wait_s: float) -> float:
+        """Starts another round; returns the seconds to wait before it."""
+        wait_s = self._reconnect.wait_s(self._attempts, min_wait_s)
         self._attempts += 1
         self._round = AddressRound(self._addresses)
         return wait_s
 
 
-class SessionRoute(_Route):
+class SessionReconnectPolicy(_ReconnectPolicy):
     """Where a session opens its next stream, and when."""
 
     def __init__(self, addresses: Addresses, reconnect: ReconnectOptions):
         super().__init__(addresses, reconnect)
         self._opened_once = False
-        self._drained_s = 0.0  # what a server that drains asked for, until it was waited
+        self._drain_wait_s = 0.0  # requested by a draining server; 0 once it has been waited for
         self._error: Optional[Error] = None
 
     @property
@@ -169,65 +169,66 @@ class SessionRoute(_Route):
         return Error(error.code, f"{error.message} (gave up after {self._attempts} attempts "
                      "to reconnect)", error.reason, error.metadata, error.retry_after_s)
 
-    def after_stream(self, error: Optional[Error], drained_s: Optional[float]) -> Optional[float]:
-        """A stream that was open has ended. Seconds to wait before the next; None: there is none.
-        `drained_s` is SessionDraining.reconnect_after_s, where the server drained."""
+    def after_stream(self, error: Optional[Error], drain_wait_s: Optional[float]) -> Optional[float]:
+        """Call after an open stream has ended. Seconds to wait before the next one; None: no further
+        attempt. `drained_s`: SessionDraining.reconnect_after_s if the server drained."""
         self._error, self._opened_once, self._attempts = error, True, 0
-        drained = drained_s is not None
+        drained = drain_wait_s is not None
         left = drained or (error is not None and error.was_cut_off)
         if not left and (error is None or error.reason != "IDLE_TIMEOUT"):
             return None
         if left:
-            self._round.leave()
+            self._round.fail_over()
         if self._attempts >= self._reconnect.max_attempts:
             return None
-        asked_s = (error.retry_after_s if error is not None else None) or 0.0
-        wait_s = self._next_wait_s(asked_s)
-        self._drained_s = drained_s or 0.0
-        # A server that drains says so while another one is there, also behind the same name.
-        return 0.0 if drained or (left and self._addresses.several) else wait_s
+        min_wait_s = (error.retry_after_s if error is not None else None) or 0.0
+        wait_s = self._next_wait_s(min_wait_s)
+        self._drain_wait_s = drain_wait_s or 0.0
+        # When a server drains, another one is available, possibly under the same name.
+        return 0.0 if drained or (left and self._addresses.has_several) else wait_s
 
     def after_refusal(self, error: Error) -> Optional[float]:
-        """A stream was not opened; likewise."""
+        """Call after a stream could not be opened. Returns as after_stream."""
         self._error = error
-        silent = error.code == grpc.StatusCode.DEADLINE_EXCEEDED and self._addresses.several
+        silent = error.code == grpc.StatusCode.DEADLINE_EXCEEDED and self._addresses.has_several
         full = (error.code == grpc.StatusCode.RESOURCE_EXHAUSTED
                 and error.retry_after_s is not None)
         if silent:
-            self._round.leave()
+            self._round.fail_over()
         elif (error.code != grpc.StatusCode.UNAVAILABLE and not full
-              and error.reason not in _MAY_HELP_ELSEWHERE):
+              and error.reason not in _RETRYABLE_ELSEWHERE):
             return None
         if self._round.next(error):
             return 0.0
         self._error = self._round.refusal
         if not self._opened_once or self._attempts >= self._reconnect.max_attempts:
             return None
-        asked_s, self._drained_s = max(self._round.retry_after_s, self._drained_s), 0.0
-        return self._next_wait_s(asked_s)
+        min_wait_s, self._drain_wait_s = max(self._round.retry_after_s, self._drain_wait_s), 0.0
+        return self._next_wait_s(min_wait_s)
 
 
-class WatchRoute(_Route):
-    """The same for a watch, which needs no opening: it is there once an event has come."""
+class WatchReconnectPolicy(_ReconnectPolicy):
+    """The same for a watch, which counts as open after its first event."""
 
     def __init__(self, addresses: Addresses, reconnect: ReconnectOptions):
         super().__init__(addresses, reconnect)
         self._had_event = False
 
     def event(self) -> None:
-        """One has come."""
+        """Call for each event: resets the attempts."""
         self._attempts, self._had_event = 0, True
 
     def after(self, error: Error) -> float:
-        """The watch has ended. Seconds to wait before the next; raises where there is none."""
+        """Call after the watch has ended. Seconds to wait before the next one; raises if there is no
+        further attempt."""
         if error.code != grpc.StatusCode.UNAVAILABLE:
             raise error
         lost, self._had_event = self._had_event, False
-        self._round.leave()
+        self._round.fail_over()
         if not lost and self._round.next(error):
             return 0.0
         refusal = error if lost else self._round.refusal
         if self._attempts >= self._reconnect.max_attempts:
             raise refusal
         wait_s = self._next_wait_s(self._round.retry_after_s)
-        return 0.0 if lost and self._addresses.several else wait_s
+        return 0.0 if lost and self._addresses.has_several else wait_s

@@ -11,7 +11,7 @@ import grpc
 import numpy as np
 
 from voxloc import messages
-from voxloc._course import Course
+from voxloc._procedure import Procedure
 from voxloc._route import Addresses, ReconnectOptions
 from voxloc._session_state import SessionState
 from voxloc.errors import Error, NoResult
@@ -26,7 +26,7 @@ class SessionBase:
 
     # Of the sessions: serves one stream, until it ends; hands a message to the open stream, None
     # half-closes it; ends the session at once.
-    _serve_one_stream: Any
+    _run_stream: Any
     _write: Callable[[Any], None]
     cancel: Any
 
@@ -115,11 +115,11 @@ class SessionBase:
             if self._state.writable:
                 self._write(request)
 
-    def _serve(self) -> Course[None]:
+    def _serve(self) -> Procedure[None]:
         """One stream after another, until the session has ended."""
         while True:
             try:
-                error = yield self._serve_one_stream
+                error = yield self._run_stream
             except Exception as fault:  # such as a channel that was closed
                 error = Error(grpc.StatusCode.CANCELLED, f"{self._state.server} AlignScans: "
                               f"{fault}")
@@ -139,7 +139,7 @@ class SessionBase:
         return functools.partial(self._changed.wait_for, predicate, timeout_s)
 
 
-def receive(self: SessionBase, timeout_s: Optional[float] = None) -> Course[Result]:
+def receive(self: SessionBase, timeout_s: Optional[float] = None) -> Procedure[Result]:
     """The next result, in the order of completion.
 
     NoResult: none in time. SessionClosed: none will come. Otherwise what ended the session.
@@ -148,17 +148,17 @@ def receive(self: SessionBase, timeout_s: Optional[float] = None) -> Course[Resu
 
 
 def receive_of(self: SessionBase, sequence: int,
-               timeout_s: Optional[float] = None) -> Course[Result]:
+               timeout_s: Optional[float] = None) -> Procedure[Result]:
     """The result of one scan; others stay for later calls."""
     return _receive(self, sequence, timeout_s)
 
 
-def align(self: SessionBase, scan: Scan, timeout_s: Optional[float] = None) -> Course[Result]:
+def align(self: SessionBase, scan: Scan, timeout_s: Optional[float] = None) -> Procedure[Result]:
     """Sends a scan and waits for its result."""
     return _receive(self, self.send(scan), timeout_s)
 
 
-def close(self: SessionBase, timeout_s: Optional[float] = 10.0) -> Course[None]:
+def close(self: SessionBase, timeout_s: Optional[float] = 10.0) -> Procedure[None]:
     """Ends the session once the server has answered every scan; results that have arrived can
     still be received. Raises what ended it instead, and NoResult, after cancelling, where that
     takes longer."""
@@ -177,7 +177,7 @@ def close(self: SessionBase, timeout_s: Optional[float] = 10.0) -> Course[None]:
 
 
 def _receive(self: SessionBase, sequence: Optional[int],
-             timeout_s: Optional[float]) -> Course[Result]:
+             timeout_s: Optional[float]) -> Procedure[Result]:
     found: List[Result] = []
 
     def arrived() -> bool:

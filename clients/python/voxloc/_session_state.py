@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a session knows, the same for threads and for asyncio: no input, no output, no locks.
+"""The state of a session, for threads and for asyncio: no I/O, no locks.
 
 The rules are those of the C++ client (clients/cpp/session.h).
 """
@@ -12,7 +12,7 @@ from typing import Any, Deque, Dict, List, Optional
 import grpc
 
 from voxloc import messages
-from voxloc._route import Addresses, ReconnectOptions, SessionRoute
+from voxloc._route import Addresses, ReconnectOptions, SessionReconnectPolicy
 from voxloc.errors import Error, SessionClosed, broken_protocol
 from voxloc.result import Result
 
@@ -20,11 +20,11 @@ _MAX_REJECTIONS = 64
 
 
 class SessionState:
-    """Scans that are out, results that are in, and what a reconnect needs."""
+    """Unanswered scans, results, and what a reconnect needs."""
 
     def __init__(self, addresses: Addresses, open_message: Any, reconnect: ReconnectOptions,
                  max_outstanding: int):
-        self._route = SessionRoute(addresses, reconnect)
+        self._route = SessionReconnectPolicy(addresses, reconnect)
         self.open_request = messages.AlignScansRequest(open=open_message)
         self.opened: Optional[Any] = None  # the last answer to `open`
         self.writable = False  # a stream is open, and unanswered scans have been sent again
@@ -38,8 +38,8 @@ class SessionState:
         self.results: Deque[Result] = collections.deque()
         self.rejections: Deque[Any] = collections.deque(maxlen=_MAX_REJECTIONS)
         self.draining: Optional[Any] = None  # the server's last SessionDraining
-        # Set while the stream is of a server that answers what it has, and no more.
-        self._drained_s: Optional[float] = None
+        # Set while the server drains: it answers the scans that it has and accepts no new ones.
+        self._drain_wait_s: Optional[float] = None
         self._max_outstanding = max_outstanding
         self._last_sequence = 0
         self._activation: Optional[Any] = None
@@ -72,12 +72,12 @@ class SessionState:
         self._last_sequence += 1
         request.scan.sequence = self._last_sequence
         self.unanswered[self._last_sequence] = request
-        if not self.writable and self._drained_s is None:
-            self._give_up_scans_before(self._last_sequence)
+        if not self.writable and self._drain_wait_s is None:
+            self._abandon_scans_before(self._last_sequence)
         return self._with_guess(request)
 
     def add_message(self, request: Any) -> Any:
-        """Takes any other message; likewise."""
+        """Takes any other message; returns the one to write."""
         self.check_open()
         if request.HasField("activate"):
             self._activation = request
@@ -103,13 +103,12 @@ class SessionState:
         first = [] if self._activation is None else [self._activation]
         if self.unanswered:
             newest = max(self.unanswered)
-            self._give_up_scans_before(newest)
+            self._abandon_scans_before(newest)
             first.append(self._with_guess(self.unanswered[newest]))
         return first
 
     def take(self, response: Any) -> bool:
-        """A later answer of a stream. Whether the stream is now to be half-closed, since the server
-        drains."""
+        """Handles a later response of the stream. True: half-close the stream, the server drains."""
         kind = response.WhichOneof("response")
         if kind == "result":
             self._take_result(response.result)
@@ -117,7 +116,7 @@ class SessionState:
             self.rejections.append(response.rejected)
         elif kind == "draining":
             self.draining = response.draining
-            self._drained_s = response.draining.reconnect_after_s
+            self._drain_wait_s = response.draining.reconnect_after_s
             self.writable = False
             return not self.closing  # a session that is being closed has half-closed it
         return False
@@ -126,10 +125,10 @@ class SessionState:
         """The stream has ended, with OK or an error. Seconds to wait before the next attempt;
         None: the session has ended."""
         self.writable = False
-        drained_s, self._drained_s = self._drained_s, None
+        drain_wait_s, self._drain_wait_s = self._drain_wait_s, None
         was_open, self._was_open = self._was_open, False
         if was_open:
-            wait_s = self._route.after_stream(error, drained_s)
+            wait_s = self._route.after_stream(error, drain_wait_s)
         else:
             wait_s = self._route.after_refusal(error) if error is not None else None
         if wait_s is None or self.closing:
@@ -140,7 +139,7 @@ class SessionState:
     def finish(self, error: Optional[Error]) -> None:
         """The session has ended."""
         if error is None:  # closed before another server had them
-            self._give_up_scans_before(self._last_sequence + 1)
+            self._abandon_scans_before(self._last_sequence + 1)
         self.writable = False
         self.ended = True
         self.end = error
@@ -169,7 +168,7 @@ class SessionState:
             self._guess_from_last_pose = False
         self.results.append(Result(message))
 
-    def _give_up_scans_before(self, sequence: int) -> None:
+    def _abandon_scans_before(self, sequence: int) -> None:
         for old in [number for number in self.unanswered if number < sequence]:
             request = self.unanswered.pop(old)
             self.given_up += 1

@@ -62,7 +62,7 @@ def log_level_name(value: int) -> str:
 
 
 class _Reader:
-    """Reads the messages of a stream and sees that they are the ones that were asked for."""
+    """Reads the messages of a stream and checks that they are of the expected kinds."""
 
     def __init__(self, server: str, call: str, oneof: str):
         self._server, self._call, self._oneof = server, call, oneof
@@ -83,7 +83,7 @@ class _Reader:
 
 
 class _Update:
-    """A transaction of UpdateMapTiles, and what of it is not answered."""
+    """A transaction of UpdateMapTiles and its unacknowledged requests."""
 
     def __init__(self, server: str, points_per_chunk: int):
         self._reader = _Reader(server, "UpdateMapTiles", "response")
@@ -93,22 +93,22 @@ class _Update:
         self._offered_bytes = 0
 
     def offer(self, tile_id: str, origin: np.ndarray, offsets: np.ndarray) -> Steps:
-        """The tile; its points go if the server does not have them."""
+        """Adds a tile; its points are sent only if the server does not have them."""
         digest = tile_digest(origin, offsets)
         yield messages.UpdateMapTilesRequest(
             reuse=messages.ReuseTile(tile_id=tile_id, sha256=digest))
         self._pending.append((tile_id, origin, offsets, digest))
         self._offered_bytes += offsets.nbytes
-        yield from self.settle(_MAX_UNACKNOWLEDGED, _MAX_OFFERED_BYTES)
+        yield from self.flush(_MAX_UNACKNOWLEDGED, _MAX_OFFERED_BYTES)
 
     def remove(self, tile_id: str) -> Steps:
-        """The tile is to be gone."""
+        """Removes a tile."""
         yield messages.UpdateMapTilesRequest(remove=messages.RemoveTile(tile_id=tile_id))
         self._pending.append(None)
-        yield from self.settle(_MAX_UNACKNOWLEDGED, _MAX_OFFERED_BYTES)
+        yield from self.flush(_MAX_UNACKNOWLEDGED, _MAX_OFFERED_BYTES)
 
-    def settle(self, unacknowledged: int = 0, offered_bytes: int = 0) -> Steps:
-        """Reads answers until no more than this is open."""
+    def flush(self, unacknowledged: int = 0, offered_bytes: int = 0) -> Steps:
+        """Reads answers until at most this much is unacknowledged."""
         while len(self._pending) > unacknowledged or self._offered_bytes > offered_bytes:
             answer = yield from self._reader.expect("tile_added", "tile_removed", "tile_missing")
             offer = self._pending.popleft()
@@ -151,7 +151,7 @@ def update_map(server: str, begin: Any, tiles: Tiles, remove: Sequence[str],
             yield from update.offer(tile_id, *placed)
         for tile_id in remove:
             yield from update.remove(tile_id)
-        yield from update.settle()
+        yield from update.flush()
     yield messages.UpdateMapTilesRequest(commit=commit)
     committed = yield from reader.expect("committed")
     return committed

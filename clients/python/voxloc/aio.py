@@ -20,8 +20,8 @@ import grpc.aio
 from voxloc import _calls, _session, messages
 from voxloc._calls import DEFAULT_TIMEOUT_S
 from voxloc._channel import Connections
-from voxloc._course import awaitable, run_async
-from voxloc._route import ReconnectOptions, WatchRoute
+from voxloc._procedure import awaitable, run_async
+from voxloc._route import ReconnectOptions, WatchReconnectPolicy
 from voxloc.errors import Error, SessionClosed
 from voxloc.result import Result
 from voxloc.scan import Setup, setup_message
@@ -39,7 +39,7 @@ class Stream:
         self._cancelled = False
 
     async def write(self, message: Any) -> None:
-        """Of a stream that has ended `read` tells."""
+        """If the stream has ended, the next `read` raises its error."""
         try:
             await self._call.write(message)
         except (grpc.RpcError, asyncio.InvalidStateError):
@@ -91,7 +91,7 @@ class Client(_calls.Caller):
         await self.close()
 
     async def close(self) -> None:
-        """Ends the connection and what goes on over it."""
+        """Closes the connection and cancels its calls."""
         self._connections.closed = True
         for channel in self._connections.channels:
             await channel.close()
@@ -173,7 +173,7 @@ class Client(_calls.Caller):
                 raise round_.refusal
 
     async def _watch(self, request: Any, reconnect: ReconnectOptions) -> AsyncIterator[Any]:
-        route = WatchRoute(self._connections.addresses, reconnect)
+        route = WatchReconnectPolicy(self._connections.addresses, reconnect)
         while True:
             call = self._connections.begin(route.index, "WatchMap", request)
             try:
@@ -275,7 +275,7 @@ class Session(_session.SessionBase):
     def _write(self, request: Optional[Any]) -> None:
         self._pending.put_nowait(request)
 
-    async def _serve_one_stream(self) -> Optional[Error]:
+    async def _run_stream(self) -> Optional[Error]:
         if self._state.closing:
             return Error(grpc.StatusCode.CANCELLED, "the session was closed while it reconnected")
         stream = self._stream = self._make_stream(self._state.index)

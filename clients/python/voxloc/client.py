@@ -11,7 +11,7 @@ import grpc
 from voxloc import _calls, messages
 from voxloc._calls import DEFAULT_TIMEOUT_S
 from voxloc._channel import Connections
-from voxloc._course import blocking
+from voxloc._procedure import blocking
 from voxloc._route import ReconnectOptions
 from voxloc.errors import Error
 from voxloc.scan import Setup, setup_message
@@ -92,7 +92,7 @@ class Client(_calls.Caller):
         self.close()
 
     def close(self) -> None:
-        """Ends the connection and what goes on over it."""
+        """Closes the connection and cancels its calls."""
         self._connections.closed = True
         for channel in self._connections.channels:
             channel.close()

@@ -9,7 +9,7 @@ from typing import Any, Callable, Iterator, Optional
 import grpc
 
 from voxloc import _session
-from voxloc._course import blocking, run
+from voxloc._procedure import blocking, run
 from voxloc.errors import Error, SessionClosed
 from voxloc.result import Result
 
@@ -89,7 +89,7 @@ class Session(_session.SessionBase):
         else:
             self._stream.write(request)
 
-    def _serve_one_stream(self) -> Optional[Error]:
+    def _run_stream(self) -> Optional[Error]:
         with self._changed:
             if self._state.closing:
                 return Error(grpc.StatusCode.CANCELLED,

@@ -9,7 +9,7 @@ from typing import Any, Iterator, Optional
 import grpc
 
 from voxloc._channel import Connections
-from voxloc._route import ReconnectOptions, WatchRoute
+from voxloc._route import ReconnectOptions, WatchReconnectPolicy
 from voxloc.errors import Error
 
 
@@ -26,7 +26,7 @@ class MapWatch:
 
     def __init__(self, connections: Connections, request: Any, reconnect: ReconnectOptions):
         self._connections, self._request = connections, request
-        self._route = WatchRoute(connections.addresses, reconnect)
+        self._route = WatchReconnectPolicy(connections.addresses, reconnect)
         self._lock = threading.Lock()
         self._cancelled = threading.Event()
         self._call: Optional[Any] = None

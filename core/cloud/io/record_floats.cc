@@ -34,7 +34,7 @@ constexpr size_t kLeastRecordsOfMeans = 8;
 constexpr double kChanceSigmas = 4.0;
 
 // No coordinate of a scan or of a map is farther from zero, or nearer and not zero.
-constexpr double kFarthest_m = 1e8;
+constexpr double kMaxOffset_m = 1e8;
 constexpr double kNearest_m = 1e-20;
 constexpr double kMostImplausible = 0.02;
 
@@ -140,7 +140,7 @@ bool Plausible(const std::vector<Values>& all, size_t floats) {
       if ((values.first + i) % floats > 2) continue;
       const double size = std::abs(values.raw[i]);
       ++coordinates;
-      if (std::isfinite(size) && (size > kFarthest_m || (size > 0.0 && size < kNearest_m))) {
+      if (std::isfinite(size) && (size > kMaxOffset_m || (size > 0.0 && size < kNearest_m))) {
         ++implausible;
       }
     }
@@ -186,9 +186,9 @@ absl::StatusOr<RecordFloats> ChooseRecordFloats(size_t told, absl::string_view n
                                                 const std::vector<RecordSample>& samples) {
   const auto fits = [&](size_t floats) { return file_bytes % (floats * sizeof(float)) == 0; };
   if (told != 0) {
-    if (told < kLeastRecordFloats || told > kMostRecordFloats) {
-      return absl::InvalidArgumentError(absl::StrCat("--record-floats must be ", kLeastRecordFloats,
-                                                     " to ", kMostRecordFloats, " (got ", told,
+    if (told < kMinRecordFloats || told > kMaxRecordFloats) {
+      return absl::InvalidArgumentError(absl::StrCat("--record-floats must be ", kMinRecordFloats,
+                                                     " to ", kMaxRecordFloats, " (got ", told,
                                                      ")"));
     }
     if (!fits(told)) return WrongSize(name, file_bytes, told);

@@ -19,8 +19,8 @@
 namespace voxloc {
 
 // Records that may be told, float32 a point. Without being told only 4 to 6 are taken.
-constexpr size_t kLeastRecordFloats = 3;
-constexpr size_t kMostRecordFloats = 32;
+constexpr size_t kMinRecordFloats = 3;
+constexpr size_t kMaxRecordFloats = 32;
 
 enum class RecordReason { kTold, kName, kSize, kValues };
 

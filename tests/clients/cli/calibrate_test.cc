@@ -79,49 +79,50 @@ std::vector<DriveAnswer> Answers(const SimulatedDrive& drive, uint64_t seed) {
 
 constexpr OdometryNoise kExact = {0.0, 0.0};
 
-TEST(Innovations, TellTheSystematicPartThatErrorsWereDrawnWith) {
+TEST(Innovations, RecoverTheSimulatedSystematicPart) {
   SimulatedDrive drive;
   drive.position_sigma_m = {0.05, 0.03, 0.02};
   drive.rotation_sigma_rad = {0.001, 0.002, 0.003};
-  const auto learnt = LearnSystematic(Answers(drive, 1), kExact);
-  ASSERT_TRUE(learnt.ok()) << learnt.status();
+  const auto estimates = EstimateSystematic(Answers(drive, 1), kExact);
+  ASSERT_TRUE(estimates.ok()) << estimates.status();
   for (size_t axis = 0; axis < 3; ++axis) {
     const auto i = static_cast<Eigen::Index>(axis);
     const double position_m = drive.position_sigma_m[i];
-    EXPECT_NEAR(learnt->position_sigma_m[axis].value, position_m, 0.2 * position_m) << axis;
-    EXPECT_LE(learnt->position_sigma_m[axis].low, learnt->position_sigma_m[axis].value);
-    EXPECT_GE(learnt->position_sigma_m[axis].high, learnt->position_sigma_m[axis].value);
+    EXPECT_NEAR(estimates->position_sigma_m[axis].value, position_m, 0.2 * position_m) << axis;
+    EXPECT_LE(estimates->position_sigma_m[axis].low, estimates->position_sigma_m[axis].value);
+    EXPECT_GE(estimates->position_sigma_m[axis].high, estimates->position_sigma_m[axis].value);
     const double rotation_rad = drive.rotation_sigma_rad[i];
-    EXPECT_NEAR(learnt->rotation_sigma_rad[axis].value, rotation_rad, 0.2 * rotation_rad) << axis;
+    EXPECT_NEAR(estimates->rotation_sigma_rad[axis].value, rotation_rad, 0.2 * rotation_rad)
+        << axis;
   }
   // There is no error of the time: 2 ms are 3 cm at the highest speed.
-  ASSERT_TRUE(learnt->time_sigma_s.has_value());
-  EXPECT_LT(learnt->time_sigma_s->value, 0.003);
+  ASSERT_TRUE(estimates->time_sigma_s.has_value());
+  EXPECT_LT(estimates->time_sigma_s->value, 0.003);
 }
 
-TEST(Innovations, TellTheTimeFromTheSpeed) {
+TEST(Innovations, EstimateTheTimeSigmaFromSpeed) {
   SimulatedDrive drive;
   drive.position_sigma_m = {0.03, 0.03, 0.03};
   drive.time_sigma_s = 0.01;
-  const auto learnt = LearnSystematic(Answers(drive, 2), kExact);
-  ASSERT_TRUE(learnt.ok()) << learnt.status();
-  ASSERT_TRUE(learnt->time_sigma_s.has_value());
-  EXPECT_NEAR(learnt->time_sigma_s->value, 0.01, 0.0025);
-  EXPECT_LT(learnt->time_sigma_s->low, 0.01);
-  EXPECT_GT(learnt->time_sigma_s->high, 0.008);
+  const auto estimates = EstimateSystematic(Answers(drive, 2), kExact);
+  ASSERT_TRUE(estimates.ok()) << estimates.status();
+  ASSERT_TRUE(estimates->time_sigma_s.has_value());
+  EXPECT_NEAR(estimates->time_sigma_s->value, 0.01, 0.0025);
+  EXPECT_LT(estimates->time_sigma_s->low, 0.01);
+  EXPECT_GT(estimates->time_sigma_s->high, 0.008);
   // Along the way the two are hard to tell apart, which the interval says.
-  EXPECT_LT(learnt->position_sigma_m[0].low, 0.03);
-  EXPECT_GT(learnt->position_sigma_m[0].high, 0.03);
-  EXPECT_LT(learnt->position_sigma_m[0].high, 0.12);
-  EXPECT_NEAR(learnt->position_sigma_m[1].value, 0.03, 0.006);
+  EXPECT_LT(estimates->position_sigma_m[0].low, 0.03);
+  EXPECT_GT(estimates->position_sigma_m[0].high, 0.03);
+  EXPECT_LT(estimates->position_sigma_m[0].high, 0.12);
+  EXPECT_NEAR(estimates->position_sigma_m[1].value, 0.03, 0.006);
 }
 
 TEST(Innovations, WithoutSystematicErrorsNearlyNothingIsFound) {
-  const auto learnt = LearnSystematic(Answers(SimulatedDrive(), 3), kExact);
-  ASSERT_TRUE(learnt.ok()) << learnt.status();
+  const auto estimates = EstimateSystematic(Answers(SimulatedDrive(), 3), kExact);
+  ASSERT_TRUE(estimates.ok()) << estimates.status();
   for (size_t axis = 0; axis < 3; ++axis) {
-    EXPECT_LT(learnt->position_sigma_m[axis].value, 0.005) << axis;
-    EXPECT_LT(learnt->rotation_sigma_rad[axis].value, 2e-4) << axis;
+    EXPECT_LT(estimates->position_sigma_m[axis].value, 0.005) << axis;
+    EXPECT_LT(estimates->rotation_sigma_rad[axis].value, 2e-4) << axis;
   }
 }
 
@@ -129,10 +130,10 @@ TEST(Innovations, WhatAllScansHaveInCommonIsNotSeen) {
   SimulatedDrive drive;
   drive.common_m = {0.3, -0.2, 0.1};
   drive.bend_rad_per_m = 0.0;  // which would turn it
-  const auto learnt = LearnSystematic(Answers(drive, 4), kExact);
-  ASSERT_TRUE(learnt.ok()) << learnt.status();
+  const auto estimates = EstimateSystematic(Answers(drive, 4), kExact);
+  ASSERT_TRUE(estimates.ok()) << estimates.status();
   for (size_t axis = 0; axis < 3; ++axis) {
-    EXPECT_LT(learnt->position_sigma_m[axis].value, 0.02) << axis;
+    EXPECT_LT(estimates->position_sigma_m[axis].value, 0.02) << axis;
   }
 }
 
@@ -140,10 +141,10 @@ TEST(Innovations, AreNotMovedByAnswersThatAreLost) {
   SimulatedDrive drive;
   drive.position_sigma_m = {0.04, 0.04, 0.04};
   drive.lost_share = 0.03;
-  const auto learnt = LearnSystematic(Answers(drive, 5), kExact);
-  ASSERT_TRUE(learnt.ok()) << learnt.status();
+  const auto estimates = EstimateSystematic(Answers(drive, 5), kExact);
+  ASSERT_TRUE(estimates.ok()) << estimates.status();
   for (size_t axis = 0; axis < 3; ++axis) {
-    EXPECT_NEAR(learnt->position_sigma_m[axis].value, 0.04, 0.012) << axis;
+    EXPECT_NEAR(estimates->position_sigma_m[axis].value, 0.04, 0.012) << axis;
   }
 }
 
@@ -151,33 +152,33 @@ TEST(Innovations, OdometryIsBelievedAsFarAsItIsSaidToBeGood) {
   SimulatedDrive drive;
   drive.position_sigma_m = {0.03, 0.03, 0.03};
   drive.drift = 0.01;
-  const auto learnt = LearnSystematic(Answers(drive, 6), {0.01, 0.0});
-  ASSERT_TRUE(learnt.ok()) << learnt.status();
-  EXPECT_NEAR(learnt->position_sigma_m[1].value, 0.03, 0.008);
-  for (const LagSummary& lag : learnt->lags) EXPECT_LE(lag.distance_m, 3.0);
+  const auto estimates = EstimateSystematic(Answers(drive, 6), {0.01, 0.0});
+  ASSERT_TRUE(estimates.ok()) << estimates.status();
+  EXPECT_NEAR(estimates->position_sigma_m[1].value, 0.03, 0.008);
+  for (const LagSummary& lag : estimates->lags) EXPECT_LE(lag.distance_m, 3.0);
 }
 
 TEST(Innovations, AtOneSpeedTheTimeIsNotObservable) {
   SimulatedDrive drive;
   drive.slow_m_s = drive.fast_m_s = 10.0;
   drive.position_sigma_m = {0.04, 0.04, 0.04};
-  const auto learnt = LearnSystematic(Answers(drive, 7), kExact);
-  ASSERT_TRUE(learnt.ok()) << learnt.status();
-  EXPECT_FALSE(learnt->time_sigma_s.has_value());
-  EXPECT_FALSE(learnt->skew_sigma_s.has_value());
+  const auto estimates = EstimateSystematic(Answers(drive, 7), kExact);
+  ASSERT_TRUE(estimates.ok()) << estimates.status();
+  EXPECT_FALSE(estimates->time_sigma_s.has_value());
+  EXPECT_FALSE(estimates->skew_sigma_s.has_value());
 }
 
 TEST(Innovations, ADriveThatIsTooShortOrStandsIsRefusedWithWhatItLacks) {
   SimulatedDrive drive;
   drive.scans = 15;
-  absl::Status status = LearnSystematic(Answers(drive, 8), kExact).status();
+  absl::Status status = EstimateSystematic(Answers(drive, 8), kExact).status();
   EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
   EXPECT_THAT(std::string(status.message()), HasSubstr("at least 20 pairs"));
   drive.scans = 100;
   drive.slow_m_s = drive.fast_m_s = 0.0;
-  status = LearnSystematic(Answers(drive, 9), kExact).status();
+  status = EstimateSystematic(Answers(drive, 9), kExact).status();
   EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
-  EXPECT_FALSE(LearnSystematic({}, kExact).ok());
+  EXPECT_FALSE(EstimateSystematic({}, kExact).ok());
 }
 
 std::vector<HalvesAnswer> Halves(double true_over_stated) {
@@ -200,12 +201,12 @@ std::vector<HalvesAnswer> Halves(double true_over_stated) {
   return scans;
 }
 
-TEST(SplitHalves, TellByHowMuchTheScanPartIsWrong) {
-  const Estimated right = ScanPartFactor(Halves(1.0));
+TEST(SplitHalves, EstimateTheScanPartFactor) {
+  const IntervalEstimate right = ScanPartFactor(Halves(1.0));
   EXPECT_LT(right.low, 1.0);
   EXPECT_GT(right.high, 1.0);
   EXPECT_NEAR(right.value, 1.0, 0.15);
-  const Estimated small = ScanPartFactor(Halves(2.0));
+  const IntervalEstimate small = ScanPartFactor(Halves(2.0));
   EXPECT_NEAR(small.value, 4.0, 0.6);
   EXPECT_GT(small.low, 3.0);
 }
@@ -217,7 +218,7 @@ TEST(SplitHalves, EachPointIsInOneHalfAndBothSeeAllOfTheScan) {
     const Eigen::Vector3f p = random.InBox(20.0).cast<float>();
     scan.PushBack(p.x(), p.y(), p.z());
   }
-  const auto [first, second] = CutInHalves(scan);
+  const auto [first, second] = SplitInHalves(scan);
   EXPECT_EQ(first.size() + second.size(), scan.size());
   EXPECT_NEAR(static_cast<double>(first.size()), 750.0, 75.0);
   for (const PointCloud* half : {&first, &second}) {
@@ -227,69 +228,69 @@ TEST(SplitHalves, EachPointIsInOneHalfAndBothSeeAllOfTheScan) {
   }
   PointCloud one;
   one.PushBack(1.0F, 2.0F, 3.0F);
-  EXPECT_TRUE(CutInHalves(one).first.empty());
+  EXPECT_TRUE(SplitInHalves(one).first.empty());
 }
 
-LearntCalibration Learnt() {
+CalibrationEstimate SomeEstimates() {
   SimulatedDrive drive;
   drive.position_sigma_m = {0.05, 0.03, 0.02};
-  LearntCalibration learnt;
-  learnt.drive = "drive/scans in map town, 2026-01-02";
-  learnt.scan_part_factor = Estimated{1.0, 0.9, 1.1};
-  learnt.systematic = *LearnSystematic(Answers(drive, 12), kExact);
-  return learnt;
+  CalibrationEstimate estimates;
+  estimates.drive = "drive/scans in map town, 2026-01-02";
+  estimates.scan_part_factor = IntervalEstimate{1.0, 0.9, 1.1};
+  estimates.systematic = *EstimateSystematic(Answers(drive, 12), kExact);
+  return estimates;
 }
 
 TEST(CalibrationReport, WritesUpperEndsWithTheirOrigins) {
-  const LearntCalibration learnt = Learnt();
+  const CalibrationEstimate estimates = SomeEstimates();
   SensorCalibration known;
   known.name = "roof";
   known.mount_offset_m = {{0.0, 0.0, 0.1}, "drawing"};
-  const SensorCalibration written = ApplyLearnt(learnt, known);
+  const SensorCalibration written = ApplyEstimate(estimates, known);
   EXPECT_TRUE(ValidateSensorCalibration(written).ok());
   EXPECT_EQ(written.name, "roof");
-  EXPECT_EQ(written.position_sigma_m.value.x(), learnt.systematic.position_sigma_m[0].high);
+  EXPECT_EQ(written.position_sigma_m.value.x(), estimates.systematic.position_sigma_m[0].high);
   EXPECT_THAT(written.position_sigma_m.origin, HasSubstr("drive/scans in map town, 2026-01-02"));
-  EXPECT_EQ(written.time_sigma_s.value, learnt.systematic.time_sigma_s->high);
+  EXPECT_EQ(written.time_sigma_s.value, estimates.systematic.time_sigma_s->high);
   // Configured, and not in doubt.
   EXPECT_EQ(written.mount_offset_m.value, known.mount_offset_m.value);
   EXPECT_EQ(written.scan_scale.value, 1.0);
   EXPECT_EQ(written.scan_scale.origin, known.scan_scale.origin);
-  EXPECT_THAT(LearntText(learnt, written), HasSubstr("scan part, factor"));
+  EXPECT_THAT(CalibrationText(estimates, written), HasSubstr("scan part, factor"));
 }
 
 TEST(CalibrationReport, SigmasAreMadeSmallerOnlyWhereAnswersWereComparedOverALongWay) {
-  LearntCalibration learnt = Learnt();
-  ASSERT_LT(learnt.systematic.position_sigma_m[2].high, 0.03);
-  learnt.systematic.position_distance_m = 20.0;
-  EXPECT_EQ(ApplyLearnt(learnt, {}).position_sigma_m.value.z(),
-            learnt.systematic.position_sigma_m[2].high);
-  learnt.systematic.position_distance_m = 19.0;
-  const SensorCalibration written = ApplyLearnt(learnt, {});
+  CalibrationEstimate estimates = SomeEstimates();
+  ASSERT_LT(estimates.systematic.position_sigma_m[2].high, 0.03);
+  estimates.systematic.position_distance_m = 20.0;
+  EXPECT_EQ(ApplyEstimate(estimates, {}).position_sigma_m.value.z(),
+            estimates.systematic.position_sigma_m[2].high);
+  estimates.systematic.position_distance_m = 19.0;
+  const SensorCalibration written = ApplyEstimate(estimates, {});
   EXPECT_EQ(written.position_sigma_m.value.z(), SystematicError().position_sigma_m.z());
-  EXPECT_EQ(written.position_sigma_m.value.x(), learnt.systematic.position_sigma_m[0].high);
+  EXPECT_EQ(written.position_sigma_m.value.x(), estimates.systematic.position_sigma_m[0].high);
   EXPECT_THAT(written.position_sigma_m.origin, HasSubstr("where that is less"));
 }
 
 TEST(CalibrationReport, TheScanPartIsEnlargedWhereItIsTooSmallForSure) {
-  LearntCalibration learnt = Learnt();
-  learnt.scan_part_factor = Estimated{2.0, 1.5, 2.6};
-  EXPECT_EQ(ApplyLearnt(learnt, {}).scan_scale.value, 2.0);
-  learnt.scan_part_factor = Estimated{0.5, 0.4, 0.6};
-  EXPECT_EQ(ApplyLearnt(learnt, {}).scan_scale.value, 1.0);
+  CalibrationEstimate estimates = SomeEstimates();
+  estimates.scan_part_factor = IntervalEstimate{2.0, 1.5, 2.6};
+  EXPECT_EQ(ApplyEstimate(estimates, {}).scan_scale.value, 2.0);
+  estimates.scan_part_factor = IntervalEstimate{0.5, 0.4, 0.6};
+  EXPECT_EQ(ApplyEstimate(estimates, {}).scan_scale.value, 1.0);
 }
 
-TEST(CalibrationReport, WhatADriveDoesNotTellStaysAndIsSaid) {
-  LearntCalibration learnt = Learnt();
-  learnt.systematic.time_sigma_s.reset();
-  learnt.systematic.skew_sigma_s.reset();
-  learnt.scan_part_factor.reset();
-  const SensorCalibration written = ApplyLearnt(learnt, {});
+TEST(CalibrationReport, UnobservedValuesStayAndAreReported) {
+  CalibrationEstimate estimates = SomeEstimates();
+  estimates.systematic.time_sigma_s.reset();
+  estimates.systematic.skew_sigma_s.reset();
+  estimates.scan_part_factor.reset();
+  const SensorCalibration written = ApplyEstimate(estimates, {});
   EXPECT_EQ(written.time_sigma_s.value, SystematicError().time_sigma_s);
-  const std::string text = LearntText(learnt, written);
-  EXPECT_THAT(text, HasSubstr("The time and the skew cannot be told"));
+  const std::string text = CalibrationText(estimates, written);
+  EXPECT_THAT(text, HasSubstr("This drive does not determine the time and the skew"));
   EXPECT_THAT(text, HasSubstr("The scan part could not be judged"));
-  EXPECT_TRUE(LearntJson(learnt)["time_sigma_s"].is_null());
+  EXPECT_TRUE(CalibrationJson(estimates)["time_sigma_s"].is_null());
 }
 
 }  // namespace

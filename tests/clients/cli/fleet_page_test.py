@@ -93,14 +93,14 @@ class FleetPage(unittest.TestCase):
             DATA.sub(lambda found: found.group(1) + text + found.group(3), self.html),
             encoding="utf-8")
         self.browser.open(path)
-        self.browser.settle()
+        self.browser.wait_until_idle()
 
     def texts(self, selector):
         return self.browser.run(TEXTS, selector)
 
     def test_the_page_as_written_opens_and_needs_no_network(self):
         self.browser.open(self.written)
-        self.browser.settle()
+        self.browser.wait_until_idle()
         self.assertEqual(self.texts("#headline"), ["0 vehicles on 1 server"])
         self.assertEqual(len(self.browser.run(TABLE, "#servers")), 1)
         self.assertEqual(

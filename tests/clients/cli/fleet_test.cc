@@ -177,7 +177,7 @@ class Fleet : public ::testing::Test {
   }
 
   // One look as JSON.
-  json Look(const std::vector<std::string>& servers, ExitCode expected = ExitCode::kOk) {
+  json Poll(const std::vector<std::string>& servers, ExitCode expected = ExitCode::kOk) {
     const auto code = Run({"--once", "--interval", "0.1", "--json", "-"}, servers);
     EXPECT_TRUE(code.ok()) << code.status();
     if (code.ok()) {
@@ -202,7 +202,7 @@ TEST_F(Fleet, ShowsAllServersAndWhoRunsWhichRevision) {
   staged.add_canary_vehicles("bus-7");
   a_.SetRevision(staged);
   b_.AddVehicle(SessionOf("tram-1", 3, 10, 10));
-  const json look = Look({a_.address() + "," + b_.address()});
+  const json look = Poll({a_.address() + "," + b_.address()});
   ASSERT_EQ(look["servers"].size(), 2u);
   EXPECT_EQ(look["vehicles"], 4);
   EXPECT_EQ(look["answering_servers"], 2);
@@ -221,7 +221,7 @@ TEST_F(Fleet, RatesAreThoseSinceTheLookBefore) {
   a_.AddVehicle(SessionOf("bus-1", 3, 1000, 0));
   a_.answered_each_look = 20;
   a_.accepted_each_look = 15;
-  const json look = Look({a_.address()});
+  const json look = Poll({a_.address()});
   const json& vehicle = look["servers"][0]["vehicles"][0];
   EXPECT_DOUBLE_EQ(vehicle["rate_per_s"], 20.0) << "one second passed by the server's clock";
   EXPECT_DOUBLE_EQ(vehicle["accepted_ratio"], 0.75) << "not the 15 of 1020 since it was opened";
@@ -232,7 +232,7 @@ TEST_F(Fleet, RatesAreThoseSinceTheLookBefore) {
 TEST_F(Fleet, AServerThatIsDownLeavesTheOthers) {
   a_.AddVehicle(SessionOf("bus-1", 3, 10, 10));
   b_.Stop();
-  const json look = Look({b_.address(), a_.address()}, ExitCode::kUnreachable);
+  const json look = Poll({b_.address(), a_.address()}, ExitCode::kUnreachable);
   EXPECT_EQ(look["answering_servers"], 1);
   EXPECT_EQ(look["errors"].size(), 1u);
   EXPECT_THAT(look["servers"][0]["error"].get<std::string>(), HasSubstr(b_.address()));
@@ -242,7 +242,7 @@ TEST_F(Fleet, AServerThatIsDownLeavesTheOthers) {
 
 TEST_F(Fleet, ACallThatIsRefusedLeavesTheOtherCalls) {
   a_.refuses_sessions = true;
-  const json look = Look({a_.address()}, ExitCode::kFailed);
+  const json look = Poll({a_.address()}, ExitCode::kFailed);
   EXPECT_THAT(look["servers"][0]["sessions_error"].get<std::string>(), HasSubstr("no admin"));
   EXPECT_EQ(look["servers"][0]["maps"][0]["revisions"].size(), 1u);
 }
@@ -392,28 +392,28 @@ TEST(FirstLines, CountsWhatIsLeftOut) {
   EXPECT_EQ(FirstLines("a\nb\nc\nd\n", 3), "a\nb\nand 2 more lines\n");
 }
 
-TEST(TerminalText, KeepsPlainTextAndEscapesWhatSteersTheTerminal) {
-  EXPECT_EQ(TerminalText("Bus Z\xc3\xbcrich \xe6\x9d\xb1"), "Bus Z\xc3\xbcrich \xe6\x9d\xb1");
-  EXPECT_EQ(TerminalText("a\x1b[31mb\nc\x7f"), "a\\x1b[31mb\\x0ac\\x7f");
-  EXPECT_EQ(TerminalText("\xc2\x9b"), "\\xc2\\x9b") << "CSI as one character";
-  EXPECT_EQ(TerminalText("\xe2\x80\xae"), "\\xe2\\x80\\xae") << "right-to-left override";
-  EXPECT_EQ(TerminalText(std::string("a\0b", 3)), "a\\x00b");
-  EXPECT_EQ(TerminalText("\xff\xc0\xaf\xed\xa0\x80"), "\\xff\\xc0\\xaf\\xed\\xa0\\x80");
-  EXPECT_EQ(TerminalText("cut \xe2\x82"), "cut \\xe2\\x82");
+TEST(EscapeForTerminal, KeepsPlainTextAndEscapesWhatSteersTheTerminal) {
+  EXPECT_EQ(EscapeForTerminal("Bus Z\xc3\xbcrich \xe6\x9d\xb1"), "Bus Z\xc3\xbcrich \xe6\x9d\xb1");
+  EXPECT_EQ(EscapeForTerminal("a\x1b[31mb\nc\x7f"), "a\\x1b[31mb\\x0ac\\x7f");
+  EXPECT_EQ(EscapeForTerminal("\xc2\x9b"), "\\xc2\\x9b") << "CSI as one character";
+  EXPECT_EQ(EscapeForTerminal("\xe2\x80\xae"), "\\xe2\\x80\\xae") << "right-to-left override";
+  EXPECT_EQ(EscapeForTerminal(std::string("a\0b", 3)), "a\\x00b");
+  EXPECT_EQ(EscapeForTerminal("\xff\xc0\xaf\xed\xa0\x80"), "\\xff\\xc0\\xaf\\xed\\xa0\\x80");
+  EXPECT_EQ(EscapeForTerminal("cut \xe2\x82"), "cut \\xe2\\x82");
 }
 
-TEST(TerminalText, CountsColumnsAndCuts) {
+TEST(EscapeForTerminal, CountsColumnsAndCuts) {
   EXPECT_EQ(ColumnsOf("Z\xc3\xbcrich"), 6u);
   EXPECT_EQ(ColumnsOf("\xe6\x9d\xb1\xe4\xba\xac"), 4u);
-  EXPECT_EQ(CutToColumns("abcdefgh", 8), "abcdefgh");
-  EXPECT_EQ(CutToColumns("abcdefghi", 8), "abcde...");
-  EXPECT_EQ(CutToColumns("\xe6\x9d\xb1\xe4\xba\xac\xe9\x83\xbd", 5), "\xe6\x9d\xb1...");
-  EXPECT_EQ(CutToColumns("abcdef", 2), "ab");
-  EXPECT_EQ(CutMiddleToColumns("127.0.0.1:50051", 15), "127.0.0.1:50051");
-  EXPECT_EQ(CutMiddleToColumns("127.0.0.1:50051", 12), "127.0...0051");
-  EXPECT_EQ(CutMiddleToColumns("\xe6\x9d\xb1\xe4\xba\xac\xe9\x83\xbd\xe5\xba\x9c", 7),
+  EXPECT_EQ(TruncateToColumns("abcdefgh", 8), "abcdefgh");
+  EXPECT_EQ(TruncateToColumns("abcdefghi", 8), "abcde...");
+  EXPECT_EQ(TruncateToColumns("\xe6\x9d\xb1\xe4\xba\xac\xe9\x83\xbd", 5), "\xe6\x9d\xb1...");
+  EXPECT_EQ(TruncateToColumns("abcdef", 2), "ab");
+  EXPECT_EQ(TruncateMiddleToColumns("127.0.0.1:50051", 15), "127.0.0.1:50051");
+  EXPECT_EQ(TruncateMiddleToColumns("127.0.0.1:50051", 12), "127.0...0051");
+  EXPECT_EQ(TruncateMiddleToColumns("\xe6\x9d\xb1\xe4\xba\xac\xe9\x83\xbd\xe5\xba\x9c", 7),
             "\xe6\x9d\xb1...\xe5\xba\x9c");
-  EXPECT_EQ(CutMiddleToColumns("abcdef", 2), "ab");
+  EXPECT_EQ(TruncateMiddleToColumns("abcdef", 2), "ab");
 }
 
 TEST(TextTable, CutsWordsBeforeNumbersToFit) {

@@ -48,7 +48,7 @@ TEST(LocateOutput, OnlyAReliableAndUnambiguousPoseIsLocated) {
   EXPECT_FALSE(Located(v1::SearchResult()));
 }
 
-TEST(LocateOutput, TellsThatThePriorWasMovedToTheSurface) {
+TEST(LocateOutput, ReportsPriorMovedToTheSurface) {
   v1::SearchResult result = TwoHypotheses();
   EXPECT_THAT(SearchResultText(result, 1.5), Not(HasSubstr("surface")));
   result.set_prior_height_shift_m(40.25);
@@ -58,7 +58,7 @@ TEST(LocateOutput, TellsThatThePriorWasMovedToTheSurface) {
   EXPECT_EQ(SearchResultJson(result, 1.5)["prior_height_shift_m"], 40.25);
 }
 
-TEST(LocateOutput, TellsEveryHypothesisInATable) {
+TEST(LocateOutput, ListsEveryHypothesis) {
   const std::string text = SearchResultText(TwoHypotheses(), 1.5);
   EXPECT_THAT(text, HasSubstr("found     reliable\n"));
   EXPECT_THAT(text, HasSubstr("1  1.000  2.000  0.500"));

@@ -544,7 +544,7 @@ TEST(RevisionText, NamesTheFirstTilesOfAnEvent) {
   EXPECT_THAT(MapEventText(event, 0), HasSubstr("many tiles changed"));
 }
 
-TEST(UploadText, TellsHowFarAnUploadIs) {
+TEST(UploadText, ShowsUploadProgress) {
   client::UploadProgress progress;
   progress.tiles = 60;
   progress.counts.bytes_sent = 40 << 20;

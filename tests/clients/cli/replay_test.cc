@@ -252,7 +252,7 @@ TEST(ReplaySummary, NamesTheServerThatEndedTheDrive) {
             "ended after 1 of 2 scans: interrupted");
 }
 
-TEST(ReplaySummary, TellsWhetherTheMapWasMissingForMostScans) {
+TEST(ReplaySummary, DetectsAMissingMap) {
   ReplaySummary summary;
   summary.answered = 120;
   EXPECT_FALSE(MapWasMissing(summary));

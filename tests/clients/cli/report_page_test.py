@@ -275,7 +275,7 @@ class ReportPage(unittest.TestCase):
             DATA.sub(lambda found: found.group(1) + text + found.group(3), self.html),
             encoding="utf-8")
         self.browser.open(path)
-        self.browser.settle()
+        self.browser.wait_until_idle()
         return data
 
     def texts(self, selector):
@@ -297,7 +297,7 @@ class ReportPage(unittest.TestCase):
 
     def test_the_report_as_written_opens(self):
         self.browser.open(self.report)
-        self.browser.settle()
+        self.browser.wait_until_idle()
         self.assertIn("tracked on map", self.texts("#headline")[0])
         self.assertGreater(self.browser.run(DRAWN, 0), 1000)
 
@@ -340,7 +340,7 @@ class ReportPage(unittest.TestCase):
 
     def test_header_of_the_report_as_written_has_the_command(self):
         self.browser.open(self.report)
-        self.browser.settle()
+        self.browser.wait_until_idle()
         self.assertRegex(self.texts("#run")[0], r"^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC \u00b7 map revisions? \d+")
         self.assertRegex(self.texts("#command-line")[0], "^voxloc replay .*--report ")
 
@@ -385,7 +385,7 @@ class ReportPage(unittest.TestCase):
     def wheel(self, selector, at, delta_y, key=None):
         """Whether the view takes the wheel, and its hint; `at` is in pixels of the view."""
         seen = self.browser.run(WHEEL, selector, *at, delta_y, key)
-        self.browser.settle()
+        self.browser.wait_until_idle()
         return seen
 
     def test_wheel_with_ctrl_or_command_zooms_about_the_pointer(self):
@@ -680,9 +680,9 @@ class ReportPage(unittest.TestCase):
 
     def test_the_report_as_written_shows_points_over_cells(self):
         self.browser.open(self.report)
-        self.browser.settle()
+        self.browser.wait_until_idle()
         self.browser.run("document.getElementById('scan').scrollIntoView();")
-        self.browser.settle()
+        self.browser.wait_until_idle()
         choices = self.texts("#scan-select option")
         self.assertTrue(1 <= len(choices) <= 6, choices)
         note = self.texts("#scan-note")[0]
@@ -866,7 +866,7 @@ class ErrorsAreSeen(unittest.TestCase):
             path = pathlib.Path(folder, "bad.html")
             path.write_text("<script>setTimeout(() => missing(), 0);</script>", encoding="utf-8")
             browser.open(path)
-            browser.settle()
+            browser.wait_until_idle()
             self.assertTrue(any("missing" in entry["message"] for entry in browser.console()))
 
 

@@ -30,7 +30,7 @@ TEST(Confirmation, AsksOnlyAPersonAndTakesNothingButYesForYes) {
   for (const char* typed : {"", "\n", "n\n", "yes please\n", "ja\n"}) {
     EXPECT_EQ(confirm(typed, false, true), Confirmation::kNo) << typed;
   }
-  EXPECT_EQ(confirm("y\n", false, false), Confirmation::kNobodyToAsk);
+  EXPECT_EQ(confirm("y\n", false, false), Confirmation::kNotInteractive);
   EXPECT_EQ(confirm("", true, false), Confirmation::kYes);
 }
 
@@ -76,15 +76,15 @@ TEST(TextTable, AlignsColumns) {
 }
 
 TEST(TextTable, WritesNumbersForPeople) {
-  EXPECT_EQ(Grouped(0), "0");
-  EXPECT_EQ(Grouped(999), "999");
-  EXPECT_EQ(Grouped(1234567), "1,234,567");
+  EXPECT_EQ(GroupDigits(0), "0");
+  EXPECT_EQ(GroupDigits(999), "999");
+  EXPECT_EQ(GroupDigits(1234567), "1,234,567");
   EXPECT_EQ(ByteText(512), "512 B");
   EXPECT_EQ(ByteText(1536), "1.5 KiB");
   EXPECT_EQ(ByteText(uint64_t{3} << 30), "3.0 GiB");
 }
 
-TEST(ExitCode, TellsAnUnreachableServerFromAFailure) {
+TEST(ExitCode, DistinguishesUnreachableServerFromFailure) {
   EXPECT_EQ(ExitCodeFor(absl::OkStatus()), ExitCode::kOk);
   EXPECT_EQ(ExitCodeFor(absl::UnavailableError("")), ExitCode::kUnreachable);
   EXPECT_EQ(ExitCodeFor(absl::DeadlineExceededError("")), ExitCode::kUnreachable);

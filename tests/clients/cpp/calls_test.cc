@@ -125,7 +125,7 @@ TEST(Backoff, GrowsUpToItsLongestWaitAndIsBounded) {
   Backoff backoff(options, 1);
   double nominal = 0.1;
   int attempts = 0;
-  while (backoff.MayTry()) {
+  while (backoff.CanRetry()) {
     const double wait = backoff.NextWait();
     EXPECT_GE(wait, 0.75 * nominal);
     EXPECT_LE(wait, 1.25 * nominal);
@@ -134,7 +134,7 @@ TEST(Backoff, GrowsUpToItsLongestWaitAndIsBounded) {
   }
   EXPECT_EQ(attempts, 20);
   backoff.Reset();
-  EXPECT_TRUE(backoff.MayTry());
+  EXPECT_TRUE(backoff.CanRetry());
   EXPECT_LE(backoff.NextWait(), 0.125);
 }
 
@@ -224,7 +224,7 @@ TEST(MapClient, GetsTilesAsTheyWereSent) {
   EXPECT_EQ(stopped, absl::ResourceExhaustedError("the disk is full"));
 }
 
-TEST(MapClient, TellsWhichTileIsDamaged) {
+TEST(MapClient, NamesTheDamagedTile) {
   FakeMaps maps;
   FakeServer server(maps.Behaviour());
   UploadTwoTiles(server);
@@ -325,7 +325,7 @@ TEST(AdminClient, ListsTheSessionsOfAMapPageAfterPage) {
   EXPECT_EQ((*sessions)[1].session(), "b");
 }
 
-TEST(AdminClient, SetsTheLogLevelAndTellsTheOneBefore) {
+TEST(AdminClient, SetsTheLogLevelAndReturnsThePrevious) {
   FakeBehaviour behaviour;
   behaviour.set_log_level = [](const v1::SetLogLevelRequest& request,
                                v1::SetLogLevelResponse* response) {
@@ -362,7 +362,7 @@ TEST(AlignScan, KeepsItsDeadline) {
   absl::Notification given_up;
   FakeBehaviour behaviour;
   behaviour.align_scan = [&given_up](const v1::AlignScanRequest&, v1::AlignScanResponse*) {
-    EXPECT_TRUE(given_up.WaitForNotificationWithTimeout(kLongestWait));
+    EXPECT_TRUE(given_up.WaitForNotificationWithTimeout(kTestTimeout));
     return grpc::Status::OK;
   };
   FakeServer server(behaviour);

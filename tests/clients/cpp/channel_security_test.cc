@@ -42,7 +42,7 @@ class ChannelSecurity : public ::testing::Test {
   }
 
   // Says who the client is, by its certificate, and remembers its metadata.
-  FakeBehaviour TellsWhoCalls() {
+  FakeBehaviour EchoesCaller() {
     FakeBehaviour behaviour;
     behaviour.get_server_info = [this](grpc::ServerContext* context,
                                        v1::GetServerInfoResponse* response) {
@@ -107,7 +107,7 @@ class ChannelSecurity : public ::testing::Test {
 TEST_F(ChannelSecurity, ReachesAServerThatItsAuthorityVouchesForAndNoOther) {
   const TestAuthority authority("authority");
   const TestAuthority other("other");
-  const FakeServer server(TellsWhoCalls(), ServerTls(authority.Sign("server", "IP:127.0.0.1"), ""));
+  const FakeServer server(EchoesCaller(), ServerTls(authority.Sign("server", "IP:127.0.0.1"), ""));
   ChannelOptions options = TlsTo(server, authority);
   EXPECT_TRUE(Info(options).ok()) << Info(options).status();
   options.tls_ca_file = Write("other.pem", other.certificate());
@@ -123,7 +123,7 @@ TEST_F(ChannelSecurity, ReachesAServerThatItsAuthorityVouchesForAndNoOther) {
 
 TEST_F(ChannelSecurity, ExpectsTheNameOfTheAddressOrTheOneThatItIsTold) {
   const TestAuthority authority("authority");
-  const FakeServer server(TellsWhoCalls(),
+  const FakeServer server(EchoesCaller(),
                           ServerTls(authority.Sign("server", "DNS:voxloc.test"), ""));
   ChannelOptions options = TlsTo(server, authority);
   EXPECT_EQ(Info(options).status().code(), absl::StatusCode::kUnavailable);
@@ -136,11 +136,11 @@ TEST_F(ChannelSecurity, ExpectsTheNameOfTheAddressOrTheOneThatItIsTold) {
 TEST_F(ChannelSecurity, SaysWhatIsWrongWithTls) {
   const TestAuthority authority("authority");
   const TestAuthority other("other");
-  const FakeServer server(TellsWhoCalls(),
+  const FakeServer server(EchoesCaller(),
                           ServerTls(authority.Sign("server", "DNS:voxloc.test,IP:127.0.0.1"), ""));
-  const FakeServer plain(TellsWhoCalls());
-  const FakeServer asking(TellsWhoCalls(), ServerTls(authority.Sign("server", "IP:127.0.0.1"),
-                                                     authority.certificate()));
+  const FakeServer plain(EchoesCaller());
+  const FakeServer asking(
+      EchoesCaller(), ServerTls(authority.Sign("server", "IP:127.0.0.1"), authority.certificate()));
   const auto expect = [](const ChannelOptions& options, const std::string& words) {
     const absl::Status status = Info(options).status();
     EXPECT_EQ(status.code(), absl::StatusCode::kUnavailable) << status;
@@ -182,8 +182,8 @@ TEST_F(ChannelSecurity, SaysWhatIsWrongWithTls) {
 TEST_F(ChannelSecurity, PresentsItsCertificateToAServerThatAsksForIt) {
   const TestAuthority authority("authority");
   const TestAuthority other("other");
-  const FakeServer server(TellsWhoCalls(), ServerTls(authority.Sign("server", "IP:127.0.0.1"),
-                                                     authority.certificate()));
+  const FakeServer server(
+      EchoesCaller(), ServerTls(authority.Sign("server", "IP:127.0.0.1"), authority.certificate()));
   ChannelOptions options = TlsTo(server, authority);
   EXPECT_EQ(Info(options).status().code(), absl::StatusCode::kUnavailable);
   const SignedKey own = authority.Sign("bus-7", "");
@@ -254,7 +254,7 @@ TEST_F(ChannelSecurity, SendsTheTokenWithEveryCallAndStream) {
 }
 
 TEST_F(ChannelSecurity, UsesATokenOfAFileAsItIsAtTheCall) {
-  const FakeServer server(TellsWhoCalls());
+  const FakeServer server(EchoesCaller());
   ChannelOptions options;
   options.server = server.address();
   options.token_file = Write("token", "first\n");
@@ -275,7 +275,7 @@ TEST_F(ChannelSecurity, UsesATokenOfAFileAsItIsAtTheCall) {
 }
 
 TEST_F(ChannelSecurity, SendsNothingWithoutAToken) {
-  const FakeServer server(TellsWhoCalls());
+  const FakeServer server(EchoesCaller());
   ChannelOptions options;
   options.server = server.address();
   EXPECT_TRUE(Info(options).ok());

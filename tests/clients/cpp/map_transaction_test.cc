@@ -182,7 +182,7 @@ TEST(MapTransaction, DoesNotCommitWithoutAMissingTile) {
   ASSERT_TRUE(transaction.ok()) << transaction.status();
   ASSERT_TRUE((*transaction)->ReuseTile("new", Sha256Of("")).ok());
   ASSERT_TRUE((*transaction)->ReuseTile("known", Sha256Of("")).ok());
-  ASSERT_TRUE((*transaction)->Settle().ok());
+  ASSERT_TRUE((*transaction)->Flush().ok());
   EXPECT_EQ((*transaction)->TakeMissing(), std::vector<std::string>{"new"});
   EXPECT_TRUE((*transaction)->TakeMissing().empty());
   const absl::Status status = (*transaction)->Commit({}).status();
@@ -192,7 +192,7 @@ TEST(MapTransaction, DoesNotCommitWithoutAMissingTile) {
   const auto second = MapTransaction::Begin(ChannelTo(server.address()), options);
   ASSERT_TRUE(second.ok()) << second.status();
   ASSERT_TRUE((*second)->ReuseTile("new", Sha256Of("")).ok());
-  ASSERT_TRUE((*second)->Settle().ok());
+  ASSERT_TRUE((*second)->Flush().ok());
   ASSERT_TRUE((*second)->AddTile("new", CloudOf(10)).ok());
   EXPECT_TRUE((*second)->Commit({}).ok());
 }

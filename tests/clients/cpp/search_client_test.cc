@@ -29,7 +29,7 @@ FakeBehaviour Searching(const Behaviour& behaviour) {
   return all;
 }
 
-void Tell(double fraction, FakeBehaviour::SearchStream* stream) {
+void SendProgress(double fraction, FakeBehaviour::SearchStream* stream) {
   v1::EstimateInitialPoseResponse response;
   response.mutable_progress()->set_fraction(fraction);
   stream->Write(response);
@@ -38,18 +38,18 @@ void Tell(double fraction, FakeBehaviour::SearchStream* stream) {
 // Goes on until the client has given up.
 grpc::Status SearchOn(grpc::ServerContext* context, const v1::EstimateInitialPoseRequest&,
                       FakeBehaviour::SearchStream* stream) {
-  Tell(0.1, stream);
+  SendProgress(0.1, stream);
   // Real time: a call that hangs until it is cancelled.
   while (!context->IsCancelled()) std::this_thread::sleep_for(std::chrono::milliseconds(1));
   return grpc::Status::CANCELLED;
 }
 
-TEST(SearchClient, TellsTheProgressAndReturnsTheResult) {
+TEST(SearchClient, ReportsProgressAndReturnsTheResult) {
   FakeServer server(
       Searching([](grpc::ServerContext*, const v1::EstimateInitialPoseRequest& request,
                    FakeBehaviour::SearchStream* stream) {
-        Tell(0.25, stream);
-        Tell(0.75, stream);
+        SendProgress(0.25, stream);
+        SendProgress(0.75, stream);
         v1::EstimateInitialPoseResponse response;
         response.mutable_result()->set_map(request.setup().map());
         response.mutable_result()->set_ambiguity_gap(0.5);

@@ -468,7 +468,7 @@ TEST(LocalizationSession, StartsWithoutWaitingAndKeepsTheNewestScan) {
   FakeBehaviour behaviour;
   behaviour.align_scans = [&open_it](grpc::ServerContext* context,
                                      FakeBehaviour::AlignStream* stream) {
-    open_it.WaitForNotificationWithTimeout(kLongestWait);
+    open_it.WaitForNotificationWithTimeout(kTestTimeout);
     return Echo(context, stream);
   };
   FakeServer server(behaviour);
@@ -488,7 +488,7 @@ TEST(LocalizationSession, StartsWithoutWaitingAndKeepsTheNewestScan) {
   EXPECT_EQ(end->code(), absl::StatusCode::kUnavailable);
 }
 
-TEST(LocalizationSession, TellsWhatTheServerDidNotTake) {
+TEST(LocalizationSession, ReportsRejectedMessages) {
   FakeBehaviour behaviour;
   behaviour.align_scans = [](grpc::ServerContext*, FakeBehaviour::AlignStream* stream) {
     if (!AnswerOpen(stream)) return grpc::Status::OK;

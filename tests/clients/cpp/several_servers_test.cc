@@ -292,7 +292,7 @@ TEST(SeveralServers, ASessionMovesToTheNextWhenItsServerDrains) {
 }
 
 TEST(SeveralServers, AWatchBeginsAnewAtTheNext) {
-  const auto tells = [](uint64_t revision, grpc::Status end) {
+  const auto responds = [](uint64_t revision, grpc::Status end) {
     FakeBehaviour behaviour;
     behaviour.watch_map = [revision, end](grpc::ServerContext* context, const v1::WatchMapRequest&,
                                           FakeBehaviour::WatchStream* stream) {
@@ -306,8 +306,8 @@ TEST(SeveralServers, AWatchBeginsAnewAtTheNext) {
     };
     return behaviour;
   };
-  const FakeServer first(tells(1, Refusal(grpc::StatusCode::UNAVAILABLE, "DRAINING", kNever_s)));
-  const FakeServer second(tells(2, grpc::Status::OK));
+  const FakeServer first(responds(1, Refusal(grpc::StatusCode::UNAVAILABLE, "DRAINING", kNever_s)));
+  const FakeServer second(responds(2, grpc::Status::OK));
   MapWatch watch(ChannelOver({first.address(), second.address()}), "town");
   EXPECT_EQ(watch.Next()->map().revision(), 1u);
   EXPECT_EQ(watch.Next()->map().revision(), 2u);
@@ -367,7 +367,7 @@ class SessionRoutes : public ::testing::Test {
 };
 
 TEST_F(SessionRoutes, WithOneAddressAServerThatDrainedGetsTheTimeThatItAskedFor) {
-  SessionRoute route(ChannelOver({"a:1"}), reconnect_);
+  SessionReconnectPolicy route(ChannelOver({"a:1"}), reconnect_);
   // Another one may be behind the same name.
   EXPECT_EQ(route.NextAttempt(Drained(40.0)), 0.0);
   const std::optional<double> wait_s = route.NextAttempt(Refused(Gone()));
@@ -379,7 +379,7 @@ TEST_F(SessionRoutes, WithOneAddressAServerThatDrainedGetsTheTimeThatItAskedFor)
 }
 
 TEST_F(SessionRoutes, TriesEachAddressAtOnceAndThenWaits) {
-  SessionRoute route(ChannelOver({"a:1", "b:1", "c:1"}), reconnect_);
+  SessionReconnectPolicy route(ChannelOver({"a:1", "b:1", "c:1"}), reconnect_);
   EXPECT_EQ(route.endpoint().address, "a:1");
   EXPECT_EQ(route.NextAttempt(Lost(Gone())), 0.0);
   std::vector<std::string> tried = {route.endpoint().address};
@@ -393,7 +393,7 @@ TEST_F(SessionRoutes, TriesEachAddressAtOnceAndThenWaits) {
 
 // The one that asked for the shortest time may be there then.
 TEST_F(SessionRoutes, WaitsAsLongAsTheServersAskFor) {
-  SessionRoute route(ChannelOver({"a:1", "b:1"}), reconnect_);
+  SessionReconnectPolicy route(ChannelOver({"a:1", "b:1"}), reconnect_);
   EXPECT_EQ(route.NextAttempt(Drained(0.0)), 0.0);
   const auto busy = [](int64_t retry_s) {
     return ClientRefusal(absl::StatusCode::kResourceExhausted, "TOO_MANY_SESSIONS", retry_s);
@@ -408,7 +408,7 @@ TEST_F(SessionRoutes, WaitsAsLongAsTheServersAskFor) {
 TEST_F(SessionRoutes, GivesUpAfterItsAttemptsAndAtWhatNoServerWouldDo) {
   ReconnectOptions two = reconnect_;
   two.max_attempts = 2;
-  SessionRoute route(ChannelOver({"a:1"}), two);
+  SessionReconnectPolicy route(ChannelOver({"a:1"}), two);
   EXPECT_TRUE(route.NextAttempt(Lost(Gone())).has_value());
   EXPECT_TRUE(route.NextAttempt(Refused(Gone())).has_value());
   EXPECT_FALSE(route.NextAttempt(Refused(Gone())).has_value());
@@ -416,10 +416,10 @@ TEST_F(SessionRoutes, GivesUpAfterItsAttemptsAndAtWhatNoServerWouldDo) {
 
   ReconnectOptions none = reconnect_;
   none.max_attempts = 0;
-  SessionRoute never(ChannelOver({"a:1", "b:1"}), none);
+  SessionReconnectPolicy never(ChannelOver({"a:1", "b:1"}), none);
   EXPECT_FALSE(never.NextAttempt(Lost(Gone())).has_value());
 
-  SessionRoute invalid(ChannelOver({"a:1", "b:1"}), reconnect_);
+  SessionReconnectPolicy invalid(ChannelOver({"a:1", "b:1"}), reconnect_);
   EXPECT_FALSE(invalid.NextAttempt(Refused(absl::InvalidArgumentError("bad"))).has_value());
   EXPECT_EQ(invalid.error(), absl::InvalidArgumentError("bad"));
 }

@@ -94,7 +94,7 @@ struct TestAuthority::Impl {
 TestAuthority::TestAuthority(const std::string& name) : impl_(std::make_unique<Impl>()) {
   impl_->key = MakeKey();
   impl_->certificate = MakeCertificate(name, "", impl_->key, nullptr, impl_->key);
-  own_ = ToPem(impl_->certificate, impl_->key);
+  signed_key_ = ToPem(impl_->certificate, impl_->key);
 }
 
 TestAuthority::~TestAuthority() {

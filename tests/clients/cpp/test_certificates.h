@@ -22,7 +22,7 @@ class TestAuthority {
   explicit TestAuthority(const std::string& name);
   ~TestAuthority();
 
-  [[nodiscard]] const std::string& certificate() const { return own_.certificate; }
+  [[nodiscard]] const std::string& certificate() const { return signed_key_.certificate; }
 
   // `alternative_names` as OpenSSL writes them: "DNS:voxloc.test,IP:127.0.0.1". Empty: none, as of
   // a client.
@@ -31,7 +31,7 @@ class TestAuthority {
  private:
   struct Impl;
   std::unique_ptr<Impl> impl_;
-  SignedKey own_;
+  SignedKey signed_key_;
 };
 
 }  // namespace voxloc::client

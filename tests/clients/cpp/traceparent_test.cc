@@ -62,19 +62,19 @@ class TracedCalls : public ::testing::Test {
         absl::StrAppend(&joined, std::string(value->second.data(), value->second.size()), "|");
       }
       const std::lock_guard<std::mutex> lock(mutex_);
-      came_.push_back(joined);
+      received_.push_back(joined);
       return grpc::Status::OK;
     };
     return behaviour;
   }
   std::vector<std::string> came() const {
     const std::lock_guard<std::mutex> lock(mutex_);
-    return came_;
+    return received_;
   }
 
  private:
   mutable std::mutex mutex_;
-  std::vector<std::string> came_;
+  std::vector<std::string> received_;
 };
 
 TEST_F(TracedCalls, BringTheContextOfTheChannel) {

@@ -26,8 +26,8 @@ TEST(CloudRemarksTest, ViewpointsThatMovePointsAreNamed) {
   const std::string still = scratch.Write("0.pcd", Pcd("0 0 0 1 0 0 0"));
   const std::string moved = scratch.Write("1.pcd", Pcd("100 50 0 0.5 0 0 -0.5"));
   const std::string shifted = scratch.Write("2.pcd", Pcd("0 0 1 1 0 0 0"));
-  EXPECT_THAT(RemarksOnClouds({still, scratch.Path("missing.pcd")}), IsEmpty());
-  EXPECT_THAT(RemarksOnClouds({still, moved, shifted}),
+  EXPECT_THAT(DescribeClouds({still, scratch.Path("missing.pcd")}), IsEmpty());
+  EXPECT_THAT(DescribeClouds({still, moved, shifted}),
               ElementsAre("VIEWPOINT moves the points of 2 of 3 clouds, first " + moved +
                           " by 100 50 0 m and 90 deg"));
 }
@@ -37,9 +37,9 @@ TEST(CloudRemarksTest, RecordsOfBinFilesAreNamedWithTheReason) {
   const std::string bin = scratch.Write("a.bin", std::string(64, '\1'));
   CloudReadOptions told;
   told.record_floats = 8;
-  EXPECT_THAT(RemarksOnClouds({bin, bin}, told),
+  EXPECT_THAT(DescribeClouds({bin, bin}, told),
               ElementsAre("points of .bin files have 8 float32 each, as told: " + bin));
-  EXPECT_THAT(RemarksOnClouds({scratch.Write("a.pcd.bin", std::string(80, '\0'))}),
+  EXPECT_THAT(DescribeClouds({scratch.Write("a.pcd.bin", std::string(80, '\0'))}),
               ElementsAre(HasSubstr("5 float32 each, by the file's name: ")));
 }
 

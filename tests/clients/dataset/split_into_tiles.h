@@ -23,7 +23,7 @@ namespace voxloc {
   for (size_t i = 0; i < cloud.size(); ++i) {
     if (!cloud.IsFinite(i)) continue;
     TileIndex index;
-    if (!grid->IndexOf(cloud.Point(i), &index)) return TooFarForTiles(i, cloud.Point(i));
+    if (!grid->IndexOf(cloud.Point(i), &index)) return TileRangeError(i, cloud.Point(i));
     points_of[index].push_back(i);
   }
 

@@ -263,9 +263,9 @@ class Tls(unittest.TestCase):
         credentials = server_credentials(self.own.sign("server", "IP:127.0.0.1"), self.ca)
         with serving({"GetServerInfo": info}, credentials=credentials) as [server]:
             certificate, key = self.own.sign("bus-7")
-            told = self.info_of(make, wait, server, tls_ca_file=self.ca,
+            server_info = self.info_of(make, wait, server, tls_ca_file=self.ca,
                                 tls_certificate_file=certificate, tls_key_file=key)
-            self.assertEqual(told.caller, "bus-7")
+            self.assertEqual(server_info.caller, "bus-7")
             with self.assertRaisesRegex(voxloc.Error, "UNAVAILABLE"):
                 self.info_of(make, wait, server, tls_ca_file=self.ca)
             foreign, foreign_key = self.other.sign("bus-7")
@@ -530,13 +530,13 @@ class Routes(unittest.TestCase):
     GONE = voxloc.Error(grpc.StatusCode.UNAVAILABLE, "gone")
 
     def test_with_one_address_a_server_that_drained_gets_the_time_that_it_asked_for(self):
-        route = _route.SessionRoute(_route.Addresses("a:1"), voxloc.ReconnectOptions())
+        route = _route.SessionReconnectPolicy(_route.Addresses("a:1"), voxloc.ReconnectOptions())
         self.assertEqual(route.after_stream(None, 40.0), 0.0)
         self.assertTrue(40.0 <= route.after_refusal(self.GONE) <= 56.0)
         self.assertLess(route.after_refusal(self.GONE), 1.0)
 
     def test_each_address_is_tried_at_once_and_then_it_waits(self):
-        route = _route.SessionRoute(_route.Addresses("a:1, b:1,c:1"), voxloc.ReconnectOptions())
+        route = _route.SessionReconnectPolicy(_route.Addresses("a:1, b:1,c:1"), voxloc.ReconnectOptions())
         self.assertEqual(route.server, "a:1")
         waits, tried = [route.after_stream(self.GONE, None)], []
         for _ in range(3):

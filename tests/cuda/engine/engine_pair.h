@@ -26,7 +26,7 @@ class CudaEngineTest : public ::testing::Test {
  protected:
   void SetUp() override { VOXLOC_REQUIRE_CUDA_DEVICE(); }
   void TearDown() override {
-    if (WhyNoCudaDevice().empty()) {
+    if (CudaDeviceError().empty()) {
       EXPECT_TRUE(CudaEngine().Health().ok()) << CudaEngine().Health();
     }
   }

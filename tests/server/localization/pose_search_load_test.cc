@@ -40,7 +40,7 @@ class EngineOfEndlessSearches : public ForwardingEngine {
   std::vector<AlignResult> Align(absl::Span<const AlignJob> jobs) override {
     const StopToken& stop = jobs.front().stop;
     if (*endless_ && stop.cancelled != nullptr) {
-      EXPECT_TRUE(Eventually([&stop] { return stop.cancelled->load(); }, 2 * kLongestWait));
+      EXPECT_TRUE(Eventually([&stop] { return stop.cancelled->load(); }, 2 * kTestTimeout));
     }
     return ForwardingEngine::Align(jobs);
   }

@@ -169,10 +169,10 @@ class EndedCalls : public ::testing::TestWithParam<HowItEnds> {
       const auto context = std::make_unique<grpc::ClientContext>();
       // Real time: deadlines pass by themselves.
       const auto now = std::chrono::system_clock::now();
-      context->set_deadline(now + absl::ToChronoMilliseconds(cancelled ? kLongestWait : time));
+      context->set_deadline(now + absl::ToChronoMilliseconds(cancelled ? kTestTimeout : time));
       Finish finish;
       const bool reached =
-          begin(*context, finish) && Eventually(at_step, cancelled ? kLongestWait : time);
+          begin(*context, finish) && Eventually(at_step, cancelled ? kTestTimeout : time);
       if (cancelled) context->TryCancel();
       // Nothing more is taken until the server has seen the end.
       if (ends_while_held) AwaitEnd(method);
@@ -186,7 +186,7 @@ class EndedCalls : public ::testing::TestWithParam<HowItEnds> {
         return;
       }
       ASSERT_FALSE(cancelled) << "the call did not come to its step";
-      ASSERT_LT(time, kLongestWait);
+      ASSERT_LT(time, kTestTimeout);
     }
   }
   // At the gate.

@@ -39,7 +39,7 @@ class Record {
     const auto enough = [this, count]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
       return events_.size() >= count;
     };
-    EXPECT_TRUE(mutex_.AwaitWithTimeout(absl::Condition(&enough), kLongestWait))
+    EXPECT_TRUE(mutex_.AwaitWithTimeout(absl::Condition(&enough), kTestTimeout))
         << events_.size() << " of " << count << " events";
   }
   std::vector<std::string> events() {

@@ -35,7 +35,7 @@ class WatchRecord {
     const auto enough = [this, count]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
       return names_.size() >= count;
     };
-    EXPECT_TRUE(mutex_.AwaitWithTimeout(absl::Condition(&enough), kLongestWait));
+    EXPECT_TRUE(mutex_.AwaitWithTimeout(absl::Condition(&enough), kTestTimeout));
     return names_;
   }
 
@@ -71,10 +71,10 @@ class HeldWatch : public TimeoutWatch::Watched {
  public:
   Clock::time_point Poll(Clock::time_point) override {
     held_.Notify();
-    EXPECT_TRUE(released_.WaitForNotificationWithTimeout(kLongestWait));
+    EXPECT_TRUE(released_.WaitForNotificationWithTimeout(kTestTimeout));
     return TimeoutWatch::kNever;
   }
-  void AwaitHeld() { ASSERT_TRUE(held_.WaitForNotificationWithTimeout(kLongestWait)); }
+  void AwaitHeld() { ASSERT_TRUE(held_.WaitForNotificationWithTimeout(kTestTimeout)); }
   void Release() { released_.Notify(); }
 
  private:

@@ -59,7 +59,7 @@ TEST(WorkQueueTest, NewLimitsHoldForWhatComesNext) {
   queue.SetLimits(/*capacity=*/2, /*max_threads=*/2);
   // The second thread takes it while the first is busy.
   ASSERT_TRUE(queue.Post([&] { second.Notify(); }));
-  EXPECT_TRUE(second.WaitForNotificationWithTimeout(kLongestWait));
+  EXPECT_TRUE(second.WaitForNotificationWithTimeout(kTestTimeout));
   held.Release();
 }
 
@@ -90,7 +90,7 @@ TEST(WorkQueueTest, RunsAsManyTasksAtOnceAsItHasThreads) {
         const absl::MutexLock lock(&mutex);
         most = std::max(most, ++running);
         const auto all_at_once = [&] { return most == kThreads; };
-        EXPECT_TRUE(mutex.AwaitWithTimeout(absl::Condition(&all_at_once), kLongestWait));
+        EXPECT_TRUE(mutex.AwaitWithTimeout(absl::Condition(&all_at_once), kTestTimeout));
         --running;
       }
       ended.DecrementCount();

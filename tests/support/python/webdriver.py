@@ -92,14 +92,14 @@ class Browser:
         """What the body of a JavaScript function returns; it may return a promise."""
         return self._call("POST", "/execute/sync", {"script": script, "args": list(arguments)})
 
-    def settle(self):
+    def wait_until_idle(self):
         """Waits until what the page has asked to be drawn is drawn."""
         self.run("return new Promise((done) => requestAnimationFrame(() =>"
                  " requestAnimationFrame(() => done(true))));")
 
     def _act(self, *sources):
         self._call("POST", "/actions", {"actions": list(sources)})
-        self.settle()
+        self.wait_until_idle()
 
     def _pointer(self, *actions):
         self._act({"type": "pointer", "id": "mouse", "parameters": {"pointerType": "mouse"},
@@ -120,7 +120,7 @@ class Browser:
         """A real click: the element is scrolled into view and must not be covered."""
         element = self._call("POST", "/element", {"using": "css selector", "value": selector})
         self._call("POST", f"/element/{next(iter(element.values()))}/click", {})
-        self.settle()
+        self.wait_until_idle()
 
     def wheel(self, x, y, delta_y):
         self._act({"type": "wheel", "id": "wheel", "actions": [

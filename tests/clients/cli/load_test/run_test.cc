@@ -89,17 +89,16 @@ LoadResult RunOf(const LoadPlan& plan, const LoadDrive& drive) {
   return (*run)->Run(RunClock::Monotonic_ns(), [](int64_t, uint64_t) {});
 }
 
-// The end of the run comes as soon as so many things have happened, and not before; but it does
-// come after three times kLongestWait.
-class ClockUntilAllIsCounted : public RunClock {
+// Ends the run after `count` calls of CountDown, or at the latest after 3 * kTestTimeout.
+class CountdownClock : public RunClock {
  public:
-  ClockUntilAllIsCounted(const LoadTiming& timing, int count)
+  CountdownClock(const LoadTiming& timing, int count)
       : RunClock(RunClock::Monotonic_ns()), end_ns_(timing.end_ns()), left_(count) {}
 
   void CountDown() { --left_; }
 
   [[nodiscard]] bool ended() const {
-    return left_ <= 0 || RunClock::Now_ns() > absl::ToInt64Nanoseconds(3 * kLongestWait);
+    return left_ <= 0 || RunClock::Now_ns() > absl::ToInt64Nanoseconds(3 * kTestTimeout);
   }
 
   [[nodiscard]] int64_t Now_ns() const override {
@@ -112,10 +111,10 @@ class ClockUntilAllIsCounted : public RunClock {
   std::atomic<int> left_;
 };
 
-// Timeouts and the end of the run come when the test says so.
-class ClockThatCanSkip : public RunClock {
+// A clock that the test can advance, to trigger timeouts and the end of the run.
+class SkippingClock : public RunClock {
  public:
-  ClockThatCanSkip() : RunClock(RunClock::Monotonic_ns()) {}
+  SkippingClock() : RunClock(RunClock::Monotonic_ns()) {}
   void Skip(double seconds) { skipped_ns_ += static_cast<int64_t>(1e9 * seconds); }
   [[nodiscard]] int64_t Now_ns() const override { return RunClock::Now_ns() + skipped_ns_; }
 
@@ -125,7 +124,7 @@ class ClockThatCanSkip : public RunClock {
 
 // A closed loop waits for a timeout or the end by the machine's clock, unless it may have to cancel
 // a scan: then it asks the test's clock 20 times a second. So small a share cancels none.
-constexpr double kAsksTheClock_percent = 1e-9;
+constexpr double kNegligibleCancel_percent = 1e-9;
 
 // All streams of the plan, with the test's clock.
 Tally TallyOf(const LoadPlan& plan, const LoadDrive& drive, const RunClock& clock) {
@@ -280,8 +279,8 @@ TEST(LoadRun, PosesComeInPlaceOfGuessesWithTheWallClocksStamps) {
 }
 
 TEST(LoadRun, ClosedLoopKeepsOneScanOnItsWay) {
-  LoadPlan plan = ClosedLoopPlan(3, kAsksTheClock_percent);
-  ClockUntilAllIsCounted clock(plan.timing, 12);
+  LoadPlan plan = ClosedLoopPlan(3, kNegligibleCancel_percent);
+  CountdownClock clock(plan.timing, 12);
   FakeBehaviour behaviour;
   behaviour.align_scans = [&clock](grpc::ServerContext*, FakeBehaviour::AlignStream* stream) {
     AnswerLoadOpen(stream);
@@ -304,25 +303,24 @@ TEST(LoadRun, ClosedLoopKeepsOneScanOnItsWay) {
   EXPECT_EQ(tally.lost + tally.unsent + tally.duplicated, 0u);
 }
 
-// Holds the thread that takes the reply up where it has asked for the time to send the next scan:
-// until the session is half-closed, which it must not be before that scan has its reply, or until
-// some time after the end of the run. The end does not come before a thread is held.
-class ClockOfASlowThread : public RunClock {
+// Blocks the thread that handles a reply when it reads the clock to send the next scan: until
+// Unblock, called when the session is half-closed (too early before that scan is answered), or
+// until some time after the end of the run. The run does not end before a thread is blocked.
+class BlockingClock : public RunClock {
  public:
-  explicit ClockOfASlowThread(int64_t end_ns)
-      : RunClock(RunClock::Monotonic_ns()), end_ns_(end_ns) {}
+  explicit BlockingClock(int64_t end_ns) : RunClock(RunClock::Monotonic_ns()), end_ns_(end_ns) {}
 
   // The next thread that asks for the time takes the reply, and then looks whether there is time
   // for another scan.
-  void ExpectReply() { calls_until_held_ = 2; }
-  void EndHold() { hold_ended_ = true; }
+  void BlockAfterReply() { calls_until_blocked_ = 2; }
+  void Unblock() { unblocked_ = true; }
 
   [[nodiscard]] int64_t Now_ns() const override {
-    if (held_) return RunClock::Now_ns();
+    if (blocked_) return RunClock::Now_ns();
     const int64_t now_ns = std::min(RunClock::Now_ns(), end_ns_ - 1);
-    if (calls_until_held_ == 0 || --calls_until_held_ > 0) return now_ns;
-    held_ = true;
-    while (!hold_ended_ && RunClock::Now_ns() < end_ns_ + 200'000'000) {
+    if (calls_until_blocked_ == 0 || --calls_until_blocked_ > 0) return now_ns;
+    blocked_ = true;
+    while (!unblocked_ && RunClock::Now_ns() < end_ns_ + 200'000'000) {
       // Real time: the thread that is held looks again.
       std::this_thread::sleep_for(std::chrono::milliseconds(1));
     }
@@ -331,9 +329,9 @@ class ClockOfASlowThread : public RunClock {
 
  private:
   const int64_t end_ns_;
-  mutable std::atomic<int> calls_until_held_{0};
-  mutable std::atomic<bool> held_{false};
-  std::atomic<bool> hold_ended_{false};
+  mutable std::atomic<int> calls_until_blocked_{0};
+  mutable std::atomic<bool> blocked_{false};
+  std::atomic<bool> unblocked_{false};
 };
 
 TEST(LoadRun, ClosedLoopIsNotClosedBetweenAReplyAndTheNextScan) {
@@ -342,7 +340,7 @@ TEST(LoadRun, ClosedLoopIsNotClosedBetweenAReplyAndTheNextScan) {
   options.drive = &drive;
   options.timing.steady_s = 0.5;
   options.timeout_s = kLongTimeout_s;
-  ClockOfASlowThread clock(options.timing.end_ns());
+  BlockingClock clock(options.timing.end_ns());
   FakeBehaviour behaviour;
   behaviour.align_scans = [&clock](grpc::ServerContext*, FakeBehaviour::AlignStream* stream) {
     AnswerLoadOpen(stream);
@@ -351,11 +349,11 @@ TEST(LoadRun, ClosedLoopIsNotClosedBetweenAReplyAndTheNextScan) {
       if (request.scan().sequence() == 1) {
         // Real time: by then the stream's own thread waits for the end of the run.
         std::this_thread::sleep_for(std::chrono::milliseconds(100));
-        clock.ExpectReply();
+        clock.BlockAfterReply();
       }
       AnswerLoadScan(request.scan(), stream);
     }
-    clock.EndHold();
+    clock.Unblock();
     return grpc::Status::OK;
   };
   FakeServer server(behaviour);
@@ -373,8 +371,8 @@ TEST(LoadRun, ClosedLoopGoesOnAfterAScanThatIsNotAnswered) {
   LoadPlan plan;
   plan.timeout_s = 1000.0;
   plan.timing.steady_s = 10'000.0;
-  plan.faults.cancel_percent = kAsksTheClock_percent;
-  ClockThatCanSkip clock;
+  plan.faults.cancel_percent = kNegligibleCancel_percent;
+  SkippingClock clock;
   FakeBehaviour behaviour;
   behaviour.align_scans = [&](grpc::ServerContext*, FakeBehaviour::AlignStream* stream) {
     AnswerLoadOpen(stream);
@@ -419,7 +417,7 @@ TEST(LoadRun, OpenLoopCountsWhatIsNeverAnsweredAndWhatIsAnsweredTwice) {
   options.drive = &drive;
   const auto stream = OpenStream(server, options);
   ASSERT_TRUE(stream.ok()) << stream.status();
-  ClockThatCanSkip clock;
+  SkippingClock clock;
   (*stream)->Start(clock);
   EXPECT_TRUE(Eventually([&] { return (*stream)->replies() == 6; }));
   clock.Skip(options.timing.steady_s + options.timeout_s);
@@ -438,7 +436,7 @@ TEST(LoadRun, ASessionThatTheServerEndsLeavesTheRestUnsent) {
     plan.timing.streams = 2;
     plan.timing.rate_hz = rate_hz;
     plan.timing.steady_s = rate_hz > 0.0 ? 0.5 : kLongTimeout_s;
-    const ClockUntilAllIsCounted clock(plan.timing, 1);  // the sessions end, and not the run
+    const CountdownClock clock(plan.timing, 1);  // the sessions end, and not the run
     FakeBehaviour behaviour;
     behaviour.align_scans = [](grpc::ServerContext*, FakeBehaviour::AlignStream* stream) {
       AnswerLoadOpen(stream);
@@ -474,7 +472,7 @@ TEST(LoadRun, EveryScanHasAnOutcomeWhenTheServerRestarts) {
         continue;
       }
       ++waiting;
-      EXPECT_TRUE(Eventually([context] { return context->IsCancelled(); }, 4 * kLongestWait));
+      EXPECT_TRUE(Eventually([context] { return context->IsCancelled(); }, 4 * kTestTimeout));
       break;
     }
     return grpc::Status::OK;
@@ -530,7 +528,7 @@ class SilentAtFirst {
 
 // Of each session, answers three scans and no fourth one before the end of the run: where a quarter
 // of the scans is to be cancelled, it is cancelled at the latest. Counts those.
-FakeBehaviour AnswersNoFourthScan(ClockUntilAllIsCounted* clock) {
+FakeBehaviour AnswersNoFourthScan(CountdownClock* clock) {
   FakeBehaviour behaviour;
   behaviour.align_scans = [clock](grpc::ServerContext* context,
                                   FakeBehaviour::AlignStream* stream) {
@@ -540,7 +538,7 @@ FakeBehaviour AnswersNoFourthScan(ClockUntilAllIsCounted* clock) {
       if (request.scan().sequence() == 4) {
         clock->CountDown();
         EXPECT_TRUE(
-            Eventually([&] { return context->IsCancelled() || clock->ended(); }, 4 * kLongestWait));
+            Eventually([&] { return context->IsCancelled() || clock->ended(); }, 4 * kTestTimeout));
       }
       AnswerLoadScan(request.scan(), stream);
     }
@@ -571,7 +569,7 @@ TEST(LoadRun, OpenLoopCancelsScansWithTheirSessions) {
 
 TEST(LoadRun, ClosedLoopCancelsTheStatedShareOfTheScansWithTheirSessions) {
   LoadPlan plan = ClosedLoopPlan(4, 25.0);
-  ClockUntilAllIsCounted clock(plan.timing, 24);
+  CountdownClock clock(plan.timing, 24);
   const FakeServer server(AnswersNoFourthScan(&clock));
   plan.channel.server = server.address();
   const Tally tally = TallyOf(plan, DriveOf(4), clock);
@@ -589,7 +587,7 @@ TEST(LoadRun, SlowReadersAreCancelledLikeOthers) {
   LoadPlan plan = ClosedLoopPlan(2, 25.0);
   plan.faults.slow_readers = 2;
   plan.faults.read_delay_s = 0.02;
-  ClockUntilAllIsCounted clock(plan.timing, 6);
+  CountdownClock clock(plan.timing, 6);
   const FakeServer closed_loop(AnswersNoFourthScan(&clock));
   plan.channel.server = closed_loop.address();
   const Tally tally = TallyOf(plan, DriveOf(4), clock);

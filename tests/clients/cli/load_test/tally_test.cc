@@ -65,13 +65,13 @@ TEST_F(ScanLedgerTest, CountsEachScanOnceByWhatBecameOfIt) {
   EXPECT_FALSE(ledger_.Complete(Reply(2), 1021 * kMs));
   EXPECT_TRUE(ledger_.Complete(Reply(1, v1::ALIGNMENT_STATUS_SUPERSEDED), 1001 * kMs));
   EXPECT_TRUE(ledger_.Complete(Reply(3, v1::ALIGNMENT_STATUS_LOW_SCORE), 3500 * kMs));
-  ledger_.NotSent(4);
-  EXPECT_FALSE(ledger_.GiveUp(4));
-  EXPECT_TRUE(ledger_.GiveUp(5));
+  ledger_.MarkUnsent(4);
+  EXPECT_FALSE(ledger_.MarkLost(4));
+  EXPECT_TRUE(ledger_.MarkLost(5));
   EXPECT_FALSE(ledger_.Complete(Reply(5), 1030 * kMs)) << "it was given up";
-  ledger_.Skipped(1100 * kMs);
+  ledger_.MarkSkipped(1100 * kMs);
   EXPECT_EQ(ledger_.oldest()->sequence, 6u);
-  ledger_.GiveUpAll();
+  ledger_.MarkAllLost();
   EXPECT_FALSE(ledger_.oldest().has_value());
 
   const Tally tally = ledger_.tally();
@@ -135,7 +135,7 @@ TEST_F(ScanLedgerTest, CountsWhatTheSessionMakesItselfApartFromReplies) {
 
 TEST_F(ScanLedgerTest, ALateReplyIsNoDuplicateButASecondResultIs) {
   EnterScans(2);
-  EXPECT_TRUE(ledger_.GiveUp(1));
+  EXPECT_TRUE(ledger_.MarkLost(1));
   EXPECT_FALSE(ledger_.Complete(Reply(1), 1500 * kMs));
   EXPECT_EQ(ledger_.tally().duplicated, 0u);
   EXPECT_FALSE(ledger_.Complete(Reply(1), 1500 * kMs));
@@ -153,7 +153,7 @@ TEST_F(ScanLedgerTest, CountsWhatIsCancelledWithItsSession) {
   ledger_.Enter(5, 900 * kMs, 900 * kMs);
   EXPECT_EQ(ledger_.last_wait_ns(), 0);
   EXPECT_TRUE(ledger_.Complete(Reply(1), 1030 * kMs));
-  EXPECT_TRUE(ledger_.GiveUp(2));
+  EXPECT_TRUE(ledger_.MarkLost(2));
   EXPECT_EQ(ledger_.last_wait_ns(), 30 * kMs);
   EXPECT_EQ(ledger_.CancelAll(), 3u);
   EXPECT_FALSE(ledger_.oldest().has_value());
@@ -170,7 +170,7 @@ TEST_F(ScanLedgerTest, CountsWhatIsCancelledWithItsSession) {
   EXPECT_EQ(tally.sent, tally.outcomes());
 }
 
-// A session that is told to end between two connections gives its scans up.
+// A session that is closed between two connections completes its scans itself.
 TEST_F(ScanLedgerTest, CountsAsCancelledWhatItsSessionGivesUpThen) {
   EnterScans(3);
   EXPECT_TRUE(ledger_.Complete(LocalOutcome(1, v1::ALIGNMENT_STATUS_STALE), 1010 * kMs));
@@ -218,10 +218,10 @@ TEST_F(ScanLedgerTest, LeavesTheRampOut) {
   ledger_.Enter(1, 999 * kMs, 999 * kMs);
   ledger_.Enter(2, 500 * kMs, 500 * kMs);
   ledger_.Enter(3, 600 * kMs, 600 * kMs);
-  ledger_.Skipped(700 * kMs);
-  ledger_.NotSent(3);
+  ledger_.MarkSkipped(700 * kMs);
+  ledger_.MarkUnsent(3);
   EXPECT_TRUE(ledger_.Complete(Reply(1), 1001 * kMs));
-  ledger_.GiveUpAll();
+  ledger_.MarkAllLost();
   const Tally tally = ledger_.tally();
   EXPECT_EQ(tally.due(), 0u);
   EXPECT_EQ(tally.answered + tally.lost, 0u);
@@ -500,14 +500,14 @@ TEST_F(LoadReportTest, UpdatesOfTilesAreReportedWhereTheyWereAskedFor) {
   const Json json = Json::parse(LoadReportJson(report_).dump());
   EXPECT_NEAR(json["quiet_latency_ms"]["p99"].get<double>(), 10.0, 0.1);
   EXPECT_NEAR(json["updating_latency_ms"]["p99"].get<double>(), 20.0, 0.2);
-  const Json& told = json["tile_updates"];
-  EXPECT_EQ(told["asked_hz"], 5.0);
-  EXPECT_EQ(told["rate_hz"], 3.0);  // in half of 2 s
-  EXPECT_EQ(told["count"], 3);
-  EXPECT_EQ(told["failed"], 2);
-  EXPECT_EQ(told["reached"], false);
-  EXPECT_NEAR(told["update_ms"]["p50"].get<double>(), 40.0, 0.4);
-  EXPECT_NEAR(told["commit_ms"]["p99"].get<double>(), 10.0, 0.1);
+  const Json& updates_json = json["tile_updates"];
+  EXPECT_EQ(updates_json["asked_hz"], 5.0);
+  EXPECT_EQ(updates_json["rate_hz"], 3.0);  // in half of 2 s
+  EXPECT_EQ(updates_json["count"], 3);
+  EXPECT_EQ(updates_json["failed"], 2);
+  EXPECT_EQ(updates_json["reached"], false);
+  EXPECT_NEAR(updates_json["update_ms"]["p50"].get<double>(), 40.0, 0.4);
+  EXPECT_NEAR(updates_json["commit_ms"]["p99"].get<double>(), 10.0, 0.1);
   EXPECT_THAT(LoadReportText(report_), HasSubstr("3 of 5 (3.00 of 5 a second), 2 failed"));
   EXPECT_THAT(LoadWarningsText(report_), HasSubstr("only 3.00 of 5 updates of tiles a second"));
   EXPECT_THAT(LoadWarningsText(report_), HasSubstr("refused (2 times)"));

@@ -28,13 +28,13 @@ TEST(FrameTree, ComposesOverParentsAndChildren) {
   ASSERT_TRUE(tree.Add(Transform("base", "rack", 1.0, M_PI / 2)).ok());
   ASSERT_TRUE(tree.Add(Transform("rack", "lidar", 2.0)).ok());
   ASSERT_TRUE(tree.Add(Transform("base", "imu", 5.0)).ok());
-  const auto base_T_lidar = tree.Fixed("base", "lidar");
+  const auto base_T_lidar = tree.FixedTransform("base", "lidar");
   ASSERT_TRUE(base_T_lidar.ok()) << base_T_lidar.status();
   EXPECT_LT((base_T_lidar->translation - Eigen::Vector3d(1.0, 2.0, 0.0)).norm(), 1e-12);
-  const auto imu_T_lidar = tree.Fixed("imu", "lidar");
+  const auto imu_T_lidar = tree.FixedTransform("imu", "lidar");
   ASSERT_TRUE(imu_T_lidar.ok()) << imu_T_lidar.status();
   EXPECT_LT((imu_T_lidar->translation - Eigen::Vector3d(-4.0, 2.0, 0.0)).norm(), 1e-12);
-  const auto lidar_T_base = tree.Fixed("lidar", "base");
+  const auto lidar_T_base = tree.FixedTransform("lidar", "base");
   ASSERT_TRUE(lidar_T_base.ok());
   EXPECT_LT(((*lidar_T_base) * Eigen::Vector3d(1.0, 2.0, 0.0)).norm(), 1e-12);
 }
@@ -43,9 +43,9 @@ TEST(FrameTree, ATransformThatChangesIsNotFixed) {
   FrameTree tree;
   ASSERT_TRUE(tree.Add(Transform("odom", "base", 1.0)).ok());
   ASSERT_TRUE(tree.Add(Transform("odom", "base", 1.0)).ok());
-  EXPECT_TRUE(tree.Fixed("odom", "base").ok()) << "the same again";
+  EXPECT_TRUE(tree.FixedTransform("odom", "base").ok()) << "the same again";
   ASSERT_TRUE(tree.Add(Transform("odom", "base", 1.5)).ok());
-  const auto moved = tree.Fixed("odom", "base");
+  const auto moved = tree.FixedTransform("odom", "base");
   EXPECT_EQ(moved.status().code(), absl::StatusCode::kInvalidArgument);
   EXPECT_THAT(std::string(moved.status().message()), HasSubstr("moves"));
 }
@@ -53,7 +53,7 @@ TEST(FrameTree, ATransformThatChangesIsNotFixed) {
 TEST(FrameTree, SaysWhichFramesThereAre) {
   FrameTree tree;
   ASSERT_TRUE(tree.Add(Transform("base", "lidar", 1.0)).ok());
-  const auto missing = tree.Fixed("base_link", "lidar");
+  const auto missing = tree.FixedTransform("base_link", "lidar");
   EXPECT_EQ(missing.status().code(), absl::StatusCode::kNotFound);
   EXPECT_THAT(std::string(missing.status().message()),
               AllOf(HasSubstr("'base_link'"), HasSubstr("base -> lidar")));
@@ -75,13 +75,13 @@ TEST(FrameTree, NoiseAndTheSignOfAQuaternionMoveNothing) {
     mount.rotation.coeffs()[i] = through_floats(mount.rotation.coeffs()[i]);
   }
   ASSERT_TRUE(tree.Add(mount).ok());
-  EXPECT_TRUE(tree.Fixed("base", "lidar").ok());
+  EXPECT_TRUE(tree.FixedTransform("base", "lidar").ok());
   for (const bool turned : {false, true}) {
     FrameTree moved;
     ASSERT_TRUE(moved.Add(Transform("base", "lidar", 1.0)).ok());
     ASSERT_TRUE(
         moved.Add(Transform("base", "lidar", turned ? 1.0 : 1.0001, turned ? 1e-4 : 0.0)).ok());
-    EXPECT_FALSE(moved.Fixed("base", "lidar").ok()) << turned;
+    EXPECT_FALSE(moved.FixedTransform("base", "lidar").ok()) << turned;
   }
 }
 
@@ -93,13 +93,14 @@ TEST(FrameTree, TwoParentsAboveBothFramesDoNotMatter) {
   ASSERT_TRUE(tree.Add(Transform("map", "base", 6.0)).ok());
   ASSERT_TRUE(tree.Add(Transform("base", "lidar", 0.5)).ok());
   ASSERT_TRUE(tree.Add(Transform("base", "imu", 0.25)).ok());
-  EXPECT_EQ(tree.Fixed("base", "lidar")->translation.x(), 0.5);
-  EXPECT_EQ(tree.Fixed("imu", "lidar")->translation.x(), 0.25);
+  EXPECT_EQ(tree.FixedTransform("base", "lidar")->translation.x(), 0.5);
+  EXPECT_EQ(tree.FixedTransform("imu", "lidar")->translation.x(), 0.25);
   const auto steps = tree.Path("lidar", "map");
   ASSERT_TRUE(steps.ok()) << steps.status();
   ASSERT_EQ(steps->size(), 2u);
   EXPECT_EQ((*steps)[1].edge, FrameTree::Key("base", "map"));
-  EXPECT_THAT(std::string(tree.Fixed("odom", "base").status().message()), HasSubstr("moves"));
+  EXPECT_THAT(std::string(tree.FixedTransform("odom", "base").status().message()),
+              HasSubstr("moves"));
   EXPECT_THAT(tree.Text(),
               AllOf(HasSubstr("odom -> base (moves)"), HasSubstr("map -> base (moves)")));
 }
@@ -109,9 +110,9 @@ TEST(FrameTree, TheDirectTransformDecides) {
   ASSERT_TRUE(tree.Add(Transform("map", "odom", 1.0)).ok());
   ASSERT_TRUE(tree.Add(Transform("odom", "base", 1.0)).ok());
   ASSERT_TRUE(tree.Add(Transform("map", "base", 2.5)).ok());
-  EXPECT_EQ(tree.Fixed("map", "base")->translation.x(), 2.5);
-  EXPECT_EQ(tree.Fixed("base", "map")->translation.x(), -2.5);
-  EXPECT_EQ(tree.Fixed("map", "odom")->translation.x(), 1.0);
+  EXPECT_EQ(tree.FixedTransform("map", "base")->translation.x(), 2.5);
+  EXPECT_EQ(tree.FixedTransform("base", "map")->translation.x(), -2.5);
+  EXPECT_EQ(tree.FixedTransform("map", "odom")->translation.x(), 1.0);
 }
 
 TEST(FrameTree, RefusesWaysOfEqualLengthAndRings) {
@@ -120,7 +121,7 @@ TEST(FrameTree, RefusesWaysOfEqualLengthAndRings) {
     ASSERT_TRUE(diamond.Add(Transform("map", between, 1.0)).ok());
     ASSERT_TRUE(diamond.Add(Transform(between, "base", 1.0)).ok());
   }
-  const auto two = diamond.Fixed("map", "base");
+  const auto two = diamond.FixedTransform("map", "base");
   EXPECT_EQ(two.status().code(), absl::StatusCode::kInvalidArgument);
   EXPECT_THAT(std::string(two.status().message()),
               AllOf(HasSubstr("one shortest way"), HasSubstr("over 'a' and one over 'b'")));
@@ -129,12 +130,12 @@ TEST(FrameTree, RefusesWaysOfEqualLengthAndRings) {
     ASSERT_TRUE(roofs.Add(Transform(parent, "left", 1.0)).ok());
     ASSERT_TRUE(roofs.Add(Transform(parent, "right", 1.0)).ok());
   }
-  EXPECT_THAT(std::string(roofs.Fixed("left", "right").status().message()),
+  EXPECT_THAT(std::string(roofs.FixedTransform("left", "right").status().message()),
               HasSubstr("over 'a' and one over 'b'"));
   FrameTree ring;
   ASSERT_TRUE(ring.Add(Transform("a", "b", 1.0)).ok());
   ASSERT_TRUE(ring.Add(Transform("b", "a", 1.0)).ok());
-  EXPECT_THAT(std::string(ring.Fixed("c", "a").status().message()), HasSubstr("ring"));
+  EXPECT_THAT(std::string(ring.FixedTransform("c", "a").status().message()), HasSubstr("ring"));
 }
 
 TEST(PoseTrack, GivesRecordedPosesUnchangedAndInterpolatesShortGaps) {

@@ -42,8 +42,8 @@ class SharedStoreTest : public ::testing::Test {
   void Share(Config& config) const {
     config.store.url = postgres_->Url(schema_);
     config.store.poll_period_s = 0.2;
-    config.store.request_timeout_s = absl::ToDoubleSeconds(kLongestWait);
-    config.store.connect_timeout_s = absl::ToDoubleSeconds(kLongestWait);
+    config.store.request_timeout_s = absl::ToDoubleSeconds(kTestTimeout);
+    config.store.connect_timeout_s = absl::ToDoubleSeconds(kTestTimeout);
     config.metrics_listen = "127.0.0.1:0";
   }
   std::unique_ptr<TestServer> NewServer(const TestServer::Adjust& adjust = {}) const {

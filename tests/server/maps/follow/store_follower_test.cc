@@ -124,7 +124,7 @@ class Library {
     const auto is_told = [&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
       return !told_.empty() && told_.back() == last;
     };
-    EXPECT_TRUE(mutex_.AwaitWithTimeout(absl::Condition(&is_told), kLongestWait)) << last;
+    EXPECT_TRUE(mutex_.AwaitWithTimeout(absl::Condition(&is_told), kTestTimeout)) << last;
     return told_;
   }
 
@@ -163,8 +163,8 @@ class StoreFollowerTest : public ::testing::Test {
                                       absl::Duration poll_period = absl::Milliseconds(200)) const {
     PostgresOptions database;
     database.url = postgres_->Url(schema_);
-    database.request_timeout = kLongestWait;
-    database.connect_timeout = kLongestWait;
+    database.request_timeout = kTestTimeout;
+    database.connect_timeout = kTestTimeout;
     return std::make_unique<Library>(OpenPostgresMapStore(database, {}).value(), max_maps,
                                      poll_period);
   }

@@ -292,7 +292,7 @@ TEST(CrashTest, WhatWasAcknowledgedOutlastsAKill) {
       pollfd readable{ends[0], POLLIN, 0};
       uint64_t revision = 0;
       alive =
-          ::poll(&readable, 1, static_cast<int>(absl::ToInt64Milliseconds(kLongestWait))) == 1 &&
+          ::poll(&readable, 1, static_cast<int>(absl::ToInt64Milliseconds(kTestTimeout))) == 1 &&
           ::read(ends[0], &revision, sizeof(revision)) == sizeof(revision);
       if (alive) acknowledged = revision;
     }

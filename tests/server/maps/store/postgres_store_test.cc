@@ -86,7 +86,7 @@ TEST_P(PostgresStoreTest, OthersAreNotifiedWhichMapsChangedWhereKnown) {
   std::string fingerprint;
   // Until the last of these changes has come here.
   const auto next = [&] {
-    const auto change = watch->Next(kLongestWait);
+    const auto change = watch->Next(kTestTimeout);
     EXPECT_TRUE(change.ok()) << change.status();
     EXPECT_NE(change->fingerprint, fingerprint);
     fingerprint = change->fingerprint;
@@ -336,7 +336,7 @@ TEST_P(PostgresStoreTest, ItsOwnBackupBringsItBackAfterAllIsLost) {
   const std::string fingerprint = store_->Watch()->Next(absl::ZeroDuration())->fingerprint;
 
   postgres_->Kill();
-  ASSERT_TRUE(postgres_->MakeAnew());
+  ASSERT_TRUE(postgres_->Recreate());
   ASSERT_TRUE(postgres_->Start());
   const ProcessResult restored =
       postgres_->Run("pg_restore", {"--no-owner", "--single-transaction", backup});
