@@ -137,6 +137,8 @@ absl::StatusOr<std::vector<MapCell>> DownloadCells(
   return found;
 }
 
+}  // namespace
+
 size_t MapLayer::MemoryBytes() const {
   size_t bytes =
       layer_blocks.MemoryBytes() + spill_targets.MemoryBytes() + spill_sources.MemoryBytes();
@@ -153,8 +155,6 @@ CudaMap::CudaMap(std::shared_ptr<Device> device, std::vector<std::shared_ptr<con
       tiles_(std::move(tiles)),
       statistics_(std::move(statistics)),
       layers_(std::move(layers)) {}
-
-}  // namespace
 
 absl::StatusOr<const CudaMap*> CudaMap::Of(const Device& device, const ResidentMap* map) {
   const auto* const cuda_map = dynamic_cast<const CudaMap*>(map);
