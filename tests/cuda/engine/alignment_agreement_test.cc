@@ -68,7 +68,7 @@ std::vector<AlignJob> PerturbedJobs(const DataSet& set, const Profile& profile) 
 std::vector<uint32_t> ShuffledPlaces(const PointCloud& scan, const Profile& profile,
                                      std::mt19937& generator) {
   StagePoints points;
-  points.Choose(scan, profile);
+  points.Select(scan, profile);
   std::vector<uint32_t> places = points.order();
   std::set<uint32_t> borders(
       points.counts().begin(),
