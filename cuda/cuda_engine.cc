@@ -15,8 +15,8 @@
 #include "core/map/tile_codec.h"
 #include "cuda/align/align_batch.h"
 #include "cuda/align/align_kernel.h"
-#include "cuda/align/background_room.h"
-#include "cuda/align/cuda_packed_job.h"
+#include "cuda/align/align_slice.h"
+#include "cuda/align/packed_job.h"
 #include "cuda/cloud/scan_filter.h"
 #include "cuda/map/cuda_map.h"
 #include "cuda/map/map_builder.h"
@@ -26,7 +26,6 @@
 #include "cuda/runtime/pool.h"
 #include "cuda/score/score_batch.h"
 #include "cuda/search/bound_slice.h"
-#include "cuda/search/device_bound_grid.h"
 
 namespace voxloc {
 namespace {

@@ -16,7 +16,6 @@
 #include "absl/types/span.h"
 #include "core/engine/align.h"
 #include "cuda/align/align_slice.h"
-#include "cuda/align/background_room.h"
 
 namespace voxloc::cuda {
 

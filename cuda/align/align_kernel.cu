@@ -23,7 +23,6 @@
 #include "cuda/align/search_lead.cuh"
 #include "cuda/align/sum_exchange.cuh"
 #include "cuda/align/virtual_warps.h"
-#include "cuda/align/warp_sums.cuh"
 #include "cuda/runtime/clock.cuh"
 
 namespace voxloc::cuda {

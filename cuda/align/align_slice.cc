@@ -7,13 +7,38 @@
 #include <utility>
 
 #include "absl/time/clock.h"
-#include "core/engine/entry_stage.h"
 #include "core/engine/job_check.h"
 #include "core/engine/search_rules.h"
 #include "core/geometry/euler.h"
 #include "cuda/align/virtual_warps.h"
 
 namespace voxloc::cuda {
+
+std::optional<BackgroundRoom::Share> BackgroundRoom::TryTake(int blocks) {
+  blocks = std::min(blocks, blocks_);
+  const absl::MutexLock lock(&mutex_);
+  if (blocks > free_ || waiting_ > 0) return std::nullopt;
+  free_ -= blocks;
+  return Share(shared_from_this(), blocks);
+}
+
+BackgroundRoom::Share BackgroundRoom::Take(int blocks) {
+  blocks = std::min(blocks, blocks_);
+  const auto is_free = [this, blocks]()
+                           ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) { return blocks <= free_; };
+  const absl::MutexLock lock(&mutex_);
+  ++waiting_;
+  mutex_.Await(absl::Condition(&is_free));
+  --waiting_;
+  free_ -= blocks;
+  return {shared_from_this(), blocks};
+}
+
+void BackgroundRoom::Return(int blocks) {
+  const absl::MutexLock lock(&mutex_);
+  free_ += blocks;
+}
+
 namespace {
 
 // A slice holds at most so much, whatever the batch: it is about 2 ms of work on a large device.

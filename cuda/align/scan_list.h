@@ -10,6 +10,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <memory>
 #include <utility>
 #include <vector>
 
@@ -18,12 +19,13 @@
 #include "absl/types/span.h"
 #include "core/container/flat_table.h"
 #include "core/engine/align.h"
+#include "core/engine/evaluation_pass.h"
 #include "core/engine/stage_points.h"
 #include "cuda/align/align_kernel.h"
-#include "cuda/align/cuda_packed_job.h"
 #include "cuda/align/device_job.h"
-#include "cuda/align/packed_scan.h"
+#include "cuda/align/packed_job.h"
 #include "cuda/runtime/device.h"
+#include "cuda/runtime/output.h"
 #include "cuda/runtime/packed_upload.h"
 #include "cuda/runtime/retention.h"
 #include "cuda/runtime/stream.h"
@@ -97,6 +99,42 @@ class ScanList {
   float* room_ = nullptr;  // for them, on the device
   FlatTable<Key, uint32_t> numbers_;
   StagePoints chosen_;  // memory to choose points with
+};
+
+// PassList: the evaluation passes of the jobs of a slice: packed for the upload, and their sums
+// read back. Used by one thread at a time, as the slice that it belongs to.
+class PassList {
+ public:
+  explicit PassList(const std::shared_ptr<Device>& device) : sums_(device) {}
+
+  void Clear();
+  [[nodiscard]] uint32_t size() const { return static_cast<uint32_t>(passes_.size()); }
+
+  [[nodiscard]] uint32_t scan_of(uint32_t pass) const { return passes_[pass].scan; }
+
+  // Takes in a pass over scan number `scan` of the slice; the scores of its points begin at
+  // `point_scores_begin`, if they are wanted. `places` are those of its groups in the packed scan.
+  void Add(const EvaluationPass& pass, uint32_t scan, absl::Span<const uint32_t> places,
+           uint32_t point_scores_begin);
+
+  // Memory for what comes back.
+  [[nodiscard]] absl::Status Reserve() { return sums_.ReserveForUse(groups_); }
+  // Sets the arguments once the upload is sent.
+  void AddTo(PackedUpload& upload, AlignArguments& arguments);
+  [[nodiscard]] absl::Status QueueDownload(const Stream& stream) const {
+    return sums_.Download(stream, "reading sums of groups");
+  }
+
+  // Of pass number `pass`, once the stream is done. `point_scores` are those of the slice.
+  void Fill(uint32_t pass, const PackedScan& packed, size_t cloud_points, const float* point_scores,
+            PassResult& result) const;
+
+ private:
+  std::vector<DevicePass> passes_;
+  std::vector<uint32_t> places_;
+  std::vector<uint32_t> ends_;
+  uint32_t groups_ = 0;
+  Output<DeviceGroupSums> sums_;
 };
 
 }  // namespace voxloc::cuda

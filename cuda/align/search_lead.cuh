@@ -16,8 +16,8 @@
 #include "core/ndt/search.h"
 #include "cuda/align/device_job.h"
 #include "cuda/align/point_match.cuh"
+#include "cuda/align/sum_exchange.cuh"
 #include "cuda/align/virtual_warps.h"
-#include "cuda/align/warp_sums.cuh"
 
 namespace voxloc::cuda {
 

@@ -16,8 +16,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "cuda/runtime/device_buffer.h"
-#include "cuda/runtime/pinned_buffer.h"
+#include "cuda/runtime/buffer.h"
 #include "cuda/runtime/stream.h"
 
 namespace voxloc::cuda {

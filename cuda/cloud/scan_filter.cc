@@ -14,8 +14,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "cuda/cloud/scan_filter_kernels.h"
-#include "cuda/runtime/device_buffer.h"
-#include "cuda/runtime/pinned_buffer.h"
+#include "cuda/runtime/buffer.h"
 #include "cuda/runtime/stream.h"
 
 namespace voxloc::cuda {

@@ -14,6 +14,8 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "core/map/cells.h"
 #include "core/map/resident_map.h"
 #include "cuda/map/cell_blocks.h"
 #include "cuda/map/cuda_tile.h"

@@ -17,8 +17,8 @@
 #include "core/map/resident_map.h"
 #include "core/map/tile_moments.h"
 #include "cuda/map/block_set.h"
+#include "cuda/runtime/buffer.h"
 #include "cuda/runtime/device.h"
-#include "cuda/runtime/device_buffer.h"
 
 namespace voxloc::cuda {
 

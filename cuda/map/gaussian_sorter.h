@@ -19,11 +19,10 @@
 #include "cuda/map/cell_kernels.h"
 #include "cuda/map/list_kernels.h"
 #include "cuda/map/source_list.h"
+#include "cuda/runtime/buffer.h"
 #include "cuda/runtime/device.h"
-#include "cuda/runtime/device_buffer.h"
 #include "cuda/runtime/device_sort.h"
 #include "cuda/runtime/packed_upload.h"
-#include "cuda/runtime/pinned_buffer.h"
 #include "cuda/runtime/stream.h"
 
 namespace voxloc::cuda {

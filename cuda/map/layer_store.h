@@ -16,10 +16,9 @@
 #include "cuda/map/block_set.h"
 #include "cuda/map/list_kernels.h"
 #include "cuda/map/map_layer.h"
+#include "cuda/runtime/buffer.h"
 #include "cuda/runtime/device.h"
-#include "cuda/runtime/device_buffer.h"
 #include "cuda/runtime/packed_upload.h"
-#include "cuda/runtime/pinned_buffer.h"
 #include "cuda/runtime/stream.h"
 
 namespace voxloc::cuda {

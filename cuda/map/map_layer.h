@@ -15,7 +15,7 @@
 #include "core/map/block_map.h"
 #include "core/map/lattice.h"
 #include "cuda/map/cell_blocks.h"
-#include "cuda/runtime/device_buffer.h"
+#include "cuda/runtime/buffer.h"
 
 namespace voxloc::cuda {
 

@@ -15,8 +15,8 @@
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "cuda/map/block_set.h"
+#include "cuda/map/cell_kernels.h"
 #include "cuda/map/cuda_tile.h"
-#include "cuda/map/source_cells.h"
 
 namespace voxloc::cuda {
 

@@ -20,9 +20,8 @@
 #include "absl/status/statusor.h"
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
+#include "cuda/runtime/buffer.h"
 #include "cuda/runtime/device.h"
-#include "cuda/runtime/device_buffer.h"
-#include "cuda/runtime/pinned_buffer.h"
 #include "cuda/runtime/stream.h"
 
 namespace voxloc::cuda {

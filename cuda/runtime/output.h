@@ -12,9 +12,8 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
+#include "cuda/runtime/buffer.h"
 #include "cuda/runtime/device.h"
-#include "cuda/runtime/device_buffer.h"
-#include "cuda/runtime/pinned_buffer.h"
 #include "cuda/runtime/stream.h"
 
 namespace voxloc::cuda {

@@ -14,7 +14,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "core/engine/score.h"
-#include "cuda/align/packed_scan.h"
+#include "cuda/align/packed_job.h"
 #include "cuda/align/stage_terms.h"
 #include "cuda/runtime/device.h"
 #include "cuda/runtime/output.h"

@@ -12,7 +12,6 @@
 #include "absl/strings/string_view.h"
 #include "core/engine/profile.h"
 #include "core/engine/self_test/self_test.h"
-#include "core/engine/self_test/self_test_scene.h"
 #include "core/status/try.h"
 #include "server/observe/logging.h"
 

@@ -4,7 +4,7 @@
 
 #include <utility>
 
-#include "core/engine/scan_reach.h"
+#include "core/engine/align.h"
 
 namespace voxloc::server {
 namespace {

@@ -7,7 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
-#include "core/engine/scan_reach.h"
+#include "core/engine/align.h"
 #include "core/estimate/scan_features.h"
 #include "core/status/try.h"
 #include "core/tracking/result_comparison.h"

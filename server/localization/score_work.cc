@@ -8,7 +8,7 @@
 
 #include "absl/memory/memory.h"
 #include "absl/strings/str_cat.h"
-#include "core/engine/scan_reach.h"
+#include "core/engine/align.h"
 #include "core/status/try.h"
 #include "server/convert/pose.h"
 #include "server/convert/profile.h"

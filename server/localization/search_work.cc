@@ -10,7 +10,7 @@
 
 #include "absl/memory/memory.h"
 #include "absl/time/clock.h"
-#include "core/engine/scan_reach.h"
+#include "core/engine/align.h"
 #include "core/estimate/hypothesis_estimates.h"
 #include "core/estimate/initial_pose/prior_height.h"
 #include "core/status/try.h"

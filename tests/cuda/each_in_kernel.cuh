@@ -10,8 +10,8 @@
 
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
+#include "cuda/runtime/buffer.h"
 #include "cuda/runtime/device.h"
-#include "cuda/runtime/device_buffer.h"
 #include "cuda/runtime/stream.h"
 
 namespace voxloc::cuda {

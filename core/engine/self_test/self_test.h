@@ -8,10 +8,29 @@
 #ifndef VOXLOC_CORE_ENGINE_SELF_TEST_SELF_TEST_H_
 #define VOXLOC_CORE_ENGINE_SELF_TEST_SELF_TEST_H_
 
+#include <memory>
+#include <vector>
+
 #include "absl/status/status.h"
+#include "core/cloud/point_cloud.h"
 #include "core/engine/engine.h"
+#include "core/geometry/pose.h"
 
 namespace voxloc {
+
+// The scene of the self-test: a yard with uneven ground, walls, boxes and poles, far from the map's
+// zero, and a scan taken in it. Made of whole numbers and plain arithmetic: the same points on
+// every machine. Thread-safe: no shared state.
+
+struct SelfTestScene {
+  PointCloud cloud_map;
+  std::shared_ptr<const PointCloud> scan;  // base frame
+  Pose map_T_base;                         // where it was taken
+  std::vector<Pose> guesses;               // where searches begin
+  std::vector<Pose> poses;                 // that are scored
+};
+
+[[nodiscard]] SelfTestScene MakeSelfTestScene();
 
 // Scores at the same pose: score, transform probability, nearest voxel likelihood.
 inline constexpr double kScoreTolerance = 1e-5;  // relative

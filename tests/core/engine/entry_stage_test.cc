@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#include "core/engine/entry_stage.h"
-
 #include <gtest/gtest.h>
 
 #include <cmath>
 
 #include "core/cloud/point_cloud.h"
+#include "core/engine/search_rules.h"
 #include "tests/support/random_numbers.h"
 
 namespace voxloc {

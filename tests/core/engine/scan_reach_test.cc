@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#include "core/engine/scan_reach.h"
-
 #include <gtest/gtest.h>
+
+#include "core/engine/align.h"
 
 namespace voxloc {
 namespace {

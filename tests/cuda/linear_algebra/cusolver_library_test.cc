@@ -2,13 +2,13 @@
 //
 // Loading cuSOLVER. Needs no device.
 
-#include "cuda/linear_algebra/cusolver_library.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <fstream>
 #include <string>
+
+#include "cuda/linear_algebra/symmetric_eigen6.h"
 
 namespace voxloc::cuda {
 namespace {

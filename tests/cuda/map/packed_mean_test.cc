@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#include "cuda/map/packed_mean.h"
-
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <random>
+
+#include "cuda/map/cell_blocks.h"
 
 namespace voxloc::cuda {
 namespace {

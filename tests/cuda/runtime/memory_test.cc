@@ -7,8 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "cuda/runtime/device_buffer.h"
-#include "cuda/runtime/pinned_buffer.h"
+#include "cuda/runtime/buffer.h"
 #include "cuda/runtime/stream.h"
 #include "tests/support/cuda_device.h"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#include "cuda/runtime/pinned_buffer.h"
+#include "cuda/runtime/buffer.h"
 
 #include <algorithm>
 #include <new>
