@@ -12,7 +12,7 @@
 #include "absl/strings/str_join.h"
 #include "clients/dataset/stamp_text.h"
 #include "clients/dataset/yaml_file.h"
-#include "core/cloud/io/malformed.h"
+#include "core/cloud/io/text_scan.h"
 #include "core/status/try.h"
 #include "core/text/nearest_name.h"
 #include "core/text/utf8.h"

@@ -9,7 +9,6 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
-#include "core/cloud/io/malformed.h"
 #include "core/cloud/io/text_scan.h"
 #include "core/geometry/angles.h"
 #include "core/geometry/euler.h"

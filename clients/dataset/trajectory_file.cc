@@ -12,7 +12,6 @@
 #include "absl/strings/strip.h"
 #include "clients/dataset/stamp_text.h"
 #include "core/cloud/io/file_bytes.h"
-#include "core/cloud/io/malformed.h"
 #include "core/cloud/io/text_scan.h"
 #include "core/status/try.h"
 

@@ -8,7 +8,6 @@
 
 #include "absl/strings/str_cat.h"
 #include "core/cloud/io/file_bytes.h"
-#include "core/cloud/io/malformed.h"
 #include "core/cloud/io/text_scan.h"
 #include "core/status/try.h"
 

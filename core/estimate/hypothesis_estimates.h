@@ -11,7 +11,6 @@
 
 #include "absl/status/statusor.h"
 #include "core/engine/engine.h"
-#include "core/estimate/initial_pose/hypotheses.h"
 #include "core/estimate/initial_pose/pose_search.h"
 #include "core/estimate/scan_estimate.h"
 

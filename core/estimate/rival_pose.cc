@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cstddef>
 
-#include "core/estimate/initial_pose/hypotheses.h"
+#include "core/estimate/initial_pose/pose_search.h"
 
 namespace voxloc {
 

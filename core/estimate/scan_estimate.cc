@@ -12,8 +12,7 @@
 #include "core/engine/search_rules.h"
 #include "core/estimate/covariance/calibrated_covariance.h"
 #include "core/estimate/covariance/sandwich.h"
-#include "core/estimate/quality/cluster_pull.h"
-#include "core/estimate/quality/quality_signals.h"
+#include "core/estimate/quality/confidence.h"
 #include "core/geometry/covariance.h"
 
 namespace voxloc {

@@ -18,7 +18,7 @@
 #include "core/estimate/estimate_options.h"
 #include "core/estimate/integrity/scan_protection.h"
 #include "core/estimate/quality/confidence.h"
-#include "core/estimate/quality/no_ground.h"
+#include "core/estimate/quality/ground.h"
 #include "core/estimate/rival_pose.h"
 #include "core/estimate/scan_features.h"
 #include "core/parallel/thread_pool.h"

@@ -12,7 +12,7 @@
 #include <optional>
 
 #include "core/engine/align.h"
-#include "core/estimate/covariance/aligned_scan.h"
+#include "core/estimate/covariance/calibrated_covariance.h"
 #include "core/estimate/estimate_options.h"
 #include "core/estimate/quality/scan_shape.h"
 #include "core/parallel/thread_pool.h"

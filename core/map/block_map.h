@@ -20,7 +20,6 @@
 
 #include "core/map/block_index.h"
 #include "core/map/lattice.h"
-#include "core/map/place_set.h"
 
 namespace voxloc {
 

@@ -18,6 +18,7 @@
 
 #include "absl/functional/function_ref.h"
 #include "absl/strings/string_view.h"
+#include "absl/types/span.h"
 #include "core/checksum/sha256.h"
 #include "core/cloud/point_cloud.h"
 #include "core/map/resident_map.h"
@@ -101,6 +102,21 @@ class TileCatalogue {
   size_t memory_bytes_ = 0;
   Bounds bounds_;
 };
+
+// TileChange: what a map's list of tiles has that its predecessor's had not, and the other way
+// round.
+struct TileChange {
+  // False: too much has changed, or the order of the tiles that stay, and everything is made anew.
+  bool incremental = false;
+  std::vector<size_t> removed;  // positions in the list before, ascending
+  std::vector<size_t> added;    // positions in the list now, ascending
+
+  [[nodiscard]] bool empty() const { return removed.empty() && added.empty(); }
+};
+
+// Tiles are told apart by their addresses; what they hold is not looked at.
+[[nodiscard]] TileChange CompareTiles(absl::Span<const ResidentTile* const> before,
+                                      absl::Span<const ResidentTile* const> now);
 
 }  // namespace voxloc
 

@@ -2,9 +2,97 @@
 
 #include "core/map/tile_residency.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace voxloc {
+namespace {
+
+constexpr size_t kFanout = 16;  // a node's children fill a few cache lines
+constexpr uint32_t kCurveBits = 16;
+
+// Spreads the low 16 bits to the even places.
+uint32_t Spread(uint32_t bits) {
+  bits = (bits | (bits << 8U)) & 0x00ff00ffU;
+  bits = (bits | (bits << 4U)) & 0x0f0f0f0fU;
+  bits = (bits | (bits << 2U)) & 0x33333333U;
+  return (bits | (bits << 1U)) & 0x55555555U;
+}
+
+template <typename A, typename B>
+bool Touch(const A& a, const B& b) {
+  return (a.min.array() <= b.max.array()).all() && (b.min.array() <= a.max.array()).all();
+}
+
+// The smallest boxes around runs of kFanout of these.
+template <typename Node, typename Children>
+std::vector<Node> Bounding(const Children& children) {
+  std::vector<Node> nodes;
+  nodes.reserve((children.size() + kFanout - 1) / kFanout);
+  for (size_t i = 0; i < children.size(); ++i) {
+    if (i % kFanout == 0) nodes.push_back({children[i].min, children[i].max});
+    nodes.back().min = nodes.back().min.cwiseMin(children[i].min);
+    nodes.back().max = nodes.back().max.cwiseMax(children[i].max);
+  }
+  return nodes;
+}
+
+}  // namespace
+
+BoundsTree::BoundsTree(std::vector<Box> boxes) : boxes_(std::move(boxes)) {
+  if (boxes_.empty()) return;
+  Eigen::Vector2d min = boxes_.front().min;
+  Eigen::Vector2d max = boxes_.front().max;
+  for (const Box& box : boxes_) {
+    min = min.cwiseMin(box.min);
+    max = max.cwiseMax(box.max);
+  }
+  // The extent may be nothing in a direction: then all boxes are at its beginning.
+  const Eigen::Array2d steps = ((1U << kCurveBits) - 1) / (max - min).array();
+  const Eigen::Array2d scale = steps.isFinite().select(steps, 0.0);
+  const auto place = [&](const Box& box) {
+    const Eigen::Array2d centre = (0.5 * (box.min + box.max) - min).array() * scale;
+    return Spread(static_cast<uint32_t>(centre.x())) |
+           (Spread(static_cast<uint32_t>(centre.y())) << 1U);
+  };
+  std::sort(boxes_.begin(), boxes_.end(), [&](const Box& a, const Box& b) {
+    return std::make_pair(place(a), a.number) < std::make_pair(place(b), b.number);
+  });
+  levels_.push_back(Bounding<Node>(boxes_));
+  while (levels_.back().size() > 1) levels_.push_back(Bounding<Node>(levels_.back()));
+}
+
+void BoundsTree::ForEachTouching(const Eigen::Vector2d& min, const Eigen::Vector2d& max,
+                                 absl::FunctionRef<void(const Box&)> take) const {
+  if (boxes_.empty()) return;
+  const Node wanted{min, max};
+  std::vector<std::pair<size_t, size_t>> open = {{levels_.size() - 1, 0}};  // level, node
+  while (!open.empty()) {
+    const auto [level, node] = open.back();
+    open.pop_back();
+    if (!Touch(levels_[level][node], wanted)) continue;
+    const size_t begin = node * kFanout;
+    if (level == 0) {
+      const size_t end = std::min(begin + kFanout, boxes_.size());
+      for (size_t i = begin; i < end; ++i) {
+        if (Touch(boxes_[i], wanted)) take(boxes_[i]);
+      }
+      continue;
+    }
+    const size_t end = std::min(begin + kFanout, levels_[level - 1].size());
+    for (size_t i = begin; i < end; ++i) open.emplace_back(level - 1, i);
+  }
+}
+
+void BoundsTree::ForEachWithin(const Eigen::Vector2d& centre, double radius_m,
+                               absl::FunctionRef<void(const Box&)> take) const {
+  const Eigen::Vector2d reach = Eigen::Vector2d::Constant(radius_m);
+  ForEachTouching(centre - reach, centre + reach, [&](const Box& box) {
+    const Eigen::Vector2d nearest = centre.cwiseMax(box.min).cwiseMin(box.max);
+    if ((nearest - centre).squaredNorm() <= radius_m * radius_m) take(box);
+  });
+}
+
 namespace {
 
 void Count(TileState state, TileResidency::Counts& counts) {

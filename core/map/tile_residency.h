@@ -13,10 +13,49 @@
 #include <string>
 #include <vector>
 
-#include "core/map/bounds_tree.h"
+#include "absl/functional/function_ref.h"
+#include "core/map/resident_map.h"
 #include "core/map/tile_catalogue.h"
 
 namespace voxloc {
+
+// BoundsTree: finds those of many boxes that touch another one, seen from above. Made for the tiles
+// of a map, of which there are tens of thousands, of any size and overlapping in any way: a tree
+// whose leaves are runs of boxes that lie near one another (a packed R-tree along the Morton curve:
+// Kamel and Faloutsos, "On packing R-trees", 1993). Immutable and thread-safe.
+class BoundsTree {
+ public:
+  struct Box {
+    Eigen::Vector2d min = Eigen::Vector2d::Zero();  // m, map frame
+    Eigen::Vector2d max = Eigen::Vector2d::Zero();
+    uint32_t number = 0;  // the caller's
+  };
+
+  BoundsTree() = default;
+  // Finite boxes, min not above max.
+  explicit BoundsTree(std::vector<Box> boxes);
+
+  [[nodiscard]] bool empty() const { return boxes_.empty(); }
+  [[nodiscard]] size_t size() const { return boxes_.size(); }
+
+  // Every box that shares a point with this one, in an order that depends on the boxes alone.
+  void ForEachTouching(const Eigen::Vector2d& min, const Eigen::Vector2d& max,
+                       absl::FunctionRef<void(const Box&)> take) const;
+  // Every box with a point at most this far from the centre, likewise.
+  void ForEachWithin(const Eigen::Vector2d& centre, double radius_m,
+                     absl::FunctionRef<void(const Box&)> take) const;
+
+ private:
+  struct Node {
+    Eigen::Vector2d min;
+    Eigen::Vector2d max;
+  };
+
+  std::vector<Box> boxes_;  // along the curve
+  // levels_[0][i] bounds boxes i * kFanout to (i + 1) * kFanout - 1, levels_[k + 1] the nodes of
+  // levels_[k] likewise, up to a single one.
+  std::vector<std::vector<Node>> levels_;
+};
 
 // The tiles of a revision by number, 0, 1, 2, ... in the order of their ids.
 class TileLayout {
@@ -71,6 +110,18 @@ class TileResidency {
   std::shared_ptr<const TileLayout> layout_;
   std::vector<TileState> states_;
   Counts all_;
+};
+
+// MapSnapshot: one revision of one map, complete and immutable. Alignments hold the snapshot they
+// started with; the last to let go frees it.
+struct MapSnapshot {
+  std::string name;
+  uint64_t revision = 0;
+  int64_t committed_unix_ns = 0;
+  TileCatalogue tiles;
+  // Composed of the resident ones of them, in the order of their ids.
+  std::shared_ptr<const ResidentMap> resident;
+  std::shared_ptr<const TileResidency> residency;  // null: all of them are resident
 };
 
 }  // namespace voxloc

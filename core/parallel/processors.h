@@ -8,7 +8,7 @@
 #include <cstddef>
 #include <optional>
 
-#include "core/host/cgroup.h"
+#include "core/host/host_resources.h"
 
 namespace voxloc {
 

@@ -4,8 +4,6 @@
 
 #include <utility>
 
-#include "core/parallel/pause.h"
-
 namespace voxloc {
 namespace {
 

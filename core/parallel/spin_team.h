@@ -15,6 +15,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <exception>
+#include <thread>
 
 #include "absl/base/thread_annotations.h"
 #include "absl/functional/function_ref.h"
@@ -22,6 +23,26 @@
 #include "core/parallel/thread_pool.h"
 
 namespace voxloc {
+
+// Pause: between two looks at what another thread, or a device, is to do. Thread-safe.
+
+// Looks in a row before the processor is offered to others, in case they are what is waited for:
+// some tens of microseconds.
+constexpr int kLooks = 1000;
+
+// `looks` counts those so far, from 0.
+inline void Pause(int* looks) {
+  if (*looks == kLooks) {
+    std::this_thread::yield();
+    return;
+  }
+  ++*looks;
+#if defined(__x86_64__)
+  __builtin_ia32_pause();
+#elif defined(__aarch64__)
+  asm volatile("yield");
+#endif
+}
 
 class SpinTeam {
  public:

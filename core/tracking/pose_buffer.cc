@@ -10,7 +10,6 @@
 #include "core/geometry/euler.h"
 #include "core/status/try.h"
 #include "core/text/number_range.h"
-#include "core/tracking/stamp_difference.h"
 
 namespace voxloc {
 namespace {

@@ -12,13 +12,37 @@
 #include <optional>
 
 #include "absl/status/status.h"
-#include "core/estimate/initial_pose/hypotheses.h"
+#include "core/engine/align.h"
+#include "core/estimate/initial_pose/pose_search.h"
 #include "core/geometry/pose.h"
-#include "core/tracking/propagated_pose.h"
-#include "core/tracking/result_comparison.h"
-#include "core/tracking/sequential_test.h"
+#include "core/tracking/pose_proposal.h"
 
 namespace voxloc {
+
+// Comparison of two alignments of one scan from different guesses: which is better, and whether
+// they agree. Pure functions.
+
+// The largest differences between two poses that count as the same. The defaults cover two
+// alignments to one optimum with the "autoware" profile, which may end one step short of it, and
+// the error of the odometry between two scans.
+struct PoseTolerance {
+  double distance_m = 0.5;  // > 0
+  double angle_rad = 0.06;  // > 0
+
+  [[nodiscard]] bool Matches(const Pose& a, const Pose& b) const {
+    return TranslationDistance(a, b) <= distance_m && RotationDistance(a, b) <= angle_rad;
+  }
+};
+
+// Whether `one` is better than `other`. Order: accepted, low score, not converged, failed. Of
+// equals, the one with the larger BestSum(), which judged profiles compare their stages by.
+[[nodiscard]] bool IsBetter(const AlignResult& one, const AlignResult& other,
+                            const Profile& profile, int max_oscillations = kMaxOscillations);
+
+// Whether `other`, too, is accepted and ended at the same pose as `best`.
+[[nodiscard]] bool AgreesWith(const AlignResult& other, const AlignResult& best,
+                              const Profile& profile, const PoseTolerance& same,
+                              int max_oscillations = kMaxOscillations);
 
 constexpr size_t kMaxRecoveryCandidates = 1024;
 

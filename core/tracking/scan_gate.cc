@@ -2,6 +2,7 @@
 
 #include "core/tracking/scan_gate.h"
 
+#include <algorithm>
 #include <cmath>
 #include <utility>
 
@@ -9,6 +10,22 @@
 #include "core/text/number_range.h"
 
 namespace voxloc {
+
+void Diagnostics::Set(absl::string_view key, const std::variant<bool, int64_t, double>& value) {
+  const auto entry = std::find_if(entries_.begin(), entries_.end(),
+                                  [&](const DiagnosticEntry& each) { return each.key == key; });
+  if (entry != entries_.end()) {
+    entry->value = value;
+  } else {
+    entries_.push_back({std::string(key), value});
+  }
+}
+
+void Diagnostics::Report(DiagnosticLevel level, absl::string_view text) {
+  absl::StrAppend(&text_, text_.empty() ? "" : "; ", text);
+  level_ = std::max(level_, level);
+}
+
 namespace {
 
 bool IsKnown(ScoreKind kind) {

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "core/text/number_range.h"
-#include "core/tracking/stamp_difference.h"
+#include "core/tracking/pose_buffer.h"
 
 namespace voxloc {
 

@@ -5,7 +5,7 @@
 #include "absl/strings/str_format.h"
 #include "core/geometry/angles.h"
 #include "core/geometry/twist.h"
-#include "core/tracking/stamp_difference.h"
+#include "core/tracking/pose_buffer.h"
 
 namespace voxloc {
 namespace {

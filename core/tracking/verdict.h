@@ -12,7 +12,7 @@
 
 #include "core/engine/align.h"
 #include "core/estimate/scan_estimate.h"
-#include "core/tracking/prior_pose.h"
+#include "core/tracking/odometry_anchor.h"
 #include "core/tracking/scan_gate.h"
 
 namespace voxloc {

@@ -6,7 +6,7 @@
 #include <optional>
 #include <utility>
 
-#include "core/parallel/pause.h"
+#include "core/parallel/spin_team.h"
 
 namespace voxloc::cuda {
 namespace {

@@ -9,7 +9,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
-#include "core/map/tile_change.h"
+#include "core/map/tile_catalogue.h"
 #include "core/parallel/processors.h"
 #include "cuda/map/tile_builder.h"
 

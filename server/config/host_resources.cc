@@ -7,8 +7,7 @@
 #include <optional>
 
 #include "absl/strings/str_cat.h"
-#include "core/host/memory.h"
-#include "core/host/open_files.h"
+#include "core/host/host_resources.h"
 #include "core/parallel/processors.h"
 
 namespace voxloc::server {

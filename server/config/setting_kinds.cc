@@ -7,7 +7,7 @@
 #include <limits>
 
 #include "absl/strings/match.h"
-#include "core/estimate/calibration/calibration_file.h"
+#include "core/estimate/calibration/sensor_calibration.h"
 #include "core/text/host_port.h"
 
 namespace voxloc::server {

@@ -12,7 +12,6 @@
 
 #include "absl/status/statusor.h"
 #include "core/estimate/global_search/global_search.h"
-#include "core/estimate/initial_pose/hypotheses.h"
 #include "core/estimate/initial_pose/pose_search.h"
 #include "core/estimate/initial_pose/prior_search.h"
 #include "core/estimate/scan_estimate.h"

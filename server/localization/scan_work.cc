@@ -10,7 +10,7 @@
 #include "core/engine/align.h"
 #include "core/estimate/scan_features.h"
 #include "core/status/try.h"
-#include "core/tracking/result_comparison.h"
+#include "core/tracking/recovery.h"
 #include "server/convert/cloud.h"
 #include "server/convert/pose.h"
 #include "server/convert/result.h"

@@ -12,7 +12,7 @@
 #include "absl/time/clock.h"
 #include "core/engine/align.h"
 #include "core/estimate/hypothesis_estimates.h"
-#include "core/estimate/initial_pose/prior_height.h"
+#include "core/estimate/initial_pose/prior_search.h"
 #include "core/status/try.h"
 #include "core/tracking/verdict.h"
 #include "server/convert/options.h"

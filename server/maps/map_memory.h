@@ -10,7 +10,7 @@
 
 #include "absl/strings/string_view.h"
 #include "core/engine/engine.h"
-#include "core/map/map_snapshot.h"
+#include "core/map/tile_residency.h"
 #include "server/config/config.h"
 
 namespace voxloc::server {

@@ -21,7 +21,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/synchronization/mutex.h"
-#include "core/map/map_snapshot.h"
+#include "core/map/tile_residency.h"
 #include "server/geodesy/map_frame.h"
 #include "server/maps/map_build.h"
 #include "server/maps/map_memory.h"

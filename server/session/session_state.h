@@ -22,7 +22,6 @@
 #include "core/geometry/twist.h"
 #include "core/tracking/odometry_anchor.h"
 #include "core/tracking/pose_buffer.h"
-#include "core/tracking/pose_correction.h"
 #include "core/tracking/pose_proposal.h"
 #include "core/tracking/recovery.h"
 #include "core/tracking/scan_gate.h"

@@ -10,7 +10,7 @@
 #include <memory>
 #include <vector>
 
-#include "core/estimate/initial_pose/hypotheses.h"
+#include "core/estimate/initial_pose/pose_search.h"
 #include "core/estimate/scan_estimate.h"
 #include "core/tracking/pose_proposal.h"
 #include "core/tracking/recovery_search.h"

@@ -9,7 +9,7 @@
 
 #include "core/engine/search_rules.h"
 #include "core/estimate/covariance/calibrated_covariance.h"
-#include "core/estimate/initial_pose/hypotheses.h"
+#include "core/estimate/initial_pose/pose_search.h"
 #include "core/geometry/angles.h"
 #include "core/geometry/covariance.h"
 #include "tests/support/random_numbers.h"

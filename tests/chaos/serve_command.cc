@@ -14,7 +14,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/host/open_files.h"
+#include "core/host/host_resources.h"
 #include "server/config/command_line.h"
 #include "server/observe/grpc_log.h"
 #include "server/server.h"

@@ -23,7 +23,7 @@
 #include "clients/cpp/session.h"
 #include "clients/dataset/scan_directory.h"
 #include "clients/dataset/trajectory_file.h"
-#include "core/estimate/calibration/calibration_file.h"
+#include "core/estimate/calibration/sensor_calibration.h"
 #include "core/geometry/angles.h"
 #include "core/status/try.h"
 

@@ -8,8 +8,8 @@
 #include "absl/status/status.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
-#include "core/cloud/io/cloud_builder.h"
-#include "core/cloud/io/malformed.h"
+#include "core/cloud/io/columns.h"
+#include "core/cloud/io/text_scan.h"
 
 namespace voxloc {
 namespace {

@@ -7,8 +7,8 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "core/cloud/io/file_bytes.h"
-#include "core/cloud/io/malformed.h"
-#include "core/cloud/io/readers.h"
+#include "core/cloud/io/kitti_reader.h"
+#include "core/cloud/io/text_scan.h"
 #include "core/status/try.h"
 
 namespace voxloc {

@@ -7,7 +7,6 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
-#include "core/cloud/io/readers.h"
 #include "core/status/try.h"
 
 namespace voxloc {

@@ -15,7 +15,6 @@
 #include "core/cloud/io/cloud_file.h"
 #include "core/cloud/io/columns.h"
 #include "core/cloud/io/point_fields.h"
-#include "core/cloud/io/scalar_type.h"
 #include "core/cloud/point_cloud.h"
 #include "core/geometry/pose.h"
 

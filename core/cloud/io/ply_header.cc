@@ -10,7 +10,6 @@
 #include "absl/status/status.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
-#include "core/cloud/io/malformed.h"
 #include "core/cloud/io/text_scan.h"
 #include "core/status/try.h"
 

@@ -14,7 +14,6 @@
 #include "absl/strings/string_view.h"
 #include "core/cloud/io/columns.h"
 #include "core/cloud/io/point_fields.h"
-#include "core/cloud/io/scalar_type.h"
 
 namespace voxloc {
 

@@ -11,10 +11,10 @@
 #include "absl/strings/str_cat.h"
 #include "core/cloud/io/ascii_points.h"
 #include "core/cloud/io/columns.h"
-#include "core/cloud/io/malformed.h"
+#include "core/cloud/io/kitti_reader.h"
 #include "core/cloud/io/ply_header.h"
 #include "core/cloud/io/point_fields.h"
-#include "core/cloud/io/readers.h"
+#include "core/cloud/io/text_scan.h"
 #include "core/status/try.h"
 
 namespace voxloc {

@@ -14,6 +14,28 @@
 
 namespace voxloc {
 
+// The number types that cloud files are made of. Binary files are little-endian, and PLY in either.
+
+enum class ScalarType {
+  kInt8,
+  kInt16,
+  kInt32,
+  kInt64,
+  kUint8,
+  kUint16,
+  kUint32,
+  kUint64,
+  kFloat32,
+  kFloat64,
+};
+
+[[nodiscard]] size_t SizeOf(ScalarType type);
+[[nodiscard]] bool IsInteger(ScalarType type);
+
+// Reads a value of one type from bytes of any alignment.
+using ScalarLoader = double (*)(const char* bytes);
+[[nodiscard]] ScalarLoader LoaderOf(ScalarType type, bool big_endian = false);
+
 // Something of each coordinate and, where there is one, of the intensity of a point: which field it
 // is, where it lies, how it is read.
 template <typename T>

@@ -10,7 +10,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "core/cloud/io/malformed.h"
+#include "core/cloud/io/text_scan.h"
 
 namespace voxloc {
 namespace {

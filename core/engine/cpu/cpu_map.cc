@@ -10,7 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "core/engine/cpu/grid_composer.h"
 #include "core/engine/out_of_memory.h"
-#include "core/map/tile_change.h"
+#include "core/map/tile_catalogue.h"
 
 namespace voxloc::cpu {
 namespace {

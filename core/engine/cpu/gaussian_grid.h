@@ -18,7 +18,6 @@
 #include "core/map/block_map.h"
 #include "core/map/cells.h"
 #include "core/map/lattice.h"
-#include "core/map/place_set.h"
 
 namespace voxloc::cpu {
 

@@ -6,8 +6,14 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <exception>
+#include <fstream>
 #include <limits>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <sstream>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/escaping.h"
@@ -15,6 +21,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/types/span.h"
 #include "core/geometry/euler.h"
+#include "core/status/try.h"
 #include "core/text/nearest_name.h"
 #include "core/text/number_range.h"
 
@@ -103,6 +110,142 @@ std::vector<std::string> SensorCalibrations::Names() const {
   std::vector<std::string> names;
   for (const SensorCalibration& sensor : sensors_) names.push_back(sensor.name);
   return names;
+}
+
+namespace {
+
+// Keys keep their order.
+using Json = nlohmann::ordered_json;
+
+template <typename... Parts>
+absl::Status Wrong(absl::string_view path, const Parts&... what) {
+  return absl::InvalidArgumentError(absl::StrCat(path, " ", what...));
+}
+
+absl::Status CheckKeys(const Json& object, absl::string_view path,
+                       const std::vector<std::string>& known) {
+  if (!object.is_object()) return Wrong(path, "must be an object (got ", object.type_name(), ")");
+  for (const auto& entry : object.items()) {
+    bool found = false;
+    for (const std::string& key : known) found = found || key == entry.key();
+    if (found) continue;
+    const std::string nearest = NearestName(entry.key(), known);
+    return Wrong(path, "has an unknown key '", entry.key(), "'",
+                 nearest.empty() ? "" : absl::StrCat("; did you mean ", nearest, "?"));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status ReadValue(const Json& json, absl::string_view path, double& value) {
+  if (!json.is_number()) {
+    return Wrong(path, "must be a number (got ", json.type_name(), ")");
+  }
+  value = json.get<double>();
+  return absl::OkStatus();
+}
+
+absl::Status ReadValue(const Json& json, absl::string_view path, Eigen::Vector3d& value) {
+  if (!json.is_array() || json.size() != 3) {
+    return Wrong(path, "must be a list of three numbers");
+  }
+  for (size_t i = 0; i < 3; ++i) {
+    VOXLOC_TRY(
+        ReadValue(json[i], absl::StrCat(path, "[", i, "]"), value[static_cast<Eigen::Index>(i)]));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status ReadText(const Json& object, const std::string& key, absl::string_view path,
+                      std::string& text) {
+  if (!object.contains(key)) return Wrong(path, "needs the key '", key, "'");
+  if (!object[key].is_string()) {
+    return Wrong(absl::StrCat(path, ".", key), "must be a text (got ", object[key].type_name(),
+                 ")");
+  }
+  text = object[key].get<std::string>();
+  return absl::OkStatus();
+}
+
+template <typename Value>
+absl::Status ReadConstant(const Json& json, absl::string_view path,
+                          CalibratedConstant<Value>& constant) {
+  VOXLOC_TRY(CheckKeys(json, path, {"value", "origin"}));
+  if (!json.contains("value")) return Wrong(path, "needs the key 'value'");
+  VOXLOC_TRY(ReadValue(json["value"], absl::StrCat(path, ".value"), constant.value));
+  return ReadText(json, "origin", path, constant.origin);
+}
+
+absl::StatusOr<SensorCalibration> ReadSensor(const Json& json, const std::string& path) {
+  SensorCalibration sensor;
+  std::vector<std::string> known = {"name"};
+  VisitConstants(sensor, [&known](const char* key, const auto& /*constant*/, double /*least*/,
+                                  double /*most*/) { known.emplace_back(key); });
+  VOXLOC_TRY(CheckKeys(json, path, known));
+  absl::Status status = ReadText(json, "name", path, sensor.name);
+  VisitConstants(sensor, [&](const char* key, auto& constant, double /*least*/, double /*most*/) {
+    if (!status.ok() || !json.contains(key)) return;
+    status = ReadConstant(json[key], absl::StrCat(path, ".", key), constant);
+  });
+  if (!status.ok()) return status;
+  status = ValidateSensorCalibration(sensor);
+  if (!status.ok()) return absl::InvalidArgumentError(absl::StrCat(path, ".", status.message()));
+  return sensor;
+}
+
+absl::StatusOr<SensorCalibrations> ReadSensors(const Json& root) {
+  VOXLOC_TRY(CheckKeys(root, "the file", {"sensors"}));
+  if (!root.contains("sensors") || !root["sensors"].is_array()) {
+    return Wrong("the file", "needs the key 'sensors' with a list");
+  }
+  SensorCalibrations calibrations;
+  std::set<std::string> names;
+  for (size_t i = 0; i < root["sensors"].size(); ++i) {
+    const std::string path = absl::StrCat("sensors[", i, "]");
+    VOXLOC_ASSIGN_OR_RETURN(SensorCalibration sensor, ReadSensor(root["sensors"][i], path));
+    if (!names.insert(sensor.name).second) {
+      return Wrong(absl::StrCat(path, ".name"), "'", sensor.name, "' occurs twice");
+    }
+    calibrations.Set(std::move(sensor));
+  }
+  return calibrations;
+}
+
+Json ValueJson(double value) { return value; }
+Json ValueJson(const Eigen::Vector3d& value) { return {value.x(), value.y(), value.z()}; }
+
+}  // namespace
+
+absl::StatusOr<SensorCalibrations> ReadCalibrationFile(const std::string& path) {
+  std::ifstream file(path);
+  if (!file) return absl::NotFoundError(absl::StrCat("cannot read ", path));
+  std::ostringstream text;
+  if (!(text << file.rdbuf())) return absl::UnavailableError(absl::StrCat("cannot read ", path));
+  return ParseCalibrations(text.str(), path);
+}
+
+absl::StatusOr<SensorCalibrations> ParseCalibrations(absl::string_view json,
+                                                     absl::string_view name) {
+  absl::StatusOr<SensorCalibrations> calibrations;
+  try {
+    calibrations = ReadSensors(Json::parse(json.begin(), json.end()));
+  } catch (const std::exception& error) {  // nlohmann reports by exception
+    calibrations = absl::InvalidArgumentError(error.what());
+  }
+  if (calibrations.ok()) return calibrations;
+  return absl::InvalidArgumentError(absl::StrCat(name, ": ", calibrations.status().message()));
+}
+
+std::string CalibrationsText(const SensorCalibrations& calibrations) {
+  Json sensors = Json::array();
+  for (const SensorCalibration& sensor : calibrations.sensors()) {
+    Json json = {{"name", sensor.name}};
+    VisitConstants(
+        sensor, [&json](const char* key, const auto& constant, double /*least*/, double /*most*/) {
+          json[key] = {{"value", ValueJson(constant.value)}, {"origin", constant.origin}};
+        });
+    sensors.push_back(std::move(json));
+  }
+  return absl::StrCat(Json{{"sensors", std::move(sensors)}}.dump(2), "\n");
 }
 
 }  // namespace voxloc

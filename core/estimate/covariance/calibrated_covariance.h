@@ -30,18 +30,29 @@
 #ifndef VOXLOC_CORE_ESTIMATE_COVARIANCE_CALIBRATED_COVARIANCE_H_
 #define VOXLOC_CORE_ESTIMATE_COVARIANCE_CALIBRATED_COVARIANCE_H_
 
+#include <cstddef>
 #include <optional>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/types/span.h"
+#include "core/engine/align.h"
 #include "core/engine/engine.h"
-#include "core/estimate/covariance/aligned_scan.h"
 #include "core/estimate/covariance/degeneracy.h"
 #include "core/geometry/covariance.h"
 #include "core/parallel/thread_pool.h"
 
 namespace voxloc {
+
+// A scan that was aligned: `job` as it was given to the engine, and its result, whose status is ok.
+
+struct AlignedScan {
+  const AlignJob* job = nullptr;
+  const AlignResult* result = nullptr;
+};
+
+// Place of the pass over ClusterPoints() of the scan in a job, where the job has passes.
+constexpr size_t kClusterPass = 0;
 
 // The assumed standard deviation of guesses without a covariance along an unobserved direction,
 // metres; rotations are scaled as in degeneracy.h.

@@ -14,7 +14,6 @@
 #include "absl/status/status.h"
 #include "absl/types/span.h"
 #include "core/engine/engine.h"
-#include "core/estimate/covariance/aligned_scan.h"
 #include "core/estimate/covariance/calibrated_covariance.h"
 #include "core/estimate/covariance/covariance_options.h"
 

@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "core/estimate/integrity/gaussian_tail.h"
 #include "core/geometry/symmetric_eigen.h"
 #include "core/status/try.h"
 #include "core/text/number_range.h"

@@ -12,7 +12,6 @@
 
 #include "absl/status/statusor.h"
 #include "core/engine/evaluation_pass.h"
-#include "core/estimate/covariance/aligned_scan.h"
 #include "core/estimate/covariance/calibrated_covariance.h"
 #include "core/geometry/covariance.h"
 #include "core/geometry/pose.h"

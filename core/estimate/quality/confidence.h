@@ -10,10 +10,34 @@
 #include <array>
 #include <cstddef>
 
+#include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
-#include "core/estimate/quality/cluster_pull.h"
+#include "absl/types/span.h"
+#include "core/engine/align.h"
+#include "core/engine/evaluation_pass.h"
+#include "core/estimate/covariance/degeneracy.h"
+#include "core/estimate/quality/scan_shape.h"
 
 namespace voxloc {
+
+// The Newton steps of a scan's clusters at a pose, from the alignment's pass. Near the right
+// optimum they agree; at a wrong one they point in different directions. Pure functions.
+
+// Lengths of Newton steps. The curvature is raised to the limit of observability where it is less.
+struct ClusterPull {
+  // Of all clusters together: what is left to the optimum.
+  double step_m = 0.0;
+  double step_rad = 0.0;
+  // sqrt(sum of squares) of the clusters' own steps: the expected distance of the optimum if the
+  // clusters were independent of each other.
+  double spread_m = 0.0;
+  double spread_rad = 0.0;
+};
+
+// `degeneracy` is that of the same sums. Curvatures count by their absolute value, so that every
+// step increases the score. All are 0 if there is no curvature at all.
+[[nodiscard]] ClusterPull MeasurePull(absl::Span<const GroupSums> clusters,
+                                      const Degeneracy& degeneracy);
 
 // A point is explained where its best cell gives it at least half of the largest score: it then
 // lies within a standard deviation or two of what the map has there.
@@ -44,6 +68,23 @@ constexpr size_t kConfidenceTerms = 5;
 // 0.15 m and 0.5 degrees along the directions that its scan observes. In [0, 1]; 0 without a
 // matched point.
 [[nodiscard]] double ConfidenceOf(const QualitySignals& signals);
+
+// The signals of a scan at a pose, from what its alignment evaluated there. Pure functions.
+
+// Scores of points at the pose.
+struct QualityRequest {
+  const AlignJob* job = nullptr;
+  const AlignResult* result = nullptr;  // run with with_point_scores; its status is ok
+  const ScanShape* shape = nullptr;     // of the job's scan
+  // Of the scan's points, under the cells of the answer's stage.
+  const std::vector<float>* answer_scores = nullptr;
+  // Of the points of the free space, under the cells of the score stage.
+  const std::vector<float>* free_space_scores = nullptr;
+};
+
+// All but innovation and pull, which are left as they are. FailedPrecondition: there are not
+// as many scores as points.
+[[nodiscard]] absl::StatusOr<QualitySignals> MeasureQuality(const QualityRequest& request);
 
 }  // namespace voxloc
 

@@ -9,14 +9,30 @@
 
 #include <Eigen/Core>
 #include <Eigen/Geometry>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <vector>
 
 #include "core/cloud/point_cloud.h"
-#include "core/estimate/quality/free_space.h"
 
 namespace voxloc {
+
+// The space that a scan saw to be free: points along its rays. At a right pose the map has nothing
+// there; at a wrong one rays pass through walls. Pure functions.
+
+constexpr size_t kMaxFreeSpaceRays = 64;
+
+struct FreeSpace {
+  std::shared_ptr<const PointCloud> points_base;
+  std::vector<uint32_t> ray;  // of each point, counted from 0
+  size_t rays = 0;            // with at least one point
+};
+
+// Points along rays from the sensor to an even choice of the scan's points, none near a point of
+// the scan. The same scan gives the same points.
+[[nodiscard]] FreeSpace SampleFreeSpace(const PointCloud& scan_base,
+                                        const Eigen::Vector3d& sensor_position_base);
 
 struct ScanShape {
   // Of each point of the scan, 1: it stands clear of the lowest points near it.

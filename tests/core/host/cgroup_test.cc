@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#include "core/host/cgroup.h"
-
 #include <gtest/gtest.h>
 
 #include <fstream>
 #include <string>
 
-#include "core/host/memory.h"
+#include "core/host/host_resources.h"
 #include "tests/support/scratch_dir.h"
 
 namespace voxloc {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#include "core/host/open_files.h"
-
 #include <gtest/gtest.h>
 #include <sys/resource.h>
+
+#include "core/host/host_resources.h"
 
 namespace voxloc {
 namespace {

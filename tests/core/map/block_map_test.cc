@@ -11,7 +11,7 @@
 #include <random>
 #include <vector>
 
-#include "core/map/place_set.h"
+#include "core/map/lattice.h"
 #include "tests/support/random_numbers.h"
 
 namespace voxloc {

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#include "core/map/bounds_tree.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -10,6 +8,8 @@
 #include <cstdint>
 #include <random>
 #include <vector>
+
+#include "core/map/tile_residency.h"
 
 namespace voxloc {
 namespace {

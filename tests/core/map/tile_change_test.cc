@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#include "core/map/tile_change.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <vector>
 
+#include "core/map/tile_catalogue.h"
 #include "tests/core/map/stub_tile.h"
 
 namespace voxloc {

@@ -13,7 +13,6 @@
 #include <tuple>
 #include <vector>
 
-#include "core/map/coarser_moments.h"
 #include "core/parallel/thread_pool.h"
 #include "tests/support/moments_comparison.h"
 #include "tests/support/random_numbers.h"

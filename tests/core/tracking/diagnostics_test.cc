@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#include "core/tracking/diagnostics.h"
-
 #include <gtest/gtest.h>
+
+#include "core/tracking/scan_gate.h"
 
 namespace voxloc {
 namespace {

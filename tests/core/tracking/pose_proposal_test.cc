@@ -9,8 +9,6 @@
 #include <cmath>
 #include <optional>
 
-#include "core/tracking/pose_correction.h"
-
 namespace voxloc {
 namespace {
 

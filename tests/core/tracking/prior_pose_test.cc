@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#include "core/tracking/prior_pose.h"
-
 #include <gtest/gtest.h>
 
 #include <cmath>
 
 #include "core/geometry/angles.h"
+#include "core/tracking/odometry_anchor.h"
 
 namespace voxloc {
 namespace {

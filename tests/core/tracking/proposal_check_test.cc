@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#include "core/tracking/proposal_check.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -12,6 +10,7 @@
 #include <vector>
 
 #include "core/tracking/pose_proposal.h"
+#include "core/tracking/recovery_search.h"
 #include "tests/support/class_recorder.h"
 #include "tests/support/engine_test.h"
 #include "tests/support/random_numbers.h"

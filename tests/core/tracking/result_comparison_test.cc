@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#include "core/tracking/result_comparison.h"
-
 #include <gtest/gtest.h>
+
+#include "core/tracking/recovery.h"
 
 namespace voxloc {
 namespace {

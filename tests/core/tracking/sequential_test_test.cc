@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#include "core/tracking/sequential_test.h"
-
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <map>
 #include <utility>
 
+#include "core/tracking/pose_proposal.h"
 #include "tests/core/tracking/refused_options.h"
 
 namespace voxloc {

@@ -2,9 +2,10 @@
 //
 // Files of sensor calibrations.
 
+#include "core/estimate/calibration/sensor_calibration.h"
+
 #include <string>
 
-#include "core/estimate/calibration/calibration_file.h"
 #include "tests/fuzz/fuzz_targets.h"
 
 namespace voxloc {

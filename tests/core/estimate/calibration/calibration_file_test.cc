@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#include "core/estimate/calibration/calibration_file.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -13,6 +11,7 @@
 #include <string>
 #include <utility>
 
+#include "core/estimate/calibration/sensor_calibration.h"
 #include "tests/support/scratch_dir.h"
 
 namespace voxloc {

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#include "core/estimate/covariance/systematic_error.h"
-
 #include <gtest/gtest.h>
 
 #include <array>
@@ -9,6 +7,7 @@
 #include <functional>
 #include <optional>
 
+#include "core/estimate/covariance/covariance_options.h"
 #include "core/geometry/covariance.h"
 #include "tests/core/tracking/refused_options.h"
 #include "tests/support/random_numbers.h"

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#include "core/estimate/global_search/coarse_nodes.h"
-
 #include <algorithm>
 #include <random>
 #include <tuple>
 
+#include "core/estimate/global_search/leaf_search.h"
 #include "gtest/gtest.h"
 
 namespace voxloc {

@@ -2,8 +2,6 @@
 //
 // Which search grids are kept, which are let go, and in which order.
 
-#include "core/estimate/global_search/grid_cache.h"
-
 #include <gtest/gtest.h>
 
 #include <memory>
@@ -12,6 +10,7 @@
 #include <vector>
 
 #include "core/engine/cpu/cpu_engine.h"
+#include "core/estimate/global_search/search_grid.h"
 #include "tests/core/engine/replica/faulty_engine.h"
 #include "tests/support/engine_scene.h"
 #include "tests/support/forwarding_engine.h"

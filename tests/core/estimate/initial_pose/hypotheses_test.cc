@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#include "core/estimate/initial_pose/hypotheses.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#include "core/estimate/initial_pose/prior_height.h"
-
 #include <gtest/gtest.h>
 
 #include <vector>
+
+#include "core/estimate/initial_pose/prior_search.h"
 
 namespace voxloc {
 namespace {

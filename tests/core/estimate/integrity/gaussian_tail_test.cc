@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#include "core/estimate/integrity/gaussian_tail.h"
-
 #include <gtest/gtest.h>
 
 #include <cmath>
+
+#include "core/estimate/integrity/protection_levels.h"
 
 namespace voxloc {
 namespace {

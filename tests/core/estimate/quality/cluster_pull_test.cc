@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#include "core/estimate/quality/cluster_pull.h"
-
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <vector>
+
+#include "core/estimate/quality/confidence.h"
 
 namespace voxloc {
 namespace {

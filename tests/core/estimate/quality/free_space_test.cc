@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#include "core/estimate/quality/free_space.h"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <cmath>
 #include <limits>
+
+#include "core/estimate/quality/scan_shape.h"
 
 namespace voxloc {
 namespace {

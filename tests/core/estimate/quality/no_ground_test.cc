@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#include "core/estimate/quality/no_ground.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -9,6 +7,7 @@
 #include <limits>
 #include <string>
 
+#include "core/estimate/quality/ground.h"
 #include "core/geometry/euler.h"
 #include "tests/support/engine_test.h"
 

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "core/host/memory.h"
+#include "core/host/host_resources.h"
 #include "tests/server/small_town.h"
 #include "tests/server/test_server.h"
 #include "tests/support/eventually.h"

@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#include "core/host/cgroup.h"
+#include "core/host/host_resources.h"
+
+#include <sys/resource.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cstddef>
 #include <fstream>
+#include <string>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -110,6 +114,55 @@ std::optional<uint64_t> CgroupMemoryLimit(const CgroupFiles& files) {
 std::optional<uint64_t> CgroupMemoryLeft(const CgroupFiles& files) {
   return Smallest<uint64_t>("memory", files,
                             [](const Group& group) { return MemoryOf(group, true); });
+}
+
+namespace {
+
+uint64_t Pages(int name) {
+  const int64_t pages = sysconf(name);
+  const int64_t page_bytes = sysconf(_SC_PAGESIZE);
+  return pages > 0 && page_bytes > 0
+             ? static_cast<uint64_t>(pages) * static_cast<uint64_t>(page_bytes)
+             : 0;
+}
+
+// With the caches that the kernel gives back. proc(5): "MemAvailable:  NUMBER kB".
+uint64_t MachineAvailableBytes() {
+  std::ifstream file("/proc/meminfo");
+  std::string name;
+  uint64_t kib = 0;
+  for (std::string line; file >> name >> kib && std::getline(file, line);) {
+    if (name == "MemAvailable:") return kib << 10U;
+  }
+  return Pages(_SC_AVPHYS_PAGES);
+}
+
+}  // namespace
+
+uint64_t PhysicalMemoryBytes() { return Pages(_SC_PHYS_PAGES); }
+
+uint64_t UsableMemoryBytes(const CgroupFiles& files) {
+  const uint64_t physical = PhysicalMemoryBytes();
+  return std::min(physical, CgroupMemoryLimit(files).value_or(physical));
+}
+
+uint64_t AvailableMemoryBytes(const CgroupFiles& files) {
+  const uint64_t available = MachineAvailableBytes();
+  return std::min(available, CgroupMemoryLeft(files).value_or(available));
+}
+
+uint64_t OpenFilesLimit() {
+  rlimit limit = {};
+  getrlimit(RLIMIT_NOFILE, &limit);
+  return limit.rlim_cur;
+}
+
+uint64_t RaiseOpenFilesLimit() {
+  rlimit limit = {};
+  getrlimit(RLIMIT_NOFILE, &limit);
+  limit.rlim_cur = limit.rlim_max;
+  setrlimit(RLIMIT_NOFILE, &limit);
+  return OpenFilesLimit();
 }
 
 }  // namespace voxloc
