@@ -43,7 +43,7 @@ namespace voxloc::client {
 // draining, is shutting down, or is already ending its streams.
 [[nodiscard]] absl::StatusOr<v1::UndrainResponse> Undrain(const Channel& channel, double timeout_s);
 
-// The captured scans, newest first; reads as many pages as needed. `map` empty: any map. `most`:
+// The captured scans, newest first, page after page. `map` empty: any map. `max_captures`:
 // upper limit of the number of captures; 0: none.
 [[nodiscard]] absl::StatusOr<std::vector<v1::CaptureInfo>> ListCaptures(const Channel& channel,
                                                                         const std::string& map,

@@ -66,7 +66,7 @@ class MapTransaction {
   [[nodiscard]] absl::Status OfferTile(const std::string& tile_id, PointCloud cloud_map,
                                        const Sha256Digest& digest);
 
-  // Adds a tile by the digest of its points, without sending them. After Settle, TakeMissing
+  // Adds a tile by the digest of its points, without sending them. After Flush, TakeMissing
   // returns the tiles whose points the server does not have.
   [[nodiscard]] absl::Status ReuseTile(const std::string& tile_id, const Sha256Digest& digest);
 

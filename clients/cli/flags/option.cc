@@ -103,11 +103,11 @@ std::string SetValue(const std::string& text, const FieldDescriptor& field, Mess
 }  // namespace
 
 absl::StatusOr<std::vector<double>> ParseNumbers(absl::string_view text, absl::string_view names,
-                                                 size_t least, size_t most) {
+                                                 size_t min_count, size_t max_count) {
   const std::vector<absl::string_view> parts = absl::StrSplit(text, ',');
-  if (parts.size() < least || parts.size() > most) {
-    const std::string count =
-        least == most ? absl::StrCat(least) : absl::StrCat(least, " to ", most);
+  if (parts.size() < min_count || parts.size() > max_count) {
+    const std::string count = min_count == max_count ? absl::StrCat(min_count)
+                                                     : absl::StrCat(min_count, " to ", max_count);
     return absl::InvalidArgumentError(absl::StrCat("the value must be ", count, " numbers, ", names,
                                                    " in metres and degrees (got ", parts.size(),
                                                    ": '", text, "')"));
@@ -141,12 +141,12 @@ absl::StatusOr<Pose> ParsePoseText(absl::string_view text) {
 }
 
 CLI::Option* AddNumbersFlag(CLI::App* command, const std::string& name, const std::string& names,
-                            size_t least, size_t most, const std::string& description,
+                            size_t min_count, size_t max_count, const std::string& description,
                             std::string* value) {
   CLI::Option* option = command->add_option(name, *value, description);
   option->type_name(names);
-  option->check([names, least, most](const std::string& text) {
-    return std::string(ParseNumbers(text, names, least, most).status().message());
+  option->check([names, min_count, max_count](const std::string& text) {
+    return std::string(ParseNumbers(text, names, min_count, max_count).status().message());
   });
   if (!value->empty()) option->capture_default_str();
   return option;

@@ -47,11 +47,11 @@ CLI::Option* AddOptional(CLI::App* command, const std::string& name, T& value,
 // is read. A pose is X,Y,Z,ROLL,PITCH,YAW in metres and degrees, with the angles of ROS (R =
 // Rz(yaw) Ry(pitch) Rx(roll)).
 
-// From `least` to `most` finite numbers; spaces around them are allowed. `names` is how messages
+// `min_count` to `max_count` finite numbers, spaces around them allowed. `names` is how messages
 // call them, such as "X,Y,Z,ROLL,PITCH,YAW".
 [[nodiscard]] absl::StatusOr<std::vector<double>> ParseNumbers(absl::string_view text,
                                                                absl::string_view names,
-                                                               size_t least, size_t most);
+                                                               size_t min_count, size_t max_count);
 
 // Six of them.
 [[nodiscard]] absl::StatusOr<std::array<double, 6>> ParseSixNumbers(absl::string_view text,
@@ -60,9 +60,9 @@ CLI::Option* AddOptional(CLI::App* command, const std::string& name, T& value,
 // Six numbers, metres and degrees.
 [[nodiscard]] absl::StatusOr<Pose> ParsePoseText(absl::string_view text);
 
-// The value keeps its text; ParseNumbers reads it. `names`, `least` and `most` as there.
+// The value keeps its text; ParseNumbers reads it. `names`, `min_count`, `max_count` as there.
 CLI::Option* AddNumbersFlag(CLI::App* command, const std::string& name, const std::string& names,
-                            size_t least, size_t most, const std::string& description,
+                            size_t min_count, size_t max_count, const std::string& description,
                             std::string* value);
 
 // X0,Y0,Z0,X1,Y1,Z1: the lower and the upper corner; ParseBox reads it.

@@ -52,7 +52,9 @@ std::mt19937_64 RandomOfStream(uint64_t seed, size_t stream) {
 }
 
 // From 0 to 1, 1 excluded.
-double Draw(std::mt19937_64& random) { return static_cast<double>(random() >> 11) * 0x1p-53; }
+double UniformRandom(std::mt19937_64& random) {
+  return static_cast<double>(random() >> 11) * 0x1p-53;
+}
 
 }  // namespace
 
@@ -131,7 +133,7 @@ LoadStream::LoadStream(const client::Channel& channel, const LoadStreamOptions& 
       end_ns_(options.timing.end_ns()),
       random_(RandomOfStream(options.faults.seed, options.stream)),
       // So that the streams do not cancel their sessions all at the same time.
-      scans_to_cancel_(Draw(random_)) {}
+      scans_to_cancel_(UniformRandom(random_)) {}
 
 absl::StatusOr<std::unique_ptr<LoadStream>> LoadStream::Open(const client::ChannelOptions& channel,
                                                              const LoadStreamOptions& options) {
@@ -260,7 +262,7 @@ bool LoadStream::ShouldCancelNext() {
 }
 
 int64_t LoadStream::RandomCancelDelay_ns() {
-  return std::llround(Draw(random_) * static_cast<double>(ledger_.last_wait_ns()));
+  return std::llround(UniformRandom(random_) * static_cast<double>(ledger_.last_wait_ns()));
 }
 
 void LoadStream::CancelSession() {
@@ -310,7 +312,7 @@ absl::Status LoadStream::SendScan(uint64_t position, int64_t due_ns) {
   return status;
 }
 
-LoadStream::Loop LoadStream::GetLoopState() {
+LoadStream::LoopState LoadStream::GetLoopState() {
   const std::lock_guard<std::mutex> lock(loop_mutex_);
   return {ledger_.oldest(), cancelling_};
 }

@@ -77,13 +77,13 @@ class LoadStream {
   // These are called by one thread at a time.
   absl::Status SendScan(uint64_t position, int64_t due_ns);
   void SendNextInLoop();
-  struct Loop {
+  struct LoopState {
     std::optional<ScanLedger::Oldest> oldest;
     bool cancelling = false;
   };
   // Waits while the next scan is being sent: the previous one has left the ledger by then, and the
   // session would appear idle.
-  [[nodiscard]] Loop GetLoopState();
+  [[nodiscard]] LoopState GetLoopState();
   void SendPose(const DueMessage& due);
   // Call once per scan. Whether to cancel it.
   bool ShouldCancelNext();

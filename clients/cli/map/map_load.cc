@@ -131,13 +131,13 @@ absl::StatusOr<MapLoadPlan> PlanBagLoad(const std::string& map, const MapBagFlag
   VOXLOC_ASSIGN_OR_RETURN(const std::unique_ptr<bag::Drive> drive,
                           OpenDrive(std::move(options), flags.base_T_sensor));
   VOXLOC_ASSIGN_OR_RETURN(const std::unique_ptr<bag::DriveClouds> clouds, drive->ReadClouds());
-  const std::vector<bag::CalibrationScan>& scans = drive->scans();
+  const std::vector<bag::DriveScan>& scans = drive->scans();
   VOXLOC_ASSIGN_OR_RETURN(TileSpill points, TileSpill::Create(spill));
   TileCutter cutter(map, scans.size(), std::move(points));
   const FilterOptions filter = flags.scan.filter();
   const std::optional<Pose>& base_T_sensor = drive->base_T_sensor();
   std::optional<Pose> last_map_T_base;
-  for (const bag::CalibrationScan& scan : scans) {
+  for (const bag::DriveScan& scan : scans) {
     VOXLOC_ASSIGN_OR_RETURN(const PointCloud cloud, clouds->Next());
     if (last_map_T_base.has_value() &&
         TranslationDistance(*last_map_T_base, scan.map_T_base) < flags.scan_distance_m) {

@@ -43,7 +43,7 @@ namespace voxloc::cli {
 [[nodiscard]] absl::StatusOr<uint64_t> PreviousRevision(
     const std::string& map, const std::vector<v1::MapRevision>& revisions);
 
-// At most `most` tiles that seem to have changed the most, the worst first, among those that scans
+// At most `max_tiles` tiles that seem to have changed most, the worst first, among those that scans
 // were compared with.
 [[nodiscard]] std::vector<v1::TileInfo> WorstTiles(const v1::ListTilesResponse& tiles,
                                                    size_t max_tiles);

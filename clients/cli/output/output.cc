@@ -61,8 +61,8 @@ std::string Line(const std::vector<TextTable::Column>& columns, const std::vecto
 }
 
 // Makes the widest columns that are no numbers narrower until the lines fit, or none can be.
-void Narrow(const std::vector<TextTable::Column>& columns, size_t max_columns,
-            std::vector<size_t>& widths) {
+void ShrinkColumns(const std::vector<TextTable::Column>& columns, size_t max_columns,
+                   std::vector<size_t>& widths) {
   size_t total = kColumnGap * (columns.size() - 1);
   for (const size_t width : widths) total += width;
   while (total > max_columns) {
@@ -152,7 +152,7 @@ std::string TextTable::Text(size_t max_columns) const {
     widths.push_back(width);
     titles.push_back(columns_[c].title);
   }
-  if (max_columns > 0) Narrow(columns_, max_columns, widths);
+  if (max_columns > 0) ShrinkColumns(columns_, max_columns, widths);
   const auto line = [&](const std::vector<std::string>& cells) {
     const std::string text = Line(columns_, widths, cells);
     return (max_columns > 0 ? TruncateToColumns(text, max_columns) : text) + "\n";

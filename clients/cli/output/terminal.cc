@@ -248,12 +248,12 @@ Interrupt::Interrupt() {
   action.sa_flags = static_cast<int>(SA_RESETHAND | SA_RESTART);
   for (const int signal : {SIGINT, SIGTERM}) {
     struct sigaction before = {};
-    if (sigaction(signal, &action, &before) == 0) before_.emplace_back(signal, before);
+    if (sigaction(signal, &action, &before) == 0) previous_actions_.emplace_back(signal, before);
   }
 }
 
 Interrupt::~Interrupt() {
-  for (const auto& [signal, before] : before_) sigaction(signal, &before, nullptr);
+  for (const auto& [signal, before] : previous_actions_) sigaction(signal, &before, nullptr);
 }
 
 bool Interrupt::Requested() { return interrupt_requested; }

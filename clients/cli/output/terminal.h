@@ -118,7 +118,7 @@ class Interrupt {
   [[nodiscard]] static bool Requested();
 
  private:
-  std::vector<std::pair<int, struct sigaction>> before_;
+  std::vector<std::pair<int, struct sigaction>> previous_actions_;
 };
 
 }  // namespace voxloc::cli

@@ -51,7 +51,7 @@ absl::StatusOr<ReplayInput> ReadReplayInput(const ReplayFiles& files) {
 
 ReplayInput ReplayInputOf(const bag::Drive& drive, bool guesses) {
   ReplayInput input;
-  for (const bag::CalibrationScan& scan : drive.scans()) {
+  for (const bag::DriveScan& scan : drive.scans()) {
     input.scans.push_back(SecondsFromNanoseconds(scan.stamp_ns));
     input.truth.push_back({scan.stamp_ns, scan.map_T_base});
     if (guesses) input.guesses.push_back(scan.guess_map_T_base);

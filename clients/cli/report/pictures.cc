@@ -118,8 +118,10 @@ Json ScanViewsJson(const ScanViews& views) {
           {"scans", scans}};
 }
 
-ScanChoice::ScanChoice(size_t scans, size_t most)
-    : scans_(scans), spread_(std::min(scans, (most + 1) / 2)), worst_(most - (most + 1) / 2) {}
+ScanChoice::ScanChoice(size_t scans, size_t max_scans)
+    : scans_(scans),
+      spread_(std::min(scans, (max_scans + 1) / 2)),
+      worst_(max_scans - (max_scans + 1) / 2) {}
 
 bool ScanChoice::IsSpread(size_t index) const {
   if (spread_ == 0 || index >= scans_) return false;

@@ -68,8 +68,8 @@ struct ChosenScan {
 // half with the largest errors. Works online: only selected scans are in memory. Not thread-safe.
 class ScanChoice {
  public:
-  // `scans`: number of scans of the drive. `most`: maximum number to select.
-  ScanChoice(size_t scans, size_t most);
+  // `scans`: number of scans of the drive. `max_scans`: maximum number to select.
+  ScanChoice(size_t scans, size_t max_scans);
 
   // To be called once for each scan that has a pose, with the error of its position, metres.
   void Offer(size_t index, double error_m, const PointCloud& cloud);

@@ -19,14 +19,14 @@ constexpr uint64_t kMaxLoadedBytes = 2 * kMaxChunkBytes;
 
 class ChunkCursor : public Cursor {
  public:
-  // `wanted`: a flag for every topic.
+  // `selected`: a flag for every topic.
   ChunkCursor(const ChunkedBag& file, std::vector<bool> selected)
       : file_(file), selected_(std::move(selected)) {}
 
  private:
   struct LoadedChunk {
     std::string bytes;
-    std::vector<ChunkEntry> messages;  // wanted ones, in the order of time
+    std::vector<ChunkEntry> messages;  // selected ones, in the order of time
     size_t next = 0;
   };
 

@@ -50,8 +50,8 @@ class FrameDecoder {
       Compression compression);
   virtual ~FrameDecoder() = default;
 
-  // Consumes bytes of `in` and writes at most `room` bytes to `out`; returns their number. If it
-  // equals `room`, there may be more output, even if `in` is empty.
+  // Consumes bytes of `in` and writes at most `capacity` bytes to `out`; returns their number. If
+  // it equals `capacity`, there may be more output, even if `in` is empty.
   [[nodiscard]] virtual absl::StatusOr<size_t> Decode(absl::string_view* in, char* out,
                                                       size_t capacity) = 0;
   // The last frame has ended.

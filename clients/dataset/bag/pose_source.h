@@ -73,7 +73,7 @@ class PoseSource {
   [[nodiscard]] static absl::StatusOr<PoseSource> FromFile(const std::string& path,
                                                            PoseFrames frames);
 
-  // The topics whose messages must be passed to Take.
+  // The topics whose messages must be passed to AddMessage.
   [[nodiscard]] const std::vector<size_t>& topics() const { return topics_; }
 
   // InvalidArgument: not decodable, or frames that change. Invalid poses (such as a zero quaternion
@@ -84,7 +84,7 @@ class PoseSource {
   void SetFrames(PoseFrames frames) { frames_ = std::move(frames); }
 
   // After the last message: joins the frames of the poses with those asked for. InvalidArgument:
-  // there is no pose; as FrameTree::Fixed.
+  // there is no pose; as FrameTree::FixedTransform.
   [[nodiscard]] absl::Status Finish(const FrameTree& tree);
 
   // What follows is for after Finish.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The calls of a server, as courses: the methods of voxloc.Client and of voxloc.aio.Client."""
+"""The calls of a server, as procedures: the methods of voxloc.Client and voxloc.aio.Client."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ DEFAULT_TIMEOUT_S = 10.0
 
 
 class Caller:
-    """What the clients have in common, `self` of the courses below."""
+    """Common base of the clients, `self` of the procedures below."""
 
     # Set by the clients: its name; grpc or grpc.aio; the class Stream; the function that reads the
     # next message of a call that has one request, None at its end.
@@ -73,7 +73,8 @@ def get_capture(self: Caller, id: str,
     return _unary(self, "GetCapture", messages.GetCaptureRequest(id=id), timeout_s, "capture")
 
 
-def get_config(self: Caller, timeout_s: Optional[float] = DEFAULT_TIMEOUT_S) -> Procedure[List[Any]]:
+def get_config(self: Caller,
+               timeout_s: Optional[float] = DEFAULT_TIMEOUT_S) -> Procedure[List[Any]]:
     """A ConfigEntry of each setting in effect: its key and value, and where it comes from."""
     request = messages.GetConfigRequest()
     return list((yield from _unary(self, "GetConfig", request, timeout_s, "entries")))
@@ -105,7 +106,8 @@ def list_maps(self: Caller, timeout_s: Optional[float] = DEFAULT_TIMEOUT_S) -> P
     return _pages(self, "ListMaps", messages.ListMapsRequest(), timeout_s, "maps")
 
 
-def get_map(self: Caller, map: str, timeout_s: Optional[float] = DEFAULT_TIMEOUT_S) -> Procedure[Any]:
+def get_map(self: Caller, map: str,
+            timeout_s: Optional[float] = DEFAULT_TIMEOUT_S) -> Procedure[Any]:
     """The MapInfo of a map."""
     return _unary(self, "GetMap", messages.GetMapRequest(map=map), timeout_s, "map")
 

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Courses: client operations that are written once for threads and for asyncio.
+"""Procedures: client operations that are written once for threads and for asyncio.
 
-A course is a generator that yields functions without arguments. The runner calls each function
-(asyncio: awaits its result) and sends the result into the course, or throws the exception into it.
-The return value of the course is the result.
+A procedure is a generator that yields functions without arguments. The runner calls each function
+(asyncio: awaits its result) and sends the result into the procedure, or throws the exception into
+it. The return value of the procedure is the result.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ Procedure = Generator[Callable[[], Any], Any, R]
 
 
 def run(procedure: Procedure[R]) -> R:
-    """Runs a course on this thread."""
+    """Runs a procedure on this thread."""
     resume, value = procedure.send, None
     try:
         while True:
@@ -38,7 +38,7 @@ def run(procedure: Procedure[R]) -> R:
 
 
 async def run_async(procedure: Procedure[R]) -> R:
-    """Runs a course in this task."""
+    """Runs a procedure in this task."""
     resume, value = procedure.send, None
     try:
         while True:
@@ -55,7 +55,7 @@ async def run_async(procedure: Procedure[R]) -> R:
 
 def blocking(procedure: Callable[Concatenate[Any, P], Procedure[R]]
              ) -> Callable[Concatenate[Any, P], R]:
-    """The method that waits until the course has ended."""
+    """The method that waits until the procedure has ended."""
     def method(*arguments: Any, **named: Any) -> Any:
         return run(procedure(*arguments, **named))
 
@@ -72,9 +72,9 @@ def awaitable(procedure: Callable[Concatenate[Any, P], Procedure[R]]
 
 
 def _described_by(procedure: Any, method: Any) -> Any:
-    """The method with the name, the docstring and the signature of the course."""
+    """The method with the name, the docstring and the signature of the procedure."""
     signature = inspect.signature(procedure)
-    result = signature.return_annotation[len("Course["):-1]
+    result = signature.return_annotation[len("Procedure["):-1]
     functools.update_wrapper(method, procedure)
     method.__signature__ = signature.replace(return_annotation=result)
     return method

@@ -34,8 +34,8 @@ class ReconnectOptions:
     jitter: float = 0.2
 
     def wait_s(self, attempts: int, min_wait_s: float = 0.0) -> float:
-        """Seconds to wait before the attempt after `attempts`. `asked_s` is a lower bound, given by
-        the server: up to 2 * jitter * asked_s is added, as other clients got the same value."""
+        """Seconds to wait after `attempts` attempts. `min_wait_s` is given by the server: up to
+        2 * jitter * min_wait_s is added, as other clients got the same value."""
         nominal = min(self.max_wait_s, self.initial_wait_s * self.factor ** attempts)
         return max(nominal * random.uniform(1.0 - self.jitter, 1.0 + self.jitter),
                    min_wait_s * random.uniform(1.0, 1.0 + 2.0 * self.jitter))
@@ -78,8 +78,8 @@ class Addresses:
         return len(self.all) > 1
 
     def fail_over(self, index: int) -> None:
-        """The address is lost, unreachable or draining: makes the next one the first, unless another
-        one already is."""
+        """The address is lost, unreachable or draining: makes the next one the first, unless
+        another one already is."""
         with self._lock:
             if self._first == index:
                 self._first = (index + 1) % len(self.all)
@@ -169,9 +169,10 @@ class SessionReconnectPolicy(_ReconnectPolicy):
         return Error(error.code, f"{error.message} (gave up after {self._attempts} attempts "
                      "to reconnect)", error.reason, error.metadata, error.retry_after_s)
 
-    def after_stream(self, error: Optional[Error], drain_wait_s: Optional[float]) -> Optional[float]:
-        """Call after an open stream has ended. Seconds to wait before the next one; None: no further
-        attempt. `drained_s`: SessionDraining.reconnect_after_s if the server drained."""
+    def after_stream(self, error: Optional[Error],
+                     drain_wait_s: Optional[float]) -> Optional[float]:
+        """Call after an open stream has ended. Seconds to wait before the next one; None: no
+        further attempt. `drain_wait_s`: SessionDraining.reconnect_after_s if it drained."""
         self._error, self._opened_once, self._attempts = error, True, 0
         drained = drain_wait_s is not None
         left = drained or (error is not None and error.was_cut_off)
@@ -219,8 +220,8 @@ class WatchReconnectPolicy(_ReconnectPolicy):
         self._attempts, self._had_event = 0, True
 
     def after(self, error: Error) -> float:
-        """Call after the watch has ended. Seconds to wait before the next one; raises if there is no
-        further attempt."""
+        """Call after the watch has ended. Seconds to wait before the next one; raises if there is
+        no further attempt."""
         if error.code != grpc.StatusCode.UNAVAILABLE:
             raise error
         lost, self._had_event = self._had_event, False

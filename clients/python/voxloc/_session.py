@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the sessions for threads and for asyncio have in common: how they are used, and how they go
-from stream to stream. What waits is written as courses."""
+from stream to stream. Methods that wait are procedures."""
 
 from __future__ import annotations
 

@@ -108,7 +108,7 @@ class SessionState:
         return first
 
     def take(self, response: Any) -> bool:
-        """Handles a later response of the stream. True: half-close the stream, the server drains."""
+        """Handles a later response of the stream. True: half-close it, the server drains."""
         kind = response.WhichOneof("response")
         if kind == "result":
             self._take_result(response.result)
