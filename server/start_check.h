@@ -11,6 +11,12 @@
 
 namespace voxloc::server {
 
+// What can be wrong with a configuration beyond its single values: settings that contradict each
+// other, and the files that it names. Thread-safe: no shared state.
+
+// Adds all of it, each fault with its settings or its file.
+void CheckConfig(const Config& config, ConfigErrors& errors);
+
 // Adds what CheckConfig does not see: addresses that are not this machine's, folders and files that
 // this user cannot make, read or write, a database of another program or of a newer version, and an
 // engine that this build or this machine does not have. Not: what is in use at the moment, as by

@@ -9,7 +9,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
-#include "clients/pointcloud2/scalar_reader.h"
+#include "clients/pointcloud2/point_layout.h"
 #include "core/status/try.h"
 
 namespace voxloc::ros {

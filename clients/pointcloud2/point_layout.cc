@@ -7,7 +7,6 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "clients/pointcloud2/scalar_reader.h"
 #include "core/status/try.h"
 
 namespace voxloc::ros {

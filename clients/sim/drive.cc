@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "clients/sim/frame.h"
+#include "clients/sim/furniture.h"
 #include "core/status/try.h"
 
 namespace voxloc::sim {

@@ -5,7 +5,6 @@
 #include <utility>
 #include <vector>
 
-#include "clients/sim/frame.h"
 #include "clients/sim/furniture.h"
 #include "clients/sim/random.h"
 #include "clients/sim/scenes.h"

@@ -3,7 +3,7 @@
 #include <utility>
 #include <vector>
 
-#include "clients/sim/frame.h"
+#include "clients/sim/furniture.h"
 #include "clients/sim/random.h"
 #include "clients/sim/scenes.h"
 #include "core/status/try.h"

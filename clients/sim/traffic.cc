@@ -3,7 +3,6 @@
 
 #include <cmath>
 
-#include "clients/sim/frame.h"
 #include "clients/sim/furniture.h"
 #include "clients/sim/random.h"
 

@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "clients/sim/bvh.h"
-#include "clients/sim/frame.h"
+#include "clients/sim/furniture.h"
 #include "clients/sim/ground.h"
 #include "clients/sim/solid.h"
 #include "clients/sim/street_network.h"

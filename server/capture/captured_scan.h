@@ -21,7 +21,7 @@
 #include "core/geometry/covariance.h"
 #include "core/geometry/pose.h"
 #include "core/geometry/twist.h"
-#include "server/session/scan_source.h"
+#include "server/session/session_state.h"
 #include "voxloc/v1/alignment.pb.h"
 #include "voxloc/v1/capture.pb.h"
 #include "voxloc/v1/scan.pb.h"

@@ -14,7 +14,6 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "server/config/config_errors.h"
-#include "server/config/config_origin.h"
 #include "server/config/settings.h"
 
 namespace voxloc::server {

@@ -10,7 +10,6 @@
 
 #include "absl/strings/string_view.h"
 #include "server/config/config.h"
-#include "server/config/config_origin.h"
 #include "server/config/settings.h"
 
 namespace voxloc::server {

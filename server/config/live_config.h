@@ -11,7 +11,7 @@
 
 #include "absl/base/thread_annotations.h"
 #include "absl/synchronization/mutex.h"
-#include "server/config/config_origin.h"
+#include "server/config/settings.h"
 
 namespace voxloc::server {
 

@@ -9,15 +9,42 @@
 #define VOXLOC_SERVER_CONFIG_SETTINGS_H_
 
 #include <functional>
+#include <map>
 #include <string>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
 #include "server/config/config.h"
-#include "server/config/config_origin.h"
 
 namespace voxloc::server {
+
+// Where a value of the configuration comes from. Plain values.
+
+enum class ConfigOrigin { kDefault, kDetected, kFile, kEnvironment, kFlag };
+
+struct ConfigLocation {
+  ConfigOrigin origin = ConfigOrigin::kDefault;
+  // For people: file and line (kFile), the variable (kEnvironment), the flag (kFlag), or what the
+  // value follows from (kDetected).
+  std::string place;
+};
+
+// By key, those that are not kDefault.
+using ConfigOrigins = std::map<std::string, ConfigLocation>;
+
+struct EffectiveConfig {
+  Config config;
+  ConfigOrigins origins;
+};
+
+// A value as a source of the configuration has it.
+struct ConfigValue {
+  std::string key;    // of a setting
+  std::string value;  // as text
+  ConfigLocation place;
+  std::string where;  // for errors: as place.place, with the column in a file
+};
 
 struct Setting {
   std::string key;

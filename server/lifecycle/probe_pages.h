@@ -5,6 +5,10 @@
 #ifndef VOXLOC_SERVER_LIFECYCLE_PROBE_PAGES_H_
 #define VOXLOC_SERVER_LIFECYCLE_PROBE_PAGES_H_
 
+#include <memory>
+#include <string>
+
+#include "absl/status/statusor.h"
 #include "server/lifecycle/readiness.h"
 #include "server/network/http_listener.h"
 #include "server/observe/metrics/exporter.h"
@@ -15,6 +19,31 @@ namespace voxloc::server {
 // no such map. A slow one: /metrics, since the engine may take its time to report its state. Both
 // arguments must outlive the pages.
 [[nodiscard]] HttpPages MakeProbePages(Readiness& readiness, const MetricsExporter& metrics);
+
+// The ready file: reports to scripts where a server listens. It appears whole, once the server is
+// serving, and is removed with its owner. Not thread-safe.
+
+struct ReadyFileContent {
+  std::string listen;   // address:port
+  std::string metrics;  // address:port; empty: off
+  std::string engine;   // "cpu" or "cuda"
+};
+
+class ReadyFile {
+ public:
+  // Writes the file. Unavailable: the file system refused.
+  [[nodiscard]] static absl::StatusOr<std::unique_ptr<ReadyFile>> Write(
+      const std::string& path, const ReadyFileContent& content);
+
+  ReadyFile(const ReadyFile&) = delete;
+  ReadyFile& operator=(const ReadyFile&) = delete;
+  ~ReadyFile();
+
+ private:
+  explicit ReadyFile(std::string path) : path_(std::move(path)) {}
+
+  const std::string path_;
+};
 
 }  // namespace voxloc::server
 

@@ -17,7 +17,7 @@
 #include "core/tracking/verdict.h"
 #include "server/convert/scan.h"
 #include "server/localization/scan_parts.h"
-#include "server/session/scan_source.h"
+#include "server/session/session_state.h"
 
 namespace voxloc::server {
 

@@ -14,8 +14,8 @@
 #include "core/tracking/recovery_search.h"
 #include "server/localization/scan_parts.h"
 #include "server/localization/scan_reply.h"
-#include "server/scheduling/admission.h"
-#include "server/session/scan_source.h"
+#include "server/scheduling/limits.h"
+#include "server/session/session_state.h"
 
 namespace voxloc::server {
 

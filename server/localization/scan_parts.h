@@ -10,14 +10,14 @@
 #include "core/engine/failover/failover_engine.h"
 #include "server/capture/capture_recorder.h"
 #include "server/config/live_config.h"
-#include "server/lifecycle/engine_faults.h"
+#include "server/lifecycle/engine_watch.h"
 #include "server/maps/fit/fit_sampler.h"
 #include "server/maps/last_poses.h"
 #include "server/maps/residency/residency_check.h"
 #include "server/maps/resident_maps.h"
 #include "server/observe/metrics/metrics.h"
 #include "server/observe/trace/span_exporter.h"
-#include "server/scheduling/admission.h"
+#include "server/scheduling/limits.h"
 #include "server/scheduling/work_queue.h"
 
 namespace voxloc::server {

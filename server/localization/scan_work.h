@@ -30,7 +30,7 @@
 #include "server/localization/scan_preparation.h"
 #include "server/localization/scan_reply.h"
 #include "server/scheduling/scan_task.h"
-#include "server/session/scan_source.h"
+#include "server/session/session_state.h"
 #include "voxloc/v1/alignment.pb.h"
 
 namespace voxloc::server {

@@ -11,6 +11,7 @@
 #ifndef VOXLOC_SERVER_NETWORK_CONNECTION_LISTENER_H_
 #define VOXLOC_SERVER_NETWORK_CONNECTION_LISTENER_H_
 
+#include <grpcpp/grpcpp.h>
 #include <grpcpp/server_builder.h>
 #include <sys/types.h>
 
@@ -22,6 +23,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "server/config/config.h"
 #include "server/network/listening_sockets.h"
 #include "server/observe/metrics/metrics.h"
 
@@ -72,6 +74,11 @@ class ConnectionListener {
   std::chrono::steady_clock::time_point pruned_at_;
   std::thread thread_;
 };
+
+// How gRPC is set up: message sizes, no compression, keepalive, and what it may hold. Thread-safe:
+// no shared state.
+
+void ConfigureTransport(const Config& config, grpc::ServerBuilder& builder);
 
 }  // namespace voxloc::server
 

@@ -26,7 +26,6 @@
 #include "absl/status/statusor.h"
 #include "absl/synchronization/mutex.h"
 #include "server/network/http_connection.h"
-#include "server/network/http_message.h"
 #include "server/network/listening_sockets.h"
 
 namespace voxloc::server {

@@ -79,6 +79,15 @@ class ScopedLogTrace {
 [[nodiscard]] std::string FormatLogLine(LogLevel level, absl::string_view event,
                                         std::initializer_list<LogField> fields);
 
+// Redirects gRPC's own log to the server's log.
+
+// For the whole process, before gRPC is first used.
+void RedirectGrpcLog();
+
+// The reason of a failed TLS handshake in a line of gRPC's log. Empty: the line is about something
+// else.
+[[nodiscard]] absl::string_view ParseTlsFailure(absl::string_view line);
+
 }  // namespace voxloc::server
 
 #endif  // VOXLOC_SERVER_OBSERVE_LOGGING_H_

@@ -5,11 +5,16 @@
 #ifndef VOXLOC_SERVER_RPC_SERVICES_H_
 #define VOXLOC_SERVER_RPC_SERVICES_H_
 
+#include <grpcpp/grpcpp.h>
 #include <grpcpp/impl/codegen/service_type.h>
 
 #include <memory>
 
+#include "server/localization/scan_parts.h"
+#include "server/rpc/support/call_scope.h"
 #include "server/runtime.h"
+#include "voxloc/v1/localization_service.pb.h"
+#include "voxloc/v1/map_service.pb.h"
 
 namespace voxloc::server {
 
@@ -26,6 +31,48 @@ namespace voxloc::server {
 //                                        map, there is no such service
 // gRPC's own health service would keep deleted maps, and does not know the caller.
 [[nodiscard]] std::unique_ptr<grpc::Service> MakeHealthService(Runtime& runtime);
+
+// The methods of LocalizationService, each in a file of its name: one scan without a session, a
+// session, a search for one vehicle that reports its progress, and scores of many poses of a scan.
+// The runtime must outlive their calls.
+
+// The dependencies of work on scans.
+[[nodiscard]] WorkParts WorkPartsOf(Runtime& runtime);
+[[nodiscard]] ScanParts ScanPartsOf(Runtime& runtime);
+
+// Request and response must live until the call is done, as gRPC's do.
+[[nodiscard]] grpc::ServerUnaryReactor* StartAlignScan(Runtime& runtime,
+                                                       grpc::CallbackServerContext& context,
+                                                       const v1::AlignScanRequest& request,
+                                                       v1::AlignScanResponse& response);
+
+[[nodiscard]] grpc::ServerBidiReactor<ReadMessage<v1::AlignScansRequest>, v1::AlignScansResponse>*
+StartAlignScans(Runtime& runtime, grpc::CallbackServerContext& context);
+
+// The request need only live until it returns.
+[[nodiscard]] grpc::ServerWriteReactor<v1::EstimateInitialPoseResponse>* StartEstimateInitialPose(
+    Runtime& runtime, grpc::CallbackServerContext& context,
+    const v1::EstimateInitialPoseRequest& request);
+
+[[nodiscard]] grpc::ServerBidiReactor<ReadMessage<v1::ScorePosesRequest>, v1::ScorePosesResponse>*
+StartScorePoses(Runtime& runtime, grpc::CallbackServerContext& context);
+
+// The methods of MapService with streams, each in a file of its name. The runtime must outlive
+// their calls; `request` need only live until they return.
+
+[[nodiscard]] grpc::ServerWriteReactor<v1::GetTilesResponse>* StartGetTiles(
+    Runtime& runtime, grpc::CallbackServerContext& context, const v1::GetTilesRequest& request);
+
+[[nodiscard]] grpc::ServerWriteReactor<v1::GetCellsResponse>* StartGetCells(
+    Runtime& runtime, grpc::CallbackServerContext& context, const v1::GetCellsRequest& request);
+
+[[nodiscard]] grpc::ServerWriteReactor<v1::WatchMapResponse>* StartWatchMap(
+    Runtime& runtime, grpc::CallbackServerContext& context, const v1::WatchMapRequest& request);
+
+// One transaction on a map.
+[[nodiscard]] grpc::ServerBidiReactor<ReadMessage<v1::UpdateMapTilesRequest>,
+                                      v1::UpdateMapTilesResponse>*
+StartUpdateMapTiles(Runtime& runtime, grpc::CallbackServerContext& context);
 
 }  // namespace voxloc::server
 

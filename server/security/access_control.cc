@@ -2,13 +2,222 @@
 
 #include "server/security/access_control.h"
 
+#include <yaml-cpp/yaml.h>
+
+#include <algorithm>
 #include <chrono>
+#include <cstddef>
+#include <set>
 #include <utility>
 
+#include "absl/strings/escaping.h"
+#include "absl/strings/str_cat.h"
+#include "core/status/try.h"
+#include "core/text/nearest_name.h"
+#include "server/config/text_file.h"
 #include "server/observe/logging.h"
-#include "server/security/access_file.h"
 
 namespace voxloc::server {
+namespace {
+
+// Some thousands of identities: the token of every call is compared with all of them.
+constexpr size_t kMaxAccessFileBytes = size_t{1} << 20;
+constexpr size_t kMaxNameBytes = 128;  // as a vehicle's name
+
+// One document; every error names its line.
+class Reader {
+ public:
+  explicit Reader(absl::string_view name) : name_(name) {}
+
+  absl::StatusOr<AccessPolicy> Read(const YAML::Node& root) {
+    AccessPolicy policy;
+    if (absl::Status status = CheckKeys(root, "the file", {"identities", "anonymous"});
+        !status.ok()) {
+      return status;
+    }
+    if (const YAML::Node anonymous = root["anonymous"]; anonymous.IsDefined()) {
+      VOXLOC_ASSIGN_OR_RETURN(policy.anonymous, ReadAnonymous(anonymous));
+    }
+    const YAML::Node identities = root["identities"];
+    if (!identities.IsDefined()) return policy;
+    if (!identities.IsMap()) return InvalidError(identities, "identities must be a map of names");
+    std::set<std::string> names;
+    for (const auto& entry : identities) {
+      VOXLOC_ASSIGN_OR_RETURN(auto identity, ReadIdentity(entry.first, entry.second));
+      if (!names.insert(identity.name).second) {
+        return InvalidError(entry.first, absl::StrCat("identity ", identity.name, " occurs twice"));
+      }
+      policy.identities.push_back(std::move(identity));
+    }
+    return policy;
+  }
+
+ private:
+  absl::Status InvalidError(const YAML::Node& where, absl::string_view what) const {
+    return absl::InvalidArgumentError(absl::StrCat(name_, ":", where.Mark().line + 1, ": ", what));
+  }
+
+  absl::Status CheckKeys(const YAML::Node& node, absl::string_view place,
+                         const std::vector<std::string>& known) const {
+    if (!node.IsMap())
+      return InvalidError(node, absl::StrCat(place, " must be a map of keys to values"));
+    std::set<std::string> seen;
+    for (const auto& entry : node) {
+      const std::string key = entry.first.IsScalar() ? entry.first.Scalar() : "";
+      if (std::find(known.begin(), known.end(), key) == known.end()) {
+        const std::string nearest = NearestName(key, known);
+        return InvalidError(entry.first,
+                            absl::StrCat(place, " has an unknown key '", absl::CEscape(key), "'",
+                                         DidYouMean(nearest)));
+      }
+      if (!seen.insert(key).second) {
+        return InvalidError(entry.first, absl::StrCat(place, " has the key ", key, " twice"));
+      }
+    }
+    return absl::OkStatus();
+  }
+
+  static std::string DidYouMean(const std::string& nearest) {
+    return nearest.empty() ? "" : absl::StrCat("; did you mean ", nearest, "?");
+  }
+
+  absl::StatusOr<Identity> ReadAnonymous(const YAML::Node& node) {
+    if (absl::Status status = CheckKeys(node, kAnonymous, {"roles", "maps", "vehicles"});
+        !status.ok()) {
+      return status;
+    }
+    Identity identity;
+    identity.name = kAnonymous;
+    VOXLOC_TRY(ReadScope(node, kAnonymous, identity));
+    return identity;
+  }
+
+  absl::StatusOr<Identity> ReadIdentity(const YAML::Node& key, const YAML::Node& node) {
+    Identity identity;
+    identity.name = key.IsScalar() ? key.Scalar() : "";
+    if (identity.name.empty() || identity.name.size() > kMaxNameBytes ||
+        identity.name == kAnonymous) {
+      return InvalidError(key, absl::StrCat("the name of an identity must have 1 to ",
+                                            kMaxNameBytes, " bytes and must not be ", kAnonymous));
+    }
+    const std::string place = absl::StrCat("identity ", absl::CEscape(identity.name));
+    if (absl::Status status = CheckKeys(
+            node, place, {"token_sha256", "certificate", "expires", "roles", "maps", "vehicles"});
+        !status.ok()) {
+      return status;
+    }
+    VOXLOC_TRY(ReadCredentials(node, place, identity));
+    VOXLOC_TRY(ReadScope(node, place, identity));
+    return identity;
+  }
+
+  absl::Status ReadCredentials(const YAML::Node& node, const std::string& place,
+                               Identity& identity) {
+    std::vector<std::string> tokens;
+    absl::Status status = ReadList(node["token_sha256"], place + ".token_sha256", tokens);
+    if (!status.ok()) return status;
+    status = ReadList(node["certificate"], place + ".certificate", identity.certificates);
+    if (!status.ok()) return status;
+    if (tokens.empty() && identity.certificates.empty()) {
+      return InvalidError(node, place + " needs token_sha256 or certificate");
+    }
+    for (const std::string& token : tokens) {
+      auto digest = Sha256FromHex(token);
+      if (!digest.ok()) {
+        return InvalidError(node["token_sha256"],
+                            place +
+                                ".token_sha256 must have 64 lower-case hexadecimal digits, the "
+                                "SHA-256 of the token");
+      }
+      if (*digest == Sha256Of("")) {
+        return InvalidError(node["token_sha256"],
+                            place + ".token_sha256 is the SHA-256 of nothing");
+      }
+      if (!tokens_.insert(*digest).second) {
+        return InvalidError(node["token_sha256"],
+                            place + ".token_sha256 has a token that is used twice");
+      }
+      identity.tokens.push_back(*digest);
+    }
+    for (const std::string& name : identity.certificates) {
+      if (!certificates_.insert(name).second) {
+        return InvalidError(node["certificate"], absl::StrCat(place, ".certificate has the name ",
+                                                              name, " that is used twice"));
+      }
+    }
+    const YAML::Node expires = node["expires"];
+    if (!expires.IsDefined()) return absl::OkStatus();
+    std::string error;
+    if (!expires.IsScalar() ||
+        !absl::ParseTime(absl::RFC3339_full, expires.Scalar(), &identity.expires, &error)) {
+      return InvalidError(expires, place + ".expires must be a time such as 2027-01-31T00:00:00Z");
+    }
+    return absl::OkStatus();
+  }
+
+  absl::Status ReadScope(const YAML::Node& node, const std::string& place, Identity& identity) {
+    const YAML::Node roles = node["roles"];
+    std::vector<std::string> names;
+    absl::Status status = ReadList(roles, place + ".roles", names);
+    if (!status.ok()) return status;
+    if (names.empty()) return InvalidError(node, place + " needs roles");
+    for (const std::string& name : names) {
+      const std::optional<Role> role = RoleOf(name);
+      if (!role.has_value()) {
+        std::vector<std::string> known;
+        for (const Role one : kRoles) known.emplace_back(ToString(one));
+        return InvalidError(
+            roles, absl::StrCat(place, ".roles has an unknown role '", absl::CEscape(name), "'",
+                                DidYouMean(NearestName(name, known))));
+      }
+      identity.roles.insert(*role);
+    }
+    for (const auto& [key, globs] :
+         {std::pair{"maps", &identity.maps}, std::pair{"vehicles", &identity.vehicles}}) {
+      if (!node[key].IsDefined()) continue;
+      globs->clear();
+      status = ReadList(node[key], absl::StrCat(place, ".", key), *globs);
+      if (!status.ok()) return status;
+    }
+    return absl::OkStatus();
+  }
+
+  // Not there: nothing.
+  absl::Status ReadList(const YAML::Node& node, const std::string& place,
+                        std::vector<std::string>& values) const {
+    if (!node.IsDefined()) return absl::OkStatus();
+    if (!node.IsSequence()) return InvalidError(node, place + " must be a list, such as [a, b]");
+    for (const YAML::Node& entry : node) {
+      if (!entry.IsScalar() || entry.Scalar().empty()) {
+        return InvalidError(entry, place + " must be a list of texts that are not empty");
+      }
+      values.push_back(entry.Scalar());
+    }
+    return absl::OkStatus();
+  }
+
+  const std::string name_;
+  // Of all identities so far.
+  std::set<Sha256Digest> tokens_;
+  std::set<std::string> certificates_;
+};
+
+}  // namespace
+
+absl::StatusOr<AccessPolicy> ParseAccessPolicy(absl::string_view yaml, absl::string_view name) {
+  try {
+    return Reader(name).Read(YAML::Load(std::string(yaml)));
+  } catch (const YAML::Exception& error) {  // yaml-cpp reports by exception
+    return absl::InvalidArgumentError(
+        absl::StrCat(name, ":", error.mark.line + 1, ": ", error.msg));
+  }
+}
+
+absl::StatusOr<AccessPolicy> ReadAccessFile(const std::string& path) {
+  VOXLOC_ASSIGN_OR_RETURN(const auto text, ReadTextFile(path, kMaxAccessFileBytes));
+  return ParseAccessPolicy(text, path);
+}
+
 namespace {
 
 // The delay of a token's revocation. A poll is one stat, of microseconds.

@@ -13,6 +13,8 @@
 
 #include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
 #include "absl/synchronization/mutex.h"
 #include "server/config/text_file.h"
 #include "server/observe/metrics/metrics.h"
@@ -20,6 +22,16 @@
 #include "server/security/access_policy.h"
 
 namespace voxloc::server {
+
+// The access file: a YAML document that says who is known and may do what (docs/security.md).
+// Thread-safe: no shared state.
+
+// InvalidArgument: what is wrong, beginning with "NAME:LINE: ". No error repeats a digest.
+[[nodiscard]] absl::StatusOr<AccessPolicy> ParseAccessPolicy(absl::string_view yaml,
+                                                             absl::string_view name);
+
+// NotFound: the file cannot be read. InvalidArgument: it is wrong, or over 1 MiB.
+[[nodiscard]] absl::StatusOr<AccessPolicy> ReadAccessFile(const std::string& path);
 
 class AccessControl : public TimeoutWatch::Watched {
  public:

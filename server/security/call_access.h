@@ -10,21 +10,36 @@
 #ifndef VOXLOC_SERVER_SECURITY_CALL_ACCESS_H_
 #define VOXLOC_SERVER_SECURITY_CALL_ACCESS_H_
 
+#include <grpcpp/grpcpp.h>
+
 #include <cstdint>
 #include <memory>
 #include <optional>
 #include <set>
 #include <string>
+#include <vector>
 
 #include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
 #include "absl/synchronization/mutex.h"
+#include "core/checksum/sha256.h"
 #include "server/observe/metrics/metrics.h"
 #include "server/security/access_control.h"
 #include "server/security/access_policy.h"
-#include "server/security/caller_credentials.h"
 
 namespace voxloc::server {
+
+// CallerCredentials: the credentials of a call. It keeps the digest of a token, never the token.
+// Thread-safe: no shared state.
+struct CallerCredentials {
+  // `authorization` metadata is there; it decides alone. Without a digest it is not "Bearer TOKEN".
+  bool has_authorization = false;
+  std::optional<Sha256Digest> token;
+  // Common name, DNS names and URIs of a client certificate that TLS has verified.
+  std::vector<std::string> certificate_names;
+};
+
+[[nodiscard]] CallerCredentials CredentialsOf(const grpc::CallbackServerContext& context);
 
 class CallAccess {
  public:

@@ -14,7 +14,7 @@
 #include "server/config/config.h"
 #include "server/maps/last_poses.h"
 #include "server/maps/resident_maps.h"
-#include "server/session/scan_source.h"
+#include "server/session/session_state.h"
 #include "voxloc/v1/scan.pb.h"
 #include "voxloc/v1/session.pb.h"
 

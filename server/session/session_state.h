@@ -13,6 +13,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <string>
 #include <variant>
 #include <vector>
 
@@ -29,6 +30,8 @@
 #include "core/tracking/sweep_check.h"
 #include "core/tracking/track_check.h"
 #include "core/tracking/verdict.h"
+#include "server/convert/scan_recipe.h"
+#include "voxloc/v1/scan.pb.h"
 
 namespace voxloc::server {
 
@@ -157,6 +160,22 @@ class SessionState {
   bool step_in_progress_ ABSL_GUARDED_BY(mutex_) = false;  // a step has been returned and not ended
   std::optional<PoseProposal> proposal_ ABSL_GUARDED_BY(mutex_);
   std::optional<PoseCorrection> correction_ ABSL_GUARDED_BY(mutex_);
+};
+
+// ScanSource: what the scans of one client have in common. A plain value, shared unchanged by the
+// scans that it holds for; only the object that `state` points to changes from scan to scan.
+struct ScanSource {
+  std::string session;  // for logs; empty for callers without one
+  std::string vehicle;
+  std::string map;
+  ScanRecipe recipe;
+  uint64_t max_points = 0;
+  double timeout_s = 0.0;    // of scans that name none; 0: none
+  double max_delay_s = 0.0;  // 0: no limit
+  bool own_clock = false;    // stamps are of a clock of the vehicle's own
+  std::shared_ptr<SessionState> state;
+  // As the client asked for it, in effect now, for captures; null: there are none.
+  std::shared_ptr<const v1::ScanSetup> setup;
 };
 
 }  // namespace voxloc::server

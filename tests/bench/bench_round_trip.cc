@@ -18,7 +18,7 @@
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "server/config/config.h"
-#include "server/network/transport.h"
+#include "server/network/connection_listener.h"
 #include "tests/bench/bench_options.h"
 #include "voxloc/v1/localization_service.grpc.pb.h"
 

@@ -16,7 +16,7 @@
 
 #include "core/host/host_resources.h"
 #include "server/config/command_line.h"
-#include "server/observe/grpc_log.h"
+#include "server/observe/logging.h"
 #include "server/server.h"
 #include "tests/chaos/chaos_options.h"
 #include "tests/server/engines/failing_gpu.h"

@@ -13,8 +13,8 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_split.h"
-#include "server/security/access_file.h"
-#include "server/security/role.h"
+#include "server/security/access_control.h"
+#include "server/security/access_policy.h"
 
 namespace voxloc::server {
 namespace {

@@ -13,7 +13,6 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "server/config_check.h"
 #include "tests/server/test_server.h"
 #include "tests/support/scratch_dir.h"
 

@@ -12,7 +12,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "clients/sim/lidar.h"
-#include "clients/sim/map_age.h"
+#include "clients/sim/map_changes.h"
 #include "clients/sim/map_sampler.h"
 #include "clients/sim/ray_caster.h"
 #include "clients/sim/scenes.h"

@@ -15,7 +15,8 @@
 
 namespace voxloc::cli {
 
-// Half of the shortest wavelength, 42 m, of the drift in simulated maps (clients/sim/map_drift.h).
+// Half of the shortest wavelength, 42 m, of the drift in simulated maps
+// (clients/sim/map_changes.h).
 constexpr double kLongDistanceM = 20.0;
 
 struct CalibrationEstimate {

@@ -18,18 +18,43 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/string_view.h"
 #include "clients/pointcloud2/cloud_encoding.h"
 #include "clients/ros/core/bridge.h"
 #include "clients/ros/core/diagnostics.h"
 #include "clients/ros/core/histories.h"
-#include "clients/ros/core/log_throttle.h"
 #include "clients/ros/core/map_area.h"
 #include "clients/ros/core/map_feeder.h"
+#include "clients/ros/core/ports.h"
 #include "clients/ros/core/result_outputs.h"
 #include "clients/ros/core/scan_assembler.h"
 #include "clients/ros/core/serial_worker.h"
 
 namespace voxloc::ros {
+
+// LogThrottle: the same thing at most once a second, by a clock that goes on when simulated time
+// stands still. Thread-safe.
+class LogThrottle {
+ public:
+  explicit LogThrottle(Log* log) : log_(log) {}
+
+  // `kind`: a literal that says what it is about; there are as many as the sources have.
+  void Write(const char* kind, LogLevel level, absl::string_view text) {
+    const auto now = std::chrono::steady_clock::now();
+    {
+      const std::lock_guard<std::mutex> lock(mutex_);
+      const auto [last, is_new] = last_.emplace(kind, now);
+      if (!is_new && now - last->second < std::chrono::seconds(1)) return;
+      last->second = now;
+    }
+    log_->Write(level, text);
+  }
+
+ private:
+  Log* log_;
+  std::mutex mutex_;
+  std::map<absl::string_view, std::chrono::steady_clock::time_point> last_;
+};
 
 class Bridge::Impl {
  public:

@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <limits>
 
-#include "clients/ros/core/parameter_row.h"
+#include "clients/ros/core/parameter_table.h"
 
 namespace voxloc::ros {
 namespace {

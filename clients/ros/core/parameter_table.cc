@@ -11,7 +11,6 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "clients/cpp/channel.h"
-#include "clients/ros/core/parameter_row.h"
 #include "core/status/try.h"
 #include "core/text/nearest_name.h"
 

@@ -12,9 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "server/observe/metrics/buckets.h"
 #include "server/observe/metrics/instruments.h"
-#include "server/observe/metrics/map_results.h"
 #include "server/observe/metrics/rpc_metrics.h"
 
 namespace voxloc::server {

@@ -12,7 +12,7 @@
 #include "server/localization/scan_work.h"
 #include "server/maps/residency/residency_check.h"
 #include "server/observe/logging.h"
-#include "server/rpc/localization/localization_calls.h"
+#include "server/rpc/services.h"
 #include "server/rpc/support/call_scope.h"
 #include "server/session/session_setup.h"
 

@@ -17,7 +17,7 @@
 #include "server/localization/scan_work.h"
 #include "server/observe/logging.h"
 #include "server/observe/version.h"
-#include "server/rpc/localization/localization_calls.h"
+#include "server/rpc/services.h"
 #include "server/rpc/support/bidi_stream.h"
 #include "server/session/session_setup.h"
 

@@ -7,10 +7,9 @@
 #include "absl/synchronization/mutex.h"
 #include "core/status/try.h"
 #include "server/errors/error_details.h"
-#include "server/localization/progress_outbox.h"
 #include "server/localization/search_work.h"
 #include "server/observe/logging.h"
-#include "server/rpc/localization/localization_calls.h"
+#include "server/rpc/services.h"
 #include "server/rpc/support/write_stream.h"
 
 namespace voxloc::server {

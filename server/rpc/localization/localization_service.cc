@@ -4,7 +4,6 @@
 
 #include <memory>
 
-#include "server/rpc/localization/localization_calls.h"
 #include "server/rpc/services.h"
 #include "server/rpc/support/method_handler.h"
 #include "voxloc/v1/localization_service.grpc.pb.h"

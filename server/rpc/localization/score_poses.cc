@@ -9,7 +9,7 @@
 #include "server/errors/error_details.h"
 #include "server/localization/score_work.h"
 #include "server/observe/logging.h"
-#include "server/rpc/localization/localization_calls.h"
+#include "server/rpc/services.h"
 #include "server/rpc/support/bidi_stream.h"
 
 namespace voxloc::server {

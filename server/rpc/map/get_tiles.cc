@@ -14,8 +14,8 @@
 #include "core/status/try.h"
 #include "server/convert/cloud.h"
 #include "server/convert/map.h"
-#include "server/rpc/map/map_streams.h"
-#include "server/rpc/support/pulled_stream.h"
+#include "server/rpc/services.h"
+#include "server/rpc/support/write_stream.h"
 
 namespace voxloc::server {
 namespace {

@@ -16,7 +16,6 @@
 #include "server/convert/map.h"
 #include "server/errors/error_details.h"
 #include "server/observe/logging.h"
-#include "server/rpc/map/map_streams.h"
 #include "server/rpc/services.h"
 #include "server/rpc/support/method_handler.h"
 #include "server/rpc/support/unary.h"

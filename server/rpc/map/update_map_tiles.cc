@@ -10,7 +10,7 @@
 #include "server/convert/map.h"
 #include "server/maps/map_transaction.h"
 #include "server/observe/logging.h"
-#include "server/rpc/map/map_streams.h"
+#include "server/rpc/services.h"
 #include "server/rpc/support/bidi_stream.h"
 
 namespace voxloc::server {

@@ -9,7 +9,7 @@
 #include "core/map/map_name.h"
 #include "core/status/try.h"
 #include "server/convert/map.h"
-#include "server/rpc/map/map_streams.h"
+#include "server/rpc/services.h"
 #include "server/rpc/support/write_stream.h"
 
 namespace voxloc::server {

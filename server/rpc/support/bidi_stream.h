@@ -16,7 +16,7 @@
 #include <utility>
 
 #include "server/observe/logging.h"
-#include "server/rpc/support/read_message.h"
+#include "server/rpc/support/call_scope.h"
 #include "server/rpc/support/server_call.h"
 
 namespace voxloc::server {

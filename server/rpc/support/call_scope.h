@@ -14,6 +14,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <type_traits>
 #include <utility>
@@ -27,7 +28,6 @@
 #include "server/runtime.h"
 #include "server/security/access_policy.h"
 #include "server/security/call_access.h"
-#include "server/security/role.h"
 #include "voxloc/v1/scan.pb.h"
 
 namespace voxloc::server {
@@ -178,5 +178,36 @@ template <typename Request>
 }
 
 }  // namespace voxloc::server
+
+// ReadMessage: a message of a client's stream, or bytes that cannot be parsed, which gRPC itself
+// does not distinguish from the end of the stream.
+
+namespace voxloc::server {
+
+template <typename Message>
+struct ReadMessage {
+  std::unique_ptr<Message> message = std::make_unique<Message>();
+  bool parsed = false;
+};
+
+[[nodiscard]] inline absl::Status MalformedMessage() {
+  return absl::InvalidArgumentError(
+      "each message must be of the method's type (got bytes that cannot be parsed)");
+}
+
+}  // namespace voxloc::server
+
+namespace grpc {
+
+template <typename Message>
+class SerializationTraits<voxloc::server::ReadMessage<Message>, void> {
+ public:
+  static Status Deserialize(ByteBuffer* bytes, voxloc::server::ReadMessage<Message>* read) {
+    read->parsed = SerializationTraits<Message>::Deserialize(bytes, read->message.get()).ok();
+    return Status::OK;
+  }
+};
+
+}  // namespace grpc
 
 #endif  // VOXLOC_SERVER_RPC_SUPPORT_CALL_SCOPE_H_

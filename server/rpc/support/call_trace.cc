@@ -10,7 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/clock.h"
-#include "server/observe/trace/span.h"
+#include "server/observe/trace/span_exporter.h"
 
 namespace voxloc::server {
 namespace {

@@ -19,7 +19,6 @@
 #include "absl/strings/str_cat.h"
 #include "server/errors/error_details.h"
 #include "server/rpc/support/call_scope.h"
-#include "server/rpc/support/read_message.h"
 #include "server/runtime.h"
 
 namespace voxloc::server {

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "clients/sim/map_age.h"
-
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <vector>
 
+#include "clients/sim/map_changes.h"
 #include "clients/sim/scenes.h"
 #include "tests/clients/sim/test_worlds.h"
 

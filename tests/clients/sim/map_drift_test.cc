@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "clients/sim/map_drift.h"
-
 #include <gtest/gtest.h>
 
 #include <cmath>
 
+#include "clients/sim/map_changes.h"
 #include "clients/sim/random.h"
 
 namespace voxloc::sim {

@@ -2,11 +2,10 @@
 //
 // The access file, and the globs in it.
 
-#include "server/security/access_file.h"
-
 #include <string>
 
 #include "absl/strings/match.h"
+#include "server/security/access_control.h"
 #include "tests/fuzz/fuzz_targets.h"
 
 namespace voxloc {

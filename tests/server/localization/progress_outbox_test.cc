@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#include "server/localization/progress_outbox.h"
-
 #include <gtest/gtest.h>
 
 #include <cstdint>
 #include <utility>
+
+#include "server/localization/search_work.h"
 
 namespace voxloc::server {
 namespace {

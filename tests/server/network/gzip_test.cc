@@ -5,7 +5,7 @@
 
 #include <string>
 
-#include "server/network/http_message.h"
+#include "server/network/http_connection.h"
 
 namespace voxloc::server {
 namespace {

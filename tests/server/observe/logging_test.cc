@@ -7,8 +7,6 @@
 #include <string>
 #include <utility>
 
-#include "server/observe/grpc_log.h"
-
 namespace voxloc::server {
 namespace {
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#include "server/scheduling/admission.h"
-
 #include <gtest/gtest.h>
+
+#include "server/scheduling/limits.h"
 
 namespace voxloc::server {
 namespace {

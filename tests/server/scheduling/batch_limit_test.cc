@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#include "server/scheduling/batch_limit.h"
-
 #include <gtest/gtest.h>
 
 #include <limits>
+
+#include "server/scheduling/scheduler.h"
 
 namespace voxloc::server {
 namespace {

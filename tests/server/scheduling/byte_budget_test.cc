@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "server/scheduling/byte_limits.h"
+#include "server/scheduling/limits.h"
 
 namespace voxloc::server {
 namespace {

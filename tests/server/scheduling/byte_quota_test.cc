@@ -9,7 +9,7 @@
 #include <thread>
 #include <vector>
 
-#include "server/scheduling/byte_limits.h"
+#include "server/scheduling/limits.h"
 
 namespace voxloc::server {
 namespace {

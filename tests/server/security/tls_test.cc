@@ -2,6 +2,8 @@
 //
 // TLS between a real server and clients, with certificates that the test makes.
 
+#include "server/security/tls.h"
+
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <grpcpp/security/credentials.h>
@@ -16,7 +18,6 @@
 #include <utility>
 
 #include "core/engine/cpu/cpu_engine.h"
-#include "server/security/server_credentials.h"
 #include "tests/server/plain_calls.h"
 #include "tests/server/security/made_certificates.h"
 #include "tests/server/security/secured_calls.h"

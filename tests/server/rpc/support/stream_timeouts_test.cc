@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#include "server/rpc/support/stream_timeouts.h"
-
 #include <gtest/gtest.h>
 
 #include <chrono>
+
+#include "server/rpc/support/server_call.h"
 
 namespace voxloc::server {
 namespace {

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// TlsFiles: the certificate, the private key and the authorities of the server's TLS. Changed files
-// are reloaded; invalid ones leave the material in use as it is. Thread-safe.
+// Checks certificates and keys before they are given to gRPC, which would fail handshakes and say
+// why only in its own log. Thread-safe: no shared state.
 
-#ifndef VOXLOC_SERVER_SECURITY_TLS_FILES_H_
-#define VOXLOC_SERVER_SECURITY_TLS_FILES_H_
+#ifndef VOXLOC_SERVER_SECURITY_TLS_H_
+#define VOXLOC_SERVER_SECURITY_TLS_H_
+
+#include <grpcpp/security/server_credentials.h>
 
 #include <array>
 #include <memory>
@@ -13,6 +15,7 @@
 #include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
 #include "server/config/config.h"
@@ -21,6 +24,18 @@
 #include "server/scheduling/timeout_watch.h"
 
 namespace voxloc::server {
+
+// When the first certificate of the chain ends. InvalidArgument: one of both is not PEM, the key
+// does not belong to the first certificate, or that one has ended or not begun by `now`.
+[[nodiscard]] absl::StatusOr<absl::Time> CheckKeyPair(absl::string_view certificate_chain,
+                                                      absl::string_view private_key,
+                                                      absl::Time now);
+
+// InvalidArgument: no certificate in PEM, or text in it that is none.
+[[nodiscard]] absl::Status CheckAuthorities(absl::string_view certificates);
+
+// TlsFiles: the certificate, the private key and the authorities of the server's TLS. Changed files
+// are reloaded; invalid ones leave the material in use as it is. Thread-safe.
 
 struct TlsMaterial {
   std::string certificate_chain;
@@ -60,6 +75,17 @@ class TlsFiles : public TimeoutWatch::Watched {
   std::shared_ptr<const TlsMaterial> material_ ABSL_GUARDED_BY(mutex_);
 };
 
+// How the server's port is protected: by TLS, or not at all. Thread-safe: no shared state.
+
+// InvalidArgument: the settings do not fit together, or would serve an address that other machines
+// reach without TLS and without `insecure`.
+[[nodiscard]] absl::Status CheckTransport(const Config& config);
+
+// Each new connection is encrypted by what is in use then. `files` have been read. For one port,
+// whose connections one thread at a time accepts; must outlive the server.
+[[nodiscard]] std::shared_ptr<grpc::ServerCredentials> MakeTlsCredentials(
+    std::shared_ptr<TlsFiles> files);
+
 }  // namespace voxloc::server
 
-#endif  // VOXLOC_SERVER_SECURITY_TLS_FILES_H_
+#endif  // VOXLOC_SERVER_SECURITY_TLS_H_

@@ -5,8 +5,8 @@
 // A record is its kind (a byte), the length of its content (uint64) and the content; all numbers
 // are little-endian. Kinds that are not needed here are skipped, as the specification asks.
 
-#ifndef VOXLOC_CLIENTS_DATASET_BAG_MCAP_RECORDS_H_
-#define VOXLOC_CLIENTS_DATASET_BAG_MCAP_RECORDS_H_
+#ifndef VOXLOC_CLIENTS_DATASET_BAG_MCAP_BAG_H_
+#define VOXLOC_CLIENTS_DATASET_BAG_MCAP_BAG_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -88,4 +88,4 @@ struct McapFooter {
 
 }  // namespace voxloc::bag
 
-#endif  // VOXLOC_CLIENTS_DATASET_BAG_MCAP_RECORDS_H_
+#endif  // VOXLOC_CLIENTS_DATASET_BAG_MCAP_BAG_H_

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#include "server/scheduling/byte_limits.h"
+#include "server/scheduling/limits.h"
 
 #include <utility>
 

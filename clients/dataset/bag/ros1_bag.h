@@ -7,8 +7,8 @@
 // the data. A header is a list of fields: a length (uint32), a name, '=' and a value. All numbers
 // are little-endian.
 
-#ifndef VOXLOC_CLIENTS_DATASET_BAG_ROS1_RECORDS_H_
-#define VOXLOC_CLIENTS_DATASET_BAG_ROS1_RECORDS_H_
+#ifndef VOXLOC_CLIENTS_DATASET_BAG_ROS1_BAG_H_
+#define VOXLOC_CLIENTS_DATASET_BAG_ROS1_BAG_H_
 
 #include <cstdint>
 #include <utility>
@@ -73,4 +73,4 @@ struct Ros1ChunkInfo {
 
 }  // namespace voxloc::bag
 
-#endif  // VOXLOC_CLIENTS_DATASET_BAG_ROS1_RECORDS_H_
+#endif  // VOXLOC_CLIENTS_DATASET_BAG_ROS1_BAG_H_

@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Limits on the bytes that many holders keep in memory: ByteBudget only counts them and reports
-// whether the limit is exceeded; ByteQuota lets holders wait until they fit. Thread-safe.
+// Admission: a counting semaphore without waiting. A Pass holds one of `limit` places and releases
+// it when destroyed. Thread-safe. The Admission must outlive its passes.
 
-#ifndef VOXLOC_SERVER_SCHEDULING_BYTE_LIMITS_H_
-#define VOXLOC_SERVER_SCHEDULING_BYTE_LIMITS_H_
+#ifndef VOXLOC_SERVER_SCHEDULING_LIMITS_H_
+#define VOXLOC_SERVER_SCHEDULING_LIMITS_H_
 
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <list>
+#include <memory>
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
@@ -18,6 +19,42 @@
 #include "server/observe/metrics/instruments.h"
 
 namespace voxloc::server {
+
+class Admission {
+ public:
+  class Pass {
+   public:
+    explicit Pass(Admission& admission) : admission_(admission) {}
+    Pass(const Pass&) = delete;
+    Pass& operator=(const Pass&) = delete;
+    ~Pass() { admission_.inside_.fetch_sub(1); }
+
+   private:
+    Admission& admission_;
+  };
+
+  explicit Admission(uint32_t limit) : limit_(limit) {}
+
+  // Null at the limit.
+  [[nodiscard]] std::unique_ptr<Pass> Enter() {
+    if (inside_.fetch_add(1) >= limit_) {
+      inside_.fetch_sub(1);
+      return nullptr;
+    }
+    return std::make_unique<Pass>(*this);
+  }
+
+  [[nodiscard]] uint32_t limit() const { return limit_; }
+  // Passes that were given stay valid, also beyond a lower limit.
+  void set_limit(uint32_t limit) { limit_ = limit; }
+
+ private:
+  std::atomic<uint32_t> limit_;
+  std::atomic<uint32_t> inside_{0};
+};
+
+// Limits on the bytes that many holders keep in memory: ByteBudget only counts them and reports
+// whether the limit is exceeded; ByteQuota lets holders wait until they fit. Thread-safe.
 
 // Holders check exhausted() before they take more. Add never fails: bytes beyond the limit are
 // counted too.
@@ -105,4 +142,4 @@ class ByteQuota {
 
 }  // namespace voxloc::server
 
-#endif  // VOXLOC_SERVER_SCHEDULING_BYTE_LIMITS_H_
+#endif  // VOXLOC_SERVER_SCHEDULING_LIMITS_H_
