@@ -7,6 +7,8 @@
 // An evaluation's time is that of one warp after another: the slowest one with points, and then the
 // first warp, which leads. So there is one barrier of the block an evaluation, and what does not
 // depend on its sums is done before they come.
+//
+// One file, because its parts share the layout of the shared memory and the registers.
 
 #include <cuda_runtime.h>
 

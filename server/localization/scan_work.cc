@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// One file, so that all stages of a scan are read from top to bottom.
 
 #include "server/localization/scan_work.h"
 

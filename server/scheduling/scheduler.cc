@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// One file, because the batches and the estimates behind them share one lock and its invariants.
 
 #include "server/scheduling/scheduler.h"
 

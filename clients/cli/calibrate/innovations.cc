@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// One file, because all estimates are made from the same samples of a drive.
 
 #include "clients/cli/calibrate/innovations.h"
 

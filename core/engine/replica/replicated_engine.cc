@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// One file, because all calls of the engine share one way of splitting work over replicas.
 
 #include "core/engine/replica/replicated_engine.h"
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-
-// Maps and their revisions.
+//
+// Maps and their revisions. One file, because every operation is a transaction over the same row
+// functions, which no other file may call.
 
 #include <algorithm>
 #include <utility>
