@@ -50,6 +50,9 @@
 
 namespace voxloc::client {
 
+// A timeout that is over at once, for calls to which 0 means no limit.
+inline constexpr double kNoWait_s = 1e-9;
+
 struct SessionOptions {
   // What the session is opened with: map, vehicle, profile, filters, limits.
   v1::OpenSession open;

@@ -57,9 +57,6 @@ constexpr size_t kPicturePoints = kMaxViewPoints;
 // Each scan with its points takes about 100 kB of the report.
 constexpr int kMaxReportScans = 50;
 
-// For AwaitEnd, to which 0 is no limit.
-constexpr double kNoWait_s = 1e-9;
-
 // Scans that are read before they are due, in open loop.
 constexpr size_t kScansAhead = 64;
 
@@ -236,7 +233,7 @@ absl::StatusOr<ExitCode> Replay(const ReplayFlags& options) {
   }
   if (!outcome.end.ok()) {
     const bool of_session =
-        absl::IsDeadlineExceeded(outcome.end) || session->AwaitEnd(kNoWait_s).has_value();
+        absl::IsDeadlineExceeded(outcome.end) || session->AwaitEnd(client::kNoWait_s).has_value();
     setting.ended_early = EndedEarlyText(outcome.end, rows.size(), input.scans.size(),
                                          of_session ? channel.server() : "");
     outcome.end = absl::Status(outcome.end.code(), setting.ended_early);

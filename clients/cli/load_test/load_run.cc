@@ -28,9 +28,6 @@ double ProcessorSeconds() {
   return SecondsOf(usage.ru_utime) + SecondsOf(usage.ru_stime);
 }
 
-// For AwaitEnd, to which 0 is no limit.
-constexpr double kNoWait_s = 1e-9;
-
 // How often a stream that waits for its last answers looks whether they have come.
 constexpr double kLastAnswersPoll_s = 0.002;
 
@@ -249,9 +246,10 @@ void LoadStream::AwaitEndOrCancel(int64_t until_ns) {
     const std::chrono::duration<double> poll(std::min(wait_s, kEndPoll_s));
     std::unique_lock<std::mutex> lock(loop_mutex_);
     if (cancel_requested_.wait_for(lock, poll, [this] { return cancelling_.load(); })) return;
-    wait_s = kNoWait_s;
+    wait_s = client::kNoWait_s;
   }
-  if (const std::optional<absl::Status> end = session_->AwaitEnd(std::max(wait_s, kNoWait_s))) {
+  if (const std::optional<absl::Status> end =
+          session_->AwaitEnd(std::max(wait_s, client::kNoWait_s))) {
     End(*end);
   }
 }
@@ -274,7 +272,7 @@ void LoadStream::ReplaceSession() {
   cancelling_ = true;
   ledger_.BeginCancel();
   // The session is closed without time to end, and is therefore cancelled.
-  session_->Close(kNoWait_s).IgnoreError();
+  session_->Close(client::kNoWait_s).IgnoreError();
   scans_to_cancel_ -= static_cast<double>(ledger_.CancelAll());
   CountRejections();
   absl::StatusOr<std::unique_ptr<client::LocalizationSession>> opened = OpenSession();
@@ -348,7 +346,7 @@ void LoadStream::CountRejections() {
 }
 
 void LoadStream::HandleSendError(const absl::Status& refusal) {
-  if (session_->AwaitEnd(kNoWait_s).has_value()) {
+  if (session_->AwaitEnd(client::kNoWait_s).has_value()) {
     End(refusal);
   } else {
     ledger_.AddProblem(std::string(refusal.message()));

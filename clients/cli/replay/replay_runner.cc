@@ -43,8 +43,6 @@ std::optional<Twist> TwistAround(const ReplayInput& input, size_t index) {
 
 // How often it is asked whether to end early while an answer is waited for.
 constexpr double kStopPoll_s = 0.1;
-// For AwaitEnd, to which 0 is no limit.
-constexpr double kNoWait_s = 1e-9;
 
 double SecondsBetween(Clock::time_point from, Clock::time_point to) {
   return std::chrono::duration<double>(to - from).count();
@@ -147,10 +145,10 @@ class Runner {
       const double left_s = options_.timeout_s - SecondsBetween(begin, Clock::now());
       const bool last = options_.timeout_s > 0.0 && left_s <= kStopPoll_s;
       absl::StatusOr<v1::AlignmentResult> result =
-          session_.Receive(last ? std::max(left_s, kNoWait_s) : kStopPoll_s);
+          session_.Receive(last ? std::max(left_s, client::kNoWait_s) : kStopPoll_s);
       // The end of the session may be a deadline of its own.
       if (last || !absl::IsDeadlineExceeded(result.status()) ||
-          session_.AwaitEnd(kNoWait_s).has_value()) {
+          session_.AwaitEnd(client::kNoWait_s).has_value()) {
         return result;
       }
       VOXLOC_TRY(Stopped());
