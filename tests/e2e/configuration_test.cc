@@ -47,8 +47,10 @@ class ConfigurationTest : public ::testing::Test {
     const auto stub = grpc::health::v1::Health::NewStub(
         grpc::CreateChannel(listen, grpc::InsecureChannelCredentials()));
     grpc::ClientContext context;
+    grpc::health::v1::HealthCheckRequest readiness;
+    readiness.set_service("voxloc.v1.LocalizationService");
     grpc::health::v1::HealthCheckResponse response;
-    return stub->Check(&context, {}, &response).ok() &&
+    return stub->Check(&context, readiness, &response).ok() &&
            response.status() == grpc::health::v1::HealthCheckResponse::SERVING;
   }
 
@@ -141,7 +143,7 @@ TEST_F(ConfigurationTest, SighupDuringADrainIsIgnored) {
                        "--engine=cpu", "--drain-delay-s=3600"},
                       log_);
   ASSERT_TRUE(Logs("event=host_resources")) << TextOf(log_);
-  // The drain waits for those who have asked; without them it would be over at once.
+  // The drain waits until probes of the readiness notice it; without probes it is over at once.
   ASSERT_TRUE(Eventually([&] { return Serves(); })) << TextOf(log_);
   server.Signal(SIGTERM);
   ASSERT_TRUE(Logs("event=draining")) << TextOf(log_);
