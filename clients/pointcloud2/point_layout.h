@@ -62,10 +62,6 @@ template <typename Value>
   return 0.0;
 }
 
-}  // namespace voxloc::ros
-
-namespace voxloc::ros {
-
 // One number of a point.
 struct ScalarField {
   uint32_t offset = 0;

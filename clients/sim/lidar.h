@@ -30,7 +30,6 @@ namespace voxloc::sim {
 // a bias; a beam that meets two surfaces at an edge measures a range between them.
 //
 // Plain options and a const object; any number of threads may use one.
-
 struct ReturnOptions {
   double range_noise_m = 0.02;     // standard deviation along the ray at any range, [0, 1]
   double range_noise_per_m = 0.0;  // its part that grows with the range, m per m, [0, 0.1]

@@ -56,7 +56,6 @@ struct AgedWorld {
 //
 // The truth at a place in a drifted map is defined up to this displacement only. Const after
 // construction; any number of threads may use one.
-
 struct MapDriftOptions {
   uint64_t seed = 1;
   double sigma_m = 0.0;        // standard deviation along each axis, over places and seeds, [0, 1]

@@ -35,7 +35,6 @@ struct PropagatedPose {
 // approximations: the likelihood ratio is a martingale of mean 1 if the hypothesis is false, so it
 // reaches 1 / false_acceptance with at most that probability (J. Ville, 1939), and its inverse
 // likewise. Not thread-safe.
-
 struct SequentialTestOptions {
   // Probability of a yes if the hypothesis is true, and if it is false; 0 < false < true < 1. The
   // defaults here are those of the confirmation of a recovery; RecoveryOptions has their origin.

@@ -115,9 +115,6 @@ absl::StatusOr<v1::Capture> DecodeCaptureFile(absl::string_view file) {
   return capture;
 }
 
-}  // namespace voxloc::server
-
-namespace voxloc::server {
 namespace {
 
 constexpr absl::string_view kSuffix = ".capture";

@@ -22,7 +22,6 @@ namespace voxloc::server {
 
 // The ready file: reports to scripts where a server listens. It appears whole, once the server is
 // serving, and is removed with its owner. Not thread-safe.
-
 struct ReadyFileContent {
   std::string listen;   // address:port
   std::string metrics;  // address:port; empty: off

@@ -19,7 +19,6 @@ namespace voxloc::server {
 
 // Requests and responses of HTTP/1.1 as text (RFC 9112), as far as probes and scrapes need them,
 // with the compression of bodies. Thread-safe: no shared state.
-
 struct HttpRequest {
   std::string method;
   std::string path;  // decoded, without the query: "/readyz"

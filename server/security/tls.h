@@ -36,7 +36,6 @@ namespace voxloc::server {
 
 // TlsFiles: the certificate, the private key and the authorities of the server's TLS. Changed files
 // are reloaded; invalid ones leave the material in use as it is. Thread-safe.
-
 struct TlsMaterial {
   std::string certificate_chain;
   std::string private_key;

@@ -19,7 +19,6 @@ namespace voxloc {
 
 // Collects points given in double into a PointCloud, choosing the origin from the first point that
 // is finite: zero where float32 is good enough there, else that point rounded to whole metres.
-
 class CloudBuilder {
  public:
   // `origin`: what the points before these have chosen, where they are part of a larger cloud.

@@ -21,7 +21,6 @@ namespace voxloc {
 // The scene of the self-test: a yard with uneven ground, walls, boxes and poles, far from the map's
 // zero, and a scan taken in it. Made of whole numbers and plain arithmetic: the same points on
 // every machine. Thread-safe: no shared state.
-
 struct SelfTestScene {
   PointCloud cloud_map;
   std::shared_ptr<const PointCloud> scan;  // base frame

@@ -45,7 +45,6 @@
 namespace voxloc {
 
 // A scan that was aligned: `job` as it was given to the engine, and its result, whose status is ok.
-
 struct AlignedScan {
   const AlignJob* job = nullptr;
   const AlignResult* result = nullptr;

@@ -28,7 +28,6 @@ namespace voxloc {
 
 // The coarsest nodes of a search that have enough hits, millions of them, and the order in which
 // they are followed. Pure functions.
-
 struct CoarseNode {
   uint16_t heading = 0;
   uint16_t x = 0;  // its first column

@@ -21,7 +21,6 @@ namespace voxloc {
 // Merges many aligned candidates into a few distinct, ranked hypotheses, and tells whether the best
 // one is ambiguous. Pure functions. The order of the candidates matters only for equal scores: the
 // first is then the better one.
-
 struct HypothesisOptions {
   size_t max_hypotheses = 5;           // 1 to 100
   double min_separation_m = 1.0;       // nearer than this, and than the angle, poses are one; > 0

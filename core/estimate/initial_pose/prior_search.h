@@ -53,7 +53,6 @@ struct PriorSearchOptions {
 
 // The height of a prior that has none: poses from RViz, and from GNSS without an altitude, lie at
 // z = 0 whatever the ground's height in the map is. Thread-safe: no shared state.
-
 struct PriorHeight {
   double z_m = 0.0;      // of the base, map frame
   double sigma_m = 0.0;  // at least the prior's

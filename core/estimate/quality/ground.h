@@ -37,7 +37,6 @@ class GroundGrid {
 };
 
 // Scores over the points that stand clear of the ground, as Autoware's ndt_scan_matcher has them.
-
 struct NoGroundScores {
   PoseScore score;                                // over those points only
   std::shared_ptr<const PointCloud> points_base;  // those points; may be empty

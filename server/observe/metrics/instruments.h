@@ -97,11 +97,7 @@ class MetricRegistry {
   const std::shared_ptr<prometheus::Registry> registry_;
 };
 
-}  // namespace voxloc::server
-
 // The borders of the histograms. Metrics of one family share them, so that they can be added up.
-
-namespace voxloc::server {
 
 // Of one scan, seconds: 50 ms, the objective, and 100 ms, the period of a 10 Hz scanner, are
 // borders. A GPU takes between 0.2 and 2 ms, where they lie closest (docs/performance.md).
@@ -147,13 +143,8 @@ inline std::vector<double> RatioBuckets() {
   return {0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 1.0};
 }
 
-}  // namespace voxloc::server
-
 // Outcomes of the scans on each map, for MapCollector: the series of a map end with it, which a
 // registry does not support. Thread-safe.
-
-namespace voxloc::server {
-
 class MapResults {
  public:
   enum class Outcome { kAccepted, kRejected, kNotAligned };

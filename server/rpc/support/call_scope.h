@@ -177,13 +177,8 @@ template <typename Request>
   return share.empty() ? absl::StrCat("peer:", call.peer()) : share;
 }
 
-}  // namespace voxloc::server
-
 // ReadMessage: a message of a client's stream, or bytes that cannot be parsed, which gRPC itself
 // does not distinguish from the end of the stream.
-
-namespace voxloc::server {
-
 template <typename Message>
 struct ReadMessage {
   std::unique_ptr<Message> message = std::make_unique<Message>();

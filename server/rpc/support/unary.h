@@ -29,7 +29,6 @@ namespace voxloc::server {
 
 // The audit record of unary requests: the revision, and what they change. Empty for requests that
 // change nothing.
-
 struct AuditedChange {
   uint64_t revision = 0;  // 0: none
   std::string detail;
