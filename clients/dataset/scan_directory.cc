@@ -13,7 +13,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/string_view.h"
-#include "core/cloud/io/cloud_inspection.h"
+#include "core/cloud/io/cloud_file.h"
 #include "core/geometry/angles.h"
 #include "core/status/try.h"
 #include "core/text/natural_order.h"

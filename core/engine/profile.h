@@ -21,7 +21,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
-#include "core/map/cell_statistics.h"
+#include "core/map/cells.h"
 
 namespace voxloc {
 

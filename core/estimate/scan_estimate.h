@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Estimates for aligned scans, in batches: covariance, degeneracy, confidence, scores without the
-// ground, protection levels, rival poses. Thread-safe: no shared state.
+// ground, protection levels, rival poses; and of the hypotheses of a search. Thread-safe: no shared
+// state.
 
 #ifndef VOXLOC_CORE_ESTIMATE_SCAN_ESTIMATE_H_
 #define VOXLOC_CORE_ESTIMATE_SCAN_ESTIMATE_H_
@@ -11,19 +12,33 @@
 #include <optional>
 #include <vector>
 
+#include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "core/engine/engine.h"
+#include "core/estimate/covariance/calibrated_covariance.h"
 #include "core/estimate/covariance/covariance_estimator.h"
-#include "core/estimate/covariance/degeneracy.h"
-#include "core/estimate/estimate_options.h"
-#include "core/estimate/integrity/scan_protection.h"
+#include "core/estimate/initial_pose/pose_search.h"
+#include "core/estimate/integrity/protection_levels.h"
 #include "core/estimate/quality/confidence.h"
 #include "core/estimate/quality/ground.h"
-#include "core/estimate/rival_pose.h"
 #include "core/estimate/scan_features.h"
 #include "core/parallel/thread_pool.h"
 
 namespace voxloc {
+
+// An alignment that ends within this distance of its start has not reached a distinct optimum: the
+// scan does not observe that direction.
+constexpr double kMinRivalTravelM = 0.25;
+
+// Below this confidence, a result is more likely wrong than right.
+constexpr double kDoubtfulConfidence = 0.5;
+
+// A second, distinct pose near the result that explains the scan nearly as well, as the alignments
+// of MULTI_NDT show it.
+struct RivalPose {
+  Pose map_T_base;
+  double nvtl = 0.0;
+};
 
 struct EstimateRequest {
   AlignedScan scan;
@@ -47,8 +62,7 @@ struct ScanEstimate {
   std::optional<Confidence> confidence;  // where asked for
   std::optional<NoGroundScores> no_ground;
   std::optional<ScanProtection> protection;  // where asked for, and the covariance is calibrated
-  // A pose that explains the scan nearly as well: from MULTI_NDT, or from the search for rivals
-  // around a result of low confidence.
+  // From MULTI_NDT, or from the search for rivals around a result of low confidence.
   std::optional<RivalPose> rival;
 };
 
@@ -63,6 +77,28 @@ struct ScanEstimate {
 // MULTI_NDT_SCORE), a direction that the scan does not observe, scores without the ground, or a
 // search for rivals of a doubtful result.
 [[nodiscard]] std::optional<ScanEstimate> EstimateFromPasses(const EstimateRequest& request);
+
+// The alignment of the report with the highest NVTL that (1) is farther from the result than a
+// separation of HypothesisOptions, (2) has an NVTL within HypothesisOptions::ambiguity_gap, and (3)
+// ended at a distinct optimum. nullopt: there is none, as in reports of other methods.
+[[nodiscard]] std::optional<RivalPose> FindRival(const AlignResult& result,
+                                                 const CovarianceReport& report);
+
+// Aligns each scan from the offsets of MULTI_NDT around its result, all as one batch, and finds the
+// rival of each. nullopt if an alignment was interrupted.
+[[nodiscard]] std::vector<std::optional<RivalPose>> SearchRivals(
+    Engine& engine, absl::Span<const AlignedScan> scans);
+
+// One estimate per hypothesis of a search, in their order. The job's deadline is that of the search
+// and ignored. Errors: Cancelled.
+[[nodiscard]] absl::StatusOr<std::vector<ScanEstimate>> EstimateHypotheses(
+    Engine& engine, const PoseSearchJob& job, const EstimateOptions& options, const ScanRays& rays,
+    const std::vector<PoseHypothesis>& hypotheses);
+
+// Sorts the hypotheses and their estimates by descending confidence, those without one last. The
+// sort is stable: equals stay ordered by NVTL. If the first hypothesis changes, NVTL and confidence
+// contradict each other, and the ranking is ambiguous. The gap is still that of the NVTL.
+void RankByConfidence(RankedHypotheses& ranked, std::vector<ScanEstimate>& estimates);
 
 }  // namespace voxloc
 

@@ -13,11 +13,24 @@
 
 #include "core/engine/align.h"
 #include "core/estimate/covariance/calibrated_covariance.h"
-#include "core/estimate/estimate_options.h"
+#include "core/estimate/covariance/covariance_options.h"
+#include "core/estimate/integrity/protection_levels.h"
 #include "core/estimate/quality/scan_shape.h"
 #include "core/parallel/thread_pool.h"
 
 namespace voxloc {
+
+// Which estimates are computed for a result.
+struct EstimateOptions {
+  CovarianceOptions covariance;
+  bool confidence = true;
+  // Rival poses are searched around accepted results with a confidence below this. 0 to 1; 0:
+  // never.
+  double rival_confidence = 0.0;
+  std::optional<double> no_ground_z_margin_m;  // nullopt: no scores without the ground
+  // With kCalibrated only. nullopt: no protection levels, which cost more than the covariance.
+  std::optional<ScanProtectionOptions> protection;
+};
 
 struct ScanFeatures {
   // Clusters of neighbouring points; plain slices if the options need no clusters.

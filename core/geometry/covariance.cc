@@ -2,6 +2,7 @@
 
 #include "core/geometry/covariance.h"
 
+#include <Eigen/Eigenvalues>
 #include <Eigen/Geometry>
 
 #include "core/geometry/euler.h"
@@ -33,6 +34,16 @@ Pose MovedByFixedAxes(const Pose& from_map_T_base, const Vector6& difference) {
     moved.rotation = (turn * moved.rotation).normalized();
   }
   return moved;
+}
+
+SymmetricEigen<6> DecomposeSymmetric(const Matrix6& symmetric) {
+  const Eigen::SelfAdjointEigenSolver<Matrix6> solver(symmetric);
+  return {solver.eigenvalues(), solver.eigenvectors()};
+}
+
+SymmetricEigen<2> DecomposeSymmetric(const Eigen::Matrix2d& symmetric) {
+  const Eigen::SelfAdjointEigenSolver<Eigen::Matrix2d> solver(symmetric);
+  return {solver.eigenvalues(), solver.eigenvectors()};
 }
 
 }  // namespace voxloc

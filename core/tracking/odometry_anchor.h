@@ -9,7 +9,7 @@
 
 #include <optional>
 
-#include "core/estimate/covariance/degeneracy.h"
+#include "core/estimate/covariance/calibrated_covariance.h"
 #include "core/geometry/covariance.h"
 #include "core/geometry/pose.h"
 #include "core/tracking/pose_proposal.h"

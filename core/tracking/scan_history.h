@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
-#include "core/cloud/accumulate.h"
+#include "core/cloud/motion.h"
 #include "core/cloud/point_cloud.h"
 #include "core/geometry/pose.h"
 

@@ -41,16 +41,11 @@ std::string Unobserved(const Degeneracy& degeneracy) {
 }
 
 Verdict NotAccepted(AlignmentStatus status, std::string detail) {
-  Verdict verdict;
-  verdict.status = status;
-  verdict.detail = std::move(detail);
-  return verdict;
+  return {status, std::move(detail), false, std::nullopt};
 }
 
 Verdict Accepted(AlignmentStatus status, std::string detail) {
-  Verdict verdict = NotAccepted(status, std::move(detail));
-  verdict.accepted = true;
-  return verdict;
+  return {status, std::move(detail), true, std::nullopt};
 }
 
 // Empty: the confidence suffices.
@@ -100,11 +95,10 @@ Verdict JudgeDegenerate(const AlignResult& result, const Degeneracy& degeneracy,
                        absl::StrCat(unobserved, "; ", NameOf(best->source), " leave ",
                                     best->within_m, " m, allowed are ", kSettledWithinM));
   }
-  Verdict verdict = Accepted(AlignmentStatus::kDegenerate,
-                             absl::StrCat(unobserved, "; known within ", best->within_m, " m from ",
-                                          NameOf(best->source)));
-  verdict.settled_by = best;
-  return verdict;
+  return {
+      AlignmentStatus::kDegenerate,
+      absl::StrCat(unobserved, "; known within ", best->within_m, " m from ", NameOf(best->source)),
+      true, best};
 }
 
 // The checks of a result that the reference would accept, in the order of AlignmentStatus.
@@ -122,12 +116,10 @@ Verdict JudgeReliability(const AlignResult& result, const ScanEstimate* estimate
   }
   if (estimate == nullptr) return Accepted(AlignmentStatus::kOk, "");
   if (const std::optional<RivalPose>& rival = estimate->rival) {
-    Verdict verdict = NotAccepted(
-        AlignmentStatus::kAmbiguous,
-        absl::StrCat("a pose ", TranslationDistance(rival->map_T_base, result.map_T_base),
-                     " m away has nvtl ", rival->nvtl));
-    verdict.accepted = !strict;
-    return verdict;
+    return {AlignmentStatus::kAmbiguous,
+            absl::StrCat("a pose ", TranslationDistance(rival->map_T_base, result.map_T_base),
+                         " m away has nvtl ", rival->nvtl),
+            !strict, std::nullopt};
   }
   if (estimate->degeneracy.has_value() && estimate->degeneracy->degenerate()) {
     return JudgeDegenerate(result, *estimate->degeneracy, strict, known);

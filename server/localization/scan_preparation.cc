@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "core/cloud/deskew.h"
 #include "core/cloud/filters.h"
+#include "core/cloud/motion.h"
 #include "core/status/try.h"
 #include "server/convert/cloud.h"
 #include "server/convert/pose.h"

@@ -13,7 +13,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
-#include "core/cloud/accumulate.h"
+#include "core/cloud/motion.h"
 #include "core/engine/engine.h"
 #include "core/estimate/quality/scan_shape.h"
 #include "core/geometry/twist.h"

@@ -22,7 +22,7 @@
 #include <string>
 
 #include "absl/status/status.h"
-#include "core/estimate/quality/sweep_slices.h"
+#include "core/estimate/quality/sweep_check.h"
 #include "core/tracking/verdict.h"
 #include "server/convert/scan.h"
 #include "server/localization/placed_scan.h"

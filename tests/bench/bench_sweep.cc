@@ -13,13 +13,12 @@
 
 #include "absl/strings/str_cat.h"
 #include "clients/dataset/scan_directory.h"
-#include "core/cloud/deskew.h"
 #include "core/cloud/filters.h"
 #include "core/cloud/io/cloud_file.h"
 #include "core/cloud/io/file_bytes.h"
 #include "core/cloud/io/pcd_header.h"
-#include "core/estimate/quality/sweep_slices.h"
-#include "core/tracking/sweep_check.h"
+#include "core/cloud/motion.h"
+#include "core/estimate/quality/sweep_check.h"
 #include "tests/bench/bench_options.h"
 #include "tests/bench/data_set.h"
 

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "absl/strings/string_view.h"
-#include "core/cloud/deskew.h"
 #include "core/cloud/filters.h"
+#include "core/cloud/motion.h"
 #include "server/convert/cloud.h"
 #include "server/convert/pose.h"
 #include "tests/fuzz/fuzz_targets.h"

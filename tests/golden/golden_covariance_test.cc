@@ -17,7 +17,6 @@
 #include <vector>
 
 #include "core/estimate/covariance/covariance_estimator.h"
-#include "core/estimate/covariance/reference_covariance.h"
 #include "core/geometry/angles.h"
 #include "tests/golden/displacement.h"
 #include "tests/golden/golden_fixture.h"

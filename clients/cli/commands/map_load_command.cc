@@ -22,7 +22,7 @@
 #include "clients/dataset/map_source.h"
 #include "clients/dataset/map_yaml.h"
 #include "clients/dataset/tile_spill.h"
-#include "core/cloud/io/cloud_inspection.h"
+#include "core/cloud/io/cloud_file.h"
 #include "core/cloud/io/cloud_pieces.h"
 #include "core/geometry/angles.h"
 #include "core/status/try.h"

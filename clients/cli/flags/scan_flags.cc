@@ -11,7 +11,7 @@
 #include "clients/cli/output/output.h"
 #include "clients/cli/output/terminal.h"
 #include "clients/dataset/scan_directory.h"
-#include "core/cloud/io/record_floats.h"
+#include "core/cloud/io/cloud_file.h"
 #include "core/status/try.h"
 
 namespace voxloc::cli {

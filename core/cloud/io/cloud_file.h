@@ -20,6 +20,8 @@
 #define VOXLOC_CORE_CLOUD_IO_CLOUD_FILE_H_
 
 #include <cstddef>
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -27,6 +29,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "core/cloud/point_cloud.h"
+#include "core/geometry/pose.h"
 
 namespace voxloc {
 
@@ -36,7 +39,7 @@ struct CloudReadOptions {
   size_t max_file_bytes = size_t{8} << 30;
   // Float32 in the record of a point of a .bin file, 3 to 32; 0: 5 where the name ends in .pcd.bin,
   // otherwise what the values in the file show, and 4 where they do not; an error where neither
-  // fits (record_floats.h).
+  // fits.
   size_t record_floats = 0;
 };
 
@@ -62,8 +65,8 @@ struct PcdExtraField {
 };
 
 // Writes a PCD of x y z (and intensity where the cloud has it), then the extra fields, which
-// ReadCloud skips. Coordinates are float32, or float64
-// when the origin is not zero, so that nothing is lost. The file appears whole or not at all.
+// ReadCloud skips. Coordinates are float32, or float64 when the origin is not zero, so that nothing
+// is lost. The file appears whole or not at all.
 [[nodiscard]] absl::Status WritePcd(const std::string& path, const PointCloud& cloud,
                                     PcdEncoding encoding = PcdEncoding::kBinary,
                                     const std::vector<PcdExtraField>& extra_fields = {});
@@ -72,6 +75,33 @@ struct PcdExtraField {
 // of VIEWPOINT: a point lies at VIEWPOINT plus x y z. Intensity is left out. The file appears whole
 // or not at all. ReadCloud gives origin and offsets back, bit for bit.
 [[nodiscard]] absl::Status WritePcdOffsets(const std::string& path, const PointCloud& cloud);
+
+// Records that may be told, float32 a point. Without being told only 4 to 6 are taken.
+constexpr size_t kMinRecordFloats = 3;
+constexpr size_t kMaxRecordFloats = 32;
+
+enum class RecordReason { kTold, kName, kSize, kValues };
+
+struct RecordFloats {
+  size_t floats = 4;
+  RecordReason reason = RecordReason::kSize;
+};
+
+// What a cloud file says of itself, without its points.
+struct CloudFileInfo {
+  CloudFormat format = CloudFormat::kPcd;
+  // As the header promises them; 0 for a file without bytes.
+  uint64_t points = 0;
+  // Of a PCD; the identity where there is none.
+  Pose viewpoint;
+  // Of a .bin file; nullopt: another format.
+  std::optional<RecordFloats> record;
+};
+
+// Reads the file's beginning only, or samples of a .bin file. Errors are those of ReadCloud; what
+// only the points would show, they do not have.
+[[nodiscard]] absl::StatusOr<CloudFileInfo> InspectCloud(const std::string& path,
+                                                         const CloudReadOptions& options = {});
 
 }  // namespace voxloc
 

@@ -10,7 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "core/cloud/io/kitti_reader.h"
 #include "core/cloud/io/pcd_header.h"
-#include "core/cloud/io/ply_header.h"
+#include "core/cloud/io/ply.h"
 #include "core/cloud/io/text_scan.h"
 #include "core/status/try.h"
 

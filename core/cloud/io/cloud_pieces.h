@@ -22,9 +22,9 @@
 
 #include "absl/status/statusor.h"
 #include "core/cloud/io/cloud_file.h"
-#include "core/cloud/io/columns.h"
 #include "core/cloud/io/file_bytes.h"
 #include "core/cloud/io/pcd_header.h"
+#include "core/cloud/io/point_data.h"
 #include "core/cloud/point_cloud.h"
 
 namespace voxloc {

@@ -10,34 +10,25 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
-#include "core/cloud/io/columns.h"
+#include "core/cloud/io/cloud_file.h"
 #include "core/cloud/io/file_bytes.h"
-#include "core/cloud/io/record_floats.h"
+#include "core/cloud/io/point_data.h"
 #include "core/cloud/point_cloud.h"
 
 namespace voxloc {
 
-// The readers of the formats that ReadCloud knows, from the bytes of a whole file; `name` stands
-// for the file in messages.
-
-// Ascii, binary and binary_compressed. Bytes after binary data are ignored (older writers pad the
-// file); points after the promised ones of ascii data are an error.
-[[nodiscard]] absl::StatusOr<PointCloud> ParsePcd(absl::string_view bytes, absl::string_view name,
-                                                  size_t max_points);
-
-// The element `vertex`, with any other elements before or after it; lists are skipped. As other
-// readers do, ascii elements are taken as one a line.
-[[nodiscard]] absl::StatusOr<PointCloud> ParsePly(absl::string_view bytes, absl::string_view name,
-                                                  size_t max_points);
-
-// Records of float32 without a header. `record_floats`: as CloudReadOptions has it.
+// `name` stands for the file in messages. `record_floats`: as CloudReadOptions has it.
 [[nodiscard]] absl::StatusOr<PointCloud> ParseKittiBin(absl::string_view bytes,
                                                        absl::string_view name, size_t max_points,
                                                        size_t record_floats);
 
 [[nodiscard]] RecordLayout BinRecords(size_t floats);
 
-// How many floats a record of a file has: ChooseRecordFloats of its parts, or Read's error.
+// How many float32 a point has in a .bin file, which has no header: KITTI writes 4 (x y z
+// intensity), nuScenes 5, others 6. `told`: the answer, where it is known; 0: it is not. `name`: of
+// the file, of which .pcd.bin (as nuScenes writes) means 5, and .bin 4 where the values do not
+// speak against it. InvalidArgument: the size fits no record, or what fits is not certain; the
+// message names the flag --record-floats. Or Read's error.
 [[nodiscard]] absl::StatusOr<RecordFloats> RecordFloatsOfFile(const FileParts& file,
                                                               absl::string_view name, size_t told);
 

@@ -13,7 +13,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "core/cloud/io/cloud_file.h"
-#include "core/cloud/io/columns.h"
+#include "core/cloud/io/point_data.h"
 #include "core/cloud/io/point_fields.h"
 #include "core/cloud/point_cloud.h"
 #include "core/geometry/pose.h"
@@ -51,6 +51,11 @@ struct PcdHeader {
 
 [[nodiscard]] absl::StatusOr<PcdHeader> ParsePcdHeader(absl::string_view bytes,
                                                        absl::string_view name);
+
+// The points of a whole file: ascii, binary and binary_compressed. Bytes after binary data are
+// ignored (older writers pad the file); points after the promised ones of ascii data are an error.
+[[nodiscard]] absl::StatusOr<PointCloud> ParsePcd(absl::string_view bytes, absl::string_view name,
+                                                  size_t max_points);
 
 }  // namespace voxloc
 

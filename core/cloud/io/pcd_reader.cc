@@ -12,10 +12,8 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
-#include "core/cloud/io/ascii_points.h"
-#include "core/cloud/io/columns.h"
-#include "core/cloud/io/kitti_reader.h"
 #include "core/cloud/io/pcd_header.h"
+#include "core/cloud/io/point_data.h"
 #include "core/cloud/io/text_scan.h"
 #include "core/status/try.h"
 

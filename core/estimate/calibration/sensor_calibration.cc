@@ -33,13 +33,11 @@ constexpr int64_t kFirstStampNs = std::numeric_limits<int64_t>::min();
 constexpr int64_t kLastStampNs = std::numeric_limits<int64_t>::max();
 
 bool IsName(absl::string_view name) {
-  if (name.empty() || name.size() > kMaxNameBytes) return false;
-  for (const char c : name) {
-    const bool allowed =
-        absl::ascii_isalnum(static_cast<unsigned char>(c)) || c == '.' || c == '_' || c == '-';
-    if (!allowed) return false;
-  }
-  return true;
+  return !name.empty() && name.size() <= kMaxNameBytes &&
+         std::all_of(name.begin(), name.end(), [](char c) {
+           return absl::ascii_isalnum(static_cast<unsigned char>(c)) || c == '.' || c == '_' ||
+                  c == '-';
+         });
 }
 
 absl::Span<const double> NumbersOf(const double& value) { return {&value, 1}; }
@@ -126,9 +124,7 @@ absl::Status CheckKeys(const Json& object, absl::string_view path,
                        const std::vector<std::string>& known) {
   if (!object.is_object()) return Wrong(path, "must be an object (got ", object.type_name(), ")");
   for (const auto& entry : object.items()) {
-    bool found = false;
-    for (const std::string& key : known) found = found || key == entry.key();
-    if (found) continue;
+    if (std::find(known.begin(), known.end(), entry.key()) != known.end()) continue;
     const std::string nearest = NearestName(entry.key(), known);
     return Wrong(path, "has an unknown key '", entry.key(), "'",
                  nearest.empty() ? "" : absl::StrCat("; did you mean ", nearest, "?"));
@@ -137,17 +133,13 @@ absl::Status CheckKeys(const Json& object, absl::string_view path,
 }
 
 absl::Status ReadValue(const Json& json, absl::string_view path, double& value) {
-  if (!json.is_number()) {
-    return Wrong(path, "must be a number (got ", json.type_name(), ")");
-  }
+  if (!json.is_number()) return Wrong(path, "must be a number (got ", json.type_name(), ")");
   value = json.get<double>();
   return absl::OkStatus();
 }
 
 absl::Status ReadValue(const Json& json, absl::string_view path, Eigen::Vector3d& value) {
-  if (!json.is_array() || json.size() != 3) {
-    return Wrong(path, "must be a list of three numbers");
-  }
+  if (!json.is_array() || json.size() != 3) return Wrong(path, "must be a list of three numbers");
   for (size_t i = 0; i < 3; ++i) {
     VOXLOC_TRY(
         ReadValue(json[i], absl::StrCat(path, "[", i, "]"), value[static_cast<Eigen::Index>(i)]));

@@ -30,6 +30,8 @@
 #ifndef VOXLOC_CORE_ESTIMATE_COVARIANCE_CALIBRATED_COVARIANCE_H_
 #define VOXLOC_CORE_ESTIMATE_COVARIANCE_CALIBRATED_COVARIANCE_H_
 
+#include <Eigen/Core>
+#include <array>
 #include <cstddef>
 #include <optional>
 #include <vector>
@@ -38,11 +40,42 @@
 #include "absl/types/span.h"
 #include "core/engine/align.h"
 #include "core/engine/engine.h"
-#include "core/estimate/covariance/degeneracy.h"
 #include "core/geometry/covariance.h"
 #include "core/parallel/thread_pool.h"
 
 namespace voxloc {
+
+// Which directions of motion a scan observes: the spectrum of its information matrix. Lengths and
+// angles are made comparable by a length L, the radius at which a rotation moves the scan's points:
+// rotations are counted as L times their angle.
+enum class AxisObservation { kObserved, kWeak, kUnobserved };
+
+struct DegeneracyLimits {
+  // Shares of the largest eigenvalue up to which a direction is weakly or not at all observed.
+  double weak_ratio = 0.0;
+  double unobserved_ratio = 0.0;
+};
+
+struct Degeneracy {
+  Vector6 eigenvalues = Vector6::Zero();       // ascending
+  Matrix6 eigenvectors = Matrix6::Identity();  // column i belongs to eigenvalue i; scaled axes
+  double condition = 0.0;                      // largest over smallest; infinite when that is <= 0
+  double rotation_scale_m = 1.0;               // L
+  int unobserved_directions = 6;  // so many, the first, have eigenvalues up to unobserved_ratio
+  // x y z rx ry rz, fixed map axes: kUnobserved where at least a tenth of the axis, as a share of
+  // its square, lies in the directions of eigenvalues up to unobserved_ratio times the largest;
+  // else kWeak by weak_ratio likewise. All are kUnobserved where the information is not finite or
+  // no eigenvalue is positive. It is the span of those directions that counts, so the verdict does
+  // not depend on how the solver chose vectors within it.
+  std::array<AxisObservation, 6> axes{};
+
+  [[nodiscard]] bool degenerate() const;  // any axis unobserved
+};
+
+// `information` about fixed map axes, order x y z rx ry rz, per metre and radian; symmetric, may be
+// indefinite. `rotation_scale_m` is over 0.
+[[nodiscard]] Degeneracy AnalyzeDegeneracy(const Matrix6& information, double rotation_scale_m,
+                                           const DegeneracyLimits& limits);
 
 // A scan that was aligned: `job` as it was given to the engine, and its result, whose status is ok.
 struct AlignedScan {
@@ -54,7 +87,7 @@ struct AlignedScan {
 constexpr size_t kClusterPass = 0;
 
 // The assumed standard deviation of guesses without a covariance along an unobserved direction,
-// metres; rotations are scaled as in degeneracy.h.
+// metres; rotations are scaled as in Degeneracy.
 constexpr double kUnobservedSigmaM = 2.0;
 
 // The limits that tell the directions of CalibratedCovariance::information apart. On the scenes for
@@ -79,7 +112,7 @@ struct CalibrationRequest {
 struct CalibratedCovariance {
   absl::Status status;                    // what the engine says; otherwise the rest means nothing
   Matrix6 information = Matrix6::Zero();  // -H, before any widening; symmetric
-  double rotation_scale_m = 1.0;          // see degeneracy.h
+  double rotation_scale_m = 1.0;          // see Degeneracy
   Matrix6 covariance = Matrix6::Zero();   // symmetric, positive definite; zero where not wanted
 };
 

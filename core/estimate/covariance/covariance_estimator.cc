@@ -2,11 +2,13 @@
 
 #include "core/estimate/covariance/covariance_estimator.h"
 
+#include <Eigen/LU>
+#include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "core/estimate/covariance/reference_covariance.h"
 
 namespace voxloc {
 namespace {
@@ -41,54 +43,23 @@ Vector6 VariancesInBase(const Matrix6& covariance, const Pose& map_T_base) {
   return variances;
 }
 
-// The requests of one method, by their places, and their reports.
-class MethodBatch {
- public:
-  MethodBatch(absl::Span<const CovarianceRequest> requests, CovarianceMethod method,
-              std::vector<CovarianceReport>& reports)
-      : requests_(requests), reports_(reports) {
-    for (size_t i = 0; i < requests.size(); ++i) {
-      if (requests[i].options->method == method) places_.push_back(i);
-    }
-  }
-
-  [[nodiscard]] size_t size() const { return places_.size(); }
-  [[nodiscard]] const CovarianceRequest& request(size_t i) const { return requests_[places_[i]]; }
-  [[nodiscard]] const CovarianceOptions& options(size_t i) const { return *request(i).options; }
-  [[nodiscard]] const AlignJob& job(size_t i) const { return *request(i).scan.job; }
-  [[nodiscard]] const AlignResult& result(size_t i) const { return *request(i).scan.result; }
-  [[nodiscard]] CovarianceReport& report(size_t i) { return reports_[places_[i]]; }
-
-  // Reports the fixed covariance in place of the method's, which this prevents.
-  void FallBack(size_t i, absl::Status why) {
-    report(i) = FixedReport(options(i), result(i).map_T_base, std::move(why));
-  }
-
-  void ReportPosition(size_t i, const Eigen::Matrix2d& estimate) {
-    report(i).covariance = CovarianceWithPosition(estimate, result(i).map_T_base, options(i));
-  }
-
- private:
-  absl::Span<const CovarianceRequest> requests_;
-  std::vector<CovarianceReport>& reports_;
-  std::vector<size_t> places_;
-};
-
-void EstimateFixed(MethodBatch batch) {
-  for (size_t i = 0; i < batch.size(); ++i) {
-    batch.report(i).covariance =
-        RotateFixedCovariance(batch.options(i).fixed, batch.result(i).map_T_base);
-  }
+// Reports the fixed covariance in place of the method's, which `why` prevents.
+void FallBack(const CovarianceRequest& request, absl::Status why, CovarianceReport& report) {
+  report = FixedReport(*request.options, request.scan.result->map_T_base, std::move(why));
 }
 
-void EstimateLaplace(MethodBatch batch) {
-  for (size_t i = 0; i < batch.size(); ++i) {
-    const absl::StatusOr<Eigen::Matrix2d> estimate = LaplaceCovariance(batch.result(i).hessian);
-    if (estimate.ok()) {
-      batch.ReportPosition(i, *estimate);
-    } else {
-      batch.FallBack(i, estimate.status());
-    }
+void ReportPosition(const CovarianceRequest& request, const Eigen::Matrix2d& estimate,
+                    CovarianceReport& report) {
+  report.covariance =
+      CovarianceWithPosition(estimate, request.scan.result->map_T_base, *request.options);
+}
+
+void EstimateLaplace(const CovarianceRequest& request, CovarianceReport& report) {
+  const absl::StatusOr<Eigen::Matrix2d> estimate = LaplaceCovariance(request.scan.result->hessian);
+  if (estimate.ok()) {
+    ReportPosition(request, *estimate, report);
+  } else {
+    FallBack(request, estimate.status(), report);
   }
 }
 
@@ -104,22 +75,23 @@ absl::Status CheckOffsetAlignment(const AlignResult& result) {
   return absl::OkStatus();
 }
 
-void EstimateMultiNdt(Engine& engine, MethodBatch batch) {
+void EstimateMultiNdt(Engine& engine, absl::Span<const CovarianceRequest> requests,
+                      const std::vector<size_t>& places, std::vector<CovarianceReport>& reports) {
   std::vector<AlignJob> jobs;
-  for (size_t i = 0; i < batch.size(); ++i) {
-    batch.report(i).offset_map_T_base =
-        OffsetPoses(batch.result(i).map_T_base, batch.options(i).offsets_base);
-    AlignJob job = batch.job(i);
+  for (const size_t i : places) {
+    reports[i].offset_map_T_base =
+        OffsetPoses(requests[i].scan.result->map_T_base, requests[i].options->offsets_base);
+    AlignJob job = *requests[i].scan.job;
     job.passes.clear();
-    for (AlignJob& from_offset : JobsFrom(std::move(job), batch.report(i).offset_map_T_base)) {
+    for (AlignJob& from_offset : JobsFrom(std::move(job), reports[i].offset_map_T_base)) {
       jobs.push_back(std::move(from_offset));
     }
   }
   if (jobs.empty()) return;
   const std::vector<AlignResult> results = engine.Align(jobs);
   size_t next = 0;
-  for (size_t i = 0; i < batch.size(); ++i) {
-    CovarianceReport& report = batch.report(i);
+  for (const size_t i : places) {
+    CovarianceReport& report = reports[i];
     absl::Status status;
     const size_t offsets = report.offset_map_T_base.size();
     for (size_t k = 0; k < offsets; ++k) {
@@ -129,42 +101,39 @@ void EstimateMultiNdt(Engine& engine, MethodBatch batch) {
       report.nvtl.push_back(aligned.after.nearest_voxel_likelihood);
     }
     if (!status.ok()) {
-      batch.FallBack(i, status);
+      FallBack(requests[i], status, report);
       continue;
     }
-    batch.ReportPosition(
-        i, MomentsOf(PositionsOf(batch.result(i), report.aligned_map_T_base)).covariance);
+    const auto positions = PositionsOf(*requests[i].scan.result, report.aligned_map_T_base);
+    ReportPosition(requests[i], MomentsOf(positions).covariance, report);
   }
 }
 
-void EstimateMultiNdtScore(Engine& engine, MethodBatch batch) {
-  for (size_t i = 0; i < batch.size(); ++i) {
-    const AlignJob& job = batch.job(i);
-    CovarianceReport& report = batch.report(i);
-    report.offset_map_T_base =
-        OffsetPoses(batch.result(i).map_T_base, batch.options(i).offsets_base);
-    ScoreRequest request;
-    request.map = job.map;
-    request.scan = job.scan;
-    request.map_T_base = report.offset_map_T_base;
-    request.stage = job.profile.stages[job.profile.score_stage];
-    request.work_class = job.work_class;
-    request.stop = job.stop;
-    const absl::StatusOr<ScoreResult> scores = engine.Score(request);
-    if (!scores.ok()) {
-      batch.FallBack(i, scores.status());
-      continue;
-    }
-    std::vector<double> nvtl = {batch.result(i).after.nearest_voxel_likelihood};
-    for (const PoseScore& score : scores->poses) {
-      report.nvtl.push_back(score.nearest_voxel_likelihood);
-      nvtl.push_back(score.nearest_voxel_likelihood);
-    }
-    const std::vector<double> weights = SoftmaxWeights(nvtl, batch.options(i).temperature);
-    batch.ReportPosition(
-        i, WeightedMoments(PositionsOf(batch.result(i), report.offset_map_T_base), weights)
-               .covariance);
+void EstimateMultiNdtScore(Engine& engine, const CovarianceRequest& request,
+                           CovarianceReport& report) {
+  const AlignJob& job = *request.scan.job;
+  const AlignResult& result = *request.scan.result;
+  report.offset_map_T_base = OffsetPoses(result.map_T_base, request.options->offsets_base);
+  ScoreRequest score_request;
+  score_request.map = job.map;
+  score_request.scan = job.scan;
+  score_request.map_T_base = report.offset_map_T_base;
+  score_request.stage = job.profile.stages[job.profile.score_stage];
+  score_request.work_class = job.work_class;
+  score_request.stop = job.stop;
+  const absl::StatusOr<ScoreResult> scores = engine.Score(score_request);
+  if (!scores.ok()) {
+    FallBack(request, scores.status(), report);
+    return;
   }
+  std::vector<double> nvtl = {result.after.nearest_voxel_likelihood};
+  for (const PoseScore& score : scores->poses) {
+    report.nvtl.push_back(score.nearest_voxel_likelihood);
+    nvtl.push_back(score.nearest_voxel_likelihood);
+  }
+  const std::vector<double> weights = SoftmaxWeights(nvtl, request.options->temperature);
+  const auto positions = PositionsOf(result, report.offset_map_T_base);
+  ReportPosition(request, WeightedMoments(positions, weights).covariance, report);
 }
 
 // The fixed covariance where the calibration has failed.
@@ -186,47 +155,153 @@ CovarianceReport ReportCalibrated(const CovarianceRequest& request,
   return report;
 }
 
-void EstimateCalibrated(Engine& engine, MethodBatch batch) {
-  std::vector<CalibrationRequest> missing;
-  for (size_t i = 0; i < batch.size(); ++i) {
-    if (batch.request(i).calibrated == nullptr) missing.push_back({batch.request(i).scan});
-  }
-  const std::vector<CalibratedCovariance> found = CalibrateCovariances(engine, missing);
-  size_t next = 0;
-  for (size_t i = 0; i < batch.size(); ++i) {
-    const CovarianceRequest& request = batch.request(i);
-    batch.report(i) = ReportCalibrated(
-        request, request.calibrated != nullptr ? *request.calibrated : found[next++]);
-  }
-}
-
 }  // namespace
 
 std::optional<CovarianceReport> EstimateWithoutEngine(const CovarianceRequest& request) {
-  const CovarianceMethod method = request.options->method;
-  if (method == CovarianceMethod::kCalibrated && request.calibrated != nullptr) {
-    return ReportCalibrated(request, *request.calibrated);
+  CovarianceReport report;
+  report.method = request.options->method;
+  switch (report.method) {
+    case CovarianceMethod::kFixed:
+      report.covariance =
+          RotateFixedCovariance(request.options->fixed, request.scan.result->map_T_base);
+      return report;
+    case CovarianceMethod::kLaplace:
+      EstimateLaplace(request, report);
+      return report;
+    case CovarianceMethod::kCalibrated:
+      if (request.calibrated == nullptr) return std::nullopt;
+      return ReportCalibrated(request, *request.calibrated);
+    case CovarianceMethod::kMultiNdt:
+    case CovarianceMethod::kMultiNdtScore:
+      break;
   }
-  if (method != CovarianceMethod::kFixed && method != CovarianceMethod::kLaplace) {
-    return std::nullopt;
-  }
-  std::vector<CovarianceReport> reports(1);
-  reports.front().method = method;
-  EstimateFixed({{&request, 1}, CovarianceMethod::kFixed, reports});
-  EstimateLaplace({{&request, 1}, CovarianceMethod::kLaplace, reports});
-  return std::move(reports.front());
+  return std::nullopt;
 }
 
 std::vector<CovarianceReport> EstimateCovariances(Engine& engine,
                                                   absl::Span<const CovarianceRequest> requests) {
   std::vector<CovarianceReport> reports(requests.size());
-  for (size_t i = 0; i < requests.size(); ++i) reports[i].method = requests[i].options->method;
-  EstimateFixed({requests, CovarianceMethod::kFixed, reports});
-  EstimateLaplace({requests, CovarianceMethod::kLaplace, reports});
-  EstimateMultiNdt(engine, {requests, CovarianceMethod::kMultiNdt, reports});
-  EstimateMultiNdtScore(engine, {requests, CovarianceMethod::kMultiNdtScore, reports});
-  EstimateCalibrated(engine, {requests, CovarianceMethod::kCalibrated, reports});
+  std::vector<size_t> to_align;      // their places, of kMultiNdt
+  std::vector<size_t> to_calibrate;  // of kCalibrated
+  std::vector<CalibrationRequest> calibrations;
+  for (size_t i = 0; i < requests.size(); ++i) {
+    if (std::optional<CovarianceReport> report = EstimateWithoutEngine(requests[i])) {
+      reports[i] = *std::move(report);
+      continue;
+    }
+    reports[i].method = requests[i].options->method;
+    if (reports[i].method == CovarianceMethod::kMultiNdt) {
+      to_align.push_back(i);
+    } else if (reports[i].method == CovarianceMethod::kMultiNdtScore) {
+      EstimateMultiNdtScore(engine, requests[i], reports[i]);
+    } else {
+      to_calibrate.push_back(i);
+      calibrations.push_back({requests[i].scan});
+    }
+  }
+  EstimateMultiNdt(engine, requests, to_align, reports);
+  const std::vector<CalibratedCovariance> found = CalibrateCovariances(engine, calibrations);
+  for (size_t k = 0; k < found.size(); ++k) {
+    reports[to_calibrate[k]] = ReportCalibrated(requests[to_calibrate[k]], found[k]);
+  }
   return reports;
+}
+
+namespace {
+
+// A determinant below this share of the product of its largest factors is rounding.
+constexpr double kSingular = 1e-12;
+
+// How base x and y lie in the map's plane: not quite a rotation where the base is tilted.
+Eigen::Matrix2d PlaneRotation(const Pose& map_T_base) {
+  return map_T_base.rotation.toRotationMatrix().topLeftCorner<2, 2>();
+}
+
+}  // namespace
+
+Matrix6 RotateFixedCovariance(const Matrix6& fixed, const Pose& map_T_base) {
+  const Eigen::Matrix3d map_R_base = map_T_base.rotation.toRotationMatrix();
+  Matrix6 covariance = fixed;
+  const Eigen::Matrix3d turned = map_R_base * fixed.topLeftCorner<3, 3>() * map_R_base.transpose();
+  covariance.topLeftCorner<3, 3>() = 0.5 * (turned + turned.transpose());
+  return covariance;
+}
+
+absl::StatusOr<Eigen::Matrix2d> LaplaceCovariance(const Matrix6& hessian) {
+  const Eigen::Matrix2d block = hessian.topLeftCorner<2, 2>();
+  const double largest = block.cwiseAbs().maxCoeff();
+  const double determinant = block.determinant();
+  if (!block.allFinite() || !(std::abs(determinant) > kSingular * largest * largest)) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("the x, y block of the Hessian, (", block(0, 0), ", ", block(0, 1), ", ",
+                     block(1, 0), ", ", block(1, 1), "), has no inverse"));
+  }
+  return Eigen::Matrix2d(-block.inverse());
+}
+
+std::vector<Pose> OffsetPoses(const Pose& map_T_base,
+                              absl::Span<const Eigen::Vector2d> offsets_base) {
+  const Eigen::Matrix2d rotation = PlaneRotation(map_T_base);
+  std::vector<Pose> poses(offsets_base.size(), map_T_base);
+  for (size_t i = 0; i < poses.size(); ++i) {
+    poses[i].translation.head<2>() += rotation * offsets_base[i];
+  }
+  return poses;
+}
+
+PositionMoments MomentsOf(absl::Span<const Eigen::Vector2d> positions) {
+  const auto count = static_cast<double>(positions.size());
+  PositionMoments moments =
+      WeightedMoments(positions, std::vector<double>(positions.size(), 1.0 / count));
+  moments.covariance *= (count - 1.0) / count;
+  return moments;
+}
+
+PositionMoments WeightedMoments(absl::Span<const Eigen::Vector2d> positions,
+                                absl::Span<const double> weights) {
+  // Around the first: map coordinates may be large.
+  PositionMoments moments;
+  for (size_t i = 0; i < positions.size(); ++i) {
+    moments.mean += weights[i] * (positions[i] - positions[0]);
+  }
+  moments.mean += positions[0];
+  for (size_t i = 0; i < positions.size(); ++i) {
+    const Eigen::Vector2d d = positions[i] - moments.mean;
+    moments.covariance += weights[i] * d * d.transpose();
+  }
+  return moments;
+}
+
+std::vector<double> SoftmaxWeights(absl::Span<const double> scores, double temperature) {
+  const double best = *std::max_element(scores.begin(), scores.end());
+  std::vector<double> weights;
+  double sum = 0.0;
+  for (const double score : scores) {
+    weights.push_back(std::exp((score - best) / temperature));
+    sum += weights.back();
+  }
+  for (double& weight : weights) weight /= sum;
+  return weights;
+}
+
+Eigen::Matrix2d RaiseDiagonal(const Eigen::Matrix2d& covariance, double least_xx, double least_yy) {
+  Eigen::Matrix2d raised = covariance;
+  raised(0, 0) = std::max(raised(0, 0), least_xx);
+  raised(1, 1) = std::max(raised(1, 1), least_yy);
+  return raised;
+}
+
+Matrix6 CovarianceWithPosition(const Eigen::Matrix2d& estimate, const Pose& map_T_base,
+                               const CovarianceOptions& options) {
+  const Eigen::Matrix2d rotation = PlaneRotation(map_T_base);
+  const Eigen::Matrix2d in_base =
+      rotation.transpose() * (options.scale_factor * estimate) * rotation;
+  const Eigen::Matrix2d in_map = rotation *
+                                 RaiseDiagonal(in_base, options.fixed(0, 0), options.fixed(1, 1)) *
+                                 rotation.transpose();
+  Matrix6 covariance = RotateFixedCovariance(options.fixed, map_T_base);
+  covariance.topLeftCorner<2, 2>() = 0.5 * (in_map + in_map.transpose());
+  return covariance;
 }
 
 }  // namespace voxloc

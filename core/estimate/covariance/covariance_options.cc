@@ -5,7 +5,7 @@
 #include <cmath>
 
 #include "absl/strings/str_cat.h"
-#include "core/geometry/symmetric_eigen.h"
+#include "core/geometry/covariance.h"
 #include "core/status/try.h"
 #include "core/text/number_range.h"
 

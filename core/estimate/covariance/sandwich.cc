@@ -7,7 +7,7 @@
 #include <cmath>
 #include <vector>
 
-#include "core/geometry/symmetric_eigen.h"
+#include "core/geometry/covariance.h"
 #include "core/ndt/chart_derivatives.h"
 
 namespace voxloc {

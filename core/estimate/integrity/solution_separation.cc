@@ -8,7 +8,7 @@
 #include <cmath>
 #include <limits>
 
-#include "core/geometry/symmetric_eigen.h"
+#include "core/geometry/covariance.h"
 
 namespace voxloc {
 namespace {

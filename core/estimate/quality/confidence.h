@@ -15,7 +15,7 @@
 #include "absl/types/span.h"
 #include "core/engine/align.h"
 #include "core/engine/evaluation_pass.h"
-#include "core/estimate/covariance/degeneracy.h"
+#include "core/estimate/covariance/calibrated_covariance.h"
 #include "core/estimate/quality/scan_shape.h"
 
 namespace voxloc {

@@ -22,7 +22,7 @@
 #include "absl/synchronization/mutex.h"
 #include "core/cloud/point_cloud.h"
 #include "core/geometry/pose.h"
-#include "core/map/cell_statistics.h"
+#include "core/map/cells.h"
 #include "core/map/tile_residency.h"
 #include "server/maps/fit/tile_fits.h"
 #include "server/observe/metrics/metrics.h"

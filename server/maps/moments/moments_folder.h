@@ -22,7 +22,7 @@
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "core/checksum/sha256.h"
-#include "core/map/cell_statistics.h"
+#include "core/map/cells.h"
 
 namespace voxloc::server {
 

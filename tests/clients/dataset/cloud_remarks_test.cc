@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "clients/dataset/scan_directory.h"
-#include "core/cloud/io/cloud_inspection.h"
+#include "core/cloud/io/cloud_file.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/support/scratch_dir.h"

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#include "core/cloud/accumulate.h"
-
 #include <gtest/gtest.h>
 
 #include <array>
@@ -11,6 +9,7 @@
 #include <set>
 #include <vector>
 
+#include "core/cloud/motion.h"
 #include "core/geometry/euler.h"
 #include "tests/support/random_numbers.h"
 

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#include "core/cloud/deskew.h"
-
 #include <gtest/gtest.h>
 
 #include <vector>
 
+#include "core/cloud/motion.h"
 #include "core/geometry/euler.h"
 #include "tests/support/random_numbers.h"
 

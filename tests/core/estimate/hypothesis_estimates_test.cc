@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#include "core/estimate/hypothesis_estimates.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <vector>
+
+#include "core/estimate/scan_estimate.h"
 
 namespace voxloc {
 namespace {

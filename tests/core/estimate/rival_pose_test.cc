@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#include "core/estimate/rival_pose.h"
-
 #include <gtest/gtest.h>
 
+#include "core/estimate/scan_estimate.h"
 #include "core/geometry/euler.h"
 
 namespace voxloc {

@@ -10,7 +10,7 @@
 
 #include "core/cloud/filters.h"
 #include "core/cloud/io/cloud_file.h"
-#include "core/estimate/quality/sweep_slices.h"
+#include "core/estimate/quality/sweep_check.h"
 #include "tests/support/class_recorder.h"
 #include "tests/support/engine_test.h"
 #include "tests/support/real_data.h"

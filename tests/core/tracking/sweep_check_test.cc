@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#include "core/tracking/sweep_check.h"
+#include "core/estimate/quality/sweep_check.h"
 
 #include <gtest/gtest.h>
 

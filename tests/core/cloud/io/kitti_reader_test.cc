@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "core/cloud/io/cloud_file.h"
-#include "core/cloud/io/cloud_inspection.h"
 #include "core/cloud/io/cloud_pieces.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#include "core/estimate/covariance/degeneracy.h"
-
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <limits>
 
+#include "core/estimate/covariance/calibrated_covariance.h"
 #include "tests/support/random_numbers.h"
 
 namespace voxloc {

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#include "core/estimate/covariance/reference_covariance.h"
-
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <limits>
 #include <vector>
 
+#include "core/estimate/covariance/covariance_estimator.h"
 #include "core/geometry/euler.h"
 
 namespace voxloc {

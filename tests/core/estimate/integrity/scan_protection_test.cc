@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#include "core/estimate/integrity/scan_protection.h"
-
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <memory>
 
 #include "core/estimate/covariance/sandwich.h"
+#include "core/estimate/integrity/protection_levels.h"
 #include "core/ndt/chart_derivatives.h"
 #include "tests/support/random_numbers.h"
 

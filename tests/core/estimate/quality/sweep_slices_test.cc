@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#include "core/estimate/quality/sweep_slices.h"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -10,7 +8,8 @@
 #include <numeric>
 #include <vector>
 
-#include "core/cloud/deskew.h"
+#include "core/cloud/motion.h"
+#include "core/estimate/quality/sweep_check.h"
 #include "core/ndt/point_terms.h"
 #include "tests/support/engine_test.h"
 #include "tests/support/reference_ndt.h"

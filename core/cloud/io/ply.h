@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The header of PLY files, ascii and binary of either endianness, checked in itself.
+// PLY files, ascii and binary of either endianness: their header, checked in itself, and their
+// points.
 
-#ifndef VOXLOC_CORE_CLOUD_IO_PLY_HEADER_H_
-#define VOXLOC_CORE_CLOUD_IO_PLY_HEADER_H_
+#ifndef VOXLOC_CORE_CLOUD_IO_PLY_H_
+#define VOXLOC_CORE_CLOUD_IO_PLY_H_
 
 #include <cstddef>
 #include <optional>
@@ -12,8 +13,9 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
-#include "core/cloud/io/columns.h"
+#include "core/cloud/io/point_data.h"
 #include "core/cloud/io/point_fields.h"
+#include "core/cloud/point_cloud.h"
 
 namespace voxloc {
 
@@ -58,6 +60,11 @@ struct PlyVertices {
 [[nodiscard]] absl::StatusOr<PlyHeader> ParsePlyHeader(absl::string_view bytes,
                                                        absl::string_view name);
 
+// The element `vertex` of a whole file, with any other elements before or after it; lists are
+// skipped. As other readers do, ascii elements are taken as one a line.
+[[nodiscard]] absl::StatusOr<PointCloud> ParsePly(absl::string_view bytes, absl::string_view name,
+                                                  size_t max_points);
+
 }  // namespace voxloc
 
-#endif  // VOXLOC_CORE_CLOUD_IO_PLY_HEADER_H_
+#endif  // VOXLOC_CORE_CLOUD_IO_PLY_H_

@@ -1,23 +1,190 @@
 // SPDX-License-Identifier: Apache-2.0
 
+#include "core/cloud/io/ply.h"
+
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "absl/status/status.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
-#include "core/cloud/io/ascii_points.h"
-#include "core/cloud/io/columns.h"
-#include "core/cloud/io/kitti_reader.h"
-#include "core/cloud/io/ply_header.h"
+#include "core/cloud/io/point_data.h"
 #include "core/cloud/io/point_fields.h"
 #include "core/cloud/io/text_scan.h"
 #include "core/status/try.h"
 
 namespace voxloc {
+namespace {
+
+std::optional<ScalarType> TypeNamed(absl::string_view word) {
+  static constexpr std::pair<absl::string_view, ScalarType> kTypes[] = {
+      {"char", ScalarType::kInt8},      {"int8", ScalarType::kInt8},
+      {"uchar", ScalarType::kUint8},    {"uint8", ScalarType::kUint8},
+      {"short", ScalarType::kInt16},    {"int16", ScalarType::kInt16},
+      {"ushort", ScalarType::kUint16},  {"uint16", ScalarType::kUint16},
+      {"int", ScalarType::kInt32},      {"int32", ScalarType::kInt32},
+      {"uint", ScalarType::kUint32},    {"uint32", ScalarType::kUint32},
+      {"float", ScalarType::kFloat32},  {"float32", ScalarType::kFloat32},
+      {"double", ScalarType::kFloat64}, {"float64", ScalarType::kFloat64},
+  };
+  for (const auto& [type_name, type] : kTypes) {
+    if (type_name == word) return type;
+  }
+  return std::nullopt;
+}
+
+// The functions below read the words after a line's key and return what is wrong with them.
+
+absl::Status ReadFormat(absl::string_view rest, PlyHeader& header, bool& given) {
+  const absl::string_view format = TakeWord(rest);
+  const absl::string_view version = TakeWord(rest);
+  if (given) return absl::InvalidArgumentError("the format is given twice");
+  if (format != "ascii" && format != "binary_little_endian" && format != "binary_big_endian") {
+    return absl::InvalidArgumentError(
+        absl::StrCat("the format must be ascii, binary_little_endian or binary_big_endian (got ",
+                     Quoted(format), ")"));
+  }
+  if (version != "1.0") {
+    return absl::InvalidArgumentError(
+        absl::StrCat("the version of the format must be 1.0 (got ", Quoted(version), ")"));
+  }
+  given = true;
+  header.ascii = format == "ascii";
+  header.big_endian = format == "binary_big_endian";
+  return absl::OkStatus();
+}
+
+absl::Status ReadElement(absl::string_view rest, size_t line, PlyHeader& header) {
+  PlyElement element;
+  element.name = std::string(TakeWord(rest));
+  element.line = line;
+  const absl::string_view word = TakeWord(rest);
+  uint64_t count = 0;
+  if (element.name.empty() || !absl::SimpleAtoi(word, &count) || !TakeWord(rest).empty()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("element must have a name and one whole number from 0 to ",
+                     std::numeric_limits<uint64_t>::max(), " (got ", Quoted(element.name),
+                     " with the count ", Quoted(word), ")"));
+  }
+  element.count = static_cast<size_t>(count);
+  header.elements.push_back(std::move(element));
+  return absl::OkStatus();
+}
+
+absl::StatusOr<ScalarType> ReadType(absl::string_view word) {
+  const std::optional<ScalarType> type = TypeNamed(word);
+  if (type.has_value()) return *type;
+  return absl::InvalidArgumentError(absl::StrCat(
+      "the type of a property must be char, uchar, short, ushort, int, uint, float, double, int8, "
+      "uint8, int16, uint16, int32, uint32, float32, float64 or list (got ",
+      Quoted(word), ")"));
+}
+
+absl::Status ReadProperty(absl::string_view rest, PlyHeader& header) {
+  if (header.elements.empty()) {
+    return absl::InvalidArgumentError("there is a property before the first element");
+  }
+  PlyProperty property;
+  absl::string_view word = TakeWord(rest);
+  if (word == "list") {
+    VOXLOC_ASSIGN_OR_RETURN(const ScalarType length_type, ReadType(TakeWord(rest)));
+    if (!IsInteger(length_type)) {
+      return absl::InvalidArgumentError(
+          "the type of the length of a list must be an integer (got a floating point type)");
+    }
+    property.length_type = length_type;
+    word = TakeWord(rest);
+  }
+  VOXLOC_ASSIGN_OR_RETURN(property.type, ReadType(word));
+  property.name = std::string(TakeWord(rest));
+  if (property.name.empty()) return absl::InvalidArgumentError("the property has no name");
+  header.elements.back().properties.push_back(std::move(property));
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+bool PlyElement::has_list() const {
+  return std::any_of(properties.begin(), properties.end(),
+                     [](const PlyProperty& property) { return property.length_type.has_value(); });
+}
+
+size_t PlyElement::bytes() const {
+  size_t sum = 0;
+  for (const PlyProperty& property : properties) {
+    if (!property.length_type.has_value()) sum += SizeOf(property.type);
+  }
+  return sum;
+}
+
+RecordLayout PlyVertices::Records(const PlyHeader& header) const {
+  std::vector<RecordField> records;
+  size_t bytes = 0;
+  for (const PlyProperty& property : header.elements[element].properties) {
+    records.push_back({property.type, bytes});
+    if (!property.length_type.has_value()) bytes += SizeOf(property.type);
+  }
+  return {fields.Map([&](size_t i) { return records[i]; }), bytes, header.big_endian};
+}
+
+absl::StatusOr<PlyVertices> FindPlyVertices(const PlyHeader& header, absl::string_view name) {
+  const auto vertex = std::find_if(header.elements.begin(), header.elements.end(),
+                                   [](const PlyElement& e) { return e.name == "vertex"; });
+  if (vertex == header.elements.end()) {
+    return Malformed(name, "the header has no element 'vertex'");
+  }
+  std::vector<std::string> names;
+  for (const PlyProperty& property : vertex->properties) {
+    names.push_back(property.length_type.has_value() ? "(list)" : property.name);
+  }
+  const absl::StatusOr<PointFields> fields = FindPointFields(names);
+  if (!fields.ok()) return MalformedLine(name, vertex->line, fields.status().message());
+  return PlyVertices{static_cast<size_t>(vertex - header.elements.begin()), *fields};
+}
+
+absl::StatusOr<PlyHeader> ParsePlyHeader(absl::string_view bytes, absl::string_view name) {
+  LineScanner lines(bytes);
+  absl::string_view line;
+  if (!lines.Next(line) || line != "ply") {
+    return MalformedLine(name, 1, "a PLY file starts with 'ply', this one with ", Quoted(line));
+  }
+  PlyHeader header;
+  bool has_format = false;
+  while (true) {
+    if (!lines.Next(line)) {
+      return Malformed(name, "the header has no end_header line; the file ends after ", "line ",
+                       lines.line_number());
+    }
+    absl::string_view rest = line;
+    const absl::string_view key = TakeWord(rest);
+    if (key == "end_header") break;
+    absl::Status status = absl::OkStatus();
+    if (key == "format") {
+      status = ReadFormat(rest, header, has_format);
+    } else if (key == "element") {
+      status = ReadElement(rest, lines.line_number(), header);
+    } else if (key == "property") {
+      status = ReadProperty(rest, header);
+    } else if (!key.empty() && key != "comment" && key != "obj_info") {
+      status = absl::InvalidArgumentError(
+          absl::StrCat("a key of a PLY header must be one of format, comment, obj_info, element, "
+                       "property, end_header (got ",
+                       Quoted(key), ")"));
+    }
+    if (!status.ok()) return MalformedLine(name, lines.line_number(), status.message());
+  }
+  if (!has_format) return Malformed(name, "the header has no format line");
+  header.data_offset = lines.offset();
+  header.data_line = lines.line_number() + 1;
+  return header;
+}
+
 namespace {
 
 absl::Status EndsInside(absl::string_view name, size_t offset, const PlyElement& element,

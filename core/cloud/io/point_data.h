@@ -1,18 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Points in binary files: x, y, z and intensity, each a column of numbers at a fixed stride.
-// Records one after another (PCD binary, PLY, KITTI) and field after field (PCD binary_compressed)
-// are both of this form.
+// The points of cloud files: as columns of numbers at a fixed stride, which records one after
+// another (PCD binary, PLY, KITTI) and field after field (PCD binary_compressed) both are, and as
+// text, one point a line (ascii PCD and PLY).
 
-#ifndef VOXLOC_CORE_CLOUD_IO_COLUMNS_H_
-#define VOXLOC_CORE_CLOUD_IO_COLUMNS_H_
+#ifndef VOXLOC_CORE_CLOUD_IO_POINT_DATA_H_
+#define VOXLOC_CORE_CLOUD_IO_POINT_DATA_H_
 
 #include <Eigen/Core>
 #include <cstddef>
 #include <optional>
 #include <utility>
 
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
 #include "core/cloud/io/point_fields.h"
+#include "core/cloud/io/text_scan.h"
 #include "core/cloud/point_cloud.h"
 
 namespace voxloc {
@@ -75,6 +78,21 @@ struct RecordLayout : PointParts<RecordField> {
 [[nodiscard]] PointCloud CloudFromColumns(const PointColumns& columns,
                                           std::optional<Eigen::Vector3d>* origin);
 
+// Where the numbers of a point stand in a line, counted in words from 0.
+struct AsciiLayout : PointParts<size_t> {
+  size_t words_per_line = 0;
+};
+
+// Takes `count` lines off `lines`, blank ones not counted, of which `remaining_bytes` are left;
+// errors name `name` and the line.
+[[nodiscard]] absl::StatusOr<PointCloud> ParseAsciiPoints(LineScanner& lines,
+                                                          size_t remaining_bytes, size_t count,
+                                                          const AsciiLayout& layout,
+                                                          absl::string_view name);
+
+// The next line that is not blank; false at the end.
+[[nodiscard]] bool NextFilledLine(LineScanner& lines, absl::string_view& line);
+
 }  // namespace voxloc
 
-#endif  // VOXLOC_CORE_CLOUD_IO_COLUMNS_H_
+#endif  // VOXLOC_CORE_CLOUD_IO_POINT_DATA_H_

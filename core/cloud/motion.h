@@ -1,17 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Accumulation: the points of a scan and of earlier ones as one cloud. Pure functions.
+// Scans of a moving sensor: points that were seen during the motion, as if all had been seen at one
+// time, and the points of a scan and of earlier ones as one cloud. Pure functions.
 
-#ifndef VOXLOC_CORE_CLOUD_ACCUMULATE_H_
-#define VOXLOC_CORE_CLOUD_ACCUMULATE_H_
+#ifndef VOXLOC_CORE_CLOUD_MOTION_H_
+#define VOXLOC_CORE_CLOUD_MOTION_H_
 
 #include <memory>
+#include <vector>
 
 #include "absl/types/span.h"
 #include "core/cloud/point_cloud.h"
 #include "core/geometry/pose.h"
+#include "core/geometry/twist.h"
 
 namespace voxloc {
+
+// Point i of `cloud`, in the axes that its sensor had when it saw the point, was seen
+// `offset_s + time_s[i]` seconds after the reference time; it is moved to the axes of the sensor at
+// that time. `sensor_twist` is the sensor's own and taken as constant; see SensorTwist. `time_s`
+// has one value a point, or none: all zeros. Times are finite.
+void Deskew(const Twist& sensor_twist, const std::vector<float>& time_s, double offset_s,
+            PointCloud& cloud);
 
 // A cloud, and where its frame lies in the frame that it is to be moved into.
 struct PlacedCloud {
@@ -30,4 +40,4 @@ struct PlacedCloud {
 
 }  // namespace voxloc
 
-#endif  // VOXLOC_CORE_CLOUD_ACCUMULATE_H_
+#endif  // VOXLOC_CORE_CLOUD_MOTION_H_
