@@ -172,22 +172,27 @@ bool IsDoubtful(const EstimateRequest& request, const ScanEstimate& estimate) {
          Judge(*request.scan.result, request.scan.job->profile) == Acceptance::kAccepted;
 }
 
-// Of MULTI_NDT's alignments, or of such where a result is doubtful.
+// Finds the rivals among the alignments of MULTI_NDT, which doubtful results of other methods get
+// for this, all as one batch.
 void FindRivals(Engine& engine, absl::Span<const EstimateRequest> requests,
                 std::vector<ScanEstimate>& estimates) {
-  std::vector<AlignedScan> doubtful;
+  CovarianceOptions around;
+  around.method = CovarianceMethod::kMultiNdt;
+  std::vector<CovarianceRequest> doubtful;
   std::vector<size_t> places;
   for (size_t i = 0; i < requests.size(); ++i) {
     const EstimateRequest& request = requests[i];
     estimates[i].rival = FindRival(*request.scan.result, estimates[i].covariance);
     if (estimates[i].covariance.method == CovarianceMethod::kMultiNdt) continue;
     if (!IsDoubtful(request, estimates[i])) continue;
-    doubtful.push_back(request.scan);
+    doubtful.push_back({request.scan, &around, std::nullopt});
     places.push_back(i);
   }
   if (doubtful.empty()) return;
-  std::vector<std::optional<RivalPose>> rivals = SearchRivals(engine, doubtful);
-  for (size_t k = 0; k < places.size(); ++k) estimates[places[k]].rival = rivals[k];
+  const std::vector<CovarianceReport> reports = EstimateCovariances(engine, doubtful);
+  for (size_t k = 0; k < places.size(); ++k) {
+    estimates[places[k]].rival = FindRival(*doubtful[k].scan.result, reports[k]);
+  }
 }
 
 }  // namespace
@@ -238,6 +243,9 @@ std::optional<ScanEstimate> EstimateFromPasses(const EstimateRequest& request) {
 }
 
 std::optional<RivalPose> FindRival(const AlignResult& result, const CovarianceReport& report) {
+  // An alignment that ends within this distance of its start has not reached a distinct optimum:
+  // the scan does not observe that direction.
+  constexpr double kMinRivalTravelM = 0.25;
   const HypothesisOptions limits;
   const double enough = (1.0 - limits.ambiguity_gap) * result.after.nearest_voxel_likelihood;
   std::optional<RivalPose> rival;
@@ -254,33 +262,13 @@ std::optional<RivalPose> FindRival(const AlignResult& result, const CovarianceRe
   return rival;
 }
 
-std::vector<std::optional<RivalPose>> SearchRivals(Engine& engine,
-                                                   absl::Span<const AlignedScan> scans) {
-  CovarianceOptions around;
-  around.method = CovarianceMethod::kMultiNdt;
-  std::vector<CovarianceRequest> requests;
-  for (const AlignedScan& scan : scans) requests.push_back({scan, &around, std::nullopt});
-  std::vector<std::optional<RivalPose>> rivals;
-  const std::vector<CovarianceReport> reports = EstimateCovariances(engine, requests);
-  for (size_t i = 0; i < scans.size(); ++i) {
-    rivals.push_back(FindRival(*scans[i].result, reports[i]));
-  }
-  return rivals;
-}
-
-namespace {
-
-// Scores of points that are held at once: 16 MiB.
-constexpr size_t kMaxPointScores = size_t{1} << 22;
-
-}  // namespace
-
 absl::StatusOr<std::vector<ScanEstimate>> EstimateHypotheses(
     Engine& engine, const PoseSearchJob& job, const EstimateOptions& options, const ScanRays& rays,
     const std::vector<PoseHypothesis>& hypotheses) {
   AlignJob align = AlignmentOf(job);
   align.stop.deadline = absl::InfiniteFuture();
   std::vector<ScanEstimate> estimates;
+  constexpr size_t kMaxPointScores = size_t{1} << 22;  // that are held at once: 16 MiB
   const size_t slice = std::max<size_t>(kMaxPointScores / job.scan->size(), 1);
   for (size_t first = 0; first < hypotheses.size(); first += slice) {
     const auto some = absl::MakeConstSpan(hypotheses).subspan(first, slice);

@@ -26,10 +26,6 @@
 
 namespace voxloc {
 
-// An alignment that ends within this distance of its start has not reached a distinct optimum: the
-// scan does not observe that direction.
-constexpr double kMinRivalTravelM = 0.25;
-
 // Below this confidence, a result is more likely wrong than right.
 constexpr double kDoubtfulConfidence = 0.5;
 
@@ -83,11 +79,6 @@ struct ScanEstimate {
 // ended at a distinct optimum. nullopt: there is none, as in reports of other methods.
 [[nodiscard]] std::optional<RivalPose> FindRival(const AlignResult& result,
                                                  const CovarianceReport& report);
-
-// Aligns each scan from the offsets of MULTI_NDT around its result, all as one batch, and finds the
-// rival of each. nullopt if an alignment was interrupted.
-[[nodiscard]] std::vector<std::optional<RivalPose>> SearchRivals(
-    Engine& engine, absl::Span<const AlignedScan> scans);
 
 // One estimate per hypothesis of a search, in their order. The job's deadline is that of the search
 // and ignored. Errors: Cancelled.

@@ -100,24 +100,6 @@ std::optional<Value> Smallest(absl::string_view controller, const CgroupFiles& f
   return smallest;
 }
 
-}  // namespace
-
-std::optional<double> CgroupCpuQuota(const CgroupFiles& files) {
-  return Smallest<double>("cpu", files, QuotaOf);
-}
-
-std::optional<uint64_t> CgroupMemoryLimit(const CgroupFiles& files) {
-  return Smallest<uint64_t>("memory", files,
-                            [](const Group& group) { return MemoryOf(group, false); });
-}
-
-std::optional<uint64_t> CgroupMemoryLeft(const CgroupFiles& files) {
-  return Smallest<uint64_t>("memory", files,
-                            [](const Group& group) { return MemoryOf(group, true); });
-}
-
-namespace {
-
 uint64_t Pages(int name) {
   const int64_t pages = sysconf(name);
   const int64_t page_bytes = sysconf(_SC_PAGESIZE);
@@ -138,6 +120,20 @@ uint64_t MachineAvailableBytes() {
 }
 
 }  // namespace
+
+std::optional<double> CgroupCpuQuota(const CgroupFiles& files) {
+  return Smallest<double>("cpu", files, QuotaOf);
+}
+
+std::optional<uint64_t> CgroupMemoryLimit(const CgroupFiles& files) {
+  return Smallest<uint64_t>("memory", files,
+                            [](const Group& group) { return MemoryOf(group, false); });
+}
+
+std::optional<uint64_t> CgroupMemoryLeft(const CgroupFiles& files) {
+  return Smallest<uint64_t>("memory", files,
+                            [](const Group& group) { return MemoryOf(group, true); });
+}
 
 uint64_t PhysicalMemoryBytes() { return Pages(_SC_PHYS_PAGES); }
 

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the control groups of this process leave it (cgroups(7)): those of version 2 and, where the
-// controller is in a hierarchy of version 1, those. The group's own limit and those of all groups
-// above it hold; the smallest counts. Thread-safe: no state.
+// How much memory and processor time this process may use, and how many files it may open. Of the
+// control groups (cgroups(7)), those of version 2 count and, where the controller is in a hierarchy
+// of version 1, those. The group's own limit and those of all groups above it hold; the smallest
+// counts. Thread-safe: the state is the process's.
 
 #ifndef VOXLOC_CORE_HOST_HOST_RESOURCES_H_
 #define VOXLOC_CORE_HOST_HOST_RESOURCES_H_
@@ -30,22 +31,17 @@ struct CgroupFiles {
 // (`memory.current`; `memory.usage_in_bytes`), the smallest. nullopt likewise.
 [[nodiscard]] std::optional<uint64_t> CgroupMemoryLeft(const CgroupFiles& files = {});
 
-// How much memory this process may use. Thread-safe: no state.
-
-// Of the machine, bytes.
+// The memory of the machine, bytes.
 [[nodiscard]] uint64_t PhysicalMemoryBytes();
 
 // The smaller of the machine's memory and the limit of the control groups, bytes.
 [[nodiscard]] uint64_t UsableMemoryBytes(const CgroupFiles& files = {});
 
-// What can be had of it now, bytes: the smaller of what the machine has available and what the
-// control groups have left.
+// What can be had of the usable memory now, bytes: the smaller of what the machine has available
+// and what the control groups have left.
 [[nodiscard]] uint64_t AvailableMemoryBytes(const CgroupFiles& files = {});
 
-// How many descriptors this process may have open (RLIMIT_NOFILE). Thread-safe: the state is the
-// process's.
-
-// The limit that is in effect.
+// How many descriptors this process may have open (RLIMIT_NOFILE), as is in effect.
 [[nodiscard]] uint64_t OpenFilesLimit();
 
 // Raises it as far as the process may (the hard limit), and returns what is in effect then.

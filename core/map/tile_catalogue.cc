@@ -27,6 +27,24 @@ void Enlarge(const Bounds& by, Bounds& bounds) {
 
 bool EndsBefore(const TileCatalogue::Tile& tile, absl::string_view id) { return tile.first < id; }
 
+using Tiles = absl::Span<const ResidentTile* const>;
+
+// Appends the tiles that are among `others` to `kept`, the positions of the rest to `rest`.
+void Divide(Tiles tiles, Tiles others, std::vector<const ResidentTile*>& kept,
+            std::vector<size_t>& rest) {
+  FlatTable<const ResidentTile*, bool> known;
+  for (const ResidentTile* tile : others) {
+    if (known.Find(tile) == nullptr) known.Insert(tile, true);
+  }
+  for (size_t i = 0; i < tiles.size(); ++i) {
+    if (known.Find(tiles[i]) != nullptr) {
+      kept.push_back(tiles[i]);
+    } else {
+      rest.push_back(i);
+    }
+  }
+}
+
 }  // namespace
 
 TileCatalogue::Page::Page(std::vector<Tile> page_tiles) : tiles(std::move(page_tiles)) {
@@ -116,28 +134,6 @@ TileCatalogue TileCatalogue::With(const Change& change) const {
   }
   return TileCatalogue(std::move(pages));
 }
-
-namespace {
-
-using Tiles = absl::Span<const ResidentTile* const>;
-
-// Appends the tiles that are among `others` to `kept`, the positions of the rest to `rest`.
-void Divide(Tiles tiles, Tiles others, std::vector<const ResidentTile*>& kept,
-            std::vector<size_t>& rest) {
-  FlatTable<const ResidentTile*, bool> known;
-  for (const ResidentTile* tile : others) {
-    if (known.Find(tile) == nullptr) known.Insert(tile, true);
-  }
-  for (size_t i = 0; i < tiles.size(); ++i) {
-    if (known.Find(tiles[i]) != nullptr) {
-      kept.push_back(tiles[i]);
-    } else {
-      rest.push_back(i);
-    }
-  }
-}
-
-}  // namespace
 
 TileChange CompareTiles(Tiles before, Tiles now) {
   TileChange change;

@@ -207,6 +207,29 @@ uint32_t CountCells(const SortedPoints& sorted, uint32_t number) {
   return static_cast<uint32_t>(occupied.count());
 }
 
+CellKey Coarser(const CellKey& key, int bits) {
+  return {key.x >> bits, key.y >> bits, key.z >> bits};
+}
+
+// Along an axis, from the centre of a coarse cell to that of a fine one in it, in fine cells.
+double StepsFromCentre(int32_t fine, int32_t coarse, int bits) {
+  const double first = std::ldexp(static_cast<double>(coarse), bits);
+  return static_cast<double>(fine) - first + 0.5 - std::ldexp(0.5, bits);
+}
+
+void AddBlock(const TileMoments& fine, const TileMoments::Block& block, int bits,
+              std::vector<ndt::CellMoments>& places) {
+  const double size = fine.cell_size_m;
+  for (uint32_t i = block.begin; i < block.end; ++i) {
+    const CellKey cell = CellAt(block.key, fine.places[i]);
+    const CellKey in = Coarser(cell, bits);
+    const ndt::Vector3<double> from_centre = {size * StepsFromCentre(cell.x, in.x, bits),
+                                              size * StepsFromCentre(cell.y, in.y, bits),
+                                              size * StepsFromCentre(cell.z, in.z, bits)};
+    ndt::AddMoments(ndt::MovedMoments(fine.moments[i], from_centre), places[PlaceInBlock(in)]);
+  }
+}
+
 }  // namespace
 
 size_t TileMoments::MemoryBytes() const {
@@ -275,33 +298,6 @@ absl::StatusOr<TileMoments> BuildTileMoments(const PointCloud& cloud_map, double
   });
   return tile;
 }
-
-namespace {
-
-CellKey Coarser(const CellKey& key, int bits) {
-  return {key.x >> bits, key.y >> bits, key.z >> bits};
-}
-
-// Along an axis, from the centre of a coarse cell to that of a fine one in it, in fine cells.
-double StepsFromCentre(int32_t fine, int32_t coarse, int bits) {
-  const double first = std::ldexp(static_cast<double>(coarse), bits);
-  return static_cast<double>(fine) - first + 0.5 - std::ldexp(0.5, bits);
-}
-
-void AddBlock(const TileMoments& fine, const TileMoments::Block& block, int bits,
-              std::vector<ndt::CellMoments>& places) {
-  const double size = fine.cell_size_m;
-  for (uint32_t i = block.begin; i < block.end; ++i) {
-    const CellKey cell = CellAt(block.key, fine.places[i]);
-    const CellKey in = Coarser(cell, bits);
-    const ndt::Vector3<double> from_centre = {size * StepsFromCentre(cell.x, in.x, bits),
-                                              size * StepsFromCentre(cell.y, in.y, bits),
-                                              size * StepsFromCentre(cell.z, in.z, bits)};
-    ndt::AddMoments(ndt::MovedMoments(fine.moments[i], from_centre), places[PlaceInBlock(in)]);
-  }
-}
-
-}  // namespace
 
 std::optional<int> CoarseningBits(double fine_cell_size_m, double coarse_cell_size_m) {
   int fine = 0;

@@ -37,6 +37,20 @@ std::vector<Node> Bounding(const Children& children) {
   return nodes;
 }
 
+void Count(TileState state, TileResidency::Counts& counts) {
+  switch (state) {
+    case TileState::kResident:
+      ++counts.resident;
+      break;
+    case TileState::kMissing:
+      ++counts.missing;
+      break;
+    case TileState::kDamaged:
+      ++counts.damaged;
+      break;
+  }
+}
+
 }  // namespace
 
 BoundsTree::BoundsTree(std::vector<Box> boxes) : boxes_(std::move(boxes)) {
@@ -92,24 +106,6 @@ void BoundsTree::ForEachWithin(const Eigen::Vector2d& centre, double radius_m,
     if ((nearest - centre).squaredNorm() <= radius_m * radius_m) take(box);
   });
 }
-
-namespace {
-
-void Count(TileState state, TileResidency::Counts& counts) {
-  switch (state) {
-    case TileState::kResident:
-      ++counts.resident;
-      break;
-    case TileState::kMissing:
-      ++counts.missing;
-      break;
-    case TileState::kDamaged:
-      ++counts.damaged;
-      break;
-  }
-}
-
-}  // namespace
 
 TileLayout::TileLayout(const TileCatalogue& tiles) {
   ids_.reserve(tiles.size());

@@ -24,13 +24,12 @@
 
 namespace voxloc {
 
-// Pause: between two looks at what another thread, or a device, is to do. Thread-safe.
-
 // Looks in a row before the processor is offered to others, in case they are what is waited for:
 // some tens of microseconds.
 constexpr int kLooks = 1000;
 
-// `looks` counts those so far, from 0.
+// Between two looks at what another thread, or a device, is to do; `looks` counts those so far,
+// from 0. Thread-safe.
 inline void Pause(int* looks) {
   if (*looks == kLooks) {
     std::this_thread::yield();

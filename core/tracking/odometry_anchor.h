@@ -16,11 +16,9 @@
 
 namespace voxloc {
 
-// PriorPose: a pose known without the scan, and the error bound that it gives along the directions
-// that the scan does not observe. Pure functions.
-
 enum class PriorSource { kGuess, kOdometry };
 
+// A pose known without the scan.
 struct PriorPose {
   PriorSource source = PriorSource::kGuess;
   Pose map_T_base;

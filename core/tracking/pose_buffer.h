@@ -20,8 +20,6 @@
 
 namespace voxloc {
 
-// The time between two stamps. Thread-safe: no shared state.
-
 // Seconds between stamps in nanoseconds, in any order; at least 0, also where the difference of the
 // stamps is no int64_t.
 inline double SecondsBetween(int64_t a_ns, int64_t b_ns) {

@@ -19,9 +19,6 @@
 
 namespace voxloc {
 
-// Comparison of two alignments of one scan from different guesses: which is better, and whether
-// they agree. Pure functions.
-
 // The largest differences between two poses that count as the same. The defaults cover two
 // alignments to one optimum with the "autoware" profile, which may end one step short of it, and
 // the error of the odometry between two scans.
@@ -34,8 +31,9 @@ struct PoseTolerance {
   }
 };
 
-// Whether `one` is better than `other`. Order: accepted, low score, not converged, failed. Of
-// equals, the one with the larger BestSum(), which judged profiles compare their stages by.
+// Of two alignments of one scan from different guesses, whether `one` is better. Order: accepted,
+// low score, not converged, failed. Of equals, the one with the larger BestSum(), which judged
+// profiles compare their stages by.
 [[nodiscard]] bool IsBetter(const AlignResult& one, const AlignResult& other,
                             const Profile& profile, int max_oscillations = kMaxOscillations);
 

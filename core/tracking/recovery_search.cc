@@ -26,6 +26,29 @@ std::string RivalOf(const AlignResult& result, const AlignResult& own,
                       "; that of the expected pose is ", nvtl);
 }
 
+Pose Rotated(const Pose& map_T_base, double yaw_rad) {
+  const Eigen::Quaterniond turn(Eigen::AngleAxisd(yaw_rad, Eigen::Vector3d::UnitZ()));
+  return {map_T_base.translation, (turn * map_T_base.rotation).normalized()};
+}
+
+// Whether candidate i may have any heading. These are spread evenly over all candidates.
+bool HasAnyHeading(size_t i, double share) {
+  const auto index = static_cast<double>(i);
+  return std::floor((index + 1.0) * share) > std::floor(index * share);
+}
+
+// Why the best candidate is not proposed; empty: it is.
+std::string SearchRejectReason(const RecoveryReport& report, const AlignResult& best,
+                               const Profile& profile, const RecoveryOptions& options) {
+  std::string reason = RejectReason(best, report.confidence, profile, options);
+  if (reason.empty() && report.ranked.ambiguous) {
+    reason = absl::StrCat("the two best hypotheses are ambiguous: their gap is ",
+                          report.ranked.ambiguity_gap, "; it must be at least ",
+                          options.hypotheses.ambiguity_gap);
+  }
+  return reason;
+}
+
 }  // namespace
 
 std::string RejectReason(const AlignResult& result, std::optional<double> confidence,
@@ -78,33 +101,6 @@ ProposalCheck CheckProposal(Engine& engine, const AlignJob& job, const Pose& exp
   }
   return check;
 }
-
-namespace {
-
-Pose Rotated(const Pose& map_T_base, double yaw_rad) {
-  const Eigen::Quaterniond turn(Eigen::AngleAxisd(yaw_rad, Eigen::Vector3d::UnitZ()));
-  return {map_T_base.translation, (turn * map_T_base.rotation).normalized()};
-}
-
-// Whether candidate i may have any heading. These are spread evenly over all candidates.
-bool HasAnyHeading(size_t i, double share) {
-  const auto index = static_cast<double>(i);
-  return std::floor((index + 1.0) * share) > std::floor(index * share);
-}
-
-// Why the best candidate is not proposed; empty: it is.
-std::string SearchRejectReason(const RecoveryReport& report, const AlignResult& best,
-                               const Profile& profile, const RecoveryOptions& options) {
-  std::string reason = RejectReason(best, report.confidence, profile, options);
-  if (reason.empty() && report.ranked.ambiguous) {
-    reason = absl::StrCat("the two best hypotheses are ambiguous: their gap is ",
-                          report.ranked.ambiguity_gap, "; it must be at least ",
-                          options.hypotheses.ambiguity_gap);
-  }
-  return reason;
-}
-
-}  // namespace
 
 std::vector<Pose> MakeRecoveryCandidates(const RecoverySearch& search,
                                          const RecoveryOptions& options) {

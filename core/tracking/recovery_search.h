@@ -19,9 +19,6 @@
 
 namespace voxloc {
 
-// Whether a scan agrees with a pose that was proposed for its lost vehicle. Thread-safe: no shared
-// state.
-
 // How likely an alignment is right, in [0, 1]; nullopt: not known. May be empty.
 using ConfidenceFunction = std::function<std::optional<double>(const AlignedScan&)>;
 
@@ -30,6 +27,7 @@ using ConfidenceFunction = std::function<std::optional<double>(const AlignedScan
 [[nodiscard]] std::string RejectReason(const AlignResult& result, std::optional<double> confidence,
                                        const Profile& profile, const RecoveryOptions& options);
 
+// Whether a scan agrees with a pose that was proposed for its lost vehicle.
 struct ProposalCheck {
   AlignResult result;                // of the alignment from where the vehicle was expected
   std::optional<double> confidence;  // where it was asked for and known

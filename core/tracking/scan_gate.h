@@ -28,10 +28,6 @@
 
 namespace voxloc {
 
-// Diagnostics: what the checks around one scan found, as a record of keys and values with the worst
-// level of all, in the manner of ROS diagnostics. A plain value: any number of threads may read
-// one.
-
 enum class DiagnosticLevel { kOk, kWarn, kError };  // by severity
 
 struct DiagnosticEntry {
@@ -39,6 +35,8 @@ struct DiagnosticEntry {
   std::variant<bool, int64_t, double> value;
 };
 
+// What the checks around one scan found, as a record of keys and values with the worst level of
+// all, in the manner of ROS diagnostics. A plain value: any number of threads may read one.
 class Diagnostics {
  public:
   // A key that is there already keeps its place and takes the new value.

@@ -33,6 +33,23 @@ absl::StatusOr<PointCloud> Dispatch(CloudFormat format, absl::string_view bytes,
   return absl::InvalidArgumentError(absl::StrCat(name, ": unknown cloud format"));
 }
 
+// Nearly all headers fit the first; one of a thousand fields has 40 kB.
+constexpr uint64_t kHeadBytes[] = {4 << 10, 256 << 10};
+
+absl::Status InspectPcd(absl::string_view head, absl::string_view name, CloudFileInfo* info) {
+  VOXLOC_ASSIGN_OR_RETURN(const PcdHeader header, ParsePcdHeader(head, name));
+  info->points = header.points;
+  info->viewpoint = header.viewpoint;
+  return absl::OkStatus();
+}
+
+absl::Status InspectPly(absl::string_view head, absl::string_view name, CloudFileInfo* info) {
+  VOXLOC_ASSIGN_OR_RETURN(const PlyHeader header, ParsePlyHeader(head, name));
+  VOXLOC_ASSIGN_OR_RETURN(const PlyVertices vertices, FindPlyVertices(header, name));
+  info->points = header.elements[vertices.element].count;
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 absl::StatusOr<CloudFormat> CloudFormatOf(absl::string_view path) {
@@ -62,27 +79,6 @@ absl::StatusOr<PointCloud> ReadCloud(const std::string& path, const CloudReadOpt
   VOXLOC_ASSIGN_OR_RETURN(const FileBytes bytes, ReadFileBytes(path, limits.max_file_bytes));
   return ParseCloud(format, bytes.view(), path, limits);
 }
-
-namespace {
-
-// Nearly all headers fit the first; one of a thousand fields has 40 kB.
-constexpr uint64_t kHeadBytes[] = {4 << 10, 256 << 10};
-
-absl::Status InspectPcd(absl::string_view head, absl::string_view name, CloudFileInfo* info) {
-  VOXLOC_ASSIGN_OR_RETURN(const PcdHeader header, ParsePcdHeader(head, name));
-  info->points = header.points;
-  info->viewpoint = header.viewpoint;
-  return absl::OkStatus();
-}
-
-absl::Status InspectPly(absl::string_view head, absl::string_view name, CloudFileInfo* info) {
-  VOXLOC_ASSIGN_OR_RETURN(const PlyHeader header, ParsePlyHeader(head, name));
-  VOXLOC_ASSIGN_OR_RETURN(const PlyVertices vertices, FindPlyVertices(header, name));
-  info->points = header.elements[vertices.element].count;
-  return absl::OkStatus();
-}
-
-}  // namespace
 
 absl::StatusOr<CloudFileInfo> InspectCloud(const std::string& path,
                                            const CloudReadOptions& options) {

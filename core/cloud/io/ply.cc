@@ -39,8 +39,8 @@ std::optional<ScalarType> TypeNamed(absl::string_view word) {
   return std::nullopt;
 }
 
-// The functions below read the words after a line's key and return what is wrong with them.
-
+// This function and the next ones read the words after a line's key and return what is wrong with
+// them.
 absl::Status ReadFormat(absl::string_view rest, PlyHeader& header, bool& given) {
   const absl::string_view format = TakeWord(rest);
   const absl::string_view version = TakeWord(rest);
@@ -107,85 +107,6 @@ absl::Status ReadProperty(absl::string_view rest, PlyHeader& header) {
   header.elements.back().properties.push_back(std::move(property));
   return absl::OkStatus();
 }
-
-}  // namespace
-
-bool PlyElement::has_list() const {
-  return std::any_of(properties.begin(), properties.end(),
-                     [](const PlyProperty& property) { return property.length_type.has_value(); });
-}
-
-size_t PlyElement::bytes() const {
-  size_t sum = 0;
-  for (const PlyProperty& property : properties) {
-    if (!property.length_type.has_value()) sum += SizeOf(property.type);
-  }
-  return sum;
-}
-
-RecordLayout PlyVertices::Records(const PlyHeader& header) const {
-  std::vector<RecordField> records;
-  size_t bytes = 0;
-  for (const PlyProperty& property : header.elements[element].properties) {
-    records.push_back({property.type, bytes});
-    if (!property.length_type.has_value()) bytes += SizeOf(property.type);
-  }
-  return {fields.Map([&](size_t i) { return records[i]; }), bytes, header.big_endian};
-}
-
-absl::StatusOr<PlyVertices> FindPlyVertices(const PlyHeader& header, absl::string_view name) {
-  const auto vertex = std::find_if(header.elements.begin(), header.elements.end(),
-                                   [](const PlyElement& e) { return e.name == "vertex"; });
-  if (vertex == header.elements.end()) {
-    return Malformed(name, "the header has no element 'vertex'");
-  }
-  std::vector<std::string> names;
-  for (const PlyProperty& property : vertex->properties) {
-    names.push_back(property.length_type.has_value() ? "(list)" : property.name);
-  }
-  const absl::StatusOr<PointFields> fields = FindPointFields(names);
-  if (!fields.ok()) return MalformedLine(name, vertex->line, fields.status().message());
-  return PlyVertices{static_cast<size_t>(vertex - header.elements.begin()), *fields};
-}
-
-absl::StatusOr<PlyHeader> ParsePlyHeader(absl::string_view bytes, absl::string_view name) {
-  LineScanner lines(bytes);
-  absl::string_view line;
-  if (!lines.Next(line) || line != "ply") {
-    return MalformedLine(name, 1, "a PLY file starts with 'ply', this one with ", Quoted(line));
-  }
-  PlyHeader header;
-  bool has_format = false;
-  while (true) {
-    if (!lines.Next(line)) {
-      return Malformed(name, "the header has no end_header line; the file ends after ", "line ",
-                       lines.line_number());
-    }
-    absl::string_view rest = line;
-    const absl::string_view key = TakeWord(rest);
-    if (key == "end_header") break;
-    absl::Status status = absl::OkStatus();
-    if (key == "format") {
-      status = ReadFormat(rest, header, has_format);
-    } else if (key == "element") {
-      status = ReadElement(rest, lines.line_number(), header);
-    } else if (key == "property") {
-      status = ReadProperty(rest, header);
-    } else if (!key.empty() && key != "comment" && key != "obj_info") {
-      status = absl::InvalidArgumentError(
-          absl::StrCat("a key of a PLY header must be one of format, comment, obj_info, element, "
-                       "property, end_header (got ",
-                       Quoted(key), ")"));
-    }
-    if (!status.ok()) return MalformedLine(name, lines.line_number(), status.message());
-  }
-  if (!has_format) return Malformed(name, "the header has no format line");
-  header.data_offset = lines.offset();
-  header.data_line = lines.line_number() + 1;
-  return header;
-}
-
-namespace {
 
 absl::Status EndsInside(absl::string_view name, size_t offset, const PlyElement& element,
                         size_t index) {
@@ -334,6 +255,81 @@ absl::StatusOr<PointCloud> ReadAscii(const PlyHeader& header, const PlyElement& 
 }
 
 }  // namespace
+
+bool PlyElement::has_list() const {
+  return std::any_of(properties.begin(), properties.end(),
+                     [](const PlyProperty& property) { return property.length_type.has_value(); });
+}
+
+size_t PlyElement::bytes() const {
+  size_t sum = 0;
+  for (const PlyProperty& property : properties) {
+    if (!property.length_type.has_value()) sum += SizeOf(property.type);
+  }
+  return sum;
+}
+
+RecordLayout PlyVertices::Records(const PlyHeader& header) const {
+  std::vector<RecordField> records;
+  size_t bytes = 0;
+  for (const PlyProperty& property : header.elements[element].properties) {
+    records.push_back({property.type, bytes});
+    if (!property.length_type.has_value()) bytes += SizeOf(property.type);
+  }
+  return {fields.Map([&](size_t i) { return records[i]; }), bytes, header.big_endian};
+}
+
+absl::StatusOr<PlyVertices> FindPlyVertices(const PlyHeader& header, absl::string_view name) {
+  const auto vertex = std::find_if(header.elements.begin(), header.elements.end(),
+                                   [](const PlyElement& e) { return e.name == "vertex"; });
+  if (vertex == header.elements.end()) {
+    return Malformed(name, "the header has no element 'vertex'");
+  }
+  std::vector<std::string> names;
+  for (const PlyProperty& property : vertex->properties) {
+    names.push_back(property.length_type.has_value() ? "(list)" : property.name);
+  }
+  const absl::StatusOr<PointFields> fields = FindPointFields(names);
+  if (!fields.ok()) return MalformedLine(name, vertex->line, fields.status().message());
+  return PlyVertices{static_cast<size_t>(vertex - header.elements.begin()), *fields};
+}
+
+absl::StatusOr<PlyHeader> ParsePlyHeader(absl::string_view bytes, absl::string_view name) {
+  LineScanner lines(bytes);
+  absl::string_view line;
+  if (!lines.Next(line) || line != "ply") {
+    return MalformedLine(name, 1, "a PLY file starts with 'ply', this one with ", Quoted(line));
+  }
+  PlyHeader header;
+  bool has_format = false;
+  while (true) {
+    if (!lines.Next(line)) {
+      return Malformed(name, "the header has no end_header line; the file ends after ", "line ",
+                       lines.line_number());
+    }
+    absl::string_view rest = line;
+    const absl::string_view key = TakeWord(rest);
+    if (key == "end_header") break;
+    absl::Status status = absl::OkStatus();
+    if (key == "format") {
+      status = ReadFormat(rest, header, has_format);
+    } else if (key == "element") {
+      status = ReadElement(rest, lines.line_number(), header);
+    } else if (key == "property") {
+      status = ReadProperty(rest, header);
+    } else if (!key.empty() && key != "comment" && key != "obj_info") {
+      status = absl::InvalidArgumentError(
+          absl::StrCat("a key of a PLY header must be one of format, comment, obj_info, element, "
+                       "property, end_header (got ",
+                       Quoted(key), ")"));
+    }
+    if (!status.ok()) return MalformedLine(name, lines.line_number(), status.message());
+  }
+  if (!has_format) return Malformed(name, "the header has no format line");
+  header.data_offset = lines.offset();
+  header.data_line = lines.line_number() + 1;
+  return header;
+}
 
 absl::StatusOr<PointCloud> ParsePly(absl::string_view bytes, absl::string_view name,
                                     size_t max_points) {

@@ -20,31 +20,42 @@ constexpr double kFloatIsEnough_m = 2048.0;
 // Further out than any place on Earth in any frame in use: a broken point, no origin.
 constexpr double kFurthestOrigin_m = 1e8;
 
-}  // namespace
+// Collects points given in double into a PointCloud, and chooses its origin.
+class CloudBuilder {
+ public:
+  // `origin`: what the points before these have chosen, where they are part of a larger cloud.
+  CloudBuilder(size_t expected_points, bool with_intensity,
+               const std::optional<Eigen::Vector3d>& origin = std::nullopt)
+      : origin_(origin) {
+    if (origin.has_value()) cloud_.origin = *origin;
+    cloud_.Reserve(expected_points);
+    if (with_intensity) cloud_.intensity.reserve(expected_points);
+  }
 
-CloudBuilder::CloudBuilder(size_t expected_points, bool with_intensity,
-                           const std::optional<Eigen::Vector3d>& origin)
-    : origin_chosen_(origin.has_value()) {
-  if (origin_chosen_) cloud_.origin = *origin;
-  cloud_.Reserve(expected_points);
-  if (with_intensity) cloud_.intensity.reserve(expected_points);
-}
+  void Add(const Eigen::Vector3d& point) {
+    if (!origin_.has_value()) ChooseOrigin(point);
+    const Eigen::Vector3f offset = (point - cloud_.origin).cast<float>();
+    cloud_.PushBack(offset.x(), offset.y(), offset.z());
+  }
+  // Once per point where the cloud has intensity.
+  void AddIntensity(double intensity) { cloud_.intensity.push_back(static_cast<float>(intensity)); }
 
-void CloudBuilder::ChooseOrigin(const Eigen::Vector3d& point) {
-  if (!point.allFinite()) return;
-  const double distance = point.cwiseAbs().maxCoeff();
-  if (distance > kFurthestOrigin_m) return;
-  origin_chosen_ = true;
-  if (distance > kFloatIsEnough_m) cloud_.origin = point.array().round();
-}
+  // nullopt: no point was finite.
+  [[nodiscard]] const std::optional<Eigen::Vector3d>& origin() const { return origin_; }
+  [[nodiscard]] PointCloud Take() && { return std::move(cloud_); }
 
-void CloudBuilder::Add(const Eigen::Vector3d& point) {
-  if (!origin_chosen_) ChooseOrigin(point);
-  const Eigen::Vector3f offset = (point - cloud_.origin).cast<float>();
-  cloud_.PushBack(offset.x(), offset.y(), offset.z());
-}
+ private:
+  void ChooseOrigin(const Eigen::Vector3d& point) {
+    if (!point.allFinite()) return;
+    const double distance = point.cwiseAbs().maxCoeff();
+    if (distance > kFurthestOrigin_m) return;
+    if (distance > kFloatIsEnough_m) cloud_.origin = point.array().round();
+    origin_ = cloud_.origin;
+  }
 
-namespace {
+  PointCloud cloud_;
+  std::optional<Eigen::Vector3d> origin_;  // once it is chosen
+};
 
 void CopyFloats(const Column& column, size_t count, std::vector<float>& values) {
   values.resize(count);
@@ -82,6 +93,17 @@ PointCloud CloudFromDoubles(const PointColumns& columns, std::optional<Eigen::Ve
   return std::move(builder).Take();
 }
 
+constexpr size_t kIntensity = 3;
+constexpr size_t kNotWanted = 4;
+
+// Which of x, y, z, intensity the word of a line is.
+size_t RoleOf(size_t word_index, const AsciiLayout& layout) {
+  if (word_index == layout.x) return 0;
+  if (word_index == layout.y) return 1;
+  if (word_index == layout.z) return 2;
+  return word_index == layout.intensity ? kIntensity : kNotWanted;
+}
+
 }  // namespace
 
 PointColumns RecordLayout::ColumnsOf(const char* first, size_t count) const {
@@ -111,21 +133,6 @@ PointCloud CloudFromColumns(const PointColumns& columns, std::optional<Eigen::Ve
   }
   return cloud;
 }
-
-namespace {
-
-constexpr size_t kIntensity = 3;
-constexpr size_t kNotWanted = 4;
-
-// Which of x, y, z, intensity the word of a line is.
-size_t RoleOf(size_t word_index, const AsciiLayout& layout) {
-  if (word_index == layout.x) return 0;
-  if (word_index == layout.y) return 1;
-  if (word_index == layout.z) return 2;
-  return word_index == layout.intensity ? kIntensity : kNotWanted;
-}
-
-}  // namespace
 
 bool NextFilledLine(LineScanner& lines, absl::string_view& line) {
   while (lines.Next(line)) {

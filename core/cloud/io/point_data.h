@@ -10,7 +10,6 @@
 #include <Eigen/Core>
 #include <cstddef>
 #include <optional>
-#include <utility>
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
@@ -19,32 +18,6 @@
 #include "core/cloud/point_cloud.h"
 
 namespace voxloc {
-
-// Collects points given in double into a PointCloud, choosing the origin from the first point that
-// is finite: zero where float32 is good enough there, else that point rounded to whole metres.
-class CloudBuilder {
- public:
-  // `origin`: what the points before these have chosen, where they are part of a larger cloud.
-  CloudBuilder(size_t expected_points, bool with_intensity,
-               const std::optional<Eigen::Vector3d>& origin = std::nullopt);
-
-  void Add(const Eigen::Vector3d& point);
-  // Once per point where the cloud has intensity.
-  void AddIntensity(double intensity) { cloud_.intensity.push_back(static_cast<float>(intensity)); }
-
-  // nullopt: no point was finite.
-  [[nodiscard]] std::optional<Eigen::Vector3d> origin() const {
-    return origin_chosen_ ? std::optional<Eigen::Vector3d>(cloud_.origin) : std::nullopt;
-  }
-
-  [[nodiscard]] PointCloud Take() && { return std::move(cloud_); }
-
- private:
-  void ChooseOrigin(const Eigen::Vector3d& point);
-
-  PointCloud cloud_;
-  bool origin_chosen_ = false;
-};
 
 struct Column {
   ScalarType type = ScalarType::kFloat32;
@@ -70,7 +43,9 @@ struct RecordLayout : PointParts<RecordField> {
   [[nodiscard]] PointColumns ColumnsOf(const char* first, size_t count) const;
 };
 
-// Float32 coordinates keep their values as they are; others go through CloudBuilder.
+// Float32 coordinates keep their values as they are; of the others the origin is chosen from the
+// first point that is finite: zero where float32 is good enough there, else that point rounded to
+// whole metres.
 [[nodiscard]] PointCloud CloudFromColumns(const PointColumns& columns);
 
 // The same for a part of a cloud: `origin` is that of the parts before it, where one was chosen,

@@ -58,6 +58,18 @@ auto WithNumberOf(ScalarType type, const Make& make) {
   return decltype(make(double{})){};
 }
 
+absl::Status FindOne(const std::vector<std::string>& names, absl::string_view wanted,
+                     std::optional<size_t>& index) {
+  for (size_t i = 0; i < names.size(); ++i) {
+    if (!absl::EqualsIgnoreCase(names[i], wanted)) continue;
+    if (index.has_value()) {
+      return absl::InvalidArgumentError(absl::StrCat("field '", wanted, "' is named twice"));
+    }
+    index = i;
+  }
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 size_t SizeOf(ScalarType type) {
@@ -74,22 +86,6 @@ ScalarLoader LoaderOf(ScalarType type, bool big_endian) {
     return big_endian ? &Load<Number, true> : &Load<Number, false>;
   });
 }
-
-namespace {
-
-absl::Status FindOne(const std::vector<std::string>& names, absl::string_view wanted,
-                     std::optional<size_t>& index) {
-  for (size_t i = 0; i < names.size(); ++i) {
-    if (!absl::EqualsIgnoreCase(names[i], wanted)) continue;
-    if (index.has_value()) {
-      return absl::InvalidArgumentError(absl::StrCat("field '", wanted, "' is named twice"));
-    }
-    index = i;
-  }
-  return absl::OkStatus();
-}
-
-}  // namespace
 
 absl::StatusOr<PointFields> FindPointFields(const std::vector<std::string>& names) {
   if (names.size() > kMaxPointFields) {

@@ -15,7 +15,6 @@
 namespace voxloc {
 
 // The number types that cloud files are made of. Binary files are little-endian, and PLY in either.
-
 enum class ScalarType {
   kInt8,
   kInt16,

@@ -14,8 +14,6 @@
 
 namespace voxloc {
 
-// How readers say what is wrong with a file: its name, the place, the value and what is allowed.
-
 // InvalidArgument: the parts, joined, behind the name of the file, and the line or byte.
 template <typename... Parts>
 [[nodiscard]] absl::Status Malformed(absl::string_view name, const Parts&... parts) {

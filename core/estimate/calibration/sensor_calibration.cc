@@ -43,75 +43,6 @@ bool IsName(absl::string_view name) {
 absl::Span<const double> NumbersOf(const double& value) { return {&value, 1}; }
 absl::Span<const double> NumbersOf(const Eigen::Vector3d& values) { return {values.data(), 3}; }
 
-}  // namespace
-
-SystematicError SensorCalibration::systematic() const {
-  return {position_sigma_m.value, rotation_sigma_rad.value, time_sigma_s.value, skew_sigma_s.value};
-}
-
-Pose SensorCalibration::CorrectMount(const Pose& base_T_sensor) const {
-  const Eigen::Vector3d& angles = mount_rotation_rad.value;
-  return {base_T_sensor.translation + mount_offset_m.value,
-          (RotationFromRosAngles(angles.x(), angles.y(), angles.z()) * base_T_sensor.rotation)
-              .normalized()};
-}
-
-int64_t SensorCalibration::CorrectStamp(int64_t stamp_ns) const {
-  const int64_t offset_ns = std::llround(1e9 * stamp_offset_s.value);
-  // Stamps may be any number: near an end of its type there is no later, or no earlier one.
-  if (offset_ns > 0) return std::min(stamp_ns, kLastStampNs - offset_ns) + offset_ns;
-  return std::max(stamp_ns, kFirstStampNs - offset_ns) + offset_ns;
-}
-
-absl::Status ValidateSensorCalibration(const SensorCalibration& sensor) {
-  if (!IsName(sensor.name)) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "name must be 1 to ", kMaxNameBytes, " letters, digits, '.', '_' and '-' (got '",
-        absl::CEscape(sensor.name.substr(0, kMaxNameBytes)), "')"));
-  }
-  absl::Status status;
-  VisitConstants(
-      sensor, [&status](absl::string_view key, const auto& constant, double least, double most) {
-        for (const double value : NumbersOf(constant.value)) {
-          status.Update(CheckRanges({{absl::StrCat(key, ".value"), value, FromTo(least, most)}}));
-        }
-        if (constant.origin.empty()) {
-          status.Update(absl::InvalidArgumentError(
-              absl::StrCat(key, ".origin must say where the value comes from (it is empty)")));
-        }
-      });
-  return status;
-}
-
-void SensorCalibrations::Set(SensorCalibration sensor) {
-  for (SensorCalibration& known : sensors_) {
-    if (known.name != sensor.name) continue;
-    known = std::move(sensor);
-    return;
-  }
-  sensors_.push_back(std::move(sensor));
-}
-
-absl::StatusOr<SensorCalibration> SensorCalibrations::Find(absl::string_view name) const {
-  if (name.empty()) return sensors_.front();
-  for (const SensorCalibration& sensor : sensors_) {
-    if (sensor.name == name) return sensor;
-  }
-  const std::string nearest = NearestName(name, Names());
-  return absl::NotFoundError(
-      absl::StrCat("no sensor is named '", absl::CEscape(name.substr(0, kMaxNameBytes)),
-                   "'; known: ", absl::StrJoin(Names(), ", "),
-                   nearest.empty() ? "" : absl::StrCat("; did you mean ", nearest, "?")));
-}
-
-std::vector<std::string> SensorCalibrations::Names() const {
-  std::vector<std::string> names;
-  for (const SensorCalibration& sensor : sensors_) names.push_back(sensor.name);
-  return names;
-}
-
-namespace {
-
 // Keys keep their order.
 using Json = nlohmann::ordered_json;
 
@@ -206,6 +137,71 @@ Json ValueJson(double value) { return value; }
 Json ValueJson(const Eigen::Vector3d& value) { return {value.x(), value.y(), value.z()}; }
 
 }  // namespace
+
+SystematicError SensorCalibration::systematic() const {
+  return {position_sigma_m.value, rotation_sigma_rad.value, time_sigma_s.value, skew_sigma_s.value};
+}
+
+Pose SensorCalibration::CorrectMount(const Pose& base_T_sensor) const {
+  const Eigen::Vector3d& angles = mount_rotation_rad.value;
+  return {base_T_sensor.translation + mount_offset_m.value,
+          (RotationFromRosAngles(angles.x(), angles.y(), angles.z()) * base_T_sensor.rotation)
+              .normalized()};
+}
+
+int64_t SensorCalibration::CorrectStamp(int64_t stamp_ns) const {
+  const int64_t offset_ns = std::llround(1e9 * stamp_offset_s.value);
+  // Stamps may be any number: near an end of its type there is no later, or no earlier one.
+  if (offset_ns > 0) return std::min(stamp_ns, kLastStampNs - offset_ns) + offset_ns;
+  return std::max(stamp_ns, kFirstStampNs - offset_ns) + offset_ns;
+}
+
+absl::Status ValidateSensorCalibration(const SensorCalibration& sensor) {
+  if (!IsName(sensor.name)) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "name must be 1 to ", kMaxNameBytes, " letters, digits, '.', '_' and '-' (got '",
+        absl::CEscape(sensor.name.substr(0, kMaxNameBytes)), "')"));
+  }
+  absl::Status status;
+  VisitConstants(
+      sensor, [&status](absl::string_view key, const auto& constant, double least, double most) {
+        for (const double value : NumbersOf(constant.value)) {
+          status.Update(CheckRanges({{absl::StrCat(key, ".value"), value, FromTo(least, most)}}));
+        }
+        if (constant.origin.empty()) {
+          status.Update(absl::InvalidArgumentError(
+              absl::StrCat(key, ".origin must say where the value comes from (it is empty)")));
+        }
+      });
+  return status;
+}
+
+void SensorCalibrations::Set(SensorCalibration sensor) {
+  for (SensorCalibration& known : sensors_) {
+    if (known.name != sensor.name) continue;
+    known = std::move(sensor);
+    return;
+  }
+  sensors_.push_back(std::move(sensor));
+}
+
+absl::StatusOr<SensorCalibration> SensorCalibrations::Find(absl::string_view name) const {
+  if (name.empty()) return sensors_.front();
+  for (const SensorCalibration& sensor : sensors_) {
+    if (sensor.name == name) return sensor;
+  }
+  const std::string nearest = NearestName(name, Names());
+  return absl::NotFoundError(
+      absl::StrCat("no sensor is named '", absl::CEscape(name.substr(0, kMaxNameBytes)),
+                   "'; known: ", absl::StrJoin(Names(), ", "),
+                   nearest.empty() ? "" : absl::StrCat("; did you mean ", nearest, "?")));
+}
+
+std::vector<std::string> SensorCalibrations::Names() const {
+  std::vector<std::string> names;
+  for (const SensorCalibration& sensor : sensors_) names.push_back(sensor.name);
+  return names;
+}
 
 absl::StatusOr<SensorCalibrations> ReadCalibrationFile(const std::string& path) {
   std::ifstream file(path);

@@ -269,6 +269,9 @@ void RunBatched(Engine& engine, ThreadPool* pool, std::vector<Calibration>& scan
   });
 }
 
+// See Degeneracy::axes.
+constexpr double kLargePart = 0.1;
+
 }  // namespace
 
 std::optional<CalibratedCovariance> CalibrateFromPasses(const CalibrationRequest& request) {
@@ -295,13 +298,6 @@ std::vector<CalibratedCovariance> CalibrateCovariances(
   }
   return calibrated;
 }
-
-namespace {
-
-// See Degeneracy::axes.
-constexpr double kLargePart = 0.1;
-
-}  // namespace
 
 bool Degeneracy::degenerate() const {
   return std::find(axes.begin(), axes.end(), AxisObservation::kUnobserved) != axes.end();

@@ -155,6 +155,14 @@ CovarianceReport ReportCalibrated(const CovarianceRequest& request,
   return report;
 }
 
+// A determinant below this share of the product of its largest factors is rounding.
+constexpr double kSingular = 1e-12;
+
+// How base x and y lie in the map's plane: not quite a rotation where the base is tilted.
+Eigen::Matrix2d PlaneRotation(const Pose& map_T_base) {
+  return map_T_base.rotation.toRotationMatrix().topLeftCorner<2, 2>();
+}
+
 }  // namespace
 
 std::optional<CovarianceReport> EstimateWithoutEngine(const CovarianceRequest& request) {
@@ -206,18 +214,6 @@ std::vector<CovarianceReport> EstimateCovariances(Engine& engine,
   }
   return reports;
 }
-
-namespace {
-
-// A determinant below this share of the product of its largest factors is rounding.
-constexpr double kSingular = 1e-12;
-
-// How base x and y lie in the map's plane: not quite a rotation where the base is tilted.
-Eigen::Matrix2d PlaneRotation(const Pose& map_T_base) {
-  return map_T_base.rotation.toRotationMatrix().topLeftCorner<2, 2>();
-}
-
-}  // namespace
 
 Matrix6 RotateFixedCovariance(const Matrix6& fixed, const Pose& map_T_base) {
   const Eigen::Matrix3d map_R_base = map_T_base.rotation.toRotationMatrix();

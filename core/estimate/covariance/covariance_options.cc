@@ -18,6 +18,12 @@ Eigen::Matrix3d Turned(const Eigen::Matrix3d& map_R_base, const Eigen::Vector3d&
   return 0.5 * (turned + turned.transpose());
 }
 
+constexpr double kSymmetryTolerance = 1e-9;
+
+// Of the matrix scaled to a unit diagonal, whose eigenvalues then do not depend on units: what is
+// below this cannot be distinguished from zero.
+constexpr double kMinEigenvalue = 1e-12;
+
 }  // namespace
 
 SystematicParts SystematicCovariance(const SystematicError& error, const Pose& map_T_base,
@@ -49,16 +55,6 @@ absl::Status ValidateSystematicError(const SystematicError& error) {
   return CheckRanges({{"systematic_time_sigma_s", error.time_sigma_s, kSeconds},
                       {"systematic_skew_sigma_s", error.skew_sigma_s, kSeconds}});
 }
-
-namespace {
-
-constexpr double kSymmetryTolerance = 1e-9;
-
-// Of the matrix scaled to a unit diagonal, whose eigenvalues then do not depend on units: what is
-// below this cannot be distinguished from zero.
-constexpr double kMinEigenvalue = 1e-12;
-
-}  // namespace
 
 Matrix6 CovarianceOptions::DefaultFixedCovariance() {
   Matrix6 covariance = Matrix6::Zero();

@@ -96,6 +96,22 @@ absl::Status TooLargeError(int64_t columns_x, int64_t columns_y, int64_t words,
       static_cast<double>(options.max_bytes) / bytes_per_m2));
 }
 
+// Cached errors take no memory that is counted, so the number of entries is limited too.
+constexpr size_t kMaxEntries = 64;
+
+bool SameArea(const std::optional<SearchArea>& a, const std::optional<SearchArea>& b) {
+  if (a.has_value() != b.has_value()) return false;
+  return !a.has_value() || (a->min == b->min && a->max == b->max);
+}
+
+bool SameOptions(const SearchGridOptions& a, const SearchGridOptions& b) {
+  return a.voxel_m == b.voxel_m && a.shifts == b.shifts && a.tolerances == b.tolerances &&
+         a.reach_m == b.reach_m;
+}
+
+// A permanent property of the map, unlike a lack of memory.
+bool IsTooLarge(const absl::Status& status) { return absl::IsInvalidArgument(status); }
+
 }  // namespace
 
 void AddOccupiedVoxels(const MapCell& cell, double voxel_m, std::vector<CellKey>& voxels) {
@@ -212,26 +228,6 @@ absl::StatusOr<SearchGrid> MakeSearchGrid(Engine& engine, const ResidentMap& map
   VOXLOC_ASSIGN_OR_RETURN(grid.resident, engine.LoadBoundGrid(std::move(bound_grid)));
   return grid;
 }
-
-namespace {
-
-// Cached errors take no memory that is counted, so the number of entries is limited too.
-constexpr size_t kMaxEntries = 64;
-
-bool SameArea(const std::optional<SearchArea>& a, const std::optional<SearchArea>& b) {
-  if (a.has_value() != b.has_value()) return false;
-  return !a.has_value() || (a->min == b->min && a->max == b->max);
-}
-
-bool SameOptions(const SearchGridOptions& a, const SearchGridOptions& b) {
-  return a.voxel_m == b.voxel_m && a.shifts == b.shifts && a.tolerances == b.tolerances &&
-         a.reach_m == b.reach_m;
-}
-
-// A permanent property of the map, unlike a lack of memory.
-bool IsTooLarge(const absl::Status& status) { return absl::IsInvalidArgument(status); }
-
-}  // namespace
 
 absl::StatusOr<std::shared_ptr<const SearchGrid>> GridCache::Get(
     const std::shared_ptr<const ResidentMap>& map, const CellStatistics& statistics,

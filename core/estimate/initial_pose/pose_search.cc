@@ -27,6 +27,9 @@ struct Cluster {
   size_t support;
 };
 
+// converged_param_nearest_voxel_transformation_likelihood
+constexpr double kAutowareLikelihoodThreshold = 2.3;
+
 }  // namespace
 
 absl::Status ValidateHypothesisOptions(const HypothesisOptions& options) {
@@ -90,13 +93,6 @@ RankedHypotheses RankHypotheses(absl::Span<const AlignResult> candidates,
   }
   return ranked;
 }
-
-namespace {
-
-// converged_param_nearest_voxel_transformation_likelihood
-constexpr double kAutowareLikelihoodThreshold = 2.3;
-
-}  // namespace
 
 AlignJob AlignmentOf(const PoseSearchJob& job) {
   AlignJob align;

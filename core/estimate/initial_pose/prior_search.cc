@@ -47,6 +47,42 @@ Pose EndOf(const SearchParticle& particle) {
   return finite ? end : particle.start_map_T_base;
 }
 
+constexpr double kSigmas = 3.0;
+
+// A search converges over this difference in height, or over this many cells if that is more.
+constexpr double kReach_m = 2.0;
+constexpr double kReachCells = 1.5;
+
+// Around the prior, metres: the ground is there even where its place is exact, and a larger area
+// says nothing of its height.
+constexpr double kMinRadius_m = 5.0;
+constexpr double kMaxRadius_m = 50.0;
+constexpr size_t kMaxSurfaceCells = 1'000'000;
+
+// A cell is level where it is this flat: its variance along z, as a share of that along x and y.
+constexpr double kLevelShare = 0.1;
+
+// The prior's height then is that of a median: the ground around it may be uneven.
+constexpr double kMinSigma_m = 1.0;
+// Of the points of a scan, the share that is taken to be below the ground by noise.
+constexpr double kLowestShare = 0.05;
+
+double QuantileOf(std::vector<double> values, double share) {
+  const auto at =
+      values.begin() + static_cast<std::ptrdiff_t>(share * static_cast<double>(values.size() - 1));
+  std::nth_element(values.begin(), at, values.end());
+  return *at;
+}
+
+// How high the base is over the lowest points of its scan.
+double HeightOverGround(const PointCloud& scan_base) {
+  std::vector<double> heights;
+  for (size_t i = 0; i < scan_base.size(); ++i) {
+    if (scan_base.IsFinite(i)) heights.push_back(scan_base.Point(i).z());
+  }
+  return heights.empty() ? 0.0 : -QuantileOf(std::move(heights), kLowestShare);
+}
+
 }  // namespace
 
 absl::Status ValidatePriorSearch(const PriorSearchOptions& options, size_t max_particles) {
@@ -112,46 +148,6 @@ absl::StatusOr<PoseSearchResult> SearchAroundPrior(Engine& engine, const PoseSea
   found.reliable = IsReliable(found.ranked, job);
   return found;
 }
-
-namespace {
-
-constexpr double kSigmas = 3.0;
-
-// A search converges over this difference in height, or over this many cells if that is more.
-constexpr double kReach_m = 2.0;
-constexpr double kReachCells = 1.5;
-
-// Around the prior, metres: the ground is there even where its place is exact, and a larger area
-// says nothing of its height.
-constexpr double kMinRadius_m = 5.0;
-constexpr double kMaxRadius_m = 50.0;
-constexpr size_t kMaxSurfaceCells = 1'000'000;
-
-// A cell is level where it is this flat: its variance along z, as a share of that along x and y.
-constexpr double kLevelShare = 0.1;
-
-// The prior's height then is that of a median: the ground around it may be uneven.
-constexpr double kMinSigma_m = 1.0;
-// Of the points of a scan, the share that is taken to be below the ground by noise.
-constexpr double kLowestShare = 0.05;
-
-double QuantileOf(std::vector<double> values, double share) {
-  const auto at =
-      values.begin() + static_cast<std::ptrdiff_t>(share * static_cast<double>(values.size() - 1));
-  std::nth_element(values.begin(), at, values.end());
-  return *at;
-}
-
-// How high the base is over the lowest points of its scan.
-double HeightOverGround(const PointCloud& scan_base) {
-  std::vector<double> heights;
-  for (size_t i = 0; i < scan_base.size(); ++i) {
-    if (scan_base.IsFinite(i)) heights.push_back(scan_base.Point(i).z());
-  }
-  return heights.empty() ? 0.0 : -QuantileOf(std::move(heights), kLowestShare);
-}
-
-}  // namespace
 
 std::optional<PriorHeight> HeightOnSurface(absl::Span<const MapCell> cells, double cell_size_m,
                                            const PointCloud& scan_base,

@@ -217,36 +217,6 @@ void Exclude(const Monitor& monitor, const ProtectionInput& input, const Axes& a
   }
 }
 
-}  // namespace
-
-absl::Status ValidateProtectionOptions(const ProtectionOptions& options) {
-  const NumberRange share = Over(0.0).Below(1.0);
-  return CheckRanges(
-      {{"risk", options.risk, share},
-       {"false_alarm", options.false_alarm, share},
-       {"least_rest", options.separation.min_remaining, share},
-       {"unobserved_ratio", options.separation.unobserved_ratio, AtLeast(0.0).Below(1.0)}});
-}
-
-absl::StatusOr<ProtectionLevels> ComputeProtectionLevels(const ProtectionInput& input,
-                                                         const ProtectionOptions& options) {
-  VOXLOC_TRY(CheckInput(input, options));
-  ProtectionLevels levels;
-  if (!IsFinite(input)) return levels;
-  const Axes axes = PrincipalAxes(input);
-  const Monitor monitor(input.clusters, input.fault_probabilities, input.scan_covariance, input,
-                        axes, options);
-  levels.fault_detected = !monitor.Passes();
-  if (levels.fault_detected) {
-    Exclude(monitor, input, axes, options, levels);
-  } else {
-    SetLevels(monitor, 0.5 * options.risk, levels);
-  }
-  return levels;
-}
-
-namespace {
-
 // Points about one standard deviation off their cell have a gradient but no information. With noise
 // in proportion to the information alone, separations were up to 107 of their standard deviations
 // in scans without a fault, although the median was right.
@@ -292,6 +262,32 @@ ProtectionOptions MakeProtectionOptions(const ScanProtectionOptions& options) {
 }
 
 }  // namespace
+
+absl::Status ValidateProtectionOptions(const ProtectionOptions& options) {
+  const NumberRange share = Over(0.0).Below(1.0);
+  return CheckRanges(
+      {{"risk", options.risk, share},
+       {"false_alarm", options.false_alarm, share},
+       {"least_rest", options.separation.min_remaining, share},
+       {"unobserved_ratio", options.separation.unobserved_ratio, AtLeast(0.0).Below(1.0)}});
+}
+
+absl::StatusOr<ProtectionLevels> ComputeProtectionLevels(const ProtectionInput& input,
+                                                         const ProtectionOptions& options) {
+  VOXLOC_TRY(CheckInput(input, options));
+  ProtectionLevels levels;
+  if (!IsFinite(input)) return levels;
+  const Axes axes = PrincipalAxes(input);
+  const Monitor monitor(input.clusters, input.fault_probabilities, input.scan_covariance, input,
+                        axes, options);
+  levels.fault_detected = !monitor.Passes();
+  if (levels.fault_detected) {
+    Exclude(monitor, input, axes, options, levels);
+  } else {
+    SetLevels(monitor, 0.5 * options.risk, levels);
+  }
+  return levels;
+}
 
 absl::Status ValidateScanProtectionOptions(const ScanProtectionOptions& options) {
   VOXLOC_TRY(CheckRanges({{"fault_probability", options.fault_probability, FromTo(0.0, 1.0)}}));

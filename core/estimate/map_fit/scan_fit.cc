@@ -7,6 +7,7 @@
 #include <array>
 #include <cmath>
 #include <limits>
+#include <utility>
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
@@ -25,6 +26,47 @@ constexpr int64_t kMaxPlaces = int64_t{1} << 24;
 constexpr double kFlatShare = 0.1;
 constexpr double kWideShare = 0.14;
 
+struct FitCell {
+  Eigen::Vector3f mean;         // m, from the place
+  Eigen::Matrix3f information;  // of its points as a scan with an uncertain pose sees them, 1/m^2
+  // Of the plane that its points lie in.
+  Eigen::Vector3f normal;
+  float normal_sigma_m = 0.0F;  // of the points, across it
+  bool solid = false;           // whether they lie in a plane, and fill enough of it
+};
+
+// The cells of a map around a place, by where they lie, prepared for the comparison with one scan.
+// Positions are offsets from that place, in float, so that a map far from its zero loses nothing.
+struct FitCells {
+  static constexpr uint32_t kNone = UINT32_MAX;
+
+  Eigen::Vector3d centre_map = Eigen::Vector3d::Zero();
+  float cell_size_m = 1.0F;
+  float cells_per_m = 1.0F;
+  Eigen::Vector3f shift = Eigen::Vector3f::Zero();  // of the centre, in cells
+  Eigen::Vector3i size = Eigen::Vector3i::Zero();   // in cells
+  std::vector<FitCell> cells;
+  std::vector<uint32_t> first;  // of each place, x fastest
+  std::vector<uint32_t> end;    // of the run that begins with a cell
+
+  // In cells of the lattice, from the corner of the least place.
+  [[nodiscard]] Eigen::Vector3f PlaceOf(const Eigen::Vector3f& offset) const {
+    return offset * cells_per_m + shift;
+  }
+  [[nodiscard]] size_t IndexOf(const Eigen::Vector3i& place) const {
+    return (static_cast<size_t>(place.z()) * static_cast<size_t>(size.y()) +
+            static_cast<size_t>(place.y())) *
+               static_cast<size_t>(size.x()) +
+           static_cast<size_t>(place.x());
+  }
+  // Numbers of the cells of a place, from first to before second; none outside.
+  [[nodiscard]] std::pair<uint32_t, uint32_t> At(const Eigen::Vector3i& place) const {
+    if ((place.array() < 0).any() || (place.array() >= size.array()).any()) return {0, 0};
+    const uint32_t begin = first[IndexOf(place)];
+    return begin == kNone ? std::make_pair(0U, 0U) : std::make_pair(begin, end[begin]);
+  }
+};
+
 FitCell FitCellOf(const MapCell& cell, double cell_size_m, const Eigen::Vector3d& centre_map,
                   double tolerance_sigma_m) {
   FitCell fit;
@@ -42,15 +84,14 @@ FitCell FitCellOf(const MapCell& cell, double cell_size_m, const Eigen::Vector3d
   return fit;
 }
 
-}  // namespace
-
-absl::StatusOr<FitCells> FitCells::Make(const std::vector<MapCell>& cells, double cell_size_m,
-                                        const Eigen::Vector3d& centre_map,
-                                        double tolerance_sigma_m) {
+// `cells` are of a lattice of this size, each run of one key together. `tolerance_sigma_m`: of the
+// scan's points, for the errors of its pose. ResourceExhausted: they span too many places.
+absl::StatusOr<FitCells> MakeFitCells(const std::vector<MapCell>& cells, double cell_size_m,
+                                      const Eigen::Vector3d& centre_map, double tolerance_sigma_m) {
   FitCells fit;
-  fit.centre_map_ = centre_map;
-  fit.cell_size_m_ = static_cast<float>(cell_size_m);
-  fit.cells_per_m_ = static_cast<float>(1.0 / cell_size_m);
+  fit.centre_map = centre_map;
+  fit.cell_size_m = static_cast<float>(cell_size_m);
+  fit.cells_per_m = static_cast<float>(1.0 / cell_size_m);
   if (cells.empty()) return fit;
   const auto place_of = [](const CellKey& key) { return Eigen::Vector3i(key.x, key.y, key.z); };
   Eigen::Vector3i low = place_of(cells.front().key);
@@ -59,33 +100,27 @@ absl::StatusOr<FitCells> FitCells::Make(const std::vector<MapCell>& cells, doubl
     low = low.cwiseMin(place_of(cell.key));
     high = high.cwiseMax(place_of(cell.key));
   }
-  fit.size_ = (high - low).array() + 1;
-  const int64_t places = fit.size_.cast<int64_t>().prod();
+  fit.size = (high - low).array() + 1;
+  const int64_t places = fit.size.cast<int64_t>().prod();
   if (places > kMaxPlaces) {
     return absl::ResourceExhaustedError(absl::StrCat(
         "the cells span ", places, " places of their lattice, more than ", kMaxPlaces));
   }
-  fit.shift_ = (centre_map / cell_size_m - low.cast<double>()).cast<float>();
-  fit.first_.assign(static_cast<size_t>(places), kNone);
-  fit.end_.assign(cells.size(), 0);
-  fit.cells_.reserve(cells.size());
+  fit.shift = (centre_map / cell_size_m - low.cast<double>()).cast<float>();
+  fit.first.assign(static_cast<size_t>(places), FitCells::kNone);
+  fit.end.assign(cells.size(), 0);
+  fit.cells.reserve(cells.size());
   for (size_t i = 0; i < cells.size();) {
     const Eigen::Vector3i place = place_of(cells[i].key) - low;
     const auto begin = static_cast<uint32_t>(i);
     for (; i < cells.size() && cells[i].key == cells[begin].key; ++i) {
-      fit.cells_.push_back(FitCellOf(cells[i], cell_size_m, centre_map, tolerance_sigma_m));
+      fit.cells.push_back(FitCellOf(cells[i], cell_size_m, centre_map, tolerance_sigma_m));
     }
-    const size_t at = (static_cast<size_t>(place.z()) * static_cast<size_t>(fit.size_.y()) +
-                       static_cast<size_t>(place.y())) *
-                          static_cast<size_t>(fit.size_.x()) +
-                      static_cast<size_t>(place.x());
-    fit.first_[at] = begin;
-    fit.end_[begin] = static_cast<uint32_t>(i);
+    fit.first[fit.IndexOf(place)] = begin;
+    fit.end[begin] = static_cast<uint32_t>(i);
   }
   return fit;
 }
-
-namespace {
 
 // Farther away the points of a scan lie too far apart to say something about each cell, and the
 // error of its rotation displaces them by more than walls are thick.
@@ -143,13 +178,13 @@ class FitObserver {
       : cells_(cells),
         range_m_(static_cast<float>(range_m)),
         tolerance_variance_(static_cast<float>(tolerance_sigma_m * tolerance_sigma_m)),
-        ray_ends_(cells.cells().size(), 0),
-        ray_crossings_(cells.cells().size(), 0) {}
+        ray_ends_(cells.cells.size(), 0),
+        ray_crossings_(cells.cells.size(), 0) {}
 
   // Points as offsets from the sensor, map axes.
   std::vector<FitObservation> Observe(const std::vector<Eigen::Vector3f>& points) {
     std::vector<FitObservation> observations;
-    observations.reserve(points.size() + cells_.cells().size() / 4);
+    observations.reserve(points.size() + cells_.cells.size() / 4);
     std::vector<Eigen::Vector3f> near;
     std::vector<float> distances;
     std::vector<FitKind> kinds;
@@ -167,17 +202,17 @@ class FitObserver {
     }
     // The ground is where the map or the scan is lowest.
     const size_t near_points = near.size();
-    for (const FitCell& cell : cells_.cells()) near.push_back(cell.mean);
+    for (const FitCell& cell : cells_.cells) near.push_back(cell.mean);
     const GroundGrid ground(near);
     const auto add = [&](size_t i, FitKind kind, float distance_m) {
       FitObservation& observation = observations.emplace_back();
-      observation.place_map = cells_.centre_map() + near[i].cast<double>();
+      observation.place_map = cells_.centre_map + near[i].cast<double>();
       observation.kind = kind;
       observation.raised = ground.HeightOf(near[i]) > kRaisedObservation_m;
       observation.distance_m = distance_m;
     };
     for (size_t i = 0; i < near_points; ++i) add(i, kinds[i], distances[i]);
-    for (size_t i = 0; i < cells_.cells().size(); ++i) {
+    for (size_t i = 0; i < cells_.cells.size(); ++i) {
       if (ray_ends_[i] > 0) {
         add(near_points + i, FitKind::kConfirmed, 0.0F);
       } else if (ray_crossings_[i] >= kMinRaysThrough) {
@@ -194,7 +229,7 @@ class FitObserver {
     constexpr float kNever = std::numeric_limits<float>::infinity();
     const float end_m = std::min(range_m, range_m_);
     const Eigen::Vector3f from = cells_.PlaceOf(Eigen::Vector3f::Zero());
-    const float cell_m = cells_.cell_size_m();
+    const float cell_m = cells_.cell_size_m;
     Eigen::Vector3i place = from.array().floor().cast<int>();
     Eigen::Vector3i step;
     Eigen::Vector3f next_m;  // along the ray, to the next border across each axis
@@ -210,7 +245,7 @@ class FitObserver {
     for (float at_m = 0.0F; at_m <= end_m;) {
       const auto [first, end] = cells_.At(place);
       for (uint32_t i = first; i < end; ++i) {
-        if (PassesThrough(cells_.cells()[i], direction, range_m)) ++ray_crossings_[i];
+        if (PassesThrough(cells_.cells[i], direction, range_m)) ++ray_crossings_[i];
       }
       int axis = 0;
       next_m.minCoeff(&axis);
@@ -246,7 +281,7 @@ class FitObserver {
         for (int x = -1; x <= 1; ++x) {
           const auto [first, end] = cells_.At(place + Eigen::Vector3i(x, y, z));
           for (uint32_t i = first; i < end; ++i) {
-            const FitCell& cell = cells_.cells()[i];
+            const FitCell& cell = cells_.cells[i];
             const Eigen::Vector3f beside = point - cell.mean;
             const float squared = beside.dot(cell.information * beside);
             if (squared >= least) continue;
@@ -259,7 +294,7 @@ class FitObserver {
     if (best == nullptr) return false;
     distance_m = std::abs(best->normal.dot(point - best->mean));
     if (best->solid && std::abs(best->normal.dot(direction)) >= kMinCosine) {
-      ++ray_ends_[static_cast<size_t>(best - cells_.cells().data())];
+      ++ray_ends_[static_cast<size_t>(best - cells_.cells.data())];
     }
     return true;
   }
@@ -315,7 +350,7 @@ absl::StatusOr<std::vector<FitObservation>> ObserveFit(const ScanFitRequest& req
                           request.map->CellsInBox(request.statistics_index, sensor_map - reach,
                                                   sensor_map + reach, kMaxCells));
   VOXLOC_ASSIGN_OR_RETURN(const auto fit_cells,
-                          FitCells::Make(cells, cell_size_m, sensor_map, tolerance_sigma_m));
+                          MakeFitCells(cells, cell_size_m, sensor_map, tolerance_sigma_m));
 
   const PointCloud& cloud = *request.points_base;
   const Eigen::Matrix3f turn = request.map_T_base.rotation.toRotationMatrix().cast<float>();

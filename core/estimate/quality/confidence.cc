@@ -76,33 +76,6 @@ double Saturate(double step_m, double step_rad) {
   return std::isfinite(step) ? step / (1.0 + step) : 1.0;
 }
 
-}  // namespace
-
-std::array<ConfidenceTerm, kConfidenceTerms> ConfidenceTerms(const QualitySignals& signals) {
-  const auto raised = static_cast<double>(signals.raised_points);
-  const auto rays = static_cast<double>(signals.rays);
-  const ClusterPull& pull = signals.pull;
-  return {{
-      {"raised", (raised * signals.raised_ratio + kRaisedPrior * kUsualRaisedRatio) /
-                     (raised + kRaisedPrior)},
-      {"sharp", signals.sharp_ratio},
-      {"seen_through", signals.seen_through_ratio * rays / (rays + kRayPrior)},
-      {"step", Saturate(pull.step_m, pull.step_rad)},
-      {"spread", Saturate(pull.spread_m, pull.spread_rad)},
-  }};
-}
-
-double ConfidenceOf(const QualitySignals& signals) {
-  if (signals.matched_points == 0) return 0.0;
-  const Model& model = signals.answer_cell_size_m < kFineCellsM ? kFine : kCoarse;
-  const auto terms = ConfidenceTerms(signals);
-  double logit = model.bias + kInnovation * std::max(0.0, signals.innovation - kUsualInnovation);
-  for (size_t i = 0; i < kConfidenceTerms; ++i) logit += model.coefficients[i] * terms[i].value;
-  return 1.0 / (1.0 + std::exp(-logit));
-}
-
-namespace {
-
 // Of the largest score of a pair: from it on a point is explained.
 constexpr double kExplainedScoreRatio = 0.5;
 
@@ -147,6 +120,29 @@ void MeasureFreeSpace(const FreeSpace& free_space, absl::Span<const float> score
 }
 
 }  // namespace
+
+std::array<ConfidenceTerm, kConfidenceTerms> ConfidenceTerms(const QualitySignals& signals) {
+  const auto raised = static_cast<double>(signals.raised_points);
+  const auto rays = static_cast<double>(signals.rays);
+  const ClusterPull& pull = signals.pull;
+  return {{
+      {"raised", (raised * signals.raised_ratio + kRaisedPrior * kUsualRaisedRatio) /
+                     (raised + kRaisedPrior)},
+      {"sharp", signals.sharp_ratio},
+      {"seen_through", signals.seen_through_ratio * rays / (rays + kRayPrior)},
+      {"step", Saturate(pull.step_m, pull.step_rad)},
+      {"spread", Saturate(pull.spread_m, pull.spread_rad)},
+  }};
+}
+
+double ConfidenceOf(const QualitySignals& signals) {
+  if (signals.matched_points == 0) return 0.0;
+  const Model& model = signals.answer_cell_size_m < kFineCellsM ? kFine : kCoarse;
+  const auto terms = ConfidenceTerms(signals);
+  double logit = model.bias + kInnovation * std::max(0.0, signals.innovation - kUsualInnovation);
+  for (size_t i = 0; i < kConfidenceTerms; ++i) logit += model.coefficients[i] * terms[i].value;
+  return 1.0 / (1.0 + std::exp(-logit));
+}
 
 absl::StatusOr<QualitySignals> MeasureQuality(const QualityRequest& request) {
   const AlignResult& result = *request.result;

@@ -20,10 +20,9 @@
 
 namespace voxloc {
 
-// The Newton steps of a scan's clusters at a pose, from the alignment's pass. Near the right
-// optimum they agree; at a wrong one they point in different directions. Pure functions.
-
-// Lengths of Newton steps. The curvature is raised to the limit of observability where it is less.
+// Lengths of the Newton steps of a scan's clusters at a pose. Near the right optimum the steps
+// agree; at a wrong one they point in different directions. The curvature is raised to the limit of
+// observability where it is less.
 struct ClusterPull {
   // Of all clusters together: what is left to the optimum.
   double step_m = 0.0;
@@ -69,9 +68,7 @@ constexpr size_t kConfidenceTerms = 5;
 // matched point.
 [[nodiscard]] double ConfidenceOf(const QualitySignals& signals);
 
-// The signals of a scan at a pose, from what its alignment evaluated there. Pure functions.
-
-// Scores of points at the pose.
+// What an alignment evaluated at a pose, for the signals there.
 struct QualityRequest {
   const AlignJob* job = nullptr;
   const AlignResult* result = nullptr;  // run with with_point_scores; its status is ok

@@ -18,6 +18,19 @@ constexpr float kColumnM = 4.0F;
 // Columns are widened until there are no more of them: 1 km of them each way.
 constexpr float kMaxColumns = 65536.0F;
 
+PointCloud PointsAbove(const PointCloud& scan_base, const Eigen::Matrix3d& map_R_base,
+                       double z_margin_m) {
+  const Eigen::RowVector3d up = map_R_base.row(2);
+  PointCloud kept;
+  kept.origin = scan_base.origin;
+  for (size_t i = 0; i < scan_base.size(); ++i) {
+    if (!scan_base.IsFinite(i) || !(up.dot(scan_base.Point(i)) > z_margin_m)) continue;
+    kept.PushBack(scan_base.x[i], scan_base.y[i], scan_base.z[i]);
+    if (scan_base.has_intensity()) kept.intensity.push_back(scan_base.intensity[i]);
+  }
+  return kept;
+}
+
 }  // namespace
 
 GroundGrid::GroundGrid(const std::vector<Eigen::Vector3f>& points) {
@@ -62,23 +75,6 @@ size_t GroundGrid::ColumnOf(const Eigen::Vector3f& point) const {
   const auto y = static_cast<size_t>((point.y() - low_.y()) * columns_per_m_);
   return (y + 1) * width_ + x + 1;
 }
-
-namespace {
-
-PointCloud PointsAbove(const PointCloud& scan_base, const Eigen::Matrix3d& map_R_base,
-                       double z_margin_m) {
-  const Eigen::RowVector3d up = map_R_base.row(2);
-  PointCloud kept;
-  kept.origin = scan_base.origin;
-  for (size_t i = 0; i < scan_base.size(); ++i) {
-    if (!scan_base.IsFinite(i) || !(up.dot(scan_base.Point(i)) > z_margin_m)) continue;
-    kept.PushBack(scan_base.x[i], scan_base.y[i], scan_base.z[i]);
-    if (scan_base.has_intensity()) kept.intensity.push_back(scan_base.intensity[i]);
-  }
-  return kept;
-}
-
-}  // namespace
 
 absl::StatusOr<NoGroundScores> ScoreWithoutGround(Engine& engine, const AlignJob& job,
                                                   const Pose& map_T_base, double z_margin_m) {

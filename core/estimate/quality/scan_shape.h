@@ -18,11 +18,10 @@
 
 namespace voxloc {
 
-// The space that a scan saw to be free: points along its rays. At a right pose the map has nothing
-// there; at a wrong one rays pass through walls. Pure functions.
-
 constexpr size_t kMaxFreeSpaceRays = 64;
 
+// The space that a scan saw to be free: points along its rays. At a right pose the map has nothing
+// there; at a wrong one rays pass through walls.
 struct FreeSpace {
   std::shared_ptr<const PointCloud> points_base;
   std::vector<uint32_t> ray;  // of each point, counted from 0
