@@ -24,42 +24,30 @@ absl::Status CheckInterval(absl::string_view min_name, double min, absl::string_
   return absl::OkStatus();
 }
 
-// Whether a finite point lies within every limit.
-class Limits {
- public:
-  explicit Limits(const FilterOptions& options)
-      : options_(options),
-        min_squared_(options.min_range_m > 0.0 ? options.min_range_m * options.min_range_m : 0.0),
-        max_squared_(options.max_range_m * options.max_range_m) {}
-
-  [[nodiscard]] bool Hold(const Eigen::Vector3d& point) const {
-    const double squared = point.squaredNorm();
-    if (squared < min_squared_ || squared > max_squared_) return false;
-    if (point.z() < options_.min_height_m || point.z() > options_.max_height_m) return false;
-    if (!options_.box.has_value()) return true;
-    return (point.array() >= options_.box->min.array()).all() &&
-           (point.array() <= options_.box->max.array()).all();
-  }
-
- private:
-  const FilterOptions& options_;
-  double min_squared_;
-  double max_squared_;
-};
-
 PointCloud KeepWithinLimits(const PointCloud& cloud, const FilterOptions& options,
                             FilterCounts& counts) {
   PointCloud kept;
   kept.origin = cloud.origin;
   kept.Reserve(cloud.size());
   if (cloud.has_intensity()) kept.intensity.reserve(cloud.size());
-  const Limits limits(options);
+  const double min_squared =
+      options.min_range_m > 0.0 ? options.min_range_m * options.min_range_m : 0.0;
+  const double max_squared = options.max_range_m * options.max_range_m;
+  // Whether a finite point lies within every limit.
+  const auto within = [&](const Eigen::Vector3d& point) {
+    const double squared = point.squaredNorm();
+    if (squared < min_squared || squared > max_squared) return false;
+    if (point.z() < options.min_height_m || point.z() > options.max_height_m) return false;
+    if (!options.box.has_value()) return true;
+    return (point.array() >= options.box->min.array()).all() &&
+           (point.array() <= options.box->max.array()).all();
+  };
   for (size_t i = 0; i < cloud.size(); ++i) {
     if (!cloud.IsFinite(i)) {
       ++counts.not_finite;
       continue;
     }
-    if (!limits.Hold(cloud.Point(i))) {
+    if (!within(cloud.Point(i))) {
       ++counts.out_of_limits;
       continue;
     }

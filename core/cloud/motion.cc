@@ -31,29 +31,6 @@ void Deskew(const Twist& sensor_twist, const std::vector<float>& time_s, double 
   }
 }
 
-namespace {
-
-// Voxels that have a point. Indices are whole doubles, which no distance overflows.
-class OccupiedVoxels {
- public:
-  explicit OccupiedVoxels(double leaf_m) : leaf_m_(leaf_m) {}
-
-  // False: the voxel had a point before.
-  bool Add(const Eigen::Vector3d& point) {
-    const Eigen::Vector3d index = (point / leaf_m_).array().floor();
-    const std::array<double, 3> key = {index.x(), index.y(), index.z()};
-    if (voxels_.Find(key) != nullptr) return false;
-    voxels_.Insert(key, true);
-    return true;
-  }
-
- private:
-  double leaf_m_;
-  FlatTable<std::array<double, 3>, bool> voxels_;
-};
-
-}  // namespace
-
 PointCloud AccumulateClouds(const PointCloud& newest, absl::Span<const PlacedCloud> earlier,
                             double voxel_leaf_m) {
   PointCloud joint = newest;
@@ -62,10 +39,19 @@ PointCloud AccumulateClouds(const PointCloud& newest, absl::Span<const PlacedClo
   for (const PlacedCloud& placed : earlier) points += placed.cloud->size();
   joint.Reserve(points);
   const bool thins = voxel_leaf_m > 0.0;
-  OccupiedVoxels occupied(voxel_leaf_m);
+  FlatTable<std::array<double, 3>, bool> occupied;
+  // False: the point's voxel had a point before. Indices are whole doubles, which no distance
+  // overflows.
+  const auto occupy = [&](const Eigen::Vector3d& point) {
+    const Eigen::Vector3d index = (point / voxel_leaf_m).array().floor();
+    const std::array<double, 3> voxel = {index.x(), index.y(), index.z()};
+    if (occupied.Find(voxel) != nullptr) return false;
+    occupied.Insert(voxel, true);
+    return true;
+  };
   if (thins) {
     for (size_t i = 0; i < newest.size(); ++i) {
-      if (newest.IsFinite(i)) occupied.Add(newest.Point(i));
+      if (newest.IsFinite(i)) occupy(newest.Point(i));
     }
   }
   for (const PlacedCloud& placed : earlier) {
@@ -73,7 +59,7 @@ PointCloud AccumulateClouds(const PointCloud& newest, absl::Span<const PlacedClo
     for (size_t i = 0; i < cloud.size(); ++i) {
       if (!cloud.IsFinite(i)) continue;
       const Eigen::Vector3d point = placed.target_T_cloud * cloud.Point(i);
-      if (thins && !occupied.Add(point)) continue;
+      if (thins && !occupy(point)) continue;
       const Eigen::Vector3f offset = (point - joint.origin).cast<float>();
       joint.PushBack(offset.x(), offset.y(), offset.z());
     }

@@ -80,15 +80,6 @@ class SpinTeam {
   std::exception_ptr error_ ABSL_GUARDED_BY(mutex_);
 };
 
-// By the team, or on the caller's thread alone where `team` is null.
-inline void ParallelFor(SpinTeam* team, size_t count, absl::FunctionRef<void(size_t)> body) {
-  if (team != nullptr) {
-    team->ParallelFor(count, body);
-  } else {
-    for (size_t i = 0; i < count; ++i) body(i);
-  }
-}
-
 }  // namespace voxloc
 
 #endif  // VOXLOC_CORE_PARALLEL_SPIN_TEAM_H_

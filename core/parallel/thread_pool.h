@@ -51,10 +51,11 @@ class ThreadPool {
   std::vector<std::thread> workers_;
 };
 
-// On the pool's threads too where there is a pool; on the caller's alone where `pool` is null.
-inline void ParallelFor(ThreadPool* pool, size_t count, absl::FunctionRef<void(size_t)> body) {
-  if (pool != nullptr) {
-    pool->ParallelFor(count, body);
+// By the threads of a ThreadPool or a SpinTeam, or on the caller's alone where `threads` is null.
+template <typename Threads>
+void ParallelFor(Threads* threads, size_t count, absl::FunctionRef<void(size_t)> body) {
+  if (threads != nullptr) {
+    threads->ParallelFor(count, body);
   } else {
     for (size_t i = 0; i < count; ++i) body(i);
   }

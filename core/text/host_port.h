@@ -27,11 +27,12 @@ struct HostPort {
 [[nodiscard]] absl::StatusOr<uint16_t> ParsePort(absl::string_view text, PortZero zero);
 
 // The host is a name, an IPv4 address, or an IPv6 address in brackets. It is not looked up.
-// InvalidArgument, with "must be HOST:PORT", the range of ports and what was given: it is none.
+// InvalidArgument, with "must be HOST:PORT", the range of ports and what was given: the text is no
+// such address.
 [[nodiscard]] absl::StatusOr<HostPort> ParseHostPort(absl::string_view text, PortZero zero);
 
 // Where [USER[:PASSWORD]@]HOST[:PORT], the authority of a URL, names a port. InvalidArgument, with
-// "must have a port" and the range: it is none. Shows nothing but the port.
+// "must have a port" and the range: the port is not valid. The message shows only the port.
 [[nodiscard]] absl::Status CheckUrlPort(absl::string_view authority);
 
 }  // namespace voxloc

@@ -17,7 +17,7 @@ struct Form {
 constexpr Form kForms[] = {
     {0x80, 0x00, 1, 0x0}, {0xE0, 0xC0, 2, 0x80}, {0xF0, 0xE0, 3, 0x800}, {0xF8, 0xF0, 4, 0x10000}};
 
-// Bytes of the character that the text begins with; 0: it is none.
+// Bytes of the character that the text begins with; 0: the bytes are no character.
 size_t CharacterSize(absl::string_view text) {
   const auto byte = [text](size_t i) { return static_cast<uint8_t>(text[i]); };
   for (const Form& form : kForms) {

@@ -11,7 +11,7 @@
 namespace voxloc {
 namespace {
 
-// Why the client's own result is a rival of the proposal; empty: it is none.
+// Why the client's own result is a rival of the proposal; empty: it is not.
 std::string RivalOf(const AlignResult& result, const AlignResult& own,
                     const HypothesisOptions& options) {
   const double distance_m = TranslationDistance(own.map_T_base, result.map_T_base);

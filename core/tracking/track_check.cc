@@ -32,7 +32,7 @@ std::optional<TrackCheck::Track> TrackCheck::Extend(const Track& track, int64_t 
   if (stamp_ns <= track.stamp_ns) return std::nullopt;
   const double time_s = SecondsBetween(track.stamp_ns, stamp_ns);
   if (time_s > kMaxGapS) return std::nullopt;
-  // In the base's axes halfway: a vehicle that turns goes on in its new direction.
+  // In the base's axes halfway: a vehicle that turns continues in its new direction.
   const Eigen::Vector3d velocity_base_m_s =
       MeanTwist(track.map_T_base, map_T_base, time_s).linear_m_s;
   const Eigen::Vector3d expected_base_m_s =

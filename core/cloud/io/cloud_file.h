@@ -76,7 +76,7 @@ struct PcdExtraField {
 // or not at all. ReadCloud gives origin and offsets back, bit for bit.
 [[nodiscard]] absl::Status WritePcdOffsets(const std::string& path, const PointCloud& cloud);
 
-// Records that may be told, float32 a point. Without being told only 4 to 6 are taken.
+// The sizes of records that may be given, float32 a point. Without one, only 4 to 6 are taken.
 constexpr size_t kMinRecordFloats = 3;
 constexpr size_t kMaxRecordFloats = 32;
 

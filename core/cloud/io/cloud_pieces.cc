@@ -56,7 +56,7 @@ absl::StatusOr<std::optional<Records>> BinFileRecords(const FileParts& file, abs
   return Records{layout, 0, file.size() / layout.record_bytes, std::nullopt};
 }
 
-// nullopt: the file is to be read whole, or is malformed, which reading it whole tells best.
+// nullopt: the file is to be read whole, or is malformed, which reading it whole reports best.
 absl::StatusOr<std::optional<Records>> RecordsOf(const FileParts& file, CloudFormat format,
                                                  absl::string_view name,
                                                  const CloudReadOptions& options) {

@@ -49,7 +49,7 @@ std::optional<SearchArea> AreaOf(const PoseRegion& region) {
   return SearchArea{region.box->min.head<2>(), region.box->max.head<2>()};
 }
 
-// The part of the grid that the region is. InvalidArgument: there is none.
+// The part of the grid that the region covers. InvalidArgument: it covers none.
 absl::Status SetExtent(const PoseRegion& region, const SearchGrid& grid, LeafSearchJob& leaves) {
   leaves.begin = grid.begin;
   leaves.end = grid.end;

@@ -18,7 +18,7 @@
 
 namespace voxloc {
 
-// Merges many aligned candidates into a few distinct, ranked hypotheses, and tells whether the best
+// Merges many aligned candidates into a few distinct, ranked hypotheses, and says whether the best
 // one is ambiguous. Pure functions. The order of the candidates matters only for equal scores: the
 // first is then the better one.
 struct HypothesisOptions {

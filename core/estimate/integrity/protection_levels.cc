@@ -20,6 +20,15 @@ constexpr double kUnbounded = std::numeric_limits<double>::infinity();
 // A shorter separation is a rounding.
 constexpr double kRoundingM = 1e-9;
 
+absl::Status ValidateProtectionOptions(const ProtectionOptions& options) {
+  const NumberRange share = Over(0.0).Below(1.0);
+  return CheckRanges(
+      {{"risk", options.risk, share},
+       {"false_alarm", options.false_alarm, share},
+       {"least_rest", options.separation.min_remaining, share},
+       {"unobserved_ratio", options.separation.unobserved_ratio, AtLeast(0.0).Below(1.0)}});
+}
+
 absl::Status CheckInput(const ProtectionInput& input, const ProtectionOptions& options) {
   VOXLOC_TRY(ValidateProtectionOptions(options));
   if (input.fault_probabilities.size() != input.clusters.size()) {
@@ -262,15 +271,6 @@ ProtectionOptions MakeProtectionOptions(const ScanProtectionOptions& options) {
 }
 
 }  // namespace
-
-absl::Status ValidateProtectionOptions(const ProtectionOptions& options) {
-  const NumberRange share = Over(0.0).Below(1.0);
-  return CheckRanges(
-      {{"risk", options.risk, share},
-       {"false_alarm", options.false_alarm, share},
-       {"least_rest", options.separation.min_remaining, share},
-       {"unobserved_ratio", options.separation.unobserved_ratio, AtLeast(0.0).Below(1.0)}});
-}
 
 absl::StatusOr<ProtectionLevels> ComputeProtectionLevels(const ProtectionInput& input,
                                                          const ProtectionOptions& options) {

@@ -72,9 +72,6 @@ struct ProtectionOptions {
   SeparationOptions separation;
 };
 
-// InvalidArgument names the field, its value and its range.
-[[nodiscard]] absl::Status ValidateProtectionOptions(const ProtectionOptions& options);
-
 // Of one scan, about its final pose.
 struct ProtectionInput {
   absl::Span<const ScoreTerms> clusters;

@@ -306,31 +306,18 @@ class FitObserver {
   std::vector<uint32_t> ray_crossings_;
 };
 
-void Count(bool mismatched, bool raised, FitCounts& all, FitCounts& raised_ones) {
-  for (FitCounts* share : {&all, raised ? &raised_ones : nullptr}) {
-    if (share == nullptr) continue;
-    share->all += 1.0;
-    if (mismatched) share->mismatched += 1.0;
-  }
-}
-
 void AddObservation(const FitObservation& observation, TileFit& fit) {
-  switch (observation.kind) {
-    case FitKind::kExplained:
-      fit.squared_distances_m2 +=
-          static_cast<double>(observation.distance_m) * static_cast<double>(observation.distance_m);
-      Count(false, observation.raised, fit.points, fit.raised_points);
-      break;
-    case FitKind::kUnexplained:
-      Count(true, observation.raised, fit.points, fit.raised_points);
-      break;
-    case FitKind::kConfirmed:
-      Count(false, observation.raised, fit.solid, fit.raised_solid);
-      break;
-    case FitKind::kSeenThrough:
-      Count(true, observation.raised, fit.solid, fit.raised_solid);
-      break;
-  }
+  const FitKind kind = observation.kind;
+  const auto distance_m = static_cast<double>(observation.distance_m);
+  if (kind == FitKind::kExplained) fit.squared_distances_m2 += distance_m * distance_m;
+  const bool of_cell = kind == FitKind::kConfirmed || kind == FitKind::kSeenThrough;
+  const bool mismatched = kind == FitKind::kUnexplained || kind == FitKind::kSeenThrough;
+  const auto count = [mismatched](FitCounts& counts) {
+    counts.all += 1.0;
+    if (mismatched) counts.mismatched += 1.0;
+  };
+  count(of_cell ? fit.solid : fit.points);
+  if (observation.raised) count(of_cell ? fit.raised_solid : fit.raised_points);
   fit.scans = 1.0;
 }
 

@@ -19,7 +19,7 @@ uint8_t ByteOf(double component) {
 }  // namespace
 
 Rgb ColorOfScore(double score) {
-  // fmax and fmin give their number where the score is none.
+  // fmax and fmin return the other argument where the score is NaN.
   const double share =
       std::fmin(std::fmax((score - kBlueScore) / (kRedScore - kBlueScore), 0.0), kLargestShare);
   const double wave = std::sin(2.0 * M_PI * share);
