@@ -12,7 +12,7 @@
 #include <iostream>
 #include <thread>
 
-#include "core/host/host_resources.h"
+#include "core/host/process_limits.h"
 #include "core/parallel/lock_checks.h"
 #include "server/config/command_line.h"
 #include "server/config/config_errors.h"

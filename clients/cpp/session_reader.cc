@@ -24,10 +24,10 @@ v1::AlignmentResult LocalOutcome(const v1::Scan& scan, v1::AlignmentStatus statu
 }  // namespace
 
 void LocalizationSession::Impl::Run() {
-  SessionReconnectPolicy route(channel, options.reconnect);
+  SessionReconnectPolicy policy(channel, options.reconnect);
   while (true) {
-    const StreamEnd stream_end = RunStream(route.endpoint());
-    const std::optional<double> wait_s = route.NextAttempt(stream_end);
+    const StreamEnd stream_end = RunStream(policy.endpoint());
+    const std::optional<double> wait_s = policy.NextAttempt(stream_end);
     std::unique_lock<std::mutex> lock(mutex);
     writable = false;
     drain_wait_s.reset();
@@ -38,7 +38,7 @@ void LocalizationSession::Impl::Run() {
                              std::chrono::duration<double>(*wait_s));
       if (!changed.wait_until(lock, until, [this] { return closing; })) continue;
     }
-    end = route.error();
+    end = policy.error();
     // Closed before another server had them.
     if (end.ok()) {
       const std::vector<v1::AlignmentResult> left = AbandonScansBefore(last_sequence + 1);

@@ -8,7 +8,7 @@
 #include <cstddef>
 #include <optional>
 
-#include "core/host/host_resources.h"
+#include "core/host/process_limits.h"
 
 namespace voxloc {
 

@@ -37,8 +37,9 @@ struct ProposalCheck {
   [[nodiscard]] bool agrees() const { return detail.empty(); }
 };
 
-// `job` names map, scan, profile and regularisation; its guess is not used. `own` is the result of
-// the alignment from the client's own guess, or null. If it ends at a distinct pose that explains
+// Whether a scan agrees with a pose that was proposed for its lost vehicle. `job` names map, scan,
+// profile and regularisation; its guess is not used. `own` is the result of the alignment from the
+// client's own guess, or null. If it ends at a distinct pose that explains
 // the scan nearly as well, the scan does not agree with the proposal.
 [[nodiscard]] ProposalCheck CheckProposal(Engine& engine, const AlignJob& job,
                                           const Pose& expected_map_T_base, const AlignResult* own,

@@ -25,6 +25,7 @@
 #include "server/capture/captured_scan.h"
 #include "server/config/config.h"
 #include "server/observe/metrics/metrics.h"
+#include "server/observe/seconds.h"
 
 namespace voxloc::server {
 
@@ -42,7 +43,7 @@ class CaptureRate {
   // Takes a token if there is one. The bucket holds max(1, per_second) tokens.
   [[nodiscard]] bool Admit(Clock::time_point now) {
     const absl::MutexLock lock(&mutex_);
-    const double elapsed_s = std::chrono::duration<double>(now - at_).count();
+    const double elapsed_s = ToSeconds(now - at_);
     at_ = std::max(at_, now);
     tokens_ =
         std::min(std::max(1.0, per_second_), tokens_ + per_second_ * std::max(0.0, elapsed_s));

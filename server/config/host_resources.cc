@@ -7,7 +7,7 @@
 #include <optional>
 
 #include "absl/strings/str_cat.h"
-#include "core/host/host_resources.h"
+#include "core/host/process_limits.h"
 #include "core/parallel/processors.h"
 
 namespace voxloc::server {

@@ -10,7 +10,7 @@
 #include <cstdint>
 #include <string>
 
-#include "core/host/host_resources.h"
+#include "core/host/process_limits.h"
 #include "server/config/live_config.h"
 
 namespace voxloc::server {

@@ -14,6 +14,7 @@
 #include "core/engine/self_test/self_test.h"
 #include "core/status/try.h"
 #include "server/observe/logging.h"
+#include "server/observe/seconds.h"
 
 namespace voxloc::server {
 namespace {
@@ -128,8 +129,7 @@ absl::Status WarmUp(Engine& engine) {
   }
   Log(LogLevel::kInfo, "engine_warm",
       {{"engine", engine.Info().name},
-       {"warm_up_s",
-        std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count()}});
+       {"warm_up_s", ToSeconds(std::chrono::steady_clock::now() - start)}});
   return absl::OkStatus();
 }
 

@@ -10,6 +10,7 @@
 #include "absl/time/time.h"
 #include "server/errors/error_details.h"
 #include "server/observe/logging.h"
+#include "server/observe/seconds.h"
 #include "server/scheduling/this_thread.h"
 
 namespace voxloc::server {
@@ -24,12 +25,6 @@ constexpr absl::Duration kFinalReplyTimeout = absl::Seconds(3);
 constexpr absl::Duration kCancelTimeout = absl::Seconds(1);
 // The longest grace time, 11 days; longer ones are clamped to it.
 constexpr double kMaxGraceS = 1e6;
-
-template <typename Clock>
-typename Clock::duration ToDuration(double seconds) {
-  return std::chrono::duration_cast<typename Clock::duration>(
-      std::chrono::duration<double>(seconds));
-}
 
 }  // namespace
 
@@ -55,9 +50,9 @@ DrainProgress Drain::Begin(double grace_s, const std::string& reason) {
       const double delay_s =
           parts_.readiness.probed_recently() ? share * parts_.times.delay_s : 0.0;
       const double spread_s = share * parts_.times.spread_s;
-      plan_.notify_begin = now + ToDuration<Clock>(delay_s);
-      plan_.notify_end = plan_.notify_begin + ToDuration<Clock>(spread_s);
-      plan_.end = now + ToDuration<Clock>(grace_s);
+      plan_.notify_begin = now + ToDuration(delay_s);
+      plan_.notify_end = plan_.notify_begin + ToDuration(spread_s);
+      plan_.end = now + ToDuration(grace_s);
       Log(LogLevel::kInfo, "draining",
           {{"sessions", parts_.sessions.open()},
            {"calls", parts_.calls.count()},
@@ -68,9 +63,7 @@ DrainProgress Drain::Begin(double grace_s, const std::string& reason) {
       StartThread();
     } else if (const double remaining_s = RemainingS(); grace_s < remaining_s) {
       const auto nearer = [&](Clock::time_point& time) {
-        if (time > now)
-          time = now + ToDuration<Clock>(std::chrono::duration<double>(time - now).count() *
-                                         grace_s / remaining_s);
+        if (time > now) time = now + ToDuration(ToSeconds(time - now) * grace_s / remaining_s);
       };
       nearer(plan_.notify_begin);
       nearer(plan_.notify_end);
@@ -144,7 +137,7 @@ uint64_t Drain::sessions_notified() const {
 
 double Drain::RemainingS() const {
   if (!parts_.lifecycle.draining() || phase_ == Phase::kOver) return 0.0;
-  return std::max(0.0, std::chrono::duration<double>(plan_.end - Clock::now()).count());
+  return std::max(0.0, ToSeconds(plan_.end - Clock::now()));
 }
 
 template <typename OfPlan>
@@ -189,8 +182,7 @@ bool Drain::NotifySessions() {
   for (size_t i = 0; i < sessions.size(); ++i) {
     const double share = static_cast<double>(i) / static_cast<double>(sessions.size());
     const auto turn = [share](const Plan& plan) {
-      const std::chrono::duration<double> spread = plan.notify_end - plan.notify_begin;
-      return plan.notify_begin + ToDuration<Clock>(share * spread.count());
+      return plan.notify_begin + ToDuration(share * ToSeconds(plan.notify_end - plan.notify_begin));
     };
     const Waited waited = AwaitTime(turn, /*for_calls=*/true);
     if (waited == Waited::kCancelled) return false;

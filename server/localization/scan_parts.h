@@ -5,8 +5,6 @@
 #ifndef VOXLOC_SERVER_LOCALIZATION_SCAN_PARTS_H_
 #define VOXLOC_SERVER_LOCALIZATION_SCAN_PARTS_H_
 
-#include <chrono>
-
 #include "core/engine/failover/failover_engine.h"
 #include "server/capture/capture_recorder.h"
 #include "server/config/live_config.h"
@@ -21,11 +19,6 @@
 #include "server/scheduling/work_queue.h"
 
 namespace voxloc::server {
-
-// Durations in messages and metrics are seconds.
-inline double Seconds(std::chrono::steady_clock::duration duration) {
-  return std::chrono::duration<double>(duration).count();
-}
 
 struct WorkParts {
   FailoverEngine& engine;

@@ -9,6 +9,7 @@
 #include "absl/time/clock.h"
 #include "server/convert/result.h"
 #include "server/observe/logging.h"
+#include "server/observe/seconds.h"
 #include "server/observe/trace/span_exporter.h"
 
 namespace voxloc::server {
@@ -109,9 +110,7 @@ void ScanReply::ReleasePoints() {
   if (!may_be_captured_) message_.reset();
 }
 
-double ScanReply::age_s() const {
-  return std::chrono::duration<double>(Clock::now() - received_).count();
-}
+double ScanReply::age_s() const { return ToSeconds(Clock::now() - received_); }
 
 void ScanReply::SetStatus(v1::AlignmentStatus status, absl::string_view detail) {
   result_->set_status(status);

@@ -18,14 +18,10 @@
 #include "server/convert/result.h"
 #include "server/localization/recovery_work.h"
 #include "server/observe/logging.h"
+#include "server/observe/seconds.h"
 
 namespace voxloc::server {
 namespace {
-
-std::chrono::steady_clock::duration Duration(double seconds) {
-  return std::chrono::duration_cast<std::chrono::steady_clock::duration>(
-      std::chrono::duration<double>(seconds));
-}
 
 // A scan's own part of its batch, seconds.
 double TrackingTime(const v1::Timings& timings) {
@@ -92,7 +88,7 @@ bool ScanWork::Prepare(AlignJob& job, EstimateRequest& estimate, ThreadPool* idl
   const Clock::time_point start = Clock::now();
   reply_.trace().AddStage("queue", reply_.received(), start);
   v1::Timings& timings = *reply_.result().mutable_timings();
-  timings.set_queue_wait_s(Seconds(start - reply_.received()));
+  timings.set_queue_wait_s(ToSeconds(start - reply_.received()));
   Place();
   const std::optional<Rejection> refusal = FindRejection();
   // Autoware's diagnostics include point counts also for a scan that is not aligned.
@@ -119,7 +115,7 @@ bool ScanWork::Prepare(AlignJob& job, EstimateRequest& estimate, ThreadPool* idl
     RequestSweep(job);
     job.packed = parts_.engine.Pack(job);
     prepared_at_ = Clock::now();
-    timings.set_prepare_s(Seconds(prepared_at_ - start));
+    timings.set_prepare_s(ToSeconds(prepared_at_ - start));
     reply_.trace().AddStage("prepare", start, prepared_at_);
     return true;
   }
@@ -244,7 +240,7 @@ bool ScanWork::PrefersSecond(const AlignResult& first, const AlignResult& second
 void ScanWork::Complete(AlignResult result, const ScanEstimate* estimate, const BatchFacts& batch) {
   const ScopedLogTrace log_trace(reply_.trace().context());
   const Clock::time_point start = Clock::now();
-  const Clock::time_point aligned = batch.align_start + Duration(batch.align_s);
+  const Clock::time_point aligned = batch.align_start + ToDuration(batch.align_s);
   const Clock::time_point estimated = estimate != nullptr ? batch.estimate_start : start;
   TraceEngine(result, batch, aligned);
   if (estimate != nullptr) reply_.trace().AddStage("estimate", estimated, start);
@@ -270,9 +266,9 @@ void ScanWork::Complete(AlignResult result, const ScanEstimate* estimate, const 
   if (verdict.settled_by.has_value()) SettledByToProto(*verdict.settled_by, reply);
   reply.set_engine(parts_.engine.name());
   v1::Timings& timings = *reply.mutable_timings();
-  timings.set_batch_wait_s(Seconds(batch.align_start - prepared_at_));
+  timings.set_batch_wait_s(ToSeconds(batch.align_start - prepared_at_));
   timings.set_align_s(batch.align_s);
-  timings.set_estimate_wait_s(Seconds(estimated - aligned));
+  timings.set_estimate_wait_s(ToSeconds(estimated - aligned));
   timings.set_batch_size(static_cast<uint32_t>(batch.size));
   if (gate_.AfterAlign(result, placed_->profile, *placed_->guess_map_T_base, reply_.age_s()) &&
       !verdict.accepted) {
@@ -281,8 +277,8 @@ void ScanWork::Complete(AlignResult result, const ScanEstimate* estimate, const 
   InterpolatedGuessToProto(result.map_T_base);
   const Clock::time_point encoded = Clock::now();
   reply_.trace().AddStage("encode", start, encoded);
-  parts_.metrics.stage_encode_s.Observe(Seconds(encoded - start));
-  timings.set_estimate_s(Seconds(encoded - estimated));
+  parts_.metrics.stage_encode_s.Observe(ToSeconds(encoded - start));
+  timings.set_estimate_s(ToSeconds(encoded - estimated));
 
   if (verdict.accepted) {
     CheckSweep(result);
@@ -308,9 +304,9 @@ void ScanWork::TraceEngine(const AlignResult& result, const BatchFacts& batch,
   // Device and host clocks differ: the stages are placed backwards from the end of the alignment
   // by their durations.
   const DeviceTimes& times = *result.device_times;
-  const Clock::time_point downloads = aligned - Duration(times.download_s);
-  const Clock::time_point starts = downloads - Duration(times.kernel_s);
-  trace.AddPart("upload", starts - Duration(times.upload_s), starts);
+  const Clock::time_point downloads = aligned - ToDuration(times.download_s);
+  const Clock::time_point starts = downloads - ToDuration(times.kernel_s);
+  trace.AddPart("upload", starts - ToDuration(times.upload_s), starts);
   trace.AddPart("kernel", starts, downloads);
   trace.AddPart("download", downloads, aligned);
 }

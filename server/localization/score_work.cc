@@ -14,6 +14,7 @@
 #include "server/convert/profile.h"
 #include "server/convert/result.h"
 #include "server/convert/scan.h"
+#include "server/observe/seconds.h"
 #include "server/session/session_setup.h"
 
 namespace voxloc::server {
@@ -136,8 +137,7 @@ absl::Status ScoreWork::Score(absl::Span<const Pose> poses, v1::PoseScores& scor
     }
     next += touch ? 1 : 0;
   }
-  const double seconds =
-      std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  const double seconds = ToSeconds(std::chrono::steady_clock::now() - start);
   scores.mutable_timings()->set_align_s(seconds);
   scores.mutable_timings()->set_server_s(seconds);
   parts_.metrics.stage_score_s.Observe(seconds);

@@ -20,6 +20,7 @@
 #include "server/convert/range.h"
 #include "server/convert/result.h"
 #include "server/observe/logging.h"
+#include "server/observe/seconds.h"
 #include "server/session/session_setup.h"
 
 namespace voxloc::server {
@@ -77,12 +78,12 @@ absl::StatusOr<v1::SearchResult> SearchWork::Run(const Observer& observer) {
   v1::Timings& timings = *result.mutable_timings();
   timings.set_received_at_ns(absl::ToUnixNanos(received_at_));
   const Clock::time_point start = Clock::now();
-  timings.set_queue_wait_s(Seconds(start - received_));
+  timings.set_queue_wait_s(ToSeconds(start - received_));
   PoseSearchProgress progress;
   ReportProgress(progress, observer);
   VOXLOC_TRY(Prepare());
   const Clock::time_point prepared = Clock::now();
-  timings.set_prepare_s(Seconds(prepared - start));
+  timings.set_prepare_s(ToSeconds(prepared - start));
 
   auto found = Search([this, &progress, &observer](const PoseSearchProgress& step) {
     progress = step;
@@ -90,7 +91,7 @@ absl::StatusOr<v1::SearchResult> SearchWork::Run(const Observer& observer) {
   });
   if (!found.ok()) return Explain(found.status());
   const Clock::time_point searched = Clock::now();
-  timings.set_align_s(Seconds(searched - prepared));
+  timings.set_align_s(ToSeconds(searched - prepared));
 
   VOXLOC_TRY(DescribeHypotheses(*found, result));
   SearchResultToProto(*found, result);
@@ -101,8 +102,8 @@ absl::StatusOr<v1::SearchResult> SearchWork::Run(const Observer& observer) {
   result.set_engine(parts_.engine.name());
   result.set_stamp_ns(request_.scan().stamp_ns());
   result.set_prior_height_shift_m(prior_height_shift_m_);
-  timings.set_estimate_s(Seconds(Clock::now() - searched));
-  timings.set_server_s(Seconds(Clock::now() - received_));
+  timings.set_estimate_s(ToSeconds(Clock::now() - searched));
+  timings.set_server_s(ToSeconds(Clock::now() - received_));
   Count(result);
   return result;
 }

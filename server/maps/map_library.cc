@@ -13,6 +13,7 @@
 #include "server/errors/error_details.h"
 #include "server/maps/map_memory.h"
 #include "server/observe/logging.h"
+#include "server/observe/seconds.h"
 
 namespace voxloc::server {
 
@@ -44,10 +45,6 @@ using Clock = std::chrono::steady_clock;
 // With no free map memory, a transaction may still use 1 / this of the total, so that the tiles of
 // a small change are resident immediately.
 constexpr size_t kTransactionDivisor = 16;
-
-double SecondsSince(Clock::time_point start) {
-  return std::chrono::duration<double>(Clock::now() - start).count();
-}
 
 // The change that is stored: a tile that was sent again unchanged is left out.
 ManifestChange ManifestChangeOf(const TileCatalogue::Change& change, const TileCatalogue& base) {
@@ -247,7 +244,7 @@ absl::StatusOr<CommitReceipt> MapLibrary::Commit(const RevisionDraft& draft) {
   commit.canary_vehicles = draft.canary_vehicles;
   const auto start = Clock::now();
   auto committed = parts_.store.Commit(commit);
-  receipt.store_s = SecondsSince(start);
+  receipt.store_s = ToSeconds(Clock::now() - start);
   if (absl::IsAborted(committed.status())) {  // another server was first
     return WithReason(committed.status(), "REVISION_CONFLICT", {{"map", draft.map}});
   }

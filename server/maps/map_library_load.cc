@@ -9,6 +9,7 @@
 #include "core/status/try.h"
 #include "server/maps/map_library.h"
 #include "server/observe/logging.h"
+#include "server/observe/seconds.h"
 
 namespace voxloc::server {
 namespace {
@@ -237,12 +238,11 @@ absl::Status MapLibrary::SyncActive(const StoredMap& stored, const MapEntry& ent
       parts_.maps.Activate(std::move(loaded), FactsOf(stored.name, active->revision, build));
   parts_.events.Notify({before == nullptr ? MapEventKind::kCreated : MapEventKind::kUpdated,
                         stored.name, active->revision, std::move(view), std::move(changed)});
-  const std::chrono::duration<double> follow_s = std::chrono::steady_clock::now() - start;
   Log(LogLevel::kInfo, "map_followed",
       {{"map", stored.name},
        {"revision", active->revision},
        {"before", RevisionOf(entry.active)},
-       {"follow_s", follow_s.count()}});
+       {"follow_s", ToSeconds(std::chrono::steady_clock::now() - start)}});
   return absl::OkStatus();
 }
 

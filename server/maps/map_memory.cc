@@ -2,7 +2,7 @@
 
 #include "server/maps/map_memory.h"
 
-#include "core/host/host_resources.h"
+#include "core/host/process_limits.h"
 #include "server/config/host_resources.h"
 
 namespace voxloc::server {

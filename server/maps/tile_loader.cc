@@ -11,6 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "core/checksum/crc32c.h"
 #include "core/status/try.h"
+#include "server/observe/seconds.h"
 
 namespace voxloc::server {
 namespace {
@@ -154,8 +155,7 @@ absl::StatusOr<std::shared_ptr<const ResidentTile>> TileLoader::BuildMoments(
     const PointCloud& cloud_map, const Sha256Digest& digest, const MapBuild& build) const {
   const auto start = std::chrono::steady_clock::now();
   auto resident = engine_.BuildTile(cloud_map, build.statistics);
-  const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - start;
-  metrics_.stage_build_s.Observe(elapsed.count());
+  metrics_.stage_build_s.Observe(ToSeconds(std::chrono::steady_clock::now() - start));
   if (resident.ok() && moments_ != nullptr) moments_->Put(digest, build.statistics, *resident);
   return resident;
 }

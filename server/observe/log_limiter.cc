@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "server/observe/seconds.h"
+
 namespace voxloc::server {
 
 std::optional<uint64_t> LogLimiter::Admit(absl::string_view event, Clock::time_point now,
@@ -15,7 +17,7 @@ std::optional<uint64_t> LogLimiter::Admit(absl::string_view event, Clock::time_p
     found = events_.emplace(std::string(event), Event{options.burst, now, 0}).first;
   }
   Event& state = found->second;
-  const double passed_s = std::chrono::duration<double>(now - state.at).count();
+  const double passed_s = ToSeconds(now - state.at);
   state.tokens =
       std::min(options.burst, state.tokens + options.per_second * std::max(0.0, passed_s));
   state.at = std::max(state.at, now);

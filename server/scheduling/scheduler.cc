@@ -14,16 +14,13 @@
 #include "absl/strings/str_format.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
+#include "server/observe/seconds.h"
 #include "server/scheduling/this_thread.h"
 
 namespace voxloc::server {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-
-double ElapsedS(Clock::time_point start) {
-  return std::chrono::duration<double>(Clock::now() - start).count();
-}
 
 // Weight of the newest batch in the running mean of their times.
 constexpr double kNewestWeight = 0.2;
@@ -291,7 +288,7 @@ void Scheduler::Work() {
     for (const Group& group : groups) scans += group.scans.size();
     const Clock::time_point start = Clock::now();
     RunBatch(std::move(groups));
-    const double seconds = ElapsedS(start);
+    const double seconds = ToSeconds(Clock::now() - start);
     const absl::MutexLock lock(&mutex_);
     batch_s_ += kNewestWeight * (seconds - batch_s_);
     batch_limit_.RecordBatch(scans, seconds);
@@ -350,7 +347,7 @@ void Scheduler::Align(std::vector<Group>& groups, BatchFacts& facts) {
   }
   const Clock::time_point start = Clock::now();
   std::vector<AlignResult> results = engine_.Align(jobs);
-  facts.align_s = ElapsedS(start);
+  facts.align_s = ToSeconds(Clock::now() - start);
   facts.align_start = start;
   metrics_.batch_size.Observe(static_cast<double>(facts.size));
   metrics_.stage_align_s.Observe(facts.align_s);
@@ -390,7 +387,7 @@ void Scheduler::Answer(std::vector<Group>& groups, const BatchFacts& facts) {
       if (NeedsEstimate(scan)) {
         own.estimate_start = Clock::now();
         RunStep(scan, [&] { estimate = EstimateFromPasses(RequestOf(scan)); });
-        metrics_.stage_estimate_s.Observe(ElapsedS(own.estimate_start));
+        metrics_.stage_estimate_s.Observe(ToSeconds(Clock::now() - own.estimate_start));
         if (scan.task == nullptr) continue;
         if (!estimate.has_value()) return;  // and what follows in its lane waits for it
       }
@@ -441,8 +438,7 @@ void Scheduler::RunSecondStage() {
     const size_t lanes = batch.size();
     const Clock::time_point start = Clock::now();
     for (auto& [round, group] : batch) {
-      metrics_.estimating_queue.wait_s.Observe(
-          std::chrono::duration<double>(start - group.waits_since).count());
+      metrics_.estimating_queue.wait_s.Observe(ToSeconds(start - group.waits_since));
       CancelAbandoned(group.scans);
       DropEnded(group.scans);
     }
@@ -453,7 +449,7 @@ void Scheduler::RunSecondStage() {
     }
     batch.clear();  // ends the turns of lanes
     const absl::MutexLock lock(&mutex_);
-    second_stage_limit_.RecordBatch(lanes, ElapsedS(start));
+    second_stage_limit_.RecordBatch(lanes, ToSeconds(Clock::now() - start));
   }
 }
 
@@ -468,7 +464,7 @@ void Scheduler::EstimateBatch(GroupsByRound& batch) {
   std::vector<ScanEstimate> found;
   if (!requests.empty()) {
     found = EstimateScans(engine_, requests, &host_threads_);
-    metrics_.stage_estimate_s.Observe(ElapsedS(start));
+    metrics_.stage_estimate_s.Observe(ToSeconds(Clock::now() - start));
   }
   size_t next = 0;
   for (auto& [round, group] : batch) {

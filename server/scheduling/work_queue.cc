@@ -5,6 +5,7 @@
 #include <system_error>
 #include <utility>
 
+#include "server/observe/seconds.h"
 #include "server/scheduling/this_thread.h"
 
 namespace voxloc::server {
@@ -77,7 +78,7 @@ void WorkQueue::Run() {
       task = std::move(tasks_.front().run);
       const Clock::time_point posted = tasks_.front().posted;
       tasks_.pop_front();
-      metrics_.wait_s.Observe(std::chrono::duration<double>(Clock::now() - posted).count());
+      metrics_.wait_s.Observe(ToSeconds(Clock::now() - posted));
       metrics_.depth.Set(static_cast<double>(tasks_.size()));
       --idle_threads_;
     }

@@ -31,10 +31,7 @@ class Reader {
 
   absl::StatusOr<AccessPolicy> Read(const YAML::Node& root) {
     AccessPolicy policy;
-    if (absl::Status status = CheckKeys(root, "the file", {"identities", "anonymous"});
-        !status.ok()) {
-      return status;
-    }
+    VOXLOC_TRY(CheckKeys(root, "the file", {"identities", "anonymous"}));
     if (const YAML::Node anonymous = root["anonymous"]; anonymous.IsDefined()) {
       VOXLOC_ASSIGN_OR_RETURN(policy.anonymous, ReadAnonymous(anonymous));
     }
@@ -82,10 +79,7 @@ class Reader {
   }
 
   absl::StatusOr<Identity> ReadAnonymous(const YAML::Node& node) {
-    if (absl::Status status = CheckKeys(node, kAnonymous, {"roles", "maps", "vehicles"});
-        !status.ok()) {
-      return status;
-    }
+    VOXLOC_TRY(CheckKeys(node, kAnonymous, {"roles", "maps", "vehicles"}));
     Identity identity;
     identity.name = kAnonymous;
     VOXLOC_TRY(ReadScope(node, kAnonymous, identity));
@@ -101,11 +95,8 @@ class Reader {
                                             kMaxNameBytes, " bytes and must not be ", kAnonymous));
     }
     const std::string place = absl::StrCat("identity ", absl::CEscape(identity.name));
-    if (absl::Status status = CheckKeys(
-            node, place, {"token_sha256", "certificate", "expires", "roles", "maps", "vehicles"});
-        !status.ok()) {
-      return status;
-    }
+    VOXLOC_TRY(CheckKeys(node, place,
+                         {"token_sha256", "certificate", "expires", "roles", "maps", "vehicles"}));
     VOXLOC_TRY(ReadCredentials(node, place, identity));
     VOXLOC_TRY(ReadScope(node, place, identity));
     return identity;

@@ -28,6 +28,7 @@
 #include "server/config/config_errors.h"
 #include "server/config/settings.h"
 #include "server/observe/logging.h"
+#include "server/observe/seconds.h"
 
 namespace voxloc::server {
 namespace {
@@ -211,8 +212,7 @@ TimeoutWatch::Clock::time_point TlsFiles::Poll(TimeoutWatch::Clock::time_point n
     changed = stamps != last_read_;
   }
   if (changed) static_cast<void>(Reload());
-  return now + std::chrono::duration_cast<TimeoutWatch::Clock::duration>(
-                   std::chrono::duration<double>(options_.refresh_s));
+  return now + ToDuration(options_.refresh_s);
 }
 
 namespace {

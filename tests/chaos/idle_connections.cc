@@ -14,7 +14,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "clients/cli/load_test/load_schedule.h"
-#include "core/host/host_resources.h"
+#include "core/host/process_limits.h"
 #include "tests/chaos/not_reading.h"
 #include "tests/chaos/probe_vehicle.h"
 #include "tests/chaos/process_sample.h"

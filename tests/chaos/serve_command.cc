@@ -14,7 +14,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/host/host_resources.h"
+#include "core/host/process_limits.h"
 #include "server/config/command_line.h"
 #include "server/observe/logging.h"
 #include "server/server.h"

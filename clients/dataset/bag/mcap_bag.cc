@@ -1,22 +1,29 @@
 // SPDX-License-Identifier: Apache-2.0
-
-#include "clients/dataset/bag/mcap_bag.h"
+//
+// Bags in MCAP files (https://mcap.dev/spec): the records, out of their bytes, and the bag of them.
+//
+// A record is its kind (a byte), the length of its content (uint64) and the content; all numbers
+// are little-endian. Kinds that are not needed here are skipped, as the specification asks.
 
 #include <zlib.h>
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <limits>
 #include <memory>
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "absl/container/flat_hash_map.h"
+#include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
+#include "clients/dataset/bag/byte_reader.h"
 #include "clients/dataset/bag/chunked_bag.h"
 #include "clients/dataset/bag/decompress.h"
 #include "clients/dataset/bag/file_formats.h"
@@ -24,6 +31,58 @@
 
 namespace voxloc::bag {
 namespace {
+
+constexpr absl::string_view kMcapMagic("\x89MCAP0\r\n", 8);
+constexpr size_t kMcapRecordHeadBytes = 9;
+
+enum class McapKind : uint8_t {
+  kHeader = 0x01,
+  kFooter = 0x02,
+  kSchema = 0x03,
+  kChannel = 0x04,
+  kMessage = 0x05,
+  kChunk = 0x06,
+  kChunkIndex = 0x08,
+  kStatistics = 0x0B,
+  kDataEnd = 0x0F,
+};
+
+struct McapRecord {
+  uint8_t kind = 0;
+  absl::string_view content;
+  [[nodiscard]] bool Is(McapKind wanted) const { return kind == static_cast<uint8_t>(wanted); }
+};
+
+struct McapSchema {
+  uint16_t id = 0;  // 0: none
+  absl::string_view name;
+};
+struct McapChannel {
+  uint16_t id = 0;
+  uint16_t schema_id = 0;
+  absl::string_view topic;
+  absl::string_view encoding;
+};
+struct McapMessage {
+  uint16_t channel = 0;
+  int64_t recorded_ns = 0;
+  absl::string_view bytes;
+};
+struct McapChunk {
+  uint64_t uncompressed_bytes = 0;
+  uint32_t crc = 0;  // CRC-32 of the uncompressed bytes; 0: not known
+  absl::string_view compression;
+  absl::string_view stored;
+};
+struct McapStatistics {
+  uint64_t messages = 0;
+  uint32_t chunks = 0;
+  std::vector<std::pair<uint16_t, uint64_t>> messages_of_channel;
+};
+struct McapFooter {
+  uint64_t summary_start = 0;  // 0: there is no summary
+  uint32_t summary_crc = 0;    // 0: not known
+};
 
 absl::Status TooShort(absl::string_view what) {
   return absl::InvalidArgumentError(absl::StrCat("the record '", what, "' is too short"));
@@ -35,8 +94,7 @@ int64_t TimeOf(ByteReader* reader) {
       std::min<uint64_t>(reader->Read<uint64_t>(), std::numeric_limits<int64_t>::max()));
 }
 
-}  // namespace
-
+// Calls `take` with each record, until an error of its own. InvalidArgument: the last is not whole.
 absl::Status ForEachMcapRecord(absl::string_view records,
                                absl::FunctionRef<absl::Status(const McapRecord&)> take) {
   ByteReader reader(records);
@@ -50,6 +108,7 @@ absl::Status ForEachMcapRecord(absl::string_view records,
   return absl::OkStatus();
 }
 
+// The contents of the kinds of records. InvalidArgument: the content is too short.
 absl::StatusOr<McapSchema> McapSchemaOf(absl::string_view content) {
   ByteReader reader(content);
   McapSchema schema;
@@ -140,8 +199,6 @@ absl::StatusOr<McapFooter> McapFooterOf(absl::string_view content) {
   if (!reader.ok()) return TooShort("footer");
   return footer;
 }
-
-namespace {
 
 constexpr uint64_t kFooterBytes = kMcapRecordHeadBytes + 20;
 

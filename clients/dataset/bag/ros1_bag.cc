@@ -1,22 +1,74 @@
 // SPDX-License-Identifier: Apache-2.0
-
-#include "clients/dataset/bag/ros1_bag.h"
+//
+// ROS 1 bags of version 2.0 (https://wiki.ros.org/Bags/Format/2.0): the records, out of their
+// bytes, and the bag of them.
+//
+// A record is the length of its header (uint32), the header, the length of its data (uint32) and
+// the data. A header is a list of fields: a length (uint32), a name, '=' and a value. All numbers
+// are little-endian.
 
 #include <cstdint>
 #include <memory>
 #include <string>
 #include <utility>
+#include <vector>
 
+#include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
+#include "clients/dataset/bag/byte_reader.h"
 #include "clients/dataset/bag/chunked_bag.h"
 #include "clients/dataset/bag/decompress.h"
 #include "clients/dataset/bag/file_formats.h"
 #include "core/status/try.h"
 
 namespace voxloc::bag {
+namespace {
+
+constexpr absl::string_view kRos1Magic = "#ROSBAG V2.0\n";
+
+enum class Ros1Kind : uint8_t {
+  kMessage = 0x02,
+  kBagHeader = 0x03,
+  kChunk = 0x05,
+  kChunkInfo = 0x06,
+  kConnection = 0x07,
+};
+
+// A record's header. The fields that a kind has not are empty.
+class Ros1Header {
+ public:
+  // InvalidArgument: not a list of fields.
+  [[nodiscard]] static absl::StatusOr<Ros1Header> Parse(absl::string_view bytes);
+
+  [[nodiscard]] bool Is(Ros1Kind kind) const;
+  [[nodiscard]] absl::string_view Text(absl::string_view name) const;
+  // InvalidArgument names the field: missing, or of another length.
+  [[nodiscard]] absl::StatusOr<uint32_t> Uint32(absl::string_view name) const;
+  [[nodiscard]] absl::StatusOr<uint64_t> Uint64(absl::string_view name) const;
+  [[nodiscard]] absl::StatusOr<int64_t> Time(absl::string_view name) const;  // nanoseconds
+
+ private:
+  std::vector<std::pair<absl::string_view, absl::string_view>> fields_;
+};
+
+struct Ros1Record {
+  Ros1Header header;
+  absl::string_view data;
+};
+
+struct Ros1Connection {
+  uint32_t id = 0;
+  absl::string_view topic;
+  absl::string_view type;
+};
+
+struct Ros1ChunkInfo {
+  Chunk chunk;
+  std::vector<std::pair<uint32_t, uint32_t>> messages_of_connection;
+};
 
 absl::StatusOr<Ros1Header> Ros1Header::Parse(absl::string_view bytes) {
   Ros1Header header;
@@ -67,6 +119,7 @@ absl::StatusOr<int64_t> Ros1Header::Time(absl::string_view name) const {
          static_cast<int64_t>(value >> 32U);
 }
 
+// Calls `take` with each record, until an error of its own. InvalidArgument: the last is not whole.
 absl::Status ForEachRos1Record(absl::string_view records,
                                absl::FunctionRef<absl::Status(const Ros1Record&)> take) {
   ByteReader reader(records);
@@ -75,7 +128,7 @@ absl::Status ForEachRos1Record(absl::string_view records,
     const absl::string_view data = reader.Block();
     if (!reader.ok()) return absl::InvalidArgumentError("a record reaches over its end");
     VOXLOC_ASSIGN_OR_RETURN(const Ros1Header header, Ros1Header::Parse(header_bytes));
-    if (absl::Status status = take({header, data}); !status.ok()) return status;
+    VOXLOC_TRY(take({header, data}));
   }
   return absl::OkStatus();
 }
@@ -110,8 +163,6 @@ absl::StatusOr<Ros1ChunkInfo> Ros1ChunkInfoOf(const Ros1Record& record) {
   if (!reader.ok()) return absl::InvalidArgumentError("a chunk's entry in the index is too short");
   return info;
 }
-
-namespace {
 
 // Of a record's header: a topic's name and a few numbers; names have at most 4 KB in practice.
 constexpr uint32_t kMaxHeaderBytes = uint32_t{1} << 20;
@@ -244,7 +295,7 @@ absl::Status Ros1Bag::Walk() {
         AddScanned(std::move(chunk), contents);
       } else if (header.Is(Ros1Kind::kConnection)) {
         VOXLOC_ASSIGN_OR_RETURN(const std::string data, ReadAt(head.data_offset, head.data_bytes));
-        if (absl::Status status = DefineOne({header, data}); !status.ok()) return status;
+        VOXLOC_TRY(DefineOne({header, data}));
       }
       offset = end;
       return absl::OkStatus();

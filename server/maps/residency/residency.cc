@@ -12,6 +12,7 @@
 #include "core/status/try.h"
 #include "server/maps/map_memory.h"
 #include "server/observe/logging.h"
+#include "server/observe/seconds.h"
 
 namespace voxloc::server {
 namespace {
@@ -61,9 +62,6 @@ std::vector<uint32_t> PlanResidency(const TileLayout& layout, absl::Span<const P
 
 namespace {
 
-using std::chrono::duration;
-using std::chrono::duration_cast;
-
 // A vehicle at 15 m/s drives 1.5 m in a period.
 constexpr std::chrono::milliseconds kPeriod{100};
 // Period of steps without a Wake: evictions after a commit, retries.
@@ -86,10 +84,6 @@ constexpr double kMaxRetryS = 60.0;
 
 // Once memory is full, tiles that nobody needs are loaded again when 1 / this of it is free.
 constexpr size_t kResumeDivisor = 16;
-
-PlacesInUse::Clock::duration Seconds(double seconds) {
-  return duration_cast<PlacesInUse::Clock::duration>(duration<double>(seconds));
-}
 
 bool IsFullyResident(const MapView& view) {
   return view.snapshot->residency == nullptr || view.snapshot->residency->all().missing == 0;
@@ -142,7 +136,7 @@ bool Residency::SwitchEngine(Clock::time_point now) {
   if (now < switch_retry_at_) return false;
   if (const absl::Status status = parts_.library.SwitchEngine(); !status.ok()) {
     Log(LogLevel::kError, "maps_not_moved", {{"error", status.ToString()}});
-    switch_retry_at_ = now + Seconds(kFirstRetryS);
+    switch_retry_at_ = now + ToDuration(kFirstRetryS);
     return false;
   }
   full_at_.store(0);
@@ -185,7 +179,7 @@ std::optional<Residency::Task> Residency::ChooseTask(Clock::time_point now) {
     const bool in_time = room && now - state.first_seen < kOpenWholeTimeout;
     if (loading && (whole || !in_time)) {
       parts_.maps.Open(map);
-      const double load_s = duration<double>(now - state.first_seen).count();
+      const double load_s = ToSeconds(now - state.first_seen);
       parts_.metrics.map_load_s.Observe(load_s);
       Log(LogLevel::kInfo, "map_opened", {{"map", map}, {"load_s", load_s}});
     }
@@ -233,7 +227,7 @@ void Residency::Load(Task& task, Clock::time_point now) {
   size_t loaded = 0;
   // In turns of a few tiles a thread, so that a step ends in time.
   const size_t most = 4 * parts_.threads.threads();
-  const Clock::time_point end = now + Seconds(task.step_s);
+  const Clock::time_point end = now + ToDuration(task.step_s);
   while (loaded < task.tiles.size() && failure.ok() && (loaded == 0 || Clock::now() < end)) {
     size_t count = 0;
     for (size_t points = 0;
@@ -305,7 +299,7 @@ void Residency::TrimToMemory(Task& task, MapState& state, Clock::time_point now)
     if (bytes > room && !first) break;
   }
   task.tiles.resize(kept);
-  if (task.needed) state.retry_at = now + Seconds(kFirstRetryS);
+  if (task.needed) state.retry_at = now + ToDuration(kFirstRetryS);
 }
 
 size_t Residency::EvictUntilFree(size_t bytes, Clock::time_point now) {
@@ -393,7 +387,7 @@ void Residency::ScheduleRetry(const std::string& map, MapState& state, const abs
   double retry_s = kFirstRetryS;
   for (int i = 0; i < state.failures && retry_s < kMaxRetryS; ++i) retry_s *= 2.0;
   ++state.failures;
-  state.retry_at = now + Seconds(std::min(retry_s, kMaxRetryS));
+  state.retry_at = now + ToDuration(std::min(retry_s, kMaxRetryS));
   if (parts_.maps.IsLoading(map)) parts_.maps.Fail(map, status);
   Log(LogLevel::kError, "tiles_not_loaded",
       {{"map", map}, {"retry_s", std::min(retry_s, kMaxRetryS)}, {"error", status.ToString()}});

@@ -17,7 +17,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "absl/time/clock.h"
-#include "core/host/host_resources.h"
+#include "core/host/process_limits.h"
 #include "core/status/try.h"
 #include "server/config/settings.h"
 #include "server/convert/profile.h"

@@ -10,6 +10,7 @@
 #include "server/convert/map.h"
 #include "server/maps/map_transaction.h"
 #include "server/observe/logging.h"
+#include "server/observe/seconds.h"
 #include "server/rpc/services.h"
 #include "server/rpc/support/bidi_stream.h"
 
@@ -182,8 +183,7 @@ class UpdateMapTilesStream : public UpdateMapTilesBidi,
     const auto start = std::chrono::steady_clock::now();
     VOXLOC_ASSIGN_OR_RETURN(auto receipt, transaction_->Commit(commit));
     AuditCommit(proto, receipt);
-    const double commit_s =
-        std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    const double commit_s = ToSeconds(std::chrono::steady_clock::now() - start);
     runtime_.metrics.map_commits.Increment();
     runtime_.metrics.map_commit_s.Observe(commit_s);
     Log(LogLevel::kInfo, "map_committed",

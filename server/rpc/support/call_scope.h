@@ -24,6 +24,7 @@
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 #include "server/errors/error_details.h"
+#include "server/observe/seconds.h"
 #include "server/rpc/support/call_trace.h"
 #include "server/runtime.h"
 #include "server/security/access_policy.h"
@@ -98,8 +99,7 @@ class CallScope {
     if (code < rpc_.handled.size()) rpc_.handled[code].Increment();
     rpc_.in_flight.Add(-1.0);
     trace_.End(status);
-    rpc_.duration_s.Observe(
-        std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count());
+    rpc_.duration_s.Observe(ToSeconds(std::chrono::steady_clock::now() - start_));
     calls_.Leave();
   }
 

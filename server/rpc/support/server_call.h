@@ -35,6 +35,7 @@
 #include "server/config/config.h"
 #include "server/errors/error_details.h"
 #include "server/lifecycle/active_calls.h"
+#include "server/observe/seconds.h"
 #include "server/rpc/support/call_scope.h"
 #include "server/scheduling/limits.h"
 #include "server/scheduling/timeout_watch.h"
@@ -89,8 +90,7 @@ class StreamTimeouts {
   // Never, where there is no timeout.
   static Clock::time_point After(Clock::time_point since, double timeout_s) {
     if (since == TimeoutWatch::kNever || timeout_s == 0.0) return TimeoutWatch::kNever;
-    return since +
-           std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(timeout_s));
+    return since + ToDuration(timeout_s);
   }
   [[nodiscard]] Clock::time_point ReadDeadline() const {
     return After(reading_since_, begun_ ? idle_s_ : open_s_);

@@ -5,7 +5,7 @@
 #include <fstream>
 #include <string>
 
-#include "core/host/host_resources.h"
+#include "core/host/process_limits.h"
 #include "tests/support/scratch_dir.h"
 
 namespace voxloc {

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 
-#include "core/host/host_resources.h"
+#include "core/host/process_limits.h"
 
 namespace voxloc {
 namespace {

@@ -5,7 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "core/host/host_resources.h"
+#include "core/host/process_limits.h"
 #include "core/parallel/processors.h"
 #include "tests/support/scratch_dir.h"
 

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "core/host/host_resources.h"
+#include "core/host/process_limits.h"
 #include "tests/server/small_town.h"
 #include "tests/server/test_server.h"
 #include "tests/support/eventually.h"

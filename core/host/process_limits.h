@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// How much memory and processor time this process may use, and how many files it may open. Of the
-// control groups (cgroups(7)), those of version 2 count and, where the controller is in a hierarchy
-// of version 1, those. The group's own limit and those of all groups above it hold; the smallest
-// counts. Thread-safe: the state is the process's.
+// What this process may use: processors, memory and open files, by the machine, the control groups
+// (cgroups(7)) and the limits of the process. Of the control groups, those of version 2 count and,
+// where the controller is in a hierarchy of version 1, those. The group's own limit and those of all
+// groups above it hold; the smallest counts. Thread-safe: the only state is that of the process.
 
-#ifndef VOXLOC_CORE_HOST_HOST_RESOURCES_H_
-#define VOXLOC_CORE_HOST_HOST_RESOURCES_H_
+#ifndef VOXLOC_CORE_HOST_PROCESS_LIMITS_H_
+#define VOXLOC_CORE_HOST_PROCESS_LIMITS_H_
 
 #include <cstdint>
 #include <optional>
@@ -14,7 +14,9 @@
 
 namespace voxloc {
 
-// Where the kernel shows control groups.
+// Where the kernel shows control groups: those of version 2 and, where the controller is in a
+// hierarchy of version 1, those. The group's own limit and those of all groups above it hold; the
+// smallest counts.
 struct CgroupFiles {
   std::string membership = "/proc/self/cgroup";
   std::string root = "/sys/fs/cgroup";
@@ -41,7 +43,7 @@ struct CgroupFiles {
 // and what the control groups have left.
 [[nodiscard]] uint64_t AvailableMemoryBytes(const CgroupFiles& files = {});
 
-// How many descriptors this process may have open (RLIMIT_NOFILE), as is in effect.
+// How many descriptors this process may have open (RLIMIT_NOFILE): the limit in effect.
 [[nodiscard]] uint64_t OpenFilesLimit();
 
 // Raises it as far as the process may (the hard limit), and returns what is in effect then.
@@ -49,4 +51,4 @@ uint64_t RaiseOpenFilesLimit();
 
 }  // namespace voxloc
 
-#endif  // VOXLOC_CORE_HOST_HOST_RESOURCES_H_
+#endif  // VOXLOC_CORE_HOST_PROCESS_LIMITS_H_

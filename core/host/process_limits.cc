@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#include "core/host/host_resources.h"
+#include "core/host/process_limits.h"
 
 #include <sys/resource.h>
 #include <unistd.h>
