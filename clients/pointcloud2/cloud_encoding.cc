@@ -253,7 +253,7 @@ void PackAs(const PointCloud2View& cloud, const PointLayout& layout, const Reade
 }
 
 template <typename Reader>
-void TakeAsIs(const PointCloud2View& cloud, v1::CloudLayout wire_layout, const Reader& read,
+void CopyAsIs(const PointCloud2View& cloud, v1::CloudLayout wire_layout, const Reader& read,
               PointCheck& check, EncodedCloud& encoded) {
   ForEachPoint(cloud, [&](const uint8_t* point) {
     float xyz[3];
@@ -268,7 +268,7 @@ void TakeAsIs(const PointCloud2View& cloud, v1::CloudLayout wire_layout, const R
   encoded.as_is = true;
 }
 
-// A clock other than the stamp's shows in every point.
+// With a clock other than the stamp's, every point is out of range.
 absl::Status CheckTimes(const PointCloud2View& cloud, const PointTimeField& field) {
   const PointTime time(cloud, field);
   bool any = false;
@@ -300,8 +300,9 @@ absl::StatusOr<EncodedCloud> EncodeCloud(const PointCloud2View& cloud,
   const bool small_enough = options.encoding == CloudEncoding::kAsIs ||
                             (options.encoding == CloudEncoding::kAuto &&
                              cloud.point_step <= kXyzBytes + (encoded.has_times ? kFloatBytes : 0));
-  if (as_is != v1::CLOUD_LAYOUT_UNSPECIFIED && small_enough && !options.preparation.leaves_out()) {
-    TakeAsIs(cloud, as_is, plain, check, encoded);
+  if (as_is != v1::CLOUD_LAYOUT_UNSPECIFIED && small_enough &&
+      !options.preparation.drops_points()) {
+    CopyAsIs(cloud, as_is, plain, check, encoded);
   } else if (HasPlainXyz(cloud, layout)) {
     PackAs(cloud, layout, plain, options, check, encoded);
   } else {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// From a PointCloud2 to the cloud of the contract, in one pass and one copy: the bytes as they are
-// where the server can read them as they are, else packed. On the way the farthest point from the
-// base is found, which Autoware's checks want to know, and points that nobody needs are left out
-// where that is asked for. Thread-safe: no shared state.
+// Converts a PointCloud2 into the cloud of the contract in one pass and one copy. The bytes are
+// sent unchanged if the server can read them, and packed otherwise. The same pass finds the
+// farthest point from the base, which Autoware's checks need, and drops points if the options say
+// so. Thread-safe: no shared state.
 
 #ifndef VOXLOC_CLIENTS_POINTCLOUD2_CLOUD_ENCODING_H_
 #define VOXLOC_CLIENTS_POINTCLOUD2_CLOUD_ENCODING_H_
@@ -22,10 +22,10 @@ namespace voxloc::ros {
 
 // How points travel. What the server computes is the same to the bit with all but kInt16.
 enum class CloudEncoding {
-  // Packed as kFloat32, or the bytes as they are where packing would save none: packing a wider
-  // point takes about the processor time that its bytes would take on their way into the system.
+  // As kFloat32, or as kAsIs if packing saves no bytes. Packing a wider point costs about as much
+  // processor time as sending its extra bytes.
   kAuto,
-  // The bytes as they are wherever the server can read them (up to 1024 a point), else as kFloat32.
+  // The bytes unchanged if the server can read them (at most 1024 a point), else as kFloat32.
   kAsIs,
   // 12 bytes a point, 16 with times.
   kFloat32,
@@ -40,14 +40,14 @@ struct CloudPreparation {
   bool drop_not_finite = false;
   double min_range_m = 0.0;  // from the sensor; >= 0
   double max_range_m = 0.0;  // from the sensor; 0: no limit
-  // A box in the base frame, borders included, of what is kept.
+  // Points outside of this box in the base frame are dropped; its borders are inside.
   struct Box {
     Eigen::Vector3d min;
     Eigen::Vector3d max;
   };
   std::optional<Box> crop_base;
 
-  [[nodiscard]] bool leaves_out() const {
+  [[nodiscard]] bool drops_points() const {
     return drop_not_finite || min_range_m > 0.0 || max_range_m > 0.0 || crop_base.has_value();
   }
 };
@@ -73,8 +73,8 @@ struct EncodedCloud {
 };
 
 // `base_T_sensor`: nullopt where the cloud is in the base frame. Errors are those of
-// ReadPointLayout. InvalidArgument also: times of points that cannot be told, or are more than 1 s
-// from the stamp for all points.
+// ReadPointLayout. InvalidArgument also: point times that are not readable, or all more than 1 s
+// from the stamp.
 [[nodiscard]] absl::StatusOr<EncodedCloud> EncodeCloud(const PointCloud2View& cloud,
                                                        const std::optional<Pose>& base_T_sensor,
                                                        const CloudEncodingOptions& options);

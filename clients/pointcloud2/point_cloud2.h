@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// sensor_msgs/PointCloud2 with ROS's names, as a view of somebody's bytes, so that no ROS is needed
-// here. The bridge and the reader of bags both have their clouds from it.
+// sensor_msgs/PointCloud2 with ROS's names, as a view of bytes that the caller owns, so that no ROS
+// is needed here. The bridge and the bag reader both use it.
 
 #ifndef VOXLOC_CLIENTS_POINTCLOUD2_POINT_CLOUD2_H_
 #define VOXLOC_CLIENTS_POINTCLOUD2_POINT_CLOUD2_H_
@@ -37,7 +37,7 @@ struct PointField {
   uint32_t count = 1;  // elements
 };
 
-// sensor_msgs/PointCloud2 in somebody else's memory, which must outlive the call that takes it.
+// sensor_msgs/PointCloud2 in memory of the caller, which must outlive the call that takes the view.
 // Point (row, column) begins at byte row * row_step + column * point_step.
 struct PointCloud2View {
   Header header;

@@ -51,7 +51,7 @@ std::string FieldNames(const PointCloud2View& cloud) {
   });
 }
 
-absl::StatusOr<ScalarField> Scalar(const PointCloud2View& cloud, const PointField& field) {
+absl::StatusOr<ScalarField> ReadScalarField(const PointCloud2View& cloud, const PointField& field) {
   const uint32_t size = SizeOf(field.datatype);
   if (size == 0) {
     return absl::InvalidArgumentError(absl::StrCat("the datatype of field '", field.name,
@@ -71,7 +71,8 @@ absl::StatusOr<ScalarField> Scalar(const PointCloud2View& cloud, const PointFiel
   return ScalarField{field.offset, static_cast<PointField::Datatype>(field.datatype)};
 }
 
-absl::StatusOr<ScalarField> Coordinate(const PointCloud2View& cloud, absl::string_view name) {
+absl::StatusOr<ScalarField> ReadCoordinateField(const PointCloud2View& cloud,
+                                                absl::string_view name) {
   const PointField* field = Find(cloud, name);
   if (field == nullptr) {
     return absl::InvalidArgumentError(
@@ -81,7 +82,7 @@ absl::StatusOr<ScalarField> Coordinate(const PointCloud2View& cloud, absl::strin
     return absl::InvalidArgumentError(absl::StrCat(
         "field '", name, "' must be FLOAT32 or FLOAT64 (got ", NameOfType(field->datatype), ")"));
   }
-  return Scalar(cloud, *field);
+  return ReadScalarField(cloud, *field);
 }
 
 absl::Status CheckSizes(const PointCloud2View& cloud) {
@@ -108,11 +109,10 @@ bool IsFloat(PointField::Datatype datatype) {
 }
 
 constexpr double kNanosecond_s = 1e-9;
-// Stamps in seconds stay below this for 31,000 years, those in nanoseconds are over it 1,000 s
-// after their zero.
-constexpr double kNanosecondStampsBegin = 1e12;
+// Stamps below this are in seconds (up to 31,000 years), others in nanoseconds (from 1,000 s on).
+constexpr double kMinNanosecondStamp = 1e12;
 
-// The value of the first point, whose time tells the unit of a clock.
+// The value of the first point; its magnitude shows the unit of a clock.
 double FirstValue(const PointCloud2View& cloud, const ScalarField& field) {
   return ReadScalar(cloud.data.data() + field.offset, field.datatype, cloud.is_bigendian);
 }
@@ -120,7 +120,7 @@ double FirstValue(const PointCloud2View& cloud, const ScalarField& field) {
 PointTimeField ClockTime(const PointCloud2View& cloud, std::string name, const ScalarField& field) {
   const bool nanoseconds =
       !IsFloat(field.datatype) ||
-      (cloud.width > 0 && cloud.height > 0 && FirstValue(cloud, field) > kNanosecondStampsBegin);
+      (cloud.width > 0 && cloud.height > 0 && FirstValue(cloud, field) > kMinNanosecondStamp);
   return {std::move(name), field, nanoseconds ? kNanosecond_s : 1.0, PointTimeZero::kClock};
 }
 
@@ -143,28 +143,29 @@ constexpr KnownTime kKnownTimes[] = {
     {"offset_time", PointField::kUint32}  // Livox's custom points
 };
 
-absl::StatusOr<PointTimeField> Time(const PointCloud2View& cloud, const PointField& field) {
-  VOXLOC_ASSIGN_OR_RETURN(const ScalarField scalar, Scalar(cloud, field));
+absl::StatusOr<PointTimeField> ReadTimeField(const PointCloud2View& cloud,
+                                             const PointField& field) {
+  VOXLOC_ASSIGN_OR_RETURN(const ScalarField scalar, ReadScalarField(cloud, field));
   if (field.name == kClockField) return ClockTime(cloud, field.name, scalar);
   return OffsetTime(field.name, scalar);
 }
 
-absl::StatusOr<std::optional<PointTimeField>> ChosenTime(const PointCloud2View& cloud,
-                                                         const PointTimeChoice& choice) {
+absl::StatusOr<std::optional<PointTimeField>> SelectTimeField(const PointCloud2View& cloud,
+                                                              const PointTimeChoice& choice) {
   if (!choice.name.empty()) {
     const PointField* field = Find(cloud, choice.name);
     if (field == nullptr) {
       return absl::InvalidArgumentError(absl::StrCat(
           "the cloud must have the time field '", choice.name, "' (got ", FieldNames(cloud), ")"));
     }
-    VOXLOC_ASSIGN_OR_RETURN(const PointTimeField time, Time(cloud, *field));
+    VOXLOC_ASSIGN_OR_RETURN(const PointTimeField time, ReadTimeField(cloud, *field));
     return std::optional<PointTimeField>(time);
   }
   if (!choice.any) return std::optional<PointTimeField>();
   for (const KnownTime& known : kKnownTimes) {
     const PointField* field = Find(cloud, known.name);
     if (field == nullptr || field->datatype != known.datatype) continue;
-    VOXLOC_ASSIGN_OR_RETURN(const PointTimeField time, Time(cloud, *field));
+    VOXLOC_ASSIGN_OR_RETURN(const PointTimeField time, ReadTimeField(cloud, *field));
     return std::optional<PointTimeField>(time);
   }
   return std::optional<PointTimeField>();
@@ -183,14 +184,14 @@ absl::StatusOr<PointLayout> ReadPointLayout(const PointCloud2View& cloud,
     ScalarField* field;
   };
   for (const Axis& axis : {Axis{"x", &layout.x}, Axis{"y", &layout.y}, Axis{"z", &layout.z}}) {
-    VOXLOC_ASSIGN_OR_RETURN(*axis.field, Coordinate(cloud, axis.name));
+    VOXLOC_ASSIGN_OR_RETURN(*axis.field, ReadCoordinateField(cloud, axis.name));
   }
   if (layout.y.datatype != layout.x.datatype || layout.z.datatype != layout.x.datatype) {
     return absl::InvalidArgumentError(absl::StrCat(
         "fields 'x', 'y' and 'z' must be of one type (got ", NameOfType(layout.x.datatype), ", ",
         NameOfType(layout.y.datatype), " and ", NameOfType(layout.z.datatype), ")"));
   }
-  VOXLOC_ASSIGN_OR_RETURN(layout.time, ChosenTime(cloud, time));
+  VOXLOC_ASSIGN_OR_RETURN(layout.time, SelectTimeField(cloud, time));
   return layout;
 }
 

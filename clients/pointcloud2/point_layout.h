@@ -38,7 +38,7 @@ template <typename Value>
   return value;
 }
 
-// As a double, which holds every value but the largest of integers of 64 bits, which ROS lacks.
+// As a double, which is exact: PointField has no 64-bit integers.
 [[nodiscard]] inline double ReadScalar(const uint8_t* bytes, PointField::Datatype datatype,
                                        bool big_endian) {
   switch (datatype) {
@@ -97,11 +97,11 @@ struct PointLayout {
 //   timestamp    float64, s of the clock          Hesai, Robosense
 //   timestamp    float64, ns of the clock         Livox, where the values say so: over 1e12
 //   offset_time  uint32, ns after the stamp       Livox's custom points
-// Another field that is named has seconds where it is a float, nanoseconds where it is an integer,
-// after the stamp.
+// Any other field, given by `name`, is the time after the stamp: seconds if it is a float,
+// nanoseconds if it is an integer.
 struct PointTimeChoice {
   bool any = false;  // use a known field
-  std::string name;  // use this field; any is then not looked at
+  std::string name;  // use this field; `any` is then ignored
 };
 
 // Errors name the field, what it must be and what was given. InvalidArgument: no x, y or z; types

@@ -23,7 +23,7 @@ struct HouseStyle {
   [[nodiscard]] double wall_height() const { return floors * floor_height + 0.4; }
 };
 
-HouseStyle DrawStyle(Random& random) {
+HouseStyle RandomStyle(Random& random) {
   HouseStyle style;
   style.floors = random.UniformInt(1, 5);
   style.floor_height = random.Uniform(2.7, 3.5);
@@ -99,7 +99,7 @@ void AddWall(const LocalFrame& wall, const HouseStyle& style, double width, doub
   }
   if (random.Chance(0.25)) {  // an awning, sloping down to the street
     const LocalFrame slope =
-        wall.Turned({0.0, 0.0, random.Uniform(2.6, 3.0)}, -0.25, Eigen::Vector3d::UnitX());
+        wall.Rotated({0.0, 0.0, random.Uniform(2.6, 3.0)}, -0.25, Eigen::Vector3d::UnitX());
     const double half = random.Uniform(0.25, 0.45) * width;
     AddBox(slope, Label::kBuilding, {-half, -0.2, -0.03}, {half, random.Uniform(0.9, 1.4), 0.03},
            solids);
@@ -118,7 +118,7 @@ void AddRoof(const LocalFrame& house, const HouseStyle& style, double width, dou
   if (gable) {
     // A square bar on its edge: the upper half is a roof of 45 degrees with its gables.
     const LocalFrame ridge =
-        house.Turned({0.0, -0.5 * depth, top}, 0.25 * M_PI, Eigen::Vector3d::UnitX());
+        house.Rotated({0.0, -0.5 * depth, top}, 0.25 * M_PI, Eigen::Vector3d::UnitX());
     const double half = 0.5 * depth / std::sqrt(2.0);
     const double half_length = 0.5 * width - style.recess - 0.02;
     AddBox(ridge, Label::kBuilding, {-half_length, -half, -half}, {half_length, half, half},
@@ -140,7 +140,7 @@ void AddRoof(const LocalFrame& house, const HouseStyle& style, double width, dou
 }  // namespace
 
 void AddBuilding(const BuildingPlot& plot, Random random, std::vector<Solid>& solids) {
-  const HouseStyle style = DrawStyle(random);
+  const HouseStyle style = RandomStyle(random);
   const double width = plot.width_m;
   const double depth = plot.depth_m;
   const double inset = style.recess;

@@ -18,12 +18,12 @@ namespace {
 constexpr double kTrackSpacing_m = 80.0;
 constexpr double kMissingTracks = 0.25;
 constexpr double kBorder_m = 10.0;
-constexpr double kTreesBeyond_m = 40.0;
+constexpr double kTreeMargin_m = 40.0;
 constexpr double kPostToTrack_m = 3.0;
 constexpr double kTrunkToTrack_m = 0.7;
 constexpr double kGroundCell_m = 1.0;
 constexpr double kUndergrowthPerTree = 0.5;
-constexpr double kRoot_m = 0.3;
+constexpr double kBurialDepth_m = 0.3;
 constexpr double kSquareMetresPerHectare = 1e4;
 
 // Streams of chance, one per concern, so that more trees do not move the tracks.
@@ -41,7 +41,8 @@ StreetNetwork Tracks(double size_m, uint64_t seed) {
 }
 
 void AddTrunk(const LocalFrame& frame, double radius, double height, std::vector<Solid>& solids) {
-  AddCylinder(frame, Label::kTree, {0.0, 0.0, -kRoot_m}, radius, height + kRoot_m, solids);
+  AddCylinder(frame, Label::kTree, {0.0, 0.0, -kBurialDepth_m}, radius, height + kBurialDepth_m,
+              solids);
 }
 
 // A trunk that leans a little, under whorls of branches that narrow towards the top.
@@ -94,7 +95,7 @@ void AddUndergrowth(const LocalFrame& frame, Random random, std::vector<Solid>& 
   } else {
     const double radius = random.Uniform(0.1, 0.28);
     const LocalFrame log =
-        frame.Turned({0.0, 0.0, 0.8 * radius}, 0.5 * M_PI, Eigen::Vector3d::UnitY());
+        frame.Rotated({0.0, 0.0, 0.8 * radius}, 0.5 * M_PI, Eigen::Vector3d::UnitY());
     const double length = random.Uniform(1.5, 4.0);
     AddCylinder(log, Label::kTree, {0.0, 0.0, -0.5 * length}, radius, length, solids);
   }
@@ -158,7 +159,7 @@ absl::StatusOr<World> BuildForest(const ForestOptions& options, double sight_m) 
   VOXLOC_TRY(Validate(options));
   StreetNetwork tracks = Tracks(options.size_m, options.seed);
   Ground ground = UndulatingGround(0.5 * options.size_m + sight_m, options.relief_m, options.seed);
-  const double half_m = 0.5 * options.size_m + std::min(sight_m, kTreesBeyond_m);
+  const double half_m = 0.5 * options.size_m + std::min(sight_m, kTreeMargin_m);
   const double hectares = 4.0 * half_m * half_m / kSquareMetresPerHectare;
   std::vector<Solid> solids;
   // Calls add(frame, random) at random places off the tracks.

@@ -114,8 +114,8 @@ absl::Status WriteMap(const World& world, const SimulationOptions& options,
                       const SampleProgress& sampling, const SampleProgress& tiling,
                       SimulationSummary& summary) {
   std::optional<AgedWorld> aged;
-  if (!options.map_age.IsNew()) {
-    aged = WorldOfOldMap(world, options.map_age);
+  if (!options.map_age.IsUnchanged()) {
+    aged = MakeAgedWorld(world, options.map_age);
     summary.map_age = aged->counts;
   }
   TileSpill::Options spill_options;

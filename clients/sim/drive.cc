@@ -34,8 +34,8 @@ double ElevationAt(const std::vector<RoutePoint>& route, size_t near, double arc
 }
 
 // The sensor's pose when the vehicle stands at `position`, its four wheels on the floor.
-Pose StandOn(const Ground& ground, const Eigen::Vector2d& position, double heading_rad,
-             const AxleElevations& elevations, double sensor_height_m) {
+Pose PoseOnGround(const Ground& ground, const Eigen::Vector2d& position, double heading_rad,
+                  const AxleElevations& elevations, double sensor_height_m) {
   const Eigen::Vector2d ahead(std::cos(heading_rad), std::sin(heading_rad));
   const Eigen::Vector2d left(-ahead.y(), ahead.x());
   double mean = 0.0;
@@ -107,7 +107,7 @@ absl::StatusOr<Drive> Drive::Plan(const World& world, const DriveOptions& option
   // scan.
   const double braking_s = 2.0 * options.max_speed_mps / options.max_longitudinal_mps2;
   RouteBuilder route(world.streets, options.seed);
-  const std::string wanted =
+  const std::string description =
       absl::StrCat("a drive of ", options.scans, " scans at ", options.rate_hz, " Hz and ",
                    options.max_speed_mps, " m/s");
   bool dead_end = false;
@@ -117,14 +117,14 @@ absl::StatusOr<Drive> Drive::Plan(const World& world, const DriveOptions& option
     planned_m = std::max(1.5 * planned_m, 200.0);
     if (planned_m > kMaxRoute_m) {
       return absl::InvalidArgumentError(
-          absl::StrCat(wanted, " is over ", kMaxRoute_m / 1000.0, " km long"));
+          absl::StrCat(description, " is over ", kMaxRoute_m / 1000.0, " km long"));
     }
     while (!dead_end && route.points().back().arc_m < planned_m) dead_end = !route.Extend();
     schedule = MakeSchedule(route.points(), options);
   } while (!dead_end && schedule.time_s.back() < last_stamp_s + braking_s);
   if (schedule.time_s.back() < last_stamp_s) {
     return absl::InvalidArgumentError(
-        absl::StrCat(wanted, " takes ", last_stamp_s, " s, but the street ends after ",
+        absl::StrCat(description, " takes ", last_stamp_s, " s, but the street ends after ",
                      route.points().back().arc_m, " m and ", schedule.time_s.back(), " s"));
   }
 
@@ -152,7 +152,8 @@ DrivePose Drive::At(double stamp_s) const {
   const AxleElevations elevations = {ElevationAt(route_, i, arc_m + kHalfWheelbase_m),
                                      ElevationAt(route_, i, arc_m - kHalfWheelbase_m)};
   return {stamp_s, schedule_.speed_mps[i] + acceleration * since_s,
-          StandOn(world_->scene.ground(), position, heading, elevations, options_.sensor_height_m)};
+          PoseOnGround(world_->scene.ground(), position, heading, elevations,
+                       options_.sensor_height_m)};
 }
 
 std::vector<DrivePose> Drive::Scans() const {

@@ -30,7 +30,7 @@ struct DriveOptions {
   double max_lateral_mps2 = 2.0;       // in turns, [0.1, 10]
   double max_longitudinal_mps2 = 1.5;  // speeding up and braking, [0.1, 10]
   double sensor_height_m = 1.9;        // above the ground, [0.3, 10]
-  double tail_s = 0.0;                 // the drive goes on after the last scan, [0, 10]
+  double tail_s = 0.0;                 // the drive continues after the last scan, [0, 10]
 };
 
 [[nodiscard]] OptionRows ListOptions(const DriveOptions& options);

@@ -9,13 +9,13 @@ namespace voxloc::sim {
 namespace {
 
 // Things are let into the ground so far that no gap shows on a slope.
-constexpr double kRoot_m = 0.3;
+constexpr double kBurialDepth_m = 0.3;
 
 }  // namespace
 
 void AddTree(const LocalFrame& frame, double height_m, Random random, std::vector<Solid>& solids) {
-  AddCylinder(frame, Label::kTree, {0.0, 0.0, -kRoot_m}, random.Uniform(0.1, 0.28),
-              height_m + kRoot_m, solids);
+  AddCylinder(frame, Label::kTree, {0.0, 0.0, -kBurialDepth_m}, random.Uniform(0.1, 0.28),
+              height_m + kBurialDepth_m, solids);
   const int blobs = random.UniformInt(5, 9);
   const double spread = random.Uniform(0.18, 0.26) * height_m;
   for (int i = 0; i < blobs; ++i) {
@@ -35,8 +35,10 @@ void AddLampPost(const LocalFrame& frame, Random random, std::vector<Solid>& sol
   const double height = random.Uniform(4.5, 8.0);
   const double radius = random.Uniform(0.05, 0.1);
   const double arm = random.Uniform(0.6, 1.8);
-  AddCylinder(frame, Label::kPole, {0.0, 0.0, -kRoot_m}, radius, height + kRoot_m, solids);
-  AddCylinder(frame, Label::kPole, {0.0, 0.0, -kRoot_m}, 2.0 * radius, 0.6 + kRoot_m, solids);
+  AddCylinder(frame, Label::kPole, {0.0, 0.0, -kBurialDepth_m}, radius, height + kBurialDepth_m,
+              solids);
+  AddCylinder(frame, Label::kPole, {0.0, 0.0, -kBurialDepth_m}, 2.0 * radius, 0.6 + kBurialDepth_m,
+              solids);
   AddBox(frame, Label::kPole, {-0.04, 0.0, height - 0.12}, {0.04, arm, height - 0.04}, solids);
   AddBox(frame, Label::kPole, {-0.15, arm - 0.3, height - 0.2}, {0.15, arm + 0.3, height - 0.06},
          solids);
@@ -44,7 +46,8 @@ void AddLampPost(const LocalFrame& frame, Random random, std::vector<Solid>& sol
 
 void AddTrafficSign(const LocalFrame& frame, Random random, std::vector<Solid>& solids) {
   const double height = random.Uniform(2.2, 2.8);
-  AddCylinder(frame, Label::kPole, {0.0, 0.0, -kRoot_m}, 0.035, height + kRoot_m, solids);
+  AddCylinder(frame, Label::kPole, {0.0, 0.0, -kBurialDepth_m}, 0.035, height + kBurialDepth_m,
+              solids);
   const LocalFrame face = frame.At({0.0, 0.0, height}, random.Uniform(-0.3, 0.3));
   const double half = random.Uniform(0.28, 0.4);
   if (random.Chance(0.5)) {
@@ -62,12 +65,12 @@ void AddTrafficSign(const LocalFrame& frame, Random random, std::vector<Solid>& 
 void AddBin(const LocalFrame& frame, Random random, std::vector<Solid>& solids) {
   if (random.Chance(0.5)) {
     const double radius = random.Uniform(0.2, 0.35);
-    AddCylinder(frame, Label::kPole, {0.0, 0.0, -kRoot_m}, radius,
-                random.Uniform(0.8, 1.1) + kRoot_m, solids);
+    AddCylinder(frame, Label::kPole, {0.0, 0.0, -kBurialDepth_m}, radius,
+                random.Uniform(0.8, 1.1) + kBurialDepth_m, solids);
     return;
   }
   const Eigen::Vector3d half{random.Uniform(0.25, 0.7), random.Uniform(0.2, 0.45), 0.0};
-  AddBox(frame, Label::kPole, {-half.x(), -half.y(), -kRoot_m},
+  AddBox(frame, Label::kPole, {-half.x(), -half.y(), -kBurialDepth_m},
          {half.x(), half.y(), random.Uniform(0.9, 1.5)}, solids);
 }
 
@@ -79,7 +82,8 @@ void AddHedge(const LocalFrame& frame, double length_m, Random random, std::vect
     const double to = std::min(from + random.Uniform(1.0, 2.5), 0.5 * length_m);
     const double half_depth = random.Uniform(0.25, 0.4);
     const double top = height + random.Uniform(-0.12, 0.12);
-    AddBox(frame, Label::kFence, {from, -half_depth, -kRoot_m}, {to, half_depth, top}, solids);
+    AddBox(frame, Label::kFence, {from, -half_depth, -kBurialDepth_m}, {to, half_depth, top},
+           solids);
     AddEllipsoid(frame, Label::kFence, {0.5 * (from + to), 0.0, 0.6 * top},
                  {0.45 * (to - from), half_depth + 0.12, 0.45 * top}, solids);
     from = to;
@@ -93,8 +97,8 @@ void AddFence(const LocalFrame& frame, double length_m, Random random, std::vect
   const double height = random.Uniform(0.9, 1.4);
   for (int i = 0; i <= fields; ++i) {
     const double x = -0.5 * length_m + i * field;
-    AddBox(frame, Label::kFence, {x - 0.06, -0.06, -kRoot_m}, {x + 0.06, 0.06, height + 0.08},
-           solids);
+    AddBox(frame, Label::kFence, {x - 0.06, -0.06, -kBurialDepth_m},
+           {x + 0.06, 0.06, height + 0.08}, solids);
   }
   const int rails = random.UniformInt(2, 4);
   for (int i = 0; i < rails; ++i) {

@@ -47,8 +47,8 @@ struct LocalFrame {
     return {ToMap(local), rotation * YawRotation(yaw)};
   }
   // A frame at `local`, turned by `angle` about one of this frame's axes.
-  [[nodiscard]] LocalFrame Turned(const Eigen::Vector3d& local, double angle,
-                                  const Eigen::Vector3d& axis) const {
+  [[nodiscard]] LocalFrame Rotated(const Eigen::Vector3d& local, double angle,
+                                   const Eigen::Vector3d& axis) const {
     return {ToMap(local), rotation * Eigen::AngleAxisd(angle, axis).toRotationMatrix()};
   }
 };

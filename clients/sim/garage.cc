@@ -143,10 +143,10 @@ class GarageBuilder {
       const double out_y = side * (y + 0.5 * kWallThickness_m);
       Add({out_x - 0.5 * kWallThickness_m, -y - kWallThickness_m, -0.3},
           {out_x + 0.5 * kWallThickness_m, y + kWallThickness_m, roof});
-      objects_.push_back(ObjectSince(solids_.size() - 1, solids_, ObjectKind::kWall,
-                                     frame_.At({0.0, 0.0, 0.0}, 0.5 * M_PI)));
+      objects_.push_back(MakeSceneObject(solids_.size() - 1, solids_, ObjectKind::kWall,
+                                         frame_.At({0.0, 0.0, 0.0}, 0.5 * M_PI)));
       Add({-x, out_y - 0.5 * kWallThickness_m, -0.3}, {x, out_y + 0.5 * kWallThickness_m, roof});
-      objects_.push_back(ObjectSince(solids_.size() - 1, solids_, ObjectKind::kWall, frame_));
+      objects_.push_back(MakeSceneObject(solids_.size() - 1, solids_, ObjectKind::kWall, frame_));
     }
     Add({-x - kWallThickness_m, -y - kWallThickness_m, roof},
         {x + kWallThickness_m, y + kWallThickness_m, roof + plan_.slab_m});
@@ -179,8 +179,8 @@ class GarageBuilder {
     const double half_length = std::hypot(half, 0.5 * plan_.rise_m());
     for (const double side : {-1.0, 1.0}) {
       const double north = -side * plan_.sense;  // 1 where the ramp rises northwards
-      const LocalFrame ramp = frame_.Turned({side * half_width, 0.0, 0.5 * plan_.rise_m()},
-                                            north * angle, Eigen::Vector3d::UnitX());
+      const LocalFrame ramp = frame_.Rotated({side * half_width, 0.0, 0.5 * plan_.rise_m()},
+                                             north * angle, Eigen::Vector3d::UnitX());
       const double inner = half_width - 0.5 * kWallThickness_m;
       AddBox(ramp, Label::kPavement, {-inner, -half_length, -kRampThickness_m},
              {inner, half_length, 0.0}, solids_);
@@ -232,7 +232,7 @@ class GarageBuilder {
              {from + room_to * plan_.bay_m - 0.3, rooms.Uniform(2.5, 4.2), plan_.ceiling_m},
              solids_);
       objects_.push_back(
-          ObjectSince(solids_.size() - 1, solids_, ObjectKind::kStructure, row.frame));
+          MakeSceneObject(solids_.size() - 1, solids_, ObjectKind::kStructure, row.frame));
     }
     for (int i = 0; i < bays; ++i) {
       const double x = from + (i + 0.5) * plan_.bay_m + random.Uniform(-0.12, 0.12);
@@ -245,7 +245,7 @@ class GarageBuilder {
       const LocalFrame frame = row.frame.At({x, y, 0.0}, yaw);
       const size_t first = solids_.size();
       if (taken) AddCar(frame, Label::kParkedCar, Random(key), solids_);
-      objects_.push_back(ObjectSince(first, solids_, ObjectKind::kParkingPlace, frame));
+      objects_.push_back(MakeSceneObject(first, solids_, ObjectKind::kParkingPlace, frame));
     }
   }
 
@@ -277,8 +277,8 @@ class GarageBuilder {
         const double x =
             side * (plan_.aisle_x_m() + random.Uniform(-0.95, 1.8) * GaragePlan::kAisleHalf_m);
         const double half_m = plan_.half_y_m() * random.Uniform(0.4, 0.99);
-        const LocalFrame pipe = frame_.Turned({x, half_m, ceiling - kBeamDepth_m - radius},
-                                              0.5 * M_PI, Eigen::Vector3d::UnitX());
+        const LocalFrame pipe = frame_.Rotated({x, half_m, ceiling - kBeamDepth_m - radius},
+                                               0.5 * M_PI, Eigen::Vector3d::UnitX());
         AddCylinder(pipe, Label::kPole, {0.0, 0.0, 0.0}, radius, 2.0 * half_m, solids_);
       }
     }

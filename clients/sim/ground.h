@@ -25,7 +25,7 @@ class Ground {
   // height_m(x, y) tabulated every `cell_m` metres on at least [-half_size_m, half_size_m]^2.
   Ground(double half_size_m, double cell_m, const std::function<double(double, double)>& height_m);
 
-  // Beyond the border the border's height goes on (but is not hit by rays).
+  // Clamped to the border outside of the square (where rays hit nothing).
   [[nodiscard]] double Height(double x_m, double y_m) const;
   // The upward unit normal.
   [[nodiscard]] Eigen::Vector3d Normal(double x_m, double y_m) const;

@@ -102,7 +102,7 @@ class HallBuilder {
     for (const auto& [wall, half_m] : Walls()) {
       AddBox(wall, Label::kBuilding, {-half_m - kWallThickness_m, -kWallThickness_m, -0.5},
              {half_m + kWallThickness_m, 0.0, options_.height_m + 0.2}, solids_);
-      objects_.push_back(ObjectSince(solids_.size() - 1, solids_, ObjectKind::kWall, wall));
+      objects_.push_back(MakeSceneObject(solids_.size() - 1, solids_, ObjectKind::kWall, wall));
     }
   }
 
@@ -142,8 +142,8 @@ class HallBuilder {
         const double from = random.Uniform(-1.0, 0.2) * half_m;
         const double to = std::min(half_m, from + random.Uniform(0.4, 1.6) * half_m);
         const double radius = random.Uniform(0.04, 0.2);
-        const LocalFrame pipe = wall.Turned({from, 0.32 + radius, random.Uniform(2.4, 4.2)},
-                                            0.5 * M_PI, Eigen::Vector3d::UnitY());
+        const LocalFrame pipe = wall.Rotated({from, 0.32 + radius, random.Uniform(2.4, 4.2)},
+                                             0.5 * M_PI, Eigen::Vector3d::UnitY());
         AddCylinder(pipe, Label::kPole, {0.0, 0.0, 0.0}, radius, to - from, solids_);
       }
     }
@@ -174,7 +174,7 @@ class HallBuilder {
         } else {
           AddStackedGoods(block, contents, solids_);
         }
-        objects_.push_back(ObjectSince(first, solids_, ObjectKind::kStructure, block.frame));
+        objects_.push_back(MakeSceneObject(first, solids_, ObjectKind::kStructure, block.frame));
       }
     }
   }

@@ -16,8 +16,8 @@ namespace {
 
 // Surfaces nearer to each other than the first are one, farther than the second give two pulses, of
 // which the sensor takes the one from the beam's middle.
-constexpr double kMixedFrom_m = 0.1;
-constexpr double kMixedTo_m = 1.5;
+constexpr double kMinMixedGap_m = 0.1;
+constexpr double kMaxMixedGap_m = 1.5;
 
 }  // namespace
 
@@ -79,7 +79,7 @@ double ReturnModel::MixedRange(const RayCaster& caster, const Ray& ray, const Ra
       std::cos(around_rad) * across + std::sin(around_rad) * ray.direction.cross(across);
   const Ray edge = {ray.origin, (ray.direction + std::tan(half_width_rad) * aside).normalized()};
   const double gap_m = caster.Cast(edge, max_range_m).range_m - hit.range_m;
-  if (std::abs(gap_m) < kMixedFrom_m || std::abs(gap_m) > kMixedTo_m) return hit.range_m;
+  if (std::abs(gap_m) < kMinMixedGap_m || std::abs(gap_m) > kMaxMixedGap_m) return hit.range_m;
   return hit.range_m + between * gap_m;
 }
 

@@ -4,8 +4,8 @@
 // rays leave from one pose at one moment; or a sweep: the rays leave one azimuth step after another
 // while the sensor moves. Sensor frame: x ahead, y left, z up.
 //
-// Each ray's chance (noise, dropout) hangs on the seed, the scan's number, the ring and the step
-// only. Const after construction; any number of threads may scan.
+// The noise and dropout of a ray depend only on the seed, the scan's number, the ring and the step.
+// Const after construction; any number of threads may scan.
 
 #ifndef VOXLOC_CLIENTS_SIM_LIDAR_H_
 #define VOXLOC_CLIENTS_SIM_LIDAR_H_

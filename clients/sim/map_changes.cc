@@ -89,7 +89,7 @@ OptionRows ListOptions(const MapAgeOptions& options) {
           {"moved_by_m", options.moved_by_m, "moved by", 0.05, 2.0}};
 }
 
-AgedWorld WorldOfOldMap(const World& world, const MapAgeOptions& options) {
+AgedWorld MakeAgedWorld(const World& world, const MapAgeOptions& options) {
   return AgedWorldBuilder(world, options).Build();
 }
 

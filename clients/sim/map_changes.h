@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Map age: the world as it was when an old map of it was made. Other cars were parked, some
-// structures were not built yet, and some walls and structures stood a little beside where they
-// are.
+// Map age: the world at the time of an old map. Other cars were parked, some structures were
+// missing, and some walls and structures were displaced a little.
 //
 // Pure functions.
 
@@ -23,14 +22,14 @@ namespace voxloc::sim {
 
 struct MapAgeOptions {
   uint64_t seed = 1;
-  // Share of the parking places that differ, [0, 1]. Of those taken, one half was free and one half
-  // had another car; of those free, one half was taken.
+  // Share of the parking places that differ, [0, 1]. In the old map half of the now occupied ones
+  // are free and half have another car; half of the now free ones are occupied.
   double changed_parking = 0.0;
   double missing_structures = 0.0;  // share of the structures that were not there, [0, 1]
   double moved_structures = 0.0;    // share of the structures and walls that moved since, [0, 1]
   double moved_by_m = 0.3;          // to either side along their frame's y, [0.05, 2]
 
-  [[nodiscard]] bool IsNew() const {
+  [[nodiscard]] bool IsUnchanged() const {
     return changed_parking == 0.0 && missing_structures == 0.0 && moved_structures == 0.0;
   }
 };
@@ -48,7 +47,7 @@ struct AgedWorld {
   MapAgeCounts counts;
 };
 
-[[nodiscard]] AgedWorld WorldOfOldMap(const World& world, const MapAgeOptions& options);
+[[nodiscard]] AgedWorld MakeAgedWorld(const World& world, const MapAgeOptions& options);
 
 // MapDrift: the smooth error of a map that was made while driving: a displacement of the map's
 // points that varies over tens of metres. Along each axis it is a sum of a few sinusoids with

@@ -15,12 +15,11 @@
 namespace voxloc::sim {
 namespace {
 
-// Surfaces are looked at in patches of about this edge; one seen whole or not at all is not looked
-// at point by point.
+// Visibility is tested by patches of about this edge; single points only of partly visible patches.
 constexpr double kPatch_m = 0.5;
 
-// What is in memory at once. A solid has some 200 points at 0.2 m, one in a few is a house's wall
-// with thousands; a row of the ground of a town of 4 km has 200,000.
+// Bounds of the points in memory. At 0.2 m a typical solid has 200 points, a wall of a house has
+// thousands, and a ground row of a town of 4 km has 200,000.
 constexpr size_t kSolidsPerBatch = 4096;
 constexpr size_t kGroundRowsPerBatch = 16;
 
@@ -31,19 +30,18 @@ constexpr double kEyeHeight_m = 2.0;
 constexpr double kEyeDistance_m = 5.0;
 constexpr double kCell_m = 8.0;
 constexpr size_t kEyesPerCell = 6;
-constexpr double kApart_m = 8.0;
+constexpr double kMinEyeSeparation_m = 8.0;
 constexpr double kStorey_m = 2.5;  // floors are at least this far above each other
 
-// From where a mapping vehicle would have seen a surface: points along all streets, and for any
-// place the few of them that matter: on each storey the nearest, well apart from each other. The
-// caster and the world must outlive it.
+// Viewpoints of a mapping vehicle along all streets. Each cell of a grid has a list of the nearest
+// ones per storey, at least a minimum distance apart. The caster and the world must outlive it.
 class Viewpoints {
  public:
   Viewpoints(const World& world, const RayCaster& caster, double max_distance_m);
 
   // Whether a surface point with the given outward normal faces one of its viewpoints with nothing
   // in between.
-  [[nodiscard]] bool See(const Eigen::Vector3d& point, const Eigen::Vector3d& normal) const;
+  [[nodiscard]] bool IsVisible(const Eigen::Vector3d& point, const Eigen::Vector3d& normal) const;
 
  private:
   // Indices of the eyes of a storey that look at `place`, nearest first.
@@ -93,7 +91,7 @@ std::vector<int> Viewpoints::ChooseEyes(const Eigen::Vector2d& place, int storey
                                         double max_distance_m, const SquareIndex& index) const {
   std::vector<std::pair<double, int>> near;
   const Eigen::Vector2d reach = Eigen::Vector2d::Constant(max_distance_m);
-  index.Within(place - reach, place + reach, [&](size_t i) {
+  index.VisitWithin(place - reach, place + reach, [&](size_t i) {
     if (storeys_[i] != storey) return;
     const double distance = (eyes_[i].head<2>() - place).norm();
     if (distance <= max_distance_m) near.emplace_back(distance, static_cast<int>(i));
@@ -104,14 +102,14 @@ std::vector<int> Viewpoints::ChooseEyes(const Eigen::Vector2d& place, int storey
     if (chosen.size() == kEyesPerCell) break;
     const Eigen::Vector3d& eye = eyes_[static_cast<size_t>(candidate.second)];
     const bool apart = std::all_of(chosen.begin(), chosen.end(), [&](int other) {
-      return (eyes_[static_cast<size_t>(other)] - eye).norm() >= kApart_m;
+      return (eyes_[static_cast<size_t>(other)] - eye).norm() >= kMinEyeSeparation_m;
     });
     if (apart) chosen.push_back(candidate.second);
   }
   return chosen;
 }
 
-bool Viewpoints::See(const Eigen::Vector3d& point, const Eigen::Vector3d& normal) const {
+bool Viewpoints::IsVisible(const Eigen::Vector3d& point, const Eigen::Vector3d& normal) const {
   const auto cell_of = [&](double position) {
     return std::clamp(static_cast<int>((position + half_size_m_) / kCell_m), 0,
                       cells_per_side_ - 1);
@@ -143,7 +141,7 @@ class Sampler {
   [[nodiscard]] size_t items() const { return solids().size() + GroundRows(); }
 
   // How many items from this one on to do before their points are handed over.
-  [[nodiscard]] size_t BatchFrom(size_t item) const {
+  [[nodiscard]] size_t BatchSizeFrom(size_t item) const {
     return item < solids().size() ? std::min(kSolidsPerBatch, solids().size() - item)
                                   : kGroundRowsPerBatch;
   }
@@ -186,14 +184,14 @@ class Sampler {
              {std::pair(0.5, 0.5), std::pair(0.02, 0.02), std::pair(0.98, 0.02),
               std::pair(0.02, 0.98), std::pair(0.98, 0.98)}) {
           const SurfacePoint point = at(u, v);
-          if (viewpoints_.See(point.position, point.normal)) ++seen;
+          if (viewpoints_.IsVisible(point.position, point.normal)) ++seen;
         }
         if (seen == 0) continue;
         Random random(
             options_.seed, item, face,
             static_cast<uint64_t>(i) * static_cast<uint64_t>(patches_v) + static_cast<uint64_t>(j));
-        // One point in each cell of a lattice; thin patches have a row as often as their width
-        // asks.
+        // One point per lattice cell; a patch thinner than a cell has a row with probability width
+        // / spacing.
         const int count_u =
             static_cast<int>(length_u / patches_u / options_.spacing_m + random.Uniform());
         const int count_v =
@@ -204,7 +202,7 @@ class Sampler {
             const double v = (l + random.Uniform()) / count_v;
             const double offset_m = options_.noise_m > 0.0 ? random.Normal(options_.noise_m) : 0.0;
             const SurfacePoint point = at(u, v);
-            if (seen < 5 && !viewpoints_.See(point.position, point.normal)) continue;
+            if (seen < 5 && !viewpoints_.IsVisible(point.position, point.normal)) continue;
             const Eigen::Vector3f moved = (point.position + offset_m * point.normal).cast<float>();
             cloud.PushBack(moved.x(), moved.y(), moved.z());
           }
@@ -320,7 +318,7 @@ absl::Status SampleMapInParts(const World& world, const MapSamplingOptions& opti
   size_t points = 0;
   std::vector<PointCloud> parts;
   for (size_t first = 0; first < sampler.items();) {
-    const size_t batch = std::min(sampler.BatchFrom(first), sampler.items() - first);
+    const size_t batch = std::min(sampler.BatchSizeFrom(first), sampler.items() - first);
     parts.assign((batch + kItemsPerPart - 1) / kItemsPerPart, PointCloud());
     pool.ParallelFor(parts.size(), [&](size_t part) {
       const size_t begin = first + part * kItemsPerPart;

@@ -31,7 +31,7 @@ constexpr double kSlope = 0.5;  // of embankments and cuttings
 constexpr double kPost_m = 4.0;
 constexpr double kDelineator_m = 50.0;
 // Things are let into the ground so far that no gap shows on a slope.
-constexpr double kRoot_m = 0.5;
+constexpr double kBurialDepth_m = 0.5;
 
 // Streams of chance, one per concern.
 enum Stream : uint64_t { kLine = 1, kRoadRelief, kLandRelief, kNoiseWalls, kGantries, kTrees };
@@ -45,22 +45,22 @@ void AddGuardRail(const LocalFrame& road, double across_m, double length_m,
   AddBox(road, Label::kFence, {0.0, across_m - 0.04, 0.45}, {length_m, across_m + 0.04, 0.75},
          solids);
   const double out = across_m > 0.0 ? 0.09 : -0.09;
-  AddBox(road, Label::kPole, {-0.05, across_m + out - 0.05, -kRoot_m},
+  AddBox(road, Label::kPole, {-0.05, across_m + out - 0.05, -kBurialDepth_m},
          {0.05, across_m + out + 0.05, 0.7}, solids);
 }
 
 // One panel of a noise wall, `length_m` along x, at `across_m`, and the post at its start.
 void AddNoiseWallPanel(const LocalFrame& road, double across_m, double length_m, double height_m,
                        std::vector<Solid>& solids) {
-  AddBox(road, Label::kBuilding, {0.0, across_m - 0.08, -kRoot_m},
+  AddBox(road, Label::kBuilding, {0.0, across_m - 0.08, -kBurialDepth_m},
          {length_m, across_m + 0.08, height_m}, solids);
-  AddBox(road, Label::kBuilding, {-0.1, across_m - 0.15, -kRoot_m},
+  AddBox(road, Label::kBuilding, {-0.1, across_m - 0.15, -kBurialDepth_m},
          {0.1, across_m + 0.15, height_m + 0.05}, solids);
 }
 
 void AddDelineator(const LocalFrame& road, double across_m, std::vector<Solid>& solids) {
-  AddBox(road, Label::kPole, {-0.06, across_m - 0.06, -kRoot_m}, {0.06, across_m + 0.06, 1.0},
-         solids);
+  AddBox(road, Label::kPole, {-0.06, across_m - 0.06, -kBurialDepth_m},
+         {0.06, across_m + 0.06, 1.0}, solids);
 }
 
 // Posts outside the rails, a beam across the road, and signs on it.
@@ -70,7 +70,8 @@ void AddGantry(const LocalFrame& road, Random random, std::vector<Solid>& solids
   const bool whole = random.Chance(0.5);  // across both carriageways, or the right one only
   const double left = whole ? out : 0.0;
   for (const double y : {-out, left}) {
-    AddBox(road, Label::kPole, {-0.2, y - 0.2, -kRoot_m}, {0.2, y + 0.2, clear + 1.0}, solids);
+    AddBox(road, Label::kPole, {-0.2, y - 0.2, -kBurialDepth_m}, {0.2, y + 0.2, clear + 1.0},
+           solids);
   }
   AddBox(road, Label::kPole, {-0.35, -out, clear + 0.3}, {0.35, left, clear + 1.0}, solids);
   const int signs = random.UniformInt(1, 3);
@@ -104,7 +105,8 @@ void AddBridge(const LocalFrame& road, Random random, std::vector<Solid>& solids
   const double radius = random.Uniform(0.25, 0.4);
   for (int i = 0; i < columns; ++i) {
     const double x = (i - 0.5 * (columns - 1)) * 1.6 * half_width / columns;
-    AddCylinder(bridge, Label::kBuilding, {x, 0.0, -kRoot_m}, radius, clear + kRoot_m, solids);
+    AddCylinder(bridge, Label::kBuilding, {x, 0.0, -kBurialDepth_m}, radius, clear + kBurialDepth_m,
+                solids);
   }
 }
 
@@ -226,7 +228,7 @@ class MotorwayBuilder {
                         solids_);
     }
     objects_.push_back(
-        ObjectSince(first, solids_, ObjectKind::kStructure, RoadFrame(street, from_m)));
+        MakeSceneObject(first, solids_, ObjectKind::kStructure, RoadFrame(street, from_m)));
   }
 
   // In a section at most one gantry and one bridge, apart from each other.
@@ -242,13 +244,13 @@ class MotorwayBuilder {
       if (turned) frame = frame.At({0.0, 0.0, 0.0}, M_PI);
       const size_t first = solids_.size();
       AddGantry(frame, Random(key, 1), solids_);
-      objects_.push_back(ObjectSince(first, solids_, ObjectKind::kStructure, frame));
+      objects_.push_back(MakeSceneObject(first, solids_, ObjectKind::kStructure, frame));
     }
     if (random.Chance(0.4)) {
       const LocalFrame frame = RoadFrame(street, bridge_m);
       const size_t first = solids_.size();
       AddBridge(frame, Random(key, 2), solids_);
-      objects_.push_back(ObjectSince(first, solids_, ObjectKind::kStructure, frame));
+      objects_.push_back(MakeSceneObject(first, solids_, ObjectKind::kStructure, frame));
     }
   }
 

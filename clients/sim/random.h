@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Random: the simulator's only source of chance, a counter hashed with a key.
+// Random: the simulator's only random number generator, a hash of a counter and a key.
 //
 // A stream is named by a seed and up to three numbers (a scan, a ring, a step; a house, a face), so
 // any part of a simulation can be drawn by itself, in any order, on any thread, with the same

@@ -31,8 +31,7 @@ class RouteBuilder {
   // of streets in a line, and never turns back.
   RouteBuilder(const StreetNetwork& streets, uint64_t seed);
 
-  // Goes on through the next junction and to the end of the next street. False, and nothing more,
-  // at a dead end.
+  // Appends the next junction and street. False at a dead end, where it appends nothing.
   bool Extend();
 
   [[nodiscard]] const std::vector<RoutePoint>& points() const { return points_; }

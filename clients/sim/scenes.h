@@ -4,8 +4,8 @@
 // same ones give the same world on every machine. Pure functions; InvalidArgument names an option
 // that is out of its range.
 //
-// `sight_m` is how far a vehicle can see: where a scene has no end of its own, it goes on by at
-// least that beyond what can be driven.
+// `sight_m` is the viewing distance: a scene without a natural border extends at least this far
+// beyond the drivable part.
 
 #ifndef VOXLOC_CLIENTS_SIM_SCENES_H_
 #define VOXLOC_CLIENTS_SIM_SCENES_H_

@@ -84,7 +84,7 @@ void Override(const std::optional<T>& given, T& value) {
   if (given.has_value()) value = *given;
 }
 
-double DefaultSpeed(SceneKind scene, double otherwise_mps) {
+double DefaultSpeed(SceneKind scene, double default_mps) {
   switch (scene) {
     case SceneKind::kHall:
       return 3.0;
@@ -95,7 +95,7 @@ double DefaultSpeed(SceneKind scene, double otherwise_mps) {
     case SceneKind::kMotorway:
       return 28.0;
     default:
-      return otherwise_mps;
+      return default_mps;
   }
 }
 
@@ -193,9 +193,9 @@ CLI::App* AddSimulateCommand(CLI::App& program, SimulateArguments& arguments) {
   return command;
 }
 
-absl::StatusOr<SimulationOptions> SimulationOf(const SimulateArguments& arguments) {
+absl::StatusOr<SimulationOptions> MakeSimulationOptions(const SimulateArguments& arguments) {
   SimulationOptions options = arguments.simulation;
-  VOXLOC_ASSIGN_OR_RETURN(const SceneKind scene, SceneNamed(arguments.scene));
+  VOXLOC_ASSIGN_OR_RETURN(const SceneKind scene, ParseSceneKind(arguments.scene));
   options.scene = scene;
   for (const auto& [name, scenes] : arguments.scene_options) {
     if (std::find(scenes.begin(), scenes.end(), scene) != scenes.end()) continue;
@@ -242,7 +242,7 @@ absl::StatusOr<SimulationOptions> SimulationOf(const SimulateArguments& argument
 
 absl::StatusOr<SimulationSummary> RunSimulate(const SimulateArguments& arguments,
                                               const SimulationProgress& progress) {
-  VOXLOC_ASSIGN_OR_RETURN(const SimulationOptions options, SimulationOf(arguments));
+  VOXLOC_ASSIGN_OR_RETURN(const SimulationOptions options, MakeSimulationOptions(arguments));
   return WriteSimulation(options, arguments.writer, progress);
 }
 

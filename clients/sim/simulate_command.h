@@ -74,7 +74,8 @@ void AddMapFlags(CLI::App& command, SimulateArguments& arguments);
 CLI::App* AddSimulateCommand(CLI::App& program, SimulateArguments& arguments);
 
 // What the parsed arguments ask for. InvalidArgument names an option that makes no sense.
-[[nodiscard]] absl::StatusOr<SimulationOptions> SimulationOf(const SimulateArguments& arguments);
+[[nodiscard]] absl::StatusOr<SimulationOptions> MakeSimulationOptions(
+    const SimulateArguments& arguments);
 
 [[nodiscard]] absl::StatusOr<SimulationSummary> RunSimulate(
     const SimulateArguments& arguments, const SimulationProgress& progress = nullptr);

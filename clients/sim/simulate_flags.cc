@@ -14,17 +14,16 @@ void AddFlag(CLI::App& command, const char* group, const char* name, Value& valu
   command.add_option(name, value, help)->capture_default_str()->group(group);
 }
 
-// The same without a default, for help texts that say what holds where it is not given.
+// The same without a default; the help text describes the default.
 template <typename Value>
 void AddOptional(CLI::App& command, const char* group, const char* name, Value& value,
                  const char* help) {
   command.add_option(name, value, help)->group(group);
 }
 
-// Remembers that the option was given, so that it can be refused with a scene that has no use for
-// it.
-CLI::Option* OnlyFor(std::vector<SceneKind> scenes, CLI::Option* option,
-                     SimulateArguments& arguments) {
+// Records the option if it is given, so that it can be rejected with scenes that do not use it.
+CLI::Option* RestrictToScenes(std::vector<SceneKind> scenes, CLI::Option* option,
+                              SimulateArguments& arguments) {
   return option->each(
       [&arguments, scenes = std::move(scenes), name = option->get_name()](const std::string&) {
         arguments.scene_options.emplace_back(name, scenes);
@@ -34,7 +33,7 @@ CLI::Option* OnlyFor(std::vector<SceneKind> scenes, CLI::Option* option,
 void AddTownFlags(CLI::App& command, SimulateArguments& arguments) {
   TownOptions& town = arguments.simulation.town;
   const auto add = [&](const char* name, double& value, const char* help) {
-    OnlyFor({SceneKind::kTown}, command.add_option(name, value, help), arguments)
+    RestrictToScenes({SceneKind::kTown}, command.add_option(name, value, help), arguments)
         ->capture_default_str()
         ->group("Town");
   };
@@ -47,16 +46,17 @@ void AddTownFlags(CLI::App& command, SimulateArguments& arguments) {
 }
 
 void AddPlantFlags(CLI::App& command, SimulateArguments& arguments) {
-  OnlyFor({SceneKind::kField},
-          command.add_option("--posts", arguments.simulation.field.posts_per_hectare,
-                             "Set the number of posts and trees per hectare (0 to 100)"),
-          arguments)
+  RestrictToScenes({SceneKind::kField},
+                   command.add_option("--posts", arguments.simulation.field.posts_per_hectare,
+                                      "Set the number of posts and trees per hectare (0 to 100)"),
+                   arguments)
       ->capture_default_str()
       ->group("Field");
-  OnlyFor({SceneKind::kForest},
-          command.add_option("--trees-per-hectare", arguments.simulation.forest.trees_per_hectare,
-                             "Set the number of trees per hectare (0 to 2000)"),
-          arguments)
+  RestrictToScenes(
+      {SceneKind::kForest},
+      command.add_option("--trees-per-hectare", arguments.simulation.forest.trees_per_hectare,
+                         "Set the number of trees per hectare (0 to 2000)"),
+      arguments)
       ->capture_default_str()
       ->group("Forest");
 }
@@ -66,7 +66,7 @@ void AddSharedFlags(CLI::App& command, SimulateArguments& arguments) {
   GivenOptions& given = arguments.given;
   const auto add = [&](const char* name, std::vector<SceneKind> scenes,
                        std::optional<double>& value, const char* help) {
-    OnlyFor(std::move(scenes), command.add_option(name, value, help), arguments)
+    RestrictToScenes(std::move(scenes), command.add_option(name, value, help), arguments)
         ->group("Several scenes");
   };
   const std::vector<SceneKind> passages = {SceneKind::kCorridor, SceneKind::kTunnel};
@@ -104,7 +104,7 @@ void AddAgeFlags(CLI::App& command, SimulateArguments& arguments) {
   MapAgeOptions& age = arguments.simulation.map_age;
   const auto add = [&](const char* name, std::vector<SceneKind> scenes, double& value,
                        const char* help) {
-    OnlyFor(std::move(scenes), command.add_option(name, value, help), arguments)
+    RestrictToScenes(std::move(scenes), command.add_option(name, value, help), arguments)
         ->capture_default_str()
         ->group("Old map");
   };

@@ -74,7 +74,7 @@ absl::string_view ToString(SceneKind kind) {
   return "unknown";
 }
 
-absl::StatusOr<SceneKind> SceneNamed(absl::string_view name) {
+absl::StatusOr<SceneKind> ParseSceneKind(absl::string_view name) {
   std::vector<absl::string_view> names;
   for (const SceneName& scene : kScenes) {
     if (scene.name == name) return scene.kind;

@@ -27,7 +27,7 @@ enum class SceneKind { kTown, kCorridor, kTunnel, kField, kHall, kGarage, kFores
 
 // As on the command line and in the record: "town" and so on.
 [[nodiscard]] absl::string_view ToString(SceneKind kind);
-[[nodiscard]] absl::StatusOr<SceneKind> SceneNamed(absl::string_view name);
+[[nodiscard]] absl::StatusOr<SceneKind> ParseSceneKind(absl::string_view name);
 
 struct SimulationOptions {
   SceneKind scene = SceneKind::kTown;
@@ -40,7 +40,7 @@ struct SimulationOptions {
   MotorwayOptions motorway;
   LidarOptions lidar;
   DriveOptions drive;
-  // How long a scan takes, at most the time from scan to scan; the sensor moves on meanwhile. 0:
+  // How long a scan takes, at most the time from scan to scan; the sensor moves during it. 0:
   // scans are snapshots.
   double scan_duration_s = 0.0;
   // The stamp and the pose of a scan are those after this share of its duration, [0, 1]. 0: of its
@@ -58,7 +58,7 @@ struct SimulationOptions {
 
 [[nodiscard]] absl::Status Validate(const SimulationOptions& options);
 
-// The chosen scene; of the others' options nothing is looked at.
+// The chosen scene; the options of other scenes are ignored.
 [[nodiscard]] absl::StatusOr<World> BuildWorld(const SimulationOptions& options);
 
 // How the map is displaced and turned around a scan's true pose, in the map's frame.

@@ -32,8 +32,8 @@ void ClipSlab(double origin, double direction, double half, Interval& interval) 
   interval.Clip(std::min(a, b), std::max(a, b));
 }
 
-// |origin + t * direction|^2 <= 1 for vectors already scaled to the unit sphere or circle. The
-// point of closest approach goes first, so that the root loses no digits far from the solid.
+// |origin + t * direction|^2 <= 1 for vectors scaled to the unit sphere or circle. Solved relative
+// to the point of closest approach, so that the root is accurate far from the solid.
 template <typename Vector>
 void ClipUnitBall(const Vector& origin, const Vector& direction, Interval& interval) {
   const double a = direction.squaredNorm();

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// SquareIndex: things by the squares of a grid that they touch, so that what is near a place is
-// found without looking at all of a large world. Things are numbers, in the order in which they
-// were added. Const use by any number of threads.
+// SquareIndex: a uniform grid over items, to find those near a place in a large world. Items are
+// numbers, stored in the order in which they were added. Thread-safe for const use.
 
 #ifndef VOXLOC_CLIENTS_SIM_SQUARE_INDEX_H_
 #define VOXLOC_CLIENTS_SIM_SQUARE_INDEX_H_
@@ -17,40 +16,41 @@ namespace voxloc::sim {
 
 class SquareIndex {
  public:
-  // Of a world within [-half_size_m, half_size_m]^2; what lies beyond counts to its outermost
-  // squares.
+  // For a world within [-half_size_m, half_size_m]^2; positions outside are clamped to the
+  // outermost squares.
   SquareIndex(double half_size_m, double square_m)
       : half_size_m_(half_size_m),
         square_m_(square_m),
         squares_per_side_(
             std::max(1, static_cast<int>(std::ceil(2.0 * half_size_m / square_m - 1e-9)))),
-        things_(static_cast<size_t>(squares_per_side_) * static_cast<size_t>(squares_per_side_)) {}
+        items_(static_cast<size_t>(squares_per_side_) * static_cast<size_t>(squares_per_side_)) {}
 
   // Into every square that the rectangle touches.
-  void Add(size_t thing, const Eigen::Vector2d& low, const Eigen::Vector2d& high) {
+  void Add(size_t item, const Eigen::Vector2d& low, const Eigen::Vector2d& high) {
     for (int row = SquareOf(low.y()); row <= SquareOf(high.y()); ++row) {
       for (int column = SquareOf(low.x()); column <= SquareOf(high.x()); ++column) {
-        things_[At(column, row)].push_back(thing);
+        items_[At(column, row)].push_back(item);
       }
     }
   }
 
-  // Calls visit(thing) for everything in the squares that the rectangle touches, once for each
-  // square that a thing is in.
+  // Calls visit(item) for each item in the squares that the rectangle touches, once per square that
+  // an item is in.
   template <typename Visit>
-  void Within(const Eigen::Vector2d& low, const Eigen::Vector2d& high, const Visit& visit) const {
+  void VisitWithin(const Eigen::Vector2d& low, const Eigen::Vector2d& high,
+                   const Visit& visit) const {
     for (int row = SquareOf(low.y()); row <= SquareOf(high.y()); ++row) {
       for (int column = SquareOf(low.x()); column <= SquareOf(high.x()); ++column) {
-        for (const size_t thing : things_[At(column, row)]) visit(thing);
+        for (const size_t item : items_[At(column, row)]) visit(item);
       }
     }
   }
 
-  // Calls visit(thing) for the things around `place`, ring of squares after ring, until
-  // enough(distance_m), asked after each ring, says that nothing at least so far away matters. A
-  // thing is visited once for each square that it is in.
+  // Calls visit(item) for the items around `place`, ring by ring of squares, until
+  // enough(distance_m) returns true after a ring: items at least that far away do not matter. An
+  // item is visited once per square that it is in.
   template <typename Visit, typename Enough>
-  void Outwards(const Eigen::Vector2d& place, const Visit& visit, const Enough& enough) const {
+  void VisitOutwards(const Eigen::Vector2d& place, const Visit& visit, const Enough& enough) const {
     const int column = SquareOf(place.x());
     const int row = SquareOf(place.y());
     for (int ring = 0; ring < squares_per_side_; ++ring) {
@@ -59,11 +59,11 @@ class SquareIndex {
         const int step = r == row - ring || r == row + ring ? 1 : std::max(1, 2 * ring);
         for (int c = column - ring; c <= column + ring; c += step) {
           if (c < 0 || c >= squares_per_side_) continue;
-          for (const size_t thing : things_[At(c, r)]) visit(thing);
+          for (const size_t item : items_[At(c, r)]) visit(item);
         }
       }
-      // What is in no square of these rings is at least as many whole squares away, also from a
-      // place outside the world.
+      // Items outside of these rings are at least `ring` squares away, also if `place` is outside
+      // the world.
       if (enough(ring * square_m_)) return;
     }
   }
@@ -81,7 +81,7 @@ class SquareIndex {
   double half_size_m_;
   double square_m_;
   int squares_per_side_;
-  std::vector<std::vector<size_t>> things_;
+  std::vector<std::vector<size_t>> items_;
 };
 
 }  // namespace voxloc::sim

@@ -10,7 +10,7 @@ namespace {
 constexpr double kRackDepth_m = 1.1;
 
 // How many pieces of about `pitch_m` fill `length_m`; at least one.
-int CountOf(double length_m, double pitch_m) {
+int PieceCount(double length_m, double pitch_m) {
   return std::max(1, static_cast<int>(length_m / pitch_m));
 }
 
@@ -24,7 +24,7 @@ struct RackStyle {
 // One row along x, `length_m` long, centred on the frame's origin.
 void AddRackRow(const LocalFrame& row, double length_m, const RackStyle& style, Random& random,
                 std::vector<Solid>& solids) {
-  const int bays = CountOf(length_m, style.bay_m);
+  const int bays = PieceCount(length_m, style.bay_m);
   const double bay_m = length_m / bays;
   const double half_depth = 0.5 * kRackDepth_m;
   const double height_m = style.levels * style.level_m + 0.3;
@@ -84,10 +84,10 @@ void AddRacks(const FloorBlock& block, Random random, std::vector<Solid>& solids
   style.bay_m = random.Uniform(1.8, 3.2);
   style.level_m = random.Uniform(1.2, 1.9);
   const double height_m = std::min(block.headroom_m - 1.8, random.Uniform(3.0, 9.0));
-  style.levels = CountOf(height_m, style.level_m);
+  style.levels = PieceCount(height_m, style.level_m);
   style.fill = random.Uniform(0.45, 0.9);
   const double pitch_m = kRackDepth_m + random.Uniform(0.3, 2.6);
-  const int rows = CountOf(block.size_y_m - kRackDepth_m + pitch_m, pitch_m);
+  const int rows = PieceCount(block.size_y_m - kRackDepth_m + pitch_m, pitch_m);
   for (int i = 0; i < rows; ++i) {
     const double y = (i - 0.5 * (rows - 1)) * pitch_m;
     AddRackRow(block.frame.At({0.0, y, 0.0}), block.size_x_m, style, random, solids);
@@ -95,8 +95,8 @@ void AddRacks(const FloorBlock& block, Random random, std::vector<Solid>& solids
 }
 
 void AddMachines(const FloorBlock& block, Random random, std::vector<Solid>& solids) {
-  const int columns = CountOf(block.size_x_m, random.Uniform(3.5, 6.5));
-  const int rows = CountOf(block.size_y_m, random.Uniform(3.5, 6.5));
+  const int columns = PieceCount(block.size_x_m, random.Uniform(3.5, 6.5));
+  const int rows = PieceCount(block.size_y_m, random.Uniform(3.5, 6.5));
   const double cell_x = block.size_x_m / columns;
   const double cell_y = block.size_y_m / rows;
   for (int i = 0; i < columns; ++i) {
@@ -114,8 +114,8 @@ void AddMachines(const FloorBlock& block, Random random, std::vector<Solid>& sol
 }
 
 void AddStackedGoods(const FloorBlock& block, Random random, std::vector<Solid>& solids) {
-  const int columns = CountOf(block.size_x_m, random.Uniform(1.5, 2.4));
-  const int rows = CountOf(block.size_y_m, random.Uniform(1.5, 2.4));
+  const int columns = PieceCount(block.size_x_m, random.Uniform(1.5, 2.4));
+  const int rows = PieceCount(block.size_y_m, random.Uniform(1.5, 2.4));
   const double cell_x = block.size_x_m / columns;
   const double cell_y = block.size_y_m / rows;
   for (int i = 0; i < columns; ++i) {

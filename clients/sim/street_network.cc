@@ -150,7 +150,7 @@ void StreetNetwork::IndexStreets() {
 
 double StreetNetwork::DistanceToStreets(const Eigen::Vector2d& point) const {
   double nearest = std::numeric_limits<double>::infinity();
-  index_.Outwards(
+  index_.VisitOutwards(
       point, [&](size_t i) { nearest = std::min(nearest, streets_[i].DistanceTo(point)); },
       [&](double distance_m) { return nearest <= distance_m; });
   return nearest;
@@ -158,7 +158,7 @@ double StreetNetwork::DistanceToStreets(const Eigen::Vector2d& point) const {
 
 double StreetNetwork::ClearanceFromStreets(const Eigen::Vector2d& point) const {
   double nearest = std::numeric_limits<double>::infinity();
-  index_.Outwards(
+  index_.VisitOutwards(
       point,
       [&](size_t i) {
         const Street& street = streets_[i];

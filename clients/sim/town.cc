@@ -34,22 +34,22 @@ struct Footprint {
   [[nodiscard]] std::array<Eigen::Vector2d, 2> Axes() const {
     return {axis, Eigen::Vector2d(-axis.y(), axis.x())};
   }
-  [[nodiscard]] double ReachAlong(const Eigen::Vector2d& direction) const {
+  [[nodiscard]] double HalfExtentAlong(const Eigen::Vector2d& direction) const {
     const auto axes = Axes();
     return half.x() * std::abs(axes[0].dot(direction)) +
            half.y() * std::abs(axes[1].dot(direction));
   }
   // Its corners' lowest and highest coordinates.
-  [[nodiscard]] Eigen::Vector2d Low() const { return middle - Reach(); }
-  [[nodiscard]] Eigen::Vector2d High() const { return middle + Reach(); }
-  [[nodiscard]] Eigen::Vector2d Reach() const {
-    return {ReachAlong(Eigen::Vector2d::UnitX()), ReachAlong(Eigen::Vector2d::UnitY())};
+  [[nodiscard]] Eigen::Vector2d Low() const { return middle - HalfExtent(); }
+  [[nodiscard]] Eigen::Vector2d High() const { return middle + HalfExtent(); }
+  [[nodiscard]] Eigen::Vector2d HalfExtent() const {
+    return {HalfExtentAlong(Eigen::Vector2d::UnitX()), HalfExtentAlong(Eigen::Vector2d::UnitY())};
   }
   [[nodiscard]] bool Overlaps(const Footprint& other) const {
     for (const Footprint* footprint : {this, &other}) {
       for (const Eigen::Vector2d& direction : footprint->Axes()) {
         const double gap = std::abs((middle - other.middle).dot(direction));
-        if (gap >= ReachAlong(direction) + other.ReachAlong(direction)) return false;
+        if (gap >= HalfExtentAlong(direction) + other.HalfExtentAlong(direction)) return false;
       }
     }
     return true;
@@ -82,8 +82,8 @@ class TownBuilder {
 
  private:
   // x along the street's edge with the house behind it, y towards the street.
-  [[nodiscard]] LocalFrame FrameBeside(const Street& street, Side side, double along_m,
-                                       double out_m) const {
+  [[nodiscard]] LocalFrame FrameAlongStreet(const Street& street, Side side, double along_m,
+                                            double out_m) const {
     const double right_m = side == kRight ? out_m : -out_m;
     const Eigen::Vector2d point = street.PointAt(along_m, right_m);
     const double heading = std::atan2(street.direction.y(), street.direction.x());
@@ -98,8 +98,8 @@ class TownBuilder {
     const double slab_m = (to - from) / slabs;
     const double half_width = 0.5 * street.pavement_m;
     for (int i = 0; i < slabs && slab_m > 0.0; ++i) {
-      LocalFrame frame = FrameBeside(street, side, from + (i + 0.5) * slab_m,
-                                     street.KerbOffset(side) + half_width);
+      LocalFrame frame = FrameAlongStreet(street, side, from + (i + 0.5) * slab_m,
+                                          street.KerbOffset(side) + half_width);
       const Eigen::Vector3d heading = frame.rotation.col(0);
       frame.rotation = TiltedRotation(std::atan2(heading.y(), heading.x()),
                                       ground_.Normal(frame.origin.x(), frame.origin.y()));
@@ -110,8 +110,9 @@ class TownBuilder {
 
   [[nodiscard]] bool IsFree(const Footprint& footprint) const {
     bool free = true;
-    footprint_index_.Within(footprint.Low(), footprint.High(),
-                            [&](size_t i) { free = free && !footprint.Overlaps(footprints_[i]); });
+    footprint_index_.VisitWithin(footprint.Low(), footprint.High(), [&](size_t i) {
+      free = free && !footprint.Overlaps(footprints_[i]);
+    });
     if (!free) return false;
     // Along the rim no point may be on a street.
     const auto axes = footprint.Axes();
@@ -148,7 +149,7 @@ class TownBuilder {
       along_m += width_m + gap_m;
       ++plot;
       if (middle_m + 0.5 * width_m > street.length_m - 8.0) break;
-      LocalFrame frame = FrameBeside(street, side, middle_m, edge_m + setback_m);
+      LocalFrame frame = FrameAlongStreet(street, side, middle_m, edge_m + setback_m);
       const Eigen::Vector2d into = -frame.rotation.col(1).head<2>();
       const Footprint footprint = {frame.origin.head<2>() + 0.5 * depth_m * into,
                                    frame.rotation.col(0).head<2>(),
@@ -161,7 +162,7 @@ class TownBuilder {
       footprints_.push_back(footprint);
       if (!built) {
         AddGarden(
-            FrameBeside(street, side, middle_m, edge_m + 0.5), width_m, depth_m,
+            FrameAlongStreet(street, side, middle_m, edge_m + 0.5), width_m, depth_m,
             Random(options_.seed, kTrees, street_index * 2 + static_cast<uint64_t>(side), plot));
         continue;
       }
@@ -183,7 +184,7 @@ class TownBuilder {
           {frame, width_m, depth_m, high - low + 0.5},
           Random(options_.seed, kHouses, street_index * 2 + static_cast<uint64_t>(side), plot),
           solids_);
-      objects_.push_back(ObjectSince(first, solids_, ObjectKind::kStructure, frame));
+      objects_.push_back(MakeSceneObject(first, solids_, ObjectKind::kStructure, frame));
     }
   }
 
@@ -222,7 +223,7 @@ class TownBuilder {
     double next_lamp_m = random.Uniform(12.0, 30.0);
     double along_m = kJunctionClearRadius_m + random.Uniform(2.0, 4.0);
     while (along_m < street.length_m - kJunctionClearRadius_m - 2.0) {
-      const LocalFrame frame = FrameBeside(street, side, along_m, kerb_m);
+      const LocalFrame frame = FrameAlongStreet(street, side, along_m, kerb_m);
       const uint64_t key = random.Next();
       const double tree_height_m = random.Uniform(4.0, 6.5);
       const double chance = random.Uniform();
@@ -251,13 +252,13 @@ class TownBuilder {
       const bool backwards = random.Chance(0.1);
       const uint64_t key = random.Next();
       const bool taken = random.Chance(options_.parked_car_density);
-      LocalFrame frame = FrameBeside(street, side, along_m + shift_m, out_m);
+      LocalFrame frame = FrameAlongStreet(street, side, along_m + shift_m, out_m);
       const Eigen::Vector3d heading = frame.rotation.col(0) * (backwards ? -1.0 : 1.0);
       frame.rotation = TiltedRotation(std::atan2(heading.y(), heading.x()) + yaw,
                                       ground_.Normal(frame.origin.x(), frame.origin.y()));
       const size_t first = solids_.size();
       if (taken) AddCar(frame, Label::kParkedCar, Random(key), solids_);
-      objects_.push_back(ObjectSince(first, solids_, ObjectKind::kParkingPlace, frame));
+      objects_.push_back(MakeSceneObject(first, solids_, ObjectKind::kParkingPlace, frame));
     }
   }
 

@@ -9,7 +9,7 @@
 namespace voxloc::sim {
 namespace {
 
-constexpr double kLeastLane_m = 1.0;
+constexpr double kMinLane_m = 1.0;
 
 }  // namespace
 
@@ -29,9 +29,9 @@ void Traffic::AddMovers(bool cars, double per_km) {
   const std::vector<Street>& streets = world_.streets.streets();
   for (size_t i = 0; i < streets.size(); ++i) {
     const Street& street = streets[i];
-    if (street.length_m - 2.0 * street.clear_m < kLeastLane_m) continue;
+    if (street.length_m - 2.0 * street.clear_m < kMinLane_m) continue;
     Random random(options_.seed, cars ? 1 : 2, i);
-    // The whole part of the expected number, and one more as often as the rest asks for.
+    // Random rounding: the mean is the expected number.
     const int count = static_cast<int>(per_km * street.length_m / 1000.0 + random.Uniform());
     for (int k = 0; k < count; ++k) {
       Mover mover;
@@ -40,7 +40,7 @@ void Traffic::AddMovers(bool cars, double per_km) {
       mover.forward = random.Chance(0.5);
       mover.start_m = random.Uniform(0.0, street.length_m);
       mover.speed_mps = cars ? random.Uniform(3.0, 12.0) : random.Uniform(0.6, 1.8);
-      mover.looks = random.Next();
+      mover.shape_seed = random.Next();
       const Side side = mover.forward == random.Chance(0.5) ? kRight : kLeft;
       const double pavement_m =
           street.KerbOffset(side) + random.Uniform(0.3, 0.9) * street.pavement_m;
@@ -78,10 +78,10 @@ std::vector<Solid> Traffic::At(double stamp_s, const Eigen::Vector3d& ego) const
         up.normalize();
       }
       frame.rotation = TiltedRotation(yaw, up);
-      AddCar(frame, Label::kMovingObject, Random(mover.looks), solids);
+      AddCar(frame, Label::kMovingObject, Random(mover.shape_seed), solids);
     } else {
       frame.rotation = YawRotation(yaw);
-      AddPedestrian(frame, Label::kMovingObject, Random(mover.looks), solids);
+      AddPedestrian(frame, Label::kMovingObject, Random(mover.shape_seed), solids);
     }
   }
   return solids;

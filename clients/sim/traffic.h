@@ -42,7 +42,7 @@ class Traffic {
     double right_m;  // of the centre line, seen in the direction of travel
     double start_m;
     double speed_mps;
-    uint64_t looks;  // seed of its shape
+    uint64_t shape_seed;  // seed of its shape
   };
   void AddMovers(bool cars, double per_km);
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// World: what a simulation takes place in. What rays meet, and the streets that vehicles drive on,
-// in one frame: x east, y north, z up, metres; zero in the middle, at ground level.
+// World: the surfaces that rays hit and the streets that vehicles drive on, in one frame: x east,
+// y north, z up, metres; the origin in the middle, at ground level.
 //
 // Immutable after construction; any number of threads may use one.
 
@@ -52,8 +52,9 @@ struct SceneObject {
 };
 
 // The object made of all solids from `first_solid` on.
-[[nodiscard]] inline SceneObject ObjectSince(size_t first_solid, const std::vector<Solid>& solids,
-                                             ObjectKind kind, const LocalFrame& frame) {
+[[nodiscard]] inline SceneObject MakeSceneObject(size_t first_solid,
+                                                 const std::vector<Solid>& solids, ObjectKind kind,
+                                                 const LocalFrame& frame) {
   return {kind, frame, first_solid, solids.size() - first_solid};
 }
 

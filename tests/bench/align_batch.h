@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Alignments that a benchmark asks for in one call.
+// Alignments of one call of a benchmark.
 
 #ifndef VOXLOC_TESTS_BENCH_ALIGN_BATCH_H_
 #define VOXLOC_TESTS_BENCH_ALIGN_BATCH_H_

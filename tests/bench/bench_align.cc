@@ -66,7 +66,7 @@ MeasuredAlignments Measure(Engine& engine, const std::vector<AlignJob>& jobs,
 }
 
 absl::Status RunAlign(const AlignFlags& options) {
-  const auto bench = SetUp(options.engine, options.profile, options.map);
+  const auto bench = MakeBench(options.engine, options.profile, options.map);
   if (!bench.ok()) return bench.status();
   Engine& engine = *bench->engine;
   const Profile& profile = bench->profile;

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// `voxloc_bench basin`: from how far away an alignment finds home. Start poses are off by a known
-// distance in a random horizontal direction and by a known angle about the vertical; the share that
-// ends at the truth, for each pair of them and both profiles. `autoware` is the reference's
-// algorithm.
+// `voxloc_bench basin`: the basin of convergence. Start poses are off by a known distance in a
+// random horizontal direction and by a known angle about the vertical. Reports the share that ends
+// at the truth, per distance, angle and profile. `autoware` is the reference's algorithm.
 
 #include <algorithm>
 #include <cmath>
@@ -33,7 +32,7 @@ struct BasinFlags {
   std::string json;
 };
 
-Pose MoveAway(const Pose& map_T_base, double offset_m, double angle_deg, RandomNumbers& random) {
+Pose Displace(const Pose& map_T_base, double offset_m, double angle_deg, RandomNumbers& random) {
   const double heading = random.Uniform(-M_PI, M_PI);
   const double turn =
       (random.Uniform(-1.0, 1.0) < 0.0 ? -1.0 : 1.0) * angle_deg * kRadiansPerDegree;
@@ -45,13 +44,13 @@ Pose MoveAway(const Pose& map_T_base, double offset_m, double angle_deg, RandomN
 }
 
 // Every scan of the set `trials` times, each from a start of its own. The same for all profiles.
-std::vector<BenchScan> Starts(const LoadedSet& set, double offset_m, double angle_deg,
-                              const BasinFlags& options) {
+std::vector<BenchScan> MakeStarts(const LoadedSet& set, double offset_m, double angle_deg,
+                                  const BasinFlags& options) {
   RandomNumbers random(options.seed);
   std::vector<BenchScan> starts;
   for (size_t trial = 0; trial < options.trials; ++trial) {
     for (BenchScan scan : set.scans) {
-      scan.map_T_base_guess = MoveAway(scan.map_T_base, offset_m, angle_deg, random);
+      scan.map_T_base_guess = Displace(scan.map_T_base, offset_m, angle_deg, random);
       starts.push_back(std::move(scan));
     }
   }
@@ -73,7 +72,7 @@ absl::Status RunSet(Engine& engine, const LoadedSet& set, const Profile& profile
   for (const double angle_deg : options.angles_deg) {
     std::printf("%6g deg", angle_deg);
     for (const double offset_m : options.offsets_m) {
-      const std::vector<BenchScan> starts = Starts(set, offset_m, angle_deg, options);
+      const std::vector<BenchScan> starts = MakeStarts(set, offset_m, angle_deg, options);
       const std::vector<AlignResult> results = engine.Align(AlignJobs(set.map, starts, profile));
       PoseErrors errors;
       for (size_t i = 0; i < results.size(); ++i) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// `voxloc_bench build`: how long points in memory take to become a map to align in, a tile of a map
-// to be replaced, and tiles to go out as bytes and come back.
+// `voxloc_bench build`: times of building a map from points in memory, of replacing a tile, and of
+// exporting and importing tiles.
 
 #include <cstdio>
 #include <memory>

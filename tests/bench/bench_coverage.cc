@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// `voxloc_bench coverage`: whether covariances are true. Aligns scans with known poses and counts
+// `voxloc_bench coverage`: calibration of covariances. Aligns scans with known poses and counts
 // how often the error lies inside the 1, 2 and 3 sigma ellipsoids of each method, jointly (against
 // the quantiles of chi squared with six degrees of freedom) and axis by axis.
 
@@ -205,7 +205,7 @@ nlohmann::json ReportMethod(const char* name, const Coverage& coverage) {
 }
 
 absl::Status RunCoverage(const CoverageFlags& options) {
-  const auto bench = SetUp(options.engine, options.profile, options.map);
+  const auto bench = MakeBench(options.engine, options.profile, options.map);
   if (!bench.ok()) return bench.status();
   Engine& engine = *bench->engine;
   const Profile& profile = bench->profile;

@@ -94,8 +94,8 @@ absl::StatusOr<BuiltMap> BuildMap(Engine& engine, const std::vector<PointCloud>&
   return built;
 }
 
-absl::StatusOr<Bench> SetUp(const EngineOptions& engine, const std::string& profile,
-                            const MapOptions& map) {
+absl::StatusOr<Bench> MakeBench(const EngineOptions& engine, const std::string& profile,
+                                const MapOptions& map) {
   auto made = MakeEngine(engine);
   if (!made.ok()) return made.status();
   auto found = ProfileOf(profile);
@@ -109,8 +109,8 @@ absl::StatusOr<Bench> SetUp(const EngineOptions& engine, const std::string& prof
 
 namespace {
 
-// Poses farther apart in time do not tell a twist, seconds: as PoseBufferOptions::timeout_s.
-constexpr double kLongestGapS = 1.0;
+// No twist from poses farther apart in time, seconds: as PoseBufferOptions::timeout_s.
+constexpr double kMaxGapS = 1.0;
 
 // Between the poses before and after, or the pose itself at either end. nullopt: the file has no
 // stamps, or these poses are too far apart.
@@ -120,7 +120,7 @@ std::optional<Twist> TwistAt(const std::vector<StampedPose>& poses, TrajectoryFo
   const StampedPose& before = poses[i > 0 ? i - 1 : 0];
   const StampedPose& after = poses[std::min(i + 1, poses.size() - 1)];
   const double duration_s = static_cast<double>(after.stamp_ns - before.stamp_ns) * 1e-9;
-  if (!(duration_s > 0.0 && duration_s <= 2.0 * kLongestGapS)) return std::nullopt;
+  if (!(duration_s > 0.0 && duration_s <= 2.0 * kMaxGapS)) return std::nullopt;
   return MeanTwist(before.pose, after.pose, duration_s);
 }
 

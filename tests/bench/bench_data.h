@@ -71,8 +71,8 @@ struct Bench {
   Profile profile;
   BuiltMap map;
 };
-[[nodiscard]] absl::StatusOr<Bench> SetUp(const EngineOptions& engine, const std::string& profile,
-                                          const MapOptions& map);
+[[nodiscard]] absl::StatusOr<Bench> MakeBench(const EngineOptions& engine,
+                                              const std::string& profile, const MapOptions& map);
 
 [[nodiscard]] absl::StatusOr<std::vector<BenchScan>> LoadScans(const ScanOptions& options);
 

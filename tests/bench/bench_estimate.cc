@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// `voxloc_bench estimate`: how long it takes to say how true a result is, beside finding it.
+// `voxloc_bench estimate`: the time of the estimates (covariance, confidence, ...) beside that of
+// the alignment.
 
 #include <algorithm>
 #include <array>
@@ -103,7 +104,7 @@ absl::Status MeasureCall(Engine& engine, ThreadPool& pool, const std::vector<Ali
 }
 
 absl::Status RunEstimate(const EstimateFlags& options) {
-  const auto bench = SetUp(options.engine, options.profile, options.map);
+  const auto bench = MakeBench(options.engine, options.profile, options.map);
   if (!bench.ok()) return bench.status();
   const auto scans = LoadScans(options.scans);
   if (!scans.ok()) return scans.status();

@@ -82,10 +82,11 @@ void PrintMeasured(const std::string& engine, const Row& row, const Measured& me
     std::printf("  %.2f iterations  error p50 %.2f mm, max %.1f mm", measured.iterations_per_item,
                 measured.error_m.p50 * 1e3, measured.error_m.max * 1e3);
   }
-  if (measured.split) {
-    std::printf("  up %s, kernel %s, down %s", Milliseconds(1e3 * measured.split->upload_s).c_str(),
-                Milliseconds(1e3 * measured.split->kernel_s).c_str(),
-                Milliseconds(1e3 * measured.split->download_s).c_str());
+  if (measured.device_times) {
+    std::printf("  up %s, kernel %s, down %s",
+                Milliseconds(1e3 * measured.device_times->upload_s).c_str(),
+                Milliseconds(1e3 * measured.device_times->kernel_s).c_str(),
+                Milliseconds(1e3 * measured.device_times->download_s).c_str());
   }
   std::printf("\n");
   std::fflush(stdout);
@@ -156,16 +157,16 @@ absl::Status RunGpu(const GpuFlags& options) {
   for (Row& row : BuildRows()) rows.push_back(std::move(row));
   for (Row& row : FilterRows()) rows.push_back(std::move(row));
   for (Row& row : EigenRows()) rows.push_back(std::move(row));
-  const auto wanted = [&](const Row& row) {
+  const auto is_selected = [&](const Row& row) {
     return options.rows.empty() ||
            std::any_of(options.rows.begin(), options.rows.end(),
                        [&](const auto& part) { return absl::StrContains(row.name, part); });
   };
   size_t failed = 0;
   for (const Row& row : rows) {
-    if (!wanted(row)) continue;
+    if (!is_selected(row)) continue;
     failed += RunRow(row, *engines, json["rows"]) ? 0 : 1;
-    // After every row: what is measured is there whatever happens next.
+    // After every row, so that a crash loses no results.
     if (options.json != "-") {
       if (absl::Status status = WriteJson(options.json, json); !status.ok()) return status;
     }

@@ -38,15 +38,15 @@ struct InitialPoseFlags {
   std::string json;
 };
 
-// One search: where the vehicle is, and what is said of it.
+// One search with its options and the true pose.
 struct SearchCase {
   PoseSearchJob job;
   PriorSearchOptions search;
   Pose map_T_base;
 };
 
-// Every scan with `priors` priors. Each is off by a draw from the covariance that it claims; its
-// yaw, which the search does not look at, is anything.
+// Every scan with `priors` priors, each displaced by a sample of its covariance. Its yaw, which the
+// search ignores, is uniform.
 std::vector<SearchCase> MakeCases(const std::vector<BenchScan>& scans,
                                   const std::shared_ptr<const ResidentMap>& map,
                                   const Profile& profile, const InitialPoseFlags& options) {
@@ -120,7 +120,7 @@ absl::StatusOr<Shares> RunCases(Engine& engine, const std::vector<SearchCase>& c
 }
 
 absl::Status RunInitialPose(const InitialPoseFlags& options) {
-  const auto bench = SetUp(options.engine, options.profile, options.map);
+  const auto bench = MakeBench(options.engine, options.profile, options.map);
   if (!bench.ok()) return bench.status();
   Engine& engine = *bench->engine;
   const Profile& profile = bench->profile;

@@ -56,16 +56,16 @@ void PrintTiles(const std::vector<const ChangedTown::Tile*>& ranked) {
   }
 }
 
-// Where the best of the changed tiles stands, from 1; 0: none was seen.
-size_t PlaceOfChanged(const std::vector<const ChangedTown::Tile*>& ranked) {
+// Rank of the first changed tile, from 1; 0: none was seen.
+size_t RankOfChanged(const std::vector<const ChangedTown::Tile*>& ranked) {
   for (size_t i = 0; i < ranked.size(); ++i) {
     if (ranked[i]->changed) return i + 1;
   }
   return 0;
 }
 
-// The most that a tile shows whose houses are as they were.
-double MostOfUnchanged(const std::vector<const ChangedTown::Tile*>& ranked) {
+// The maximum `change` of the unchanged tiles.
+double MaxOfUnchanged(const std::vector<const ChangedTown::Tile*>& ranked) {
   for (const ChangedTown::Tile* tile : ranked) {
     if (!tile->changed) return tile->fit.change();
   }
@@ -100,9 +100,9 @@ absl::Status RunMapFit(const MapFitFlags& flags) {
         const auto report = (*town)->Drive(ChangedTown::When::kAfter);
         if (!report.ok()) return report.status();
         const auto ranked = (*town)->Ranked();
-        const size_t place = PlaceOfChanged(ranked);
+        const size_t place = RankOfChanged(ranked);
         const double changed = place == 0 ? 0.0 : ranked[place - 1]->fit.change();
-        const double unchanged = MostOfUnchanged(ranked);
+        const double unchanged = MaxOfUnchanged(ranked);
         const double sample_ms =
             1e3 * report->observe_s / std::max<double>(1.0, static_cast<double>(report->accepted));
         std::printf(

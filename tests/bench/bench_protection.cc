@@ -32,10 +32,9 @@ constexpr size_t kProtectedBatch = 64;
 // How far starts are from the truth, as in the other benchmarks of docs/accuracy.md.
 constexpr double kStartM = 0.44;
 constexpr double kStartRad = 2.0 * kRadiansPerDegree;
-// Of a guess's standard deviations, that of its angles over that of its position: 2 degrees to 0.35
-// m.
+// sigma_angle / sigma_position of a guess, rad per m: 2 degrees with 0.35 m.
 constexpr double kGuessRadPerM = 0.1;
-// Up to which a level is of use, metres: a lane, a lane with the car's width off, a parking bay.
+// Alarm limits, metres: for staying in a lane, the same minus the car's width, in a parking bay.
 constexpr std::array<double, 4> kAlarmLimitsM = {1.5, 0.75, 0.3, 0.15};
 
 struct ProtectionFlags {
@@ -76,9 +75,9 @@ struct ProtectionCounts {
   Levels vertical;
 };
 
-// The probability at which so few of so many are seen in one of twenty trials: the upper end of the
-// 95 % interval of the share (Clopper and Pearson), by bisection on the binomial distribution.
-double UpperShare(size_t misleading, size_t all) {
+// Upper 95 % confidence bound of a share (Clopper and Pearson): the p with
+// P(X <= misleading) = 0.05 for X ~ Binomial(all, p), by bisection.
+double UpperConfidenceBound(size_t misleading, size_t all) {
   double low = 0.0;
   double high = 1.0;
   const auto n = static_cast<double>(all);
@@ -183,7 +182,8 @@ nlohmann::json ReportLevels(const char* name, Levels& levels) {
   std::sort(values.begin(), values.end());
   const double misleading = static_cast<double>(levels.misleading) /
                             std::max<double>(1.0, static_cast<double>(levels.bounded));
-  const double upper = levels.bounded == 0 ? 1.0 : UpperShare(levels.misleading, levels.bounded);
+  const double upper =
+      levels.bounded == 0 ? 1.0 : UpperConfidenceBound(levels.misleading, levels.bounded);
   std::printf("%-11s misleading %zu of %zu (%.3f %%, at most %.3f %%); level p50 %.3f, p95 %.3f m;",
               name, levels.misleading, levels.bounded, 100.0 * misleading, 100.0 * upper,
               NearestRank(values, 50.0), NearestRank(values, 95.0));

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// `voxloc_bench quality`: whether confidence tells right poses from wrong ones, beside TP and NVTL,
-// over poses of many kinds; whether it is the probability that it says it is; and what a limit
-// costs.
+// `voxloc_bench quality`: how well confidence separates right from wrong poses of many kinds,
+// compared with TP and NVTL; its calibration as a probability; and the errors at each limit.
 
 #include <algorithm>
 #include <array>
@@ -40,40 +39,41 @@ struct QualityFlags {
 
 using Cases = std::vector<QualityCase>;
 
-bool IsJudged(const QualityCase& one) {
+bool HasTruth(const QualityCase& one) {
   return one.truth == Truth::kRight || one.truth == Truth::kWrong;
 }
 
-// Those that are judged and `wanted`.
-template <typename Wanted, typename Value>
-std::vector<Judged> Judge(const Cases& cases, Wanted wanted, Value value) {
-  std::vector<Judged> judged;
+// The values of the cases that have a truth and pass the filter.
+template <typename Filter, typename Value>
+std::vector<LabeledScore> CollectScores(const Cases& cases, Filter filter, Value value) {
+  std::vector<LabeledScore> scores;
   for (const QualityCase& one : cases) {
-    if (IsJudged(one) && wanted(one)) judged.push_back({value(one), one.truth == Truth::kRight});
+    if (HasTruth(one) && filter(one)) scores.push_back({value(one), one.truth == Truth::kRight});
   }
-  return judged;
+  return scores;
 }
 
 double ConfidenceOfCase(const QualityCase& one) { return one.confidence.value; }
 
 // Areas of confidence, TP and NVTL.
-template <typename Wanted>
-nlohmann::json ReportAreas(const Cases& cases, const std::string& name, Wanted wanted) {
-  const auto confidence = Judge(cases, wanted, ConfidenceOfCase);
-  const auto right = static_cast<size_t>(
-      std::count_if(confidence.begin(), confidence.end(), [](const Judged& j) { return j.right; }));
+template <typename Filter>
+nlohmann::json ReportAreas(const Cases& cases, const std::string& name, Filter filter) {
+  const auto confidence = CollectScores(cases, filter, ConfidenceOfCase);
+  const auto right = static_cast<size_t>(std::count_if(
+      confidence.begin(), confidence.end(), [](const LabeledScore& j) { return j.right; }));
   const std::array<double, 3> area = {
       AreaUnderCurve(confidence),
+      AreaUnderCurve(CollectScores(
+          cases, filter, [](const QualityCase& one) { return one.transform_probability; })),
       AreaUnderCurve(
-          Judge(cases, wanted, [](const QualityCase& one) { return one.transform_probability; })),
-      AreaUnderCurve(Judge(cases, wanted, [](const QualityCase& one) { return one.nvtl; }))};
+          CollectScores(cases, filter, [](const QualityCase& one) { return one.nvtl; }))};
   std::printf("%-16s %6zu %6zu   %.4f  %.4f  %.4f\n", name.c_str(), right,
               confidence.size() - right, area[0], area[1], area[2]);
   return {{"kind", name},          {"right", right}, {"wrong", confidence.size() - right},
           {"confidence", area[0]}, {"tp", area[1]},  {"nvtl", area[2]}};
 }
 
-// Of a kind, the wrong ones among it against its own right ones and those that were tracked.
+// Per kind: its wrong poses against its right ones and the right ones of `tracking`.
 nlohmann::json ReportKinds(const Cases& cases) {
   std::printf("area under the ROC curve\n%-16s %6s %6s   %-6s  %-6s  %-6s\n", "poses", "right",
               "wrong", "conf.", "TP", "NVTL");
@@ -96,8 +96,8 @@ nlohmann::json ReportKinds(const Cases& cases) {
   return kinds;
 }
 
-nlohmann::json ReportReliability(absl::Span<const Judged> judged) {
-  const std::vector<ReliabilityBin> bins = ReliabilityOf(judged, kBins);
+nlohmann::json ReportReliability(absl::Span<const LabeledScore> scores) {
+  const std::vector<ReliabilityBin> bins = ReliabilityOf(scores, kBins);
   const double error = CalibrationError(bins);
   std::printf("\nreliability where one half is right; calibration error %.3f\n", error);
   std::printf("%8s %8s %12s %8s\n", "poses", "share", "confidence", "right");
@@ -112,11 +112,11 @@ nlohmann::json ReportReliability(absl::Span<const Judged> judged) {
   return {{"calibration_error", error}, {"bins", rows}};
 }
 
-nlohmann::json ReportGate(absl::Span<const Judged> judged) {
+nlohmann::json ReportGate(absl::Span<const LabeledScore> scores) {
   std::printf("\n%-10s %14s %14s\n", "limit", "right refused", "wrong passing");
   nlohmann::json rows = nlohmann::json::array();
   for (const double limit : kLimits) {
-    const GateCost cost = GateCostOf(judged, limit);
+    const GateCost cost = GateCostOf(scores, limit);
     std::printf("%-10.1f %14.4f %14.4f\n", limit, cost.refused_right, cost.accepted_wrong);
     rows.push_back({{"limit", limit},
                     {"refused_right", cost.refused_right},
@@ -156,9 +156,9 @@ const char* NameOf(Truth truth) {
       return "right";
     case Truth::kWrong:
       return "wrong";
-    case Truth::kAlike:
+    case Truth::kIndistinguishable:
       return "alike";
-    case Truth::kNeither:
+    case Truth::kExcluded:
       return "neither";
   }
   return "";
@@ -208,13 +208,14 @@ absl::Status RunQuality(const QualityFlags& options) {
     std::move(found->begin(), found->end(), std::back_inserter(cases));
   }
   std::printf("profile %s; %zu poses that cannot be told from the truth are left out\n",
-              profile->name.c_str(), CountOf(cases, Truth::kAlike));
-  const auto judged = Judge(
+              profile->name.c_str(), CountOf(cases, Truth::kIndistinguishable));
+  const auto scores = CollectScores(
       cases, [](const QualityCase&) { return true; }, ConfidenceOfCase);
-  nlohmann::json result = {{"profile", profile->name}, {"alike", CountOf(cases, Truth::kAlike)}};
+  nlohmann::json result = {{"profile", profile->name},
+                           {"alike", CountOf(cases, Truth::kIndistinguishable)}};
   result["kinds"] = ReportKinds(cases);
-  result["reliability"] = ReportReliability(judged);
-  result["gate"] = ReportGate(judged);
+  result["reliability"] = ReportReliability(scores);
+  result["gate"] = ReportGate(scores);
   result["sets"] = ReportSets(cases, *sets);
   if (absl::Status status = WriteDump(options.dump, profile->name, cases); !status.ok()) {
     return status;

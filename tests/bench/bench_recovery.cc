@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// `voxloc_bench recovery`: how often later scans agree with a pose that was found while the vehicle
-// was lost, where that pose is right and where it is wrong. These are the probabilities that the
-// confirmation of a recovery assumes, and what the confirmation comes to with them. The scans of a
-// set must follow each other as a vehicle takes them.
+// `voxloc_bench recovery`: how often later scans agree with a pose that a search for a lost vehicle
+// found, for right and for wrong poses. These are the probabilities that the confirmation of a
+// recovery assumes. Also reports the decisions of the confirmation. The scans of a set must be
+// consecutive scans of a drive.
 
 #include <cmath>
 #include <cstdio>
@@ -21,12 +21,13 @@
 namespace voxloc::bench {
 namespace {
 
-// Radius of the searches, and how far from the truth those begin that shall find a wrong pose.
+// Radius of the searches, and the range of distances from the truth of those that are meant to find
+// a wrong pose.
 constexpr double kRadiusM = 8.0;
 constexpr double kNearM = 5.0;
 constexpr double kFarFromM = 15.0;
 constexpr double kFarToM = 40.0;
-// What odometry misses of the way between two scans.
+// Error of odometry between two scans, as a share of the distance.
 constexpr double kOdometryError = 0.01;
 
 struct RecoveryFlags {
@@ -74,11 +75,10 @@ class RecoveryRun {
       if (!estimates.front().confidence.has_value()) return std::nullopt;
       return estimates.front().confidence->value;
     };
-    // Poses that the guards would keep from being proposed are followed too: there are hardly any
-    // wrong ones otherwise.
-    lax_.min_matched_ratio = 0.0;
-    lax_.min_confidence = 0.0;
-    lax_.hypotheses.ambiguity_gap = 0.0;
+    // Without the guards of a search: with them there are hardly any wrong poses.
+    unguarded_.min_matched_ratio = 0.0;
+    unguarded_.min_confidence = 0.0;
+    unguarded_.hypotheses.ambiguity_gap = 0.0;
   }
 
   void Run() {
@@ -110,7 +110,8 @@ class RecoveryRun {
         off_m * Eigen::Vector3d(std::cos(heading), std::sin(heading), 0.0);
     search.radius_m = kRadiusM;
     search.number = i;
-    const RecoveryReport report = SearchForVehicle(engine_, JobOf(i), search, lax_, confidence_);
+    const RecoveryReport report =
+        SearchForVehicle(engine_, JobOf(i), search, unguarded_, confidence_);
     if (!report.proposal.has_value()) return;
     const Pose& found = report.proposal->map_T_base;
     // A distinct hypothesis is a wrong one.
@@ -120,7 +121,7 @@ class RecoveryRun {
     const bool passes =
         report.ranked.ambiguity_gap >= options_.hypotheses.ambiguity_gap &&
         RejectReason(*report.proposal, report.confidence, profile_, options_).empty();
-    Follow(i, found, passes, random, tallies_.Of(right));
+    FollowProposal(i, found, passes, random, tallies_.Of(right));
   }
 
   // The motion to the next scan as odometry has it.
@@ -130,7 +131,8 @@ class RecoveryRun {
     return step;
   }
 
-  void Follow(size_t i, const Pose& found, bool passes, RandomNumbers& random, FoundPoses& tally) {
+  void FollowProposal(size_t i, const Pose& found, bool passes, RandomNumbers& random,
+                      FoundPoses& tally) {
     ++tally.poses;
     if (passes) ++tally.passing;
     Pose odometry;
@@ -169,7 +171,7 @@ class RecoveryRun {
   EstimateOptions estimate_;
   ConfidenceFunction confidence_;
   const RecoveryOptions options_;
-  RecoveryOptions lax_;
+  RecoveryOptions unguarded_;
 };
 
 nlohmann::json Report(const std::string& name, const FoundPoses& tally) {

@@ -32,7 +32,7 @@ struct RoundTripFlags {
   std::string json;
 };
 
-// Answers while it lives; a processor is busy meanwhile, as one is while a GPU aligns.
+// Answers each scan. While it waits it keeps a processor busy, as the wait for a GPU does.
 class AnsweringStream
     : public grpc::ServerBidiReactor<v1::AlignScansRequest, v1::AlignScansResponse> {
  public:
@@ -75,7 +75,8 @@ class AnsweringService : public v1::LocalizationService::CallbackService {
 using Stream = grpc::ClientReaderWriter<v1::AlignScansRequest, v1::AlignScansResponse>;
 
 // One thread writes and reads.
-std::vector<double> AskInTurn(Stream& stream, v1::AlignScansRequest request, size_t repeat) {
+std::vector<double> RoundTripsOneThread(Stream& stream, v1::AlignScansRequest request,
+                                        size_t repeat) {
   std::vector<double> ms;
   v1::AlignScansResponse response;
   for (size_t i = 0; i < repeat; ++i) {
@@ -88,7 +89,8 @@ std::vector<double> AskInTurn(Stream& stream, v1::AlignScansRequest request, siz
 }
 
 // As a session has it: one thread reads all the time, another writes and waits for it.
-std::vector<double> AskByTwoThreads(Stream& stream, v1::AlignScansRequest request, size_t repeat) {
+std::vector<double> RoundTripsTwoThreads(Stream& stream, v1::AlignScansRequest request,
+                                         size_t repeat) {
   absl::Mutex mutex;
   size_t answered = 0;
   std::thread reader([&] {
@@ -121,10 +123,10 @@ absl::Status RunRoundTrip(const RoundTripFlags& flags) {
     std::vector<double> (*ask)(Stream&, v1::AlignScansRequest, size_t);
   };
   const std::string socket = absl::StrCat("unix:/tmp/voxloc-round-trip-", getpid());
-  const std::vector<Row> rows = {{"loopback", "127.0.0.1:0", AskInTurn},
-                                 {"loopback, two threads", "127.0.0.1:0", AskByTwoThreads},
-                                 {"Unix socket", socket, AskInTurn},
-                                 {"Unix socket, two threads", socket, AskByTwoThreads}};
+  const std::vector<Row> rows = {{"loopback", "127.0.0.1:0", RoundTripsOneThread},
+                                 {"loopback, two threads", "127.0.0.1:0", RoundTripsTwoThreads},
+                                 {"Unix socket", socket, RoundTripsOneThread},
+                                 {"Unix socket, two threads", socket, RoundTripsTwoThreads}};
   nlohmann::json json = nlohmann::json::array();
   for (const Row& row : rows) {
     AnsweringService service(absl::Milliseconds(flags.answer_after_ms));
@@ -145,7 +147,7 @@ absl::Status RunRoundTrip(const RoundTripFlags& flags) {
     request.mutable_scan()->add_clouds()->mutable_cloud()->set_data(std::string(flags.bytes, 'x'));
     // The first ones open the connection and its windows.
     constexpr size_t kWarmUp = 50;
-    if (AskInTurn(*stream, request, kWarmUp).size() < kWarmUp) {
+    if (RoundTripsOneThread(*stream, request, kWarmUp).size() < kWarmUp) {
       return absl::UnavailableError(absl::StrCat("no answer from ", target));
     }
     const std::vector<double> ms = row.ask(*stream, request, flags.repeat);

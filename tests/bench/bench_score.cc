@@ -23,7 +23,7 @@ struct ScoreFlags {
 };
 
 absl::Status RunScore(const ScoreFlags& options) {
-  const auto bench = SetUp(options.engine, "autoware", options.map);
+  const auto bench = MakeBench(options.engine, "autoware", options.map);
   if (!bench.ok()) return bench.status();
   Engine& engine = *bench->engine;
   const auto scans = LoadScans(options.scans);

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// `voxloc_bench search`: how long it takes to find a scan in the whole map without a prior, and how
-// often what is found is the truth.
+// `voxloc_bench search`: time and success rate of the search of the whole map without a prior.
 
 #include <cmath>
 #include <cstdio>
@@ -36,7 +35,7 @@ struct SearchFlags {
 };
 
 // The scan as a vehicle that stands turned about its own z axis would see it.
-BenchScan TurnedScan(const BenchScan& scan, double angle_rad) {
+BenchScan RotatedScan(const BenchScan& scan, double angle_rad) {
   const Pose base_T_turned = {Eigen::Vector3d::Zero(), Eigen::Quaterniond(Eigen::AngleAxisd(
                                                            angle_rad, Eigen::Vector3d::UnitZ()))};
   BenchScan turned;
@@ -54,7 +53,7 @@ struct Counts {
 };
 
 absl::Status RunSearch(const SearchFlags& options) {
-  const auto bench = SetUp(options.engine, options.profile, options.map);
+  const auto bench = MakeBench(options.engine, options.profile, options.map);
   if (!bench.ok()) return bench.status();
   Engine& engine = *bench->engine;
   const Profile& profile = bench->profile;
@@ -68,7 +67,7 @@ absl::Status RunSearch(const SearchFlags& options) {
   PoseSearchJob job;
   job.map = map.resident;
   job.profile = profile;
-  // The first search makes what is kept of the map; it is timed apart, and its answer not counted.
+  // The first search fills the grid cache; it is timed separately and its answer is not counted.
   job.scan = scans->front().cloud;
   absl::Status status;
   const double first_ms = TimeMs([&] { status = search.Search(job, region, nullptr).status(); });
@@ -78,8 +77,9 @@ absl::Status RunSearch(const SearchFlags& options) {
   std::vector<double> search_ms, translation, rotation;
   nlohmann::json rows = nlohmann::json::array();
   for (size_t i = 0; i < scans->size(); ++i) {
-    const BenchScan scan =
-        options.turn ? TurnedScan((*scans)[i], kGoldenAngle * static_cast<double>(i)) : (*scans)[i];
+    const BenchScan scan = options.turn
+                               ? RotatedScan((*scans)[i], kGoldenAngle * static_cast<double>(i))
+                               : (*scans)[i];
     job.scan = scan.cloud;
     if (options.timeout_s > 0.0) job.stop.deadline = absl::Now() + absl::Seconds(options.timeout_s);
     absl::StatusOr<PoseSearchResult> found;

@@ -42,7 +42,7 @@ struct StoreFlags {
   std::string json;
 };
 
-// A new folder that is gone with the object.
+// A new folder, removed by the destructor.
 class WorkFolder {
  public:
   explicit WorkFolder(const std::string& parent) : path_(parent + "/voxloc_bench_store_XXXXXX") {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// `voxloc_bench sweep`: whether wrong times of points, or a wrong motion, are noticed. Deskews the
-// scans of drives rightly and wrongly, aligns them, and counts the scans that are suspected.
+// `voxloc_bench sweep`: detection of wrong point times and wrong motion. Deskews the scans of
+// drives correctly and incorrectly, aligns them, and counts the suspect scans.
 
 #include <algorithm>
 #include <cmath>

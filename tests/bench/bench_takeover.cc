@@ -43,11 +43,11 @@ struct TakeoverFlags {
   std::vector<uint32_t> devices = {0};
   std::string moments_cache = "auto";
   size_t at = 20;
-  double most_s = 120.0;
+  double timeout_s = 120.0;
   std::string json;
 };
 
-double Since(Clock::time_point start) {
+double SecondsSince(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
 
@@ -70,17 +70,17 @@ class TakeoverRun {
     if (absl::Status status = Start(); !status.ok()) return status;
     if (absl::Status status = LoadMap(); !status.ok()) return status;
     if (absl::Status status = OpenSession(); !status.ok()) return status;
-    if (absl::Status status = AwaitWhole().status(); !status.ok()) return status;
+    if (absl::Status status = AwaitFullyResident().status(); !status.ok()) return status;
     for (size_t i = 0; i < flags_.at; ++i) {
       auto result = Align(i);
       if (!result.ok()) return result.status();
       engine_before_ = result->engine();
     }
-    if (!Fail()) return absl::InternalError("the context of the GPU could not be ended");
-    if (absl::Status status = DriveOn(); !status.ok()) return status;
-    const auto whole_s = AwaitWhole();
+    if (!FailEngine()) return absl::InternalError("the context of the GPU could not be ended");
+    if (absl::Status status = AlignUntilRecovered(); !status.ok()) return status;
+    const auto whole_s = AwaitFullyResident();
     if (!whole_s.ok()) return whole_s.status();
-    return Report(Since(failed_));
+    return Report(SecondsSince(failed_));
   }
 
  private:
@@ -108,9 +108,9 @@ class TakeoverRun {
     const client::MapClient maps(*channel_);
     const auto start = Clock::now();
     while (true) {
-      const absl::Status there = maps.Get(kMap, flags_.most_s).status();
+      const absl::Status there = maps.Get(kMap, flags_.timeout_s).status();
       if (absl::IsNotFound(there)) break;
-      if (!absl::IsUnavailable(there) || Since(start) > flags_.most_s) return there;
+      if (!absl::IsUnavailable(there) || SecondsSince(start) > flags_.timeout_s) return there;
       std::this_thread::sleep_for(std::chrono::milliseconds(20));
     }
     const auto clouds = LoadMapClouds(flags_.map);
@@ -138,15 +138,15 @@ class TakeoverRun {
   }
 
   // Until all tiles are in memory; returns how long that took.
-  absl::StatusOr<double> AwaitWhole() {
+  absl::StatusOr<double> AwaitFullyResident() {
     const client::MapClient maps(*channel_);
     const auto start = Clock::now();
     while (true) {
-      const auto map = maps.Get(kMap, flags_.most_s);
-      if (map.ok() && map->resident_tiles() == map->tiles()) return Since(start);
-      if (Since(start) > flags_.most_s) {
+      const auto map = maps.Get(kMap, flags_.timeout_s);
+      if (map.ok() && map->resident_tiles() == map->tiles()) return SecondsSince(start);
+      if (SecondsSince(start) > flags_.timeout_s) {
         return absl::DeadlineExceededError(
-            absl::StrCat("the map is not in memory within ", flags_.most_s, " s"));
+            absl::StrCat("the map is not in memory within ", flags_.timeout_s, " s"));
       }
       std::this_thread::sleep_for(std::chrono::milliseconds(5));
     }
@@ -160,27 +160,27 @@ class TakeoverRun {
     input.guess_map_T_base = scan.map_T_base_guess;
     const auto sequence = session_->Send(input);
     if (!sequence.ok()) return sequence.status();
-    return session_->ReceiveResultOf(*sequence, flags_.most_s);
+    return session_->ReceiveResultOf(*sequence, flags_.timeout_s);
   }
 
-  bool Fail() {
+  bool FailEngine() {
     failed_ = Clock::now();
-    return gpu_.Fail();
+    return gpu_.FailEngine();
   }
 
-  // Aligns, one after another, the scan that the vehicle has at that time, until one has all tiles
-  // around it. At the end of its drive the vehicle stands.
-  absl::Status DriveOn() {
-    while (Since(failed_) < flags_.most_s) {
-      const auto i = flags_.at + static_cast<size_t>(Since(failed_) / kPeriodS);
+  // Aligns the current scan of the drive again and again, until a result has all tiles around it.
+  // After the last scan of the drive that one is repeated.
+  absl::Status AlignUntilRecovered() {
+    while (SecondsSince(failed_) < flags_.timeout_s) {
+      const auto i = flags_.at + static_cast<size_t>(SecondsSince(failed_) / kPeriodS);
       auto result = Align(std::min(i, scans_.size() - 1));
       if (!result.ok()) return result.status();
       ++answered_;
       if (!result->accepted()) continue;
       engine_after_ = result->engine();
-      if (!accepted_ms_.has_value()) accepted_ms_ = Since(failed_) * 1e3;
+      if (!accepted_ms_.has_value()) accepted_ms_ = SecondsSince(failed_) * 1e3;
       if (result->tiles_missing() > 0) continue;
-      surrounded_ms_ = Since(failed_) * 1e3;
+      all_tiles_ms_ = SecondsSince(failed_) * 1e3;
       return absl::OkStatus();
     }
     return absl::DeadlineExceededError("no scan had all tiles around it within the time of --most");
@@ -192,14 +192,14 @@ class TakeoverRun {
     std::printf("from %s to %s\n", engine_before_.c_str(), engine_after_.c_str());
     std::printf("accepted again    %8.1f ms after the failure, %d scans at 10 Hz\n", *accepted_ms_,
                 scans_lost);
-    std::printf("with all tiles    %8.1f ms\n", *surrounded_ms_);
+    std::printf("with all tiles    %8.1f ms\n", *all_tiles_ms_);
     std::printf("map in memory     %8.1f ms\n", whole_s * 1e3);
     std::printf("answered meanwhile %zu scans, every one\n", answered_);
     return WriteJson(flags_.json, {{"from", engine_before_},
                                    {"to", engine_after_},
                                    {"accepted_ms", *accepted_ms_},
                                    {"scans_lost", scans_lost},
-                                   {"surrounded_ms", *surrounded_ms_},
+                                   {"surrounded_ms", *all_tiles_ms_},
                                    {"whole_ms", whole_s * 1e3},
                                    {"answered", answered_}});
   }
@@ -215,7 +215,7 @@ class TakeoverRun {
   std::string engine_after_;
   size_t answered_ = 0;
   std::optional<double> accepted_ms_;
-  std::optional<double> surrounded_ms_;
+  std::optional<double> all_tiles_ms_;
 };
 
 }  // namespace
@@ -246,7 +246,7 @@ Command AddTakeoverCommand(CLI::App& program) {
   app->add_option("--at", flags->at, "number of scans before the failure, 1 or more")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
-  app->add_option("--most-s", flags->most_s, "give up after so many seconds")
+  app->add_option("--most-s", flags->timeout_s, "give up after so many seconds")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
   AddJsonFlag(*app, flags->json);

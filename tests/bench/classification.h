@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// How well a value tells right from wrong, and whether it is the probability that it says it is.
-// Pure functions.
+// How well a value separates right from wrong, and its calibration as a probability. Pure
+// functions.
 
 #ifndef VOXLOC_TESTS_BENCH_CLASSIFICATION_H_
 #define VOXLOC_TESTS_BENCH_CLASSIFICATION_H_
@@ -13,24 +13,24 @@
 
 namespace voxloc::bench {
 
-struct Judged {
+struct LabeledScore {
   double value = 0.0;
   bool right = false;
 };
 
-// Share of pairs of a right and a wrong one of which the right one has the higher value, equal
-// values counting half: the area under the ROC curve. NaN where either is missing.
-[[nodiscard]] double AreaUnderCurve(std::vector<Judged> judged);
+// Area under the ROC curve: P(value of a right one > value of a wrong one) + P(equal) / 2. NaN
+// without right or without wrong ones.
+[[nodiscard]] double AreaUnderCurve(std::vector<LabeledScore> scores);
 
 struct ReliabilityBin {
   size_t count = 0;
-  double weight = 0.0;  // share of all; right and wrong ones hold one half each
+  double weight = 0.0;  // of all bins 1; right and wrong ones have one half each
   double value = 0.0;   // weighted mean
   double right = 0.0;   // weighted share
 };
 
 // Values of [0, 1] by bins of equal width, weighted so that one half is right.
-[[nodiscard]] std::vector<ReliabilityBin> ReliabilityOf(absl::Span<const Judged> judged,
+[[nodiscard]] std::vector<ReliabilityBin> ReliabilityOf(absl::Span<const LabeledScore> scores,
                                                         size_t bins);
 
 // Mean distance between value and share of right ones over the bins, by their weights (Naeini and
@@ -42,7 +42,7 @@ struct GateCost {
   double refused_right = 0.0;
   double accepted_wrong = 0.0;
 };
-[[nodiscard]] GateCost GateCostOf(absl::Span<const Judged> judged, double limit);
+[[nodiscard]] GateCost GateCostOf(absl::Span<const LabeledScore> scores, double limit);
 
 }  // namespace voxloc::bench
 

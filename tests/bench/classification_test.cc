@@ -45,18 +45,18 @@ TEST(ReliabilityTest, TheLargestValueIsInTheLastBin) {
 // Values drawn evenly, each right with the probability that it says.
 TEST(ReliabilityTest, ProbabilitiesHaveNearlyNoError) {
   RandomNumbers random(7);
-  std::vector<Judged> honest;
-  std::vector<Judged> boasting;
+  std::vector<LabeledScore> calibrated;
+  std::vector<LabeledScore> overconfident;
   for (int i = 0; i < 20'000; ++i) {
     const double value = random.Uniform(0.0, 1.0);
     const bool right = random.Uniform(0.0, 1.0) < value;
-    honest.push_back({value, right});
-    boasting.push_back({std::sqrt(value), right});
+    calibrated.push_back({value, right});
+    overconfident.push_back({std::sqrt(value), right});
   }
   // In each bin of 2,000 the share has a standard deviation of at most 0.011.
-  EXPECT_LT(CalibrationError(ReliabilityOf(honest, 10)), 0.02);
+  EXPECT_LT(CalibrationError(ReliabilityOf(calibrated, 10)), 0.02);
   // The mean of sqrt(x) - x is 1/6.
-  EXPECT_NEAR(CalibrationError(ReliabilityOf(boasting, 10)), 1.0 / 6.0, 0.02);
+  EXPECT_NEAR(CalibrationError(ReliabilityOf(overconfident, 10)), 1.0 / 6.0, 0.02);
 }
 
 TEST(GateCostTest, CountsBothMistakes) {

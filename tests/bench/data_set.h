@@ -32,7 +32,7 @@ struct LoadedSet {
 // Required, and may be given several times.
 void AddSetFlag(CLI::App& app, std::vector<std::string>& sets);
 
-// All that the flag was given. InvalidArgument says what is wrong with which set.
+// Parses all values of the flag. InvalidArgument names the set and the error.
 [[nodiscard]] absl::StatusOr<std::vector<DataSet>> ParseSets(const std::vector<std::string>& sets);
 
 // The map with the cells of all these profiles, and every `stride`-th scan.

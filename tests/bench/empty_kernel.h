@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A kernel that does nothing, to see what a launch costs. Queued on the stream.
+// A kernel that does nothing, to measure a launch. Queued on the stream.
 
 #ifndef VOXLOC_TESTS_BENCH_EMPTY_KERNEL_H_
 #define VOXLOC_TESTS_BENCH_EMPTY_KERNEL_H_

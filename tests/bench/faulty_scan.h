@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Scans in which one cluster of points is wrong: what it shows stands elsewhere than in the map, or
-// something new stands before it.
+// Scans in which one cluster of points is wrong: its object has moved since the map was made, or is
+// hidden by a new object.
 
 #ifndef VOXLOC_TESTS_BENCH_FAULTY_SCAN_H_
 #define VOXLOC_TESTS_BENCH_FAULTY_SCAN_H_
@@ -14,9 +14,9 @@
 
 namespace voxloc::bench {
 
-// The scan with a fault in one of its clusters, chosen evenly: in half of the draws its points are
-// displaced by one level vector of 0.1 to 3 m, all lengths of a decade as likely; in the others
-// they are drawn towards the base to 0.3 to 0.95 of their range.
+// The scan with a fault in one cluster, chosen uniformly. With probability 1/2 its points are moved
+// by one horizontal vector of 0.1 to 3 m (log-uniform length), else towards the base to 0.3 to 0.95
+// of their range.
 [[nodiscard]] std::shared_ptr<const PointCloud> WithFault(const PointCloud& scan_base,
                                                           const PointGroups& clusters,
                                                           RandomNumbers& random);

@@ -21,14 +21,14 @@ namespace {
 using PclCloud = pcl::PointCloud<pcl::PointXYZ>;
 using PclTree = pcl::search::KdTree<pcl::PointXYZ>;
 
-// PCL's, with what it keeps to itself.
+// PCL's GICP with access to its protected members.
 class Gicp : public pcl::GeneralizedIterativeClosestPoint<pcl::PointXYZ, pcl::PointXYZ> {
  public:
   [[nodiscard]] int iterations() const { return nr_iterations_; }
   [[nodiscard]] double smallest_variance() const { return gicp_epsilon_; }
 };
 
-// The tree of the map, asked about points that are relative to `zero`, a point of the tree's frame.
+// The tree of the map, for queries with points relative to `zero`, a point of the tree's frame.
 class TreeAbout : public PclTree {
  public:
   TreeAbout(const PclTree& tree, Eigen::Vector3f zero) : tree_(tree), zero_(std::move(zero)) {}

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a device costs before it computes anything: launches, transfers, bandwidths. The floor under
-// every other figure.
+// Lower bounds of a device's times: launches, transfers and bandwidths without any computation.
 
 #ifndef VOXLOC_TESTS_BENCH_GPU_FLOORS_H_
 #define VOXLOC_TESTS_BENCH_GPU_FLOORS_H_

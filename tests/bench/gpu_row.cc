@@ -10,8 +10,8 @@ namespace {
 
 constexpr size_t kWarmUpCalls = 10;
 constexpr double kWarmUpShare = 0.2;  // of the budget
-constexpr size_t kSplitCalls = 100;
-constexpr double kSplitShare = 0.2;
+constexpr size_t kDeviceTimeCalls = 100;
+constexpr double kDeviceTimeShare = 0.2;
 
 using Clock = std::chrono::steady_clock;
 
@@ -31,10 +31,10 @@ class Tally {
     errors_m_.insert(errors_m_.end(), call.errors_m.begin(), call.errors_m.end());
   }
 
-  void AddSplit(const DeviceTimes& split) {
-    upload_s_.push_back(split.upload_s);
-    kernel_s_.push_back(split.kernel_s);
-    download_s_.push_back(split.download_s);
+  void AddDeviceTimes(const DeviceTimes& device_times) {
+    upload_s_.push_back(device_times.upload_s);
+    kernel_s_.push_back(device_times.kernel_s);
+    download_s_.push_back(device_times.download_s);
   }
 
   [[nodiscard]] Measured Finish() const {
@@ -46,10 +46,10 @@ class Tally {
     measured.iterations_per_item = iterations_ / items_;
     measured.error_m = Summarize(errors_m_);
     if (!kernel_s_.empty()) {
-      measured.split.emplace();
-      measured.split->upload_s = Summarize(upload_s_).p50;
-      measured.split->kernel_s = Summarize(kernel_s_).p50;
-      measured.split->download_s = Summarize(download_s_).p50;
+      measured.device_times.emplace();
+      measured.device_times->upload_s = Summarize(upload_s_).p50;
+      measured.device_times->kernel_s = Summarize(kernel_s_).p50;
+      measured.device_times->download_s = Summarize(download_s_).p50;
     }
     return measured;
   }
@@ -70,7 +70,7 @@ class Tally {
 }  // namespace
 
 absl::StatusOr<Measured> Measure(const Row& row, Engine& engine, const Budget& budget) {
-  SplitTimer timer(engine);
+  DeviceTimeRecorder timer(engine);
   const absl::StatusOr<Call> call = row.prepare(timer);
   if (!call.ok()) return call.status();
   Tally tally;
@@ -87,20 +87,20 @@ absl::StatusOr<Measured> Measure(const Row& row, Engine& engine, const Budget& b
   }
   const Clock::time_point start = Clock::now();
   while (tally.calls() == 0 ||
-         (tally.calls() < budget.most_repeats && SecondsSince(start) < budget.seconds)) {
+         (tally.calls() < budget.max_repeats && SecondsSince(start) < budget.seconds)) {
     const auto result = (*call)(tally.calls());
     if (!result.ok()) return result.status();
     tally.Add(*result);
   }
   // By itself, since the events that it takes cost some microseconds a call.
   const bool on_device = engine.Info().name != "cpu";
-  timer.set_timed(on_device);
+  timer.set_recording(on_device);
   const Clock::time_point splitting = Clock::now();
-  for (size_t i = 0; i < kSplitCalls && on_device; ++i) {
-    if (SecondsSince(splitting) > kSplitShare * budget.seconds) break;
+  for (size_t i = 0; i < kDeviceTimeCalls && on_device; ++i) {
+    if (SecondsSince(splitting) > kDeviceTimeShare * budget.seconds) break;
     const auto result = (*call)(i);
     if (!result.ok()) return result.status();
-    if (const auto split = timer.LastCall()) tally.AddSplit(*split);
+    if (const auto device_times = timer.LastCall()) tally.AddDeviceTimes(*device_times);
   }
   return tally.Finish();
 }
@@ -117,10 +117,10 @@ nlohmann::json ToJson(const Measured& measured) {
     json["iterations"] = measured.iterations_per_item;
     json["error_m"] = ToJson(measured.error_m);
   }
-  if (measured.split) {
-    json["upload_ms"] = 1e3 * measured.split->upload_s;
-    json["kernel_ms"] = 1e3 * measured.split->kernel_s;
-    json["download_ms"] = 1e3 * measured.split->download_s;
+  if (measured.device_times) {
+    json["upload_ms"] = 1e3 * measured.device_times->upload_s;
+    json["kernel_ms"] = 1e3 * measured.device_times->kernel_s;
+    json["download_ms"] = 1e3 * measured.device_times->download_s;
   }
   return json;
 }

@@ -17,7 +17,7 @@
 #include "core/engine/engine.h"
 #include "core/parallel/thread_pool.h"
 #include "tests/bench/bench_options.h"
-#include "tests/bench/call_split.h"
+#include "tests/bench/device_time_recorder.h"
 #include "tests/bench/gpu_data.h"
 
 namespace voxloc::bench {
@@ -30,19 +30,19 @@ struct CallResult {
   double point_evaluations = 0.0;
   std::vector<double> errors_m;  // of alignments, against the truth
 };
-// Times one call of the engine that it was made for; inputs are ready and change with the round.
+// Times one call of its engine. The inputs depend on the round and are prepared before.
 using Call = std::function<absl::StatusOr<CallResult>(size_t round)>;
 
 struct Row {
   std::string name;
   std::string item;  // what is counted per second
-  // Brings the inputs to an engine, outside the timing.
+  // Prepares the inputs for an engine; not timed.
   std::function<absl::StatusOr<Call>(Engine& engine)> prepare;
   bool on_device_only = false;  // not on the CPU engines
 };
 
-// The row while calls of the other go on, one after another, in another thread.
-[[nodiscard]] Row Beside(const Row& row, const Row& other);
+// The row, measured while another thread runs calls of `other`.
+[[nodiscard]] Row WithBackgroundLoad(const Row& row, const Row& other);
 
 // With `packers`, the jobs of a call are packed by them first, within its time.
 [[nodiscard]] std::vector<Row> AlignRows(const GpuData& data, std::shared_ptr<ThreadPool> packers);
@@ -55,7 +55,7 @@ struct Row {
 
 struct Budget {
   double seconds = 2.0;  // of one row on one engine, after warming up
-  size_t most_repeats = 2000;
+  size_t max_repeats = 2000;
 };
 
 struct Measured {
@@ -65,7 +65,7 @@ struct Measured {
   double items_per_call = 0.0;
   double iterations_per_item = 0.0;
   Summary error_m;
-  std::optional<DeviceTimes> split;  // medians
+  std::optional<DeviceTimes> device_times;  // medians
 };
 // Warms up with a few calls, then repeats within the budget, at least once.
 [[nodiscard]] absl::StatusOr<Measured> Measure(const Row& row, Engine& engine,

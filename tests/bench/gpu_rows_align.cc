@@ -123,11 +123,12 @@ std::vector<Row> TrackingRows(const GpuData& data) {
   const Row tracking =
       MakeRow("tracking: one scan, precise", data, profile, OneByOne(data.scans, profile), nullptr);
   std::vector<Row> rows = {tracking};
-  rows.push_back(Beside(tracking, MakeRow("search of 4096 candidates", data, profile,
-                                          Searching(data.scans, profile), nullptr)));
-  for (const Row& score : ScoreRows(data)) rows.push_back(Beside(tracking, score));
+  rows.push_back(WithBackgroundLoad(tracking, MakeRow("search of 4096 candidates", data, profile,
+                                                      Searching(data.scans, profile), nullptr)));
+  for (const Row& score : ScoreRows(data)) rows.push_back(WithBackgroundLoad(tracking, score));
   for (const Row& build : BuildRows()) {
-    if (build.name == "build 1M points, both profiles") rows.push_back(Beside(tracking, build));
+    if (build.name == "build 1M points, both profiles")
+      rows.push_back(WithBackgroundLoad(tracking, build));
   }
   return rows;
 }

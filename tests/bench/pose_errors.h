@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// How far alignments end from the truth.
+// Errors of alignments against the truth.
 
 #ifndef VOXLOC_TESTS_BENCH_POSE_ERRORS_H_
 #define VOXLOC_TESTS_BENCH_POSE_ERRORS_H_
@@ -16,7 +16,7 @@
 
 namespace voxloc::bench {
 
-// An error over either of them counts as beyond.
+// A pose counts as beyond if either error is over its limit.
 struct ErrorLimits {
   double distance_m;
   double angle_deg;
@@ -30,7 +30,7 @@ struct PoseErrors {
   std::vector<double> rotation_deg;
   std::array<std::vector<double>, 3> body_m;  // absolute, along the true base's x, y and z
   std::vector<double> iterations;
-  // Of engines only: a peer tells neither.
+  // Of engines only; peers do not report these.
   std::vector<double> evaluations;
   size_t accepted = 0;
   size_t beyond = 0;  // the limits

@@ -20,18 +20,18 @@ namespace {
 constexpr double kRightM = 0.15;
 constexpr double kRightRad = 0.5 * kRadiansPerDegree;
 // Another place is at least so far away.
-constexpr double kElsewhereM = 15.0;
-// Alignments started at other places, the best of which is taken for a wrong street.
+constexpr double kMinDistantM = 15.0;
+// Alignments from other places; the best one is the case `wrong street`.
 constexpr size_t kStreets = 4;
 // Between two storeys of a garage or a flat.
 constexpr double kStoreyM = 2.7;
-// A distinct place that keeps so much of the likelihood at the truth cannot be told from it: right
-// answers differ from the truth's by up to 2 % themselves.
-constexpr double kAlikeShare = 0.98;
+// A distinct place with at least this share of the likelihood at the truth is indistinguishable
+// from it: right answers differ by up to 2 % themselves.
+constexpr double kIndistinguishableRatio = 0.98;
 
-// What is left of a scan where the half turn from an angle on is hidden, or the other half, where
-// that leaves nearly nothing.
-std::shared_ptr<const PointCloud> HalfOf(const PointCloud& scan, double from_rad) {
+// The scan without its points in the half turn from the angle on, or without the other half if that
+// leaves nearly nothing.
+std::shared_ptr<const PointCloud> KeepHalfTurn(const PointCloud& scan, double from_rad) {
   const auto visible = [&](double side) {
     auto half = std::make_shared<PointCloud>();
     half->origin = scan.origin;
@@ -47,7 +47,7 @@ std::shared_ptr<const PointCloud> HalfOf(const PointCloud& scan, double from_rad
 }
 
 // The direction of a point of the scan: a sensor may not see all around.
-double SomeDirection(const PointCloud& scan, RandomNumbers& random) {
+double RandomDirection(const PointCloud& scan, RandomNumbers& random) {
   const Eigen::Vector3d point =
       scan.Point(static_cast<size_t>(random.Index(static_cast<int>(scan.size()))));
   return std::atan2(point.y(), point.x());
@@ -57,7 +57,7 @@ Pose Shifted(const Pose& map_T_base, const Eigen::Vector3d& by_m) {
   return {map_T_base.translation + by_m, map_T_base.rotation};
 }
 
-Pose TurnedPose(const Pose& map_T_base, const Eigen::Vector3d& axis, double angle_rad) {
+Pose RotatedPose(const Pose& map_T_base, const Eigen::Vector3d& axis, double angle_rad) {
   const Eigen::Quaterniond turn(Eigen::AngleAxisd(angle_rad, axis.normalized()));
   return {map_T_base.translation, (turn * map_T_base.rotation).normalized()};
 }
@@ -72,7 +72,7 @@ class ScanCases {
         scan_(set.scans[index]),
         truth_(scan_.map_T_base),
         random_(1000 + index),
-        half_(HalfOf(*scan_.cloud, SomeDirection(*scan_.cloud, random_))) {
+        half_(KeepHalfTurn(*scan_.cloud, RandomDirection(*scan_.cloud, random_))) {
     options_.covariance.method = CovarianceMethod::kFixed;
   }
 
@@ -80,30 +80,31 @@ class ScanCases {
     Plan();
     if (absl::Status status = AlignAll(); !status.ok()) return status;
     if (absl::Status status = AddStreet(); !status.ok()) return status;
-    if (absl::Status status = AddBeside(); !status.ok()) return status;
+    if (absl::Status status = AddDisplaced(); !status.ok()) return status;
     return Judge(cases);
   }
 
  private:
-  // What the truth is like for some points of the scan.
-  struct AtTruth {
+  // Values at the true pose, for all or half of the points.
+  struct TruthReference {
     double nvtl = 0.0;
     std::optional<Degeneracy> degeneracy;
   };
 
   void Plan() {
-    Align("tracking", scan_.cloud, Near(truth_));
-    Align("half occluded", half_, Near(truth_));
-    Align("half occluded", half_, Near(Shifted(truth_, Beside(random_.Uniform(2.0, 6.0)))));
+    Align("tracking", scan_.cloud, Perturb(truth_));
+    Align("half occluded", half_, Perturb(truth_));
+    Align("half occluded", half_,
+          Perturb(Shifted(truth_, RandomOffset(random_.Uniform(2.0, 6.0)))));
     Align("wrong storey", scan_.cloud,
-          Near(Shifted(truth_, {0.0, 0.0, random_.Index(2) == 0 ? kStoreyM : -kStoreyM})));
+          Perturb(Shifted(truth_, {0.0, 0.0, random_.Index(2) == 0 ? kStoreyM : -kStoreyM})));
     for (int i = 0; i < 2; ++i) {
-      Align("shifted", scan_.cloud, Near(Shifted(truth_, Beside(LogUniform(0.5, 6.0)))));
+      Align("shifted", scan_.cloud, Perturb(Shifted(truth_, RandomOffset(LogUniform(0.5, 6.0)))));
     }
-    if (const Pose* other = Elsewhere()) {
+    if (const Pose* other = RandomDistantPose()) {
       const Eigen::Vector3d up = Eigen::Vector3d::UnitZ();
-      Align("kidnapped", scan_.cloud, TurnedPose(*other, up, random_.Uniform(-M_PI, M_PI)));
-      Align("half occluded", half_, TurnedPose(*other, up, random_.Uniform(-M_PI, M_PI)));
+      Align("kidnapped", scan_.cloud, RotatedPose(*other, up, random_.Uniform(-M_PI, M_PI)));
+      Align("half occluded", half_, RotatedPose(*other, up, random_.Uniform(-M_PI, M_PI)));
     }
   }
 
@@ -119,7 +120,7 @@ class ScanCases {
   absl::Status AddStreet() {
     std::vector<AlignJob> starts;
     for (size_t i = 0; i < kStreets; ++i) {
-      const Pose* other = Elsewhere();
+      const Pose* other = RandomDistantPose();
       if (other == nullptr) return absl::OkStatus();
       starts.push_back(JobOf(scan_.cloud, {other->translation, truth_.rotation}));
     }
@@ -139,46 +140,46 @@ class ScanCases {
   }
 
   // Not aligned; as if the search had ended there.
-  absl::Status AddBeside() {
+  absl::Status AddDisplaced() {
     const auto turn = [&](double degrees) { return degrees * kRadiansPerDegree; };
     const Eigen::Vector3d axis = random_.NormalVector();
     const std::vector<Pose> beside = {
-        Shifted(truth_, Beside(LogUniform(kRightM, 1.0))),
-        TurnedPose(Shifted(truth_, LogUniform(kRightM, 1.0) * random_.NormalVector().normalized()),
-                   axis, random_.Uniform(0.0, turn(2.0))),
-        TurnedPose(truth_, Eigen::Vector3d::UnitZ() + 0.1 * random_.NormalVector(),
-                   LogUniform(kRightRad, turn(5.0)))};
-    for (const Pose& pose : beside) Stay("beside", scan_.cloud, pose);
+        Shifted(truth_, RandomOffset(LogUniform(kRightM, 1.0))),
+        RotatedPose(Shifted(truth_, LogUniform(kRightM, 1.0) * random_.NormalVector().normalized()),
+                    axis, random_.Uniform(0.0, turn(2.0))),
+        RotatedPose(truth_, Eigen::Vector3d::UnitZ() + 0.1 * random_.NormalVector(),
+                    LogUniform(kRightRad, turn(5.0)))};
+    for (const Pose& pose : beside) AddUnaligned("beside", scan_.cloud, pose);
     return absl::OkStatus();
   }
 
   absl::Status Judge(std::vector<QualityCase>& cases) {
     const size_t poses = jobs_.size();
-    Stay("", scan_.cloud, truth_);
-    Stay("", half_, truth_);
-    if (absl::Status status = ScoreStayed(); !status.ok()) return status;
+    AddUnaligned("", scan_.cloud, truth_);
+    AddUnaligned("", half_, truth_);
+    if (absl::Status status = ScoreUnaligned(); !status.ok()) return status;
     std::vector<EstimateRequest> requests(jobs_.size());
     for (size_t k = 0; k < jobs_.size(); ++k) {
       requests[k].scan = {&jobs_[k], &results_[k]};
       requests[k].options = &options_;
     }
     const std::vector<ScanEstimate> estimates = EstimateScans(engine_, requests);
-    const AtTruth full = {results_[poses].after.nearest_voxel_likelihood,
-                          estimates[poses].degeneracy};
-    const AtTruth half = {results_[poses + 1].after.nearest_voxel_likelihood,
-                          estimates[poses + 1].degeneracy};
+    const TruthReference full = {results_[poses].after.nearest_voxel_likelihood,
+                                 estimates[poses].degeneracy};
+    const TruthReference half = {results_[poses + 1].after.nearest_voxel_likelihood,
+                                 estimates[poses + 1].degeneracy};
     for (size_t k = 0; k < poses; ++k) {
-      const AtTruth& at_truth = jobs_[k].scan == half_ ? half : full;
-      if (!estimates[k].confidence.has_value() || !at_truth.degeneracy.has_value()) continue;
+      const TruthReference& truth_reference = jobs_[k].scan == half_ ? half : full;
+      if (!estimates[k].confidence.has_value() || !truth_reference.degeneracy.has_value()) continue;
       QualityCase& found = cases.emplace_back();
       found.set = set_.name;
       found.kind = kinds_[k];
       found.confidence = *estimates[k].confidence;
       found.transform_probability = results_[k].after.transform_probability;
       found.nvtl = results_[k].after.nearest_voxel_likelihood;
-      found.likelihood_share = found.nvtl / at_truth.nvtl;
-      found.degenerate = at_truth.degeneracy->degenerate();
-      Compare(results_[k].map_T_base, *at_truth.degeneracy, found);
+      found.likelihood_share = found.nvtl / truth_reference.nvtl;
+      found.degenerate = truth_reference.degeneracy->degenerate();
+      Compare(results_[k].map_T_base, *truth_reference.degeneracy, found);
     }
     return absl::OkStatus();
   }
@@ -202,21 +203,21 @@ class ScanCases {
     const bool right = found.distance_m <= kRightM && found.angle_rad <= kRightRad;
     const double least_share = elsewhere ? 1.0 - distinct.ambiguity_gap : 1.0;
     found.explains_as_well = !right && found.likelihood_share >= least_share;
-    if (elsewhere && (right || found.likelihood_share >= kAlikeShare)) {
-      found.truth = Truth::kAlike;
+    if (elsewhere && (right || found.likelihood_share >= kIndistinguishableRatio)) {
+      found.truth = Truth::kIndistinguishable;
     } else if (found.kind == "beside" && right) {
-      found.truth = Truth::kNeither;
+      found.truth = Truth::kExcluded;
     } else {
       found.truth = right ? Truth::kRight : Truth::kWrong;
     }
   }
 
-  Pose Near(const Pose& pose) {
-    return TurnedPose(Shifted(pose, Beside(random_.Uniform(0.0, 0.5))), Eigen::Vector3d::UnitZ(),
-                      random_.Uniform(-2.0, 2.0) * kRadiansPerDegree);
+  Pose Perturb(const Pose& pose) {
+    return RotatedPose(Shifted(pose, RandomOffset(random_.Uniform(0.0, 0.5))),
+                       Eigen::Vector3d::UnitZ(), random_.Uniform(-2.0, 2.0) * kRadiansPerDegree);
   }
 
-  Eigen::Vector3d Beside(double distance_m) {
+  Eigen::Vector3d RandomOffset(double distance_m) {
     const double heading = random_.Uniform(-M_PI, M_PI);
     return distance_m * Eigen::Vector3d(std::cos(heading), std::sin(heading), 0.0);
   }
@@ -225,11 +226,11 @@ class ScanCases {
     return std::exp(random_.Uniform(std::log(low), std::log(high)));
   }
 
-  const Pose* Elsewhere() {
+  const Pose* RandomDistantPose() {
     for (int attempt = 0; attempt < 100; ++attempt) {
       const auto i = static_cast<size_t>(random_.Index(static_cast<int>(set_.scans.size())));
       const Pose& other = set_.scans[i].map_T_base;
-      if (TranslationDistance(other, truth_) > kElsewhereM) return &other;
+      if (TranslationDistance(other, truth_) > kMinDistantM) return &other;
     }
     return nullptr;
   }
@@ -249,16 +250,16 @@ class ScanCases {
     jobs_.push_back(JobOf(std::move(scan), guess));
   }
 
-  void Stay(const char* kind, std::shared_ptr<const PointCloud> scan, const Pose& pose) {
+  void AddUnaligned(const char* kind, std::shared_ptr<const PointCloud> scan, const Pose& pose) {
     Align(kind, std::move(scan), pose);
     AlignResult& result = results_.emplace_back();
     result.map_T_base = pose;
     result.stage = static_cast<int>(profile_.stages.size()) - 1;
-    stayed_.push_back(results_.size() - 1);
+    unaligned_.push_back(results_.size() - 1);
   }
 
-  absl::Status ScoreStayed() {
-    for (const size_t k : stayed_) {
+  absl::Status ScoreUnaligned() {
+    for (const size_t k : unaligned_) {
       ScoreRequest request;
       request.map = set_.map;
       request.scan = jobs_[k].scan;
@@ -282,7 +283,7 @@ class ScanCases {
   std::vector<std::string> kinds_;
   std::vector<AlignJob> jobs_;
   std::vector<AlignResult> results_;
-  std::vector<size_t> stayed_;
+  std::vector<size_t> unaligned_;
 };
 
 }  // namespace

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Poses of a scan that a confidence is judged by: right and wrong ones of many kinds, each with the
-// estimates that the server would make of it.
+// Test cases for the confidence: right and wrong poses of a scan, of many kinds, each with the
+// estimates that the server would make.
 //
-// A pose is right within 0.15 m and 0.5 degrees of the truth, of which only that part counts that
-// lies along directions which the scan observes at the truth. Left out are
+// A pose is right within 0.15 m and 0.5 degrees of the truth, counting only errors along directions
+// that the scan observes at the truth. Excluded are
 //
-//   poses that cannot be told from the truth: in another place, or far along what the scan does not
-//     observe, where the same points have nearly the likelihood that they have at the truth;
-//   poses that were put beside the truth along what the scan does not observe: nobody aligned them,
-//     and nothing shows that they are wrong.
+//   poses indistinguishable from the truth: in another place, or far along unobserved directions,
+//     with nearly the likelihood of the same points at the truth;
+//   unaligned poses that differ from the truth along unobserved directions: they are neither right
+//     nor wrong.
 
 #ifndef VOXLOC_TESTS_BENCH_QUALITY_CASES_H_
 #define VOXLOC_TESTS_BENCH_QUALITY_CASES_H_
@@ -23,7 +23,7 @@
 
 namespace voxloc::bench {
 
-enum class Truth { kRight, kWrong, kAlike, kNeither };
+enum class Truth { kRight, kWrong, kIndistinguishable, kExcluded };
 
 struct QualityCase {
   std::string set;
@@ -51,7 +51,7 @@ struct QualityCase {
 //   kidnapped      aligned from another place, turned
 //   wrong street   the best of those aligned from other places with the true heading
 extern const std::vector<std::string> kQualityKinds;
-// Those that tell a confidence from a score: all but the last three.
+// The hard kinds, where a confidence differs from a score: all but the last three.
 constexpr size_t kHardKinds = 4;
 
 // Of every scan of the set; the same arguments give the same cases.

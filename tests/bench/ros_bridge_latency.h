@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the ROS bridge adds to the time of a scan: from the cloud's callback to the publication of
-// its pose, less the round trip of the same scan through the client library alone. The server is in
-// this process and answers at once, so that nothing else is in either time.
+// Latency added by the ROS bridge: the time from the cloud's callback to the publication of its
+// pose, minus the round trip of the same scan through the client library. The server is in this
+// process and answers at once.
 
 #ifndef VOXLOC_TESTS_BENCH_ROS_BRIDGE_LATENCY_H_
 #define VOXLOC_TESTS_BENCH_ROS_BRIDGE_LATENCY_H_

@@ -11,7 +11,7 @@
 namespace voxloc::bench {
 namespace {
 
-constexpr double kLeastM = 0.01;
+constexpr double kMinM = 0.01;
 constexpr double kStepsOfDecade = 15.0;
 constexpr int kCell = 10;  // pixels
 constexpr int kMargin = 60;
@@ -19,8 +19,8 @@ constexpr int kMargin = 60;
 }  // namespace
 
 size_t StanfordDiagram::StepOf(double metres) {
-  if (!(metres > kLeastM)) return 0;
-  const double step = kStepsOfDecade * std::log10(std::min(metres, 1e6) / kLeastM);
+  if (!(metres > kMinM)) return 0;
+  const double step = kStepsOfDecade * std::log10(std::min(metres, 1e6) / kMinM);
   return std::min(static_cast<size_t>(step), kSteps - 1);
 }
 
@@ -38,8 +38,9 @@ void StanfordDiagram::Add(const StanfordDiagram& more) {
 
 std::string StanfordDiagram::Svg(const std::string& title) const {
   const int side = kCell * static_cast<int>(kSteps);
-  size_t most = 1;
-  for (const auto& row : counts_) most = std::max(most, *std::max_element(row.begin(), row.end()));
+  size_t max_count = 1;
+  for (const auto& row : counts_)
+    max_count = std::max(max_count, *std::max_element(row.begin(), row.end()));
   std::string svg = absl::StrFormat(
       "<svg xmlns='http://www.w3.org/2000/svg' width='%d' height='%d' font-family='sans-serif' "
       "font-size='12'>\n<rect width='100%%' height='100%%' fill='white'/>\n"
@@ -50,7 +51,7 @@ std::string StanfordDiagram::Svg(const std::string& title) const {
       const size_t count = counts_[level][error];
       if (count == 0) continue;
       const double shade =
-          std::log1p(static_cast<double>(count)) / std::log1p(static_cast<double>(most));
+          std::log1p(static_cast<double>(count)) / std::log1p(static_cast<double>(max_count));
       const int dark = static_cast<int>(220.0 * (1.0 - shade));
       const std::string color = error > level ? absl::StrFormat("rgb(230,%d,%d)", dark, dark)
                                               : absl::StrFormat("rgb(%d,%d,230)", dark, dark);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A Stanford diagram: how often which error of a position came with which protection level. Right
-// of its diagonal the error is over the level: the level has misled.
+// A Stanford diagram: a 2D histogram of position error and protection level. Right of the diagonal
+// the error is over the level (misleading information).
 
 #ifndef VOXLOC_TESTS_BENCH_STANFORD_DIAGRAM_H_
 #define VOXLOC_TESTS_BENCH_STANFORD_DIAGRAM_H_

@@ -13,7 +13,7 @@ namespace {
 
 constexpr double kTileM = 60.0;
 constexpr uint64_t kVariants = 4;
-// A prime that no edge in use is a multiple of: all tiles come in turn.
+// A prime that does not divide the number of tiles, so that the stride visits all of them.
 constexpr size_t kStride = 137;
 
 }  // namespace

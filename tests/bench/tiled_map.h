@@ -27,8 +27,7 @@ class TiledMap {
   [[nodiscard]] static absl::StatusOr<std::unique_ptr<TiledMap>> Make(
       Engine& engine, std::vector<CellStatistics> statistics, const Size& size);
 
-  // What a replacement takes. What was replaced is freed outside, as a server frees it off the hot
-  // path.
+  // The times of a replacement. Freeing the old tile and map is not included, as in a server.
   struct Times {
     double build_ms = 0.0;    // the tile, from its points
     double compose_ms = 0.0;  // the map

@@ -24,7 +24,7 @@ namespace {
 
 constexpr int kCalls = 10'000;
 // Without giving back, about 220 MB stay of five floods.
-constexpr double kMostLeft_bytes = 64 << 20;
+constexpr double kMaxRetained_bytes = 64 << 20;
 
 // Sends all calls at once and cancels each of them as soon as all were sent. Returns when all have
 // ended.
@@ -64,7 +64,7 @@ TEST(CancelledCalls, GiveBackTheirMemory) {
 
   const double before_bytes = resident_bytes();
   for (int round = 0; round < 5; ++round) Flood(*stub, request);
-  EXPECT_TRUE(Eventually([&] { return resident_bytes() < before_bytes + kMostLeft_bytes; },
+  EXPECT_TRUE(Eventually([&] { return resident_bytes() < before_bytes + kMaxRetained_bytes; },
                          absl::Seconds(120)))
       << "grew by " << (resident_bytes() - before_bytes) * 1e-6 << " MB";
   EXPECT_EQ((*server)->End(SIGTERM), 0);

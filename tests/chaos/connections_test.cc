@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Connections that are too many, silent or idle: they are closed, and clients are served again as
-// soon as there is room.
+// Excess, silent and idle connections are closed, and clients are served again below the limit.
 
 #include <gtest/gtest.h>
 
@@ -30,7 +29,7 @@ namespace {
 using server::MetricsOf;
 using server::TestServer;
 
-constexpr double kSoon_s = 30.0;
+constexpr double kCloseTimeout_s = 30.0;
 
 bool IsServed(TestServer& server) {
   const auto stub = v1::AdminService::NewStub(server.NewChannel());
@@ -52,7 +51,7 @@ TEST(Connections, OverTheLimitAreClosedAtOnceAndMadeAgainWhereThereIsRoom) {
   }
   EXPECT_TRUE(Eventually([&] { return metric("voxloc_connections") == 3.0; }));
   const RawConnection refused(server.server().address());
-  EXPECT_TRUE(refused.ClosedWithin(kSoon_s));
+  EXPECT_TRUE(refused.ClosedWithin(kCloseTimeout_s));
   EXPECT_GE(metric("voxloc_connections_refused_total{reason=\"limit\"}"), 1.0);
   EXPECT_FALSE(connections.front().ClosedWithin(0.0));
   connections.clear();
@@ -64,7 +63,7 @@ TEST(Connections, ThatSayNothingAreClosedAfterTheHandshakeTimeout) {
   TestServer server([](server::Config& config) { config.connections.handshake_timeout_s = 0.3; });
   const RawConnection silent(server.server().address());
   ASSERT_TRUE(silent.connected());
-  EXPECT_TRUE(silent.ClosedWithin(kSoon_s));
+  EXPECT_TRUE(silent.ClosedWithin(kCloseTimeout_s));
   EXPECT_TRUE(IsServed(server));
 }
 
@@ -117,7 +116,7 @@ TEST(Connections, HaveTheWindowOfTheConfigurationAndDoNotProbeForALargerOne) {
     });
   };
   while (!is_answered(FramesIn(received))) {
-    ASSERT_TRUE(client.Receive(kSoon_s, &received)) << "closed after " << received.size();
+    ASSERT_TRUE(client.Receive(kCloseTimeout_s, &received)) << "closed after " << received.size();
   }
   int64_t window = -1;
   for (const ReceivedFrame& frame : FramesIn(received)) {
@@ -166,7 +165,7 @@ TEST(Connections, WithoutDescriptorsAreRefusedAndTheServerGoesOn) {
     connections.emplace_back((*server)->address());
     ASSERT_TRUE(connections.back().connected());
   }
-  EXPECT_TRUE(connections.back().ClosedWithin(kSoon_s));
+  EXPECT_TRUE(connections.back().ClosedWithin(kCloseTimeout_s));
   EXPECT_GE(SampleProcess((*server)->pid()).descriptors, kOpenFiles - 4.0);
   connections.clear();
   client::ChannelOptions channel_options;

@@ -75,7 +75,7 @@ class CountedSession {
   }
 
   // Sends until one more is accepted.
-  [[nodiscard]] bool GoesOn() {
+  [[nodiscard]] bool AwaitAccepted() {
     const uint64_t before = accepted();
     return Eventually([&] {
       Send(1);
@@ -117,7 +117,7 @@ TEST(PausedServer, AnswersEveryScanOnceAfterwardsAndDeadlinesAreKeptMeanwhile) {
   ASSERT_TRUE(LoadTown((*server)->address()).ok());
   const client::Channel channel = ChannelTo((*server)->address());
   CountedSession session(channel);
-  ASSERT_TRUE(session.GoesOn());
+  ASSERT_TRUE(session.AwaitAccepted());
   (*server)->Signal(SIGSTOP);
   session.Send(20);
   v1::AlignScanRequest request;
@@ -125,7 +125,7 @@ TEST(PausedServer, AnswersEveryScanOnceAfterwardsAndDeadlinesAreKeptMeanwhile) {
   *request.mutable_scan() = server::GoodScan();
   EXPECT_TRUE(absl::IsDeadlineExceeded(client::AlignScan(channel, request, 1.0).status()));
   (*server)->Signal(SIGCONT);
-  EXPECT_TRUE(session.GoesOn());
+  EXPECT_TRUE(session.AwaitAccepted());
   EXPECT_EQ(session.reconnects(), 0);
   session.ExpectOneResultEach();
   EXPECT_TRUE(client::AlignScan(channel, request, 30.0).ok());
@@ -140,10 +140,10 @@ TEST(SilentNetwork, TheClientNoticesAndGoesToAnotherServer) {
   Relay relay(first.server().address());
   CountedSession session(
       ChannelTo(relay.address() + "," + second.server().address(), /*keepalive_s=*/1.0));
-  ASSERT_TRUE(session.GoesOn());
+  ASSERT_TRUE(session.AwaitAccepted());
   relay.Stall();
   session.Send(3);
-  EXPECT_TRUE(session.GoesOn());
+  EXPECT_TRUE(session.AwaitAccepted());
   EXPECT_EQ(session.reconnects(), 1);
   session.ExpectOneResultEach();
 }
@@ -158,7 +158,7 @@ TEST(SilentNetwork, TheServerNoticesAndEndsTheSession) {
   const auto sessions = [&server] { return MetricsOf(server)["voxloc_sessions_active"]; };
   Relay relay(server.server().address());
   CountedSession session(ChannelTo(relay.address()));
-  ASSERT_TRUE(session.GoesOn());
+  ASSERT_TRUE(session.AwaitAccepted());
   EXPECT_EQ(sessions(), 1.0);
   relay.Stall();
   EXPECT_TRUE(Eventually([&] { return sessions() == 0.0; }));
@@ -186,7 +186,7 @@ TEST_F(SpoiltDisk, ASlowOneHoldsUpCommitsAndNoScan) {
   const auto server = NewServer();
   server->LoadTown();
   CountedSession session(ChannelTo(server->server().address()));
-  ASSERT_TRUE(session.GoesOn());
+  ASSERT_TRUE(session.AwaitAccepted());
   disk_.SlowDown(absl::Milliseconds(2));
   std::atomic<bool> committed{false};
   std::thread committing([&] {
@@ -195,7 +195,7 @@ TEST_F(SpoiltDisk, ASlowOneHoldsUpCommitsAndNoScan) {
   });
   uint64_t accepted_meanwhile = 0;
   while (!committed) {
-    if (!session.GoesOn()) break;
+    if (!session.AwaitAccepted()) break;
     if (!committed) ++accepted_meanwhile;
   }
   committing.join();
@@ -209,10 +209,10 @@ TEST_F(SpoiltDisk, AFullOneRefusesCommitsAndHoldsUpNoScan) {
   auto server = NewServer();
   server->LoadTown();
   CountedSession session(ChannelTo(server->server().address()));
-  ASSERT_TRUE(session.GoesOn());
+  ASSERT_TRUE(session.AwaitAccepted());
   disk_.SetRoom(0);
   EXPECT_EQ(Commit(*server, "too much").status.error_code(), grpc::StatusCode::RESOURCE_EXHAUSTED);
-  EXPECT_TRUE(session.GoesOn());
+  EXPECT_TRUE(session.AwaitAccepted());
   EXPECT_EQ(server::GetMap(*server).revision(), 1U);
   disk_.SetRoom(int64_t{1} << 30U);
   EXPECT_TRUE(Commit(*server, "again").status.ok());

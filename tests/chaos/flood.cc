@@ -16,12 +16,12 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// As many scans as a stream asks to have waiting; the server grants fewer.
+// max_waiting_scans that a stream requests; the server grants fewer.
 constexpr uint32_t kWaitingScans = 64;
-// Of a unary call: ten turns of a scanner, after which nobody wants to know.
+// Of a unary call: ten periods of a scanner.
 constexpr auto kCallDeadline = std::chrono::seconds(1);
-// Unary calls that are open at once; a real fleet has no more vehicles either.
-constexpr size_t kMostOpenCalls = 4000;
+// Unary calls that are open at once, as many as a large fleet has vehicles.
+constexpr size_t kMaxOpenCalls = 4000;
 constexpr size_t kConnections = 4;
 
 std::unique_ptr<v1::LocalizationService::Stub> NewStub(const std::string& address) {
@@ -45,7 +45,7 @@ void Count(const v1::AlignmentResult& result, FloodCounts& counts) {
 
 // Calls `send` on schedule until it returns false or `sending` ends; the number of times due.
 template <typename Send>
-uint64_t Pace(double rate_hz, const std::atomic<bool>& sending, const Send& send) {
+uint64_t CallOnSchedule(double rate_hz, const std::atomic<bool>& sending, const Send& send) {
   const auto begin = Clock::now();
   const auto due_at = [&](uint64_t i) {
     return begin + std::chrono::duration_cast<Clock::duration>(
@@ -107,13 +107,14 @@ StreamFlood::StreamFlood(const std::string& address, const cli::LoadDrive& drive
       std::vector<v1::AlignScansRequest> requests(drive_.scans.size());
       for (size_t i = 0; i < requests.size(); ++i) *requests[i].mutable_scan() = ScanOf(drive_, i);
       if (!self.call->Write(open)) return;
-      self.written.due = Pace(rate_hz / static_cast<double>(streams), sending_, [&](uint64_t i) {
-        v1::AlignScansRequest& request = requests[(i + s) % requests.size()];
-        request.mutable_scan()->set_sequence(i + 1);
-        if (!self.call->Write(request)) return false;
-        ++self.written.sent;
-        return true;
-      });
+      self.written.due =
+          CallOnSchedule(rate_hz / static_cast<double>(streams), sending_, [&](uint64_t i) {
+            v1::AlignScansRequest& request = requests[(i + s) % requests.size()];
+            request.mutable_scan()->set_sequence(i + 1);
+            if (!self.call->Write(request)) return false;
+            ++self.written.sent;
+            return true;
+          });
       self.call->WritesDone();
     });
     self.reader = std::thread([&self] {
@@ -169,10 +170,10 @@ UnaryFlood::UnaryFlood(const std::string& address, const cli::LoadDrive& drive, 
 UnaryFlood::~UnaryFlood() { Stop(); }
 
 void UnaryFlood::Send(double rate_hz) {
-  const uint64_t due = Pace(rate_hz, sending_, [this](uint64_t i) {
+  const uint64_t due = CallOnSchedule(rate_hz, sending_, [this](uint64_t i) {
     {
       const std::lock_guard<std::mutex> lock(mutex_);
-      if (open_ == kMostOpenCalls) return true;  // due, and not sent
+      if (open_ == kMaxOpenCalls) return true;  // due, and not sent
       ++open_;
       ++counts_.sent;
     }
@@ -189,10 +190,10 @@ void UnaryFlood::Start(const v1::AlignScanRequest& request, v1::LocalizationServ
   Call& self = *call;
   stub.async()->AlignScan(
       &self.context, &request, &self.response,
-      [this, call = std::move(call)](const grpc::Status& status) { Ended(*call, status); });
+      [this, call = std::move(call)](const grpc::Status& status) { OnCallDone(*call, status); });
 }
 
-void UnaryFlood::Ended(const Call& call, const grpc::Status& status) {
+void UnaryFlood::OnCallDone(const Call& call, const grpc::Status& status) {
   const std::lock_guard<std::mutex> lock(mutex_);
   switch (status.error_code()) {
     case grpc::StatusCode::OK:

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Clients that drop nothing and wait for nothing: scans leave on schedule whatever the server does,
-// on streams and as unary calls, and every answer is counted. What the connection does not take in
-// time is late or not sent at all, which the counts say.
+// Open-loop clients: scans are sent on schedule, on streams and as unary calls, whatever the server
+// does, and every answer is counted. Scans that the connection does not accept in time are late or
+// not sent; due and sent show it.
 
 #ifndef VOXLOC_TESTS_CHAOS_FLOOD_H_
 #define VOXLOC_TESTS_CHAOS_FLOOD_H_
@@ -51,8 +51,8 @@ class StreamFlood {
   StreamFlood(const StreamFlood&) = delete;
   StreamFlood& operator=(const StreamFlood&) = delete;
 
-  void EndSending() { sending_ = false; }
-  // Ends the sending, takes what is still answered, and returns the counts.
+  void StopSending() { sending_ = false; }
+  // Stops sending, receives the remaining answers, and returns the counts.
   [[nodiscard]] FloodCounts Finish();
 
  private:
@@ -70,14 +70,14 @@ class UnaryFlood {
   UnaryFlood(const UnaryFlood&) = delete;
   UnaryFlood& operator=(const UnaryFlood&) = delete;
 
-  void EndSending() { sending_ = false; }
+  void StopSending() { sending_ = false; }
   [[nodiscard]] FloodCounts Finish();
 
  private:
   struct Call;
   void Send(double rate_hz);
   void Start(const v1::AlignScanRequest& request, v1::LocalizationService::Stub& stub);
-  void Ended(const Call& call, const grpc::Status& status);
+  void OnCallDone(const Call& call, const grpc::Status& status);
   void Stop();
 
   std::vector<v1::AlignScanRequest> requests_;

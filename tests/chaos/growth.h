@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Whether something grows with time: the slope of Theil and Sen, the median of the slopes between
-// all pairs of samples, which a third of outliers does not move.
+// Growth over time by the Theil-Sen estimator, the median of the slopes between all pairs of
+// samples, which is robust against up to 29 % of outliers.
 
 #ifndef VOXLOC_TESTS_CHAOS_GROWTH_H_
 #define VOXLOC_TESTS_CHAOS_GROWTH_H_

@@ -15,7 +15,7 @@
 #include "absl/strings/str_format.h"
 #include "clients/cli/load_test/load_schedule.h"
 #include "core/host/process_limits.h"
-#include "tests/chaos/not_reading.h"
+#include "tests/chaos/not_reading_streams.h"
 #include "tests/chaos/probe_vehicle.h"
 #include "tests/chaos/process_sample.h"
 #include "tests/chaos/progress.h"
@@ -32,12 +32,12 @@ using cli::RunClock;
 
 constexpr char kAlignScans[] = "/voxloc.v1.LocalizationService/AlignScans";
 // For all streams that do not read to be open.
-constexpr double kOpen_s = 20.0;
+constexpr double kOpenTimeout_s = 20.0;
 // For what the program itself has open.
 constexpr size_t kOtherDescriptors = 200;
 
 // As many as this process and the servers that it starts may have.
-absl::Status AllowDescriptors(size_t needed) {
+absl::Status RaiseDescriptorLimit(size_t needed) {
   const uint64_t limit = RaiseOpenFilesLimit();
   if (limit >= needed) return absl::OkStatus();
   return absl::FailedPreconditionError(absl::StrCat("the limit of open files must be at least ",
@@ -51,7 +51,7 @@ class IdleConnections {
 
   absl::StatusOr<Report> Run() {
     const size_t descriptors = options_.silent + options_.not_reading + kOtherDescriptors;
-    if (absl::Status status = AllowDescriptors(descriptors); !status.ok()) return status;
+    if (absl::Status status = RaiseDescriptorLimit(descriptors); !status.ok()) return status;
     auto server = ServerProcess::Start(options_.server, folder_.Path(""));
     if (!server.ok()) return server.status();
     server_ = *std::move(server);
@@ -60,12 +60,12 @@ class IdleConnections {
     if (!probe.ok()) return probe.status();
     probe_ = *std::move(probe);
     Sleep(1.0);  // its first scans find caches cold
-    Part("before");
+    MeasurePart("before");
     std::optional<NotReadingStreams> not_reading;
     not_reading.emplace(server_->address(), drive_, options_.not_reading, options_.not_reading_hz);
     AwaitSessions();
     Connect();
-    Part("during");
+    MeasurePart("during");
     not_reading_sent_ = not_reading->sent();
     not_reading_ended_ = not_reading->ended();
     not_reading.reset();
@@ -73,10 +73,10 @@ class IdleConnections {
         silent_.begin(), silent_.end(),
         [](const RawConnection& connection) { return connection.ClosedWithin(0.0); }));
     silent_.clear();
-    Part("after");
+    MeasurePart("after");
     probe_.reset();
     const bool ended_well = server_->End(SIGTERM) == 0;
-    Report report = Judge();
+    Report report = MakeReport();
     if (!ended_well) report.violations.push_back("the server did not end with exit code 0");
     return report;
   }
@@ -93,7 +93,7 @@ class IdleConnections {
       return server_->Metrics()["voxloc_sessions_active"] >
              static_cast<double>(options_.not_reading);
     };
-    if (!Eventually(all_are_open, absl::Seconds(kOpen_s))) {
+    if (!Eventually(all_are_open, absl::Seconds(kOpenTimeout_s))) {
       Progress("not every stream that does not read could be opened");
     }
   }
@@ -121,15 +121,15 @@ class IdleConnections {
                              silent_.size(), took.count(), not_connected_));
   }
 
-  void Part(const std::string& name) {
+  void MeasurePart(const std::string& name) {
     const int64_t begin_ns = RunClock::Monotonic_ns();
     Sleep(options_.seconds);
     const int64_t end_ns = RunClock::Monotonic_ns();
     Sleep(std::min(1.0, options_.seconds));  // for the last answers
     const std::vector<ProbedScan> scans = probe_->Scans(begin_ns, end_ns);
     const Summary times = TimesOf(scans);
-    const auto unanswered = std::count_if(scans.begin(), scans.end(),
-                                          [](const ProbedScan& scan) { return scan.took_s < 0.0; });
+    const auto unanswered = std::count_if(
+        scans.begin(), scans.end(), [](const ProbedScan& scan) { return scan.latency_s < 0.0; });
     unanswered_ += static_cast<size_t>(unanswered);
     (name == "before" ? quiet_ : name == "during" ? busy_ : after_) = times;
     const ProcessSample sample = SampleProcess(server_->pid());
@@ -146,9 +146,9 @@ class IdleConnections {
                  {"reply_bytes", metrics["voxloc_reply_bytes"]},
                  {"sessions", metrics["voxloc_sessions_active"]}};
     for (const auto& [metric, value] : metrics) {
-      for (const char* const told : {"voxloc_streams_timed_out_total", "voxloc_rejected_total",
-                                     "voxloc_reads_paused_total", "voxloc_connections"}) {
-        if (metric.rfind(told, 0) == 0 && value > 0.0) part[metric] = value;
+      for (const char* const counter : {"voxloc_streams_timed_out_total", "voxloc_rejected_total",
+                                        "voxloc_reads_paused_total", "voxloc_connections"}) {
+        if (metric.rfind(counter, 0) == 0 && value > 0.0) part[metric] = value;
       }
     }
     json_[name] = part;
@@ -157,7 +157,7 @@ class IdleConnections {
                              1e-6 * sample.resident_bytes));
   }
 
-  [[nodiscard]] Report Judge() const {
+  [[nodiscard]] Report MakeReport() const {
     Report report;
     report.json = {{"scenario", "idle-connections"},
                    {"gpu", options_.server.gpu},
@@ -175,7 +175,7 @@ class IdleConnections {
       report.violations.push_back(
           absl::StrCat(unanswered_, " scans of the vehicle were not answered"));
     }
-    if (options_.most_p99_factor > 0.0 && !(busy_.p99 <= options_.most_p99_factor * quiet_.p99)) {
+    if (options_.max_p99_factor > 0.0 && !(busy_.p99 <= options_.max_p99_factor * quiet_.p99)) {
       report.violations.push_back(
           absl::StrFormat("the vehicle's p99 was %.2f ms, %.2f ms before", busy_.p99, quiet_.p99));
     }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Connections that say nothing, and streams that read nothing, around one vehicle that drives.
+// Silent connections and streams that do not read, while one vehicle drives.
 
 #ifndef VOXLOC_TESTS_CHAOS_IDLE_CONNECTIONS_H_
 #define VOXLOC_TESTS_CHAOS_IDLE_CONNECTIONS_H_
@@ -18,10 +18,10 @@ struct IdleConnectionsOptions {
   size_t points = 1500;
   size_t silent = 10'000;
   size_t not_reading = 1000;
-  double not_reading_hz = 0.2;   // scans of each
-  double seconds = 30.0;         // of each part: before, during, after
-  double rate_hz = 10.0;         // of the vehicle
-  double most_p99_factor = 2.0;  // demanded, of the quiet p99; 0: nothing
+  double not_reading_hz = 0.2;  // scans of each
+  double seconds = 30.0;        // of each part: before, during, after
+  double rate_hz = 10.0;        // of the vehicle
+  double max_p99_factor = 2.0;  // demanded, of the quiet p99; 0: nothing
 };
 
 [[nodiscard]] absl::StatusOr<Report> RunIdleConnections(const IdleConnectionsOptions& options);

@@ -34,7 +34,7 @@ Command AddIdleConnectionsCommand(CLI::App& program) {
   app->add_option("--rate", options->rate_hz, "scans per second of the vehicle, 1 to 1000")
       ->check(CLI::Range(1.0, 1000.0))
       ->capture_default_str();
-  app->add_option("--most-p99-factor", options->most_p99_factor,
+  app->add_option("--most-p99-factor", options->max_p99_factor,
                   "demand a p99 of at most so many times the quiet one; 0: no demand")
       ->check(CLI::NonNegativeNumber)
       ->capture_default_str();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Connections that break or misuse HTTP/2 (RFC 9113, 10.5): the server ends them or bears them,
-// serves a vehicle meanwhile, and keeps its memory.
+// Connections that violate or misuse HTTP/2 (RFC 9113, 10.5): the server closes or tolerates them,
+// keeps serving a vehicle, and its memory stays bounded.
 
 #include <gtest/gtest.h>
 
@@ -33,12 +33,12 @@ constexpr char kAlignScans[] = "/voxloc.v1.LocalizationService/AlignScans";
 constexpr size_t kFloodBytes = size_t{16} << 20U;
 // Each SETTINGS frame is acknowledged by itself, which takes the server longest.
 constexpr size_t kSettingsFloodBytes = size_t{4} << 20U;
-// What gRPC 1.51 holds of floods, two at a time, however long they are: measured below 600 MB, with
-// 192 MiB of each kind. Kept without a bound, two of 16 MiB of pings would take a gigabyte.
-constexpr double kMostGrowth_bytes = 640 << 20;
-constexpr double kClosed_s = 30.0;
+// Memory of gRPC 1.51 under two concurrent floods: measured below 600 MB with 192 MiB of each kind.
+// Without a bound, two floods of 16 MiB of pings would take a gigabyte.
+constexpr double kMaxGrowth_bytes = 640 << 20;
+constexpr double kCloseTimeout_s = 30.0;
 // Sanitizers keep what is freed, to notice its use.
-constexpr bool kMemoryIsTheServers = absl::string_view(VOXLOC_SANITIZE).empty();
+constexpr bool kMemoryIsMeasurable = absl::string_view(VOXLOC_SANITIZE).empty();
 
 // Repeats the bytes until so many are sent or the server takes no more.
 void Flood(const RawConnection& connection, const std::string& bytes,
@@ -203,7 +203,7 @@ TEST_P(MalformedHttp2, DisturbsNobodyElse) {
       const RawConnection connection(server_->address());
       EXPECT_TRUE(connection.connected());
       GetParam().run(connection);
-      if (GetParam().is_closed && !connection.ClosedWithin(kClosed_s)) closed = false;
+      if (GetParam().is_closed && !connection.ClosedWithin(kCloseTimeout_s)) closed = false;
     });
   }
   for (int i = 0; i < 3; ++i) ExpectServed();
@@ -212,8 +212,8 @@ TEST_P(MalformedHttp2, DisturbsNobodyElse) {
   ExpectServed();
   ASSERT_TRUE(server_->running());
   const double after = SampleProcess(server_->pid()).resident_bytes;
-  if (kMemoryIsTheServers) {
-    EXPECT_LT(after - before, kMostGrowth_bytes);
+  if (kMemoryIsMeasurable) {
+    EXPECT_LT(after - before, kMaxGrowth_bytes);
   }
 }
 

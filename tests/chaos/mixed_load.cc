@@ -28,7 +28,7 @@ namespace {
 
 constexpr double kTimeout_s = 30.0;
 constexpr uint64_t kScansOfSession = 20;
-// How soon the threads notice that the load is to end.
+// How often the threads check whether to stop.
 constexpr double kPoll_s = 0.05;
 
 client::Channel ChannelTo(const std::string& address) {
@@ -127,7 +127,7 @@ absl::Status ScoreOnce(const client::Channel& channel, const cli::LoadDrive& dri
   return (*scores)->Score(std::vector<Pose>(200, server::VehiclePose())).status();
 }
 
-absl::Status MustBe(absl::StatusCode expected, const absl::Status& status) {
+absl::Status ExpectCode(absl::StatusCode expected, const absl::Status& status) {
   if (status.code() == expected) return absl::OkStatus();
   return absl::InternalError(absl::StrCat("answered ", status.ToString(), " in place of ",
                                           absl::StatusCodeToString(expected)));
@@ -142,18 +142,18 @@ absl::Status SendBadInput(const client::Channel& channel, const std::string& add
   switch (round % 4) {
     case 0:  // no such map
       request.mutable_setup()->set_map(absl::StrCat("no-map-", round));
-      return MustBe(absl::StatusCode::kNotFound,
-                    client::AlignScan(channel, request, kTimeout_s).status());
+      return ExpectCode(absl::StatusCode::kNotFound,
+                        client::AlignScan(channel, request, kTimeout_s).status());
     case 1:  // half a point
       request.mutable_scan()->mutable_clouds(0)->mutable_cloud()->mutable_data()->pop_back();
-      return MustBe(absl::StatusCode::kInvalidArgument,
-                    client::AlignScan(channel, request, kTimeout_s).status());
+      return ExpectCode(absl::StatusCode::kInvalidArgument,
+                        client::AlignScan(channel, request, kTimeout_s).status());
     case 2: {  // a vehicle with a name of its own each time, whose series must not stay
       client::SessionOptions options;
       options.open.mutable_setup()->set_map("no-map");
       options.open.mutable_setup()->set_vehicle(absl::StrCat("vehicle-", round));
-      return MustBe(absl::StatusCode::kNotFound,
-                    client::LocalizationSession::Open(channel, options).status());
+      return ExpectCode(absl::StatusCode::kNotFound,
+                        client::LocalizationSession::Open(channel, options).status());
     }
     default: {  // not HTTP/2
       const RawConnection connection(address);
@@ -198,7 +198,7 @@ MixedLoad::~MixedLoad() { static_cast<void>(Finish()); }
 void MixedLoad::Repeat(const std::string& kind, double period_s,
                        std::function<absl::Status(uint64_t)> act) {
   threads_.emplace_back([this, kind, period_s, act = std::move(act)] {
-    for (uint64_t round = 0; !ending_; ++round) {
+    for (uint64_t round = 0; !stopping_; ++round) {
       const auto next = std::chrono::steady_clock::now() + std::chrono::duration<double>(period_s);
       const absl::Status status = act(round);
       {
@@ -208,7 +208,7 @@ void MixedLoad::Repeat(const std::string& kind, double period_s,
         if (!status.ok()) ++counts.failed;
         if (!status.ok() && counts.first_failure.empty()) counts.first_failure = status.ToString();
       }
-      while (!ending_ && std::chrono::steady_clock::now() < next) {
+      while (!stopping_ && std::chrono::steady_clock::now() < next) {
         std::this_thread::sleep_for(std::min<std::chrono::duration<double>>(
             std::chrono::duration<double>(kPoll_s), next - std::chrono::steady_clock::now()));
       }
@@ -217,7 +217,7 @@ void MixedLoad::Repeat(const std::string& kind, double period_s,
 }
 
 std::map<std::string, MixedCounts> MixedLoad::Finish() {
-  ending_ = true;
+  stopping_ = true;
   for (std::thread& thread : threads_) {
     if (thread.joinable()) thread.join();
   }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Everything that clients do with a server, again and again, each kind in a thread of its own:
-// sessions that come, go and are cancelled, unary scans, map commits, rollbacks and deletions,
-// searches, scoring, bad input, scrapes.
+// All kinds of client calls, repeated, each kind in its own thread: sessions that are opened,
+// closed and cancelled, unary scans, map commits, rollbacks and deletions, searches, scoring, bad
+// input, scrapes.
 
 #ifndef VOXLOC_TESTS_CHAOS_MIXED_LOAD_H_
 #define VOXLOC_TESTS_CHAOS_MIXED_LOAD_H_
@@ -24,13 +24,13 @@ namespace voxloc::chaos {
 
 struct MixedCounts {
   uint64_t done = 0;
-  uint64_t failed = 0;  // not as the server must answer
+  uint64_t failed = 0;  // with an unexpected answer
   std::string first_failure;
 };
 
 class MixedLoad {
  public:
-  // Begins. The drive must outlive it.
+  // Starts the load. The drive must outlive it.
   MixedLoad(const std::string& address, const std::string& metrics_address,
             const cli::LoadDrive& drive);
   ~MixedLoad();
@@ -41,12 +41,12 @@ class MixedLoad {
   [[nodiscard]] std::map<std::string, MixedCounts> Finish();
 
  private:
-  // `act` is told how often it has been called.
+  // Calls act(round) with round = 0, 1, ...
   void Repeat(const std::string& kind, double period_s, std::function<absl::Status(uint64_t)> act);
 
   std::mutex mutex_;
   std::map<std::string, MixedCounts> counts_;
-  std::atomic<bool> ending_{false};
+  std::atomic<bool> stopping_{false};
   std::vector<std::thread> threads_;
 };
 

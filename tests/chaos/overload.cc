@@ -35,17 +35,16 @@ using cli::Json;
 using cli::RunClock;
 
 constexpr double kFloodTimeout_s = 30.0;
-// The probe is quick again where its p99 over this time is at most twice the quiet one.
+// Recovered: the p99 of the probe over this time is at most twice the quiet one.
 constexpr double kRecoveryWindow_s = 1.0;
 constexpr double kRecoveredFactor = 2.0;
-// Of the memory while the flood lasts, after its first fifth. Allocators keep some of what a peak
-// took: 10 % is the bound of the throughput too.
+// Of the memory during the flood, after its first fifth. Allocators retain part of a peak.
 constexpr double kAllowedGrowth = 0.10;
 constexpr double kAllowedGrowth_bytes = 32 << 20;
 // A shorter overload says nothing about the memory.
-constexpr double kLeastJudgedMemory_s = 60.0;
-// Sent of what was due; below it the generator could not offer what it should.
-constexpr double kOfferedEnough = 0.95;
+constexpr double kMinMemoryCheck_s = 60.0;
+// Minimum of sent / due; below it the generator itself was too slow.
+constexpr double kMinOfferedRatio = 0.95;
 // Half of the scans come from sessions, the other half in equal parts from streams and calls.
 constexpr double kSessionShare = 0.5;
 constexpr size_t kFloodStreams = 16;
@@ -81,13 +80,13 @@ class Overload {
     quiet_ = TimesOf(probe_->Scans(quiet_ns, RunClock::Monotonic_ns()));
     Progress(absl::StrFormat("quiet: p50 %.2f ms, p99 %.2f ms", quiet_.p50, quiet_.p99));
     if (absl::Status status = Flood(); !status.ok()) return status;
-    // As long again as it may take to be quick, and the window of the last possible moment.
+    // Covers the allowed recovery time plus one window.
     Sleep(std::max(options_.quiet_s, 2.0 * kRecoveryWindow_s));
     FindRecovery();
     probe_.reset();
     if (server_->End(SIGTERM) != 0)
       violations_.push_back("the server did not end with exit code 0");
-    return Judge();
+    return MakeReport();
   }
 
  private:
@@ -100,12 +99,12 @@ class Overload {
     if (options_.server_processors > 0) {
       split = ProcessorSplit::Make(options_.server_processors);
       if (!split.ok()) return split.status();
-      if (absl::Status status = split->UseServers(); !status.ok()) return status;
+      if (absl::Status status = split->UseServerCpus(); !status.ok()) return status;
     }
     auto server = ServerProcess::Start(options_.server, folder_.Path(""));
     if (!server.ok()) return server.status();
     server_ = *std::move(server);
-    return split.ok() ? split->UseOthers() : absl::OkStatus();
+    return split.ok() ? split->UseOtherCpus() : absl::OkStatus();
   }
 
   [[nodiscard]] cli::LoadPlan Plan(size_t streams, double rate_hz, double seconds) const {
@@ -119,7 +118,7 @@ class Overload {
     return plan;
   }
 
-  // In closed loop, with numbers of streams of which one keeps it busy.
+  // In closed loop, the maximum over several numbers of streams.
   absl::Status FindCapacity() {
     for (const size_t streams :
          {std::max<size_t>(1, options_.streams / 4), options_.streams, 4 * options_.streams}) {
@@ -161,8 +160,8 @@ class Overload {
       });
     });
     Sleep(options_.duration_s);
-    streams.EndSending();
-    calls.EndSending();
+    streams.StopSending();
+    calls.StopSending();
     end_ns_ = RunClock::Monotonic_ns();
     const double flood_s = 1e-9 * static_cast<double>(end_ns_ - begin_ns);
     own_processors_ = (ProcessorSeconds() - own_before_s) / flood_s;
@@ -182,7 +181,7 @@ class Overload {
     return absl::OkStatus();
   }
 
-  // From the end of the flood on: the first probe that begins a time in which the probes are quick.
+  // The time from the end of the flood to the first window with normal latencies.
   void FindRecovery() {
     for (const ProbedScan& scan : probe_->Scans(end_ns_, RunClock::Monotonic_ns())) {
       const auto window = probe_->Scans(scan.due_ns, scan.due_ns + Nanoseconds(kRecoveryWindow_s));
@@ -195,7 +194,7 @@ class Overload {
     }
   }
 
-  [[nodiscard]] Report Judge() const {
+  [[nodiscard]] Report MakeReport() const {
     std::vector<TimedValue> resident;
     for (const ProcessSample& sample : samples_) {
       resident.push_back({sample.time_s, sample.resident_bytes});
@@ -214,7 +213,7 @@ class Overload {
                    {"seconds", options_.duration_s},
                    {"throughput_hz", throughput_hz_},
                    {"throughput_of_capacity", throughput_hz_ / capacity_hz_},
-                   {"generator_limited", generator_.limited || offered < kOfferedEnough},
+                   {"generator_limited", generator_.limited || offered < kMinOfferedRatio},
                    {"late_percent", generator_.late_percent},
                    {"processors", processors},
                    {"server_has_processors", options_.server_processors},
@@ -241,24 +240,24 @@ class Overload {
     }
     report.json["resident_series"] = series;
     report.violations = violations_;
-    report.Demand(session_tally_.lost == 0 && session_tally_.outcomes() == session_tally_.sent,
-                  absl::StrCat(session_tally_.lost, " scans of sessions have no result"));
-    report.Demand(stream_counts_.answered() == stream_counts_.sent,
-                  absl::StrCat("streams sent ", stream_counts_.sent, " scans and got ",
-                               stream_counts_.answered(), " answers"));
-    report.Demand(
+    report.Require(session_tally_.lost == 0 && session_tally_.outcomes() == session_tally_.sent,
+                   absl::StrCat(session_tally_.lost, " scans of sessions have no result"));
+    report.Require(stream_counts_.answered() == stream_counts_.sent,
+                   absl::StrCat("streams sent ", stream_counts_.sent, " scans and got ",
+                                stream_counts_.answered(), " answers"));
+    report.Require(
         call_counts_.answered() == call_counts_.sent,
         absl::StrCat(call_counts_.sent, " calls began and ", call_counts_.answered(), " ended"));
-    report.Demand(session_tally_.duplicated + stream_counts_.duplicated == 0,
-                  "scans were answered more than once");
-    report.Demand(
-        throughput_hz_ >= options_.least_throughput * capacity_hz_,
+    report.Require(session_tally_.duplicated + stream_counts_.duplicated == 0,
+                   "scans were answered more than once");
+    report.Require(
+        throughput_hz_ >= options_.min_throughput * capacity_hz_,
         absl::StrFormat("%.0f scans/s were aligned under overload, of %.0f scans/s without",
                         throughput_hz_, capacity_hz_));
-    report.Demand(!growth.grows || options_.duration_s < kLeastJudgedMemory_s,
-                  "the memory grows while the overload lasts");
-    report.Demand(recovery_s_.value_or(options_.most_recovery_s + 1.0) <= options_.most_recovery_s,
-                  "the quiet latency was not back in time");
+    report.Require(!growth.grows || options_.duration_s < kMinMemoryCheck_s,
+                   "the memory grows while the overload lasts");
+    report.Require(recovery_s_.value_or(options_.max_recovery_s + 1.0) <= options_.max_recovery_s,
+                   "the quiet latency was not back in time");
     return report;
   }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A server that is offered several times what it can align: its throughput against its peak, its
-// memory, and how soon it is quick again.
+// A server under several times its capacity: its throughput relative to the capacity, its memory,
+// and the time until latencies are normal again.
 
 #ifndef VOXLOC_TESTS_CHAOS_OVERLOAD_H_
 #define VOXLOC_TESTS_CHAOS_OVERLOAD_H_
@@ -26,8 +26,8 @@ struct OverloadOptions {
   size_t streams = 64;  // sessions; at most 250, for the capacity is found with four times as many
   double probe_hz = 20.0;
   // What is demanded.
-  double least_throughput = 0.9;  // of the capacity
-  double most_recovery_s = 1.0;
+  double min_throughput = 0.9;  // of the capacity
+  double max_recovery_s = 1.0;
 };
 
 [[nodiscard]] absl::StatusOr<Report> RunOverload(const OverloadOptions& options);

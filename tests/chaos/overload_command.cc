@@ -47,11 +47,11 @@ Command AddOverloadCommand(CLI::App& program) {
   app->add_option("--probe-rate", options->probe_hz, "scans per second of the vehicle, 1 to 1000")
       ->check(CLI::Range(1.0, 1000.0))
       ->capture_default_str();
-  app->add_option("--least-throughput", options->least_throughput,
+  app->add_option("--least-throughput", options->min_throughput,
                   "demand so much of the capacity under overload, 0 to 1")
       ->check(CLI::Range(0.0, 1.0))
       ->capture_default_str();
-  app->add_option("--most-recovery", options->most_recovery_s,
+  app->add_option("--most-recovery", options->max_recovery_s,
                   "demand the quiet latency within so many seconds")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();

@@ -15,7 +15,7 @@ namespace {
 using cli::RunClock;
 
 // Its connection may have to wait for thousands of others.
-constexpr double kProbeOpen_s = 60.0;
+constexpr double kProbeOpenTimeout_s = 60.0;
 
 }  // namespace
 
@@ -30,7 +30,7 @@ absl::StatusOr<std::unique_ptr<ProbeVehicle>> ProbeVehicle::Start(const std::str
   client::SessionOptions options;
   options.open.mutable_setup()->set_map(kTown);
   options.open.mutable_setup()->set_vehicle("probe");
-  options.open_timeout_s = kProbeOpen_s;
+  options.open_timeout_s = kProbeOpenTimeout_s;
   options.on_result = [probe = vehicle.get()](const v1::AlignmentResult& result) {
     probe->OnResult(result);
   };
@@ -74,7 +74,7 @@ void ProbeVehicle::OnResult(const v1::AlignmentResult& result) {
   const int64_t now_ns = RunClock::Monotonic_ns();
   const std::lock_guard<std::mutex> lock(mutex_);
   ProbedScan& scan = scans_.at(result.sequence() - 1);
-  scan.took_s = 1e-9 * static_cast<double>(now_ns - scan.due_ns);
+  scan.latency_s = 1e-9 * static_cast<double>(now_ns - scan.due_ns);
   scan.aligned = result.accepted();
 }
 
@@ -90,7 +90,7 @@ std::vector<ProbedScan> ProbeVehicle::Scans(int64_t begin_ns, int64_t end_ns) co
 Summary TimesOf(const std::vector<ProbedScan>& scans) {
   std::vector<double> times_ms;
   for (const ProbedScan& scan : scans) {
-    if (scan.aligned) times_ms.push_back(1e3 * scan.took_s);
+    if (scan.aligned) times_ms.push_back(1e3 * scan.latency_s);
   }
   return Summarize(std::move(times_ms));
 }

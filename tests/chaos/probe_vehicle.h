@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// ProbeVehicle: a vehicle with a session of its own that sends scans on schedule while others do
-// their worst, and the time that each answer took, counted from when its scan was due.
+// ProbeVehicle: a vehicle that sends scans on schedule during a fault or flood, and records the
+// latency of each answer from the time when its scan was due.
 
 #ifndef VOXLOC_TESTS_CHAOS_PROBE_VEHICLE_H_
 #define VOXLOC_TESTS_CHAOS_PROBE_VEHICLE_H_
@@ -22,9 +22,9 @@
 namespace voxloc::chaos {
 
 struct ProbedScan {
-  int64_t due_ns = 0;    // of RunClock::Monotonic_ns
-  double took_s = -1;    // below 0: not answered
-  bool aligned = false;  // else superseded, refused, given up, or not answered
+  int64_t due_ns = 0;     // of RunClock::Monotonic_ns
+  double latency_s = -1;  // below 0: not answered
+  bool aligned = false;   // else superseded, rejected, abandoned or not answered
 };
 
 class ProbeVehicle {

@@ -17,7 +17,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// How soon a watch notices that it is to end.
+// How often a watch checks whether to stop.
 constexpr auto kPoll = std::chrono::milliseconds(20);
 
 double CountEntries(const fs::path& folder) {
@@ -66,7 +66,7 @@ ProcessWatch::ProcessWatch(pid_t pid, double period_s) {
     for (auto next = begin;; std::this_thread::sleep_for(kPoll)) {
       const auto now = SteadyClock::now();
       const std::lock_guard<std::mutex> lock(mutex_);
-      if (ending_) return;
+      if (stopping_) return;
       if (now < next) continue;
       next += period;
       samples_.push_back(SampleProcess(pid));
@@ -78,7 +78,7 @@ ProcessWatch::ProcessWatch(pid_t pid, double period_s) {
 ProcessWatch::~ProcessWatch() {
   {
     const std::lock_guard<std::mutex> lock(mutex_);
-    ending_ = true;
+    stopping_ = true;
   }
   thread_.join();
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a process occupies, as /proc says. ProcessWatch takes samples in a thread of its own.
+// Resources of a process from /proc. ProcessWatch samples them in its own thread.
 
 #ifndef VOXLOC_TESTS_CHAOS_PROCESS_SAMPLE_H_
 #define VOXLOC_TESTS_CHAOS_PROCESS_SAMPLE_H_
@@ -36,7 +36,7 @@ class ProcessWatch {
 
  private:
   mutable std::mutex mutex_;
-  bool ending_ = false;
+  bool stopping_ = false;
   std::vector<ProcessSample> samples_;
   std::thread thread_;
 };

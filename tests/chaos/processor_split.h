@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Keeps a generator of load and the server that it starts on processors of their own.
+// Separates the processors of a load generator from those of its server.
 
 #ifndef VOXLOC_TESTS_CHAOS_PROCESSOR_SPLIT_H_
 #define VOXLOC_TESTS_CHAOS_PROCESSOR_SPLIT_H_
@@ -23,8 +23,8 @@ class ProcessorSplit {
 
   // The calling thread, and what it starts from here on, on the processors of the server, or on
   // the others.
-  [[nodiscard]] absl::Status UseServers() const { return Use(server_); }
-  [[nodiscard]] absl::Status UseOthers() const { return Use(others_); }
+  [[nodiscard]] absl::Status UseServerCpus() const { return Use(server_); }
+  [[nodiscard]] absl::Status UseOtherCpus() const { return Use(others_); }
 
  private:
   ProcessorSplit() = default;

@@ -19,10 +19,10 @@ TEST(ProcessorSplit, GivesTheServerItsProcessorsAndTheGeneratorTheOthers) {
   const auto split = ProcessorSplit::Make(1);
   ASSERT_TRUE(split.ok()) << split.status();
   std::thread([&] {  // whose processors end with it
-    ASSERT_TRUE(split->UseServers().ok());
+    ASSERT_TRUE(split->UseServerCpus().ok());
     EXPECT_EQ(AffinityProcessors(), 1u);
     const int server = sched_getcpu();
-    ASSERT_TRUE(split->UseOthers().ok());
+    ASSERT_TRUE(split->UseOtherCpus().ok());
     EXPECT_EQ(AffinityProcessors(), usable - 1);
     EXPECT_NE(sched_getcpu(), server);
   })

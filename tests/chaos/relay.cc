@@ -48,14 +48,14 @@ Relay::Relay(std::string address) : server_(std::move(address)) {
 }
 
 Relay::~Relay() {
-  ending_ = true;
+  stopping_ = true;
   thread_.join();
   close(listener_);
 }
 
 void Relay::Run() {
   std::vector<std::pair<int, RawConnection>> pairs;  // of a client, and to the server
-  while (!ending_) {
+  while (!stopping_) {
     if (stalled_) {
       std::this_thread::sleep_for(std::chrono::milliseconds(kPoll_ms));
       continue;

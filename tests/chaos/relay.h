@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A TCP relay in front of a server that can stop forwarding without closing anything, as a network
-// does that is gone. Both ends then see a connection that is open and says nothing.
+// A TCP relay in front of a server. It can stop forwarding without closing connections, as a broken
+// network does: both ends then see an open, silent connection.
 
 #ifndef VOXLOC_TESTS_CHAOS_RELAY_H_
 #define VOXLOC_TESTS_CHAOS_RELAY_H_
@@ -32,7 +32,7 @@ class Relay {
   std::string address_;
   int listener_ = -1;
   std::atomic<bool> stalled_{false};
-  std::atomic<bool> ending_{false};
+  std::atomic<bool> stopping_{false};
   std::thread thread_;
 };
 

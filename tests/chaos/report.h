@@ -16,7 +16,7 @@ struct Report {
   cli::Json json;
   std::vector<std::string> violations;  // of what the scenario demands, a line each
 
-  void Demand(bool met, const std::string& violation) {
+  void Require(bool met, const std::string& violation) {
     if (!met) violations.push_back(violation);
   }
 };

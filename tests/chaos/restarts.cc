@@ -29,10 +29,10 @@ using cli::Json;
 using cli::RunClock;
 using cli::Tally;
 
-// A server's drain and start take about half a second, and its successor must serve meanwhile.
-constexpr double kLeastBetweenRestarts_s = 1.0;
-// A run that answers less than expected is followed by another. Beyond so many, something is wrong.
-constexpr int kMostRuns = 20;
+// A drain and a start take about 0.5 s, and the other server must be ready before the next drain.
+constexpr double kMinRestartInterval_s = 1.0;
+// Runs are repeated until enough scans are sent; more than this many is an error.
+constexpr int kMaxRuns = 20;
 
 constexpr char kTakeovers[] = "voxloc_engine_takeovers_total";
 
@@ -53,11 +53,11 @@ class Restarts {
     const double rate_hz = std::max(1.0, static_cast<double>(tally_.sent) / options_.first_run_s);
     const double planned_s =
         std::max((static_cast<double>(options_.scans) - static_cast<double>(tally_.sent)) / rate_hz,
-                 kLeastBetweenRestarts_s * (options_.restarts + 1));
+                 kMinRestartInterval_s * (options_.restarts + 1));
     Progress(absl::StrFormat("%.0f scans/s; the run takes about %.0f s", rate_hz, planned_s));
     if (absl::Status status = Drive(planned_s, options_.restarts); !status.ok()) return status;
     for (int run = 2; tally_.sent < options_.scans; ++run) {
-      if (run == kMostRuns) return absl::DeadlineExceededError("too few scans are answered");
+      if (run == kMaxRuns) return absl::DeadlineExceededError("too few scans are answered");
       const double left = static_cast<double>(options_.scans - tally_.sent);
       const double now_hz = std::max(1.0, static_cast<double>(tally_.sent) / seconds_);
       if (absl::Status status = Drive(std::max(0.5, 1.05 * left / now_hz), 0); !status.ok()) {
@@ -69,7 +69,7 @@ class Restarts {
       takeovers_ += server->Metrics()[kTakeovers];
       if (server->End(SIGTERM) != 0) ++bad_ends_;
     }
-    return Judge();
+    return MakeReport();
   }
 
  private:
@@ -104,12 +104,13 @@ class Restarts {
       if (options_.engine_fault && i == restarts / 2) {
         due(i + 0.5);
         // The one that serves, until it is restarted in its turn.
-        ServerProcess& server = *servers_[InTurn()];
+        ServerProcess& server = *servers_[NextServer()];
         const double before = server.Metrics()[kTakeovers];
         server.Signal(SIGUSR1);
-        Progress(
-            absl::StrFormat("%d answers; the GPU of server %d fails", answers.load(), InTurn()));
-        // A server that is restarted before that meets no fault; Judge tells where there was none.
+        Progress(absl::StrFormat("%d answers; the GPU of server %d fails", answers.load(),
+                                 NextServer()));
+        // A server that is restarted before that has no fault; MakeReport() reports if there was
+        // none.
         static_cast<void>(Eventually([&] { return server.Metrics()[kTakeovers] > before; }));
       }
       due(i + 1);
@@ -120,10 +121,12 @@ class Restarts {
     return status;
   }
 
-  [[nodiscard]] size_t InTurn() const { return static_cast<size_t>(restarted_) % servers_.size(); }
+  [[nodiscard]] size_t NextServer() const {
+    return static_cast<size_t>(restarted_) % servers_.size();
+  }
 
   absl::Status Restart(uint64_t answers) {
-    ServerProcess& server = *servers_[InTurn()];
+    ServerProcess& server = *servers_[NextServer()];
     // Spread over the restarts.
     const bool kill = (restarted_ + 1) * options_.kills / options_.restarts >
                       restarted_ * options_.kills / options_.restarts;
@@ -132,16 +135,17 @@ class Restarts {
     const int exit_code = server.End(kill ? SIGKILL : SIGTERM);
     if (!kill && exit_code != 0) ++bad_ends_;
     if (kill) ++killed_;
-    if (absl::Status status = server.StartAgain(); !status.ok()) return status;
+    if (absl::Status status = server.Relaunch(); !status.ok()) return status;
     const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
-    Progress(absl::StrFormat(
-        "%d answers; restart %d of %d: server %d was %s and is back after %.1f s", answers,
-        restarted_ + 1, options_.restarts, InTurn(), kill ? "killed" : "drained", took.count()));
+    Progress(
+        absl::StrFormat("%d answers; restart %d of %d: server %d was %s and is back after %.1f s",
+                        answers, restarted_ + 1, options_.restarts, NextServer(),
+                        kill ? "killed" : "drained", took.count()));
     ++restarted_;
     return absl::OkStatus();
   }
 
-  [[nodiscard]] Report Judge() const {
+  [[nodiscard]] Report MakeReport() const {
     const uint64_t given_up = tally_.local_stale + tally_.local_superseded;
     Report report;
     report.json = {{"scenario", "restarts"},
@@ -173,27 +177,28 @@ class Restarts {
     }
     report.json["statuses"] = statuses;
     report.json["problems"] = tally_.problems;
-    report.Demand(tally_.lost == 0, absl::StrCat(tally_.lost, " scans have no result"));
-    report.Demand(tally_.duplicated == 0,
-                  absl::StrCat(tally_.duplicated, " results are a scan's second one"));
-    report.Demand(
+    report.Require(tally_.lost == 0, absl::StrCat(tally_.lost, " scans have no result"));
+    report.Require(tally_.duplicated == 0,
+                   absl::StrCat(tally_.duplicated, " results are a scan's second one"));
+    report.Require(
         tally_.outcomes() == tally_.sent,
         absl::StrCat(tally_.sent, " scans were sent, and ", tally_.outcomes(), " have a result"));
-    report.Demand(tally_.streams_ended == 0,
-                  absl::StrCat(tally_.streams_ended, " streams ended early"));
-    report.Demand(restarted_ == options_.restarts, absl::StrCat("only ", restarted_, " restarts"));
-    report.Demand(bad_ends_ == 0, absl::StrCat(bad_ends_, " servers did not end with exit code 0"));
-    report.Demand(options_.kills > 0 || given_up == 0,
-                  absl::StrCat(given_up, " scans were given up though every server drained"));
-    report.Demand(
+    report.Require(tally_.streams_ended == 0,
+                   absl::StrCat(tally_.streams_ended, " streams ended early"));
+    report.Require(restarted_ == options_.restarts, absl::StrCat("only ", restarted_, " restarts"));
+    report.Require(bad_ends_ == 0,
+                   absl::StrCat(bad_ends_, " servers did not end with exit code 0"));
+    report.Require(options_.kills > 0 || given_up == 0,
+                   absl::StrCat(given_up, " scans were given up though every server drained"));
+    report.Require(
         !options_.engine_fault || takeovers_ == 1.0,
         absl::StrCat("the CPU engine took over ", takeovers_, " times, in place of once"));
-    report.Demand(
+    report.Require(
         options_.engine_fault || tally_.statuses.count(v1::ALIGNMENT_STATUS_ENGINE_FAULT) == 0,
         "an engine failed without being told to");
-    report.Demand(static_cast<double>(tally_.cancelled) + 1.0 >=
-                      0.9 * options_.cancelled * static_cast<double>(tally_.sent),
-                  absl::StrCat("only ", tally_.cancelled, " scans were cancelled"));
+    report.Require(static_cast<double>(tally_.cancelled) + 1.0 >=
+                       0.9 * options_.cancelled * static_cast<double>(tally_.sent),
+                   absl::StrCat("only ", tally_.cancelled, " scans were cancelled"));
     return report;
   }
 

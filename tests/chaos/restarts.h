@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Two servers that are restarted in turn, and lose an engine in between, under vehicles that drive
-// on and cancel some of their sessions: what became of every scan.
+// Two servers that are restarted alternately, one of which loses its engine, while vehicles drive
+// and cancel some of their sessions: the outcome of every scan.
 //
 // Each stream is a session of the C++ client library that knows both servers and has one scan on
 // its way at a time. A scan is sent when the session has taken it. Each scan that was sent has one

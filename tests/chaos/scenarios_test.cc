@@ -74,8 +74,8 @@ TEST(Overload, AnswersEveryScanOfEveryKindOfClient) {
   options.capacity_s = 0.6;
   options.quiet_s = 0.5;
   options.streams = 4;
-  options.least_throughput = 0.0;
-  options.most_recovery_s = std::numeric_limits<double>::infinity();
+  options.min_throughput = 0.0;
+  options.max_recovery_s = std::numeric_limits<double>::infinity();
   const auto report = RunOverload(options);
   ASSERT_NO_FATAL_FAILURE(ExpectNoViolation(report));
   EXPECT_GT(report->json["sessions"]["sent"], 0);
@@ -92,7 +92,7 @@ TEST(IdleConnections, LeaveTheVehicleItsAnswers) {
   options.not_reading = 6;
   options.not_reading_hz = 5.0;
   options.seconds = 0.7;
-  options.most_p99_factor = 0.0;
+  options.max_p99_factor = 0.0;
   const auto report = RunIdleConnections(options);
   ASSERT_NO_FATAL_FAILURE(ExpectNoViolation(report));
   EXPECT_EQ(report->json["not_connected"], 0);

@@ -21,7 +21,7 @@ namespace {
 namespace fs = std::filesystem;
 
 // A server with CUDA loads its kernels and tests itself on a loaded machine.
-constexpr absl::Duration kLongestStart = absl::Seconds(90);
+constexpr absl::Duration kStartTimeout = absl::Seconds(90);
 
 std::string ThisProgram() { return fs::read_symlink("/proc/self/exe").string(); }
 
@@ -54,7 +54,7 @@ absl::Status ServerProcess::Launch(const std::string& listen) {
   const std::string log = (fs::path(folder_) / absl::StrCat("log-", ++starts_)).string();
   process_ = std::make_unique<ChildProcess>(arguments, log);
   nlohmann::json ready;
-  // The file tells the addresses; with /readyz the maps are there too.
+  // The file has the addresses; after /readyz the maps are loaded.
   const auto is_ready = [&] {
     std::ifstream file(ready_file);
     ready = nlohmann::json::parse(file, nullptr, false);
@@ -63,11 +63,11 @@ absl::Status ServerProcess::Launch(const std::string& listen) {
            absl::StartsWith(server::HttpGet(ready.value("metrics", ""), "/readyz"),
                             "HTTP/1.1 200 ");
   };
-  if (!Eventually(is_ready, kLongestStart) || !process_->running()) {
+  if (!Eventually(is_ready, kStartTimeout) || !process_->running()) {
     std::ifstream file(log);
-    const std::string said(std::istreambuf_iterator<char>(file), {});
+    const std::string log_text(std::istreambuf_iterator<char>(file), {});
     return absl::FailedPreconditionError(
-        absl::StrCat("a server does not start: ", said.substr(0, 1000)));
+        absl::StrCat("a server does not start: ", log_text.substr(0, 1000)));
   }
   address_ = ready.value("listen", "");
   metrics_address_ = ready.value("metrics", "");
@@ -79,7 +79,7 @@ int ServerProcess::End(int signal) {
   return process_->Wait();
 }
 
-absl::Status ServerProcess::StartAgain() { return Launch(address_); }
+absl::Status ServerProcess::Relaunch() { return Launch(address_); }
 
 void ServerProcess::Signal(int signal) const {
   if (pid() > 0) kill(pid(), signal);

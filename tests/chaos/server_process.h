@@ -39,7 +39,7 @@ class ServerProcess {
   int End(int signal);
   // Starts it again at the same address, once it has ended. Nothing keeps the port meanwhile: the
   // clients must find the server where it was, and voxlocd shares no port (SO_REUSEPORT).
-  [[nodiscard]] absl::Status StartAgain();
+  [[nodiscard]] absl::Status Relaunch();
 
   void Signal(int signal) const;
   [[nodiscard]] pid_t pid() const { return process_->pid(); }

@@ -25,9 +25,9 @@ namespace {
 
 using cli::Json;
 
-// What is judged: a column of the samples, and how much it may grow over the judged time. Memory:
-// an allocator with an arena for each thread goes on finding new peaks for a while. Descriptors,
-// threads and series come and go with sessions and maps; as many as the load has of them at once.
+// A column of the samples and its allowed growth over the run. Memory: an allocator with per-thread
+// arenas reaches new peaks for a while. Descriptors, threads and series vary with sessions and
+// maps, by at most the number of these in the load.
 struct Column {
   const char* name;
   double allowed_share;
@@ -74,8 +74,8 @@ absl::Status WriteCsv(const std::string& path, const std::vector<SoakSample>& sa
   return absl::UnavailableError(absl::StrCat("cannot write ", path));
 }
 
-Report Judge(const SoakOptions& options, const std::vector<SoakSample>& samples,
-             const std::map<std::string, MixedCounts>& counts) {
+Report MakeReport(const SoakOptions& options, const std::vector<SoakSample>& samples,
+                  const std::map<std::string, MixedCounts>& counts) {
   Report report;
   report.json = {{"scenario", "soak"},
                  {"gpu", options.server.gpu},
@@ -135,7 +135,7 @@ absl::StatusOr<Report> RunSoak(const SoakOptions& options) {
     }
     counts = load.Finish();
   }
-  Report report = Judge(options, samples, counts);
+  Report report = MakeReport(options, samples, counts);
   if ((*server)->End(SIGTERM) != 0) {
     report.violations.push_back("the server did not end with exit code 0");
   }

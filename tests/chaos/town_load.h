@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the scenarios drive through: the small town of the server's tests as a map, and scans of it
-// from places that are known exactly.
+// The load of the scenarios: the small town of the server's tests as a map, and scans of it from
+// known poses.
 
 #ifndef VOXLOC_TESTS_CHAOS_TOWN_LOAD_H_
 #define VOXLOC_TESTS_CHAOS_TOWN_LOAD_H_

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Everything that a client can get wrong, against the real server: each fault has its answer, and
-// the server goes on as if nothing had been.
+// Invalid client input against the real server: each fault has its answer, and the server keeps
+// serving.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -36,7 +36,7 @@ class BadInput : public EngineTest {
     session_.Open();
   }
 
-  // A good scan is aligned as ever, in the session that saw the fault and in a new one.
+  // A good scan is still aligned, in the session with the fault and in a new one.
   void TearDown() override {
     session_.Send(GoodScan(99));
     const v1::AlignmentResult result = session_.ReadResult();
@@ -58,13 +58,13 @@ class BadInput : public EngineTest {
     return session_.ReadResult();
   }
 
-  grpc::StatusCode AlignAlone(const v1::AlignScanRequest& request) const {
+  grpc::StatusCode AlignUnary(const v1::AlignScanRequest& request) const {
     v1::AlignScanResponse response;
     return server_.localization->AlignScan(TestServer::NewContext().get(), request, &response)
         .error_code();
   }
 
-  v1::AlignScanRequest Alone(const v1::Scan& scan) {
+  v1::AlignScanRequest UnaryRequest(const v1::Scan& scan) {
     v1::AlignScanRequest request;
     request.mutable_setup()->set_map("town");
     *request.mutable_scan() = scan;
@@ -77,10 +77,10 @@ class BadInput : public EngineTest {
     EXPECT_EQ(result.status(), v1::ALIGNMENT_STATUS_INVALID_INPUT) << result.ShortDebugString();
     EXPECT_THAT(result.detail(), HasSubstr(detail));
     EXPECT_FALSE(result.has_map_t_base());
-    EXPECT_EQ(AlignAlone(Alone(scan)), grpc::StatusCode::INVALID_ARGUMENT);
+    EXPECT_EQ(AlignUnary(UnaryRequest(scan)), grpc::StatusCode::INVALID_ARGUMENT);
   }
 
-  grpc::Status CodeOfOpen(const std::function<void(v1::OpenSession&)>& change) {
+  grpc::Status OpenStatus(const std::function<void(v1::OpenSession&)>& change) {
     TestSession session(server_);
     v1::AlignScansRequest request;
     request.mutable_open()->mutable_setup()->set_map("town");
@@ -167,7 +167,7 @@ TEST_P(BadInput, MorePointsThanAllowed) {
 TEST_P(BadInput, TenMillionPointsAreOverTheLimitOfAMessage) {
   v1::Scan scan = GoodScan();
   scan.mutable_clouds(0)->mutable_cloud()->mutable_data()->resize(10'000'000 * 12);
-  EXPECT_EQ(AlignAlone(Alone(scan)), grpc::StatusCode::RESOURCE_EXHAUSTED);
+  EXPECT_EQ(AlignUnary(UnaryRequest(scan)), grpc::StatusCode::RESOURCE_EXHAUSTED);
   TestSession session(server_);
   session.Open();
   session.Send(scan);
@@ -190,17 +190,17 @@ TEST_P(BadInput, TenMillionPointsWhereMessagesMayBeLarge) {
 }
 
 TEST_P(BadInput, UnknownMap) {
-  EXPECT_EQ(CodeOfOpen([](v1::OpenSession& open) {
+  EXPECT_EQ(OpenStatus([](v1::OpenSession& open) {
               open.mutable_setup()->set_map("nowhere");
             }).error_code(),
             grpc::StatusCode::NOT_FOUND);
-  v1::AlignScanRequest request = Alone(GoodScan());
+  v1::AlignScanRequest request = UnaryRequest(GoodScan());
   request.mutable_setup()->set_map("nowhere");
-  EXPECT_EQ(AlignAlone(request), grpc::StatusCode::NOT_FOUND);
+  EXPECT_EQ(AlignUnary(request), grpc::StatusCode::NOT_FOUND);
   for (const std::string& name :
        {std::string(), std::string("../etc"), std::string(100'000, 'x')}) {
     const grpc::Status status =
-        CodeOfOpen([&name](v1::OpenSession& open) { open.mutable_setup()->set_map(name); });
+        OpenStatus([&name](v1::OpenSession& open) { open.mutable_setup()->set_map(name); });
     EXPECT_EQ(status.error_code(), grpc::StatusCode::INVALID_ARGUMENT);
   }
 }
@@ -265,7 +265,7 @@ TEST_P(BadInput, GuessFarOutsideTheMap) {
     EXPECT_EQ(result.map_t_base().pose().position().x(), x);
     EXPECT_EQ(result.scores().matched_points(), 0);
     EXPECT_FALSE(result.accepted());
-    EXPECT_EQ(AlignAlone(Alone(scan)), grpc::StatusCode::OK);  // a result is not an error
+    EXPECT_EQ(AlignUnary(UnaryRequest(scan)), grpc::StatusCode::OK);  // a result is not an error
   }
 }
 
@@ -274,7 +274,7 @@ TEST_P(BadInput, AbsurdTimes) {
     v1::Scan scan = GoodScan();
     scan.set_timeout_s(seconds);
     ExpectMalformed(scan, "timeout_s");
-    const grpc::Status status = CodeOfOpen(
+    const grpc::Status status = OpenStatus(
         [seconds](v1::OpenSession& open) { open.mutable_limits()->set_timeout_s(seconds); });
     EXPECT_EQ(status.error_code(), grpc::StatusCode::INVALID_ARGUMENT);
   }
@@ -318,7 +318,7 @@ TEST_P(BadInput, AbsurdParameters) {
       [](auto& open) { open.mutable_setup()->set_vehicle(std::string(129, 'v')); },
   };
   for (size_t i = 0; i < changes.size(); ++i) {
-    const grpc::Status status = CodeOfOpen(changes[i]);
+    const grpc::Status status = OpenStatus(changes[i]);
     EXPECT_EQ(status.error_code(), grpc::StatusCode::INVALID_ARGUMENT) << i;
     EXPECT_NE(status.error_message(), "") << i;
   }
@@ -355,7 +355,7 @@ TEST_P(BadInput, OptionsThatContradictEachOther) {
       },
   };
   for (size_t i = 0; i < changes.size(); ++i) {
-    EXPECT_EQ(CodeOfOpen(changes[i]).error_code(), grpc::StatusCode::INVALID_ARGUMENT) << i;
+    EXPECT_EQ(OpenStatus(changes[i]).error_code(), grpc::StatusCode::INVALID_ARGUMENT) << i;
   }
 }
 
@@ -382,15 +382,15 @@ TEST_P(BadInput, MessagesOutOfOrder) {
     EXPECT_FALSE(session.Read().has_result());
     EXPECT_EQ(session.Finish().error_code(), grpc::StatusCode::INVALID_ARGUMENT);
   }
-  EXPECT_EQ(CodeOfOpen([](v1::OpenSession& open) {
+  EXPECT_EQ(OpenStatus([](v1::OpenSession& open) {
               open.mutable_setup()->set_min_map_revision(9);
             }).error_code(),
             grpc::StatusCode::FAILED_PRECONDITION);
-  v1::AlignScanRequest request = Alone(GoodScan());
+  v1::AlignScanRequest request = UnaryRequest(GoodScan());
   request.mutable_scan()->clear_guess_map_t_base();
-  EXPECT_EQ(AlignAlone(request), grpc::StatusCode::INVALID_ARGUMENT);
+  EXPECT_EQ(AlignUnary(request), grpc::StatusCode::INVALID_ARGUMENT);
   request.clear_scan();
-  EXPECT_EQ(AlignAlone(request), grpc::StatusCode::INVALID_ARGUMENT);
+  EXPECT_EQ(AlignUnary(request), grpc::StatusCode::INVALID_ARGUMENT);
 }
 
 TEST_P(BadInput, ClientsThatVanish) {
@@ -440,10 +440,10 @@ TEST_P(BadInput, RequestsThatCannotBeParsed) {
 TEST_P(BadInput, BytesThatAreNoMessage) {
   // Valid fields with wrong contents: the same on every run. Few random bytes are a message at all.
   constexpr int kMessages = 50;
-  constexpr int kMostTries = 100'000;
+  constexpr int kMaxTries = 100'000;
   std::mt19937 random(11);
   int sent = 0;
-  for (int i = 0; i < kMostTries && sent < kMessages; ++i) {
+  for (int i = 0; i < kMaxTries && sent < kMessages; ++i) {
     std::string bytes(1 + random() % 64, '\0');
     for (char& c : bytes) c = static_cast<char>(random() % 256);
     v1::AlignScansRequest request;

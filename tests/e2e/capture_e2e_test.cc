@@ -33,7 +33,7 @@ class CaptureE2e : public ::testing::TestWithParam<std::string> {
   }
 
   // A drive in which every scan is refused.
-  void DriveBadly() {
+  void DriveWithRejectedScans() {
     const ProcessResult drive = server_.Voxloc({"replay",
                                                 "--map",
                                                 "town",
@@ -88,7 +88,7 @@ class CaptureE2e : public ::testing::TestWithParam<std::string> {
 INSTANTIATE_TEST_SUITE_P(, CaptureE2e, ::testing::ValuesIn(TestEngineNames()), NameByEngine);
 
 TEST_P(CaptureE2e, BadScansAreAlignedWithTheSamePoseAfterARestart) {
-  ASSERT_NO_FATAL_FAILURE(DriveBadly());
+  ASSERT_NO_FATAL_FAILURE(DriveWithRejectedScans());
   ASSERT_TRUE(Eventually([&] { return Ids().size() == kScans; }));
   const std::vector<std::string> ids = Ids();
   EXPECT_EQ(server_.process->Stop(), 0);
@@ -106,7 +106,7 @@ TEST_P(CaptureE2e, BadScansAreAlignedWithTheSamePoseAfterARestart) {
     replay.push_back(file);
   }
   const std::string out = scratch_.Path("replay.json");
-  const ProcessResult run = server_.Voxloc(Plus(replay, {"--json", out}));
+  const ProcessResult run = server_.Voxloc(Concat(replay, {"--json", out}));
   EXPECT_EQ(run.exit_code, 0) << run.out << run.error;
   EXPECT_THAT(run.out, HasSubstr("pose: the same to the last bit"));
   EXPECT_THAT(run.out, ::testing::Not(HasSubstr("warning")));
@@ -122,7 +122,7 @@ TEST_P(CaptureE2e, BadScansAreAlignedWithTheSamePoseAfterARestart) {
   // On a map of one scan the poses differ.
   const ProcessResult load = server_.Voxloc({"map", "load", "--map", "other", FirstScan()});
   ASSERT_EQ(load.exit_code, 0) << load.error;
-  const ProcessResult other = server_.Voxloc(Plus(replay, {"--map", "other"}));
+  const ProcessResult other = server_.Voxloc(Concat(replay, {"--map", "other"}));
   EXPECT_EQ(other.exit_code, 4) << other.out << other.error;
 }
 

@@ -75,12 +75,12 @@ TEST_F(ClientMessages, OfHandshakesThatFailAreOneLine) {
   ExpectOneMessage(Info(silent_, to_plain, {"--tls-ca", authority_file_}), to_plain);
   ExpectOneMessage(Info(silent_, to_encrypted), to_encrypted);
   ExpectOneMessage(Info(silent_, to_encrypted, {"--tls-ca", other_file_}), to_encrypted);
-  // Who asks for the lines gets them, before the same message.
-  const ProcessResult asked =
+  // With GRPC_VERBOSITY gRPC's lines come before the same message.
+  const ProcessResult verbose =
       Info({"GRPC_VERBOSITY=error"}, to_encrypted, {"--tls-ca", other_file_});
-  EXPECT_EQ(asked.exit_code, kNotReached);
-  EXPECT_THAT(asked.error, HasSubstr("voxloc: "));
-  EXPECT_GT(LinesIn(asked.error), 1U) << asked.error;
+  EXPECT_EQ(verbose.exit_code, kNotReached);
+  EXPECT_THAT(verbose.error, HasSubstr("voxloc: "));
+  EXPECT_GT(LinesIn(verbose.error), 1U) << verbose.error;
 }
 
 }  // namespace

@@ -84,9 +84,9 @@ TEST_P(CommandLineE2e, CtrlCInAReplayKeepsSummaryJsonAndReport) {
   const fs::path report = directory_ / "interrupted.html";
   const std::string log = (directory_ / "interrupted.log").string();
   std::vector<std::string> arguments =
-      Plus(ReplayOf(Town("poses.txt")),
-           {"--rate", "2", "--json", out.string(), "--report", report.string(), "--report-scans",
-            "0", "--server", servers_[GetParam()].address});
+      Concat(ReplayOf(Town("poses.txt")),
+             {"--rate", "2", "--json", out.string(), "--report", report.string(), "--report-scans",
+              "0", "--server", servers_[GetParam()].address});
   arguments.insert(arguments.begin(), ProgramPath(VOXLOC_VOXLOC));
   ChildProcess replay(arguments, log);
   const auto text = [&log] {
@@ -110,7 +110,7 @@ TEST_P(CommandLineE2e, CtrlCInAReplayKeepsSummaryJsonAndReport) {
 TEST_P(CommandLineE2e, FilesThatCannotBeWrittenEndACommandBeforeItsWork) {
   const std::string none = (directory_ / "no" / "such" / "folder" / "file").string();
   for (const char* flag : {"--report", "--json"}) {
-    const ProcessResult run = WithServer(Plus(ReplayOf(Town("poses.txt")), {flag, none}));
+    const ProcessResult run = WithServer(Concat(ReplayOf(Town("poses.txt")), {flag, none}));
     EXPECT_EQ(run.exit_code, 2) << flag;
     EXPECT_THAT(run.error, HasSubstr(none + " cannot be written: No such file or directory"));
     EXPECT_EQ(run.out, "");
@@ -120,9 +120,9 @@ TEST_P(CommandLineE2e, FilesThatCannotBeWrittenEndACommandBeforeItsWork) {
 TEST_P(CommandLineE2e, ReplayTracksTheDriveAndWritesJsonAndReport) {
   const fs::path out = directory_ / "replay.json";
   const fs::path report = directory_ / "report.html";
-  const ProcessResult run =
-      WithServer(Plus(ReplayOf(Town("poses.txt")), {"--perturb", "0.3,0.3,0.1,0.5,0.5,1", "--json",
-                                                    out.string(), "--report", report.string()}));
+  const ProcessResult run = WithServer(Concat(
+      ReplayOf(Town("poses.txt")),
+      {"--perturb", "0.3,0.3,0.1,0.5,0.5,1", "--json", out.string(), "--report", report.string()}));
   ASSERT_EQ(run.exit_code, 0) << run.error;
   EXPECT_THAT(run.out, HasSubstr("25 scans, 25 answered, 25 accepted (100.0 %)"));
   const json result = JsonIn(out);
@@ -139,10 +139,10 @@ TEST_P(CommandLineE2e, ReplayTracksTheDriveAndWritesJsonAndReport) {
 // Every guess is 8 m and 40 degrees off the answer before it.
 TEST_P(CommandLineE2e, ALostVehicleGetsNoWrongPoseAccepted) {
   const auto accepted_wrong = [this](const std::string& rule, const std::string& seed) {
-    const ProcessResult run =
-        WithServer(Plus(ReplayOf(Town("poses_tum.txt")),
-                        {"--pose-format", "tum", "--guess", "previous", "--perturb", "8,8,0,0,0,40",
-                         "--seed", seed, "--gate", "rule=" + rule, "--json", "-"}));
+    const ProcessResult run = WithServer(
+        Concat(ReplayOf(Town("poses_tum.txt")),
+               {"--pose-format", "tum", "--guess", "previous", "--perturb", "8,8,0,0,0,40",
+                "--seed", seed, "--gate", "rule=" + rule, "--json", "-"}));
     const json result = json::parse(run.out, nullptr, false);
     EXPECT_FALSE(result.is_discarded()) << run.error;
     return result.is_discarded() ? -1 : result["accepted_wrong"].get<int>();
@@ -157,8 +157,8 @@ TEST_P(CommandLineE2e, ALostVehicleGetsNoWrongPoseAccepted) {
 
 TEST_P(CommandLineE2e, ReplayFollowsThePreviousAnswer) {
   const ProcessResult run = WithServer(
-      Plus(ReplayOf(Town("poses_tum.txt")), {"--pose-format", "tum", "--guess", "previous",
-                                             "--perturb", "0.2,0.2,0.1,0,0,1", "--json", "-"}));
+      Concat(ReplayOf(Town("poses_tum.txt")), {"--pose-format", "tum", "--guess", "previous",
+                                               "--perturb", "0.2,0.2,0.1,0,0,1", "--json", "-"}));
   ASSERT_EQ(run.exit_code, 0) << run.error;
   const json result = json::parse(run.out, nullptr, false);
   ASSERT_FALSE(result.is_discarded()) << run.out.substr(0, 200);
@@ -185,19 +185,19 @@ TEST_P(CommandLineE2e, CalibrateWritesASensorThatTheServerTakes) {
                                               "0.1",
                                               "--out",
                                               out.string()};
-  const ProcessResult run = WithServer(Plus(calibrate, {"--sensor", "roof", "--json", "-"}));
+  const ProcessResult run = WithServer(Concat(calibrate, {"--sensor", "roof", "--json", "-"}));
   ASSERT_EQ(run.exit_code, 0) << run.error;
-  const json learnt = json::parse(run.out, nullptr, false);
-  ASSERT_FALSE(learnt.is_discarded()) << run.out.substr(0, 200);
-  EXPECT_EQ(learnt["accepted"], 25);
-  EXPECT_GT(learnt["halves"], 15);
+  const json calibration = json::parse(run.out, nullptr, false);
+  ASSERT_FALSE(calibration.is_discarded()) << run.out.substr(0, 200);
+  EXPECT_EQ(calibration["accepted"], 25);
+  EXPECT_GT(calibration["halves"], 15);
   // Map and scans are exact but for white noise: there is next to nothing to learn.
-  for (const json& axis : learnt["position_sigma_m"]) EXPECT_LT(axis["value"], 0.02);
-  EXPECT_LT(learnt["scan_part_factor"]["low"], 2.0);
+  for (const json& axis : calibration["position_sigma_m"]) EXPECT_LT(axis["value"], 0.02);
+  EXPECT_LT(calibration["scan_part_factor"]["low"], 2.0);
 
   // Another entry leaves the first as it is.
   const json before = JsonIn(out);
-  const ProcessResult second = WithServer(Plus(calibrate, {"--sensor", "front"}));
+  const ProcessResult second = WithServer(Concat(calibrate, {"--sensor", "front"}));
   ASSERT_EQ(second.exit_code, 0) << second.error;
   EXPECT_THAT(second.out, HasSubstr("sensor front written to"));
   const json after = JsonIn(out);
@@ -214,14 +214,14 @@ TEST_P(CommandLineE2e, CalibrateWritesASensorThatTheServerTakes) {
   EXPECT_THAT(config.error, HasSubstr("listen must be ADDR:PORT"));
 
   const ProcessResult short_drive =
-      WithServer(Plus(calibrate, {"--sensor", "roof", "--max-scans", "5"}));
+      WithServer(Concat(calibrate, {"--sensor", "roof", "--max-scans", "5"}));
   EXPECT_EQ(short_drive.exit_code, 1);
   EXPECT_THAT(short_drive.error, HasSubstr("too few accepted scans"));
 }
 
 TEST_P(CommandLineE2e, OpenLoopAnswersEveryScanOnce) {
   const ProcessResult run =
-      WithServer(Plus(ReplayOf(Town("poses.txt")), {"--rate", "2000", "--json", "-"}));
+      WithServer(Concat(ReplayOf(Town("poses.txt")), {"--rate", "2000", "--json", "-"}));
   ASSERT_EQ(run.exit_code, 0) << run.error;
   const json result = json::parse(run.out, nullptr, false);
   ASSERT_FALSE(result.is_discarded());
@@ -287,9 +287,10 @@ TEST_P(CommandLineE2e, AMapIsStagedUndoneSavedAndComesBack) {
 
   const ProcessResult saved = WithServer({"map", "export", "--map", "kept", out});
   ASSERT_EQ(saved.exit_code, 0) << saved.error;
-  const ProcessResult unasked = WithServer({"map", "drop", "--map", "kept"});
-  EXPECT_EQ(unasked.exit_code, 2);
-  EXPECT_THAT(unasked.error, HasSubstr("--yes must be given where standard input is no terminal"));
+  const ProcessResult unconfirmed = WithServer({"map", "drop", "--map", "kept"});
+  EXPECT_EQ(unconfirmed.exit_code, 2);
+  EXPECT_THAT(unconfirmed.error,
+              HasSubstr("--yes must be given where standard input is no terminal"));
   ASSERT_EQ(WithServer({"map", "drop", "--yes", "--map", "kept"}).exit_code, 0);
   ASSERT_EQ(WithServer({"map", "undrop", "--map", "kept"}).exit_code, 0);
   ASSERT_TRUE(Eventually([&] {  // its tiles are loaded first
@@ -381,9 +382,9 @@ TEST_P(CommandLineE2e, AlignTakesOverridesAGateAndAMountAndReportsMore) {
     std::ostringstream guess;
     guess << x << "," << y << "," << guess_z << ",0,0," << yaw * 180.0 / M_PI;
     const ProcessResult run = WithServer(
-        Plus({"align", "--map", "town", "--guess", guess.str(), "--points", "1500", "--min-range",
-              "1", "--profile", "autoware", "--json", "-", Town("scans/000000.pcd")},
-             more));
+        Concat({"align", "--map", "town", "--guess", guess.str(), "--points", "1500", "--min-range",
+                "1", "--profile", "autoware", "--json", "-", Town("scans/000000.pcd")},
+               more));
     json result = json::parse(run.out, nullptr, false);
     EXPECT_FALSE(result.is_discarded()) << run.error;
     return result;
@@ -436,10 +437,10 @@ TEST_P(CommandLineE2e, ScoreWritesTheScoreOfEveryPoint) {
 
 TEST_P(CommandLineE2e, ReplaySendsPosesReferencesAndLooksForALostVehicle) {
   const auto replay = [](const std::vector<std::string>& more) {
-    const ProcessResult run = WithServer(
-        Plus({"replay", "--map", "town", "--scans", Town("scans"), "--poses", Town("poses_tum.txt"),
-              "--pose-format", "tum", "--points", "1500", "--min-range", "1", "--json", "-"},
-             more));
+    const ProcessResult run = WithServer(Concat(
+        {"replay", "--map", "town", "--scans", Town("scans"), "--poses", Town("poses_tum.txt"),
+         "--pose-format", "tum", "--points", "1500", "--min-range", "1", "--json", "-"},
+        more));
     json result = json::parse(run.out, nullptr, false);
     EXPECT_FALSE(result.is_discarded()) << run.error;
     EXPECT_EQ(run.error.find("rejected"), std::string::npos) << run.error;
@@ -462,24 +463,24 @@ TEST_P(CommandLineE2e, ReplaySendsPosesReferencesAndLooksForALostVehicle) {
     moved << stamp << " " << x + 2.0 << " " << y + 2.0 << rest << "\n";
   }
   moved.close();
-  const std::vector<std::string> pull = {"--profile", "autoware", "--override",
-                                         "regularization.scale_factor=0.2"};
-  EXPECT_LT(replay(pull)["translation_error_m"]["mean"], 0.1);
-  EXPECT_GT(
-      replay(Plus(pull, {"--references", references.string()}))["translation_error_m"]["mean"],
-      0.5);
+  const std::vector<std::string> pull_flags = {"--profile", "autoware", "--override",
+                                               "regularization.scale_factor=0.2"};
+  EXPECT_LT(replay(pull_flags)["translation_error_m"]["mean"], 0.1);
+  EXPECT_GT(replay(Concat(pull_flags,
+                          {"--references", references.string()}))["translation_error_m"]["mean"],
+            0.5);
 
   // Poses that are right for ten scans, and then 300 m off.
-  const fs::path astray = directory_ / "astray.txt";
+  const fs::path wrong_poses = directory_ / "astray.txt";
   std::ifstream right(Town("poses_tum.txt"));
-  std::ofstream wrong(astray);
+  std::ofstream wrong(wrong_poses);
   for (int i = 0; right >> stamp >> x >> y && std::getline(right, rest); ++i) {
     wrong << stamp << " " << x + (i < 10 ? 0.0 : 300.0) << " " << y << rest << "\n";
   }
   wrong.close();
-  const json lost =
-      replay({"--session-poses", "--guesses", astray.string(), "--recovery", "lost_after_scans=2",
-              "--recovery", "initial_radius_m=5", "--recovery", "max_radius_m=10"});
+  const json lost = replay({"--session-poses", "--guesses", wrong_poses.string(), "--recovery",
+                            "lost_after_scans=2", "--recovery", "initial_radius_m=5", "--recovery",
+                            "max_radius_m=10"});
   EXPECT_EQ(lost["accepted"], 10);
   EXPECT_TRUE(std::any_of(lost["results"].begin(), lost["results"].end(),
                           [](const json& row) { return row["recovery"].is_object(); }));
@@ -591,7 +592,7 @@ TEST_P(CommandLineE2e, BadInputFailsWithAReason) {
        "prior.covariance"},
       {ReplayOf(short_poses.string()), 1, "25 scans"},
       {ReplayOf("/no/such/poses.txt"), 1, "/no/such/poses.txt"},
-      {Plus(ReplayOf(Town("poses.txt")), {"--json", "/no/such/directory/out.json"}), 2,
+      {Concat(ReplayOf(Town("poses.txt")), {"--json", "/no/such/directory/out.json"}), 2,
        "/no/such/directory/out.json"},
       {{"align", "--map", "town", "--gues", "0,0,0,0,0,0", Town("scans/000000.pcd")}, 2, "--guess"},
       {{"map", "info", "--map", "town", "--timeout", "soon"}, 2, "--timeout"},
@@ -615,7 +616,7 @@ TEST_P(CommandLineE2e, AnUnreachableServerHasAnExitCodeOfItsOwn) {
       {"score", "--map", "town", Town("scans/000000.pcd")}};
   for (const std::vector<std::string>& command : commands) {
     const ProcessResult run =
-        RunVoxloc(Plus(command, {"--server", "127.0.0.1:1", "--timeout", "5"}));
+        RunVoxloc(Concat(command, {"--server", "127.0.0.1:1", "--timeout", "5"}));
     EXPECT_EQ(run.exit_code, 3) << command[0] << ": " << run.error;
     EXPECT_THAT(run.error, HasSubstr("127.0.0.1:1"));
   }

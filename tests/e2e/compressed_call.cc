@@ -73,7 +73,7 @@ grpc::StatusCode CallWithCompressed(const std::string& address, const std::strin
   EXPECT_EQ(grpc_call_start_batch(call, sent.data(), sent.size(), sent.data(), nullptr),
             GRPC_CALL_OK);
 
-  // Without the initial metadata gRPC's client would not tell the status.
+  // gRPC's client reports the status only if the initial metadata is received.
   grpc_metadata_array headers{};
   grpc_metadata_array trailers{};
   grpc_status_code code = GRPC_STATUS_OK;

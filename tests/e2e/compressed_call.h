@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A call whose message the client has compressed beforehand, so that a small request can stand for
-// one of any size. Thread-safe: no shared state.
+// A call with a message that is compressed before, so that a small request expands to any size.
+// Thread-safe: no shared state.
 
 #ifndef VOXLOC_TESTS_E2E_COMPRESSED_CALL_H_
 #define VOXLOC_TESTS_E2E_COMPRESSED_CALL_H_

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// voxlocd's configuration, as an operator uses it: checked, printed, and read anew on SIGHUP.
+// voxlocd's configuration, as an operator uses it: checked, printed, and reloaded on SIGHUP.
 
 #include <gmock/gmock.h>
 #include <grpcpp/grpcpp.h>
@@ -34,12 +34,12 @@ std::string TextOf(const std::string& path) {
 
 class ConfigurationTest : public ::testing::Test {
  protected:
-  [[nodiscard]] bool Logs(const std::string& text) const {
+  [[nodiscard]] bool AwaitLog(const std::string& text) const {
     return Eventually([&] { return TextOf(log_).find(text) != std::string::npos; });
   }
 
   // Whether the server that logs here says that it serves.
-  [[nodiscard]] bool Serves() const {
+  [[nodiscard]] bool IsServing() const {
     const std::string log = TextOf(log_);
     const std::string field = " listen=";
     const size_t begin = log.find(field, log.find("event=serving")) + field.size();
@@ -68,7 +68,7 @@ TEST_F(ConfigurationTest, TheCheckStartsNothingAndItsExitCodeTells) {
   EXPECT_EQ(TextOf(ready), "");
 
   const std::string bad = scratch_.Write("bad.yaml", "thread: 1\nengine: gpu\n");
-  // What no single value can tell.
+  // Errors that depend on several values or on the machine.
   for (const auto& [flag, fault] :
        {std::pair<std::string, std::string>{"--listen=0.0.0.0:0", "without encryption"},
         {"--access-file=/nowhere/access.yaml", "/nowhere/access.yaml"},
@@ -116,18 +116,18 @@ TEST_F(ConfigurationTest, SighupTakesChangesOverAndAWrongFileChangesNothing) {
   const std::string listen = "listen: \"127.0.0.1:0\"\nmetrics_listen: off\nengine: cpu\n";
   const std::string file = scratch_.Write("f.yaml", listen + "limits: {max_sessions: 5}\n");
   ChildProcess server({VoxlocdPath(), "--config=" + file, "--drain-delay-s=0"}, log_);
-  ASSERT_TRUE(Logs("event=host_resources")) << TextOf(log_);
+  ASSERT_TRUE(AwaitLog("event=host_resources")) << TextOf(log_);
 
   scratch_.Write("f.yaml", listen + "limits: {max_sessions: 6}\nkept_revisions: 4\n");
   server.Signal(SIGHUP);
-  ASSERT_TRUE(Logs("event=reloaded changes=2")) << TextOf(log_);
+  ASSERT_TRUE(AwaitLog("event=reloaded changes=2")) << TextOf(log_);
   EXPECT_THAT(TextOf(log_),
               HasSubstr("event=setting_changed key=limits.max_sessions before=5 after=6"));
   EXPECT_THAT(TextOf(log_), HasSubstr("event=restart_needed key=kept_revisions before=10 after=4"));
 
   scratch_.Write("f.yaml", listen + "limits: {max_sessions: many}\n");
   server.Signal(SIGHUP);
-  ASSERT_TRUE(Logs("event=reload_refused")) << TextOf(log_);
+  ASSERT_TRUE(AwaitLog("event=reload_refused")) << TextOf(log_);
   EXPECT_THAT(TextOf(log_), HasSubstr(":4:24: limits.max_sessions must be"));
 
   scratch_.Write("f.yaml", listen + "limits: {max_sessions: 6}\nlog_level: warn\n");
@@ -142,13 +142,13 @@ TEST_F(ConfigurationTest, SighupDuringADrainIsIgnored) {
   ChildProcess server({VoxlocdPath(), "--listen=127.0.0.1:0", "--metrics-listen=off",
                        "--engine=cpu", "--drain-delay-s=3600"},
                       log_);
-  ASSERT_TRUE(Logs("event=host_resources")) << TextOf(log_);
+  ASSERT_TRUE(AwaitLog("event=host_resources")) << TextOf(log_);
   // The drain waits until probes of the readiness notice it; without probes it is over at once.
-  ASSERT_TRUE(Eventually([&] { return Serves(); })) << TextOf(log_);
+  ASSERT_TRUE(Eventually([&] { return IsServing(); })) << TextOf(log_);
   server.Signal(SIGTERM);
-  ASSERT_TRUE(Logs("event=draining")) << TextOf(log_);
+  ASSERT_TRUE(AwaitLog("event=draining")) << TextOf(log_);
   server.Signal(SIGHUP);
-  EXPECT_TRUE(Logs("event=reload_ignored")) << TextOf(log_);
+  EXPECT_TRUE(AwaitLog("event=reload_ignored")) << TextOf(log_);
   EXPECT_TRUE(server.running());
   server.Signal(SIGTERM);
   EXPECT_EQ(server.Wait(), 128 + SIGTERM);

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A simulated drive whose scans are taken while the vehicle moves, through a live server: with the
-// times of the points its answers are better than without, and where these times or the motion are
-// wrong, the answers say so.
+// A simulated drive with scans that are taken while the vehicle moves, through a live server: point
+// times make the answers more accurate, and wrong times or a wrong motion are reported.
 
 #include <gtest/gtest.h>
 
@@ -86,7 +85,7 @@ const SweptDrive& SharedDrive() {
 }
 
 // What a client does to a scan before it sends it.
-using Spoil = std::function<void(SweptScan&)>;
+using ScanEdit = std::function<void(SweptScan&)>;
 
 v1::Scan Message(const SweptScan& scan, uint64_t sequence) {
   v1::Scan message;
@@ -132,7 +131,7 @@ class SweptDriveTest : public EngineTest {
     bool deskewed = false;
     uint32_t joined = 0;
   };
-  Outcome Drive(const Spoil& spoil, uint32_t joined_scans = 0) {
+  Outcome Drive(const ScanEdit& edit, uint32_t joined_scans = 0) {
     TestSession session(server_);
     v1::OpenSession open;
     open.mutable_setup()->set_map("town");
@@ -143,7 +142,7 @@ class SweptDriveTest : public EngineTest {
     Outcome outcome;
     for (size_t i = 0; i < SharedDrive().scans.size(); ++i) {
       SweptScan scan = SharedDrive().scans[i];
-      spoil(scan);
+      edit(scan);
       session.Send(Message(scan, i + 1));
       const v1::AlignmentResult result = session.ReadResult();
       outcome.deskewed = result.points().deskewed();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// voxlocd whose GPU fails for good: how the process ends, and that it ends well where it drains
-// already. The program is the real one, with a made-up GPU.
+// voxlocd with a permanent GPU failure: the exit code, also during a drain. The program is the real
+// one, with a fake GPU.
 
 #include <gmock/gmock.h>
 #include <grpcpp/grpcpp.h>
@@ -29,7 +29,7 @@ using ::testing::HasSubstr;
 using ::testing::Not;
 
 // As voxlocd --help has it.
-constexpr int kEndedToBeStartedAgain = 4;
+constexpr int kExitRestartRequested = 4;
 
 class EngineFailure : public ::testing::Test {
  protected:
@@ -51,10 +51,10 @@ class EngineFailure : public ::testing::Test {
     ASSERT_TRUE(
         Eventually([this] { return std::filesystem::exists(ready_) || !process_->running(); }));
     std::ifstream file(ready_);
-    const nlohmann::json told = nlohmann::json::parse(file, nullptr, false);
-    ASSERT_FALSE(told.is_discarded()) << Output();
-    EXPECT_EQ(told.at("engine"), "cuda");
-    maps_ = v1::MapService::NewStub(grpc::CreateChannel(told.at("listen").get<std::string>(),
+    const nlohmann::json ready_info = nlohmann::json::parse(file, nullptr, false);
+    ASSERT_FALSE(ready_info.is_discarded()) << Output();
+    EXPECT_EQ(ready_info.at("engine"), "cuda");
+    maps_ = v1::MapService::NewStub(grpc::CreateChannel(ready_info.at("listen").get<std::string>(),
                                                         grpc::InsecureChannelCredentials()));
   }
   std::string Output() const {
@@ -67,7 +67,7 @@ class EngineFailure : public ::testing::Test {
   }
 
   // Whether the process has the signal yet to take.
-  bool Waits(int signal) const {
+  bool IsSignalPending(int signal) const {
     std::ifstream file("/proc/" + std::to_string(process_->pid()) + "/status");
     for (std::string word; file >> word;) {
       uint64_t waiting = 0;
@@ -108,7 +108,7 @@ class EngineFailure : public ::testing::Test {
 TEST_F(EngineFailure, EndsTheProcessToBeStartedAgainWhereTheOperatorWantsThat) {
   ASSERT_NO_FATAL_FAILURE(Start("restart"));
   process_->Signal(SIGUSR1);
-  EXPECT_EQ(process_->Wait(), kEndedToBeStartedAgain) << Output();
+  EXPECT_EQ(process_->Wait(), kExitRestartRequested) << Output();
   EXPECT_THAT(Output(), HasSubstr("event=engine_replaced"));
   EXPECT_THAT(Output(), HasSubstr("event=stopped"));
   EXPECT_FALSE(std::filesystem::exists(ready_));
@@ -124,7 +124,7 @@ TEST_F(EngineFailure, LeavesTheProcessServingElsewhere) {
   EXPECT_EQ(process_->Stop(), 0) << Output();
 }
 
-// A signal has asked for the end: nobody is told to start the server again.
+// After a signal the exit code does not request a restart.
 TEST_F(EngineFailure, DuringADrainLeavesTheDrainToEndWell) {
   ASSERT_NO_FATAL_FAILURE(Start("restart"));
   ASSERT_NO_FATAL_FAILURE(OpenTransaction());
@@ -147,7 +147,7 @@ TEST_F(EngineFailure, BeforeASignalEndsTheProcessAsTheSignalDoes) {
   ASSERT_TRUE(Eventually([this] { return !std::filesystem::exists(ready_); })) << Output();
   process_->Signal(SIGTERM);
   // What has been taken is handled before the next one is.
-  ASSERT_TRUE(Eventually([this] { return !Waits(SIGTERM); })) << Output();
+  ASSERT_TRUE(Eventually([this] { return !IsSignalPending(SIGTERM); })) << Output();
   process_->Signal(SIGHUP);
   ASSERT_TRUE(AwaitLog("reload_ignored")) << Output();
   EndTransaction();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// `voxlocd backup` and `voxlocd restore` as programs, ended by Ctrl-C and SIGTERM on their way.
+// `voxlocd backup` and `voxlocd restore` as programs, interrupted by SIGINT and SIGTERM.
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
@@ -47,7 +47,7 @@ class FullPipe {
   [[nodiscard]] const std::string& path() const { return path_; }
 
   // What has been written; empty: nothing since it was emptied before.
-  std::string Empty() {
+  std::string Drain() {
     std::string text;
     std::array<char, 4096> some{};
     for (ssize_t bytes = 1; bytes > 0;) {
@@ -98,17 +98,17 @@ class MaintenanceTest : public ::testing::Test {
 
   // Runs the command, and sends the signal when it is on its way: once this file is there. Returns
   // its exit code; what it wrote goes to `text`.
-  int RequestShutdown(const std::vector<std::string>& command, const std::string& once_there,
+  int RequestShutdown(const std::vector<std::string>& command, const std::string& trigger_file,
                       int signal, std::string* text) {
     FullPipe output(folder_.Path("output-" + std::to_string(++runs_)));
     ChildProcess process(command, output.path());
-    EXPECT_TRUE(Eventually([&] { return fs::exists(once_there); })) << once_there;
+    EXPECT_TRUE(Eventually([&] { return fs::exists(trigger_file); })) << trigger_file;
     process.Signal(signal);
     EXPECT_TRUE(Eventually([&] {
-      *text += output.Empty();
+      *text += output.Drain();
       return !process.running();
     }));
-    *text += output.Empty();
+    *text += output.Drain();
     return process.Wait();
   }
 

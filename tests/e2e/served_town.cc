@@ -20,8 +20,8 @@ ProcessResult RunVoxloc(std::vector<std::string> arguments) {
   return RunProcess(arguments);
 }
 
-std::vector<std::string> Plus(std::vector<std::string> arguments,
-                              const std::vector<std::string>& more) {
+std::vector<std::string> Concat(std::vector<std::string> arguments,
+                                const std::vector<std::string>& more) {
   arguments.insert(arguments.end(), more.begin(), more.end());
   return arguments;
 }
@@ -38,18 +38,19 @@ void SimulateTown(const fs::path& town) {
 }
 
 ProcessResult TownServer::Voxloc(std::vector<std::string> arguments) const {
-  return RunVoxloc(Plus(std::move(arguments), {"--server", address}));
+  return RunVoxloc(Concat(std::move(arguments), {"--server", address}));
 }
 
 void LaunchServer(const std::string& engine, const fs::path& folder, const std::string& listen,
                   TownServer* server, const std::vector<std::string>& flags) {
   const fs::path ready_file = folder / (engine + "_ready.json");
-  server->process = std::make_unique<ChildProcess>(
-      Plus({ProgramPath(VOXLOC_VOXLOCD), "--engine=" + engine, "--listen=" + listen,
-            "--metrics-listen=127.0.0.1:0", "--data-dir=" + (folder / (engine + "_maps")).string(),
-            "--ready-file=" + ready_file.string()},
-           flags),
-      (folder / (engine + "_server.log")).string());
+  server->process =
+      std::make_unique<ChildProcess>(Concat({ProgramPath(VOXLOC_VOXLOCD), "--engine=" + engine,
+                                             "--listen=" + listen, "--metrics-listen=127.0.0.1:0",
+                                             "--data-dir=" + (folder / (engine + "_maps")).string(),
+                                             "--ready-file=" + ready_file.string()},
+                                            flags),
+                                     (folder / (engine + "_server.log")).string());
   for (int i = 0; i < 600 && !fs::exists(ready_file); ++i) {
     ASSERT_TRUE(server->process->running()) << "voxlocd ended before it was ready";
     // Real time: asks again until the server is ready, for a minute at most.

@@ -20,8 +20,8 @@ namespace voxloc {
 [[nodiscard]] ProcessResult RunVoxloc(std::vector<std::string> arguments);
 
 // The two lists, one after the other.
-[[nodiscard]] std::vector<std::string> Plus(std::vector<std::string> arguments,
-                                            const std::vector<std::string>& more);
+[[nodiscard]] std::vector<std::string> Concat(std::vector<std::string> arguments,
+                                              const std::vector<std::string>& more);
 
 // Discarded where the file is not JSON.
 [[nodiscard]] nlohmann::json JsonIn(const std::filesystem::path& path);

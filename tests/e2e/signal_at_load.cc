@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A library for LD_PRELOAD: sends its process a signal, of the number in VOXLOC_TEST_SIGNAL, before
-// main, as whoever starts the process may do.
+// A library for LD_PRELOAD: sends its process the signal VOXLOC_TEST_SIGNAL before main.
 
 #include <unistd.h>
 

@@ -90,12 +90,12 @@ class VoxlocdTest : public ::testing::Test {
     auto run = std::make_unique<Voxlocd>(more);
     EXPECT_TRUE(Eventually([&] { return std::ifstream(ready_).good() || run->Ended(); }));
     std::ifstream file(ready_);
-    const nlohmann::json told = nlohmann::json::parse(file, nullptr, false);
-    EXPECT_FALSE(told.is_discarded()) << run->Output();
-    if (!told.is_discarded()) {
-      listen_ = told.at("listen");
-      metrics_ = told.at("metrics");
-      EXPECT_EQ(told.at("engine"), engine) << run->Output();
+    const nlohmann::json ready_info = nlohmann::json::parse(file, nullptr, false);
+    EXPECT_FALSE(ready_info.is_discarded()) << run->Output();
+    if (!ready_info.is_discarded()) {
+      listen_ = ready_info.at("listen");
+      metrics_ = ready_info.at("metrics");
+      EXPECT_EQ(ready_info.at("engine"), engine) << run->Output();
     }
     return run;
   }
@@ -182,7 +182,7 @@ TEST_P(VoxlocdOnEngineTest, ServesUntilSigtermAndEndsWellThen) {
   }
 }
 
-// Nobody has asked whether it is ready, so that nobody has to learn that it is not.
+// Without readiness probes a drain does not wait for load balancers.
 TEST_F(VoxlocdTest, WaitsForNobodyWithoutCallsAndProbes) {
   const auto run = Start({"--drain-delay-s=3600", "--drain-spread-s=3600"});
   run->Signal(SIGINT);
@@ -287,10 +287,10 @@ TEST_F(VoxlocdTest, ServesOtherMachinesWithoutEncryptionOnlyWhereItIsAskedTo) {
                    "--access-file=/nowhere/access.yaml"});
   EXPECT_EQ(no_file.Wait(), 2);
   EXPECT_THAT(no_file.Output(), HasSubstr("cannot read /nowhere/access.yaml"));
-  Voxlocd asked({"--listen=0.0.0.0:0", "--insecure", "--metrics-listen=off", "--engine=cpu",
-                 "--ready-file=" + ready_});
-  EXPECT_TRUE(Eventually([&] { return std::ifstream(ready_).good() || asked.Ended(); }));
-  EXPECT_FALSE(asked.Ended()) << asked.Output();
+  Voxlocd insecure({"--listen=0.0.0.0:0", "--insecure", "--metrics-listen=off", "--engine=cpu",
+                    "--ready-file=" + ready_});
+  EXPECT_TRUE(Eventually([&] { return std::ifstream(ready_).good() || insecure.Ended(); }));
+  EXPECT_FALSE(insecure.Ended()) << insecure.Output();
 }
 
 // gRPC would expand a message before it looks at its size.
@@ -344,7 +344,7 @@ TEST(VoxlocdProgram, SignalsThatComeEarlyWait) {
     EXPECT_EQ(version.exit_code, 0) << signal;
     EXPECT_THAT(version.out, HasSubstr("voxlocd"));
   }
-  // One that asks for the end ends a server in order.
+  // A termination signal before main shuts the server down cleanly.
   EXPECT_EQ(with_signal(SIGTERM, {"--listen", "127.0.0.1:0", "--engine", "cpu"}).exit_code, 0);
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// With server/main.cc: voxlocd on a made-up GPU that SIGUSR1 ends for good, in the place of the
-// engine that the configuration asks for. The CPU engine stands by.
+// With server/main.cc: voxlocd on a fake GPU that fails permanently on SIGUSR1, instead of the
+// configured engine. The CPU engine is the standby.
 
 #include <csignal>
 #include <memory>

@@ -104,8 +104,8 @@ struct BridgeNode::Parts {
     using Pose = PoseWithCovarianceStampedMessage;
     const Qos qos{true, false, ros::kPoseDepth};
     if (options.parameters.voxloc.guess_source == "odometry") {
-      node->Subscribe<Pose>(kPoses, TopicOf(ros::kInitialPoseSetTopic), qos,
-                            [this](const Pose& pose) { bridge->OnPoseSet(ToCore(pose)); });
+      node->Subscribe<Pose>(kPoses, TopicOf(ros::kUserPoseTopic), qos,
+                            [this](const Pose& pose) { bridge->OnUserPose(ToCore(pose)); });
     } else {
       node->Subscribe<Pose>(kPoses, TopicOf(ros::kInitialPoseTopic), qos,
                             [this](const Pose& pose) { bridge->OnInitialPose(ToCore(pose)); });

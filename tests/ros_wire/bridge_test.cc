@@ -102,10 +102,10 @@ void BridgeTest::GivePose(int64_t stamp_ns, const Pose& map_T_base) {
     return status.has_value() && status->Find("topic_time_stamp") == absl::StrCat(stamp_ns);
   };
   // A status that the node tells before it knows of the peer's subscription is lost.
-  constexpr int kMostTries = 10;
-  for (int i = 0; i < kMostTries && !has_status(); ++i) {
+  constexpr int kMaxTries = 10;
+  for (int i = 0; i < kMaxTries && !has_status(); ++i) {
     peer_->PublishEkfPose(pose);
-    static_cast<void>(Eventually(has_status, kTestTimeout / kMostTries));
+    static_cast<void>(Eventually(has_status, kTestTimeout / kMaxTries));
   }
   ASSERT_TRUE(has_status()) << "the pose of " << stamp_ns << " has no status";
 }

@@ -54,23 +54,23 @@ v1::EstimateInitialPoseRequest RegionRequest() {
   return request;
 }
 
-PoseSearchTold Listen(PoseSearchReader& reader) {
-  PoseSearchTold told;
+PoseSearchReply Listen(PoseSearchReader& reader) {
+  PoseSearchReply reply;
   v1::EstimateInitialPoseResponse response;
   while (reader.Read(&response)) {
-    EXPECT_FALSE(told.has_result) << "the result is the last message";
+    EXPECT_FALSE(reply.has_result) << "the result is the last message";
     if (response.has_progress()) {
-      told.progress.push_back(response.progress());
+      reply.progress.push_back(response.progress());
     } else {
-      told.has_result = response.has_result();
-      told.result = response.result();
+      reply.has_result = response.has_result();
+      reply.result = response.result();
     }
   }
-  told.status = reader.Finish();
-  return told;
+  reply.status = reader.Finish();
+  return reply;
 }
 
-PoseSearchTold Search(TestServer& server, const v1::EstimateInitialPoseRequest& request) {
+PoseSearchReply Search(TestServer& server, const v1::EstimateInitialPoseRequest& request) {
   const auto context = TestServer::NewContext();
   return Listen(*server.localization->EstimateInitialPose(context.get(), request));
 }

@@ -26,7 +26,7 @@ using PoseSearchReader = grpc::ClientReader<v1::EstimateInitialPoseResponse>;
 [[nodiscard]] v1::EstimateInitialPoseRequest RegionRequest();
 
 // What came of a search: all its messages.
-struct PoseSearchTold {
+struct PoseSearchReply {
   std::vector<v1::SearchProgress> progress;
   v1::SearchResult result;
   bool has_result = false;
@@ -34,9 +34,9 @@ struct PoseSearchTold {
 };
 
 // To the end. The result must be the last message.
-[[nodiscard]] PoseSearchTold Listen(PoseSearchReader& reader);
-[[nodiscard]] PoseSearchTold Search(TestServer& server,
-                                    const v1::EstimateInitialPoseRequest& request);
+[[nodiscard]] PoseSearchReply Listen(PoseSearchReader& reader);
+[[nodiscard]] PoseSearchReply Search(TestServer& server,
+                                     const v1::EstimateInitialPoseRequest& request);
 
 // From VehiclePose(), metres and radians.
 [[nodiscard]] double DistanceFromVehicle(const v1::Pose& pose);

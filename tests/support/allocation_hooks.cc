@@ -18,7 +18,7 @@ std::atomic<uint64_t> g_fail_begin{0};
 std::atomic<uint64_t> g_fail_end{0};
 std::atomic<uint64_t> g_failed{0};
 
-bool MustFail() {
+bool ShouldFail() {
   if (!g_armed.load()) return false;
   const uint64_t number = ++g_since_armed;
   if (number < g_fail_begin.load() || number >= g_fail_end.load()) return false;
@@ -31,7 +31,7 @@ void* Allocate(size_t bytes, size_t alignment) {
   size_t largest = g_largest_bytes.load();
   while (bytes > largest && !g_largest_bytes.compare_exchange_weak(largest, bytes)) {
   }
-  if (MustFail()) return nullptr;
+  if (ShouldFail()) return nullptr;
   if (bytes == 0) bytes = 1;
   if (alignment <= alignof(std::max_align_t)) return std::malloc(bytes);
   return std::aligned_alloc(alignment, (bytes + alignment - 1) / alignment * alignment);

@@ -26,7 +26,7 @@ namespace {
 
 // A house whose front is farther from the drive is hardly seen by it.
 constexpr double kMaxHouseDistanceM = 12.0;
-// Out of sight, instead of out of the list, so that the other objects keep their places in it.
+// A removed house is moved out of sight, so that the indices of the other objects do not change.
 constexpr double kHiddenDepthM = 1000.0;
 
 sim::Aabb BoundsOfObject(const sim::SceneObject& object, const std::vector<sim::Solid>& solids) {
@@ -52,7 +52,7 @@ sim::World WithOtherCars(const sim::World& world, double share, uint64_t seed) {
   sim::MapAgeOptions age;
   age.seed = seed;
   age.changed_parking = share;
-  return sim::WorldOfOldMap(world, age).world;
+  return sim::MakeAgedWorld(world, age).world;
 }
 
 }  // namespace

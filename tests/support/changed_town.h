@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// ChangedTown: a simulated town and a map of it. Vehicles drive through it, again and again along
-// the same streets, before and after one house beside them is removed, built or moved; the parked
-// cars are others in the map and in every pass. One thread at a time.
+// ChangedTown: a simulated town and a map of it. Vehicles drive the same streets several times,
+// before and after one house is removed, built or moved. Parked cars differ in the map and in every
+// pass. One thread at a time.
 
 #ifndef VOXLOC_TESTS_SUPPORT_CHANGED_TOWN_H_
 #define VOXLOC_TESTS_SUPPORT_CHANGED_TOWN_H_
@@ -33,7 +33,7 @@ struct ChangedTownOptions {
   uint64_t seed = 1;
   TownChange change = TownChange::kRemoved;
   double moved_by_m = 0.5;
-  double changed_parking = 0.5;  // share of the parking places that differ, in each pass anew
+  double changed_parking = 0.5;  // share of the parking places that differ, drawn for each pass
   double cars_per_km = 20.0;     // that drive, and are not in the map
   double pedestrians_per_km = 100.0;
   double size_m = 140.0;

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Tests that need an NVIDIA device skip, and say why, where there is none. Link
-// voxloc::cuda_runtime.
+// Skips tests that need an NVIDIA device if there is none. Link voxloc::cuda_runtime.
 
 #ifndef VOXLOC_TESTS_SUPPORT_CUDA_DEVICE_H_
 #define VOXLOC_TESTS_SUPPORT_CUDA_DEVICE_H_

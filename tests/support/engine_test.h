@@ -25,7 +25,7 @@ class EngineTest : public ::testing::TestWithParam<std::string> {
 
   // The process's engine of that name: shared by all tests, so its maps and tiles are too.
   static Engine& engine() { return TestEngine(GetParam()); }
-  // One that passes everything on to it, for those that want an engine of their own.
+  // A forwarding engine to it, for callers that need ownership.
   static std::unique_ptr<Engine> EngineHandle();
 
   // The synthetic scene in this engine, and what engine_scene.h has for it.

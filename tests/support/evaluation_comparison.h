@@ -28,8 +28,8 @@ inline std::ostream& operator<<(std::ostream& out, const Deviations& d) {
   return out << "score " << d.score << ", gradient " << d.gradient << ", Hessian " << d.hessian;
 }
 
-// Whether float32 took the same pairs as double. Only pairs so near to the search radius that it
-// cannot tell may differ, and then nothing else can be compared.
+// Whether float32 has the same pairs as double. Only pairs within rounding of the search radius may
+// differ; then the values are not comparable.
 [[nodiscard]] inline bool ExpectSamePairs(const PoseScore& score,
                                           const reference::Evaluation& expected) {
   EXPECT_EQ(score.points, expected.points);

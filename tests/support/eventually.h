@@ -15,7 +15,7 @@ namespace voxloc {
 // Far beyond what any wait of a test takes on a loaded machine under a sanitizer.
 constexpr absl::Duration kTestTimeout = absl::Seconds(30);
 
-// Whether the condition holds within the time; asks every millisecond.
+// Whether the condition becomes true within the time; polls every millisecond.
 [[nodiscard]] inline bool Eventually(absl::FunctionRef<bool()> condition,
                                      absl::Duration timeout = kTestTimeout) {
   // Real time: waits, with a bound.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Calls of engines in which every allocation fails once, on whichever thread it is, alone and with
-// all that follow. For programs that link voxloc_allocation_hooks.
+// Makes every allocation of an engine's call fail once, on any thread, alone and together with all
+// later ones. For programs that link voxloc_allocation_hooks.
 
 #ifndef VOXLOC_TESTS_SUPPORT_FAIL_EVERY_ALLOCATION_H_
 #define VOXLOC_TESTS_SUPPORT_FAIL_EVERY_ALLOCATION_H_
@@ -20,9 +20,9 @@
 
 namespace voxloc {
 
-// Makes call(engine) with the first, the second, ... allocation failing, until none is left to
-// fail; `next_engine` returns the engine of each. `check` looks at a result with no allocation
-// failing any more, and returns whether it is all that was asked for.
+// Makes call(engine) with the n-th allocation failing, n = 1, 2, ... until no allocation fails;
+// next_engine() returns the engine of each call. check(result) runs without failing allocations and
+// returns whether the result is complete.
 template <typename NextEngine, typename MakeCall, typename Check>
 void FailEveryAllocation(const NextEngine& next_engine, const MakeCall& call, const Check& check) {
   size_t incomplete = 0;

@@ -27,13 +27,13 @@ class Gate {
     const absl::MutexLock lock(&mutex_);
     open_ = true;
   }
-  // Waits until as many batches have come to the gate, over all time.
+  // Waits until `count` batches have arrived in total.
   void AwaitBatches(size_t count) {
     const absl::MutexLock lock(&mutex_);
-    const auto come = [this, count]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    const auto arrived = [this, count]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
       return batches_.size() >= count;
     };
-    EXPECT_TRUE(mutex_.AwaitWithTimeout(absl::Condition(&come), kTestTimeout))
+    EXPECT_TRUE(mutex_.AwaitWithTimeout(absl::Condition(&arrived), kTestTimeout))
         << batches_.size() << " of " << count << " batches have come";
   }
   // Sizes of the batches that have come, in their order.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A golden set: what the reference computed for one map and one scan, read from NAME.json and the
-// two clouds beside it.
+// A golden set: the reference's results for one map and one scan, from NAME.json and its two
+// clouds.
 
 #ifndef VOXLOC_TESTS_SUPPORT_GOLDEN_SET_H_
 #define VOXLOC_TESTS_SUPPORT_GOLDEN_SET_H_

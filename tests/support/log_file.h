@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// LogFile: the log of a server in this process. While it lives, standard error goes to a file of
-// its own. Lines are written by a thread of the log: a test waits for them.
+// LogFile: captures the log of a server in this process by redirecting standard error to a file.
+// Log lines are written asynchronously, so tests wait for them.
 
 #ifndef VOXLOC_TESTS_SUPPORT_LOG_FILE_H_
 #define VOXLOC_TESTS_SUPPORT_LOG_FILE_H_

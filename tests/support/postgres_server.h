@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// PostgresServer: a real PostgreSQL in a folder of its own, for the tests of what is built on it.
-// Its programs are those of the distribution; they refuse to run as root, so that a test which does
-// starts them as the user postgres or nobody. A test that uses it compiles postgres_server.cc and
-// tests/e2e/child_process.cc.
+// PostgresServer: a real PostgreSQL in a temporary folder. Uses the programs of the distribution,
+// which refuse to run as root: a test that runs as root starts them as the user postgres or nobody.
+// A test that uses it compiles postgres_server.cc and tests/e2e/child_process.cc.
 
 #ifndef VOXLOC_TESTS_SUPPORT_POSTGRES_SERVER_H_
 #define VOXLOC_TESTS_SUPPORT_POSTGRES_SERVER_H_
@@ -21,23 +20,23 @@ namespace voxloc {
 class PostgresServer {
  public:
   // Why there is none; a test that needs it is skipped with this.
-  static constexpr char kMissing[] =
+  static constexpr char kMissingReason[] =
       "PostgreSQL's server is not installed (scripts/install-dependencies --ci), or is left to "
       "scripts/nightly (VOXLOC_TEST_POSTGRES=off)";
   [[nodiscard]] static bool Installed();
 
-  // One server for the whole program, running; null where it cannot be started, which fails the
-  // test. Whoever stops it starts it again.
+  // A running server for the whole program; null and a failed test if it cannot be started. A test
+  // that stops it must start it again.
   [[nodiscard]] static PostgresServer* Shared();
 
-  // A cluster with the role voxloc, who is trusted, and the database voxloc of that role; the role
-  // guarded has all that voxloc has, and the password "secret". Not running.
+  // A cluster with the role voxloc (no password), its database voxloc, and the role guarded (the
+  // same rights, password "secret"). Not running.
   PostgresServer();
   ~PostgresServer();
   PostgresServer(const PostgresServer&) = delete;
   PostgresServer& operator=(const PostgresServer&) = delete;
 
-  // Until it answers. False: it does not.
+  // Waits until it answers; false on timeout.
   [[nodiscard]] bool Start();
   // Regular shutdown: the connections of clients are closed.
   void Stop();
@@ -49,7 +48,7 @@ class PostgresServer {
   // Deletes the cluster and makes a new, empty one. Not running before and after.
   [[nodiscard]] bool Recreate();
 
-  // A schema that nobody has used; its name. Empty: it could not be made.
+  // Creates a new schema and returns its name; empty on failure.
   [[nodiscard]] std::string NewSchema();
   // Through a socket in its folder, since a free TCP port may be taken before it listens there.
   // Each schema is a store of its own.

@@ -43,7 +43,7 @@ std::shared_ptr<const BoundScan> RandomScan(const RandomBoundsOptions& options,
 bool OccupiedNear(const BoundGridShape& shape, const std::vector<uint64_t>& columns,
                   int32_t tolerance, int32_t x, int32_t y, int32_t z) {
   if (x < 0 || y < 0 || x >= shape.columns_x || y >= shape.columns_y) return false;
-  // A point beyond the column's ends meets nothing, even where a tolerance would reach back.
+  // A point outside of the column hits nothing, even if the tolerance reaches into it.
   if (z < 0 || z >= 64 * shape.words) return false;
   const auto words = static_cast<size_t>(shape.words);
   const size_t column =

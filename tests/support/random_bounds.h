@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Random grids, scans and requests for tests of bounds, and a count of hits that looks at one voxel
-// at a time.
+// Random grids, scans and requests for tests of bounds, and a brute-force count of hits.
 
 #ifndef VOXLOC_TESTS_SUPPORT_RANDOM_BOUNDS_H_
 #define VOXLOC_TESTS_SUPPORT_RANDOM_BOUNDS_H_

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// NDT a second time, to compare with: every point against every cell, one pair at a time, in
-// double, the textbook's formulas (Magnusson 2009, equations 6.8 to 6.13) with the derivatives of
-// the rotation as products of matrices. Slow and plain; shares no code with core/ndt.
+// Brute-force reference NDT in double: every point against every cell, by the formulas of Magnusson
+// 2009 (equations 6.8 to 6.13), with derivatives of the rotation as products of matrices. Slow;
+// shares no code with core/ndt.
 
 #ifndef VOXLOC_TESTS_SUPPORT_REFERENCE_NDT_H_
 #define VOXLOC_TESTS_SUPPORT_REFERENCE_NDT_H_
@@ -57,8 +57,8 @@ struct Evaluation {
 // Under the stage's search, outlier ratio, curvature and options; `cells` are all there are, or all
 // within reach of the scan.
 //
-// `shell_share` over 0: the Hessian also counts the pairs that a moving point gains and loses at
-// the radius of the search, by those in a shell beneath it that is this share of the radius thick.
+// `shell_share` over 0: the Hessian also has the effect of pairs that enter and leave the search
+// radius r when a point moves, estimated from the pairs in the shell [(1 - shell_share) r, r].
 Evaluation Evaluate(const std::vector<MapCell>& cells, const PointCloud& scan,
                     const ChartVector& chart, const Stage& stage, double shell_share = 0.0);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A folder of its own for a test, gone with the object.
+// A temporary folder of a test, removed by the destructor.
 
 #ifndef VOXLOC_TESTS_SUPPORT_SCRATCH_DIR_H_
 #define VOXLOC_TESTS_SUPPORT_SCRATCH_DIR_H_

@@ -28,8 +28,8 @@ struct SceneOptions {
 PointCloud SceneMap(const SceneOptions& options = {},
                     const Eigen::Vector3d& origin = Eigen::Vector3d::Zero());
 
-// `points` of the scene within `range_m` of the sensor, as seen from `scene_T_base`. Nothing hides
-// anything.
+// `points` of the scene within `range_m` of the sensor, in the base frame at `scene_T_base`,
+// without occlusion.
 PointCloud SceneScan(const Pose& scene_T_base, size_t points, const SceneOptions& options = {},
                      double range_m = 25.0);
 

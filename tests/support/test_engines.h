@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The engines that suites run on. The one file of the tests' support that names all
-// implementations; link voxloc_test_engines.
+// The engines that suites run on. The only file of tests/support that knows all implementations;
+// link voxloc_test_engines.
 //
 // The environment variable VOXLOC_TEST_ENGINES, a comma-separated list of "cpu" and "cuda", chooses
 // among them; without it suites run on every engine that is found when they start. A program ends

@@ -39,38 +39,38 @@ bool RepeatsStage(Steps steps, size_t i) {
 }
 
 // Of one attempt, where every stage makes a step; without the evaluation at the guess.
-int LeastEvaluations(Steps steps, const Profile& profile) {
+int MinEvaluations(Steps steps, const Profile& profile) {
   const auto score_stage = static_cast<int>(profile.score_stage);
   const int last_stage = steps.back().stage;
   const int stages = last_stage - steps.front().stage + 1;
   // One a step, one where each stage begins.
-  int least = static_cast<int>(steps.size()) + stages;
+  int min_evaluations = static_cast<int>(steps.size()) + stages;
   for (size_t i = 0; i < steps.size(); ++i) {
     const IterationTrace& step = steps[i];
     const bool repeats = i > 0 && RepeatsStage(steps, i);
     const bool begins = i == 0 || step.stage != steps[i - 1].stage || repeats;
     if (!begins) continue;
-    if (repeats) ++least;
-    // One where each stage ends that is judged, or has the last word; the score stage has its own.
+    if (repeats) ++min_evaluations;
+    // One at the end of each stage that is judged or the last, except for the score stage.
     const bool last = step.stage == last_stage;
-    if (step.stage != score_stage && (profile.judged || last)) ++least;
+    if (step.stage != score_stage && (profile.judged || last)) ++min_evaluations;
     // The score stage begins with what the stage before was judged by.
     const bool evaluated = i > 0 && profile.judged &&
                            step.map_T_base.translation == steps[i - 1].map_T_base_after.translation;
-    if (step.stage == score_stage && evaluated) --least;
+    if (step.stage == score_stage && evaluated) --min_evaluations;
   }
-  return least;
+  return min_evaluations;
 }
 
-int LeastEvaluations(const AlignResult& result, const Profile& profile) {
+int MinEvaluations(const AlignResult& result, const Profile& profile) {
   const auto [first, second] = AttemptsOf(result);
-  int least = 1 + LeastEvaluations(first, profile);
-  if (!second.empty()) least += LeastEvaluations(second, profile);
+  int min_evaluations = 1 + MinEvaluations(first, profile);
+  if (!second.empty()) min_evaluations += MinEvaluations(second, profile);
   // Entered at the score stage, a search has it evaluated at the guess.
-  if (first.front().stage == static_cast<int>(profile.score_stage)) --least;
+  if (first.front().stage == static_cast<int>(profile.score_stage)) --min_evaluations;
   const bool last_is_left =
       result.trace.back().map_T_base_after.translation != result.map_T_base.translation;
-  return last_is_left ? least + 1 : least;
+  return last_is_left ? min_evaluations + 1 : min_evaluations;
 }
 
 }  // namespace
@@ -78,11 +78,11 @@ int LeastEvaluations(const AlignResult& result, const Profile& profile) {
 void ExpectConsistentTrace(const AlignResult& result, const Profile& profile) {
   ASSERT_TRUE(result.status.ok()) << result.status;
   ASSERT_EQ(result.trace.size(), static_cast<size_t>(result.iterations));
-  const int least = LeastEvaluations(result, profile);
+  const int min_evaluations = MinEvaluations(result, profile);
   if (SearchesAlongLines(profile)) {
-    EXPECT_GE(result.evaluations, least);
+    EXPECT_GE(result.evaluations, min_evaluations);
   } else {
-    EXPECT_EQ(result.evaluations, least);
+    EXPECT_EQ(result.evaluations, min_evaluations);
   }
   for (size_t i = 0; i < result.trace.size(); ++i) {
     SCOPED_TRACE(i);

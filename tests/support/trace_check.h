@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Replays the trace of an alignment by its own numbers, whatever the engine.
+// Checks that the trace of an alignment is consistent, for any engine.
 
 #ifndef VOXLOC_TESTS_SUPPORT_TRACE_CHECK_H_
 #define VOXLOC_TESTS_SUPPORT_TRACE_CHECK_H_

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Lets ThreadSanitizer see the locks of an abseil that was not compiled with it, such as the
-// distribution's: these definitions take the place of the shared library's, tell the sanitizer what
-// is acquired and released, and call the library's. Linked into ThreadSanitizer's builds only.
+// distribution's: these definitions replace those of the shared library, report acquire and release
+// to the sanitizer, and call the library's. Linked into ThreadSanitizer's builds only.
 //
-// A condition that Await waits for is also looked at by the threads that unlock, after they have
-// told of the release; reads are therefore not looked at inside the library.
+// Threads that unlock also evaluate the condition of an Await, after their reported release, so
+// reads inside the library are ignored.
 
 #include <dlfcn.h>
 

@@ -17,23 +17,23 @@
 namespace voxloc::ros {
 namespace {
 
-// What the call gets more than the search itself, so that a search that ends by its own timeout
-// still brings its best pose.
+// Added to the search's timeout for the call, so that a search that times out still returns its
+// best pose.
 constexpr double kCallMarginS = 5.0;
 
-// Answers exactly once: at the latest when the last owner goes.
-class Answer {
+// Responds exactly once, at the latest in the destructor.
+class OneTimeResponse {
  public:
-  explicit Answer(AlignDone done) : done_(std::move(done)) {}
-  ~Answer() {
+  explicit OneTimeResponse(AlignDone done) : done_(std::move(done)) {}
+  ~OneTimeResponse() {
     AlignResponse response;
     response.detail = "the node is being shut down";
-    Give(response);
+    Respond(response);
   }
-  Answer(const Answer&) = delete;
-  Answer& operator=(const Answer&) = delete;
+  OneTimeResponse(const OneTimeResponse&) = delete;
+  OneTimeResponse& operator=(const OneTimeResponse&) = delete;
 
-  void Give(const AlignResponse& response) {
+  void Respond(const AlignResponse& response) {
     if (const AlignDone done = std::exchange(done_, nullptr)) done(response);
   }
 
@@ -47,8 +47,8 @@ AlignResponse Failure(std::string detail) {
   return response;
 }
 
-void AskForHeightOnly(v1::EstimateInitialPoseRequest* request) {
-  // Of what planar poses leave out: half a metre, and a degree.
+void SetHeightOnly(v1::EstimateInitialPoseRequest* request) {
+  // For z, roll and pitch, which planar poses do not have: 0.5 m and 1 degree (sigma).
   constexpr double kVariances[6] = {0.25, 0.25, 0.25, 3e-4, 3e-4, 3e-4};
   request->mutable_search()->set_particles(1);
   request->mutable_search()->set_startup_trials(1);
@@ -76,9 +76,9 @@ struct AlignService::Impl {
         publish(std::move(a_publish)),
         worker(kMaxWaiting) {}
 
-  void Serve(const AlignCall& call, Answer& answer);
-  // The whole of it but the keys that every call has.
-  AlignResponse Find(const AlignCall& call, StatusReport& report);
+  void HandleCall(const AlignCall& call, OneTimeResponse& answer);
+  // Runs the search; adds all diagnostic keys but those that every call has.
+  AlignResponse SearchAndReport(const AlignCall& call, StatusReport& report);
   absl::StatusOr<PoseWithCovarianceStamped> InMap(const PoseWithCovarianceStamped& prior);
   absl::StatusOr<v1::SearchResult> Search(const AlignCall& call,
                                           const PoseWithCovarianceStamped* prior_map);
@@ -94,24 +94,24 @@ struct AlignService::Impl {
   SerialWorker worker;  // last: its tasks use the rest
 };
 
-void AlignService::Impl::Serve(const AlignCall& call, Answer& answer) {
+void AlignService::Impl::HandleCall(const AlignCall& call, OneTimeResponse& answer) {
   StatusReport report(node_name, kAlignServiceStatus);
   report.SetInt("service_call_time_stamp", call.now_ns);
-  const AlignResponse response = Find(call, report);
+  const AlignResponse response = SearchAndReport(call, report);
   report.SetBool("is_succeed_service", response.success);
   if (call.height_only) {
-    answer.Give(response);
+    answer.Respond(response);
     return;
   }
   if (!response.success) report.Warn(absl::StrCat("ndt_align failed: ", response.detail));
-  // The service may be gone when this runs; the ports are not.
+  // This service may already be destroyed when the task runs; the ports are not.
   publish([output = ports.output, stamp_ns = call.now_ns, status = report.Status()] {
     output->PublishDiagnostics(stamp_ns, status);
   });
-  answer.Give(response);
+  answer.Respond(response);
 }
 
-AlignResponse AlignService::Impl::Find(const AlignCall& call, StatusReport& report) {
+AlignResponse AlignService::Impl::SearchAndReport(const AlignCall& call, StatusReport& report) {
   std::optional<PoseWithCovarianceStamped> prior_map;
   if (call.prior.has_value()) {
     absl::StatusOr<PoseWithCovarianceStamped> prior = InMap(*call.prior);
@@ -172,7 +172,7 @@ absl::StatusOr<v1::SearchResult> AlignService::Impl::Search(
   const bool particles = ports.output->HasSubscribers(Topic::kMonteCarloInitialPoseMarker);
   v1::EstimateInitialPoseRequest request =
       SearchFrom(parameters, node_name, *call.scan, prior_map, particles);
-  if (call.height_only) AskForHeightOnly(&request);
+  if (call.height_only) SetHeightOnly(&request);
   const auto observe = [this](const v1::SearchProgress& progress) {
     if (progress.particles_size() > 0) {
       const Header header{ports.clock->NowNs(), parameters.frame.map_frame};
@@ -223,10 +223,12 @@ AlignService::AlignService(const client::Channel& channel, const Parameters& par
 AlignService::~AlignService() { impl_->stopping = true; }
 
 void AlignService::Call(AlignCall call, AlignDone done) {
-  auto answer = std::make_shared<Answer>(std::move(done));
-  auto task = [impl = impl_.get(), call = std::move(call), answer] { impl->Serve(call, *answer); };
+  auto answer = std::make_shared<OneTimeResponse>(std::move(done));
+  auto task = [impl = impl_.get(), call = std::move(call), answer] {
+    impl->HandleCall(call, *answer);
+  };
   if (impl_->worker.Post(std::move(task))) return;
-  answer->Give(Failure(absl::StrCat("at most ", kMaxWaiting, " searches can wait")));
+  answer->Respond(Failure(absl::StrCat("at most ", kMaxWaiting, " searches can wait")));
 }
 
 }  // namespace voxloc::ros

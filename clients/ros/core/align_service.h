@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// AlignService: the searches of ndt_align_srv, and of reinitialize_global_localization, one after
-// another on a thread of its own. Thread-safe; no method waits.
+// AlignService: runs the searches of ndt_align_srv and reinitialize_global_localization one after
+// another on its own thread. Thread-safe; no method blocks.
 
 #ifndef VOXLOC_CLIENTS_ROS_CORE_ALIGN_SERVICE_H_
 #define VOXLOC_CLIENTS_ROS_CORE_ALIGN_SERVICE_H_
@@ -27,22 +27,22 @@ struct AlignResponse {
   bool reliable = false;
   bool ambiguous = false;  // another, distinct pose explains the scan nearly as well
   PoseWithCovarianceStamped pose_with_covariance;
-  std::string detail;  // why not, for people; empty: success
-  // What the server added to the height of a prior that misses the map's surface, metres; 0:
-  // nothing, or there was no search.
+  std::string detail;  // the reason of a failure, for people; empty on success
+  // Metres that the server added to the height of a prior that was off the map's surface; 0 if none
+  // or without a search.
   double prior_height_shift_m = 0.0;
 };
 
-// Called once, by a thread of the bridge's own.
+// Called exactly once, on a thread of the bridge.
 using AlignDone = std::function<void(const AlignResponse&)>;
 
-// What a search is to find.
+// The arguments of a search.
 struct AlignCall {
   int64_t now_ns = 0;
   // In any frame; nullopt: anywhere in the map.
   std::optional<PoseWithCovarianceStamped> prior;
-  // Only how far the prior's height is from the map's surface is wanted: one candidate is aligned,
-  // variances of 0, as planar poses have them, are no errors, and no diagnostics are published.
+  // Only computes the distance of the prior's height from the map's surface: aligns one candidate,
+  // accepts variances of 0 (planar poses), and publishes no diagnostics.
   bool height_only = false;
   // The last scan that passed the checks; null: there is none yet.
   std::shared_ptr<const v1::Scan> scan;
@@ -55,13 +55,13 @@ struct AlignCall {
 
 class AlignService {
  public:
-  // More calls that wait are refused at once.
+  // Further calls are rejected at once.
   static constexpr size_t kMaxWaiting = 4;
 
   // `publish` hands a task to the thread that publishes. All outlive it.
   AlignService(const client::Channel& channel, const Parameters& parameters, std::string node_name,
                const Ports& ports, std::function<void(std::function<void()>)> publish);
-  // Cancels the search that runs; calls that wait are answered.
+  // Cancels the running search and answers the queued calls.
   ~AlignService();
   AlignService(const AlignService&) = delete;
   AlignService& operator=(const AlignService&) = delete;

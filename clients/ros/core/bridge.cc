@@ -14,7 +14,7 @@
 namespace voxloc::ros {
 namespace {
 
-// Outputs that wait for subscribers: those of 5 s at 10 scans, 50 poses and a few more a second.
+// Queued outputs: 5 s of 10 scans, 50 poses and some other messages a second.
 constexpr size_t kMaxWaitingOutputs = 512;
 
 int64_t Nanoseconds(double seconds) { return static_cast<int64_t>(seconds * 1e9); }
@@ -95,7 +95,7 @@ void Bridge::Impl::OnTimer() {
   const bool feeds = due && feeder != nullptr;
   const bool shows = loaded_map_due && ports.output->HasSubscribers(Topic::kLoadedPointCloudMap);
   PublishStatus(now_ns, ServerStatus());
-  // An update that is still going on is not joined by another one.
+  // At most one update runs at a time.
   if ((feeds || shows) && position.has_value() && !map_busy.exchange(true)) {
     const bool posted = map_worker.Post([this, now_ns, place = *position, report] {
       UpdateMap(now_ns, place, report);
@@ -110,7 +110,7 @@ void Bridge::Impl::OnTimer() {
 void Bridge::Impl::UpdateMap(int64_t now_ns, const Eigen::Vector3d& position, StatusReport report) {
   if (feeder != nullptr && !feeder->Update(position, report).ok()) {
     const std::lock_guard<std::mutex> lock(mutex);
-    area.Forget();
+    area.Reset();
   }
   PublishStatus(now_ns, report.Status());
   if (!loaded_map_due || !ports.output->HasSubscribers(Topic::kLoadedPointCloudMap)) return;
@@ -180,7 +180,7 @@ TriggerResponse Bridge::Impl::Trigger(bool activate) {
   return response;
 }
 
-AlignCall Bridge::Impl::CallNow() {
+AlignCall Bridge::Impl::MakeAlignCall() {
   AlignCall call;
   call.now_ns = ports.clock->NowNs();
   call.map_known = !link.state().opened.session().empty();
@@ -190,11 +190,11 @@ AlignCall Bridge::Impl::CallNow() {
 }
 
 void Bridge::Impl::Align(const PoseWithCovarianceStamped& request, AlignDone done) {
-  AlignCall call = CallNow();
+  AlignCall call = MakeAlignCall();
   call.prior = request;
   if (feeder != nullptr) {
     call.before_search = [this](const Eigen::Vector3d& position, StatusReport& report) {
-      // What went wrong is in the report; the map may be there all the same.
+      // The report has the error; the server may still have the map.
       feeder->Update(position, report).IgnoreError();
     };
   }
@@ -202,7 +202,7 @@ void Bridge::Impl::Align(const PoseWithCovarianceStamped& request, AlignDone don
 }
 
 void Bridge::Impl::Reinitialize(AlignDone done) {
-  AlignCall call = CallNow();
+  AlignCall call = MakeAlignCall();
   const std::shared_ptr<const v1::Scan> scan = call.scan;
   align.Call(std::move(call), [this, scan, done = std::move(done)](const AlignResponse& response) {
     if (response.success && response.reliable && !response.ambiguous) {
@@ -244,7 +244,7 @@ void Bridge::OnRegularizationPose(const PoseWithCovarianceStamped& pose) {
   impl_->OnRegularizationPose(pose);
 }
 void Bridge::OnTwist(const TwistStamped& twist) { impl_->OnTwist(twist); }
-void Bridge::OnPoseSet(const PoseWithCovarianceStamped& pose) { impl_->OnPoseSet(pose); }
+void Bridge::OnUserPose(const PoseWithCovarianceStamped& pose) { impl_->OnUserPose(pose); }
 void Bridge::OnTimer() { impl_->OnTimer(); }
 TriggerResponse Bridge::Trigger(bool activate) { return impl_->Trigger(activate); }
 void Bridge::Align(const PoseWithCovarianceStamped& request, AlignDone done) {

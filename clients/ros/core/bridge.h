@@ -10,11 +10,10 @@
 //   ...
 //   timer, each second:                        (*bridge)->OnTimer();
 //
-// A scan that passes the checks of the vehicle is sent to the server, and its answer is published
-// when it comes; until then the callback has long returned. Each scan has exactly one
-// scan_matching_status, whatever became of it. Where the server or the link is slower than the
-// LiDAR, the newest scan wins. Where there is no server, scans end with a warning until there is
-// one.
+// A scan that passes the vehicle's checks is sent to the server without blocking the callback; its
+// answer is published when it arrives. Each scan has exactly one scan_matching_status. If the
+// server or the link is slower than the LiDAR, older scans are dropped. Without a server each scan
+// ends with a warning.
 //
 // Threads: all methods are thread-safe, and none waits for the network, for another callback's
 // work, or for a subscriber. The destructor ends the session and joins the bridge's threads; ports
@@ -43,7 +42,7 @@ struct TriggerResponse {
   std::string message;
 };
 
-// Of scans, since the start. received = refused + sent; sent = answers once all have come.
+// Counts of scans since the start. received = refused + sent; sent = outcomes once none is pending.
 struct BridgeCounters {
   uint64_t received = 0;  // scans, which can have several clouds
   uint64_t refused = 0;   // by the checks of the vehicle, inactive ones included, or not sendable
@@ -55,8 +54,8 @@ struct BridgeCounters {
 
 class Bridge {
  public:
-  // The server need not be there. InvalidArgument: a parameter, or files of TLS or tokens that do
-  // not hold what they are to hold; see ValidateParameters and client::Channel::Create.
+  // The server need not be reachable. InvalidArgument: an invalid parameter, TLS file or token
+  // file; see ValidateParameters and client::Channel::Create.
   [[nodiscard]] static absl::StatusOr<std::unique_ptr<Bridge>> Create(std::string node_name,
                                                                       const Parameters& parameters,
                                                                       const Ports& ports);
@@ -73,7 +72,7 @@ class Bridge {
   // twist or twist_with_covariance; only with voxloc.twist_source = topic.
   void OnTwist(const TwistStamped& twist);
   // initialpose, a pose that a person gives; only with voxloc.guess_source = odometry.
-  void OnPoseSet(const PoseWithCovarianceStamped& pose);
+  void OnUserPose(const PoseWithCovarianceStamped& pose);
   // Once a second of the node's clock.
   void OnTimer();
 

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a Bridge holds. bridge.cc has the services and the timer, bridge_scans.cc the way of a scan
-// from its clouds to what is published for it, bridge_inputs.cc the other topics. Included by these
-// only.
+// The state of a Bridge. bridge.cc has the services and the timer, bridge_scans.cc the processing
+// of scans from clouds to outputs, bridge_inputs.cc the other topics. Included by these files only.
 
 #ifndef VOXLOC_CLIENTS_ROS_CORE_BRIDGE_IMPL_H_
 #define VOXLOC_CLIENTS_ROS_CORE_BRIDGE_IMPL_H_
@@ -32,13 +31,12 @@
 
 namespace voxloc::ros {
 
-// LogThrottle: the same thing at most once a second, by a clock that goes on when simulated time
-// stands still. Thread-safe.
+// LogThrottle: writes each kind of message at most once a second of real time. Thread-safe.
 class LogThrottle {
  public:
   explicit LogThrottle(Log* log) : log_(log) {}
 
-  // `kind`: a literal that says what it is about; there are as many as the sources have.
+  // `kind`: a string literal that identifies the message.
   void Write(const char* kind, LogLevel level, absl::string_view text) {
     const auto now = std::chrono::steady_clock::now();
     {
@@ -83,12 +81,12 @@ class Bridge::Impl {
 
   // bridge_scans.cc
   void OnPoints(const PointCloud2View& cloud, size_t source);
-  [[nodiscard]] absl::StatusOr<std::optional<Pose>> MountOf(const Header& header) const;
+  [[nodiscard]] absl::StatusOr<std::optional<Pose>> LookupMount(const Header& header) const;
   void OnScan(std::vector<SourceCloud> clouds);
-  // Guess, motion and reference position; false: there can be no guess. Under the lock.
-  [[nodiscard]] bool Complete(InFlight& flight, v1::Scan& scan);
+  // Sets guess, motion and reference position; false: there is no guess. Needs the lock.
+  [[nodiscard]] bool AddGuessAndMotion(InFlight& flight, v1::Scan& scan);
   void Send(InFlight flight, v1::Scan scan);
-  void Refuse(const std::shared_ptr<ScanStatus>& status, int64_t stamp_ns);
+  void RejectScan(const std::shared_ptr<ScanStatus>& status, int64_t stamp_ns);
   void OnResult(uint64_t number, const v1::AlignmentResult& result);
   void Finish(uint64_t number, const InFlight& flight, const v1::AlignmentResult& result);
 
@@ -96,12 +94,12 @@ class Bridge::Impl {
   void OnInitialPose(const PoseWithCovarianceStamped& pose);
   void OnRegularizationPose(const PoseWithCovarianceStamped& pose);
   void OnTwist(const TwistStamped& twist);
-  void OnPoseSet(const PoseWithCovarianceStamped& pose);
-  // Asks the server whether the map has a surface at the height of the pose, which is `given` in
-  // the map's frame; planar poses lie at z = 0. Where it is elsewhere, and no pose has been set
-  // since, the guess moves there. `number`: of the pose.
-  void RaiseToSurface(const PoseWithCovarianceStamped& pose, const OdometryGuess::Guess& given,
-                      const std::optional<Pose>& odom_T_base, uint64_t number);
+  void OnUserPose(const PoseWithCovarianceStamped& pose);
+  // Queries the server for the height of the map's surface at `given`, the pose in the map frame
+  // (planar poses have z = 0), and moves the guess to it unless a newer pose was set. `number`: the
+  // value of user_poses for this pose.
+  void MoveGuessToSurface(const PoseWithCovarianceStamped& pose, const OdometryGuess::Guess& given,
+                          const std::optional<Pose>& odom_T_base, uint64_t number);
   [[nodiscard]] std::optional<Pose> OdometryAt(std::optional<int64_t> stamp_ns) const;
   [[nodiscard]] std::optional<Twist> TwistAt(int64_t stamp_ns) const;  // under the lock
 
@@ -112,7 +110,7 @@ class Bridge::Impl {
   [[nodiscard]] TriggerResponse Trigger(bool activate);
   void Align(const PoseWithCovarianceStamped& request, AlignDone done);
   void Reinitialize(AlignDone done);
-  [[nodiscard]] AlignCall CallNow();
+  [[nodiscard]] AlignCall MakeAlignCall();
   [[nodiscard]] ServerLinkOptions LinkOptions();
   void OnConnection(const absl::Status& connection);
 
@@ -142,7 +140,7 @@ class Bridge::Impl {
   ReferenceHistory references;
   TwistHistory twists;
   OdometryGuess guess;
-  uint64_t poses_set = 0;  // on initialpose
+  uint64_t user_poses = 0;  // on initialpose
   ScanAssembler<SourceCloud> assembler;
   std::shared_ptr<const v1::Scan> last_scan;  // that passed the checks; without a guess
   std::optional<Eigen::Vector3d> position_map;
@@ -154,7 +152,7 @@ class Bridge::Impl {
   ResultOutputs outputs;
   SkippedScans skipped;
 
-  // In this order: what comes later uses what is before it, and ends first.
+  // The order matters: each member uses those before it and is destroyed first.
   SerialWorker publisher;
   std::unique_ptr<MapFeeder> feeder;  // null: off
   ServerLink link;
@@ -162,8 +160,8 @@ class Bridge::Impl {
   SerialWorker map_worker;
 };
 
-// The covariance where it is one: finite, symmetric, positive definite. Filters and people that do
-// not know theirs leave it at 0, which the contract has no use for.
+// The covariance if it is finite, symmetric and positive definite, else nullopt. Publishers that
+// have no covariance leave it at 0, which the contract rejects.
 [[nodiscard]] std::optional<Matrix6> UsableCovariance(const Matrix6& covariance);
 
 }  // namespace voxloc::ros

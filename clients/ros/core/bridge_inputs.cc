@@ -9,7 +9,7 @@
 namespace voxloc::ros {
 namespace {
 
-// The span that a twist is taken over from transforms: a turn of a LiDAR of 10 Hz.
+// A twist is computed from two transforms this far apart: the period of a LiDAR of 10 Hz.
 constexpr int64_t kTwistSpanNs = 100'000'000;
 // Rounding of the filter that made a covariance, relative to its largest value.
 constexpr double kAsymmetry = 1e-6;
@@ -73,7 +73,7 @@ void Bridge::Impl::OnTwist(const TwistStamped& twist) {
   twists.Push({twist.header.stamp_ns, twist.twist});
 }
 
-void Bridge::Impl::OnPoseSet(const PoseWithCovarianceStamped& pose) {
+void Bridge::Impl::OnUserPose(const PoseWithCovarianceStamped& pose) {
   const std::string& map_frame = parameters.frame.map_frame;
   const absl::StatusOr<Pose> map_T_frame =
       pose.header.frame_id == map_frame
@@ -93,15 +93,15 @@ void Bridge::Impl::OnPoseSet(const PoseWithCovarianceStamped& pose) {
   {
     const std::lock_guard<std::mutex> lock(mutex);
     guess.Set(given, odom_T_base);
-    number = ++poses_set;
+    number = ++user_poses;
   }
-  RaiseToSurface(pose, given, odom_T_base, number);
+  MoveGuessToSurface(pose, given, odom_T_base, number);
 }
 
-void Bridge::Impl::RaiseToSurface(const PoseWithCovarianceStamped& pose,
-                                  const OdometryGuess::Guess& given,
-                                  const std::optional<Pose>& odom_T_base, uint64_t number) {
-  AlignCall call = CallNow();
+void Bridge::Impl::MoveGuessToSurface(const PoseWithCovarianceStamped& pose,
+                                      const OdometryGuess::Guess& given,
+                                      const std::optional<Pose>& odom_T_base, uint64_t number) {
+  AlignCall call = MakeAlignCall();
   if (call.scan == nullptr) return;
   call.prior = pose;
   call.height_only = true;
@@ -111,8 +111,8 @@ void Bridge::Impl::RaiseToSurface(const PoseWithCovarianceStamped& pose,
     raised.map_T_base.translation.z() += response.prior_height_shift_m;
     {
       const std::lock_guard<std::mutex> lock(mutex);
-      // Another pose has come, or this one has served.
-      if (number != poses_set || !guess.At(std::nullopt).has_value()) return;
+      // A newer pose was set, or this one has been used.
+      if (number != user_poses || !guess.At(std::nullopt).has_value()) return;
       guess.Set(raised, odom_T_base);
     }
     log.Write("initialpose", LogLevel::kWarn,

@@ -42,12 +42,12 @@ void Bridge::Impl::OnPoints(const PointCloud2View& cloud, size_t source) {
     ++received;
     arrived.status = std::make_shared<ScanStatus>(node_name, parameters, arrived.stamp_ns);
     if (!arrived.status->CheckSize(size_t{cloud.width} * cloud.height)) {
-      Refuse(arrived.status, arrived.stamp_ns);
+      RejectScan(arrived.status, arrived.stamp_ns);
       return;
     }
     arrived.status->CheckDelay(SecondsSince(arrived.stamp_ns, arrived.now_ns));
   }
-  const absl::StatusOr<std::optional<Pose>> mount = MountOf(cloud.header);
+  const absl::StatusOr<std::optional<Pose>> mount = LookupMount(cloud.header);
   absl::StatusOr<EncodedCloud> encoded =
       mount.ok() ? EncodeCloud(cloud, *mount, encoding) : mount.status();
   if (!leads && !encoded.ok()) {
@@ -61,7 +61,7 @@ void Bridge::Impl::OnPoints(const PointCloud2View& cloud, size_t source) {
     if (!readable || !arrived.status->CheckTransform(mount.status())) {
       log.Write("cloud", LogLevel::kError,
                 absl::StrCat("a scan is not used: ", encoded.status().message()));
-      Refuse(arrived.status, arrived.stamp_ns);
+      RejectScan(arrived.status, arrived.stamp_ns);
       return;
     }
   }
@@ -75,7 +75,7 @@ void Bridge::Impl::OnPoints(const PointCloud2View& cloud, size_t source) {
   for (std::vector<SourceCloud>& clouds : scans) OnScan(std::move(clouds));
 }
 
-absl::StatusOr<std::optional<Pose>> Bridge::Impl::MountOf(const Header& header) const {
+absl::StatusOr<std::optional<Pose>> Bridge::Impl::LookupMount(const Header& header) const {
   const std::string& base_frame = parameters.frame.base_frame;
   if (header.frame_id == base_frame) return std::optional<Pose>();
   const absl::StatusOr<Pose> base_T_sensor = ports.transforms->Lookup(
@@ -108,7 +108,7 @@ void Bridge::Impl::OnScan(std::vector<SourceCloud> clouds) {
   }
   static_cast<void>(status->CheckSize(points));
   if (!status->CheckMaxDistance(max_distance_m)) {
-    Refuse(status, lead.stamp_ns);
+    RejectScan(status, lead.stamp_ns);
     return;
   }
   if (const std::optional<Pose> odom_T_base = OdometryAt(lead.stamp_ns)) {
@@ -118,21 +118,21 @@ void Bridge::Impl::OnScan(std::vector<SourceCloud> clouds) {
   InFlight flight{lead.stamp_ns, lead.received, status, {}};
   bool may_have_guess = true;
   {
-    // Whatever becomes of it, ndt_align_srv can search with it: it is copied where it is also sent.
+    // Kept for ndt_align_srv, whatever the outcome; copied if it is also sent.
     auto kept = active ? std::make_shared<const v1::Scan>(scan)
                        : std::make_shared<const v1::Scan>(std::move(scan));
     const std::lock_guard<std::mutex> lock(mutex);
     last_scan = std::move(kept);
-    if (active) may_have_guess = Complete(flight, scan);
+    if (active) may_have_guess = AddGuessAndMotion(flight, scan);
   }
   if (!active || !status->CheckInitialPose(may_have_guess)) {
-    Refuse(status, lead.stamp_ns);
+    RejectScan(status, lead.stamp_ns);
     return;
   }
   Send(std::move(flight), std::move(scan));
 }
 
-bool Bridge::Impl::Complete(InFlight& flight, v1::Scan& scan) {
+bool Bridge::Impl::AddGuessAndMotion(InFlight& flight, v1::Scan& scan) {
   const BridgeParameters& own = parameters.voxloc;
   if (own.guess_source == "poses") {
     flight.poses = poses.TakeFor(flight.stamp_ns);
@@ -160,7 +160,7 @@ bool Bridge::Impl::Complete(InFlight& flight, v1::Scan& scan) {
   if (const std::optional<Eigen::Vector3d> reference = references.TakeAt(flight.stamp_ns)) {
     client::EncodeVector(*reference, scan.mutable_reference_position());
   }
-  // What the server knows of the vehicle can do without poses.
+  // The server can derive a guess without poses.
   return own.guess_source == "odometry" || !flight.poses.empty() || own.from_last_pose ||
          own.recovery_enable;
 }
@@ -171,7 +171,7 @@ void Bridge::Impl::Send(InFlight flight, v1::Scan scan) {
   const int64_t stamp_ns = flight.stamp_ns;
   uint64_t number = 0;
   {
-    // Its outcome may come before Send returns.
+    // OnResult may run before Send returns.
     const std::lock_guard<std::mutex> lock(mutex);
     number = ++last_number;
     in_flight.emplace(number, std::move(flight));
@@ -187,10 +187,10 @@ void Bridge::Impl::Send(InFlight flight, v1::Scan scan) {
   }
   status->AddFailure(result);
   log.Write("not sent", LogLevel::kWarn, absl::StrCat("a scan was not sent: ", result.message()));
-  Refuse(status, stamp_ns);
+  RejectScan(status, stamp_ns);
 }
 
-void Bridge::Impl::Refuse(const std::shared_ptr<ScanStatus>& status, int64_t stamp_ns) {
+void Bridge::Impl::RejectScan(const std::shared_ptr<ScanStatus>& status, int64_t stamp_ns) {
   ++refused;
   Publish([this, status, stamp_ns] {
     ports.output->PublishDiagnostics(stamp_ns, status->Finish(false, activated, skipped));

@@ -11,9 +11,9 @@
 namespace voxloc::ros {
 namespace {
 
-// What the server knows of a scan. The other keys of its record are the vehicle's, which sees the
-// message as it came and the whole time that it took.
-bool IsTheServers(const std::string& key) {
+// Keys whose values come from the server. The vehicle sets the others: it sees the original message
+// and the whole execution time.
+bool IsServerKey(const std::string& key) {
   static constexpr const char* kKeys[] = {
       "is_succeed_interpolate_initial_pose",
       "is_set_map_points",
@@ -153,7 +153,7 @@ bool ScanStatus::CheckInitialPose(bool any) {
 void ScanStatus::AddAnswer(const v1::AlignmentResult& result) {
   const v1::Diagnostics& record = result.diagnostics();
   for (const v1::DiagnosticEntry& entry : record.entries()) {
-    if (IsTheServers(entry.key())) AddEntry(entry, report_);
+    if (IsServerKey(entry.key())) AddEntry(entry, report_);
   }
   if (record.level() == v1::DIAGNOSTIC_LEVEL_ERROR) {
     report_.Error(record.message());

@@ -29,8 +29,8 @@ inline constexpr char kServerStatus[] = "server_connection_status";
 
 // One DiagnosticStatus as Autoware's DiagnosticsInterface writes it: the name is "<node>:
 // <status>", the hardware id the node, booleans are "True" and "False", numbers are as
-// std::to_string prints them; a key that comes again keeps its place and takes the new value; the
-// level is the worst of all, the message their texts joined by "; ", or "OK".
+// std::to_string prints them; setting a key again replaces its value in place; the level is the
+// maximum of all, the message their texts joined by "; ", or "OK".
 class StatusReport {
  public:
   StatusReport(absl::string_view node_name, absl::string_view status_name);
@@ -79,7 +79,7 @@ class ScanStatus {
   bool CheckTransform(const absl::Status& found);
   bool CheckMaxDistance(double max_distance_m);
   bool CheckActivated(bool activated);
-  bool CheckInitialPose(bool any);  // that there can be a guess at all
+  bool CheckInitialPose(bool any);  // `any`: there is a guess
 
   // The server's part of the record, and its verdict.
   void AddAnswer(const v1::AlignmentResult& result);

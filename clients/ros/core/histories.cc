@@ -11,7 +11,7 @@ namespace {
 // Autoware's value_as_unlimited, in seconds and in metres.
 constexpr double kUnlimited = 1000.0;
 // A twist that is farther from a scan in time says nothing of it.
-constexpr int64_t kNearNs = 200'000'000;
+constexpr int64_t kMaxTwistGapNs = 200'000'000;
 
 double SecondsBetween(int64_t from_ns, int64_t to_ns) {
   return (static_cast<double>(to_ns) - static_cast<double>(from_ns)) * 1e-9;
@@ -20,7 +20,7 @@ double SecondsBetween(int64_t from_ns, int64_t to_ns) {
 }  // namespace
 
 std::vector<PoseSample> PoseHistory::TakeFor(int64_t stamp_ns) {
-  ForgetBefore(FirstAfter(stamp_ns));
+  DropBefore(FirstAfter(stamp_ns));
   return {samples_.begin(), samples_.end()};
 }
 
@@ -34,7 +34,7 @@ std::optional<Eigen::Vector3d> ReferenceHistory::TakeAt(int64_t stamp_ns) {
       (newer.position_map - older.position_map).norm() >= kUnlimited) {
     return std::nullopt;
   }
-  ForgetBefore(after);
+  DropBefore(after);
   const double span_s = SecondsBetween(older.stamp_ns, newer.stamp_ns);
   if (span_s <= 0.0) return older.position_map;
   const double share = SecondsBetween(older.stamp_ns, stamp_ns) / span_s;
@@ -45,7 +45,7 @@ std::optional<Twist> TwistHistory::At(int64_t stamp_ns) const {
   const Iterator after = FirstAfter(stamp_ns);
   const auto is_near = [stamp_ns](const TwistSample& sample) {
     const int64_t distance_ns = sample.stamp_ns - stamp_ns;
-    return distance_ns <= kNearNs && -distance_ns <= kNearNs;
+    return distance_ns <= kMaxTwistGapNs && -distance_ns <= kMaxTwistGapNs;
   };
   const bool has_older = after != samples_.begin() && is_near(*std::prev(after));
   const bool has_newer = after != samples_.end() && is_near(*after);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the topics have said lately, as far as later scans need it: poses, reference positions and
-// twists by their stamps, and the pose that somebody gave. Not thread-safe.
+// Recent inputs that later scans need: poses, reference positions and twists by stamp, and the pose
+// that a user or a search gave. Not thread-safe.
 
 #ifndef VOXLOC_CLIENTS_ROS_CORE_HISTORIES_H_
 #define VOXLOC_CLIENTS_ROS_CORE_HISTORIES_H_
@@ -18,7 +18,7 @@
 
 namespace voxloc::ros {
 
-// Samples whose stamps never fall. The oldest goes when there are more than `kMax`.
+// Samples with non-decreasing stamps. Beyond `kMax` samples the oldest is dropped.
 template <typename Sample, size_t kMax>
 class StampedHistory {
  public:
@@ -40,7 +40,7 @@ class StampedHistory {
         [](int64_t stamp, const Sample& sample) { return stamp < sample.stamp_ns; });
   }
   // All but the last two before this one.
-  void ForgetBefore(Iterator after) {
+  void DropBefore(Iterator after) {
     if (after - samples_.begin() > 2) samples_.erase(samples_.begin(), after - 2);
   }
 
@@ -56,17 +56,16 @@ struct PoseSample {
 // 10 s of poses at 50 Hz; the server's Limits.max_buffered_poses is as many by default.
 inline constexpr size_t kMaxPoses = 500;
 
-// The poses of the filter (Autoware's EKF) since the node was activated. Each scan takes along the
-// poses around its stamp, so that the server, which interpolates (the rules and limits of
-// Autoware's SmartPoseBuffer are there), needs nothing but the scan: a scan that is dropped, or
-// sent again to another server, takes no pose with it.
+// The poses of the filter (Autoware's EKF) since the node was activated. Each scan carries the
+// poses around its stamp, and the server interpolates them by the rules of Autoware's
+// SmartPoseBuffer. So a scan that is dropped or sent again to another server loses no pose.
 //
-// Two poses not after a scan are kept for the next one: in Autoware a scan that is newer than all
-// poses empties the buffer, and the next scan fails.
+// The last two poses at or before a scan are kept for the next one. In Autoware a scan that is
+// newer than all poses empties the buffer, and the next scan fails.
 class PoseHistory : public StampedHistory<PoseSample, kMaxPoses> {
  public:
-  // The poses for a scan of this stamp: from the second last one not after it to the newest. What
-  // is older is forgotten.
+  // The poses for a scan of this stamp: from the second last at or before it to the newest. Older
+  // ones are dropped.
   [[nodiscard]] std::vector<PoseSample> TakeFor(int64_t stamp_ns);
 };
 
@@ -77,7 +76,7 @@ struct ReferenceSample {
 
 // The poses of GNSS for the regularisation, 50 s at 10 Hz. Each scan brings the position
 // interpolated at its stamp, with the rules of Autoware's SmartPoseBuffer and its limits for these
-// poses, 1000 s and 1000 m: as good as none.
+// poses, 1000 s and 1000 m, which have no effect in practice.
 class ReferenceHistory : public StampedHistory<ReferenceSample, 500> {
  public:
   // Linear between the last position not after the stamp and the next one; at or after the last one
@@ -91,8 +90,7 @@ struct TwistSample {
   Twist base_twist;
 };
 
-// How fast the base moved lately, by a topic of twists (2 s at 100 Hz), for scans whose points have
-// times.
+// Recent velocities of the base from a topic of twists (2 s at 100 Hz), for scans with point times.
 class TwistHistory : public StampedHistory<TwistSample, 200> {
  public:
   // Linear between the twists around the stamp; the nearest one outside of them. nullopt: none is
@@ -100,9 +98,8 @@ class TwistHistory : public StampedHistory<TwistSample, 200> {
   [[nodiscard]] std::optional<Twist> At(int64_t stamp_ns) const;
 };
 
-// Where the vehicle may be, by a pose that somebody gave (a person, a search of the whole map) and
-// the odometry since then, until a result is accepted. From then on the server carries the last
-// accepted result along by odom_T_base itself.
+// The guess until the first accepted result: a given pose (by a user or a search of the whole map)
+// propagated by odometry. After that the server propagates the last accepted result by odom_T_base.
 class OdometryGuess {
  public:
   struct Guess {
@@ -117,7 +114,7 @@ class OdometryGuess {
   }
   void Clear() { guess_.reset(); }
 
-  // For a scan with this odometry. nullopt: none was given, or it has served.
+  // For a scan with this odometry. nullopt: none was set, or it was cleared.
   [[nodiscard]] std::optional<Guess> At(const std::optional<Pose>& odom_T_base) const;
 
  private:

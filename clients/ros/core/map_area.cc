@@ -15,7 +15,7 @@ namespace {
 
 // For each message of the stream.
 constexpr double kTimeoutS = 30.0;
-// Heights do not choose: higher than any map. The server takes finite values only.
+// Selects all heights. Finite, since the server rejects infinity.
 constexpr double kAnyHeightM = 1e6;
 
 }  // namespace

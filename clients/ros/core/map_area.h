@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The map around the vehicle, as Autoware's dynamic map loading has it: when it is looked at anew,
-// and its points.
+// The map around the vehicle, as in Autoware's dynamic map loading: when to update it, and its
+// points.
 
 #ifndef VOXLOC_CLIENTS_ROS_CORE_MAP_AREA_H_
 #define VOXLOC_CLIENTS_ROS_CORE_MAP_AREA_H_
@@ -19,19 +19,19 @@
 
 namespace voxloc::ros {
 
-// When the map is looked at anew: at first, and whenever the vehicle has moved by update_distance
-// since. Not thread-safe.
+// When to update the map: at first, and whenever the vehicle has moved by update_distance since the
+// last update. Not thread-safe.
 class MapArea {
  public:
   explicit MapArea(const DynamicMapLoadingParameters& parameters) : parameters_(parameters) {}
 
-  // The checks of Autoware's timer, with their keys. True: the map is to be looked at anew from
-  // this position, which then counts as the last one.
+  // The checks of Autoware's timer, with their keys. True: update the map now; the position becomes
+  // that of the last update.
   bool Check(bool is_activated, const std::optional<Eigen::Vector3d>& position_map,
              StatusReport& report);
 
-  // An update that was asked for otherwise, or failed: the next check updates.
-  void Forget() { last_position_map_.reset(); }
+  // Makes the next check update, after a failed update or one outside of the timer.
+  void Reset() { last_position_map_.reset(); }
 
  private:
   DynamicMapLoadingParameters parameters_;

@@ -21,7 +21,7 @@ namespace {
 
 // For each answer of the server.
 constexpr double kServerTimeoutS = 30.0;
-// A connection that breaks more often ends the update; the next one goes on where it broke.
+// After so many broken connections the update fails; the next one resumes.
 constexpr int kAttempts = 2;
 
 struct LoadedTile {
@@ -74,7 +74,7 @@ struct MapFeeder::Impl {
       : channel(a_channel), parameters(some_parameters), loader(a_loader) {}
 
   // The ids of the tiles that the server has.
-  absl::Status LearnTiles();
+  absl::Status FetchTileIds();
   absl::StatusOr<LoadedArea> RequestArea(const Eigen::Vector3d& position_map);
   absl::Status Upload(std::vector<LoadedTile> tiles);
 
@@ -90,7 +90,7 @@ struct MapFeeder::Impl {
   bool cancelled = false;
 };
 
-absl::Status MapFeeder::Impl::LearnTiles() {
+absl::Status MapFeeder::Impl::FetchTileIds() {
   v1::ListTilesRequest request;
   request.set_map(parameters.voxloc.map_feeder_map);
   const absl::StatusOr<v1::ListTilesResponse> tiles =
@@ -116,14 +116,14 @@ absl::StatusOr<LoadedArea> MapFeeder::Impl::RequestArea(const Eigen::Vector3d& p
     delivery->area = std::move(loaded);
     delivery->changed.notify_all();
   });
-  // Looks up from waiting for Cancel.
-  constexpr auto kLook = std::chrono::milliseconds(100);
+  // How often the wait checks for Cancel.
+  constexpr auto kPollInterval = std::chrono::milliseconds(100);
   const auto until = std::chrono::steady_clock::now() +
                      std::chrono::duration_cast<std::chrono::steady_clock::duration>(
                          std::chrono::duration<double>(kLoaderTimeoutS));
   std::unique_lock<std::mutex> lock(delivery->mutex);
   while (!delivery->area.has_value()) {
-    delivery->changed.wait_for(lock, kLook);
+    delivery->changed.wait_for(lock, kPollInterval);
     const std::lock_guard<std::mutex> own(mutex);
     if (cancelled) return absl::CancelledError("the node is being shut down");
     if (std::chrono::steady_clock::now() >= until) {
@@ -173,7 +173,7 @@ absl::Status MapFeeder::Update(const Eigen::Vector3d& position_map, StatusReport
   // The server changes maps without a rebuild.
   report.SetBool("is_need_rebuild", false);
   if (!impl_->ids.has_value()) {
-    if (absl::Status status = impl_->LearnTiles(); !status.ok()) {
+    if (absl::Status status = impl_->FetchTileIds(); !status.ok()) {
       report.Warn(absl::StrCat("the server's tiles are not known: ", status.message()));
       return status;
     }
@@ -199,7 +199,7 @@ absl::Status MapFeeder::Update(const Eigen::Vector3d& position_map, StatusReport
                                                       std::chrono::steady_clock::now() - start)
                                                       .count());
     report.SetInt("maps_size_after", static_cast<int64_t>(impl_->ids->size()));
-    // Somebody may have dropped the map meanwhile: what it has is learnt anew.
+    // The map may have been dropped: list its tiles again next time.
     if (!status.ok()) impl_->ids.reset();
   }
   report.SetBool("is_updated_map", status.ok() && adds);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// MapFeeder: brings the tiles that pcd_loader_service has near the vehicle to a map of the server,
-// so that a vehicle with its own map needs nobody to load it. It only adds tiles that the server
-// does not have yet, and removes none: vehicles that feed one map withdraw nothing from each other.
-// Thread-safe; Update waits for the network, on the caller's thread, which is a worker's.
+// MapFeeder: uploads the tiles that pcd_loader_service has near the vehicle to a map of the server,
+// so that a vehicle can use its own map without a separate upload. It only adds tiles that the
+// server does not have, and removes none, so that several vehicles can feed one map. Thread-safe;
+// Update blocks on the network, so call it on a worker thread.
 
 #ifndef VOXLOC_CLIENTS_ROS_CORE_MAP_FEEDER_H_
 #define VOXLOC_CLIENTS_ROS_CORE_MAP_FEEDER_H_
@@ -24,7 +24,7 @@ namespace voxloc::ros {
 
 class MapFeeder {
  public:
-  // The loader's answer is waited for this long; Autoware's node waits for ever.
+  // Timeout of the loader's answer; Autoware's node has none.
   static constexpr double kLoaderTimeoutS = 30.0;
 
   // The loader outlives it.
@@ -33,12 +33,11 @@ class MapFeeder {
   MapFeeder(const MapFeeder&) = delete;
   MapFeeder& operator=(const MapFeeder&) = delete;
 
-  // Asks the loader for what lies around the position, and adds it to the map. The keys of
-  // Autoware's map update go into the report. Not ok: nothing, or not all, has been added; the same
-  // call may succeed later.
+  // Requests the tiles around the position from the loader and adds them to the map. Sets the keys
+  // of Autoware's map update in the report. Not ok: some or all tiles were not added; retry later.
   absl::Status Update(const Eigen::Vector3d& position_map, StatusReport& report);
 
-  // Ends waiting.
+  // Makes a blocked Update return.
   void Cancel();
 
  private:

@@ -23,7 +23,7 @@ constexpr size_t kMaxExtraTopics = 15;
 constexpr size_t kCovarianceValues = 36;
 constexpr size_t kMaxVehicleBytes = 128;
 
-// YAML cannot say of what an empty list is.
+// An empty list in YAML has no element type.
 bool IsEmptyList(const ParameterValue& value) {
   const auto* numbers = std::get_if<std::vector<double>>(&value);
   const auto* texts = std::get_if<std::vector<std::string>>(&value);

@@ -47,18 +47,17 @@ struct ParameterInfo {
 // The value as YAML writes it.
 [[nodiscard]] std::string ToYaml(const ParameterValue& value);
 
-// Sets one parameter. A whole number serves where a real one is asked for, and an empty list for a
-// list of any type. NotFound: no such name. InvalidArgument: another type.
+// Sets one parameter. An integer is accepted for a double, and an empty list for a list of any
+// type. NotFound: no such name. InvalidArgument: another type.
 [[nodiscard]] absl::Status SetParameter(const std::string& name, const ParameterValue& value,
                                         Parameters& parameters);
 
-// Ranges, and what does not fit together. InvalidArgument names the parameter, what it must be, and
-// its value.
+// Checks ranges and combinations. InvalidArgument names the parameter, the condition and the value.
 [[nodiscard]] absl::Status ValidateParameters(const Parameters& parameters);
 
 struct LoadedParameters {
   Parameters parameters;
-  // One for each name that is not known, with the nearest one where there is one near: Autoware
+  // One per unknown name, with a similar known name if there is one. Not errors, since Autoware
   // passes its global parameters to every node.
   std::vector<std::string> warnings;
 };

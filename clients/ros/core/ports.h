@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the bridge needs of the system that it runs in: time, transforms, a log, and topics to
-// publish on. An adapter (rclcpp, DDS, a test) implements these.
+// Interfaces that the bridge needs: clock, transforms, log and outputs. An adapter (rclcpp, DDS, a
+// test) implements them.
 //
 // Threads. Clock, TransformLookup and Log are called from any thread, also from several at once,
 // and must not wait. Output is called by one thread of the bridge's own, one call after another, so
@@ -48,14 +48,14 @@ enum class LogLevel { kDebug, kInfo, kWarn, kError };
 class Log {
  public:
   virtual ~Log() = default;
-  // One line. The bridge says the same thing at most once a second.
+  // One line. The bridge repeats a message at most once a second.
   virtual void Write(LogLevel level, absl::string_view text) = 0;
 };
 
 class Output {
  public:
   virtual ~Output() = default;
-  // Whether anyone listens: outputs that cost the server or the link are asked for only then.
+  // Outputs that cost the server or the link are requested only if this is true.
   [[nodiscard]] virtual bool HasSubscribers(Topic topic) const = 0;
 
   // The message is of the topic's own type, see topics.h.

@@ -16,7 +16,7 @@
 
 namespace voxloc::ros {
 
-// What the bridge knows of a scan besides its answer.
+// What the bridge knows of a scan in addition to its answer.
 struct ScanContext {
   uint64_t number = 0;  // in the order of sending, counted from 1
   int64_t stamp_ns = 0;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// ScanAssembler: clouds of several LiDARs become one scan. The first source leads: its cloud's
-// stamp is the scan's. The scan is complete when each other source has a cloud near enough in time;
-// the next cloud of the leading source ends the wait, and the scan then goes without what is
-// missing. A source that was missing three times in a row is not waited for until it is there
-// again. With one source every cloud is a scan at once. Not thread-safe.
+// ScanAssembler: joins clouds of several LiDARs into scans. The first source leads: the stamp of
+// its cloud is that of the scan. A scan is complete when each other source has a cloud within
+// max_stamp_difference of it. The next cloud of the leading source completes it without the missing
+// clouds. A source that was missing three times in a row is not waited for until it sends again.
+// With one source every cloud is a scan at once. Not thread-safe.
 
 #ifndef VOXLOC_CLIENTS_ROS_CORE_SCAN_ASSEMBLER_H_
 #define VOXLOC_CLIENTS_ROS_CORE_SCAN_ASSEMBLER_H_
@@ -25,14 +25,14 @@ class ScanAssembler {
   ScanAssembler(size_t sources, int64_t max_stamp_difference_ns)
       : max_difference_ns_(max_stamp_difference_ns), sources_(sources) {}
 
-  // The scans that this cloud completes, each with the leading source's cloud first: none, one, or
-  // two where it ends the wait of the scan before and is one itself. At most one scan waits, and of
-  // each other source the newest cloud.
+  // The scans that this cloud completes (0, 1, or 2 if it also ends the wait of the previous scan),
+  // each with the leading source's cloud first. Keeps at most one incomplete scan and the newest
+  // cloud of each other source.
   [[nodiscard]] std::vector<std::vector<Cloud>> Add(size_t source, Cloud cloud) {
     std::vector<std::vector<Cloud>> scans;
-    if (source == 0 && sources_.front().newest.has_value()) scans.push_back(Take());
+    if (source == 0 && sources_.front().newest.has_value()) scans.push_back(AssembleScan());
     sources_[source].newest = std::move(cloud);
-    if (IsComplete()) scans.push_back(Take());
+    if (IsComplete()) scans.push_back(AssembleScan());
     return scans;
   }
 
@@ -40,7 +40,7 @@ class ScanAssembler {
   [[nodiscard]] uint64_t missing(size_t source) const { return sources_[source].missing; }
 
  private:
-  static constexpr int kTriesOfASilentSource = 3;
+  static constexpr int kMaxMissesInARow = 3;
 
   struct Source {
     std::optional<Cloud> newest;
@@ -48,7 +48,7 @@ class ScanAssembler {
     uint64_t missing = 0;
   };
 
-  [[nodiscard]] bool Fits(const Source& source) const {
+  [[nodiscard]] bool HasMatchingCloud(const Source& source) const {
     if (!source.newest.has_value()) return false;
     const int64_t difference_ns = source.newest->stamp_ns - sources_.front().newest->stamp_ns;
     return difference_ns <= max_difference_ns_ && -difference_ns <= max_difference_ns_;
@@ -57,16 +57,17 @@ class ScanAssembler {
   [[nodiscard]] bool IsComplete() const {
     if (!sources_.front().newest.has_value()) return false;
     for (size_t i = 1; i < sources_.size(); ++i) {
-      if (!Fits(sources_[i]) && sources_[i].missing_in_a_row < kTriesOfASilentSource) return false;
+      if (!HasMatchingCloud(sources_[i]) && sources_[i].missing_in_a_row < kMaxMissesInARow)
+        return false;
     }
     return true;
   }
 
-  [[nodiscard]] std::vector<Cloud> Take() {
+  [[nodiscard]] std::vector<Cloud> AssembleScan() {
     std::vector<Cloud> scan;
     for (size_t i = 1; i < sources_.size(); ++i) {
       Source& source = sources_[i];
-      if (Fits(source)) {
+      if (HasMatchingCloud(source)) {
         scan.push_back(std::move(*source.newest));
         source.newest.reset();
         source.missing_in_a_row = 0;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// SerialWorker: a thread that does one task after another, so that whoever hands them over waits
-// for nothing. Thread-safe.
+// SerialWorker: a thread that runs posted tasks one after another. Post does not block.
+// Thread-safe.
 
 #ifndef VOXLOC_CLIENTS_ROS_CORE_SERIAL_WORKER_H_
 #define VOXLOC_CLIENTS_ROS_CORE_SERIAL_WORKER_H_
@@ -24,7 +24,7 @@ class SerialWorker {
   SerialWorker(const SerialWorker&) = delete;
   SerialWorker& operator=(const SerialWorker&) = delete;
 
-  // False: too many wait, or it is being destroyed; the task is not done.
+  // False: the queue is full or the worker is being destroyed; the task is dropped.
   [[nodiscard]] bool Post(std::function<void()> task);
 
  private:

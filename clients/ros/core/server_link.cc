@@ -19,16 +19,15 @@ namespace {
 
 using SteadyClock = std::chrono::steady_clock;
 
-// Between two looks at the connection, which only on_change, a session that ended, and scans that
-// wait for a connection wait for.
-constexpr double kLookS = 0.1;
-// For the answer to `open`. Nobody waits for it.
+// Poll period of the connection: the delay of on_change, of reopening a session and of expiring
+// scans.
+constexpr double kPollS = 0.1;
+// Timeout of the answer to `open`, in the background.
 constexpr double kOpenTimeoutS = 5.0;
-// Scans without an outcome: the server and the outbox of the session hold a few, the rest are those
-// whose answers are being searched for. 10 s of a LiDAR of 10 Hz.
+// Scans without an outcome, most of them in searches for a lost vehicle: 10 s of a LiDAR of 10 Hz.
 constexpr size_t kMaxOutstanding = 100;
 
-client::ReconnectOptions ForEver() {
+client::ReconnectOptions RetryForever() {
   client::ReconnectOptions reconnect;
   reconnect.max_attempts = std::numeric_limits<int>::max();
   return reconnect;
@@ -51,14 +50,14 @@ struct ServerLink::Impl {
       : channel(a_channel), options(std::move(some_options)) {}
 
   void Run();
-  // Until the session ends, or the link does. Its last word.
+  // Blocks until the session or the link ends; the status of the session.
   absl::Status Watch(client::LocalizationSession& session);
   void CompletePending(const absl::Status& end);
-  // Scans that have waited long enough for a connection, which is not there because of `why`.
-  void GiveUpWaiting(const absl::Status& why);
-  void TakeResult(const v1::AlignmentResult& result);
+  // Completes scans that have waited max_wait_s for a connection; `why` is the reason.
+  void ExpirePending(const absl::Status& why);
+  void HandleResult(const v1::AlignmentResult& result);
   void NotifyConnection(const absl::Status& now);
-  [[nodiscard]] client::SessionOptions SessionOptionsNow();  // under the lock
+  [[nodiscard]] client::SessionOptions CurrentSessionOptions();  // under the lock
   // False: the link ends.
   bool Sleep(double seconds);
 
@@ -92,30 +91,30 @@ struct ServerLink::Impl {
   std::thread thread;
 };
 
-client::SessionOptions ServerLink::Impl::SessionOptionsNow() {
+client::SessionOptions ServerLink::Impl::CurrentSessionOptions() {
   client::SessionOptions session_options;
   session_options.open = options.open;
   session_options.open_timeout_s = kOpenTimeoutS;
-  session_options.reconnect = ForEver();
+  session_options.reconnect = RetryForever();
   session_options.max_outstanding = kMaxOutstanding;
-  session_options.on_result = [this](const v1::AlignmentResult& result) { TakeResult(result); };
+  session_options.on_result = [this](const v1::AlignmentResult& result) { HandleResult(result); };
   *session_options.open.mutable_setup()->mutable_output() = outputs;
   return session_options;
 }
 
 void ServerLink::Impl::Run() {
-  client::Backoff backoff(ForEver());
+  client::Backoff backoff(RetryForever());
   while (true) {
     std::shared_ptr<client::LocalizationSession> fresh;
     {
       const std::lock_guard<std::mutex> lock(mutex);
-      fresh = client::LocalizationSession::Start(channel, SessionOptionsNow());
+      fresh = client::LocalizationSession::Start(channel, CurrentSessionOptions());
       next_sequence = 1;
       session = fresh;
     }
     const absl::Status end = Watch(*fresh);
     {
-      // Nobody is sending when the session goes.
+      // No Send runs while the session is replaced.
       const std::lock_guard<std::mutex> sending(send_mutex);
       const std::lock_guard<std::mutex> lock(mutex);
       if (AddSession(*fresh, totals)) backoff.Reset();
@@ -131,44 +130,44 @@ void ServerLink::Impl::Run() {
 
 absl::Status ServerLink::Impl::Watch(client::LocalizationSession& watched) {
   while (true) {
-    const std::optional<absl::Status> end = watched.AwaitEnd(kLookS);
+    const std::optional<absl::Status> end = watched.AwaitEnd(kPollS);
     if (end.has_value()) return *end;
     const absl::Status connection = watched.connection();
     NotifyConnection(connection);
-    if (!connection.ok()) GiveUpWaiting(connection);
+    if (!connection.ok()) ExpirePending(connection);
     const std::lock_guard<std::mutex> lock(mutex);
     if (stopping) return absl::CancelledError("the node is being shut down");
   }
 }
 
 void ServerLink::Impl::CompletePending(const absl::Status& end) {
-  std::map<uint64_t, Pending> left;
+  std::map<uint64_t, Pending> unanswered;
   {
     const std::lock_guard<std::mutex> lock(mutex);
     for (const auto& [sequence, scan] : pending) {
-      if (!scan.completed) left.emplace(sequence, scan);
+      if (!scan.completed) unanswered.emplace(sequence, scan);
     }
     pending.clear();
-    completed += left.size();
+    completed += unanswered.size();
   }
-  NotifyStale(left, absl::StrCat("the session ended before the answer: ", end.message()));
+  NotifyStale(unanswered, absl::StrCat("the session ended before the answer: ", end.message()));
 }
 
-void ServerLink::Impl::GiveUpWaiting(const absl::Status& why) {
+void ServerLink::Impl::ExpirePending(const absl::Status& why) {
   const auto latest = SteadyClock::now() - std::chrono::duration_cast<SteadyClock::duration>(
                                                std::chrono::duration<double>(options.max_wait_s));
-  std::map<uint64_t, Pending> late;
+  std::map<uint64_t, Pending> expired;
   {
     const std::lock_guard<std::mutex> lock(mutex);
     for (auto& [sequence, scan] : pending) {
       if (sequence >= next_sequence) break;  // Send still has it
       if (scan.completed || scan.sent > latest) continue;
       scan.completed = true;
-      late.emplace(sequence, scan);
+      expired.emplace(sequence, scan);
     }
-    completed += late.size();
+    completed += expired.size();
   }
-  NotifyStale(late,
+  NotifyStale(expired,
               absl::StrCat("no connection within ", options.max_wait_s, " s: ", why.message()));
 }
 
@@ -184,7 +183,7 @@ void ServerLink::Impl::NotifyStale(const std::map<uint64_t, Pending>& scans,
   }
 }
 
-void ServerLink::Impl::TakeResult(const v1::AlignmentResult& result) {
+void ServerLink::Impl::HandleResult(const v1::AlignmentResult& result) {
   uint64_t number = 0;
   {
     const std::lock_guard<std::mutex> lock(mutex);
@@ -265,7 +264,7 @@ void ServerLink::SetOutputs(const v1::OutputOptions& outputs) {
   if (session == nullptr) return;
   v1::ScanSetup setup;
   *setup.mutable_output() = outputs;
-  // A session that has ended gives way to one with these outputs.
+  // If the session has ended, the next one has these outputs.
   session->Configure(setup).IgnoreError();
 }
 
@@ -275,7 +274,7 @@ void ServerLink::Activate() {
     const std::lock_guard<std::mutex> lock(impl_->mutex);
     session = impl_->session;
   }
-  // A session that has ended gives way to one without poses.
+  // If the session has ended, the next one has no poses.
   if (session != nullptr) session->Activate(true).IgnoreError();
 }
 
@@ -288,7 +287,7 @@ ServerState ServerLink::state() const {
     state.connection = impl_->session->connection();
     AddSession(*impl_->session, state);
   }
-  // A session counts what it gives up before it says so.
+  // The session increments given_up before it reports the outcome.
   state.answered = impl_->outcomes - std::min(impl_->outcomes, state.given_up);
   state.given_up += impl_->completed;
   return state;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// ServerLink: the session with the server, kept open for as long as the node lives. clients/cpp
-// reconnects, with its several addresses, TLS and tokens; where its session ends all the same (the
-// server was absent at the start, has no such map yet, refused a token that is since replaced), the
-// link opens a new one, with growing waits up to 5 s. No method waits for the network. Thread-safe.
+// ServerLink: keeps a session with the server open for the lifetime of the node. clients/cpp does
+// failover, TLS and tokens. If its session ends nevertheless (no server at the start, no such map
+// yet, a rejected token), the link opens a new one with a backoff of up to 5 s. No method blocks on
+// the network. Thread-safe.
 
 #ifndef VOXLOC_CLIENTS_ROS_CORE_SERVER_LINK_H_
 #define VOXLOC_CLIENTS_ROS_CORE_SERVER_LINK_H_
@@ -23,14 +23,14 @@ namespace voxloc::ros {
 
 struct ServerLinkOptions {
   v1::OpenSession open;
-  // Takes every outcome: one for each scan that Send has taken, also where its session ended before
-  // the answer (status ENGINE_FAULT is never used for that: it is STALE, with the reason). Called
-  // by a thread of the link's or by Send; must be quick, and not call back.
+  // Called exactly once per scan that Send accepted. If the session ends before the answer, the
+  // status is STALE with the reason, never ENGINE_FAULT. Called on a thread of the link or by Send;
+  // must be quick and must not call the link.
   std::function<void(uint64_t number, const v1::AlignmentResult& result)> on_result;
-  // Without a connection, the newest scan waits for one. After so many seconds it has its outcome
-  // all the same: STALE, with the reason. What the server still says of it then is not handed on.
+  // Without a connection the newest scan waits. After so many seconds its outcome is STALE with the
+  // reason, and a later answer of the server is ignored.
   double max_wait_s = 1.0;
-  // A session was opened (ok), or was lost, and why. Likewise, up to 0.1 s later.
+  // A session was opened (ok) or lost (the reason). As on_result, up to 0.1 s late.
   std::function<void(const absl::Status& connection)> on_change;
 };
 
@@ -54,12 +54,12 @@ class ServerLink {
   ServerLink(const ServerLink&) = delete;
   ServerLink& operator=(const ServerLink&) = delete;
 
-  // Hands a scan over, with a number of the caller's own that its outcome will bring. Not ok: there
-  // will be no outcome. Unavailable: there is no session now, and why. InvalidArgument,
-  // ResourceExhausted: see LocalizationSession::Send.
+  // Sends a scan; on_result gets `number`. Not ok: on_result will not be called. Unavailable: there
+  // is no session, with the reason. InvalidArgument, ResourceExhausted: see
+  // LocalizationSession::Send.
   [[nodiscard]] absl::Status Send(uint64_t number, v1::Scan scan);
 
-  // What answers carry from the next scan on, also in later sessions.
+  // The outputs of answers from the next scan on, also in later sessions.
   void SetOutputs(const v1::OutputOptions& outputs);
 
   // Empties the session's buffer of poses, also in later sessions.

@@ -10,12 +10,11 @@
 namespace voxloc::ros {
 namespace {
 
-// A limit of the server's that nothing reaches, for a check that the vehicle does itself: eleven
-// days.
-constexpr double kNeverS = 1e6;
+// Disables a check of the server that the vehicle does itself: eleven days.
+constexpr double kDisabledLimitS = 1e6;
 
-// Autoware's defaults are those of the profile "autoware". With another profile they would undo
-// what that profile is for, so that only values that somebody has changed are sent.
+// Autoware's defaults are those of the profile "autoware". With another profile they would override
+// its values, so only parameters that differ from their defaults are sent.
 const Parameters& Defaults() {
   static const Parameters* const kDefaults = new Parameters();
   return *kDefaults;
@@ -60,8 +59,8 @@ void AddValidation(const ValidationParameters& validation, v1::ValidationOptions
   options->mutable_initial_to_result_distance_tolerance_m()->set_value(
       validation.initial_to_result_distance_tolerance_m);
   options->mutable_required_distance_m()->set_value(0.0);
-  options->mutable_max_execution_time_s()->set_value(kNeverS);
-  options->mutable_max_delay_s()->set_value(kNeverS);
+  options->mutable_max_execution_time_s()->set_value(kDisabledLimitS);
+  options->mutable_max_delay_s()->set_value(kDisabledLimitS);
   options->mutable_max_skipped_scans()->set_value(std::numeric_limits<uint32_t>::max());
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the bridge asks the server for, from the node's parameters: the session that it opens, the
-// outputs that somebody listens to, and the connection. Pure functions.
+// Makes the requests to the server from the node's parameters: session, outputs with subscribers,
+// and connection options. Pure functions.
 
 #ifndef VOXLOC_CLIENTS_ROS_CORE_SESSION_REQUEST_H_
 #define VOXLOC_CLIENTS_ROS_CORE_SESSION_REQUEST_H_
@@ -24,7 +24,7 @@ namespace voxloc::ros {
 // distance, execution time, skipped scans) are switched off at the server, so that each warns once.
 [[nodiscard]] v1::ScanSetup SetupFrom(const Parameters& parameters, const std::string& node_name);
 
-// What answers carry, by what somebody listens to now.
+// The outputs of answers: those whose topics have subscribers now.
 [[nodiscard]] v1::OutputOptions OutputsFor(const Parameters& parameters, const Output& output);
 
 [[nodiscard]] v1::OpenSession OpenSessionFrom(const Parameters& parameters,

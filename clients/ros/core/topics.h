@@ -11,7 +11,7 @@
 
 namespace voxloc::ros {
 
-// What the node publishes, besides /tf and /diagnostics.
+// Published topics, without /tf and /diagnostics.
 enum class Topic {
   kNdtPose,
   kNdtPoseWithCovariance,
@@ -67,8 +67,7 @@ inline constexpr char kRegularizationPoseTopic[] = "regularization_pose_with_cov
 // be published.
 inline constexpr char kTwistTopic[] = "twist";
 inline constexpr char kTwistWithCovarianceTopic[] = "twist_with_covariance";
-inline constexpr char kInitialPoseSetTopic[] =
-    "initialpose";  // with voxloc.guess_source = odometry
+inline constexpr char kUserPoseTopic[] = "initialpose";  // with voxloc.guess_source = odometry
 inline constexpr int kPoseDepth = 10;
 
 // Of the services and of the client.

@@ -16,16 +16,16 @@ namespace voxloc::ros {
 namespace {
 
 constexpr double kTwoPi = 6.283185307179586;
-// Autoware's: the shares that scores, iterations and indices are of.
-constexpr double kStepsOfTheScale = 15.0;
-constexpr double kScoreOfTheScale = 4.5;
-constexpr double kIterationsOfTheScale = 30.0;
-constexpr double kParticlesOfTheScale = 100.0;
+// Autoware's values that map to the red end of the colour scale.
+constexpr double kStepColorScale = 15.0;
+constexpr double kScoreColorScale = 4.5;
+constexpr double kIterationColorScale = 30.0;
+constexpr double kParticleColorScale = 100.0;
 constexpr double kParticleLifetimeS = 10.0;
 // Beyond the last iteration: one for the guess, and one to spare.
 constexpr int64_t kSpareSteps = 2;
 
-// Poses of answers are sound; one that is not is drawn at the origin.
+// The server sends valid poses; an invalid one is drawn at the origin.
 Pose PoseOf(const v1::Pose& message) { return client::DecodePose(message).value_or(Pose()); }
 
 constexpr uint32_t kFloatBytes = 4;
@@ -48,7 +48,7 @@ void PutXyz(const PointCloud& points, size_t i, uint8_t* out) {
 
 }  // namespace
 
-Color ColorOfShare(double share) {
+Color ColorOfRatio(double share) {
   const double x = std::clamp(share, 0.0, 0.9999);
   const auto wave = static_cast<float>(std::sin(kTwoPi * x));
   Color color;
@@ -79,7 +79,7 @@ std::vector<ArrowMarker> StepMarkers(const v1::AlignmentTrace& trace, const Pose
     marker.id = static_cast<int32_t>(markers.size());
     marker.pose = pose;
     marker.color =
-        ColorOfShare(is_step ? static_cast<double>(markers.size() + 1) / kStepsOfTheScale : 0.0);
+        ColorOfRatio(is_step ? static_cast<double>(markers.size() + 1) / kStepColorScale : 0.0);
     markers.push_back(std::move(marker));
   };
   add(map_T_base_guess, true);
@@ -96,9 +96,9 @@ std::vector<ArrowMarker> ParticleMarkers(const v1::SearchParticle& particle, con
     double share;
   };
   const Scale scales[] = {
-      {"transform_probability", particle.scores().nvtl() / kScoreOfTheScale},
-      {"iteration", static_cast<double>(particle.iterations()) / kIterationsOfTheScale},
-      {"index", static_cast<double>(particle.index()) / kParticlesOfTheScale},
+      {"transform_probability", particle.scores().nvtl() / kScoreColorScale},
+      {"iteration", static_cast<double>(particle.iterations()) / kIterationColorScale},
+      {"index", static_cast<double>(particle.index()) / kParticleColorScale},
   };
   struct End {
     const char* name;
@@ -114,7 +114,7 @@ std::vector<ArrowMarker> ParticleMarkers(const v1::SearchParticle& particle, con
       marker.ns = std::string(end.name) + "_" + scale.name + "_color_marker";
       marker.id = static_cast<int32_t>(particle.index());
       marker.pose = end.pose;
-      marker.color = ColorOfShare(scale.share);
+      marker.color = ColorOfRatio(scale.share);
       marker.lifetime_s = kParticleLifetimeS;
       markers.push_back(std::move(marker));
     }

@@ -21,10 +21,10 @@
 namespace voxloc::ros {
 
 // Blue at 0, red at 1, values outside clamped: the colours of Autoware's markers and score cloud.
-[[nodiscard]] Color ColorOfShare(double share);
+[[nodiscard]] Color ColorOfRatio(double share);
 
-// ndt_marker: an arrow per pose of the trace, the guess first, and as many at the map's origin as
-// it takes to make max_iterations + 2, which cover those of an earlier scan.
+// ndt_marker: an arrow per pose of the trace, the guess first, padded with arrows at the map's
+// origin to max_iterations + 2, which overwrite the markers of an earlier scan.
 [[nodiscard]] std::vector<ArrowMarker> StepMarkers(const v1::AlignmentTrace& trace,
                                                    const Pose& map_T_base_guess,
                                                    const Header& header, int64_t max_iterations);

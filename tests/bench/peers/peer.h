@@ -30,8 +30,8 @@ class Peer {
   [[nodiscard]] virtual PeerResult Align(const PointCloud& scan, const Pose& map_T_base_guess) = 0;
 };
 
-// small_gicp's VGICP with voxels of 2 m, and its GICP with the nearest point of a map thinned to
-// 0.1 m; scans with covariances of 10 neighbours. Ends, and all that is not here, are its defaults.
+// small_gicp's VGICP with voxels of 2 m, and its GICP on a map thinned to 0.1 m; covariances of
+// scans from 10 neighbours. All other settings, termination included, are its defaults.
 [[nodiscard]] std::unique_ptr<Peer> MakeSmallVgicpPeer(int threads);
 [[nodiscard]] std::unique_ptr<Peer> MakeSmallGicpPeer(int threads);
 

@@ -78,7 +78,7 @@ absl::StatusOr<Row> MeasureVoxloc(const PeersFlags& options, const std::string& 
                                   int threads, const std::vector<BenchScan>& scans) {
   EngineOptions engine;
   engine.threads = static_cast<size_t>(threads);
-  const auto bench = SetUp(engine, profile, options.map);
+  const auto bench = MakeBench(engine, profile, options.map);
   if (!bench.ok()) return bench.status();
   return Measure("voxloc " + profile, threads, scans, options.repeat, [&](const BenchScan& scan) {
     AlignJob job;

@@ -195,7 +195,7 @@ TEST_F(BridgeServicesTest, APlanarPoseOfAPersonIsRaisedToTheMap) {
   given.pose.translation.z() -= 40.0;
   given.covariance(0, 0) = given.covariance(1, 1) = 0.25;
   given.covariance(5, 5) = 0.07;
-  bridge().OnPoseSet(given);
+  bridge().OnUserPose(given);
   size_t statuses = 1;
   EXPECT_TRUE(Eventually([&] {
     SendScan(0);

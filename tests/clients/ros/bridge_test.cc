@@ -317,7 +317,7 @@ TEST_F(BridgeTest, WithoutAFilterThePoseThatAPersonGivesAndTheOdometrySuffice) {
   given.header.frame_id = "map";
   given.pose = TruthAt(0);
   given.pose.translation.x() += 0.3;
-  bridge().OnPoseSet(given);
+  bridge().OnUserPose(given);
   for (int i = 1; i <= 3; ++i) {
     set_odometry(i);
     SendScan(i);

@@ -286,7 +286,7 @@ TEST(SessionRequest, PointParametersReachTheEncoding) {
   ASSERT_TRUE(options.preparation.crop_base.has_value());
   EXPECT_EQ(options.preparation.crop_base->min.y(), -2.0);
   EXPECT_EQ(options.preparation.min_range_m, 0.5);
-  EXPECT_FALSE(EncodingFrom(BridgeParameters()).preparation.leaves_out());
+  EXPECT_FALSE(EncodingFrom(BridgeParameters()).preparation.drops_points());
   EXPECT_FALSE(EncodingFrom(BridgeParameters()).time.any);
 }
 
@@ -365,7 +365,7 @@ TEST(RosDocument, HasATestThatExistsForEveryInterface) {
                                          kInitialPoseTopic,
                                          kRegularizationPoseTopic,
                                          kTwistTopic,
-                                         kInitialPoseSetTopic,
+                                         kUserPoseTopic,
                                          kTwistWithCovarianceTopic,
                                          kAlignService,
                                          kTriggerService,
@@ -401,7 +401,7 @@ TEST(RosDocument, ListsEveryTopicAndService) {
     EXPECT_EQ(&InfoOf(info.topic), &info) << info.name;
   }
   for (const char* name : {kPointsTopic, kInitialPoseTopic, kRegularizationPoseTopic, kTwistTopic,
-                           kTwistWithCovarianceTopic, kInitialPoseSetTopic, kAlignService,
+                           kTwistWithCovarianceTopic, kUserPoseTopic, kAlignService,
                            kTriggerService, kReinitializeService, kMapLoaderClient}) {
     EXPECT_THAT(text, HasSubstr(absl::StrCat("`", name, "`")));
   }

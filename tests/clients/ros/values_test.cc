@@ -247,24 +247,24 @@ TEST(MapArea, LooksAtTheMapWhenTheVehicleHasMoved) {
   EXPECT_TRUE(check(true, Eigen::Vector3d(12.0, 16.1, 0.0), &status));
   EXPECT_TRUE(check(true, Eigen::Vector3d(12.0, 66.2, 0.0), &status)) << "50.1 m at once";
   EXPECT_EQ(status.level, DiagnosticStatus::kError);
-  area.Forget();
+  area.Reset();
   EXPECT_TRUE(check(true, Eigen::Vector3d(12.0, 66.2, 0.0), &status));
 }
 
 // ---- what is drawn
 
 TEST(Markers, ColoursAreAutowaresOverTheWholeScale) {
-  const Color blue = ColorOfShare(-1.0);
+  const Color blue = ColorOfRatio(-1.0);
   EXPECT_NEAR(blue.b, 1.0F, 1e-6);
   EXPECT_NEAR(blue.r + blue.g, 0.0F, 1e-6);
-  const Color cyan = ColorOfShare(0.25);
+  const Color cyan = ColorOfRatio(0.25);
   EXPECT_NEAR(cyan.b, 1.0F, 1e-6);
   EXPECT_NEAR(cyan.g, 1.0F, 1e-6);
-  const Color yellow = ColorOfShare(0.75);
+  const Color yellow = ColorOfRatio(0.75);
   EXPECT_NEAR(yellow.r, 1.0F, 1e-6);
   EXPECT_NEAR(yellow.g, 1.0F, 1e-6);
   EXPECT_NEAR(yellow.b, 0.0F, 1e-6);
-  const Color red = ColorOfShare(2.0);
+  const Color red = ColorOfRatio(2.0);
   EXPECT_NEAR(red.r, 1.0F, 1e-6);
   EXPECT_NEAR(red.g, 0.0F, 1e-3);
   EXPECT_EQ(red.a, 0.999F);
@@ -283,7 +283,7 @@ TEST(Markers, StepsBeginAtTheGuessAndCoverThoseOfAnEarlierScan) {
     EXPECT_EQ(markers[i].ns, "result_pose_matrix_array");
     EXPECT_EQ(markers[i].pose.translation.x(), i <= 3 ? static_cast<double>(i) : 0.0);
   }
-  EXPECT_EQ(markers[2].color.b, ColorOfShare(3.0 / 15.0).b);
+  EXPECT_EQ(markers[2].color.b, ColorOfRatio(3.0 / 15.0).b);
   EXPECT_EQ(markers[10].color.b, 1.0F);
 }
 
@@ -310,7 +310,7 @@ TEST(Markers, AParticleHasSixArrows) {
   EXPECT_EQ(markers[5].pose.translation.x(), 9.0);
   EXPECT_NEAR(markers[0].color.r, 1.0F, 1e-6);  // 0.75
   EXPECT_NEAR(markers[1].color.g, 1.0F, 1e-6);  // 0.5
-  EXPECT_EQ(markers[2].color.b, ColorOfShare(0.4).b);
+  EXPECT_EQ(markers[2].color.b, ColorOfRatio(0.4).b);
 }
 
 TEST(OutputClouds, ColourTheMatchedPoints) {

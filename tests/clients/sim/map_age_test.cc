@@ -33,8 +33,8 @@ TEST(MapAgeTest, ObjectsAreTheSolidsOfOneKindEach) {
 
 TEST(MapAgeTest, ANewMapIsThatOfTheScene) {
   const World town = SmallTown(7, 250.0);
-  EXPECT_TRUE(MapAgeOptions().IsNew());
-  const AgedWorld aged = WorldOfOldMap(town, MapAgeOptions());
+  EXPECT_TRUE(MapAgeOptions().IsUnchanged());
+  const AgedWorld aged = MakeAgedWorld(town, MapAgeOptions());
   ASSERT_EQ(aged.world.scene.solids().size(), town.scene.solids().size());
   for (size_t i = 0; i < town.scene.solids().size(); ++i) {
     EXPECT_EQ(aged.world.scene.solids()[i].center, town.scene.solids()[i].center);
@@ -45,7 +45,7 @@ TEST(MapAgeTest, ParkedCarsChangeByTheirShareAndNothingElseDoes) {
   const World town = SmallTown(7, 250.0);
   MapAgeOptions options;
   options.changed_parking = 0.5;
-  const AgedWorld aged = WorldOfOldMap(town, options);
+  const AgedWorld aged = MakeAgedWorld(town, options);
   EXPECT_EQ(CountLabel(aged.world, Label::kBuilding), CountLabel(town, Label::kBuilding));
   EXPECT_EQ(CountLabel(aged.world, Label::kTree), CountLabel(town, Label::kTree));
   const std::vector<Solid>& before = town.scene.solids();
@@ -70,7 +70,7 @@ TEST(MapAgeTest, NewHousesAreMissingInTheMap) {
   const World town = SmallTown(7, 250.0);
   MapAgeOptions options;
   options.missing_structures = 0.3;
-  const AgedWorld aged = WorldOfOldMap(town, options);
+  const AgedWorld aged = MakeAgedWorld(town, options);
   const auto houses = static_cast<double>(CountObjects(town, ObjectKind::kStructure));
   EXPECT_NEAR(static_cast<double>(aged.counts.missing_structures) / houses, 0.3, 0.15);
   EXPECT_LT(CountLabel(aged.world, Label::kBuilding), CountLabel(town, Label::kBuilding));
@@ -82,7 +82,7 @@ TEST(MapAgeTest, MovedStructuresMoveAsAWholeAcrossTheirFacade) {
   MapAgeOptions options;
   options.moved_structures = 0.5;
   options.moved_by_m = 0.4;
-  const AgedWorld aged = WorldOfOldMap(town, options);
+  const AgedWorld aged = MakeAgedWorld(town, options);
   size_t moved = 0;
   for (const SceneObject& object : town.objects) {
     Eigen::Vector3d by = Eigen::Vector3d::Zero();
@@ -108,7 +108,7 @@ TEST(MapAgeTest, OuterWallsMayMoveButAreNeverMissing) {
   options.moved_structures = 1.0;
   HallOptions hall_options;
   const World hall = *BuildHall(hall_options);
-  const AgedWorld aged = WorldOfOldMap(hall, options);
+  const AgedWorld aged = MakeAgedWorld(hall, options);
   EXPECT_EQ(CountObjects(hall, ObjectKind::kWall), 4U);
   EXPECT_EQ(aged.counts.moved_structures, 4U);
   EXPECT_EQ(aged.counts.missing_structures, CountObjects(hall, ObjectKind::kStructure));
@@ -126,10 +126,10 @@ TEST(MapAgeTest, SeedsChangeOtherThings) {
   const World town = SmallTown(7, 250.0);
   MapAgeOptions options;
   options.changed_parking = 0.5;
-  const size_t one = WorldOfOldMap(town, options).world.scene.solids().size();
-  EXPECT_EQ(one, WorldOfOldMap(town, options).world.scene.solids().size());
+  const size_t one = MakeAgedWorld(town, options).world.scene.solids().size();
+  EXPECT_EQ(one, MakeAgedWorld(town, options).world.scene.solids().size());
   options.seed = 2;
-  EXPECT_NE(one, WorldOfOldMap(town, options).world.scene.solids().size());
+  EXPECT_NE(one, MakeAgedWorld(town, options).world.scene.solids().size());
 }
 
 TEST(MapAgeTest, AbsurdOptionsAreRefusedByName) {

@@ -39,7 +39,7 @@ std::vector<DataSet> ReadList(const std::string& name) {
     CLI::App program("voxloc");
     AddSimulateCommand(program, set.arguments);
     EXPECT_NO_THROW(program.parse(words)) << line;
-    const absl::StatusOr<SimulationOptions> options = SimulationOf(set.arguments);
+    const absl::StatusOr<SimulationOptions> options = MakeSimulationOptions(set.arguments);
     EXPECT_TRUE(options.ok()) << line << ": " << options.status();
     if (options.ok()) set.options = *options;
   }

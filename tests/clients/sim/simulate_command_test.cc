@@ -22,7 +22,7 @@ Parsed Parse(std::vector<std::string> words) {
   words.insert(words.begin(), "simulate");
   std::vector<std::string> reversed(words.rbegin(), words.rend());
   program.parse(reversed);
-  parsed.options = SimulationOf(parsed.arguments);
+  parsed.options = MakeSimulationOptions(parsed.arguments);
   return parsed;
 }
 

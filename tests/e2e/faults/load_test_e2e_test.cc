@@ -53,15 +53,15 @@ class LoadTestE2e : public ::testing::Test {
 
   // Scans are few and small, so that a slow machine keeps up.
   static std::vector<std::string> LoadTest(const std::vector<std::string>& more) {
-    return Plus({"load-test", "--map", "town", "--scans", scratch_->Path("town/scans"), "--poses",
-                 scratch_->Path("town/poses.txt"), "--points", "300", "--min-range", "1",
-                 "--profile", "autoware", "--covariance", "fixed", "--no-confidence"},
-                more);
+    return Concat({"load-test", "--map", "town", "--scans", scratch_->Path("town/scans"), "--poses",
+                   scratch_->Path("town/poses.txt"), "--points", "300", "--min-range", "1",
+                   "--profile", "autoware", "--covariance", "fixed", "--no-confidence"},
+                  more);
   }
 
   // Runs it to its end, and parses what --json - has printed.
   static json ResultOf(const std::vector<std::string>& more, int exit_code) {
-    const ProcessResult run = server_->Voxloc(LoadTest(Plus(more, {"--json", "-"})));
+    const ProcessResult run = server_->Voxloc(LoadTest(Concat(more, {"--json", "-"})));
     EXPECT_EQ(run.exit_code, exit_code) << run.error;
     json result = json::parse(run.out, nullptr, false);
     EXPECT_FALSE(result.is_discarded()) << run.out.substr(0, 200) << run.error;
@@ -155,10 +155,10 @@ TEST_F(LoadTestE2e, EveryStreamUsesTheFirstServerThatCanBeReached) {
 
 TEST_F(LoadTestE2e, AMissedObjectiveHasAnExitCode) {
   const std::vector<std::string> flags = {"--rate", "5", "--seconds", "1", "--ramp", "0"};
-  json result = ResultOf(Plus(flags, {"--max-p99-ms", "0.001"}), 4);
+  json result = ResultOf(Concat(flags, {"--max-p99-ms", "0.001"}), 4);
   EXPECT_EQ(result["objectives"][0]["name"], "max_p99_ms");
   EXPECT_EQ(result["objectives"][0]["met"], false);
-  result = ResultOf(Plus(flags, {"--max-p99-ms", "1e6", "--min-answered", "0"}), 0);
+  result = ResultOf(Concat(flags, {"--max-p99-ms", "1e6", "--min-answered", "0"}), 0);
   EXPECT_EQ(result["objectives"][1]["met"], true);
 }
 
@@ -168,7 +168,7 @@ TEST_F(LoadTestE2e, EveryScanHasOneOutcomeWithCancelledSessionsAndSlowReaders) {
                                            "--slow-readers", "1",   "--one-outcome"};
   for (const std::vector<std::string>& loop :
        {std::vector<std::string>{}, std::vector<std::string>{"--rate", "20"}}) {
-    const json result = ResultOf(Plus(faults, loop), 0);
+    const json result = ResultOf(Concat(faults, loop), 0);
     EXPECT_EQ(result["lost"], 0);
     EXPECT_GT(result["cancelled"], 0);
     EXPECT_GE(result["cancelled"], result["sessions_cancelled"]);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// voxlocd killed at random moments while two clients change two maps: after each restart, each map
-// is at the last revision whose commit was acknowledged, or at the one that was under way, whole.
+// voxlocd is killed at random times while two clients change two maps. After each restart each map
+// is complete, at the last acknowledged revision or at that of the pending commit.
 // VOXLOC_CRASH_REPETITIONS sets the number of kills.
 
 #include <grpcpp/grpcpp.h>
@@ -73,9 +73,10 @@ class Voxlocd {
         folder.Path("log"));
     EXPECT_TRUE(Eventually([&] { return std::ifstream(ready).good() || !process_->running(); }));
     std::ifstream file(ready);
-    const nlohmann::json told = nlohmann::json::parse(file, nullptr, false);
-    EXPECT_FALSE(told.is_discarded());
-    channel_ = grpc::CreateChannel(told.value("listen", ""), grpc::InsecureChannelCredentials());
+    const nlohmann::json ready_info = nlohmann::json::parse(file, nullptr, false);
+    EXPECT_FALSE(ready_info.is_discarded());
+    channel_ =
+        grpc::CreateChannel(ready_info.value("listen", ""), grpc::InsecureChannelCredentials());
     stub_ = v1::MapService::NewStub(channel_);
   }
 
@@ -98,7 +99,7 @@ class Writer {
 
   // Until the server is gone.
   void Run(v1::MapService::Stub& maps) {
-    while (Change(maps)) {
+    while (CommitChange(maps)) {
     }
   }
 
@@ -114,12 +115,12 @@ class Writer {
     })) << status.error_message();
     const uint64_t revision = status.ok() ? response.map().revision() : 0;
     const bool acknowledged = revision == revision_;
-    ASSERT_TRUE(acknowledged || (revision == revision_ + 1 && under_way_.has_value()))
+    ASSERT_TRUE(acknowledged || (revision == revision_ + 1 && unacknowledged_.has_value()))
         << map_ << " is at revision " << revision << ", acknowledged was " << revision_ << ". "
         << status.error_message();
-    if (!acknowledged) tiles_ = *under_way_;
+    if (!acknowledged) tiles_ = *unacknowledged_;
     revision_ = revision;
-    under_way_.reset();
+    unacknowledged_.reset();
     if (revision > 0) CheckTiles(maps);
   }
 
@@ -142,7 +143,7 @@ class Writer {
 
  private:
   // False: the server is gone.
-  bool Change(v1::MapService::Stub& maps) {
+  bool CommitChange(v1::MapService::Stub& maps) {
     const auto context = NewContext();
     const auto stream = maps.UpdateMapTiles(context.get());
     std::vector<v1::UpdateMapTilesRequest> requests = {server::BeginRequest(map_)};
@@ -161,21 +162,22 @@ class Writer {
     }
     v1::UpdateMapTilesResponse response;
     for (const v1::UpdateMapTilesRequest& request : requests) {
-      if (!stream->Write(request) || !stream->Read(&response)) return Gone(*stream);
+      if (!stream->Write(request) || !stream->Read(&response)) return IsServerGone(*stream);
     }
-    under_way_ = next;
-    if (!stream->Write(server::CommitRequest()) || !stream->Read(&response)) return Gone(*stream);
+    unacknowledged_ = next;
+    if (!stream->Write(server::CommitRequest()) || !stream->Read(&response))
+      return IsServerGone(*stream);
     EXPECT_TRUE(response.has_committed()) << response.ShortDebugString();
     EXPECT_EQ(response.committed().map().revision(), revision_ + 1);
     revision_ = response.committed().map().revision();
     tiles_ = std::move(next);
     history_[revision_] = tiles_;
-    under_way_.reset();
+    unacknowledged_.reset();
     return stream->Finish().ok();
   }
 
   template <typename Stream>
-  static bool Gone(Stream& stream) {
+  static bool IsServerGone(Stream& stream) {
     const grpc::Status status = stream.Finish();
     EXPECT_EQ(status.error_code(), grpc::StatusCode::UNAVAILABLE) << status.error_message();
     return false;
@@ -210,10 +212,10 @@ class Writer {
 
   const std::string map_;
   std::mt19937 random_;
-  uint64_t revision_ = 0;              // acknowledged
-  Tiles tiles_;                        // of it
-  std::map<uint64_t, Tiles> history_;  // of all that were acknowledged
-  std::optional<Tiles> under_way_;     // of a commit that was sent and not answered
+  uint64_t revision_ = 0;                // acknowledged
+  Tiles tiles_;                          // of it
+  std::map<uint64_t, Tiles> history_;    // of all that were acknowledged
+  std::optional<Tiles> unacknowledged_;  // of a commit that was sent and not answered
 };
 
 TEST(MapCrash, LeavesEachMapAtAnAcknowledgedRevisionOrTheOneUnderWay) {

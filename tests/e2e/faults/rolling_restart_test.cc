@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Vehicles that drive on while their two servers are restarted in turn: every scan has exactly one
-// result, and the vehicles end up on the server that is there.
+// Vehicles keep driving while their two servers are restarted alternately: every scan has exactly
+// one result, and the sessions move to the running server.
 
 #include <gtest/gtest.h>
 
@@ -150,24 +150,24 @@ TEST(RollingRestart, EveryScanHasOneResultAndTheSessionsFollow) {
     vehicles.push_back(std::make_unique<Vehicle>(addresses, i, cloud, drive->front().pose));
     ASSERT_TRUE(vehicles.back()->drives());
   }
-  // Each vehicle goes on being found.
-  const auto all_go_on = [&vehicles] {
+  // Each vehicle still gets accepted results.
+  const auto all_keep_tracking = [&vehicles] {
     for (const auto& vehicle : vehicles) {
       const uint64_t before = vehicle->accepted();
       if (!Eventually([&] { return vehicle->accepted() >= before + 3; })) return false;
     }
     return true;
   };
-  ASSERT_TRUE(all_go_on());
+  ASSERT_TRUE(all_keep_tracking());
   for (int round = 0; round < kRounds; ++round) {
     for (size_t i = 0; i < servers.size(); ++i) {
       EXPECT_EQ(servers[i].process->Stop(), 0) << "voxlocd did not end cleanly";
-      EXPECT_TRUE(all_go_on()) << "round " << round << " without server " << i;
+      EXPECT_TRUE(all_keep_tracking()) << "round " << round << " without server " << i;
       ASSERT_NO_FATAL_FAILURE(LaunchServer("cpu", folders[i], servers[i].address, &servers[i]));
     }
   }
   EXPECT_EQ(servers[0].process->Stop(), 0);
-  EXPECT_TRUE(all_go_on());
+  EXPECT_TRUE(all_keep_tracking());
   const ProcessResult listed =
       RunVoxloc({"admin", "sessions", "--server", servers[1].address, "--json", "-"});
   ASSERT_EQ(listed.exit_code, 0) << listed.error;

@@ -148,7 +148,7 @@ class CaptureReplay : public EngineTest {
         << answer.sequence();
     return found;
   }
-  v1::AlignmentResult AlignAlone(const v1::AlignScanRequest& request) {
+  v1::AlignmentResult AlignUnary(const v1::AlignScanRequest& request) {
     v1::AlignScanResponse response;
     const grpc::Status status =
         server_.localization->AlignScan(TestServer::NewContext().get(), request, &response);
@@ -163,7 +163,7 @@ class CaptureReplay : public EngineTest {
     const std::optional<v1::Capture> capture = CaptureOf(answer);
     if (!capture.has_value()) return {};
     EXPECT_TRUE(capture->request().scan().poses().empty());
-    const v1::AlignmentResult again = AlignAlone(capture->request());
+    const v1::AlignmentResult again = AlignUnary(capture->request());
     // To the last bit.
     EXPECT_EQ(again.map_t_base().pose().SerializeAsString(),
               answer.map_t_base().pose().SerializeAsString());
@@ -179,7 +179,7 @@ class CaptureReplay : public EngineTest {
   // Likewise, with what is estimated of the pose.
   v1::Capture ExpectSameEstimates(const v1::AlignmentResult& answer) {
     const v1::Capture capture = ExpectSame(answer);
-    const v1::AlignmentResult again = AlignAlone(capture.request());
+    const v1::AlignmentResult again = AlignUnary(capture.request());
     EXPECT_EQ(again.map_t_base().SerializeAsString(), answer.map_t_base().SerializeAsString());
     EXPECT_EQ(again.confidence().SerializeAsString(), answer.confidence().SerializeAsString());
     EXPECT_EQ(again.points().SerializeAsString(), answer.points().SerializeAsString());
@@ -344,7 +344,7 @@ TEST_P(CaptureReplay, OfAScanWithPosesThatAlignScanBrings) {
   request.mutable_scan()->set_timeout_s(30.0);
   request.mutable_scan()->set_traceparent(
       "00-11112222333344445555666677778888-1111222233334444-01");
-  const v1::AlignmentResult answer = AlignAlone(request);
+  const v1::AlignmentResult answer = AlignUnary(request);
   EXPECT_TRUE(answer.points().deskewed());
   const v1::Capture capture = ExpectSameEstimates(answer);
   EXPECT_EQ(capture.info().session(), "");
@@ -452,7 +452,7 @@ TEST_P(CaptureReplay, OfAScanOutOfTheMap) {
   ASSERT_EQ(answer.status(), v1::ALIGNMENT_STATUS_OUT_OF_MAP);
   const std::optional<v1::Capture> capture = CaptureOf(answer);
   ASSERT_TRUE(capture.has_value());
-  const v1::AlignmentResult again = AlignAlone(capture->request());
+  const v1::AlignmentResult again = AlignUnary(capture->request());
   EXPECT_EQ(again.status(), v1::ALIGNMENT_STATUS_OUT_OF_MAP);
   EXPECT_EQ(again.map_t_base().SerializeAsString(), answer.map_t_base().SerializeAsString());
 }

@@ -171,18 +171,18 @@ TEST_F(EngineTakeover, SearchesAndUnaryCallsAreTakenAgain) {
   Start();
   ASSERT_TRUE(Search(*server_, WholeMapRequest()).status.ok());  // whose grid is the GPU's
   faults_->dead = true;
-  PoseSearchTold told;
+  PoseSearchReply reply;
   EXPECT_TRUE(Eventually([&] {
-    told = Search(*server_, WholeMapRequest());
-    if (!told.status.ok()) {
-      EXPECT_EQ(told.status.error_code(), grpc::StatusCode::UNAVAILABLE)
-          << told.status.error_message();
+    reply = Search(*server_, WholeMapRequest());
+    if (!reply.status.ok()) {
+      EXPECT_EQ(reply.status.error_code(), grpc::StatusCode::UNAVAILABLE)
+          << reply.status.error_message();
     }
-    return told.status.ok();
+    return reply.status.ok();
   }));
-  ASSERT_GT(told.result.hypotheses_size(), 0);
-  EXPECT_LT(DistanceFromVehicle(told.result.hypotheses(0).map_t_base().pose()), 0.2);
-  EXPECT_EQ(told.result.engine(), "cpu");
+  ASSERT_GT(reply.result.hypotheses_size(), 0);
+  EXPECT_LT(DistanceFromVehicle(reply.result.hypotheses(0).map_t_base().pose()), 0.2);
+  EXPECT_EQ(reply.result.engine(), "cpu");
 
   v1::AlignmentResult result;
   EXPECT_TRUE(AlignInTown(*server_, GoodScan(), result).ok());

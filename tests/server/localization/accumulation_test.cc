@@ -245,11 +245,11 @@ TEST_P(Accumulation, ASearchTakesEarlierScansAsCloudsOfTheNewest) {
     *cloud.mutable_base_t_sensor() = PoseOf(OdometryAt(kQuarters).Inverse() * OdometryAt(i));
     points += static_cast<uint32_t>(QuarterSeen(i).size());
   }
-  const PoseSearchTold told = Search(server_, request);
-  ASSERT_TRUE(told.status.ok()) << told.status.error_message();
-  ASSERT_GE(told.result.hypotheses_size(), 1);
-  EXPECT_EQ(told.result.points().used(), points);
-  const auto best = PoseFromProto(told.result.hypotheses(0).map_t_base().pose(), "map_t_base");
+  const PoseSearchReply reply = Search(server_, request);
+  ASSERT_TRUE(reply.status.ok()) << reply.status.error_message();
+  ASSERT_GE(reply.result.hypotheses_size(), 1);
+  EXPECT_EQ(reply.result.points().used(), points);
+  const auto best = PoseFromProto(reply.result.hypotheses(0).map_t_base().pose(), "map_t_base");
   ASSERT_TRUE(best.ok());
   EXPECT_LT(TranslationDistance(*best, TruePose(kQuarters)), 0.1);
 }

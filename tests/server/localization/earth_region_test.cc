@@ -78,19 +78,19 @@ TEST_F(EarthRegion, FindsTheVehicleInACircleByOriginAxesAndProjectorOfTheMap) {
     server_.LoadTown(map += "-next");
     SetFrame(frame, map);
     request.mutable_setup()->set_map(map);
-    const PoseSearchTold told = Search(server_, request);
-    ASSERT_TRUE(told.status.ok()) << told.status.error_message();
-    ASSERT_GE(told.result.hypotheses_size(), 1);
-    EXPECT_LT(DistanceFromVehicle(told.result.hypotheses(0).map_t_base().pose()), 0.1);
-    EXPECT_LT(AngleFromVehicle(told.result.hypotheses(0).map_t_base().pose()), 0.01);
+    const PoseSearchReply reply = Search(server_, request);
+    ASSERT_TRUE(reply.status.ok()) << reply.status.error_message();
+    ASSERT_GE(reply.result.hypotheses_size(), 1);
+    EXPECT_LT(DistanceFromVehicle(reply.result.hypotheses(0).map_t_base().pose()), 0.1);
+    EXPECT_LT(AngleFromVehicle(reply.result.hypotheses(0).map_t_base().pose()), 0.01);
   }
 }
 
 TEST_F(EarthRegion, LooksNowhereElse) {
   SetFrame(Origin(0.0));
-  const PoseSearchTold told = Search(server_, CircleRequest(15.0, 12.0, 4.0));
-  ASSERT_TRUE(told.status.ok()) << told.status.error_message();
-  for (const v1::PoseHypothesis& wrong : told.result.hypotheses()) {
+  const PoseSearchReply reply = Search(server_, CircleRequest(15.0, 12.0, 4.0));
+  ASSERT_TRUE(reply.status.ok()) << reply.status.error_message();
+  for (const v1::PoseHypothesis& wrong : reply.result.hypotheses()) {
     const v1::Vector3& at = wrong.map_t_base().pose().position();
     // Candidates may end a little outside.
     EXPECT_NEAR(at.x(), 15.0, 6.0);
@@ -99,7 +99,7 @@ TEST_F(EarthRegion, LooksNowhereElse) {
 }
 
 TEST_F(EarthRegion, NeedsTheFrameOfTheMap) {
-  const PoseSearchTold none = Search(server_, CircleRequest(0.0, 0.0, 6.0));
+  const PoseSearchReply none = Search(server_, CircleRequest(0.0, 0.0, 6.0));
   EXPECT_EQ(none.status.error_code(), grpc::StatusCode::FAILED_PRECONDITION);
   EXPECT_EQ(ReasonOf(none.status), "MAP_FRAME_UNKNOWN");
   EXPECT_THAT(none.status.error_message(),
@@ -107,7 +107,7 @@ TEST_F(EarthRegion, NeedsTheFrameOfTheMap) {
   v1::MapFrame local;
   local.mutable_projector()->set_projector_type("Local");
   SetFrame(local);
-  const PoseSearchTold nowhere = Search(server_, CircleRequest(0.0, 0.0, 6.0));
+  const PoseSearchReply nowhere = Search(server_, CircleRequest(0.0, 0.0, 6.0));
   EXPECT_EQ(nowhere.status.error_code(), grpc::StatusCode::FAILED_PRECONDITION);
   EXPECT_THAT(nowhere.status.error_message(), HasSubstr("type Local"));
 }
@@ -128,9 +128,9 @@ TEST_F(EarthRegion, SaysWhatIsWrongWithACircle) {
   for (const auto& [change, says] : cases) {
     v1::EstimateInitialPoseRequest request = CircleRequest(0.0, 0.0, 6.0);
     change(*request.mutable_region()->mutable_wgs84_circle());
-    const PoseSearchTold told = Search(server_, request);
-    EXPECT_EQ(told.status.error_code(), grpc::StatusCode::INVALID_ARGUMENT) << says;
-    EXPECT_THAT(told.status.error_message(), HasSubstr(says));
+    const PoseSearchReply reply = Search(server_, request);
+    EXPECT_EQ(reply.status.error_code(), grpc::StatusCode::INVALID_ARGUMENT) << says;
+    EXPECT_THAT(reply.status.error_message(), HasSubstr(says));
   }
   EXPECT_TRUE(Search(server_, CircleRequest(0.0, 0.0, 6.0)).status.ok());
 }

@@ -40,13 +40,13 @@ class EstimateInitialPose : public EngineTest {
 VOXLOC_INSTANTIATE_ON_ENGINES(EstimateInitialPose);
 
 TEST_P(EstimateInitialPose, FindsTheVehicleAroundAPrior) {
-  const PoseSearchTold told = Search(server_, PriorRequest());
-  ASSERT_TRUE(told.status.ok()) << told.status.error_message();
-  ASSERT_TRUE(told.has_result);
-  EXPECT_GE(told.progress.size(), 2u);
+  const PoseSearchReply reply = Search(server_, PriorRequest());
+  ASSERT_TRUE(reply.status.ok()) << reply.status.error_message();
+  ASSERT_TRUE(reply.has_result);
+  EXPECT_GE(reply.progress.size(), 2u);
   // They were not asked for.
-  for (const v1::SearchProgress& step : told.progress) EXPECT_EQ(step.particles_size(), 0);
-  const v1::SearchResult& result = told.result;
+  for (const v1::SearchProgress& step : reply.progress) EXPECT_EQ(step.particles_size(), 0);
+  const v1::SearchResult& result = reply.result;
   ASSERT_GE(result.hypotheses_size(), 1);
   const v1::PoseHypothesis& best = result.hypotheses(0);
   EXPECT_LT(DistanceFromVehicle(best.map_t_base().pose()), 0.1);
@@ -97,14 +97,14 @@ TEST_P(EstimateInitialPose, RanksDistinctHypothesesWithCovarianceAndConfidence) 
 TEST_P(EstimateInitialPose, TellsHowFarItHasComeAndEveryParticleOnce) {
   v1::EstimateInitialPoseRequest request = PriorRequest(150);
   request.set_report_particles(true);
-  const PoseSearchTold told = Search(server_, request);
-  ASSERT_TRUE(told.status.ok());
-  ASSERT_GE(told.progress.size(), 2u);
-  EXPECT_EQ(told.progress.front().phase(), v1::SEARCH_PHASE_PREPARING);
+  const PoseSearchReply reply = Search(server_, request);
+  ASSERT_TRUE(reply.status.ok());
+  ASSERT_GE(reply.progress.size(), 2u);
+  EXPECT_EQ(reply.progress.front().phase(), v1::SEARCH_PHASE_PREPARING);
   double fraction = 0.0;
   uint32_t aligned = 0;
   uint32_t next_particle = 0;
-  for (const v1::SearchProgress& progress : told.progress) {
+  for (const v1::SearchProgress& progress : reply.progress) {
     EXPECT_NE(progress.phase(), v1::SEARCH_PHASE_UNSPECIFIED);
     EXPECT_GE(progress.fraction(), fraction);
     EXPECT_LE(progress.fraction(), 1.0);
@@ -119,8 +119,9 @@ TEST_P(EstimateInitialPose, TellsHowFarItHasComeAndEveryParticleOnce) {
   }
   EXPECT_EQ(next_particle, 150);
   EXPECT_EQ(aligned, 150);
-  ASSERT_TRUE(told.progress.back().has_best());
-  EXPECT_EQ(told.progress.back().best().scores().nvtl(), told.result.hypotheses(0).scores().nvtl());
+  ASSERT_TRUE(reply.progress.back().has_best());
+  EXPECT_EQ(reply.progress.back().best().scores().nvtl(),
+            reply.result.hypotheses(0).scores().nvtl());
 }
 
 TEST_P(EstimateInitialPose, GivesTheSameAnswerToTheSameSeed) {
@@ -143,11 +144,11 @@ TEST_P(EstimateInitialPose, FindsNothingFarOutsideTheMap) {
   for (const double x : {1e3, 1e9, -1e9}) {
     v1::EstimateInitialPoseRequest request = PriorRequest();
     request.mutable_prior()->mutable_pose()->mutable_position()->set_x(x);
-    const PoseSearchTold told = Search(server_, request);
-    ASSERT_TRUE(told.status.ok()) << told.status.error_message();
-    EXPECT_EQ(told.result.hypotheses_size(), 0);
-    EXPECT_EQ(told.result.ambiguity_gap(), 0.0);
-    EXPECT_FALSE(told.result.reliable());
+    const PoseSearchReply reply = Search(server_, request);
+    ASSERT_TRUE(reply.status.ok()) << reply.status.error_message();
+    EXPECT_EQ(reply.result.hypotheses_size(), 0);
+    EXPECT_EQ(reply.result.ambiguity_gap(), 0.0);
+    EXPECT_FALSE(reply.result.reliable());
   }
 }
 
@@ -166,9 +167,9 @@ TEST_P(EstimateInitialPose, FindsTheVehicleAroundAPriorWithoutItsHeight) {
 
 TEST_P(EstimateInitialPose, FindsTheVehicleInARegionAndInTheWholeMap) {
   for (const v1::EstimateInitialPoseRequest& request : {RegionRequest(), WholeMapRequest()}) {
-    const PoseSearchTold told = Search(server_, request);
-    ASSERT_TRUE(told.status.ok()) << told.status.error_message();
-    const v1::SearchResult& result = told.result;
+    const PoseSearchReply reply = Search(server_, request);
+    ASSERT_TRUE(reply.status.ok()) << reply.status.error_message();
+    const v1::SearchResult& result = reply.result;
     ASSERT_GE(result.hypotheses_size(), 1);
     EXPECT_LT(DistanceFromVehicle(result.hypotheses(0).map_t_base().pose()), 0.1);
     EXPECT_LT(AngleFromVehicle(result.hypotheses(0).map_t_base().pose()), 0.01);
@@ -177,7 +178,7 @@ TEST_P(EstimateInitialPose, FindsTheVehicleInARegionAndInTheWholeMap) {
     EXPECT_GT(result.candidates_scored(), 0);
     EXPECT_GT(result.candidates_aligned(), 0);
     double fraction = 0.0;
-    for (const v1::SearchProgress& progress : told.progress) {
+    for (const v1::SearchProgress& progress : reply.progress) {
       EXPECT_GE(progress.fraction(), fraction);
       fraction = progress.fraction();
     }
@@ -204,10 +205,10 @@ TEST_P(EstimateInitialPose, SaysWhatIsWrongWithARequest) {
   const auto expect_error = [this](v1::EstimateInitialPoseRequest request, const Change& change,
                                    grpc::StatusCode code, const std::string& says) {
     change(request);
-    const PoseSearchTold told = Search(server_, request);
-    EXPECT_EQ(told.status.error_code(), code) << says;
-    EXPECT_THAT(told.status.error_message(), HasSubstr(says));
-    EXPECT_FALSE(told.has_result);
+    const PoseSearchReply reply = Search(server_, request);
+    EXPECT_EQ(reply.status.error_code(), code) << says;
+    EXPECT_THAT(reply.status.error_message(), HasSubstr(says));
+    EXPECT_FALSE(reply.has_result);
   };
   const auto invalid = grpc::StatusCode::INVALID_ARGUMENT;
   expect_error(

@@ -82,25 +82,25 @@ TEST(PoseSearchServer, GivesTheBestSoFarWhenItsTimeIsUp) {
   v1::EstimateInitialPoseRequest request = PriorRequest(200);
   request.mutable_search()->set_startup_trials(100);
   // More time where the machine is too busy to begin within it.
-  PoseSearchTold told;
+  PoseSearchReply reply;
   for (double timeout_s = 0.5; timeout_s < 60.0; timeout_s *= 2.0) {
     request.set_timeout_s(timeout_s);
-    told = Search(server, request);
-    ASSERT_TRUE(told.status.ok()) << told.status.error_message();
-    if (told.result.candidates_aligned() > 0) break;
+    reply = Search(server, request);
+    ASSERT_TRUE(reply.status.ok()) << reply.status.error_message();
+    if (reply.result.candidates_aligned() > 0) break;
   }
-  EXPECT_TRUE(told.result.timed_out());
-  EXPECT_GE(told.result.candidates_aligned(), 100);
-  EXPECT_LT(told.result.candidates_aligned(), 200);
-  ASSERT_GE(told.result.hypotheses_size(), 1);
-  EXPECT_LT(DistanceFromVehicle(told.result.hypotheses(0).map_t_base().pose()), 0.1);
-  EXPECT_GT(told.result.timings().align_s(), 0.0);
+  EXPECT_TRUE(reply.result.timed_out());
+  EXPECT_GE(reply.result.candidates_aligned(), 100);
+  EXPECT_LT(reply.result.candidates_aligned(), 200);
+  ASSERT_GE(reply.result.hypotheses_size(), 1);
+  EXPECT_LT(DistanceFromVehicle(reply.result.hypotheses(0).map_t_base().pose()), 0.1);
+  EXPECT_GT(reply.result.timings().align_s(), 0.0);
 }
 
 TEST_F(PoseSearchLimits, ATimeTooShortForAnythingIsNoError) {
   v1::EstimateInitialPoseRequest request = PriorRequest();
   request.set_timeout_s(1e-9);
-  const PoseSearchTold none = Search(server_, request);
+  const PoseSearchReply none = Search(server_, request);
   ASSERT_TRUE(none.status.ok()) << none.status.error_message();
   EXPECT_TRUE(none.result.timed_out());
   EXPECT_EQ(none.result.candidates_aligned(), 0);
@@ -112,10 +112,10 @@ TEST_F(PoseSearchLimits, EndsSoonAfterTheRpcsDeadlineAndGivesNothing) {
     grpc::ClientContext context;
     // Real time: gRPC's deadlines are; the search outlasts any.
     context.set_deadline(std::chrono::system_clock::now() + std::chrono::milliseconds(left_ms));
-    const PoseSearchTold told =
+    const PoseSearchReply reply =
         Listen(*server_.localization->EstimateInitialPose(&context, PriorRequest()));
-    EXPECT_EQ(told.status.error_code(), grpc::StatusCode::DEADLINE_EXCEEDED);
-    EXPECT_FALSE(told.has_result);
+    EXPECT_EQ(reply.status.error_code(), grpc::StatusCode::DEADLINE_EXCEEDED);
+    EXPECT_FALSE(reply.has_result);
   }
 }
 
@@ -130,7 +130,7 @@ TEST_F(PoseSearchLimits, CancellingEndsItAndFreesItsPlace) {
     v1::EstimateInitialPoseResponse response;
     ASSERT_TRUE(readers.back()->Read(&response));
   }
-  const PoseSearchTold refused = Search(server_, PriorRequest());
+  const PoseSearchReply refused = Search(server_, PriorRequest());
   EXPECT_EQ(refused.status.error_code(), grpc::StatusCode::RESOURCE_EXHAUSTED);
   EXPECT_THAT(refused.status.error_message(), HasSubstr("2 searches"));
   for (int i = 0; i < 2; ++i) {
@@ -138,13 +138,13 @@ TEST_F(PoseSearchLimits, CancellingEndsItAndFreesItsPlace) {
     EXPECT_EQ(Listen(*readers[i]).status.error_code(), grpc::StatusCode::CANCELLED);
   }
   *endless_ = false;
-  PoseSearchTold told;
+  PoseSearchReply reply;
   // The client knows of its cancellation before the server does.
   EXPECT_TRUE(Eventually([&] {
-    told = Search(server_, PriorRequest(20));
-    return told.status.error_code() != grpc::StatusCode::RESOURCE_EXHAUSTED;
+    reply = Search(server_, PriorRequest(20));
+    return reply.status.error_code() != grpc::StatusCode::RESOURCE_EXHAUSTED;
   }));
-  EXPECT_TRUE(told.status.ok()) << told.status.error_message();
+  EXPECT_TRUE(reply.status.ok()) << reply.status.error_message();
 }
 
 class PoseSearchLoad : public EngineTest {
@@ -157,9 +157,9 @@ TEST_P(PoseSearchLoad, TrackingGoesOnBesideSearches) {
   std::vector<std::thread> searches;
   for (int i = 0; i < 2; ++i) {
     searches.emplace_back([this] {
-      const PoseSearchTold told = Search(server_, PriorRequest(150));
-      ASSERT_TRUE(told.status.ok()) << told.status.error_message();
-      EXPECT_LT(DistanceFromVehicle(told.result.hypotheses(0).map_t_base().pose()), 0.1);
+      const PoseSearchReply reply = Search(server_, PriorRequest(150));
+      ASSERT_TRUE(reply.status.ok()) << reply.status.error_message();
+      EXPECT_LT(DistanceFromVehicle(reply.result.hypotheses(0).map_t_base().pose()), 0.1);
     });
   }
   std::vector<std::thread> vehicles;

@@ -285,9 +285,9 @@ TEST_F(Scopes, ASearchWhoseMapWasTakenFromItsCallerTellsNothing) {
   gate_->AwaitBatches(before + 1);
   ReloadWith("[town*]", "[port]");
   gate_->Open();
-  const PoseSearchTold told = Listen(*search);
-  EXPECT_EQ(ReasonOf(told.status), "MAP_NOT_ALLOWED") << told.status.error_message();
-  EXPECT_FALSE(told.has_result);
+  const PoseSearchReply reply = Listen(*search);
+  EXPECT_EQ(ReasonOf(reply.status), "MAP_NOT_ALLOWED") << reply.status.error_message();
+  EXPECT_FALSE(reply.has_result);
 }
 
 TEST_F(Scopes, HealthKnowsTheMapsThatTheCallerMayUse) {

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A PostgreSQL of its own for a test, with the programs of the distribution, and what the logs of
+"""A temporary PostgreSQL of a test, with the programs of the distribution, and what the logs of
 servers that share it say."""
 
 import datetime

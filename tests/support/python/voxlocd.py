@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A voxlocd of its own for a test: a free port, its own folder, ended at the end."""
+"""A voxlocd of a test: on a free port, in a temporary folder, stopped at the end."""
 
 import json
 import os

@@ -30,7 +30,7 @@
 namespace voxloc::ros2 {
 
 [[nodiscard]] int64_t StampNs(const builtin_interfaces::msg::Time& time);
-// Before 1901 and after 2038, which a message cannot say, the nearest time that it can.
+// Clamped to the range of the message, 1901 to 2038.
 [[nodiscard]] builtin_interfaces::msg::Time ToTime(int64_t stamp_ns);
 
 // A cloud as the bridge reads it. It points into the message, which must outlive it.

@@ -14,10 +14,10 @@
 
 namespace voxloc::ros2 {
 
-// A request, which its answer, its error or the next request ends, whichever comes first.
-struct NodeMapLoader::Open {
-  // The callback, which exactly one taker gets.
-  Done Take() {
+// A request. It ends with its answer, an error or the next request, whichever is first.
+struct NodeMapLoader::PendingRequest {
+  // Returns the callback to the first caller, and null to all others.
+  Done TakeCallback() {
     const std::lock_guard<std::mutex> lock(mutex);
     return std::exchange(done, nullptr);
   }
@@ -30,7 +30,9 @@ NodeMapLoader::NodeMapLoader(rclcpp::Node& node)
     : group_(node.create_callback_group(rclcpp::CallbackGroupType::MutuallyExclusive)),
       client_(node.create_client<Service>(ros::kMapLoaderClient, ServicesQos(), group_)) {}
 
-NodeMapLoader::~NodeMapLoader() { End(absl::CancelledError("the node is being shut down")); }
+NodeMapLoader::~NodeMapLoader() {
+  AbortPending(absl::CancelledError("the node is being shut down"));
+}
 
 bool NodeMapLoader::IsReady() const {
   try {
@@ -40,35 +42,35 @@ bool NodeMapLoader::IsReady() const {
   }
 }
 
-void NodeMapLoader::End(const absl::Status& error) {
-  std::shared_ptr<Open> open;
+void NodeMapLoader::AbortPending(const absl::Status& error) {
+  std::shared_ptr<PendingRequest> pending;
   std::optional<int64_t> request_id;
   {
     const std::lock_guard<std::mutex> lock(mutex_);
-    open = std::exchange(open_, nullptr);
+    pending = std::exchange(pending_, nullptr);
     request_id = std::exchange(request_id_, std::nullopt);
   }
   if (request_id) {
     client_->remove_pending_request(*request_id);  // answered ones are no longer pending
   }
-  if (const Done done = open ? open->Take() : nullptr) {
+  if (const Done done = pending ? pending->TakeCallback() : nullptr) {
     done(error);
   }
 }
 
 void NodeMapLoader::Request(const ros::MapAreaRequest& request, Done done) {
-  End(absl::DeadlineExceededError(
+  AbortPending(absl::DeadlineExceededError(
       absl::StrCat(client_->get_service_name(), " has not answered the request before")));
   auto message = std::make_shared<Service::Request>();
   message->area.center_x = request.center_x;
   message->area.center_y = request.center_y;
   message->area.radius = request.radius;
   message->cached_ids = request.cached_ids;
-  const auto open = std::make_shared<Open>();
-  open->done = std::move(done);
-  const auto answered = [open](rclcpp::Client<Service>::SharedFuture future) {
-    const Done taken = open->Take();
-    if (!taken) {
+  const auto pending = std::make_shared<PendingRequest>();
+  pending->done = std::move(done);
+  const auto answered = [pending](rclcpp::Client<Service>::SharedFuture future) {
+    const Done callback = pending->TakeCallback();
+    if (!callback) {
       return;
     }
     const std::shared_ptr<Service::Response> response = future.get();
@@ -80,16 +82,16 @@ void NodeMapLoader::Request(const ros::MapAreaRequest& request, Done done) {
       area.tiles_to_add.push_back({tile.cell_id, clouds.back().view()});
     }
     area.ids_to_remove = response->ids_to_remove;
-    taken(std::move(area));
+    callback(std::move(area));
   };
   try {
     const int64_t request_id = client_->async_send_request(message, answered).request_id;
     const std::lock_guard<std::mutex> lock(mutex_);
-    open_ = open;
+    pending_ = pending;
     request_id_ = request_id;
   } catch (const std::exception& error) {
-    if (const Done taken = open->Take()) {
-      taken(absl::UnavailableError(
+    if (const Done callback = pending->TakeCallback()) {
+      callback(absl::UnavailableError(
           absl::StrCat(client_->get_service_name(), " was not called: ", error.what())));
     }
   }

@@ -19,26 +19,26 @@ namespace voxloc::ros2 {
 class NodeMapLoader : public ros::MapLoader {
  public:
   explicit NodeMapLoader(rclcpp::Node& node);
-  // A request that is open is answered with Cancelled.
+  // A pending request ends with Cancelled.
   ~NodeMapLoader() override;
   NodeMapLoader(const NodeMapLoader&) = delete;
   NodeMapLoader& operator=(const NodeMapLoader&) = delete;
 
   [[nodiscard]] bool IsReady() const override;
-  // Without an answer the request ends when the next one comes, with DeadlineExceeded.
+  // A request without an answer ends with DeadlineExceeded when the next one is sent.
   void Request(const ros::MapAreaRequest& request, Done done) override;
 
  private:
   using Service = autoware_map_msgs::srv::GetDifferentialPointCloudMap;
-  struct Open;
+  struct PendingRequest;
 
   // Ends the open request, if there is one, with this error.
-  void End(const absl::Status& error);
+  void AbortPending(const absl::Status& error);
 
   rclcpp::CallbackGroup::SharedPtr group_;
   rclcpp::Client<Service>::SharedPtr client_;
   std::mutex mutex_;
-  std::shared_ptr<Open> open_;  // the last one
+  std::shared_ptr<PendingRequest> pending_;  // the last one
   std::optional<int64_t> request_id_;
 };
 

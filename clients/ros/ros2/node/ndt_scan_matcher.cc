@@ -77,7 +77,7 @@ NdtScanMatcher::NdtScanMatcher(const rclcpp::NodeOptions& options)
 
   SubscribeToPoses(parameters);
   SubscribeToPoints(parameters);
-  Serve();
+  CreateServices();
   groups_.push_back(create_callback_group(rclcpp::CallbackGroupType::MutuallyExclusive));
   timer_ = rclcpp::create_timer(
       this, get_clock(), kTimerPeriod,
@@ -91,8 +91,8 @@ NdtScanMatcher::NdtScanMatcher(const rclcpp::NodeOptions& options)
 
 NdtScanMatcher::~NdtScanMatcher() = default;
 
-// A view of each message goes to the bridge while the message lives. A reader that shares it spares
-// the copy that one of its own would need where another subscriber in the process has it too.
+// The bridge gets a view of each message. Subscribing to shared messages avoids a copy if another
+// subscriber in the process gets the same message.
 void NdtScanMatcher::SubscribeToPoints(const ros::Parameters& parameters) {
   std::vector<std::string> topics = {ros::kPointsTopic};
   const std::vector<std::string>& extra = parameters.voxloc.points_extra_topics;
@@ -130,7 +130,7 @@ void NdtScanMatcher::SubscribeToPoses(const ros::Parameters& parameters) {
         options));
   };
   if (parameters.voxloc.guess_source == "odometry") {
-    subscribe(ros::kInitialPoseSetTopic, &ros::Bridge::OnPoseSet);
+    subscribe(ros::kUserPoseTopic, &ros::Bridge::OnUserPose);
   } else {
     subscribe(ros::kInitialPoseTopic, &ros::Bridge::OnInitialPose);
   }
@@ -153,7 +153,7 @@ void NdtScanMatcher::SubscribeToPoses(const ros::Parameters& parameters) {
   }
 }
 
-void NdtScanMatcher::Serve() {
+void NdtScanMatcher::CreateServices() {
   groups_.push_back(create_callback_group(rclcpp::CallbackGroupType::MutuallyExclusive));
   const rclcpp::CallbackGroup::SharedPtr& group = groups_.back();
   const std::weak_ptr<Parts> weak = parts_;

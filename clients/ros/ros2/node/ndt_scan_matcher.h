@@ -3,8 +3,8 @@
 // NdtScanMatcher: the node that takes the place of Autoware's ndt_scan_matcher. It converts, and
 // hands over to voxloc::ros::Bridge, which does the work; README.md has its topics and services.
 //
-// No callback waits, for the network or for another callback, so that the node runs well under any
-// executor; scans, poses, services, the timer and the map loader have callback groups of their own.
+// No callback blocks, so that the node works with any executor. Scans, poses, services, the timer
+// and the map loader have separate callback groups.
 // The constructor throws std::invalid_argument when a parameter cannot be used. The destructor ends
 // the session with the server.
 
@@ -36,7 +36,7 @@ class NdtScanMatcher : public rclcpp::Node {
 
   void SubscribeToPoints(const ros::Parameters& parameters);
   void SubscribeToPoses(const ros::Parameters& parameters);
-  void Serve();
+  void CreateServices();
 
   std::shared_ptr<Parts> parts_;
   std::vector<rclcpp::CallbackGroup::SharedPtr> groups_;

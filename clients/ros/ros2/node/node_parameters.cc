@@ -51,7 +51,7 @@ std::optional<ros::ParameterValue> FromRos(const rclcpp::ParameterValue& value) 
 }
 
 // Names that every node of ROS 2 has.
-bool IsOfRos(const std::string& name) {
+bool IsBuiltInParameter(const std::string& name) {
   return name == "use_sim_time" || name == "start_type_description_service" ||
          absl::StartsWith(name, "qos_overrides.");
 }
@@ -67,7 +67,7 @@ absl::StatusOr<ros::LoadedParameters> DeclareParameters(rclcpp::Node& node) {
       rcl_interfaces::msg::ParameterDescriptor descriptor;
       descriptor.description = info.meaning;
       descriptor.read_only = true;
-      // The bridge checks the types itself: a whole number serves where a real one is asked for.
+      // The bridge checks the types itself: an integer is accepted for a double.
       descriptor.dynamic_typing = true;
       node.declare_parameter(info.name, ToRos(info.default_value), descriptor);
     }
@@ -86,7 +86,7 @@ absl::StatusOr<ros::LoadedParameters> DeclareParameters(rclcpp::Node& node) {
   // What else was given has no effect; only its name counts, for the warning.
   for (const auto& [name, value] :
        node.get_node_parameters_interface()->get_parameter_overrides()) {
-    if (known.count(name) == 0 && !IsOfRos(name)) {
+    if (known.count(name) == 0 && !IsBuiltInParameter(name)) {
       given[name] = FromRos(value).value_or(false);
     }
   }

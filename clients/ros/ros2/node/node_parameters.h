@@ -13,8 +13,8 @@
 
 namespace voxloc::ros2 {
 
-// Declares every parameter of the table with its default, and gives the values in effect, and a
-// warning for each name that was given and is not known. InvalidArgument: a value that cannot be.
+// Declares every parameter of the table with its default. Returns the values in effect and a
+// warning for each unknown name. InvalidArgument: an invalid value.
 [[nodiscard]] absl::StatusOr<ros::LoadedParameters> DeclareParameters(rclcpp::Node& node);
 
 }  // namespace voxloc::ros2

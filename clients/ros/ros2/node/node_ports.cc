@@ -10,9 +10,9 @@
 namespace voxloc::ros2 {
 namespace {
 
-// /tf_static is kept for late subscribers, which messages within one process cannot be in Humble;
-// both topics go the way that every version of ROS has.
-rclcpp::SubscriptionOptions BetweenProcesses() {
+// /tf_static is transient local, which intra-process communication does not support in Humble, so
+// it is off for both topics.
+rclcpp::SubscriptionOptions NoIntraProcess() {
   rclcpp::SubscriptionOptions options;
   options.use_intra_process_comm = rclcpp::IntraProcessSetting::Disable;
   return options;
@@ -23,7 +23,7 @@ rclcpp::SubscriptionOptions BetweenProcesses() {
 NodeTransforms::NodeTransforms(rclcpp::Node& node)
     : buffer_(node.get_clock()),
       listener_(buffer_, &node, /*spin_thread=*/true, tf2_ros::DynamicListenerQoS(),
-                tf2_ros::StaticListenerQoS(), BetweenProcesses(), BetweenProcesses()) {}
+                tf2_ros::StaticListenerQoS(), NoIntraProcess(), NoIntraProcess()) {}
 
 absl::StatusOr<Pose> NodeTransforms::Lookup(const std::string& target_frame,
                                             const std::string& source_frame,

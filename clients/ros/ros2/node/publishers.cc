@@ -33,7 +33,7 @@ rclcpp::PublisherBase::SharedPtr CreateFor(rclcpp::Node& node, const ros::TopicI
   rclcpp::PublisherOptions options;
   if (info.transient_local) {
     qos.transient_local();
-    // What is kept for late subscribers cannot stay within the process in Humble.
+    // Humble does not support transient local topics with intra-process communication.
     options.use_intra_process_comm = rclcpp::IntraProcessSetting::Disable;
   }
   return node.create_publisher<Message>(info.name, qos, options);

@@ -37,8 +37,8 @@ class NodeOutput : public ros::Output {
   void Broadcast(const ros::TransformStamped& transform) override;
 
  private:
-  // A message of ROS goes out as one that nobody else holds: subscribers in the same process then
-  // get it without a copy.
+  // Publishes a message by unique_ptr, so that subscribers in the same process get it without a
+  // copy.
   template <typename Message>
   void Send(ros::Topic topic, std::unique_ptr<Message> message);
   template <typename Function>

@@ -41,7 +41,7 @@ class ProcessTest : public testing::Test {
             "voxloc.server:=\"127.0.0.1:1\""};
   }
 
-  static bool Triggers(const std::string& service) {
+  static bool CanTrigger(const std::string& service) {
     const auto node = std::make_shared<rclcpp::Node>("caller");
     const auto client = node->create_client<std_srvs::srv::SetBool>(service);
     if (!client->wait_for_service(30s)) {
@@ -60,7 +60,7 @@ TEST_F(ProcessTest, TheExecutableServesAndEndsOnAnInterrupt) {
   for (const int signal : {SIGINT, SIGTERM}) {
     const std::string name = "matcher_" + std::to_string(signal);
     ChildProcess process(VOXLOC_ROS_EXECUTABLE, Arguments(name));
-    EXPECT_TRUE(Triggers(name + "/trigger"));
+    EXPECT_TRUE(CanTrigger(name + "/trigger"));
     EXPECT_FALSE(process.Wait(0.0).has_value());
     process.Signal(signal);
     const std::optional<int> status = process.Wait(20.0);
@@ -89,7 +89,7 @@ TEST_F(ProcessTest, TheComponentLoadsIntoAContainer) {
     rclcpp::executors::SingleThreadedExecutor executor;
     executor.add_node(node.get_node_base_interface());
     std::thread spinning([&] { executor.spin(); });
-    EXPECT_TRUE(Triggers("component/trigger"));
+    EXPECT_TRUE(CanTrigger("component/trigger"));
     executor.cancel();
     spinning.join();
     executor.remove_node(node.get_node_base_interface());

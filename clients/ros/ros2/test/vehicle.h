@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Vehicle: what surrounds the node in tests: a LiDAR, an EKF, whoever calls the services, and a
+// Vehicle: the environment of the node in tests: a LiDAR, an EKF, clients of the services, and a
 // recorder of everything that the node publishes. Thread-safe.
 
 #ifndef VOXLOC_CLIENTS_ROS_ROS2_TEST_VEHICLE_H_

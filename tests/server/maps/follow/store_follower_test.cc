@@ -151,7 +151,7 @@ class Library {
 class StoreFollowerTest : public ::testing::Test {
  protected:
   void SetUp() override {
-    if (!PostgresServer::Installed()) GTEST_SKIP() << PostgresServer::kMissing;
+    if (!PostgresServer::Installed()) GTEST_SKIP() << PostgresServer::kMissingReason;
     postgres_ = PostgresServer::Shared();
     ASSERT_NE(postgres_, nullptr);
     schema_ = postgres_->NewSchema();

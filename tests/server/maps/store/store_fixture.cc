@@ -98,7 +98,7 @@ StoreTest::StoreTest() {
 
 void StoreTest::SetUp() {
   if (InPostgres()) {
-    if (!PostgresServer::Installed()) GTEST_SKIP() << PostgresServer::kMissing;
+    if (!PostgresServer::Installed()) GTEST_SKIP() << PostgresServer::kMissingReason;
     ASSERT_NE(PostgresServer::Shared(), nullptr);
     database_.url = PostgresServer::Shared()->Url(NewPostgresSchema());
   }

@@ -184,7 +184,7 @@ TEST_P(PartlyResidentMaps, HaveATileWhereOneFitsWhateverTheEstimate) {
 TEST_P(PartlyResidentMaps, AreSearchedInPartsThatFit) {
   const auto server = StartWithTowns();
   // The whole map: at first tiles are loaded, until there is no room for more.
-  PoseSearchTold whole;
+  PoseSearchReply whole;
   EXPECT_TRUE(Eventually([&] {
     whole = Search(*server, WholeMapRequest());
     return whole.status.error_code() != grpc::StatusCode::UNAVAILABLE;
@@ -197,7 +197,7 @@ TEST_P(PartlyResidentMaps, AreSearchedInPartsThatFit) {
     v1::Box& box = *request.mutable_region()->mutable_box();
     box.mutable_min()->set_x(box.min().x() + kDistanceM * town);
     box.mutable_max()->set_x(box.max().x() + kDistanceM * town);
-    PoseSearchTold part;
+    PoseSearchReply part;
     EXPECT_TRUE(Eventually([&] {
       part = Search(*server, request);
       return part.status.error_code() != grpc::StatusCode::UNAVAILABLE;

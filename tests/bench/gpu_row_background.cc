@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A row while calls of another go on.
+// A row under background load of another row.
 
 #include <atomic>
 #include <memory>
@@ -39,7 +39,7 @@ class CallLoop {
 
 }  // namespace
 
-Row Beside(const Row& row, const Row& other) {
+Row WithBackgroundLoad(const Row& row, const Row& other) {
   Row both;
   both.name = absl::StrCat(row.name, ", beside: ", other.name);
   both.item = row.item;

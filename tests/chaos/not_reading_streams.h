@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Sessions that send scans and never read what they are answered.
+// Sessions that send scans and never read the answers.
 
-#ifndef VOXLOC_TESTS_CHAOS_NOT_READING_H_
-#define VOXLOC_TESTS_CHAOS_NOT_READING_H_
+#ifndef VOXLOC_TESTS_CHAOS_NOT_READING_STREAMS_H_
+#define VOXLOC_TESTS_CHAOS_NOT_READING_STREAMS_H_
 
 #include <atomic>
 #include <cstddef>
@@ -47,4 +47,4 @@ class NotReadingStreams {
 
 }  // namespace voxloc::chaos
 
-#endif  // VOXLOC_TESTS_CHAOS_NOT_READING_H_
+#endif  // VOXLOC_TESTS_CHAOS_NOT_READING_STREAMS_H_

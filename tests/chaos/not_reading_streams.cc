@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#include "tests/chaos/not_reading.h"
+#include "tests/chaos/not_reading_streams.h"
 
 #include <grpcpp/grpcpp.h>
 

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#include "tests/bench/call_split.h"
+#include "tests/bench/device_time_recorder.h"
 
 namespace voxloc::bench {
 
-std::vector<AlignResult> SplitTimer::Align(absl::Span<const AlignJob> jobs) {
-  if (!timed_.load()) return ForwardingEngine::Align(jobs);
+std::vector<AlignResult> DeviceTimeRecorder::Align(absl::Span<const AlignJob> jobs) {
+  if (!recording_.load()) return ForwardingEngine::Align(jobs);
   std::vector<AlignJob> timed(jobs.begin(), jobs.end());
   for (AlignJob& job : timed) job.with_device_times = true;
   std::vector<AlignResult> results = ForwardingEngine::Align(timed);
@@ -22,7 +22,7 @@ std::vector<AlignResult> SplitTimer::Align(absl::Span<const AlignJob> jobs) {
   return results;
 }
 
-std::optional<DeviceTimes> SplitTimer::LastCall() const {
+std::optional<DeviceTimes> DeviceTimeRecorder::LastCall() const {
   const absl::MutexLock lock(&mutex_);
   return last_;
 }
