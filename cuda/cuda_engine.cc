@@ -39,30 +39,31 @@ using cuda::Pool;
 using cuda::Priority;
 using cuda::ScoreBatch;
 
-// Calls of a kind that may work at the same time; others wait for one of them.
+// Maximum numbers of concurrent calls of each kind; others wait.
 constexpr size_t kMaxTrackingCalls = 16;
 constexpr size_t kMaxOtherCalls = 4;
 
 // Memory that packed jobs may take and that is kept for the next ones. Two batches of the most
 // points that a server makes by default, 2^22 of 12 bytes, and half as much again for the clouds of
 // their passes, are 150 MB.
-constexpr size_t kMostPageLockedBytes = size_t{256} << 20;
+constexpr size_t kMaxPageLockedBytes = size_t{256} << 20;
 
 // Raw clouds of fewer points are filtered on the processor.
-constexpr size_t kPointsWorthFiltering = 10'000;
+constexpr size_t kMinDevicePoints = 10'000;
 
-// Tracking goes before everything else that waits for the device.
+// Tracking takes precedence over all other work.
 Priority PriorityOf(WorkClass work_class) {
   return work_class == WorkClass::kTracking ? Priority::kHigh : Priority::kLow;
 }
 
-// Resources for alignments that leave tracking room: a sixth of what runs at the same time. Beside
+// Resources for alignments that leave a sixth of the resident blocks to tracking. Beside
 // a search of 4,096 candidates the 99th percentile of tracking is then 1.4 times that of a device
 // without other work, and 47 times if the search takes all; the search takes 12 % longer, and 28 %
 // if it leaves a third (docs/performance.md, "Tracking beside other work").
-cuda::AlignResources InBackground(cuda::AlignResources resources) {
+cuda::AlignResources WithBackgroundBudget(cuda::AlignResources resources) {
   const int blocks = resources.limits.resident_blocks;
-  resources.room = std::make_shared<cuda::BackgroundRoom>(std::max(1, blocks - blocks / 6));
+  resources.background_budget =
+      std::make_shared<cuda::BackgroundBudget>(std::max(1, blocks - blocks / 6));
   return resources;
 }
 
@@ -85,9 +86,9 @@ class CudaEngine : public Engine {
       : device_(resources.device),
         map_builder_(std::move(map_builder)),
         scan_filter_(std::move(scan_filter)),
-        scan_memory_(device_, kMostPageLockedBytes),
+        scan_memory_(device_, kMaxPageLockedBytes),
         tracking_(resources, kMaxTrackingCalls, Priority::kHigh),
-        other_(InBackground(resources), kMaxOtherCalls, Priority::kLow) {}
+        other_(WithBackgroundBudget(resources), kMaxOtherCalls, Priority::kLow) {}
 
   std::vector<AlignResult> Align(absl::Span<const AlignJob> jobs) override {
     std::vector<AlignResult> results(jobs.size());
@@ -174,22 +175,23 @@ class CudaEngine : public Engine {
   }
 
   absl::StatusOr<ScoreResult> DoScore(const ScoreRequest& request) override {
-    VOXLOC_ASSIGN_OR_RETURN(const CudaMap* const map, CudaMap::Of(*device_, request.map.get()));
+    VOXLOC_ASSIGN_OR_RETURN(const CudaMap* const map,
+                            CudaMap::FromResident(*device_, request.map.get()));
     VOXLOC_TRY(CheckCells(*map, absl::MakeConstSpan(&request.stage, 1)));
     ScoreResult result = MakeScoreResult(request);
     const cuda::StageTerms terms =
         cuda::MakeStageTerms(request.stage, *map->Blocks(request.stage.cells));
     VOXLOC_ASSIGN_OR_RETURN(Pool<ScoreBatch>::Lease batch,
-                            Of(PriorityOf(request.work_class)).score.Take());
+                            WorkspacesFor(PriorityOf(request.work_class)).score.Acquire());
     VOXLOC_TRY(batch->Run(request, terms, result));
     return result;
   }
 
-  // Small clouds are filtered here sooner than they are on the device; and where the device cannot,
-  // for lack of memory or permanently, the result is the same here.
+  // Small clouds are filtered faster on the CPU. It is also the fallback, with the same result,
+  // when the device has no memory or has failed.
   absl::StatusOr<FilteredCloud> DoFilter(const PointCloud& cloud, const FilterOptions& options,
                                          WorkClass work_class) override {
-    if (cloud.size() < kPointsWorthFiltering) return FilterCloud(cloud, options);
+    if (cloud.size() < kMinDevicePoints) return FilterCloud(cloud, options);
     absl::StatusOr<FilteredCloud> filtered =
         scan_filter_->Filter(cloud, options, PriorityOf(work_class));
     const absl::StatusCode code = filtered.status().code();
@@ -208,14 +210,16 @@ class CudaEngine : public Engine {
       return absl::FailedPreconditionError("the grid does not belong to this CUDA engine");
     }
     VOXLOC_ASSIGN_OR_RETURN(Pool<cuda::BoundSlice>::Lease slice,
-                            Of(PriorityOf(request.work_class)).bound.Take());
+                            WorkspacesFor(PriorityOf(request.work_class)).bound.Acquire());
     return slice->Run(request, *grid);
   }
 
  private:
-  Workspaces& Of(Priority priority) { return priority == Priority::kHigh ? tracking_ : other_; }
+  Workspaces& WorkspacesFor(Priority priority) {
+    return priority == Priority::kHigh ? tracking_ : other_;
+  }
 
-  // Jobs of one call that belong to different classes go one class after another, tracking first.
+  // Jobs of different classes in one call run one class after another, tracking first.
   absl::Status TryAlign(absl::Span<const AlignJob> jobs, std::vector<AlignResult>& results) {
     if (jobs.empty()) return absl::OkStatus();
     VOXLOC_TRY(device_->MakeCurrent());
@@ -227,7 +231,8 @@ class CudaEngine : public Engine {
         if (PriorityOf(jobs[i].work_class) == priority) entries.push_back({&jobs[i], &results[i]});
       }
       if (entries.empty()) continue;
-      VOXLOC_ASSIGN_OR_RETURN(Pool<AlignBatch>::Lease batch, Of(priority).align.Take());
+      VOXLOC_ASSIGN_OR_RETURN(Pool<AlignBatch>::Lease batch,
+                              WorkspacesFor(priority).align.Acquire());
       VOXLOC_TRY(batch->Run(entries));
     }
     return absl::OkStatus();

@@ -3,10 +3,10 @@
 // The engine for one NVIDIA GPU. An alignment, from the guess to the last stage of its profile,
 // runs inside one kernel launch, and a batch of any size is one launch too.
 //
-// Thread-safe. Each call works on a stream of its own, never the default stream, and returns when
-// its work is done: what it was given may be changed or freed after that. Tracking goes on streams
-// of high priority, building maps and long batches on low ones. Results do not depend on the batch,
-// on what else runs, or on how many blocks the device can spare: the same job gives the same bits.
+// Thread-safe. Each call uses a stream of its own, never the default stream, and returns when its
+// work is done: its arguments may be changed or freed then. Tracking runs on streams of high
+// priority, map building and long batches on low ones. The same job gives the same bits, whatever
+// the batch, the concurrent work and the number of blocks that work on it.
 
 #ifndef VOXLOC_CUDA_CUDA_ENGINE_H_
 #define VOXLOC_CUDA_CUDA_ENGINE_H_
@@ -21,8 +21,8 @@
 namespace voxloc {
 
 struct CudaEngineOptions {
-  int device = 0;  // ordinal, as the driver counts those it shows to this process
-  // What the engine may hold of the device's memory; 0: all there is.
+  int device = 0;  // CUDA ordinal among the devices visible to this process
+  // Limit of the engine's device memory; 0: no limit.
   size_t memory_limit_bytes = 0;
 };
 

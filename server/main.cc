@@ -13,7 +13,7 @@
 #include <thread>
 
 #include "core/host/process_limits.h"
-#include "core/parallel/lock_checks.h"
+#include "core/parallel/deadlock_detection.h"
 #include "server/config/command_line.h"
 #include "server/config/config_errors.h"
 #include "server/lifecycle/lifecycle_requests.h"
@@ -88,7 +88,7 @@ int PendingStop() {
 }  // namespace
 
 int main(int argc, char** argv) {
-  voxloc::SkipLockChecks();
+  voxloc::DisableDeadlockDetection();
   // Blocked before any thread is there (BlockSignals), so that all inherit it: only sigwait sees
   // them.
   sigset_t signals;

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "clients/cli/commands/commands.h"
-#include "core/parallel/lock_checks.h"
+#include "core/parallel/deadlock_detection.h"
 
 namespace {
 
@@ -31,7 +31,7 @@ ExitCode Run(const std::vector<std::string>& arguments) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  voxloc::SkipLockChecks();
+  voxloc::DisableDeadlockDetection();
   // gRPC writes lines of its own about what calls return, unless somebody has asked for them.
   if (std::getenv("GRPC_VERBOSITY") == nullptr) {
     gpr_set_log_function([](gpr_log_func_args* /*line*/) {});

@@ -97,7 +97,7 @@ absl::StatusOr<std::string> WordOf(const std::string& path, const YAML::Node& pa
   }
   const std::string& word = node.Scalar();
   const bool printable = std::none_of(word.begin(), word.end(), absl::ascii_iscntrl);
-  if (printable && Utf8Prefix(word) == word.size()) return word;
+  if (printable && Utf8PrefixLength(word) == word.size()) return word;
   return YamlErrorAt(path, node, absl::StrCat(key, " must be a word of printable UTF-8"));
 }
 

@@ -109,7 +109,7 @@ bool Moves(const Pose& pose) {
 
 const char* ReasonText(RecordReason reason) {
   switch (reason) {
-    case RecordReason::kTold:
+    case RecordReason::kRequested:
       return "as told";
     case RecordReason::kName:
       return "by the file's name";

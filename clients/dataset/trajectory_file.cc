@@ -102,9 +102,9 @@ absl::StatusOr<Entries> ReadCalibrationEntries(const std::string& path) {
   LineScanner lines(bytes.view());
   absl::string_view line;
   while (lines.Next(line)) {
-    const std::string key(absl::StripSuffix(TakeWord(line), ":"));
+    const std::string key(absl::StripSuffix(ConsumeWord(line), ":"));
     std::vector<double> numbers;
-    for (absl::string_view word = TakeWord(line); !word.empty(); word = TakeWord(line)) {
+    for (absl::string_view word = ConsumeWord(line); !word.empty(); word = ConsumeWord(line)) {
       double number = 0.0;
       // Dates and names of cameras.
       if (!ParseDouble(word, number)) break;
@@ -154,7 +154,7 @@ absl::StatusOr<std::vector<StampedPose>> ReadTrajectory(const std::string& path,
   absl::string_view line;
   while (lines.Next(line)) {
     Words words;
-    for (absl::string_view word = TakeWord(line); !word.empty(); word = TakeWord(line)) {
+    for (absl::string_view word = ConsumeWord(line); !word.empty(); word = ConsumeWord(line)) {
       words.push_back(word);
     }
     if (words.empty() || words[0].front() == '#') continue;

@@ -11,10 +11,10 @@
 
 namespace voxloc {
 
-// The checksum of what `crc` is the checksum of (0: nothing), followed by `bytes`.
+// Extends `crc`, the checksum of the preceding bytes (0: there are none), by `bytes`.
 [[nodiscard]] uint32_t ExtendCrc32c(uint32_t crc, absl::string_view bytes);
 
-// The same on processors without an instruction for it, where it takes several times as long.
+// The portable version, for processors without a CRC-32C instruction; several times slower.
 [[nodiscard]] uint32_t ExtendCrc32cByTable(uint32_t crc, absl::string_view bytes);
 
 [[nodiscard]] inline uint32_t Crc32c(absl::string_view bytes) { return ExtendCrc32c(0, bytes); }

@@ -18,8 +18,8 @@ namespace voxloc {
 
 using Sha256Digest = std::array<uint8_t, 32>;
 
-// Of bytes that come in pieces. Movable. Its state is allocated when it is made: where memory has
-// run out, that throws std::bad_alloc as `new` does, and nothing after it can fail.
+// Incremental hashing. Movable. The constructor allocates the state and throws std::bad_alloc when
+// it cannot; nothing after that can fail.
 class Sha256 {
  public:
   Sha256();
@@ -29,7 +29,7 @@ class Sha256 {
 
   void Update(absl::string_view bytes);
 
-  // Of everything so far; the last call.
+  // The digest of all bytes so far. No call may follow.
   [[nodiscard]] Sha256Digest Finish();
 
  private:

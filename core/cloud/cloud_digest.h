@@ -2,8 +2,8 @@
 //
 // The digest that names the points of a map's tile (TileInfo.sha256 in the contract): the SHA-256
 // of the origin of the tile's first chunk, x, y, z as float64, and then of every finite point in
-// order, its offset from that origin x, y, z as float32, all little-endian. Intensity is no part
-// of it, and neither is how the points were cut into chunks. Movable; for one thread.
+// order, its offset from that origin x, y, z as float32, all little-endian. It depends neither on
+// intensity nor on how the points were split into chunks. Movable; for one thread.
 
 #ifndef VOXLOC_CORE_CLOUD_CLOUD_DIGEST_H_
 #define VOXLOC_CORE_CLOUD_CLOUD_DIGEST_H_
@@ -17,7 +17,7 @@
 
 namespace voxloc {
 
-// Of points that come in chunks.
+// Incremental, for points that come in chunks.
 class CloudDigest {
  public:
   // `origin`: that of the first chunk, metres.

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What is done to a scan before it is aligned, in this order: drop points that are not finite, keep
-// the range, the height and the box asked for, thin by a voxel grid, thin by a seeded random
-// choice. Pure functions of their arguments; the same input gives the same output, in the same
-// order, on every machine.
+// Preprocessing of a scan before alignment, in this order: drop points that are not finite; crop to
+// the range, the height and the box; downsample by a voxel grid; sample at random with a seed. Pure
+// functions: the same input gives the same output, in the same order, on every machine.
 
 #ifndef VOXLOC_CORE_CLOUD_FILTERS_H_
 #define VOXLOC_CORE_CLOUD_FILTERS_H_

@@ -16,24 +16,23 @@
 
 namespace voxloc {
 
-// Point i of `cloud`, in the axes that its sensor had when it saw the point, was seen
-// `offset_s + time_s[i]` seconds after the reference time; it is moved to the axes of the sensor at
-// that time. `sensor_twist` is the sensor's own and taken as constant; see SensorTwist. `time_s`
-// has one value a point, or none: all zeros. Times are finite.
+// Point i of `cloud` was measured `offset_s + time_s[i]` seconds after the reference time, in the
+// sensor frame at that moment; it is moved into the sensor frame at the reference time.
+// `sensor_twist` is the sensor's own, assumed constant; see SensorTwist. `time_s` has one finite
+// value a point, or is empty: all zeros.
 void Deskew(const Twist& sensor_twist, const std::vector<float>& time_s, double offset_s,
             PointCloud& cloud);
 
-// A cloud, and where its frame lies in the frame that it is to be moved into.
+// A cloud and its pose in the target frame.
 struct PlacedCloud {
   Pose target_T_cloud;
   std::shared_ptr<const PointCloud> cloud;
 };
 
-// The newest cloud, unchanged, then the points of the earlier ones moved into its frame, cloud
-// after cloud in the order given. With a leaf over 0, an earlier point is left out where its voxel
-// has a point before it: of a place that was seen again and again, what was seen last stays, and as
-// many points as were seen then. The grid is anchored at the frame's zero. Intensity is dropped, as
-// are points of earlier clouds that are not finite.
+// The newest cloud, unchanged, then the points of the earlier ones moved into its frame, cloud by
+// cloud in the order given. With voxel_leaf_m > 0, an earlier point is dropped if its voxel already
+// has a point, so that a voxel keeps the points of its latest scan. The grid is anchored at the
+// frame's zero. Intensity is dropped, and so are points of earlier clouds that are not finite.
 [[nodiscard]] PointCloud AccumulateClouds(const PointCloud& newest,
                                           absl::Span<const PlacedCloud> earlier,
                                           double voxel_leaf_m);

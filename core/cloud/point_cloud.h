@@ -34,8 +34,8 @@ struct PointCloud {
   [[nodiscard]] Eigen::Vector3f Offset(size_t i) const { return {x[i], y[i], z[i]}; }
   [[nodiscard]] Eigen::Vector3d Point(size_t i) const { return origin + Offset(i).cast<double>(); }
 
-  // Of the offset. Of the point as well, also in float32, where the origin is within 1e9 m, as that
-  // of every cloud that an engine takes (core/engine/job_check.h).
+  // Whether the offset is finite. Where the origin is within 1e9 m, as in every cloud that an
+  // engine accepts (core/engine/job_check.h), the point is then finite too, also in float32.
   [[nodiscard]] bool IsFinite(size_t i) const {
     return std::isfinite(x[i]) && std::isfinite(y[i]) && std::isfinite(z[i]);
   }
@@ -63,8 +63,8 @@ struct Bounds {
 // so float32 offsets stay as small as they were.
 [[nodiscard]] PointCloud Transform(const Pose& a_T_b, const PointCloud& cloud_b);
 
-// Appends `more`, which is another cloud, to `cloud`, expressed around `cloud`'s origin. Intensity
-// is kept only where both have it; a cloud without points does not stand in its way.
+// Appends `more` (not `cloud` itself) to `cloud`, expressed around `cloud`'s origin. Intensity is
+// kept only if both have it; an empty cloud counts as having it.
 void Append(const PointCloud& more, PointCloud& cloud);
 
 }  // namespace voxloc

@@ -24,7 +24,7 @@ Vector6 FixedAxesDifference(const Pose& from_map_T_base, const Pose& to_map_T_ba
   return difference;
 }
 
-Pose MovedByFixedAxes(const Pose& from_map_T_base, const Vector6& difference) {
+Pose ApplyFixedAxesDifference(const Pose& from_map_T_base, const Vector6& difference) {
   Pose moved = from_map_T_base;
   moved.translation += difference.head<3>();
   const double angle = difference.tail<3>().norm();

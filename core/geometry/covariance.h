@@ -24,9 +24,8 @@ using Vector6 = Eigen::Matrix<double, 6, 1>;
 // fixed axes, as axis times angle in [0, pi], with which R_to = exp([r]x) R_from.
 [[nodiscard]] Vector6 FixedAxesDifference(const Pose& from_map_T_base, const Pose& to_map_T_base);
 
-// The pose that such a difference leads to: FixedAxesDifference(from, to) leads from `from` to
-// `to`.
-[[nodiscard]] Pose MovedByFixedAxes(const Pose& from_map_T_base, const Vector6& difference);
+// The inverse: ApplyFixedAxesDifference(from, FixedAxesDifference(from, to)) = to.
+[[nodiscard]] Pose ApplyFixedAxesDifference(const Pose& from_map_T_base, const Vector6& difference);
 
 // Eigenvalues of small symmetric matrices: Eigen's SelfAdjointEigenSolver, compiled in one place.
 // A source that uses the template itself takes ten seconds longer to compile. Eigenvalues in

@@ -15,12 +15,12 @@ Twist MeanTwist(const Pose& from_T_base, const Pose& to_T_base, double duration_
   return {base_R_fixed * rate.head<3>(), base_R_fixed * rate.tail<3>()};
 }
 
-Pose MotionDuring(const Twist& twist, double duration_s) {
+Pose IntegrateTwist(const Twist& twist, double duration_s) {
   const Eigen::Vector3d turn = twist.angular_rad_s * duration_s;
   const Eigen::Vector3d shift = twist.linear_m_s * duration_s;
   const double angle = turn.norm();
-  // The left Jacobian of the rotation, I + b [turn] + c [turn]^2, bends the way; its series where
-  // the angle is small.
+  // The translation is J shift with the left Jacobian of the rotation, J = I + b [turn] + c
+  // [turn]^2; small angles use the series of b and c.
   const double square = angle * angle;
   const bool small = angle < 1e-3;
   const double b = small ? 0.5 - square / 24.0 : (1.0 - std::cos(angle)) / square;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// How fast a base moves.
+// The velocity of a base, and its motion at constant velocity.
 
 #ifndef VOXLOC_CORE_GEOMETRY_TWIST_H_
 #define VOXLOC_CORE_GEOMETRY_TWIST_H_
@@ -22,9 +22,9 @@ struct Twist {
 // and rotation per second, in the axes of the orientation halfway. `duration_s` is over 0.
 [[nodiscard]] Twist MeanTwist(const Pose& from_T_base, const Pose& to_T_base, double duration_s);
 
-// The pose that a base with this constant twist takes after `duration_s`, which may be negative, in
-// the axes that it had at the beginning: the exponential of the twist.
-[[nodiscard]] Pose MotionDuring(const Twist& twist, double duration_s);
+// The motion of a base with this constant twist in `duration_s`, which may be negative, in the base
+// frame at the beginning: exp(duration_s twist).
+[[nodiscard]] Pose IntegrateTwist(const Twist& twist, double duration_s);
 
 // The twist of a sensor that sits on a base with this twist.
 [[nodiscard]] Twist SensorTwist(const Twist& base_twist, const Pose& base_T_sensor);

@@ -90,8 +90,8 @@ std::optional<uint64_t> MemoryOf(const Group& group, bool left) {
 }
 
 template <typename Value, typename Read>
-std::optional<Value> Smallest(absl::string_view controller, const CgroupFiles& files,
-                              const Read& read) {
+std::optional<Value> SmallestLimit(absl::string_view controller, const CgroupFiles& files,
+                                   const Read& read) {
   std::optional<Value> smallest;
   for (const Group& group : GroupsOf(controller, files)) {
     const std::optional<Value> here = read(group);
@@ -100,7 +100,7 @@ std::optional<Value> Smallest(absl::string_view controller, const CgroupFiles& f
   return smallest;
 }
 
-uint64_t Pages(int name) {
+uint64_t PagesInBytes(int name) {
   const int64_t pages = sysconf(name);
   const int64_t page_bytes = sysconf(_SC_PAGESIZE);
   return pages > 0 && page_bytes > 0
@@ -116,26 +116,26 @@ uint64_t MachineAvailableBytes() {
   for (std::string line; file >> name >> kib && std::getline(file, line);) {
     if (name == "MemAvailable:") return kib << 10U;
   }
-  return Pages(_SC_AVPHYS_PAGES);
+  return PagesInBytes(_SC_AVPHYS_PAGES);
 }
 
 }  // namespace
 
 std::optional<double> CgroupCpuQuota(const CgroupFiles& files) {
-  return Smallest<double>("cpu", files, QuotaOf);
+  return SmallestLimit<double>("cpu", files, QuotaOf);
 }
 
 std::optional<uint64_t> CgroupMemoryLimit(const CgroupFiles& files) {
-  return Smallest<uint64_t>("memory", files,
-                            [](const Group& group) { return MemoryOf(group, false); });
+  return SmallestLimit<uint64_t>("memory", files,
+                                 [](const Group& group) { return MemoryOf(group, false); });
 }
 
-std::optional<uint64_t> CgroupMemoryLeft(const CgroupFiles& files) {
-  return Smallest<uint64_t>("memory", files,
-                            [](const Group& group) { return MemoryOf(group, true); });
+std::optional<uint64_t> CgroupMemoryAvailable(const CgroupFiles& files) {
+  return SmallestLimit<uint64_t>("memory", files,
+                                 [](const Group& group) { return MemoryOf(group, true); });
 }
 
-uint64_t PhysicalMemoryBytes() { return Pages(_SC_PHYS_PAGES); }
+uint64_t PhysicalMemoryBytes() { return PagesInBytes(_SC_PHYS_PAGES); }
 
 uint64_t UsableMemoryBytes(const CgroupFiles& files) {
   const uint64_t physical = PhysicalMemoryBytes();
@@ -144,7 +144,7 @@ uint64_t UsableMemoryBytes(const CgroupFiles& files) {
 
 uint64_t AvailableMemoryBytes(const CgroupFiles& files) {
   const uint64_t available = MachineAvailableBytes();
-  return std::min(available, CgroupMemoryLeft(files).value_or(available));
+  return std::min(available, CgroupMemoryAvailable(files).value_or(available));
 }
 
 uint64_t OpenFilesLimit() {

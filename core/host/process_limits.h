@@ -2,8 +2,9 @@
 //
 // What this process may use: processors, memory and open files, by the machine, the control groups
 // (cgroups(7)) and the limits of the process. Of the control groups, those of version 2 count and,
-// where the controller is in a hierarchy of version 1, those. The group's own limit and those of all
-// groups above it hold; the smallest counts. Thread-safe: the only state is that of the process.
+// where the controller is in a hierarchy of version 1, those. The group's own limit and those of
+// all groups above it hold; the smallest counts. Thread-safe: the only state is that of the
+// process.
 
 #ifndef VOXLOC_CORE_HOST_PROCESS_LIMITS_H_
 #define VOXLOC_CORE_HOST_PROCESS_LIMITS_H_
@@ -22,16 +23,16 @@ struct CgroupFiles {
   std::string root = "/sys/fs/cgroup";
 };
 
-// The CPU quota (`cpu.max`; `cpu.cfs_quota_us`), processors: 1.5 is three halves of the time of
-// one. nullopt: no quota, or none that can be read.
+// The CPU quota (`cpu.max`; `cpu.cfs_quota_us`) in processors: 1.5 means 150 % of one processor's
+// time. nullopt: no quota, or it cannot be read.
 [[nodiscard]] std::optional<double> CgroupCpuQuota(const CgroupFiles& files = {});
 
 // The memory limit (`memory.max`; `memory.limit_in_bytes`), bytes. nullopt likewise.
 [[nodiscard]] std::optional<uint64_t> CgroupMemoryLimit(const CgroupFiles& files = {});
 
-// What is left of the memory limit, bytes: of each limit less what its group uses
-// (`memory.current`; `memory.usage_in_bytes`), the smallest. nullopt likewise.
-[[nodiscard]] std::optional<uint64_t> CgroupMemoryLeft(const CgroupFiles& files = {});
+// The memory that may still be allocated, bytes: the minimum over the groups of the limit minus the
+// group's usage (`memory.current`; `memory.usage_in_bytes`). nullopt likewise.
+[[nodiscard]] std::optional<uint64_t> CgroupMemoryAvailable(const CgroupFiles& files = {});
 
 // The memory of the machine, bytes.
 [[nodiscard]] uint64_t PhysicalMemoryBytes();
@@ -46,7 +47,7 @@ struct CgroupFiles {
 // How many descriptors this process may have open (RLIMIT_NOFILE): the limit in effect.
 [[nodiscard]] uint64_t OpenFilesLimit();
 
-// Raises it as far as the process may (the hard limit), and returns what is in effect then.
+// Raises the soft limit to the hard limit, and returns the limit now in effect.
 uint64_t RaiseOpenFilesLimit();
 
 }  // namespace voxloc

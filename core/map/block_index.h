@@ -27,19 +27,19 @@ class BlockIndex {
   // The block's number, a new one where it has none. It must lie within the region.
   uint32_t FindOrAdd(const CellKey& block) {
     if (table_.empty()) return FindOrAddInHash(block);
-    uint32_t& number = table_[PlaceOf(block)];
+    uint32_t& number = table_[TableIndex(block)];
     if (number == kNone) number = Add(block);
     return number;
   }
 
-  // The block's number, or kNone. Any block may be asked for.
+  // The block's number, or kNone, also for blocks outside the region.
   [[nodiscard]] uint32_t Find(const CellKey& block) const {
     if (table_.empty()) return FindInHash(block);
     if (block.x < first_.x || block.x > last_.x || block.y < first_.y || block.y > last_.y ||
         block.z < first_.z || block.z > last_.z) {
       return kNone;
     }
-    return table_[PlaceOf(block)];
+    return table_[TableIndex(block)];
   }
 
   // The blocks by number.
@@ -47,7 +47,7 @@ class BlockIndex {
   [[nodiscard]] size_t MemoryBytes() const;
 
  private:
-  [[nodiscard]] size_t PlaceOf(const CellKey& block) const {
+  [[nodiscard]] size_t TableIndex(const CellKey& block) const {
     return static_cast<size_t>((block.x - first_.x) +
                                size_x_ * ((block.y - first_.y) + size_y_ * (block.z - first_.z)));
   }

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// BlockMap: a value for each of many blocks, immutable, and its successors: a successor shares all
-// pages of 8 x 8 x 8 blocks but those with a change. What is copied for a successor is one pointer
-// a page, and what a page holds where something in it changed.
+// BlockMap: an immutable map from blocks to values with cheap modified copies (With): a copy shares
+// all unchanged pages of 8 x 8 x 8 blocks. Making one copies a pointer for each page, and the
+// contents of the pages that changed.
 //
-// Any number of threads may read it. A failed allocation leaves everything as it was.
+// Any number of threads may read it. A failed allocation has no effect.
 
 #ifndef VOXLOC_CORE_MAP_BLOCK_MAP_H_
 #define VOXLOC_CORE_MAP_BLOCK_MAP_H_
@@ -26,7 +26,7 @@ namespace voxloc {
 template <typename Value>
 class BlockMap {
  public:
-  // What becomes of a block: its value, or none.
+  // The new value of a block; nullopt: it is removed.
   struct Change {
     CellKey block;
     std::optional<Value> value;
@@ -45,7 +45,7 @@ class BlockMap {
 
   // This map with these changes; each block at most once, in any order.
   [[nodiscard]] BlockMap With(std::vector<Change> changes) const {
-    const GroupDigits grouped = PageByPage(changes);
+    const GroupedChanges grouped = GroupByPage(changes);
     BlockMap next;
     next.pages_.reserve(pages_.size() + grouped.pages.size());
     auto old = pages_.begin();
@@ -57,8 +57,8 @@ class BlockMap {
       old = upto;
       const Page* before = nullptr;
       if (old != pages_.end() && old->key == changed.key) before = (old++)->page.get();
-      auto page = Changed(before, changes, &grouped.order[changed.begin],
-                          &grouped.order[changed.begin] + (changed.end - changed.begin));
+      auto page = ApplyChanges(before, changes, &grouped.order[changed.begin],
+                               &grouped.order[changed.begin] + (changed.end - changed.begin));
       if (!page->values.empty()) next.pages_.push_back({changed.key, std::move(page)});
     }
     next.pages_.insert(next.pages_.end(), old, pages_.end());
@@ -66,12 +66,12 @@ class BlockMap {
     return next;
   }
 
-  // Calls visit(block, value) for each block, page by page, of the pages for which wanted(first,
-  // last), a box of blocks, is true.
-  template <typename Wanted, typename Visit>
-  void ForEachIn(const Wanted& wanted, const Visit& visit) const {
+  // Calls visit(block, value) for each block, page by page, of the pages whose box of blocks
+  // satisfies filter(first, last).
+  template <typename Filter, typename Visit>
+  void ForEachIn(const Filter& filter, const Visit& visit) const {
     for (const Entry& entry : pages_) {
-      if (!wanted(CellAt(entry.key, 0), CellAt(entry.key, kBlockCells - 1))) continue;
+      if (!filter(CellAt(entry.key, 0), CellAt(entry.key, kBlockCells - 1))) continue;
       size_t i = 0;
       entry.page->places.ForEach(
           [&](uint32_t place) { visit(CellAt(entry.key, place), entry.page->values[i++]); });
@@ -93,7 +93,7 @@ class BlockMap {
   }
 
  private:
-  // Keys of pages are to blocks what those of blocks are to cells.
+  // The key of a page is BlockOf(block), as the key of a block is BlockOf(cell).
   struct Page {
     PlaceSet places;
     std::vector<Value> values;  // ascending by place
@@ -103,9 +103,9 @@ class BlockMap {
     std::shared_ptr<const Page> page;
   };
 
-  // Without a page yet, for the pages of these, of which there is one at least.
+  // An empty index whose region is the box around the pages of these items, of which there is one.
   template <typename Item, typename PageOf>
-  static BlockIndex IndexAround(const std::vector<Item>& items, const PageOf& page_of) {
+  static BlockIndex MakeIndex(const std::vector<Item>& items, const PageOf& page_of) {
     CellKey first = page_of(items.front());
     CellKey last = first;
     for (const Item& item : items) {
@@ -121,22 +121,22 @@ class BlockMap {
     size_t begin;  // of its changes, in the order
     size_t end;
   };
-  struct GroupDigits {
+  struct GroupedChanges {
     std::vector<ChangedPage> pages;  // ascending by key
     std::vector<uint32_t> order;     // of the changes: page by page, ascending by place
   };
 
-  // Most changes come ascending by block, of which eight in a row are of one page, and whose places
-  // ascend: that needs no sort of all of them.
-  static GroupDigits PageByPage(const std::vector<Change>& changes) {
-    GroupDigits grouped;
+  // A counting sort by page; places are sorted only where they do not ascend already. Changes
+  // mostly come ascending by block, so that runs of eight belong to one page.
+  static GroupedChanges GroupByPage(const std::vector<Change>& changes) {
+    GroupedChanges grouped;
     if (changes.empty()) return grouped;
-    const auto page_with = [](const Change& change) { return BlockOf(change.block); };
-    BlockIndex index = IndexAround(changes, page_with);
+    const auto page_key = [](const Change& change) { return BlockOf(change.block); };
+    BlockIndex index = MakeIndex(changes, page_key);
     std::vector<uint32_t> page_of(changes.size());
     std::vector<size_t> place;  // of each page's next change in the order; at first their number
     for (size_t i = 0; i < changes.size(); ++i) {
-      page_of[i] = index.FindOrAdd(page_with(changes[i]));
+      page_of[i] = index.FindOrAdd(page_key(changes[i]));
       place.resize(index.blocks().size());
       ++place[page_of[i]];
     }
@@ -166,8 +166,8 @@ class BlockMap {
   }
 
   // `before` may be null. The changes from `begin` to `end` of the order, ascending by place.
-  static std::shared_ptr<const Page> Changed(const Page* before, std::vector<Change>& changes,
-                                             const uint32_t* begin, const uint32_t* end) {
+  static std::shared_ptr<const Page> ApplyChanges(const Page* before, std::vector<Change>& changes,
+                                                  const uint32_t* begin, const uint32_t* end) {
     auto page = std::make_shared<Page>();
     page->values.reserve((before == nullptr ? 0 : before->values.size()) +
                          static_cast<size_t>(end - begin));
@@ -192,14 +192,14 @@ class BlockMap {
       });
     }
     while (begin != end) change_to(*begin++);
-    page->places.Count();
+    page->places.BuildRanks();
     page->values.shrink_to_fit();
     return page;
   }
 
   void IndexPages() {
     if (pages_.empty()) return;
-    index_ = IndexAround(pages_, [](const Entry& entry) { return entry.key; });
+    index_ = MakeIndex(pages_, [](const Entry& entry) { return entry.key; });
     for (const Entry& entry : pages_) index_.FindOrAdd(entry.key);
   }
 

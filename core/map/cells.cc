@@ -69,8 +69,8 @@ void ComposeBlock(const CellKey& block, absl::Span<const CellSource> sources,
   }
 }
 
-bool MayHoldMeans(const CellKey& first_block, const CellKey& last_block, double cell_size_m,
-                  const Eigen::Vector3d& min, const Eigen::Vector3d& max) {
+bool MayContainMeans(const CellKey& first_block, const CellKey& last_block, double cell_size_m,
+                     const Eigen::Vector3d& min, const Eigen::Vector3d& max) {
   const int32_t firsts[3] = {first_block.x, first_block.y, first_block.z};
   const int32_t lasts[3] = {last_block.x, last_block.y, last_block.z};
   for (int axis = 0; axis < 3; ++axis) {

@@ -18,16 +18,16 @@
 
 namespace voxloc {
 
-// CellStatistics: how the points of a cell become its Gaussian. A map carries one set of cells for
-// each statistics that its profiles name. A plain value.
+// CellStatistics: how the Gaussian of a cell is computed from its points. A map has one set of
+// cells for each distinct CellStatistics of its profiles. A plain value.
 struct CellStatistics {
   double cell_size_m = 2.0;
   ndt::GaussianOptions gaussian;
   // Points of one cell that lie in several tiles: one Gaussian (true), or one for each tile, as the
   // reference has it.
   bool merge_tiles = true;
-  // Where the neighbour search looks for a cell: at its mean (false), or at the reference's float32
-  // running mean (true), which takes part per tile and so needs merge_tiles to be false.
+  // The position at which the neighbour search indexes a cell: its mean (false), or the reference's
+  // float32 running mean (true), which is per tile and so requires merge_tiles to be false.
   bool float_index = false;
 
   friend bool operator==(const CellStatistics& a, const CellStatistics& b) {
@@ -73,12 +73,11 @@ struct CellSource {
 void ComposeBlock(const CellKey& block, absl::Span<const CellSource> sources,
                   const CellStatistics& statistics, std::vector<MapCell>& cells);
 
-// Whether a cell of these blocks may have its mean in the box from `min` to `max`: rounding can
-// move a mean out of its cell, but not by another cell. A bound that is not a number bounds
-// nothing.
-[[nodiscard]] bool MayHoldMeans(const CellKey& first_block, const CellKey& last_block,
-                                double cell_size_m, const Eigen::Vector3d& min,
-                                const Eigen::Vector3d& max);
+// Whether a cell of these blocks may have its mean in the box from `min` to `max`. Rounding can
+// move a mean out of its cell by less than one cell size. A NaN bound is no bound.
+[[nodiscard]] bool MayContainMeans(const CellKey& first_block, const CellKey& last_block,
+                                   double cell_size_m, const Eigen::Vector3d& min,
+                                   const Eigen::Vector3d& max);
 
 }  // namespace voxloc
 

@@ -71,16 +71,16 @@ inline CellKey CellAt(const CellKey& block, uint32_t place) {
           block.z * kBlockSize + static_cast<int32_t>(place >> (2 * kBlockBits))};
 }
 
-// PlaceSet: a set of places in a block of 8 x 8 x 8, and how many of them lie before a place: what
-// an array without gaps needs to be found by place. A plain value; any thread may read it.
+// PlaceSet: a bit set of the places of a block with rank queries, which index a dense array of the
+// values at these places. A plain value; any thread may read it.
 class PlaceSet {
  public:
-  // Ranks are right once all places have been inserted and Count was called.
+  // Rank and size are valid once Count has been called after the last Insert.
   void Insert(uint32_t place) {
     rows_[place / kBlockSize] =
         static_cast<uint8_t>(rows_[place / kBlockSize] | (1U << (place % kBlockSize)));
   }
-  void Count() {
+  void BuildRanks() {
     uint32_t before = 0;
     for (uint32_t row = 0; row < kRows; ++row) {
       before_[row] = static_cast<uint16_t>(before);
@@ -113,7 +113,7 @@ class PlaceSet {
 
  private:
   static constexpr uint32_t kRows = kBlockCells / kBlockSize;
-  // A processor may lack an instruction for it.
+  // A table, since not every target processor has a popcount instruction.
   struct BitCount {
     uint8_t of[256] = {};
     constexpr BitCount() {

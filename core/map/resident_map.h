@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What an engine keeps of a tile and of a map. Both are opaque to everyone but the engine that made
-// them, immutable, and safe to read from any thread; the last owner frees them.
+// A tile and a map in an engine's memory, in the engine's own layout: opaque to all others,
+// immutable, and safe to read from any thread; the last owner frees them.
 
 #ifndef VOXLOC_CORE_MAP_RESIDENT_MAP_H_
 #define VOXLOC_CORE_MAP_RESIDENT_MAP_H_

@@ -10,8 +10,8 @@
 namespace voxloc {
 namespace {
 
-// The square root of 100,000 tiles, the most of a map: a change of one tile then copies as many
-// tiles as it copies pages.
+// The square root of the maximum of 100,000 tiles per map: a change of one tile then copies about
+// as many tiles as page pointers.
 constexpr size_t kMaxTilesPerPage = 316;
 
 void Enlarge(const Bounds& by, Bounds& bounds) {
@@ -25,13 +25,13 @@ void Enlarge(const Bounds& by, Bounds& bounds) {
   bounds.finite_points += by.finite_points;
 }
 
-bool EndsBefore(const TileCatalogue::Tile& tile, absl::string_view id) { return tile.first < id; }
+bool IdLess(const TileCatalogue::Tile& tile, absl::string_view id) { return tile.first < id; }
 
 using Tiles = absl::Span<const ResidentTile* const>;
 
 // Appends the tiles that are among `others` to `kept`, the positions of the rest to `rest`.
-void Divide(Tiles tiles, Tiles others, std::vector<const ResidentTile*>& kept,
-            std::vector<size_t>& rest) {
+void Partition(Tiles tiles, Tiles others, std::vector<const ResidentTile*>& kept,
+               std::vector<size_t>& rest) {
   FlatTable<const ResidentTile*, bool> known;
   for (const ResidentTile* tile : others) {
     if (known.Find(tile) == nullptr) known.Insert(tile, true);
@@ -68,7 +68,7 @@ TileCatalogue::TileCatalogue(std::vector<PagePtr> pages) : pages_(std::move(page
   }
 }
 
-size_t TileCatalogue::PageOf(absl::string_view id) const {
+size_t TileCatalogue::FindPage(absl::string_view id) const {
   const auto after = std::upper_bound(
       pages_.begin(), pages_.end(), id,
       [](absl::string_view wanted, const PagePtr& page) { return wanted < page->tiles[0].first; });
@@ -77,23 +77,23 @@ size_t TileCatalogue::PageOf(absl::string_view id) const {
 
 const MapTile* TileCatalogue::Find(absl::string_view id) const {
   if (pages_.empty()) return nullptr;
-  const std::vector<Tile>& tiles = pages_[PageOf(id)]->tiles;
-  const auto tile = std::lower_bound(tiles.begin(), tiles.end(), id, EndsBefore);
+  const std::vector<Tile>& tiles = pages_[FindPage(id)]->tiles;
+  const auto tile = std::lower_bound(tiles.begin(), tiles.end(), id, IdLess);
   return tile == tiles.end() || tile->first != id ? nullptr : &tile->second;
 }
 
-void TileCatalogue::ForEach(absl::FunctionRef<void(const Tile&)> take) const {
+void TileCatalogue::ForEach(absl::FunctionRef<void(const Tile&)> visit) const {
   for (const PagePtr& page : pages_) {
-    for (const Tile& tile : page->tiles) take(tile);
+    for (const Tile& tile : page->tiles) visit(tile);
   }
 }
 
 void TileCatalogue::ForEachAfter(absl::string_view id,
-                                 absl::FunctionRef<bool(const Tile&)> take) const {
+                                 absl::FunctionRef<bool(const Tile&)> visit) const {
   if (pages_.empty()) return;
-  for (size_t page = PageOf(id); page < pages_.size(); ++page) {
+  for (size_t page = FindPage(id); page < pages_.size(); ++page) {
     for (const Tile& tile : pages_[page]->tiles) {
-      if (tile.first > id && !take(tile)) return;
+      if (tile.first > id && !visit(tile)) return;
     }
   }
 }
@@ -111,7 +111,7 @@ TileCatalogue TileCatalogue::With(const Change& change) const {
   const std::vector<Tile> none;
   std::vector<PagePtr> pages;
   auto changed = change.begin();
-  // One turn a page, and one where there is none.
+  // One iteration per page, and one if there is no page.
   for (size_t i = 0; i < std::max<size_t>(pages_.size(), 1); ++i) {
     const bool last = i + 1 >= pages_.size();
     const auto end = last ? change.end() : change.lower_bound(pages_[i + 1]->tiles[0].first);
@@ -139,9 +139,9 @@ TileChange CompareTiles(Tiles before, Tiles now) {
   TileChange change;
   std::vector<const ResidentTile*> stayed;
   std::vector<const ResidentTile*> stay;
-  Divide(before, now, stayed, change.removed);
-  Divide(now, before, stay, change.added);
-  // A tile that is there more than once is found here too, unless it is as often as before.
+  Partition(before, now, stayed, change.removed);
+  Partition(now, before, stay, change.added);
+  // A tile that is listed more than once makes the lists differ, unless its count is unchanged.
   change.incremental =
       !stay.empty() && stayed == stay && change.removed.size() + change.added.size() <= now.size();
   return change;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// TileCatalogue: the tiles of one revision of a map, by id. An immutable value: a catalogue that
-// differs in few tiles shares the rest with the one that it was made from, so that a change costs
-// in proportion to what changes. Thread-safe.
+// TileCatalogue: the tiles of one revision of a map, by id. An immutable value: a modified copy
+// (With) shares unchanged tiles with the original, so that its cost is proportional to the change.
+// Thread-safe.
 
 #ifndef VOXLOC_CORE_MAP_TILE_CATALOGUE_H_
 #define VOXLOC_CORE_MAP_TILE_CATALOGUE_H_
@@ -25,13 +25,13 @@
 
 namespace voxloc {
 
-// What a store keeps of a tile beside its content.
+// The metadata of a tile in a store.
 struct TileRecord {
   Sha256Digest digest{};  // of its content
   size_t points = 0;      // finite
   Bounds bounds;          // of them, map frame
-  uint32_t crc32c = 0;    // of the bytes that it was sent as
-  uint64_t revision = 0;  // of the map at which it came
+  uint32_t crc32c = 0;    // of the uploaded bytes
+  uint64_t revision = 0;  // of the map that added it
 
   friend bool operator==(const TileRecord& a, const TileRecord& b) {
     return a.digest == b.digest && a.points == b.points && a.crc32c == b.crc32c &&
@@ -44,15 +44,15 @@ struct MapTile : TileRecord {
   MapTile() = default;
   explicit MapTile(const TileRecord& record) : TileRecord(record) {}
 
-  // Null: it is not in memory, and the map is served without it.
+  // Null: not in memory; the map is served without the tile.
   std::shared_ptr<const ResidentTile> resident;
-  bool damaged = false;  // its content is, so that it cannot be in memory
+  bool damaged = false;  // its content is corrupt, so it cannot be loaded
 };
 
 class TileCatalogue {
  public:
   using Tile = std::pair<const std::string, MapTile>;
-  // By id; nullopt: the tile goes. One that is not there may go.
+  // By id; nullopt removes the tile, if there is one.
   using Change = std::map<std::string, std::optional<MapTile>>;
 
   TileCatalogue() = default;
@@ -70,14 +70,14 @@ class TileCatalogue {
   [[nodiscard]] const MapTile* Find(absl::string_view id) const;
 
   // Every tile, ascending by the bytes of its id.
-  void ForEach(absl::FunctionRef<void(const Tile&)> take) const;
-  // Those after `id` until `take` returns false.
-  void ForEachAfter(absl::string_view id, absl::FunctionRef<bool(const Tile&)> take) const;
+  void ForEach(absl::FunctionRef<void(const Tile&)> visit) const;
+  // The tiles with a larger id, until the function returns false.
+  void ForEachAfter(absl::string_view id, absl::FunctionRef<bool(const Tile&)> visit) const;
 
   [[nodiscard]] TileCatalogue With(const Change& change) const;
 
  private:
-  // A run of tiles with what all of them come to. At least one tile, at most kMaxTilesPerPage.
+  // A run of tiles, from 1 to kMaxTilesPerPage, and their totals.
   struct Page {
     explicit Page(std::vector<Tile> page_tiles);
 
@@ -91,8 +91,8 @@ class TileCatalogue {
 
   explicit TileCatalogue(std::vector<PagePtr> pages);
 
-  // The page whose range of ids holds `id`: the last one that begins at or before it, or the first.
-  [[nodiscard]] size_t PageOf(absl::string_view id) const;
+  // The page whose range of ids contains `id`: the last with a first id <= `id`, or the first page.
+  [[nodiscard]] size_t FindPage(absl::string_view id) const;
   static void AppendPages(std::vector<Tile> tiles, std::vector<PagePtr>& pages);
 
   std::vector<PagePtr> pages_;
@@ -103,10 +103,9 @@ class TileCatalogue {
   Bounds bounds_;
 };
 
-// TileChange: what a map's list of tiles has that its predecessor's had not, and the other way
-// round.
+// TileChange: the tiles added to and removed from a map's list of tiles since its predecessor.
 struct TileChange {
-  // False: too much has changed, or the order of the tiles that stay, and everything is made anew.
+  // False: too much has changed, or the order of the common tiles has; rebuild everything.
   bool incremental = false;
   std::vector<size_t> removed;  // positions in the list before, ascending
   std::vector<size_t> added;    // positions in the list now, ascending
@@ -114,7 +113,7 @@ struct TileChange {
   [[nodiscard]] bool empty() const { return removed.empty() && added.empty(); }
 };
 
-// Tiles are told apart by their addresses; what they hold is not looked at.
+// Tiles are compared by address, not by content.
 [[nodiscard]] TileChange CompareTiles(absl::Span<const ResidentTile* const> before,
                                       absl::Span<const ResidentTile* const> now);
 

@@ -26,8 +26,8 @@ constexpr size_t kCrcBytes = 4;
 constexpr size_t kTileHeaderBytes = 4 + 4 + 8 + 8 + 3 * 8 + 4;
 constexpr size_t kLatticeHeaderBytes = 8 + 4 + 4 + 4;
 constexpr size_t kBlockBytes = 4 * 4;
-// Each is for a cell size of a profile's stage, and a profile has at most eight stages: far more
-// than the profiles of a server name.
+// One lattice per cell size of a profile's stage; a profile has at most eight stages. Far more than
+// the profiles of a server need.
 constexpr size_t kMaxLattices = 64;
 
 size_t CellBytes(bool float_sums) {
@@ -63,21 +63,21 @@ void AppendLattice(const TileMoments& lattice, std::string& bytes) {
   AppendAll(lattice.float_sums, bytes);
 }
 
-// Reads from the front. Every read is preceded by a check of what is left.
+// Reads from the front. The caller checks the number of bytes before every read.
 class Reader {
  public:
   explicit Reader(absl::string_view bytes) : bytes_(bytes) {}
 
-  [[nodiscard]] size_t left() const { return bytes_.size(); }
+  [[nodiscard]] size_t remaining() const { return bytes_.size(); }
   template <typename T>
-  T Take() {
+  T Read() {
     T value;
     std::memcpy(&value, bytes_.data(), sizeof(value));
     bytes_.remove_prefix(sizeof(value));
     return value;
   }
   template <typename T>
-  void TakeAll(size_t count, std::vector<T>& values) {
+  void ReadAll(size_t count, std::vector<T>& values) {
     values.resize(count);
     if (count == 0) return;
     std::memcpy(static_cast<void*>(values.data()), bytes_.data(), count * sizeof(T));
@@ -89,7 +89,7 @@ class Reader {
 };
 
 template <typename... Parts>
-absl::Status Damaged(const Parts&... parts) {
+absl::Status DamagedError(const Parts&... parts) {
   return absl::DataLossError(absl::StrCat("the bytes of the tile are damaged: ", parts...));
 }
 
@@ -111,19 +111,21 @@ bool IsPlausible(const FloatSum& sum, uint64_t count, const TileMoments& lattice
   return (index.array().abs() < kMaxCellIndex * lattice.cell_size_m).all();
 }
 
-// What the checksum does not promise: bytes that somebody made up.
+// Checks that the checksum does not replace: the bytes may be forged.
 absl::Status CheckLattice(const TileMoments& lattice) {
   constexpr int32_t kMaxBlock = kMaxCellIndex / kBlockSize;
   for (size_t b = 0; b < lattice.blocks.size(); ++b) {
     const TileMoments::Block& block = lattice.blocks[b];
     for (const int32_t index : {block.key.x, block.key.y, block.key.z}) {
-      if (index < -kMaxBlock || index > kMaxBlock) return Damaged("a block lies at ", index);
+      if (index < -kMaxBlock || index > kMaxBlock) return DamagedError("a block lies at ", index);
     }
-    if (b > 0 && !(lattice.blocks[b - 1].key < block.key)) return Damaged("blocks do not ascend");
+    if (b > 0 && !(lattice.blocks[b - 1].key < block.key))
+      return DamagedError("blocks do not ascend");
     for (uint32_t i = block.begin; i < block.end; ++i) {
-      if (lattice.places[i] >= kBlockCells) return Damaged("a cell has place ", lattice.places[i]);
+      if (lattice.places[i] >= kBlockCells)
+        return DamagedError("a cell has place ", lattice.places[i]);
       if (i > block.begin && lattice.places[i] <= lattice.places[i - 1]) {
-        return Damaged("the cells of a block do not ascend");
+        return DamagedError("the cells of a block do not ascend");
       }
     }
   }
@@ -131,55 +133,57 @@ absl::Status CheckLattice(const TileMoments& lattice) {
   for (size_t i = 0; i < lattice.cells(); ++i) {
     const ndt::CellMoments& moments = lattice.moments[i];
     if (moments.count == 0 || moments.count > lattice.points) {
-      return Damaged("a cell has ", moments.count, " of ", lattice.points, " points");
+      return DamagedError("a cell has ", moments.count, " of ", lattice.points, " points");
     }
-    if (!IsPlausible(moments, lattice.cell_size_m)) return Damaged("a cell's mean is outside it");
+    if (!IsPlausible(moments, lattice.cell_size_m))
+      return DamagedError("a cell's mean is outside it");
     if (HasFloatSums(lattice) && !IsPlausible(lattice.float_sums[i], moments.count, lattice)) {
-      return Damaged("a cell's float sum lies outside the map");
+      return DamagedError("a cell's float sum lies outside the map");
     }
     points += moments.count;
     if (points > lattice.points) break;  // before it can wrap around
   }
   if (points != lattice.points) {
-    return Damaged("the cells have ", points, " points, the tile ", lattice.points);
+    return DamagedError("the cells have ", points, " points, the tile ", lattice.points);
   }
   return absl::OkStatus();
 }
 
-// `lattice` knows what all lattices of the tile have in common.
-absl::Status TakeLattice(Reader& reader, TileMoments& lattice) {
-  if (reader.left() < kLatticeHeaderBytes) return Damaged("they end within a lattice");
-  lattice.cell_size_m = reader.Take<double>();
-  const auto float_sums = reader.Take<uint32_t>();
-  const auto blocks = reader.Take<uint32_t>();
-  const auto cells = reader.Take<uint32_t>();
+// `lattice` already has the fields that all lattices of the tile share.
+absl::Status ReadLattice(Reader& reader, TileMoments& lattice) {
+  if (reader.remaining() < kLatticeHeaderBytes) return DamagedError("they end within a lattice");
+  lattice.cell_size_m = reader.Read<double>();
+  const auto float_sums = reader.Read<uint32_t>();
+  const auto blocks = reader.Read<uint32_t>();
+  const auto cells = reader.Read<uint32_t>();
   if (!(lattice.cell_size_m > 0.0) || !std::isfinite(lattice.cell_size_m)) {
-    return Damaged("cells of ", lattice.cell_size_m, " m");
+    return DamagedError("cells of ", lattice.cell_size_m, " m");
   }
-  if (float_sums > 1) return Damaged("float sums are ", float_sums);
+  if (float_sums > 1) return DamagedError("float sums are ", float_sums);
   // 32-bit counts of at most 94 bytes: no overflow.
-  if (reader.left() < size_t{blocks} * kBlockBytes + size_t{cells} * CellBytes(float_sums == 1)) {
-    return Damaged("they end within the cells of ", lattice.cell_size_m, " m");
+  if (reader.remaining() <
+      size_t{blocks} * kBlockBytes + size_t{cells} * CellBytes(float_sums == 1)) {
+    return DamagedError("they end within the cells of ", lattice.cell_size_m, " m");
   }
   lattice.blocks.reserve(blocks);
   uint32_t begin = 0;
   for (uint32_t b = 0; b < blocks; ++b) {
     TileMoments::Block block;
-    block.key.x = reader.Take<int32_t>();
-    block.key.y = reader.Take<int32_t>();
-    block.key.z = reader.Take<int32_t>();
-    const auto count = reader.Take<uint32_t>();
+    block.key.x = reader.Read<int32_t>();
+    block.key.y = reader.Read<int32_t>();
+    block.key.z = reader.Read<int32_t>();
+    const auto count = reader.Read<uint32_t>();
     if (count == 0 || count > kBlockCells || count > cells - begin) {
-      return Damaged("a block has ", count, " cells");
+      return DamagedError("a block has ", count, " cells");
     }
     block.begin = begin;
     block.end = begin += count;
     lattice.blocks.push_back(block);
   }
-  if (begin != cells) return Damaged("the blocks have ", begin, " cells, the lattice ", cells);
-  reader.TakeAll(cells, lattice.places);
-  reader.TakeAll(cells, lattice.moments);
-  if (float_sums == 1) reader.TakeAll(cells, lattice.float_sums);
+  if (begin != cells) return DamagedError("the blocks have ", begin, " cells, the lattice ", cells);
+  reader.ReadAll(cells, lattice.places);
+  reader.ReadAll(cells, lattice.moments);
+  if (float_sums == 1) reader.ReadAll(cells, lattice.float_sums);
   return CheckLattice(lattice);
 }
 
@@ -219,37 +223,38 @@ absl::StatusOr<std::string> EncodeTile(absl::Span<const TileMoments* const> latt
 
 absl::StatusOr<std::vector<TileMoments>> DecodeTile(absl::string_view bytes) {
   if (bytes.size() < kMagic.size() + sizeof(uint32_t) + kCrcBytes) {
-    return Damaged("there are only ", bytes.size());
+    return DamagedError("there are only ", bytes.size());
   }
   const absl::string_view content = bytes.substr(0, bytes.size() - kCrcBytes);
-  if (content.substr(0, kMagic.size()) != kMagic) return Damaged("they do not begin as a tile");
-  if (Reader(bytes.substr(content.size())).Take<uint32_t>() != Crc32c(content)) {
-    return Damaged("their checksum is another");
+  if (content.substr(0, kMagic.size()) != kMagic)
+    return DamagedError("they do not begin as a tile");
+  if (Reader(bytes.substr(content.size())).Read<uint32_t>() != Crc32c(content)) {
+    return DamagedError("their checksum is another");
   }
   Reader reader(content.substr(kMagic.size()));
-  if (const auto version = reader.Take<uint32_t>(); version != kTileCodecVersion) {
+  if (const auto version = reader.Read<uint32_t>(); version != kTileCodecVersion) {
     return absl::FailedPreconditionError(absl::StrCat("the tile was written in version ", version,
                                                       ", this is version ", kTileCodecVersion));
   }
-  if (content.size() < kTileHeaderBytes) return Damaged("there are only ", bytes.size());
+  if (content.size() < kTileHeaderBytes) return DamagedError("there are only ", bytes.size());
   TileMoments common;
-  common.points = reader.Take<uint64_t>();
-  common.not_finite = reader.Take<uint64_t>();
-  for (double& coordinate : common.origin) coordinate = reader.Take<double>();
-  const auto count = reader.Take<uint32_t>();
-  if (!common.origin.allFinite()) return Damaged("the origin is not finite");
-  if (common.points == 0) return Damaged("the tile has no point");
-  if (count == 0 || count > kMaxLattices) return Damaged("there are ", count, " lattices");
+  common.points = reader.Read<uint64_t>();
+  common.not_finite = reader.Read<uint64_t>();
+  for (double& coordinate : common.origin) coordinate = reader.Read<double>();
+  const auto count = reader.Read<uint32_t>();
+  if (!common.origin.allFinite()) return DamagedError("the origin is not finite");
+  if (common.points == 0) return DamagedError("the tile has no point");
+  if (count == 0 || count > kMaxLattices) return DamagedError("there are ", count, " lattices");
   std::vector<TileMoments> lattices;
   for (uint32_t i = 0; i < count; ++i) {
     TileMoments lattice = common;
-    VOXLOC_TRY(TakeLattice(reader, lattice));
+    VOXLOC_TRY(ReadLattice(reader, lattice));
     if (i > 0 && !(lattices.back().cell_size_m < lattice.cell_size_m)) {
-      return Damaged("lattices do not ascend");
+      return DamagedError("lattices do not ascend");
     }
     lattices.push_back(std::move(lattice));
   }
-  if (reader.left() > 0) return Damaged("there are ", reader.left(), " too many");
+  if (reader.remaining() > 0) return DamagedError("there are ", reader.remaining(), " too many");
   return lattices;
 }
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A tile's moments as bytes, for a cache on disk and for the way from one engine to another. What
-// is decoded has the bits that were encoded. The points of a tile remain the truth: bytes of
-// another version are not converted, the tile is built again.
+// Serialization of a tile's moments, for a cache on disk and for transfer between engines. Decoding
+// restores the encoded values bit for bit. The points of a tile remain the source: bytes of another
+// version are not converted, the tile is rebuilt.
 //
 // Little-endian, without gaps:
 //   char     magic[4]       "VXTM"
@@ -35,17 +35,17 @@
 
 namespace voxloc {
 
-// Of the layout above and of what the numbers in it mean: the lattice (lattice.h), the moments
-// (ndt/cell_gaussian.h) and the float sums (tile_moments.h). A change of any of them, or of the
-// bits that BuildTileMoments computes, takes the next number. What becomes of moments afterwards
-// (CellStatistics) is decided when a map is composed, and does not count.
+// The version of the layout above and of the meaning of its numbers: the lattice (lattice.h), the
+// moments (ndt/cell_gaussian.h) and the float sums (tile_moments.h). Any change of these, or of the
+// bits that BuildTileMoments computes, increments it. CellStatistics are applied when a map is
+// composed and do not affect it.
 constexpr uint32_t kTileCodecVersion = 1;
 
 // Of the lattices of one tile, 1 to 64, ascending by cell size. InvalidArgument: they are not of
 // one tile, or not in this order, or too many.
 [[nodiscard]] absl::StatusOr<std::string> EncodeTile(absl::Span<const TileMoments* const> lattices);
 
-// DataLoss: the bytes are not those of a tile, or damaged; FailedPrecondition: another version.
+// DataLoss: not a tile, or corrupt. FailedPrecondition: another version.
 // Allocates in proportion to the bytes.
 [[nodiscard]] absl::StatusOr<std::vector<TileMoments>> DecodeTile(absl::string_view bytes);
 

@@ -18,7 +18,7 @@ namespace voxloc {
 namespace {
 
 bool IsFinitePoint(float x, float y, float z) {
-  // One test for three: the sum of finite numbers scaled by zero is zero, of others NaN.
+  // One test for three: 0 * v is 0 for finite v, otherwise NaN.
   return (x * 0.0F + y * 0.0F + z * 0.0F) == 0.0F;
 }
 
@@ -66,7 +66,7 @@ struct Segment {
   std::vector<uint32_t> counts;  // by number; then where the next point goes
 };
 
-// Where points belong. Not initialised: points that are not finite have only a block, kNone.
+// The block and place of each point. Points that are not finite have block kNone and no place.
 struct PointPlaces {
   explicit PointPlaces(size_t points) : block(new uint32_t[points]), place(new uint16_t[points]) {}
   std::unique_ptr<uint32_t[]> block;  // its number in the segment
@@ -103,8 +103,8 @@ size_t SegmentsFor(size_t points, const CellKey& first, const CellKey& last,
   return most < static_cast<double>(wanted) ? 1 : std::max<size_t>(1, wanted);
 }
 
-// Segments are counted and filled side by side, and come one after another in every block: the
-// order is that of the cloud, however many there are.
+// Segments are counted and filled in parallel, and follow one another within every block: points
+// keep the order of the cloud, whatever the number of segments.
 SortedPoints SortByBlock(const PointCloud& cloud, const Bounds& bounds, double cell_size_m,
                          ThreadPool* pool) {
   const CellKey first = BlockOf(CellOf(bounds.min, cell_size_m));
@@ -167,8 +167,7 @@ struct BlockAccumulator {
   FloatSum float_sums[kBlockCells];
 };
 
-// Writes the cells of the block of this number where `run` says. The accumulator is as new before
-// and afterwards.
+// Writes the cells of block `number` to the range `run`. The accumulator is zero before and after.
 void FillBlock(const SortedPoints& sorted, uint32_t number, const TileMoments::Block& run,
                BlockAccumulator& accumulator, TileMoments& tile) {
   const double size = tile.cell_size_m;
@@ -207,7 +206,7 @@ uint32_t CountCells(const SortedPoints& sorted, uint32_t number) {
   return static_cast<uint32_t>(occupied.count());
 }
 
-CellKey Coarser(const CellKey& key, int bits) {
+CellKey CoarsenKey(const CellKey& key, int bits) {
   return {key.x >> bits, key.y >> bits, key.z >> bits};
 }
 
@@ -222,11 +221,11 @@ void AddBlock(const TileMoments& fine, const TileMoments::Block& block, int bits
   const double size = fine.cell_size_m;
   for (uint32_t i = block.begin; i < block.end; ++i) {
     const CellKey cell = CellAt(block.key, fine.places[i]);
-    const CellKey in = Coarser(cell, bits);
+    const CellKey in = CoarsenKey(cell, bits);
     const ndt::Vector3<double> from_centre = {size * StepsFromCentre(cell.x, in.x, bits),
                                               size * StepsFromCentre(cell.y, in.y, bits),
                                               size * StepsFromCentre(cell.z, in.z, bits)};
-    ndt::AddMoments(ndt::MovedMoments(fine.moments[i], from_centre), places[PlaceInBlock(in)]);
+    ndt::AddMoments(ndt::RecenterMoments(fine.moments[i], from_centre), places[PlaceInBlock(in)]);
   }
 }
 
@@ -308,7 +307,7 @@ std::optional<int> CoarseningBits(double fine_cell_size_m, double coarse_cell_si
   return coarse - fine;
 }
 
-TileMoments CoarserMoments(const TileMoments& fine, int bits) {
+TileMoments CoarsenMoments(const TileMoments& fine, int bits) {
   TileMoments tile;
   tile.cell_size_m = std::ldexp(fine.cell_size_m, bits);
   tile.origin = fine.origin;
@@ -316,7 +315,7 @@ TileMoments CoarserMoments(const TileMoments& fine, int bits) {
   tile.not_finite = fine.not_finite;
 
   const auto block_of = [&](uint32_t fine_block) {
-    return Coarser(fine.blocks[fine_block].key, bits);
+    return CoarsenKey(fine.blocks[fine_block].key, bits);
   };
   std::vector<uint32_t> order(fine.blocks.size());
   std::iota(order.begin(), order.end(), 0U);

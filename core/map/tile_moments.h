@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// TileMoments: what a map keeps of one tile's points on one lattice, cell by cell. A plain value,
-// built once and then shared read-only by every snapshot that holds the tile.
+// TileMoments: the moments of one tile's points on one lattice, cell by cell. A plain value, built
+// once and then shared read-only by every snapshot of the tile.
 
 #ifndef VOXLOC_CORE_MAP_TILE_MOMENTS_H_
 #define VOXLOC_CORE_MAP_TILE_MOMENTS_H_
@@ -40,21 +40,21 @@ struct TileMoments {
 
   double cell_size_m = 0.0;
   Eigen::Vector3d origin = Eigen::Vector3d::Zero();  // that float_sums refer to
-  size_t points = 0;                                 // finite points taken
-  size_t not_finite = 0;                             // points left out
+  size_t points = 0;                                 // finite points
+  size_t not_finite = 0;                             // points dropped
 
   std::vector<Block> blocks;  // ascending by key
   // One entry a cell, ascending by block, then by place in the block.
   std::vector<uint16_t> places;
   std::vector<ndt::CellMoments> moments;
-  std::vector<FloatSum> float_sums;  // empty where they were not asked for
+  std::vector<FloatSum> float_sums;  // empty if not requested
 
   [[nodiscard]] size_t cells() const { return places.size(); }
   [[nodiscard]] size_t MemoryBytes() const;
 };
 
 struct TileMomentsOptions {
-  bool float_sums = true;      // whether they are wanted
+  bool float_sums = true;      // whether to compute them
   ThreadPool* pool = nullptr;  // null: on the caller's thread
 };
 
@@ -65,14 +65,14 @@ struct TileMomentsOptions {
                                                            double cell_size_m,
                                                            const TileMomentsOptions& options = {});
 
-// log2(coarse / fine) where every cell of the coarse lattice is exactly made up of cells of the
-// fine one, whatever the rounding: both sizes are powers of two, the coarse one larger.
+// log2(coarse / fine) if the cells of the coarse lattice are exact unions of cells of the fine one,
+// regardless of rounding: both sizes are powers of two, the coarse one larger. Otherwise nullopt.
 [[nodiscard]] std::optional<int> CoarseningBits(double fine_cell_size_m, double coarse_cell_size_m);
 
-// The moments of a tile on the lattice of 2^bits times the cell size (CoarseningBits), from those
-// on the finer one instead of from its points; without float sums. The same cells and counts as
-// from the points, sums and outer products but for rounding in double.
-[[nodiscard]] TileMoments CoarserMoments(const TileMoments& fine, int bits);
+// The moments of a tile on the lattice of 2^bits times the cell size (see CoarseningBits), without
+// float sums. Cells and counts are those of BuildTileMoments; sums and outer products up to
+// rounding in double.
+[[nodiscard]] TileMoments CoarsenMoments(const TileMoments& fine, int bits);
 
 }  // namespace voxloc
 

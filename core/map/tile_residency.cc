@@ -12,7 +12,7 @@ constexpr size_t kFanout = 16;  // a node's children fill a few cache lines
 constexpr uint32_t kCurveBits = 16;
 
 // Spreads the low 16 bits to the even places.
-uint32_t Spread(uint32_t bits) {
+uint32_t SpreadBits(uint32_t bits) {
   bits = (bits | (bits << 8U)) & 0x00ff00ffU;
   bits = (bits | (bits << 4U)) & 0x0f0f0f0fU;
   bits = (bits | (bits << 2U)) & 0x33333333U;
@@ -20,13 +20,13 @@ uint32_t Spread(uint32_t bits) {
 }
 
 template <typename A, typename B>
-bool Touch(const A& a, const B& b) {
+bool Overlap(const A& a, const B& b) {
   return (a.min.array() <= b.max.array()).all() && (b.min.array() <= a.max.array()).all();
 }
 
 // The smallest boxes around runs of kFanout of these.
 template <typename Node, typename Children>
-std::vector<Node> Bounding(const Children& children) {
+std::vector<Node> BoundRuns(const Children& children) {
   std::vector<Node> nodes;
   nodes.reserve((children.size() + kFanout - 1) / kFanout);
   for (size_t i = 0; i < children.size(); ++i) {
@@ -37,7 +37,7 @@ std::vector<Node> Bounding(const Children& children) {
   return nodes;
 }
 
-void Count(TileState state, TileResidency::Counts& counts) {
+void AddState(TileState state, TileResidency::Counts& counts) {
   switch (state) {
     case TileState::kResident:
       ++counts.resident;
@@ -61,35 +61,35 @@ BoundsTree::BoundsTree(std::vector<Box> boxes) : boxes_(std::move(boxes)) {
     min = min.cwiseMin(box.min);
     max = max.cwiseMax(box.max);
   }
-  // The extent may be nothing in a direction: then all boxes are at its beginning.
+  // Where the extent along an axis is 0, all boxes get coordinate 0.
   const Eigen::Array2d steps = ((1U << kCurveBits) - 1) / (max - min).array();
   const Eigen::Array2d scale = steps.isFinite().select(steps, 0.0);
   const auto place = [&](const Box& box) {
     const Eigen::Array2d centre = (0.5 * (box.min + box.max) - min).array() * scale;
-    return Spread(static_cast<uint32_t>(centre.x())) |
-           (Spread(static_cast<uint32_t>(centre.y())) << 1U);
+    return SpreadBits(static_cast<uint32_t>(centre.x())) |
+           (SpreadBits(static_cast<uint32_t>(centre.y())) << 1U);
   };
   std::sort(boxes_.begin(), boxes_.end(), [&](const Box& a, const Box& b) {
     return std::make_pair(place(a), a.number) < std::make_pair(place(b), b.number);
   });
-  levels_.push_back(Bounding<Node>(boxes_));
-  while (levels_.back().size() > 1) levels_.push_back(Bounding<Node>(levels_.back()));
+  levels_.push_back(BoundRuns<Node>(boxes_));
+  while (levels_.back().size() > 1) levels_.push_back(BoundRuns<Node>(levels_.back()));
 }
 
 void BoundsTree::ForEachTouching(const Eigen::Vector2d& min, const Eigen::Vector2d& max,
-                                 absl::FunctionRef<void(const Box&)> take) const {
+                                 absl::FunctionRef<void(const Box&)> visit) const {
   if (boxes_.empty()) return;
   const Node wanted{min, max};
   std::vector<std::pair<size_t, size_t>> open = {{levels_.size() - 1, 0}};  // level, node
   while (!open.empty()) {
     const auto [level, node] = open.back();
     open.pop_back();
-    if (!Touch(levels_[level][node], wanted)) continue;
+    if (!Overlap(levels_[level][node], wanted)) continue;
     const size_t begin = node * kFanout;
     if (level == 0) {
       const size_t end = std::min(begin + kFanout, boxes_.size());
       for (size_t i = begin; i < end; ++i) {
-        if (Touch(boxes_[i], wanted)) take(boxes_[i]);
+        if (Overlap(boxes_[i], wanted)) visit(boxes_[i]);
       }
       continue;
     }
@@ -99,11 +99,11 @@ void BoundsTree::ForEachTouching(const Eigen::Vector2d& min, const Eigen::Vector
 }
 
 void BoundsTree::ForEachWithin(const Eigen::Vector2d& centre, double radius_m,
-                               absl::FunctionRef<void(const Box&)> take) const {
+                               absl::FunctionRef<void(const Box&)> visit) const {
   const Eigen::Vector2d reach = Eigen::Vector2d::Constant(radius_m);
   ForEachTouching(centre - reach, centre + reach, [&](const Box& box) {
     const Eigen::Vector2d nearest = centre.cwiseMax(box.min).cwiseMin(box.max);
-    if ((nearest - centre).squaredNorm() <= radius_m * radius_m) take(box);
+    if ((nearest - centre).squaredNorm() <= radius_m * radius_m) visit(box);
   });
 }
 
@@ -130,11 +130,11 @@ TileState StateOf(const MapTile& tile) {
 TileResidency::TileResidency(std::shared_ptr<const TileLayout> layout,
                              std::vector<TileState> states)
     : layout_(std::move(layout)), states_(std::move(states)) {
-  for (const TileState state : states_) Count(state, all_);
+  for (const TileState state : states_) AddState(state, all_);
 }
 
-std::shared_ptr<const TileResidency> TileResidency::Of(const TileCatalogue& tiles,
-                                                       std::shared_ptr<const TileLayout> layout) {
+std::shared_ptr<const TileResidency> TileResidency::Create(
+    const TileCatalogue& tiles, std::shared_ptr<const TileLayout> layout) {
   if (tiles.resident() == tiles.size()) return nullptr;
   std::vector<TileState> states;
   states.reserve(tiles.size());
@@ -147,7 +147,7 @@ std::shared_ptr<const TileResidency> TileResidency::Of(const TileCatalogue& tile
 TileResidency::Counts TileResidency::Within(const Eigen::Vector2d& centre, double radius_m) const {
   Counts counts;
   layout_->tree().ForEachWithin(
-      centre, radius_m, [&](const BoundsTree::Box& box) { Count(states_[box.number], counts); });
+      centre, radius_m, [&](const BoundsTree::Box& box) { AddState(states_[box.number], counts); });
   return counts;
 }
 
@@ -155,7 +155,7 @@ TileResidency::Counts TileResidency::Touching(const Eigen::Vector2d& min,
                                               const Eigen::Vector2d& max) const {
   Counts counts;
   layout_->tree().ForEachTouching(
-      min, max, [&](const BoundsTree::Box& box) { Count(states_[box.number], counts); });
+      min, max, [&](const BoundsTree::Box& box) { AddState(states_[box.number], counts); });
   return counts;
 }
 

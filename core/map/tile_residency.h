@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // TileLayout and TileResidency: where the tiles of a revision lie, and which of them are in memory.
-// A map that is in memory whole needs neither. Immutable and thread-safe.
+// A map whose tiles are all in memory needs neither. Immutable and thread-safe.
 
 #ifndef VOXLOC_CORE_MAP_TILE_RESIDENCY_H_
 #define VOXLOC_CORE_MAP_TILE_RESIDENCY_H_
@@ -19,10 +19,9 @@
 
 namespace voxloc {
 
-// BoundsTree: finds those of many boxes that touch another one, seen from above. Made for the tiles
-// of a map, of which there are tens of thousands, of any size and overlapping in any way: a tree
-// whose leaves are runs of boxes that lie near one another (a packed R-tree along the Morton curve:
-// Kamel and Faloutsos, "On packing R-trees", 1993). Immutable and thread-safe.
+// BoundsTree: a static 2D index of boxes, for the tens of thousands of tiles of a map, of any size
+// and overlap: an R-tree packed along the Morton curve (Kamel and Faloutsos, "On packing R-trees",
+// 1993). Immutable and thread-safe.
 class BoundsTree {
  public:
   struct Box {
@@ -40,10 +39,10 @@ class BoundsTree {
 
   // Every box that shares a point with this one, in an order that depends on the boxes alone.
   void ForEachTouching(const Eigen::Vector2d& min, const Eigen::Vector2d& max,
-                       absl::FunctionRef<void(const Box&)> take) const;
+                       absl::FunctionRef<void(const Box&)> visit) const;
   // Every box with a point at most this far from the centre, likewise.
   void ForEachWithin(const Eigen::Vector2d& centre, double radius_m,
-                     absl::FunctionRef<void(const Box&)> take) const;
+                     absl::FunctionRef<void(const Box&)> visit) const;
 
  private:
   struct Node {
@@ -81,27 +80,27 @@ enum class TileState : uint8_t {
 
 class TileResidency {
  public:
-  // Of how many tiles what is so.
+  // Numbers of tiles by state.
   struct Counts {
     size_t resident = 0;
     size_t missing = 0;
     size_t damaged = 0;
 
-    // Tiles that an alignment does without.
+    // Tiles that are not in memory.
     [[nodiscard]] size_t absent() const { return missing + damaged; }
   };
 
   // Null where every tile is resident. `layout`: of these tiles, if there is one already.
-  [[nodiscard]] static std::shared_ptr<const TileResidency> Of(
+  [[nodiscard]] static std::shared_ptr<const TileResidency> Create(
       const TileCatalogue& tiles, std::shared_ptr<const TileLayout> layout = nullptr);
 
   [[nodiscard]] const std::shared_ptr<const TileLayout>& layout() const { return layout_; }
   [[nodiscard]] TileState state(uint32_t number) const { return states_[number]; }
 
   [[nodiscard]] const Counts& all() const { return all_; }
-  // Tiles whose bounds come this near to a place, seen from above, metres, map frame.
+  // Tiles whose bounds are within radius_m of a point of the map's x-y plane.
   [[nodiscard]] Counts Within(const Eigen::Vector2d& centre, double radius_m) const;
-  // Tiles whose bounds touch a box, seen from above.
+  // Tiles whose bounds intersect a box of the map's x-y plane.
   [[nodiscard]] Counts Touching(const Eigen::Vector2d& min, const Eigen::Vector2d& max) const;
 
  private:
@@ -113,7 +112,7 @@ class TileResidency {
 };
 
 // MapSnapshot: one revision of one map, complete and immutable. Alignments hold the snapshot they
-// started with; the last to let go frees it.
+// started with; the last owner frees it.
 struct MapSnapshot {
   std::string name;
   uint64_t revision = 0;

@@ -46,8 +46,10 @@ VOXLOC_HD void AddMoments(const CellMoments& more, CellMoments& moments) {
   moments.outer.zz += more.outer.zz;
 }
 
-// Of the same points about another centre, from which the old one lies at `old_centre`.
-VOXLOC_HD CellMoments MovedMoments(const CellMoments& moments, const Vector3<double>& old_centre) {
+// The moments of the same points about another centre; `old_centre` is the old centre minus the
+// new.
+VOXLOC_HD CellMoments RecenterMoments(const CellMoments& moments,
+                                      const Vector3<double>& old_centre) {
   const Vector3<double>& d = old_centre;
   const Vector3<double>& s = moments.sum;
   const auto n = static_cast<double>(moments.count);
@@ -65,19 +67,19 @@ VOXLOC_HD CellMoments MovedMoments(const CellMoments& moments, const Vector3<dou
 }
 
 struct GaussianOptions {
-  // Cells of fewer points have no Gaussian. At least 3, or a covariance says nothing.
+  // Cells of fewer points have no Gaussian. At least 3: fewer points determine no covariance.
   uint32_t min_points = 6;
   // Adds I / (n - 1) m^2 to the covariance, as an accumulator that starts at the identity does.
   // Softens cells of few points (sigma 0.45 m at 6 points, 0.1 m at 100).
   bool identity_seed = false;
-  // Eigenvalues below this share of the largest are raised to it.
+  // Eigenvalues below this fraction of the largest are raised to it.
   double eigenvalue_ratio = 0.01;
 };
 
-// Cells whose points spread less than 0.1 mm, all axes together, are one point: what is left of
-// their covariance is rounding.
+// Trace of the covariance, (0.1 mm)^2. Cells below it count as one point: their covariance is
+// rounding error.
 constexpr double kMinTotalVariance = 1e-8;  // m^2
-// Larger information, of cells flattened by a tiny eigenvalue ratio, would overflow when squared in
+// Larger values, in cells that a tiny eigenvalue ratio leaves flat, would overflow when squared in
 // float32.
 constexpr double kMaxInformation = 1e15;  // 1/m^2
 
@@ -87,8 +89,8 @@ struct CellGaussian {
   Symmetric3<double> information;    // its inverse, 1/m^2
 };
 
-// False when the cell has too few points, when they all lie in one place, or when the covariance
-// has no inverse of finite size: such a cell takes no part in matching.
+// False when the cell has too few points, when they coincide, or when the covariance has no finite
+// inverse: such a cell is not matched.
 VOXLOC_HD bool ComputeGaussian(const CellMoments& moments, const GaussianOptions& options,
                                CellGaussian& gaussian) {
   if (moments.count < options.min_points || moments.count < 2) return false;
@@ -100,8 +102,8 @@ VOXLOC_HD bool ComputeGaussian(const CellMoments& moments, const GaussianOptions
   Symmetric3<double> covariance = {(scatter.xx + seed) * scale, scatter.xy * scale,
                                    scatter.xz * scale,          (scatter.yy + seed) * scale,
                                    scatter.yz * scale,          (scatter.zz + seed) * scale};
-  // The trace bounds the largest eigenvalue: most cells are seen to need no regularisation without
-  // their eigenvalues.
+  // The trace bounds the largest eigenvalue: this test spares most cells, which need no
+  // regularisation, the eigen decomposition.
   const double trace = covariance.xx + covariance.yy + covariance.zz;
   if (!(trace > kMinTotalVariance)) return false;
   if (!EigenvaluesExceed(covariance, options.eigenvalue_ratio * trace)) {

@@ -25,8 +25,8 @@ VOXLOC_HD AngleTerms<S> ComputeAngleTerms(S roll, S pitch, S yaw) {
           std::cos(pitch), std::sin(yaw),  std::cos(yaw)};
 }
 
-// The same with small angles taken for zero: the reference's shortcut, which it applies to
-// derivatives only.
+// The same with angles below kSmallAngle set to zero: the reference's shortcut, for derivatives
+// only.
 constexpr double kSmallAngle = 1e-4;  // rad
 template <typename S>
 VOXLOC_HD AngleTerms<S> ComputeShortcutAngleTerms(S roll, S pitch, S yaw) {
@@ -49,9 +49,9 @@ VOXLOC_HD Rotation<S> ComputeRotation(const AngleTerms<S>& a) {
            {a.sr * a.sy - a.cr * a.sp * a.cy, a.sr * a.cy + a.cr * a.sp * a.sy, a.cr * a.cp}}};
 }
 
-// Row i is the unit axis, in the map frame, that coordinate i of the chart moves the scan along or
-// turns it about: d(R x)/d(angle) is the angle's axis times R x, a cross product. x, y and z move
-// it along the map's axes. Roll turns about x, pitch about Rx y, yaw about Rx Ry z.
+// Row i is the unit axis a_i, in the map frame, of coordinate i of the chart: x, y and z translate
+// along the map's axes; roll rotates about x, pitch about Rx y, yaw about Rx Ry z, with
+// d(R x)/d(angle i) = a_i x (R x).
 template <typename S>
 struct ChartAxes {
   S axis[6][3];

@@ -2,9 +2,9 @@
 //
 // From the derivatives of a score in the map's axes (point_terms.h) to those in the chart.
 //
-// A step of the angles turns the scan by u = sum a_i dp_i, to first order, about the chart's axes
-// a_i. The second derivatives of R x are a_i x (a_j x R x) for i <= j: what is symmetric in i and j
-// of that is in the Hessian H of the map's axes, and the rest is half of (a_i x a_j) x R x. So
+// To first order, a step dp of the angles rotates the scan by u = sum a_i dp_i about the chart's
+// axes a_i. The second derivatives of R x are a_i x (a_j x R x) for i <= j. Their part symmetric in
+// i and j is in the Hessian H of the map's axes; the rest is (a_i x a_j) x R x / 2. So
 //
 //   gradient  a_i'g
 //   Hessian   a_i'H a_j + (a_i x a_j)'g / 2   for rotations i < j; a_i'H a_i on the diagonal
@@ -29,11 +29,11 @@ struct CurvatureRules {
   bool exact_pitch_curvature = true;  // false: the reference's old sign
 };
 
-// Where entry (i, j) of a symmetric 6x6 matrix, i <= j, stands in its upper triangle.
+// The index of entry (i, j), i <= j, in the upper triangle of a symmetric 6x6 matrix, row by row.
 VOXLOC_HD constexpr int UpperIndex(int i, int j) { return i * (11 - i) / 2 + j; }
 
-// Of the 3x3 block of a symmetric 6x6 matrix that begins at `row` and `column`, 0 or 3 each, row by
-// row: where its entries stand in the upper triangle, five bits each.
+// The UpperIndex of each entry, row by row and five bits each, of the 3x3 block of a symmetric 6x6
+// matrix that begins at `row` and `column`, 0 or 3 each.
 VOXLOC_HD constexpr uint64_t PackUpperBlock(int row, int column) {
   uint64_t packed = 0;
   for (int k = 0; k < 9; ++k) {
@@ -53,8 +53,8 @@ VOXLOC_HD double ChartGradientEntry(const DerivativeSums<double>& sums,
   return Dot3(axes.axis[i], sums.gradient + (i < 3 ? 0 : 3));
 }
 
-// i <= j. Every entry takes the same operations, so that the threads of a warp, which have one
-// each, need not take turns; products with the zeros of an axis leave the others as they are.
+// i <= j. Every entry takes the same operations, so that the threads of a warp, one entry each, do
+// not diverge; adding products with the zeros of an axis does not change a sum.
 VOXLOC_HD double ChartHessianEntry(const DerivativeSums<double>& sums,
                                    const ChartAxes<double>& axes, const CurvatureRules& rules,
                                    int i, int j) {
@@ -62,10 +62,10 @@ VOXLOC_HD double ChartHessianEntry(const DerivativeSums<double>& sums,
   const double(&g)[kGradientSize] = sums.gradient;
   const double(&a)[3] = axes.axis[i];
   const double(&b)[3] = axes.axis[j];
-  constexpr uint64_t kMoves = PackUpperBlock(0, 0);
+  constexpr uint64_t kTranslation = PackUpperBlock(0, 0);
   constexpr uint64_t kMixed = PackUpperBlock(0, 3);
-  constexpr uint64_t kTurns = PackUpperBlock(3, 3);
-  const uint64_t block = j < 3 ? kMoves : i < 3 ? kMixed : kTurns;
+  constexpr uint64_t kRotation = PackUpperBlock(3, 3);
+  const uint64_t block = j < 3 ? kTranslation : i < 3 ? kMixed : kRotation;
   double hb[3];
   for (int k = 0; k < 3; ++k) {
     double row[3];
@@ -78,7 +78,7 @@ VOXLOC_HD double ChartHessianEntry(const DerivativeSums<double>& sums,
                            SubtractProduct(Product(a[2], b[0]), a[0], b[2]),
                            SubtractProduct(Product(a[0], b[1]), a[1], b[0])};
   entry = AddProduct(entry, i >= 3 && i < j ? 0.5 : 0.0, Dot3(cross, g + 3));
-  // Twice sin(pitch), which is the x of yaw's axis.
+  // 2 sin(pitch): the x of yaw's axis is sin(pitch).
   const double old_entry = AddProduct(entry, 2.0 * axes.axis[5][0], sums.old_pitch);
   return i == 4 && j == 4 && !rules.exact_pitch_curvature ? old_entry : entry;
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Evaluation: a scan at one pose, under the cells of one stage; and what a reference position adds
-// to it.
+// Evaluation: score and derivatives of a scan at one pose, under the cells of one stage, and the
+// regularisation by a reference position.
 
 #ifndef VOXLOC_CORE_NDT_EVALUATION_H_
 #define VOXLOC_CORE_NDT_EVALUATION_H_
@@ -14,8 +14,8 @@
 
 namespace voxloc::ndt {
 
-// Engines fill it without regularisation, which the search adds. Score is PoseScore, or PoseSums
-// where divisions are to wait.
+// Engines fill it without regularisation, which the search adds. Score is PoseScore, or PoseSums to
+// defer the divisions.
 //
 // derivatives.score is what the search maximises, in the units of the gradient and with the
 // regularisation. `score` is what is reported (transform probability, NVTL); it contains the
@@ -29,7 +29,7 @@ struct Evaluation {
 
 // A pull towards a reference position along the vehicle's heading (GNSS regularisation): with
 // L = (t - p) . (cos yaw, sin yaw) the score gains -lambda M L^2, M being the number of point-cell
-// pairs and yaw the chart's third angle. Neither z nor the angles feel it.
+// pairs and yaw the chart's third angle. Derivatives by z and the angles are unaffected.
 //
 // `weight` is lambda M. Adds to score, gradient and Hessian; returns what it added to the score.
 VOXLOC_HD double AddRegularization(double reference_x, double reference_y, const double (&chart)[6],

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The line search of More and Thuente (ACM Transactions on Mathematical Software 20, 1994) as a
-// state machine: Trial() says where phi and its slope are wanted, Update() takes them. It ends at a
-// step with sufficient decrease (mu = 1e-4) and curvature (nu = 0.9), at an end of the range of
-// steps that the search would leave, or after ten further trials.
+// state machine: Trial() is where to evaluate phi and its slope, Update() gets their values. It
+// ends at a step with sufficient decrease (mu = 1e-4) and curvature (nu = 0.9), at the end of the
+// range of steps if the next trial would leave it, or after ten further trials.
 
 #ifndef VOXLOC_CORE_NDT_LINE_SEARCH_H_
 #define VOXLOC_CORE_NDT_LINE_SEARCH_H_
@@ -70,8 +70,8 @@ class LineSearch {
   static constexpr double kShrink = 0.66;
   static constexpr int kMaxIterations = 10;
   // Bounds of an extrapolation, in lengths of the last advance.
-  static constexpr double kLeastAdvance = 1.1;
-  static constexpr double kMostAdvance = 4.0;
+  static constexpr double kMinAdvance = 1.1;
+  static constexpr double kMaxAdvance = 4.0;
 
   // The interval refers to psi, phi less the line of sufficient decrease, until a trial has that
   // decrease and a minimiser of phi behind it.
@@ -129,11 +129,11 @@ class LineSearch {
       const double secant = SecantMinimizer(lower_, t);
       return std::abs(cubic - t.step) >= std::abs(secant - t.step) ? cubic : secant;
     }
-    const double farthest = t.step + kMostAdvance * advance;
+    const double farthest = t.step + kMaxAdvance * advance;
     if (std::abs(t.slope) <= std::abs(lower_.slope)) {  // case 3
       const double cubic = CubicMinimizer(lower_, t);
       const double secant = SecantMinimizer(lower_, t);
-      // Minimisers on the wrong side, or none, mean that the function goes on falling.
+      // A minimiser on the wrong side, or none, means that the function keeps falling.
       const double by_cubic = (cubic - t.step) * advance > 0.0 ? cubic : farthest;
       const double by_secant = (secant - t.step) * advance > 0.0 ? secant : farthest;
       const bool cubic_is_nearer = std::abs(by_cubic - t.step) < std::abs(by_secant - t.step);
@@ -142,7 +142,7 @@ class LineSearch {
         const double guard = t.step + kShrink * (upper_.step - t.step);
         return advance > 0.0 ? std::fmin(guard, next) : std::fmax(guard, next);
       }
-      const double nearest = t.step + kLeastAdvance * advance;
+      const double nearest = t.step + kMinAdvance * advance;
       const double next = cubic_is_nearer ? by_secant : by_cubic;
       return std::fmax(std::fmin(next, farthest), nearest);
     }

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Products and sums of products whose rounding is the same wherever they are compiled into on a
-// device: the compiler fuses a product with the addition behind it, and in a sum of two products it
-// chooses which one. Two kernels with the same formula, or two versions of one, could so differ in
-// the last bit. On the host they are the plain operators, for numbers and for lanes of them.
+// Products and sums of products with a fixed rounding in device code. Otherwise the compiler may
+// fuse a product with the following addition, and chooses which product of a sum of two, so that
+// two kernels with the same formula could differ in the last bit. On the host these are the plain
+// operators, for scalars and SIMD lanes.
 
 #ifndef VOXLOC_CORE_NDT_MULTIPLY_ADD_H_
 #define VOXLOC_CORE_NDT_MULTIPLY_ADD_H_

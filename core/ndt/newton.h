@@ -14,7 +14,7 @@
 
 namespace voxloc::ndt {
 
-// What one evaluation of the scan at one pose yields; maximised, derivatives in the chart.
+// Score and its derivatives in the chart at one pose. The score is maximised.
 struct Derivatives {
   double score = 0.0;
   double gradient[6] = {};
@@ -25,7 +25,7 @@ struct NewtonDirection {
   double unit[6] = {};    // along which phi falls
   double norm = 0.0;      // length of the full Newton step, metres and radians mixed
   double slope = 0.0;     // phi'(0) along `unit`, never positive
-  bool reversed = false;  // the Newton step pointed uphill and was turned round
+  bool reversed = false;  // the Newton step pointed uphill in phi and was negated
 };
 
 VOXLOC_HD bool IsFinite(const Derivatives& d) {

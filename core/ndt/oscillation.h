@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Counts how long a search went to and fro: the longest run of consecutive steps whose directions
-// are more than acos(-0.9) apart. A step of length zero ends a run.
+// Detects oscillation: the longest run of consecutive steps that each reverse the one before, by an
+// angle of more than acos(-0.9). A step of length zero ends a run.
 
 #ifndef VOXLOC_CORE_NDT_OSCILLATION_H_
 #define VOXLOC_CORE_NDT_OSCILLATION_H_
@@ -32,7 +32,7 @@ class OscillationCounter {
     ++visited_;
   }
 
-  VOXLOC_HD int Longest() const { return longest_; }
+  VOXLOC_HD int LongestRun() const { return longest_; }
 
  private:
   static constexpr double kReversalCosine = -0.9;

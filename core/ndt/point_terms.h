@@ -15,7 +15,8 @@
 //
 // The coordinates of the sums are the map's axes: a step (v, u) takes t to t + v and R to
 // exp([u]x) R. With y = R x they have J = [I, -[y]x] and, for rotations,
-// s'K = (s y' + y s') / 2 - (s'y) I. chart_derivatives.h goes on to the chart, once a scan.
+// s'K = (s y' + y s') / 2 - (s'y) I. chart_derivatives.h converts the sums to the chart once a
+// scan.
 //
 // T is the number of the hot loop (float, double, lanes of floats), S its plain scalar. Exp(T) is
 // found by argument-dependent lookup or below.
@@ -86,29 +87,30 @@ VOXLOC_HD void AddPair(const PairTerms<T>& pair, const Symmetric3<T>& informatio
   sums.m.zz = AddProduct(sums.m.zz, e, SubtractProduct(information.zz, cbq.z, pair.bq.z));
 }
 
-// Where the search takes the cells within a radius, pairs come and go as a point moves, and the
-// gradient jumps by e B q: along a wall that looks the same everywhere that takes back what the
-// pairs that stay seem to say. The expected jumps are counted by the pairs in a shell beneath the
-// radius R, which is as thick as a point is taken to move: a point moves along the unit vector n
-// from the cell, and loses e B q for each pair in 1 / thickness of a metre. To the curvature of a
-// pair in the shell that adds -e (Bq n' + n (Bq)') / (2 thickness).
+// With a radius search, pairs appear and disappear as a point moves, and the gradient jumps by
+// e B q. Along a uniform wall these jumps cancel the apparent information of the remaining pairs.
+// Their expectation is estimated from the pairs in a shell below the radius R: when a point moves
+// outwards along the unit vector n from the cell, the pairs of the shell are lost at the rate
+// 1 / thickness per metre. The curvature of a pair in the shell gains
+// -e (Bq n' + n (Bq)') / (2 thickness).
 template <typename S>
 struct ReachBoundary {
   // Of the distance of point and cell; infinite where the search has no radius.
   S inner_squared_m2;
-  // 1 / (thickness times the mean radius of the shell), so that the distance itself stands for n.
+  // 1 / (thickness * mean radius of the shell): n is approximated by distance / mean radius.
   S scale;
 };
 
-// Of the radius. In the corridors and tunnels for choosing (tests/bench/scenes) the information
-// along them scatters half as much as with a shell of a tenth.
-constexpr double kShellShare = 0.2;
+// Thickness of the shell as a fraction of the radius. In the corridors and tunnels of the tuning
+// set (tests/bench/scenes) the information along the axis scatters half as much as with 0.1.
+constexpr double kShellFraction = 0.2;
 
 template <typename S>
 VOXLOC_HD ReachBoundary<S> BoundaryOf(S squared_radius_m2) {
-  const S inner = S(1.0 - kShellShare);
-  const S middle = S(1.0 - 0.5 * kShellShare);
-  return {squared_radius_m2 * inner * inner, S(1) / (S(kShellShare) * middle * squared_radius_m2)};
+  const S inner = S(1.0 - kShellFraction);
+  const S middle = S(1.0 - 0.5 * kShellFraction);
+  return {squared_radius_m2 * inner * inner,
+          S(1) / (S(kShellFraction) * middle * squared_radius_m2)};
 }
 
 // `shell` holds 1 where a pair lies in the shell and counts, else 0; `distance` is from the cell's
@@ -139,8 +141,8 @@ struct DerivativeSums {
   T gradient[kGradientSize]{};
   // The upper triangle, row by row: (0,0) (0,1) ... (5,5).
   T hessian[kHessianSize]{};
-  // Of s.x times the z of the point in the scan's frame: what the sign of the curvature along pitch
-  // that the reference's releases up to 1.9.0 have differs by.
+  // Sum of s.x z, z in the scan's frame: the difference that the wrong sign of the curvature along
+  // pitch makes in the reference's releases up to 1.9.0.
   T old_pitch{};
 };
 

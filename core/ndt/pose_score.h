@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// How well a scan fits at one pose, under one set of cells.
+// The score of a scan at one pose, under one set of cells.
 
 #ifndef VOXLOC_CORE_NDT_POSE_SCORE_H_
 #define VOXLOC_CORE_NDT_POSE_SCORE_H_
@@ -18,7 +18,7 @@ struct PoseScore {
   size_t points = 0;
   size_t matched_points = 0;  // points with at least one cell
   size_t pairs = 0;
-  // What a regularisation adds counts for the transform probability too.
+  // For the regularisation, which counts in the transform probability too.
   VOXLOC_HD void AddToScore(double added) {
     score += added;
     if (points > 0) transform_probability = score / static_cast<double>(points);
@@ -32,7 +32,7 @@ struct PoseScore {
   }
 };
 
-// The same before its divisions, which a kernel leaves for the end. Counts are whole numbers.
+// The same sums before the divisions, for kernels. Counts are integers stored as doubles.
 struct PoseSums {
   double score = 0.0;
   double best = 0.0;  // sum of each point's best pair

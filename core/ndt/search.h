@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// NewtonSearch: the stages of a schedule one after another, as a state machine: it says at which
-// pose, and under the cells of which stage, the scan is to be evaluated next, takes the evaluation,
-// and goes on. The CPU engine drives it from a loop, a kernel from inside one launch; both
-// therefore step, clamp, search along lines, judge and end in the same way.
+// NewtonSearch: runs the stages of a schedule as a state machine. It requests an evaluation of the
+// scan at a pose under the cells of a stage, consumes it in Advance, and requests the next. The CPU
+// engine drives it from a loop, the CUDA engine inside one kernel launch; both share all rules of
+// stepping, clamping, line search, judgement and termination.
 //
-// Where stages are judged (JudgementRules), a stage whose end scores too low is undone, and the
-// next stage begins at the best pose so far. The search then ends no worse than it began, but for
-// the loss that the rules allow. Far from the guess, stages run a second time, from the guess.
+// With judgement (JudgementRules), a stage whose final score is too low is undone, and the next
+// stage begins at the best pose so far: the search ends no worse than it began, up to the allowed
+// loss. If it has led far from the guess, stages run a second time from the guess.
 
 #ifndef VOXLOC_CORE_NDT_SEARCH_H_
 #define VOXLOC_CORE_NDT_SEARCH_H_
@@ -15,7 +15,7 @@
 #include "core/ndt/evaluation.h"
 #include "core/ndt/host_device.h"
 #include "core/ndt/newton.h"
-#include "core/ndt/search_answer.h"
+#include "core/ndt/search_candidate.h"
 #include "core/ndt/search_rules.h"
 #include "core/ndt/stage_search.h"
 #include "core/ndt/termination.h"
@@ -38,54 +38,56 @@ template <typename Score>
 class NewtonSearch {
  public:
   VOXLOC_HD NewtonSearch(const SearchRules& rules, const double (&guess)[6])
-      : wanted_stage_(rules.score_stage) {
-    for (int i = 0; i < 6; ++i) chart_[i] = wanted_[i] = guess_[i] = guess[i];
+      : requested_stage_(rules.score_stage) {
+    for (int i = 0; i < 6; ++i) chart_[i] = requested_chart_[i] = guess_[i] = guess[i];
   }
 
-  // The evaluation wanted, while not done: at this chart, under this stage, to be written to
-  // next().
+  // The requested evaluation, while not done: the chart and the stage. Its result goes to next().
   VOXLOC_HD bool done() const { return phase_ == Phase::kDone; }
-  VOXLOC_HD int wanted_stage() const { return wanted_stage_; }
-  VOXLOC_HD const double (&wanted() const)[6] { return wanted_; }
-  // Whether it is of all points, also where the stage searches with fewer.
-  VOXLOC_HD bool wants_all_points() const {
+  VOXLOC_HD int requested_stage() const { return requested_stage_; }
+  VOXLOC_HD const double (&requested_chart() const)[6] { return requested_chart_; }
+  // Whether to evaluate all points although the stage searches with fewer.
+  VOXLOC_HD bool uses_all_points() const {
     return phase_ != Phase::kBeginStage && phase_ != Phase::kTrial;
   }
   VOXLOC_HD Evaluation<Score>& next() { return evaluations_[1 - current_]; }
 
-  // Takes a trial for the step before its evaluation is there, if it will be: between two
-  // evaluations there is then less to do. Advance does it where this was not called.
+  // Optional, while an evaluation runs: applies its trial as the step already, where the stage
+  // accepts any finite trial, to shorten Advance. Advance does it otherwise.
   VOXLOC_HD void StepAhead(const SearchRules& rules) {
-    if (phase_ != Phase::kTrial || rules.stage[wanted_stage_].line_search) return;
-    TakeStep(rules);
-    foreseen_ = !step_ends_stage_ && !rules.regularized;
+    if (phase_ != Phase::kTrial || rules.stage[requested_stage_].line_search) return;
+    ApplyStep(rules);
+    predicted_ = !step_ends_stage_ && !rules.regularized;
   }
 
-  // Takes next(). An interrupt ends the search with its termination; the pose is the best so far.
+  // Consumes next(). An interrupt ends the search with its termination at the best pose so far.
   VOXLOC_HD void Advance(const SearchRules& rules, Interrupt interrupt) {
     ++evaluations_count_;
-    const bool foreseen = foreseen_ && next().finite && interrupt == Interrupt::kNone;
-    foreseen_ = false;
-    if (foreseen) FinishStep();
-    if ((foreseen || TakeEvaluation(rules, interrupt)) && Propose(rules)) return;
-    // What ended within the cells of the score stage has its score already.
+    const bool predicted = predicted_ && next().finite && interrupt == Interrupt::kNone;
+    predicted_ = false;
+    if (predicted) FinishStep();
+    if ((predicted || HandleEvaluation(rules, interrupt)) && Propose(rules)) return;
+    // A stage that ended under the cells of the score stage is scored already.
     if (phase_ == Phase::kStageEnded) Judge(rules, current().score, interrupt);
   }
 
-  // The result, once done. The pose is also valid before, after an Advance.
+  // The result, once done. The pose is also valid after every Advance.
   VOXLOC_HD const double (&chart() const)[6] { return chart_; }
-  // There, under the cells of answer_stage(); those of the score stage where this is the guess.
+  // The evaluation at chart() under the cells of result_stage(), or of the score stage for the
+  // guess.
   VOXLOC_HD const Evaluation<Score>& current() const { return evaluations_[current_]; }
-  VOXLOC_HD int answer_stage() const { return best_.answer().stage; }  // -1: it is the guess
+  VOXLOC_HD int result_stage() const { return best_.candidate().stage; }  // -1: it is the guess
   VOXLOC_HD const Score& before() const { return before_; }
-  VOXLOC_HD const Score& after() const { return best_.answer().score; }
+  VOXLOC_HD const Score& after() const { return best_.candidate().score; }
   VOXLOC_HD Termination termination() const {
-    return stopped_ ? stopped_by_ : best_.answer().termination;
+    return stopped_ ? stopped_by_ : best_.candidate().termination;
   }
   VOXLOC_HD int iterations() const { return iterations_; }
   VOXLOC_HD int evaluations() const { return evaluations_count_; }
-  VOXLOC_HD int oscillations() const { return best_.answer().oscillations; }
-  VOXLOC_HD bool reached_iteration_limit() const { return best_.answer().reached_iteration_limit; }
+  VOXLOC_HD int oscillations() const { return best_.candidate().oscillations; }
+  VOXLOC_HD bool reached_iteration_limit() const {
+    return best_.candidate().reached_iteration_limit;
+  }
 
   // Whether the last Advance completed an iteration; and, where rules.traced, that iteration with
   // the score that it started from.
@@ -105,18 +107,18 @@ class NewtonSearch {
   VOXLOC_HD const Score& step_score() const { return evaluations_[1 - current_].score; }
 
  private:
-  enum class Phase { kBefore, kBeginStage, kTrial, kStageEnded, kJudge, kAnswer, kDone };
+  enum class Phase { kBefore, kBeginStage, kTrial, kStageEnded, kJudge, kEvaluateResult, kDone };
 
   VOXLOC_HD void Accept() { current_ = 1 - current_; }
 
-  VOXLOC_HD void Want(const double (&chart)[6], int stage) {
-    for (int i = 0; i < 6; ++i) wanted_[i] = chart[i];
-    wanted_stage_ = stage;
+  VOXLOC_HD void RequestEvaluation(const double (&chart)[6], int stage) {
+    for (int i = 0; i < 6; ++i) requested_chart_[i] = chart[i];
+    requested_stage_ = stage;
   }
 
-  // To a stage that begins at chart_. True: next() is the evaluation there that it begins with.
+  // Enters a stage at chart_. True: it begins with next(), which is the evaluation there.
   VOXLOC_HD_RARE bool EnterStage(const SearchRules& rules, int stage, bool evaluated) {
-    Want(chart_, stage);
+    RequestEvaluation(chart_, stage);
     if (evaluated && stage == rules.score_stage && !rules.stage[stage].thinned) {
       BeginStage();
       return true;
@@ -130,21 +132,22 @@ class NewtonSearch {
     stage_.Begin(chart_);
   }
 
-  // Whether the stage goes on, or another begins, from an evaluation at chart_.
-  VOXLOC_HD_RARE bool TakeEvaluation(const SearchRules& rules, Interrupt interrupt) {
+  // True: the stage continues, or another begins, from the evaluation at chart_.
+  VOXLOC_HD_RARE bool HandleEvaluation(const SearchRules& rules, Interrupt interrupt) {
     stepped_ = false;
-    if (rules.regularized) Regularize(rules, wanted_, next());
-    const bool goes_on =
-        phase_ == Phase::kTrial ? TakeTrial(rules, interrupt) : TakeOther(rules, interrupt);
-    if (!goes_on) return false;
+    if (rules.regularized) Regularize(rules, requested_chart_, next());
+    const bool continues =
+        phase_ == Phase::kTrial ? HandleTrial(rules, interrupt) : HandleNonTrial(rules, interrupt);
+    if (!continues) return false;
     if (current().finite && interrupt == Interrupt::kNone) return true;
-    EndStage(rules, current().finite ? TerminationBy(interrupt) : Termination::kNotFinite);
+    EndStage(rules, current().finite ? TerminationFor(interrupt) : Termination::kNotFinite);
     return false;
   }
 
   // From an evaluation at chart_ to the next trial.
   VOXLOC_HD bool Propose(const SearchRules& rules) {
-    if (!stage_.Propose(rules.stage[wanted_stage_], current().derivatives, chart_, wanted_)) {
+    if (!stage_.Propose(rules.stage[requested_stage_], current().derivatives, chart_,
+                        requested_chart_)) {
       EndStage(rules, Termination::kZeroStep);
       return false;
     }
@@ -152,8 +155,8 @@ class NewtonSearch {
     return true;
   }
 
-  // An evaluation that is not of a trial. True: a stage begins with it.
-  VOXLOC_HD_RARE bool TakeOther(const SearchRules& rules, Interrupt interrupt) {
+  // Handles an evaluation that is not a trial. True: a stage begins with it.
+  VOXLOC_HD_RARE bool HandleNonTrial(const SearchRules& rules, Interrupt interrupt) {
     const Score& score = next().score;
     switch (phase_) {
       case Phase::kBefore:
@@ -165,7 +168,7 @@ class NewtonSearch {
         return true;
       case Phase::kJudge:
         return Judge(rules, score, interrupt);
-      case Phase::kAnswer:
+      case Phase::kEvaluateResult:
         Accept();
         phase_ = Phase::kDone;
         return false;
@@ -177,21 +180,21 @@ class NewtonSearch {
     return false;
   }
 
-  // Whether the trial is taken and the stage goes on.
-  VOXLOC_HD bool TakeTrial(const SearchRules& rules, Interrupt interrupt) {
-    const StageRules& stage = rules.stage[wanted_stage_];
+  // Whether the trial is accepted and the stage continues.
+  VOXLOC_HD bool HandleTrial(const SearchRules& rules, Interrupt interrupt) {
+    const StageRules& stage = rules.stage[requested_stage_];
     const Evaluation<Score>& evaluation = next();
     if (!evaluation.finite) {
       UndoStep();
       EndStage(rules, Termination::kNotFinite);
       return false;
     }
-    if (!step_taken_) {
-      if (!stage_.AcceptsTrial(stage, evaluation.derivatives, chart_, wanted_)) {
-        if (interrupt != Interrupt::kNone) EndStage(rules, TerminationBy(interrupt));
+    if (!step_applied_) {
+      if (!stage_.AcceptsTrial(stage, evaluation.derivatives, chart_, requested_chart_)) {
+        if (interrupt != Interrupt::kNone) EndStage(rules, TerminationFor(interrupt));
         return false;
       }
-      TakeStep(rules);
+      ApplyStep(rules);
     }
     FinishStep();
     if (!step_ends_stage_) return true;
@@ -199,61 +202,61 @@ class NewtonSearch {
     return false;
   }
 
-  VOXLOC_HD void TakeStep(const SearchRules& rules) {
+  VOXLOC_HD void ApplyStep(const SearchRules& rules) {
     if (rules.traced) TraceStep();
     for (int i = 0; i < 6; ++i) from_[i] = chart_[i];
-    for (int i = 0; i < 6; ++i) chart_[i] = wanted_[i];
-    step_ends_stage_ = stage_.EndsWithStepTo(chart_, rules.stage[wanted_stage_], step_ends_by_);
-    step_taken_ = true;
+    for (int i = 0; i < 6; ++i) chart_[i] = requested_chart_[i];
+    step_ends_stage_ = stage_.RecordStep(chart_, rules.stage[requested_stage_], step_ends_by_);
+    step_applied_ = true;
   }
 
   // With the evaluation of the step.
   VOXLOC_HD void FinishStep() {
-    step_taken_ = false;
+    step_applied_ = false;
     stepped_ = true;
     Accept();
     ++iterations_;
   }
 
-  // Of the step that was taken ahead, if any.
+  // Undoes the step of StepAhead, if any.
   VOXLOC_HD_RARE void UndoStep() {
-    if (!step_taken_) return;
-    step_taken_ = false;
+    if (!step_applied_) return;
+    step_applied_ = false;
     for (int i = 0; i < 6; ++i) chart_[i] = from_[i];
     stage_.UndoStep();
   }
 
   VOXLOC_HD_RARE void TraceStep() {
-    step_stage_ = wanted_stage_;
+    step_stage_ = requested_stage_;
     step_direction_ = stage_.direction();
     step_length_ = stage_.length();
-    for (int i = 0; i < 6; ++i) to_[i] = wanted_[i];
+    for (int i = 0; i < 6; ++i) to_[i] = requested_chart_[i];
   }
 
   VOXLOC_HD_RARE void EndStage(const SearchRules& rules, Termination termination) {
-    ended_stage_ = wanted_stage_;
+    ended_stage_ = requested_stage_;
     ended_by_ = termination;
-    const bool goes_on = termination == Termination::kConverged ||
-                         termination == Termination::kMaxIterations ||
-                         termination == Termination::kZeroStep;
-    if (!goes_on) {
+    const bool continues = termination == Termination::kConverged ||
+                           termination == Termination::kMaxIterations ||
+                           termination == Termination::kZeroStep;
+    if (!continues) {
       stopped_ = true;
       stopped_by_ = termination;
     }
-    if (goes_on && !rules.judgement.judged && ended_stage_ + 1 < rules.stages) {
+    if (continues && !rules.judgement.judged && ended_stage_ + 1 < rules.stages) {
       EnterStage(rules, ended_stage_ + 1, /*evaluated=*/false);
     } else if (ended_stage_ == rules.score_stage && !rules.stage[ended_stage_].thinned) {
       phase_ = Phase::kStageEnded;
     } else {
-      Want(chart_, rules.score_stage);
+      RequestEvaluation(chart_, rules.score_stage);
       phase_ = Phase::kJudge;
     }
   }
 
-  // What becomes of the stage that ended at chart_, where the score is this. True: a stage begins,
-  // with next().
+  // Accepts or undoes the stage that ended at chart_ with this score. True: a stage begins with
+  // next().
   VOXLOC_HD_RARE bool Judge(const SearchRules& rules, const Score& score, Interrupt interrupt) {
-    SearchAnswer<Score> offered;
+    SearchCandidate<Score> offered;
     for (int i = 0; i < 6; ++i) offered.chart[i] = chart_[i];
     offered.score = score;
     offered.stage = ended_stage_;
@@ -261,17 +264,17 @@ class NewtonSearch {
     offered.termination = ended_by_;
     offered.oscillations = stage_.oscillations();
     offered.reached_iteration_limit = ended_by_ == Termination::kMaxIterations;
-    const bool taken = best_.Offer(rules, offered);
+    const bool taken = best_.TryReplace(rules, offered);
     if (!taken) {
-      for (int i = 0; i < 6; ++i) chart_[i] = best_.answer().chart[i];
+      for (int i = 0; i < 6; ++i) chart_[i] = best_.candidate().chart[i];
     }
     const bool last = stopped_ || ended_stage_ + 1 == rules.stages;
     if (!last && interrupt != Interrupt::kNone) {
       stopped_ = true;
-      stopped_by_ = TerminationBy(interrupt);
+      stopped_by_ = TerminationFor(interrupt);
     }
     if (!last && !stopped_) {
-      if (IsRepeated(rules)) {
+      if (ShouldRepeatStage(rules)) {
         repeating_ = true;
         for (int i = 0; i < 6; ++i) chart_[i] = guess_[i];
         return EnterStage(rules, ended_stage_, /*evaluated=*/false);
@@ -284,60 +287,60 @@ class NewtonSearch {
     return false;
   }
 
-  // Whether the best pose so far, chart_, is to be doubted.
-  VOXLOC_HD bool IsDoubted(const SearchRules& rules) const {
+  // Whether the best pose so far, chart_, is so far from the guess that it needs a second attempt.
+  VOXLOC_HD bool NeedsRecheck(const SearchRules& rules) const {
     if (!rules.judgement.judged) return false;
     double squared = 0.0;
     for (int i = 0; i < 3; ++i) squared += (chart_[i] - guess_[i]) * (chart_[i] - guess_[i]);
-    return squared > rules.judgement.doubted_beyond_m * rules.judgement.doubted_beyond_m;
+    return squared > rules.judgement.recheck_beyond_m * rules.judgement.recheck_beyond_m;
   }
 
   // Whether the stage that ended is to run again from the guess.
-  VOXLOC_HD bool IsRepeated(const SearchRules& rules) const {
+  VOXLOC_HD bool ShouldRepeatStage(const SearchRules& rules) const {
     return !repeating_ && ended_stage_ + 1 == rules.score_stage && rules.entry < ended_stage_ &&
-           IsDoubted(rules);
+           NeedsRecheck(rules);
   }
 
-  // At the best pose of the attempt. `evaluated`: the last stage ended there.
+  // Ends the attempt at its best pose, chart_. `evaluated`: the last stage ended there.
   VOXLOC_HD void EndAttempt(const SearchRules& rules, Interrupt interrupt, bool evaluated) {
-    const bool found = !stopped_ && best_.answer().stage >= 0;
+    const bool found = !stopped_ && best_.candidate().stage >= 0;
     const double weight = current().score.BestSum();  // where the last stage ended, if not stopped
     if (second_attempt_.begun()) {
       if (!found || second_attempt_.FirstOutweighs(rules, weight)) {
-        return Answer(rules, second_attempt_.first());
+        return FinishWith(rules, second_attempt_.first());
       }
-    } else if (found && rules.entry < rules.score_stage && IsDoubted(rules)) {
+    } else if (found && rules.entry < rules.score_stage && NeedsRecheck(rules)) {
       if (interrupt == Interrupt::kNone) return BeginSecondAttempt(rules, weight);
       stopped_ = true;
-      stopped_by_ = TerminationBy(interrupt);
+      stopped_by_ = TerminationFor(interrupt);
     }
-    if (!evaluated) return Answer(rules, best_.answer());
-    Want(chart_, StageOf(rules, best_.answer()));
+    if (!evaluated) return FinishWith(rules, best_.candidate());
+    RequestEvaluation(chart_, StageOf(rules, best_.candidate()));
     phase_ = Phase::kDone;
   }
 
   VOXLOC_HD void BeginSecondAttempt(const SearchRules& rules, double first_weight) {
-    second_attempt_.Begin(best_.answer(), first_weight);
+    second_attempt_.Begin(best_.candidate(), first_weight);
     for (int i = 0; i < 6; ++i) chart_[i] = guess_[i];
     best_.Begin(guess_, before_);
     EnterStage(rules, rules.score_stage, /*evaluated=*/false);
   }
 
-  // Ends the search with this answer, once it is evaluated.
-  VOXLOC_HD void Answer(const SearchRules& rules, const SearchAnswer<Score>& answer) {
-    best_.Keep(answer);
-    for (int i = 0; i < 6; ++i) chart_[i] = best_.answer().chart[i];
-    Want(chart_, StageOf(rules, best_.answer()));
-    phase_ = Phase::kAnswer;
+  // Ends the search with this candidate after one more evaluation of it.
+  VOXLOC_HD void FinishWith(const SearchRules& rules, const SearchCandidate<Score>& candidate) {
+    best_.Replace(candidate);
+    for (int i = 0; i < 6; ++i) chart_[i] = best_.candidate().chart[i];
+    RequestEvaluation(chart_, StageOf(rules, best_.candidate()));
+    phase_ = Phase::kEvaluateResult;
   }
 
-  VOXLOC_HD static int StageOf(const SearchRules& rules, const SearchAnswer<Score>& answer) {
-    return answer.stage < 0 ? rules.score_stage : answer.stage;
+  VOXLOC_HD static int StageOf(const SearchRules& rules, const SearchCandidate<Score>& candidate) {
+    return candidate.stage < 0 ? rules.score_stage : candidate.stage;
   }
 
   Phase phase_ = Phase::kBefore;
-  int wanted_stage_;
-  double wanted_[6];
+  int requested_stage_;
+  double requested_chart_[6];
   double guess_[6];
   double chart_[6];
   Evaluation<Score> evaluations_[2];
@@ -345,18 +348,18 @@ class NewtonSearch {
   StageSearch stage_;
 
   Score before_;
-  BestAnswer<Score> best_;  // of the attempt that runs
+  BestCandidate<Score> best_;  // of the attempt that runs
   SecondAttempt<Score> second_attempt_;
   bool repeating_ = false;  // the stage that runs has run before
   int ended_stage_ = 0;
   Termination ended_by_ = Termination::kConverged;
-  bool stopped_ = false;  // no stage begins any more, by stopped_by_
+  bool stopped_ = false;  // by stopped_by_; no stage begins any more
   Termination stopped_by_ = Termination::kConverged;
   int iterations_ = 0;
   int evaluations_count_ = 0;
 
-  bool step_taken_ = false;  // before its evaluation
-  bool foreseen_ = false;    // and the stage goes on from there, if its numbers are finite
+  bool step_applied_ = false;  // before its evaluation
+  bool predicted_ = false;     // and the stage continues from there if the evaluation is finite
   bool step_ends_stage_ = false;
   Termination step_ends_by_ = Termination::kConverged;
   bool stepped_ = false;

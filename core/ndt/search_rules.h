@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// SearchRules: what a search follows, as plain values that host and device share.
+// SearchRules: the parameters of a search, as plain values that host and device share.
 
 #ifndef VOXLOC_CORE_NDT_SEARCH_RULES_H_
 #define VOXLOC_CORE_NDT_SEARCH_RULES_H_
@@ -25,25 +25,25 @@ struct StageRules {
 // Which stages may change the pose. A stage is judged by the sum over the scan's points of each
 // point's best pair, under the cells of the score stage, at the pose where the stage ends.
 //
-// What lies farther from the guess than `doubted_beyond_m` is doubted, since soft cells may have
-// led past a place near the guess that looks alike:
-// - The last stage before the score stage, where it is not the first that ran, runs once more, from
-//   the guess; the sum decides between the two.
-// - An answer has to hold against a second attempt (search_answer.h).
+// A pose farther from the guess than `recheck_beyond_m` is rechecked, since coarse cells may have
+// led past a similar place near the guess:
+// - The last stage before the score stage, if it is not the first that ran, runs again from the
+//   guess; the sum decides between the two.
+// - The result has to win against a second attempt (SecondAttempt).
 struct JudgementRules {
-  // Off: every stage is believed.
+  // Off: every stage is accepted.
   bool judged = false;
-  // The score stage and those after it may lower the sum by this share of the highest one so far;
-  // stages before it must raise the sum, except the one that is repeated: sums that differ by no
-  // more are taken for equal, and what is found from the guess is nearer to what is known.
+  // The score stage and later ones may lower the sum by this fraction of the highest so far.
+  // Earlier stages must raise it, except a repeated one: sums that differ by no more count as
+  // equal, and the pose found from the guess is preferred.
   double allowed_loss = 0.0;
-  double doubted_beyond_m = 0.0;
+  double recheck_beyond_m = 0.0;
 };
 
 struct SearchRules {
   StageRules stage[kMaxStages];
   int stages = 0;       // at least 1
-  int score_stage = 0;  // whose cells the scores before and after are of
+  int score_stage = 0;  // whose cells give the scores before and after
   int entry = 0;        // the first stage that runs
   JudgementRules judgement;
   // A reference position, see evaluation.h.

@@ -7,7 +7,7 @@
 // direction and is factored as L D L'; any other is diagonalised by Jacobi rotations, whose
 // eigenvalues are the singular values up to their signs.
 //
-// On request the step keeps to the directions that are observed; it is then always diagonalised.
+// With ObservedDirections the step is restricted to these; H is then always diagonalised.
 
 #ifndef VOXLOC_CORE_NDT_SOLVE6_H_
 #define VOXLOC_CORE_NDT_SOLVE6_H_
@@ -24,14 +24,15 @@ struct Matrix6x6 {
 
 // Directions that a step may take: eigenvectors of H with a large eigenvalue of either sign.
 struct ObservedDirections {
-  // Those whose eigenvalue is over this share of the largest; along each of them the step then
-  // climbs, where Newton's own would go down to a minimum. 0: all that can be solved for.
+  // Directions whose eigenvalue exceeds this fraction of the largest. Along each of them the step
+  // climbs, even where the plain Newton step would descend to a minimum. 0: all that are not
+  // singular.
   double ratio = 0.0;
   // With a ratio, a radian counts as this many metres; over 0.
   double rotation_scale_m = 1.0;
 };
 
-// Pivots of L D L' (no exchange of rows) must stay above this share of the diagonal they came from,
+// Pivots of L D L' (without pivoting) must exceed this fraction of their original diagonal entry
 // and of the entries below them, or the factorisation has lost too many digits.
 constexpr double kMinRelativePivot = 1e-6;
 
@@ -66,8 +67,9 @@ VOXLOC_HD VectorLength LengthOf(double squared) {
 #endif
 }
 
-// Solves H d = -g by L D L'. False where a pivot is too small; d is then undefined. Each pivot's
-// column is taken off all that is left at once: the chain of dependent operations is short.
+// Solves H d = -g by L D L'. False if a pivot is too small; d is then undefined. Right-looking:
+// each pivot's column is subtracted from the whole remainder at once, to keep dependency chains
+// short.
 VOXLOC_HD bool SolveByFactorization(const Matrix6x6& hessian, const double (&gradient)[6],
                                     double (&step)[6]) {
   double a[6][6];  // its lower triangle: what is left of H, and below finished pivots L

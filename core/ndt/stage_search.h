@@ -36,7 +36,7 @@ class StageSearch {
     length_ = ClampStepLength(direction.norm, floor, rules.max_step);
     if (rules.line_search) {
       line_ = LineSearch(-derivatives.score, direction.slope, length_,
-                         std::fmax(floor, kSmallestTrial * rules.epsilon), rules.max_step);
+                         std::fmax(floor, kMinTrial * rules.epsilon), rules.max_step);
       length_ = line_.Trial();
     }
     for (int i = 0; i < 6; ++i) trial_chart[i] = chart[i] + length_ * direction.unit[i];
@@ -44,8 +44,8 @@ class StageSearch {
     return true;
   }
 
-  // Whether the trial with these derivatives is the step to take from `chart`. False: the line
-  // search wants another one, whose pose is written.
+  // Whether the trial with these derivatives is accepted as the step from `chart`. False: the line
+  // search requests another trial, whose pose is written.
   VOXLOC_HD bool AcceptsTrial(const StageRules& rules, const Derivatives& derivatives,
                               const double (&chart)[6], double (&trial_chart)[6]) {
     if (!rules.line_search) return true;
@@ -57,9 +57,9 @@ class StageSearch {
     return false;
   }
 
-  // Counts the step to the pose `chart`. True: it ends the stage, with the termination written.
-  VOXLOC_HD bool EndsWithStepTo(const double (&chart)[6], const StageRules& rules,
-                                Termination& termination) {
+  // Counts the step to the pose `chart`. True: it ends the stage; the termination is written.
+  VOXLOC_HD bool RecordStep(const double (&chart)[6], const StageRules& rules,
+                            Termination& termination) {
     ++iterations_;
     oscillation_before_ = oscillation_;
     oscillation_.Visit({chart[0], chart[1], chart[2]});
@@ -74,7 +74,7 @@ class StageSearch {
     return false;
   }
 
-  // Takes the last step out of the counts.
+  // Removes the last step from the counts.
   VOXLOC_HD void UndoStep() {
     --iterations_;
     oscillation_ = oscillation_before_;
@@ -85,11 +85,11 @@ class StageSearch {
   VOXLOC_HD double length() const { return length_; }
 
   // The longest run of reversals so far.
-  VOXLOC_HD int oscillations() const { return oscillation_.Longest(); }
+  VOXLOC_HD int oscillations() const { return oscillation_.LongestRun(); }
 
  private:
   // Shortest trial of a line search without a step floor, as a share of epsilon.
-  static constexpr double kSmallestTrial = 1e-3;
+  static constexpr double kMinTrial = 1e-3;
 
   NewtonDirection direction_;
   double length_ = 0.0;

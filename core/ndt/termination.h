@@ -12,18 +12,18 @@ namespace voxloc {
 enum class Termination {
   kConverged,      // the last step was shorter than epsilon
   kMaxIterations,  // the limit of the last stage was reached
-  kZeroStep,       // nothing to do, no point met a cell, or no direction was observed
+  kZeroStep,       // zero gradient, no point with a cell, or no observed direction
   kNotFinite,      // a number overflowed; the pose is the last finite one
-  kCancelled,      // the stop token was raised; the pose is the best so far
+  kCancelled,      // by the stop token; the pose is the best so far
   kDeadline,       // its deadline passed; likewise
   kNoImprovement,  // no stage beat the guess, which is the pose
 };
 
-// What asks a search to end before it is done.
+// An external request to end a search early.
 enum class Interrupt { kNone, kCancelled, kDeadline };
 
-// Of a search that an interrupt other than kNone has ended.
-[[nodiscard]] VOXLOC_HD constexpr Termination TerminationBy(Interrupt interrupt) {
+// The termination of a search that this interrupt, not kNone, has ended.
+[[nodiscard]] VOXLOC_HD constexpr Termination TerminationFor(Interrupt interrupt) {
   return interrupt == Interrupt::kDeadline ? Termination::kDeadline : Termination::kCancelled;
 }
 

@@ -12,13 +12,13 @@ namespace voxloc {
 namespace {
 
 // That a quota is rounded to: more than any machine has.
-constexpr double kMostProcessors = 1e6;
+constexpr double kMaxProcessors = 1e6;
 
 }  // namespace
 std::optional<size_t> CgroupProcessors(const CgroupFiles& files) {
   const std::optional<double> quota = CgroupCpuQuota(files);
   if (!quota.has_value()) return std::nullopt;
-  return static_cast<size_t>(std::clamp(std::ceil(*quota), 1.0, kMostProcessors));
+  return static_cast<size_t>(std::clamp(std::ceil(*quota), 1.0, kMaxProcessors));
 }
 
 size_t AffinityProcessors() {

@@ -28,7 +28,7 @@ void SpinTeam::Run(ThreadPool* pool, size_t threads, absl::FunctionRef<void(Spin
   SpinTeam team(threads);
   pool->ParallelFor(threads, [&](size_t i) {
     if (i > 0) {
-      team.StandBy();
+      team.WorkerLoop();
       return;
     }
     const End end(team);
@@ -46,13 +46,13 @@ void SpinTeam::ParallelFor(size_t count, absl::FunctionRef<void(size_t)> body) {
   const uint64_t number = (step_.load(std::memory_order_relaxed) >> (2 * kIndexBits)) + 1;
   step_.store(number << (2 * kIndexBits) | uint64_t{count} << kIndexBits,
               std::memory_order_release);
-  TakeIndices();
-  for (int looks = 0; done_.load(std::memory_order_acquire) < count;) Pause(&looks);
+  RunIndices();
+  for (int spins = 0; done_.load(std::memory_order_acquire) < count;) SpinPause(&spins);
   absl::MutexLock lock(&mutex_);
   if (error_) std::rethrow_exception(std::exchange(error_, nullptr));
 }
 
-void SpinTeam::TakeIndices() {
+void SpinTeam::RunIndices() {
   uint64_t step = step_.load(std::memory_order_acquire);
   while (HasIndex(step)) {
     if (!step_.compare_exchange_weak(step, step + 1, std::memory_order_acq_rel)) continue;
@@ -67,13 +67,13 @@ void SpinTeam::TakeIndices() {
   }
 }
 
-void SpinTeam::StandBy() {
-  for (int looks = 0; !ended_.load(std::memory_order_acquire);) {
+void SpinTeam::WorkerLoop() {
+  for (int spins = 0; !ended_.load(std::memory_order_acquire);) {
     if (HasIndex(step_.load(std::memory_order_relaxed))) {
-      TakeIndices();
-      looks = 0;
+      RunIndices();
+      spins = 0;
     } else {
-      Pause(&looks);
+      SpinPause(&spins);
     }
   }
 }

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// SpinTeam: threads that stand by, awake, while one of them leads through many short steps, such as
-// the evaluations of one scan. To share out a step takes less than a microsecond, where waking a
-// thread takes tens; in return those who stand by use their processors all the time, so a team is
-// for work of milliseconds.
+// SpinTeam: one leader thread and workers that busy-wait for its many short parallel steps, such as
+// the evaluations of one scan. Starting a step takes less than a microsecond, waking a sleeping
+// thread tens of them; in return the workers occupy their processors all the time, so a team is for
+// work of milliseconds.
 //
-// Nobody waits for a thread that is not there: who comes late, or was taken off its processor,
-// takes part from then on, and the others do its share.
+// A step does not wait for a worker that is late or preempted: the other threads run its indices,
+// and it joins when it is back.
 
 #ifndef VOXLOC_CORE_PARALLEL_SPIN_TEAM_H_
 #define VOXLOC_CORE_PARALLEL_SPIN_TEAM_H_
@@ -24,18 +24,17 @@
 
 namespace voxloc {
 
-// Looks in a row before the processor is offered to others, in case they are what is waited for:
-// some tens of microseconds.
-constexpr int kLooks = 1000;
+// Polls, some tens of microseconds of them, before the thread yields its processor.
+constexpr int kMaxSpins = 1000;
 
-// Between two looks at what another thread, or a device, is to do; `looks` counts those so far,
-// from 0. Thread-safe.
-inline void Pause(int* looks) {
-  if (*looks == kLooks) {
+// Backoff of a loop that polls another thread or a device. `spins` counts the polls so far, from 0.
+// Thread-safe.
+inline void SpinPause(int* spins) {
+  if (*spins == kMaxSpins) {
     std::this_thread::yield();
     return;
   }
-  ++*looks;
+  ++*spins;
 #if defined(__x86_64__)
   __builtin_ia32_pause();
 #elif defined(__aarch64__)
@@ -45,14 +44,14 @@ inline void Pause(int* looks) {
 
 class SpinTeam {
  public:
-  // Calls lead(team) once, on the caller's thread or one of the pool, while the others of `threads`
-  // in all stand by. Returns when it has returned; rethrows what it throws. `pool` null: alone.
+  // Calls lead(team) once, on the caller's thread or one of the pool's, while threads - 1 others
+  // are its workers. Returns when it has returned; rethrows its exception. `pool` null: no workers.
   static void Run(ThreadPool* pool, size_t threads, absl::FunctionRef<void(SpinTeam&)> lead);
 
   SpinTeam(const SpinTeam&) = delete;
   SpinTeam& operator=(const SpinTeam&) = delete;
 
-  // At most so many take part.
+  // The maximum number of threads, the leader included.
   [[nodiscard]] size_t threads() const { return threads_; }
 
   // For the leader. Calls body(i) once for each i in [0, count), at most 65,535, in no particular
@@ -65,16 +64,16 @@ class SpinTeam {
 
   explicit SpinTeam(size_t threads) : threads_(threads) {}
 
-  void StandBy();
-  // Until every index of the step is taken.
-  void TakeIndices();
+  void WorkerLoop();
+  // Runs indices of the step until none is left.
+  void RunIndices();
 
   const size_t threads_;
-  // Of the step: its number, its count, and the next index: 32, 16 and 16 bits.
+  // step number (32 bits) | index count (16) | next index (16)
   std::atomic<uint64_t> step_{0};
-  std::atomic<size_t> done_{0};  // indices of the step
+  std::atomic<size_t> done_{0};  // completed indices of the step
   std::atomic<bool> ended_{false};
-  // Written before step_ is; read by those who have taken an index, for which the leader waits.
+  // Written before step_, and read only by threads that run an index, for which the leader waits.
   const Body* body_ = nullptr;
   absl::Mutex mutex_;
   std::exception_ptr error_ ABSL_GUARDED_BY(mutex_);

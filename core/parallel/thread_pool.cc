@@ -9,8 +9,8 @@
 
 namespace voxloc {
 
-// One call of ParallelFor, on its caller's stack. What has no atomic is guarded by the pool's
-// mutex.
+// One call of ParallelFor, on its caller's stack. Members that are neither const nor atomic are
+// guarded by the pool's mutex.
 struct ThreadPool::Range {
   Range(size_t size, absl::FunctionRef<void(size_t)> function) : count(size), body(function) {}
 
@@ -25,7 +25,7 @@ ThreadPool::ThreadPool(size_t threads) {
   workers_.reserve(threads);
   for (size_t i = 1; i < threads; ++i) {
     try {
-      workers_.emplace_back([this] { Work(); });
+      workers_.emplace_back([this] { WorkerLoop(); });
     } catch (const std::exception&) {  // no thread, or no memory for one
       break;
     }
@@ -40,13 +40,13 @@ ThreadPool::~ThreadPool() {
   for (std::thread& worker : workers_) worker.join();
 }
 
-void ThreadPool::TakeIndices(Range& range, bool sharing) {
+void ThreadPool::RunIndices(Range& range, bool stop_if_shared) {
   try {
     do {
       const size_t i = range.next.fetch_add(1, std::memory_order_relaxed);
       if (i >= range.count) return;
       range.body(i);
-    } while (!sharing || range_count_.load(std::memory_order_relaxed) <= 1);
+    } while (!stop_if_shared || range_count_.load(std::memory_order_relaxed) <= 1);
   } catch (...) {
     range.next.store(range.count, std::memory_order_relaxed);
     absl::MutexLock lock(&mutex_);
@@ -72,20 +72,20 @@ void ThreadPool::ParallelFor(size_t count, absl::FunctionRef<void(size_t)> body)
     ranges_.push_back(&range);
     range_count_.store(ranges_.size(), std::memory_order_relaxed);
   } catch (const std::bad_alloc&) {
-    // Nobody else sees the range: this thread does all of it.
+    // The range was not published: this thread runs all of it.
   }
-  TakeIndices(range, /*sharing=*/false);
+  RunIndices(range, /*sharing=*/false);
   {
     absl::MutexLock lock(&mutex_);
     Remove(range);
     // All indices are taken, and whoever still works on one is a helper.
-    const auto left_alone = [&range] { return range.helpers == 0; };
-    mutex_.Await(absl::Condition(&left_alone));
+    const auto no_helpers = [&range] { return range.helpers == 0; };
+    mutex_.Await(absl::Condition(&no_helpers));
   }
   if (range.error) std::rethrow_exception(std::move(range.error));
 }
 
-void ThreadPool::Work() {
+void ThreadPool::WorkerLoop() {
   const auto has_work = [this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     return stopping_ || !ranges_.empty();
   };
@@ -97,7 +97,7 @@ void ThreadPool::Work() {
     ++range.helpers;
     std::rotate(ranges_.begin(), ranges_.begin() + 1, ranges_.end());
     mutex_.Unlock();
-    TakeIndices(range, /*sharing=*/true);
+    RunIndices(range, /*sharing=*/true);
     mutex_.Lock();
     if (range.next.load(std::memory_order_relaxed) >= range.count) Remove(range);
     --range.helpers;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// ThreadPool: runs the same function over a range of indices, on the caller's thread and the
-// pool's. Several callers may use it at once; each waits for its own range only, and works on it
-// itself. The pool's threads alternate between the ranges, index by index, so that a long range
-// leaves a short one its share. Idle threads sleep. Functions may throw; they may not call
-// ParallelFor of the same pool.
+// ThreadPool: runs one function over a range of indices, on the caller's thread and the pool's.
+// Several callers may use it at once; each waits for its own range only, and works on it itself.
+// The pool's threads serve the ranges round-robin, index by index, so that a long range does not
+// starve a short one. Idle threads sleep. Functions may throw; they must not call ParallelFor of
+// the same pool.
 
 #ifndef VOXLOC_CORE_PARALLEL_THREAD_POOL_H_
 #define VOXLOC_CORE_PARALLEL_THREAD_POOL_H_
@@ -22,7 +22,7 @@ namespace voxloc {
 
 class ThreadPool {
  public:
-  // `threads` in all, the caller's among them; at least 1. Fewer where the system refuses more.
+  // `threads` includes the caller's; at least 1. Fewer if the system cannot create more.
   explicit ThreadPool(size_t threads);
   ~ThreadPool();
   ThreadPool(const ThreadPool&) = delete;
@@ -31,27 +31,27 @@ class ThreadPool {
   [[nodiscard]] size_t threads() const { return workers_.size() + 1; }
 
   // Calls body(i) once for each i in [0, count), in no particular order; returns when all are done.
-  // When a call throws, indices that no thread has begun are left out, and the first exception is
-  // rethrown here once no thread uses `body` any more.
+  // When a call throws, indices that no thread has begun are skipped, and the first exception is
+  // rethrown once all threads have left `body`.
   void ParallelFor(size_t count, absl::FunctionRef<void(size_t)> body);
 
  private:
   struct Range;
 
-  void Work();
-  // Until none is left or, where `sharing`, another range is there too.
-  void TakeIndices(Range& range, bool sharing);
+  void WorkerLoop();
+  // Runs indices until none is left; with `sharing` also stops when there is another range.
+  void RunIndices(Range& range, bool stop_if_shared);
   void Remove(const Range& range) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   absl::Mutex mutex_;
-  // The callers' stacks own them. The next to be helped is the first.
+  // Owned by the callers' stacks. The first one gets the next free thread.
   std::vector<Range*> ranges_ ABSL_GUARDED_BY(mutex_);
-  std::atomic<size_t> range_count_{0};  // of ranges_, to be looked at without the lock
+  std::atomic<size_t> range_count_{0};  // ranges_.size(), readable without the lock
   bool stopping_ ABSL_GUARDED_BY(mutex_) = false;
   std::vector<std::thread> workers_;
 };
 
-// By the threads of a ThreadPool or a SpinTeam, or on the caller's alone where `threads` is null.
+// As ThreadPool::ParallelFor or SpinTeam's; on the caller's thread alone if `threads` is null.
 template <typename Threads>
 void ParallelFor(Threads* threads, size_t count, absl::FunctionRef<void(size_t)> body) {
   if (threads != nullptr) {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a function that returns absl::Status or absl::StatusOr does with the errors of others: it
-// returns them.
+// Macros that return the error of an absl::Status or absl::StatusOr to the caller.
 
 #ifndef VOXLOC_CORE_STATUS_TRY_H_
 #define VOXLOC_CORE_STATUS_TRY_H_

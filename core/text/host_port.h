@@ -14,7 +14,7 @@
 
 namespace voxloc {
 
-// Whether port 0 is allowed, which stands for a free one where something listens.
+// Whether port 0 is allowed: a listener then gets a free port.
 enum class PortZero { kAllowed, kRefused };
 
 struct HostPort {
@@ -22,17 +22,16 @@ struct HostPort {
   uint16_t port = 0;
 };
 
-// Up to five decimal digits without a sign. InvalidArgument, with "must be" and the range: it is
-// none.
+// Up to five decimal digits without a sign. Otherwise InvalidArgument, "must be ..." with the
+// range.
 [[nodiscard]] absl::StatusOr<uint16_t> ParsePort(absl::string_view text, PortZero zero);
 
-// The host is a name, an IPv4 address, or an IPv6 address in brackets. It is not looked up.
-// InvalidArgument, with "must be HOST:PORT", the range of ports and what was given: the text is no
-// such address.
+// The host is a name, an IPv4 address, or an IPv6 address in brackets. It is not resolved.
+// Otherwise InvalidArgument, "must be HOST:PORT ..." with the range of ports and the text.
 [[nodiscard]] absl::StatusOr<HostPort> ParseHostPort(absl::string_view text, PortZero zero);
 
-// Where [USER[:PASSWORD]@]HOST[:PORT], the authority of a URL, names a port. InvalidArgument, with
-// "must have a port" and the range: the port is not valid. The message shows only the port.
+// Checks the port, if there is one, in the authority of a URL: [USER[:PASSWORD]@]HOST[:PORT].
+// InvalidArgument, "must have a port ..." with the range, shows the port only, no credentials.
 [[nodiscard]] absl::Status CheckUrlPort(absl::string_view authority);
 
 }  // namespace voxloc

@@ -11,7 +11,7 @@ namespace voxloc {
 namespace {
 
 // Takes the digits that `rest` begins with, without leading zeros.
-absl::string_view TakeNumber(absl::string_view& rest) {
+absl::string_view ConsumeNumber(absl::string_view& rest) {
   size_t end = 0;
   while (end < rest.size() && absl::ascii_isdigit(static_cast<unsigned char>(rest[end]))) ++end;
   absl::string_view number = rest.substr(0, end);
@@ -29,8 +29,8 @@ bool BeginsWithDigit(absl::string_view text) {
 int CompareNatural(absl::string_view a, absl::string_view b) {
   while (!a.empty() && !b.empty()) {
     if (BeginsWithDigit(a) && BeginsWithDigit(b)) {
-      const absl::string_view number_a = TakeNumber(a);
-      const absl::string_view number_b = TakeNumber(b);
+      const absl::string_view number_a = ConsumeNumber(a);
+      const absl::string_view number_b = ConsumeNumber(b);
       if (number_a.size() != number_b.size()) return number_a.size() < number_b.size() ? -1 : 1;
       if (const int order = number_a.compare(number_b); order != 0) return order;
       continue;

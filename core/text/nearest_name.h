@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What somebody meant who typed a name that does not exist.
+// Suggests a known name for a mistyped one.
 
 #ifndef VOXLOC_CORE_TEXT_NEAREST_NAME_H_
 #define VOXLOC_CORE_TEXT_NEAREST_NAME_H_
@@ -13,12 +13,12 @@
 
 namespace voxloc {
 
-// Single insertions, deletions, replacements and swaps of neighbours that turn `a` into `b`.
+// The least number of insertions, deletions, substitutions and swaps of neighbouring characters
+// that turn `a` into `b` (optimal string alignment).
 [[nodiscard]] size_t EditDistance(absl::string_view a, absl::string_view b);
 
-// The name with the smallest distance to `typed`, the first of equals. Empty when none is near:
-// more than a third of the typed characters, and more than two, would have to change. A name that
-// begins with what was typed is near at any length.
+// The name with the smallest edit distance to `typed`, the first of equals. Empty when that
+// distance exceeds both 2 and a third of the length of `typed`, unless a name begins with `typed`.
 [[nodiscard]] std::string NearestName(absl::string_view typed,
                                       const std::vector<std::string>& names);
 

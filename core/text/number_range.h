@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Ranges of numbers, and the message about a number outside its range: "X must be Z (got Y)". What
-// is not finite is in no range. Thread-safe: no shared state.
+// Ranges of numbers, and the message about a number outside its range: "X must be Z (got Y)".
+// Infinity and NaN are outside every range. Thread-safe: no shared state.
 
 #ifndef VOXLOC_CORE_TEXT_NUMBER_RANGE_H_
 #define VOXLOC_CORE_TEXT_NUMBER_RANGE_H_
@@ -19,7 +19,7 @@ namespace voxloc {
 struct NumberRange {
   double low = -std::numeric_limits<double>::infinity();
   double high = std::numeric_limits<double>::infinity();
-  bool with_low = false;  // whether an end belongs to the range
+  bool with_low = false;  // whether the range includes its end
   bool with_high = false;
   bool or_zero = false;
   absl::string_view unit;  // follows the range in the message
@@ -70,7 +70,7 @@ struct CheckedNumber {
 
   absl::string_view name;
   double value;
-  bool is_whole;  // of a type of whole numbers: the message has no exponents
+  bool is_whole;  // of an integer type: printed without an exponent
   NumberRange range;
 };
 

@@ -36,7 +36,7 @@ size_t CharacterSize(absl::string_view text) {
 
 }  // namespace
 
-size_t Utf8Prefix(absl::string_view text) {
+size_t Utf8PrefixLength(absl::string_view text) {
   size_t valid = 0;
   while (valid < text.size()) {
     const size_t size = CharacterSize(text.substr(valid));

@@ -11,9 +11,9 @@
 
 namespace voxloc {
 
-// How many bytes at the beginning are whole, valid characters: all of them where the text is UTF-8.
-// Overlong forms, surrogates and code points above U+10FFFF are not valid.
-[[nodiscard]] size_t Utf8Prefix(absl::string_view text);
+// The number of leading bytes that form complete, valid characters; text.size() where all of the
+// text is UTF-8. Overlong forms, surrogates and code points above U+10FFFF are not valid.
+[[nodiscard]] size_t Utf8PrefixLength(absl::string_view text);
 
 }  // namespace voxloc
 

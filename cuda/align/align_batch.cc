@@ -11,11 +11,11 @@
 namespace voxloc::cuda {
 namespace {
 
-// Asking the driver whether a slice is done takes a lock that launches of other calls need too. So
-// many pauses take less than a microsecond, and a kernel takes at least fifty.
+// Spins between two queries of the stream, whose lock in the driver launches need too. They take
+// less than a microsecond; a kernel takes at least fifty.
 constexpr int kPausesPerQuery = 16;
 
-// Fills a slice with entries from `first` on; the first that is not in it.
+// Fills a slice with entries from `first` on. Returns the index of the first that did not fit.
 size_t Fill(AlignSlice& slice, absl::Span<const AlignEntry> entries, size_t first) {
   slice.Clear();
   while (first < entries.size() && slice.Add(entries[first])) ++first;
@@ -27,7 +27,7 @@ size_t Fill(AlignSlice& slice, absl::Span<const AlignEntry> entries, size_t firs
 absl::StatusOr<std::unique_ptr<AlignBatch>> AlignBatch::Create(const AlignResources& resources,
                                                                Priority priority) {
   std::unique_ptr<AlignBatch> batch(new AlignBatch(resources, priority));
-  // A workspace that nothing can be done with is not worth keeping.
+  // Fails here rather than in Run if no slice can be made.
   if (auto first = batch->Slice(0); !first.ok()) return first.status();
   return batch;
 }
@@ -36,11 +36,12 @@ absl::StatusOr<AlignSlice*> AlignBatch::Slice(size_t turn) {
   const size_t place = turn % kSlices;
   if (place == slices_.size()) {
     // Jobs that fill the device, where it is all theirs.
-    const auto most_jobs = static_cast<size_t>(
-        resources_.room == nullptr ? resources_.limits.resident_blocks
-                                   : std::max<int>(1, resources_.room->blocks() / kSlices));
+    const auto max_jobs = static_cast<size_t>(
+        resources_.background_budget == nullptr
+            ? resources_.limits.resident_blocks
+            : std::max<int>(1, resources_.background_budget->blocks() / kSlices));
     VOXLOC_ASSIGN_OR_RETURN(std::unique_ptr<AlignSlice> slice,
-                            AlignSlice::Create(resources_, most_jobs, priority_));
+                            AlignSlice::Create(resources_, max_jobs, priority_));
     slices_.push_back(std::move(slice));
   }
   return slices_[place].get();
@@ -53,49 +54,51 @@ absl::Status AlignBatch::Run(absl::Span<const AlignEntry> entries) {
     Finish(*slice);
     done = Fill(*slice, entries, done);
     const bool whole_call = turn == 0 && done == entries.size();
-    const bool background = resources_.room != nullptr;
+    const bool background = resources_.background_budget != nullptr;
     slice->Plan(!whole_call  ? DeviceUse::kPart
                 : background ? DeviceUse::kBackground
                              : DeviceUse::kWhole);
-    if (background) TakeRoom(turn);
+    if (background) AcquireBudget(turn);
     slice->Launch();
   }
   for (const auto& slice : slices_) Finish(*slice);
   return absl::OkStatus();
 }
 
-void AlignBatch::TakeRoom(size_t turn) {
+void AlignBatch::AcquireBudget(size_t turn) {
   AlignSlice& slice = *slices_[turn % kSlices];
-  const int blocks = slice.room_blocks();
-  std::optional<BackgroundRoom::Share> share = resources_.room->TryTake(blocks);
-  for (size_t later = 1; later < kSlices && !share; ++later) {
+  const int blocks = slice.budget_blocks();
+  std::optional<BackgroundBudget::Reservation> reservation =
+      resources_.background_budget->TryAcquire(blocks);
+  for (size_t later = 1; later < kSlices && !reservation; ++later) {
     // The oldest first.
     const size_t place = (turn + later) % kSlices;
     if (place >= slices_.size() || !slices_[place]->launched()) continue;
     Finish(*slices_[place]);
-    share = resources_.room->TryTake(blocks);
+    reservation = resources_.background_budget->TryAcquire(blocks);
   }
-  slice.Hold(share ? *std::move(share) : resources_.room->Take(blocks));
+  slice.SetReservation(reservation ? *std::move(reservation)
+                                   : resources_.background_budget->Acquire(blocks));
 }
 
-void AlignBatch::Await(const AlignSlice& slice) noexcept {
+void AlignBatch::WaitUntilDone(const AlignSlice& slice) noexcept {
   const auto watched = [](const std::unique_ptr<AlignSlice>& any) { return any->watched(); };
   if (std::none_of(slices_.begin(), slices_.end(), watched)) return;
-  int looks = 0;
+  int spins = 0;
   while (!slice.IsDone()) {
     for (const std::unique_ptr<AlignSlice>& any : slices_) {
-      if (watched(any)) any->PassOnStops();
+      if (watched(any)) any->ForwardStops();
     }
-    // Once the processor is offered to others, each offer is followed by a query.
+    // Once SpinPause yields the processor, query after every yield.
     int pauses = 0;
-    do Pause(&looks);
-    while (++pauses < kPausesPerQuery && looks < kLooks);
+    do SpinPause(&spins);
+    while (++pauses < kPausesPerQuery && spins < kMaxSpins);
   }
 }
 
 void AlignBatch::Finish(AlignSlice& slice) {
   if (!slice.launched()) return;
-  Await(slice);
+  WaitUntilDone(slice);
   slice.Finish();
 }
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// AlignBatch: a call of alignments on the device, in one launch or slice by slice. A workspace of
-// up to three slices, each with a stream of the call's priority: one is packed or read while others
-// run, and the end of one overlaps the beginning of the next. Used by one thread at a time.
+// AlignBatch: runs the alignments of one call on the device, in one launch or slice by slice. A
+// workspace of up to three slices, each with its own stream: one is packed or read while others
+// run, and launches overlap. Used by one thread at a time.
 
 #ifndef VOXLOC_CUDA_ALIGN_ALIGN_BATCH_H_
 #define VOXLOC_CUDA_ALIGN_ALIGN_BATCH_H_
@@ -24,8 +24,8 @@ class AlignBatch {
   [[nodiscard]] static absl::StatusOr<std::unique_ptr<AlignBatch>> Create(
       const AlignResources& resources, Priority priority);
 
-  // Aligns the jobs and answers each in its result. An error is the whole call's; work may then
-  // still be queued, as after an exception (std::bad_alloc).
+  // Aligns the jobs and fills their results. After an error, which concerns the whole call, or an
+  // exception (std::bad_alloc), work may still be queued.
   [[nodiscard]] absl::Status Run(absl::Span<const AlignEntry> entries);
   // Waits for all work that is queued.
   void Drain() noexcept;
@@ -37,11 +37,11 @@ class AlignBatch {
       : resources_(resources), priority_(priority) {}
   // Slices in turn, made when first needed.
   absl::StatusOr<AlignSlice*> Slice(size_t turn);
-  // Waits for room for the slice of this turn.
-  void TakeRoom(size_t turn);
+  // Waits for the background budget that the slice of this turn needs.
+  void AcquireBudget(size_t turn);
   void Finish(AlignSlice& slice);
-  // Until the slice is done, passes on which jobs of all slices are cancelled.
-  void Await(const AlignSlice& slice) noexcept;
+  // Waits for the slice, and meanwhile forwards cancellations of the jobs of all slices.
+  void WaitUntilDone(const AlignSlice& slice) noexcept;
 
   const AlignResources resources_;
   const Priority priority_;

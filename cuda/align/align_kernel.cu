@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // One alignment: a cluster of blocks evaluates the scan at a pose, every block gets the same sums
-// and takes the same step from them, and so on to the end. Blocks meet once an evaluation, to
-// exchange their sums; the host is not asked anything.
+// and takes the same step from them, until the search ends. Blocks synchronise once an evaluation,
+// to exchange their sums; the host is not involved.
 //
-// An evaluation's time is that of one warp after another: the slowest one with points, and then the
-// first warp, which leads. So there is one barrier of the block an evaluation, and what does not
-// depend on its sums is done before they come.
+// The critical path of an evaluation is the slowest warp with points, then the first warp, which
+// advances the search. So there is one block barrier an evaluation, and work that does not depend
+// on the sums is done before they arrive.
 //
-// One file, because its parts share the layout of the shared memory and the registers.
+// One file, because its parts use one layout of shared memory and one budget of registers.
 
 #include <cuda_runtime.h>
 
@@ -22,7 +22,7 @@
 #include "cuda/align/cluster.cuh"
 #include "cuda/align/launch_shape.h"
 #include "cuda/align/point_match.cuh"
-#include "cuda/align/search_lead.cuh"
+#include "cuda/align/search_state.cuh"
 #include "cuda/align/sum_exchange.cuh"
 #include "cuda/align/virtual_warps.h"
 #include "cuda/runtime/clock.cuh"
@@ -30,21 +30,21 @@
 namespace voxloc::cuda {
 namespace {
 
-constexpr int kMostThreads = 512;
-constexpr int kLargestCluster = kRows;
-// What every device with clusters can run; more has to be allowed for each kernel.
-constexpr int kLargestPortableCluster = 8;
-static_assert(kMostThreads == 32 * kColumns, "the widest block has a warp for each column");
+constexpr int kMaxThreads = 512;
+constexpr int kMaxCluster = kRows;
+// Every device with clusters can run this size; larger ones must be enabled per kernel.
+constexpr int kMaxPortableCluster = 8;
+static_assert(kMaxThreads == 32 * kColumns, "the widest block has a warp for each column");
 
 // What one chunk adds: lane i gets the sum of slot i over the chunk's points.
 __device__ __forceinline__ float SumChunk(const Shared& shared, const ndt::Vector3<float>& point,
                                           const MatchedPoint& matched) {
   ndt::DerivativeSums<float> derivatives;
-  // What is added to minus zero is itself, so that the compiler leaves these additions out.
+  // -0 + v = v for every v, so that the compiler removes these additions.
   for (float& entry : derivatives.gradient) entry = -0.0F;
   for (float& entry : derivatives.hessian) entry = -0.0F;
   derivatives.old_pitch = -0.0F;
-  // A point without a pair is taken for zero: its sums are, but zero times infinity is not.
+  // A point without a pair is set to zero: its sums are zero, but 0 * infinity is NaN.
   const bool any = matched.pairs > 0;
   const ndt::Vector3<float> x = {any ? point.x : 0.0F, any ? point.y : 0.0F, any ? point.z : 0.0F};
   if (shared.stage.second_order) {
@@ -86,14 +86,14 @@ __device__ __forceinline__ float EvaluateChunk(const Shared& shared, const ScanV
   MatchedPoint matched;
   if (i < points) {
     point = {__ldg(scan.x + i), __ldg(scan.y + i), __ldg(scan.z + i)};
-    matched = MatchPoint<Wanted::kDerivatives, kPairsAtOnce>(
+    matched = MatchPoint<PairSumKind::kDerivatives, kPairsAtOnce>(
         shared.stage, shared.map_T_base.Locate(point.x, point.y, point.z, shared.stage));
   }
   __syncwarp();
   return SumChunk(shared, point, matched);
 }
 
-// What a column of chunks adds, likewise.
+// The same for a column of chunks.
 template <int kPairsAtOnce>
 __device__ __forceinline__ double SumColumn(const Shared& shared, const ScanView& scan,
                                             uint32_t points, uint32_t chunks, uint32_t row,
@@ -109,12 +109,12 @@ __device__ __forceinline__ double SumColumn(const Shared& shared, const ScanView
 __device__ __noinline__ void WritePointScores(const Shared& shared, const ScanView& scan,
                                               uint32_t rank, uint32_t cluster,
                                               float* point_scores) {
-  const auto largest = static_cast<float>(shared.stage.largest);
+  const auto max_pair_score = static_cast<float>(shared.stage.max_pair_score);
   for (uint32_t i = rank * blockDim.x + threadIdx.x; i < scan.points; i += cluster * blockDim.x) {
-    const MatchedPoint matched = MatchPoint<Wanted::kScore, 1>(
+    const MatchedPoint matched = MatchPoint<PairSumKind::kScore, 1>(
         shared.stage, shared.map_T_base.Locate(__ldg(scan.x + i), __ldg(scan.y + i),
                                                __ldg(scan.z + i), shared.stage));
-    point_scores[i] = largest * matched.best;
+    point_scores[i] = max_pair_score * matched.best;
   }
 }
 
@@ -126,7 +126,7 @@ __device__ __noinline__ void SumGroups(const Shared& shared, const ScanView& sca
   const uint32_t* const ends = arguments.ends + pass.ends_begin;
   const uint32_t warps = blockDim.x / 32;
   const uint32_t lane = threadIdx.x % 32;
-  const auto largest = static_cast<float>(shared.stage.largest);
+  const auto max_pair_score = static_cast<float>(shared.stage.max_pair_score);
   for (uint32_t group = rank * warps + threadIdx.x / 32; group < pass.groups;
        group += cluster * warps) {
     const uint32_t begin = group == 0 ? 0 : __ldg(ends + group - 1);
@@ -138,10 +138,10 @@ __device__ __noinline__ void SumGroups(const Shared& shared, const ScanView& sca
       if (first + lane < end) {
         const uint32_t i = __ldg(places + first + lane);
         point = {__ldg(scan.x + i), __ldg(scan.y + i), __ldg(scan.z + i)};
-        matched = MatchPoint<Wanted::kBoundary, 1>(
+        matched = MatchPoint<PairSumKind::kBoundary, 1>(
             shared.stage, shared.map_T_base.Locate(point.x, point.y, point.z, shared.stage));
         if (pass.with_point_scores) {
-          arguments.point_scores[pass.point_scores_begin + i] = largest * matched.best;
+          arguments.point_scores[pass.point_scores_begin + i] = max_pair_score * matched.best;
         }
       }
       __syncwarp();
@@ -149,7 +149,9 @@ __device__ __noinline__ void SumGroups(const Shared& shared, const ScanView& sca
     }
     const bool score = lane == kExponentials || lane == kBest;
     const bool count = lane == kMatched || lane == kPairs;
-    const double unit = score ? shared.stage.largest : count ? 1.0 : shared.stage.derivative_scale;
+    const double unit = score   ? shared.stage.max_pair_score
+                        : count ? 1.0
+                                : shared.stage.derivative_scale;
     arguments.group_sums[pass.sums_begin + group].slot[lane] = static_cast<float>(unit * sum);
   }
 }
@@ -171,14 +173,14 @@ __device__ __forceinline__ double SumRows(const double* first) {
   return SumByPairs(row);
 }
 
-// An interrupt, as it rides on the matched points.
-__device__ __forceinline__ double RaisedUnits(Interrupt raised, uint64_t deadline_ns) {
+// An interrupt in the encoding of kInterruptUnit.
+__device__ __forceinline__ double InterruptUnits(Interrupt raised, uint64_t deadline_ns) {
   const bool late = deadline_ns != 0 && NowNs() >= deadline_ns;
   return kInterruptUnit * static_cast<int>(late ? Interrupt::kDeadline : raised);
 }
 
-// By one thread that has nothing else to do: the first warp leads meanwhile.
-__device__ __forceinline__ void LookAtStop(const Shared& shared, Interrupt& raised) {
+// By one thread outside the first warp, which advances the search meanwhile.
+__device__ __forceinline__ void PollStop(const Shared& shared, Interrupt& raised) {
   if (shared.stop != nullptr && *shared.stop != 0) raised = Interrupt::kCancelled;
 }
 
@@ -188,7 +190,7 @@ __device__ __noinline__ void RunPasses(Shared& shared, const AlignArguments& arg
                                        uint32_t rank, uint32_t cluster) {
   const uint32_t warp = threadIdx.x / 32;
   const uint32_t lane = threadIdx.x % 32;
-  const int answer = job.passes_only ? program.stages - 1 : AnswerStage(SearchOf(shared), program);
+  const int answer = job.passes_only ? program.stages - 1 : ResultStage(SearchOf(shared), program);
   for (uint32_t k = 0; k < job.passes; ++k) {
     const DevicePass& pass = arguments.passes[job.passes_begin + k];
     __syncthreads();
@@ -206,7 +208,7 @@ __device__ __noinline__ void RunPasses(Shared& shared, const AlignArguments& arg
       }
     }
     __syncthreads();
-    if (warp == 0) PrepareOnePose(shared, shared.stage, lane);
+    if (warp == 0) PreparePoseNoInline(shared, shared.stage, lane);
     __syncthreads();
     const ScanView scan = ViewOf(arguments, arguments.scans[pass.scan]);
     if (pass.groups > 0) {
@@ -233,12 +235,12 @@ __global__ void __launch_bounds__(kThreads, kBlocksPerMultiprocessor)
   const DeviceScan& device_scan = arguments.scans[job.scan];
   const ScanView scan = ViewOf(arguments, device_scan);
   SumExchange& exchange = *reinterpret_cast<SumExchange*>(dynamic);
-  const SlotShare share = ShareOf(rank, cluster);
+  const OwnedSlots owned = OwnedSlotsOf(rank, cluster);
   const uint32_t warps = blockDim.x / 32;
   const uint32_t warp = threadIdx.x / 32;
   const uint32_t lane = threadIdx.x % 32;
   const uint32_t rows_here = kRows / cluster;
-  const uint32_t row_bits = share.bits - 1;  // the logarithm of rows_here
+  const uint32_t row_bits = owned.bits - 1;  // the logarithm of rows_here
   const uint32_t first_row = rank * rows_here;
 
   CopyToShared(program.rules, shared.rules.stage);
@@ -262,41 +264,41 @@ __global__ void __launch_bounds__(kThreads, kBlocksPerMultiprocessor)
     rules.reference_y = job.reference_y;
     rules.regularization_scale = job.regularization_scale;
     new (shared.search) Search(rules, job.guess);
-    PublishWish(shared, shared.wish[0]);
-    if (job.passes_only) shared.wish[0].done = true;
+    PublishRequest(shared, shared.request[0]);
+    if (job.passes_only) shared.request[0].done = true;
     InitializeAxes(shared);
     shared.raised[0] = shared.raised[1] = job.interrupt;
-    const bool watches = job.watched && kMatched >> share.bits == rank;
+    const bool watches = job.watched && kMatched >> owned.bits == rank;
     shared.stop = watches ? arguments.stops + blockIdx.x / cluster : nullptr;
     if (cluster > 1) Initialize(exchange);
   }
   __syncwarp();
-  if (warp == 0) PrepareOnePose(shared, program.terms[shared.wish[0].stage], lane);
+  if (warp == 0) PreparePoseNoInline(shared, program.terms[shared.request[0].stage], lane);
   __syncthreads();
   if (cluster > 1) SynchronizeCluster();
 
   const bool alone = cluster == 1;
   const uint64_t deadline_ns = job.deadline_ns;
   const bool records = rank == 0 && job.with_trace;
-  const bool owns_matched = kMatched >> share.bits == rank;
+  const bool owns_matched = kMatched >> owned.bits == rank;
   int stage_loaded = -1;
   uint32_t stage_points = 0;
   uint32_t trace_at = job.trace_begin;
   for (uint32_t evaluation = 0;; ++evaluation) {
-    const Wish wish = shared.wish[evaluation % 2];
-    if (wish.done) break;
-    if (wish.stage != stage_loaded) {
-      stage_loaded = wish.stage;
+    const EvaluationRequest request = shared.request[evaluation % 2];
+    if (request.done) break;
+    if (request.stage != stage_loaded) {
+      stage_loaded = request.stage;
       stage_points = device_scan.stage_points[stage_loaded];
       CopyToShared(program.terms[stage_loaded], shared.stage);
       __syncthreads();
     }
-    const uint32_t points_used = wish.all_points ? scan.points : stage_points;
+    const uint32_t points_used = request.all_points ? scan.points : stage_points;
     const uint32_t chunks = (points_used + kPointsPerChunk - 1) / kPointsPerChunk;
     const uint32_t columns_used = min((chunks + kRows - 1) / kRows, uint32_t{kColumns});
     const uint32_t parts = rows_here * columns_used;
     if (threadIdx.x == 0) {
-      if (!alone) Expect(exchange, share, columns_used);
+      if (!alone) Expect(exchange, owned, columns_used);
       SearchOf(shared).StepAhead(shared.rules);
     }
 
@@ -311,12 +313,12 @@ __global__ void __launch_bounds__(kThreads, kBlocksPerMultiprocessor)
       }
       __syncthreads();
     } else {
-      // Warps take columns of the block's rows, from the last warp on, so that the first, which
-      // leads, is rather left without.
+      // Warps take columns of the block's rows in descending order, so that the first warp, which
+      // advances the search, gets the least work.
       for (uint32_t part = warps - 1 - warp; part < parts; part += warps) {
         const uint32_t row = first_row + (part & (rows_here - 1));
         const uint32_t column = part >> row_bits;
-        SendColumn(exchange, share, row, column, lane,
+        SendColumn(exchange, owned, row, column, lane,
                    SumColumn<kPairsAtOnce>(shared, scan, points_used, chunks, row, column));
       }
     }
@@ -325,16 +327,16 @@ __global__ void __launch_bounds__(kThreads, kBlocksPerMultiprocessor)
       double sum;
       if (alone) {
         sum = SumRows(dynamic + lane);
-        if (lane == kMatched) sum += RaisedUnits(raised, deadline_ns);
+        if (lane == kMatched) sum += InterruptUnits(raised, deadline_ns);
       } else {
-        sum = SumOwnSlots(exchange, share, columns_used, evaluation % 2, lane);
-        if (owns_matched && (lane & (share.size - 1)) == (kMatched & (share.size - 1))) {
-          sum += RaisedUnits(raised, deadline_ns);
+        sum = SumOwnSlots(exchange, owned, columns_used, evaluation % 2, lane);
+        if (owns_matched && (lane & (owned.size - 1)) == (kMatched & (owned.size - 1))) {
+          sum += InterruptUnits(raised, deadline_ns);
         }
-        sum = ExchangeSums(exchange, share, sum, evaluation % 2, lane);
+        sum = ExchangeSums(exchange, owned, sum, evaluation % 2, lane);
       }
-      Wish& next = shared.wish[(evaluation + 1) % 2];
-      TakeSums(shared, sum, static_cast<int>(lane), next);
+      EvaluationRequest& next = shared.request[(evaluation + 1) % 2];
+      AdvanceSearch(shared, sum, static_cast<int>(lane), next);
       if (records && lane == 0 && SearchOf(shared).stepped()) {
         RecordIteration(SearchOf(shared), arguments.trace[trace_at++]);
       }
@@ -343,7 +345,7 @@ __global__ void __launch_bounds__(kThreads, kBlocksPerMultiprocessor)
                     static_cast<int>(lane));
       }
     } else if (threadIdx.x == 32) {
-      LookAtStop(shared, shared.raised[(evaluation + 1) % 2]);
+      PollStop(shared, shared.raised[(evaluation + 1) % 2]);
     }
     __syncthreads();
   }
@@ -354,12 +356,12 @@ __global__ void __launch_bounds__(kThreads, kBlocksPerMultiprocessor)
   if (job.with_point_scores) {
     const StageTerms& terms = program.terms[program.score_stage];
     CopyToShared(terms, shared.stage);
-    if (warp == 0) PrepareOnePose(shared, terms, lane);
+    if (warp == 0) PreparePoseNoInline(shared, terms, lane);
     __syncthreads();
     WritePointScores(shared, scan, rank, cluster, arguments.point_scores + job.point_scores_begin);
   }
   if (job.passes > 0) RunPasses(shared, arguments, job, program, rank, cluster);
-  // Nobody leaves while others may write to its shared memory.
+  // No block may exit while others can still write to its shared memory.
   if (cluster > 1) SynchronizeCluster();
 }
 
@@ -380,7 +382,7 @@ constexpr Variant kVariants[] = {
     {BlockSize::kLone, AlignKernel<512, 2, 1>, 512, false},
     {BlockSize::kShort, AlignKernel<256, 2, 2>, 256, true},
     {BlockSize::kLong, AlignKernel<384, 2, 1>, 384, true},
-    {BlockSize::kWide, AlignKernel<kMostThreads, 1, 2>, kMostThreads, true},
+    {BlockSize::kWide, AlignKernel<kMaxThreads, 1, 2>, kMaxThreads, true},
 };
 static_assert(std::size(kVariants) == kBlockSizes);
 
@@ -412,7 +414,7 @@ class Launch {
 
 // Whether the device can run clusters of so many blocks of the kernel.
 bool IsUsable(Device& device, const Variant& variant, int cluster) {
-  if (cluster > kLargestPortableCluster &&
+  if (cluster > kMaxPortableCluster &&
       !device
            .Check(cudaFuncSetAttribute(variant.kernel,
                                        cudaFuncAttributeNonPortableClusterSizeAllowed, 1),
@@ -424,7 +426,7 @@ bool IsUsable(Device& device, const Variant& variant, int cluster) {
   int active = 0;
   return device
              .Check(cudaOccupancyMaxActiveClusters(&active, variant.kernel, &launch.config()),
-                    "asking for the largest cluster")
+                    "querying the maximum cluster size")
              .ok() &&
          active > 0;
 }
@@ -449,13 +451,13 @@ absl::StatusOr<AlignLimits> QueryAlignLimits(Device& device) {
     limits.small_blocks_of[i] = (small + resident[i] - 1) / resident[i];
   }
   if (device.properties().major < 9) return limits;
-  // A device or driver that refuses is one with smaller clusters, or without any.
+  // An error means that the device or driver supports only smaller clusters, or none.
   const auto usable = [&](int cluster) {
     return std::all_of(std::begin(kVariants), std::end(kVariants), [&](const Variant& variant) {
       return !variant.has_clusters || IsUsable(device, variant, cluster);
     });
   };
-  limits.largest_cluster = LargestUsableCluster(kLargestCluster, usable);
+  limits.max_cluster = MaxUsableCluster(kMaxCluster, usable);
   if (!device.healthy()) return device.MakeCurrent();
   return limits;
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The kernels that align a batch and that gather its scans, from host code. Launches only queue
-// work on the stream; all arrays are device memory, or page-locked host memory that the device
-// sees, and must stay until it is done.
+// Host interface of the kernels that align a batch and gather its scans. Launches only queue work
+// on the stream; all arrays are device memory, or page-locked host memory mapped to the device, and
+// must stay valid until it is done.
 
 #ifndef VOXLOC_CUDA_ALIGN_ALIGN_KERNEL_H_
 #define VOXLOC_CUDA_ALIGN_ALIGN_KERNEL_H_
@@ -27,7 +27,8 @@ struct AlignArguments {
   const float* points;  // of all scans
   const DeviceJob* jobs;
   uint32_t job_count;
-  // One a job: not 0 once the host has cancelled it (stop_flags.h). Null: it cannot.
+  // One a job: nonzero once the host has cancelled it (stop_flags.h). Null: no job can be
+  // cancelled.
   const volatile uint32_t* stops;
   const DevicePass* passes;
   const uint32_t* places;  // of packed points, of the groups of all passes
@@ -41,10 +42,10 @@ struct AlignArguments {
 // What the kernel can use on a device.
 struct AlignLimits {
   // Blocks that may work on one job: a power of two up to 16; 1 where there are no clusters.
-  int largest_cluster = 1;
+  int max_cluster = 1;
   // Jobs that run at the same time with a small block each.
   int resident_blocks = 1;
-  // Small blocks that take the room of one of each size.
+  // Number of small blocks with the resources of one block of each size.
   std::array<int, kBlockSizes> small_blocks_of{1, 1, 1, 1, 1};
 };
 [[nodiscard]] absl::StatusOr<AlignLimits> QueryAlignLimits(Device& device);
@@ -53,7 +54,7 @@ struct AlignLimits {
 [[nodiscard]] absl::Status LaunchAlign(Device& device, const AlignArguments& arguments,
                                        const LaunchShape& shape, cudaStream_t stream);
 
-// Floats that lie somewhere in page-locked host memory, and their place in an array on the device.
+// Floats in page-locked host memory, and their destination in an array on the device.
 struct GatherPiece {
   const float* from;  // aligned to 16 bytes
   uint64_t to;        // a multiple of 4

@@ -14,15 +14,15 @@
 
 namespace voxloc::cuda {
 
-std::optional<BackgroundRoom::Share> BackgroundRoom::TryTake(int blocks) {
+std::optional<BackgroundBudget::Reservation> BackgroundBudget::TryAcquire(int blocks) {
   blocks = std::min(blocks, blocks_);
   const absl::MutexLock lock(&mutex_);
   if (blocks > free_ || waiting_ > 0) return std::nullopt;
   free_ -= blocks;
-  return Share(shared_from_this(), blocks);
+  return Reservation(shared_from_this(), blocks);
 }
 
-BackgroundRoom::Share BackgroundRoom::Take(int blocks) {
+BackgroundBudget::Reservation BackgroundBudget::Acquire(int blocks) {
   blocks = std::min(blocks, blocks_);
   const auto is_free = [this, blocks]()
                            ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) { return blocks <= free_; };
@@ -34,19 +34,19 @@ BackgroundRoom::Share BackgroundRoom::Take(int blocks) {
   return {shared_from_this(), blocks};
 }
 
-void BackgroundRoom::Return(int blocks) {
+void BackgroundBudget::Release(int blocks) {
   const absl::MutexLock lock(&mutex_);
   free_ += blocks;
 }
 
 namespace {
 
-// A slice holds at most so much, whatever the batch: it is about 2 ms of work on a large device.
+// Limits of a slice, about 2 ms of work on a large device.
 constexpr size_t kMaxPoints = size_t{1} << 21;      // of all jobs
 constexpr size_t kMaxIterations = size_t{1} << 18;  // recorded
 constexpr size_t kMaxScoredPoints = size_t{1} << 26;
 
-// What a job asks of a slice.
+// The capacity that a job needs in a slice.
 struct Demands {
   size_t points = 0;
   size_t scored = 0;
@@ -69,11 +69,10 @@ Demands DemandsOf(const AlignJob& job) {
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<AlignSlice>> AlignSlice::Create(const AlignResources& resources,
-                                                               size_t most_jobs,
-                                                               Priority priority) {
+                                                               size_t max_jobs, Priority priority) {
   const std::shared_ptr<Device>& device = resources.device;
   VOXLOC_TRY(device->MakeCurrent());
-  std::unique_ptr<AlignSlice> slice(new AlignSlice(resources, most_jobs));
+  std::unique_ptr<AlignSlice> slice(new AlignSlice(resources, max_jobs));
   VOXLOC_ASSIGN_OR_RETURN(slice->stream_, Stream::Create(device, priority));
   VOXLOC_TRY(slice->stops_.CreateStream());
   for (Event& event : slice->events_) {
@@ -88,12 +87,12 @@ void AlignSlice::Clear() {
   programs_.clear();
   program_of_.clear();
   scans_.Clear();
-  work_ = 0;
+  total_points_ = 0;
   iterations_ = 0;
   scored_points_ = 0;
   passes_.Clear();
   moment_.reset();
-  wants_times_ = false;
+  with_times_ = false;
   cancellable_ = false;
   status_ = absl::OkStatus();
 }
@@ -102,17 +101,18 @@ bool AlignSlice::Add(const AlignEntry& entry) {
   const AlignJob& job = *entry.job;
   AlignResult& result = *entry.result;
   const Demands demands = DemandsOf(job);
-  if (!entries_.empty() && (entries_.size() >= most_jobs_ || work_ + demands.points > kMaxPoints ||
-                            iterations_ + demands.iterations > kMaxIterations ||
-                            scored_points_ + demands.scored > kMaxScoredPoints)) {
+  if (!entries_.empty() &&
+      (entries_.size() >= max_jobs_ || total_points_ + demands.points > kMaxPoints ||
+       iterations_ + demands.iterations > kMaxIterations ||
+       scored_points_ + demands.scored > kMaxScoredPoints)) {
     return false;
   }
-  const CudaPackedJob* const ready = CudaPackedJob::Of(job);
-  result.status = ready != nullptr ? CheckGuess(job) : CheckInputs(job);
+  const CudaPackedJob* const prepacked = CudaPackedJob::FromJob(job);
+  result.status = prepacked != nullptr ? CheckGuess(job) : CheckInputs(job);
   if (!result.status.ok()) return true;
-  const absl::StatusOr<uint32_t> program = ProgramOf(job);
+  const absl::StatusOr<uint32_t> program = FindOrAddProgram(job);
   const absl::StatusOr<uint32_t> scan =
-      program.ok() ? scans_.ScanOf(job, ready, *program) : program.status();
+      program.ok() ? scans_.FindOrAddScan(job, prepacked, *program) : program.status();
   if (!scan.ok()) {
     result.status = scan.status();
     return true;
@@ -148,16 +148,16 @@ bool AlignSlice::Add(const AlignEntry& entry) {
   packed.passes = static_cast<uint32_t>(job.passes.size());
   iterations_ += static_cast<uint32_t>(demands.iterations);
   if (job.with_point_scores) scored_points_ += scans_.packed(*scan).points;
-  AddPasses(job, ready, *scan);
-  work_ += demands.points;
-  wants_times_ = wants_times_ || job.with_device_times;
+  AddPasses(job, prepacked, *scan);
+  total_points_ += demands.points;
+  with_times_ = with_times_ || job.with_device_times;
   cancellable_ = cancellable_ || packed.watched;
   jobs_.push_back(packed);
   entries_.push_back(entry);
   return true;
 }
 
-absl::StatusOr<uint32_t> AlignSlice::ProgramOf(const AlignJob& job) {
+absl::StatusOr<uint32_t> AlignSlice::FindOrAddProgram(const AlignJob& job) {
   for (size_t i = programs_.size(); i-- > 0;) {
     const AlignJob& known = *program_of_[i];
     if (known.map == job.map && known.profile.score_stage == job.profile.score_stage &&
@@ -168,7 +168,7 @@ absl::StatusOr<uint32_t> AlignSlice::ProgramOf(const AlignJob& job) {
     }
   }
   VOXLOC_TRY(ValidateProfile(job.profile));
-  VOXLOC_ASSIGN_OR_RETURN(const CudaMap* const map, CudaMap::Of(*device_, job.map.get()));
+  VOXLOC_ASSIGN_OR_RETURN(const CudaMap* const map, CudaMap::FromResident(*device_, job.map.get()));
   VOXLOC_TRY(CheckCells(*map, job.profile.stages));
   AlignProgram program{};
   const ndt::SearchRules rules = MakeSearchRules(job, /*scan_scale_m=*/0.0);
@@ -185,13 +185,13 @@ absl::StatusOr<uint32_t> AlignSlice::ProgramOf(const AlignJob& job) {
   return static_cast<uint32_t>(programs_.size() - 1);
 }
 
-void AlignSlice::AddPasses(const AlignJob& job, const CudaPackedJob* ready, uint32_t scan) {
+void AlignSlice::AddPasses(const AlignJob& job, const CudaPackedJob* prepacked, uint32_t scan) {
   for (size_t k = 0; k < job.passes.size(); ++k) {
     const EvaluationPass& pass = job.passes[k];
-    const uint32_t number = pass.cloud != nullptr ? scans_.CloudOf(job, k, ready) : scan;
+    const uint32_t number = pass.cloud != nullptr ? scans_.FindOrAddCloud(job, k, prepacked) : scan;
     const PackedScan& packed = scans_.packed(number);
-    if (ready != nullptr) {
-      passes_.Add(pass, number, ready->places(k), scored_points_);
+    if (prepacked != nullptr) {
+      passes_.Add(pass, number, prepacked->places(k), scored_points_);
     } else {
       passes_.Add(pass, number, PlacesOf(pass, packed), scored_points_);
     }
@@ -200,12 +200,12 @@ void AlignSlice::AddPasses(const AlignJob& job, const CudaPackedJob* ready, uint
 }
 
 void AlignSlice::Plan(DeviceUse use) {
-  shape_ = ChooseShape(limits_.largest_cluster,
-                       static_cast<size_t>(device_->properties().multiprocessors),
-                       {jobs_.size(), scans_.most_points() / kPointsPerChunk + 1}, use);
+  shape_ =
+      ChooseShape(limits_.max_cluster, static_cast<size_t>(device_->properties().multiprocessors),
+                  {jobs_.size(), scans_.max_points() / kPointsPerChunk + 1}, use);
 }
 
-int AlignSlice::room_blocks() const {
+int AlignSlice::budget_blocks() const {
   return static_cast<int>(jobs_.size()) * shape_.cluster *
          limits_.small_blocks_of[static_cast<size_t>(shape_.blocks)];
 }
@@ -217,7 +217,7 @@ void AlignSlice::Launch() {
   if (status_.ok()) status_ = Queue();
 }
 
-// All of it, also where nothing is needed, which counts as a use of that memory.
+// Also with a size of zero, which counts as a use for retention.
 absl::Status AlignSlice::Reserve() {
   VOXLOC_TRY(stops_.Prepare(cancellable_ ? jobs_.size() : 0));
   VOXLOC_TRY(results_.ReserveForUse(jobs_.size()));
@@ -228,7 +228,7 @@ absl::Status AlignSlice::Reserve() {
 
 absl::Status AlignSlice::Queue() {
   VOXLOC_TRY(Reserve());
-  if (wants_times_) VOXLOC_TRY(events_[0].Record(stream_));
+  if (with_times_) VOXLOC_TRY(events_[0].Record(stream_));
   AlignArguments arguments{};
   upload_.Add(programs_, &arguments.programs);
   upload_.Add(jobs_, &arguments.jobs);
@@ -236,29 +236,29 @@ absl::Status AlignSlice::Queue() {
   scans_.AddTo(upload_, arguments);
   VOXLOC_TRY(upload_.Send(stream_));
   VOXLOC_TRY(scans_.QueueGather(*device_, stream_));
-  if (wants_times_) VOXLOC_TRY(events_[1].Record(stream_));
+  if (with_times_) VOXLOC_TRY(events_[1].Record(stream_));
   arguments.job_count = static_cast<uint32_t>(jobs_.size());
   arguments.stops = stops_.device_data();
   arguments.results = results_.device_data();
   arguments.trace = trace_.device_data();
   arguments.point_scores = scores_.device_data();
   if (iterations_ > 0) {
-    // Searches that end early leave the rest as it is; all of it is read back.
+    // Searches that end early do not write all of it, but all of it is read back.
     VOXLOC_CUDA_TRY(
         *device_,
         cudaMemsetAsync(arguments.trace, 0, iterations_ * sizeof(DeviceIteration), stream_.get()),
         "clearing the trace");
   }
   VOXLOC_TRY(LaunchAlign(*device_, arguments, shape_, stream_.get()));
-  if (wants_times_) VOXLOC_TRY(events_[2].Record(stream_));
+  if (with_times_) VOXLOC_TRY(events_[2].Record(stream_));
   VOXLOC_TRY(results_.Download(stream_, "reading results"));
   VOXLOC_TRY(trace_.Download(stream_, "reading the trace"));
   VOXLOC_TRY(scores_.Download(stream_, "reading point scores"));
   VOXLOC_TRY(passes_.QueueDownload(stream_));
-  return wants_times_ ? events_[3].Record(stream_) : absl::OkStatus();
+  return with_times_ ? events_[3].Record(stream_) : absl::OkStatus();
 }
 
-void AlignSlice::PassOnStops() noexcept {
+void AlignSlice::ForwardStops() noexcept {
   for (size_t i = 0; i < jobs_.size(); ++i) {
     if (jobs_[i].watched && entries_[i].job->stop.cancelled->load(std::memory_order_relaxed)) {
       stops_.Raise(i);
@@ -268,19 +268,19 @@ void AlignSlice::PassOnStops() noexcept {
 
 void AlignSlice::Drain() noexcept {
   if (std::exchange(launched_, false)) stream_.Drain();
-  stops_.Lower();
-  share_.reset();
+  stops_.Reset();
+  reservation_.reset();
 }
 
 void AlignSlice::Finish() {
   if (!launched_) return;
-  // What was queued before an error still runs, on memory of this slice.
+  // Work queued before an error may still run on memory of this slice.
   absl::Status finished = stream_.Synchronize();
-  stops_.Lower();
+  stops_.Reset();
   launched_ = false;
-  share_.reset();
+  reservation_.reset();
   if (status_.ok()) status_ = std::move(finished);
-  if (status_.ok() && wants_times_) status_ = FillTimes();
+  if (status_.ok() && with_times_) status_ = FillTimes();
   for (size_t i = 0; i < entries_.size(); ++i) {
     entries_[i].result->status = status_;
     if (status_.ok()) FillResult(i);

@@ -33,45 +33,46 @@
 
 namespace voxloc::cuda {
 
-// BackgroundRoom: what alignments other than tracking may take of the device at the same time. The
-// device prefers waiting blocks of tracking to others, but the blocks of a cluster begin together:
-// where room for one block after another comes free, waiting blocks of a search take it, and the
-// cluster waits until none is left. So no more of them are launched than run at once, and some room
-// stays free. Thread-safe.
-class BackgroundRoom : public std::enable_shared_from_this<BackgroundRoom> {
+// BackgroundBudget: limits the blocks that alignments other than tracking have on the device at
+// once. The device prefers waiting blocks of tracking, but all blocks of a cluster must start
+// together: as blocks finish one by one, waiting blocks of a search would fill the gaps and starve
+// the cluster. So no more background blocks are launched than can run at once, and some of the
+// device stays free. Thread-safe.
+class BackgroundBudget : public std::enable_shared_from_this<BackgroundBudget> {
  public:
-  // Some of the room, for as long as this lives.
-  class Share {
+  // Blocks of the budget, released by the destructor.
+  class Reservation {
    public:
-    Share(std::shared_ptr<BackgroundRoom> room, int blocks)
-        : room_(std::move(room)), blocks_(blocks) {}
-    Share(Share&& other) noexcept : room_(std::move(other.room_)), blocks_(other.blocks_) {}
-    Share& operator=(Share&& other) noexcept {
-      std::swap(room_, other.room_);
+    Reservation(std::shared_ptr<BackgroundBudget> background_budget, int blocks)
+        : budget_(std::move(background_budget)), blocks_(blocks) {}
+    Reservation(Reservation&& other) noexcept
+        : budget_(std::move(other.budget_)), blocks_(other.blocks_) {}
+    Reservation& operator=(Reservation&& other) noexcept {
+      std::swap(budget_, other.budget_);
       std::swap(blocks_, other.blocks_);
       return *this;
     }
-    ~Share() {
-      if (room_ != nullptr) room_->Return(blocks_);
+    ~Reservation() {
+      if (budget_ != nullptr) budget_->Release(blocks_);
     }
 
    private:
-    std::shared_ptr<BackgroundRoom> room_;
+    std::shared_ptr<BackgroundBudget> budget_;
     int blocks_;
   };
 
-  // In lone blocks of the kernel for many jobs; at least one.
-  explicit BackgroundRoom(int blocks) : blocks_(blocks), free_(blocks) {}
+  // The budget in blocks of BlockSize::kSmall; at least one.
+  explicit BackgroundBudget(int blocks) : blocks_(blocks), free_(blocks) {}
 
   [[nodiscard]] int blocks() const { return blocks_; }
 
-  // Of what is free and nobody waits for; a demand for more than there is at all is for all of it.
-  [[nodiscard]] std::optional<Share> TryTake(int blocks);
-  // Waits for it. The caller holds no share: of two that do and wait for each other none goes on.
-  [[nodiscard]] Share Take(int blocks);
+  // nullopt: not enough blocks are free, or another caller waits. Demands are capped at blocks().
+  [[nodiscard]] std::optional<Reservation> TryAcquire(int blocks);
+  // Waits for the blocks. The caller must hold no share, or two callers could deadlock.
+  [[nodiscard]] Reservation Acquire(int blocks);
 
  private:
-  void Return(int blocks);
+  void Release(int blocks);
 
   const int blocks_;
   absl::Mutex mutex_;
@@ -79,12 +80,12 @@ class BackgroundRoom : public std::enable_shared_from_this<BackgroundRoom> {
   int waiting_ ABSL_GUARDED_BY(mutex_) = 0;  // callers of Take
 };
 
-// What slices are made of.
+// What slices need.
 struct AlignResources {
   std::shared_ptr<Device> device;
   std::shared_ptr<DeviceClock> clock;
   AlignLimits limits;
-  std::shared_ptr<BackgroundRoom> room;  // of what is not tracking
+  std::shared_ptr<BackgroundBudget> background_budget;  // null for tracking
 };
 
 // A job and where its result goes.
@@ -95,49 +96,50 @@ struct AlignEntry {
 
 class AlignSlice {
  public:
-  // A slice takes at most so many jobs.
+  // A slice has at most `max_jobs` jobs.
   [[nodiscard]] static absl::StatusOr<std::unique_ptr<AlignSlice>> Create(
-      const AlignResources& resources, size_t most_jobs, Priority priority);
+      const AlignResources& resources, size_t max_jobs, Priority priority);
 
-  // Forgets the last slice, whose work must be done.
+  // Removes all jobs. Their work must be done.
   void Clear();
 
-  // Takes a job in, unless it is full: false, and the job belongs to the next slice. A job that
-  // cannot be run is answered in its result at once. Job and result must stay until Finish.
+  // False: the slice is full, and the job belongs to the next one. The result of an invalid job
+  // gets its error at once. Job and result must stay valid until Finish.
   [[nodiscard]] bool Add(const AlignEntry& entry);
   // Between Launch and Finish or Drain.
   [[nodiscard]] bool launched() const { return launched_; }
 
-  // Once all jobs are in: how they are laid out on the device.
+  // Once all jobs are added: chooses the shape of the launch.
   void Plan(DeviceUse use);
-  // What they then take of it, and the share of it that is kept until they are done.
-  [[nodiscard]] int room_blocks() const;
-  void Hold(BackgroundRoom::Share share) { share_ = std::move(share); }
+  // The background budget that the launch needs, and its reservation, held until the launch is
+  // done.
+  [[nodiscard]] int budget_blocks() const;
+  void SetReservation(BackgroundBudget::Reservation share) { reservation_ = std::move(share); }
   // Queues upload, kernel and download. An error goes to every job of the slice.
   void Launch();
   // Between Launch and Finish: whether they are done, so that Finish waits for nothing.
   [[nodiscard]] bool IsDone() const { return stream_.IsDone(); }
-  // Whether a job that was launched may be cancelled. PassOnStops then notifies the device, until
+  // Whether a job that was launched may be cancelled. ForwardStops then notifies the device, until
   // Finish, of those that have been.
   [[nodiscard]] bool watched() const { return launched_ && cancellable_ && status_.ok(); }
-  void PassOnStops() noexcept;
+  void ForwardStops() noexcept;
   // Waits for them and fills the results.
   void Finish();
-  // Waits for what a call that broke off has queued.
+  // Waits for queued work after an error.
   void Drain() noexcept;
 
  private:
-  AlignSlice(const AlignResources& resources, size_t most_jobs)
+  AlignSlice(const AlignResources& resources, size_t max_jobs)
       : device_(resources.device),
         clock_(resources.clock),
         limits_(resources.limits),
-        most_jobs_(most_jobs) {}
-  absl::StatusOr<uint32_t> ProgramOf(const AlignJob& job);
+        max_jobs_(max_jobs) {}
+  absl::StatusOr<uint32_t> FindOrAddProgram(const AlignJob& job);
   // `ready` is the job's own packing, or null.
-  void AddPasses(const AlignJob& job, const CudaPackedJob* ready, uint32_t scan);
+  void AddPasses(const AlignJob& job, const CudaPackedJob* prepacked, uint32_t scan);
   absl::Status Queue();
   absl::Status Reserve();
-  // Those of the launch, into the results of the jobs that want them.
+  // Writes the device times to the results of the jobs that request them.
   [[nodiscard]] absl::Status FillTimes() const;
   void FillResult(size_t i) const;
   void FillPasses(size_t i) const;
@@ -145,12 +147,12 @@ class AlignSlice {
   const std::shared_ptr<Device> device_;
   const std::shared_ptr<DeviceClock> clock_;
   const AlignLimits limits_;
-  const size_t most_jobs_;
+  const size_t max_jobs_;
   LaunchShape shape_;
-  std::optional<BackgroundRoom::Share> share_;
+  std::optional<BackgroundBudget::Reservation> reservation_;
   Stream stream_;
   Event events_[4];           // before upload, before the kernel, before the download, at the end
-  bool wants_times_ = false;  // a job of the slice
+  bool with_times_ = false;   // a job of the slice
   bool cancellable_ = false;  // likewise
 
   std::vector<AlignEntry> entries_;
@@ -158,7 +160,7 @@ class AlignSlice {
   std::vector<AlignProgram> programs_;
   std::vector<const AlignJob*> program_of_;  // a job of each program
   ScanList scans_;
-  size_t work_ = 0;             // points of all jobs
+  size_t total_points_ = 0;     // points of all jobs
   uint32_t iterations_ = 0;     // that may be recorded
   uint32_t scored_points_ = 0;  // whose scores are wanted
   PassList passes_{device_};

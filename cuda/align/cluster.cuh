@@ -36,9 +36,9 @@ __device__ __forceinline__ void SynchronizeCluster() {
 #endif
 }
 
-// A barrier in shared memory that counts the bytes that other blocks of the cluster write to this
-// one. Waiting for it is a matter of this block alone: unlike a barrier of the cluster, it leaves
-// what the multiprocessor has cached of global memory where it is.
+// A transaction barrier (mbarrier) in shared memory that counts the bytes that other blocks of the
+// cluster write to this one. Unlike a barrier of the cluster, waiting for it does not invalidate
+// the multiprocessor's cache of global memory.
 struct ArrivalBarrier {
   uint64_t state;
 };
@@ -62,7 +62,7 @@ __device__ __forceinline__ void Expect([[maybe_unused]] ArrivalBarrier& barrier,
 #endif
 }
 
-// Of what lies at the same place in block `rank`. The kernel has no registers to spare for the
+// The address of the same variable in block `rank`. The kernel has no registers to spare for the
 // generic addresses that cuda::ptx and cooperative groups take.
 __device__ __forceinline__ uint32_t AddressIn([[maybe_unused]] const void* mine,
                                               [[maybe_unused]] uint32_t rank) {
@@ -75,7 +75,7 @@ __device__ __forceinline__ uint32_t AddressIn([[maybe_unused]] const void* mine,
   return address;
 }
 
-// Writes to where `mine` lies, in block `rank`, and counts it at that block's barrier.
+// Writes to the variable of `mine` in block `rank`, and counts it at that block's barrier.
 __device__ __forceinline__ void Send(const double* mine, const ArrivalBarrier& barrier,
                                      uint32_t rank, double value) {
 #if __CUDA_ARCH__ >= 900

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What travels between host and device for a batch of alignments: plain structs, the same on both
-// sides.
+// The data exchanged between host and device for a batch of alignments: plain structs.
 
 #ifndef VOXLOC_CUDA_ALIGN_DEVICE_JOB_H_
 #define VOXLOC_CUDA_ALIGN_DEVICE_JOB_H_
@@ -16,8 +15,8 @@
 
 namespace voxloc::cuda {
 
-// Stages and the map's cells for them: what jobs of one profile in one map share. A stage that
-// leaves the scale of rotations to the scan has a scale of 0 here, and each job brings its own.
+// Stages with the map's cells, shared by the jobs of one profile in one map. A stage whose rotation
+// scale depends on the scan has 0 here; each job then has its own.
 struct AlignProgram {
   ndt::StageRules rules[ndt::kMaxStages];
   StageTerms terms[ndt::kMaxStages];

@@ -13,8 +13,8 @@
 
 namespace voxloc::cuda {
 
-// What a launch may take of the device. All of it; what others leave beside other launches of the
-// same call; or, for what is not tracking, so little that tracking finds room.
+// How much of the device a launch may use: all of it; a part, beside other launches of the same
+// call; or, for work other than tracking, so little that tracking can run beside it.
 enum class DeviceUse { kWhole, kPart, kBackground };
 
 // What the kernel is compiled for.
@@ -35,41 +35,40 @@ struct LaunchShape {
 
 struct LaunchDemand {
   size_t jobs = 0;
-  size_t most_chunks = 0;  // of the longest scan
+  size_t max_chunks = 0;  // of the longest scan
 };
 
-// The largest power of two up to `most`, which is one, that `usable` says yes to; 1, which is not
-// asked about, where there is none.
-[[nodiscard]] inline int LargestUsableCluster(int most, absl::FunctionRef<bool(int)> usable) {
+// The largest power of two <= `most` (itself a power of two) for which usable() is true; 1, which
+// is not tested, if there is none.
+[[nodiscard]] inline int MaxUsableCluster(int most, absl::FunctionRef<bool(int)> usable) {
   int cluster = most;
   while (cluster > 1 && !usable(cluster)) cluster /= 2;
   return cluster;
 }
 
-// The largest power of two up to `largest`, which is one, that leaves no block without a chunk and
-// makes at most so many blocks.
-[[nodiscard]] inline int ChooseCluster(int largest, size_t most_blocks,
-                                       const LaunchDemand& demand) {
+// The largest power of two <= `largest` (itself a power of two) with which every block has a chunk
+// and the launch has at most `max_blocks` blocks.
+[[nodiscard]] inline int ChooseCluster(int largest, size_t max_blocks, const LaunchDemand& demand) {
   int cluster = largest;
-  while (cluster > 1 && (demand.jobs * static_cast<size_t>(cluster) > most_blocks ||
-                         static_cast<size_t>(cluster) > demand.most_chunks)) {
+  while (cluster > 1 && (demand.jobs * static_cast<size_t>(cluster) > max_blocks ||
+                         static_cast<size_t>(cluster) > demand.max_chunks)) {
     cluster /= 2;
   }
   return cluster;
 }
 
-// Clusters give a multiprocessor two blocks at most, and one in the background. Jobs that fill the
-// device without clusters have small blocks. Blocks that take a whole multiprocessor are for so few
-// jobs that their clusters find room at the same time: the blocks of one are of one part of the
-// device.
-[[nodiscard]] inline LaunchShape ChooseShape(int largest_cluster, size_t multiprocessors,
+// With clusters, at most two blocks per multiprocessor, one in the background. Jobs that fill the
+// device without clusters have small blocks. Blocks that need a whole multiprocessor are used only
+// for so few jobs that all clusters are resident at once: a cluster lies within one part of the
+// device (GPC).
+[[nodiscard]] inline LaunchShape ChooseShape(int max_cluster, size_t multiprocessors,
                                              const LaunchDemand& demand, DeviceUse use) {
   if (use == DeviceUse::kPart) return {1, BlockSize::kSmall};
-  const size_t most_blocks = (use == DeviceUse::kBackground ? 1 : 2) * multiprocessors;
-  const int cluster = ChooseCluster(largest_cluster, most_blocks, demand);
+  const size_t max_blocks = (use == DeviceUse::kBackground ? 1 : 2) * multiprocessors;
+  const int cluster = ChooseCluster(max_cluster, max_blocks, demand);
   const size_t blocks = demand.jobs * static_cast<size_t>(cluster);
-  if (cluster == 1) return {1, blocks <= most_blocks ? BlockSize::kLone : BlockSize::kSmall};
-  const size_t columns = std::min<size_t>((demand.most_chunks + kRows - 1) / kRows, kColumns);
+  if (cluster == 1) return {1, blocks <= max_blocks ? BlockSize::kLone : BlockSize::kSmall};
+  const size_t columns = std::min<size_t>((demand.max_chunks + kRows - 1) / kRows, kColumns);
   if (kRows / static_cast<size_t>(cluster) * columns <= kShortColumns) {
     return {cluster, BlockSize::kShort};
   }

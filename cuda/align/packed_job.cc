@@ -16,7 +16,7 @@ size_t StrideOf(size_t points) {
   return (points + kPointsPerChunk - 1) / kPointsPerChunk * kPointsPerChunk;
 }
 
-// Adds the offset to a column of coordinates; whether all of it is finite then.
+// Adds the offset to a column of coordinates. Returns whether all results are finite.
 bool MoveColumn(const std::vector<float>& from, float offset, float* to) {
   const size_t n = from.size();
   const float* const column = from.data();
@@ -24,7 +24,7 @@ bool MoveColumn(const std::vector<float>& from, float offset, float* to) {
   for (size_t i = 0; i < n; ++i) {
     const float moved = column[i] + offset;
     to[i] = moved;
-    // Zero times a number that is not finite is none.
+    // 0 * v is NaN for a v that is not finite.
     not_finite |= moved * 0.0F == 0.0F ? 0U : 1U;
   }
   return not_finite == 0;
@@ -119,7 +119,7 @@ std::vector<double> PointVoxels(const Profile& profile) {
 }  // namespace
 
 CudaPackedJob::CudaPackedJob(const AlignJob& job)
-    : of_scan_(job.scan),
+    : source_scan_(job.scan),
       point_voxels_m_(PointVoxels(job.profile)),
       needs_scan_scale_(NeedsScanScale(job.profile)) {}
 
@@ -139,7 +139,7 @@ void CudaPackedJob::Fill(const AlignJob& job, PageLockedPool& pool) {
     passes_.push_back({pass, {}, floats, {}});
     if (pass.cloud != nullptr) floats += PackedFloats(pass.cloud->size());
   }
-  floats_ = pool.Take(floats * sizeof(float));
+  floats_ = pool.Acquire(floats * sizeof(float));
   StagePoints chosen;
   scan_ = PackForStages(*job.scan, job.profile, chosen, FloatsFrom(0));
   if (scan_.packed.points == 0) return;
@@ -151,12 +151,12 @@ void CudaPackedJob::Fill(const AlignJob& job, PageLockedPool& pool) {
   }
 }
 
-const CudaPackedJob* CudaPackedJob::Of(const AlignJob& job) {
+const CudaPackedJob* CudaPackedJob::FromJob(const AlignJob& job) {
   const auto* packed = dynamic_cast<const CudaPackedJob*>(job.packed.get());
-  return packed != nullptr && packed->IsOf(job) ? packed : nullptr;
+  return packed != nullptr && packed->Matches(job) ? packed : nullptr;
 }
 
-bool CudaPackedJob::IsOf(const AlignJob& job) const {
+bool CudaPackedJob::Matches(const AlignJob& job) const {
   const auto same_voxel = [](double voxel_m, const Stage& stage) {
     return voxel_m == stage.point_voxel_m;
   };
@@ -164,7 +164,7 @@ bool CudaPackedJob::IsOf(const AlignJob& job) const {
     return pass.of.cloud == other.cloud && pass.of.groups == other.groups;
   };
   const std::vector<Stage>& stages = job.profile.stages;
-  return job.scan == of_scan_ &&
+  return job.scan == source_scan_ &&
          std::equal(point_voxels_m_.begin(), point_voxels_m_.end(), stages.begin(), stages.end(),
                     same_voxel) &&
          NeedsScanScale(job.profile) == needs_scan_scale_ &&
@@ -173,7 +173,7 @@ bool CudaPackedJob::IsOf(const AlignJob& job) const {
 }
 
 absl::Span<const float> CudaPackedJob::scan_floats() const {
-  return {FloatsFrom(0), PackedFloats(of_scan_->size())};
+  return {FloatsFrom(0), PackedFloats(source_scan_->size())};
 }
 
 absl::Span<const float> CudaPackedJob::cloud_floats(size_t pass) const {

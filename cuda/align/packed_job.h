@@ -36,11 +36,11 @@ struct PackedScan {
 // Floats that a cloud of so many points takes: 3 strides.
 [[nodiscard]] size_t PackedFloats(size_t cloud_points);
 
-// Writes the cloud to `floats`, PackedFloats(cloud.size()) of them; what pads them is left as it
-// is. The cloud has fewer than 2^32 points.
+// Writes the cloud to `floats`, PackedFloats(cloud.size()) of them; padding is not written. The
+// cloud has fewer than 2^32 points.
 [[nodiscard]] PackedScan PackScan(const PointCloud& cloud, float* floats);
 
-// The same of the points at these places, which are finite, in their order.
+// The same for the points with these indices, which are finite, in this order.
 [[nodiscard]] PackedScan PackScan(const PointCloud& cloud, absl::Span<const uint32_t> places,
                                   float* floats);
 
@@ -52,7 +52,7 @@ struct StagedScan {
   double rotation_scale_m = 0.0;  // 0 where the profile does not need it
 };
 
-// Likewise. The profile must be valid. `chosen` is memory to work with, kept from scan to scan.
+// Likewise. The profile must be valid. `chosen` is scratch memory, reused from scan to scan.
 [[nodiscard]] StagedScan PackForStages(const PointCloud& scan_base, const Profile& profile,
                                        StagePoints& chosen, float* floats);
 
@@ -70,8 +70,8 @@ class CudaPackedJob : public PackedJob {
   [[nodiscard]] static std::shared_ptr<const CudaPackedJob> Make(const AlignJob& job,
                                                                  PageLockedPool& pool);
 
-  // The job's own packing, where it has one that is still of it; otherwise null.
-  [[nodiscard]] static const CudaPackedJob* Of(const AlignJob& job);
+  // job.packed, if it was made for this scan, profile and passes; otherwise null.
+  [[nodiscard]] static const CudaPackedJob* FromJob(const AlignJob& job);
 
   [[nodiscard]] const StagedScan& scan() const { return scan_; }
   // PackedFloats of it.
@@ -96,13 +96,13 @@ class CudaPackedJob : public PackedJob {
 
   explicit CudaPackedJob(const AlignJob& job);
   void Fill(const AlignJob& job, PageLockedPool& pool);
-  [[nodiscard]] bool IsOf(const AlignJob& job) const;
+  [[nodiscard]] bool Matches(const AlignJob& job) const;
   [[nodiscard]] float* FloatsFrom(size_t first) const {
     return reinterpret_cast<float*>(floats_.data()) + first;
   }
 
-  // What it was made of. Held, so that nothing else can be at their addresses.
-  const std::shared_ptr<const PointCloud> of_scan_;
+  // The source. Owned, so that no other cloud can have its address.
+  const std::shared_ptr<const PointCloud> source_scan_;
   const std::vector<double> point_voxels_m_;  // of the stages
   const bool needs_scan_scale_;
   StagedScan scan_;

@@ -55,7 +55,7 @@ __device__ __forceinline__ CandidateList FindCandidates(const CellBlocks& blocks
           (end - begin) * kListStep, chunk};
 }
 
-// What only few pairs need of a record: one CellPlace, or two, see cell_blocks.h.
+// The side array entry of a record, which few pairs need: one CellPlace, or two (cell_blocks.h).
 __device__ __forceinline__ const float4* PlacesOf(const StageTerms& stage, const std::byte* chunk,
                                                   uint32_t record) {
   const uint32_t end = __ldg(reinterpret_cast<const uint32_t*>(chunk) + kBlockCells);
@@ -77,11 +77,11 @@ __device__ __forceinline__ HalfPlace ToHalf(const LocatedPoint& point, float inv
           __float2half2_rn(point.local[2] * inverse_cell_size)};
 }
 
-// Bits of a candidate in half precision: the lower 16 are set if it may be within reach, the upper
-// 16 if it surely is; `limits` are the bounds of both. `xy` and `z_record` are the two words of a
-// Candidate.
-__device__ __forceinline__ uint32_t CompareToReach(const HalfPlace& place, uint32_t xy,
-                                                   uint32_t z_record, __half2 limits) {
+// Tests a candidate in half precision: the lower 16 bits are set if it may be within the radius,
+// the upper 16 if it certainly is; `limits` are both bounds. `xy` and `z_record` are the two words
+// of a Candidate.
+__device__ __forceinline__ uint32_t CompareToRadius(const HalfPlace& place, uint32_t xy,
+                                                    uint32_t z_record, __half2 limits) {
   const __half2 d_xy = __hsub2(place.xy, AsHalves(xy));
   const __half2 d_z = __hsub2(place.z, __low2half2(AsHalves(z_record)));
   const __half2 squares = __hmul2(d_xy, d_xy);
@@ -89,17 +89,16 @@ __device__ __forceinline__ uint32_t CompareToReach(const HalfPlace& place, uint3
                      limits);
 }
 
-// The limits for CompareToReach. Without a radius every candidate of the list may be within reach,
-// and none surely is.
+// The limits for CompareToRadius. Without a radius every candidate of the list is undecided.
 __device__ __forceinline__ __half2 ReachLimits(const StageTerms& stage) {
-  constexpr uint32_t kRadius = uint32_t{kSurelyInHalf} << 16 | kReachInHalf;
+  constexpr uint32_t kRadius = uint32_t{kCertainSquaredHalf} << 16 | kPossibleSquaredHalf;
   return AsHalves(stage.reach < 3 ? uint32_t{kNowhere} : kRadius);
 }
 
-// Of up to 32 candidates, one bit each. Those that surely are within reach also may be.
+// One bit for each of up to 32 candidates. The certain ones are a subset of the possible ones.
 struct Reachable {
-  uint32_t maybe = 0;
-  uint32_t surely = 0;
+  uint32_t possible = 0;
+  uint32_t certain = 0;
 };
 __device__ __forceinline__ Reachable FindReachable(const uint4* pairs, uint32_t count,
                                                    const HalfPlace& place, __half2 limits) {
@@ -108,12 +107,12 @@ __device__ __forceinline__ Reachable FindReachable(const uint4* pairs, uint32_t 
   for (uint32_t k = 0; k < count; k += kListStep) {
     const uint4 a = __ldg(pairs + k / 2);
     const uint4 b = __ldg(pairs + k / 2 + 1);
-    const uint32_t bits = (CompareToReach(place, a.x, a.y, limits) & 0x00010001U) |
-                          (CompareToReach(place, a.z, a.w, limits) & 0x00020002U) |
-                          (CompareToReach(place, b.x, b.y, limits) & 0x00040004U) |
-                          (CompareToReach(place, b.z, b.w, limits) & 0x00080008U);
-    reachable.maybe |= (bits & 0xffffU) << k;
-    reachable.surely |= (bits >> 16) << k;
+    const uint32_t bits = (CompareToRadius(place, a.x, a.y, limits) & 0x00010001U) |
+                          (CompareToRadius(place, a.z, a.w, limits) & 0x00020002U) |
+                          (CompareToRadius(place, b.x, b.y, limits) & 0x00040004U) |
+                          (CompareToRadius(place, b.z, b.w, limits) & 0x00080008U);
+    reachable.possible |= (bits & 0xffffU) << k;
+    reachable.certain |= (bits >> 16) << k;
   }
   return reachable;
 }
@@ -158,8 +157,8 @@ __device__ __forceinline__ float SquaredLength(const ndt::Vector3<float>& v) {
 }
 
 // Whether a candidate that half precision leaves open is within reach.
-__device__ __forceinline__ bool Reaches(const StageTerms& stage, const LocatedPoint& point,
-                                        const std::byte* chunk, const uint2& candidate) {
+__device__ __forceinline__ bool IsWithinReach(const StageTerms& stage, const LocatedPoint& point,
+                                              const std::byte* chunk, const uint2& candidate) {
   const CellShift shift = ShiftOf(candidate);
   if (stage.reach < 3) {
     return fabsf(shift.x) + fabsf(shift.y) + fabsf(shift.z) <= static_cast<float>(stage.reach);
@@ -181,8 +180,8 @@ struct CellPair {
   uint2 candidate;
 };
 
-// What is summed over the pairs of a point.
-enum class Wanted {
+// What to sum over the pairs of a point.
+enum class PairSumKind {
   kScore,  // only the exponentials
   kDerivatives,
   kBoundary,  // and the boundary of the reach in the curvature
@@ -202,7 +201,8 @@ __device__ __forceinline__ CellPair MatchCell(const StageTerms& stage, const Loc
   const float size_m = stage.cell_size_m;
   const float2 xy = __half22float2(AsHalves(candidate.x));
   const float z = __low2float(AsHalves(candidate.y));
-  // Fused here in every kernel alike. What the coarse place leaves of a point near it is exact.
+  // Explicitly fused, so that all kernels agree. The difference to the coarse place is exact
+  // nearby.
   const auto from_mean = [&](float local_m, float cells, float fraction) {
     return __fsub_rn(__fmaf_rn(-cells, size_m, local_m), __fmaf_rn(fraction, span_m, origin_m));
   };
@@ -230,10 +230,10 @@ __device__ __forceinline__ void AddBoundaryOf(const StageTerms& stage, const Loc
   ndt::AddBoundary(pair.terms, distance, shell ? 1.0F : 0.0F, stage.boundary, sums);
 }
 
-// Sums over the pairs of a point. Candidates are first told from each other, nearly all roughly and
-// the rest exactly, so that the threads of a warp sum at the same time; kAtOnce of them together,
-// which hides the time of reading where few warps run, and does not change the order.
-template <Wanted kWanted, int kAtOnce>
+// Sums over the pairs of a point. Candidates are selected first, nearly all in half precision and
+// the rest exactly, so that the threads of a warp then sum together. kAtOnce pairs are loaded at a
+// time, which hides latency with few warps and does not change the order of summation.
+template <PairSumKind kSumKind, int kAtOnce>
 __device__ __forceinline__ MatchedPoint MatchPoint(const StageTerms& stage,
                                                    const LocatedPoint& point) {
   MatchedPoint matched;
@@ -244,11 +244,11 @@ __device__ __forceinline__ MatchedPoint MatchPoint(const StageTerms& stage,
   for (uint32_t first = 0; first < list.count; first += 32) {
     const uint4* pairs = list.pairs + first / 2;
     const Reachable found = FindReachable(pairs, min(list.count - first, 32U), place, limits);
-    uint32_t reached = found.maybe;
-    for (uint32_t undecided = found.maybe & ~found.surely; undecided != 0;) {
+    uint32_t reached = found.possible;
+    for (uint32_t undecided = found.possible & ~found.certain; undecided != 0;) {
       const uint32_t others = undecided & (undecided - 1);
       const uint2 candidate = FirstCandidate(pairs, undecided);
-      if (!Reaches(stage, point, list.chunk, candidate)) reached ^= undecided ^ others;
+      if (!IsWithinReach(stage, point, list.chunk, candidate)) reached ^= undecided ^ others;
       undecided = others;
     }
     matched.pairs += __popc(reached);
@@ -264,12 +264,12 @@ __device__ __forceinline__ MatchedPoint MatchPoint(const StageTerms& stage,
 #pragma unroll
       for (int i = 0; i < kAtOnce; ++i) {
         matched.best = fmaxf(matched.best, pair[i].terms.e);
-        if constexpr (kWanted == Wanted::kScore) {
+        if constexpr (kSumKind == PairSumKind::kScore) {
           matched.sums.exponentials += pair[i].terms.e;
         } else {
           ndt::AddPair(pair[i].terms, pair[i].information, stage.curvature, matched.sums);
         }
-        if constexpr (kWanted == Wanted::kBoundary) {
+        if constexpr (kSumKind == PairSumKind::kBoundary) {
           AddBoundaryOf(stage, point, list.chunk, pair[i], matched.sums);
         }
       }

@@ -3,10 +3,10 @@
 // Device code: from a scan point and a pose to the point's lattice cell and its place in it. One
 // thread, one point.
 //
-// Two ways to the same: in double, with the roundings of the CPU engine; and in pairs of floats,
-// for devices whose multiprocessors have few units for doubles. A pair has 48 bits, and it counts
-// from a cell near the translation, so that it is off by less than 1e-11 m a hundred metres from
-// the sensor: where a place is rounded to float, by one bit at most.
+// Two implementations: in double, with the roundings of the CPU engine; and in pairs of floats, for
+// devices with few double units. A pair has 48 bits and is relative to a cell near the translation:
+// its error is below 1e-11 m at a hundred metres from the sensor, at most one bit of the float
+// result.
 
 #ifndef VOXLOC_CUDA_ALIGN_POINT_TRANSFORM_CUH_
 #define VOXLOC_CUDA_ALIGN_POINT_TRANSFORM_CUH_
@@ -32,9 +32,8 @@ struct Translation {
   double coordinate[3];
 };
 
-// Coordinates beyond the last cell are moved to its border, so that places stay small whatever
-// comes.
-constexpr double kLargestCell = 268435456.0;  // 2^28
+// Coordinates are clamped to this many cells.
+constexpr double kCellIndexLimit = 268435456.0;  // 2^28
 
 // map_T_base as points are transformed by it in double.
 struct DoubleTransform {
@@ -52,7 +51,7 @@ struct DoubleTransform {
   __device__ __forceinline__ LocatedPoint Locate(float x, float y, float z,
                                                  const StageTerms& stage) const {
     const double cell_size_m = stage.blocks.cell_size_m;
-    const double limit = kLargestCell * cell_size_m;
+    const double limit = kCellIndexLimit * cell_size_m;
     LocatedPoint located;
 #pragma unroll
     for (int axis = 0; axis < 3; ++axis) {
@@ -86,13 +85,13 @@ struct FloatPair {
   float high;
   float low;
 
-  __device__ __forceinline__ static FloatPair Of(double value) {
+  __device__ __forceinline__ static FloatPair From(double value) {
     const auto high = static_cast<float>(value);
     return {high, static_cast<float>(value - static_cast<double>(high))};
   }
 };
 
-// The same in pairs of floats. Only whoever makes it computes in double.
+// The same in pairs of floats. Only Set computes in double.
 struct FloatPairTransform {
   FloatPair rotation[3][3];
   // The cell that coordinates count from, along each axis, and the translation from its low corner.
@@ -104,13 +103,13 @@ struct FloatPairTransform {
   __device__ __forceinline__ void Set(const ndt::Rotation<double>& map_R_base,
                                       const Translation& map_t_base, const StageTerms& stage) {
     const double size_m = stage.blocks.cell_size_m;
-    const double limit = kLargestCell * size_m;
-    cell_size_m = FloatPair::Of(size_m);
+    const double limit = kCellIndexLimit * size_m;
+    cell_size_m = FloatPair::From(size_m);
     inverse_cell_size = static_cast<float>(stage.inverse_cell_size);
 #pragma unroll
     for (int axis = 0; axis < 3; ++axis) {
 #pragma unroll
-      for (int i = 0; i < 3; ++i) rotation[axis][i] = FloatPair::Of(map_R_base.m[axis][i]);
+      for (int i = 0; i < 3; ++i) rotation[axis][i] = FloatPair::From(map_R_base.m[axis][i]);
       double t = map_t_base.coordinate[axis];
       if (stage.float_transform) {
         cell[axis] = 0;
@@ -119,13 +118,13 @@ struct FloatPairTransform {
       }
       if (!(fabs(t) < limit)) t = copysign(limit, t);
       cell[axis] = __double2int_rd(t * stage.inverse_cell_size);
-      translation[axis] = FloatPair::Of(t - cell[axis] * size_m);
+      translation[axis] = FloatPair::From(t - cell[axis] * size_m);
     }
   }
 
   __device__ __forceinline__ LocatedPoint Locate(float x, float y, float z,
                                                  const StageTerms& stage) const {
-    // So many cells a float can count.
+    // The number of cells that a float counts exactly.
     const float limit = 16777216.0F * cell_size_m.high;  // 2^24
     LocatedPoint located;
 #pragma unroll
@@ -145,7 +144,7 @@ struct FloatPairTransform {
       // What is left of the first is exact to the last bit of a place in the cell.
       float local = __fadd_rn(__fmaf_rn(-cells, cell_size_m.high, sum.high),
                               __fmaf_rn(-cells, cell_size_m.low, sum.low));
-      // The floor was that of a rounded product.
+      // The product was rounded before the floor: correct by one cell.
       if (local < 0.0F) {
         cells -= 1.0F;
         local = __fadd_rn(local, cell_size_m.high);

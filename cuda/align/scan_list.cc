@@ -14,12 +14,12 @@ namespace {
 // In place of a program, for clouds that no stage searches with.
 constexpr uint32_t kNoProgram = 0xffffffffU;
 
-// Copying so much takes the host as long as the launch that spares it, at 10 GB/s and 7 us
-// (docs/performance.md, lower bounds).
-constexpr size_t kWorthGatheringBytes = size_t{64} << 10;
+// Break-even of a gather launch (7 us) with a copy by the host at 10 GB/s (docs/performance.md,
+// lower bounds).
+constexpr size_t kMinGatherBytes = size_t{64} << 10;
 
 // Floats that a piece of an upload takes with what pads it.
-size_t WholePieces(size_t floats) {
+size_t PaddedFloats(size_t floats) {
   constexpr size_t kFloats = PackedUpload::kAlignment / sizeof(float);
   return (floats + kFloats - 1) / kFloats * kFloats;
 }
@@ -28,64 +28,64 @@ size_t WholePieces(size_t floats) {
 
 void ScanList::Clear() {
   packed_.clear();
-  own_.clear();
+  owned_.clear();
   on_device_.clear();
   rotation_scales_m_.clear();
   numbers_.Clear();
-  lent_.clear();
+  borrowed_.clear();
   pieces_.clear();
-  const size_t kept = points_retention_.Fit(points_.size(), floats_, sizeof(float));
+  const size_t kept = points_retention_.NextCapacity(points_.size(), floats_, sizeof(float));
   if (kept < points_.size()) points_ = std::vector<float>(kept);
   floats_ = 0;
 }
 
-absl::StatusOr<uint32_t> ScanList::ScanOf(const AlignJob& job, const CudaPackedJob* packed,
-                                          uint32_t program) {
+absl::StatusOr<uint32_t> ScanList::FindOrAddScan(const AlignJob& job, const CudaPackedJob* packed,
+                                                 uint32_t program) {
   const Key key = {job.scan.get(), program};
   if (const uint32_t* const known = numbers_.Find(key)) return *known;
   if (packed != nullptr) {
-    const uint32_t number = Lend(key, packed->scan().packed, packed->scan_floats(), *packed);
+    const uint32_t number = AddBorrowed(key, packed->scan().packed, packed->scan_floats(), *packed);
     SetStages(number, packed->scan());
     return number;
   }
-  StagedScan staged = PackForStages(*job.scan, job.profile, chosen_, RoomFor(*job.scan));
+  StagedScan staged = PackForStages(*job.scan, job.profile, chosen_, ReserveFloats(*job.scan));
   if (staged.packed.points == 0) return NoFinitePointError(*job.scan);
-  const uint32_t number = Keep(key, std::move(staged.packed));
+  const uint32_t number = AddOwned(key, std::move(staged.packed));
   SetStages(number, staged);
   return number;
 }
 
-uint32_t ScanList::CloudOf(const AlignJob& job, size_t pass, const CudaPackedJob* packed) {
+uint32_t ScanList::FindOrAddCloud(const AlignJob& job, size_t pass, const CudaPackedJob* packed) {
   const PointCloud& cloud = *job.passes[pass].cloud;
   const Key key = {&cloud, kNoProgram};
   if (const uint32_t* const known = numbers_.Find(key)) return *known;
   if (packed != nullptr) {
-    return Lend(key, packed->cloud(pass), packed->cloud_floats(pass), *packed);
+    return AddBorrowed(key, packed->cloud(pass), packed->cloud_floats(pass), *packed);
   }
-  return Keep(key, PackScan(cloud, RoomFor(cloud)));
+  return AddOwned(key, PackScan(cloud, ReserveFloats(cloud)));
 }
 
-float* ScanList::RoomFor(const PointCloud& cloud) {
+float* ScanList::ReserveFloats(const PointCloud& cloud) {
   const size_t end = floats_ + PackedFloats(cloud.size());
   if (points_.size() < end) points_.resize(std::max(end, points_.size() + points_.size() / 2));
   return points_.data() + floats_;
 }
 
-uint32_t ScanList::Keep(const Key& key, PackedScan packed) {
-  own_.push_back(std::move(packed));
+uint32_t ScanList::AddOwned(const Key& key, PackedScan packed) {
+  owned_.push_back(std::move(packed));
   const size_t first = floats_;
   floats_ += PackedFloats(key.cloud->size());
-  return Number(key, own_.back(), first);
+  return AssignNumber(key, owned_.back(), first);
 }
 
-uint32_t ScanList::Lend(const Key& key, const PackedScan& packed, absl::Span<const float> floats,
-                        const CudaPackedJob& job) {
-  const uint32_t number = Number(key, packed, 0);
-  lent_.push_back({number, floats, job.page_locked()});
+uint32_t ScanList::AddBorrowed(const Key& key, const PackedScan& packed,
+                               absl::Span<const float> floats, const CudaPackedJob& job) {
+  const uint32_t number = AssignNumber(key, packed, 0);
+  borrowed_.push_back({number, floats, job.page_locked()});
   return number;
 }
 
-uint32_t ScanList::Number(const Key& key, const PackedScan& packed, size_t first) {
+uint32_t ScanList::AssignNumber(const Key& key, const PackedScan& packed, size_t first) {
   const auto number = static_cast<uint32_t>(packed_.size());
   DeviceScan on_device{};
   on_device.first = first;
@@ -103,43 +103,43 @@ void ScanList::SetStages(uint32_t scan, const StagedScan& staged) {
   rotation_scales_m_[scan] = staged.rotation_scale_m;
 }
 
-uint32_t ScanList::most_points() const {
+uint32_t ScanList::max_points() const {
   uint32_t most = 0;
   for (const PackedScan* packed : packed_) most = std::max(most, packed->points);
   return most;
 }
 
 void ScanList::AddTo(PackedUpload& upload, AlignArguments& arguments) {
-  const bool gather = IsWorthGathering();
-  const size_t begin = WholePieces(floats_);
+  const bool gather = ShouldGather();
+  const size_t begin = PaddedFloats(floats_);
   size_t end = begin;
-  for (const Lent& lent : lent_) {
-    on_device_[lent.scan].first = end;
-    if (gather) pieces_.push_back({lent.floats.data(), end - begin, lent.floats.size()});
-    end += WholePieces(lent.floats.size());
+  for (const BorrowedFloats& borrowed : borrowed_) {
+    on_device_[borrowed.scan].first = end;
+    if (gather) pieces_.push_back({borrowed.floats.data(), end - begin, borrowed.floats.size()});
+    end += PaddedFloats(borrowed.floats.size());
   }
   upload.Add(on_device_, &arguments.scans);
   upload.Add(pieces_, &pieces_on_device_);
   upload.Add(absl::MakeConstSpan(points_.data(), floats_), &arguments.points);
   if (gather) {
-    upload.AddRoom((end - begin) * sizeof(float), &room_);
+    upload.AddUninitialized((end - begin) * sizeof(float), &gathered_);
     return;
   }
-  for (const Lent& lent : lent_) upload.Append(lent.floats);
+  for (const BorrowedFloats& borrowed : borrowed_) upload.Append(borrowed.floats);
 }
 
 absl::Status ScanList::QueueGather(Device& device, const Stream& stream) const {
   if (pieces_.empty()) return absl::OkStatus();
-  return LaunchGather(device, pieces_on_device_, pieces_.size(), room_, stream.get());
+  return LaunchGather(device, pieces_on_device_, pieces_.size(), gathered_, stream.get());
 }
 
-bool ScanList::IsWorthGathering() const {
+bool ScanList::ShouldGather() const {
   size_t bytes = 0;
-  for (const Lent& lent : lent_) {
-    if (!lent.page_locked) return false;
-    bytes += lent.floats.size() * sizeof(float);
+  for (const BorrowedFloats& borrowed : borrowed_) {
+    if (!borrowed.page_locked) return false;
+    bytes += borrowed.floats.size() * sizeof(float);
   }
-  return bytes >= kWorthGatheringBytes;
+  return bytes >= kMinGatherBytes;
 }
 
 namespace {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// ScanList: the clouds of the jobs of a slice, each once: packed here, or lent by a job that brings
-// them packed. Used by one thread at a time, as the slice that it belongs to; what is lent must
-// stay until the slice has finished.
+// ScanList: the clouds of the jobs of a slice, each once: packed here, or borrowed from a job that
+// is packed already. Used by one thread at a time, as its slice; borrowed memory must stay valid
+// until the slice has finished.
 
 #ifndef VOXLOC_CUDA_ALIGN_SCAN_LIST_H_
 #define VOXLOC_CUDA_ALIGN_SCAN_LIST_H_
@@ -34,26 +34,26 @@ namespace voxloc::cuda {
 
 class ScanList {
  public:
-  // What one huge scan made it take goes back to the host.
+  // Removes all clouds, and releases memory that recent slices did not need.
   void Clear();
 
   // The number of a job's scan, with what the stages of its program search with. `packed` is the
   // job's, or null. InvalidArgument: no point of it is finite.
-  absl::StatusOr<uint32_t> ScanOf(const AlignJob& job, const CudaPackedJob* packed,
-                                  uint32_t program);
+  absl::StatusOr<uint32_t> FindOrAddScan(const AlignJob& job, const CudaPackedJob* packed,
+                                         uint32_t program);
   // The number of the cloud that a pass of the job brings, with all its finite points.
-  uint32_t CloudOf(const AlignJob& job, size_t pass, const CudaPackedJob* packed);
+  uint32_t FindOrAddCloud(const AlignJob& job, size_t pass, const CudaPackedJob* packed);
 
   // Of a job's scan; 0 where its profile does not need it.
   [[nodiscard]] double rotation_scale_m(uint32_t scan) const { return rotation_scales_m_[scan]; }
   [[nodiscard]] const PackedScan& packed(uint32_t scan) const { return *packed_[scan]; }
   [[nodiscard]] const DeviceScan& on_device(uint32_t scan) const { return on_device_[scan]; }
   // Of the largest cloud.
-  [[nodiscard]] uint32_t most_points() const;
+  [[nodiscard]] uint32_t max_points() const;
 
   // Sets the arguments once the upload is sent. Nothing may be added to the upload behind it.
   void AddTo(PackedUpload& upload, AlignArguments& arguments);
-  // Queues, behind the upload, what the device fetches by itself.
+  // Queues, behind the upload, the gather kernel that reads borrowed clouds from host memory.
   [[nodiscard]] absl::Status QueueGather(Device& device, const Stream& stream) const;
 
  private:
@@ -71,32 +71,32 @@ class ScanList {
     }
   };
   // Floats of a packed job.
-  struct Lent {
+  struct BorrowedFloats {
     uint32_t scan;
     absl::Span<const float> floats;
     bool page_locked;
   };
-  // Room for the floats of a cloud, behind those in use.
-  float* RoomFor(const PointCloud& cloud);
-  // The next number, for a cloud packed there.
-  uint32_t Keep(const Key& key, PackedScan packed);
-  uint32_t Lend(const Key& key, const PackedScan& packed, absl::Span<const float> floats,
-                const CudaPackedJob& job);
-  uint32_t Number(const Key& key, const PackedScan& packed, size_t first);
+  // Memory for the floats of a cloud, behind those in use.
+  float* ReserveFloats(const PointCloud& cloud);
+  // Adds a cloud packed there, and returns its number.
+  uint32_t AddOwned(const Key& key, PackedScan packed);
+  uint32_t AddBorrowed(const Key& key, const PackedScan& packed, absl::Span<const float> floats,
+                       const CudaPackedJob& job);
+  uint32_t AssignNumber(const Key& key, const PackedScan& packed, size_t first);
   void SetStages(uint32_t scan, const StagedScan& staged);
-  [[nodiscard]] bool IsWorthGathering() const;
+  [[nodiscard]] bool ShouldGather() const;
 
   std::vector<const PackedScan*> packed_;
-  std::deque<PackedScan> own_;  // of clouds packed here; stays where it is
+  std::deque<PackedScan> owned_;  // of clouds packed here; a deque keeps addresses stable
   std::vector<DeviceScan> on_device_;
   std::vector<double> rotation_scales_m_;
   std::vector<float> points_;  // of clouds packed here; the first `floats_` are in use
   size_t floats_ = 0;
   Retention points_retention_;
-  std::vector<Lent> lent_;
+  std::vector<BorrowedFloats> borrowed_;
   std::vector<GatherPiece> pieces_;  // what the device fetches; empty: all of it is uploaded
   const GatherPiece* pieces_on_device_ = nullptr;
-  float* room_ = nullptr;  // for them, on the device
+  float* gathered_ = nullptr;  // for them, on the device
   FlatTable<Key, uint32_t> numbers_;
   StagePoints chosen_;  // memory to choose points with
 };

@@ -31,7 +31,7 @@ StageTerms MakeStageTerms(const Stage& stage, const CellBlocks& blocks) {
   terms.d2 = static_cast<float>(constants.d2);
   terms.curvature = terms.second_order ? terms.d2 : 0.0F;
   terms.boundary = ndt::BoundaryOf(terms.squared_radius_m2);
-  terms.largest = -constants.d1;
+  terms.max_pair_score = -constants.d1;
   terms.derivative_scale = constants.d1 * constants.d2;
   return terms;
 }

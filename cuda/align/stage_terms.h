@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a kernel needs of a stage, by value: the cells it matches against, the constants of its
-// score, its peculiarities. Made on the host from a Stage and the map.
+// The parameters of a stage for kernels, by value: cells, constants of the score, options. Made on
+// the host from a Stage and the map.
 
 #ifndef VOXLOC_CUDA_ALIGN_STAGE_TERMS_H_
 #define VOXLOC_CUDA_ALIGN_STAGE_TERMS_H_
@@ -19,9 +19,8 @@ namespace voxloc::cuda {
 
 struct StageTerms {
   CellBlocks blocks;
-  // Candidates at least this far away, squared, do not count: the square of the cell size, which
-  // kReachInHalf and kSurelyInHalf are for, or infinite where the search takes all that `reach`
-  // lets through.
+  // Candidates count if their squared distance is smaller: cell_size_m^2 for a radius search (see
+  // kPossibleSquaredHalf and kCertainSquaredHalf), infinite where `reach` alone decides.
   float squared_radius_m2;
   // Largest number of axes along which the cell of a candidate may differ from the point's: 3, 1 or
   // 0.
@@ -38,7 +37,7 @@ struct StageTerms {
   float d2;
   float curvature;  // see ndt::AddPair
   ndt::ReachBoundary<float> boundary;
-  double largest;           // -d1
+  double max_pair_score;    // score of a perfect pair, -d1
   double derivative_scale;  // d1 d2
 };
 

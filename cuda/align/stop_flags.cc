@@ -42,7 +42,7 @@ void StopFlags::Raise(size_t job) noexcept {
   if (!raised_[job]) (void)cudaGetLastError();
 }
 
-void StopFlags::Lower() noexcept {
+void StopFlags::Reset() noexcept {
   if (!any_raised_) return;
   any_raised_ =
       cudaMemsetAsync(words_.data(), 0, words_.MemoryBytes(), stream_.get()) != cudaSuccess ||

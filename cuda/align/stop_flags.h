@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// StopFlags: what the host tells a kernel that runs: which of its jobs have been cancelled. A word
-// of device memory for each, 0 until the host copies another value there on a stream of its own:
-// blocks look at theirs in every iteration, and reads of the host's memory would take them longer
-// than the iteration does, where hundreds of jobs run. Not thread-safe.
+// StopFlags: tells a running kernel which of its jobs have been cancelled. One word of device
+// memory per job, 0 until the host overwrites it through a stream of its own. Blocks poll it in
+// every iteration; with hundreds of jobs, polling host memory would take longer than the iteration.
+// Not thread-safe.
 
 #ifndef VOXLOC_CUDA_ALIGN_STOP_FLAGS_H_
 #define VOXLOC_CUDA_ALIGN_STOP_FLAGS_H_
@@ -33,12 +33,12 @@ class StopFlags {
   // What a kernel reads. Null: Prepare has had no jobs yet.
   [[nodiscard]] const uint32_t* device_data() const { return words_.data(); }
 
-  // From Prepare on, while a kernel may run: the job has been cancelled. Where the copy cannot be
+  // After Prepare, while a kernel may run: marks the job as cancelled. If the copy cannot be
   // queued, the next call tries again.
   void Raise(size_t job) noexcept;
 
-  // Once no kernel reads them any more: none is raised. Where that fails, Prepare does it.
-  void Lower() noexcept;
+  // Clears all flags, once no kernel reads them. If that fails, Prepare does it.
+  void Reset() noexcept;
 
  private:
   [[nodiscard]] absl::Status Zero();

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Device code: the sums of a whole scan, in every block of a cluster, from the columns that warps
-// of all blocks add up. Every block owns some slots: warps send it these of each column as soon as
-// they have them, it adds them up in order, and sends the sums to all blocks.
+// Device code: an all-reduce over the blocks of a cluster in a fixed order. Every block owns some
+// slots: the warps of all blocks send it these slots of each column as soon as they have them, and
+// it adds them in order and sends the sums to all blocks.
 
 #ifndef VOXLOC_CUDA_ALIGN_SUM_EXCHANGE_CUH_
 #define VOXLOC_CUDA_ALIGN_SUM_EXCHANGE_CUH_
@@ -52,20 +52,20 @@ __device__ __forceinline__ double SumByPairs(const double (&values)[kCount]) {
 }
 
 // Which slots a block of a cluster owns. Both numbers of blocks and slots are powers of two.
-struct SlotShare {
+struct OwnedSlots {
   uint32_t rank;  // of the block
   uint32_t size;  // slots of each block, 2 to 16
   uint32_t bits;  // its logarithm
 };
-__device__ __forceinline__ SlotShare ShareOf(uint32_t rank, uint32_t cluster) {
+__device__ __forceinline__ OwnedSlots OwnedSlotsOf(uint32_t rank, uint32_t cluster) {
   const uint32_t size = kSlots / cluster;
   return {rank, size, static_cast<uint32_t>(__ffs(static_cast<int>(size)) - 1)};
 }
 
 // In shared memory, with the columns of the block's slots behind it, [kColumns][kRows][slots]. No
-// part needs a second copy for the next evaluation: warps send columns of that one after their
-// block has all sums of this one, which other blocks send after they have read the columns; and
-// sums of the next one come after all columns of it.
+// part needs double buffering: a warp sends columns of the next evaluation after its block has all
+// sums of this one, which other blocks send after they have read their columns; and the sums of the
+// next evaluation are sent after all of its columns.
 struct SumExchange {
   ArrivalBarrier columns_arrived;
   ArrivalBarrier sums_arrived;
@@ -86,24 +86,24 @@ __device__ __forceinline__ void Initialize(SumExchange& exchange) {
 }
 
 // By one thread, once for every evaluation.
-__device__ __forceinline__ void Expect(SumExchange& exchange, const SlotShare& share,
+__device__ __forceinline__ void Expect(SumExchange& exchange, const OwnedSlots& owned,
                                        uint32_t columns) {
   Expect(exchange.columns_arrived,
-         static_cast<uint32_t>(sizeof(double)) * columns * kRows * share.size);
+         static_cast<uint32_t>(sizeof(double)) * columns * kRows * owned.size);
   Expect(exchange.sums_arrived, sizeof(exchange.sums));
 }
 
 // By all lanes of a warp: sends a column's sums, each lane its slot.
-__device__ __forceinline__ void SendColumn(SumExchange& exchange, const SlotShare& share,
+__device__ __forceinline__ void SendColumn(SumExchange& exchange, const OwnedSlots& owned,
                                            uint32_t row, uint32_t column, uint32_t lane,
                                            double sum) {
-  const uint32_t slot = lane & (share.size - 1);
-  Send(exchange.columns() + (column * kRows + row) * share.size + slot, exchange.columns_arrived,
-       lane >> share.bits, sum);
+  const uint32_t slot = lane & (owned.size - 1);
+  Send(exchange.columns() + (column * kRows + row) * owned.size + slot, exchange.columns_arrived,
+       lane >> owned.bits, sum);
 }
 
-// A slot that the block owns, over all rows, in the lanes that are equal modulo the share. Rows are
-// added by pairs of neighbours, their columns one after another.
+// The sum of a slot that the block owns over all rows, in the lanes equal to the slot modulo kSize.
+// Rows are added by pairs of neighbours, their columns one after another.
 template <uint32_t kSize>
 __device__ __forceinline__ double SumOwnSlot(SumExchange& exchange, uint32_t columns,
                                              uint32_t lane) {
@@ -127,11 +127,11 @@ __device__ __forceinline__ double SumOwnSlot(SumExchange& exchange, uint32_t col
 }
 
 // Called by one warp: waits for the columns and adds up the slots that the block owns. Returns the
-// sum of slot `lane` modulo the share's size.
-__device__ __forceinline__ double SumOwnSlots(SumExchange& exchange, const SlotShare& share,
+// sum of slot `lane` modulo the number of owned slots.
+__device__ __forceinline__ double SumOwnSlots(SumExchange& exchange, const OwnedSlots& owned,
                                               uint32_t columns, uint32_t parity, uint32_t lane) {
   Wait(exchange.columns_arrived, parity);
-  switch (share.size) {
+  switch (owned.size) {
     case 2:
       return SumOwnSlot<2>(exchange, columns, lane);
     case 4:
@@ -145,11 +145,11 @@ __device__ __forceinline__ double SumOwnSlots(SumExchange& exchange, const SlotS
 
 // Called by the same warp: sends these sums to all blocks, and returns the lane's slot of the sums
 // of the whole scan. `parity` is that of the evaluation.
-__device__ __forceinline__ double ExchangeSums(SumExchange& exchange, const SlotShare& share,
+__device__ __forceinline__ double ExchangeSums(SumExchange& exchange, const OwnedSlots& owned,
                                                double sum, uint32_t parity, uint32_t lane) {
   // There are as many slots and blocks to send to as lanes.
-  const uint32_t slot = lane & (share.size - 1);
-  Send(exchange.sums + share.rank * share.size + slot, exchange.sums_arrived, lane >> share.bits,
+  const uint32_t slot = lane & (owned.size - 1);
+  Send(exchange.sums + owned.rank * owned.size + slot, exchange.sums_arrived, lane >> owned.bits,
        sum);
   Wait(exchange.sums_arrived, parity);
   return exchange.sums[lane];

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The order in which a scan's points are summed, whatever the number of blocks and threads that
-// share the work.
+// The order in which a scan's points are summed, independent of the number of blocks and threads.
 //
 // Points are taken in chunks of 32, a warp each, and a chunk is summed by a fixed tree over its
 // lanes, in float32. Chunk c belongs to row c mod 16 and in it to column (c / 16) mod 16. The
@@ -32,7 +31,8 @@ enum Slot {
   kOldPitch = 31  // see ndt::DerivativeSums
 };
 
-// An Interrupt rides on the sum of the matched points, which is far smaller, times this.
+// An Interrupt is transmitted by adding kInterruptUnit * interrupt to the sum of the matched
+// points, which is far smaller.
 constexpr double kInterruptUnit = 1099511627776.0;  // 2^40
 
 }  // namespace voxloc::cuda

@@ -131,7 +131,7 @@ class ScanFilter::Workspace {
     result.counts.kept = summary.kept;
     if (summary.kept == 0) return absl::OkStatus();
 
-    VOXLOC_TRY(Keep(points, summary.kept));
+    VOXLOC_TRY(GatherKept(points, summary.kept));
     if (options.voxel_leaf_m == 0.0) {
       VOXLOC_CUDA_TRY(*device_, SplitColumns(kept_.data(), summary.kept, on_device_, stream_.get()),
                       "splitting a scan into columns");
@@ -154,13 +154,13 @@ class ScanFilter::Workspace {
     float* const columns = columns_.data();
     on_device_ = {columns, columns + points, columns + 2 * points,
                   cloud.has_intensity() ? columns + 3 * points : nullptr};
-    VOXLOC_TRY(CopyUp(cloud.x, on_device_.x));
-    VOXLOC_TRY(CopyUp(cloud.y, on_device_.y));
-    VOXLOC_TRY(CopyUp(cloud.z, on_device_.z));
-    return CopyUp(cloud.intensity, on_device_.intensity);
+    VOXLOC_TRY(UploadColumn(cloud.x, on_device_.x));
+    VOXLOC_TRY(UploadColumn(cloud.y, on_device_.y));
+    VOXLOC_TRY(UploadColumn(cloud.z, on_device_.z));
+    return UploadColumn(cloud.intensity, on_device_.intensity);
   }
 
-  absl::Status CopyUp(const std::vector<float>& from, float* to) {
+  absl::Status UploadColumn(const std::vector<float>& from, float* to) {
     if (from.empty()) return absl::OkStatus();
     return stream_.Upload(to, from.data(), from.size(), "copying a scan to the device");
   }
@@ -180,7 +180,7 @@ class ScanFilter::Workspace {
   }
   [[nodiscard]] Scratch scratch() const { return {scratch_.data(), scratch_.capacity()}; }
 
-  absl::Status Keep(uint32_t points, uint32_t kept) {
+  absl::Status GatherKept(uint32_t points, uint32_t kept) {
     VOXLOC_TRY(ReserveScratch(points));
     VOXLOC_TRY(selected_.Reserve(size_t{kept} + 1));
     VOXLOC_TRY(kept_.Reserve(kept));
@@ -213,16 +213,16 @@ class ScanFilter::Workspace {
   }
 
   absl::Status Download(size_t points, PointCloud& cloud) {
-    VOXLOC_TRY(CopyDown(on_device_.x, points, cloud.x));
-    VOXLOC_TRY(CopyDown(on_device_.y, points, cloud.y));
-    VOXLOC_TRY(CopyDown(on_device_.z, points, cloud.z));
+    VOXLOC_TRY(DownloadColumn(on_device_.x, points, cloud.x));
+    VOXLOC_TRY(DownloadColumn(on_device_.y, points, cloud.y));
+    VOXLOC_TRY(DownloadColumn(on_device_.z, points, cloud.z));
     if (on_device_.intensity != nullptr) {
-      VOXLOC_TRY(CopyDown(on_device_.intensity, points, cloud.intensity));
+      VOXLOC_TRY(DownloadColumn(on_device_.intensity, points, cloud.intensity));
     }
     return stream_.Synchronize();
   }
 
-  absl::Status CopyDown(const float* from, size_t points, std::vector<float>& to) {
+  absl::Status DownloadColumn(const float* from, size_t points, std::vector<float>& to) {
     to.resize(points);
     return stream_.Download(to.data(), from, points, "copying a scan from the device");
   }
@@ -280,7 +280,7 @@ absl::StatusOr<FilteredCloud> ScanFilter::Run(const PointCloud& cloud, const Fil
   }
   VOXLOC_TRY(device_->MakeCurrent());
   {
-    VOXLOC_ASSIGN_OR_RETURN(Pool<Workspace>::Lease workspace, workspaces.Take());
+    VOXLOC_ASSIGN_OR_RETURN(Pool<Workspace>::Lease workspace, workspaces.Acquire());
     const absl::Status status = workspace->Run(cloud, options, result);
     // Its memory is free for what comes next.
     if (!status.ok() || workspace->capacity_points() > kMaxKeptPoints) workspace.Discard();

@@ -4,9 +4,9 @@
 // large. The result is the CPU's to the last bit: the same points stay, voxels come in the order in
 // which they are first met, and their centroids are summed in double in the order of their points.
 //
-// Thread-safe. Each call works on a stream of its own and returns when its work is done. Device
-// memory for calls of up to 2^20 points is kept for the next ones, as much as were under way at
-// once; that of larger clouds (about 75 bytes a point) is freed after the call.
+// Thread-safe. Each call uses a stream of its own and returns when its work is done. Device memory
+// for clouds of up to 2^20 points is kept in a pool; that of larger ones (about 75 bytes a point)
+// is freed after the call.
 
 #ifndef VOXLOC_CUDA_CLOUD_SCAN_FILTER_H_
 #define VOXLOC_CUDA_CLOUD_SCAN_FILTER_H_

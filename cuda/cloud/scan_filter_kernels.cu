@@ -9,7 +9,7 @@ namespace {
 
 // A voxel's four sums (x, y, z, intensity) are one thread's each.
 constexpr uint32_t kThreadsPerVoxel = 4;
-// Values on their way while a voxel is summed: its additions depend on each other, loads do not.
+// Values prefetched while a voxel is summed: its additions depend on each other, its loads do not.
 constexpr uint32_t kAhead = 16;
 
 // Eigen's squaredNorm of three doubles: with packets of two, the first two are added first.
@@ -17,7 +17,7 @@ __device__ double SquaredNorm(double x, double y, double z) {
   return __dadd_rn(__dadd_rn(__dmul_rn(x, x), __dmul_rn(y, y)), __dmul_rn(z, z));
 }
 
-// The comparisons are written as in filters.cc: they decide what becomes of NaN.
+// The comparisons are written as in filters.cc, which matters for NaN.
 __device__ bool WithinLimits(const ScanLimits& limits, double x, double y, double z) {
   const double squared = SquaredNorm(x, y, z);
   if (squared < limits.min_squared_m2 || squared > limits.max_squared_m2) return false;
@@ -145,7 +145,7 @@ __global__ void __launch_bounds__(kStrideThreads)
       float ahead[kAhead];
 #pragma unroll
       for (uint32_t k = 0; k < kAhead; ++k) {
-        // Beyond the end a zero: a sum that began at zero is never -0, so it changes nothing.
+        // Adding the zero beyond the end has no effect: a sum that began at +0 is never -0.
         ahead[k] = chunk + k < end
                        ? values[static_cast<uint64_t>(order[chunk + k]) * kThreadsPerVoxel + column]
                        : 0.0F;

@@ -3,9 +3,9 @@
 // Eigenvalues and eigenvectors of many symmetric 6x6 matrices at once, in double, by cuSOLVER: the
 // information matrices of a batch of alignments, and the reference for the solvers in the kernels.
 //
-// Thread-safe; calls take turns. Each works on the object's own stream, of high priority, and
-// returns when its work is done. Device memory grows with the largest batch and is kept; cuSOLVER
-// holds some more of its own, which the device's memory limit does not count.
+// Thread-safe; calls are serialised. Each uses the object's own high-priority stream and returns
+// when its work is done. Device memory grows with the largest batch and is kept; cuSOLVER has more
+// of its own, which the device's memory limit does not count.
 
 #ifndef VOXLOC_CUDA_LINEAR_ALGEBRA_SYMMETRIC_EIGEN6_H_
 #define VOXLOC_CUDA_LINEAR_ALGEBRA_SYMMETRIC_EIGEN6_H_
@@ -32,8 +32,8 @@
 
 namespace voxloc::cuda {
 
-// cuSOLVER, loaded when it is first asked for. The library and what it needs weigh about a
-// gigabyte, so the program does not link it and is not packed with it.
+// cuSOLVER, loaded on first use (dlopen). With its dependencies it takes about a gigabyte, so the
+// program is neither linked nor packaged with it.
 //
 // Thread-safe. Once loaded it stays until the program ends.
 
@@ -51,11 +51,11 @@ struct CusolverLibrary {
 // The file's name: that of the major version whose header this build was compiled with.
 [[nodiscard]] std::string CusolverFileName();
 
-// Looks where the system's loader looks, then in /usr/local/cuda. FailedPrecondition names the
-// library, what is wrong with it, and what would help.
+// Searches the system's library path, then /usr/local/cuda. FailedPrecondition names the library,
+// the error and a remedy.
 [[nodiscard]] absl::StatusOr<const CusolverLibrary*> LoadCusolver();
 
-// What LoadCusolver does, with a library of another name, and each time anew.
+// As LoadCusolver, for a library of another name, and not cached.
 [[nodiscard]] absl::StatusOr<CusolverLibrary> LoadCusolverFrom(const std::string& file_name);
 
 struct Eigen6 {
@@ -65,7 +65,7 @@ struct Eigen6 {
 
 class SymmetricEigenSolver6 {
  public:
-  // Shares the device. FailedPrecondition: cuSOLVER is not there (see cusolver_library.h).
+  // Shares the device. FailedPrecondition: cuSOLVER is not available (see LoadCusolver).
   [[nodiscard]] static absl::StatusOr<std::unique_ptr<SymmetricEigenSolver6>> Create(
       std::shared_ptr<Device> device);
   ~SymmetricEigenSolver6();

@@ -22,7 +22,7 @@ BlockSet::BlockSet(const BlockBox& box) : box_(box) {
   bits_.resize((blocks + kWordBits - 1) / kWordBits);
 }
 
-size_t BlockSet::PlaceOf(const CellKey& block) const {
+size_t BlockSet::BitIndex(const CellKey& block) const {
   return static_cast<size_t>(
       (block.x - box_.first.x) +
       box_.SizeX() * ((block.y - box_.first.y) + box_.SizeY() * (block.z - box_.first.z)));
@@ -34,7 +34,7 @@ void BlockSet::Insert(const CellKey& block) {
     hash_.FindOrAdd(block);
     return;
   }
-  const size_t place = PlaceOf(block);
+  const size_t place = BitIndex(block);
   bits_[place / kWordBits] |= uint64_t{1} << (place % kWordBits);
 }
 
@@ -58,7 +58,7 @@ void BlockSet::AddShifted(size_t places) {
 bool BlockSet::Contains(const CellKey& block) const {
   if (!box_.Contains(block)) return false;
   if (bits_.empty()) return hash_.Find(block) != BlockIndex::kNone;
-  const size_t place = PlaceOf(block);
+  const size_t place = BitIndex(block);
   return (bits_[place / kWordBits] >> (place % kWordBits) & 1U) != 0;
 }
 

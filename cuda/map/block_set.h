@@ -15,10 +15,10 @@
 
 namespace voxloc::cuda {
 
-inline CellKey Lowest(const CellKey& a, const CellKey& b) {
+inline CellKey ComponentMin(const CellKey& a, const CellKey& b) {
   return {std::min(a.x, b.x), std::min(a.y, b.y), std::min(a.z, b.z)};
 }
-inline CellKey Highest(const CellKey& a, const CellKey& b) {
+inline CellKey ComponentMax(const CellKey& a, const CellKey& b) {
   return {std::max(a.x, b.x), std::max(a.y, b.y), std::max(a.z, b.z)};
 }
 
@@ -29,8 +29,8 @@ struct BlockBox {
 
   [[nodiscard]] bool empty() const { return first.x > last.x; }
   void Include(const CellKey& block) {
-    first = Lowest(first, block);
-    last = Highest(last, block);
+    first = ComponentMin(first, block);
+    last = ComponentMax(last, block);
   }
   void Include(const BlockBox& box) {
     if (box.empty()) return;
@@ -44,7 +44,7 @@ struct BlockBox {
   [[nodiscard]] bool Contains(const BlockBox& box) const {
     return box.empty() || (Contains(box.first) && Contains(box.last));
   }
-  [[nodiscard]] bool Meets(const BlockBox& box) const {
+  [[nodiscard]] bool Intersects(const BlockBox& box) const {
     return !empty() && !box.empty() && first.x <= box.last.x && box.first.x <= last.x &&
            first.y <= box.last.y && box.first.y <= last.y && first.z <= box.last.z &&
            box.first.z <= last.z;
@@ -65,7 +65,7 @@ class BlockSet {
  public:
   explicit BlockSet(const BlockBox& box);
 
-  // Blocks outside the box are left out.
+  // Blocks outside the box are ignored.
   void Insert(const CellKey& block);
   [[nodiscard]] bool Contains(const CellKey& block) const;
   // Ascending by key.
@@ -75,8 +75,8 @@ class BlockSet {
   [[nodiscard]] const BlockBox& box() const { return box_; }
 
  private:
-  [[nodiscard]] size_t PlaceOf(const CellKey& block) const;
-  // Adds the places so many before and behind those of the set.
+  [[nodiscard]] size_t BitIndex(const CellKey& block) const;
+  // bits_ |= bits_ << places | bits_ >> places
   void AddShifted(size_t places);
 
   BlockBox box_;

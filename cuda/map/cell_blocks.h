@@ -2,15 +2,14 @@
 //
 // How the cells of a map lie in device memory, for the kernels that match points against them.
 //
-// Cells are grouped by blocks of 8x8x8 lattice cells. For every lattice cell of a block there is
-// the list of all Gaussians that a point in it can reach; a point therefore finds its candidates by
-// one look-up of its block and one contiguous read, and never looks at empty cells. Most candidates
-// turn out too far away, so a list holds little of each: enough to tell nearly all in half
-// precision. What the terms of a pair need is in the Gaussian's record, one sector of memory; what
-// only the few undecided candidates need is in a side array. A block's lists and the records they
-// name lie in one piece of memory, a chunk, with no reference to other blocks. A Gaussian near a
-// block's border is repeated in the chunks of its neighbours; that is what lets snapshots share the
-// chunks of blocks that did not change.
+// Cells are grouped by blocks of 8x8x8 lattice cells. Every lattice cell of a block has the list of
+// all Gaussians that can match a point in it: a point finds its candidates by one lookup of its
+// block and one contiguous read, and never visits empty cells. Most candidates are too far away, so
+// a list entry holds only what decides nearly all of them in half precision. The terms of a pair
+// need the Gaussian's record, one sector of memory; data for the few undecided candidates is in a
+// side array. The lists and records of a block form one piece of memory, a chunk, without
+// references to other blocks: Gaussians near a border are repeated in the chunks of the neighbours.
+// So snapshots can share the chunks of blocks that did not change.
 //
 // A chunk starts at a sector of 32 bytes and is a whole number of them:
 //   uint32_t    list_begin[kBlockCells + 1]  the list of place p is [list_begin[p],
@@ -38,9 +37,9 @@
 
 namespace voxloc::cuda {
 
-// The mean of a Gaussian in 64 bits. Every list that has the Gaussian has its index position on a
-// grid of 2^-10 of the cell size, the coarse place; the bits are three coordinates of 21 bits, in
-// fixed point around that place. What lies farther from it than they reach has a mark.
+// The mean of a Gaussian in 64 bits: three fixed-point coordinates of 21 bits relative to the
+// coarse place, which is the index position rounded to a grid of 2^-10 of the cell size and is in
+// every list. A mean outside the range of the coordinates is only marked as such.
 //
 // Where the mean is the index position they reach a step of the grid, in steps of 2^-30 of the cell
 // size: finer than the float32 that is packed. Where the index positions have a rounding of their
@@ -115,7 +114,7 @@ VOXLOC_HD MeanFractions FractionsOf(const PackedMean& mean) {
   return fractions;
 }
 
-// What the device reads from memory at once, and what chunks are aligned to.
+// Unit of memory transactions of the device, and the alignment of chunks.
 constexpr size_t kSectorBytes = 32;
 
 // One entry of a list: the position at which the neighbour search finds a Gaussian
@@ -146,8 +145,8 @@ constexpr size_t kMaxRecords = 65536;  // of a chunk
 // most 2 sqrt(3) (2^-12 + 2^-10) + 2^-10 < 0.0053, and the roundings of the squares and their sums
 // 3 x 2^-11 < 0.0015. All of it grows more slowly than the squared distance, so what is at least 1
 // away is never computed below 1 - 0.0068, nor what is nearer above 1 + 0.0068.
-constexpr uint16_t kReachInHalf = 0x3c08;   // 1 + 2^-7
-constexpr uint16_t kSurelyInHalf = 0x3bf0;  // 1 - 2^-7
+constexpr uint16_t kPossibleSquaredHalf = 0x3c08;  // 1 + 2^-7
+constexpr uint16_t kCertainSquaredHalf = 0x3bf0;   // 1 - 2^-7
 
 // What the terms of a matched pair need. The information matrix is in 1/m^2; the mean is relative
 // to the position that candidates have.
@@ -189,8 +188,7 @@ constexpr size_t ChunkBytes(size_t candidates, size_t records, bool float_index)
   return (bytes + kSectorBytes - 1) / kSectorBytes * kSectorBytes;
 }
 
-// One slot of the hash table. A slot whose chunk is null but whose key is used is a block that has
-// become empty.
+// One slot of the hash table. A used key with a null chunk is a block that has become empty.
 struct alignas(16) BlockSlot {
   uint64_t key;
   const std::byte* chunk;  // device memory
@@ -221,8 +219,8 @@ VOXLOC_HD uint64_t PackBlockKey(uint32_t x, uint32_t y, uint32_t z) {
          static_cast<uint64_t>(y) << kBlockKeyBits | x;
 }
 
-// Where a block's slot is looked for first, before the mask; then the next ones, in order. Blocks
-// near each other differ in low bits, which odd factors keep apart.
+// The first slot to probe, before the mask; probing is linear. Neighbouring blocks differ in their
+// low bits, which the odd factors keep distinct.
 VOXLOC_HD uint32_t HashBlock(uint32_t x, uint32_t y, uint32_t z) {
   return (x * 73856093U) ^ (y * 19349663U) ^ (z * 83492791U);
 }

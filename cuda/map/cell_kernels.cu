@@ -104,11 +104,11 @@ struct GaussianOutput {
 #pragma unroll
     for (int i = 0; i < 6; ++i) indexed.information[i] = static_cast<float>(information[i]);
     arrays.gaussians[entry] = indexed;
-    atomicAdd(arrays.of_block + cell.source_block, 1U);
+    atomicAdd(arrays.gaussians_per_block + cell.source_block, 1U);
     if (block[0] == cell.block[0] && block[1] == cell.block[1] && block[2] == cell.block[2]) return;
-    const uint32_t at = atomicAdd(arrays.stray_count, 1U);
-    if (at < arrays.stray_capacity) {
-      arrays.strays[at] = {cell.source_block, {block[0], block[1], block[2]}};
+    const uint32_t at = atomicAdd(arrays.spill_count, 1U);
+    if (at < arrays.spill_capacity) {
+      arrays.spills[at] = {cell.source_block, {block[0], block[1], block[2]}};
     }
   }
 };
@@ -256,9 +256,9 @@ __global__ void __launch_bounds__(kThreads)
 cudaError_t ComputeGaussians(const SourceTable& table, const CellRules& rules,
                              const IndexKeyLayout& layout, const GaussianArrays& arrays,
                              cudaStream_t stream) {
-  VOXLOC_RETURN_IF_CUDA_ERROR(cudaMemsetAsync(arrays.stray_count, 0, sizeof(uint32_t), stream));
+  VOXLOC_RETURN_IF_CUDA_ERROR(cudaMemsetAsync(arrays.spill_count, 0, sizeof(uint32_t), stream));
   VOXLOC_RETURN_IF_CUDA_ERROR(
-      cudaMemsetAsync(arrays.of_block, 0, table.block_count * sizeof(uint32_t), stream));
+      cudaMemsetAsync(arrays.gaussians_per_block, 0, table.block_count * sizeof(uint32_t), stream));
   const GaussianOutput output = {rules, layout, arrays, uint64_t{1} << layout.KeyBits()};
   return LaunchCells(table, rules, arrays.sources, output, stream);
 }

@@ -34,7 +34,7 @@ struct SourceBlock {
   CellKey key;
   uint32_t first_run;
   uint32_t end_run;
-  uint32_t first_entry;  // its Gaussians have room from here, an entry for each cell of its runs
+  uint32_t first_entry;  // of its Gaussians, one entry for each cell of its runs
 };
 
 struct SourceTable {
@@ -78,28 +78,28 @@ struct alignas(16) IndexedGaussian {
   float mean[3];
 };
 
-// A block that the index position of a cell of another block lies in.
-struct Stray {
+// A block that contains the index position of a cell of another block.
+struct Spill {
   uint32_t source_block;
   CellKey block;
 };
 
-// One entry for each cell of every source run; `of_block` one for each source block.
+// One entry for each cell of every source run; `gaussians_per_block` one for each source block.
 struct GaussianArrays {
   uint2* sources;  // work array
   uint64_t* keys;  // 1 << KeyBits() where there is no Gaussian, or its key does not fit
   uint32_t* numbers;
   IndexedGaussian* gaussians;
-  uint32_t* of_block;  // Gaussians
-  Stray* strays;       // in no particular order, the same block perhaps many times
-  uint32_t stray_capacity;
-  uint32_t* stray_count;  // may exceed the capacity
+  uint32_t* gaussians_per_block;  // Gaussians
+  Spill* spills;                  // in no particular order, the same block perhaps many times
+  uint32_t spill_capacity;
+  uint32_t* spill_count;  // all of them, also those beyond the capacity
 };
 cudaError_t ComputeGaussians(const SourceTable& table, const CellRules& rules,
                              const IndexKeyLayout& layout, const GaussianArrays& arrays,
                              cudaStream_t stream);
 
-// MapCell for the way over the bus.
+// MapCell as a plain struct, for the transfer to the host.
 struct PlainCell {
   CellKey key;
   uint64_t count;

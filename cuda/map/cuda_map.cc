@@ -17,8 +17,8 @@
 namespace voxloc::cuda {
 namespace {
 
-// Cells computed at a time, so that a box around everything needs little memory: 2 MB of
-// page-locked memory, which the driver takes and gives back while other calls wait for it.
+// Cells computed at a time, to bound the memory for large boxes: 2 MB page-locked, whose allocation
+// and release block other calls into the driver.
 constexpr size_t kEntriesPerSlice = size_t{1} << 13;
 
 MapCell ToMapCell(const PlainCell& plain) {
@@ -27,13 +27,13 @@ MapCell ToMapCell(const PlainCell& plain) {
       plain.covariance, plain.information};
 }
 
-class Download {
+class CellDownload {
  public:
-  Download(std::shared_ptr<Device> device, Stream stream)
+  CellDownload(std::shared_ptr<Device> device, Stream stream)
       : device_(std::move(device)), stream_(std::move(stream)) {}
-  Download(const Download&) = delete;
-  Download& operator=(const Download&) = delete;
-  ~Download() { (void)stream_.Synchronize(); }
+  CellDownload(const CellDownload&) = delete;
+  CellDownload& operator=(const CellDownload&) = delete;
+  ~CellDownload() { (void)stream_.Synchronize(); }
 
   absl::Status Begin(const SourceList& list) {
     VOXLOC_TRY(host_.Reserve(kEntriesPerSlice * sizeof(PlainCell)));
@@ -42,9 +42,9 @@ class Download {
   }
 
   // Appends the cells of these blocks that lie in the box.
-  absl::Status Slice(absl::Span<const SourceBlock> slice, uint32_t entries,
-                     const CellStatistics& statistics, const CellBox& box, size_t max_cells,
-                     std::vector<MapCell>& found) {
+  absl::Status AppendSlice(absl::Span<const SourceBlock> slice, uint32_t entries,
+                           const CellStatistics& statistics, const CellBox& box, size_t max_cells,
+                           std::vector<MapCell>& found) {
     std::vector<SourceBlock> blocks(slice.begin(), slice.end());
     for (SourceBlock& block : blocks) block.first_entry -= slice.front().first_entry;
     size_t scratch_bytes = 0;
@@ -114,12 +114,12 @@ absl::StatusOr<std::vector<MapCell>> DownloadCells(
   VOXLOC_ASSIGN_OR_RETURN(
       const SourceList sources,
       CollectSources(tiles, statistics.cell_size_m, {region}, [&](const CellKey& block) {
-        return MayHoldMeans(block, block, statistics.cell_size_m, min, max);
+        return MayContainMeans(block, block, statistics.cell_size_m, min, max);
       }));
   std::vector<MapCell> found;
   if (sources.blocks.empty()) return found;
   VOXLOC_ASSIGN_OR_RETURN(Stream stream, Stream::Create(device, Priority::kLow));
-  Download download(device, std::move(stream));
+  CellDownload download(device, std::move(stream));
   VOXLOC_TRY(download.Begin(sources));
   const std::vector<SourceBlock>& blocks = sources.blocks;
   for (size_t begin = 0; begin < blocks.size();) {
@@ -130,8 +130,8 @@ absl::StatusOr<std::vector<MapCell>> DownloadCells(
       const uint32_t next = end < blocks.size() ? blocks[end].first_entry : sources.entries;
       entries = next - blocks[begin].first_entry;
     }
-    VOXLOC_TRY(download.Slice(absl::MakeConstSpan(&blocks[begin], end - begin), entries, statistics,
-                              box, max_cells, found));
+    VOXLOC_TRY(download.AppendSlice(absl::MakeConstSpan(&blocks[begin], end - begin), entries,
+                                    statistics, box, max_cells, found));
     begin = end;
   }
   return found;
@@ -156,7 +156,7 @@ CudaMap::CudaMap(std::shared_ptr<Device> device, std::vector<std::shared_ptr<con
       statistics_(std::move(statistics)),
       layers_(std::move(layers)) {}
 
-absl::StatusOr<const CudaMap*> CudaMap::Of(const Device& device, const ResidentMap* map) {
+absl::StatusOr<const CudaMap*> CudaMap::FromResident(const Device& device, const ResidentMap* map) {
   const auto* const cuda_map = dynamic_cast<const CudaMap*>(map);
   if (cuda_map == nullptr || cuda_map->device_.get() != &device) {
     return absl::FailedPreconditionError("the map does not belong to this CUDA engine");

@@ -31,8 +31,8 @@ class CudaMap : public ResidentMap {
           std::vector<CellStatistics> statistics, std::vector<MapLayer> layers);
 
   // FailedPrecondition: no map, or not one of this device.
-  [[nodiscard]] static absl::StatusOr<const CudaMap*> Of(const Device& device,
-                                                         const ResidentMap* map);
+  [[nodiscard]] static absl::StatusOr<const CudaMap*> FromResident(const Device& device,
+                                                                   const ResidentMap* map);
 
   [[nodiscard]] const Device& device() const { return *device_; }
   [[nodiscard]] const std::vector<std::shared_ptr<const CudaTile>>& tiles() const { return tiles_; }
@@ -48,9 +48,9 @@ class CudaMap : public ResidentMap {
   [[nodiscard]] size_t cells(size_t statistics_index) const override {
     return layers_[statistics_index].cells;
   }
-  // Slabs that several maps share count in each of them.
+  // Slabs shared by several maps are counted in each of them.
   [[nodiscard]] size_t MemoryBytes() const override;
-  // Computed anew from the tiles' moments, in double.
+  // Recomputed from the tiles' moments, in double.
   [[nodiscard]] absl::StatusOr<std::vector<MapCell>> CellsInBox(size_t statistics_index,
                                                                 const Eigen::Vector3d& min,
                                                                 const Eigen::Vector3d& max,

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// CudaTile: what the CUDA engine keeps of a tile: the moments of its cells, in device memory, on
-// each lattice that its map's statistics name; on the host only where the runs of each block lie.
-// Immutable; any thread may read it. It is complete, with nothing queued, when it is made.
+// CudaTile: a tile in device memory: the moments of its cells on each lattice of its map's
+// statistics; the host has only the block index. Immutable; any thread may read it. It is complete,
+// with no work queued, when it is made.
 
 #ifndef VOXLOC_CUDA_MAP_CUDA_TILE_H_
 #define VOXLOC_CUDA_MAP_CUDA_TILE_H_
@@ -54,8 +54,8 @@ class CudaTile : public ResidentTile {
   [[nodiscard]] static absl::StatusOr<std::shared_ptr<const CudaTile>> Upload(
       const std::shared_ptr<Device>& device, const std::vector<TileMoments>& lattices);
 
-  // The same tile in the memory of another device, or of the same one, without a way through the
-  // host's where the driver knows one. ResourceExhausted: no memory.
+  // A copy in the memory of another device, or of the same one, by peer access where the driver
+  // supports it. ResourceExhausted: no memory.
   [[nodiscard]] absl::StatusOr<std::shared_ptr<const CudaTile>> CopyTo(
       const std::shared_ptr<Device>& device) const;
 

@@ -10,7 +10,7 @@ namespace voxloc::cuda {
 namespace {
 
 // Strays are few; where they are not, their number is known after the first attempt.
-constexpr uint32_t kFirstStrayCapacity = 4096;
+constexpr uint32_t kInitialSpillCapacity = 4096;
 // One bit of a key of 64 is for entries without a Gaussian.
 constexpr int kMaxKeyBits = 63;
 
@@ -40,7 +40,7 @@ absl::Status GaussianSorter::Reserve(const SourceList& sources) {
   VOXLOC_TRY(numbers_.Reserve(2 * entries));
   VOXLOC_TRY(gaussians_.Reserve(entries));
   VOXLOC_TRY(counts_.Reserve(1 + sources.blocks.size()));
-  VOXLOC_TRY(strays_.Reserve(kFirstStrayCapacity));
+  VOXLOC_TRY(spills_.Reserve(kInitialSpillCapacity));
   VOXLOC_CUDA_TRY(*device_, ScratchBytes(sources.entries, &scratch_bytes_),
                   "sizing the sort of a map's cells");
   return scratch_.Reserve(scratch_bytes_);
@@ -52,8 +52,8 @@ GaussianArrays GaussianSorter::Arrays() const {
           numbers_.data(),
           gaussians_.data(),
           counts_.data() + 1,
-          strays_.data(),
-          static_cast<uint32_t>(strays_.capacity()),
+          spills_.data(),
+          static_cast<uint32_t>(spills_.capacity()),
           counts_.data()};
 }
 
@@ -62,7 +62,7 @@ absl::StatusOr<GaussianReport> GaussianSorter::Compute(const SourceList& sources
                                                        const BlockBox& key_box,
                                                        const Stream& stream) {
   GaussianReport report;
-  report.of_block.resize(sources.blocks.size());
+  report.gaussians_per_block.resize(sources.blocks.size());
   entries_ = sources.entries;
   sorted_ = {};
   if (entries_ == 0) return report;
@@ -75,24 +75,24 @@ absl::StatusOr<GaussianReport> GaussianSorter::Compute(const SourceList& sources
   upload_.Add(sources.blocks, &table.blocks);
   VOXLOC_TRY(upload_.Send(stream));
 
-  uint32_t strays = 0;
+  uint32_t spills = 0;
   for (;;) {
     VOXLOC_CUDA_TRY(*device_,
                     ComputeGaussians(table, CellRules(statistics), layout, Arrays(), stream.get()),
                     "computing a map's cells");
-    VOXLOC_ASSIGN_OR_RETURN(
-        const uint32_t* const counts,
-        host_.Fetch(counts_.data(), 1 + report.of_block.size(), stream, "counting a map's cells"));
-    strays = counts[0];
-    std::copy_n(counts + 1, report.of_block.size(), report.of_block.begin());
-    if (strays <= strays_.capacity()) break;
-    VOXLOC_TRY(strays_.Reserve(strays));
+    VOXLOC_ASSIGN_OR_RETURN(const uint32_t* const counts,
+                            host_.Fetch(counts_.data(), 1 + report.gaussians_per_block.size(),
+                                        stream, "counting a map's cells"));
+    spills = counts[0];
+    std::copy_n(counts + 1, report.gaussians_per_block.size(), report.gaussians_per_block.begin());
+    if (spills <= spills_.capacity()) break;
+    VOXLOC_TRY(spills_.Reserve(spills));
   }
-  if (strays > 0) {
+  if (spills > 0) {
     VOXLOC_ASSIGN_OR_RETURN(
-        const Stray* const fetched,
-        host_.Fetch(strays_.data(), strays, stream, "fetching where a map's cells are found"));
-    report.strays.assign(fetched, fetched + strays);
+        const Spill* const fetched,
+        host_.Fetch(spills_.data(), spills, stream, "fetching where a map's cells are found"));
+    report.spills.assign(fetched, fetched + spills);
   }
   sorted_.gaussians = gaussians_.data();
   sorted_.layout = layout;

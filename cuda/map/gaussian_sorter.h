@@ -27,10 +27,10 @@
 
 namespace voxloc::cuda {
 
-// What the host learns of them.
+// Summary of the Gaussians for the host.
 struct GaussianReport {
-  std::vector<uint32_t> of_block;  // by source block
-  std::vector<Stray> strays;       // in no particular order, with repetitions
+  std::vector<uint32_t> gaussians_per_block;  // by source block
+  std::vector<Spill> spills;                  // in no particular order, with repetitions
 };
 
 class GaussianSorter {
@@ -60,7 +60,7 @@ class GaussianSorter {
   DeviceBuffer<IndexedGaussian> gaussians_{device_};
   DeviceBuffer<std::byte> scratch_{device_};
   DeviceBuffer<uint32_t> counts_{device_};  // of strays, then of each source block
-  DeviceBuffer<Stray> strays_{device_};
+  DeviceBuffer<Spill> spills_{device_};
   PinnedBuffer host_{device_};
   uint32_t entries_ = 0;
   size_t scratch_bytes_ = 0;

@@ -11,12 +11,12 @@
 namespace voxloc::cuda {
 namespace {
 
-// Work memory for more cells is not kept.
+// Buffers for more cells are freed after the composition.
 constexpr size_t kMaxKeptEntries = size_t{1} << 20;
-// Attempts to learn where all Gaussians of a change lie: the second knows what the first has found.
+// Attempts to find the blocks of all Gaussians; each uses the spills found by the one before.
 constexpr int kMaxAttempts = 3;
 
-using StrayMap = BlockMap<std::vector<CellKey>>;
+using SpillMap = BlockMap<std::vector<CellKey>>;
 
 void AddOnce(const CellKey& block, std::vector<CellKey>& blocks) {
   if (std::find(blocks.begin(), blocks.end(), block) == blocks.end()) blocks.push_back(block);
@@ -42,22 +42,22 @@ BlockSet BlocksOf(absl::Span<const CudaTile* const> tiles, double cell_size_m) {
   return blocks;
 }
 
-// The map with this list for the block: none where it is empty.
-StrayMap::Change ChangeTo(const CellKey& block, std::vector<CellKey> list) {
+// Sets the list of the block, or removes it if it is empty.
+SpillMap::Change ChangeTo(const CellKey& block, std::vector<CellKey> list) {
   if (list.empty()) return {block, std::nullopt};
   std::sort(list.begin(), list.end());
   return {block, std::move(list)};
 }
 
-// Brings the layer's strays up to date: `now` has those of every block that has any among
-// `owners`, and of no other. The lists of `previous` (may be null) stay for all other blocks.
-void UpdateStrays(const std::map<CellKey, std::vector<CellKey>>& now,
+// Updates the layer's strays: `now` has those of the blocks in `owners`; an owner without an entry
+// has none. All other blocks keep the lists of `previous` (may be null).
+void UpdateSpills(const std::map<CellKey, std::vector<CellKey>>& now,
                   const std::vector<CellKey>& owners, const MapLayer* previous, MapLayer& layer) {
-  static const StrayMap kNone;
-  const StrayMap& to_before = previous != nullptr ? previous->spill_targets : kNone;
-  const StrayMap& from_before = previous != nullptr ? previous->spill_sources : kNone;
-  std::vector<StrayMap::Change> to;
-  // By block that strays lie in, before or now.
+  static const SpillMap kNone;
+  const SpillMap& to_before = previous != nullptr ? previous->spill_targets : kNone;
+  const SpillMap& from_before = previous != nullptr ? previous->spill_sources : kNone;
+  std::vector<SpillMap::Change> to;
+  // By target block, before or now.
   std::map<CellKey, std::vector<CellKey>> from;
   const auto from_list = [&](const CellKey& block) -> std::vector<CellKey>& {
     const auto [list, is_new] = from.try_emplace(block);
@@ -81,7 +81,7 @@ void UpdateStrays(const std::map<CellKey, std::vector<CellKey>>& now,
       to.push_back(ChangeTo(owner, {}));
     }
   }
-  std::vector<StrayMap::Change> from_changes;
+  std::vector<SpillMap::Change> from_changes;
   for (auto& [block, list] : from) from_changes.push_back(ChangeTo(block, std::move(list)));
   layer.spill_targets = to_before.With(std::move(to));
   layer.spill_sources = from_before.With(std::move(from_changes));
@@ -111,7 +111,7 @@ LayerComposer::LayerComposer(std::shared_ptr<Device> device, Stream stream)
       buffers_(std::make_unique<Buffers>(device_)),
       stream_(std::move(stream)) {}
 
-void LayerComposer::ForgetMemory() {
+void LayerComposer::ReleaseMemory() {
   stream_.Drain();  // after an error work may still be queued that uses it
   buffers_ = std::make_unique<Buffers>(device_);
 }
@@ -120,19 +120,19 @@ absl::Status LayerComposer::Compose(Tiles tiles, const CellStatistics& statistic
                                     const Change* change, MapLayer& layer) {
   const DrainAtExit drain(stream_);  // the layer's memory may go after this
   absl::Status status = Run(tiles, statistics, change, layer);
-  if (!status.ok() || buffers_->sorter.capacity() > kMaxKeptEntries) ForgetMemory();
+  if (!status.ok() || buffers_->sorter.capacity() > kMaxKeptEntries) ReleaseMemory();
   return status;
 }
 
 absl::Status LayerComposer::Run(Tiles tiles, const CellStatistics& statistics, const Change* change,
                                 MapLayer& layer) {
   BlockBox region = RegionOf(tiles, statistics.cell_size_m);
-  Strays strays;
+  Spills spills;
   VOXLOC_ASSIGN_OR_RETURN(const std::vector<CellKey> targets,
                           change == nullptr
-                              ? GatherAll(tiles, statistics, region, strays, layer)
-                              : GatherChanged(tiles, statistics, *change, strays, layer));
-  for (const auto& [owner, blocks] : strays) {
+                              ? GatherAll(tiles, statistics, region, spills, layer)
+                              : GatherChanged(tiles, statistics, *change, spills, layer));
+  for (const auto& [owner, blocks] : spills) {
     for (const CellKey& block : blocks) {
       BlockBox around;
       around.Include(block);
@@ -147,7 +147,7 @@ absl::Status LayerComposer::Run(Tiles tiles, const CellStatistics& statistics, c
 absl::StatusOr<std::vector<CellKey>> LayerComposer::GatherAll(Tiles tiles,
                                                               const CellStatistics& statistics,
                                                               const BlockBox& region,
-                                                              Strays& strays, MapLayer& layer) {
+                                                              Spills& spills, MapLayer& layer) {
   VOXLOC_ASSIGN_OR_RETURN(
       const SourceList sources,
       CollectSources(tiles, statistics.cell_size_m, {region}, [](const CellKey&) { return true; }));
@@ -155,24 +155,24 @@ absl::StatusOr<std::vector<CellKey>> LayerComposer::GatherAll(Tiles tiles,
   for (int attempt = 0; attempt < kMaxAttempts; ++attempt) {
     VOXLOC_ASSIGN_OR_RETURN(const GaussianReport report,
                             buffers_->sorter.Compute(sources, statistics, key_box, stream_));
-    BlockBox with_strays = key_box;
-    for (const Stray& stray : report.strays) with_strays.Include(stray.block);
-    if (!key_box.Contains(with_strays)) {
-      key_box = with_strays;
+    BlockBox with_spills = key_box;
+    for (const Spill& spill : report.spills) with_spills.Include(spill.block);
+    if (!key_box.Contains(with_spills)) {
+      key_box = with_spills;
       continue;
     }
     BlockSet index_blocks(key_box);
-    for (size_t b = 0; b < report.of_block.size(); ++b) {
-      if (report.of_block[b] > 0) index_blocks.Insert(sources.blocks[b].key);
+    for (size_t b = 0; b < report.gaussians_per_block.size(); ++b) {
+      if (report.gaussians_per_block[b] > 0) index_blocks.Insert(sources.blocks[b].key);
     }
     std::vector<CellKey> owners;
-    for (const Stray& stray : report.strays) {
-      index_blocks.Insert(stray.block);
-      const auto [list, is_new] = strays.try_emplace(sources.blocks[stray.source_block].key);
+    for (const Spill& spill : report.spills) {
+      index_blocks.Insert(spill.block);
+      const auto [list, is_new] = spills.try_emplace(sources.blocks[spill.source_block].key);
       if (is_new) owners.push_back(list->first);
-      AddOnce(stray.block, list->second);
+      AddOnce(spill.block, list->second);
     }
-    UpdateStrays(strays, owners, nullptr, layer);
+    UpdateSpills(spills, owners, nullptr, layer);
     return index_blocks.Dilated().Blocks();
   }
   return absl::InternalError("a map's cells are not found twice in the same places");
@@ -181,10 +181,10 @@ absl::StatusOr<std::vector<CellKey>> LayerComposer::GatherAll(Tiles tiles,
 absl::StatusOr<std::vector<CellKey>> LayerComposer::GatherChanged(Tiles tiles,
                                                                   const CellStatistics& statistics,
                                                                   const Change& change,
-                                                                  Strays& strays, MapLayer& layer) {
+                                                                  Spills& spills, MapLayer& layer) {
   const BlockSet changed = BlocksOf(change.tiles, statistics.cell_size_m);
   const std::vector<CellKey> changed_blocks = changed.Blocks();
-  // Where Gaussians of changed blocks are, or were, found beyond these blocks.
+  // Other blocks in which Gaussians of changed blocks are, or were, indexed.
   std::vector<CellKey> beyond;
   for (const CellKey& owner : changed_blocks) {
     const std::vector<CellKey>* const blocks = change.previous.spill_targets.Find(owner);
@@ -194,8 +194,8 @@ absl::StatusOr<std::vector<CellKey>> LayerComposer::GatherChanged(Tiles tiles,
     const BlockSet dirty = With(changed, beyond);
     const BlockSet targets = dirty.Dilated();
     const BlockSet needed = targets.Dilated();
-    // Where blocks that are needed may lie: two blocks around what is dirty. Beside them, blocks
-    // whose Gaussians are found where they are needed.
+    // Needed blocks lie within two blocks of the dirty ones. Also needed are the owners of
+    // Gaussians that are indexed in needed blocks.
     std::vector<BlockBox> regions;
     const auto add_region = [&regions](const BlockBox& box) {
       regions.push_back(box.Dilated().Dilated());
@@ -223,16 +223,16 @@ absl::StatusOr<std::vector<CellKey>> LayerComposer::GatherChanged(Tiles tiles,
     VOXLOC_ASSIGN_OR_RETURN(const GaussianReport report,
                             buffers_->sorter.Compute(sources, statistics, needed.box(), stream_));
     bool complete = true;
-    for (const Stray& stray : report.strays) {
-      const CellKey owner = sources.blocks[stray.source_block].key;
+    for (const Spill& spill : report.spills) {
+      const CellKey owner = sources.blocks[spill.source_block].key;
       if (!changed.Contains(owner)) continue;
-      AddOnce(stray.block, strays[owner]);
-      if (dirty.Contains(stray.block)) continue;
-      beyond.push_back(stray.block);
+      AddOnce(spill.block, spills[owner]);
+      if (dirty.Contains(spill.block)) continue;
+      beyond.push_back(spill.block);
       complete = false;
     }
     if (!complete) continue;
-    UpdateStrays(strays, changed_blocks, &change.previous, layer);
+    UpdateSpills(spills, changed_blocks, &change.previous, layer);
     return targets.Blocks();
   }
   return absl::InternalError("a tile's cells are not found twice in the same places");

@@ -3,10 +3,10 @@
 // LayerComposer: from the moments of tiles to one layer of a map, on the device. A workspace with a
 // stream of low priority and memory of its own; used by one thread at a time.
 //
-// A layer is made in two halves: the Gaussians of the source blocks concerned, sorted by the
-// lattice cell of their index position; then the chunks of the target blocks, those with a Gaussian
-// in them or in a block around them. After a change of few tiles only the targets near these tiles
-// are made; the other chunks are shared with the map before.
+// A layer is made in two steps: the Gaussians of the source blocks, sorted by the lattice cell of
+// their index position; then the chunks of the target blocks, those with a Gaussian in them or in a
+// neighbouring block. After a change of few tiles only the targets near these tiles are remade; the
+// other chunks are shared with the previous map.
 
 #ifndef VOXLOC_CUDA_MAP_LAYER_COMPOSER_H_
 #define VOXLOC_CUDA_MAP_LAYER_COMPOSER_H_
@@ -46,17 +46,17 @@ class LayerComposer {
   // A map whose tiles have changed, as one of its layers sees it.
   struct Change {
     const MapLayer& previous;
-    std::vector<const CudaTile*> tiles;  // that came or went
+    std::vector<const CudaTile*> tiles;  // added and removed
   };
 
-  // Fills `layer`, which is empty. `change` null: from nothing. The tiles have the lattice of the
+  // Fills `layer`, which is empty. `change` null: from scratch. The tiles have the lattice of the
   // statistics. The device must be current. Done when it returns. InvalidArgument: the map spans
   // too many blocks of cells; ResourceExhausted: no memory.
   [[nodiscard]] absl::Status Compose(Tiles tiles, const CellStatistics& statistics,
                                      const Change* change, MapLayer& layer);
 
-  // Gives back what is kept for the next layer.
-  void ForgetMemory();
+  // Frees the buffers kept for the next layer.
+  void ReleaseMemory();
 
  private:
   // Device memory, kept from layer to layer unless one was very large.
@@ -68,18 +68,18 @@ class LayerComposer {
   };
 
   LayerComposer(std::shared_ptr<Device> device, Stream stream);
-  using Strays = std::map<CellKey, std::vector<CellKey>>;
+  using Spills = std::map<CellKey, std::vector<CellKey>>;
 
   absl::Status Run(Tiles tiles, const CellStatistics& statistics, const Change* change,
                    MapLayer& layer);
-  // Both compute the Gaussians that the targets need and return the targets; the strays of the
-  // blocks concerned are those of their Gaussians that are found elsewhere, and the layer's are all
-  // that it has.
+  // Both compute the Gaussians that the targets need and return the targets. `strays` get, for each
+  // block concerned, the other blocks in which its Gaussians are indexed; those of the whole layer
+  // go to `layer`.
   absl::StatusOr<std::vector<CellKey>> GatherAll(Tiles tiles, const CellStatistics& statistics,
-                                                 const BlockBox& region, Strays& strays,
+                                                 const BlockBox& region, Spills& spills,
                                                  MapLayer& layer);
   absl::StatusOr<std::vector<CellKey>> GatherChanged(Tiles tiles, const CellStatistics& statistics,
-                                                     const Change& change, Strays& strays,
+                                                     const Change& change, Spills& spills,
                                                      MapLayer& layer);
 
   const std::shared_ptr<Device> device_;

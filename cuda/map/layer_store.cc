@@ -14,10 +14,10 @@ namespace voxloc::cuda {
 namespace {
 
 constexpr size_t kMinSlots = 64;
-// A table is at most a quarter full; new ones have room for some more blocks.
+// A table is at most a quarter full; new ones have some spare slots.
 constexpr size_t kSlotsPerBlock = 4;
-constexpr size_t kSlotsPerBlockAtFirst = 5;
-// A table that has become so empty is made anew.
+constexpr size_t kInitialSlotsPerBlock = 5;
+// A sparser table is rebuilt.
 constexpr size_t kMaxSlotsPerBlock = 32;
 
 absl::Status CheckRegion(const BlockBox& region) {
@@ -48,7 +48,7 @@ absl::StatusOr<LayerBlock> BlockOfTarget(const CellKey& key, const TargetSize& s
   return block;
 }
 
-// A block of the layer that is not as it was before.
+// A block that differs from the previous layer.
 struct PlannedBlock {
   CellKey key;
   LayerBlock block;
@@ -56,18 +56,17 @@ struct PlannedBlock {
   size_t target = 0;                      // of those made: the target
 };
 
-// What becomes of the layer.
+// All changes from the previous layer.
 struct Plan {
   std::vector<PlannedBlock> made;     // from targets, ascending
   std::vector<PlannedBlock> moved;    // whose chunks move into the new slab, ascending
   std::vector<PlannedBlock> emptied;  // that have no chunk any more
 };
 
-// Bytes that the layer before uses of each of its slabs, which are few, and the layer does not; by
-// slab.
+// Bytes of each slab (there are few) that the previous layer uses and the new one does not.
 using FreedBytes = std::map<const Slab*, size_t>;
 
-// Sets what the layer counts, from what the layer before has.
+// Plans the targets, and sets the counters of the layer from those of `previous`.
 absl::Status PlanTargets(const std::vector<CellKey>& targets, const std::vector<TargetSize>& sizes,
                          bool float_index, const MapLayer* previous, Plan& plan, FreedBytes& freed,
                          MapLayer& layer) {
@@ -204,7 +203,7 @@ absl::Status LayerStore::Fill(const SortedGaussians& sorted, const std::vector<C
       (previous != nullptr ? previous->layer_blocks : kNone).With(std::move(changes));
 
   bool rebuilt = false;
-  VOXLOC_TRY(PlaceTable(previous, region, stream, layer, &rebuilt));
+  VOXLOC_TRY(PrepareTable(previous, region, stream, layer, &rebuilt));
   if (rebuilt) {
     updates.clear();
     layer.layer_blocks.ForEach(update);
@@ -234,8 +233,8 @@ absl::Status LayerStore::Fill(const SortedGaussians& sorted, const std::vector<C
   return stream.Synchronize();
 }
 
-absl::Status LayerStore::PlaceTable(const MapLayer* previous, const BlockBox& region,
-                                    const Stream& stream, MapLayer& layer, bool* rebuilt) {
+absl::Status LayerStore::PrepareTable(const MapLayer* previous, const BlockBox& region,
+                                      const Stream& stream, MapLayer& layer, bool* rebuilt) {
   CellBlocks& table = layer.blocks;
   *rebuilt = true;
   if (layer.live_blocks == 0) {
@@ -261,7 +260,7 @@ absl::Status LayerStore::PlaceTable(const MapLayer* previous, const BlockBox& re
     known = grown;
   }
   if (*rebuilt) {
-    // All blocks are entered again; those that are empty need not be.
+    // Reinsert all blocks but the empty ones.
     std::vector<BlockMap<LayerBlock>::Change> empty;
     known = region;
     layer.layer_blocks.ForEach([&](const CellKey& key, const LayerBlock& block) {
@@ -275,7 +274,7 @@ absl::Status LayerStore::PlaceTable(const MapLayer* previous, const BlockBox& re
     layer.layer_blocks = layer.layer_blocks.With(std::move(empty));
     layer.table_blocks = layer.live_blocks;
     size_t count = kMinSlots;
-    while (count < kSlotsPerBlockAtFirst * layer.table_blocks) count *= 2;
+    while (count < kInitialSlotsPerBlock * layer.table_blocks) count *= 2;
     VOXLOC_TRY(slots->ReserveExactly(count));
     VOXLOC_CUDA_TRY(*device_, ClearSlots(slots->data(), static_cast<uint32_t>(count), stream.get()),
                     "clearing a map's table");

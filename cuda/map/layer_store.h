@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// LayerStore: the second half of composing a layer: from sorted Gaussians to chunks in a new slab
-// and a hash table that finds them, beside what is shared with the layer before. Device memory of
-// its own, used by one thread at a time.
+// LayerStore: the second step of composing a layer: writes the chunks of sorted Gaussians to a new
+// slab, and builds the hash table of these and of the chunks shared with the previous layer. Has
+// its own device memory; used by one thread at a time.
 
 #ifndef VOXLOC_CUDA_MAP_LAYER_STORE_H_
 #define VOXLOC_CUDA_MAP_LAYER_STORE_H_
@@ -28,11 +28,10 @@ class LayerStore {
   explicit LayerStore(std::shared_ptr<Device> device) : device_(std::move(device)) {}
 
   // Makes the chunks of the targets (ascending by key) and completes `layer`, which is empty but
-  // for its strays and holds all new memory when this fails. `previous` (may be null) lends the
-  // chunks of all other blocks. `region` holds all blocks of the layer that the layer
-  // before has not. Done when it returns,
-  // unless it fails. InvalidArgument: the region is too large; ResourceExhausted: memory, or too
-  // many cells in one block.
+  // for its strays. The chunks of all other blocks are shared with `previous` (may be null).
+  // `region` contains all blocks that `previous` does not have. Synchronous unless it fails;
+  // `layer` then owns the memory that queued work may still use. InvalidArgument: the region is too
+  // large; ResourceExhausted: no memory, or too many cells in one block.
   [[nodiscard]] absl::Status Fill(const SortedGaussians& sorted,
                                   const std::vector<CellKey>& targets, const MapLayer* previous,
                                   const BlockBox& region, double cell_size_m, const Stream& stream,
@@ -41,8 +40,8 @@ class LayerStore {
  private:
   absl::Status Measure(const SortedGaussians& sorted, const std::vector<CellKey>& targets,
                        const Stream& stream, std::vector<TargetSize>& sizes);
-  absl::Status PlaceTable(const MapLayer* previous, const BlockBox& region, const Stream& stream,
-                          MapLayer& layer, bool* rebuilt);
+  absl::Status PrepareTable(const MapLayer* previous, const BlockBox& region, const Stream& stream,
+                            MapLayer& layer, bool* rebuilt);
 
   const std::shared_ptr<Device> device_;
   PackedUpload upload_{device_};         // the targets

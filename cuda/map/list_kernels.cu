@@ -47,7 +47,7 @@ __device__ uint32_t LowerBound(const uint64_t* keys, uint32_t count, uint64_t ke
   uint32_t end = count;
   while (begin < end) {
     const uint32_t part = (end - begin) / (kWarp + 1);
-    // With few left, a lane for each.
+    // With few left, one lane each.
     const uint32_t at = part == 0 ? begin + lane : begin + (lane + 1) * part;
     const bool below = at < end && keys[at] < key;
     const auto lanes_below = static_cast<uint32_t>(__popc(__ballot_sync(0xffffffffU, below)));
@@ -130,8 +130,8 @@ __device__ IndexPosition IndexOf(const SortedGaussians& sorted, const Halo& halo
 
 // Whether a point in a cell can be matched with a Gaussian whose index cell lies (dx, dy, dz) from
 // it. Searches that ask for neighbours instead of distances reach the six that share a face.
-__device__ bool Reaches(const SortedGaussians& sorted, const IndexPosition& at, int dx, int dy,
-                        int dz) {
+__device__ bool CanMatch(const SortedGaussians& sorted, const IndexPosition& at, int dx, int dy,
+                         int dz) {
   if (abs(dx) + abs(dy) + abs(dz) <= 1) return true;
   const int d[3] = {dx, dy, dz};
   const float size_m = sorted.cell_size_m;
@@ -155,7 +155,7 @@ __device__ int Outside(int coordinate) {
 // cell nearest to it has, so that one is asked.
 __device__ bool IsUsed(const SortedGaussians& sorted, const IndexPosition& at, int x, int y,
                        int z) {
-  return Reaches(sorted, at, Outside(x), Outside(y), Outside(z));
+  return CanMatch(sorted, at, Outside(x), Outside(y), Outside(z));
 }
 
 // Calls visit(at, record, dx, dy, dz) for each Gaussian in the list of the cell, in order. `record`
@@ -183,7 +183,7 @@ __device__ void WalkList(const SortedGaussians& sorted, const Halo& halo, uint32
     for (uint32_t j = halo.begin[h]; j < end; ++j) {
       const IndexPosition at = IndexOf(sorted, halo, h, j);
       if (!IsUsed(sorted, at, x + dx, y + dy, z + dz)) continue;
-      if (Reaches(sorted, at, dx, dy, dz)) visit(at, record, dx, dy, dz);
+      if (CanMatch(sorted, at, dx, dy, dz)) visit(at, record, dx, dy, dz);
       ++record;
     }
   }
@@ -328,7 +328,7 @@ __global__ void __launch_bounds__(kThreads)
   const auto y = static_cast<uint32_t>(update.block.y - table.first_y);
   const auto z = static_cast<uint32_t>(update.block.z - table.first_z);
   const unsigned long long key = PackBlockKey(x, y, z);
-  // Whoever comes first to an empty slot has it: look-ups do not depend on who it was.
+  // The first thread to claim an empty slot gets it; lookups do not depend on the order.
   for (uint32_t at = HashBlock(x, y, z) & table.slot_mask;; at = (at + 1) & table.slot_mask) {
     const unsigned long long found =
         atomicCAS(reinterpret_cast<unsigned long long*>(&slots[at].key), kNoBlock, key);

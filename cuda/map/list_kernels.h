@@ -35,7 +35,7 @@ struct TargetSize {
   uint32_t cells;  // Gaussians whose index position lies in the block
 };
 
-// What the chunk of each target will hold.
+// Computes the sizes of the chunk of each target.
 cudaError_t MeasureLists(const SortedGaussians& sorted, const CellKey* targets, uint32_t count,
                          TargetSize* sizes, cudaStream_t stream);
 // Writes the chunks, of at most kMaxRecords records; null ones are left out.
@@ -55,7 +55,7 @@ struct SlotUpdate {
 };
 // Empties a table of `slots` slots.
 cudaError_t ClearSlots(BlockSlot* slots, uint32_t count, cudaStream_t stream);
-// Sets the chunks of blocks, each of which is named once; new ones get a slot. `table` has room.
+// Sets the chunks of blocks, each listed once; new blocks get a slot, for which there is space.
 cudaError_t UpdateSlots(const CellBlocks& table, BlockSlot* slots, const SlotUpdate* updates,
                         uint32_t count, cudaStream_t stream);
 

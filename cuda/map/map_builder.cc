@@ -25,7 +25,8 @@ std::vector<const ResidentTile*> Pointers(Tiles tiles) {
   return pointers;
 }
 
-absl::Status Check(Tiles tiles, absl::Span<const CellStatistics> statistics, const Device& device) {
+absl::Status CheckTiles(Tiles tiles, absl::Span<const CellStatistics> statistics,
+                        const Device& device) {
   for (const CellStatistics& s : statistics) VOXLOC_TRY(ValidateCellStatistics(s));
   for (const auto& tile : tiles) {
     if (tile == nullptr || &tile->device() != &device) {
@@ -46,7 +47,7 @@ absl::Status Check(Tiles tiles, absl::Span<const CellStatistics> statistics, con
   return absl::OkStatus();
 }
 
-// Those with most cells first, so that none is left when the others are done.
+// Largest layers first, to balance the threads.
 std::vector<size_t> FinestFirst(absl::Span<const CellStatistics> statistics) {
   std::vector<size_t> order(statistics.size());
   std::iota(order.begin(), order.end(), size_t{0});
@@ -64,7 +65,7 @@ void MapComposer::Drain() const noexcept {
 
 absl::StatusOr<std::shared_ptr<const CudaMap>> MapComposer::Compose(
     Tiles tiles, absl::Span<const CellStatistics> statistics, const CudaMap* previous) {
-  VOXLOC_TRY(Check(tiles, statistics, *device_));
+  VOXLOC_TRY(CheckTiles(tiles, statistics, *device_));
   while (layer_composers_.size() < statistics.size()) {
     VOXLOC_ASSIGN_OR_RETURN(std::unique_ptr<LayerComposer> composer,
                             LayerComposer::Create(device_));
@@ -99,8 +100,8 @@ absl::StatusOr<std::shared_ptr<const CudaMap>> MapComposer::Compose(
   });
   for (size_t i = 0; i < statuses.size(); ++i) {
     if (!absl::IsResourceExhausted(statuses[i])) continue;
-    // One alone needs less than all at once.
-    for (const auto& composer : layer_composers_) composer->ForgetMemory();
+    // Retry alone, with the memory of the other composers freed.
+    for (const auto& composer : layer_composers_) composer->ReleaseMemory();
     layers[i] = MapLayer();
     statuses[i] = compose(i);
   }
@@ -112,7 +113,7 @@ absl::StatusOr<std::shared_ptr<const CudaMap>> MapComposer::Compose(
 
 namespace {
 
-// Calls that may work at the same time; one more does not make the device faster, and costs memory.
+// Concurrent calls; more of them would not be faster and would cost memory.
 constexpr size_t kMaxTileBuilders = 2;
 constexpr size_t kMaxComposers = 2;
 
@@ -139,7 +140,7 @@ MapBuilder::~MapBuilder() = default;
 absl::StatusOr<std::shared_ptr<const CudaTile>> MapBuilder::BuildTile(
     const PointCloud& cloud_map, absl::Span<const CellStatistics> statistics) {
   VOXLOC_TRY(device_->MakeCurrent());
-  VOXLOC_ASSIGN_OR_RETURN(Pool<TileBuilder>::Lease builder, tile_builders_.Take());
+  VOXLOC_ASSIGN_OR_RETURN(Pool<TileBuilder>::Lease builder, tile_builders_.Acquire());
   return builder->Build(cloud_map, statistics);
 }
 
@@ -147,7 +148,7 @@ absl::StatusOr<std::shared_ptr<const CudaMap>> MapBuilder::Compose(
     absl::Span<const std::shared_ptr<const CudaTile>> tiles,
     absl::Span<const CellStatistics> statistics, const CudaMap* previous) {
   VOXLOC_TRY(device_->MakeCurrent());
-  VOXLOC_ASSIGN_OR_RETURN(Pool<MapComposer>::Lease composer, composers_.Take());
+  VOXLOC_ASSIGN_OR_RETURN(Pool<MapComposer>::Lease composer, composers_.Acquire());
   return composer->Compose(tiles, statistics, previous);
 }
 

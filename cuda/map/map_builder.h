@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // MapBuilder: the interface of this module: builds tiles and composes maps on one device.
-// Thread-safe; at most a few calls work at the same time, others wait. Work runs on streams of low
-// priority, owned here; calls return when it is done and what they return is complete. They may
-// throw std::bad_alloc.
+// Thread-safe; a few calls run at the same time, others wait. Work runs on low-priority streams;
+// calls return when it is done. They may throw std::bad_alloc.
 
 #ifndef VOXLOC_CUDA_MAP_MAP_BUILDER_H_
 #define VOXLOC_CUDA_MAP_MAP_BUILDER_H_

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// MapLayer: the cells of one statistics of a map, in device memory as cell_blocks.h says, and what
-// the host must know of them so that a successor can share them. A plain value, immutable once a
-// map holds it.
+// MapLayer: the cells of one CellStatistics of a map, in device memory in the layout of
+// cell_blocks.h, and the host's index that lets a successor share them. A plain value, immutable
+// once it is part of a map.
 
 #ifndef VOXLOC_CUDA_MAP_MAP_LAYER_H_
 #define VOXLOC_CUDA_MAP_MAP_LAYER_H_
@@ -42,12 +42,12 @@ struct MapLayer {
   CellBlocks blocks{};
   size_t cells = 0;
   BlockMap<LayerBlock> layer_blocks;                     // all that the hash table holds
-  size_t table_blocks = 0;                               // how many that are
-  size_t live_blocks = 0;                                // those of them with a chunk
+  size_t table_blocks = 0;                               // the number of layer_blocks
+  size_t live_blocks = 0;                                // those with a chunk
   std::shared_ptr<const DeviceBuffer<BlockSlot>> table;  // null without a cell
   std::vector<LayerSlab> slabs;
-  // Of the blocks with a cell whose index position lies in another block: these others; and of
-  // these others, the former. Both ascend.
+  // For a block with cells whose index position lies in other blocks: these blocks. And the inverse
+  // map. The lists ascend.
   BlockMap<std::vector<CellKey>> spill_targets;
   BlockMap<std::vector<CellKey>> spill_sources;
 

@@ -29,15 +29,17 @@ struct Run {
 
 absl::StatusOr<SourceList> CollectSources(absl::Span<const std::shared_ptr<const CudaTile>> tiles,
                                           double cell_size_m, absl::Span<const BlockBox> regions,
-                                          absl::FunctionRef<bool(const CellKey&)> wanted) {
+                                          absl::FunctionRef<bool(const CellKey&)> filter) {
   std::vector<Run> found;
   size_t entries = 0;
   for (size_t t = 0; t < tiles.size(); ++t) {
     const TileLattice& lattice = *tiles[t]->Lattice(cell_size_m);
-    const auto meets = [&lattice](const BlockBox& region) { return lattice.box.Meets(region); };
-    if (std::none_of(regions.begin(), regions.end(), meets)) continue;
+    const auto intersects = [&lattice](const BlockBox& region) {
+      return lattice.box.Intersects(region);
+    };
+    if (std::none_of(regions.begin(), regions.end(), intersects)) continue;
     for (const TileMoments::Block& block : lattice.blocks) {
-      if (!wanted(block.key)) continue;
+      if (!filter(block.key)) continue;
       found.push_back({block.key, static_cast<uint32_t>(t), block.begin, block.end});
       entries += block.end - block.begin;
     }

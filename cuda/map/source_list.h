@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// SourceList: on the host, the runs of tiles' cells that a composition reads, block by block, and
-// their way to the device. A plain value.
+// SourceList: the runs of tiles' cells that a composition reads, block by block. A plain value on
+// the host, uploaded as a SourceTable.
 
 #ifndef VOXLOC_CUDA_MAP_SOURCE_LIST_H_
 #define VOXLOC_CUDA_MAP_SOURCE_LIST_H_
@@ -27,12 +27,12 @@ struct SourceList {
   BlockBox box;                     // around the blocks
 };
 
-// Of the blocks that are wanted, of which each must lie in one of the regions: tiles that meet none
-// of them are not looked at. All tiles must have a lattice of that size.
+// The runs of the blocks that pass the filter, each of which must lie in one of the regions: tiles
+// outside all regions are skipped. All tiles must have a lattice of that size.
 // ResourceExhausted: more cells than can be counted.
 [[nodiscard]] absl::StatusOr<SourceList> CollectSources(
     absl::Span<const std::shared_ptr<const CudaTile>> tiles, double cell_size_m,
-    absl::Span<const BlockBox> regions, absl::FunctionRef<bool(const CellKey&)> wanted);
+    absl::Span<const BlockBox> regions, absl::FunctionRef<bool(const CellKey&)> filter);
 
 }  // namespace voxloc::cuda
 

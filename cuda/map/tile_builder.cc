@@ -21,8 +21,8 @@ namespace voxloc::cuda {
 namespace {
 
 constexpr size_t kChunkBytes = size_t{512} << 10;
-// A thread is worth its start when it has this much to copy: eight of them take 0.8 ms for the 12
-// MB of a million points, three take 1.1 ms (docs/performance.md, "Builds").
+// Bytes from which one more thread pays off: eight threads take 0.8 ms for the 12 MB of a million
+// points, three take 1.1 ms (docs/performance.md, "Builds").
 constexpr size_t kBytesPerLane = 3 * kChunkBytes;
 constexpr size_t kMaxLanes = 8;
 
@@ -213,7 +213,7 @@ absl::StatusOr<std::shared_ptr<const CudaTile>> TileBuilder::Run(
   std::map<double, bool> lattices;  // by cell size: whether float sums are wanted
   for (const CellStatistics& s : statistics) lattices[s.cell_size_m] |= s.float_index;
   const double finest_m = lattices.begin()->first;
-  // With no point at all the CPU's function says what is wrong.
+  // Without points, the CPU's function returns the error.
   if (cloud.empty()) return BuildTileMoments(cloud, finest_m).status();
 
   VOXLOC_ASSIGN_OR_RETURN(const PointColumns points, UploadPoints(cloud));

@@ -24,10 +24,10 @@
 
 namespace voxloc::cuda {
 
-// StagedUpload: copies ordinary host memory to the device through page-locked chunks, so that the
-// processor's copy of one chunk runs beside the transfer of another. The driver's own staging of
-// pageable memory does the same with one thread; for tens of megabytes one thread's copying is what
-// takes the time, so several share it here. Used by one caller at a time.
+// StagedUpload: copies pageable host memory to the device through page-locked chunks, so that the
+// copy of one chunk overlaps the transfer of another. The driver stages pageable memory in the same
+// way with one thread, which limits the throughput for tens of megabytes; this uses several. Used
+// by one caller at a time.
 class StagedUpload {
  public:
   struct Piece {
@@ -38,8 +38,8 @@ class StagedUpload {
 
   explicit StagedUpload(std::shared_ptr<Device> device) : device_(std::move(device)) {}
 
-  // Queues the copies on `stream`. The pieces' host memory has been read when this returns; the
-  // stream must be idle before this is destroyed.
+  // Queues the copies on `stream`. The host memory has been read when it returns; the stream must
+  // be idle before the object is destroyed.
   [[nodiscard]] absl::Status Upload(absl::Span<const Piece> pieces, const Stream& stream);
 
  private:

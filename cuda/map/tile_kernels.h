@@ -46,8 +46,8 @@ struct CellKeyLayout {
   [[nodiscard]] int KeyBits() const { return bits[0] + bits[1] + bits[2] + 3 * kBlockBits; }
 };
 
-// Work arrays for `points` points. The two keys and the two orders are what a radix sort goes back
-// and forth between; keys are 32 bits wide, or 64.
+// Work arrays for `points` points. Keys and orders are double buffers of a radix sort; keys have 32
+// or 64 bits.
 struct CellArrays {
   bool wide_keys;
   void* keys[2];

@@ -19,8 +19,8 @@ __device__ bool IsFinitePoint(float x, float y, float z) {
 
 __global__ void __launch_bounds__(kStrideThreads)
     SummarizeKernel(PointColumns points, PointSummary* summary) {
-  __shared__ PointSummary of_block;
-  if (threadIdx.x == 0) of_block = PointSummary{};
+  __shared__ PointSummary gaussians_per_block;
+  if (threadIdx.x == 0) gaussians_per_block = PointSummary{};
   __syncthreads();
   PointSummary mine{};
   for (uint64_t i = FirstIndex(); i < points.count; i += Stride()) {
@@ -44,18 +44,19 @@ __global__ void __launch_bounds__(kStrideThreads)
     }
   }
   if (threadIdx.x % 32 == 0 && mine.finite != 0) {
-    atomicAdd(&of_block.finite, mine.finite);
+    atomicAdd(&gaussians_per_block.finite, mine.finite);
     for (int axis = 0; axis < 3; ++axis) {
-      atomicMax(&of_block.max[axis], mine.max[axis]);
-      atomicMax(&of_block.max_complement_of_min[axis], mine.max_complement_of_min[axis]);
+      atomicMax(&gaussians_per_block.max[axis], mine.max[axis]);
+      atomicMax(&gaussians_per_block.max_complement_of_min[axis], mine.max_complement_of_min[axis]);
     }
   }
   __syncthreads();
-  if (threadIdx.x != 0 || of_block.finite == 0) return;
-  atomicAdd(&summary->finite, of_block.finite);
+  if (threadIdx.x != 0 || gaussians_per_block.finite == 0) return;
+  atomicAdd(&summary->finite, gaussians_per_block.finite);
   for (int axis = 0; axis < 3; ++axis) {
-    atomicMax(&summary->max[axis], of_block.max[axis]);
-    atomicMax(&summary->max_complement_of_min[axis], of_block.max_complement_of_min[axis]);
+    atomicMax(&summary->max[axis], gaussians_per_block.max[axis]);
+    atomicMax(&summary->max_complement_of_min[axis],
+              gaussians_per_block.max_complement_of_min[axis]);
   }
 }
 

@@ -30,7 +30,7 @@ absl::Status PinnedBuffer::Reserve(size_t bytes) {
 }
 
 absl::Status PinnedBuffer::ReserveForUse(size_t bytes) {
-  const size_t capacity = retention_.Fit(capacity_, bytes, 1);
+  const size_t capacity = retention_.NextCapacity(capacity_, bytes, 1);
   return capacity == capacity_ ? absl::OkStatus() : Allocate(capacity);
 }
 

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // DeviceBuffer: an array in device memory that grows as it is needed. Moved, never copied; not
-// thread-safe. It may be destroyed, grown or fitted to a use once nothing queued or running uses
-// it.
+// thread-safe. It may be destroyed or resized once no queued or running work uses it.
 
 #ifndef VOXLOC_CUDA_RUNTIME_BUFFER_H_
 #define VOXLOC_CUDA_RUNTIME_BUFFER_H_
@@ -42,19 +41,18 @@ class DeviceBuffer {
   }
   ~DeviceBuffer() { Release(); }
 
-  // Room for `count` entries; what was there is lost where the buffer grows. Grows by half at
-  // least.
+  // Capacity for `count` entries. Growing loses the contents, and grows by half at least.
   [[nodiscard]] absl::Status Reserve(size_t count) {
     if (count <= capacity_) return absl::OkStatus();
     return Allocate(std::max(count, capacity_ + capacity_ / 2));
   }
-  // For one use of a workspace, also for none of it: likewise, and memory that recent uses did not
-  // need is given back (retention.h). What was there is lost where the capacity changes.
+  // The same once for every use of a workspace, also with a count of 0; releases memory that recent
+  // uses did not need (retention.h). The contents are lost when the capacity changes.
   [[nodiscard]] absl::Status ReserveForUse(size_t count) {
-    const size_t capacity = retention_.Fit(capacity_, count, sizeof(T));
+    const size_t capacity = retention_.NextCapacity(capacity_, count, sizeof(T));
     return capacity == capacity_ ? absl::OkStatus() : Allocate(capacity);
   }
-  // As Reserve, with no reserve: for what is filled once and kept.
+  // As Reserve without spare capacity: for buffers that are filled once.
   [[nodiscard]] absl::Status ReserveExactly(size_t count) {
     if (count <= capacity_) return absl::OkStatus();
     return Allocate(count);
@@ -86,9 +84,9 @@ class DeviceBuffer {
 };
 
 // PinnedBuffer: host memory for transfers, page-locked so that they run beside other work and at
-// full speed, and mapped, so that a kernel can read and write small things in place. It grows as it
-// is needed. Where there is no more page-locked memory it is ordinary memory: transfers from it
-// still work, and the device counts it. Not thread-safe.
+// full speed, and mapped, so that a kernel can access small data in place. It grows as needed. When
+// page-locked memory is exhausted it falls back to pageable memory: transfers still work, and the
+// device counts the fallbacks. Not thread-safe.
 class PinnedBuffer {
  public:
   explicit PinnedBuffer(std::shared_ptr<Device> device) : device_(std::move(device)) {}
@@ -99,11 +97,10 @@ class PinnedBuffer {
   // Room for `bytes`, aligned to 256; what was there is lost where the buffer grows. Grows by half
   // at least. ResourceExhausted: neither kind of memory is left. The device must be current.
   [[nodiscard]] absl::Status Reserve(size_t bytes);
-  // For one use of a workspace, also for none of it: likewise, and memory that recent uses did not
-  // need is given back (retention.h). What was there is lost where the capacity changes.
+  // As DeviceBuffer::ReserveForUse.
   [[nodiscard]] absl::Status ReserveForUse(size_t bytes);
-  // Copies an array here from the device and waits for all that the stream had to do; `what` is for
-  // the error. The buffer must be idle; the result is valid until its next use.
+  // Copies an array from the device into the buffer and synchronises the stream; `what` describes
+  // the operation in errors. The buffer must be idle; the result is valid until its next use.
   template <typename T>
   [[nodiscard]] absl::StatusOr<const T*> Fetch(const T* from, size_t count, const Stream& stream,
                                                absl::string_view what) {

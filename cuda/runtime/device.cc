@@ -13,9 +13,9 @@
 namespace voxloc::cuda {
 namespace {
 
-// Freed memory is kept for the next tile or map up to this, beyond which half of it goes back to
-// the driver.
-constexpr size_t kMostKept = size_t{128} << 20;
+// Freed memory is cached for the next tile or map up to this size; beyond it the cache is trimmed
+// to half.
+constexpr size_t kMaxCachedBytes = size_t{128} << 20;
 
 }  // namespace
 
@@ -86,18 +86,18 @@ absl::Status Device::MakeCurrent() {
 
 absl::Status Device::Check(cudaError_t error, absl::string_view what) {
   if (error == cudaSuccess) return absl::OkStatus();
-  (void)cudaGetLastError();  // an error of a request is not to be seen by the next one
+  (void)cudaGetLastError();  // clears it, so that the next call does not see it
   const std::string message =
       absl::StrCat(what, " on CUDA device ", ordinal_, ": ", Describe(error));
   if (error == cudaErrorMemoryAllocation) return absl::ResourceExhaustedError(message);
-  if (!EndsContext(error) && ContextAnswers()) return absl::InternalError(message);
+  if (!EndsContext(error) && IsContextUsable()) return absl::InternalError(message);
   absl::MutexLock lock(&mutex_);
   if (fault_.empty()) fault_ = message;
   healthy_.store(false, std::memory_order_release);
   return absl::UnavailableError(message);
 }
 
-bool Device::ContextAnswers() const {
+bool Device::IsContextUsable() const {
   if (memory_stream_ == nullptr) return true;
   const cudaError_t error = cudaStreamQuery(memory_stream_);
   if (error == cudaSuccess || error == cudaErrorNotReady) return true;
@@ -136,9 +136,9 @@ void Device::Free(void* memory, size_t bytes) {
   const cudaError_t error =
       pool_ == nullptr ? cudaFree(memory) : cudaFreeAsync(memory, memory_stream_);
   if (!Check(error, "freeing memory").ok() || pool_ == nullptr) return;
-  if (freed_.fetch_add(bytes, std::memory_order_relaxed) + bytes < kMostKept) return;
+  if (freed_.fetch_add(bytes, std::memory_order_relaxed) + bytes < kMaxCachedBytes) return;
   freed_.store(0, std::memory_order_relaxed);
-  if (UnusedInPool() > kMostKept) TrimMemory(kMostKept / 2);
+  if (UnusedInPool() > kMaxCachedBytes) TrimMemory(kMaxCachedBytes / 2);
 }
 
 size_t Device::UnusedInPool() {

@@ -2,10 +2,10 @@
 //
 // Device: one GPU as this process uses it: its properties, its memory, its health. Thread-safe.
 //
-// Errors come back as absl::Status. No memory is RESOURCE_EXHAUSTED, and everything goes on. An
-// error that ends the context (see error.h), or after which the context answers no simple call
-// either, makes the device permanently unhealthy, and every later call is answered UNAVAILABLE.
-// Every other error is INTERNAL, and concerns the call that returned it alone.
+// Errors are returned as absl::Status. Out of memory is RESOURCE_EXHAUSTED; later calls work. An
+// error that ends the context (see error.h), or after which even a simple call fails, makes the
+// device permanently unhealthy, and every later call returns UNAVAILABLE. Every other error is
+// INTERNAL and concerns its call only.
 
 #ifndef VOXLOC_CUDA_RUNTIME_DEVICE_H_
 #define VOXLOC_CUDA_RUNTIME_DEVICE_H_
@@ -29,7 +29,7 @@ namespace voxloc::cuda {
 
 struct DeviceOptions {
   int ordinal = 0;
-  // What the engine may hold of the device's memory; 0: all there is.
+  // Limit of the engine's device memory; 0: no limit.
   size_t memory_limit_bytes = 0;
 };
 
@@ -61,8 +61,8 @@ class Device {
   // Makes this the calling thread's device. Unavailable once unhealthy.
   [[nodiscard]] absl::Status MakeCurrent();
 
-  // Turns the result of a call into a status; `what` says what was being done. An error that ends
-  // the context is remembered.
+  // Converts the result of a CUDA call to a status; `what` describes the operation. An error that
+  // ends the context makes the device unhealthy.
   absl::Status Check(cudaError_t error, absl::string_view what);
   [[nodiscard]] bool healthy() const { return healthy_.load(std::memory_order_acquire); }
 
@@ -72,11 +72,10 @@ class Device {
   [[nodiscard]] absl::StatusOr<void*> Allocate(size_t bytes);
   void Free(void* memory, size_t bytes);
   [[nodiscard]] size_t memory_in_use() const { return in_use_.load(std::memory_order_relaxed); }
-  // What another allocation can hope for: the smaller of the limit's rest and the device's free
-  // memory.
+  // The smaller of what remains of the limit and the device's free memory.
   [[nodiscard]] size_t MemoryFree();
 
-  // Times that pinned host memory could not be had and pageable memory was taken instead.
+  // How often pageable memory was used because no pinned memory was available.
   [[nodiscard]] size_t pageable_fallbacks() const {
     return pageable_fallbacks_.load(std::memory_order_relaxed);
   }
@@ -84,11 +83,10 @@ class Device {
 
  private:
   Device() = default;
-  // Whether a call that needs nothing but the context still works. What earlier calls queued may
-  // be running.
-  [[nodiscard]] bool ContextAnswers() const;
+  // Whether a call that needs only the context still works. Queued work may be running.
+  [[nodiscard]] bool IsContextUsable() const;
   [[nodiscard]] size_t UnusedInPool();
-  // Gives memory that is kept for reuse back to the driver, all but so much.
+  // Returns memory cached for reuse to the driver, all but keep_bytes.
   void TrimMemory(size_t keep_bytes);
 
   int ordinal_ = 0;
@@ -99,11 +97,11 @@ class Device {
   // Orders allocations against each other; nothing is launched on it.
   cudaStream_t memory_stream_ = nullptr;
   std::atomic<size_t> in_use_{0};
-  std::atomic<size_t> freed_{0};  // since memory was last thought of as too much
+  std::atomic<size_t> freed_{0};  // bytes since the cache was last checked for trimming
   std::atomic<size_t> pageable_fallbacks_{0};
   std::atomic<bool> healthy_{true};
   mutable absl::Mutex mutex_;
-  std::string fault_ ABSL_GUARDED_BY(mutex_);  // what made it unhealthy
+  std::string fault_ ABSL_GUARDED_BY(mutex_);  // the error that made it unhealthy
 };
 
 // Returns the status of a CUDA call where it is an error.

@@ -35,7 +35,7 @@ absl::StatusOr<std::unique_ptr<DeviceClock>> DeviceClock::Create(std::shared_ptr
     VOXLOC_ASSIGN_OR_RETURN(const ClockReading reading, clock->Read());
     absl::MutexLock lock(&clock->mutex_);
     clock->offset_.Update(reading);
-    clock->looked_at_ns_ = reading.host_after_ns;
+    clock->last_read_ns_ = reading.host_after_ns;
   }
   return clock;
 }
@@ -50,12 +50,12 @@ DeviceMoment DeviceClock::Now() {
   {
     const int64_t now_ns = HostNs();
     absl::MutexLock lock(&mutex_);
-    stale = now_ns - looked_at_ns_ > kNsBetweenReadings;
-    if (stale) looked_at_ns_ = now_ns;  // whoever comes next uses what is known
+    stale = now_ns - last_read_ns_ > kNsBetweenReadings;
+    if (stale) last_read_ns_ = now_ns;  // other callers use the last reading meanwhile
   }
   if (stale) {
     absl::MutexLock reading_lock(&reading_mutex_);
-    // Without a new reading the known one serves on.
+    // On failure the last reading stays in use.
     if (const absl::StatusOr<ClockReading> reading = Read(); reading.ok()) {
       absl::MutexLock lock(&mutex_);
       offset_.Update(*reading);

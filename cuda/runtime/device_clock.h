@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// DeviceClock: from a time of the host to the clock that kernels read, so that a deadline counts
-// from when it was set and not from when a kernel begins. Thread-safe.
+// DeviceClock: converts host times to the clock that kernels read, so that a deadline counts from
+// when it was set and not from the start of a kernel. Thread-safe.
 //
-// The device's clock is read by a kernel of one thread on a stream of its own, of high priority,
-// when the time is asked for and the last reading is a second old. One caller waits for it, which
-// takes some 20 us on a device at rest; others meanwhile use what is known.
+// A kernel of one thread on a high-priority stream reads the device's clock when Now is called and
+// the last reading is a second old. One caller waits for it, some 20 us on an idle device; others
+// meanwhile use the last reading.
 
 #ifndef VOXLOC_CUDA_RUNTIME_DEVICE_CLOCK_H_
 #define VOXLOC_CUDA_RUNTIME_DEVICE_CLOCK_H_
@@ -26,22 +26,22 @@
 
 namespace voxloc::cuda {
 
-// The device's clock was read at some time between the host's two; nanoseconds.
+// The device's clock was read between the two host times; nanoseconds.
 struct ClockReading {
   int64_t host_before_ns = 0;
   int64_t device_ns = 0;
   int64_t host_after_ns = 0;
 };
 
-// What the device's clock shows at a time of the host's, from readings of both. Plain arithmetic;
-// not thread-safe.
+// Estimates the device's clock at a host time from readings of both. Plain arithmetic; not
+// thread-safe.
 class ClockOffset {
  public:
   // Two quartz clocks drift apart by at most this: 50 ppm each.
   static constexpr int64_t kDriftPerMillion = 100;
 
-  // Takes the reading, unless what is known is more exact than it, drift included: a device that is
-  // busy answers late.
+  // Uses the reading unless the last one is more accurate even with its drift: a busy device
+  // answers late.
   void Update(const ClockReading& reading) {
     if (reading_ &&
         ErrorNs(*reading_, reading.host_after_ns) < ErrorNs(reading, reading.host_after_ns)) {
@@ -50,7 +50,7 @@ class ClockOffset {
     reading_ = reading;
   }
 
-  // Of DeviceTime at that time of the host, at most; nullopt before the first reading.
+  // An upper bound of the error of DeviceTime(host_ns); nullopt before the first reading.
   [[nodiscard]] std::optional<int64_t> ErrorNs(int64_t host_ns) const {
     if (!reading_) return std::nullopt;
     return ErrorNs(*reading_, host_ns);
@@ -110,7 +110,7 @@ class DeviceClock {
 
   absl::Mutex mutex_;
   ClockOffset offset_ ABSL_GUARDED_BY(mutex_);
-  int64_t looked_at_ns_ ABSL_GUARDED_BY(mutex_) = 0;  // the host's time of the last reading
+  int64_t last_read_ns_ ABSL_GUARDED_BY(mutex_) = 0;  // host time of the last reading
 };
 
 }  // namespace voxloc::cuda

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Sorts, selections and sums that CUB does, which is slow to compile. They queue their work on
-// `stream` and return; what the pointers name must stay until the work is done. All pointers are to
-// device memory. Functions of no state: thread-safe.
+// Sorts, selections and sums by CUB, which is slow to compile, in one translation unit. They queue
+// work on `stream` and return; the arrays, all in device memory, must stay valid until it is done.
+// Stateless: thread-safe.
 
 #ifndef VOXLOC_CUDA_RUNTIME_DEVICE_SORT_H_
 #define VOXLOC_CUDA_RUNTIME_DEVICE_SORT_H_
@@ -14,7 +14,7 @@
 
 namespace voxloc::cuda {
 
-// A radix sort goes back and forth between the two; what counts is in the first.
+// Double buffers of a radix sort; input and result are in the first.
 template <typename Key>
 struct SortBuffers {
   Key* keys[2];
@@ -26,7 +26,7 @@ struct Scratch {
   size_t bytes;
 };
 
-// What each of the functions below needs for as many entries.
+// Scratch memory that suffices for each function below with `count` entries.
 cudaError_t ScratchBytes(uint32_t count, size_t* bytes);
 
 // Bits of a key that hold every number from 0 to `largest`.
@@ -42,11 +42,11 @@ template <typename Key>
 cudaError_t SortByKey(const Scratch& scratch, SortBuffers<Key>& buffers, uint32_t count, int bits,
                       cudaStream_t stream);
 
-// The numbers, ascending, of the entries whose mark is not zero, and how many they are.
+// The ascending indices of the entries with a nonzero mark, and their number.
 cudaError_t SelectMarked(const Scratch& scratch, const uint8_t* marks, uint32_t count,
                          uint32_t* selected, uint32_t* selected_count, cudaStream_t stream);
 
-// Puts the sum of the numbers before it in the place of each.
+// Replaces each number by the sum of those before it.
 cudaError_t ExclusiveSum(const Scratch& scratch, uint32_t* numbers, uint32_t count,
                          cudaStream_t stream);
 

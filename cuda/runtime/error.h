@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What an error of CUDA says about the context. Functions without state: thread-safe.
+// Classification of CUDA errors. Stateless: thread-safe.
 
 #ifndef VOXLOC_CUDA_RUNTIME_ERROR_H_
 #define VOXLOC_CUDA_RUNTIME_ERROR_H_
@@ -11,9 +11,9 @@
 
 namespace voxloc::cuda {
 
-// Whether CUDA documents the error as the end of the context ("the process must be terminated and
-// relaunched"), or as a fault of the hardware that leaves memory in doubt. Every other error is one
-// of the call that returned it.
+// Whether CUDA documents that the error ends the context ("the process must be terminated and
+// relaunched"), or that it is a hardware fault that may have corrupted memory. Every other error
+// concerns its call only.
 [[nodiscard]] bool EndsContext(cudaError_t error);
 
 // Returns the error of a call, where it is one, from a function that returns such errors.
@@ -22,7 +22,7 @@ namespace voxloc::cuda {
     if (const cudaError_t error = (call); error != cudaSuccess) return error; \
   } while (false)
 
-// For people: the description and the name.
+// The description and the name of the error, for messages.
 [[nodiscard]] std::string Describe(cudaError_t error);
 
 }  // namespace voxloc::cuda

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Kernels whose threads walk over an array with the stride of the grid, whatever its length.
+// Grid-stride loops.
 
 #ifndef VOXLOC_CUDA_RUNTIME_GRID_STRIDE_CUH_
 #define VOXLOC_CUDA_RUNTIME_GRID_STRIDE_CUH_
@@ -11,7 +11,7 @@
 namespace voxloc::cuda {
 
 constexpr uint32_t kStrideThreads = 256;  // of a block
-// Enough to fill any device; kernels walk on from there.
+// Enough to fill any device; threads loop over the rest.
 constexpr uint32_t kMaxStrideBlocks = 4096;
 
 // Blocks for an array of so many entries.

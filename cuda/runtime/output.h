@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Output: an array that kernels write and the host reads when the stream has done its work. Its
-// memory is kept as retention.h says. Used by one thread at a time.
+// Output: an array that kernels write and the host reads once the stream is done. Its memory is
+// retained as in retention.h. Used by one thread at a time.
 
 #ifndef VOXLOC_CUDA_RUNTIME_OUTPUT_H_
 #define VOXLOC_CUDA_RUNTIME_OUTPUT_H_
@@ -21,15 +21,15 @@ namespace voxloc::cuda {
 template <typename T>
 class Output {
  public:
-  // Where kernels write: to device memory, from which Download copies; or to the host's memory in
-  // place, for few entries, each written once. Where there is no page-locked memory for that, they
-  // write to device memory too.
+  // Where kernels write: to device memory, which Download copies; or directly to mapped host
+  // memory, for few entries that are written once. Without page-locked memory, device memory is
+  // used.
   enum class Place { kDevice, kHost };
 
   explicit Output(std::shared_ptr<Device> device, Place place = Place::kDevice)
       : device_(std::move(device)), place_(place) {}
 
-  // Room for one use of a workspace, also for none of it. The device must be current.
+  // Once for every use of a workspace, also with a count of 0. The device must be current.
   [[nodiscard]] absl::Status ReserveForUse(size_t count) {
     count_ = count;
     VOXLOC_TRY(on_host_.ReserveForUse(count * sizeof(T)));

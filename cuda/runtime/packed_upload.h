@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// PackedUpload: several arrays on their way to the device in one copy. Its memory is kept as
-// retention.h says. Used by one thread at a time; a new upload may begin once the stream has done
-// the last one and all that reads it.
+// PackedUpload: uploads several arrays in one copy. Its memory is retained as in retention.h. Used
+// by one thread at a time; a new upload may begin once the last one and all work that reads it are
+// done.
 
 #ifndef VOXLOC_CUDA_RUNTIME_PACKED_UPLOAD_H_
 #define VOXLOC_CUDA_RUNTIME_PACKED_UPLOAD_H_
@@ -29,7 +29,7 @@ class PackedUpload {
 
   explicit PackedUpload(std::shared_ptr<Device> device) : device_(std::move(device)) {}
 
-  // An array of the upload. `of` is where the device finds it once Send has returned.
+  // Adds an array. Send sets `of` to its address on the device.
   template <typename T>
   void Add(absl::Span<const T> array, const T** of) {
     AddPiece(array.data(), array.size() * sizeof(T),
@@ -45,21 +45,20 @@ class PackedUpload {
   void Append(absl::Span<const T> array) {
     AddPiece(array.data(), array.size() * sizeof(T), [](std::byte*) {});
   }
-  // Room on the device behind all arrays, likewise, to which nothing is copied. At most once, and
-  // last.
+  // Device memory behind all arrays that is not initialised; `of` likewise. At most once, and last.
   template <typename T>
-  void AddRoom(size_t bytes, T** of) {
+  void AddUninitialized(size_t bytes, T** of) {
     AddPiece(nullptr, 0, [of](std::byte* at) { *of = reinterpret_cast<T*>(at); });
-    room_bytes_ = bytes;
+    uninitialized_bytes_ = bytes;
   }
 
-  // Queues the copy. The arrays have been read, and the next upload may be put together, also
-  // after an error.
+  // Queues the copy. The arrays have been read when it returns; the list is empty again, also after
+  // an error.
   [[nodiscard]] absl::Status Send(const Stream& stream) {
     const absl::Status status = Copy(stream);
     pieces_.clear();
     bytes_ = 0;
-    room_bytes_ = 0;
+    uninitialized_bytes_ = 0;
     return status;
   }
 
@@ -79,7 +78,7 @@ class PackedUpload {
   [[nodiscard]] absl::Status Copy(const Stream& stream) {
     const size_t bytes = bytes_ + kAlignment;  // never nothing
     VOXLOC_TRY(host_.ReserveForUse(bytes));
-    VOXLOC_TRY(memory_.ReserveForUse(bytes + room_bytes_));
+    VOXLOC_TRY(memory_.ReserveForUse(bytes + uninitialized_bytes_));
     for (const Piece& piece : pieces_) {
       if (piece.bytes > 0) std::memcpy(host_.data() + piece.offset, piece.from, piece.bytes);
       piece.set(memory_.data() + piece.offset);
@@ -92,7 +91,7 @@ class PackedUpload {
   DeviceBuffer<std::byte> memory_{device_};
   std::vector<Piece> pieces_;
   size_t bytes_ = 0;
-  size_t room_bytes_ = 0;
+  size_t uninitialized_bytes_ = 0;
 };
 
 }  // namespace voxloc::cuda

@@ -10,11 +10,11 @@
 namespace voxloc::cuda {
 namespace {
 
-// What the driver is asked for at a time: 40 blocks of a scan of 1,500 points with its free space.
+// Allocated from the driver at a time: 40 blocks for scans of 1,500 points.
 constexpr size_t kSlabBytes = size_t{1} << 20;
 
-// Threads are numbered as they come.
-size_t NumberOfThisThread() {
+// Threads are numbered in the order of their first call.
+size_t ThreadNumber() {
   static std::atomic<size_t> threads{0};
   thread_local const size_t number = threads.fetch_add(1, std::memory_order_relaxed);
   return number;
@@ -23,7 +23,7 @@ size_t NumberOfThisThread() {
 }  // namespace
 
 PageLockedPool::Slabs::~Slabs() {
-  // Where the device has failed, the driver has taken its memory back.
+  // If the device has failed, the driver has released the memory already.
   if (!device_->MakeCurrent().ok()) return;
   for (void* slab : slabs_) {
     static_cast<void>(device_->Check(cudaFreeHost(slab), "freeing page-locked memory"));
@@ -33,7 +33,7 @@ PageLockedPool::Slabs::~Slabs() {
 std::byte* PageLockedPool::Slabs::Add(size_t bytes) {
   const absl::MutexLock lock(&mutex_);
   if (bytes_ + bytes > limit_bytes_) return nullptr;
-  slabs_.reserve(slabs_.size() + 1);  // what may throw comes first
+  slabs_.reserve(slabs_.size() + 1);  // may throw: before the allocation
   if (!device_->MakeCurrent().ok()) return nullptr;
   void* slab = nullptr;
   const cudaError_t error =
@@ -44,32 +44,32 @@ std::byte* PageLockedPool::Slabs::Add(size_t bytes) {
   return static_cast<std::byte*>(slab);
 }
 
-std::byte* PageLockedPool::Shelf::Take(size_t size_class) {
+std::byte* PageLockedPool::FreeList::Acquire(size_t size_class) {
   const absl::MutexLock lock(&mutex_);
   std::byte* const block = first_[size_class];
   if (block != nullptr) std::memcpy(&first_[size_class], block, sizeof(block));
   return block;
 }
 
-void PageLockedPool::Shelf::Return(std::byte* block, size_t size_class) {
+void PageLockedPool::FreeList::Release(std::byte* block, size_t size_class) {
   const absl::MutexLock lock(&mutex_);
   std::memcpy(block, &first_[size_class], sizeof(block));
   first_[size_class] = block;
 }
 
-std::byte* PageLockedPool::Shelf::TakeNew(size_t size_class) {
+std::byte* PageLockedPool::FreeList::AcquireFromNewSlab(size_t size_class) {
   const size_t block_bytes = BytesOf(size_class);
   const size_t blocks = std::max<size_t>(1, kSlabBytes / block_bytes);
   std::byte* const slab = slabs_->Add(blocks * block_bytes);
   if (slab == nullptr) return nullptr;
-  for (size_t i = blocks; i-- > 1;) Return(slab + i * block_bytes, size_class);
+  for (size_t i = blocks; i-- > 1;) Release(slab + i * block_bytes, size_class);
   return slab;
 }
 
 PageLockedPool::Block::~Block() {
   if (data_ == nullptr) return;
-  if (shelf_ != nullptr) {
-    shelf_->Return(data_, size_class_);
+  if (free_list_ != nullptr) {
+    free_list_->Release(data_, size_class_);
   } else {
     ::operator delete (data_, std::align_val_t{kAlignment});
   }
@@ -77,13 +77,14 @@ PageLockedPool::Block::~Block() {
 
 PageLockedPool::PageLockedPool(std::shared_ptr<Device> device, size_t limit_bytes)
     : slabs_(std::make_shared<Slabs>(std::move(device), limit_bytes)) {
-  for (std::shared_ptr<Shelf>& shelf : shelves_) shelf = std::make_shared<Shelf>(slabs_);
+  for (std::shared_ptr<FreeList>& free_list : free_lists_)
+    free_list = std::make_shared<FreeList>(slabs_);
 }
 
 size_t PageLockedPool::BytesOf(size_t size_class) {
   const size_t doubling = size_class / kSizesPerDoubling;
   const size_t quarters = kSizesPerDoubling + size_class % kSizesPerDoubling;
-  return (kSmallestBlock << doubling) / kSizesPerDoubling * quarters;
+  return (kMinBlockBytes << doubling) / kSizesPerDoubling * quarters;
 }
 
 size_t PageLockedPool::SizeClassOf(size_t bytes) {
@@ -92,14 +93,14 @@ size_t PageLockedPool::SizeClassOf(size_t bytes) {
   return size_class;
 }
 
-PageLockedPool::Block PageLockedPool::Take(size_t bytes) {
+PageLockedPool::Block PageLockedPool::Acquire(size_t bytes) {
   Block block;
-  if (bytes <= kLargestBlock) {
-    const size_t own_shelf = NumberOfThisThread() % kShelves;
+  if (bytes <= kMaxBlockBytes) {
+    const size_t own_list = ThreadNumber() % kFreeLists;
     block.size_class_ = SizeClassOf(bytes);
-    block.data_ = TakePageLocked(block.size_class_, own_shelf);
+    block.data_ = AcquirePageLocked(block.size_class_, own_list);
     if (block.data_ != nullptr) {
-      block.shelf_ = shelves_[own_shelf];
+      block.free_list_ = free_lists_[own_list];
       return block;
     }
     slabs_->device().CountPageableFallback();
@@ -108,12 +109,12 @@ PageLockedPool::Block PageLockedPool::Take(size_t bytes) {
   return block;
 }
 
-std::byte* PageLockedPool::TakePageLocked(size_t size_class, size_t own_shelf) {
-  for (size_t i = 0; i < kShelves; ++i) {
-    std::byte* const block = shelves_[(own_shelf + i) % kShelves]->Take(size_class);
+std::byte* PageLockedPool::AcquirePageLocked(size_t size_class, size_t own_list) {
+  for (size_t i = 0; i < kFreeLists; ++i) {
+    std::byte* const block = free_lists_[(own_list + i) % kFreeLists]->Acquire(size_class);
     if (block != nullptr) return block;
   }
-  return shelves_[own_shelf]->TakeNew(size_class);
+  return free_lists_[own_list]->AcquireFromNewSlab(size_class);
 }
 
 }  // namespace voxloc::cuda

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// PageLockedPool: page-locked host memory in blocks, taken and given back by any thread. Allocating
+// PageLockedPool: blocks of page-locked host memory for all threads. Allocating
 // page-locked memory takes the driver a fraction of a millisecond, so blocks come from slabs that
 // are kept until the pool is destroyed. Every device of the process reads the blocks in place, at
 // their host addresses (unified addressing, CUDA C++ Programming Guide).
 //
-// Thread-safe. Threads take from and return to shelves, of which each has its own: many that pack
-// scans would otherwise wait for one lock and one counter. Beyond its limit, and where page-locked
-// memory cannot be had, a block is ordinary memory, and the device counts it.
+// Thread-safe. There are several free lists, and each thread prefers one of them, so that threads
+// that pack scans do not contend for one lock. Beyond the limit, or without page-locked memory,
+// blocks are pageable memory, and the device counts them.
 
 #ifndef VOXLOC_CUDA_RUNTIME_PAGE_LOCKED_POOL_H_
 #define VOXLOC_CUDA_RUNTIME_PAGE_LOCKED_POOL_H_
@@ -30,17 +30,17 @@ class PageLockedPool {
   static constexpr size_t kAlignment = 256;
   // Larger ones, of scans of more than 300,000 points, are ordinary memory: copying them costs
   // little beside the rest that is done with so many points.
-  static constexpr size_t kLargestBlock = size_t{4} << 20;
+  static constexpr size_t kMaxBlockBytes = size_t{4} << 20;
 
  private:
   // Sizes of blocks: four to each doubling, from the smallest to the largest block.
-  static constexpr size_t kSmallestBlock = size_t{4} << 10;
+  static constexpr size_t kMinBlockBytes = size_t{4} << 10;
   static constexpr size_t kSizesPerDoubling = 4;
   static constexpr size_t kSizeClasses = 10 * kSizesPerDoubling + 1;
   [[nodiscard]] static size_t SizeClassOf(size_t bytes);
   [[nodiscard]] static size_t BytesOf(size_t size_class);
 
-  // What the driver gave: freed with the last shelf.
+  // Memory from the driver, freed with the last free list.
   class Slabs {
    public:
     Slabs(std::shared_ptr<Device> device, size_t limit_bytes)
@@ -58,16 +58,16 @@ class PageLockedPool {
     size_t bytes_ ABSL_GUARDED_BY(mutex_) = 0;
   };
 
-  // Free blocks. Each begins with the place of the next one, so that returning one needs no memory.
-  // Shelves share no line of the caches.
-  class alignas(64) Shelf {
+  // Free blocks, one linked list per size class; the link is in the block. Aligned to cache lines
+  // against false sharing.
+  class alignas(64) FreeList {
    public:
-    explicit Shelf(std::shared_ptr<Slabs> slabs) : slabs_(std::move(slabs)) {}
+    explicit FreeList(std::shared_ptr<Slabs> slabs) : slabs_(std::move(slabs)) {}
     // Null where there is none.
-    [[nodiscard]] std::byte* Take(size_t size_class);
-    void Return(std::byte* block, size_t size_class);
+    [[nodiscard]] std::byte* Acquire(size_t size_class);
+    void Release(std::byte* block, size_t size_class);
     // Makes blocks of a new slab and takes one; null where there is no more memory.
-    [[nodiscard]] std::byte* TakeNew(size_t size_class);
+    [[nodiscard]] std::byte* AcquireFromNewSlab(size_t size_class);
 
    private:
     const std::shared_ptr<Slabs> slabs_;
@@ -76,13 +76,13 @@ class PageLockedPool {
   };
 
  public:
-  // Memory until it is destroyed; keeps it alive beyond its pool.
+  // Owns its memory, also beyond the lifetime of the pool.
   class Block {
    public:
     Block() = default;
     Block(Block&& other) noexcept { *this = std::move(other); }
     Block& operator=(Block&& other) noexcept {
-      std::swap(shelf_, other.shelf_);
+      std::swap(free_list_, other.free_list_);
       std::swap(data_, other.data_);
       std::swap(size_class_, other.size_class_);
       return *this;
@@ -91,11 +91,11 @@ class PageLockedPool {
 
     [[nodiscard]] std::byte* data() const { return data_; }
     // Whether devices can read it.
-    [[nodiscard]] bool page_locked() const { return shelf_ != nullptr; }
+    [[nodiscard]] bool page_locked() const { return free_list_ != nullptr; }
 
    private:
     friend class PageLockedPool;
-    std::shared_ptr<Shelf> shelf_;  // null: ordinary memory
+    std::shared_ptr<FreeList> free_list_;  // null: ordinary memory
     std::byte* data_ = nullptr;
     size_t size_class_ = 0;
   };
@@ -106,17 +106,17 @@ class PageLockedPool {
   PageLockedPool& operator=(const PageLockedPool&) = delete;
 
   // Throws std::bad_alloc where ordinary memory runs out too.
-  [[nodiscard]] Block Take(size_t bytes);
+  [[nodiscard]] Block Acquire(size_t bytes);
 
  private:
-  static constexpr size_t kShelves = 16;  // as many threads as packed in the measurement
+  static constexpr size_t kFreeLists = 16;  // the number of packing threads in the benchmark
 
-  // A block of the class from this thread's shelf, or another's, or the driver; null where there is
+  // A block of the class from this thread's list, another list or a new slab; null if there is
   // none.
-  [[nodiscard]] std::byte* TakePageLocked(size_t size_class, size_t own_shelf);
+  [[nodiscard]] std::byte* AcquirePageLocked(size_t size_class, size_t own_list);
 
   const std::shared_ptr<Slabs> slabs_;
-  std::array<std::shared_ptr<Shelf>, kShelves> shelves_;
+  std::array<std::shared_ptr<FreeList>, kFreeLists> free_lists_;
 };
 
 }  // namespace voxloc::cuda

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Pool: workspaces of calls that run at the same time, at most so many. Made when first needed,
-// kept for their memory; those that the calls of late did not need at the same time are destroyed.
-// Thread-safe; a caller that finds all of them taken waits.
+// Pool: a bounded pool of workspaces for concurrent calls. They are made on demand and kept for
+// reuse; those beyond the recent peak of concurrent leases are destroyed. Thread-safe; callers wait
+// while all workspaces are leased.
 //
-// T has `void Drain() noexcept`, which waits for all work that it has queued. It is called when a
-// lease ends, however it ends, so that no work is left that uses what the caller may now free. A
-// lease that ends by an exception ends its workspace too, which may be half filled.
+// T has `void Drain() noexcept`, which waits for all work that it has queued. It is called at the
+// end of every lease, so that no queued work uses memory that the caller may now free. A lease that
+// ends by an exception destroys its workspace, which may be in an inconsistent state.
 
 #ifndef VOXLOC_CUDA_RUNTIME_POOL_H_
 #define VOXLOC_CUDA_RUNTIME_POOL_H_
@@ -30,7 +30,7 @@ class Pool {
  public:
   using Factory = std::function<absl::StatusOr<std::unique_ptr<T>>()>;
 
-  // A workspace for as long as this lives; it goes back then.
+  // Owns a workspace, and returns it to the pool when destroyed.
   class Lease {
    public:
     Lease(Pool* pool, std::unique_ptr<T> workspace)
@@ -44,9 +44,9 @@ class Pool {
       if (pool_ == nullptr) return;
       if (workspace_ != nullptr) workspace_->Drain();
       if (std::uncaught_exceptions() > exceptions_) workspace_ = nullptr;
-      pool_->Return(std::move(workspace_));
+      pool_->Release(std::move(workspace_));
     }
-    // Ends the workspace: it is not to be used again, and its memory is wanted back.
+    // Destroys the workspace instead of reusing it, to free its memory.
     void Discard() {
       if (workspace_ != nullptr) workspace_->Drain();
       workspace_ = nullptr;
@@ -58,7 +58,7 @@ class Pool {
     friend class Pool;
     Pool* pool_;
     std::unique_ptr<T> workspace_;
-    int exceptions_ = std::uncaught_exceptions();  // under way when the lease began
+    int exceptions_ = std::uncaught_exceptions();  // when the lease began
   };
 
   Pool(size_t limit, Factory make) : limit_(limit), free_(limit), make_(std::move(make)) {
@@ -66,7 +66,7 @@ class Pool {
   }
 
   // The factory's error where a new workspace was needed and could not be made.
-  [[nodiscard]] absl::StatusOr<Lease> Take() {
+  [[nodiscard]] absl::StatusOr<Lease> Acquire() {
     std::unique_ptr<T> workspace;
     {
       absl::MutexLock lock(&mutex_);
@@ -74,13 +74,13 @@ class Pool {
           +[](size_t* free) { return *free > 0; },  // NOLINT(readability-non-const-parameter)
           &free_));
       --free_;
-      taken_.Note(limit_ - free_);
+      peak_leases_.Add(limit_ - free_);
       if (!idle_.empty()) {
         workspace = std::move(idle_.back());
         idle_.pop_back();
       }
     }
-    // The place in the pool is given back whatever happens from here on.
+    // From here on the lease returns the slot whatever happens.
     Lease lease(this, std::move(workspace));
     if (lease.workspace_ == nullptr) {
       absl::StatusOr<std::unique_ptr<T>> made = make_();
@@ -90,21 +90,21 @@ class Pool {
     return lease;
   }
 
-  // Workspaces that no call has at the moment.
+  // The number of workspaces that are not leased.
   [[nodiscard]] size_t idle() const {
     absl::MutexLock lock(&mutex_);
     return idle_.size();
   }
 
  private:
-  void Return(std::unique_ptr<T> workspace) {
-    std::unique_ptr<T> superfluous;  // destroyed outside the lock
+  void Release(std::unique_ptr<T> workspace) {
+    std::unique_ptr<T> evicted;  // destroyed outside the lock
     absl::MutexLock lock(&mutex_);
     ++free_;
     if (workspace != nullptr) idle_.push_back(std::move(workspace));
-    // The one at the front has been idle for longest.
-    if (!idle_.empty() && limit_ - free_ + idle_.size() > taken_.value()) {
-      superfluous = std::move(idle_.front());
+    // The front one has been idle longest.
+    if (!idle_.empty() && limit_ - free_ + idle_.size() > peak_leases_.value()) {
+      evicted = std::move(idle_.front());
       idle_.erase(idle_.begin());
     }
   }
@@ -112,7 +112,7 @@ class Pool {
   const size_t limit_;
   mutable absl::Mutex mutex_;
   size_t free_ ABSL_GUARDED_BY(mutex_);
-  RecentPeak taken_ ABSL_GUARDED_BY(mutex_);  // how many had a lease at the same time
+  RecentPeak peak_leases_ ABSL_GUARDED_BY(mutex_);  // how many had a lease at the same time
   std::vector<std::unique_ptr<T>> idle_ ABSL_GUARDED_BY(mutex_);
   const Factory make_;
 };

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// How much memory a workspace keeps from one use to the next: what the most demanding of its recent
-// uses needed. One huge scan is forgotten, and work that repeats itself allocates nothing. Values
-// without locks: used by one thread at a time.
+// Retention of a workspace's memory from one use to the next: the peak of its recent uses. The
+// memory for one huge scan is released after a while, and repeated work allocates nothing. Not
+// thread-safe.
 
 #ifndef VOXLOC_CUDA_RUNTIME_RETENTION_H_
 #define VOXLOC_CUDA_RUNTIME_RETENTION_H_
@@ -12,15 +12,14 @@
 
 namespace voxloc::cuda {
 
-// Uses after which a need is forgotten; at the latest twice as many. A vehicle sends 10 scans a
-// second, so that a need which comes back within half a minute is still remembered.
+// A peak is retained for kRecentUses to 2 kRecentUses uses. A vehicle sends 10 scans a second, so a
+// demand that recurs within 25 s allocates nothing.
 constexpr size_t kRecentUses = 256;
 
-// The largest of the last values: of all in the current run of kRecentUses and of those in the run
-// before it.
+// The maximum of the values in the current and the previous window of kRecentUses.
 class RecentPeak {
  public:
-  void Note(size_t value) {
+  void Add(size_t value) {
     if (uses_ == kRecentUses) {
       before_ = current_;
       current_ = 0;
@@ -40,14 +39,13 @@ class RecentPeak {
 // The capacity of one buffer.
 class Retention {
  public:
-  // Memory below this is kept: giving it back and taking it again costs more than it is worth.
+  // Buffers below this size never shrink: reallocation would cost more than it saves.
   static constexpr size_t kAlwaysKeptBytes = size_t{256} << 10;
 
-  // What a buffer with room for `capacity` entries should have room for, when a use needs `need`
-  // of them. It grows by half at least. It shrinks to the recent peak when it has more than twice
-  // of that, which growth alone never gives it.
-  [[nodiscard]] size_t Fit(size_t capacity, size_t need, size_t entry_bytes) {
-    peak_.Note(need);
+  // The new capacity of a buffer for a use that needs `need` entries. It grows by half at least,
+  // and shrinks to the recent peak when it exceeds twice that, which growth alone never causes.
+  [[nodiscard]] size_t NextCapacity(size_t capacity, size_t need, size_t entry_bytes) {
+    peak_.Add(need);
     if (need > capacity) return std::max(need, capacity + capacity / 2);
     const bool large = capacity * entry_bytes > kAlwaysKeptBytes;
     return large && capacity / 2 > peak_.value() ? peak_.value() : capacity;

@@ -29,7 +29,7 @@ absl::Status Stream::Synchronize() const {
 
 bool Stream::IsDone() const noexcept {
   if (cudaStreamQuery(stream_) != cudaErrorNotReady) return true;
-  (void)cudaGetLastError();  // it is kept as an error, which it is not
+  (void)cudaGetLastError();  // clears cudaErrorNotReady
   return false;
 }
 

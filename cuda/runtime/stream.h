@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Stream and Event: owners of what their names say, made by Create, moved, never copied. The device
-// must be current where they are made. Nothing in this module uses the default stream.
+// Stream and Event: RAII owners of CUDA streams and events, movable. The device must be current
+// when they are created. Nothing in this module uses the default stream.
 
 #ifndef VOXLOC_CUDA_RUNTIME_STREAM_H_
 #define VOXLOC_CUDA_RUNTIME_STREAM_H_
@@ -19,7 +19,8 @@
 
 namespace voxloc::cuda {
 
-// Work on a stream of high priority goes before waiting blocks of others; it interrupts none.
+// Blocks of a high-priority stream are scheduled before waiting blocks of others; running blocks
+// are not preempted.
 enum class Priority { kHigh, kLow };
 
 class Stream {
@@ -50,11 +51,10 @@ class Stream {
   }
   // Waits for all that is queued; the first error of that work.
   [[nodiscard]] absl::Status Synchronize() const;
-  // Whether nothing is queued any more, or some of it has failed; Synchronize then waits for
-  // nothing.
+  // Whether all queued work is done, or some of it has failed: Synchronize would not block.
   [[nodiscard]] bool IsDone() const noexcept;
-  // Waits without a report, for the end of a workspace: an error that ends the context comes back
-  // from the next call too.
+  // Waits and ignores errors, for the end of a workspace: the next call returns an error that ends
+  // the context too.
   void Drain() const noexcept;
 
  private:
@@ -67,7 +67,7 @@ class Stream {
   cudaStream_t stream_ = nullptr;
 };
 
-// Drains the stream at the end of a scope, before what was declared earlier in it goes away.
+// Drains the stream at the end of a scope, before variables declared earlier are destroyed.
 class DrainAtExit {
  public:
   explicit DrainAtExit(const Stream& stream) : stream_(stream) {}

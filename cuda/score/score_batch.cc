@@ -36,7 +36,7 @@ absl::Status ScoreBatch::Run(const ScoreRequest& request, const StageTerms& term
                              ScoreResult& result) {
   VOXLOC_TRY(device_->MakeCurrent());
   const size_t floats = PackedFloats(request.scan->size());
-  const size_t kept = points_retention_.Fit(points_.size(), floats, sizeof(float));
+  const size_t kept = points_retention_.NextCapacity(points_.size(), floats, sizeof(float));
   if (kept != points_.size()) points_ = std::vector<float>(kept);
   scan_ = PackScan(*request.scan, points_.data());
 
@@ -100,7 +100,7 @@ absl::Status ScoreBatch::Finish(const ScoreRequest& request, const StageTerms& t
   const float* from = slice.point_scores.data();
   for (size_t i = slice.begin; i < slice.end; ++i, ++score) {
     result.poses[i] =
-        ToPoseScore({terms.largest * score->exponentials, terms.largest * score->best,
+        ToPoseScore({terms.max_pair_score * score->exponentials, terms.max_pair_score * score->best,
                      static_cast<double>(score->matched_points), static_cast<double>(score->pairs)},
                     points);
     if (!request.with_point_scores) continue;

@@ -60,7 +60,7 @@ class ScoreBatch {
       : device_(device), slices_{Slice(device), Slice(device), Slice(device)} {}
   // Queues the slice's poses.
   absl::Status Launch(const ScoreRequest& request, const StageTerms& terms, Slice& slice);
-  // Waits for a slice that was launched, and fills its poses' part of the result.
+  // Waits for a launched slice and fills its part of the result.
   absl::Status Finish(const ScoreRequest& request, const StageTerms& terms, Slice& slice,
                       ScoreResult& result) const;
 

@@ -60,7 +60,7 @@ __device__ __forceinline__ uint32_t SumOfLanes(uint32_t value) {
 #endif
 }
 
-// What the warps of a block bring together.
+// Partial sums of the warps of a block.
 struct ScoreParts {
   double row_sums[32];  // of the exponentials, and of the best pairs from the 16th on
   uint32_t matched_points[kWarps];
@@ -110,11 +110,11 @@ __global__ void __launch_bounds__(kThreads, 8) ScoreKernel(const ScoreArguments 
         const uint32_t i = (first + row) * kPointsPerChunk + lane;
         MatchedPoint matched;
         if (i < scan.points) {
-          matched = MatchPoint<Wanted::kScore, 1>(
+          matched = MatchPoint<PairSumKind::kScore, 1>(
               stage, map_T_base.Locate(__ldg(x + i), __ldg(y + i), __ldg(z + i), stage));
           if (arguments.point_scores != nullptr) {
             arguments.point_scores[size_t{pose} * scan.points + i] =
-                static_cast<float>(stage.largest) * matched.best;
+                static_cast<float>(stage.max_pair_score) * matched.best;
           }
         }
         __syncwarp();

@@ -17,7 +17,7 @@ constexpr uint32_t kThreads = 128;
 constexpr uint32_t kAllLanes = 0xffffffffU;
 constexpr int kPlanes = 8;
 constexpr uint32_t kGroup = 8;
-// Points after which it is looked at whether any node of the warp can still have enough hits.
+// Points between two tests whether a node of the warp can still reach min_hits.
 constexpr uint32_t kCheckInterval = 32;
 
 __global__ void FillEntries(DeviceLevel level, const BoundPoint* points, uint32_t count,
@@ -38,7 +38,8 @@ __device__ __forceinline__ uint64_t AddCarry(uint64_t& sum, uint64_t a, uint64_t
   return carry;
 }
 
-__device__ __forceinline__ void Ripple(uint64_t carry, int plane, uint64_t (&planes)[kPlanes]) {
+__device__ __forceinline__ void RippleCarry(uint64_t carry, int plane,
+                                            uint64_t (&planes)[kPlanes]) {
 #pragma unroll
   for (int p = 0; p < kPlanes; ++p) {
     if (p < plane) continue;
@@ -48,10 +49,11 @@ __device__ __forceinline__ void Ripple(uint64_t carry, int plane, uint64_t (&pla
   }
 }
 
-// What a point meets at the heights of word `word`.
+// The occupied heights for a point, as bits of word `word`.
 template <bool kTall>
-__device__ __forceinline__ uint64_t Look(const DeviceLevel& level, const DeviceBoundEntry& entry,
-                                         const uint64_t* node, int32_t word) {
+__device__ __forceinline__ uint64_t LoadColumn(const DeviceLevel& level,
+                                               const DeviceBoundEntry& entry, const uint64_t* node,
+                                               int32_t word) {
   const uint64_t* const at = node + entry.offset;
   if constexpr (kTall) {
     const int32_t low = word + (entry.up >> 6);
@@ -78,7 +80,7 @@ __device__ __forceinline__ uint64_t AtLeast(const uint64_t (&planes)[kPlanes], u
   return enough;
 }
 
-// False, for all of the warp, where none of its nodes can reach min_hits any more.
+// False, uniformly in the warp, if none of its nodes can reach min_hits any more.
 template <bool kTall>
 __device__ __forceinline__ bool Count(const BoundArguments& in, const DeviceBoundEntry* entries,
                                       const uint64_t* node, int32_t word, uint64_t allowed,
@@ -92,7 +94,7 @@ __device__ __forceinline__ bool Count(const BoundArguments& in, const DeviceBoun
 #pragma unroll
       for (uint32_t k = 0; k < kGroup; ++k) {
         const int2 entry = __ldg(reinterpret_cast<const int2*>(entries + i + k));
-        met[k] = Look<kTall>(in.level, {entry.x, entry.y}, node, word);
+        met[k] = LoadColumn<kTall>(in.level, {entry.x, entry.y}, node, word);
       }
       const uint64_t twos_a = AddCarry(planes[0], met[0], met[1]);
       const uint64_t twos_b = AddCarry(planes[0], met[2], met[3]);
@@ -100,9 +102,10 @@ __device__ __forceinline__ bool Count(const BoundArguments& in, const DeviceBoun
       const uint64_t twos_c = AddCarry(planes[0], met[4], met[5]);
       const uint64_t twos_d = AddCarry(planes[0], met[6], met[7]);
       const uint64_t fours_b = AddCarry(planes[1], twos_c, twos_d);
-      Ripple(AddCarry(planes[2], fours_a, fours_b), 3, planes);
+      RippleCarry(AddCarry(planes[2], fours_a, fours_b), 3, planes);
     }
-    for (; i < stop; ++i) Ripple(Look<kTall>(in.level, entries[i], node, word), 0, planes);
+    for (; i < stop; ++i)
+      RippleCarry(LoadColumn<kTall>(in.level, entries[i], node, word), 0, planes);
     const uint32_t left = points - i;
     if (in.min_hits <= left) continue;
     const bool alive = (AtLeast(planes, in.min_hits - left) & allowed) != 0;
@@ -114,7 +117,7 @@ __device__ __forceinline__ bool Count(const BoundArguments& in, const DeviceBoun
 template <bool kTall>
 __global__ void __launch_bounds__(kThreads) BoundKernel(const BoundArguments in) {
   const uint32_t index = blockIdx.x * kThreads + threadIdx.x;
-  // Threads beyond the last node do what the last one does, and keep it to themselves.
+  // Threads beyond the last node repeat it and do not write.
   const uint32_t number = in.first_node + min(index, in.node_count - 1);
   const uint32_t row = number / in.nodes_x;
   const BoundBlock block = in.blocks[row / in.nodes_y];

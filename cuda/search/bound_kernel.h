@@ -17,7 +17,7 @@
 
 namespace voxloc::cuda {
 
-// Where a point looks, in words from its node's place, and how many z levels up.
+// The word that a point tests, relative to its node's, and its height in z levels.
 struct DeviceBoundEntry {
   int32_t offset;
   int32_t up;
@@ -53,9 +53,9 @@ struct BoundArguments {
 [[nodiscard]] absl::Status LaunchBound(Device& device, const BoundArguments& arguments,
                                        cudaStream_t stream);
 
-// What SelectFound needs for as many nodes.
+// Scratch memory of SelectFound for `count` nodes.
 [[nodiscard]] cudaError_t SelectScratchBytes(uint32_t count, size_t* bytes);
-// The entries that are not 0, in their order, and how many they are.
+// The nonzero entries, in order, and their number.
 [[nodiscard]] cudaError_t SelectFound(void* scratch, size_t scratch_bytes, const uint64_t* found,
                                       uint32_t count, uint64_t* selected, uint32_t* selected_count,
                                       cudaStream_t stream);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// BoundSlice: bounds the nodes of requests, so many at a time. A workspace with a stream and memory
-// of its own; used by one thread at a time, which waits for the device.
+// BoundSlice: bounds the nodes of requests, slice by slice. A workspace with its own stream and
+// memory; used by one thread at a time, which waits for the device.
 
 #ifndef VOXLOC_CUDA_SEARCH_BOUND_SLICE_H_
 #define VOXLOC_CUDA_SEARCH_BOUND_SLICE_H_

@@ -133,7 +133,7 @@ absl::StatusOr<v1::CaptureInfo> ReadInfo(const std::string& path, absl::string_v
   if (!absl::EndsWith(name, kSuffix) || std::filesystem::is_symlink(path, error)) {
     return absl::DataLossError("it is not a file of a capture");
   }
-  const absl::StatusOr<FileParts> file = FileParts::Open(path);
+  const absl::StatusOr<RandomAccessFile> file = RandomAccessFile::Open(path);
   if (!file.ok()) return absl::DataLossError(file.status().message());
   std::string head(std::min<uint64_t>(kCaptureHeadBytes, file->size()), '\0');
   if (absl::Status status = file->Read(0, head.size(), head.data()); !status.ok()) {

@@ -112,7 +112,7 @@ void Apply(const std::vector<ConfigValue>& values, const SettingTable& table, Co
       errors.Add(value.where,
                  absl::StrCat(value.key, " is a secret; set it with ", VariableOfKey(value.key)));
     } else if (value.value.find('\0') != std::string::npos ||
-               Utf8Prefix(value.value) < value.value.size()) {
+               Utf8PrefixLength(value.value) < value.value.size()) {
       errors.Add(value.where, absl::StrCat(value.key, " must be UTF-8 text without zero bytes"));
     } else if (absl::Status status = setting->set(value.value, result.config); !status.ok()) {
       errors.Add(value.where, status);

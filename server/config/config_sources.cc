@@ -186,7 +186,7 @@ absl::StatusOr<std::string> ReadConfigFile(const std::string& path) {
                                                    kMaxConfigFileBytes, " bytes (got more)"));
   }
   if (!text.ok()) return absl::NotFoundError("cannot read the file");
-  if (const size_t valid = Utf8Prefix(*text); valid < text->size()) {
+  if (const size_t valid = Utf8PrefixLength(*text); valid < text->size()) {
     const auto line =
         1 + std::count(text->begin(), text->begin() + static_cast<ptrdiff_t>(valid), '\n');
     return absl::InvalidArgumentError(

@@ -86,7 +86,7 @@ absl::Status MapLibrary::SwitchEngine() {
 absl::Status MapLibrary::UpdateResidency(const MapView& view, const TileCatalogue::Change& change) {
   MapSnapshot snapshot = *view.snapshot;
   snapshot.tiles = snapshot.tiles.With(change);
-  snapshot.residency = TileResidency::Of(
+  snapshot.residency = TileResidency::Create(
       snapshot.tiles, snapshot.residency == nullptr ? nullptr : snapshot.residency->layout());
   VOXLOC_ASSIGN_OR_RETURN(snapshot.resident,
                           Compose(snapshot.tiles, *view.facts->build, view.snapshot.get()));
@@ -264,7 +264,7 @@ absl::StatusOr<CommitReceipt> MapLibrary::Commit(const RevisionDraft& draft) {
   snapshot.revision = revision;
   snapshot.committed_unix_ns = committed->revision.committed_unix_ns;
   snapshot.tiles = before.With(change);
-  snapshot.residency = TileResidency::Of(snapshot.tiles);
+  snapshot.residency = TileResidency::Create(snapshot.tiles);
   snapshot.resident = std::move(resident);
   MapFacts facts = FactsOf(draft.map, revision, draft.build);
   MapEventKind kind = draft.base_revision == 0 ? MapEventKind::kCreated : MapEventKind::kUpdated;

@@ -135,7 +135,7 @@ absl::StatusOr<MapSnapshot> MapLibrary::LoadRevision(const StoredMap& map,
   snapshot.revision = revision.revision;
   snapshot.committed_unix_ns = revision.committed_unix_ns;
   snapshot.tiles = before.With(change);
-  snapshot.residency = TileResidency::Of(snapshot.tiles);
+  snapshot.residency = TileResidency::Create(snapshot.tiles);
   VOXLOC_ASSIGN_OR_RETURN(snapshot.resident, Compose(snapshot.tiles, build, known));
   return snapshot;
 }

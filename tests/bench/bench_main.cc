@@ -7,11 +7,11 @@
 #include <iostream>
 #include <vector>
 
-#include "core/parallel/lock_checks.h"
+#include "core/parallel/deadlock_detection.h"
 #include "tests/bench/bench_options.h"
 
 int main(int argc, char** argv) {
-  voxloc::SkipLockChecks();
+  voxloc::DisableDeadlockDetection();
   CLI::App program(
       "Measures voxloc's engines, its map store and its server in one process.\n\n"
       "  voxloc_bench align --map map.ply --scans scans --poses poses.txt --guesses guesses.txt\n"

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "clients/cli/output/output.h"
-#include "core/parallel/lock_checks.h"
+#include "core/parallel/deadlock_detection.h"
 #include "tests/chaos/chaos_options.h"
 
 namespace {
@@ -40,7 +40,7 @@ int Run(const voxloc::chaos::Command& command, const std::string& json) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  voxloc::SkipLockChecks();
+  voxloc::DisableDeadlockDetection();
   signal(SIGPIPE, SIG_IGN);
   CLI::App program(
       "Runs servers under faults and floods, and counts what becomes of every scan. Starts the\n"

@@ -221,7 +221,7 @@ TEST_P(SweptDriveTest, PointsThatHadBeenDeskewedBeforeAreSuspect) {
     for (size_t i = 0; i < cloud.size(); ++i) {
       const double time_s = static_cast<double>(scan.sweep.time_s[i]);
       const Eigen::Vector3f point =
-          (MotionDuring(scan.base_twist, time_s) * cloud.Point(i)).cast<float>();
+          (IntegrateTwist(scan.base_twist, time_s) * cloud.Point(i)).cast<float>();
       cloud.x[i] = point.x();
       cloud.y[i] = point.y();
       cloud.z[i] = point.z();

@@ -70,7 +70,7 @@ Cloud SkewedCloud(const PointCloud& points, int64_t stamp_ns, const std::string&
   for (size_t i = 0; i < points.size(); ++i) {
     const double turned = std::atan2(points.y[i], points.x[i]) / (2.0 * M_PI);  // -0.5 to 0.5
     const auto time_s = static_cast<float>((turned < 0.0 ? turned + 1.0 : turned) * turn_s);
-    const Pose then = MotionDuring(twist, static_cast<double>(time_s));
+    const Pose then = IntegrateTwist(twist, static_cast<double>(time_s));
     const Eigen::Vector3f seen = (then.Inverse() * points.Point(i)).cast<float>();
     const float fields[4] = {seen.x(), seen.y(), seen.z(), time_s};
     std::memcpy(cloud.data.data() + i * cloud.point_step, fields, sizeof fields);

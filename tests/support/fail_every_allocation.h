@@ -63,7 +63,7 @@ auto BitsOrNoMemory(const std::string& expected, const BitsOf& bits_of) {
 }
 
 // The results; none where there was no memory for them.
-inline std::vector<AlignResult> AlignOrNothing(Engine& engine, const std::vector<AlignJob>& jobs) {
+inline std::vector<AlignResult> AlignOrEmpty(Engine& engine, const std::vector<AlignJob>& jobs) {
   try {
     return engine.Align(jobs);
   } catch (const std::bad_alloc&) {
@@ -71,7 +71,7 @@ inline std::vector<AlignResult> AlignOrNothing(Engine& engine, const std::vector
   }
 }
 
-// For calls of AlignOrNothing: each result has these bits, or says that there is no memory.
+// For calls of AlignOrEmpty: each result has these bits, or says that there is no memory.
 inline auto AllBitsOrNoMemory(const std::vector<std::string>& expected) {
   return [&expected](const std::vector<AlignResult>& results) {
     if (results.empty()) return false;

@@ -59,7 +59,8 @@ class ChunkedBag : public Bag {
   [[nodiscard]] absl::StatusOr<ChunkContents> Load(const Chunk& chunk) const;
 
  protected:
-  ChunkedBag(std::string path, FileParts file) : path_(std::move(path)), file_(std::move(file)) {}
+  ChunkedBag(std::string path, RandomAccessFile file)
+      : path_(std::move(path)), file_(std::move(file)) {}
 
   [[nodiscard]] uint64_t file_bytes() const { return file_.size(); }
   // InvalidArgument: they do not lie in the file; ResourceExhausted: over kMaxChunkBytes.
@@ -96,7 +97,7 @@ class ChunkedBag : public Bag {
   [[nodiscard]] virtual absl::Status ListMessages(absl::string_view records,
                                                   std::vector<ChunkEntry>* messages) const = 0;
 
-  const FileParts file_;
+  const RandomAccessFile file_;
   BagContents contents_;
   std::vector<Chunk> chunks_;
   absl::flat_hash_map<uint32_t, size_t> topic_of_channel_;

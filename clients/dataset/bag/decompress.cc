@@ -145,7 +145,7 @@ absl::Status WriteFully(int descriptor, absl::string_view bytes) {
   return absl::OkStatus();
 }
 
-absl::Status DecompressInto(const FileParts& file, Compression compression, int descriptor,
+absl::Status DecompressInto(const RandomAccessFile& file, Compression compression, int descriptor,
                             uint64_t* bytes) {
   VOXLOC_ASSIGN_OR_RETURN(const std::unique_ptr<FrameDecoder> decoder,
                           FrameDecoder::Create(compression));
@@ -258,7 +258,7 @@ absl::Status FrameDecoder::Damaged(absl::string_view reason) const {
 
 absl::StatusOr<DecompressedFile> DecompressedFile::Create(const std::string& path,
                                                           Compression compression) {
-  VOXLOC_ASSIGN_OR_RETURN(const FileParts file, FileParts::Open(path));
+  VOXLOC_ASSIGN_OR_RETURN(const RandomAccessFile file, RandomAccessFile::Open(path));
   std::error_code error;
   const std::filesystem::path directory = std::filesystem::temp_directory_path(error);
   std::string name = (directory / "voxloc_bag_XXXXXX").string();

@@ -398,7 +398,7 @@ absl::Status McapBag::Walk() {
 }
 
 absl::StatusOr<std::unique_ptr<Bag>> McapBag::Open(const std::string& path) {
-  VOXLOC_ASSIGN_OR_RETURN(FileParts file, FileParts::Open(path));
+  VOXLOC_ASSIGN_OR_RETURN(RandomAccessFile file, RandomAccessFile::Open(path));
   std::unique_ptr<McapBag> bag(new McapBag(path, std::move(file)));
   VOXLOC_ASSIGN_OR_RETURN(const std::string magic, bag->ReadUpTo(0, kMcapMagic.size()));
   if (magic != kMcapMagic) {

@@ -223,7 +223,7 @@ absl::StatusOr<std::unique_ptr<Bag>> OpenCompressed(const std::string& path,
 }
 
 absl::StatusOr<std::unique_ptr<Bag>> OpenFile(const std::string& path, bool decompressed) {
-  VOXLOC_ASSIGN_OR_RETURN(const FileParts file, FileParts::Open(path));
+  VOXLOC_ASSIGN_OR_RETURN(const RandomAccessFile file, RandomAccessFile::Open(path));
   std::string start(std::min<uint64_t>(file.size(), kSqliteMagic.size()), '\0');
   VOXLOC_TRY(file.Read(0, start.size(), start.data()));
   if (start == kSqliteMagic) return OpenSqliteBag(path);

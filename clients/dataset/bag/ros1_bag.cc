@@ -306,7 +306,7 @@ absl::Status Ros1Bag::Walk() {
 }
 
 absl::StatusOr<std::unique_ptr<Bag>> Ros1Bag::Open(const std::string& path) {
-  VOXLOC_ASSIGN_OR_RETURN(FileParts file, FileParts::Open(path));
+  VOXLOC_ASSIGN_OR_RETURN(RandomAccessFile file, RandomAccessFile::Open(path));
   std::unique_ptr<Ros1Bag> bag(new Ros1Bag(path, std::move(file)));
   const auto open = [&]() -> absl::Status {
     VOXLOC_ASSIGN_OR_RETURN(const std::string magic, bag->ReadUpTo(0, kRos1Magic.size()));

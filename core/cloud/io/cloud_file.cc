@@ -83,7 +83,7 @@ absl::StatusOr<PointCloud> ReadCloud(const std::string& path, const CloudReadOpt
 absl::StatusOr<CloudFileInfo> InspectCloud(const std::string& path,
                                            const CloudReadOptions& options) {
   VOXLOC_ASSIGN_OR_RETURN(const CloudFormat format, CloudFormatOf(path));
-  VOXLOC_ASSIGN_OR_RETURN(const FileParts file, FileParts::Open(path));
+  VOXLOC_ASSIGN_OR_RETURN(const RandomAccessFile file, RandomAccessFile::Open(path));
   CloudFileInfo info;
   info.format = format;
   if (file.size() == 0) return info;

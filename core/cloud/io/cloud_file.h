@@ -33,13 +33,12 @@
 
 namespace voxloc {
 
-// How much of a file may be read, and what files do not say of themselves.
+// Limits, and what a file itself does not specify.
 struct CloudReadOptions {
   size_t max_points = 200'000'000;
   size_t max_file_bytes = size_t{8} << 30;
-  // Float32 in the record of a point of a .bin file, 3 to 32; 0: 5 where the name ends in .pcd.bin,
-  // otherwise what the values in the file show, and 4 where they do not; an error where neither
-  // fits.
+  // Floats per point of a .bin file, 3 to 32. 0: 5 if the name ends in .pcd.bin, otherwise detected
+  // from the values, or else 4; an error if none of these fits.
   size_t record_floats = 0;
 };
 
@@ -80,14 +79,14 @@ struct PcdExtraField {
 constexpr size_t kMinRecordFloats = 3;
 constexpr size_t kMaxRecordFloats = 32;
 
-enum class RecordReason { kTold, kName, kSize, kValues };
+enum class RecordReason { kRequested, kName, kSize, kValues };
 
 struct RecordFloats {
   size_t floats = 4;
   RecordReason reason = RecordReason::kSize;
 };
 
-// What a cloud file says of itself, without its points.
+// The metadata of a cloud file, without its points.
 struct CloudFileInfo {
   CloudFormat format = CloudFormat::kPcd;
   // As the header promises them; 0 for a file without bytes.
@@ -98,8 +97,8 @@ struct CloudFileInfo {
   std::optional<RecordFloats> record;
 };
 
-// Reads the file's beginning only, or samples of a .bin file. Errors are those of ReadCloud; what
-// only the points would show, they do not have.
+// Reads the file's header only, or samples of a .bin file. Errors are those of ReadCloud, but for
+// errors in the points, which are not detected.
 [[nodiscard]] absl::StatusOr<CloudFileInfo> InspectCloud(const std::string& path,
                                                          const CloudReadOptions& options = {});
 

@@ -49,15 +49,15 @@ std::optional<Records> PlyRecords(absl::string_view head, absl::string_view name
   return records;
 }
 
-absl::StatusOr<std::optional<Records>> BinFileRecords(const FileParts& file, absl::string_view name,
-                                                      size_t told) {
-  VOXLOC_ASSIGN_OR_RETURN(const RecordFloats record, RecordFloatsOfFile(file, name, told));
+absl::StatusOr<std::optional<Records>> BinFileRecords(const RandomAccessFile& file,
+                                                      absl::string_view name, size_t requested) {
+  VOXLOC_ASSIGN_OR_RETURN(const RecordFloats record, RecordFloatsOfFile(file, name, requested));
   const RecordLayout layout = BinRecords(record.floats);
   return Records{layout, 0, file.size() / layout.record_bytes, std::nullopt};
 }
 
-// nullopt: the file is to be read whole, or is malformed, which reading it whole reports best.
-absl::StatusOr<std::optional<Records>> RecordsOf(const FileParts& file, CloudFormat format,
+// nullopt: the file must be read whole, or is malformed; reading it whole then gives the error.
+absl::StatusOr<std::optional<Records>> RecordsOf(const RandomAccessFile& file, CloudFormat format,
                                                  absl::string_view name,
                                                  const CloudReadOptions& options) {
   if (format == CloudFormat::kKittiBin) return BinFileRecords(file, name, options.record_floats);
@@ -77,7 +77,7 @@ absl::StatusOr<std::optional<Records>> RecordsOf(const FileParts& file, CloudFor
 absl::StatusOr<CloudPieceReader> CloudPieceReader::Open(const std::string& path,
                                                         const CloudPieceOptions& options) {
   VOXLOC_ASSIGN_OR_RETURN(const CloudFormat format, CloudFormatOf(path));
-  VOXLOC_ASSIGN_OR_RETURN(FileParts file, FileParts::Open(path));
+  VOXLOC_ASSIGN_OR_RETURN(RandomAccessFile file, RandomAccessFile::Open(path));
   if (file.size() == 0) return ReadCloud(path, options.read).status();  // says that it is empty
   VOXLOC_ASSIGN_OR_RETURN(const std::optional<Records> records,
                           RecordsOf(file, format, path, options.read));
@@ -106,7 +106,7 @@ absl::StatusOr<PointCloud> CloudPieceReader::Next() {
     VOXLOC_TRY(file_->Read(offset, bytes_.size(), bytes_.data()));
     done_ += count;
     PointCloud piece = CloudFromColumns(records_.ColumnsOf(bytes_.data(), count), &origin_);
-    return pcd_.has_value() ? pcd_->Placed(std::move(piece)) : piece;
+    return pcd_.has_value() ? pcd_->ApplyViewpoint(std::move(piece)) : piece;
   } catch (const std::bad_alloc&) {
     return absl::ResourceExhaustedError(
         absl::StrCat("no memory for ", count, " points of ", records_.record_bytes, " bytes"));

@@ -55,13 +55,13 @@ class CloudPieceReader {
   uint64_t points_ = 0;
   uint64_t done_ = 0;  // points handed out
   // Piece by piece.
-  std::optional<FileParts> file_;
+  std::optional<RandomAccessFile> file_;
   RecordLayout records_;
   uint64_t data_offset_ = 0;  // of the first record in the file
   size_t piece_points_ = 0;
   std::vector<char> bytes_;                // of a piece
   std::optional<Eigen::Vector3d> origin_;  // in the file's coordinates
-  std::optional<PcdHeader> pcd_;           // what places the points; nullopt: another format
+  std::optional<PcdHeader> pcd_;           // for its VIEWPOINT; nullopt: another format
   // Or whole.
   PointCloud whole_;
 };

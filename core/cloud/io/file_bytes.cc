@@ -74,11 +74,11 @@ absl::Status WriteAll(const std::string& path, Descriptor& file, absl::string_vi
 
 }  // namespace
 
-absl::StatusOr<FileParts> FileParts::Open(const std::string& path) {
+absl::StatusOr<RandomAccessFile> RandomAccessFile::Open(const std::string& path) {
   // Not blocking: opening a pipe without a writer must not hang.
   const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (descriptor < 0) return SystemError(path, "open", errno);
-  FileParts file(path, descriptor, 0);
+  RandomAccessFile file(path, descriptor, 0);
   struct stat info = {};
   if (::fstat(descriptor, &info) != 0) return SystemError(path, "stat", errno);
   if (!S_ISREG(info.st_mode)) {
@@ -90,11 +90,11 @@ absl::StatusOr<FileParts> FileParts::Open(const std::string& path) {
   return file;
 }
 
-FileParts::~FileParts() {
+RandomAccessFile::~RandomAccessFile() {
   if (descriptor_ >= 0) ::close(descriptor_);
 }
 
-absl::Status FileParts::Read(uint64_t offset, size_t count, char* out) const {
+absl::Status RandomAccessFile::Read(uint64_t offset, size_t count, char* out) const {
   size_t done = 0;
   while (done < count) {
     const ssize_t got =
@@ -111,7 +111,7 @@ absl::Status FileParts::Read(uint64_t offset, size_t count, char* out) const {
 }
 
 absl::StatusOr<FileBytes> ReadFileBytes(const std::string& path, size_t max_bytes) {
-  VOXLOC_ASSIGN_OR_RETURN(const FileParts file, FileParts::Open(path));
+  VOXLOC_ASSIGN_OR_RETURN(const RandomAccessFile file, RandomAccessFile::Open(path));
   const uint64_t size = file.size();
   if (size > max_bytes) {
     return absl::ResourceExhaustedError(

@@ -31,15 +31,15 @@ class FileBytes {
 };
 
 // A file that is read in parts. Any number of threads may read one.
-class FileParts {
+class RandomAccessFile {
  public:
-  [[nodiscard]] static absl::StatusOr<FileParts> Open(const std::string& path);
-  FileParts(FileParts&& other) noexcept
+  [[nodiscard]] static absl::StatusOr<RandomAccessFile> Open(const std::string& path);
+  RandomAccessFile(RandomAccessFile&& other) noexcept
       : path_(std::move(other.path_)),
         descriptor_(std::exchange(other.descriptor_, -1)),
         size_(other.size_) {}
-  FileParts& operator=(FileParts&&) = delete;
-  ~FileParts();
+  RandomAccessFile& operator=(RandomAccessFile&&) = delete;
+  ~RandomAccessFile();
 
   // When it was opened, bytes.
   [[nodiscard]] uint64_t size() const { return size_; }
@@ -48,7 +48,7 @@ class FileParts {
   [[nodiscard]] absl::Status Read(uint64_t offset, size_t count, char* out) const;
 
  private:
-  FileParts(std::string path, int descriptor, uint64_t size)
+  RandomAccessFile(std::string path, int descriptor, uint64_t size)
       : path_(std::move(path)), descriptor_(descriptor), size_(size) {}
 
   std::string path_;

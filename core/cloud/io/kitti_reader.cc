@@ -20,13 +20,13 @@ namespace voxloc {
 
 namespace {
 
-// A part of a file.
+// A part of a file, read.
 struct RecordSample {
   uint64_t offset = 0;  // bytes, a multiple of 4
   absl::string_view bytes;
 };
 
-// A range of a file that is to be looked at.
+// A part of a file to sample.
 struct RecordRange {
   uint64_t offset = 0;
   size_t bytes = 0;
@@ -36,24 +36,24 @@ constexpr uint64_t kWholeBytes = 256 << 10;
 constexpr size_t kRangeBytes = 16 << 10;
 constexpr size_t kRanges = 16;
 
-// Records that the values are tried as. 3 and 7 are in use too, and are never taken for 4 to 6.
-constexpr size_t kTried[] = {3, 4, 5, 6, 7};
+// Candidate lengths. 3 and 7 are in use too: they are compared, so as not to detect them as 4 to 6.
+constexpr size_t kCandidates[] = {3, 4, 5, 6, 7};
 constexpr size_t kNuScenesFloats = 5;
 
-// Natural logarithm of the odds at which the values decide.
+// The log likelihood ratio from which the values decide.
 constexpr double kDecisive = 10.0;
 
-// Where a record is two of half its length, the means of the halves differ by less than this share
-// of the spread.
+// If a record really is two records of half its length, the means of the halves differ by less than
+// this fraction of the standard deviation.
 constexpr double kSameMean = 0.7;
-constexpr size_t kLeastRecordsOfMeans = 8;
-// And where they are no more than chance makes of so many records, in standard deviations.
+constexpr size_t kMinRecordsForMeans = 8;
+// The same for few records, in standard deviations of the difference of two means.
 constexpr double kChanceSigmas = 4.0;
 
 // No coordinate of a scan or of a map is farther from zero, or nearer and not zero.
 constexpr double kMaxOffset_m = 1e8;
-constexpr double kNearest_m = 1e-20;
-constexpr double kMostImplausible = 0.02;
+constexpr double kMinOffset_m = 1e-20;
+constexpr double kMaxImplausibleShare = 0.02;
 
 struct Values {
   uint64_t first = 0;  // the number of the first in the file
@@ -78,13 +78,13 @@ std::vector<Values> ValuesOf(const std::vector<RecordSample>& samples) {
   return all;
 }
 
-// How little the values of a column resemble their neighbours, over all columns.
-struct Unlikeness {
+// How much the values differ from their neighbours in the column, over all columns.
+struct Dissimilarity {
   double per_value = std::numeric_limits<double>::infinity();  // minus twice a log likelihood
   double values = 0.0;
 };
 
-Unlikeness UnlikenessOf(const std::vector<Values>& all, size_t floats) {
+Dissimilarity MeasureDissimilarity(const std::vector<Values>& all, size_t floats) {
   constexpr double kSmallestSquare = 1e-4;
   std::vector<double> squares(floats, 0.0);
   std::vector<double> counts(floats, 0.0);
@@ -96,28 +96,28 @@ Unlikeness UnlikenessOf(const std::vector<Values>& all, size_t floats) {
       counts[column] += 1.0;
     }
   }
-  Unlikeness unlikeness;
+  Dissimilarity dissimilarity;
   double sum = 0.0;
   for (size_t column = 0; column < floats; ++column) {
     const double n = counts[column];
     if (n == 0.0) return {};
-    // A mean of few squares is small by chance; what is added makes up for it on average.
+    // The logarithm of a mean of few squares is biased downwards; the added terms correct that.
     sum += std::log(kSmallestSquare + squares[column] / n) + 1.0 / n + 1.0 / (3.0 * n * n);
-    unlikeness.values += n;
+    dissimilarity.values += n;
   }
-  unlikeness.per_value = sum / static_cast<double>(floats);
-  return unlikeness;
+  dissimilarity.per_value = sum / static_cast<double>(floats);
+  return dissimilarity;
 }
 
-bool Decides(const Unlikeness& better, const Unlikeness& worse) {
+bool IsDecisive(const Dissimilarity& better, const Dissimilarity& worse) {
   if (std::isinf(better.per_value)) return false;
   if (std::isinf(worse.per_value)) return true;
   const double values = std::min(better.values, worse.values);
   return 0.5 * values * (worse.per_value - better.per_value) > kDecisive;
 }
 
-// Whether records of 2 * floats have halves that differ as only different columns do. nullopt: too
-// few to tell.
+// Whether the two halves of records of 2 * floats differ as different columns do. nullopt: there
+// are too few records to decide.
 std::optional<bool> HalvesDiffer(const std::vector<Values>& all, size_t floats) {
   const size_t both = 2 * floats;
   std::vector<double> sums(both, 0.0);
@@ -135,7 +135,7 @@ std::optional<bool> HalvesDiffer(const std::vector<Values>& all, size_t floats) 
   for (size_t a = 0; a < floats; ++a) {
     const size_t b = a + floats;
     const double records = std::min(counts[a], counts[b]);
-    if (records < kLeastRecordsOfMeans) return std::nullopt;
+    if (records < kMinRecordsForMeans) return std::nullopt;
     share = std::max(share, kChanceSigmas * std::sqrt(2.0 / records));
     const double mean_a = sums[a] / counts[a];
     const double mean_b = sums[b] / counts[b];
@@ -148,8 +148,8 @@ std::optional<bool> HalvesDiffer(const std::vector<Values>& all, size_t floats) 
   return false;
 }
 
-// Whether the coordinates of such records could be some.
-bool Plausible(const std::vector<Values>& all, size_t floats) {
+// Whether the x y z of such records are plausible coordinates.
+bool IsPlausible(const std::vector<Values>& all, size_t floats) {
   size_t coordinates = 0;
   size_t implausible = 0;
   for (const Values& values : all) {
@@ -157,12 +157,13 @@ bool Plausible(const std::vector<Values>& all, size_t floats) {
       if ((values.first + i) % floats > 2) continue;
       const double size = std::abs(values.raw[i]);
       ++coordinates;
-      if (std::isfinite(size) && (size > kMaxOffset_m || (size > 0.0 && size < kNearest_m))) {
+      if (std::isfinite(size) && (size > kMaxOffset_m || (size > 0.0 && size < kMinOffset_m))) {
         ++implausible;
       }
     }
   }
-  return static_cast<double>(implausible) <= kMostImplausible * static_cast<double>(coordinates);
+  return static_cast<double>(implausible) <=
+         kMaxImplausibleShare * static_cast<double>(coordinates);
 }
 
 bool AllZero(const std::vector<Values>& all) {
@@ -171,22 +172,22 @@ bool AllZero(const std::vector<Values>& all) {
   });
 }
 
-absl::Status NotCertain(absl::string_view name, absl::string_view why) {
+absl::Status AmbiguousRecordError(absl::string_view name, absl::string_view why) {
   return Malformed(name,
-                   "the number of float32 in a point's record must be told with "
+                   "the number of float32 in a point's record must be given with "
                    "--record-floats (KITTI: 4, nuScenes: 5): ",
                    why);
 }
 
-absl::Status WrongSize(absl::string_view name, uint64_t file_bytes, size_t floats) {
+absl::Status WrongSizeError(absl::string_view name, uint64_t file_bytes, size_t floats) {
   const uint64_t record_bytes = floats * sizeof(float);
   return MalformedByte(name, static_cast<size_t>(file_bytes - file_bytes % record_bytes),
                        "the size must be a multiple of ", record_bytes, " bytes, float32 x y z",
                        floats > 3 ? " intensity" : "", floats > 4 ? " and more" : "", " (got ",
-                       file_bytes, "); --record-floats tells another record");
+                       file_bytes, "); set --record-floats for another record");
 }
 
-// The parts of a file of that size that are to be looked at.
+// The parts of a file of that size to sample.
 std::vector<RecordRange> RecordRangesOf(uint64_t file_bytes) {
   if (file_bytes <= kWholeBytes) return {{0, static_cast<size_t>(file_bytes)}};
   std::vector<RecordRange> ranges;
@@ -199,72 +200,74 @@ std::vector<RecordRange> RecordRangesOf(uint64_t file_bytes) {
 
 // See RecordFloatsOfFile. The values decide thus: in the right record a value resembles the one of
 // the next point in the same column; in a wrong one it meets other columns.
-absl::StatusOr<RecordFloats> ChooseRecordFloats(size_t told, absl::string_view name,
+absl::StatusOr<RecordFloats> ChooseRecordFloats(size_t requested, absl::string_view name,
                                                 uint64_t file_bytes,
                                                 const std::vector<RecordSample>& samples) {
   const auto fits = [&](size_t floats) { return file_bytes % (floats * sizeof(float)) == 0; };
-  if (told != 0) {
-    if (told < kMinRecordFloats || told > kMaxRecordFloats) {
+  if (requested != 0) {
+    if (requested < kMinRecordFloats || requested > kMaxRecordFloats) {
       return absl::InvalidArgumentError(absl::StrCat("--record-floats must be ", kMinRecordFloats,
-                                                     " to ", kMaxRecordFloats, " (got ", told,
+                                                     " to ", kMaxRecordFloats, " (got ", requested,
                                                      ")"));
     }
-    if (!fits(told)) return WrongSize(name, file_bytes, told);
-    return RecordFloats{told, RecordReason::kTold};
+    if (!fits(requested)) return WrongSizeError(name, file_bytes, requested);
+    return RecordFloats{requested, RecordReason::kRequested};
   }
   const bool named = absl::EndsWithIgnoreCase(name, ".pcd.bin");
-  if (named && !fits(kNuScenesFloats)) return WrongSize(name, file_bytes, kNuScenesFloats);
-  if (!fits(4) && !fits(5) && !fits(6)) return WrongSize(name, file_bytes, 4);
+  if (named && !fits(kNuScenesFloats)) return WrongSizeError(name, file_bytes, kNuScenesFloats);
+  if (!fits(4) && !fits(5) && !fits(6)) return WrongSizeError(name, file_bytes, 4);
 
   const std::vector<Values> all = ValuesOf(samples);
-  Unlikeness unlikeness[8];
-  for (const size_t floats : kTried) unlikeness[floats] = UnlikenessOf(all, floats);
+  Dissimilarity dissimilarity[8];
+  for (const size_t floats : kCandidates) dissimilarity[floats] = MeasureDissimilarity(all, floats);
   size_t best = 0;
-  for (const size_t floats : kTried) {
+  for (const size_t floats : kCandidates) {
     if (!fits(floats)) continue;
-    if (best == 0 || unlikeness[floats].per_value < unlikeness[best].per_value) best = floats;
+    if (best == 0 || dissimilarity[floats].per_value < dissimilarity[best].per_value) best = floats;
   }
   bool decided = true;
   bool only_fit = true;
-  for (const size_t floats : kTried) {
+  for (const size_t floats : kCandidates) {
     if (floats == best) continue;
     only_fit = only_fit && !fits(floats);
     // KITTI's records are so common that others have to be better even where those do not fit.
     if (fits(floats) || floats == 4) {
-      decided = decided && Decides(unlikeness[best], unlikeness[floats]);
+      decided = decided && IsDecisive(dissimilarity[best], dissimilarity[floats]);
     }
   }
   RecordFloats chosen{best, RecordReason::kValues};
   if (AllZero(all) || (named && !decided)) {
     chosen = named ? RecordFloats{kNuScenesFloats, RecordReason::kName}
                    : RecordFloats{4, RecordReason::kSize};
-    if (!fits(chosen.floats)) return WrongSize(name, file_bytes, chosen.floats);
+    if (!fits(chosen.floats)) return WrongSizeError(name, file_bytes, chosen.floats);
   } else if (best == 4 && only_fit) {
     chosen.reason = RecordReason::kSize;
-  } else if (!decided && fits(4) && !Decides(unlikeness[best], unlikeness[4])) {
-    // Nothing speaks against the most common record.
+  } else if (!decided && fits(4) && !IsDecisive(dissimilarity[best], dissimilarity[4])) {
+    // Nothing contradicts the most common record.
     chosen = {4, RecordReason::kName};
   } else if (!decided) {
-    return NotCertain(
+    return AmbiguousRecordError(
         name, absl::StrCat("its ", file_bytes, " bytes fit several, and its values do not decide"));
   } else if (named && best != kNuScenesFloats) {
-    return NotCertain(name, absl::StrCat("a .pcd.bin has 5, but the values look like ", best));
+    return AmbiguousRecordError(name,
+                                absl::StrCat("a .pcd.bin has 5, but the values look like ", best));
   } else if (named) {
     chosen.reason = RecordReason::kName;
   }
   if (chosen.floats < 4 || chosen.floats > 6) {
-    return NotCertain(name, absl::StrCat("the values look like ", chosen.floats));
+    return AmbiguousRecordError(name, absl::StrCat("the values look like ", chosen.floats));
   }
   if (chosen.floats == 4 && fits(8) && HalvesDiffer(all, 4) == true) {
-    return NotCertain(name, "the values look like 8");
+    return AmbiguousRecordError(name, "the values look like 8");
   }
   if (chosen.floats == 6 && fits(3) && HalvesDiffer(all, 3) == false) {
-    return NotCertain(name, "the values look like 3 or 6");
+    return AmbiguousRecordError(name, "the values look like 3 or 6");
   }
-  if (!Plausible(all, chosen.floats)) {
-    return NotCertain(name, absl::StrCat("as records of ", chosen.floats,
-                                         " the coordinates are not plausible; is it a file of "
-                                         "float32 at all?"));
+  if (!IsPlausible(all, chosen.floats)) {
+    return AmbiguousRecordError(name,
+                                absl::StrCat("as records of ", chosen.floats,
+                                             " the coordinates are not plausible; is it a file of "
+                                             "float32 at all?"));
   }
   return chosen;
 }
@@ -280,8 +283,8 @@ RecordLayout BinRecords(size_t floats) {
   return layout;
 }
 
-absl::StatusOr<RecordFloats> RecordFloatsOfFile(const FileParts& file, absl::string_view name,
-                                                size_t told) {
+absl::StatusOr<RecordFloats> RecordFloatsOfFile(const RandomAccessFile& file,
+                                                absl::string_view name, size_t requested) {
   const std::vector<RecordRange> ranges = RecordRangesOf(file.size());
   std::vector<std::string> parts;
   std::vector<RecordSample> samples;
@@ -291,7 +294,7 @@ absl::StatusOr<RecordFloats> RecordFloatsOfFile(const FileParts& file, absl::str
     VOXLOC_TRY(file.Read(range.offset, part.size(), part.data()));
     samples.push_back({range.offset, part});
   }
-  return ChooseRecordFloats(told, name, file.size(), samples);
+  return ChooseRecordFloats(requested, name, file.size(), samples);
 }
 
 absl::StatusOr<PointCloud> ParseKittiBin(absl::string_view bytes, absl::string_view name,

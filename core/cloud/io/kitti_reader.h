@@ -22,15 +22,18 @@ namespace voxloc {
                                                        absl::string_view name, size_t max_points,
                                                        size_t record_floats);
 
+// The layout of records of this many floats: x y z and, from 4 on, intensity.
 [[nodiscard]] RecordLayout BinRecords(size_t floats);
 
-// How many float32 a point has in a .bin file, which has no header: KITTI writes 4 (x y z
-// intensity), nuScenes 5, others 6. `told`: the answer, where it is known; 0: it is not. `name`: of
-// the file, of which .pcd.bin (as nuScenes writes) means 5, and .bin 4 where the values do not
-// speak against it. InvalidArgument: the size fits no record, or what fits is not certain; the
-// message names the flag --record-floats. Or Read's error.
-[[nodiscard]] absl::StatusOr<RecordFloats> RecordFloatsOfFile(const FileParts& file,
-                                                              absl::string_view name, size_t told);
+// The number of floats per point in a .bin file, which has no header: KITTI writes 4 (x y z
+// intensity), nuScenes 5, others 6. `requested`: the number if the caller knows it, otherwise 0.
+// `name`: the file's; .pcd.bin (nuScenes) means 5, and .bin means 4 unless the values contradict
+// it: with the right record length, a value resembles the next point's value in the same column;
+// with a wrong one it is compared with another column. InvalidArgument: the size fits no record, or
+// the detection is ambiguous; the message names the flag --record-floats. Or Read's error.
+[[nodiscard]] absl::StatusOr<RecordFloats> RecordFloatsOfFile(const RandomAccessFile& file,
+                                                              absl::string_view name,
+                                                              size_t requested);
 
 }  // namespace voxloc
 

@@ -56,7 +56,7 @@ absl::StatusOr<Entries> ReadEntries(LineScanner& lines, absl::string_view name) 
                        lines.line_number());
     }
     absl::string_view rest = line;
-    const absl::string_view key = TakeWord(rest);
+    const absl::string_view key = ConsumeWord(rest);
     if (key.empty() || key.front() == '#') continue;
     std::optional<Entry>* entry = EntryOf(key, entries);
     if (entry == nullptr) {
@@ -70,7 +70,7 @@ absl::StatusOr<Entries> ReadEntries(LineScanner& lines, absl::string_view name) 
       return MalformedLine(name, lines.line_number(), key, " is given twice");
     }
     *entry = Entry{lines.line_number(), {}};
-    for (absl::string_view word = TakeWord(rest); !word.empty(); word = TakeWord(rest)) {
+    for (absl::string_view word = ConsumeWord(rest); !word.empty(); word = ConsumeWord(rest)) {
       (*entry)->words.push_back(word);
     }
   }
@@ -171,8 +171,8 @@ absl::StatusOr<PointFields> PointFieldsOf(const std::vector<PcdField>& fields, s
   return found;
 }
 
-absl::StatusOr<uint64_t> WholeNumber(const Entry& entry, absl::string_view key,
-                                     absl::string_view name) {
+absl::StatusOr<uint64_t> ParseWholeNumber(const Entry& entry, absl::string_view key,
+                                          absl::string_view name) {
   uint64_t value = 0;
   if (entry.words.size() != 1 || !absl::SimpleAtoi(entry.words[0], &value)) {
     return MalformedLine(name, entry.line, key, " must be one whole number from 0 to ",
@@ -185,10 +185,10 @@ absl::StatusOr<uint64_t> WholeNumber(const Entry& entry, absl::string_view key,
 absl::StatusOr<uint64_t> PointsOf(const Entries& entries, absl::string_view name) {
   std::optional<uint64_t> grid;
   if (entries.width.has_value()) {
-    VOXLOC_ASSIGN_OR_RETURN(const uint64_t width, WholeNumber(*entries.width, "WIDTH", name));
+    VOXLOC_ASSIGN_OR_RETURN(const uint64_t width, ParseWholeNumber(*entries.width, "WIDTH", name));
     uint64_t height = 1;
     if (entries.height.has_value()) {
-      VOXLOC_ASSIGN_OR_RETURN(height, WholeNumber(*entries.height, "HEIGHT", name));
+      VOXLOC_ASSIGN_OR_RETURN(height, ParseWholeNumber(*entries.height, "HEIGHT", name));
     }
     if (height != 0 && width > std::numeric_limits<uint64_t>::max() / height) {
       return MalformedLine(name, entries.width->line, "WIDTH ", width, " times HEIGHT ", height,
@@ -200,7 +200,7 @@ absl::StatusOr<uint64_t> PointsOf(const Entries& entries, absl::string_view name
     if (!grid.has_value()) return Malformed(name, "the header has neither POINTS nor WIDTH");
     return *grid;
   }
-  VOXLOC_ASSIGN_OR_RETURN(const uint64_t points, WholeNumber(*entries.points, "POINTS", name));
+  VOXLOC_ASSIGN_OR_RETURN(const uint64_t points, ParseWholeNumber(*entries.points, "POINTS", name));
   if (grid.has_value() && *grid != points) {
     return MalformedLine(name, entries.points->line, "POINTS must equal WIDTH times HEIGHT (got ",
                          points, " and ", *grid, ")");
@@ -233,7 +233,7 @@ absl::StatusOr<Pose> ViewpointOf(const std::optional<Entry>& entry, absl::string
   for (size_t i = 0; i < kNumbers; ++i) {
     if (!ParseDouble(entry->words[i], v[i])) return malformed(Quoted(entry->words[i]));
   }
-  // Some writers leave all of them zero where they mean nothing by it.
+  // Some writers set all of them to zero for "no viewpoint".
   if (std::all_of(v.begin(), v.end(), [](double number) { return number == 0.0; })) return Pose();
   absl::StatusOr<Pose> viewpoint =
       PoseFromQuaternion({v[0], v[1], v[2]}, Eigen::Quaterniond(v[3], v[4], v[5], v[6]));
@@ -254,7 +254,7 @@ RecordLayout PcdHeader::Records() const {
   return {point_fields.Map([&](size_t i) { return records[i]; }), bytes};
 }
 
-PointCloud PcdHeader::Placed(PointCloud cloud) const {
+PointCloud PcdHeader::ApplyViewpoint(PointCloud cloud) const {
   if (!viewpoint.rotation.vec().isZero(0.0)) return Transform(viewpoint, cloud);
   for (int axis = 0; axis < 3; ++axis) {
     double& origin = cloud.origin[axis];

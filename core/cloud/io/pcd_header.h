@@ -42,8 +42,8 @@ struct PcdHeader {
   // Of the records of binary data.
   [[nodiscard]] RecordLayout Records() const;
 
-  // The points as the header places them. What a translation alone moves keeps its offsets' bits.
-  [[nodiscard]] PointCloud Placed(PointCloud cloud) const;
+  // Applies VIEWPOINT to the points. A pure translation changes the origin only.
+  [[nodiscard]] PointCloud ApplyViewpoint(PointCloud cloud) const;
 
   [[nodiscard]] size_t point_bytes() const;
   [[nodiscard]] size_t padding_bytes() const;  // the part of point_bytes() in padding fields

@@ -38,7 +38,7 @@ absl::StatusOr<PointCloud> ReadAscii(const PcdHeader& header, absl::string_view 
   absl::StatusOr<PointCloud> cloud =
       ParseAsciiPoints(lines, data.size(), header.points, layout, name);
   absl::string_view line;
-  if (cloud.ok() && NextFilledLine(lines, line)) {
+  if (cloud.ok() && NextNonBlankLine(lines, line)) {
     return MalformedLine(name, lines.line_number(), "there are more than the ", header.points,
                          " points that the header promises");
   }
@@ -153,7 +153,7 @@ absl::StatusOr<PointCloud> ParsePcd(absl::string_view bytes, absl::string_view n
                                                      " in the header)"));
   }
   VOXLOC_ASSIGN_OR_RETURN(PointCloud cloud, ReadPoints(header, bytes, name));
-  return header.Placed(std::move(cloud));
+  return header.ApplyViewpoint(std::move(cloud));
 }
 
 }  // namespace voxloc

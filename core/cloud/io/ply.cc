@@ -22,7 +22,7 @@
 namespace voxloc {
 namespace {
 
-std::optional<ScalarType> TypeNamed(absl::string_view word) {
+std::optional<ScalarType> ParseTypeName(absl::string_view word) {
   static constexpr std::pair<absl::string_view, ScalarType> kTypes[] = {
       {"char", ScalarType::kInt8},      {"int8", ScalarType::kInt8},
       {"uchar", ScalarType::kUint8},    {"uint8", ScalarType::kUint8},
@@ -42,8 +42,8 @@ std::optional<ScalarType> TypeNamed(absl::string_view word) {
 // This function and the next ones read the words after a line's key and return what is wrong with
 // them.
 absl::Status ReadFormat(absl::string_view rest, PlyHeader& header, bool& given) {
-  const absl::string_view format = TakeWord(rest);
-  const absl::string_view version = TakeWord(rest);
+  const absl::string_view format = ConsumeWord(rest);
+  const absl::string_view version = ConsumeWord(rest);
   if (given) return absl::InvalidArgumentError("the format is given twice");
   if (format != "ascii" && format != "binary_little_endian" && format != "binary_big_endian") {
     return absl::InvalidArgumentError(
@@ -62,11 +62,11 @@ absl::Status ReadFormat(absl::string_view rest, PlyHeader& header, bool& given) 
 
 absl::Status ReadElement(absl::string_view rest, size_t line, PlyHeader& header) {
   PlyElement element;
-  element.name = std::string(TakeWord(rest));
+  element.name = std::string(ConsumeWord(rest));
   element.line = line;
-  const absl::string_view word = TakeWord(rest);
+  const absl::string_view word = ConsumeWord(rest);
   uint64_t count = 0;
-  if (element.name.empty() || !absl::SimpleAtoi(word, &count) || !TakeWord(rest).empty()) {
+  if (element.name.empty() || !absl::SimpleAtoi(word, &count) || !ConsumeWord(rest).empty()) {
     return absl::InvalidArgumentError(
         absl::StrCat("element must have a name and one whole number from 0 to ",
                      std::numeric_limits<uint64_t>::max(), " (got ", Quoted(element.name),
@@ -78,7 +78,7 @@ absl::Status ReadElement(absl::string_view rest, size_t line, PlyHeader& header)
 }
 
 absl::StatusOr<ScalarType> ReadType(absl::string_view word) {
-  const std::optional<ScalarType> type = TypeNamed(word);
+  const std::optional<ScalarType> type = ParseTypeName(word);
   if (type.has_value()) return *type;
   return absl::InvalidArgumentError(absl::StrCat(
       "the type of a property must be char, uchar, short, ushort, int, uint, float, double, int8, "
@@ -91,25 +91,25 @@ absl::Status ReadProperty(absl::string_view rest, PlyHeader& header) {
     return absl::InvalidArgumentError("there is a property before the first element");
   }
   PlyProperty property;
-  absl::string_view word = TakeWord(rest);
+  absl::string_view word = ConsumeWord(rest);
   if (word == "list") {
-    VOXLOC_ASSIGN_OR_RETURN(const ScalarType length_type, ReadType(TakeWord(rest)));
+    VOXLOC_ASSIGN_OR_RETURN(const ScalarType length_type, ReadType(ConsumeWord(rest)));
     if (!IsInteger(length_type)) {
       return absl::InvalidArgumentError(
           "the type of the length of a list must be an integer (got a floating point type)");
     }
     property.length_type = length_type;
-    word = TakeWord(rest);
+    word = ConsumeWord(rest);
   }
   VOXLOC_ASSIGN_OR_RETURN(property.type, ReadType(word));
-  property.name = std::string(TakeWord(rest));
+  property.name = std::string(ConsumeWord(rest));
   if (property.name.empty()) return absl::InvalidArgumentError("the property has no name");
   header.elements.back().properties.push_back(std::move(property));
   return absl::OkStatus();
 }
 
-absl::Status EndsInside(absl::string_view name, size_t offset, const PlyElement& element,
-                        size_t index) {
+absl::Status EndsInsideError(absl::string_view name, size_t offset, const PlyElement& element,
+                             size_t index) {
   return MalformedByte(name, offset, "the data ends inside element ", Quoted(element.name), " ",
                        index, " of ", element.count);
 }
@@ -123,7 +123,8 @@ absl::StatusOr<size_t> SkipOne(const PlyHeader& header, const PlyElement& elemen
     size_t values = 1;
     if (property.length_type.has_value()) {
       const size_t length_bytes = SizeOf(*property.length_type);
-      if (length_bytes > bytes.size() - offset) return EndsInside(name, offset, element, index);
+      if (length_bytes > bytes.size() - offset)
+        return EndsInsideError(name, offset, element, index);
       const double length =
           LoaderOf(*property.length_type, header.big_endian)(bytes.data() + offset);
       if (length < 0.0) {
@@ -134,7 +135,7 @@ absl::StatusOr<size_t> SkipOne(const PlyHeader& header, const PlyElement& elemen
       offset += length_bytes;
     }
     if (values > (bytes.size() - offset) / SizeOf(property.type)) {
-      return EndsInside(name, offset, element, index);
+      return EndsInsideError(name, offset, element, index);
     }
     const size_t value_bytes = values * SizeOf(property.type);
     if (scalars != nullptr && !property.length_type.has_value()) {
@@ -152,7 +153,7 @@ absl::StatusOr<size_t> SkipElement(const PlyHeader& header, const PlyElement& el
   if (!element.has_list()) {
     const size_t each = element.bytes();
     if (each != 0 && element.count > (bytes.size() - offset) / each) {
-      return EndsInside(name, offset, element, (bytes.size() - offset) / each);
+      return EndsInsideError(name, offset, element, (bytes.size() - offset) / each);
     }
     return offset + each * element.count;
   }
@@ -188,7 +189,7 @@ absl::StatusOr<std::string> ScalarsOf(const PlyElement& vertex, absl::string_vie
                                       size_t line_number, absl::string_view name) {
   std::string scalars;
   for (const PlyProperty& property : vertex.properties) {
-    absl::string_view word = TakeWord(line);
+    absl::string_view word = ConsumeWord(line);
     if (!property.length_type.has_value()) {
       absl::StrAppend(&scalars, word, " ");
       continue;
@@ -199,7 +200,7 @@ absl::StatusOr<std::string> ScalarsOf(const PlyElement& vertex, absl::string_vie
                            Quoted(word), ")");
     }
     for (uint32_t i = 0; i < length; ++i) {
-      if (TakeWord(line).empty()) {
+      if (ConsumeWord(line).empty()) {
         return MalformedLine(name, line_number, "a list of ", length, " has ", i, " values");
       }
     }
@@ -236,8 +237,8 @@ absl::StatusOr<PointCloud> ReadAscii(const PlyHeader& header, const PlyElement& 
     if (&element == &vertex) break;
     if (element.properties.empty()) continue;
     for (size_t i = 0; i < element.count; ++i) {
-      if (!NextFilledLine(lines, line)) {
-        return EndsInside(name, header.data_offset + lines.offset(), element, i);
+      if (!NextNonBlankLine(lines, line)) {
+        return EndsInsideError(name, header.data_offset + lines.offset(), element, i);
       }
     }
   }
@@ -308,7 +309,7 @@ absl::StatusOr<PlyHeader> ParsePlyHeader(absl::string_view bytes, absl::string_v
                        lines.line_number());
     }
     absl::string_view rest = line;
-    const absl::string_view key = TakeWord(rest);
+    const absl::string_view key = ConsumeWord(rest);
     if (key == "end_header") break;
     absl::Status status = absl::OkStatus();
     if (key == "format") {

@@ -53,7 +53,7 @@ struct PlyVertices {
   // Of the records of binary data, their lists left out.
   [[nodiscard]] RecordLayout Records(const PlyHeader& header) const;
 };
-// An error where there is no such element, or it has no coordinates; a list is none.
+// An error if there is no such element or it lacks a coordinate; a list is not a coordinate.
 [[nodiscard]] absl::StatusOr<PlyVertices> FindPlyVertices(const PlyHeader& header,
                                                           absl::string_view name);
 

@@ -16,14 +16,14 @@ namespace voxloc {
 namespace {
 
 // Float32 steps are 0.12 mm below this distance and 0.24 mm above it.
-constexpr double kFloatIsEnough_m = 2048.0;
-// Further out than any place on Earth in any frame in use: a broken point, no origin.
-constexpr double kFurthestOrigin_m = 1e8;
+constexpr double kMaxFloatDistance_m = 2048.0;
+// Beyond any coordinate on Earth in any frame in use: an invalid point, not used as the origin.
+constexpr double kMaxOriginDistance_m = 1e8;
 
 // Collects points given in double into a PointCloud, and chooses its origin.
 class CloudBuilder {
  public:
-  // `origin`: what the points before these have chosen, where they are part of a larger cloud.
+  // `origin`: the one already chosen, if these points are a later part of a larger cloud.
   CloudBuilder(size_t expected_points, bool with_intensity,
                const std::optional<Eigen::Vector3d>& origin = std::nullopt)
       : origin_(origin) {
@@ -48,8 +48,8 @@ class CloudBuilder {
   void ChooseOrigin(const Eigen::Vector3d& point) {
     if (!point.allFinite()) return;
     const double distance = point.cwiseAbs().maxCoeff();
-    if (distance > kFurthestOrigin_m) return;
-    if (distance > kFloatIsEnough_m) cloud_.origin = point.array().round();
+    if (distance > kMaxOriginDistance_m) return;
+    if (distance > kMaxFloatDistance_m) cloud_.origin = point.array().round();
     origin_ = cloud_.origin;
   }
 
@@ -94,14 +94,14 @@ PointCloud CloudFromDoubles(const PointColumns& columns, std::optional<Eigen::Ve
 }
 
 constexpr size_t kIntensity = 3;
-constexpr size_t kNotWanted = 4;
+constexpr size_t kIgnored = 4;
 
 // Which of x, y, z, intensity the word of a line is.
 size_t RoleOf(size_t word_index, const AsciiLayout& layout) {
   if (word_index == layout.x) return 0;
   if (word_index == layout.y) return 1;
   if (word_index == layout.z) return 2;
-  return word_index == layout.intensity ? kIntensity : kNotWanted;
+  return word_index == layout.intensity ? kIntensity : kIgnored;
 }
 
 }  // namespace
@@ -134,7 +134,7 @@ PointCloud CloudFromColumns(const PointColumns& columns, std::optional<Eigen::Ve
   return cloud;
 }
 
-bool NextFilledLine(LineScanner& lines, absl::string_view& line) {
+bool NextNonBlankLine(LineScanner& lines, absl::string_view& line) {
   while (lines.Next(line)) {
     if (!absl::StripAsciiWhitespace(line).empty()) return true;
   }
@@ -155,23 +155,23 @@ absl::StatusOr<PointCloud> ParseAsciiPoints(LineScanner& lines, size_t remaining
   std::array<double, 4> values{};
   absl::string_view line;
   for (size_t i = 0; i < count; ++i) {
-    if (!NextFilledLine(lines, line)) {
+    if (!NextNonBlankLine(lines, line)) {
       return Malformed(name, "the data ends after ", i, " of the ", count,
                        " points that the header promises");
     }
     absl::string_view rest = line;
     for (size_t word_index = 0; word_index < layout.words_per_line; ++word_index) {
-      const absl::string_view word = TakeWord(rest);
+      const absl::string_view word = ConsumeWord(rest);
       if (word.empty()) {
         return MalformedLine(name, lines.line_number(), "has ", word_index,
                              " values, the header promises ", layout.words_per_line);
       }
       const size_t role = RoleOf(word_index, layout);
-      if (role != kNotWanted && !ParseDouble(word, values[role])) {
+      if (role != kIgnored && !ParseDouble(word, values[role])) {
         return MalformedLine(name, lines.line_number(), Quoted(word), " is not a number");
       }
     }
-    if (!TakeWord(rest).empty()) {
+    if (!ConsumeWord(rest).empty()) {
       return MalformedLine(name, lines.line_number(), "has more than the ", layout.words_per_line,
                            " values that the header promises");
     }

@@ -26,16 +26,16 @@ struct Column {
   bool big_endian = false;
 };
 
-struct PointColumns : PointParts<Column> {
-  size_t count = 0;  // the caller has checked that every column has this many values
+struct PointColumns : PointComponents<Column> {
+  size_t count = 0;  // of values in every column; checked by the caller
 };
 
-// Where a record that follows others of its kind has its numbers.
+// The position of a number in a record of a record array.
 struct RecordField {
   ScalarType type = ScalarType::kFloat32;
   size_t offset_bytes = 0;
 };
-struct RecordLayout : PointParts<RecordField> {
+struct RecordLayout : PointComponents<RecordField> {
   size_t record_bytes = 0;
   bool big_endian = false;
 
@@ -54,7 +54,7 @@ struct RecordLayout : PointParts<RecordField> {
                                           std::optional<Eigen::Vector3d>* origin);
 
 // Where the numbers of a point stand in a line, counted in words from 0.
-struct AsciiLayout : PointParts<size_t> {
+struct AsciiLayout : PointComponents<size_t> {
   size_t words_per_line = 0;
 };
 
@@ -66,7 +66,7 @@ struct AsciiLayout : PointParts<size_t> {
                                                           absl::string_view name);
 
 // The next line that is not blank; false at the end.
-[[nodiscard]] bool NextFilledLine(LineScanner& lines, absl::string_view& line);
+[[nodiscard]] bool NextNonBlankLine(LineScanner& lines, absl::string_view& line);
 
 }  // namespace voxloc
 

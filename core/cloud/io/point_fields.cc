@@ -30,9 +30,9 @@ double Load(const char* bytes) {
   return static_cast<double>(value);
 }
 
-// What a function makes of a number of this type.
+// Calls make() with a value of the C++ type of `type`.
 template <typename Make>
-auto WithNumberOf(ScalarType type, const Make& make) {
+auto VisitScalarType(ScalarType type, const Make& make) {
   switch (type) {
     case ScalarType::kInt8:
       return make(int8_t{});
@@ -58,8 +58,8 @@ auto WithNumberOf(ScalarType type, const Make& make) {
   return decltype(make(double{})){};
 }
 
-absl::Status FindOne(const std::vector<std::string>& names, absl::string_view wanted,
-                     std::optional<size_t>& index) {
+absl::Status FindUniqueField(const std::vector<std::string>& names, absl::string_view wanted,
+                             std::optional<size_t>& index) {
   for (size_t i = 0; i < names.size(); ++i) {
     if (!absl::EqualsIgnoreCase(names[i], wanted)) continue;
     if (index.has_value()) {
@@ -73,7 +73,7 @@ absl::Status FindOne(const std::vector<std::string>& names, absl::string_view wa
 }  // namespace
 
 size_t SizeOf(ScalarType type) {
-  return WithNumberOf(type, [](auto number) { return sizeof(number); });
+  return VisitScalarType(type, [](auto number) { return sizeof(number); });
 }
 
 bool IsInteger(ScalarType type) {
@@ -81,7 +81,7 @@ bool IsInteger(ScalarType type) {
 }
 
 ScalarLoader LoaderOf(ScalarType type, bool big_endian) {
-  return WithNumberOf(type, [big_endian](auto number) -> ScalarLoader {
+  return VisitScalarType(type, [big_endian](auto number) -> ScalarLoader {
     using Number = decltype(number);
     return big_endian ? &Load<Number, true> : &Load<Number, false>;
   });
@@ -95,7 +95,7 @@ absl::StatusOr<PointFields> FindPointFields(const std::vector<std::string>& name
   std::optional<size_t> coordinates[3];
   constexpr absl::string_view kAxes[3] = {"x", "y", "z"};
   for (size_t axis = 0; axis < 3; ++axis) {
-    VOXLOC_TRY(FindOne(names, kAxes[axis], coordinates[axis]));
+    VOXLOC_TRY(FindUniqueField(names, kAxes[axis], coordinates[axis]));
     if (!coordinates[axis].has_value()) {
       return absl::InvalidArgumentError(
           absl::StrCat("there is no field '", kAxes[axis], "'; the fields are ",
@@ -105,7 +105,7 @@ absl::StatusOr<PointFields> FindPointFields(const std::vector<std::string>& name
   PointFields fields{*coordinates[0], *coordinates[1], *coordinates[2], std::nullopt};
   for (const absl::string_view name : {"intensity", "scalar_intensity"}) {
     if (fields.intensity.has_value()) break;
-    VOXLOC_TRY(FindOne(names, name, fields.intensity));
+    VOXLOC_TRY(FindUniqueField(names, name, fields.intensity));
   }
   return fields;
 }

@@ -35,25 +35,24 @@ enum class ScalarType {
 using ScalarLoader = double (*)(const char* bytes);
 [[nodiscard]] ScalarLoader LoaderOf(ScalarType type, bool big_endian = false);
 
-// Something of each coordinate and, where there is one, of the intensity of a point: which field it
-// is, where it lies, how it is read.
+// One T for each of x, y, z and, optionally, intensity: an index, an offset, a loader.
 template <typename T>
-struct PointParts {
+struct PointComponents {
   T x{};
   T y{};
   T z{};
   std::optional<T> intensity;
 
-  // What a function makes of each.
+  // Applies make() to each.
   template <typename Make>
   [[nodiscard]] auto Map(const Make& make) const {
-    PointParts<decltype(make(x))> made{make(x), make(y), make(z), std::nullopt};
+    PointComponents<decltype(make(x))> made{make(x), make(y), make(z), std::nullopt};
     if (intensity.has_value()) made.intensity = make(*intensity);
     return made;
   }
 };
 
-using PointFields = PointParts<size_t>;  // indices into a list of names
+using PointFields = PointComponents<size_t>;  // indices into a list of names
 
 // Most fields of a point; a coloured, labelled scan with normals has about 20.
 constexpr size_t kMaxPointFields = 1024;

@@ -39,7 +39,7 @@ bool LineScanner::Next(absl::string_view& line) {
   return true;
 }
 
-absl::string_view TakeWord(absl::string_view& rest) {
+absl::string_view ConsumeWord(absl::string_view& rest) {
   size_t begin = 0;
   while (begin < rest.size() && IsSpace(rest[begin])) ++begin;
   size_t end = begin;

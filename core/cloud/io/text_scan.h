@@ -54,7 +54,7 @@ class LineScanner {
 };
 
 // Takes the first word (between spaces and tabs) off `rest`; empty when there is none.
-[[nodiscard]] absl::string_view TakeWord(absl::string_view& rest);
+[[nodiscard]] absl::string_view ConsumeWord(absl::string_view& rest);
 
 // The whole word as a number: decimal, or hexadecimal after 0x, with optional sign and exponent,
 // nan, inf. Too large becomes infinite, too small (nearly) zero.

@@ -197,7 +197,7 @@ class CpuEngine : public Engine {
           float_sums || lattices.empty() ? std::nullopt
                                          : CoarseningBits(lattices.back().cell_size_m, cell_size_m);
       if (bits.has_value()) {
-        lattices.push_back(CoarserMoments(lattices.back(), *bits));
+        lattices.push_back(CoarsenMoments(lattices.back(), *bits));
         continue;
       }
       VOXLOC_ASSIGN_OR_RETURN(TileMoments moments,

@@ -50,7 +50,7 @@ std::vector<CellKey> PlaceGaussians(const CellKey& key, absl::Span<const MapCell
     ++next[place];
     ++total;
   }
-  block.places.Count();
+  block.places.BuildRanks();
   block.begins.reserve(block.places.size() + 1);
   uint32_t begin = 0;
   block.places.ForEach([&](uint32_t place) {
@@ -103,7 +103,7 @@ std::vector<std::pair<CellKey, const GaussianBlock*>> GaussianGrid::BlocksMeetin
     const Eigen::Vector3d& min, const Eigen::Vector3d& max) const {
   std::vector<std::pair<CellKey, const GaussianBlock*>> found;
   const auto wanted = [&](const CellKey& first, const CellKey& last) {
-    return MayHoldMeans(first, last, cell_size_m_, min, max);
+    return MayContainMeans(first, last, cell_size_m_, min, max);
   };
   blocks_.ForEachIn(wanted,
                     [&](const CellKey& key, const std::shared_ptr<const GaussianBlock>& block) {

@@ -74,7 +74,7 @@ class GaussianGrid {
     const std::shared_ptr<const GaussianBlock>* const found = blocks_.Find(block);
     return found == nullptr ? nullptr : found->get();
   }
-  // The blocks with points that may have means in the box (MayHoldMeans), ascending by key.
+  // The blocks with points that may have means in the box (MayContainMeans), ascending by key.
   [[nodiscard]] std::vector<std::pair<CellKey, const GaussianBlock*>> BlocksMeeting(
       const Eigen::Vector3d& min, const Eigen::Vector3d& max) const;
 

@@ -16,13 +16,13 @@ namespace {
 using ndt::Symmetric3;
 using ndt::Vector3;
 
-constexpr double kLargestCell = 268435456.0;  // 2^28
+constexpr double kCellIndexLimit = 268435456.0;  // 2^28
 
 // Cell index and place in the cell along one axis. A coordinate beyond the last cell, or NaN, is
 // moved to that cell's border: for every input the place lies within the cell.
 VOXLOC_HD void LocateAxis(DoubleVector coordinate, double cell_size, double inverse, int32_t* cell,
                           float* local) {
-  const DoubleVector limit = DoubleVector{} + kLargestCell * cell_size;
+  const DoubleVector limit = DoubleVector{} + kCellIndexLimit * cell_size;
   coordinate = coordinate < limit ? coordinate : limit;
   coordinate = coordinate > -limit ? coordinate : -limit;
   const DoubleVector scaled = coordinate * inverse;

@@ -15,12 +15,12 @@ void RunSchedule(const AlignJob& job, const ndt::SearchRules& rules, PoseEvaluat
   ndt::NewtonSearch<PoseScore> search(rules, chart);
   int stage = -1;
   while (!search.done()) {
-    if (search.wanted_stage() != stage) {
-      stage = search.wanted_stage();
+    if (search.requested_stage() != stage) {
+      stage = search.requested_stage();
       evaluator.BeginStage(static_cast<size_t>(stage));
     }
     Evaluation& evaluation = search.next();
-    evaluation = evaluator.Evaluate(ToEigen(search.wanted()), search.wants_all_points());
+    evaluation = evaluator.Evaluate(ToEigen(search.requested_chart()), search.uses_all_points());
     evaluation.finite = ndt::IsFinite(evaluation.derivatives);
     search.Advance(rules, CheckInterrupt(job.stop));
     if (job.with_trace && search.stepped()) {
@@ -33,7 +33,7 @@ void RunSchedule(const AlignJob& job, const ndt::SearchRules& rules, PoseEvaluat
   result.termination = search.termination();
   result.before = search.before();
   result.after = search.after();
-  result.stage = search.answer_stage() < 0 ? rules.score_stage : search.answer_stage();
+  result.stage = search.result_stage() < 0 ? rules.score_stage : search.result_stage();
   result.gradient = ToEigen(search.current().derivatives.gradient);
   result.hessian = ToEigen(search.current().derivatives.hessian.m);
   result.iterations = search.iterations();

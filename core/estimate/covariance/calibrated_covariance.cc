@@ -229,7 +229,7 @@ class Calibration {
 
   // The pose moved in scaled axes.
   [[nodiscard]] Pose Moved(const Vector6& scaled) const {
-    return MovedByFixedAxes(map_T_base_, scale_.cwiseProduct(scaled));
+    return ApplyFixedAxesDifference(map_T_base_, scale_.cwiseProduct(scaled));
   }
 
   const AlignJob& job_;

@@ -340,7 +340,7 @@ absl::StatusOr<ScanProtection> ProtectScan(const AlignedScan& scan,
   protection.horizontal_m = levels.horizontal_m;
   protection.vertical_m = levels.vertical_m;
   protection.fault_detected = levels.fault_detected;
-  protection.map_T_base = MovedByFixedAxes(map_T_base, scale.cwiseProduct(levels.shift));
+  protection.map_T_base = ApplyFixedAxesDifference(map_T_base, scale.cwiseProduct(levels.shift));
   if (levels.excluded_cluster.has_value()) {
     const size_t k = *levels.excluded_cluster;
     const PointGroups& groups = *scan.job->passes[kClusterPass].groups;

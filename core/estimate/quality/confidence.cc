@@ -155,13 +155,13 @@ absl::StatusOr<QualitySignals> MeasureQuality(const QualityRequest& request) {
   }
   QualitySignals signals;
   signals.matched_points = result.after.matched_points;
-  const Stage& answer_stage = profile.stages[static_cast<size_t>(result.stage)];
-  signals.answer_cell_size_m = answer_stage.cells.cell_size_m;
+  const Stage& result_stage = profile.stages[static_cast<size_t>(result.stage)];
+  signals.answer_cell_size_m = result_stage.cells.cell_size_m;
   if (result.after.matched_points == 0) return signals;
 
   const double largest = LargestScore(profile.stages[profile.score_stage]);
   MeasureRaised(scan, *request.shape, result.point_scores, largest, signals);
-  signals.sharp_ratio = ExplainedRatio(*request.answer_scores, LargestScore(answer_stage));
+  signals.sharp_ratio = ExplainedRatio(*request.answer_scores, LargestScore(result_stage));
   MeasureFreeSpace(free_space, *request.free_space_scores, largest, signals);
   return signals;
 }

@@ -93,7 +93,7 @@ std::shared_ptr<grpc::Channel> MakeChannel(const SpanExporterOptions& options) {
 std::string ToUtf8(absl::string_view text) {
   std::string valid;
   while (true) {
-    const size_t length = Utf8Prefix(text);
+    const size_t length = Utf8PrefixLength(text);
     absl::StrAppend(&valid, text.substr(0, length));
     if (length == text.size()) return valid;
     absl::StrAppend(&valid, "\xef\xbf\xbd");  // U+FFFD

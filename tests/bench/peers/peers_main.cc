@@ -7,7 +7,7 @@
 #include <cstdio>
 #include <iostream>
 
-#include "core/parallel/lock_checks.h"
+#include "core/parallel/deadlock_detection.h"
 #include "tests/bench/bench_data.h"
 #include "tests/bench/bench_options.h"
 #include "tests/bench/peers/peer.h"
@@ -136,7 +136,7 @@ absl::Status Run(const PeersFlags& options) {
 }  // namespace voxloc::bench
 
 int main(int argc, char** argv) {
-  voxloc::SkipLockChecks();
+  voxloc::DisableDeadlockDetection();
   CLI::App program(
       "Times the CPU engine and registrations of other projects on the same scans.\n\n"
       "  voxloc_bench_peers --map map.ply --scans scans --poses poses.txt "

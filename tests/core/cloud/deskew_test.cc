@@ -66,7 +66,7 @@ TEST(DeskewTest, KeepsTheOriginOfTheCloud) {
   PointCloud cloud;
   cloud.origin = {100.0, 0.0, 0.0};
   cloud.PushBack(0.5F, 0.0F, 0.0F);
-  const Eigen::Vector3d expected = MotionDuring(twist, 0.1) * cloud.Point(0);
+  const Eigen::Vector3d expected = IntegrateTwist(twist, 0.1) * cloud.Point(0);
   Deskew(twist, {0.1F}, 0.0, cloud);
   EXPECT_EQ(cloud.origin, Eigen::Vector3d(100.0, 0.0, 0.0));
   EXPECT_LT((cloud.Point(0) - expected).norm(), 1e-5);

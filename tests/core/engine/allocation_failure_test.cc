@@ -64,7 +64,7 @@ class AllocationFailureTest : public EngineTest {
     }
     const auto align = [&](Engine& engine) {
       prepare(engine, jobs);
-      return AlignOrNothing(engine, jobs);
+      return AlignOrEmpty(engine, jobs);
     };
     FailEveryAllocation(align, AllBitsOrNoMemory(expected));
   }

@@ -67,7 +67,7 @@ void ExpectGroupsAgree(const std::vector<GroupSums>& sums, const AlignJob& job,
     SCOPED_TRACE("group " + std::to_string(g));
     const PointCloud part = CloudOf(cloud, *pass.groups, g);
     const reference::Evaluation expected =
-        reference::Evaluate(cells, part, chart, stage, ndt::kShellShare);
+        reference::Evaluate(cells, part, chart, stage, ndt::kShellFraction);
     matched += expected.matched_points;
     const PoseScore score = ToPoseScore(sums[g].score, part.size());
     ndt::Derivatives derivatives;

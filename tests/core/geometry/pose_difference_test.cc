@@ -40,10 +40,10 @@ TEST(PoseDifferenceTest, LeadsFromOnePoseToTheOther) {
   Pose to;
   to.translation = {4e5 + 1.0, -22.0, 3.5};
   to.rotation = Eigen::AngleAxisd(-0.7, Eigen::Vector3d(0.3, 0.1, 1.0).normalized());
-  const Pose led = MovedByFixedAxes(from, FixedAxesDifference(from, to));
+  const Pose led = ApplyFixedAxesDifference(from, FixedAxesDifference(from, to));
   EXPECT_LT(TranslationDistance(led, to), 1e-9);
   EXPECT_LT(RotationDistance(led, to), 1e-9);
-  const Pose stayed = MovedByFixedAxes(from, Eigen::Matrix<double, 6, 1>::Zero());
+  const Pose stayed = ApplyFixedAxesDifference(from, Eigen::Matrix<double, 6, 1>::Zero());
   EXPECT_EQ(stayed.translation, from.translation);
   EXPECT_EQ(stayed.rotation.coeffs(), from.rotation.coeffs());
 }

@@ -50,20 +50,20 @@ TEST(TwistTest, TheFixedAxesRateIsHowAPoseChanges) {
 TEST(TwistTest, TheMotionDuringATimeIsThatOfManySmallSteps) {
   const Twist twist = {{8.0, 0.5, -0.2}, {0.2, -0.3, 1.4}};
   for (const double duration_s : {1.0, 0.1, -0.4, 1e-5}) {
-    const Pose moved = MotionDuring(twist, duration_s);
+    const Pose moved = IntegrateTwist(twist, duration_s);
     const Pose driven = Driven(Pose(), twist, duration_s);
     EXPECT_LT(TranslationDistance(moved, driven), 2e-4 * std::abs(duration_s)) << duration_s;
     EXPECT_LT(RotationDistance(moved, driven), 1e-7) << duration_s;
   }
   const Twist straight = {{8.0, 0.5, -0.2}, {0.0, 0.0, 0.0}};
-  EXPECT_LT((MotionDuring(straight, 0.5).translation - 0.5 * straight.linear_m_s).norm(), 1e-12);
+  EXPECT_LT((IntegrateTwist(straight, 0.5).translation - 0.5 * straight.linear_m_s).norm(), 1e-12);
 }
 
 TEST(TwistTest, ASensorMovesWithItsBase) {
   const Twist base_twist = {{8.0, 0.5, -0.2}, {0.2, -0.3, 1.4}};
   const Pose base_T_sensor = {{1.2, -0.7, 1.9}, Somewhere().rotation};
-  const Pose by_sensor = MotionDuring(SensorTwist(base_twist, base_T_sensor), 0.3);
-  const Pose by_base = base_T_sensor.Inverse() * MotionDuring(base_twist, 0.3) * base_T_sensor;
+  const Pose by_sensor = IntegrateTwist(SensorTwist(base_twist, base_T_sensor), 0.3);
+  const Pose by_base = base_T_sensor.Inverse() * IntegrateTwist(base_twist, 0.3) * base_T_sensor;
   EXPECT_LT(TranslationDistance(by_sensor, by_base), 1e-12);
   EXPECT_LT(RotationDistance(by_sensor, by_base), 1e-7);
 }

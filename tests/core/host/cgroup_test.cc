@@ -50,10 +50,10 @@ TEST_F(CgroupTest, WhatIsLeftIsTheSmallestDifference) {
   Write("pods/memory.current", "900\n");
   Write("pods/voxloc/memory.max", "500\n");
   Write("pods/voxloc/memory.current", "300\n");
-  EXPECT_EQ(CgroupMemoryLeft(Member("0::/pods/voxloc\n")), 100U);
+  EXPECT_EQ(CgroupMemoryAvailable(Member("0::/pods/voxloc\n")), 100U);
   // Usage may be over a limit that was lowered.
   Write("pods/memory.current", "1200\n");
-  EXPECT_EQ(CgroupMemoryLeft(Member("0::/pods/voxloc\n")), 0U);
+  EXPECT_EQ(CgroupMemoryAvailable(Member("0::/pods/voxloc\n")), 0U);
 }
 
 TEST_F(CgroupTest, ControllersOfVersionOneCountInTheirHierarchies) {
@@ -65,7 +65,7 @@ TEST_F(CgroupTest, ControllersOfVersionOneCountInTheirHierarchies) {
   Write("cpu,cpuacct/docker/a/cpu.cfs_period_us", "100000\n");
   Write("cpu,cpuacct/cpu.cfs_quota_us", "-1\n");
   EXPECT_EQ(CgroupMemoryLimit(Member(membership)), uint64_t{2} << 30U);
-  EXPECT_EQ(CgroupMemoryLeft(Member(membership)), 101U);
+  EXPECT_EQ(CgroupMemoryAvailable(Member(membership)), 101U);
   EXPECT_EQ(CgroupCpuQuota(Member(membership)), 0.5);
 }
 

@@ -23,7 +23,7 @@ TEST(PlaceSetTest, RanksCountThePlacesBefore) {
   PlaceSet set;
   const std::vector<uint32_t> places = {0, 1, 63, 64, 200, 447, 448, 511};
   for (const uint32_t place : places) set.Insert(place);
-  set.Count();
+  set.BuildRanks();
   EXPECT_EQ(set.size(), places.size());
   uint32_t rank = 0;
   for (uint32_t place = 0; place < kBlockCells; ++place) {

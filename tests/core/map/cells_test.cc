@@ -165,7 +165,7 @@ TEST(CellsTest, MeansLieWhereTheirBlocksMayHoldThem) {
     const Eigen::Vector3d max = centre + half;
     for (const MapCell& cell : cells) {
       const CellKey block = BlockOf(cell.key);
-      const bool may = MayHoldMeans(block, block, statistics.cell_size_m, min, max);
+      const bool may = MayContainMeans(block, block, statistics.cell_size_m, min, max);
       if ((cell.mean.array() >= min.array()).all() && (cell.mean.array() <= max.array()).all()) {
         EXPECT_TRUE(may);
       }
@@ -174,8 +174,8 @@ TEST(CellsTest, MeansLieWhereTheirBlocksMayHoldThem) {
   }
   EXPECT_GT(left_out, cells.size());
   const Eigen::Vector3d nothing = Eigen::Vector3d::Constant(std::nan(""));
-  EXPECT_TRUE(MayHoldMeans({5, 5, 5}, {5, 5, 5}, 0.5, nothing, nothing));
-  EXPECT_TRUE(MayHoldMeans({-9, -9, -9}, {9, 9, 9}, 0.5, {-0.1, 0, 0}, {0.1, 1, 1}));
+  EXPECT_TRUE(MayContainMeans({5, 5, 5}, {5, 5, 5}, 0.5, nothing, nothing));
+  EXPECT_TRUE(MayContainMeans({-9, -9, -9}, {9, 9, 9}, 0.5, {-0.1, 0, 0}, {0.1, 1, 1}));
 }
 
 TEST(CellsTest, StatisticsOutsideTheirLimitsAreNamed) {

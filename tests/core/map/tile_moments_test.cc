@@ -190,7 +190,7 @@ TEST(CoarserMomentsTest, AreThoseOfThePoints) {
     ASSERT_TRUE(fine.ok()) << fine.status();
     for (const int bits : {1, 2, 3, 4, 6}) {
       SCOPED_TRACE(testing::Message() << fine_size << " m, " << bits << " bits");
-      const TileMoments coarser = CoarserMoments(*fine, bits);
+      const TileMoments coarser = CoarsenMoments(*fine, bits);
       EXPECT_EQ(coarser.cell_size_m, fine_size * (1 << bits));
       EXPECT_EQ(coarser.origin, cloud.origin);
       EXPECT_EQ(coarser.points, cloud.size() - 1);

@@ -36,14 +36,14 @@ TileCatalogue Row() {
 }
 
 TEST(TileResidencyTest, IsNothingForAMapThatIsInMemoryWhole) {
-  EXPECT_EQ(TileResidency::Of(TileCatalogue()), nullptr);
+  EXPECT_EQ(TileResidency::Create(TileCatalogue()), nullptr);
   TileCatalogue::Change change;
   change.emplace("a", TileAt(0.0, TileState::kResident));
-  EXPECT_EQ(TileResidency::Of(TileCatalogue().With(change)), nullptr);
+  EXPECT_EQ(TileResidency::Create(TileCatalogue().With(change)), nullptr);
 }
 
 TEST(TileResidencyTest, CountsWhatIsNearAPlace) {
-  const auto residency = TileResidency::Of(Row());
+  const auto residency = TileResidency::Create(Row());
   ASSERT_NE(residency, nullptr);
   EXPECT_EQ(residency->all().resident, 7u);
   EXPECT_EQ(residency->all().missing, 2u);
@@ -62,7 +62,7 @@ TEST(TileResidencyTest, CountsWhatIsNearAPlace) {
 }
 
 TEST(TileResidencyTest, NumbersTilesInTheOrderOfTheirIds) {
-  const auto residency = TileResidency::Of(Row());
+  const auto residency = TileResidency::Create(Row());
   ASSERT_EQ(residency->layout()->size(), 10u);
   for (uint32_t i = 0; i < 10; ++i) {
     EXPECT_EQ(residency->layout()->id(i), absl::StrCat("tile", i));

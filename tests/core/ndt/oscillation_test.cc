@@ -10,17 +10,17 @@
 namespace voxloc::ndt {
 namespace {
 
-int Longest(const std::vector<Vector3<double>>& positions) {
+int LongestRun(const std::vector<Vector3<double>>& positions) {
   OscillationCounter counter;
   for (const Vector3<double>& position : positions) counter.Visit(position);
-  return counter.Longest();
+  return counter.LongestRun();
 }
 
 // Positions along x.
 int LongestAlong(const std::vector<double>& xs) {
   std::vector<Vector3<double>> positions;
   for (const double x : xs) positions.push_back({x, 5.0, -2.0});
-  return Longest(positions);
+  return LongestRun(positions);
 }
 
 TEST(OscillationTest, TheLongestRunOfReversalsCounts) {
@@ -46,7 +46,7 @@ TEST(OscillationTest, AStepOfNoLengthEndsARun) {
 TEST(OscillationTest, TheAngleDecides) {
   const auto turned = [](double cosine) {
     const double sine = std::sqrt(1.0 - cosine * cosine);
-    return Longest({{0, 0, 0}, {1, 0, 0}, {1 + cosine, sine, 0}});
+    return LongestRun({{0, 0, 0}, {1, 0, 0}, {1 + cosine, sine, 0}});
   };
   EXPECT_EQ(turned(-1.0), 1);
   EXPECT_EQ(turned(-0.91), 1);
@@ -56,7 +56,7 @@ TEST(OscillationTest, TheAngleDecides) {
 }
 
 TEST(OscillationTest, OnePathMayOscillateInAnyDirection) {
-  EXPECT_EQ(Longest({{0, 0, 0}, {1, 2, 3}, {0, 0, 0}, {1, 2, 3}}), 2);
+  EXPECT_EQ(LongestRun({{0, 0, 0}, {1, 2, 3}, {0, 0, 0}, {1, 2, 3}}), 2);
 }
 
 }  // namespace

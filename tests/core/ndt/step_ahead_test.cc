@@ -48,8 +48,8 @@ void EvaluateHill(const double (&chart)[6], Evaluation<PoseScore>& evaluation) {
 }
 
 struct Walk {
-  std::vector<Chart> wanted;   // at each evaluation
-  std::vector<Chart> stepped;  // from and to, of each step
+  std::vector<Chart> requested_chart;  // at each evaluation
+  std::vector<Chart> stepped;          // from and to, of each step
   Chart end{};
   // Evaluations, iterations, oscillations, the answer's stage, and whether a limit was reached.
   std::array<int, 5> counts{};
@@ -67,9 +67,9 @@ Walk Run(const SearchRules& rules, const Event& event, bool ahead) {
   Search search(rules, guess);
   Walk walk;
   while (!search.done()) {
-    walk.wanted.push_back(ToArray(search.wanted()));
+    walk.requested_chart.push_back(ToArray(search.requested_chart()));
     if (ahead) search.StepAhead(rules);
-    EvaluateHill(search.wanted(), search.next());
+    EvaluateHill(search.requested_chart(), search.next());
     const bool now = search.evaluations() == event.at;
     if (now && event.not_finite) {
       search.next().derivatives.gradient[2] = std::numeric_limits<double>::quiet_NaN();
@@ -85,7 +85,7 @@ Walk Run(const SearchRules& rules, const Event& event, bool ahead) {
   }
   walk.end = ToArray(search.chart());
   walk.counts = {search.evaluations(), search.iterations(), search.oscillations(),
-                 search.answer_stage(), search.reached_iteration_limit() ? 1 : 0};
+                 search.result_stage(), search.reached_iteration_limit() ? 1 : 0};
   walk.termination = search.termination();
   return walk;
 }
@@ -94,7 +94,7 @@ Walk Run(const SearchRules& rules, const Event& event, bool ahead) {
 int ExpectSame(const SearchRules& rules, const Event& event) {
   const Walk after = Run(rules, event, false);
   const Walk ahead = Run(rules, event, true);
-  EXPECT_EQ(ahead.wanted, after.wanted);
+  EXPECT_EQ(ahead.requested_chart, after.requested_chart);
   EXPECT_EQ(ahead.stepped, after.stepped);
   EXPECT_EQ(ahead.end, after.end);
   EXPECT_EQ(ahead.counts, after.counts);
@@ -108,7 +108,7 @@ SearchRules MakeSearchRules(bool line_search, bool judged) {
   rules.score_stage = 1;
   rules.traced = true;
   rules.judgement.judged = judged;
-  rules.judgement.doubted_beyond_m = 0.2;
+  rules.judgement.recheck_beyond_m = 0.2;
   for (int i = 0; i < 2; ++i) {
     rules.stage[i].line_search = line_search;
     rules.stage[i].max_step = i == 0 ? 0.4 : 0.1;

@@ -11,7 +11,7 @@ namespace {
 
 TEST(LargestUsableClusterTest, IsTheLargestThatTheDeviceAllows) {
   for (const int allowed : {16, 8, 4, 2, 1, 0}) {
-    EXPECT_EQ(LargestUsableCluster(16, [=](int cluster) { return cluster <= allowed; }),
+    EXPECT_EQ(MaxUsableCluster(16, [=](int cluster) { return cluster <= allowed; }),
               allowed == 0 ? 1 : allowed);
   }
 }
@@ -23,7 +23,7 @@ TEST(LargestUsableClusterTest, ADeviceThatRefusesEverySizeWorksWithoutClusters) 
     asked.push_back(cluster);
     return false;
   };
-  EXPECT_EQ(LargestUsableCluster(16, refuse), 1);
+  EXPECT_EQ(MaxUsableCluster(16, refuse), 1);
   EXPECT_EQ(asked, (std::vector<int>{16, 8, 4, 2}));
 }
 

@@ -2,7 +2,7 @@
 
 #include "cuda/align/point_transform.cuh"
 #include "tests/cuda/align/locate_in_kernel.h"
-#include "tests/cuda/each_in_kernel.cuh"
+#include "tests/cuda/run_in_kernel.cuh"
 
 namespace voxloc::cuda {
 namespace {
@@ -38,7 +38,7 @@ struct Locate {
 
 absl::StatusOr<std::vector<BothPlaces>> LocateInKernel(const std::shared_ptr<Device>& device,
                                                        absl::Span<const PointOnLattice> points) {
-  return EachInKernel<Locate>(device, points);
+  return RunInKernel<Locate>(device, points);
 }
 
 }  // namespace voxloc::cuda

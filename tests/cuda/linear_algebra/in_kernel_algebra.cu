@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#include "tests/cuda/each_in_kernel.cuh"
 #include "tests/cuda/linear_algebra/in_kernel_algebra.h"
+#include "tests/cuda/run_in_kernel.cuh"
 
 namespace voxloc::cuda {
 namespace {
@@ -47,27 +47,27 @@ struct MakeGaussian {
 
 absl::StatusOr<std::vector<NewtonStep>> SolveNewtonStepsInKernel(
     const std::shared_ptr<Device>& device, absl::Span<const NewtonProblem> problems) {
-  return EachInKernel<SolveNewton>(device, problems);
+  return RunInKernel<SolveNewton>(device, problems);
 }
 
 absl::StatusOr<std::vector<NewtonStep>> SolveByEigenvaluesInKernel(
     const std::shared_ptr<Device>& device, absl::Span<const NewtonProblem> problems) {
-  return EachInKernel<SolveByRotations>(device, problems);
+  return RunInKernel<SolveByRotations>(device, problems);
 }
 
 absl::StatusOr<std::vector<ndt::Eigen3<double>>> EigenDecomposeInKernel(
     const std::shared_ptr<Device>& device, absl::Span<const ndt::Symmetric3<double>> matrices) {
-  return EachInKernel<Decompose>(device, matrices);
+  return RunInKernel<Decompose>(device, matrices);
 }
 
 absl::StatusOr<std::vector<ndt::Symmetric3<double>>> InvertInKernel(
     const std::shared_ptr<Device>& device, absl::Span<const ndt::Symmetric3<double>> matrices) {
-  return EachInKernel<Invert>(device, matrices);
+  return RunInKernel<Invert>(device, matrices);
 }
 
 absl::StatusOr<std::vector<GaussianAnswer>> ComputeGaussiansInKernel(
     const std::shared_ptr<Device>& device, absl::Span<const GaussianProblem> problems) {
-  return EachInKernel<MakeGaussian>(device, problems);
+  return RunInKernel<MakeGaussian>(device, problems);
 }
 
 }  // namespace voxloc::cuda

@@ -55,7 +55,7 @@ TEST(BlockSetTest, OfAnEmptyBoxIsEmpty) {
 TEST(BlockBoxTest, KnowsWhatItContainsAndMeets) {
   BlockBox box;
   EXPECT_TRUE(box.empty());
-  EXPECT_FALSE(box.Meets(box));
+  EXPECT_FALSE(box.Intersects(box));
   box.Include(CellKey{1, 2, 3});
   box.Include(CellKey{-1, 5, 3});
   EXPECT_EQ(box.SizeX(), 3);
@@ -65,8 +65,8 @@ TEST(BlockBoxTest, KnowsWhatItContainsAndMeets) {
   EXPECT_FALSE(box.Contains(CellKey{0, 3, 4}));
   EXPECT_TRUE(box.Dilated().Contains(CellKey{-2, 6, 4}));
   EXPECT_TRUE(box.Dilated().Contains(box));
-  EXPECT_TRUE(box.Meets({{1, 5, 3}, {9, 9, 9}}));
-  EXPECT_FALSE(box.Meets({{2, 5, 3}, {9, 9, 9}}));
+  EXPECT_TRUE(box.Intersects({{1, 5, 3}, {9, 9, 9}}));
+  EXPECT_FALSE(box.Intersects({{2, 5, 3}, {9, 9, 9}}));
 }
 
 }  // namespace

@@ -34,7 +34,7 @@ TEST(PageLockedPoolTest, BlocksAreReadableByTheDeviceAtTheirHostAddress) {
   VOXLOC_REQUIRE_CUDA_DEVICE();
   PageLockedPool pool(FirstDevice(), size_t{16} << 20);
   for (const size_t bytes : {size_t{1}, size_t{18'432}, size_t{3} << 20}) {
-    const PageLockedPool::Block block = pool.Take(bytes);
+    const PageLockedPool::Block block = pool.Acquire(bytes);
     ASSERT_TRUE(block.page_locked()) << bytes;
     EXPECT_TRUE(IsPageLocked(block.data())) << bytes;
     EXPECT_EQ(reinterpret_cast<uintptr_t>(block.data()) % PageLockedPool::kAlignment, 0U);
@@ -51,7 +51,7 @@ TEST(PageLockedPoolTest, ThreadsGetAndReturnBlocksThatDoNotOverlap) {
       for (size_t round = 0; round < 500; ++round) {
         const size_t slot = t * 16 + round % 16;
         const size_t bytes = 1000 + 997 * (round % 31);
-        PageLockedPool::Block block = pool.Take(bytes);
+        PageLockedPool::Block block = pool.Acquire(bytes);
         std::memset(block.data(), static_cast<int>(slot), bytes);
         from_others[slot] = std::move(block);
       }
@@ -70,21 +70,21 @@ TEST(PageLockedPoolTest, BeyondItsLimitBlocksAreOrdinaryMemoryAndCounted) {
   const std::shared_ptr<Device> device = FirstDevice();
   PageLockedPool pool(device, size_t{8} << 20);
   std::vector<PageLockedPool::Block> blocks;
-  for (int i = 0; i < 12; ++i) blocks.push_back(pool.Take(size_t{1} << 20));
+  for (int i = 0; i < 12; ++i) blocks.push_back(pool.Acquire(size_t{1} << 20));
   EXPECT_TRUE(blocks.front().page_locked());
   EXPECT_FALSE(blocks.back().page_locked());
   EXPECT_GT(device->pageable_fallbacks(), 0U);
   std::memset(blocks.back().data(), 1, size_t{1} << 20);
   // What was given back is there for the next.
   blocks.erase(blocks.begin());
-  EXPECT_TRUE(pool.Take(size_t{1} << 20).page_locked());
+  EXPECT_TRUE(pool.Acquire(size_t{1} << 20).page_locked());
 }
 
 TEST(PageLockedPoolTest, HugeBlocksAreOrdinaryMemory) {
   VOXLOC_REQUIRE_CUDA_DEVICE();
   const std::shared_ptr<Device> device = FirstDevice();
   PageLockedPool pool(device, size_t{64} << 20);
-  const PageLockedPool::Block block = pool.Take(size_t{32} << 20);
+  const PageLockedPool::Block block = pool.Acquire(size_t{32} << 20);
   EXPECT_FALSE(block.page_locked());
   EXPECT_EQ(device->pageable_fallbacks(), 0U);
   std::memset(block.data(), 1, size_t{32} << 20);

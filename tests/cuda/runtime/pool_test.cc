@@ -43,14 +43,14 @@ class PoolTest : public ::testing::Test {
 
 TEST_F(PoolTest, NothingIsInFlightWhenALeaseEnds) {
   {
-    auto lease = pool_.Take();
+    auto lease = pool_.Acquire();
     ASSERT_TRUE(lease.ok());
     (*lease)->Queue();
     EXPECT_EQ(counts_.in_flight, 1);
   }
   EXPECT_EQ(counts_.in_flight, 0);
   {
-    auto lease = pool_.Take();
+    auto lease = pool_.Acquire();
     ASSERT_TRUE(lease.ok());
     (*lease)->Queue();
     lease->Discard();
@@ -60,7 +60,7 @@ TEST_F(PoolTest, NothingIsInFlightWhenALeaseEnds) {
 
 TEST_F(PoolTest, ALeaseThatEndsByAnExceptionEndsItsWorkspaceWithNothingInFlight) {
   try {
-    auto lease = pool_.Take();
+    auto lease = pool_.Acquire();
     ASSERT_TRUE(lease.ok());
     (*lease)->Queue();
     throw std::bad_alloc();
@@ -69,7 +69,7 @@ TEST_F(PoolTest, ALeaseThatEndsByAnExceptionEndsItsWorkspaceWithNothingInFlight)
     EXPECT_EQ(counts_.destroyed, 1);
   }
   EXPECT_EQ(pool_.idle(), 0u);
-  ASSERT_TRUE(pool_.Take().ok());
+  ASSERT_TRUE(pool_.Acquire().ok());
   EXPECT_EQ(counts_.made, 2);
   EXPECT_EQ(pool_.idle(), 1u);
 }
@@ -79,7 +79,7 @@ TEST_F(PoolTest, AWorkspaceIsKeptWhereAnExceptionWasUnderWayBefore) {
   class TakesOneAtTheEnd {
    public:
     explicit TakesOneAtTheEnd(Pool<Workspace>& pool) : pool_(pool) {}
-    ~TakesOneAtTheEnd() { EXPECT_TRUE(pool_.Take().ok()); }
+    ~TakesOneAtTheEnd() { EXPECT_TRUE(pool_.Acquire().ok()); }
 
    private:
     Pool<Workspace>& pool_;
@@ -100,16 +100,16 @@ TEST_F(PoolTest, APlaceIsNotLostWhereAWorkspaceCannotBeMade) {
     if (calls == 2) throw std::bad_alloc();
     return std::make_unique<Workspace>(counts_);
   });
-  EXPECT_EQ(pool.Take().status().code(), absl::StatusCode::kResourceExhausted);
-  EXPECT_THROW((void)pool.Take(), std::bad_alloc);
-  EXPECT_TRUE(pool.Take().ok());  // would wait for ever
+  EXPECT_EQ(pool.Acquire().status().code(), absl::StatusCode::kResourceExhausted);
+  EXPECT_THROW((void)pool.Acquire(), std::bad_alloc);
+  EXPECT_TRUE(pool.Acquire().ok());  // would wait for ever
 }
 
 TEST_F(PoolTest, WorkspacesOfABurstAreDestroyedWhenTheyHaveNotBeenNeededForLong) {
   const auto take = [&](size_t at_once) {
     std::vector<Pool<Workspace>::Lease> leases;
     for (size_t i = 0; i < at_once; ++i) {
-      auto lease = pool_.Take();
+      auto lease = pool_.Acquire();
       ASSERT_TRUE(lease.ok());
       leases.push_back(*std::move(lease));
     }
@@ -125,12 +125,12 @@ TEST_F(PoolTest, WorkThatRepeatsItselfMakesNoWorkspace) {
   const auto round = [&] {
     std::vector<Pool<Workspace>::Lease> leases;
     for (int i = 0; i < 3; ++i) {
-      auto lease = pool_.Take();
+      auto lease = pool_.Acquire();
       ASSERT_TRUE(lease.ok());
       leases.push_back(*std::move(lease));
     }
     leases.clear();
-    for (int i = 0; i < 100; ++i) ASSERT_TRUE(pool_.Take().ok());
+    for (int i = 0; i < 100; ++i) ASSERT_TRUE(pool_.Acquire().ok());
   };
   round();
   EXPECT_EQ(counts_.made, 3);

@@ -17,7 +17,7 @@ constexpr size_t kHuge = size_t{100} << 20;
 class FakeBuffer {
  public:
   void Use(size_t need) {
-    const size_t capacity = retention_.Fit(capacity_, need, kEntryBytes);
+    const size_t capacity = retention_.NextCapacity(capacity_, need, kEntryBytes);
     if (capacity != capacity_) ++allocations_;
     capacity_ = capacity;
     EXPECT_GE(capacity_, need);
@@ -78,7 +78,7 @@ TEST(RecentPeakTest, IsTheLargestOfTheLastUses) {
   std::vector<size_t> values;
   for (size_t i = 0; i < 5 * kRecentUses; ++i) {
     values.push_back(i * 7919 % 1009);
-    peak.Note(values.back());
+    peak.Add(values.back());
     size_t recent = 0;
     size_t longer = 0;
     for (size_t k = 0; k < values.size() && k < 2 * kRecentUses; ++k) {

@@ -170,7 +170,7 @@ TEST_P(ScanInputs, PointsWithTimesAreMovedToTheScansStamp) {
   for (size_t i = 0; i < still.size(); ++i) {
     const float time_s = -0.1F + 0.1F * static_cast<float>(i) / static_cast<float>(still.size());
     const Eigen::Vector3f seen =
-        (MotionDuring(twist, time_s).Inverse() * still.Point(i)).cast<float>();
+        (IntegrateTwist(twist, time_s).Inverse() * still.Point(i)).cast<float>();
     const float record[4] = {seen.x(), seen.y(), seen.z(), time_s};
     data.append(reinterpret_cast<const char*>(record), sizeof(record));
   }
@@ -196,9 +196,9 @@ TEST_P(ScanInputs, PointsWithTimesAreMovedToTheScansStamp) {
   scan.clear_base_twist();
   scan.clear_guess_map_t_base();
   scan.set_stamp_ns(9 * kNanosPerSecond);
-  AddPoseTo(9 * kNanosPerSecond - kNanosPerSecond / 10, VehiclePose() * MotionDuring(twist, -0.1),
+  AddPoseTo(9 * kNanosPerSecond - kNanosPerSecond / 10, VehiclePose() * IntegrateTwist(twist, -0.1),
             scan);
-  AddPoseTo(9 * kNanosPerSecond + kNanosPerSecond / 10, VehiclePose() * MotionDuring(twist, 0.1),
+  AddPoseTo(9 * kNanosPerSecond + kNanosPerSecond / 10, VehiclePose() * IntegrateTwist(twist, 0.1),
             scan);
   const v1::AlignmentResult by_poses = Align(scan);
   EXPECT_TRUE(by_poses.points().deskewed());
@@ -210,7 +210,7 @@ TEST_P(ScanInputs, ACloudWithAStampOfItsOwnIsMovedAsAWhole) {
   v1::Scan scan = GoodScan();
   scan.set_stamp_ns(3 * kNanosPerSecond);
   *scan.mutable_clouds(0)->mutable_cloud() =
-      CloudOf(Transform(MotionDuring(twist, -0.2).Inverse(), ScanFrom(VehiclePose())));
+      CloudOf(Transform(IntegrateTwist(twist, -0.2).Inverse(), ScanFrom(VehiclePose())));
   scan.mutable_clouds(0)->set_stamp_ns(3 * kNanosPerSecond - kNanosPerSecond / 5);
   SetTwist(twist, scan);
   const v1::AlignmentResult result = Align(scan);

@@ -116,7 +116,7 @@ TEST(RecordFloatsTest, ValuesShowTheRecordOfAScan) {
   }
 }
 
-TEST(RecordFloatsTest, OtherRecordsAreRefusedUntilTheyAreTold) {
+TEST(RecordFloatsTest, OtherRecordsAreRefusedUnlessRequested) {
   for (const size_t floats : {3, 7, 8}) {
     for (const bool ordered : {true, false}) {
       const std::string bytes = BinScan(floats, 420, ordered);
@@ -162,7 +162,7 @@ TEST(RecordFloatsTest, WhatTheValuesDoNotShowIsRefused) {
   EXPECT_FALSE(ParseCloud(CloudFormat::kKittiBin, BinScan(4, 105, true), "a.pcd.bin").ok());
 }
 
-TEST(RecordFloatsTest, WhatIsToldHasToFit) {
+TEST(RecordFloatsTest, ARequestedRecordHasToFit) {
   CloudReadOptions told;
   told.record_floats = 7;
   const auto cloud = ParseCloud(CloudFormat::kKittiBin, BinScan(4, 7, true), "a.bin", told);

@@ -34,10 +34,10 @@ TEST(TextScanTest, LinesAreCountedWhateverTheyEndWith) {
 
 TEST(TextScanTest, WordsStandBetweenSpacesAndTabs) {
   absl::string_view rest = " \tone  two\tthree ";
-  EXPECT_EQ(TakeWord(rest), "one");
-  EXPECT_EQ(TakeWord(rest), "two");
-  EXPECT_EQ(TakeWord(rest), "three");
-  EXPECT_EQ(TakeWord(rest), "");
+  EXPECT_EQ(ConsumeWord(rest), "one");
+  EXPECT_EQ(ConsumeWord(rest), "two");
+  EXPECT_EQ(ConsumeWord(rest), "three");
+  EXPECT_EQ(ConsumeWord(rest), "");
 }
 
 TEST(TextScanTest, NumbersAgreeWithTheStandardLibrary) {

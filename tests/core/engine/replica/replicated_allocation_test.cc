@@ -56,7 +56,7 @@ TEST_F(ReplicatedAllocationTest, ScansAreAlignedOrRefused) {
   }
   const auto align = [&](Engine& engine) {
     for (AlignJob& job : jobs) job.packed = engine.Pack(job);
-    return AlignOrNothing(engine, jobs);
+    return AlignOrEmpty(engine, jobs);
   };
   FailEveryAllocation(align, AllBitsOrNoMemory(expected));
 }

@@ -81,7 +81,7 @@ class SweepPullTest : public EngineTest {
     const std::vector<float> time_s = TimesOfTurn(scan);
     for (size_t i = 0; i < scan.size(); ++i) {
       const Eigen::Vector3f seen =
-          (MotionDuring(real, static_cast<double>(time_s[i])).Inverse() * scan.Point(i))
+          (IntegrateTwist(real, static_cast<double>(time_s[i])).Inverse() * scan.Point(i))
               .cast<float>();
       scan.x[i] = seen.x();
       scan.y[i] = seen.y();
@@ -126,14 +126,14 @@ TEST_P(SweepPullTest, TheSlopeIsThatOfTheScoreByTheShareOfTheMotion) {
     for (size_t i = 0; i < scan.size(); ++i) {
       const Twist more{share * twist.linear_m_s, share * twist.angular_rad_s};
       const Eigen::Vector3f point =
-          (MotionDuring(more, static_cast<double>(time_s[i]) - mean_s) * scan.Point(i))
+          (IntegrateTwist(more, static_cast<double>(time_s[i]) - mean_s) * scan.Point(i))
               .cast<float>();
       moved.x[i] = point.x();
       moved.y[i] = point.y();
       moved.z[i] = point.z();
     }
     return reference::Evaluate(cells, moved, ChartFromPose(result.map_T_base), stage,
-                               ndt::kShellShare)
+                               ndt::kShellFraction)
         .score;
   };
   // So short that hardly a pair comes or goes at the radius of the search, which no slope counts.

@@ -15,47 +15,47 @@ namespace voxloc::cuda {
 namespace {
 
 TEST(BackgroundRoomTest, SharesAreOfWhatIsFree) {
-  const auto room = std::make_shared<BackgroundRoom>(10);
-  std::optional<BackgroundRoom::Share> first = room->TryTake(6);
+  const auto budget = std::make_shared<BackgroundBudget>(10);
+  std::optional<BackgroundBudget::Reservation> first = budget->TryAcquire(6);
   EXPECT_TRUE(first.has_value());
-  EXPECT_FALSE(room->TryTake(5).has_value());
-  EXPECT_TRUE(room->TryTake(4).has_value());  // and given back
+  EXPECT_FALSE(budget->TryAcquire(5).has_value());
+  EXPECT_TRUE(budget->TryAcquire(4).has_value());  // and given back
   first.reset();
-  EXPECT_TRUE(room->TryTake(10).has_value());
+  EXPECT_TRUE(budget->TryAcquire(10).has_value());
 }
 
 TEST(BackgroundRoomTest, ADemandForMoreThanThereIsIsForAllOfIt) {
-  const auto room = std::make_shared<BackgroundRoom>(10);
-  const std::optional<BackgroundRoom::Share> all = room->TryTake(1000);
+  const auto budget = std::make_shared<BackgroundBudget>(10);
+  const std::optional<BackgroundBudget::Reservation> all = budget->TryAcquire(1000);
   EXPECT_TRUE(all.has_value());
-  EXPECT_FALSE(room->TryTake(1).has_value());
+  EXPECT_FALSE(budget->TryAcquire(1).has_value());
 }
 
 TEST(BackgroundRoomTest, AMovedShareIsGivenBackOnce) {
-  const auto room = std::make_shared<BackgroundRoom>(10);
+  const auto budget = std::make_shared<BackgroundBudget>(10);
   {
-    BackgroundRoom::Share share = room->Take(4);
-    BackgroundRoom::Share other = room->Take(6);
+    BackgroundBudget::Reservation share = budget->Acquire(4);
+    BackgroundBudget::Reservation other = budget->Acquire(6);
     share = std::move(other);  // which leaves the four to the other
-    EXPECT_FALSE(room->TryTake(1).has_value());
+    EXPECT_FALSE(budget->TryAcquire(1).has_value());
   }
-  EXPECT_TRUE(room->TryTake(10).has_value());
+  EXPECT_TRUE(budget->TryAcquire(10).has_value());
 }
 
 // A call with many slices would otherwise take again and again what it gives back.
 TEST(BackgroundRoomTest, WhoWaitsIsNotPassedBy) {
-  const auto room = std::make_shared<BackgroundRoom>(10);
-  std::optional<BackgroundRoom::Share> most = room->TryTake(8);
-  EXPECT_TRUE(room->TryTake(1).has_value());
-  std::thread waiter([&] { static_cast<void>(room->Take(4)); });
-  while (room->TryTake(1).has_value()) std::this_thread::yield();
+  const auto budget = std::make_shared<BackgroundBudget>(10);
+  std::optional<BackgroundBudget::Reservation> most = budget->TryAcquire(8);
+  EXPECT_TRUE(budget->TryAcquire(1).has_value());
+  std::thread waiter([&] { static_cast<void>(budget->Acquire(4)); });
+  while (budget->TryAcquire(1).has_value()) std::this_thread::yield();
   most.reset();
   waiter.join();
-  EXPECT_TRUE(room->TryTake(10).has_value());
+  EXPECT_TRUE(budget->TryAcquire(10).has_value());
 }
 
 TEST(BackgroundRoomTest, NeverMoreIsTakenThanThereIs) {
-  const auto room = std::make_shared<BackgroundRoom>(7);
+  const auto budget = std::make_shared<BackgroundBudget>(7);
   std::atomic<int> taken{0};
   std::atomic<int> most{0};
   std::vector<std::thread> threads;
@@ -63,7 +63,7 @@ TEST(BackgroundRoomTest, NeverMoreIsTakenThanThereIs) {
     threads.emplace_back([&, t] {
       for (int i = 0; i < 500; ++i) {
         const int blocks = 1 + (i + t) % 5;
-        const BackgroundRoom::Share share = room->Take(blocks);
+        const BackgroundBudget::Reservation share = budget->Acquire(blocks);
         const int now = taken += blocks;
         int seen = most;
         while (now > seen && !most.compare_exchange_weak(seen, now)) {
@@ -74,7 +74,7 @@ TEST(BackgroundRoomTest, NeverMoreIsTakenThanThereIs) {
   }
   for (std::thread& thread : threads) thread.join();
   EXPECT_LE(most, 7);
-  EXPECT_TRUE(room->TryTake(7).has_value());
+  EXPECT_TRUE(budget->TryAcquire(7).has_value());
 }
 
 }  // namespace

@@ -2,8 +2,8 @@
 //
 // Runs a device function on each of many inputs, one thread an input.
 
-#ifndef VOXLOC_TESTS_CUDA_EACH_IN_KERNEL_CUH_
-#define VOXLOC_TESTS_CUDA_EACH_IN_KERNEL_CUH_
+#ifndef VOXLOC_TESTS_CUDA_RUN_IN_KERNEL_CUH_
+#define VOXLOC_TESTS_CUDA_RUN_IN_KERNEL_CUH_
 
 #include <memory>
 #include <vector>
@@ -28,7 +28,7 @@ __global__ void __launch_bounds__(kEachThreads)
 // Work has the types In and Out, and a static device function Run(const In&, Out&). Returns when
 // all is done; the outputs are in the order of the inputs.
 template <typename Work>
-absl::StatusOr<std::vector<typename Work::Out>> EachInKernel(
+absl::StatusOr<std::vector<typename Work::Out>> RunInKernel(
     const std::shared_ptr<Device>& device, absl::Span<const typename Work::In> in) {
   using In = typename Work::In;
   using Out = typename Work::Out;
@@ -59,4 +59,4 @@ absl::StatusOr<std::vector<typename Work::Out>> EachInKernel(
 
 }  // namespace voxloc::cuda
 
-#endif  // VOXLOC_TESTS_CUDA_EACH_IN_KERNEL_CUH_
+#endif  // VOXLOC_TESTS_CUDA_RUN_IN_KERNEL_CUH_

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Device code: what leads an alignment between two evaluations. It is the state of the search in
-// shared memory, and one warp's work on it: from the sums of the scan to the next pose, and from
-// the pose to what the evaluation of points needs. Every block of a cluster does it for itself, to
-// the same bits.
+// Device code: the state of the search in shared memory, and one warp's work on it between two
+// evaluations: from the sums of the scan to the next pose, and from the pose to the transform of
+// points. Every block of a cluster does the same computation, with the same bits.
 
-#ifndef VOXLOC_CUDA_ALIGN_SEARCH_LEAD_CUH_
-#define VOXLOC_CUDA_ALIGN_SEARCH_LEAD_CUH_
+#ifndef VOXLOC_CUDA_ALIGN_SEARCH_STATE_CUH_
+#define VOXLOC_CUDA_ALIGN_SEARCH_STATE_CUH_
 
 #include <cstddef>
 #include <cstdint>
@@ -40,21 +39,20 @@ static_assert(offsetof(PoseSums, score) == kExponentials * sizeof(double) &&
                   offsetof(SlotSums, derivatives.old_pitch) == kOldPitch * sizeof(double),
               "the order of the slots");
 
-// What all threads need to know of an evaluation.
-struct Wish {
+// The evaluation to run next.
+struct EvaluationRequest {
   int stage;
   bool all_points;
-  bool done;  // there is none any more
+  bool done;  // the search has ended
 };
 
 struct Shared {
   alignas(16) unsigned char search[sizeof(Search)];
   ndt::SearchRules rules;
   StageTerms stage;
-  // Of this evaluation and the next, in turn: a warp without points may still read the one while
-  // the other is written.
-  Wish wish[2];
-  // Likewise, and what has been raised stays so.
+  // Double-buffered: a warp without points may still read one while the next is written.
+  EvaluationRequest request[2];
+  // Likewise. An interrupt is never cleared.
   Interrupt raised[2];
   const volatile uint32_t* stop;  // of the job; null: not watched, or not by this block
   PointTransform map_T_base;
@@ -67,9 +65,9 @@ __device__ __forceinline__ Search& SearchOf(Shared& shared) {
   return *std::launder(reinterpret_cast<Search*>(shared.search));
 }
 
-__device__ __forceinline__ void PublishWish(Shared& shared, Wish& wish) {
+__device__ __forceinline__ void PublishRequest(Shared& shared, EvaluationRequest& request) {
   const Search& search = SearchOf(shared);
-  wish = {search.wanted_stage(), search.wants_all_points(), search.done()};
+  request = {search.requested_stage(), search.uses_all_points(), search.done()};
 }
 
 // What is the same at all poses.
@@ -77,13 +75,13 @@ __device__ __forceinline__ void InitializeAxes(Shared& shared) {
   shared.chart_axes = ndt::ComputeChartAxes<double>({0.0, 1.0, 0.0, 1.0, 0.0, 1.0});
 }
 
-// Called by one warp: from the pose wanted to the transform of points, and to what derivatives are
-// taken with. Points are turned by float32 for these, from the exact sines and cosines on, which is
-// what they are in.
+// Called by one warp: computes the transform of points and the rotation and axes of the derivatives
+// for the requested pose. The rotation for derivatives is in float32, from the double sines and
+// cosines.
 __device__ __forceinline__ void PreparePose(Shared& shared, const StageTerms& stage, int lane) {
-  const double(&wanted)[6] = SearchOf(shared).wanted();
+  const double(&requested_chart)[6] = SearchOf(shared).requested_chart();
   // Lanes 0 to 2 have the angles of the transform, lanes 3 to 5 those of the derivatives.
-  double angle = wanted[3 + lane % 3];
+  double angle = requested_chart[3 + lane % 3];
   if (lane >= 3 && stage.small_angle_shortcut && std::abs(angle) < ndt::kSmallAngle) angle = 0.0;
   double sine;
   double cosine;
@@ -95,7 +93,7 @@ __device__ __forceinline__ void PreparePose(Shared& shared, const StageTerms& st
     t[2 * i] = __shfl_sync(kAllLanes, sine, first + i);
     t[2 * i + 1] = __shfl_sync(kAllLanes, cosine, first + i);
   }
-  // All lanes compute all: those that write would otherwise take turns.
+  // All lanes compute everything, which avoids divergence among those that write.
   const ndt::Rotation<double> rotation =
       ndt::ComputeRotation<double>({t[0], t[1], t[2], t[3], t[4], t[5]});
   const ndt::Rotation<float> derivative_rotation = ndt::ComputeRotation<float>(
@@ -104,7 +102,8 @@ __device__ __forceinline__ void PreparePose(Shared& shared, const StageTerms& st
   const ndt::ChartAxes<double> axes =
       ndt::ComputeChartAxes<double>({t[0], t[1], t[2], t[3], t[4], t[5]});
   if (lane == 0) {
-    shared.map_T_base.Set(rotation, {wanted[0], wanted[1], wanted[2]}, stage);
+    shared.map_T_base.Set(rotation, {requested_chart[0], requested_chart[1], requested_chart[2]},
+                          stage);
   }
   if (lane == 1) shared.derivative_rotation = derivative_rotation;
   if (lane == 2) {
@@ -116,14 +115,14 @@ __device__ __forceinline__ void PreparePose(Shared& shared, const StageTerms& st
   }
 }
 
-// The same where it is not the loop over evaluations that waits.
-inline __device__ __noinline__ void PrepareOnePose(Shared& shared, const StageTerms& stage,
-                                                   uint32_t lane) {
+// The same, not inlined, outside the loop over evaluations.
+inline __device__ __noinline__ void PreparePoseNoInline(Shared& shared, const StageTerms& stage,
+                                                        uint32_t lane) {
   PreparePose(shared, stage, static_cast<int>(lane));
 }
 
-// Of the upper triangle of a Hessian, row by row: the row of each entry, three bits an entry; and
-// the column.
+// The row (or column) of each entry of the upper triangle of a Hessian, row by row, three bits
+// each.
 constexpr uint64_t PackUpper(bool columns) {
   uint64_t packed = 0;
   for (int i = 0; i < 6; ++i) {
@@ -134,7 +133,7 @@ constexpr uint64_t PackUpper(bool columns) {
   return packed;
 }
 
-// The entry of the chart's derivatives that is the lane's.
+// Each lane writes one entry of the derivatives in the chart.
 __device__ __forceinline__ void WriteChartEntry(int lane, const Shared& shared,
                                                 ndt::Derivatives& derivatives) {
   constexpr uint64_t kRowOf = PackUpper(false);
@@ -155,8 +154,9 @@ __device__ __forceinline__ void WriteChartEntry(int lane, const Shared& shared,
   }
 }
 
-// The first warp's lanes, one slot each: the search takes the sums of the whole scan.
-__device__ __forceinline__ void TakeSums(Shared& shared, double sum, int lane, Wish& wish) {
+// By the first warp, one slot a lane: advances the search with the sums of the whole scan.
+__device__ __forceinline__ void AdvanceSearch(Shared& shared, double sum, int lane,
+                                              EvaluationRequest& request) {
   const bool finite = __all_sync(kAllLanes, isfinite(sum)) != 0;
   const bool interrupted = lane == kMatched && sum >= kInterruptUnit;
   int raised = 0;
@@ -168,7 +168,7 @@ __device__ __forceinline__ void TakeSums(Shared& shared, double sum, int lane, W
 
   Search& search = SearchOf(shared);
   ndt::Evaluation<PoseSums>& next = search.next();
-  const double unit = lane < kMatched    ? shared.stage.largest
+  const double unit = lane < kMatched    ? shared.stage.max_pair_score
                       : lane < kGradient ? 1.0
                                          : shared.stage.derivative_scale;
   reinterpret_cast<double*>(&shared.sums)[lane] = unit * sum;
@@ -180,7 +180,7 @@ __device__ __forceinline__ void TakeSums(Shared& shared, double sum, int lane, W
     next.derivatives.score = shared.sums.score.score;
     next.finite = finite;
     search.Advance(shared.rules, static_cast<Interrupt>(raised));
-    PublishWish(shared, wish);
+    PublishRequest(shared, request);
   }
   __syncwarp();
 }
@@ -191,8 +191,8 @@ inline __device__ __noinline__ void RecordIteration(const Search& search, Device
 }
 
 // See AlignResult::stage.
-__device__ __forceinline__ int AnswerStage(const Search& search, const AlignProgram& program) {
-  return search.answer_stage() < 0 ? program.score_stage : search.answer_stage();
+__device__ __forceinline__ int ResultStage(const Search& search, const AlignProgram& program) {
+  return search.result_stage() < 0 ? program.score_stage : search.result_stage();
 }
 
 inline __device__ __noinline__ void WriteResult(const Search& search, const AlignProgram& program,
@@ -209,9 +209,9 @@ inline __device__ __noinline__ void WriteResult(const Search& search, const Alig
   result.evaluations = search.evaluations();
   result.oscillations = search.oscillations();
   result.reached_iteration_limit = search.reached_iteration_limit();
-  result.stage = AnswerStage(search, program);
+  result.stage = ResultStage(search, program);
 }
 
 }  // namespace voxloc::cuda
 
-#endif  // VOXLOC_CUDA_ALIGN_SEARCH_LEAD_CUH_
+#endif  // VOXLOC_CUDA_ALIGN_SEARCH_STATE_CUH_

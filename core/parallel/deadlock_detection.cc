@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#include "core/parallel/lock_checks.h"
+#include "core/parallel/deadlock_detection.h"
 
 #include "absl/synchronization/mutex.h"
 
 namespace voxloc {
 
-void SkipLockChecks() {
+void DisableDeadlockDetection() {
 #ifdef NDEBUG
   absl::SetMutexDeadlockDetectionMode(absl::OnDeadlockCycle::kIgnore);
 #endif
