@@ -36,7 +36,7 @@ constexpr size_t kSettingsFloodBytes = size_t{4} << 20U;
 // Memory of gRPC 1.51 under two concurrent floods: measured below 600 MB with 192 MiB of each kind.
 // Without a bound, two floods of 16 MiB of pings would take a gigabyte.
 constexpr double kMaxGrowth_bytes = 640 << 20;
-constexpr double kCloseTimeout_s = 30.0;
+constexpr double kHttp2CloseTimeout_s = 30.0;
 // Sanitizers keep what is freed, to notice its use.
 constexpr bool kMemoryIsMeasurable = absl::string_view(VOXLOC_SANITIZE).empty();
 
@@ -203,7 +203,7 @@ TEST_P(MalformedHttp2, DisturbsNobodyElse) {
       const RawConnection connection(server_->address());
       EXPECT_TRUE(connection.connected());
       GetParam().run(connection);
-      if (GetParam().is_closed && !connection.ClosedWithin(kCloseTimeout_s)) closed = false;
+      if (GetParam().is_closed && !connection.ClosedWithin(kHttp2CloseTimeout_s)) closed = false;
     });
   }
   for (int i = 0; i < 3; ++i) ExpectServed();
