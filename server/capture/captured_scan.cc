@@ -4,8 +4,8 @@
 
 #include <utility>
 
-#include "server/convert/cloud.h"
 #include "server/convert/pose.h"
+#include "server/convert/scan.h"
 #include "server/observe/version.h"
 
 namespace voxloc::server {

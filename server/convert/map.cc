@@ -11,11 +11,11 @@
 #include "absl/strings/str_cat.h"
 #include "core/checksum/crc32c.h"
 #include "core/status/try.h"
-#include "server/convert/cloud.h"
+#include "core/text/number_range.h"
 #include "server/convert/options.h"
 #include "server/convert/pose.h"
-#include "server/convert/profile.h"
 #include "server/convert/range.h"
+#include "server/convert/scan.h"
 #include "server/errors/error_details.h"
 
 namespace voxloc::server {
@@ -188,8 +188,8 @@ absl::StatusOr<MapFrame> MapFrameFromProto(const v1::MapFrame& proto) {
     if (!proto.origin().has_point()) {
       return absl::InvalidArgumentError("frame.origin must have a point");
     }
-    VOXLOC_TRY(CheckRange("frame.origin.x_axis_yaw_rad", proto.origin().x_axis_yaw_rad(),
-                          -kMaxAngleRad, kMaxAngleRad));
+    VOXLOC_TRY(CheckRanges({{"frame.origin.x_axis_yaw_rad", proto.origin().x_axis_yaw_rad(),
+                             FromTo(-kMaxAngleRad, kMaxAngleRad)}}));
     frame.origin =
         Wgs84Origin{PointFromProto(proto.origin().point()), proto.origin().x_axis_yaw_rad()};
   }

@@ -2,7 +2,11 @@
 
 #include "server/convert/options.h"
 
+#include <google/protobuf/message.h>
+#include <google/protobuf/wrappers.pb.h>
+
 #include <cstdint>
+#include <iterator>
 #include <limits>
 #include <utility>
 
@@ -10,6 +14,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "core/status/try.h"
+#include "core/text/number_range.h"
 #include "server/convert/pose.h"
 #include "server/convert/range.h"
 
@@ -30,29 +35,47 @@ constexpr uint32_t kMaxConfirmationScans = 1000;
 // Of seconds and metres that must be over 0: a nanosecond is what stamps can tell apart.
 constexpr double kMinLimit = 1e-9;
 
+// In the order of the contract.
+constexpr NeighborSearch kSearchMethods[] = {NeighborSearch::kRadius, NeighborSearch::kDirect7,
+                                             NeighborSearch::kDirect1};
+constexpr bool kLineSearches[] = {false, true};
+constexpr Curvature kCurvatures[] = {Curvature::kExact, Curvature::kReweighted};
+constexpr ScoreKind kScoreTypes[] = {ScoreKind::kTransformProbability,
+                                     ScoreKind::kNearestVoxelLikelihood};
+constexpr AcceptanceRule kAcceptanceRules[] = {AcceptanceRule::kReference, AcceptanceRule::kStrict};
+static_assert(std::size(kSearchMethods) == v1::SearchMethod_MAX &&
+              std::size(kLineSearches) == v1::LineSearch_MAX &&
+              std::size(kCurvatures) == v1::Curvature_MAX &&
+              std::size(kScoreTypes) == v1::ScoreType_MAX &&
+              std::size(kAcceptanceRules) == v1::AcceptanceRule_MAX &&
+              std::size(kCovarianceMethods) == v1::CovarianceMethod_MAX);
+
+// The optional numbers of a message of options, by their names. `path` leads to the message.
+class OptionalNumbers {
+ public:
+  OptionalNumbers(const google::protobuf::Message& message, absl::string_view path)
+      : message_(message), path_(path) {}
+
+  // If the number, a DoubleValue, is set, assigns it to `value`. InvalidArgument: it is not from
+  // `low` to `high`.
+  [[nodiscard]] absl::Status Assign(const char* name, double low, double high,
+                                    double& value) const {
+    const auto* const field = message_.GetDescriptor()->FindFieldByName(name);
+    const google::protobuf::Reflection& reflection = *message_.GetReflection();
+    if (!reflection.HasField(message_, field)) return absl::OkStatus();
+    const google::protobuf::Message& number = reflection.GetMessage(message_, field);
+    value = static_cast<const google::protobuf::DoubleValue&>(number).value();
+    return CheckRanges({{absl::StrCat(path_, ".", name), value, FromTo(low, high)}});
+  }
+
+ private:
+  const google::protobuf::Message& message_;
+  const absl::string_view path_;
+};
+
 absl::Status PrefixField(absl::string_view field, const absl::Status& status) {
   if (status.ok()) return status;
   return absl::InvalidArgumentError(absl::StrCat(field, ".", status.message()));
-}
-
-absl::Status ApplyCounts(const v1::ValidationOptions& validation, GateOptions& gate) {
-  if (validation.has_max_skipped_scans()) {
-    gate.max_skipped_scans = validation.max_skipped_scans().value();
-    if (gate.max_skipped_scans < 1) {
-      return absl::InvalidArgumentError(
-          "gate.validation.max_skipped_scans must be at least 1 (got 0)");
-    }
-  }
-  if (validation.has_max_oscillation_count()) {
-    constexpr auto kMost = static_cast<uint32_t>(std::numeric_limits<int>::max());
-    const uint32_t count = validation.max_oscillation_count().value();
-    if (count > kMost) {
-      return absl::InvalidArgumentError(absl::StrCat(
-          "gate.validation.max_oscillation_count must be at most ", kMost, " (got ", count, ")"));
-    }
-    gate.max_oscillations = static_cast<int>(count);
-  }
-  return absl::OkStatus();
 }
 
 // Leaves the default where there are none.
@@ -75,12 +98,8 @@ absl::StatusOr<CovarianceOptions> CovarianceOptionsFromProto(const v1::Covarianc
   CovarianceOptions result;
   result.method = profile.name == AutowareProfile().name ? CovarianceMethod::kFixed
                                                          : CovarianceMethod::kCalibrated;
-  absl::Status status = AssignIfSet(
-      "covariance.method", options.method(),
-      {CovarianceMethod::kFixed, CovarianceMethod::kLaplace, CovarianceMethod::kMultiNdt,
-       CovarianceMethod::kMultiNdtScore, CovarianceMethod::kCalibrated},
-      result.method);
-  if (!status.ok()) return status;
+  VOXLOC_TRY(
+      EnumFromProto("covariance.method", options.method(), kCovarianceMethods, result.method));
   result.systematic = sensor.systematic();
   // It was learnt of the scan part of this method.
   if (result.method == CovarianceMethod::kCalibrated) {
@@ -95,60 +114,57 @@ absl::StatusOr<CovarianceOptions> CovarianceOptionsFromProto(const v1::Covarianc
         options.offset_x_m_size(), " and ", options.offset_y_m_size(), ")"));
   }
   if (options.offset_x_m_size() > 0) {
+    constexpr NumberRange kOffset = FromTo(-kMaxOffsetM, kMaxOffsetM);
     result.offsets_base.clear();
     for (int i = 0; i < options.offset_x_m_size(); ++i) {
-      status = FirstError(
-          {CheckRange("covariance.offset_x_m", options.offset_x_m(i), -kMaxOffsetM, kMaxOffsetM),
-           CheckRange("covariance.offset_y_m", options.offset_y_m(i), -kMaxOffsetM, kMaxOffsetM)});
-      if (!status.ok()) return status;
+      VOXLOC_TRY(CheckRanges({{"covariance.offset_x_m", options.offset_x_m(i), kOffset},
+                              {"covariance.offset_y_m", options.offset_y_m(i), kOffset}}));
       result.offsets_base.emplace_back(options.offset_x_m(i), options.offset_y_m(i));
     }
   }
   if (options.has_temperature()) result.temperature = options.temperature().value();
   if (options.has_scale_factor()) result.scale_factor = options.scale_factor().value();
-  status = FirstError(
-      {CheckRange("covariance.temperature", result.temperature, kMinFactor, kMaxFactor),
-       CheckRange("covariance.scale_factor", result.scale_factor, kMinFactor, kMaxFactor),
-       ReadThree(options.systematic_position_sigma_m(), "systematic_position_sigma_m",
-                 result.systematic.position_sigma_m),
-       ReadThree(options.systematic_rotation_sigma_rad(), "systematic_rotation_sigma_rad",
-                 result.systematic.rotation_sigma_rad)});
-  if (!status.ok()) return status;
+  constexpr NumberRange kFactor = FromTo(kMinFactor, kMaxFactor);
+  VOXLOC_TRY(CheckRanges({{"covariance.temperature", result.temperature, kFactor},
+                          {"covariance.scale_factor", result.scale_factor, kFactor}}));
+  VOXLOC_TRY(ReadThree(options.systematic_position_sigma_m(), "systematic_position_sigma_m",
+                       result.systematic.position_sigma_m));
+  VOXLOC_TRY(ReadThree(options.systematic_rotation_sigma_rad(), "systematic_rotation_sigma_rad",
+                       result.systematic.rotation_sigma_rad));
   if (options.has_systematic_time_sigma_s()) {
     result.systematic.time_sigma_s = options.systematic_time_sigma_s().value();
   }
   if (options.has_systematic_skew_sigma_s()) {
     result.systematic.skew_sigma_s = options.systematic_skew_sigma_s().value();
   }
-  status = PrefixField("covariance", ValidateCovarianceOptions(result));
-  if (!status.ok()) return status;
+  VOXLOC_TRY(PrefixField("covariance", ValidateCovarianceOptions(result)));
   return result;
 }
 
 // Sets `gate` and the limits of guesses. `options.profile` has been set.
 absl::Status ApplyValidation(const v1::ValidationOptions& validation, AlignOptions& options) {
-  const v1::ValidationOptions& v = validation;
-  GateOptions gate;
+  const OptionalNumbers numbers(validation, "gate.validation");
+  GateOptions& gate = options.gate;
   if (options.profile.name != AutowareProfile().name) gate.required_distance_m = 0.0;
-  absl::Status status = FirstError(
-      {AssignIfSet("gate.validation.required_distance_m", v.has_required_distance_m(),
-                   v.required_distance_m(), 0.0, kMaxLengthM, gate.required_distance_m),
-       AssignIfSet("gate.validation.guess_timeout_s", v.has_guess_timeout_s(), v.guess_timeout_s(),
-                   kMinLimit, kMaxSeconds, options.guess_timeout_s),
-       AssignIfSet("gate.validation.guess_distance_tolerance_m", v.has_guess_distance_tolerance_m(),
-                   v.guess_distance_tolerance_m(), kMinLimit, kMaxLengthM,
-                   options.guess_distance_tolerance_m),
-       AssignIfSet("gate.validation.initial_to_result_distance_tolerance_m",
-                   v.has_initial_to_result_distance_tolerance_m(),
-                   v.initial_to_result_distance_tolerance_m(), 0.0, kMaxLengthM,
-                   gate.initial_to_result_distance_tolerance_m),
-       AssignIfSet("gate.validation.max_execution_time_s", v.has_max_execution_time_s(),
-                   v.max_execution_time_s(), 0.0, kMaxSeconds, gate.max_execution_time_s),
-       AssignIfSet("gate.validation.max_delay_s", v.has_max_delay_s(), v.max_delay_s(), 0.0,
-                   kMaxSeconds, gate.timeout_s)});
-  if (status.ok()) status = ApplyCounts(v, gate);
-  if (!status.ok()) return status;
-  options.gate = gate;
+  VOXLOC_TRY(numbers.Assign("required_distance_m", 0.0, kMaxLengthM, gate.required_distance_m));
+  VOXLOC_TRY(numbers.Assign("guess_timeout_s", kMinLimit, kMaxSeconds, options.guess_timeout_s));
+  VOXLOC_TRY(numbers.Assign("guess_distance_tolerance_m", kMinLimit, kMaxLengthM,
+                            options.guess_distance_tolerance_m));
+  VOXLOC_TRY(numbers.Assign("initial_to_result_distance_tolerance_m", 0.0, kMaxLengthM,
+                            gate.initial_to_result_distance_tolerance_m));
+  VOXLOC_TRY(numbers.Assign("max_execution_time_s", 0.0, kMaxSeconds, gate.max_execution_time_s));
+  VOXLOC_TRY(numbers.Assign("max_delay_s", 0.0, kMaxSeconds, gate.timeout_s));
+  if (validation.has_max_skipped_scans()) {
+    gate.max_skipped_scans = validation.max_skipped_scans().value();
+    VOXLOC_TRY(
+        CheckRanges({{"gate.validation.max_skipped_scans", gate.max_skipped_scans, AtLeast(1)}}));
+  }
+  if (validation.has_max_oscillation_count()) {
+    const uint32_t count = validation.max_oscillation_count().value();
+    VOXLOC_TRY(CheckRanges({{"gate.validation.max_oscillation_count", count,
+                             NumberRange().AtMost(std::numeric_limits<int>::max())}}));
+    gate.max_oscillations = static_cast<int>(count);
+  }
   return absl::OkStatus();
 }
 
@@ -156,27 +172,21 @@ absl::Status OverrideStage(const v1::AlignmentOverrides& overrides, const Limits
                            Stage& stage) {
   if (overrides.has_max_iterations()) {
     const uint32_t value = overrides.max_iterations().value();
-    if (value < 1 || value > limits.max_iterations) {
-      return absl::InvalidArgumentError(absl::StrCat("overrides.max_iterations must be from 1 to ",
-                                                     limits.max_iterations, " (got ", value, ")"));
-    }
+    VOXLOC_TRY(
+        CheckRanges({{"overrides.max_iterations", value, FromTo(1, limits.max_iterations)}}));
     stage.max_iterations = static_cast<int>(value);
   }
   if (overrides.has_step_floor()) stage.step_floor = overrides.step_floor().value();
-  return FirstError(
-      {AssignIfSet("overrides.step_size_m", overrides.has_step_size_m(), overrides.step_size_m(),
-                   kMinStep, kMaxStep, stage.max_step),
-       AssignIfSet("overrides.transformation_epsilon", overrides.has_transformation_epsilon(),
-                   overrides.transformation_epsilon(), 0.0, kMaxStep, stage.epsilon),
-       AssignIfSet("overrides.outlier_ratio", overrides.has_outlier_ratio(),
-                   overrides.outlier_ratio(), kMinShare, kMaxShare, stage.outlier_ratio),
-       AssignIfSet("overrides.line_search", overrides.line_search(), {false, true},
-                   stage.line_search),
-       AssignIfSet("overrides.curvature", overrides.curvature(),
-                   {Curvature::kExact, Curvature::kReweighted}, stage.curvature),
-       AssignIfSet("overrides.search_method", overrides.search_method(),
-                   {NeighborSearch::kRadius, NeighborSearch::kDirect7, NeighborSearch::kDirect1},
-                   stage.search)});
+  const OptionalNumbers numbers(overrides, "overrides");
+  VOXLOC_TRY(numbers.Assign("step_size_m", kMinStep, kMaxStep, stage.max_step));
+  VOXLOC_TRY(numbers.Assign("transformation_epsilon", 0.0, kMaxStep, stage.epsilon));
+  VOXLOC_TRY(numbers.Assign("outlier_ratio", kMinShare, kMaxShare, stage.outlier_ratio));
+  VOXLOC_TRY(EnumFromProto("overrides.line_search", overrides.line_search(), kLineSearches,
+                           stage.line_search));
+  VOXLOC_TRY(
+      EnumFromProto("overrides.curvature", overrides.curvature(), kCurvatures, stage.curvature));
+  return EnumFromProto("overrides.search_method", overrides.search_method(), kSearchMethods,
+                       stage.search);
 }
 
 absl::Status ApplyOverrides(const v1::AlignmentOverrides& overrides, const Limits& limits,
@@ -193,35 +203,26 @@ absl::Status ApplyOverrides(const v1::AlignmentOverrides& overrides, const Limit
     options.profile.score_includes_regularization =
         regularization.score_includes_regularization().value();
   }
-  return AssignIfSet("overrides.regularization.scale_factor", regularization.has_scale_factor(),
-                     regularization.scale_factor(), 0.0, kMaxFactor,
-                     options.profile.regularization_scale);
+  return OptionalNumbers(regularization, "overrides.regularization")
+      .Assign("scale_factor", 0.0, kMaxFactor, options.profile.regularization_scale);
 }
 
 absl::Status ApplyGate(const v1::GateOptions& gate, AlignOptions& options) {
   Profile& profile = options.profile;
-  absl::Status status =
-      AssignIfSet("gate.rule", gate.rule(), {AcceptanceRule::kReference, AcceptanceRule::kStrict},
-                  profile.acceptance_rule);
-  if (!status.ok()) return status;
+  VOXLOC_TRY(EnumFromProto("gate.rule", gate.rule(), kAcceptanceRules, profile.acceptance_rule));
   if (profile.acceptance_rule == AcceptanceRule::kStrict) {
     options.limits.min_confidence = kStrictMinConfidence;
   }
-  if (status = ApplyValidation(gate.validation(), options); !status.ok()) return status;
-  return FirstError(
-      {AssignIfSet("gate.score_type", gate.score_type(),
-                   {ScoreKind::kTransformProbability, ScoreKind::kNearestVoxelLikelihood},
-                   profile.acceptance_score),
-       AssignIfSet("gate.score_threshold", gate.has_score_threshold(), gate.score_threshold(),
-                   -kMaxScore, kMaxScore, profile.acceptance_threshold),
-       AssignIfSet("gate.min_matched_ratio", gate.has_min_matched_ratio(), gate.min_matched_ratio(),
-                   0.0, 1.0, options.limits.min_matched_ratio),
-       AssignIfSet("gate.min_confidence", gate.has_min_confidence(), gate.min_confidence(), 0.0,
-                   1.0, options.limits.min_confidence),
-       AssignIfSet("gate.rival_confidence", gate.has_rival_confidence(), gate.rival_confidence(),
-                   0.0, 1.0, options.rival_confidence),
-       AssignIfSet("gate.odometry_drift", gate.has_odometry_drift(), gate.odometry_drift(), 0.0,
-                   1.0, options.odometry_drift)});
+  VOXLOC_TRY(ApplyValidation(gate.validation(), options));
+  VOXLOC_TRY(
+      EnumFromProto("gate.score_type", gate.score_type(), kScoreTypes, profile.acceptance_score));
+  const OptionalNumbers numbers(gate, "gate");
+  VOXLOC_TRY(
+      numbers.Assign("score_threshold", -kMaxScore, kMaxScore, profile.acceptance_threshold));
+  VOXLOC_TRY(numbers.Assign("min_matched_ratio", 0.0, 1.0, options.limits.min_matched_ratio));
+  VOXLOC_TRY(numbers.Assign("min_confidence", 0.0, 1.0, options.limits.min_confidence));
+  VOXLOC_TRY(numbers.Assign("rival_confidence", 0.0, 1.0, options.rival_confidence));
+  return numbers.Assign("odometry_drift", 0.0, 1.0, options.odometry_drift);
 }
 
 }  // namespace
@@ -245,28 +246,27 @@ absl::StatusOr<AlignOptions> AlignOptionsFromProto(const v1::AlignmentOptions& o
   VOXLOC_ASSIGN_OR_RETURN(
       result.covariance,
       CovarianceOptionsFromProto(options.covariance(), result.profile, result.sensor));
-  absl::Status status = ApplyOverrides(options.overrides(), config.limits, result);
-  if (status.ok()) status = ApplyGate(options.gate(), result);
-  if (status.ok()) status = ValidateProfile(result.profile);
-  if (!status.ok()) return status;
+  VOXLOC_TRY(ApplyOverrides(options.overrides(), config.limits, result));
+  VOXLOC_TRY(ApplyGate(options.gate(), result));
+  VOXLOC_TRY(ValidateProfile(result.profile));
   return result;
 }
 
 absl::StatusOr<ScanFilters> ScanFiltersFromProto(const v1::ScanFilter& filter) {
   ScanFilters filters;
-  absl::Status status = FirstError(
-      {CheckRange("filter.min_range_m", filter.min_range_m(), 0.0, kMaxLengthM),
-       CheckRange("filter.max_range_m", filter.max_range_m(), 0.0, kMaxLengthM),
-       CheckRange("filter.min_height_m", filter.min_height_m().value(), -kMaxLengthM, kMaxLengthM),
-       CheckRange("filter.max_height_m", filter.max_height_m().value(), -kMaxLengthM, kMaxLengthM),
-       CheckRangeOrZero("filter.voxel_leaf_m", filter.voxel_leaf_m(), kMinLeafM, kMaxLengthM,
-                        "off")});
-  if (!status.ok()) return status;
+  constexpr NumberRange kRange = FromTo(0.0, kMaxLengthM);
+  constexpr NumberRange kHeight = FromTo(-kMaxLengthM, kMaxLengthM);
+  VOXLOC_TRY(CheckRanges({{"filter.min_range_m", filter.min_range_m(), kRange},
+                          {"filter.max_range_m", filter.max_range_m(), kRange},
+                          {"filter.min_height_m", filter.min_height_m().value(), kHeight},
+                          {"filter.max_height_m", filter.max_height_m().value(), kHeight}}));
+  VOXLOC_TRY(CheckRangeOrZero("filter.voxel_leaf_m", filter.voxel_leaf_m(), kMinLeafM, kMaxLengthM,
+                              "off"));
   if (filter.min_range_m() > 0.0 || filter.max_range_m() > 0.0) {
     FilterOptions& sensor = filters.sensor.emplace();
     sensor.min_range_m = filter.min_range_m();
     if (filter.max_range_m() > 0.0) sensor.max_range_m = filter.max_range_m();
-    if (status = ValidateFilterOptions(sensor); !status.ok()) return status;
+    VOXLOC_TRY(ValidateFilterOptions(sensor));
   }
   if (filter.has_min_height_m() || filter.has_max_height_m() || filter.has_box() ||
       filter.voxel_leaf_m() > 0.0 || filter.max_points() > 0) {
@@ -279,7 +279,7 @@ absl::StatusOr<ScanFilters> ScanFiltersFromProto(const v1::ScanFilter& filter) {
     base.voxel_leaf_m = filter.voxel_leaf_m();
     base.max_points = filter.max_points();
     base.random_seed = filter.random_seed();
-    if (status = ValidateFilterOptions(base); !status.ok()) return status;
+    VOXLOC_TRY(ValidateFilterOptions(base));
   }
   return filters;
 }
@@ -300,28 +300,20 @@ absl::StatusOr<OutputChoice> OutputFromProto(const v1::OutputOptions& output) {
   if (output.has_no_ground()) {
     choice.no_ground_z_margin_m = output.no_ground().z_margin_m();
     choice.no_ground_cloud = output.no_ground().cloud();
-    VOXLOC_TRY(CheckRange("output.no_ground.z_margin_m", *choice.no_ground_z_margin_m, -kMaxLengthM,
-                          kMaxLengthM));
+    VOXLOC_TRY(CheckRanges({{"output.no_ground.z_margin_m", *choice.no_ground_z_margin_m,
+                             FromTo(-kMaxLengthM, kMaxLengthM)}}));
   }
   if (output.has_protection()) {
-    const v1::ProtectionOptions& protection_options = output.protection();
+    const OptionalNumbers numbers(output.protection(), "output.protection");
     ScanProtectionOptions& protection = choice.protection.emplace();
-    if (protection_options.has_risk()) protection.risk = protection_options.risk().value();
-    if (protection_options.has_false_alarm())
-      protection.false_alarm = protection_options.false_alarm().value();
-    if (protection_options.has_fault_probability()) {
-      protection.fault_probability = protection_options.fault_probability().value();
+    VOXLOC_TRY(numbers.Assign("risk", kMinProbability, kMaxShare, protection.risk));
+    VOXLOC_TRY(numbers.Assign("false_alarm", kMinProbability, kMaxShare, protection.false_alarm));
+    if (output.protection().has_fault_probability()) {
+      protection.fault_probability = output.protection().fault_probability().value();
     }
-    absl::Status status = FirstError(
-        {CheckRange("output.protection.risk", protection.risk, kMinProbability, kMaxShare),
-         CheckRange("output.protection.false_alarm", protection.false_alarm, kMinProbability,
-                    kMaxShare),
-         CheckRangeOrZero("output.protection.fault_probability", protection.fault_probability,
-                          kMinProbability, 1.0, "never")});
-    if (!status.ok()) return status;
-    if (status = ValidateScanProtectionOptions(protection); !status.ok()) {
-      return absl::InvalidArgumentError(absl::StrCat("output.protection.", status.message()));
-    }
+    VOXLOC_TRY(CheckRangeOrZero("output.protection.fault_probability", protection.fault_probability,
+                                kMinProbability, 1.0, "never"));
+    VOXLOC_TRY(PrefixField("output.protection", ValidateScanProtectionOptions(protection)));
   }
   return choice;
 }
@@ -381,26 +373,19 @@ absl::StatusOr<RecoveryOptions> RecoveryOptionsFromProto(const v1::RecoveryOptio
   if (options.false_confirmation_rate() != 0.0) {
     result.confirmation.false_acceptance = options.false_confirmation_rate();
   }
-  absl::Status status = FirstError(
-      {CheckRangeOrZero("recovery.false_confirmation_rate", options.false_confirmation_rate(),
-                        kMinProbability, kMaxShare, "the default"),
-       CheckRange("recovery.initial_radius_m", result.initial_radius_m, kMinRecoveryRadiusM,
-                  kMaxRecoveryRadiusM),
-       CheckRange("recovery.max_radius_m", result.max_radius_m, kMinRecoveryRadiusM,
-                  kMaxRecoveryRadiusM),
-       CheckRange("recovery.min_confirmation_travel_m", result.min_confirmation_travel_m, 0.0,
-                  kMaxLengthM)});
-  if (!status.ok()) return status;
-  if (options.max_confirmation_scans() > kMaxConfirmationScans) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("recovery.max_confirmation_scans must be at most ", kMaxConfirmationScans,
-                     " (got ", options.max_confirmation_scans(), ")"));
-  }
+  VOXLOC_TRY(CheckRangeOrZero("recovery.false_confirmation_rate", options.false_confirmation_rate(),
+                              kMinProbability, kMaxShare, "the default"));
+  constexpr NumberRange kRadius = FromTo(kMinRecoveryRadiusM, kMaxRecoveryRadiusM);
+  VOXLOC_TRY(CheckRanges({{"recovery.initial_radius_m", result.initial_radius_m, kRadius},
+                          {"recovery.max_radius_m", result.max_radius_m, kRadius},
+                          {"recovery.min_confirmation_travel_m", result.min_confirmation_travel_m,
+                           FromTo(0.0, kMaxLengthM)}}));
+  VOXLOC_TRY(CheckRanges({{"recovery.max_confirmation_scans", options.max_confirmation_scans(),
+                           NumberRange().AtMost(kMaxConfirmationScans)}}));
   if (options.max_confirmation_scans() > 0) {
     result.confirmation.max_observations = static_cast<int>(options.max_confirmation_scans());
   }
-  status = PrefixField("recovery", ValidateRecoveryOptions(result));
-  if (!status.ok()) return status;
+  VOXLOC_TRY(PrefixField("recovery", ValidateRecoveryOptions(result)));
   return result;
 }
 
@@ -411,12 +396,51 @@ absl::StatusOr<AccumulationOptions> AccumulationFromProto(const v1::ScanAccumula
   if (options.max_age_s() != 0.0) result.max_age_s = options.max_age_s();
   if (options.max_distance_m() != 0.0) result.max_distance_m = options.max_distance_m();
   result.max_points = limits.max_accumulated_points;
-  absl::Status status =
-      FirstError({CheckRangeOrZero("accumulation.max_age_s", options.max_age_s(), kMinLimit,
-                                   kMaxSeconds, "the default"),
-                  PrefixField("accumulation", ValidateAccumulationOptions(result))});
-  if (!status.ok()) return status;
+  VOXLOC_TRY(CheckRangeOrZero("accumulation.max_age_s", options.max_age_s(), kMinLimit, kMaxSeconds,
+                              "the default"));
+  VOXLOC_TRY(PrefixField("accumulation", ValidateAccumulationOptions(result)));
   return result;
+}
+
+void CellStatisticsToProto(const CellStatistics& statistics, v1::CellStatistics& proto) {
+  proto.set_cell_size_m(statistics.cell_size_m);
+  proto.set_min_points(statistics.gaussian.min_points);
+  proto.set_identity_seed(statistics.gaussian.identity_seed);
+  proto.set_eigenvalue_ratio(statistics.gaussian.eigenvalue_ratio);
+  proto.set_merge_tiles(statistics.merge_tiles);
+  proto.set_float_index(statistics.float_index);
+}
+
+void StageToProto(const Stage& stage, v1::ProfileStage& proto) {
+  CellStatisticsToProto(stage.cells, *proto.mutable_cells());
+  proto.set_search_method(EnumToProto<v1::SearchMethod>(kSearchMethods, stage.search));
+  proto.set_outlier_ratio(stage.outlier_ratio);
+  proto.set_max_iterations(static_cast<uint32_t>(stage.max_iterations));
+  proto.set_step_size_m(stage.max_step);
+  proto.set_transformation_epsilon(stage.epsilon);
+  proto.set_step_floor(stage.step_floor);
+  proto.set_line_search(EnumToProto<v1::LineSearch>(kLineSearches, stage.line_search));
+  proto.set_small_angle_shortcut(stage.small_angle_shortcut);
+  proto.set_exact_pitch_curvature(stage.exact_pitch_curvature);
+  proto.set_float_transform(stage.float_transform);
+  proto.set_curvature(EnumToProto<v1::Curvature>(kCurvatures, stage.curvature));
+  proto.set_observed_ratio(stage.observed_ratio);
+  proto.set_rotation_scale_m(stage.rotation_scale_m);
+  proto.set_point_voxel_m(stage.point_voxel_m);
+}
+
+void ProfileToProto(const Profile& profile, v1::Profile& proto) {
+  proto.set_name(profile.name);
+  for (const Stage& stage : profile.stages) StageToProto(stage, *proto.add_stages());
+  proto.set_score_type(EnumToProto<v1::ScoreType>(kScoreTypes, profile.acceptance_score));
+  proto.set_score_threshold(profile.acceptance_threshold);
+  proto.set_regularization_scale_factor(profile.regularization_scale);
+  proto.set_score_includes_regularization(profile.score_includes_regularization);
+  proto.set_score_stage(static_cast<uint32_t>(profile.score_stage));
+  proto.set_judged(profile.judged);
+  proto.set_allowed_loss(profile.allowed_loss);
+  proto.set_acceptance_rule(
+      EnumToProto<v1::AcceptanceRule>(kAcceptanceRules, profile.acceptance_rule));
 }
 
 }  // namespace voxloc::server

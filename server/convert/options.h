@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Options on the wire, checked value by value. Thread-safe: no shared state.
+// Options on the wire, checked value by value, and profiles. Thread-safe: no shared state.
 //
 // Errors: InvalidArgument names the field, its value and what is allowed.
 
@@ -11,17 +11,21 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "absl/strings/string_view.h"
+#include "core/engine/profile.h"
 #include "core/tracking/recovery.h"
 #include "core/tracking/scan_history.h"
 #include "server/config/config.h"
 #include "server/convert/scan_recipe.h"
-#include "voxloc/v1/cloud.pb.h"
-#include "voxloc/v1/localization_service.pb.h"
 #include "voxloc/v1/options.pb.h"
 #include "voxloc/v1/scan.pb.h"
+#include "voxloc/v1/session.pb.h"
 
 namespace voxloc::server {
+
+// In the order of the contract.
+inline constexpr CovarianceMethod kCovarianceMethods[] = {
+    CovarianceMethod::kFixed, CovarianceMethod::kLaplace, CovarianceMethod::kMultiNdt,
+    CovarianceMethod::kMultiNdtScore, CovarianceMethod::kCalibrated};
 
 [[nodiscard]] absl::StatusOr<AlignOptions> AlignOptionsFromProto(
     const v1::AlignmentOptions& options, const Config& config);
@@ -44,6 +48,10 @@ namespace voxloc::server {
 
 [[nodiscard]] absl::StatusOr<AccumulationOptions> AccumulationFromProto(
     const v1::ScanAccumulation& options, const Limits& limits);
+
+void ProfileToProto(const Profile& profile, v1::Profile& proto);
+void StageToProto(const Stage& stage, v1::ProfileStage& proto);
+void CellStatisticsToProto(const CellStatistics& statistics, v1::CellStatistics& proto);
 
 }  // namespace voxloc::server
 

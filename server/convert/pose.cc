@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "core/estimate/covariance/covariance_options.h"
 #include "core/status/try.h"
+#include "core/text/number_range.h"
 #include "server/convert/range.h"
 
 namespace voxloc::server {
@@ -151,8 +152,8 @@ absl::StatusOr<std::optional<Matrix6>> CovarianceFromProto(
   using RowMajor6 = Eigen::Matrix<double, 6, 6, Eigen::RowMajor>;
   const Matrix6 covariance = Eigen::Map<const RowMajor6>(field.data());
   for (int i = 0; i < 6; ++i) {
-    VOXLOC_TRY(CheckRange(absl::StrCat(name, " (", i, ", ", i, ")"), covariance(i, i), kMinVariance,
-                          kMaxVariance));
+    VOXLOC_TRY(CheckRanges({{absl::StrCat(name, " (", i, ", ", i, ")"), covariance(i, i),
+                             FromTo(kMinVariance, kMaxVariance)}}));
   }
   VOXLOC_TRY(CheckPositiveDefinite(covariance, name));
   // Removes the asymmetry that rounding left.

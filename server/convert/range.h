@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The ranges of numbers in requests, as the contract (proto/) and docs/errors.md state them. Within
-// them everything that the server computes is finite. Thread-safe: no shared state.
+// The ranges of numbers in requests, as the contract (proto/) and docs/errors.md state them, and
+// the enums of the contract. Within the ranges everything that the server computes is finite.
+// Thread-safe: no shared state.
 
 #ifndef VOXLOC_SERVER_CONVERT_RANGE_H_
 #define VOXLOC_SERVER_CONVERT_RANGE_H_
 
-#include <google/protobuf/wrappers.pb.h>
-
-#include <initializer_list>
+#include <algorithm>
+#include <cstddef>
+#include <iterator>
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
@@ -41,34 +42,40 @@ inline constexpr double kMaxFactor = 1e6;
 // Of scores.
 inline constexpr double kMaxScore = 1e9;
 
-// InvalidArgument: the value is not from `low` to `high`, or is NaN.
-[[nodiscard]] absl::Status CheckRange(absl::string_view field, double value, double low,
-                                      double high);
-// The same where 0 is allowed too and means `zero`, such as "no limit".
-[[nodiscard]] absl::Status CheckRangeOrZero(absl::string_view field, double value, double low,
-                                            double high, absl::string_view zero);
-// A time of which 0 means that there is none.
-[[nodiscard]] absl::Status CheckSeconds(absl::string_view field, double value);
-
-// If the option is set, checks it as CheckRange does and assigns it to `value`.
-[[nodiscard]] absl::Status AssignIfSet(absl::string_view field, bool is_set,
-                                       const google::protobuf::DoubleValue& option, double low,
-                                       double high, double& value);
-
-// The same of an enum of the contract: its values, which count from 1, stand for `values`. 0 is one
-// that is not set.
-template <typename Value>
-[[nodiscard]] absl::Status AssignIfSet(absl::string_view field, int option,
-                                       std::initializer_list<Value> values, Value& value) {
-  if (option < 0 || option > static_cast<int>(values.size())) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(field, " must be from 0 to ", values.size(), " (got ", option, ")"));
-  }
-  if (option > 0) value = values.begin()[option - 1];
-  return absl::OkStatus();
+// InvalidArgument: the value is neither from `low` to `high` nor 0, which means `zero`, such as "no
+// limit".
+[[nodiscard]] inline absl::Status CheckRangeOrZero(absl::string_view field, double value,
+                                                   double low, double high,
+                                                   absl::string_view zero) {
+  if (value == 0.0 || (value >= low && value <= high)) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat(field, " must be 0 (", zero, ") or from ", low,
+                                                 " to ", high, " (got ", value, ")"));
 }
 
-[[nodiscard]] absl::Status FirstError(std::initializer_list<absl::Status> statuses);
+// A time of which 0 means that there is none.
+[[nodiscard]] inline absl::Status CheckSeconds(absl::string_view field, double value) {
+  if (value >= 0.0 && value <= kMaxSeconds) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat(field, " must be 0 (none) or at most ",
+                                                 kMaxSeconds, " s and over 0 (got ", value, ")"));
+}
+
+// An enum of the contract, whose values count from 1 and stand for those of `values`. 0 is not set,
+// and leaves `value` as it is.
+template <typename Value, size_t kCount>
+[[nodiscard]] absl::Status EnumFromProto(absl::string_view field, int option,
+                                         const Value (&values)[kCount], Value& value) {
+  if (option < 0 || option > static_cast<int>(kCount)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(field, " must be from 0 to ", kCount, " (got ", option, ")"));
+  }
+  if (option > 0) value = values[option - 1];
+  return absl::OkStatus();
+}
+template <typename Proto, typename Value, size_t kCount>
+[[nodiscard]] Proto EnumToProto(const Value (&values)[kCount], Value value) {
+  const Value* const at = std::find(std::begin(values), std::end(values), value);
+  return at == std::end(values) ? Proto() : static_cast<Proto>(1 + (at - std::begin(values)));
+}
 
 }  // namespace voxloc::server
 

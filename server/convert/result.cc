@@ -6,38 +6,41 @@
 
 #include <cmath>
 #include <cstddef>
-#include <cstdint>
+#include <iterator>
 #include <optional>
-#include <string>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "core/estimate/quality/score_colors.h"
-#include "server/convert/cloud.h"
+#include "server/convert/options.h"
 #include "server/convert/pose.h"
+#include "server/convert/range.h"
+#include "server/convert/scan.h"
 
 namespace voxloc::server {
 namespace {
 
-v1::TerminationReason ReasonToProto(const AlignResult& result) {
-  switch (result.termination) {
-    case Termination::kConverged:
-      return v1::TERMINATION_REASON_CONVERGED;
-    case Termination::kMaxIterations:
-      return v1::TERMINATION_REASON_MAX_ITERATIONS;
-    case Termination::kZeroStep:
-      return v1::TERMINATION_REASON_ZERO_STEP;
-    case Termination::kNotFinite:
-      return v1::TERMINATION_REASON_NUMERICAL;
-    case Termination::kCancelled:
-      return v1::TERMINATION_REASON_STOPPED;
-    case Termination::kDeadline:
-      return v1::TERMINATION_REASON_DEADLINE;
-    case Termination::kNoImprovement:
-      return v1::TERMINATION_REASON_NO_IMPROVEMENT;
-  }
-  return v1::TERMINATION_REASON_UNSPECIFIED;
+// In the order of the contract.
+constexpr Termination kTerminations[] = {Termination::kConverged,    Termination::kMaxIterations,
+                                         Termination::kZeroStep,     Termination::kCancelled,
+                                         Termination::kNotFinite,    Termination::kDeadline,
+                                         Termination::kNoImprovement};
+constexpr AxisObservation kAxisObservations[] = {AxisObservation::kObserved, AxisObservation::kWeak,
+                                                 AxisObservation::kUnobserved};
+constexpr DiagnosticLevel kDiagnosticLevels[] = {DiagnosticLevel::kOk, DiagnosticLevel::kWarn,
+                                                 DiagnosticLevel::kError};
+constexpr ProposalState kProposalStates[] = {ProposalState::kNone, ProposalState::kPending,
+                                             ProposalState::kConfirmed, ProposalState::kDropped};
+constexpr PriorSource kPriorSources[] = {PriorSource::kGuess, PriorSource::kOdometry};
+static_assert(std::size(kTerminations) == v1::TerminationReason_MAX &&
+              std::size(kAxisObservations) == v1::AxisVerdict_MAX &&
+              std::size(kDiagnosticLevels) == v1::DiagnosticLevel_MAX &&
+              std::size(kProposalStates) == v1::RecoveryState_MAX &&
+              std::size(kPriorSources) == v1::PriorSource_MAX);
+
+v1::CovarianceMethod MethodToProto(CovarianceMethod method) {
+  return EnumToProto<v1::CovarianceMethod>(kCovarianceMethods, method);
 }
 
 void IterationToProto(const IterationTrace& step, v1::TraceIteration& proto) {
@@ -52,34 +55,6 @@ void IterationToProto(const IterationTrace& step, v1::TraceIteration& proto) {
   proto.set_reversed(step.reversed);
   proto.set_slope(step.slope);
   PoseToProto(step.map_T_base_after, *proto.mutable_map_t_base_after());
-}
-
-v1::CovarianceMethod MethodToProto(CovarianceMethod method) {
-  switch (method) {
-    case CovarianceMethod::kFixed:
-      return v1::COVARIANCE_METHOD_FIXED;
-    case CovarianceMethod::kLaplace:
-      return v1::COVARIANCE_METHOD_LAPLACE;
-    case CovarianceMethod::kMultiNdt:
-      return v1::COVARIANCE_METHOD_MULTI_NDT;
-    case CovarianceMethod::kMultiNdtScore:
-      return v1::COVARIANCE_METHOD_MULTI_NDT_SCORE;
-    case CovarianceMethod::kCalibrated:
-      return v1::COVARIANCE_METHOD_CALIBRATED;
-  }
-  return v1::COVARIANCE_METHOD_UNSPECIFIED;
-}
-
-v1::AxisVerdict AxisToProto(AxisObservation axis) {
-  switch (axis) {
-    case AxisObservation::kObserved:
-      return v1::AXIS_VERDICT_OBSERVED;
-    case AxisObservation::kWeak:
-      return v1::AXIS_VERDICT_WEAK;
-    case AxisObservation::kUnobserved:
-      return v1::AXIS_VERDICT_UNOBSERVED;
-  }
-  return v1::AXIS_VERDICT_UNSPECIFIED;
 }
 
 void SharesToProto(const VarianceShares& shares, v1::SigmaShares& proto) {
@@ -115,33 +90,9 @@ void DegeneracyToProto(const Degeneracy& degeneracy, v1::Degeneracy& proto) {
   AppendRowMajor(degeneracy.eigenvectors.transpose(), *proto.mutable_eigenvectors());
   proto.set_condition(degeneracy.condition);
   proto.set_rotation_scale_m(degeneracy.rotation_scale_m);
-  for (const AxisObservation axis : degeneracy.axes) proto.add_axes(AxisToProto(axis));
-}
-
-v1::DiagnosticLevel LevelToProto(DiagnosticLevel level) {
-  switch (level) {
-    case DiagnosticLevel::kOk:
-      return v1::DIAGNOSTIC_LEVEL_OK;
-    case DiagnosticLevel::kWarn:
-      return v1::DIAGNOSTIC_LEVEL_WARN;
-    case DiagnosticLevel::kError:
-      return v1::DIAGNOSTIC_LEVEL_ERROR;
+  for (const AxisObservation axis : degeneracy.axes) {
+    proto.add_axes(EnumToProto<v1::AxisVerdict>(kAxisObservations, axis));
   }
-  return v1::DIAGNOSTIC_LEVEL_UNSPECIFIED;
-}
-
-v1::RecoveryState StateToProto(ProposalState state) {
-  switch (state) {
-    case ProposalState::kNone:
-      return v1::RECOVERY_STATE_NOT_FOUND;
-    case ProposalState::kPending:
-      return v1::RECOVERY_STATE_PENDING;
-    case ProposalState::kConfirmed:
-      return v1::RECOVERY_STATE_CONFIRMED;
-    case ProposalState::kDropped:
-      return v1::RECOVERY_STATE_DROPPED;
-  }
-  return v1::RECOVERY_STATE_UNSPECIFIED;
 }
 
 void PoseFoundToProto(const AlignResult& result, std::optional<double> confidence,
@@ -182,8 +133,7 @@ v1::AlignmentStatus StatusToProto(AlignmentStatus status) {
 
 void SettledByToProto(const SettledBy& settled_by, v1::AlignmentResult& proto) {
   v1::Degeneracy& degeneracy = *proto.mutable_degeneracy();
-  degeneracy.set_settled_by(settled_by.source == PriorSource::kGuess ? v1::PRIOR_SOURCE_GUESS
-                                                                     : v1::PRIOR_SOURCE_ODOMETRY);
+  degeneracy.set_settled_by(EnumToProto<v1::PriorSource>(kPriorSources, settled_by.source));
   degeneracy.set_settled_within_m(settled_by.within_m);
 }
 
@@ -212,7 +162,8 @@ void AlignResultToProto(const AlignResult& result, const PointCloud& scan_base,
   proto.set_iterations(static_cast<uint32_t>(result.iterations));
   proto.set_evaluations(static_cast<uint32_t>(result.evaluations));
   proto.set_oscillation_count(static_cast<uint32_t>(result.oscillations));
-  proto.set_termination_reason(ReasonToProto(result));
+  proto.set_termination_reason(
+      EnumToProto<v1::TerminationReason>(kTerminations, result.termination));
   if (output.hessian) {
     AppendRowMajor(result.gradient, *proto.mutable_gradient());
     AppendRowMajor(result.hessian, *proto.mutable_hessian());
@@ -301,7 +252,7 @@ void SweepReportToProto(const SweepReport& report, v1::SweepCheck& proto) {
 }
 
 void DiagnosticsToProto(const Diagnostics& diagnostics, v1::Diagnostics& proto) {
-  proto.set_level(LevelToProto(diagnostics.level()));
+  proto.set_level(EnumToProto<v1::DiagnosticLevel>(kDiagnosticLevels, diagnostics.level()));
   proto.set_message(diagnostics.message());
   for (const DiagnosticEntry& entry : diagnostics.entries()) {
     v1::DiagnosticEntry& target = *proto.add_entries();
@@ -330,7 +281,7 @@ void ProposalCheckToProto(const ProposalCheck& check, v1::RecoveryProposal& prot
 }
 
 void RecoveryOutcomeToProto(const RecoveryOutcome& outcome, v1::RecoveryProposal& proto) {
-  proto.set_state(StateToProto(outcome.state));
+  proto.set_state(EnumToProto<v1::RecoveryState>(kProposalStates, outcome.state));
   proto.set_checked_scans(static_cast<uint32_t>(outcome.checked_scans));
   proto.set_agreeing_scans(static_cast<uint32_t>(outcome.agreeing_scans));
   proto.set_applied(outcome.applied);

@@ -5,13 +5,13 @@
 #include <Eigen/Core>
 #include <algorithm>
 #include <cmath>
-#include <cstdint>
-#include <memory>
+#include <iterator>
 #include <string>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "core/status/try.h"
+#include "core/text/number_range.h"
 #include "server/convert/pose.h"
 #include "server/convert/range.h"
 #include "server/convert/result.h"
@@ -69,9 +69,8 @@ absl::StatusOr<PoseRegion::Box> BoxOf(const v1::SearchRegion& region, const MapV
 absl::StatusOr<SearchScope> RegionFromProto(const v1::EstimateInitialPoseRequest& request,
                                             const MapView& map) {
   PoseRegion region;
-  absl::Status status =
-      CheckRange("region.yaw_rad", request.region().yaw_rad(), -kMaxAngleRad, kMaxAngleRad);
-  if (!status.ok()) return status;
+  VOXLOC_TRY(CheckRanges(
+      {{"region.yaw_rad", request.region().yaw_rad(), FromTo(-kMaxAngleRad, kMaxAngleRad)}}));
   if (request.search().max_tilt_rad() != 0.0) region.max_tilt_rad = request.search().max_tilt_rad();
   if (request.has_region()) {
     const v1::SearchRegion& given = request.region();
@@ -79,23 +78,15 @@ absl::StatusOr<SearchScope> RegionFromProto(const v1::EstimateInitialPoseRequest
     region.yaw_rad = given.yaw_rad();
     if (given.yaw_half_range_rad() != 0.0) region.yaw_half_range_rad = given.yaw_half_range_rad();
   }
-  if (status = ValidatePoseRegion(region); !status.ok()) return status;
+  VOXLOC_TRY(ValidatePoseRegion(region));
   return SearchScope(region);
 }
 
-v1::SearchPhase PhaseToProto(PoseSearchPhase phase) {
-  switch (phase) {
-    case PoseSearchPhase::kPreparing:
-      return v1::SEARCH_PHASE_PREPARING;
-    case PoseSearchPhase::kSearching:
-      return v1::SEARCH_PHASE_SEARCHING;
-    case PoseSearchPhase::kAligning:
-      return v1::SEARCH_PHASE_ALIGNING;
-    case PoseSearchPhase::kRanking:
-      return v1::SEARCH_PHASE_RANKING;
-  }
-  return v1::SEARCH_PHASE_UNSPECIFIED;
-}
+// In the order of the contract.
+constexpr PoseSearchPhase kSearchPhases[] = {PoseSearchPhase::kPreparing,
+                                             PoseSearchPhase::kSearching,
+                                             PoseSearchPhase::kAligning, PoseSearchPhase::kRanking};
+static_assert(std::size(kSearchPhases) == v1::SearchPhase_MAX);
 
 void ParticleToProto(const SearchParticle& particle, v1::SearchParticle& proto) {
   proto.set_index(static_cast<uint32_t>(particle.index));
@@ -153,23 +144,21 @@ absl::StatusOr<SearchScope> SearchScopeFromProto(const v1::EstimateInitialPoseRe
 
 absl::StatusOr<HypothesisOptions> HypothesisOptionsFromProto(const v1::SearchOptions& search) {
   HypothesisOptions options;
-  absl::Status status =
-      FirstError({CheckRangeOrZero("search.min_separation_m", search.min_separation_m(),
-                                   kMinSeparation, kMaxLengthM, "the default"),
-                  CheckRangeOrZero("search.min_separation_rad", search.min_separation_rad(),
-                                   kMinSeparation, kMaxAngleRad, "the default")});
-  if (!status.ok()) return status;
+  VOXLOC_TRY(CheckRangeOrZero("search.min_separation_m", search.min_separation_m(), kMinSeparation,
+                              kMaxLengthM, "the default"));
+  VOXLOC_TRY(CheckRangeOrZero("search.min_separation_rad", search.min_separation_rad(),
+                              kMinSeparation, kMaxAngleRad, "the default"));
   if (search.max_hypotheses() > 0) options.max_hypotheses = search.max_hypotheses();
   if (search.min_separation_m() != 0.0) options.min_separation_m = search.min_separation_m();
   if (search.min_separation_rad() != 0.0) options.min_separation_rad = search.min_separation_rad();
   if (search.ambiguity_gap() != 0.0) options.ambiguity_gap = search.ambiguity_gap();
-  if (status = ValidateHypothesisOptions(options); !status.ok()) return status;
+  VOXLOC_TRY(ValidateHypothesisOptions(options));
   return options;
 }
 
 void SearchProgressToProto(const PoseSearchProgress& progress, bool with_particles,
                            v1::SearchProgress& proto) {
-  proto.set_phase(PhaseToProto(progress.phase));
+  proto.set_phase(EnumToProto<v1::SearchPhase>(kSearchPhases, progress.phase));
   proto.set_fraction(progress.fraction);
   proto.set_candidates_scored(progress.candidates_scored);
   proto.set_candidates_aligned(static_cast<uint32_t>(progress.candidates_aligned));
@@ -205,9 +194,7 @@ void SearchResultToProto(const PoseSearchResult& result, v1::SearchResult& proto
 }
 
 absl::StatusOr<PoseRegion::Box> BoxAroundCircle(const v1::Wgs84Circle& circle, const MapView& map) {
-  absl::Status status =
-      CheckLatitudeLongitude(kName, circle.latitude_deg(), circle.longitude_deg());
-  if (!status.ok()) return status;
+  VOXLOC_TRY(CheckLatitudeLongitude(kName, circle.latitude_deg(), circle.longitude_deg()));
   if (!(circle.radius_m() > 0.0 && circle.radius_m() <= kMaxRadiusM)) {
     return absl::InvalidArgumentError(absl::StrCat(kName, ".radius_m must be over 0 and at most ",
                                                    kMaxRadiusM, " m (got ", circle.radius_m(),

@@ -33,7 +33,7 @@ absl::string_view NameOf(const RecoveryOutcome& outcome) {
 
 void RecoveryWork::Start(const ScanParts& parts, std::shared_ptr<const ScanSource> source,
                          RecoveryTask task, ScanReply reply) {
-  std::unique_ptr<Admission::Pass> pass = parts.recoveries.Enter();
+  Admission::Pass pass = parts.recoveries.Enter();
   const bool admitted = pass != nullptr;
   auto work = std::make_shared<RecoveryWork>(parts, std::move(source), std::move(task),
                                              std::move(reply), std::move(pass));
@@ -45,7 +45,7 @@ void RecoveryWork::Start(const ScanParts& parts, std::shared_ptr<const ScanSourc
 
 RecoveryWork::RecoveryWork(const ScanParts& parts, std::shared_ptr<const ScanSource> source,
                            RecoveryTask task, ScanReply reply,
-                           std::unique_ptr<Admission::Pass> pass)
+                           Admission::Pass pass)
     : parts_(parts),
       source_(std::move(source)),
       task_(std::move(task)),

@@ -38,7 +38,7 @@ class RecoveryWork {
 
   // Without a pass it can only be rejected.
   RecoveryWork(const ScanParts& parts, std::shared_ptr<const ScanSource> source, RecoveryTask task,
-               ScanReply reply, std::unique_ptr<Admission::Pass> pass);
+               ScanReply reply, Admission::Pass pass);
   RecoveryWork(const RecoveryWork&) = delete;
   RecoveryWork& operator=(const RecoveryWork&) = delete;
   ~RecoveryWork();
@@ -54,7 +54,7 @@ class RecoveryWork {
   const std::shared_ptr<const ScanSource> source_;
   const RecoveryTask task_;
   ScanReply reply_;
-  std::unique_ptr<Admission::Pass> pass_;  // until the reply is sent
+  Admission::Pass pass_;  // until the reply is sent
   std::optional<Matrix6> covariance_;      // of the pose whose confidence was computed last
   bool ended_ = false;
 };

@@ -10,7 +10,6 @@
 #include "core/cloud/filters.h"
 #include "core/cloud/motion.h"
 #include "core/status/try.h"
-#include "server/convert/cloud.h"
 #include "server/convert/pose.h"
 #include "server/convert/scan.h"
 

@@ -22,26 +22,18 @@ namespace voxloc::server {
 
 class Admission {
  public:
-  class Pass {
-   public:
-    explicit Pass(Admission& admission) : admission_(admission) {}
-    Pass(const Pass&) = delete;
-    Pass& operator=(const Pass&) = delete;
-    ~Pass() { admission_.inside_.fetch_sub(1); }
-
-   private:
-    Admission& admission_;
+  struct Leave {
+    void operator()(Admission* admission) const { admission->inside_.fetch_sub(1); }
   };
+  using Pass = std::unique_ptr<Admission, Leave>;
 
   explicit Admission(uint32_t limit) : limit_(limit) {}
 
   // Null at the limit.
-  [[nodiscard]] std::unique_ptr<Pass> Enter() {
-    if (inside_.fetch_add(1) >= limit_) {
-      inside_.fetch_sub(1);
-      return nullptr;
-    }
-    return std::make_unique<Pass>(*this);
+  [[nodiscard]] Pass Enter() {
+    Pass pass(inside_.fetch_add(1) < limit_ ? this : nullptr);
+    if (pass == nullptr) inside_.fetch_sub(1);
+    return pass;
   }
 
   [[nodiscard]] uint32_t limit() const { return limit_; }

@@ -23,8 +23,6 @@ absl::Status DrainingError() {
       kReconnectAfterDrainS);
 }
 
-SessionSlot::~SessionSlot() { registry_.Close(number_); }
-
 absl::StatusOr<std::shared_ptr<SessionSlot>> SessionRegistry::Open(
     std::weak_ptr<RegisteredSession> session) {
   const absl::MutexLock lock(&mutex_);
@@ -42,7 +40,10 @@ absl::StatusOr<std::shared_ptr<SessionSlot>> SessionRegistry::Open(
   }
   sessions_.emplace(++last_, std::move(session));
   metrics_.sessions_active.Set(static_cast<double>(sessions_.size()));
-  return std::make_shared<SessionSlot>(*this, last_);
+  return std::shared_ptr<SessionSlot>(new uint64_t(last_), [this](SessionSlot* number) {
+    Close(*number);
+    delete number;
+  });
 }
 
 void SessionRegistry::Close(uint64_t session) {
@@ -76,7 +77,7 @@ bool SessionRegistry::Notify(uint64_t session, const DrainNotice& notice) {
   return true;
 }
 
-std::vector<std::pair<uint64_t, SessionFacts>> SessionRegistry::List(
+std::vector<std::pair<uint64_t, v1::SessionInfo>> SessionRegistry::List(
     uint64_t after, const std::function<bool(const std::string& map)>& wanted, size_t count) const {
   std::vector<std::pair<uint64_t, std::shared_ptr<RegisteredSession>>> sessions;
   {
@@ -85,11 +86,11 @@ std::vector<std::pair<uint64_t, SessionFacts>> SessionRegistry::List(
       if (auto alive = it->second.lock()) sessions.emplace_back(it->first, std::move(alive));
     }
   }
-  std::vector<std::pair<uint64_t, SessionFacts>> listed;
+  std::vector<std::pair<uint64_t, v1::SessionInfo>> listed;
   for (const auto& [number, session] : sessions) {
     if (listed.size() == count) break;
-    SessionFacts facts = session->Facts();
-    if (wanted(facts.map)) listed.emplace_back(number, std::move(facts));
+    v1::SessionInfo info = session->Info();
+    if (wanted(info.map())) listed.emplace_back(number, std::move(info));
   }
   return listed;
 }

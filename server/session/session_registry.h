@@ -21,6 +21,7 @@
 #include "absl/synchronization/mutex.h"
 #include "server/observe/metrics/metrics.h"
 #include "server/observe/server_lifecycle.h"
+#include "voxloc/v1/admin_service.pb.h"
 
 namespace voxloc::server {
 
@@ -36,48 +37,16 @@ struct DrainNotice {
   std::string reason;
 };
 
-// What is known of an open session.
-struct SessionFacts {
-  std::string session;
-  std::string vehicle;
-  std::string peer;
-  std::string map;
-  std::string profile;
-  bool active = true;
-  int64_t opened_unix_ns = 0;
-  // Of its answers so far.
-  uint64_t answered = 0;
-  uint64_t accepted = 0;
-  uint64_t unanswered = 0;
-  uint64_t map_revision = 0;     // of the last one; 0: none yet
-  int64_t answered_unix_ns = 0;  // likewise
-  int status = 0;                // of voxloc.v1.AlignmentStatus, likewise
-};
-
 // A session as the registry knows it. Called from any thread.
 class RegisteredSession {
  public:
   virtual ~RegisteredSession() = default;
   virtual void OnDraining(const DrainNotice& notice) = 0;
-  [[nodiscard]] virtual SessionFacts Facts() const = 0;
+  [[nodiscard]] virtual v1::SessionInfo Info() const = 0;
 };
 
-class SessionRegistry;
-
-class SessionSlot {
- public:
-  SessionSlot(SessionRegistry& registry, uint64_t number) : registry_(registry), number_(number) {}
-  SessionSlot(const SessionSlot&) = delete;
-  SessionSlot& operator=(const SessionSlot&) = delete;
-  ~SessionSlot();
-
-  // Unique in this process.
-  [[nodiscard]] uint64_t number() const { return number_; }
-
- private:
-  SessionRegistry& registry_;
-  const uint64_t number_;
-};
+// The number of an open session; its destruction closes the session.
+using SessionSlot = const uint64_t;
 
 class SessionRegistry {
  public:
@@ -85,14 +54,15 @@ class SessionRegistry {
   SessionRegistry(size_t max_sessions, const Metrics& metrics, const ServerLifecycle& lifecycle)
       : metrics_(metrics), lifecycle_(lifecycle), max_sessions_(max_sessions) {}
 
-  // Registers a session until the returned object is destroyed. ResourceExhausted: too many;
-  // Unavailable: the server is draining. The registry must outlive the returned objects.
+  // Registers a session until the returned number, unique in this process, is destroyed.
+  // ResourceExhausted: too many; Unavailable: the server is draining. The registry must outlive the
+  // numbers.
   [[nodiscard]] absl::StatusOr<std::shared_ptr<SessionSlot>> Open(
       std::weak_ptr<RegisteredSession> session);
 
   // Up to `count` sessions with number > `after` on maps for which `wanted` is true, in ascending
   // order of their numbers.
-  [[nodiscard]] std::vector<std::pair<uint64_t, SessionFacts>> List(
+  [[nodiscard]] std::vector<std::pair<uint64_t, v1::SessionInfo>> List(
       uint64_t after, const std::function<bool(const std::string& map)>& wanted,
       size_t count) const;
 
@@ -109,7 +79,6 @@ class SessionRegistry {
   [[nodiscard]] size_t open() const;
 
  private:
-  friend class SessionSlot;
   void Close(uint64_t session);
 
   const Metrics& metrics_;

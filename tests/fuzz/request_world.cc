@@ -9,8 +9,8 @@
 #include "absl/strings/string_view.h"
 #include "core/cloud/filters.h"
 #include "core/cloud/motion.h"
-#include "server/convert/cloud.h"
 #include "server/convert/pose.h"
+#include "server/convert/scan.h"
 #include "tests/fuzz/fuzz_targets.h"
 #include "tests/server/maps/fake_map.h"
 

@@ -6,8 +6,8 @@
 #include <random>
 
 #include "core/geometry/euler.h"
-#include "server/convert/cloud.h"
 #include "server/convert/pose.h"
+#include "server/convert/scan.h"
 
 namespace voxloc::server {
 namespace {

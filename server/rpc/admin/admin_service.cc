@@ -5,6 +5,7 @@
 #include <grpcpp/grpcpp.h>
 
 #include <cstdint>
+#include <iterator>
 #include <memory>
 #include <optional>
 #include <string>
@@ -19,8 +20,9 @@
 #include "absl/time/clock.h"
 #include "core/host/process_limits.h"
 #include "core/status/try.h"
+#include "core/text/number_range.h"
 #include "server/config/settings.h"
-#include "server/convert/profile.h"
+#include "server/convert/options.h"
 #include "server/convert/range.h"
 #include "server/errors/error_details.h"
 #include "server/observe/engine_devices.h"
@@ -66,17 +68,20 @@ void LimitsToProto(const Config& config, v1::Limits& proto) {
   }
 }
 
-v1::ServerState StateToProto(ServerState state) {
-  switch (state) {
-    case ServerState::kStarting:
-      return v1::SERVER_STATE_STARTING;
-    case ServerState::kServing:
-      return v1::SERVER_STATE_SERVING;
-    case ServerState::kDraining:
-      return v1::SERVER_STATE_DRAINING;
-  }
-  return v1::SERVER_STATE_UNSPECIFIED;
-}
+// In the order of the contract.
+constexpr ServerState kServerStates[] = {ServerState::kStarting, ServerState::kServing,
+                                         ServerState::kDraining};
+constexpr Role kRoles[] = {Role::kTrack, Role::kScore, Role::kMapRead, Role::kMapWrite,
+                           Role::kAdmin};
+constexpr ConfigOrigin kConfigOrigins[] = {ConfigOrigin::kDefault, ConfigOrigin::kFile,
+                                           ConfigOrigin::kFlag, ConfigOrigin::kDetected,
+                                           ConfigOrigin::kEnvironment};
+constexpr LogLevel kLogLevels[] = {LogLevel::kTrace, LogLevel::kDebug, LogLevel::kInfo,
+                                   LogLevel::kWarn, LogLevel::kError};
+static_assert(std::size(kServerStates) == v1::ServerState_MAX &&
+              std::size(kRoles) == v1::Role_MAX &&
+              std::size(kConfigOrigins) == v1::ConfigSource_MAX &&
+              std::size(kLogLevels) == v1::LogLevel_MAX);
 
 void DeviceToProto(const EngineInfo& info, v1::Device& device) {
   device.set_name(info.name);
@@ -109,29 +114,13 @@ void EngineToProto(const Runtime& runtime, v1::GetServerInfoResponse& response) 
   }
 }
 
-v1::Role RoleToProto(Role role) {
-  switch (role) {
-    case Role::kTrack:
-      return v1::ROLE_TRACK;
-    case Role::kScore:
-      return v1::ROLE_SCORE;
-    case Role::kMapRead:
-      return v1::ROLE_MAP_READ;
-    case Role::kMapWrite:
-      return v1::ROLE_MAP_WRITE;
-    case Role::kAdmin:
-      return v1::ROLE_ADMIN;
-  }
-  return v1::ROLE_UNSPECIFIED;
-}
-
 absl::Status GetServerInfo(Runtime& runtime, const CallAccess& access,
                            const v1::GetServerInfoRequest& /*request*/,
                            v1::GetServerInfoResponse& response) {
   response.set_version(kVersion);
   response.set_git_revision(kGitRevision);
   response.set_build_type(kBuildType);
-  response.set_state(StateToProto(runtime.readiness->state()));
+  response.set_state(EnumToProto<v1::ServerState>(kServerStates, runtime.readiness->state()));
   EngineToProto(runtime, response);
   LimitsToProto(*runtime.live_config.Get(), *response.mutable_limits());
   response.mutable_limits()->set_max_map_memory_bytes(runtime.max_map_memory_bytes);
@@ -147,28 +136,14 @@ absl::Status GetServerInfo(Runtime& runtime, const CallAccess& access,
   response.set_open_sessions(static_cast<uint32_t>(runtime.sessions.open()));
   response.set_maps(static_cast<uint32_t>(runtime.maps.size()));
   response.set_caller(access.caller());
-  for (const Role role : access.roles()) response.add_caller_roles(RoleToProto(role));
+  for (const Role role : access.roles()) {
+    response.add_caller_roles(EnumToProto<v1::Role>(kRoles, role));
+  }
   return absl::OkStatus();
 }
 
 constexpr uint32_t kDefaultSessions = 100;
 constexpr uint32_t kMaxSessionsPerPage = 1000;
-
-void SessionToProto(const SessionFacts& facts, v1::SessionInfo& proto) {
-  proto.set_session(facts.session);
-  proto.set_vehicle(facts.vehicle);
-  proto.set_peer(facts.peer);
-  proto.set_map(facts.map);
-  proto.set_map_revision(facts.map_revision);
-  proto.set_profile(facts.profile);
-  proto.set_active(facts.active);
-  proto.set_opened_at_ns(facts.opened_unix_ns);
-  proto.set_answered_at_ns(facts.answered_unix_ns);
-  proto.set_answered(facts.answered);
-  proto.set_accepted(facts.accepted);
-  proto.set_unanswered(facts.unanswered);
-  proto.set_status(static_cast<v1::AlignmentStatus>(facts.status));
-}
 
 // The token of a page is the number of the last session of the page before: sessions come and go
 // between two pages, and none that stays is left out.
@@ -188,25 +163,9 @@ absl::Status ListSessions(Runtime& runtime, const CallAccess& access,
   auto sessions = runtime.sessions.List(after, wanted, size + 1);
   const bool more = sessions.size() > size;
   if (more) sessions.pop_back();
-  for (const auto& [number, facts] : sessions) SessionToProto(facts, *response.add_sessions());
+  for (auto& [number, info] : sessions) *response.add_sessions() = std::move(info);
   if (more) response.set_next_page_token(absl::StrCat(sessions.back().first));
   return absl::OkStatus();
-}
-
-v1::ConfigSource SourceToProto(ConfigOrigin origin) {
-  switch (origin) {
-    case ConfigOrigin::kDefault:
-      return v1::CONFIG_SOURCE_DEFAULT;
-    case ConfigOrigin::kDetected:
-      return v1::CONFIG_SOURCE_DETECTED;
-    case ConfigOrigin::kFile:
-      return v1::CONFIG_SOURCE_FILE;
-    case ConfigOrigin::kEnvironment:
-      return v1::CONFIG_SOURCE_ENVIRONMENT;
-    case ConfigOrigin::kFlag:
-      return v1::CONFIG_SOURCE_FLAG;
-  }
-  return v1::CONFIG_SOURCE_UNSPECIFIED;
 }
 
 absl::Status GetConfig(Runtime& runtime, const CallAccess& /*access*/,
@@ -221,32 +180,24 @@ absl::Status GetConfig(Runtime& runtime, const CallAccess& /*access*/,
     const auto found = live_config->origins.find(setting.key);
     const ConfigLocation place =
         found == live_config->origins.end() ? ConfigLocation() : found->second;
-    entry.set_source(SourceToProto(place.origin));
+    entry.set_source(EnumToProto<v1::ConfigSource>(kConfigOrigins, place.origin));
     entry.set_place(place.place);
   }
   return absl::OkStatus();
 }
 
-constexpr std::pair<LogLevel, v1::LogLevel> kLogLevels[] = {
-    {LogLevel::kTrace, v1::LOG_LEVEL_TRACE}, {LogLevel::kDebug, v1::LOG_LEVEL_DEBUG},
-    {LogLevel::kInfo, v1::LOG_LEVEL_INFO},   {LogLevel::kWarn, v1::LOG_LEVEL_WARN},
-    {LogLevel::kError, v1::LOG_LEVEL_ERROR},
-};
-
 absl::Status ChangeLogLevel(Runtime& /*runtime*/, const CallAccess& /*access*/,
                             const v1::SetLogLevelRequest& request,
                             v1::SetLogLevelResponse& response) {
-  for (const auto& [level, proto] : kLogLevels) {
-    if (proto != request.level()) continue;
-    const LogLevel before = SetLogLevel(level);
-    for (const auto& [other, other_proto] : kLogLevels) {
-      if (other == before) response.set_previous_level(other_proto);
-    }
-    Log(LogLevel::kInfo, "log_level_set", {{"level", ToString(level)}});
-    return absl::OkStatus();
+  const int wanted = request.level();
+  if (wanted < 1 || wanted > v1::LogLevel_MAX) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("level must be from 1 (trace) to 5 (error) (got ", wanted, ")"));
   }
-  return absl::InvalidArgumentError(absl::StrCat("level must be from 1 (trace) to 5 (error) (got ",
-                                                 static_cast<int>(request.level()), ")"));
+  const LogLevel level = kLogLevels[wanted - 1];
+  response.set_previous_level(EnumToProto<v1::LogLevel>(kLogLevels, SetLogLevel(level)));
+  Log(LogLevel::kInfo, "log_level_set", {{"level", ToString(level)}});
+  return absl::OkStatus();
 }
 
 // Of the contract.
@@ -255,7 +206,7 @@ constexpr size_t kMaxReasonBytes = 256;
 absl::Status BeginDrain(Runtime& runtime, const CallAccess& /*access*/,
                         const v1::DrainRequest& request, v1::DrainResponse& response) {
   const double grace_s = request.grace_s();
-  VOXLOC_TRY(CheckRange("grace_s", grace_s, 0.0, kMaxSeconds));
+  VOXLOC_TRY(CheckRanges({{"grace_s", grace_s, FromTo(0.0, kMaxSeconds)}}));
   if (request.reason().size() > kMaxReasonBytes) {
     return absl::InvalidArgumentError(absl::StrCat("reason must have at most ", kMaxReasonBytes,
                                                    " bytes (got ", request.reason().size(), ")"));

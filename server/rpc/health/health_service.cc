@@ -59,7 +59,7 @@ class HealthWatchCall : public grpc::ServerWriteReactor<HealthCheckResponse>,
                         public TimeoutWatch::Watched {
  public:
   HealthWatchCall(Readiness& readiness, std::shared_ptr<const AccessControl> access,
-                  HealthQuestion question, std::unique_ptr<Admission::Pass> pass)
+                  HealthQuestion question, Admission::Pass pass)
       : readiness_(readiness),
         access_(std::move(access)),
         question_(std::move(question)),
@@ -116,7 +116,7 @@ class HealthWatchCall : public grpc::ServerWriteReactor<HealthCheckResponse>,
   Readiness& readiness_;
   const std::shared_ptr<const AccessControl> access_;
   const HealthQuestion question_;
-  std::unique_ptr<Admission::Pass> pass_;
+  Admission::Pass pass_;
   std::unique_ptr<TimeoutWatch::Entry> watched_;
   std::shared_ptr<HealthWatchCall> self_;
   absl::Mutex mutex_;
@@ -128,63 +128,47 @@ class HealthWatchCall : public grpc::ServerWriteReactor<HealthCheckResponse>,
 
 class HealthService : public grpc::health::v1::Health::CallbackService {
  public:
-  explicit HealthService(Runtime& runtime)
-      : readiness_(*runtime.readiness),
-        access_(runtime.access),
-        timeouts_(runtime.timeouts),
-        live_(runtime.live_config),
-        watchers_(runtime.live_config.limits()->max_watchers) {
+  explicit HealthService(Runtime& runtime) : watchers_(runtime.live_config.limits()->max_watchers) {
     const auto refusal = [](grpc::CallbackServerContext& /*context*/) {
       return ToGrpcStatus(MalformedMessage());
     };
-    // In the order of the service.
-    MarkMethodCallback(
-        0, MakeUnaryHandler<HealthCheckRequest, HealthCheckResponse>(
-               [this](grpc::CallbackServerContext* context, const HealthCheckRequest* request,
-                      HealthCheckResponse* response) { return Check(context, request, response); },
-               refusal));
-    MarkMethodCallback(
-        1, MakeWriteHandler<HealthCheckRequest, HealthCheckResponse>(
-               [this](grpc::CallbackServerContext* context, const HealthCheckRequest* request) {
-                 return Watch(context, request);
-               },
-               refusal));
-  }
-
-  grpc::ServerUnaryReactor* Check(grpc::CallbackServerContext* context,
+    const auto check = [&runtime](grpc::CallbackServerContext* context,
                                   const HealthCheckRequest* request,
-                                  HealthCheckResponse* response) override {
-    const ServingStatus status =
-        StatusOf(readiness_, *access_, {request->service(), CredentialsOf(*context)});
-    grpc::ServerUnaryReactor* const reactor = context->DefaultReactor();
-    if (status == HealthCheckResponse::SERVICE_UNKNOWN) {
-      reactor->Finish({grpc::StatusCode::NOT_FOUND, "no service of this name"});
-    } else {
-      response->set_status(status);
-      reactor->Finish(grpc::Status::OK);
-    }
-    return reactor;
-  }
-
-  grpc::ServerWriteReactor<HealthCheckResponse>* Watch(grpc::CallbackServerContext* context,
-                                                       const HealthCheckRequest* request) override {
-    watchers_.set_limit(live_.limits()->max_watchers);
-    std::unique_ptr<Admission::Pass> pass = watchers_.Enter();
-    if (pass == nullptr) {
-      return new RefusedStream<HealthCheckResponse>(ToGrpcStatus(
-          LimitReached(watchers_.limit(), "watchers of its health", "TOO_MANY_WATCHERS")));
-    }
-    HealthQuestion question{request->service(), CredentialsOf(*context)};
-    return HealthWatchCall::Launch(
-        timeouts_, std::make_shared<HealthWatchCall>(readiness_, access_, std::move(question),
-                                                     std::move(pass)));
+                                  HealthCheckResponse* response) {
+      const ServingStatus status = StatusOf(*runtime.readiness, *runtime.access,
+                                            {request->service(), CredentialsOf(*context)});
+      grpc::ServerUnaryReactor* const reactor = context->DefaultReactor();
+      if (status == HealthCheckResponse::SERVICE_UNKNOWN) {
+        reactor->Finish({grpc::StatusCode::NOT_FOUND, "no service of this name"});
+      } else {
+        response->set_status(status);
+        reactor->Finish(grpc::Status::OK);
+      }
+      return reactor;
+    };
+    const auto watch =
+        [this, &runtime](
+            grpc::CallbackServerContext* context,
+            const HealthCheckRequest* request) -> grpc::ServerWriteReactor<HealthCheckResponse>* {
+      watchers_.set_limit(runtime.live_config.limits()->max_watchers);
+      Admission::Pass pass = watchers_.Enter();
+      if (pass == nullptr) {
+        return new RefusedStream<HealthCheckResponse>(ToGrpcStatus(
+            LimitReached(watchers_.limit(), "watchers of its health", "TOO_MANY_WATCHERS")));
+      }
+      HealthQuestion question{request->service(), CredentialsOf(*context)};
+      return HealthWatchCall::Launch(runtime.timeouts, std::make_shared<HealthWatchCall>(
+                                                           *runtime.readiness, runtime.access,
+                                                           std::move(question), std::move(pass)));
+    };
+    // In the order of the service.
+    MarkMethodCallback(0,
+                       MakeUnaryHandler<HealthCheckRequest, HealthCheckResponse>(check, refusal));
+    MarkMethodCallback(1,
+                       MakeWriteHandler<HealthCheckRequest, HealthCheckResponse>(watch, refusal));
   }
 
  private:
-  Readiness& readiness_;
-  const std::shared_ptr<const AccessControl> access_;
-  TimeoutWatch& timeouts_;
-  const LiveConfig& live_;
   Admission watchers_;
 };
 

@@ -11,8 +11,8 @@
 #include "absl/time/time.h"
 #include "core/status/try.h"
 #include "server/convert/map.h"
+#include "server/convert/options.h"
 #include "server/convert/pose.h"
-#include "server/convert/profile.h"
 #include "server/errors/error_details.h"
 #include "server/localization/scan_work.h"
 #include "server/observe/logging.h"
@@ -29,15 +29,12 @@ constexpr double kUnopenedRetryAfterS = 1.0;
 // A server takes some seconds to start again.
 constexpr double kEngineLostRetryAfterS = 5.0;
 
-using AlignScansBidi = BidiStream<v1::AlignScansRequest, v1::AlignScansResponse>;
-
-class AlignScansStream : public AlignScansBidi,
+class AlignScansStream : public BidiStream<v1::AlignScansRequest, v1::AlignScansResponse>,
                          public ScanClient,
                          public RegisteredSession,
                          public std::enable_shared_from_this<AlignScansStream> {
  public:
-  AlignScansStream(Runtime& runtime, grpc::CallbackServerContext& context)
-      : AlignScansBidi(runtime, RpcMethod::kAlignScans, context) {}
+  using BidiStream::BidiStream;
 
   void Answer(std::unique_ptr<v1::AlignmentResult> result) override {
     const v1::AlignmentStatus status = result->status();
@@ -49,11 +46,11 @@ class AlignScansStream : public AlignScansBidi,
     if (status == v1::ALIGNMENT_STATUS_ENGINE_FAULT) NotifyIfEngineLost();
     const absl::MutexLock lock(&mutex_);
     --unanswered_;
-    ++facts_.answered;
-    if (accepted) ++facts_.accepted;
-    facts_.status = status;
-    facts_.map_revision = revision;
-    facts_.answered_unix_ns = absl::GetCurrentTimeNanos();
+    info_.set_answered(info_.answered() + 1);
+    if (accepted) info_.set_accepted(info_.accepted() + 1);
+    info_.set_status(status);
+    info_.set_map_revision(revision);
+    info_.set_answered_at_ns(absl::GetCurrentTimeNanos());
     if (unanswered_ > 0) return;
     if (half_closed_) End(absl::OkStatus());
     if (drain_status_.has_value()) End(*drain_status_);
@@ -61,11 +58,11 @@ class AlignScansStream : public AlignScansBidi,
 
   void AnswerCancelled() override { End(absl::CancelledError("cancelled")); }
 
-  SessionFacts Facts() const override {
+  v1::SessionInfo Info() const override {
     const absl::MutexLock lock(&mutex_);
-    SessionFacts facts = facts_;
-    facts.unanswered = unanswered_;
-    return facts;
+    v1::SessionInfo info = info_;
+    info.set_unanswered(unanswered_);
+    return info;
   }
 
   void OnDraining(const DrainNotice& notice) override {
@@ -80,7 +77,7 @@ class AlignScansStream : public AlignScansBidi,
   // A stream without a session would get none any more.
   void OnDrainStarted(const absl::Status& why) override {
     const absl::MutexLock lock(&mutex_);
-    if (facts_.session.empty()) End(why);
+    if (info_.session().empty()) End(why);
   }
 
   // The scans that have been received are answered first.
@@ -91,22 +88,12 @@ class AlignScansStream : public AlignScansBidi,
   }
 
  protected:
-  void Begin() override {
-    if (const absl::Status status = runtime_.sessions.Admit(); !status.ok()) {
-      End(status);
-      return;
-    }
-    std::shared_ptr<void> pass = runtime_.unopened_streams.Enter();
-    if (pass == nullptr) {
-      runtime_.metrics.rejected_unopened.Increment();
-      End(WithRetryAfter(
-          LimitReached(runtime_.unopened_streams.limit(), "streams that have not sent `open`",
-                       "TOO_MANY_UNOPENED_STREAMS"),
-          kUnopenedRetryAfterS));
-      return;
-    }
-    RetainUntilEnd(std::move(pass));
-    ReadNext();
+  absl::Status Begin() override {
+    VOXLOC_TRY(runtime_.sessions.Admit());
+    const absl::Status status =
+        RetainPass(runtime_.unopened_streams, runtime_.metrics.rejected_unopened,
+                   "streams that have not sent `open`", "TOO_MANY_UNOPENED_STREAMS");
+    return status.ok() ? status : WithRetryAfter(status, kUnopenedRetryAfterS);
   }
 
   void OnRequest(std::unique_ptr<v1::AlignScansRequest> request) override {
@@ -129,7 +116,7 @@ class AlignScansStream : public AlignScansBidi,
     const absl::MutexLock lock(&mutex_);
     LogRateLimited(
         LogLevel::kInfo, "session_closed",
-        {{"session", source_->session}, {"map", source_->map}, {"answered", facts_.answered}});
+        {{"session", source_->session}, {"map", source_->map}, {"answered", info_.answered()}});
   }
 
  private:
@@ -142,35 +129,33 @@ class AlignScansStream : public AlignScansBidi,
   // A status that is not ok ends the stream.
   absl::Status Dispatch(std::unique_ptr<v1::AlignScansRequest> request) {
     using Kind = v1::AlignScansRequest;
-    if (request->request_case() == Kind::REQUEST_NOT_SET) {
-      return absl::InvalidArgumentError("a message of no kind");
-    }
-    if (request->request_case() == Kind::kOpen) return Open(request->open());
-    if (lane_ == nullptr) {
+    const Kind::RequestCase kind = request->request_case();
+    if (lane_ == nullptr && kind != Kind::kOpen && kind != Kind::REQUEST_NOT_SET) {
       return WithReason(absl::FailedPreconditionError("the first message must be open"),
                         "OUT_OF_ORDER");
     }
-    switch (request->request_case()) {
+    switch (kind) {
+      case Kind::kOpen:
+        return Open(request->open());
       case Kind::kScan:
         HandleScan(std::move(request));
-        return absl::OkStatus();
+        break;
       case Kind::kConfigure:
         Configure(request->configure());
-        return absl::OkStatus();
+        break;
       case Kind::kPose:
         HandlePose(request->pose());
-        return absl::OkStatus();
+        break;
       case Kind::kReference:
         HandleReference(request->reference());
-        return absl::OkStatus();
+        break;
       case Kind::kActivate:
         Activate(request->activate());
-        return absl::OkStatus();
-      case Kind::kOpen:
-      case Kind::REQUEST_NOT_SET:
         break;
+      case Kind::REQUEST_NOT_SET:
+        return absl::InvalidArgumentError("a message of no kind");
     }
-    return absl::InvalidArgumentError("a message of an unknown kind");
+    return absl::OkStatus();
   }
 
   absl::Status Open(const v1::OpenSession& open) {
@@ -187,19 +172,19 @@ class AlignScansStream : public AlignScansBidi,
                                                      runtime_.last_poses, open));
     VOXLOC_ASSIGN_OR_RETURN(auto slot, runtime_.sessions.Open(weak_from_this()));
     opened.source.session =
-        absl::StrCat("s", absl::Hex(runtime_.started_unix_ns / 1'000'000), "-", slot->number());
+        absl::StrCat("s", absl::Hex(runtime_.started_unix_ns / 1'000'000), "-", *slot);
     RetainUntilEnd(std::move(slot));
     source_ = std::make_shared<const ScanSource>(opened.source);
     lane_ = runtime_.scheduler.OpenLane(opened.max_waiting_scans, SessionSchedulingKey(access()));
     {
       const absl::MutexLock lock(&mutex_);
-      facts_.session = source_->session;
-      facts_.vehicle = source_->vehicle;
-      facts_.peer = call_.peer();
-      facts_.map = source_->map;
-      facts_.profile = source_->recipe.align.profile.name;
-      facts_.active = !open.start_inactive();
-      facts_.opened_unix_ns = absl::GetCurrentTimeNanos();
+      info_.set_session(source_->session);
+      info_.set_vehicle(source_->vehicle);
+      info_.set_peer(call_.peer());
+      info_.set_map(source_->map);
+      info_.set_profile(source_->recipe.align.profile.name);
+      info_.set_active(!open.start_inactive());
+      info_.set_opened_at_ns(absl::GetCurrentTimeNanos());
     }
     LogRateLimited(LogLevel::kInfo, "session_opened",
                    {{"session", source_->session},
@@ -250,7 +235,7 @@ class AlignScansStream : public AlignScansBidi,
     source_ = std::make_shared<const ScanSource>(*std::move(changed));
     {
       const absl::MutexLock lock(&mutex_);
-      facts_.profile = source_->recipe.align.profile.name;
+      info_.set_profile(source_->recipe.align.profile.name);
     }
     auto response = std::make_unique<v1::AlignScansResponse>();
     response->mutable_configured()->set_sequence(configure.sequence());
@@ -277,7 +262,7 @@ class AlignScansStream : public AlignScansBidi,
     source_->state->Activate(activate.active());
     {
       const absl::MutexLock lock(&mutex_);
-      facts_.active = activate.active();
+      info_.set_active(activate.active());
     }
     auto response = std::make_unique<v1::AlignScansResponse>();
     response->mutable_activated()->set_sequence(activate.sequence());
@@ -305,7 +290,7 @@ class AlignScansStream : public AlignScansBidi,
 
   mutable absl::Mutex mutex_;
   uint64_t unanswered_ ABSL_GUARDED_BY(mutex_) = 0;
-  SessionFacts facts_ ABSL_GUARDED_BY(mutex_);  // without `unanswered`
+  v1::SessionInfo info_ ABSL_GUARDED_BY(mutex_);  // without `unanswered`
   bool half_closed_ ABSL_GUARDED_BY(mutex_) = false;
   std::optional<absl::Status> drain_status_
       ABSL_GUARDED_BY(mutex_);  // what the stream is to end with
@@ -313,9 +298,8 @@ class AlignScansStream : public AlignScansBidi,
 
 }  // namespace
 
-grpc::ServerBidiReactor<ReadMessage<v1::AlignScansRequest>, v1::AlignScansResponse>*
-StartAlignScans(Runtime& runtime, grpc::CallbackServerContext& context) {
-  return AlignScansBidi::Launch(std::make_shared<AlignScansStream>(runtime, context));
+MethodHandler* MakeAlignScansHandler(Runtime& runtime, RpcMethod method) {
+  return MakeBidiStreamHandler<AlignScansStream>(runtime, method);
 }
 
 }  // namespace voxloc::server

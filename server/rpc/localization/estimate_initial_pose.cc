@@ -22,8 +22,7 @@ class EstimateInitialPoseStream
     : public WriteStream<v1::EstimateInitialPoseRequest, v1::EstimateInitialPoseResponse>,
       public std::enable_shared_from_this<EstimateInitialPoseStream> {
  public:
-  EstimateInitialPoseStream(Runtime& runtime, grpc::CallbackServerContext& context)
-      : WriteStream(runtime, RpcMethod::kEstimateInitialPose, context) {}
+  using WriteStream::WriteStream;
 
   // A search that waits is not begun; one that runs is cut short.
   void OnDrainDeadline(const absl::Status& why) override {
@@ -38,12 +37,8 @@ class EstimateInitialPoseStream
     VOXLOC_ASSIGN_OR_RETURN(
         auto work,
         SearchWork::Open(WorkPartsOf(runtime_), runtime_.global_search, request, stop_.cancelled));
-    std::shared_ptr<void> pass = runtime_.searches.Enter();
-    if (pass == nullptr) {
-      runtime_.metrics.rejected_searches.Increment();
-      return LimitReached(runtime_.searches.limit(), "searches at once", "TOO_MANY_SEARCHES");
-    }
-    RetainUntilEnd(std::move(pass));
+    VOXLOC_TRY(RetainPass(runtime_.searches, runtime_.metrics.rejected_searches, "searches at once",
+                          "TOO_MANY_SEARCHES"));
     work_ = std::move(work);
     if (!runtime_.searching.Post([self = shared_from_this()] { self->Run(); })) {
       return WithReason(absl::ResourceExhaustedError("too many searches wait"),
@@ -107,11 +102,8 @@ class EstimateInitialPoseStream
 
 }  // namespace
 
-grpc::ServerWriteReactor<v1::EstimateInitialPoseResponse>* StartEstimateInitialPose(
-    Runtime& runtime, grpc::CallbackServerContext& context,
-    const v1::EstimateInitialPoseRequest& request) {
-  return EstimateInitialPoseStream::Launch(
-      std::make_shared<EstimateInitialPoseStream>(runtime, context), request);
+MethodHandler* MakeEstimateInitialPoseHandler(Runtime& runtime, RpcMethod method) {
+  return MakeWriteStreamHandler<EstimateInitialPoseStream>(runtime, method);
 }
 
 }  // namespace voxloc::server

@@ -15,28 +15,18 @@
 namespace voxloc::server {
 namespace {
 
-using ScorePosesBidi = BidiStream<v1::ScorePosesRequest, v1::ScorePosesResponse>;
-
 // Works in steps on the scoring queue, at most one posted at a time: a message or a slice of a pose
 // set. Other streams run between two steps. The next message is read when the last one is done, and
 // steps wait while the client does not read its scores.
-class ScorePosesStream : public ScorePosesBidi,
+class ScorePosesStream : public BidiStream<v1::ScorePosesRequest, v1::ScorePosesResponse>,
                          public std::enable_shared_from_this<ScorePosesStream> {
  public:
-  ScorePosesStream(Runtime& runtime, grpc::CallbackServerContext& context)
-      : ScorePosesBidi(runtime, RpcMethod::kScorePoses, context) {}
+  using BidiStream::BidiStream;
 
  protected:
-  void Begin() override {
-    std::shared_ptr<void> pass = runtime_.scoring_streams.Enter();
-    if (pass == nullptr) {
-      runtime_.metrics.rejected_scoring.Increment();
-      End(LimitReached(runtime_.scoring_streams.limit(), "scoring streams open",
-                       "TOO_MANY_SCORING_STREAMS"));
-      return;
-    }
-    RetainUntilEnd(std::move(pass));
-    ReadNext();
+  absl::Status Begin() override {
+    return RetainPass(runtime_.scoring_streams, runtime_.metrics.rejected_scoring,
+                      "scoring streams open", "TOO_MANY_SCORING_STREAMS");
   }
 
   void OnRequest(std::unique_ptr<v1::ScorePosesRequest> request) override {
@@ -146,9 +136,8 @@ class ScorePosesStream : public ScorePosesBidi,
 
 }  // namespace
 
-grpc::ServerBidiReactor<ReadMessage<v1::ScorePosesRequest>, v1::ScorePosesResponse>*
-StartScorePoses(Runtime& runtime, grpc::CallbackServerContext& context) {
-  return ScorePosesBidi::Launch(std::make_shared<ScorePosesStream>(runtime, context));
+MethodHandler* MakeScorePosesHandler(Runtime& runtime, RpcMethod method) {
+  return MakeBidiStreamHandler<ScorePosesStream>(runtime, method);
 }
 
 }  // namespace voxloc::server

@@ -12,7 +12,7 @@
 #include "core/engine/profile.h"
 #include "core/status/try.h"
 #include "server/convert/map.h"
-#include "server/convert/profile.h"
+#include "server/convert/options.h"
 #include "server/rpc/services.h"
 #include "server/rpc/support/write_stream.h"
 
@@ -30,8 +30,7 @@ constexpr uint64_t kMessageBytes = 700'000;
 
 class GetCellsStream : public PulledStream<v1::GetCellsRequest, v1::GetCellsResponse> {
  public:
-  GetCellsStream(Runtime& runtime, grpc::CallbackServerContext& context)
-      : PulledStream(runtime, RpcMethod::kGetCells, context) {}
+  using PulledStream::PulledStream;
 
  private:
   absl::StatusOr<std::unique_ptr<v1::GetCellsResponse>> Next() override {
@@ -135,10 +134,8 @@ class GetCellsStream : public PulledStream<v1::GetCellsRequest, v1::GetCellsResp
 
 }  // namespace
 
-grpc::ServerWriteReactor<v1::GetCellsResponse>* StartGetCells(Runtime& runtime,
-                                                              grpc::CallbackServerContext& context,
-                                                              const v1::GetCellsRequest& request) {
-  return GetCellsStream::Launch(std::make_shared<GetCellsStream>(runtime, context), request);
+MethodHandler* MakeGetCellsHandler(Runtime& runtime, RpcMethod method) {
+  return MakeWriteStreamHandler<GetCellsStream>(runtime, method);
 }
 
 }  // namespace voxloc::server

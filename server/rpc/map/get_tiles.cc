@@ -12,8 +12,8 @@
 #include "absl/strings/str_cat.h"
 #include "core/map/map_name.h"
 #include "core/status/try.h"
-#include "server/convert/cloud.h"
 #include "server/convert/map.h"
+#include "server/convert/scan.h"
 #include "server/rpc/services.h"
 #include "server/rpc/support/write_stream.h"
 
@@ -36,8 +36,7 @@ PointCloud PartOf(const PointCloud& cloud, size_t first) {
 
 class GetTilesStream : public PulledStream<v1::GetTilesRequest, v1::GetTilesResponse> {
  public:
-  GetTilesStream(Runtime& runtime, grpc::CallbackServerContext& context)
-      : PulledStream(runtime, RpcMethod::kGetTiles, context) {}
+  using PulledStream::PulledStream;
 
  private:
   struct SelectedTile {
@@ -134,10 +133,8 @@ class GetTilesStream : public PulledStream<v1::GetTilesRequest, v1::GetTilesResp
 
 }  // namespace
 
-grpc::ServerWriteReactor<v1::GetTilesResponse>* StartGetTiles(Runtime& runtime,
-                                                              grpc::CallbackServerContext& context,
-                                                              const v1::GetTilesRequest& request) {
-  return GetTilesStream::Launch(std::make_shared<GetTilesStream>(runtime, context), request);
+MethodHandler* MakeGetTilesHandler(Runtime& runtime, RpcMethod method) {
+  return MakeWriteStreamHandler<GetTilesStream>(runtime, method);
 }
 
 }  // namespace voxloc::server

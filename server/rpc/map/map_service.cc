@@ -175,9 +175,9 @@ absl::Status CheckUnused(const Runtime& runtime, const std::string& map) {
   const auto sessions = runtime.sessions.List(0, wanted, runtime.sessions.open());
   if (sessions.empty()) return absl::OkStatus();
   std::vector<std::string> vehicles;
-  for (const auto& [number, facts] : sessions) {
+  for (const auto& [number, info] : sessions) {
     if (vehicles.size() == kNamedVehicles) break;
-    vehicles.push_back(facts.vehicle.empty() ? "one without a name" : facts.vehicle);
+    vehicles.push_back(info.vehicle().empty() ? "one without a name" : info.vehicle());
   }
   return WithReason(
       absl::FailedPreconditionError(absl::StrCat(
@@ -218,13 +218,13 @@ class MapService : public v1::MapService::CallbackService {
     serve(RpcMethod::kSetCanary, server::SetCanary, always);
     serve(RpcMethod::kDeleteMap, server::DeleteMap, always);
     serve(RpcMethod::kUndeleteMap, server::UndeleteMap, always);
-    const auto stream = [this, &runtime](RpcMethod method, auto start) {
-      MarkMethodCallback(IndexOf(method), MakeStreamHandler(runtime, method, start));
+    const auto stream = [this, &runtime](RpcMethod method, auto make_handler) {
+      MarkMethodCallback(IndexOf(method), make_handler(runtime, method));
     };
-    stream(RpcMethod::kGetTiles, StartGetTiles);
-    stream(RpcMethod::kGetCells, StartGetCells);
-    stream(RpcMethod::kWatchMap, StartWatchMap);
-    stream(RpcMethod::kUpdateMapTiles, StartUpdateMapTiles);
+    stream(RpcMethod::kGetTiles, MakeGetTilesHandler);
+    stream(RpcMethod::kGetCells, MakeGetCellsHandler);
+    stream(RpcMethod::kWatchMap, MakeWatchMapHandler);
+    stream(RpcMethod::kUpdateMapTiles, MakeUpdateMapTilesHandler);
   }
 };
 

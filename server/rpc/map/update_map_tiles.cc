@@ -17,27 +17,20 @@
 namespace voxloc::server {
 namespace {
 
-using UpdateMapTilesBidi = BidiStream<v1::UpdateMapTilesRequest, v1::UpdateMapTilesResponse>;
-
 // Messages are handled one after another on the mapping queue. The next one is read when the last
 // one is done, which is the backpressure for a client that is faster than the engine.
-class UpdateMapTilesStream : public UpdateMapTilesBidi,
-                             public std::enable_shared_from_this<UpdateMapTilesStream> {
+class UpdateMapTilesStream
+    : public BidiStream<v1::UpdateMapTilesRequest, v1::UpdateMapTilesResponse>,
+      public std::enable_shared_from_this<UpdateMapTilesStream> {
  public:
-  UpdateMapTilesStream(Runtime& runtime, grpc::CallbackServerContext& context)
-      : UpdateMapTilesBidi(runtime, RpcMethod::kUpdateMapTiles, context) {}
+  using BidiStream::BidiStream;
 
  protected:
-  void Begin() override {
-    std::shared_ptr<void> pass = runtime_.transactions.Enter();
-    if (pass == nullptr) {
-      runtime_.metrics.rejected_transactions.Increment();
-      End(absl::ResourceExhaustedError(absl::StrCat(
-          "the server has ", runtime_.transactions.limit(), " map transactions open, its limit")));
-      return;
-    }
-    RetainUntilEnd(std::move(pass));
-    ReadNext();
+  absl::Status Begin() override {
+    const absl::Status status = RetainPass(
+        runtime_.transactions, runtime_.metrics.rejected_transactions, "map transactions open", "");
+    // A transaction over the limit has no reason of its own.
+    return status.ok() ? status : absl::ResourceExhaustedError(status.message());
   }
 
   void OnRequest(std::unique_ptr<v1::UpdateMapTilesRequest> request) override {
@@ -88,14 +81,13 @@ class UpdateMapTilesStream : public UpdateMapTilesBidi,
 
   absl::Status Dispatch(const v1::UpdateMapTilesRequest& request) {
     using Kind = v1::UpdateMapTilesRequest;
-    if (request.request_case() == Kind::REQUEST_NOT_SET) {
-      return absl::InvalidArgumentError("a message of no kind");
-    }
-    if (request.request_case() == Kind::kBegin) return HandleBegin(request.begin());
-    if (transaction_ == nullptr) {
+    const Kind::RequestCase kind = request.request_case();
+    if (transaction_ == nullptr && kind != Kind::kBegin && kind != Kind::REQUEST_NOT_SET) {
       return absl::FailedPreconditionError("the first message must be begin");
     }
-    switch (request.request_case()) {
+    switch (kind) {
+      case Kind::kBegin:
+        return HandleBegin(request.begin());
       case Kind::kChunk:
         return HandleChunk(request.chunk());
       case Kind::kReuse:
@@ -106,11 +98,10 @@ class UpdateMapTilesStream : public UpdateMapTilesBidi,
         return HandleCommit(request.commit());
       case Kind::kAbort:
         return HandleAbort();
-      case Kind::kBegin:
       case Kind::REQUEST_NOT_SET:
         break;
     }
-    return absl::InvalidArgumentError("a message of an unknown kind");
+    return absl::InvalidArgumentError("a message of no kind");
   }
 
   absl::Status HandleBegin(const v1::BeginUpdate& proto) {
@@ -243,9 +234,8 @@ class UpdateMapTilesStream : public UpdateMapTilesBidi,
 
 }  // namespace
 
-grpc::ServerBidiReactor<ReadMessage<v1::UpdateMapTilesRequest>, v1::UpdateMapTilesResponse>*
-StartUpdateMapTiles(Runtime& runtime, grpc::CallbackServerContext& context) {
-  return UpdateMapTilesBidi::Launch(std::make_shared<UpdateMapTilesStream>(runtime, context));
+MethodHandler* MakeUpdateMapTilesHandler(Runtime& runtime, RpcMethod method) {
+  return MakeBidiStreamHandler<UpdateMapTilesStream>(runtime, method);
 }
 
 }  // namespace voxloc::server

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+#include <iterator>
 #include <map>
 #include <memory>
 #include <set>
@@ -9,6 +10,7 @@
 #include "core/map/map_name.h"
 #include "core/status/try.h"
 #include "server/convert/map.h"
+#include "server/convert/range.h"
 #include "server/rpc/services.h"
 #include "server/rpc/support/write_stream.h"
 
@@ -17,23 +19,11 @@ namespace {
 
 constexpr size_t kMaxChangedTiles = 1000;
 
-v1::MapEventKind KindToProto(MapEventKind kind) {
-  switch (kind) {
-    case MapEventKind::kPresent:
-      return v1::MAP_EVENT_KIND_PRESENT;
-    case MapEventKind::kCreated:
-      return v1::MAP_EVENT_KIND_CREATED;
-    case MapEventKind::kUpdated:
-      return v1::MAP_EVENT_KIND_UPDATED;
-    case MapEventKind::kDeleted:
-      return v1::MAP_EVENT_KIND_DELETED;
-    case MapEventKind::kStaged:
-      return v1::MAP_EVENT_KIND_STAGED;
-    case MapEventKind::kWithdrawn:
-      return v1::MAP_EVENT_KIND_WITHDRAWN;
-  }
-  return v1::MAP_EVENT_KIND_UNSPECIFIED;
-}
+// In the order of the contract.
+constexpr MapEventKind kEventKinds[] = {MapEventKind::kPresent, MapEventKind::kCreated,
+                                        MapEventKind::kUpdated, MapEventKind::kDeleted,
+                                        MapEventKind::kStaged,  MapEventKind::kWithdrawn};
+static_assert(std::size(kEventKinds) == v1::MapEventKind_MAX);
 
 bool IsOfStaged(MapEventKind kind) {
   return kind == MapEventKind::kStaged || kind == MapEventKind::kWithdrawn;
@@ -43,8 +33,7 @@ bool IsOfStaged(MapEventKind kind) {
 // happened, with all tiles that changed.
 class WatchMapStream : public WriteStream<v1::WatchMapRequest, v1::WatchMapResponse> {
  public:
-  WatchMapStream(Runtime& runtime, grpc::CallbackServerContext& context)
-      : WriteStream(runtime, RpcMethod::kWatchMap, context) {}
+  using WriteStream::WriteStream;
 
   // It would last for ever; the client watches another server, and is told there what there is.
   void OnDrainStarted(const absl::Status& why) override { End(why); }
@@ -132,7 +121,7 @@ class WatchMapStream : public WriteStream<v1::WatchMapRequest, v1::WatchMapRespo
     const Pending pending = std::move(pending_.begin()->second);
     pending_.erase(pending_.begin());
     auto response = std::make_unique<v1::WatchMapResponse>();
-    response->set_kind(KindToProto(pending.last.kind));
+    response->set_kind(EnumToProto<v1::MapEventKind>(kEventKinds, pending.last.kind));
     if (pending.last.view.snapshot != nullptr) {
       MapInfoToProto(pending.last.view, *response->mutable_map());
     } else {
@@ -148,7 +137,7 @@ class WatchMapStream : public WriteStream<v1::WatchMapRequest, v1::WatchMapRespo
   }
 
   std::string wanted_;  // empty: all maps
-  std::unique_ptr<Admission::Pass> pass_;
+  Admission::Pass pass_;
   std::shared_ptr<void> watching_;  // set before the first event
   absl::Mutex mutex_;
   std::map<Key, Pending> pending_ ABSL_GUARDED_BY(mutex_);
@@ -157,10 +146,8 @@ class WatchMapStream : public WriteStream<v1::WatchMapRequest, v1::WatchMapRespo
 
 }  // namespace
 
-grpc::ServerWriteReactor<v1::WatchMapResponse>* StartWatchMap(Runtime& runtime,
-                                                              grpc::CallbackServerContext& context,
-                                                              const v1::WatchMapRequest& request) {
-  return WatchMapStream::Launch(std::make_shared<WatchMapStream>(runtime, context), request);
+MethodHandler* MakeWatchMapHandler(Runtime& runtime, RpcMethod method) {
+  return MakeWriteStreamHandler<WatchMapStream>(runtime, method);
 }
 
 }  // namespace voxloc::server

@@ -17,6 +17,7 @@
 
 #include "server/observe/logging.h"
 #include "server/rpc/support/call_scope.h"
+#include "server/rpc/support/method_handler.h"
 #include "server/rpc/support/server_call.h"
 
 namespace voxloc::server {
@@ -25,24 +26,28 @@ template <typename Request, typename Response>
 class BidiStream : public grpc::ServerBidiReactor<ReadMessage<Request>, Response>,
                    public ServerCall {
  public:
+  using RequestMessage = Request;
+  using ResponseMessage = Response;
+
   BidiStream(Runtime& runtime, RpcMethod method, grpc::CallbackServerContext& context)
       : ServerCall(runtime, method, context, {kMaxBacklog, &runtime.reply_bytes}) {}
 
-  // Hands the stream to gRPC, which gives its share of it back when the call is done.
-  static grpc::ServerBidiReactor<ReadMessage<Request>, Response>* Launch(
-      std::shared_ptr<BidiStream> stream) {
-    BidiStream* const reactor = stream.get();
-    reactor->Register(std::move(stream));
-    const ScopedLogTrace log_trace(reactor->trace());
-    if (const absl::Status status = reactor->access().Check(); status.ok()) {
-      reactor->Begin();
-    } else if (absl::IsPermissionDenied(status) && reactor->call_.audited()) {
+  // gRPC gives its share of `self`, the stream, back when the call is done.
+  void Launch(std::shared_ptr<BidiStream> self) {
+    Register(std::move(self));
+    const ScopedLogTrace log_trace(trace());
+    absl::Status status = access().Check();
+    if (absl::IsPermissionDenied(status) && call_.audited()) {
       // The first message says what the denied caller tried to change, for the audit log.
-      reactor->Deny(status);
-    } else {
-      reactor->End(status);
+      Deny(status);
+      return;
     }
-    return reactor;
+    if (status.ok()) status = Begin();
+    if (status.ok()) {
+      ReadNext();
+    } else {
+      End(status);
+    }
   }
 
  protected:
@@ -60,8 +65,9 @@ class BidiStream : public grpc::ServerBidiReactor<ReadMessage<Request>, Response
     StartReading();
   }
 
-  // The first call, in the thread that made the stream. Must lead to ReadNext or End.
-  virtual void Begin() = 0;
+  // The first call, in the thread that made the stream. An error ends it.
+  virtual absl::Status Begin() = 0;
+  // Must lead to ReadNext or End.
   virtual void OnRequest(std::unique_ptr<Request> request) = 0;
   // The first message of a caller who is denied, for SetAudit.
   virtual void OnDenied(const Request& /*request*/) {}
@@ -146,6 +152,18 @@ class BidiStream : public grpc::ServerBidiReactor<ReadMessage<Request>, Response
   std::unique_ptr<ReadMessage<Request>> incoming_ ABSL_GUARDED_BY(call_mutex_);
   bool read_paused_ ABSL_GUARDED_BY(call_mutex_) = false;
 };
+
+// The handler of a method that is served by a class derived from BidiStream.
+template <typename Stream>
+[[nodiscard]] MethodHandler* MakeBidiStreamHandler(Runtime& runtime, RpcMethod method) {
+  using Request = ReadMessage<typename Stream::RequestMessage>;
+  return new grpc::internal::CallbackBidiHandler<Request, typename Stream::ResponseMessage>(
+      [&runtime, method](grpc::CallbackServerContext* context) {
+        const auto stream = std::make_shared<Stream>(runtime, method, *context);
+        stream->Launch(stream);
+        return stream.get();
+      });
+}
 
 }  // namespace voxloc::server
 

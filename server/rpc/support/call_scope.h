@@ -24,8 +24,10 @@
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 #include "server/errors/error_details.h"
+#include "server/observe/metrics/rpc_metrics.h"
 #include "server/observe/seconds.h"
-#include "server/rpc/support/call_trace.h"
+#include "server/observe/trace/span_exporter.h"
+#include "server/observe/trace/trace_context.h"
 #include "server/runtime.h"
 #include "server/security/access_policy.h"
 #include "server/security/call_access.h"
@@ -35,24 +37,13 @@ namespace voxloc::server {
 
 class CallScope {
  public:
-  CallScope(Runtime& runtime, RpcMethod method, const grpc::CallbackServerContext& context)
-      : calls_(runtime.calls),
-        audit_(runtime.audit),
-        rpc_(runtime.metrics.rpc(method)),
-        method_(method),
-        peer_(context.peer()),
-        trace_(runtime.spans.get(), method, context.client_metadata()),
-        start_(std::chrono::steady_clock::now()),
-        access_(*runtime.access, runtime.metrics, method, CredentialsOf(context), peer_) {
-    calls_.Enter();
-    rpc_.started.Increment();
-    rpc_.in_flight.Add(1.0);
-  }
+  CallScope(Runtime& runtime, RpcMethod method, const grpc::CallbackServerContext& context);
   CallScope(const CallScope&) = delete;
   CallScope& operator=(const CallScope&) = delete;
 
-  // What the call, and all that happens in it, belongs to; not valid: no trace.
-  [[nodiscard]] const TraceContext& trace() const { return trace_.context(); }
+  // What the call, and all that happens in it, belongs to; not valid: no trace. Its span is the
+  // call's own where that is recorded, and the client's otherwise.
+  [[nodiscard]] const TraceContext& trace() const { return trace_; }
 
   // Count a message that was received, and one that is passed to gRPC.
   void Received(const google::protobuf::MessageLite& message) const {
@@ -98,12 +89,14 @@ class CallScope {
     const auto code = static_cast<size_t>(status.error_code());
     if (code < rpc_.handled.size()) rpc_.handled[code].Increment();
     rpc_.in_flight.Add(-1.0);
-    trace_.End(status);
+    EndSpan(status);
     rpc_.duration_s.Observe(ToSeconds(std::chrono::steady_clock::now() - start_));
     calls_.Leave();
   }
 
  private:
+  // Hands the call's span over, if there is one.
+  void EndSpan(const grpc::Status& status) const;
   void WriteAudit(grpc::StatusCode code) {
     if (!IsAudited(method_)) return;
     audit_record_.caller = access_.caller();
@@ -118,11 +111,14 @@ class CallScope {
   const RpcMetrics& rpc_;
   const RpcMethod method_;
   const std::string peer_;
-  const CallTrace trace_;
+  SpanExporter* const exporter_;  // null: there are no spans
+  TraceContext trace_;
+  SpanId parent_span_{};  // of the client, where the call has a span of its own
+  int64_t start_unix_ns_ = 0;
   const std::chrono::steady_clock::time_point start_;
   CallAccess access_;
   AuditRecord audit_record_;
-  bool audit_written_ = false;  // the audit log has been told so
+  bool audit_written_ = false;
 };
 
 template <typename Request, typename = void>

@@ -96,28 +96,7 @@ template <typename Request, typename Response, typename Serve>
   return new ParsedHandler(std::make_unique<Handler>(serve), std::make_unique<Handler>(refuse));
 }
 
-// Of the function that starts a stream of answers, and of one with streams in both directions.
-template <typename Request, typename Response>
-[[nodiscard]] MethodHandler* MakeStreamHandler(
-    Runtime& runtime, RpcMethod method,
-    grpc::ServerWriteReactor<Response>* (*start)(Runtime&, grpc::CallbackServerContext&,
-                                                 const Request&)) {
-  return MakeWriteHandler<Request, Response>(
-      [&runtime, start](grpc::CallbackServerContext* context, const Request* request) {
-        return start(runtime, *context, *request);
-      },
-      RejectMalformed(runtime, method));
-}
-template <typename Message, typename Response>
-[[nodiscard]] MethodHandler* MakeStreamHandler(
-    Runtime& runtime, RpcMethod /*method*/,
-    grpc::ServerBidiReactor<ReadMessage<Message>, Response>* (*start)(
-        Runtime&, grpc::CallbackServerContext&)) {
-  return new grpc::internal::CallbackBidiHandler<ReadMessage<Message>, Response>(
-      [&runtime, start](grpc::CallbackServerContext* context) { return start(runtime, *context); });
-}
-
-// Its place in the service.
+// Its place in its service.
 [[nodiscard]] inline int IndexOf(RpcMethod method) {
   const RpcName& name = NameOf(method);
   return google::protobuf::DescriptorPool::generated_pool()

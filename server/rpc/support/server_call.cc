@@ -48,9 +48,20 @@ void ServerCall::End(const absl::Status& status) {
   EndLocked(status);
 }
 
-void ServerCall::RetainUntilEnd(std::shared_ptr<void> held) {
+void ServerCall::RetainUntilEnd(std::shared_ptr<const void> held) {
   const absl::MutexLock lock(&call_mutex_);
   if (!finished_) retained_ = std::move(held);
+}
+
+absl::Status ServerCall::RetainPass(Admission& admission, const Counter& rejected,
+                                    absl::string_view what, absl::string_view reason) {
+  std::shared_ptr<void> pass = admission.Enter();
+  if (pass == nullptr) {
+    rejected.Increment();
+    return LimitReached(admission.limit(), what, reason);
+  }
+  RetainUntilEnd(std::move(pass));
+  return absl::OkStatus();
 }
 
 bool ServerCall::BeginWork() {

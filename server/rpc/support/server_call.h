@@ -139,7 +139,11 @@ class ServerCall : public TimeoutWatch::Watched, public DrainableCall {
 
   // Keeps an object, such as an Admission::Pass, until just before the client can learn that the
   // call is over. Its destructor must not call back.
-  void RetainUntilEnd(std::shared_ptr<void> held);
+  void RetainUntilEnd(std::shared_ptr<const void> held);
+
+  // Retains a place. ResourceExhausted, counted by `rejected`: there is none (see LimitReached).
+  [[nodiscard]] absl::Status RetainPass(Admission& admission, const Counter& rejected,
+                                        absl::string_view what, absl::string_view reason);
 
   // Between both the call is not finished, however it ends. False: it has ended.
   [[nodiscard]] bool BeginWork();
@@ -213,7 +217,7 @@ class ServerCall : public TimeoutWatch::Watched, public DrainableCall {
   std::unique_ptr<TimeoutWatch::Entry> timeout_entry_;
   std::unique_ptr<ActiveCalls::Entry> active_entry_;
   std::shared_ptr<ServerCall> self_;
-  std::shared_ptr<void> retained_ ABSL_GUARDED_BY(call_mutex_);
+  std::shared_ptr<const void> retained_ ABSL_GUARDED_BY(call_mutex_);
   bool working_ ABSL_GUARDED_BY(call_mutex_) = false;
   bool finished_ ABSL_GUARDED_BY(call_mutex_) = false;
   bool lagging_ ABSL_GUARDED_BY(call_mutex_) = false;

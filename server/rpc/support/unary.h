@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <type_traits>
 #include <utility>
 
 #include "absl/status/status.h"
@@ -36,46 +37,32 @@ struct AuditedChange {
 };
 
 template <typename Request, typename Response>
-AuditedChange ChangeOf(const Request& /*request*/, const Response& /*response*/) {
-  return {};
-}
-inline AuditedChange ChangeOf(const v1::DeleteMapRequest& /*request*/,
-                              const v1::DeleteMapResponse& response) {
-  return {response.revision(), "deleted"};
-}
-inline AuditedChange ChangeOf(const v1::UndeleteMapRequest& /*request*/,
-                              const v1::UndeleteMapResponse& response) {
-  return {response.map().revision(), "undeleted"};
-}
-inline AuditedChange ChangeOf(const v1::ActivateRevisionRequest& request,
-                              const v1::ActivateRevisionResponse& /*response*/) {
-  return {request.revision(), "activated"};
-}
-inline AuditedChange ChangeOf(const v1::WithdrawRevisionRequest& request,
-                              const v1::WithdrawRevisionResponse& /*response*/) {
-  return {request.revision(), "withdrawn"};
-}
-inline AuditedChange ChangeOf(const v1::SetCanaryRequest& request,
-                              const v1::SetCanaryResponse& /*response*/) {
-  return {request.revision(), absl::StrCat("canary vehicles: ", request.vehicles_size())};
-}
-inline AuditedChange ChangeOf(const v1::SetLogLevelRequest& request,
-                              const v1::SetLogLevelResponse& /*response*/) {
-  return {0, absl::StrCat("log level: ", static_cast<int>(request.level()))};
-}
-inline AuditedChange ChangeOf(const v1::DrainRequest& request, const v1::DrainResponse& response) {
-  return {0, absl::StrCat("drain in ", response.remaining_s(), " s: ", request.reason())};
-}
-inline AuditedChange ChangeOf(const v1::UndrainRequest& /*request*/,
-                              const v1::UndrainResponse& /*response*/) {
-  return {0, "drain taken back"};
-}
-inline AuditedChange ChangeOf(const v1::GetCaptureRequest& request,
-                              const v1::GetCaptureResponse& response) {
-  constexpr size_t kMaxIdBytes = 64;
-  const v1::CaptureInfo& info = response.capture().info();
-  return {info.map_revision(), absl::StrCat("capture: ", request.id().substr(0, kMaxIdBytes)),
-          info.map()};
+AuditedChange ChangeOf([[maybe_unused]] const Request& request,
+                       [[maybe_unused]] const Response& response) {
+  if constexpr (std::is_same_v<Request, v1::DeleteMapRequest>) {
+    return {response.revision(), "deleted"};
+  } else if constexpr (std::is_same_v<Request, v1::UndeleteMapRequest>) {
+    return {response.map().revision(), "undeleted"};
+  } else if constexpr (std::is_same_v<Request, v1::ActivateRevisionRequest>) {
+    return {request.revision(), "activated"};
+  } else if constexpr (std::is_same_v<Request, v1::WithdrawRevisionRequest>) {
+    return {request.revision(), "withdrawn"};
+  } else if constexpr (std::is_same_v<Request, v1::SetCanaryRequest>) {
+    return {request.revision(), absl::StrCat("canary vehicles: ", request.vehicles_size())};
+  } else if constexpr (std::is_same_v<Request, v1::SetLogLevelRequest>) {
+    return {0, absl::StrCat("log level: ", static_cast<int>(request.level()))};
+  } else if constexpr (std::is_same_v<Request, v1::DrainRequest>) {
+    return {0, absl::StrCat("drain in ", response.remaining_s(), " s: ", request.reason())};
+  } else if constexpr (std::is_same_v<Request, v1::UndrainRequest>) {
+    return {0, "drain taken back"};
+  } else if constexpr (std::is_same_v<Request, v1::GetCaptureRequest>) {
+    constexpr size_t kMaxIdBytes = 64;
+    const v1::CaptureInfo& info = response.capture().info();
+    return {info.map_revision(), absl::StrCat("capture: ", request.id().substr(0, kMaxIdBytes)),
+            info.map()};
+  } else {
+    return {};
+  }
 }
 
 // What serves a method.

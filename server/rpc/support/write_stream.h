@@ -19,6 +19,7 @@
 #include "absl/strings/string_view.h"
 #include "server/errors/error_details.h"
 #include "server/observe/logging.h"
+#include "server/rpc/support/method_handler.h"
 #include "server/rpc/support/server_call.h"
 #include "server/scheduling/limits.h"
 
@@ -27,23 +28,23 @@ namespace voxloc::server {
 template <typename Request, typename Response>
 class WriteStream : public grpc::ServerWriteReactor<Response>, public ServerCall {
  public:
+  using RequestMessage = Request;
+  using ResponseMessage = Response;
+
   WriteStream(Runtime& runtime, RpcMethod method, grpc::CallbackServerContext& context)
       : ServerCall(runtime, method, context, Backlog()) {
     timeouts_.ReadEnded();  // the request is there
   }
 
-  // Hands the stream to gRPC, which gives its share of it back when the call is done. It begins if
+  // gRPC gives its share of `self`, the stream, back when the call is done. The stream begins if
   // the caller may use what the request names.
-  static grpc::ServerWriteReactor<Response>* Launch(std::shared_ptr<WriteStream> stream,
-                                                    const Request& request) {
-    WriteStream* const reactor = stream.get();
-    reactor->Register(std::move(stream));
-    const ScopedLogTrace log_trace(reactor->trace());
-    reactor->call_.Received(request);
-    absl::Status status = Admit(reactor->call_, request);
-    if (status.ok()) status = reactor->Begin(request);
-    if (!status.ok()) reactor->End(status);
-    return reactor;
+  void Launch(std::shared_ptr<WriteStream> self, const Request& request) {
+    Register(std::move(self));
+    const ScopedLogTrace log_trace(trace());
+    call_.Received(request);
+    absl::Status status = Admit(call_, request);
+    if (status.ok()) status = Begin(request);
+    if (!status.ok()) End(status);
   }
 
  protected:
@@ -68,6 +69,19 @@ class WriteStream : public grpc::ServerWriteReactor<Response>, public ServerCall
   void OnCancel() final { HandleCancel(); }
   void OnDone() final { HandleDone(); }
 };
+
+// The handler of a method that is served by a class derived from WriteStream.
+template <typename Stream>
+[[nodiscard]] MethodHandler* MakeWriteStreamHandler(Runtime& runtime, RpcMethod method) {
+  using Request = typename Stream::RequestMessage;
+  return MakeWriteHandler<Request, typename Stream::ResponseMessage>(
+      [&runtime, method](grpc::CallbackServerContext* context, const Request* request) {
+        const auto stream = std::make_shared<Stream>(runtime, method, *context);
+        stream->Launch(stream, *request);
+        return stream.get();
+      },
+      RejectMalformed(runtime, method));
+}
 
 // PulledStream: a stream of a map's content. Each message is made on the reading queue, once the
 // client has taken the one before it. It owns a copy of its request (ServerCall, Lifetime).
@@ -136,7 +150,7 @@ class PulledStream : public WriteStream<Request, Response>,
   }
 
   Request request_;
-  std::unique_ptr<Admission::Pass> pass_;
+  Admission::Pass pass_;
   std::optional<ByteQuota::Reservation> reservation_;
   bool waiting_ = false;  // for it; of the queue's thread
 };

@@ -4,8 +4,8 @@
 
 #include <optional>
 
+#include "server/convert/options.h"
 #include "server/convert/pose.h"
-#include "server/convert/profile.h"
 #include "server/session/session_setup.h"
 #include "tests/fuzz/fuzz_targets.h"
 #include "tests/fuzz/request_world.h"

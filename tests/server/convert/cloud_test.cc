@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#include "server/convert/cloud.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <string>
 #include <vector>
 
+#include "server/convert/scan.h"
 #include "tests/server/convert/not_finite.h"
 #include "tests/server/small_town.h"
 

@@ -13,7 +13,6 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
-#include "server/convert/profile.h"
 #include "tests/server/convert/not_finite.h"
 
 namespace voxloc::server {

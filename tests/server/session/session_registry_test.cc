@@ -16,10 +16,10 @@ class RecordingSession : public RegisteredSession {
  public:
   explicit RecordingSession(std::string map = "town") : map_(std::move(map)) {}
   void OnDraining(const DrainNotice& notice) override { heard = notice.reason; }
-  SessionFacts Facts() const override {
-    SessionFacts facts;
-    facts.map = map_;
-    return facts;
+  v1::SessionInfo Info() const override {
+    v1::SessionInfo info;
+    info.set_map(map_);
+    return info;
   }
   std::string heard;
 

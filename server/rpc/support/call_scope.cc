@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#include "server/rpc/support/call_trace.h"
+#include "server/rpc/support/call_scope.h"
 
 #include <iterator>
 #include <string>
@@ -30,29 +30,42 @@ bool IsServersFault(grpc::StatusCode code) {
   }
 }
 
-}  // namespace
-
-TraceContext TraceOf(const CallMetadata& metadata) {
+// The trace of a call's `traceparent` metadata. Not valid: there is none, several, or a malformed
+// one, which the W3C specification ignores.
+TraceContext TraceOf(const std::multimap<grpc::string_ref, grpc::string_ref>& metadata) {
   const auto [first, last] = metadata.equal_range("traceparent");
   if (first == last || std::next(first) != last) return {};
   const grpc::string_ref& value = first->second;
   return ParseTraceparent(absl::string_view(value.data(), value.size())).value_or(TraceContext());
 }
 
-CallTrace::CallTrace(SpanExporter* exporter, RpcMethod method, const CallMetadata& metadata)
-    : exporter_(exporter), method_(method), context_(TraceOf(metadata)) {
-  if (exporter_ == nullptr || !context_.sampled) return;
-  parent_id_ = std::exchange(context_.span_id, NewSpanId());
+}  // namespace
+
+CallScope::CallScope(Runtime& runtime, RpcMethod method, const grpc::CallbackServerContext& context)
+    : calls_(runtime.calls),
+      audit_(runtime.audit),
+      rpc_(runtime.metrics.rpc(method)),
+      method_(method),
+      peer_(context.peer()),
+      exporter_(runtime.spans.get()),
+      trace_(TraceOf(context.client_metadata())),
+      start_(std::chrono::steady_clock::now()),
+      access_(*runtime.access, runtime.metrics, method, CredentialsOf(context), peer_) {
+  calls_.Enter();
+  rpc_.started.Increment();
+  rpc_.in_flight.Add(1.0);
+  if (exporter_ == nullptr || !trace_.sampled) return;
+  parent_span_ = std::exchange(trace_.span_id, NewSpanId());
   start_unix_ns_ = absl::GetCurrentTimeNanos();
 }
 
-void CallTrace::End(const grpc::Status& status) const {
-  if (exporter_ == nullptr || !context_.sampled) return;
+void CallScope::EndSpan(const grpc::Status& status) const {
+  if (exporter_ == nullptr || !trace_.sampled) return;
   const RpcName& rpc = NameOf(method_);
   Span span;
-  span.trace_id = context_.trace_id;
-  span.span_id = context_.span_id;
-  span.parent_id = parent_id_;
+  span.trace_id = trace_.trace_id;
+  span.span_id = trace_.span_id;
+  span.parent_id = parent_span_;
   span.name = absl::StrCat(rpc.service, "/", rpc.method);
   span.kind = SpanKind::kServer;
   span.start_unix_ns = start_unix_ns_;
