@@ -5,15 +5,12 @@
 #include <algorithm>
 #include <cstddef>
 #include <limits>
-#include <string>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "core/checksum/crc32c.h"
-#include "core/status/try.h"
 #include "core/text/number_range.h"
 #include "server/convert/options.h"
-#include "server/convert/pose.h"
 #include "server/convert/range.h"
 #include "server/convert/scan.h"
 #include "server/errors/error_details.h"
@@ -214,11 +211,7 @@ void MapFrameToProto(const MapFrame& frame, v1::MapFrame& proto) {
 }
 
 absl::StatusOr<TransactionBegin> BeginFromProto(const v1::BeginUpdate& proto) {
-  if (proto.request_id().size() > kMaxRequestIdBytes) {
-    return absl::InvalidArgumentError(absl::StrCat("request_id must have at most ",
-                                                   kMaxRequestIdBytes, " bytes (got ",
-                                                   proto.request_id().size(), ")"));
-  }
+  VOXLOC_TRY(CheckBytes("request_id", proto.request_id(), kMaxRequestIdBytes));
   TransactionBegin begin;
   begin.map = proto.map();
   begin.create = proto.create();
@@ -267,10 +260,7 @@ absl::StatusOr<TileChunk> ChunkFromProto(const v1::TileChunk& proto, const Limit
 }
 
 absl::StatusOr<TransactionCommit> CommitFromProto(const v1::CommitUpdate& proto) {
-  if (proto.comment().size() > kMaxCommentBytes) {
-    return absl::InvalidArgumentError(absl::StrCat("comment must have at most ", kMaxCommentBytes,
-                                                   " bytes (got ", proto.comment().size(), ")"));
-  }
+  VOXLOC_TRY(CheckBytes("comment", proto.comment(), kMaxCommentBytes));
   VOXLOC_ASSIGN_OR_RETURN(auto canary, CanaryFromProto(proto.canary_vehicles(), "canary_vehicles"));
   if (!canary.empty() && !proto.stage()) {
     return absl::InvalidArgumentError("canary_vehicles can be named of a staged revision only");

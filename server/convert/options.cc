@@ -352,10 +352,7 @@ absl::StatusOr<ScanRecipe> RecipeFromProto(const Config& config, const v1::ScanS
 }
 
 absl::Status CheckVehicle(const std::string& vehicle) {
-  if (vehicle.size() > kMaxVehicleBytes) {
-    return absl::InvalidArgumentError(absl::StrCat("vehicle must have at most ", kMaxVehicleBytes,
-                                                   " bytes (got ", vehicle.size(), ")"));
-  }
+  VOXLOC_TRY(CheckBytes("vehicle", vehicle, kMaxVehicleBytes));
   // Not every database of maps can keep one.
   if (vehicle.find('\0') == std::string::npos) return absl::OkStatus();
   return absl::InvalidArgumentError("vehicle must not have zero bytes");

@@ -52,6 +52,14 @@ inline constexpr double kMaxScore = 1e9;
                                                  " to ", high, " (got ", value, ")"));
 }
 
+// InvalidArgument: the text is too long.
+[[nodiscard]] inline absl::Status CheckBytes(absl::string_view field, absl::string_view text,
+                                             size_t max_bytes) {
+  if (text.size() <= max_bytes) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat(field, " must have at most ", max_bytes, " bytes (got ", text.size(), ")"));
+}
+
 // A time of which 0 means that there is none.
 [[nodiscard]] inline absl::Status CheckSeconds(absl::string_view field, double value) {
   if (value >= 0.0 && value <= kMaxSeconds) return absl::OkStatus();

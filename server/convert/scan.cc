@@ -13,6 +13,7 @@
 #include "absl/base/config.h"
 #include "absl/strings/str_cat.h"
 #include "core/status/try.h"
+#include "core/text/number_range.h"
 #include "server/convert/pose.h"
 #include "server/convert/range.h"
 
@@ -64,25 +65,20 @@ absl::StatusOr<size_t> CheckCloud(const v1::Cloud& cloud) {
         static_cast<int>(cloud.layout()), ")"));
   }
   const uint32_t stride = StrideOf(cloud);
-  if (stride < layout.point_bytes || stride > kMaxStride) {
-    return absl::InvalidArgumentError(absl::StrCat("cloud.stride must be 0 or from ",
-                                                   layout.point_bytes, " to ", kMaxStride,
-                                                   " bytes for this layout (got ", stride, ")"));
-  }
+  VOXLOC_TRY(CheckRanges(
+      {{"cloud.stride", stride,
+        FromTo(layout.point_bytes, kMaxStride).OrZero().Unit(" bytes for this layout")}}));
   if (size % stride != 0) {
     return absl::InvalidArgumentError(absl::StrCat(
         "cloud.data has ", size, " bytes, which is not a multiple of the stride ", stride));
   }
-  if (layout.units && !(cloud.scale_m() > 0.0 && cloud.scale_m() <= kMaxScanReachM)) {
-    return absl::InvalidArgumentError(absl::StrCat("cloud.scale_m must be over 0 and at most ",
-                                                   kMaxScanReachM, " for the int16 layouts (got ",
-                                                   cloud.scale_m(), ")"));
+  if (layout.units) {
+    VOXLOC_TRY(CheckRanges({{"cloud.scale_m", cloud.scale_m(),
+                             Over(0.0).AtMost(kMaxScanReachM).Unit(" for the int16 layouts")}}));
   }
-  if (cloud.layout() == v1::CLOUD_LAYOUT_INT16_XYZT &&
-      !(cloud.time_scale_s() > 0.0 && cloud.time_scale_s() <= kMaxPointTimeS)) {
-    return absl::InvalidArgumentError(absl::StrCat("cloud.time_scale_s must be over 0 and at most ",
-                                                   kMaxPointTimeS, " for INT16_XYZT (got ",
-                                                   cloud.time_scale_s(), ")"));
+  if (cloud.layout() == v1::CLOUD_LAYOUT_INT16_XYZT) {
+    VOXLOC_TRY(CheckRanges({{"cloud.time_scale_s", cloud.time_scale_s(),
+                             Over(0.0).AtMost(kMaxPointTimeS).Unit(" for INT16_XYZT")}}));
   }
   return size / stride;
 }

@@ -195,11 +195,8 @@ void SearchResultToProto(const PoseSearchResult& result, v1::SearchResult& proto
 
 absl::StatusOr<PoseRegion::Box> BoxAroundCircle(const v1::Wgs84Circle& circle, const MapView& map) {
   VOXLOC_TRY(CheckLatitudeLongitude(kName, circle.latitude_deg(), circle.longitude_deg()));
-  if (!(circle.radius_m() > 0.0 && circle.radius_m() <= kMaxRadiusM)) {
-    return absl::InvalidArgumentError(absl::StrCat(kName, ".radius_m must be over 0 and at most ",
-                                                   kMaxRadiusM, " m (got ", circle.radius_m(),
-                                                   ")"));
-  }
+  VOXLOC_TRY(CheckRanges({{absl::StrCat(kName, ".radius_m"), circle.radius_m(),
+                           Over(0.0).AtMost(kMaxRadiusM).Unit(" m")}}));
   if (!map.facts->frame.has_value()) return NoFrame(map, "the map has no frame");
   const auto projection = MakeMapProjection(*map.facts->frame);
   if (!projection.ok()) return NoFrame(map, projection.status().message());

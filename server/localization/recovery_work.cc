@@ -2,7 +2,6 @@
 
 #include "server/localization/recovery_work.h"
 
-#include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -33,27 +32,12 @@ absl::string_view NameOf(const RecoveryOutcome& outcome) {
 
 void RecoveryWork::Start(const ScanParts& parts, std::shared_ptr<const ScanSource> source,
                          RecoveryTask task, ScanReply reply) {
-  Admission::Pass pass = parts.recoveries.Enter();
-  const bool admitted = pass != nullptr;
-  auto work = std::make_shared<RecoveryWork>(parts, std::move(source), std::move(task),
-                                             std::move(reply), std::move(pass));
-  if (admitted && parts.searching.Post([work] { work->Run(); })) return;
+  auto work =
+      std::make_shared<RecoveryWork>(parts, std::move(source), std::move(task), std::move(reply));
+  if (work->pass_ != nullptr && parts.searching.Post([work] { work->Run(); })) return;
   parts.metrics.rejected_recoveries.Increment();
   work->Reject(absl::StrCat("the server looks for as many lost vehicles as its limit of ",
                             parts.recoveries.limit(), " allows; the next scan tries again"));
-}
-
-RecoveryWork::RecoveryWork(const ScanParts& parts, std::shared_ptr<const ScanSource> source,
-                           RecoveryTask task, ScanReply reply,
-                           Admission::Pass pass)
-    : parts_(parts),
-      source_(std::move(source)),
-      task_(std::move(task)),
-      reply_(std::move(reply)),
-      pass_(std::move(pass)) {}
-
-RecoveryWork::~RecoveryWork() {
-  if (!ended_) source_->state->AbandonStep(task_.step);
 }
 
 void RecoveryWork::Run() {

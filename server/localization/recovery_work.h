@@ -7,9 +7,9 @@
 #ifndef VOXLOC_SERVER_LOCALIZATION_RECOVERY_WORK_H_
 #define VOXLOC_SERVER_LOCALIZATION_RECOVERY_WORK_H_
 
-#include <Eigen/Core>
 #include <memory>
 #include <optional>
+#include <utility>
 
 #include "core/tracking/recovery_search.h"
 #include "server/localization/scan_parts.h"
@@ -36,12 +36,18 @@ class RecoveryWork {
   static void Start(const ScanParts& parts, std::shared_ptr<const ScanSource> source,
                     RecoveryTask task, ScanReply reply);
 
-  // Without a pass it can only be rejected.
   RecoveryWork(const ScanParts& parts, std::shared_ptr<const ScanSource> source, RecoveryTask task,
-               ScanReply reply, Admission::Pass pass);
+               ScanReply reply)
+      : parts_(parts),
+        source_(std::move(source)),
+        task_(std::move(task)),
+        reply_(std::move(reply)),
+        pass_(parts_.recoveries.Enter()) {}
   RecoveryWork(const RecoveryWork&) = delete;
   RecoveryWork& operator=(const RecoveryWork&) = delete;
-  ~RecoveryWork();
+  ~RecoveryWork() {
+    if (!ended_) source_->state->AbandonStep(task_.step);
+  }
 
  private:
   // Each of these ends the session's step.
@@ -54,8 +60,8 @@ class RecoveryWork {
   const std::shared_ptr<const ScanSource> source_;
   const RecoveryTask task_;
   ScanReply reply_;
-  Admission::Pass pass_;  // until the reply is sent
-  std::optional<Matrix6> covariance_;      // of the pose whose confidence was computed last
+  Admission::Pass pass_;  // until the reply is sent; null: at the limit, it can only be rejected
+  std::optional<Matrix6> covariance_;  // of the pose whose confidence was computed last
   bool ended_ = false;
 };
 

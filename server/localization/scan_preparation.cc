@@ -4,11 +4,9 @@
 
 #include <algorithm>
 #include <utility>
-#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "core/cloud/filters.h"
-#include "core/cloud/motion.h"
 #include "core/status/try.h"
 #include "server/convert/pose.h"
 #include "server/convert/scan.h"

@@ -4,45 +4,44 @@
 
 #include <algorithm>
 #include <string>
-#include <utility>
 
 #include "absl/time/clock.h"
 #include "server/convert/result.h"
 #include "server/observe/logging.h"
 #include "server/observe/seconds.h"
-#include "server/observe/trace/span_exporter.h"
 
 namespace voxloc::server {
+namespace {
+
+// The last bucket boundary of the histogram. Older stamps are of recordings or wrong clocks.
+constexpr double kMaxPoseAgeS = 10.0;
+
+}  // namespace
 
 ScanTrace::ScanTrace(SpanExporter* exporter, absl::string_view traceparent,
                      const TraceContext& call, Clock::time_point received, int64_t received_unix_ns)
-    : exporter_(exporter), context_(ParseTraceparent(traceparent).value_or(call)) {
+    : exporter_(exporter),
+      context_(ParseTraceparent(traceparent).value_or(call)),
+      received_(received),
+      received_unix_ns_(received_unix_ns) {
   if (exporter_ == nullptr || !context_.valid() || !context_.sampled) return;
-  recorded_ = std::make_unique<Recorded>();
-  recorded_->parent_id = std::exchange(context_.span_id, NewSpanId());
-  recorded_->received = received;
-  recorded_->received_unix_ns = received_unix_ns;
+  Span& scan = spans_.emplace_back();
+  scan.trace_id = context_.trace_id;
+  scan.parent_id = std::exchange(context_.span_id, NewSpanId());
+  scan.span_id = last_stage_ = context_.span_id;
+  scan.name = "align_scan";
+  scan.start_unix_ns = received_unix_ns;
 }
 
 void ScanTrace::AddStage(const char* name, Clock::time_point start, Clock::time_point end) {
-  if (recorded_ != nullptr) recorded_->stages.push_back({name, start, end});
-}
-
-void ScanTrace::AddPart(const char* name, Clock::time_point start, Clock::time_point end) {
-  if (recorded_ != nullptr) recorded_->stages.push_back({name, start, end, true});
+  AddSpan(name, context_.span_id, start, end);
+  if (recorded()) last_stage_ = spans_.back().span_id;
 }
 
 void ScanTrace::End(const v1::AlignmentResult& result, const ScanSource& source) {
-  if (recorded_ == nullptr) return;
-  std::vector<Span> spans;
-  spans.reserve(1 + recorded_->stages.size());
-  Span& scan = spans.emplace_back();
-  scan.trace_id = context_.trace_id;
-  scan.span_id = context_.span_id;
-  scan.parent_id = recorded_->parent_id;
-  scan.name = "align_scan";
-  scan.start_unix_ns = recorded_->received_unix_ns;
-  scan.end_unix_ns = recorded_->UnixNs(Clock::now());
+  if (!recorded()) return;
+  Span& scan = spans_.front();
+  scan.end_unix_ns = UnixNs(Clock::now());
   scan.attributes = {
       {"voxloc.map", source.map},
       {"voxloc.map_revision", static_cast<int64_t>(result.map_revision())},
@@ -56,32 +55,25 @@ void ScanTrace::End(const v1::AlignmentResult& result, const ScanSource& source)
   if (!source.session.empty()) scan.attributes.push_back({"voxloc.session", source.session});
   scan.failed = result.status() == v1::ALIGNMENT_STATUS_ENGINE_FAULT;
   if (scan.failed) scan.error = result.detail();
-  SpanId last_stage = context_.span_id;
-  for (const Stage& stage : recorded_->stages) {
-    Span& span = spans.emplace_back();
-    span.trace_id = context_.trace_id;
-    span.span_id = NewSpanId();
-    span.parent_id = stage.part ? last_stage : context_.span_id;
-    if (!stage.part) last_stage = span.span_id;
-    span.name = stage.name;
-    span.start_unix_ns = recorded_->UnixNs(stage.start);
-    span.end_unix_ns = recorded_->UnixNs(stage.end);
-  }
-  recorded_.reset();
-  exporter_->Record(std::move(spans));
+  exporter_->Record(std::exchange(spans_, {}));
 }
 
-int64_t ScanTrace::Recorded::UnixNs(Clock::time_point time) const {
-  return received_unix_ns +
-         std::chrono::duration_cast<std::chrono::nanoseconds>(time - received).count();
+void ScanTrace::AddSpan(const char* name, const SpanId& parent, Clock::time_point start,
+                        Clock::time_point end) {
+  if (!recorded()) return;
+  Span& span = spans_.emplace_back();
+  span.trace_id = context_.trace_id;
+  span.span_id = NewSpanId();
+  span.parent_id = parent;
+  span.name = name;
+  span.start_unix_ns = UnixNs(start);
+  span.end_unix_ns = UnixNs(end);
 }
 
-namespace {
-
-// The last bucket boundary of the histogram. Older stamps are of recordings or wrong clocks.
-constexpr double kMaxPoseAgeS = 10.0;
-
-}  // namespace
+int64_t ScanTrace::UnixNs(Clock::time_point time) const {
+  return received_unix_ns_ +
+         std::chrono::duration_cast<std::chrono::nanoseconds>(time - received_).count();
+}
 
 ScanReply::ScanReply(const ScanParts& parts, std::shared_ptr<const ScanSource> source,
                      std::shared_ptr<ScanClient> client, ScanMessage message,
@@ -142,7 +134,9 @@ void ScanReply::Capture() {
   if (!parts_.captures.ShouldCapture(result_->status())) return;
   CapturedScan captured;
   captured.source = source_;
-  captured.scan = (*std::move(message_)).Take();
+  // It outlives the call.
+  captured.scan = message_->own != nullptr ? std::move(message_->own)
+                                           : std::make_unique<v1::Scan>(message_->scan());
   captured.inputs = std::move(inputs_);
   captured.result = ResultToCapture(*result_);
   parts_.captures.Record(std::move(captured));

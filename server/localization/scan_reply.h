@@ -22,7 +22,7 @@
 #include "server/observe/trace/trace_context.h"
 #include "server/session/session_state.h"
 #include "voxloc/v1/alignment.pb.h"
-#include "voxloc/v1/session.pb.h"
+#include "voxloc/v1/scan.pb.h"
 
 namespace voxloc::server {
 
@@ -42,37 +42,30 @@ class ScanTrace {
   // Not valid: no trace.
   [[nodiscard]] const TraceContext& context() const { return context_; }
 
-  // A stage of the work that has ended. `name` is a constant.
+  // A stage of the work that has ended.
   void AddStage(const char* name, Clock::time_point start, Clock::time_point end);
   // A part of the stage that was added last.
-  void AddPart(const char* name, Clock::time_point start, Clock::time_point end);
+  void AddPart(const char* name, Clock::time_point start, Clock::time_point end) {
+    AddSpan(name, last_stage_, start, end);
+  }
 
   // Whether spans are recorded.
-  [[nodiscard]] bool recorded() const { return recorded_ != nullptr; }
+  [[nodiscard]] bool recorded() const { return !spans_.empty(); }
 
   // The scan has been answered: hands its spans over. Once.
   void End(const v1::AlignmentResult& result, const ScanSource& source);
 
  private:
-  struct Stage {
-    const char* name;
-    Clock::time_point start;
-    Clock::time_point end;
-    bool part = false;  // of the last stage that is not a part
-  };
-  // Of a scan whose spans are recorded.
-  struct Recorded {
-    SpanId parent_id;
-    Clock::time_point received;
-    int64_t received_unix_ns;
-    std::vector<Stage> stages;
-
-    [[nodiscard]] int64_t UnixNs(Clock::time_point time) const;
-  };
+  void AddSpan(const char* name, const SpanId& parent, Clock::time_point start,
+               Clock::time_point end);
+  [[nodiscard]] int64_t UnixNs(Clock::time_point time) const;
 
   SpanExporter* exporter_;
   TraceContext context_;
-  std::unique_ptr<Recorded> recorded_;  // null: no spans
+  Clock::time_point received_;
+  int64_t received_unix_ns_;
+  std::vector<Span> spans_;  // the scan's own first; empty: none are recorded
+  SpanId last_stage_{};      // the scan's own span until there is a stage
 };
 
 // Receives the reply. Called on a worker, or on the thread that submitted the scan.
@@ -84,27 +77,12 @@ class ScanClient {
   virtual void AnswerCancelled() = 0;
 };
 
-// The message that a scan came in.
-class ScanMessage {
- public:
-  // Of a session.
-  explicit ScanMessage(std::unique_ptr<v1::AlignScansRequest> request)
-      : request_(std::move(request)) {}
-  // Of a unary call, which owns the scan until its reply.
-  explicit ScanMessage(const v1::Scan& scan) : call_scan_(&scan) {}
+// A scan as received.
+struct ScanMessage {
+  std::unique_ptr<v1::Scan> own;      // of a session
+  const v1::Scan* of_call = nullptr;  // of a unary call, which owns the scan until its reply
 
-  [[nodiscard]] const v1::Scan& scan() const {
-    return request_ != nullptr ? request_->scan() : *call_scan_;
-  }
-  // The scan itself, to outlive the call: moved from a session's request, copied from a call's.
-  [[nodiscard]] std::unique_ptr<v1::Scan> Take() && {
-    return request_ != nullptr ? std::unique_ptr<v1::Scan>(request_->release_scan())
-                               : std::make_unique<v1::Scan>(*call_scan_);
-  }
-
- private:
-  std::unique_ptr<v1::AlignScansRequest> request_;
-  const v1::Scan* call_scan_ = nullptr;
+  [[nodiscard]] const v1::Scan& scan() const { return own != nullptr ? *own : *of_call; }
 };
 
 class ScanReply {

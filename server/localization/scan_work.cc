@@ -15,7 +15,6 @@
 #include "core/tracking/recovery.h"
 #include "server/convert/pose.h"
 #include "server/convert/result.h"
-#include "server/convert/scan.h"
 #include "server/localization/recovery_work.h"
 #include "server/observe/logging.h"
 #include "server/observe/seconds.h"

@@ -6,7 +6,6 @@
 #include <chrono>
 #include <utility>
 
-#include "absl/memory/memory.h"
 #include "absl/strings/str_cat.h"
 #include "core/engine/align.h"
 #include "core/status/try.h"
@@ -27,15 +26,7 @@ constexpr size_t kMessageScores = 262'144;
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<ScoreWork>> ScoreWork::Open(const WorkParts& parts,
-                                                           const v1::ScoreSetup& setup,
-                                                           const StopToken& stop) {
-  auto work = absl::WrapUnique(new ScoreWork(parts));
-  VOXLOC_TRY(work->Start(setup, stop));
-  return work;
-}
-
-absl::Status ScoreWork::Start(const v1::ScoreSetup& setup, const StopToken& stop) {
+absl::Status ScoreWork::Open(const v1::ScoreSetup& setup, const StopToken& stop) {
   if (!setup.has_scan()) return absl::InvalidArgumentError("the setup has no scan");
   VOXLOC_TRY(
       CheckScanClouds(setup.scan(), parts_.live_config.limits()->max_points_per_scan).status());

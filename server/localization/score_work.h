@@ -7,7 +7,6 @@
 #define VOXLOC_SERVER_LOCALIZATION_SCORE_WORK_H_
 
 #include <cstddef>
-#include <memory>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -21,10 +20,10 @@ namespace voxloc::server {
 
 class ScoreWork {
  public:
-  // Errors: those that ScorePoses gives for `setup`.
-  [[nodiscard]] static absl::StatusOr<std::unique_ptr<ScoreWork>> Open(const WorkParts& parts,
-                                                                       const v1::ScoreSetup& setup,
-                                                                       const StopToken& stop);
+  explicit ScoreWork(const WorkParts& parts) : parts_(parts) {}
+
+  // The first call. Errors: those that ScorePoses gives for `setup`.
+  [[nodiscard]] absl::Status Open(const v1::ScoreSetup& setup, const StopToken& stop);
 
   // InvalidArgument: a malformed set.
   [[nodiscard]] absl::StatusOr<std::vector<Pose>> ParsePoses(const v1::PoseSet& set) const;
@@ -38,9 +37,6 @@ class ScoreWork {
   void DescribeTo(v1::ScoreReady& ready) const;
 
  private:
-  explicit ScoreWork(const WorkParts& parts) : parts_(parts) {}
-  [[nodiscard]] absl::Status Start(const v1::ScoreSetup& setup, const StopToken& stop);
-
   const WorkParts parts_;
   MapView map_;
   AlignOptions align_;

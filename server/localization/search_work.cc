@@ -2,13 +2,10 @@
 
 #include "server/localization/search_work.h"
 
-#include <algorithm>
 #include <cmath>
 #include <limits>
-#include <utility>
 #include <vector>
 
-#include "absl/memory/memory.h"
 #include "absl/time/clock.h"
 #include "core/engine/align.h"
 #include "core/estimate/initial_pose/prior_search.h"
@@ -31,20 +28,7 @@ constexpr double kParticleReachSigmas = 6.0;
 
 }  // namespace
 
-SearchWork::SearchWork(const WorkParts& parts, GlobalSearch& global_search,
-                       const v1::EstimateInitialPoseRequest& request)
-    : parts_(parts), global_search_(global_search), request_(request) {}
-
-absl::StatusOr<std::unique_ptr<SearchWork>> SearchWork::Open(
-    const WorkParts& parts, GlobalSearch& global_search,
-    const v1::EstimateInitialPoseRequest& request,
-    std::shared_ptr<const std::atomic<bool>> cancelled) {
-  auto work = absl::WrapUnique(new SearchWork(parts, global_search, request));
-  VOXLOC_TRY(work->Check(std::move(cancelled)));
-  return work;
-}
-
-absl::Status SearchWork::Check(std::shared_ptr<const std::atomic<bool>> cancelled) {
+absl::Status SearchWork::Open(std::shared_ptr<const std::atomic<bool>> cancelled) {
   if (!request_.has_scan()) return absl::InvalidArgumentError("the request has no scan");
   VOXLOC_ASSIGN_OR_RETURN(
       auto points,
@@ -81,7 +65,10 @@ absl::StatusOr<v1::SearchResult> SearchWork::Run(const Observer& observer) {
   timings.set_queue_wait_s(ToSeconds(start - received_));
   PoseSearchProgress progress;
   ReportProgress(progress, observer);
-  VOXLOC_TRY(Prepare());
+  VOXLOC_ASSIGN_OR_RETURN(scan_, PrepareScan(request_.scan(), recipe_, hints_.base_twist,
+                                             parts_.engine, WorkClass::kSearching));
+  VOXLOC_TRY(RequirePoints(scan_.counts));
+  job_.scan = scan_.base;
   const Clock::time_point prepared = Clock::now();
   timings.set_prepare_s(ToSeconds(prepared - start));
 
@@ -106,13 +93,6 @@ absl::StatusOr<v1::SearchResult> SearchWork::Run(const Observer& observer) {
   timings.set_server_s(ToSeconds(Clock::now() - received_));
   Count(result);
   return result;
-}
-
-absl::Status SearchWork::Prepare() {
-  VOXLOC_ASSIGN_OR_RETURN(scan_, PrepareScan(request_.scan(), recipe_, hints_.base_twist,
-                                             parts_.engine, WorkClass::kSearching));
-  job_.scan = scan_.base;
-  return RequirePoints(scan_.counts);
 }
 
 absl::StatusOr<PoseSearchResult> SearchWork::Search(const PoseSearchObserver& observer) {

@@ -12,7 +12,6 @@
 #include <deque>
 #include <functional>
 #include <memory>
-#include <optional>
 #include <utility>
 
 #include "absl/status/status.h"
@@ -59,11 +58,6 @@ class ProgressOutbox {
     return message;
   }
 
-  void Clear() {
-    particles_.clear();
-    unsent_ = false;
-  }
-
  private:
   v1::SearchProgress newest_;  // without particles
   bool unsent_ = false;
@@ -72,11 +66,13 @@ class ProgressOutbox {
 
 class SearchWork {
  public:
-  // Validates all but the points. Errors: those of EstimateInitialPose. `cancelled` stops Run.
-  [[nodiscard]] static absl::StatusOr<std::unique_ptr<SearchWork>> Open(
-      const WorkParts& parts, GlobalSearch& global_search,
-      const v1::EstimateInitialPoseRequest& request,
-      std::shared_ptr<const std::atomic<bool>> cancelled);
+  SearchWork(const WorkParts& parts, GlobalSearch& global_search,
+             const v1::EstimateInitialPoseRequest& request)
+      : parts_(parts), global_search_(global_search), request_(request) {}
+
+  // The first call: validates all but the points. Errors: those of EstimateInitialPose. `cancelled`
+  // stops Run.
+  [[nodiscard]] absl::Status Open(std::shared_ptr<const std::atomic<bool>> cancelled);
 
   // Called in the thread of Run.
   using Observer = std::function<void(v1::SearchProgress progress)>;
@@ -87,10 +83,6 @@ class SearchWork {
  private:
   using Clock = std::chrono::steady_clock;
 
-  SearchWork(const WorkParts& parts, GlobalSearch& global_search,
-             const v1::EstimateInitialPoseRequest& request);
-  [[nodiscard]] absl::Status Check(std::shared_ptr<const std::atomic<bool>> cancelled);
-  [[nodiscard]] absl::Status Prepare();
   [[nodiscard]] absl::StatusOr<PoseSearchResult> Search(const PoseSearchObserver& observer);
   // Maps an error of the search to the status for the client.
   [[nodiscard]] absl::Status Explain(const absl::Status& status) const;

@@ -3,7 +3,6 @@
 #include "server/scheduling/fair_queue.h"
 
 #include <algorithm>
-#include <cstddef>
 #include <iterator>
 #include <new>
 #include <utility>

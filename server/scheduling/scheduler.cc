@@ -4,11 +4,8 @@
 
 #include "server/scheduling/scheduler.h"
 
-#include <algorithm>
-#include <chrono>
 #include <new>
 #include <optional>
-#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
@@ -42,7 +39,7 @@ constexpr uint64_t kBatchesPerTimed = 16;
 
 // Whether an aligned scan needs estimates.
 bool NeedsEstimate(const ScanInBatch& scan) {
-  return scan.estimate.options != nullptr && scan.result.status.ok() &&
+  return scan.task != nullptr && scan.estimate.options != nullptr && scan.result.status.ok() &&
          scan.result.after.matched_points > 0 &&
          JudgeInDetail(scan.result, scan.job.profile).finished;
 }
@@ -104,21 +101,15 @@ void CancelAbandoned(std::vector<ScanInBatch>& scans) {
   }
 }
 
-template <typename Group>
-void CancelAbandoned(std::vector<Group>& groups) {
-  for (Group& group : groups) CancelAbandoned(group.scans);
-}
-
-// Removes finished scans, and groups without scans.
-void DropEnded(std::vector<ScanInBatch>& scans) {
-  scans.erase(std::remove_if(scans.begin(), scans.end(),
-                             [](const ScanInBatch& scan) { return scan.task == nullptr; }),
-              scans.end());
-}
-
+// Cancels scans whose client has gone, and removes finished scans and groups without scans.
 template <typename Group>
 void DropEnded(std::vector<Group>& groups) {
-  for (Group& group : groups) DropEnded(group.scans);
+  for (Group& group : groups) {
+    CancelAbandoned(group.scans);
+    group.scans.erase(std::remove_if(group.scans.begin(), group.scans.end(),
+                                     [](const ScanInBatch& scan) { return scan.task == nullptr; }),
+                      group.scans.end());
+  }
   groups.erase(std::remove_if(groups.begin(), groups.end(),
                               [](const Group& group) { return group.scans.empty(); }),
                groups.end());
@@ -296,7 +287,7 @@ void Scheduler::Work() {
 }
 
 void Scheduler::RunBatch(std::vector<Group> groups) {
-  CancelAbandoned(groups);
+  DropEnded(groups);
   // A pool's threads must not wait for the pool: a single group is prepared on this thread, so that
   // its tasks can use the pool.
   const bool alone = groups.size() == 1;
@@ -309,7 +300,6 @@ void Scheduler::RunBatch(std::vector<Group> groups) {
       });
     }
   });
-  CancelAbandoned(groups);
   DropEnded(groups);
   if (groups.empty()) return;
   BatchFacts facts;
@@ -319,7 +309,7 @@ void Scheduler::RunBatch(std::vector<Group> groups) {
     for (Group& group : groups) FailOutOfMemory(group.scans);
     return;
   }
-  CancelAbandoned(groups);
+  DropEnded(groups);
   Answer(groups, facts);
   DropEnded(groups);
   for (Group& group : groups) EnqueueSecondStage(std::move(group), facts);
@@ -440,7 +430,6 @@ void Scheduler::RunSecondStage() {
     for (auto& [round, group] : batch) {
       metrics_.estimating_queue.wait_s.Observe(ToSeconds(start - group.waits_since));
       CancelAbandoned(group.scans);
-      DropEnded(group.scans);
     }
     try {
       EstimateBatch(batch);

@@ -2,9 +2,6 @@
 
 #include "server/session/session_registry.h"
 
-#include <utility>
-#include <vector>
-
 #include "absl/strings/str_cat.h"
 #include "server/errors/error_details.h"
 
@@ -52,11 +49,6 @@ void SessionRegistry::Close(uint64_t session) {
   metrics_.sessions_active.Set(static_cast<double>(sessions_.size()));
 }
 
-void SessionRegistry::set_max_sessions(size_t max_sessions) {
-  const absl::MutexLock lock(&mutex_);
-  max_sessions_ = max_sessions;
-}
-
 std::vector<uint64_t> SessionRegistry::Numbers() const {
   const absl::MutexLock lock(&mutex_);
   std::vector<uint64_t> numbers;
@@ -93,15 +85,6 @@ std::vector<std::pair<uint64_t, v1::SessionInfo>> SessionRegistry::List(
     if (wanted(info.map())) listed.emplace_back(number, std::move(info));
   }
   return listed;
-}
-
-absl::Status SessionRegistry::Admit() const {
-  return lifecycle_.draining() ? DrainingError() : absl::OkStatus();
-}
-
-size_t SessionRegistry::open() const {
-  const absl::MutexLock lock(&mutex_);
-  return sessions_.size();
 }
 
 }  // namespace voxloc::server

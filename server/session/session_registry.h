@@ -67,7 +67,10 @@ class SessionRegistry {
       size_t count) const;
 
   // Sessions that are open stay open.
-  void set_max_sessions(size_t max_sessions);
+  void set_max_sessions(size_t max_sessions) {
+    const absl::MutexLock lock(&mutex_);
+    max_sessions_ = max_sessions;
+  }
 
   // Of the open sessions, oldest first.
   [[nodiscard]] std::vector<uint64_t> Numbers() const;
@@ -75,8 +78,13 @@ class SessionRegistry {
   bool Notify(uint64_t session, const DrainNotice& notice);
 
   // Unavailable once the server drains.
-  [[nodiscard]] absl::Status Admit() const;
-  [[nodiscard]] size_t open() const;
+  [[nodiscard]] absl::Status Admit() const {
+    return lifecycle_.draining() ? DrainingError() : absl::OkStatus();
+  }
+  [[nodiscard]] size_t open() const {
+    const absl::MutexLock lock(&mutex_);
+    return sessions_.size();
+  }
 
  private:
   void Close(uint64_t session);

@@ -36,19 +36,6 @@ absl::StatusOr<SessionState::Options> StateOptions(const Limits& limits,
   return options;
 }
 
-absl::StatusOr<bool> HasOwnClock(v1::StampClock clock) {
-  switch (clock) {
-    case v1::STAMP_CLOCK_UNSPECIFIED:
-    case v1::STAMP_CLOCK_UNIX:
-      return false;
-    case v1::STAMP_CLOCK_OWN:
-      return true;
-    default:
-      return absl::InvalidArgumentError(
-          absl::StrCat("clock must be UNIX (1) or OWN (2) (got ", static_cast<int>(clock), ")"));
-  }
-}
-
 // What holds for the whole session must not be set.
 absl::Status CheckChange(const v1::ScanSetup& setup) {
   if (!setup.map().empty() || !setup.vehicle().empty() || setup.min_map_revision() != 0) {
@@ -116,7 +103,11 @@ absl::StatusOr<OpenedSession> OpenSession(const Config& config, const ResidentMa
     if (session.last_pose.has_value()) state.last_map_T_base = session.last_pose->map_T_base;
   }
   source.state = std::make_shared<SessionState>(state);
-  VOXLOC_ASSIGN_OR_RETURN(source.own_clock, HasOwnClock(open.clock()));
+  if (!v1::StampClock_IsValid(open.clock())) {
+    return absl::InvalidArgumentError(absl::StrCat("clock must be UNIX (1) or OWN (2) (got ",
+                                                   static_cast<int>(open.clock()), ")"));
+  }
+  source.own_clock = open.clock() == v1::STAMP_CLOCK_OWN;
 
   const v1::SessionLimits& asked = open.limits();
   VOXLOC_TRY(CheckSeconds("limits.timeout_s", asked.timeout_s()));

@@ -3,8 +3,6 @@
 #include "server/session/session_state.h"
 
 #include <cmath>
-#include <string>
-#include <utility>
 
 namespace voxloc::server {
 namespace {
@@ -79,11 +77,6 @@ void SessionState::Activate(bool active) {
   if (policy_.has_value()) policy_->Reset();
 }
 
-void SessionState::SetPoseLimits(double timeout_s, double distance_tolerance_m) {
-  const absl::MutexLock lock(&mutex_);
-  poses_.SetLimits(timeout_s, distance_tolerance_m);
-}
-
 SessionState::ScanPrior SessionState::TakePrior(int64_t stamp_ns,
                                                 const std::optional<Pose>& odom_T_base) {
   ScanPrior prior;
@@ -128,39 +121,16 @@ SessionState::ScanPrior SessionState::TakePrior(int64_t stamp_ns,
   return prior;
 }
 
-std::vector<PlacedCloud> SessionState::Accumulate(int64_t stamp_ns, const Pose& odom_T_base,
-                                                  std::shared_ptr<const PointCloud> scan_base) {
-  const absl::MutexLock lock(&mutex_);
-  return history_.Add(stamp_ns, odom_T_base, std::move(scan_base));
-}
-
-size_t SessionState::accumulated_points() {
-  const absl::MutexLock lock(&mutex_);
-  return history_.points();
-}
-
-SweepReport SessionState::CheckSweep(const SweepDerivatives& pull) {
-  const absl::MutexLock lock(&mutex_);
-  return sweeps_.Add(pull);
-}
-
-Diagnostics SessionState::Finish(ScanGate& gate) {
-  const absl::MutexLock lock(&mutex_);
-  return gate.Finish(skipped_);
-}
-
 std::optional<Twist> SessionState::TwistAt(int64_t stamp_ns) const {
   if (const auto pose = poses_.Interpolate(stamp_ns); pose.ok()) {
     const auto twist = TwistBetween(pose->older.stamp_ns, pose->older.map_T_base,
                                     pose->newer.stamp_ns, pose->newer.map_T_base);
     if (twist.has_value()) return twist;
   }
-  return AcceptedTwist(stamp_ns);
-}
-
-std::optional<Twist> SessionState::AcceptedTwist(int64_t stamp_ns) const {
-  if (!previous_accepted_.has_value()) return std::nullopt;
-  if (std::abs(SecondsBetween(accepted_->stamp_ns, stamp_ns)) > kMaxGapS) return std::nullopt;
+  if (!previous_accepted_.has_value() ||
+      std::abs(SecondsBetween(accepted_->stamp_ns, stamp_ns)) > kMaxGapS) {
+    return std::nullopt;
+  }
   return TwistBetween(previous_accepted_->stamp_ns, previous_accepted_->map_T_base,
                       accepted_->stamp_ns, accepted_->map_T_base);
 }

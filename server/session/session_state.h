@@ -14,6 +14,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -62,7 +63,10 @@ class SessionState {
   // Activating deletes the poses and the scans, and resets the recovery.
   void Activate(bool active);
   // Limits on the poses that a guess is interpolated from.
-  void SetPoseLimits(double timeout_s, double distance_tolerance_m);
+  void SetPoseLimits(double timeout_s, double distance_tolerance_m) {
+    const absl::MutexLock lock(&mutex_);
+    poses_.SetLimits(timeout_s, distance_tolerance_m);
+  }
 
   // What the session knows about a scan before it is aligned.
   struct ScanPrior {
@@ -92,15 +96,27 @@ class SessionState {
   [[nodiscard]] bool accumulates() const { return options_.accumulation.has_value(); }
   // Where it accumulates: see ScanHistory::Add.
   [[nodiscard]] std::vector<PlacedCloud> Accumulate(int64_t stamp_ns, const Pose& odom_T_base,
-                                                    std::shared_ptr<const PointCloud> scan_base);
+                                                    std::shared_ptr<const PointCloud> scan_base) {
+    const absl::MutexLock lock(&mutex_);
+    return history_.Add(stamp_ns, odom_T_base, std::move(scan_base));
+  }
   // Of the scans that the next one may be joined with.
-  [[nodiscard]] size_t accumulated_points();
+  [[nodiscard]] size_t accumulated_points() {
+    const absl::MutexLock lock(&mutex_);
+    return history_.points();
+  }
 
   // Counts the scan and hands out its record.
-  [[nodiscard]] Diagnostics Finish(ScanGate& gate);
+  [[nodiscard]] Diagnostics Finish(ScanGate& gate) {
+    const absl::MutexLock lock(&mutex_);
+    return gate.Finish(skipped_);
+  }
 
   // Of a scan that was accepted and deskewed.
-  [[nodiscard]] SweepReport CheckSweep(const SweepDerivatives& pull);
+  [[nodiscard]] SweepReport CheckSweep(const SweepDerivatives& pull) {
+    const absl::MutexLock lock(&mutex_);
+    return sweeps_.Add(pull);
+  }
 
   // Checks the result against the session's earlier ones, and rejects one that does not follow from
   // the vehicle's track: see TrackCheck. `near_guess`: the result is near its guess.
@@ -134,7 +150,6 @@ class SessionState {
     int64_t stamp_ns = 0;
     Pose map_T_base;
   };
-  std::optional<Twist> AcceptedTwist(int64_t stamp_ns) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // By the poses, else by the accepted results.
   std::optional<Twist> TwistAt(int64_t stamp_ns) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 

@@ -207,10 +207,7 @@ absl::Status BeginDrain(Runtime& runtime, const CallAccess& /*access*/,
                         const v1::DrainRequest& request, v1::DrainResponse& response) {
   const double grace_s = request.grace_s();
   VOXLOC_TRY(CheckRanges({{"grace_s", grace_s, FromTo(0.0, kMaxSeconds)}}));
-  if (request.reason().size() > kMaxReasonBytes) {
-    return absl::InvalidArgumentError(absl::StrCat("reason must have at most ", kMaxReasonBytes,
-                                                   " bytes (got ", request.reason().size(), ")"));
-  }
+  VOXLOC_TRY(CheckBytes("reason", request.reason(), kMaxReasonBytes));
   const DrainProgress progress = runtime.drain.Begin(
       grace_s, request.reason().empty() ? "the server is being drained" : request.reason());
   response.set_open_sessions(static_cast<uint32_t>(progress.open_sessions));

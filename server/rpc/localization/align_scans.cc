@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include <atomic>
-#include <chrono>
 #include <memory>
 #include <optional>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
-#include "absl/time/time.h"
 #include "core/status/try.h"
 #include "server/convert/map.h"
 #include "server/convert/options.h"
@@ -220,8 +218,9 @@ class AlignScansStream : public BidiStream<v1::AlignScansRequest, v1::AlignScans
       ++unanswered_;
     }
     for (const v1::PoseSample& pose : request->scan().poses()) HandlePose(pose);
+    ScanMessage message{std::unique_ptr<v1::Scan>(request->release_scan())};
     auto work = std::make_unique<ScanWork>(ScanPartsOf(runtime_), source_, shared_from_this(),
-                                           ScanMessage(std::move(request)), stop_, trace());
+                                           std::move(message), stop_, trace());
     if (work->Check()) runtime_.scheduler.Submit(lane_, std::move(work));
   }
 

@@ -34,12 +34,10 @@ class EstimateInitialPoseStream
   absl::Status Begin(const v1::EstimateInitialPoseRequest& request) override {
     VOXLOC_TRY(AdmitSetup(access(), request.setup()));
     VOXLOC_TRY(runtime_.sessions.Admit());
-    VOXLOC_ASSIGN_OR_RETURN(
-        auto work,
-        SearchWork::Open(WorkPartsOf(runtime_), runtime_.global_search, request, stop_.cancelled));
+    work_ = std::make_unique<SearchWork>(WorkPartsOf(runtime_), runtime_.global_search, request);
+    VOXLOC_TRY(work_->Open(stop_.cancelled));
     VOXLOC_TRY(RetainPass(runtime_.searches, runtime_.metrics.rejected_searches, "searches at once",
                           "TOO_MANY_SEARCHES"));
-    work_ = std::move(work);
     if (!runtime_.searching.Post([self = shared_from_this()] { self->Run(); })) {
       return WithReason(absl::ResourceExhaustedError("too many searches wait"),
                         "TOO_MANY_SEARCHES");

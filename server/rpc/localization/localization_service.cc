@@ -4,7 +4,6 @@
 
 #include <atomic>
 #include <memory>
-#include <string>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -95,7 +94,7 @@ class AlignScanCall : public grpc::ServerUnaryReactor, public ScanClient {
     }
     auto work = std::make_unique<ScanWork>(
         ScanPartsOf(runtime_), std::make_shared<const ScanSource>(*std::move(source)), self_,
-        ScanMessage(request_.scan()), stop_, call_.trace());
+        ScanMessage{nullptr, &request_.scan()}, stop_, call_.trace());
     if (!work->Check()) return;
     lane_ = runtime_.scheduler.OpenLane(1, CallSchedulingKey(call_));
     runtime_.scheduler.Submit(lane_, std::move(work));

@@ -87,7 +87,8 @@ class ScorePosesStream : public BidiStream<v1::ScorePosesRequest, v1::ScorePoses
   absl::Status HandleSetup(const v1::ScoreSetup& setup) {
     VOXLOC_TRY(AdmitSetup(access(), setup.setup()));
     VOXLOC_TRY(runtime_.sessions.Admit());
-    VOXLOC_ASSIGN_OR_RETURN(work_, ScoreWork::Open(WorkPartsOf(runtime_), setup, stop_));
+    work_ = std::make_unique<ScoreWork>(WorkPartsOf(runtime_));
+    VOXLOC_TRY(work_->Open(setup, stop_));
     auto response = std::make_unique<v1::ScorePosesResponse>();
     work_->DescribeTo(*response->mutable_ready());
     lagging_ = !Send(std::move(response));

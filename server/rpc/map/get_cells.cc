@@ -12,7 +12,6 @@
 #include "core/engine/profile.h"
 #include "core/status/try.h"
 #include "server/convert/map.h"
-#include "server/convert/options.h"
 #include "server/rpc/services.h"
 #include "server/rpc/support/write_stream.h"
 

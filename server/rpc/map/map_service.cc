@@ -2,7 +2,6 @@
 
 #include <grpcpp/grpcpp.h>
 
-#include <optional>
 #include <string>
 #include <utility>
 #include <vector>

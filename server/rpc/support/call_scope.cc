@@ -3,14 +3,9 @@
 #include "server/rpc/support/call_scope.h"
 
 #include <iterator>
-#include <string>
-#include <utility>
 #include <vector>
 
-#include "absl/strings/str_cat.h"
-#include "absl/strings/string_view.h"
 #include "absl/time/clock.h"
-#include "server/observe/trace/span_exporter.h"
 
 namespace voxloc::server {
 namespace {

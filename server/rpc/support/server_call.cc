@@ -4,7 +4,6 @@
 
 #include <utility>
 
-#include "server/errors/error_details.h"
 #include "server/observe/logging.h"
 
 namespace voxloc::server {

@@ -18,6 +18,8 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
+#include "core/status/try.h"
+#include "core/text/number_range.h"
 #include "server/errors/error_details.h"
 #include "server/observe/logging.h"
 #include "server/rpc/support/call_scope.h"
@@ -134,10 +136,8 @@ template <typename Request, typename Response, typename OnMapping>
 // What the `page_size` of a list asks for; 0 is the default. InvalidArgument: more than `most`.
 [[nodiscard]] inline absl::StatusOr<size_t> PageSize(uint32_t requested, size_t by_default,
                                                      size_t most) {
-  if (requested > most) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("page_size must be at most ", most, " (got ", requested, ")"));
-  }
+  VOXLOC_TRY(
+      CheckRanges({{"page_size", requested, NumberRange().AtMost(static_cast<double>(most))}}));
   return requested == 0 ? by_default : requested;
 }
 
