@@ -18,6 +18,10 @@ constexpr char kDomain[] = "voxloc";
 // Longer waits than this are no advice.
 constexpr double kMaxRetryS = 3600.0;
 
+// A client takes 8 KiB of metadata by default. The message is there twice, and escaping can triple
+// a byte.
+constexpr size_t kMaxMessageBytes = 1200;
+
 }  // namespace
 
 absl::Status WithReason(absl::Status status, absl::string_view reason,
@@ -38,14 +42,6 @@ absl::Status WithRetryAfter(absl::Status status, double seconds) {
   status.SetPayload(kRetryInfoUrl, absl::Cord(info.SerializeAsString()));
   return status;
 }
-
-namespace {
-
-// A client takes 8 KiB of metadata by default. The message is there twice, and escaping can triple
-// a byte.
-constexpr size_t kMaxMessageBytes = 1200;
-
-}  // namespace
 
 grpc::Status ToGrpcStatus(const absl::Status& status) {
   if (status.ok()) return grpc::Status::OK;

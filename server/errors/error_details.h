@@ -31,8 +31,7 @@ inline constexpr char kRetryInfoUrl[] = "type.googleapis.com/google.rpc.RetryInf
 [[nodiscard]] absl::Status WithRetryAfter(absl::Status status, double seconds);
 
 // From absl::Status to grpc::Status: the same code, and a message short enough for the trailing
-// metadata. Thread-safe: no shared state.
-
+// metadata.
 [[nodiscard]] grpc::Status ToGrpcStatus(const absl::Status& status);
 
 }  // namespace voxloc::server

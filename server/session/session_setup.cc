@@ -36,29 +36,6 @@ absl::StatusOr<SessionState::Options> StateOptions(const Limits& limits,
   return options;
 }
 
-// What holds for the whole session must not be set.
-absl::Status CheckChange(const v1::ScanSetup& setup) {
-  if (!setup.map().empty() || !setup.vehicle().empty() || setup.min_map_revision() != 0) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "setup.map, setup.vehicle and setup.min_map_revision of configure must be unset: they hold "
-        "for the whole session (got '",
-        absl::CEscape(setup.map().substr(0, 64)), "', '",
-        absl::CEscape(setup.vehicle().substr(0, 64)), "' and ", setup.min_map_revision(), ")"));
-  }
-  return absl::OkStatus();
-}
-
-// Fields that the change sets replace the old ones whole.
-std::shared_ptr<const v1::ScanSetup> MergedSetup(const v1::ScanSetup& setup,
-                                                 const v1::ScanSetup& change) {
-  auto merged = std::make_shared<v1::ScanSetup>(setup);
-  if (change.has_options()) *merged->mutable_options() = change.options();
-  if (change.has_filter()) *merged->mutable_filter() = change.filter();
-  if (change.has_output()) *merged->mutable_output() = change.output();
-  if (change.has_base_t_sensor()) *merged->mutable_base_t_sensor() = change.base_t_sensor();
-  return merged;
-}
-
 }  // namespace
 
 PoseBufferOptions PoseLimits(const Limits& limits, const AlignOptions& align) {
@@ -124,9 +101,18 @@ absl::StatusOr<ScanSource> ConfigureSession(const Config& config, const Resident
                                             const ScanSource& source,
                                             const v1::ConfigureSession& configure) {
   const v1::ScanSetup& setup = configure.setup();
-  VOXLOC_TRY(CheckChange(setup));
+  if (!setup.map().empty() || !setup.vehicle().empty() || setup.min_map_revision() != 0) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "setup.map, setup.vehicle and setup.min_map_revision of configure must be unset: they hold "
+        "for the whole session (got '",
+        absl::CEscape(setup.map().substr(0, 64)), "', '",
+        absl::CEscape(setup.vehicle().substr(0, 64)), "' and ", setup.min_map_revision(), ")"));
+  }
   ScanSource changed = source;
+  // Fields that the change sets replace the old ones whole.
+  auto merged = std::make_shared<v1::ScanSetup>(*source.setup);
   if (setup.has_options()) {
+    *merged->mutable_options() = setup.options();
     VOXLOC_ASSIGN_OR_RETURN(changed.recipe.align, AlignOptionsFromProto(setup.options(), config));
     if (auto map = maps.Find(source.map, source.vehicle); map.ok()) {
       auto profile = ProfileOnMap(changed.recipe.align.profile, *map->facts->build, source.map);
@@ -134,16 +120,19 @@ absl::StatusOr<ScanSource> ConfigureSession(const Config& config, const Resident
     }
   }
   if (setup.has_filter()) {
+    *merged->mutable_filter() = setup.filter();
     VOXLOC_ASSIGN_OR_RETURN(changed.recipe.filters, ScanFiltersFromProto(setup.filter()));
   }
   if (setup.has_output()) {
+    *merged->mutable_output() = setup.output();
     VOXLOC_ASSIGN_OR_RETURN(changed.recipe.output, OutputFromProto(setup.output()));
   }
   if (setup.has_base_t_sensor()) {
+    *merged->mutable_base_t_sensor() = setup.base_t_sensor();
     VOXLOC_ASSIGN_OR_RETURN(changed.recipe.base_T_sensor, MountFromProto(setup.base_t_sensor()));
   }
   VOXLOC_TRY(CompleteRecipe(changed.recipe));
-  changed.setup = MergedSetup(*source.setup, setup);
+  changed.setup = std::move(merged);
   const AlignOptions& align = changed.recipe.align;
   changed.state->SetPoseLimits(align.guess_timeout_s, align.guess_distance_tolerance_m);
   return changed;

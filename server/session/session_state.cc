@@ -186,15 +186,12 @@ RecoveryOutcome SessionState::EndSearch(const std::optional<Pose>& map_T_base,
                                         const std::optional<Pose>& odometry_T_base) {
   const absl::MutexLock lock(&mutex_);
   step_in_progress_ = false;
-  RecoveryOutcome outcome;
-  if (!map_T_base.has_value()) return outcome;
+  if (!map_T_base.has_value()) return {ProposalState::kNone};
   // The vehicle may have been found while the search ran.
-  outcome.state = policy_->lost() ? ProposalState::kPending : ProposalState::kDropped;
-  if (outcome.state == ProposalState::kPending) {
-    proposal_.emplace(*map_T_base, odometry_T_base, options_.recovery->confirmation,
-                      options_.recovery->min_confirmation_travel_m);
-  }
-  return outcome;
+  if (!policy_->lost()) return {ProposalState::kDropped};
+  proposal_.emplace(*map_T_base, odometry_T_base, options_.recovery->confirmation,
+                    options_.recovery->min_confirmation_travel_m);
+  return {ProposalState::kPending};
 }
 
 RecoveryOutcome SessionState::EndProposalCheck(const std::optional<Pose>& map_T_base,
@@ -202,11 +199,7 @@ RecoveryOutcome SessionState::EndProposalCheck(const std::optional<Pose>& map_T_
   const absl::MutexLock lock(&mutex_);
   step_in_progress_ = false;
   // The vehicle may have been found while the check ran.
-  if (!proposal_.has_value()) {
-    RecoveryOutcome outcome;
-    outcome.state = ProposalState::kDropped;
-    return outcome;
-  }
+  if (!proposal_.has_value()) return {ProposalState::kDropped};
   proposal_->Check(map_T_base, odometry_T_base);
   RecoveryOutcome outcome = proposal_->outcome();
   outcome.applied = outcome.decided && outcome.state == ProposalState::kConfirmed &&

@@ -51,20 +51,21 @@ class ScorePosesStream : public BidiStream<v1::ScorePosesRequest, v1::ScorePoses
   void Step() {
     if (ended()) return;
     const ScopedLogTrace log_trace(trace());
-    lagging_ = false;
+    auto response = std::make_unique<v1::ScorePosesResponse>();
+    absl::Status status;
     if (request_ != nullptr) {
       const std::unique_ptr<v1::ScorePosesRequest> request = std::move(request_);
-      if (absl::Status status = Dispatch(*request); !status.ok()) {
-        End(status);
-        return;
-      }
+      status = Dispatch(*request, *response);
     } else if (next_ < poses_.size()) {
-      if (absl::Status status = ScoreSlice(); !status.ok()) {
-        End(status);
-        return;
-      }
+      status = ScoreSlice(*response->mutable_scores());
     }
-    if (lagging_) return;  // until OnCaughtUp
+    if (!status.ok()) {
+      End(status);
+      return;
+    }
+    // A set whose scoring begins has no response yet.
+    const bool is_set = response->response_case() != v1::ScorePosesResponse::RESPONSE_NOT_SET;
+    if (is_set && !Send(std::move(response))) return;  // until OnCaughtUp
     if (next_ < poses_.size()) {
       PostStep();
     } else {
@@ -72,30 +73,28 @@ class ScorePosesStream : public BidiStream<v1::ScorePosesRequest, v1::ScorePoses
     }
   }
 
-  absl::Status Dispatch(const v1::ScorePosesRequest& request) {
+  absl::Status Dispatch(const v1::ScorePosesRequest& request, v1::ScorePosesResponse& response) {
     switch (request.request_case()) {
       case v1::ScorePosesRequest::kSetup:
-        return HandleSetup(request.setup());
+        return HandleSetup(request.setup(), *response.mutable_ready());
       case v1::ScorePosesRequest::kPoses:
-        return HandlePoses(request.poses());
+        return HandlePoses(request.poses(), response);
       case v1::ScorePosesRequest::REQUEST_NOT_SET:
         break;
     }
     return absl::InvalidArgumentError("a message of no kind");
   }
 
-  absl::Status HandleSetup(const v1::ScoreSetup& setup) {
+  absl::Status HandleSetup(const v1::ScoreSetup& setup, v1::ScoreReady& ready) {
     VOXLOC_TRY(AdmitSetup(access(), setup.setup()));
     VOXLOC_TRY(runtime_.sessions.Admit());
     work_ = std::make_unique<ScoreWork>(WorkPartsOf(runtime_));
     VOXLOC_TRY(work_->Open(setup, stop_));
-    auto response = std::make_unique<v1::ScorePosesResponse>();
-    work_->DescribeTo(*response->mutable_ready());
-    lagging_ = !Send(std::move(response));
+    work_->DescribeTo(ready);
     return absl::OkStatus();
   }
 
-  absl::Status HandlePoses(const v1::PoseSet& set) {
+  absl::Status HandlePoses(const v1::PoseSet& set, v1::ScorePosesResponse& response) {
     if (work_ == nullptr) return absl::FailedPreconditionError("the first message must be setup");
     sequence_ = set.sequence();
     next_ = 0;
@@ -105,24 +104,19 @@ class ScorePosesStream : public BidiStream<v1::ScorePosesRequest, v1::ScorePoses
       return absl::OkStatus();
     }
     poses_.clear();
-    auto response = std::make_unique<v1::ScorePosesResponse>();
-    response->mutable_scores()->set_sequence(sequence_);
-    response->mutable_scores()->set_last(true);
-    response->mutable_scores()->set_detail(std::string(poses.status().message()));
-    lagging_ = !Send(std::move(response));
+    response.mutable_scores()->set_sequence(sequence_);
+    response.mutable_scores()->set_last(true);
+    response.mutable_scores()->set_detail(std::string(poses.status().message()));
     return absl::OkStatus();
   }
 
-  absl::Status ScoreSlice() {
+  absl::Status ScoreSlice(v1::PoseScores& scores) {
     const size_t size = std::min(work_->SliceSize(), poses_.size() - next_);
-    auto response = std::make_unique<v1::ScorePosesResponse>();
-    v1::PoseScores& scores = *response->mutable_scores();
     scores.set_sequence(sequence_);
     scores.set_first_pose(static_cast<uint32_t>(next_));
     VOXLOC_TRY(work_->Score(absl::MakeConstSpan(poses_).subspan(next_, size), scores));
     next_ += size;
     scores.set_last(next_ == poses_.size());
-    lagging_ = !Send(std::move(response));
     return absl::OkStatus();
   }
 
@@ -132,7 +126,6 @@ class ScorePosesStream : public BidiStream<v1::ScorePosesRequest, v1::ScorePoses
   std::vector<Pose> poses_;
   uint64_t sequence_ = 0;
   size_t next_ = 0;  // of poses_
-  bool lagging_ = false;
 };
 
 }  // namespace

@@ -62,7 +62,8 @@ class UpdateMapTilesStream
       transaction_.reset();
       return;
     }
-    if (absl::Status status = Dispatch(request); !status.ok()) {
+    auto response = std::make_unique<v1::UpdateMapTilesResponse>();
+    if (absl::Status status = Dispatch(request, *response); !status.ok()) {
       LogRateLimited(LogLevel::kWarn, "map_update_failed",
                      {{"map", transaction_ == nullptr ? "" : transaction_->map()},
                       {"error", status.ToString()}});
@@ -70,7 +71,11 @@ class UpdateMapTilesStream
       End(status);
       return;
     }
-    if (done_) {
+    const bool done = response->has_committed() || response->has_aborted();
+    if (response->response_case() != v1::UpdateMapTilesResponse::RESPONSE_NOT_SET) {
+      Send(std::move(response));
+    }
+    if (done) {
       transaction_.reset();
       End(absl::OkStatus());
     } else {
@@ -78,7 +83,9 @@ class UpdateMapTilesStream
     }
   }
 
-  absl::Status Dispatch(const v1::UpdateMapTilesRequest& request) {
+  // Handles one message. A response that stays empty is not sent.
+  absl::Status Dispatch(const v1::UpdateMapTilesRequest& request,
+                        v1::UpdateMapTilesResponse& response) {
     using Kind = v1::UpdateMapTilesRequest;
     const Kind::RequestCase kind = request.request_case();
     if (transaction_ == nullptr && kind != Kind::kBegin && kind != Kind::REQUEST_NOT_SET) {
@@ -86,24 +93,25 @@ class UpdateMapTilesStream
     }
     switch (kind) {
       case Kind::kBegin:
-        return HandleBegin(request.begin());
+        return HandleBegin(request.begin(), *response.mutable_begun());
       case Kind::kChunk:
-        return HandleChunk(request.chunk());
+        return HandleChunk(request.chunk(), response);
       case Kind::kReuse:
-        return HandleReuse(request.reuse());
+        return HandleReuse(request.reuse(), response);
       case Kind::kRemove:
-        return HandleRemove(request.remove());
+        return HandleRemove(request.remove(), *response.mutable_tile_removed());
       case Kind::kCommit:
-        return HandleCommit(request.commit());
+        return HandleCommit(request.commit(), *response.mutable_committed());
       case Kind::kAbort:
-        return HandleAbort();
+        HandleAbort(*response.mutable_aborted());
+        return absl::OkStatus();
       case Kind::REQUEST_NOT_SET:
         break;
     }
     return absl::InvalidArgumentError("a message of no kind");
   }
 
-  absl::Status HandleBegin(const v1::BeginUpdate& proto) {
+  absl::Status HandleBegin(const v1::BeginUpdate& proto, v1::UpdateBegun& begun) {
     if (transaction_ != nullptr) {
       return absl::FailedPreconditionError("the transaction has begun already");
     }
@@ -112,23 +120,21 @@ class UpdateMapTilesStream
     VOXLOC_TRY(runtime_.sessions.Admit());
     VOXLOC_ASSIGN_OR_RETURN(auto begin, BeginFromProto(proto));
     VOXLOC_ASSIGN_OR_RETURN(transaction_, MapTransaction::Open(runtime_.library, begin));
-    auto response = std::make_unique<v1::UpdateMapTilesResponse>();
-    response->mutable_begun()->set_base_revision(transaction_->base_revision());
-    MapOptionsToProto(transaction_->build(), *response->mutable_begun()->mutable_options());
-    response->mutable_begun()->set_max_chunk_bytes(runtime_.live_config.limits()->max_chunk_bytes);
-    response->mutable_begun()->set_committed_revision(transaction_->committed_revision());
-    Send(std::move(response));
+    begun.set_base_revision(transaction_->base_revision());
+    MapOptionsToProto(transaction_->build(), *begun.mutable_options());
+    begun.set_max_chunk_bytes(runtime_.live_config.limits()->max_chunk_bytes);
+    begun.set_committed_revision(transaction_->committed_revision());
     return absl::OkStatus();
   }
 
-  absl::Status HandleChunk(const v1::TileChunk& proto) {
+  absl::Status HandleChunk(const v1::TileChunk& proto, v1::UpdateMapTilesResponse& response) {
     VOXLOC_ASSIGN_OR_RETURN(auto chunk, ChunkFromProto(proto, *runtime_.live_config.limits()));
     VOXLOC_ASSIGN_OR_RETURN(auto receipt, transaction_->AddChunk(std::move(chunk)));
-    if (receipt.has_value()) SendAdded(*receipt);
+    if (receipt.has_value()) ReceiptToProto(*receipt, *response.mutable_tile_added());
     return absl::OkStatus();
   }
 
-  absl::Status HandleReuse(const v1::ReuseTile& proto) {
+  absl::Status HandleReuse(const v1::ReuseTile& proto, v1::UpdateMapTilesResponse& response) {
     VOXLOC_ASSIGN_OR_RETURN(auto digest, DigestFromProto(proto.sha256()));
     MayUseMap may_use;
     if (!access().MaySeeAllMaps()) {
@@ -137,37 +143,30 @@ class UpdateMapTilesStream
     VOXLOC_ASSIGN_OR_RETURN(auto receipt,
                             transaction_->ReuseTile(proto.tile_id(), digest, may_use));
     if (receipt.has_value()) {
-      SendAdded(*receipt);
-      return absl::OkStatus();
+      ReceiptToProto(*receipt, *response.mutable_tile_added());
+    } else {
+      response.mutable_tile_missing()->set_tile_id(proto.tile_id());
     }
-    auto response = std::make_unique<v1::UpdateMapTilesResponse>();
-    response->mutable_tile_missing()->set_tile_id(proto.tile_id());
-    Send(std::move(response));
     return absl::OkStatus();
   }
 
-  void SendAdded(const TileReceipt& tile) {
-    auto response = std::make_unique<v1::UpdateMapTilesResponse>();
-    v1::TileAdded& added = *response->mutable_tile_added();
+  static void ReceiptToProto(const TileReceipt& tile, v1::TileAdded& added) {
     added.set_tile_id(tile.tile_id);
     added.set_points(tile.points);
     added.set_not_finite(tile.not_finite);
     added.set_cells(tile.cells);
     added.set_replaces(tile.replaces);
     added.set_sha256(ToBytes(tile.digest));
-    Send(std::move(response));
   }
 
-  absl::Status HandleRemove(const v1::RemoveTile& proto) {
+  absl::Status HandleRemove(const v1::RemoveTile& proto, v1::TileRemoved& removed) {
     VOXLOC_ASSIGN_OR_RETURN(auto existed, transaction_->RemoveTile(proto.tile_id()));
-    auto response = std::make_unique<v1::UpdateMapTilesResponse>();
-    response->mutable_tile_removed()->set_tile_id(proto.tile_id());
-    response->mutable_tile_removed()->set_existed(existed);
-    Send(std::move(response));
+    removed.set_tile_id(proto.tile_id());
+    removed.set_existed(existed);
     return absl::OkStatus();
   }
 
-  absl::Status HandleCommit(const v1::CommitUpdate& proto) {
+  absl::Status HandleCommit(const v1::CommitUpdate& proto, v1::UpdateCommitted& committed) {
     VOXLOC_ASSIGN_OR_RETURN(auto commit, CommitFromProto(proto));
     SetAudit(transaction_->map(), 0, proto.stage() ? "to be staged" : "to be committed");
     const auto start = std::chrono::steady_clock::now();
@@ -189,8 +188,6 @@ class UpdateMapTilesStream
          {"commit_s", commit_s},
          {"store_s", receipt.store_s},
          {"comment", proto.comment()}});
-    auto response = std::make_unique<v1::UpdateMapTilesResponse>();
-    v1::UpdateCommitted& committed = *response->mutable_committed();
     MapInfoToProto(receipt.view, *committed.mutable_map());
     committed.set_tiles_added(receipt.added);
     committed.set_tiles_replaced(receipt.replaced);
@@ -198,8 +195,6 @@ class UpdateMapTilesStream
     committed.set_commit_s(commit_s);
     committed.set_store_s(receipt.store_s);
     committed.set_repeated(receipt.repeated);
-    Send(std::move(response));
-    done_ = true;
     return absl::OkStatus();
   }
 
@@ -216,19 +211,14 @@ class UpdateMapTilesStream
                      ", replaced ", receipt.replaced, ", removed ", receipt.removed));
   }
 
-  absl::Status HandleAbort() {
+  void HandleAbort(v1::UpdateAborted& aborted) {
     SetAudit(transaction_->map(), 0, "aborted");
     const auto current = runtime_.maps.Find(transaction_->map());
-    auto response = std::make_unique<v1::UpdateMapTilesResponse>();
-    response->mutable_aborted()->set_revision(current.ok() ? current->snapshot->revision : 0);
-    Send(std::move(response));
-    done_ = true;
-    return absl::OkStatus();
+    aborted.set_revision(current.ok() ? current->snapshot->revision : 0);
   }
 
   // Used on the mapping queue alone, by one message after another.
   std::unique_ptr<MapTransaction> transaction_;
-  bool done_ = false;
 };
 
 }  // namespace
