@@ -18,7 +18,7 @@
 #include "core/tracking/recovery_search.h"
 #include "core/tracking/scan_gate.h"
 #include "core/tracking/verdict.h"
-#include "server/convert/scan_recipe.h"
+#include "server/convert/options.h"
 #include "voxloc/v1/alignment.pb.h"
 #include "voxloc/v1/cloud.pb.h"
 

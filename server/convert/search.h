@@ -15,7 +15,7 @@
 #include "core/estimate/initial_pose/pose_search.h"
 #include "core/estimate/initial_pose/prior_search.h"
 #include "core/estimate/scan_estimate.h"
-#include "server/convert/scan_recipe.h"
+#include "server/convert/options.h"
 #include "server/maps/resident_maps.h"
 #include "voxloc/v1/initial_pose.pb.h"
 

@@ -17,7 +17,7 @@
 #include "core/engine/engine.h"
 #include "core/estimate/quality/scan_shape.h"
 #include "core/geometry/twist.h"
-#include "server/convert/scan_recipe.h"
+#include "server/convert/options.h"
 #include "voxloc/v1/scan.pb.h"
 
 namespace voxloc::server {

@@ -31,7 +31,7 @@
 #include "core/tracking/scan_history.h"
 #include "core/tracking/track_check.h"
 #include "core/tracking/verdict.h"
-#include "server/convert/scan_recipe.h"
+#include "server/convert/options.h"
 #include "voxloc/v1/scan.pb.h"
 
 namespace voxloc::server {

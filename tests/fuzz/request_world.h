@@ -9,8 +9,8 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "server/config/config.h"
+#include "server/convert/options.h"
 #include "server/convert/scan.h"
-#include "server/convert/scan_recipe.h"
 #include "server/maps/resident_maps.h"
 #include "voxloc/v1/scan.pb.h"
 
