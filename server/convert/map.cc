@@ -143,18 +143,10 @@ void LastPoseToProto(const LastPose& pose, int64_t now_unix_ns, v1::LastPose& pr
 void RevisionToProto(const StoredRevision& revision, uint64_t active, v1::MapRevision& proto) {
   proto.set_revision(revision.revision);
   proto.set_parent(revision.parent);
-  switch (revision.state) {
-    case RevisionState::kActive:
-      proto.set_state(revision.revision == active ? v1::REVISION_STATE_ACTIVE
-                                                  : v1::REVISION_STATE_SUPERSEDED);
-      break;
-    case RevisionState::kStaged:
-      proto.set_state(v1::REVISION_STATE_STAGED);
-      break;
-    case RevisionState::kWithdrawn:
-      proto.set_state(v1::REVISION_STATE_WITHDRAWN);
-      break;
-  }
+  proto.set_state(revision.state == RevisionState::kStaged      ? v1::REVISION_STATE_STAGED
+                  : revision.state == RevisionState::kWithdrawn ? v1::REVISION_STATE_WITHDRAWN
+                  : revision.revision == active                 ? v1::REVISION_STATE_ACTIVE
+                                                                : v1::REVISION_STATE_SUPERSEDED);
   proto.set_committed_at_ns(revision.committed_unix_ns);
   proto.set_activated_at_ns(revision.activated_unix_ns);
   proto.set_comment(revision.comment);

@@ -284,58 +284,49 @@ absl::StatusOr<ScanFilters> ScanFiltersFromProto(const v1::ScanFilter& filter) {
   return filters;
 }
 
-absl::StatusOr<OutputChoice> OutputFromProto(const v1::OutputOptions& output) {
+absl::Status OutputFromProto(const v1::OutputOptions& output, ScanRecipe& recipe) {
   if (output.point_colors() && !output.point_scores()) {
     return absl::InvalidArgumentError(
         "output.point_colors is true and output.point_scores false; colours need scores");
   }
-  OutputChoice choice;
-  choice.trace = output.trace();
-  choice.point_scores = output.point_scores();
-  choice.point_colors = output.point_colors();
-  choice.aligned_cloud = output.aligned_cloud();
-  choice.hessian = output.hessian();
-  choice.diagnostics = output.diagnostics();
-  choice.confidence = !output.no_confidence();
-  if (output.has_no_ground()) {
-    choice.no_ground_z_margin_m = output.no_ground().z_margin_m();
-    choice.no_ground_cloud = output.no_ground().cloud();
-    VOXLOC_TRY(CheckRanges({{"output.no_ground.z_margin_m", *choice.no_ground_z_margin_m,
-                             FromTo(-kMaxLengthM, kMaxLengthM)}}));
+  VOXLOC_TRY(CheckRanges({{"output.no_ground.z_margin_m", output.no_ground().z_margin_m(),
+                           FromTo(-kMaxLengthM, kMaxLengthM)}}));
+  recipe.output = output;
+  recipe.protection.reset();
+  if (!output.has_protection()) return absl::OkStatus();
+  const OptionalNumbers numbers(output.protection(), "output.protection");
+  ScanProtectionOptions& protection = recipe.protection.emplace();
+  VOXLOC_TRY(numbers.Assign("risk", kMinProbability, kMaxShare, protection.risk));
+  VOXLOC_TRY(numbers.Assign("false_alarm", kMinProbability, kMaxShare, protection.false_alarm));
+  if (output.protection().has_fault_probability()) {
+    protection.fault_probability = output.protection().fault_probability().value();
   }
-  if (output.has_protection()) {
-    const OptionalNumbers numbers(output.protection(), "output.protection");
-    ScanProtectionOptions& protection = choice.protection.emplace();
-    VOXLOC_TRY(numbers.Assign("risk", kMinProbability, kMaxShare, protection.risk));
-    VOXLOC_TRY(numbers.Assign("false_alarm", kMinProbability, kMaxShare, protection.false_alarm));
-    if (output.protection().has_fault_probability()) {
-      protection.fault_probability = output.protection().fault_probability().value();
-    }
-    VOXLOC_TRY(CheckRangeOrZero("output.protection.fault_probability", protection.fault_probability,
-                                kMinProbability, 1.0, "never"));
-    VOXLOC_TRY(PrefixField("output.protection", ValidateScanProtectionOptions(protection)));
-  }
-  return choice;
+  VOXLOC_TRY(CheckRangeOrZero("output.protection.fault_probability", protection.fault_probability,
+                              kMinProbability, 1.0, "never"));
+  return PrefixField("output.protection", ValidateScanProtectionOptions(protection));
 }
 
 absl::Status CompleteRecipe(ScanRecipe& recipe) {
-  if (recipe.output.protection.has_value() &&
+  if (recipe.protection.has_value() &&
       recipe.align.covariance.method != CovarianceMethod::kCalibrated) {
     return absl::InvalidArgumentError(
         "output.protection is set and the covariance is not CALIBRATED; protection levels need "
         "covariance.method CALIBRATED");
   }
-  recipe.estimate.protection = recipe.output.protection;
+  recipe.estimate.protection = recipe.protection;
   recipe.estimate.covariance = recipe.align.covariance;
   // The strict rule asks for one of results that are far from their guess, whatever the limit.
-  recipe.estimate.confidence = recipe.output.confidence ||
+  recipe.estimate.confidence = !recipe.output.no_confidence() ||
                                recipe.align.limits.min_confidence > 0.0 ||
                                recipe.align.profile.acceptance_rule == AcceptanceRule::kStrict;
   // What is below the limit is refused, whether it has a rival or not.
   if (recipe.align.rival_confidence > recipe.align.limits.min_confidence) {
     recipe.estimate.rival_confidence = recipe.align.rival_confidence;
   }
-  recipe.estimate.no_ground_z_margin_m = recipe.output.no_ground_z_margin_m;
+  recipe.estimate.no_ground_z_margin_m.reset();
+  if (recipe.output.has_no_ground()) {
+    recipe.estimate.no_ground_z_margin_m = recipe.output.no_ground().z_margin_m();
+  }
   return absl::OkStatus();
 }
 
@@ -343,7 +334,7 @@ absl::StatusOr<ScanRecipe> RecipeFromProto(const Config& config, const v1::ScanS
   ScanRecipe recipe;
   VOXLOC_ASSIGN_OR_RETURN(recipe.align, AlignOptionsFromProto(setup.options(), config));
   VOXLOC_ASSIGN_OR_RETURN(recipe.filters, ScanFiltersFromProto(setup.filter()));
-  VOXLOC_ASSIGN_OR_RETURN(recipe.output, OutputFromProto(setup.output()));
+  VOXLOC_TRY(OutputFromProto(setup.output(), recipe));
   if (setup.has_base_t_sensor()) {
     VOXLOC_ASSIGN_OR_RETURN(recipe.base_T_sensor, MountFromProto(setup.base_t_sensor()));
   }

@@ -51,27 +51,15 @@ struct ScanFilters {
   std::optional<FilterOptions> base;
 };
 
-struct OutputChoice {
-  bool trace = false;
-  bool point_scores = false;
-  bool point_colors = false;
-  bool aligned_cloud = false;
-  bool hessian = false;
-  bool diagnostics = false;
-  bool confidence = true;
-  std::optional<double> no_ground_z_margin_m;
-  bool no_ground_cloud = false;
-  std::optional<ScanProtectionOptions> protection;
-};
-
 // The validated options of a client for its scans, in types of the core. A plain value, shared
 // read-only by all scans that use it.
 struct ScanRecipe {
   AlignOptions align;
   ScanFilters filters;
-  OutputChoice output;
-  std::optional<Pose> base_T_sensor;  // as the client says; nullopt: the identity
-  EstimateOptions estimate;           // what `align` and `output` make of it
+  v1::OutputOptions output;
+  std::optional<ScanProtectionOptions> protection;  // what `output` asks for
+  std::optional<Pose> base_T_sensor;                // as the client says; nullopt: the identity
+  EstimateOptions estimate;                         // what `align` and `output` make of it
 
   // The client's mount, corrected by the sensor's calibration. nullopt: the identity.
   [[nodiscard]] std::optional<Pose> CorrectedMount(const std::optional<Pose>& client_mount) const {
@@ -90,7 +78,8 @@ inline constexpr CovarianceMethod kCovarianceMethods[] = {
 
 [[nodiscard]] absl::StatusOr<ScanFilters> ScanFiltersFromProto(const v1::ScanFilter& filter);
 
-[[nodiscard]] absl::StatusOr<OutputChoice> OutputFromProto(const v1::OutputOptions& output);
+// Sets recipe.output and recipe.protection.
+[[nodiscard]] absl::Status OutputFromProto(const v1::OutputOptions& output, ScanRecipe& recipe);
 
 // Sets recipe.estimate from `align` and `output`. InvalidArgument: these contradict each other.
 [[nodiscard]] absl::Status CompleteRecipe(ScanRecipe& recipe);

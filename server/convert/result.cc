@@ -155,7 +155,7 @@ void PointCountsToProto(const FilterCounts& counts, v1::PointCounts& proto) {
 }
 
 void AlignResultToProto(const AlignResult& result, const PointCloud& scan_base,
-                        const OutputChoice& output, v1::AlignmentResult& proto) {
+                        const v1::OutputOptions& output, v1::AlignmentResult& proto) {
   PoseToProto(result.map_T_base, *proto.mutable_map_t_base()->mutable_pose());
   ScoresToProto(result.after, *proto.mutable_scores());
   ScoresToProto(result.before, *proto.mutable_initial_scores());
@@ -164,23 +164,23 @@ void AlignResultToProto(const AlignResult& result, const PointCloud& scan_base,
   proto.set_oscillation_count(static_cast<uint32_t>(result.oscillations));
   proto.set_termination_reason(
       EnumToProto<v1::TerminationReason>(kTerminations, result.termination));
-  if (output.hessian) {
+  if (output.hessian()) {
     AppendRowMajor(result.gradient, *proto.mutable_gradient());
     AppendRowMajor(result.hessian, *proto.mutable_hessian());
   }
-  if (output.trace) {
+  if (output.trace()) {
     v1::AlignmentTrace& trace = *proto.mutable_trace();
     for (const IterationTrace& step : result.trace) IterationToProto(step, *trace.add_iterations());
   }
-  if (output.point_scores) {
+  if (output.point_scores()) {
     proto.mutable_point_scores()->mutable_best_score()->Add(result.point_scores.begin(),
                                                             result.point_scores.end());
   }
-  if (output.point_colors) {
+  if (output.point_colors()) {
     const std::vector<uint8_t> rgb = ColorsOfScores(result.point_scores);
     proto.mutable_point_scores()->mutable_rgb()->assign(rgb.begin(), rgb.end());
   }
-  if (output.aligned_cloud) {
+  if (output.aligned_cloud()) {
     EncodeCloud(Transform(result.map_T_base, scan_base), *proto.mutable_aligned_cloud());
   }
 }
@@ -213,26 +213,26 @@ void ProtectionToProto(const ScanProtection& protection, double risk, v1::Protec
   proto.set_risk(risk);
 }
 
-void EstimateToProto(const ScanEstimate& estimate, const Pose& map_T_base,
-                     CovarianceMethod requested, const OutputChoice& output,
+void EstimateToProto(const ScanEstimate& estimate, const Pose& map_T_base, const ScanRecipe& recipe,
                      v1::AlignmentResult& proto) {
   AppendRowMajor(estimate.covariance.covariance, *proto.mutable_map_t_base()->mutable_covariance());
-  ReportToProto(estimate.covariance, requested, *proto.mutable_covariance_report());
+  ReportToProto(estimate.covariance, recipe.estimate.covariance.method,
+                *proto.mutable_covariance_report());
   if (estimate.degeneracy.has_value()) {
     DegeneracyToProto(*estimate.degeneracy, *proto.mutable_degeneracy());
   }
-  if (estimate.confidence.has_value() && output.confidence) {
+  if (estimate.confidence.has_value() && !recipe.output.no_confidence()) {
     ConfidenceToProto(*estimate.confidence, *proto.mutable_confidence());
   }
-  if (estimate.protection.has_value() && output.protection.has_value()) {
-    ProtectionToProto(*estimate.protection, output.protection->risk, *proto.mutable_protection());
+  if (estimate.protection.has_value() && recipe.protection.has_value()) {
+    ProtectionToProto(*estimate.protection, recipe.protection->risk, *proto.mutable_protection());
   }
   if (estimate.no_ground.has_value()) {
     const NoGroundScores& no_ground = *estimate.no_ground;
     v1::NoGroundResult& result = *proto.mutable_no_ground();
     ScoresToProto(no_ground.score, *result.mutable_scores());
     result.set_points(static_cast<uint32_t>(no_ground.points_base->size()));
-    if (output.no_ground_cloud) {
+    if (recipe.output.no_ground().cloud()) {
       EncodeCloud(Transform(map_T_base, *no_ground.points_base), *result.mutable_cloud());
     }
   }

@@ -35,13 +35,12 @@ void SettledByToProto(const SettledBy& settled_by, v1::AlignmentResult& proto);
 // Pose, scores, counters, and what `output` asks for of them; not the verdict, nor what the engine
 // does not know.
 void AlignResultToProto(const AlignResult& result, const PointCloud& scan_base,
-                        const OutputChoice& output, v1::AlignmentResult& proto);
+                        const v1::OutputOptions& output, v1::AlignmentResult& proto);
 
 void ConfidenceToProto(const Confidence& confidence, v1::Confidence& proto);
 
-// `estimate` is of a result that ended at `map_T_base`, and for which `requested` was the method.
-void EstimateToProto(const ScanEstimate& estimate, const Pose& map_T_base,
-                     CovarianceMethod requested, const OutputChoice& output,
+// `estimate` is of a result of the recipe that ended at `map_T_base`.
+void EstimateToProto(const ScanEstimate& estimate, const Pose& map_T_base, const ScanRecipe& recipe,
                      v1::AlignmentResult& proto);
 
 void SweepReportToProto(const SweepReport& report, v1::SweepCheck& proto);

@@ -50,6 +50,60 @@ absl::StatusOr<SearchScope> PriorFromProto(const v1::PoseWithCovariance& prior,
   return SearchScope(options);
 }
 
+// Wider than any map, and higher.
+constexpr double kMaxRadiusM = 1e5;
+
+constexpr char kName[] = "region.wgs84_circle";
+
+absl::Status NoFrame(const MapView& map, absl::string_view why) {
+  const std::string& name = map.snapshot->name;
+  return WithReason(
+      absl::FailedPreconditionError(absl::StrCat(
+          kName, " cannot be found on map ", name, ": ", why,
+          "; give the region as a box, or commit a transaction on the map with a frame that has a "
+          "WGS84 origin or a projector other than Local")),
+      "MAP_FRAME_UNKNOWN", {{"map", name}});
+}
+
+absl::Status Outside(const v1::Wgs84Circle& circle, const Eigen::Vector2d& centre_m,
+                     const Bounds& bounds, const MapProjection& projection) {
+  const Eigen::Vector2d middle_m = (0.5 * (bounds.min + bounds.max)).head<2>();
+  std::string where;
+  if (const auto middle = projection.ToEarth(middle_m); middle.ok()) {
+    where = absl::StrFormat(", around latitude %.6f and longitude %.6f", middle->latitude_deg,
+                            middle->longitude_deg);
+  }
+  return absl::InvalidArgumentError(absl::StrFormat(
+      "%s does not touch the map: latitude %.6f and longitude %.6f are at x %.1f, y %.1f m and the "
+      "radius is %g m; the map is at x %.1f to %.1f, y %.1f to %.1f m%s",
+      kName, circle.latitude_deg(), circle.longitude_deg(), centre_m.x(), centre_m.y(),
+      circle.radius_m(), bounds.min.x(), bounds.max.x(), bounds.min.y(), bounds.max.y(), where));
+}
+
+// The box around the circle along the map's axes, at all heights. FailedPrecondition: the map's
+// frame does not say where it lies; InvalidArgument: a malformed circle, or one that does not touch
+// the map's bounds.
+absl::StatusOr<PoseRegion::Box> BoxAroundCircle(const v1::Wgs84Circle& circle, const MapView& map) {
+  VOXLOC_TRY(CheckLatitudeLongitude(kName, circle.latitude_deg(), circle.longitude_deg()));
+  VOXLOC_TRY(CheckRanges({{absl::StrCat(kName, ".radius_m"), circle.radius_m(),
+                           Over(0.0).AtMost(kMaxRadiusM).Unit(" m")}}));
+  if (!map.facts->frame.has_value()) return NoFrame(map, "the map has no frame");
+  const auto projection = MakeMapProjection(*map.facts->frame);
+  if (!projection.ok()) return NoFrame(map, projection.status().message());
+  const auto centre_m = (*projection)->ToMap({circle.latitude_deg(), circle.longitude_deg()});
+  if (!centre_m.ok()) {
+    return absl::InvalidArgumentError(absl::StrCat(kName, ": ", centre_m.status().message()));
+  }
+  const Bounds& bounds = map.snapshot->tiles.bounds();
+  PoseRegion::Box box;
+  box.min << centre_m->array() - circle.radius_m(), bounds.min.z() - kMaxRadiusM;
+  box.max << centre_m->array() + circle.radius_m(), bounds.max.z() + kMaxRadiusM;
+  const bool touches = (box.min.array() <= bounds.max.array()).all() &&
+                       (box.max.array() >= bounds.min.array()).all();
+  if (bounds.finite_points > 0 && !touches) return Outside(circle, *centre_m, bounds, **projection);
+  return box;
+}
+
 absl::StatusOr<PoseRegion::Box> BoxOf(const v1::SearchRegion& region, const MapView& map) {
   if (region.has_box() == region.has_wgs84_circle()) {
     return absl::InvalidArgumentError(absl::StrCat("region must have a box or a wgs84_circle (got ",
@@ -94,36 +148,6 @@ void ParticleToProto(const SearchParticle& particle, v1::SearchParticle& proto) 
   PoseToProto(particle.result.map_T_base, *proto.mutable_map_t_base());
   ScoresToProto(particle.result.after, *proto.mutable_scores());
   proto.set_iterations(static_cast<uint32_t>(particle.result.iterations));
-}
-
-// Wider than any map, and higher.
-constexpr double kMaxRadiusM = 1e5;
-
-constexpr char kName[] = "region.wgs84_circle";
-
-absl::Status NoFrame(const MapView& map, absl::string_view why) {
-  const std::string& name = map.snapshot->name;
-  return WithReason(
-      absl::FailedPreconditionError(absl::StrCat(
-          kName, " cannot be found on map ", name, ": ", why,
-          "; give the region as a box, or commit a transaction on the map with a frame that has a "
-          "WGS84 origin or a projector other than Local")),
-      "MAP_FRAME_UNKNOWN", {{"map", name}});
-}
-
-absl::Status Outside(const v1::Wgs84Circle& circle, const Eigen::Vector2d& centre_m,
-                     const Bounds& bounds, const MapProjection& projection) {
-  const Eigen::Vector2d middle_m = (0.5 * (bounds.min + bounds.max)).head<2>();
-  std::string where;
-  if (const auto middle = projection.ToEarth(middle_m); middle.ok()) {
-    where = absl::StrFormat(", around latitude %.6f and longitude %.6f", middle->latitude_deg,
-                            middle->longitude_deg);
-  }
-  return absl::InvalidArgumentError(absl::StrFormat(
-      "%s does not touch the map: latitude %.6f and longitude %.6f are at x %.1f, y %.1f m and the "
-      "radius is %g m; the map is at x %.1f to %.1f, y %.1f to %.1f m%s",
-      kName, circle.latitude_deg(), circle.longitude_deg(), centre_m.x(), centre_m.y(),
-      circle.radius_m(), bounds.min.x(), bounds.max.x(), bounds.min.y(), bounds.max.y(), where));
 }
 
 }  // namespace
@@ -175,10 +199,10 @@ void HypothesisToProto(const AlignResult& result, v1::AlignmentStatus status,
   proto.set_status(status);
 }
 
-void EstimateToProto(const ScanEstimate& estimate, const OutputChoice& output,
+void EstimateToProto(const ScanEstimate& estimate, const v1::OutputOptions& output,
                      v1::PoseHypothesis& proto) {
   AppendRowMajor(estimate.covariance.covariance, *proto.mutable_map_t_base()->mutable_covariance());
-  if (estimate.confidence.has_value() && output.confidence) {
+  if (estimate.confidence.has_value() && !output.no_confidence()) {
     ConfidenceToProto(*estimate.confidence, *proto.mutable_confidence());
   }
 }
@@ -191,27 +215,6 @@ void SearchResultToProto(const PoseSearchResult& result, v1::SearchResult& proto
   proto.set_candidates_scored(result.candidates_scored);
   proto.set_candidates_aligned(static_cast<uint32_t>(result.candidates_aligned));
   proto.mutable_timings()->set_batch_size(static_cast<uint32_t>(result.largest_batch));
-}
-
-absl::StatusOr<PoseRegion::Box> BoxAroundCircle(const v1::Wgs84Circle& circle, const MapView& map) {
-  VOXLOC_TRY(CheckLatitudeLongitude(kName, circle.latitude_deg(), circle.longitude_deg()));
-  VOXLOC_TRY(CheckRanges({{absl::StrCat(kName, ".radius_m"), circle.radius_m(),
-                           Over(0.0).AtMost(kMaxRadiusM).Unit(" m")}}));
-  if (!map.facts->frame.has_value()) return NoFrame(map, "the map has no frame");
-  const auto projection = MakeMapProjection(*map.facts->frame);
-  if (!projection.ok()) return NoFrame(map, projection.status().message());
-  const auto centre_m = (*projection)->ToMap({circle.latitude_deg(), circle.longitude_deg()});
-  if (!centre_m.ok()) {
-    return absl::InvalidArgumentError(absl::StrCat(kName, ": ", centre_m.status().message()));
-  }
-  const Bounds& bounds = map.snapshot->tiles.bounds();
-  PoseRegion::Box box;
-  box.min << centre_m->array() - circle.radius_m(), bounds.min.z() - kMaxRadiusM;
-  box.max << centre_m->array() + circle.radius_m(), bounds.max.z() + kMaxRadiusM;
-  const bool touches = (box.min.array() <= bounds.max.array()).all() &&
-                       (box.max.array() >= bounds.min.array()).all();
-  if (bounds.finite_points > 0 && !touches) return Outside(circle, *centre_m, bounds, **projection);
-  return box;
 }
 
 }  // namespace voxloc::server

@@ -40,17 +40,11 @@ void HypothesisToProto(const AlignResult& result, v1::AlignmentStatus status,
                        v1::PoseHypothesis& proto);
 
 // Covariance, and the confidence unless `output` leaves it out.
-void EstimateToProto(const ScanEstimate& estimate, const OutputChoice& output,
+void EstimateToProto(const ScanEstimate& estimate, const v1::OutputOptions& output,
                      v1::PoseHypothesis& proto);
 
 // All but the hypotheses, and what the search does not know.
 void SearchResultToProto(const PoseSearchResult& result, v1::SearchResult& proto);
-
-// The box around the circle along the map's axes, at all heights. FailedPrecondition: the map's
-// frame does not say where it lies; InvalidArgument: a malformed circle, or one that does not touch
-// the map's bounds.
-[[nodiscard]] absl::StatusOr<PoseRegion::Box> BoxAroundCircle(const v1::Wgs84Circle& circle,
-                                                              const MapView& map);
 
 }  // namespace voxloc::server
 

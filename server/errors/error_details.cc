@@ -13,6 +13,8 @@
 namespace voxloc::server {
 namespace {
 
+constexpr char kErrorInfoUrl[] = "type.googleapis.com/google.rpc.ErrorInfo";
+constexpr char kRetryInfoUrl[] = "type.googleapis.com/google.rpc.RetryInfo";
 constexpr char kDomain[] = "voxloc";
 
 // Longer waits than this are no advice.

@@ -18,9 +18,6 @@
 
 namespace voxloc::server {
 
-inline constexpr char kErrorInfoUrl[] = "type.googleapis.com/google.rpc.ErrorInfo";
-inline constexpr char kRetryInfoUrl[] = "type.googleapis.com/google.rpc.RetryInfo";
-
 // `status`, which is not ok, with an ErrorInfo of this reason, in upper case, and the values that
 // belong to it. One that it has already is replaced.
 [[nodiscard]] absl::Status WithReason(

@@ -7,10 +7,9 @@
 #include "core/engine/align.h"
 
 namespace voxloc::server {
-namespace {
-
-void FindGuess(const ScanSource& source, const ScanHints& hints, ScanFacts& facts,
-               PlacedScan& placed) {
+PlacedScan PlaceScan(const ScanParts& parts, const ScanSource& source, const ScanHints& hints,
+                     ScanFacts& facts) {
+  PlacedScan placed;
   placed.corrected_stamp_ns = source.recipe.align.sensor.CorrectStamp(facts.stamp_ns);
   SessionState::ScanPrior& prior = placed.prior;
   prior = source.state->TakePrior(placed.corrected_stamp_ns, hints.odom_T_base);
@@ -33,22 +32,19 @@ void FindGuess(const ScanSource& source, const ScanHints& hints, ScanFacts& fact
     placed.reference_map =
         hints.reference_map.has_value() ? hints.reference_map : prior.reference_map;
   }
-}
 
-void FindMap(const ScanParts& parts, const ScanSource& source, ScanFacts& facts,
-             PlacedScan& placed) {
   facts.has_map = false;
   auto map = parts.maps.Find(source.map, source.vehicle);
   placed.map_status = map.status();
-  if (!map.ok()) return;
+  if (!map.ok()) return placed;
   placed.map = *std::move(map);
   auto profile = ProfileOnMap(source.recipe.align.profile, *placed.map.facts->build, source.map);
   placed.map_status = profile.status();
-  if (!profile.ok()) return;
+  if (!profile.ok()) return placed;
   placed.profile = *std::move(profile);
   const MapSnapshot& snapshot = *placed.map.snapshot;
   facts.has_map = !snapshot.tiles.empty();
-  if (!placed.guess_map_T_base.has_value()) return;
+  if (!placed.guess_map_T_base.has_value()) return placed;
   const Pose& guess = *placed.guess_map_T_base;
   const Bounds& bounds = snapshot.tiles.bounds();
   const Eigen::Array2d position = guess.translation.head<2>().array();
@@ -60,15 +56,6 @@ void FindMap(const ScanParts& parts, const ScanSource& source, ScanFacts& facts,
   }
   placed.tiles_near = parts.residency_check.Record(placed.map, guess.translation, velocity_map);
   if (placed.tiles_near.absent() > 0) parts.metrics.scans_near_missing_tiles.Increment();
-}
-
-}  // namespace
-
-PlacedScan PlaceScan(const ScanParts& parts, const ScanSource& source, const ScanHints& hints,
-                     ScanFacts& facts) {
-  PlacedScan placed;
-  FindGuess(source, hints, facts, placed);
-  FindMap(parts, source, facts, placed);
   return placed;
 }
 

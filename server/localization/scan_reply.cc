@@ -8,7 +8,6 @@
 #include "absl/time/clock.h"
 #include "server/convert/result.h"
 #include "server/observe/logging.h"
-#include "server/observe/seconds.h"
 
 namespace voxloc::server {
 namespace {
@@ -93,16 +92,6 @@ ScanReply::ScanReply(const ScanParts& parts, std::shared_ptr<const ScanSource> s
   if (trace_.context().valid()) result_->set_trace_id(TraceIdHex(trace_.context().trace_id));
   parts_.metrics.scans_received.Increment();
 }
-
-ScanReply::~ScanReply() {
-  if (result_ != nullptr) parts_.metrics.dropped_closed.Increment();
-}
-
-void ScanReply::ReleasePoints() {
-  if (!may_be_captured_) message_.reset();
-}
-
-double ScanReply::age_s() const { return ToSeconds(Clock::now() - received_); }
 
 void ScanReply::SetStatus(v1::AlignmentStatus status, absl::string_view detail) {
   result_->set_status(status);

@@ -18,6 +18,7 @@
 #include "absl/strings/string_view.h"
 #include "server/capture/captured_scan.h"
 #include "server/localization/scan_parts.h"
+#include "server/observe/seconds.h"
 #include "server/observe/trace/span_exporter.h"
 #include "server/observe/trace/trace_context.h"
 #include "server/session/session_state.h"
@@ -94,18 +95,22 @@ class ScanReply {
             std::shared_ptr<ScanClient> client, ScanMessage message,
             const TraceContext& call_trace);
   ScanReply(ScanReply&&) = default;
-  ~ScanReply();
+  ~ScanReply() {
+    if (result_ != nullptr) parts_.metrics.dropped_closed.Increment();
+  }
 
   // The scan as received. Valid until ReleasePoints.
   [[nodiscard]] const v1::Scan& scan() const { return message_->scan(); }
-  void ReleasePoints();
+  void ReleasePoints() {
+    if (!may_be_captured_) message_.reset();
+  }
 
   // Valid until the reply is sent.
   [[nodiscard]] v1::AlignmentResult& result() { return *result_; }
   [[nodiscard]] ScanTrace& trace() { return trace_; }
   [[nodiscard]] Clock::time_point received() const { return received_; }
   // Since the receipt.
-  [[nodiscard]] double age_s() const;
+  [[nodiscard]] double age_s() const { return ToSeconds(Clock::now() - received_); }
 
   // The inputs of the alignment, for the capture of the scan. Without them the scan is captured as
   // received.

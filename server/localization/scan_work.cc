@@ -92,7 +92,7 @@ bool ScanWork::Prepare(AlignJob& job, EstimateRequest& estimate, ThreadPool* idl
   const std::optional<Rejection> refusal = FindRejection();
   // Autoware's diagnostics include point counts also for a scan that is not aligned.
   absl::Status points;
-  if (!refusal.has_value() || source_->recipe.output.diagnostics) {
+  if (!refusal.has_value() || source_->recipe.output.diagnostics()) {
     points = PreparePoints(!refusal.has_value());
   }
   static_cast<void>(gate_.BeforeAlign(facts_));
@@ -186,7 +186,7 @@ absl::Status ScanWork::PreparePoints(bool joins) {
 }
 
 void ScanWork::FillJob(AlignJob& job) {
-  const OutputChoice& output = source_->recipe.output;
+  const v1::OutputOptions& output = source_->recipe.output;
   job.map = placed_->map.resident();
   job.scan = prepared_.base;
   job.profile = placed_->profile;
@@ -195,8 +195,8 @@ void ScanWork::FillJob(AlignJob& job) {
   job.regularization_position_map = placed_->reference_map;
   job.work_class = WorkClass::kTracking;
   job.stop = stop_;
-  job.with_trace = output.trace;
-  job.with_point_scores = output.point_scores;
+  job.with_trace = output.trace();
+  job.with_point_scores = output.point_scores();
   job.with_device_times = reply_.trace().recorded();
 }
 
@@ -255,8 +255,7 @@ void ScanWork::Complete(AlignResult result, const ScanEstimate* estimate, const 
     PoseToProto(result.map_T_base * hints_.odom_T_base->Inverse(), *reply.mutable_map_t_odom());
   }
   if (estimate != nullptr) {
-    EstimateToProto(*estimate, result.map_T_base, recipe.estimate.covariance.method, recipe.output,
-                    reply);
+    EstimateToProto(*estimate, result.map_T_base, recipe, reply);
   }
 
   const Verdict verdict = Judge(result, estimate);
@@ -410,8 +409,8 @@ void ScanWork::AnswerOutOfMap() {
   result.termination = Termination::kZeroStep;
   result.evaluations = 1;
   result.before.points = result.after.points = prepared_.base->size();
-  const OutputChoice& output = source_->recipe.output;
-  if (output.point_scores) result.point_scores.assign(prepared_.base->size(), 0.0F);
+  const v1::OutputOptions& output = source_->recipe.output;
+  if (output.point_scores()) result.point_scores.assign(prepared_.base->size(), 0.0F);
   v1::AlignmentResult& reply = reply_.result();
   AlignResultToProto(result, *prepared_.base, output, reply);
   reply.set_engine(parts_.engine.name());
@@ -453,7 +452,7 @@ void ScanWork::AnswerOrRecover(v1::AlignmentStatus status, absl::string_view det
 void ScanWork::CompleteReply(v1::AlignmentStatus status, absl::string_view detail) {
   reply_.SetStatus(status, detail);
   const Diagnostics diagnostics = source_->state->Finish(gate_);
-  if (source_->recipe.output.diagnostics) {
+  if (source_->recipe.output.diagnostics()) {
     DiagnosticsToProto(diagnostics, *reply_.result().mutable_diagnostics());
   }
   if (!placed_.has_value()) return;
@@ -469,7 +468,7 @@ void ScanWork::CompleteReply(v1::AlignmentStatus status, absl::string_view detai
 }
 
 void ScanWork::InterpolatedGuessToProto(const Pose& result_map_T_base) {
-  if (!source_->recipe.output.diagnostics || !placed_->interpolated) return;
+  if (!source_->recipe.output.diagnostics() || !placed_->interpolated) return;
   const BufferedPose& older = *placed_->prior.older;
   const BufferedPose& newer = *placed_->prior.newer;
   v1::InterpolatedGuess& proto =

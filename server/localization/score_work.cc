@@ -52,7 +52,7 @@ absl::Status ScoreWork::Open(const v1::ScoreSetup& setup, const StopToken& stop)
   request_.stage = align_.profile.stages[stage];
   request_.work_class = WorkClass::kScoring;
   request_.stop = stop;
-  request_.with_point_scores = recipe.output.point_scores;
+  request_.with_point_scores = recipe.output.point_scores();
   return absl::OkStatus();
 }
 

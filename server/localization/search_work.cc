@@ -98,8 +98,13 @@ absl::StatusOr<v1::SearchResult> SearchWork::Run(const Observer& observer) {
 absl::StatusOr<PoseSearchResult> SearchWork::Search(const PoseSearchObserver& observer) {
   if (auto* prior = std::get_if<PriorSearchOptions>(&scope_)) {
     VOXLOC_TRY(FitPriorHeight(prior));
+    const double sigma_m = std::sqrt(prior->covariance.diagonal().head<3>().maxCoeff());
+    const double reach_m = MaxPointDistance(*job_.scan) + kParticleReachSigmas * sigma_m;
     // Outside the map no particle has a cell near it.
-    if (!CanTouchMap(*prior)) return PoseSearchResult();
+    if (!CanTouch(map_.snapshot->tiles.bounds(), prior->map_T_base, reach_m,
+                  MatchMargin(job_.profile))) {
+      return PoseSearchResult();
+    }
     return SearchAroundPrior(parts_.engine, job_, *prior, observer);
   }
   return global_search_.Search(job_, std::get<PoseRegion>(scope_), observer);
@@ -156,13 +161,6 @@ absl::Status SearchWork::FitPriorHeight(PriorSearchOptions* prior) {
   return absl::OkStatus();
 }
 
-bool SearchWork::CanTouchMap(const PriorSearchOptions& prior) const {
-  const double sigma_m = std::sqrt(prior.covariance.diagonal().head<3>().maxCoeff());
-  return CanTouch(map_.snapshot->tiles.bounds(), prior.map_T_base,
-                  MaxPointDistance(*job_.scan) + kParticleReachSigmas * sigma_m,
-                  MatchMargin(job_.profile));
-}
-
 v1::AlignmentStatus SearchWork::StatusOf(const AlignResult& result,
                                          const ScanEstimate* estimate) const {
   const AlignOptions& align = recipe_.align;
@@ -205,18 +203,12 @@ absl::Status SearchWork::DescribeHypotheses(PoseSearchResult& found,
 
 void SearchWork::Count(const v1::SearchResult& result) const {
   const Metrics& metrics = parts_.metrics;
-  const char* found = "nothing";
-  const Counter* counter = &metrics.searches_nothing;
-  if (result.ambiguous()) {
-    found = "ambiguous";
-    counter = &metrics.searches_ambiguous;
-  } else if (result.reliable()) {
-    found = "reliable";
-    counter = &metrics.searches_reliable;
-  } else if (result.hypotheses_size() > 0) {
-    found = "unreliable";
-    counter = &metrics.searches_unreliable;
-  }
+  const auto [found, counter] = [&]() -> std::pair<const char*, const Counter*> {
+    if (result.ambiguous()) return {"ambiguous", &metrics.searches_ambiguous};
+    if (result.reliable()) return {"reliable", &metrics.searches_reliable};
+    if (result.hypotheses_size() > 0) return {"unreliable", &metrics.searches_unreliable};
+    return {"nothing", &metrics.searches_nothing};
+  }();
   counter->Increment();
   if (result.timed_out()) metrics.searches_timed_out.Increment();
   metrics.search_candidates.Increment(result.candidates_aligned());

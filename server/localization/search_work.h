@@ -90,8 +90,6 @@ class SearchWork {
   [[nodiscard]] absl::Status RequireTiles() const;
   // Replaces the prior's height by that of the map's surface where they disagree.
   [[nodiscard]] absl::Status FitPriorHeight(PriorSearchOptions* prior);
-  // Whether a particle of the prior can have a map cell near it.
-  [[nodiscard]] bool CanTouchMap(const PriorSearchOptions& prior) const;
   // Ranks them by their confidence.
   [[nodiscard]] absl::Status DescribeHypotheses(PoseSearchResult& found,
                                                 v1::SearchResult& result) const;

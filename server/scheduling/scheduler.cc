@@ -137,8 +137,6 @@ Scheduler::Scheduler(Engine& engine, ThreadPool& host_threads, const Options& op
   });
 }
 
-Scheduler::~Scheduler() { Stop(); }
-
 std::shared_ptr<Scheduler::Lane> Scheduler::OpenLane(size_t capacity, absl::string_view caller) {
   const absl::MutexLock lock(&mutex_);
   return waiting_.OpenLane(capacity, caller);
@@ -206,10 +204,6 @@ std::string Scheduler::RejectionDetail(const Lane& lane, const ScanTask& task) c
       "too many scans wait; the turn of this one would come in %.3g s, after its deadline", wait_s);
 }
 
-size_t Scheduler::LargestBatch() const {
-  return std::min(options_.max_batch, batch_limit_.scans());
-}
-
 size_t Scheduler::SecondStageCapacity() const {
   return std::max(kMinSecondStageLanes, kSecondStageBatches * LargestBatch());
 }
@@ -256,11 +250,6 @@ std::vector<Scheduler::Group> Scheduler::TakeBatch() {
   }
   CountWaiting();
   return groups;
-}
-
-void Scheduler::EndTurn(const std::shared_ptr<Lane>& lane) {
-  const absl::MutexLock lock(&mutex_);
-  waiting_.EndTurn(lane);
 }
 
 void Scheduler::Work() {
@@ -402,8 +391,6 @@ void Scheduler::EnqueueSecondStage(Group group, const BatchFacts& facts) {
   }
   Cancel(group.scans);
 }
-
-bool Scheduler::HasSecondStageWork() const { return stopping_ || !second_stage_.empty(); }
 
 Scheduler::GroupsByRound Scheduler::TakeSecondStageBatch() {
   const size_t largest = std::min(options_.max_batch, second_stage_limit_.scans());

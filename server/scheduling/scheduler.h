@@ -101,7 +101,7 @@ class Scheduler {
             const Metrics& metrics);
   Scheduler(const Scheduler&) = delete;
   Scheduler& operator=(const Scheduler&) = delete;
-  ~Scheduler();
+  ~Scheduler() { Stop(); }
 
   // A lane of the caller of this name; all its lanes together have one share. Empty: a caller of
   // its own.
@@ -155,10 +155,15 @@ class Scheduler {
   // Why a scan is rejected; empty: it may wait.
   [[nodiscard]] std::string RejectionDetail(const Lane& lane, const ScanTask& task) const
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  [[nodiscard]] size_t LargestBatch() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  [[nodiscard]] size_t LargestBatch() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    return std::min(options_.max_batch, batch_limit_.scans());
+  }
   [[nodiscard]] size_t SecondStageCapacity() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void CountWaiting() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  void EndTurn(const std::shared_ptr<Lane>& lane);
+  void EndTurn(const std::shared_ptr<Lane>& lane) {
+    const absl::MutexLock lock(&mutex_);
+    waiting_.EndTurn(lane);
+  }
 
   void RunBatch(std::vector<Group> groups);
   void Align(std::vector<Group>& groups, BatchFacts& facts);
@@ -169,7 +174,9 @@ class Scheduler {
 
   // The thread of the second stage.
   void RunSecondStage();
-  [[nodiscard]] bool HasSecondStageWork() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  [[nodiscard]] bool HasSecondStageWork() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    return stopping_ || !second_stage_.empty();
+  }
   [[nodiscard]] GroupsByRound TakeSecondStageBatch() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void EstimateBatch(GroupsByRound& batch);
 

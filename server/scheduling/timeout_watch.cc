@@ -13,8 +13,6 @@ TimeoutWatch::TimeoutWatch(const std::string& thread_name)
         Run();
       }) {}
 
-TimeoutWatch::~TimeoutWatch() { Stop(); }
-
 void TimeoutWatch::Stop() {
   {
     const absl::MutexLock lock(&mutex_);

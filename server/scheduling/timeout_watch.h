@@ -50,7 +50,7 @@ class TimeoutWatch {
   explicit TimeoutWatch(const std::string& thread_name = "timeouts");
   TimeoutWatch(const TimeoutWatch&) = delete;
   TimeoutWatch& operator=(const TimeoutWatch&) = delete;
-  ~TimeoutWatch();
+  ~TimeoutWatch() { Stop(); }
 
   // Returns when no check runs; none runs afterwards. Called from one thread.
   void Stop();

@@ -17,17 +17,6 @@ WorkQueue::WorkQueue(const std::string& thread_name, const Options& options, Que
       capacity_(options.capacity),
       max_threads_(options.max_threads) {}
 
-WorkQueue::WorkQueue(const std::string& thread_name, size_t capacity, QueueMetrics metrics)
-    : WorkQueue(thread_name, Options{capacity, 1, false}, metrics) {}
-
-WorkQueue::~WorkQueue() { Stop(); }
-
-void WorkQueue::SetLimits(size_t capacity, size_t max_threads) {
-  const absl::MutexLock lock(&mutex_);
-  capacity_ = capacity;
-  max_threads_ = max_threads;
-}
-
 bool WorkQueue::Post(std::function<void()> task) {
   const absl::MutexLock lock(&mutex_);
   if (stopping_ || tasks_.size() >= capacity_) return false;

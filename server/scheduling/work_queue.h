@@ -34,16 +34,21 @@ class WorkQueue {
 
   WorkQueue(const std::string& thread_name, const Options& options, QueueMetrics metrics);
   // One thread.
-  WorkQueue(const std::string& thread_name, size_t capacity, QueueMetrics metrics);
+  WorkQueue(const std::string& thread_name, size_t capacity, QueueMetrics metrics)
+      : WorkQueue(thread_name, Options{capacity, 1, false}, metrics) {}
   WorkQueue(const WorkQueue&) = delete;
   WorkQueue& operator=(const WorkQueue&) = delete;
-  ~WorkQueue();
+  ~WorkQueue() { Stop(); }
 
   // False: the queue is full or stopped, or no thread can be started for it; the task is dropped.
   [[nodiscard]] bool Post(std::function<void()> task);
 
   // As of Options. What waits stays, and so do threads that were started.
-  void SetLimits(size_t capacity, size_t max_threads);
+  void SetLimits(size_t capacity, size_t max_threads) {
+    const absl::MutexLock lock(&mutex_);
+    capacity_ = capacity;
+    max_threads_ = max_threads;
+  }
 
   // Drops what waits and returns when the running tasks have ended. Later posts are refused.
   void Stop();

@@ -20,22 +20,6 @@ uint32_t Granted(uint32_t asked, uint32_t limit) {
   return asked == 0 ? limit : std::min(asked, limit);
 }
 
-absl::StatusOr<SessionState::Options> StateOptions(const Limits& limits,
-                                                   const v1::OpenSession& open,
-                                                   const AlignOptions& align) {
-  SessionState::Options options;
-  options.active = !open.start_inactive();
-  options.poses = PoseLimits(limits, align);
-  if (open.has_recovery()) {
-    VOXLOC_ASSIGN_OR_RETURN(options.recovery, RecoveryOptionsFromProto(open.recovery(), limits));
-  }
-  if (open.has_accumulation()) {
-    VOXLOC_ASSIGN_OR_RETURN(options.accumulation,
-                            AccumulationFromProto(open.accumulation(), limits));
-  }
-  return options;
-}
-
 }  // namespace
 
 PoseBufferOptions PoseLimits(const Limits& limits, const AlignOptions& align) {
@@ -70,7 +54,17 @@ absl::StatusOr<OpenedSession> OpenSession(const Config& config, const ResidentMa
   OpenedSession session{std::move(setup)};
   ScanSource& source = session.source;
   source.setup = std::make_shared<const v1::ScanSetup>(open.setup());
-  VOXLOC_ASSIGN_OR_RETURN(auto state, StateOptions(config.limits, open, source.recipe.align));
+  SessionState::Options state;
+  state.active = !open.start_inactive();
+  state.poses = PoseLimits(config.limits, source.recipe.align);
+  if (open.has_recovery()) {
+    VOXLOC_ASSIGN_OR_RETURN(state.recovery,
+                            RecoveryOptionsFromProto(open.recovery(), config.limits));
+  }
+  if (open.has_accumulation()) {
+    VOXLOC_ASSIGN_OR_RETURN(state.accumulation,
+                            AccumulationFromProto(open.accumulation(), config.limits));
+  }
   if (open.from_last_pose()) {
     if (source.vehicle.empty()) {
       return absl::InvalidArgumentError(
@@ -125,7 +119,7 @@ absl::StatusOr<ScanSource> ConfigureSession(const Config& config, const Resident
   }
   if (setup.has_output()) {
     *merged->mutable_output() = setup.output();
-    VOXLOC_ASSIGN_OR_RETURN(changed.recipe.output, OutputFromProto(setup.output()));
+    VOXLOC_TRY(OutputFromProto(setup.output(), changed.recipe));
   }
   if (setup.has_base_t_sensor()) {
     *merged->mutable_base_t_sensor() = setup.base_t_sensor();

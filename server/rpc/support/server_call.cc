@@ -42,16 +42,6 @@ bool ServerCall::Send(std::unique_ptr<Message> message) {
   return !lagging_;
 }
 
-void ServerCall::End(const absl::Status& status) {
-  const absl::MutexLock lock(&call_mutex_);
-  EndLocked(status);
-}
-
-void ServerCall::RetainUntilEnd(std::shared_ptr<const void> held) {
-  const absl::MutexLock lock(&call_mutex_);
-  if (!finished_) retained_ = std::move(held);
-}
-
 absl::Status ServerCall::RetainPass(Admission& admission, const Counter& rejected,
                                     absl::string_view what, absl::string_view reason) {
   std::shared_ptr<void> pass = admission.Enter();
@@ -61,18 +51,6 @@ absl::Status ServerCall::RetainPass(Admission& admission, const Counter& rejecte
   }
   RetainUntilEnd(std::move(pass));
   return absl::OkStatus();
-}
-
-bool ServerCall::BeginWork() {
-  const absl::MutexLock lock(&call_mutex_);
-  working_ = !end_.has_value();
-  return working_;
-}
-
-void ServerCall::EndWork() {
-  const absl::MutexLock lock(&call_mutex_);
-  working_ = false;
-  FinishIfDone();
 }
 
 void ServerCall::HandleWriteDone(bool ok) {
@@ -101,11 +79,6 @@ void ServerCall::HandleWriteDone(bool ok) {
   if (caught_up) OnCaughtUp();
 }
 
-void ServerCall::HandleCancel() {
-  StopWork();
-  End(absl::CancelledError("cancelled"));
-}
-
 void ServerCall::HandleDone() {
   StopWork();
   {
@@ -123,11 +96,6 @@ void ServerCall::EndLocked(const absl::Status& status) {
   if (end_.has_value()) return;
   end_ = ToGrpcStatus(denied_.ok() ? status : denied_);
   FinishIfDone();
-}
-
-void ServerCall::StartWriting() {
-  timeouts_.WriteStarted(Clock::now());
-  StartWriteOf(*outgoing_.front().message);
 }
 
 void ServerCall::FinishIfDone() {

@@ -25,6 +25,7 @@
 #include <deque>
 #include <memory>
 #include <optional>
+#include <utility>
 
 #include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
@@ -129,7 +130,10 @@ class ServerCall : public TimeoutWatch::Watched, public DrainableCall {
 
   // Ends the call once everything before it has been sent, and work that has begun is done. The
   // first end counts.
-  void End(const absl::Status& status);
+  void End(const absl::Status& status) {
+    const absl::MutexLock lock(&call_mutex_);
+    EndLocked(status);
+  }
 
   [[nodiscard]] bool ended() const {
     const absl::MutexLock lock(&call_mutex_);
@@ -138,15 +142,26 @@ class ServerCall : public TimeoutWatch::Watched, public DrainableCall {
 
   // Keeps an object, such as an Admission::Pass, until just before the client can learn that the
   // call is over. Its destructor must not call back.
-  void RetainUntilEnd(std::shared_ptr<const void> held);
+  void RetainUntilEnd(std::shared_ptr<const void> held) {
+    const absl::MutexLock lock(&call_mutex_);
+    if (!finished_) retained_ = std::move(held);
+  }
 
   // Retains a place. ResourceExhausted, counted by `rejected`: there is none (see LimitReached).
   [[nodiscard]] absl::Status RetainPass(Admission& admission, const Counter& rejected,
                                         absl::string_view what, absl::string_view reason);
 
   // Between both the call is not finished, however it ends. False: it has ended.
-  [[nodiscard]] bool BeginWork();
-  void EndWork();
+  [[nodiscard]] bool BeginWork() {
+    const absl::MutexLock lock(&call_mutex_);
+    working_ = !end_.has_value();
+    return working_;
+  }
+  void EndWork() {
+    const absl::MutexLock lock(&call_mutex_);
+    working_ = false;
+    FinishIfDone();
+  }
 
   // Stops work for the call, by `stop_`. Done automatically when the call is cancelled or its
   // connection is lost.
@@ -169,7 +184,10 @@ class ServerCall : public TimeoutWatch::Watched, public DrainableCall {
   virtual void FinishWith(const grpc::Status& status) = 0;
   virtual void OnSent() {}  // a message is sent, and the client does not lag behind
   void HandleWriteDone(bool ok);
-  void HandleCancel();
+  void HandleCancel() {
+    StopWork();
+    End(absl::CancelledError("cancelled"));
+  }
   void HandleDone();
 
   [[nodiscard]] bool IsLagging() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(call_mutex_) {
@@ -206,7 +224,10 @@ class ServerCall : public TimeoutWatch::Watched, public DrainableCall {
     if (backlog_.budget != nullptr) backlog_.budget->Remove(message.bytes);
   }
 
-  void StartWriting() ABSL_EXCLUSIVE_LOCKS_REQUIRED(call_mutex_);
+  void StartWriting() ABSL_EXCLUSIVE_LOCKS_REQUIRED(call_mutex_) {
+    timeouts_.WriteStarted(Clock::now());
+    StartWriteOf(*outgoing_.front().message);
+  }
   void FinishIfDone() ABSL_EXCLUSIVE_LOCKS_REQUIRED(call_mutex_);
   Clock::time_point Poll(Clock::time_point now) final;
   void CancelForDrain() final;
