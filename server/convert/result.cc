@@ -13,7 +13,6 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "core/estimate/quality/score_colors.h"
-#include "server/convert/options.h"
 #include "server/convert/pose.h"
 #include "server/convert/range.h"
 #include "server/convert/scan.h"

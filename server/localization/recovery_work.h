@@ -12,7 +12,7 @@
 #include <utility>
 
 #include "core/tracking/recovery_search.h"
-#include "server/localization/scan_parts.h"
+#include "server/localization/scan_inputs.h"
 #include "server/localization/scan_reply.h"
 #include "server/scheduling/limits.h"
 #include "server/session/session_state.h"

@@ -17,7 +17,7 @@
 
 #include "absl/strings/string_view.h"
 #include "server/capture/captured_scan.h"
-#include "server/localization/scan_parts.h"
+#include "server/localization/scan_inputs.h"
 #include "server/observe/seconds.h"
 #include "server/observe/trace/span_exporter.h"
 #include "server/observe/trace/trace_context.h"

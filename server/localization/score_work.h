@@ -12,8 +12,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "core/engine/score.h"
-#include "server/localization/scan_parts.h"
-#include "server/localization/scan_preparation.h"
+#include "server/localization/scan_inputs.h"
 #include "voxloc/v1/localization_service.pb.h"
 
 namespace voxloc::server {

@@ -6,7 +6,6 @@
 #include <limits>
 #include <vector>
 
-#include "absl/time/clock.h"
 #include "core/engine/align.h"
 #include "core/estimate/initial_pose/prior_search.h"
 #include "core/estimate/scan_estimate.h"

@@ -20,8 +20,7 @@
 #include "core/estimate/global_search/global_search.h"
 #include "server/convert/scan.h"
 #include "server/convert/search.h"
-#include "server/localization/scan_parts.h"
-#include "server/localization/scan_preparation.h"
+#include "server/localization/scan_inputs.h"
 #include "voxloc/v1/initial_pose.pb.h"
 #include "voxloc/v1/localization_service.pb.h"
 

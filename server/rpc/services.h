@@ -10,7 +10,7 @@
 
 #include <memory>
 
-#include "server/localization/scan_parts.h"
+#include "server/localization/scan_inputs.h"
 #include "server/rpc/support/method_handler.h"
 #include "server/runtime.h"
 

@@ -3,6 +3,7 @@
 #include "server/scheduling/fair_queue.h"
 
 #include <algorithm>
+#include <deque>
 #include <iterator>
 #include <new>
 #include <utility>

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Admission: a counting semaphore without waiting. A Pass holds one of `limit` places and releases
-// it when destroyed. Thread-safe. The Admission must outlive its passes.
+// Limits: Admission on the number of holders; ByteBudget and ByteQuota on the bytes that holders
+// keep in memory, of which the first only counts them and reports whether the limit is exceeded,
+// and the second lets holders wait until they fit. Thread-safe.
 
 #ifndef VOXLOC_SERVER_SCHEDULING_LIMITS_H_
 #define VOXLOC_SERVER_SCHEDULING_LIMITS_H_
@@ -20,6 +21,8 @@
 
 namespace voxloc::server {
 
+// A counting semaphore without waiting. A Pass holds one of `limit` places and releases it when
+// destroyed. The Admission must outlive its passes.
 class Admission {
  public:
   struct Leave {
@@ -44,9 +47,6 @@ class Admission {
   std::atomic<uint32_t> limit_;
   std::atomic<uint32_t> inside_{0};
 };
-
-// Limits on the bytes that many holders keep in memory: ByteBudget only counts them and reports
-// whether the limit is exceeded; ByteQuota lets holders wait until they fit. Thread-safe.
 
 // Holders check exhausted() before they take more. Add never fails: bytes beyond the limit are
 // counted too.

@@ -41,15 +41,19 @@ class AlignScansStream : public BidiStream<v1::AlignScansRequest, v1::AlignScans
     auto response = std::make_unique<v1::AlignScansResponse>();
     response->set_allocated_result(result.release());
     Send(std::move(response));
-    if (status == v1::ALIGNMENT_STATUS_ENGINE_FAULT) NotifyIfEngineLost();
+    if (status == v1::ALIGNMENT_STATUS_ENGINE_FAULT && !runtime_.engine->Health().ok() &&
+        !engine_loss_notified_.exchange(true)) {
+      // Once: another server may have an engine that works.
+      OnDraining({kEngineLostRetryAfterS, 0.0, "the engine has failed permanently"});
+    }
     const absl::MutexLock lock(&mutex_);
-    --unanswered_;
+    info_.set_unanswered(info_.unanswered() - 1);
     info_.set_answered(info_.answered() + 1);
     if (accepted) info_.set_accepted(info_.accepted() + 1);
     info_.set_status(status);
     info_.set_map_revision(revision);
     info_.set_answered_at_ns(absl::GetCurrentTimeNanos());
-    if (unanswered_ > 0) return;
+    if (info_.unanswered() > 0) return;
     if (half_closed_) End(absl::OkStatus());
     if (drain_status_.has_value()) End(*drain_status_);
   }
@@ -58,9 +62,7 @@ class AlignScansStream : public BidiStream<v1::AlignScansRequest, v1::AlignScans
 
   v1::SessionInfo Info() const override {
     const absl::MutexLock lock(&mutex_);
-    v1::SessionInfo info = info_;
-    info.set_unanswered(unanswered_);
-    return info;
+    return info_;
   }
 
   void OnDraining(const DrainNotice& notice) override {
@@ -82,7 +84,7 @@ class AlignScansStream : public BidiStream<v1::AlignScansRequest, v1::AlignScans
   void OnDrainDeadline(const absl::Status& why) override {
     const absl::MutexLock lock(&mutex_);
     drain_status_ = why;
-    if (unanswered_ == 0) End(why);
+    if (info_.unanswered() == 0) End(why);
   }
 
  protected:
@@ -105,7 +107,7 @@ class AlignScansStream : public BidiStream<v1::AlignScansRequest, v1::AlignScans
   void OnHalfClose() override {
     const absl::MutexLock lock(&mutex_);
     half_closed_ = true;
-    if (unanswered_ == 0) End(absl::OkStatus());
+    if (info_.unanswered() == 0) End(absl::OkStatus());
   }
 
   void OnEnded() override {
@@ -118,12 +120,6 @@ class AlignScansStream : public BidiStream<v1::AlignScansRequest, v1::AlignScans
   }
 
  private:
-  // Once: another server may have an engine that works.
-  void NotifyIfEngineLost() {
-    if (runtime_.engine->Health().ok() || engine_loss_notified_.exchange(true)) return;
-    OnDraining({kEngineLostRetryAfterS, 0.0, "the engine has failed permanently"});
-  }
-
   // A status that is not ok ends the stream.
   absl::Status Dispatch(std::unique_ptr<v1::AlignScansRequest> request) {
     using Kind = v1::AlignScansRequest;
@@ -161,7 +157,7 @@ class AlignScansStream : public BidiStream<v1::AlignScansRequest, v1::AlignScans
       return WithReason(absl::FailedPreconditionError("the session is open already"),
                         "OUT_OF_ORDER");
     }
-    VOXLOC_TRY(AdmitSetup(access(), open.setup()));
+    VOXLOC_TRY(access().UseMapAs(open.setup().map(), open.setup().vehicle()));
     VOXLOC_TRY(runtime_.sessions.Admit());
     if (!runtime_.engine->Health().ok()) {
       return WithRetryAfter(runtime_.engine_faults.Error(), kEngineLostRetryAfterS);
@@ -215,7 +211,7 @@ class AlignScansStream : public BidiStream<v1::AlignScansRequest, v1::AlignScans
     {
       const absl::MutexLock lock(&mutex_);
       if (drain_status_.has_value()) return;  // it came too late
-      ++unanswered_;
+      info_.set_unanswered(info_.unanswered() + 1);
     }
     for (const v1::PoseSample& pose : request->scan().poses()) HandlePose(pose);
     ScanMessage message{std::unique_ptr<v1::Scan>(request->release_scan())};
@@ -288,8 +284,8 @@ class AlignScansStream : public BidiStream<v1::AlignScansRequest, v1::AlignScans
   std::shared_ptr<Scheduler::Lane> lane_;  // null until the session is open
 
   mutable absl::Mutex mutex_;
-  uint64_t unanswered_ ABSL_GUARDED_BY(mutex_) = 0;
-  v1::SessionInfo info_ ABSL_GUARDED_BY(mutex_);  // without `unanswered`
+  // Its name is empty until the session is open.
+  v1::SessionInfo info_ ABSL_GUARDED_BY(mutex_);
   bool half_closed_ ABSL_GUARDED_BY(mutex_) = false;
   std::optional<absl::Status> drain_status_
       ABSL_GUARDED_BY(mutex_);  // what the stream is to end with

@@ -32,7 +32,7 @@ class EstimateInitialPoseStream
 
  private:
   absl::Status Begin(const v1::EstimateInitialPoseRequest& request) override {
-    VOXLOC_TRY(AdmitSetup(access(), request.setup()));
+    VOXLOC_TRY(access().UseMapAs(request.setup().map(), request.setup().vehicle()));
     VOXLOC_TRY(runtime_.sessions.Admit());
     work_ = std::make_unique<SearchWork>(WorkPartsOf(runtime_), runtime_.global_search, request);
     VOXLOC_TRY(work_->Open(stop_.cancelled));

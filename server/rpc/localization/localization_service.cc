@@ -83,7 +83,9 @@ class AlignScanCall : public grpc::ServerUnaryReactor, public ScanClient {
     self_ = std::move(self);
     const ScopedLogTrace log_trace(call_.trace());
     call_.Received(request_);
-    if (absl::Status status = AdmitSetup(call_.access(), request_.setup()); !status.ok()) {
+    if (absl::Status status =
+            call_.access().UseMapAs(request_.setup().map(), request_.setup().vehicle());
+        !status.ok()) {
       EndWith(status);
       return;
     }

@@ -86,7 +86,7 @@ class ScorePosesStream : public BidiStream<v1::ScorePosesRequest, v1::ScorePoses
   }
 
   absl::Status HandleSetup(const v1::ScoreSetup& setup, v1::ScoreReady& ready) {
-    VOXLOC_TRY(AdmitSetup(access(), setup.setup()));
+    VOXLOC_TRY(access().UseMapAs(setup.setup().map(), setup.setup().vehicle()));
     VOXLOC_TRY(runtime_.sessions.Admit());
     work_ = std::make_unique<ScoreWork>(WorkPartsOf(runtime_));
     VOXLOC_TRY(work_->Open(setup, stop_));

@@ -38,7 +38,13 @@ class GetCellsStream : public PulledStream<v1::GetCellsRequest, v1::GetCellsResp
     }
     while (next_ == cells_.size()) {
       if (slab_x_ > max_.x()) return nullptr;
-      VOXLOC_ASSIGN_OR_RETURN(auto slab, ReadSlab());
+      Eigen::Vector3d slab_min = min_;
+      Eigen::Vector3d slab_max = max_;
+      slab_min.x() = slab_x_;
+      slab_max.x() =
+          std::min(max_.x(), std::nextafter(SlabEnd(), -std::numeric_limits<double>::infinity()));
+      VOXLOC_ASSIGN_OR_RETURN(auto slab, view_.snapshot->resident->CellsInBox(
+                                             statistics_index_, slab_min, slab_max, kMaxCells));
       // How much it is shows once it has been read; it is read again when it may be held.
       if (!slab.empty() && !ReserveBytes(slab.size() * sizeof(MapCell) + kMessageBytes))
         return nullptr;
@@ -96,15 +102,6 @@ class GetCellsStream : public PulledStream<v1::GetCellsRequest, v1::GetCellsResp
   [[nodiscard]] double SlabEnd() const {
     const double width_m = kSlabCells * cell_size_m_;
     return (std::floor(slab_x_ / width_m) + 1.0) * width_m;
-  }
-
-  [[nodiscard]] absl::StatusOr<std::vector<MapCell>> ReadSlab() const {
-    Eigen::Vector3d slab_min = min_;
-    Eigen::Vector3d slab_max = max_;
-    slab_min.x() = slab_x_;
-    slab_max.x() =
-        std::min(max_.x(), std::nextafter(SlabEnd(), -std::numeric_limits<double>::infinity()));
-    return view_.snapshot->resident->CellsInBox(statistics_index_, slab_min, slab_max, kMaxCells);
   }
 
   static void AddCell(const MapCell& cell, v1::GetCellsResponse& response) {

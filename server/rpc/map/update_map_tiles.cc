@@ -171,13 +171,22 @@ class UpdateMapTilesStream
     SetAudit(transaction_->map(), 0, proto.stage() ? "to be staged" : "to be committed");
     const auto start = std::chrono::steady_clock::now();
     VOXLOC_ASSIGN_OR_RETURN(auto receipt, transaction_->Commit(commit));
-    AuditCommit(proto, receipt);
+    const uint64_t revision = receipt.view.snapshot->revision;
+    // The client may have gone meanwhile, with the call's own line.
+    if (receipt.repeated) {
+      SetAudit(transaction_->map(), revision, "nothing changed, the request is a repetition");
+    } else {
+      AuditSuccess(
+          transaction_->map(), revision,
+          absl::StrCat(proto.stage() ? "staged" : "committed", ", tiles added ", receipt.added,
+                       ", replaced ", receipt.replaced, ", removed ", receipt.removed));
+    }
     const double commit_s = ToSeconds(std::chrono::steady_clock::now() - start);
     runtime_.metrics.map_commits.Increment();
     runtime_.metrics.map_commit_s.Observe(commit_s);
     Log(LogLevel::kInfo, "map_committed",
         {{"map", transaction_->map()},
-         {"revision", receipt.view.snapshot->revision},
+         {"revision", revision},
          {"tiles", receipt.view.snapshot->tiles.size()},
          {"points", receipt.view.snapshot->tiles.points()},
          {"added", receipt.added},
@@ -196,19 +205,6 @@ class UpdateMapTilesStream
     committed.set_store_s(receipt.store_s);
     committed.set_repeated(receipt.repeated);
     return absl::OkStatus();
-  }
-
-  // The client may have gone meanwhile, with the call's own line.
-  void AuditCommit(const v1::CommitUpdate& proto, const CommitReceipt& receipt) {
-    const uint64_t revision = receipt.view.snapshot->revision;
-    if (receipt.repeated) {
-      SetAudit(transaction_->map(), revision, "nothing changed, the request is a repetition");
-      return;
-    }
-    AuditSuccess(
-        transaction_->map(), revision,
-        absl::StrCat(proto.stage() ? "staged" : "committed", ", tiles added ", receipt.added,
-                     ", replaced ", receipt.replaced, ", removed ", receipt.removed));
   }
 
   void HandleAbort(v1::UpdateAborted& aborted) {

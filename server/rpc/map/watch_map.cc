@@ -25,10 +25,6 @@ constexpr MapEventKind kEventKinds[] = {MapEventKind::kPresent, MapEventKind::kC
                                         MapEventKind::kStaged,  MapEventKind::kWithdrawn};
 static_assert(std::size(kEventKinds) == v1::MapEventKind_MAX);
 
-bool IsOfStaged(MapEventKind kind) {
-  return kind == MapEventKind::kStaged || kind == MapEventKind::kWithdrawn;
-}
-
 // Keeps, of each map and of each staged revision, what the client has not been told: the last that
 // happened, with all tiles that changed.
 class WatchMapStream : public WriteStream<v1::WatchMapRequest, v1::WatchMapResponse> {
@@ -86,7 +82,9 @@ class WatchMapStream : public WriteStream<v1::WatchMapRequest, v1::WatchMapRespo
   void Take(const MapEvent& event) {
     if (!wanted_.empty() && event.map != wanted_) return;
     const absl::MutexLock lock(&mutex_);
-    Pending& pending = pending_[{event.map, IsOfStaged(event.kind) ? event.revision : 0}];
+    const bool is_of_staged =
+        event.kind == MapEventKind::kStaged || event.kind == MapEventKind::kWithdrawn;
+    Pending& pending = pending_[{event.map, is_of_staged ? event.revision : 0}];
     const MapEventKind before = pending.last.kind;
     const bool created = before == MapEventKind::kCreated && !pending.last.map.empty();
     pending.last = event;

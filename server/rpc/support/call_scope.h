@@ -139,11 +139,6 @@ template <typename Request>
   return call.access().Check();
 }
 
-// For calls with scans.
-[[nodiscard]] inline absl::Status AdmitSetup(CallAccess& access, const v1::ScanSetup& setup) {
-  return access.UseMapAs(setup.map(), setup.vehicle());
-}
-
 // The error of a call at a limit.
 [[nodiscard]] inline absl::Status LimitReached(uint32_t limit, absl::string_view what,
                                                absl::string_view reason) {

@@ -2,7 +2,6 @@
 
 #include "server/rpc/support/server_call.h"
 
-#include <utility>
 
 #include "server/observe/logging.h"
 
