@@ -6,7 +6,6 @@
 #include <cmath>
 #include <cstring>
 #include <iterator>
-#include <limits>
 #include <string>
 #include <type_traits>
 
@@ -259,14 +258,15 @@ absl::StatusOr<DecodedCloud> DecodeTilePoints(const v1::Cloud& cloud, uint64_t m
   return Decode(cloud, std::numeric_limits<float>::max());
 }
 
-void EncodeCloud(const PointCloud& cloud, v1::Cloud& proto) {
+void EncodeCloud(const PointCloud& cloud, v1::Cloud& proto, size_t first, size_t most) {
   proto.set_layout(v1::CLOUD_LAYOUT_FLOAT32_XYZ);
   proto.set_stride(12);
   VectorToProto(cloud.origin, *proto.mutable_origin());
   std::string& bytes = *proto.mutable_data();
-  bytes.resize(cloud.size() * 12);
+  const size_t end = first + std::min(most, cloud.size() - first);
+  bytes.resize((end - first) * 12);
   char* next = bytes.data();
-  for (size_t i = 0; i < cloud.size(); ++i, next += 12) {
+  for (size_t i = first; i < end; ++i, next += 12) {
     const float xyz[3] = {cloud.x[i], cloud.y[i], cloud.z[i]};
     std::memcpy(next, xyz, sizeof(xyz));
   }

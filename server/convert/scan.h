@@ -11,6 +11,7 @@
 #include <Eigen/Core>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <vector>
 
@@ -82,8 +83,9 @@ struct DecodedCloud {
 [[nodiscard]] absl::StatusOr<DecodedCloud> DecodeTilePoints(const v1::Cloud& cloud,
                                                             uint64_t max_bytes);
 
-// As CLOUD_LAYOUT_FLOAT32_XYZ around the cloud's origin.
-void EncodeCloud(const PointCloud& cloud, v1::Cloud& proto);
+// As CLOUD_LAYOUT_FLOAT32_XYZ around the cloud's origin: up to `most` points from `first` on.
+void EncodeCloud(const PointCloud& cloud, v1::Cloud& proto, size_t first = 0,
+                 size_t most = std::numeric_limits<size_t>::max());
 
 }  // namespace voxloc::server
 

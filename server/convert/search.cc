@@ -154,16 +154,11 @@ void ParticleToProto(const SearchParticle& particle, v1::SearchParticle& proto) 
 
 absl::StatusOr<SearchScope> SearchScopeFromProto(const v1::EstimateInitialPoseRequest& request,
                                                  size_t max_particles, const MapView& map) {
-  switch (request.scope_case()) {
-    case v1::EstimateInitialPoseRequest::kPrior:
-      return PriorFromProto(request.prior(), request.search(), max_particles);
-    case v1::EstimateInitialPoseRequest::kRegion:
-    case v1::EstimateInitialPoseRequest::kWholeMap:
-      return RegionFromProto(request, map);
-    case v1::EstimateInitialPoseRequest::SCOPE_NOT_SET:
-      break;
+  if (request.has_prior()) return PriorFromProto(request.prior(), request.search(), max_particles);
+  if (request.scope_case() == v1::EstimateInitialPoseRequest::SCOPE_NOT_SET) {
+    return absl::InvalidArgumentError("the request has no scope: prior, region or whole_map");
   }
-  return absl::InvalidArgumentError("the request has no scope: prior, region or whole_map");
+  return RegionFromProto(request, map);
 }
 
 absl::StatusOr<HypothesisOptions> HypothesisOptionsFromProto(const v1::SearchOptions& search) {

@@ -11,24 +11,6 @@
 #include "server/observe/logging.h"
 
 namespace voxloc::server {
-namespace {
-
-absl::string_view NameOf(const RecoveryOutcome& outcome) {
-  if (outcome.applied) return "applied";
-  switch (outcome.state) {
-    case ProposalState::kNone:
-      return "failed";
-    case ProposalState::kPending:
-      return "pending";
-    case ProposalState::kConfirmed:
-      return "confirmed";
-    case ProposalState::kDropped:
-      return "dropped";
-  }
-  return "";
-}
-
-}  // namespace
 
 void RecoveryWork::Start(const ScanParts& parts, std::shared_ptr<const ScanSource> source,
                          RecoveryTask task, ScanReply reply) {
@@ -115,12 +97,17 @@ void RecoveryWork::Conclude(const RecoveryOutcome& outcome) {
   if (recovery.has_map_t_base() && covariance_.has_value()) {
     AppendRowMajor(*covariance_, *recovery.mutable_map_t_base()->mutable_covariance());
   }
+  const char* const name = outcome.applied                              ? "applied"
+                           : outcome.state == ProposalState::kPending   ? "pending"
+                           : outcome.state == ProposalState::kConfirmed ? "confirmed"
+                           : outcome.state == ProposalState::kDropped   ? "dropped"
+                                                                        : "failed";
   LogRateLimited(LogLevel::kInfo, "recovery",
                  {{"session", source_->session},
                   {"map", source_->map},
                   {"radius_m", recovery.search_radius_m()},
                   {"candidates", recovery.candidates()},
-                  {"outcome", NameOf(outcome)},
+                  {"outcome", name},
                   {"agreeing", outcome.agreeing_scans},
                   {"checked", outcome.checked_scans},
                   {"detail", recovery.detail()}});

@@ -380,8 +380,6 @@ void ScanWork::Fail(const absl::Status& status) {
   Answer(v1::ALIGNMENT_STATUS_OVERLOADED, status.message());
 }
 
-void ScanWork::Cancel() { reply_.Cancel(); }
-
 void ScanWork::Answer(v1::AlignmentStatus status, absl::string_view detail) {
   CompleteReply(status, detail);
   reply_.Send();

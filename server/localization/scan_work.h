@@ -58,7 +58,7 @@ class ScanWork : public ScanTask {
   void Supersede() override;
   void Reject(absl::string_view why, double retry_after_s) override;
   void Fail(const absl::Status& status) override;
-  void Cancel() override;
+  void Cancel() override { reply_.Cancel(); }
 
  private:
   using Clock = std::chrono::steady_clock;

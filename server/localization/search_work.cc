@@ -113,16 +113,11 @@ absl::Status SearchWork::Explain(const absl::Status& status) const {
   if (!absl::IsCancelled(status) && parts_.engine_faults.WasReplaced(map_)) {
     return parts_.engine_faults.Error();
   }
-  switch (status.code()) {
-    case absl::StatusCode::kInvalidArgument:
-    case absl::StatusCode::kFailedPrecondition:
-    case absl::StatusCode::kResourceExhausted:
-    case absl::StatusCode::kCancelled:
-      return status;
-    default:
-      return parts_.engine_faults.Report(request_.setup().vehicle(), request_.setup().map(),
-                                         status);
+  if (absl::IsInvalidArgument(status) || absl::IsFailedPrecondition(status) ||
+      absl::IsResourceExhausted(status) || absl::IsCancelled(status)) {
+    return status;
   }
+  return parts_.engine_faults.Report(request_.setup().vehicle(), request_.setup().map(), status);
 }
 
 absl::Status SearchWork::RequireTiles() const {

@@ -38,15 +38,11 @@ absl::StatusOr<std::shared_ptr<SessionSlot>> SessionRegistry::Open(
   sessions_.emplace(++last_, std::move(session));
   metrics_.sessions_active.Set(static_cast<double>(sessions_.size()));
   return std::shared_ptr<SessionSlot>(new uint64_t(last_), [this](SessionSlot* number) {
-    Close(*number);
+    const absl::MutexLock close_lock(&mutex_);
+    sessions_.erase(*number);
+    metrics_.sessions_active.Set(static_cast<double>(sessions_.size()));
     delete number;
   });
-}
-
-void SessionRegistry::Close(uint64_t session) {
-  const absl::MutexLock lock(&mutex_);
-  sessions_.erase(session);
-  metrics_.sessions_active.Set(static_cast<double>(sessions_.size()));
 }
 
 std::vector<uint64_t> SessionRegistry::Numbers() const {

@@ -87,8 +87,6 @@ class SessionRegistry {
   }
 
  private:
-  void Close(uint64_t session);
-
   const Metrics& metrics_;
   const ServerLifecycle& lifecycle_;
   mutable absl::Mutex mutex_;

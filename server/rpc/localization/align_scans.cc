@@ -122,32 +122,26 @@ class AlignScansStream : public BidiStream<v1::AlignScansRequest, v1::AlignScans
  private:
   // A status that is not ok ends the stream.
   absl::Status Dispatch(std::unique_ptr<v1::AlignScansRequest> request) {
-    using Kind = v1::AlignScansRequest;
-    const Kind::RequestCase kind = request->request_case();
-    if (lane_ == nullptr && kind != Kind::kOpen && kind != Kind::REQUEST_NOT_SET) {
+    if (request->has_open()) return Open(request->open());
+    if (request->request_case() == v1::AlignScansRequest::REQUEST_NOT_SET) {
+      return absl::InvalidArgumentError("a message of no kind");
+    }
+    if (lane_ == nullptr) {
       return WithReason(absl::FailedPreconditionError("the first message must be open"),
                         "OUT_OF_ORDER");
     }
-    switch (kind) {
-      case Kind::kOpen:
-        return Open(request->open());
-      case Kind::kScan:
-        HandleScan(std::move(request));
-        break;
-      case Kind::kConfigure:
-        Configure(request->configure());
-        break;
-      case Kind::kPose:
-        HandlePose(request->pose());
-        break;
-      case Kind::kReference:
-        HandleReference(request->reference());
-        break;
-      case Kind::kActivate:
-        Activate(request->activate());
-        break;
-      case Kind::REQUEST_NOT_SET:
-        return absl::InvalidArgumentError("a message of no kind");
+    if (request->has_configure()) {
+      Configure(request->configure());
+    } else if (request->has_pose()) {
+      HandlePose(request->pose());
+    } else if (request->has_reference()) {
+      HandleReference(request->reference());
+    } else if (request->has_activate()) {
+      Activate(request->activate());
+    } else if (request->has_scan()) {
+      HandleScan(std::move(request));
+    } else {
+      return absl::InvalidArgumentError("a message of an unknown kind");
     }
     return absl::OkStatus();
   }

@@ -74,14 +74,8 @@ class ScorePosesStream : public BidiStream<v1::ScorePosesRequest, v1::ScorePoses
   }
 
   absl::Status Dispatch(const v1::ScorePosesRequest& request, v1::ScorePosesResponse& response) {
-    switch (request.request_case()) {
-      case v1::ScorePosesRequest::kSetup:
-        return HandleSetup(request.setup(), *response.mutable_ready());
-      case v1::ScorePosesRequest::kPoses:
-        return HandlePoses(request.poses(), response);
-      case v1::ScorePosesRequest::REQUEST_NOT_SET:
-        break;
-    }
+    if (request.has_setup()) return HandleSetup(request.setup(), *response.mutable_ready());
+    if (request.has_poses()) return HandlePoses(request.poses(), response);
     return absl::InvalidArgumentError("a message of no kind");
   }
 

@@ -24,15 +24,6 @@ constexpr int kMaxIds = 10'000;
 constexpr size_t kPointsPerPart = 65'536;
 constexpr uint64_t kBytesPerPoint = 12;
 
-PointCloud PartOf(const PointCloud& cloud, size_t first) {
-  const size_t end = std::min(cloud.size(), first + kPointsPerPart);
-  PointCloud part;
-  part.origin = cloud.origin;
-  part.Reserve(end - first);
-  for (size_t i = first; i < end; ++i) part.PushBack(cloud.x[i], cloud.y[i], cloud.z[i]);
-  return part;
-}
-
 class GetTilesStream : public PulledStream<v1::GetTilesRequest, v1::GetTilesResponse> {
  public:
   using PulledStream::PulledStream;
@@ -66,7 +57,7 @@ class GetTilesStream : public PulledStream<v1::GetTilesRequest, v1::GetTilesResp
                               runtime_.library.tiles().ReadPoints(wanted.id, wanted.tile.digest));
       sent_ = 0;
     }
-    EncodeCloud(PartOf(*points_, sent_), *response->mutable_cloud());
+    EncodeCloud(*points_, *response->mutable_cloud(), sent_, kPointsPerPart);
     sent_ += kPointsPerPart;
     if (sent_ >= points_->size()) {
       response->set_last(true);

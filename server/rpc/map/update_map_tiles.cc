@@ -86,29 +86,21 @@ class UpdateMapTilesStream
   // Handles one message. A response that stays empty is not sent.
   absl::Status Dispatch(const v1::UpdateMapTilesRequest& request,
                         v1::UpdateMapTilesResponse& response) {
-    using Kind = v1::UpdateMapTilesRequest;
-    const Kind::RequestCase kind = request.request_case();
-    if (transaction_ == nullptr && kind != Kind::kBegin && kind != Kind::REQUEST_NOT_SET) {
+    if (request.has_begin()) return HandleBegin(request.begin(), *response.mutable_begun());
+    if (request.request_case() == v1::UpdateMapTilesRequest::REQUEST_NOT_SET) {
+      return absl::InvalidArgumentError("a message of no kind");
+    }
+    if (transaction_ == nullptr) {
       return absl::FailedPreconditionError("the first message must be begin");
     }
-    switch (kind) {
-      case Kind::kBegin:
-        return HandleBegin(request.begin(), *response.mutable_begun());
-      case Kind::kChunk:
-        return HandleChunk(request.chunk(), response);
-      case Kind::kReuse:
-        return HandleReuse(request.reuse(), response);
-      case Kind::kRemove:
-        return HandleRemove(request.remove(), *response.mutable_tile_removed());
-      case Kind::kCommit:
-        return HandleCommit(request.commit(), *response.mutable_committed());
-      case Kind::kAbort:
-        HandleAbort(*response.mutable_aborted());
-        return absl::OkStatus();
-      case Kind::REQUEST_NOT_SET:
-        break;
+    if (request.has_chunk()) return HandleChunk(request.chunk(), response);
+    if (request.has_reuse()) return HandleReuse(request.reuse(), response);
+    if (request.has_remove()) {
+      return HandleRemove(request.remove(), *response.mutable_tile_removed());
     }
-    return absl::InvalidArgumentError("a message of no kind");
+    if (request.has_commit()) return HandleCommit(request.commit(), *response.mutable_committed());
+    if (request.has_abort()) return HandleAbort(*response.mutable_aborted());
+    return absl::InvalidArgumentError("a message of an unknown kind");
   }
 
   absl::Status HandleBegin(const v1::BeginUpdate& proto, v1::UpdateBegun& begun) {
@@ -207,10 +199,11 @@ class UpdateMapTilesStream
     return absl::OkStatus();
   }
 
-  void HandleAbort(v1::UpdateAborted& aborted) {
+  absl::Status HandleAbort(v1::UpdateAborted& aborted) {
     SetAudit(transaction_->map(), 0, "aborted");
     const auto current = runtime_.maps.Find(transaction_->map());
     aborted.set_revision(current.ok() ? current->snapshot->revision : 0);
+    return absl::OkStatus();
   }
 
   // Used on the mapping queue alone, by one message after another.

@@ -2,6 +2,7 @@
 
 #include "server/rpc/support/call_scope.h"
 
+#include <algorithm>
 #include <iterator>
 #include <vector>
 
@@ -11,19 +12,10 @@ namespace voxloc::server {
 namespace {
 
 // OpenTelemetry's conventions for gRPC: the codes by which a server says that it is at fault.
-bool IsServersFault(grpc::StatusCode code) {
-  switch (code) {
-    case grpc::StatusCode::UNKNOWN:
-    case grpc::StatusCode::DEADLINE_EXCEEDED:
-    case grpc::StatusCode::UNIMPLEMENTED:
-    case grpc::StatusCode::INTERNAL:
-    case grpc::StatusCode::UNAVAILABLE:
-    case grpc::StatusCode::DATA_LOSS:
-      return true;
-    default:
-      return false;
-  }
-}
+constexpr grpc::StatusCode kServersFaults[] = {
+    grpc::StatusCode::UNKNOWN,       grpc::StatusCode::DEADLINE_EXCEEDED,
+    grpc::StatusCode::UNIMPLEMENTED, grpc::StatusCode::INTERNAL,
+    grpc::StatusCode::UNAVAILABLE,   grpc::StatusCode::DATA_LOSS};
 
 // The trace of a call's `traceparent` metadata. Not valid: there is none, several, or a malformed
 // one, which the W3C specification ignores.
@@ -69,7 +61,8 @@ void CallScope::EndSpan(const grpc::Status& status) const {
                      {"rpc.service", std::string(rpc.service)},
                      {"rpc.method", std::string(rpc.method)},
                      {"rpc.grpc.status_code", int64_t{status.error_code()}}};
-  span.failed = IsServersFault(status.error_code());
+  span.failed =
+      std::count(std::begin(kServersFaults), std::end(kServersFaults), status.error_code()) > 0;
   if (span.failed) span.error = status.error_message();
   std::vector<Span> spans;
   spans.push_back(std::move(span));
