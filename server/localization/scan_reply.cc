@@ -3,7 +3,6 @@
 #include "server/localization/scan_reply.h"
 
 #include <algorithm>
-#include <string>
 
 #include "absl/time/clock.h"
 #include "server/convert/result.h"
@@ -91,11 +90,6 @@ ScanReply::ScanReply(const ScanParts& parts, std::shared_ptr<const ScanSource> s
   result_->mutable_timings()->set_received_at_ns(absl::GetCurrentTimeNanos());
   if (trace_.context().valid()) result_->set_trace_id(TraceIdHex(trace_.context().trace_id));
   parts_.metrics.scans_received.Increment();
-}
-
-void ScanReply::SetStatus(v1::AlignmentStatus status, absl::string_view detail) {
-  result_->set_status(status);
-  result_->set_detail(std::string(detail));
 }
 
 void ScanReply::Send() {

@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -119,7 +120,10 @@ class ScanReply {
   // Whether it has been sent, cancelled or moved from.
   [[nodiscard]] bool ended() const { return result_ == nullptr; }
 
-  void SetStatus(v1::AlignmentStatus status, absl::string_view detail);
+  void SetStatus(v1::AlignmentStatus status, absl::string_view detail) {
+    result_->set_status(status);
+    result_->set_detail(std::string(detail));
+  }
   void Send();
   // Ends it without a reply: the client has gone.
   void Cancel();

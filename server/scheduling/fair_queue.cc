@@ -222,7 +222,16 @@ const std::shared_ptr<FairQueue::Lane>* FairQueue::NextLane(Caller& caller) {
 }
 
 void FairQueue::EndTurn(const std::shared_ptr<Lane>& lane) {
-  if (lane->round_ != 0) EndSecondStage(*lane);
+  Caller& caller = *lane->caller_;
+  if (std::exchange(lane->round_, 0) != 0) {
+    if (--caller.second_stage == 0) --second_stage_callers_;
+    if (caller.paused && (caller.second_stage == 0 || !IsAtSecondStageShare(caller))) {
+      caller.paused = false;
+      // Its next turn comes after those of all others.
+      const auto at = std::find(callers_.begin(), callers_.end(), &caller);
+      if (at != callers_.end()) std::rotate(at, at + 1, callers_.end());
+    }
+  }
   lane->has_turn_ = false;
   AddToReady(lane);
 }
@@ -241,17 +250,6 @@ uint64_t FairQueue::BeginSecondStage(Lane& lane, size_t limit) {
   lane.round_ = caller.last_round;
   caller.paused = caller.paused || IsAtSecondStageShare(caller);
   return lane.round_;
-}
-
-void FairQueue::EndSecondStage(Lane& lane) {
-  lane.round_ = 0;
-  Caller& caller = *lane.caller_;
-  if (--caller.second_stage == 0) --second_stage_callers_;
-  if (!caller.paused || (caller.second_stage > 0 && IsAtSecondStageShare(caller))) return;
-  caller.paused = false;
-  // Its next turn comes after those of all others.
-  const auto at = std::find(callers_.begin(), callers_.end(), &caller);
-  if (at != callers_.end()) std::rotate(at, at + 1, callers_.end());
 }
 
 std::shared_ptr<FairQueue::Lane> FairQueue::PopLane() {

@@ -98,7 +98,6 @@ class FairQueue {
   [[nodiscard]] static const std::shared_ptr<Lane>* NextLane(Caller& caller);
   void AddToReady(const std::shared_ptr<Lane>& lane);
   [[nodiscard]] bool IsAtSecondStageShare(const Caller& caller) const;
-  void EndSecondStage(Lane& lane);
 
   std::map<std::string, std::weak_ptr<Caller>> named_;
   size_t prune_at_ = 16;  // size of named_ at which expired callers are removed

@@ -2,12 +2,7 @@
 
 #include "server/scheduling/limits.h"
 
-#include <utility>
-
 namespace voxloc::server {
-
-ByteQuota::Reservation::Reservation(ByteQuota& shares, GrantCallback granted)
-    : quota_(shares), granted_(std::move(granted)) {}
 
 bool ByteQuota::Reservation::Request(uint64_t bytes) {
   std::vector<GrantCallback> granted;

@@ -13,6 +13,7 @@
 #include <functional>
 #include <list>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
@@ -90,7 +91,8 @@ class ByteQuota {
   // Of one holder.
   class Reservation {
    public:
-    Reservation(ByteQuota& shares, GrantCallback granted);
+    Reservation(ByteQuota& quota, GrantCallback granted)
+        : quota_(quota), granted_(std::move(granted)) {}
     Reservation(const Reservation&) = delete;
     Reservation& operator=(const Reservation&) = delete;
     ~Reservation() { Release(); }
@@ -105,7 +107,7 @@ class ByteQuota {
     friend class ByteQuota;
     ByteQuota& quota_;
     const GrantCallback granted_;
-    uint64_t bytes_ = 0;    // with its ByteQuota' lock, as is the next
+    uint64_t bytes_ = 0;    // guarded by the quota's lock, as is the next
     bool waiting_ = false;  // for them
   };
 

@@ -392,17 +392,6 @@ void Scheduler::EnqueueSecondStage(Group group, const BatchFacts& facts) {
   Cancel(group.scans);
 }
 
-Scheduler::GroupsByRound Scheduler::TakeSecondStageBatch() {
-  const size_t largest = std::min(options_.max_batch, second_stage_limit_.scans());
-  GroupsByRound batch;
-  while (!second_stage_.empty() && batch.size() < largest) {
-    waiting_.SetRound(second_stage_.begin()->first);
-    batch.insert(second_stage_.extract(second_stage_.begin()));
-  }
-  CountWaiting();
-  return batch;
-}
-
 void Scheduler::RunSecondStage() {
   while (true) {
     GroupsByRound batch;
@@ -410,7 +399,12 @@ void Scheduler::RunSecondStage() {
       const absl::MutexLock lock(&mutex_);
       mutex_.Await(absl::Condition(this, &Scheduler::HasSecondStageWork));
       if (stopping_) return;
-      batch = TakeSecondStageBatch();
+      const size_t largest = std::min(options_.max_batch, second_stage_limit_.scans());
+      while (!second_stage_.empty() && batch.size() < largest) {
+        waiting_.SetRound(second_stage_.begin()->first);
+        batch.insert(second_stage_.extract(second_stage_.begin()));
+      }
+      CountWaiting();
     }
     const size_t lanes = batch.size();
     const Clock::time_point start = Clock::now();

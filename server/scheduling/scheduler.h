@@ -177,7 +177,6 @@ class Scheduler {
   [[nodiscard]] bool HasSecondStageWork() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     return stopping_ || !second_stage_.empty();
   }
-  [[nodiscard]] GroupsByRound TakeSecondStageBatch() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void EstimateBatch(GroupsByRound& batch);
 
   Engine& engine_;

@@ -2,7 +2,6 @@
 
 #include "server/rpc/support/server_call.h"
 
-
 #include "server/observe/logging.h"
 
 namespace voxloc::server {
@@ -119,11 +118,6 @@ ServerCall::Clock::time_point ServerCall::Poll(Clock::time_point now) {
     EndLocked(status);
   }
   return timeouts_.NextCheck(now);
-}
-
-void ServerCall::CancelForDrain() {
-  const absl::MutexLock lock(&call_mutex_);
-  if (!finished_) context_.TryCancel();
 }
 
 }  // namespace voxloc::server

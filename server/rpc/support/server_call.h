@@ -230,7 +230,10 @@ class ServerCall : public TimeoutWatch::Watched, public DrainableCall {
   }
   void FinishIfDone() ABSL_EXCLUSIVE_LOCKS_REQUIRED(call_mutex_);
   Clock::time_point Poll(Clock::time_point now) final;
-  void CancelForDrain() final;
+  void CancelForDrain() final {
+    const absl::MutexLock lock(&call_mutex_);
+    if (!finished_) context_.TryCancel();
+  }
 
   const std::shared_ptr<std::atomic<bool>> stopped_ = std::make_shared<std::atomic<bool>>(false);
   const Backlog backlog_;
