@@ -15,7 +15,7 @@
 #include "core/host/process_limits.h"
 #include "core/parallel/deadlock_detection.h"
 #include "server/config/command_line.h"
-#include "server/config/config_errors.h"
+#include "server/config/config_input.h"
 #include "server/lifecycle/lifecycle_requests.h"
 #include "server/maintenance.h"
 #include "server/observe/logging.h"

@@ -9,7 +9,7 @@
 #include "absl/time/clock.h"
 #include "server/maps/map_memory.h"
 #include "server/maps/store/sqlite_map_store.h"
-#include "server/observe/engine_devices.h"
+#include "server/observe/metrics/exporter.h"
 
 namespace voxloc::server {
 namespace {

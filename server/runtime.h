@@ -18,7 +18,7 @@
 #include "server/capture/capture_recorder.h"
 #include "server/config/config.h"
 #include "server/config/host_resources.h"
-#include "server/config/live_config.h"
+#include "server/config/settings.h"
 #include "server/engines/engine_choice.h"
 #include "server/lifecycle/active_calls.h"
 #include "server/lifecycle/drain.h"

@@ -7,7 +7,7 @@
 #define VOXLOC_SERVER_START_CHECK_H_
 
 #include "server/config/config.h"
-#include "server/config/config_errors.h"
+#include "server/config/config_input.h"
 
 namespace voxloc::server {
 

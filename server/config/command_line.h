@@ -11,8 +11,7 @@
 #include <string>
 
 #include "absl/status/statusor.h"
-#include "server/config/config_errors.h"
-#include "server/config/live_config.h"
+#include "server/config/config_input.h"
 #include "server/config/settings.h"
 
 namespace voxloc::server {

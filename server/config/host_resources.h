@@ -11,7 +11,7 @@
 #include <string>
 
 #include "core/host/process_limits.h"
-#include "server/config/live_config.h"
+#include "server/config/settings.h"
 
 namespace voxloc::server {
 

@@ -26,7 +26,7 @@
 #include "absl/synchronization/mutex.h"
 #include "core/checksum/sha256.h"
 #include "core/engine/failover/failover_engine.h"
-#include "server/config/live_config.h"
+#include "server/config/settings.h"
 #include "server/geodesy/map_frame.h"
 #include "server/maps/map_build.h"
 #include "server/maps/map_events.h"

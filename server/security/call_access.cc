@@ -15,7 +15,7 @@
 #include "absl/time/clock.h"
 #include "server/errors/error_details.h"
 #include "server/observe/logging.h"
-#include "server/security/access_policy.h"
+#include "server/security/access_control.h"
 
 namespace voxloc::server {
 namespace {

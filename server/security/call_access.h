@@ -25,7 +25,6 @@
 #include "core/checksum/sha256.h"
 #include "server/observe/metrics/metrics.h"
 #include "server/security/access_control.h"
-#include "server/security/access_policy.h"
 
 namespace voxloc::server {
 

@@ -25,7 +25,7 @@
 #include "absl/time/clock.h"
 #include "core/status/try.h"
 #include "core/text/host_port.h"
-#include "server/config/config_errors.h"
+#include "server/config/config_input.h"
 #include "server/config/settings.h"
 #include "server/observe/logging.h"
 #include "server/observe/seconds.h"

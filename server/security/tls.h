@@ -19,7 +19,7 @@
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
 #include "server/config/config.h"
-#include "server/config/text_file.h"
+#include "server/config/config_input.h"
 #include "server/observe/metrics/metrics.h"
 #include "server/scheduling/timeout_watch.h"
 

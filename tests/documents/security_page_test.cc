@@ -14,7 +14,6 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_split.h"
 #include "server/security/access_control.h"
-#include "server/security/access_policy.h"
 
 namespace voxloc::server {
 namespace {

@@ -12,15 +12,16 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstddef>
 #include <fstream>
 #include <utility>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/clock.h"
-#include "server/observe/engine_devices.h"
 #include "server/observe/logging.h"
 #include "server/observe/version.h"
 
@@ -216,6 +217,20 @@ std::string MetricsExporter::Text() const {
   AppendMaps(list_maps_(), metrics_.map_results(), families);
   AppendProcess(started_unix_s_, families);
   return prometheus::TextSerializer().Serialize(families);
+}
+
+std::vector<EngineInfo> DevicesOf(const Engine& engine, const std::vector<uint32_t>& ordinals) {
+  EngineInfo info = engine.Info();
+  std::vector<EngineInfo> devices = std::move(info.parts);
+  if (devices.empty()) {
+    info.healthy = engine.Health().ok();
+    info.parts.clear();
+    devices.push_back(std::move(info));
+  }
+  for (size_t i = 0; i < devices.size() && i < ordinals.size(); ++i) {
+    absl::StrAppend(&devices[i].name, ":", ordinals[i]);
+  }
+  return devices;
 }
 
 }  // namespace voxloc::server

@@ -29,7 +29,7 @@
 #include "server/observe/trace/span_exporter.h"
 #include "server/observe/trace/trace_context.h"
 #include "server/runtime.h"
-#include "server/security/access_policy.h"
+#include "server/security/access_control.h"
 #include "server/security/call_access.h"
 #include "voxloc/v1/scan.pb.h"
 

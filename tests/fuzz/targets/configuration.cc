@@ -5,8 +5,8 @@
 #include <string>
 
 #include "server/config/config.h"
-#include "server/config/config_errors.h"
-#include "server/config/config_sources.h"
+#include "server/config/config_input.h"
+#include "server/config/config_text.h"
 #include "server/config/settings.h"
 #include "tests/fuzz/fuzz_targets.h"
 

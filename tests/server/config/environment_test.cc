@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "server/config/config_sources.h"
+#include "server/config/config_text.h"
 
 namespace voxloc::server {
 namespace {

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
-#include "server/config/config_sources.h"
+#include "server/config/config_text.h"
 #include "tests/support/scratch_dir.h"
 
 namespace voxloc::server {

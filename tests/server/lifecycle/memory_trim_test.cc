@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#include "server/lifecycle/memory_trim.h"
-
 #include <gtest/gtest.h>
+
+#include "server/lifecycle/active_calls.h"
 
 namespace voxloc::server {
 namespace {

@@ -5,7 +5,7 @@
 
 #include <string>
 
-#include "server/network/http_connection.h"
+#include "server/network/http_listener.h"
 
 namespace voxloc::server {
 namespace {

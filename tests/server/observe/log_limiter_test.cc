@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#include "server/observe/log_limiter.h"
-
 #include <gtest/gtest.h>
+
+#include "server/observe/logging.h"
 
 namespace voxloc::server {
 namespace {

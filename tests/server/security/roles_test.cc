@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "server/security/access_policy.h"
+#include "server/security/access_control.h"
 #include "tests/server/plain_calls.h"
 #include "tests/server/security/any_rpc.h"
 #include "tests/server/security/secured_calls.h"

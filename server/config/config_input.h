@@ -2,13 +2,17 @@
 //
 // ConfigErrors: collects the errors of a configuration, up to a readable number. Not thread-safe.
 
-#ifndef VOXLOC_SERVER_CONFIG_CONFIG_ERRORS_H_
-#define VOXLOC_SERVER_CONFIG_CONFIG_ERRORS_H_
+#ifndef VOXLOC_SERVER_CONFIG_CONFIG_INPUT_H_
+#define VOXLOC_SERVER_CONFIG_CONFIG_INPUT_H_
 
 #include <cstddef>
+#include <cstdint>
+#include <string>
+#include <tuple>
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 
 namespace voxloc::server {
@@ -37,6 +41,17 @@ class ConfigErrors {
   std::vector<absl::Status> errors_;
 };
 
+// Small files that the server is configured with: their text, and whether they have changed.
+// Thread-safe: no shared state.
+
+// NotFound: the file cannot be read, with why. InvalidArgument: it has more bytes than `most`.
+[[nodiscard]] absl::StatusOr<std::string> ReadTextFile(const std::string& path, size_t most);
+
+// Device, inode, size, time of the last change in seconds and nanoseconds: equal for a file that
+// has not changed. All 0: there is none.
+using FileStamp = std::tuple<uint64_t, uint64_t, int64_t, int64_t, int64_t>;
+[[nodiscard]] FileStamp StampOf(const std::string& path);
+
 }  // namespace voxloc::server
 
-#endif  // VOXLOC_SERVER_CONFIG_CONFIG_ERRORS_H_
+#endif  // VOXLOC_SERVER_CONFIG_CONFIG_INPUT_H_

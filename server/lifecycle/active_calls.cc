@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#include "server/lifecycle/memory_trim.h"
+#include "server/lifecycle/active_calls.h"
 
 #ifdef __GLIBC__
 #include <malloc.h>
