@@ -97,8 +97,8 @@ absl::Status UnknownFlag(const std::string& argument, const SettingTable& table)
     known.push_back(FlagOfKey(setting.key));
   }
   return absl::InvalidArgumentError(
-      absl::StrCat(UnknownSetting(absl::StartsWith(flag, "-") ? "flag" : "argument", flag, known),
-                   " See voxlocd --help"));
+      absl::StrCat("unknown ", absl::StartsWith(flag, "-") ? "flag " : "argument ", flag,
+                   DidYouMean(flag, known), " See voxlocd --help"));
 }
 
 // Sets the values in their order, so that the last of a key stays.

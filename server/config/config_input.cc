@@ -7,9 +7,10 @@
 #include <cerrno>
 #include <cstring>
 #include <fstream>
-#include <string>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "core/text/nearest_name.h"
 
 namespace voxloc::server {
 
@@ -23,10 +24,9 @@ void ConfigErrors::Add(const absl::Status& error) {
 
 absl::Status ConfigErrors::Status() const {
   if (errors_.empty()) return absl::OkStatus();
-  std::string text;
-  for (const absl::Status& error : errors_) {
-    absl::StrAppend(&text, text.empty() ? "" : "\n", error.message());
-  }
+  std::string text = absl::StrJoin(errors_, "\n", [](std::string* line, const absl::Status& error) {
+    absl::StrAppend(line, error.message());
+  });
   if (full()) absl::StrAppend(&text, "\nand perhaps more: these are the first ", kMaxErrors);
   return {errors_.front().code(), text};
 }
@@ -44,6 +44,11 @@ absl::StatusOr<std::string> ReadTextFile(const std::string& path, size_t most) {
     return absl::InvalidArgumentError(absl::StrCat(path, " must have at most ", most, " bytes"));
   }
   return text;
+}
+
+std::string DidYouMean(absl::string_view typed, const std::vector<std::string>& known) {
+  const std::string nearest = NearestName(typed, known);
+  return nearest.empty() ? "" : absl::StrCat("; did you mean ", nearest, "?");
 }
 
 FileStamp StampOf(const std::string& path) {

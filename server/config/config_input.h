@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// ConfigErrors: collects the errors of a configuration, up to a readable number. Not thread-safe.
+// What reading configurations needs: small files, errors that are collected, and suggestions for
+// misspelt names. Thread-safe, except for one ConfigErrors.
 
 #ifndef VOXLOC_SERVER_CONFIG_CONFIG_INPUT_H_
 #define VOXLOC_SERVER_CONFIG_CONFIG_INPUT_H_
@@ -17,6 +18,19 @@
 
 namespace voxloc::server {
 
+// NotFound: the file cannot be read, with why. InvalidArgument: it has more bytes than `most`.
+[[nodiscard]] absl::StatusOr<std::string> ReadTextFile(const std::string& path, size_t most);
+
+// Device, inode, size, time of the last change in seconds and nanoseconds: equal for a file that
+// has not changed. All 0: there is none.
+using FileStamp = std::tuple<uint64_t, uint64_t, int64_t, int64_t, int64_t>;
+[[nodiscard]] FileStamp StampOf(const std::string& path);
+
+// "; did you mean NEAREST?"; empty: no known name is near.
+[[nodiscard]] std::string DidYouMean(absl::string_view typed,
+                                     const std::vector<std::string>& known);
+
+// The errors of a configuration, up to a readable number.
 class ConfigErrors {
  public:
   // Further errors are dropped: half a terminal of 48 lines.
@@ -40,17 +54,6 @@ class ConfigErrors {
  private:
   std::vector<absl::Status> errors_;
 };
-
-// Small files that the server is configured with: their text, and whether they have changed.
-// Thread-safe: no shared state.
-
-// NotFound: the file cannot be read, with why. InvalidArgument: it has more bytes than `most`.
-[[nodiscard]] absl::StatusOr<std::string> ReadTextFile(const std::string& path, size_t most);
-
-// Device, inode, size, time of the last change in seconds and nanoseconds: equal for a file that
-// has not changed. All 0: there is none.
-using FileStamp = std::tuple<uint64_t, uint64_t, int64_t, int64_t, int64_t>;
-[[nodiscard]] FileStamp StampOf(const std::string& path);
 
 }  // namespace voxloc::server
 

@@ -2,7 +2,7 @@
 
 #include "server/config/config_text.h"
 
-#include <yaml-cpp/eventhandler.h>
+#include <yaml-cpp/emitfromevents.h>
 #include <yaml-cpp/yaml.h>
 
 #include <algorithm>
@@ -13,11 +13,9 @@
 #include <functional>
 #include <map>
 #include <regex>
-#include <set>
 #include <sstream>
 #include <system_error>
 #include <utility>
-#include <vector>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/escaping.h"
@@ -25,7 +23,6 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
-#include "core/text/nearest_name.h"
 #include "core/text/utf8.h"
 #include "server/config/config_input.h"
 
@@ -33,12 +30,6 @@ namespace voxloc::server {
 namespace {
 
 constexpr size_t kColumns = 100;  // as all files of the repository
-
-// Lines before and behind "KEY: VALUE".
-struct Comments {
-  std::function<std::string(const Setting& setting)> before;  // its words are wrapped
-  std::function<std::string(const Setting& setting)> behind;
-};
 
 std::string Wrapped(absl::string_view text, absl::string_view indent) {
   std::string result;
@@ -55,36 +46,25 @@ std::string Wrapped(absl::string_view text, absl::string_view indent) {
   return result;
 }
 
-std::string SettingYaml(const Setting& setting, absl::string_view key, const Config& config,
-                        absl::string_view indent, const Comments& comments) {
-  const std::string before = comments.before ? comments.before(setting) : "";
-  const std::string behind = comments.behind ? comments.behind(setting) : "";
-  return absl::StrCat(before.empty() ? "" : "\n", Wrapped(before, indent), indent, key, ": ",
-                      YamlScalar(setting.get(config)), behind.empty() ? "" : "  # ", behind, "\n");
-}
+using Comment = std::function<std::string(const Setting& setting)>;
 
-// Keys of a group follow the group's first one.
-std::string Yaml(const Config& config, const SettingTable& table, const Comments& comments) {
+// Each value with a comment in lines above it or behind it. The table has the keys of a group in a
+// row.
+std::string Yaml(const Config& config, const SettingTable& table, const Comment& above,
+                 const Comment& behind) {
   std::string text;
-  std::set<std::string> written;  // groups
+  std::string group;
   for (const Setting& setting : table) {
+    if (setting.secret) continue;
     const size_t dot = setting.key.find('.');
-    if (dot == std::string::npos) {
-      if (!setting.secret)
-        absl::StrAppend(&text, SettingYaml(setting, setting.key, config, "", comments));
-      continue;
-    }
-    const std::string group = setting.key.substr(0, dot);
-    if (!written.insert(group).second) continue;
-    std::string members;
-    for (const Setting& member : table) {
-      if (member.secret || !absl::StartsWith(member.key, group + ".")) continue;
-      absl::StrAppend(&members,
-                      SettingYaml(member, member.key.substr(dot + 1), config, "  ", comments));
-    }
-    if (!members.empty()) {
-      absl::StrAppend(&text, comments.before ? "\n" : "", group, ":\n", members);
-    }
+    const bool grouped = dot != std::string::npos;
+    const std::string previous =
+        std::exchange(group, grouped ? setting.key.substr(0, dot) : std::string());
+    if (grouped && group != previous) absl::StrAppend(&text, above ? "\n" : "", group, ":\n");
+    const absl::string_view indent = grouped ? "  " : "";
+    if (above) absl::StrAppend(&text, "\n", Wrapped(above(setting), indent));
+    absl::StrAppend(&text, indent, setting.key.substr(grouped ? dot + 1 : 0), ": ",
+                    YamlScalar(setting.get(config)), behind ? "  # " + behind(setting) : "", "\n");
   }
   return text;
 }
@@ -92,20 +72,98 @@ std::string Yaml(const Config& config, const SettingTable& table, const Comments
 std::string OriginText(const std::string& key, const ConfigOrigins& origins) {
   const auto found = origins.find(key);
   if (found == origins.end()) return "default";
-  const std::string place = absl::Utf8SafeCEscape(found->second.place);
-  switch (found->second.origin) {
-    case ConfigOrigin::kDefault:
-      return "default";
-    case ConfigOrigin::kDetected:
-      return absl::StrCat("default: ", place);
-    case ConfigOrigin::kFile:
-      return place;
-    case ConfigOrigin::kEnvironment:
-      return absl::StrCat("environment variable ", place);
-    case ConfigOrigin::kFlag:
-      return absl::StrCat("flag ", place);
+  constexpr absl::string_view kBefore[] = {"default", "default: ", "", "environment variable ",
+                                           "flag "};  // by ConfigOrigin
+  return absl::StrCat(kBefore[static_cast<size_t>(found->second.origin)],
+                      absl::Utf8SafeCEscape(found->second.place));
+}
+
+// Of a service: its address and ports (kubernetes.io, "Service: Environment variables"), with the
+// names of the links of Docker that they copy.
+bool IsKubernetesVariable(const std::string& name, absl::string_view value) {
+  static const auto* const service = new std::regex(
+      "VOXLOCD_(.*_)?(SERVICE_HOST|SERVICE_PORT(_.+)?|"
+      "PORT_[0-9]+_(TCP|UDP|SCTP)(_(PROTO|PORT|ADDR))?)");
+  if (std::regex_match(name, *service)) return true;
+  const bool url = absl::StartsWith(value, "tcp://") || absl::StartsWith(value, "udp://") ||
+                   absl::StartsWith(value, "sctp://");
+  return url && absl::EndsWith(name, "_PORT");
+}
+
+std::string KindOf(const YAML::Node& node) {
+  if (node.IsSequence()) return "a list";
+  if (node.IsMap()) return "a map";
+  return "null";
+}
+
+// Marks count from 0; -1: unknown.
+std::string PlaceOf(absl::string_view name, const YAML::Mark& mark) {
+  if (mark.is_null()) return std::string(name);
+  return absl::StrCat(name, ":", mark.line + 1, ":", mark.column + 1);
+}
+
+class YamlReader {
+ public:
+  YamlReader(absl::string_view name, const SettingTable& table, ConfigErrors& errors)
+      : name_(name), table_(table), errors_(errors) {}
+
+  void Read(const YAML::Node& map, const std::string& prefix) {
+    for (const auto& entry : map) {
+      if (errors_.full()) return;
+      const YAML::Mark mark = entry.first.Mark();
+      const std::string problem =
+          entry.first.IsScalar()
+              ? ReadEntry(absl::StrCat(prefix, entry.first.Scalar()), mark, entry.second)
+              : absl::StrCat("a key must be a word (got ", KindOf(entry.first), ")");
+      if (!problem.empty()) errors_.Add(PlaceOf(name_, mark), problem);
+    }
   }
-  return "unknown";
+
+  std::vector<ConfigValue> values;
+
+ private:
+  // "": the entry is right, or the errors of its group are added.
+  std::string ReadEntry(const std::string& key, const YAML::Mark& mark, const YAML::Node& node) {
+    const Setting* setting = FindSetting(key, table_);
+    if (setting == nullptr) {
+      if (!IsSettingGroup(key, table_)) {
+        return absl::StrCat("unknown key ", key, DidYouMean(key, SettingKeys(table_)));
+      }
+      if (!node.IsMap()) {
+        return absl::StrCat(key, " must be a map of keys to values (got ",
+                            node.IsScalar() ? absl::StrCat("'", node.Scalar(), "'") : KindOf(node),
+                            ")");
+      }
+      Read(node, key + ".");
+      return "";
+    }
+    if (!node.IsScalar()) {
+      return absl::StrCat(setting->key, " must be one value (got ", KindOf(node),
+                          node.IsNull() ? "; an empty text is \"\")" : ")");
+    }
+    const auto [first, inserted] = lines_.emplace(setting->key, mark.line + 1);
+    if (!inserted) {
+      return absl::StrCat(setting->key, " is there twice, in line ", first->second, " too");
+    }
+    const ConfigLocation place{ConfigOrigin::kFile, absl::StrCat(name_, ":", mark.line + 1)};
+    values.push_back({setting->key, node.Scalar(), place, PlaceOf(name_, node.Mark())});
+    return "";
+  }
+
+  const absl::string_view name_;
+  const SettingTable& table_;
+  ConfigErrors& errors_;
+  std::map<std::string, int> lines_;
+};
+
+// Two steps of the parser, not YAML::LoadAll: with a comma at the start of a document, yaml-cpp 0.7
+// yields documents forever, and LoadAll does not return.
+bool HasSecondDocument(const std::string& text) {
+  std::istringstream stream(text);
+  YAML::Parser parser(stream);
+  YAML::Emitter ignored;
+  YAML::EmitFromEvents events(ignored);
+  return parser.HandleNextDocument(events) && parser.HandleNextDocument(events);
 }
 
 }  // namespace
@@ -132,9 +190,8 @@ std::string YamlScalar(absl::string_view text) {
 
 std::string ConfigYaml(const Config& config, const ConfigOrigins& origins,
                        const SettingTable& table) {
-  Comments comments;
-  comments.behind = [&origins](const Setting& setting) { return OriginText(setting.key, origins); };
-  return Yaml(config, table, comments);
+  return Yaml(config, table, nullptr,
+              [&origins](const Setting& setting) { return OriginText(setting.key, origins); });
 }
 
 std::string ConfigDifferences(const Config& config, const ConfigOrigins& origins,
@@ -151,8 +208,7 @@ std::string ConfigDifferences(const Config& config, const ConfigOrigins& origins
 }
 
 std::string ConfigReference(const SettingTable& table) {
-  Comments comments;
-  comments.before = [](const Setting& setting) {
+  const auto above = [](const Setting& setting) {
     std::string help = setting.help;
     help.front() = absl::ascii_toupper(help.front());
     return absl::StrCat(help, ". Value: ", setting.value_name,
@@ -170,123 +226,8 @@ std::string ConfigReference(const SettingTable& table) {
   for (const absl::string_view paragraph : absl::StrSplit(head, '\n')) {
     absl::StrAppend(&text, Wrapped(paragraph, ""));
   }
-  return absl::StrCat(text, Yaml(Config(), table, comments));
+  return absl::StrCat(text, Yaml(Config(), table, above, nullptr));
 }
-
-namespace {
-
-// Of a service: its address and ports (kubernetes.io, "Service: Environment variables"), with the
-// names of the links of Docker that they copy.
-bool IsKubernetesVariable(const std::string& name, absl::string_view value) {
-  static const auto* const service = new std::regex(
-      "VOXLOCD_(.*_)?(SERVICE_HOST|SERVICE_PORT(_.+)?|"
-      "PORT_[0-9]+_(TCP|UDP|SCTP)(_(PROTO|PORT|ADDR))?)");
-  if (std::regex_match(name, *service)) return true;
-  const bool url = absl::StartsWith(value, "tcp://") || absl::StartsWith(value, "udp://") ||
-                   absl::StartsWith(value, "sctp://");
-  return url && absl::EndsWith(name, "_PORT");
-}
-
-absl::string_view KindOf(const YAML::Node& node) {
-  if (node.IsSequence()) return "a list";
-  if (node.IsMap()) return "a map";
-  return "null";
-}
-
-class Reader {
- public:
-  Reader(absl::string_view name, const SettingTable& table, ConfigErrors& errors)
-      : name_(name), table_(table), errors_(errors) {}
-
-  void Read(const YAML::Node& map, const std::string& prefix) {
-    for (const auto& entry : map) {
-      if (errors_.full()) return;
-      const YAML::Mark mark = entry.first.Mark();
-      if (!entry.first.IsScalar()) {
-        errors_.Add(Where(mark),
-                    absl::StrCat("a key must be a word (got ", KindOf(entry.first), ")"));
-        continue;
-      }
-      ReadEntry(absl::StrCat(prefix, entry.first.Scalar()), mark, entry.second);
-    }
-  }
-
-  std::vector<ConfigValue> Take() { return std::move(values_); }
-
- private:
-  void ReadEntry(const std::string& key, const YAML::Mark& mark, const YAML::Node& node) {
-    const Setting* setting = FindSetting(key, table_);
-    const bool group = setting == nullptr && IsSettingGroup(key, table_);
-    if (setting == nullptr && !group) {
-      errors_.Add(Where(mark), UnknownSetting("key", key, SettingKeys(table_)));
-    } else if (group) {
-      if (node.IsMap()) {
-        Read(node, key + ".");
-      } else {
-        errors_.Add(Where(mark),
-                    absl::StrCat(key, " must be a map of keys to values (got ",
-                                 node.IsScalar() ? absl::StrCat("'", node.Scalar(), "'")
-                                                 : std::string(KindOf(node)),
-                                 ")"));
-      }
-    } else if (!node.IsScalar()) {
-      errors_.Add(Where(mark), absl::StrCat(setting->key, " must be one value (got ", KindOf(node),
-                                            node.IsNull() ? "; an empty text is \"\")" : ")"));
-    } else {
-      Keep(*setting, mark, node);
-    }
-  }
-
-  void Keep(const Setting& setting, const YAML::Mark& mark, const YAML::Node& node) {
-    const auto [first, inserted] = lines_.emplace(setting.key, mark.line + 1);
-    if (!inserted) {
-      errors_.Add(Where(mark),
-                  absl::StrCat(setting.key, " is there twice, in line ", first->second, " too"));
-      return;
-    }
-    const ConfigLocation place{ConfigOrigin::kFile, absl::StrCat(name_, ":", mark.line + 1)};
-    values_.push_back({setting.key, node.Scalar(), place, Where(node.Mark())});
-  }
-
-  // Marks count from 0; -1: unknown.
-  [[nodiscard]] std::string Where(const YAML::Mark& mark) const {
-    if (mark.is_null()) return std::string(name_);
-    return absl::StrCat(name_, ":", mark.line + 1, ":", mark.column + 1);
-  }
-
-  const absl::string_view name_;
-  const SettingTable& table_;
-  ConfigErrors& errors_;
-  std::map<std::string, int> lines_;
-  std::vector<ConfigValue> values_;
-};
-
-class IgnoreEvents : public YAML::EventHandler {
- public:
-  void OnDocumentStart(const YAML::Mark& /*mark*/) override {}
-  void OnDocumentEnd() override {}
-  void OnNull(const YAML::Mark& /*mark*/, YAML::anchor_t /*anchor*/) override {}
-  void OnAlias(const YAML::Mark& /*mark*/, YAML::anchor_t /*anchor*/) override {}
-  void OnScalar(const YAML::Mark& /*mark*/, const std::string& /*tag*/, YAML::anchor_t /*anchor*/,
-                const std::string& /*value*/) override {}
-  void OnSequenceStart(const YAML::Mark& /*mark*/, const std::string& /*tag*/,
-                       YAML::anchor_t /*anchor*/, YAML::EmitterStyle::value /*style*/) override {}
-  void OnSequenceEnd() override {}
-  void OnMapStart(const YAML::Mark& /*mark*/, const std::string& /*tag*/, YAML::anchor_t /*anchor*/,
-                  YAML::EmitterStyle::value /*style*/) override {}
-  void OnMapEnd() override {}
-};
-
-// Two steps of the parser, not YAML::LoadAll: with a comma at the start of a document, yaml-cpp 0.7
-// yields documents forever, and LoadAll does not return.
-bool HasSecondDocument(const std::string& text) {
-  std::istringstream stream(text);
-  YAML::Parser parser(stream);
-  IgnoreEvents events;
-  return parser.HandleNextDocument(events) && parser.HandleNextDocument(events);
-}
-
-}  // namespace
 
 std::string VariableOfKey(absl::string_view key) {
   return absl::StrCat(kVariablePrefix,
@@ -314,11 +255,8 @@ EnvironmentSettings ReadEnvironment(const char* const* environment, const Settin
       const ConfigLocation place{ConfigOrigin::kEnvironment, name};
       result.values.push_back({found->second->key, std::string(value), place, name});
     } else if (!IsKubernetesVariable(name, value)) {
-      const std::string nearest = NearestName(absl::AsciiStrToUpper(name), known);
-      errors.Add(
-          "environment",
-          absl::StrCat("unknown variable ", name,
-                       nearest.empty() ? "" : absl::StrCat("; did you mean ", nearest, "?")));
+      errors.Add("environment", absl::StrCat("unknown variable ", name,
+                                             DidYouMean(absl::AsciiStrToUpper(name), known)));
     }
   }
   return result;
@@ -347,7 +285,7 @@ absl::StatusOr<std::string> ReadConfigFile(const std::string& path) {
 
 std::vector<ConfigValue> ParseYamlSettings(absl::string_view yaml, absl::string_view name,
                                            const SettingTable& table, ConfigErrors& errors) {
-  Reader reader(name, table, errors);
+  YamlReader reader(name, table, errors);
   try {
     const std::string text(yaml);
     const YAML::Node document = YAML::Load(text);
@@ -360,14 +298,11 @@ std::vector<ConfigValue> ParseYamlSettings(absl::string_view yaml, absl::string_
                                     document.IsScalar() ? "one value" : "a list", ")"));
     }
   } catch (const YAML::Exception& error) {  // yaml-cpp reports by exception
-    const std::string line =
-        error.mark.is_null() ? ""
-                             : absl::StrCat(":", error.mark.line + 1, ":", error.mark.column + 1);
-    errors.Add(absl::StrCat(name, line), absl::StrCat("not YAML: ", error.msg));
+    errors.Add(PlaceOf(name, error.mark), absl::StrCat("not YAML: ", error.msg));
   } catch (const std::exception& error) {
     errors.Add(name, absl::StrCat("not YAML: ", error.what()));
   }
-  return reader.Take();
+  return std::move(reader.values);
 }
 
 }  // namespace voxloc::server

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A configuration as text: as a YAML file that reads back as the same configuration, and in short.
-// Secret settings are left out. Thread-safe: no state.
+// Settings as text: read from the configuration file and from environment variables (VOXLOCD_ and
+// the key in upper case with dots as underscores, such as VOXLOCD_LIMITS_MAX_SESSIONS); written as
+// a YAML file that reads back as the same configuration, and in short. Secret settings are not
+// written. Thread-safe as long as nobody changes the environment.
 
 #ifndef VOXLOC_SERVER_CONFIG_CONFIG_TEXT_H_
 #define VOXLOC_SERVER_CONFIG_CONFIG_TEXT_H_
@@ -31,10 +33,6 @@ namespace voxloc::server {
 
 // All keys with their defaults and their help: deploy/voxlocd.full.yaml.
 [[nodiscard]] std::string ConfigReference(const SettingTable& table);
-
-// Where settings come from besides flags: the configuration file, and environment variables:
-// VOXLOCD_ and the key in upper case with dots as underscores, such as VOXLOCD_LIMITS_MAX_SESSIONS.
-// Thread-safe as long as nobody changes the environment.
 
 inline constexpr absl::string_view kVariablePrefix = "VOXLOCD_";
 // What --config is.

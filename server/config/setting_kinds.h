@@ -8,7 +8,11 @@
 #define VOXLOC_SERVER_CONFIG_SETTING_KINDS_H_
 
 #include <algorithm>
+#include <charconv>
+#include <cstddef>
 #include <cstdint>
+#include <iterator>
+#include <limits>
 #include <string>
 #include <tuple>
 #include <type_traits>
@@ -16,12 +20,15 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/string_view.h"
+#include "core/estimate/calibration/sensor_calibration.h"
 #include "core/text/host_port.h"
 #include "server/config/config.h"
 #include "server/config/settings.h"
@@ -31,17 +38,37 @@ namespace voxloc::server::setting_kinds {
 using Names = std::vector<std::string>;
 
 // InvalidArgument: "KEY must be REQUIREMENT (got 'VALUE')".
-[[nodiscard]] absl::Status Refuse(absl::string_view key, absl::string_view value,
-                                  absl::string_view requirement);
+inline absl::Status Refuse(absl::string_view key, absl::string_view value,
+                           absl::string_view requirement) {
+  return absl::InvalidArgumentError(
+      absl::StrCat(key, " must be ", requirement, " (got '", value, "')"));
+}
 
 // A whole number of bytes, or of KiB, MiB, GiB or TiB with the suffix K, M, G or T.
-[[nodiscard]] bool ParseBytes(absl::string_view value, uint64_t& bytes);
+inline bool ParseBytes(absl::string_view value, uint64_t& bytes) {
+  const size_t power =
+      value.empty() ? absl::string_view::npos : absl::string_view("KMGT").find(value.back());
+  uint64_t unit = 1;
+  if (power != absl::string_view::npos) {
+    unit = uint64_t{1} << (10 * (power + 1));
+    value.remove_suffix(1);
+  }
+  uint64_t count = 0;
+  if (!absl::SimpleAtoi(value, &count)) return false;
+  if (count > std::numeric_limits<uint64_t>::max() / unit) return false;
+  bytes = count * unit;
+  return true;
+}
 
 inline constexpr absl::string_view kAddressRequirement =
     "ADDR:PORT with a port from 0 to 65535, such as 127.0.0.1:50051 or [::1]:50051";
 
 // The shortest text that reads back as the same number.
-[[nodiscard]] std::string NumberText(double value);
+inline std::string NumberText(double value) {
+  char text[32];  // 24 characters at most: "-2.2250738585072014e-308"
+  const std::to_chars_result end = std::to_chars(std::begin(text), std::end(text), value);
+  return {text, end.ptr};
+}
 
 // The value in a configuration.
 template <typename AnyConfig, typename Group, typename Value>
@@ -219,11 +246,58 @@ Setting Address(const std::string& key, Member member, bool may_be_off, std::str
               parse, kPlain);
 }
 
-// The URL of a database. A value that is refused is not repeated: it may have a password.
-[[nodiscard]] Setting StoreUrl(std::string help);
+// The URL of a database. A value that is refused is not repeated: it may have a password, which the
+// list of processes and the printed configuration would show.
+inline Setting StoreUrl(std::string help) {
+  const std::string key = "store.url";
+  auto set = [key](absl::string_view value, Config& config) {
+    const auto refuse = [&key](absl::string_view why) {
+      return absl::InvalidArgumentError(absl::StrCat(key, " ", why));
+    };
+    const bool url =
+        absl::StartsWith(value, "postgresql://") || absl::StartsWith(value, "postgres://");
+    if (!value.empty() && !url) {
+      return refuse("must be a URL such as postgresql://voxloc@db.example.com/voxloc");
+    }
+    // Between "//" and the path: USER:PASSWORD@HOST:PORT.
+    absl::string_view authority = value.substr(url ? value.find("//") + 2 : 0);
+    authority = authority.substr(0, authority.find_first_of("/?"));
+    const size_t at = authority.rfind('@');
+    const bool of_user = at != absl::string_view::npos &&
+                         authority.substr(0, at).find(':') != absl::string_view::npos;
+    if (of_user || absl::StrContains(value, "password=")) {
+      return refuse(
+          "must not have a password, which others could read; put it into the variable "
+          "PGPASSWORD, or into a file that the variable PGPASSFILE names");
+    }
+    // libpq takes several hosts.
+    for (const absl::string_view host : absl::StrSplit(authority, ',')) {
+      if (const absl::Status port = CheckUrlPort(host); !port.ok()) return refuse(port.message());
+    }
+    config.store.url = std::string(value);
+    return absl::OkStatus();
+  };
+  return {key, "URL", std::move(help), std::move(set),
+          [](const Config& config) { return config.store.url; }};
+}
 
 // The file is read when the value is set.
-[[nodiscard]] Setting SensorCalibrationFile(std::string help);
+inline Setting SensorCalibrationFile(std::string help) {
+  const std::string key = "sensor_calibration";
+  auto set = [key](absl::string_view value, Config& config) {
+    absl::StatusOr<SensorCalibrations> sensors = SensorCalibrations();
+    if (!value.empty()) sensors = ReadCalibrationFile(std::string(value));
+    if (!sensors.ok()) {
+      return absl::Status(sensors.status().code(),
+                          absl::StrCat(key, ": ", sensors.status().message()));
+    }
+    config.sensor_calibration = std::string(value);
+    config.sensors = *std::move(sensors);
+    return absl::OkStatus();
+  };
+  return {key, "FILE", std::move(help), std::move(set),
+          [](const Config& config) { return config.sensor_calibration; }};
+}
 
 }  // namespace voxloc::server::setting_kinds
 

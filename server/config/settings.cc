@@ -11,7 +11,6 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "core/engine/profile.h"
-#include "core/text/nearest_name.h"
 #include "core/tracking/pose_buffer.h"
 #include "core/tracking/recovery.h"
 #include "server/config/setting_kinds.h"
@@ -289,11 +288,9 @@ std::string FlagOfKey(absl::string_view key) {
   return absl::StrCat("--", absl::StrReplaceAll(key, {{"_", "-"}}));
 }
 
-std::string UnknownSetting(absl::string_view kind, absl::string_view name,
-                           const std::vector<std::string>& known) {
-  const std::string nearest = NearestName(name, known);
-  return absl::StrCat("unknown ", kind, " ", name,
-                      nearest.empty() ? "" : absl::StrCat("; did you mean ", nearest, "?"));
+absl::Status CheckAddress(absl::string_view key, const std::string& address) {
+  if (ParseHostPort(address, PortZero::kAllowed).ok()) return absl::OkStatus();
+  return setting_kinds::Refuse(key, address, setting_kinds::kAddressRequirement);
 }
 
 std::vector<ConfigChange> ApplyReloadable(const EffectiveConfig& next, const SettingTable& table,

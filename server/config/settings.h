@@ -80,10 +80,6 @@ using SettingTable = std::vector<Setting>;
 
 [[nodiscard]] std::string FlagOfKey(absl::string_view key);  // "--limits.max-sessions"
 
-// "unknown KIND NAME; did you mean NEAREST?"
-[[nodiscard]] std::string UnknownSetting(absl::string_view kind, absl::string_view name,
-                                         const std::vector<std::string>& known);
-
 // InvalidArgument unless the address is ADDR:PORT; the message begins with `key`.
 [[nodiscard]] absl::Status CheckAddress(absl::string_view key, const std::string& address);
 
