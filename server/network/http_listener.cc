@@ -28,6 +28,212 @@
 #include "server/scheduling/this_thread.h"
 
 namespace voxloc::server {
+namespace {
+
+// Of request line and headers. Prometheus sends about 300.
+constexpr size_t kMaxRequestBytes = 4096;
+
+constexpr char kEmptyLine[] = "\r\n\r\n";
+
+bool IsRetryable(int error) { return error == EAGAIN || error == EWOULDBLOCK || error == EINTR; }
+
+// Smaller bodies fit a packet as they are.
+constexpr size_t kMinCompressedBytes = 1400;
+// The largest window of deflate, and zlib's flag for gzip's header (zlib.h, deflateInit2).
+constexpr int kWindowBits = 15 + 16;
+// zlib's default.
+constexpr int kMemoryLevel = 8;
+
+const char* ReasonPhrase(int status) {
+  constexpr std::pair<int, const char*> kPhrases[] = {{200, "OK"},
+                                                      {400, "Bad Request"},
+                                                      {404, "Not Found"},
+                                                      {405, "Method Not Allowed"},
+                                                      {431, "Request Header Fields Too Large"}};
+  for (const auto& [known, phrase] : kPhrases) {
+    if (known == status) return phrase;
+  }
+  return "Service Unavailable";
+}
+
+// nullopt: it does not begin with "/", or "%" is not followed by two digits of a byte over 0.
+std::optional<std::string> PathOf(absl::string_view target) {
+  target = target.substr(0, target.find('?'));
+  if (!absl::StartsWith(target, "/")) return std::nullopt;
+  std::string path;
+  for (size_t i = 0; i < target.size(); ++i) {
+    if (target[i] != '%') {
+      path += target[i];
+      continue;
+    }
+    uint32_t byte = 0;
+    const absl::string_view digits = target.substr(i + 1, 2);
+    if (digits.size() != 2 || !absl::ascii_isxdigit(static_cast<unsigned char>(digits[0])) ||
+        !absl::SimpleHexAtoi(digits, &byte) || byte == 0) {
+      return std::nullopt;
+    }
+    path += static_cast<char>(byte);
+    i += 2;
+  }
+  return path;
+}
+
+// The request line and the headers, up to the empty line and without it. nullopt: they are none.
+std::optional<HttpRequest> ParseHttpRequest(absl::string_view head) {
+  const std::vector<absl::string_view> lines = absl::StrSplit(head, "\r\n");
+  const std::vector<absl::string_view> parts = absl::StrSplit(lines[0], ' ');
+  if (parts.size() != 3 || parts[0].empty() || (parts[2] != "HTTP/1.1" && parts[2] != "HTTP/1.0")) {
+    return std::nullopt;
+  }
+  auto path = PathOf(parts[1]);
+  if (!path.has_value()) return std::nullopt;
+  HttpRequest request;
+  request.method = std::string(parts[0]);
+  request.path = *std::move(path);
+  for (size_t i = 1; i < lines.size(); ++i) {
+    const size_t colon = lines[i].find(':');
+    if (colon == absl::string_view::npos || colon == 0) return std::nullopt;
+    if (absl::EqualsIgnoreCase(lines[i].substr(0, colon), "Accept-Encoding")) {
+      request.accepts_gzip = AcceptsGzip(lines[i].substr(colon + 1));
+    }
+  }
+  return request;
+}
+
+// What is sent; the connection ends with it. Large bodies are compressed for those who accept it.
+std::string Serialize(const HttpResponse& response, const HttpRequest& request) {
+  std::optional<std::string> compressed;
+  if (request.accepts_gzip && response.body.size() >= kMinCompressedBytes) {
+    compressed = Gzip(response.body);
+  }
+  const std::string& body = compressed.has_value() ? *compressed : response.body;
+  return absl::StrCat("HTTP/1.1 ", response.status, " ", ReasonPhrase(response.status), "\r\n",
+                      response.status == 405 ? "Allow: GET, HEAD\r\n" : "",
+                      "Content-Type: ", response.content_type, "\r\n",
+                      compressed.has_value() ? "Content-Encoding: gzip\r\n" : "",
+                      "Content-Length: ", body.size(),
+                      "\r\nCache-Control: no-store\r\nX-Content-Type-Options: nosniff\r\n"
+                      "Connection: close\r\n\r\n",
+                      request.method == "HEAD" ? "" : body);
+}
+
+}  // namespace
+
+std::optional<std::string> Gzip(absl::string_view text) {
+  z_stream stream{};
+  // The fastest level: what is compressed goes to a neighbour.
+  if (deflateInit2(&stream, Z_BEST_SPEED, Z_DEFLATED, kWindowBits, kMemoryLevel,
+                   Z_DEFAULT_STRATEGY) != Z_OK) {
+    return std::nullopt;
+  }
+  std::string compressed(deflateBound(&stream, text.size()), '\0');
+  stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(text.data()));
+  stream.avail_in = static_cast<uInt>(text.size());
+  stream.next_out = reinterpret_cast<Bytef*>(compressed.data());
+  stream.avail_out = static_cast<uInt>(compressed.size());
+  const int done = deflate(&stream, Z_FINISH);
+  compressed.resize(stream.total_out);
+  deflateEnd(&stream);
+  if (done != Z_STREAM_END) return std::nullopt;
+  return compressed;
+}
+
+bool AcceptsGzip(absl::string_view accept_encoding) {
+  bool any = false;
+  for (const absl::string_view offer : absl::StrSplit(accept_encoding, ',')) {
+    const std::pair<absl::string_view, absl::string_view> parts =
+        absl::StrSplit(offer, absl::MaxSplits(';', 1));
+    absl::string_view weight = absl::StripAsciiWhitespace(parts.second);
+    double quality = 1.0;
+    if (absl::ConsumePrefix(&weight, "q=") && !absl::SimpleAtod(weight, &quality)) quality = 0.0;
+    const absl::string_view coding = absl::StripAsciiWhitespace(parts.first);
+    if (absl::EqualsIgnoreCase(coding, "gzip")) return quality > 0.0;
+    if (coding == "*") any = quality > 0.0;
+  }
+  return any;
+}
+
+// One request and its response over a socket that does not block. Each step does as much as the
+// socket allows now.
+struct HttpListener::Connection {
+  // In the order in which connections are evicted for new ones.
+  enum class State {
+    kLingering,  // the response is sent; waits for the client to close
+    kReading,    // the request is incomplete
+    kWriting,    // the response is being sent
+    kAnswering,  // the response is being made
+    kClosed,
+  };
+
+  Connection(int socket, Clock::time_point request_deadline)
+      : fd(socket), deadline(request_deadline) {}
+  Connection(const Connection&) = delete;
+  Connection& operator=(const Connection&) = delete;
+  ~Connection() { Close(); }
+
+  // What poll is to wait for.
+  pollfd PollEvents() const {
+    if (state == State::kReading || state == State::kLingering) return {fd, POLLIN, 0};
+    return {state == State::kWriting ? fd : -1, POLLOUT, 0};  // poll passes -1 over
+  }
+
+  // The socket is readable, or the client has gone. Afterwards kAnswering with a whole request, or
+  // kWriting the error for one that is too large.
+  void Read() {
+    std::array<char, kMaxRequestBytes> buffer;
+    const ssize_t got = recv(fd, buffer.data(), buffer.size(), 0);
+    if (got < 0 && IsRetryable(errno)) return;
+    if (got <= 0) {
+      Close();
+      return;
+    }
+    if (state != State::kReading) return;  // further input is ignored
+    in.append(buffer.data(), static_cast<size_t>(got));
+    if (const size_t end = in.find(kEmptyLine);
+        end != std::string::npos && end < kMaxRequestBytes) {
+      in.resize(end);
+      state = State::kAnswering;
+    } else if (in.size() >= kMaxRequestBytes) {
+      Answer(Serialize({431, "the request is too large\n"}, HttpRequest()));
+    }
+  }
+
+  // Sends this, after which the connection is kLingering.
+  void Answer(std::string text) {
+    out = std::move(text);
+    state = State::kWriting;
+    Write();
+  }
+
+  // The socket is writable.
+  void Write() {
+    while (sent < out.size()) {
+      const ssize_t taken = send(fd, out.data() + sent, out.size() - sent, MSG_NOSIGNAL);
+      if (taken < 0 && IsRetryable(errno)) return;
+      if (taken < 0) {  // the client has gone
+        Close();
+        return;
+      }
+      sent += static_cast<size_t>(taken);
+    }
+    // Closing a socket with unread data resets the connection, and the response could be lost.
+    shutdown(fd, SHUT_WR);
+    state = State::kLingering;
+  }
+
+  void Close() {
+    if (fd >= 0) close(fd);
+    fd = -1;
+    state = State::kClosed;
+  }
+
+  int fd;
+  Clock::time_point deadline;  // by which the request must have come, or the answer been taken
+  State state = State::kReading;
+  std::string in;  // while it is kAnswering: the request line and the headers
+  std::string out;
+  size_t sent = 0;  // of `out`
+};
 
 absl::StatusOr<std::unique_ptr<HttpListener>> HttpListener::Start(const std::string& address,
                                                                   HttpPages pages,
@@ -86,8 +292,8 @@ void HttpListener::Run() {
     for (size_t i = 0; i < numbers.size(); ++i) {
       const auto found = connections_.find(numbers[i]);
       if (awaited[i + 1].revents != 0) Step(found->first, *found->second);
-      if (Clock::now() >= found->second->deadline()) found->second->Close();
-      if (found->second->state() == HttpConnection::State::kClosed) Drop(found);
+      if (Clock::now() >= found->second->deadline) found->second->Close();
+      if (found->second->state == Connection::State::kClosed) Drop(found);
     }
     for (size_t i = first_listener; i < awaited.size(); ++i) {
       if (awaited[i].revents != 0) Accept(awaited[i].fd);
@@ -100,7 +306,7 @@ HttpListener::Clock::time_point HttpListener::NextDeadline(Clock::time_point now
   Clock::time_point next = now + std::chrono::hours(1);
   if (now < accept_at_) next = accept_at_;
   for (const auto& [number, connection] : connections_) {
-    next = std::min(next, connection->deadline());
+    next = std::min(next, connection->deadline);
   }
   return next;
 }
@@ -117,35 +323,34 @@ void HttpListener::Accept(int listener) {
       return;  // any other error is of the connection, which has gone, or there are no more
     }
     if (connections_.size() >= limits_.max_connections) EvictConnection();
-    connections_.emplace(++last_number_, std::make_unique<HttpConnection>(
-                                             fd, Clock::now() + limits_.request_timeout));
+    connections_.emplace(++last_number_,
+                         std::make_unique<Connection>(fd, Clock::now() + limits_.request_timeout));
   }
 }
 
 // Drops the oldest connection of the lowest state.
 void HttpListener::EvictConnection() {
-  const auto least = std::min_element(connections_.begin(), connections_.end(),
-                                      [](const auto& one, const auto& other) {
-                                        return one.second->state() < other.second->state();
-                                      });
+  const auto least = std::min_element(
+      connections_.begin(), connections_.end(),
+      [](const auto& one, const auto& other) { return one.second->state < other.second->state; });
   if (least != connections_.end()) Drop(least);
 }
 
-void HttpListener::Step(uint64_t number, HttpConnection& connection) {
-  if (connection.state() == HttpConnection::State::kWriting) {
+void HttpListener::Step(uint64_t number, Connection& connection) {
+  if (connection.state == Connection::State::kWriting) {
     connection.Write();
   } else {
-    const bool reading = connection.state() == HttpConnection::State::kReading;
+    const bool reading = connection.state == Connection::State::kReading;
     connection.Read();
-    if (reading && connection.state() != HttpConnection::State::kReading) {
-      connection.set_deadline(Clock::now() + limits_.answer_timeout);
+    if (reading && connection.state != Connection::State::kReading) {
+      connection.deadline = Clock::now() + limits_.answer_timeout;
     }
-    if (connection.state() == HttpConnection::State::kAnswering) Answer(number, connection);
+    if (connection.state == Connection::State::kAnswering) Answer(number, connection);
   }
 }
 
-void HttpListener::Answer(uint64_t number, HttpConnection& connection) {
-  std::optional<HttpRequest> request = ParseHttpRequest(connection.head());
+void HttpListener::Answer(uint64_t number, Connection& connection) {
+  std::optional<HttpRequest> request = ParseHttpRequest(connection.in);
   if (!request.has_value()) {
     connection.Answer(Serialize({400, "this is not a request of HTTP/1.1\n"}, HttpRequest()));
     return;
@@ -208,195 +413,6 @@ void HttpListener::MakeSlowPages() {
     slow_answers_.emplace_back(next.connection, std::move(text));
     eventfd_write(wake_fd_, 1);
   }
-}
-
-namespace {
-
-// Smaller bodies fit a packet as they are.
-constexpr size_t kMinCompressedBytes = 1400;
-// The largest window of deflate, and zlib's flag for gzip's header (zlib.h, deflateInit2).
-constexpr int kWindowBits = 15 + 16;
-// zlib's default.
-constexpr int kMemoryLevel = 8;
-
-const char* ReasonPhrase(int status) {
-  switch (status) {
-    case 200:
-      return "OK";
-    case 400:
-      return "Bad Request";
-    case 404:
-      return "Not Found";
-    case 405:
-      return "Method Not Allowed";
-    case 431:
-      return "Request Header Fields Too Large";
-    default:
-      return "Service Unavailable";
-  }
-}
-
-// nullopt: it does not begin with "/", or "%" is not followed by two digits of a byte over 0.
-std::optional<std::string> PathOf(absl::string_view target) {
-  target = target.substr(0, target.find('?'));
-  if (!absl::StartsWith(target, "/")) return std::nullopt;
-  std::string path;
-  for (size_t i = 0; i < target.size(); ++i) {
-    if (target[i] != '%') {
-      path += target[i];
-      continue;
-    }
-    uint32_t byte = 0;
-    const absl::string_view digits = target.substr(i + 1, 2);
-    if (digits.size() != 2 || !absl::ascii_isxdigit(static_cast<unsigned char>(digits[0])) ||
-        !absl::SimpleHexAtoi(digits, &byte) || byte == 0) {
-      return std::nullopt;
-    }
-    path += static_cast<char>(byte);
-    i += 2;
-  }
-  return path;
-}
-
-}  // namespace
-
-std::optional<std::string> Gzip(absl::string_view text) {
-  z_stream stream{};
-  // The fastest level: what is compressed goes to a neighbour.
-  if (deflateInit2(&stream, Z_BEST_SPEED, Z_DEFLATED, kWindowBits, kMemoryLevel,
-                   Z_DEFAULT_STRATEGY) != Z_OK) {
-    return std::nullopt;
-  }
-  std::string compressed(deflateBound(&stream, text.size()), '\0');
-  stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(text.data()));
-  stream.avail_in = static_cast<uInt>(text.size());
-  stream.next_out = reinterpret_cast<Bytef*>(compressed.data());
-  stream.avail_out = static_cast<uInt>(compressed.size());
-  const int done = deflate(&stream, Z_FINISH);
-  compressed.resize(stream.total_out);
-  deflateEnd(&stream);
-  if (done != Z_STREAM_END) return std::nullopt;
-  return compressed;
-}
-
-bool AcceptsGzip(absl::string_view accept_encoding) {
-  bool any = false;
-  for (const absl::string_view offer : absl::StrSplit(accept_encoding, ',')) {
-    const std::pair<absl::string_view, absl::string_view> parts =
-        absl::StrSplit(offer, absl::MaxSplits(';', 1));
-    absl::string_view weight = absl::StripAsciiWhitespace(parts.second);
-    double quality = 1.0;
-    if (absl::ConsumePrefix(&weight, "q=") && !absl::SimpleAtod(weight, &quality)) quality = 0.0;
-    const absl::string_view coding = absl::StripAsciiWhitespace(parts.first);
-    if (absl::EqualsIgnoreCase(coding, "gzip")) return quality > 0.0;
-    if (coding == "*") any = quality > 0.0;
-  }
-  return any;
-}
-
-std::optional<HttpRequest> ParseHttpRequest(absl::string_view head) {
-  const std::vector<absl::string_view> lines = absl::StrSplit(head, "\r\n");
-  const std::vector<absl::string_view> parts = absl::StrSplit(lines[0], ' ');
-  if (parts.size() != 3 || parts[0].empty() || (parts[2] != "HTTP/1.1" && parts[2] != "HTTP/1.0")) {
-    return std::nullopt;
-  }
-  auto path = PathOf(parts[1]);
-  if (!path.has_value()) return std::nullopt;
-  HttpRequest request;
-  request.method = std::string(parts[0]);
-  request.path = *std::move(path);
-  for (size_t i = 1; i < lines.size(); ++i) {
-    const size_t colon = lines[i].find(':');
-    if (colon == absl::string_view::npos || colon == 0) return std::nullopt;
-    if (absl::EqualsIgnoreCase(lines[i].substr(0, colon), "Accept-Encoding")) {
-      request.accepts_gzip = AcceptsGzip(lines[i].substr(colon + 1));
-    }
-  }
-  return request;
-}
-
-std::string Serialize(const HttpResponse& response, const HttpRequest& request) {
-  std::optional<std::string> compressed;
-  if (request.accepts_gzip && response.body.size() >= kMinCompressedBytes) {
-    compressed = Gzip(response.body);
-  }
-  const std::string& body = compressed.has_value() ? *compressed : response.body;
-  return absl::StrCat("HTTP/1.1 ", response.status, " ", ReasonPhrase(response.status), "\r\n",
-                      response.status == 405 ? "Allow: GET, HEAD\r\n" : "",
-                      "Content-Type: ", response.content_type, "\r\n",
-                      compressed.has_value() ? "Content-Encoding: gzip\r\n" : "",
-                      "Content-Length: ", body.size(),
-                      "\r\nCache-Control: no-store\r\nX-Content-Type-Options: nosniff\r\n"
-                      "Connection: close\r\n\r\n",
-                      request.method == "HEAD" ? "" : body);
-}
-
-namespace {
-
-// Of request line and headers. Prometheus sends about 300.
-constexpr size_t kMaxRequestBytes = 4096;
-
-constexpr char kEmptyLine[] = "\r\n\r\n";
-
-bool IsRetryable(int error) { return error == EAGAIN || error == EWOULDBLOCK || error == EINTR; }
-
-}  // namespace
-
-pollfd HttpConnection::PollEvents() const {
-  switch (state_) {
-    case State::kReading:
-    case State::kLingering:
-      return {fd_, POLLIN, 0};
-    case State::kWriting:
-      return {fd_, POLLOUT, 0};
-    default:
-      return {-1, 0, 0};  // poll passes it over
-  }
-}
-
-void HttpConnection::Read() {
-  std::array<char, kMaxRequestBytes> buffer;
-  const ssize_t got = recv(fd_, buffer.data(), buffer.size(), 0);
-  if (got < 0 && IsRetryable(errno)) return;
-  if (got <= 0) {
-    Close();
-    return;
-  }
-  if (state_ != State::kReading) return;  // further input is ignored
-  in_.append(buffer.data(), static_cast<size_t>(got));
-  if (const size_t end = in_.find(kEmptyLine); end != std::string::npos && end < kMaxRequestBytes) {
-    in_.resize(end);
-    state_ = State::kAnswering;
-  } else if (in_.size() >= kMaxRequestBytes) {
-    Answer(Serialize({431, "the request is too large\n"}, HttpRequest()));
-  }
-}
-
-void HttpConnection::Answer(std::string text) {
-  out_ = std::move(text);
-  state_ = State::kWriting;
-  Write();
-}
-
-void HttpConnection::Write() {
-  while (sent_ < out_.size()) {
-    const ssize_t taken = send(fd_, out_.data() + sent_, out_.size() - sent_, MSG_NOSIGNAL);
-    if (taken < 0 && IsRetryable(errno)) return;
-    if (taken < 0) {  // the client has gone
-      Close();
-      return;
-    }
-    sent_ += static_cast<size_t>(taken);
-  }
-  // Closing a socket with unread data resets the connection, and the response could be lost.
-  shutdown(fd_, SHUT_WR);
-  state_ = State::kLingering;
-}
-
-void HttpConnection::Close() {
-  if (fd_ >= 0) close(fd_);
-  fd_ = -1;
-  state_ = State::kClosed;
 }
 
 }  // namespace voxloc::server
