@@ -9,14 +9,13 @@
 #include <algorithm>
 #include <chrono>
 #include <cstddef>
+#include <iterator>
 #include <set>
 #include <utility>
 
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "core/status/try.h"
-#include "core/text/nearest_name.h"
-#include "server/config/config_input.h"
 #include "server/observe/logging.h"
 
 namespace voxloc::server {
@@ -25,6 +24,11 @@ namespace {
 // Some thousands of identities: the token of every call is compared with all of them.
 constexpr size_t kMaxAccessFileBytes = size_t{1} << 20;
 constexpr size_t kMaxNameBytes = 128;  // as a vehicle's name
+
+// The delay of a token's revocation. A poll is one stat, of microseconds.
+constexpr std::chrono::seconds kPollPeriod(1);
+
+constexpr absl::string_view kRoleNames[] = {"track", "score", "map-read", "map-write", "admin"};
 
 // One document; every error names its line.
 class Reader {
@@ -35,7 +39,9 @@ class Reader {
     AccessPolicy policy;
     VOXLOC_TRY(CheckKeys(root, "the file", {"identities", "anonymous"}));
     if (const YAML::Node anonymous = root["anonymous"]; anonymous.IsDefined()) {
-      VOXLOC_ASSIGN_OR_RETURN(policy.anonymous, ReadAnonymous(anonymous));
+      policy.anonymous.emplace().name = kAnonymous;
+      VOXLOC_TRY(CheckKeys(anonymous, kAnonymous, {"roles", "maps", "vehicles"}));
+      VOXLOC_TRY(ReadScope(anonymous, kAnonymous, *policy.anonymous));
     }
     const YAML::Node identities = root["identities"];
     if (!identities.IsDefined()) return policy;
@@ -44,7 +50,7 @@ class Reader {
     for (const auto& entry : identities) {
       VOXLOC_ASSIGN_OR_RETURN(auto identity, ReadIdentity(entry.first, entry.second));
       if (!names.insert(identity.name).second) {
-        return InvalidError(entry.first, absl::StrCat("identity ", identity.name, " occurs twice"));
+        return InvalidError(entry.first, "identity ", identity.name, " occurs twice");
       }
       policy.identities.push_back(std::move(identity));
     }
@@ -52,40 +58,27 @@ class Reader {
   }
 
  private:
-  absl::Status InvalidError(const YAML::Node& where, absl::string_view what) const {
-    return absl::InvalidArgumentError(absl::StrCat(name_, ":", where.Mark().line + 1, ": ", what));
+  template <typename... Parts>
+  absl::Status InvalidError(const YAML::Node& where, const Parts&... what) const {
+    return absl::InvalidArgumentError(
+        absl::StrCat(name_, ":", where.Mark().line + 1, ": ", what...));
   }
 
   absl::Status CheckKeys(const YAML::Node& node, absl::string_view place,
                          const std::vector<std::string>& known) const {
-    if (!node.IsMap())
-      return InvalidError(node, absl::StrCat(place, " must be a map of keys to values"));
+    if (!node.IsMap()) return InvalidError(node, place, " must be a map of keys to values");
     std::set<std::string> seen;
     for (const auto& entry : node) {
       const std::string key = entry.first.IsScalar() ? entry.first.Scalar() : "";
       if (std::find(known.begin(), known.end(), key) == known.end()) {
-        const std::string nearest = NearestName(key, known);
-        return InvalidError(entry.first,
-                            absl::StrCat(place, " has an unknown key '", absl::CEscape(key), "'",
-                                         DidYouMean(nearest)));
+        return InvalidError(entry.first, place, " has an unknown key '", absl::CEscape(key), "'",
+                            DidYouMean(key, known));
       }
       if (!seen.insert(key).second) {
-        return InvalidError(entry.first, absl::StrCat(place, " has the key ", key, " twice"));
+        return InvalidError(entry.first, place, " has the key ", key, " twice");
       }
     }
     return absl::OkStatus();
-  }
-
-  static std::string DidYouMean(const std::string& nearest) {
-    return nearest.empty() ? "" : absl::StrCat("; did you mean ", nearest, "?");
-  }
-
-  absl::StatusOr<Identity> ReadAnonymous(const YAML::Node& node) {
-    VOXLOC_TRY(CheckKeys(node, kAnonymous, {"roles", "maps", "vehicles"}));
-    Identity identity;
-    identity.name = kAnonymous;
-    VOXLOC_TRY(ReadScope(node, kAnonymous, identity));
-    return identity;
   }
 
   absl::StatusOr<Identity> ReadIdentity(const YAML::Node& key, const YAML::Node& node) {
@@ -93,8 +86,8 @@ class Reader {
     identity.name = key.IsScalar() ? key.Scalar() : "";
     if (identity.name.empty() || identity.name.size() > kMaxNameBytes ||
         identity.name == kAnonymous) {
-      return InvalidError(key, absl::StrCat("the name of an identity must have 1 to ",
-                                            kMaxNameBytes, " bytes and must not be ", kAnonymous));
+      return InvalidError(key, "the name of an identity must have 1 to ", kMaxNameBytes,
+                          " bytes and must not be ", kAnonymous);
     }
     const std::string place = absl::StrCat("identity ", absl::CEscape(identity.name));
     VOXLOC_TRY(CheckKeys(node, place,
@@ -106,36 +99,31 @@ class Reader {
 
   absl::Status ReadCredentials(const YAML::Node& node, const std::string& place,
                                Identity& identity) {
-    std::vector<std::string> tokens;
-    absl::Status status = ReadList(node["token_sha256"], place + ".token_sha256", tokens);
-    if (!status.ok()) return status;
-    status = ReadList(node["certificate"], place + ".certificate", identity.certificates);
-    if (!status.ok()) return status;
+    VOXLOC_ASSIGN_OR_RETURN(const auto tokens, ReadList(node, place, "token_sha256"));
+    VOXLOC_ASSIGN_OR_RETURN(identity.certificates, ReadList(node, place, "certificate"));
     if (tokens.empty() && identity.certificates.empty()) {
-      return InvalidError(node, place + " needs token_sha256 or certificate");
+      return InvalidError(node, place, " needs token_sha256 or certificate");
     }
     for (const std::string& token : tokens) {
-      auto digest = Sha256FromHex(token);
+      const YAML::Node where = node["token_sha256"];
+      const auto digest = Sha256FromHex(token);
       if (!digest.ok()) {
-        return InvalidError(node["token_sha256"],
-                            place +
-                                ".token_sha256 must have 64 lower-case hexadecimal digits, the "
-                                "SHA-256 of the token");
+        return InvalidError(where, place,
+                            ".token_sha256 must have 64 lower-case hexadecimal digits, the "
+                            "SHA-256 of the token");
       }
       if (*digest == Sha256Of("")) {
-        return InvalidError(node["token_sha256"],
-                            place + ".token_sha256 is the SHA-256 of nothing");
+        return InvalidError(where, place, ".token_sha256 is the SHA-256 of nothing");
       }
       if (!tokens_.insert(*digest).second) {
-        return InvalidError(node["token_sha256"],
-                            place + ".token_sha256 has a token that is used twice");
+        return InvalidError(where, place, ".token_sha256 has a token that is used twice");
       }
       identity.tokens.push_back(*digest);
     }
     for (const std::string& name : identity.certificates) {
       if (!certificates_.insert(name).second) {
-        return InvalidError(node["certificate"], absl::StrCat(place, ".certificate has the name ",
-                                                              name, " that is used twice"));
+        return InvalidError(node["certificate"], place, ".certificate has the name ", name,
+                            " that is used twice");
       }
     }
     const YAML::Node expires = node["expires"];
@@ -143,50 +131,49 @@ class Reader {
     std::string error;
     if (!expires.IsScalar() ||
         !absl::ParseTime(absl::RFC3339_full, expires.Scalar(), &identity.expires, &error)) {
-      return InvalidError(expires, place + ".expires must be a time such as 2027-01-31T00:00:00Z");
+      return InvalidError(expires, place, ".expires must be a time such as 2027-01-31T00:00:00Z");
     }
     return absl::OkStatus();
   }
 
   absl::Status ReadScope(const YAML::Node& node, const std::string& place, Identity& identity) {
-    const YAML::Node roles = node["roles"];
-    std::vector<std::string> names;
-    absl::Status status = ReadList(roles, place + ".roles", names);
-    if (!status.ok()) return status;
-    if (names.empty()) return InvalidError(node, place + " needs roles");
+    VOXLOC_ASSIGN_OR_RETURN(const auto names, ReadList(node, place, "roles"));
+    if (names.empty()) return InvalidError(node, place, " needs roles");
     for (const std::string& name : names) {
       const std::optional<Role> role = RoleOf(name);
       if (!role.has_value()) {
-        std::vector<std::string> known;
-        for (const Role one : kRoles) known.emplace_back(ToString(one));
-        return InvalidError(
-            roles, absl::StrCat(place, ".roles has an unknown role '", absl::CEscape(name), "'",
-                                DidYouMean(NearestName(name, known))));
+        return InvalidError(node["roles"], place, ".roles has an unknown role '",
+                            absl::CEscape(name), "'",
+                            DidYouMean(name, {std::begin(kRoleNames), std::end(kRoleNames)}));
       }
       identity.roles.insert(*role);
     }
-    for (const auto& [key, globs] :
-         {std::pair{"maps", &identity.maps}, std::pair{"vehicles", &identity.vehicles}}) {
-      if (!node[key].IsDefined()) continue;
-      globs->clear();
-      status = ReadList(node[key], absl::StrCat(place, ".", key), *globs);
-      if (!status.ok()) return status;
+    if (node["maps"].IsDefined()) {
+      VOXLOC_ASSIGN_OR_RETURN(identity.maps, ReadList(node, place, "maps"));
+    }
+    if (node["vehicles"].IsDefined()) {
+      VOXLOC_ASSIGN_OR_RETURN(identity.vehicles, ReadList(node, place, "vehicles"));
     }
     return absl::OkStatus();
   }
 
-  // Not there: nothing.
-  absl::Status ReadList(const YAML::Node& node, const std::string& place,
-                        std::vector<std::string>& values) const {
-    if (!node.IsDefined()) return absl::OkStatus();
-    if (!node.IsSequence()) return InvalidError(node, place + " must be a list, such as [a, b]");
-    for (const YAML::Node& entry : node) {
+  // The list under a key; empty: there is no such key.
+  absl::StatusOr<std::vector<std::string>> ReadList(const YAML::Node& node,
+                                                    const std::string& place,
+                                                    const char* key) const {
+    std::vector<std::string> values;
+    const YAML::Node list = node[key];
+    if (!list.IsDefined()) return values;
+    if (!list.IsSequence()) {
+      return InvalidError(list, place, ".", key, " must be a list, such as [a, b]");
+    }
+    for (const YAML::Node& entry : list) {
       if (!entry.IsScalar() || entry.Scalar().empty()) {
-        return InvalidError(entry, place + " must be a list of texts that are not empty");
+        return InvalidError(entry, place, ".", key, " must be a list of texts that are not empty");
       }
       values.push_back(entry.Scalar());
     }
-    return absl::OkStatus();
+    return values;
   }
 
   const std::string name_;
@@ -195,7 +182,69 @@ class Reader {
   std::set<std::string> certificates_;
 };
 
+bool MatchesAny(const std::vector<std::string>& globs, const std::string& name) {
+  if (name.find('\0') != std::string::npos) return false;  // fnmatch would see its beginning alone
+  return std::any_of(globs.begin(), globs.end(), [&name](const std::string& glob) {
+    return fnmatch(glob.c_str(), name.c_str(), FNM_NOESCAPE) == 0;
+  });
+}
+
 }  // namespace
+
+absl::string_view ToString(Role role) { return kRoleNames[static_cast<size_t>(role)]; }
+
+std::optional<Role> RoleOf(absl::string_view name) {
+  for (const Role role : kRoles) {
+    if (ToString(role) == name) return role;
+  }
+  return std::nullopt;
+}
+
+std::optional<Role> RequiredRole(RpcMethod method) {
+  const absl::string_view role = NameOf(method).role;
+  if (role.empty()) return std::nullopt;
+  return RoleOf(role).value_or(Role::kAdmin);
+}
+
+bool Permits(const std::set<Role>& roles, RpcMethod method) {
+  const std::optional<Role> required = RequiredRole(method);
+  if (!required.has_value() || roles.count(*required) != 0) return true;
+  return *required == Role::kMapRead && roles.count(Role::kMapWrite) != 0;
+}
+
+bool IsAudited(RpcMethod method) {
+  const std::optional<Role> required = RequiredRole(method);
+  return required == Role::kMapWrite || required == Role::kAdmin;
+}
+
+bool Identity::MayUseMap(const std::string& map) const { return MatchesAny(maps, map); }
+
+bool Identity::MayUseAllMaps() const {
+  return std::find(maps.begin(), maps.end(), "*") != maps.end();
+}
+
+bool Identity::MayUseVehicle(const std::string& vehicle) const {
+  return MatchesAny(vehicles, vehicle);
+}
+
+const Identity* AccessPolicy::FindByToken(const Sha256Digest& token) const {
+  const Identity* found = nullptr;
+  for (const Identity& identity : identities) {
+    for (const Sha256Digest& candidate : identity.tokens) {
+      if (CRYPTO_memcmp(candidate.data(), token.data(), token.size()) == 0) found = &identity;
+    }
+  }
+  return found;
+}
+
+const Identity* AccessPolicy::FindByCertificate(const std::vector<std::string>& names) const {
+  for (const Identity& identity : identities) {
+    for (const std::string& name : identity.certificates) {
+      if (std::find(names.begin(), names.end(), name) != names.end()) return &identity;
+    }
+  }
+  return nullptr;
+}
 
 absl::StatusOr<AccessPolicy> ParseAccessPolicy(absl::string_view yaml, absl::string_view name) {
   try {
@@ -210,13 +259,6 @@ absl::StatusOr<AccessPolicy> ReadAccessFile(const std::string& path) {
   VOXLOC_ASSIGN_OR_RETURN(const auto text, ReadTextFile(path, kMaxAccessFileBytes));
   return ParseAccessPolicy(text, path);
 }
-
-namespace {
-
-// The delay of a token's revocation. A poll is one stat, of microseconds.
-constexpr std::chrono::seconds kPollPeriod(1);
-
-}  // namespace
 
 AccessControl::AccessControl(std::string path, const Metrics& metrics)
     : path_(std::move(path)), metrics_(metrics), policy_(std::make_shared<const AccessPolicy>()) {}
@@ -256,117 +298,6 @@ TimeoutWatch::Clock::time_point AccessControl::Poll(Clock::time_point now) {
   }
   if (changed) static_cast<void>(Reload());
   return now + kPollPeriod;
-}
-
-absl::string_view ToString(Role role) {
-  switch (role) {
-    case Role::kTrack:
-      return "track";
-    case Role::kScore:
-      return "score";
-    case Role::kMapRead:
-      return "map-read";
-    case Role::kMapWrite:
-      return "map-write";
-    case Role::kAdmin:
-      return "admin";
-  }
-  return "";
-}
-
-std::optional<Role> RoleOf(absl::string_view name) {
-  for (const Role role : kRoles) {
-    if (ToString(role) == name) return role;
-  }
-  return std::nullopt;
-}
-
-std::optional<Role> RequiredRole(RpcMethod method) {
-  switch (method) {
-    case RpcMethod::kAlignScans:
-    case RpcMethod::kAlignScan:
-    case RpcMethod::kEstimateInitialPose:
-      return Role::kTrack;
-    case RpcMethod::kScorePoses:
-      return Role::kScore;
-    case RpcMethod::kGetMap:
-    case RpcMethod::kListMaps:
-    case RpcMethod::kListTiles:
-    case RpcMethod::kGetTiles:
-    case RpcMethod::kGetCells:
-    case RpcMethod::kWatchMap:
-    case RpcMethod::kListRevisions:
-      return Role::kMapRead;
-    case RpcMethod::kUpdateMapTiles:
-    case RpcMethod::kDeleteMap:
-    case RpcMethod::kUndeleteMap:
-    case RpcMethod::kActivateRevision:
-    case RpcMethod::kWithdrawRevision:
-    case RpcMethod::kSetCanary:
-      return Role::kMapWrite;
-    case RpcMethod::kGetServerInfo:
-      return std::nullopt;
-    case RpcMethod::kListSessions:
-    case RpcMethod::kGetConfig:
-    case RpcMethod::kSetLogLevel:
-    case RpcMethod::kDrain:
-    case RpcMethod::kUndrain:
-    case RpcMethod::kListCaptures:
-    case RpcMethod::kGetCapture:
-      return Role::kAdmin;
-  }
-  return Role::kAdmin;
-}
-
-bool Permits(const std::set<Role>& roles, RpcMethod method) {
-  const std::optional<Role> required = RequiredRole(method);
-  if (!required.has_value() || roles.count(*required) != 0) return true;
-  return *required == Role::kMapRead && roles.count(Role::kMapWrite) != 0;
-}
-
-bool IsAudited(RpcMethod method) {
-  const std::optional<Role> required = RequiredRole(method);
-  return required == Role::kMapWrite || required == Role::kAdmin;
-}
-
-namespace {
-
-bool MatchesAny(const std::vector<std::string>& globs, const std::string& name) {
-  if (name.find('\0') != std::string::npos) return false;  // fnmatch would see its beginning alone
-  return std::any_of(globs.begin(), globs.end(), [&name](const std::string& glob) {
-    return fnmatch(glob.c_str(), name.c_str(), FNM_NOESCAPE) == 0;
-  });
-}
-
-}  // namespace
-
-bool Identity::MayUseMap(const std::string& map) const { return MatchesAny(maps, map); }
-
-bool Identity::MayUseAllMaps() const {
-  return std::find(maps.begin(), maps.end(), "*") != maps.end();
-}
-
-bool Identity::MayUseVehicle(const std::string& vehicle) const {
-  return MatchesAny(vehicles, vehicle);
-}
-
-const Identity* AccessPolicy::FindByToken(const Sha256Digest& token) const {
-  const Identity* found = nullptr;
-  for (const Identity& identity : identities) {
-    for (const Sha256Digest& candidate : identity.tokens) {
-      if (CRYPTO_memcmp(candidate.data(), token.data(), token.size()) == 0) found = &identity;
-    }
-  }
-  return found;
-}
-
-const Identity* AccessPolicy::FindByCertificate(const std::vector<std::string>& names) const {
-  for (const Identity& identity : identities) {
-    for (const std::string& name : identity.certificates) {
-      if (std::find(names.begin(), names.end(), name) != names.end()) return &identity;
-    }
-  }
-  return nullptr;
 }
 
 }  // namespace voxloc::server

@@ -29,10 +29,57 @@
 
 namespace voxloc::server {
 
-// The access file: a YAML document that says who is known and may do what (docs/security.md).
-// Thread-safe: no shared state.
+// What callers may do, as the access file names it.
+enum class Role { kTrack, kScore, kMapRead, kMapWrite, kAdmin };
 
-// InvalidArgument: what is wrong, beginning with "NAME:LINE: ". No error repeats a digest.
+inline constexpr std::array<Role, 5> kRoles = {Role::kTrack, Role::kScore, Role::kMapRead,
+                                               Role::kMapWrite, Role::kAdmin};
+
+[[nodiscard]] absl::string_view ToString(Role role);  // "map-read"
+
+[[nodiscard]] std::optional<Role> RoleOf(absl::string_view name);
+
+// By the table of RPCs (rpc_metrics.h). None: every caller that the server knows may use it.
+[[nodiscard]] std::optional<Role> RequiredRole(RpcMethod method);
+
+// Whether these roles let a caller use the RPC. kMapWrite stands for kMapRead too.
+[[nodiscard]] bool Permits(const std::set<Role>& roles, RpcMethod method);
+
+// Whether its calls are in the audit log: RPCs that write maps, and those of admins.
+[[nodiscard]] bool IsAudited(RpcMethod method);
+
+// The name of callers without credentials, where they may do anything.
+inline constexpr char kAnonymous[] = "anonymous";
+
+struct Identity {
+  std::string name;
+  std::vector<Sha256Digest> tokens;       // digests of their bytes
+  std::vector<std::string> certificates;  // names in verified client certificates
+  absl::Time expires = absl::InfiniteFuture();
+  std::set<Role> roles;
+  std::vector<std::string> maps = {"*"};      // globs
+  std::vector<std::string> vehicles = {"*"};  // globs
+
+  [[nodiscard]] bool MayUseMap(const std::string& map) const;
+  // Those that will come included.
+  [[nodiscard]] bool MayUseAllMaps() const;
+  // An empty name, which is that of no vehicle, is matched by `*` alone.
+  [[nodiscard]] bool MayUseVehicle(const std::string& vehicle) const;
+};
+
+// Who is known and may do what, as an access file says it. Constant once it is made.
+struct AccessPolicy {
+  std::vector<Identity> identities;
+  std::optional<Identity> anonymous;  // none: callers need credentials
+
+  // Null: nobody's. The time that it takes does not depend on how much of a digest is right.
+  [[nodiscard]] const Identity* FindByToken(const Sha256Digest& token) const;
+  // The first that one of the names belongs to; null: nobody.
+  [[nodiscard]] const Identity* FindByCertificate(const std::vector<std::string>& names) const;
+};
+
+// Reads an access file, a YAML document (docs/security.md). InvalidArgument: what is wrong,
+// beginning with "NAME:LINE: ". No error repeats a digest.
 [[nodiscard]] absl::StatusOr<AccessPolicy> ParseAccessPolicy(absl::string_view yaml,
                                                              absl::string_view name);
 
@@ -66,59 +113,6 @@ class AccessControl : public TimeoutWatch::Watched {
   mutable absl::Mutex mutex_;
   std::shared_ptr<const AccessPolicy> policy_ ABSL_GUARDED_BY(mutex_);
   FileStamp last_read_ ABSL_GUARDED_BY(mutex_);  // of the file that was read last, right or wrong
-};
-
-// AccessPolicy: who is known and may do what, as an access file says it. A plain value, constant
-// once it is made.
-
-// What callers may do, as the access file names it, and which role each RPC needs: the one table
-// that the checks, the audit log and docs/security.md go by. Thread-safe: no shared state.
-
-enum class Role { kTrack, kScore, kMapRead, kMapWrite, kAdmin };
-
-inline constexpr std::array<Role, 5> kRoles = {Role::kTrack, Role::kScore, Role::kMapRead,
-                                               Role::kMapWrite, Role::kAdmin};
-
-[[nodiscard]] absl::string_view ToString(Role role);  // "map-read"
-
-[[nodiscard]] std::optional<Role> RoleOf(absl::string_view name);
-
-// None: every caller that the server knows may use it.
-[[nodiscard]] std::optional<Role> RequiredRole(RpcMethod method);
-
-// Whether these roles let a caller use the RPC. kMapWrite stands for kMapRead too.
-[[nodiscard]] bool Permits(const std::set<Role>& roles, RpcMethod method);
-
-// Whether its calls are in the audit log: RPCs that write maps, and those of admins.
-[[nodiscard]] bool IsAudited(RpcMethod method);
-
-// The name of callers without credentials, where they may do anything.
-inline constexpr char kAnonymous[] = "anonymous";
-
-struct Identity {
-  std::string name;
-  std::vector<Sha256Digest> tokens;       // digests of their bytes
-  std::vector<std::string> certificates;  // names in verified client certificates
-  absl::Time expires = absl::InfiniteFuture();
-  std::set<Role> roles;
-  std::vector<std::string> maps = {"*"};      // globs
-  std::vector<std::string> vehicles = {"*"};  // globs
-
-  [[nodiscard]] bool MayUseMap(const std::string& map) const;
-  // Those that will come included.
-  [[nodiscard]] bool MayUseAllMaps() const;
-  // An empty name, which is that of no vehicle, is matched by `*` alone.
-  [[nodiscard]] bool MayUseVehicle(const std::string& vehicle) const;
-};
-
-struct AccessPolicy {
-  std::vector<Identity> identities;
-  std::optional<Identity> anonymous;  // none: callers need credentials
-
-  // Null: nobody's. The time that it takes does not depend on how much of a digest is right.
-  [[nodiscard]] const Identity* FindByToken(const Sha256Digest& token) const;
-  // The first that one of the names belongs to; null: nobody.
-  [[nodiscard]] const Identity* FindByCertificate(const std::vector<std::string>& names) const;
 };
 
 }  // namespace voxloc::server

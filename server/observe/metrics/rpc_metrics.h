@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The RPCs of the server by their names, and the metrics of each. Thread-safe.
+// The RPCs of the server by their names, with the roles that they need, and the metrics of each.
+// Thread-safe.
 
 #ifndef VOXLOC_SERVER_OBSERVE_METRICS_RPC_METRICS_H_
 #define VOXLOC_SERVER_OBSERVE_METRICS_RPC_METRICS_H_
@@ -45,6 +46,7 @@ inline constexpr size_t kStatusCodes = 17;  // of gRPC, from OK
 struct RpcName {
   const char* service;  // "voxloc.v1.MapService"
   const char* method;   // "GetMap"
+  const char* role;     // that its callers need, as the access file names it; "": none
   bool streams = false;
 };
 [[nodiscard]] const RpcName& NameOf(RpcMethod method);
