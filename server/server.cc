@@ -11,7 +11,6 @@
 #include <utility>
 #include <vector>
 
-#include "absl/memory/memory.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
@@ -19,7 +18,6 @@
 #include "core/status/try.h"
 #include "server/config/host_resources.h"
 #include "server/config/settings.h"
-#include "server/engines/engine_choice.h"
 #include "server/lifecycle/active_calls.h"
 #include "server/lifecycle/engine_watch.h"
 #include "server/lifecycle/probe_pages.h"
@@ -110,22 +108,20 @@ absl::Status StartCancelledError() {
   return absl::CancelledError("the server was stopped while it was starting");
 }
 
-}  // namespace
-
-class Server::Impl {
+class RunningServer final : public Server {
  public:
   // `given`: as the sources have it, with zeros for what follows from the machine.
-  Impl(EffectiveConfig given, const EffectiveConfig& resolved, const HostResources& host,
-       EngineChoice choice, std::unique_ptr<DirectoryLock> data_dir_lock,
-       std::unique_ptr<MapStore> store, std::function<void()> end)
+  RunningServer(EffectiveConfig given, const EffectiveConfig& resolved, const HostResources& host,
+                EngineChoice choice, std::unique_ptr<DirectoryLock> data_dir_lock,
+                std::unique_ptr<MapStore> store, std::function<void()> end)
       : unresolved_(std::move(given)),
         data_dir_lock_(std::move(data_dir_lock)),
         runtime_(resolved, host, std::move(choice), std::move(store)),
         end_(std::move(end)) {}
 
-  ~Impl() { Shutdown(); }
+  ~RunningServer() override { Shutdown(); }
 
-  absl::Status Start(const StopRequested& stopping) {
+  absl::Status Begin(const StopRequested& stopping) {
     const Config& config = runtime_.config;
     VOXLOC_TRY(CheckAddress("listen", config.listen));
     VOXLOC_TRY(StartSecurity());
@@ -154,7 +150,7 @@ class Server::Impl {
     return absl::OkStatus();
   }
 
-  void Drain() {
+  void Drain() override {
     if (grpc_server_ == nullptr) return;
     ready_file_.reset();
     runtime_.drain.BeginForShutdown("the server is stopping");
@@ -163,7 +159,7 @@ class Server::Impl {
     Log(LogLevel::kInfo, "stopped", {});
   }
 
-  void Reload(const absl::StatusOr<CommandLine>& command_line) {
+  void Reload(const absl::StatusOr<CommandLine>& command_line) override {
     if (runtime_.lifecycle.draining()) {
       Log(LogLevel::kWarn, "reload_ignored", {{"detail", "the server drains"}});
       return;
@@ -196,19 +192,19 @@ class Server::Impl {
     Log(LogLevel::kInfo, "reloaded", {{"changes", changes.size()}});
   }
 
-  void OnReload(std::string part, std::function<absl::Status()> reload) {
+  void OnReload(std::string part, std::function<absl::Status()> reload) override {
     reloads_.emplace_back(std::move(part), std::move(reload));
   }
 
-  absl::Status ReloadSecurity() {
+  absl::Status ReloadSecurity() override {
     absl::Status status;
     if (tls_files_ != nullptr) status.Update(tls_files_->Reload());
     status.Update(runtime_.access->Reload());
     return status;
   }
 
-  const std::string& address() const { return address_; }
-  const std::string& metrics_address() const { return metrics_address_; }
+  const std::string& address() const override { return address_; }
+  const std::string& metrics_address() const override { return metrics_address_; }
 
  private:
   // Probes and scrapes are answered from here on: nothing is ready yet.
@@ -388,37 +384,18 @@ class Server::Impl {
   std::string metrics_address_;
 };
 
-Server::Server(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
-Server::~Server() = default;
+}  // namespace
 
 absl::StatusOr<std::unique_ptr<Server>> Server::Start(const CommandLine& command_line,
                                                       std::function<void()> end,
                                                       const StopRequested& stopping) {
-  return StartWith(
-      command_line,
-      [&](const Config& config) -> absl::StatusOr<EngineChoice> {
-        VOXLOC_ASSIGN_OR_RETURN(auto choice, MakeEngine(config));
-        if (stopping && stopping()) return StartCancelledError();
-        VOXLOC_TRY(WarmUp(*choice.engine));
-        return choice;
-      },
-      std::move(end), stopping);
+  return Start(command_line, EngineChoice(), std::move(end), stopping);
 }
 
 absl::StatusOr<std::unique_ptr<Server>> Server::Start(const CommandLine& command_line,
                                                       EngineChoice choice,
                                                       std::function<void()> end,
                                                       const StopRequested& stopping) {
-  return StartWith(
-      command_line,
-      [&](const Config& /*config*/) -> absl::StatusOr<EngineChoice> { return std::move(choice); },
-      std::move(end), stopping);
-}
-
-absl::StatusOr<std::unique_ptr<Server>> Server::StartWith(const CommandLine& command_line,
-                                                          const EngineChooser& choose,
-                                                          std::function<void()> end,
-                                                          const StopRequested& stopping) {
   SetLogLevel(LogLevelOf(command_line.config.log_level));
   ConfigErrors errors;
   CheckConfig(command_line.config, errors);
@@ -426,25 +403,19 @@ absl::StatusOr<std::unique_ptr<Server>> Server::StartWith(const CommandLine& com
   const HostResources host = DetectHostResources();
   EffectiveConfig resolved = command_line;
   ResolveDefaults(host, resolved);
-  VOXLOC_ASSIGN_OR_RETURN(auto choice, choose(resolved.config));
+  if (choice.engine == nullptr) {
+    VOXLOC_ASSIGN_OR_RETURN(choice, MakeEngine(resolved.config));
+    if (stopping && stopping()) return StartCancelledError();
+    VOXLOC_TRY(WarmUp(*choice.engine));
+  }
   if (stopping && stopping()) return StartCancelledError();
   VOXLOC_ASSIGN_OR_RETURN(auto data_dir_lock, LockDataDir(resolved.config));
   VOXLOC_ASSIGN_OR_RETURN(auto store, OpenStore(resolved.config));
-  auto impl = std::make_unique<Impl>(command_line, resolved, host, std::move(choice),
-                                     std::move(data_dir_lock), std::move(store), std::move(end));
-  VOXLOC_TRY(impl->Start(stopping));
-  return absl::WrapUnique(new Server(std::move(impl)));
+  auto server =
+      std::make_unique<RunningServer>(command_line, resolved, host, std::move(choice),
+                                      std::move(data_dir_lock), std::move(store), std::move(end));
+  VOXLOC_TRY(server->Begin(stopping));
+  return server;
 }
-
-void Server::Reload(const absl::StatusOr<CommandLine>& command_line) {
-  impl_->Reload(command_line);
-}
-void Server::OnReload(std::string part, std::function<absl::Status()> reload) {
-  impl_->OnReload(std::move(part), std::move(reload));
-}
-absl::Status Server::ReloadSecurity() { return impl_->ReloadSecurity(); }
-void Server::Drain() { impl_->Drain(); }
-const std::string& Server::address() const { return impl_->address(); }
-const std::string& Server::metrics_address() const { return impl_->metrics_address(); }
 
 }  // namespace voxloc::server

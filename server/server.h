@@ -37,40 +37,32 @@ class Server {
   Server(const Server&) = delete;
   Server& operator=(const Server&) = delete;
   // Ends what Drain has not, at once.
-  ~Server();
+  virtual ~Server() = default;
 
   // Reloads with the current configuration (ParseCommandLine with the arguments of the start).
   // Reloadable values take effect, other changed ones are logged, and the functions of OnReload are
   // called. A configuration with errors is logged and changes nothing. Ignored, with a line in the
   // log, while the server drains.
-  void Reload(const absl::StatusOr<CommandLine>& command_line);
+  virtual void Reload(const absl::StatusOr<CommandLine>& command_line) = 0;
 
   // Adds a function that Reload calls, in the order of registration. On an error it must keep its
   // previous state. `part` names it in the log. Call before the first Reload.
-  void OnReload(std::string part, std::function<absl::Status()> reload);
+  virtual void OnReload(std::string part, std::function<absl::Status()> reload) = 0;
 
   // Drains (server/lifecycle/drain.h), continuing a drain that has begun, then closes the port.
   // Returns when all is over.
-  void Drain();
+  virtual void Drain() = 0;
 
   // Reloads the TLS files and the access file now; the server also does so soon after they change.
   // Invalid files keep the previous state. From any thread.
-  absl::Status ReloadSecurity();
+  virtual absl::Status ReloadSecurity() = 0;
 
   // Address and port as served: "127.0.0.1:50051".
-  [[nodiscard]] const std::string& address() const;
-  [[nodiscard]] const std::string& metrics_address() const;  // empty: off
+  [[nodiscard]] virtual const std::string& address() const = 0;
+  [[nodiscard]] virtual const std::string& metrics_address() const = 0;  // empty: off
 
- private:
-  class Impl;
-  using EngineChooser = std::function<absl::StatusOr<EngineChoice>(const Config& config)>;
-  static absl::StatusOr<std::unique_ptr<Server>> StartWith(const CommandLine& command_line,
-                                                           const EngineChooser& choose,
-                                                           std::function<void()> end,
-                                                           const StopRequested& stopping);
-  explicit Server(std::unique_ptr<Impl> impl);
-
-  std::unique_ptr<Impl> impl_;
+ protected:
+  Server() = default;
 };
 
 }  // namespace voxloc::server
