@@ -21,6 +21,19 @@ namespace voxloc::server {
 namespace {
 
 constexpr absl::string_view kScheme = "Bearer ";  // RFC 6750; its case does not matter
+constexpr size_t kMaxPrintedBytes = 128;  // of a name that a client sent; names that are valid fit
+
+std::string Printable(const std::string& name) {
+  return absl::CEscape(name.substr(0, kMaxPrintedBytes));
+}
+
+// Null: nobody's. Callers without credentials are anonymous, where the policy has that.
+const Identity* FindIdentity(const AccessPolicy& policy, const CallerCredentials& credentials) {
+  if (credentials.token.has_value()) return policy.FindByToken(*credentials.token);
+  if (credentials.has_authorization) return nullptr;
+  const Identity* identity = policy.FindByCertificate(credentials.certificate_names);
+  return identity == nullptr && policy.anonymous.has_value() ? &*policy.anonymous : identity;
+}
 
 }  // namespace
 
@@ -45,25 +58,6 @@ CallerCredentials CredentialsOf(const grpc::CallbackServerContext& context) {
   }
   return credentials;
 }
-
-namespace {
-
-constexpr size_t kMaxPrintedBytes = 128;  // of a name that a client sent; names that are valid fit
-
-std::string Printable(const std::string& name) {
-  return absl::CEscape(name.substr(0, kMaxPrintedBytes));
-}
-
-// Null: nobody's.
-const Identity* FindIdentity(const AccessPolicy& policy, const CallerCredentials& credentials) {
-  if (credentials.token.has_value()) return policy.FindByToken(*credentials.token);
-  if (credentials.has_authorization) return nullptr;
-  return policy.FindByCertificate(credentials.certificate_names);
-}
-
-std::set<Role> AllRoles() { return {kRoles.begin(), kRoles.end()}; }
-
-}  // namespace
 
 struct CallAccess::Denial {
   absl::Status status;
@@ -125,7 +119,7 @@ std::string CallAccess::caller() const {
 }
 
 std::set<Role> CallAccess::roles() const {
-  if (!control_.asks_for_credentials()) return AllRoles();
+  if (!control_.asks_for_credentials()) return {kRoles.begin(), kRoles.end()};
   const absl::MutexLock lock(&mutex_);
   return identity_ == nullptr ? std::set<Role>() : identity_->roles;
 }
@@ -147,28 +141,24 @@ absl::Status CallAccess::Evaluate() const {
   return denial->status;
 }
 
-std::optional<CallAccess::Denial> CallAccess::Identify() const {
+std::optional<CallAccess::Denial> CallAccess::FindDenial() const {
+  const auto deny = [](const Counter& count, absl::Status status, const char* reason,
+                       std::initializer_list<std::pair<const char*, std::string>> values = {}) {
+    return std::optional<Denial>({WithReason(std::move(status), reason, values), count});
+  };
   identity_ = FindIdentity(*policy_, credentials_);
   if (identity_ != nullptr && absl::Now() >= identity_->expires) {
-    return Denial{WithReason(absl::UnauthenticatedError("the credentials have expired"),
-                             "CREDENTIALS_EXPIRED"),
-                  metrics_.denied_expired};
+    return deny(metrics_.denied_expired, absl::UnauthenticatedError("the credentials have expired"),
+                "CREDENTIALS_EXPIRED");
   }
   if (identity_ == nullptr && credentials_.has_authorization) {
-    return Denial{WithReason(absl::UnauthenticatedError(
-                                 credentials_.token.has_value()
-                                     ? "the server does not know the token"
-                                     : "the authorization must be one: \"Bearer \" and a token"),
-                             "CREDENTIALS_UNKNOWN"),
-                  metrics_.denied_unknown};
+    return deny(
+        metrics_.denied_unknown,
+        absl::UnauthenticatedError(credentials_.token.has_value()
+                                       ? "the server does not know the token"
+                                       : "the authorization must be one: \"Bearer \" and a token"),
+        "CREDENTIALS_UNKNOWN");
   }
-  if (identity_ == nullptr && policy_->anonymous.has_value()) identity_ = &*policy_->anonymous;
-  return std::nullopt;
-}
-
-std::optional<CallAccess::Denial> CallAccess::FindDenial() const {
-  if (auto denial = Identify(); denial.has_value()) return denial;
-  const bool anonymous = identity_ == nullptr || identity_->name == kAnonymous;
   if (identity_ == nullptr || !Permits(identity_->roles, method_)) {
     const std::optional<Role> role = RequiredRole(method_);
     const std::string needed(role.has_value() ? ToString(*role) : "");
@@ -176,38 +166,35 @@ std::optional<CallAccess::Denial> CallAccess::FindDenial() const {
         role.has_value()
             ? absl::StrCat(NameOf(method_).method, " needs the role ", needed)
             : absl::StrCat(NameOf(method_).method, " needs credentials that the server knows");
+    const bool anonymous = identity_ == nullptr || identity_->name == kAnonymous;
     if (anonymous && credentials_.certificate_names.empty()) {
-      return Denial{WithReason(absl::UnauthenticatedError(
-                                   absl::StrCat("the call has no credentials; ", needs)),
-                               "CREDENTIALS_MISSING", {{"role", needed}}),
-                    metrics_.denied_missing};
+      return deny(metrics_.denied_missing,
+                  absl::UnauthenticatedError(absl::StrCat("the call has no credentials; ", needs)),
+                  "CREDENTIALS_MISSING", {{"role", needed}});
     }
     if (anonymous) {
-      return Denial{WithReason(absl::UnauthenticatedError(absl::StrCat(
-                                   "the server does not know the names in the client's "
-                                   "certificate; ",
-                                   needs)),
-                               "CREDENTIALS_UNKNOWN", {{"role", needed}}),
-                    metrics_.denied_unknown};
+      return deny(metrics_.denied_unknown,
+                  absl::UnauthenticatedError(absl::StrCat(
+                      "the server does not know the names in the client's certificate; ", needs)),
+                  "CREDENTIALS_UNKNOWN", {{"role", needed}});
     }
-    return Denial{WithReason(absl::PermissionDeniedError(absl::StrCat(
-                                 needs, ", which ", Printable(identity_->name), " does not have")),
-                             "ROLE_MISSING", {{"role", needed}}),
-                  metrics_.denied_role};
+    return deny(metrics_.denied_role,
+                absl::PermissionDeniedError(
+                    absl::StrCat(needs, ", which ", Printable(identity_->name), " does not have")),
+                "ROLE_MISSING", {{"role", needed}});
   }
   if (map_.has_value() && !identity_->MayUseMap(*map_)) {
-    return Denial{
-        WithReason(absl::PermissionDeniedError(absl::StrCat(
-                       Printable(identity_->name), " may not use map '", Printable(*map_), "'")),
-                   "MAP_NOT_ALLOWED", {{"map", Printable(*map_)}}),
-        metrics_.denied_map};
+    return deny(metrics_.denied_map,
+                absl::PermissionDeniedError(absl::StrCat(
+                    Printable(identity_->name), " may not use map '", Printable(*map_), "'")),
+                "MAP_NOT_ALLOWED", {{"map", Printable(*map_)}});
   }
   if (vehicle_.has_value() && !identity_->MayUseVehicle(*vehicle_)) {
-    return Denial{WithReason(absl::PermissionDeniedError(absl::StrCat(
-                                 Printable(identity_->name), " may not use the vehicle name '",
-                                 Printable(*vehicle_), "'")),
-                             "VEHICLE_NOT_ALLOWED", {{"vehicle", Printable(*vehicle_)}}),
-                  metrics_.denied_vehicle};
+    return deny(metrics_.denied_vehicle,
+                absl::PermissionDeniedError(absl::StrCat(Printable(identity_->name),
+                                                         " may not use the vehicle name '",
+                                                         Printable(*vehicle_), "'")),
+                "VEHICLE_NOT_ALLOWED", {{"vehicle", Printable(*vehicle_)}});
   }
   return std::nullopt;
 }
@@ -216,10 +203,7 @@ bool MaySeeMap(const AccessControl& control, const CallerCredentials& credential
                const std::string& map) {
   if (!control.asks_for_credentials()) return true;
   const std::shared_ptr<const AccessPolicy> policy = control.policy();
-  const Identity* identity = FindIdentity(*policy, credentials);
-  if (identity == nullptr && !credentials.has_authorization && policy->anonymous.has_value()) {
-    identity = &*policy->anonymous;
-  }
+  const Identity* const identity = FindIdentity(*policy, credentials);
   return identity != nullptr && absl::Now() < identity->expires && identity->MayUseMap(map);
 }
 

@@ -69,7 +69,6 @@ class CallAccess {
 
   [[nodiscard]] absl::Status CheckLocked() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   [[nodiscard]] absl::Status Evaluate() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  [[nodiscard]] std::optional<Denial> Identify() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   [[nodiscard]] std::optional<Denial> FindDenial() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   AccessControl& control_;
