@@ -2,7 +2,7 @@
 
 #include "server/config/config_text.h"
 
-#include <yaml-cpp/emitfromevents.h>
+#include <yaml-cpp/eventhandler.h>
 #include <yaml-cpp/yaml.h>
 
 #include <algorithm>
@@ -156,13 +156,28 @@ class YamlReader {
   std::map<std::string, int> lines_;
 };
 
+// yaml-cpp's own handlers are not exported from its library.
+struct IgnoreEvents : YAML::EventHandler {
+  using Mark = YAML::Mark;
+  using Anchor = YAML::anchor_t;
+  using Style = YAML::EmitterStyle::value;
+  void OnDocumentStart(const Mark&) override {}
+  void OnDocumentEnd() override {}
+  void OnNull(const Mark&, Anchor) override {}
+  void OnAlias(const Mark&, Anchor) override {}
+  void OnScalar(const Mark&, const std::string&, Anchor, const std::string&) override {}
+  void OnSequenceStart(const Mark&, const std::string&, Anchor, Style) override {}
+  void OnSequenceEnd() override {}
+  void OnMapStart(const Mark&, const std::string&, Anchor, Style) override {}
+  void OnMapEnd() override {}
+};
+
 // Two steps of the parser, not YAML::LoadAll: with a comma at the start of a document, yaml-cpp 0.7
 // yields documents forever, and LoadAll does not return.
 bool HasSecondDocument(const std::string& text) {
   std::istringstream stream(text);
   YAML::Parser parser(stream);
-  YAML::Emitter ignored;
-  YAML::EmitFromEvents events(ignored);
+  IgnoreEvents events;
   return parser.HandleNextDocument(events) && parser.HandleNextDocument(events);
 }
 

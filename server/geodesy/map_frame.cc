@@ -4,11 +4,11 @@
 
 #include <GeographicLib/Constants.hpp>
 #include <GeographicLib/MGRS.hpp>
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <nlohmann/json.hpp>
 #include <utility>
-#include <vector>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/escaping.h"
@@ -17,15 +17,15 @@
 #include "core/status/try.h"
 
 namespace voxloc::server {
+
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(GeoPoint, latitude_deg, longitude_deg, altitude_m)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Wgs84Origin, point, x_axis_yaw_rad)
+
 namespace {
 
-constexpr std::array<std::pair<ProjectorType, absl::string_view>, 5> kNames = {{
-    {ProjectorType::kLocal, "Local"},
-    {ProjectorType::kMgrs, "MGRS"},
-    {ProjectorType::kLocalCartesianUtm, "LocalCartesianUTM"},
-    {ProjectorType::kTransverseMercator, "TransverseMercator"},
-    {ProjectorType::kLocalCartesian, "LocalCartesian"},
-}};
+// In the order of ProjectorType.
+constexpr std::array<absl::string_view, 5> kNames = {"Local", "MGRS", "LocalCartesianUTM",
+                                                     "TransverseMercator", "LocalCartesian"};
 
 // Wider than any height on the earth.
 constexpr double kMaxAltitudeM = 1e5;
@@ -123,19 +123,7 @@ absl::Status FillDefaults(MapProjector& projector) {
   return absl::OkStatus();
 }
 
-nlohmann::json PointJson(const GeoPoint& point) {
-  return {{"latitude_deg", point.latitude_deg},
-          {"longitude_deg", point.longitude_deg},
-          {"altitude_m", point.altitude_m}};
-}
-
-// The functions below throw on missing values or wrong types; MapFrameFromText catches this.
-
-GeoPoint PointFrom(const nlohmann::json& json) {
-  return {json.at("latitude_deg").get<double>(), json.at("longitude_deg").get<double>(),
-          json.at("altitude_m").get<double>()};
-}
-
+// Throws on missing values or wrong types; MapFrameFromText catches this.
 absl::StatusOr<MapFrame> FrameFrom(const nlohmann::json& json) {
   MapFrame frame;
   if (const auto found = json.find("projector"); found != json.end()) {
@@ -145,33 +133,27 @@ absl::StatusOr<MapFrame> FrameFrom(const nlohmann::json& json) {
     projector.type = type;
     projector.vertical_datum = found->at("vertical_datum").get<std::string>();
     projector.mgrs_grid = found->at("mgrs_grid").get<std::string>();
-    if (found->contains("map_origin")) projector.map_origin = PointFrom(found->at("map_origin"));
+    if (found->contains("map_origin")) {
+      projector.map_origin = found->at("map_origin").get<GeoPoint>();
+    }
     projector.scale_factor = found->at("scale_factor").get<double>();
   }
   if (const auto found = json.find("origin"); found != json.end()) {
-    frame.origin = {PointFrom(found->at("point")), found->at("x_axis_yaw_rad").get<double>()};
+    frame.origin = found->get<Wgs84Origin>();
   }
   return MakeMapFrame(std::move(frame));
 }
 
 }  // namespace
 
-absl::string_view NameOf(ProjectorType type) {
-  for (const auto& [known, name] : kNames) {
-    if (known == type) return name;
-  }
-  return "";
-}
+absl::string_view NameOf(ProjectorType type) { return kNames[static_cast<size_t>(type)]; }
 
 absl::StatusOr<ProjectorType> ProjectorTypeFromName(absl::string_view name) {
-  std::vector<absl::string_view> names;
-  for (const auto& [type, known] : kNames) {
-    if (known == name) return type;
-    names.push_back(known);
-  }
+  const auto* const found = std::find(kNames.begin(), kNames.end(), name);
+  if (found != kNames.end()) return static_cast<ProjectorType>(found - kNames.begin());
   return absl::InvalidArgumentError(absl::StrCat("frame.projector.projector_type must be one of ",
-                                                 absl::StrJoin(names, ", "), " (got ", Quoted(name),
-                                                 ")"));
+                                                 absl::StrJoin(kNames, ", "), " (got ",
+                                                 Quoted(name), ")"));
 }
 
 absl::StatusOr<MapFrame> MakeMapFrame(MapFrame frame) {
@@ -212,14 +194,11 @@ std::string ToText(const MapFrame& frame) {
                                 {"mgrs_grid", frame.projector->mgrs_grid},
                                 {"scale_factor", frame.projector->scale_factor}};
     if (frame.projector->map_origin.has_value()) {
-      projector["map_origin"] = PointJson(*frame.projector->map_origin);
+      projector["map_origin"] = *frame.projector->map_origin;
     }
     json["projector"] = std::move(projector);
   }
-  if (frame.origin.has_value()) {
-    json["origin"] = {{"point", PointJson(frame.origin->point)},
-                      {"x_axis_yaw_rad", frame.origin->x_axis_yaw_rad}};
-  }
+  if (frame.origin.has_value()) json["origin"] = *frame.origin;
   return json.dump();
 }
 

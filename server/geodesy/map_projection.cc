@@ -32,7 +32,7 @@ class UtmProjection : public MapProjection {
   UtmProjection(int zone, bool north, const Eigen::Vector2d& corner_m)
       : zone_(zone), north_(north), corner_m_(corner_m) {}
 
-  [[nodiscard]] absl::StatusOr<Eigen::Vector2d> ToMap(const LatitudeLongitude& at) const override {
+  absl::StatusOr<Eigen::Vector2d> ToMap(const LatitudeLongitude& at) const override {
     int zone = 0;
     bool north = true;
     double easting_m = 0.0;
@@ -50,8 +50,7 @@ class UtmProjection : public MapProjection {
     return Eigen::Vector2d(easting_m, northing_m) - corner_m_;
   }
 
-  [[nodiscard]] absl::StatusOr<LatitudeLongitude> ToEarth(
-      const Eigen::Vector2d& xy_map_m) const override {
+  absl::StatusOr<LatitudeLongitude> ToEarth(const Eigen::Vector2d& xy_map_m) const override {
     const Eigen::Vector2d utm_m = xy_map_m + corner_m_;
     LatitudeLongitude at;
     try {
@@ -77,14 +76,13 @@ class TransverseMercatorProjection : public MapProjection {
         meridian_deg_(origin.longitude_deg),
         origin_y_m_(Forward({origin.latitude_deg, origin.longitude_deg}).y()) {}
 
-  [[nodiscard]] absl::StatusOr<Eigen::Vector2d> ToMap(const LatitudeLongitude& at) const override {
+  absl::StatusOr<Eigen::Vector2d> ToMap(const LatitudeLongitude& at) const override {
     const Eigen::Vector2d xy_m = Forward(at);
     if (!xy_m.allFinite()) return TooFar(at, "the projection has no such point");
     return Eigen::Vector2d(xy_m.x(), xy_m.y() - origin_y_m_);
   }
 
-  [[nodiscard]] absl::StatusOr<LatitudeLongitude> ToEarth(
-      const Eigen::Vector2d& xy_map_m) const override {
+  absl::StatusOr<LatitudeLongitude> ToEarth(const Eigen::Vector2d& xy_map_m) const override {
     LatitudeLongitude at;
     projection_.Reverse(meridian_deg_, xy_map_m.x(), xy_map_m.y() + origin_y_m_, at.latitude_deg,
                         at.longitude_deg);
@@ -114,7 +112,7 @@ class TangentPlane : public MapProjection {
         altitude_m_(origin.altitude_m),
         enu_R_map_(x_axis_yaw_rad) {}
 
-  [[nodiscard]] absl::StatusOr<Eigen::Vector2d> ToMap(const LatitudeLongitude& at) const override {
+  absl::StatusOr<Eigen::Vector2d> ToMap(const LatitudeLongitude& at) const override {
     Eigen::Vector2d enu_m;
     double up_m = 0.0;
     cartesian_.Forward(at.latitude_deg, at.longitude_deg, altitude_m_, enu_m.x(), enu_m.y(), up_m);
@@ -125,8 +123,7 @@ class TangentPlane : public MapProjection {
     return Eigen::Vector2d(enu_R_map_.inverse() * enu_m);
   }
 
-  [[nodiscard]] absl::StatusOr<LatitudeLongitude> ToEarth(
-      const Eigen::Vector2d& xy_map_m) const override {
+  absl::StatusOr<LatitudeLongitude> ToEarth(const Eigen::Vector2d& xy_map_m) const override {
     const Eigen::Vector2d enu_m = enu_R_map_ * xy_map_m;
     LatitudeLongitude at;
     // The surface falls below the plane; each step finds the height with an error that is the last

@@ -155,7 +155,8 @@ Drain::Waited Drain::AwaitTime(const OfPlan& time_of, bool for_calls) {
 void Drain::Run() {
   const auto begin = [](const Plan& plan) { return plan.notify_begin; };
   if (AwaitTime(begin, /*for_calls=*/false) == Waited::kCancelled) return;
-  NotifyCalls();
+  const absl::Status why = DrainingError();
+  for (const auto& call : parts_.calls.Drainable()) call->OnDrainStarted(why);
   if (!NotifySessions()) return;
   const Waited waited = AwaitTime([](const Plan& plan) { return plan.end; }, /*for_calls=*/true);
   if (waited == Waited::kCancelled) return;
@@ -168,12 +169,6 @@ void Drain::Run() {
   Log(LogLevel::kInfo, "drained", {{"calls", parts_.calls.count()}});
   const absl::MutexLock lock(&mutex_);
   phase_ = Phase::kOver;
-}
-
-void Drain::NotifyCalls() {
-  const absl::Status why = DrainingError();
-  for (const std::shared_ptr<DrainableCall>& call : parts_.calls.Drainable())
-    call->OnDrainStarted(why);
 }
 
 bool Drain::NotifySessions() {
@@ -205,12 +200,11 @@ bool Drain::NotifySessions() {
 
 void Drain::EndStreams() {
   const absl::Status why = DrainingError();
-  const std::vector<std::shared_ptr<DrainableCall>> calls = parts_.calls.Drainable();
+  const auto calls = parts_.calls.Drainable();
   Log(LogLevel::kWarn, "streams_ended", {{"streams", calls.size()}});
-  for (const std::shared_ptr<DrainableCall>& call : calls) call->OnDrainDeadline(why);
+  for (const auto& call : calls) call->OnDrainDeadline(why);
   if (parts_.calls.AwaitIdle(kFinalReplyTimeout)) return;
-  for (const std::shared_ptr<DrainableCall>& call : parts_.calls.Drainable())
-    call->CancelForDrain();
+  for (const auto& call : parts_.calls.Drainable()) call->CancelForDrain();
   static_cast<void>(parts_.calls.AwaitIdle(kCancelTimeout));
 }
 

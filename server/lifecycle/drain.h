@@ -95,7 +95,6 @@ class Drain {
   // calls are open.
   template <typename OfPlan>
   Waited AwaitTime(const OfPlan& time_of, bool for_calls);
-  void NotifyCalls();
   // False: cancelled.
   bool NotifySessions();
   void EndStreams();

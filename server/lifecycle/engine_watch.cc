@@ -4,7 +4,6 @@
 
 #include <chrono>
 
-#include "absl/status/status.h"
 #include "server/errors/error_details.h"
 #include "server/observe/logging.h"
 
@@ -13,6 +12,8 @@ namespace {
 
 // A scan of a 10 Hz scanner.
 constexpr std::chrono::milliseconds kPollPeriod{100};
+// The tiles around a vehicle are moved within some tenths of a second (docs/reliability.md).
+constexpr double kEngineReplacedRetryAfterS = 0.5;
 
 }  // namespace
 
@@ -35,13 +36,6 @@ TimeoutWatch::Clock::time_point EngineWatch::Poll(TimeoutWatch::Clock::time_poin
   }
   return now + kPollPeriod;
 }
-
-namespace {
-
-// The tiles around a vehicle are moved within some tenths of a second (docs/reliability.md).
-constexpr double kEngineReplacedRetryAfterS = 0.5;
-
-}  // namespace
 
 absl::Status EngineFaults::Error() const {
   if (!engine.Health().ok()) {

@@ -2,19 +2,16 @@
 
 #include "server/lifecycle/probe_pages.h"
 
-#include <unistd.h>
-
 #include <cstdio>
-#include <fstream>
 #include <nlohmann/json.hpp>
 #include <optional>
-#include <string>
 
 #include "absl/memory/memory.h"
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "absl/strings/strip.h"
+#include "core/cloud/io/file_bytes.h"
 
 namespace voxloc::server {
 namespace {
@@ -53,19 +50,10 @@ absl::StatusOr<std::unique_ptr<ReadyFile>> ReadyFile::Write(const std::string& p
                                                             const ReadyFileContent& content) {
   const nlohmann::ordered_json json = {
       {"listen", content.listen}, {"metrics", content.metrics}, {"engine", content.engine}};
-  const std::string temporary = absl::StrCat(path, ".", getpid(), ".tmp");
-  {
-    std::ofstream file(temporary, std::ios::trunc);
-    file << json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) << "\n";
-    file.close();
-    if (!file) {
-      std::remove(temporary.c_str());
-      return absl::UnavailableError(absl::StrCat("--ready-file: cannot write ", temporary));
-    }
-  }
-  if (std::rename(temporary.c_str(), path.c_str()) != 0) {
-    std::remove(temporary.c_str());
-    return absl::UnavailableError(absl::StrCat("--ready-file: cannot write ", path));
+  const std::string text = json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+  if (const absl::Status status = WriteFileBytes(path, text + "\n"); !status.ok()) {
+    return absl::UnavailableError(
+        absl::StrCat("--ready-file: cannot write ", path, ": ", status.message()));
   }
   return absl::WrapUnique(new ReadyFile(path));
 }

@@ -30,6 +30,12 @@ constexpr std::chrono::milliseconds kPrunePeriod{1000};
 // At the limit it is looked more often whether there is room again.
 constexpr std::chrono::milliseconds kPrunePeriodAtLimit{100};
 
+// Clients may ask as often whether the server is there.
+constexpr int kMinPingIntervalMs = 10'000;
+constexpr uint32_t kSpareStreams = 64;
+
+int Milliseconds(double seconds) { return static_cast<int>(std::lround(seconds * 1e3)); }
+
 ino_t SocketOf(int fd) {
   struct stat status = {};
   return fstat(fd, &status) == 0 && S_ISSOCK(status.st_mode) ? status.st_ino : 0;
@@ -134,16 +140,6 @@ void ConnectionListener::PruneClosed() {
                      connections_.end());
   metrics_->connections.Set(static_cast<double>(connections_.size()));
 }
-
-namespace {
-
-// Clients may ask as often whether the server is there.
-constexpr int kMinPingIntervalMs = 10'000;
-constexpr uint32_t kSpareStreams = 64;
-
-int Milliseconds(double seconds) { return static_cast<int>(std::lround(seconds * 1e3)); }
-
-}  // namespace
 
 void ConfigureTransport(const Config& config, grpc::ServerBuilder& builder) {
   const auto message_bytes = static_cast<int>(config.limits.max_message_bytes);

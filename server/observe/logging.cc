@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cstddef>
+#include <iterator>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -50,54 +51,33 @@ void Write(const std::string& line) {
   Logger().log(spdlog::level::info, spdlog::string_view_t(line.data(), line.size()));
 }
 
-std::optional<uint64_t> Admit(const LogLimiter::Options& rate, absl::string_view kind) {
-  return Limiter().Admit(kind, LogLimiter::Clock::now(), rate);
-}
-
-void WriteAfter(uint64_t suppressed, std::string line) {
-  if (suppressed > 0) absl::StrAppend(&line, " left_out=", suppressed);
+// Writes the line that `make_line` returns, unless there were too many of its kind.
+template <typename MakeLine>
+void WriteAtRate(const LogLimiter::Options& rate, absl::string_view kind,
+                 const MakeLine& make_line) {
+  const std::optional<uint64_t> suppressed = Limiter().Admit(kind, LogLimiter::Clock::now(), rate);
+  if (!suppressed.has_value()) return;
+  std::string line = make_line();
+  if (*suppressed > 0) absl::StrAppend(&line, " left_out=", *suppressed);
   Write(line);
 }
 
-void LogAtRate(const LogLimiter::Options& rate, LogLevel level, absl::string_view event,
-               std::initializer_list<LogField> fields) {
-  if (!LogEnabled(level)) return;
-  const std::optional<uint64_t> suppressed = Admit(rate, event);
-  if (suppressed.has_value()) WriteAfter(*suppressed, FormatLogLine(level, event, fields));
+bool NeedsQuotes(absl::string_view value) {
+  return value.empty() || std::any_of(value.begin(), value.end(), [](char c) {
+           return c <= ' ' || c == '"' || c == '=' || c == '\\' || c == '\x7f';
+         });
 }
 
-bool NeedsQuotes(absl::string_view value) {
-  if (value.empty()) return true;
-  for (const char c : value) {
-    if (c <= ' ' || c == '"' || c == '=' || c == '\\' || c == '\x7f') return true;
-  }
-  return false;
-}
+constexpr absl::string_view kLevelNames[] = {"trace", "debug", "info", "warn", "error"};
 
 }  // namespace
 
-absl::string_view ToString(LogLevel level) {
-  switch (level) {
-    case LogLevel::kTrace:
-      return "trace";
-    case LogLevel::kDebug:
-      return "debug";
-    case LogLevel::kInfo:
-      return "info";
-    case LogLevel::kWarn:
-      return "warn";
-    case LogLevel::kError:
-      return "error";
-  }
-  return "info";
-}
+absl::string_view ToString(LogLevel level) { return kLevelNames[static_cast<size_t>(level)]; }
 
 LogLevel LogLevelOf(absl::string_view name) {
-  for (const LogLevel level :
-       {LogLevel::kTrace, LogLevel::kDebug, LogLevel::kWarn, LogLevel::kError}) {
-    if (ToString(level) == name) return level;
-  }
-  return LogLevel::kInfo;
+  const auto* const found = std::find(std::begin(kLevelNames), std::end(kLevelNames), name);
+  return found == std::end(kLevelNames) ? LogLevel::kInfo
+                                        : static_cast<LogLevel>(found - kLevelNames);
 }
 
 LogLevel SetLogLevel(LogLevel level) { return current_level.exchange(level); }
@@ -119,13 +99,8 @@ std::string FormatLogLine(LogLevel level, absl::string_view event,
   return line;
 }
 
-void LogAlways(absl::string_view event, std::initializer_list<LogField> fields) {
-  Write(FormatLogLine(LogLevel::kInfo, event, fields));
-}
-
-ScopedLogTrace::ScopedLogTrace(const TraceContext& trace) : before_(current_trace) {
-  current_trace = trace.trace_id;
-}
+ScopedLogTrace::ScopedLogTrace(const TraceContext& trace)
+    : before_(std::exchange(current_trace, trace.trace_id)) {}
 
 ScopedLogTrace::~ScopedLogTrace() { current_trace = before_; }
 
@@ -136,38 +111,22 @@ void Log(LogLevel level, absl::string_view event, std::initializer_list<LogField
 
 void LogRateLimited(LogLevel level, absl::string_view event,
                     std::initializer_list<LogField> fields) {
-  LogAtRate(LogLimiter::Options(), level, event, fields);
+  if (!LogEnabled(level)) return;
+  WriteAtRate({}, event, [&] { return FormatLogLine(level, event, fields); });
 }
 
 void LogLineRateLimited(absl::string_view kind, std::string line) {
-  const std::optional<uint64_t> suppressed = Admit(LogLimiter::Options(), kind);
-  if (suppressed.has_value()) WriteAfter(*suppressed, std::move(line));
+  WriteAtRate({}, kind, [&line] { return std::move(line); });
 }
 
 void LogOncePerSecond(LogLevel level, absl::string_view event,
                       std::initializer_list<LogField> fields) {
-  LogAtRate({/*burst=*/1.0, /*per_second=*/1.0}, level, event, fields);
+  if (!LogEnabled(level)) return;
+  WriteAtRate({/*burst=*/1.0, /*per_second=*/1.0}, event,
+              [&] { return FormatLogLine(level, event, fields); });
 }
 
 uint64_t SuppressedLogLines() { return Limiter().suppressed(); }
-
-namespace {
-
-void Write(gpr_log_func_args* args) {
-  // gRPC logs as errors what its caller can often correct.
-  const LogLevel level = args->severity == GPR_LOG_SEVERITY_ERROR  ? LogLevel::kWarn
-                         : args->severity == GPR_LOG_SEVERITY_INFO ? LogLevel::kInfo
-                                                                   : LogLevel::kDebug;
-  // A client can provoke many.
-  if (const absl::string_view why = ParseTlsFailure(args->message); !why.empty()) {
-    LogRateLimited(LogLevel::kWarn, "tls_handshake_failed",
-                   {{"reason", why}, {"message", args->message}});
-    return;
-  }
-  LogRateLimited(level, "grpc", {{"message", args->message}});
-}
-
-}  // namespace
 
 absl::string_view ParseTlsFailure(absl::string_view line) {
   // As OpenSSL has them, whose alerts are what the client says.
@@ -175,11 +134,9 @@ absl::string_view ParseTlsFailure(absl::string_view line) {
       {"wrong version number", "the client does not speak TLS"},
       {"http request", "the client does not speak TLS"},
       {"peer did not return a certificate",
-       "the client has no certificate, and tls.client_ca asks "
-       "for one"},
+       "the client has no certificate, and tls.client_ca asks for one"},
       {"certificate verify failed",
-       "the client's certificate is not of an authority in "
-       "tls.client_ca, or is not valid"},
+       "the client's certificate is not of an authority in tls.client_ca, or is not valid"},
       {"alert unknown ca", "the client does not know the authority of tls.certificate"},
       {"alert bad certificate", "the client refuses tls.certificate, such as for its name"},
       {"alert certificate unknown", "the client refuses tls.certificate, such as for its name"},
@@ -193,7 +150,21 @@ absl::string_view ParseTlsFailure(absl::string_view line) {
   return "the handshake failed";
 }
 
-void RedirectGrpcLog() { gpr_set_log_function(Write); }
+void RedirectGrpcLog() {
+  gpr_set_log_function([](gpr_log_func_args* args) {
+    // A client can provoke many.
+    if (const absl::string_view why = ParseTlsFailure(args->message); !why.empty()) {
+      LogRateLimited(LogLevel::kWarn, "tls_handshake_failed",
+                     {{"reason", why}, {"message", args->message}});
+      return;
+    }
+    // gRPC logs as errors what its caller can often correct.
+    const LogLevel level = args->severity == GPR_LOG_SEVERITY_ERROR  ? LogLevel::kWarn
+                           : args->severity == GPR_LOG_SEVERITY_INFO ? LogLevel::kInfo
+                                                                     : LogLevel::kDebug;
+    LogRateLimited(level, "grpc", {{"message", args->message}});
+  });
+}
 
 std::optional<uint64_t> LogLimiter::Admit(absl::string_view event, Clock::time_point now,
                                           const Options& options) {

@@ -51,8 +51,6 @@ struct LogField {
 
 void Log(LogLevel level, absl::string_view event, std::initializer_list<LogField> fields);
 
-// At level info, whatever the level that is logged.
-void LogAlways(absl::string_view event, std::initializer_list<LogField> fields);
 // The same for events that clients or faults can repeat without end: beyond a burst, lines are left
 // out, and the next one has their number as left_out (LogLimiter).
 void LogRateLimited(LogLevel level, absl::string_view event,
@@ -85,9 +83,7 @@ class ScopedLogTrace {
 [[nodiscard]] std::string FormatLogLine(LogLevel level, absl::string_view event,
                                         std::initializer_list<LogField> fields);
 
-// Redirects gRPC's own log to the server's log.
-
-// For the whole process, before gRPC is first used.
+// Redirects gRPC's own log to the server's, for the whole process, before gRPC is first used.
 void RedirectGrpcLog();
 
 // The reason of a failed TLS handshake in a line of gRPC's log. Empty: the line is about something

@@ -7,7 +7,6 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <cstddef>
 #include <cstring>
 #include <utility>
 
@@ -29,19 +28,9 @@ constexpr size_t kMaxWaitingBytes = size_t{8} << 20;
 constexpr size_t kMaxFieldBytes = 512;
 constexpr mode_t kMode = 0640;  // the group may read, such as one that ships logs
 
-// As the log's lines begin.
-std::string TimeText() {
-  return absl::FormatTime("%Y-%m-%dT%H:%M:%E3SZ", absl::Now(), absl::UTCTimeZone());
-}
-
 std::string Truncated(const std::string& text, size_t most = kMaxFieldBytes) {
   if (text.size() <= most) return text;
   return absl::StrCat(text.substr(0, most), "...(cut from ", text.size(), " bytes)");
-}
-
-// Denied and failed calls, which strangers can make, take nothing of the rate of the others.
-absl::string_view KindOf(const AuditRecord& record) {
-  return record.code == "OK" ? "audit" : "audit_failed_calls";
 }
 
 absl::Status Failed(const std::string& path, const char* what) {
@@ -77,7 +66,8 @@ absl::Status AuditLog::Open() {
 }
 
 void AuditLog::Write(const AuditRecord& record) {
-  Line line = {TimeText(),
+  // The time as the log's lines have it.
+  Line line = {absl::FormatTime("%Y-%m-%dT%H:%M:%E3SZ", absl::Now(), absl::UTCTimeZone()),
                FormatLogLine(LogLevel::kInfo, "audit",
                              {{"caller", Truncated(record.caller)},
                               {"peer", Truncated(record.peer)},
@@ -86,7 +76,8 @@ void AuditLog::Write(const AuditRecord& record) {
                               {"revision", record.revision},
                               {"detail", Truncated(record.detail)},
                               {"code", record.code}}),
-               KindOf(record)};
+               // Denied and failed calls, which strangers can make, have a rate of their own.
+               record.code == "OK" ? "audit" : "audit_failed_calls"};
   if (path_.empty()) {
     LogLineRateLimited(line.kind, std::move(line.text));
     return;
@@ -119,17 +110,13 @@ void AuditLog::Run() {
       waiting_.pop_front();
       waiting_bytes_ -= line.text.size();
     }
-    AppendOrLog(std::move(line));
+    absl::Status status;
+    {
+      const absl::MutexLock lock(&file_mutex_);
+      status = Append(absl::StrCat(line.time, " ", line.text, "\n"));
+    }
+    if (!status.ok()) LogFailed(status, std::move(line));
   }
-}
-
-void AuditLog::AppendOrLog(Line line) {
-  absl::Status status;
-  {
-    const absl::MutexLock lock(&file_mutex_);
-    status = Append(absl::StrCat(line.time, " ", line.text, "\n"));
-  }
-  if (!status.ok()) LogFailed(status, std::move(line));
 }
 
 void AuditLog::LogFailed(const absl::Status& status, Line line) const {

@@ -58,7 +58,6 @@ class AuditLog {
   };
 
   void Run();
-  void AppendOrLog(Line line);
   void LogFailed(const absl::Status& status, Line line) const;
   absl::Status Append(const std::string& line) ABSL_EXCLUSIVE_LOCKS_REQUIRED(file_mutex_);
   absl::Status ReopenIfMoved() ABSL_EXCLUSIVE_LOCKS_REQUIRED(file_mutex_);

@@ -33,6 +33,11 @@
 namespace voxloc::server {
 namespace {
 
+// A certificate is a few kB, and the authorities of a whole distribution are 220 kB.
+constexpr size_t kMaxPemBytes = size_t{1} << 20;
+// ACME clients renew certificates of 90 days 30 days before their end; later a renewal has failed.
+constexpr absl::Duration kRenewalWarning = absl::Hours(24 * 30);
+
 struct Free {
   void operator()(BIO* bio) const { BIO_free(bio); }
   void operator()(X509* certificate) const { X509_free(certificate); }
@@ -72,150 +77,24 @@ absl::StatusOr<std::vector<Certificate>> ReadCertificates(absl::string_view text
   return certificates;
 }
 
-absl::StatusOr<absl::Time> TimeOf(const ASN1_TIME* time) {
+std::optional<absl::Time> TimeOf(const ASN1_TIME* time) {
   std::tm parts = {};
-  if (ASN1_TIME_to_tm(time, &parts) != 1) {
-    return absl::InvalidArgumentError("has a date that cannot be read");
-  }
+  if (ASN1_TIME_to_tm(time, &parts) != 1) return std::nullopt;
   return absl::FromTM(parts, absl::UTCTimeZone());
 }
 
-}  // namespace
-
-absl::StatusOr<absl::Time> CheckKeyPair(absl::string_view certificate_chain,
-                                        absl::string_view private_key, absl::Time now) {
-  const ErrorQueue errors;
-  const auto chain = ReadCertificates(certificate_chain);
-  if (!chain.ok()) {
-    return absl::InvalidArgumentError(absl::StrCat("the certificate ", chain.status().message()));
-  }
-  const Bio bio = BioOf(private_key);
-  const Key key(PEM_read_bio_PrivateKey(bio.get(), nullptr, NoPassPhrase, nullptr));
-  if (key == nullptr) {
-    return absl::InvalidArgumentError("the private key is not PEM, or needs a pass phrase");
-  }
-  X509* const leaf = chain->front().get();
-  if (X509_check_private_key(leaf, key.get()) != 1) {
-    return absl::InvalidArgumentError("the private key does not belong to the certificate");
-  }
-  const auto begins = TimeOf(X509_get0_notBefore(leaf));
-  const auto ends = TimeOf(X509_get0_notAfter(leaf));
-  if (!begins.ok() || !ends.ok()) {
-    return absl::InvalidArgumentError("the certificate has a date that cannot be read");
-  }
-  if (now >= *ends) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("the certificate has expired at ",
-                     absl::FormatTime(absl::RFC3339_sec, *ends, absl::UTCTimeZone())));
-  }
-  if (now < *begins) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("the certificate is not valid before ",
-                     absl::FormatTime(absl::RFC3339_sec, *begins, absl::UTCTimeZone())));
-  }
-  return *ends;
+std::string TimeText(absl::Time time) {
+  return absl::FormatTime(absl::RFC3339_sec, time, absl::UTCTimeZone());
 }
-
-absl::Status CheckAuthorities(absl::string_view certificates) {
-  const ErrorQueue errors;
-  return ReadCertificates(certificates).status();
-}
-
-namespace {
-
-// A certificate is a few kB, and the authorities of a whole distribution are 220 kB.
-constexpr size_t kMaxPemBytes = size_t{1} << 20;
-// ACME clients renew certificates of 90 days 30 days before their end; later a renewal has failed.
-constexpr absl::Duration kRenewalWarning = absl::Hours(24 * 30);
 
 absl::Status InvalidError(absl::string_view key, const std::string& path,
                           const absl::Status& status) {
   return absl::Status(status.code(), absl::StrCat(key, " (", path, "): ", status.message()));
 }
 
-}  // namespace
-
-absl::StatusOr<TlsMaterial> ReadTlsMaterial(const TlsOptions& options) {
-  TlsMaterial material;
-  ConfigErrors errors;
-  const auto read = [&errors](absl::string_view key, const std::string& path, std::string& into) {
-    auto text = ReadTextFile(path, kMaxPemBytes);
-    if (text.ok()) {
-      into = *std::move(text);
-    } else {
-      errors.Add(InvalidError(key, path, text.status()));
-    }
-  };
-  read("tls.certificate", options.certificate, material.certificate_chain);
-  read("tls.private_key", options.private_key, material.private_key);
-  if (!options.client_ca.empty()) {
-    read("tls.client_ca", options.client_ca, material.client_authorities);
-  }
-  VOXLOC_TRY(errors.Status());
-  const auto expires = CheckKeyPair(material.certificate_chain, material.private_key, absl::Now());
-  if (!expires.ok()) {
-    return absl::InvalidArgumentError(absl::StrCat("tls.certificate (", options.certificate,
-                                                   ") and tls.private_key (", options.private_key,
-                                                   "): ", expires.status().message()));
-  }
-  material.expires = *expires;
-  if (options.client_ca.empty()) return material;
-  if (absl::Status status = CheckAuthorities(material.client_authorities); !status.ok()) {
-    return InvalidError("tls.client_ca", options.client_ca, status);
-  }
-  return material;
+std::array<FileStamp, 3> StampsOf(const TlsOptions& options) {
+  return {StampOf(options.certificate), StampOf(options.private_key), StampOf(options.client_ca)};
 }
-
-TlsFiles::TlsFiles(TlsOptions options, const Metrics& metrics)
-    : options_(std::move(options)), metrics_(metrics) {}
-
-absl::Status TlsFiles::Reload() {
-  // Taken before the files are read: what changes meanwhile is read again.
-  const Stamps stamps = StampsNow();
-  auto material = ReadTlsMaterial(options_);
-  const absl::MutexLock lock(&mutex_);
-  last_read_ = stamps;
-  if (!material.ok()) {
-    metrics_.tls_reloads_failed.Increment();
-    Log(LogLevel::kError, "tls_files_refused", {{"error", material.status().message()}});
-    return material.status();
-  }
-  material_ = std::make_shared<const TlsMaterial>(*std::move(material));
-  metrics_.tls_reloads_ok.Increment();
-  metrics_.tls_expiry_s.Set(static_cast<double>(absl::ToUnixSeconds(material_->expires)));
-  const std::string expires =
-      absl::FormatTime(absl::RFC3339_sec, material_->expires, absl::UTCTimeZone());
-  Log(LogLevel::kInfo, "tls_files_read",
-      {{"certificate", options_.certificate}, {"expires", expires}});
-  if (material_->expires - absl::Now() < kRenewalWarning) {
-    Log(LogLevel::kWarn, "tls_certificate_ends",
-        {{"certificate", options_.certificate}, {"expires", expires}});
-  }
-  return absl::OkStatus();
-}
-
-std::shared_ptr<const TlsMaterial> TlsFiles::material() const {
-  const absl::MutexLock lock(&mutex_);
-  return material_;
-}
-
-TlsFiles::Stamps TlsFiles::StampsNow() const {
-  return {StampOf(options_.certificate), StampOf(options_.private_key),
-          StampOf(options_.client_ca)};
-}
-
-TimeoutWatch::Clock::time_point TlsFiles::Poll(TimeoutWatch::Clock::time_point now) {
-  const Stamps stamps = StampsNow();
-  bool changed = false;
-  {
-    const absl::MutexLock lock(&mutex_);
-    changed = stamps != last_read_;
-  }
-  if (changed) static_cast<void>(Reload());
-  return now + ToDuration(options_.refresh_s);
-}
-
-namespace {
 
 // None: a name.
 std::optional<in6_addr> NumberOf(const std::string& host) {
@@ -282,6 +161,117 @@ class TlsCredentials final : public grpc::ServerCredentials {
 };
 
 }  // namespace
+
+absl::StatusOr<absl::Time> CheckKeyPair(absl::string_view certificate_chain,
+                                        absl::string_view private_key, absl::Time now) {
+  const ErrorQueue errors;
+  const auto chain = ReadCertificates(certificate_chain);
+  if (!chain.ok()) {
+    return absl::InvalidArgumentError(absl::StrCat("the certificate ", chain.status().message()));
+  }
+  const Bio bio = BioOf(private_key);
+  const Key key(PEM_read_bio_PrivateKey(bio.get(), nullptr, NoPassPhrase, nullptr));
+  if (key == nullptr) {
+    return absl::InvalidArgumentError("the private key is not PEM, or needs a pass phrase");
+  }
+  X509* const leaf = chain->front().get();
+  if (X509_check_private_key(leaf, key.get()) != 1) {
+    return absl::InvalidArgumentError("the private key does not belong to the certificate");
+  }
+  const auto begins = TimeOf(X509_get0_notBefore(leaf));
+  const auto ends = TimeOf(X509_get0_notAfter(leaf));
+  if (!begins.has_value() || !ends.has_value()) {
+    return absl::InvalidArgumentError("the certificate has a date that cannot be read");
+  }
+  if (now >= *ends) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("the certificate has expired at ", TimeText(*ends)));
+  }
+  if (now < *begins) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("the certificate is not valid before ", TimeText(*begins)));
+  }
+  return *ends;
+}
+
+absl::Status CheckAuthorities(absl::string_view certificates) {
+  const ErrorQueue errors;
+  return ReadCertificates(certificates).status();
+}
+
+absl::StatusOr<TlsMaterial> ReadTlsMaterial(const TlsOptions& options) {
+  TlsMaterial material;
+  ConfigErrors errors;
+  const auto read = [&errors](absl::string_view key, const std::string& path, std::string& into) {
+    auto text = ReadTextFile(path, kMaxPemBytes);
+    if (text.ok()) {
+      into = *std::move(text);
+    } else {
+      errors.Add(InvalidError(key, path, text.status()));
+    }
+  };
+  read("tls.certificate", options.certificate, material.certificate_chain);
+  read("tls.private_key", options.private_key, material.private_key);
+  if (!options.client_ca.empty()) {
+    read("tls.client_ca", options.client_ca, material.client_authorities);
+  }
+  VOXLOC_TRY(errors.Status());
+  const auto expires = CheckKeyPair(material.certificate_chain, material.private_key, absl::Now());
+  if (!expires.ok()) {
+    return absl::InvalidArgumentError(absl::StrCat("tls.certificate (", options.certificate,
+                                                   ") and tls.private_key (", options.private_key,
+                                                   "): ", expires.status().message()));
+  }
+  material.expires = *expires;
+  if (options.client_ca.empty()) return material;
+  if (absl::Status status = CheckAuthorities(material.client_authorities); !status.ok()) {
+    return InvalidError("tls.client_ca", options.client_ca, status);
+  }
+  return material;
+}
+
+TlsFiles::TlsFiles(TlsOptions options, const Metrics& metrics)
+    : options_(std::move(options)), metrics_(metrics) {}
+
+absl::Status TlsFiles::Reload() {
+  // Taken before the files are read: what changes meanwhile is read again.
+  const auto stamps = StampsOf(options_);
+  auto material = ReadTlsMaterial(options_);
+  const absl::MutexLock lock(&mutex_);
+  last_read_ = stamps;
+  if (!material.ok()) {
+    metrics_.tls_reloads_failed.Increment();
+    Log(LogLevel::kError, "tls_files_refused", {{"error", material.status().message()}});
+    return material.status();
+  }
+  material_ = std::make_shared<const TlsMaterial>(*std::move(material));
+  metrics_.tls_reloads_ok.Increment();
+  metrics_.tls_expiry_s.Set(static_cast<double>(absl::ToUnixSeconds(material_->expires)));
+  const std::string expires = TimeText(material_->expires);
+  Log(LogLevel::kInfo, "tls_files_read",
+      {{"certificate", options_.certificate}, {"expires", expires}});
+  if (material_->expires - absl::Now() < kRenewalWarning) {
+    Log(LogLevel::kWarn, "tls_certificate_ends",
+        {{"certificate", options_.certificate}, {"expires", expires}});
+  }
+  return absl::OkStatus();
+}
+
+std::shared_ptr<const TlsMaterial> TlsFiles::material() const {
+  const absl::MutexLock lock(&mutex_);
+  return material_;
+}
+
+TimeoutWatch::Clock::time_point TlsFiles::Poll(TimeoutWatch::Clock::time_point now) {
+  const auto stamps = StampsOf(options_);
+  bool changed = false;
+  {
+    const absl::MutexLock lock(&mutex_);
+    changed = stamps != last_read_;
+  }
+  if (changed) static_cast<void>(Reload());
+  return now + ToDuration(options_.refresh_s);
+}
 
 absl::Status CheckTransport(const Config& config) {
   const TlsOptions& tls = config.tls;

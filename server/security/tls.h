@@ -63,14 +63,11 @@ class TlsFiles : public TimeoutWatch::Watched {
   TimeoutWatch::Clock::time_point Poll(TimeoutWatch::Clock::time_point now) override;
 
  private:
-  using Stamps = std::array<FileStamp, 3>;
-  [[nodiscard]] Stamps StampsNow() const;
-
   const TlsOptions options_;
   const Metrics& metrics_;
   mutable absl::Mutex mutex_;
-  Stamps last_read_
-      ABSL_GUARDED_BY(mutex_) = {};  // of the files that were read last, right or wrong
+  // Of the files that were read last, right or wrong.
+  std::array<FileStamp, 3> last_read_ ABSL_GUARDED_BY(mutex_) = {};
   std::shared_ptr<const TlsMaterial> material_ ABSL_GUARDED_BY(mutex_);
 };
 
