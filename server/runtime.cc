@@ -50,10 +50,9 @@ std::unique_ptr<MomentsCache> OpenMoments(const Config& config, Engine& engine,
   const bool wanted =
       config.moments_cache == "auto" ? engine.Info().name == "cpu" : config.moments_cache == "on";
   if (!wanted || config.data_dir.empty()) return nullptr;
-  MomentsCacheOptions options;
-  options.path = config.data_dir + "/moments";
-  options.max_bytes = config.limits.max_moments_bytes;
-  return std::make_unique<MomentsCache>(std::move(options), engine, metrics);
+  return std::make_unique<MomentsCache>(
+      MomentsCacheOptions{config.data_dir + "/moments", config.limits.max_moments_bytes}, engine,
+      metrics);
 }
 
 std::unique_ptr<FailoverEngine> WithStandby(EngineChoice& choice) {
@@ -65,9 +64,7 @@ std::unique_ptr<FailoverEngine> WithStandby(EngineChoice& choice) {
 
 std::unique_ptr<SpanExporter> MakeSpanExporter(const Config& config, const Metrics& metrics) {
   if (config.otlp_endpoint.empty()) return nullptr;
-  SpanExporterOptions options;
-  options.endpoint = config.otlp_endpoint;
-  return std::make_unique<SpanExporter>(std::move(options), metrics);
+  return std::make_unique<SpanExporter>(SpanExporterOptions{config.otlp_endpoint}, metrics);
 }
 
 // The names of the devices that have memory of their own, which measure their stages.
@@ -77,17 +74,6 @@ std::vector<std::string> GpusOf(const Engine& engine, const std::vector<uint32_t
     if (device.memory_bytes_total > 0) names.push_back(device.name);
   }
   return names;
-}
-
-// Different with each start.
-std::string CapturePrefix(int64_t started_unix_ns) {
-  return absl::StrCat("c", absl::Hex(started_unix_ns / 1'000'000));
-}
-
-FitSampler::Options FitSamplerOptions(const Config& config) {
-  FitSampler::Options options;
-  options.enabled = config.tile_fit;
-  return options;
 }
 
 }  // namespace
@@ -104,7 +90,8 @@ Runtime::Runtime(const EffectiveConfig& resolved, const HostResources& found, En
       host_threads(config.threads),
       metrics(GpusOf(*engine, engine_devices)),
       spans(MakeSpanExporter(config, metrics)),
-      captures(CapturePrefix(started_unix_ns), metrics),
+      // The prefix of ids is different with each start.
+      captures(absl::StrCat("c", absl::Hex(started_unix_ns / 1'000'000)), metrics),
       access(std::make_shared<AccessControl>(config.access_file, metrics)),
       audit(config.audit_log, metrics),
       reply_bytes(config.limits.max_reply_bytes, metrics.reply_bytes),
@@ -134,7 +121,7 @@ Runtime::Runtime(const EffectiveConfig& resolved, const HostResources& found, En
       residency_check(config.residency, places, *residency),
       engine_faults{*engine, maps, library, *residency, metrics},
       tile_fits(config.limits.max_tile_fits, metrics.fit_tiles),
-      fit_sampler(tile_fits, FitSamplerOptions(config), metrics),
+      fit_sampler(tile_fits, FitSampler::Options{config.tile_fit}, metrics),
       global_search(*engine, config.limits.search_cache_bytes),
       sessions(config.limits.max_sessions, metrics, lifecycle),
       scheduler(*engine, host_threads, SchedulerOptions(config.limits, engine_devices.size()),

@@ -55,29 +55,16 @@ absl::Status CheckPortsDiffer(const Config& config) {
                    "' and '", config.metrics_listen, "')"));
 }
 
-}  // namespace
-
-void CheckConfig(const Config& config, ConfigErrors& errors) {
-  errors.Add(CheckTransport(config));
-  errors.Add(CheckPortsDiffer(config));
-  if (!config.tls.certificate.empty() && !config.tls.private_key.empty()) {
-    errors.Add(ReadTlsMaterial(config.tls).status());
-  }
-  if (!config.access_file.empty()) errors.Add(ReadAccessFile(config.access_file).status());
-  if (config.capture.max_bytes > 0 && CaptureDirectory(config).empty()) {
-    errors.Add(absl::InvalidArgumentError(
-        "capture.max_bytes is over 0, and neither capture.directory nor data_dir is set; captures "
-        "need a folder"));
-  }
-  if (!config.otlp_endpoint.empty()) errors.Add(CheckOtlpEndpoint(config.otlp_endpoint));
-}
-
-namespace {
-
 absl::Status InvalidError(absl::string_view key, absl::string_view required,
                           absl::string_view given, absl::string_view why) {
   return absl::InvalidArgumentError(
       absl::StrCat(key, " must be ", required, " (got '", given, "': ", why, ")"));
+}
+
+// Adds that a setting is not what it must be; error 0: it is.
+void AddError(absl::string_view key, absl::string_view required, absl::string_view given, int error,
+              ConfigErrors& errors) {
+  if (error != 0) errors.Add(InvalidError(key, required, given, std::strerror(error)));
 }
 
 // As the effective user, which the server would run as. 0, or the error.
@@ -115,18 +102,16 @@ void CheckDataDir(const Config& config, ConfigErrors& errors) {
   int error = WritableFolderError(folder);
   const bool missing = error == ENOENT;
   if (missing) error = WritableFolderError(FolderOf(folder));
-  if (error != 0) {
-    errors.Add(InvalidError(
-        "data_dir",
-        missing ? "a folder that can be made in one that exists" : "a folder that can be written",
-        folder, std::strerror(error)));
-  }
+  AddError(
+      "data_dir",
+      missing ? "a folder that can be made in one that exists" : "a folder that can be written",
+      folder, error, errors);
   if (error != 0 || missing) return;
   for (const char* const name : {"/lock", "/maps.db", "/maps.db-wal", "/maps.db-shm"}) {
     error = AccessError(folder + name, R_OK | W_OK);
-    if (error == 0 || error == ENOENT) continue;
-    errors.Add(InvalidError("data_dir", "a folder of files that can be read and written",
-                            folder + name, std::strerror(error)));
+    if (error == ENOENT) continue;
+    AddError("data_dir", "a folder of files that can be read and written", folder + name, error,
+             errors);
   }
   if (config.store.url.empty()) errors.Add(CheckSqliteMapStore(folder));
 }
@@ -162,6 +147,21 @@ void CheckListen(absl::string_view key, const std::string& address, ConfigErrors
 
 }  // namespace
 
+void CheckConfig(const Config& config, ConfigErrors& errors) {
+  errors.Add(CheckTransport(config));
+  errors.Add(CheckPortsDiffer(config));
+  if (!config.tls.certificate.empty() && !config.tls.private_key.empty()) {
+    errors.Add(ReadTlsMaterial(config.tls).status());
+  }
+  if (!config.access_file.empty()) errors.Add(ReadAccessFile(config.access_file).status());
+  if (config.capture.max_bytes > 0 && CaptureDirectory(config).empty()) {
+    errors.Add(absl::InvalidArgumentError(
+        "capture.max_bytes is over 0, and neither capture.directory nor data_dir is set; captures "
+        "need a folder"));
+  }
+  if (!config.otlp_endpoint.empty()) errors.Add(CheckOtlpEndpoint(config.otlp_endpoint));
+}
+
 void CheckStart(const Config& config, ConfigErrors& errors) {
   CheckListen("listen", config.listen, errors);
   if (config.metrics_listen != "off") {
@@ -169,19 +169,16 @@ void CheckStart(const Config& config, ConfigErrors& errors) {
   }
   CheckDataDir(config, errors);
   if (!config.store.url.empty()) errors.Add(CheckPostgresUrl(config.store.url));
-  if (const int error = config.audit_log.empty() ? 0 : WritableFileError(config.audit_log);
-      error != 0) {
-    errors.Add(InvalidError("audit_log", "a file that can be written", config.audit_log,
-                            std::strerror(error)));
+  if (!config.audit_log.empty()) {
+    AddError("audit_log", "a file that can be written", config.audit_log,
+             WritableFileError(config.audit_log), errors);
   }
   // It is written beside itself and renamed.
   if (!config.ready_file.empty()) {
     int error = WritableFolderError(FolderOf(config.ready_file));
     if (error == 0 && WritableFileError(config.ready_file) == EISDIR) error = EISDIR;
-    if (error != 0) {
-      errors.Add(InvalidError("ready_file", "a file in a folder that can be written",
-                              config.ready_file, std::strerror(error)));
-    }
+    AddError("ready_file", "a file in a folder that can be written", config.ready_file, error,
+             errors);
   }
   errors.Add(CheckEngine(config));
 }

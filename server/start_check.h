@@ -11,10 +11,8 @@
 
 namespace voxloc::server {
 
-// What can be wrong with a configuration beyond its single values: settings that contradict each
-// other, and the files that it names. Thread-safe: no shared state.
-
-// Adds all of it, each fault with its settings or its file.
+// Adds what is wrong with a configuration beyond its single values: settings that contradict each
+// other, and the files that it names.
 void CheckConfig(const Config& config, ConfigErrors& errors);
 
 // Adds what CheckConfig does not see: addresses that are not this machine's, folders and files that

@@ -2,7 +2,6 @@
 
 #include "server/capture/capture_recorder.h"
 
-#include <chrono>
 #include <system_error>
 #include <utility>
 
@@ -143,9 +142,11 @@ void CaptureRecorder::Run() {
   };
   while (true) {
     CapturedScan next;
+    std::shared_ptr<CaptureStore> store;
     {
       const absl::MutexLock lock(&mutex_);
       mutex_.AwaitWithTimeout(absl::Condition(&has_work), kExpiryPeriod);
+      store = store_;
       if (waiting_.empty()) {
         if (stopping_) return;
       } else {
@@ -154,24 +155,16 @@ void CaptureRecorder::Run() {
         waiting_bytes_ -= next.bytes();
       }
     }
-    Write(std::move(next));
-  }
-}
-
-void CaptureRecorder::Write(CapturedScan scan) {
-  std::shared_ptr<CaptureStore> store;
-  {
-    const absl::MutexLock lock(&mutex_);
-    store = store_;
-  }
-  if (store == nullptr) return;
-  store->DeleteExpired();
-  if (scan.scan == nullptr) return;
-  const std::string session = scan.source->session;
-  const absl::Status status = store->Add(MakeCapture(std::move(scan), absl::GetCurrentTimeNanos()));
-  if (!status.ok()) {
-    LogRateLimited(LogLevel::kWarn, "capture_failed",
-                   {{"session", session}, {"error", status.message()}});
+    if (store == nullptr) continue;
+    store->DeleteExpired();
+    if (next.scan == nullptr) continue;
+    const std::string session = next.source->session;
+    const absl::Status status =
+        store->Add(MakeCapture(std::move(next), absl::GetCurrentTimeNanos()));
+    if (!status.ok()) {
+      LogRateLimited(LogLevel::kWarn, "capture_failed",
+                     {{"session", session}, {"error", status.message()}});
+    }
   }
 }
 

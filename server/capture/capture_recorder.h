@@ -89,7 +89,6 @@ class CaptureRecorder {
 
  private:
   void Run();
-  void Write(CapturedScan scan);
   [[nodiscard]] absl::Status OpenStore(const Config& config);
 
   const std::string id_prefix_;

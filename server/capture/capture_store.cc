@@ -9,14 +9,12 @@
 #include <cstring>
 #include <filesystem>
 #include <system_error>
-#include <utility>
 
 #include "absl/base/config.h"
 #include "absl/memory/memory.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
-#include "absl/time/clock.h"
 #include "core/checksum/crc32c.h"
 #include "core/cloud/io/file_bytes.h"
 #include "core/status/try.h"
@@ -76,6 +74,35 @@ absl::StatusOr<Head> DecodeHead(absl::string_view head, uint64_t file_bytes) {
   return Head{header, std::move(info)};
 }
 
+constexpr absl::string_view kSuffix = ".capture";
+constexpr absl::string_view kLockFile = "lock";
+
+// Whether the name is that of an unfinished file left by a crash, of this or an earlier version.
+bool IsUnfinished(absl::string_view name) {
+  return absl::EndsWith(name, ".capture.tmp") ||
+         (absl::EndsWith(name, kPartSuffix) && absl::StrContains(name, ".capture."));
+}
+
+// Of a file with this name. DataLoss: it is no capture, is damaged, or cannot be read.
+absl::StatusOr<v1::CaptureInfo> ReadInfo(const std::string& path, absl::string_view name) {
+  // Not led elsewhere by a link.
+  std::error_code error;
+  if (!absl::EndsWith(name, kSuffix) || std::filesystem::is_symlink(path, error)) {
+    return absl::DataLossError("it is not a file of a capture");
+  }
+  const absl::StatusOr<RandomAccessFile> file = RandomAccessFile::Open(path);
+  if (!file.ok()) return absl::DataLossError(file.status().message());
+  std::string head(std::min<uint64_t>(kCaptureHeadBytes, file->size()), '\0');
+  if (absl::Status status = file->Read(0, head.size(), head.data()); !status.ok()) {
+    return absl::DataLossError(status.message());
+  }
+  absl::StatusOr<v1::CaptureInfo> info = DecodeCaptureInfo(head, file->size());
+  if (info.ok() && info->id() != absl::StripSuffix(name, kSuffix)) {
+    return absl::DataLossError("its name is not that of its capture");
+  }
+  return info;
+}
+
 }  // namespace
 
 absl::StatusOr<std::string> EncodeCaptureFile(const v1::Capture& capture) {
@@ -115,50 +142,9 @@ absl::StatusOr<v1::Capture> DecodeCaptureFile(absl::string_view file) {
   return capture;
 }
 
-namespace {
-
-constexpr absl::string_view kSuffix = ".capture";
-constexpr absl::string_view kLockFile = "lock";
-
-// Whether the name is that of an unfinished file left by a crash, of this or an earlier version.
-bool IsUnfinished(absl::string_view name) {
-  return absl::EndsWith(name, ".capture.tmp") ||
-         (absl::EndsWith(name, kPartSuffix) && absl::StrContains(name, ".capture."));
-}
-
-// Of a file with this name. DataLoss: it is no capture, is damaged, or cannot be read.
-absl::StatusOr<v1::CaptureInfo> ReadInfo(const std::string& path, absl::string_view name) {
-  // Not led elsewhere by a link.
-  std::error_code error;
-  if (!absl::EndsWith(name, kSuffix) || std::filesystem::is_symlink(path, error)) {
-    return absl::DataLossError("it is not a file of a capture");
-  }
-  const absl::StatusOr<RandomAccessFile> file = RandomAccessFile::Open(path);
-  if (!file.ok()) return absl::DataLossError(file.status().message());
-  std::string head(std::min<uint64_t>(kCaptureHeadBytes, file->size()), '\0');
-  if (absl::Status status = file->Read(0, head.size(), head.data()); !status.ok()) {
-    return absl::DataLossError(status.message());
-  }
-  absl::StatusOr<v1::CaptureInfo> info = DecodeCaptureInfo(head, file->size());
-  if (info.ok() && info->id() != absl::StripSuffix(name, kSuffix)) {
-    return absl::DataLossError("its name is not that of its capture");
-  }
-  return info;
-}
-
-}  // namespace
-
 absl::Status WriteCaptureFile(const std::string& path, absl::string_view bytes) {
   return WriteFileBytes(path, bytes, 0600);
 }
-
-CaptureStore::CaptureStore(std::string directory, std::string id_prefix,
-                           std::unique_ptr<DirectoryLock> lock, const Metrics& metrics, Files files)
-    : directory_(std::move(directory)),
-      id_prefix_(std::move(id_prefix)),
-      lock_(std::move(lock)),
-      metrics_(metrics),
-      files_(std::move(files)) {}
 
 absl::StatusOr<std::unique_ptr<CaptureStore>> CaptureStore::Open(const std::string& directory,
                                                                  std::string id_prefix,
@@ -177,7 +163,20 @@ absl::Status CaptureStore::LoadIndex() {
   std::error_code error;
   std::filesystem::directory_iterator entry(directory_, error);
   for (; !error && entry != std::filesystem::directory_iterator(); entry.increment(error)) {
-    LoadFile(entry->path().filename().string());
+    const std::string path = entry->path().string();
+    const std::string name = entry->path().filename().string();
+    if (name == kLockFile) continue;
+    if (IsUnfinished(name)) {
+      ::unlink(path.c_str());
+      continue;
+    }
+    absl::StatusOr<v1::CaptureInfo> info = ReadInfo(path, name);
+    if (info.ok()) {
+      Index(*std::move(info));
+    } else {
+      LogRateLimited(LogLevel::kWarn, "capture_left_out",
+                     {{"file", path}, {"error", info.status().message()}});
+    }
   }
   if (error) {
     return absl::FailedPreconditionError(
@@ -187,22 +186,6 @@ absl::Status CaptureStore::LoadIndex() {
   Log(LogLevel::kInfo, "captures_found",
       {{"directory", directory_}, {"captures", captures_.size()}, {"bytes", bytes_}});
   return absl::OkStatus();
-}
-
-void CaptureStore::LoadFile(const std::string& name) {
-  const std::string path = absl::StrCat(directory_, "/", name);
-  if (name == kLockFile) return;
-  if (IsUnfinished(name)) {
-    ::unlink(path.c_str());
-    return;
-  }
-  absl::StatusOr<v1::CaptureInfo> info = ReadInfo(path, name);
-  if (info.ok()) {
-    Index(*std::move(info));
-  } else {
-    LogRateLimited(LogLevel::kWarn, "capture_left_out",
-                   {{"file", path}, {"error", info.status().message()}});
-  }
 }
 
 void CaptureStore::Index(v1::CaptureInfo info) {
@@ -260,7 +243,7 @@ void CaptureStore::DeleteExpired() {
 }
 
 void CaptureStore::DeleteUntilFree(uint64_t bytes, size_t captures) {
-  const int64_t oldest_ns = UnixNs() - static_cast<int64_t>(limits_.max_age_s * 1e9);
+  const int64_t oldest_ns = files_.unix_ns() - static_cast<int64_t>(limits_.max_age_s * 1e9);
   while (true) {
     std::string id;
     {
@@ -323,10 +306,6 @@ absl::StatusOr<v1::Capture> CaptureStore::Read(const std::string& id) const {
 
 std::string CaptureStore::PathOf(const std::string& id) const {
   return absl::StrCat(directory_, "/", id, kSuffix);
-}
-
-int64_t CaptureStore::UnixNs() const {
-  return files_.unix_ns ? files_.unix_ns() : absl::GetCurrentTimeNanos();
 }
 
 void CaptureStore::UpdateMetrics() const {

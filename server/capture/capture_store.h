@@ -26,6 +26,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/synchronization/mutex.h"
+#include "absl/time/clock.h"
 #include "server/maps/store/directory_lock.h"
 #include "server/observe/metrics/metrics.h"
 #include "voxloc/v1/capture.pb.h"
@@ -34,7 +35,6 @@ namespace voxloc::server {
 
 // The file of one capture: a header, voxloc.v1.CaptureInfo, so that a folder of captures is listed
 // without reading their points, and voxloc.v1.Capture. Header and both messages have checksums.
-// Thread-safe: no state.
 
 // Bytes from the beginning of a file that have its info at least, if they are all there.
 inline constexpr size_t kCaptureHeadBytes = 4096;
@@ -65,7 +65,7 @@ class CaptureStore {
   struct Files {
     std::function<absl::Status(const std::string& path, absl::string_view bytes)> write =
         WriteCaptureFile;
-    std::function<int64_t()> unix_ns;  // empty: the system's clock
+    std::function<int64_t()> unix_ns = absl::GetCurrentTimeNanos;
   };
   // Sort key of a capture: its time in nanoseconds and its id.
   using Key = std::pair<int64_t, std::string>;
@@ -102,16 +102,19 @@ class CaptureStore {
 
  private:
   CaptureStore(std::string directory, std::string id_prefix, std::unique_ptr<DirectoryLock> lock,
-               const Metrics& metrics, Files files);
+               const Metrics& metrics, Files files)
+      : directory_(std::move(directory)),
+        id_prefix_(std::move(id_prefix)),
+        lock_(std::move(lock)),
+        metrics_(metrics),
+        files_(std::move(files)) {}
 
   [[nodiscard]] absl::Status LoadIndex() ABSL_LOCKS_EXCLUDED(mutex_);
-  void LoadFile(const std::string& name) ABSL_LOCKS_EXCLUDED(mutex_);
   [[nodiscard]] std::string NewId() ABSL_EXCLUSIVE_LOCKS_REQUIRED(write_mutex_);
   // Deletes expired captures, then the oldest until `bytes` and `captures` more fit.
   void DeleteUntilFree(uint64_t bytes, size_t captures) ABSL_EXCLUSIVE_LOCKS_REQUIRED(write_mutex_)
       ABSL_LOCKS_EXCLUDED(mutex_);
   [[nodiscard]] std::string PathOf(const std::string& id) const;
-  [[nodiscard]] int64_t UnixNs() const;
   void Index(v1::CaptureInfo info) ABSL_LOCKS_EXCLUDED(mutex_);
   void UpdateMetrics() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 

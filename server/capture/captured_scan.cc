@@ -67,15 +67,6 @@ void InputsToProto(const AlignmentInputs& inputs, v1::AlignScanRequest& request)
   JointCloudToProto(inputs, request);
 }
 
-void InfoToProto(const CapturedScan& captured, int64_t captured_unix_ns, v1::CaptureInfo& info) {
-  info.set_captured_at_ns(captured_unix_ns);
-  info.set_session(captured.source->session);
-  info.set_vehicle(captured.source->vehicle);
-  info.set_map(captured.source->map);
-  info.set_map_revision(captured.result->map_revision());
-  info.set_status(captured.result->status());
-}
-
 }  // namespace
 
 size_t CapturedScan::bytes() const {
@@ -104,7 +95,13 @@ bool IsReplayable(const ScanSource& source, const AlignmentInputs& inputs) {
 
 v1::Capture MakeCapture(CapturedScan captured, int64_t captured_unix_ns) {
   v1::Capture capture;
-  InfoToProto(captured, captured_unix_ns, *capture.mutable_info());
+  v1::CaptureInfo& info = *capture.mutable_info();
+  info.set_captured_at_ns(captured_unix_ns);
+  info.set_session(captured.source->session);
+  info.set_vehicle(captured.source->vehicle);
+  info.set_map(captured.source->map);
+  info.set_map_revision(captured.result->map_revision());
+  info.set_status(captured.result->status());
   v1::AlignScanRequest& request = *capture.mutable_request();
   request.set_allocated_scan(captured.scan.release());
   request.mutable_scan()->clear_poses();  // the guess and the motion say what came of them

@@ -102,6 +102,14 @@ std::string PlaceOf(absl::string_view name, const YAML::Mark& mark) {
   return absl::StrCat(name, ":", mark.line + 1, ":", mark.column + 1);
 }
 
+// Whether there are keys "GROUP.something".
+bool IsSettingGroup(absl::string_view group, const SettingTable& table) {
+  const std::string prefix = absl::StrCat(absl::StrReplaceAll(group, {{"-", "_"}}), ".");
+  return std::any_of(table.begin(), table.end(), [&prefix](const Setting& setting) {
+    return absl::StartsWith(setting.key, prefix);
+  });
+}
+
 class YamlReader {
  public:
   YamlReader(absl::string_view name, const SettingTable& table, ConfigErrors& errors)
@@ -127,7 +135,9 @@ class YamlReader {
     const Setting* setting = FindSetting(key, table_);
     if (setting == nullptr) {
       if (!IsSettingGroup(key, table_)) {
-        return absl::StrCat("unknown key ", key, DidYouMean(key, SettingKeys(table_)));
+        std::vector<std::string> known;
+        for (const Setting& each : table_) known.push_back(each.key);
+        return absl::StrCat("unknown key ", key, DidYouMean(key, known));
       }
       if (!node.IsMap()) {
         return absl::StrCat(key, " must be a map of keys to values (got ",

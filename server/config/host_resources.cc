@@ -5,23 +5,15 @@
 #include <algorithm>
 #include <limits>
 #include <optional>
+#include <type_traits>
 
 #include "absl/strings/str_cat.h"
-#include "core/host/process_limits.h"
 #include "core/parallel/processors.h"
 
 namespace voxloc::server {
 namespace {
 
 constexpr uint64_t kMaxUint32 = std::numeric_limits<uint32_t>::max();
-
-template <typename Value>
-void Resolve(const std::string& key, uint64_t detected, const std::string& from, Value& value,
-             ConfigOrigins& origins) {
-  if (value != 0) return;
-  value = static_cast<Value>(detected);
-  origins[key] = {ConfigOrigin::kDetected, from};
-}
 
 }  // namespace
 
@@ -51,26 +43,31 @@ void ResolveDefaults(const HostResources& host, EffectiveConfig& config) {
   const std::string share_from =
       absl::StrCat("1/", kShareDenominator, " of ", host.memory_from, ", from ",
                    kMinShareBytes >> 20U, " to ", kMaxShareBytes >> 20U, " MiB");
-  Resolve("threads", host.processors, host.processors_from, config.config.threads, config.origins);
-  Resolve("limits.max_queued_bytes", share, share_from, limits.max_queued_bytes, config.origins);
-  Resolve("limits.max_reply_bytes", share, share_from, limits.max_reply_bytes, config.origins);
-  Resolve("limits.search_cache_bytes", share, share_from, limits.search_cache_bytes,
-          config.origins);
+  const auto resolve = [&config](const std::string& key, uint64_t detected, const std::string& from,
+                                 auto& value) {
+    if (value != 0) return;
+    value = static_cast<std::remove_reference_t<decltype(value)>>(detected);
+    config.origins[key] = {ConfigOrigin::kDetected, from};
+  };
+  resolve("threads", host.processors, host.processors_from, config.config.threads);
+  resolve("limits.max_queued_bytes", share, share_from, limits.max_queued_bytes);
+  resolve("limits.max_reply_bytes", share, share_from, limits.max_reply_bytes);
+  resolve("limits.search_cache_bytes", share, share_from, limits.search_cache_bytes);
   const uint64_t transport = std::min(
       TransportBytes(limits), std::max(host.memory_bytes / kTransportDenominator, kMinShareBytes));
-  Resolve("limits.max_transport_bytes", transport,
+  resolve("limits.max_transport_bytes", transport,
           absl::StrCat("the messages that the other limits let in, at most 1/",
                        kTransportDenominator, " of ", host.memory_from),
-          limits.max_transport_bytes, config.origins);
+          limits.max_transport_bytes);
   const uint64_t descriptors =
       host.open_files > kOtherDescriptors ? host.open_files - kOtherDescriptors : 0;
-  Resolve("connections.max_open",
+  resolve("connections.max_open",
           std::max(kMinConnections,
                    std::min({descriptors, host.memory_bytes / kMemoryPerConnection, kMaxUint32})),
           absl::StrCat("the limit of open files, ", host.open_files, ", less ", kOtherDescriptors,
                        ", at most one for each ", kMemoryPerConnection >> 10U, " KiB of ",
                        host.memory_from),
-          config.config.connections.max_open, config.origins);
+          config.config.connections.max_open);
 }
 
 }  // namespace voxloc::server

@@ -2,12 +2,10 @@
 
 #include "server/config/settings.h"
 
-#include <algorithm>
 #include <cstdint>
 #include <limits>
 #include <utility>
 
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "core/engine/profile.h"
@@ -248,14 +246,6 @@ std::vector<Setting> MakeSettings() {
   };
 }
 
-void TakeOrigin(const std::string& key, const ConfigOrigins& from, ConfigOrigins& to) {
-  if (const auto found = from.find(key); found != from.end()) {
-    to[key] = found->second;
-  } else {
-    to.erase(key);
-  }
-}
-
 }  // namespace
 
 const SettingTable& Settings() {
@@ -269,19 +259,6 @@ const Setting* FindSetting(absl::string_view key, const SettingTable& table) {
     if (setting.key == canonical) return &setting;
   }
   return nullptr;
-}
-
-bool IsSettingGroup(absl::string_view group, const SettingTable& table) {
-  const std::string prefix = absl::StrCat(absl::StrReplaceAll(group, {{"-", "_"}}), ".");
-  return std::any_of(table.begin(), table.end(), [&prefix](const Setting& setting) {
-    return absl::StartsWith(setting.key, prefix);
-  });
-}
-
-std::vector<std::string> SettingKeys(const SettingTable& table) {
-  std::vector<std::string> keys;
-  for (const Setting& setting : table) keys.push_back(setting.key);
-  return keys;
 }
 
 std::string FlagOfKey(absl::string_view key) {
@@ -301,7 +278,11 @@ std::vector<ConfigChange> ApplyReloadable(const EffectiveConfig& next, const Set
     const std::string after = setting.get(next.config);
     // `set` takes what `get` returns.
     const bool applied = setting.reloadable && setting.set(after, config.config).ok();
-    if (applied || before == after) TakeOrigin(setting.key, next.origins, config.origins);
+    if (applied || before == after) {
+      config.origins.erase(setting.key);
+      const auto origin = next.origins.find(setting.key);
+      if (origin != next.origins.end()) config.origins.insert(*origin);
+    }
     if (before == after) continue;
     changes.push_back({setting.key, setting.secret ? "(secret)" : before,
                        setting.secret ? "(secret)" : after, applied});

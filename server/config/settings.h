@@ -23,8 +23,7 @@
 
 namespace voxloc::server {
 
-// Where a value of the configuration comes from. Plain values.
-
+// Where a value of the configuration comes from.
 enum class ConfigOrigin { kDefault, kDetected, kFile, kEnvironment, kFlag };
 
 struct ConfigLocation {
@@ -72,11 +71,6 @@ using SettingTable = std::vector<Setting>;
 // Null when there is none. A dash in the key stands for an underscore.
 [[nodiscard]] const Setting* FindSetting(absl::string_view key,
                                          const SettingTable& table = Settings());
-
-// Whether there are keys "GROUP.something".
-[[nodiscard]] bool IsSettingGroup(absl::string_view group, const SettingTable& table);
-
-[[nodiscard]] std::vector<std::string> SettingKeys(const SettingTable& table);
 
 [[nodiscard]] std::string FlagOfKey(absl::string_view key);  // "--limits.max-sessions"
 

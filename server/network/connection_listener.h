@@ -75,9 +75,7 @@ class ConnectionListener {
   std::thread thread_;
 };
 
-// How gRPC is set up: message sizes, no compression, keepalive, and what it may hold. Thread-safe:
-// no shared state.
-
+// Sets gRPC up: message sizes, no compression, keepalive, and what it may hold.
 void ConfigureTransport(const Config& config, grpc::ServerBuilder& builder);
 
 }  // namespace voxloc::server

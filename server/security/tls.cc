@@ -129,19 +129,17 @@ class TlsCredentials final : public grpc::ServerCredentials {
     const auto request = files_->requires_client_certificate()
                              ? GRPC_SSL_REQUEST_AND_REQUIRE_CLIENT_CERTIFICATE_AND_VERIFY
                              : GRPC_SSL_DONT_REQUEST_CLIENT_CERTIFICATE;
+    const auto fetch = [](void* self, grpc_ssl_server_certificate_config** config) {
+      return static_cast<TlsCredentials*>(self)->FetchNew(config);
+    };
     grpc_server_credentials* const credentials = grpc_ssl_server_credentials_create_with_options(
-        grpc_ssl_server_credentials_create_options_using_config_fetcher(request, Fetch, this));
+        grpc_ssl_server_credentials_create_options_using_config_fetcher(request, fetch, this));
     const int port = grpc_server_add_http2_port(server, address.c_str(), credentials);
     grpc_server_credentials_release(credentials);
     return port;
   }
 
   // Before each handshake.
-  static grpc_ssl_certificate_config_reload_status Fetch(
-      void* self, grpc_ssl_server_certificate_config** config) {
-    return static_cast<TlsCredentials*>(self)->FetchNew(config);
-  }
-
   grpc_ssl_certificate_config_reload_status FetchNew(grpc_ssl_server_certificate_config** config) {
     std::shared_ptr<const TlsMaterial> material = files_->material();
     if (material == given_) return GRPC_SSL_CERTIFICATE_CONFIG_RELOAD_UNCHANGED;

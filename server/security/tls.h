@@ -71,10 +71,9 @@ class TlsFiles : public TimeoutWatch::Watched {
   std::shared_ptr<const TlsMaterial> material_ ABSL_GUARDED_BY(mutex_);
 };
 
-// How the server's port is protected: by TLS, or not at all. Thread-safe: no shared state.
-
-// InvalidArgument: the settings do not fit together, or would serve an address that other machines
-// reach without TLS and without `insecure`.
+// How the server's port is protected, by TLS or not at all. InvalidArgument: the settings do not
+// fit together, or would serve an address that other machines reach without TLS and without
+// `insecure`.
 [[nodiscard]] absl::Status CheckTransport(const Config& config);
 
 // Each new connection is encrypted by what is in use then. `files` have been read. For one port,

@@ -6,10 +6,7 @@
 #include <pthread.h>
 
 #include <algorithm>
-#include <cstdint>
 #include <iterator>
-#include <utility>
-#include <variant>
 
 #include "absl/status/statusor.h"
 #include "absl/strings/match.h"
@@ -186,16 +183,16 @@ void SpanExporter::Record(std::vector<Span> spans) {
   std::move(spans.begin(), spans.end(), std::back_inserter(queue_));
 }
 
-bool SpanExporter::HasBatch() const { return stopping_ || queue_.size() >= options_.max_batch; }
-
 void SpanExporter::Run() {
   pthread_setname_np(pthread_self(), "spans");
+  const auto has_batch = [this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    return stopping_ || queue_.size() >= options_.max_batch;
+  };
   while (true) {
     std::vector<Span> batch;
     {
       const absl::MutexLock lock(&mutex_);
-      static_cast<void>(mutex_.AwaitWithTimeout(absl::Condition(this, &SpanExporter::HasBatch),
-                                                absl::Seconds(options_.delay_s)));
+      mutex_.AwaitWithTimeout(absl::Condition(&has_batch), absl::Seconds(options_.delay_s));
       const size_t size = std::min(queue_.size(), options_.max_batch);
       const auto end = queue_.begin() + static_cast<std::ptrdiff_t>(size);
       batch.assign(std::make_move_iterator(queue_.begin()), std::make_move_iterator(end));

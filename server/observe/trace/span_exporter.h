@@ -25,8 +25,10 @@
 #include "server/observe/metrics/metrics.h"
 #include "server/observe/trace/trace_context.h"
 
-// Span: a piece of work in a trace, with its beginning and end, as OpenTelemetry defines it. A
-// plain value.
+namespace grpc {
+class Channel;
+class ClientContext;
+}  // namespace grpc
 
 namespace voxloc::server {
 
@@ -38,6 +40,7 @@ struct SpanAttribute {
   std::variant<std::string, int64_t, double, bool> value;
 };
 
+// A piece of work in a trace, with its beginning and end, as OpenTelemetry defines it.
 struct Span {
   TraceId trace_id{};
   SpanId span_id{};
@@ -50,15 +53,6 @@ struct Span {
   bool failed = false;
   std::string error;  // of a failed one
 };
-
-}  // namespace voxloc::server
-
-namespace grpc {
-class Channel;
-class ClientContext;
-}  // namespace grpc
-
-namespace voxloc::server {
 
 struct SpanExporterOptions {
   std::string endpoint;  // such as http://127.0.0.1:4317
@@ -95,7 +89,6 @@ class SpanExporter {
 
  private:
   void Run();
-  [[nodiscard]] bool HasBatch() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void Export(const std::vector<Span>& batch);
 
   const SpanExporterOptions options_;
