@@ -7,6 +7,7 @@
 #ifndef VOXLOC_SERVER_CAPTURE_CAPTURE_RECORDER_H_
 #define VOXLOC_SERVER_CAPTURE_CAPTURE_RECORDER_H_
 
+#include <Eigen/Core>
 #include <algorithm>
 #include <atomic>
 #include <chrono>
@@ -14,6 +15,7 @@
 #include <cstdint>
 #include <deque>
 #include <memory>
+#include <optional>
 #include <string>
 #include <thread>
 
@@ -21,15 +23,48 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/synchronization/mutex.h"
+#include "core/cloud/point_cloud.h"
+#include "core/geometry/covariance.h"
+#include "core/geometry/pose.h"
+#include "core/geometry/twist.h"
 #include "server/capture/capture_store.h"
-#include "server/capture/captured_scan.h"
 #include "server/config/config.h"
 #include "server/observe/metrics/metrics.h"
 #include "server/observe/seconds.h"
+#include "server/session/session_state.h"
+#include "voxloc/v1/alignment.pb.h"
+#include "voxloc/v1/scan.pb.h"
 
 namespace voxloc::server {
 
-// CaptureRate: a token bucket that limits the captures per second. Thread-safe.
+// What an alignment starts from besides the message of its scan.
+struct AlignmentInputs {
+  std::optional<Pose> guess_map_T_base;
+  std::optional<Matrix6> guess_covariance;
+  std::optional<Twist> base_twist;
+  std::optional<Eigen::Vector3d> reference_map;
+  // With the scans before it; null: not joined.
+  std::shared_ptr<const PointCloud> joint_base;
+  Eigen::Vector3d sensor_position_base = Eigen::Vector3d::Zero();  // of a joint cloud's newest scan
+  bool deskewed = false;
+};
+
+// A scan with a bad result.
+struct CapturedScan {
+  std::shared_ptr<const ScanSource> source;
+  std::unique_ptr<v1::Scan> scan;
+  std::optional<AlignmentInputs> inputs;  // nullopt: the scan is malformed, and is kept as it came
+  std::unique_ptr<v1::AlignmentResult> result;
+
+  // As it lies in memory until it is written, about.
+  [[nodiscard]] size_t bytes() const;
+};
+
+// The answer, without what is made of it alone: aligned_cloud, point_scores and trace. `result` is
+// as before when it returns.
+[[nodiscard]] std::unique_ptr<v1::AlignmentResult> ResultToCapture(v1::AlignmentResult& result);
+
+// A token bucket that limits the captures per second. Thread-safe.
 class CaptureRate {
  public:
   using Clock = std::chrono::steady_clock;

@@ -17,7 +17,7 @@
 #include <vector>
 
 #include "absl/strings/string_view.h"
-#include "server/capture/captured_scan.h"
+#include "server/capture/capture_recorder.h"
 #include "server/localization/scan_inputs.h"
 #include "server/observe/seconds.h"
 #include "server/observe/trace/span_exporter.h"
