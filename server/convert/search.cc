@@ -16,7 +16,7 @@
 #include "server/convert/range.h"
 #include "server/convert/result.h"
 #include "server/errors/error_details.h"
-#include "server/geodesy/map_projection.h"
+#include "server/geodesy/map_frame.h"
 
 namespace voxloc::server {
 namespace {

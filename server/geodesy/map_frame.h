@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// MapFrame: where a map lies on the earth, as given by the client that loaded it. A plain value.
+// MapFrame: where a map lies on the earth, as given by the client that loaded it, a plain value;
+// and MapProjection, latitude and longitude on it.
 
 #ifndef VOXLOC_SERVER_GEODESY_MAP_FRAME_H_
 #define VOXLOC_SERVER_GEODESY_MAP_FRAME_H_
 
+#include <Eigen/Core>
+#include <memory>
 #include <optional>
 #include <string>
 
@@ -88,6 +91,34 @@ struct MapFrame {
 // To and from the stored JSON text. DataLoss: the text cannot be parsed.
 [[nodiscard]] std::string ToText(const MapFrame& frame);
 [[nodiscard]] absl::StatusOr<MapFrame> MapFrameFromText(const std::string& text);
+
+struct LatitudeLongitude {
+  double latitude_deg = 0.0;
+  double longitude_deg = 0.0;
+};
+
+// MapProjection: from latitude and longitude to the x and y of a map, and back. Immutable and
+// thread-safe.
+//
+// MGRS and LocalCartesianUTM projections extend beyond the edges of their grid square or zone, as
+// one plane. Tangent-plane projections assume that points are at the height of the origin; for a
+// point 100 m higher and 1 km away the error is 0.016 m.
+class MapProjection {
+ public:
+  virtual ~MapProjection() = default;
+
+  // x and y of the map, metres. InvalidArgument: the projection does not reach that far.
+  [[nodiscard]] virtual absl::StatusOr<Eigen::Vector2d> ToMap(
+      const LatitudeLongitude& at) const = 0;
+
+  // InvalidArgument: the projection does not reach that far.
+  [[nodiscard]] virtual absl::StatusOr<LatitudeLongitude> ToEarth(
+      const Eigen::Vector2d& xy_map_m) const = 0;
+};
+
+// Of a frame that MakeMapFrame has returned. FailedPrecondition: it does not say where the map is.
+[[nodiscard]] absl::StatusOr<std::unique_ptr<const MapProjection>> MakeMapProjection(
+    const MapFrame& frame);
 
 }  // namespace voxloc::server
 

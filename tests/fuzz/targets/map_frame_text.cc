@@ -5,7 +5,6 @@
 #include <string>
 
 #include "server/geodesy/map_frame.h"
-#include "server/geodesy/map_projection.h"
 #include "tests/fuzz/fuzz_targets.h"
 
 namespace voxloc {

@@ -3,8 +3,6 @@
 // Compared with Snyder's series of the transverse Mercator projection and with the closed formulas
 // of earth-centred coordinates, both written out here.
 
-#include "server/geodesy/map_projection.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -12,6 +10,8 @@
 #include <cmath>
 #include <utility>
 #include <vector>
+
+#include "server/geodesy/map_frame.h"
 
 namespace voxloc::server {
 namespace {
