@@ -90,18 +90,21 @@ absl::StatusOr<std::unique_ptr<DirectoryLock>> LockDataDir(const Config& config)
   return DirectoryLock::Acquire(config.data_dir);
 }
 
-std::vector<ServedMap> ServedMaps(const ResidentMaps& maps) {
-  std::vector<ServedMap> served;
-  for (const MapView& view : maps.List()) {
-    const MapSnapshot& snapshot = *view.snapshot;
-    served.push_back({snapshot.name, snapshot.revision, snapshot.committed_unix_ns});
+MetricsSample Sample(const Runtime& runtime) {
+  std::vector<ServedMap> maps;
+  for (const MapView& view : runtime.maps.List()) {
+    const MapSnapshot& map = *view.snapshot;
+    maps.push_back({map.name, map.revision, map.committed_unix_ns});
   }
-  return served;
-}
-
-ServerSample Sample(const Runtime& runtime) {
-  return {runtime.readiness->state(), runtime.readiness->Check().ok(),
-          runtime.drain.sessions_notified(), runtime.drain.Progress().remaining_s};
+  return {runtime.metrics,
+          *runtime.engine,
+          runtime.engine_devices,
+          runtime.started_unix_ns,
+          std::move(maps),
+          runtime.readiness->state(),
+          runtime.readiness->Check().ok(),
+          runtime.drain.sessions_notified(),
+          runtime.drain.Progress().remaining_s};
 }
 
 absl::Status StartCancelledError() {
@@ -146,7 +149,7 @@ class RunningServer final : public Server {
     if (config.ready_file.empty()) return absl::OkStatus();
     VOXLOC_ASSIGN_OR_RETURN(
         ready_file_,
-        ReadyFile::Write(config.ready_file, {address_, metrics_address_, runtime_.engine->name()}));
+        ReadyFile::Write(config.ready_file, address_, metrics_address_, runtime_.engine->name()));
     return absl::OkStatus();
   }
 
@@ -211,7 +214,8 @@ class RunningServer final : public Server {
   absl::Status StartHttp() {
     const std::string& listen = runtime_.config.metrics_listen;
     if (listen == "off") return absl::OkStatus();
-    auto http = HttpListener::Start(listen, MakeProbePages(*runtime_.readiness, exporter_));
+    const auto metrics = [this] { return MetricsText(Sample(runtime_)); };
+    auto http = HttpListener::Start(listen, MakeProbePages(*runtime_.readiness, metrics));
     if (!http.ok()) {
       return {http.status().code(), absl::StrCat("cannot serve metrics and probes: metrics_listen ",
                                                  http.status().message())};
@@ -372,10 +376,7 @@ class RunningServer final : public Server {
   std::vector<std::unique_ptr<TimeoutWatch::Entry>> file_entries_;
   std::shared_ptr<grpc::ServerCredentials> credentials_;
   std::unique_ptr<TimeoutWatch::Entry> readiness_entry_;
-  const MetricsExporter exporter_{runtime_.metrics, *runtime_.engine, runtime_.engine_devices,
-                                  [this] { return ServedMaps(runtime_.maps); },
-                                  [this] { return Sample(runtime_); }};
-  std::unique_ptr<HttpListener> http_;  // uses the exporter
+  std::unique_ptr<HttpListener> http_;
   std::vector<std::unique_ptr<grpc::Service>> services_;
   std::unique_ptr<grpc::Server> grpc_server_;
   std::unique_ptr<ConnectionListener> connections_;  // of grpc_server_

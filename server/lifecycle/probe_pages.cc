@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <utility>
 
 #include "absl/memory/memory.h"
 #include "absl/status/status.h"
@@ -12,6 +13,7 @@
 #include "absl/strings/string_view.h"
 #include "absl/strings/strip.h"
 #include "core/cloud/io/file_bytes.h"
+#include "server/observe/metrics/exporter.h"
 
 namespace voxloc::server {
 namespace {
@@ -39,17 +41,19 @@ std::optional<HttpResponse> QuickPage(const std::string& path, Readiness& readin
 
 }  // namespace
 
-HttpPages MakeProbePages(Readiness& readiness, const MetricsExporter& metrics) {
+HttpPages MakeProbePages(Readiness& readiness, std::function<std::string()> metrics) {
   return {[&readiness](const std::string& path) { return QuickPage(path, readiness); },
-          [&metrics](const std::string& /*path*/) {
-            return HttpResponse{200, metrics.Text(), MetricsExporter::kContentType};
+          [metrics = std::move(metrics)](const std::string& /*path*/) {
+            return HttpResponse{200, metrics(), kMetricsContentType};
           }};
 }
 
 absl::StatusOr<std::unique_ptr<ReadyFile>> ReadyFile::Write(const std::string& path,
-                                                            const ReadyFileContent& content) {
+                                                            const std::string& listen,
+                                                            const std::string& metrics,
+                                                            const std::string& engine) {
   const nlohmann::ordered_json json = {
-      {"listen", content.listen}, {"metrics", content.metrics}, {"engine", content.engine}};
+      {"listen", listen}, {"metrics", metrics}, {"engine", engine}};
   const std::string text = json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
   if (const absl::Status status = WriteFileBytes(path, text + "\n"); !status.ok()) {
     return absl::UnavailableError(

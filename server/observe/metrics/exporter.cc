@@ -56,7 +56,7 @@ MetricFamily Single(prometheus::MetricType type, const char* name, const char* h
   return family;
 }
 
-void AppendServer(const ServerSample& server, Families& families) {
+void AppendServer(const MetricsSample& server, Families& families) {
   MetricFamily states =
       Family(kGauge, "voxloc_server_state", "1 for what the server is doing, 0 for the others.");
   for (const auto& [state, name] :
@@ -200,22 +200,12 @@ void AppendProcess(double started_unix_s, Families& families) {
 
 }  // namespace
 
-MetricsExporter::MetricsExporter(const Metrics& metrics, const Engine& engine,
-                                 std::vector<uint32_t> ordinals, ListServedMaps list_maps,
-                                 SampleServer sample_server)
-    : metrics_(metrics),
-      engine_(engine),
-      ordinals_(std::move(ordinals)),
-      list_maps_(std::move(list_maps)),
-      sample_server_(std::move(sample_server)),
-      started_unix_s_(absl::ToDoubleSeconds(absl::Now() - absl::UnixEpoch())) {}
-
-std::string MetricsExporter::Text() const {
-  Families families = metrics_.registry()->Collect();
-  AppendServer(sample_server_(), families);
-  AppendEngine(engine_, ordinals_, families);
-  AppendMaps(list_maps_(), metrics_.map_results(), families);
-  AppendProcess(started_unix_s_, families);
+std::string MetricsText(const MetricsSample& sample) {
+  Families families = sample.metrics.registry()->Collect();
+  AppendServer(sample, families);
+  AppendEngine(sample.engine, sample.ordinals, families);
+  AppendMaps(sample.maps, sample.metrics.map_results(), families);
+  AppendProcess(1e-9 * static_cast<double>(sample.started_unix_ns), families);
   return prometheus::TextSerializer().Serialize(families);
 }
 

@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// MetricsExporter: Metrics, and what server, engine, maps and process report about themselves when
-// a scrape comes, as text for Prometheus. What it is given must outlive it, and so must what the
-// functions refer to. Thread-safe.
+// Metrics, and what server, engine, maps and process report about themselves when a scrape comes,
+// as text for Prometheus. Thread-safe: no shared state.
 
 #ifndef VOXLOC_SERVER_OBSERVE_METRICS_EXPORTER_H_
 #define VOXLOC_SERVER_OBSERVE_METRICS_EXPORTER_H_
 
 #include <cstdint>
-#include <functional>
 #include <string>
 #include <vector>
 
@@ -25,42 +23,25 @@ struct ServedMap {
   int64_t committed_unix_ns = 0;
 };
 
-// The server now.
-struct ServerSample {
-  ServerState state = ServerState::kStarting;
-  bool ready = false;
-  uint64_t sessions_notified = 0;  // to leave, since the start
-  double drain_remaining_s = 0.0;  // until the remaining streams are ended; 0: no drain, or over
+// What the server reports when a scrape comes.
+struct MetricsSample {
+  const Metrics& metrics;
+  const Engine& engine;
+  const std::vector<uint32_t>& ordinals;  // see DevicesOf
+  int64_t started_unix_ns;                // of the process
+  std::vector<ServedMap> maps;            // the series of a map end with it
+  ServerState state;
+  bool ready;
+  uint64_t sessions_notified;  // to leave, since the start
+  double drain_remaining_s;    // until the remaining streams are ended; 0: no drain, or over
 };
 
-class MetricsExporter {
- public:
-  // Called from any thread. The series of a map end with it; there are at most as many as there may
-  // be maps.
-  using ListServedMaps = std::function<std::vector<ServedMap>()>;
-  using SampleServer = std::function<ServerSample()>;
+// In Prometheus's text format 0.0.4.
+inline constexpr char kMetricsContentType[] = "text/plain; version=0.0.4; charset=utf-8";
+[[nodiscard]] std::string MetricsText(const MetricsSample& sample);
 
-  // `ordinals`: see DevicesOf.
-  MetricsExporter(const Metrics& metrics, const Engine& engine, std::vector<uint32_t> ordinals,
-                  ListServedMaps list_maps, SampleServer sample_server);
-
-  // In Prometheus's text format 0.0.4, as things are now.
-  [[nodiscard]] std::string Text() const;
-  static constexpr const char* kContentType = "text/plain; version=0.0.4; charset=utf-8";
-
- private:
-  const Metrics& metrics_;
-  const Engine& engine_;
-  const std::vector<uint32_t> ordinals_;
-  const ListServedMaps list_maps_;
-  const SampleServer sample_server_;
-  const double started_unix_s_;
-};
-
-// The devices of an engine, each under the name that clients and metrics know it by. Thread-safe:
-// no shared state.
-
-// The engine, or what it spreads its work over. `ordinals` are those of its GPUs, in its order:
+// The engine, or the devices that it spreads its work over, each under the name that clients and
+// metrics know it by. `ordinals` are those of its GPUs, in its order:
 // they are named "cuda:0" and so on. Without one a device has its engine's name.
 [[nodiscard]] std::vector<EngineInfo> DevicesOf(const Engine& engine,
                                                 const std::vector<uint32_t>& ordinals);
