@@ -178,7 +178,7 @@ class RunningServer final : public Server {
     EffectiveConfig resolved = unresolved_;
     ResolveDefaults(runtime_.host, resolved);
     EffectiveConfig live_config = *runtime_.live_config.Snapshot();
-    // What it says beside `changes` follows from them.
+    // The changes that it returns follow from `changes`.
     static_cast<void>(ApplyReloadable(resolved, Settings(), live_config));
     runtime_.Reload(std::move(live_config));
     SetLogLevel(LogLevelOf(unresolved_.config.log_level));

@@ -32,7 +32,7 @@ namespace {
 
 bool IsWildcard(absl::string_view host) { return host == "0.0.0.0" || host == "::"; }
 
-// Of two names for this machine alone.
+// For two names of this machine alone.
 std::string Canonical(const std::string& host) {
   return absl::EqualsIgnoreCase(host, "localhost") ? "127.0.0.1" : host;
 }
@@ -173,7 +173,7 @@ void CheckStart(const Config& config, ConfigErrors& errors) {
     AddError("audit_log", "a file that can be written", config.audit_log,
              WritableFileError(config.audit_log), errors);
   }
-  // It is written beside itself and renamed.
+  // It is written under another name in the folder and renamed.
   if (!config.ready_file.empty()) {
     int error = WritableFolderError(FolderOf(config.ready_file));
     if (error == 0 && WritableFileError(config.ready_file) == EISDIR) error = EISDIR;

@@ -37,7 +37,7 @@
 
 namespace voxloc::server {
 
-// What an alignment starts from besides the message of its scan.
+// What an alignment starts from, in addition to the message of its scan.
 struct AlignmentInputs {
   std::optional<Pose> guess_map_T_base;
   std::optional<Matrix6> guess_covariance;

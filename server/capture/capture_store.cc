@@ -83,7 +83,7 @@ bool IsUnfinished(absl::string_view name) {
          (absl::EndsWith(name, kPartSuffix) && absl::StrContains(name, ".capture."));
 }
 
-// Of a file with this name. DataLoss: it is no capture, is damaged, or cannot be read.
+// The info of a file with this name. DataLoss: it is no capture, is damaged, or cannot be read.
 absl::StatusOr<v1::CaptureInfo> ReadInfo(const std::string& path, absl::string_view name) {
   // Not led elsewhere by a link.
   std::error_code error;

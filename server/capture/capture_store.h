@@ -47,7 +47,7 @@ inline constexpr size_t kCaptureHeadBytes = 4096;
 [[nodiscard]] absl::StatusOr<v1::CaptureInfo> DecodeCaptureInfo(absl::string_view head,
                                                                 uint64_t file_bytes);
 
-// A whole file. DataLoss likewise.
+// A whole file. DataLoss: as above.
 [[nodiscard]] absl::StatusOr<v1::Capture> DecodeCaptureFile(absl::string_view file);
 
 // Writes a file that its user alone may read. On an error there is none.

@@ -27,7 +27,7 @@ using ConfigCheck = std::function<void(const Config& config, ConfigErrors& error
 // name. Values of 0 that stand for what follows from the machine stay 0: see ResolveDefaults.
 // InvalidArgument or another error: all that is wrong, a line each with the flag, the variable or
 // the file and line, the key, its value and what is allowed; NotFound, a file that is not there.
-// `check` adds what else is wrong where --check-config is given, also beside other errors.
+// `check` adds further errors where --check-config is given, also where there are others already.
 [[nodiscard]] absl::StatusOr<CommandLine> ParseCommandLine(int argc, const char* const* argv,
                                                            const char* const* environment = nullptr,
                                                            const SettingTable& table = Settings(),

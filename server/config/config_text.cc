@@ -78,8 +78,8 @@ std::string OriginText(const std::string& key, const ConfigOrigins& origins) {
                       absl::Utf8SafeCEscape(found->second.place));
 }
 
-// Of a service: its address and ports (kubernetes.io, "Service: Environment variables"), with the
-// names of the links of Docker that they copy.
+// The address and the ports of a service (kubernetes.io, "Service: Environment variables"), with
+// the names of the links of Docker that they copy.
 bool IsKubernetesVariable(const std::string& name, absl::string_view value) {
   static const auto* const service = new std::regex(
       "VOXLOCD_(.*_)?(SERVICE_HOST|SERVICE_PORT(_.+)?|"

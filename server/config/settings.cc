@@ -19,7 +19,7 @@ namespace {
 constexpr uint64_t kMax32 = std::numeric_limits<uint32_t>::max();
 constexpr uint64_t kMax48 = uint64_t{1} << 48;
 
-// Of what is looked at for each request, stream or session; Runtime::Reload applies it. All other
+// For what is read for each request, stream or session; Runtime::Reload applies it. All other
 // settings are fixed when the parts of the server that they size are made.
 constexpr bool kReloadable = true;
 

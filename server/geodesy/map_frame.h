@@ -116,7 +116,8 @@ class MapProjection {
       const Eigen::Vector2d& xy_map_m) const = 0;
 };
 
-// Of a frame that MakeMapFrame has returned. FailedPrecondition: it does not say where the map is.
+// The projection of a frame that MakeMapFrame has returned. FailedPrecondition: it does not say
+// where the map is.
 [[nodiscard]] absl::StatusOr<std::unique_ptr<const MapProjection>> MakeMapProjection(
     const MapFrame& frame);
 

@@ -18,7 +18,7 @@
 namespace voxloc::server {
 namespace {
 
-// Of an unknown map's name, at most this is echoed.
+// At most this much of an unknown map's name is echoed.
 constexpr size_t kMaxEchoedBytes = 100;
 
 HttpResponse Probe(const absl::Status& status, absl::string_view good, absl::string_view bad) {

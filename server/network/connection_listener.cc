@@ -175,7 +175,7 @@ void ConfigureTransport(const Config& config, grpc::ServerBuilder& builder) {
     builder.AddChannelArgument(GRPC_ARG_MAX_CONNECTION_IDLE_MS,
                                Milliseconds(connections.idle_timeout_s));
   }
-  // Of the blocking calls, which are those of reflection.
+  // Queues of the blocking calls, which are those of reflection.
   builder.SetSyncServerOption(grpc::ServerBuilder::NUM_CQS, 1);
   grpc::ResourceQuota quota("voxlocd");
   quota.Resize(TransportBytes(limits));

@@ -51,7 +51,7 @@ class ConnectionListener {
   void Stop();
 
  private:
-  // The inode tells whether gRPC has closed the descriptor and the system has reused its number.
+  // The inode shows whether gRPC has closed the descriptor and the system has reused its number.
   struct Connection {
     int fd = -1;
     ino_t socket = 0;

@@ -30,7 +30,7 @@
 namespace voxloc::server {
 namespace {
 
-// Of request line and headers. Prometheus sends about 300.
+// The request line and the headers. Prometheus sends about 300.
 constexpr size_t kMaxRequestBytes = 4096;
 
 constexpr char kEmptyLine[] = "\r\n\r\n";

@@ -92,7 +92,7 @@ class HttpListener {
 
   HttpListener(ListeningSockets sockets, HttpPages pages, const HttpLimits& limits, int wake_fd);
 
-  // Of the thread that waits for connections.
+  // On the thread that waits for connections.
   void Run();
   [[nodiscard]] Clock::time_point NextDeadline(Clock::time_point now) const;
   void Accept(int listener);
@@ -102,7 +102,7 @@ class HttpListener {
   void SendSlowAnswers();
   void Drop(Connections::iterator connection);
 
-  // Of the other one.
+  // On the other thread.
   void MakeSlowPages();
 
   ListeningSockets sockets_;

@@ -56,7 +56,7 @@ absl::StatusOr<ListeningSockets> ListeningSockets::Bind(const std::string& addre
   const std::string& host = parsed.host;
   const std::string port = absl::StrCat(parsed.port);
   ListeningSockets sockets;
-  // Of the wildcard one socket for both, where the machine has IPv6.
+  // A wildcard has one socket for both where the machine has IPv6.
   if (IsWildcard(host)) {
     if (const Addresses any = Resolve("::", port); any != nullptr) {
       if (sockets.Listen(*any, /*also_ipv4=*/true)) return sockets;

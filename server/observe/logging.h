@@ -111,11 +111,11 @@ class LogLimiter {
   [[nodiscard]] std::optional<uint64_t> Admit(absl::string_view event, Clock::time_point now) {
     return Admit(event, now, options_);
   }
-  // Of an event with a burst and a rate of its own, the same every time.
+  // For an event with a burst and a rate of its own, the same every time.
   [[nodiscard]] std::optional<uint64_t> Admit(absl::string_view event, Clock::time_point now,
                                               const Options& options);
 
-  // Of all events.
+  // Lines of all events.
   [[nodiscard]] uint64_t suppressed() const;
 
  private:

@@ -5,7 +5,7 @@
 //
 // The denials are Unauthenticated, with the reasons CREDENTIALS_MISSING, CREDENTIALS_UNKNOWN and
 // CREDENTIALS_EXPIRED, and PermissionDenied, with ROLE_MISSING, MAP_NOT_ALLOWED and
-// VEHICLE_NOT_ALLOWED. None tells whether a map exists.
+// VEHICLE_NOT_ALLOWED. None reveals whether a map exists.
 
 #ifndef VOXLOC_SERVER_SECURITY_CALL_ACCESS_H_
 #define VOXLOC_SERVER_SECURITY_CALL_ACCESS_H_

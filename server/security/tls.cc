@@ -120,7 +120,7 @@ class TlsCredentials final : public grpc::ServerCredentials {
  public:
   explicit TlsCredentials(std::shared_ptr<TlsFiles> files) : files_(std::move(files)) {}
 
-  // Callers are told apart by CallAccess.
+  // CallAccess identifies callers.
   void SetAuthMetadataProcessor(
       const std::shared_ptr<grpc::AuthMetadataProcessor>& /*processor*/) override {}
 

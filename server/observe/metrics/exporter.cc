@@ -76,7 +76,7 @@ void AppendServer(const MetricsSample& server, Families& families) {
              server.drain_remaining_s));
 }
 
-// Of the kernel's driver of the GPUs, such as "580.65.06"; empty: there is none.
+// The version of the kernel's driver of the GPUs, such as "580.65.06"; empty: there is none.
 std::string DriverVersion() {
   std::ifstream file("/proc/driver/nvidia/version");
   std::string line;

@@ -96,7 +96,7 @@ class SpanExporter {
   const std::shared_ptr<grpc::Channel> channel_;
   absl::Mutex mutex_;
   std::deque<Span> queue_ ABSL_GUARDED_BY(mutex_);
-  grpc::ClientContext* call_ ABSL_GUARDED_BY(mutex_) = nullptr;  // the export that goes on
+  grpc::ClientContext* call_ ABSL_GUARDED_BY(mutex_) = nullptr;  // the running export
   bool stopping_ ABSL_GUARDED_BY(mutex_) = false;
   absl::Time stop_deadline_ ABSL_GUARDED_BY(mutex_) = absl::InfiniteFuture();
   bool stopped_ ABSL_GUARDED_BY(mutex_) = false;
