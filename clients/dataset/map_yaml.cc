@@ -10,7 +10,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "clients/dataset/stamp_text.h"
+#include "clients/dataset/trajectory_file.h"
 #include "clients/dataset/yaml_file.h"
 #include "core/cloud/io/text_scan.h"
 #include "core/status/try.h"

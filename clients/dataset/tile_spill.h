@@ -20,7 +20,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "clients/dataset/map_source.h"
+#include "clients/dataset/cloud_sources.h"
 #include "core/cloud/point_cloud.h"
 
 namespace voxloc {

@@ -43,7 +43,7 @@ enum class TrajectoryFormat { kKitti, kTum };
 
 // Camera poses: KITTI's odometry has the poses of the left camera (x right, y down, z forward), not
 // of the LiDAR or the vehicle. A map built from them without conversion is rotated by 90 degrees.
-
+//
 // camera_T_lidar of a KITTI calibration: `Tr:` of calib.txt (odometry), `Tr_velo_to_cam:` or
 // `Tr_velo_cam` after R0_rect or R_rect (objects, tracking), or `R:` and `T:` of
 // calib_velo_to_cam.txt (raw). InvalidArgument names the file and what is missing or malformed.
@@ -59,6 +59,17 @@ enum class TrajectoryFormat { kKitti, kTum };
 // A warning if poses that should be of a vehicle or a LiDAR move along their z axis, as those of a
 // camera do. nullopt: no warning, or they hardly move.
 [[nodiscard]] std::optional<std::string> AxesWarning(const std::vector<StampedPose>& poses);
+
+// Decimal seconds ("1403636579.763555552", "-0.5", "1.403636579763555552e+09"), exact to the
+// nanosecond: a double is too coarse for nanoseconds since 1970. Further digits are cut off. nullopt
+// when the text is no number or its nanoseconds do not fit 64 bits.
+[[nodiscard]] std::optional<int64_t> NanosecondsFromSeconds(absl::string_view seconds);
+
+// The shortest text that reads back as the same double.
+[[nodiscard]] std::string NumberText(double value);
+
+// Always nine decimals.
+[[nodiscard]] std::string SecondsFromNanoseconds(int64_t stamp_ns);
 
 }  // namespace voxloc
 

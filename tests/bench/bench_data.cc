@@ -8,9 +8,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "clients/dataset/map_source.h"
+#include "clients/dataset/cloud_sources.h"
 #include "clients/dataset/perturbation.h"
-#include "clients/dataset/scan_directory.h"
 #include "clients/dataset/trajectory_file.h"
 #include "core/cloud/filters.h"
 #include "core/cloud/io/cloud_file.h"

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "clients/dataset/scan_directory.h"
+#include "clients/dataset/cloud_sources.h"
 #include "core/cloud/filters.h"
 #include "core/cloud/io/cloud_file.h"
 #include "core/cloud/io/file_bytes.h"

@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "clients/dataset/scan_directory.h"
+#include "clients/dataset/cloud_sources.h"
 #include "core/cloud/io/cloud_file.h"
 #include "tests/ros_wire/bridge_test.h"
 

@@ -17,7 +17,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
-#include "clients/dataset/scan_directory.h"
+#include "clients/dataset/cloud_sources.h"
 #include "clients/dataset/trajectory_file.h"
 #include "core/cloud/io/cloud_file.h"
 #include "tests/ros_wire/peer.h"

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "clients/dataset/scan_directory.h"
+#include "clients/dataset/cloud_sources.h"
 #include "core/cloud/io/cloud_file.h"
 #include "tests/ros_wire/bridge_test.h"
 

@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-#include "clients/dataset/scan_directory.h"
+#include "clients/dataset/cloud_sources.h"
 #include "core/cloud/io/cloud_file.h"
 #include "tests/e2e/served_town.h"
 

@@ -21,7 +21,7 @@
 #include "clients/cli/output/terminal.h"
 #include "clients/cpp/messages.h"
 #include "clients/cpp/session.h"
-#include "clients/dataset/scan_directory.h"
+#include "clients/dataset/cloud_sources.h"
 #include "clients/dataset/trajectory_file.h"
 #include "core/estimate/calibration/sensor_calibration.h"
 #include "core/geometry/angles.h"

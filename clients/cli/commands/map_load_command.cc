@@ -19,7 +19,7 @@
 #include "clients/cli/output/map_text.h"
 #include "clients/cli/output/output.h"
 #include "clients/cli/output/terminal.h"
-#include "clients/dataset/map_source.h"
+#include "clients/dataset/cloud_sources.h"
 #include "clients/dataset/map_yaml.h"
 #include "clients/dataset/tile_spill.h"
 #include "core/cloud/io/cloud_file.h"

@@ -14,7 +14,6 @@
 #include "clients/dataset/bag/bag.h"
 #include "clients/dataset/bag/frame_tree.h"
 #include "clients/dataset/bag/messages.h"
-#include "clients/dataset/bag/topic_choice.h"
 #include "clients/sim/simulate_command.h"
 #include "core/status/try.h"
 

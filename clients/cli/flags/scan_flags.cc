@@ -10,7 +10,7 @@
 #include "clients/cli/flags/option.h"
 #include "clients/cli/output/output.h"
 #include "clients/cli/output/terminal.h"
-#include "clients/dataset/scan_directory.h"
+#include "clients/dataset/cloud_sources.h"
 #include "core/cloud/io/cloud_file.h"
 #include "core/status/try.h"
 

@@ -12,7 +12,7 @@
 #include "clients/cli/flags/option.h"
 #include "clients/cli/output/map_text.h"
 #include "clients/dataset/bag/drive.h"
-#include "clients/dataset/stamp_text.h"
+#include "clients/dataset/trajectory_file.h"
 #include "core/cloud/filters.h"
 #include "core/status/try.h"
 

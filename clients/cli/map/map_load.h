@@ -25,8 +25,7 @@
 #include "clients/cli/output/output.h"
 #include "clients/cli/output/terminal.h"
 #include "clients/cpp/map_upload.h"
-#include "clients/dataset/map_source.h"
-#include "clients/dataset/scan_directory.h"
+#include "clients/dataset/cloud_sources.h"
 #include "clients/dataset/tile_spill.h"
 #include "core/cloud/point_cloud.h"
 

@@ -14,7 +14,7 @@
 #include "absl/strings/str_format.h"
 #include "clients/cli/output/message_json.h"
 #include "clients/cli/output/output.h"
-#include "clients/dataset/map_source.h"
+#include "clients/dataset/cloud_sources.h"
 #include "clients/dataset/map_yaml.h"
 #include "core/cloud/cloud_digest.h"
 #include "core/cloud/io/cloud_file.h"

@@ -19,7 +19,7 @@
 #include <vector>
 
 #include "absl/strings/string_view.h"
-#include "clients/dataset/scan_directory.h"
+#include "clients/dataset/cloud_sources.h"
 
 namespace voxloc::cli {
 

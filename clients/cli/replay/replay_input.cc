@@ -6,7 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "clients/cli/flags/scan_flags.h"
 #include "clients/cpp/messages.h"
-#include "clients/dataset/stamp_text.h"
+#include "clients/dataset/trajectory_file.h"
 #include "core/status/try.h"
 
 namespace voxloc::cli {

@@ -19,8 +19,8 @@
 
 #include "absl/status/statusor.h"
 #include "clients/dataset/bag/drive.h"
+#include "clients/dataset/cloud_sources.h"
 #include "clients/dataset/perturbation.h"
-#include "clients/dataset/scan_directory.h"
 #include "clients/dataset/trajectory_file.h"
 #include "clients/pointcloud2/point_layout.h"
 #include "core/cloud/filters.h"

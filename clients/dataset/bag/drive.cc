@@ -11,8 +11,7 @@
 #include "absl/strings/strip.h"
 #include "clients/cpp/messages.h"
 #include "clients/dataset/bag/messages.h"
-#include "clients/dataset/bag/topic_choice.h"
-#include "clients/dataset/stamp_text.h"
+#include "clients/dataset/trajectory_file.h"
 #include "core/status/try.h"
 
 namespace voxloc::bag {

@@ -23,10 +23,10 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
+#include "clients/dataset/bag/bag.h"
 #include "clients/dataset/bag/byte_reader.h"
 #include "clients/dataset/bag/chunked_bag.h"
 #include "clients/dataset/bag/decompress.h"
-#include "clients/dataset/bag/file_formats.h"
 #include "core/status/try.h"
 
 namespace voxloc::bag {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The messages of ROS that drives are made of, out of their serialized bytes: ROS 1's
-// serialization, and CDR in either endianness as ROS 2 has it. Pure functions.
+// serialization, and CDR in either endianness as ROS 2 has it; and the topics of a recording that
+// have them. Pure functions.
 //
 // InvalidArgument: unknown encoding, or truncated bytes. Numbers are as recorded and not validated:
 // see PoseFromQuaternion for poses.
@@ -11,7 +12,9 @@
 
 #include <Eigen/Core>
 #include <Eigen/Geometry>
+#include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -59,6 +62,29 @@ struct CloudMessage {
 // `cloud` is filled; `bytes` must outlive it.
 [[nodiscard]] absl::Status DecodePointCloud2(const Topic& topic, absl::string_view bytes,
                                              CloudMessage* cloud);
+
+// The topics with messages of that kind. A drive is made of the only topic of a kind, or of the one
+// that the user names; never of the first of several.
+[[nodiscard]] std::vector<size_t> TopicsOfKind(const BagContents& contents, MessageKind kind);
+
+// The topic of that name, which must be of one of the kinds and have messages. NotFound lists the
+// topics that could be meant and the nearest name; InvalidArgument: another type.
+[[nodiscard]] absl::StatusOr<size_t> TopicNamed(const BagContents& contents,
+                                                const std::string& name,
+                                                const std::vector<MessageKind>& kinds);
+
+// The topic with the clouds: the one named, or the only one. InvalidArgument: several;
+// NotFound: none, and what there is instead.
+[[nodiscard]] absl::StatusOr<size_t> ChoosePoints(const BagContents& contents,
+                                                  const std::string& named);
+
+// The topic with the poses: the one named, which may be one of tf, or the only one of poses or
+// odometry; nullopt: there is none, use tf.
+[[nodiscard]] absl::StatusOr<std::optional<size_t>> ChoosePoses(const BagContents& contents,
+                                                                const std::string& named);
+
+// "/points (sensor_msgs/msg/PointCloud2, 312 messages)".
+[[nodiscard]] std::string TopicText(const Topic& topic);
 
 }  // namespace voxloc::bag
 

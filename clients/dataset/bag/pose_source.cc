@@ -6,7 +6,7 @@
 
 #include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
-#include "clients/dataset/bag/topic_choice.h"
+#include "clients/dataset/bag/messages.h"
 #include "core/status/try.h"
 
 namespace voxloc::bag {

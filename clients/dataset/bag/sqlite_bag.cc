@@ -15,8 +15,8 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "clients/dataset/bag/bag.h"
 #include "clients/dataset/bag/decompress.h"
-#include "clients/dataset/bag/file_formats.h"
 #include "core/status/try.h"
 
 namespace voxloc::bag {

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "clients/dataset/map_source.h"
+#include "clients/dataset/cloud_sources.h"
 #include "clients/dataset/trajectory_file.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"

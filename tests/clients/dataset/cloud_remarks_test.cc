@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "clients/dataset/scan_directory.h"
+#include "clients/dataset/cloud_sources.h"
 #include "core/cloud/io/cloud_file.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"

@@ -4,7 +4,7 @@
 #include <utility>
 #include <vector>
 
-#include "clients/dataset/map_source.h"
+#include "clients/dataset/cloud_sources.h"
 #include "clients/dataset/map_yaml.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#include "clients/dataset/scan_directory.h"
-
 #include <filesystem>
 #include <string>
 #include <vector>
 
+#include "clients/dataset/cloud_sources.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/support/real_data.h"

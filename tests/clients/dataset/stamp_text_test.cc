@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#include "clients/dataset/stamp_text.h"
-
 #include <cstdint>
 #include <limits>
 #include <random>
 
+#include "clients/dataset/trajectory_file.h"
 #include "gtest/gtest.h"
 
 namespace voxloc {

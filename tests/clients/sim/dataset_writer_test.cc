@@ -10,8 +10,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
-#include "clients/dataset/map_source.h"
-#include "clients/dataset/scan_directory.h"
+#include "clients/dataset/cloud_sources.h"
 #include "clients/dataset/trajectory_file.h"
 #include "core/cloud/io/cloud_file.h"
 #include "tests/clients/sim/surface_distance.h"

@@ -9,7 +9,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
-#include "clients/dataset/scan_directory.h"
+#include "clients/dataset/cloud_sources.h"
 #include "clients/dataset/trajectory_file.h"
 #include "core/cloud/filters.h"
 #include "core/cloud/io/cloud_file.h"

@@ -2,7 +2,6 @@
 //
 // Trajectories, in both formats.
 
-#include "clients/dataset/stamp_text.h"
 #include "clients/dataset/trajectory_file.h"
 #include "tests/fuzz/fuzz_targets.h"
 #include "tests/fuzz/memory_file.h"
