@@ -154,8 +154,13 @@ void ChunkedBag::AddMessageCount(uint32_t channel, uint64_t messages) {
   if (topic != nullptr) contents_.topics[*topic].messages += messages;
 }
 
-void ChunkedBag::AddScanned(Chunk chunk, const ChunkContents& contents) {
-  if (contents.messages.empty()) return;
+absl::Status ChunkedBag::AddScanned(uint64_t offset, uint64_t loose_bytes) {
+  Chunk chunk;
+  chunk.offset = offset;
+  chunk.loose_bytes = loose_bytes;
+  VOXLOC_ASSIGN_OR_RETURN(const ChunkContents contents, Load(chunk));
+  VOXLOC_TRY(DefineChannels(contents.bytes));
+  if (contents.messages.empty()) return absl::OkStatus();
   chunk.first_ns = contents.messages.front().recorded_ns;
   chunk.last_ns = chunk.first_ns;
   for (const ChunkEntry& entry : contents.messages) {
@@ -168,24 +173,33 @@ void ChunkedBag::AddScanned(Chunk chunk, const ChunkContents& contents) {
   chunk.channels.erase(std::unique(chunk.channels.begin(), chunk.channels.end()),
                        chunk.channels.end());
   Add(std::move(chunk));
+  return absl::OkStatus();
 }
 
-void ChunkedBag::Clear() {
-  contents_ = {};
-  chunks_.clear();
-  topic_of_channel_.clear();
-}
-
-void ChunkedBag::Finish(std::string format) {
-  contents_.format = std::move(format);
+absl::Status ChunkedBag::FillTables(absl::string_view format,
+                                    absl::FunctionRef<absl::Status()> read_index,
+                                    absl::FunctionRef<absl::Status()> scan) {
+  if (const absl::Status index = read_index(); !index.ok()) {
+    contents_ = {};
+    chunks_.clear();
+    topic_of_channel_.clear();
+    if (absl::Status status = scan(); !status.ok()) {
+      return absl::Status(status.code(), absl::StrCat(path_, ": ", status.message()));
+    }
+    contents_.remarks.push_back(absl::StrCat(
+        path_, " has no index that could be used and was read whole to list its messages: ",
+        index.message()));
+  }
+  contents_.format = std::string(format);
   absl::c_stable_sort(chunks_,
                       [](const Chunk& a, const Chunk& b) { return a.first_ns < b.first_ns; });
-  if (chunks_.empty()) return;
+  if (chunks_.empty()) return absl::OkStatus();
   contents_.first_ns = chunks_.front().first_ns;
   contents_.last_ns = chunks_.front().last_ns;
   for (const Chunk& chunk : chunks_) {
     contents_.last_ns = std::max(contents_.last_ns, chunk.last_ns);
   }
+  return absl::OkStatus();
 }
 
 absl::Status ChunkedBag::FinishScan(uint64_t offset, const absl::Status& damage) {
@@ -195,12 +209,6 @@ absl::Status ChunkedBag::FinishScan(uint64_t offset, const absl::Status& damage)
                                              ", and is read up to there: ", damage.message()));
   }
   return contents_.messages() > 0 ? absl::OkStatus() : damage;
-}
-
-void ChunkedBag::ReportNoIndex(const absl::Status& why) {
-  contents_.remarks.push_back(absl::StrCat(
-      path_,
-      " has no index that could be used and was read whole to list its messages: ", why.message()));
 }
 
 absl::StatusOr<ChunkContents> ChunkedBag::Load(const Chunk& chunk) const {

@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
+#include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
@@ -71,28 +72,29 @@ class ChunkedBag : public Bag {
   // Ignored if the channel is already defined.
   void DefineChannel(uint32_t channel, absl::string_view topic, absl::string_view type,
                      absl::string_view encoding);
-  void AddMessageCount(uint32_t channel,
-                       uint64_t messages);  // nothing where there is no such channel
+  // Does nothing where there is no such channel.
+  void AddMessageCount(uint32_t channel, uint64_t messages);
   void Add(Chunk chunk) { chunks_.push_back(std::move(chunk)); }
-  // A chunk, or loose bytes, found by scanning the file: takes times, channels and counts from its
-  // messages.
-  void AddScanned(Chunk chunk, const ChunkContents& contents);
-  // Removes all chunks and channels.
-  void Clear();
-  // After the last chunk: puts them in order and sets the times of the contents.
-  void Finish(std::string format);
+  // Adds a chunk, or loose bytes, found by scanning the file: takes times, channels and counts from
+  // its messages.
+  [[nodiscard]] absl::Status AddScanned(uint64_t offset, uint64_t loose_bytes);
 
+  // Fills the tables with `read_index`, whose error says why the index cannot be used, or else with
+  // `scan`, and then adds a remark; puts the chunks in order. Errors name the file.
+  [[nodiscard]] absl::Status FillTables(absl::string_view format,
+                                        absl::FunctionRef<absl::Status()> read_index,
+                                        absl::FunctionRef<absl::Status()> scan);
   // Call at the end of a scan of the file, with the offset reached: adds a remark if it is damaged.
   // Returns `damage` if there is no intact message.
   [[nodiscard]] absl::Status FinishScan(uint64_t offset, const absl::Status& damage);
-  // Adds a remark on why the index was not used.
-  void ReportNoIndex(const absl::Status& why);
 
   const std::string path_;
 
  private:
   // The records of the chunk at this place, decompressed.
   [[nodiscard]] virtual absl::StatusOr<std::string> ReadChunk(uint64_t offset) const = 0;
+  // Defines the channels among the records.
+  [[nodiscard]] virtual absl::Status DefineChannels(absl::string_view records) = 0;
   // The messages among the records.
   [[nodiscard]] virtual absl::Status ListMessages(absl::string_view records,
                                                   std::vector<ChunkEntry>* messages) const = 0;
