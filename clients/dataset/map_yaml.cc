@@ -161,17 +161,14 @@ absl::Status ReadProjector(const std::string& path, const YAML::Node& root,
 
 absl::StatusOr<MapYaml> ReadMapYaml(const std::string& path) {
   MapYaml yaml;
-  const absl::Status status =
-      ReadYamlFile(path, [&](const YAML::Node& root) { return ReadMap(path, root, yaml); });
-  if (!status.ok()) return status;
+  VOXLOC_TRY(ReadYamlFile(path, [&](const YAML::Node& root) { return ReadMap(path, root, yaml); }));
   return yaml;
 }
 
 absl::StatusOr<v1::MapProjector> ReadProjectorYaml(const std::string& path) {
   v1::MapProjector projector;
-  const absl::Status status = ReadYamlFile(
-      path, [&](const YAML::Node& root) { return ReadProjector(path, root, projector); });
-  if (!status.ok()) return status;
+  VOXLOC_TRY(ReadYamlFile(
+      path, [&](const YAML::Node& root) { return ReadProjector(path, root, projector); }));
   return projector;
 }
 

@@ -112,28 +112,14 @@ absl::StatusOr<TileSpill> TileSpill::Create(const Options& options) {
   VOXLOC_ASSIGN_OR_RETURN(const TileGrid grid, TileGrid::Create(options.tile_size_m));
   VOXLOC_ASSIGN_OR_RETURN(const std::string directory, DirectoryOf(options.directory));
   std::string path = absl::StrCat(directory, "/voxloc-tiles-XXXXXX");
-  const int descriptor = ::mkostemp(path.data(), O_CLOEXEC);
-  if (descriptor < 0) return FileError(directory, "create", errno);
+  Descriptor descriptor(::mkostemp(path.data(), O_CLOEXEC));
+  if (descriptor.id < 0) return FileError(directory, "create", errno);
   ::unlink(path.c_str());
-  return TileSpill(grid, directory, descriptor, options.buffer_bytes);
+  return TileSpill(grid, directory, std::move(descriptor), options.buffer_bytes);
 }
 
-TileSpill::TileSpill(TileSpill&& other) noexcept
-    : grid_(other.grid_),
-      directory_(std::move(other.directory_)),
-      descriptor_(std::exchange(other.descriptor_, -1)),
-      max_buffered_(other.max_buffered_),
-      positions_(std::move(other.positions_)),
-      runs_(std::move(other.runs_)),
-      order_(std::move(other.order_)),
-      origin_z_m_(other.origin_z_m_),
-      buffer_(std::move(other.buffer_)),
-      file_bytes_(other.file_bytes_),
-      points_(other.points_),
-      points_not_finite_(other.points_not_finite_) {}
-
-TileSpill::~TileSpill() {
-  if (descriptor_ >= 0) ::close(descriptor_);
+TileSpill::Descriptor::~Descriptor() {
+  if (id >= 0) ::close(id);
 }
 
 absl::Status TileSpill::Add(const PointCloud& piece) {
@@ -184,7 +170,7 @@ absl::Status TileSpill::FlushBuffer() {
   buffer_.clear();
   const uint64_t offset = file_bytes_;
   file_bytes_ += sorted.size() * sizeof(float);
-  return WriteAt(directory_, descriptor_, sorted, offset);
+  return WriteAt(directory_, descriptor_.id, sorted, offset);
 }
 
 absl::Status TileSpill::Finish() {
@@ -214,7 +200,7 @@ absl::StatusOr<TileCloud> TileSpill::Load(const TileIndex& index) const {
     const size_t size = values.size() * sizeof(float);
     for (size_t done = 0; done < size;) {
       const ssize_t got =
-          ::pread(descriptor_, bytes + done, size - done, static_cast<off_t>(run.offset + done));
+          ::pread(descriptor_.id, bytes + done, size - done, static_cast<off_t>(run.offset + done));
       if (got < 0 && errno == EINTR) continue;
       if (got <= 0) return FileError(directory_, "read", got < 0 ? errno : EIO);
       done += static_cast<size_t>(got);

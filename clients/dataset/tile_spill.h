@@ -78,9 +78,6 @@ class TileSpill {
 
   // InvalidArgument: the tile size. Other errors name the directory and the system's reason.
   [[nodiscard]] static absl::StatusOr<TileSpill> Create(const Options& options);
-  TileSpill(TileSpill&& other) noexcept;
-  TileSpill& operator=(TileSpill&&) = delete;
-  ~TileSpill();
 
   // Points in the map's frame. Those that are not finite belong to no tile; intensities are left
   // out. The height of all tiles' origins is that of the first piece's. InvalidArgument: a point is
@@ -104,6 +101,14 @@ class TileSpill {
   [[nodiscard]] absl::StatusOr<TileCloud> Load(const TileIndex& index) const;
 
  private:
+  // Of the file; closes it.
+  struct Descriptor {
+    explicit Descriptor(int an_id) : id(an_id) {}
+    Descriptor(Descriptor&& other) noexcept : id(std::exchange(other.id, -1)) {}
+    ~Descriptor();
+
+    int id;
+  };
   struct Run {
     uint64_t offset = 0;  // in the file, bytes
     uint64_t points = 0;
@@ -114,17 +119,17 @@ class TileSpill {
     std::array<float, 3> offset = {};
   };
 
-  TileSpill(TileGrid grid, std::string directory, int descriptor, size_t buffer_bytes)
+  TileSpill(TileGrid grid, std::string directory, Descriptor descriptor, size_t buffer_bytes)
       : grid_(grid),
         directory_(std::move(directory)),
-        descriptor_(descriptor),
+        descriptor_(std::move(descriptor)),
         max_buffered_(std::max<size_t>(1, buffer_bytes / sizeof(BufferedPoint))) {}
 
   [[nodiscard]] absl::Status FlushBuffer();
 
   TileGrid grid_;
   std::string directory_;
-  int descriptor_;
+  Descriptor descriptor_;
   size_t max_buffered_;                      // points
   std::map<TileIndex, uint32_t> positions_;  // of the tiles in runs_
   std::vector<std::vector<Run>> runs_;       // by tile, in the order of their first points

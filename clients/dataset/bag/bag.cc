@@ -69,7 +69,7 @@ std::optional<fs::path> FindBagFile(const fs::path& directory, const std::string
 absl::StatusOr<std::vector<std::string>> FilesOfMetadata(const fs::path& directory) {
   std::vector<std::string> files;
   const std::string path = (directory / kMetadataFile).string();
-  const absl::Status status = ReadYamlFile(path, [&](const YAML::Node& document) -> absl::Status {
+  VOXLOC_TRY(ReadYamlFile(path, [&](const YAML::Node& document) -> absl::Status {
     const YAML::Node list = document["rosbag2_bagfile_information"]["relative_file_paths"];
     if (!list.IsSequence() || list.size() == 0) {
       return absl::InvalidArgumentError(absl::StrCat(
@@ -86,8 +86,7 @@ absl::StatusOr<std::vector<std::string>> FilesOfMetadata(const fs::path& directo
       files.push_back(found->string());
     }
     return absl::OkStatus();
-  });
-  if (!status.ok()) return status;
+  }));
   return files;
 }
 

@@ -34,6 +34,35 @@ bool GrowBuffer(size_t used, uint64_t most, std::string* out) {
   return true;
 }
 
+// Frames of zstd or lz4 one after another, or one of bz2, piece by piece. For one thread.
+class FrameDecoder {
+ public:
+  virtual ~FrameDecoder() = default;
+
+  // Consumes bytes of `in` and writes at most `capacity` bytes to `out`; returns their number. If
+  // it equals `capacity`, there may be more output, even if `in` is empty.
+  virtual absl::StatusOr<size_t> Decode(absl::string_view* in, char* out, size_t capacity) = 0;
+
+  // The last frame has ended.
+  [[nodiscard]] bool whole() const { return whole_; }
+  [[nodiscard]] absl::Status Damaged(absl::string_view reason) const {
+    return absl::InvalidArgumentError(
+        absl::StrCat("data compressed with ", library_, " are damaged: ", reason));
+  }
+
+  absl::Status CheckMemory() const {
+    if (has_memory_) return absl::OkStatus();
+    return absl::ResourceExhaustedError(absl::StrCat("there is no memory for ", library_));
+  }
+
+ protected:
+  explicit FrameDecoder(const char* library) : library_(library) {}
+
+  const char* const library_;
+  bool has_memory_ = true;
+  bool whole_ = false;
+};
+
 class Bz2Decoder : public FrameDecoder {
  public:
   Bz2Decoder() : FrameDecoder("bz2") {
@@ -103,29 +132,40 @@ class Lz4Decoder : public FrameDecoder {
   LZ4F_dctx* context_ = nullptr;
 };
 
+absl::StatusOr<std::unique_ptr<FrameDecoder>> MakeDecoder(Compression compression) {
+  std::unique_ptr<FrameDecoder> decoder;
+  if (compression == Compression::kBz2) decoder = std::make_unique<Bz2Decoder>();
+  if (compression == Compression::kLz4) decoder = std::make_unique<Lz4Decoder>();
+  if (compression == Compression::kZstd) decoder = std::make_unique<ZstdDecoder>();
+  if (decoder == nullptr) return absl::InvalidArgumentError("there must be a compression");
+  VOXLOC_TRY(decoder->CheckMemory());
+  return decoder;
+}
+
 absl::StatusOr<std::string> DecompressUpTo(Compression compression, absl::string_view stored,
                                            uint64_t most) {
   if (compression == Compression::kNone) return std::string(stored);
-  VOXLOC_ASSIGN_OR_RETURN(const std::unique_ptr<FrameDecoder> created,
-                          FrameDecoder::Create(compression));
-  FrameDecoder& decoder = *created;
+  VOXLOC_ASSIGN_OR_RETURN(const std::unique_ptr<FrameDecoder> decoder, MakeDecoder(compression));
   std::string out;
   size_t used = 0;
   // zstd: a frame may be followed by another one; other formats: trailing bytes are ignored.
-  while (!decoder.whole() || (compression == Compression::kZstd && !stored.empty())) {
+  while (!decoder->whole() || (compression == Compression::kZstd && !stored.empty())) {
     // One byte more than allowed shows that there are too many.
-    if (!GrowBuffer(used, most + 1, &out)) return decoder.Damaged("more bytes than declared");
+    if (!GrowBuffer(used, most + 1, &out)) return decoder->Damaged("more bytes than declared");
     const size_t before = stored.size();
     VOXLOC_ASSIGN_OR_RETURN(const size_t made,
-                            decoder.Decode(&stored, &out[used], out.size() - used));
+                            decoder->Decode(&stored, &out[used], out.size() - used));
     used += made;
-    if (!decoder.whole() && made == 0 && stored.size() == before) {
-      return decoder.Damaged("it ends early");
+    if (!decoder->whole() && made == 0 && stored.size() == before) {
+      return decoder->Damaged("it ends early");
     }
   }
   out.resize(used);
   return out;
 }
+
+// The most bytes that may come out of a file: a day of the densest recordings.
+constexpr uint64_t kMaxDecompressedBytes = uint64_t{4} << 40;
 
 constexpr size_t kStepBytes = size_t{1} << 20;
 
@@ -147,8 +187,7 @@ absl::Status WriteFully(int descriptor, absl::string_view bytes) {
 
 absl::Status DecompressInto(const RandomAccessFile& file, Compression compression, int descriptor,
                             uint64_t* bytes) {
-  VOXLOC_ASSIGN_OR_RETURN(const std::unique_ptr<FrameDecoder> decoder,
-                          FrameDecoder::Create(compression));
+  VOXLOC_ASSIGN_OR_RETURN(const std::unique_ptr<FrameDecoder> decoder, MakeDecoder(compression));
   std::string in;
   std::string out(kStepBytes, '\0');
   for (uint64_t offset = 0; offset < file.size();) {
@@ -239,21 +278,6 @@ std::optional<Compression> FrameCompressionOf(absl::string_view bytes) {
 
 absl::StatusOr<std::string> DecompressFrame(Compression compression, absl::string_view stored) {
   return DecompressUpTo(compression, stored, kMaxChunkBytes);
-}
-
-absl::StatusOr<std::unique_ptr<FrameDecoder>> FrameDecoder::Create(Compression compression) {
-  std::unique_ptr<FrameDecoder> decoder;
-  if (compression == Compression::kBz2) decoder = std::make_unique<Bz2Decoder>();
-  if (compression == Compression::kLz4) decoder = std::make_unique<Lz4Decoder>();
-  if (compression == Compression::kZstd) decoder = std::make_unique<ZstdDecoder>();
-  if (decoder == nullptr) return absl::InvalidArgumentError("there must be a compression");
-  if (decoder->has_memory_) return decoder;
-  return absl::ResourceExhaustedError(absl::StrCat("there is no memory for ", decoder->library_));
-}
-
-absl::Status FrameDecoder::Damaged(absl::string_view reason) const {
-  return absl::InvalidArgumentError(
-      absl::StrCat("data compressed with ", library_, " are damaged: ", reason));
 }
 
 absl::StatusOr<DecompressedFile> DecompressedFile::Create(const std::string& path,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The compressions of recorded chunks, messages and files. Pure functions, and a decoder.
+// The compressions of recorded chunks, messages and files.
 
 #ifndef VOXLOC_CLIENTS_DATASET_BAG_DECOMPRESS_H_
 #define VOXLOC_CLIENTS_DATASET_BAG_DECOMPRESS_H_
@@ -43,38 +43,12 @@ enum class Compression { kNone, kBz2, kLz4, kZstd };
 [[nodiscard]] absl::StatusOr<std::string> DecompressFrame(Compression compression,
                                                           absl::string_view stored);
 
-// Frames of zstd or lz4 one after another, or one of bz2, piece by piece. For one thread.
-class FrameDecoder {
- public:
-  [[nodiscard]] static absl::StatusOr<std::unique_ptr<FrameDecoder>> Create(
-      Compression compression);
-  virtual ~FrameDecoder() = default;
-
-  // Consumes bytes of `in` and writes at most `capacity` bytes to `out`; returns their number. If
-  // it equals `capacity`, there may be more output, even if `in` is empty.
-  [[nodiscard]] virtual absl::StatusOr<size_t> Decode(absl::string_view* in, char* out,
-                                                      size_t capacity) = 0;
-  // The last frame has ended.
-  [[nodiscard]] bool whole() const { return whole_; }
-  [[nodiscard]] absl::Status Damaged(absl::string_view reason) const;
-
- protected:
-  explicit FrameDecoder(const char* library) : library_(library) {}
-
-  const char* const library_;
-  bool has_memory_ = true;
-  bool whole_ = false;
-};
-
-// The most bytes that may come out of a file: a day of the densest recordings.
-constexpr uint64_t kMaxDecompressedBytes = uint64_t{4} << 40;
-
 // A temporary file with the decompressed contents of a compressed recording. It is deleted by the
 // destructor; open descriptors stay readable.
 class DecompressedFile {
  public:
   // Decompresses zstd or lz4 frames one after another with a few megabytes of memory.
-  // InvalidArgument: damaged; ResourceExhausted: the disk is full, or over kMaxDecompressedBytes.
+  // InvalidArgument: damaged; ResourceExhausted: the disk is full, or over 4 TiB.
   // Errors name `path`.
   [[nodiscard]] static absl::StatusOr<DecompressedFile> Create(const std::string& path,
                                                                Compression compression);

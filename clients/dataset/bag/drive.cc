@@ -120,17 +120,15 @@ absl::Status Drive::ForEach(
 
 absl::Status Drive::ReadFrames(const DriveOptions& options) {
   uint64_t invalid_poses = 0;
-  const absl::Status read =
-      ForEach(TopicsOfKind(bag_->contents(), MessageKind::kTransforms), options,
-              [&](const Topic& topic, const Message& message) -> absl::Status {
-                VOXLOC_ASSIGN_OR_RETURN(const std::vector<PoseMessage> transforms,
-                                        DecodeTransforms(topic, message.bytes));
-                for (const PoseMessage& transform : transforms) {
-                  if (!frames_.Add(transform).ok()) ++invalid_poses;
-                }
-                return absl::OkStatus();
-              });
-  if (!read.ok()) return read;
+  const auto add = [&](const Topic& topic, const Message& message) -> absl::Status {
+    VOXLOC_ASSIGN_OR_RETURN(const std::vector<PoseMessage> transforms,
+                            DecodeTransforms(topic, message.bytes));
+    for (const PoseMessage& transform : transforms) {
+      if (!frames_.Add(transform).ok()) ++invalid_poses;
+    }
+    return absl::OkStatus();
+  };
+  VOXLOC_TRY(ForEach(TopicsOfKind(bag_->contents(), MessageKind::kTransforms), options, add));
   if (invalid_poses > 0) {
     remarks_.push_back(absl::StrCat(invalid_poses, " transforms of tf are none and are left out"));
   }
@@ -171,7 +169,6 @@ absl::Status Drive::ReadScanHeaders(const DriveOptions& options, PoseSource* pos
       topics.push_back(topic);
     }
   }
-  uint64_t clouds = 0;
   return ForEach(topics, options, [&](const Topic& topic, const Message& message) -> absl::Status {
     for (PoseSource* source : {poses, guesses}) {
       if (!wants(source, message.topic)) continue;
@@ -179,13 +176,16 @@ absl::Status Drive::ReadScanHeaders(const DriveOptions& options, PoseSource* pos
     }
     if (message.topic != points_topic_) return absl::OkStatus();
     VOXLOC_ASSIGN_OR_RETURN(const ros::Header header, DecodeHeader(topic, message.bytes));
-    if (clouds == 0) cloud_frame_ = header.frame_id;
+    if (scans_.empty()) cloud_frame_ = header.frame_id;
     if (header.frame_id != cloud_frame_) {
       return absl::InvalidArgumentError(
           absl::StrCat("the clouds of ", topic.name, " must be in one frame (got ",
                        NameText(cloud_frame_), " and ", NameText(header.frame_id), ")"));
     }
-    scan_headers_.push_back({clouds++, header.stamp_ns});
+    DriveScan scan;
+    scan.number = scans_.size();
+    scan.stamp_ns = header.stamp_ns;
+    scans_.push_back(scan);
     return absl::OkStatus();
   });
 }
@@ -224,17 +224,15 @@ absl::Status Drive::KeepScansWithPoses(const DriveOptions& options, const PoseSo
                                        const PoseSource* guesses) {
   size_t without_pose = 0;
   size_t without_guess = 0;
-  for (const ScanHeader& head : scan_headers_) {
+  const std::vector<DriveScan> all = std::exchange(scans_, {});
+  for (DriveScan scan : all) {
     if (options.max_scans > 0 && scans_.size() == options.max_scans) break;
-    DriveScan scan;
-    scan.number = head.number;
-    scan.stamp_ns = head.stamp_ns;
-    const std::optional<Pose> pose = poses.At(head.stamp_ns);
+    const std::optional<Pose> pose = poses.At(scan.stamp_ns);
     without_pose += pose.has_value() ? 0 : 1;
     if (!pose.has_value()) continue;
     scan.map_T_base = *pose;
     if (guesses != nullptr) {
-      const std::optional<Pose> guess = guesses->At(head.stamp_ns);
+      const std::optional<Pose> guess = guesses->At(scan.stamp_ns);
       without_guess += guess.has_value() ? 0 : 1;
       if (!guess.has_value()) continue;
       scan.guess_map_T_base = *guess;
@@ -245,10 +243,8 @@ absl::Status Drive::KeepScansWithPoses(const DriveOptions& options, const PoseSo
     const auto [first_ns, last_ns] = poses.span_ns();
     return absl::InvalidArgumentError(
         absl::StrCat("no scan has a ", without_guess > 0 ? "guess" : "pose",
-                     " at its stamp: the stamps of the ", scan_headers_.size(), " scans are ",
-                     scan_headers_.empty()
-                         ? "none"
-                         : SpanText(scan_headers_.front().stamp_ns, scan_headers_.back().stamp_ns),
+                     " at its stamp: the stamps of the ", all.size(), " scans are ",
+                     all.empty() ? "none" : SpanText(all.front().stamp_ns, all.back().stamp_ns),
                      ", those of the poses ", SpanText(first_ns, last_ns)));
   }
   const double gap_s = 1e-9 * static_cast<double>(kMaxPoseGap_ns);
@@ -301,7 +297,6 @@ absl::StatusOr<std::unique_ptr<Drive>> Drive::Open(const DriveOptions& given) {
   }
   VOXLOC_TRY(drive->ResolveSensorPose(options, poses));
   VOXLOC_TRY(drive->KeepScansWithPoses(options, poses, guess_source));
-  drive->scan_headers_ = {};
   return drive;
 }
 

@@ -91,12 +91,6 @@ class Drive {
   [[nodiscard]] absl::StatusOr<std::unique_ptr<DriveClouds>> ReadClouds() const;
 
  private:
-  // A scan before its pose is known; it may have none.
-  struct ScanHeader {
-    uint64_t number = 0;
-    int64_t stamp_ns = 0;
-  };
-
   explicit Drive(std::unique_ptr<Bag> bag) : bag_(std::move(bag)) {}
 
   // Reads the topics, and calls `take` with every message.
@@ -105,6 +99,7 @@ class Drive {
       const std::function<absl::Status(const Topic&, const Message&)>& take) const;
   [[nodiscard]] absl::Status ReadFrames(const DriveOptions& options);
   [[nodiscard]] absl::StatusOr<PoseSource> ChoosePoseSource(const DriveOptions& options);
+  // Fills scans_ without their poses.
   [[nodiscard]] absl::Status ReadScanHeaders(const DriveOptions& options, PoseSource* poses,
                                              PoseSource* guesses);
   [[nodiscard]] absl::Status ResolveSensorPose(const DriveOptions& options,
@@ -116,7 +111,6 @@ class Drive {
   size_t points_topic_ = 0;
   FrameTree frames_;
   std::string cloud_frame_;
-  std::vector<ScanHeader> scan_headers_;
   std::vector<DriveScan> scans_;
   std::optional<Pose> base_T_sensor_;
   std::vector<std::string> remarks_;

@@ -2,6 +2,8 @@
 
 #include "clients/dataset/bag/messages.h"
 
+#include <numeric>
+
 #include "absl/algorithm/container.h"
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
@@ -58,9 +60,15 @@ class Body {
 
   std::string Frame() { return std::string(absl::StripPrefix(reader_.String(), "/")); }
 
-  void Pose(PoseMessage* pose) {
-    for (int i = 0; i < 3; ++i) pose->translation[i] = reader_.Read<double>();
-    for (int i = 0; i < 4; ++i) pose->rotation.coeffs()[i] = reader_.Read<double>();  // x y z w
+  PoseMessage StampedPose(bool has_child) {
+    const ros::Header header = Header();
+    PoseMessage pose;
+    pose.stamp_ns = header.stamp_ns;
+    pose.parent = header.frame_id;
+    if (has_child) pose.child = Frame();
+    for (int i = 0; i < 3; ++i) pose.translation[i] = reader_.Read<double>();
+    for (int i = 0; i < 4; ++i) pose.rotation.coeffs()[i] = reader_.Read<double>();  // x y z w
+    return pose;
   }
 
   absl::Status Checked(const Topic& topic) const {
@@ -76,22 +84,11 @@ class Body {
   bool ros1_;
 };
 
-void SetHeader(const ros::Header& header, PoseMessage* pose) {
-  pose->stamp_ns = header.stamp_ns;
-  pose->parent = header.frame_id;
-}
-
 std::string TopicsText(const BagContents& contents, const std::vector<size_t>& topics) {
   if (topics.empty()) return "none";
   return absl::StrJoin(topics, ", ", [&](std::string* text, size_t topic) {
     absl::StrAppend(text, TopicText(contents.topics[topic]));
   });
-}
-
-std::vector<size_t> AllTopics(const BagContents& contents) {
-  std::vector<size_t> all(contents.topics.size());
-  for (size_t i = 0; i < all.size(); ++i) all[i] = i;
-  return all;
 }
 
 std::vector<size_t> TopicsOfKinds(const BagContents& contents,
@@ -129,11 +126,8 @@ absl::StatusOr<ros::Header> DecodeHeader(const Topic& topic, absl::string_view b
 
 absl::StatusOr<PoseMessage> DecodePose(const Topic& topic, absl::string_view bytes) {
   VOXLOC_ASSIGN_OR_RETURN(Body body, Body::Of(topic, bytes));
-  PoseMessage pose;
-  SetHeader(body.Header(), &pose);
-  if (KindOf(topic) == MessageKind::kOdometry) pose.child = body.Frame();
   // What follows, covariances and twists, is not needed.
-  body.Pose(&pose);
+  PoseMessage pose = body.StampedPose(/*has_child=*/KindOf(topic) == MessageKind::kOdometry);
   VOXLOC_TRY(body.Checked(topic));
   return pose;
 }
@@ -144,10 +138,7 @@ absl::StatusOr<std::vector<PoseMessage>> DecodeTransforms(const Topic& topic,
   std::vector<PoseMessage> transforms;
   const auto count = body.reader().Read<uint32_t>();
   for (uint32_t i = 0; i < count && body.reader().ok(); ++i) {
-    PoseMessage transform;
-    SetHeader(body.Header(), &transform);
-    transform.child = body.Frame();
-    body.Pose(&transform);
+    PoseMessage transform = body.StampedPose(/*has_child=*/true);
     if (body.reader().ok()) transforms.push_back(std::move(transform));
   }
   VOXLOC_TRY(body.Checked(topic));
@@ -218,10 +209,12 @@ absl::StatusOr<size_t> ChoosePoints(const BagContents& contents, const std::stri
   const std::vector<size_t> topics = TopicsOfKind(contents, MessageKind::kPointCloud2);
   if (topics.size() == 1) return topics[0];
   if (topics.empty()) {
+    std::vector<size_t> all(contents.topics.size());
+    std::iota(all.begin(), all.end(), size_t{0});
     return absl::NotFoundError(absl::StrCat(
         "the bag has no sensor_msgs/PointCloud2. Compressed clouds and the packets of a sensor's "
         "own driver must be turned into it first, by the driver or point_cloud_transport. Topics: ",
-        TopicsText(contents, AllTopics(contents))));
+        TopicsText(contents, all)));
   }
   return absl::InvalidArgumentError(absl::StrCat("the bag has ", topics.size(),
                                                  " topics with clouds; choose one with "
@@ -231,13 +224,11 @@ absl::StatusOr<size_t> ChoosePoints(const BagContents& contents, const std::stri
 
 absl::StatusOr<std::optional<size_t>> ChoosePoses(const BagContents& contents,
                                                   const std::string& named) {
-  const std::vector<MessageKind> kinds = {MessageKind::kPose, MessageKind::kPoseWithCovariance,
-                                          MessageKind::kOdometry};
+  std::vector<MessageKind> kinds = {MessageKind::kPose, MessageKind::kPoseWithCovariance,
+                                    MessageKind::kOdometry};
   if (!named.empty()) {
-    VOXLOC_ASSIGN_OR_RETURN(const size_t topic,
-                            TopicNamed(contents, named,
-                                       {MessageKind::kPose, MessageKind::kPoseWithCovariance,
-                                        MessageKind::kOdometry, MessageKind::kTransforms}));
+    kinds.push_back(MessageKind::kTransforms);
+    VOXLOC_ASSIGN_OR_RETURN(const size_t topic, TopicNamed(contents, named, kinds));
     return std::optional<size_t>(topic);
   }
   const std::vector<size_t> topics = TopicsOfKinds(contents, kinds);

@@ -106,7 +106,18 @@ absl::Status PoseSource::AddTo(PoseTrack* track, const PoseMessage& message) {
   return absl::OkStatus();
 }
 
-absl::Status PoseSource::AddPose(const Topic& topic, const PoseMessage& message) {
+absl::Status PoseSource::AddMessage(const Topic& topic, absl::string_view bytes) {
+  if (KindOf(topic) == MessageKind::kTransforms) {
+    VOXLOC_ASSIGN_OR_RETURN(const std::vector<PoseMessage> transforms,
+                            DecodeTransforms(topic, bytes));
+    for (const PoseMessage& transform : transforms) {
+      const auto track = moving_.find(FrameTree::Key(transform.child, transform.parent));
+      if (track == moving_.end()) continue;
+      VOXLOC_TRY(AddTo(&track->second, transform));
+    }
+    return absl::OkStatus();
+  }
+  VOXLOC_ASSIGN_OR_RETURN(const PoseMessage message, DecodePose(topic, bytes));
   if (!named_) {
     named_ = true;
     parent_ = message.parent;
@@ -118,21 +129,6 @@ absl::Status PoseSource::AddPose(const Topic& topic, const PoseMessage& message)
                      "' to '", child_, "' and '", message.parent, "' to '", message.child, "')"));
   }
   return AddTo(&track_, message);
-}
-
-absl::Status PoseSource::AddMessage(const Topic& topic, absl::string_view bytes) {
-  if (KindOf(topic) != MessageKind::kTransforms) {
-    VOXLOC_ASSIGN_OR_RETURN(const PoseMessage message, DecodePose(topic, bytes));
-    return AddPose(topic, message);
-  }
-  VOXLOC_ASSIGN_OR_RETURN(const std::vector<PoseMessage> transforms,
-                          DecodeTransforms(topic, bytes));
-  for (const PoseMessage& transform : transforms) {
-    const auto track = moving_.find(FrameTree::Key(transform.child, transform.parent));
-    if (track == moving_.end()) continue;
-    VOXLOC_TRY(AddTo(&track->second, transform));
-  }
-  return absl::OkStatus();
 }
 
 absl::Status PoseSource::Finish(const FrameTree& tree) {

@@ -103,7 +103,6 @@ class PoseSource {
   PoseSource(std::vector<size_t> topics, PoseFrames frames)
       : topics_(std::move(topics)), frames_(std::move(frames)) {}
 
-  [[nodiscard]] absl::Status AddPose(const Topic& topic, const PoseMessage& message);
   [[nodiscard]] absl::Status AddTo(PoseTrack* track, const PoseMessage& message);
 
   std::vector<size_t> topics_;
