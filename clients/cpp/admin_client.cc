@@ -3,22 +3,18 @@
 #include "clients/cpp/admin_client.h"
 
 #include <algorithm>
-#include <utility>
 
-#include "clients/cpp/unary.h"
+#include "clients/cpp/calls.h"
 #include "core/status/try.h"
 #include "voxloc/v1/admin_service.grpc.pb.h"
 
 namespace voxloc::client {
-namespace {
 
 using AdminStub = v1::AdminService::Stub;
 
-}  // namespace
-
 absl::StatusOr<v1::GetServerInfoResponse> GetServerInfo(const Channel& channel, double timeout_s) {
-  return CallWithFailover<v1::AdminService>(channel, "GetServerInfo", &AdminStub::GetServerInfo,
-                                            v1::GetServerInfoRequest(), timeout_s);
+  return CallWithFailover(channel, "GetServerInfo", &AdminStub::GetServerInfo,
+                          v1::GetServerInfoRequest(), timeout_s);
 }
 
 absl::StatusOr<std::vector<v1::SessionInfo>> ListSessions(const Channel& channel,
@@ -30,8 +26,7 @@ absl::StatusOr<std::vector<v1::SessionInfo>> ListSessions(const Channel& channel
   do {
     VOXLOC_ASSIGN_OR_RETURN(
         v1::ListSessionsResponse page,
-        CallWithFailover<v1::AdminService>(channel, "ListSessions", &AdminStub::ListSessions,
-                                           request, timeout_s));
+        CallWithFailover(channel, "ListSessions", &AdminStub::ListSessions, request, timeout_s));
     sessions.insert(sessions.end(), page.sessions().begin(), page.sessions().end());
     request.set_page_token(page.next_page_token());
   } while (!request.page_token().empty());
@@ -39,17 +34,17 @@ absl::StatusOr<std::vector<v1::SessionInfo>> ListSessions(const Channel& channel
 }
 
 absl::StatusOr<v1::GetConfigResponse> GetConfig(const Channel& channel, double timeout_s) {
-  return CallWithFailover<v1::AdminService>(channel, "GetConfig", &AdminStub::GetConfig,
-                                            v1::GetConfigRequest(), timeout_s);
+  return CallWithFailover(channel, "GetConfig", &AdminStub::GetConfig, v1::GetConfigRequest(),
+                          timeout_s);
 }
 
 absl::StatusOr<v1::LogLevel> SetLogLevel(const Channel& channel, v1::LogLevel level,
                                          double timeout_s) {
   v1::SetLogLevelRequest request;
   request.set_level(level);
-  VOXLOC_ASSIGN_OR_RETURN(v1::SetLogLevelResponse response,
-                          CallOnce<v1::AdminService>(channel, "SetLogLevel",
-                                                     &AdminStub::SetLogLevel, request, timeout_s));
+  VOXLOC_ASSIGN_OR_RETURN(
+      v1::SetLogLevelResponse response,
+      CallOnce(channel, "SetLogLevel", &AdminStub::SetLogLevel, request, timeout_s));
   return response.previous_level();
 }
 
@@ -58,12 +53,11 @@ absl::StatusOr<v1::DrainResponse> Drain(const Channel& channel, double grace_s,
   v1::DrainRequest request;
   request.set_grace_s(grace_s);
   request.set_reason(reason);
-  return CallOnce<v1::AdminService>(channel, "Drain", &AdminStub::Drain, request, timeout_s);
+  return CallOnce(channel, "Drain", &AdminStub::Drain, request, timeout_s);
 }
 
 absl::StatusOr<v1::UndrainResponse> Undrain(const Channel& channel, double timeout_s) {
-  return CallOnce<v1::AdminService>(channel, "Undrain", &AdminStub::Undrain, v1::UndrainRequest(),
-                                    timeout_s);
+  return CallOnce(channel, "Undrain", &AdminStub::Undrain, v1::UndrainRequest(), timeout_s);
 }
 
 absl::StatusOr<std::vector<v1::CaptureInfo>> ListCaptures(const Channel& channel,
@@ -78,8 +72,7 @@ absl::StatusOr<std::vector<v1::CaptureInfo>> ListCaptures(const Channel& channel
     request.set_page_size(static_cast<uint32_t>(std::min(wanted, kMaxPageSize)));
     VOXLOC_ASSIGN_OR_RETURN(
         v1::ListCapturesResponse page,
-        CallWithFailover<v1::AdminService>(channel, "ListCaptures", &AdminStub::ListCaptures,
-                                           request, timeout_s));
+        CallWithFailover(channel, "ListCaptures", &AdminStub::ListCaptures, request, timeout_s));
     captures.insert(captures.end(), page.captures().begin(), page.captures().end());
     request.set_page_token(page.next_page_token());
   } while (!request.page_token().empty() && (max_captures == 0 || captures.size() < max_captures));
@@ -90,10 +83,9 @@ absl::StatusOr<v1::Capture> GetCapture(const Channel& channel, const std::string
                                        double timeout_s) {
   v1::GetCaptureRequest request;
   request.set_id(id);
-  VOXLOC_ASSIGN_OR_RETURN(v1::GetCaptureResponse response,
-                          CallWithFailover<v1::AdminService>(
-                              channel, "GetCapture", &AdminStub::GetCapture, request, timeout_s));
-  return std::move(*response.mutable_capture());
+  return MessageIn(
+      CallWithFailover(channel, "GetCapture", &AdminStub::GetCapture, request, timeout_s),
+      &v1::GetCaptureResponse::mutable_capture);
 }
 
 }  // namespace voxloc::client

@@ -5,6 +5,8 @@
 #ifndef VOXLOC_CLIENTS_CPP_BACKOFF_H_
 #define VOXLOC_CLIENTS_CPP_BACKOFF_H_
 
+#include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <random>
 
@@ -22,7 +24,8 @@ struct ReconnectOptions {
 
 class Backoff {
  public:
-  explicit Backoff(const ReconnectOptions& options, uint64_t seed = std::random_device{}());
+  explicit Backoff(const ReconnectOptions& options, uint64_t seed = std::random_device{}())
+      : options_(options), random_(seed) {}
 
   // Whether another attempt is allowed.
   [[nodiscard]] bool CanRetry() const { return attempts_ < options_.max_attempts; }
@@ -30,10 +33,17 @@ class Backoff {
   // Counts an attempt and returns the seconds to wait before it. `min_wait_s` is a lower bound,
   // given by the server: up to 2 * jitter * min_wait_s is added, because other clients got the same
   // value.
-  [[nodiscard]] double NextWait(double min_wait_s = 0.0);
+  [[nodiscard]] double NextWait(double min_wait_s = 0.0) {
+    const double nominal = std::min(options_.max_wait_s,
+                                    options_.initial_wait_s * std::pow(options_.factor, attempts_));
+    ++attempts_;
+    std::uniform_real_distribution<double> spread(1.0 - options_.jitter, 1.0 + options_.jitter);
+    const double own_s = nominal * spread(random_);
+    return std::max(own_s, min_wait_s * (options_.jitter + spread(random_)));
+  }
 
   // Call after a success: the next failure starts at initial_wait_s again.
-  void Reset();
+  void Reset() { attempts_ = 0; }
 
   [[nodiscard]] int attempts() const { return attempts_; }
 

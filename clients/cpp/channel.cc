@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <cstdlib>
 #include <utility>
 
 #include "absl/status/status.h"
@@ -29,6 +30,20 @@
 
 namespace voxloc::client {
 namespace {
+
+constexpr size_t kTraceLength = 55;  // of a trace context of version 00
+// Limit for later versions, which may append fields. gRPC's limit for all metadata is 8 kB.
+constexpr size_t kMaxTraceLength = 512;
+
+bool IsHex(absl::string_view digits) {
+  return std::all_of(digits.begin(), digits.end(), [](char c) {
+    return absl::ascii_isdigit(static_cast<unsigned char>(c)) || (c >= 'a' && c <= 'f');
+  });
+}
+
+bool IsTraceId(absl::string_view digits) {
+  return IsHex(digits) && digits.find_first_not_of('0') != absl::string_view::npos;
+}
 
 bool IsUnixSocket(absl::string_view address) {
   return absl::StartsWith(address, "unix:") || absl::StartsWith(address, "unix-abstract:");
@@ -121,6 +136,23 @@ bool AwaitConnected(grpc::Channel& channel, std::chrono::system_clock::time_poin
 }
 
 }  // namespace
+
+bool IsTraceparent(absl::string_view text) {
+  if (text.size() < kTraceLength || text.size() > kMaxTraceLength) return false;
+  const absl::string_view version = text.substr(0, 2);
+  if (!IsHex(version) || version == "ff") return false;
+  const absl::string_view more = text.substr(kTraceLength);
+  if (!more.empty() && (version == "00" || more.front() != '-')) return false;
+  return text[2] == '-' && IsTraceId(text.substr(3, 32)) && text[35] == '-' &&
+         IsTraceId(text.substr(36, 16)) && text[52] == '-' && IsHex(text.substr(53, 2)) &&
+         std::all_of(more.begin(), more.end(),
+                     [](char c) { return absl::ascii_isgraph(static_cast<unsigned char>(c)); });
+}
+
+std::string TraceparentOfEnvironment() {
+  const char* const value = std::getenv("TRACEPARENT");
+  return value != nullptr && IsTraceparent(value) ? value : "";
+}
 
 absl::StatusOr<std::vector<std::string>> SplitAddresses(absl::string_view server) {
   std::vector<std::string> addresses;

@@ -8,20 +8,19 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "clients/cpp/calls.h"
 #include "clients/cpp/messages.h"
-#include "clients/cpp/unary.h"
 #include "core/cloud/cloud_digest.h"
 #include "core/status/try.h"
 #include "voxloc/v1/map_service.grpc.pb.h"
 
 namespace voxloc::client {
 
-using Stub = v1::MapService::Stub;
+using MapStub = v1::MapService::Stub;
 
 namespace {
 
 constexpr char kGetTilesCall[] = "GetTiles";
-constexpr char kGetCellsCall[] = "GetCells";
 
 // Puts the parts of tiles together and hands over each that is complete.
 class TileAssembly {
@@ -70,16 +69,15 @@ class TileAssembly {
 
 // Reads a stream of parts to its end and returns the revision that they are of. `add` takes each
 // part; an error ends the call with it. `began`: whether a part has come.
-template <typename Request, typename Part>
+template <typename Request, typename Part, typename Add>
 absl::StatusOr<uint64_t> ReadParts(
     const Channel& channel, const Endpoint& endpoint, absl::string_view call,
-    std::unique_ptr<grpc::ClientReader<Part>> (Stub::*method)(grpc::ClientContext*, const Request&),
-    const Request& request, const std::function<absl::Status(const Part&)>& add, double timeout_s,
-    bool* began) {
+    std::unique_ptr<grpc::ClientReader<Part>> (MapStub::*method)(grpc::ClientContext*,
+                                                                 const Request&),
+    const Request& request, const Add& add, double timeout_s, bool* began) {
   const std::unique_ptr<grpc::ClientContext> context = channel.impl().NewContext();
-  const auto stub = v1::MapService::NewStub(endpoint.channel);
   const std::unique_ptr<grpc::ClientReader<Part>> reader =
-      (stub.get()->*method)(context.get(), request);
+      (MapStub(endpoint.channel).*method)(context.get(), request);
   Part part;
   uint64_t revision = 0;
   absl::Status status;
@@ -107,37 +105,15 @@ absl::StatusOr<uint64_t> ReadParts(
   return revision;
 }
 
-// `began`: whether something of a tile has come.
-absl::StatusOr<uint64_t> GetTilesOf(const Channel& channel, const Endpoint& endpoint,
-                                    const v1::GetTilesRequest& request, const TileReceiver& receive,
-                                    double timeout_s, bool* began) {
-  TileAssembly assembly(endpoint.address, !request.omit_points(), receive);
-  const std::function<absl::Status(const v1::GetTilesResponse&)> add =
-      [&assembly](const v1::GetTilesResponse& part) { return assembly.Add(part); };
-  absl::StatusOr<uint64_t> revision =
-      ReadParts(channel, endpoint, kGetTilesCall, &Stub::GetTiles, request, add, timeout_s, began);
-  if (!revision.ok()) return revision;
-  VOXLOC_TRY(assembly.Finish());
-  return revision;
-}
-
 }  // namespace
-
-struct MapClient::Impl {
-  Channel channel;
-};
-
-MapClient::MapClient(const Channel& channel) : impl_(new Impl{channel}) {}
-
-MapClient::~MapClient() = default;
 
 absl::StatusOr<std::vector<v1::MapInfo>> MapClient::List(double timeout_s) const {
   std::vector<v1::MapInfo> maps;
   v1::ListMapsRequest request;
   do {
-    VOXLOC_ASSIGN_OR_RETURN(v1::ListMapsResponse page,
-                            CallWithFailover<v1::MapService>(impl_->channel, "ListMaps",
-                                                             &Stub::ListMaps, request, timeout_s));
+    VOXLOC_ASSIGN_OR_RETURN(
+        v1::ListMapsResponse page,
+        CallWithFailover(channel_, "ListMaps", &MapStub::ListMaps, request, timeout_s));
     maps.insert(maps.end(), page.maps().begin(), page.maps().end());
     request.set_page_token(page.next_page_token());
   } while (!request.page_token().empty());
@@ -147,10 +123,8 @@ absl::StatusOr<std::vector<v1::MapInfo>> MapClient::List(double timeout_s) const
 absl::StatusOr<v1::MapInfo> MapClient::Get(const std::string& map, double timeout_s) const {
   v1::GetMapRequest request;
   request.set_map(map);
-  VOXLOC_ASSIGN_OR_RETURN(v1::GetMapResponse response,
-                          CallWithFailover<v1::MapService>(impl_->channel, "GetMap", &Stub::GetMap,
-                                                           request, timeout_s));
-  return response.map();
+  return MessageIn(CallWithFailover(channel_, "GetMap", &MapStub::GetMap, request, timeout_s),
+                   &v1::GetMapResponse::mutable_map);
 }
 
 absl::StatusOr<v1::ListTilesResponse> MapClient::ListTiles(const v1::ListTilesRequest& request,
@@ -160,9 +134,9 @@ absl::StatusOr<v1::ListTilesResponse> MapClient::ListTiles(const v1::ListTilesRe
   next.clear_page_token();
   v1::ListTilesResponse all;
   do {
-    VOXLOC_ASSIGN_OR_RETURN(const v1::ListTilesResponse page,
-                            CallWithFailover<v1::MapService>(impl_->channel, "ListTiles",
-                                                             &Stub::ListTiles, next, timeout_s));
+    VOXLOC_ASSIGN_OR_RETURN(
+        const v1::ListTilesResponse page,
+        CallWithFailover(channel_, "ListTiles", &MapStub::ListTiles, next, timeout_s));
     all.mutable_tiles()->MergeFrom(page.tiles());
     all.set_map_revision(page.map_revision());
     next.set_page_token(page.next_page_token());
@@ -172,15 +146,22 @@ absl::StatusOr<v1::ListTilesResponse> MapClient::ListTiles(const v1::ListTilesRe
 
 absl::StatusOr<uint64_t> MapClient::GetTiles(const v1::GetTilesRequest& request,
                                              const TileReceiver& receive, double timeout_s) const {
-  return TryEach(impl_->channel, [&](const Endpoint& endpoint, bool* began) {
-    return GetTilesOf(impl_->channel, endpoint, request, receive, timeout_s, began);
-  });
+  const auto get = [&](const Endpoint& endpoint, bool* began) -> absl::StatusOr<uint64_t> {
+    TileAssembly assembly(endpoint.address, !request.omit_points(), receive);
+    const auto add = [&assembly](const v1::GetTilesResponse& part) { return assembly.Add(part); };
+    VOXLOC_ASSIGN_OR_RETURN(const uint64_t revision,
+                            ReadParts(channel_, endpoint, kGetTilesCall, &MapStub::GetTiles,
+                                      request, add, timeout_s, began));
+    VOXLOC_TRY(assembly.Finish());
+    return revision;
+  };
+  return TryEach(channel_, get);
 }
 
 absl::StatusOr<uint64_t> MapClient::GetCells(const v1::GetCellsRequest& request,
                                              const CellReceiver& receive, double timeout_s) const {
-  return TryEach(impl_->channel, [&](const Endpoint& endpoint, bool* began) {
-    return ReadParts(impl_->channel, endpoint, kGetCellsCall, &Stub::GetCells, request, receive,
+  return TryEach(channel_, [&](const Endpoint& endpoint, bool* began) {
+    return ReadParts(channel_, endpoint, "GetCells", &MapStub::GetCells, request, receive,
                      timeout_s, began);
   });
 }
@@ -191,8 +172,7 @@ absl::StatusOr<std::vector<v1::MapRevision>> MapClient::ListRevisions(const std:
   request.set_map(map);
   VOXLOC_ASSIGN_OR_RETURN(
       const v1::ListRevisionsResponse response,
-      CallWithFailover<v1::MapService>(impl_->channel, "ListRevisions", &Stub::ListRevisions,
-                                       request, timeout_s));
+      CallWithFailover(channel_, "ListRevisions", &MapStub::ListRevisions, request, timeout_s));
   return std::vector<v1::MapRevision>(response.revisions().begin(), response.revisions().end());
 }
 
@@ -201,10 +181,9 @@ absl::StatusOr<v1::MapInfo> MapClient::Activate(const std::string& map, uint64_t
   v1::ActivateRevisionRequest request;
   request.set_map(map);
   request.set_revision(revision);
-  VOXLOC_ASSIGN_OR_RETURN(const v1::ActivateRevisionResponse response,
-                          CallOnce<v1::MapService>(impl_->channel, "ActivateRevision",
-                                                   &Stub::ActivateRevision, request, timeout_s));
-  return response.map();
+  return MessageIn(
+      CallOnce(channel_, "ActivateRevision", &MapStub::ActivateRevision, request, timeout_s),
+      &v1::ActivateRevisionResponse::mutable_map);
 }
 
 absl::StatusOr<v1::MapRevision> MapClient::Withdraw(const std::string& map, uint64_t revision,
@@ -212,10 +191,9 @@ absl::StatusOr<v1::MapRevision> MapClient::Withdraw(const std::string& map, uint
   v1::WithdrawRevisionRequest request;
   request.set_map(map);
   request.set_revision(revision);
-  VOXLOC_ASSIGN_OR_RETURN(const v1::WithdrawRevisionResponse response,
-                          CallOnce<v1::MapService>(impl_->channel, "WithdrawRevision",
-                                                   &Stub::WithdrawRevision, request, timeout_s));
-  return response.revision();
+  return MessageIn(
+      CallOnce(channel_, "WithdrawRevision", &MapStub::WithdrawRevision, request, timeout_s),
+      &v1::WithdrawRevisionResponse::mutable_revision);
 }
 
 absl::StatusOr<v1::MapRevision> MapClient::SetCanary(const std::string& map, uint64_t revision,
@@ -225,10 +203,8 @@ absl::StatusOr<v1::MapRevision> MapClient::SetCanary(const std::string& map, uin
   request.set_map(map);
   request.set_revision(revision);
   for (const std::string& vehicle : vehicles) request.add_vehicles(vehicle);
-  VOXLOC_ASSIGN_OR_RETURN(
-      const v1::SetCanaryResponse response,
-      CallOnce<v1::MapService>(impl_->channel, "SetCanary", &Stub::SetCanary, request, timeout_s));
-  return response.revision();
+  return MessageIn(CallOnce(channel_, "SetCanary", &MapStub::SetCanary, request, timeout_s),
+                   &v1::SetCanaryResponse::mutable_revision);
 }
 
 absl::StatusOr<uint64_t> MapClient::Drop(const std::string& map, uint64_t revision,
@@ -237,19 +213,16 @@ absl::StatusOr<uint64_t> MapClient::Drop(const std::string& map, uint64_t revisi
   request.set_map(map);
   request.set_revision(revision);
   request.set_unless_in_use(unless_in_use);
-  VOXLOC_ASSIGN_OR_RETURN(
-      v1::DeleteMapResponse response,
-      CallOnce<v1::MapService>(impl_->channel, "DeleteMap", &Stub::DeleteMap, request, timeout_s));
+  VOXLOC_ASSIGN_OR_RETURN(v1::DeleteMapResponse response,
+                          CallOnce(channel_, "DeleteMap", &MapStub::DeleteMap, request, timeout_s));
   return response.revision();
 }
 
 absl::StatusOr<v1::MapInfo> MapClient::Undrop(const std::string& map, double timeout_s) const {
   v1::UndeleteMapRequest request;
   request.set_map(map);
-  VOXLOC_ASSIGN_OR_RETURN(v1::UndeleteMapResponse response,
-                          CallOnce<v1::MapService>(impl_->channel, "UndeleteMap",
-                                                   &Stub::UndeleteMap, request, timeout_s));
-  return std::move(*response.mutable_map());
+  return MessageIn(CallOnce(channel_, "UndeleteMap", &MapStub::UndeleteMap, request, timeout_s),
+                   &v1::UndeleteMapResponse::mutable_map);
 }
 
 }  // namespace voxloc::client

@@ -9,8 +9,8 @@
 #define VOXLOC_CLIENTS_CPP_MAP_CLIENT_H_
 
 #include <functional>
-#include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -29,8 +29,7 @@ using CellReceiver = std::function<absl::Status(const v1::GetCellsResponse& part
 
 class MapClient {
  public:
-  explicit MapClient(const Channel& channel);
-  ~MapClient();
+  explicit MapClient(Channel channel) : channel_(std::move(channel)) {}
 
   // All maps by name, page after page.
   [[nodiscard]] absl::StatusOr<std::vector<v1::MapInfo>> List(double timeout_s) const;
@@ -88,8 +87,7 @@ class MapClient {
   [[nodiscard]] absl::StatusOr<v1::MapInfo> Undrop(const std::string& map, double timeout_s) const;
 
  private:
-  struct Impl;
-  std::unique_ptr<Impl> impl_;
+  Channel channel_;
 };
 
 }  // namespace voxloc::client

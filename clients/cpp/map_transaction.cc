@@ -2,9 +2,6 @@
 
 #include "clients/cpp/map_transaction.h"
 
-#include <grpcpp/client_context.h>
-#include <grpcpp/support/sync_stream.h>
-
 #include <algorithm>
 #include <deque>
 #include <optional>
@@ -12,9 +9,9 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "clients/cpp/calls.h"
 #include "clients/cpp/channel_impl.h"
 #include "clients/cpp/messages.h"
-#include "clients/cpp/unary.h"
 #include "core/checksum/crc32c.h"
 #include "core/cloud/cloud_digest.h"
 #include "core/status/try.h"
@@ -32,11 +29,10 @@ constexpr size_t kMaxUnacknowledged = 128;
 // Of offered tiles whose points may have to be sent: half a second of a link of a gigabit.
 constexpr size_t kMaxOfferedBytes = size_t{64} << 20;
 
-constexpr char kUpdateCall[] = "UpdateMapTiles";
-
 }  // namespace
 
-struct MapTransaction::Impl {
+struct MapTransaction::Impl
+    : DuplexCall<v1::MapService::Stub, v1::UpdateMapTilesRequest, v1::UpdateMapTilesResponse> {
   // What is to be answered.
   struct Pending {
     enum class Kind { kTile, kReuse, kOffer, kRemoval };
@@ -48,32 +44,95 @@ struct MapTransaction::Impl {
   };
 
   Impl(const Channel& a_channel, const Endpoint& an_endpoint, const TransactionOptions& an_options)
-      : channel(a_channel),
-        endpoint(an_endpoint),
-        options(an_options),
-        stub(v1::MapService::NewStub(an_endpoint.channel)),
-        context(a_channel.impl().NewContext()) {}
+      : DuplexCall(a_channel, an_endpoint, "UpdateMapTiles", an_options.timeout_s, "the commit"),
+        options(an_options) {}
 
-  absl::Status Begin();
-  absl::Status Write(const v1::UpdateMapTilesRequest& request);
-  absl::Status Read(v1::UpdateMapTilesResponse* response);
-  absl::Status Fail(bool timed_out);
-  absl::Status Refuse(absl::Status reason);
-  absl::Status Unexpected(absl::string_view what);
+  absl::Status Begin() {
+    Start(&v1::MapService::Stub::UpdateMapTiles);
+    v1::UpdateMapTilesRequest request;
+    *request.mutable_begin() = options.begin;
+    VOXLOC_TRY(Write(request));
+    v1::UpdateMapTilesResponse response;
+    VOXLOC_TRY(Read(&response));
+    if (!response.has_begun()) return Unexpected("`begin` was not answered by `begun`");
+    begun = response.begun();
+    const uint64_t server_limit = begun.max_chunk_bytes();
+    size_t chunk_bytes = options.max_chunk_bytes;
+    if (server_limit > 0) chunk_bytes = std::min(chunk_bytes, static_cast<size_t>(server_limit));
+    points_per_chunk = std::max<size_t>(1, chunk_bytes / kPointBytes);
+    return absl::OkStatus();
+  }
 
-  absl::Status WriteReuse(const std::string& tile_id, const Sha256Digest& digest);
+  absl::Status WriteReuse(const std::string& tile_id, const Sha256Digest& digest) {
+    v1::UpdateMapTilesRequest request;
+    request.mutable_reuse()->set_tile_id(tile_id);
+    request.mutable_reuse()->set_sha256(ToBytes(digest));
+    return Write(request);
+  }
+
   absl::Status WriteTile(const std::string& tile_id, const PointCloud& cloud_map,
-                         std::optional<Sha256Digest> digest);
-  absl::Status ReadAcknowledgement();
-  absl::Status DrainPending(size_t count, size_t offered_bytes_left);
+                         std::optional<Sha256Digest> known_digest) {
+    CloudDigest digest(cloud_map.origin);
+    v1::UpdateMapTilesRequest request;
+    v1::TileChunk* chunk = request.mutable_chunk();
+    chunk->set_tile_id(tile_id);
+    size_t first = 0;
+    uint32_t index = 0;
+    do {
+      const size_t count = std::min(points_per_chunk, cloud_map.size() - first);
+      if (!known_digest.has_value()) digest.Update(cloud_map, first, count);
+      EncodePoints(cloud_map, first, count, chunk->mutable_cloud());
+      chunk->set_chunk_index(index++);
+      chunk->set_crc32c(Crc32c(chunk->cloud().data()));
+      first += count;
+      if (first == cloud_map.size()) {
+        chunk->set_last(true);
+        chunk->set_total_points(cloud_map.size());
+        chunk->set_sha256(ToBytes(known_digest.has_value() ? *known_digest : digest.Finish()));
+      }
+      VOXLOC_TRY(Write(request));
+      counts.bytes_sent += chunk->cloud().data().size();
+    } while (first < cloud_map.size());
+    unresolved_ids.erase(tile_id);
+    pending.push_back({Pending::Kind::kTile, tile_id, {}, {}});
+    return absl::OkStatus();
+  }
 
-  const Channel channel;
-  const Endpoint& endpoint;
+  absl::Status ReadAcknowledgement() {
+    v1::UpdateMapTilesResponse response;
+    VOXLOC_TRY(Read(&response));
+    Pending asked = std::move(pending.front());
+    pending.pop_front();
+    const bool asked_for_reuse =
+        asked.kind == Pending::Kind::kReuse || asked.kind == Pending::Kind::kOffer;
+    if (asked.kind == Pending::Kind::kOffer) offered_bytes -= asked.cloud.size() * kPointBytes;
+    if (response.has_tile_added() && asked.kind != Pending::Kind::kRemoval) {
+      counts.points_kept += response.tile_added().points();
+      counts.points_not_finite += response.tile_added().not_finite();
+      ++(asked_for_reuse ? counts.tiles_reused : counts.tiles_sent);
+      return absl::OkStatus();
+    }
+    if (response.has_tile_removed() && asked.kind == Pending::Kind::kRemoval)
+      return absl::OkStatus();
+    if (response.has_tile_missing() && asked.kind == Pending::Kind::kOffer) {
+      return WriteTile(asked.tile_id, asked.cloud, asked.digest);
+    }
+    if (response.has_tile_missing() && asked.kind == Pending::Kind::kReuse) {
+      unresolved_ids.insert(asked.tile_id);
+      missing.push_back(std::move(asked.tile_id));
+      return absl::OkStatus();
+    }
+    return Unexpected("an answer that nothing was asked for");
+  }
+
+  absl::Status DrainPending(size_t count, size_t offered_bytes_left) {
+    while (pending.size() > count || offered_bytes > offered_bytes_left) {
+      VOXLOC_TRY(ReadAcknowledgement());
+    }
+    return absl::OkStatus();
+  }
+
   const TransactionOptions options;
-  const std::unique_ptr<v1::MapService::Stub> stub;
-  const std::unique_ptr<grpc::ClientContext> context;
-  std::unique_ptr<grpc::ClientReaderWriter<v1::UpdateMapTilesRequest, v1::UpdateMapTilesResponse>>
-      rpc;
   v1::UpdateBegun begun;
   size_t points_per_chunk = 0;
   std::deque<Pending> pending;  // answered in this order
@@ -81,143 +140,11 @@ struct MapTransaction::Impl {
   std::vector<std::string> missing;
   std::set<std::string> unresolved_ids;  // reused, missing, and not added since
   TransactionCounts counts;
-  bool finished = false;  // Finish was called
-  absl::Status error;     // what ended the transaction
 };
-
-absl::Status MapTransaction::Impl::Begin() {
-  rpc = stub->UpdateMapTiles(context.get());
-  v1::UpdateMapTilesRequest request;
-  *request.mutable_begin() = options.begin;
-  VOXLOC_TRY(Write(request));
-  v1::UpdateMapTilesResponse response;
-  VOXLOC_TRY(Read(&response));
-  if (!response.has_begun()) return Unexpected("`begin` was not answered by `begun`");
-  begun = response.begun();
-  const uint64_t server_limit = begun.max_chunk_bytes();
-  size_t chunk_bytes = options.max_chunk_bytes;
-  if (server_limit > 0) chunk_bytes = std::min(chunk_bytes, static_cast<size_t>(server_limit));
-  points_per_chunk = std::max<size_t>(1, chunk_bytes / kPointBytes);
-  return absl::OkStatus();
-}
-
-absl::Status MapTransaction::Impl::Write(const v1::UpdateMapTilesRequest& request) {
-  const CancelAfter deadline(context.get(), options.timeout_s);
-  return rpc->Write(request) ? absl::OkStatus() : Fail(deadline.fired());
-}
-
-absl::Status MapTransaction::Impl::Read(v1::UpdateMapTilesResponse* response) {
-  const CancelAfter deadline(context.get(), options.timeout_s);
-  return rpc->Read(response) ? absl::OkStatus() : Fail(deadline.fired());
-}
-
-absl::Status MapTransaction::Impl::Fail(bool timed_out) {
-  // Discard what the server sent before it ended the stream.
-  v1::UpdateMapTilesResponse ignored;
-  while (rpc->Read(&ignored)) {
-  }
-  error = channel.impl().StatusOf(endpoint, kUpdateCall, rpc->Finish());
-  finished = true;
-  if (timed_out) {
-    error = absl::DeadlineExceededError(absl::StrCat(endpoint.address, " ", kUpdateCall,
-                                                     ": no answer in ", options.timeout_s, " s"));
-  } else if (error.ok()) {
-    error = absl::InternalError(
-        absl::StrCat(endpoint.address, " ", kUpdateCall, ": the stream ended before the commit"));
-  }
-  return error;
-}
-
-absl::Status MapTransaction::Impl::Refuse(absl::Status reason) {
-  context->TryCancel();
-  error = std::move(reason);
-  return error;
-}
-
-absl::Status MapTransaction::Impl::Unexpected(absl::string_view what) {
-  return Refuse(absl::InternalError(absl::StrCat(endpoint.address, " ", kUpdateCall, ": ", what)));
-}
-
-absl::Status MapTransaction::Impl::WriteReuse(const std::string& tile_id,
-                                              const Sha256Digest& digest) {
-  v1::UpdateMapTilesRequest request;
-  request.mutable_reuse()->set_tile_id(tile_id);
-  request.mutable_reuse()->set_sha256(ToBytes(digest));
-  return Write(request);
-}
-
-absl::Status MapTransaction::Impl::WriteTile(const std::string& tile_id,
-                                             const PointCloud& cloud_map,
-                                             std::optional<Sha256Digest> known_digest) {
-  CloudDigest digest(cloud_map.origin);
-  v1::UpdateMapTilesRequest request;
-  v1::TileChunk* chunk = request.mutable_chunk();
-  chunk->set_tile_id(tile_id);
-  size_t first = 0;
-  uint32_t index = 0;
-  do {
-    const size_t count = std::min(points_per_chunk, cloud_map.size() - first);
-    if (!known_digest.has_value()) digest.Update(cloud_map, first, count);
-    EncodePoints(cloud_map, first, count, chunk->mutable_cloud());
-    chunk->set_chunk_index(index++);
-    chunk->set_crc32c(Crc32c(chunk->cloud().data()));
-    first += count;
-    if (first == cloud_map.size()) {
-      chunk->set_last(true);
-      chunk->set_total_points(cloud_map.size());
-      chunk->set_sha256(ToBytes(known_digest.has_value() ? *known_digest : digest.Finish()));
-    }
-    VOXLOC_TRY(Write(request));
-    counts.bytes_sent += chunk->cloud().data().size();
-  } while (first < cloud_map.size());
-  unresolved_ids.erase(tile_id);
-  pending.push_back({Pending::Kind::kTile, tile_id, {}, {}});
-  return absl::OkStatus();
-}
-
-absl::Status MapTransaction::Impl::ReadAcknowledgement() {
-  v1::UpdateMapTilesResponse response;
-  VOXLOC_TRY(Read(&response));
-  Pending asked = std::move(pending.front());
-  pending.pop_front();
-  const bool asked_for_reuse =
-      asked.kind == Pending::Kind::kReuse || asked.kind == Pending::Kind::kOffer;
-  if (asked.kind == Pending::Kind::kOffer) offered_bytes -= asked.cloud.size() * kPointBytes;
-  if (response.has_tile_added() && asked.kind != Pending::Kind::kRemoval) {
-    counts.points_kept += response.tile_added().points();
-    counts.points_not_finite += response.tile_added().not_finite();
-    ++(asked_for_reuse ? counts.tiles_reused : counts.tiles_sent);
-    return absl::OkStatus();
-  }
-  if (response.has_tile_removed() && asked.kind == Pending::Kind::kRemoval) return absl::OkStatus();
-  if (response.has_tile_missing() && asked.kind == Pending::Kind::kOffer) {
-    return WriteTile(asked.tile_id, asked.cloud, asked.digest);
-  }
-  if (response.has_tile_missing() && asked.kind == Pending::Kind::kReuse) {
-    unresolved_ids.insert(asked.tile_id);
-    missing.push_back(std::move(asked.tile_id));
-    return absl::OkStatus();
-  }
-  return Unexpected("an answer that nothing was asked for");
-}
-
-absl::Status MapTransaction::Impl::DrainPending(size_t count, size_t offered_bytes_left) {
-  while (pending.size() > count || offered_bytes > offered_bytes_left) {
-    VOXLOC_TRY(ReadAcknowledgement());
-  }
-  return absl::OkStatus();
-}
 
 MapTransaction::MapTransaction(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 
-MapTransaction::~MapTransaction() {
-  if (impl_->rpc == nullptr || impl_->finished) return;
-  impl_->context->TryCancel();
-  v1::UpdateMapTilesResponse ignored;
-  while (impl_->rpc->Read(&ignored)) {
-  }
-  impl_->rpc->Finish();
-}
+MapTransaction::~MapTransaction() = default;
 
 absl::StatusOr<std::unique_ptr<MapTransaction>> MapTransaction::Begin(
     const Channel& channel, const TransactionOptions& options) {
@@ -291,11 +218,7 @@ absl::StatusOr<v1::UpdateCommitted> MapTransaction::Commit(const v1::CommitUpdat
   }
   // The revision is there, even if the stream fails now.
   impl.rpc->WritesDone();
-  v1::UpdateMapTilesResponse none;
-  while (impl.rpc->Read(&none)) {
-  }
-  impl.rpc->Finish();
-  impl.finished = true;
+  impl.Finish();
   impl.error = absl::FailedPreconditionError("the transaction was committed");
   return response.committed();
 }

@@ -88,16 +88,12 @@ class Upload {
         load_failed_ = true;
         return cloud.status();
       }
-      absl::Status status;
-      if (cloud->empty()) {
-        // Left out.
-      } else if (known) {
-        status = transaction->AddTile(tile.id, *cloud);
-      } else {
+      if (known && !cloud->empty()) {
+        VOXLOC_TRY(transaction->AddTile(tile.id, *cloud));
+      } else if (!cloud->empty()) {
         tile.digest = DigestOf(*cloud);
-        status = transaction->OfferTile(tile.id, *std::move(cloud), *tile.digest);
+        VOXLOC_TRY(transaction->OfferTile(tile.id, *std::move(cloud), *tile.digest));
       }
-      if (!status.ok()) return status;
       Report({++done, transaction->counts(), absl::OkStatus(), 0.0});
     }
     return absl::OkStatus();

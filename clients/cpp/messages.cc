@@ -43,9 +43,7 @@ void EncodePoints(const PointCloud& cloud, size_t first, size_t count, v1::Cloud
   if (IsPositiveZero(cloud.origin)) {
     message->clear_origin();
   } else {
-    message->mutable_origin()->set_x(cloud.origin.x());
-    message->mutable_origin()->set_y(cloud.origin.y());
-    message->mutable_origin()->set_z(cloud.origin.z());
+    EncodeVector(cloud.origin, message->mutable_origin());
   }
   std::string* data = message->mutable_data();
   data->resize(count * kXyzBytes);

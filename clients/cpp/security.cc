@@ -94,11 +94,15 @@ Bio BioOf(const std::string& pem) {
 // In place of asking for a passphrase at the terminal.
 int NoPassphrase(char* /*buffer*/, int /*size*/, int /*writing*/, void* /*unused*/) { return -1; }
 
-// The first certificate; null: there is none.
-Certificate FirstCertificate(const std::string& pem) {
-  Certificate certificate(PEM_read_bio_X509(BioOf(pem).get(), nullptr, &NoPassphrase, nullptr));
+// The first certificate of a file, whose text is put into `pem`.
+absl::StatusOr<Certificate> ReadCertificate(const std::string& path, absl::string_view what,
+                                            std::string* pem) {
+  VOXLOC_ASSIGN_OR_RETURN(*pem, ReadSmallFile(path, what, kMaxPemBytes));
+  Certificate certificate(PEM_read_bio_X509(BioOf(*pem).get(), nullptr, &NoPassphrase, nullptr));
   ERR_clear_error();
-  return certificate;
+  if (certificate != nullptr) return certificate;
+  return absl::InvalidArgumentError(
+      absl::StrCat(what, " ", path, " must hold a certificate in PEM (it holds none)"));
 }
 
 Key PrivateKey(const std::string& pem) {
@@ -141,11 +145,10 @@ absl::StatusOr<BearerToken> BearerToken::Create(const std::string& token, const 
   result.state_->file = file;
   if (file.empty()) {
     result.state_->last = std::string(absl::StripAsciiWhitespace(token));
-    if (absl::Status status = CheckToken(result.state_->last, "the token"); !status.ok())
-      return status;
-    return result;
+    VOXLOC_TRY(CheckToken(result.state_->last, "the token"));
+  } else {
+    VOXLOC_ASSIGN_OR_RETURN(result.state_->last, ReadToken(file));
   }
-  VOXLOC_ASSIGN_OR_RETURN(result.state_->last, ReadToken(file));
   return result;
 }
 
@@ -166,27 +169,15 @@ absl::StatusOr<std::shared_ptr<grpc::ChannelCredentials>> MakeCredentials(
   if (!options.tls) return grpc::InsecureChannelCredentials();
   grpc::SslCredentialsOptions ssl;
   if (!options.tls_ca_file.empty()) {
-    VOXLOC_ASSIGN_OR_RETURN(std::string pem,
-                            ReadSmallFile(options.tls_ca_file, "CA file", kMaxPemBytes));
-    if (FirstCertificate(pem) == nullptr) {
-      return absl::InvalidArgumentError(absl::StrCat(
-          "CA file ", options.tls_ca_file, " must hold a certificate in PEM (it holds none)"));
-    }
-    ssl.pem_root_certs = std::move(pem);
+    VOXLOC_TRY(ReadCertificate(options.tls_ca_file, "CA file", &ssl.pem_root_certs).status());
   }
   if (!options.tls_certificate_file.empty()) {
-    VOXLOC_ASSIGN_OR_RETURN(std::string chain, ReadSmallFile(options.tls_certificate_file,
-                                                             "certificate file", kMaxPemBytes));
-    VOXLOC_ASSIGN_OR_RETURN(std::string key,
+    VOXLOC_ASSIGN_OR_RETURN(
+        const Certificate certificate,
+        ReadCertificate(options.tls_certificate_file, "certificate file", &ssl.pem_cert_chain));
+    VOXLOC_ASSIGN_OR_RETURN(ssl.pem_private_key,
                             ReadSmallFile(options.tls_key_file, "key file", kMaxPemBytes));
-    const Certificate certificate = FirstCertificate(chain);
-    if (certificate == nullptr) {
-      return absl::InvalidArgumentError(absl::StrCat("certificate file ",
-                                                     options.tls_certificate_file,
-                                                     " must hold a certificate in PEM (it holds "
-                                                     "none)"));
-    }
-    const Key private_key = PrivateKey(key);
+    const Key private_key = PrivateKey(ssl.pem_private_key);
     if (private_key == nullptr) {
       return absl::InvalidArgumentError(
           absl::StrCat("key file ", options.tls_key_file,
@@ -198,8 +189,6 @@ absl::StatusOr<std::shared_ptr<grpc::ChannelCredentials>> MakeCredentials(
           absl::StrCat("key file ", options.tls_key_file, " must belong to the certificate in ",
                        options.tls_certificate_file, " (it belongs to another one)"));
     }
-    ssl.pem_cert_chain = std::move(chain);
-    ssl.pem_private_key = std::move(key);
   }
   return grpc::SslCredentials(ssl);
 }

@@ -13,6 +13,7 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <utility>
 
 #include "absl/status/statusor.h"
 #include "clients/cpp/channel.h"
@@ -56,7 +57,8 @@ class BearerToken {
 class TlsProbe {
  public:
   // `address` is one of those of `options`, whose files have been read.
-  TlsProbe(std::string address, const ChannelOptions& options);
+  TlsProbe(std::string address, const ChannelOptions& options)
+      : address_(std::move(address)), options_(options) {}
 
   // A clause for an error message. Empty: TLS is not the cause, or the server is unreachable. Takes
   // a few seconds at most; the result is cached for a few seconds.
@@ -68,11 +70,7 @@ class TlsProbe {
   [[nodiscard]] std::string Probe() const;
 
   const std::string address_;
-  const bool tls_;
-  const std::string ca_file_;
-  const std::string certificate_file_;
-  const std::string key_file_;
-  const std::string server_name_;
+  const ChannelOptions options_;
   std::mutex mutex_;
   bool probed_ = false;
   Clock::time_point probed_at_;

@@ -7,8 +7,8 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "clients/cpp/calls.h"
 #include "clients/cpp/error_details.h"
-#include "clients/cpp/unary.h"
 
 namespace voxloc::client {
 namespace {

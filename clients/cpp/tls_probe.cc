@@ -224,14 +224,6 @@ std::string ExplainVerdict(long verdict, const X509* certificate, const std::str
 
 }  // namespace
 
-TlsProbe::TlsProbe(std::string address, const ChannelOptions& options)
-    : address_(std::move(address)),
-      tls_(options.tls),
-      ca_file_(options.tls_ca_file),
-      certificate_file_(options.tls_certificate_file),
-      key_file_(options.tls_key_file),
-      server_name_(options.tls_server_name) {}
-
 std::string TlsProbe::Explain() {
   const std::lock_guard<std::mutex> lock(mutex_);
   if (!probed_ || Clock::now() >= probed_at_ + kProbeInterval) {
@@ -251,18 +243,18 @@ std::string TlsProbe::Probe() const {
   bool certificate_requested = false;
   SSL_CTX_set_default_passwd_cb(context.get(), &NoPassword);
   SSL_CTX_set_cert_cb(context.get(), &OnCertificateRequested, &certificate_requested);
-  if (ca_file_.empty()) {
+  if (options_.tls_ca_file.empty()) {
     SSL_CTX_set_default_verify_paths(context.get());
   } else {
-    SSL_CTX_load_verify_locations(context.get(), ca_file_.c_str(), nullptr);
+    SSL_CTX_load_verify_locations(context.get(), options_.tls_ca_file.c_str(), nullptr);
   }
-  if (!certificate_file_.empty()) {
-    SSL_CTX_use_certificate_chain_file(context.get(), certificate_file_.c_str());
-    SSL_CTX_use_PrivateKey_file(context.get(), key_file_.c_str(), SSL_FILETYPE_PEM);
+  if (!options_.tls_certificate_file.empty()) {
+    SSL_CTX_use_certificate_chain_file(context.get(), options_.tls_certificate_file.c_str());
+    SSL_CTX_use_PrivateKey_file(context.get(), options_.tls_key_file.c_str(), SSL_FILETYPE_PEM);
   }
   const Owned<SSL> ssl(SSL_new(context.get()));
   if (ssl == nullptr) return "";
-  const std::string& host = server_name_.empty() ? to->host : server_name_;
+  const std::string& host = options_.tls_server_name.empty() ? to->host : options_.tls_server_name;
   if (IsIpAddress(host)) {
     X509_VERIFY_PARAM_set1_ip_asc(SSL_get0_param(ssl.get()), host.c_str());
   } else {
@@ -278,20 +270,21 @@ std::string TlsProbe::Probe() const {
   const bool done = handshake.Do([&ssl] { return SSL_connect(ssl.get()); });
   const Owned<X509> certificate(SSL_get1_peer_certificate(ssl.get()));
   std::string found;
-  if (!tls_) {
+  if (!options_.tls) {
     if (handshake.speaks_tls()) found = "the server speaks TLS, and the client does not (tls)";
   } else if (handshake.received() && !handshake.speaks_tls()) {
     found = "the server does not speak TLS, and the client does (tls)";
   } else if (certificate != nullptr) {
-    found = ExplainVerdict(SSL_get_verify_result(ssl.get()), certificate.get(), host, ca_file_);
+    found = ExplainVerdict(SSL_get_verify_result(ssl.get()), certificate.get(), host,
+                           options_.tls_ca_file);
     char byte = 0;
     const auto read = [&ssl, &byte] { return SSL_read(ssl.get(), &byte, 1); };
     if (found.empty() && certificate_requested && !(done && handshake.Do(read))) {
-      found = certificate_file_.empty()
+      found = options_.tls_certificate_file.empty()
                   ? "the server asks for a certificate, and the client has none "
                     "(tls_certificate_file)"
                   : absl::StrCat("the server does not accept the client's certificate ",
-                                 certificate_file_);
+                                 options_.tls_certificate_file);
     }
   }
   ERR_clear_error();
