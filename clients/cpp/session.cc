@@ -92,7 +92,7 @@ SharedRequest LocalizationSession::Impl::WithGuess(const SharedRequest& request)
 }
 
 absl::StatusOr<uint64_t> LocalizationSession::Impl::SendScan(v1::AlignScansRequest request) {
-  std::vector<v1::AlignmentResult> completed;
+  Results completed;
   uint64_t sequence = 0;
   {
     const std::lock_guard<std::mutex> lock(mutex);
@@ -115,9 +115,12 @@ absl::StatusOr<uint64_t> LocalizationSession::Impl::SendScan(v1::AlignScansReque
     unanswered.emplace(sequence, shared);
     if (writable) {
       const auto replaced = outbox.PutScan(WithGuess(shared));
-      if (replaced.has_value()) completed = Supersede(*replaced);
+      if (replaced.has_value()) {
+        GiveUp(*replaced, v1::ALIGNMENT_STATUS_SUPERSEDED,
+               "a newer scan replaced this one before the connection took it", &completed);
+      }
     } else if (!drain_wait_s.has_value()) {
-      completed = AbandonScansBefore(sequence);
+      AbandonScansBefore(sequence, &completed);
     }
   }
   Notify(completed);
@@ -169,19 +172,12 @@ absl::StatusOr<std::unique_ptr<LocalizationSession>> LocalizationSession::Open(
   return session;
 }
 
-v1::SessionOpened LocalizationSession::opened() const {
-  const std::lock_guard<std::mutex> lock(impl_->mutex);
-  return impl_->opened;
-}
+v1::SessionOpened LocalizationSession::opened() const { return impl_->Locked(&Impl::opened); }
 
-int LocalizationSession::reconnects() const {
-  const std::lock_guard<std::mutex> lock(impl_->mutex);
-  return impl_->reconnects;
-}
+int LocalizationSession::reconnects() const { return impl_->Locked(&Impl::reconnects); }
 
 uint64_t LocalizationSession::unexpected_results() const {
-  const std::lock_guard<std::mutex> lock(impl_->mutex);
-  return impl_->unexpected_results;
+  return impl_->Locked(&Impl::unexpected_results);
 }
 
 absl::Status LocalizationSession::connection() const {
@@ -190,10 +186,7 @@ absl::Status LocalizationSession::connection() const {
   return impl_->writable || impl_->drain_wait_s.has_value() ? absl::OkStatus() : impl_->lost;
 }
 
-uint64_t LocalizationSession::given_up() const {
-  const std::lock_guard<std::mutex> lock(impl_->mutex);
-  return impl_->given_up;
-}
+uint64_t LocalizationSession::given_up() const { return impl_->Locked(&Impl::given_up); }
 
 absl::StatusOr<uint64_t> LocalizationSession::Send(const ScanInput& scan) {
   VOXLOC_ASSIGN_OR_RETURN(v1::AlignScansRequest request, ScanRequest(scan));
@@ -287,18 +280,13 @@ std::optional<absl::Status> LocalizationSession::AwaitEnd(double timeout_s) {
 }
 
 absl::Status LocalizationSession::Close(double timeout_s) {
-  std::shared_ptr<SessionStream> stream;
-  {
-    const std::lock_guard<std::mutex> lock(impl_->mutex);
-    const bool first = !impl_->closing;
-    impl_->closing = true;
-    stream = impl_->stream;
-    // While reconnecting, the stream is half-closed once it is open.
-    if (first && impl_->writable && !impl_->ended) impl_->outbox.FinishWrites();
-    impl_->changed.notify_all();
-  }
-  std::unique_lock<std::mutex> lock(impl_->mutex);
   Impl* impl = impl_.get();
+  std::unique_lock<std::mutex> lock(impl->mutex);
+  // While reconnecting, the stream is half-closed once it is open.
+  const bool first = !std::exchange(impl->closing, true);
+  if (first && impl->writable && !impl->ended) impl->outbox.FinishWrites();
+  impl->changed.notify_all();
+  const std::shared_ptr<SessionStream> stream = impl->stream;
   if (!impl->WaitFor(&lock, timeout_s, [impl] { return impl->ended; })) {
     stream->Cancel();
     impl->changed.wait(lock, [impl] { return impl->ended; });

@@ -41,15 +41,23 @@ struct LocalizationSession::Impl {
   absl::StatusOr<uint64_t> SendScan(v1::AlignScansRequest request);
   // The same scan, or one with the last accepted pose for a guess where that is what it needs.
   SharedRequest WithGuess(const SharedRequest& request) const;
+  using Results = std::vector<v1::AlignmentResult>;
   // Removes a scan from `unanswered` and records its result. Requires the lock, as do the next two;
-  // pass what they return to Notify.
-  std::vector<v1::AlignmentResult> Complete(v1::AlignmentResult result);
+  // pass `completed` to Notify afterwards.
+  void Complete(v1::AlignmentResult result, Results* completed);
+  // Completes a scan that the server will not answer.
+  void GiveUp(uint64_t sequence, v1::AlignmentStatus status, const char* detail,
+              Results* completed);
   // Completes the scans before this one as STALE.
-  std::vector<v1::AlignmentResult> AbandonScansBefore(uint64_t sequence);
-  // A scan that a newer one has replaced before it was written.
-  std::vector<v1::AlignmentResult> Supersede(uint64_t sequence);
+  void AbandonScansBefore(uint64_t sequence, Results* completed);
   // Calls on_result, not under the lock.
-  void Notify(const std::vector<v1::AlignmentResult>& results) const;
+  void Notify(const Results& completed) const;
+  // A member, read under the lock.
+  template <typename Value>
+  Value Locked(Value Impl::*member) {
+    const std::lock_guard<std::mutex> lock(mutex);
+    return this->*member;
+  }
   // Until the predicate holds; false: not within `timeout_s` (0: no limit).
   bool WaitFor(std::unique_lock<std::mutex>* lock, double timeout_s,
                const std::function<bool()>& predicate);

@@ -10,17 +10,6 @@ namespace {
 
 constexpr size_t kMaxRejections = 64;
 
-// The result that the session makes for a scan that will not be answered.
-v1::AlignmentResult LocalOutcome(const v1::Scan& scan, v1::AlignmentStatus status,
-                                 absl::string_view detail) {
-  v1::AlignmentResult result;
-  result.set_sequence(scan.sequence());
-  result.set_stamp_ns(scan.stamp_ns());
-  result.set_status(status);
-  result.set_detail(std::string(detail));
-  return result;
-}
-
 }  // namespace
 
 void LocalizationSession::Impl::Run() {
@@ -41,7 +30,8 @@ void LocalizationSession::Impl::Run() {
     end = policy.error();
     // Closed before another server had them.
     if (end.ok()) {
-      const std::vector<v1::AlignmentResult> left = AbandonScansBefore(last_sequence + 1);
+      Results left;
+      AbandonScansBefore(last_sequence + 1, &left);
       lock.unlock();
       Notify(left);
       lock.lock();
@@ -83,7 +73,7 @@ StreamEnd LocalizationSession::Impl::RunStream(const Endpoint& endpoint) {
 
 void LocalizationSession::Impl::OnStreamOpened(const std::shared_ptr<SessionStream>& new_stream,
                                                v1::SessionOpened answer) {
-  std::vector<v1::AlignmentResult> stale;
+  Results stale;
   {
     const std::lock_guard<std::mutex> lock(mutex);
     opened = std::move(answer);
@@ -96,7 +86,7 @@ void LocalizationSession::Impl::OnStreamOpened(const std::shared_ptr<SessionStre
     if (configuration != nullptr) first.push_back(configuration);
     if (activation != nullptr) first.push_back(activation);
     if (!unanswered.empty()) {
-      stale = AbandonScansBefore(unanswered.rbegin()->first);
+      AbandonScansBefore(unanswered.rbegin()->first, &stale);
       first.push_back(WithGuess(unanswered.rbegin()->second));
     }
     // As many as may wait at the server, and the one that it works on.
@@ -117,39 +107,41 @@ void LocalizationSession::Impl::OnDraining(const v1::SessionDraining& notice) {
   outbox.FinishWrites();
 }
 
-std::vector<v1::AlignmentResult> LocalizationSession::Impl::Complete(v1::AlignmentResult result) {
+void LocalizationSession::Impl::Complete(v1::AlignmentResult result, Results* completed) {
   unanswered.erase(result.sequence());
-  if (options.on_result) return {std::move(result)};
+  if (options.on_result) {
+    completed->push_back(std::move(result));
+    return;
+  }
   results.push_back(std::move(result));
   changed.notify_all();
-  return {};
 }
 
-std::vector<v1::AlignmentResult> LocalizationSession::Impl::AbandonScansBefore(uint64_t sequence) {
-  std::vector<v1::AlignmentResult> completed;
-  while (!unanswered.empty() && unanswered.begin()->first < sequence) {
-    ++given_up;
-    for (v1::AlignmentResult& outcome : Complete(LocalOutcome(
-             unanswered.begin()->second->scan(), v1::ALIGNMENT_STATUS_STALE,
-             "the server was lost or drained before the answer, and a newer scan was there"))) {
-      completed.push_back(std::move(outcome));
-    }
-  }
-  return completed;
-}
-
-std::vector<v1::AlignmentResult> LocalizationSession::Impl::Supersede(uint64_t sequence) {
+void LocalizationSession::Impl::GiveUp(uint64_t sequence, v1::AlignmentStatus status,
+                                       const char* detail, Results* completed) {
   ++given_up;
-  return Complete(LocalOutcome(unanswered.at(sequence)->scan(), v1::ALIGNMENT_STATUS_SUPERSEDED,
-                               "a newer scan replaced this one before the connection took it"));
+  v1::AlignmentResult result;
+  result.set_sequence(sequence);
+  result.set_stamp_ns(unanswered.at(sequence)->scan().stamp_ns());
+  result.set_status(status);
+  result.set_detail(detail);
+  Complete(std::move(result), completed);
 }
 
-void LocalizationSession::Impl::Notify(const std::vector<v1::AlignmentResult>& completed) const {
+void LocalizationSession::Impl::AbandonScansBefore(uint64_t sequence, Results* completed) {
+  while (!unanswered.empty() && unanswered.begin()->first < sequence) {
+    GiveUp(unanswered.begin()->first, v1::ALIGNMENT_STATUS_STALE,
+           "the server was lost or drained before the answer, and a newer scan was there",
+           completed);
+  }
+}
+
+void LocalizationSession::Impl::Notify(const Results& completed) const {
   for (const v1::AlignmentResult& result : completed) options.on_result(result);
 }
 
 void LocalizationSession::Impl::OnMessage(v1::AlignmentResult result) {
-  std::vector<v1::AlignmentResult> completed;
+  Results completed;
   {
     const std::lock_guard<std::mutex> lock(mutex);
     if (unanswered.count(result.sequence()) == 0) {
@@ -162,7 +154,7 @@ void LocalizationSession::Impl::OnMessage(v1::AlignmentResult result) {
       last_map_T_odom = map_T_odom.ok() ? std::optional<Pose>(*map_T_odom) : std::nullopt;
       guess_from_last_pose = false;
     }
-    completed = Complete(std::move(result));
+    Complete(std::move(result), &completed);
   }
   Notify(completed);
 }
