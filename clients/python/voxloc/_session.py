@@ -5,6 +5,7 @@ from stream to stream. Methods that wait are procedures."""
 from __future__ import annotations
 
 import functools
+import operator
 from typing import Any, Callable, List, Optional
 
 import grpc
@@ -18,6 +19,11 @@ from voxloc.errors import Error, NoResult
 from voxloc.pose import Numbers, Pose
 from voxloc.result import Result
 from voxloc.scan import Scan, encode_pose_with_covariance, encode_vector
+
+
+def _state(name: str, doc: str) -> Any:
+    """A property: an attribute of the session's state."""
+    return property(operator.attrgetter(f"_state.{name}"), doc=doc)
 
 
 class SessionBase:
@@ -43,30 +49,14 @@ class SessionBase:
         setup = self._state.open_request.open.setup
         return f"<Session on map {setup.map} at {self._state.server}>"
 
-    @property
-    def opened(self) -> Any:
-        """SessionOpened: what the server said when the session was last opened."""
-        return self._state.opened
-
-    @property
-    def reconnects(self) -> int:
-        """How often the session was opened again."""
-        return self._state.reconnects
-
-    @property
-    def unexpected_results(self) -> int:
-        """Results that no scan was waiting for. They are dropped."""
-        return self._state.unexpected_results
-
-    @property
-    def given_up(self) -> int:
-        """Scans whose result the session made itself."""
-        return self._state.given_up
-
-    @property
-    def draining(self) -> Optional[Any]:
-        """SessionDraining, once the server asks the client to go elsewhere."""
-        return self._state.draining
+    opened: Any = _state(
+        "opened", "SessionOpened: what the server said when the session was last opened.")
+    reconnects: int = _state("reconnects", "How often the session was opened again.")
+    unexpected_results: int = _state(
+        "unexpected_results", "Results that no scan was waiting for. They are dropped.")
+    given_up: int = _state("given_up", "Scans whose result the session made itself.")
+    draining: Optional[Any] = _state(
+        "draining", "SessionDraining, once the server asks the client to go elsewhere.")
 
     @property
     def unanswered(self) -> List[int]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import dataclasses
 import enum
+import operator
 from typing import Any, Dict, List, Optional
 
 import numpy as np
@@ -44,6 +45,11 @@ class Status(enum.IntEnum):
         return newer
 
 
+def _field(path: str, doc: str) -> Any:
+    """A property: a field of the message."""
+    return property(operator.attrgetter(f"message.{path}"), doc=doc)
+
+
 def _pose(message: Any) -> Optional[Pose]:
     return Pose.from_message(message.pose) if message.HasField("pose") else None
 
@@ -74,36 +80,17 @@ class _FoundPose:
             return None
         return Pose.from_message(self.message.map_t_odom)
 
-    @property
-    def nvtl(self) -> float:
-        """The nearest voxel transformation likelihood."""
-        return self.message.scores.nvtl
-
+    nvtl: float = _field("scores.nvtl", "The nearest voxel transformation likelihood.")
 
 class Result(_FoundPose):
     """The answer to a scan: a voxloc.v1.AlignmentResult, in `message`."""
 
     __slots__ = ()
 
-    @property
-    def sequence(self) -> int:
-        """What `send` returned."""
-        return self.message.sequence
-
-    @property
-    def stamp_ns(self) -> int:
-        """The scan's own."""
-        return self.message.stamp_ns
-
-    @property
-    def detail(self) -> str:
-        """What was wrong, for people."""
-        return self.message.detail
-
-    @property
-    def accepted(self) -> bool:
-        """Whether the pose passed the gate."""
-        return self.message.accepted
+    sequence: int = _field("sequence", "What `send` returned.")
+    stamp_ns: int = _field("stamp_ns", "The scan's own.")
+    detail: str = _field("detail", "What was wrong, for people.")
+    accepted: bool = _field("accepted", "Whether the pose passed the gate.")
 
     @property
     def map_T_base(self) -> Optional[Pose]:
@@ -128,10 +115,8 @@ class Result(_FoundPose):
         names = [field.name for field in report.sigma_shares.DESCRIPTOR.fields]
         return {name: np.array(getattr(report.sigma_shares, name)) for name in names}
 
-    @property
-    def tiles_missing(self) -> int:
-        """Tiles of the map near the guess that were not in the server's memory."""
-        return self.message.tiles_missing
+    tiles_missing: int = _field(
+        "tiles_missing", "Tiles of the map near the guess that were not in the server's memory.")
 
     @property
     def retry_after_s(self) -> Optional[float]:
@@ -152,10 +137,7 @@ class Hypothesis(_FoundPose):
         """The pose at the scan's stamp."""
         return Pose.from_message(self.message.map_t_base.pose)
 
-    @property
-    def confidence(self) -> float:
-        """How likely it is right, 0 to 1."""
-        return self.message.confidence.value
+    confidence: float = _field("confidence.value", "How likely it is right, 0 to 1.")
 
     def __repr__(self) -> str:
         return f"<Hypothesis {self.status.name} {self.map_T_base}>"
@@ -174,20 +156,9 @@ class SearchResult:
         """Distinct poses, that of the highest confidence first."""
         return [Hypothesis(message) for message in self.message.hypotheses]
 
-    @property
-    def ambiguous(self) -> bool:
-        """Whether the best two cannot be told apart."""
-        return self.message.ambiguous
-
-    @property
-    def reliable(self) -> bool:
-        """Whether the NVTL of the first is over the threshold."""
-        return self.message.reliable
-
-    @property
-    def timed_out(self) -> bool:
-        """Whether the timeout cut the search short."""
-        return self.message.timed_out
+    ambiguous: bool = _field("ambiguous", "Whether the best two cannot be told apart.")
+    reliable: bool = _field("reliable", "Whether the NVTL of the first is over the threshold.")
+    timed_out: bool = _field("timed_out", "Whether the timeout cut the search short.")
 
     def __repr__(self) -> str:
         found = self.hypotheses
