@@ -62,6 +62,38 @@ absl::string_view WithoutScheme(absl::string_view address) {
   return address;
 }
 
+// The addresses of ChannelOptions::server, at least one. InvalidArgument: an entry is empty, has no
+// host, or no port from 1 to 65535.
+absl::StatusOr<std::vector<std::string>> SplitAddresses(absl::string_view server) {
+  std::vector<std::string> addresses;
+  for (absl::string_view part : absl::StrSplit(server, ',')) {
+    part = absl::StripAsciiWhitespace(part);
+    if (!IsUnixSocket(part)) {
+      const auto parsed = ParseHostPort(WithoutScheme(part), PortZero::kRefused);
+      if (!parsed.ok()) {
+        return absl::InvalidArgumentError(
+            absl::StrCat("the server address ", parsed.status().message(),
+                         part == server ? "" : absl::StrCat(" in '", server, "'")));
+      }
+    }
+    addresses.emplace_back(part);
+  }
+  return addresses;
+}
+
+// Whether what is sent there cannot leave this machine: localhost, 127.0.0.0/8, ::1, a Unix socket.
+bool IsLocal(absl::string_view address) {
+  if (IsUnixSocket(address)) return true;
+  const auto parsed = HostPortOf(address);
+  if (!parsed.ok()) return false;
+  const std::string host = absl::AsciiStrToLower(parsed->host);
+  if (host == "localhost" || host == "localhost.") return true;
+  in_addr v4 = {};
+  if (inet_pton(AF_INET, host.c_str(), &v4) == 1) return (ntohl(v4.s_addr) >> 24) == 127;
+  in6_addr v6 = {};
+  return inet_pton(AF_INET6, host.c_str(), &v6) == 1 && IN6_IS_ADDR_LOOPBACK(&v6);
+}
+
 // The longest pause between two attempts to connect, and what one may take.
 constexpr int kConnect_ms = 2000;
 constexpr size_t kShownBytes = 80;  // of a wrong trace context; one of version 00 has 55
@@ -154,41 +186,12 @@ std::string TraceparentOfEnvironment() {
   return value != nullptr && IsTraceparent(value) ? value : "";
 }
 
-absl::StatusOr<std::vector<std::string>> SplitAddresses(absl::string_view server) {
-  std::vector<std::string> addresses;
-  for (absl::string_view part : absl::StrSplit(server, ',')) {
-    part = absl::StripAsciiWhitespace(part);
-    if (!IsUnixSocket(part)) {
-      const auto parsed = ParseHostPort(WithoutScheme(part), PortZero::kRefused);
-      if (!parsed.ok()) {
-        return absl::InvalidArgumentError(
-            absl::StrCat("the server address ", parsed.status().message(),
-                         part == server ? "" : absl::StrCat(" in '", server, "'")));
-      }
-    }
-    addresses.emplace_back(part);
-  }
-  return addresses;
-}
-
 absl::StatusOr<HostPort> HostPortOf(absl::string_view address) {
   if (IsUnixSocket(address)) {
     return absl::InvalidArgumentError(
         absl::StrCat("a Unix socket has no port (got '", address, "')"));
   }
   return ParseHostPort(WithoutScheme(address), PortZero::kRefused);
-}
-
-bool IsLocal(absl::string_view address) {
-  if (IsUnixSocket(address)) return true;
-  const auto parsed = HostPortOf(address);
-  if (!parsed.ok()) return false;
-  const std::string host = absl::AsciiStrToLower(parsed->host);
-  if (host == "localhost" || host == "localhost.") return true;
-  in_addr v4 = {};
-  if (inet_pton(AF_INET, host.c_str(), &v4) == 1) return (ntohl(v4.s_addr) >> 24) == 127;
-  in6_addr v6 = {};
-  return inet_pton(AF_INET6, host.c_str(), &v6) == 1 && IN6_IS_ADDR_LOOPBACK(&v6);
 }
 
 absl::Status ToAbslStatus(const grpc::Status& status, absl::string_view server,

@@ -27,15 +27,8 @@
 
 namespace voxloc::client {
 
-// The addresses of servers, as ChannelOptions::server has them.
-// At least one. InvalidArgument: an entry is empty, has no host, or no port from 1 to 65535.
-[[nodiscard]] absl::StatusOr<std::vector<std::string>> SplitAddresses(absl::string_view server);
-
-// Of an address without its scheme. InvalidArgument: it is a Unix socket's.
+// Of an address of ChannelOptions::server. InvalidArgument: it is a Unix socket's.
 [[nodiscard]] absl::StatusOr<HostPort> HostPortOf(absl::string_view address);
-
-// Whether what is sent there cannot leave this machine: localhost, 127.0.0.0/8, ::1, a Unix socket.
-[[nodiscard]] bool IsLocal(absl::string_view address);
 
 // The same code, with the message "SERVER CALL: MESSAGE". gRPC and Abseil number their codes alike;
 // a code that is unknown to both becomes Unknown. Error details become payloads (error_details.h).

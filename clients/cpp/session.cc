@@ -2,6 +2,7 @@
 
 #include "clients/cpp/session.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -136,6 +137,27 @@ bool LocalizationSession::Impl::WaitFor(std::unique_lock<std::mutex>* lock, doub
   return true;
 }
 
+absl::StatusOr<v1::AlignmentResult> LocalizationSession::Impl::TakeResult(
+    std::optional<uint64_t> sequence, double timeout_s) {
+  std::unique_lock<std::mutex> lock(mutex);
+  auto found = results.end();
+  const auto arrived = [this, sequence, &found] {
+    found = std::find_if(results.begin(), results.end(), [sequence](const auto& result) {
+      return !sequence.has_value() || result.sequence() == *sequence;
+    });
+    return found != results.end() || ended;
+  };
+  if (!WaitFor(&lock, timeout_s, arrived)) {
+    return absl::DeadlineExceededError(absl::StrCat(
+        channel.server(), " AlignScans: no result",
+        sequence.has_value() ? absl::StrCat(" of scan ", *sequence) : "", " in ", timeout_s, " s"));
+  }
+  if (found == results.end()) return EndOfResults();
+  v1::AlignmentResult result = std::move(*found);
+  results.erase(found);
+  return result;
+}
+
 absl::Status LocalizationSession::Impl::EndOfResults() const {
   return end.ok() ? absl::OutOfRangeError("the session is closed and has no more results") : end;
 }
@@ -238,38 +260,12 @@ std::optional<v1::RequestRejected> LocalizationSession::TakeRejection() {
 }
 
 absl::StatusOr<v1::AlignmentResult> LocalizationSession::Receive(double timeout_s) {
-  std::unique_lock<std::mutex> lock(impl_->mutex);
-  Impl* impl = impl_.get();
-  if (!impl->WaitFor(&lock, timeout_s, [impl] { return !impl->results.empty() || impl->ended; })) {
-    return absl::DeadlineExceededError(
-        absl::StrCat(impl->channel.server(), " AlignScans: no result in ", timeout_s, " s"));
-  }
-  if (impl->results.empty()) return impl->EndOfResults();
-  v1::AlignmentResult result = std::move(impl->results.front());
-  impl->results.pop_front();
-  return result;
+  return impl_->TakeResult(std::nullopt, timeout_s);
 }
 
 absl::StatusOr<v1::AlignmentResult> LocalizationSession::ReceiveResultOf(uint64_t sequence,
                                                                          double timeout_s) {
-  std::unique_lock<std::mutex> lock(impl_->mutex);
-  Impl* impl = impl_.get();
-  auto found = impl->results.end();
-  const auto arrived = [impl, sequence, &found] {
-    for (found = impl->results.begin(); found != impl->results.end(); ++found) {
-      if (found->sequence() == sequence) return true;
-    }
-    return impl->ended;
-  };
-  if (!impl->WaitFor(&lock, timeout_s, arrived)) {
-    return absl::DeadlineExceededError(absl::StrCat(impl->channel.server(),
-                                                    " AlignScans: no result of scan ", sequence,
-                                                    " in ", timeout_s, " s"));
-  }
-  if (found == impl->results.end()) return impl->EndOfResults();
-  v1::AlignmentResult result = std::move(*found);
-  impl->results.erase(found);
-  return result;
+  return impl_->TakeResult(sequence, timeout_s);
 }
 
 std::optional<absl::Status> LocalizationSession::AwaitEnd(double timeout_s) {

@@ -61,6 +61,9 @@ struct LocalizationSession::Impl {
   // Until the predicate holds; false: not within `timeout_s` (0: no limit).
   bool WaitFor(std::unique_lock<std::mutex>* lock, double timeout_s,
                const std::function<bool()>& predicate);
+  // The oldest result, or that of a scan.
+  absl::StatusOr<v1::AlignmentResult> TakeResult(std::optional<uint64_t> sequence,
+                                                 double timeout_s);
   absl::Status EndOfResults() const;
 
   const Channel channel;

@@ -82,7 +82,7 @@ void LocalizationSession::Impl::OnStreamOpened(const std::shared_ptr<SessionStre
       guess_from_last_pose = true;
     }
     opened_once = true;
-    std::vector<SharedRequest> first;
+    std::deque<SharedRequest> first;
     if (configuration != nullptr) first.push_back(configuration);
     if (activation != nullptr) first.push_back(activation);
     if (!unanswered.empty()) {

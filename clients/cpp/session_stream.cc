@@ -3,7 +3,6 @@
 #include "clients/cpp/session_stream.h"
 
 #include <algorithm>
-#include <iterator>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -118,11 +117,11 @@ SessionOutbox::~SessionOutbox() {
   writer_.join();
 }
 
-void SessionOutbox::Attach(std::shared_ptr<SessionStream> stream, std::vector<SharedRequest> first,
+void SessionOutbox::Attach(std::shared_ptr<SessionStream> stream, std::deque<SharedRequest> first,
                            size_t max_unsent_scans) {
   const std::lock_guard<std::mutex> lock(mutex_);
   stream_ = std::move(stream);
-  waiting_.assign(std::make_move_iterator(first.begin()), std::make_move_iterator(first.end()));
+  waiting_ = std::move(first);
   waiting_scans_ = static_cast<size_t>(
       std::count_if(waiting_.begin(), waiting_.end(),
                     [](const SharedRequest& request) { return request->has_scan(); }));

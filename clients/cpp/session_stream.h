@@ -18,7 +18,6 @@
 #include <mutex>
 #include <optional>
 #include <thread>
-#include <vector>
 
 #include "absl/status/status.h"
 #include "clients/cpp/backoff.h"
@@ -110,7 +109,7 @@ class SessionOutbox {
 
   // From now on messages go to this open stream, `first` before all others. At most
   // `max_unsent_scans` scans wait, at least 1.
-  void Attach(std::shared_ptr<SessionStream> stream, std::vector<SharedRequest> first,
+  void Attach(std::shared_ptr<SessionStream> stream, std::deque<SharedRequest> first,
               size_t max_unsent_scans);
 
   // Waits for the current write; the stream must have been cancelled or have ended. Queued messages

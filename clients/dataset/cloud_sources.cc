@@ -31,6 +31,12 @@ std::string NameOf(const std::string& path) { return fs::path(path).filename().n
 std::string StemOf(const std::string& path) { return fs::path(path).stem().native(); }
 std::string FolderOf(const std::string& path) { return fs::path(path).parent_path().native(); }
 
+// The order of ListClouds. The extension decides last.
+bool CloudNameLess(const std::string& a, const std::string& b) {
+  const int order = CompareNatural(StemOf(a), StemOf(b));
+  return order != 0 ? order < 0 : NaturalLess(NameOf(a), NameOf(b));
+}
+
 // The digits after the last dot of a name such as 1700000000.25; empty: it is not of that form.
 absl::string_view FractionOf(absl::string_view stem) {
   const size_t dot = stem.rfind('.');
@@ -222,11 +228,6 @@ absl::Status AddPoses(const MapSourceOptions& options, std::vector<TileSource>& 
 }
 
 }  // namespace
-
-bool CloudNameLess(const std::string& a, const std::string& b) {
-  const int order = CompareNatural(StemOf(a), StemOf(b));
-  return order != 0 ? order < 0 : NaturalLess(NameOf(a), NameOf(b));
-}
 
 absl::StatusOr<std::vector<std::string>> ListClouds(const std::string& path) {
   std::error_code error;

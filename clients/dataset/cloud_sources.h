@@ -26,9 +26,6 @@ namespace voxloc {
 // there instead.
 [[nodiscard]] absl::StatusOr<std::vector<std::string>> ListClouds(const std::string& path);
 
-// Whether the name of file `a` comes before that of `b` in this order; an extension decides last.
-[[nodiscard]] bool CloudNameLess(const std::string& a, const std::string& b);
-
 // The order of `paths` in words, for people who pair them with poses: "in the numeric order of
 // their names: 0.pcd, 1.pcd, 2.pcd, ... 11.pcd". InvalidArgument where the order is a matter of
 // opinion: two names of a directory have the same numbers, decimal fractions of different width

@@ -184,18 +184,7 @@ class JoinedBag : public Bag {
     contents_.remarks.insert(contents_.remarks.end(), contents.remarks.begin(),
                              contents.remarks.end());
     Part part;
-    for (const Topic& topic : contents.topics) {
-      const auto same = absl::c_find_if(contents_.topics, [&](const Topic& known) {
-        return known.name == topic.name && known.type == topic.type &&
-               known.encoding == topic.encoding;
-      });
-      part.topics.push_back(static_cast<size_t>(same - contents_.topics.begin()));
-      if (same == contents_.topics.end()) {
-        contents_.topics.push_back(topic);
-      } else {
-        same->messages += topic.messages;
-      }
-    }
+    for (const Topic& topic : contents.topics) part.topics.push_back(contents_.AddTopic(topic));
     part.bag = std::move(bag);
     parts_.push_back(std::move(part));
   }
@@ -247,6 +236,19 @@ absl::StatusOr<bool> Cursor::Next(Message* message) {
   absl::StatusOr<bool> more = Fetch(message);
   done_ = !more.ok() || !*more;
   return more;
+}
+
+size_t BagContents::AddTopic(const Topic& topic) {
+  const auto same = absl::c_find_if(topics, [&topic](const Topic& known) {
+    return known.name == topic.name && known.type == topic.type && known.encoding == topic.encoding;
+  });
+  const auto index = static_cast<size_t>(same - topics.begin());
+  if (same == topics.end()) {
+    topics.push_back(topic);
+  } else {
+    same->messages += topic.messages;
+  }
+  return index;
 }
 
 uint64_t BagContents::messages() const {

@@ -61,6 +61,8 @@ struct BagContents {
   std::vector<std::string> remarks;
 
   [[nodiscard]] uint64_t messages() const;
+  // The index of a topic, which is added, or its messages to those of the same topic.
+  size_t AddTopic(const Topic& topic);
 };
 
 class Bag {

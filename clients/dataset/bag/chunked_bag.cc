@@ -139,14 +139,8 @@ absl::StatusOr<std::string> ChunkedBag::ReadUpTo(uint64_t offset, uint64_t count
 void ChunkedBag::DefineChannel(uint32_t channel, absl::string_view topic, absl::string_view type,
                                absl::string_view encoding) {
   if (topic_of_channel_.contains(channel)) return;
-  std::vector<Topic>& topics = contents_.topics;
-  const auto same = absl::c_find_if(topics, [&](const Topic& known) {
-    return known.name == topic && known.type == type && known.encoding == encoding;
-  });
-  topic_of_channel_[channel] = static_cast<size_t>(same - topics.begin());
-  if (same == topics.end()) {
-    topics.push_back({std::string(topic), std::string(type), std::string(encoding), 0});
-  }
+  topic_of_channel_[channel] =
+      contents_.AddTopic({std::string(topic), std::string(type), std::string(encoding), 0});
 }
 
 void ChunkedBag::AddMessageCount(uint32_t channel, uint64_t messages) {

@@ -229,7 +229,8 @@ class DecompressingCursor : public Cursor {
     if (topic.encoding != "cdr") return true;
     const std::optional<Compression> compression = FrameCompressionOf(message->bytes);
     if (!compression.has_value()) return true;
-    absl::StatusOr<std::string> plain = DecompressFrame(*compression, message->bytes);
+    absl::StatusOr<std::string> plain =
+        DecompressUpTo(*compression, message->bytes, kMaxChunkBytes);
     if (!plain.ok()) {
       return absl::Status(plain.status().code(), absl::StrCat("a message of ", topic.name, ": ",
                                                               plain.status().message()));
@@ -274,10 +275,6 @@ std::optional<Compression> FrameCompressionOf(absl::string_view bytes) {
   if (bytes.substr(0, 4) == absl::string_view("\x28\xB5\x2F\xFD", 4)) return Compression::kZstd;
   if (bytes.substr(0, 4) == absl::string_view("\x04\x22\x4D\x18", 4)) return Compression::kLz4;
   return std::nullopt;
-}
-
-absl::StatusOr<std::string> DecompressFrame(Compression compression, absl::string_view stored) {
-  return DecompressUpTo(compression, stored, kMaxChunkBytes);
 }
 
 absl::StatusOr<DecompressedFile> DecompressedFile::Create(const std::string& path,

@@ -39,10 +39,6 @@ enum class Compression { kNone, kBz2, kLz4, kZstd };
 // nullopt: neither. Uncompressed CDR never starts with these bytes.
 [[nodiscard]] std::optional<Compression> FrameCompressionOf(absl::string_view bytes);
 
-// Frames of unknown size, at most kMaxChunkBytes.
-[[nodiscard]] absl::StatusOr<std::string> DecompressFrame(Compression compression,
-                                                          absl::string_view stored);
-
 // A temporary file with the decompressed contents of a compressed recording. It is deleted by the
 // destructor; open descriptors stay readable.
 class DecompressedFile {

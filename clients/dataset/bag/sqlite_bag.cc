@@ -15,6 +15,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/str_replace.h"
 #include "clients/dataset/bag/bag.h"
 #include "clients/dataset/bag/decompress.h"
 #include "core/status/try.h"
@@ -32,19 +33,6 @@ struct FinalizeStatement {
 };
 using Statement = std::unique_ptr<sqlite3_stmt, FinalizeStatement>;
 
-// A name of a file in a URI, where these characters mean something.
-std::string Escaped(const std::string& path) {
-  std::string escaped;
-  for (const char c : path) {
-    if (c == '%' || c == '?' || c == '#') {
-      absl::StrAppend(&escaped, "%", absl::Hex(static_cast<unsigned char>(c), absl::kZeroPad2));
-    } else {
-      escaped += c;
-    }
-  }
-  return escaped;
-}
-
 std::string TextAt(sqlite3_stmt* row, int column) {
   const auto* text = reinterpret_cast<const char*>(sqlite3_column_text(row, column));
   return text == nullptr
@@ -60,7 +48,40 @@ class SqliteBag : public Bag {
   const BagContents& contents() const override { return contents_; }
   absl::StatusOr<std::unique_ptr<Cursor>> Read(const std::vector<size_t>& topics) const override;
 
-  absl::Status ReadContents();
+  absl::Status ReadContents() {
+    VOXLOC_TRY(RequireTables());
+    VOXLOC_TRY(RequireWholePages());
+    VOXLOC_ASSIGN_OR_RETURN(
+        const Statement topics,
+        Prepare("SELECT id, name, type, serialization_format FROM topics ORDER BY id"));
+    while (true) {
+      VOXLOC_ASSIGN_OR_RETURN(const bool row, Step(topics));
+      if (!row) break;
+      topic_of_id_.try_emplace(sqlite3_column_int64(topics.get(), 0), contents_.topics.size());
+      contents_.topics.push_back(
+          {TextAt(topics.get(), 1), TextAt(topics.get(), 2), TextAt(topics.get(), 3), 0});
+    }
+    VOXLOC_ASSIGN_OR_RETURN(
+        const Statement counts,
+        Prepare("SELECT topic_id, COUNT(*), MIN(timestamp), MAX(timestamp) FROM "
+                "messages GROUP BY topic_id"));
+    bool first = true;
+    while (true) {
+      VOXLOC_ASSIGN_OR_RETURN(const bool row, Step(counts));
+      if (!row) break;
+      const size_t* topic = TopicOf(sqlite3_column_int64(counts.get(), 0));
+      if (topic == nullptr) continue;
+      contents_.topics[*topic].messages =
+          static_cast<uint64_t>(sqlite3_column_int64(counts.get(), 1));
+      const int64_t first_ns = sqlite3_column_int64(counts.get(), 2);
+      const int64_t last_ns = sqlite3_column_int64(counts.get(), 3);
+      contents_.first_ns = first ? first_ns : std::min(contents_.first_ns, first_ns);
+      contents_.last_ns = first ? last_ns : std::max(contents_.last_ns, last_ns);
+      first = false;
+    }
+    contents_.format = "rosbag2 (SQLite)";
+    return absl::OkStatus();
+  }
 
   absl::StatusOr<Statement> Prepare(const std::string& sql) const {
     sqlite3_stmt* statement = nullptr;
@@ -90,8 +111,35 @@ class SqliteBag : public Bag {
   }
 
  private:
-  absl::Status RequireTables() const;
-  absl::Status RequireWholePages() const;
+  absl::Status RequireTables() const {
+    for (const char* name : {"topics", "messages"}) {
+      VOXLOC_ASSIGN_OR_RETURN(
+          const Statement statement,
+          Prepare(absl::StrCat("SELECT 1 FROM sqlite_master WHERE name = '", name,
+                               "' AND type = 'table' AND sql NOT LIKE 'CREATE VIRTUAL%'")));
+      VOXLOC_ASSIGN_OR_RETURN(const bool found, Step(statement));
+      if (!found) {
+        return absl::InvalidArgumentError(absl::StrCat(
+            path_, " must be rosbag2's SQLite, which has a table '", name, "' (there is none)"));
+      }
+    }
+    return absl::OkStatus();
+  }
+
+  // SQLite reads the missing part of an incomplete last page as zeros.
+  absl::Status RequireWholePages() const {
+    VOXLOC_ASSIGN_OR_RETURN(const Statement statement, Prepare("PRAGMA page_size"));
+    VOXLOC_ASSIGN_OR_RETURN(const bool row, Step(statement));
+    const int64_t page_bytes = row ? sqlite3_column_int64(statement.get(), 0) : 0;
+    std::error_code error;
+    const uint64_t file_bytes = std::filesystem::file_size(path_, error);
+    if (!error && page_bytes > 0 && file_bytes % static_cast<uint64_t>(page_bytes) == 0) {
+      return absl::OkStatus();
+    }
+    return absl::InvalidArgumentError(absl::StrCat(path_, " must have whole pages of ", page_bytes,
+                                                   " bytes (got ", file_bytes,
+                                                   " bytes: it is cut off)"));
+  }
 
   const std::string path_;
   const Connection connection_;
@@ -129,70 +177,6 @@ class SqliteCursor : public Cursor {
   const Statement data_;
 };
 
-absl::Status SqliteBag::RequireTables() const {
-  for (const char* name : {"topics", "messages"}) {
-    VOXLOC_ASSIGN_OR_RETURN(
-        const Statement statement,
-        Prepare(absl::StrCat("SELECT 1 FROM sqlite_master WHERE name = '", name,
-                             "' AND type = 'table' AND sql NOT LIKE 'CREATE VIRTUAL%'")));
-    VOXLOC_ASSIGN_OR_RETURN(const bool found, Step(statement));
-    if (!found) {
-      return absl::InvalidArgumentError(absl::StrCat(
-          path_, " must be rosbag2's SQLite, which has a table '", name, "' (there is none)"));
-    }
-  }
-  return absl::OkStatus();
-}
-
-// SQLite reads the missing part of an incomplete last page as zeros.
-absl::Status SqliteBag::RequireWholePages() const {
-  VOXLOC_ASSIGN_OR_RETURN(const Statement statement, Prepare("PRAGMA page_size"));
-  VOXLOC_ASSIGN_OR_RETURN(const bool row, Step(statement));
-  const int64_t page_bytes = row ? sqlite3_column_int64(statement.get(), 0) : 0;
-  std::error_code error;
-  const uint64_t file_bytes = std::filesystem::file_size(path_, error);
-  if (!error && page_bytes > 0 && file_bytes % static_cast<uint64_t>(page_bytes) == 0) {
-    return absl::OkStatus();
-  }
-  return absl::InvalidArgumentError(absl::StrCat(path_, " must have whole pages of ", page_bytes,
-                                                 " bytes (got ", file_bytes,
-                                                 " bytes: it is cut off)"));
-}
-
-absl::Status SqliteBag::ReadContents() {
-  VOXLOC_TRY(RequireTables());
-  VOXLOC_TRY(RequireWholePages());
-  VOXLOC_ASSIGN_OR_RETURN(
-      const Statement topics,
-      Prepare("SELECT id, name, type, serialization_format FROM topics ORDER BY id"));
-  while (true) {
-    VOXLOC_ASSIGN_OR_RETURN(const bool row, Step(topics));
-    if (!row) break;
-    topic_of_id_.try_emplace(sqlite3_column_int64(topics.get(), 0), contents_.topics.size());
-    contents_.topics.push_back(
-        {TextAt(topics.get(), 1), TextAt(topics.get(), 2), TextAt(topics.get(), 3), 0});
-  }
-  VOXLOC_ASSIGN_OR_RETURN(const Statement counts,
-                          Prepare("SELECT topic_id, COUNT(*), MIN(timestamp), MAX(timestamp) FROM "
-                                  "messages GROUP BY topic_id"));
-  bool first = true;
-  while (true) {
-    VOXLOC_ASSIGN_OR_RETURN(const bool row, Step(counts));
-    if (!row) break;
-    const size_t* topic = TopicOf(sqlite3_column_int64(counts.get(), 0));
-    if (topic == nullptr) continue;
-    contents_.topics[*topic].messages =
-        static_cast<uint64_t>(sqlite3_column_int64(counts.get(), 1));
-    const int64_t first_ns = sqlite3_column_int64(counts.get(), 2);
-    const int64_t last_ns = sqlite3_column_int64(counts.get(), 3);
-    contents_.first_ns = first ? first_ns : std::min(contents_.first_ns, first_ns);
-    contents_.last_ns = first ? last_ns : std::max(contents_.last_ns, last_ns);
-    first = false;
-  }
-  contents_.format = "rosbag2 (SQLite)";
-  return absl::OkStatus();
-}
-
 absl::StatusOr<std::unique_ptr<Cursor>> SqliteBag::Read(const std::vector<size_t>& topics) const {
   std::vector<int64_t> ids;
   for (const auto& [id, topic] : topic_of_id_) {
@@ -216,7 +200,9 @@ absl::StatusOr<std::unique_ptr<Bag>> OpenSqliteBag(const std::string& path) {
   // directory that SQLite cannot write to.
   const bool unfinished = ::access(absl::StrCat(path, "-wal").c_str(), F_OK) == 0 ||
                           ::access(absl::StrCat(path, "-journal").c_str(), F_OK) == 0;
-  const std::string uri = absl::StrCat("file:", Escaped(path), unfinished ? "" : "?immutable=1");
+  // These characters have a meaning in a URI.
+  const std::string escaped = absl::StrReplaceAll(path, {{"%", "%25"}, {"?", "%3f"}, {"#", "%23"}});
+  const std::string uri = absl::StrCat("file:", escaped, unfinished ? "" : "?immutable=1");
   sqlite3* opened = nullptr;
   const int result =
       sqlite3_open_v2(uri.c_str(), &opened, SQLITE_OPEN_READONLY | SQLITE_OPEN_URI, nullptr);
