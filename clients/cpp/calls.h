@@ -136,7 +136,7 @@ absl::StatusOr<Message> MessageIn(absl::StatusOr<Response> response,
 }
 
 // A call of one endpoint with messages in both directions. Not thread-safe. The destructor cancels
-// a call that has not ended.
+// a call that has not ended. After an error every further exchange returns it.
 template <typename Stub, typename Request, typename Response>
 struct DuplexCall {
   // `timeout_s` is for each exchange; 0: no limit. `awaited` is what the stream may not end before.
@@ -148,7 +148,7 @@ struct DuplexCall {
         timeout_s(a_timeout_s),
         awaited(an_awaited),
         context(a_channel.impl().NewContext()) {}
-  ~DuplexCall() {
+  virtual ~DuplexCall() {
     if (rpc == nullptr || finished) return;
     context->TryCancel();
     Finish();
@@ -162,6 +162,7 @@ struct DuplexCall {
   }
 
   [[nodiscard]] absl::Status Write(const Request& request, const CancelAfter& deadline) {
+    if (!error.ok()) return error;
     return rpc->Write(request) ? absl::OkStatus() : Fail(deadline);
   }
   [[nodiscard]] absl::Status Write(const Request& request) {
@@ -184,7 +185,7 @@ struct DuplexCall {
   }
 
   absl::Status Fail(const CancelAfter& deadline) {
-    error = channel.impl().StatusOf(endpoint, call, Finish());
+    error = StatusOf(Finish());
     if (deadline.fired()) {
       error = absl::DeadlineExceededError(
           absl::StrCat(endpoint.address, " ", call, ": no answer in ", timeout_s, " s"));
@@ -193,6 +194,10 @@ struct DuplexCall {
           absl::StrCat(endpoint.address, " ", call, ": the stream ended before ", awaited));
     }
     return error;
+  }
+
+  [[nodiscard]] virtual absl::Status StatusOf(const grpc::Status& end) const {
+    return channel.impl().StatusOf(endpoint, call, end);
   }
 
   // Cancels the call.
@@ -213,7 +218,7 @@ struct DuplexCall {
   const std::unique_ptr<grpc::ClientContext> context;
   Rpc rpc;
   bool finished = false;  // Finish was called
-  absl::Status error;     // what ended the call; every further exchange is to return it
+  absl::Status error;     // what ended the call
 };
 
 }  // namespace voxloc::client

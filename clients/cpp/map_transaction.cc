@@ -63,11 +63,15 @@ struct MapTransaction::Impl
     return absl::OkStatus();
   }
 
-  absl::Status WriteReuse(const std::string& tile_id, const Sha256Digest& digest) {
+  // Of an offer or a reuse.
+  absl::Status WriteReuse(Pending asked) {
     v1::UpdateMapTilesRequest request;
-    request.mutable_reuse()->set_tile_id(tile_id);
-    request.mutable_reuse()->set_sha256(ToBytes(digest));
-    return Write(request);
+    request.mutable_reuse()->set_tile_id(asked.tile_id);
+    request.mutable_reuse()->set_sha256(ToBytes(asked.digest));
+    VOXLOC_TRY(Write(request));
+    offered_bytes += asked.cloud.size() * kPointBytes;
+    pending.push_back(std::move(asked));
+    return DrainPending(kMaxUnacknowledged, kMaxOfferedBytes);
   }
 
   absl::Status WriteTile(const std::string& tile_id, const PointCloud& cloud_map,
@@ -160,38 +164,25 @@ absl::StatusOr<std::unique_ptr<MapTransaction>> MapTransaction::Begin(
 const v1::UpdateBegun& MapTransaction::begun() const { return impl_->begun; }
 
 absl::Status MapTransaction::AddTile(const std::string& tile_id, const PointCloud& cloud_map) {
-  Impl& impl = *impl_;
-  if (!impl.error.ok()) return impl.error;
-  VOXLOC_TRY(impl.WriteTile(tile_id, cloud_map, std::nullopt));
-  return impl.DrainPending(kMaxUnacknowledged, kMaxOfferedBytes);
+  VOXLOC_TRY(impl_->WriteTile(tile_id, cloud_map, std::nullopt));
+  return impl_->DrainPending(kMaxUnacknowledged, kMaxOfferedBytes);
 }
 
 absl::Status MapTransaction::OfferTile(const std::string& tile_id, PointCloud cloud_map,
                                        const Sha256Digest& digest) {
-  Impl& impl = *impl_;
-  if (!impl.error.ok()) return impl.error;
-  VOXLOC_TRY(impl.WriteReuse(tile_id, digest));
-  impl.offered_bytes += cloud_map.size() * kPointBytes;
-  impl.pending.push_back({Impl::Pending::Kind::kOffer, tile_id, std::move(cloud_map), digest});
-  return impl.DrainPending(kMaxUnacknowledged, kMaxOfferedBytes);
+  return impl_->WriteReuse({Impl::Pending::Kind::kOffer, tile_id, std::move(cloud_map), digest});
 }
 
 absl::Status MapTransaction::ReuseTile(const std::string& tile_id, const Sha256Digest& digest) {
-  Impl& impl = *impl_;
-  if (!impl.error.ok()) return impl.error;
-  VOXLOC_TRY(impl.WriteReuse(tile_id, digest));
-  impl.pending.push_back({Impl::Pending::Kind::kReuse, tile_id, {}, digest});
-  return impl.DrainPending(kMaxUnacknowledged, kMaxOfferedBytes);
+  return impl_->WriteReuse({Impl::Pending::Kind::kReuse, tile_id, {}, digest});
 }
 
 absl::Status MapTransaction::RemoveTile(const std::string& tile_id) {
-  Impl& impl = *impl_;
-  if (!impl.error.ok()) return impl.error;
   v1::UpdateMapTilesRequest request;
   request.mutable_remove()->set_tile_id(tile_id);
-  VOXLOC_TRY(impl.Write(request));
-  impl.pending.push_back({Impl::Pending::Kind::kRemoval, tile_id, {}, {}});
-  return impl.DrainPending(kMaxUnacknowledged, kMaxOfferedBytes);
+  VOXLOC_TRY(impl_->Write(request));
+  impl_->pending.push_back({Impl::Pending::Kind::kRemoval, tile_id, {}, {}});
+  return impl_->DrainPending(kMaxUnacknowledged, kMaxOfferedBytes);
 }
 
 absl::Status MapTransaction::Flush() {

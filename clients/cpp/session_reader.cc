@@ -43,7 +43,7 @@ void LocalizationSession::Impl::Run() {
 }
 
 StreamEnd LocalizationSession::Impl::RunStream(const Endpoint& endpoint) {
-  auto new_stream = std::make_shared<SessionStream>(channel, endpoint);
+  auto new_stream = std::make_shared<SessionStream>(channel, endpoint, options.open_timeout_s);
   StreamEnd result;
   {
     const std::lock_guard<std::mutex> lock(mutex);
@@ -54,18 +54,18 @@ StreamEnd LocalizationSession::Impl::RunStream(const Endpoint& endpoint) {
     stream = new_stream;
   }
   v1::SessionOpened answer;
-  result.status = new_stream->Open(options.open, options.open_timeout_s, &answer);
+  result.status = new_stream->Open(options.open, &answer);
   if (!result.status.ok()) return result;
   result.was_open = true;
   OnStreamOpened(new_stream, std::move(answer));
   v1::AlignScansResponse response;
-  while (new_stream->Read(&response)) {
+  while (new_stream->rpc->Read(&response)) {
     if (response.has_result()) OnMessage(std::move(*response.mutable_result()));
     if (response.has_rejected()) OnMessage(std::move(*response.mutable_rejected()));
     if (response.has_draining()) OnDraining(response.draining());
   }
   outbox.Detach();
-  result.status = new_stream->Finish();
+  result.status = new_stream->StatusOf(new_stream->Finish());
   const std::lock_guard<std::mutex> lock(mutex);
   result.drain_wait_s = drain_wait_s;
   return result;

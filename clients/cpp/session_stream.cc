@@ -6,8 +6,8 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "clients/cpp/calls.h"
 #include "clients/cpp/error_details.h"
+#include "core/status/try.h"
 
 namespace voxloc::client {
 namespace {
@@ -17,46 +17,22 @@ constexpr size_t kMaxOthers = 1000;
 
 }  // namespace
 
-SessionStream::SessionStream(const Channel& channel, const Endpoint& endpoint)
-    : channel_(channel),
-      endpoint_(endpoint),
-      stub_(v1::LocalizationService::NewStub(endpoint.channel)),
-      context_(channel.impl().NewContext()) {}
-
-absl::Status SessionStream::Open(const v1::OpenSession& open, double timeout_s,
-                                 v1::SessionOpened* opened) {
-  const CancelAfter deadline(context_.get(), timeout_s);
-  rpc_ = stub_->AlignScans(context_.get());
+absl::Status SessionStream::Open(const v1::OpenSession& open, v1::SessionOpened* opened) {
+  const CancelAfter deadline(context.get(), timeout_s);
+  Start(&v1::LocalizationService::Stub::AlignScans);
   v1::AlignScansRequest request;
   *request.mutable_open() = open;
   v1::AlignScansResponse response;
-  if (!rpc_->Write(request) || !rpc_->Read(&response)) {
-    const absl::Status status = Finish();
-    if (deadline.fired()) {
-      return absl::DeadlineExceededError(
-          absl::StrCat(endpoint_.address, " AlignScans: no answer to `open` in ", timeout_s, " s"));
-    }
-    if (!status.ok()) return status;
-    return absl::InternalError(
-        absl::StrCat(endpoint_.address, " AlignScans: the stream ended before it was open"));
+  absl::Status status = Write(request, deadline);
+  if (status.ok()) status = Read(&response, deadline);
+  if (!status.ok() && deadline.fired()) {
+    return absl::DeadlineExceededError(
+        absl::StrCat(endpoint.address, " ", call, ": no answer to `open` in ", timeout_s, " s"));
   }
-  if (!response.has_opened()) {
-    Cancel();
-    return absl::InternalError(
-        absl::StrCat(endpoint_.address, " AlignScans: `open` was not answered by `opened`"));
-  }
+  VOXLOC_TRY(status);
+  if (!response.has_opened()) return Unexpected("`open` was not answered by `opened`");
   *opened = response.opened();
   return absl::OkStatus();
-}
-
-void SessionStream::Cancel() {
-  cancelled_ = true;
-  context_->TryCancel();
-}
-
-absl::Status SessionStream::Finish() {
-  const grpc::Status end = rpc_->Finish();
-  return channel_.impl().StatusOfStream(endpoint_, "AlignScans", end, cancelled_);
 }
 
 SessionReconnectPolicy::SessionReconnectPolicy(const Channel& channel,
@@ -191,7 +167,8 @@ void SessionOutbox::Run() {
     }
     writing_ = true;
     lock.unlock();
-    const bool goes_on = next != nullptr ? stream->Write(*next) : (stream->WritesDone(), false);
+    const bool goes_on =
+        next != nullptr ? stream->rpc->Write(*next) : (stream->rpc->WritesDone(), false);
     lock.lock();
     writing_ = false;
     // After a failed write the reader gets the end of the stream and its status.

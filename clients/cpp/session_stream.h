@@ -6,9 +6,6 @@
 #ifndef VOXLOC_CLIENTS_CPP_SESSION_STREAM_H_
 #define VOXLOC_CLIENTS_CPP_SESSION_STREAM_H_
 
-#include <grpcpp/client_context.h>
-#include <grpcpp/support/sync_stream.h>
-
 #include <atomic>
 #include <condition_variable>
 #include <cstddef>
@@ -21,6 +18,7 @@
 
 #include "absl/status/status.h"
 #include "clients/cpp/backoff.h"
+#include "clients/cpp/calls.h"
 #include "clients/cpp/channel_impl.h"
 #include "voxloc/v1/localization_service.grpc.pb.h"
 
@@ -28,33 +26,28 @@ namespace voxloc::client {
 
 // One stream, from `open` to its end. A session that reconnects has several, one after another.
 // Read by one thread and written by one thread at a time.
-class SessionStream {
+class SessionStream : public DuplexCall<v1::LocalizationService::Stub, v1::AlignScansRequest,
+                                        v1::AlignScansResponse> {
  public:
   // The endpoint is one of the channel's.
-  SessionStream(const Channel& channel, const Endpoint& endpoint);
+  SessionStream(const Channel& a_channel, const Endpoint& an_endpoint, double open_timeout_s)
+      : DuplexCall(a_channel, an_endpoint, "AlignScans", open_timeout_s, "it was open") {}
 
-  // Starts the stream, sends `open` and waits for `opened`.
-  [[nodiscard]] absl::Status Open(const v1::OpenSession& open, double timeout_s,
-                                  v1::SessionOpened* opened);
+  // Starts the stream, sends `open` and waits for `opened`. `rpc` has the messages after these two.
+  [[nodiscard]] absl::Status Open(const v1::OpenSession& open, v1::SessionOpened* opened);
 
-  // False: the stream is broken; Finish, called by the reader, returns the cause.
-  bool Write(const v1::AlignScansRequest& request) { return rpc_->Write(request); }
-  bool WritesDone() { return rpc_->WritesDone(); }
-
-  // False: the stream has ended; Finish says how.
-  bool Read(v1::AlignScansResponse* response) { return rpc_->Read(response); }
-  [[nodiscard]] absl::Status Finish();
+  [[nodiscard]] absl::Status StatusOf(const grpc::Status& end) const override {
+    return channel.impl().StatusOfStream(endpoint, call, end, cancelled_);
+  }
 
   // From any thread, at any time.
-  void Cancel();
+  void Cancel() {
+    cancelled_ = true;
+    context->TryCancel();
+  }
 
  private:
-  const Channel channel_;
-  const Endpoint& endpoint_;
-  const std::unique_ptr<v1::LocalizationService::Stub> stub_;
-  const std::unique_ptr<grpc::ClientContext> context_;
   std::atomic<bool> cancelled_{false};
-  std::unique_ptr<grpc::ClientReaderWriter<v1::AlignScansRequest, v1::AlignScansResponse>> rpc_;
 };
 
 // How a stream, or the attempt to open it, ended.
