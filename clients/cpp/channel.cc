@@ -36,9 +36,7 @@ constexpr size_t kTraceLength = 55;  // of a trace context of version 00
 constexpr size_t kMaxTraceLength = 512;
 
 bool IsHex(absl::string_view digits) {
-  return std::all_of(digits.begin(), digits.end(), [](char c) {
-    return absl::ascii_isdigit(static_cast<unsigned char>(c)) || (c >= 'a' && c <= 'f');
-  });
+  return digits.find_first_not_of("0123456789abcdef") == absl::string_view::npos;
 }
 
 bool IsTraceId(absl::string_view digits) {
@@ -177,8 +175,7 @@ bool IsTraceparent(absl::string_view text) {
   if (!more.empty() && (version == "00" || more.front() != '-')) return false;
   return text[2] == '-' && IsTraceId(text.substr(3, 32)) && text[35] == '-' &&
          IsTraceId(text.substr(36, 16)) && text[52] == '-' && IsHex(text.substr(53, 2)) &&
-         std::all_of(more.begin(), more.end(),
-                     [](char c) { return absl::ascii_isgraph(static_cast<unsigned char>(c)); });
+         std::all_of(more.begin(), more.end(), absl::ascii_isgraph);
 }
 
 std::string TraceparentOfEnvironment() {

@@ -14,6 +14,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
 #include "absl/strings/string_view.h"
 #include "clients/dataset/map_yaml.h"
 #include "clients/dataset/trajectory_file.h"
@@ -103,14 +104,10 @@ std::string FolderText(const std::string& path) {
   }
   if (names.empty()) return "nothing";
   std::sort(names.begin(), names.end(), NaturalLess);
-  std::string text;
-  for (size_t i = 0; i < std::min(names.size(), kMaxNames); ++i) {
-    absl::StrAppend(&text, i == 0 ? "" : ", ", names[i]);
-  }
-  if (names.size() > kMaxNames) {
-    absl::StrAppend(&text, " and ", names.size() - kMaxNames, " more");
-  }
-  return text;
+  const size_t more = names.size() - std::min(names.size(), kMaxNames);
+  names.resize(names.size() - more);
+  return absl::StrCat(absl::StrJoin(names, ", "),
+                      more == 0 ? "" : absl::StrCat(" and ", more, " more"));
 }
 
 bool Moves(const Pose& pose) {

@@ -14,7 +14,7 @@ import grpc
 # As the C++ client has them (clients/cpp/security.cc).
 _MAX_TOKEN_BYTES = 4096
 _TOKEN = re.compile(r"[!-~]+")
-# As the C++ client has it (clients/cpp/traceparent.cc).
+# As the C++ client has it (clients/cpp/channel.cc).
 _TRACEPARENT = re.compile(
     r"(?:00(?=.{53}\Z)|(?!00|ff)[0-9a-f]{2})-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}"
     r"-[0-9a-f]{2}(?:-[!-~]{0,456})?")

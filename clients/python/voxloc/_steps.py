@@ -16,7 +16,7 @@ import grpc
 import numpy as np
 
 from voxloc import messages
-from voxloc.cells import CellsAssembly
+from voxloc.cells import Cells
 from voxloc.crc32c import crc32c
 from voxloc.errors import Error, broken_protocol
 from voxloc.pose import Pose
@@ -159,12 +159,21 @@ def update_map(server: str, begin: Any, tiles: Tiles, remove: Sequence[str],
 
 def cells() -> Steps:
     """The parts of GetCells; Cells."""
-    assembly = CellsAssembly()
+    names = ("index", "points", "mean", "covariance")
+    values: Dict[str, List[np.ndarray]] = {name: [np.empty(0)] for name in names}
+    revision, cell_size_m = 0, 0.0
     while True:
         part = yield None
         if part is None:
-            return assembly.finish()
-        assembly.add(part)
+            break
+        revision, cell_size_m = part.map_revision, part.cell_size_m
+        for name in names:
+            values[name].append(np.array(getattr(part, name), dtype=np.float64))
+    index, points, mean, covariance = (np.concatenate(values[name]) for name in names)
+    upper = covariance.reshape(-1, 6)  # xx, xy, xz, yy, yz, zz
+    return Cells(revision, cell_size_m, index.astype(np.int32).reshape(-1, 3),
+                 points.astype(np.uint32), mean.reshape(-1, 3),
+                 upper[:, [0, 1, 2, 1, 3, 4, 2, 4, 5]].reshape(-1, 3, 3))
 
 
 def search(server: str, on_progress: Optional[ProgressObserver]) -> Steps:
