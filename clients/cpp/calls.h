@@ -89,12 +89,16 @@ auto TryEach(const Channel& channel, const Work& work)
   }
 }
 
+template <typename Stub, typename Request, typename Response>
+using UnaryMethod = grpc::Status (Stub::*)(grpc::ClientContext*, const Request&, Response*);
+
 // A call of one endpoint, which may run until `deadline`.
 template <typename Stub, typename Request, typename Response>
-absl::StatusOr<Response> CallEndpoint(
-    const Channel& channel, const Endpoint& endpoint, absl::string_view call,
-    grpc::Status (Stub::*method)(grpc::ClientContext*, const Request&, Response*),
-    const Request& request, std::chrono::system_clock::time_point deadline) {
+absl::StatusOr<Response> CallEndpoint(const Channel& channel, const Endpoint& endpoint,
+                                      absl::string_view call,
+                                      UnaryMethod<Stub, Request, Response> method,
+                                      const Request& request,
+                                      std::chrono::system_clock::time_point deadline) {
   const std::unique_ptr<grpc::ClientContext> context = channel.impl().NewContext();
   context->set_deadline(deadline);
   Response response;
@@ -107,8 +111,7 @@ absl::StatusOr<Response> CallEndpoint(
 // is for all of them together; 0 or less: none.
 template <typename Stub, typename Request, typename Response>
 absl::StatusOr<Response> CallWithFailover(const Channel& channel, absl::string_view call,
-                                          grpc::Status (Stub::*method)(grpc::ClientContext*,
-                                                                       const Request&, Response*),
+                                          UnaryMethod<Stub, Request, Response> method,
                                           const Request& request, double timeout_s) {
   const auto deadline = DeadlineAfter(timeout_s);
   return TryEach(channel, [&](const Endpoint& endpoint, bool* /*began*/) {
@@ -119,12 +122,11 @@ absl::StatusOr<Response> CallWithFailover(const Channel& channel, absl::string_v
 // A call that changes something: it is sent once, to the first address that can be reached.
 template <typename Stub, typename Request, typename Response>
 absl::StatusOr<Response> CallOnce(const Channel& channel, absl::string_view call,
-                                  grpc::Status (Stub::*method)(grpc::ClientContext*, const Request&,
-                                                               Response*),
+                                  UnaryMethod<Stub, Request, Response> method,
                                   const Request& request, double timeout_s) {
   const auto deadline = DeadlineAfter(timeout_s);
-  return CallEndpoint(channel, channel.impl().AwaitReachable(deadline), call, method, request,
-                      deadline);
+  const Endpoint& endpoint = channel.impl().AwaitReachable(deadline);
+  return CallEndpoint(channel, endpoint, call, method, request, deadline);
 }
 
 // The message that a response has, by its `mutable_` accessor.

@@ -295,9 +295,6 @@ std::unique_ptr<grpc::ClientContext> Channel::Impl::NewContext() const {
   return context;
 }
 
-AddressRound::AddressRound(const Channel& channel)
-    : impl_(&channel.impl()), begin_(channel.impl().first) {}
-
 bool AddressRound::Next(absl::Status refusal) {
   refusals_.push_back(std::move(refusal));
   return refusals_.size() < impl_->endpoints.size();

@@ -78,7 +78,7 @@ struct Channel::Impl {
 // Iterates once over the addresses of a channel, starting with the first. Not thread-safe.
 class AddressRound {
  public:
-  explicit AddressRound(const Channel& channel);
+  explicit AddressRound(const Channel& channel) : impl_(&channel.impl()), begin_(impl_->first) {}
 
   // To be tried now. Lives as long as the channel.
   [[nodiscard]] const Endpoint& endpoint() const { return impl_->endpoints[index()]; }

@@ -54,10 +54,6 @@ void EncodePoints(const PointCloud& cloud, size_t first, size_t count, v1::Cloud
   }
 }
 
-void EncodeCloud(const PointCloud& cloud, v1::Cloud* message) {
-  EncodePoints(cloud, 0, cloud.size(), message);
-}
-
 absl::Status DecodePoints(const v1::Cloud& message, PointCloud* cloud) {
   if (message.data().empty()) return absl::OkStatus();
   const size_t least = LayoutBytes(message.layout());

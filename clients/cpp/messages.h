@@ -20,7 +20,9 @@ namespace voxloc::client {
 
 // Points [first, first + count) of the cloud as FLOAT32_XYZ around its origin.
 void EncodePoints(const PointCloud& cloud, size_t first, size_t count, v1::Cloud* message);
-void EncodeCloud(const PointCloud& cloud, v1::Cloud* message);
+inline void EncodeCloud(const PointCloud& cloud, v1::Cloud* message) {
+  EncodePoints(cloud, 0, cloud.size(), message);
+}
 
 // Appends the points of a cloud of a FLOAT32 layout to `cloud`; into one without points with the
 // message's origin, else around the cloud's own. Intensities and times are left out.

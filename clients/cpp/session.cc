@@ -158,10 +158,6 @@ absl::StatusOr<v1::AlignmentResult> LocalizationSession::Impl::TakeResult(
   return result;
 }
 
-absl::Status LocalizationSession::Impl::EndOfResults() const {
-  return end.ok() ? absl::OutOfRangeError("the session is closed and has no more results") : end;
-}
-
 LocalizationSession::LocalizationSession(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 
 LocalizationSession::~LocalizationSession() {

@@ -51,7 +51,9 @@ struct LocalizationSession::Impl {
   // Completes the scans before this one as STALE.
   void AbandonScansBefore(uint64_t sequence, Results* completed);
   // Calls on_result, not under the lock.
-  void Notify(const Results& completed) const;
+  void Notify(const Results& completed) const {
+    for (const v1::AlignmentResult& result : completed) options.on_result(result);
+  }
   // A member, read under the lock.
   template <typename Value>
   Value Locked(Value Impl::*member) {
@@ -64,7 +66,9 @@ struct LocalizationSession::Impl {
   // The oldest result, or that of a scan.
   absl::StatusOr<v1::AlignmentResult> TakeResult(std::optional<uint64_t> sequence,
                                                  double timeout_s);
-  absl::Status EndOfResults() const;
+  absl::Status EndOfResults() const {
+    return end.ok() ? absl::OutOfRangeError("the session is closed and has no more results") : end;
+  }
 
   const Channel channel;
   const SessionOptions options;

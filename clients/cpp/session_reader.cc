@@ -136,10 +136,6 @@ void LocalizationSession::Impl::AbandonScansBefore(uint64_t sequence, Results* c
   }
 }
 
-void LocalizationSession::Impl::Notify(const Results& completed) const {
-  for (const v1::AlignmentResult& result : completed) options.on_result(result);
-}
-
 void LocalizationSession::Impl::OnMessage(v1::AlignmentResult result) {
   Results completed;
   {

@@ -87,11 +87,6 @@ bool TileGrid::IndexOf(const Eigen::Vector3d& point, TileIndex* index) const {
   return true;
 }
 
-Eigen::Vector3d TileGrid::OriginOf(const TileIndex& index, double origin_z_m) const {
-  return {static_cast<double>(index.first) * tile_size_m_,
-          static_cast<double>(index.second) * tile_size_m_, origin_z_m};
-}
-
 TileCloud TileGrid::EmptyTile(const TileIndex& index, double origin_z_m) const {
   TileCloud tile;
   tile.cloud.origin = OriginOf(index, origin_z_m);
@@ -179,10 +174,6 @@ absl::Status TileSpill::Finish() {
   absl::Status status = FlushBuffer();
   buffer_ = {};
   return status;
-}
-
-TileCloud TileSpill::Describe(const TileIndex& index) const {
-  return grid_.EmptyTile(index, origin_z_m_.value_or(0.0));
 }
 
 absl::StatusOr<TileCloud> TileSpill::Load(const TileIndex& index) const {

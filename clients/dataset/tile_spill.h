@@ -47,7 +47,10 @@ class TileGrid {
   [[nodiscard]] bool IndexOf(const Eigen::Vector3d& point, TileIndex* index) const;
 
   // The tile's lowest corner, at the given height.
-  [[nodiscard]] Eigen::Vector3d OriginOf(const TileIndex& index, double origin_z_m) const;
+  [[nodiscard]] Eigen::Vector3d OriginOf(const TileIndex& index, double origin_z_m) const {
+    return {static_cast<double>(index.first) * tile_size_m_,
+            static_cast<double>(index.second) * tile_size_m_, origin_z_m};
+  }
 
   // Without points, around that origin.
   [[nodiscard]] TileCloud EmptyTile(const TileIndex& index, double origin_z_m) const;
@@ -95,7 +98,9 @@ class TileSpill {
   [[nodiscard]] uint64_t points_not_finite() const { return points_not_finite_; }
 
   // Of the tile, without its points.
-  [[nodiscard]] TileCloud Describe(const TileIndex& index) const;
+  [[nodiscard]] TileCloud Describe(const TileIndex& index) const {
+    return grid_.EmptyTile(index, origin_z_m_.value_or(0.0));
+  }
   // The tile with its points in the order in which they came, and around the tile's origin, to
   // which their offsets are rounded once.
   [[nodiscard]] absl::StatusOr<TileCloud> Load(const TileIndex& index) const;

@@ -231,13 +231,6 @@ std::string Topic::Type() const {
   return absl::StrCat(type.substr(0, slash), "/msg", type.substr(slash));
 }
 
-absl::StatusOr<bool> Cursor::Next(Message* message) {
-  if (done_) return false;
-  absl::StatusOr<bool> more = Fetch(message);
-  done_ = !more.ok() || !*more;
-  return more;
-}
-
 size_t BagContents::AddTopic(const Topic& topic) {
   const auto same = absl::c_find_if(topics, [&topic](const Topic& known) {
     return known.name == topic.name && known.type == topic.type && known.encoding == topic.encoding;
@@ -249,12 +242,6 @@ size_t BagContents::AddTopic(const Topic& topic) {
     same->messages += topic.messages;
   }
   return index;
-}
-
-uint64_t BagContents::messages() const {
-  uint64_t sum = 0;
-  for (const Topic& topic : topics) sum += topic.messages;
-  return sum;
 }
 
 absl::StatusOr<std::unique_ptr<Bag>> OpenBag(const std::vector<std::string>& paths) {

@@ -42,7 +42,12 @@ class Cursor {
  public:
   virtual ~Cursor() = default;
   // False at the end. After an error there is nothing more.
-  [[nodiscard]] absl::StatusOr<bool> Next(Message* message);
+  [[nodiscard]] absl::StatusOr<bool> Next(Message* message) {
+    if (done_) return false;
+    absl::StatusOr<bool> more = Fetch(message);
+    done_ = !more.ok() || !*more;
+    return more;
+  }
 
  private:
   // As Next; not called again after the end or an error.
@@ -60,7 +65,11 @@ struct BagContents {
   // What its user should know, such as that the file was not closed. Usually empty.
   std::vector<std::string> remarks;
 
-  [[nodiscard]] uint64_t messages() const;
+  [[nodiscard]] uint64_t messages() const {
+    uint64_t sum = 0;
+    for (const Topic& topic : topics) sum += topic.messages;
+    return sum;
+  }
   // The index of a topic, which is added, or its messages to those of the same topic.
   size_t AddTopic(const Topic& topic);
 };

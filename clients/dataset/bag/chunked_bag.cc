@@ -112,11 +112,6 @@ absl::StatusOr<std::unique_ptr<Cursor>> ChunkedBag::Read(const std::vector<size_
                                  std::make_unique<ChunkCursor>(*this, std::move(selected)));
 }
 
-const size_t* ChunkedBag::TopicOf(uint32_t channel) const {
-  const auto found = topic_of_channel_.find(channel);
-  return found == topic_of_channel_.end() ? nullptr : &found->second;
-}
-
 absl::StatusOr<std::string> ChunkedBag::ReadAt(uint64_t offset, uint64_t count) const {
   if (offset > file_.size() || count > file_.size() - offset) {
     return absl::InvalidArgumentError(
@@ -141,11 +136,6 @@ void ChunkedBag::DefineChannel(uint32_t channel, absl::string_view topic, absl::
   if (topic_of_channel_.contains(channel)) return;
   topic_of_channel_[channel] =
       contents_.AddTopic({std::string(topic), std::string(type), std::string(encoding), 0});
-}
-
-void ChunkedBag::AddMessageCount(uint32_t channel, uint64_t messages) {
-  const size_t* topic = TopicOf(channel);
-  if (topic != nullptr) contents_.topics[*topic].messages += messages;
 }
 
 absl::Status ChunkedBag::AddScanned(uint64_t offset, uint64_t loose_bytes) {

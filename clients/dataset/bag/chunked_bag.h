@@ -55,7 +55,10 @@ class ChunkedBag : public Bag {
       const std::vector<size_t>& topics) const override;
   [[nodiscard]] const std::vector<Chunk>& chunks() const { return chunks_; }  // by first_ns
   // The topic of a channel; nullptr: there is no such channel.
-  [[nodiscard]] const size_t* TopicOf(uint32_t channel) const;
+  [[nodiscard]] const size_t* TopicOf(uint32_t channel) const {
+    const auto found = topic_of_channel_.find(channel);
+    return found == topic_of_channel_.end() ? nullptr : &found->second;
+  }
   // The messages of a chunk, or of loose bytes. Thread-safe. Errors name the file and the place.
   [[nodiscard]] absl::StatusOr<ChunkContents> Load(const Chunk& chunk) const;
 
@@ -73,7 +76,10 @@ class ChunkedBag : public Bag {
   void DefineChannel(uint32_t channel, absl::string_view topic, absl::string_view type,
                      absl::string_view encoding);
   // Does nothing where there is no such channel.
-  void AddMessageCount(uint32_t channel, uint64_t messages);
+  void AddMessageCount(uint32_t channel, uint64_t messages) {
+    const size_t* topic = TopicOf(channel);
+    if (topic != nullptr) contents_.topics[*topic].messages += messages;
+  }
   void Add(Chunk chunk) { chunks_.push_back(std::move(chunk)); }
   // Adds a chunk, or loose bytes, found by scanning the file: takes times, channels and counts from
   // its messages.

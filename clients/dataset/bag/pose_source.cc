@@ -51,10 +51,6 @@ std::optional<Pose> PoseTrack::At(int64_t stamp_ns) const {
   return pose;
 }
 
-PoseSource PoseSource::FromTopic(size_t topic, PoseFrames frames) {
-  return PoseSource({topic}, std::move(frames));
-}
-
 absl::StatusOr<PoseSource> PoseSource::FromTransforms(const BagContents& contents,
                                                       const FrameTree& tree, PoseFrames frames) {
   if (frames.map.empty() && frames.base.empty()) {

@@ -60,7 +60,9 @@ struct PoseFrames {
 class PoseSource {
  public:
   // A topic of poses or odometry. Where its messages name no child, poses are those of frames.base.
-  static PoseSource FromTopic(size_t topic, PoseFrames frames);
+  static PoseSource FromTopic(size_t topic, PoseFrames frames) {
+    return PoseSource({topic}, std::move(frames));
+  }
 
   // The transforms from `frames.map` to `frames.base`. Where neither is given, those of the only
   // transform that moves. InvalidArgument: there is not one, or only one frame is given; otherwise
