@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a Channel holds, and how calls are made over it. Included by this library's sources only, so
-// that users of the library do not compile gRPC's headers. Thread-safe.
+// What a Channel holds: its addresses and their connections, how they are secured, and how calls
+// are made over them. No message shows a token. Included by this library's sources only, so that
+// users of the library do not compile gRPC's headers. Thread-safe.
 
 #ifndef VOXLOC_CLIENTS_CPP_CHANNEL_IMPL_H_
 #define VOXLOC_CLIENTS_CPP_CHANNEL_IMPL_H_
 
 #include <grpcpp/channel.h>
 #include <grpcpp/client_context.h>
+#include <grpcpp/security/credentials.h>
 #include <grpcpp/support/status.h>
 
 #include <atomic>
@@ -15,14 +17,15 @@
 #include <cstddef>
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "clients/cpp/channel.h"
-#include "clients/cpp/security.h"
 #include "core/text/host_port.h"
 
 namespace voxloc::client {
@@ -34,6 +37,63 @@ namespace voxloc::client {
 // a code that is unknown to both becomes Unknown. Error details become payloads (error_details.h).
 [[nodiscard]] absl::Status ToAbslStatus(const grpc::Status& status, absl::string_view server,
                                         absl::string_view call);
+
+// The token that goes with each call, given as text or as a file.
+class BearerToken {
+ public:
+  // No token.
+  BearerToken() = default;
+
+  // At most one of both may be set; none: no token. InvalidArgument: both, or a token that cannot
+  // be sent; otherwise the error of the file, which it names.
+  [[nodiscard]] static absl::StatusOr<BearerToken> Create(const std::string& token,
+                                                          const std::string& file);
+
+  [[nodiscard]] bool empty() const { return state_ == nullptr; }
+
+  // Reads the file again if there is one; the last valid token while the file has none, as during a
+  // replacement. Expiry is left to the server. Empty: no token.
+  [[nodiscard]] std::string Value() const;
+
+ private:
+  struct State {
+    std::string file;  // empty: the token never changes
+    std::mutex mutex;
+    std::string last;
+  };
+
+  std::shared_ptr<State> state_;  // null: no token
+};
+
+// Insecure credentials if `tls` is false. Errors are those of Channel::Create: the files are
+// validated here, because gRPC only reports that a handshake failed.
+[[nodiscard]] absl::StatusOr<std::shared_ptr<grpc::ChannelCredentials>> MakeCredentials(
+    const ChannelOptions& options);
+
+// Finds out why a TLS connection failed, since gRPC reports only its TLS library's text or "Socket
+// closed". Opens a separate connection to the server and sends only a handshake.
+class TlsProbe {
+ public:
+  // `address` is one of those of `options`, whose files have been read.
+  TlsProbe(std::string address, const ChannelOptions& options)
+      : address_(std::move(address)), options_(options) {}
+
+  // A clause for an error message. Empty: TLS is not the cause, or the server is unreachable. Takes
+  // a few seconds at most; the result is cached for a few seconds.
+  [[nodiscard]] std::string Explain();
+
+ private:
+  using Clock = std::chrono::steady_clock;
+
+  [[nodiscard]] std::string Probe() const;
+
+  const std::string address_;
+  const ChannelOptions options_;
+  std::mutex mutex_;
+  bool probed_ = false;
+  Clock::time_point probed_at_;
+  std::string found_;
+};
 
 // One address and its connection.
 struct Endpoint {

@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a LocalizationSession holds. session.cc has what its callers do, session_reader.cc what its
-// reading thread does. Included by these two only.
+// What a LocalizationSession is made of: one of its AlignScans streams, where the next is opened
+// and when, what is still to be written, and its state. Included by this library's sources only.
 
 #ifndef VOXLOC_CLIENTS_CPP_SESSION_IMPL_H_
 #define VOXLOC_CLIENTS_CPP_SESSION_IMPL_H_
 
+#include <atomic>
 #include <chrono>
 #include <condition_variable>
+#include <cstddef>
+#include <cstdint>
 #include <deque>
 #include <functional>
 #include <map>
@@ -18,13 +21,128 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "clients/cpp/backoff.h"
+#include "clients/cpp/calls.h"
 #include "clients/cpp/channel_impl.h"
 #include "clients/cpp/session.h"
-#include "clients/cpp/session_stream.h"
+#include "voxloc/v1/localization_service.grpc.pb.h"
 #include "voxloc/v1/session.pb.h"
 
 namespace voxloc::client {
 
+// One stream, from `open` to its end. A session that reconnects has several, one after another.
+// Read by one thread and written by one thread at a time.
+class SessionStream : public DuplexCall<v1::LocalizationService::Stub, v1::AlignScansRequest,
+                                        v1::AlignScansResponse> {
+ public:
+  // The endpoint is one of the channel's.
+  SessionStream(const Channel& a_channel, const Endpoint& an_endpoint, double open_timeout_s)
+      : DuplexCall(a_channel, an_endpoint, "AlignScans", open_timeout_s, "it was open") {}
+
+  // Starts the stream, sends `open` and waits for `opened`. `rpc` has the messages after these two.
+  [[nodiscard]] absl::Status Open(const v1::OpenSession& open, v1::SessionOpened* opened);
+
+  [[nodiscard]] absl::Status StatusOf(const grpc::Status& end) const override {
+    return channel.impl().StatusOfStream(endpoint, call, end, cancelled_);
+  }
+
+  // From any thread, at any time.
+  void Cancel() {
+    cancelled_ = true;
+    context->TryCancel();
+  }
+
+ private:
+  std::atomic<bool> cancelled_{false};
+};
+
+// How a stream, or the attempt to open it, ended.
+struct StreamEnd {
+  absl::Status status;
+  bool was_open = false;
+  // SessionDraining::reconnect_after_s, where the server said that it drains.
+  std::optional<double> drain_wait_s;
+};
+
+// The reconnect policy of session.h: where and when a session opens its next stream. Not
+// thread-safe.
+class SessionReconnectPolicy {
+ public:
+  SessionReconnectPolicy(const Channel& channel, const ReconnectOptions& reconnect);
+
+  // Where the next stream is to be opened. Lives as long as the channel.
+  [[nodiscard]] const Endpoint& endpoint() const { return round_.endpoint(); }
+
+  // Call after each stream. Returns the seconds to wait before the next one. nullopt: no further
+  // attempt; see error().
+  [[nodiscard]] std::optional<double> NextAttempt(const StreamEnd& end);
+
+  // What ended the last stream, or, once all addresses refused one, what they said.
+  [[nodiscard]] absl::Status error() const;
+
+ private:
+  [[nodiscard]] std::optional<double> AfterStream(const StreamEnd& end);
+  [[nodiscard]] std::optional<double> AfterRefusal(const absl::Status& refusal);
+
+  const Channel channel_;
+  AddressRound round_;
+  Backoff backoff_;
+  absl::Status error_;
+  bool opened_once_ = false;
+  double drain_wait_s_ = 0.0;  // requested by a draining server; 0 once it has been waited for
+};
+
+using SharedRequest = std::shared_ptr<const v1::AlignScansRequest>;
+
+// The send queue of a session and its writing thread, so that senders never wait for the
+// connection. If the connection is slower than the vehicle, a new scan replaces the oldest
+// unwritten one. Messages are immutable and shared with the session, which may resend them.
+// Thread-safe.
+class SessionOutbox {
+ public:
+  SessionOutbox();
+  // The stream, if any, must have been cancelled or have ended.
+  ~SessionOutbox();
+  SessionOutbox(const SessionOutbox&) = delete;
+  SessionOutbox& operator=(const SessionOutbox&) = delete;
+
+  // From now on messages go to this open stream, `first` before all others. At most
+  // `max_unsent_scans` scans wait, at least 1.
+  void Attach(std::shared_ptr<SessionStream> stream, std::deque<SharedRequest> first,
+              size_t max_unsent_scans);
+
+  // Waits for the current write; the stream must have been cancelled or have ended. Queued messages
+  // are dropped, and so are those put before the next Attach.
+  void Detach();
+
+  // Returns the sequence number of the scan that was replaced, if any.
+  [[nodiscard]] std::optional<uint64_t> PutScan(SharedRequest request);
+
+  // Any other message. Of too many the oldest is dropped.
+  void Put(SharedRequest request);
+
+  // Half-closes the stream once everything has been written.
+  void FinishWrites();
+
+ private:
+  void Run();
+  // Drops the oldest scan, or the oldest other message.
+  std::optional<uint64_t> DropOldest(bool scan);
+
+  std::mutex mutex_;  // guards everything below but the thread
+  std::condition_variable changed_;
+  std::shared_ptr<SessionStream> stream_;  // null: nothing can be written
+  std::deque<SharedRequest> waiting_;
+  size_t waiting_scans_ = 0;
+  size_t max_unsent_scans_ = 1;
+  bool finish_ = false;
+  bool writing_ = false;
+  bool stopping_ = false;
+
+  std::thread writer_;
+};
+
+// What its callers do is in session.cc, what its reading thread does in session_reader.cc.
 struct LocalizationSession::Impl {
   Impl(const Channel& a_channel, const SessionOptions& an_options)
       : channel(a_channel), options(an_options) {}

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#include "clients/cpp/session_stream.h"
-
 #include <algorithm>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "clients/cpp/error_details.h"
+#include "clients/cpp/session_impl.h"
 #include "core/status/try.h"
 
 namespace voxloc::client {

@@ -12,8 +12,8 @@
 #include "clients/cli/output/output.h"
 #include "clients/cli/output/terminal.h"
 #include "clients/dataset/bag/bag.h"
-#include "clients/dataset/bag/frame_tree.h"
 #include "clients/dataset/bag/messages.h"
+#include "clients/dataset/bag/pose_source.h"
 #include "clients/sim/simulate_command.h"
 #include "core/status/try.h"
 

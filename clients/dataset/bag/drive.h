@@ -20,7 +20,6 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "clients/dataset/bag/bag.h"
-#include "clients/dataset/bag/frame_tree.h"
 #include "clients/dataset/bag/pose_source.h"
 #include "clients/pointcloud2/cloud_encoding.h"
 #include "core/cloud/point_cloud.h"

@@ -16,7 +16,7 @@
 #include "clients/cpp/map_upload.h"
 #include "clients/cpp/map_watch.h"
 #include "clients/cpp/session.h"
-#include "clients/cpp/session_stream.h"
+#include "clients/cpp/session_impl.h"
 #include "google/rpc/error_details.pb.h"
 #include "google/rpc/status.pb.h"
 #include "tests/clients/cpp/fake_maps.h"

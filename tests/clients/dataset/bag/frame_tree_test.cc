@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#include "clients/dataset/bag/frame_tree.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
