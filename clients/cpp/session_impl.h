@@ -142,7 +142,7 @@ class SessionOutbox {
   std::thread writer_;
 };
 
-// What its callers do is in session.cc, what its reading thread does in session_reader.cc.
+// What its callers do is in session.cc, what its threads do in session_stream.cc.
 struct LocalizationSession::Impl {
   Impl(const Channel& a_channel, const SessionOptions& an_options)
       : channel(a_channel), options(an_options) {}

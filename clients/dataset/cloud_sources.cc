@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <filesystem>
-#include <iterator>
 #include <set>
 #include <system_error>
 #include <utility>
@@ -138,7 +137,7 @@ bool IsFile(const fs::path& path) {
 
 absl::Status AddAutowareMap(const fs::path& directory, std::vector<TileSource>& sources) {
   VOXLOC_ASSIGN_OR_RETURN(const MapYaml yaml, ReadMapYaml((directory / kMetadataName).native()));
-  std::vector<TileSource> tiles;
+  const auto first = static_cast<std::ptrdiff_t>(sources.size());
   for (const auto& [name, corner] : yaml.lowest_corner_of) {
     TileSource source;
     const fs::path beside = directory / name;
@@ -151,11 +150,10 @@ absl::Status AddAutowareMap(const fs::path& directory, std::vector<TileSource>& 
     source.path = (IsFile(inside) ? inside : beside).native();
     source.bounds = XyBounds{corner, corner + yaml.resolution_m};
     source.listed = true;
-    tiles.push_back(std::move(source));
+    sources.push_back(std::move(source));
   }
-  std::sort(tiles.begin(), tiles.end(),
+  std::sort(sources.begin() + first, sources.end(),
             [](const TileSource& a, const TileSource& b) { return CloudNameLess(a.path, b.path); });
-  std::move(tiles.begin(), tiles.end(), std::back_inserter(sources));
   return absl::OkStatus();
 }
 
@@ -196,6 +194,12 @@ std::optional<std::string> OrientationWarning(const std::vector<TileSource>& sou
       up);
 }
 
+std::vector<std::string> PathsOf(const std::vector<TileSource>& sources) {
+  std::vector<std::string> paths;
+  for (const TileSource& source : sources) paths.push_back(source.path);
+  return paths;
+}
+
 absl::Status AddPoses(const MapSourceOptions& options, std::vector<TileSource>& sources,
                       InputNotes* notes) {
   VOXLOC_ASSIGN_OR_RETURN(const std::vector<StampedPose> poses,
@@ -205,9 +209,7 @@ absl::Status AddPoses(const MapSourceOptions& options, std::vector<TileSource>& 
                                                    " poses for ", sources.size(),
                                                    " clouds; the numbers must be equal"));
   }
-  std::vector<std::string> paths;
-  for (const TileSource& source : sources) paths.push_back(source.path);
-  VOXLOC_ASSIGN_OR_RETURN(const std::string order, PairingOrder(paths));
+  VOXLOC_ASSIGN_OR_RETURN(const std::string order, PairingOrder(PathsOf(sources)));
   const Pose base_T_sensor = options.base_T_sensor.value_or(Pose());
   for (size_t i = 0; i < sources.size(); ++i) {
     sources[i].map_T_cloud = poses[i].pose * base_T_sensor;
@@ -338,11 +340,9 @@ absl::StatusOr<std::vector<TileSource>> ResolveMapSources(const std::vector<std:
     VOXLOC_TRY(AddPoses(options, sources, notes));
   }
   if (notes != nullptr) {
-    std::vector<std::string> clouds;
-    for (const TileSource& source : sources) clouds.push_back(source.path);
     CloudReadOptions read;
     read.record_floats = options.record_floats;
-    for (std::string& remark : DescribeClouds(clouds, read)) {
+    for (std::string& remark : DescribeClouds(PathsOf(sources), read)) {
       notes->remarks.push_back(std::move(remark));
     }
   }
