@@ -64,13 +64,8 @@ class Addresses:
             if not is_server_address(address):
                 raise ValueError("the server address must be HOST:PORT with a port from 1 to 65535 "
                                  f"(got {address!r})")
+        self.first = 0  # the index of the address that calls go to
         self._lock = threading.Lock()
-        self._first = 0
-
-    @property
-    def first(self) -> int:
-        """The index of the address that calls go to."""
-        return self._first
 
     @property
     def has_several(self) -> bool:
@@ -81,8 +76,8 @@ class Addresses:
         """The address is lost, unreachable or draining: makes the next one the first, unless
         another one already is."""
         with self._lock:
-            if self._first == index:
-                self._first = (index + 1) % len(self.all)
+            if self.first == index:
+                self.first = (index + 1) % len(self.all)
 
 
 class AddressRound:

@@ -47,7 +47,7 @@ class SessionBase:
 
     def __repr__(self) -> str:
         setup = self._state.open_request.open.setup
-        return f"<Session on map {setup.map} at {self._state.server}>"
+        return f"<Session on map {setup.map} at {self._state.route.server}>"
 
     opened: Any = _state(
         "opened", "SessionOpened: what the server said when the session was last opened.")
@@ -111,7 +111,7 @@ class SessionBase:
             try:
                 error = yield self._run_stream
             except Exception as fault:  # such as a channel that was closed
-                error = Error(grpc.StatusCode.CANCELLED, f"{self._state.server} AlignScans: "
+                error = Error(grpc.StatusCode.CANCELLED, f"{self._state.route.server} AlignScans: "
                               f"{fault}")
             with self._changed:
                 wait_s = self._state.stream_ended(error)
@@ -160,7 +160,7 @@ def close(self: SessionBase, timeout_s: Optional[float] = 10.0) -> Procedure[Non
             self._changed.notify_all()
     if not (yield self._until(lambda: self._state.ended, timeout_s)):
         yield self.cancel
-        raise NoResult(grpc.StatusCode.DEADLINE_EXCEEDED, f"{self._state.server} AlignScans: "
+        raise NoResult(grpc.StatusCode.DEADLINE_EXCEEDED, f"{self._state.route.server} AlignScans: "
                        f"the session did not end in {timeout_s} s")
     if self._state.end is not None:
         raise self._state.end
@@ -178,7 +178,7 @@ def _receive(self: SessionBase, sequence: Optional[int],
 
     if not (yield self._until(arrived, timeout_s)):
         of = "" if sequence is None else f" of scan {sequence}"
-        raise NoResult(grpc.StatusCode.DEADLINE_EXCEEDED, f"{self._state.server} AlignScans: "
+        raise NoResult(grpc.StatusCode.DEADLINE_EXCEEDED, f"{self._state.route.server} AlignScans: "
                        f"no result{of} in {timeout_s or 0.0} s")
     if found:
         return found[0]

@@ -24,7 +24,7 @@ class SessionState:
 
     def __init__(self, addresses: Addresses, open_message: Any, reconnect: ReconnectOptions,
                  max_outstanding: int):
-        self._route = SessionReconnectPolicy(addresses, reconnect)
+        self.route = SessionReconnectPolicy(addresses, reconnect)  # of the stream, or the next one
         self.open_request = messages.AlignScansRequest(open=open_message)
         self.opened: Optional[Any] = None  # the last answer to `open`
         self.writable = False  # a stream is open, and unanswered scans have been sent again
@@ -47,16 +47,6 @@ class SessionState:
         self._guess_from_last_pose = False  # since a reconnect, until a scan is accepted
         self._was_open = False  # the stream
 
-    @property
-    def index(self) -> int:
-        """Of the address of the stream, or of the next one."""
-        return self._route.index
-
-    @property
-    def server(self) -> str:
-        """That address."""
-        return self._route.server
-
     def add_scan(self, request: Any) -> Any:
         """Takes a message with a scan, and numbers it; the one to write if the stream is
         writable."""
@@ -65,7 +55,7 @@ class SessionState:
         size = request.ByteSize()
         if limit and size > limit:
             raise ValueError(f"the scan must take at most {limit} bytes, the message limit of "
-                             f"{self.server} (got {size})")
+                             f"{self.route.server} (got {size})")
         if len(self.unanswered) + len(self.results) >= self._max_outstanding:
             raise Error(grpc.StatusCode.RESOURCE_EXHAUSTED,
                         f"{self._max_outstanding} scans are unanswered or have not been received")
@@ -93,7 +83,8 @@ class SessionState:
     def stream_opened(self, response: Optional[Any]) -> List[Any]:
         """The first answer of a stream; what is to be written before anything else."""
         if response is None or not response.HasField("opened"):
-            raise broken_protocol(self.server, "AlignScans", "`open` was not answered by `opened`")
+            raise broken_protocol(self.route.server, "AlignScans",
+                                  "`open` was not answered by `opened`")
         if self.opened is not None:
             self.reconnects += 1
             self._guess_from_last_pose = True
@@ -128,11 +119,11 @@ class SessionState:
         drain_wait_s, self._drain_wait_s = self._drain_wait_s, None
         was_open, self._was_open = self._was_open, False
         if was_open:
-            wait_s = self._route.after_stream(error, drain_wait_s)
+            wait_s = self.route.after_stream(error, drain_wait_s)
         else:
-            wait_s = self._route.after_refusal(error) if error is not None else None
+            wait_s = self.route.after_refusal(error) if error is not None else None
         if wait_s is None or self.closing:
-            self.finish(self._route.error)
+            self.finish(self.route.error)
             return None
         return wait_s
 

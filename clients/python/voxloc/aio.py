@@ -278,7 +278,7 @@ class Session(_session.SessionBase):
     async def _run_stream(self) -> Optional[Error]:
         if self._state.closing:
             return Error(grpc.StatusCode.CANCELLED, "the session was closed while it reconnected")
-        stream = self._stream = self._make_stream(self._state.index)
+        stream = self._stream = self._make_stream(self._state.route.index)
         self._pending = asyncio.Queue()
         writer: Optional[asyncio.Task[None]] = None
         try:
@@ -298,7 +298,8 @@ class Session(_session.SessionBase):
                     self._pending.put_nowait(None)
                 self._changed.notify_all()
         except asyncio.TimeoutError:
-            return Error(grpc.StatusCode.DEADLINE_EXCEEDED, f"{self._state.server} AlignScans: "
+            return Error(grpc.StatusCode.DEADLINE_EXCEEDED,
+                         f"{self._state.route.server} AlignScans: "
                          f"no answer to `open` in {self._open_timeout_s} s")
         except Error as error:
             return error

@@ -34,8 +34,8 @@ class Stream:
         self._cancelled = False
 
     def write(self, message: Any) -> None:
-        """Hands a message over; waits while `max_pending` (0: no limit) are not sent. Of a stream that has ended
-        `read` tells."""
+        """Hands a message over; waits while `max_pending` (0: no limit) are not sent. If the stream
+        has ended, the next `read` raises its error."""
         while self._call.is_active():
             try:
                 return self._pending.put(message, timeout=0.1)

@@ -94,7 +94,7 @@ class Session(_session.SessionBase):
             if self._state.closing:
                 return Error(grpc.StatusCode.CANCELLED,
                              "the session was closed while it reconnected")
-            stream = self._stream = self._make_stream(self._state.index)
+            stream = self._stream = self._make_stream(self._state.route.index)
         late = threading.Event()
 
         def give_up() -> None:
@@ -125,8 +125,9 @@ class Session(_session.SessionBase):
                     self._changed.notify_all()
         except Error as error:
             if late.is_set():
-                return Error(grpc.StatusCode.DEADLINE_EXCEEDED, f"{self._state.server} AlignScans:"
-                             f" no answer to `open` in {self._open_timeout_s} s")
+                return Error(grpc.StatusCode.DEADLINE_EXCEEDED,
+                             f"{self._state.route.server} AlignScans: "
+                             f"no answer to `open` in {self._open_timeout_s} s")
             return error
         finally:
             timer.cancel()
