@@ -261,7 +261,7 @@ std::string TlsProbe::Probe() const {
     X509_VERIFY_PARAM_set1_host(SSL_get0_param(ssl.get()), host.c_str(), 0);
     SSL_set_tlsext_host_name(ssl.get(), host.c_str());
   }
-  // The certificate is judged, and the handshake goes on.
+  // The certificate is verified below; the handshake continues whatever it is.
   SSL_set_verify(ssl.get(), SSL_VERIFY_NONE, nullptr);
   constexpr std::array<unsigned char, 3> kHttp2 = {2, 'h', '2'};
   SSL_set_alpn_protos(ssl.get(), kHttp2.data(), kHttp2.size());

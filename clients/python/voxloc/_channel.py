@@ -78,7 +78,7 @@ class Connections:
 
     def error_of_stream(self, index: int, call: str, rpc: Any, cancelled: bool = False) -> Error:
         """The same for a stream. CANCELLED becomes UNAVAILABLE unless this client has `cancelled`
-        it: gRPC tells it of a stream that reaches a server as that stops, and proxies of one that
+        it: gRPC reports it for a stream that reaches a server as that stops, and proxies for one that
         they drop."""
         error = self.error(index, call, rpc)
         if (cancelled or self.closed or error.reason

@@ -49,7 +49,7 @@ class Error(Exception):
 
 
 class NoResult(Error, TimeoutError):
-    """No result within the time that `receive` was to wait. The session goes on."""
+    """No result within the time that `receive` was to wait. The session continues."""
 
 
 class SessionClosed(Error):

@@ -31,7 +31,7 @@ class Session(_session.SessionBase):
     newest unanswered scan once more, and gives scans without a guess the last accepted pose as
     theirs until the new session has accepted a scan. A server that refuses the new session because
     it is full, or does not have the map yet, is asked again. When the server drains, it answers
-    what it has, and the session then opens anew. So does one that the server has ended because it
+    what it has, and the session then opens again. So does one that the server has ended because it
     had nothing to send for long. Where the client has several addresses, the next one is tried at
     once; the session waits when all of them have refused. Any other error ends the session, such as
     UNAUTHENTICATED and PERMISSION_DENIED, as does the last failed attempt:

@@ -20,7 +20,7 @@ def watch_ended(server: str) -> Error:
 
 class MapWatch:
     """An iterator over WatchMapResponse, for one thread. First come the maps as they are. Where the
-    connection breaks, the watch begins anew, at once with the next address of the client where
+    connection breaks, the watch begins again, at once with the next address of the client where
     there is one, and so do they; after too many attempts in a row without an event, the error is
     raised. After `cancel`, from any thread, the iterator ends."""
 
