@@ -5,7 +5,11 @@
 #ifndef VOXLOC_CLIENTS_DATASET_SUMMARY_H_
 #define VOXLOC_CLIENTS_DATASET_SUMMARY_H_
 
+#include <algorithm>
+#include <cmath>
 #include <cstddef>
+#include <limits>
+#include <numeric>
 #include <vector>
 
 namespace voxloc {
@@ -21,11 +25,29 @@ struct Summary {
   double max = 0.0;
 };
 
-[[nodiscard]] Summary Summarize(std::vector<double> values);
-
 // The value of rank ceil(percent / 100 * n), counted from 1, of values in ascending order; NaN of
 // none.
-[[nodiscard]] double NearestRank(const std::vector<double>& ascending, double percent);
+[[nodiscard]] inline double NearestRank(const std::vector<double>& ascending, double percent) {
+  if (ascending.empty()) return std::numeric_limits<double>::quiet_NaN();
+  const auto count = static_cast<double>(ascending.size());
+  // The product is exact enough that only an exact multiple needs guarding against its rounding.
+  const double rank = std::ceil(percent * count / 100.0 - 1e-9);
+  return ascending[static_cast<size_t>(std::clamp(rank, 1.0, count)) - 1];
+}
+
+[[nodiscard]] inline Summary Summarize(std::vector<double> values) {
+  Summary result;
+  result.count = values.size();
+  std::sort(values.begin(), values.end());
+  result.mean = values.empty() ? std::numeric_limits<double>::quiet_NaN()
+                               : std::accumulate(values.begin(), values.end(), 0.0) /
+                                     static_cast<double>(values.size());
+  result.p50 = NearestRank(values, 50.0);
+  result.p95 = NearestRank(values, 95.0);
+  result.p99 = NearestRank(values, 99.0);
+  result.max = NearestRank(values, 100.0);
+  return result;
+}
 
 }  // namespace voxloc
 

@@ -166,8 +166,6 @@ class JoinedBag : public Bag {
     contents_.remarks.push_back(std::move(remark));
   }
 
-  const BagContents& contents() const override { return contents_; }
-
   absl::StatusOr<std::unique_ptr<Cursor>> Read(const std::vector<size_t>& topics) const override {
     return std::make_unique<JoinedCursor>(parts_, topics);
   }
@@ -189,7 +187,6 @@ class JoinedBag : public Bag {
     parts_.push_back(std::move(part));
   }
 
-  BagContents contents_;
   std::vector<Part> parts_;
 };
 

@@ -77,10 +77,13 @@ struct BagContents {
 class Bag {
  public:
   virtual ~Bag() = default;
-  [[nodiscard]] virtual const BagContents& contents() const = 0;
+  [[nodiscard]] const BagContents& contents() const { return contents_; }
   // The messages of the topics with these indices; any number of cursors may be open.
   [[nodiscard]] virtual absl::StatusOr<std::unique_ptr<Cursor>> Read(
       const std::vector<size_t>& topics) const = 0;
+
+ protected:
+  BagContents contents_;
 };
 
 // A file, or rosbag2's directory of files; several are one recording, in the order of their first

@@ -3,7 +3,7 @@
 #include "clients/dataset/bag/chunked_bag.h"
 
 #include <algorithm>
-#include <deque>
+#include <list>
 
 #include "absl/algorithm/container.h"
 #include "absl/status/status.h"
@@ -51,8 +51,9 @@ class ChunkCursor : public Cursor {
       return a.recorded_ns < b.recorded_ns;
     });
     loaded.bytes = std::move(contents.bytes);
-    loaded_bytes_ += loaded.bytes.size();
-    if (loaded_bytes_ > kMaxLoadedBytes) {
+    uint64_t loaded_bytes = loaded.bytes.size();
+    for (const LoadedChunk& other : loaded_) loaded_bytes += other.bytes.size();
+    if (loaded_bytes > kMaxLoadedBytes) {
       return absl::ResourceExhaustedError(absl::StrCat(
           "chunks that overlap in time must have at most ", kMaxLoadedBytes, " bytes together"));
     }
@@ -62,32 +63,22 @@ class ChunkCursor : public Cursor {
 
   absl::StatusOr<bool> Fetch(Message* message) override {
     // Chunks whose last message was given out before.
-    for (auto loaded = loaded_.begin(); loaded != loaded_.end();) {
-      if (loaded->next < loaded->messages.size()) {
-        ++loaded;
-        continue;
-      }
-      loaded_bytes_ -= loaded->bytes.size();
-      loaded = loaded_.erase(loaded);
-    }
+    loaded_.remove_if(
+        [](const LoadedChunk& loaded) { return loaded.next == loaded.messages.size(); });
     const std::vector<Chunk>& chunks = file_.chunks();
     while (true) {
-      LoadedChunk* earliest = nullptr;
-      for (LoadedChunk& loaded : loaded_) {
-        if (earliest == nullptr || loaded.messages[loaded.next].recorded_ns <
-                                       earliest->messages[earliest->next].recorded_ns) {
-          earliest = &loaded;
-        }
-      }
-      const bool more = next_chunk_ < chunks.size();
-      if (more && (earliest == nullptr ||
-                   chunks[next_chunk_].first_ns < earliest->messages[earliest->next].recorded_ns)) {
+      const auto earliest =
+          absl::c_min_element(loaded_, [](const LoadedChunk& a, const LoadedChunk& b) {
+            return a.messages[a.next].recorded_ns < b.messages[b.next].recorded_ns;
+          });
+      const bool none = earliest == loaded_.end();
+      if (next_chunk_ < chunks.size() &&
+          (none || chunks[next_chunk_].first_ns < earliest->messages[earliest->next].recorded_ns)) {
         const Chunk& chunk = chunks[next_chunk_++];
-        if (!HasSelectedChannel(chunk)) continue;
-        VOXLOC_TRY(LoadChunk(chunk));
+        if (HasSelectedChannel(chunk)) VOXLOC_TRY(LoadChunk(chunk));
         continue;
       }
-      if (earliest == nullptr) return false;
+      if (none) return false;
       const ChunkEntry& entry = earliest->messages[earliest->next++];
       message->topic = *file_.TopicOf(entry.channel);
       message->recorded_ns = entry.recorded_ns;
@@ -99,8 +90,7 @@ class ChunkCursor : public Cursor {
   const ChunkedBag& file_;
   const std::vector<bool> selected_;
   size_t next_chunk_ = 0;
-  std::deque<LoadedChunk> loaded_;
-  uint64_t loaded_bytes_ = 0;
+  std::list<LoadedChunk> loaded_;
 };
 
 }  // namespace

@@ -50,7 +50,6 @@ struct ChunkContents {
 
 class ChunkedBag : public Bag {
  public:
-  [[nodiscard]] const BagContents& contents() const override { return contents_; }
   [[nodiscard]] absl::StatusOr<std::unique_ptr<Cursor>> Read(
       const std::vector<size_t>& topics) const override;
   [[nodiscard]] const std::vector<Chunk>& chunks() const { return chunks_; }  // by first_ns
@@ -106,7 +105,6 @@ class ChunkedBag : public Bag {
                                                   std::vector<ChunkEntry>* messages) const = 0;
 
   const RandomAccessFile file_;
-  BagContents contents_;
   std::vector<Chunk> chunks_;
   absl::flat_hash_map<uint32_t, size_t> topic_of_channel_;
 };

@@ -45,7 +45,6 @@ class SqliteBag : public Bag {
   SqliteBag(std::string path, Connection connection)
       : path_(std::move(path)), connection_(std::move(connection)) {}
 
-  const BagContents& contents() const override { return contents_; }
   absl::StatusOr<std::unique_ptr<Cursor>> Read(const std::vector<size_t>& topics) const override;
 
   absl::Status ReadContents() {
@@ -143,7 +142,6 @@ class SqliteBag : public Bag {
 
   const std::string path_;
   const Connection connection_;
-  BagContents contents_;
   absl::flat_hash_map<int64_t, size_t> topic_of_id_;
 };
 
