@@ -15,16 +15,18 @@
 #include "clients/cli/commands/commands.h"
 #include "clients/cli/flags/option.h"
 #include "clients/cli/flags/request_flags.h"
+#include "clients/cli/flags/scan_flags.h"
 #include "clients/cli/map/map_load.h"
-#include "clients/cli/output/map_text.h"
 #include "clients/cli/output/output.h"
 #include "clients/cli/output/terminal.h"
+#include "clients/cpp/map_upload.h"
+#include "clients/dataset/bag/drive.h"
 #include "clients/dataset/cloud_sources.h"
 #include "clients/dataset/map_yaml.h"
 #include "clients/dataset/tile_spill.h"
+#include "core/cloud/filters.h"
 #include "core/cloud/io/cloud_file.h"
 #include "core/cloud/io/cloud_pieces.h"
-#include "core/geometry/angles.h"
 #include "core/status/try.h"
 
 namespace voxloc::cli {
@@ -37,89 +39,17 @@ constexpr uint64_t kMaxSingleTile_points = 5'000'000;
 // Within the 20 to 100 m of Autoware's maps: 250,000 points at one each 0.1 m on flat ground.
 constexpr double kTileSizeOfLargeClouds_m = 50.0;
 
-// Where a map lies on the earth.
-struct MapFrameFlags {
-  std::string projector;     // a map_projector_info.yaml
-  std::string wgs84_origin;  // LAT,LON[,ALT[,YAW]]
-
-  // The frame of a map that is loaded from these paths; nullopt: nothing says it. Without
-  // --projector it is that of a map_projector_info.yaml in one of them, and stderr says so.
-  // InvalidArgument: a malformed file, or two that differ.
-  [[nodiscard]] absl::StatusOr<std::optional<v1::MapFrame>> FrameOf(
-      const std::vector<std::string>& paths) const;
-};
-
-constexpr char kOriginNames[] = "LAT,LON[,ALT[,YAW]]";
-
-absl::StatusOr<v1::Wgs84Origin> ParseOrigin(const std::string& text) {
-  VOXLOC_ASSIGN_OR_RETURN(std::vector<double> numbers, ParseNumbers(text, kOriginNames, 2, 4));
-  numbers.resize(4, 0.0);
-  v1::Wgs84Origin origin;
-  origin.mutable_point()->set_latitude_deg(numbers[0]);
-  origin.mutable_point()->set_longitude_deg(numbers[1]);
-  origin.mutable_point()->set_altitude_m(numbers[2]);
-  origin.set_x_axis_yaw_rad(numbers[3] / kDegreesPerRadian);
-  return origin;
-}
-
-// The projector that the directories among the paths have, and the file that says so.
-absl::StatusOr<std::optional<v1::MapProjector>> ProjectorBeside(
-    const std::vector<std::string>& paths) {
-  std::optional<v1::MapProjector> projector;
-  std::string first;
-  for (const std::string& path : paths) {
-    const std::optional<std::string> file = FindProjectorYaml(path);
-    if (!file.has_value()) continue;
-    VOXLOC_ASSIGN_OR_RETURN(v1::MapProjector read, ReadProjectorYaml(*file));
-    if (!projector.has_value()) {
-      projector = std::move(read);
-      first = *file;
-    } else if (read.SerializeAsString() != projector->SerializeAsString()) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("the directories of a map must have one projector (got ", first, ": ",
-                       ProjectorText(*projector), "; ", *file, ": ", ProjectorText(read), ")"));
-    }
-  }
-  if (projector.has_value()) {
-    absl::FPrintF(stderr, "%s: the map's projector is %s\n", first, ProjectorText(*projector));
-  }
-  return projector;
-}
-
-absl::StatusOr<std::optional<v1::MapFrame>> MapFrameFlags::FrameOf(
-    const std::vector<std::string>& paths) const {
-  v1::MapFrame frame;
-  if (!projector.empty()) {
-    VOXLOC_ASSIGN_OR_RETURN(*frame.mutable_projector(), ReadProjectorYaml(projector));
-  } else {
-    VOXLOC_ASSIGN_OR_RETURN(std::optional<v1::MapProjector> found, ProjectorBeside(paths));
-    if (found.has_value()) *frame.mutable_projector() = *std::move(found);
-  }
-  if (!wgs84_origin.empty()) {
-    VOXLOC_ASSIGN_OR_RETURN(*frame.mutable_origin(), ParseOrigin(wgs84_origin));
-  }
-  if (!frame.has_projector() && !frame.has_origin()) return std::nullopt;
-  return frame;
-}
-
-void AddMapFrameFlags(CLI::App* command, MapFrameFlags* flags) {
-  AddOption(command, "--projector", flags->projector, "FILE",
-            "Read how x and y follow from latitude and longitude from this file, as Autoware "
-            "writes it; default: map_projector_info.yaml in a PATH");
-  AddNumbersFlag(command, "--wgs84-origin", kOriginNames, 2, 4,
-                 "Put the map's origin at this latitude and longitude (degrees, WGS84) and "
-                 "altitude (metres), its x axis YAW degrees from east, counterclockwise; "
-                 "default: ALT 0, YAW 0",
-                 &flags->wgs84_origin);
-}
-
 struct MapLoadFlags {
   ServerFlags server;
   CommitFlags commit;
-  MapFrameFlags frame;
+  std::string projector;     // a map_projector_info.yaml
+  std::string wgs84_origin;  // LAT,LON[,ALT[,YAW]]
   std::string map;
   std::vector<std::string> paths;
-  MapBagFlags bag;
+  bag::DriveOptions bag;
+  ScanFlags scan;
+  double scan_distance_m = 0.0;  // between the scans of a bag that are taken; 0: all
+  std::string base_T_sensor;     // X,Y,Z,ROLL,PITCH,YAW; empty: by the bag's frames
   std::string poses;
   std::string calibration;
   std::optional<double> tile_size_m;  // nullopt: one tile per cloud, unless a single one is large
@@ -127,6 +57,17 @@ struct MapLoadFlags {
   bool add = false;
   std::string profiles;  // comma-separated
   double cell_size_m = 0.0;
+};
+
+struct MapLoadPlan {
+  std::vector<client::UploadTile> tiles;
+  size_t clouds = 0;
+  uint64_t points_not_finite = 0;  // that are in none of the tiles
+  // Of what has been read: all of it once the tiles are loaded.
+  std::shared_ptr<MapSurvey> survey = std::make_shared<MapSurvey>();
+  InputNotes notes;
+  // Files of directories that have no finite point: their tiles load without one.
+  std::shared_ptr<std::set<std::string>> skipped = std::make_shared<std::set<std::string>>();
 };
 
 v1::BeginUpdate BeginOf(const MapLoadFlags& options) {
@@ -162,53 +103,119 @@ absl::StatusOr<double> TileSizeOf(const MapLoadFlags& options,
   return kTileSizeOfLargeClouds_m;
 }
 
-absl::Status CutCloud(const TileSource& source, TileCutter* cutter) {
-  VOXLOC_ASSIGN_OR_RETURN(CloudPieceReader reader, OpenPieces(source));
-  while (true) {
-    absl::StatusOr<PointCloud> piece = reader.Next();
-    if (!piece.ok()) return piece.status();
-    if (piece->empty()) break;
-    if (source.map_T_cloud.has_value()) piece = Transform(*source.map_T_cloud, *piece);
-    if (absl::Status status = cutter->Add(*piece); !status.ok()) {
-      return absl::Status(status.code(), absl::StrCat(source.path, ": ", status.message()));
-    }
-  }
-  cutter->EndCloud();
-  return absl::OkStatus();
-}
-
-TileSpill::Options SpillOptionsOf(const MapLoadFlags& options, double tile_size_m) {
+absl::StatusOr<TileSpill> CreateSpill(const MapLoadFlags& options, double tile_size_m) {
   TileSpill::Options spill;
   spill.tile_size_m = tile_size_m;
   spill.directory = options.spill_dir;
-  return spill;
+  return TileSpill::Create(spill);
 }
 
-// One grid over everything: points of several clouds meet in the same tile.
-absl::StatusOr<MapLoadPlan> CutIntoTiles(const MapLoadFlags& options,
-                                         const std::vector<TileSource>& sources,
-                                         double tile_size_m) {
-  VOXLOC_ASSIGN_OR_RETURN(TileSpill points,
-                          TileSpill::Create(SpillOptionsOf(options, tile_size_m)));
-  TileCutter cutter(options.map, sources.size(), std::move(points));
-  for (const TileSource& source : sources) {
-    VOXLOC_TRY(CutCloud(source, &cutter));
+// Cuts points into the tiles of one grid, so that points of several clouds meet in the same tile,
+// through a TileSpill, and shows how far it is.
+class TileCutter {
+ public:
+  // `clouds`: how many will be added.
+  TileCutter(const std::string& map, size_t clouds, TileSpill spill)
+      : map_(map), clouds_(clouds), spill_(std::make_shared<TileSpill>(std::move(spill))) {}
+
+  // A piece of a cloud, in the map's frame. As TileSpill::Add.
+  absl::Status Add(const PointCloud& piece) {
+    VOXLOC_TRY(spill_->Add(piece));
+    plan_.survey->Add(absl::StrCat(plan_.clouds), piece);
+    if (!line_.due()) return absl::OkStatus();
+    const double seconds =
+        std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
+    const uint64_t points = spill_->points();
+    line_.Show(absl::StrFormat("cutting %s: %d of %d clouds, %s points, %.1f million a second",
+                               map_, plan_.clouds, clouds_, GroupDigits(points),
+                               static_cast<double>(points) * 1e-6 / seconds));
+    return absl::OkStatus();
+  }
+
+  // The last piece of a cloud has been added.
+  void EndCloud() { ++plan_.clouds; }
+
+  // Once. The tiles hold the points' file until they are gone.
+  absl::StatusOr<MapLoadPlan> Finish() {
+    VOXLOC_TRY(spill_->Finish());
+    plan_.points_not_finite = spill_->points_not_finite();
+    for (const TileIndex& index : spill_->tiles()) {
+      const auto load = [spill = spill_, index]() -> absl::StatusOr<PointCloud> {
+        VOXLOC_ASSIGN_OR_RETURN(TileCloud tile, spill->Load(index));
+        return std::move(tile.cloud);
+      };
+      plan_.tiles.push_back({spill_->Describe(index).id, load, std::nullopt});
+    }
+    return std::move(plan_);
+  }
+
+ private:
+  const std::string map_;
+  const size_t clouds_;
+  const std::shared_ptr<TileSpill> spill_;
+  MapLoadPlan plan_;
+  const std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+  LiveLine line_{3.0, 0.1};
+};
+
+absl::Status CutCloud(const TileSource& source, TileCutter& cutter) {
+  VOXLOC_ASSIGN_OR_RETURN(CloudPieceReader reader, OpenPieces(source));
+  while (true) {
+    VOXLOC_ASSIGN_OR_RETURN(PointCloud piece, reader.Next());
+    if (piece.empty()) break;
+    if (source.map_T_cloud.has_value()) piece = Transform(*source.map_T_cloud, piece);
+    if (absl::Status status = cutter.Add(piece); !status.ok()) {
+      return absl::Status(status.code(), absl::StrCat(source.path, ": ", status.message()));
+    }
+  }
+  cutter.EndCloud();
+  return absl::OkStatus();
+}
+
+// Memory: that of TileSpill, one scan, and what bag::Drive needs.
+absl::StatusOr<MapLoadPlan> PlanBagLoad(const MapLoadFlags& options) {
+  bag::DriveOptions drive_options = options.bag;
+  drive_options.poses_file = options.poses;
+  VOXLOC_ASSIGN_OR_RETURN(const std::unique_ptr<bag::Drive> drive,
+                          OpenDrive(std::move(drive_options), options.base_T_sensor));
+  VOXLOC_ASSIGN_OR_RETURN(const std::unique_ptr<bag::DriveClouds> clouds, drive->ReadClouds());
+  VOXLOC_ASSIGN_OR_RETURN(
+      TileSpill spill,
+      CreateSpill(options, options.tile_size_m.value_or(kTileSizeOfLargeClouds_m)));
+  TileCutter cutter(options.map, drive->scans().size(), std::move(spill));
+  const std::optional<Pose>& base_T_sensor = drive->base_T_sensor();
+  std::optional<Pose> last_map_T_base;
+  for (const bag::DriveScan& scan : drive->scans()) {
+    VOXLOC_ASSIGN_OR_RETURN(const PointCloud cloud, clouds->Next());
+    if (last_map_T_base.has_value() &&
+        TranslationDistance(*last_map_T_base, scan.map_T_base) < options.scan_distance_m) {
+      continue;
+    }
+    last_map_T_base = scan.map_T_base;
+    const absl::StatusOr<FilteredCloud> thinned = FilterCloud(cloud, options.scan.filter());
+    absl::Status status = thinned.status();
+    if (status.ok()) {
+      const Pose map_T_sensor =
+          base_T_sensor.has_value() ? scan.map_T_base * *base_T_sensor : scan.map_T_base;
+      status = cutter.Add(Transform(map_T_sensor, thinned->cloud));
+    }
+    if (!status.ok()) {
+      return absl::Status(status.code(), absl::StrCat("the scan with the stamp ",
+                                                      SecondsFromNanoseconds(scan.stamp_ns),
+                                                      " s: ", status.message()));
+    }
+    cutter.EndCloud();
   }
   return cutter.Finish();
-}
-
-absl::StatusOr<MapLoadPlan> PlanLoadOfBag(const MapLoadFlags& options) {
-  const double tile_size_m = options.tile_size_m.value_or(kTileSizeOfLargeClouds_m);
-  return PlanBagLoad(options.map, options.bag, options.poses, SpillOptionsOf(options, tile_size_m));
 }
 
 absl::StatusOr<MapSourceOptions> SourceOptionsOf(const MapLoadFlags& options) {
   MapSourceOptions source_options;
   source_options.poses = options.poses;
-  source_options.record_floats = options.bag.scan.record_floats;
+  source_options.record_floats = options.scan.record_floats;
   source_options.calibration = options.calibration;
-  if (!options.bag.base_T_sensor.empty()) {
-    VOXLOC_ASSIGN_OR_RETURN(source_options.base_T_sensor, ParsePoseText(options.bag.base_T_sensor));
+  if (!options.base_T_sensor.empty()) {
+    VOXLOC_ASSIGN_OR_RETURN(source_options.base_T_sensor, ParsePoseText(options.base_T_sensor));
   }
   return source_options;
 }
@@ -261,7 +268,7 @@ void AddTilePerCloud(const std::vector<TileSource>& sources, MapLoadPlan* plan) 
 }
 
 absl::StatusOr<MapLoadPlan> PlanLoad(const MapLoadFlags& options) {
-  if (!options.bag.bag.paths.empty()) return PlanLoadOfBag(options);
+  if (!options.bag.paths.empty()) return PlanBagLoad(options);
   VOXLOC_ASSIGN_OR_RETURN(const MapSourceOptions source_options, SourceOptionsOf(options));
   MapLoadPlan plan;
   VOXLOC_ASSIGN_OR_RETURN(std::vector<TileSource> sources,
@@ -271,7 +278,10 @@ absl::StatusOr<MapLoadPlan> PlanLoad(const MapLoadFlags& options) {
   if (!filled.ok()) return filled;
   VOXLOC_ASSIGN_OR_RETURN(const double tile_size_m, TileSizeOf(options, sources));
   if (tile_size_m > 0.0) {
-    VOXLOC_ASSIGN_OR_RETURN(MapLoadPlan cut, CutIntoTiles(options, sources, tile_size_m));
+    VOXLOC_ASSIGN_OR_RETURN(TileSpill spill, CreateSpill(options, tile_size_m));
+    TileCutter cutter(options.map, sources.size(), std::move(spill));
+    for (const TileSource& source : sources) VOXLOC_TRY(CutCloud(source, cutter));
+    VOXLOC_ASSIGN_OR_RETURN(MapLoadPlan cut, cutter.Finish());
     cut.notes = std::move(plan.notes);
     cut.skipped = plan.skipped;
     return cut;
@@ -283,7 +293,8 @@ absl::StatusOr<MapLoadPlan> PlanLoad(const MapLoadFlags& options) {
 absl::StatusOr<ExitCode> LoadMap(const MapLoadFlags& options) {
   const auto start = std::chrono::steady_clock::now();
   v1::BeginUpdate begin = BeginOf(options);
-  VOXLOC_ASSIGN_OR_RETURN(std::optional<v1::MapFrame> frame, options.frame.FrameOf(options.paths));
+  VOXLOC_ASSIGN_OR_RETURN(std::optional<v1::MapFrame> frame,
+                          MapFrameOf(options.projector, options.wgs84_origin, options.paths));
   if (frame.has_value()) *begin.mutable_frame() = *std::move(frame);
   VOXLOC_ASSIGN_OR_RETURN(MapLoadPlan plan, PlanLoad(options));
   if (plan.tiles.empty()) {
@@ -383,13 +394,33 @@ Examples:
       command, "--cell-size", options->cell_size_m, "S",
       "Set the cell size of each profile's score stage, metres (0.1 to 100); 0: the profiles' own")
       ->check(CLI::Range(0.0, 100.0));
-  AddMapFrameFlags(command, &options->frame);
+  AddOption(command, "--projector", options->projector, "FILE",
+            "Read how x and y follow from latitude and longitude from this file, as Autoware "
+            "writes it; default: map_projector_info.yaml in a PATH");
+  AddNumbersFlag(command, "--wgs84-origin", kOriginNames, 2, 4,
+                 "Put the map's origin at this latitude and longitude (degrees, WGS84) and "
+                 "altitude (metres), its x axis YAW degrees from east, counterclockwise; "
+                 "default: ALT 0, YAW 0",
+                 &options->wgs84_origin);
   AddCommitFlags(command, &options->commit);
   AddServerFlags(command, &options->server);
-  AddMapBagFlags(command, &options->bag);
+  // A bag does not go with a PATH.
+  CLI::Option* bag = AddBagFlags(command, &options->bag);
+  AddPoseFlag(command, "--base-t-sensor",
+              "Place the sensor on the vehicle, whose poses are given, by this pose, metres and "
+              "degrees, ROS angles; default: by the transforms of the bag, or the poses are the "
+              "sensor's",
+              &options->base_T_sensor);
+  AddDefaulted(command, "--scan-distance", options->scan_distance_m, "M",
+               "Take a scan of a bag only where the vehicle is M metres from the last one taken")
+      ->check(CLI::Range(0.0, 1e6))
+      ->needs(bag);
+  AddScanFlags(command, &options->scan);
+  for (const char* name : {"--leaf", "--points", "--min-range", "--max-range", "--seed"}) {
+    command->get_option(name)->needs(bag);
+  }
   CLI::Option* path =
       command->add_option("PATH", options->paths, "Load these clouds and directories")->required();
-  CLI::Option* bag = command->get_option("--bag");
   bag->excludes(path);
   bag->each([path](const std::string& /*path*/) { path->required(false); });
   command->get_option("--calib")
@@ -397,8 +428,7 @@ Examples:
       ->excludes(bag)
       ->excludes(command->get_option("--base-t-sensor"));
   command->callback([options, chosen] {
-    if (!options->bag.base_T_sensor.empty() && options->poses.empty() &&
-        options->bag.bag.paths.empty()) {
+    if (!options->base_T_sensor.empty() && options->poses.empty() && options->bag.paths.empty()) {
       throw CLI::ValidationError("--base-t-sensor must come with --poses or --bag");
     }
     *chosen = [options] { return LoadMap(*options); };

@@ -3,6 +3,7 @@
 #include "clients/cli/map/map_load.h"
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <limits>
 #include <utility>
@@ -11,9 +12,12 @@
 #include "absl/strings/str_format.h"
 #include "clients/cli/flags/option.h"
 #include "clients/cli/output/map_text.h"
+#include "clients/cli/output/terminal.h"
 #include "clients/dataset/bag/drive.h"
+#include "clients/dataset/map_yaml.h"
 #include "clients/dataset/trajectory_file.h"
 #include "core/cloud/filters.h"
+#include "core/geometry/angles.h"
 #include "core/status/try.h"
 
 namespace voxloc::cli {
@@ -35,6 +39,9 @@ constexpr double kMinFilledRatio = 1e-3;
 // Maps on their side are higher than a building, and flat the other way.
 constexpr double kMinSideHeight_m = 20.0;
 constexpr double kSideRatio = 2.0;
+
+// Fewer clouds that cover each other are no sign of a mistake.
+constexpr size_t kMinStackedClouds = 3;
 
 // Steps of float32 that a map's accuracy shows.
 constexpr double kCoarseStep_m = 0.01;
@@ -69,97 +76,42 @@ bool ChangesNothing(const v1::UpdateCommitted& committed) {
   return committed.tiles_added() + committed.tiles_replaced() + committed.tiles_removed() == 0;
 }
 
+absl::StatusOr<v1::Wgs84Origin> ParseOrigin(const std::string& text) {
+  VOXLOC_ASSIGN_OR_RETURN(std::vector<double> numbers, ParseNumbers(text, kOriginNames, 2, 4));
+  numbers.resize(4, 0.0);
+  v1::Wgs84Origin origin;
+  origin.mutable_point()->set_latitude_deg(numbers[0]);
+  origin.mutable_point()->set_longitude_deg(numbers[1]);
+  origin.mutable_point()->set_altitude_m(numbers[2]);
+  origin.set_x_axis_yaw_rad(numbers[3] / kDegreesPerRadian);
+  return origin;
+}
+
+// The projector that the directories among the paths have, and the file that says so.
+absl::StatusOr<std::optional<v1::MapProjector>> ProjectorBeside(
+    const std::vector<std::string>& paths) {
+  std::optional<v1::MapProjector> projector;
+  std::string first;
+  for (const std::string& path : paths) {
+    const std::optional<std::string> file = FindProjectorYaml(path);
+    if (!file.has_value()) continue;
+    VOXLOC_ASSIGN_OR_RETURN(v1::MapProjector read, ReadProjectorYaml(*file));
+    if (!projector.has_value()) {
+      projector = std::move(read);
+      first = *file;
+    } else if (read.SerializeAsString() != projector->SerializeAsString()) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("the directories of a map must have one projector (got ", first, ": ",
+                       ProjectorText(*projector), "; ", *file, ": ", ProjectorText(read), ")"));
+    }
+  }
+  if (projector.has_value()) {
+    absl::FPrintF(stderr, "%s: the map's projector is %s\n", first, ProjectorText(*projector));
+  }
+  return projector;
+}
+
 }  // namespace
-
-TileCutter::TileCutter(const std::string& map, size_t clouds, TileSpill spill)
-    : label_(absl::StrCat("cutting ", map)),
-      clouds_(clouds),
-      spill_(std::make_shared<TileSpill>(std::move(spill))) {}
-
-absl::Status TileCutter::Add(const PointCloud& piece) {
-  VOXLOC_TRY(spill_->Add(piece));
-  plan_.survey->Add(absl::StrCat(plan_.clouds), piece);
-  ShowProgress();
-  return absl::OkStatus();
-}
-
-void TileCutter::ShowProgress() {
-  if (!line_.due()) return;
-  const double seconds =
-      std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
-  const uint64_t points = spill_->points();
-  line_.Show(absl::StrFormat("%s: %d of %d clouds, %s points, %.1f million a second", label_,
-                             plan_.clouds, clouds_, GroupDigits(points),
-                             static_cast<double>(points) * 1e-6 / seconds));
-}
-
-absl::StatusOr<MapLoadPlan> TileCutter::Finish() {
-  VOXLOC_TRY(spill_->Finish());
-  plan_.points_not_finite = spill_->points_not_finite();
-  for (const TileIndex& index : spill_->tiles()) {
-    const auto load = [spill = spill_, index]() -> absl::StatusOr<PointCloud> {
-      VOXLOC_ASSIGN_OR_RETURN(TileCloud tile, spill->Load(index));
-      return std::move(tile.cloud);
-    };
-    plan_.tiles.push_back({spill_->Describe(index).id, load, std::nullopt});
-  }
-  return std::move(plan_);
-}
-
-void AddMapBagFlags(CLI::App* command, MapBagFlags* flags) {
-  CLI::Option* bag = AddBagFlags(command, &flags->bag);
-  AddPoseFlag(command, "--base-t-sensor",
-              "Place the sensor on the vehicle, whose poses are given, by this pose, metres and "
-              "degrees, ROS angles; default: by the transforms of the bag, or the poses are the "
-              "sensor's",
-              &flags->base_T_sensor);
-  AddDefaulted(command, "--scan-distance", flags->scan_distance_m, "M",
-               "Take a scan of a bag only where the vehicle is M metres from the last one taken")
-      ->check(CLI::Range(0.0, 1e6))
-      ->needs(bag);
-  AddScanFlags(command, &flags->scan);
-  for (const char* name : {"--leaf", "--points", "--min-range", "--max-range", "--seed"}) {
-    command->get_option(name)->needs(bag);
-  }
-}
-
-absl::StatusOr<MapLoadPlan> PlanBagLoad(const std::string& map, const MapBagFlags& flags,
-                                        const std::string& poses_file,
-                                        const TileSpill::Options& spill) {
-  bag::DriveOptions options = flags.bag;
-  options.poses_file = poses_file;
-  VOXLOC_ASSIGN_OR_RETURN(const std::unique_ptr<bag::Drive> drive,
-                          OpenDrive(std::move(options), flags.base_T_sensor));
-  VOXLOC_ASSIGN_OR_RETURN(const std::unique_ptr<bag::DriveClouds> clouds, drive->ReadClouds());
-  const std::vector<bag::DriveScan>& scans = drive->scans();
-  VOXLOC_ASSIGN_OR_RETURN(TileSpill points, TileSpill::Create(spill));
-  TileCutter cutter(map, scans.size(), std::move(points));
-  const FilterOptions filter = flags.scan.filter();
-  const std::optional<Pose>& base_T_sensor = drive->base_T_sensor();
-  std::optional<Pose> last_map_T_base;
-  for (const bag::DriveScan& scan : scans) {
-    VOXLOC_ASSIGN_OR_RETURN(const PointCloud cloud, clouds->Next());
-    if (last_map_T_base.has_value() &&
-        TranslationDistance(*last_map_T_base, scan.map_T_base) < flags.scan_distance_m) {
-      continue;
-    }
-    last_map_T_base = scan.map_T_base;
-    const absl::StatusOr<FilteredCloud> thinned = FilterCloud(cloud, filter);
-    absl::Status status = thinned.status();
-    if (status.ok()) {
-      const Pose map_T_sensor =
-          base_T_sensor.has_value() ? scan.map_T_base * *base_T_sensor : scan.map_T_base;
-      status = cutter.Add(Transform(map_T_sensor, thinned->cloud));
-    }
-    if (!status.ok()) {
-      return absl::Status(status.code(), absl::StrCat("the scan with the stamp ",
-                                                      SecondsFromNanoseconds(scan.stamp_ns),
-                                                      " s: ", status.message()));
-    }
-    cutter.EndCloud();
-  }
-  return cutter.Finish();
-}
 
 void MapSurvey::Begin(const std::string& cloud, const std::optional<XyBounds>& declared,
                       bool placed) {
@@ -213,50 +165,6 @@ std::optional<double> MapSurvey::density_per_m2() const {
          (static_cast<double>(squares_.size()) * kSquare_m * kSquare_m);
 }
 
-void MapSurvey::AddStackWarning(const Bounds& all, std::vector<std::string>& warnings) const {
-  constexpr size_t kMinClouds = 3;
-  double sum_m2 = 0.0;
-  size_t clouds = 0;
-  for (const auto& [name, cloud] : clouds_) {
-    if (cloud.placed || cloud.bounds.finite_points == 0) continue;
-    sum_m2 += AreaOf(cloud.bounds);
-    ++clouds;
-  }
-  const double all_m2 = AreaOf(all);
-  if (clouds < kMinClouds || all_m2 <= 0.0 || sum_m2 < 0.5 * static_cast<double>(clouds) * all_m2) {
-    return;
-  }
-  warnings.push_back(
-      absl::StrCat("the ", clouds,
-                   " clouds lie on top of each other: are they scans that need --poses, or tiles "
-                   "whose place got lost?"));
-}
-
-void MapSurvey::AddMetadataWarning(std::vector<std::string>& warnings) const {
-  size_t clouds = 0;
-  std::string first;
-  for (const auto& [name, cloud] : clouds_) {
-    if (2 * cloud.outside_declared <= cloud.bounds.finite_points) continue;
-    if (++clouds == 1) first = name;
-  }
-  if (clouds == 0) return;
-  warnings.push_back(absl::StrCat("most points of ", clouds,
-                                  " clouds lie outside of the bounds that the metadata has for "
-                                  "them, first of ",
-                                  first));
-}
-
-void MapSurvey::AddStepsWarning(std::vector<std::string>& warnings) const {
-  float largest_m = 0.0F;
-  for (const auto& [name, cloud] : clouds_) largest_m = std::max(largest_m, cloud.largest_offset_m);
-  const float step_m =
-      std::nextafter(largest_m, std::numeric_limits<float>::infinity()) - largest_m;
-  if (step_m < kCoarseStep_m) return;
-  warnings.push_back(absl::StrFormat(
-      "coordinates of up to %.0f m are float32 and come in steps of %.3g m; write them in double",
-      largest_m, step_m));
-}
-
 std::vector<std::string> MapSurvey::Warnings() const {
   std::vector<std::string> warnings;
   const Bounds all = bounds();
@@ -281,9 +189,41 @@ std::vector<std::string> MapSurvey::Warnings() const {
     warnings.push_back(absl::StrFormat(
         "it is %.0f m high and only %.0f m wide: does it lie on its side?", extent.z(), narrow_m));
   }
-  AddStackWarning(all, warnings);
-  AddMetadataWarning(warnings);
-  AddStepsWarning(warnings);
+  size_t unplaced = 0;
+  double unplaced_m2 = 0.0;
+  size_t outside = 0;
+  std::string first_outside;
+  float largest_offset_m = 0.0F;
+  for (const auto& [name, cloud] : clouds_) {
+    if (!cloud.placed && cloud.bounds.finite_points > 0) {
+      ++unplaced;
+      unplaced_m2 += AreaOf(cloud.bounds);
+    }
+    if (2 * cloud.outside_declared > cloud.bounds.finite_points && ++outside == 1) {
+      first_outside = name;
+    }
+    largest_offset_m = std::max(largest_offset_m, cloud.largest_offset_m);
+  }
+  if (unplaced >= kMinStackedClouds && area_m2 > 0.0 &&
+      unplaced_m2 >= 0.5 * static_cast<double>(unplaced) * area_m2) {
+    warnings.push_back(
+        absl::StrCat("the ", unplaced,
+                     " clouds lie on top of each other: are they scans that need --poses, or tiles "
+                     "whose place got lost?"));
+  }
+  if (outside > 0) {
+    warnings.push_back(absl::StrCat("most points of ", outside,
+                                    " clouds lie outside of the bounds that the metadata has for "
+                                    "them, first of ",
+                                    first_outside));
+  }
+  const float step_m =
+      std::nextafter(largest_offset_m, std::numeric_limits<float>::infinity()) - largest_offset_m;
+  if (step_m >= kCoarseStep_m) {
+    warnings.push_back(absl::StrFormat(
+        "coordinates of up to %.0f m are float32 and come in steps of %.3g m; write them in double",
+        largest_offset_m, step_m));
+  }
   return warnings;
 }
 
@@ -317,6 +257,23 @@ void MapSurvey::AddTo(Json* json) const {
   Json& warnings = out["doubts"];
   if (!warnings.is_array()) warnings = Json::array();
   for (const std::string& warning : Warnings()) warnings.push_back(warning);
+}
+
+absl::StatusOr<std::optional<v1::MapFrame>> MapFrameOf(const std::string& projector,
+                                                       const std::string& wgs84_origin,
+                                                       const std::vector<std::string>& paths) {
+  v1::MapFrame frame;
+  if (!projector.empty()) {
+    VOXLOC_ASSIGN_OR_RETURN(*frame.mutable_projector(), ReadProjectorYaml(projector));
+  } else {
+    VOXLOC_ASSIGN_OR_RETURN(std::optional<v1::MapProjector> found, ProjectorBeside(paths));
+    if (found.has_value()) *frame.mutable_projector() = *std::move(found);
+  }
+  if (!wgs84_origin.empty()) {
+    VOXLOC_ASSIGN_OR_RETURN(*frame.mutable_origin(), ParseOrigin(wgs84_origin));
+  }
+  if (!frame.has_projector() && !frame.has_origin()) return std::nullopt;
+  return frame;
 }
 
 std::string UploadText(const std::string& label, size_t tiles,

@@ -1,19 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Loading a map: the tiles that it is to be made of, cut from points with little memory or taken
-// from a recorded drive, whose scans are thinned and moved by their poses; what looks wrong with
-// the points; and the upload.
+// Loading a map: what looks wrong with its points, its frame on the earth, and the upload.
 
 #ifndef VOXLOC_CLIENTS_CLI_MAP_MAP_LOAD_H_
 #define VOXLOC_CLIENTS_CLI_MAP_MAP_LOAD_H_
 
-#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <map>
-#include <memory>
 #include <optional>
-#include <set>
 #include <string>
 #include <unordered_set>
 #include <vector>
@@ -21,17 +16,12 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "clients/cli/flags/request_flags.h"
-#include "clients/cli/flags/scan_flags.h"
 #include "clients/cli/output/output.h"
-#include "clients/cli/output/terminal.h"
 #include "clients/cpp/map_upload.h"
 #include "clients/dataset/cloud_sources.h"
 #include "clients/dataset/tile_spill.h"
 #include "core/cloud/point_cloud.h"
-
-namespace CLI {
-class App;
-}
+#include "voxloc/v1/map.pb.h"
 
 namespace voxloc::cli {
 
@@ -73,67 +63,21 @@ class MapSurvey {
     bool placed = false;
   };
 
-  void AddStackWarning(const Bounds& all, std::vector<std::string>& warnings) const;
-  void AddMetadataWarning(std::vector<std::string>& warnings) const;
-  void AddStepsWarning(std::vector<std::string>& warnings) const;
-
   std::map<std::string, Cloud> clouds_;
   std::unordered_set<uint64_t> squares_;
   bool too_many_squares_ = false;
 };
 
-struct MapLoadPlan {
-  std::vector<client::UploadTile> tiles;
-  size_t clouds = 0;
-  uint64_t points_not_finite = 0;  // that are in none of the tiles
-  // Of what has been read: all of it once the tiles are loaded.
-  std::shared_ptr<MapSurvey> survey = std::make_shared<MapSurvey>();
-  InputNotes notes;
-  // Files of directories that have no finite point: their tiles load without one.
-  std::shared_ptr<std::set<std::string>> skipped = std::make_shared<std::set<std::string>>();
-};
+// How --wgs84-origin is typed.
+constexpr char kOriginNames[] = "LAT,LON[,ALT[,YAW]]";
 
-// Cuts points into the tiles of one grid, through a TileSpill, and shows how far it is.
-class TileCutter {
- public:
-  // `clouds`: how many will be added.
-  TileCutter(const std::string& map, size_t clouds, TileSpill spill);
-
-  // A piece of a cloud, in the map's frame. As TileSpill::Add.
-  [[nodiscard]] absl::Status Add(const PointCloud& piece);
-  // The last piece of a cloud has been added.
-  void EndCloud() { ++plan_.clouds; }
-
-  // Once. The tiles hold the points' file until they are gone.
-  [[nodiscard]] absl::StatusOr<MapLoadPlan> Finish();
-
- private:
-  void ShowProgress();
-
-  const std::string label_;
-  const size_t clouds_;
-  const std::shared_ptr<TileSpill> spill_;
-  MapLoadPlan plan_;
-  const std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
-  LiveLine line_{3.0, 0.1};
-};
-
-struct MapBagFlags {
-  bag::DriveOptions bag;
-  ScanFlags scan;
-  std::string base_T_sensor;     // X,Y,Z,ROLL,PITCH,YAW; empty: by the bag's frames
-  double scan_distance_m = 0.0;  // between the scans that are taken; 0: all
-};
-
-// --bag, its topics and frames, and what is done to each scan. A bag does not go with a PATH.
-void AddMapBagFlags(CLI::App* command, MapBagFlags* flags);
-
-// `poses_file`: tum; empty: the bag's poses. Memory: that of TileSpill, one scan, and what
-// bag::Drive needs.
-[[nodiscard]] absl::StatusOr<MapLoadPlan> PlanBagLoad(const std::string& map,
-                                                      const MapBagFlags& flags,
-                                                      const std::string& poses_file,
-                                                      const TileSpill::Options& spill);
+// The frame of a map by the flags --projector (a map_projector_info.yaml) and --wgs84-origin,
+// either of which may be empty; nullopt: nothing says it. Without --projector it is that of a
+// map_projector_info.yaml in one of the paths, and stderr says so. InvalidArgument: a malformed
+// file, or two that differ.
+[[nodiscard]] absl::StatusOr<std::optional<v1::MapFrame>> MapFrameOf(
+    const std::string& projector, const std::string& wgs84_origin,
+    const std::vector<std::string>& paths);
 
 // An upload as people see it in progress:
 // "loading town [#####.....] 120 of 240 tiles, 80 there already, 45.0 MiB sent, 12.0 MiB/s, 3 s
