@@ -17,8 +17,6 @@
 #include "clients/cli/replay/capture_replay.h"
 #include "clients/cli/replay/replay_results.h"
 #include "clients/cli/replay/replay_runner.h"
-#include "clients/cli/replay/scan_view_source.h"
-#include "clients/cli/report/pictures.h"
 #include "clients/cli/report/report.h"
 #include "clients/cpp/messages.h"
 #include "core/status/try.h"

@@ -3,10 +3,10 @@
 #include "clients/cli/load_test/load_run.h"
 
 #include <sys/prctl.h>
-#include <sys/resource.h>
 
 #include <algorithm>
 #include <cmath>
+#include <ctime>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -17,15 +17,11 @@ namespace {
 
 constexpr int64_t kProgressInterval_ns = 250'000'000;
 
-double SecondsOf(const timeval& time) {
-  return static_cast<double>(time.tv_sec) + 1e-6 * static_cast<double>(time.tv_usec);
-}
-
 // The processor time of this process, on all processors, since it began.
 double ProcessorSeconds() {
-  rusage usage = {};
-  getrusage(RUSAGE_SELF, &usage);
-  return SecondsOf(usage.ru_utime) + SecondsOf(usage.ru_stime);
+  timespec used = {};
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &used);
+  return static_cast<double>(used.tv_sec) + 1e-9 * static_cast<double>(used.tv_nsec);
 }
 
 // How often a stream that waits for its last answers looks whether they have come.
@@ -39,9 +35,6 @@ constexpr int64_t kStopPoll_ns = 100'000'000;
 
 // For the server to end a session that has nothing on its way.
 constexpr double kClose_s = 5.0;
-
-// The default timer slack of the kernel lengthens sleeps by up to 50 us.
-void DisableTimerSlack() { prctl(PR_SET_TIMERSLACK, 1UL, 0UL, 0UL, 0UL); }
 
 std::mt19937_64 RandomOfStream(uint64_t seed, size_t stream) {
   std::seed_seq numbers{seed, static_cast<uint64_t>(stream)};
@@ -155,7 +148,8 @@ LoadStream::~LoadStream() {
 void LoadStream::Start(const RunClock& clock) {
   clock_ = &clock;
   thread_ = std::thread([this] {
-    DisableTimerSlack();
+    // The default timer slack of the kernel lengthens sleeps by up to 50 us.
+    prctl(PR_SET_TIMERSLACK, 1UL, 0UL, 0UL, 0UL);
     options_.timing.open_loop() ? RunOpenLoop() : RunClosedLoop();
   });
 }
@@ -221,15 +215,14 @@ void LoadStream::RunClosedLoop() {
     if (now_ns >= end_ns_) return;
     int64_t until_ns = std::min(end_ns_.load(), now_ns + kStopPoll_ns);
     const auto [oldest, cancelling] = GetLoopState();
+    const int64_t sent_ns = oldest.has_value() ? oldest->sent_ns : now_ns;
     if (cancelling) {
-      const int64_t sent_ns = oldest.has_value() ? oldest->sent_ns : now_ns;
       std::this_thread::sleep_until(clock_->TimePoint(sent_ns + RandomCancelDelay_ns()));
       CancelSession();
       if (!ended_) SendNextInLoop();
       continue;
     }
     if (timeout_ns > 0) {
-      const int64_t sent_ns = oldest.has_value() ? oldest->sent_ns : now_ns;
       if (oldest.has_value() && now_ns >= sent_ns + timeout_ns) {
         if (ledger_.MarkLost(oldest->sequence)) SendNextInLoop();
         continue;
@@ -264,25 +257,22 @@ int64_t LoadStream::RandomCancelDelay_ns() {
 }
 
 void LoadStream::CancelSession() {
-  if (ledger_.oldest().has_value()) ReplaceSession();  // otherwise the reply was faster
-  cancelling_ = false;
-}
-
-void LoadStream::ReplaceSession() {
-  cancelling_ = true;
+  cancelling_ = ledger_.oldest().has_value();
+  if (!cancelling_) return;  // the reply was faster
   ledger_.BeginCancel();
   // The session is closed without time to end, and is therefore cancelled.
   session_->Close(client::kNoWait_s).IgnoreError();
   scans_to_cancel_ -= static_cast<double>(ledger_.CancelAll());
   CountRejections();
   absl::StatusOr<std::unique_ptr<client::LocalizationSession>> opened = OpenSession();
-  if (!opened.ok()) {
+  if (opened.ok()) {
+    AddSessionCounts();
+    session_ = *std::move(opened);
+    next_sequence_ = 1;
+  } else {
     End(opened.status());
-    return;
   }
-  AddSessionCounts();
-  session_ = *std::move(opened);
-  next_sequence_ = 1;
+  cancelling_ = false;
 }
 
 void LoadStream::AddSessionCounts() {

@@ -93,7 +93,6 @@ class LoadStream {
   void AwaitEndOrCancel(int64_t until_ns);
   // If scans are in flight, cancels the session with them and opens a new one.
   void CancelSession();
-  void ReplaceSession();
   // Adds the session's own counters.
   void AddSessionCounts();
   // Ends the stream if the session has ended; otherwise counts the error of this message.

@@ -3,7 +3,6 @@
 #include "clients/cli/load_test/tally.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <limits>
 
@@ -12,29 +11,6 @@ namespace {
 
 // Kinds of problems that are kept: enough for a report.
 constexpr size_t kMaxProblems = 8;
-
-constexpr std::array<uint64_t Tally::*, 17> kTallyCounts = {&Tally::sent,
-                                                            &Tally::unsent,
-                                                            &Tally::answered,
-                                                            &Tally::superseded,
-                                                            &Tally::local_superseded,
-                                                            &Tally::local_stale,
-                                                            &Tally::cancelled,
-                                                            &Tally::lost,
-                                                            &Tally::accepted,
-                                                            &Tally::late_sends,
-                                                            &Tally::arrivals,
-                                                            &Tally::duplicated,
-                                                            &Tally::poses_sent,
-                                                            &Tally::poses_rejected,
-                                                            &Tally::reconnects,
-                                                            &Tally::sessions_cancelled,
-                                                            &Tally::streams_ended};
-
-constexpr std::array<LogHistogram Tally::*, 12> kTallyHistograms = {
-    &Tally::latency,  &Tally::quiet_latency, &Tally::updating_latency, &Tally::lateness,
-    &Tally::overhead, &Tally::server,        &Tally::queue_wait,       &Tally::prepare,
-    &Tally::align,    &Tally::estimate,      &Tally::batch_size,       &Tally::pause};
 
 // Values of 7 bits have a bucket each. Of larger values the 7 leading bits choose the bucket: the
 // first is always set, which leaves 2^6 buckets for each length.
@@ -85,16 +61,18 @@ void AddProblem(const std::string& problem, uint64_t count,
   }
 }
 
-void Tally::AddProblem(const std::string& problem, uint64_t count) {
-  cli::AddProblem(problem, count, &problems);
-}
-
 void Tally::Merge(const Tally& other) {
-  for (const auto member : kTallyCounts) this->*member += other.*member;
-  for (const auto member : kTallyHistograms) (this->*member).Merge(other.*member);
+  const auto add = [&](auto... counts) { ((this->*counts += other.*counts), ...); };
+  add(&Tally::sent, &Tally::unsent, &Tally::answered, &Tally::superseded, &Tally::local_superseded,
+      &Tally::local_stale, &Tally::cancelled, &Tally::lost, &Tally::accepted, &Tally::late_sends,
+      &Tally::arrivals, &Tally::duplicated, &Tally::poses_sent, &Tally::poses_rejected,
+      &Tally::reconnects, &Tally::sessions_cancelled, &Tally::streams_ended, &Tally::cpu_s);
+  const auto merge = [&](auto... times) { ((this->*times).Merge(other.*times), ...); };
+  merge(&Tally::latency, &Tally::quiet_latency, &Tally::updating_latency, &Tally::lateness,
+        &Tally::overhead, &Tally::server, &Tally::queue_wait, &Tally::prepare, &Tally::align,
+        &Tally::estimate, &Tally::batch_size, &Tally::pause);
   for (const auto& [status, count] : other.statuses) statuses[status] += count;
-  for (const auto& [problem, count] : other.problems) AddProblem(problem, count);
-  cpu_s += other.cpu_s;
+  for (const auto& [problem, count] : other.problems) AddProblem(problem, count, &problems);
 }
 
 void LogHistogram::Add(int64_t value) {
@@ -191,7 +169,13 @@ void ScanLedger::CountReply(const v1::AlignmentResult& result, const InFlight& s
   if (!superseded) {
     ++replies_;
     last_wait_ns_ = now_ns - scan.sent_ns;
-    if (timing_.IsSteady(now_ns)) CountArrival(result, now_ns);
+    if (timing_.IsSteady(now_ns)) {
+      ++tally_.arrivals;
+      if (counts_times_ && result.accepted()) {
+        if (last_accepted_ns_.has_value()) tally_.pause.Add(now_ns - *last_accepted_ns_);
+        last_accepted_ns_ = now_ns;
+      }
+    }
   }
   if (!timing_.IsSteady(scan.due_ns)) return;
   ++tally_.statuses[result.status()];
@@ -215,13 +199,6 @@ void ScanLedger::CountReply(const v1::AlignmentResult& result, const InFlight& s
   tally_.align.Add(NanosecondsOf(timings.align_s()));
   tally_.estimate.Add(NanosecondsOf(timings.estimate_s()));
   tally_.batch_size.Add(timings.batch_size());
-}
-
-void ScanLedger::CountArrival(const v1::AlignmentResult& result, int64_t now_ns) {
-  ++tally_.arrivals;
-  if (!counts_times_ || !result.accepted()) return;
-  if (last_accepted_ns_.has_value()) tally_.pause.Add(now_ns - *last_accepted_ns_);
-  last_accepted_ns_ = now_ns;
 }
 
 void ScanLedger::BeginCancel() {
@@ -266,23 +243,13 @@ void ScanLedger::MarkAllLost() {
 
 void ScanLedger::AddProblem(const std::string& problem) {
   const std::lock_guard<std::mutex> lock(mutex_);
-  tally_.AddProblem(problem);
+  cli::AddProblem(problem, 1, &tally_.problems);
 }
 
 std::optional<ScanLedger::Oldest> ScanLedger::oldest() const {
   const std::lock_guard<std::mutex> lock(mutex_);
   if (in_flight_.empty()) return std::nullopt;
   return Oldest{in_flight_.begin()->first, in_flight_.begin()->second.sent_ns};
-}
-
-uint64_t ScanLedger::replies() const {
-  const std::lock_guard<std::mutex> lock(mutex_);
-  return replies_;
-}
-
-int64_t ScanLedger::last_wait_ns() const {
-  const std::lock_guard<std::mutex> lock(mutex_);
-  return last_wait_ns_;
 }
 
 Tally ScanLedger::tally() const {

@@ -5,6 +5,7 @@
 #ifndef VOXLOC_CLIENTS_CLI_LOAD_TEST_TALLY_H_
 #define VOXLOC_CLIENTS_CLI_LOAD_TEST_TALLY_H_
 
+#include <atomic>
 #include <cstdint>
 #include <map>
 #include <mutex>
@@ -99,7 +100,6 @@ struct Tally {
     return answered + superseded + local_superseded + local_stale + cancelled + lost;
   }
 
-  void AddProblem(const std::string& problem, uint64_t count = 1);
   void Merge(const Tally& other);
 };
 
@@ -156,10 +156,10 @@ class ScanLedger {
   [[nodiscard]] std::optional<Oldest> oldest() const;
 
   // The server's replies other than SUPERSEDED so far, those of the ramp among them.
-  [[nodiscard]] uint64_t replies() const;
+  [[nodiscard]] uint64_t replies() const { return replies_; }
 
   // From the sending of the last scan that was answered to its reply; 0: none was.
-  [[nodiscard]] int64_t last_wait_ns() const;
+  [[nodiscard]] int64_t last_wait_ns() const { return last_wait_ns_; }
 
   [[nodiscard]] Tally tally() const;
 
@@ -170,8 +170,6 @@ class ScanLedger {
   };
 
   void CountReply(const v1::AlignmentResult& result, const InFlight& scan, int64_t now_ns);
-  // Of a reply other than SUPERSEDED, in the steady part.
-  void CountArrival(const v1::AlignmentResult& result, int64_t now_ns);
   void CountLost(uint64_t sequence, const InFlight& scan);
 
   const LoadTiming& timing_;
@@ -181,8 +179,8 @@ class ScanLedger {
   std::map<uint64_t, InFlight> in_flight_;
   std::set<uint64_t> lost_sequences_;  // no more than the session lets be unanswered
   bool cancelling_ = false;
-  uint64_t replies_ = 0;
-  int64_t last_wait_ns_ = 0;
+  std::atomic<uint64_t> replies_{0};
+  std::atomic<int64_t> last_wait_ns_{0};
   std::optional<int64_t> last_accepted_ns_;  // when it arrived, in the steady part
   Tally tally_;
 };

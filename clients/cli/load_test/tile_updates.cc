@@ -20,10 +20,9 @@ constexpr int kUpdatedTilesACall = 1000;
 // The cloud except for this point.
 PointCloud WithoutPoint(const PointCloud& cloud, size_t point) {
   PointCloud rest = cloud;
-  const auto erase = [point](std::vector<float>* values) {
+  for (std::vector<float>* values : {&rest.x, &rest.y, &rest.z, &rest.intensity}) {
     if (!values->empty()) values->erase(values->begin() + static_cast<ptrdiff_t>(point));
-  };
-  for (std::vector<float>* values : {&rest.x, &rest.y, &rest.z, &rest.intensity}) erase(values);
+  }
   return rest;
 }
 
@@ -49,16 +48,20 @@ void TileUpdates::End() {
   if (thread_.joinable()) thread_.join();
 }
 
-bool TileUpdates::Await(std::chrono::steady_clock::time_point time) {
-  std::unique_lock<std::mutex> lock(mutex_);
-  return !end_requested_.wait_until(lock, time, [this] { return ending_; });
-}
-
 absl::StatusOr<std::unique_ptr<TileUpdates>> TileUpdates::Read(const LoadPlan& plan) {
   VOXLOC_ASSIGN_OR_RETURN(client::Channel channel, client::Channel::Create(plan.channel));
   std::unique_ptr<TileUpdates> updates(new TileUpdates(plan, std::move(channel)));
   for (const std::string& map : std::set<std::string>(plan.maps.begin(), plan.maps.end())) {
-    VOXLOC_TRY(updates->ListTiles(map));
+    v1::ListTilesRequest request;
+    request.set_map(map);
+    VOXLOC_ASSIGN_OR_RETURN(
+        const v1::ListTilesResponse list,
+        client::MapClient(updates->channel_).ListTiles(request, plan.timeout_s));
+    for (const v1::TileInfo& info : list.tiles()) {
+      if (info.points() < 2) continue;
+      VOXLOC_ASSIGN_OR_RETURN(const Sha256Digest digest, Sha256FromBytes(info.sha256()));
+      updates->tiles_.push_back({map, info.tile_id(), PointCloud(), digest});
+    }
   }
   std::vector<Tile>& tiles = updates->tiles_;
   if (tiles.empty()) {
@@ -71,19 +74,6 @@ absl::StatusOr<std::unique_ptr<TileUpdates>> TileUpdates::Read(const LoadPlan& p
   }
   VOXLOC_TRY(updates->ReadPoints());
   return updates;
-}
-
-absl::Status TileUpdates::ListTiles(const std::string& map) {
-  v1::ListTilesRequest request;
-  request.set_map(map);
-  VOXLOC_ASSIGN_OR_RETURN(const v1::ListTilesResponse list,
-                          client::MapClient(channel_).ListTiles(request, plan_.timeout_s));
-  for (const v1::TileInfo& info : list.tiles()) {
-    if (info.points() < 2) continue;
-    VOXLOC_ASSIGN_OR_RETURN(const Sha256Digest digest, Sha256FromBytes(info.sha256()));
-    tiles_.push_back({map, info.tile_id(), PointCloud(), digest});
-  }
-  return absl::OkStatus();
 }
 
 absl::Status TileUpdates::ReadPoints() {
@@ -126,7 +116,10 @@ void TileUpdates::Start(int64_t start_ns) {
 
 void TileUpdates::Run(const RunClock& clock) {
   for (uint64_t i = 0; i < counts_.due; ++i) {
-    if (!Await(clock.TimePoint(plan_.timing.UpdateDue_ns(i)))) return;
+    std::unique_lock<std::mutex> lock(mutex_);
+    const auto due = clock.TimePoint(plan_.timing.UpdateDue_ns(i));
+    if (end_requested_.wait_until(lock, due, [this] { return ending_; })) return;
+    lock.unlock();
     if (clock.Now_ns() >= plan_.timing.end_ns()) return;
     const absl::Status status = Replace(tiles_[i % tiles_.size()], clock);
     if (status.ok()) continue;

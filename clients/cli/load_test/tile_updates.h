@@ -6,7 +6,6 @@
 #ifndef VOXLOC_CLIENTS_CLI_LOAD_TEST_TILE_UPDATES_H_
 #define VOXLOC_CLIENTS_CLI_LOAD_TEST_TILE_UPDATES_H_
 
-#include <chrono>
 #include <condition_variable>
 #include <cstdint>
 #include <map>
@@ -71,11 +70,8 @@ class TileUpdates {
 
   TileUpdates(const LoadPlan& plan, client::Channel channel);
 
-  [[nodiscard]] absl::Status ListTiles(const std::string& map);
   [[nodiscard]] absl::Status ReadPoints();
   void End();
-  // False: the updates are to end.
-  [[nodiscard]] bool Await(std::chrono::steady_clock::time_point time);
   void Run(const RunClock& clock);
   [[nodiscard]] absl::Status Replace(Tile& tile, const RunClock& clock);
   [[nodiscard]] absl::Status Restore(const std::string& map);

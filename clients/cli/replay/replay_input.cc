@@ -14,23 +14,20 @@ namespace voxloc::cli {
 absl::StatusOr<ReplayInput> ReadReplayInput(const ReplayFiles& files) {
   VOXLOC_ASSIGN_OR_RETURN(const TrajectoryFormat format, TrajectoryFormatNamed(files.pose_format));
   ReplayInput input;
-  VOXLOC_ASSIGN_OR_RETURN(std::vector<std::string> scans, ListClouds(files.scans));
-  input.scans = std::move(scans);
+  VOXLOC_ASSIGN_OR_RETURN(input.scans, ListClouds(files.scans));
   VOXLOC_ASSIGN_OR_RETURN(input.order, PairingOrder(input.scans));
   VOXLOC_ASSIGN_OR_RETURN(input.truth, ReadPoses(files.poses, format, files.calibration));
-  if (input.truth.size() != input.scans.size()) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(files.scans, " has ", input.scans.size(), " scans, but ", files.poses, " has ",
-                     input.truth.size(), " poses; there must be one for each"));
-  }
+  const auto check_count = [&](const std::string& file, size_t count, const char* what) {
+    if (count == input.scans.size()) return absl::OkStatus();
+    return absl::InvalidArgumentError(absl::StrCat(files.scans, " has ", input.scans.size(),
+                                                   " scans, but ", file, " has ", count, what,
+                                                   "; there must be one for each"));
+  };
+  VOXLOC_TRY(check_count(files.poses, input.truth.size(), " poses"));
   if (!files.guesses.empty()) {
     VOXLOC_ASSIGN_OR_RETURN(const std::vector<StampedPose> guesses,
                             ReadPoses(files.guesses, format, files.calibration));
-    if (guesses.size() != input.scans.size()) {
-      return absl::InvalidArgumentError(
-          absl::StrCat(files.scans, " has ", input.scans.size(), " scans, but ", files.guesses,
-                       " has ", guesses.size(), " guesses; there must be one for each"));
-    }
+    VOXLOC_TRY(check_count(files.guesses, guesses.size(), " guesses"));
     for (const StampedPose& guess : guesses) input.guesses.push_back(guess.pose);
   }
   if (files.max_scans > 0 && files.max_scans < input.scans.size()) {

@@ -75,22 +75,6 @@ Json RowJson(const ReplayRow& row) {
       {"server_ms", row.server_ms}};
 }
 
-Json RevisionsJson(const ReplaySummary& summary) {
-  if (summary.highest_revision == 0) return nullptr;
-  return {{"min", summary.lowest_revision}, {"max", summary.highest_revision}};
-}
-
-Json FilterJson(const ReplaySetting& setting) {
-  const ScanFlags& filter = setting.filter;
-  return {{"min_range_m", filter.min_range_m},
-          {"max_range_m", filter.max_range_m},
-          {"leaf_m", filter.leaf_m},
-          {"points", filter.points},
-          {"seed", filter.seed},
-          {"record_floats", filter.record_floats},
-          {"by_server", setting.filtered_by_server}};
-}
-
 // Summarizes a value of the rows for which `counts` holds.
 template <typename Counts, typename Value>
 Summary Over(const std::vector<ReplayRow>& rows, const Counts& counts, const Value& value) {
@@ -141,9 +125,8 @@ ReplaySummary SummarizeReplay(const std::vector<ReplayRow>& rows) {
       ++summary.accepted_wrong;
     }
     if (row.map_revision == 0) continue;
-    if (summary.lowest_revision == 0 || row.map_revision < summary.lowest_revision) {
-      summary.lowest_revision = row.map_revision;
-    }
+    if (summary.lowest_revision == 0) summary.lowest_revision = row.map_revision;
+    summary.lowest_revision = std::min(summary.lowest_revision, row.map_revision);
     summary.highest_revision = std::max(summary.highest_revision, row.map_revision);
   }
   const auto has_pose = [](const ReplayRow& row) { return row.map_T_base.has_value(); };
@@ -166,10 +149,7 @@ ReplaySummary SummarizeReplay(const std::vector<ReplayRow>& rows) {
         });
   }
   summary.confidence = Over(
-      rows,
-      [](const ReplayRow& row) {
-        return row.map_T_base.has_value() && row.result.has_confidence();
-      },
+      rows, [](const ReplayRow& row) { return row.map_T_base && row.result.has_confidence(); },
       [](const ReplayRow& row) { return row.result.confidence().value(); });
   const auto answered = [](const ReplayRow& row) { return row.answered; };
   summary.latency_ms = Over(rows, answered, &ReplayRow::latency_ms);
@@ -204,9 +184,8 @@ std::string SummaryText(const ReplaySetting& setting, const ReplaySummary& summa
   table.AddRow("iterations", summary.iterations, 1);
   table.AddRow("NVTL", summary.nvtl, 2);
   table.AddRow("points used", summary.points_used, 0);
-  const double percent = summary.answered == 0 ? 0.0
-                                               : 100.0 * static_cast<double>(summary.accepted) /
-                                                     static_cast<double>(summary.answered);
+  const double percent = 100.0 * static_cast<double>(summary.accepted) /
+                         static_cast<double>(std::max<size_t>(summary.answered, 1));
   std::string text = absl::StrFormat(
       "map %s, profile %s, engine %s: %d scans, %d answered, %d accepted (%.1f %%), %.1f s\n",
       setting.map, setting.profile, setting.engine, summary.scans, summary.answered,
@@ -226,18 +205,21 @@ std::string SummaryText(const ReplaySetting& setting, const ReplaySummary& summa
                                   }),
                     "\n");
   }
-  if (!setting.ended_early.empty())
+  if (!setting.ended_early.empty()) {
     absl::StrAppend(&text, "incomplete: ", setting.ended_early, "\n");
+  }
   return absl::StrCat(text, "\n", table.Text());
 }
 
 Json ReplayJson(const ReplaySetting& setting, const ReplaySummary& summary,
                 const std::vector<ReplayRow>& rows) {
-  Json statuses = Json::object();
-  for (const auto& entry : summary.statuses) statuses[entry.first] = entry.second;
   Json shares = Json::object();
   for (size_t i = 0; i < kSigmaShares; ++i) {
     shares[kSigmaShareKeys[i]] = SummaryJson(summary.sigma_shares_m[i]);
+  }
+  Json revisions;  // null: no answer names one
+  if (summary.highest_revision > 0) {
+    revisions = {{"min", summary.lowest_revision}, {"max", summary.highest_revision}};
   }
   Json results = Json::array();
   for (const ReplayRow& row : rows) results.push_back(RowJson(row));
@@ -245,7 +227,7 @@ Json ReplayJson(const ReplaySetting& setting, const ReplaySummary& summary,
           {"command_line", setting.command_line},
           {"client_version", setting.client_version},
           {"map", setting.map},
-          {"map_revisions", RevisionsJson(summary)},
+          {"map_revisions", std::move(revisions)},
           {"profile", setting.profile},
           {"engine", setting.engine},
           {"server", setting.server},
@@ -254,7 +236,14 @@ Json ReplayJson(const ReplaySetting& setting, const ReplaySummary& summary,
           {"scan_order", setting.scan_order},
           {"guess", setting.guess},
           {"perturb", setting.perturb},
-          {"filter", FilterJson(setting)},
+          {"filter",
+           {{"min_range_m", setting.filter.min_range_m},
+            {"max_range_m", setting.filter.max_range_m},
+            {"leaf_m", setting.filter.leaf_m},
+            {"points", setting.filter.points},
+            {"seed", setting.filter.seed},
+            {"record_floats", setting.filter.record_floats},
+            {"by_server", setting.filtered_by_server}}},
           {"rate_hz", setting.rate_hz},
           {"elapsed_s", setting.elapsed_s},
           {"planned_scans", setting.planned_scans},
@@ -264,7 +253,7 @@ Json ReplayJson(const ReplaySetting& setting, const ReplaySummary& summary,
           {"accepted", summary.accepted},
           {"accepted_wrong", summary.accepted_wrong},
           {"superseded", summary.superseded},
-          {"statuses", statuses},
+          {"statuses", summary.statuses},
           {"translation_error_m", SummaryJson(summary.translation_error_m)},
           {"rotation_error_deg", SummaryJson(summary.rotation_error_deg)},
           {"latency_ms", SummaryJson(summary.latency_ms)},
@@ -283,33 +272,26 @@ Json ReplayJson(const ReplaySetting& setting, const ReplaySummary& summary,
 
 void LiveReport::Add(const ReplayRow& row) {
   ++replies_;
-  ++recent_;
-  latency_ms_ += row.latency_ms;
   if (row.accepted) ++accepted_;
+  ++recent_.replies;
+  recent_.latency_ms += row.latency_ms;
   if (row.map_T_base.has_value()) {
-    ++recent_poses_;
-    translation_error_m_ += row.translation_error_m;
-    rotation_error_deg_ += row.rotation_error_deg;
+    ++recent_.poses;
+    recent_.translation_error_m += row.translation_error_m;
+    recent_.rotation_error_deg += row.rotation_error_deg;
   }
   if (!line_.due()) return;
-  line_.Show(Text());
-  recent_ = 0;
-  recent_poses_ = 0;
-  translation_error_m_ = 0.0;
-  rotation_error_deg_ = 0.0;
-  latency_ms_ = 0.0;
-}
-
-std::string LiveReport::Text() const {
   std::string text = absl::StrFormat("scan %d of %d   accepted %d   ", replies_, scans_, accepted_);
-  if (recent_poses_ > 0) {
-    const auto poses = static_cast<double>(recent_poses_);
-    absl::StrAppend(
-        &text, absl::StrFormat("error %.1f cm %.3f deg   ", 100.0 * translation_error_m_ / poses,
-                               rotation_error_deg_ / poses));
+  if (recent_.poses > 0) {
+    const auto poses = static_cast<double>(recent_.poses);
+    absl::StrAppendFormat(&text, "error %.1f cm %.3f deg   ",
+                          100.0 * recent_.translation_error_m / poses,
+                          recent_.rotation_error_deg / poses);
   }
-  const auto recent = static_cast<double>(recent_);
-  return absl::StrCat(text, absl::StrFormat("round trip %.2f ms", latency_ms_ / recent));
+  absl::StrAppendFormat(&text, "round trip %.2f ms",
+                        recent_.latency_ms / static_cast<double>(recent_.replies));
+  line_.Show(text);
+  recent_ = {};
 }
 
 }  // namespace voxloc::cli

@@ -135,18 +135,19 @@ class LiveReport {
   void Add(const ReplayRow& row);
 
  private:
-  std::string Text() const;
+  struct Recent {
+    size_t replies = 0;
+    size_t poses = 0;
+    double translation_error_m = 0.0;
+    double rotation_error_deg = 0.0;
+    double latency_ms = 0.0;
+  };
 
   size_t scans_;
   LiveLine line_{1.0, 1.0};
   size_t replies_ = 0;
   size_t accepted_ = 0;
-  // Since the last line.
-  size_t recent_ = 0;
-  size_t recent_poses_ = 0;
-  double translation_error_m_ = 0.0;
-  double rotation_error_deg_ = 0.0;
-  double latency_ms_ = 0.0;
+  Recent recent_;  // sums since the last line
 };
 
 }  // namespace voxloc::cli

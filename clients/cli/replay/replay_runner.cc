@@ -7,12 +7,18 @@
 #include <chrono>
 #include <condition_variable>
 #include <map>
+#include <memory>
 #include <mutex>
 #include <optional>
+#include <string>
 #include <thread>
 #include <utility>
 
+#include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
+#include "clients/cpp/map_client.h"
+#include "clients/cpp/messages.h"
+#include "clients/cpp/score_client.h"
 #include "core/status/try.h"
 
 namespace voxloc::cli {
@@ -47,8 +53,6 @@ constexpr double kStopPoll_s = 0.1;
 double SecondsBetween(Clock::time_point from, Clock::time_point to) {
   return std::chrono::duration<double>(to - from).count();
 }
-
-std::string FileName(const std::string& path) { return path.substr(path.find_last_of('/') + 1); }
 
 // A scan in flight.
 struct InFlight {
@@ -158,17 +162,15 @@ class Runner {
   absl::Status SendNext(size_t index) {
     VOXLOC_TRY(Stopped());
     VOXLOC_ASSIGN_OR_RETURN(LoadedScan scan, loader_.Next());
-    std::optional<Pose> previous;
-    {
-      const std::lock_guard<std::mutex> lock(mutex_);
-      previous = previous_;
-    }
     ReplayRow& row = rows_[index];
     row.index = index;
-    row.file = FileName(input_.scans[index]);
+    row.file = input_.scans[index].substr(input_.scans[index].find_last_of('/') + 1);
     row.stamp_ns = input_.truth[index].stamp_ns;
     row.truth_map_T_base = input_.truth[index].pose;
-    row.guess_map_T_base = guesses_.GuessFor(index, previous);
+    {
+      const std::lock_guard<std::mutex> lock(mutex_);
+      row.guess_map_T_base = guesses_.GuessFor(index, previous_);
+    }
     client::ScanInput message;
     message.stamp_ns = row.stamp_ns;
     if (scan.timed.has_value()) {
@@ -195,22 +197,21 @@ class Runner {
   }
 
   absl::Status ReceiveNext() {
-    absl::StatusOr<v1::AlignmentResult> result = Receive();
+    VOXLOC_ASSIGN_OR_RETURN(const v1::AlignmentResult result, Receive());
     const Clock::time_point arrived = Clock::now();
-    if (!result.ok()) return result.status();
     InFlight scan;
     {
       const std::lock_guard<std::mutex> lock(mutex_);
-      const auto found = in_flight_.find(result->sequence());
+      const auto found = in_flight_.find(result.sequence());
       if (found == in_flight_.end()) {
         return absl::InternalError(
-            absl::StrCat("a result of scan ", result->sequence(), ", which was not sent"));
+            absl::StrCat("a result of scan ", result.sequence(), ", which was not sent"));
       }
       scan = std::move(found->second);
       in_flight_.erase(found);
     }
     ReplayRow& row = rows_[scan.index];
-    FillRow(*result, 1e3 * SecondsBetween(scan.sent, arrived), &row);
+    FillRow(result, 1e3 * SecondsBetween(scan.sent, arrived), &row);
     if (row.map_T_base.has_value()) {
       const std::lock_guard<std::mutex> lock(mutex_);
       if (!previous_.has_value() || scan.index >= previous_index_) {
@@ -259,6 +260,76 @@ class Runner {
   std::atomic<bool> receiver_failed_{false};
 };
 
+// What a view from 40 m around a vehicle shows of a street; scans reach farther, with few points.
+constexpr double kViewRadius_m = 40.0;
+// Down to the foot of an embankment and up to the roof of a hall.
+constexpr double kViewHeight_m = 30.0;
+// Cells of 0.25 m that fill a box of 80 m by 80 m twice; more are not worth the wait.
+constexpr size_t kMaxReceivedCells = 200'000;
+
+absl::Status AppendCells(const v1::GetCellsResponse& part, std::vector<ViewCell>& cells) {
+  const int count = part.points_size();
+  if (part.mean_size() != 3 * count || part.covariance_size() != 6 * count) {
+    return absl::InternalError("the server's cells have arrays of different sizes");
+  }
+  if (cells.size() + static_cast<size_t>(count) > kMaxReceivedCells) {
+    return absl::ResourceExhaustedError(
+        absl::StrCat("a scan must have at most ", kMaxReceivedCells, " cells around it"));
+  }
+  for (int i = 0; i < count; ++i) {
+    ViewCell cell;
+    for (int axis = 0; axis < 3; ++axis) cell.mean_map[axis] = part.mean(3 * i + axis);
+    int value = 6 * i;
+    for (int row = 0; row < 3; ++row) {
+      for (int column = row; column < 3; ++column, ++value) {
+        cell.covariance_map(row, column) = static_cast<double>(part.covariance(value));
+        cell.covariance_map(column, row) = cell.covariance_map(row, column);
+      }
+    }
+    cells.push_back(cell);
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::vector<ViewCell>> CellsAround(const client::MapClient& maps,
+                                                  const ScanViewSetting& setting,
+                                                  const Eigen::Vector3d& middle_map,
+                                                  double* cell_size_m) {
+  v1::GetCellsRequest request;
+  request.set_map(setting.setup.map());
+  request.set_profile(setting.profile.name());
+  request.set_stage(setting.profile.score_stage());
+  const Eigen::Vector3d reach(kViewRadius_m, kViewRadius_m, kViewHeight_m);
+  client::EncodeVector(middle_map - reach, request.mutable_region()->mutable_min());
+  client::EncodeVector(middle_map + reach, request.mutable_region()->mutable_max());
+  std::vector<ViewCell> cells;
+  const auto receive = [&cells, cell_size_m](const v1::GetCellsResponse& part) {
+    *cell_size_m = part.cell_size_m();
+    return AppendCells(part, cells);
+  };
+  VOXLOC_TRY(maps.GetCells(request, receive, setting.timeout_s).status());
+  return cells;
+}
+
+absl::StatusOr<std::vector<float>> ScoresAt(const client::Channel& channel,
+                                            const ScanViewSetting& setting, const PointCloud& cloud,
+                                            const Pose& map_T_base) {
+  v1::ScoreSetup request;
+  *request.mutable_setup() = setting.setup;
+  // Scoring takes nothing else of what a session asks for.
+  request.mutable_setup()->clear_output();
+  request.mutable_setup()->mutable_output()->set_point_scores(true);
+  client::EncodeCloud(cloud, request.mutable_scan()->add_clouds()->mutable_cloud());
+  VOXLOC_ASSIGN_OR_RETURN(const std::unique_ptr<client::ScoreClient> scorer,
+                          client::ScoreClient::Open(channel, request, setting.timeout_s));
+  VOXLOC_ASSIGN_OR_RETURN(const v1::PoseScores scores, scorer->Score({map_T_base}));
+  if (static_cast<size_t>(scores.point_scores_size()) != cloud.size()) {
+    return absl::InternalError(absl::StrCat("the server scored ", scores.point_scores_size(),
+                                            " of ", cloud.size(), " points"));
+  }
+  return std::vector<float>(scores.point_scores().begin(), scores.point_scores().end());
+}
+
 }  // namespace
 
 ReplayOutcome RunReplay(const ReplayInput& input, const GuessSource& guesses,
@@ -269,6 +340,34 @@ ReplayOutcome RunReplay(const ReplayInput& input, const GuessSource& guesses,
   outcome.end = options.rate_hz > 0.0 ? runner.OpenLoop() : runner.ClosedLoop();
   outcome.rows = runner.TakeRows();
   return outcome;
+}
+
+ScanViews ViewScans(const client::Channel& channel, const ScanViewSetting& setting,
+                    const std::vector<ChosenScan>& chosen, const std::vector<ReplayRow>& rows,
+                    const Pose& base_T_sensor) {
+  const client::MapClient maps(channel);
+  ScanViews views;
+  views.radius_m = kViewRadius_m;
+  for (const ChosenScan& scan : chosen) {
+    ScanView view;
+    view.index = scan.index;
+    view.map_T_base = rows[scan.index].map_T_base.value_or(Pose());
+    if (views.cells_missing.empty()) {
+      absl::StatusOr<std::vector<ViewCell>> cells =
+          CellsAround(maps, setting, view.map_T_base.translation, &views.cell_size_m);
+      if (cells.ok()) view.cells = *std::move(cells);
+      views.cells_missing = std::string(cells.status().message());
+    }
+    if (views.scores_missing.empty()) {
+      absl::StatusOr<std::vector<float>> scores =
+          ScoresAt(channel, setting, scan.cloud, view.map_T_base);
+      if (scores.ok()) view.scores = *std::move(scores);
+      views.scores_missing = std::string(scores.status().message());
+    }
+    view.points_base = Transform(base_T_sensor, scan.cloud);
+    views.scans.push_back(std::move(view));
+  }
+  return views;
 }
 
 }  // namespace voxloc::cli

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Sends the scans of a replay through a session and collects what becomes of them.
+// Sends the scans of a replay through a session and collects what becomes of them; and asks the
+// server for what a report shows of single scans: the cells of the map around them, and the scores
+// of their points.
 //
 // Closed loop: one scan is in flight at a time. Open loop: scan i leaves i / rate seconds after the
 // first, without waiting for answers, and what the server cannot keep up with is answered
@@ -15,7 +17,10 @@
 #include "absl/status/status.h"
 #include "clients/cli/replay/replay_input.h"
 #include "clients/cli/replay/replay_results.h"
+#include "clients/cli/report/report.h"
+#include "clients/cpp/channel.h"
 #include "clients/cpp/session.h"
+#include "voxloc/v1/localization_service.pb.h"
 
 namespace voxloc::cli {
 
@@ -50,6 +55,19 @@ struct ReplayOutcome {
 [[nodiscard]] ReplayOutcome RunReplay(const ReplayInput& input, const GuessSource& guesses,
                                       const ReplayOptions& options, ScanLoader* loader,
                                       client::LocalizationSession* session);
+
+struct ScanViewSetting {
+  v1::ScanSetup setup;      // as of the replay's session
+  v1::Profile profile;      // in effect
+  double timeout_s = 10.0;  // of each call; 0: no limit
+};
+
+// The chosen scans at their results. Data that the server denies, such as cells to a caller without
+// map_read, is left out, and the views have the reason; after the first denial no further call is
+// made. The rows of `chosen` must have poses.
+[[nodiscard]] ScanViews ViewScans(const client::Channel& channel, const ScanViewSetting& setting,
+                                  const std::vector<ChosenScan>& chosen,
+                                  const std::vector<ReplayRow>& rows, const Pose& base_T_sensor);
 
 }  // namespace voxloc::cli
 

@@ -16,7 +16,6 @@
 
 #include "clients/cli/commands/commands.h"
 #include "clients/cli/output/output.h"
-#include "clients/cli/replay/scan_view_source.h"
 #include "core/cloud/io/cloud_file.h"
 #include "tests/clients/cpp/fake_server.h"
 #include "tests/support/scratch_dir.h"

@@ -13,7 +13,6 @@
 
 #include "absl/strings/escaping.h"
 #include "clients/cli/replay/replay_results.h"
-#include "clients/cli/report/pictures.h"
 #include "tests/support/scratch_dir.h"
 
 namespace voxloc::cli {

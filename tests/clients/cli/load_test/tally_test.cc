@@ -281,7 +281,8 @@ TEST(Tally, AddsUp) {
 
 TEST(Tally, KeepsTheFirstKindsOfProblems) {
   Tally tally;
-  for (int i = 0; i < 1000; ++i) tally.AddProblem("problem " + std::to_string(i % 100));
+  for (int i = 0; i < 1000; ++i)
+    AddProblem("problem " + std::to_string(i % 100), 1, &tally.problems);
   EXPECT_EQ(tally.problems.size(), 8u);
   EXPECT_EQ(tally.problems.at("problem 0"), 10u);
 }
