@@ -38,12 +38,6 @@ Json EstimatedJson(const IntervalEstimate& estimated) {
   return {{"value", estimated.value}, {"low", estimated.low}, {"high", estimated.high}};
 }
 
-Json AxesJson(const Axes& axes) {
-  Json json = Json::array();
-  for (const IntervalEstimate& axis : axes) json.push_back(EstimatedJson(axis));
-  return json;
-}
-
 class ResultTable {
  public:
   void Add(const std::string& name, const IntervalEstimate& estimated, double factor,
@@ -130,11 +124,11 @@ std::string CalibrationText(const CalibrationEstimate& estimates,
   }
   absl::StrAppend(&text, results.Text(), "\n");
   if (std::min(systematic.position_distance_m, systematic.rotation_distance_m) < kLongDistanceM) {
-    absl::StrAppend(&text,
-                    absl::StrFormat("Answers were compared over %.3g m (position) and %.3g m "
-                                    "(rotation). Below %.3g m, sigmas are not made smaller.\n",
-                                    systematic.position_distance_m, systematic.rotation_distance_m,
-                                    kLongDistanceM));
+    absl::StrAppendFormat(&text,
+                          "Answers were compared over %.3g m (position) and %.3g m "
+                          "(rotation). Below %.3g m, sigmas are not made smaller.\n",
+                          systematic.position_distance_m, systematic.rotation_distance_m,
+                          kLongDistanceM);
   }
   if (!systematic.time_sigma_s.has_value()) {
     absl::StrAppend(&text, "This drive does not determine the time and the skew: half of it is at ",
@@ -171,8 +165,8 @@ Json CalibrationJson(const CalibrationEstimate& estimates) {
           {"observed", estimates.observed},
           {"halves", estimates.halves},
           {"lags", lags},
-          {"position_sigma_m", AxesJson(systematic.position_sigma_m)},
-          {"rotation_sigma_rad", AxesJson(systematic.rotation_sigma_rad)},
+          {"position_sigma_m", ListJson(systematic.position_sigma_m, &EstimatedJson)},
+          {"rotation_sigma_rad", ListJson(systematic.rotation_sigma_rad, &EstimatedJson)},
           {"time_sigma_s", optional(systematic.time_sigma_s)},
           {"skew_sigma_s", optional(systematic.skew_sigma_s)},
           {"scan_part_factor", optional(estimates.scan_part_factor)}};

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#include <chrono>
 #include <memory>
 #include <string>
 
@@ -13,6 +12,7 @@
 #include "clients/cli/flags/scan_flags.h"
 #include "clients/cli/output/output.h"
 #include "clients/cli/output/result_text.h"
+#include "clients/cli/output/terminal.h"
 #include "clients/cpp/align.h"
 #include "clients/cpp/messages.h"
 #include "clients/cpp/score_client.h"
@@ -37,7 +37,7 @@ std::string ResultText(const v1::AlignmentResult& result, const absl::StatusOr<P
                        double round_trip_ms) {
   std::string text;
   const auto line = [&text](absl::string_view key, absl::string_view value) {
-    absl::StrAppend(&text, absl::StrFormat("%-9s %s\n", key, value));
+    absl::StrAppendFormat(&text, "%-9s %s\n", key, value);
   };
   const std::string status = client::StatusName(result.status());
   line("status", result.detail().empty() ? status : absl::StrCat(status, ": ", result.detail()));
@@ -115,11 +115,10 @@ absl::StatusOr<ExitCode> Align(const AlignFlags& options) {
   options.output.AddTo(setup.mutable_output());
   client::EncodeCloud(scan, request.mutable_scan()->add_clouds()->mutable_cloud());
   client::EncodePose(guess, request.mutable_scan()->mutable_guess_map_t_base()->mutable_pose());
-  const auto sent = std::chrono::steady_clock::now();
+  const Stopwatch watch;
   VOXLOC_ASSIGN_OR_RETURN(v1::AlignmentResult result,
                           client::AlignScan(channel, request, options.server.timeout_s));
-  const double round_trip_ms =
-      std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - sent).count();
+  const double round_trip_ms = 1e3 * watch.seconds();
   absl::StatusOr<Pose> pose = absl::NotFoundError("no pose");
   if (result.has_map_t_base()) pose = client::DecodePose(result.map_t_base().pose());
   return Report(options.server.json, ResultText(result, pose, round_trip_ms),

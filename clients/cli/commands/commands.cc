@@ -139,7 +139,10 @@ CLI::App* AddWork(CLI::App* parent, Work* chosen, Work work, const std::string& 
                   const std::string& description, const std::string& footer) {
   CLI::App* command = parent->add_subcommand(name, description);
   command->footer(footer);
-  command->callback([chosen, work = std::move(work)] { *chosen = work; });
+  // CLI11 runs the callbacks of a command after those of its subcommands.
+  command->callback([command, chosen, work = std::move(work)] {
+    if (command->get_subcommands().empty()) *chosen = work;
+  });
   return command;
 }
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#include <chrono>
 #include <memory>
+#include <optional>
+#include <utility>
 
 #include "clients/cli/commands/commands.h"
 #include "clients/cli/flags/option.h"
@@ -98,25 +99,22 @@ absl::StatusOr<ExitCode> Locate(const LocateFlags& options) {
   VOXLOC_ASSIGN_OR_RETURN(const PointCloud scan, LoadScan(options.file, options.scan));
   client::EncodeCloud(scan, request.mutable_scan()->add_clouds()->mutable_cloud());
   VOXLOC_ASSIGN_OR_RETURN(const client::Channel channel, Connect(options.server));
-  const auto sent = std::chrono::steady_clock::now();
-  absl::StatusOr<v1::SearchResult> result = absl::InternalError("not run");
+  const Stopwatch watch;
+  std::optional<LiveLine> line(std::in_place, 3.0, 0.1);
   Json particles = Json::array();
-  {
-    LiveLine line(3.0, 0.1);
-    const auto show = [&line, &particles](const v1::SearchProgress& progress) {
-      for (const v1::SearchParticle& particle : progress.particles()) {
-        particles.push_back(MessageJson(particle));
-      }
-      if (line.due()) line.Show(SearchProgressText(progress));
-      return true;
-    };
-    const double timeout_s = options.server.timeout_s;
-    result = client::EstimateInitialPose(channel, request, show,
-                                         timeout_s > 0.0 ? timeout_s + kGraceS : 0.0);
-  }
+  const auto show = [&line, &particles](const v1::SearchProgress& progress) {
+    for (const v1::SearchParticle& particle : progress.particles()) {
+      particles.push_back(MessageJson(particle));
+    }
+    if (line->due()) line->Show(SearchProgressText(progress));
+    return true;
+  };
+  const double timeout_s = options.server.timeout_s;
+  const absl::StatusOr<v1::SearchResult> result = client::EstimateInitialPose(
+      channel, request, show, timeout_s > 0.0 ? timeout_s + kGraceS : 0.0);
+  line.reset();  // ends it
   if (!result.ok()) return result.status();
-  const double elapsed_s =
-      std::chrono::duration<double>(std::chrono::steady_clock::now() - sent).count();
+  const double elapsed_s = watch.seconds();
   Json json = SearchResultJson(*result, elapsed_s);
   json["particles"] = options.report_particles ? particles : Json(nullptr);
   return Report(options.server.json, SearchResultText(*result, elapsed_s), json,

@@ -35,9 +35,8 @@ absl::StatusOr<ExitCode> ListMaps(const ServerFlags& flags) {
   VOXLOC_ASSIGN_OR_RETURN(const client::Channel channel, Connect(flags));
   VOXLOC_ASSIGN_OR_RETURN(const std::vector<v1::MapInfo> maps,
                           client::MapClient(channel).List(flags.timeout_s));
-  Json list = Json::array();
-  for (const v1::MapInfo& map : maps) list.push_back(MapJson(map));
-  return Report(flags.json, maps.empty() ? "no maps\n" : MapTableText(maps), {{"maps", list}});
+  return Report(flags.json, maps.empty() ? "no maps\n" : MapTableText(maps),
+                {{"maps", ListJson(maps, &MapJson)}});
 }
 
 void AddListCommand(CLI::App* parent, Work* chosen) {

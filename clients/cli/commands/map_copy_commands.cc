@@ -213,7 +213,7 @@ struct MapImportFlags {
 };
 
 absl::StatusOr<ExitCode> ImportMap(const MapImportFlags& options) {
-  const auto start = std::chrono::steady_clock::now();
+  const Stopwatch watch;
   VOXLOC_ASSIGN_OR_RETURN(const MapManifest manifest, ReadManifest(options.directory));
   v1::BeginUpdate begin;
   begin.set_map(options.map.empty() ? manifest.map : options.map);
@@ -231,8 +231,7 @@ absl::StatusOr<ExitCode> ImportMap(const MapImportFlags& options) {
   VOXLOC_ASSIGN_OR_RETURN(
       const client::UploadResult result,
       UploadWithProgress(options.server, options.commit, begin, std::move(tiles)));
-  const double seconds =
-      std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  const double seconds = watch.seconds();
   const std::string text = absl::StrFormat(
       "map %s, revision %d: %s points, tiles %d, %.1f s\n%s", begin.map(),
       result.committed.map().revision(), GroupDigits(result.counts.points_kept),

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#include <chrono>
 #include <cstdio>
 #include <memory>
 #include <optional>
@@ -123,12 +122,10 @@ class TileCutter {
     VOXLOC_TRY(spill_->Add(piece));
     plan_.survey->Add(absl::StrCat(plan_.clouds), piece);
     if (!line_.due()) return absl::OkStatus();
-    const double seconds =
-        std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
     const uint64_t points = spill_->points();
     line_.Show(absl::StrFormat("cutting %s: %d of %d clouds, %s points, %.1f million a second",
                                map_, plan_.clouds, clouds_, GroupDigits(points),
-                               static_cast<double>(points) * 1e-6 / seconds));
+                               static_cast<double>(points) * 1e-6 / watch_.seconds()));
     return absl::OkStatus();
   }
 
@@ -154,7 +151,7 @@ class TileCutter {
   const size_t clouds_;
   const std::shared_ptr<TileSpill> spill_;
   MapLoadPlan plan_;
-  const std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+  const Stopwatch watch_;
   LiveLine line_{3.0, 0.1};
 };
 
@@ -291,7 +288,7 @@ absl::StatusOr<MapLoadPlan> PlanLoad(const MapLoadFlags& options) {
 }
 
 absl::StatusOr<ExitCode> LoadMap(const MapLoadFlags& options) {
-  const auto start = std::chrono::steady_clock::now();
+  const Stopwatch watch;
   v1::BeginUpdate begin = BeginOf(options);
   VOXLOC_ASSIGN_OR_RETURN(std::optional<v1::MapFrame> frame,
                           MapFrameOf(options.projector, options.wgs84_origin, options.paths));
@@ -308,8 +305,7 @@ absl::StatusOr<ExitCode> LoadMap(const MapLoadFlags& options) {
   const size_t skipped = plan.skipped->size() - skipped_before;
   tiles -= skipped;
   plan.clouds -= skipped;
-  const double seconds =
-      std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  const double seconds = watch.seconds();
   const uint64_t not_finite = plan.points_not_finite + result.counts.points_not_finite;
   std::string text = absl::StrFormat(
       "map %s, revision %d: %s points, clouds %d, tiles %d, %.1f s\n%s", options.map,

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#include <chrono>
 #include <cstdio>
 #include <string>
 #include <vector>
@@ -8,6 +7,8 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "absl/time/clock.h"
+#include "absl/time/time.h"
 #include "clients/cli/commands/commands.h"
 #include "clients/cli/flags/option.h"
 #include "clients/cli/flags/request_flags.h"
@@ -200,10 +201,7 @@ absl::StatusOr<ExitCode> WatchMaps(const MapRevisionFlags& options) {
   for (uint64_t count = 0; options.events == 0 || count < options.events; ++count) {
     VOXLOC_ASSIGN_OR_RETURN(const v1::WatchMapResponse event, watch.Next());
     if (options.server.prints_text()) {
-      const int64_t now_ns = std::chrono::duration_cast<std::chrono::nanoseconds>(
-                                 std::chrono::system_clock::now().time_since_epoch())
-                                 .count();
-      std::fputs(MapEventText(event, now_ns).c_str(), stdout);
+      std::fputs(MapEventText(event, absl::ToUnixNanos(absl::Now())).c_str(), stdout);
       std::fflush(stdout);
     }
     if (options.events > 0) all.push_back(MessageJson(event));

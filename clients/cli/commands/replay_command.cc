@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#include <chrono>
 #include <cstdio>
 #include <memory>
 
@@ -212,7 +211,7 @@ absl::StatusOr<ExitCode> Replay(const ReplayFlags& options) {
   replay.session_poses = options.session_poses;
   replay.guess_covariance = guess_covariance;
   replay.references = std::move(references);
-  const auto start = std::chrono::steady_clock::now();
+  const Stopwatch watch;
   replay.stop = &Interrupt::Requested;
   ReplayOutcome outcome;
   const std::vector<ReplayRow>& rows = outcome.rows;
@@ -237,8 +236,7 @@ absl::StatusOr<ExitCode> Replay(const ReplayFlags& options) {
     outcome.end = absl::Status(outcome.end.code(), setting.ended_early);
   }
   setting.planned_scans = input.scans.size();
-  setting.elapsed_s =
-      std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  setting.elapsed_s = watch.seconds();
   ReportRejections(session.get());
   // The results are here; how the session ends no longer matters.
   if (outcome.end.ok()) session->Close(options.server.timeout_s).IgnoreError();

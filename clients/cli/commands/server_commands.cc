@@ -227,9 +227,9 @@ Example:
 }
 
 void AddCapturesCommand(CLI::App* parent, Work* chosen) {
-  CLI::App* command = parent->add_subcommand(
-      "captures", "List and fetch what a server has captured of scans that went badly");
-  command->footer(
+  const auto [command, options] = AddCommand(
+      parent, chosen, &ShowCaptures, "captures",
+      "List and fetch what a server has captured of scans that went badly",
       R"(A server captures scans where its setting capture.max_bytes is over 0; capture.statuses says
 which. Newest first; times are those of the server's clock.
 
@@ -237,16 +237,10 @@ Examples:
   voxloc admin captures --map town
   voxloc admin captures get c18f2a4-17 --output bad.capture
   voxloc replay --capture bad.capture --server localhost:50051)");
-  auto options = std::make_shared<AdminFlags>();
-  AddListFlags(command, options.get());
-  command->callback([options, chosen, command] {
-    if (!command->get_subcommands().empty()) return;
-    *chosen = [options] { return ShowCaptures(*options); };
-  });
-  auto listed = std::make_shared<AdminFlags>();
-  CLI::App* list = command->add_subcommand("list", "List the captures, as without `list`");
-  AddListFlags(list, listed.get());
-  list->callback([listed, chosen] { *chosen = [listed] { return ShowCaptures(*listed); }; });
+  AddListFlags(command, options);
+  const auto [list, listed] = AddCommand(command, chosen, &ShowCaptures, "list",
+                                         "List the captures, as without `list`", "");
+  AddListFlags(list, listed);
   AddGetCommand(command, chosen);
 }
 
@@ -284,7 +278,7 @@ std::string CallerText(const v1::GetServerInfoResponse& info) {
 std::string InfoText(const std::string& server, const v1::GetServerInfoResponse& info) {
   std::string text;
   const auto line = [&text](absl::string_view key, absl::string_view value) {
-    absl::StrAppend(&text, absl::StrFormat("%-9s %s\n", key, value));
+    absl::StrAppendFormat(&text, "%-9s %s\n", key, value);
   };
   line("server", server);
   line("version", absl::StrCat(info.version(), " ", info.git_revision(), " ", info.build_type()));

@@ -3,6 +3,7 @@
 #include "clients/cli/flags/scan_flags.h"
 
 #include <cstdio>
+#include <optional>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -110,17 +111,15 @@ absl::StatusOr<std::unique_ptr<bag::Drive>> OpenDrive(bag::DriveOptions options,
   if (!base_T_sensor.empty()) {
     VOXLOC_ASSIGN_OR_RETURN(options.base_T_sensor, ParsePoseText(base_T_sensor));
   }
-  absl::StatusOr<std::unique_ptr<bag::Drive>> opened = absl::InternalError("not opened");
-  {
-    LiveLine line(3.0, 0.1);
-    options.on_progress = [&line](uint64_t messages, uint64_t of) {
-      if (messages == 0 || !line.due()) return;
-      line.Show(absl::StrCat("reading the bag: ", GroupDigits(messages), " of ", GroupDigits(of),
-                             " messages"));
-    };
-    opened = bag::Drive::Open(options);
-  }
-  if (!opened.ok()) return opened.status();
+  std::optional<LiveLine> line(std::in_place, 3.0, 0.1);
+  options.on_progress = [&line](uint64_t messages, uint64_t of) {
+    if (messages == 0 || !line->due()) return;
+    line->Show(absl::StrCat("reading the bag: ", GroupDigits(messages), " of ", GroupDigits(of),
+                            " messages"));
+  };
+  absl::StatusOr<std::unique_ptr<bag::Drive>> opened = bag::Drive::Open(options);
+  line.reset();  // ends it
+  if (!opened.ok()) return opened;
   for (const std::string& remark : (*opened)->remarks()) absl::FPrintF(stderr, "%s\n", remark);
   return opened;
 }

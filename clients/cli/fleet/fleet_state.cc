@@ -98,13 +98,9 @@ Json ServerJson(const FleetServer& server) {
   json["engine_note"] = info.engine_note();
   json["uptime_s"] = static_cast<double>(info.now_ns() - info.started_at_ns()) * 1e-9;
   json["sessions_error"] = ErrorJson(server.sessions_status);
-  json["vehicles"] = Json::array();
-  for (const FleetVehicle& vehicle : server.vehicles) {
-    json["vehicles"].push_back(VehicleJson(vehicle));
-  }
+  json["vehicles"] = ListJson(server.vehicles, &VehicleJson);
   json["maps_error"] = ErrorJson(server.maps_status);
-  json["maps"] = Json::array();
-  for (const FleetMap& map : server.maps) json["maps"].push_back(FleetMapJson(server, map));
+  json["maps"] = ListJson(server.maps, [&](const auto& map) { return FleetMapJson(server, map); });
   return json;
 }
 
@@ -324,10 +320,8 @@ Json FleetJson(const FleetState& fleet) {
                {"answering_servers", totals.answering_servers},
                {"vehicles", totals.vehicles}};
   AppendScans(totals.recent, json);
-  json["errors"] = Json::array();
-  for (const absl::Status& error : FleetErrors(fleet)) json["errors"].push_back(ErrorJson(error));
-  json["servers"] = Json::array();
-  for (const FleetServer& server : fleet.servers) json["servers"].push_back(ServerJson(server));
+  json["errors"] = ListJson(FleetErrors(fleet), &ErrorJson);
+  json["servers"] = ListJson(fleet.servers, &ServerJson);
   return json;
 }
 

@@ -34,23 +34,21 @@ std::string HeaderText(const LoadReport& report) {
   std::string loop = "closed loop";
   if (timing.open_loop()) loop = absl::StrFormat("%g scans/s each", timing.rate_hz);
   if (timing.pose_rate_hz > 0.0) {
-    absl::StrAppend(&loop, absl::StrFormat(" and %g poses/s", timing.pose_rate_hz));
+    absl::StrAppendFormat(&loop, " and %g poses/s", timing.pose_rate_hz);
   }
   std::string text = absl::StrFormat(
       "%s, map %s, profile %s, engine %s: %d stream%s, %s, %g s after a ramp of %g s\n",
       report.server, absl::StrJoin(report.maps, ", "), result.profile, result.engine,
       timing.streams, timing.streams == 1 ? "" : "s", loop, timing.steady_s, timing.ramp_s);
-  absl::StrAppend(
-      &text, absl::StrFormat("%d scans of %s points on average\n", result.scans,
-                             GroupDigits(result.points / std::max<uint64_t>(result.scans, 1))));
+  absl::StrAppendFormat(&text, "%d scans of %s points on average\n", result.scans,
+                        GroupDigits(result.points / std::max<uint64_t>(result.scans, 1)));
   const ClientFaults& faults = report.faults;
   if (faults.cancel_percent > 0.0) {
-    absl::StrAppend(&text,
-                    absl::StrFormat("%g %% of the scans cancelled\n", faults.cancel_percent));
+    absl::StrAppendFormat(&text, "%g %% of the scans cancelled\n", faults.cancel_percent);
   }
   if (faults.slow_readers > 0) {
-    absl::StrAppend(&text, absl::StrFormat("%d slow readers, %g s for each reply\n",
-                                           faults.slow_readers, faults.read_delay_s));
+    absl::StrAppendFormat(&text, "%d slow readers, %g s for each reply\n", faults.slow_readers,
+                          faults.read_delay_s);
   }
   return text;
 }
@@ -133,8 +131,8 @@ std::string GeneratorText(const LoadReport& report) {
   std::string text = absl::StrFormat("generator: %.0f %% of %d processors used",
                                      generator.processor_percent, generator.processors);
   if (report.timing.open_loop()) {
-    absl::StrAppend(&text, absl::StrFormat(", %.1f %% of the sends more than 1 ms late",
-                                           generator.late_percent));
+    absl::StrAppendFormat(&text, ", %.1f %% of the sends more than 1 ms late",
+                          generator.late_percent);
   }
   return text + "\n";
 }
@@ -174,9 +172,10 @@ std::string LoadWarningsText(const LoadReport& report) {
   }
   if (const auto& updates = report.result.tile_updates; updates.has_value()) {
     if (!updates->reached()) {
-      absl::StrAppend(&text, absl::StrFormat("warning: only %.2f of %g updates of tiles a second "
-                                             "were reached\n",
-                                             UpdateRate_hz(report), report.timing.tile_updates_hz));
+      absl::StrAppendFormat(&text,
+                            "warning: only %.2f of %g updates of tiles a second "
+                            "were reached\n",
+                            UpdateRate_hz(report), report.timing.tile_updates_hz);
     }
     for (const auto& [problem, count] : updates->problems) {
       absl::StrAppend(&text, "warning: ", problem, " (", count, " times)\n");

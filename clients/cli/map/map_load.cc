@@ -3,7 +3,6 @@
 #include "clients/cli/map/map_load.h"
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <limits>
 #include <utility>
@@ -66,8 +65,6 @@ double AreaOf(const Bounds& bounds) {
   const Eigen::Vector3d extent = bounds.max - bounds.min;
   return extent.x() * extent.y();
 }
-
-using Clock = std::chrono::steady_clock;
 
 // With 0.1 s at first and 5 s at most about 70 s: a server that is restarted is back by then.
 constexpr int kMaxUploadAttempts = 20;
@@ -236,8 +233,7 @@ std::string MapSurvey::Text() const {
                       extent.x(), extent.y(), extent.z(), all.min.x(), all.min.y(), all.min.z(),
                       all.max.x(), all.max.y(), all.max.z());
   if (const std::optional<double> density = density_per_m2(); density.has_value()) {
-    absl::StrAppend(&text,
-                    absl::StrFormat("density %.3g points/m2 where there are any\n", *density));
+    absl::StrAppendFormat(&text, "density %.3g points/m2 where there are any\n", *density);
   }
   for (const std::string& warning : Warnings()) absl::StrAppend(&text, "warning: ", warning, "\n");
   return text;
@@ -282,10 +278,6 @@ std::string UploadText(const std::string& label, size_t tiles,
     return absl::StrFormat("%s: the connection was lost (%s); again in %.1f s", label,
                            std::string(progress.broken.message()), progress.wait_s);
   }
-  const double left = progress.tiles == 0
-                          ? -1.0
-                          : seconds * static_cast<double>(tiles - std::min(progress.tiles, tiles)) /
-                                static_cast<double>(progress.tiles);
   std::string detail;
   if (progress.counts.tiles_reused > 0) {
     absl::StrAppend(&detail, ", ", progress.counts.tiles_reused, " there already");
@@ -296,7 +288,8 @@ std::string UploadText(const std::string& label, size_t tiles,
     absl::StrAppend(&detail, ", ",
                     ByteText(static_cast<uint64_t>(static_cast<double>(bytes) / seconds)), "/s");
   }
-  return ProgressText(label, "tiles" + detail, progress.tiles, tiles, left, bar);
+  return ProgressText(label, "tiles" + detail, progress.tiles, tiles,
+                      SecondsLeft(progress.tiles, tiles, seconds), bar);
 }
 
 absl::StatusOr<client::UploadResult> UploadWithProgress(const ServerFlags& server,
@@ -310,27 +303,25 @@ absl::StatusOr<client::UploadResult> UploadWithProgress(const ServerFlags& serve
   flags.AddTo(&options.transaction.begin, &options.commit);
   options.reconnect.max_attempts = kMaxUploadAttempts;
   const std::string label = absl::StrCat("loading ", options.transaction.begin.map());
-  const Clock::time_point start = Clock::now();
+  const Stopwatch watch;
   LiveLine line(3.0, 0.1);
   options.progress = [&, all = tiles.size()](const client::UploadProgress& progress) {
     const bool last = progress.tiles >= all && line.terminal();
     const bool always = last || !progress.broken.ok();
     if (!always && !line.due()) return;
-    const double seconds = std::chrono::duration<double>(Clock::now() - start).count();
-    line.Show(UploadText(label, all, progress, seconds, line.terminal()), always);
+    line.Show(UploadText(label, all, progress, watch.seconds(), line.terminal()), always);
   };
   return client::UploadTiles(channel, std::move(tiles), options);
 }
 
 std::string UploadNotes(const client::UploadResult& result, bool staged,
                         uint64_t points_not_finite) {
-  std::string text;
   const v1::UpdateCommitted& committed = result.committed;
   if (committed.repeated()) {
-    absl::StrAppend(&text, "nothing has changed: the request ", result.request_id,
-                    " was committed before\n");
-    return text;
+    return absl::StrCat("nothing has changed: the request ", result.request_id,
+                        " was committed before\n");
   }
+  std::string text;
   if (ChangesNothing(committed)) {
     absl::StrAppend(&text, "no tile has changed: the revision is the same as the one ",
                     staged ? "in use\n" : "before\n");

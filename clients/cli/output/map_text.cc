@@ -60,7 +60,7 @@ std::string MapTableText(const std::vector<v1::MapInfo>& maps) {
 std::string MapDetailText(const v1::MapInfo& map) {
   std::string text;
   const auto line = [&text](absl::string_view key, absl::string_view value) {
-    absl::StrAppend(&text, absl::StrFormat("%-10s %s\n", key, value));
+    absl::StrAppendFormat(&text, "%-10s %s\n", key, value);
   };
   line("map", map.name());
   line("revision", absl::StrCat(map.revision()));
@@ -121,10 +121,9 @@ std::string ProjectorText(const v1::MapProjector& projector) {
   std::string text = projector.projector_type();
   if (!projector.mgrs_grid().empty()) absl::StrAppend(&text, ", grid ", projector.mgrs_grid());
   if (projector.has_map_origin()) {
-    absl::StrAppend(
-        &text,
-        absl::StrFormat(", origin %.9g, %.9g, scale %.9g", projector.map_origin().latitude_deg(),
-                        projector.map_origin().longitude_deg(), projector.scale_factor()));
+    absl::StrAppendFormat(&text, ", origin %.9g, %.9g, scale %.9g",
+                          projector.map_origin().latitude_deg(),
+                          projector.map_origin().longitude_deg(), projector.scale_factor());
   }
   if (!projector.vertical_datum().empty()) {
     absl::StrAppend(&text, ", heights ", projector.vertical_datum());

@@ -62,9 +62,7 @@ template <typename Enum>
 // A list of them.
 template <typename Messages>
 [[nodiscard]] Json MessagesJson(const Messages& messages) {
-  Json list = Json::array();
-  for (const auto& message : messages) list.push_back(MessageJson(message));
-  return list;
+  return ListJson(messages, &MessageJson);
 }
 
 }  // namespace voxloc::cli

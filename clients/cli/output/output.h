@@ -32,6 +32,14 @@ using Json = nlohmann::ordered_json;
 // To the file, to standard output for "-", nowhere for "".
 [[nodiscard]] absl::Status WriteJson(const std::string& destination, const Json& value);
 
+// A list of what `of` makes of each element.
+template <typename Range, typename Of>
+[[nodiscard]] Json ListJson(const Range& range, const Of& of) {
+  Json list = Json::array();
+  for (const auto& element : range) list.push_back(of(element));
+  return list;
+}
+
 // [x, y, z].
 [[nodiscard]] Json VectorJson(const Eigen::Vector3d& vector);
 

@@ -288,8 +288,8 @@ std::string SearchProgressText(const v1::SearchProgress& progress) {
   absl::StrAppend(&text, "   aligned ", GroupDigits(progress.candidates_aligned()));
   if (progress.has_best()) {
     const v1::Vector3& at = progress.best().map_t_base().pose().position();
-    absl::StrAppend(&text, absl::StrFormat("   best NVTL %.2f at %.1f, %.1f",
-                                           progress.best().scores().nvtl(), at.x(), at.y()));
+    absl::StrAppendFormat(&text, "   best NVTL %.2f at %.1f, %.1f", progress.best().scores().nvtl(),
+                          at.x(), at.y());
   }
   return text;
 }
@@ -297,10 +297,10 @@ std::string SearchProgressText(const v1::SearchProgress& progress) {
 std::string SearchResultText(const v1::SearchResult& result, double elapsed_s) {
   std::string text = absl::StrCat("found     ", Verdict(result), "\n");
   if (result.prior_height_shift_m() != 0.0) {
-    absl::StrAppend(
-        &text, absl::StrFormat("prior     its height misses the map's surface and was moved by "
-                               "%+.1f m\n",
-                               result.prior_height_shift_m()));
+    absl::StrAppendFormat(&text,
+                          "prior     its height misses the map's surface and was moved by "
+                          "%+.1f m\n",
+                          result.prior_height_shift_m());
   }
   TextTable table(
       ">|>x|>y|>z|>roll|>pitch|>yaw|>NVTL|>confidence|>support|status|sigma x y z, yaw");
@@ -323,15 +323,15 @@ std::string SearchResultText(const v1::SearchResult& result, double elapsed_s) {
   }
   if (result.hypotheses_size() > 0) absl::StrAppend(&text, "\n", table.Text(), "\n");
   if (result.hypotheses_size() > 1) {
-    absl::StrAppend(&text, absl::StrFormat("gap       %.3f of the best NVTL to the second\n",
-                                           result.ambiguity_gap()));
+    absl::StrAppendFormat(&text, "gap       %.3f of the best NVTL to the second\n",
+                          result.ambiguity_gap());
   }
   absl::StrAppend(&text, "work      ", GroupDigits(result.candidates_scored()), " scored, ",
                   GroupDigits(result.candidates_aligned()), " aligned   ",
                   GroupDigits(result.points().used()), " of ",
                   GroupDigits(result.points().received()), " points\n");
-  absl::StrAppend(&text, absl::StrFormat("time      %.2f s, %.2f s search (%s)\n", elapsed_s,
-                                         result.timings().align_s(), result.engine()));
+  absl::StrAppendFormat(&text, "time      %.2f s, %.2f s search (%s)\n", elapsed_s,
+                        result.timings().align_s(), result.engine());
   absl::StrAppend(&text, "map       ", result.map(), ", revision ", result.map_revision(), "\n");
   return text;
 }

@@ -217,21 +217,20 @@ std::string ProgressText(const std::string& label, const std::string& unit, size
   }
   absl::StrAppend(&text, " ", done, " of ", total, " ", unit);
   if (seconds_left >= 1.0 && done < total) {
-    absl::StrAppend(&text, absl::StrFormat(", %.0f s left", seconds_left));
+    absl::StrAppendFormat(&text, ", %.0f s left", seconds_left);
   }
   return text;
 }
 
-ProgressBar::ProgressBar(std::string label, std::string unit, size_t total)
-    : label_(std::move(label)), unit_(std::move(unit)), total_(total), line_(3.0, 0.1) {}
+double SecondsLeft(size_t done, size_t total, double elapsed_s) {
+  if (done == 0) return -1.0;
+  return elapsed_s * static_cast<double>(total - std::min(done, total)) / static_cast<double>(done);
+}
 
 void ProgressBar::Update(size_t done) {
   const bool last = done >= total_;
   if (!line_.due() && !(last && line_.terminal())) return;
-  const double elapsed = std::chrono::duration<double>(Clock::now() - start_).count();
-  const double left = done == 0 ? -1.0
-                                : elapsed * static_cast<double>(total_ - std::min(done, total_)) /
-                                      static_cast<double>(done);
+  const double left = SecondsLeft(done, total_, watch_.seconds());
   line_.Show(ProgressText(label_, unit_, done, total_, left, line_.terminal()), last);
 }
 

@@ -54,6 +54,20 @@ enum class Confirmation { kYes, kNo, kNotInteractive };
 // On standard input and standard error.
 [[nodiscard]] Confirmation ConfirmOnTerminal(const std::string& question, bool yes);
 
+// The time since it was made.
+class Stopwatch {
+ public:
+  [[nodiscard]] double seconds() const {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
+  }
+
+ private:
+  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+};
+
+// Seconds until all is done at the rate so far; below 0: unknown.
+[[nodiscard]] double SecondsLeft(size_t done, size_t total, double elapsed_s);
+
 // A line on standard error that is replaced by the next one while work goes on. On a terminal it is
 // redrawn; elsewhere (a log, a pipe) plain lines come at intervals. For one thread.
 class LiveLine {
@@ -85,7 +99,8 @@ class LiveLine {
 // "label [#####.....] 120 of 240 tiles, 3 s left".
 class ProgressBar {
  public:
-  ProgressBar(std::string label, std::string unit, size_t total);
+  ProgressBar(std::string label, std::string unit, size_t total)
+      : label_(std::move(label)), unit_(std::move(unit)), total_(total) {}
 
   void Update(size_t done);
 
@@ -93,8 +108,8 @@ class ProgressBar {
   std::string label_;
   std::string unit_;
   size_t total_;
-  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
-  LiveLine line_;
+  Stopwatch watch_;
+  LiveLine line_{3.0, 0.1};
 };
 
 // The text of a bar; `seconds_left` below 0: unknown. A function of its own for the tests.

@@ -221,8 +221,6 @@ Json ReplayJson(const ReplaySetting& setting, const ReplaySummary& summary,
   if (summary.highest_revision > 0) {
     revisions = {{"min", summary.lowest_revision}, {"max", summary.highest_revision}};
   }
-  Json results = Json::array();
-  for (const ReplayRow& row : rows) results.push_back(RowJson(row));
   return {{"started_at", setting.started_at},
           {"command_line", setting.command_line},
           {"client_version", setting.client_version},
@@ -267,7 +265,7 @@ Json ReplayJson(const ReplaySetting& setting, const ReplaySummary& summary,
           {"position_sigma_m", SummaryJson(summary.position_sigma_m)},
           {"position_sigma_shares_m", std::move(shares)},
           {"confidence", SummaryJson(summary.confidence)},
-          {"results", results}};
+          {"results", ListJson(rows, &RowJson)}};
 }
 
 void LiveReport::Add(const ReplayRow& row) {
