@@ -40,7 +40,6 @@ void BuildCommands(CLI::App* app, const std::vector<std::string>& arguments, Wor
       "  voxloc map history --map town");
   AddMapLoadCommand(map, chosen);
   AddMapCommands(map, chosen);
-  AddMapRevisionCommands(map, chosen);
   AddMapCopyCommands(map, chosen);
   AddAlignCommand(app, chosen);
   AddLocateCommand(app, chosen);

@@ -64,10 +64,8 @@ std::pair<CLI::App*, Flags*> AddCommand(CLI::App* parent, Work* chosen,
 
 void AddInfoCommand(CLI::App* parent, Work* chosen);
 void AddMapLoadCommand(CLI::App* parent, Work* chosen);
-// map list, info, drop, undrop and tiles.
+// map list, info, drop, undrop, tiles, history, rollback, activate, withdraw, canary and watch.
 void AddMapCommands(CLI::App* parent, Work* chosen);
-// map history, rollback, activate, withdraw, canary and watch.
-void AddMapRevisionCommands(CLI::App* parent, Work* chosen);
 // map export and import.
 void AddMapCopyCommands(CLI::App* parent, Work* chosen);
 // admin sessions, config, log-level, drain, undrain and captures.

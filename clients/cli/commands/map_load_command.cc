@@ -14,7 +14,6 @@
 #include "clients/cli/commands/commands.h"
 #include "clients/cli/flags/option.h"
 #include "clients/cli/flags/request_flags.h"
-#include "clients/cli/flags/scan_flags.h"
 #include "clients/cli/map/map_load.h"
 #include "clients/cli/output/output.h"
 #include "clients/cli/output/terminal.h"

@@ -14,7 +14,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
-#include "clients/cli/output/message_json.h"
+#include "clients/cli/output/message_text.h"
 #include "clients/cpp/messages.h"
 #include "clients/dataset/perturbation.h"
 #include "core/geometry/angles.h"

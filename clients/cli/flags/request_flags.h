@@ -3,12 +3,15 @@
 // The flags of requests: which server and which map, how scans are aligned (--override, --gate,
 // --base-t-sensor, --vehicle), what is estimated beside a pose (--covariance, --sensor,
 // --protection-risk, --no-confidence and the like), what else results carry (--trace,
-// --diagnostics, --point-scores, --no-ground-margin), and how revisions of maps are committed.
+// --diagnostics, --point-scores, --no-ground-margin), how revisions of maps are committed, how
+// scans are read and thinned (--leaf, --points, --min-range, --max-range, --record-floats), and
+// which scans of a bag of ROS are taken (--bag, the topics and the frames).
 
 #ifndef VOXLOC_CLIENTS_CLI_FLAGS_REQUEST_FLAGS_H_
 #define VOXLOC_CLIENTS_CLI_FLAGS_REQUEST_FLAGS_H_
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -16,6 +19,11 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "clients/cpp/channel.h"
+#include "clients/dataset/bag/drive.h"
+#include "core/cloud/filters.h"
+#include "core/cloud/io/cloud_file.h"
+#include "core/cloud/point_cloud.h"
+#include "voxloc/v1/cloud.pb.h"
 #include "voxloc/v1/map.pb.h"
 #include "voxloc/v1/map_service.pb.h"
 #include "voxloc/v1/options.pb.h"
@@ -136,6 +144,44 @@ void AddCommitFlags(CLI::App* command, CommitFlags* flags);
 
 // "a,b" as its parts, without empty ones.
 [[nodiscard]] std::vector<std::string> NamesOf(const std::string& comma_separated);
+
+// How scans are read and thinned before they are sent, which saves bytes on the network.
+struct ScanFlags {
+  double leaf_m = 0.0;
+  size_t points = 0;
+  double min_range_m = 0.0;
+  double max_range_m = 0.0;  // 0: no limit
+  uint64_t seed = 0;
+  size_t record_floats = 0;  // of .bin files; 0: by their names and values
+
+  [[nodiscard]] FilterOptions filter() const;
+  [[nodiscard]] CloudReadOptions read() const;
+  // The same for the server to do.
+  void AddTo(v1::ScanFilter* filter) const;
+};
+
+void AddScanFlags(CLI::App* command, ScanFlags* flags);
+
+// FILE, for commands that take one scan.
+void AddScanFile(CLI::App* command, std::string* file);
+
+// What the filter keeps of a scan. The error has the scan's name.
+[[nodiscard]] absl::StatusOr<PointCloud> FilterScan(const std::string& name, const PointCloud& scan,
+                                                    const FilterOptions& filter);
+
+// A scan as its file places it, filtered. The error names the file.
+[[nodiscard]] absl::StatusOr<PointCloud> ReadScan(const std::string& path, const ScanFlags& flags);
+
+// The scan of a command that takes one. Prints DescribeClouds.
+[[nodiscard]] absl::StatusOr<PointCloud> LoadScan(const std::string& path, const ScanFlags& flags);
+
+// --bag, which fills `paths`, and the flags of topics and frames, which need it.
+CLI::Option* AddBagFlags(CLI::App* command, bag::DriveOptions* options);
+
+// Opens a recorded drive, at the mount `base_T_sensor`, X,Y,Z,ROLL,PITCH,YAW; empty: by the bag's
+// frames. Standard error shows the progress and then what was chosen, a line each.
+[[nodiscard]] absl::StatusOr<std::unique_ptr<bag::Drive>> OpenDrive(
+    bag::DriveOptions options, const std::string& base_T_sensor);
 
 }  // namespace voxloc::cli
 

@@ -11,8 +11,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_split.h"
 #include "absl/time/time.h"
-#include "clients/cli/output/map_text.h"
-#include "clients/cli/output/message_json.h"
+#include "clients/cli/output/message_text.h"
 #include "clients/cli/output/terminal.h"
 #include "clients/cpp/messages.h"
 

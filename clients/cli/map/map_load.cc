@@ -10,7 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "clients/cli/flags/option.h"
-#include "clients/cli/output/map_text.h"
+#include "clients/cli/output/message_text.h"
 #include "clients/cli/output/terminal.h"
 #include "clients/dataset/bag/drive.h"
 #include "clients/dataset/map_yaml.h"

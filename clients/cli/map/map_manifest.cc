@@ -12,7 +12,7 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "clients/cli/output/message_json.h"
+#include "clients/cli/output/message_text.h"
 #include "clients/cli/output/output.h"
 #include "clients/dataset/cloud_sources.h"
 #include "clients/dataset/map_yaml.h"

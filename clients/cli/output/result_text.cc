@@ -8,7 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
-#include "clients/cli/output/message_json.h"
+#include "clients/cli/output/message_text.h"
 #include "clients/cpp/messages.h"
 #include "core/geometry/angles.h"
 #include "core/geometry/euler.h"

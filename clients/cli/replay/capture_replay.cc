@@ -11,7 +11,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "clients/cli/output/message_json.h"
+#include "clients/cli/output/message_text.h"
 #include "clients/cpp/admin_client.h"
 #include "clients/cpp/align.h"
 #include "clients/cpp/messages.h"

@@ -4,7 +4,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
-#include "clients/cli/flags/scan_flags.h"
+#include "clients/cli/flags/request_flags.h"
 #include "clients/cpp/messages.h"
 #include "clients/dataset/trajectory_file.h"
 #include "core/status/try.h"

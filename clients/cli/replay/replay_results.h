@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
-#include "clients/cli/flags/scan_flags.h"
+#include "clients/cli/flags/request_flags.h"
 #include "clients/cli/output/output.h"
 #include "clients/cli/output/result_text.h"
 #include "clients/cli/output/terminal.h"

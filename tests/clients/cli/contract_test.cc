@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "clients/cli/flags/option.h"
-#include "clients/cli/output/message_json.h"
+#include "clients/cli/output/message_text.h"
 #include "voxloc/v1/admin_service.pb.h"
 #include "voxloc/v1/alignment.pb.h"
 #include "voxloc/v1/map.pb.h"

@@ -19,7 +19,7 @@
 #include "clients/cli/commands/commands.h"
 #include "clients/cli/map/map_load.h"
 #include "clients/cli/map/map_manifest.h"
-#include "clients/cli/output/map_text.h"
+#include "clients/cli/output/message_text.h"
 #include "clients/dataset/tile_spill.h"
 #include "core/cloud/cloud_digest.h"
 #include "core/cloud/io/cloud_file.h"

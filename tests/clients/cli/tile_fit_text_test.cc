@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "clients/cli/output/map_text.h"
+#include "clients/cli/output/message_text.h"
 
 namespace voxloc::cli {
 namespace {
