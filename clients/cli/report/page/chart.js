@@ -3,21 +3,26 @@
 
 const chartMargin = { left: 46, right: 36, top: 10, bottom: 26 };
 
+// A list of names, each after a mark of the class in its colour, which is set as `property`.
+function legendOf(mark, property, entries) {
+  const legend = element("ul", { class: "legend" });
+  entries.forEach(([name, color]) => {
+    const item = element("li", {}, name);
+    const key = element("i", { class: mark });
+    key.style[property] = color;
+    item.prepend(key);
+    legend.append(item);
+  });
+  return legend;
+}
+
 // `series`: { name, color, value(row) } each; `p95`: a level to mark, or null.
 function addChart(parent, title, unit, series, p95) {
   const card = element("div", { class: "card" });
   const head = element("div", { class: "card-head" });
   head.append(element("h2", {}, title), element("span", { class: "unit" }, unit));
   if (series.length > 1) {
-    const legend = element("ul", { class: "legend" });
-    series.forEach((one) => {
-      const item = element("li", {}, one.name);
-      const key = element("i", { class: "key" });
-      key.style.borderColor = one.color;
-      item.prepend(key);
-      legend.append(item);
-    });
-    head.append(legend);
+    head.append(legendOf("key", "borderColor", series.map((one) => [one.name, one.color])));
   }
   const svg = svgElement("svg", { role: "img", "aria-label": title + " over time" });
   card.append(head, svg);
@@ -43,11 +48,7 @@ function addChart(parent, title, unit, series, p95) {
   };
   selection.listeners.push(drawCursor);
   new ResizeObserver(draw).observe(svg);
-  svg.addEventListener("pointermove", (event) => {
-    const left = svg.getBoundingClientRect().left;
-    selection.set(scale.nearest(event.clientX - left), { x: event.clientX, y: event.clientY });
-  });
-  svg.addEventListener("pointerleave", () => selection.set(null, null));
+  addPointing(svg, (pixel) => scale.nearest(pixel));
 }
 
 function drawChart(svg, series, p95) {
@@ -55,11 +56,7 @@ function drawChart(svg, series, p95) {
   const height = svg.clientHeight || 200;
   svg.setAttribute("viewBox", `0 0 ${width} ${height}`);
   svg.replaceChildren();
-  const values = [];
-  series.forEach((one) => rows.forEach((row) => {
-    const value = one.value(row);
-    if (finite(value)) values.push(value);
-  }));
+  const values = series.flatMap((one) => rows.map(one.value)).filter(finite);
   const top = values.reduce((most, value) => Math.max(most, value), 0);
   const bottom = values.reduce((least, value) => Math.min(least, value), 0);
   const span = Math.max(top - bottom, 1e-9);
@@ -74,10 +71,8 @@ function drawChart(svg, series, p95) {
   const y = (value) => chartMargin.top + plotHeight * (high - value) / (high - low);
   drawAxes(svg, marks, ticks(0, last, Math.max(2, Math.floor(plotWidth / 90))), x, y, width, height);
   if (finite(p95) && p95 > 0) {
-    svg.append(svgElement("line", {
-      class: "p95", x1: x(0), x2: x(last), y1: y(p95), y2: y(p95),
-    }));
-    svg.append(svgElement("text", { x: x(last) + 6, y: y(p95) + 4 }, "p95"));
+    svg.append(svgElement("line", { class: "p95", x1: x(0), x2: x(last), y1: y(p95), y2: y(p95) }),
+      svgElement("text", { x: x(last) + 6, y: y(p95) + 4 }, "p95"));
   }
   series.forEach((one) => drawSeries(svg, one, x, y));
   const nearest = (pixel) => {
@@ -203,27 +198,15 @@ function addRibbon(box) {
   if (rows.length) {
     selection.listeners.push(cursor);
     new ResizeObserver(draw).observe(svg);
-    svg.addEventListener("pointermove", (event) => {
-      const pixel = event.clientX - svg.getBoundingClientRect().left;
-      let at = edges.findIndex((edge, i) => i > 0 && pixel < x(edge)) - 1;
-      if (at < 0) at = last;
-      selection.set(at, { x: event.clientX, y: event.clientY });
+    addPointing(svg, (pixel) => {
+      const at = edges.findIndex((edge, i) => i > 0 && pixel < x(edge)) - 1;
+      return at < 0 ? last : at;
     });
-    svg.addEventListener("pointerleave", () => selection.set(null, null));
   }
-  const legend = element("ul", { class: "legend" });
-  const entry = (text, color) => {
-    const item = element("li", {}, text);
-    const dot = element("i", { class: "dot" });
-    dot.style.background = color;
-    item.prepend(dot);
-    legend.append(item);
-  };
   const seen = new Map();
   rows.forEach((row) => seen.set(row.status || "no reply", row));
-  seen.forEach((row, name) => entry(`${name} (${rows.filter((one) => (one.status || "no reply") === name).length})`,
-    statusColor(row)));
-  entry("axis not observed", "var(--bad)");
-  entry("axis weakly observed", "var(--warn)");
-  box.append(legend);
+  const verdicts = [...seen].map(([name, row]) =>
+    [`${name} (${rows.filter((one) => (one.status || "no reply") === name).length})`, statusColor(row)]);
+  box.append(legendOf("dot", "background", [
+    ...verdicts, ["axis not observed", "var(--bad)"], ["axis weakly observed", "var(--warn)"]]));
 }

@@ -1,7 +1,7 @@
 // One look at a fleet: servers, revisions, vehicles, tiles. Text of the data goes into the page as
 // text only.
 
-const fleet = JSON.parse(document.getElementById("voxloc-data").textContent);
+const fleet = JSON.parse(byId("voxloc-data").textContent);
 // More rows than anybody reads, and few enough for any browser.
 const mostRows = 1000;
 
@@ -12,6 +12,7 @@ const vehicles = answering.flatMap((server) => listOf(server, "vehicles")
 const maps = answering.flatMap((server) => listOf(server, "maps")
   .map((map) => Object.assign({ server: server.server, known: !server.sessions_error }, map)));
 
+const compareNames = (a, b) => (a < b ? -1 : a > b ? 1 : 0);
 const percent = (ratio) => (finite(ratio) ? (Math.floor(1000 * ratio) / 10).toFixed(1) + " %" : "\u2013");
 
 function duration(seconds) {
@@ -33,11 +34,11 @@ function count(number, one) {
 
 function addFleetHeadline() {
   const some = answering.length === fleet.servers.length ? "" : `${answering.length} of `;
-  document.getElementById("headline").textContent =
+  byId("headline").textContent =
     `${count(vehicles.length, "vehicle")} on ${some}${count(fleet.servers.length, "server")}`;
   const names = new Set(maps.map((map) => map.name));
   const time = new Date(fleet.taken_at_ns / 1e6).toISOString().replace("T", " ").slice(0, 19);
-  document.getElementById("subline").textContent = `${time} UTC \u00b7 ${count(names.size, "map")}`;
+  byId("subline").textContent = `${time} UTC \u00b7 ${count(names.size, "map")}`;
 }
 
 function addFleetTiles() {
@@ -55,8 +56,8 @@ function addFleetTiles() {
 }
 
 function addErrors() {
-  document.getElementById("errors-card").hidden = fleet.errors.length === 0;
-  fleet.errors.forEach((error) => document.getElementById("errors").append(element("li", {}, error)));
+  byId("errors-card").hidden = fleet.errors.length === 0;
+  fleet.errors.forEach((error) => byId("errors").append(element("li", {}, error)));
 }
 
 // A line of cells; those with a colour are badges.
@@ -73,7 +74,7 @@ function addLine(body, cells) {
 const words = (text) => ({ text, words: true });
 
 function addServers() {
-  const body = addTableHead(document.getElementById("servers"), ["server", "state", "engine",
+  const body = addTableHead(byId("servers"), ["server", "state", "engine",
     "version", "vehicles", "scans/s", "accepted", "up"], ["state", "engine", "version"]);
   fleet.servers.forEach((server) => {
     if (server.error) {
@@ -82,15 +83,15 @@ function addServers() {
       return;
     }
     const own = server.vehicles;
-    const rate = own.reduce((sum, vehicle) => sum + vehicle.rate_per_s, 0);
+    const sum = (list, value) => list.reduce((total, vehicle) => total + value(vehicle), 0);
     const weighed = own.filter((vehicle) => finite(vehicle.accepted_ratio));
-    const total = weighed.reduce((sum, vehicle) => sum + vehicle.rate_per_s, 0);
-    const accepted = weighed.reduce((sum, vehicle) => sum + vehicle.rate_per_s * vehicle.accepted_ratio, 0);
+    const total = sum(weighed, (vehicle) => vehicle.rate_per_s);
+    const accepted = sum(weighed, (vehicle) => vehicle.rate_per_s * vehicle.accepted_ratio);
     const known = !server.sessions_error;
     addLine(body, [server.server,
       { text: server.state, color: server.state === "serving" ? "var(--good)" : "var(--warn)" },
       words(server.engine), words(server.version), known ? String(own.length) : "\u2013",
-      known ? fixed(rate, 1) : "\u2013", total > 0 ? percent(accepted / total) : "\u2013",
+      known ? fixed(sum(own, (vehicle) => vehicle.rate_per_s), 1) : "\u2013", total > 0 ? percent(accepted / total) : "\u2013",
       duration(server.uptime_s)]);
   });
 }
@@ -102,11 +103,11 @@ function stateOf(revision) {
 }
 
 function addRevisions() {
-  const body = addTableHead(document.getElementById("revisions"), ["map", "server", "revision",
+  const body = addTableHead(byId("revisions"), ["map", "server", "revision",
     "state", "committed", "comment", "vehicles", "scans/s", "accepted"],
     ["server", "state", "committed", "comment"]);
   const colors = { ACTIVE: "var(--good)", STAGED: "var(--warn)" };
-  maps.slice().sort((a, b) => (a.name < b.name ? -1 : a.name > b.name ? 1 : 0)).forEach((map) => {
+  maps.slice().sort((a, b) => compareNames(a.name, b.name)).forEach((map) => {
     const uses = new Map(map.in_use.map((use) => [use.revision, use]));
     map.revisions.filter((revision) => colors[revision.state] || uses.has(revision.revision))
       .forEach((revision) => {
@@ -121,7 +122,7 @@ function addRevisions() {
 }
 
 function addVehicles(chosen) {
-  const table = document.getElementById("vehicles");
+  const table = byId("vehicles");
   table.replaceChildren();
   const body = addTableHead(table, ["vehicle", "verdict", "server", "map", "revision", "profile",
     "scans/s", "accepted", "answered", "last answer"], ["verdict", "server", "map", "profile"]);
@@ -131,21 +132,20 @@ function addVehicles(chosen) {
     words(vehicle.server), words(vehicle.map), vehicle.map_revision ? String(vehicle.map_revision) : "\u2013",
     words(vehicle.profile), fixed(vehicle.rate_per_s, 1), percent(vehicle.accepted_ratio),
     String(vehicle.answered), finite(vehicle.silent_s) ? duration(vehicle.silent_s) + " ago" : "\u2013"]));
-  document.getElementById("vehicles-note").textContent =
-    chosen.length > mostRows ? `the first ${mostRows} of ${chosen.length}` : "";
+  byId("vehicles-note").textContent = chosen.length > mostRows ? `the first ${mostRows} of ${chosen.length}` : "";
 }
 
 function addVehicleChoice() {
-  const byName = (a, b) => (a.vehicle < b.vehicle ? -1 : a.vehicle > b.vehicle ? 1 : 0);
-  const attention = vehicles.filter((vehicle) => vehicle.needs_attention).sort(byName);
-  const all = vehicles.slice().sort((a, b) => b.needs_attention - a.needs_attention || byName(a, b));
+  const all = vehicles.slice()
+    .sort((a, b) => b.needs_attention - a.needs_attention || compareNames(a.vehicle, b.vehicle));
+  const attention = all.filter((vehicle) => vehicle.needs_attention);
   const choices = [[`all ${all.length}`, all]];
   if (attention.length) choices.push([`need attention (${attention.length})`, attention]);
-  addSegments(document.getElementById("vehicle-choice"), choices, addVehicles);
+  addSegments(byId("vehicle-choice"), choices, addVehicles);
 }
 
 function addWorstTiles() {
-  const body = addTableHead(document.getElementById("tiles-table"), ["tile", "map", "server", "change",
+  const body = addTableHead(byId("tiles-table"), ["tile", "map", "server", "change",
     "seen through", "unexplained", "residual, m", "scans"], ["map", "server"]);
   maps.flatMap((map) => map.worst_tiles.map((tile) => ({ map, tile })))
     .sort((a, b) => b.tile.fit.change - a.tile.fit.change).slice(0, mostRows)

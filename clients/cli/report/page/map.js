@@ -18,12 +18,12 @@ function decodePicture(picture) {
 function addMap(box) {
   const [ground, paths] = box.querySelectorAll("canvas");
   const shades = decodePicture(data.picture);
-  document.getElementById("map-empty").hidden = data.picture.cells > 0;
-  const posed = rows.map((row, index) => ({ row, index })).filter((one) => one.row.pose);
+  byId("map-empty").hidden = data.picture.cells > 0;
+  const posed = rows.filter((row) => row.pose);
   let exaggeration = 1;
   let ellipses = true;
-  // As many as can be told apart.
-  const ellipseStep = Math.max(1, Math.ceil(posed.length / 200));
+  // Of these, as many as can be told apart.
+  const spaced = posed.filter((row, i) => i % Math.max(1, Math.ceil(posed.length / 200)) === 0);
   let view = null;  // { x, y, scale }: the point in the middle, and pixels per metre
   let frame = 0;
 
@@ -33,10 +33,9 @@ function addMap(box) {
   const shown = (row) => besideTruth(row, row.pose);
 
   function fit() {
-    const xs = rows.map((row) => row.truth[0]);
-    const ys = rows.map((row) => row.truth[1]);
-    const low = [xs, ys].map((values) => values.reduce((a, b) => Math.min(a, b), Infinity));
-    const high = [xs, ys].map((values) => values.reduce((a, b) => Math.max(a, b), -Infinity));
+    const places = [0, 1].map((axis) => rows.map((row) => row.truth[axis]));
+    const low = places.map((values) => values.reduce((a, b) => Math.min(a, b), Infinity));
+    const high = places.map((values) => values.reduce((a, b) => Math.max(a, b), -Infinity));
     const margin = Math.max(14, 0.07 * Math.max(high[0] - low[0], high[1] - low[1]));
     view = {
       x: (low[0] + high[0]) / 2, y: (low[1] + high[1]) / 2,
@@ -110,16 +109,14 @@ function addMap(box) {
     pen.lineJoin = "round";
     pen.lineCap = "round";
     line(pen, rows.map((row) => toPixel(row.truth[0], row.truth[1])), 8, cssColor("--truth"), 0.55);
-    if (ellipses) posed.filter((one, i) => i % ellipseStep === 0).forEach((one) => drawEllipse(pen, one.row));
+    if (ellipses) spaced.forEach((row) => drawEllipse(pen, row));
     if (compared) {
       line(pen, rows.filter((row) => row.other && row.other.pose)
         .map((row) => toPixel(...besideTruth(row, row.other.pose))), 2.2, cssColor("--other"), 1);
     }
-    line(pen, posed.map((one) => toPixel(...shown(one.row))), 2.2, cssColor("--estimate"), 1);
-    posed.filter((one, i) => i % ellipseStep === 0).forEach((one) => drawUnobserved(pen, one.row));
-    const bad = cssColor("--bad");
-    posed.filter((one) => !one.row.accepted)
-      .forEach((one) => disc(pen, toPixel(...shown(one.row)), 4.5, bad));
+    line(pen, posed.map((row) => toPixel(...shown(row))), 2.2, cssColor("--estimate"), 1);
+    spaced.forEach((row) => drawUnobserved(pen, row));
+    posed.filter((row) => !row.accepted).forEach((row) => disc(pen, toPixel(...shown(row)), 4.5, cssColor("--bad")));
     if (rows.length) {
       const first = toPixel(rows[0].truth[0], rows[0].truth[1]);
       const end = rows[rows.length - 1];
@@ -248,9 +245,9 @@ function addMap(box) {
   box.addEventListener("pointerleave", () => selection.set(null, null));
   addWheelZoom(box, (factor, x, y) => { if (view) zoom(factor, x, y); });
   const middle = (factor) => () => zoom(factor, box.clientWidth / 2, box.clientHeight / 2);
-  document.getElementById("zoom-in").addEventListener("click", middle(1.6));
-  document.getElementById("zoom-out").addEventListener("click", middle(1 / 1.6));
-  document.getElementById("zoom-fit").addEventListener("click", () => { fit(); drawSoon(); });
+  byId("zoom-in").addEventListener("click", middle(1.6));
+  byId("zoom-out").addEventListener("click", middle(1 / 1.6));
+  byId("zoom-fit").addEventListener("click", () => { fit(); drawSoon(); });
   selection.listeners.push(() => { if (view) drawPaths(); });
   new ResizeObserver(drawSoon).observe(box);
   return {

@@ -1,40 +1,32 @@
 // Headline, tiles, tables and what the buttons do.
 
-const statistic = (key, factor) => {
-  const scaled = {};
-  for (const name of ["mean", "p50", "p95", "p99", "max"]) {
-    const value = replay[key][name];
-    scaled[name] = finite(value) ? value * (factor || 1) : null;
-  }
-  return scaled;
-};
+const statistic = (key, factor) => Object.fromEntries(Object.entries(replay[key])
+  .map(([name, value]) => [name, finite(value) ? value * (factor || 1) : null]));
 const translation = statistic("translation_error_m", errorFactor);
 const rotation = statistic("rotation_error_deg");
 const latency = statistic("latency_ms");
 const engine = statistic("engine_ms");
 const overhead = statistic("overhead_ms");
 
-function pathLength() {
-  let metres = 0;
-  for (let i = 1; i < rows.length; i += 1) {
-    metres += Math.hypot(...[0, 1, 2].map((axis) => rows[i].truth[axis] - rows[i - 1].truth[axis]));
-  }
-  return metres;
-}
+// How far two poses are apart along the axes, all three where none are named.
+const distance = (a, b, axes) => Math.hypot(...(axes || [0, 1, 2]).map((axis) => a[axis] - b[axis]));
+
+const pathLength = () =>
+  rows.reduce((metres, row, i) => metres + (i ? distance(row.truth, rows[i - 1].truth) : 0), 0);
 
 function addHeadline() {
   const share = replay.answered ? Math.floor(1000 * replay.accepted / replay.answered) / 10 : 0;
   const median = finite(translation.p50)
     ? `, median error ${significant(translation.p50)} ${errorUnit}` : "";
-  document.getElementById("headline").textContent =
+  byId("headline").textContent =
     `${share === 100 ? "Every scan" : share + " % of scans"} tracked on map ${replay.map}${median}`;
   const seconds = rows.length ? rows[rows.length - 1].t : 0;
   const drive = rising ? `, ${seconds.toFixed(1)} s` : "";
-  document.getElementById("subline").textContent =
+  byId("subline").textContent =
     `${replay.scans} scan${replay.scans === 1 ? "" : "s"} over ${pathLength().toFixed(0)} m${drive} \u00b7 profile ${replay.profile}` +
     ` \u00b7 ${replay.engine} engine`;
   if (data.row_step > 1) {
-    document.getElementById("subline").textContent +=
+    byId("subline").textContent +=
       ` \u00b7 ${rows.length} scans shown, one of every ${data.row_step}; the statistics are of all`;
   }
   document.title = `voxloc replay of ${replay.map}`;
@@ -57,8 +49,8 @@ function addRun() {
     parts.push(min === max ? `map revision ${min}` : `map revisions ${min} to ${max}`);
   }
   parts.push(`voxlocd ${replay.server_version}`, `voxloc ${replay.client_version}`, filterText(replay.filter));
-  document.getElementById("run").textContent = parts.join(" \u00b7 ");
-  document.getElementById("command-line").textContent = replay.command_line;
+  byId("run").textContent = parts.join(" \u00b7 ");
+  byId("command-line").textContent = replay.command_line;
 }
 
 function addTiles() {
@@ -79,7 +71,7 @@ function addTiles() {
 }
 
 function addCharts() {
-  const charts = document.getElementById("charts");
+  const charts = byId("charts");
   const aligned = (value) => (row) => (row.pose ? value(row) : NaN);
   const beside = (value) => (compared ? [{
     name: "other run", color: "var(--other)", value: (row) => (row.other && row.other.pose ? value(row.other) : NaN),
@@ -121,7 +113,7 @@ function boundsNote() {
   }
   const bounded = rows.filter((row) => row.pose && row.protection);
   const beyond = (axes, level) => bounded.filter((row) => finite(row.protection[level]) &&
-    Math.hypot(...axes.map((axis) => protectedPose(row)[axis] - row.truth[axis])) > row.protection[level]).length;
+    distance(protectedPose(row), row.truth, axes) > row.protection[level]).length;
   if (bounded.length) {
     parts.push(`errors beyond the protection level: ${beyond([0, 1], "horizontal_m")} horizontal and ` +
       `${beyond([2], "vertical_m")} vertical of ${bounded.length}, risk ${bounded[0].protection.risk}`);
@@ -130,18 +122,18 @@ function boundsNote() {
 }
 
 function addBounds() {
-  const box = document.getElementById("bounds");
+  const box = byId("bounds");
   const posed = rows.filter((row) => row.pose);
   const any = posed.some((row) => row.position_covariance || row.protection);
   box.hidden = !any;
-  document.getElementById("bounds-note").hidden = !any;
+  byId("bounds-note").hidden = !any;
   if (!any) return;
-  document.getElementById("bounds-note").textContent = boundsNote();
+  byId("bounds-note").textContent = boundsNote();
   const levels = posed.some((row) => row.protection);
   const add = (title, axes, radius, level) => {
     const series = [
-      { name: "error", color: "var(--estimate)", value: (row) => (row.pose
-        ? Math.hypot(...axes.map((axis) => row.pose[axis] - row.truth[axis])) : NaN) },
+      { name: "error", color: "var(--estimate)",
+        value: (row) => (row.pose ? distance(row.pose, row.truth, axes) : NaN) },
       { name: "95 %", color: "var(--second)", value: (row) => (row.pose && row.position_covariance ? radius(row) : NaN) },
     ];
     if (levels) {
@@ -164,7 +156,7 @@ function addStatisticsLine(body, keys, name, values, digits, indent) {
 
 function addStatistics() {
   const keys = ["mean", "p50", "p95", "p99", "max"];
-  const body = addTableHead(document.getElementById("statistics"), ["", ...keys]);
+  const body = addTableHead(byId("statistics"), ["", ...keys]);
   const add = (...line) => addStatisticsLine(body, keys, ...line);
   add(`Position error, ${errorUnit}`, translation, errorUnit === "m" ? 3 : 2);
   add("Rotation error, degrees", rotation, 3);
@@ -177,7 +169,7 @@ function addStatistics() {
 }
 
 function addRows(chosen) {
-  const table = document.getElementById("rows");
+  const table = byId("rows");
   table.replaceChildren();
   const body = addTableHead(table, ["scan", "status", "time, s", `position error, ${errorUnit}`,
     "rotation error, \u00b0", "NVTL", "iterations", "round trip, ms", "engine, ms"]);
@@ -204,13 +196,13 @@ function addRowChoice() {
   const choices = [["largest errors", worst], ["slowest", slowest]];
   if (refused.length) choices.push([`not accepted (${refused.length})`, refused]);
   choices.push([`all ${rows.length}`, rows]);
-  addSegments(document.getElementById("row-choice"), choices, addRows);
+  addSegments(byId("row-choice"), choices, addRows);
 }
 
 function addSetting() {
   const guess = replay.perturb ? `${replay.guess}, perturbed by ${replay.perturb}` : replay.guess;
   const sending = replay.rate_hz > 0 ? `${replay.rate_hz} scans a second` : "one scan at a time";
-  document.getElementById("setting").textContent =
+  byId("setting").textContent =
     `Scans ${replay.scans_path} \u00b7 guess ${guess} \u00b7 ${sending} \u00b7 server ${replay.server}` +
     ` \u00b7 replay took ${fixed(replay.elapsed_s, 1)} s`;
 }
@@ -227,10 +219,6 @@ function summarize(values) {
   };
 }
 
-function poseDistance(a, b) {
-  return Math.hypot(a[0] - b[0], a[1] - b[1], a[2] - b[2]);
-}
-
 // Of the rotation from one quaternion (x, y, z, w) to the other, degrees.
 function poseAngle(a, b) {
   const [ax, ay, az, aw] = a.slice(3);
@@ -243,20 +231,19 @@ function poseAngle(a, b) {
 }
 
 function addComparison() {
-  const card = document.getElementById("comparison");
+  const card = byId("comparison");
   card.hidden = !compared;
   if (!compared) return;
   const both = rows.filter((row) => row.other);
   const posed = both.filter((row) => row.pose && row.other.pose);
-  const count = (here, there) =>
-    both.filter((row) => row.accepted === here && row.other.accepted === there).length;
-  document.getElementById("comparison-title").textContent = `Compared with ${compared.name}`;
-  document.getElementById("comparison-counts").textContent =
+  const count = (here, there) => both.filter((row) => row.accepted === here && row.other.accepted === there).length;
+  byId("comparison-title").textContent = `Compared with ${compared.name}`;
+  byId("comparison-counts").textContent =
     `${both.length} of ${rows.length} scans are in both runs, ${posed.length} with a pose in both. ` +
     `Accepted: ${count(true, true)} in both, ${count(true, false)} only here, ` +
     `${count(false, true)} only there, ${count(false, false)} in neither. The other run: map ` +
     `${compared.map}, profile ${compared.profile}, engine ${compared.engine}, guess ${compared.guess}.`;
-  const body = addTableHead(document.getElementById("comparison-table"), ["", "mean", "p50", "p95", "max"]);
+  const body = addTableHead(byId("comparison-table"), ["", "mean", "p50", "p95", "max"]);
   const line = (name, values, digits, indent) =>
     addStatisticsLine(body, ["mean", "p50", "p95", "max"], name, summarize(values), digits, indent);
   const metric = (name, digits, list, value) => {
@@ -270,23 +257,23 @@ function addComparison() {
   metric("NVTL", 3, posed, (row) => row.scores.nvtl);
   metric("Round trip, ms", 2, both.filter((row) => row.answered && row.other.answered), (row) => row.latency_ms);
   line(`Distance between the poses, ${errorUnit}`,
-    posed.map((row) => poseDistance(row.pose, row.other.pose) * errorFactor), errorDigits);
+    posed.map((row) => distance(row.pose, row.other.pose) * errorFactor), errorDigits);
   line("Angle between the poses, degrees", posed.map((row) => poseAngle(row.pose, row.other.pose)), 3);
 }
 
 addHeadline();
 addRun();
 addTiles();
-const map = addMap(document.getElementById("map"));
-addSegments(document.getElementById("exaggerate"), [["\u00d71", 1], ["\u00d720", 20], ["\u00d7200", 200]],
+const map = addMap(byId("map"));
+addSegments(byId("exaggerate"), [["\u00d71", 1], ["\u00d720", 20], ["\u00d7200", 200]],
   (factor) => map.exaggerate(factor));
-addSegments(document.getElementById("ellipses"), [["ellipses", true], ["none", false]],
+addSegments(byId("ellipses"), [["ellipses", true], ["none", false]],
   (on) => map.showEllipses(on));
 document.querySelectorAll(".of-other").forEach((part) => { part.hidden = !compared; });
-addRibbon(document.getElementById("ribbon"));
+addRibbon(byId("ribbon"));
 addCharts();
 addBounds();
-const scanView = addScanView(document.getElementById("scan"));
+const scanView = addScanView(byId("scan"));
 addComparison();
 addStatistics();
 addRowChoice();

@@ -101,12 +101,12 @@ function rotationColumns([x, y, z, w]) {
 function addScanView(box) {
   const shown = views.scans.map((view) => ({ view, row: rows.find((row) => row.index === view.index) }))
     .filter((one) => one.row && one.row.pose);
-  document.getElementById("scan-view").hidden = !shown.length;
+  byId("scan-view").hidden = !shown.length;
   if (!shown.length) return { draw() {} };
   const canvas = box.querySelector("canvas");
   const gl = canvas.getContext("webgl2", { antialias: true, preserveDrawingBuffer: true });
   if (!gl) {
-    document.getElementById("scan-empty").hidden = false;
+    byId("scan-empty").hidden = false;
     return { draw() {} };
   }
   const pointNames = ["place", "score"];
@@ -198,7 +198,7 @@ function addScanView(box) {
     if (view.points.scored) {
       parts.push(`scores at the result, from orange (0) to green (${fixed(state.best, 2)}); red: no cell is near`);
     } else if (views.scores_missing) parts.push(`no scores: ${views.scores_missing}`);
-    document.getElementById("scan-note").textContent = parts.join(" \u00b7 ");
+    byId("scan-note").textContent = parts.join(" \u00b7 ");
   }
 
   // The view and the scan's row, which has the index of the view.
@@ -214,16 +214,16 @@ function addScanView(box) {
     drawSoon();
   }
 
-  const select = document.getElementById("scan-select");
+  const select = byId("scan-select");
   shown.forEach(({ row }, i) => select.append(element("option", { value: String(i) },
     `${row.file} \u00b7 ${row.status} \u00b7 ${significant(row.translation_error_m * errorFactor)} ${errorUnit}`)));
   select.addEventListener("change", () => { const one = shown[Number(select.value)]; choose(one.view, one.row); });
   const turn = (to) => { Object.assign(state, to); drawSoon(); };
-  addSegments(document.getElementById("scan-pose"),
+  addSegments(byId("scan-pose"),
     [["result", "pose"], ["guess", "guess"], ["truth", "truth"]], (pose) => { state.pose = pose; drawSoon(); });
-  addSegments(document.getElementById("scan-cells"), [["cells", true], ["none", false]],
+  addSegments(byId("scan-cells"), [["cells", true], ["none", false]],
     (on) => { state.cells = on; drawSoon(); });
-  addSegments(document.getElementById("scan-turn"), [["oblique", oblique], ["from above", topDown]], turn);
+  addSegments(byId("scan-turn"), [["oblique", oblique], ["from above", topDown]], turn);
 
   addDragging(box, (event, dx, dy) => {
     if (event.shiftKey) {

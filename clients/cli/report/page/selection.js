@@ -1,7 +1,7 @@
 // What the views of a drive share: the scan under the pointer, the box that describes it, zooming by
 // the wheel, and dragging.
 
-const data = JSON.parse(document.getElementById("voxloc-data").textContent);
+const data = JSON.parse(byId("voxloc-data").textContent);
 const replay = data.replay;
 const rows = replay.results;
 const start = rows.length ? rows[0].stamp_s : 0;
@@ -48,6 +48,13 @@ function sharesText(row) {
   return `${fixed(along(axis), 3)} m along the base's ${"xyz"[axis]}: ${parts.join(", ")}`;
 }
 
+// The cursor of an SVG over the drive: `indexAt` finds the scan at a pixel from its left edge.
+function addPointing(svg, indexAt) {
+  svg.addEventListener("pointermove", (event) => selection.set(
+    indexAt(event.clientX - svg.getBoundingClientRect().left), { x: event.clientX, y: event.clientY }));
+  svg.addEventListener("pointerleave", () => selection.set(null, null));
+}
+
 const selection = {
   index: null,
   listeners: [],
@@ -61,14 +68,12 @@ const selection = {
 };
 
 function showReadout(row, pointer) {
-  const box = document.getElementById("readout");
+  const box = byId("readout");
   box.hidden = row === null || !pointer;
   if (box.hidden) return;
   box.replaceChildren();
   const head = element("h3", {}, row.file);
-  const badge = element("span", { class: "badge" }, row.status || "no reply");
-  badge.style.setProperty("--badge", statusColor(row));
-  head.append(badge);
+  head.append(badgeOf(row.status || "no reply", statusColor(row)));
   const list = element("dl");
   const add = (name, value) => list.append(element("dt", {}, name), element("dd", {}, value));
   add(rising ? "time" : "scan", fixed(row.t, rising ? 2 : 0) + " " + timeUnit);

@@ -1,6 +1,7 @@
 // What the pages are built of: numbers as text, colours of verdicts, elements, tiles, tables, rows of
 // buttons, and the two themes.
 
+const byId = (id) => document.getElementById(id);
 const finite = (value) => typeof value === "number" && Number.isFinite(value);
 
 function fixed(value, digits) {
@@ -23,21 +24,15 @@ function cssColor(name) {
   return getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 }
 
-function element(name, attributes, text) {
-  const made = document.createElement(name);
+function filled(made, attributes, text) {
   for (const key of Object.keys(attributes || {})) made.setAttribute(key, attributes[key]);
   if (text !== undefined) made.textContent = text;
   return made;
 }
 
+const element = (name, attributes, text) => filled(document.createElement(name), attributes, text);
 const svgNamespace = document.querySelector("svg").namespaceURI;
-
-function svgElement(name, attributes, text) {
-  const made = document.createElementNS(svgNamespace, name);
-  for (const key of Object.keys(attributes || {})) made.setAttribute(key, attributes[key]);
-  if (text !== undefined) made.textContent = text;
-  return made;
-}
+const svgElement = (name, attributes, text) => filled(document.createElementNS(svgNamespace, name), attributes, text);
 
 // Round steps that cut [low, high] into at most `count` parts.
 function ticks(low, high, count) {
@@ -56,7 +51,7 @@ function addTile(name, value, unit, note) {
   const big = element("p", { class: "value" }, value);
   if (unit) big.append(element("small", {}, unit));
   tile.append(element("p", { class: "name" }, name), big, element("p", { class: "note" }, note));
-  document.getElementById("tiles").append(tile);
+  byId("tiles").append(tile);
   return tile;
 }
 
@@ -110,7 +105,7 @@ function isDark() {
 
 // `redraw` is called when the theme has changed, for what is drawn in pixels.
 function addTheme(redraw) {
-  document.getElementById("theme").addEventListener("click", () => {
+  byId("theme").addEventListener("click", () => {
     document.documentElement.setAttribute("data-theme", isDark() ? "light" : "dark");
     redraw();
   });
