@@ -3,6 +3,7 @@
 #include <chrono>
 #include <filesystem>
 #include <map>
+#include <optional>
 #include <string>
 #include <system_error>
 #include <thread>
@@ -49,9 +50,14 @@ class Export {
   absl::StatusOr<ExitCode> Run() {
     VOXLOC_TRY(Describe());
     VOXLOC_TRY(PrepareDirectory());
-    ProgressBar bar(absl::StrCat("exporting ", options_.map), "tiles", manifest_.tiles.size());
-    bar_ = &bar;
-    KeepExistingTiles();
+    bar_.emplace(absl::StrCat("exporting ", options_.map), "tiles", manifest_.tiles.size());
+    for (ManifestTile& tile : manifest_.tiles) {
+      const absl::StatusOr<PointCloud> cloud = ReadManifestTile(options_.directory, tile);
+      if (!cloud.ok()) continue;
+      tile.origin = cloud->origin;
+      missing_.erase(tile.id);
+      bar_->Update(++kept_);
+    }
     VOXLOC_TRY(FetchMissing());
     VOXLOC_TRY(WriteManifest(options_.directory, manifest_));
     return Report();
@@ -72,14 +78,9 @@ class Export {
     manifest_.frame = map.frame();
     for (const v1::TileInfo& info : tiles.tiles()) {
       VOXLOC_ASSIGN_OR_RETURN(const Sha256Digest digest, Sha256FromBytes(info.sha256()));
-      ManifestTile tile;
-      tile.id = info.tile_id();
-      tile.file = TileFileName(tile.id);
-      tile.sha256 = digest;
-      tile.points = info.points();
-      tile.bounds = info.bounds();
-      missing_.emplace(tile.id, manifest_.tiles.size());
-      manifest_.tiles.push_back(std::move(tile));
+      missing_.emplace(info.tile_id(), manifest_.tiles.size());
+      manifest_.tiles.push_back({info.tile_id(), TileFileName(info.tile_id()), digest,
+                                 info.points(), Eigen::Vector3d::Zero(), info.bounds()});
     }
     return absl::OkStatus();
   }
@@ -92,16 +93,6 @@ class Export {
     if (!error) return absl::OkStatus();
     return absl::InvalidArgumentError(
         absl::StrCat(options_.directory, " cannot be written: ", error.message()));
-  }
-
-  void KeepExistingTiles() {
-    for (ManifestTile& tile : manifest_.tiles) {
-      const absl::StatusOr<PointCloud> cloud = ReadManifestTile(options_.directory, tile);
-      if (!cloud.ok()) continue;
-      tile.origin = cloud->origin;
-      missing_.erase(tile.id);
-      bar_->Update(++kept_);
-    }
   }
 
   absl::Status FetchMissing() {
@@ -173,7 +164,7 @@ class Export {
   std::map<std::string, size_t> missing_;  // indices into the manifest's tiles, by id
   size_t kept_ = 0;
   uint64_t bytes_ = 0;  // of points, received
-  ProgressBar* bar_ = nullptr;
+  std::optional<ProgressBar> bar_;
 };
 
 absl::StatusOr<ExitCode> ExportMap(const MapExportFlags& options) {

@@ -251,11 +251,9 @@ double UptimeSeconds(const v1::GetServerInfoResponse& info) {
 }
 
 std::string CellSizes(const v1::Profile& profile) {
-  std::vector<std::string> sizes;
-  for (const v1::ProfileStage& stage : profile.stages()) {
-    sizes.push_back(absl::StrFormat("%g m", stage.cells().cell_size_m()));
-  }
-  return absl::StrJoin(sizes, ", ");
+  return absl::StrJoin(profile.stages(), ", ", [](std::string* out, const auto& stage) {
+    absl::StrAppendFormat(out, "%g m", stage.cells().cell_size_m());
+  });
 }
 
 std::string ScoreName(const v1::Profile& profile) {
@@ -264,9 +262,7 @@ std::string ScoreName(const v1::Profile& profile) {
 
 std::vector<std::string> RoleNames(const v1::GetServerInfoResponse& info) {
   std::vector<std::string> names;
-  for (const int role : info.caller_roles()) {
-    names.push_back(EnumWordOf(static_cast<v1::Role>(role)));
-  }
+  for (const int role : info.caller_roles()) names.push_back(EnumWordOf(v1::Role(role)));
   return names;
 }
 
@@ -309,9 +305,7 @@ std::string InfoText(const std::string& server, const v1::GetServerInfoResponse&
   }
   TextTable limits("limit|>value");
   const Json values = MessageJson(info.limits());
-  for (const auto& [name, value] : values.items()) {
-    limits.AddRow({name, value.dump()});
-  }
+  for (const auto& [name, value] : values.items()) limits.AddRow({name, value.dump()});
   return absl::StrCat(text, "\n", devices.Text(), "\n", profiles.Text(), "\n", limits.Text());
 }
 

@@ -86,6 +86,10 @@ Json FleetMapJson(const FleetServer& server, const FleetMap& map) {
   return json;
 }
 
+double UptimeSeconds(const v1::GetServerInfoResponse& info) {
+  return static_cast<double>(info.now_ns() - info.started_at_ns()) * 1e-9;
+}
+
 Json ServerJson(const FleetServer& server) {
   Json json = {{"server", server.address}, {"error", ErrorJson(server.status)}};
   if (!server.status.ok()) return json;
@@ -95,7 +99,7 @@ Json ServerJson(const FleetServer& server) {
   json["state"] = state == nullptr ? Json(static_cast<int>(info.state())) : Json(EnumWord(*state));
   json["engine"] = info.engine();
   json["engine_note"] = info.engine_note();
-  json["uptime_s"] = static_cast<double>(info.now_ns() - info.started_at_ns()) * 1e-9;
+  json["uptime_s"] = UptimeSeconds(info);
   json["sessions_error"] = ErrorJson(server.sessions_status);
   json["vehicles"] = ListJson(server.vehicles, &VehicleJson);
   json["maps_error"] = ErrorJson(server.maps_status);
@@ -105,10 +109,9 @@ Json ServerJson(const FleetServer& server) {
 
 std::string FleetPercent(const FleetScans& scans) {
   const std::optional<double> ratio = scans.accepted_ratio();
+  if (!ratio.has_value()) return "-";
   // Rounded down: 100 % is said of all only.
-  return ratio.has_value()
-             ? absl::StrFormat("%.1f %%", static_cast<double>(static_cast<int>(1e3 * *ratio)) / 10)
-             : "-";
+  return absl::StrFormat("%.1f %%", static_cast<double>(static_cast<int>(1e3 * *ratio)) / 10);
 }
 
 std::string FleetRate(const FleetScans& scans) { return absl::StrFormat("%.1f", scans.rate_per_s); }
@@ -140,12 +143,10 @@ TextTable ServerTable(const FleetState& fleet) {
     FleetScans recent;
     for (const FleetVehicle& vehicle : server.vehicles) recent.Add(vehicle.recent);
     const bool known = server.sessions_status.ok();
-    const double up_s =
-        static_cast<double>(server.info.now_ns() - server.info.started_at_ns()) * 1e-9;
     table.AddRow({server.address, EnumWordOf(server.info.state()), server.info.engine(),
                   server.info.version(), known ? absl::StrCat(server.vehicles.size()) : "-",
                   known ? FleetRate(recent) : "-", known ? FleetPercent(recent) : "-",
-                  DurationText(up_s)});
+                  DurationText(UptimeSeconds(server.info))});
   }
   return table;
 }
@@ -258,13 +259,11 @@ std::vector<FleetTile> TilesInOrder(const FleetState& fleet) {
 TextTable WorstTileTable(const std::vector<FleetTile>& tiles, size_t most) {
   TextTable table("tile|map|server|>change|>through|>unexplained|>residual|>scans");
   for (size_t i = 0; i < std::min(most, tiles.size()); ++i) {
-    const v1::TileFit& fit = tiles[i].tile->fit();
-    table.AddRow({tiles[i].tile->tile_id(), tiles[i].map->info.name(), tiles[i].server->address,
-                  absl::StrFormat("%.2f", fit.change()),
-                  absl::StrFormat("%.0f %%", 100.0 * fit.seen_through_ratio()),
-                  absl::StrFormat("%.0f %%", 100.0 * fit.unexplained_ratio()),
-                  absl::StrFormat("%.3f m", fit.residual_m()),
-                  absl::StrFormat("%.1f", fit.scans())});
+    const auto& [server, map, tile] = tiles[i];
+    std::vector<std::string> cells = {tile->tile_id(), map->info.name(), server->address};
+    AppendFitCells(*tile, cells);
+    cells.pop_back();  // when a scan was last compared
+    table.AddRow(std::move(cells));
   }
   return table;
 }
@@ -335,9 +334,10 @@ std::string FleetText(const FleetState& fleet, const FleetTextOptions& options) 
     text += line(absl::StrCat("error: ", error.message()));
   }
   absl::StrAppend(&text, "\n", ServerTable(fleet).Text(columns));
-  const bool has_maps = std::any_of(fleet.servers.begin(), fleet.servers.end(),
-                                    [](const FleetServer& server) { return !server.maps.empty(); });
-  if (has_maps) absl::StrAppend(&text, "\n", RevisionUseTable(fleet).Text(columns));
+  if (std::any_of(fleet.servers.begin(), fleet.servers.end(),
+                  [](const FleetServer& server) { return !server.maps.empty(); })) {
+    absl::StrAppend(&text, "\n", RevisionUseTable(fleet).Text(columns));
+  }
   const std::vector<VehicleOfServer> vehicles = VehiclesInOrder(fleet);
   if (!vehicles.empty()) {
     absl::StrAppend(&text, "\n", VehicleTable(vehicles, options.max_rows).Text(columns),

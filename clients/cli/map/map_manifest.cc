@@ -45,11 +45,9 @@ Json TileJson(const ManifestTile& tile) {
 
 Json OriginJson(const v1::MapFrame& frame) {
   if (!frame.has_origin()) return nullptr;
-  const v1::GeoPoint& point = frame.origin().point();
-  return {{"latitude_deg", point.latitude_deg()},
-          {"longitude_deg", point.longitude_deg()},
-          {"altitude_m", point.altitude_m()},
-          {"x_axis_yaw_rad", frame.origin().x_axis_yaw_rad()}};
+  Json json = MessageJson(frame.origin().point());
+  json["x_axis_yaw_rad"] = frame.origin().x_axis_yaw_rad();
+  return json;
 }
 
 // A file of an earlier export goes where the map has no projector.

@@ -63,17 +63,6 @@ Json ValueJson(const Message& message, const FieldDescriptor& field, int index) 
   return nullptr;
 }
 
-Json VectorMessageJson(const v1::Vector3& vector) {
-  return Json::array({vector.x(), vector.y(), vector.z()});
-}
-
-Json PoseMessageJson(const v1::Pose& pose) {
-  Json numbers = VectorMessageJson(pose.position());
-  const v1::Quaternion& q = pose.orientation();
-  for (const double value : {q.x(), q.y(), q.z(), q.w()}) numbers.push_back(value);
-  return numbers;
-}
-
 std::string ExtentText(const v1::MapInfo& map) {
   if (!map.has_bounds()) return "-";
   const v1::Vector3& low = map.bounds().min();
@@ -95,14 +84,11 @@ constexpr int kTilesShown = 5;
 std::string TilesText(const v1::WatchMapResponse& event) {
   if (event.tiles_omitted()) return ", many tiles changed";
   if (event.changed_tiles().empty()) return "";
-  std::string text = ", tiles changed: ";
+  const auto first = event.changed_tiles().begin();
   const int shown = std::min(kTilesShown, event.changed_tiles_size());
-  for (int i = 0; i < shown; ++i) {
-    absl::StrAppend(&text, i == 0 ? "" : ", ", event.changed_tiles(i));
-  }
   const int more = event.changed_tiles_size() - shown;
-  if (more > 0) absl::StrAppend(&text, " and ", more, " more");
-  return text;
+  return absl::StrCat(", tiles changed: ", absl::StrJoin(first, first + shown, ", "),
+                      more > 0 ? absl::StrCat(" and ", more, " more") : "");
 }
 
 }  // namespace
@@ -125,10 +111,13 @@ std::string EnumWord(const google::protobuf::EnumValueDescriptor& value) {
 Json MessageJson(const Message& message) {
   const google::protobuf::Descriptor& descriptor = *message.GetDescriptor();
   if (descriptor.full_name() == v1::Vector3::descriptor()->full_name()) {
-    return VectorMessageJson(static_cast<const v1::Vector3&>(message));
+    const auto& vector = static_cast<const v1::Vector3&>(message);
+    return Json::array({vector.x(), vector.y(), vector.z()});
   }
   if (descriptor.full_name() == v1::Pose::descriptor()->full_name()) {
-    return PoseMessageJson(static_cast<const v1::Pose&>(message));
+    const v1::Vector3& p = static_cast<const v1::Pose&>(message).position();
+    const v1::Quaternion& q = static_cast<const v1::Pose&>(message).orientation();
+    return Json::array({p.x(), p.y(), p.z(), q.x(), q.y(), q.z(), q.w()});
   }
   if (IsWrapper(descriptor)) return ValueJson(message, *descriptor.field(0), kSingular);
   Json json = Json::object();
@@ -254,11 +243,10 @@ std::string RevisionTableText(const std::vector<v1::MapRevision>& revisions) {
 
 absl::StatusOr<uint64_t> PreviousRevision(const std::string& map,
                                           const std::vector<v1::MapRevision>& revisions) {
-  const v1::MapRevision* active = nullptr;
+  uint64_t previous = 0;
   for (const v1::MapRevision& revision : revisions) {
-    if (revision.state() == v1::REVISION_STATE_ACTIVE) active = &revision;
+    if (revision.state() == v1::REVISION_STATE_ACTIVE) previous = revision.parent();
   }
-  const uint64_t previous = active == nullptr ? 0 : active->parent();
   if (previous == 0) {
     return absl::NotFoundError(absl::StrCat("map ", map, " had no revision in use before"));
   }
@@ -291,12 +279,12 @@ void AppendFitCells(const v1::TileInfo& tile, std::vector<std::string>& cells) {
     return;
   }
   const v1::TileFit& fit = tile.fit();
-  cells.push_back(absl::StrFormat("%.2f", fit.change()));
-  cells.push_back(absl::StrFormat("%.0f %%", 100.0 * fit.seen_through_ratio()));
-  cells.push_back(absl::StrFormat("%.0f %%", 100.0 * fit.unexplained_ratio()));
-  cells.push_back(absl::StrFormat("%.3f m", fit.residual_m()));
-  cells.push_back(absl::StrFormat("%.1f", fit.scans()));
-  cells.push_back(TimeText(fit.last_used_at_ns()));
+  cells.insert(cells.end(),
+               {absl::StrFormat("%.2f", fit.change()),
+                absl::StrFormat("%.0f %%", 100.0 * fit.seen_through_ratio()),
+                absl::StrFormat("%.0f %%", 100.0 * fit.unexplained_ratio()),
+                absl::StrFormat("%.3f m", fit.residual_m()), absl::StrFormat("%.1f", fit.scans()),
+                TimeText(fit.last_used_at_ns())});
 }
 
 std::string WorstTilesText(const std::vector<v1::TileInfo>& tiles) {

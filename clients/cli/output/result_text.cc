@@ -28,8 +28,6 @@ double SigmaAlong(const SigmaShares& shares, size_t axis) {
   return std::sqrt(variance);
 }
 
-bool IsEmpty(const SigmaShares& shares) { return shares == SigmaShares{}; }
-
 constexpr std::array<const char*, 6> kAxes = {"x", "y", "z", "rx", "ry", "rz"};
 
 std::string LevelName(v1::DiagnosticLevel level) {
@@ -51,31 +49,15 @@ Json DiagnosticValue(const v1::DiagnosticEntry& entry) {
   return nullptr;
 }
 
-const char* PhaseText(v1::SearchPhase phase) {
-  switch (phase) {
-    case v1::SEARCH_PHASE_SEARCHING:
-      return "searching";
-    case v1::SEARCH_PHASE_ALIGNING:
-      return "aligning";
-    case v1::SEARCH_PHASE_RANKING:
-      return "ranking";
-    default:
-      return "preparing";
-  }
-}
-
 std::string Verdict(const v1::SearchResult& result) {
   if (result.hypotheses_size() == 0) {
     return "nothing: no candidate meets the map (voxloc map info shows its bounds)";
   }
-  std::string text = "reliable";
-  if (result.ambiguous()) {
-    text = "ambiguous: another pose explains the scan nearly as well";
-  } else if (!result.reliable()) {
-    text = "not reliable: the best score is not over the threshold";
-  }
-  if (result.timed_out()) absl::StrAppend(&text, "; the best so far, for the time was up");
-  return text;
+  return absl::StrCat(
+      result.ambiguous()  ? "ambiguous: another pose explains the scan nearly as well"
+      : result.reliable() ? "reliable"
+                          : "not reliable: the best score is not over the threshold",
+      result.timed_out() ? "; the best so far, for the time was up" : "");
 }
 
 // Standard deviations of x, y, z and yaw, metres and degrees; empty: not estimated.
@@ -121,14 +103,14 @@ size_t LeastCertainAxis(const SigmaShares& shares) {
 }
 
 Json SigmaSharesJson(const SigmaShares& shares) {
-  if (IsEmpty(shares)) return nullptr;
+  if (shares == SigmaShares{}) return nullptr;
   Json json = Json::object();
   for (size_t i = 0; i < kSigmaShares; ++i) json[kSigmaShareKeys[i]] = shares[i];
   return json;
 }
 
 std::string SigmaSharesText(const SigmaShares& shares) {
-  if (IsEmpty(shares)) return "";
+  if (shares == SigmaShares{}) return "";
   const size_t axis = LeastCertainAxis(shares);
   std::vector<std::string> parts;
   for (size_t i = 0; i < kSigmaShares; ++i) {
@@ -148,13 +130,13 @@ std::vector<std::string> AxesWith(v1::AxisVerdict verdict, const v1::AlignmentRe
 
 Json LeastObservedJson(const v1::AlignmentResult& result) {
   if (AxesWith(v1::AXIS_VERDICT_UNOBSERVED, result).empty() &&
-      AxesWith(v1::AXIS_VERDICT_WEAK, result).empty())
+      AxesWith(v1::AXIS_VERDICT_WEAK, result).empty()) {
     return nullptr;
+  }
   // Rows are eigenvectors, and eigenvalues of the information ascend.
   if (result.degeneracy().eigenvectors_size() != 36) return nullptr;
-  Json direction = Json::array();
-  for (int i = 0; i < 6; ++i) direction.push_back(result.degeneracy().eigenvectors(i));
-  return direction;
+  const auto first = result.degeneracy().eigenvectors().begin();
+  return std::vector<double>(first, first + 6);
 }
 
 Json ProtectionJson(const v1::AlignmentResult& result) {
@@ -229,13 +211,12 @@ Json TraceJson(const v1::AlignmentResult& result) {
 }
 
 std::string DiagnosticsText(const v1::Diagnostics& diagnostics) {
-  std::string text =
-      absl::StrCat("checks    ", LevelName(diagnostics.level()), ": ", diagnostics.message(), "\n");
   TextTable table("key|>value");
   for (const v1::DiagnosticEntry& entry : diagnostics.entries()) {
     table.AddRow({entry.key(), DiagnosticValue(entry).dump()});
   }
-  return absl::StrCat(text, diagnostics.entries_size() == 0 ? "" : table.Text());
+  return absl::StrCat("checks    ", LevelName(diagnostics.level()), ": ", diagnostics.message(),
+                      "\n", diagnostics.entries_size() == 0 ? "" : table.Text());
 }
 
 Json DiagnosticsJson(const v1::AlignmentResult& result) {
@@ -280,8 +261,8 @@ bool Located(const v1::SearchResult& result) {
 }
 
 std::string SearchProgressText(const v1::SearchProgress& progress) {
-  std::string text =
-      absl::StrFormat("%-9s %3.0f %%", PhaseText(progress.phase()), 100.0 * progress.fraction());
+  std::string text = absl::StrFormat("%-9s %3.0f %%", EnumWordOr(progress.phase(), "preparing"),
+                                     100.0 * progress.fraction());
   if (progress.candidates_scored() > 0) {
     absl::StrAppend(&text, "   scored ", GroupDigits(progress.candidates_scored()));
   }
