@@ -13,11 +13,9 @@ namespace {
 
 using Axes = std::array<IntervalEstimate, 3>;
 
-Eigen::Vector3d UpperEnds(const Axes& axes) { return {axes[0].high, axes[1].high, axes[2].high}; }
-
 void Replace(const Axes& estimates, double distance_m, const std::string& origin,
              CalibratedConstant<Eigen::Vector3d>& constant) {
-  const Eigen::Vector3d upper = UpperEnds(estimates);
+  const Eigen::Vector3d upper(estimates[0].high, estimates[1].high, estimates[2].high);
   if (distance_m >= kLongDistanceM) {
     constant = {upper, origin};
   } else if ((upper.array() > constant.value.array()).any()) {
@@ -41,17 +39,17 @@ Json EstimatedJson(const IntervalEstimate& estimated) {
 class ResultTable {
  public:
   void Add(const std::string& name, const IntervalEstimate& estimated, double factor,
-           const std::string& written) {
+           double written) {
     table_.AddRow(
         {name, Number(factor * estimated.value),
          absl::StrCat(Number(factor * estimated.low), " to ", Number(factor * estimated.high)),
-         written});
+         Number(factor * written)});
   }
   void AddAxes(const std::string& name, const Axes& axes, double factor,
                const Eigen::Vector3d& written) {
     for (size_t i = 0; i < 3; ++i) {
       Add(absl::StrCat(name, " ", std::string(1, "xyz"[i])), axes[i], factor,
-          Number(factor * written[static_cast<Eigen::Index>(i)]));
+          written[static_cast<Eigen::Index>(i)]);
     }
   }
   [[nodiscard]] std::string Text() const { return table_.Text(); }
@@ -76,10 +74,9 @@ SensorCalibration ApplyEstimate(const CalibrationEstimate& estimates, SensorCali
           origin(LagText(systematic.lags[systematic.rotation_lag])), known.rotation_sigma_rad);
 
   if (systematic.time_sigma_s.has_value()) {
-    known.time_sigma_s = {systematic.time_sigma_s->high,
-                          origin(absl::StrCat("pairs at ", SpeedText(systematic)))};
-    known.skew_sigma_s = {systematic.skew_sigma_s->high,
-                          origin(absl::StrCat("pairs at ", SpeedText(systematic)))};
+    const std::string pairs = origin(absl::StrCat("pairs at ", SpeedText(systematic)));
+    known.time_sigma_s = {systematic.time_sigma_s->high, pairs};
+    known.skew_sigma_s = {systematic.skew_sigma_s->high, pairs};
   }
   if (estimates.scan_part_factor.has_value() && estimates.scan_part_factor->low > 1.0) {
     known.scan_scale = {estimates.scan_part_factor->value,
@@ -113,14 +110,11 @@ std::string CalibrationText(const CalibrationEstimate& estimates,
   results.AddAxes("rotation sigma, mrad,", systematic.rotation_sigma_rad, 1e3,
                   written.rotation_sigma_rad.value);
   if (systematic.time_sigma_s.has_value()) {
-    results.Add("time sigma, ms", *systematic.time_sigma_s, 1e3,
-                absl::StrFormat("%.3g", 1e3 * written.time_sigma_s.value));
-    results.Add("skew sigma, ms", *systematic.skew_sigma_s, 1e3,
-                absl::StrFormat("%.3g", 1e3 * written.skew_sigma_s.value));
+    results.Add("time sigma, ms", *systematic.time_sigma_s, 1e3, written.time_sigma_s.value);
+    results.Add("skew sigma, ms", *systematic.skew_sigma_s, 1e3, written.skew_sigma_s.value);
   }
   if (estimates.scan_part_factor.has_value()) {
-    results.Add("scan part, factor", *estimates.scan_part_factor, 1.0,
-                absl::StrFormat("%.3g", written.scan_scale.value));
+    results.Add("scan part, factor", *estimates.scan_part_factor, 1.0, written.scan_scale.value);
   }
   absl::StrAppend(&text, results.Text(), "\n");
   if (std::min(systematic.position_distance_m, systematic.rotation_distance_m) < kLongDistanceM) {

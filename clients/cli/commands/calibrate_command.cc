@@ -66,9 +66,9 @@ absl::StatusOr<std::vector<CalibrationScan>> ReadDrive(const CalibrateFlags& opt
   VOXLOC_ASSIGN_OR_RETURN(const std::string order, PairingOrder(files));
   InputNotes notes{DescribeClouds(files, options.scan.read()), {}};
   notes.remarks.push_back(absl::StrCat("the odometry is paired with the scans ", order));
-  const bool mounted = !options.calibration.empty() || !options.alignment.base_T_sensor.empty();
-  const std::optional<std::string> warning = mounted ? std::nullopt : AxesWarning(poses);
-  if (warning.has_value()) notes.warnings.push_back(*warning);
+  if (options.calibration.empty() && options.alignment.base_T_sensor.empty()) {
+    if (auto warning = AxesWarning(poses)) notes.warnings.push_back(*std::move(warning));
+  }
   PrintNotes(notes);
   std::vector<CalibrationScan> scans;
   for (size_t i = 0; i < files.size(); ++i) {
@@ -76,12 +76,6 @@ absl::StatusOr<std::vector<CalibrationScan>> ReadDrive(const CalibrateFlags& opt
     scans.push_back({files[i], poses[i].stamp_ns, poses[i].pose});
   }
   return scans;
-}
-
-// Those of the file that is to be written, where there is one.
-absl::StatusOr<SensorCalibrations> ReadExistingCalibrations(const std::string& path) {
-  if (!std::filesystem::exists(path)) return SensorCalibrations();
-  return ReadCalibrationFile(path);
 }
 
 // For the scan part of the covariance alone.
@@ -113,9 +107,8 @@ struct DriveResult {
 };
 
 struct Answer {
-  bool accepted = false;
+  std::optional<Pose> map_T_base;         // nullopt: not accepted
   std::optional<UncertainPose> observed;  // with a covariance, and no axis unobserved
-  Pose map_T_base;
 };
 
 // Runs a recorded drive through a session: each scan as it is, then each of its halves, from the
@@ -129,17 +122,16 @@ class DriveRunner {
       : options_(options), first_guess_map_T_base_(first_guess_map_T_base), session_(session) {}
 
   // The error is one of the scan's file or of the session, or says that an answer is missing.
-
   absl::Status Add(const CalibrationScan& scan) {
     VOXLOC_ASSIGN_OR_RETURN(const PointCloud cloud, ReadScan(scan.path, options_.scan));
     VOXLOC_ASSIGN_OR_RETURN(const Answer whole, Align(scan, cloud, GuessFor(scan)));
-    if (!whole.accepted) return absl::OkStatus();
+    if (!whole.map_T_base.has_value()) return absl::OkStatus();
     ++answers_.accepted;
     last_map_T_base_ = whole.map_T_base;
     last_odometry_T_base_ = scan.odometry_T_base;
     if (!whole.observed.has_value()) return absl::OkStatus();
     answers_.scans.push_back({scan.stamp_ns, scan.odometry_T_base, *whole.observed});
-    return AddHalves(scan, cloud, whole.map_T_base);
+    return AddHalves(scan, cloud, *whole.map_T_base);
   }
 
   DriveResult TakeAnswers() { return std::move(answers_); }
@@ -156,7 +148,7 @@ class DriveRunner {
     if (first.empty() || second.empty()) return absl::OkStatus();
     VOXLOC_ASSIGN_OR_RETURN(const Answer one, Align(scan, first, map_T_base));
     VOXLOC_ASSIGN_OR_RETURN(const Answer other, Align(scan, second, map_T_base));
-    if (one.accepted && other.accepted && one.observed.has_value() && other.observed.has_value()) {
+    if (one.observed.has_value() && other.observed.has_value()) {
       answers_.halves.push_back({*one.observed, *other.observed});
     }
     return absl::OkStatus();
@@ -173,13 +165,11 @@ class DriveRunner {
                             session_.ReceiveResultOf(sequence, options_.server.timeout_s));
     Answer answer;
     if (!result.accepted() || !result.has_map_t_base()) return answer;
-    VOXLOC_ASSIGN_OR_RETURN(const Pose pose, client::DecodePose(result.map_t_base().pose()));
-    answer.accepted = true;
-    answer.map_T_base = pose;
+    VOXLOC_ASSIGN_OR_RETURN(answer.map_T_base, client::DecodePose(result.map_t_base().pose()));
     if (result.map_t_base().covariance_size() == 36 &&
         AxesWith(v1::AXIS_VERDICT_UNOBSERVED, result).empty()) {
       using RowMajor6 = Eigen::Matrix<double, 6, 6, Eigen::RowMajor>;
-      answer.observed = {pose,
+      answer.observed = {*answer.map_T_base,
                          Eigen::Map<const RowMajor6>(result.map_t_base().covariance().data())};
     }
     return answer;
@@ -217,7 +207,10 @@ absl::Status WriteCalibrations(const std::string& path, const SensorCalibrations
 }
 
 absl::StatusOr<ExitCode> Calibrate(const CalibrateFlags& options) {
-  VOXLOC_ASSIGN_OR_RETURN(SensorCalibrations calibrations, ReadExistingCalibrations(options.out));
+  SensorCalibrations calibrations;
+  if (std::filesystem::exists(options.out)) {
+    VOXLOC_ASSIGN_OR_RETURN(calibrations, ReadCalibrationFile(options.out));
+  }
   SensorCalibration known;
   if (auto found = calibrations.Find(options.sensor); found.ok()) known = *std::move(found);
   known.name = options.sensor;
