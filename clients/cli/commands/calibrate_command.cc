@@ -201,11 +201,6 @@ absl::StatusOr<DriveResult> RunCalibrationDrive(const CalibrateFlags& options,
   return runner.TakeAnswers();
 }
 
-absl::Status WriteCalibrations(const std::string& path, const SensorCalibrations& calibrations) {
-  if (std::ofstream(path) << CalibrationsText(calibrations) << std::flush) return absl::OkStatus();
-  return absl::UnknownError(absl::StrCat("cannot write ", path));
-}
-
 absl::StatusOr<ExitCode> Calibrate(const CalibrateFlags& options) {
   SensorCalibrations calibrations;
   if (std::filesystem::exists(options.out)) {
@@ -235,7 +230,9 @@ absl::StatusOr<ExitCode> Calibrate(const CalibrateFlags& options) {
 
   const SensorCalibration written = ApplyEstimate(estimates, std::move(known));
   calibrations.Set(written);
-  VOXLOC_TRY(WriteCalibrations(options.out, calibrations));
+  if (!(std::ofstream(options.out) << CalibrationsText(calibrations) << std::flush)) {
+    return absl::UnknownError(absl::StrCat("cannot write ", options.out));
+  }
   return Report(options.server.json,
                 absl::StrCat(CalibrationText(estimates, written), "\nsensor ", options.sensor,
                              " written to ", options.out, "\n"),

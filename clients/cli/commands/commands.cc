@@ -123,15 +123,9 @@ std::string ShellWord(const std::string& argument) {
 }  // namespace
 
 ExitCode ExitCodeFor(const absl::Status& status) {
-  switch (status.code()) {
-    case absl::StatusCode::kOk:
-      return ExitCode::kOk;
-    case absl::StatusCode::kUnavailable:
-    case absl::StatusCode::kDeadlineExceeded:
-      return ExitCode::kUnreachable;
-    default:
-      return ExitCode::kFailed;
-  }
+  if (status.ok()) return ExitCode::kOk;
+  const bool unreachable = absl::IsUnavailable(status) || absl::IsDeadlineExceeded(status);
+  return unreachable ? ExitCode::kUnreachable : ExitCode::kFailed;
 }
 
 CLI::App* AddWork(CLI::App* parent, Work* chosen, Work work, const std::string& name,

@@ -239,16 +239,6 @@ void ShowFleet(const FleetFlags& flags, const FleetState& fleet, bool first) {
   std::fflush(stdout);
 }
 
-// Writes the JSON and HTML that the flags ask for.
-absl::Status WriteFleet(const FleetFlags& flags, const FleetState& fleet) {
-  const Json json = FleetJson(fleet);
-  VOXLOC_TRY(WriteJson(flags.server.json, json));
-  if (flags.html.empty()) return absl::OkStatus();
-  VOXLOC_TRY(WriteTextFile(flags.html, FleetHtml(json)));
-  if (flags.server.prints_text()) absl::PrintF("\npage: %s\n", flags.html);
-  return absl::OkStatus();
-}
-
 // Every server answered everything, or the first error's code.
 ExitCode FleetExitCode(const FleetState& fleet) {
   const std::vector<absl::Status> errors = FleetErrors(fleet);
@@ -270,7 +260,12 @@ absl::StatusOr<ExitCode> RunFleet(const FleetFlags& flags) {
     if (flags.server.prints_text()) {
       std::fputs(FleetTextFor(flags, fleet, GetTerminalSize()).c_str(), stdout);
     }
-    VOXLOC_TRY(WriteFleet(flags, fleet));
+    const Json json = FleetJson(fleet);
+    VOXLOC_TRY(WriteJson(flags.server.json, json));
+    if (!flags.html.empty()) {
+      VOXLOC_TRY(WriteTextFile(flags.html, FleetHtml(json)));
+      if (flags.server.prints_text()) absl::PrintF("\npage: %s\n", flags.html);
+    }
     return FleetExitCode(fleet);
   }
   for (uint64_t look = 1;; ++look) {
@@ -383,7 +378,8 @@ void AddFleetChangeCommand(CLI::App* fleet, Work* chosen, bool activate) {
           name, " --server a:50051,b:50051 --map town --revision 13"));
   options->activate = activate;
   AddMapFlag(command, &options->map, "Change a revision of this map")->required();
-  AddRevisionFlag(command, &options->revision, "Change the revision number N")->required();
+  AddOption(command, "--revision", options->revision, "N", "Change the revision number N")
+      ->required();
   AddFleetServerFlags(command, &options->server);
 }
 

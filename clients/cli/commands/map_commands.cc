@@ -337,7 +337,8 @@ in use: activating it would otherwise undo what was committed since.
 Example:
   voxloc map activate --map town --revision 13)");
   AddMapFlag(command, &options->map, "Activate a revision of this map")->required();
-  AddRevisionFlag(command, &options->revision, "Activate a revision number N")->required();
+  AddOption(command, "--revision", options->revision, "N", "Activate a revision number N")
+      ->required();
   AddServerFlags(command, &options->server);
 }
 
@@ -360,7 +361,8 @@ void AddWithdrawCommand(CLI::App* parent, Work* chosen) {
 Example:
   voxloc map withdraw --map town --revision 13)");
   AddMapFlag(command, &options->map, "Withdraw a revision of this map")->required();
-  AddRevisionFlag(command, &options->revision, "Withdraw a revision number N")->required();
+  AddOption(command, "--revision", options->revision, "N", "Withdraw a revision number N")
+      ->required();
   AddServerFlags(command, &options->server);
 }
 
@@ -386,7 +388,7 @@ Examples:
   voxloc map canary --map town --revision 13 --vehicles bus-7,bus-9
   voxloc map canary --map town --revision 13     nobody tries it any more)");
   AddMapFlag(command, &options->map, "Try a revision of this map")->required();
-  AddRevisionFlag(command, &options->revision, "Try a revision number N")->required();
+  AddOption(command, "--revision", options->revision, "N", "Try a revision number N")->required();
   AddOption(command, "--vehicles", options->vehicles, "V,...",
             "Let these vehicles try it, separated by commas; default: none");
   AddServerFlags(command, &options->server);

@@ -31,10 +31,6 @@ struct BagFrames {
   bag::FrameTree tree;
 };
 
-bool HasHeader(bag::MessageKind kind) {
-  return kind != bag::MessageKind::kOther && kind != bag::MessageKind::kTransforms;
-}
-
 absl::StatusOr<std::string> FirstFrame(const bag::Bag& bag, size_t topic) {
   VOXLOC_ASSIGN_OR_RETURN(const std::unique_ptr<bag::Cursor> cursor, bag.Read({topic}));
   bag::Message message;
@@ -52,7 +48,8 @@ absl::StatusOr<BagFrames> ReadFrames(const bag::Bag& bag) {
   const std::vector<bag::Topic>& topics = bag.contents().topics;
   for (size_t i = 0; i < topics.size(); ++i) {
     frames.of_topic.emplace_back();
-    if (!HasHeader(bag::KindOf(topics[i]))) continue;
+    const bag::MessageKind kind = bag::KindOf(topics[i]);
+    if (kind == bag::MessageKind::kOther || kind == bag::MessageKind::kTransforms) continue;
     VOXLOC_ASSIGN_OR_RETURN(frames.of_topic.back(), FirstFrame(bag, i));
   }
   VOXLOC_ASSIGN_OR_RETURN(
@@ -69,13 +66,11 @@ absl::StatusOr<BagFrames> ReadFrames(const bag::Bag& bag) {
   }
 }
 
-double SpanSeconds(const bag::BagContents& contents) {
-  return 1e-9 * (static_cast<double>(contents.last_ns) - static_cast<double>(contents.first_ns));
-}
-
 std::string BagText(const bag::BagContents& contents, const BagFrames& frames) {
+  const double span_s =
+      1e-9 * (static_cast<double>(contents.last_ns) - static_cast<double>(contents.first_ns));
   std::string text = absl::StrFormat("%s: %s messages in %.1f s", contents.format,
-                                     GroupDigits(contents.messages()), SpanSeconds(contents));
+                                     GroupDigits(contents.messages()), span_s);
   if (contents.messages() > 0) absl::StrAppend(&text, ", from ", TimeText(contents.first_ns));
   TextTable table("topic|>messages|type|frame");
   for (size_t i = 0; i < contents.topics.size(); ++i) {
@@ -112,10 +107,9 @@ Json BagJson(const bag::BagContents& contents, const BagFrames& frames) {
 }
 
 absl::StatusOr<ExitCode> BagInfo(const BagInfoFlags& options) {
-  const absl::StatusOr<std::unique_ptr<bag::Bag>> bag = bag::OpenBag(options.paths);
-  if (!bag.ok()) return bag.status();
-  VOXLOC_ASSIGN_OR_RETURN(const BagFrames frames, ReadFrames(**bag));
-  const bag::BagContents& contents = (*bag)->contents();
+  VOXLOC_ASSIGN_OR_RETURN(const std::unique_ptr<bag::Bag> bag, bag::OpenBag(options.paths));
+  VOXLOC_ASSIGN_OR_RETURN(const BagFrames frames, ReadFrames(*bag));
+  const bag::BagContents& contents = bag->contents();
   if (options.json != "-") {
     for (const std::string& remark : contents.remarks) absl::FPrintF(stderr, "%s\n", remark);
   }

@@ -224,11 +224,6 @@ CLI::Option* AddMapFlag(CLI::App* command, std::string* map, const std::string& 
   return AddOption(command, "--map", *map, "NAME", description);
 }
 
-CLI::Option* AddRevisionFlag(CLI::App* command, uint64_t* revision,
-                             const std::string& description) {
-  return AddOption(command, "--revision", *revision, "N", description);
-}
-
 void AddMapFlags(CLI::App* command, MapFlags* flags) {
   AddMapFlag(command, &flags->map, "Use this map")->required();
   AddProfileFlag(command, &flags->profile);

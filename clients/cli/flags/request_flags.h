@@ -117,9 +117,8 @@ struct MapFlags {
   void AddTo(const char* vehicle, v1::ScanSetup* setup) const;
 };
 
-// --map NAME and --revision N, where the command says what for.
+// --map NAME, where the command says what for.
 CLI::Option* AddMapFlag(CLI::App* command, std::string* map, const std::string& description);
-CLI::Option* AddRevisionFlag(CLI::App* command, uint64_t* revision, const std::string& description);
 
 void AddMapFlags(CLI::App* command, MapFlags* flags);
 

@@ -137,11 +137,6 @@ std::string GeneratorText(const LoadReport& report) {
   return text + "\n";
 }
 
-std::string ObjectiveText(const ObjectiveResult& objective) {
-  return absl::StrFormat("objective %s %g: %g, %s\n", objective.name, objective.limit,
-                         objective.value, objective.met ? "met" : "missed");
-}
-
 }  // namespace
 
 double LoadReport::rate_per_s() const {
@@ -158,7 +153,10 @@ std::string LoadReportText(const LoadReport& report) {
   std::string text = absl::StrCat(HeaderText(report), CountsText(report), "\n", TimesText(report),
                                   "\n", GeneratorText(report));
   if (report.result.tile_updates.has_value()) text += UpdatesText(report);
-  for (const ObjectiveResult& objective : report.objectives) text += ObjectiveText(objective);
+  for (const ObjectiveResult& objective : report.objectives) {
+    absl::StrAppendFormat(&text, "objective %s %g: %g, %s\n", objective.name, objective.limit,
+                          objective.value, objective.met ? "met" : "missed");
+  }
   return text;
 }
 

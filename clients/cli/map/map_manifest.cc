@@ -34,15 +34,6 @@ constexpr size_t kDigestDigits = 16;
 // A million tiles take 300 MB.
 constexpr size_t kMaxManifestBytes = size_t{1} << 30;
 
-Json TileJson(const ManifestTile& tile) {
-  return {{"id", tile.id},
-          {"file", tile.file},
-          {"sha256", ToHex(tile.sha256)},
-          {"points", tile.points},
-          {"origin", VectorJson(tile.origin)},
-          {"bounds", MessageJson(tile.bounds)}};
-}
-
 Json OriginJson(const v1::MapFrame& frame) {
   if (!frame.has_origin()) return nullptr;
   Json json = MessageJson(frame.origin().point());
@@ -153,7 +144,12 @@ absl::Status WriteManifest(const std::string& directory, const MapManifest& mani
   Json tiles = Json::array();
   uint64_t points = 0;
   for (const ManifestTile& tile : manifest.tiles) {
-    tiles.push_back(TileJson(tile));
+    tiles.push_back({{"id", tile.id},
+                     {"file", tile.file},
+                     {"sha256", ToHex(tile.sha256)},
+                     {"points", tile.points},
+                     {"origin", VectorJson(tile.origin)},
+                     {"bounds", MessageJson(tile.bounds)}});
     points += tile.points;
   }
   const Json json = {

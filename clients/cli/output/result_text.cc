@@ -128,17 +128,6 @@ std::vector<std::string> AxesWith(v1::AxisVerdict verdict, const v1::AlignmentRe
   return axes;
 }
 
-Json LeastObservedJson(const v1::AlignmentResult& result) {
-  if (AxesWith(v1::AXIS_VERDICT_UNOBSERVED, result).empty() &&
-      AxesWith(v1::AXIS_VERDICT_WEAK, result).empty()) {
-    return nullptr;
-  }
-  // Rows are eigenvectors, and eigenvalues of the information ascend.
-  if (result.degeneracy().eigenvectors_size() != 36) return nullptr;
-  const auto first = result.degeneracy().eigenvectors().begin();
-  return std::vector<double>(first, first + 6);
-}
-
 Json ProtectionJson(const v1::AlignmentResult& result) {
   if (!result.has_protection()) return nullptr;
   const v1::ProtectionLevels& levels = result.protection();

@@ -57,10 +57,6 @@ using SigmaShares = std::array<std::array<double, 6>, kSigmaShares>;
 [[nodiscard]] std::vector<std::string> AxesWith(v1::AxisVerdict verdict,
                                                 const v1::AlignmentResult& result);
 
-// The direction that the scan observes least, where it does not observe some axis well: x y z rx ry
-// rz, a unit vector in which a radian counts as Degeneracy.rotation_scale_m; otherwise null.
-[[nodiscard]] Json LeastObservedJson(const v1::AlignmentResult& result);
-
 // "x 0.012  y 0.010  z 0.021 m   rx 0.05  ry 0.04  rz 0.03 deg"; empty without a covariance.
 [[nodiscard]] std::string SigmaText(const v1::AlignmentResult& result);
 
@@ -77,25 +73,21 @@ using SigmaShares = std::array<std::array<double, 6>, kSigmaShares>;
 // A table with a line for each Newton step: where it began, the scores there, and the step.
 [[nodiscard]] std::string TraceText(const v1::AlignmentTrace& trace);
 
-// The fields of the contract's TraceIteration for each step; null where the result has no trace.
-[[nodiscard]] Json TraceJson(const v1::AlignmentResult& result);
-
 // The level with its message, and a line for each of Autoware's keys.
 [[nodiscard]] std::string DiagnosticsText(const v1::Diagnostics& diagnostics);
-
-// `level`, `message` and `values` by Autoware's keys; null where the result has none.
-[[nodiscard]] Json DiagnosticsJson(const v1::AlignmentResult& result);
 
 // [[x, y, z], ...].
 [[nodiscard]] Json PointsJson(const PointCloud& cloud);
 
-// The points that were used, map frame; null where the result has none.
+// What a result carries on request; null where it does not. The fields of the contract's
+// TraceIteration for each step.
+[[nodiscard]] Json TraceJson(const v1::AlignmentResult& result);
+// `level`, `message` and `values` by Autoware's keys.
+[[nodiscard]] Json DiagnosticsJson(const v1::AlignmentResult& result);
+// The points that were used, map frame, and a score for each of them.
 [[nodiscard]] Json AlignedPointsJson(const v1::AlignmentResult& result);
-
-// A score for each of them; null where the result has none.
 [[nodiscard]] Json PointScoresJson(const v1::AlignmentResult& result);
-
-// `scores` and `points`; null where the result has none.
+// `scores` and `points`.
 [[nodiscard]] Json NoGroundJson(const v1::AlignmentResult& result);
 
 // Whether the best hypothesis is one to act on: reliable, and not ambiguous.

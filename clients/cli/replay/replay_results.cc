@@ -31,6 +31,19 @@ std::optional<double> PositionSigma_m(const v1::PoseWithCovariance& pose) {
   return std::sqrt(std::max(largest, 0.0));
 }
 
+// The direction that the scan observes least, where it does not observe some axis well: x y z rx ry
+// rz, a unit vector in which a radian counts as Degeneracy.rotation_scale_m; otherwise null.
+Json LeastObservedJson(const v1::AlignmentResult& result) {
+  if (AxesWith(v1::AXIS_VERDICT_UNOBSERVED, result).empty() &&
+      AxesWith(v1::AXIS_VERDICT_WEAK, result).empty()) {
+    return nullptr;
+  }
+  // Rows are eigenvectors, and eigenvalues of the information ascend.
+  if (result.degeneracy().eigenvectors_size() != 36) return nullptr;
+  const auto first = result.degeneracy().eigenvectors().begin();
+  return std::vector<double>(first, first + 6);
+}
+
 Json RowJson(const ReplayRow& row) {
   const bool aligned = row.map_T_base.has_value();
   // What was found is shown of aligned scans only.

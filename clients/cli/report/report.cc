@@ -64,9 +64,6 @@ std::string PageWithData(absl::string_view page, const Json& data) {
                       page.substr(mark + kDataMark.size()));
 }
 
-// Every how many rows one is kept, so that at most kMaxReportRows are left. 1: all.
-size_t RowStep(size_t rows) { return rows == 0 ? 1 : (rows + kMaxReportRows - 1) / kMaxReportRows; }
-
 // Which rows are shown: every step-th, and those whose points are.
 std::vector<size_t> ShownRows(size_t rows, size_t step, const ScanViews& views) {
   std::set<size_t> shown;
@@ -83,9 +80,8 @@ Json ReplayForPage(const Json& replay, const std::vector<size_t>& rows_shown) {
   for (const auto& entry : replay.items()) {
     if (entry.key() != "results") shown[entry.key()] = entry.value();
   }
-  Json rows = Json::array();
-  for (const size_t i : rows_shown) rows.push_back(ReportRow(replay["results"][i]));
-  shown["results"] = std::move(rows);
+  shown["results"] =
+      ListJson(rows_shown, [&](size_t i) { return ReportRow(replay["results"][i]); });
   return shown;
 }
 
@@ -118,11 +114,6 @@ bool IsRow(const Json& row) {
          IsPose(row, "truth", false) && IsNumberOrNull(row, "translation_error_m") &&
          IsNumberOrNull(row, "rotation_error_deg") && IsNumberOrNull(row, "latency_ms") &&
          scores != row.end() && scores->is_object() && IsNumberOrNull(*scores, "nvtl");
-}
-
-std::string TextOf(const Json& run, const char* key) {
-  const auto found = run.find(key);
-  return found != run.end() && found->is_string() ? found->get<std::string>() : "";
 }
 
 constexpr double kPlaceStep_m = 0.005;
@@ -227,13 +218,13 @@ Json ReportRow(const Json& row) {
 }
 
 std::string ReportHtml(const Json& replay, const ReportContent& content) {
-  const size_t step = RowStep(replay["results"].size());
-  const std::vector<size_t> shown = ShownRows(replay["results"].size(), step, content.views);
+  const size_t rows = replay["results"].size();
+  // Every how many rows one is kept, so that at most kMaxReportRows are left. 1: all.
+  const size_t step = std::max<size_t>(1, (rows + kMaxReportRows - 1) / kMaxReportRows);
+  const std::vector<size_t> shown = ShownRows(rows, step, content.views);
   Json compared = content.compared;
   if (!compared.is_null()) {
-    Json rows = Json::array();
-    for (const size_t i : shown) rows.push_back(compared["results"][i]);
-    compared["results"] = std::move(rows);
+    compared["results"] = ListJson(shown, [&](size_t i) { return compared["results"][i]; });
   }
   const Json data = {{"replay", ReplayForPage(replay, shown)},
                      {"row_step", step},
@@ -294,7 +285,8 @@ absl::StatusOr<Json> CompareRuns(const Json& replay, const Json& other, const st
                    {"unmatched", other["results"].size() - matched},
                    {"results", std::move(results)}};
   for (const char* key : {"map", "profile", "engine", "guess", "server_version"}) {
-    compared[key] = TextOf(other, key);
+    const auto found = other.find(key);
+    compared[key] = found != other.end() && found->is_string() ? *found : Json("");
   }
   return compared;
 }
