@@ -183,8 +183,8 @@ std::string ScoresText(const std::vector<Pose>& poses, const v1::PoseScores& sco
 
 // `sent`: the points of the scan. Those that the server has used are all of them, in their order,
 // unless it has left some out.
-Json ScoresJson(const ScoreFlags& options, const v1::ScoreReady& ready, const PointCloud& sent,
-                const std::vector<Pose>& poses, const v1::PoseScores& scores) {
+Json PoseScoresJson(const ScoreFlags& options, const v1::ScoreReady& ready, const PointCloud& sent,
+                    const std::vector<Pose>& poses, const v1::PoseScores& scores) {
   Json rows = Json::array();
   for (size_t i = 0; i < poses.size(); ++i) {
     const auto at = static_cast<int>(i);
@@ -226,7 +226,7 @@ absl::StatusOr<ExitCode> Score(const ScoreFlags& options) {
   const size_t points = options.point_scores ? scorer->ready().points().used() : 0;
   VOXLOC_TRY(CheckSizes(scores, poses.size(), points));
   return Report(options.server.json, ScoresText(poses, scores),
-                ScoresJson(options, scorer->ready(), scan, poses, scores));
+                PoseScoresJson(options, scorer->ready(), scan, poses, scores));
 }
 
 constexpr char kSigmaNames[] = "SX,SY,SZ,SROLL,SPITCH,SYAW";

@@ -86,7 +86,7 @@ Json FleetMapJson(const FleetServer& server, const FleetMap& map) {
   return json;
 }
 
-double UptimeSeconds(const v1::GetServerInfoResponse& info) {
+double UptimeOf(const v1::GetServerInfoResponse& info) {
   return static_cast<double>(info.now_ns() - info.started_at_ns()) * 1e-9;
 }
 
@@ -99,7 +99,7 @@ Json ServerJson(const FleetServer& server) {
   json["state"] = state == nullptr ? Json(static_cast<int>(info.state())) : Json(EnumWord(*state));
   json["engine"] = info.engine();
   json["engine_note"] = info.engine_note();
-  json["uptime_s"] = UptimeSeconds(info);
+  json["uptime_s"] = UptimeOf(info);
   json["sessions_error"] = ErrorJson(server.sessions_status);
   json["vehicles"] = ListJson(server.vehicles, &VehicleJson);
   json["maps_error"] = ErrorJson(server.maps_status);
@@ -146,7 +146,7 @@ TextTable ServerTable(const FleetState& fleet) {
     table.AddRow({server.address, EnumWordOf(server.info.state()), server.info.engine(),
                   server.info.version(), known ? absl::StrCat(server.vehicles.size()) : "-",
                   known ? FleetRate(recent) : "-", known ? FleetPercent(recent) : "-",
-                  DurationText(UptimeSeconds(server.info))});
+                  DurationText(UptimeOf(server.info))});
   }
   return table;
 }
