@@ -35,9 +35,7 @@ struct LoadTestFlags {
   std::vector<std::string> scans;
   std::vector<std::string> poses;
   std::vector<std::string> guesses;
-  std::string pose_format = "kitti";
-  std::string calibration;
-  size_t max_scans = 0;
+  ReplayFiles files;  // the rest of what is common to all drives
   std::string perturb;
   LoadTiming timing;
   ClientFaults faults;
@@ -80,14 +78,11 @@ absl::StatusOr<std::vector<LoadDrive>> ReadDrives(const LoadTestFlags& flags) {
   std::vector<ReplayInput> inputs;
   size_t scans = 0;
   for (size_t d = 0; d < flags.scans.size(); ++d) {
-    ReplayFiles files;
+    ReplayFiles files = flags.files;
     files.scans = flags.scans[d];
     files.poses = flags.poses[d];
     if (!flags.guesses.empty()) files.guesses = flags.guesses[d];
-    files.pose_format = flags.pose_format;
-    files.calibration = flags.calibration;
     files.read = flags.scan.read();
-    files.max_scans = flags.max_scans;
     VOXLOC_ASSIGN_OR_RETURN(ReplayInput input, ReadReplayInput(files));
     scans += input.scans.size();
     PrintNotes(input.notes);
@@ -137,13 +132,6 @@ LoadPlan PlanOf(const LoadTestFlags& flags) {
   return plan;
 }
 
-std::string ProgressOf(const LoadTiming& timing, int64_t time_ns) {
-  const double time_s = 1e-9 * static_cast<double>(time_ns);
-  return time_s < timing.ramp_s
-             ? absl::StrFormat("ramp %.0f of %g s", time_s, timing.ramp_s)
-             : absl::StrFormat("%.0f of %g s", time_s - timing.ramp_s, timing.steady_s);
-}
-
 // Starts the updates, where there are any, with the run.
 absl::StatusOr<LoadResult> RunStreams(const LoadTestFlags& flags, const LoadPlan& plan,
                                       TileUpdates* updates) {
@@ -155,7 +143,12 @@ absl::StatusOr<LoadResult> RunStreams(const LoadTestFlags& flags, const LoadPlan
   return run->Run(
       start_ns,
       [&](int64_t time_ns, uint64_t answers) {
-        line.Show(absl::StrCat(ProgressOf(flags.timing, time_ns), ", ", answers, " answers"));
+        const double time_s = 1e-9 * static_cast<double>(time_ns);
+        const LoadTiming& timing = flags.timing;
+        const bool ramp = time_s < timing.ramp_s;
+        line.Show(absl::StrFormat("%s%.0f of %g s, %d answers", ramp ? "ramp " : "",
+                                  ramp ? time_s : time_s - timing.ramp_s,
+                                  ramp ? timing.ramp_s : timing.steady_s, answers));
       },
       &Interrupt::Requested);
 }
@@ -246,9 +239,9 @@ void AddDriveFlags(CLI::App* command, LoadTestFlags* flags) {
            "--scans",
            "FILE");
   AddPoseFormatFlag(command, "--pose-format", "Set the format of the files of poses and guesses",
-                    &flags->pose_format);
-  AddCalibrationFlag(command, &flags->calibration);
-  AddDefaulted(command, "--max-scans", flags->max_scans, "N",
+                    &flags->files.pose_format);
+  AddCalibrationFlag(command, &flags->files.calibration);
+  AddDefaulted(command, "--max-scans", flags->files.max_scans, "N",
                "Use the first N scans of each drive; 0: all");
   AddPerturbFlag(command, &flags->perturb);
 }

@@ -49,7 +49,14 @@ class Export {
 
   absl::StatusOr<ExitCode> Run() {
     VOXLOC_TRY(Describe());
-    VOXLOC_TRY(PrepareDirectory());
+    // A manifest marks a complete export: remove it until this one is complete.
+    std::error_code error;
+    fs::create_directories(TilesDirectory(options_.directory), error);
+    if (!error) fs::remove(ManifestPath(options_.directory), error);
+    if (error) {
+      return absl::InvalidArgumentError(
+          absl::StrCat(options_.directory, " cannot be written: ", error.message()));
+    }
     bar_.emplace(absl::StrCat("exporting ", options_.map), "tiles", manifest_.tiles.size());
     for (ManifestTile& tile : manifest_.tiles) {
       const absl::StatusOr<PointCloud> cloud = ReadManifestTile(options_.directory, tile);
@@ -83,16 +90,6 @@ class Export {
                                  info.points(), Eigen::Vector3d::Zero(), info.bounds()});
     }
     return absl::OkStatus();
-  }
-
-  // A manifest marks a complete export: remove it until this one is complete.
-  absl::Status PrepareDirectory() {
-    std::error_code error;
-    fs::create_directories(TilesDirectory(options_.directory), error);
-    if (!error) fs::remove(ManifestPath(options_.directory), error);
-    if (!error) return absl::OkStatus();
-    return absl::InvalidArgumentError(
-        absl::StrCat(options_.directory, " cannot be written: ", error.message()));
   }
 
   absl::Status FetchMissing() {

@@ -205,17 +205,6 @@ absl::StatusOr<MapLoadPlan> PlanBagLoad(const MapLoadFlags& options) {
   return cutter.Finish();
 }
 
-absl::StatusOr<MapSourceOptions> SourceOptionsOf(const MapLoadFlags& options) {
-  MapSourceOptions source_options;
-  source_options.poses = options.poses;
-  source_options.record_floats = options.scan.record_floats;
-  source_options.calibration = options.calibration;
-  if (!options.base_T_sensor.empty()) {
-    VOXLOC_ASSIGN_OR_RETURN(source_options.base_T_sensor, ParsePoseText(options.base_T_sensor));
-  }
-  return source_options;
-}
-
 // Removes the empty files of directories from `sources`.
 absl::Status SkipEmpty(std::vector<TileSource>* sources, MapLoadPlan* plan) {
   std::vector<TileSource> kept;
@@ -265,7 +254,13 @@ void AddTilePerCloud(const std::vector<TileSource>& sources, MapLoadPlan* plan) 
 
 absl::StatusOr<MapLoadPlan> PlanLoad(const MapLoadFlags& options) {
   if (!options.bag.paths.empty()) return PlanBagLoad(options);
-  VOXLOC_ASSIGN_OR_RETURN(const MapSourceOptions source_options, SourceOptionsOf(options));
+  MapSourceOptions source_options;
+  source_options.poses = options.poses;
+  source_options.record_floats = options.scan.record_floats;
+  source_options.calibration = options.calibration;
+  if (!options.base_T_sensor.empty()) {
+    VOXLOC_ASSIGN_OR_RETURN(source_options.base_T_sensor, ParsePoseText(options.base_T_sensor));
+  }
   MapLoadPlan plan;
   VOXLOC_ASSIGN_OR_RETURN(std::vector<TileSource> sources,
                           ResolveMapSources(options.paths, source_options, &plan.notes));

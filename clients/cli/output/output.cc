@@ -77,10 +77,6 @@ void ShrinkColumns(const std::vector<TextTable::Column>& columns, size_t max_col
   }
 }
 
-std::string FiniteNumber(double value, int digits) {
-  return std::isfinite(value) ? absl::StrFormat("%.*f", digits, value) : "-";
-}
-
 }  // namespace
 
 absl::Status WriteTextFile(const std::string& path, absl::string_view text) {
@@ -184,14 +180,13 @@ std::string ByteText(uint64_t bytes) {
   return unit == 0 ? absl::StrCat(bytes, " B") : absl::StrFormat("%.1f %s", value, kUnits[unit]);
 }
 
-SummaryTable::SummaryTable() : table_("|>mean|>p50|>p95|>p99|>max") {}
-
 void SummaryTable::AddRow(const std::string& name, const Summary& summary, int digits,
                           double factor) {
-  table_.AddRow(
-      {name, FiniteNumber(factor * summary.mean, digits),
-       FiniteNumber(factor * summary.p50, digits), FiniteNumber(factor * summary.p95, digits),
-       FiniteNumber(factor * summary.p99, digits), FiniteNumber(factor * summary.max, digits)});
+  std::vector<std::string> cells = {name};
+  for (const double value : {summary.mean, summary.p50, summary.p95, summary.p99, summary.max}) {
+    cells.push_back(std::isfinite(value) ? absl::StrFormat("%.*f", digits, factor * value) : "-");
+  }
+  table_.AddRow(std::move(cells));
 }
 
 Json SummaryJson(const Summary& d) {

@@ -88,15 +88,13 @@ class TextTable {
 // Columns mean, p50, p95, p99 and max.
 class SummaryTable {
  public:
-  SummaryTable();
-
   // Every number times `factor`, with so many digits after the point; "-" for what is not finite.
   void AddRow(const std::string& name, const Summary& summary, int digits, double factor = 1.0);
 
   [[nodiscard]] std::string Text() const { return table_.Text(); }
 
  private:
-  TextTable table_;
+  TextTable table_{"|>mean|>p50|>p95|>p99|>max"};
 };
 
 // `mean`, `p50`, `p95`, `p99`, `max`.

@@ -27,12 +27,6 @@ std::array<double, 7> NumbersOf(const v1::Pose& pose) {
   return {p.x(), p.y(), p.z(), q.x(), q.y(), q.z(), q.w()};
 }
 
-bool SameBits(const v1::Pose& a, const v1::Pose& b) {
-  const std::array<double, 7> left = NumbersOf(a);
-  const std::array<double, 7> right = NumbersOf(b);
-  return std::memcmp(left.data(), right.data(), sizeof(left)) == 0;
-}
-
 void ComparePoses(const v1::AlignmentResult& captured, const v1::AlignmentResult& answer,
                   CaptureComparison* comparison) {
   comparison->has_pose = captured.has_map_t_base() && answer.has_map_t_base();
@@ -42,7 +36,9 @@ void ComparePoses(const v1::AlignmentResult& captured, const v1::AlignmentResult
   }
   const v1::Pose& before = captured.map_t_base().pose();
   const v1::Pose& after = answer.map_t_base().pose();
-  comparison->same_pose = SameBits(before, after);
+  const std::array<double, 7> left = NumbersOf(before);
+  const std::array<double, 7> right = NumbersOf(after);
+  comparison->same_pose = std::memcmp(left.data(), right.data(), sizeof(left)) == 0;
   const absl::StatusOr<Pose> a = client::DecodePose(before);
   const absl::StatusOr<Pose> b = client::DecodePose(after);
   if (!a.ok() || !b.ok()) return;

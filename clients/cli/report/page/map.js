@@ -25,7 +25,6 @@ function addMap(box) {
   // Of these, as many as can be told apart.
   const spaced = posed.filter((row, i) => i % Math.max(1, Math.ceil(posed.length / 200)) === 0);
   let view = null;  // { x, y, scale }: the point in the middle, and pixels per metre
-  let frame = 0;
 
   // A pose with its error drawn larger.
   const besideTruth = (row, pose) => [0, 1].map(
@@ -48,9 +47,7 @@ function addMap(box) {
     box.clientWidth / 2 + (x - view.x) * view.scale, box.clientHeight / 2 - (y - view.y) * view.scale];
 
   function prepare(canvas) {
-    const ratio = window.devicePixelRatio || 1;
-    canvas.width = Math.round(box.clientWidth * ratio);
-    canvas.height = Math.round(box.clientHeight * ratio);
+    const ratio = fitCanvas(canvas, box);
     const pen = canvas.getContext("2d");
     pen.setTransform(ratio, 0, 0, ratio, 0, 0);
     return pen;
@@ -200,16 +197,12 @@ function addMap(box) {
   const significantLength = (metres) =>
     (metres >= 1000 ? metres / 1000 + " km" : Number(metres.toPrecision(3)) + " m");
 
-  function draw() {
+  const drawSoon = drawerOf(() => {
     if (!box.clientWidth || !rows.length) return;
     if (!view) fit();
     drawGround();
     drawPaths();
-  }
-  function drawSoon() {
-    cancelAnimationFrame(frame);
-    frame = requestAnimationFrame(draw);
-  }
+  });
   function zoom(factor, x, y) {
     const from = { x: view.x + (x - box.clientWidth / 2) / view.scale, y: view.y - (y - box.clientHeight / 2) / view.scale };
     const scale = Math.min(4000, Math.max(0.01, view.scale * factor));

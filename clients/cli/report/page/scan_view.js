@@ -123,7 +123,6 @@ function addScanView(box) {
   const topDown = { yaw: 0, pitch: Math.PI / 2 };
   const oblique = { yaw: -0.6, pitch: 0.6 };
   const state = { view: null, row: null, pose: "pose", cells: true, best: 1, yaw: 0, pitch: 0, scale: 0, middle: [0, 0, 0] };
-  let frame = 0;
 
   const rgb = (name) => {
     const probe = cssColor(name);
@@ -155,9 +154,7 @@ function addScanView(box) {
 
   function draw() {
     if (!box.clientWidth || !state.view) return;
-    const ratio = window.devicePixelRatio || 1;
-    canvas.width = Math.round(box.clientWidth * ratio);
-    canvas.height = Math.round(box.clientHeight * ratio);
+    const ratio = fitCanvas(canvas, box);
     if (!state.scale) state.scale = Math.min(box.clientWidth, box.clientHeight) / 70;
     gl.viewport(0, 0, canvas.width, canvas.height);
     gl.clearColor(...rgb("--card"), 1);
@@ -186,10 +183,7 @@ function addScanView(box) {
     attribute(1, buffers.score, 1, 0, 0, 0);
     gl.drawArrays(gl.POINTS, 0, state.view.points.count);
   }
-  function drawSoon() {
-    cancelAnimationFrame(frame);
-    frame = requestAnimationFrame(draw);
-  }
+  const drawSoon = drawerOf(draw);
 
   function note(view) {
     const parts = [`${view.points.count} of ${view.points.points_of} points`];

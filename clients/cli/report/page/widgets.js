@@ -98,6 +98,23 @@ function addSegments(box, choices, choose) {
   choose(choices[0][1]);
 }
 
+// Draws before the browser's next frame, once for all calls until then.
+function drawerOf(draw) {
+  let frame = 0;
+  return () => {
+    cancelAnimationFrame(frame);
+    frame = requestAnimationFrame(draw);
+  };
+}
+
+// Gives a canvas the pixels of its box, and returns how many of them a pixel of the page has.
+function fitCanvas(canvas, box) {
+  const ratio = window.devicePixelRatio || 1;
+  canvas.width = Math.round(box.clientWidth * ratio);
+  canvas.height = Math.round(box.clientHeight * ratio);
+  return ratio;
+}
+
 function isDark() {
   const chosen = document.documentElement.getAttribute("data-theme");
   return chosen ? chosen === "dark" : window.matchMedia("(prefers-color-scheme: dark)").matches;
