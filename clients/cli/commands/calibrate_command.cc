@@ -260,7 +260,13 @@ Example:
   voxloc calibrate --map town --scans drive/scans --odometry drive/odometry.txt \
       --guess 12.5,3.1,1.8,0,0,90 --points 1500 --sensor roof --out sensors.json)";
 
-void AddDriveFlags(CLI::App* command, CalibrateFlags* options) {
+}  // namespace
+
+void AddCalibrateCommand(CLI::App* parent, Work* chosen) {
+  const auto [command, options] = AddCommand(
+      parent, chosen, &Calibrate, "calibrate",
+      "Learn how large the errors are that the scans of a sensor share", kCalibrateManual);
+  AddMapFlags(command, &options->map);
   AddOption(command, "--scans", options->scans, "DIR",
             "Send the scans of this directory: PCD, PLY or KITTI .bin")
       ->required();
@@ -281,16 +287,6 @@ void AddDriveFlags(CLI::App* command, CalibrateFlags* options) {
               "Start the search for the first scan here; default: its pose in the odometry",
               &options->guess);
   AddDefaulted(command, "--max-scans", options->max_scans, "N", "Stop after N scans; 0: all");
-}
-
-}  // namespace
-
-void AddCalibrateCommand(CLI::App* parent, Work* chosen) {
-  const auto [command, options] = AddCommand(
-      parent, chosen, &Calibrate, "calibrate",
-      "Learn how large the errors are that the scans of a sensor share", kCalibrateManual);
-  AddMapFlags(command, &options->map);
-  AddDriveFlags(command, options);
   AddOption(command, "--sensor", options->sensor, "NAME", "Write the entry of this name")
       ->required();
   AddOutputFile(command, "--out", &options->out, "Write the calibration to this file, JSON")

@@ -400,7 +400,13 @@ Examples:
   voxloc fleet --html fleet.html
   voxloc fleet activate --server a:50051,b:50051 --map town --revision 13)";
 
-void AddFleetViewFlags(CLI::App* command, FleetFlags* options) {
+}  // namespace
+
+void AddFleetCommand(CLI::App* parent, Work* chosen) {
+  auto options = std::make_shared<FleetFlags>();
+  CLI::App* command =
+      parent->add_subcommand("fleet", "Watch the vehicles, maps and revisions of several servers");
+  command->footer(kFleetManual);
   CLI::Option* once =
       command->add_flag("--once", options->once, "Print one look, and end; for scripts");
   CLI::Option* html =
@@ -424,16 +430,6 @@ void AddFleetViewFlags(CLI::App* command, FleetFlags* options) {
   AddDefaulted(command, "--width", options->text.max_columns, "N",
                "Cut lines to N columns; 0: those of the terminal, and no limit without one")
       ->check(CLI::Range(0, 10'000));
-}
-
-}  // namespace
-
-void AddFleetCommand(CLI::App* parent, Work* chosen) {
-  auto options = std::make_shared<FleetFlags>();
-  CLI::App* command =
-      parent->add_subcommand("fleet", "Watch the vehicles, maps and revisions of several servers");
-  command->footer(kFleetManual);
-  AddFleetViewFlags(command, options.get());
   AddFleetServerFlags(command, &options->server);
   AddFleetChangeCommand(command, chosen, true);
   AddFleetChangeCommand(command, chosen, false);

@@ -268,17 +268,6 @@ void AddTimingFlags(CLI::App* command, LoadTiming& timing) {
       ->check(CLI::Range(0.0, 86400.0));
 }
 
-void AddFaultFlags(CLI::App* command, ClientFaults* faults) {
-  AddDefaulted(command, "--cancel-percent", faults->cancel_percent, "PERCENT",
-               "Cancel this share of the scans, percent (0 to 50), with their sessions")
-      ->check(CLI::Range(0.0, 50.0));
-  AddDefaulted(command, "--slow-readers", faults->slow_readers, "N",
-               "Let the first N streams be slow to read their replies, 0 to --streams");
-  AddDefaulted(command, "--read-delay", faults->read_delay_s, "S",
-               "Let slow readers take S seconds for each reply, 0 to 60")
-      ->check(CLI::Range(0.0, 60.0));
-}
-
 void AddObjectiveFlags(CLI::App* command, LoadTestFlags* flags) {
   AddOptional(command, "--max-p99-ms", flags->objectives.max_p99_ms, "X",
               "Fail if the p99 of the latency is over X milliseconds, 0 to 1e9")
@@ -306,7 +295,14 @@ void AddLoadTestCommand(CLI::App* parent, Work* chosen) {
   command->footer(kLoadTestManual);
   AddDriveFlags(command, options.get());
   AddTimingFlags(command, options->timing);
-  AddFaultFlags(command, &options->faults);
+  AddDefaulted(command, "--cancel-percent", options->faults.cancel_percent, "PERCENT",
+               "Cancel this share of the scans, percent (0 to 50), with their sessions")
+      ->check(CLI::Range(0.0, 50.0));
+  AddDefaulted(command, "--slow-readers", options->faults.slow_readers, "N",
+               "Let the first N streams be slow to read their replies, 0 to --streams");
+  AddDefaulted(command, "--read-delay", options->faults.read_delay_s, "S",
+               "Let slow readers take S seconds for each reply, 0 to 60")
+      ->check(CLI::Range(0.0, 60.0));
   AddObjectiveFlags(command, options.get());
   AddProfileFlag(command, &options->profile);
   AddScanFlags(command, &options->scan);

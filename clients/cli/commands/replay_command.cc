@@ -127,13 +127,6 @@ absl::StatusOr<std::unique_ptr<client::LocalizationSession>> OpenSession(
   return client::LocalizationSession::Open(channel, session);
 }
 
-// Poses and references that the server has not taken.
-void ReportRejections(client::LocalizationSession* session) {
-  while (const std::optional<v1::RequestRejected> rejected = session->TakeRejection()) {
-    absl::FPrintF(stderr, "warning: a pose or reference was rejected: %s\n", rejected->detail());
-  }
-}
-
 ReplaySetting SettingOf(const ReplayFlags& options, const v1::SessionOpened& opened) {
   ReplaySetting setting;
   setting.started_at = absl::FormatTime("%Y-%m-%dT%H:%M:%SZ", absl::Now(), absl::UTCTimeZone());
@@ -166,13 +159,6 @@ absl::StatusOr<ExitCode> ReplayExitCode(const absl::Status& end, const ReplaySum
   return summary.accepted > 0 && !MapWasMissing(summary) ? ExitCode::kOk : ExitCode::kNotAccepted;
 }
 
-void WarnOfMissingMap(const ReplaySummary& summary) {
-  const auto missing = summary.statuses.find("NO_MAP");
-  if (missing == summary.statuses.end()) return;
-  absl::FPrintF(stderr, "warning: the server had no map for %d of %d scans\n", missing->second,
-                summary.answered);
-}
-
 absl::StatusOr<ExitCode> Replay(const ReplayFlags& options) {
   const Interrupt interrupt;
   VOXLOC_ASSIGN_OR_RETURN(ReplayDrive drive, OpenReplayDrive(options));
@@ -181,13 +167,17 @@ absl::StatusOr<ExitCode> Replay(const ReplayFlags& options) {
   if (!options.perturb.empty()) {
     VOXLOC_ASSIGN_OR_RETURN(perturbation, ParsePerturbation(options.perturb));
   }
-  std::optional<Matrix6> guess_covariance;
+  ReplayOptions replay;
+  replay.rate_hz = options.rate_hz;
+  replay.timeout_s = options.server.timeout_s;
+  replay.session_poses = options.session_poses;
+  replay.stop = &Interrupt::Requested;
   if (!options.guess_sigma.empty()) {
-    VOXLOC_ASSIGN_OR_RETURN(guess_covariance, ParsePoseSigma(options.guess_sigma));
+    VOXLOC_ASSIGN_OR_RETURN(replay.guess_covariance, ParsePoseSigma(options.guess_sigma));
   }
-  std::vector<StampedPose> references;
   if (!options.references.empty()) {
-    VOXLOC_ASSIGN_OR_RETURN(references, ReadTrajectory(options.references, TrajectoryFormat::kTum));
+    VOXLOC_ASSIGN_OR_RETURN(replay.references,
+                            ReadTrajectory(options.references, TrajectoryFormat::kTum));
   }
   const GuessSource guesses(input, KindOf(options), perturbation, options.scan.seed);
   Json other;  // null: no other run
@@ -204,14 +194,7 @@ absl::StatusOr<ExitCode> Replay(const ReplayFlags& options) {
   ReportContent content;
   ScanChoice choice(input.scans.size(), options.report.empty() ? 0 : options.report_scans);
   const Pose base_T_sensor = drive.base_T_sensor.value_or(Pose());
-  ReplayOptions replay;
-  replay.rate_hz = options.rate_hz;
-  replay.timeout_s = options.server.timeout_s;
-  replay.session_poses = options.session_poses;
-  replay.guess_covariance = guess_covariance;
-  replay.references = std::move(references);
   const Stopwatch watch;
-  replay.stop = &Interrupt::Requested;
   ReplayOutcome outcome;
   const std::vector<ReplayRow>& rows = outcome.rows;
   {
@@ -236,7 +219,9 @@ absl::StatusOr<ExitCode> Replay(const ReplayFlags& options) {
   }
   setting.planned_scans = input.scans.size();
   setting.elapsed_s = watch.seconds();
-  ReportRejections(session.get());
+  while (const std::optional<v1::RequestRejected> rejected = session->TakeRejection()) {
+    absl::FPrintF(stderr, "warning: a pose or reference was rejected: %s\n", rejected->detail());
+  }
   // The results are here; how the session ends no longer matters.
   if (outcome.end.ok()) session->Close(options.server.timeout_s).IgnoreError();
 
@@ -255,7 +240,10 @@ absl::StatusOr<ExitCode> Replay(const ReplayFlags& options) {
     VOXLOC_TRY(WriteTextFile(options.report, page));
     if (options.server.prints_text()) absl::PrintF("\nreport: %s\n", options.report);
   }
-  WarnOfMissingMap(summary);
+  if (const auto missing = summary.statuses.find("NO_MAP"); missing != summary.statuses.end()) {
+    absl::FPrintF(stderr, "warning: the server had no map for %d of %d scans\n", missing->second,
+                  summary.answered);
+  }
   return ReplayExitCode(outcome.end, summary);
 }
 

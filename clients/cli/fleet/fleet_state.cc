@@ -167,17 +167,6 @@ std::vector<v1::MapRevision> PresentRevisions(const FleetMap& map,
   return present;
 }
 
-// "3", or "1 of 2" where two vehicles are named to try the revision.
-std::string VehiclesText(const v1::MapRevision& revision, const FleetRevisionUse& use) {
-  const int named = revision.canary_vehicles_size();
-  return named == 0 ? absl::StrCat(use.vehicles) : absl::StrCat(use.vehicles, " of ", named);
-}
-
-std::string StateWord(const v1::MapRevision& revision) {
-  if (revision.state() == v1::REVISION_STATE_UNSPECIFIED) return "not kept";
-  return EnumWordOf(revision.state());
-}
-
 TextTable RevisionUseTable(const FleetState& fleet) {
   TextTable table("map|server|>revision|state|>vehicles|>scans/s|>accepted");
   std::vector<std::pair<const FleetServer*, const FleetMap*>> maps;
@@ -191,10 +180,15 @@ TextTable RevisionUseTable(const FleetState& fleet) {
     std::map<uint64_t, FleetRevisionUse> uses = RevisionUses(*server, map->info.name());
     for (const v1::MapRevision& revision : PresentRevisions(*map, uses)) {
       const FleetRevisionUse& use = uses[revision.revision()];
+      const bool kept = revision.state() != v1::REVISION_STATE_UNSPECIFIED;
+      // "3", or "1 of 2" where two vehicles are named to try the revision.
+      const int named = revision.canary_vehicles_size();
+      const std::string vehicles =
+          named == 0 ? absl::StrCat(use.vehicles) : absl::StrCat(use.vehicles, " of ", named);
       table.AddRow({map->info.name(), server->address, absl::StrCat(revision.revision()),
-                    StateWord(revision),
-                    server->sessions_status.ok() ? VehiclesText(revision, use) : "-",
-                    FleetRate(use.recent), FleetPercent(use.recent)});
+                    kept ? EnumWordOf(revision.state()) : "not kept",
+                    server->sessions_status.ok() ? vehicles : "-", FleetRate(use.recent),
+                    FleetPercent(use.recent)});
     }
   }
   return table;

@@ -27,40 +27,26 @@ struct CodePoint {
   bool valid = false;
 };
 
-struct CodeRange {
-  uint32_t first;
-  uint32_t last;
-};
-
-template <size_t N>
-bool IsIn(const std::array<CodeRange, N>& ranges, uint32_t value) {
-  for (const CodeRange& range : ranges) {
-    if (value >= range.first && value <= range.last) return true;
-  }
-  return false;
-}
-
 // C0, DEL and C1; then the characters of Unicode's property Default_Ignorable_Code_Point that steer
 // others: joiners and marks of direction, separators of lines, embeddings, isolates, and the mark
 // of byte order.
-constexpr std::array<CodeRange, 7> kControlRanges = {{{0x0, 0x1f},
-                                                      {0x7f, 0x9f},
-                                                      {0x61c, 0x61c},
-                                                      {0x200b, 0x200f},
-                                                      {0x2028, 0x202e},
-                                                      {0x2060, 0x206f},
-                                                      {0xfeff, 0xfeff}}};
+bool IsControl(uint32_t point) {
+  const auto in = [point](uint32_t first, uint32_t last) {
+    return first <= point && point <= last;
+  };
+  return in(0x0, 0x1f) || in(0x7f, 0x9f) || in(0x61c, 0x61c) || in(0x200b, 0x200f) ||
+         in(0x2028, 0x202e) || in(0x2060, 0x206f) || in(0xfeff, 0xfeff);
+}
 
 // Blocks whose characters have the property East_Asian_Width W or F (Unicode, UAX #11).
-constexpr std::array<CodeRange, 9> kWide = {{{0x1100, 0x115f},
-                                             {0x2e80, 0x303e},
-                                             {0x3041, 0xa4cf},
-                                             {0xac00, 0xd7a3},
-                                             {0xf900, 0xfaff},
-                                             {0xfe30, 0xfe6f},
-                                             {0xff00, 0xff60},
-                                             {0x1f300, 0x1faff},
-                                             {0x20000, 0x3fffd}}};
+bool IsWide(uint32_t point) {
+  const auto in = [point](uint32_t first, uint32_t last) {
+    return first <= point && point <= last;
+  };
+  return in(0x1100, 0x115f) || in(0x2e80, 0x303e) || in(0x3041, 0xa4cf) || in(0xac00, 0xd7a3) ||
+         in(0xf900, 0xfaff) || in(0xfe30, 0xfe6f) || in(0xff00, 0xff60) || in(0x1f300, 0x1faff) ||
+         in(0x20000, 0x3fffd);
+}
 
 // The code point that `text`, which is not empty, begins with. One byte where it is not UTF-8.
 CodePoint FirstCodePoint(absl::string_view text) {
@@ -81,7 +67,7 @@ CodePoint FirstCodePoint(absl::string_view text) {
 }
 
 size_t ColumnsOfCodePoint(const CodePoint& point) {
-  return point.valid && IsIn(kWide, point.value) ? 2 : 1;
+  return point.valid && IsWide(point.value) ? 2 : 1;
 }
 
 // Bytes of as much of the beginning as fits.
@@ -96,9 +82,6 @@ size_t BytesOf(absl::string_view text, size_t columns) {
   }
   return bytes;
 }
-
-// What VT100 has, and all terminals since.
-constexpr TerminalSize kSmallestKnown{80, 24};
 
 using Clock = std::chrono::steady_clock;
 
@@ -115,7 +98,7 @@ std::string EscapeForTerminal(absl::string_view text) {
   std::string safe;
   while (!text.empty()) {
     const CodePoint point = FirstCodePoint(text);
-    if (point.valid && !IsIn(kControlRanges, point.value)) {
+    if (point.valid && !IsControl(point.value)) {
       absl::StrAppend(&safe, text.substr(0, point.bytes));
     } else {
       for (size_t i = 0; i < point.bytes; ++i) {
@@ -160,7 +143,7 @@ TerminalSize GetTerminalSize() {
   if (isatty(STDOUT_FILENO) != 1) return {};
   winsize size{};
   if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_col == 0 || size.ws_row == 0) {
-    return kSmallestKnown;
+    return {80, 24};  // what VT100 has, and all terminals since
   }
   return {size.ws_col, size.ws_row};
 }
