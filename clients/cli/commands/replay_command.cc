@@ -17,6 +17,9 @@
 #include "clients/cli/replay/replay_runner.h"
 #include "clients/cli/report/report.h"
 #include "clients/cpp/messages.h"
+#include "clients/dataset/bag/drive.h"
+#include "clients/dataset/stamp_text.h"
+#include "clients/pointcloud2/point_layout.h"
 #include "core/status/try.h"
 
 namespace voxloc::cli {
@@ -98,9 +101,24 @@ absl::StatusOr<ReplayDrive> OpenReplayDrive(const ReplayFlags& options) {
   of_bag.max_scans = options.files.max_scans;
   VOXLOC_ASSIGN_OR_RETURN(drive.bag, OpenDrive(std::move(of_bag), options.alignment.base_T_sensor));
   drive.base_T_sensor = drive.bag->base_T_sensor();
-  drive.input = ReplayInputOf(*drive.bag, !options.bag.guesses_topic.empty());
+  for (const bag::DriveScan& scan : drive.bag->scans()) {
+    drive.input.scans.push_back(SecondsFromNanoseconds(scan.stamp_ns));
+    drive.input.truth.push_back({scan.stamp_ns, scan.map_T_base});
+    if (!options.bag.guesses_topic.empty()) drive.input.guesses.push_back(scan.guess_map_T_base);
+  }
   VOXLOC_ASSIGN_OR_RETURN(std::unique_ptr<bag::DriveClouds> clouds, drive.bag->ReadClouds());
-  drive.scans = BagScans(std::move(clouds), PointTimesOf(options));
+  // Functions can be copied, which an owner cannot.
+  const std::shared_ptr<bag::DriveClouds> shared = std::move(clouds);
+  drive.scans = [shared, times = PointTimesOf(options)]() -> absl::StatusOr<SourceScan> {
+    SourceScan scan;
+    if (!times.has_value()) {
+      VOXLOC_ASSIGN_OR_RETURN(scan.cloud, shared->Next());
+      return scan;
+    }
+    VOXLOC_ASSIGN_OR_RETURN(scan.timed, shared->NextWithTimes(*times));
+    VOXLOC_TRY(client::DecodePoints(*scan.timed, &scan.cloud));
+    return scan;
+  };
   return drive;
 }
 

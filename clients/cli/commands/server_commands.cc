@@ -68,21 +68,17 @@ Example:
   AddServerFlags(command, &options->server);
 }
 
-std::string ConfigText(const v1::GetConfigResponse& config, size_t max_columns) {
+absl::StatusOr<ExitCode> ShowConfig(const AdminFlags& options) {
+  VOXLOC_ASSIGN_OR_RETURN(const client::Channel channel, Connect(options.server));
+  VOXLOC_ASSIGN_OR_RETURN(const v1::GetConfigResponse config,
+                          client::GetConfig(channel, options.server.timeout_s));
   TextTable table("key|value|source|place|change");
   for (const v1::ConfigEntry& entry : config.entries()) {
     table.AddRow({entry.key(), entry.value(), EnumWordOr(entry.source(), "unknown"), entry.place(),
                   entry.reloadable() ? "SIGHUP" : "restart"});
   }
-  return table.Text(max_columns);
-}
-
-absl::StatusOr<ExitCode> ShowConfig(const AdminFlags& options) {
-  VOXLOC_ASSIGN_OR_RETURN(const client::Channel channel, Connect(options.server));
-  VOXLOC_ASSIGN_OR_RETURN(const v1::GetConfigResponse config,
-                          client::GetConfig(channel, options.server.timeout_s));
   const size_t width = options.width > 0 ? options.width : GetTerminalSize().columns;
-  return Report(options.server.json, ConfigText(config, width), MessageJson(config));
+  return Report(options.server.json, table.Text(width), MessageJson(config));
 }
 
 void AddConfigCommand(CLI::App* parent, Work* chosen) {

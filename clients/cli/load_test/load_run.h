@@ -87,13 +87,10 @@ class LoadStream {
   void SendPose(const DueMessage& due);
   // Call once per scan. Whether to cancel it.
   bool ShouldCancelNext();
-  // Random delay from sending a scan to cancelling it.
   [[nodiscard]] int64_t RandomCancelDelay_ns();
-  // Waits for the end of the session or a scan to be cancelled.
   void AwaitEndOrCancel(int64_t until_ns);
   // If scans are in flight, cancels the session with them and opens a new one.
   void CancelSession();
-  // Adds the session's own counters.
   void AddSessionCounts();
   // Ends the stream if the session has ended; otherwise counts the error of this message.
   void HandleSendError(const absl::Status& refusal);

@@ -71,13 +71,6 @@ std::string ExtentText(const v1::MapInfo& map) {
                          high.z() - low.z());
 }
 
-// "48.1374, 11.5755, 519 m; x axis 0 deg from east"
-std::string OriginText(const v1::Wgs84Origin& origin) {
-  return absl::StrFormat("%.9g, %.9g, %g m; x axis %g deg from east", origin.point().latitude_deg(),
-                         origin.point().longitude_deg(), origin.point().altitude_m(),
-                         origin.x_axis_yaw_rad() * kDegreesPerRadian);
-}
-
 // So many of the tiles that an event names are shown; the rest is counted.
 constexpr int kTilesShown = 5;
 
@@ -169,7 +162,12 @@ std::string MapDetailText(const v1::MapInfo& map) {
   line("memory", ByteText(map.memory_bytes()));
   line("profiles", absl::StrJoin(map.options().profiles(), ", "));
   if (map.frame().has_projector()) line("projector", ProjectorText(map.frame().projector()));
-  if (map.frame().has_origin()) line("origin", OriginText(map.frame().origin()));
+  if (map.frame().has_origin()) {
+    const v1::GeoPoint& at = map.frame().origin().point();
+    line("origin", absl::StrFormat("%.9g, %.9g, %g m; x axis %g deg from east", at.latitude_deg(),
+                                   at.longitude_deg(), at.altitude_m(),
+                                   map.frame().origin().x_axis_yaw_rad() * kDegreesPerRadian));
+  }
   line("committed", TimeText(map.committed_at_ns()));
   line("durable", map.durable() ? "yes" : "no, lost when the server stops");
   if (map.cells().empty()) return text;

@@ -71,12 +71,9 @@ template <typename Messages>
   return ListJson(messages, &MessageJson);
 }
 
-// One line a map.
+// One line a map; and everything about one.
 [[nodiscard]] std::string MapTableText(const std::vector<v1::MapInfo>& maps);
-
-// Everything about one map.
 [[nodiscard]] std::string MapDetailText(const v1::MapInfo& map);
-
 [[nodiscard]] Json MapJson(const v1::MapInfo& map);
 
 // "MGRS, grid 54SUE, heights WGS84"

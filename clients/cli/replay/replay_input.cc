@@ -46,16 +46,6 @@ absl::StatusOr<ReplayInput> ReadReplayInput(const ReplayFiles& files) {
   return input;
 }
 
-ReplayInput ReplayInputOf(const bag::Drive& drive, bool guesses) {
-  ReplayInput input;
-  for (const bag::DriveScan& scan : drive.scans()) {
-    input.scans.push_back(SecondsFromNanoseconds(scan.stamp_ns));
-    input.truth.push_back({scan.stamp_ns, scan.map_T_base});
-    if (guesses) input.guesses.push_back(scan.guess_map_T_base);
-  }
-  return input;
-}
-
 Pose GuessSource::GuessFor(size_t index, const std::optional<Pose>& previous) const {
   Pose guess = input_.truth[index].pose;
   if (kind_ == Kind::kPrevious && previous.has_value()) guess = *previous;
@@ -70,23 +60,6 @@ ScanSource FileScans(std::vector<std::string> paths, const CloudReadOptions& rea
         VOXLOC_ASSIGN_OR_RETURN(PointCloud cloud, ReadCloud(paths[next++], read));
         return SourceScan{std::move(cloud), std::nullopt};
       };
-}
-
-ScanSource BagScans(std::unique_ptr<bag::DriveClouds> clouds,
-                    std::optional<ros::PointTimeChoice> times) {
-  // Functions can be copied, which an owner cannot.
-  const std::shared_ptr<bag::DriveClouds> shared = std::move(clouds);
-  return [shared, times = std::move(times)]() -> absl::StatusOr<SourceScan> {
-    if (!times.has_value()) {
-      VOXLOC_ASSIGN_OR_RETURN(PointCloud cloud, shared->Next());
-      return SourceScan{std::move(cloud), std::nullopt};
-    }
-    VOXLOC_ASSIGN_OR_RETURN(v1::Cloud timed, shared->NextWithTimes(*times));
-    SourceScan scan;
-    VOXLOC_TRY(client::DecodePoints(timed, &scan.cloud));
-    scan.timed = std::move(timed);
-    return scan;
-  };
 }
 
 ScanLoader::ScanLoader(ScanSource source, std::vector<std::string> names,

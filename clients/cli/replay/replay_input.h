@@ -9,7 +9,6 @@
 #include <condition_variable>
 #include <deque>
 #include <functional>
-#include <memory>
 #include <mutex>
 #include <optional>
 #include <string>
@@ -22,7 +21,6 @@
 #include "clients/dataset/cloud_sources.h"
 #include "clients/dataset/perturbation.h"
 #include "clients/dataset/trajectory_file.h"
-#include "clients/pointcloud2/point_layout.h"
 #include "core/cloud/filters.h"
 #include "core/cloud/io/cloud_file.h"
 #include "core/cloud/point_cloud.h"
@@ -50,9 +48,6 @@ struct ReplayInput {
 
 // InvalidArgument: the counts differ, of which the message has both; or PairingOrder's.
 [[nodiscard]] absl::StatusOr<ReplayInput> ReadReplayInput(const ReplayFiles& files);
-
-// The scans of a bag by their stamps, in seconds. `guesses`: the drive has them.
-[[nodiscard]] ReplayInput ReplayInputOf(const bag::Drive& drive, bool guesses);
 
 // Where the search for a scan starts.
 class GuessSource {
@@ -84,11 +79,6 @@ using ScanSource = std::function<absl::StatusOr<SourceScan>()>;
 
 [[nodiscard]] ScanSource FileScans(std::vector<std::string> paths,
                                    const CloudReadOptions& read = {});
-
-// `times`: which times of points the scans have; nullopt: none. The drive of `clouds` must outlive
-// the source.
-[[nodiscard]] ScanSource BagScans(std::unique_ptr<bag::DriveClouds> clouds,
-                                  std::optional<ros::PointTimeChoice> times);
 
 struct LoadedScan {
   PointCloud cloud;    // as it is sent

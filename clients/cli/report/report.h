@@ -42,7 +42,6 @@ struct ScanView {
   std::vector<ViewCell> cells;
 };
 
-// All scans of a report.
 struct ScanViews {
   std::vector<ScanView> scans;
   double cell_size_m = 0.0;  // edge of a cell; 0: there are none
@@ -132,10 +131,8 @@ class MapPicture {
   Cells cells_;
 };
 
-// The page of a replay.
+// The pages of a replay and of a fleet, without data.
 [[nodiscard]] absl::string_view ReportPage();
-
-// The page of a fleet.
 [[nodiscard]] absl::string_view FleetPage();
 
 // About 11 MB of rows; more scans than a screen has columns of pixels.
