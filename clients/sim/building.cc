@@ -38,22 +38,18 @@ HouseStyle RandomStyle(Random& random) {
   return style;
 }
 
-void AddBalcony(const LocalFrame& wall, const HouseStyle& style, double x, double z, double width,
-                std::vector<Solid>& solids) {
+void AddBalcony(const Builder& wall, const HouseStyle& style, double x, double z, double width) {
   const double out = style.balcony_depth;
   const double half = 0.5 * width;
-  AddBox(wall, Label::kBuilding, {x - half, -0.05, z - 0.18}, {x + half, out, z}, solids);
-  AddBox(wall, Label::kBuilding, {x - half, out - 0.06, z - 0.01}, {x + half, out - 0.01, z + 1.0},
-         solids);
-  AddBox(wall, Label::kBuilding, {x - half + 0.01, 0.0, z - 0.01}, {x - half + 0.06, out, z + 0.95},
-         solids);
-  AddBox(wall, Label::kBuilding, {x + half - 0.06, 0.0, z - 0.01}, {x + half - 0.01, out, z + 0.95},
-         solids);
+  wall.Box({x - half, -0.05, z - 0.18}, {x + half, out, z});
+  wall.Box({x - half, out - 0.06, z - 0.01}, {x + half, out - 0.01, z + 1.0});
+  wall.Box({x - half + 0.01, 0.0, z - 0.01}, {x - half + 0.06, out, z + 0.95});
+  wall.Box({x + half - 0.06, 0.0, z - 0.01}, {x + half - 0.01, out, z + 0.95});
 }
 
 // One wall, `width` wide, centred on the frame's origin, facing its y.
-void AddWall(const LocalFrame& wall, const HouseStyle& style, double width, double foundation,
-             bool front, Random& random, std::vector<Solid>& solids) {
+void AddWall(const Builder& wall, const HouseStyle& style, double width, double foundation,
+             bool front, Random& random) {
   const int bays = std::max(1, static_cast<int>(std::lround(width / style.bay)));
   const double bay = width / bays;
   const double pier_half = 0.5 * bay * (1.0 - style.window_width);
@@ -61,8 +57,8 @@ void AddWall(const LocalFrame& wall, const HouseStyle& style, double width, doub
   const double top = style.wall_height();
   for (int i = 0; i <= bays; ++i) {
     const double x = -0.5 * width + i * bay;
-    AddBox(wall, Label::kBuilding, {std::max(x - pier_half, -0.5 * width), back, -foundation},
-           {std::min(x + pier_half, 0.5 * width), 0.0, top}, solids);
+    wall.Box({std::max(x - pier_half, -0.5 * width), back, -foundation},
+             {std::min(x + pier_half, 0.5 * width), 0.0, top});
   }
   const int door_bay = front ? random.UniformInt(0, bays - 1) : -1;
   const double out = style.band_out;
@@ -72,11 +68,11 @@ void AddWall(const LocalFrame& wall, const HouseStyle& style, double width, doub
     if (floor == 0 && door_bay >= 0) {
       const double left = -0.5 * width + door_bay * bay + pier_half;
       const double right = -0.5 * width + (door_bay + 1) * bay - pier_half;
-      AddBox(wall, Label::kBuilding, {-0.5 * width, back, from}, {left, out, to}, solids);
-      AddBox(wall, Label::kBuilding, {right, back, from}, {0.5 * width, out, to}, solids);
-      AddBox(wall, Label::kBuilding, {left - 0.2, back, from}, {right + 0.2, 0.6, 0.17}, solids);
+      wall.Box({-0.5 * width, back, from}, {left, out, to});
+      wall.Box({right, back, from}, {0.5 * width, out, to});
+      wall.Box({left - 0.2, back, from}, {right + 0.2, 0.6, 0.17});
     } else {
-      AddBox(wall, Label::kBuilding, {-0.5 * width, back, from}, {0.5 * width, out, to}, solids);
+      wall.Box({-0.5 * width, back, from}, {0.5 * width, out, to});
     }
   }
   if (!front) return;
@@ -84,78 +80,72 @@ void AddWall(const LocalFrame& wall, const HouseStyle& style, double width, doub
   for (int floor = 1; floor < style.floors; ++floor) {
     for (int i = 0; i < bays; ++i) {
       if (!random.Chance(style.balcony_chance)) continue;
-      AddBalcony(wall, style, -0.5 * width + (i + 0.5) * bay, floor * style.floor_height, 0.9 * bay,
-                 solids);
+      AddBalcony(wall, style, -0.5 * width + (i + 0.5) * bay, floor * style.floor_height,
+                 0.9 * bay);
     }
   }
   const double ledge = random.Uniform(0.12, 0.45);
-  AddBox(wall, Label::kBuilding, {-0.5 * width - 0.05, back, top - 0.35},
-         {0.5 * width + 0.05, ledge, top + 0.05}, solids);
+  wall.Box({-0.5 * width - 0.05, back, top - 0.35}, {0.5 * width + 0.05, ledge, top + 0.05});
   if (style.floors >= 2 && random.Chance(0.3)) {  // a bay window over the upper floors
     const double half = random.Uniform(0.8, 1.4);
     const double x = random.Uniform(-0.5, 0.5) * std::max(0.0, width - 3.0 * half);
-    AddBox(wall, Label::kBuilding, {x - half, -0.05, style.floor_height - 0.2},
-           {x + half, random.Uniform(0.4, 0.8), top - 0.5}, solids);
+    wall.Box({x - half, -0.05, style.floor_height - 0.2},
+             {x + half, random.Uniform(0.4, 0.8), top - 0.5});
   }
   if (random.Chance(0.25)) {  // an awning, sloping down to the street
-    const LocalFrame slope =
+    const Builder slope =
         wall.Rotated({0.0, 0.0, random.Uniform(2.6, 3.0)}, -0.25, Eigen::Vector3d::UnitX());
     const double half = random.Uniform(0.25, 0.45) * width;
-    AddBox(slope, Label::kBuilding, {-half, -0.2, -0.03}, {half, random.Uniform(0.9, 1.4), 0.03},
-           solids);
+    slope.Box({-half, -0.2, -0.03}, {half, random.Uniform(0.9, 1.4), 0.03});
   }
   if (random.Chance(0.7)) {
     const double x = (random.Chance(0.5) ? 0.5 : -0.5) * width * 0.97;
-    AddCylinder(wall, Label::kBuilding, {x, out + 0.08, -0.3}, random.Uniform(0.04, 0.07),
-                top + 0.2, solids);
+    wall.Cylinder({x, out + 0.08, -0.3}, random.Uniform(0.04, 0.07), top + 0.2);
   }
 }
 
-void AddRoof(const LocalFrame& house, const HouseStyle& style, double width, double depth,
-             Random& random, std::vector<Solid>& solids) {
+void AddRoof(const Builder& house, const HouseStyle& style, double width, double depth,
+             Random& random) {
   const double top = style.wall_height();
   const bool gable = style.floors >= 2 && depth < 1.9 * top && random.Chance(0.6);
   if (gable) {
     // A square bar on its edge: the upper half is a roof of 45 degrees with its gables.
-    const LocalFrame ridge =
+    const Builder ridge =
         house.Rotated({0.0, -0.5 * depth, top}, 0.25 * M_PI, Eigen::Vector3d::UnitX());
     const double half = 0.5 * depth / std::sqrt(2.0);
     const double half_length = 0.5 * width - style.recess - 0.02;
-    AddBox(ridge, Label::kBuilding, {-half_length, -half, -half}, {half_length, half, half},
-           solids);
+    ridge.Box({-half_length, -half, -half}, {half_length, half, half});
     if (random.Chance(0.7)) {
       const double x = random.Uniform(-0.35, 0.35) * width;
-      AddBox(house, Label::kBuilding, {x - 0.35, -0.6 * depth, top},
-             {x + 0.35, -0.6 * depth + 0.6, top + 0.5 * depth + 0.9}, solids);
+      house.Box({x - 0.35, -0.6 * depth, top},
+                {x + 0.35, -0.6 * depth + 0.6, top + 0.5 * depth + 0.9});
     }
     return;
   }
-  AddBox(house, Label::kBuilding, {-0.5 * width, -depth, top - 0.2}, {0.5 * width, -0.05, top},
-         solids);
+  house.Box({-0.5 * width, -depth, top - 0.2}, {0.5 * width, -0.05, top});
   const double parapet = random.Uniform(0.2, 0.9);
-  AddBox(house, Label::kBuilding, {-0.5 * width, -0.25, top - 0.01},
-         {0.5 * width, -0.02, top + parapet}, solids);
+  house.Box({-0.5 * width, -0.25, top - 0.01}, {0.5 * width, -0.02, top + parapet});
 }
 
 }  // namespace
 
 void AddBuilding(const BuildingPlot& plot, Random random, std::vector<Solid>& solids) {
+  const Builder house{plot.frame, Label::kBuilding, solids};
   const HouseStyle style = RandomStyle(random);
   const double width = plot.width_m;
   const double depth = plot.depth_m;
   const double inset = style.recess;
-  AddBox(plot.frame, Label::kBuilding, {-0.5 * width + inset, -depth + inset, -plot.foundation_m},
-         {0.5 * width - inset, -inset, style.wall_height() - 0.01}, solids);
+  house.Box({-0.5 * width + inset, -depth + inset, -plot.foundation_m},
+            {0.5 * width - inset, -inset, style.wall_height() - 0.01});
   // Walls stand around it; what they leave open is windows and doors.
   solids.back().material = Material::kGlass;
-  AddWall(plot.frame, style, width, plot.foundation_m, true, random, solids);
-  AddWall(plot.frame.At({0.5 * width, -0.5 * depth, 0.0}, -0.5 * M_PI), style, depth,
-          plot.foundation_m, false, random, solids);
-  AddWall(plot.frame.At({0.0, -depth, 0.0}, M_PI), style, width, plot.foundation_m, false, random,
-          solids);
-  AddWall(plot.frame.At({-0.5 * width, -0.5 * depth, 0.0}, 0.5 * M_PI), style, depth,
-          plot.foundation_m, false, random, solids);
-  AddRoof(plot.frame, style, width, depth, random, solids);
+  AddWall(house, style, width, plot.foundation_m, true, random);
+  AddWall(house.At({0.5 * width, -0.5 * depth, 0.0}, -0.5 * M_PI), style, depth, plot.foundation_m,
+          false, random);
+  AddWall(house.At({0.0, -depth, 0.0}, M_PI), style, width, plot.foundation_m, false, random);
+  AddWall(house.At({-0.5 * width, -0.5 * depth, 0.0}, 0.5 * M_PI), style, depth, plot.foundation_m,
+          false, random);
+  AddRoof(house, style, width, depth, random);
 }
 
 }  // namespace voxloc::sim

@@ -40,30 +40,29 @@ StreetNetwork Tracks(double size_m, uint64_t seed) {
   return {0.5 * size_m - kBorder_m, kTrackSpacing_m, kMissingTracks, Random(seed, kTracks)};
 }
 
-void AddTrunk(const LocalFrame& frame, double radius, double height, std::vector<Solid>& solids) {
-  AddCylinder(frame, Label::kTree, {0.0, 0.0, -kBurialDepth_m}, radius, height + kBurialDepth_m,
-              solids);
+void AddTrunk(const Builder& tree, double radius, double height) {
+  tree.Cylinder({0.0, 0.0, -kBurialDepth_m}, radius, height + kBurialDepth_m);
 }
 
 // A trunk that leans a little, under whorls of branches that narrow towards the top.
-void AddConifer(const LocalFrame& frame, Random random, std::vector<Solid>& solids) {
+void AddConifer(const Builder& tree, Random random) {
   const double height = random.Uniform(8.0, 18.0);
-  AddTrunk(frame, random.Uniform(0.09, 0.24), height, solids);
+  AddTrunk(tree, random.Uniform(0.09, 0.24), height);
   const double crown_from = height * random.Uniform(0.2, 0.5);
   const double reach = random.Uniform(1.0, 2.0);
   const int whorls = random.UniformInt(3, 5);
   for (int i = 0; i < whorls; ++i) {
     const double share = (i + 0.5) / whorls;
     const double radius = reach * (1.05 - share) * random.Uniform(0.85, 1.15);
-    AddEllipsoid(frame, Label::kTree, {0.0, 0.0, crown_from + share * (height - crown_from)},
-                 {radius, radius * random.Uniform(0.8, 1.2), 0.42 * (height - crown_from) / whorls},
-                 solids);
+    tree.Ellipsoid(
+        {0.0, 0.0, crown_from + share * (height - crown_from)},
+        {radius, radius * random.Uniform(0.8, 1.2), 0.42 * (height - crown_from) / whorls});
   }
 }
 
-void AddBroadLeaf(const LocalFrame& frame, Random random, std::vector<Solid>& solids) {
+void AddBroadLeaf(const Builder& tree, Random random) {
   const double height = random.Uniform(5.0, 11.0);
-  AddTrunk(frame, random.Uniform(0.1, 0.35), height, solids);
+  AddTrunk(tree, random.Uniform(0.1, 0.35), height);
   const int blobs = random.UniformInt(3, 6);
   for (int i = 0; i < blobs; ++i) {
     const double angle = random.Uniform(0.0, 2.0 * M_PI);
@@ -71,33 +70,30 @@ void AddBroadLeaf(const LocalFrame& frame, Random random, std::vector<Solid>& so
     const double radius = random.Uniform(0.9, 1.9);
     const Eigen::Vector3d radii{radius, random.Uniform(0.7, 1.2) * radius,
                                 random.Uniform(0.5, 0.9) * radius};
-    AddEllipsoid(frame, Label::kTree,
-                 {out * std::cos(angle), out * std::sin(angle), height + random.Uniform(-1.0, 2.0)},
-                 radii, solids);
+    tree.Ellipsoid(
+        {out * std::cos(angle), out * std::sin(angle), height + random.Uniform(-1.0, 2.0)}, radii);
   }
 }
 
 // A bush, a stump, a boulder or a log.
-void AddUndergrowth(const LocalFrame& frame, Random random, std::vector<Solid>& solids) {
+void AddUndergrowth(const Builder& place, Random random) {
   const double kind = random.Uniform();
   if (kind < 0.55) {
     const double radius = random.Uniform(0.3, 0.9);
-    AddEllipsoid(frame, Label::kTree, {0.0, 0.0, 0.5 * radius},
-                 {radius, random.Uniform(0.6, 1.3) * radius, random.Uniform(0.6, 1.2) * radius},
-                 solids);
+    place.Ellipsoid({0.0, 0.0, 0.5 * radius},
+                    {radius, random.Uniform(0.6, 1.3) * radius, random.Uniform(0.6, 1.2) * radius});
   } else if (kind < 0.75) {
     const double height = random.Uniform(0.2, 0.8);
-    AddTrunk(frame, random.Uniform(0.12, 0.35), height, solids);
+    AddTrunk(place, random.Uniform(0.12, 0.35), height);
   } else if (kind < 0.85) {
     const double radius = random.Uniform(0.25, 0.7);
-    AddEllipsoid(frame, Label::kTree, {0.0, 0.0, 0.1},
-                 {radius, random.Uniform(0.6, 1.3) * radius, 0.7 * radius}, solids);
+    place.Ellipsoid({0.0, 0.0, 0.1}, {radius, random.Uniform(0.6, 1.3) * radius, 0.7 * radius});
   } else {
     const double radius = random.Uniform(0.1, 0.28);
-    const LocalFrame log =
-        frame.Rotated({0.0, 0.0, 0.8 * radius}, 0.5 * M_PI, Eigen::Vector3d::UnitY());
+    const Builder log =
+        place.Rotated({0.0, 0.0, 0.8 * radius}, 0.5 * M_PI, Eigen::Vector3d::UnitY());
     const double length = random.Uniform(1.5, 4.0);
-    AddCylinder(log, Label::kTree, {0.0, 0.0, -0.5 * length}, radius, length, solids);
+    log.Cylinder({0.0, 0.0, -0.5 * length}, radius, length);
   }
 }
 
@@ -141,8 +137,8 @@ absl::StatusOr<World> BuildField(const FieldOptions& options, double sight_m) {
     if (tree) {
       AddTree(frame, height_m, Random(random.Next()), solids);
     } else {
-      AddCylinder(frame, Label::kPole, {0.0, 0.0, -0.3}, random.Uniform(0.05, 0.12), height_m,
-                  solids);
+      Builder{frame, Label::kPole, solids}.Cylinder({0.0, 0.0, -0.3}, random.Uniform(0.05, 0.12),
+                                                    height_m);
     }
   }
   return World{std::move(tracks), Scene(std::move(ground), std::move(solids))};
@@ -162,7 +158,7 @@ absl::StatusOr<World> BuildForest(const ForestOptions& options, double sight_m) 
   const double half_m = 0.5 * options.size_m + std::min(sight_m, kTreeMargin_m);
   const double hectares = 4.0 * half_m * half_m / kSquareMetresPerHectare;
   std::vector<Solid> solids;
-  // Calls add(frame, random) at random places off the tracks.
+  // Calls add(tree, random) at random places off the tracks.
   const auto scatter = [&](Stream stream, double per_hectare, const auto& add) {
     const auto places = static_cast<uint64_t>(hectares * per_hectare);
     for (uint64_t i = 0; i < places; ++i) {
@@ -175,20 +171,16 @@ absl::StatusOr<World> BuildForest(const ForestOptions& options, double sight_m) 
       if (tracks.ClearanceFromStreets({x, y}) < kTrunkToTrack_m) continue;
       const Eigen::Vector3d up(lean * std::cos(lean_heading), lean * std::sin(lean_heading), 1.0);
       const LocalFrame frame = {{x, y, ground.Height(x, y)}, TiltedRotation(yaw, up.normalized())};
-      add(frame, random);
+      add(Builder{frame, Label::kTree, solids}, random);
     }
   };
-  scatter(kForestTrees, options.trees_per_hectare, [&](const LocalFrame& frame, Random random) {
-    if (random.Chance(0.55)) {
-      AddConifer(frame, Random(random.Next()), solids);
-    } else {
-      AddBroadLeaf(frame, Random(random.Next()), solids);
-    }
+  scatter(kForestTrees, options.trees_per_hectare, [&](const Builder& tree, Random random) {
+    const bool conifer = random.Chance(0.55);
+    (conifer ? AddConifer : AddBroadLeaf)(tree, Random(random.Next()));
   });
-  scatter(kUndergrowth, kUndergrowthPerTree * options.trees_per_hectare,
-          [&](const LocalFrame& frame, Random random) {
-            AddUndergrowth(frame, Random(random.Next()), solids);
-          });
+  scatter(
+      kUndergrowth, kUndergrowthPerTree * options.trees_per_hectare,
+      [](const Builder& place, Random random) { AddUndergrowth(place, Random(random.Next())); });
   return World{std::move(tracks), Scene(std::move(ground), std::move(solids))};
 }
 

@@ -16,10 +16,6 @@
 
 namespace voxloc::sim {
 
-// LocalFrame: a place in the world to build at. x to the right along a street or a facade, y
-// towards the street, z up (or along the ground's normal). Boxes, cylinders and ellipsoids are
-// added in its coordinates.
-
 // Rotation about z.
 [[nodiscard]] inline Eigen::Matrix3d YawRotation(double yaw) {
   return Eigen::AngleAxisd(yaw, Eigen::Vector3d::UnitZ()).toRotationMatrix();
@@ -35,6 +31,8 @@ namespace voxloc::sim {
   return rotation;
 }
 
+// A place in the world to build at: x to the right along a street or a facade, y towards the
+// street, z up (or along the ground's normal).
 struct LocalFrame {
   Eigen::Vector3d origin = Eigen::Vector3d::Zero();
   Eigen::Matrix3d rotation = Eigen::Matrix3d::Identity();
@@ -53,24 +51,38 @@ struct LocalFrame {
   }
 };
 
-inline void AddBox(const LocalFrame& frame, Label label, const Eigen::Vector3d& min,
-                   const Eigen::Vector3d& max, std::vector<Solid>& solids) {
-  solids.push_back(
-      {Shape::kBox, label, frame.ToMap(0.5 * (min + max)), frame.rotation, 0.5 * (max - min)});
-}
+// Adds solids with one label in the coordinates of a frame. The list must outlive the builder.
+struct Builder {
+  LocalFrame frame;
+  Label label;
+  std::vector<Solid>& solids;
 
-// Along the frame's z, standing on `foot`.
-inline void AddCylinder(const LocalFrame& frame, Label label, const Eigen::Vector3d& foot,
-                        double radius, double height, std::vector<Solid>& solids) {
-  solids.push_back({Shape::kCylinder, label,
-                    frame.ToMap(foot + Eigen::Vector3d(0.0, 0.0, 0.5 * height)), frame.rotation,
-                    Eigen::Vector3d(radius, radius, 0.5 * height)});
-}
+  [[nodiscard]] Builder At(const Eigen::Vector3d& local, double yaw = 0.0) const {
+    return {frame.At(local, yaw), label, solids};
+  }
+  [[nodiscard]] Builder Rotated(const Eigen::Vector3d& local, double angle,
+                                const Eigen::Vector3d& axis) const {
+    return {frame.Rotated(local, angle, axis), label, solids};
+  }
+  [[nodiscard]] Builder As(Label other) const { return {frame, other, solids}; }
 
-inline void AddEllipsoid(const LocalFrame& frame, Label label, const Eigen::Vector3d& middle,
-                         const Eigen::Vector3d& radii, std::vector<Solid>& solids) {
-  solids.push_back({Shape::kEllipsoid, label, frame.ToMap(middle), frame.rotation, radii});
-}
+  void Box(const Eigen::Vector3d& min, const Eigen::Vector3d& max) const {
+    Add(Shape::kBox, 0.5 * (min + max), 0.5 * (max - min));
+  }
+  // Along the frame's z, standing on `foot`.
+  void Cylinder(const Eigen::Vector3d& foot, double radius, double height) const {
+    Add(Shape::kCylinder, foot + Eigen::Vector3d(0.0, 0.0, 0.5 * height),
+        {radius, radius, 0.5 * height});
+  }
+  void Ellipsoid(const Eigen::Vector3d& middle, const Eigen::Vector3d& radii) const {
+    Add(Shape::kEllipsoid, middle, radii);
+  }
+
+ private:
+  void Add(Shape shape, const Eigen::Vector3d& middle, const Eigen::Vector3d& half_extent) const {
+    solids.push_back({shape, label, frame.ToMap(middle), frame.rotation, half_extent});
+  }
+};
 
 // Buildings: houses whose facades have depth. Windows lie back between piers and bands, with a
 // period, a recess and heights of each house's own; doors, plinths, cornices, balconies, bay

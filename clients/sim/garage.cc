@@ -102,16 +102,17 @@ StreetNetwork GaragePlan::Aisles(const LocalFrame& world_F_garage) const {
 
 // A row of bays: x along it, y towards the aisle, the origin in its middle at the bays' back.
 struct BayRow {
-  LocalFrame frame;
+  Builder place;
   double half_m;
 };
 
 class GarageBuilder {
  public:
   explicit GarageBuilder(const GarageOptions& options)
-      : options_(options), plan_(Random(options.seed, kGaragePlan)) {
-    frame_.rotation = YawRotation(Random(options.seed, kHeading).Uniform(-M_PI, M_PI));
-  }
+      : options_(options),
+        plan_(Random(options.seed, kGaragePlan)),
+        frame_{Eigen::Vector3d::Zero(),
+               YawRotation(Random(options.seed, kHeading).Uniform(-M_PI, M_PI))} {}
 
   World Build() && {
     AddShell();
@@ -129,10 +130,6 @@ class GarageBuilder {
   }
 
  private:
-  void Add(const Eigen::Vector3d& min, const Eigen::Vector3d& max) {
-    AddBox(frame_, Label::kBuilding, min, max, solids_);
-  }
-
   // Outer walls and the roof.
   void AddShell() {
     const double x = plan_.half_x_m();
@@ -141,15 +138,16 @@ class GarageBuilder {
     for (const double side : {-1.0, 1.0}) {
       const double out_x = side * (x + 0.5 * kWallThickness_m);
       const double out_y = side * (y + 0.5 * kWallThickness_m);
-      Add({out_x - 0.5 * kWallThickness_m, -y - kWallThickness_m, -0.3},
-          {out_x + 0.5 * kWallThickness_m, y + kWallThickness_m, roof});
+      garage_.Box({out_x - 0.5 * kWallThickness_m, -y - kWallThickness_m, -0.3},
+                  {out_x + 0.5 * kWallThickness_m, y + kWallThickness_m, roof});
       objects_.push_back(MakeSceneObject(solids_.size() - 1, solids_, ObjectKind::kWall,
                                          frame_.At({0.0, 0.0, 0.0}, 0.5 * M_PI)));
-      Add({-x, out_y - 0.5 * kWallThickness_m, -0.3}, {x, out_y + 0.5 * kWallThickness_m, roof});
+      garage_.Box({-x, out_y - 0.5 * kWallThickness_m, -0.3},
+                  {x, out_y + 0.5 * kWallThickness_m, roof});
       objects_.push_back(MakeSceneObject(solids_.size() - 1, solids_, ObjectKind::kWall, frame_));
     }
-    Add({-x - kWallThickness_m, -y - kWallThickness_m, roof},
-        {x + kWallThickness_m, y + kWallThickness_m, roof + plan_.slab_m});
+    garage_.Box({-x - kWallThickness_m, -y - kWallThickness_m, roof},
+                {x + kWallThickness_m, y + kWallThickness_m, roof + plan_.slab_m});
   }
 
   // The upper floor, open above both ramps.
@@ -160,10 +158,10 @@ class GarageBuilder {
     const double open_y = plan_.ramp_half_m;
     const double top = plan_.rise_m();
     const double bottom = plan_.ceiling_m;
-    Add({-x, -y, bottom}, {-open_x, y, top});
-    Add({open_x, -y, bottom}, {x, y, top});
-    Add({-open_x, -y, bottom}, {open_x, -open_y, top});
-    Add({-open_x, open_y, bottom}, {open_x, y, top});
+    garage_.Box({-x, -y, bottom}, {-open_x, y, top});
+    garage_.Box({open_x, -y, bottom}, {x, y, top});
+    garage_.Box({-open_x, -y, bottom}, {open_x, -open_y, top});
+    garage_.Box({-open_x, open_y, bottom}, {open_x, y, top});
   }
 
   // Two ramps side by side that rise in opposite directions, with walls on both sides, a wall under
@@ -172,25 +170,25 @@ class GarageBuilder {
     const double half = plan_.ramp_half_m;
     const double half_width = GaragePlan::kRampHalf_m;
     for (const double x : {-2.0 * half_width, 0.0, 2.0 * half_width}) {
-      Add({x - 0.5 * kWallThickness_m, -half, -0.3},
-          {x + 0.5 * kWallThickness_m, half, plan_.rise_m() + kParapet_m});
+      garage_.Box({x - 0.5 * kWallThickness_m, -half, -0.3},
+                  {x + 0.5 * kWallThickness_m, half, plan_.rise_m() + kParapet_m});
     }
     const double angle = std::atan2(plan_.rise_m(), 2.0 * half);
     const double half_length = std::hypot(half, 0.5 * plan_.rise_m());
     for (const double side : {-1.0, 1.0}) {
       const double north = -side * plan_.sense;  // 1 where the ramp rises northwards
-      const LocalFrame ramp = frame_.Rotated({side * half_width, 0.0, 0.5 * plan_.rise_m()},
-                                             north * angle, Eigen::Vector3d::UnitX());
+      const Builder ramp = garage_.Rotated({side * half_width, 0.0, 0.5 * plan_.rise_m()},
+                                           north * angle, Eigen::Vector3d::UnitX());
       const double inner = half_width - 0.5 * kWallThickness_m;
-      AddBox(ramp, Label::kPavement, {-inner, -half_length, -kRampThickness_m},
-             {inner, half_length, 0.0}, solids_);
+      ramp.As(Label::kPavement)
+          .Box({-inner, -half_length, -kRampThickness_m}, {inner, half_length, 0.0});
       const double x_from = side * half_width - inner;
       const double x_to = side * half_width + inner;
       const double upper = north * (half - 0.5 * kWallThickness_m);
-      Add({x_from, upper - 0.5 * kWallThickness_m, -0.3},
-          {x_to, upper + 0.5 * kWallThickness_m, plan_.ceiling_m});
-      Add({x_from, -upper - 0.5 * kWallThickness_m, plan_.ceiling_m},
-          {x_to, -upper + 0.5 * kWallThickness_m, plan_.rise_m() + kParapet_m});
+      garage_.Box({x_from, upper - 0.5 * kWallThickness_m, -0.3},
+                  {x_to, upper + 0.5 * kWallThickness_m, plan_.ceiling_m});
+      garage_.Box({x_from, -upper - 0.5 * kWallThickness_m, plan_.ceiling_m},
+                  {x_to, -upper + 0.5 * kWallThickness_m, plan_.rise_m() + kParapet_m});
     }
   }
 
@@ -203,12 +201,12 @@ class GarageBuilder {
     // The rows at the outer walls leave the corners free, where those of two walls would meet.
     const double south_half_m = x - GaragePlan::kBayDepth_m - 1.0;
     const double west_half_m = y - GaragePlan::kBayDepth_m - 1.0;
-    return {{frame_.At({0.0, -y, z}), south_half_m},
-            {frame_.At({0.0, y, z}, M_PI), south_half_m},
-            {frame_.At({x, 0.0, z}, 0.5 * M_PI), west_half_m},
-            {frame_.At({-x, 0.0, z}, -0.5 * M_PI), west_half_m},
-            {frame_.At({-inner_x, 0.0, z}, 0.5 * M_PI), inner_half_m},
-            {frame_.At({inner_x, 0.0, z}, -0.5 * M_PI), inner_half_m}};
+    return {{garage_.At({0.0, -y, z}), south_half_m},
+            {garage_.At({0.0, y, z}, M_PI), south_half_m},
+            {garage_.At({x, 0.0, z}, 0.5 * M_PI), west_half_m},
+            {garage_.At({-x, 0.0, z}, -0.5 * M_PI), west_half_m},
+            {garage_.At({-inner_x, 0.0, z}, 0.5 * M_PI), inner_half_m},
+            {garage_.At({inner_x, 0.0, z}, -0.5 * M_PI), inner_half_m}};
   }
 
   // Cars in the bays, columns between them, and in some rows a room instead of a few bays.
@@ -219,8 +217,8 @@ class GarageBuilder {
     for (int i = 0; i <= bays; i += plan_.bays_per_column) {
       const double x = from + i * plan_.bay_m;
       const double y = GaragePlan::kBayDepth_m - 0.6;
-      AddBox(row.frame, Label::kBuilding, {x - kColumnHalf_m, y - kColumnHalf_m, -0.01},
-             {x + kColumnHalf_m, y + kColumnHalf_m, plan_.ceiling_m}, solids_);
+      row.place.Box({x - kColumnHalf_m, y - kColumnHalf_m, -0.01},
+                    {x + kColumnHalf_m, y + kColumnHalf_m, plan_.ceiling_m});
     }
     Random rooms(options_.seed, kRooms, number, static_cast<uint64_t>(storey));
     int room_from = -1;
@@ -228,11 +226,10 @@ class GarageBuilder {
     if (rooms.Chance(0.35)) {
       room_from = rooms.UniformInt(0, bays - 2);
       room_to = std::min(bays, room_from + rooms.UniformInt(1, 3));
-      AddBox(row.frame, Label::kBuilding, {from + room_from * plan_.bay_m + 0.3, -0.05, -0.01},
-             {from + room_to * plan_.bay_m - 0.3, rooms.Uniform(2.5, 4.2), plan_.ceiling_m},
-             solids_);
+      row.place.Box({from + room_from * plan_.bay_m + 0.3, -0.05, -0.01},
+                    {from + room_to * plan_.bay_m - 0.3, rooms.Uniform(2.5, 4.2), plan_.ceiling_m});
       objects_.push_back(
-          MakeSceneObject(solids_.size() - 1, solids_, ObjectKind::kStructure, row.frame));
+          MakeSceneObject(solids_.size() - 1, solids_, ObjectKind::kStructure, row.place.frame));
     }
     for (int i = 0; i < bays; ++i) {
       const double x = from + (i + 0.5) * plan_.bay_m + random.Uniform(-0.12, 0.12);
@@ -242,7 +239,7 @@ class GarageBuilder {
       const uint64_t key = random.Next();
       const bool taken = random.Chance(options_.parked_car_density);
       if (i >= room_from && i < room_to) continue;
-      const LocalFrame frame = row.frame.At({x, y, 0.0}, yaw);
+      const LocalFrame frame = row.place.frame.At({x, y, 0.0}, yaw);
       const size_t first = solids_.size();
       if (taken) AddCar(frame, Label::kParkedCar, Random(key), solids_);
       objects_.push_back(MakeSceneObject(first, solids_, ObjectKind::kParkingPlace, frame));
@@ -258,11 +255,12 @@ class GarageBuilder {
     for (int i = 0; i <= beams; ++i) {
       const double y = (i - 0.5 * beams) * pitch_m;
       if (std::abs(y) > plan_.ramp_half_m + 0.2) {
-        Add({-plan_.half_x_m(), y - 0.15, top - kBeamDepth_m}, {plan_.half_x_m(), y + 0.15, top});
+        garage_.Box({-plan_.half_x_m(), y - 0.15, top - kBeamDepth_m},
+                    {plan_.half_x_m(), y + 0.15, top});
         continue;
       }
-      Add({-plan_.half_x_m(), y - 0.15, top - kBeamDepth_m}, {-inner_x, y + 0.15, top});
-      Add({inner_x, y - 0.15, top - kBeamDepth_m}, {plan_.half_x_m(), y + 0.15, top});
+      garage_.Box({-plan_.half_x_m(), y - 0.15, top - kBeamDepth_m}, {-inner_x, y + 0.15, top});
+      garage_.Box({inner_x, y - 0.15, top - kBeamDepth_m}, {plan_.half_x_m(), y + 0.15, top});
     }
   }
 
@@ -277,9 +275,10 @@ class GarageBuilder {
         const double x =
             side * (plan_.aisle_x_m() + random.Uniform(-0.95, 1.8) * GaragePlan::kAisleHalf_m);
         const double half_m = plan_.half_y_m() * random.Uniform(0.4, 0.99);
-        const LocalFrame pipe = frame_.Rotated({x, half_m, ceiling - kBeamDepth_m - radius},
-                                               0.5 * M_PI, Eigen::Vector3d::UnitX());
-        AddCylinder(pipe, Label::kPole, {0.0, 0.0, 0.0}, radius, 2.0 * half_m, solids_);
+        const Builder pipe = garage_.As(Label::kPole)
+                                 .Rotated({x, half_m, ceiling - kBeamDepth_m - radius}, 0.5 * M_PI,
+                                          Eigen::Vector3d::UnitX());
+        pipe.Cylinder({0.0, 0.0, 0.0}, radius, 2.0 * half_m);
       }
     }
   }
@@ -289,6 +288,7 @@ class GarageBuilder {
   LocalFrame frame_;
   std::vector<Solid> solids_;
   std::vector<SceneObject> objects_;
+  Builder garage_{frame_, Label::kBuilding, solids_};
 };
 
 }  // namespace

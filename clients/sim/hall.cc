@@ -45,7 +45,7 @@ class HallBuilder {
         half_y_(0.5 * options.length_m),
         headroom_m_(options.height_m - kBeamDepth_m) {
     Random random(options.seed, kAisles);
-    frame_.rotation = YawRotation(random.Uniform(-M_PI, M_PI));
+    hall_.frame.rotation = YawRotation(random.Uniform(-M_PI, M_PI));
     aisles_x_ = AisleLines(options.width_m, random);
     aisles_y_ = AisleLines(options.length_m, random);
     bay_m_ = options.length_m / std::round(options.length_m / random.Uniform(4.5, 7.5));
@@ -67,7 +67,8 @@ class HallBuilder {
   [[nodiscard]] StreetNetwork Aisles() const {
     std::vector<Eigen::Vector2d> junctions;
     for (const double y : aisles_y_) {
-      for (const double x : aisles_x_) junctions.emplace_back(frame_.ToMap({x, y, 0.0}).head<2>());
+      for (const double x : aisles_x_)
+        junctions.emplace_back(hall_.frame.ToMap({x, y, 0.0}).head<2>());
     }
     const int columns = static_cast<int>(aisles_x_.size());
     const int rows = static_cast<int>(aisles_y_.size());
@@ -91,18 +92,19 @@ class HallBuilder {
   }
 
   // On each wall: x along it, y into the hall, the origin in its middle on the floor.
-  [[nodiscard]] std::vector<std::pair<LocalFrame, double>> Walls() const {
-    return {{frame_.At({0.0, -half_y_, 0.0}), half_x_},
-            {frame_.At({half_x_, 0.0, 0.0}, 0.5 * M_PI), half_y_},
-            {frame_.At({0.0, half_y_, 0.0}, M_PI), half_x_},
-            {frame_.At({-half_x_, 0.0, 0.0}, -0.5 * M_PI), half_y_}};
+  [[nodiscard]] std::vector<std::pair<Builder, double>> Walls() const {
+    return {{hall_.At({0.0, -half_y_, 0.0}), half_x_},
+            {hall_.At({half_x_, 0.0, 0.0}, 0.5 * M_PI), half_y_},
+            {hall_.At({0.0, half_y_, 0.0}, M_PI), half_x_},
+            {hall_.At({-half_x_, 0.0, 0.0}, -0.5 * M_PI), half_y_}};
   }
 
   void AddShell() {
     for (const auto& [wall, half_m] : Walls()) {
-      AddBox(wall, Label::kBuilding, {-half_m - kWallThickness_m, -kWallThickness_m, -0.5},
-             {half_m + kWallThickness_m, 0.0, options_.height_m + 0.2}, solids_);
-      objects_.push_back(MakeSceneObject(solids_.size() - 1, solids_, ObjectKind::kWall, wall));
+      wall.Box({-half_m - kWallThickness_m, -kWallThickness_m, -0.5},
+               {half_m + kWallThickness_m, 0.0, options_.height_m + 0.2});
+      objects_.push_back(
+          MakeSceneObject(solids_.size() - 1, solids_, ObjectKind::kWall, wall.frame));
     }
   }
 
@@ -111,7 +113,7 @@ class HallBuilder {
       const int bays = std::max(1, static_cast<int>(std::lround(2.0 * half_m / bay_m_)));
       for (int i = 0; i <= bays; ++i) {
         const double x = -half_m + 2.0 * half_m * i / bays;
-        AddBox(wall, Label::kBuilding, {x - 0.2, -0.05, 0.0}, {x + 0.2, 0.3, headroom_m_}, solids_);
+        wall.Box({x - 0.2, -0.05, 0.0}, {x + 0.2, 0.3, headroom_m_});
       }
     }
   }
@@ -127,7 +129,7 @@ class HallBuilder {
         const double width = kind < 0.3 ? random.Uniform(3.0, 4.5) : random.Uniform(0.8, 2.0);
         const double height = kind < 0.3 ? random.Uniform(3.2, 4.4) : random.Uniform(1.6, 2.3);
         const double out = kind < 0.6 ? random.Uniform(0.06, 0.14) : random.Uniform(0.2, 0.5);
-        AddBox(wall, Label::kBuilding, {x, -0.05, 0.0}, {x + width, out, height}, solids_);
+        wall.Box({x, -0.05, 0.0}, {x + width, out, height});
         x += width + random.Uniform(1.5, 7.0);
       }
     }
@@ -142,9 +144,10 @@ class HallBuilder {
         const double from = random.Uniform(-1.0, 0.2) * half_m;
         const double to = std::min(half_m, from + random.Uniform(0.4, 1.6) * half_m);
         const double radius = random.Uniform(0.04, 0.2);
-        const LocalFrame pipe = wall.Rotated({from, 0.32 + radius, random.Uniform(2.4, 4.2)},
-                                             0.5 * M_PI, Eigen::Vector3d::UnitY());
-        AddCylinder(pipe, Label::kPole, {0.0, 0.0, 0.0}, radius, to - from, solids_);
+        const Builder pipe = wall.As(Label::kPole)
+                                 .Rotated({from, 0.32 + radius, random.Uniform(2.4, 4.2)},
+                                          0.5 * M_PI, Eigen::Vector3d::UnitY());
+        pipe.Cylinder({0.0, 0.0, 0.0}, radius, to - from);
       }
     }
   }
@@ -155,8 +158,8 @@ class HallBuilder {
       for (size_t k = 0; k + 1 < aisles_y_.size(); ++k) {
         Random random(options_.seed, kHallBlocks, number++);
         FloorBlock block;
-        block.frame = frame_.At({0.5 * (aisles_x_[i] + aisles_x_[i + 1]),
-                                 0.5 * (aisles_y_[k] + aisles_y_[k + 1]), 0.0});
+        block.frame = hall_.frame.At({0.5 * (aisles_x_[i] + aisles_x_[i + 1]),
+                                      0.5 * (aisles_y_[k] + aisles_y_[k + 1]), 0.0});
         block.size_x_m = aisles_x_[i + 1] - aisles_x_[i] - 2.0 * kAisleToBlock_m;
         block.size_y_m = aisles_y_[k + 1] - aisles_y_[k] - 2.0 * kAisleToBlock_m;
         block.headroom_m = headroom_m_;
@@ -190,10 +193,10 @@ class HallBuilder {
         for (const double x : {aisles_x_[i] + inset, aisles_x_[i + 1] - inset}) {
           for (const double y : {aisles_y_[k] + inset, aisles_y_[k + 1] - inset}) {
             if (round) {
-              AddCylinder(frame_, Label::kPole, {x, y, 0.0}, half, headroom_m_, solids_);
+              hall_.As(Label::kPole).Cylinder({x, y, 0.0}, half, headroom_m_);
             } else {
-              AddBox(frame_, Label::kPole, {x - half, y - half, 0.0},
-                     {x + half, y + half, headroom_m_}, solids_);
+              hall_.As(Label::kPole)
+                  .Box({x - half, y - half, 0.0}, {x + half, y + half, headroom_m_});
             }
           }
         }
@@ -202,21 +205,19 @@ class HallBuilder {
   }
 
   void AddRoof() {
-    AddBox(frame_, Label::kBuilding, {-half_x_, -half_y_, options_.height_m},
-           {half_x_, half_y_, options_.height_m + 0.2}, solids_);
+    hall_.Box({-half_x_, -half_y_, options_.height_m}, {half_x_, half_y_, options_.height_m + 0.2});
     const int bays = static_cast<int>(std::lround(options_.length_m / bay_m_));
     for (int i = 1; i < bays; ++i) {
       const double y = -half_y_ + options_.length_m * i / bays;
-      AddBox(frame_, Label::kBuilding, {-half_x_, y - 0.15, headroom_m_},
-             {half_x_, y + 0.15, options_.height_m}, solids_);
+      hall_.Box({-half_x_, y - 0.15, headroom_m_}, {half_x_, y + 0.15, options_.height_m});
     }
     Random random(options_.seed, kRoof);
     const int ducts = random.UniformInt(1, 3);
     for (int i = 0; i < ducts; ++i) {
       const double x = random.Uniform(-0.9, 0.9) * half_x_;
       const double half = random.Uniform(0.2, 0.5);
-      AddBox(frame_, Label::kBuilding, {x - half, -half_y_, headroom_m_ - 2.0 * half},
-             {x + half, half_y_ * random.Uniform(-0.2, 1.0), headroom_m_ - 0.02}, solids_);
+      hall_.Box({x - half, -half_y_, headroom_m_ - 2.0 * half},
+                {x + half, half_y_ * random.Uniform(-0.2, 1.0), headroom_m_ - 0.02});
     }
   }
 
@@ -225,11 +226,11 @@ class HallBuilder {
   double half_y_;
   double headroom_m_;
   double bay_m_ = 6.0;  // from column to column along the walls
-  LocalFrame frame_;
   std::vector<double> aisles_x_;
   std::vector<double> aisles_y_;
   std::vector<Solid> solids_;
   std::vector<SceneObject> objects_;
+  Builder hall_{LocalFrame(), Label::kBuilding, solids_};
 };
 
 }  // namespace

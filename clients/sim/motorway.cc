@@ -40,73 +40,65 @@ enum Stream : uint64_t { kLine = 1, kRoadRelief, kLandRelief, kNoiseWalls, kGant
 // road, y left across it, z up.
 
 // A post and the rail from it to the next post, `length_m` along x, at `across_m`.
-void AddGuardRail(const LocalFrame& road, double across_m, double length_m,
-                  std::vector<Solid>& solids) {
-  AddBox(road, Label::kFence, {0.0, across_m - 0.04, 0.45}, {length_m, across_m + 0.04, 0.75},
-         solids);
+void AddGuardRail(const Builder& road, double across_m, double length_m) {
+  road.As(Label::kFence).Box({0.0, across_m - 0.04, 0.45}, {length_m, across_m + 0.04, 0.75});
   const double out = across_m > 0.0 ? 0.09 : -0.09;
-  AddBox(road, Label::kPole, {-0.05, across_m + out - 0.05, -kBurialDepth_m},
-         {0.05, across_m + out + 0.05, 0.7}, solids);
+  road.As(Label::kPole)
+      .Box({-0.05, across_m + out - 0.05, -kBurialDepth_m}, {0.05, across_m + out + 0.05, 0.7});
 }
 
 // One panel of a noise wall, `length_m` along x, at `across_m`, and the post at its start.
-void AddNoiseWallPanel(const LocalFrame& road, double across_m, double length_m, double height_m,
-                       std::vector<Solid>& solids) {
-  AddBox(road, Label::kBuilding, {0.0, across_m - 0.08, -kBurialDepth_m},
-         {length_m, across_m + 0.08, height_m}, solids);
-  AddBox(road, Label::kBuilding, {-0.1, across_m - 0.15, -kBurialDepth_m},
-         {0.1, across_m + 0.15, height_m + 0.05}, solids);
+void AddNoiseWallPanel(const Builder& road, double across_m, double length_m, double height_m) {
+  road.Box({0.0, across_m - 0.08, -kBurialDepth_m}, {length_m, across_m + 0.08, height_m});
+  road.Box({-0.1, across_m - 0.15, -kBurialDepth_m}, {0.1, across_m + 0.15, height_m + 0.05});
 }
 
-void AddDelineator(const LocalFrame& road, double across_m, std::vector<Solid>& solids) {
-  AddBox(road, Label::kPole, {-0.06, across_m - 0.06, -kBurialDepth_m},
-         {0.06, across_m + 0.06, 1.0}, solids);
+void AddDelineator(const Builder& road, double across_m) {
+  road.As(Label::kPole)
+      .Box({-0.06, across_m - 0.06, -kBurialDepth_m}, {0.06, across_m + 0.06, 1.0});
 }
 
 // Posts outside the rails, a beam across the road, and signs on it.
-void AddGantry(const LocalFrame& road, Random random, std::vector<Solid>& solids) {
+void AddGantry(const Builder& road, Random random) {
+  const Builder gantry = road.As(Label::kPole);
   const double clear = random.Uniform(5.3, 6.0);
   const double out = kOuterRail_m + 0.8;
   const bool whole = random.Chance(0.5);  // across both carriageways, or the right one only
   const double left = whole ? out : 0.0;
   for (const double y : {-out, left}) {
-    AddBox(road, Label::kPole, {-0.2, y - 0.2, -kBurialDepth_m}, {0.2, y + 0.2, clear + 1.0},
-           solids);
+    gantry.Box({-0.2, y - 0.2, -kBurialDepth_m}, {0.2, y + 0.2, clear + 1.0});
   }
-  AddBox(road, Label::kPole, {-0.35, -out, clear + 0.3}, {0.35, left, clear + 1.0}, solids);
+  gantry.Box({-0.35, -out, clear + 0.3}, {0.35, left, clear + 1.0});
   const int signs = random.UniformInt(1, 3);
   for (int i = 0; i < signs; ++i) {
     const double width = random.Uniform(2.0, 4.0);
     const double height = random.Uniform(1.2, 3.0);
     const double y = -out + 1.5 + (i + random.Uniform(0.0, 0.4)) * 3.8;
-    AddBox(road, Label::kPole, {-0.5, y, clear}, {-0.38, y + width - 0.3, clear + height}, solids);
+    gantry.Box({-0.5, y, clear}, {-0.38, y + width - 0.3, clear + height});
   }
 }
 
 // A road that crosses above: abutments, columns in the median, a deck with parapets.
-void AddBridge(const LocalFrame& road, Random random, std::vector<Solid>& solids) {
-  const LocalFrame bridge = road.At({0.0, 0.0, 0.0}, random.Uniform(-0.25, 0.25));
+void AddBridge(const Builder& road, Random random) {
+  const Builder bridge = road.At({0.0, 0.0, 0.0}, random.Uniform(-0.25, 0.25));
   const double clear = random.Uniform(5.0, 6.2);
   const double half_width = random.Uniform(3.5, 7.0);
   const double deck = random.Uniform(0.8, 1.3);
   const double reach = kRoadHalf_m + 14.0;
-  AddBox(bridge, Label::kBuilding, {-half_width, -reach, clear}, {half_width, reach, clear + deck},
-         solids);
+  bridge.Box({-half_width, -reach, clear}, {half_width, reach, clear + deck});
   for (const double side : {-1.0, 1.0}) {
     const double x = side * (half_width - 0.15);
-    AddBox(bridge, Label::kBuilding, {x - 0.15, -reach, clear + deck},
-           {x + 0.15, reach, clear + deck + 1.0}, solids);
+    bridge.Box({x - 0.15, -reach, clear + deck}, {x + 0.15, reach, clear + deck + 1.0});
     const double near = side * (kRoadHalf_m + 1.5);
     const double far = side * (kRoadHalf_m + 5.0);
-    AddBox(bridge, Label::kBuilding, {-half_width - 0.3, std::min(near, far), -2.0},
-           {half_width + 0.3, std::max(near, far), clear}, solids);
+    bridge.Box({-half_width - 0.3, std::min(near, far), -2.0},
+               {half_width + 0.3, std::max(near, far), clear});
   }
   const int columns = random.UniformInt(2, 4);
   const double radius = random.Uniform(0.25, 0.4);
   for (int i = 0; i < columns; ++i) {
     const double x = (i - 0.5 * (columns - 1)) * 1.6 * half_width / columns;
-    AddCylinder(bridge, Label::kBuilding, {x, 0.0, -kBurialDepth_m}, radius, clear + kBurialDepth_m,
-                solids);
+    bridge.Cylinder({x, 0.0, -kBurialDepth_m}, radius, clear + kBurialDepth_m);
   }
 }
 
@@ -190,26 +182,28 @@ class MotorwayBuilder {
 
  private:
   // On the centre line, along the road and its slope.
-  [[nodiscard]] LocalFrame RoadFrame(const Street& street, double along_m) const {
+  [[nodiscard]] Builder OnRoad(const Street& street, double along_m) {
     const Eigen::Vector2d place = street.PointAt(along_m, 0.0);
-    return {{place.x(), place.y(), ground_.Height(place.x(), place.y())},
-            TiltedRotation(std::atan2(street.direction.y(), street.direction.x()),
-                           ground_.Normal(place.x(), place.y()))};
+    return {{{place.x(), place.y(), ground_.Height(place.x(), place.y())},
+             TiltedRotation(std::atan2(street.direction.y(), street.direction.x()),
+                            ground_.Normal(place.x(), place.y()))},
+            Label::kBuilding,
+            solids_};
   }
 
   void AddRails(const Street& street) {
     const int posts = static_cast<int>(std::ceil(street.length_m / kPost_m));
     const double post_m = street.length_m / posts;
     for (int i = 0; i < posts; ++i) {
-      const LocalFrame road = RoadFrame(street, i * post_m);
+      const Builder road = OnRoad(street, i * post_m);
       for (const double across_m : {-kOuterRail_m, -kMedianRail_m, kMedianRail_m, kOuterRail_m}) {
-        AddGuardRail(road, across_m, post_m, solids_);
+        AddGuardRail(road, across_m, post_m);
       }
     }
     for (double along_m = 0.0; along_m < street.length_m; along_m += kDelineator_m) {
-      const LocalFrame road = RoadFrame(street, along_m);
+      const Builder road = OnRoad(street, along_m);
       for (const double side : {-1.0, 1.0}) {
-        AddDelineator(road, side * (kOuterRail_m + 0.4), solids_);
+        AddDelineator(road, side * (kOuterRail_m + 0.4));
       }
     }
   }
@@ -224,11 +218,10 @@ class MotorwayBuilder {
     const double to_m = random.Uniform(0.6, 1.0) * street.length_m;
     const size_t first = solids_.size();
     for (double along_m = from_m; along_m + kPost_m <= to_m; along_m += kPost_m) {
-      AddNoiseWallPanel(RoadFrame(street, along_m), side * (kRoadHalf_m - 0.4), kPost_m, height_m,
-                        solids_);
+      AddNoiseWallPanel(OnRoad(street, along_m), side * (kRoadHalf_m - 0.4), kPost_m, height_m);
     }
     objects_.push_back(
-        MakeSceneObject(first, solids_, ObjectKind::kStructure, RoadFrame(street, from_m)));
+        MakeSceneObject(first, solids_, ObjectKind::kStructure, OnRoad(street, from_m).frame));
   }
 
   // In a section at most one gantry and one bridge, apart from each other.
@@ -240,17 +233,17 @@ class MotorwayBuilder {
     const bool turned = random.Chance(0.5);
     const uint64_t key = random.Next();
     if (random.Chance(0.5)) {
-      LocalFrame frame = RoadFrame(street, gantry_m);
-      if (turned) frame = frame.At({0.0, 0.0, 0.0}, M_PI);
+      const Builder road =
+          OnRoad(street, gantry_m).At(Eigen::Vector3d::Zero(), turned ? M_PI : 0.0);
       const size_t first = solids_.size();
-      AddGantry(frame, Random(key, 1), solids_);
-      objects_.push_back(MakeSceneObject(first, solids_, ObjectKind::kStructure, frame));
+      AddGantry(road, Random(key, 1));
+      objects_.push_back(MakeSceneObject(first, solids_, ObjectKind::kStructure, road.frame));
     }
     if (random.Chance(0.4)) {
-      const LocalFrame frame = RoadFrame(street, bridge_m);
+      const Builder road = OnRoad(street, bridge_m);
       const size_t first = solids_.size();
-      AddBridge(frame, Random(key, 2), solids_);
-      objects_.push_back(MakeSceneObject(first, solids_, ObjectKind::kStructure, frame));
+      AddBridge(road, Random(key, 2));
+      objects_.push_back(MakeSceneObject(first, solids_, ObjectKind::kStructure, road.frame));
     }
   }
 

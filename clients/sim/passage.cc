@@ -33,18 +33,17 @@ LocalFrame PassageFrame(const PassageOptions& options) {
 
 // A slab as long as the passage. Its inner face stands on the line from `from` to `to` in the
 // cross-section (y left, z up); seen along the axis, the passage is to the right of that line.
-void AddSlab(const LocalFrame& passage, double half_length_m, const Eigen::Vector2d& from,
-             const Eigen::Vector2d& to, std::vector<Solid>& solids) {
+void AddSlab(const Builder& passage, double half_length_m, const Eigen::Vector2d& from,
+             const Eigen::Vector2d& to) {
   const Eigen::Vector2d along = (to - from).normalized();
-  LocalFrame slab = passage.At({0.0, 0.5 * (from.x() + to.x()), 0.5 * (from.y() + to.y())});
+  Builder slab = passage.At({0.0, 0.5 * (from.x() + to.x()), 0.5 * (from.y() + to.y())});
   Eigen::Matrix3d passage_R_slab;
   passage_R_slab.col(0) = Eigen::Vector3d::UnitX();
   passage_R_slab.col(1) = Eigen::Vector3d(0.0, along.x(), along.y());
   passage_R_slab.col(2) = Eigen::Vector3d(0.0, -along.y(), along.x());
-  slab.rotation = passage.rotation * passage_R_slab;
+  slab.frame.rotation = passage.frame.rotation * passage_R_slab;
   const double half_width = 0.5 * (to - from).norm();
-  AddBox(slab, Label::kBuilding, {-half_length_m, -half_width, 0.0},
-         {half_length_m, half_width, kSlabThickness_m}, solids);
+  slab.Box({-half_length_m, -half_width, 0.0}, {half_length_m, half_width, kSlabThickness_m});
 }
 
 // The cross-section's inner edge from the right foot to the left one.
@@ -96,19 +95,19 @@ absl::StatusOr<World> BuildPassage(const PassageOptions& options, Roof roof, dou
   street.start = -0.5 * street.length_m * axis;
   street.pavement_m = 0.5 * options.width_m - kLaneWidth_m;
 
-  const LocalFrame frame = PassageFrame(options);
   const double half_length_m =
       0.5 * street.length_m * std::sqrt(1.0 + options.slope * options.slope);
   std::vector<Solid> solids;
+  const Builder passage{PassageFrame(options), Label::kBuilding, solids};
   if (roof == Roof::kVault) {
     const std::vector<Eigen::Vector2d> edge = VaultEdge(options);
     for (size_t i = 1; i < edge.size(); ++i) {
-      AddSlab(frame, half_length_m, edge[i - 1], edge[i], solids);
+      AddSlab(passage, half_length_m, edge[i - 1], edge[i]);
     }
   } else {
     const double side = 0.5 * options.width_m;
-    AddSlab(frame, half_length_m, {-side, -kFoundation_m}, {-side, options.height_m}, solids);
-    AddSlab(frame, half_length_m, {side, options.height_m}, {side, -kFoundation_m}, solids);
+    AddSlab(passage, half_length_m, {-side, -kFoundation_m}, {-side, options.height_m});
+    AddSlab(passage, half_length_m, {side, options.height_m}, {side, -kFoundation_m});
   }
   Ground ground(
       0.5 * street.length_m + options.width_m, kPassageGroundCell_m,

@@ -103,8 +103,8 @@ class TownBuilder {
       const Eigen::Vector3d heading = frame.rotation.col(0);
       frame.rotation = TiltedRotation(std::atan2(heading.y(), heading.x()),
                                       ground_.Normal(frame.origin.x(), frame.origin.y()));
-      AddBox(frame, Label::kPavement, {-0.5 * slab_m, -half_width, -0.3},
-             {0.5 * slab_m, half_width, kKerbHeight_m}, solids_);
+      Builder{frame, Label::kPavement, solids_}.Box({-0.5 * slab_m, -half_width, -0.3},
+                                                    {0.5 * slab_m, half_width, kKerbHeight_m});
     }
   }
 
