@@ -19,7 +19,7 @@
 #include "absl/strings/string_view.h"
 #include "clients/sim/options.h"
 #include "clients/sim/random.h"
-#include "clients/sim/ray_caster.h"
+#include "clients/sim/world.h"
 #include "core/cloud/point_cloud.h"
 #include "core/geometry/pose.h"
 

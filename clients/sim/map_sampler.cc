@@ -8,8 +8,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "clients/sim/random.h"
-#include "clients/sim/ray_caster.h"
 #include "clients/sim/square_index.h"
+#include "clients/sim/world.h"
 #include "core/status/try.h"
 
 namespace voxloc::sim {

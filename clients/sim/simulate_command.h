@@ -10,50 +10,27 @@
 
 #include <CLI/CLI.hpp>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "clients/sim/dataset_writer.h"
 #include "clients/sim/simulation.h"
 
 namespace voxloc::sim {
-
-// Options whose default depends on the scene or on its seed; empty unless given.
-struct GivenOptions {
-  std::optional<double> size_m;
-  std::optional<double> relief_m;
-  std::optional<double> parked_car_density;
-  std::optional<double> length_m;
-  std::optional<double> width_m;
-  std::optional<double> height_m;
-  std::optional<double> heading_deg;
-  std::optional<double> slope;
-  std::optional<double> map_view_m;
-  std::optional<double> max_speed_mps;
-};
-
-// The LiDAR's beams and range: a preset and what replaces parts of it; empty unless given.
-struct GivenSensor {
-  std::optional<std::string> preset;
-  std::optional<int> rings;
-  std::optional<double> min_elevation_deg;
-  std::optional<double> max_elevation_deg;
-  std::optional<double> field_of_view_deg;
-  std::optional<int> azimuth_steps;
-  std::optional<double> min_range_m;
-  std::optional<double> max_range_m;
-};
 
 // What the command line says, before the defaults of the scene and the sensor are filled in.
 struct SimulateArguments {
   SimulationOptions simulation;
   DatasetWriterOptions writer;
   std::string scene = "town";
-  GivenOptions given;
-  GivenSensor sensor;
+  // Options whose defaults depend on the scene, its seed or the sensor: each sets its value, which
+  // replaces the default.
+  std::vector<std::function<void(SimulationOptions&)>> given;
+  std::optional<std::string> sensor;  // name of a preset
+  std::optional<double> map_view_m;
   // Options given that only some scenes have, with those scenes.
   std::vector<std::pair<std::string, std::vector<SceneKind>>> scene_options;
   uint64_t seed = 1;
@@ -63,12 +40,6 @@ struct SimulateArguments {
   std::optional<double> stamp_at;
   std::string map_origin = "0,0,0";
 };
-
-// The flags by subject. Parsing writes into `arguments`, which must outlive the command.
-void AddSceneFlags(CLI::App& command, SimulateArguments& arguments);
-void AddLidarFlags(CLI::App& command, SimulateArguments& arguments);
-void AddDriveFlags(CLI::App& command, SimulateArguments& arguments);
-void AddMapFlags(CLI::App& command, SimulateArguments& arguments);
 
 // Adds `simulate` to the program. Parsing writes into `arguments`, which must outlive `program`.
 CLI::App* AddSimulateCommand(CLI::App& program, SimulateArguments& arguments);

@@ -9,9 +9,9 @@
 #include "absl/strings/str_cat.h"
 #include "clients/cpp/messages.h"
 #include "clients/cpp/search_client.h"
+#include "clients/ros/core/result_outputs.h"
 #include "clients/ros/core/serial_worker.h"
 #include "clients/ros/core/session_request.h"
-#include "clients/ros/core/visualization.h"
 #include "core/status/try.h"
 
 namespace voxloc::ros {

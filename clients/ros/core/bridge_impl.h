@@ -23,7 +23,6 @@
 #include "clients/ros/core/diagnostics.h"
 #include "clients/ros/core/histories.h"
 #include "clients/ros/core/map_area.h"
-#include "clients/ros/core/map_feeder.h"
 #include "clients/ros/core/ports.h"
 #include "clients/ros/core/result_outputs.h"
 #include "clients/ros/core/scan_assembler.h"

@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include <Eigen/Cholesky>
+#include <algorithm>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "clients/cpp/messages.h"
 #include "clients/ros/core/bridge_impl.h"
+#include "clients/ros/core/session_request.h"
 
 namespace voxloc::ros {
 namespace {
@@ -138,6 +142,234 @@ std::optional<Twist> Bridge::Impl::TwistAt(int64_t stamp_ns) const {
   const std::optional<Pose> now = OdometryAt(stamp_ns);
   if (!before.has_value() || !now.has_value()) return std::nullopt;
   return MeanTwist(*before, *now, static_cast<double>(kTwistSpanNs) * 1e-9);
+}
+
+namespace {
+
+using SteadyClock = std::chrono::steady_clock;
+
+double SecondsSince(int64_t stamp_ns, int64_t now_ns) {
+  return (static_cast<double>(now_ns) - static_cast<double>(stamp_ns)) * 1e-9;
+}
+
+void EncodeCovariance(const std::optional<Matrix6>& covariance, v1::PoseWithCovariance* message) {
+  if (!covariance.has_value()) return;
+  for (int row = 0; row < 6; ++row) {
+    for (int column = 0; column < 6; ++column) message->add_covariance((*covariance)(row, column));
+  }
+}
+
+}  // namespace
+
+void Bridge::Impl::OnPoints(const PointCloud2View& cloud, size_t source) {
+  SourceCloud arrived;
+  arrived.received = SteadyClock::now();
+  arrived.now_ns = ports.clock->NowNs();
+  arrived.stamp_ns = cloud.header.stamp_ns;
+  const bool leads = source == 0;
+  if (source > parameters.voxloc.points_extra_topics.size()) {
+    log.Write("no such source", LogLevel::kError,
+              absl::StrCat("a cloud of source ", source, " is not used: there are ",
+                           parameters.voxloc.points_extra_topics.size() + 1, " sources"));
+    return;
+  }
+  if (leads) {
+    ++received;
+    arrived.status = std::make_shared<ScanStatus>(node_name, parameters, arrived.stamp_ns);
+    if (!arrived.status->CheckSize(size_t{cloud.width} * cloud.height)) {
+      RejectScan(arrived.status, arrived.stamp_ns);
+      return;
+    }
+    arrived.status->CheckDelay(SecondsSince(arrived.stamp_ns, arrived.now_ns));
+  }
+  const absl::StatusOr<std::optional<Pose>> mount = LookupMount(cloud.header);
+  absl::StatusOr<EncodedCloud> encoded =
+      mount.ok() ? EncodeCloud(cloud, *mount, encoding) : mount.status();
+  if (!leads && !encoded.ok()) {
+    log.Write("extra cloud", LogLevel::kWarn,
+              absl::StrCat("a cloud of ", parameters.voxloc.points_extra_topics[source - 1],
+                           " is not used: ", encoded.status().message()));
+    return;
+  }
+  if (leads) {
+    const bool readable = !mount.ok() || arrived.status->CheckPoints(encoded.status());
+    if (!readable || !arrived.status->CheckTransform(mount.status())) {
+      log.Write("cloud", LogLevel::kError,
+                absl::StrCat("a scan is not used: ", encoded.status().message()));
+      RejectScan(arrived.status, arrived.stamp_ns);
+      return;
+    }
+  }
+  arrived.base_T_sensor = *mount;
+  arrived.encoded = *std::move(encoded);
+  std::vector<std::vector<SourceCloud>> scans;
+  {
+    const std::lock_guard<std::mutex> lock(mutex);
+    scans = assembler.Add(source, std::move(arrived));
+  }
+  for (std::vector<SourceCloud>& clouds : scans) OnScan(std::move(clouds));
+}
+
+absl::StatusOr<std::optional<Pose>> Bridge::Impl::LookupMount(const Header& header) const {
+  const std::string& base_frame = parameters.frame.base_frame;
+  if (header.frame_id == base_frame) return std::optional<Pose>();
+  const absl::StatusOr<Pose> base_T_sensor = ports.transforms->Lookup(
+      base_frame, header.frame_id,
+      parameters.voxloc.points_transform_at_stamp ? std::optional<int64_t>(header.stamp_ns)
+                                                  : std::nullopt);
+  if (base_T_sensor.ok()) return std::optional<Pose>(*base_T_sensor);
+  return absl::Status(base_T_sensor.status().code(),
+                      absl::StrCat("there is no transform from '", header.frame_id, "' to '",
+                                   base_frame, "': ", base_T_sensor.status().message()));
+}
+
+void Bridge::Impl::OnScan(std::vector<SourceCloud> clouds) {
+  SourceCloud& lead = clouds.front();
+  const std::shared_ptr<ScanStatus> status = lead.status;
+  v1::Scan scan;
+  scan.set_stamp_ns(lead.stamp_ns);
+  scan.set_age_s(std::max(0.0, SecondsSince(lead.stamp_ns, lead.now_ns)));
+  size_t points = 0;
+  double max_distance_m = 0.0;
+  for (SourceCloud& cloud : clouds) {
+    points += cloud.encoded.received;
+    max_distance_m = std::max(max_distance_m, cloud.encoded.max_distance_m);
+    v1::SensorCloud& message = *scan.add_clouds();
+    *message.mutable_cloud() = std::move(cloud.encoded.cloud);
+    if (cloud.base_T_sensor.has_value()) {
+      client::EncodePose(*cloud.base_T_sensor, message.mutable_base_t_sensor());
+    }
+    if (cloud.stamp_ns != lead.stamp_ns) message.set_stamp_ns(cloud.stamp_ns);
+  }
+  static_cast<void>(status->CheckSize(points));
+  if (!status->CheckMaxDistance(max_distance_m)) {
+    RejectScan(status, lead.stamp_ns);
+    return;
+  }
+  if (const std::optional<Pose> odom_T_base = OdometryAt(lead.stamp_ns)) {
+    client::EncodePose(*odom_T_base, scan.mutable_odom_t_base());
+  }
+  const bool active = status->CheckActivated(activated);
+  InFlight flight{lead.stamp_ns, lead.received, status, {}};
+  bool may_have_guess = true;
+  {
+    // Kept for ndt_align_srv, whatever the outcome; copied if it is also sent.
+    auto kept = active ? std::make_shared<const v1::Scan>(scan)
+                       : std::make_shared<const v1::Scan>(std::move(scan));
+    const std::lock_guard<std::mutex> lock(mutex);
+    last_scan = std::move(kept);
+    if (active) may_have_guess = AddGuessAndMotion(flight, scan);
+  }
+  if (!active || !status->CheckInitialPose(may_have_guess)) {
+    RejectScan(status, lead.stamp_ns);
+    return;
+  }
+  Send(std::move(flight), std::move(scan));
+}
+
+bool Bridge::Impl::AddGuessAndMotion(InFlight& flight, v1::Scan& scan) {
+  const BridgeParameters& own = parameters.voxloc;
+  if (own.guess_source == "poses") {
+    flight.poses = poses.TakeFor(flight.stamp_ns);
+    for (const PoseSample& sample : flight.poses) {
+      v1::PoseSample& message = *scan.add_poses();
+      message.set_stamp_ns(sample.stamp_ns);
+      client::EncodePose(sample.map_T_base, message.mutable_map_t_base()->mutable_pose());
+      EncodeCovariance(UsableCovariance(sample.covariance), message.mutable_map_t_base());
+    }
+  } else {
+    std::optional<Pose> odom_T_base;
+    if (scan.has_odom_t_base()) {
+      const absl::StatusOr<Pose> decoded = client::DecodePose(scan.odom_t_base());
+      if (decoded.ok()) odom_T_base = *decoded;
+    }
+    if (const std::optional<OdometryGuess::Guess> given = guess.At(odom_T_base)) {
+      client::EncodePose(given->map_T_base, scan.mutable_guess_map_t_base()->mutable_pose());
+      EncodeCovariance(UsableCovariance(given->covariance), scan.mutable_guess_map_t_base());
+    }
+  }
+  if (const std::optional<Twist> twist = TwistAt(flight.stamp_ns)) {
+    client::EncodeVector(twist->linear_m_s, scan.mutable_base_twist()->mutable_linear());
+    client::EncodeVector(twist->angular_rad_s, scan.mutable_base_twist()->mutable_angular());
+  }
+  if (const std::optional<Eigen::Vector3d> reference = references.TakeAt(flight.stamp_ns)) {
+    client::EncodeVector(*reference, scan.mutable_reference_position());
+  }
+  // The server can derive a guess without poses.
+  return own.guess_source == "odometry" || !flight.poses.empty() || own.from_last_pose ||
+         own.recovery_enable;
+}
+
+void Bridge::Impl::Send(InFlight flight, v1::Scan scan) {
+  link.SetOutputs(OutputsFor(parameters, *ports.output));
+  const std::shared_ptr<ScanStatus> status = flight.status;
+  const int64_t stamp_ns = flight.stamp_ns;
+  uint64_t number = 0;
+  {
+    // OnResult may run before Send returns.
+    const std::lock_guard<std::mutex> lock(mutex);
+    number = ++last_number;
+    in_flight.emplace(number, std::move(flight));
+  }
+  const absl::Status result = link.Send(number, std::move(scan));
+  if (result.ok()) {
+    ++sent;
+    return;
+  }
+  {
+    const std::lock_guard<std::mutex> lock(mutex);
+    in_flight.erase(number);
+  }
+  status->AddFailure(result);
+  log.Write("not sent", LogLevel::kWarn, absl::StrCat("a scan was not sent: ", result.message()));
+  RejectScan(status, stamp_ns);
+}
+
+void Bridge::Impl::RejectScan(const std::shared_ptr<ScanStatus>& status, int64_t stamp_ns) {
+  ++refused;
+  Publish([this, status, stamp_ns] {
+    ports.output->PublishDiagnostics(stamp_ns, status->Finish(false, activated, skipped));
+  });
+}
+
+void Bridge::Impl::OnResult(uint64_t number, const v1::AlignmentResult& result) {
+  InFlight flight;
+  {
+    const std::lock_guard<std::mutex> lock(mutex);
+    const auto found = in_flight.find(number);
+    if (found == in_flight.end()) return;
+    flight = std::move(found->second);
+    in_flight.erase(found);
+  }
+  ++outcomes;
+  Publish([this, number, flight = std::move(flight), result] { Finish(number, flight, result); });
+}
+
+void Bridge::Impl::Finish(uint64_t number, const InFlight& flight,
+                          const v1::AlignmentResult& result) {
+  ScanContext scan;
+  scan.number = number;
+  scan.stamp_ns = flight.stamp_ns;
+  scan.execution_time_ms =
+      std::chrono::duration<double, std::milli>(SteadyClock::now() - flight.received).count();
+  const v1::Diagnostics& record = result.diagnostics();
+  if (record.has_interpolated_guess()) {
+    for (const PoseSample& sample : flight.poses) {
+      if (sample.stamp_ns == record.interpolated_guess().older_stamp_ns()) {
+        scan.guess_covariance = sample.covariance;
+      }
+    }
+  }
+  flight.status->AddAnswer(result);
+  if (result.has_map_t_base()) flight.status->CheckExecutionTime(scan.execution_time_ms);
+  const bool is_published = outputs.Publish(result, scan);
+  if (is_published) {
+    ++published;
+    const std::lock_guard<std::mutex> lock(mutex);
+    guess.Clear();
+  }
+  ports.output->PublishDiagnostics(flight.stamp_ns,
+                                   flight.status->Finish(is_published, activated, skipped));
 }
 
 }  // namespace voxloc::ros

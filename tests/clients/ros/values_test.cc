@@ -13,8 +13,8 @@
 #include "clients/ros/core/bridge_impl.h"
 #include "clients/ros/core/histories.h"
 #include "clients/ros/core/map_area.h"
+#include "clients/ros/core/result_outputs.h"
 #include "clients/ros/core/scan_assembler.h"
-#include "clients/ros/core/visualization.h"
 #include "core/geometry/euler.h"
 #include "tests/clients/ros/fake_ports.h"
 

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "clients/sim/dataset_writer.h"
-
 #include <gtest/gtest.h>
 
 #include <cstring>
@@ -12,6 +10,7 @@
 
 #include "clients/dataset/cloud_sources.h"
 #include "clients/dataset/trajectory_file.h"
+#include "clients/sim/simulation.h"
 #include "core/cloud/io/cloud_file.h"
 #include "tests/clients/sim/surface_distance.h"
 

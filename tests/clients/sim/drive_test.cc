@@ -5,7 +5,6 @@
 
 #include <cmath>
 
-#include "clients/sim/route.h"
 #include "clients/sim/scenes.h"
 #include "core/geometry/euler.h"
 #include "tests/clients/sim/surface_distance.h"

@@ -4,8 +4,8 @@
 #include <cmath>
 #include <set>
 
-#include "clients/sim/ray_caster.h"
 #include "clients/sim/scenes.h"
+#include "clients/sim/world.h"
 #include "core/geometry/angles.h"
 #include "tests/clients/sim/drive_clearance.h"
 

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "clients/sim/ray_caster.h"
-
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -8,6 +6,7 @@
 
 #include "clients/sim/random.h"
 #include "clients/sim/scenes.h"
+#include "clients/sim/world.h"
 
 namespace voxloc::sim {
 namespace {

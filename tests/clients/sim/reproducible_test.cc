@@ -10,7 +10,7 @@
 #include <iterator>
 #include <map>
 
-#include "clients/sim/dataset_writer.h"
+#include "clients/sim/simulation.h"
 #include "core/checksum/crc32c.h"
 
 namespace voxloc::sim {

@@ -6,8 +6,8 @@
 #include <limits>
 #include <set>
 
-#include "clients/sim/ray_caster.h"
 #include "clients/sim/scenes.h"
+#include "clients/sim/world.h"
 #include "tests/clients/sim/surface_distance.h"
 #include "tests/clients/sim/test_worlds.h"
 

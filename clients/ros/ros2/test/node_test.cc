@@ -25,7 +25,6 @@
 #include "clients/ros/core/topics.h"
 #include "clients/ros/ros2/node/conversions.h"
 #include "clients/ros/ros2/node/ndt_scan_matcher.h"
-#include "clients/ros/ros2/test/room.h"
 #include "clients/ros/ros2/test/server_process.h"
 #include "clients/ros/ros2/test/vehicle.h"
 

@@ -6,8 +6,10 @@
 #ifndef VOXLOC_CLIENTS_ROS_ROS2_TEST_VEHICLE_H_
 #define VOXLOC_CLIENTS_ROS_ROS2_TEST_VEHICLE_H_
 
+#include <Eigen/Core>
 #include <chrono>
 #include <condition_variable>
+#include <cstdint>
 #include <diagnostic_msgs/msg/diagnostic_array.hpp>
 #include <functional>
 #include <geometry_msgs/msg/pose_stamped.hpp>
@@ -26,6 +28,7 @@
 #include <vector>
 
 #include "clients/ros/ros2/node/ros_versions.h"
+#include "core/cloud/point_cloud.h"
 #include "core/geometry/pose.h"
 
 namespace voxloc::ros2 {
@@ -91,6 +94,22 @@ class Vehicle {
   std::condition_variable changed_;
   Record record_;
 };
+
+// A hall with pillars, as a map and as scans from any pose in it.
+
+// 40 m by 24 m by 6 m, one corner at `corner_map`, a point each 0.2 m, scattered by 2 cm.
+[[nodiscard]] std::vector<Eigen::Vector3d> RoomPoints(const Eigen::Vector3d& corner_map);
+
+[[nodiscard]] PointCloud ToCloud(const std::vector<Eigen::Vector3d>& points_map);
+
+// Every `stride`th point as a sensor at the pose sees it: x, y, z and an intensity, float32.
+[[nodiscard]] sensor_msgs::msg::PointCloud2 ScanFrom(const std::vector<Eigen::Vector3d>& points_map,
+                                                     const Pose& map_T_sensor, size_t stride,
+                                                     int64_t stamp_ns, const std::string& frame_id);
+
+// The points as a message in the map's frame, x, y and z.
+[[nodiscard]] sensor_msgs::msg::PointCloud2 MapMessage(
+    const std::vector<Eigen::Vector3d>& points_map);
 
 }  // namespace voxloc::ros2
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "clients/sim/ray_caster.h"
+
+#include "clients/sim/world.h"
 
 #include <algorithm>
 #include <utility>
