@@ -3,7 +3,6 @@
 #include "clients/ros/core/align_service.h"
 
 #include <algorithm>
-#include <atomic>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -20,26 +19,6 @@ namespace {
 // Added to the search's timeout for the call, so that a search that times out still returns its
 // best pose.
 constexpr double kCallMarginS = 5.0;
-
-// Responds exactly once, at the latest in the destructor.
-class OneTimeResponse {
- public:
-  explicit OneTimeResponse(AlignDone done) : done_(std::move(done)) {}
-  ~OneTimeResponse() {
-    AlignResponse response;
-    response.detail = "the node is being shut down";
-    Respond(response);
-  }
-  OneTimeResponse(const OneTimeResponse&) = delete;
-  OneTimeResponse& operator=(const OneTimeResponse&) = delete;
-
-  void Respond(const AlignResponse& response) {
-    if (const AlignDone done = std::exchange(done_, nullptr)) done(response);
-  }
-
- private:
-  AlignDone done_;
-};
 
 AlignResponse Failure(std::string detail) {
   AlignResponse response;
@@ -66,36 +45,28 @@ void SetHeightOnly(v1::EstimateInitialPoseRequest* request) {
 
 }  // namespace
 
-struct AlignService::Impl {
-  Impl(const client::Channel& a_channel, const Parameters& some_parameters, std::string a_node_name,
-       const Ports& some_ports, std::function<void(std::function<void()>)> a_publish)
-      : channel(a_channel),
-        parameters(some_parameters),
-        node_name(std::move(a_node_name)),
-        ports(some_ports),
-        publish(std::move(a_publish)),
-        worker(kMaxWaiting) {}
+// Responds exactly once, at the latest in the destructor.
+class AlignService::OneTimeResponse {
+ public:
+  explicit OneTimeResponse(AlignDone done) : done_(std::move(done)) {}
+  ~OneTimeResponse() {
+    AlignResponse response;
+    response.detail = "the node is being shut down";
+    Respond(response);
+  }
+  OneTimeResponse(const OneTimeResponse&) = delete;
+  OneTimeResponse& operator=(const OneTimeResponse&) = delete;
 
-  void HandleCall(const AlignCall& call, OneTimeResponse& answer);
-  // Runs the search; adds all diagnostic keys but those that every call has.
-  AlignResponse SearchAndReport(const AlignCall& call, StatusReport& report);
-  absl::StatusOr<PoseWithCovarianceStamped> InMap(const PoseWithCovarianceStamped& prior);
-  absl::StatusOr<v1::SearchResult> Search(const AlignCall& call,
-                                          const PoseWithCovarianceStamped* prior_map);
-  AlignResponse ResponseFrom(const v1::SearchResult& result, const AlignCall& call,
-                             StatusReport& report);
+  void Respond(const AlignResponse& response) {
+    if (const AlignDone done = std::exchange(done_, nullptr)) done(response);
+  }
 
-  const client::Channel channel;
-  const Parameters& parameters;
-  const std::string node_name;
-  const Ports ports;
-  const std::function<void(std::function<void()>)> publish;
-  std::atomic<bool> stopping{false};
-  SerialWorker worker;  // last: its tasks use the rest
+ private:
+  AlignDone done_;
 };
 
-void AlignService::Impl::HandleCall(const AlignCall& call, OneTimeResponse& answer) {
-  StatusReport report(node_name, kAlignServiceStatus);
+void AlignService::HandleCall(const AlignCall& call, OneTimeResponse& answer) {
+  StatusReport report(node_name_, kAlignServiceStatus);
   report.SetInt("service_call_time_stamp", call.now_ns);
   const AlignResponse response = SearchAndReport(call, report);
   report.SetBool("is_succeed_service", response.success);
@@ -105,13 +76,13 @@ void AlignService::Impl::HandleCall(const AlignCall& call, OneTimeResponse& answ
   }
   if (!response.success) report.Warn(absl::StrCat("ndt_align failed: ", response.detail));
   // This service may already be destroyed when the task runs; the ports are not.
-  publish([output = ports.output, stamp_ns = call.now_ns, status = report.Status()] {
+  publish_([output = ports_.output, stamp_ns = call.now_ns, status = report.Status()] {
     output->PublishDiagnostics(stamp_ns, status);
   });
   answer.Respond(response);
 }
 
-AlignResponse AlignService::Impl::SearchAndReport(const AlignCall& call, StatusReport& report) {
+AlignResponse AlignService::SearchAndReport(const AlignCall& call, StatusReport& report) {
   std::optional<PoseWithCovarianceStamped> prior_map;
   if (call.prior.has_value()) {
     absl::StatusOr<PoseWithCovarianceStamped> prior = InMap(*call.prior);
@@ -147,16 +118,16 @@ AlignResponse AlignService::Impl::SearchAndReport(const AlignCall& call, StatusR
   return response;
 }
 
-absl::StatusOr<PoseWithCovarianceStamped> AlignService::Impl::InMap(
+absl::StatusOr<PoseWithCovarianceStamped> AlignService::InMap(
     const PoseWithCovarianceStamped& prior) {
   VOXLOC_ASSIGN_OR_RETURN(const Pose pose,
                           PoseFromQuaternion(prior.pose.translation, prior.pose.rotation));
   PoseWithCovarianceStamped moved = prior;
   moved.pose = pose;
-  const std::string& map_frame = parameters.frame.map_frame;
+  const std::string& map_frame = parameters_.frame.map_frame;
   if (prior.header.frame_id == map_frame) return moved;
   const absl::StatusOr<Pose> map_T_frame =
-      ports.transforms->Lookup(map_frame, prior.header.frame_id, std::nullopt);
+      ports_.transforms->Lookup(map_frame, prior.header.frame_id, std::nullopt);
   if (!map_T_frame.ok()) {
     return absl::NotFoundError(absl::StrCat("the pose cannot be moved from frame '",
                                             prior.header.frame_id, "' into '", map_frame,
@@ -167,32 +138,32 @@ absl::StatusOr<PoseWithCovarianceStamped> AlignService::Impl::InMap(
   return moved;
 }
 
-absl::StatusOr<v1::SearchResult> AlignService::Impl::Search(
-    const AlignCall& call, const PoseWithCovarianceStamped* prior_map) {
-  const bool particles = ports.output->HasSubscribers(Topic::kMonteCarloInitialPoseMarker);
+absl::StatusOr<v1::SearchResult> AlignService::Search(const AlignCall& call,
+                                                      const PoseWithCovarianceStamped* prior_map) {
+  const bool particles = ports_.output->HasSubscribers(Topic::kMonteCarloInitialPoseMarker);
   v1::EstimateInitialPoseRequest request =
-      SearchFrom(parameters, node_name, *call.scan, prior_map, particles);
+      SearchFrom(parameters_, node_name_, *call.scan, prior_map, particles);
   if (call.height_only) SetHeightOnly(&request);
   const auto observe = [this](const v1::SearchProgress& progress) {
     if (progress.particles_size() > 0) {
-      const Header header{ports.clock->NowNs(), parameters.frame.map_frame};
+      const Header header{ports_.clock->NowNs(), parameters_.frame.map_frame};
       std::vector<ArrowMarker> markers;
       for (const v1::SearchParticle& particle : progress.particles()) {
         std::vector<ArrowMarker> arrows = ParticleMarkers(particle, header);
         std::move(arrows.begin(), arrows.end(), std::back_inserter(markers));
       }
-      publish([output = ports.output, markers = std::move(markers)] {
+      publish_([output = ports_.output, markers = std::move(markers)] {
         output->Publish(Topic::kMonteCarloInitialPoseMarker, markers);
       });
     }
-    return !stopping.load();
+    return !stopping_.load();
   };
-  return client::EstimateInitialPose(channel, request, observe,
-                                     parameters.voxloc.search_timeout_sec + kCallMarginS);
+  return client::EstimateInitialPose(channel_, request, observe,
+                                     parameters_.voxloc.search_timeout_sec + kCallMarginS);
 }
 
-AlignResponse AlignService::Impl::ResponseFrom(const v1::SearchResult& result,
-                                               const AlignCall& call, StatusReport& report) {
+AlignResponse AlignService::ResponseFrom(const v1::SearchResult& result, const AlignCall& call,
+                                         StatusReport& report) {
   const v1::PoseHypothesis& best = result.hypotheses(0);
   const absl::StatusOr<Pose> map_T_base = client::DecodePose(best.map_t_base().pose());
   if (!map_T_base.ok()) return Failure(std::string(map_T_base.status().message()));
@@ -201,9 +172,9 @@ AlignResponse AlignService::Impl::ResponseFrom(const v1::SearchResult& result,
   AlignResponse response;
   response.success = true;
   response.reliable =
-      nvtl > parameters.score_estimation.converged_param_nearest_voxel_transformation_likelihood;
+      nvtl > parameters_.score_estimation.converged_param_nearest_voxel_transformation_likelihood;
   response.ambiguous = result.ambiguous();
-  response.pose_with_covariance.header.frame_id = parameters.frame.map_frame;
+  response.pose_with_covariance.header.frame_id = parameters_.frame.map_frame;
   response.pose_with_covariance.pose = *map_T_base;
   if (call.prior.has_value()) {
     response.pose_with_covariance.header.stamp_ns = call.prior->header.stamp_ns;
@@ -214,20 +185,10 @@ AlignResponse AlignService::Impl::ResponseFrom(const v1::SearchResult& result,
   return response;
 }
 
-AlignService::AlignService(const client::Channel& channel, const Parameters& parameters,
-                           std::string node_name, const Ports& ports,
-                           std::function<void(std::function<void()>)> publish)
-    : impl_(std::make_unique<Impl>(channel, parameters, std::move(node_name), ports,
-                                   std::move(publish))) {}
-
-AlignService::~AlignService() { impl_->stopping = true; }
-
 void AlignService::Call(AlignCall call, AlignDone done) {
   auto answer = std::make_shared<OneTimeResponse>(std::move(done));
-  auto task = [impl = impl_.get(), call = std::move(call), answer] {
-    impl->HandleCall(call, *answer);
-  };
-  if (impl_->worker.Post(std::move(task))) return;
+  auto task = [this, call = std::move(call), answer] { HandleCall(call, *answer); };
+  if (worker_.Post(std::move(task))) return;
   answer->Respond(Failure(absl::StrCat("at most ", kMaxWaiting, " searches can wait")));
 }
 

@@ -6,16 +6,20 @@
 #ifndef VOXLOC_CLIENTS_ROS_CORE_ALIGN_SERVICE_H_
 #define VOXLOC_CLIENTS_ROS_CORE_ALIGN_SERVICE_H_
 
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 
+#include "absl/status/statusor.h"
 #include "clients/cpp/channel.h"
 #include "clients/ros/core/diagnostics.h"
 #include "clients/ros/core/parameters.h"
 #include "clients/ros/core/ports.h"
+#include "clients/ros/core/serial_worker.h"
 #include "voxloc/v1/initial_pose.pb.h"
 
 namespace voxloc::ros {
@@ -60,17 +64,38 @@ class AlignService {
 
   // `publish` hands a task to the thread that publishes. All outlive it.
   AlignService(const client::Channel& channel, const Parameters& parameters, std::string node_name,
-               const Ports& ports, std::function<void(std::function<void()>)> publish);
+               const Ports& ports, std::function<void(std::function<void()>)> publish)
+      : channel_(channel),
+        parameters_(parameters),
+        node_name_(std::move(node_name)),
+        ports_(ports),
+        publish_(std::move(publish)) {}
   // Cancels the running search and answers the queued calls.
-  ~AlignService();
+  ~AlignService() { stopping_ = true; }
   AlignService(const AlignService&) = delete;
   AlignService& operator=(const AlignService&) = delete;
 
   void Call(AlignCall call, AlignDone done);
 
  private:
-  struct Impl;
-  std::unique_ptr<Impl> impl_;
+  class OneTimeResponse;
+
+  void HandleCall(const AlignCall& call, OneTimeResponse& answer);
+  // Runs the search; adds all diagnostic keys but those that every call has.
+  AlignResponse SearchAndReport(const AlignCall& call, StatusReport& report);
+  absl::StatusOr<PoseWithCovarianceStamped> InMap(const PoseWithCovarianceStamped& prior);
+  absl::StatusOr<v1::SearchResult> Search(const AlignCall& call,
+                                          const PoseWithCovarianceStamped* prior_map);
+  AlignResponse ResponseFrom(const v1::SearchResult& result, const AlignCall& call,
+                             StatusReport& report);
+
+  const client::Channel channel_;
+  const Parameters& parameters_;
+  const std::string node_name_;
+  const Ports ports_;
+  const std::function<void(std::function<void()>)> publish_;
+  std::atomic<bool> stopping_{false};
+  SerialWorker worker_{kMaxWaiting};  // last: its tasks use the rest
 };
 
 }  // namespace voxloc::ros

@@ -21,7 +21,7 @@ int64_t Nanoseconds(double seconds) { return static_cast<int64_t>(seconds * 1e9)
 
 }  // namespace
 
-ServerLinkOptions Bridge::Impl::LinkOptions() {
+ServerLinkOptions BridgeImpl::LinkOptions() {
   ServerLinkOptions options;
   options.open = OpenSessionFrom(parameters, node_name, ports.clock->IsSimulated());
   options.on_result = [this](uint64_t number, const v1::AlignmentResult& result) {
@@ -32,8 +32,8 @@ ServerLinkOptions Bridge::Impl::LinkOptions() {
   return options;
 }
 
-Bridge::Impl::Impl(std::string a_node_name, const Parameters& some_parameters,
-                   const Ports& some_ports, const client::Channel& a_channel)
+BridgeImpl::BridgeImpl(std::string a_node_name, const Parameters& some_parameters,
+                       const Ports& some_ports, const client::Channel& a_channel)
     : node_name(std::move(a_node_name)),
       parameters(some_parameters),
       ports(some_ports),
@@ -54,23 +54,23 @@ Bridge::Impl::Impl(std::string a_node_name, const Parameters& some_parameters,
             [this](std::function<void()> task) { Publish(std::move(task)); }),
       map_worker(1) {}
 
-Bridge::Impl::~Impl() {
+BridgeImpl::~BridgeImpl() {
   if (feeder != nullptr) feeder->Cancel();
 }
 
-void Bridge::Impl::Publish(std::function<void()> task) {
+void BridgeImpl::Publish(std::function<void()> task) {
   if (publisher.Post(std::move(task))) return;
   ++dropped_outputs;
   log.Write("slow", LogLevel::kWarn, "outputs are dropped: publishing takes too long");
 }
 
-void Bridge::Impl::PublishStatus(int64_t stamp_ns, DiagnosticStatus status) {
+void BridgeImpl::PublishStatus(int64_t stamp_ns, DiagnosticStatus status) {
   Publish([this, stamp_ns, status = std::move(status)] {
     ports.output->PublishDiagnostics(stamp_ns, status);
   });
 }
 
-void Bridge::Impl::OnConnection(const absl::Status& connection) {
+void BridgeImpl::OnConnection(const absl::Status& connection) {
   if (connection.ok()) {
     log.Write("connected", LogLevel::kInfo,
               absl::StrCat("connected to ", channel.server(), ", map ", parameters.voxloc.map));
@@ -80,7 +80,7 @@ void Bridge::Impl::OnConnection(const absl::Status& connection) {
   }
 }
 
-void Bridge::Impl::OnTimer() {
+void BridgeImpl::OnTimer() {
   const int64_t now_ns = ports.clock->NowNs();
   StatusReport report(node_name, kMapUpdateStatus);
   report.SetInt("timer_callback_time_stamp", now_ns);
@@ -107,7 +107,7 @@ void Bridge::Impl::OnTimer() {
   PublishStatus(now_ns, report.Status());
 }
 
-void Bridge::Impl::UpdateMap(int64_t now_ns, const Eigen::Vector3d& position, StatusReport report) {
+void BridgeImpl::UpdateMap(int64_t now_ns, const Eigen::Vector3d& position, StatusReport report) {
   if (feeder != nullptr && !feeder->Update(position, report).ok()) {
     const std::lock_guard<std::mutex> lock(mutex);
     area.Reset();
@@ -128,7 +128,7 @@ void Bridge::Impl::UpdateMap(int64_t now_ns, const Eigen::Vector3d& position, St
       [this, shared] { ports.output->Publish(Topic::kLoadedPointCloudMap, std::move(*shared)); });
 }
 
-DiagnosticStatus Bridge::Impl::ServerStatus() const {
+DiagnosticStatus BridgeImpl::ServerStatus() const {
   const ServerState state = link.state();
   StatusReport report(node_name, kServerStatus);
   report.SetText("server", state.server);
@@ -161,7 +161,7 @@ DiagnosticStatus Bridge::Impl::ServerStatus() const {
   return report.Status();
 }
 
-TriggerResponse Bridge::Impl::Trigger(bool activate) {
+TriggerResponse BridgeImpl::Trigger(bool activate) {
   const int64_t now_ns = ports.clock->NowNs();
   StatusReport report(node_name, kTriggerServiceStatus);
   report.SetInt("service_call_time_stamp", now_ns);
@@ -180,7 +180,7 @@ TriggerResponse Bridge::Impl::Trigger(bool activate) {
   return response;
 }
 
-AlignCall Bridge::Impl::MakeAlignCall() {
+AlignCall BridgeImpl::MakeAlignCall() {
   AlignCall call;
   call.now_ns = ports.clock->NowNs();
   call.map_known = !link.state().opened.session().empty();
@@ -189,7 +189,7 @@ AlignCall Bridge::Impl::MakeAlignCall() {
   return call;
 }
 
-void Bridge::Impl::Align(const PoseWithCovarianceStamped& request, AlignDone done) {
+void BridgeImpl::Align(const PoseWithCovarianceStamped& request, AlignDone done) {
   AlignCall call = MakeAlignCall();
   call.prior = request;
   if (feeder != nullptr) {
@@ -201,7 +201,7 @@ void Bridge::Impl::Align(const PoseWithCovarianceStamped& request, AlignDone don
   align.Call(std::move(call), std::move(done));
 }
 
-void Bridge::Impl::Reinitialize(AlignDone done) {
+void BridgeImpl::Reinitialize(AlignDone done) {
   AlignCall call = MakeAlignCall();
   const std::shared_ptr<const v1::Scan> scan = call.scan;
   align.Call(std::move(call), [this, scan, done = std::move(done)](const AlignResponse& response) {
@@ -218,9 +218,6 @@ void Bridge::Impl::Reinitialize(AlignDone done) {
   });
 }
 
-Bridge::Bridge(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
-Bridge::~Bridge() = default;
-
 absl::StatusOr<std::unique_ptr<Bridge>> Bridge::Create(std::string node_name,
                                                        const Parameters& parameters,
                                                        const Ports& ports) {
@@ -232,38 +229,7 @@ absl::StatusOr<std::unique_ptr<Bridge>> Bridge::Create(std::string node_name,
   }
   VOXLOC_ASSIGN_OR_RETURN(const client::Channel channel,
                           client::Channel::Create(ChannelOptionsFrom(parameters.voxloc)));
-  return std::unique_ptr<Bridge>(
-      new Bridge(std::make_unique<Impl>(std::move(node_name), parameters, ports, channel)));
+  return std::make_unique<BridgeImpl>(std::move(node_name), parameters, ports, channel);
 }
-
-void Bridge::OnPoints(const PointCloud2View& cloud, size_t source) {
-  impl_->OnPoints(cloud, source);
-}
-void Bridge::OnInitialPose(const PoseWithCovarianceStamped& pose) { impl_->OnInitialPose(pose); }
-void Bridge::OnRegularizationPose(const PoseWithCovarianceStamped& pose) {
-  impl_->OnRegularizationPose(pose);
-}
-void Bridge::OnTwist(const TwistStamped& twist) { impl_->OnTwist(twist); }
-void Bridge::OnUserPose(const PoseWithCovarianceStamped& pose) { impl_->OnUserPose(pose); }
-void Bridge::OnTimer() { impl_->OnTimer(); }
-TriggerResponse Bridge::Trigger(bool activate) { return impl_->Trigger(activate); }
-void Bridge::Align(const PoseWithCovarianceStamped& request, AlignDone done) {
-  impl_->Align(request, std::move(done));
-}
-void Bridge::Reinitialize(AlignDone done) { impl_->Reinitialize(std::move(done)); }
-bool Bridge::is_activated() const { return impl_->activated; }
-
-BridgeCounters Bridge::counters() const {
-  BridgeCounters counters;
-  counters.received = impl_->received;
-  counters.refused = impl_->refused;
-  counters.sent = impl_->sent;
-  counters.outcomes = impl_->outcomes;
-  counters.published = impl_->published;
-  counters.dropped_outputs = impl_->dropped_outputs;
-  return counters;
-}
-
-ServerState Bridge::server() const { return impl_->link.state(); }
 
 }  // namespace voxloc::ros

@@ -59,41 +59,39 @@ class Bridge {
   [[nodiscard]] static absl::StatusOr<std::unique_ptr<Bridge>> Create(std::string node_name,
                                                                       const Parameters& parameters,
                                                                       const Ports& ports);
-  ~Bridge();
+  virtual ~Bridge() = default;
   Bridge(const Bridge&) = delete;
   Bridge& operator=(const Bridge&) = delete;
 
   // points_raw: source 0; topic i of voxloc.points.extra_topics: source i + 1.
-  void OnPoints(const PointCloud2View& cloud, size_t source = 0);
+  virtual void OnPoints(const PointCloud2View& cloud, size_t source) = 0;
+  void OnPoints(const PointCloud2View& cloud) { OnPoints(cloud, 0); }
   // ekf_pose_with_covariance.
-  void OnInitialPose(const PoseWithCovarianceStamped& pose);
+  virtual void OnInitialPose(const PoseWithCovarianceStamped& pose) = 0;
   // regularization_pose_with_covariance; to be subscribed to only with ndt.regularization.enable.
-  void OnRegularizationPose(const PoseWithCovarianceStamped& pose);
+  virtual void OnRegularizationPose(const PoseWithCovarianceStamped& pose) = 0;
   // twist or twist_with_covariance; only with voxloc.twist_source = topic.
-  void OnTwist(const TwistStamped& twist);
+  virtual void OnTwist(const TwistStamped& twist) = 0;
   // initialpose, a pose that a person gives; only with voxloc.guess_source = odometry.
-  void OnUserPose(const PoseWithCovarianceStamped& pose);
+  virtual void OnUserPose(const PoseWithCovarianceStamped& pose) = 0;
   // Once a second of the node's clock.
-  void OnTimer();
+  virtual void OnTimer() = 0;
 
   // trigger_node_srv.
-  [[nodiscard]] TriggerResponse Trigger(bool activate);
+  [[nodiscard]] virtual TriggerResponse Trigger(bool activate) = 0;
   // ndt_align_srv.
-  void Align(const PoseWithCovarianceStamped& request, AlignDone done);
+  virtual void Align(const PoseWithCovarianceStamped& request, AlignDone done) = 0;
   // reinitialize_global_localization: searches the whole map with the last scan; a pose that is
   // reliable and not ambiguous becomes the guess of the next scans with voxloc.guess_source =
   // odometry.
-  void Reinitialize(AlignDone done);
+  virtual void Reinitialize(AlignDone done) = 0;
 
-  [[nodiscard]] bool is_activated() const;
-  [[nodiscard]] BridgeCounters counters() const;
-  [[nodiscard]] ServerState server() const;
+  [[nodiscard]] virtual bool is_activated() const = 0;
+  [[nodiscard]] virtual BridgeCounters counters() const = 0;
+  [[nodiscard]] virtual ServerState server() const = 0;
 
- private:
-  class Impl;
-  explicit Bridge(std::unique_ptr<Impl> impl);
-
-  std::unique_ptr<Impl> impl_;
+ protected:
+  Bridge() = default;
 };
 
 }  // namespace voxloc::ros

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The state of a Bridge. bridge.cc has the services and the timer, bridge_scans.cc the processing
-// of scans from clouds to outputs, bridge_inputs.cc the other topics. Included by these files only.
+// The state of a Bridge. bridge.cc has the services and the timer, bridge_inputs.cc the processing
+// of scans from clouds to outputs and the other topics. Included by these files only.
 
 #ifndef VOXLOC_CLIENTS_ROS_CORE_BRIDGE_IMPL_H_
 #define VOXLOC_CLIENTS_ROS_CORE_BRIDGE_IMPL_H_
@@ -53,11 +53,11 @@ class LogThrottle {
   std::map<absl::string_view, std::chrono::steady_clock::time_point> last_;
 };
 
-class Bridge::Impl {
+class BridgeImpl : public Bridge {
  public:
-  Impl(std::string a_node_name, const Parameters& some_parameters, const Ports& some_ports,
-       const client::Channel& a_channel);
-  ~Impl();
+  BridgeImpl(std::string a_node_name, const Parameters& some_parameters, const Ports& some_ports,
+             const client::Channel& a_channel);
+  ~BridgeImpl() override;
 
   // A cloud that has passed the checks of its own.
   struct SourceCloud {
@@ -78,8 +78,8 @@ class Bridge::Impl {
     std::vector<PoseSample> poses;
   };
 
-  // bridge_scans.cc
-  void OnPoints(const PointCloud2View& cloud, size_t source);
+  // bridge_inputs.cc: scans
+  void OnPoints(const PointCloud2View& cloud, size_t source) override;
   [[nodiscard]] absl::StatusOr<std::optional<Pose>> LookupMount(const Header& header) const;
   void OnScan(std::vector<SourceCloud> clouds);
   // Sets guess, motion and reference position; false: there is no guess. Needs the lock.
@@ -89,11 +89,11 @@ class Bridge::Impl {
   void OnResult(uint64_t number, const v1::AlignmentResult& result);
   void Finish(uint64_t number, const InFlight& flight, const v1::AlignmentResult& result);
 
-  // bridge_inputs.cc
-  void OnInitialPose(const PoseWithCovarianceStamped& pose);
-  void OnRegularizationPose(const PoseWithCovarianceStamped& pose);
-  void OnTwist(const TwistStamped& twist);
-  void OnUserPose(const PoseWithCovarianceStamped& pose);
+  // bridge_inputs.cc: other topics
+  void OnInitialPose(const PoseWithCovarianceStamped& pose) override;
+  void OnRegularizationPose(const PoseWithCovarianceStamped& pose) override;
+  void OnTwist(const TwistStamped& twist) override;
+  void OnUserPose(const PoseWithCovarianceStamped& pose) override;
   // Queries the server for the height of the map's surface at `given`, the pose in the map frame
   // (planar poses have z = 0), and moves the guess to it unless a newer pose was set. `number`: the
   // value of user_poses for this pose.
@@ -103,12 +103,17 @@ class Bridge::Impl {
   [[nodiscard]] std::optional<Twist> TwistAt(int64_t stamp_ns) const;  // under the lock
 
   // bridge.cc
-  void OnTimer();
+  void OnTimer() override;
   void UpdateMap(int64_t now_ns, const Eigen::Vector3d& position_map, StatusReport report);
   [[nodiscard]] DiagnosticStatus ServerStatus() const;
-  [[nodiscard]] TriggerResponse Trigger(bool activate);
-  void Align(const PoseWithCovarianceStamped& request, AlignDone done);
-  void Reinitialize(AlignDone done);
+  [[nodiscard]] TriggerResponse Trigger(bool activate) override;
+  void Align(const PoseWithCovarianceStamped& request, AlignDone done) override;
+  void Reinitialize(AlignDone done) override;
+  [[nodiscard]] bool is_activated() const override { return activated; }
+  [[nodiscard]] BridgeCounters counters() const override {
+    return {received, refused, sent, outcomes, published, dropped_outputs};
+  }
+  [[nodiscard]] ServerState server() const override { return link.state(); }
   [[nodiscard]] AlignCall MakeAlignCall();
   [[nodiscard]] ServerLinkOptions LinkOptions();
   void OnConnection(const absl::Status& connection);

@@ -29,7 +29,7 @@ std::optional<Matrix6> UsableCovariance(const Matrix6& covariance) {
   return symmetric;
 }
 
-void Bridge::Impl::OnInitialPose(const PoseWithCovarianceStamped& pose) {
+void BridgeImpl::OnInitialPose(const PoseWithCovarianceStamped& pose) {
   const int64_t stamp_ns = pose.header.stamp_ns;
   StatusReport report(node_name, kInitialPoseStatus);
   report.SetInt("topic_time_stamp", stamp_ns);
@@ -56,7 +56,7 @@ void Bridge::Impl::OnInitialPose(const PoseWithCovarianceStamped& pose) {
   PublishStatus(stamp_ns, report.Status());
 }
 
-void Bridge::Impl::OnRegularizationPose(const PoseWithCovarianceStamped& pose) {
+void BridgeImpl::OnRegularizationPose(const PoseWithCovarianceStamped& pose) {
   StatusReport report(node_name, kRegularizationPoseStatus);
   report.SetInt("topic_time_stamp", pose.header.stamp_ns);
   if (pose.pose.translation.allFinite()) {
@@ -68,7 +68,7 @@ void Bridge::Impl::OnRegularizationPose(const PoseWithCovarianceStamped& pose) {
   PublishStatus(pose.header.stamp_ns, report.Status());
 }
 
-void Bridge::Impl::OnTwist(const TwistStamped& twist) {
+void BridgeImpl::OnTwist(const TwistStamped& twist) {
   if (!twist.twist.linear_m_s.allFinite() || !twist.twist.angular_rad_s.allFinite()) {
     log.Write("twist", LogLevel::kError, "a twist is not used: it is not finite");
     return;
@@ -77,7 +77,7 @@ void Bridge::Impl::OnTwist(const TwistStamped& twist) {
   twists.Push({twist.header.stamp_ns, twist.twist});
 }
 
-void Bridge::Impl::OnUserPose(const PoseWithCovarianceStamped& pose) {
+void BridgeImpl::OnUserPose(const PoseWithCovarianceStamped& pose) {
   const std::string& map_frame = parameters.frame.map_frame;
   const absl::StatusOr<Pose> map_T_frame =
       pose.header.frame_id == map_frame
@@ -102,9 +102,9 @@ void Bridge::Impl::OnUserPose(const PoseWithCovarianceStamped& pose) {
   MoveGuessToSurface(pose, given, odom_T_base, number);
 }
 
-void Bridge::Impl::MoveGuessToSurface(const PoseWithCovarianceStamped& pose,
-                                      const OdometryGuess::Guess& given,
-                                      const std::optional<Pose>& odom_T_base, uint64_t number) {
+void BridgeImpl::MoveGuessToSurface(const PoseWithCovarianceStamped& pose,
+                                    const OdometryGuess::Guess& given,
+                                    const std::optional<Pose>& odom_T_base, uint64_t number) {
   AlignCall call = MakeAlignCall();
   if (call.scan == nullptr) return;
   call.prior = pose;
@@ -126,7 +126,7 @@ void Bridge::Impl::MoveGuessToSurface(const PoseWithCovarianceStamped& pose,
   });
 }
 
-std::optional<Pose> Bridge::Impl::OdometryAt(std::optional<int64_t> stamp_ns) const {
+std::optional<Pose> BridgeImpl::OdometryAt(std::optional<int64_t> stamp_ns) const {
   const std::string& odom_frame = parameters.voxloc.odom_frame;
   if (odom_frame.empty()) return std::nullopt;
   const absl::StatusOr<Pose> odom_T_base =
@@ -135,7 +135,7 @@ std::optional<Pose> Bridge::Impl::OdometryAt(std::optional<int64_t> stamp_ns) co
   return std::nullopt;
 }
 
-std::optional<Twist> Bridge::Impl::TwistAt(int64_t stamp_ns) const {
+std::optional<Twist> BridgeImpl::TwistAt(int64_t stamp_ns) const {
   if (parameters.voxloc.twist_source == "topic") return twists.At(stamp_ns);
   if (parameters.voxloc.twist_source != "odometry") return std::nullopt;
   const std::optional<Pose> before = OdometryAt(stamp_ns - kTwistSpanNs);
@@ -161,7 +161,7 @@ void EncodeCovariance(const std::optional<Matrix6>& covariance, v1::PoseWithCova
 
 }  // namespace
 
-void Bridge::Impl::OnPoints(const PointCloud2View& cloud, size_t source) {
+void BridgeImpl::OnPoints(const PointCloud2View& cloud, size_t source) {
   SourceCloud arrived;
   arrived.received = SteadyClock::now();
   arrived.now_ns = ports.clock->NowNs();
@@ -210,7 +210,7 @@ void Bridge::Impl::OnPoints(const PointCloud2View& cloud, size_t source) {
   for (std::vector<SourceCloud>& clouds : scans) OnScan(std::move(clouds));
 }
 
-absl::StatusOr<std::optional<Pose>> Bridge::Impl::LookupMount(const Header& header) const {
+absl::StatusOr<std::optional<Pose>> BridgeImpl::LookupMount(const Header& header) const {
   const std::string& base_frame = parameters.frame.base_frame;
   if (header.frame_id == base_frame) return std::optional<Pose>();
   const absl::StatusOr<Pose> base_T_sensor = ports.transforms->Lookup(
@@ -223,7 +223,7 @@ absl::StatusOr<std::optional<Pose>> Bridge::Impl::LookupMount(const Header& head
                                    base_frame, "': ", base_T_sensor.status().message()));
 }
 
-void Bridge::Impl::OnScan(std::vector<SourceCloud> clouds) {
+void BridgeImpl::OnScan(std::vector<SourceCloud> clouds) {
   SourceCloud& lead = clouds.front();
   const std::shared_ptr<ScanStatus> status = lead.status;
   v1::Scan scan;
@@ -267,7 +267,7 @@ void Bridge::Impl::OnScan(std::vector<SourceCloud> clouds) {
   Send(std::move(flight), std::move(scan));
 }
 
-bool Bridge::Impl::AddGuessAndMotion(InFlight& flight, v1::Scan& scan) {
+bool BridgeImpl::AddGuessAndMotion(InFlight& flight, v1::Scan& scan) {
   const BridgeParameters& own = parameters.voxloc;
   if (own.guess_source == "poses") {
     flight.poses = poses.TakeFor(flight.stamp_ns);
@@ -300,7 +300,7 @@ bool Bridge::Impl::AddGuessAndMotion(InFlight& flight, v1::Scan& scan) {
          own.recovery_enable;
 }
 
-void Bridge::Impl::Send(InFlight flight, v1::Scan scan) {
+void BridgeImpl::Send(InFlight flight, v1::Scan scan) {
   link.SetOutputs(OutputsFor(parameters, *ports.output));
   const std::shared_ptr<ScanStatus> status = flight.status;
   const int64_t stamp_ns = flight.stamp_ns;
@@ -325,14 +325,14 @@ void Bridge::Impl::Send(InFlight flight, v1::Scan scan) {
   RejectScan(status, stamp_ns);
 }
 
-void Bridge::Impl::RejectScan(const std::shared_ptr<ScanStatus>& status, int64_t stamp_ns) {
+void BridgeImpl::RejectScan(const std::shared_ptr<ScanStatus>& status, int64_t stamp_ns) {
   ++refused;
   Publish([this, status, stamp_ns] {
     ports.output->PublishDiagnostics(stamp_ns, status->Finish(false, activated, skipped));
   });
 }
 
-void Bridge::Impl::OnResult(uint64_t number, const v1::AlignmentResult& result) {
+void BridgeImpl::OnResult(uint64_t number, const v1::AlignmentResult& result) {
   InFlight flight;
   {
     const std::lock_guard<std::mutex> lock(mutex);
@@ -345,8 +345,8 @@ void Bridge::Impl::OnResult(uint64_t number, const v1::AlignmentResult& result) 
   Publish([this, number, flight = std::move(flight), result] { Finish(number, flight, result); });
 }
 
-void Bridge::Impl::Finish(uint64_t number, const InFlight& flight,
-                          const v1::AlignmentResult& result) {
+void BridgeImpl::Finish(uint64_t number, const InFlight& flight,
+                        const v1::AlignmentResult& result) {
   ScanContext scan;
   scan.number = number;
   scan.stamp_ns = flight.stamp_ns;

@@ -1,17 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The map around the vehicle, as in Autoware's dynamic map loading: when to update it, and its
-// points.
+// The map around the vehicle, as in Autoware's dynamic map loading: when to update it, its points,
+// and the upload of the vehicle's own map.
 
 #ifndef VOXLOC_CLIENTS_ROS_CORE_MAP_AREA_H_
 #define VOXLOC_CLIENTS_ROS_CORE_MAP_AREA_H_
 
 #include <Eigen/Core>
+#include <atomic>
 #include <cstddef>
-#include <memory>
+#include <mutex>
 #include <optional>
 #include <set>
 #include <string>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -20,6 +22,7 @@
 #include "clients/ros/core/messages.h"
 #include "clients/ros/core/parameters.h"
 #include "clients/ros/core/ports.h"
+#include "core/cloud/point_cloud.h"
 
 namespace voxloc::ros {
 
@@ -63,21 +66,39 @@ class MapFeeder {
   static constexpr double kLoaderTimeoutS = 30.0;
 
   // The loader outlives it.
-  MapFeeder(const client::Channel& channel, const Parameters& parameters, MapLoader& loader);
-  ~MapFeeder();
-  MapFeeder(const MapFeeder&) = delete;
-  MapFeeder& operator=(const MapFeeder&) = delete;
+  MapFeeder(const client::Channel& channel, const Parameters& parameters, MapLoader& loader)
+      : channel_(channel), parameters_(parameters), loader_(loader) {}
 
   // Requests the tiles around the position from the loader and adds them to the map. Sets the keys
   // of Autoware's map update in the report. Not ok: some or all tiles were not added; retry later.
   absl::Status Update(const Eigen::Vector3d& position_map, StatusReport& report);
 
   // Makes a blocked Update return.
-  void Cancel();
+  void Cancel() { cancelled_ = true; }
 
  private:
-  struct Impl;
-  std::unique_ptr<Impl> impl_;
+  struct LoadedTile {
+    std::string id;
+    PointCloud points_map;
+  };
+  struct LoadedArea {
+    std::vector<LoadedTile> tiles;
+    size_t ids_to_remove = 0;
+  };
+
+  [[nodiscard]] static absl::StatusOr<LoadedArea> LoadArea(absl::StatusOr<MapLoader::Area> area);
+  // The ids of the tiles that the server has.
+  absl::Status FetchTileIds();
+  absl::StatusOr<LoadedArea> RequestArea(const Eigen::Vector3d& position_map);
+  absl::Status Upload(std::vector<LoadedTile> tiles);
+
+  const client::Channel channel_;
+  const Parameters& parameters_;
+  MapLoader& loader_;
+  std::atomic<bool> cancelled_{false};
+  std::mutex update_mutex_;                   // guards the rest
+  std::optional<std::set<std::string>> ids_;  // nullopt: not known
+  bool map_exists_ = false;
 };
 
 }  // namespace voxloc::ros
