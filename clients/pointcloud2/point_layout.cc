@@ -2,7 +2,8 @@
 
 #include "clients/pointcloud2/point_layout.h"
 
-#include <cmath>
+#include <iterator>
+#include <utility>
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
@@ -12,30 +13,23 @@
 namespace voxloc::ros {
 namespace {
 
-uint32_t SizeOf(uint8_t datatype) {
-  switch (datatype) {
-    case PointField::kInt8:
-    case PointField::kUint8:
-      return 1;
-    case PointField::kInt16:
-    case PointField::kUint16:
-      return 2;
-    case PointField::kInt32:
-    case PointField::kUint32:
-    case PointField::kFloat32:
-      return 4;
-    case PointField::kFloat64:
-      return 8;
-    default:
-      return 0;
-  }
-}
+struct Datatype {
+  const char* name;
+  uint32_t size;
+};
+// PointField's, from 1.
+constexpr Datatype kDatatypes[] = {{"INT8", 1},  {"UINT8", 1},  {"INT16", 2},   {"UINT16", 2},
+                                   {"INT32", 4}, {"UINT32", 4}, {"FLOAT32", 4}, {"FLOAT64", 8}};
+
+bool IsKnown(uint8_t datatype) { return datatype >= 1 && datatype <= std::size(kDatatypes); }
 
 std::string NameOfType(uint8_t datatype) {
-  static constexpr const char* kNames[] = {"INT8",  "UINT8",  "INT16",   "UINT16",
-                                           "INT32", "UINT32", "FLOAT32", "FLOAT64"};
-  if (datatype >= 1 && datatype <= 8) return kNames[datatype - 1];
+  if (IsKnown(datatype)) return kDatatypes[datatype - 1].name;
   return absl::StrCat("type ", static_cast<int>(datatype));
+}
+
+bool IsFloat(uint8_t datatype) {
+  return datatype == PointField::kFloat32 || datatype == PointField::kFloat64;
 }
 
 const PointField* Find(const PointCloud2View& cloud, absl::string_view name) {
@@ -52,12 +46,12 @@ std::string FieldNames(const PointCloud2View& cloud) {
 }
 
 absl::StatusOr<ScalarField> ReadScalarField(const PointCloud2View& cloud, const PointField& field) {
-  const uint32_t size = SizeOf(field.datatype);
-  if (size == 0) {
+  if (!IsKnown(field.datatype)) {
     return absl::InvalidArgumentError(absl::StrCat("the datatype of field '", field.name,
                                                    "' must be 1 to 8 (got ",
                                                    static_cast<int>(field.datatype), ")"));
   }
+  const uint32_t size = kDatatypes[field.datatype - 1].size;
   // Some drivers leave the count of single values at 0.
   if (field.count > 1) {
     return absl::InvalidArgumentError(
@@ -78,7 +72,7 @@ absl::StatusOr<ScalarField> ReadCoordinateField(const PointCloud2View& cloud,
     return absl::InvalidArgumentError(
         absl::StrCat("the cloud must have a field '", name, "' (got ", FieldNames(cloud), ")"));
   }
-  if (field->datatype != PointField::kFloat32 && field->datatype != PointField::kFloat64) {
+  if (!IsFloat(field->datatype)) {
     return absl::InvalidArgumentError(absl::StrCat(
         "field '", name, "' must be FLOAT32 or FLOAT64 (got ", NameOfType(field->datatype), ")"));
   }
@@ -104,31 +98,9 @@ absl::Status CheckSizes(const PointCloud2View& cloud) {
   return absl::OkStatus();
 }
 
-bool IsFloat(PointField::Datatype datatype) {
-  return datatype == PointField::kFloat32 || datatype == PointField::kFloat64;
-}
-
 constexpr double kNanosecond_s = 1e-9;
 // Stamps below this are in seconds (up to 31,000 years), others in nanoseconds (from 1,000 s on).
 constexpr double kMinNanosecondStamp = 1e12;
-
-// The value of the first point; its magnitude shows the unit of a clock.
-double FirstValue(const PointCloud2View& cloud, const ScalarField& field) {
-  return ReadScalar(cloud.data.data() + field.offset, field.datatype, cloud.is_bigendian);
-}
-
-PointTimeField ClockTime(const PointCloud2View& cloud, std::string name, const ScalarField& field) {
-  const bool nanoseconds =
-      !IsFloat(field.datatype) ||
-      (cloud.width > 0 && cloud.height > 0 && FirstValue(cloud, field) > kMinNanosecondStamp);
-  return {std::move(name), field, nanoseconds ? kNanosecond_s : 1.0, PointTimeZero::kClock};
-}
-
-PointTimeField OffsetTime(std::string name, const ScalarField& field) {
-  return {std::move(name), field, IsFloat(field.datatype) ? 1.0 : kNanosecond_s,
-          PointTimeZero::kCloudStamp};
-}
-
 constexpr char kClockField[] = "timestamp";
 
 struct KnownTime {
@@ -143,32 +115,40 @@ constexpr KnownTime kKnownTimes[] = {
     {"offset_time", PointField::kUint32}  // Livox's custom points
 };
 
-absl::StatusOr<PointTimeField> ReadTimeField(const PointCloud2View& cloud,
-                                             const PointField& field) {
-  VOXLOC_ASSIGN_OR_RETURN(const ScalarField scalar, ReadScalarField(cloud, field));
-  if (field.name == kClockField) return ClockTime(cloud, field.name, scalar);
-  return OffsetTime(field.name, scalar);
-}
-
-absl::StatusOr<std::optional<PointTimeField>> SelectTimeField(const PointCloud2View& cloud,
-                                                              const PointTimeChoice& choice) {
+// The field that `choice` asks for; null: none.
+absl::StatusOr<const PointField*> FindTimeField(const PointCloud2View& cloud,
+                                                const PointTimeChoice& choice) {
   if (!choice.name.empty()) {
     const PointField* field = Find(cloud, choice.name);
-    if (field == nullptr) {
-      return absl::InvalidArgumentError(absl::StrCat(
-          "the cloud must have the time field '", choice.name, "' (got ", FieldNames(cloud), ")"));
-    }
-    VOXLOC_ASSIGN_OR_RETURN(const PointTimeField time, ReadTimeField(cloud, *field));
-    return std::optional<PointTimeField>(time);
+    if (field != nullptr) return field;
+    return absl::InvalidArgumentError(absl::StrCat("the cloud must have the time field '",
+                                                   choice.name, "' (got ", FieldNames(cloud), ")"));
   }
-  if (!choice.any) return std::optional<PointTimeField>();
+  if (!choice.any) return nullptr;
   for (const KnownTime& known : kKnownTimes) {
     const PointField* field = Find(cloud, known.name);
-    if (field == nullptr || field->datatype != known.datatype) continue;
-    VOXLOC_ASSIGN_OR_RETURN(const PointTimeField time, ReadTimeField(cloud, *field));
-    return std::optional<PointTimeField>(time);
+    if (field != nullptr && field->datatype == known.datatype) return field;
   }
-  return std::optional<PointTimeField>();
+  return nullptr;
+}
+
+// Of a cloud with points.
+absl::StatusOr<std::optional<PointTimeField>> ReadTimeField(const PointCloud2View& cloud,
+                                                            const PointTimeChoice& choice) {
+  VOXLOC_ASSIGN_OR_RETURN(const PointField* field, FindTimeField(cloud, choice));
+  if (field == nullptr) return std::optional<PointTimeField>();
+  PointTimeField time;
+  time.name = field->name;
+  VOXLOC_ASSIGN_OR_RETURN(time.field, ReadScalarField(cloud, *field));
+  bool nanoseconds = !IsFloat(time.field.datatype);
+  if (field->name == kClockField) {
+    time.zero = PointTimeZero::kClock;
+    // The magnitude of the first point's value shows the unit.
+    nanoseconds = nanoseconds || ReadScalar(cloud.data.data() + field->offset, time.field.datatype,
+                                            cloud.is_bigendian) > kMinNanosecondStamp;
+  }
+  time.unit_s = nanoseconds ? kNanosecond_s : 1.0;
+  return std::optional<PointTimeField>(std::move(time));
 }
 
 }  // namespace
@@ -191,7 +171,7 @@ absl::StatusOr<PointLayout> ReadPointLayout(const PointCloud2View& cloud,
         "fields 'x', 'y' and 'z' must be of one type (got ", NameOfType(layout.x.datatype), ", ",
         NameOfType(layout.y.datatype), " and ", NameOfType(layout.z.datatype), ")"));
   }
-  VOXLOC_ASSIGN_OR_RETURN(layout.time, SelectTimeField(cloud, time));
+  VOXLOC_ASSIGN_OR_RETURN(layout.time, ReadTimeField(cloud, time));
   return layout;
 }
 

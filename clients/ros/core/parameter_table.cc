@@ -86,19 +86,14 @@ absl::Status CheckRange(const char* name, double value, const Range& range) {
                               range.min, upper, " (got ", value, ")"));
 }
 
-absl::Status CheckRanges(const std::vector<ParameterRow>& rows) {
+absl::Status CheckRows(const std::vector<ParameterRow>& rows) {
   for (const ParameterRow& row : rows) {
-    if (!row.limits.range.has_value()) continue;
-    const auto* const* whole = std::get_if<int64_t*>(&row.target);
-    const double value =
-        whole != nullptr ? static_cast<double>(**whole) : *std::get<double*>(row.target);
-    VOXLOC_TRY(CheckRange(row.name, value, *row.limits.range));
-  }
-  return absl::OkStatus();
-}
-
-absl::Status CheckChoices(const std::vector<ParameterRow>& rows) {
-  for (const ParameterRow& row : rows) {
+    if (row.limits.range.has_value()) {
+      const auto* const* whole = std::get_if<int64_t*>(&row.target);
+      const double value =
+          whole != nullptr ? static_cast<double>(**whole) : *std::get<double*>(row.target);
+      VOXLOC_TRY(CheckRange(row.name, value, *row.limits.range));
+    }
     if (row.limits.choices == nullptr) continue;
     const std::string& value = *std::get<std::string*>(row.target);
     const std::vector<std::string> choices = absl::StrSplit(row.limits.choices, ", ");
@@ -232,12 +227,9 @@ absl::Status SetParameter(const std::string& name, const ParameterValue& value,
 
 absl::Status ValidateParameters(const Parameters& parameters) {
   Parameters values = parameters;
-  const std::vector<ParameterRow> rows = ParameterRows(values);
-  absl::Status status = CheckRanges(rows);
-  if (status.ok()) status = CheckChoices(rows);
-  if (status.ok()) status = CheckLists(parameters);
-  if (status.ok()) status = CheckCombinations(parameters);
-  return status;
+  VOXLOC_TRY(CheckRows(ParameterRows(values)));
+  VOXLOC_TRY(CheckLists(parameters));
+  return CheckCombinations(parameters);
 }
 
 absl::StatusOr<LoadedParameters> LoadParameters(

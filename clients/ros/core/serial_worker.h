@@ -12,23 +12,49 @@
 #include <functional>
 #include <mutex>
 #include <thread>
+#include <utility>
 
 namespace voxloc::ros {
 
 class SerialWorker {
  public:
   // At most `max_waiting` tasks wait.
-  explicit SerialWorker(size_t max_waiting);
+  explicit SerialWorker(size_t max_waiting)
+      : max_waiting_(max_waiting), thread_([this] { Run(); }) {}
   // Ends the task that runs, and drops those that wait.
-  ~SerialWorker();
+  ~SerialWorker() {
+    {
+      const std::lock_guard<std::mutex> lock(mutex_);
+      stopping_ = true;
+      changed_.notify_all();
+    }
+    thread_.join();
+  }
   SerialWorker(const SerialWorker&) = delete;
   SerialWorker& operator=(const SerialWorker&) = delete;
 
   // False: the queue is full or the worker is being destroyed; the task is dropped.
-  [[nodiscard]] bool Post(std::function<void()> task);
+  [[nodiscard]] bool Post(std::function<void()> task) {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    if (stopping_ || waiting_.size() >= max_waiting_) return false;
+    waiting_.push_back(std::move(task));
+    changed_.notify_all();
+    return true;
+  }
 
  private:
-  void Run();
+  void Run() {
+    std::unique_lock<std::mutex> lock(mutex_);
+    while (true) {
+      changed_.wait(lock, [this] { return stopping_ || !waiting_.empty(); });
+      if (stopping_) return;
+      const std::function<void()> task = std::move(waiting_.front());
+      waiting_.pop_front();
+      lock.unlock();
+      task();
+      lock.lock();
+    }
+  }
 
   const size_t max_waiting_;
   std::mutex mutex_;

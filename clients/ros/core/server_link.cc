@@ -52,9 +52,6 @@ struct ServerLink::Impl {
   void Run();
   // Blocks until the session or the link ends; the status of the session.
   absl::Status Watch(client::LocalizationSession& session);
-  void CompletePending(const absl::Status& end);
-  // Completes scans that have waited max_wait_s for a connection; `why` is the reason.
-  void ExpirePending(const absl::Status& why);
   void HandleResult(const v1::AlignmentResult& result);
   void NotifyConnection(const absl::Status& now);
   [[nodiscard]] client::SessionOptions CurrentSessionOptions();  // under the lock
@@ -67,8 +64,9 @@ struct ServerLink::Impl {
     SteadyClock::time_point sent;
     bool completed = false;  // it has its outcome, and the session may still have one for it
   };
-  // Gives scans the outcome STALE.
-  void NotifyStale(const std::map<uint64_t, Pending>& scans, const std::string& why);
+  // Completes the pending scans for which due(sequence, scan) is true with the status STALE.
+  template <typename Due>
+  void CompletePending(const std::string& why, const Due& due);
 
   const client::Channel channel;
   const ServerLinkOptions options;
@@ -102,12 +100,35 @@ client::SessionOptions ServerLink::Impl::CurrentSessionOptions() {
   return session_options;
 }
 
+template <typename Due>
+void ServerLink::Impl::CompletePending(const std::string& why, const Due& due) {
+  std::map<uint64_t, Pending> stale;
+  {
+    const std::lock_guard<std::mutex> lock(mutex);
+    for (auto& [sequence, scan] : pending) {
+      if (scan.completed || !due(sequence, scan)) continue;
+      scan.completed = true;
+      stale.emplace(sequence, scan);
+    }
+    completed += stale.size();
+  }
+  for (const auto& [sequence, scan] : stale) {
+    v1::AlignmentResult result;
+    result.set_sequence(sequence);
+    result.set_stamp_ns(scan.stamp_ns);
+    result.set_status(v1::ALIGNMENT_STATUS_STALE);
+    result.set_detail(why);
+    options.on_result(scan.number, result);
+  }
+}
+
 void ServerLink::Impl::Run() {
   client::Backoff backoff(RetryForever());
   while (true) {
     std::shared_ptr<client::LocalizationSession> fresh;
     {
       const std::lock_guard<std::mutex> lock(mutex);
+      pending.clear();
       fresh = client::LocalizationSession::Start(channel, CurrentSessionOptions());
       next_sequence = 1;
       session = fresh;
@@ -122,7 +143,8 @@ void ServerLink::Impl::Run() {
       session.reset();
     }
     fresh.reset();  // joins: no result comes any more
-    CompletePending(end);
+    CompletePending(absl::StrCat("the session ended before the answer: ", end.message()),
+                    [](uint64_t, const Pending&) { return true; });
     NotifyConnection(end);
     if (!Sleep(backoff.NextWait())) return;
   }
@@ -134,52 +156,18 @@ absl::Status ServerLink::Impl::Watch(client::LocalizationSession& watched) {
     if (end.has_value()) return *end;
     const absl::Status connection = watched.connection();
     NotifyConnection(connection);
-    if (!connection.ok()) ExpirePending(connection);
+    if (!connection.ok()) {
+      const auto now = SteadyClock::now();
+      CompletePending(
+          absl::StrCat("no connection within ", options.max_wait_s, " s: ", connection.message()),
+          [&](uint64_t sequence, const Pending& scan) {
+            // Send still has the next scan.
+            return sequence < next_sequence &&
+                   now - scan.sent >= std::chrono::duration<double>(options.max_wait_s);
+          });
+    }
     const std::lock_guard<std::mutex> lock(mutex);
     if (stopping) return absl::CancelledError("the node is being shut down");
-  }
-}
-
-void ServerLink::Impl::CompletePending(const absl::Status& end) {
-  std::map<uint64_t, Pending> unanswered;
-  {
-    const std::lock_guard<std::mutex> lock(mutex);
-    for (const auto& [sequence, scan] : pending) {
-      if (!scan.completed) unanswered.emplace(sequence, scan);
-    }
-    pending.clear();
-    completed += unanswered.size();
-  }
-  NotifyStale(unanswered, absl::StrCat("the session ended before the answer: ", end.message()));
-}
-
-void ServerLink::Impl::ExpirePending(const absl::Status& why) {
-  const auto latest = SteadyClock::now() - std::chrono::duration_cast<SteadyClock::duration>(
-                                               std::chrono::duration<double>(options.max_wait_s));
-  std::map<uint64_t, Pending> expired;
-  {
-    const std::lock_guard<std::mutex> lock(mutex);
-    for (auto& [sequence, scan] : pending) {
-      if (sequence >= next_sequence) break;  // Send still has it
-      if (scan.completed || scan.sent > latest) continue;
-      scan.completed = true;
-      expired.emplace(sequence, scan);
-    }
-    completed += expired.size();
-  }
-  NotifyStale(expired,
-              absl::StrCat("no connection within ", options.max_wait_s, " s: ", why.message()));
-}
-
-void ServerLink::Impl::NotifyStale(const std::map<uint64_t, Pending>& scans,
-                                   const std::string& why) {
-  for (const auto& [sequence, scan] : scans) {
-    v1::AlignmentResult result;
-    result.set_sequence(sequence);
-    result.set_stamp_ns(scan.stamp_ns);
-    result.set_status(v1::ALIGNMENT_STATUS_STALE);
-    result.set_detail(why);
-    options.on_result(scan.number, result);
   }
 }
 
