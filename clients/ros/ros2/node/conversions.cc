@@ -11,7 +11,7 @@ namespace voxloc::ros2 {
 namespace {
 
 constexpr int64_t kNsPerS = 1'000'000'000;
-constexpr Eigen::Index kCovarianceSize = 6;
+using RowMajor6 = Eigen::Matrix<double, 6, 6, Eigen::RowMajor>;
 
 Pose MakePose(const Eigen::Vector3d& translation, const geometry_msgs::msg::Quaternion& rotation) {
   return {translation, Eigen::Quaterniond(rotation.w, rotation.x, rotation.y, rotation.z)};
@@ -30,6 +30,14 @@ Twist TwistFromRos(const geometry_msgs::msg::Twist& message) {
   const auto& linear = message.linear;
   const auto& angular = message.angular;
   return {{linear.x, linear.y, linear.z}, {angular.x, angular.y, angular.z}};
+}
+
+template <typename Result, typename Message>
+Result NumberToRos(const Message& message) {
+  Result result;
+  result.stamp = ToTime(message.stamp_ns);
+  result.data = message.data;
+  return result;
 }
 
 }  // namespace
@@ -87,12 +95,7 @@ ros::PoseWithCovarianceStamped FromRos(
   ros::PoseWithCovarianceStamped result;
   result.header = FromRos(message.header);
   result.pose = FromRos(message.pose.pose);
-  for (Eigen::Index row = 0; row < kCovarianceSize; ++row) {
-    for (Eigen::Index column = 0; column < kCovarianceSize; ++column) {
-      result.covariance(row, column) =
-          message.pose.covariance[static_cast<size_t>(row * kCovarianceSize + column)];
-    }
-  }
+  result.covariance = Eigen::Map<const RowMajor6>(message.pose.covariance.data());
   return result;
 }
 
@@ -131,12 +134,7 @@ geometry_msgs::msg::PoseWithCovarianceStamped ToRos(const ros::PoseWithCovarianc
   geometry_msgs::msg::PoseWithCovarianceStamped result;
   result.header = ToRos(message.header);
   result.pose.pose = ToRos(message.pose);
-  for (Eigen::Index row = 0; row < kCovarianceSize; ++row) {
-    for (Eigen::Index column = 0; column < kCovarianceSize; ++column) {
-      result.pose.covariance[static_cast<size_t>(row * kCovarianceSize + column)] =
-          message.covariance(row, column);
-    }
-  }
+  Eigen::Map<RowMajor6>(result.pose.covariance.data()) = message.covariance;
   return result;
 }
 
@@ -172,17 +170,11 @@ std::unique_ptr<sensor_msgs::msg::PointCloud2> ToRos(ros::PointCloud2 message) {
 }
 
 autoware_internal_debug_msgs::msg::Float32Stamped ToRos(const ros::Float32Stamped& message) {
-  autoware_internal_debug_msgs::msg::Float32Stamped result;
-  result.stamp = ToTime(message.stamp_ns);
-  result.data = message.data;
-  return result;
+  return NumberToRos<autoware_internal_debug_msgs::msg::Float32Stamped>(message);
 }
 
 autoware_internal_debug_msgs::msg::Int32Stamped ToRos(const ros::Int32Stamped& message) {
-  autoware_internal_debug_msgs::msg::Int32Stamped result;
-  result.stamp = ToTime(message.stamp_ns);
-  result.data = message.data;
-  return result;
+  return NumberToRos<autoware_internal_debug_msgs::msg::Int32Stamped>(message);
 }
 
 visualization_msgs::msg::MarkerArray ToRos(const std::vector<ros::ArrowMarker>& markers) {

@@ -45,14 +45,6 @@ class NdtScanMatcher : public rclcpp::Node {
   rclcpp::TimerBase::SharedPtr timer_;
 };
 
-// The service ~/config_logger of Autoware's nodes, which sets the level of a logger of the process.
-// Its type is in logging_demo, which a ROS without Autoware may lack: CMake looks for it, and
-// without it there is no such service.
-
-// Null: this build has no logging_demo. The service must not outlive the node.
-[[nodiscard]] rclcpp::ServiceBase::SharedPtr ServeConfigLogger(
-    rclcpp::Node& node, const rclcpp::CallbackGroup::SharedPtr& group);
-
 }  // namespace voxloc::ros2
 
 #endif  // VOXLOC_CLIENTS_ROS_ROS2_NODE_NDT_SCAN_MATCHER_H_

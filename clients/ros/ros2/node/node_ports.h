@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The bridge's clock, transforms and log, as a node has them. Thread-safe.
+// The bridge's ports as a node has them: clock, transforms, log, outputs and map loader.
+// Thread-safe, except for NodeOutput.
 
 #ifndef VOXLOC_CLIENTS_ROS_ROS2_NODE_NODE_PORTS_H_
 #define VOXLOC_CLIENTS_ROS_ROS2_NODE_NODE_PORTS_H_
