@@ -9,7 +9,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
-#include "clients/pointcloud2/point_layout.h"
+#include "clients/pointcloud2/point_cloud2.h"
 #include "core/status/try.h"
 
 namespace voxloc::ros {

@@ -14,7 +14,6 @@
 
 #include "absl/status/statusor.h"
 #include "clients/pointcloud2/point_cloud2.h"
-#include "clients/pointcloud2/point_layout.h"
 #include "core/geometry/pose.h"
 #include "voxloc/v1/cloud.pb.h"
 

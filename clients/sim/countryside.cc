@@ -133,7 +133,7 @@ absl::StatusOr<World> BuildField(const FieldOptions& options, double sight_m) {
     const bool tree = random.Chance(1.0 / 3.0);
     const double height_m = random.Uniform(1.5, 4.0);
     if (tracks.ClearanceFromStreets({x, y}) < kPostToTrack_m) continue;
-    const LocalFrame frame = {{x, y, ground.Height(x, y)}, Eigen::Matrix3d::Identity()};
+    const LocalFrame frame = {ground.PointAt({x, y})};
     if (tree) {
       AddTree(frame, height_m, Random(random.Next()), solids);
     } else {
@@ -170,7 +170,7 @@ absl::StatusOr<World> BuildForest(const ForestOptions& options, double sight_m) 
       const double lean_heading = random.Uniform(-M_PI, M_PI);
       if (tracks.ClearanceFromStreets({x, y}) < kTrunkToTrack_m) continue;
       const Eigen::Vector3d up(lean * std::cos(lean_heading), lean * std::sin(lean_heading), 1.0);
-      const LocalFrame frame = {{x, y, ground.Height(x, y)}, TiltedRotation(yaw, up.normalized())};
+      const LocalFrame frame = {ground.PointAt({x, y}), TiltedRotation(yaw, up.normalized())};
       add(Builder{frame, Label::kTree, solids}, random);
     }
   };

@@ -27,6 +27,9 @@ class Ground {
 
   // Clamped to the border outside of the square (where rays hit nothing).
   [[nodiscard]] double Height(double x_m, double y_m) const;
+  [[nodiscard]] Eigen::Vector3d PointAt(const Eigen::Vector2d& place) const {
+    return {place.x(), place.y(), Height(place.x(), place.y())};
+  }
   // The upward unit normal.
   [[nodiscard]] Eigen::Vector3d Normal(double x_m, double y_m) const;
 

@@ -179,52 +179,41 @@ Sweep Lidar::ScanWhileMoving(const std::function<SweepMoment(double time_s)>& at
 
 namespace {
 
-// Evenly spaced elevations, from `first_deg` upwards.
-struct Rings {
-  double first_deg;
-  double step_deg;
-  int count;
-};
-
 struct Preset {
   absl::string_view name;
-  std::vector<Rings> rings;
+  std::vector<double> elevations_deg;  // ascending
   double field_of_view_deg;
   int azimuth_steps;
   double min_range_m;
   double max_range_m;
 };
 
+// Evenly spaced elevations, from `first_deg` upwards.
+std::vector<double> Even(double first_deg, double step_deg, int count) {
+  std::vector<double> elevations_deg;
+  for (int i = 0; i < count; ++i) elevations_deg.push_back(first_deg + i * step_deg);
+  return elevations_deg;
+}
+
+std::vector<double> Concat(std::initializer_list<std::vector<double>> parts) {
+  std::vector<double> all;
+  for (const std::vector<double>& part : parts) all.insert(all.end(), part.begin(), part.end());
+  return all;
+}
+
 std::vector<Preset> Presets() {
-  return {{"spinning-16", {{-15.0, 2.0, 16}}, 360.0, 1800, 0.5, 100.0},
-          {"spinning-32",
-           {{-25.0, 0.0, 1},
-            {-15.639, 0.0, 1},
-            {-11.31, 0.0, 1},
-            {-8.843, 0.0, 1},
-            {-7.254, 0.0, 1},
-            {-6.148, 0.0, 1},
-            {-5.333, 0.0, 1},
-            {-4.667, 0.0, 1},
-            {-4.0, 1.0 / 3.0, 18},
-            {2.333, 0.0, 1},
-            {3.333, 0.0, 1},
-            {4.667, 0.0, 1},
-            {7.0, 0.0, 1},
-            {10.333, 0.0, 1},
-            {15.0, 0.0, 1}},
-           360.0,
-           1800,
-           0.5,
-           200.0},
-          {"spinning-64", {{-24.33, 0.5, 32}, {-8.33, 1.0 / 3.0, 32}}, 360.0, 2048, 0.9, 120.0},
-          {"spinning-128",
-           {{-25.0, 0.5, 38}, {-6.0, 0.125, 64}, {2.0, 0.5, 26}},
-           360.0,
-           1800,
-           0.5,
-           200.0},
-          {"solid-state", {{-15.0, 30.0 / 95.0, 96}}, 70.0, 350, 0.5, 150.0}};
+  const std::vector<double> rings32 =
+      Concat({{-25.0, -15.639, -11.31, -8.843, -7.254, -6.148, -5.333, -4.667},
+              Even(-4.0, 1.0 / 3.0, 18),
+              {2.333, 3.333, 4.667, 7.0, 10.333, 15.0}});
+  const std::vector<double> rings64 = Concat({Even(-24.33, 0.5, 32), Even(-8.33, 1.0 / 3.0, 32)});
+  const std::vector<double> rings128 =
+      Concat({Even(-25.0, 0.5, 38), Even(-6.0, 0.125, 64), Even(2.0, 0.5, 26)});
+  return {{"spinning-16", Even(-15.0, 2.0, 16), 360.0, 1800, 0.5, 100.0},
+          {"spinning-32", rings32, 360.0, 1800, 0.5, 200.0},
+          {"spinning-64", rings64, 360.0, 2048, 0.9, 120.0},
+          {"spinning-128", rings128, 360.0, 1800, 0.5, 200.0},
+          {"solid-state", Even(-15.0, 30.0 / 95.0, 96), 70.0, 350, 0.5, 150.0}};
 }
 
 }  // namespace
@@ -233,12 +222,7 @@ absl::Status SetSensorPreset(absl::string_view name, LidarOptions& lidar) {
   std::string names;
   for (const Preset& preset : Presets()) {
     if (preset.name == name) {
-      lidar.elevations_deg.clear();
-      for (const Rings& rings : preset.rings) {
-        for (int i = 0; i < rings.count; ++i) {
-          lidar.elevations_deg.push_back(rings.first_deg + i * rings.step_deg);
-        }
-      }
+      lidar.elevations_deg = preset.elevations_deg;
       lidar.rings = static_cast<int>(lidar.elevations_deg.size());
       lidar.min_elevation_deg = lidar.elevations_deg.front();
       lidar.max_elevation_deg = lidar.elevations_deg.back();

@@ -37,16 +37,78 @@ constexpr double kStorey_m = 2.5;  // floors are at least this far above each ot
 // ones per storey, at least a minimum distance apart. The caster and the world must outlive it.
 class Viewpoints {
  public:
-  Viewpoints(const World& world, const RayCaster& caster, double max_distance_m);
+  Viewpoints(const World& world, const RayCaster& caster, double max_distance_m)
+      : caster_(caster), half_size_m_(world.scene.ground().half_size_m()) {
+    for (const Street& street : world.streets.streets()) {
+      const int count =
+          std::max(1, static_cast<int>(std::lround(street.length_m / kEyeDistance_m)));
+      for (int i = 0; i < count; ++i) {
+        const double along_m = (i + 0.5) * street.length_m / count;
+        const Eigen::Vector2d point = street.PointAt(along_m, 0.0);
+        const double elevation_m = street.ElevationAt(along_m);
+        eyes_.emplace_back(
+            point.x(), point.y(),
+            world.scene.ground().Height(point.x(), point.y()) + elevation_m + kEyeHeight_m);
+        storeys_.push_back(static_cast<int>(elevation_m / kStorey_m));
+      }
+    }
+    SquareIndex index(half_size_m_, max_distance_m);
+    for (size_t i = 0; i < eyes_.size(); ++i) index.Add(i, eyes_[i].head<2>(), eyes_[i].head<2>());
+    const int storeys = 1 + *std::max_element(storeys_.begin(), storeys_.end());
+    cells_per_side_ = static_cast<int>(std::ceil(2.0 * half_size_m_ / kCell_m));
+    for (int row = 0; row < cells_per_side_; ++row) {
+      for (int column = 0; column < cells_per_side_; ++column) {
+        const Eigen::Vector2d middle((column + 0.5) * kCell_m - half_size_m_,
+                                     (row + 0.5) * kCell_m - half_size_m_);
+        std::vector<int>& chosen = eyes_of_cell_.emplace_back();
+        for (int storey = 0; storey < storeys; ++storey) {
+          const std::vector<int> eyes = ChooseEyes(middle, storey, max_distance_m, index);
+          chosen.insert(chosen.end(), eyes.begin(), eyes.end());
+        }
+      }
+    }
+  }
 
   // Whether a surface point with the given outward normal faces one of its viewpoints with nothing
   // in between.
-  [[nodiscard]] bool IsVisible(const Eigen::Vector3d& point, const Eigen::Vector3d& normal) const;
+  [[nodiscard]] bool IsVisible(const Eigen::Vector3d& point, const Eigen::Vector3d& normal) const {
+    const auto cell_of = [&](double position) {
+      return std::clamp(static_cast<int>((position + half_size_m_) / kCell_m), 0,
+                        cells_per_side_ - 1);
+    };
+    const size_t cell =
+        static_cast<size_t>(cell_of(point.y())) * static_cast<size_t>(cells_per_side_) +
+        static_cast<size_t>(cell_of(point.x()));
+    for (const int i : eyes_of_cell_[cell]) {
+      const Eigen::Vector3d& eye = eyes_[static_cast<size_t>(i)];
+      if ((eye - point).dot(normal) > 0.0 && caster_.Sees(eye, point)) return true;
+    }
+    return false;
+  }
 
  private:
   // Indices of the eyes of a storey that look at `place`, nearest first.
   [[nodiscard]] std::vector<int> ChooseEyes(const Eigen::Vector2d& place, int storey,
-                                            double max_distance_m, const SquareIndex& index) const;
+                                            double max_distance_m, const SquareIndex& index) const {
+    std::vector<std::pair<double, int>> near;
+    const Eigen::Vector2d reach = Eigen::Vector2d::Constant(max_distance_m);
+    index.VisitWithin(place - reach, place + reach, [&](size_t i) {
+      if (storeys_[i] != storey) return;
+      const double distance = (eyes_[i].head<2>() - place).norm();
+      if (distance <= max_distance_m) near.emplace_back(distance, static_cast<int>(i));
+    });
+    std::sort(near.begin(), near.end());
+    std::vector<int> chosen;
+    for (const auto& candidate : near) {
+      if (chosen.size() == kEyesPerCell) break;
+      const Eigen::Vector3d& eye = eyes_[static_cast<size_t>(candidate.second)];
+      const bool apart = std::all_of(chosen.begin(), chosen.end(), [&](int other) {
+        return (eyes_[static_cast<size_t>(other)] - eye).norm() >= kMinEyeSeparation_m;
+      });
+      if (apart) chosen.push_back(candidate.second);
+    }
+    return chosen;
+  }
 
   const RayCaster& caster_;
   double half_size_m_;
@@ -55,74 +117,6 @@ class Viewpoints {
   std::vector<int> storeys_;                    // of the eyes
   std::vector<std::vector<int>> eyes_of_cell_;  // by storey, nearest first
 };
-
-Viewpoints::Viewpoints(const World& world, const RayCaster& caster, double max_distance_m)
-    : caster_(caster), half_size_m_(world.scene.ground().half_size_m()) {
-  for (const Street& street : world.streets.streets()) {
-    const int count = std::max(1, static_cast<int>(std::lround(street.length_m / kEyeDistance_m)));
-    for (int i = 0; i < count; ++i) {
-      const double along_m = (i + 0.5) * street.length_m / count;
-      const Eigen::Vector2d point = street.PointAt(along_m, 0.0);
-      const double elevation_m = street.ElevationAt(along_m);
-      eyes_.emplace_back(
-          point.x(), point.y(),
-          world.scene.ground().Height(point.x(), point.y()) + elevation_m + kEyeHeight_m);
-      storeys_.push_back(static_cast<int>(elevation_m / kStorey_m));
-    }
-  }
-  SquareIndex index(half_size_m_, max_distance_m);
-  for (size_t i = 0; i < eyes_.size(); ++i) index.Add(i, eyes_[i].head<2>(), eyes_[i].head<2>());
-  const int storeys = 1 + *std::max_element(storeys_.begin(), storeys_.end());
-  cells_per_side_ = static_cast<int>(std::ceil(2.0 * half_size_m_ / kCell_m));
-  for (int row = 0; row < cells_per_side_; ++row) {
-    for (int column = 0; column < cells_per_side_; ++column) {
-      const Eigen::Vector2d middle((column + 0.5) * kCell_m - half_size_m_,
-                                   (row + 0.5) * kCell_m - half_size_m_);
-      std::vector<int>& chosen = eyes_of_cell_.emplace_back();
-      for (int storey = 0; storey < storeys; ++storey) {
-        const std::vector<int> eyes = ChooseEyes(middle, storey, max_distance_m, index);
-        chosen.insert(chosen.end(), eyes.begin(), eyes.end());
-      }
-    }
-  }
-}
-
-std::vector<int> Viewpoints::ChooseEyes(const Eigen::Vector2d& place, int storey,
-                                        double max_distance_m, const SquareIndex& index) const {
-  std::vector<std::pair<double, int>> near;
-  const Eigen::Vector2d reach = Eigen::Vector2d::Constant(max_distance_m);
-  index.VisitWithin(place - reach, place + reach, [&](size_t i) {
-    if (storeys_[i] != storey) return;
-    const double distance = (eyes_[i].head<2>() - place).norm();
-    if (distance <= max_distance_m) near.emplace_back(distance, static_cast<int>(i));
-  });
-  std::sort(near.begin(), near.end());
-  std::vector<int> chosen;
-  for (const auto& candidate : near) {
-    if (chosen.size() == kEyesPerCell) break;
-    const Eigen::Vector3d& eye = eyes_[static_cast<size_t>(candidate.second)];
-    const bool apart = std::all_of(chosen.begin(), chosen.end(), [&](int other) {
-      return (eyes_[static_cast<size_t>(other)] - eye).norm() >= kMinEyeSeparation_m;
-    });
-    if (apart) chosen.push_back(candidate.second);
-  }
-  return chosen;
-}
-
-bool Viewpoints::IsVisible(const Eigen::Vector3d& point, const Eigen::Vector3d& normal) const {
-  const auto cell_of = [&](double position) {
-    return std::clamp(static_cast<int>((position + half_size_m_) / kCell_m), 0,
-                      cells_per_side_ - 1);
-  };
-  const size_t cell =
-      static_cast<size_t>(cell_of(point.y())) * static_cast<size_t>(cells_per_side_) +
-      static_cast<size_t>(cell_of(point.x()));
-  for (const int i : eyes_of_cell_[cell]) {
-    const Eigen::Vector3d& eye = eyes_[static_cast<size_t>(i)];
-    if ((eye - point).dot(normal) > 0.0 && caster_.Sees(eye, point)) return true;
-  }
-  return false;
-}
 
 struct SurfacePoint {
   Eigen::Vector3d position;
@@ -169,8 +163,8 @@ class Sampler {
   // A surface `length_u` by `length_v` metres, given by surface(u, v) on [0, 1]^2 and cut into at
   // least min_patches_u strips.
   template <typename Surface>
-  void SampleSurface(double length_u, double length_v, int min_patches_u, const Surface& surface,
-                     size_t item, uint64_t face, PointCloud& cloud) const {
+  void SampleSurface(size_t item, uint64_t face, PointCloud& cloud, double length_u,
+                     double length_v, int min_patches_u, const Surface& surface) const {
     const int patches_u =
         std::max(min_patches_u, static_cast<int>(std::ceil(length_u / kPatch_m - 1e-9)));
     const int patches_v = std::max(1, static_cast<int>(std::ceil(length_v / kPatch_m - 1e-9)));
@@ -222,13 +216,11 @@ class Sampler {
       const Eigen::Vector3d middle = solid.center + half[axis] * normal;
       const Eigen::Vector3d edge_u = half[axis_u] * solid.map_R_local.col(axis_u);
       const Eigen::Vector3d edge_v = half[axis_v] * solid.map_R_local.col(axis_v);
-      SampleSurface(
-          2.0 * half[axis_u], 2.0 * half[axis_v], 1,
-          [&](double u, double v) {
-            return SurfacePoint{middle + (2.0 * u - 1.0) * edge_u + (2.0 * v - 1.0) * edge_v,
-                                normal};
-          },
-          item, static_cast<uint64_t>(face), cloud);
+      SampleSurface(item, static_cast<uint64_t>(face), cloud, 2.0 * half[axis_u],
+                    2.0 * half[axis_v], 1, [&](double u, double v) {
+                      return SurfacePoint{
+                          middle + (2.0 * u - 1.0) * edge_u + (2.0 * v - 1.0) * edge_v, normal};
+                    });
     }
   }
 
@@ -237,43 +229,37 @@ class Sampler {
     const double radius = solid.half_extent.x();
     const double half_height = solid.half_extent.z();
     SampleSurface(
-        2.0 * M_PI * radius, 2.0 * half_height, 8,
-        [&](double u, double v) {
+        item, 0, cloud, 2.0 * M_PI * radius, 2.0 * half_height, 8, [&](double u, double v) {
           const Eigen::Vector3d out(std::cos(2.0 * M_PI * u), std::sin(2.0 * M_PI * u), 0.0);
           const Eigen::Vector3d local =
               radius * out + Eigen::Vector3d(0.0, 0.0, (2.0 * v - 1.0) * half_height);
           return SurfacePoint{solid.center + solid.map_R_local * local, solid.map_R_local * out};
-        },
-        item, 0, cloud);
+        });
     for (int cap = 0; cap < 2; ++cap) {
       const Eigen::Vector3d out(0.0, 0.0, cap == 0 ? -1.0 : 1.0);
       // Equal areas for equal steps of v.
       SampleSurface(
-          M_PI * radius, radius, 1,
+          item, static_cast<uint64_t>(cap) + 1, cloud, M_PI * radius, radius, 1,
           [&](double u, double v) {
             const double r = radius * std::sqrt(v);
             const Eigen::Vector3d local(r * std::cos(2.0 * M_PI * u), r * std::sin(2.0 * M_PI * u),
                                         half_height * out.z());
             return SurfacePoint{solid.center + solid.map_R_local * local, solid.map_R_local * out};
-          },
-          item, static_cast<uint64_t>(cap) + 1, cloud);
+          });
     }
   }
 
   void SampleEllipsoid(const Solid& solid, size_t item, PointCloud& cloud) const {
     const Eigen::Vector3d& half = solid.half_extent;
     const double radius = half.mean();
-    SampleSurface(
-        2.0 * M_PI * radius, 2.0 * radius, 8,
-        [&](double u, double v) {
-          const double height = 2.0 * v - 1.0;
-          const double out = std::sqrt(std::max(0.0, 1.0 - height * height));
-          const Eigen::Vector3d unit(out * std::cos(2.0 * M_PI * u), out * std::sin(2.0 * M_PI * u),
-                                     height);
-          return SurfacePoint{solid.center + solid.map_R_local * unit.cwiseProduct(half),
-                              solid.map_R_local * unit.cwiseQuotient(half).normalized()};
-        },
-        item, 0, cloud);
+    SampleSurface(item, 0, cloud, 2.0 * M_PI * radius, 2.0 * radius, 8, [&](double u, double v) {
+      const double height = 2.0 * v - 1.0;
+      const double out = std::sqrt(std::max(0.0, 1.0 - height * height));
+      const Eigen::Vector3d unit(out * std::cos(2.0 * M_PI * u), out * std::sin(2.0 * M_PI * u),
+                                 height);
+      return SurfacePoint{solid.center + solid.map_R_local * unit.cwiseProduct(half),
+                          solid.map_R_local * unit.cwiseQuotient(half).normalized()};
+    });
   }
 
   void SampleGroundRow(size_t row, size_t item, PointCloud& cloud) const {
@@ -284,14 +270,11 @@ class Sampler {
       const double west = static_cast<double>(column) * cell_m - ground.half_size_m();
       const Eigen::Vector2d middle(west + 0.5 * cell_m, south + 0.5 * cell_m);
       if (world_.streets.DistanceToStreets(middle) > options_.view_distance_m) continue;
-      SampleSurface(
-          cell_m, cell_m, 1,
-          [&](double u, double v) {
-            const double x = west + u * cell_m;
-            const double y = south + v * cell_m;
-            return SurfacePoint{{x, y, ground.Height(x, y)}, ground.Normal(x, y)};
-          },
-          item, column, cloud);
+      SampleSurface(item, column, cloud, cell_m, cell_m, 1, [&](double u, double v) {
+        const double x = west + u * cell_m;
+        const double y = south + v * cell_m;
+        return SurfacePoint{{x, y, ground.Height(x, y)}, ground.Normal(x, y)};
+      });
     }
   }
 

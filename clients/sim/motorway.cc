@@ -184,7 +184,7 @@ class MotorwayBuilder {
   // On the centre line, along the road and its slope.
   [[nodiscard]] Builder OnRoad(const Street& street, double along_m) {
     const Eigen::Vector2d place = street.PointAt(along_m, 0.0);
-    return {{{place.x(), place.y(), ground_.Height(place.x(), place.y())},
+    return {{ground_.PointAt(place),
              TiltedRotation(std::atan2(street.direction.y(), street.direction.x()),
                             ground_.Normal(place.x(), place.y()))},
             Label::kBuilding,
@@ -262,9 +262,7 @@ class MotorwayBuilder {
         const uint64_t key = random.Next();
         if (!random.Chance(density)) continue;
         const Eigen::Vector2d place = street.PointAt(x, across_m);
-        AddTree({{place.x(), place.y(), ground_.Height(place.x(), place.y())},
-                 Eigen::Matrix3d::Identity()},
-                height_m, Random(key), solids_);
+        AddTree({ground_.PointAt(place)}, height_m, Random(key), solids_);
       }
       along_m += clump_m;
     }

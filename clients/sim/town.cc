@@ -85,9 +85,8 @@ class TownBuilder {
   [[nodiscard]] LocalFrame FrameAlongStreet(const Street& street, Side side, double along_m,
                                             double out_m) const {
     const double right_m = side == kRight ? out_m : -out_m;
-    const Eigen::Vector2d point = street.PointAt(along_m, right_m);
     const double heading = std::atan2(street.direction.y(), street.direction.x());
-    return {{point.x(), point.y(), ground_.Height(point.x(), point.y())},
+    return {ground_.PointAt(street.PointAt(along_m, right_m)),
             YawRotation(side == kRight ? heading : heading + M_PI)};
   }
 
@@ -203,14 +202,11 @@ class TownBuilder {
       const double height_m = random.Uniform(3.0, 6.0);
       const uint64_t tree_key = random.Next();
       if (random.Chance(options_.tree_density)) {
-        AddTree(OnGround(front.At(place)), height_m, Random(tree_key), solids_);
+        const LocalFrame frame = front.At(place);
+        AddTree({ground_.PointAt(frame.origin.head<2>()), frame.rotation}, height_m,
+                Random(tree_key), solids_);
       }
     }
-  }
-
-  [[nodiscard]] LocalFrame OnGround(LocalFrame frame) const {
-    frame.origin.z() = ground_.Height(frame.origin.x(), frame.origin.y());
-    return frame;
   }
 
   // Lamp posts, signs, bins and trees at the kerb.
@@ -275,8 +271,7 @@ class TownBuilder {
         if (!random.Chance(options_.tree_density)) continue;
         const Footprint room = {place, Eigen::Vector2d::UnitX(), {1.5, 1.5}};
         if (streets_.ClearanceFromStreets(place) < 3.0 || !IsFree(room)) continue;
-        AddTree(OnGround({{place.x(), place.y(), 0.0}, Eigen::Matrix3d::Identity()}), height_m,
-                Random(key), solids_);
+        AddTree({ground_.PointAt(place)}, height_m, Random(key), solids_);
       }
     }
   }

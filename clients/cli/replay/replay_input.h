@@ -21,6 +21,7 @@
 #include "clients/dataset/cloud_sources.h"
 #include "clients/dataset/perturbation.h"
 #include "clients/dataset/trajectory_file.h"
+#include "clients/pointcloud2/point_cloud2.h"
 #include "core/cloud/filters.h"
 #include "core/cloud/io/cloud_file.h"
 #include "core/cloud/point_cloud.h"

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstddef>
 #include <cstring>
+#include <utility>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -20,6 +21,37 @@ namespace {
 constexpr int kCovarianceSize = 36;
 
 int64_t Later(int64_t stamp_ns, double by_s) { return stamp_ns + static_cast<int64_t>(by_s * 1e9); }
+
+constexpr double kTwoPi = 6.283185307179586;
+// Autoware's values that map to the red end of the colour scale.
+constexpr double kStepColorScale = 15.0;
+constexpr double kScoreColorScale = 4.5;
+constexpr double kIterationColorScale = 30.0;
+constexpr double kParticleColorScale = 100.0;
+constexpr double kParticleLifetimeS = 10.0;
+// Beyond the last iteration: one for the guess, and one to spare.
+constexpr int64_t kSpareSteps = 2;
+
+// The server sends valid poses; an invalid one is drawn at the origin.
+Pose PoseOf(const v1::Pose& message) { return client::DecodePose(message).value_or(Pose()); }
+
+constexpr uint32_t kFloatBytes = 4;
+
+PointCloud2 EmptyCloud(const Header& header, bool with_colors) {
+  PointCloud2 cloud;
+  cloud.header = header;
+  for (const char* name : {"x", "y", "z", "rgb"}) {
+    if (!with_colors && cloud.fields.size() == 3) break;
+    cloud.fields.push_back({name, cloud.point_step, PointField::kFloat32, 1});
+    cloud.point_step += kFloatBytes;
+  }
+  return cloud;
+}
+
+void PutXyz(const PointCloud& points, size_t i, uint8_t* out) {
+  const Eigen::Vector3f xyz = points.Point(i).cast<float>();
+  std::memcpy(out, xyz.data(), 3 * kFloatBytes);
+}
 
 }  // namespace
 
@@ -130,52 +162,14 @@ void ResultOutputs::PublishCovarianceSearch(const v1::AlignmentResult& result,
   const Header header{stamp_ns, parameters_.frame.map_frame};
   const auto publish = [&](Topic topic, const Pose& first, const auto& others) {
     PoseArray array{header, {first}};
-    for (const v1::Pose& other : others) {
-      array.poses.push_back(client::DecodePose(other).value_or(Pose()));
-    }
+    for (const v1::Pose& other : others) array.poses.push_back(PoseOf(other));
     output_.Publish(topic, array);
   };
   if (!report.aligned_map_t_base().empty()) {
     publish(Topic::kMultiNdtPose, map_T_base, report.aligned_map_t_base());
   }
-  publish(Topic::kMultiInitialPose, client::DecodePose(result.guess_map_t_base()).value_or(Pose()),
-          report.offset_map_t_base());
+  publish(Topic::kMultiInitialPose, PoseOf(result.guess_map_t_base()), report.offset_map_t_base());
 }
-
-namespace {
-
-constexpr double kTwoPi = 6.283185307179586;
-// Autoware's values that map to the red end of the colour scale.
-constexpr double kStepColorScale = 15.0;
-constexpr double kScoreColorScale = 4.5;
-constexpr double kIterationColorScale = 30.0;
-constexpr double kParticleColorScale = 100.0;
-constexpr double kParticleLifetimeS = 10.0;
-// Beyond the last iteration: one for the guess, and one to spare.
-constexpr int64_t kSpareSteps = 2;
-
-// The server sends valid poses; an invalid one is drawn at the origin.
-Pose PoseOf(const v1::Pose& message) { return client::DecodePose(message).value_or(Pose()); }
-
-constexpr uint32_t kFloatBytes = 4;
-
-PointCloud2 EmptyCloud(const Header& header, bool with_colors) {
-  PointCloud2 cloud;
-  cloud.header = header;
-  for (const char* name : {"x", "y", "z", "rgb"}) {
-    if (!with_colors && cloud.fields.size() == 3) break;
-    cloud.fields.push_back({name, cloud.point_step, PointField::kFloat32, 1});
-    cloud.point_step += kFloatBytes;
-  }
-  return cloud;
-}
-
-void PutXyz(const PointCloud& points, size_t i, uint8_t* out) {
-  const Eigen::Vector3f xyz = points.Point(i).cast<float>();
-  std::memcpy(out, xyz.data(), 3 * kFloatBytes);
-}
-
-}  // namespace
 
 Color ColorOfRatio(double share) {
   const double x = std::clamp(share, 0.0, 0.9999);
@@ -220,32 +214,23 @@ std::vector<ArrowMarker> StepMarkers(const v1::AlignmentTrace& trace, const Pose
 }
 
 std::vector<ArrowMarker> ParticleMarkers(const v1::SearchParticle& particle, const Header& header) {
-  struct Scale {
-    const char* name;
-    double share;
-  };
-  const Scale scales[] = {
+  const std::pair<const char*, double> scales[] = {
       {"transform_probability", particle.scores().nvtl() / kScoreColorScale},
       {"iteration", static_cast<double>(particle.iterations()) / kIterationColorScale},
-      {"index", static_cast<double>(particle.index()) / kParticleColorScale},
-  };
-  struct End {
-    const char* name;
-    Pose pose;
-  };
-  const End ends[] = {{"initial_pose", PoseOf(particle.start_map_t_base())},
-                      {"result_pose", PoseOf(particle.map_t_base())}};
+      {"index", static_cast<double>(particle.index()) / kParticleColorScale}};
+  const std::pair<const char*, Pose> ends[] = {
+      {"initial_pose", PoseOf(particle.start_map_t_base())},
+      {"result_pose", PoseOf(particle.map_t_base())}};
   std::vector<ArrowMarker> markers;
-  for (const End& end : ends) {
-    for (const Scale& scale : scales) {
-      ArrowMarker marker;
+  for (const auto& [end, pose] : ends) {
+    for (const auto& [scale, share] : scales) {
+      ArrowMarker& marker = markers.emplace_back();
       marker.header = header;
-      marker.ns = std::string(end.name) + "_" + scale.name + "_color_marker";
+      marker.ns = absl::StrCat(end, "_", scale, "_color_marker");
       marker.id = static_cast<int32_t>(particle.index());
-      marker.pose = end.pose;
-      marker.color = ColorOfRatio(scale.share);
+      marker.pose = pose;
+      marker.color = ColorOfRatio(share);
       marker.lifetime_s = kParticleLifetimeS;
-      markers.push_back(std::move(marker));
     }
   }
   return markers;

@@ -2,7 +2,8 @@
 //
 // From the server's answer to everything that Autoware's node publishes for a scan: what, with
 // which values, and when (poses only where the result was accepted; the rest for every scan that
-// was aligned). For one thread.
+// was aligned). Arrows have the namespaces, ids, sizes, colours and lifetimes of Autoware's node.
+// ResultOutputs is for one thread; the rest are pure functions.
 
 #ifndef VOXLOC_CLIENTS_ROS_CORE_RESULT_OUTPUTS_H_
 #define VOXLOC_CLIENTS_ROS_CORE_RESULT_OUTPUTS_H_
@@ -58,10 +59,6 @@ class ResultOutputs {
   Output& output_;
   uint64_t last_transform_ = 0;  // number of its scan
 };
-
-// What is drawn: the steps of an alignment and the particles of a search as arrows, whose
-// namespaces, ids, sizes, colours and lifetimes are those of Autoware's node, and the server's
-// clouds as PointCloud2. Pure functions.
 
 // Blue at 0, red at 1, values outside clamped: the colours of Autoware's markers and score cloud.
 [[nodiscard]] Color ColorOfRatio(double share);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#include "clients/pointcloud2/point_layout.h"
+#include "clients/pointcloud2/point_cloud2.h"
 
 #include <iterator>
 #include <utility>
