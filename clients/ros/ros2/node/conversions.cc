@@ -142,9 +142,7 @@ geometry_msgs::msg::PoseArray ToRos(const ros::PoseArray& message) {
   geometry_msgs::msg::PoseArray result;
   result.header = ToRos(message.header);
   result.poses.reserve(message.poses.size());
-  for (const Pose& pose : message.poses) {
-    result.poses.push_back(ToRos(pose));
-  }
+  for (const Pose& pose : message.poses) result.poses.push_back(ToRos(pose));
   return result;
 }
 

@@ -95,9 +95,7 @@ struct NdtScanMatcher::Parts {
 NdtScanMatcher::NdtScanMatcher(const rclcpp::NodeOptions& options)
     : Node("ndt_scan_matcher", options) {
   const absl::StatusOr<ros::LoadedParameters> loaded = DeclareParameters(*this);
-  if (!loaded.ok()) {
-    throw std::invalid_argument(std::string(loaded.status().message()));
-  }
+  if (!loaded.ok()) throw std::invalid_argument(std::string(loaded.status().message()));
   for (const std::string& warning : loaded->warnings) {
     RCLCPP_WARN(get_logger(), "%s", warning.c_str());
   }
@@ -109,9 +107,7 @@ NdtScanMatcher::NdtScanMatcher(const rclcpp::NodeOptions& options)
   }
   absl::StatusOr<std::unique_ptr<ros::Bridge>> bridge =
       ros::Bridge::Create(get_name(), parameters, parts_->Ports());
-  if (!bridge.ok()) {
-    throw std::invalid_argument(std::string(bridge.status().message()));
-  }
+  if (!bridge.ok()) throw std::invalid_argument(std::string(bridge.status().message()));
   parts_->bridge = *std::move(bridge);
 
   SubscribeToPoses(parameters);
@@ -121,9 +117,7 @@ NdtScanMatcher::NdtScanMatcher(const rclcpp::NodeOptions& options)
   timer_ = rclcpp::create_timer(
       this, get_clock(), kTimerPeriod,
       [weak = std::weak_ptr<Parts>(parts_)] {
-        if (const auto parts = weak.lock()) {
-          parts->bridge->OnTimer();
-        }
+        if (const auto parts = weak.lock()) parts->bridge->OnTimer();
       },
       groups_.back());
 }
@@ -162,9 +156,7 @@ void NdtScanMatcher::SubscribeToPoses(const ros::Parameters& parameters) {
         topic, ros::kPoseDepth,
         [weak = std::weak_ptr<Parts>(parts_),
          handler](const PoseWithCovarianceStamped::ConstSharedPtr& message) {
-          if (const auto parts = weak.lock()) {
-            ((*parts->bridge).*handler)(FromRos(*message));
-          }
+          if (const auto parts = weak.lock()) ((*parts->bridge).*handler)(FromRos(*message));
         },
         options));
   };
@@ -178,9 +170,7 @@ void NdtScanMatcher::SubscribeToPoses(const ros::Parameters& parameters) {
   }
   if (parameters.voxloc.twist_source == "topic") {
     const auto take = [weak = std::weak_ptr<Parts>(parts_)](const auto& message) {
-      if (const auto parts = weak.lock()) {
-        parts->bridge->OnTwist(FromRos(*message));
-      }
+      if (const auto parts = weak.lock()) parts->bridge->OnTwist(FromRos(*message));
     };
     subscriptions_.push_back(create_subscription<TwistStamped>(
         ros::kTwistTopic, ros::kPoseDepth,
@@ -217,9 +207,7 @@ void NdtScanMatcher::CreateServices() {
              const std::shared_ptr<rmw_request_id_t>& request_id,
              const std::shared_ptr<AlignServiceType::Request>& request) {
         const auto parts = weak.lock();
-        if (!parts) {
-          return;
-        }
+        if (!parts) return;
         const auto answer = [service, request_id,
                              logger = parts->logger](const ros::AlignResponse& result) {
           AlignServiceType::Response response;
@@ -245,9 +233,7 @@ void NdtScanMatcher::CreateServices() {
       [weak](const std::shared_ptr<Empty::Request>& /*request*/,
              const std::shared_ptr<Empty::Response>& /*response*/) {
         const auto parts = weak.lock();
-        if (!parts) {
-          return;
-        }
+        if (!parts) return;
         parts->bridge->Reinitialize([logger = parts->logger](const ros::AlignResponse& result) {
           if (result.success) {
             const Eigen::Vector3d& position = result.pose_with_covariance.pose.translation;

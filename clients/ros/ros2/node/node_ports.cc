@@ -239,9 +239,7 @@ void NodeMapLoader::AbortPending(const absl::Status& error) {
   if (request_id) {
     client_->remove_pending_request(*request_id);  // answered ones are no longer pending
   }
-  if (const Done done = pending ? pending->TakeCallback() : nullptr) {
-    done(error);
-  }
+  if (const Done done = pending ? pending->TakeCallback() : nullptr) done(error);
 }
 
 void NodeMapLoader::Request(const ros::MapAreaRequest& request, Done done) {
@@ -256,9 +254,7 @@ void NodeMapLoader::Request(const ros::MapAreaRequest& request, Done done) {
   pending->done = std::move(done);
   const auto answered = [pending](rclcpp::Client<Service>::SharedFuture future) {
     const Done callback = pending->TakeCallback();
-    if (!callback) {
-      return;
-    }
+    if (!callback) return;
     const std::shared_ptr<Service::Response> response = future.get();
     std::vector<CloudView> clouds;
     clouds.reserve(response->new_pointcloud_with_ids.size());

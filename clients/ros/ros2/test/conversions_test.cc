@@ -83,9 +83,7 @@ TEST(CloudView, KeepsItsFieldsWhenMoved) {
   message.fields.resize(1);
   message.fields[0].name = "x";
   std::vector<CloudView> views;
-  for (int i = 0; i < 20; ++i) {
-    views.emplace_back(message);
-  }
+  for (int i = 0; i < 20; ++i) views.emplace_back(message);
   for (const CloudView& cloud : views) {
     ASSERT_EQ(cloud.view().fields.size(), 1U);
     EXPECT_EQ(cloud.view().fields[0].name, "x");

@@ -87,18 +87,14 @@ class NodeTest : public testing::Test {
   }
 
   void SetUp() override {
-    if (!server_) {
-      GTEST_SKIP() << "VOXLOC_BIN_DIR names no folder with voxlocd";
-    }
+    if (!server_) GTEST_SKIP() << "VOXLOC_BIN_DIR names no folder with voxlocd";
     rclcpp::init(0, nullptr);
     base_T_sensor_.translation = {0.8, 0.0, 1.9};
     base_T_sensor_.rotation = Eigen::AngleAxisd(0.1, Eigen::Vector3d::UnitZ());
   }
 
   void TearDown() override {
-    if (!server_) {
-      return;
-    }
+    if (!server_) return;
     if (executor_) {
       executor_->cancel();
       spinning_.join();
@@ -135,9 +131,7 @@ class NodeTest : public testing::Test {
   // A stamp of now, a scan's period after the last one.
   int64_t NextStampNs() {
     const int64_t wait_ns = last_stamp_ns_ + kScanPeriodNs - vehicle_->NowNs();
-    if (wait_ns > 0) {
-      std::this_thread::sleep_for(std::chrono::nanoseconds(wait_ns));
-    }
+    if (wait_ns > 0) std::this_thread::sleep_for(std::chrono::nanoseconds(wait_ns));
     last_stamp_ns_ = vehicle_->NowNs();
     return last_stamp_ns_;
   }
@@ -150,9 +144,7 @@ class NodeTest : public testing::Test {
     while (std::chrono::steady_clock::now() < end) {
       const int64_t stamp_ns = Send(map_T_base, NextStampNs());
       const auto status = vehicle_->StatusOf(stamp_ns, kMatchingTimeoutS);
-      if (status && !Value(*status, "iteration_num").empty()) {
-        return stamp_ns;
-      }
+      if (status && !Value(*status, "iteration_num").empty()) return stamp_ns;
     }
     ADD_FAILURE() << "no scan was aligned";
     return 0;
@@ -180,9 +172,7 @@ class NodeTest : public testing::Test {
   static std::string Value(const diagnostic_msgs::msg::DiagnosticStatus& status,
                            const std::string& key) {
     for (const auto& value : status.values) {
-      if (value.key == key) {
-        return value.value;
-      }
+      if (value.key == key) return value.value;
     }
     return "";
   }
@@ -219,9 +209,7 @@ TEST_F(NodeTest, ADriveHasAPoseATransformAndAStatusForEveryScan) {
     const auto status = vehicle_->StatusOf(stamps.back());
     ASSERT_TRUE(status.has_value()) << "scan " << i;
     std::vector<std::string> keys;
-    for (const auto& value : status->values) {
-      keys.push_back(value.key);
-    }
+    for (const auto& value : status->values) keys.push_back(value.key);
     EXPECT_THAT(
         std::vector<std::string>(keys.begin(), keys.begin() + std::min<size_t>(19, keys.size())),
         ElementsAre("topic_time_stamp", "sensor_points_size", "sensor_points_delay_time_sec",

@@ -44,9 +44,7 @@ class ProcessTest : public testing::Test {
   static bool CanTrigger(const std::string& service) {
     const auto node = std::make_shared<rclcpp::Node>("caller");
     const auto client = node->create_client<std_srvs::srv::SetBool>(service);
-    if (!client->wait_for_service(30s)) {
-      return false;
-    }
+    if (!client->wait_for_service(30s)) return false;
     const auto request = std::make_shared<std_srvs::srv::SetBool::Request>();
     request->data = true;
     auto future = client->async_send_request(request);

@@ -23,18 +23,14 @@ constexpr double kServerStartS = 60.0;
 
 ChildProcess::ChildProcess(const std::string& program, const std::vector<std::string>& arguments) {
   std::vector<char*> argv = {const_cast<char*>(program.c_str())};
-  for (const std::string& argument : arguments) {
-    argv.push_back(const_cast<char*>(argument.c_str()));
-  }
+  for (const std::string& argument : arguments) argv.push_back(const_cast<char*>(argument.c_str()));
   argv.push_back(nullptr);
   pid_ = fork();
   if (pid_ == 0) {
     execv(program.c_str(), argv.data());
     _exit(127);
   }
-  if (pid_ < 0) {
-    throw std::runtime_error("no process for " + program);
-  }
+  if (pid_ < 0) throw std::runtime_error("no process for " + program);
 }
 
 ChildProcess::~ChildProcess() {
@@ -50,9 +46,7 @@ std::optional<int> ChildProcess::Wait(double timeout_s) {
   const auto end = std::chrono::steady_clock::now() + std::chrono::duration<double>(timeout_s);
   int status = 0;
   while (waitpid(pid_, &status, WNOHANG) == 0) {
-    if (std::chrono::steady_clock::now() > end) {
-      return std::nullopt;
-    }
+    if (std::chrono::steady_clock::now() > end) return std::nullopt;
     std::this_thread::sleep_for(kPoll);
   }
   ended_ = true;
@@ -61,18 +55,14 @@ std::optional<int> ChildProcess::Wait(double timeout_s) {
 
 std::unique_ptr<ServerProcess> ServerProcess::Start(int port) {
   const char* folder = std::getenv("VOXLOC_BIN_DIR");
-  if (folder == nullptr || *folder == '\0') {
-    return nullptr;
-  }
+  if (folder == nullptr || *folder == '\0') return nullptr;
   return std::unique_ptr<ServerProcess>(new ServerProcess(std::string(folder) + "/voxlocd", port));
 }
 
 ServerProcess::ServerProcess(const std::string& program, int port) {
   char ready_file[] = "/tmp/voxloc_ros_test_XXXXXX";
   const int file = mkstemp(ready_file);
-  if (file < 0) {
-    throw std::runtime_error("no temporary file");
-  }
+  if (file < 0) throw std::runtime_error("no temporary file");
   close(file);
   process_ = std::make_unique<ChildProcess>(
       program, std::vector<std::string>{"--listen=127.0.0.1:" + std::to_string(port),

@@ -53,9 +53,7 @@ Vehicle::Vehicle(const std::string& name, const Pose& base_T_sensor)
   for (const ros::TopicInfo& info : ros::PublishedTopics()) {
     switch (info.type) {
       case ros::MessageType::kPoseStamped:
-        if (info.topic != ros::Topic::kNdtPose) {
-          Count<PoseStamped>(info.name);
-        }
+        if (info.topic != ros::Topic::kNdtPose) Count<PoseStamped>(info.name);
         break;
       case ros::MessageType::kPoseWithCovarianceStamped:
         if (info.topic != ros::Topic::kNdtPoseWithCovariance) {
@@ -139,9 +137,7 @@ std::optional<diagnostic_msgs::msg::DiagnosticStatus> Vehicle::StatusOf(int64_t 
   const bool came = WaitFor(
       [&](const Record& record) {
         const auto statuses = record.diagnostics.find("scan_matching_status");
-        if (statuses == record.diagnostics.end()) {
-          return false;
-        }
+        if (statuses == record.diagnostics.end()) return false;
         for (const DiagnosticArray& message : statuses->second) {
           if (StampNs(message.header.stamp) == stamp_ns) {
             found = message.status.front();
@@ -177,13 +173,9 @@ template <typename Service>
 typename Service::Response::SharedPtr Vehicle::Call(
     const typename rclcpp::Client<Service>::SharedPtr& client,
     const typename Service::Request::SharedPtr& request) {
-  if (!client->wait_for_service(kServiceTimeout)) {
-    return nullptr;
-  }
+  if (!client->wait_for_service(kServiceTimeout)) return nullptr;
   auto future = client->async_send_request(request).future.share();
-  if (future.wait_for(kServiceTimeout) != std::future_status::ready) {
-    return nullptr;
-  }
+  if (future.wait_for(kServiceTimeout) != std::future_status::ready) return nullptr;
   return future.get();
 }
 
