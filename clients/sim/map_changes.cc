@@ -11,76 +11,6 @@
 #include "clients/sim/random.h"
 
 namespace voxloc::sim {
-namespace {
-
-class AgedWorldBuilder {
- public:
-  AgedWorldBuilder(const World& world, const MapAgeOptions& options)
-      : world_(world),
-        options_(options),
-        solids_(world.scene.solids()),
-        removed_(solids_.size(), false) {}
-
-  AgedWorld Build() && {
-    for (size_t i = 0; i < world_.objects.size(); ++i) {
-      const SceneObject& object = world_.objects[i];
-      Random random(options_.seed, i);
-      if (object.kind == ObjectKind::kParkingPlace) {
-        ChangeParking(object, random);
-      } else {
-        ChangeStructure(object, random);
-      }
-    }
-    std::vector<Solid> kept;
-    for (size_t i = 0; i < solids_.size(); ++i) {
-      if (!removed_[i]) kept.push_back(solids_[i]);
-    }
-    kept.insert(kept.end(), added_.begin(), added_.end());
-    return {World{world_.streets, Scene(world_.scene.ground(), std::move(kept))}, counts_};
-  }
-
- private:
-  void Remove(const SceneObject& object) {
-    for (size_t i = 0; i < object.solids; ++i) removed_[object.first_solid + i] = true;
-  }
-
-  void ChangeParking(const SceneObject& place, Random& random) {
-    if (!random.Chance(options_.changed_parking)) return;
-    const bool taken = random.Chance(0.5);
-    const double turn_rad = random.Uniform(-0.03, 0.03);
-    const LocalFrame frame =
-        place.frame.At({random.Uniform(-0.3, 0.3), random.Uniform(-0.1, 0.1), 0.0}, turn_rad);
-    if (place.solids == 0 && !taken) return;
-    ++counts_.changed_places;
-    Remove(place);
-    if (taken) AddCar(frame, Label::kParkedCar, Random(random.Next()), added_);
-  }
-
-  void ChangeStructure(const SceneObject& object, Random& random) {
-    const bool missing = random.Chance(options_.missing_structures);
-    if (missing && object.kind == ObjectKind::kStructure) {
-      ++counts_.missing_structures;
-      return Remove(object);
-    }
-    if (!random.Chance(options_.moved_structures)) return;
-    ++counts_.moved_structures;
-    const double side = random.Chance(0.5) ? 1.0 : -1.0;
-    for (size_t i = 0; i < object.solids; ++i) {
-      solids_[object.first_solid + i].center +=
-          side * options_.moved_by_m * object.frame.rotation.col(1);
-    }
-  }
-
-  const World& world_;
-  MapAgeOptions options_;
-  std::vector<Solid> solids_;
-  std::vector<bool> removed_;
-  std::vector<Solid> added_;
-  MapAgeCounts counts_;
-};
-
-}  // namespace
-
 OptionRows ListOptions(const MapAgeOptions& options) {
   return {{"seed", options.seed},
           {"changed_parking", options.changed_parking, "changed parking", 0.0, 1.0},
@@ -90,7 +20,53 @@ OptionRows ListOptions(const MapAgeOptions& options) {
 }
 
 AgedWorld MakeAgedWorld(const World& world, const MapAgeOptions& options) {
-  return AgedWorldBuilder(world, options).Build();
+  std::vector<Solid> solids = world.scene.solids();
+  std::vector<bool> removed(solids.size(), false);
+  std::vector<Solid> added;
+  MapAgeCounts counts;
+  const auto remove = [&](const SceneObject& object) {
+    for (size_t i = 0; i < object.solids; ++i) removed[object.first_solid + i] = true;
+  };
+  const auto change_parking = [&](const SceneObject& place, Random& random) {
+    if (!random.Chance(options.changed_parking)) return;
+    const bool taken = random.Chance(0.5);
+    const double turn_rad = random.Uniform(-0.03, 0.03);
+    const LocalFrame frame =
+        place.frame.At({random.Uniform(-0.3, 0.3), random.Uniform(-0.1, 0.1), 0.0}, turn_rad);
+    if (place.solids == 0 && !taken) return;
+    ++counts.changed_places;
+    remove(place);
+    if (taken) AddCar(frame, Label::kParkedCar, Random(random.Next()), added);
+  };
+  const auto change_structure = [&](const SceneObject& object, Random& random) {
+    const bool missing = random.Chance(options.missing_structures);
+    if (missing && object.kind == ObjectKind::kStructure) {
+      ++counts.missing_structures;
+      return remove(object);
+    }
+    if (!random.Chance(options.moved_structures)) return;
+    ++counts.moved_structures;
+    const double side = random.Chance(0.5) ? 1.0 : -1.0;
+    for (size_t i = 0; i < object.solids; ++i) {
+      solids[object.first_solid + i].center +=
+          side * options.moved_by_m * object.frame.rotation.col(1);
+    }
+  };
+  for (size_t i = 0; i < world.objects.size(); ++i) {
+    const SceneObject& object = world.objects[i];
+    Random random(options.seed, i);
+    if (object.kind == ObjectKind::kParkingPlace) {
+      change_parking(object, random);
+    } else {
+      change_structure(object, random);
+    }
+  }
+  std::vector<Solid> kept;
+  for (size_t i = 0; i < solids.size(); ++i) {
+    if (!removed[i]) kept.push_back(solids[i]);
+  }
+  kept.insert(kept.end(), added.begin(), added.end());
+  return {World{world.streets, Scene(world.scene.ground(), std::move(kept))}, counts};
 }
 
 OptionRows ListOptions(const MapDriftOptions& options) {
@@ -149,6 +125,79 @@ void MapDrift::Apply(ThreadPool& pool, PointCloud& map) const {
       map.z[i] = moved.z();
     }
   });
+}
+
+OptionRows ListOptions(const TrafficOptions& options) {
+  return {{"seed", options.seed},
+          {"cars_per_km", options.cars_per_km, "moving cars per km", 0.0, 200.0},
+          {"pedestrians_per_km", options.pedestrians_per_km, "pedestrians per km", 0.0, 2000.0}};
+}
+
+Traffic::Traffic(const World& world, const TrafficOptions& options)
+    : world_(world), options_(options) {
+  AddMovers(true, options.cars_per_km);
+  AddMovers(false, options.pedestrians_per_km);
+}
+
+void Traffic::AddMovers(bool cars, double per_km) {
+  constexpr double kMinLane_m = 1.0;
+  const std::vector<Street>& streets = world_.streets.streets();
+  for (size_t i = 0; i < streets.size(); ++i) {
+    const Street& street = streets[i];
+    if (street.length_m - 2.0 * street.clear_m < kMinLane_m) continue;
+    Random random(options_.seed, cars ? 1 : 2, i);
+    // Random rounding: the mean is the expected number.
+    const int count = static_cast<int>(per_km * street.length_m / 1000.0 + random.Uniform());
+    for (int k = 0; k < count; ++k) {
+      Mover mover;
+      mover.car = cars;
+      mover.street = i;
+      mover.forward = random.Chance(0.5);
+      mover.start_m = random.Uniform(0.0, street.length_m);
+      mover.speed_mps = cars ? random.Uniform(3.0, 12.0) : random.Uniform(0.6, 1.8);
+      mover.shape_seed = random.Next();
+      const Side side = mover.forward == random.Chance(0.5) ? kRight : kLeft;
+      const double pavement_m =
+          street.KerbOffset(side) + random.Uniform(0.3, 0.9) * street.pavement_m;
+      // People walk on either pavement; cars keep to the right.
+      const bool right_of_travel = (side == kRight) == mover.forward;
+      mover.right_m = cars ? street.lane_offset_m : (right_of_travel ? pavement_m : -pavement_m);
+      movers_.push_back(mover);
+    }
+  }
+}
+
+std::vector<Solid> Traffic::At(double stamp_s, const Eigen::Vector3d& ego) const {
+  constexpr double kCarClearance_m = 6.5;
+  constexpr double kPedestrianClearance_m = 2.0;
+  std::vector<Solid> solids;
+  for (const Mover& mover : movers_) {
+    const Street& street = world_.streets.streets()[mover.street];
+    const double usable_m = street.length_m - 2.0 * street.clear_m;
+    const double gone_m = std::fmod(mover.start_m + mover.speed_mps * stamp_s, usable_m);
+    const double along_m = street.clear_m + (mover.forward ? gone_m : usable_m - gone_m);
+    const Eigen::Vector2d place =
+        street.PointAt(along_m, mover.forward ? mover.right_m : -mover.right_m);
+    const double clearance_m = mover.car ? kCarClearance_m : kPedestrianClearance_m;
+    if ((place - ego.head<2>()).norm() < clearance_m) continue;
+    const Eigen::Vector2d heading = mover.forward ? street.direction : -street.direction;
+    const double yaw = std::atan2(heading.y(), heading.x());
+    const Ground& ground = world_.scene.ground();
+    LocalFrame frame = {ground.PointAt(place), YawRotation(yaw)};
+    frame.origin.z() += street.ElevationAt(along_m);
+    if (mover.car) {
+      Eigen::Vector3d up = ground.Normal(place.x(), place.y());
+      if (const double slope = street.ElevationSlope(); slope != 0.0) {
+        up.head<2>() -= up.z() * slope * street.direction;
+        up.normalize();
+      }
+      frame.rotation = TiltedRotation(yaw, up);
+      AddCar(frame, Label::kMovingObject, Random(mover.shape_seed), solids);
+    } else {
+      AddPedestrian(frame, Label::kMovingObject, Random(mover.shape_seed), solids);
+    }
+  }
+  return solids;
 }
 
 }  // namespace voxloc::sim

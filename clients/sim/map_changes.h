@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Map age: the world at the time of an old map. Other cars were parked, some structures were
-// missing, and some walls and structures were displaced a little.
-//
-// Pure functions.
+// What the scans show otherwise than the map: moving objects, and the changes and the drift of a
+// map that is old or was made while driving.
 
 #ifndef VOXLOC_CLIENTS_SIM_MAP_CHANGES_H_
 #define VOXLOC_CLIENTS_SIM_MAP_CHANGES_H_
@@ -12,6 +10,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <vector>
 
 #include "clients/sim/options.h"
 #include "clients/sim/world.h"
@@ -20,6 +19,8 @@
 
 namespace voxloc::sim {
 
+// Map age: the world at the time of an old map. Other cars were parked, some structures were
+// missing, and some walls and structures were displaced a little.
 struct MapAgeOptions {
   uint64_t seed = 1;
   // Share of the parking places that differ, [0, 1]. In the old map half of the now occupied ones
@@ -84,6 +85,46 @@ class MapDrift {
   };
   double amplitude_m_;
   std::array<std::array<Wave, kWaves>, 3> waves_;  // by axis
+};
+
+// Traffic: cars and people that move through the streets and are not in the map.
+//
+// Each goes up and down one street, along its lane or pavement, and starts over at the end of it.
+// Where it is depends on the stamp only. Const after construction; any number of threads may ask.
+
+struct TrafficOptions {
+  uint64_t seed = 1;
+  double cars_per_km = 0.0;         // of street, [0, 200]
+  double pedestrians_per_km = 0.0;  // of street, [0, 2000]
+};
+
+[[nodiscard]] OptionRows ListOptions(const TrafficOptions& options);
+
+class Traffic {
+ public:
+  // `world` must outlive the traffic; `options` must be valid.
+  Traffic(const World& world, const TrafficOptions& options);
+
+  // All moving objects at that moment, without those that would touch the vehicle at `ego`.
+  [[nodiscard]] std::vector<Solid> At(double stamp_s, const Eigen::Vector3d& ego) const;
+
+  [[nodiscard]] size_t size() const { return movers_.size(); }
+
+ private:
+  struct Mover {
+    bool car;
+    size_t street;
+    bool forward;
+    double right_m;  // of the centre line, seen in the direction of travel
+    double start_m;
+    double speed_mps;
+    uint64_t shape_seed;  // seed of its shape
+  };
+  void AddMovers(bool cars, double per_km);
+
+  const World& world_;
+  TrafficOptions options_;
+  std::vector<Mover> movers_;
 };
 
 }  // namespace voxloc::sim

@@ -19,7 +19,6 @@
 #include "clients/sim/map_changes.h"
 #include "clients/sim/map_sampler.h"
 #include "clients/sim/scenes.h"
-#include "clients/sim/traffic.h"
 
 namespace voxloc::sim {
 

@@ -15,7 +15,6 @@
 #include "clients/sim/map_changes.h"
 #include "clients/sim/map_sampler.h"
 #include "clients/sim/scenes.h"
-#include "clients/sim/traffic.h"
 #include "clients/sim/world.h"
 #include "core/engine/search_rules.h"
 #include "core/estimate/map_fit/scan_fit.h"

@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "clients/cpp/messages.h"
 #include "clients/ros/core/bridge_impl.h"
 #include "clients/ros/core/parameter_table.h"
 #include "clients/ros/core/session_request.h"
@@ -137,13 +136,13 @@ DiagnosticStatus BridgeImpl::ServerStatus() const {
   report.SetText("session", state.opened.session());
   report.SetText("engine", state.opened.engine());
   report.SetText("map", parameters.voxloc.map);
-  report.SetInt("map_revision", static_cast<int64_t>(state.opened.map_revision()));
-  report.SetInt("sessions_opened", static_cast<int64_t>(state.sessions));
-  report.SetInt("scans_sent", static_cast<int64_t>(state.sent));
-  report.SetInt("scans_answered", static_cast<int64_t>(state.answered));
-  report.SetInt("scans_given_up", static_cast<int64_t>(state.given_up));
-  report.SetInt("bytes_sent", static_cast<int64_t>(state.bytes_sent));
-  report.SetInt("outputs_dropped", static_cast<int64_t>(dropped_outputs.load()));
+  report.SetInt("map_revision", state.opened.map_revision());
+  report.SetInt("sessions_opened", state.sessions);
+  report.SetInt("scans_sent", state.sent);
+  report.SetInt("scans_answered", state.answered);
+  report.SetInt("scans_given_up", state.given_up);
+  report.SetInt("bytes_sent", state.bytes_sent);
+  report.SetInt("outputs_dropped", dropped_outputs.load());
   if (!state.connection.ok()) {
     report.Error(absl::StrCat("not connected: ", state.connection.message()));
   }
@@ -206,13 +205,8 @@ void BridgeImpl::Reinitialize(AlignDone done) {
   const std::shared_ptr<const v1::Scan> scan = call.scan;
   align.Call(std::move(call), [this, scan, done = std::move(done)](const AlignResponse& response) {
     if (response.success && response.reliable && !response.ambiguous) {
-      std::optional<Pose> odom_T_base;
-      if (scan->has_odom_t_base()) {
-        const absl::StatusOr<Pose> decoded = client::DecodePose(scan->odom_t_base());
-        if (decoded.ok()) odom_T_base = *decoded;
-      }
       const std::lock_guard<std::mutex> lock(mutex);
-      guess.Set({response.pose_with_covariance.pose, Matrix6::Zero()}, odom_T_base);
+      guess.Set({response.pose_with_covariance.pose, Matrix6::Zero()}, OdometryOf(*scan));
     }
     done(response);
   });

@@ -164,6 +164,9 @@ class BridgeImpl : public Bridge {
   SerialWorker map_worker;
 };
 
+// The scan's odom_T_base, if it has a valid one.
+[[nodiscard]] std::optional<Pose> OdometryOf(const v1::Scan& scan);
+
 // The covariance if it is finite, symmetric and positive definite, else nullopt. Publishers that
 // have no covariance leave it at 0, which the contract rejects.
 [[nodiscard]] std::optional<Matrix6> UsableCovariance(const Matrix6& covariance);

@@ -20,6 +20,12 @@ constexpr double kAsymmetry = 1e-6;
 
 }  // namespace
 
+std::optional<Pose> OdometryOf(const v1::Scan& scan) {
+  if (!scan.has_odom_t_base()) return std::nullopt;
+  const absl::StatusOr<Pose> odom_T_base = client::DecodePose(scan.odom_t_base());
+  return odom_T_base.ok() ? std::optional<Pose>(*odom_T_base) : std::nullopt;
+}
+
 std::optional<Matrix6> UsableCovariance(const Matrix6& covariance) {
   if (!covariance.allFinite()) return std::nullopt;
   const double asymmetry = (covariance - covariance.transpose()).cwiseAbs().maxCoeff();
@@ -152,10 +158,9 @@ double SecondsSince(int64_t stamp_ns, int64_t now_ns) {
   return (static_cast<double>(now_ns) - static_cast<double>(stamp_ns)) * 1e-9;
 }
 
-void EncodeCovariance(const std::optional<Matrix6>& covariance, v1::PoseWithCovariance* message) {
-  if (!covariance.has_value()) return;
-  for (int row = 0; row < 6; ++row) {
-    for (int column = 0; column < 6; ++column) message->add_covariance((*covariance)(row, column));
+void EncodeUsableCovariance(const Matrix6& covariance, v1::PoseWithCovariance* message) {
+  if (const std::optional<Matrix6> usable = UsableCovariance(covariance)) {
+    EncodeCovariance(*usable, message);
   }
 }
 
@@ -275,17 +280,12 @@ bool BridgeImpl::AddGuessAndMotion(InFlight& flight, v1::Scan& scan) {
       v1::PoseSample& message = *scan.add_poses();
       message.set_stamp_ns(sample.stamp_ns);
       client::EncodePose(sample.map_T_base, message.mutable_map_t_base()->mutable_pose());
-      EncodeCovariance(UsableCovariance(sample.covariance), message.mutable_map_t_base());
+      EncodeUsableCovariance(sample.covariance, message.mutable_map_t_base());
     }
   } else {
-    std::optional<Pose> odom_T_base;
-    if (scan.has_odom_t_base()) {
-      const absl::StatusOr<Pose> decoded = client::DecodePose(scan.odom_t_base());
-      if (decoded.ok()) odom_T_base = *decoded;
-    }
-    if (const std::optional<OdometryGuess::Guess> given = guess.At(odom_T_base)) {
+    if (const std::optional<OdometryGuess::Guess> given = guess.At(OdometryOf(scan))) {
       client::EncodePose(given->map_T_base, scan.mutable_guess_map_t_base()->mutable_pose());
-      EncodeCovariance(UsableCovariance(given->covariance), scan.mutable_guess_map_t_base());
+      EncodeUsableCovariance(given->covariance, scan.mutable_guess_map_t_base());
     }
   }
   if (const std::optional<Twist> twist = TwistAt(flight.stamp_ns)) {

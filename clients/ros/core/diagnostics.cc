@@ -57,10 +57,6 @@ void StatusReport::SetBool(absl::string_view key, bool value) {
   SetText(key, value ? "True" : "False");
 }
 
-void StatusReport::SetInt(absl::string_view key, int64_t value) {
-  SetText(key, std::to_string(value));
-}
-
 void StatusReport::SetDouble(absl::string_view key, double value) {
   SetText(key, std::to_string(value));
 }
@@ -96,7 +92,7 @@ ScanStatus::ScanStatus(const std::string& node_name, const Parameters& parameter
 }
 
 bool ScanStatus::CheckSize(size_t points) {
-  report_.SetInt("sensor_points_size", static_cast<int64_t>(points));
+  report_.SetInt("sensor_points_size", points);
   if (points == 0) report_.Warn("the scan has no points");
   return points > 0;
 }

@@ -36,7 +36,10 @@ class StatusReport {
   StatusReport(absl::string_view node_name, absl::string_view status_name);
 
   void SetBool(absl::string_view key, bool value);
-  void SetInt(absl::string_view key, int64_t value);
+  template <typename Integer>
+  void SetInt(absl::string_view key, Integer value) {
+    SetText(key, std::to_string(value));
+  }
   void SetDouble(absl::string_view key, double value);
   void SetText(absl::string_view key, absl::string_view value);
 

@@ -170,7 +170,7 @@ absl::Status MapFeeder::Update(const Eigen::Vector3d& position_map, StatusReport
       return status;
     }
   }
-  report.SetInt("maps_size_before", static_cast<int64_t>(ids_->size()));
+  report.SetInt("maps_size_before", ids_->size());
   absl::StatusOr<LoadedArea> area =
       loader_.IsReady()
           ? RequestArea(position_map)
@@ -180,8 +180,8 @@ absl::Status MapFeeder::Update(const Eigen::Vector3d& position_map, StatusReport
     report.Warn(area.status().message());
     return area.status();
   }
-  report.SetInt("maps_to_add_size", static_cast<int64_t>(area->tiles.size()));
-  report.SetInt("maps_to_remove_size", static_cast<int64_t>(area->ids_to_remove));
+  report.SetInt("maps_to_add_size", area->tiles.size());
+  report.SetInt("maps_to_remove_size", area->ids_to_remove);
   const bool adds = !area->tiles.empty();
   absl::Status status;
   if (adds) {
@@ -190,7 +190,7 @@ absl::Status MapFeeder::Update(const Eigen::Vector3d& position_map, StatusReport
     report.SetDouble("map_update_execution_time", std::chrono::duration<double, std::milli>(
                                                       std::chrono::steady_clock::now() - start)
                                                       .count());
-    report.SetInt("maps_size_after", static_cast<int64_t>(ids_->size()));
+    report.SetInt("maps_size_after", ids_->size());
     // The map may have been dropped: list its tiles again next time.
     if (!status.ok()) ids_.reset();
   }

@@ -201,6 +201,10 @@ v1::OpenSession OpenSessionFrom(const Parameters& parameters, const std::string&
   return open;
 }
 
+void EncodeCovariance(const Matrix6& covariance, v1::PoseWithCovariance* message) {
+  for (int i = 0; i < 36; ++i) message->add_covariance(covariance(i / 6, i % 6));
+}
+
 v1::EstimateInitialPoseRequest SearchFrom(const Parameters& parameters,
                                           const std::string& node_name, const v1::Scan& scan,
                                           const PoseWithCovarianceStamped* prior_map,
@@ -217,11 +221,7 @@ v1::EstimateInitialPoseRequest SearchFrom(const Parameters& parameters,
     request.mutable_whole_map();
   } else {
     client::EncodePose(prior_map->pose, request.mutable_prior()->mutable_pose());
-    for (int row = 0; row < 6; ++row) {
-      for (int column = 0; column < 6; ++column) {
-        request.mutable_prior()->add_covariance(prior_map->covariance(row, column));
-      }
-    }
+    EncodeCovariance(prior_map->covariance, request.mutable_prior());
   }
   request.set_timeout_s(parameters.voxloc.search_timeout_sec);
   request.set_report_particles(report_particles);

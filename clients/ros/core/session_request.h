@@ -30,6 +30,9 @@ namespace voxloc::ros {
 [[nodiscard]] v1::OpenSession OpenSessionFrom(const Parameters& parameters,
                                               const std::string& node_name, bool simulated_clock);
 
+// Row-major.
+void EncodeCovariance(const Matrix6& covariance, v1::PoseWithCovariance* message);
+
 // A search around a prior, as ndt_align_srv makes it; without a prior, of the whole map.
 [[nodiscard]] v1::EstimateInitialPoseRequest SearchFrom(const Parameters& parameters,
                                                         const std::string& node_name,

@@ -3,9 +3,9 @@
 
 #include <cmath>
 
+#include "clients/sim/map_changes.h"
 #include "clients/sim/map_sampler.h"
 #include "clients/sim/scenes.h"
-#include "clients/sim/traffic.h"
 #include "clients/sim/world.h"
 #include "core/geometry/angles.h"
 #include "tests/clients/sim/drive_clearance.h"

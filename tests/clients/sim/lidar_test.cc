@@ -6,8 +6,8 @@
 #include <cmath>
 
 #include "clients/sim/drive.h"
+#include "clients/sim/map_changes.h"
 #include "clients/sim/scenes.h"
-#include "clients/sim/traffic.h"
 #include "core/geometry/angles.h"
 #include "tests/clients/sim/surface_distance.h"
 #include "tests/clients/sim/test_worlds.h"

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "clients/sim/traffic.h"
-
 #include <gtest/gtest.h>
 
+#include "clients/sim/map_changes.h"
 #include "clients/sim/scenes.h"
 #include "tests/clients/sim/test_worlds.h"
 
