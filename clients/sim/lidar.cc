@@ -21,6 +21,43 @@ constexpr double kMaxMixedGap_m = 1.5;
 
 constexpr int64_t kMaxRays = int64_t{1} << 21;
 
+struct Preset {
+  absl::string_view name;
+  std::vector<double> elevations_deg;  // ascending
+  double field_of_view_deg;
+  int azimuth_steps;
+  double min_range_m;
+  double max_range_m;
+};
+
+// Evenly spaced elevations, from `first_deg` upwards.
+std::vector<double> Even(double first_deg, double step_deg, int count) {
+  std::vector<double> elevations_deg;
+  for (int i = 0; i < count; ++i) elevations_deg.push_back(first_deg + i * step_deg);
+  return elevations_deg;
+}
+
+std::vector<double> Concat(std::initializer_list<std::vector<double>> parts) {
+  std::vector<double> all;
+  for (const std::vector<double>& part : parts) all.insert(all.end(), part.begin(), part.end());
+  return all;
+}
+
+std::vector<Preset> Presets() {
+  const std::vector<double> rings32 =
+      Concat({{-25.0, -15.639, -11.31, -8.843, -7.254, -6.148, -5.333, -4.667},
+              Even(-4.0, 1.0 / 3.0, 18),
+              {2.333, 3.333, 4.667, 7.0, 10.333, 15.0}});
+  const std::vector<double> rings64 = Concat({Even(-24.33, 0.5, 32), Even(-8.33, 1.0 / 3.0, 32)});
+  const std::vector<double> rings128 =
+      Concat({Even(-25.0, 0.5, 38), Even(-6.0, 0.125, 64), Even(2.0, 0.5, 26)});
+  return {{"spinning-16", Even(-15.0, 2.0, 16), 360.0, 1800, 0.5, 100.0},
+          {"spinning-32", rings32, 360.0, 1800, 0.5, 200.0},
+          {"spinning-64", rings64, 360.0, 2048, 0.9, 120.0},
+          {"spinning-128", rings128, 360.0, 1800, 0.5, 200.0},
+          {"solid-state", Even(-15.0, 30.0 / 95.0, 96), 70.0, 350, 0.5, 150.0}};
+}
+
 }  // namespace
 
 OptionRows ListOptions(const ReturnOptions& options) {
@@ -176,47 +213,6 @@ Sweep Lidar::ScanWhileMoving(const std::function<SweepMoment(double time_s)>& at
   }
   return sweep;
 }
-
-namespace {
-
-struct Preset {
-  absl::string_view name;
-  std::vector<double> elevations_deg;  // ascending
-  double field_of_view_deg;
-  int azimuth_steps;
-  double min_range_m;
-  double max_range_m;
-};
-
-// Evenly spaced elevations, from `first_deg` upwards.
-std::vector<double> Even(double first_deg, double step_deg, int count) {
-  std::vector<double> elevations_deg;
-  for (int i = 0; i < count; ++i) elevations_deg.push_back(first_deg + i * step_deg);
-  return elevations_deg;
-}
-
-std::vector<double> Concat(std::initializer_list<std::vector<double>> parts) {
-  std::vector<double> all;
-  for (const std::vector<double>& part : parts) all.insert(all.end(), part.begin(), part.end());
-  return all;
-}
-
-std::vector<Preset> Presets() {
-  const std::vector<double> rings32 =
-      Concat({{-25.0, -15.639, -11.31, -8.843, -7.254, -6.148, -5.333, -4.667},
-              Even(-4.0, 1.0 / 3.0, 18),
-              {2.333, 3.333, 4.667, 7.0, 10.333, 15.0}});
-  const std::vector<double> rings64 = Concat({Even(-24.33, 0.5, 32), Even(-8.33, 1.0 / 3.0, 32)});
-  const std::vector<double> rings128 =
-      Concat({Even(-25.0, 0.5, 38), Even(-6.0, 0.125, 64), Even(2.0, 0.5, 26)});
-  return {{"spinning-16", Even(-15.0, 2.0, 16), 360.0, 1800, 0.5, 100.0},
-          {"spinning-32", rings32, 360.0, 1800, 0.5, 200.0},
-          {"spinning-64", rings64, 360.0, 2048, 0.9, 120.0},
-          {"spinning-128", rings128, 360.0, 1800, 0.5, 200.0},
-          {"solid-state", Even(-15.0, 30.0 / 95.0, 96), 70.0, 350, 0.5, 150.0}};
-}
-
-}  // namespace
 
 absl::Status SetSensorPreset(absl::string_view name, LidarOptions& lidar) {
   std::string names;

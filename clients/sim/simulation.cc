@@ -81,66 +81,6 @@ std::vector<std::pair<absl::string_view, OptionRows>> ListGroups(const Simulatio
           {"map_drift", ListOptions(options.map_drift)}};
 }
 
-}  // namespace
-
-absl::string_view ToString(SceneKind kind) { return RowOf(kind).name; }
-
-absl::StatusOr<SceneKind> ParseSceneKind(absl::string_view name) {
-  std::vector<absl::string_view> names;
-  for (const SceneRow& scene : kScenes) {
-    if (scene.name == name) return static_cast<SceneKind>(names.size());
-    names.push_back(scene.name);
-  }
-  return absl::InvalidArgumentError(
-      absl::StrCat("scene must be one of ", absl::StrJoin(names, ", "), " (got '", name, "')"));
-}
-
-absl::StatusOr<World> BuildWorld(const SimulationOptions& options) {
-  return RowOf(options.scene).build(options, options.lidar.max_range_m);
-}
-
-absl::Status Validate(const SimulationOptions& options) {
-  absl::Status status = CheckRanges(RowOf(options.scene).list(options));
-  status.Update(Validate(options.lidar));
-  for (const auto& [group, rows] : ListGroups(options)) status.Update(CheckRanges(rows));
-  return status;
-}
-
-std::string SimulationJson(const SimulationOptions& options, const SimulationSummary* summary) {
-  nlohmann::ordered_json json;
-  json["format"] = "voxloc simulation 1";
-  json["complete"] = summary != nullptr;
-  for (const auto& [group, rows] : ListGroups(options)) {
-    nlohmann::ordered_json& written = json[std::string(group)];
-    for (const OptionRow& row : rows) {
-      if (row.key == nullptr) continue;
-      std::visit([&](const auto& value) { written[row.key] = value; }, row.value);
-    }
-  }
-  if (summary != nullptr) {
-    json["result"] = {{"solids", summary->solids},
-                      {"moving_objects", summary->moving_objects},
-                      {"map_points", summary->map_points},
-                      {"map_tiles", summary->map_tiles},
-                      {"scans", summary->scans},
-                      {"scan_points", summary->scan_points},
-                      {"drive_length_m", summary->drive_length_m},
-                      {"drive_duration_s", summary->drive_duration_s},
-                      {"changed_places", summary->map_age.changed_places},
-                      {"missing_structures", summary->map_age.missing_structures},
-                      {"moved_structures", summary->map_age.moved_structures}};
-    nlohmann::ordered_json drift = nlohmann::ordered_json::array();
-    for (const DriftAtScan& at : summary->drift_at_scans) {
-      drift.push_back({at.displacement_m.x(), at.displacement_m.y(), at.displacement_m.z(),
-                       at.rotation_rad.x(), at.rotation_rad.y(), at.rotation_rad.z()});
-    }
-    if (!drift.empty()) json["result"]["map_drift_at_scans"] = std::move(drift);
-  }
-  return json.dump(2) + "\n";
-}
-
-namespace {
-
 namespace fs = std::filesystem;
 
 constexpr char kRecord[] = "simulation.json";
@@ -329,6 +269,62 @@ absl::Status WritePoses(const SimulationOptions& options, const std::vector<Driv
 }
 
 }  // namespace
+
+absl::string_view ToString(SceneKind kind) { return RowOf(kind).name; }
+
+absl::StatusOr<SceneKind> ParseSceneKind(absl::string_view name) {
+  std::vector<absl::string_view> names;
+  for (const SceneRow& scene : kScenes) {
+    if (scene.name == name) return static_cast<SceneKind>(names.size());
+    names.push_back(scene.name);
+  }
+  return absl::InvalidArgumentError(
+      absl::StrCat("scene must be one of ", absl::StrJoin(names, ", "), " (got '", name, "')"));
+}
+
+absl::StatusOr<World> BuildWorld(const SimulationOptions& options) {
+  return RowOf(options.scene).build(options, options.lidar.max_range_m);
+}
+
+absl::Status Validate(const SimulationOptions& options) {
+  absl::Status status = CheckRanges(RowOf(options.scene).list(options));
+  status.Update(Validate(options.lidar));
+  for (const auto& [group, rows] : ListGroups(options)) status.Update(CheckRanges(rows));
+  return status;
+}
+
+std::string SimulationJson(const SimulationOptions& options, const SimulationSummary* summary) {
+  nlohmann::ordered_json json;
+  json["format"] = "voxloc simulation 1";
+  json["complete"] = summary != nullptr;
+  for (const auto& [group, rows] : ListGroups(options)) {
+    nlohmann::ordered_json& written = json[std::string(group)];
+    for (const OptionRow& row : rows) {
+      if (row.key == nullptr) continue;
+      std::visit([&](const auto& value) { written[row.key] = value; }, row.value);
+    }
+  }
+  if (summary != nullptr) {
+    json["result"] = {{"solids", summary->solids},
+                      {"moving_objects", summary->moving_objects},
+                      {"map_points", summary->map_points},
+                      {"map_tiles", summary->map_tiles},
+                      {"scans", summary->scans},
+                      {"scan_points", summary->scan_points},
+                      {"drive_length_m", summary->drive_length_m},
+                      {"drive_duration_s", summary->drive_duration_s},
+                      {"changed_places", summary->map_age.changed_places},
+                      {"missing_structures", summary->map_age.missing_structures},
+                      {"moved_structures", summary->map_age.moved_structures}};
+    nlohmann::ordered_json drift = nlohmann::ordered_json::array();
+    for (const DriftAtScan& at : summary->drift_at_scans) {
+      drift.push_back({at.displacement_m.x(), at.displacement_m.y(), at.displacement_m.z(),
+                       at.rotation_rad.x(), at.rotation_rad.y(), at.rotation_rad.z()});
+    }
+    if (!drift.empty()) json["result"]["map_drift_at_scans"] = std::move(drift);
+  }
+  return json.dump(2) + "\n";
+}
 
 absl::StatusOr<SimulationSummary> WriteSimulation(const SimulationOptions& options,
                                                   const DatasetWriterOptions& writer,

@@ -53,6 +53,17 @@ void ClipUnitBall(const Vector& origin, const Vector& direction, Interval& inter
   interval.Clip(middle - half_chord, middle + half_chord);
 }
 
+constexpr size_t kLeafItems = 2;
+constexpr int kBins = 16;
+// Median splits take over below this depth, which bounds the traversal stack.
+constexpr int kSweepDepth = 40;
+constexpr int kStackSize = 96;
+
+double HalfArea(const Aabb& box) {
+  const Eigen::Vector3d edge = (box.max - box.min).cwiseMax(0.0);
+  return edge.x() * edge.y() + edge.y() * edge.z() + edge.z() * edge.x();
+}
+
 }  // namespace
 
 double IntersectSolid(const Solid& solid, const Ray& ray) {
@@ -123,21 +134,6 @@ Aabb BoundsOf(const Solid& solid) {
   }
   return {solid.center - reach, solid.center + reach};
 }
-
-namespace {
-
-constexpr size_t kLeafItems = 2;
-constexpr int kBins = 16;
-// Median splits take over below this depth, which bounds the traversal stack.
-constexpr int kSweepDepth = 40;
-constexpr int kStackSize = 96;
-
-double HalfArea(const Aabb& box) {
-  const Eigen::Vector3d edge = (box.max - box.min).cwiseMax(0.0);
-  return edge.x() * edge.y() + edge.y() * edge.z() + edge.z() * edge.x();
-}
-
-}  // namespace
 
 struct Bvh::Item {
   Aabb bounds;

@@ -18,6 +18,18 @@ constexpr int64_t kTwistSpanNs = 100'000'000;
 // Rounding of the filter that made a covariance, relative to its largest value.
 constexpr double kAsymmetry = 1e-6;
 
+using SteadyClock = std::chrono::steady_clock;
+
+double SecondsSince(int64_t stamp_ns, int64_t now_ns) {
+  return (static_cast<double>(now_ns) - static_cast<double>(stamp_ns)) * 1e-9;
+}
+
+void EncodeUsableCovariance(const Matrix6& covariance, v1::PoseWithCovariance* message) {
+  if (const std::optional<Matrix6> usable = UsableCovariance(covariance)) {
+    EncodeCovariance(*usable, message);
+  }
+}
+
 }  // namespace
 
 std::optional<Pose> OdometryOf(const v1::Scan& scan) {
@@ -149,22 +161,6 @@ std::optional<Twist> BridgeImpl::TwistAt(int64_t stamp_ns) const {
   if (!before.has_value() || !now.has_value()) return std::nullopt;
   return MeanTwist(*before, *now, static_cast<double>(kTwistSpanNs) * 1e-9);
 }
-
-namespace {
-
-using SteadyClock = std::chrono::steady_clock;
-
-double SecondsSince(int64_t stamp_ns, int64_t now_ns) {
-  return (static_cast<double>(now_ns) - static_cast<double>(stamp_ns)) * 1e-9;
-}
-
-void EncodeUsableCovariance(const Matrix6& covariance, v1::PoseWithCovariance* message) {
-  if (const std::optional<Matrix6> usable = UsableCovariance(covariance)) {
-    EncodeCovariance(*usable, message);
-  }
-}
-
-}  // namespace
 
 void BridgeImpl::OnPoints(const PointCloud2View& cloud, size_t source) {
   SourceCloud arrived;

@@ -31,6 +31,55 @@ constexpr std::chrono::seconds kServiceTimeout(30);
 constexpr double kPoseVariance = 0.25;
 constexpr double kAngleVariance = 0.0007;
 
+constexpr double kLength = 40.0;
+constexpr double kWidth = 24.0;
+constexpr double kHeight = 6.0;
+constexpr double kSpacing = 0.2;
+constexpr double kScatter = 0.02;
+
+// A rectangle of points: corner, and two edges with their lengths.
+void AddRectangle(const Eigen::Vector3d& corner, const Eigen::Vector3d& u, double u_length,
+                  const Eigen::Vector3d& v, double v_length, std::mt19937& random,
+                  std::vector<Eigen::Vector3d>& points) {
+  std::normal_distribution<double> scatter(0.0, kScatter);
+  for (double a = 0.0; a <= u_length; a += kSpacing) {
+    for (double b = 0.0; b <= v_length; b += kSpacing) {
+      const Eigen::Vector3d noise(scatter(random), scatter(random), scatter(random));
+      points.push_back(corner + a * u + b * v + noise);
+    }
+  }
+}
+
+sensor_msgs::msg::PointField Field(const char* name, uint32_t offset) {
+  sensor_msgs::msg::PointField field;
+  field.name = name;
+  field.offset = offset;
+  field.datatype = sensor_msgs::msg::PointField::FLOAT32;
+  field.count = 1;
+  return field;
+}
+
+template <size_t N>
+sensor_msgs::msg::PointCloud2 Message(const std::array<const char*, N>& fields) {
+  sensor_msgs::msg::PointCloud2 message;
+  message.height = 1;
+  message.point_step = 4 * N;
+  for (size_t i = 0; i < N; ++i) {
+    message.fields.push_back(Field(fields[i], static_cast<uint32_t>(4 * i)));
+  }
+  message.is_dense = true;
+  return message;
+}
+
+template <size_t N>
+void Append(const std::array<float, N>& values, sensor_msgs::msg::PointCloud2& message) {
+  const size_t at = message.data.size();
+  message.data.resize(at + sizeof(values));
+  std::memcpy(message.data.data() + at, values.data(), sizeof(values));
+  message.width += 1;
+  message.row_step += message.point_step;
+}
+
 }  // namespace
 
 Vehicle::Vehicle(const std::string& name, const Pose& base_T_sensor)
@@ -196,59 +245,6 @@ bool Vehicle::Reinitialize() {
   return Call<std_srvs::srv::Empty>(reinitialize_,
                                     std::make_shared<std_srvs::srv::Empty::Request>()) != nullptr;
 }
-
-namespace {
-
-constexpr double kLength = 40.0;
-constexpr double kWidth = 24.0;
-constexpr double kHeight = 6.0;
-constexpr double kSpacing = 0.2;
-constexpr double kScatter = 0.02;
-
-// A rectangle of points: corner, and two edges with their lengths.
-void AddRectangle(const Eigen::Vector3d& corner, const Eigen::Vector3d& u, double u_length,
-                  const Eigen::Vector3d& v, double v_length, std::mt19937& random,
-                  std::vector<Eigen::Vector3d>& points) {
-  std::normal_distribution<double> scatter(0.0, kScatter);
-  for (double a = 0.0; a <= u_length; a += kSpacing) {
-    for (double b = 0.0; b <= v_length; b += kSpacing) {
-      const Eigen::Vector3d noise(scatter(random), scatter(random), scatter(random));
-      points.push_back(corner + a * u + b * v + noise);
-    }
-  }
-}
-
-sensor_msgs::msg::PointField Field(const char* name, uint32_t offset) {
-  sensor_msgs::msg::PointField field;
-  field.name = name;
-  field.offset = offset;
-  field.datatype = sensor_msgs::msg::PointField::FLOAT32;
-  field.count = 1;
-  return field;
-}
-
-template <size_t N>
-sensor_msgs::msg::PointCloud2 Message(const std::array<const char*, N>& fields) {
-  sensor_msgs::msg::PointCloud2 message;
-  message.height = 1;
-  message.point_step = 4 * N;
-  for (size_t i = 0; i < N; ++i) {
-    message.fields.push_back(Field(fields[i], static_cast<uint32_t>(4 * i)));
-  }
-  message.is_dense = true;
-  return message;
-}
-
-template <size_t N>
-void Append(const std::array<float, N>& values, sensor_msgs::msg::PointCloud2& message) {
-  const size_t at = message.data.size();
-  message.data.resize(at + sizeof(values));
-  std::memcpy(message.data.data() + at, values.data(), sizeof(values));
-  message.width += 1;
-  message.row_step += message.point_step;
-}
-
-}  // namespace
 
 std::vector<Eigen::Vector3d> RoomPoints(const Eigen::Vector3d& corner_map) {
   const Eigen::Vector3d x = Eigen::Vector3d::UnitX();
