@@ -2,9 +2,16 @@
 
 #include "server/maps/fit/tile_fits.h"
 
-#include <algorithm>
+#include <time.h>
 
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+#include "absl/time/clock.h"
+#include "core/estimate/map_fit/scan_fit.h"
 #include "core/status/try.h"
+#include "server/observe/logging.h"
 
 namespace voxloc::server {
 namespace {
@@ -120,6 +127,200 @@ absl::Status TileFits::Save(MapStore& store) {
     if (it != contents->second.end()) it->second.changed = true;
   }
   return status;
+}
+
+namespace {
+
+// Limit of the unused budget, so that no burst follows a pause.
+constexpr double kMaxCreditS = 0.1;
+// After this time a round ends even if some sessions had no turn: they may have ended.
+constexpr std::chrono::seconds kMaxWait{10};
+constexpr size_t kMaxSessions = 10'000;  // of a round
+// Weight of the last comparison in the exponential average of the expected cost.
+constexpr double kSmoothing = 0.2;
+
+}  // namespace
+
+bool FitTurns::Begin(absl::string_view session, double tracking_s, Clock::time_point now) {
+  credit_s_ = std::min(kMaxCreditS, credit_s_ + share_ * tracking_s);
+  if (round_.size() >= kMaxSessions) BeginRound();
+  const bool served = round_[session];
+  if (!(credit_s_ > 0.0)) return false;
+  if (served) {
+    if (served_sessions_ < round_.size() && now - last_turn_ < kMaxWait) return false;
+    BeginRound();
+  }
+  round_[session] = true;
+  ++served_sessions_;
+  last_turn_ = now;
+  credit_s_ -= expected_s_;
+  return true;
+}
+
+void FitTurns::BeginRound() {
+  round_.clear();
+  served_sessions_ = 0;
+}
+
+void FitTurns::End(double spent_s) {
+  credit_s_ += expected_s_ - spent_s;
+  if (spent_s > 0.0) expected_s_ += kSmoothing * (spent_s - expected_s_);
+}
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+// One that waits while another one is compared.
+constexpr size_t kWaitingScans = 1;
+// Maps whose tiles are indexed at a time; that of a map of 40,000 tiles takes 4 MB.
+constexpr size_t kMaxIndexes = 4;
+
+// CPU time, not wall time: the thread has a low priority and may be preempted for long.
+double ThreadCpuSeconds() {
+  timespec time{};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+  return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
+}
+
+struct Box {
+  Eigen::Vector2d min;
+  Eigen::Vector2d max;
+};
+
+Box BoxAround(const std::vector<FitObservation>& observations, double margin_m) {
+  Box box{observations.front().place_map.head<2>(), observations.front().place_map.head<2>()};
+  for (const FitObservation& observation : observations) {
+    box.min = box.min.cwiseMin(observation.place_map.head<2>());
+    box.max = box.max.cwiseMax(observation.place_map.head<2>());
+  }
+  box.min.array() -= margin_m;
+  box.max.array() += margin_m;
+  return box;
+}
+
+Bounds Widened(Bounds bounds, double by_m) {
+  bounds.min.array() -= by_m;
+  bounds.max.array() += by_m;
+  return bounds;
+}
+
+// Removes observations inside tiles that are not in memory: these could not explain any point.
+void RemoveWithin(const std::vector<Bounds>& absent, std::vector<FitObservation>& observations) {
+  const auto lies_in = [](const Bounds& bounds, const Eigen::Vector3d& place) {
+    return (place.array() >= bounds.min.array()).all() &&
+           (place.array() <= bounds.max.array()).all();
+  };
+  observations.erase(std::remove_if(observations.begin(), observations.end(),
+                                    [&](const FitObservation& observation) {
+                                      return std::any_of(
+                                          absent.begin(), absent.end(), [&](const Bounds& bounds) {
+                                            return lies_in(bounds, observation.place_map);
+                                          });
+                                    }),
+                     observations.end());
+}
+
+}  // namespace
+
+FitSampler::FitSampler(TileFits& fits, const Options& options, const Metrics& metrics)
+    : fits_(fits),
+      options_(options),
+      metrics_(metrics),
+      turns_(options.share),
+      queue_("fitting", WorkQueue::Options{kWaitingScans, 1, /*background=*/true},
+             metrics.fitting_queue) {}
+
+void FitSampler::Offer(absl::string_view session, double tracking_s,
+                       absl::FunctionRef<FitSample()> make) {
+  if (!options_.enabled) return;
+  {
+    const absl::MutexLock lock(&mutex_);
+    if (!turns_.Begin(session, tracking_s, Clock::now())) return;
+  }
+  const bool posted = queue_.Post([this, sample = make()] {
+    const double start_s = ThreadCpuSeconds();
+    const absl::Status status = Compare(sample);
+    const double spent_s = ThreadCpuSeconds() - start_s;
+    metrics_.fit_s.Increment(spent_s);
+    (status.ok() ? metrics_.fit_samples_taken : metrics_.fit_samples_failed).Increment();
+    if (!status.ok()) {
+      Log(LogLevel::kDebug, "tile_fit_failed",
+          {{"map", sample.map->name}, {"error", status.ToString()}});
+    }
+    const absl::MutexLock lock(&mutex_);
+    turns_.End(spent_s);
+  });
+  if (posted) return;
+  metrics_.fit_samples_dropped.Increment();
+  const absl::MutexLock lock(&mutex_);
+  turns_.End(0.0);
+}
+
+absl::Status FitSampler::Compare(const FitSample& sample) {
+  const std::vector<CellStatistics>& there = sample.map->resident->statistics();
+  const auto at = std::find(there.begin(), there.end(), sample.cells);
+  if (at == there.end()) {
+    return absl::FailedPreconditionError("the map has no cells of the scan's last stage");
+  }
+  ScanFitRequest request;
+  request.map = sample.map->resident.get();
+  request.statistics_index = static_cast<size_t>(at - there.begin());
+  request.points_base = sample.points_base.get();
+  request.sensor_position_base = sample.sensor_position_base;
+  request.map_T_base = sample.map_T_base;
+  VOXLOC_ASSIGN_OR_RETURN(auto observations, ObserveFit(request));
+  if (observations.empty()) return absl::OkStatus();
+
+  const TileIndex& index = IndexOf(sample.map);
+  const double margin_m = sample.cells.cell_size_m;
+  const Box box = BoxAround(observations, margin_m);
+  std::vector<const TileCatalogue::Tile*> tiles;
+  std::vector<Bounds> bounds;
+  std::vector<Bounds> absent;
+  index.by_bounds.ForEachTouching(box.min, box.max, [&](const BoundsTree::Box& found) {
+    const TileCatalogue::Tile* const tile = index.tiles[found.number];
+    if (tile->second.resident == nullptr) {
+      absent.push_back(Widened(tile->second.bounds, margin_m));
+      return;
+    }
+    tiles.push_back(tile);
+    bounds.push_back(tile->second.bounds);
+  });
+  RemoveWithin(absent, observations);
+  const std::vector<TileFit> fits = SumByTile(observations, bounds, margin_m);
+  std::vector<TileObservation> seen;
+  for (size_t i = 0; i < tiles.size(); ++i) {
+    if (fits[i].scans > 0.0) seen.push_back({tiles[i]->first, tiles[i]->second.digest, fits[i]});
+  }
+  fits_.Add(sample.map->name, seen, absl::GetCurrentTimeNanos());
+  return absl::OkStatus();
+}
+
+const FitSampler::TileIndex& FitSampler::IndexOf(const std::shared_ptr<const MapSnapshot>& map) {
+  const auto known = std::find_if(indexes_.begin(), indexes_.end(),
+                                  [&](const TileIndex& index) { return index.map.lock() == map; });
+  if (known != indexes_.end()) {
+    std::rotate(indexes_.begin(), known, known + 1);  // the last used comes first
+    return indexes_.front();
+  }
+  TileIndex index;
+  index.map = map;
+  std::vector<BoundsTree::Box> boxes;
+  map->tiles.ForEach([&](const TileCatalogue::Tile& tile) {
+    const Bounds& bounds = tile.second.bounds;
+    if (bounds.finite_points == 0) return;
+    boxes.push_back(
+        {bounds.min.head<2>(), bounds.max.head<2>(), static_cast<uint32_t>(index.tiles.size())});
+    index.tiles.push_back(&tile);
+  });
+  index.by_bounds = BoundsTree(std::move(boxes));
+  indexes_.erase(std::remove_if(indexes_.begin(), indexes_.end(),
+                                [](const TileIndex& other) { return other.map.expired(); }),
+                 indexes_.end());
+  if (indexes_.size() == kMaxIndexes) indexes_.pop_back();
+  indexes_.insert(indexes_.begin(), std::move(index));
+  return indexes_.front();
 }
 
 }  // namespace voxloc::server

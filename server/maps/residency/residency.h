@@ -16,6 +16,7 @@
 #ifndef VOXLOC_SERVER_MAPS_RESIDENCY_RESIDENCY_H_
 #define VOXLOC_SERVER_MAPS_RESIDENCY_RESIDENCY_H_
 
+#include <Eigen/Core>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -28,11 +29,14 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 #include "absl/status/status.h"
+#include "absl/strings/string_view.h"
 #include "absl/types/span.h"
+#include "core/geometry/pose.h"
 #include "core/map/tile_residency.h"
 #include "server/config/config.h"
 #include "server/maps/map_library.h"
 #include "server/maps/residency/places_in_use.h"
+#include "server/maps/resident_maps.h"
 #include "server/observe/metrics/metrics.h"
 #include "server/scheduling/timeout_watch.h"
 #include "server/scheduling/work_queue.h"
@@ -134,6 +138,41 @@ class Residency : public TimeoutWatch::Watched, public std::enable_shared_from_t
   std::map<std::string, MapState> states_;
   Clock::time_point switch_retry_at_;  // when SwitchEngine may try again
 };
+
+// ResidencyCheck: checks whether the part of a map that a request needs is in memory, and requests
+// the missing tiles. Cheap if the map is fully resident. Thread-safe.
+class ResidencyCheck {
+ public:
+  ResidencyCheck(const ResidencyOptions& options, PlacesInUse& places, Residency& residency)
+      : options_(options), places_(places), residency_(residency) {}
+
+  // Records a vehicle's position and velocity (map frame, m/s; zero: unknown), and counts the tiles
+  // within lidar_radius_m. All counts are zero if the map is fully resident.
+  [[nodiscard]] TileResidency::Counts Record(const MapView& view,
+                                             const Eigen::Vector3d& position_map,
+                                             const Eigen::Vector3d& velocity_map);
+
+  // Ok where all tiles within lidar_radius_m of the box are in memory, as far as they can be.
+  // Unavailable, with a time to try again after: they are being loaded. FailedPrecondition: there
+  // is no memory for so many.
+  [[nodiscard]] absl::Status EnsureResident(const MapView& view, const Eigen::Vector2d& min,
+                                            const Eigen::Vector2d& max);
+
+ private:
+  // Whether the tiles around the box could be in memory together, as far as is known.
+  [[nodiscard]] bool FitsInMemory(const MapView& view, const Eigen::Vector2d& min,
+                                  const Eigen::Vector2d& max) const;
+
+  const ResidencyOptions options_;
+  PlacesInUse& places_;
+  Residency& residency_;
+};
+
+// A message text.
+[[nodiscard]] std::string DescribeMissing(absl::string_view map,
+                                          const TileResidency::Counts& counts);
+// The error of a request that needs tiles not yet loaded: Unavailable with a retry delay.
+[[nodiscard]] absl::Status TilesLoadingError(absl::string_view map, absl::string_view detail);
 
 }  // namespace voxloc::server
 

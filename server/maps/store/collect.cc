@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "core/status/try.h"
+#include "server/maps/store/contents.h"
 #include "server/maps/store/map_store.h"
-#include "server/maps/store/rows.h"
 #include "server/maps/store/sql_backend.h"
 
 namespace voxloc::server {
@@ -54,41 +54,35 @@ struct TileKey {
 absl::Status RemoveTiles(SqlDatabase& database, int64_t map, const char* remove,
                          const std::vector<TileKey>& keys, uint64_t& left) {
   for (const TileKey& key : keys) {
-    absl::Status status = database.Run(remove, map, key.tile, key.revision);
-    if (status.ok() && key.content != 0) {
-      status = database.Run("UPDATE contents SET uses = uses - 1 WHERE id = ?1", key.content);
-    }
-    if (!status.ok()) return status;
+    VOXLOC_TRY(database.Run(remove, map, key.tile, key.revision));
+    if (key.content == 0) continue;
+    VOXLOC_TRY(database.Run("UPDATE contents SET uses = uses - 1 WHERE id = ?1", key.content));
   }
   left -= std::min<uint64_t>(left, keys.size());
   return absl::OkStatus();
 }
 
-absl::StatusOr<std::vector<TileKey>> ReadKeys(SqlQuery& query) {
-  std::vector<TileKey> keys;
-  while (query.Next()) keys.push_back({query.Text(0), query.Int(1), query.Int(2)});
-  if (!query.status().ok()) return query.status();
-  return keys;
-}
+TileKey KeyOf(const SqlQuery& row) { return {row.Text(0), row.Int(1), row.Int(2)}; }
+
+int64_t NumberOf(const SqlQuery& row) { return row.Int(0); }
 
 // Clears `kept` of expired revisions and counts them.
 absl::Status MarkExpired(SqlDatabase& database, const CollectedMap& map,
                          const CollectLimits& limits, CollectReport& report) {
-  absl::Status status;
   if (map.deleted) {
-    status = database.Run(
+    VOXLOC_TRY(database.Run(
         "UPDATE revisions SET kept = 0 WHERE map_id = ?1 AND kept = 1 AND changed_unix_ns <= ?2",
-        map.id, limits.withdrawn_unix_ns);
+        map.id, limits.withdrawn_unix_ns));
   } else {
     VOXLOC_ASSIGN_OR_RETURN(const auto oldest,
                             OldestRetained(database, map.id, limits.retained_revisions));
-    status = database.Run(
-        "UPDATE revisions SET kept = 0 WHERE map_id = ?1 AND kept = 1 AND "
-        "((state = 0 AND revision < ?2) OR (state = 2 AND changed_unix_ns <= ?3))",
-        map.id, oldest, limits.withdrawn_unix_ns);
+    VOXLOC_TRY(
+        database.Run("UPDATE revisions SET kept = 0 WHERE map_id = ?1 AND kept = 1 AND "
+                     "((state = 0 AND revision < ?2) OR (state = 2 AND changed_unix_ns <= ?3))",
+                     map.id, oldest, limits.withdrawn_unix_ns));
   }
-  if (status.ok()) report.revisions += static_cast<uint64_t>(database.changes());
-  return status;
+  report.revisions += static_cast<uint64_t>(database.changes());
+  return absl::OkStatus();
 }
 
 // Tiles that ended before every revision that is kept, and every one that a staged one is based on.
@@ -99,77 +93,53 @@ absl::StatusOr<std::vector<TileKey>> EndedTiles(SqlDatabase& database, const Col
                                           "ELSE revision END), 0) FROM revisions "
                                           "WHERE map_id = ?1 AND kept = 1 AND state IN (0, 1)",
                                           map.id));
-  SqlQuery query(database,
-                 "SELECT tile_id, from_revision, content_id FROM tiles WHERE map_id = ?1 "
-                 "AND to_revision IS NOT NULL AND to_revision <= ?2 LIMIT ?3",
-                 map.id, horizon, limit);
-  return ReadKeys(query);
-}
-
-absl::StatusOr<std::vector<TileKey>> AllTiles(SqlDatabase& database, const CollectedMap& map,
-                                              uint64_t limit) {
-  SqlQuery query(database,
-                 "SELECT tile_id, from_revision, content_id FROM tiles WHERE map_id = ?1 "
-                 "LIMIT ?2",
-                 map.id, limit);
-  return ReadKeys(query);
-}
-
-absl::StatusOr<std::vector<TileKey>> ExpiredStagedTiles(SqlDatabase& database,
-                                                        const CollectedMap& map, uint64_t limit) {
-  SqlQuery query(database,
-                 "SELECT s.tile_id, s.revision, s.content_id FROM revisions r "
-                 "JOIN staged_tiles s ON s.map_id = r.map_id AND s.revision = r.revision "
-                 "WHERE r.map_id = ?1 AND r.kept = 0 AND r.state IN (1, 2) LIMIT ?2",
-                 map.id, limit);
-  return ReadKeys(query);
+  return database.ReadAll(KeyOf,
+                          "SELECT tile_id, from_revision, content_id FROM tiles WHERE map_id = ?1 "
+                          "AND to_revision IS NOT NULL AND to_revision <= ?2 LIMIT ?3",
+                          map.id, horizon, limit);
 }
 
 absl::Status DeleteTiles(SqlDatabase& database, const CollectedMap& map, uint64_t& left) {
-  auto keys = map.deleted ? AllTiles(database, map, left) : EndedTiles(database, map, left);
-  if (!keys.ok()) return keys.status();
-  absl::Status status = RemoveTiles(
+  VOXLOC_ASSIGN_OR_RETURN(
+      const auto ended,
+      map.deleted ? database.ReadAll(KeyOf,
+                                     "SELECT tile_id, from_revision, content_id FROM tiles "
+                                     "WHERE map_id = ?1 LIMIT ?2",
+                                     map.id, left)
+                  : EndedTiles(database, map, left));
+  VOXLOC_TRY(RemoveTiles(
       database, map.id,
-      "DELETE FROM tiles WHERE map_id = ?1 AND tile_id = ?2 AND from_revision = ?3", *keys, left);
-  if (!status.ok()) return status;
-  keys = ExpiredStagedTiles(database, map, left);
-  if (!keys.ok()) return keys.status();
+      "DELETE FROM tiles WHERE map_id = ?1 AND tile_id = ?2 AND from_revision = ?3", ended, left));
+  VOXLOC_ASSIGN_OR_RETURN(
+      const auto staged,
+      database.ReadAll(KeyOf,
+                       "SELECT s.tile_id, s.revision, s.content_id FROM revisions r "
+                       "JOIN staged_tiles s ON s.map_id = r.map_id AND s.revision = r.revision "
+                       "WHERE r.map_id = ?1 AND r.kept = 0 AND r.state IN (1, 2) LIMIT ?2",
+                       map.id, left));
   return RemoveTiles(
       database, map.id,
-      "DELETE FROM staged_tiles WHERE map_id = ?1 AND tile_id = ?2 AND revision = ?3", *keys, left);
+      "DELETE FROM staged_tiles WHERE map_id = ?1 AND tile_id = ?2 AND revision = ?3", staged,
+      left);
 }
 
 // Rows of revisions that only remember a request, and a map's own when it has nothing left.
 absl::Status DeleteRevisionRows(SqlDatabase& database, const CollectedMap& map,
                                 const CollectLimits& limits, uint64_t& left) {
-  std::vector<int64_t> revisions;
-  {
-    SqlQuery query(database,
-                   "SELECT revision FROM revisions WHERE map_id = ?1 AND kept = 0 AND "
-                   "changed_unix_ns <= ?2 LIMIT ?3",
-                   map.id, map.deleted ? kAll : limits.requests_unix_ns, left);
-    while (query.Next()) revisions.push_back(query.Int(0));
-    if (!query.status().ok()) return query.status();
-  }
+  VOXLOC_ASSIGN_OR_RETURN(
+      const auto revisions,
+      database.ReadAll(NumberOf,
+                       "SELECT revision FROM revisions WHERE map_id = ?1 AND kept = 0 AND "
+                       "changed_unix_ns <= ?2 LIMIT ?3",
+                       map.id, map.deleted ? kAll : limits.requests_unix_ns, left));
   for (const int64_t revision : revisions) {
-    absl::Status status =
-        database.Run("DELETE FROM canaries WHERE map_id = ?1 AND revision = ?2", map.id, revision);
-    if (status.ok()) {
-      status = database.Run("DELETE FROM revisions WHERE map_id = ?1 AND revision = ?2", map.id,
-                            revision);
-    }
-    if (!status.ok()) return status;
+    VOXLOC_TRY(
+        database.Run("DELETE FROM canaries WHERE map_id = ?1 AND revision = ?2", map.id, revision));
+    VOXLOC_TRY(database.Run("DELETE FROM revisions WHERE map_id = ?1 AND revision = ?2", map.id,
+                            revision));
   }
   left -= std::min<uint64_t>(left, revisions.size());
   return absl::OkStatus();
-}
-
-// A deleted map, or one whose only revisions were staged and withdrawn.
-absl::Status DeleteEmptyMap(SqlDatabase& database, const CollectedMap& map) {
-  return database.Run(
-      "DELETE FROM maps WHERE id = ?1 AND (deleted = 1 OR active_revision = 0) AND NOT EXISTS "
-      "(SELECT 1 FROM revisions WHERE map_id = ?1)",
-      map.id);
 }
 
 // Deletes rows beyond `kept`, but at most `left`, with `remove`, whose parameter is how many go.
@@ -187,25 +157,30 @@ absl::Status DeleteOldest(SqlDatabase& database, const char* count, uint64_t kep
 // Revisions, and rows of tiles that no revision has that can still be read.
 absl::Status CollectRevisions(SqlDatabase& database, const CollectLimits& limits,
                               CollectReport& report, uint64_t& left) {
-  std::vector<CollectedMap> maps;
-  {
-    SqlQuery query(database, "SELECT id, deleted FROM maps ORDER BY id");
-    while (query.Next()) maps.push_back({query.Int(0), query.Int(1) != 0});
-    if (!query.status().ok()) return query.status();
-  }
+  VOXLOC_ASSIGN_OR_RETURN(const auto maps, database.ReadAll(
+                                               [](const SqlQuery& row) {
+                                                 return CollectedMap{row.Int(0), row.Int(1) != 0};
+                                               },
+                                               "SELECT id, deleted FROM maps ORDER BY id"));
   for (const CollectedMap& map : maps) {
-    absl::Status status = MarkExpired(database, map, limits, report);
-    if (status.ok() && map.deleted) {
+    VOXLOC_TRY(MarkExpired(database, map, limits, report));
+    if (map.deleted) {
       VOXLOC_ASSIGN_OR_RETURN(
           const auto kept,
           database.Number("SELECT COUNT(*) FROM revisions WHERE map_id = ?1 AND kept = 1", map.id));
       if (kept > 0) continue;  // it may come back
     }
-    if (status.ok()) status = DeleteTiles(database, map, left);
+    VOXLOC_TRY(DeleteTiles(database, map, left));
     // A revision's row stays until its tiles are gone.
-    if (status.ok() && left > 0) status = DeleteRevisionRows(database, map, limits, left);
-    if (status.ok() && left > 0) status = DeleteEmptyMap(database, map);
-    if (!status.ok() || left == 0) return status;
+    if (left > 0) {
+      VOXLOC_TRY(DeleteRevisionRows(database, map, limits, left));
+    }
+    if (left == 0) return absl::OkStatus();
+    // A deleted map, or one whose only revisions were staged and withdrawn.
+    VOXLOC_TRY(database.Run(
+        "DELETE FROM maps WHERE id = ?1 AND (deleted = 1 OR active_revision = 0) AND NOT EXISTS "
+        "(SELECT 1 FROM revisions WHERE map_id = ?1)",
+        map.id));
   }
   return absl::OkStatus();
 }
@@ -213,19 +188,15 @@ absl::Status CollectRevisions(SqlDatabase& database, const CollectLimits& limits
 // Content that no revision refers to, but not the uploads that are under way.
 absl::Status FreeUnreferenced(SqlDatabase& database, const CollectLimits& limits,
                               const std::set<int64_t>& uploads, CollectReport& report) {
-  std::vector<int64_t> contents;
-  {
-    SqlQuery query(database,
-                   "SELECT id FROM contents WHERE uses = 0 AND wanted_unix_ns <= ?1 "
-                   "ORDER BY wanted_unix_ns LIMIT ?2",
-                   limits.unreferenced_unix_ns, kRowsPerStep + uploads.size());
-    while (query.Next()) {
-      if (uploads.count(query.Int(0)) == 0) contents.push_back(query.Int(0));
-    }
-    if (!query.status().ok()) return query.status();
-  }
+  VOXLOC_ASSIGN_OR_RETURN(
+      const auto contents,
+      database.ReadAll(NumberOf,
+                       "SELECT id FROM contents WHERE uses = 0 AND wanted_unix_ns <= ?1 "
+                       "ORDER BY wanted_unix_ns LIMIT ?2",
+                       limits.unreferenced_unix_ns, kRowsPerStep + uploads.size()));
   uint64_t pieces_left = kPiecesPerStep;
   for (const int64_t content : contents) {
+    if (uploads.count(content) > 0) continue;
     if (pieces_left == 0) {
       report.more = true;
       return absl::OkStatus();
@@ -254,25 +225,20 @@ absl::StatusOr<CollectReport> MapStore::Collect() {
     limits.requests_unix_ns = Before(now, options_.requests_for_s);
     limits.unreferenced_unix_ns = Before(now, options_.unreferenced_for_s);
     uint64_t left = kRowsPerStep;
-    absl::Status status = CollectRevisions(database, limits, report, left);
-    if (status.ok()) {
-      status = DeleteOldest(database, "SELECT COUNT(*) FROM last_poses", options_.max_last_poses,
+    VOXLOC_TRY(CollectRevisions(database, limits, report, left));
+    VOXLOC_TRY(DeleteOldest(database, "SELECT COUNT(*) FROM last_poses", options_.max_last_poses,
                             "DELETE FROM last_poses WHERE vehicle IN (SELECT vehicle "
                             "FROM last_poses ORDER BY saved_unix_ns, vehicle LIMIT ?1)",
-                            left);
-    }
-    if (status.ok()) {
-      status = DeleteOldest(database, "SELECT COUNT(*) FROM tile_fits", options_.max_tile_fits,
+                            left));
+    VOXLOC_TRY(DeleteOldest(database, "SELECT COUNT(*) FROM tile_fits", options_.max_tile_fits,
                             "DELETE FROM tile_fits WHERE (map, tile_id, digest) IN "
                             "(SELECT map, tile_id, digest FROM tile_fits "
                             "ORDER BY last_used_unix_ns, map, tile_id, digest LIMIT ?1)",
-                            left);
-    }
+                            left));
     if (left == 0) report.more = true;
-    return status;
+    return absl::OkStatus();
   };
-  absl::Status status = backend_->Write(SqlBackend::Sync::kNormal, forget);
-  if (!status.ok()) return status;
+  VOXLOC_TRY(backend_->Write(SqlBackend::Sync::kNormal, forget));
   const auto free = [&](SqlDatabase& database, const StoreTime& /*now*/) {
     std::set<int64_t> uploads;
     {
@@ -281,9 +247,8 @@ absl::StatusOr<CollectReport> MapStore::Collect() {
     }
     return FreeUnreferenced(database, limits, uploads, report);
   };
-  status = backend_->Write(SqlBackend::Sync::kNormal, free);
-  if (status.ok()) status = backend_->Shrink(report);
-  if (!status.ok()) return status;
+  VOXLOC_TRY(backend_->Write(SqlBackend::Sync::kNormal, free));
+  VOXLOC_TRY(backend_->Shrink(report));
   return report;
 }
 

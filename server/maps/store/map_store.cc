@@ -7,8 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "core/status/try.h"
-#include "server/maps/store/content_piece.h"
-#include "server/maps/store/rows.h"
+#include "server/maps/store/contents.h"
 #include "server/maps/store/sql_backend.h"
 
 namespace voxloc::server {
@@ -27,39 +26,30 @@ absl::Status DamagedContent(const Sha256Digest& digest, absl::string_view use,
                                           " is damaged: ", detail));
 }
 
-// A quarantined one of that digest, which may be in use until it is uploaded again.
-absl::StatusOr<std::optional<int64_t>> FindQuarantined(SqlDatabase& database,
-                                                       const Sha256Digest& digest) {
-  SqlQuery query(database,
-                 "SELECT id FROM contents WHERE digest = ?1 AND quarantined = 1 "
-                 "ORDER BY uses DESC LIMIT 1",
-                 digest);
-  if (query.Next()) return query.Int(0);
-  if (!query.status().ok()) return query.status();
-  return std::nullopt;
-}
-
 // For messages: where the content is used, as `tile "3_4" of map "town"`; empty: nowhere.
 std::string DescribeUse(SqlDatabase& database, int64_t content) {
-  SqlQuery query(database,
-                 "SELECT t.tile_id, m.name FROM tiles t JOIN maps m ON m.id = t.map_id "
-                 "WHERE t.content_id = ?1 AND m.deleted = 0 "
-                 "ORDER BY t.to_revision IS NOT NULL, m.name, t.tile_id LIMIT 1",
-                 content);
-  if (!query.Next()) return "";
-  return absl::StrCat("tile \"", query.Bytes(0), "\" of map \"", query.Bytes(1), "\"");
+  const auto use = database.ReadFirst(
+      [](const SqlQuery& row) {
+        return absl::StrCat("tile \"", row.Bytes(0), "\" of map \"", row.Bytes(1), "\"");
+      },
+      "SELECT t.tile_id, m.name FROM tiles t JOIN maps m ON m.id = t.map_id "
+      "WHERE t.content_id = ?1 AND m.deleted = 0 "
+      "ORDER BY t.to_revision IS NOT NULL, m.name, t.tile_id LIMIT 1",
+      content);
+  return use.ok() ? use->value_or("") : "";
 }
 
 // A compressed piece. DataLoss: missing or unreadable. NotFound: the content was freed.
 absl::StatusOr<StoredPiece> ReadPiece(SqlDatabase& database, int64_t content, uint64_t index) {
-  SqlQuery query(database,
-                 "SELECT raw_bytes, crc32c, data FROM pieces WHERE content_id = ?1 AND piece = ?2",
-                 content, index);
-  const bool found = query.Next();
-  StoredPiece piece;
-  if (found) piece = {query.UInt(0), static_cast<uint32_t>(query.Int(1)), query.Text(2)};
-  if (!query.status().ok()) return query.status();
-  if (found) return piece;
+  VOXLOC_ASSIGN_OR_RETURN(
+      auto piece,
+      database.ReadFirst(
+          [](const SqlQuery& row) {
+            return StoredPiece{row.UInt(0), static_cast<uint32_t>(row.Int(1)), row.Text(2)};
+          },
+          "SELECT raw_bytes, crc32c, data FROM pieces WHERE content_id = ?1 AND piece = ?2",
+          content, index));
+  if (piece.has_value()) return *std::move(piece);
   VOXLOC_ASSIGN_OR_RETURN(
       const auto contents,
       database.Number("SELECT COUNT(*) FROM contents WHERE id = ?1 AND digest IS NOT NULL",
@@ -107,23 +97,16 @@ absl::StatusOr<std::vector<bool>> MapStore::HasContent(absl::Span<const Sha256Di
   const auto note = [&](SqlDatabase& database, const StoreTime& now) -> absl::Status {
     const int64_t fresh_ns = ToStoreNs(options_.unreferenced_for_s) / kRefreshDivisor;
     for (const Sha256Digest& digest : digests) {
-      int64_t id = 0;
-      int64_t wanted = 0;
-      {
-        SqlQuery query(
-            database,
-            "SELECT id, wanted_unix_ns FROM contents WHERE digest = ?1 AND quarantined = 0",
-            digest);
-        if (query.Next()) {
-          id = query.Int(0);
-          wanted = query.Int(1);
-        }
-        if (!query.status().ok()) return query.status();
-      }
-      there.push_back(id != 0);
-      if (id == 0 || wanted > now.store_unix_ns - fresh_ns) continue;
-      VOXLOC_TRY(database.Run("UPDATE contents SET wanted_unix_ns = ?2 WHERE id = ?1", id,
-                              now.store_unix_ns));
+      VOXLOC_ASSIGN_OR_RETURN(
+          const auto content,
+          database.ReadFirst(
+              [](const SqlQuery& row) { return std::make_pair(row.Int(0), row.Int(1)); },
+              "SELECT id, wanted_unix_ns FROM contents WHERE digest = ?1 AND quarantined = 0",
+              digest));
+      there.push_back(content.has_value());
+      if (!content.has_value() || content->second > now.store_unix_ns - fresh_ns) continue;
+      VOXLOC_TRY(database.Run("UPDATE contents SET wanted_unix_ns = ?2 WHERE id = ?1",
+                              content->first, now.store_unix_ns));
     }
     return absl::OkStatus();
   };
@@ -132,18 +115,15 @@ absl::StatusOr<std::vector<bool>> MapStore::HasContent(absl::Span<const Sha256Di
 }
 
 absl::StatusOr<std::vector<std::string>> MapStore::MapsWithContent(const Sha256Digest& digest) {
-  return backend_->Query([&](SqlDatabase& database) -> absl::StatusOr<std::vector<std::string>> {
-    SqlQuery query(database,
-                   "WITH content AS (SELECT id FROM contents WHERE digest = ?1) "
-                   "SELECT name FROM maps WHERE deleted = 0 AND id IN ("
-                   "SELECT map_id FROM tiles WHERE content_id IN (SELECT id FROM content) UNION "
-                   "SELECT map_id FROM staged_tiles WHERE content_id IN (SELECT id FROM content)) "
-                   "ORDER BY name",
-                   digest);
-    std::vector<std::string> names;
-    while (query.Next()) names.push_back(query.Text(0));
-    if (!query.status().ok()) return query.status();
-    return names;
+  return backend_->Query([&](SqlDatabase& database) {
+    return database.ReadAll(
+        [](const SqlQuery& row) { return row.Text(0); },
+        "WITH content AS (SELECT id FROM contents WHERE digest = ?1) "
+        "SELECT name FROM maps WHERE deleted = 0 AND id IN ("
+        "SELECT map_id FROM tiles WHERE content_id IN (SELECT id FROM content) UNION "
+        "SELECT map_id FROM staged_tiles WHERE content_id IN (SELECT id FROM content)) "
+        "ORDER BY name",
+        digest);
   });
 }
 
@@ -153,19 +133,23 @@ absl::Status MapStore::ReadContent(const Sha256Digest& digest,
     return absl::NotFoundError(absl::StrCat("no content ", ToHex(digest)));
   };
   std::optional<ContentRow> content;
-  std::string quarantined_use;
-  bool quarantined = false;
+  std::optional<std::string> quarantined_use;
   absl::Status status = backend_->Read([&](SqlDatabase& database) -> absl::Status {
     VOXLOC_ASSIGN_OR_RETURN(content, FindContent(database, digest));
     if (content.has_value()) return absl::OkStatus();
-    VOXLOC_ASSIGN_OR_RETURN(const auto damaged, FindQuarantined(database, digest));
-    quarantined = damaged.has_value();
-    if (quarantined) quarantined_use = DescribeUse(database, *damaged);
+    // Quarantined content may be in use until it is uploaded again.
+    VOXLOC_ASSIGN_OR_RETURN(
+        const auto quarantined,
+        database.ReadFirst([](const SqlQuery& row) { return row.Int(0); },
+                           "SELECT id FROM contents WHERE digest = ?1 AND quarantined = 1 "
+                           "ORDER BY uses DESC LIMIT 1",
+                           digest));
+    if (quarantined.has_value()) quarantined_use = DescribeUse(database, *quarantined);
     return absl::OkStatus();
   });
   if (!status.ok()) return backend_->AnnotateError(status);
-  if (quarantined) {
-    return DamagedContent(digest, quarantined_use, "found so before; upload it again");
+  if (quarantined_use.has_value()) {
+    return DamagedContent(digest, *quarantined_use, "found so before; upload it again");
   }
   if (!content.has_value()) return absent();
 
@@ -233,12 +217,10 @@ absl::Status MapStore::CheckUnreferenced(uint64_t more) {
   }
   // Some of it may have come into use since it was counted.
   uint64_t bytes = 0;
-  absl::Status status = backend_->Read([&](SqlDatabase& database) {
-    const auto counted = UnreferencedBytes(database);
-    if (counted.ok()) bytes = *counted;
-    return counted.status();
-  });
-  if (!status.ok()) return status;
+  VOXLOC_TRY(backend_->Read([&](SqlDatabase& database) -> absl::Status {
+    VOXLOC_ASSIGN_OR_RETURN(bytes, UnreferencedBytes(database));
+    return absl::OkStatus();
+  }));
   const absl::MutexLock lock(&uploads_mutex_);
   unreferenced_upper_bound_ = bytes;
   counted_at_ = absl::Now();

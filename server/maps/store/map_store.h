@@ -25,6 +25,7 @@
 #define VOXLOC_SERVER_MAPS_STORE_MAP_STORE_H_
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -44,7 +45,6 @@
 #include "core/estimate/map_fit/tile_fit.h"
 #include "core/geometry/pose.h"
 #include "core/map/tile_catalogue.h"
-#include "server/maps/store/store_options.h"
 
 namespace voxloc::server {
 
@@ -166,6 +166,24 @@ class StoreWatch {
 
   // Ends a wait that is under way, or the next one. From any thread.
   virtual void Wake() = 0;
+};
+
+// What a MapStore keeps, and for how long.
+struct MapStoreOptions {
+  uint32_t retained_revisions = 10;  // of each map that were activated, the active one included
+  // Of content that no revision refers to, compressed.
+  uint64_t max_unreferenced_bytes = uint64_t{64} << 30;
+  double unreferenced_for_s = 24 * 3600.0;  // then it expires
+  double withdrawn_for_s =
+      24 * 3600.0;  // then a withdrawn revision, or a deleted map, is forgotten
+  // How long the request of a revision beyond retention is still answered as repeated.
+  double requests_for_s = 24 * 3600.0;
+  uint32_t max_staged_revisions = 4;  // of each map
+  uint32_t max_last_poses = 100000;   // of all vehicles; Collect drops the oldest
+  uint32_t max_tile_fits = 100000;    // of all maps; likewise
+  // Clock in nanoseconds since the Unix epoch; empty: the system's or, for a shared database, the
+  // database's. Setting it back makes nothing expire early.
+  std::function<int64_t()> unix_ns;
 };
 
 class ContentUpload;

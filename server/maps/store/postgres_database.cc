@@ -7,17 +7,16 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <cstdio>
 #include <cstring>
-#include <utility>
+#include <tuple>
 #include <variant>
-#include <vector>
 
 #include "absl/memory/memory.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
 #include "absl/strings/str_replace.h"
 #include "absl/time/clock.h"
 #include "core/status/try.h"
@@ -71,50 +70,39 @@ absl::Status PollUntil(int socket, short events, absl::Time deadline) {
 
 // Parameters as libpq takes them. Numbers go as text, which PostgreSQL reads as whatever type the
 // statement has in that place; texts and bytes as they are.
-class Parameters {
- public:
-  explicit Parameters(absl::Span<const SqlValue> values) {
-    texts_.reserve(values.size());  // the addresses stay
-    for (const SqlValue& value : values) {
-      std::visit([this](const auto& known) { Add(known); }, value);
+struct Parameters {
+  explicit Parameters(absl::Span<const SqlValue> from) {
+    numbers.reserve(from.size());  // the addresses stay
+    for (const SqlValue& value : from) {
+      if (const auto* const number = std::get_if<int64_t>(&value)) {
+        Add(numbers.emplace_back(absl::StrCat(*number)).c_str(), 0, 0);
+      } else if (const auto* const real = std::get_if<double>(&value)) {
+        // Enough digits to read back as the same number.
+        Add(numbers.emplace_back(absl::StrFormat("%.17g", *real)).c_str(), 0, 0);
+      } else if (const auto* const text = std::get_if<absl::string_view>(&value)) {
+        AddBytes(*text);
+      } else if (const auto* const blob = std::get_if<SqlBlob>(&value)) {
+        AddBytes(blob->bytes);
+      } else {
+        Add(nullptr, 0, 0);
+      }
     }
   }
 
-  [[nodiscard]] int count() const { return static_cast<int>(values_.size()); }
-  [[nodiscard]] const char* const* values() const { return values_.data(); }
-  [[nodiscard]] const int* lengths() const { return lengths_.data(); }
-  [[nodiscard]] const int* formats() const { return formats_.data(); }
-
- private:
-  void Add(std::nullptr_t /*null*/) { Add(nullptr, 0, 0); }
-  void Add(int64_t value) { AddText(absl::StrCat(value)); }
-  void Add(double value) {
-    std::array<char, 32> text{};
-    // Enough digits to read back as the same number.
-    std::snprintf(text.data(), text.size(), "%.17g", value);
-    AddText(text.data());
-  }
-  void Add(absl::string_view text) { AddBytes(text); }
-  void Add(SqlBlob blob) { AddBytes(blob.bytes); }
-
-  void AddText(std::string text) {
-    texts_.push_back(std::move(text));
-    Add(texts_.back().c_str(), 0, 0);
-  }
   void AddBytes(absl::string_view bytes) {
     // An empty view may have no address, which libpq takes for NULL.
     Add(bytes.data() == nullptr ? "" : bytes.data(), static_cast<int>(bytes.size()), 1);
   }
   void Add(const char* value, int length, int format) {
-    values_.push_back(value);
-    lengths_.push_back(length);
-    formats_.push_back(format);
+    values.push_back(value);
+    lengths.push_back(length);
+    formats.push_back(format);
   }
 
-  std::vector<std::string> texts_;
-  std::vector<const char*> values_;
-  std::vector<int> lengths_;
-  std::vector<int> formats_;
+  std::vector<std::string> numbers;
+  std::vector<const char*> values;
+  std::vector<int> lengths;
+  std::vector<int> formats;
 };
 
 // A number of at most eight bytes as it comes over the network.
@@ -140,20 +128,21 @@ PGconn* StartConnection(const PostgresOptions& options) {
       absl::StrCat(std::max<int64_t>(2, absl::ToInt64Seconds(options.connect_timeout)));
   const std::string unacknowledged_ms =
       absl::StrCat(absl::ToInt64Milliseconds(options.request_timeout));
-  const std::array<const char*, 9> keywords = {"application_name",
-                                               "target_session_attrs",
-                                               "connect_timeout",
-                                               "keepalives_idle",
-                                               "keepalives_interval",
-                                               "keepalives_count",
-                                               "tcp_user_timeout",
-                                               "dbname",
-                                               nullptr};
   // A connection that is silent in both directions is found out within about the time that
   // requests have.
-  const std::array<const char*, 9> values = {
-      "voxlocd",           "read-write", seconds.c_str(), "5", "2", "3", unacknowledged_ms.c_str(),
-      options.url.c_str(), nullptr};
+  const std::array<std::pair<const char*, const char*>, 8> settings = {{
+      {"application_name", "voxlocd"},
+      {"target_session_attrs", "read-write"},
+      {"connect_timeout", seconds.c_str()},
+      {"keepalives_idle", "5"},
+      {"keepalives_interval", "2"},
+      {"keepalives_count", "3"},
+      {"tcp_user_timeout", unacknowledged_ms.c_str()},
+      {"dbname", options.url.c_str()},
+  }};
+  std::array<const char*, settings.size() + 1> keywords{};  // with nullptr at the end
+  std::array<const char*, settings.size() + 1> values{};
+  for (size_t i = 0; i < settings.size(); ++i) std::tie(keywords[i], values[i]) = settings[i];
   return PQconnectStartParams(keywords.data(), values.data(), /*expand_dbname=*/1);
 }
 
@@ -252,8 +241,6 @@ absl::StatusOr<std::unique_ptr<PostgresDatabase>> PostgresDatabase::Connect(
   return database;
 }
 
-PostgresDatabase::~PostgresDatabase() = default;
-
 absl::Status PostgresDatabase::MarkLost(absl::string_view what) {
   lost_ = true;
   return absl::UnavailableError(absl::StrCat("the connection to the database is lost: ", what));
@@ -323,9 +310,7 @@ absl::Status PostgresDatabase::Execute(const char* sql) {
 
 absl::Status PostgresDatabase::Commit() {
   if (lost_) return MarkLost("it was before");
-  if (PQsendQuery(handle_.get(), "COMMIT") == 0) {
-    return MarkLost();
-  }
+  if (PQsendQuery(handle_.get(), "COMMIT") == 0) return MarkLost();
   VOXLOC_ASSIGN_OR_RETURN(const auto result, WaitForResult());
   // A transaction with an error is rolled back by COMMIT, without another error.
   if (absl::string_view(PQcmdStatus(result.get())) == "COMMIT") return absl::OkStatus();
@@ -339,7 +324,7 @@ absl::StatusOr<std::string> PostgresDatabase::Prepared(const char* sql) {
   if (PQsendPrepare(handle_.get(), statement.c_str(), WithDollars(sql).c_str(), 0, nullptr) == 0) {
     return MarkLost();
   }
-  if (const auto prepared = WaitForResult(); !prepared.ok()) return prepared.status();
+  VOXLOC_TRY(WaitForResult().status());
   statements_.emplace(sql, statement);
   return statement;
 }
@@ -349,8 +334,9 @@ absl::StatusOr<PostgresDatabase::Result> PostgresDatabase::Query(
   if (lost_) return MarkLost("it was before");
   VOXLOC_ASSIGN_OR_RETURN(const auto statement, Prepared(sql));
   const Parameters parameters(values);
-  if (PQsendQueryPrepared(handle_.get(), statement.c_str(), parameters.count(), parameters.values(),
-                          parameters.lengths(), parameters.formats(),
+  if (PQsendQueryPrepared(handle_.get(), statement.c_str(),
+                          static_cast<int>(parameters.values.size()), parameters.values.data(),
+                          parameters.lengths.data(), parameters.formats.data(),
                           /*resultFormat=*/1) == 0) {
     return MarkLost();
   }

@@ -26,8 +26,8 @@
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 #include "absl/types/span.h"
+#include "server/maps/store/postgres_map_store.h"
 #include "server/maps/store/sql_database.h"
-#include "server/maps/store/store_options.h"
 
 namespace voxloc::server {
 
@@ -37,9 +37,6 @@ class PostgresDatabase : public SqlDatabase {
   // connection; the message says why and names its address.
   [[nodiscard]] static absl::StatusOr<std::unique_ptr<PostgresDatabase>> Connect(
       const PostgresOptions& options);
-  PostgresDatabase(const PostgresDatabase&) = delete;
-  PostgresDatabase& operator=(const PostgresDatabase&) = delete;
-  ~PostgresDatabase() override;
 
   [[nodiscard]] absl::Status Execute(const char* sql) override;
   [[nodiscard]] int64_t changes() const override { return changes_; }

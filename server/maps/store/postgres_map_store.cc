@@ -3,35 +3,277 @@
 #include "server/maps/store/postgres_map_store.h"
 
 #include <libpq-fe.h>
+#include <poll.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
 
-#include <cstddef>
-#include <memory>
-#include <string>
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cmath>
+#include <functional>
+#include <map>
+#include <set>
 #include <utility>
+#include <vector>
 
 #include "absl/base/thread_annotations.h"
 #include "absl/strings/ascii.h"
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_replace.h"
+#include "absl/strings/str_split.h"
 #include "absl/synchronization/mutex.h"
+#include "absl/time/clock.h"
 #include "core/status/try.h"
 #include "server/maps/store/postgres_database.h"
-#include "server/maps/store/postgres_pool.h"
-#include "server/maps/store/postgres_watch.h"
 #include "server/maps/store/sql_backend.h"
-#include "server/maps/store/store_clock.h"
 #include "server/maps/store/store_schema.h"
 
 namespace voxloc::server {
 namespace {
+
+// A restart of PostgreSQL takes a second or two; attempts on a network that swallows packets take
+// the connection timeout each, and the thread that changes maps must not do little else.
+constexpr absl::Duration kFirstBackoff = absl::Milliseconds(500);
+constexpr absl::Duration kLastBackoff = absl::Seconds(5);
+constexpr int kMaxBackoffFailures = 10;  // that the time to the next attempt grows with
+
+absl::Status UnreachableError() {
+  return absl::UnavailableError(
+      "the database of the maps cannot be reached; maps that are served stay as they are, and "
+      "nothing can be written");
+}
+
+// A pool of connections to one database. While the database does not respond, Acquire fails
+// immediately, except for one attempt per backoff period. Thread-safe.
+class PostgresPool {
+ public:
+  // `options` must outlive it.
+  PostgresPool(const PostgresOptions& options, size_t max_connections)
+      : options_(options), max_connections_(max_connections) {}
+
+  // A connection, and whether it was used before: then it may have been lost unnoticed.
+  struct Lease {
+    std::unique_ptr<PostgresDatabase> database;
+    bool used = false;
+  };
+  // Waits for a free connection, at most for the request timeout. Unavailable: no connection; the
+  // message is shown to clients and has no address.
+  absl::StatusOr<Lease> Acquire() {
+    {
+      const absl::MutexLock lock(&mutex_);
+      const auto available = [this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+        return in_use_ < max_connections_;
+      };
+      if (!mutex_.AwaitWithTimeout(absl::Condition(&available), options_.request_timeout)) {
+        return absl::UnavailableError(
+            absl::StrCat("all ", max_connections_, " connections to the database are in use"));
+      }
+      if (!idle_.empty()) {
+        Lease lease{std::move(idle_.back()), true};
+        idle_.pop_back();
+        ++in_use_;
+        return lease;
+      }
+      // After a failure one caller at a time tries to connect; the others fail immediately.
+      if (failures_ > 0 && (connecting_ || absl::Now() < next_attempt_)) return UnreachableError();
+      connecting_ = true;
+      ++in_use_;
+    }
+    auto database = PostgresDatabase::Connect(options_);
+    if (database.ok()) {
+      MarkReachable();
+      return Lease{*std::move(database), false};
+    }
+    const absl::MutexLock lock(&mutex_);
+    --in_use_;
+    connecting_ = false;
+    next_attempt_ =
+        absl::Now() + std::min(kLastBackoff, std::ldexp(1.0, failures_) * kFirstBackoff);
+    failures_ = std::min(failures_ + 1, kMaxBackoffFailures);
+    return UnreachableError();
+  }
+
+  // If it is lost, all idle connections are closed as well, since they are probably lost too.
+  void Release(std::unique_ptr<PostgresDatabase> database) {
+    std::vector<std::unique_ptr<PostgresDatabase>> closed;  // after the lock
+    const absl::MutexLock lock(&mutex_);
+    --in_use_;
+    if (database->lost()) {
+      closed.swap(idle_);
+    } else {
+      idle_.push_back(std::move(database));
+    }
+  }
+
+  // The database answers: the next attempt is made at once.
+  void MarkReachable() {
+    const absl::MutexLock lock(&mutex_);
+    failures_ = 0;
+    connecting_ = false;
+  }
+
+ private:
+  const PostgresOptions& options_;
+  const size_t max_connections_;
+  absl::Mutex mutex_;
+  size_t in_use_ ABSL_GUARDED_BY(mutex_) = 0;
+  std::vector<std::unique_ptr<PostgresDatabase>> idle_ ABSL_GUARDED_BY(mutex_);
+  int failures_ ABSL_GUARDED_BY(mutex_) = 0;  // to connect, since the database was reached
+  bool connecting_ ABSL_GUARDED_BY(mutex_) = false;
+  absl::Time next_attempt_ ABSL_GUARDED_BY(mutex_);
+};
+
+// The StoreWatch, on a connection of its own.
+class PostgresWatch : public StoreWatch {
+ public:
+  // `reachable` is called when the database answers, at first or again.
+  PostgresWatch(PostgresOptions options, std::function<void()> reachable)
+      : options_(std::move(options)),
+        on_reachable_(std::move(reachable)),
+        wake_(::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)) {}
+  PostgresWatch(const PostgresWatch&) = delete;
+  PostgresWatch& operator=(const PostgresWatch&) = delete;
+  ~PostgresWatch() override {
+    if (wake_ >= 0) ::close(wake_);
+  }
+
+  absl::StatusOr<StoreChange> Next(absl::Duration timeout) override {
+    // Changes during a lost connection were not announced here, so a new one polls immediately.
+    const absl::Status ready = database_ == nullptr ? Connect() : Await(timeout);
+    absl::Status status = ready.ok() ? Poll() : ready;
+    if (status.ok()) return change_;
+    database_.reset();
+    return status;
+  }
+
+  void Wake() override {
+    const uint64_t one = 1;
+    // Full or not there: the wait ends with its time then.
+    static_cast<void>(!::write(wake_, &one, sizeof(one)));
+  }
+
+ private:
+  // Of the maps: how many changes there were, and when the last one was.
+  struct State {
+    int64_t generation = 0;
+    int64_t changed_unix_ns = 0;
+    std::string schema;
+  };
+  // Parsed notifications: changed maps by the generation after the change.
+  struct Announcements {
+    bool in_order = false;  // there are some, each understood and later than those before
+    int64_t last = 0;
+    std::map<int64_t, std::string> maps;  // later than the last look
+  };
+
+  absl::Status Connect() {
+    VOXLOC_ASSIGN_OR_RETURN(auto database, PostgresDatabase::Connect(options_));
+    VOXLOC_ASSIGN_OR_RETURN(const auto before, ReadState(*database));
+    VOXLOC_TRY(database->Execute("LISTEN voxloc_maps"));
+    database_ = std::move(database);
+    announced_ = before.generation;
+    polled_generation_ = std::nullopt;
+    on_reachable_();
+    return absl::OkStatus();
+  }
+
+  // Until an announcement comes, or Wake is called.
+  absl::Status Await(absl::Duration timeout) {
+    const absl::Time deadline = absl::Now() + timeout;
+    for (;;) {
+      VOXLOC_ASSIGN_OR_RETURN(texts_, database_->DrainNotifications());
+      if (!texts_.empty()) return absl::OkStatus();
+      const int64_t left_ms = std::min<int64_t>(
+          std::max<int64_t>(absl::ToInt64Milliseconds(deadline - absl::Now()), 0), 60'000);
+      std::array<pollfd, 2> waited = {{{database_->socket(), POLLIN, 0}, {wake_, POLLIN, 0}}};
+      const int ready = ::poll(waited.data(), waited.size(), static_cast<int>(left_ms));
+      if (ready < 0 && errno != EINTR) return absl::InternalError("poll failed");
+      if (ready == 0 && absl::Now() >= deadline) return absl::OkStatus();
+      if ((waited[1].revents & POLLIN) != 0) {
+        uint64_t count = 0;
+        static_cast<void>(!::read(wake_, &count, sizeof(count)));
+        return absl::OkStatus();
+      }
+    }
+  }
+
+  // Sets change_. Where each change since the last look was announced, it names their maps.
+  absl::Status Poll() {
+    VOXLOC_ASSIGN_OR_RETURN(const auto state, ReadState(*database_));
+    const Announcements announcements = ParseNotifications(state.schema);
+    const bool in_order = polled_generation_.has_value() && announcements.in_order;
+    if (in_order && announcements.last <= *polled_generation_) {
+      // Outdated notifications. Those of later changes will follow.
+      change_.maps = std::vector<std::string>();
+      return absl::OkStatus();
+    }
+    change_.fingerprint = absl::StrCat(state.generation, "/", state.changed_unix_ns);
+    if (in_order && announcements.last <= state.generation &&
+        announcements.maps.size() ==
+            static_cast<size_t>(announcements.last - *polled_generation_)) {
+      if (announcements.last != state.generation) {
+        change_.fingerprint = absl::StrCat(announcements.last);
+      }
+      polled_generation_ = announcements.last;
+      std::set<std::string> names;
+      for (const auto& [generation, map] : announcements.maps) names.insert(map);
+      change_.maps = std::vector<std::string>(names.begin(), names.end());
+    } else {
+      polled_generation_ = state.generation;
+      change_.maps = std::nullopt;
+    }
+    return absl::OkStatus();
+  }
+
+  Announcements ParseNotifications(absl::string_view schema) {
+    Announcements announcements;
+    announcements.in_order = !texts_.empty();
+    for (const std::string& text : std::exchange(texts_, {})) {
+      const std::vector<absl::string_view> words = absl::StrSplit(text, absl::MaxSplits(' ', 2));
+      int64_t generation = 0;
+      if (words.size() != 3 || words[0] != schema || !absl::SimpleAtoi(words[1], &generation)) {
+        announcements.in_order = false;  // of an older program
+        continue;
+      }
+      if (generation <= announced_) announcements.in_order = false;  // a backup was restored
+      announced_ = announcements.last = generation;
+      if (!polled_generation_.has_value() || generation > *polled_generation_)
+        announcements.maps.emplace(generation, words[2]);
+    }
+    return announcements;
+  }
+
+  static absl::StatusOr<State> ReadState(PostgresDatabase& database) {
+    VOXLOC_ASSIGN_OR_RETURN(
+        auto state, database.ReadFirst(
+                        [](const SqlQuery& row) {
+                          return State{row.Int(0), row.Int(1), row.Text(2)};
+                        },
+                        "SELECT generation, changed_unix_ns, current_schema() FROM store_state"));
+    if (state.has_value()) return *std::move(state);
+    return absl::UnavailableError("the database has no tables of voxloc");
+  }
+
+  const PostgresOptions options_;
+  const std::function<void()> on_reachable_;
+  const int wake_;  // an eventfd
+  std::unique_ptr<PostgresDatabase> database_;
+  std::vector<std::string> texts_;  // that have come and were not looked at
+  int64_t announced_ = 0;           // the generation that was announced last
+  // The generation of change_; nullopt: of another connection.
+  std::optional<int64_t> polled_generation_;
+  StoreChange change_;
+};
 
 class PostgresBackend : public SqlBackend {
  public:
   PostgresBackend(const PostgresOptions& database, const MapStoreOptions& options, bool durable)
       : durable_(durable),
         own_clock_(options.unix_ns != nullptr),
-        writers_(database, 1),
-        readers_(database, database.max_readers),
+        database_(database),
+        writers_(database_, 1),
+        readers_(database_, database.max_readers),
         clock_(options.unix_ns) {}
 
   // Once, before anything else.
@@ -45,7 +287,7 @@ class PostgresBackend : public SqlBackend {
   bool durable() const override { return durable_; }
   bool shared() const override { return true; }
   std::unique_ptr<StoreWatch> Watch() override {
-    return std::make_unique<PostgresWatch>(readers_.options(), [this] {
+    return std::make_unique<PostgresWatch>(database_, [this] {
       writers_.MarkReachable();
       readers_.MarkReachable();
     });
@@ -71,15 +313,23 @@ class PostgresBackend : public SqlBackend {
     }
   }
 
-  absl::Status Read(Body body) override { return WithReader(body); }
+  // Retries `body` if its connection was lost while idle.
+  absl::Status Read(Body body) override {
+    for (;;) {
+      VOXLOC_ASSIGN_OR_RETURN(auto lease, readers_.Acquire());
+      absl::Status status = body(*lease.database);
+      const bool again = lease.used && lease.database->lost();
+      readers_.Release(std::move(lease.database));
+      if (!again) return status;
+    }
+  }
 
   absl::Status ReadSnapshot(Body body) override {
-    return WithReader([&](SqlDatabase& database) {
-      absl::Status status = database.Execute("BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY");
-      if (!status.ok()) return status;
-      status = body(database);
-      const absl::Status ended = database.Execute("COMMIT");
-      return status.ok() ? ended : status;
+    return Read([&](SqlDatabase& database) -> absl::Status {
+      VOXLOC_TRY(database.Execute("BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY"));
+      absl::Status status = body(database);
+      status.Update(database.Execute("COMMIT"));
+      return status;
     });
   }
 
@@ -109,11 +359,10 @@ class PostgresBackend : public SqlBackend {
   // Waits for other writers. FailedPrecondition: a newer version has migrated the schema in the
   // meantime.
   absl::StatusOr<StoreTime> Begin(PostgresDatabase& database, Sync sync) {
-    absl::Status status = database.Execute(
-        sync == Sync::kNormal ? "BEGIN ISOLATION LEVEL READ COMMITTED, READ WRITE; "
-                                "SET LOCAL synchronous_commit = off"
-                              : "BEGIN ISOLATION LEVEL READ COMMITTED, READ WRITE");
-    if (!status.ok()) return status;
+    VOXLOC_TRY(database.Execute(sync == Sync::kNormal
+                                    ? "BEGIN ISOLATION LEVEL READ COMMITTED, READ WRITE; "
+                                      "SET LOCAL synchronous_commit = off"
+                                    : "BEGIN ISOLATION LEVEL READ COMMITTED, READ WRITE"));
     SqlQuery state(database,
                    "SELECT version, CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000000000 AS "
                    "BIGINT), current_setting('synchronous_commit') FROM store_state FOR UPDATE");
@@ -121,10 +370,9 @@ class PostgresBackend : public SqlBackend {
       if (!state.status().ok()) return state.status();
       return absl::UnavailableError("the database has no tables of voxloc");
     }
-    if (status = CheckPostgresVersion(state.Int(0)); !status.ok()) return status;
+    VOXLOC_TRY(CheckSchemaVersion("the database", state.Int(0)));
     if (sync == Sync::kFull && state.Bytes(2) == "off") {
-      status = database.Execute("SET LOCAL synchronous_commit = on");
-      if (!status.ok()) return status;
+      VOXLOC_TRY(database.Execute("SET LOCAL synchronous_commit = on"));
     }
     const absl::MutexLock lock(&mutex_);
     return own_clock_ ? clock_.Now() : clock_.At(state.Int(1));
@@ -141,19 +389,9 @@ class PostgresBackend : public SqlBackend {
     return status;
   }
 
-  // Retries `body` if its connection was lost while idle.
-  absl::Status WithReader(Body body) {
-    for (;;) {
-      VOXLOC_ASSIGN_OR_RETURN(auto lease, readers_.Acquire());
-      absl::Status status = body(*lease.database);
-      const bool again = lease.used && lease.database->lost();
-      readers_.Release(std::move(lease.database));
-      if (!again) return status;
-    }
-  }
-
   const bool durable_;
   const bool own_clock_;  // in place of the database's
+  const PostgresOptions database_;
   PostgresPool writers_;
   PostgresPool readers_;
   absl::Mutex mutex_;
@@ -177,96 +415,13 @@ absl::StatusOr<std::unique_ptr<MapStore>> OpenPostgresMapStore(const PostgresOpt
                                                                const MapStoreOptions& options) {
   VOXLOC_ASSIGN_OR_RETURN(auto connection, PostgresDatabase::Connect(database));
   VOXLOC_TRY(PreparePostgresSchema(*connection));
-  bool durable = false;
-  {
-    SqlQuery fsync(*connection, "SELECT current_setting('fsync')");
-    if (fsync.Next()) durable = fsync.Bytes(0) == "on";
-    if (!fsync.status().ok()) return fsync.status();
-  }
+  VOXLOC_ASSIGN_OR_RETURN(
+      const auto synced,
+      connection->Number("SELECT CASE current_setting('fsync') WHEN 'on' THEN 1 ELSE 0 END"));
   connection.reset();
-  auto backend = std::make_unique<PostgresBackend>(database, options, durable);
+  auto backend = std::make_unique<PostgresBackend>(database, options, synced == 1);
   VOXLOC_TRY(backend->Prepare());
   return std::make_unique<MapStore>(std::move(backend), options);
-}
-
-// The store's schema in a database of PostgreSQL.
-
-namespace {
-
-// The advisory lock for creating or migrating the tables: "vxlm", as kStoreApplicationId.
-constexpr int64_t kSchemaLock = 0x76786c6d;
-
-// A schema step in PostgreSQL's dialect. Texts are ordered and compared by their bytes.
-std::string InPostgres(absl::string_view step) {
-  return absl::StrReplaceAll(step, {{"INTEGER PRIMARY KEY AUTOINCREMENT",
-                                     "BIGINT GENERATED BY DEFAULT AS IDENTITY PRIMARY KEY"},
-                                    {" BLOB", " BYTEA"},
-                                    {" TEXT", " TEXT COLLATE \"C\""}});
-}
-
-// FailedPrecondition: there are tables of these names that the store has not made.
-absl::Status CreateState(PostgresDatabase& database) {
-  VOXLOC_ASSIGN_OR_RETURN(
-      const auto others,
-      database.Number(
-          "SELECT COUNT(*) FROM pg_catalog.pg_tables WHERE schemaname = current_schema() "
-          "AND tablename IN ('maps', 'revisions', 'contents', 'pieces', 'tiles')"));
-  if (others > 0) {
-    return absl::FailedPreconditionError(
-        "the database has tables of another program; give voxlocd a database or a schema of its "
-        "own");
-  }
-  return database.Execute(
-      "CREATE TABLE store_state (version BIGINT NOT NULL, generation BIGINT NOT NULL, "
-      "changed_unix_ns BIGINT NOT NULL); INSERT INTO store_state VALUES (0, 0, 0)");
-}
-
-absl::Status Prepare(PostgresDatabase& database) {
-  absl::Status status = database.Run("SELECT pg_advisory_xact_lock(?1)", kSchemaLock);
-  if (!status.ok()) return status;
-  VOXLOC_ASSIGN_OR_RETURN(
-      const auto state,
-      database.Number(
-          "SELECT COUNT(*) FROM pg_catalog.pg_tables WHERE schemaname = current_schema() "
-          "AND tablename = 'store_state'"));
-  if (state == 0) status = CreateState(database);
-  if (!status.ok()) return status;
-  VOXLOC_ASSIGN_OR_RETURN(const auto version,
-                          database.Number("SELECT version FROM store_state FOR UPDATE"));
-  VOXLOC_TRY(CheckPostgresVersion(version));
-  if (version == StoreSchemaVersion()) return absl::OkStatus();
-  for (const char* const step : StoreSchemaSteps().subspan(static_cast<size_t>(version))) {
-    if (status = database.Execute(InPostgres(step).c_str()); !status.ok()) return status;
-  }
-  // Pieces are compressed already.
-  status = database.Execute("ALTER TABLE pieces ALTER COLUMN data SET STORAGE EXTERNAL");
-  if (!status.ok()) return status;
-  return database.Run("UPDATE store_state SET version = ?1", StoreSchemaVersion());
-}
-
-}  // namespace
-
-absl::Status CheckPostgresVersion(int64_t version) {
-  if (version <= StoreSchemaVersion()) return absl::OkStatus();
-  return absl::FailedPreconditionError(
-      absl::StrCat("the database was made by a newer version of voxlocd: its schema has version ",
-                   version, ", and this program knows versions up to ", StoreSchemaVersion()));
-}
-
-absl::Status PreparePostgresSchema(PostgresDatabase& database) {
-  {
-    SqlQuery encoding(database, "SELECT current_setting('server_encoding')");
-    if (!encoding.Next()) return encoding.status();
-    if (encoding.Bytes(0) != "UTF8") {
-      return absl::FailedPreconditionError(
-          absl::StrCat("the encoding of the database must be UTF8 (got ", encoding.Bytes(0), ")"));
-    }
-  }
-  absl::Status status = database.Execute("BEGIN ISOLATION LEVEL READ COMMITTED");
-  if (status.ok()) status = Prepare(database);
-  if (status.ok()) return database.Commit();
-  database.Execute("ROLLBACK").IgnoreError();
-  return status;
 }
 
 }  // namespace voxloc::server

@@ -13,15 +13,24 @@
 #ifndef VOXLOC_SERVER_MAPS_STORE_POSTGRES_MAP_STORE_H_
 #define VOXLOC_SERVER_MAPS_STORE_POSTGRES_MAP_STORE_H_
 
+#include <cstdint>
 #include <memory>
 #include <string>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/time/time.h"
 #include "server/maps/store/map_store.h"
-#include "server/maps/store/store_options.h"
 
 namespace voxloc::server {
+
+// Where the database is, and how long it may take.
+struct PostgresOptions {
+  std::string url;  // postgresql://USER@HOST:PORT/DATABASE?..., without a password
+  absl::Duration connect_timeout = absl::Seconds(3);
+  absl::Duration request_timeout = absl::Seconds(10);  // of a statement
+  uint32_t max_readers = 8;  // connections that read, besides the two for the rest
+};
 
 // Whether libpq understands it; connects to nothing. InvalidArgument, beginning with store.url: it
 // does not.

@@ -9,8 +9,8 @@
 #include "absl/strings/str_cat.h"
 #include "core/checksum/crc32c.h"
 #include "core/status/try.h"
+#include "server/maps/store/contents.h"
 #include "server/maps/store/map_store.h"
-#include "server/maps/store/rows.h"
 #include "server/maps/store/sql_backend.h"
 
 namespace voxloc::server {
@@ -42,15 +42,13 @@ absl::StatusOr<MapRow> FindMap(SqlDatabase& database, absl::string_view map) {
 
 absl::Status WriteCanaries(SqlDatabase& database, int64_t map_id, uint64_t revision,
                            const std::vector<std::string>& vehicles) {
-  absl::Status status =
-      database.Run("DELETE FROM canaries WHERE map_id = ?1 AND revision = ?2", map_id, revision);
-  if (!status.ok()) return status;
+  VOXLOC_TRY(
+      database.Run("DELETE FROM canaries WHERE map_id = ?1 AND revision = ?2", map_id, revision));
   int64_t place = 0;
   for (const std::string& vehicle : vehicles) {
-    status = database.Run(
+    VOXLOC_TRY(database.Run(
         "INSERT INTO canaries (map_id, revision, place, vehicle) VALUES (?1, ?2, ?3, ?4)", map_id,
-        revision, place++, vehicle);
-    if (!status.ok()) return status;
+        revision, place++, vehicle));
   }
   return absl::OkStatus();
 }
@@ -82,16 +80,6 @@ StoredRevision RevisionOf(const SqlQuery& query, int column = 0) {
   return revision;
 }
 
-absl::Status AddCanaries(SqlDatabase& database, int64_t map_id, StoredRevision& revision) {
-  if (revision.state != RevisionState::kStaged) return absl::OkStatus();
-  SqlQuery query(database,
-                 "SELECT vehicle FROM canaries WHERE map_id = ?1 AND revision = ?2 "
-                 "ORDER BY place",
-                 map_id, revision.revision);
-  while (query.Next()) revision.canary_vehicles.push_back(query.Text(0));
-  return query.status();
-}
-
 struct RevisionRow {
   StoredRevision revision;
   bool kept = false;
@@ -101,20 +89,24 @@ struct RevisionRow {
 template <typename Key>
 absl::StatusOr<std::optional<RevisionRow>> FindRevision(SqlDatabase& database, int64_t map_id,
                                                         absl::string_view column, const Key& key) {
-  RevisionRow row;
-  {
-    const std::string sql = absl::StrCat(
-        "SELECT ", kRevisionColumns, " FROM revisions r WHERE map_id = ?1 AND ", column, " = ?2");
-    SqlQuery query(database, sql.c_str(), map_id, key);
-    if (!query.Next()) {
-      if (!query.status().ok()) return query.status();
-      return std::nullopt;
-    }
-    row.revision = RevisionOf(query);
-    row.kept = query.Int(kRevisionColumnCount - 1) != 0;
+  VOXLOC_ASSIGN_OR_RETURN(
+      auto found, database.ReadFirst(
+                      [](const SqlQuery& row) {
+                        return RevisionRow{RevisionOf(row), row.Int(kRevisionColumnCount - 1) != 0};
+                      },
+                      absl::StrCat("SELECT ", kRevisionColumns,
+                                   " FROM revisions r WHERE map_id = ?1 AND ", column, " = ?2")
+                          .c_str(),
+                      map_id, key));
+  if (found.has_value() && found->revision.state == RevisionState::kStaged) {
+    VOXLOC_ASSIGN_OR_RETURN(
+        found->revision.canary_vehicles,
+        database.ReadAll([](const SqlQuery& row) { return row.Text(0); },
+                         "SELECT vehicle FROM canaries WHERE map_id = ?1 AND revision = ?2 "
+                         "ORDER BY place",
+                         map_id, found->revision.revision));
   }
-  VOXLOC_TRY(AddCanaries(database, map_id, row.revision));
-  return row;
+  return found;
 }
 
 // A revision that can still be changed or read. NotFound.
@@ -166,31 +158,23 @@ uint32_t ChecksumOf(absl::string_view id, uint64_t from_revision, const TileReco
   return crc;
 }
 
-// The points of the tile in the only row; nullopt: there is none.
-absl::StatusOr<std::optional<uint64_t>> PointsOf(SqlQuery& query) {
-  std::optional<uint64_t> points;
-  while (query.Next()) points = query.UInt(0);
-  if (!query.status().ok()) return query.status();
-  return points;
-}
+uint64_t FirstNumber(const SqlQuery& row) { return row.UInt(0); }
 
 // The tile of the active revision ends with this one. Returns its points; nullopt: there was none.
 absl::StatusOr<std::optional<uint64_t>> CloseTileRow(SqlDatabase& database, int64_t map_id,
                                                      uint64_t revision, absl::string_view tile) {
-  SqlQuery query(database,
-                 "UPDATE tiles SET to_revision = ?3 WHERE map_id = ?1 AND tile_id = ?2 "
-                 "AND to_revision IS NULL RETURNING points",
-                 map_id, tile, revision);
-  return PointsOf(query);
+  return database.ReadFirst(FirstNumber,
+                            "UPDATE tiles SET to_revision = ?3 WHERE map_id = ?1 AND tile_id = ?2 "
+                            "AND to_revision IS NULL RETURNING points",
+                            map_id, tile, revision);
 }
 
 absl::StatusOr<std::optional<uint64_t>> PointsOfTile(SqlDatabase& database, int64_t map_id,
                                                      absl::string_view tile) {
-  SqlQuery query(database,
-                 "SELECT points FROM tiles WHERE map_id = ?1 AND tile_id = ?2 "
-                 "AND to_revision IS NULL",
-                 map_id, tile);
-  return PointsOf(query);
+  return database.ReadFirst(FirstNumber,
+                            "SELECT points FROM tiles WHERE map_id = ?1 AND tile_id = ?2 "
+                            "AND to_revision IS NULL",
+                            map_id, tile);
 }
 
 // The tables of TileRow, with the columns of their keys.
@@ -245,16 +229,14 @@ absl::StatusOr<int64_t> CountStaged(SqlDatabase& database, int64_t map_id) {
 // withdrawn has a row, which remembers that, and is not there.
 absl::StatusOr<bool> MapExists(SqlDatabase& database, const MapRow& map) {
   if (map.active_revision != 0) return true;
-  const auto staged = CountStaged(database, map.id);
-  if (!staged.ok()) return staged.status();
-  return *staged > 0;
+  VOXLOC_ASSIGN_OR_RETURN(const auto staged, CountStaged(database, map.id));
+  return staged > 0;
 }
 
 absl::Status MarkMapDeleted(SqlDatabase& database, const MapRow& map, absl::string_view name) {
-  absl::Status status = database.Run("UPDATE maps SET deleted = 1 WHERE id = ?1", map.id);
-  if (status.ok()) status = database.Run("DELETE FROM last_poses WHERE map = ?1", name);
-  if (status.ok()) status = database.Run("DELETE FROM tile_fits WHERE map = ?1", name);
-  return status;
+  VOXLOC_TRY(database.Run("UPDATE maps SET deleted = 1 WHERE id = ?1", map.id));
+  VOXLOC_TRY(database.Run("DELETE FROM last_poses WHERE map = ?1", name));
+  return database.Run("DELETE FROM tile_fits WHERE map = ?1", name);
 }
 
 // AlreadyExists: there is a map of this name. Deletes a row of only withdrawn revisions.
@@ -409,7 +391,7 @@ absl::StatusOr<CommittedRevision> CommitRevision(SqlDatabase& database,
   revision.tiles += revision.added;
   revision.tiles -= revision.removed;
 
-  absl::Status status = database.Run(
+  VOXLOC_TRY(database.Run(
       "INSERT INTO revisions (map_id, revision, parent, state, kept, committed_unix_ns, "
       "activated_unix_ns, changed_unix_ns, comment, request_id, tiles, points, added, replaced, "
       "removed) VALUES (?1, ?2, ?3, ?4, 1, ?5, ?6, ?7, ?8, NULLIF(?9, ''), ?10, ?11, ?12, ?13, "
@@ -417,15 +399,11 @@ absl::StatusOr<CommittedRevision> CommitRevision(SqlDatabase& database,
       map->id, revision.revision, revision.parent, commit.stage ? kStagedState : kActiveState,
       revision.committed_unix_ns, revision.activated_unix_ns, now.store_unix_ns, revision.comment,
       revision.request_id, revision.tiles, revision.points, revision.added, revision.replaced,
-      revision.removed);
-  if (!status.ok()) return status;
-  if (commit.stage) {
-    revision.canary_vehicles = commit.canary_vehicles;
-    status = WriteCanaries(database, map->id, revision.revision, revision.canary_vehicles);
-  } else {
-    status = SetActive(database, map->id, revision.revision);
-  }
-  if (!status.ok()) return status;
+      revision.removed));
+  if (commit.stage) revision.canary_vehicles = commit.canary_vehicles;
+  VOXLOC_TRY(commit.stage
+                 ? WriteCanaries(database, map->id, revision.revision, revision.canary_vehicles)
+                 : SetActive(database, map->id, revision.revision));
   return committed;
 }
 
@@ -445,35 +423,29 @@ absl::StatusOr<StoredRevision> ActivateRevision(SqlDatabase& database, absl::str
                                            "; a rollback to it makes a new revision of its tiles"));
   }
 
-  std::vector<TileRow> changes;
-  {
-    SqlQuery query(database,
-                   "SELECT tile_id, content_id, points, crc32c, min_x, min_y, min_z, max_x, "
-                   "max_y, max_z, row_crc32c FROM staged_tiles "
-                   "WHERE map_id = ?1 AND revision = ?2",
-                   row.id, revision);
-    while (query.Next()) {
-      changes.push_back(
-          {query.Text(0), query.Int(1), TileOf(query, 2), static_cast<uint32_t>(query.Int(10))});
-    }
-    if (!query.status().ok()) return query.status();
-  }
+  VOXLOC_ASSIGN_OR_RETURN(
+      const auto changes,
+      database.ReadAll(
+          [](const SqlQuery& tile) {
+            return TileRow{tile.Text(0), tile.Int(1), TileOf(tile, 2),
+                           static_cast<uint32_t>(tile.Int(10))};
+          },
+          "SELECT tile_id, content_id, points, crc32c, min_x, min_y, min_z, max_x, "
+          "max_y, max_z, row_crc32c FROM staged_tiles WHERE map_id = ?1 AND revision = ?2",
+          row.id, revision));
   for (const TileRow& change : changes) {
     VOXLOC_TRY(CloseTileRow(database, row.id, revision, change.id).status());
     if (change.content == 0) continue;
     VOXLOC_TRY(AddTile(database, kTiles, row.id, revision, change));
   }
-  absl::Status status = database.Run("DELETE FROM staged_tiles WHERE map_id = ?1 AND revision = ?2",
-                                     row.id, revision);
-  if (status.ok()) status = WriteCanaries(database, row.id, revision, {});
-  if (status.ok()) {
-    status = database.Run(
-        "UPDATE revisions SET state = 0, activated_unix_ns = ?3, changed_unix_ns = ?4 "
-        "WHERE map_id = ?1 AND revision = ?2",
-        row.id, revision, now.system_unix_ns, now.store_unix_ns);
-  }
-  if (status.ok()) status = SetActive(database, row.id, revision);
-  if (!status.ok()) return status;
+  VOXLOC_TRY(database.Run("DELETE FROM staged_tiles WHERE map_id = ?1 AND revision = ?2", row.id,
+                          revision));
+  VOXLOC_TRY(WriteCanaries(database, row.id, revision, {}));
+  VOXLOC_TRY(
+      database.Run("UPDATE revisions SET state = 0, activated_unix_ns = ?3, changed_unix_ns = ?4 "
+                   "WHERE map_id = ?1 AND revision = ?2",
+                   row.id, revision, now.system_unix_ns, now.store_unix_ns));
+  VOXLOC_TRY(SetActive(database, row.id, revision));
   staged->state = RevisionState::kActive;
   staged->activated_unix_ns = now.system_unix_ns;
   staged->canary_vehicles.clear();
@@ -493,49 +465,42 @@ absl::StatusOr<Manifest> ReadManifest(SqlDatabase& database, absl::string_view m
   }
 
   Manifest manifest;
-  // A tile that is wrong, or missing, must not go unnoticed.
-  const auto add = [&](const SqlQuery& query, uint64_t from) -> absl::Status {
-    const auto digest = Sha256FromBytes(query.Bytes(1));
-    TileRecord tile = TileOf(query, 2);
-    tile.digest = digest.ok() ? *digest : Sha256Digest();
-    tile.revision = from;
-    if (!digest.ok() ||
-        static_cast<uint32_t>(query.Int(10)) != ChecksumOf(query.Bytes(0), from, tile)) {
-      return absl::DataLossError(absl::StrCat(database.name(), ": the row of tile \"",
-                                              query.Bytes(0), "\" of map \"", map,
-                                              "\" is damaged"));
-    }
-    manifest.insert_or_assign(manifest.end(), query.Text(0), tile);
-    return absl::OkStatus();
-  };
-  {
+  // Adds the tiles of a table. A tile that is wrong, or missing, must not go unnoticed.
+  const auto add = [&](absl::string_view from_column, absl::string_view table,
+                       absl::string_view where, uint64_t of_revision) -> absl::Status {
     SqlQuery query(database,
-                   "SELECT t.tile_id, c.digest, t.points, t.crc32c, t.min_x, t.min_y, t.min_z, "
-                   "t.max_x, t.max_y, t.max_z, t.row_crc32c, t.from_revision "
-                   "FROM tiles t LEFT JOIN contents c ON c.id = t.content_id "
-                   "WHERE t.map_id = ?1 AND t.from_revision <= ?2 "
-                   "AND (t.to_revision IS NULL OR t.to_revision > ?2) ORDER BY t.tile_id",
-                   row.id, staged ? found.parent : revision);
+                   absl::StrCat("SELECT t.tile_id, c.digest, t.points, t.crc32c, t.min_x, t.min_y, "
+                                "t.min_z, t.max_x, t.max_y, t.max_z, t.row_crc32c, t.content_id, ",
+                                from_column, " FROM ", table,
+                                " t LEFT JOIN contents c ON c.id = t.content_id "
+                                "WHERE t.map_id = ?1 AND ",
+                                where, " ORDER BY t.tile_id")
+                       .c_str(),
+                   row.id, of_revision);
     while (query.Next()) {
-      VOXLOC_TRY(add(query, query.UInt(11)));
-    }
-    if (!query.status().ok()) return query.status();
-  }
-  if (staged) {
-    SqlQuery query(database,
-                   "SELECT t.tile_id, c.digest, t.points, t.crc32c, t.min_x, t.min_y, t.min_z, "
-                   "t.max_x, t.max_y, t.max_z, t.row_crc32c, t.content_id IS NULL "
-                   "FROM staged_tiles t LEFT JOIN contents c ON c.id = t.content_id "
-                   "WHERE t.map_id = ?1 AND t.revision = ?2",
-                   row.id, revision);
-    while (query.Next()) {
-      if (query.Int(11) != 0) {
+      if (staged && query.IsNull(11)) {  // the staged revision removes the tile
         manifest.erase(query.Text(0));
-      } else if (absl::Status status = add(query, revision); !status.ok()) {
-        return status;
+        continue;
       }
+      const auto digest = Sha256FromBytes(query.Bytes(1));
+      TileRecord tile = TileOf(query, 2);
+      tile.digest = digest.ok() ? *digest : Sha256Digest();
+      tile.revision = query.UInt(12);
+      if (!digest.ok() ||
+          static_cast<uint32_t>(query.Int(10)) != ChecksumOf(query.Bytes(0), tile.revision, tile)) {
+        return absl::DataLossError(absl::StrCat(database.name(), ": the row of tile \"",
+                                                query.Bytes(0), "\" of map \"", map,
+                                                "\" is damaged"));
+      }
+      manifest.insert_or_assign(manifest.end(), query.Text(0), tile);
     }
-    if (!query.status().ok()) return query.status();
+    return query.status();
+  };
+  VOXLOC_TRY(add("t.from_revision", "tiles",
+                 "t.from_revision <= ?2 AND (t.to_revision IS NULL OR t.to_revision > ?2)",
+                 staged ? found.parent : revision));
+  if (staged) {
+    VOXLOC_TRY(add("t.revision", "staged_tiles", "t.revision = ?2", revision));
   }
   if (manifest.size() != found.tiles) {
     return absl::DataLossError(absl::StrCat(database.name(), ": revision ", revision, " of map \"",
@@ -582,11 +547,10 @@ absl::StatusOr<StoredRevision> MapStore::Withdraw(absl::string_view map, uint64_
       return absl::FailedPreconditionError(
           absl::StrCat("revision ", revision, " of map \"", map, "\" was activated"));
     }
-    absl::Status status = database.Run(
+    VOXLOC_TRY(database.Run(
         "UPDATE revisions SET state = 2, changed_unix_ns = ?3 WHERE map_id = ?1 AND revision = ?2",
-        row.id, revision, now.store_unix_ns);
-    if (status.ok()) status = WriteCanaries(database, row.id, revision, {});
-    if (!status.ok()) return status;
+        row.id, revision, now.store_unix_ns));
+    VOXLOC_TRY(WriteCanaries(database, row.id, revision, {}));
     staged->state = RevisionState::kWithdrawn;
     staged->canary_vehicles.clear();
     return staged;
@@ -621,12 +585,9 @@ absl::StatusOr<uint64_t> MapStore::DeleteMap(absl::string_view map, uint64_t rev
       return absl::AbortedError(absl::StrCat("map \"", map, "\" is at revision ",
                                              row.active_revision, ", not at ", revision));
     }
-    absl::Status status = MarkMapDeleted(database, row, map);
-    if (status.ok()) {
-      status = database.Run("UPDATE revisions SET changed_unix_ns = ?2 WHERE map_id = ?1", row.id,
-                            now.store_unix_ns);
-    }
-    if (!status.ok()) return status;
+    VOXLOC_TRY(MarkMapDeleted(database, row, map));
+    VOXLOC_TRY(database.Run("UPDATE revisions SET changed_unix_ns = ?2 WHERE map_id = ?1", row.id,
+                            now.store_unix_ns));
     return row.active_revision;
   };
   return backend_->Change(map, remove);
@@ -636,25 +597,23 @@ absl::StatusOr<uint64_t> MapStore::UndeleteMap(absl::string_view map) {
   const auto undelete = [&](SqlDatabase& database,
                             const StoreTime& /*now*/) -> absl::StatusOr<uint64_t> {
     VOXLOC_TRY(CheckMapAbsent(database, map));
-    MapRow deleted;
-    {
-      SqlQuery query(
-          database,
-          "SELECT m.id, m.active_revision FROM maps m JOIN revisions r ON r.map_id = m.id "
-          "AND r.revision = m.active_revision AND r.kept = 1 WHERE m.id = "
-          "(SELECT MAX(d.id) FROM maps d WHERE d.name = ?1 AND d.deleted = 1 AND EXISTS "
-          "(SELECT 1 FROM revisions k WHERE k.map_id = d.id AND k.kept = 1 AND k.state IN "
-          "(0, 1)))",  // not one of which nothing but withdrawn revisions was left
-          map);
-      if (!query.Next()) {
-        if (!query.status().ok()) return query.status();
-        return absl::NotFoundError(
-            absl::StrCat("no deleted map \"", map, "\" that can be restored"));
-      }
-      deleted = {query.Int(0), query.UInt(1)};
+    VOXLOC_ASSIGN_OR_RETURN(
+        const auto deleted,
+        database.ReadFirst(
+            [](const SqlQuery& row) {
+              return MapRow{row.Int(0), row.UInt(1)};
+            },
+            "SELECT m.id, m.active_revision FROM maps m JOIN revisions r ON r.map_id = m.id "
+            "AND r.revision = m.active_revision AND r.kept = 1 WHERE m.id = "
+            "(SELECT MAX(d.id) FROM maps d WHERE d.name = ?1 AND d.deleted = 1 AND EXISTS "
+            "(SELECT 1 FROM revisions k WHERE k.map_id = d.id AND k.kept = 1 AND k.state IN "
+            "(0, 1)))",  // not one of which nothing but withdrawn revisions was left
+            map));
+    if (!deleted.has_value()) {
+      return absl::NotFoundError(absl::StrCat("no deleted map \"", map, "\" that can be restored"));
     }
-    VOXLOC_TRY(database.Run("UPDATE maps SET deleted = 0 WHERE id = ?1", deleted.id));
-    return deleted.active_revision;
+    VOXLOC_TRY(database.Run("UPDATE maps SET deleted = 0 WHERE id = ?1", deleted->id));
+    return deleted->active_revision;
   };
   return backend_->Change(map, undelete);
 }

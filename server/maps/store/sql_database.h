@@ -12,9 +12,11 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <type_traits>
 #include <variant>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -45,6 +47,8 @@ class SqlRows {
   [[nodiscard]] virtual absl::string_view Bytes(int column) const = 0;
 };
 
+class SqlQuery;
+
 class SqlDatabase {
  public:
   virtual ~SqlDatabase() = default;
@@ -54,6 +58,14 @@ class SqlDatabase {
   // One statement with parameters 1, 2, ...; its rows are dropped.
   template <typename... Values>
   [[nodiscard]] absl::Status Run(const char* sql, const Values&... values);
+  // What `of` makes of each row of a statement.
+  template <typename Of, typename... Values>
+  [[nodiscard]] auto ReadAll(Of of, const char* sql, const Values&... values)
+      -> absl::StatusOr<std::vector<std::invoke_result_t<Of, const SqlQuery&>>>;
+  // What `of` makes of the first row of a statement; nullopt: there is none.
+  template <typename Of, typename... Values>
+  [[nodiscard]] auto ReadFirst(Of of, const char* sql, const Values&... values)
+      -> absl::StatusOr<std::optional<std::invoke_result_t<Of, const SqlQuery&>>>;
   // The number in the first column of the only row of a statement. Internal: there is none.
   template <typename... Values>
   [[nodiscard]] absl::StatusOr<int64_t> Number(const char* sql, const Values&... values);
@@ -123,6 +135,26 @@ absl::Status SqlDatabase::Run(const char* sql, const Values&... values) {
   while (query.Next()) {
   }
   return query.status();
+}
+
+template <typename Of, typename... Values>
+auto SqlDatabase::ReadAll(Of of, const char* sql, const Values&... values)
+    -> absl::StatusOr<std::vector<std::invoke_result_t<Of, const SqlQuery&>>> {
+  SqlQuery query(*this, sql, values...);
+  std::vector<std::invoke_result_t<Of, const SqlQuery&>> rows;
+  while (query.Next()) rows.push_back(of(query));
+  if (!query.status().ok()) return query.status();
+  return rows;
+}
+
+template <typename Of, typename... Values>
+auto SqlDatabase::ReadFirst(Of of, const char* sql, const Values&... values)
+    -> absl::StatusOr<std::optional<std::invoke_result_t<Of, const SqlQuery&>>> {
+  SqlQuery query(*this, sql, values...);
+  std::optional<std::invoke_result_t<Of, const SqlQuery&>> row;
+  if (query.Next()) row = of(query);
+  if (!query.status().ok()) return query.status();
+  return row;
 }
 
 template <typename... Values>

@@ -61,14 +61,14 @@ absl::Status SqliteDatabase::CopyTo(const std::string& path, absl::Mutex* turn,
   std::remove(path.c_str());
   VOXLOC_ASSIGN_OR_RETURN(const auto copy, Open(path, Access::kCreate));
   // A copy that was not finished is of no use, so it needs no journal.
-  absl::Status status = copy->Run("PRAGMA journal_mode = OFF");
-  if (!status.ok()) return status;
+  VOXLOC_TRY(copy->Run("PRAGMA journal_mode = OFF"));
   sqlite3_backup* backup = nullptr;
   {
     const absl::MutexLockMaybe lock(turn);
     backup = sqlite3_backup_init(copy->handle(), "main", handle_, "main");
   }
   if (backup == nullptr) return copy->Error(sqlite3_errcode(copy->handle()));
+  absl::Status status;
   int code = SQLITE_OK;
   while (status.ok() && code == SQLITE_OK) {
     double part = 1.0;
@@ -221,8 +221,8 @@ absl::StatusOr<std::string> RestoreMapStore(const std::string& backup, const std
   absl::Status status = CopyFile(backup, restored, report);
   if (status.ok()) status = CheckBackup(restored, backup, report);
   if (status.ok()) status = SyncFile(restored);
-  if (status.ok() && !report(1.0))
-    status = RestoreCancelled();  // from here on it is a matter of milliseconds
+  // From here on it is a matter of milliseconds.
+  if (status.ok() && !report(1.0)) status = RestoreCancelled();
   if (!status.ok()) {
     RemoveWithLog(restored);
     return status;
@@ -235,19 +235,16 @@ absl::StatusOr<std::string> RestoreMapStore(const std::string& backup, const std
     for (int i = 1; kept.empty() || fs::exists(kept, error); ++i) {
       kept = absl::StrCat(database, ".replaced-", i);
     }
-    status = LinkOrRename(database, kept);
-    if (status.ok()) status = LinkOrRename(database + "-wal", kept + "-wal");
-    if (status.ok()) status = SyncDirectory(directory);
-    if (!status.ok()) return status;
+    VOXLOC_TRY(LinkOrRename(database, kept));
+    VOXLOC_TRY(LinkOrRename(database + "-wal", kept + "-wal"));
+    VOXLOC_TRY(SyncDirectory(directory));
   }
-  std::remove((database + "-wal").c_str());
-  std::remove((database + "-shm").c_str());
-  std::remove((restored + "-wal").c_str());
-  std::remove((restored + "-shm").c_str());
+  for (const std::string& file : {database, restored}) {
+    for (const char* const suffix : {"-wal", "-shm"}) std::remove((file + suffix).c_str());
+  }
   fs::rename(restored, database, error);
   if (error) return SystemError(database + " cannot be replaced", error.value());
-  status = SyncDirectory(directory);
-  if (!status.ok()) return status;
+  VOXLOC_TRY(SyncDirectory(directory));
   return kept;
 }
 

@@ -2,18 +2,14 @@
 
 #include "server/maps/store/sqlite_database.h"
 
-#include <sqlite3.h>
-
 #include <algorithm>
 #include <cstddef>
-#include <functional>
-#include <memory>
 #include <utility>
 #include <variant>
-#include <vector>
 
 #include "absl/memory/memory.h"
 #include "absl/strings/str_cat.h"
+#include "core/status/try.h"
 
 namespace voxloc::server {
 namespace {
@@ -50,9 +46,8 @@ absl::StatusCode CodeOf(int extended) {
 absl::StatusOr<std::unique_ptr<SqliteDatabase>> SqliteDatabase::Open(const std::string& path,
                                                                      Access access) {
   int flags = SQLITE_OPEN_NOMUTEX;
-  if (access == Access::kRead) flags |= SQLITE_OPEN_READONLY;
-  if (access == Access::kWrite) flags |= SQLITE_OPEN_READWRITE;
-  if (access == Access::kCreate) flags |= SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE;
+  flags |= access == Access::kRead ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE;
+  if (access == Access::kCreate) flags |= SQLITE_OPEN_CREATE;
   sqlite3* handle = nullptr;
   const int code = sqlite3_open_v2(path.c_str(), &handle, flags, nullptr);
   if (handle == nullptr) return absl::ResourceExhaustedError(path + ": out of memory");
@@ -73,9 +68,6 @@ absl::StatusOr<std::unique_ptr<SqliteDatabase>> SqliteDatabase::Open(const std::
   return database;
 }
 
-SqliteDatabase::SqliteDatabase(std::string path, sqlite3* handle)
-    : path_(std::move(path)), handle_(handle) {}
-
 SqliteDatabase::~SqliteDatabase() {
   for (const auto& [sql, cached] : statements_) sqlite3_finalize(cached.statement);
   sqlite3_close_v2(handle_);
@@ -95,16 +87,13 @@ absl::Status SqliteDatabase::Execute(const char* sql) {
 }
 
 absl::Status SqliteDatabase::Transaction(Begin begin, absl::FunctionRef<absl::Status()> body) {
-  absl::Status status = Run(begin == Begin::kImmediate ? "BEGIN IMMEDIATE" : "BEGIN");
-  if (!status.ok()) return status;
-  status = body();
+  VOXLOC_TRY(Run(begin == Begin::kImmediate ? "BEGIN IMMEDIATE" : "BEGIN"));
+  absl::Status status = body();
   if (status.ok()) status = Run("COMMIT");
   // After some errors SQLite has rolled back by itself.
   if (!status.ok() && sqlite3_get_autocommit(handle_) == 0) Run("ROLLBACK").IgnoreError();
   return status;
 }
-
-int64_t SqliteDatabase::changes() const { return sqlite3_changes(handle_); }
 
 void SqliteDatabase::CheckIntegrity(const std::string& table, std::vector<std::string>& findings) {
   const std::string of = table.empty() ? "" : absl::StrCat("('", table, "')");
@@ -154,7 +143,19 @@ class SqliteDatabase::Rows : public SqlRows {
   }
 
   void Bind(int index, const SqlValue& value) {
-    std::visit([this, index](const auto& known) { BindKnown(index, known); }, value);
+    if (const auto* const number = std::get_if<int64_t>(&value)) {
+      Check(sqlite3_bind_int64(statement_, index, *number));
+    } else if (const auto* const real = std::get_if<double>(&value)) {
+      Check(sqlite3_bind_double(statement_, index, *real));
+    } else if (const auto* const text = std::get_if<absl::string_view>(&value)) {
+      Check(sqlite3_bind_text64(statement_, index, AddressOf(*text), text->size(), SQLITE_TRANSIENT,
+                                SQLITE_UTF8));
+    } else if (const auto* const blob = std::get_if<SqlBlob>(&value)) {
+      Check(sqlite3_bind_blob64(statement_, index, AddressOf(blob->bytes), blob->bytes.size(),
+                                SQLITE_STATIC));
+    } else {
+      Check(sqlite3_bind_null(statement_, index));
+    }
   }
 
   bool Next() override {
@@ -185,20 +186,9 @@ class SqliteDatabase::Rows : public SqlRows {
   }
 
  private:
-  void BindKnown(int index, std::nullptr_t /*null*/) {
-    Check(sqlite3_bind_null(statement_, index));
-  }
-  void BindKnown(int index, int64_t value) { Check(sqlite3_bind_int64(statement_, index, value)); }
-  void BindKnown(int index, double value) { Check(sqlite3_bind_double(statement_, index, value)); }
-  void BindKnown(int index, absl::string_view text) {
-    // An empty view may have no address, which SQLite takes for NULL.
-    const char* const bytes = text.data() == nullptr ? "" : text.data();
-    Check(
-        sqlite3_bind_text64(statement_, index, bytes, text.size(), SQLITE_TRANSIENT, SQLITE_UTF8));
-  }
-  void BindKnown(int index, SqlBlob blob) {
-    const char* const bytes = blob.bytes.data() == nullptr ? "" : blob.bytes.data();
-    Check(sqlite3_bind_blob64(statement_, index, bytes, blob.bytes.size(), SQLITE_STATIC));
+  // An empty view may have no address, which SQLite takes for NULL.
+  static const char* AddressOf(absl::string_view bytes) {
+    return bytes.data() == nullptr ? "" : bytes.data();
   }
 
   void Check(int code) const {
@@ -229,30 +219,27 @@ struct FileNameDeleter {
   void operator()(char* name) const { sqlite3_free_filename(name); }
 };
 
-// Clients see the errors, so these have the name without the folder.
-std::string NameOf(const std::string& path) { return path.substr(path.rfind('/') + 1); }
-
-absl::Status LogError(const std::string& path, absl::string_view what, int code) {
+absl::Status LogError(const std::string& log, absl::string_view what, int code) {
   const std::string message =
-      absl::StrCat(NameOf(path), " cannot be ", what, ": ", sqlite3_errstr(code), " (", code, ")");
+      absl::StrCat(log, " cannot be ", what, ": ", sqlite3_errstr(code), " (", code, ")");
   if ((code & 0xff) == SQLITE_FULL) return absl::ResourceExhaustedError(message);
   return absl::InternalError(message);
 }
 
-absl::Status RewriteFile(sqlite3_file* file, const std::string& path) {
+absl::Status RewriteFile(sqlite3_file* file, const std::string& log) {
   sqlite3_int64 size = 0;
   int code = file->pMethods->xFileSize(file, &size);
-  if (code != SQLITE_OK) return LogError(path, "measured", code);
+  if (code != SQLITE_OK) return LogError(log, "measured", code);
   std::vector<char> chunk(static_cast<size_t>(std::min(size, kChunkBytes)));
   for (sqlite3_int64 at = 0; at < size; at += kChunkBytes) {
     const int bytes = static_cast<int>(std::min(size - at, kChunkBytes));
     code = file->pMethods->xRead(file, chunk.data(), bytes, at);
-    if (code != SQLITE_OK) return LogError(path, "read", code);
+    if (code != SQLITE_OK) return LogError(log, "read", code);
     code = file->pMethods->xWrite(file, chunk.data(), bytes, at);
-    if (code != SQLITE_OK) return LogError(path, "written", code);
+    if (code != SQLITE_OK) return LogError(log, "written", code);
   }
   code = file->pMethods->xSync(file, SQLITE_SYNC_FULL);
-  return code == SQLITE_OK ? absl::OkStatus() : LogError(path, "synced", code);
+  return code == SQLITE_OK ? absl::OkStatus() : LogError(log, "synced", code);
 }
 
 }  // namespace
@@ -262,9 +249,11 @@ absl::Status RewriteWal(const std::string& database_path) {
   sqlite3_vfs* const vfs = sqlite3_vfs_find(nullptr);
   if (vfs == nullptr) return absl::InternalError("SQLite has no file layer");
   const std::string path = database_path + "-wal";
+  // Clients see the errors, so these have the name without the folder.
+  const std::string log = path.substr(path.rfind('/') + 1);
   int exists = 0;
   int code = vfs->xAccess(vfs, path.c_str(), SQLITE_ACCESS_EXISTS, &exists);
-  if (code != SQLITE_OK) return LogError(path, "looked for", code);
+  if (code != SQLITE_OK) return LogError(log, "looked for", code);
   if (exists == 0) return absl::OkStatus();
 
   const std::unique_ptr<char, FileNameDeleter> name(const_cast<char*>(
@@ -279,11 +268,11 @@ absl::Status RewriteWal(const std::string& database_path) {
   if (code != SQLITE_OK) {
     if (file->pMethods != nullptr) file->pMethods->xClose(file);
     if ((code & 0xff) == SQLITE_CANTOPEN) {
-      return absl::FailedPreconditionError(NameOf(path) + " cannot be opened for writing");
+      return absl::FailedPreconditionError(log + " cannot be opened for writing");
     }
-    return LogError(path, "opened", code);
+    return LogError(log, "opened", code);
   }
-  absl::Status status = RewriteFile(file, path);
+  absl::Status status = RewriteFile(file, log);
   file->pMethods->xClose(file);
   return status;
 }

@@ -18,6 +18,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/functional/function_ref.h"
@@ -48,7 +49,7 @@ class SqliteDatabase : public SqlDatabase {
   enum class Begin { kDeferred, kImmediate };
   [[nodiscard]] absl::Status Transaction(Begin begin, absl::FunctionRef<absl::Status()> body);
 
-  [[nodiscard]] int64_t changes() const override;
+  [[nodiscard]] int64_t changes() const override { return sqlite3_changes(handle_); }
   // Whether an fsync has ever failed. Data written since the previous successful one may be lost,
   // although it can still be read.
   [[nodiscard]] bool sync_failed() const { return sync_failed_; }
@@ -81,7 +82,7 @@ class SqliteDatabase : public SqlDatabase {
     bool in_use = false;
   };
 
-  SqliteDatabase(std::string path, sqlite3* handle);
+  SqliteDatabase(std::string path, sqlite3* handle) : path_(std::move(path)), handle_(handle) {}
 
   // Of Backup: `path` is removed at first.
   [[nodiscard]] absl::Status CopyTo(const std::string& path, absl::Mutex* turn,

@@ -19,7 +19,6 @@
 #include "server/maps/store/directory_lock.h"
 #include "server/maps/store/sql_backend.h"
 #include "server/maps/store/sqlite_database.h"
-#include "server/maps/store/store_clock.h"
 #include "server/maps/store/store_schema.h"
 
 namespace voxloc::server {
@@ -131,9 +130,7 @@ class SqliteBackend : public SqlBackend {
   }
 
   // On a connection of the pool, or on the one for all.
-  absl::Status Read(Body body) override {
-    return WithReader([&](SqliteDatabase& database) { return body(database); });
-  }
+  absl::Status Read(Body body) override { return WithReader(body); }
 
   absl::Status ReadSnapshot(Body body) override {
     return WithReader([&](SqliteDatabase& database) {
@@ -151,8 +148,34 @@ class SqliteBackend : public SqlBackend {
     return absl::IsDataLoss(status) && durable() ? WithRemedy(status) : status;
   }
 
-  absl::Status Shrink(CollectReport& report) override;
-  absl::StatusOr<uint64_t> StoredBytes(SqlDatabase& database) override;
+  absl::Status Shrink(CollectReport& report) override {
+    if (!durable()) return absl::OkStatus();
+    return Write(
+        Sync::kNormal, [&](SqlDatabase& database, const StoreTime& /*now*/) -> absl::Status {
+          VOXLOC_ASSIGN_OR_RETURN(const auto free, database.Number("PRAGMA freelist_count"));
+          VOXLOC_ASSIGN_OR_RETURN(const auto pages, database.Number("PRAGMA page_count"));
+          // Free pages are what the next content is written to; a quarter of the file is plenty.
+          const int64_t surplus = free - std::max(pages / 4, 4 * kPagesPerShrink);
+          if (surplus <= 0) return absl::OkStatus();
+          if (surplus > kPagesPerShrink) report.more = true;
+          const int64_t freed = std::min(surplus, kPagesPerShrink);
+          return database.Execute(absl::StrCat("PRAGMA incremental_vacuum(", freed, ")").c_str());
+        });
+  }
+
+  absl::StatusOr<uint64_t> StoredBytes(SqlDatabase& database) override {
+    if (!durable()) {
+      VOXLOC_ASSIGN_OR_RETURN(const auto pages, database.Number("PRAGMA page_count"));
+      VOXLOC_ASSIGN_OR_RETURN(const auto page_bytes, database.Number("PRAGMA page_size"));
+      return static_cast<uint64_t>(pages * page_bytes);
+    }
+    uint64_t bytes = 0;
+    for (const char* const name : kFiles) {
+      struct stat file {};
+      if (::stat(PathOf(name).c_str(), &file) == 0) bytes += static_cast<uint64_t>(file.st_size);
+    }
+    return bytes;
+  }
 
  private:
   // Where the disk is full, the index of the log has no file that connections could share. It is
@@ -166,8 +189,13 @@ class SqliteBackend : public SqlBackend {
   }
 
   absl::Status EnableWal() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
-    absl::Status status = PrepareNewDatabase(*writer_);
-    if (!status.ok()) return status;
+    // Freed pages go back to the file system, in steps that the store asks for. A database that has
+    // the setting is only read: writing it again would fail on a full disk.
+    constexpr int64_t kIncremental = 2;
+    VOXLOC_ASSIGN_OR_RETURN(const auto mode, writer_->Number("PRAGMA auto_vacuum"));
+    if (mode != kIncremental) {
+      VOXLOC_TRY(writer_->Execute("PRAGMA auto_vacuum = INCREMENTAL"));
+    }
     SqlQuery query(*writer_, "PRAGMA journal_mode = WAL");
     if (!query.Next()) return query.status();
     if (query.Bytes(0) == "wal") {
@@ -181,16 +209,15 @@ class SqliteBackend : public SqlBackend {
 
   absl::Status WriteLocked(Sync sync, TimedBody body) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     if (!CheckFiles()) return writable_;
-    absl::Status status = writer_->Execute(sync == Sync::kFull ? "PRAGMA synchronous = FULL"
-                                                               : "PRAGMA synchronous = NORMAL");
-    if (!status.ok()) return status;
-    status = writer_->Transaction(SqliteDatabase::Begin::kImmediate,
-                                  [&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) -> absl::Status {
-                                    if (!resumed_) {
-                                      VOXLOC_TRY(clock_.Resume(*writer_, clock_.Now()));
-                                    }
-                                    return body(*writer_, clock_.Now());
-                                  });
+    VOXLOC_TRY(writer_->Execute(sync == Sync::kFull ? "PRAGMA synchronous = FULL"
+                                                    : "PRAGMA synchronous = NORMAL"));
+    const auto resume_and_run = [&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) -> absl::Status {
+      if (!resumed_) {
+        VOXLOC_TRY(clock_.Resume(*writer_, clock_.Now()));
+      }
+      return body(*writer_, clock_.Now());
+    };
+    absl::Status status = writer_->Transaction(SqliteDatabase::Begin::kImmediate, resume_and_run);
     if (status.ok()) resumed_ = true;
     if (writer_->sync_failed()) {
       StopWriting(status);
@@ -238,14 +265,7 @@ class SqliteBackend : public SqlBackend {
       const absl::MutexLock lock(&mutex_);
       return body(*writer_);
     }
-    VOXLOC_ASSIGN_OR_RETURN(auto reader, AcquireReader());
-    absl::Status status = body(*reader);
-    ReleaseReader(std::move(reader));
-    return status;
-  }
-
-  absl::StatusOr<std::unique_ptr<SqliteDatabase>> AcquireReader()
-      ABSL_LOCKS_EXCLUDED(readers_mutex_) {
+    std::unique_ptr<SqliteDatabase> reader;
     {
       const absl::MutexLock lock(&readers_mutex_);
       const auto available = [this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(readers_mutex_) {
@@ -254,23 +274,21 @@ class SqliteBackend : public SqlBackend {
       readers_mutex_.Await(absl::Condition(&available));
       ++readers_in_use_;
       if (!readers_.empty()) {
-        auto reader = std::move(readers_.back());
+        reader = std::move(readers_.back());
         readers_.pop_back();
-        return reader;
       }
     }
-    auto reader = SqliteDatabase::Open(directory_ + "/maps.db", SqliteDatabase::Access::kRead);
-    if (!reader.ok()) {
-      const absl::MutexLock lock(&readers_mutex_);
-      --readers_in_use_;
+    absl::Status status;
+    if (reader == nullptr) {
+      auto opened = SqliteDatabase::Open(directory_ + "/maps.db", SqliteDatabase::Access::kRead);
+      status = opened.status();
+      if (opened.ok()) reader = *std::move(opened);
     }
-    return reader;
-  }
-
-  void ReleaseReader(std::unique_ptr<SqliteDatabase> reader) ABSL_LOCKS_EXCLUDED(readers_mutex_) {
+    if (status.ok()) status = body(*reader);
     const absl::MutexLock lock(&readers_mutex_);
     --readers_in_use_;
-    readers_.push_back(std::move(reader));
+    if (reader != nullptr) readers_.push_back(std::move(reader));
+    return status;
   }
 
   const std::string directory_;
@@ -290,37 +308,6 @@ class SqliteBackend : public SqlBackend {
   absl::Status writable_ ABSL_GUARDED_BY(mutex_);
   std::unique_ptr<SqliteDatabase> writer_ ABSL_PT_GUARDED_BY(mutex_);
 };
-
-absl::Status SqliteBackend::Shrink(CollectReport& report) {
-  if (!durable()) return absl::OkStatus();
-  return Write(Sync::kNormal, [&](SqlDatabase& database, const StoreTime& /*now*/) -> absl::Status {
-    VOXLOC_ASSIGN_OR_RETURN(const auto free, database.Number("PRAGMA freelist_count"));
-    VOXLOC_ASSIGN_OR_RETURN(const auto pages, database.Number("PRAGMA page_count"));
-    // Free pages are what the next content is written to; a quarter of the file is plenty.
-    const int64_t surplus = free - std::max(pages / 4, 4 * kPagesPerShrink);
-    if (surplus <= 0) return absl::OkStatus();
-    const std::string vacuum =
-        absl::StrCat("PRAGMA incremental_vacuum(", std::min(surplus, kPagesPerShrink), ")");
-    if (surplus > kPagesPerShrink) report.more = true;
-    return database.Execute(vacuum.c_str());
-  });
-}
-
-absl::StatusOr<uint64_t> SqliteBackend::StoredBytes(SqlDatabase& database) {
-  uint64_t bytes = 0;
-  if (!durable()) {
-    VOXLOC_ASSIGN_OR_RETURN(const auto pages, database.Number("PRAGMA page_count"));
-    VOXLOC_ASSIGN_OR_RETURN(const auto page_bytes, database.Number("PRAGMA page_size"));
-    return static_cast<uint64_t>(pages * page_bytes);
-  }
-  for (const char* const name : {"/maps.db", "/maps.db-wal"}) {
-    struct stat file {};
-    if (::stat((directory_ + name).c_str(), &file) == 0) {
-      bytes += static_cast<uint64_t>(file.st_size);
-    }
-  }
-  return bytes;
-}
 
 }  // namespace
 

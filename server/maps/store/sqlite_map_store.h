@@ -17,7 +17,6 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "server/maps/store/map_store.h"
-#include "server/maps/store/store_options.h"
 
 namespace voxloc::server {
 

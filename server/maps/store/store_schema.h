@@ -21,24 +21,21 @@
 #include <cstdint>
 
 #include "absl/status/status.h"
-#include "absl/types/span.h"
+#include "absl/strings/string_view.h"
 
 namespace voxloc::server {
 
 class PostgresDatabase;
 class SqliteDatabase;
 
-// Step i brings a database of version i to version i + 1.
-[[nodiscard]] absl::Span<const char* const> StoreSchemaSteps();
-
 // Of this program: how many steps there are.
 [[nodiscard]] int64_t StoreSchemaVersion();
 
+// FailedPrecondition: the schema of this database is of a newer version than this program's.
+[[nodiscard]] absl::Status CheckSchemaVersion(absl::string_view database, int64_t version);
+
 // "vxlm", in the header of a file of SQLite.
 inline constexpr int64_t kStoreApplicationId = 0x76786c6d;
-
-// Before anything is written to a new database: settings that it keeps for life.
-[[nodiscard]] absl::Status PrepareNewDatabase(SqliteDatabase& database);
 
 // Whether it is a store of this version (PRAGMA user_version) or an older one; one without any
 // table is. Otherwise FailedPrecondition: it was made by a newer version, or by another program.
@@ -50,9 +47,6 @@ inline constexpr int64_t kStoreApplicationId = 0x76786c6d;
 // The same in PostgreSQL; others who do so meanwhile are waited for. FailedPrecondition: the tables
 // are of a newer version or of another program, or the database does not keep UTF-8.
 [[nodiscard]] absl::Status PreparePostgresSchema(PostgresDatabase& database);
-
-// FailedPrecondition: the tables are of a newer version than this program's.
-[[nodiscard]] absl::Status CheckPostgresVersion(int64_t version);
 
 }  // namespace voxloc::server
 

@@ -9,7 +9,7 @@
 #include <string>
 
 #include "core/checksum/sha256.h"
-#include "server/maps/moments/moments_folder.h"
+#include "server/maps/moments/moments_cache.h"
 #include "tests/fuzz/database_edits.h"
 #include "tests/fuzz/fuzz_targets.h"
 

@@ -7,7 +7,7 @@
 #include <cstring>
 
 #include "core/checksum/crc32c.h"
-#include "server/maps/store/content_piece.h"
+#include "server/maps/store/contents.h"
 #include "tests/fuzz/fuzz_targets.h"
 
 namespace voxloc {

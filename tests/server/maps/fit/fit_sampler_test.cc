@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#include "server/maps/fit/fit_sampler.h"
-
 #include <gtest/gtest.h>
 
 #include <memory>
@@ -9,6 +7,7 @@
 #include <vector>
 
 #include "absl/synchronization/notification.h"
+#include "server/maps/fit/tile_fits.h"
 #include "server/observe/metrics/metrics.h"
 #include "tests/server/maps/fake_map.h"
 #include "tests/support/eventually.h"

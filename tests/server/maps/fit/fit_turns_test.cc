@@ -5,7 +5,7 @@
 #include <map>
 #include <string>
 
-#include "server/maps/fit/fit_sampler.h"
+#include "server/maps/fit/tile_fits.h"
 
 namespace voxloc::server {
 namespace {

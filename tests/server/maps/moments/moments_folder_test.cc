@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#include "server/maps/moments/moments_folder.h"
-
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -14,6 +12,7 @@
 #include <thread>
 #include <vector>
 
+#include "server/maps/moments/moments_cache.h"
 #include "tests/support/scratch_dir.h"
 
 namespace voxloc::server {

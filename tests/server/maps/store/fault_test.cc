@@ -19,7 +19,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "core/checksum/crc32c.h"
-#include "server/maps/store/content_piece.h"
+#include "server/maps/store/contents.h"
 #include "tests/server/maps/store/faulty_disk.h"
 #include "tests/server/maps/store/store_dump.h"
 #include "tests/server/maps/store/store_fixture.h"

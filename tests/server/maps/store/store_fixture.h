@@ -18,7 +18,7 @@
 
 #include "server/maps/store/map_store.h"
 #include "server/maps/store/sqlite_map_store.h"
-#include "server/maps/store/store_options.h"
+#include "server/maps/store/postgres_map_store.h"
 #include "tests/support/scratch_dir.h"
 
 namespace voxloc::server {

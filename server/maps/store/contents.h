@@ -1,20 +1,42 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Rows of the database that several calls of the store need. What changes something works within a
-// transaction of its caller. Not thread-safe: as SqlDatabase.
+// Content in the database: rows of contents, and their pieces, which are compressed and have a
+// checksum. What changes something works within a transaction of its caller. Not thread-safe: as
+// SqlDatabase.
 
-#ifndef VOXLOC_SERVER_MAPS_STORE_ROWS_H_
-#define VOXLOC_SERVER_MAPS_STORE_ROWS_H_
+#ifndef VOXLOC_SERVER_MAPS_STORE_CONTENTS_H_
+#define VOXLOC_SERVER_MAPS_STORE_CONTENTS_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <limits>
 #include <optional>
+#include <string>
 
 #include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
 #include "core/checksum/sha256.h"
 #include "server/maps/store/sql_database.h"
 
 namespace voxloc::server {
+
+// Content is mostly rows of x, y and z as float32.
+inline constexpr size_t kPieceRowBytes = 12;
+// A piece before compression: whole rows, and at most 2 MiB, so that a transaction of one is short
+// and a reader needs little memory.
+inline constexpr size_t kMaxPieceBytes = (size_t{2} << 20) / kPieceRowBytes * kPieceRowBytes;
+
+struct StoredPiece {
+  uint64_t raw_bytes = 0;
+  uint32_t crc32c = 0;  // of `data`
+  std::string data;     // compressed
+};
+
+// Internal: zstd failed, which only happens where memory has run out.
+[[nodiscard]] absl::StatusOr<StoredPiece> PackPiece(absl::string_view raw);
+
+// DataLoss: the data has another checksum, or is not what PackPiece makes of `raw_bytes` bytes.
+[[nodiscard]] absl::StatusOr<std::string> UnpackPiece(const StoredPiece& piece);
 
 // wanted_unix_ns of content that Collect frees as soon as no revision refers to it.
 inline constexpr int64_t kExpiredUnixNs = std::numeric_limits<int64_t>::min();
@@ -43,4 +65,4 @@ struct FreedContent {
 
 }  // namespace voxloc::server
 
-#endif  // VOXLOC_SERVER_MAPS_STORE_ROWS_H_
+#endif  // VOXLOC_SERVER_MAPS_STORE_CONTENTS_H_

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-
-// How scans fitted the tiles.
+//
+// What scans leave in the store: the last poses of vehicles, and how scans fitted the tiles.
 
 #include <algorithm>
 #include <utility>
@@ -12,6 +12,19 @@
 
 namespace voxloc::server {
 namespace {
+
+// Columns from vehicle to qz.
+LastPose PoseOf(const SqlQuery& query) {
+  LastPose pose;
+  pose.vehicle = query.Text(0);
+  pose.map = query.Text(1);
+  pose.revision = query.UInt(2);
+  pose.stamp_unix_ns = query.Int(3);
+  pose.map_T_base.translation = {query.Real(4), query.Real(5), query.Real(6)};
+  pose.map_T_base.rotation =
+      Eigen::Quaterniond(query.Real(7), query.Real(8), query.Real(9), query.Real(10));
+  return pose;
+}
 
 absl::StatusOr<StoredTileFit> FitOf(const SqlQuery& query) {
   StoredTileFit stored;
@@ -37,12 +50,71 @@ absl::StatusOr<StoredTileFit> FitOf(const SqlQuery& query) {
 
 }  // namespace
 
+absl::Status MapStore::SaveLastPoses(absl::Span<const LastPose> poses) {
+  const auto save = [&](SqlDatabase& database, const StoreTime& now) -> absl::Status {
+    for (const LastPose& pose : poses) {
+      const Eigen::Vector3d& t = pose.map_T_base.translation;
+      const Eigen::Quaterniond& q = pose.map_T_base.rotation;
+      VOXLOC_TRY(database.Run(
+          "INSERT INTO last_poses (vehicle, map, revision, stamp_unix_ns, saved_unix_ns, x, y, z, "
+          "qw, qx, qy, qz) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12) "
+          "ON CONFLICT (vehicle) DO UPDATE SET map = excluded.map, revision = excluded.revision, "
+          "stamp_unix_ns = excluded.stamp_unix_ns, saved_unix_ns = excluded.saved_unix_ns, "
+          "x = excluded.x, y = excluded.y, z = excluded.z, qw = excluded.qw, qx = excluded.qx, "
+          "qy = excluded.qy, qz = excluded.qz",
+          pose.vehicle, pose.map, pose.revision, pose.stamp_unix_ns, now.store_unix_ns, t.x(),
+          t.y(), t.z(), q.w(), q.x(), q.y(), q.z()));
+    }
+    return absl::OkStatus();
+  };
+  return backend_->Write(SqlBackend::Sync::kNormal, save);
+}
+
+absl::StatusOr<LastPose> MapStore::GetLastPose(absl::string_view vehicle) {
+  return backend_->Query([&](SqlDatabase& database) -> absl::StatusOr<LastPose> {
+    VOXLOC_ASSIGN_OR_RETURN(
+        auto pose,
+        database.ReadFirst(PoseOf,
+                           "SELECT vehicle, map, revision, stamp_unix_ns, x, y, z, qw, qx, qy, qz "
+                           "FROM last_poses WHERE vehicle = ?1",
+                           vehicle));
+    if (pose.has_value()) return *std::move(pose);
+    return absl::NotFoundError(absl::StrCat("no pose of vehicle \"", vehicle, "\""));
+  });
+}
+
+absl::StatusOr<std::vector<LastPose>> MapStore::ListLastPoses(absl::string_view map) {
+  return backend_->Query([&](SqlDatabase& database) {
+    return database.ReadAll(PoseOf,
+                            "SELECT vehicle, map, revision, stamp_unix_ns, x, y, z, qw, qx, qy, qz "
+                            "FROM last_poses WHERE map = ?1 ORDER BY vehicle",
+                            map);
+  });
+}
+
+absl::StatusOr<SavedPoses> MapStore::ListPosesSavedSince(int64_t unix_ns) {
+  return backend_->Query([&](SqlDatabase& database) -> absl::StatusOr<SavedPoses> {
+    SavedPoses saved;
+    saved.latest_unix_ns = unix_ns;
+    VOXLOC_ASSIGN_OR_RETURN(
+        saved.poses,
+        database.ReadAll(
+            [&](const SqlQuery& row) {
+              saved.latest_unix_ns = row.Int(11);
+              return PoseOf(row);
+            },
+            "SELECT vehicle, map, revision, stamp_unix_ns, x, y, z, qw, qx, qy, qz, "
+            "saved_unix_ns FROM last_poses WHERE saved_unix_ns > ?1 ORDER BY saved_unix_ns",
+            unix_ns));
+    return saved;
+  });
+}
+
 absl::Status MapStore::SaveTileFits(absl::Span<const StoredTileFit> fits) {
-  const auto save = [&](SqlDatabase& database, const StoreTime& /*now*/) {
-    absl::Status status;
+  const auto save = [&](SqlDatabase& database, const StoreTime& /*now*/) -> absl::Status {
     for (const StoredTileFit& stored : fits) {
       const TileFit& fit = stored.fit;
-      status = database.Run(
+      VOXLOC_TRY(database.Run(
           "INSERT INTO tile_fits (map, tile_id, digest, last_used_unix_ns, scans, "
           "squared_distances_m2, points, points_unexplained, raised_points, "
           "raised_points_unexplained, solid, solid_seen_through, raised_solid, "
@@ -61,10 +133,9 @@ absl::Status MapStore::SaveTileFits(absl::Span<const StoredTileFit> fits) {
           stored.map, stored.tile_id, stored.digest, stored.last_used_unix_ns, fit.scans,
           fit.squared_distances_m2, fit.points.all, fit.points.mismatched, fit.raised_points.all,
           fit.raised_points.mismatched, fit.solid.all, fit.solid.mismatched, fit.raised_solid.all,
-          fit.raised_solid.mismatched);
-      if (!status.ok()) break;
+          fit.raised_solid.mismatched));
     }
-    return status;
+    return absl::OkStatus();
   };
   return backend_->Write(SqlBackend::Sync::kNormal, save);
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#include "server/maps/store/store_clock.h"
+#include "server/maps/store/sql_backend.h"
 
 #include <algorithm>
 #include <limits>
@@ -29,28 +29,21 @@ StoreClock::StoreClock(std::function<int64_t()> unix_ns)
 StoreTime StoreClock::Now() { return At(unix_ns_ ? unix_ns_() : absl::GetCurrentTimeNanos()); }
 
 StoreTime StoreClock::At(int64_t system_unix_ns) {
-  StoreTime now;
-  now.system_unix_ns = system_unix_ns;
-  latest_unix_ns_ = std::max(latest_unix_ns_, now.system_unix_ns);
-  now.store_unix_ns = latest_unix_ns_;
-  return now;
+  latest_unix_ns_ = std::max(latest_unix_ns_, system_unix_ns);
+  return {system_unix_ns, latest_unix_ns_};
 }
 
 absl::Status StoreClock::Resume(SqlDatabase& database, const StoreTime& time) {
   const int64_t now = time.store_unix_ns;
   const int64_t far_ahead = now + kFarAheadNs;
-  absl::Status status = database.Run(
-      "UPDATE contents SET wanted_unix_ns = ?1 WHERE wanted_unix_ns > ?2", now, far_ahead);
-  if (status.ok()) {
-    status = database.Run("UPDATE revisions SET changed_unix_ns = ?1 WHERE changed_unix_ns > ?2",
-                          now, far_ahead);
-  }
-  if (!status.ok()) return status;
+  VOXLOC_TRY(database.Run("UPDATE contents SET wanted_unix_ns = ?1 WHERE wanted_unix_ns > ?2", now,
+                          far_ahead));
+  VOXLOC_TRY(database.Run("UPDATE revisions SET changed_unix_ns = ?1 WHERE changed_unix_ns > ?2",
+                          now, far_ahead));
   VOXLOC_ASSIGN_OR_RETURN(
       const auto latest,
       database.Number("SELECT COALESCE(MAX(latest), CAST(?1 AS BIGINT)) FROM (SELECT "
-                      "MAX(wanted_unix_ns) AS latest "
-                      "FROM contents "
+                      "MAX(wanted_unix_ns) AS latest FROM contents "
                       "UNION ALL SELECT MAX(changed_unix_ns) FROM revisions) AS times",
                       now));
   latest_unix_ns_ = std::max(latest_unix_ns_, latest);
