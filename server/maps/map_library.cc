@@ -5,8 +5,6 @@
 #include <algorithm>
 #include <chrono>
 #include <iterator>
-#include <optional>
-#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "core/status/try.h"
@@ -160,15 +158,15 @@ absl::StatusOr<std::shared_ptr<const ResidentMap>> MapLibrary::Compose(
 
 absl::Status MapLibrary::CheckSize(const TileCatalogue& tiles) const {
   const std::shared_ptr<const Limits> limits = parts_.config.limits();
+  const auto too_many = [](uint64_t limit, absl::string_view what, uint64_t got) {
+    return absl::ResourceExhaustedError(
+        absl::StrCat("the map must have at most ", limit, what, " (got ", got, ")"));
+  };
   if (tiles.size() > limits->max_tiles_per_map) {
-    return absl::ResourceExhaustedError(absl::StrCat("the map must have at most ",
-                                                     limits->max_tiles_per_map, " tiles (got ",
-                                                     tiles.size(), ")"));
+    return too_many(limits->max_tiles_per_map, " tiles", tiles.size());
   }
   if (tiles.points() > limits->max_points_per_map) {
-    return absl::ResourceExhaustedError(absl::StrCat("the map must have at most ",
-                                                     limits->max_points_per_map, " points (got ",
-                                                     tiles.points(), ")"));
+    return too_many(limits->max_points_per_map, " points", tiles.points());
   }
   const Bounds& bounds = tiles.bounds();
   if (bounds.finite_points == 0) return absl::OkStatus();
@@ -210,12 +208,13 @@ MapFacts MapLibrary::FactsOf(const std::string& map, uint64_t revision,
   return facts;
 }
 
-absl::StatusOr<CommitReceipt> MapLibrary::Commit(const RevisionDraft& draft) {
+absl::StatusOr<CommitReceipt> MapLibrary::Commit(RevisionDraft draft) {
+  RevisionCommit& commit = draft.stored;
   MapView base;
-  if (draft.base_revision != 0) {
-    VOXLOC_ASSIGN_OR_RETURN(base, parts_.maps.FindRevision(draft.map, draft.base_revision));
-  } else if (absl::Status status = parts_.maps.CheckCapacity(draft.map); !status.ok()) {
-    return status;
+  if (commit.base_revision != 0) {
+    VOXLOC_ASSIGN_OR_RETURN(base, parts_.maps.FindRevision(commit.map, commit.base_revision));
+  } else {
+    VOXLOC_TRY(parts_.maps.CheckCapacity(commit.map));
   }
   const TileCatalogue none;
   const TileCatalogue& before = base.snapshot == nullptr ? none : base.snapshot->tiles;
@@ -232,57 +231,48 @@ absl::StatusOr<CommitReceipt> MapLibrary::Commit(const RevisionDraft& draft) {
   VOXLOC_TRY(CheckSize(drafted));
   VOXLOC_ASSIGN_OR_RETURN(auto resident, Compose(drafted, *draft.build, base.snapshot.get()));
 
-  RevisionCommit commit;
-  commit.map = draft.map;
-  commit.base_revision = draft.base_revision;
   commit.build = ToText(draft.build->request);
   if (draft.frame.has_value()) commit.frame = ToText(*draft.frame);
   commit.change = ManifestChangeOf(draft.change, before);
-  commit.comment = draft.comment;
-  commit.request_id = draft.request_id;
-  commit.stage = draft.stage;
-  commit.canary_vehicles = draft.canary_vehicles;
   const auto start = Clock::now();
   auto committed = parts_.store.Commit(commit);
   receipt.store_s = ToSeconds(Clock::now() - start);
   if (absl::IsAborted(committed.status())) {  // another server was first
-    return WithReason(committed.status(), "REVISION_CONFLICT", {{"map", draft.map}});
+    return WithReason(committed.status(), "REVISION_CONFLICT", {{"map", commit.map}});
   }
   if (!committed.ok()) return committed.status();
   // Through another server, since this request was looked for here.
-  if (committed->repeated) return RepeatedReceipt(draft.map, committed->revision);
+  if (committed->repeated) return RepeatedReceipt(commit.map, committed->revision);
 
   const uint64_t revision = committed->revision.revision;
-  TileCatalogue::Change change = draft.change;
-  for (auto& [id, tile] : change) {
+  std::vector<std::string> changed;
+  for (auto& [id, tile] : draft.change) {
+    changed.push_back(id);
     if (!tile.has_value()) continue;
-    const bool changed = commit.change.count(id) > 0;
-    tile->revision = changed ? revision : before.Find(id)->revision;
+    tile->revision = commit.change.count(id) > 0 ? revision : before.Find(id)->revision;
   }
   MapSnapshot snapshot;
-  snapshot.name = draft.map;
+  snapshot.name = commit.map;
   snapshot.revision = revision;
   snapshot.committed_unix_ns = committed->revision.committed_unix_ns;
-  snapshot.tiles = before.With(change);
+  snapshot.tiles = before.With(draft.change);
   snapshot.residency = TileResidency::Create(snapshot.tiles);
   snapshot.resident = std::move(resident);
-  MapFacts facts = FactsOf(draft.map, revision, draft.build);
-  MapEventKind kind = draft.base_revision == 0 ? MapEventKind::kCreated : MapEventKind::kUpdated;
-  if (draft.stage) {
+  MapFacts facts = FactsOf(commit.map, revision, draft.build);
+  MapEventKind kind = commit.base_revision == 0 ? MapEventKind::kCreated : MapEventKind::kUpdated;
+  if (commit.stage) {
     kind = MapEventKind::kStaged;
-    receipt.view = parts_.maps.Stage(std::move(snapshot), std::move(facts), draft.canary_vehicles);
+    receipt.view = parts_.maps.Stage(std::move(snapshot), std::move(facts), commit.canary_vehicles);
     // The frame is the map's, and so the active revision's too.
     if (base.snapshot != nullptr &&
         base.facts->frame.has_value() != receipt.view.facts->frame.has_value()) {
       static_cast<void>(parts_.maps.Activate(
-          *base.snapshot, FactsOf(draft.map, draft.base_revision, base.facts->build)));
+          *base.snapshot, FactsOf(commit.map, commit.base_revision, base.facts->build)));
     }
   } else {
     receipt.view = parts_.maps.Activate(std::move(snapshot), std::move(facts));
   }
-  std::vector<std::string> changed;
-  for (const auto& [id, tile] : draft.change) changed.push_back(id);
-  parts_.events.Notify({kind, draft.map, revision, receipt.view, std::move(changed)});
+  parts_.events.Notify({kind, commit.map, revision, receipt.view, std::move(changed)});
   return receipt;
 }
 
@@ -304,8 +294,7 @@ absl::StatusOr<CommitReceipt> MapLibrary::RepeatedReceipt(const std::string& map
   // If it has been superseded, the current revision.
   auto view = parts_.maps.FindRevision(map, stored.revision);
   if (!view.ok()) view = parts_.maps.Find(map);
-  if (!view.ok()) return view.status();
-  receipt.view = *std::move(view);
+  VOXLOC_ASSIGN_OR_RETURN(receipt.view, std::move(view));
   return receipt;
 }
 
@@ -320,7 +309,7 @@ absl::StatusOr<MapView> MapLibrary::ActivateNonResident(const std::string& map, 
         absl::StrCat("revision ", revision, " of map ", map, " is not in memory"));
   }
   // Returns the store's error, unless another server has staged the revision since.
-  VOXLOC_ASSIGN_OR_RETURN(auto activated, parts_.store.Activate(map, revision));
+  VOXLOC_TRY(parts_.store.Activate(map, revision).status());
   VOXLOC_TRY(Sync(map));
   return parts_.maps.FindRevision(map, revision);
 }
@@ -331,7 +320,7 @@ absl::StatusOr<MapView> MapLibrary::Activate(const std::string& map, uint64_t re
   if (before.ok() && before->snapshot->revision == revision) return before;
   const auto staged = parts_.maps.FindRevision(map, revision);
   if (!staged.ok()) return ActivateNonResident(map, revision);
-  VOXLOC_ASSIGN_OR_RETURN(auto activated, parts_.store.Activate(map, revision));
+  VOXLOC_TRY(parts_.store.Activate(map, revision).status());
   auto changed = ChangedTiles(before.ok() ? before->snapshot.get() : nullptr, *staged->snapshot);
   MapView view =
       parts_.maps.Activate(*staged->snapshot, FactsOf(map, revision, staged->facts->build));

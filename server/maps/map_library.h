@@ -57,15 +57,10 @@ class RecentUploads {
 
 // What becomes a revision.
 struct RevisionDraft {
-  std::string map;
+  RevisionCommit stored;  // build, frame and change are filled in
   std::shared_ptr<const MapBuild> build;
   std::optional<MapFrame> frame;  // of the map from now on; nullopt: as it was
-  uint64_t base_revision = 0;     // the active one; 0: the map does not exist
-  TileCatalogue::Change change;   // of it; revisions of its tiles are filled in
-  std::string comment;
-  std::string request_id;
-  bool stage = false;
-  std::vector<std::string> canary_vehicles;
+  TileCatalogue::Change change;   // of the base revision; revisions of its tiles are filled in
 };
 
 struct CommitReceipt {
@@ -159,7 +154,7 @@ class MapLibrary {
                                                           uint64_t revision);
   // Aborted: the base is not the active revision any more; AlreadyExists: the map has another
   // frame; ResourceExhausted: a limit.
-  [[nodiscard]] absl::StatusOr<CommitReceipt> Commit(const RevisionDraft& draft);
+  [[nodiscard]] absl::StatusOr<CommitReceipt> Commit(RevisionDraft draft);
   // The receipt of an earlier commit of this request; nullopt: it was not committed.
   [[nodiscard]] absl::StatusOr<std::optional<CommitReceipt>> FindCommitted(
       absl::string_view map, absl::string_view request_id);

@@ -78,7 +78,11 @@ absl::Status MapTransaction::Start() {
     build_ = found->facts->build;
     VOXLOC_TRY(CheckFrame(*found));
   }
-  VOXLOC_TRY(StartFromRevision());
+  // What a repeated request began from may be forgotten by now.
+  if (begin_.from_revision != 0 && begin_.from_revision != base_revision_ &&
+      committed_revision_ == 0) {
+    VOXLOC_ASSIGN_OR_RETURN(from_, library_.store().GetManifest(begin_.map, begin_.from_revision));
+  }
   if (build_ != nullptr && !begin_.build.has_value()) return absl::OkStatus();
   VOXLOC_ASSIGN_OR_RETURN(auto build, MakeMapBuild(begin_.build.value_or(MapBuildRequest{})));
   if (build_ == nullptr) {
@@ -102,14 +106,6 @@ absl::Status MapTransaction::CheckFrame(const MapView& map) const {
                     "MAP_HAS_OTHER_FRAME", {{"map", begin_.map}});
 }
 
-absl::Status MapTransaction::StartFromRevision() {
-  if (begin_.from_revision == 0 || begin_.from_revision == base_revision_) return absl::OkStatus();
-  // What the request began from may be forgotten by now.
-  if (committed_revision_ != 0) return absl::OkStatus();
-  VOXLOC_ASSIGN_OR_RETURN(from_, library_.store().GetManifest(begin_.map, begin_.from_revision));
-  return absl::OkStatus();
-}
-
 absl::Status MapTransaction::CheckOrder(const TileChunk& chunk) const {
   if (!pending_.has_value()) {
     if (chunk.index == 0) return absl::OkStatus();
@@ -129,9 +125,7 @@ absl::Status MapTransaction::CheckOrder(const TileChunk& chunk) const {
   return absl::OkStatus();
 }
 
-absl::Status MapTransaction::CheckNoPendingTile(const std::string& tile_id,
-                                                absl::string_view what) const {
-  VOXLOC_TRY(CheckTileId(tile_id));
+absl::Status MapTransaction::CheckNoPendingTile(absl::string_view what) const {
   if (!pending_.has_value()) return absl::OkStatus();
   return absl::FailedPreconditionError(
       absl::StrCat(what, " came before the last chunk of tile ", Quoted(pending_->tile_id)));
@@ -204,7 +198,8 @@ absl::StatusOr<TileReceipt> MapTransaction::FinishTile(
 absl::StatusOr<std::optional<TileReceipt>> MapTransaction::ReuseTile(const std::string& tile_id,
                                                                      const Sha256Digest& digest,
                                                                      const MayUseMap& may_use) {
-  VOXLOC_TRY(CheckNoPendingTile(tile_id, "a reuse"));
+  VOXLOC_TRY(CheckTileId(tile_id));
+  VOXLOC_TRY(CheckNoPendingTile("a reuse"));
   VOXLOC_TRY(CheckTileLimit(tile_id));
   const MapTile* const same = base_ == nullptr ? nullptr : base_->tiles.Find(tile_id);
   if (same != nullptr && same->digest == digest && same->resident != nullptr) {
@@ -257,7 +252,8 @@ bool MapTransaction::HasTile(const std::string& tile_id) const {
 }
 
 absl::StatusOr<bool> MapTransaction::RemoveTile(const std::string& tile_id) {
-  VOXLOC_TRY(CheckNoPendingTile(tile_id, "a removal"));
+  VOXLOC_TRY(CheckTileId(tile_id));
+  VOXLOC_TRY(CheckNoPendingTile("a removal"));
   VOXLOC_TRY(CheckTileLimit(tile_id));
   const bool existed = HasTile(tile_id);
   staged_[tile_id] = std::nullopt;
@@ -289,16 +285,6 @@ absl::StatusOr<MapView> MapTransaction::Current() const {
   return found;
 }
 
-absl::Status MapTransaction::SwitchEngine() {
-  VOXLOC_TRY(library_.SwitchEngine());
-  if (library_.takeovers() == takeovers_) return absl::OkStatus();
-  // They are in the store.
-  for (auto& [id, tile] : staged_) {
-    if (tile.has_value()) tile->resident = nullptr;
-  }
-  return absl::OkStatus();
-}
-
 TileCatalogue::Change MapTransaction::ChangeOf(const MapSnapshot* current) const {
   TileCatalogue::Change change = staged_;
   if (from_.has_value()) {
@@ -317,29 +303,32 @@ TileCatalogue::Change MapTransaction::ChangeOf(const MapSnapshot* current) const
 }
 
 absl::StatusOr<CommitReceipt> MapTransaction::Commit(const TransactionCommit& commit) {
-  if (pending_.has_value()) {
-    return absl::FailedPreconditionError(
-        absl::StrCat("a commit came before the last chunk of tile ", Quoted(pending_->tile_id)));
-  }
+  VOXLOC_TRY(CheckNoPendingTile("a commit"));
   if (!begin_.request_id.empty()) {
     VOXLOC_ASSIGN_OR_RETURN(auto committed, library_.FindCommitted(begin_.map, begin_.request_id));
     if (committed.has_value()) return *std::move(committed);
   }
-  VOXLOC_TRY(SwitchEngine());
+  VOXLOC_TRY(library_.SwitchEngine());
+  if (library_.takeovers() != takeovers_) {
+    // The staged tiles were in the memory of a failed engine; they are in the store.
+    for (auto& [id, tile] : staged_) {
+      if (tile.has_value()) tile->resident = nullptr;
+    }
+  }
   VOXLOC_TRY(library_.Sync(begin_.map));
   VOXLOC_ASSIGN_OR_RETURN(auto current, Current());
   RevisionDraft draft;
-  draft.map = begin_.map;
+  draft.stored.map = begin_.map;
+  draft.stored.base_revision = current.snapshot == nullptr ? 0 : current.snapshot->revision;
+  draft.stored.comment = commit.comment;
+  draft.stored.request_id = begin_.request_id;
+  draft.stored.stage = commit.stage;
+  draft.stored.canary_vehicles = commit.canary_vehicles;
   draft.build = current.facts == nullptr ? build_ : current.facts->build;
   draft.frame = begin_.frame;
-  draft.base_revision = current.snapshot == nullptr ? 0 : current.snapshot->revision;
   draft.change = ChangeOf(current.snapshot.get());
-  draft.comment = commit.comment;
-  draft.request_id = begin_.request_id;
-  draft.stage = commit.stage;
-  draft.canary_vehicles = commit.canary_vehicles;
-  VOXLOC_TRY(library_.MakeResident(draft.map, *draft.build, draft.change));
-  return library_.Commit(draft);
+  VOXLOC_TRY(library_.MakeResident(begin_.map, *draft.build, draft.change));
+  return library_.Commit(std::move(draft));
 }
 
 }  // namespace voxloc::server

@@ -108,12 +108,10 @@ class MapTransaction {
       : library_(library), begin_(begin), takeovers_(library.takeovers()) {}
 
   [[nodiscard]] absl::Status Start();
-  [[nodiscard]] absl::Status StartFromRevision();
   // AlreadyExists: the map has another frame than this is to give it.
   [[nodiscard]] absl::Status CheckFrame(const MapView& map) const;
   [[nodiscard]] absl::Status CheckOrder(const TileChunk& chunk) const;
-  [[nodiscard]] absl::Status CheckNoPendingTile(const std::string& tile_id,
-                                                absl::string_view what) const;
+  [[nodiscard]] absl::Status CheckNoPendingTile(absl::string_view what) const;
   [[nodiscard]] absl::Status AppendChunk(TileChunk& chunk, PendingTile& tile) const;
   [[nodiscard]] absl::StatusOr<TileReceipt> FinishTile(const std::optional<Sha256Digest>& expected);
   [[nodiscard]] absl::StatusOr<TileReceipt> Stage(const std::string& tile_id, MapTile tile,
@@ -123,8 +121,6 @@ class MapTransaction {
   [[nodiscard]] bool HasTile(const std::string& tile_id) const;
   // The current map, or an empty view. Aborted: it has changed since the transaction started.
   [[nodiscard]] absl::StatusOr<MapView> Current() const;
-  // Where another engine has taken over, none of the staged tiles is resident any more.
-  [[nodiscard]] absl::Status SwitchEngine();
   // All changes against `current`; tiles that have to be read from the store are not resident.
   [[nodiscard]] TileCatalogue::Change ChangeOf(const MapSnapshot* current) const;
 

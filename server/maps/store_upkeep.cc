@@ -36,26 +36,14 @@ TimeoutWatch::Clock::time_point StoreUpkeep::Poll(TimeoutWatch::Clock::time_poin
 }
 
 void StoreUpkeep::Save(bool fits) {
-  SavePoses();
-  if (fits) SaveFits();
+  const auto warn = [](absl::string_view event, const absl::Status& status) {
+    if (!status.ok()) Log(LogLevel::kWarn, event, {{"error", status.ToString()}});
+  };
+  const absl::Status saved = last_poses_.Save(store_);
+  warn("poses_not_saved", saved);
+  if (saved.ok() && store_.shared()) warn("poses_not_followed", last_poses_.MergeSaved(store_));
+  if (fits) warn("tile_fits_not_saved", tile_fits_.Save(store_));
   saving_ = false;
-}
-
-void StoreUpkeep::SavePoses() {
-  if (const absl::Status status = last_poses_.Save(store_); !status.ok()) {
-    Log(LogLevel::kWarn, "poses_not_saved", {{"error", status.ToString()}});
-    return;
-  }
-  if (!store_.shared()) return;
-  if (const absl::Status status = last_poses_.MergeSaved(store_); !status.ok()) {
-    Log(LogLevel::kWarn, "poses_not_followed", {{"error", status.ToString()}});
-  }
-}
-
-void StoreUpkeep::SaveFits() {
-  if (const absl::Status status = tile_fits_.Save(store_); !status.ok()) {
-    Log(LogLevel::kWarn, "tile_fits_not_saved", {{"error", status.ToString()}});
-  }
 }
 
 void StoreUpkeep::PostCollection() {

@@ -34,8 +34,6 @@ class StoreUpkeep : public TimeoutWatch::Watched, public std::enable_shared_from
  private:
   // Tasks on the mapping queue. At most one of each kind is queued, since the queue may be blocked.
   void Save(bool fits);
-  void SavePoses();
-  void SaveFits();
   // Reposts itself while Collect returns true.
   void PostCollection();
   // Frees some. Whether there is more.

@@ -4,8 +4,8 @@
 
 #include <time.h>
 
+#include <Eigen/Geometry>
 #include <algorithm>
-#include <chrono>
 #include <utility>
 
 #include "absl/time/clock.h"
@@ -183,22 +183,6 @@ double ThreadCpuSeconds() {
   return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
 }
 
-struct Box {
-  Eigen::Vector2d min;
-  Eigen::Vector2d max;
-};
-
-Box BoxAround(const std::vector<FitObservation>& observations, double margin_m) {
-  Box box{observations.front().place_map.head<2>(), observations.front().place_map.head<2>()};
-  for (const FitObservation& observation : observations) {
-    box.min = box.min.cwiseMin(observation.place_map.head<2>());
-    box.max = box.max.cwiseMax(observation.place_map.head<2>());
-  }
-  box.min.array() -= margin_m;
-  box.max.array() += margin_m;
-  return box;
-}
-
 Bounds Widened(Bounds bounds, double by_m) {
   bounds.min.array() -= by_m;
   bounds.max.array() += by_m;
@@ -274,19 +258,22 @@ absl::Status FitSampler::Compare(const FitSample& sample) {
 
   const TileIndex& index = IndexOf(sample.map);
   const double margin_m = sample.cells.cell_size_m;
-  const Box box = BoxAround(observations, margin_m);
+  Eigen::AlignedBox2d box;
+  for (const FitObservation& seen : observations) box.extend(seen.place_map.head<2>());
+  const Eigen::Vector2d margin = Eigen::Vector2d::Constant(margin_m);
   std::vector<const TileCatalogue::Tile*> tiles;
   std::vector<Bounds> bounds;
   std::vector<Bounds> absent;
-  index.by_bounds.ForEachTouching(box.min, box.max, [&](const BoundsTree::Box& found) {
-    const TileCatalogue::Tile* const tile = index.tiles[found.number];
-    if (tile->second.resident == nullptr) {
-      absent.push_back(Widened(tile->second.bounds, margin_m));
-      return;
-    }
-    tiles.push_back(tile);
-    bounds.push_back(tile->second.bounds);
-  });
+  index.by_bounds.ForEachTouching(
+      box.min() - margin, box.max() + margin, [&](const BoundsTree::Box& found) {
+        const TileCatalogue::Tile* const tile = index.tiles[found.number];
+        if (tile->second.resident == nullptr) {
+          absent.push_back(Widened(tile->second.bounds, margin_m));
+          return;
+        }
+        tiles.push_back(tile);
+        bounds.push_back(tile->second.bounds);
+      });
   RemoveWithin(absent, observations);
   const std::vector<TileFit> fits = SumByTile(observations, bounds, margin_m);
   std::vector<TileObservation> seen;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// TileFits: statistics of how scans fit the tiles of all maps, kept in memory and saved
-// periodically to the store. A record belongs to one content of a tile. Thread-safe.
+// How scans fit the tiles of all maps: TileFits, the statistics, and FitSampler, which compares some
+// scans with the tiles. Thread-safe.
 
 #ifndef VOXLOC_SERVER_MAPS_FIT_TILE_FITS_H_
 #define VOXLOC_SERVER_MAPS_FIT_TILE_FITS_H_
@@ -48,6 +48,7 @@ struct TileFitRecord {
   int64_t last_used_unix_ns = 0;
 };
 
+// Kept in memory and saved periodically to the store. A record belongs to one content of a tile.
 class TileFits {
  public:
   // Above max_tiles contents over all maps, the least recently used ones are evicted. `tiles` is
@@ -88,11 +89,6 @@ class TileFits {
   size_t count_ ABSL_GUARDED_BY(mutex_) = 0;  // of the records of all maps
 };
 
-// FitSampler: compares a sample of accepted scans with the tiles of their map, on a low-priority
-// thread, and records the results. It uses at most 1 % of the time of tracking; sessions take
-// turns. At most one scan is being compared and one is queued.
-// Thread-safe.
-
 // FitTurns: which scans are compared with the map, so that this takes a given share of the time of
 // tracking, and the sessions take turns. Not thread-safe.
 class FitTurns {
@@ -129,6 +125,9 @@ struct FitSample {
   Pose map_T_base;
 };
 
+// Compares a sample of accepted scans with the tiles of their map, on a low-priority thread, and
+// records the results. It uses at most 1 % of the time of tracking; sessions take turns. At most
+// one scan is being compared and one is queued.
 class FitSampler {
  public:
   struct Options {

@@ -128,8 +128,13 @@ std::optional<MomentsCache::PendingWrite> MomentsCache::PopPending() {
 
 void MomentsCache::Write() {
   while (const auto waiting = PopPending()) {
-    const absl::Status status = WriteTile(*waiting);
-    if (!status.ok()) metrics_.moments_not_kept.Increment();
+    const auto bytes = engine_.ExportTile(*waiting->tile);
+    const absl::Status status = bytes.ok() ? folder_->Write(waiting->key, *bytes) : bytes.status();
+    if (status.ok()) {
+      metrics_.moments_evicted.Increment(static_cast<double>(folder_->Shrink(options_.max_bytes)));
+    } else {
+      metrics_.moments_not_kept.Increment();
+    }
     if (!status.ok() && last_write_.ok()) {
       Log(LogLevel::kWarn, "moments_not_written",
           {{"path", options_.path}, {"error", status.message()}});
@@ -137,15 +142,6 @@ void MomentsCache::Write() {
     last_write_ = status;
     metrics_.moments_bytes.Set(static_cast<double>(folder_->bytes()));
   }
-}
-
-absl::Status MomentsCache::WriteTile(const PendingWrite& waiting) {
-  VOXLOC_ASSIGN_OR_RETURN(const auto bytes, engine_.ExportTile(*waiting.tile));
-  absl::Status status = folder_->Write(waiting.key, bytes);
-  if (status.ok()) {
-    metrics_.moments_evicted.Increment(static_cast<double>(folder_->Shrink(options_.max_bytes)));
-  }
-  return status;
 }
 
 namespace {

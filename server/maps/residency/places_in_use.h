@@ -2,7 +2,7 @@
 //
 // PlacesInUse: per map, the places where vehicles are, were recently, or are searched for. A place
 // is a grid square, anonymous, so that a fleet in one street is one place. Bounded and
-// thread-safe.
+// thread-safe. PlanResidency: the tiles that are needed there.
 
 #ifndef VOXLOC_SERVER_MAPS_RESIDENCY_PLACES_IN_USE_H_
 #define VOXLOC_SERVER_MAPS_RESIDENCY_PLACES_IN_USE_H_
@@ -20,6 +20,9 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/string_view.h"
 #include "absl/synchronization/mutex.h"
+#include "absl/types/span.h"
+#include "core/map/tile_residency.h"
+#include "server/config/config.h"
 
 namespace voxloc::server {
 
@@ -68,6 +71,13 @@ class PlacesInUse {
   mutable absl::Mutex mutex_;
   std::map<std::string, Places, std::less<>> places_ ABSL_GUARDED_BY(mutex_);  // by map
 };
+
+// Which tiles of a map the vehicles on it need in memory: numbers of tiles, each once. First those
+// around where vehicles are, nearest first, as Autoware's dynamic map loading has it (map_radius),
+// then those around where they will be soon. A pure function.
+[[nodiscard]] std::vector<uint32_t> PlanResidency(const TileLayout& layout,
+                                                  absl::Span<const PlaceInUse> places,
+                                                  const ResidencyOptions& options);
 
 }  // namespace voxloc::server
 

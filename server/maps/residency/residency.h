@@ -43,16 +43,6 @@
 
 namespace voxloc::server {
 
-// Which tiles of a map the vehicles on it need in memory, in which order: around where each is, as
-// Autoware's dynamic map loading has it (map_radius), and around where it will be soon. A pure
-// function.
-
-// Numbers of tiles, each once: those around where vehicles are, nearest first, then those around
-// where they will be.
-[[nodiscard]] std::vector<uint32_t> PlanResidency(const TileLayout& layout,
-                                                  absl::Span<const PlaceInUse> places,
-                                                  const ResidencyOptions& options);
-
 class Residency : public TimeoutWatch::Watched, public std::enable_shared_from_this<Residency> {
  public:
   struct Parts {

@@ -74,11 +74,11 @@ TEST_F(MapLibraryTest, ARequestThatTheStoreHasChangesNothingHere) {
   ASSERT_TRUE(Commit(library_, "b", /*stage=*/false).ok());
   const MapView now = maps_.Find("town").value();
   RevisionDraft draft;
-  draft.map = "town";
+  draft.stored.map = "town";
+  draft.stored.base_revision = 2;
+  draft.stored.request_id = "first";
   draft.build = now.facts->build;
-  draft.base_revision = 2;
   draft.change.emplace("a", std::nullopt);
-  draft.request_id = "first";
   const auto receipt = library_.Commit(draft);
   ASSERT_TRUE(receipt.ok()) << receipt.status();
   EXPECT_TRUE(receipt->repeated);
