@@ -2,6 +2,7 @@
 //
 // Loading from the store: at startup and, with a store shared by several servers, after changes.
 
+#include <algorithm>
 #include <chrono>
 #include <utility>
 
@@ -27,11 +28,10 @@ const StoredRevision* ActiveOf(const StoredMap& map) {
   return nullptr;
 }
 
-const StoredRevision* StagedOf(const StoredMap& map, const MapView& view) {
-  for (const StoredRevision& revision : map.revisions) {
-    if (revision.state == RevisionState::kStaged && IsSame(view, revision)) return &revision;
-  }
-  return nullptr;
+bool IsStaged(const StoredMap& map, const MapView& view) {
+  return std::any_of(map.revisions.begin(), map.revisions.end(), [&](const StoredRevision& other) {
+    return other.state == RevisionState::kStaged && IsSame(view, other);
+  });
 }
 
 const MapEntry::Staged* FindStaged(const MapEntry& entry, const StoredRevision& revision) {
@@ -89,11 +89,10 @@ absl::Status MapLibrary::TryLoad(const std::string& name) {
   const auto build = std::make_shared<const MapBuild>(std::move(made));
 
   MapView active;
-  for (const StoredRevision& revision : map.revisions) {
-    if (revision.revision != map.active_revision) continue;
+  if (const StoredRevision* const revision = ActiveOf(map); revision != nullptr) {
     VOXLOC_ASSIGN_OR_RETURN(auto snapshot,
-                            LoadRevision(map, revision, *build, nullptr, /*resident=*/false));
-    active = parts_.maps.Activate(std::move(snapshot), FactsOf(name, revision.revision, build));
+                            LoadRevision(map, *revision, *build, nullptr, /*resident=*/false));
+    active = parts_.maps.Activate(std::move(snapshot), FactsOf(name, revision->revision, build));
   }
   for (const StoredRevision& revision : map.revisions) {
     if (revision.state != RevisionState::kStaged) continue;
@@ -251,7 +250,7 @@ absl::Status MapLibrary::SyncStaged(const StoredMap& stored,
   const std::optional<MapEntry> entry = parts_.maps.FindEntry(stored.name);
   if (!entry.has_value()) return absl::OkStatus();
   for (const MapEntry::Staged& staged : entry->staged) {
-    if (StagedOf(stored, staged.view) != nullptr) continue;
+    if (IsStaged(stored, staged.view)) continue;
     const uint64_t revision = RevisionOf(staged.view);
     parts_.maps.Unstage(stored.name, revision);
     parts_.events.Notify({MapEventKind::kWithdrawn, stored.name, revision, {}, {}});

@@ -147,7 +147,22 @@ absl::StatusOr<std::optional<TileReceipt>> MapTransaction::AddChunk(TileChunk ch
     return absl::DataLossError(absl::StrCat("tile ", Quoted(tile.tile_id), " came with ", tile.sent,
                                             " points, and should have ", chunk.total_points));
   }
-  return FinishTile(chunk.digest);
+  const PendingTile whole = *std::exchange(pending_, std::nullopt);
+  VOXLOC_TRY(CheckTileLimit(whole.tile_id));
+  VOXLOC_ASSIGN_OR_RETURN(auto digest, whole.upload->Finish());
+  if (chunk.digest.has_value() && *chunk.digest != digest) {
+    return WithReason(
+        absl::DataLossError(absl::StrCat("tile ", Quoted(whole.tile_id), ": the SHA-256 is ",
+                                         ToHex(digest), ", and should be ", ToHex(*chunk.digest))),
+        "CHECKSUM_MISMATCH");
+  }
+  library_.RecordUpload(begin_.map, digest);
+  auto built = library_.tiles().Build(whole.points, digest, whole.crc32c, *build_);
+  if (!built.ok()) {
+    return absl::Status(built.status().code(), absl::StrCat("tile ", Quoted(whole.tile_id), ": ",
+                                                            built.status().message()));
+  }
+  return Stage(whole.tile_id, *std::move(built), whole.not_finite);
 }
 
 absl::Status MapTransaction::AppendChunk(TileChunk& chunk, PendingTile& tile) const {
@@ -175,26 +190,6 @@ absl::Status MapTransaction::AppendChunk(TileChunk& chunk, PendingTile& tile) co
   return tile.upload->Append(EncodeOffsets(tile.points, before));
 }
 
-absl::StatusOr<TileReceipt> MapTransaction::FinishTile(
-    const std::optional<Sha256Digest>& expected) {
-  const PendingTile tile = *std::exchange(pending_, std::nullopt);
-  VOXLOC_TRY(CheckTileLimit(tile.tile_id));
-  VOXLOC_ASSIGN_OR_RETURN(auto digest, tile.upload->Finish());
-  if (expected.has_value() && *expected != digest) {
-    return WithReason(
-        absl::DataLossError(absl::StrCat("tile ", Quoted(tile.tile_id), ": the SHA-256 is ",
-                                         ToHex(digest), ", and should be ", ToHex(*expected))),
-        "CHECKSUM_MISMATCH");
-  }
-  library_.RecordUpload(begin_.map, digest);
-  auto built = library_.tiles().Build(tile.points, digest, tile.crc32c, *build_);
-  if (!built.ok()) {
-    return absl::Status(built.status().code(), absl::StrCat("tile ", Quoted(tile.tile_id), ": ",
-                                                            built.status().message()));
-  }
-  return Stage(tile.tile_id, *std::move(built), tile.not_finite);
-}
-
 absl::StatusOr<std::optional<TileReceipt>> MapTransaction::ReuseTile(const std::string& tile_id,
                                                                      const Sha256Digest& digest,
                                                                      const MayUseMap& may_use) {
@@ -215,8 +210,7 @@ absl::StatusOr<std::optional<TileReceipt>> MapTransaction::ReuseTile(const std::
   return Stage(tile_id, *std::move(found), 0);
 }
 
-absl::StatusOr<TileReceipt> MapTransaction::Stage(const std::string& tile_id, MapTile tile,
-                                                  size_t not_finite) {
+TileReceipt MapTransaction::Stage(const std::string& tile_id, MapTile tile, size_t not_finite) {
   TileReceipt receipt;
   receipt.tile_id = tile_id;
   receipt.points = tile.points;

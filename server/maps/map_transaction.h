@@ -113,9 +113,7 @@ class MapTransaction {
   [[nodiscard]] absl::Status CheckOrder(const TileChunk& chunk) const;
   [[nodiscard]] absl::Status CheckNoPendingTile(absl::string_view what) const;
   [[nodiscard]] absl::Status AppendChunk(TileChunk& chunk, PendingTile& tile) const;
-  [[nodiscard]] absl::StatusOr<TileReceipt> FinishTile(const std::optional<Sha256Digest>& expected);
-  [[nodiscard]] absl::StatusOr<TileReceipt> Stage(const std::string& tile_id, MapTile tile,
-                                                  size_t not_finite);
+  [[nodiscard]] TileReceipt Stage(const std::string& tile_id, MapTile tile, size_t not_finite);
   // Whether one more tile can be changed.
   [[nodiscard]] absl::Status CheckTileLimit(const std::string& tile_id) const;
   [[nodiscard]] bool HasTile(const std::string& tile_id) const;

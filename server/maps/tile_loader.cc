@@ -58,19 +58,9 @@ absl::string_view TileContentReader::Decode(absl::string_view bytes) {
 }
 
 void TileContentReader::Append(absl::string_view piece) {
-  // The pieces of a store begin within a point at most where it cut one.
-  while (!rest_.empty() && !piece.empty()) {
-    const size_t whole = has_origin_ ? sizeof(Offset) : sizeof(Origin);
-    const absl::string_view more = piece.substr(0, whole - rest_.size());
-    rest_.append(more.data(), more.size());
-    piece.remove_prefix(more.size());
-    if (rest_.size() == whole) {
-      Decode(rest_);
-      rest_.clear();
-    }
-  }
-  const absl::string_view left = Decode(piece);
-  rest_.append(left.data(), left.size());
+  rest_.append(piece.data(), piece.size());
+  const size_t left = Decode(rest_).size();
+  rest_.erase(0, rest_.size() - left);
 }
 
 absl::StatusOr<PointCloud> TileContentReader::Finish() {

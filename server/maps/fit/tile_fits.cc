@@ -33,7 +33,7 @@ absl::Status TileFits::Load(MapStore& store) {
       ++count_;
     }
     EvictOldest();
-    UpdateMetrics();
+    tiles_.Set(static_cast<double>(count_));
   }
   return absl::OkStatus();
 }
@@ -58,7 +58,7 @@ void TileFits::Add(absl::string_view map, absl::Span<const TileObservation> tile
     kept.changed = true;
   }
   EvictOldest();
-  UpdateMetrics();
+  tiles_.Set(static_cast<double>(count_));
 }
 
 void TileFits::EvictOldest() {
@@ -83,8 +83,6 @@ void TileFits::EvictOldest() {
   }
 }
 
-void TileFits::UpdateMetrics() const { tiles_.Set(static_cast<double>(count_)); }
-
 std::optional<TileFitRecord> TileFits::Find(absl::string_view map, absl::string_view tile_id,
                                             const Sha256Digest& digest) const {
   const absl::MutexLock lock(&mutex_);
@@ -101,7 +99,7 @@ void TileFits::RemoveMap(absl::string_view map) {
   if (contents == maps_.end()) return;
   count_ -= contents->second.size();
   maps_.erase(contents);
-  UpdateMetrics();
+  tiles_.Set(static_cast<double>(count_));
 }
 
 absl::Status TileFits::Save(MapStore& store) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// How scans fit the tiles of all maps: TileFits, the statistics, and FitSampler, which compares some
-// scans with the tiles. Thread-safe.
+// How scans fit the tiles of all maps: TileFits, the statistics, and FitSampler, which compares
+// some scans with the tiles. Thread-safe.
 
 #ifndef VOXLOC_SERVER_MAPS_FIT_TILE_FITS_H_
 #define VOXLOC_SERVER_MAPS_FIT_TILE_FITS_H_
@@ -80,7 +80,6 @@ class TileFits {
   using Contents = absl::flat_hash_map<Content, Entry>;
 
   void EvictOldest() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  void UpdateMetrics() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   const size_t max_tiles_;
   const Gauge tiles_;

@@ -26,35 +26,26 @@ constexpr int kLevel = 1;
 // points (signs, exponents) become adjacent. Compared with untransposed rows (0.896 and 0.921) it
 // saves 28 % in the town and 12 % in the hall, and reading is twice as fast. An incomplete last row
 // is appended unchanged.
-std::string BytePlanes(absl::string_view rows) {
-  const size_t count = rows.size() / kPieceRowBytes;
-  std::string planes(rows.size(), '\0');
-  char* next = planes.data();
+template <bool kToPlanes>
+std::string Transposed(absl::string_view from) {
+  const size_t count = from.size() / kPieceRowBytes;
+  std::string to(from.size(), '\0');
+  char* const out = to.data();
   for (size_t byte = 0; byte < kPieceRowBytes; ++byte) {
-    const char* row = rows.data() + byte;
-    for (size_t i = 0; i < count; ++i, row += kPieceRowBytes) *next++ = *row;
+    for (size_t i = 0; i < count; ++i) {
+      const size_t in_row = i * kPieceRowBytes + byte;
+      const size_t in_plane = byte * count + i;
+      out[kToPlanes ? in_plane : in_row] = from[kToPlanes ? in_row : in_plane];
+    }
   }
-  rows.substr(count * kPieceRowBytes).copy(next, kPieceRowBytes);
-  return planes;
-}
-
-std::string RowsOf(absl::string_view planes) {
-  const size_t count = planes.size() / kPieceRowBytes;
-  std::string rows(planes.size(), '\0');
-  const char* next = planes.data();
-  for (size_t byte = 0; byte < kPieceRowBytes; ++byte) {
-    char* row = rows.data() + byte;
-    for (size_t i = 0; i < count; ++i, row += kPieceRowBytes) *row = *next++;
-  }
-  const absl::string_view rest = planes.substr(count * kPieceRowBytes);
-  rest.copy(rows.data() + count * kPieceRowBytes, kPieceRowBytes);
-  return rows;
+  from.substr(count * kPieceRowBytes).copy(out + count * kPieceRowBytes, kPieceRowBytes);
+  return to;
 }
 
 }  // namespace
 
 absl::StatusOr<StoredPiece> PackPiece(absl::string_view raw) {
-  const std::string planes = BytePlanes(raw);
+  const std::string planes = Transposed</*kToPlanes=*/true>(raw);
   StoredPiece piece;
   piece.raw_bytes = raw.size();
   piece.data.resize(ZSTD_compressBound(planes.size()));
@@ -79,7 +70,7 @@ absl::StatusOr<std::string> UnpackPiece(const StoredPiece& piece) {
   if (ZSTD_isError(size) != 0 || size != piece.raw_bytes) {
     return absl::DataLossError("a piece cannot be decompressed");
   }
-  return RowsOf(planes);
+  return Transposed</*kToPlanes=*/false>(planes);
 }
 
 absl::StatusOr<std::optional<ContentRow>> FindContent(SqlDatabase& database,

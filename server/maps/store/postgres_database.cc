@@ -81,10 +81,8 @@ struct Parameters {
         Add(numbers.emplace_back(absl::StrFormat("%.17g", *real)).c_str(), 0, 0);
       } else if (const auto* const text = std::get_if<absl::string_view>(&value)) {
         AddBytes(*text);
-      } else if (const auto* const blob = std::get_if<SqlBlob>(&value)) {
-        AddBytes(blob->bytes);
       } else {
-        Add(nullptr, 0, 0);
+        AddBytes(std::get<SqlBlob>(value).bytes);
       }
     }
   }

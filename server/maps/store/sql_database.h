@@ -9,7 +9,6 @@
 #define VOXLOC_SERVER_MAPS_STORE_SQL_DATABASE_H_
 
 #include <array>
-#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -31,8 +30,8 @@ struct SqlBlob {
   absl::string_view bytes;
 };
 
-// A parameter of a statement. nullptr: NULL.
-using SqlValue = std::variant<std::nullptr_t, int64_t, double, absl::string_view, SqlBlob>;
+// A parameter of a statement.
+using SqlValue = std::variant<int64_t, double, absl::string_view, SqlBlob>;
 
 // The rows of a statement that is under way, as an implementation has them. Columns count from 0.
 class SqlRows {
@@ -108,23 +107,18 @@ class SqlQuery {
   [[nodiscard]] std::string Text(int column) const { return std::string(Bytes(column)); }
 
  private:
-  template <typename Integer, std::enable_if_t<std::is_integral_v<Integer>, int> = 0>
-  static SqlValue ValueOf(Integer value) {
-    return static_cast<int64_t>(value);
+  template <typename Value>
+  static SqlValue ValueOf(const Value& value) {
+    if constexpr (std::is_same_v<Value, Sha256Digest>) {
+      return SqlBlob{{reinterpret_cast<const char*>(value.data()), value.size()}};
+    } else if constexpr (std::is_integral_v<Value> || std::is_enum_v<Value>) {
+      return static_cast<int64_t>(value);
+    } else if constexpr (std::is_convertible_v<const Value&, absl::string_view>) {
+      return absl::string_view(value);
+    } else {
+      return value;
+    }
   }
-  template <typename Enum, std::enable_if_t<std::is_enum_v<Enum>, int> = 0>
-  static SqlValue ValueOf(Enum value) {
-    return static_cast<int64_t>(value);
-  }
-  static SqlValue ValueOf(double value) { return value; }
-  static SqlValue ValueOf(absl::string_view text) { return text; }
-  static SqlValue ValueOf(const std::string& text) { return absl::string_view(text); }
-  static SqlValue ValueOf(const char* text) { return absl::string_view(text); }
-  static SqlValue ValueOf(SqlBlob blob) { return blob; }
-  static SqlValue ValueOf(const Sha256Digest& digest) {
-    return SqlBlob{{reinterpret_cast<const char*>(digest.data()), digest.size()}};
-  }
-  static SqlValue ValueOf(std::nullptr_t) { return nullptr; }
 
   std::unique_ptr<SqlRows> rows_;
 };

@@ -150,11 +150,9 @@ class SqliteDatabase::Rows : public SqlRows {
     } else if (const auto* const text = std::get_if<absl::string_view>(&value)) {
       Check(sqlite3_bind_text64(statement_, index, AddressOf(*text), text->size(), SQLITE_TRANSIENT,
                                 SQLITE_UTF8));
-    } else if (const auto* const blob = std::get_if<SqlBlob>(&value)) {
-      Check(sqlite3_bind_blob64(statement_, index, AddressOf(blob->bytes), blob->bytes.size(),
-                                SQLITE_STATIC));
     } else {
-      Check(sqlite3_bind_null(statement_, index));
+      const absl::string_view bytes = std::get<SqlBlob>(value).bytes;
+      Check(sqlite3_bind_blob64(statement_, index, AddressOf(bytes), bytes.size(), SQLITE_STATIC));
     }
   }
 
