@@ -18,8 +18,7 @@
 #include "clients/cli/report/report.h"
 #include "clients/cpp/messages.h"
 #include "clients/dataset/bag/drive.h"
-#include "clients/dataset/stamp_text.h"
-#include "clients/pointcloud2/point_layout.h"
+#include "clients/pointcloud2/point_cloud2.h"
 #include "core/status/try.h"
 
 namespace voxloc::cli {

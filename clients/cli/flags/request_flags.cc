@@ -16,7 +16,7 @@
 #include "clients/cli/output/terminal.h"
 #include "clients/cpp/messages.h"
 #include "clients/cpp/traceparent.h"
-#include "clients/dataset/scan_directory.h"
+#include "clients/dataset/cloud_sources.h"
 #include "core/cloud/io/cloud_file.h"
 #include "core/geometry/angles.h"
 #include "core/status/try.h"
