@@ -74,7 +74,7 @@ TEST(SceneListsTest, EachListHasEverySceneAndSensorUnderNamesOfTheirOwn) {
     for (const DataSet& set : sets) {
       names.insert(set.name);
       scenes.insert(set.arguments.scene);
-      sensors.insert(set.arguments.sensor.preset.value_or("default"));
+      sensors.insert(set.arguments.sensor.value_or("default"));
     }
     EXPECT_EQ(names.size(), sets.size()) << list;
     EXPECT_EQ(scenes.size(), 8U) << list;
