@@ -61,8 +61,8 @@ enum class TrajectoryFormat { kKitti, kTum };
 [[nodiscard]] std::optional<std::string> AxesWarning(const std::vector<StampedPose>& poses);
 
 // Decimal seconds ("1403636579.763555552", "-0.5", "1.403636579763555552e+09"), exact to the
-// nanosecond: a double is too coarse for nanoseconds since 1970. Further digits are cut off. nullopt
-// when the text is no number or its nanoseconds do not fit 64 bits.
+// nanosecond: a double is too coarse for nanoseconds since 1970. Further digits are cut off.
+// nullopt when the text is no number or its nanoseconds do not fit 64 bits.
 [[nodiscard]] std::optional<int64_t> NanosecondsFromSeconds(absl::string_view seconds);
 
 // The shortest text that reads back as the same double.

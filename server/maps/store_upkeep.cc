@@ -36,13 +36,15 @@ TimeoutWatch::Clock::time_point StoreUpkeep::Poll(TimeoutWatch::Clock::time_poin
 }
 
 void StoreUpkeep::Save(bool fits) {
-  const auto warn = [](absl::string_view event, const absl::Status& status) {
+  const auto LogIfFailed = [](absl::string_view event, const absl::Status& status) {
     if (!status.ok()) Log(LogLevel::kWarn, event, {{"error", status.ToString()}});
   };
   const absl::Status saved = last_poses_.Save(store_);
-  warn("poses_not_saved", saved);
-  if (saved.ok() && store_.shared()) warn("poses_not_followed", last_poses_.MergeSaved(store_));
-  if (fits) warn("tile_fits_not_saved", tile_fits_.Save(store_));
+  LogIfFailed("poses_not_saved", saved);
+  if (saved.ok() && store_.shared()) {
+    LogIfFailed("poses_not_followed", last_poses_.MergeSaved(store_));
+  }
+  if (fits) LogIfFailed("tile_fits_not_saved", tile_fits_.Save(store_));
   saving_ = false;
 }
 

@@ -24,14 +24,17 @@ class Errors(unittest.TestCase):
         cls.calls = []
         for path in sorted((cls.root / "server").rglob("*.[ch]*")):
             text = path.read_text(encoding="utf-8")
-            # Each call of WithReason with all that is in its parentheses, and its strings joined.
-            for found in re.finditer(r"\bWithReason\(", text):
+            # Each call of WithReason, or of what passes its arguments on to it, with all that is in its
+            # parentheses, and its strings joined.
+            for found in re.finditer(r"\b(?:WithReason|deny)\(", text):
                 call = cls.parentheses(text, found.end())
                 if "absl::" in call and "absl::string_view" not in call:
                     cls.calls.append((path.name, re.sub(r'"\s*"', "", call)))
-            # LimitReached makes the same error for several limits, each with its own reason.
-            for found in re.finditer(r"\bLimitReached\((?!uint32_t)", text):
+            # These make the same error for several limits, each with its own reason.
+            for found in re.finditer(r"\b(?:LimitReached|RetainPass)\(", text):
                 limit = cls.parentheses(text, found.end())
+                if '"' not in limit:
+                    continue  # their declarations
                 cls.calls.append((path.name, f'absl::ResourceExhaustedError({limit}) {{"limit", ""}}'))
 
     @staticmethod

@@ -51,7 +51,7 @@ class Operations(unittest.TestCase):
 
     def test_every_log_event_is_listed(self):
         # All names before the list of fields: a call can choose between two events.
-        calls = self.in_code(r"\b(?:Log(?:Always|RateLimited|OncePerSecond)?|FormatLogLine)\(([^{;]*)[{)]")
+        calls = self.in_code(r"\b(?:Log(?:Always|RateLimited|OncePerSecond|IfFailed)?|FormatLogLine)\(([^{;]*)[{)]")
         events = {name for call in calls for name in re.findall(r'"([a-z_]+)"', call)}
         self.assertGreater(len(events), 15)
         self.assertEqual(self.first_cells("Log events"), events)

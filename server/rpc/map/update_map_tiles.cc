@@ -26,10 +26,8 @@ class UpdateMapTilesStream
 
  protected:
   absl::Status Begin() override {
-    const absl::Status status = RetainPass(
-        runtime_.transactions, runtime_.metrics.rejected_transactions, "map transactions open", "");
-    // A transaction over the limit has no reason of its own.
-    return status.ok() ? status : absl::ResourceExhaustedError(status.message());
+    return RetainPass(runtime_.transactions, runtime_.metrics.rejected_transactions,
+                      "map transactions open", "TOO_MANY_TRANSACTIONS");
   }
 
   void OnRequest(std::unique_ptr<v1::UpdateMapTilesRequest> request) override {

@@ -17,8 +17,8 @@
 #include <vector>
 
 #include "server/maps/store/map_store.h"
-#include "server/maps/store/sqlite_map_store.h"
 #include "server/maps/store/postgres_map_store.h"
+#include "server/maps/store/sqlite_map_store.h"
 #include "tests/support/scratch_dir.h"
 
 namespace voxloc::server {
