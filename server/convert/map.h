@@ -66,7 +66,7 @@ void MapFrameToProto(const MapFrame& frame, v1::MapFrame& proto);
 
 [[nodiscard]] absl::StatusOr<TransactionBegin> BeginFromProto(const v1::BeginUpdate& proto);
 
-// Of a `sha256` field.
+// `bytes`: a `sha256` field.
 [[nodiscard]] absl::StatusOr<Sha256Digest> DigestFromProto(absl::string_view bytes);
 
 // `bytes` of the chunk are those of the message, which must outlive it. DataLoss, with the reason

@@ -29,10 +29,10 @@ constexpr double kMinLeafM = 1e-9;
 
 constexpr double kMinRecoveryRadiusM = 1e-3;
 constexpr double kMaxRecoveryRadiusM = 1000.0;
-// Of the poses around a result, along each axis.
+// The offset of the poses around a result, along each axis.
 constexpr double kMaxOffsetM = 100.0;
 constexpr uint32_t kMaxConfirmationScans = 1000;
-// Of seconds and metres that must be over 0: a nanosecond is what stamps can tell apart.
+// Seconds and metres that must be over 0: stamps have a resolution of a nanosecond.
 constexpr double kMinLimit = 1e-9;
 
 // In the order of the contract.

@@ -35,7 +35,7 @@ namespace voxloc::server {
 // InvalidArgument: no position, or one that is not finite.
 [[nodiscard]] absl::StatusOr<Eigen::Vector3d> ReferenceFromProto(const v1::ReferenceSample& sample);
 
-// Of unit length with w >= 0.
+// The quaternion has unit length and w >= 0.
 void PoseToProto(const Pose& pose, v1::Pose& proto);
 
 // InvalidArgument: a velocity that is not finite.

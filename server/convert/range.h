@@ -21,15 +21,15 @@ namespace voxloc::server {
 inline constexpr double kMaxLengthM = 1e9;
 // Angles that need not be reduced, to either side.
 inline constexpr double kMaxAngleRad = 1e3;
-// Of each axis, to either side.
+// The velocity of each axis, to either side.
 inline constexpr double kMaxLinearMps = 1e4;
 inline constexpr double kMaxAngularRadps = 1e3;
 // 31 years; in nanoseconds they are an int64.
 inline constexpr double kMaxSeconds = 1e9;
-// Of a covariance: standard deviations from a nanometre to 1000 km.
+// The variances of a covariance: standard deviations from a nanometre to 1000 km.
 inline constexpr double kMinVariance = 1e-18;
 inline constexpr double kMaxVariance = 1e12;
-// Of a quaternion.
+// The length of a quaternion.
 inline constexpr double kMinQuaternionLength = 1e-6;
 inline constexpr double kMaxQuaternionLength = 1e6;
 // Probabilities and shares that must be neither 0 nor 1.
@@ -39,7 +39,7 @@ inline constexpr double kMaxShare = 1.0 - kMinShare;
 // Factors and temperatures.
 inline constexpr double kMinFactor = 1e-6;
 inline constexpr double kMaxFactor = 1e6;
-// Of scores.
+// Thresholds of scores.
 inline constexpr double kMaxScore = 1e9;
 
 // InvalidArgument: the value is neither from `low` to `high` nor 0, which means `zero`, such as "no

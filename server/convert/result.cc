@@ -101,7 +101,7 @@ void PoseFoundToProto(const AlignResult& result, std::optional<double> confidenc
   proto.set_confidence(confidence.value_or(0.0));
 }
 
-// Of the message around a result: a tag and a length.
+// The message around a result adds a tag and a length.
 constexpr size_t kEnvelopeBytes = 16;
 
 }  // namespace

@@ -75,7 +75,7 @@ struct DecodedCloud {
   size_t out_of_reach = 0;    // 0 for tiles
 };
 
-// Of a cloud that CheckScanCloud has passed.
+// The cloud must have passed CheckScanCloud.
 [[nodiscard]] DecodedCloud DecodeScan(const v1::Cloud& cloud);
 
 // Checks and decodes points of a map. InvalidArgument: malformed, or with times; ResourceExhausted:

@@ -23,7 +23,7 @@ namespace {
 
 // Wider than any map. Keeps candidates within the engine's ranges.
 constexpr double kMaxPriorSigmaM = 1e5;
-// Of hypotheses, in metres or radians.
+// The separation of hypotheses, in metres or radians.
 constexpr double kMinSeparation = 1e-6;
 
 absl::StatusOr<SearchScope> PriorFromProto(const v1::PoseWithCovariance& prior,

@@ -24,7 +24,7 @@ void RecoveryWork::Start(const ScanParts& parts, std::shared_ptr<const ScanSourc
 
 void RecoveryWork::Run() {
   const ScopedLogTrace log_trace(reply_.trace().context());
-  // With the covariance where it costs nothing more.
+  // The covariance is estimated where it costs nothing more.
   EstimateOptions estimate;
   const bool calibrated =
       source_->recipe.estimate.covariance.method == CovarianceMethod::kCalibrated;

@@ -54,7 +54,7 @@ struct WorkParts {
   const Metrics& metrics;
 };
 
-// Of scans that are tracked.
+// The parts for scans that are tracked.
 struct ScanParts : WorkParts {
   LastPoses& last_poses;
   FitSampler& fit_sampler;

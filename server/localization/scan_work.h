@@ -82,7 +82,7 @@ class ScanWork : public ScanTask {
   [[nodiscard]] absl::Status PreparePoints(bool joins);
   void FillJob(AlignJob& job);
   void FillEstimate(const AlignJob& job, EstimateRequest& estimate, ThreadPool* idle);
-  // Where the scan was deskewed while the vehicle moved.
+  // Has an effect where the scan was deskewed while the vehicle moved.
   void RequestSweep(AlignJob& job);
 
   void TraceEngine(const AlignResult& result, const BatchFacts& batch, Clock::time_point aligned);
@@ -101,7 +101,7 @@ class ScanWork : public ScanTask {
                        std::optional<AlignResult> own = std::nullopt);
   // Completes the reply without sending it, and sets the inputs for a capture.
   void CompleteReply(v1::AlignmentStatus status, absl::string_view detail);
-  // Of an aligned scan: the poses that its guess was interpolated from.
+  // Reports the poses that the guess of an aligned scan was interpolated from.
   void InterpolatedGuessToProto(const Pose& result_map_T_base);
 
   const ScanParts parts_;

@@ -62,7 +62,7 @@ class ByteBudget {
     held_.fetch_add(bytes, std::memory_order_relaxed);
     gauge_.Add(static_cast<double>(bytes));
   }
-  // As many as were added before.
+  // Removes bytes that were added before.
   void Remove(size_t bytes) {
     held_.fetch_sub(bytes, std::memory_order_relaxed);
     gauge_.Add(-static_cast<double>(bytes));
@@ -88,7 +88,7 @@ class ByteQuota {
   // concurrently with the destruction of its share.
   using GrantCallback = std::function<void()>;
 
-  // Of one holder.
+  // The share of one holder.
   class Reservation {
    public:
     Reservation(ByteQuota& quota, GrantCallback granted)

@@ -26,7 +26,7 @@ struct BatchFacts {
   size_t size = 0;  // scans that shared the engine's call
   std::chrono::steady_clock::time_point align_start;
   double align_s = 0.0;
-  // Of its own estimates; the clock's zero where there are none.
+  // The start of its own estimates; the clock's zero where there are none.
   std::chrono::steady_clock::time_point estimate_start;
 };
 

@@ -25,7 +25,7 @@
 
 namespace voxloc::server {
 
-// By then a replacement of a single server is up.
+// The replacement of a single server has started by then.
 inline constexpr double kReconnectAfterDrainS = 1.0;
 
 // The error for new work while the server drains: Unavailable, with the reason DRAINING.
@@ -72,7 +72,7 @@ class SessionRegistry {
     max_sessions_ = max_sessions;
   }
 
-  // Of the open sessions, oldest first.
+  // The numbers of the open sessions, oldest first.
   [[nodiscard]] std::vector<uint64_t> Numbers() const;
   // Sends a session the notice to leave. False: it has gone.
   bool Notify(uint64_t session, const DrainNotice& notice);

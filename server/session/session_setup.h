@@ -20,7 +20,7 @@
 
 namespace voxloc::server {
 
-// Of the poses that guesses are interpolated from.
+// The limits of the poses that guesses are interpolated from.
 [[nodiscard]] PoseBufferOptions PoseLimits(const Limits& limits, const AlignOptions& align);
 
 struct CheckedSetup {

@@ -94,13 +94,13 @@ class SessionState {
 
   // Whether its scans are joined with those before them.
   [[nodiscard]] bool accumulates() const { return options_.accumulation.has_value(); }
-  // Where it accumulates: see ScanHistory::Add.
+  // For a session that accumulates: see ScanHistory::Add.
   [[nodiscard]] std::vector<PlacedCloud> Accumulate(int64_t stamp_ns, const Pose& odom_T_base,
                                                     std::shared_ptr<const PointCloud> scan_base) {
     const absl::MutexLock lock(&mutex_);
     return history_.Add(stamp_ns, odom_T_base, std::move(scan_base));
   }
-  // Of the scans that the next one may be joined with.
+  // The points of the scans that the next one may be joined with.
   [[nodiscard]] size_t accumulated_points() {
     const absl::MutexLock lock(&mutex_);
     return history_.points();
@@ -112,7 +112,7 @@ class SessionState {
     return gate.Finish(skipped_);
   }
 
-  // Of a scan that was accepted and deskewed.
+  // For a scan that was accepted and deskewed.
   [[nodiscard]] SweepReport CheckSweep(const SweepDerivatives& pull) {
     const absl::MutexLock lock(&mutex_);
     return sweeps_.Add(pull);
@@ -150,7 +150,7 @@ class SessionState {
     int64_t stamp_ns = 0;
     Pose map_T_base;
   };
-  // By the poses, else by the accepted results.
+  // The twist by the poses, else by the accepted results.
   std::optional<Twist> TwistAt(int64_t stamp_ns) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   const Options options_;

@@ -156,7 +156,7 @@ absl::Status ListSessions(Runtime& runtime, const CallAccess& access,
   if (!request.page_token().empty() && !absl::SimpleAtoi(request.page_token(), &after)) {
     return absl::InvalidArgumentError("page_token must be one that ListSessions returned");
   }
-  // One more than the page holds tells whether there is a next one.
+  // One item more than the page holds shows whether there is a next page.
   const auto wanted = [&request, &access](const std::string& map) {
     return (request.map().empty() || map == request.map()) && access.MaySee(map);
   };
@@ -200,7 +200,7 @@ absl::Status ChangeLogLevel(Runtime& /*runtime*/, const CallAccess& /*access*/,
   return absl::OkStatus();
 }
 
-// Of the contract.
+// As the contract says.
 constexpr size_t kMaxReasonBytes = 256;
 
 absl::Status BeginDrain(Runtime& runtime, const CallAccess& /*access*/,
@@ -262,7 +262,7 @@ absl::Status ListCaptures(Runtime& runtime, const CallAccess& access,
   const auto wanted = [&request, &access](const v1::CaptureInfo& info) {
     return (request.map().empty() || info.map() == request.map()) && access.MaySee(info.map());
   };
-  // One more than the page holds tells whether there is a next one.
+  // One item more than the page holds shows whether there is a next page.
   std::vector<v1::CaptureInfo> captures = store->List(before, wanted, size + 1);
   const bool more = captures.size() > size;
   if (more) captures.pop_back();

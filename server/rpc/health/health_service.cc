@@ -32,7 +32,7 @@ ServingStatus Serving(const absl::Status& status) {
   return status.ok() ? HealthCheckResponse::SERVING : HealthCheckResponse::NOT_SERVING;
 }
 
-// Who asks, and of what.
+// The caller, and the service that it asks about.
 struct HealthQuestion {
   std::string name;
   CallerCredentials credentials;

@@ -113,7 +113,7 @@ class AlignScanCall : public grpc::ServerUnaryReactor, public ScanClient {
 
   void AnswerCancelled() override { EndWith(absl::CancelledError("cancelled")); }
 
-  // A scan that waits leaves its queue at once; one that is worked on is given up soon.
+  // A waiting scan leaves its queue at once; one that is being aligned is stopped soon.
   void OnCancel() override {
     cancelled_->store(true, std::memory_order_relaxed);
     if (lane_ != nullptr) runtime_.scheduler.Close(*lane_);

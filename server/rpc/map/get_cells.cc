@@ -21,7 +21,7 @@ namespace {
 // A region is read in slabs of this many cells along x, so that one of any size takes little
 // memory.
 constexpr double kSlabCells = 64.0;
-// Of a slab: 200 MB.
+// The cells of a slab: 200 MB.
 constexpr size_t kMaxCells = 1'000'000;
 // About 700 kB in a message, well below what any client takes.
 constexpr size_t kCellsPerMessage = 8192;

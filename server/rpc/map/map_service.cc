@@ -166,7 +166,7 @@ absl::Status UndeleteMap(Runtime& runtime, const CallAccess& /*access*/,
   return absl::OkStatus();
 }
 
-// Of the sessions in the message.
+// The vehicles that the error names.
 constexpr size_t kNamedVehicles = 3;
 
 absl::Status CheckUnused(const Runtime& runtime, const std::string& map) {

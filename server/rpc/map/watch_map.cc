@@ -25,13 +25,14 @@ constexpr MapEventKind kEventKinds[] = {MapEventKind::kPresent, MapEventKind::kC
                                         MapEventKind::kStaged,  MapEventKind::kWithdrawn};
 static_assert(std::size(kEventKinds) == v1::MapEventKind_MAX);
 
-// Keeps, of each map and of each staged revision, what the client has not been told: the last that
+// Keeps, of each map and of each staged revision, what the client has not received: the last that
 // happened, with all tiles that changed.
 class WatchMapStream : public WriteStream<v1::WatchMapRequest, v1::WatchMapResponse> {
  public:
   using WriteStream::WriteStream;
 
-  // It would last for ever; the client watches another server, and is told there what there is.
+  // The stream has no end of its own. The client watches another server, which lists its maps
+  // first.
   void OnDrainStarted(const absl::Status& why) override { End(why); }
 
  private:
@@ -88,7 +89,7 @@ class WatchMapStream : public WriteStream<v1::WatchMapRequest, v1::WatchMapRespo
     const MapEventKind before = pending.last.kind;
     const bool created = before == MapEventKind::kCreated && !pending.last.map.empty();
     pending.last = event;
-    // The client has not heard of it yet.
+    // The client has not received the creation yet.
     if (created && event.kind == MapEventKind::kUpdated) {
       pending.last.kind = MapEventKind::kCreated;
     }

@@ -172,7 +172,7 @@ class ServerCall : public TimeoutWatch::Watched, public DrainableCall {
   // The call is over. The last call.
   virtual void OnEnded() {}
 
-  // Who calls and may use what.
+  // The caller and its permissions.
   [[nodiscard]] CallAccess& access() { return call_.access(); }
   [[nodiscard]] const CallAccess& access() const { return call_.access(); }
   // Of the call. The On... calls and Begin log with it; work on other threads has to

@@ -51,7 +51,7 @@ class WriteStream : public grpc::ServerWriteReactor<Response>, public ServerCall
   // The first call, in the thread that made the stream. An error ends it. The request is gRPC's.
   virtual absl::Status Begin(const Request& request) = 0;
 
-  // As ServerCall's, of a caller who may still make the call.
+  // Sends as ServerCall does, if the caller may still make the call; otherwise ends the stream.
   void Send(std::unique_ptr<Response> response) {
     if (const absl::Status status = access().Check(); !status.ok()) {
       End(status);
