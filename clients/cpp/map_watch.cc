@@ -22,33 +22,25 @@ constexpr char kWatchCall[] = "WatchMap";
 }  // namespace
 
 struct MapWatch::Impl {
-  // One call, from its begin to its end.
-  struct Stream {
-    std::unique_ptr<grpc::ClientContext> context;
-    std::unique_ptr<grpc::ClientReader<v1::WatchMapResponse>> reader;
-  };
-
   Impl(const Channel& a_channel, const ReconnectOptions& reconnect)
       : channel(a_channel), round(a_channel), backoff(reconnect) {}
 
   // False: cancelled.
   bool Begin() {
-    auto next = std::make_unique<Stream>();
-    next->context = channel.impl().NewContext();
-    const auto stub = v1::MapService::NewStub(round.endpoint().channel);
+    std::unique_ptr<grpc::ClientContext> next = channel.impl().NewContext();
     const std::lock_guard<std::mutex> lock(mutex);
     if (cancelled) return false;
-    next->reader = stub->WatchMap(next->context.get(), request);
-    stream = std::move(next);
+    context = std::move(next);
+    reader = v1::MapService::Stub(round.endpoint().channel).WatchMap(context.get(), request);
     return true;
   }
 
   // How the call ended.
   absl::Status End() {
-    const grpc::Status end = stream->reader->Finish();
+    const grpc::Status end = reader->Finish();
     {
       const std::lock_guard<std::mutex> lock(mutex);
-      stream = nullptr;
+      reader = nullptr;
       if (cancelled) return Cancelled();
     }
     if (end.ok()) {
@@ -81,8 +73,9 @@ struct MapWatch::Impl {
   std::mutex mutex;
   std::condition_variable changed;
   bool cancelled = false;
-  // Replaced with the lock held, by the thread of Next only.
-  std::unique_ptr<Stream> stream;
+  // Of the call, where there is one. Replaced with the lock held, by the thread of Next only.
+  std::unique_ptr<grpc::ClientContext> context;
+  std::unique_ptr<grpc::ClientReader<v1::WatchMapResponse>> reader;
 };
 
 MapWatch::MapWatch(const Channel& channel, const std::string& map,
@@ -93,18 +86,18 @@ MapWatch::MapWatch(const Channel& channel, const std::string& map,
 
 MapWatch::~MapWatch() {
   Cancel();
-  if (impl_->stream == nullptr) return;
+  if (impl_->reader == nullptr) return;
   v1::WatchMapResponse ignored;
-  while (impl_->stream->reader->Read(&ignored)) {
+  while (impl_->reader->Read(&ignored)) {
   }
-  impl_->stream->reader->Finish();
+  impl_->reader->Finish();
 }
 
 absl::StatusOr<v1::WatchMapResponse> MapWatch::Next() {
   while (true) {
-    if (impl_->stream == nullptr && !impl_->Begin()) return impl_->Cancelled();
+    if (impl_->reader == nullptr && !impl_->Begin()) return impl_->Cancelled();
     v1::WatchMapResponse event;
-    if (impl_->stream->reader->Read(&event)) {
+    if (impl_->reader->Read(&event)) {
       impl_->backoff.Reset();
       impl_->had_event = true;
       return event;
@@ -127,7 +120,7 @@ void MapWatch::Cancel() {
   const std::lock_guard<std::mutex> lock(impl_->mutex);
   impl_->cancelled = true;
   impl_->changed.notify_all();
-  if (impl_->stream != nullptr) impl_->stream->context->TryCancel();
+  if (impl_->reader != nullptr) impl_->context->TryCancel();
 }
 
 }  // namespace voxloc::client

@@ -174,24 +174,22 @@ absl::StatusOr<v1::MapProjector> ReadProjectorYaml(const std::string& path) {
 
 std::string ProjectorYamlText(const v1::MapProjector& projector) {
   YAML::Emitter yaml;
-  yaml << YAML::BeginMap;
-  yaml << YAML::Key << "projector_type" << YAML::Value << projector.projector_type();
-  if (!projector.vertical_datum().empty()) {
-    yaml << YAML::Key << "vertical_datum" << YAML::Value << projector.vertical_datum();
-  }
-  if (!projector.mgrs_grid().empty()) {
-    yaml << YAML::Key << "mgrs_grid" << YAML::Value << projector.mgrs_grid();
-  }
+  const auto write = [&yaml](const char* key, const std::string& value) {
+    if (!value.empty()) yaml << YAML::Key << key << YAML::Value << value;
+  };
+  yaml << YAML::BeginMap << YAML::Key << "projector_type" << YAML::Value
+       << projector.projector_type();
+  write("vertical_datum", projector.vertical_datum());
+  write("mgrs_grid", projector.mgrs_grid());
   if (projector.has_map_origin()) {
-    const v1::GeoPoint& origin = projector.map_origin();
     yaml << YAML::Key << "map_origin" << YAML::Value << YAML::BeginMap;
-    yaml << YAML::Key << "latitude" << YAML::Value << NumberText(origin.latitude_deg());
-    yaml << YAML::Key << "longitude" << YAML::Value << NumberText(origin.longitude_deg());
-    yaml << YAML::Key << "altitude" << YAML::Value << NumberText(origin.altitude_m());
+    write("latitude", NumberText(projector.map_origin().latitude_deg()));
+    write("longitude", NumberText(projector.map_origin().longitude_deg()));
+    write("altitude", NumberText(projector.map_origin().altitude_m()));
     yaml << YAML::EndMap;
   }
   if (projector.projector_type() == kTransverseMercator && projector.scale_factor() > 0.0) {
-    yaml << YAML::Key << "scale_factor" << YAML::Value << NumberText(projector.scale_factor());
+    write("scale_factor", NumberText(projector.scale_factor()));
   }
   yaml << YAML::EndMap;
   return absl::StrCat(yaml.c_str(), "\n");

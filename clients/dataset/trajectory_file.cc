@@ -13,6 +13,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 #include "core/cloud/io/file_bytes.h"
@@ -69,26 +70,18 @@ absl::StatusOr<StampedPose> ParseTumLine(const Words& words) {
   return StampedPose{*stamp_ns, pose};
 }
 
-void AppendKittiLine(const Pose& pose, std::string& out) {
-  const Eigen::Matrix4d matrix = pose.Matrix();
-  for (int row = 0; row < 3; ++row) {
-    for (int column = 0; column < 4; ++column) {
-      if (row + column > 0) out += ' ';
-      out += NumberText(matrix(row, column));
-    }
-  }
-  out += '\n';
-}
+void AppendNumber(std::string* out, double value) { out->append(NumberText(value)); }
 
-void AppendTumLine(const StampedPose& stamped, std::string& out) {
-  absl::StrAppend(&out, SecondsFromNanoseconds(stamped.stamp_ns));
+std::string LineOf(const StampedPose& stamped, TrajectoryFormat format) {
+  if (format == TrajectoryFormat::kKitti) {
+    const Eigen::Matrix<double, 3, 4, Eigen::RowMajor> rows = stamped.pose.Matrix().topRows<3>();
+    return absl::StrJoin(rows.data(), rows.data() + rows.size(), " ", &AppendNumber);
+  }
   const Eigen::Vector3d& t = stamped.pose.translation;
   const Eigen::Quaterniond& q = stamped.pose.rotation;
-  for (const double value : {t.x(), t.y(), t.z(), q.x(), q.y(), q.z(), q.w()}) {
-    out += ' ';
-    out += NumberText(value);
-  }
-  out += '\n';
+  const std::array<double, 7> values = {t.x(), t.y(), t.z(), q.x(), q.y(), q.z(), q.w()};
+  return absl::StrCat(SecondsFromNanoseconds(stamped.stamp_ns), " ",
+                      absl::StrJoin(values, " ", &AppendNumber));
 }
 
 constexpr size_t kMaxCalibrationBytes = size_t{1} << 20;
@@ -176,11 +169,7 @@ absl::Status WriteTrajectory(const std::string& path, TrajectoryFormat format,
                              const std::vector<StampedPose>& poses) {
   std::string out;
   for (const StampedPose& stamped : poses) {
-    if (format == TrajectoryFormat::kKitti) {
-      AppendKittiLine(stamped.pose, out);
-    } else {
-      AppendTumLine(stamped, out);
-    }
+    absl::StrAppend(&out, LineOf(stamped, format), "\n");
   }
   return WriteFileBytes(path, out);
 }
