@@ -18,11 +18,8 @@ namespace {
 constexpr size_t kPosesPerSet = 1000;
 
 void AddPose(const Pose& pose, v1::PoseSet* set) {
-  for (int i = 0; i < 3; ++i) set->add_map_t_base(pose.translation[i]);
-  set->add_map_t_base(pose.rotation.x());
-  set->add_map_t_base(pose.rotation.y());
-  set->add_map_t_base(pose.rotation.z());
-  set->add_map_t_base(pose.rotation.w());
+  for (const double value : pose.translation) set->add_map_t_base(value);
+  for (const double value : pose.rotation.coeffs()) set->add_map_t_base(value);  // x y z w
 }
 
 }  // namespace

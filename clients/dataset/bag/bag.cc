@@ -190,23 +190,6 @@ class JoinedBag : public Bag {
   std::vector<Part> parts_;
 };
 
-absl::StatusOr<std::unique_ptr<Bag>> OpenFile(const std::string& path, bool decompressed);
-
-absl::StatusOr<std::unique_ptr<Bag>> OpenCompressed(const std::string& path,
-                                                    Compression compression) {
-  VOXLOC_ASSIGN_OR_RETURN(const DecompressedFile file, DecompressedFile::Create(path, compression));
-  absl::StatusOr<std::unique_ptr<Bag>> bag = OpenFile(file.path(), /*decompressed=*/true);
-  if (!bag.ok()) {
-    return absl::Status(bag.status().code(),
-                        absl::StrReplaceAll(bag.status().message(), {{file.path(), path}}));
-  }
-  return std::make_unique<JoinedBag>(
-      *std::move(bag), absl::StrCat(path,
-                                    " is compressed as a whole, and is read from a temporary "
-                                    "file of ",
-                                    file.bytes(), " bytes"));
-}
-
 absl::StatusOr<std::unique_ptr<Bag>> OpenFile(const std::string& path, bool decompressed) {
   VOXLOC_ASSIGN_OR_RETURN(const RandomAccessFile file, RandomAccessFile::Open(path));
   std::string start(std::min<uint64_t>(file.size(), kSqliteMagic.size()), '\0');
@@ -215,9 +198,22 @@ absl::StatusOr<std::unique_ptr<Bag>> OpenFile(const std::string& path, bool deco
   if (absl::StartsWith(start, "\x89MCAP")) return OpenMcapBag(path);
   if (absl::StartsWith(start, "#ROSBAG")) return OpenRos1Bag(path);
   const std::optional<Compression> compression = FrameCompressionOf(start);
-  if (compression.has_value() && !decompressed) return OpenCompressed(path, *compression);
-  return absl::InvalidArgumentError(absl::StrCat(
-      path, " must be a bag: rosbag2 with SQLite (.db3), MCAP (.mcap) or ROS 1 (.bag)"));
+  if (!compression.has_value() || decompressed) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        path, " must be a bag: rosbag2 with SQLite (.db3), MCAP (.mcap) or ROS 1 (.bag)"));
+  }
+  VOXLOC_ASSIGN_OR_RETURN(const DecompressedFile plain,
+                          DecompressedFile::Create(path, *compression));
+  absl::StatusOr<std::unique_ptr<Bag>> bag = OpenFile(plain.path(), /*decompressed=*/true);
+  if (!bag.ok()) {
+    return absl::Status(bag.status().code(),
+                        absl::StrReplaceAll(bag.status().message(), {{plain.path(), path}}));
+  }
+  return std::make_unique<JoinedBag>(
+      *std::move(bag), absl::StrCat(path,
+                                    " is compressed as a whole, and is read from a temporary "
+                                    "file of ",
+                                    plain.bytes(), " bytes"));
 }
 
 }  // namespace

@@ -51,13 +51,6 @@ absl::StatusOr<v1::Cloud> EncodedCloudOf(const Topic& topic, absl::string_view b
   return std::move(encoded.cloud);
 }
 
-// The frames as decoders give them.
-DriveOptions Normalized(DriveOptions options) {
-  options.frames.map = std::string(absl::StripPrefix(options.frames.map, "/"));
-  options.frames.base = std::string(absl::StripPrefix(options.frames.base, "/"));
-  return options;
-}
-
 }  // namespace
 
 absl::StatusOr<v1::Cloud> DriveClouds::Encode(const ros::CloudEncodingOptions& options) {
@@ -262,7 +255,10 @@ absl::Status Drive::KeepScansWithPoses(const DriveOptions& options, const PoseSo
 }
 
 absl::StatusOr<std::unique_ptr<Drive>> Drive::Open(const DriveOptions& given) {
-  const DriveOptions options = Normalized(given);
+  DriveOptions options = given;
+  for (std::string* frame : {&options.frames.map, &options.frames.base}) {
+    *frame = std::string(absl::StripPrefix(*frame, "/"));  // as decoders give them
+  }
   VOXLOC_ASSIGN_OR_RETURN(std::unique_ptr<Bag> bag, OpenBag(options.paths));
   std::unique_ptr<Drive> drive(new Drive(std::move(bag)));
   const BagContents& contents = drive->bag_->contents();
