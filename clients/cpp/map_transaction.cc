@@ -116,8 +116,9 @@ struct MapTransaction::Impl
       ++(asked_for_reuse ? counts.tiles_reused : counts.tiles_sent);
       return absl::OkStatus();
     }
-    if (response.has_tile_removed() && asked.kind == Pending::Kind::kRemoval)
+    if (response.has_tile_removed() && asked.kind == Pending::Kind::kRemoval) {
       return absl::OkStatus();
+    }
     if (response.has_tile_missing() && asked.kind == Pending::Kind::kOffer) {
       return WriteTile(asked.tile_id, asked.cloud, asked.digest);
     }

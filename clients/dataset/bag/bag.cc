@@ -57,8 +57,9 @@ std::optional<fs::path> FindBagFile(const fs::path& directory, const std::string
   std::error_code error;
   const std::string plain(WithoutCompressionSuffix(name));
   std::vector<std::string> names = {plain, name};
-  for (const absl::string_view end : kCompressionSuffixes)
+  for (const absl::string_view end : kCompressionSuffixes) {
     names.push_back(absl::StrCat(plain, end));
+  }
   for (const std::string& candidate : names) {
     if (fs::exists(directory / candidate, error)) return directory / candidate;
   }
