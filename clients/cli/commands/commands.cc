@@ -78,36 +78,25 @@ const CLI::App* DeepestCommand(const CLI::App& app, std::string* path) {
   return command;
 }
 
-std::vector<std::string> FlagsOf(const CLI::App& command) {
-  std::vector<std::string> names;
-  for (const CLI::Option* option : command.get_options()) {
-    for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
-  }
-  return names;
-}
-
-std::vector<std::string> CommandsOf(const CLI::App& command) {
-  std::vector<std::string> names;
-  for (const CLI::App* sub : command.get_subcommands([](const CLI::App*) { return true; })) {
-    names.push_back(sub->get_name());
-  }
-  return names;
-}
-
 // Unexpected arguments, as a message; empty when every argument is known.
 std::string UnknownArgument(const CLI::App& app, const CLI::App& command, const std::string& path) {
-  for (const std::string& argument : app.remaining(true)) {
-    const bool flag = absl::StartsWith(argument, "-") && argument.size() > 1;
-    const bool takes_command = !CommandsOf(command).empty();
-    if (!flag && !takes_command) {
-      return absl::StrCat(path, " does not take '", argument, "'");
-    }
-    const std::string typed = argument.substr(0, argument.find('='));
-    const std::string nearest = NearestName(typed, flag ? FlagsOf(command) : CommandsOf(command));
-    const std::string meant = nearest.empty() ? "" : absl::StrCat("; did you mean ", nearest, "?");
-    return absl::StrCat(path, " has no ", flag ? "flag " : "command ", typed, meant);
+  const std::vector<std::string> unknown = app.remaining(true);
+  if (unknown.empty()) return "";
+  const std::string& argument = unknown.front();
+  std::vector<std::string> flags;
+  for (const CLI::Option* option : command.get_options()) {
+    for (const std::string& name : option->get_lnames()) flags.push_back("--" + name);
   }
-  return "";
+  std::vector<std::string> commands;
+  for (const CLI::App* sub : command.get_subcommands([](const CLI::App*) { return true; })) {
+    commands.push_back(sub->get_name());
+  }
+  const bool flag = absl::StartsWith(argument, "-") && argument.size() > 1;
+  if (!flag && commands.empty()) return absl::StrCat(path, " does not take '", argument, "'");
+  const std::string typed = argument.substr(0, argument.find('='));
+  const std::string nearest = NearestName(typed, flag ? flags : commands);
+  const std::string meant = nearest.empty() ? "" : absl::StrCat("; did you mean ", nearest, "?");
+  return absl::StrCat(path, " has no ", flag ? "flag " : "command ", typed, meant);
 }
 
 // As one word of a shell.

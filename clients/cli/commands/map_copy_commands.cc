@@ -67,7 +67,20 @@ class Export {
     }
     VOXLOC_TRY(FetchMissing());
     VOXLOC_TRY(WriteManifest(options_.directory, manifest_));
-    return Report();
+    uint64_t points = 0;
+    for (const ManifestTile& tile : manifest_.tiles) points += tile.points;
+    return Report(
+        options_.server.json,
+        absl::StrFormat("map %s, revision %d: %d tiles, %s points in %s; %d were there already\n",
+                        options_.map, manifest_.revision, manifest_.tiles.size(),
+                        GroupDigits(points), options_.directory, kept_),
+        {{"name", options_.map},
+         {"revision", manifest_.revision},
+         {"directory", options_.directory},
+         {"tiles", manifest_.tiles.size()},
+         {"tiles_kept", kept_},
+         {"points", points},
+         {"bytes_received", bytes_}});
   }
 
  private:
@@ -136,23 +149,6 @@ class Export {
       return absl::OkStatus();
     };
     return client_.GetTiles(request, receive, options_.server.timeout_s).status();
-  }
-
-  absl::StatusOr<ExitCode> Report() {
-    uint64_t points = 0;
-    for (const ManifestTile& tile : manifest_.tiles) points += tile.points;
-    return cli::Report(
-        options_.server.json,
-        absl::StrFormat("map %s, revision %d: %d tiles, %s points in %s; %d were there already\n",
-                        options_.map, manifest_.revision, manifest_.tiles.size(),
-                        GroupDigits(points), options_.directory, kept_),
-        {{"name", options_.map},
-         {"revision", manifest_.revision},
-         {"directory", options_.directory},
-         {"tiles", manifest_.tiles.size()},
-         {"tiles_kept", kept_},
-         {"points", points},
-         {"bytes_received", bytes_}});
   }
 
   const MapExportFlags& options_;
