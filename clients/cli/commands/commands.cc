@@ -120,7 +120,7 @@ ExitCode ExitCodeFor(const absl::Status& status) {
 CLI::App* AddWork(CLI::App* parent, Work* chosen, Work work, const std::string& name,
                   const std::string& description, const std::string& footer) {
   CLI::App* command = parent->add_subcommand(name, description);
-  command->footer(footer);
+  if (!footer.empty()) command->footer(footer);
   // CLI11 runs the callbacks of a command after those of its subcommands.
   command->callback([command, chosen, work = std::move(work)] {
     if (command->get_subcommands().empty()) *chosen = work;

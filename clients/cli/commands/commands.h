@@ -46,7 +46,8 @@ using Work = std::function<absl::StatusOr<ExitCode>()>;
                                               const std::string& text, const Json& json,
                                               ExitCode code = ExitCode::kOk);
 
-// Adds a command to `parent`, which makes `work` the chosen one when the command line names it.
+// Adds a command to `parent`, which makes `work` the chosen one when the command line names it. An
+// empty footer leaves the parent's.
 CLI::App* AddWork(CLI::App* parent, Work* chosen, Work work, const std::string& name,
                   const std::string& description, const std::string& footer);
 
