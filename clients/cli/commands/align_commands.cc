@@ -342,35 +342,6 @@ Examples:
       --json found.json scans/000042.pcd
   voxloc locate --map town --region-wgs84 48.13743,11.57549,50 scans/000042.pcd)";
 
-void AddScopeFlags(CLI::App* command, LocateFlags* options) {
-  CLI::Option* prior =
-      AddPoseFlag(command, "--prior", "Search around this pose, metres and degrees, ROS angles",
-                  &options->prior);
-  AddNumbersFlag(command, "--sigma", kSigmaNames, 6, 6,
-                 "Set the standard deviations of the prior, metres and degrees, each over 0",
-                 &options->sigma)
-      ->needs(prior);
-  CLI::Option* region = AddBoxFlag(
-      command, "--region", "Search in this box, given by its lower and its upper corner, metres",
-      &options->region);
-  region->excludes(prior);
-  AddNumbersFlag(command, "--region-wgs84", kCircleNames, 3, 3,
-                 "Search in the square around this circle: latitude and longitude in degrees "
-                 "(WGS84), radius in metres",
-                 &options->region_wgs84)
-      ->excludes(prior)
-      ->excludes(region);
-  AddDefaulted(command, "--yaw", options->yaw_deg, "Y",
-               "Search headings around this one in the region, degrees")
-      ->check(CLI::Range(-360.0, 360.0));
-  AddDefaulted(command, "--yaw-range", options->yaw_range_deg, "R",
-               "Search headings at most R degrees from --yaw; 180: all")
-      ->check(CLI::Range(0.01, 180.0));
-  AddDefaulted(command, "--particles", options->particles, "N",
-               "Align this many candidates around the prior; 0: the server's default, 200")
-      ->needs(prior);
-}
-
 }  // namespace
 
 void AddAlignCommand(CLI::App* parent, Work* chosen) {
@@ -423,7 +394,32 @@ void AddLocateCommand(CLI::App* parent, Work* chosen) {
       parent->add_subcommand("locate", "Find a vehicle with an inaccurate prior or none");
   command->footer(kLocateManual);
   AddMapFlags(command, &options->map);
-  AddScopeFlags(command, options.get());
+  CLI::Option* prior =
+      AddPoseFlag(command, "--prior", "Search around this pose, metres and degrees, ROS angles",
+                  &options->prior);
+  AddNumbersFlag(command, "--sigma", kSigmaNames, 6, 6,
+                 "Set the standard deviations of the prior, metres and degrees, each over 0",
+                 &options->sigma)
+      ->needs(prior);
+  CLI::Option* region = AddBoxFlag(
+      command, "--region", "Search in this box, given by its lower and its upper corner, metres",
+      &options->region);
+  region->excludes(prior);
+  AddNumbersFlag(command, "--region-wgs84", kCircleNames, 3, 3,
+                 "Search in the square around this circle: latitude and longitude in degrees "
+                 "(WGS84), radius in metres",
+                 &options->region_wgs84)
+      ->excludes(prior)
+      ->excludes(region);
+  AddDefaulted(command, "--yaw", options->yaw_deg, "Y",
+               "Search headings around this one in the region, degrees")
+      ->check(CLI::Range(-360.0, 360.0));
+  AddDefaulted(command, "--yaw-range", options->yaw_range_deg, "R",
+               "Search headings at most R degrees from --yaw; 180: all")
+      ->check(CLI::Range(0.01, 180.0));
+  AddDefaulted(command, "--particles", options->particles, "N",
+               "Align this many candidates around the prior; 0: the server's default, 200")
+      ->needs(prior);
   AddDefaulted(command, "--hypotheses", options->hypotheses, "N",
                "Return at most this many poses; 0: the server's default, 5");
   command->add_flag("--report-particles", options->report_particles,

@@ -246,44 +246,6 @@ void AddDriveFlags(CLI::App* command, LoadTestFlags* flags) {
   AddPerturbFlag(command, &flags->perturb);
 }
 
-void AddTimingFlags(CLI::App* command, LoadTiming& timing) {
-  AddDefaulted(command, "--streams", timing.streams, "N", "Open N sessions, 1 to 100000")
-      ->check(CLI::Range(size_t{1}, size_t{100000}));
-  AddDefaulted(command, "--rate", timing.rate_hz, "HZ",
-               "Send HZ scans per second and stream on schedule, 0 to 100000; 0: one scan in "
-               "flight at a time in each stream")
-      ->check(CLI::Range(0.0, 1e5));
-  AddDefaulted(command, "--pose-rate", timing.pose_rate_hz, "HZ",
-               "Send HZ poses per second and stream in place of guesses, 0 to 100000; 0: each scan "
-               "brings its guess")
-      ->check(CLI::Range(0.0, 1e5));
-  AddDefaulted(command, "--seconds", timing.steady_s, "S", "Count for S seconds, 0.1 to 86400")
-      ->check(CLI::Range(0.1, 86400.0));
-  AddDefaulted(
-      command, "--tile-updates", timing.tile_updates_hz, "HZ",
-      "Replace HZ tiles of the maps per second in the second half of --seconds, 0 to 1000; 0: none")
-      ->check(CLI::Range(0.0, 1e3));
-  AddDefaulted(command, "--ramp", timing.ramp_s, "S",
-               "Start the streams over S seconds before counting begins, 0 to 86400")
-      ->check(CLI::Range(0.0, 86400.0));
-}
-
-void AddObjectiveFlags(CLI::App* command, LoadTestFlags* flags) {
-  AddOptional(command, "--max-p99-ms", flags->objectives.max_p99_ms, "X",
-              "Fail if the p99 of the latency is over X milliseconds, 0 to 1e9")
-      ->check(CLI::Range(0.0, 1e9));
-  AddOptional(command, "--min-answered", flags->objectives.min_answered_percent, "PERCENT",
-              "Fail if less than PERCENT of the scans that were due are answered, 0 to 100")
-      ->check(CLI::Range(0.0, 100.0));
-  AddOptional(command, "--max-update-factor", flags->objectives.max_update_factor, "X",
-              "Fail if the p99 of the latency while tiles are updated is over X times that "
-              "before, 0 to 1e6, or if fewer tiles than asked for were updated")
-      ->check(CLI::Range(0.0, 1e6));
-  command->add_flag(
-      "--one-outcome", flags->objectives.one_outcome,
-      "Fail unless every scan that was sent has exactly one outcome, and is not lost");
-}
-
 }  // namespace
 
 void AddLoadTestCommand(CLI::App* parent, Work* chosen) {
@@ -294,7 +256,26 @@ void AddLoadTestCommand(CLI::App* parent, Work* chosen) {
       "load-test", "Send the scans of many vehicles at once and report rate and latency");
   command->footer(kLoadTestManual);
   AddDriveFlags(command, options.get());
-  AddTimingFlags(command, options->timing);
+  AddDefaulted(command, "--streams", options->timing.streams, "N", "Open N sessions, 1 to 100000")
+      ->check(CLI::Range(size_t{1}, size_t{100000}));
+  AddDefaulted(command, "--rate", options->timing.rate_hz, "HZ",
+               "Send HZ scans per second and stream on schedule, 0 to 100000; 0: one scan in "
+               "flight at a time in each stream")
+      ->check(CLI::Range(0.0, 1e5));
+  AddDefaulted(command, "--pose-rate", options->timing.pose_rate_hz, "HZ",
+               "Send HZ poses per second and stream in place of guesses, 0 to 100000; 0: each scan "
+               "brings its guess")
+      ->check(CLI::Range(0.0, 1e5));
+  AddDefaulted(command, "--seconds", options->timing.steady_s, "S",
+               "Count for S seconds, 0.1 to 86400")
+      ->check(CLI::Range(0.1, 86400.0));
+  AddDefaulted(
+      command, "--tile-updates", options->timing.tile_updates_hz, "HZ",
+      "Replace HZ tiles of the maps per second in the second half of --seconds, 0 to 1000; 0: none")
+      ->check(CLI::Range(0.0, 1e3));
+  AddDefaulted(command, "--ramp", options->timing.ramp_s, "S",
+               "Start the streams over S seconds before counting begins, 0 to 86400")
+      ->check(CLI::Range(0.0, 86400.0));
   AddDefaulted(command, "--cancel-percent", options->faults.cancel_percent, "PERCENT",
                "Cancel this share of the scans, percent (0 to 50), with their sessions")
       ->check(CLI::Range(0.0, 50.0));
@@ -303,7 +284,19 @@ void AddLoadTestCommand(CLI::App* parent, Work* chosen) {
   AddDefaulted(command, "--read-delay", options->faults.read_delay_s, "S",
                "Let slow readers take S seconds for each reply, 0 to 60")
       ->check(CLI::Range(0.0, 60.0));
-  AddObjectiveFlags(command, options.get());
+  AddOptional(command, "--max-p99-ms", options->objectives.max_p99_ms, "X",
+              "Fail if the p99 of the latency is over X milliseconds, 0 to 1e9")
+      ->check(CLI::Range(0.0, 1e9));
+  AddOptional(command, "--min-answered", options->objectives.min_answered_percent, "PERCENT",
+              "Fail if less than PERCENT of the scans that were due are answered, 0 to 100")
+      ->check(CLI::Range(0.0, 100.0));
+  AddOptional(command, "--max-update-factor", options->objectives.max_update_factor, "X",
+              "Fail if the p99 of the latency while tiles are updated is over X times that "
+              "before, 0 to 1e6, or if fewer tiles than asked for were updated")
+      ->check(CLI::Range(0.0, 1e6));
+  command->add_flag(
+      "--one-outcome", options->objectives.one_outcome,
+      "Fail unless every scan that was sent has exactly one outcome, and is not lost");
   AddProfileFlag(command, &options->profile);
   AddScanFlags(command, &options->scan);
   AddAlignmentFlags(command, &options->alignment);

@@ -343,19 +343,6 @@ void AddReplayBagFlags(CLI::App* command, ReplayFlags* options) {
   });
 }
 
-void AddReportFlags(CLI::App* command, ReplayFlags* options) {
-  CLI::Option* report = AddOutputFile(command, "--report", &options->report,
-                                      "Write an HTML report that needs no network");
-  AddDefaulted(command, "--report-scans", options->report_scans, "N",
-               "Show the points of N scans over the map's cells in the report; 0: none")
-      ->check(CLI::Range(0, kMaxReportScans))
-      ->needs(report);
-  AddOption(command, "--compare", options->compare, "FILE",
-            "Compare with another run over the same scans in the report: the JSON that its --json "
-            "wrote to FILE")
-      ->needs(report);
-}
-
 // After all options of drives, which do not go with it, and before those of the server.
 void AddCaptureFlag(CLI::App* command, std::vector<std::string>* captures) {
   const std::vector<CLI::Option*> others = command->get_options();
@@ -393,7 +380,16 @@ void AddReplayCommand(CLI::App* parent, const std::string& command_line, Work* c
       command, "--rate", options->rate_hz, "HZ",
       "Send HZ scans per second without waiting for answers; 0: one scan in flight at a time")
       ->check(CLI::Range(0.0, 1e5));
-  AddReportFlags(command, options.get());
+  CLI::Option* report = AddOutputFile(command, "--report", &options->report,
+                                      "Write an HTML report that needs no network");
+  AddDefaulted(command, "--report-scans", options->report_scans, "N",
+               "Show the points of N scans over the map's cells in the report; 0: none")
+      ->check(CLI::Range(0, kMaxReportScans))
+      ->needs(report);
+  AddOption(command, "--compare", options->compare, "FILE",
+            "Compare with another run over the same scans in the report: the JSON that its --json "
+            "wrote to FILE")
+      ->needs(report);
   command->add_flag("--session-poses", options->session_poses,
                     "Send each guess as a pose of the session, and scans without a guess");
   AddOption(command, "--references", options->references, "FILE",

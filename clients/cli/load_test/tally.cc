@@ -18,17 +18,11 @@ constexpr int kLeadingBits = 7;
 constexpr uint64_t kExactValues = uint64_t{1} << kLeadingBits;
 constexpr uint64_t kBucketsPerLength = kExactValues / 2;
 
-// How many bits of the value are not leading ones.
-int DroppedBits(uint64_t value) {
-  int bits = 0;
-  while ((value >> bits) >= kExactValues) ++bits;
-  return bits;
-}
-
 size_t BucketOf(int64_t value) {
   const auto v = static_cast<uint64_t>(value);
   if (v < kExactValues) return v;
-  const int dropped = DroppedBits(v);
+  int dropped = 0;  // bits of the value that are not leading ones
+  while ((v >> dropped) >= kExactValues) ++dropped;
   return kExactValues + static_cast<uint64_t>(dropped - 1) * kBucketsPerLength +
          ((v >> dropped) - kBucketsPerLength);
 }

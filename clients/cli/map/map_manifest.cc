@@ -34,13 +34,6 @@ constexpr size_t kDigestDigits = 16;
 // A million tiles take 300 MB.
 constexpr size_t kMaxManifestBytes = size_t{1} << 30;
 
-Json OriginJson(const v1::MapFrame& frame) {
-  if (!frame.has_origin()) return nullptr;
-  Json json = MessageJson(frame.origin().point());
-  json["x_axis_yaw_rad"] = frame.origin().x_axis_yaw_rad();
-  return json;
-}
-
 // A file of an earlier export goes where the map has no projector.
 absl::Status WriteProjector(const std::string& directory, const v1::MapFrame& frame) {
   const std::string path = absl::StrCat(directory, "/", kProjectorYamlName);
@@ -141,6 +134,11 @@ std::string TilesDirectory(const std::string& directory) { return directory + "/
 
 absl::Status WriteManifest(const std::string& directory, const MapManifest& manifest) {
   VOXLOC_TRY(WriteProjector(directory, manifest.frame));
+  Json origin;  // null: none is known
+  if (manifest.frame.has_origin()) {
+    origin = MessageJson(manifest.frame.origin().point());
+    origin["x_axis_yaw_rad"] = manifest.frame.origin().x_axis_yaw_rad();
+  }
   Json tiles = Json::array();
   uint64_t points = 0;
   for (const ManifestTile& tile : manifest.tiles) {
@@ -162,7 +160,7 @@ absl::Status WriteManifest(const std::string& directory, const MapManifest& mani
       {"revision", manifest.revision},
       {"points", points},
       {"options", MessageJson(manifest.options)},
-      {"wgs84_origin", OriginJson(manifest.frame)},
+      {"wgs84_origin", std::move(origin)},
       {"tiles", std::move(tiles)}};
   return WriteFileBytes(ManifestPath(directory), json.dump(1) + "\n");
 }

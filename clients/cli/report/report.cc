@@ -46,14 +46,6 @@ Json PositionCovariance(const Json& row) {
   return values;
 }
 
-Json PictureJson(const MapPicture& picture) {
-  const MapPicture::Encoded encoded = picture.Encode();
-  return {{"cell_m", encoded.cell_m},
-          {"low", {encoded.low.x(), encoded.low.y()}},
-          {"cells", encoded.cells},
-          {"base64", encoded.base64}};
-}
-
 // The page with its data. No text in the data can end the script element that holds it.
 std::string PageWithData(absl::string_view page, const Json& data) {
   const std::string json =
@@ -226,9 +218,14 @@ std::string ReportHtml(const Json& replay, const ReportContent& content) {
   if (!compared.is_null()) {
     compared["results"] = ListJson(shown, [&](size_t i) { return compared["results"][i]; });
   }
+  const MapPicture::Encoded picture = content.picture.Encode();
   const Json data = {{"replay", ReplayForPage(replay, shown)},
                      {"row_step", step},
-                     {"picture", PictureJson(content.picture)},
+                     {"picture",
+                      {{"cell_m", picture.cell_m},
+                       {"low", {picture.low.x(), picture.low.y()}},
+                       {"cells", picture.cells},
+                       {"base64", picture.base64}}},
                      {"views", ScanViewsJson(content.views)},
                      {"compared", std::move(compared)}};
   return PageWithData(ReportPage(), data);
