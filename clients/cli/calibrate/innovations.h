@@ -44,7 +44,7 @@ struct DriveAnswer {
   UncertainPose answer;
 };
 
-// Of one scan, cut in two.
+// The answers to the halves of one scan.
 struct HalvesAnswer {
   UncertainPose first;
   UncertainPose second;
@@ -98,8 +98,8 @@ struct SystematicEstimate {
   double fast_m_s = 0.0;  // and of the faster
 };
 
-// Of the accepted answers of a drive, in the order of their stamps. FailedPrecondition says what
-// the drive lacks: too few pairs of answers that moved.
+// `answers`: the accepted ones of a drive, in the order of their stamps. FailedPrecondition says
+// what the drive lacks: too few pairs of answers that moved.
 [[nodiscard]] absl::StatusOr<SystematicEstimate> EstimateSystematic(
     const std::vector<DriveAnswer>& answers, const OdometryNoise& noise);
 

@@ -98,7 +98,7 @@ double FleetSeconds(int64_t from_ns, int64_t to_ns) {
   return static_cast<double>(to_ns - from_ns) * 1e-9;
 }
 
-// Polls one server again and again. Rates are means since the previous poll, or since the session
+// Polls one server repeatedly. Rates are means since the previous poll, or since the session
 // was opened in the first one.
 class ServerPoller {
  public:
@@ -197,7 +197,7 @@ class ServerPoller {
 
   const FleetFlags& flags_;
   const FleetEndpoint endpoint_;
-  // Of the previous polls.
+  // From the previous polls.
   std::map<std::string, Counts> sessions_;
   std::map<std::string, Tiles> tiles_;  // by map
 };

@@ -61,7 +61,7 @@ struct MapLoadPlan {
   std::vector<client::UploadTile> tiles;
   size_t clouds = 0;
   uint64_t points_not_finite = 0;  // that are in none of the tiles
-  // Of what has been read: all of it once the tiles are loaded.
+  // Covers what has been read: all points once the tiles are loaded.
   std::shared_ptr<MapSurvey> survey = std::make_shared<MapSurvey>();
   InputNotes notes;
   // Files of directories that have no finite point: their tiles load without one.

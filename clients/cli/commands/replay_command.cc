@@ -324,7 +324,7 @@ void AddFileFlags(CLI::App* command, ReplayFlags* options) {
   AddDefaulted(command, "--max-scans", options->files.max_scans, "N", "Stop after N scans; 0: all");
 }
 
-// A bag in the place of files.
+// The flags of a bag, which replaces the files.
 void AddReplayBagFlags(CLI::App* command, ReplayFlags* options) {
   CLI::Option* bag = AddBagFlags(command, &options->bag);
   AddOption(command, "--guesses-topic", options->bag.guesses_topic, "TOPIC",

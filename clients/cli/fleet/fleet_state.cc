@@ -27,7 +27,7 @@ struct FleetRevisionUse {
   FleetScans recent;
 };
 
-// Of the vehicles on `map`, by revision; those without an answer yet are left out.
+// How the vehicles on `map` use its revisions; those without an answer yet are left out.
 std::map<uint64_t, FleetRevisionUse> RevisionUses(const FleetServer& server,
                                                   const std::string& map) {
   std::map<uint64_t, FleetRevisionUse> uses;

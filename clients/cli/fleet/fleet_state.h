@@ -34,7 +34,7 @@ struct FleetScans {
 // A session; a vehicle has one at a time.
 struct FleetVehicle {
   v1::SessionInfo session;
-  // Since the look before, or since the session was opened.
+  // Since the previous poll, or since the session was opened.
   FleetScans recent;
   // Since its last answer, by the server's clock, seconds. nullopt: none yet.
   std::optional<double> silent_s;

@@ -76,7 +76,7 @@ struct Tally {
   uint64_t streams_ended = 0;  // sessions that ended before the run did
 
   LogHistogram latency;  // of answered scans, from when they were due
-  // Of these, where tiles are updated: those that were due before that began, and after.
+  // The same where tiles are updated, for scans that were due before that began, and after.
   LogHistogram quiet_latency;
   LogHistogram updating_latency;
   LogHistogram lateness;  // from when scans were due to when their sending began

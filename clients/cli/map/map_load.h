@@ -40,7 +40,7 @@ class MapSurvey {
   // Finite points.
   [[nodiscard]] uint64_t points() const;
   [[nodiscard]] uint64_t PointsOf(const std::string& cloud) const;
-  // Of all points; no finite point: its min and max mean nothing.
+  // The bounds of all points; without a finite point its min and max mean nothing.
   [[nodiscard]] Bounds bounds() const;
   // Points on each square metre, of the squares of 5 m that have any. nullopt: there are none, or
   // more squares than are counted.

@@ -43,7 +43,7 @@ using SigmaShares = std::array<std::array<double, 6>, kSigmaShares>;
 // All zeros without a covariance of the method CALIBRATED.
 [[nodiscard]] SigmaShares SharesOf(const v1::AlignmentResult& result);
 
-// Of x, y and z the axis along which the shares are largest together.
+// The one of the axes x, y and z along which the shares are largest together.
 [[nodiscard]] size_t LeastCertainAxis(const SigmaShares& shares);
 
 // An object with a list of six a share; null where all are zero.
@@ -93,7 +93,7 @@ using SigmaShares = std::array<std::array<double, 6>, kSigmaShares>;
 // Whether the best hypothesis is one to act on: reliable, and not ambiguous.
 [[nodiscard]] bool Located(const v1::SearchResult& result);
 
-// A search for a vehicle while it goes on, in one line.
+// A search for a vehicle in progress, in one line.
 [[nodiscard]] std::string SearchProgressText(const v1::SearchProgress& progress);
 
 // A verdict, a table of hypotheses, and what it took.

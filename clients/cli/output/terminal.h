@@ -68,7 +68,7 @@ class Stopwatch {
 // Seconds until all is done at the rate so far; below 0: unknown.
 [[nodiscard]] double SecondsLeft(size_t done, size_t total, double elapsed_s);
 
-// A line on standard error that is replaced by the next one while work goes on. On a terminal it is
+// A line on standard error that is replaced by the next one during work. On a terminal it is
 // redrawn; elsewhere (a log, a pipe) plain lines come at intervals. For one thread.
 class LiveLine {
  public:

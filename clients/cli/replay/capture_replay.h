@@ -53,7 +53,7 @@ struct CaptureComparison {
 
 // Reads captures, aligns them again one after another, and prints how the answers compare with the
 // captured ones. Files that cannot be read and answers that are errors do not keep the others from
-// being sent. `map`: in the place of the captures' own; empty: theirs.
+// being sent. `map`: replaces the captures' own; empty: theirs.
 [[nodiscard]] absl::StatusOr<ExitCode> ReplayCaptures(const std::vector<std::string>& paths,
                                                       const std::string& map,
                                                       const ServerFlags& flags);

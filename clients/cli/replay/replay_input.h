@@ -84,7 +84,7 @@ using ScanSource = std::function<absl::StatusOr<SourceScan>()>;
 struct LoadedScan {
   PointCloud cloud;    // as it is sent
   PointCloud picture;  // a choice of the points before thinning, for the report; may be empty
-  // With the times of its points: sent in the place of `cloud`, and thinned by the server, which
+  // With the times of its points: sent instead of `cloud`, and thinned by the server, which
   // first moves the points to where they were at the stamp.
   std::optional<v1::Cloud> timed;
 };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What became of the scans of a replay: of each, and in numbers over all of them, for people and as
-// JSON; and those of the last second while the replay goes on.
+// JSON; and those of the last second during the replay.
 
 #ifndef VOXLOC_CLIENTS_CLI_REPLAY_REPLAY_RESULTS_H_
 #define VOXLOC_CLIENTS_CLI_REPLAY_REPLAY_RESULTS_H_
@@ -99,7 +99,7 @@ struct ReplaySummary {
   Summary nvtl;
   Summary points_used;
   Summary position_sigma_m;  // in the worst direction
-  // Of the base's axes x, y and z along the least certain one; see result_text.h.
+  // Along the least certain of the base's axes x, y and z; see result_text.h.
   std::array<Summary, kSigmaShares> sigma_shares_m;
   Summary confidence;
   // Over the answered scans.

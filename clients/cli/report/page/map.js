@@ -22,7 +22,7 @@ function addMap(box) {
   const posed = rows.filter((row) => row.pose);
   let exaggeration = 1;
   let ellipses = true;
-  // Of these, as many as can be told apart.
+  // Every so many of them, so that they can be distinguished.
   const spaced = posed.filter((row, i) => i % Math.max(1, Math.ceil(posed.length / 200)) === 0);
   let view = null;  // { x, y, scale }: the point in the middle, and pixels per metre
 

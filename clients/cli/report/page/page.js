@@ -219,7 +219,7 @@ function summarize(values) {
   };
 }
 
-// Of the rotation from one quaternion (x, y, z, w) to the other, degrees.
+// The angle of the rotation from one quaternion (x, y, z, w) to the other, degrees.
 function poseAngle(a, b) {
   const [ax, ay, az, aw] = a.slice(3);
   const [bx, by, bz, bw] = b.slice(3);
