@@ -46,27 +46,130 @@ bool AddSession(const client::LocalizationSession& session, ServerState& state) 
 }  // namespace
 
 struct ServerLink::Impl {
-  Impl(const client::Channel& a_channel, ServerLinkOptions some_options)
-      : channel(a_channel), options(std::move(some_options)) {}
-
-  void Run();
-  // Blocks until the session or the link ends; the status of the session.
-  absl::Status Watch(client::LocalizationSession& session);
-  void HandleResult(const v1::AlignmentResult& result);
-  void NotifyConnection(const absl::Status& now);
-  [[nodiscard]] client::SessionOptions CurrentSessionOptions();  // under the lock
-  // False: the link ends.
-  bool Sleep(double seconds);
-
   struct Pending {
     uint64_t number = 0;
     int64_t stamp_ns = 0;
     SteadyClock::time_point sent;
     bool completed = false;  // it has its outcome, and the session may still have one for it
   };
+  Impl(const client::Channel& a_channel, ServerLinkOptions some_options)
+      : channel(a_channel), options(std::move(some_options)) {}
+
+  // Under the lock.
+  client::SessionOptions CurrentSessionOptions() {
+    client::SessionOptions session_options;
+    session_options.open = options.open;
+    session_options.open_timeout_s = kOpenTimeoutS;
+    session_options.reconnect = RetryForever();
+    session_options.max_outstanding = kMaxOutstanding;
+    session_options.on_result = [this](const v1::AlignmentResult& result) { HandleResult(result); };
+    *session_options.open.mutable_setup()->mutable_output() = outputs;
+    return session_options;
+  }
+
   // Completes the pending scans for which due(sequence, scan) is true with the status STALE.
   template <typename Due>
-  void CompletePending(const std::string& why, const Due& due);
+  void CompletePending(const std::string& why, const Due& due) {
+    std::map<uint64_t, Pending> stale;
+    {
+      const std::lock_guard<std::mutex> lock(mutex);
+      for (auto& [sequence, scan] : pending) {
+        if (scan.completed || !due(sequence, scan)) continue;
+        scan.completed = true;
+        stale.emplace(sequence, scan);
+      }
+      completed += stale.size();
+    }
+    for (const auto& [sequence, scan] : stale) {
+      v1::AlignmentResult result;
+      result.set_sequence(sequence);
+      result.set_stamp_ns(scan.stamp_ns);
+      result.set_status(v1::ALIGNMENT_STATUS_STALE);
+      result.set_detail(why);
+      options.on_result(scan.number, result);
+    }
+  }
+
+  void Run() {
+    client::Backoff backoff(RetryForever());
+    while (true) {
+      std::shared_ptr<client::LocalizationSession> fresh;
+      {
+        const std::lock_guard<std::mutex> lock(mutex);
+        pending.clear();
+        fresh = client::LocalizationSession::Start(channel, CurrentSessionOptions());
+        next_sequence = 1;
+        session = fresh;
+      }
+      const absl::Status end = Watch(*fresh);
+      {
+        // No Send runs while the session is replaced.
+        const std::lock_guard<std::mutex> sending(send_mutex);
+        const std::lock_guard<std::mutex> lock(mutex);
+        if (AddSession(*fresh, totals)) backoff.Reset();
+        error = end;
+        session.reset();
+      }
+      fresh.reset();  // joins: no result comes any more
+      CompletePending(absl::StrCat("the session ended before the answer: ", end.message()),
+                      [](uint64_t, const Pending&) { return true; });
+      NotifyConnection(end);
+      if (!Sleep(backoff.NextWait())) return;
+    }
+  }
+
+  // Blocks until the session or the link ends; the status of the session.
+  absl::Status Watch(client::LocalizationSession& watched) {
+    while (true) {
+      const std::optional<absl::Status> end = watched.AwaitEnd(kPollS);
+      if (end.has_value()) return *end;
+      const absl::Status connection = watched.connection();
+      NotifyConnection(connection);
+      if (!connection.ok()) {
+        const auto now = SteadyClock::now();
+        CompletePending(
+            absl::StrCat("no connection within ", options.max_wait_s, " s: ", connection.message()),
+            [&](uint64_t sequence, const Pending& scan) {
+              // Send still has the next scan.
+              return sequence < next_sequence &&
+                     now - scan.sent >= std::chrono::duration<double>(options.max_wait_s);
+            });
+      }
+      const std::lock_guard<std::mutex> lock(mutex);
+      if (stopping) return absl::CancelledError("the node is being shut down");
+    }
+  }
+
+  void HandleResult(const v1::AlignmentResult& result) {
+    uint64_t number = 0;
+    {
+      const std::lock_guard<std::mutex> lock(mutex);
+      const auto found = pending.find(result.sequence());
+      if (found == pending.end()) return;
+      const Pending scan = found->second;
+      pending.erase(found);
+      ++outcomes;
+      if (scan.completed) {
+        --completed;  // the session's count has it now
+        return;
+      }
+      number = scan.number;
+    }
+    options.on_result(number, result);
+  }
+
+  void NotifyConnection(const absl::Status& now) {
+    if (now.code() == notified.code()) return;
+    notified = now;
+    if (options.on_change) options.on_change(now);
+  }
+
+  // False: the link ends.
+  bool Sleep(double seconds) {
+    std::unique_lock<std::mutex> lock(mutex);
+    return !changed.wait_for(lock, std::chrono::duration<double>(seconds),
+                             [this] { return stopping; });
+  }
 
   const client::Channel channel;
   const ServerLinkOptions options;
@@ -88,118 +191,6 @@ struct ServerLink::Impl {
 
   std::thread thread;
 };
-
-client::SessionOptions ServerLink::Impl::CurrentSessionOptions() {
-  client::SessionOptions session_options;
-  session_options.open = options.open;
-  session_options.open_timeout_s = kOpenTimeoutS;
-  session_options.reconnect = RetryForever();
-  session_options.max_outstanding = kMaxOutstanding;
-  session_options.on_result = [this](const v1::AlignmentResult& result) { HandleResult(result); };
-  *session_options.open.mutable_setup()->mutable_output() = outputs;
-  return session_options;
-}
-
-template <typename Due>
-void ServerLink::Impl::CompletePending(const std::string& why, const Due& due) {
-  std::map<uint64_t, Pending> stale;
-  {
-    const std::lock_guard<std::mutex> lock(mutex);
-    for (auto& [sequence, scan] : pending) {
-      if (scan.completed || !due(sequence, scan)) continue;
-      scan.completed = true;
-      stale.emplace(sequence, scan);
-    }
-    completed += stale.size();
-  }
-  for (const auto& [sequence, scan] : stale) {
-    v1::AlignmentResult result;
-    result.set_sequence(sequence);
-    result.set_stamp_ns(scan.stamp_ns);
-    result.set_status(v1::ALIGNMENT_STATUS_STALE);
-    result.set_detail(why);
-    options.on_result(scan.number, result);
-  }
-}
-
-void ServerLink::Impl::Run() {
-  client::Backoff backoff(RetryForever());
-  while (true) {
-    std::shared_ptr<client::LocalizationSession> fresh;
-    {
-      const std::lock_guard<std::mutex> lock(mutex);
-      pending.clear();
-      fresh = client::LocalizationSession::Start(channel, CurrentSessionOptions());
-      next_sequence = 1;
-      session = fresh;
-    }
-    const absl::Status end = Watch(*fresh);
-    {
-      // No Send runs while the session is replaced.
-      const std::lock_guard<std::mutex> sending(send_mutex);
-      const std::lock_guard<std::mutex> lock(mutex);
-      if (AddSession(*fresh, totals)) backoff.Reset();
-      error = end;
-      session.reset();
-    }
-    fresh.reset();  // joins: no result comes any more
-    CompletePending(absl::StrCat("the session ended before the answer: ", end.message()),
-                    [](uint64_t, const Pending&) { return true; });
-    NotifyConnection(end);
-    if (!Sleep(backoff.NextWait())) return;
-  }
-}
-
-absl::Status ServerLink::Impl::Watch(client::LocalizationSession& watched) {
-  while (true) {
-    const std::optional<absl::Status> end = watched.AwaitEnd(kPollS);
-    if (end.has_value()) return *end;
-    const absl::Status connection = watched.connection();
-    NotifyConnection(connection);
-    if (!connection.ok()) {
-      const auto now = SteadyClock::now();
-      CompletePending(
-          absl::StrCat("no connection within ", options.max_wait_s, " s: ", connection.message()),
-          [&](uint64_t sequence, const Pending& scan) {
-            // Send still has the next scan.
-            return sequence < next_sequence &&
-                   now - scan.sent >= std::chrono::duration<double>(options.max_wait_s);
-          });
-    }
-    const std::lock_guard<std::mutex> lock(mutex);
-    if (stopping) return absl::CancelledError("the node is being shut down");
-  }
-}
-
-void ServerLink::Impl::HandleResult(const v1::AlignmentResult& result) {
-  uint64_t number = 0;
-  {
-    const std::lock_guard<std::mutex> lock(mutex);
-    const auto found = pending.find(result.sequence());
-    if (found == pending.end()) return;
-    const Pending scan = found->second;
-    pending.erase(found);
-    ++outcomes;
-    if (scan.completed) {
-      --completed;  // the session's count has it now
-      return;
-    }
-    number = scan.number;
-  }
-  options.on_result(number, result);
-}
-
-void ServerLink::Impl::NotifyConnection(const absl::Status& now) {
-  if (now.code() == notified.code()) return;
-  notified = now;
-  if (options.on_change) options.on_change(now);
-}
-
-bool ServerLink::Impl::Sleep(double seconds) {
-  std::unique_lock<std::mutex> lock(mutex);
-  return !changed.wait_for(lock, std::chrono::duration<double>(seconds),
-                           [this] { return stopping; });
-}
 
 ServerLink::ServerLink(const client::Channel& channel, ServerLinkOptions options)
     : impl_(std::make_unique<Impl>(channel, std::move(options))) {

@@ -15,6 +15,8 @@
 #include <rclcpp/rclcpp.hpp>
 #include <vector>
 
+#include "absl/status/statusor.h"
+#include "clients/ros/core/parameter_table.h"
 #include "clients/ros/core/parameters.h"
 
 namespace voxloc::ros2 {
@@ -44,6 +46,11 @@ class NdtScanMatcher : public rclcpp::Node {
   std::vector<rclcpp::ServiceBase::SharedPtr> services_;
   rclcpp::TimerBase::SharedPtr timer_;
 };
+
+// Declares every parameter of the bridge's table with its default. Returns the values in effect and
+// a warning for each unknown name. They are read when the node starts; setting one later is
+// refused. InvalidArgument: an invalid value.
+[[nodiscard]] absl::StatusOr<ros::LoadedParameters> DeclareParameters(rclcpp::Node& node);
 
 }  // namespace voxloc::ros2
 

@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "clients/ros/ros2/node/ndt_scan_matcher.h"
-#include "clients/ros/ros2/node/node_parameters.h"
 
 namespace voxloc::ros2 {
 namespace {
