@@ -23,10 +23,6 @@ constexpr uint32_t kFloatBytes = 4;
 // 10 us a unit reach 0.33 s: a LiDAR of 5 Hz takes 0.2 s for a turn.
 constexpr double kInt16TimeScaleS = 1e-5;
 
-bool IsFloat32At(const ScalarField& field, uint32_t offset) {
-  return field.datatype == PointField::kFloat32 && field.offset == offset;
-}
-
 // x, y, z as three little-endian floats in a row.
 bool HasPlainXyz(const PointCloud2View& cloud, const PointLayout& layout) {
   const uint32_t x = layout.x.offset;
@@ -34,25 +30,22 @@ bool HasPlainXyz(const PointCloud2View& cloud, const PointLayout& layout) {
          layout.y.offset == x + kFloatBytes && layout.z.offset == x + 2 * kFloatBytes;
 }
 
-bool IsWithoutGaps(const PointCloud2View& cloud) {
-  return cloud.height == 1 || cloud.row_step == cloud.width * cloud.point_step;
-}
-
 // The layout under which the server reads the bytes as they are; UNSPECIFIED: it cannot.
 v1::CloudLayout LayoutAsIs(const PointCloud2View& cloud, const PointLayout& layout) {
-  if (!HasPlainXyz(cloud, layout) || layout.x.offset != 0 || !IsWithoutGaps(cloud) ||
+  const bool has_gaps = cloud.height != 1 && cloud.row_step != cloud.width * cloud.point_step;
+  if (!HasPlainXyz(cloud, layout) || layout.x.offset != 0 || has_gaps ||
       cloud.point_step > kMaxStride) {
     return v1::CLOUD_LAYOUT_UNSPECIFIED;
   }
   if (!layout.time.has_value()) return v1::CLOUD_LAYOUT_FLOAT32_XYZ;
-  if (layout.time->zero != PointTimeZero::kCloudStamp || layout.time->unit_s != 1.0) {
+  const ScalarField& time = layout.time->field;
+  if (layout.time->zero != PointTimeZero::kCloudStamp || layout.time->unit_s != 1.0 ||
+      time.datatype != PointField::kFloat32) {
     return v1::CLOUD_LAYOUT_UNSPECIFIED;
   }
-  if (IsFloat32At(layout.time->field, kXyzBytes)) return v1::CLOUD_LAYOUT_FLOAT32_XYZT;
-  if (IsFloat32At(layout.time->field, kXyzBytes + kFloatBytes)) {
-    return v1::CLOUD_LAYOUT_FLOAT32_XYZIT;
-  }
-  return v1::CLOUD_LAYOUT_UNSPECIFIED;
+  return time.offset == kXyzBytes                 ? v1::CLOUD_LAYOUT_FLOAT32_XYZT
+         : time.offset == kXyzBytes + kFloatBytes ? v1::CLOUD_LAYOUT_FLOAT32_XYZIT
+                                                  : v1::CLOUD_LAYOUT_UNSPECIFIED;
 }
 
 // Seconds after the cloud's stamp.

@@ -169,11 +169,24 @@ RouteBuilder::RouteBuilder(const StreetNetwork& streets, uint64_t seed)
 }
 
 bool RouteBuilder::Extend() {
-  const std::optional<Leg> next = ChooseNext();
-  if (!next.has_value()) return false;
+  const Street& street = streets_.streets()[static_cast<size_t>(leg_.street)];
+  const int junction = leg_.forward ? street.to : street.from;
+  // One of the streets driven least so far, so that a drive sees much of the world.
+  int fewest = std::numeric_limits<int>::max();
+  std::vector<int> choices;
+  for (const int next : streets_.StreetsAt(junction)) {
+    if (next == leg_.street) continue;
+    const int visits = visits_[static_cast<size_t>(next)];
+    if (visits < fewest) choices.clear();
+    fewest = std::min(fewest, visits);
+    if (visits == fewest) choices.push_back(next);
+  }
+  if (choices.empty()) return false;
+  const int choice = random_.UniformInt(0, static_cast<int>(choices.size()) - 1);
+  const auto next = static_cast<size_t>(choices[static_cast<size_t>(choice)]);
   const Lane from = LaneOf(leg_);
-  leg_ = *next;
-  ++visits_[static_cast<size_t>(leg_.street)];
+  leg_ = {static_cast<int>(next), streets_.streets()[next].from == junction};
+  ++visits_[next];
   const Lane to = LaneOf(leg_);
   AppendTurn(from, to);
   AppendLane(to);
@@ -189,25 +202,6 @@ RouteBuilder::Lane RouteBuilder::LaneOf(const Leg& leg) const {
     return {low, high, street.direction, street.from_elevation_m, street.to_elevation_m};
   }
   return {high, low, -street.direction, street.to_elevation_m, street.from_elevation_m};
-}
-
-// One of the streets driven least so far, so that a drive sees much of the world.
-std::optional<RouteBuilder::Leg> RouteBuilder::ChooseNext() {
-  const Street& street = streets_.streets()[static_cast<size_t>(leg_.street)];
-  const int junction = leg_.forward ? street.to : street.from;
-  int fewest = std::numeric_limits<int>::max();
-  std::vector<int> choices;
-  for (const int next : streets_.StreetsAt(junction)) {
-    if (next == leg_.street) continue;
-    const int visits = visits_[static_cast<size_t>(next)];
-    if (visits < fewest) choices.clear();
-    fewest = std::min(fewest, visits);
-    if (visits == fewest) choices.push_back(next);
-  }
-  if (choices.empty()) return std::nullopt;
-  const int choice = random_.UniformInt(0, static_cast<int>(choices.size()) - 1);
-  const int next = choices[static_cast<size_t>(choice)];
-  return Leg{next, streets_.streets()[static_cast<size_t>(next)].from == junction};
 }
 
 void RouteBuilder::Append(const Eigen::Vector2d& position, const Eigen::Vector2d& heading,

@@ -13,7 +13,6 @@
 
 #include <Eigen/Core>
 #include <cstdint>
-#include <optional>
 #include <utility>
 #include <vector>
 
@@ -64,7 +63,6 @@ class RouteBuilder {
     double end_elevation_m;
   };
   [[nodiscard]] Lane LaneOf(const Leg& leg) const;
-  [[nodiscard]] std::optional<Leg> ChooseNext();
   void Append(const Eigen::Vector2d& position, const Eigen::Vector2d& heading, double curvature,
               double elevation_m);
   void AppendLane(const Lane& lane);

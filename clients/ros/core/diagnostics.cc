@@ -53,14 +53,6 @@ StatusReport::StatusReport(absl::string_view node_name, absl::string_view status
   status_.hardware_id = std::string(node_name);
 }
 
-void StatusReport::SetBool(absl::string_view key, bool value) {
-  SetText(key, value ? "True" : "False");
-}
-
-void StatusReport::SetDouble(absl::string_view key, double value) {
-  SetText(key, std::to_string(value));
-}
-
 void StatusReport::SetText(absl::string_view key, absl::string_view value) {
   for (DiagnosticStatus::KeyValue& entry : status_.values) {
     if (entry.key == key) {
@@ -70,10 +62,6 @@ void StatusReport::SetText(absl::string_view key, absl::string_view value) {
   }
   status_.values.push_back({std::string(key), std::string(value)});
 }
-
-void StatusReport::Warn(absl::string_view text) { Report(DiagnosticStatus::kWarn, text); }
-
-void StatusReport::Error(absl::string_view text) { Report(DiagnosticStatus::kError, text); }
 
 void StatusReport::Report(DiagnosticStatus::Level level, absl::string_view text) {
   absl::StrAppend(&status_.message, status_.message.empty() ? "" : "; ", text);

@@ -35,16 +35,16 @@ class StatusReport {
  public:
   StatusReport(absl::string_view node_name, absl::string_view status_name);
 
-  void SetBool(absl::string_view key, bool value);
+  void SetBool(absl::string_view key, bool value) { SetText(key, value ? "True" : "False"); }
   template <typename Integer>
   void SetInt(absl::string_view key, Integer value) {
     SetText(key, std::to_string(value));
   }
-  void SetDouble(absl::string_view key, double value);
+  void SetDouble(absl::string_view key, double value) { SetText(key, std::to_string(value)); }
   void SetText(absl::string_view key, absl::string_view value);
 
-  void Warn(absl::string_view text);
-  void Error(absl::string_view text);
+  void Warn(absl::string_view text) { Report(DiagnosticStatus::kWarn, text); }
+  void Error(absl::string_view text) { Report(DiagnosticStatus::kError, text); }
 
   [[nodiscard]] DiagnosticStatus::Level level() const { return status_.level; }
   // As it is to be published.
