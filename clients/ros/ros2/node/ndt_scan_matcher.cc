@@ -82,12 +82,12 @@ rclcpp::ServiceBase::SharedPtr ServeConfigLogger(
 
 using rclcpp::ParameterType;
 
-rclcpp::ParameterValue ToRos(const ros::ParameterValue& value) {
+rclcpp::ParameterValue ParameterToRos(const ros::ParameterValue& value) {
   return std::visit([](const auto& held) { return rclcpp::ParameterValue(held); }, value);
 }
 
 // nullopt: a type that no parameter of the table has.
-std::optional<ros::ParameterValue> FromRos(const rclcpp::ParameterValue& value) {
+std::optional<ros::ParameterValue> ParameterFromRos(const rclcpp::ParameterValue& value) {
   switch (value.get_type()) {
     case ParameterType::PARAMETER_BOOL:
       return value.get<bool>();
@@ -123,19 +123,11 @@ bool IsBuiltInParameter(const std::string& name) {
 }  // namespace
 
 struct NdtScanMatcher::Parts {
-  explicit Parts(rclcpp::Node& node)
-      : logger(node.get_logger()), clock(node), transforms(node), log(node), output(node) {}
-
-  [[nodiscard]] ros::Ports Ports() {
-    return {&clock, &transforms, &output, &log, map_loader.get()};
-  }
+  Parts(rclcpp::Node& node, bool with_map_loader)
+      : logger(node.get_logger()), ports(node, with_map_loader) {}
 
   rclcpp::Logger logger;
-  NodeClock clock;
-  NodeTransforms transforms;
-  NodeLog log;
-  NodeOutput output;
-  std::unique_ptr<NodeMapLoader> map_loader;
+  NodePorts ports;
   std::unique_ptr<ros::Bridge> bridge;  // goes first: it calls the ports
 };
 
@@ -148,12 +140,9 @@ NdtScanMatcher::NdtScanMatcher(const rclcpp::NodeOptions& options)
   }
   const ros::Parameters& parameters = loaded->parameters;
 
-  parts_ = std::make_shared<Parts>(*this);
-  if (parameters.voxloc.map_feeder_enable) {
-    parts_->map_loader = std::make_unique<NodeMapLoader>(*this);
-  }
+  parts_ = std::make_shared<Parts>(*this, parameters.voxloc.map_feeder_enable);
   absl::StatusOr<std::unique_ptr<ros::Bridge>> bridge =
-      ros::Bridge::Create(get_name(), parameters, parts_->Ports());
+      ros::Bridge::Create(get_name(), parameters, parts_->ports.Ports());
   if (!bridge.ok()) throw std::invalid_argument(std::string(bridge.status().message()));
   parts_->bridge = *std::move(bridge);
 
@@ -310,13 +299,13 @@ absl::StatusOr<ros::LoadedParameters> DeclareParameters(rclcpp::Node& node) {
       descriptor.read_only = true;
       // The bridge checks the types itself: an integer is accepted for a double.
       descriptor.dynamic_typing = true;
-      node.declare_parameter(info.name, ToRos(info.default_value), descriptor);
+      node.declare_parameter(info.name, ParameterToRos(info.default_value), descriptor);
     }
     const rclcpp::ParameterValue value = node.get_parameter(info.name).get_parameter_value();
     if (value.get_type() == ParameterType::PARAMETER_NOT_SET) {
       continue;  // YAML's empty value or list: the default
     }
-    const std::optional<ros::ParameterValue> converted = FromRos(value);
+    const std::optional<ros::ParameterValue> converted = ParameterFromRos(value);
     if (!converted) {
       return absl::InvalidArgumentError(absl::StrCat("the parameter ", info.name,
                                                      " cannot be of the type ",
@@ -328,7 +317,7 @@ absl::StatusOr<ros::LoadedParameters> DeclareParameters(rclcpp::Node& node) {
   for (const auto& [name, value] :
        node.get_node_parameters_interface()->get_parameter_overrides()) {
     if (known.count(name) == 0 && !IsBuiltInParameter(name)) {
-      given[name] = FromRos(value).value_or(false);
+      given[name] = ParameterFromRos(value).value_or(false);
     }
   }
   return ros::LoadParameters(given);
