@@ -58,6 +58,36 @@ std::vector<Preset> Presets() {
           {"solid-state", Even(-15.0, 30.0 / 95.0, 96), 70.0, 350, 0.5, 150.0}};
 }
 
+double LossChance(const ReturnOptions& options, const RayCaster& caster, const Ray& ray,
+                  const RayHit& hit) {
+  const Eigen::Vector3d normal = caster.NormalAt(hit, ray.origin + hit.range_m * ray.direction);
+  const double grazing = 1.0 - std::min(1.0, std::abs(ray.direction.dot(normal)));
+  double kept = 1.0 - options.dropout;
+  kept *= 1.0 - options.incidence_dropout * std::pow(grazing, 4);
+  if (hit.label == Label::kGround || hit.label == Label::kPavement) {
+    kept *= 1.0 - options.wet_ground_dropout * grazing * grazing;
+  }
+  const Material material = hit.solid == nullptr ? Material::kMatt : hit.solid->material;
+  if (material == Material::kGlass) kept *= 1.0 - options.glass_dropout;
+  if (material == Material::kDarkPaint) kept *= 1.0 - options.dark_car_dropout;
+  return 1.0 - kept;
+}
+
+// The range with a second surface that the beam's edge meets.
+double MixedRange(double beam_divergence_deg, const RayCaster& caster, const Ray& ray,
+                  const RayHit& hit, double max_range_m, Random& random) {
+  const double half_width_rad = 0.5 * beam_divergence_deg * M_PI / 180.0;
+  const double around_rad = random.Uniform(0.0, 2.0 * M_PI);
+  const double between = random.Uniform();
+  const Eigen::Vector3d across = ray.direction.unitOrthogonal();
+  const Eigen::Vector3d aside =
+      std::cos(around_rad) * across + std::sin(around_rad) * ray.direction.cross(across);
+  const Ray edge = {ray.origin, (ray.direction + std::tan(half_width_rad) * aside).normalized()};
+  const double gap_m = caster.Cast(edge, max_range_m).range_m - hit.range_m;
+  if (std::abs(gap_m) < kMinMixedGap_m || std::abs(gap_m) > kMaxMixedGap_m) return hit.range_m;
+  return hit.range_m + between * gap_m;
+}
+
 }  // namespace
 
 OptionRows ListOptions(const ReturnOptions& options) {
@@ -80,11 +110,11 @@ ReturnModel::ReturnModel(const ReturnOptions& options)
 std::optional<double> ReturnModel::Measure(const RayCaster& caster, const Ray& ray,
                                            const RayHit& hit, double max_range_m,
                                            Random random) const {
-  const double loss = by_surface_ ? LossChance(caster, ray, hit) : options_.dropout;
+  const double loss = by_surface_ ? LossChance(options_, caster, ray, hit) : options_.dropout;
   if (random.Chance(loss)) return std::nullopt;
   double range_m = hit.range_m;
   if (options_.beam_divergence_deg > 0.0) {
-    range_m = MixedRange(caster, ray, hit, max_range_m, random);
+    range_m = MixedRange(options_.beam_divergence_deg, caster, ray, hit, max_range_m, random);
   }
   double sigma_m = options_.range_noise_m;
   if (options_.range_noise_per_m > 0.0) {
@@ -92,34 +122,6 @@ std::optional<double> ReturnModel::Measure(const RayCaster& caster, const Ray& r
   }
   range_m += options_.range_bias_m;
   return range_m + (sigma_m > 0.0 ? random.Normal(sigma_m) : 0.0);
-}
-
-double ReturnModel::LossChance(const RayCaster& caster, const Ray& ray, const RayHit& hit) const {
-  const Eigen::Vector3d normal = caster.NormalAt(hit, ray.origin + hit.range_m * ray.direction);
-  const double grazing = 1.0 - std::min(1.0, std::abs(ray.direction.dot(normal)));
-  double kept = 1.0 - options_.dropout;
-  kept *= 1.0 - options_.incidence_dropout * std::pow(grazing, 4);
-  if (hit.label == Label::kGround || hit.label == Label::kPavement) {
-    kept *= 1.0 - options_.wet_ground_dropout * grazing * grazing;
-  }
-  const Material material = hit.solid == nullptr ? Material::kMatt : hit.solid->material;
-  if (material == Material::kGlass) kept *= 1.0 - options_.glass_dropout;
-  if (material == Material::kDarkPaint) kept *= 1.0 - options_.dark_car_dropout;
-  return 1.0 - kept;
-}
-
-double ReturnModel::MixedRange(const RayCaster& caster, const Ray& ray, const RayHit& hit,
-                               double max_range_m, Random& random) const {
-  const double half_width_rad = 0.5 * options_.beam_divergence_deg * M_PI / 180.0;
-  const double around_rad = random.Uniform(0.0, 2.0 * M_PI);
-  const double between = random.Uniform();
-  const Eigen::Vector3d across = ray.direction.unitOrthogonal();
-  const Eigen::Vector3d aside =
-      std::cos(around_rad) * across + std::sin(around_rad) * ray.direction.cross(across);
-  const Ray edge = {ray.origin, (ray.direction + std::tan(half_width_rad) * aside).normalized()};
-  const double gap_m = caster.Cast(edge, max_range_m).range_m - hit.range_m;
-  if (std::abs(gap_m) < kMinMixedGap_m || std::abs(gap_m) > kMaxMixedGap_m) return hit.range_m;
-  return hit.range_m + between * gap_m;
 }
 
 OptionRows ListOptions(const LidarOptions& options) {

@@ -61,11 +61,6 @@ class ReturnModel {
                                               Random random) const;
 
  private:
-  [[nodiscard]] double LossChance(const RayCaster& caster, const Ray& ray, const RayHit& hit) const;
-  // The range with a second surface that the beam's edge meets.
-  [[nodiscard]] double MixedRange(const RayCaster& caster, const Ray& ray, const RayHit& hit,
-                                  double max_range_m, Random& random) const;
-
   ReturnOptions options_;
   bool by_surface_;
 };

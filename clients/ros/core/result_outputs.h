@@ -43,18 +43,6 @@ class ResultOutputs {
   bool Publish(const v1::AlignmentResult& result, const ScanContext& scan);
 
  private:
-  void PublishNumber(Topic topic, int64_t stamp_ns, double value) {
-    output_.Publish(topic, Float32Stamped{stamp_ns, static_cast<float>(value)});
-  }
-  void PublishTransform(const v1::AlignmentResult& result, const Pose& map_T_base,
-                        const ScanContext& scan);
-  void PublishPose(const v1::AlignmentResult& result, const Pose& map_T_base, int64_t stamp_ns);
-  void PublishInitialToResult(const v1::AlignmentResult& result, const Pose& map_T_base,
-                              const ScanContext& scan);
-  void PublishClouds(const v1::AlignmentResult& result, int64_t stamp_ns);
-  void PublishCovarianceSearch(const v1::AlignmentResult& result, const Pose& map_T_base,
-                               int64_t stamp_ns);
-
   const Parameters& parameters_;
   Output& output_;
   uint64_t last_transform_ = 0;  // number of its scan
