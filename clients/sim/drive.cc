@@ -152,11 +152,6 @@ std::vector<DrivePose> Drive::Scans() const {
   return scans;
 }
 
-absl::StatusOr<std::vector<DrivePose>> PlanDrive(const World& world, const DriveOptions& options) {
-  VOXLOC_ASSIGN_OR_RETURN(const Drive drive, Drive::Plan(world, options));
-  return drive.Scans();
-}
-
 RouteBuilder::RouteBuilder(const StreetNetwork& streets, uint64_t seed)
     : streets_(streets), random_(seed, 1), visits_(streets.streets().size(), 0) {
   leg_.street = random_.UniformInt(0, static_cast<int>(streets.streets().size()) - 1);

@@ -113,10 +113,6 @@ class Drive {
   std::vector<RoutePoint> route_;
 };
 
-// The scans of Drive::Plan.
-[[nodiscard]] absl::StatusOr<std::vector<DrivePose>> PlanDrive(const World& world,
-                                                               const DriveOptions& options);
-
 }  // namespace voxloc::sim
 
 #endif  // VOXLOC_CLIENTS_SIM_DRIVE_H_

@@ -323,16 +323,4 @@ absl::Status SampleMapInParts(const World& world, const MapSamplingOptions& opti
   return absl::OkStatus();
 }
 
-absl::StatusOr<PointCloud> SampleMap(const World& world, const MapSamplingOptions& options,
-                                     int threads, const SampleProgress& progress) {
-  ThreadPool pool(ThreadCount(threads));
-  PointCloud map;
-  const auto receive = [&map](const PointCloud& part) {
-    Append(part, map);
-    return absl::OkStatus();
-  };
-  VOXLOC_TRY(SampleMapInParts(world, options, pool, receive, progress));
-  return map;
-}
-
 }  // namespace voxloc::sim

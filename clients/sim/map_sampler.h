@@ -17,7 +17,6 @@
 #include <thread>
 
 #include "absl/status/status.h"
-#include "absl/status/statusor.h"
 #include "clients/sim/options.h"
 #include "clients/sim/world.h"
 #include "core/cloud/point_cloud.h"
@@ -43,8 +42,9 @@ using SampleProgress = std::function<void(size_t done, size_t total)>;
 // Takes the next points of a map; an error ends the sampling with it.
 using PointReceiver = std::function<absl::Status(PointCloud part)>;
 
-// Hands the map to `receive` part after part, in the order of SampleMap; memory holds a few million
-// points at a time. Other than that as SampleMap.
+// Hands the map to `receive` part after part, in the world's frame, around a zero origin; memory
+// holds a few million points at a time. ResourceExhausted when the map would have more than
+// max_points.
 [[nodiscard]] absl::Status SampleMapInParts(const World& world, const MapSamplingOptions& options,
                                             ThreadPool& pool, const PointReceiver& receive,
                                             const SampleProgress& progress = nullptr);
@@ -54,12 +54,6 @@ using PointReceiver = std::function<absl::Status(PointCloud part)>;
   return threads > 0 ? static_cast<size_t>(threads)
                      : std::max<size_t>(1, std::thread::hardware_concurrency());
 }
-
-// In the world's frame, around a zero origin. ResourceExhausted when the map would have more than
-// max_points.
-[[nodiscard]] absl::StatusOr<PointCloud> SampleMap(const World& world,
-                                                   const MapSamplingOptions& options, int threads,
-                                                   const SampleProgress& progress = nullptr);
 
 }  // namespace voxloc::sim
 

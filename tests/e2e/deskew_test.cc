@@ -22,6 +22,7 @@
 #include "tests/server/small_town.h"
 #include "tests/server/test_server.h"
 #include "tests/support/engine_test.h"
+#include "tests/support/simulated.h"
 
 namespace voxloc::server {
 namespace {

@@ -19,6 +19,7 @@
 #include "core/engine/search_rules.h"
 #include "core/estimate/map_fit/scan_fit.h"
 #include "tests/support/random_numbers.h"
+#include "tests/support/simulated.h"
 
 namespace voxloc {
 namespace {

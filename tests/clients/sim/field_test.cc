@@ -8,6 +8,7 @@
 #include "clients/sim/scenes.h"
 #include "core/geometry/pose.h"
 #include "tests/clients/sim/test_worlds.h"
+#include "tests/support/simulated.h"
 
 namespace voxloc::sim {
 namespace {

@@ -5,6 +5,7 @@
 
 #include "clients/sim/scenes.h"
 #include "tests/clients/sim/drive_clearance.h"
+#include "tests/support/simulated.h"
 
 namespace voxloc::sim {
 namespace {

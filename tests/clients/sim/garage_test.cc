@@ -9,6 +9,7 @@
 #include "clients/sim/world.h"
 #include "core/geometry/angles.h"
 #include "tests/clients/sim/drive_clearance.h"
+#include "tests/support/simulated.h"
 
 namespace voxloc::sim {
 namespace {

@@ -11,6 +11,7 @@
 #include "core/geometry/angles.h"
 #include "tests/clients/sim/surface_distance.h"
 #include "tests/clients/sim/test_worlds.h"
+#include "tests/support/simulated.h"
 
 namespace voxloc::sim {
 namespace {

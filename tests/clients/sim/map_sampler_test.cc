@@ -7,6 +7,7 @@
 
 #include "clients/sim/scenes.h"
 #include "tests/clients/sim/surface_distance.h"
+#include "tests/support/simulated.h"
 
 namespace voxloc::sim {
 namespace {

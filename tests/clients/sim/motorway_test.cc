@@ -7,6 +7,7 @@
 #include "clients/sim/scenes.h"
 #include "clients/sim/world.h"
 #include "tests/clients/sim/drive_clearance.h"
+#include "tests/support/simulated.h"
 
 namespace voxloc::sim {
 namespace {

@@ -10,6 +10,7 @@
 #include "clients/sim/scenes.h"
 #include "core/geometry/euler.h"
 #include "tests/clients/sim/test_worlds.h"
+#include "tests/support/simulated.h"
 
 namespace voxloc::sim {
 namespace {

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "clients/sim/simulate_command.h"
+#include "tests/support/simulated.h"
 
 namespace voxloc::sim {
 namespace {
