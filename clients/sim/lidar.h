@@ -85,15 +85,6 @@ struct LidarOptions : ReturnOptions {
 
 // Sets the beams and the range to those of a common kind of LiDAR; the other options stay.
 // InvalidArgument lists the names.
-//
-//   spinning-16    16 rings, every 2 deg from -15 to 15 deg, 1800 steps, 100 m
-//   spinning-32    32 rings from -25 to 15 deg, every third of a degree near the horizon, 1800
-//                  steps, 200 m
-//   spinning-64    64 rings: every half degree from -24.3 to -8.8 deg, every third of a degree up
-//                  to 2 deg, 2048 steps, 120 m
-//   spinning-128   128 rings from -25 to 14.5 deg, every eighth of a degree from -6 to 2 deg, 1800
-//                  steps, 200 m
-//   solid-state    96 rows from -15 to 15 deg of 350 steps over 70 deg ahead, 150 m
 [[nodiscard]] absl::Status SetSensorPreset(absl::string_view name, LidarOptions& lidar);
 
 // What a sensor's rays meet at one moment, and from where they leave.

@@ -96,17 +96,8 @@ struct DatasetWriterOptions {
 // What is being done, and how far it is; one call at a time, from any thread.
 using SimulationProgress = std::function<void(absl::string_view phase, size_t done, size_t total)>;
 
-// Runs a simulation and writes it as a data set:
-//
-//   OUT/map/pointcloud_map_metadata.yaml
-//   OUT/map/pointcloud_map.pcd/<x>_<y>.pcd   x, y: the tile's lowest corner, whole metres
-//   OUT/scans/000000.pcd ...    in the sensor's frame, which is base; with point times also a
-//                               field t
-//   OUT/poses.txt               map_T_base a scan at its stamp, KITTI form
-//   OUT/poses_tum.txt           the same with stamps
-//   OUT/simulation.json         every option and seed, and the counts
-//
-// The same options give the same bytes on any number of threads.
+// Runs a simulation and writes it as a data set, whose files the manual in simulate_command.cc
+// describes. The same options give the same bytes on any number of threads.
 [[nodiscard]] absl::StatusOr<SimulationSummary> WriteSimulation(
     const SimulationOptions& options, const DatasetWriterOptions& writer,
     const SimulationProgress& progress = nullptr);
