@@ -94,11 +94,6 @@ class BridgeImpl : public Bridge {
   void OnRegularizationPose(const PoseWithCovarianceStamped& pose) override;
   void OnTwist(const TwistStamped& twist) override;
   void OnUserPose(const PoseWithCovarianceStamped& pose) override;
-  // Queries the server for the height of the map's surface at `given`, the pose in the map frame
-  // (planar poses have z = 0), and moves the guess to it unless a newer pose was set. `number`: the
-  // value of user_poses for this pose.
-  void MoveGuessToSurface(const PoseWithCovarianceStamped& pose, const OdometryGuess::Guess& given,
-                          const std::optional<Pose>& odom_T_base, uint64_t number);
   [[nodiscard]] std::optional<Pose> OdometryAt(std::optional<int64_t> stamp_ns) const;
   [[nodiscard]] std::optional<Twist> TwistAt(int64_t stamp_ns) const;  // under the lock
 

@@ -111,18 +111,14 @@ void BridgeImpl::OnUserPose(const PoseWithCovarianceStamped& pose) {
   }
   const std::optional<Pose> odom_T_base = OdometryAt(std::nullopt);
   const OdometryGuess::Guess given{*map_T_frame * *frame_T_base, pose.covariance};
-  uint64_t number = 0;
+  uint64_t number = 0;  // of user_poses, for this pose
   {
     const std::lock_guard<std::mutex> lock(mutex);
     guess.Set(given, odom_T_base);
     number = ++user_poses;
   }
-  MoveGuessToSurface(pose, given, odom_T_base, number);
-}
-
-void BridgeImpl::MoveGuessToSurface(const PoseWithCovarianceStamped& pose,
-                                    const OdometryGuess::Guess& given,
-                                    const std::optional<Pose>& odom_T_base, uint64_t number) {
+  // Planar poses have z = 0: query the server for the height of the map's surface there, and move
+  // the guess to it unless a newer pose was set.
   AlignCall call = MakeAlignCall();
   if (call.scan == nullptr) return;
   call.prior = pose;
