@@ -3,7 +3,6 @@
 #include "server/maps/map_build.h"
 
 #include <algorithm>
-#include <cmath>
 #include <nlohmann/json.hpp>
 #include <utility>
 

@@ -6,7 +6,6 @@
 
 #include <Eigen/Geometry>
 #include <algorithm>
-#include <utility>
 
 #include "absl/time/clock.h"
 #include "core/estimate/map_fit/scan_fit.h"

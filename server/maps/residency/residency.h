@@ -30,8 +30,6 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
-#include "absl/types/span.h"
-#include "core/geometry/pose.h"
 #include "core/map/tile_residency.h"
 #include "server/config/config.h"
 #include "server/maps/map_library.h"

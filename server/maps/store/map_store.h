@@ -54,6 +54,7 @@ using Manifest = std::map<std::string, TileRecord>;  // by tile id
 // By tile id; nullopt: the tile is removed, if it exists.
 using ManifestChange = std::map<std::string, std::optional<TileRecord>>;
 
+// Kept in the database by these numbers.
 enum class RevisionState {
   kActive,  // the last one activated, or its predecessors in the map's history
   kStaged,

@@ -16,12 +16,10 @@
 namespace voxloc::server {
 namespace {
 
-// How maps and revisions are kept in the tables.
 struct MapRow {
   int64_t id = 0;
   uint64_t active_revision = 0;
 };
-enum : int { kActiveState = 0, kStagedState = 1, kWithdrawnState = 2 };
 
 absl::Status NoSuchMap(absl::string_view map) {
   return absl::NotFoundError(absl::StrCat("no map \"", map, "\""));
@@ -64,10 +62,9 @@ StoredRevision RevisionOf(const SqlQuery& query, int column = 0) {
   StoredRevision revision;
   revision.revision = query.UInt(column);
   revision.parent = query.UInt(column + 1);
-  const int64_t state = query.Int(column + 2);
-  revision.state = state == kStagedState      ? RevisionState::kStaged
-                   : state == kWithdrawnState ? RevisionState::kWithdrawn
-                                              : RevisionState::kActive;
+  const auto state = static_cast<RevisionState>(query.Int(column + 2));
+  const bool known = state == RevisionState::kStaged || state == RevisionState::kWithdrawn;
+  revision.state = known ? state : RevisionState::kActive;
   revision.committed_unix_ns = query.Int(column + 3);
   revision.activated_unix_ns = query.Int(column + 4);
   revision.comment = query.Text(column + 5);
@@ -396,10 +393,9 @@ absl::StatusOr<CommittedRevision> CommitRevision(SqlDatabase& database,
       "activated_unix_ns, changed_unix_ns, comment, request_id, tiles, points, added, replaced, "
       "removed) VALUES (?1, ?2, ?3, ?4, 1, ?5, ?6, ?7, ?8, NULLIF(?9, ''), ?10, ?11, ?12, ?13, "
       "?14)",
-      map->id, revision.revision, revision.parent, commit.stage ? kStagedState : kActiveState,
-      revision.committed_unix_ns, revision.activated_unix_ns, now.store_unix_ns, revision.comment,
-      revision.request_id, revision.tiles, revision.points, revision.added, revision.replaced,
-      revision.removed));
+      map->id, revision.revision, revision.parent, revision.state, revision.committed_unix_ns,
+      revision.activated_unix_ns, now.store_unix_ns, revision.comment, revision.request_id,
+      revision.tiles, revision.points, revision.added, revision.replaced, revision.removed));
   if (commit.stage) revision.canary_vehicles = commit.canary_vehicles;
   VOXLOC_TRY(commit.stage
                  ? WriteCanaries(database, map->id, revision.revision, revision.canary_vehicles)

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <utility>
 #include <variant>
 
 #include "absl/memory/memory.h"
@@ -69,7 +68,9 @@ absl::StatusOr<std::unique_ptr<SqliteDatabase>> SqliteDatabase::Open(const std::
 }
 
 SqliteDatabase::~SqliteDatabase() {
-  for (const auto& [sql, cached] : statements_) sqlite3_finalize(cached.statement);
+  for (const auto& [sql, statements] : idle_statements_) {
+    for (sqlite3_stmt* const statement : statements) sqlite3_finalize(statement);
+  }
   sqlite3_close_v2(handle_);
 }
 
@@ -114,32 +115,29 @@ absl::Status SqliteDatabase::Checkpoint(bool truncate) {
   return code == SQLITE_OK ? absl::OkStatus() : Error(code);
 }
 
-// The rows of one statement, which is the connection's own unless another query has it in use.
 class SqliteDatabase::Rows : public SqlRows {
  public:
   Rows(SqliteDatabase& database, const char* sql) : database_(database) {
-    auto found = database.statements_.find(absl::string_view(sql));
-    if (found == database.statements_.end() || found->second.in_use) {
+    auto& by_text = database.idle_statements_;
+    auto found = by_text.find(absl::string_view(sql));
+    if (found == by_text.end()) found = by_text.emplace(sql, std::vector<sqlite3_stmt*>()).first;
+    idle_ = &found->second;
+    if (idle_->empty()) {
       Check(sqlite3_prepare_v3(database.handle_, sql, -1, SQLITE_PREPARE_PERSISTENT, &statement_,
                                nullptr));
-      if (statement_ == nullptr || found != database.statements_.end()) return;
-      found = database.statements_.emplace(sql, CachedStatement{statement_}).first;
+    } else {
+      statement_ = idle_->back();
+      idle_->pop_back();
     }
-    cached_ = &found->second;
-    cached_->in_use = true;
-    statement_ = cached_->statement;
   }
   Rows(const Rows&) = delete;
   Rows& operator=(const Rows&) = delete;
 
   ~Rows() override {
-    if (cached_ == nullptr) {
-      sqlite3_finalize(statement_);
-      return;
-    }
+    if (statement_ == nullptr) return;
     sqlite3_reset(statement_);
     sqlite3_clear_bindings(statement_);
-    cached_->in_use = false;
+    idle_->push_back(statement_);
   }
 
   void Bind(int index, const SqlValue& value) {
@@ -194,8 +192,8 @@ class SqliteDatabase::Rows : public SqlRows {
   }
 
   SqliteDatabase& database_;
-  sqlite3_stmt* statement_ = nullptr;
-  CachedStatement* cached_ = nullptr;  // null: the statement is this query's own
+  std::vector<sqlite3_stmt*>* idle_;   // of the same text
+  sqlite3_stmt* statement_ = nullptr;  // null: it cannot be prepared
   mutable absl::Status status_;
 };
 

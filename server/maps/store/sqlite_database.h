@@ -24,7 +24,6 @@
 #include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "absl/strings/string_view.h"
 #include "absl/synchronization/mutex.h"
 #include "absl/types/span.h"
 #include "server/maps/store/sql_database.h"
@@ -77,11 +76,6 @@ class SqliteDatabase : public SqlDatabase {
  private:
   class Rows;
 
-  struct CachedStatement {
-    sqlite3_stmt* statement = nullptr;
-    bool in_use = false;
-  };
-
   SqliteDatabase(std::string path, sqlite3* handle) : path_(std::move(path)), handle_(handle) {}
 
   // Of Backup: `path` is removed at first.
@@ -94,8 +88,9 @@ class SqliteDatabase : public SqlDatabase {
   sqlite3* const handle_;
   bool sync_failed_ = false;
   int wal_pages_ = 0;
-  // By their text. What is asked is written in the sources, so there are not many.
-  std::map<std::string, CachedStatement, std::less<>> statements_;
+  // Prepared ones that no query has in use, by their text. What is asked is written in the sources,
+  // so there are not many.
+  std::map<std::string, std::vector<sqlite3_stmt*>, std::less<>> idle_statements_;
 };
 
 // Rewrites the write-ahead log of an earlier run with its own content, and syncs it. After a failed

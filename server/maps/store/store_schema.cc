@@ -10,7 +10,6 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
-#include "absl/strings/string_view.h"
 #include "core/status/try.h"
 #include "server/maps/store/postgres_database.h"
 #include "server/maps/store/sqlite_database.h"

@@ -13,7 +13,10 @@
 namespace voxloc::server {
 namespace {
 
-// Columns from vehicle to qz.
+constexpr char kSelectPoses[] =
+    "SELECT vehicle, map, revision, stamp_unix_ns, x, y, z, qw, qx, qy, qz, saved_unix_ns "
+    "FROM last_poses ";
+
 LastPose PoseOf(const SqlQuery& query) {
   LastPose pose;
   pose.vehicle = query.Text(0);
@@ -25,6 +28,11 @@ LastPose PoseOf(const SqlQuery& query) {
       Eigen::Quaterniond(query.Real(7), query.Real(8), query.Real(9), query.Real(10));
   return pose;
 }
+
+constexpr char kFitColumns[] =
+    "map, tile_id, digest, last_used_unix_ns, scans, squared_distances_m2, points, "
+    "points_unexplained, raised_points, raised_points_unexplained, solid, solid_seen_through, "
+    "raised_solid, raised_solid_seen_through";
 
 absl::StatusOr<StoredTileFit> FitOf(const SqlQuery& query) {
   StoredTileFit stored;
@@ -73,11 +81,8 @@ absl::Status MapStore::SaveLastPoses(absl::Span<const LastPose> poses) {
 absl::StatusOr<LastPose> MapStore::GetLastPose(absl::string_view vehicle) {
   return backend_->Query([&](SqlDatabase& database) -> absl::StatusOr<LastPose> {
     VOXLOC_ASSIGN_OR_RETURN(
-        auto pose,
-        database.ReadFirst(PoseOf,
-                           "SELECT vehicle, map, revision, stamp_unix_ns, x, y, z, qw, qx, qy, qz "
-                           "FROM last_poses WHERE vehicle = ?1",
-                           vehicle));
+        auto pose, database.ReadFirst(
+                       PoseOf, absl::StrCat(kSelectPoses, "WHERE vehicle = ?1").c_str(), vehicle));
     if (pose.has_value()) return *std::move(pose);
     return absl::NotFoundError(absl::StrCat("no pose of vehicle \"", vehicle, "\""));
   });
@@ -85,10 +90,8 @@ absl::StatusOr<LastPose> MapStore::GetLastPose(absl::string_view vehicle) {
 
 absl::StatusOr<std::vector<LastPose>> MapStore::ListLastPoses(absl::string_view map) {
   return backend_->Query([&](SqlDatabase& database) {
-    return database.ReadAll(PoseOf,
-                            "SELECT vehicle, map, revision, stamp_unix_ns, x, y, z, qw, qx, qy, qz "
-                            "FROM last_poses WHERE map = ?1 ORDER BY vehicle",
-                            map);
+    return database.ReadAll(
+        PoseOf, absl::StrCat(kSelectPoses, "WHERE map = ?1 ORDER BY vehicle").c_str(), map);
   });
 }
 
@@ -103,37 +106,32 @@ absl::StatusOr<SavedPoses> MapStore::ListPosesSavedSince(int64_t unix_ns) {
               saved.latest_unix_ns = row.Int(11);
               return PoseOf(row);
             },
-            "SELECT vehicle, map, revision, stamp_unix_ns, x, y, z, qw, qx, qy, qz, "
-            "saved_unix_ns FROM last_poses WHERE saved_unix_ns > ?1 ORDER BY saved_unix_ns",
+            absl::StrCat(kSelectPoses, "WHERE saved_unix_ns > ?1 ORDER BY saved_unix_ns").c_str(),
             unix_ns));
     return saved;
   });
 }
 
 absl::Status MapStore::SaveTileFits(absl::Span<const StoredTileFit> fits) {
+  const std::string insert = absl::StrCat(
+      "INSERT INTO tile_fits (", kFitColumns,
+      ") SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14 "
+      "WHERE EXISTS (SELECT 1 FROM maps WHERE name = ?1 AND deleted = 0) "
+      "ON CONFLICT (map, tile_id, digest) DO UPDATE SET "
+      "last_used_unix_ns = excluded.last_used_unix_ns, scans = excluded.scans, "
+      "squared_distances_m2 = excluded.squared_distances_m2, points = excluded.points, "
+      "points_unexplained = excluded.points_unexplained, raised_points = excluded.raised_points, "
+      "raised_points_unexplained = excluded.raised_points_unexplained, solid = excluded.solid, "
+      "solid_seen_through = excluded.solid_seen_through, raised_solid = excluded.raised_solid, "
+      "raised_solid_seen_through = excluded.raised_solid_seen_through");
   const auto save = [&](SqlDatabase& database, const StoreTime& /*now*/) -> absl::Status {
     for (const StoredTileFit& stored : fits) {
       const TileFit& fit = stored.fit;
-      VOXLOC_TRY(database.Run(
-          "INSERT INTO tile_fits (map, tile_id, digest, last_used_unix_ns, scans, "
-          "squared_distances_m2, points, points_unexplained, raised_points, "
-          "raised_points_unexplained, solid, solid_seen_through, raised_solid, "
-          "raised_solid_seen_through) "
-          "SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14 "
-          "WHERE EXISTS (SELECT 1 FROM maps WHERE name = ?1 AND deleted = 0) "
-          "ON CONFLICT (map, tile_id, digest) DO UPDATE SET "
-          "last_used_unix_ns = excluded.last_used_unix_ns, scans = excluded.scans, "
-          "squared_distances_m2 = excluded.squared_distances_m2, points = excluded.points, "
-          "points_unexplained = excluded.points_unexplained, "
-          "raised_points = excluded.raised_points, "
-          "raised_points_unexplained = excluded.raised_points_unexplained, "
-          "solid = excluded.solid, solid_seen_through = excluded.solid_seen_through, "
-          "raised_solid = excluded.raised_solid, "
-          "raised_solid_seen_through = excluded.raised_solid_seen_through",
-          stored.map, stored.tile_id, stored.digest, stored.last_used_unix_ns, fit.scans,
-          fit.squared_distances_m2, fit.points.all, fit.points.mismatched, fit.raised_points.all,
-          fit.raised_points.mismatched, fit.solid.all, fit.solid.mismatched, fit.raised_solid.all,
-          fit.raised_solid.mismatched));
+      VOXLOC_TRY(database.Run(insert.c_str(), stored.map, stored.tile_id, stored.digest,
+                              stored.last_used_unix_ns, fit.scans, fit.squared_distances_m2,
+                              fit.points.all, fit.points.mismatched, fit.raised_points.all,
+                              fit.raised_points.mismatched, fit.solid.all, fit.solid.mismatched,
+                              fit.raised_solid.all, fit.raised_solid.mismatched));
     }
     return absl::OkStatus();
   };
@@ -143,12 +141,9 @@ absl::Status MapStore::SaveTileFits(absl::Span<const StoredTileFit> fits) {
 absl::StatusOr<std::vector<StoredTileFit>> MapStore::ListTileFits(absl::string_view map) {
   return backend_->Query([&](SqlDatabase& database) -> absl::StatusOr<std::vector<StoredTileFit>> {
     std::vector<StoredTileFit> fits;
-    SqlQuery query(database,
-                   "SELECT map, tile_id, digest, last_used_unix_ns, scans, squared_distances_m2, "
-                   "points, points_unexplained, raised_points, raised_points_unexplained, solid, "
-                   "solid_seen_through, raised_solid, raised_solid_seen_through "
-                   "FROM tile_fits WHERE map = ?1 ORDER BY tile_id, digest",
-                   map);
+    const std::string select = absl::StrCat(
+        "SELECT ", kFitColumns, " FROM tile_fits WHERE map = ?1 ORDER BY tile_id, digest");
+    SqlQuery query(database, select.c_str(), map);
     while (query.Next()) {
       VOXLOC_ASSIGN_OR_RETURN(auto fit, FitOf(query));
       fits.push_back(std::move(fit));
