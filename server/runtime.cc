@@ -7,7 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
-#include "server/maps/map_memory.h"
+#include "server/maps/resident_maps.h"
 #include "server/maps/store/sqlite_map_store.h"
 #include "server/observe/metrics/exporter.h"
 

@@ -9,7 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "core/status/try.h"
 #include "server/errors/error_details.h"
-#include "server/maps/map_memory.h"
+#include "server/maps/resident_maps.h"
 #include "server/observe/logging.h"
 #include "server/observe/seconds.h"
 

@@ -11,7 +11,7 @@
 #include "core/map/map_name.h"
 #include "core/status/try.h"
 #include "server/errors/error_details.h"
-#include "server/maps/map_memory.h"
+#include "server/maps/resident_maps.h"
 #include "server/maps/tile_loader.h"
 
 namespace voxloc::server {

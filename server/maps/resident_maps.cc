@@ -7,8 +7,10 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "core/host/process_limits.h"
 #include "core/map/map_name.h"
 #include "core/status/try.h"
+#include "server/config/host_resources.h"
 #include "server/errors/error_details.h"
 
 namespace voxloc::server {
@@ -352,6 +354,28 @@ void ResidentMaps::UpdateMetrics() const {
   const bool on_host = memory_ == MapMemory::kHost;
   metrics_.map_bytes_host.Set(on_host ? static_cast<double>(bytes) : 0.0);
   metrics_.map_bytes_device.Set(on_host ? 0.0 : static_cast<double>(bytes));
+}
+
+MapMemory MapMemoryOf(absl::string_view engine_name) {
+  return engine_name == "cpu" ? MapMemory::kHost : MapMemory::kDevice;
+}
+
+uint64_t MapMemoryBytes(const Limits& limits, const EngineInfo& engine) {
+  if (limits.max_map_memory_bytes != 0) return limits.max_map_memory_bytes;
+  const uint64_t total =
+      engine.memory_bytes_total != 0 ? engine.memory_bytes_total : UsableMemoryBytes();
+  return total / kMapMemoryDenominator * kMapMemoryNumerator;
+}
+
+double ComposedRatio(const MapSnapshot* snapshot) {
+  constexpr double kDefaultComposedRatio = 5.0;
+  const size_t tiles = snapshot == nullptr ? 0 : snapshot->tiles.MemoryBytes();
+  if (tiles == 0) return kDefaultComposedRatio;
+  return static_cast<double>(snapshot->resident->MemoryBytes()) / static_cast<double>(tiles);
+}
+
+size_t BytesInMap(const ResidentTile& tile, double composed_ratio) {
+  return static_cast<size_t>((1.0 + composed_ratio) * static_cast<double>(tile.MemoryBytes()));
 }
 
 }  // namespace voxloc::server

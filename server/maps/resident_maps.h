@@ -4,6 +4,7 @@
 // that only canary vehicles use. Publishing swaps one pointer: readers see the old or the new
 // revision, never a mixture, and never wait for a build. A revision is freed on the mapping queue
 // after its last owner is gone. Thread-safe. The queue must outlive this object and all views.
+// Functions for the memory use of maps.
 
 #ifndef VOXLOC_SERVER_MAPS_RESIDENT_MAPS_H_
 #define VOXLOC_SERVER_MAPS_RESIDENT_MAPS_H_
@@ -21,10 +22,11 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/synchronization/mutex.h"
+#include "core/engine/engine.h"
 #include "core/map/tile_residency.h"
+#include "server/config/config.h"
 #include "server/geodesy/map_frame.h"
 #include "server/maps/map_build.h"
-#include "server/maps/map_memory.h"
 #include "server/observe/metrics/metrics.h"
 #include "server/scheduling/work_queue.h"
 
@@ -74,6 +76,24 @@ struct MapEntry {
 
 // As MapEntry has them.
 [[nodiscard]] std::vector<std::string> SortedVehicles(std::vector<std::string> vehicles);
+
+enum class MapMemory { kHost, kDevice };
+
+// Where an engine of this name keeps maps.
+[[nodiscard]] MapMemory MapMemoryOf(absl::string_view engine_name);
+
+// Limits::max_map_memory_bytes or, if that is 0, three quarters of the engine's memory (for an
+// engine on the host: of the memory that the process may use). The rest is for scans, searches, and
+// maps that are composed while their predecessors are in use.
+[[nodiscard]] uint64_t MapMemoryBytes(const Limits& limits, const EngineInfo& engine);
+
+// bytes(composed map) / bytes(its tiles) of this snapshot. Without tiles, or if null: 5, an upper
+// bound for towns with both profiles (CPU: 0.5; H200: 3.5 to 4.9, depending on the point distance;
+// `voxloc_bench build --exchange`).
+[[nodiscard]] double ComposedRatio(const MapSnapshot* snapshot);
+
+// Bytes of a resident tile, including its part of the composed map.
+[[nodiscard]] size_t BytesInMap(const ResidentTile& tile, double composed_ratio);
 
 class ResidentMaps {
  public:

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -11,7 +12,7 @@
 #include "core/parallel/thread_pool.h"
 #include "core/status/try.h"
 #include "server/errors/error_details.h"
-#include "server/maps/map_memory.h"
+#include "server/maps/resident_maps.h"
 #include "server/observe/logging.h"
 #include "server/observe/seconds.h"
 
@@ -110,7 +111,9 @@ std::optional<Residency::Task> Residency::ChooseTask(Clock::time_point now) {
   states_ = std::move(states);
   parts_.places.EvictBefore(now - kPlaceLifetime);
   std::optional<Task> other;
-  const bool room = HasSpareMemory();
+  const size_t full_at = full_at_.load(std::memory_order_relaxed);
+  if (parts_.maps.MemoryBytes() + full_at / kResumeDivisor < full_at) full_at_.store(0);
+  const bool room = !full();  // for tiles that nobody needs
   for (const std::string& map : maps) {
     MapState& state = states_[map];
     Task task;
@@ -221,12 +224,6 @@ void Residency::Load(Task& task, Clock::time_point now) {
   ScheduleRetry(task.map, state, failure, now);
 }
 
-bool Residency::HasSpareMemory() {
-  const size_t full_at = full_at_.load(std::memory_order_relaxed);
-  if (parts_.maps.MemoryBytes() + full_at / kResumeDivisor < full_at) full_at_.store(0);
-  return !full();
-}
-
 void Residency::TrimToMemory(Task& task, MapState& state, Clock::time_point now) {
   const MapSnapshot& snapshot = *task.views.front().snapshot;
   const double share = ComposedRatio(&snapshot);
@@ -276,7 +273,7 @@ size_t Residency::EvictUntilFree(size_t bytes, Clock::time_point now) {
     for (const MapView& view : parts_.maps.Views(map)) {
       const MapSnapshot& snapshot = *view.snapshot;
       const TileLayout layout(snapshot.tiles);
-      Needed needed;
+      absl::flat_hash_set<std::string> needed;
       for (const uint32_t number : PlanResidency(layout, places, parts_.options)) {
         needed.insert(layout.id(number));
       }
@@ -340,13 +337,11 @@ absl::Status Residency::Publish(const Task& task) {
 
 void Residency::ScheduleRetry(const std::string& map, MapState& state, const absl::Status& status,
                               Clock::time_point now) {
-  double retry_s = kFirstRetryS;
-  for (int i = 0; i < state.failures && retry_s < kMaxRetryS; ++i) retry_s *= 2.0;
-  ++state.failures;
-  state.retry_at = now + ToDuration(std::min(retry_s, kMaxRetryS));
+  const double retry_s = std::min(std::ldexp(kFirstRetryS, state.failures++), kMaxRetryS);
+  state.retry_at = now + ToDuration(retry_s);
   if (parts_.maps.IsLoading(map)) parts_.maps.Fail(map, status);
   Log(LogLevel::kError, "tiles_not_loaded",
-      {{"map", map}, {"retry_s", std::min(retry_s, kMaxRetryS)}, {"error", status.ToString()}});
+      {{"map", map}, {"retry_s", retry_s}, {"error", status.ToString()}});
 }
 
 namespace {

@@ -93,9 +93,6 @@ class Residency : public TimeoutWatch::Watched, public std::enable_shared_from_t
     bool needed = false;            // by vehicles, so that others make room
     double step_s = 0.0;            // after which it is published
   };
-  // The tiles of a revision that are needed now.
-  using Needed = absl::flat_hash_set<std::string>;
-
   // False: the queue is full.
   bool PostStep();
   void Step();
@@ -107,8 +104,6 @@ class Residency : public TimeoutWatch::Watched, public std::enable_shared_from_t
                                                     const std::vector<MapView>& views, bool needed,
                                                     MapState& state, Clock::time_point now);
   void Load(Task& task, Clock::time_point now);
-  // Whether there is memory for tiles that nobody needs.
-  [[nodiscard]] bool HasSpareMemory();
   // Drops tiles from the end of the list that do not fit into memory.
   void TrimToMemory(Task& task, MapState& state, Clock::time_point now);
   // Evicts the least recently needed tiles until `bytes` are free. Returns min(bytes, free bytes).

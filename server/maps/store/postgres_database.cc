@@ -241,11 +241,9 @@ absl::StatusOr<std::unique_ptr<PostgresDatabase>> PostgresDatabase::Connect(
 
 absl::Status PostgresDatabase::MarkLost(absl::string_view what) {
   lost_ = true;
-  return absl::UnavailableError(absl::StrCat("the connection to the database is lost: ", what));
-}
-
-absl::Status PostgresDatabase::MarkLost() {
-  return MarkLost(TextOf(PQerrorMessage(handle_.get())));
+  const std::string reason =
+      what.empty() ? TextOf(PQerrorMessage(handle_.get())) : std::string(what);
+  return absl::UnavailableError(absl::StrCat("the connection to the database is lost: ", reason));
 }
 
 absl::Status PostgresDatabase::ErrorOf(const PGresult* result) {
@@ -300,16 +298,16 @@ absl::StatusOr<PostgresDatabase::Result> PostgresDatabase::WaitForResult() {
   return last;
 }
 
-absl::Status PostgresDatabase::Execute(const char* sql) {
+absl::StatusOr<PostgresDatabase::Result> PostgresDatabase::Send(const char* sql) {
   if (lost_) return MarkLost("it was before");
   if (PQsendQuery(handle_.get(), sql) == 0) return MarkLost();
-  return WaitForResult().status();
+  return WaitForResult();
 }
 
+absl::Status PostgresDatabase::Execute(const char* sql) { return Send(sql).status(); }
+
 absl::Status PostgresDatabase::Commit() {
-  if (lost_) return MarkLost("it was before");
-  if (PQsendQuery(handle_.get(), "COMMIT") == 0) return MarkLost();
-  VOXLOC_ASSIGN_OR_RETURN(const auto result, WaitForResult());
+  VOXLOC_ASSIGN_OR_RETURN(const auto result, Send("COMMIT"));
   // A transaction with an error is rolled back by COMMIT, without another error.
   if (absl::string_view(PQcmdStatus(result.get())) == "COMMIT") return absl::OkStatus();
   return absl::InternalError("the database has rolled the transaction back");

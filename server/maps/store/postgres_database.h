@@ -70,14 +70,16 @@ class PostgresDatabase : public SqlDatabase {
 
   [[nodiscard]] std::unique_ptr<SqlRows> Start(const char* sql,
                                                absl::Span<const SqlValue> values) override;
+  // Of statements without parameters.
+  [[nodiscard]] absl::StatusOr<Result> Send(const char* sql);
   [[nodiscard]] absl::StatusOr<Result> Query(const char* sql, absl::Span<const SqlValue> values);
   // The name of the prepared statement.
   [[nodiscard]] absl::StatusOr<std::string> Prepared(const char* sql);
   // The answer to what was sent: the last result of it, or its first error.
   [[nodiscard]] absl::StatusOr<Result> WaitForResult();
   [[nodiscard]] absl::Status Await(short events, absl::Time deadline);
-  [[nodiscard]] absl::Status MarkLost(absl::string_view what);
-  [[nodiscard]] absl::Status MarkLost();  // for the reason that libpq has
+  // Empty: for the reason that libpq has.
+  [[nodiscard]] absl::Status MarkLost(absl::string_view what = {});
   [[nodiscard]] absl::Status ErrorOf(const PGresult* result);
 
   const absl::Duration request_timeout_;
