@@ -62,9 +62,9 @@ absl::Status RemoveTiles(SqlDatabase& database, int64_t map, const char* remove,
   return absl::OkStatus();
 }
 
-TileKey KeyOf(const SqlQuery& row) { return {row.Text(0), row.Int(1), row.Int(2)}; }
+TileKey KeyOf(const SqlRows& row) { return {row.Text(0), row.Int(1), row.Int(2)}; }
 
-int64_t NumberOf(const SqlQuery& row) { return row.Int(0); }
+int64_t NumberOf(const SqlRows& row) { return row.Int(0); }
 
 // Clears `kept` of expired revisions and counts them.
 absl::Status MarkExpired(SqlDatabase& database, const CollectedMap& map,
@@ -158,7 +158,7 @@ absl::Status DeleteOldest(SqlDatabase& database, const char* count, uint64_t kep
 absl::Status CollectRevisions(SqlDatabase& database, const CollectLimits& limits,
                               CollectReport& report, uint64_t& left) {
   VOXLOC_ASSIGN_OR_RETURN(const auto maps, database.ReadAll(
-                                               [](const SqlQuery& row) {
+                                               [](const SqlRows& row) {
                                                  return CollectedMap{row.Int(0), row.Int(1) != 0};
                                                },
                                                "SELECT id, deleted FROM maps ORDER BY id"));

@@ -75,7 +75,7 @@ absl::StatusOr<std::string> UnpackPiece(const StoredPiece& piece) {
 absl::StatusOr<std::optional<ContentRow>> FindContent(SqlDatabase& database,
                                                       const Sha256Digest& digest) {
   return database.ReadFirst(
-      [](const SqlQuery& row) {
+      [](const SqlRows& row) {
         return ContentRow{row.Int(0), row.UInt(1)};
       },
       "SELECT id, pieces FROM contents WHERE digest = ?1 AND quarantined = 0", digest);
@@ -86,7 +86,7 @@ absl::StatusOr<FreedContent> FreeContent(SqlDatabase& database, int64_t content,
   FreedContent freed;
   VOXLOC_ASSIGN_OR_RETURN(
       auto pieces,
-      database.ReadAll([](const SqlQuery& row) { return std::make_pair(row.Int(0), row.UInt(1)); },
+      database.ReadAll([](const SqlRows& row) { return std::make_pair(row.Int(0), row.UInt(1)); },
                        "SELECT piece, LENGTH(data) FROM pieces WHERE content_id = ?1 LIMIT ?2",
                        content, max_pieces + 1));
   freed.all = pieces.size() <= max_pieces;
@@ -142,7 +142,7 @@ absl::StatusOr<bool> AssignDigest(SqlDatabase& database, int64_t upload, const S
   if (database.changes() > 0) return false;
   VOXLOC_ASSIGN_OR_RETURN(
       const auto damaged,
-      database.ReadAll([](const SqlQuery& row) { return row.Int(0); },
+      database.ReadAll([](const SqlRows& row) { return row.Int(0); },
                        "SELECT id FROM contents WHERE digest = ?1 AND quarantined = 1", digest));
   int64_t uses = 0;
   for (const int64_t old : damaged) {

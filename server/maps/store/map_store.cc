@@ -29,7 +29,7 @@ absl::Status DamagedContent(const Sha256Digest& digest, absl::string_view use,
 // For messages: where the content is used, as `tile "3_4" of map "town"`; empty: nowhere.
 std::string DescribeUse(SqlDatabase& database, int64_t content) {
   const auto use = database.ReadFirst(
-      [](const SqlQuery& row) {
+      [](const SqlRows& row) {
         return absl::StrCat("tile \"", row.Bytes(0), "\" of map \"", row.Bytes(1), "\"");
       },
       "SELECT t.tile_id, m.name FROM tiles t JOIN maps m ON m.id = t.map_id "
@@ -44,7 +44,7 @@ absl::StatusOr<StoredPiece> ReadPiece(SqlDatabase& database, int64_t content, ui
   VOXLOC_ASSIGN_OR_RETURN(
       auto piece,
       database.ReadFirst(
-          [](const SqlQuery& row) {
+          [](const SqlRows& row) {
             return StoredPiece{row.UInt(0), static_cast<uint32_t>(row.Int(1)), row.Text(2)};
           },
           "SELECT raw_bytes, crc32c, data FROM pieces WHERE content_id = ?1 AND piece = ?2",
@@ -100,7 +100,7 @@ absl::StatusOr<std::vector<bool>> MapStore::HasContent(absl::Span<const Sha256Di
       VOXLOC_ASSIGN_OR_RETURN(
           const auto content,
           database.ReadFirst(
-              [](const SqlQuery& row) { return std::make_pair(row.Int(0), row.Int(1)); },
+              [](const SqlRows& row) { return std::make_pair(row.Int(0), row.Int(1)); },
               "SELECT id, wanted_unix_ns FROM contents WHERE digest = ?1 AND quarantined = 0",
               digest));
       there.push_back(content.has_value());
@@ -117,7 +117,7 @@ absl::StatusOr<std::vector<bool>> MapStore::HasContent(absl::Span<const Sha256Di
 absl::StatusOr<std::vector<std::string>> MapStore::MapsWithContent(const Sha256Digest& digest) {
   return backend_->Query([&](SqlDatabase& database) {
     return database.ReadAll(
-        [](const SqlQuery& row) { return row.Text(0); },
+        [](const SqlRows& row) { return row.Text(0); },
         "WITH content AS (SELECT id FROM contents WHERE digest = ?1) "
         "SELECT name FROM maps WHERE deleted = 0 AND id IN ("
         "SELECT map_id FROM tiles WHERE content_id IN (SELECT id FROM content) UNION "
@@ -140,7 +140,7 @@ absl::Status MapStore::ReadContent(const Sha256Digest& digest,
     // Quarantined content may be in use until it is uploaded again.
     VOXLOC_ASSIGN_OR_RETURN(
         const auto quarantined,
-        database.ReadFirst([](const SqlQuery& row) { return row.Int(0); },
+        database.ReadFirst([](const SqlRows& row) { return row.Int(0); },
                            "SELECT id FROM contents WHERE digest = ?1 AND quarantined = 1 "
                            "ORDER BY uses DESC LIMIT 1",
                            digest));
@@ -194,14 +194,13 @@ absl::StatusOr<StoreUsage> MapStore::Usage() {
   absl::Status status = backend_->Read([&](SqlDatabase& database) -> absl::Status {
     VOXLOC_ASSIGN_OR_RETURN(usage.bytes, backend_->StoredBytes(database));
     VOXLOC_ASSIGN_OR_RETURN(usage.unreferenced_bytes, UnreferencedBytes(database));
-    SqlQuery query(
-        database,
+    const auto query = database.Query(
         "SELECT CAST(COALESCE(SUM(stored_bytes), 0) AS BIGINT), COUNT(digest) FROM contents");
-    if (query.Next()) {
-      usage.content_bytes = query.UInt(0);
-      usage.contents = query.UInt(1);
+    if (query->Next()) {
+      usage.content_bytes = query->UInt(0);
+      usage.contents = query->UInt(1);
     }
-    return query.status();
+    return query->status();
   });
   if (!status.ok()) return backend_->AnnotateError(status);
   return usage;

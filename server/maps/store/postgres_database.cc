@@ -325,7 +325,7 @@ absl::StatusOr<std::string> PostgresDatabase::Prepared(const char* sql) {
   return statement;
 }
 
-absl::StatusOr<PostgresDatabase::Result> PostgresDatabase::Query(
+absl::StatusOr<PostgresDatabase::Result> PostgresDatabase::RunPrepared(
     const char* sql, absl::Span<const SqlValue> values) {
   if (lost_) return MarkLost("it was before");
   VOXLOC_ASSIGN_OR_RETURN(const auto statement, Prepared(sql));
@@ -341,7 +341,7 @@ absl::StatusOr<PostgresDatabase::Result> PostgresDatabase::Query(
 
 std::unique_ptr<SqlRows> PostgresDatabase::Start(const char* sql,
                                                  absl::Span<const SqlValue> values) {
-  return std::make_unique<Rows>(Query(sql, values));
+  return std::make_unique<Rows>(RunPrepared(sql, values));
 }
 
 absl::StatusOr<std::vector<std::string>> PostgresDatabase::DrainNotifications() {

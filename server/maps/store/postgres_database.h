@@ -72,7 +72,8 @@ class PostgresDatabase : public SqlDatabase {
                                                absl::Span<const SqlValue> values) override;
   // Of statements without parameters.
   [[nodiscard]] absl::StatusOr<Result> Send(const char* sql);
-  [[nodiscard]] absl::StatusOr<Result> Query(const char* sql, absl::Span<const SqlValue> values);
+  [[nodiscard]] absl::StatusOr<Result> RunPrepared(const char* sql,
+                                                   absl::Span<const SqlValue> values);
   // The name of the prepared statement.
   [[nodiscard]] absl::StatusOr<std::string> Prepared(const char* sql);
   // The answer to what was sent: the last result of it, or its first error.

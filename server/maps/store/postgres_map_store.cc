@@ -247,7 +247,7 @@ class PostgresWatch : public StoreWatch {
   static absl::StatusOr<State> ReadState(PostgresDatabase& database) {
     VOXLOC_ASSIGN_OR_RETURN(
         auto state, database.ReadFirst(
-                        [](const SqlQuery& row) {
+                        [](const SqlRows& row) {
                           return State{row.Int(0), row.Int(1), row.Text(2)};
                         },
                         "SELECT generation, changed_unix_ns, current_schema() FROM store_state"));
@@ -363,19 +363,19 @@ class PostgresBackend : public SqlBackend {
                                     ? "BEGIN ISOLATION LEVEL READ COMMITTED, READ WRITE; "
                                       "SET LOCAL synchronous_commit = off"
                                     : "BEGIN ISOLATION LEVEL READ COMMITTED, READ WRITE"));
-    SqlQuery state(database,
-                   "SELECT version, CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000000000 AS "
-                   "BIGINT), current_setting('synchronous_commit') FROM store_state FOR UPDATE");
-    if (!state.Next()) {
-      if (!state.status().ok()) return state.status();
+    const auto state = database.Query(
+        "SELECT version, CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000000000 AS "
+        "BIGINT), current_setting('synchronous_commit') FROM store_state FOR UPDATE");
+    if (!state->Next()) {
+      if (!state->status().ok()) return state->status();
       return absl::UnavailableError("the database has no tables of voxloc");
     }
-    VOXLOC_TRY(CheckSchemaVersion("the database", state.Int(0)));
-    if (sync == Sync::kFull && state.Bytes(2) == "off") {
+    VOXLOC_TRY(CheckSchemaVersion("the database", state->Int(0)));
+    if (sync == Sync::kFull && state->Bytes(2) == "off") {
       VOXLOC_TRY(database.Execute("SET LOCAL synchronous_commit = on"));
     }
     const absl::MutexLock lock(&mutex_);
-    return own_clock_ ? clock_.Now() : clock_.At(state.Int(1));
+    return own_clock_ ? clock_.Now() : clock_.At(state->Int(1));
   }
 
   static absl::Status Finish(PostgresDatabase& database, absl::Status status) {

@@ -31,10 +31,10 @@ absl::Status NoSuchRevision(absl::string_view map, uint64_t revision) {
 
 // NotFound.
 absl::StatusOr<MapRow> FindMap(SqlDatabase& database, absl::string_view map) {
-  SqlQuery query(database, "SELECT id, active_revision FROM maps WHERE name = ?1 AND deleted = 0",
-                 map);
-  if (query.Next()) return MapRow{query.Int(0), query.UInt(1)};
-  if (!query.status().ok()) return query.status();
+  const auto query =
+      database.Query("SELECT id, active_revision FROM maps WHERE name = ?1 AND deleted = 0", map);
+  if (query->Next()) return MapRow{query->Int(0), query->UInt(1)};
+  if (!query->status().ok()) return query->status();
   return NoSuchMap(map);
 }
 
@@ -58,22 +58,22 @@ constexpr char kRevisionColumns[] =
 constexpr int kRevisionColumnCount = 13;
 
 // From `column` on; without the canaries.
-StoredRevision RevisionOf(const SqlQuery& query, int column = 0) {
+StoredRevision RevisionOf(const SqlRows& row, int column = 0) {
   StoredRevision revision;
-  revision.revision = query.UInt(column);
-  revision.parent = query.UInt(column + 1);
-  const auto state = static_cast<RevisionState>(query.Int(column + 2));
+  revision.revision = row.UInt(column);
+  revision.parent = row.UInt(column + 1);
+  const auto state = static_cast<RevisionState>(row.Int(column + 2));
   const bool known = state == RevisionState::kStaged || state == RevisionState::kWithdrawn;
   revision.state = known ? state : RevisionState::kActive;
-  revision.committed_unix_ns = query.Int(column + 3);
-  revision.activated_unix_ns = query.Int(column + 4);
-  revision.comment = query.Text(column + 5);
-  revision.request_id = query.Text(column + 6);
-  revision.tiles = query.UInt(column + 7);
-  revision.points = query.UInt(column + 8);
-  revision.added = static_cast<uint32_t>(query.Int(column + 9));
-  revision.replaced = static_cast<uint32_t>(query.Int(column + 10));
-  revision.removed = static_cast<uint32_t>(query.Int(column + 11));
+  revision.committed_unix_ns = row.Int(column + 3);
+  revision.activated_unix_ns = row.Int(column + 4);
+  revision.comment = row.Text(column + 5);
+  revision.request_id = row.Text(column + 6);
+  revision.tiles = row.UInt(column + 7);
+  revision.points = row.UInt(column + 8);
+  revision.added = static_cast<uint32_t>(row.Int(column + 9));
+  revision.replaced = static_cast<uint32_t>(row.Int(column + 10));
+  revision.removed = static_cast<uint32_t>(row.Int(column + 11));
   return revision;
 }
 
@@ -88,7 +88,7 @@ absl::StatusOr<std::optional<RevisionRow>> FindRevision(SqlDatabase& database, i
                                                         absl::string_view column, const Key& key) {
   VOXLOC_ASSIGN_OR_RETURN(
       auto found, database.ReadFirst(
-                      [](const SqlQuery& row) {
+                      [](const SqlRows& row) {
                         return RevisionRow{RevisionOf(row), row.Int(kRevisionColumnCount - 1) != 0};
                       },
                       absl::StrCat("SELECT ", kRevisionColumns,
@@ -98,7 +98,7 @@ absl::StatusOr<std::optional<RevisionRow>> FindRevision(SqlDatabase& database, i
   if (found.has_value() && found->revision.state == RevisionState::kStaged) {
     VOXLOC_ASSIGN_OR_RETURN(
         found->revision.canary_vehicles,
-        database.ReadAll([](const SqlQuery& row) { return row.Text(0); },
+        database.ReadAll([](const SqlRows& row) { return row.Text(0); },
                          "SELECT vehicle FROM canaries WHERE map_id = ?1 AND revision = ?2 "
                          "ORDER BY place",
                          map_id, found->revision.revision));
@@ -155,7 +155,7 @@ uint32_t ChecksumOf(absl::string_view id, uint64_t from_revision, const TileReco
   return crc;
 }
 
-uint64_t FirstNumber(const SqlQuery& row) { return row.UInt(0); }
+uint64_t FirstNumber(const SqlRows& row) { return row.UInt(0); }
 
 // The tile of the active revision ends with this one. Returns its points; nullopt: there was none.
 absl::StatusOr<std::optional<uint64_t>> CloseTileRow(SqlDatabase& database, int64_t map_id,
@@ -191,12 +191,12 @@ absl::Status AddTile(SqlDatabase& database, absl::string_view table, int64_t map
 }
 
 // The columns points, crc32c, min_x ... max_z from `column` on.
-TileRecord TileOf(const SqlQuery& query, int column) {
+TileRecord TileOf(const SqlRows& row, int column) {
   TileRecord tile;
-  tile.points = query.UInt(column);
-  tile.crc32c = static_cast<uint32_t>(query.Int(column + 1));
-  tile.bounds.min = {query.Real(column + 2), query.Real(column + 3), query.Real(column + 4)};
-  tile.bounds.max = {query.Real(column + 5), query.Real(column + 6), query.Real(column + 7)};
+  tile.points = row.UInt(column);
+  tile.crc32c = static_cast<uint32_t>(row.Int(column + 1));
+  tile.bounds.min = {row.Real(column + 2), row.Real(column + 3), row.Real(column + 4)};
+  tile.bounds.max = {row.Real(column + 5), row.Real(column + 6), row.Real(column + 7)};
   tile.bounds.finite_points = tile.points;
   return tile;
 }
@@ -246,15 +246,6 @@ absl::Status CheckMapAbsent(SqlDatabase& database, absl::string_view name) {
   return MarkMapDeleted(database, *map, name);
 }
 
-absl::StatusOr<MapRow> CreateMap(SqlDatabase& database, const RevisionCommit& commit) {
-  VOXLOC_ASSIGN_OR_RETURN(
-      const auto id, database.Number("INSERT INTO maps (name, build, frame, active_revision, "
-                                     "deleted) VALUES (?1, ?2, ?3, 0, 0) "
-                                     "RETURNING id",
-                                     commit.map, SqlBlob{commit.build}, SqlBlob{commit.frame}));
-  return MapRow{id, 0};
-}
-
 // AlreadyExists: the map has another frame.
 absl::Status SetFrame(SqlDatabase& database, int64_t map_id, const RevisionCommit& commit) {
   if (commit.frame.empty()) return absl::OkStatus();
@@ -297,26 +288,26 @@ std::string SelectMaps(absl::string_view where) {
       where, " ORDER BY m.name, r.revision, c.place");
 }
 
-absl::StatusOr<std::vector<StoredMap>> ReadMaps(SqlQuery& query) {
+absl::StatusOr<std::vector<StoredMap>> ReadMaps(SqlRows& rows) {
   constexpr int kVehicle = 4;
   constexpr int kRevision = 5;
   std::vector<StoredMap> maps;
-  while (query.Next()) {
-    if (maps.empty() || maps.back().name != query.Bytes(0)) {
+  while (rows.Next()) {
+    if (maps.empty() || maps.back().name != rows.Bytes(0)) {
       maps.emplace_back();
-      maps.back().name = query.Text(0);
-      maps.back().build = query.Text(1);
-      maps.back().frame = query.Text(2);
-      maps.back().active_revision = query.UInt(3);
+      maps.back().name = rows.Text(0);
+      maps.back().build = rows.Text(1);
+      maps.back().frame = rows.Text(2);
+      maps.back().active_revision = rows.UInt(3);
     }
-    if (query.IsNull(kRevision)) continue;
+    if (rows.IsNull(kRevision)) continue;
     std::vector<StoredRevision>& revisions = maps.back().revisions;
-    if (revisions.empty() || revisions.back().revision != query.UInt(kRevision)) {
-      revisions.push_back(RevisionOf(query, kRevision));
+    if (revisions.empty() || revisions.back().revision != rows.UInt(kRevision)) {
+      revisions.push_back(RevisionOf(rows, kRevision));
     }
-    if (!query.IsNull(kVehicle)) revisions.back().canary_vehicles.push_back(query.Text(kVehicle));
+    if (!rows.IsNull(kVehicle)) revisions.back().canary_vehicles.push_back(rows.Text(kVehicle));
   }
-  if (!query.status().ok()) return query.status();
+  if (!rows.status().ok()) return rows.status();
   return maps;
 }
 
@@ -332,7 +323,12 @@ absl::StatusOr<CommittedRevision> CommitRevision(SqlDatabase& database,
   }
   if (commit.base_revision == 0) {
     VOXLOC_TRY(CheckMapAbsent(database, commit.map));
-    map = CreateMap(database, commit);
+    VOXLOC_ASSIGN_OR_RETURN(
+        const auto id,
+        database.Number("INSERT INTO maps (name, build, frame, active_revision, deleted) "
+                        "VALUES (?1, ?2, ?3, 0, 0) RETURNING id",
+                        commit.map, SqlBlob{commit.build}, SqlBlob{commit.frame}));
+    map = MapRow{id, 0};
   }
   if (!map.ok()) return map.status();
   if (map->active_revision != commit.base_revision) {
@@ -422,7 +418,7 @@ absl::StatusOr<StoredRevision> ActivateRevision(SqlDatabase& database, absl::str
   VOXLOC_ASSIGN_OR_RETURN(
       const auto changes,
       database.ReadAll(
-          [](const SqlQuery& tile) {
+          [](const SqlRows& tile) {
             return TileRow{tile.Text(0), tile.Int(1), TileOf(tile, 2),
                            static_cast<uint32_t>(tile.Int(10))};
           },
@@ -464,33 +460,33 @@ absl::StatusOr<Manifest> ReadManifest(SqlDatabase& database, absl::string_view m
   // Adds the tiles of a table. A tile that is wrong, or missing, must not go unnoticed.
   const auto add = [&](absl::string_view from_column, absl::string_view table,
                        absl::string_view where, uint64_t of_revision) -> absl::Status {
-    SqlQuery query(database,
-                   absl::StrCat("SELECT t.tile_id, c.digest, t.points, t.crc32c, t.min_x, t.min_y, "
-                                "t.min_z, t.max_x, t.max_y, t.max_z, t.row_crc32c, t.content_id, ",
-                                from_column, " FROM ", table,
-                                " t LEFT JOIN contents c ON c.id = t.content_id "
-                                "WHERE t.map_id = ?1 AND ",
-                                where, " ORDER BY t.tile_id")
-                       .c_str(),
-                   row.id, of_revision);
-    while (query.Next()) {
-      if (staged && query.IsNull(11)) {  // the staged revision removes the tile
-        manifest.erase(query.Text(0));
+    const auto query = database.Query(
+        absl::StrCat("SELECT t.tile_id, c.digest, t.points, t.crc32c, t.min_x, t.min_y, "
+                     "t.min_z, t.max_x, t.max_y, t.max_z, t.row_crc32c, t.content_id, ",
+                     from_column, " FROM ", table,
+                     " t LEFT JOIN contents c ON c.id = t.content_id "
+                     "WHERE t.map_id = ?1 AND ",
+                     where, " ORDER BY t.tile_id")
+            .c_str(),
+        row.id, of_revision);
+    while (query->Next()) {
+      if (staged && query->IsNull(11)) {  // the staged revision removes the tile
+        manifest.erase(query->Text(0));
         continue;
       }
-      const auto digest = Sha256FromBytes(query.Bytes(1));
-      TileRecord tile = TileOf(query, 2);
+      const auto digest = Sha256FromBytes(query->Bytes(1));
+      TileRecord tile = TileOf(*query, 2);
       tile.digest = digest.ok() ? *digest : Sha256Digest();
-      tile.revision = query.UInt(12);
-      if (!digest.ok() ||
-          static_cast<uint32_t>(query.Int(10)) != ChecksumOf(query.Bytes(0), tile.revision, tile)) {
+      tile.revision = query->UInt(12);
+      if (!digest.ok() || static_cast<uint32_t>(query->Int(10)) !=
+                              ChecksumOf(query->Bytes(0), tile.revision, tile)) {
         return absl::DataLossError(absl::StrCat(database.name(), ": the row of tile \"",
-                                                query.Bytes(0), "\" of map \"", map,
+                                                query->Bytes(0), "\" of map \"", map,
                                                 "\" is damaged"));
       }
-      manifest.insert_or_assign(manifest.end(), query.Text(0), tile);
+      manifest.insert_or_assign(manifest.end(), query->Text(0), tile);
     }
-    return query.status();
+    return query->status();
   };
   VOXLOC_TRY(add("t.from_revision", "tiles",
                  "t.from_revision <= ?2 AND (t.to_revision IS NULL OR t.to_revision > ?2)",
@@ -596,7 +592,7 @@ absl::StatusOr<uint64_t> MapStore::UndeleteMap(absl::string_view map) {
     VOXLOC_ASSIGN_OR_RETURN(
         const auto deleted,
         database.ReadFirst(
-            [](const SqlQuery& row) {
+            [](const SqlRows& row) {
               return MapRow{row.Int(0), row.UInt(1)};
             },
             "SELECT m.id, m.active_revision FROM maps m JOIN revisions r ON r.map_id = m.id "
@@ -616,16 +612,16 @@ absl::StatusOr<uint64_t> MapStore::UndeleteMap(absl::string_view map) {
 
 absl::StatusOr<std::vector<StoredMap>> MapStore::ListMaps() {
   return backend_->Query([this](SqlDatabase& database) {
-    SqlQuery query(database, SelectMaps("").c_str(), std::max(options_.retained_revisions, 1U));
-    return ReadMaps(query);
+    return ReadMaps(
+        *database.Query(SelectMaps("").c_str(), std::max(options_.retained_revisions, 1U)));
   });
 }
 
 absl::StatusOr<StoredMap> MapStore::GetMap(absl::string_view map) {
   return backend_->Query([&](SqlDatabase& database) -> absl::StatusOr<StoredMap> {
-    SqlQuery query(database, SelectMaps("AND m.name = ?2").c_str(),
-                   std::max(options_.retained_revisions, 1U), map);
-    VOXLOC_ASSIGN_OR_RETURN(auto maps, ReadMaps(query));
+    VOXLOC_ASSIGN_OR_RETURN(
+        auto maps, ReadMaps(*database.Query(SelectMaps("AND m.name = ?2").c_str(),
+                                            std::max(options_.retained_revisions, 1U), map)));
     if (maps.empty()) return NoSuchMap(map);
     return std::move(maps.front());
   });

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// SqlDatabase: one connection to a database that speaks SQL, with absl::Status, and SqlQuery, the
+// SqlDatabase: one connection to a database that speaks SQL, with absl::Status, and SqlRows, the
 // rows of one statement on it. The store's statements are written once, in the SQL that SQLite and
 // PostgreSQL both have, with parameters ?1, ?2, ...; an implementation says which codes its errors
 // have. Not thread-safe: one thread at a time uses a connection and what belongs to it.
@@ -33,20 +33,28 @@ struct SqlBlob {
 // A parameter of a statement.
 using SqlValue = std::variant<int64_t, double, absl::string_view, SqlBlob>;
 
-// The rows of a statement that is under way, as an implementation has them. Columns count from 0.
+// The rows of a statement that is under way. Columns count from 0.
+//   const auto rows = database.Query("SELECT name FROM maps WHERE id = ?1", id);
+//   while (rows->Next()) Use(rows->Bytes(0));
+//   if (!rows->status().ok()) return rows->status();
 class SqlRows {
  public:
   virtual ~SqlRows() = default;
 
+  // Goes to the next row, at first to the first one. False: there is none, or status() has an
+  // error.
   [[nodiscard]] virtual bool Next() = 0;
   [[nodiscard]] virtual const absl::Status& status() const = 0;
+
+  // Of the row. Bytes are valid until the next row. A value that cannot be read is empty, and
+  // status() has the error.
   [[nodiscard]] virtual bool IsNull(int column) const = 0;
   [[nodiscard]] virtual int64_t Int(int column) const = 0;
+  [[nodiscard]] uint64_t UInt(int column) const { return static_cast<uint64_t>(Int(column)); }
   [[nodiscard]] virtual double Real(int column) const = 0;
   [[nodiscard]] virtual absl::string_view Bytes(int column) const = 0;
+  [[nodiscard]] std::string Text(int column) const { return std::string(Bytes(column)); }
 };
-
-class SqlQuery;
 
 class SqlDatabase {
  public:
@@ -54,57 +62,58 @@ class SqlDatabase {
 
   // One statement or several, without parameters and without rows.
   [[nodiscard]] virtual absl::Status Execute(const char* sql) = 0;
-  // One statement with parameters 1, 2, ...; its rows are dropped.
+
+  // One statement with parameters 1, 2, ...
   template <typename... Values>
-  [[nodiscard]] absl::Status Run(const char* sql, const Values&... values);
-  // What `of` makes of each row of a statement.
+  [[nodiscard]] std::unique_ptr<SqlRows> Query(const char* sql, const Values&... values) {
+    const std::array<SqlValue, sizeof...(Values)> all = {ValueOf(values)...};
+    return Start(sql, absl::MakeConstSpan(all));
+  }
+
+  // The same; its rows are dropped.
+  template <typename... Values>
+  [[nodiscard]] absl::Status Run(const char* sql, const Values&... values) {
+    const auto rows = Query(sql, values...);
+    while (rows->Next()) {
+    }
+    return rows->status();
+  }
+
+  // What `of` makes of each row.
   template <typename Of, typename... Values>
   [[nodiscard]] auto ReadAll(Of of, const char* sql, const Values&... values)
-      -> absl::StatusOr<std::vector<std::invoke_result_t<Of, const SqlQuery&>>>;
-  // What `of` makes of the first row of a statement; nullopt: there is none.
+      -> absl::StatusOr<std::vector<std::invoke_result_t<Of, const SqlRows&>>> {
+    std::vector<std::invoke_result_t<Of, const SqlRows&>> all;
+    const auto rows = Query(sql, values...);
+    while (rows->Next()) all.push_back(of(*rows));
+    if (!rows->status().ok()) return rows->status();
+    return all;
+  }
+
+  // What `of` makes of the first row; nullopt: there is none.
   template <typename Of, typename... Values>
   [[nodiscard]] auto ReadFirst(Of of, const char* sql, const Values&... values)
-      -> absl::StatusOr<std::optional<std::invoke_result_t<Of, const SqlQuery&>>>;
-  // The number in the first column of the only row of a statement. Internal: there is none.
+      -> absl::StatusOr<std::optional<std::invoke_result_t<Of, const SqlRows&>>> {
+    std::optional<std::invoke_result_t<Of, const SqlRows&>> first;
+    const auto rows = Query(sql, values...);
+    if (rows->Next()) first = of(*rows);
+    if (!rows->status().ok()) return rows->status();
+    return first;
+  }
+
+  // The number in the first column of the only row. Internal: there is none.
   template <typename... Values>
-  [[nodiscard]] absl::StatusOr<int64_t> Number(const char* sql, const Values&... values);
+  [[nodiscard]] absl::StatusOr<int64_t> Number(const char* sql, const Values&... values) {
+    const auto rows = Query(sql, values...);
+    if (rows->Next()) return rows->Int(0);
+    if (!rows->status().ok()) return rows->status();
+    return absl::InternalError(name() + ": no row for " + sql);
+  }
 
   // Rows that the last statement changed.
   [[nodiscard]] virtual int64_t changes() const = 0;
   // For errors that reach clients: neither a folder nor an address is in it.
   [[nodiscard]] virtual std::string name() const = 0;
-
- private:
-  friend class SqlQuery;
-  // The values need not outlive the call, but for the bytes of blobs.
-  [[nodiscard]] virtual std::unique_ptr<SqlRows> Start(const char* sql,
-                                                       absl::Span<const SqlValue> values) = 0;
-};
-
-//   SqlQuery query(database, "SELECT name FROM maps WHERE id = ?1", id);
-//   while (query.Next()) Use(query.Bytes(0));
-//   if (!query.status().ok()) return query.status();
-class SqlQuery {
- public:
-  template <typename... Values>
-  SqlQuery(SqlDatabase& database, const char* sql, const Values&... values) {
-    const std::array<SqlValue, sizeof...(Values)> all = {ValueOf(values)...};
-    rows_ = database.Start(sql, absl::MakeConstSpan(all));
-  }
-
-  // Goes to the next row, at first to the first one. False: there is none, or status() has an
-  // error.
-  [[nodiscard]] bool Next() { return rows_->Next(); }
-  [[nodiscard]] const absl::Status& status() const { return rows_->status(); }
-
-  // Of the row, columns from 0. Bytes are valid until the next row. A value that cannot be read is
-  // empty, and status() has the error.
-  [[nodiscard]] bool IsNull(int column) const { return rows_->IsNull(column); }
-  [[nodiscard]] int64_t Int(int column) const { return rows_->Int(column); }
-  [[nodiscard]] uint64_t UInt(int column) const { return static_cast<uint64_t>(Int(column)); }
-  [[nodiscard]] double Real(int column) const { return rows_->Real(column); }
-  [[nodiscard]] absl::string_view Bytes(int column) const { return rows_->Bytes(column); }
-  [[nodiscard]] std::string Text(int column) const { return std::string(Bytes(column)); }
 
  private:
   template <typename Value>
@@ -120,44 +129,10 @@ class SqlQuery {
     }
   }
 
-  std::unique_ptr<SqlRows> rows_;
+  // The values need not outlive the call, but for the bytes of blobs.
+  [[nodiscard]] virtual std::unique_ptr<SqlRows> Start(const char* sql,
+                                                       absl::Span<const SqlValue> values) = 0;
 };
-
-template <typename... Values>
-absl::Status SqlDatabase::Run(const char* sql, const Values&... values) {
-  SqlQuery query(*this, sql, values...);
-  while (query.Next()) {
-  }
-  return query.status();
-}
-
-template <typename Of, typename... Values>
-auto SqlDatabase::ReadAll(Of of, const char* sql, const Values&... values)
-    -> absl::StatusOr<std::vector<std::invoke_result_t<Of, const SqlQuery&>>> {
-  SqlQuery query(*this, sql, values...);
-  std::vector<std::invoke_result_t<Of, const SqlQuery&>> rows;
-  while (query.Next()) rows.push_back(of(query));
-  if (!query.status().ok()) return query.status();
-  return rows;
-}
-
-template <typename Of, typename... Values>
-auto SqlDatabase::ReadFirst(Of of, const char* sql, const Values&... values)
-    -> absl::StatusOr<std::optional<std::invoke_result_t<Of, const SqlQuery&>>> {
-  SqlQuery query(*this, sql, values...);
-  std::optional<std::invoke_result_t<Of, const SqlQuery&>> row;
-  if (query.Next()) row = of(query);
-  if (!query.status().ok()) return query.status();
-  return row;
-}
-
-template <typename... Values>
-absl::StatusOr<int64_t> SqlDatabase::Number(const char* sql, const Values&... values) {
-  SqlQuery query(*this, sql, values...);
-  if (query.Next()) return query.Int(0);
-  if (!query.status().ok()) return query.status();
-  return absl::InternalError(name() + ": no row for " + sql);
-}
 
 }  // namespace voxloc::server
 

@@ -98,14 +98,14 @@ absl::Status SqliteDatabase::Transaction(Begin begin, absl::FunctionRef<absl::St
 
 void SqliteDatabase::CheckIntegrity(const std::string& table, std::vector<std::string>& findings) {
   const std::string of = table.empty() ? "" : absl::StrCat("('", table, "')");
-  SqlQuery query(*this, absl::StrCat("PRAGMA integrity_check", of).c_str());
-  while (query.Next()) {
-    if (query.Bytes(0) != "ok" && findings.size() < kMaxFindings) {
-      findings.push_back(query.Text(0));
+  const auto query = Query(absl::StrCat("PRAGMA integrity_check", of).c_str());
+  while (query->Next()) {
+    if (query->Bytes(0) != "ok" && findings.size() < kMaxFindings) {
+      findings.push_back(query->Text(0));
     }
   }
-  if (!query.status().ok() && findings.size() < kMaxFindings) {
-    findings.emplace_back(query.status().message());
+  if (!query->status().ok() && findings.size() < kMaxFindings) {
+    findings.emplace_back(query->status().message());
   }
 }
 

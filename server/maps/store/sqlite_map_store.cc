@@ -196,9 +196,9 @@ class SqliteBackend : public SqlBackend {
     if (mode != kIncremental) {
       VOXLOC_TRY(writer_->Execute("PRAGMA auto_vacuum = INCREMENTAL"));
     }
-    SqlQuery query(*writer_, "PRAGMA journal_mode = WAL");
-    if (!query.Next()) return query.status();
-    if (query.Bytes(0) == "wal") {
+    const auto query = writer_->Query("PRAGMA journal_mode = WAL");
+    if (!query->Next()) return query->status();
+    if (query->Bytes(0) == "wal") {
       // The log shrinks to 64 MiB again after it was longer. With a cache of 32 MiB instead of
       // SQLite's 2 a commit of 40,000 tiles took 1.9 s instead of 2.5.
       return writer_->Execute("PRAGMA journal_size_limit = 67108864; PRAGMA cache_size = -32768");

@@ -298,7 +298,7 @@ absl::Status PrepareInTransaction(PostgresDatabase& database) {
 
 absl::Status PreparePostgresSchema(PostgresDatabase& database) {
   VOXLOC_ASSIGN_OR_RETURN(const auto encoding,
-                          database.ReadFirst([](const SqlQuery& row) { return row.Text(0); },
+                          database.ReadFirst([](const SqlRows& row) { return row.Text(0); },
                                              "SELECT current_setting('server_encoding')"));
   if (encoding.has_value() && *encoding != "UTF8") {
     return absl::FailedPreconditionError(

@@ -17,15 +17,15 @@ constexpr char kSelectPoses[] =
     "SELECT vehicle, map, revision, stamp_unix_ns, x, y, z, qw, qx, qy, qz, saved_unix_ns "
     "FROM last_poses ";
 
-LastPose PoseOf(const SqlQuery& query) {
+LastPose PoseOf(const SqlRows& row) {
   LastPose pose;
-  pose.vehicle = query.Text(0);
-  pose.map = query.Text(1);
-  pose.revision = query.UInt(2);
-  pose.stamp_unix_ns = query.Int(3);
-  pose.map_T_base.translation = {query.Real(4), query.Real(5), query.Real(6)};
+  pose.vehicle = row.Text(0);
+  pose.map = row.Text(1);
+  pose.revision = row.UInt(2);
+  pose.stamp_unix_ns = row.Int(3);
+  pose.map_T_base.translation = {row.Real(4), row.Real(5), row.Real(6)};
   pose.map_T_base.rotation =
-      Eigen::Quaterniond(query.Real(7), query.Real(8), query.Real(9), query.Real(10));
+      Eigen::Quaterniond(row.Real(7), row.Real(8), row.Real(9), row.Real(10));
   return pose;
 }
 
@@ -34,25 +34,25 @@ constexpr char kFitColumns[] =
     "points_unexplained, raised_points, raised_points_unexplained, solid, solid_seen_through, "
     "raised_solid, raised_solid_seen_through";
 
-absl::StatusOr<StoredTileFit> FitOf(const SqlQuery& query) {
+absl::StatusOr<StoredTileFit> FitOf(const SqlRows& row) {
   StoredTileFit stored;
-  stored.map = query.Text(0);
-  stored.tile_id = query.Text(1);
-  const absl::string_view digest = query.Bytes(2);
+  stored.map = row.Text(0);
+  stored.tile_id = row.Text(1);
+  const absl::string_view digest = row.Bytes(2);
   if (digest.size() != stored.digest.size()) {
     return absl::DataLossError(absl::StrCat("the fit of tile \"", stored.tile_id, "\" of map \"",
                                             stored.map, "\" has a digest of ", digest.size(),
                                             " bytes"));
   }
   std::copy(digest.begin(), digest.end(), stored.digest.begin());
-  stored.last_used_unix_ns = query.Int(3);
+  stored.last_used_unix_ns = row.Int(3);
   TileFit& fit = stored.fit;
-  fit.scans = query.Real(4);
-  fit.squared_distances_m2 = query.Real(5);
-  fit.points = {query.Real(6), query.Real(7)};
-  fit.raised_points = {query.Real(8), query.Real(9)};
-  fit.solid = {query.Real(10), query.Real(11)};
-  fit.raised_solid = {query.Real(12), query.Real(13)};
+  fit.scans = row.Real(4);
+  fit.squared_distances_m2 = row.Real(5);
+  fit.points = {row.Real(6), row.Real(7)};
+  fit.raised_points = {row.Real(8), row.Real(9)};
+  fit.solid = {row.Real(10), row.Real(11)};
+  fit.raised_solid = {row.Real(12), row.Real(13)};
   return stored;
 }
 
@@ -102,7 +102,7 @@ absl::StatusOr<SavedPoses> MapStore::ListPosesSavedSince(int64_t unix_ns) {
     VOXLOC_ASSIGN_OR_RETURN(
         saved.poses,
         database.ReadAll(
-            [&](const SqlQuery& row) {
+            [&](const SqlRows& row) {
               saved.latest_unix_ns = row.Int(11);
               return PoseOf(row);
             },
@@ -143,12 +143,12 @@ absl::StatusOr<std::vector<StoredTileFit>> MapStore::ListTileFits(absl::string_v
     std::vector<StoredTileFit> fits;
     const std::string select = absl::StrCat(
         "SELECT ", kFitColumns, " FROM tile_fits WHERE map = ?1 ORDER BY tile_id, digest");
-    SqlQuery query(database, select.c_str(), map);
-    while (query.Next()) {
-      VOXLOC_ASSIGN_OR_RETURN(auto fit, FitOf(query));
+    const auto query = database.Query(select.c_str(), map);
+    while (query->Next()) {
+      VOXLOC_ASSIGN_OR_RETURN(auto fit, FitOf(*query));
       fits.push_back(std::move(fit));
     }
-    if (!query.status().ok()) return query.status();
+    if (!query->status().ok()) return query->status();
     return fits;
   });
 }
