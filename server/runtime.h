@@ -26,7 +26,6 @@
 #include "server/lifecycle/readiness.h"
 #include "server/maps/fit/tile_fits.h"
 #include "server/maps/last_poses.h"
-#include "server/maps/map_events.h"
 #include "server/maps/map_library.h"
 #include "server/maps/moments/moments_cache.h"
 #include "server/maps/residency/places_in_use.h"

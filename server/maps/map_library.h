@@ -29,7 +29,6 @@
 #include "server/config/settings.h"
 #include "server/geodesy/map_frame.h"
 #include "server/maps/map_build.h"
-#include "server/maps/map_events.h"
 #include "server/maps/moments/moments_cache.h"
 #include "server/maps/resident_maps.h"
 #include "server/maps/store/map_store.h"

@@ -255,20 +255,19 @@ absl::StatusOr<bool> MapTransaction::RemoveTile(const std::string& tile_id) {
 }
 
 absl::StatusOr<MapView> MapTransaction::Current() const {
+  const auto conflict = [&](const std::string& message) {
+    return WithReason(absl::AbortedError(message), "REVISION_CONFLICT", {{"map", begin_.map}});
+  };
   auto found = library_.maps().Find(begin_.map);
   const uint64_t revision = found.ok() ? found->snapshot->revision : 0;
   if (begin_.base_revision != 0 && revision != begin_.base_revision) {
-    return WithReason(
-        absl::AbortedError(absl::StrCat("map ", begin_.map, " is now at revision ", revision,
-                                        ", not at the base revision ", begin_.base_revision)),
-        "REVISION_CONFLICT", {{"map", begin_.map}});
+    return conflict(absl::StrCat("map ", begin_.map, " is now at revision ", revision,
+                                 ", not at the base revision ", begin_.base_revision));
   }
   if (!found.ok()) {
     if (!absl::IsNotFound(found.status())) return found.status();
     if (begin_.create && !from_.has_value()) return MapView{};
-    return WithReason(
-        absl::AbortedError(absl::StrCat("map ", begin_.map, " was deleted in the meantime")),
-        "REVISION_CONFLICT", {{"map", begin_.map}});
+    return conflict(absl::StrCat("map ", begin_.map, " was deleted in the meantime"));
   }
   if (found->facts->build != build_ &&
       !SameRequest(found->facts->build->request, build_->request)) {

@@ -34,8 +34,6 @@ class StoreFollower {
     absl::Duration poll_period;
   };
   explicit StoreFollower(const Parts& parts);
-  StoreFollower(const StoreFollower&) = delete;
-  StoreFollower& operator=(const StoreFollower&) = delete;
   // Before the queue is stopped.
   ~StoreFollower();
 

@@ -194,8 +194,6 @@ class MapStore {
  public:
   // Calls are transactions of the backend.
   MapStore(std::unique_ptr<SqlBackend> backend, const MapStoreOptions& options);
-  MapStore(const MapStore&) = delete;
-  MapStore& operator=(const MapStore&) = delete;
   ~MapStore();
 
   // Whether what is committed survives the end of the process.

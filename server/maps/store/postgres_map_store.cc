@@ -132,8 +132,6 @@ class PostgresWatch : public StoreWatch {
       : options_(std::move(options)),
         on_reachable_(std::move(reachable)),
         wake_(::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)) {}
-  PostgresWatch(const PostgresWatch&) = delete;
-  PostgresWatch& operator=(const PostgresWatch&) = delete;
   ~PostgresWatch() override {
     if (wake_ >= 0) ::close(wake_);
   }
