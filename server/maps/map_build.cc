@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <utility>
 
 #include "absl/strings/escaping.h"
@@ -78,10 +79,8 @@ absl::StatusOr<MapBuild> MakeMapBuild(const MapBuildRequest& request) {
     ScaleCells(request.cell_size_m, *profile);
     profiles.push_back(*std::move(profile));
   }
-  std::sort(build.request.profiles.begin(), build.request.profiles.end());
-  build.request.profiles.erase(
-      std::unique(build.request.profiles.begin(), build.request.profiles.end()),
-      build.request.profiles.end());
+  const std::set<std::string> names(build.request.profiles.begin(), build.request.profiles.end());
+  build.request.profiles.assign(names.begin(), names.end());
   build.statistics = RequiredStatistics(profiles);
   return build;
 }

@@ -40,7 +40,9 @@ std::string EncodeOffsets(const PointCloud& cloud, size_t first) {
   return bytes;
 }
 
-absl::string_view TileContentReader::Decode(absl::string_view bytes) {
+void TileContentReader::Append(absl::string_view piece) {
+  rest_.append(piece.data(), piece.size());
+  absl::string_view bytes = rest_;
   if (!has_origin_ && bytes.size() >= sizeof(Origin)) {
     Origin origin;
     std::memcpy(origin.data(), bytes.data(), sizeof(Origin));
@@ -48,19 +50,12 @@ absl::string_view TileContentReader::Decode(absl::string_view bytes) {
     has_origin_ = true;
     bytes.remove_prefix(sizeof(Origin));
   }
-  if (!has_origin_) return bytes;
-  for (; bytes.size() >= sizeof(Offset); bytes.remove_prefix(sizeof(Offset))) {
+  for (; has_origin_ && bytes.size() >= sizeof(Offset); bytes.remove_prefix(sizeof(Offset))) {
     Offset offset;
     std::memcpy(offset.data(), bytes.data(), sizeof(Offset));
     cloud_.PushBack(offset[0], offset[1], offset[2]);
   }
-  return bytes;
-}
-
-void TileContentReader::Append(absl::string_view piece) {
-  rest_.append(piece.data(), piece.size());
-  const size_t left = Decode(rest_).size();
-  rest_.erase(0, rest_.size() - left);
+  rest_.erase(0, rest_.size() - bytes.size());
 }
 
 absl::StatusOr<PointCloud> TileContentReader::Finish() {

@@ -40,9 +40,6 @@ class TileContentReader {
   [[nodiscard]] absl::StatusOr<PointCloud> Finish();
 
  private:
-  // Decodes as much of `bytes` as is complete; returns what is left.
-  absl::string_view Decode(absl::string_view bytes);
-
   PointCloud cloud_;
   bool has_origin_ = false;
   std::string rest_;  // the beginning of something that is not complete

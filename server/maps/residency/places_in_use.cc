@@ -6,6 +6,7 @@
 #include <cmath>
 #include <iterator>
 #include <limits>
+#include <tuple>
 
 namespace voxloc::server {
 
@@ -18,9 +19,7 @@ bool PlacesInUse::Record(absl::string_view map, const PlaceInUse& place) {
   // What lies beyond the range of the squares is on no map.
   if (!(place.position.cwiseAbs().maxCoeff() < 1e15)) return false;
   const absl::MutexLock lock(&mutex_);
-  auto of_map = places_.find(map);
-  if (of_map == places_.end()) of_map = places_.emplace(map, Places()).first;
-  Places& places = of_map->second;
+  Places& places = places_[std::string(map)];
   const Square square = SquareOf(place.position);
   if (const auto it = places.find(square); it != places.end()) {
     it->second = place;
@@ -57,9 +56,8 @@ std::vector<PlaceInUse> PlacesInUse::List(absl::string_view map, Clock::time_poi
     }
   }
   std::sort(listed.begin(), listed.end(), [](const PlaceInUse& a, const PlaceInUse& b) {
-    if (a.seen != b.seen) return a.seen > b.seen;
-    return std::make_pair(a.position.x(), a.position.y()) <
-           std::make_pair(b.position.x(), b.position.y());
+    return std::make_tuple(b.seen, a.position.x(), a.position.y()) <
+           std::make_tuple(a.seen, b.position.x(), b.position.y());
   });
   return listed;
 }

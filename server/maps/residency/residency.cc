@@ -122,14 +122,14 @@ std::optional<Residency::Task> Residency::ChooseTask(Clock::time_point now) {
     if (task.views.empty() || now < state.retry_at) continue;
     const bool loading = parts_.maps.IsLoading(map);
     const bool whole = std::all_of(task.views.begin(), task.views.end(), IsFullyResident);
-    task.tiles = FindMissing(map, task.views, /*needed=*/true, state, now);
+    task.tiles = FindMissing(task, /*needed=*/true, state, now);
     if (!task.tiles.empty()) {
       task.needed = true;
       task.step_s = loading ? kOtherStepS : kNeededStepS;
       return task;
     }
     if (room) {
-      task.tiles = FindMissing(map, task.views, /*needed=*/false, state, now);
+      task.tiles = FindMissing(task, /*needed=*/false, state, now);
       task.step_s = kOtherStepS;
       // Small maps do not wait for large ones.
       const bool less = !other.has_value() || task.tiles.size() < other->tiles.size();
@@ -146,14 +146,14 @@ std::optional<Residency::Task> Residency::ChooseTask(Clock::time_point now) {
   return other;
 }
 
-std::vector<Residency::TileToLoad> Residency::FindMissing(const std::string& map,
-                                                          const std::vector<MapView>& views,
-                                                          bool needed, MapState& state,
-                                                          Clock::time_point now) {
+std::vector<Residency::TileToLoad> Residency::FindMissing(const Task& task, bool needed,
+                                                          MapState& state, Clock::time_point now) {
   std::vector<TileToLoad> missing;
   std::vector<PlaceInUse> places;
-  if (needed) places = parts_.places.List(map, now - (full() ? kActiveWindow : kPlaceLifetime));
-  for (const MapView& view : views) {
+  if (needed) {
+    places = parts_.places.List(task.map, now - (full() ? kActiveWindow : kPlaceLifetime));
+  }
+  for (const MapView& view : task.views) {
     if (IsFullyResident(view)) continue;
     const TileResidency& residency = *view.snapshot->residency;
     const TileLayout& layout = *residency.layout();

@@ -99,10 +99,9 @@ class Residency : public TimeoutWatch::Watched, public std::enable_shared_from_t
   // False: the maps belong to a failed engine and could not be rebuilt.
   [[nodiscard]] bool SwitchEngine(Clock::time_point now);
   [[nodiscard]] std::optional<Task> ChooseTask(Clock::time_point now);
-  // Those of a map that are missing: those needed, or all others.
-  [[nodiscard]] std::vector<TileToLoad> FindMissing(const std::string& map,
-                                                    const std::vector<MapView>& views, bool needed,
-                                                    MapState& state, Clock::time_point now);
+  // Those of the task's map that are missing: those needed, or all others.
+  [[nodiscard]] std::vector<TileToLoad> FindMissing(const Task& task, bool needed, MapState& state,
+                                                    Clock::time_point now);
   void Load(Task& task, Clock::time_point now);
   // Drops tiles from the end of the list that do not fit into memory.
   void TrimToMemory(Task& task, MapState& state, Clock::time_point now);

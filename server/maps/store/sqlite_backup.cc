@@ -163,22 +163,19 @@ absl::Status CopyFile(const std::string& from, const std::string& to, const Prog
   return status;
 }
 
-// SQLite's progress handler; a result other than 0 interrupts the statement.
-int OnSqliteProgress(void* progress) {
-  return (*static_cast<const Progress*>(progress))(1.0) ? 0 : 1;
-}
-
 absl::Status CheckBackup(const std::string& path, const std::string& backup,
                          const Progress& progress) {
   bool cancelled = false;
-  const Progress recording = [&](double part) {  // outlives the database, which asks it
+  Progress recording = [&](double part) {  // outlives the database, which asks it
     cancelled = cancelled || !progress(part);
     return !cancelled;
   };
   VOXLOC_ASSIGN_OR_RETURN(auto database,
                           SqliteDatabase::Open(path, SqliteDatabase::Access::kWrite));
-  sqlite3_progress_handler(database->handle(), kStepsPerProgressCheck, OnSqliteProgress,
-                           const_cast<Progress*>(&recording));
+  sqlite3_progress_handler(
+      database->handle(), kStepsPerProgressCheck,
+      [](void* asked) { return (*static_cast<Progress*>(asked))(1.0) ? 0 : 1; },  // 1: interrupt
+      &recording);
   absl::Status status = CheckSchema(*database);
   if (status.ok()) {
     const auto application = database->Number("PRAGMA application_id");
