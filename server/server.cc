@@ -21,7 +21,6 @@
 #include "server/lifecycle/active_calls.h"
 #include "server/lifecycle/engine_watch.h"
 #include "server/lifecycle/probe_pages.h"
-#include "server/maps/follow/store_follower.h"
 #include "server/maps/store/directory_lock.h"
 #include "server/maps/store/postgres_map_store.h"
 #include "server/maps/store/sqlite_map_store.h"

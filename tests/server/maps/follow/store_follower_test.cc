@@ -2,8 +2,6 @@
 //
 // Two libraries of maps on one database, as two servers have them.
 
-#include "server/maps/follow/store_follower.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -19,6 +17,7 @@
 #include "core/engine/cpu/cpu_engine.h"
 #include "server/maps/map_transaction.h"
 #include "server/maps/store/postgres_map_store.h"
+#include "server/maps/store_upkeep.h"
 #include "server/maps/tile_loader.h"
 #include "tests/support/eventually.h"
 #include "tests/support/postgres_server.h"
