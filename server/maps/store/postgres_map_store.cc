@@ -158,12 +158,6 @@ class PostgresWatch : public StoreWatch {
     int64_t changed_unix_ns = 0;
     std::string schema;
   };
-  // Parsed notifications: changed maps by the generation after the change.
-  struct Announcements {
-    bool in_order = false;  // there are some, each understood and later than those before
-    int64_t last = 0;
-    std::map<int64_t, std::string> maps;  // later than the last look
-  };
 
   absl::Status Connect() {
     VOXLOC_ASSIGN_OR_RETURN(auto database, PostgresDatabase::Connect(options_));
@@ -199,47 +193,41 @@ class PostgresWatch : public StoreWatch {
   // Sets change_. Where each change since the last look was announced, it names their maps.
   absl::Status Poll() {
     VOXLOC_ASSIGN_OR_RETURN(const auto state, ReadState(*database_));
-    const Announcements announcements = ParseNotifications(state.schema);
-    const bool in_order = polled_generation_.has_value() && announcements.in_order;
-    if (in_order && announcements.last <= *polled_generation_) {
+    // Whether there are announcements since the last look, each understood and later than those
+    // before.
+    bool in_order = polled_generation_.has_value() && !texts_.empty();
+    int64_t last = 0;
+    std::map<int64_t, std::string> maps;  // by the generation after the change
+    for (const std::string& text : std::exchange(texts_, {})) {
+      const std::vector<absl::string_view> words = absl::StrSplit(text, absl::MaxSplits(' ', 2));
+      int64_t generation = 0;
+      if (words.size() != 3 || words[0] != state.schema ||
+          !absl::SimpleAtoi(words[1], &generation)) {
+        in_order = false;  // of an older program
+        continue;
+      }
+      if (generation <= announced_) in_order = false;  // a backup was restored
+      announced_ = last = generation;
+      if (in_order && generation > *polled_generation_) maps.emplace(generation, words[2]);
+    }
+    if (in_order && last <= *polled_generation_) {
       // Outdated notifications. Those of later changes will follow.
       change_.maps = std::vector<std::string>();
       return absl::OkStatus();
     }
     change_.fingerprint = absl::StrCat(state.generation, "/", state.changed_unix_ns);
-    if (in_order && announcements.last <= state.generation &&
-        announcements.maps.size() ==
-            static_cast<size_t>(announcements.last - *polled_generation_)) {
-      if (announcements.last != state.generation) {
-        change_.fingerprint = absl::StrCat(announcements.last);
-      }
-      polled_generation_ = announcements.last;
+    if (in_order && last <= state.generation &&
+        maps.size() == static_cast<size_t>(last - *polled_generation_)) {
+      if (last != state.generation) change_.fingerprint = absl::StrCat(last);
+      polled_generation_ = last;
       std::set<std::string> names;
-      for (const auto& [generation, map] : announcements.maps) names.insert(map);
+      for (const auto& [generation, map] : maps) names.insert(map);
       change_.maps = std::vector<std::string>(names.begin(), names.end());
     } else {
       polled_generation_ = state.generation;
       change_.maps = std::nullopt;
     }
     return absl::OkStatus();
-  }
-
-  Announcements ParseNotifications(absl::string_view schema) {
-    Announcements announcements;
-    announcements.in_order = !texts_.empty();
-    for (const std::string& text : std::exchange(texts_, {})) {
-      const std::vector<absl::string_view> words = absl::StrSplit(text, absl::MaxSplits(' ', 2));
-      int64_t generation = 0;
-      if (words.size() != 3 || words[0] != schema || !absl::SimpleAtoi(words[1], &generation)) {
-        announcements.in_order = false;  // of an older program
-        continue;
-      }
-      if (generation <= announced_) announcements.in_order = false;  // a backup was restored
-      announced_ = announcements.last = generation;
-      if (!polled_generation_.has_value() || generation > *polled_generation_)
-        announcements.maps.emplace(generation, words[2]);
-    }
-    return announcements;
   }
 
   static absl::StatusOr<State> ReadState(PostgresDatabase& database) {
@@ -301,13 +289,18 @@ class PostgresBackend : public SqlBackend {
       VOXLOC_ASSIGN_OR_RETURN(auto lease, writers_.Acquire());
       PostgresDatabase& database = *lease.database;
       const auto now = Begin(database, sync);
-      const bool again = lease.used && database.lost();
-      absl::Status status = now.ok() ? Finish(database, body(database, *now)) : now.status();
-      if (!now.ok() && !database.lost()) database.Execute("ROLLBACK").IgnoreError();
+      const bool again = !now.ok() && lease.used && database.lost();
+      absl::Status status = now.ok() ? body(database, *now) : now.status();
+      if (!status.ok()) {
+        if (!database.lost()) database.Execute("ROLLBACK").IgnoreError();
+      } else if (status = database.Commit(); !status.ok() && database.lost()) {
+        status = absl::UnavailableError(absl::StrCat(
+            status.message(), "; the outcome is unknown, repeat the request to find out"));
+      }
       writers_.Release(std::move(lease.database));
       // A connection that was lost while nobody used it, as after a restart of the database: the
       // next one is new, since all that were kept are closed with it.
-      if (!again || now.ok()) return status;
+      if (!again) return status;
     }
   }
 
@@ -374,17 +367,6 @@ class PostgresBackend : public SqlBackend {
     }
     const absl::MutexLock lock(&mutex_);
     return own_clock_ ? clock_.Now() : clock_.At(state->Int(1));
-  }
-
-  static absl::Status Finish(PostgresDatabase& database, absl::Status status) {
-    if (status.ok()) {
-      status = database.Commit();
-      if (status.ok() || !database.lost()) return status;
-      return absl::UnavailableError(absl::StrCat(
-          status.message(), "; the outcome is unknown, repeat the request to find out"));
-    }
-    if (!database.lost()) database.Execute("ROLLBACK").IgnoreError();
-    return status;
   }
 
   const bool durable_;
