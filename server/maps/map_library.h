@@ -171,18 +171,18 @@ class MapLibrary {
 
  private:
   [[nodiscard]] absl::Status TryLoad(const std::string& name);
-  // Of Sync: a map that is new here, or was deleted and created again.
+  // Loads a map that is new here, or was deleted and created again, for Sync.
   [[nodiscard]] absl::Status SyncNew(const std::string& map);
-  // The active revision as the store has it.
+  // Updates the active revision to the one in the store.
   [[nodiscard]] absl::Status SyncActive(const StoredMap& stored, const MapEntry& entry,
                                         const std::shared_ptr<const MapBuild>& build);
-  // The staged ones.
+  // Updates the staged revisions likewise.
   [[nodiscard]] absl::Status SyncStaged(const StoredMap& stored,
                                         const std::shared_ptr<const MapBuild>& build);
-  // Of a request that was committed before, as this revision.
+  // The receipt of a request that was committed before, as this revision.
   [[nodiscard]] absl::StatusOr<CommitReceipt> RepeatedReceipt(const std::string& map,
                                                               const StoredRevision& stored);
-  // Of Activate: a revision that is not in memory.
+  // Activates a revision that is not in memory.
   [[nodiscard]] absl::StatusOr<MapView> ActivateNonResident(const std::string& map,
                                                             uint64_t revision);
   // Stops serving a map and notifies watchers.

@@ -75,11 +75,10 @@ absl::Status WithTileId(const absl::Status& status, absl::string_view tile_id) {
 
 absl::StatusOr<PointCloud> ReadCloud(MapStore& store, const Sha256Digest& digest) {
   TileContentReader reader;
-  absl::Status status = store.ReadContent(digest, [&](absl::string_view piece) {
+  VOXLOC_TRY(store.ReadContent(digest, [&](absl::string_view piece) {
     reader.Append(piece);
     return absl::OkStatus();
-  });
-  if (!status.ok()) return status;
+  }));
   return reader.Finish();
 }
 

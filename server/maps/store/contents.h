@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Content in the database: rows of contents, and their pieces, which are compressed and have a
-// checksum. What changes something works within a transaction of its caller. Not thread-safe: as
-// SqlDatabase.
+// Content in the database: rows of contents, their pieces, which are compressed and have a
+// checksum, and the revisions that keep them. What changes something works within a transaction of
+// its caller. Not thread-safe: as SqlDatabase.
 
 #ifndef VOXLOC_SERVER_MAPS_STORE_CONTENTS_H_
 #define VOXLOC_SERVER_MAPS_STORE_CONTENTS_H_

@@ -29,7 +29,7 @@ struct PostgresOptions {
   std::string url;  // postgresql://USER@HOST:PORT/DATABASE?..., without a password
   absl::Duration connect_timeout = absl::Seconds(3);
   absl::Duration request_timeout = absl::Seconds(10);  // of a statement
-  uint32_t max_readers = 8;  // connections that read, besides the two for the rest
+  uint32_t max_readers = 8;  // connections that read, in addition to the two for the rest
 };
 
 // Whether libpq understands it; connects to nothing. InvalidArgument, beginning with store.url: it
