@@ -15,7 +15,6 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "core/cloud/io/point_data.h"
-#include "core/cloud/io/point_fields.h"
 #include "core/cloud/io/text_scan.h"
 #include "core/status/try.h"
 

@@ -14,7 +14,6 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "core/cloud/io/point_data.h"
-#include "core/cloud/io/point_fields.h"
 #include "core/cloud/point_cloud.h"
 
 namespace voxloc {
