@@ -11,7 +11,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
-#include "core/map/block_index.h"
+#include "core/map/block_map.h"
 #include "core/parallel/thread_pool.h"
 
 namespace voxloc {

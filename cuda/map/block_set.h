@@ -10,7 +10,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "core/map/block_index.h"
+#include "core/map/block_map.h"
 #include "core/map/lattice.h"
 
 namespace voxloc::cuda {

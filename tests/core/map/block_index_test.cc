@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#include "core/map/block_index.h"
-
 #include <gtest/gtest.h>
 
 #include <vector>
 
+#include "core/map/block_map.h"
 #include "tests/support/random_numbers.h"
 
 namespace voxloc {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#include "core/map/block_index.h"
+#include "core/map/block_map.h"
 
 namespace voxloc {
 namespace {
