@@ -24,7 +24,7 @@
 #include "core/geometry/covariance.h"
 #include "core/geometry/euler.h"
 #include "core/geometry/pose.h"
-#include "core/map/resident_map.h"
+#include "core/map/cells.h"
 #include "core/ndt/pose_score.h"
 #include "core/ndt/termination.h"
 

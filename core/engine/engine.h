@@ -28,7 +28,7 @@
 #include "core/engine/bound.h"
 #include "core/engine/score.h"
 #include "core/engine/work_class.h"
-#include "core/map/resident_map.h"
+#include "core/map/cells.h"
 
 namespace voxloc {
 

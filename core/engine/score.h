@@ -13,7 +13,7 @@
 #include "core/engine/profile.h"
 #include "core/engine/work_class.h"
 #include "core/geometry/pose.h"
-#include "core/map/resident_map.h"
+#include "core/map/cells.h"
 
 namespace voxloc {
 

@@ -21,7 +21,7 @@
 #include "absl/types/span.h"
 #include "core/checksum/sha256.h"
 #include "core/cloud/point_cloud.h"
-#include "core/map/resident_map.h"
+#include "core/map/cells.h"
 
 namespace voxloc {
 

@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "absl/functional/function_ref.h"
-#include "core/map/resident_map.h"
+#include "core/map/cells.h"
 #include "core/map/tile_catalogue.h"
 
 namespace voxloc {

@@ -16,7 +16,6 @@
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "core/map/cells.h"
-#include "core/map/resident_map.h"
 #include "cuda/map/cell_blocks.h"
 #include "cuda/map/cuda_tile.h"
 #include "cuda/map/map_layer.h"

@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "core/map/resident_map.h"
+#include "core/map/cells.h"
 #include "core/map/tile_moments.h"
 #include "cuda/map/block_set.h"
 #include "cuda/runtime/buffer.h"

@@ -12,7 +12,7 @@
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "core/engine/cpu/gaussian_grid.h"
-#include "core/map/resident_map.h"
+#include "core/map/cells.h"
 #include "core/map/tile_moments.h"
 #include "core/parallel/thread_pool.h"
 

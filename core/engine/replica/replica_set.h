@@ -22,7 +22,7 @@
 #include "absl/status/statusor.h"
 #include "core/engine/bound.h"
 #include "core/engine/engine.h"
-#include "core/map/resident_map.h"
+#include "core/map/cells.h"
 
 namespace voxloc {
 

@@ -20,7 +20,6 @@
 #include "core/estimate/initial_pose/pose_search.h"
 #include "core/geometry/covariance.h"
 #include "core/map/cells.h"
-#include "core/map/resident_map.h"
 
 namespace voxloc {
 

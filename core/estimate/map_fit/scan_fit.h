@@ -17,7 +17,7 @@
 #include "core/cloud/point_cloud.h"
 #include "core/estimate/map_fit/tile_fit.h"
 #include "core/geometry/pose.h"
-#include "core/map/resident_map.h"
+#include "core/map/cells.h"
 
 namespace voxloc {
 

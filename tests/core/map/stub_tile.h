@@ -7,7 +7,7 @@
 
 #include <cstddef>
 
-#include "core/map/resident_map.h"
+#include "core/map/cells.h"
 
 namespace voxloc {
 

@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/map/resident_map.h"
+#include "core/map/cells.h"
 
 namespace voxloc::server {
 
