@@ -23,7 +23,6 @@
 #include "absl/synchronization/mutex.h"
 #include "core/estimate/quality/sweep_check.h"
 #include "core/geometry/twist.h"
-#include "core/tracking/odometry_anchor.h"
 #include "core/tracking/pose_buffer.h"
 #include "core/tracking/pose_proposal.h"
 #include "core/tracking/recovery.h"

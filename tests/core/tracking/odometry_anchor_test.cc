@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#include "core/tracking/odometry_anchor.h"
-
 #include <gtest/gtest.h>
 
 #include <cmath>
+
+#include "core/tracking/verdict.h"
 
 namespace voxloc {
 namespace {

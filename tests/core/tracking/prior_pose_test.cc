@@ -5,7 +5,7 @@
 #include <cmath>
 
 #include "core/geometry/angles.h"
-#include "core/tracking/odometry_anchor.h"
+#include "core/tracking/verdict.h"
 
 namespace voxloc {
 namespace {
