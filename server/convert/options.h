@@ -13,6 +13,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
 #include "core/cloud/filters.h"
 #include "core/engine/profile.h"
 #include "core/estimate/calibration/sensor_calibration.h"
@@ -21,7 +22,6 @@
 #include "core/tracking/pose_buffer.h"
 #include "core/tracking/recovery.h"
 #include "core/tracking/scan_gate.h"
-#include "core/tracking/scan_history.h"
 #include "core/tracking/verdict.h"
 #include "server/config/config.h"
 #include "voxloc/v1/options.pb.h"

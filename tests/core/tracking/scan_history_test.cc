@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#include "core/tracking/scan_history.h"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -12,6 +10,7 @@
 #include <vector>
 
 #include "core/geometry/euler.h"
+#include "core/tracking/pose_buffer.h"
 #include "tests/core/tracking/refused_options.h"
 
 namespace voxloc {
