@@ -15,7 +15,7 @@
 #include "core/estimate/scan_estimate.h"
 #include "core/geometry/pose.h"
 #include "core/tracking/pose_proposal.h"
-#include "core/tracking/recovery_search.h"
+#include "core/tracking/recovery.h"
 #include "core/tracking/scan_gate.h"
 #include "core/tracking/verdict.h"
 #include "server/convert/options.h"

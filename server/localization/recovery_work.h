@@ -11,7 +11,7 @@
 #include <optional>
 #include <utility>
 
-#include "core/tracking/recovery_search.h"
+#include "core/tracking/recovery.h"
 #include "server/localization/scan_inputs.h"
 #include "server/localization/scan_reply.h"
 #include "server/scheduling/limits.h"

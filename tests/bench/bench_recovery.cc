@@ -13,7 +13,7 @@
 #include "core/estimate/initial_pose/pose_search.h"
 #include "core/estimate/scan_estimate.h"
 #include "core/tracking/pose_proposal.h"
-#include "core/tracking/recovery_search.h"
+#include "core/tracking/recovery.h"
 #include "tests/bench/bench_options.h"
 #include "tests/bench/data_set.h"
 #include "tests/support/random_numbers.h"

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "core/tracking/pose_proposal.h"
-#include "core/tracking/recovery_search.h"
+#include "core/tracking/recovery.h"
 #include "tests/support/class_recorder.h"
 #include "tests/support/engine_test.h"
 #include "tests/support/random_numbers.h"

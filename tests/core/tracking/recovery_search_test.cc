@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#include "core/tracking/recovery_search.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -12,6 +10,7 @@
 #include <optional>
 #include <vector>
 
+#include "core/tracking/recovery.h"
 #include "tests/core/engine/replica/faulty_engine.h"
 #include "tests/support/class_recorder.h"
 #include "tests/support/engine_test.h"
