@@ -27,7 +27,6 @@
 #include "core/tracking/pose_proposal.h"
 #include "core/tracking/recovery.h"
 #include "core/tracking/scan_gate.h"
-#include "core/tracking/track_check.h"
 #include "core/tracking/verdict.h"
 #include "server/convert/options.h"
 #include "voxloc/v1/scan.pb.h"

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#include "core/tracking/track_check.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
+
+#include "core/tracking/scan_gate.h"
 
 namespace voxloc {
 namespace {
