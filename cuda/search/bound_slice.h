@@ -15,7 +15,6 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "core/engine/bound.h"
-#include "core/engine/bound_grid.h"
 #include "cuda/runtime/buffer.h"
 #include "cuda/runtime/device.h"
 #include "cuda/runtime/packed_upload.h"

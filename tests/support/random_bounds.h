@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "core/engine/bound.h"
-#include "core/engine/bound_grid.h"
 #include "tests/support/random_numbers.h"
 
 namespace voxloc {

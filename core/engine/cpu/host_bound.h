@@ -12,7 +12,6 @@
 #include "absl/functional/function_ref.h"
 #include "absl/status/statusor.h"
 #include "core/engine/bound.h"
-#include "core/engine/bound_grid.h"
 
 namespace voxloc {
 
