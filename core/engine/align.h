@@ -20,7 +20,6 @@
 #include "core/cloud/point_cloud.h"
 #include "core/engine/evaluation_pass.h"
 #include "core/engine/profile.h"
-#include "core/engine/work_class.h"
 #include "core/geometry/covariance.h"
 #include "core/geometry/euler.h"
 #include "core/geometry/pose.h"
@@ -163,6 +162,47 @@ struct Judgement {
 // The distance from the bounds of a map, metres, within which a stage of the profile still matches
 // points with cells.
 [[nodiscard]] double MatchMargin(const Profile& profile);
+
+// WorkClass: the purpose of an engine call, which determines its scheduling priority. Results do
+// not depend on it. A device runs tracking first; it splits other work into slices, so that
+// tracking can run between them.
+//
+// Tiles and maps are always mapping.
+enum class WorkClass {
+  kTracking,   // a scan whose vehicle waits for its pose, and the estimates that belong to it
+  kSearching,  // candidates of a search for a pose
+  kScoring,    // poses that a client asks about
+  kMapping,    // building and composing
+};
+
+// Scoring: how well does a scan fit at each of many poses? No search.
+
+struct ScoreRequest {
+  std::shared_ptr<const ResidentMap> map;
+  std::shared_ptr<const PointCloud> scan;  // base frame; finite points
+  std::vector<Pose> map_T_base;            // M poses
+  Stage stage;                             // cells, search and outlier ratio are used
+  WorkClass work_class = WorkClass::kScoring;
+  StopToken stop;
+  bool with_point_scores = false;
+};
+
+struct ScoreResult {
+  std::vector<PoseScore> poses;  // M
+  // Best pair of each point, 0 where unmatched: M rows of N, row-major; empty unless wanted.
+  std::vector<float> point_scores;
+};
+
+// An empty result with memory allocated for every pose, and for every point of every pose if the
+// request has point scores.
+[[nodiscard]] inline ScoreResult MakeScoreResult(const ScoreRequest& request) {
+  ScoreResult result;
+  result.poses.resize(request.map_T_base.size());
+  if (request.with_point_scores) {
+    result.point_scores.assign(result.poses.size() * request.scan->size(), 0.0F);
+  }
+  return result;
+}
 
 }  // namespace voxloc
 

@@ -17,7 +17,6 @@
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "core/engine/align.h"
-#include "core/engine/work_class.h"
 
 namespace voxloc {
 

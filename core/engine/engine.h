@@ -26,8 +26,6 @@
 #include "core/cloud/point_cloud.h"
 #include "core/engine/align.h"
 #include "core/engine/bound.h"
-#include "core/engine/score.h"
-#include "core/engine/work_class.h"
 #include "core/map/cells.h"
 
 namespace voxloc {

@@ -9,7 +9,6 @@
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "core/engine/align.h"
-#include "core/engine/score.h"
 
 namespace voxloc {
 

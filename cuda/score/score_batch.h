@@ -13,7 +13,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "core/engine/score.h"
+#include "core/engine/align.h"
 #include "cuda/align/packed_job.h"
 #include "cuda/align/stage_terms.h"
 #include "cuda/runtime/device.h"

@@ -11,7 +11,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "core/engine/score.h"
+#include "core/engine/align.h"
 #include "server/localization/scan_inputs.h"
 #include "voxloc/v1/localization_service.pb.h"
 

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "absl/synchronization/mutex.h"
-#include "core/engine/work_class.h"
+#include "core/engine/align.h"
 #include "tests/support/forwarding_engine.h"
 
 namespace voxloc {

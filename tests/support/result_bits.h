@@ -11,7 +11,6 @@
 
 #include "core/engine/align.h"
 #include "core/engine/bound.h"
-#include "core/engine/score.h"
 #include "core/map/cells.h"
 
 namespace voxloc {

@@ -2,8 +2,6 @@
 //
 // Scoring many poses.
 
-#include "core/engine/score.h"
-
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -12,6 +10,7 @@
 #include <memory>
 #include <vector>
 
+#include "core/engine/align.h"
 #include "core/geometry/euler.h"
 #include "tests/support/engine_test.h"
 #include "tests/support/evaluation_comparison.h"
