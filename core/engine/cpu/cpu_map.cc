@@ -8,7 +8,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
-#include "core/engine/cpu/grid_composer.h"
+#include "core/engine/cpu/gaussian_grid.h"
 #include "core/engine/out_of_memory.h"
 #include "core/map/tile_catalogue.h"
 

@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "core/engine/cpu/gaussian_grid.h"
-#include "core/engine/cpu/grid_composer.h"
 #include "core/map/cells.h"
 #include "cuda/map/block_set.h"
 #include "tests/cuda/map/layer_download.h"

@@ -3,8 +3,6 @@
 // Grids composed from a predecessor against grids composed from nothing, to the bit, and what they
 // share.
 
-#include "core/engine/cpu/grid_composer.h"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -15,6 +13,7 @@
 #include <set>
 #include <vector>
 
+#include "core/engine/cpu/gaussian_grid.h"
 #include "core/parallel/thread_pool.h"
 #include "tests/support/composed_cells.h"
 #include "tests/support/gaussians_in.h"
