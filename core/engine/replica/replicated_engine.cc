@@ -23,7 +23,6 @@
 #include "core/engine/bound.h"
 #include "core/engine/out_of_memory.h"
 #include "core/engine/replica/replica_set.h"
-#include "core/engine/replica/work_ledger.h"
 #include "core/status/try.h"
 
 namespace voxloc {

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#include "core/engine/replica/work_ledger.h"
-
 #include <gtest/gtest.h>
 
 #include <cstdint>
@@ -9,6 +7,7 @@
 #include <thread>
 #include <vector>
 
+#include "core/engine/replica/replica_set.h"
 #include "tests/support/random_numbers.h"
 
 namespace voxloc {
