@@ -10,7 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "core/engine/align.h"
-#include "core/estimate/scan_features.h"
+#include "core/estimate/scan_estimate.h"
 #include "core/status/try.h"
 #include "core/tracking/recovery.h"
 #include "server/convert/pose.h"
