@@ -23,7 +23,6 @@
 #include "core/estimate/initial_pose/pose_search.h"
 #include "core/estimate/integrity/protection_levels.h"
 #include "core/estimate/quality/confidence.h"
-#include "core/estimate/quality/ground.h"
 #include "core/estimate/quality/scan_shape.h"
 #include "core/parallel/thread_pool.h"
 

@@ -7,7 +7,7 @@
 #include <limits>
 #include <string>
 
-#include "core/estimate/quality/ground.h"
+#include "core/estimate/quality/scan_shape.h"
 #include "core/geometry/euler.h"
 #include "tests/support/engine_test.h"
 
