@@ -17,7 +17,7 @@
 #include "clients/sim/world.h"
 #include "core/engine/engine.h"
 #include "core/engine/profile.h"
-#include "core/estimate/map_fit/tile_fit.h"
+#include "core/estimate/map_fit/scan_fit.h"
 
 namespace voxloc {
 

@@ -15,7 +15,6 @@
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "core/cloud/point_cloud.h"
-#include "core/estimate/map_fit/tile_fit.h"
 #include "core/geometry/pose.h"
 #include "core/map/cells.h"
 
@@ -52,6 +51,38 @@ struct ScanFitRequest {
 // nearest tile within `margin_m`. Tiles without an observation have scans == 0.
 [[nodiscard]] std::vector<TileFit> SumByTile(absl::Span<const FitObservation> observations,
                                              absl::Span<const Bounds> tiles, double margin_m);
+
+// TileFit: how well scans matched a tile of a map, summed over scans with exponential decay. A
+// plain value.
+
+// Counts. Of points: all, and those that no cell explains. Of solid cells: confirmed or seen
+// through, and seen through.
+struct FitCounts {
+  double all = 0.0;
+  double mismatched = 0.0;
+  [[nodiscard]] double ratio() const { return all > 0.0 ? mismatched / all : 0.0; }
+};
+
+struct TileFit {
+  double scans = 0.0;
+  FitCounts points;
+  FitCounts raised_points;  // of them, higher above the ground than cars are
+  FitCounts solid;
+  FitCounts raised_solid;
+  double squared_distances_m2 = 0.0;  // of explained points from their cells' surfaces
+
+  // m; 0 where no point is explained.
+  [[nodiscard]] double residual_m() const;
+  // How much seems to have changed, in [0, 1): what tiles are ranked by.
+  [[nodiscard]] double change() const;
+
+  void Scale(double factor);
+  void Add(const TileFit& more);
+};
+
+// Decay factors of a sum: per added scan, and over time.
+[[nodiscard]] double DecayPerScan();
+[[nodiscard]] double DecayAfter(double time_s);
 
 }  // namespace voxloc
 

@@ -25,7 +25,7 @@
 #include "absl/types/span.h"
 #include "core/checksum/sha256.h"
 #include "core/cloud/point_cloud.h"
-#include "core/estimate/map_fit/tile_fit.h"
+#include "core/estimate/map_fit/scan_fit.h"
 #include "core/geometry/pose.h"
 #include "core/map/cells.h"
 #include "core/map/tile_residency.h"

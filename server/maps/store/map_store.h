@@ -42,7 +42,7 @@
 #include "absl/time/time.h"
 #include "absl/types/span.h"
 #include "core/checksum/sha256.h"
-#include "core/estimate/map_fit/tile_fit.h"
+#include "core/estimate/map_fit/scan_fit.h"
 #include "core/geometry/pose.h"
 #include "core/map/tile_catalogue.h"
 

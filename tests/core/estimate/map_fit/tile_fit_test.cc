@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#include "core/estimate/map_fit/tile_fit.h"
-
 #include <gtest/gtest.h>
 
 #include <cmath>
+
+#include "core/estimate/map_fit/scan_fit.h"
 
 namespace voxloc {
 namespace {
