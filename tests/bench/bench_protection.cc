@@ -14,7 +14,7 @@
 #include "absl/strings/str_cat.h"
 #include "core/engine/profile.h"
 #include "core/engine/search_rules.h"
-#include "core/estimate/covariance/point_clusters.h"
+#include "core/estimate/covariance/cluster_covariance.h"
 #include "core/estimate/scan_estimate.h"
 #include "core/geometry/angles.h"
 #include "core/parallel/processors.h"

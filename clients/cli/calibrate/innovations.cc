@@ -12,7 +12,7 @@
 #include <random>
 
 #include "absl/strings/str_cat.h"
-#include "core/estimate/covariance/point_clusters.h"
+#include "core/estimate/covariance/cluster_covariance.h"
 #include "core/geometry/twist.h"
 
 namespace voxloc::cli {

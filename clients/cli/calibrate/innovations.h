@@ -57,7 +57,7 @@ struct IntervalEstimate {
   double high = 0.0;
 };
 
-// The scan's clusters of neighbouring points (core/estimate/covariance/point_clusters.h), every
+// The scan's clusters of neighbouring points (core/estimate/covariance/cluster_covariance.h), every
 // second one in the first half. Both are empty for a scan of fewer than two clusters.
 [[nodiscard]] std::pair<PointCloud, PointCloud> SplitInHalves(const PointCloud& scan);
 

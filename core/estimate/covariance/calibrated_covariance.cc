@@ -11,8 +11,7 @@
 
 #include "core/engine/job_check.h"
 #include "core/engine/search_rules.h"
-#include "core/estimate/covariance/point_clusters.h"
-#include "core/estimate/covariance/sandwich.h"
+#include "core/estimate/covariance/cluster_covariance.h"
 #include "core/geometry/covariance.h"
 
 namespace voxloc {

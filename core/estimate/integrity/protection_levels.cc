@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "core/estimate/covariance/sandwich.h"
+#include "core/estimate/covariance/cluster_covariance.h"
 #include "core/geometry/covariance.h"
 #include "core/status/try.h"
 #include "core/text/number_range.h"

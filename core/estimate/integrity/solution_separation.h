@@ -24,7 +24,7 @@
 #include <vector>
 
 #include "absl/types/span.h"
-#include "core/estimate/covariance/sandwich.h"
+#include "core/estimate/covariance/cluster_covariance.h"
 
 namespace voxloc {
 

@@ -10,7 +10,7 @@
 #include "absl/status/status.h"
 #include "absl/types/span.h"
 #include "core/estimate/covariance/calibrated_covariance.h"
-#include "core/estimate/covariance/sandwich.h"
+#include "core/estimate/covariance/cluster_covariance.h"
 #include "core/geometry/angles.h"
 #include "core/ndt/score_function.h"
 

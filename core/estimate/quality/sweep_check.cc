@@ -8,7 +8,7 @@
 #include <numeric>
 #include <utility>
 
-#include "core/estimate/covariance/sandwich.h"
+#include "core/estimate/covariance/cluster_covariance.h"
 #include "core/geometry/covariance.h"
 
 namespace voxloc {

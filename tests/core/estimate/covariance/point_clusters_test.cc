@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#include "core/estimate/covariance/point_clusters.h"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -9,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/estimate/covariance/cluster_covariance.h"
 #include "tests/support/random_numbers.h"
 
 namespace voxloc {

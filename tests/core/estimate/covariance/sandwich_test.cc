@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#include "core/estimate/covariance/sandwich.h"
-
 #include <gtest/gtest.h>
 
 #include <Eigen/Cholesky>
 #include <vector>
 
+#include "core/estimate/covariance/cluster_covariance.h"
 #include "tests/support/random_numbers.h"
 
 namespace voxloc {

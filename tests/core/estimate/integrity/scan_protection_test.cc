@@ -5,7 +5,7 @@
 #include <cmath>
 #include <memory>
 
-#include "core/estimate/covariance/sandwich.h"
+#include "core/estimate/covariance/cluster_covariance.h"
 #include "core/estimate/integrity/protection_levels.h"
 #include "core/ndt/chart_derivatives.h"
 #include "tests/support/random_numbers.h"

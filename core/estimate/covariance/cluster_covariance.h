@@ -1,18 +1,31 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The arithmetic of calibrated covariances: from what each cluster of points says at a pose to the
-// covariance of the pose. Pure functions in scaled axes, in which rotations are lengths.
+// Splits a scan into clusters of neighbouring points, whose errors are taken to be independent
+// between clusters. Pure functions; the same scan gives the same clusters in the same order.
 
-#ifndef VOXLOC_CORE_ESTIMATE_COVARIANCE_SANDWICH_H_
-#define VOXLOC_CORE_ESTIMATE_COVARIANCE_SANDWICH_H_
+#ifndef VOXLOC_CORE_ESTIMATE_COVARIANCE_CLUSTER_COVARIANCE_H_
+#define VOXLOC_CORE_ESTIMATE_COVARIANCE_CLUSTER_COVARIANCE_H_
 
 #include <Eigen/Core>
 
 #include "absl/types/span.h"
+#include "core/cloud/point_cloud.h"
 #include "core/engine/evaluation_pass.h"
 #include "core/geometry/covariance.h"
 
 namespace voxloc {
+
+// The finite points of the scan, halved along the longest edge of their box again and again, into
+// at most kMaxPointGroups parts of equal size, none of fewer than four points where the scan has
+// as many. Without a finite point there is no cluster.
+[[nodiscard]] PointGroups ClusterPoints(const PointCloud& scan);
+
+// As many groups of consecutive finite points. Much faster; for callers that need only the sums
+// over all points, which engines add up group by group in parallel.
+[[nodiscard]] PointGroups SlicePoints(const PointCloud& scan);
+
+// The arithmetic of calibrated covariances: from what each cluster of points says at a pose to the
+// covariance of the pose. Pure functions in scaled axes, in which rotations are lengths.
 
 // Derivatives of the score of some points, at the pose and by its coordinates.
 struct ScoreTerms {
@@ -56,4 +69,4 @@ using NullSpaceExtents = Eigen::Matrix<double, 6, Eigen::Dynamic, 0, 6, 6>;
 
 }  // namespace voxloc
 
-#endif  // VOXLOC_CORE_ESTIMATE_COVARIANCE_SANDWICH_H_
+#endif  // VOXLOC_CORE_ESTIMATE_COVARIANCE_CLUSTER_COVARIANCE_H_
