@@ -10,7 +10,6 @@
 
 #include "absl/strings/str_cat.h"
 #include "core/engine/profile.h"
-#include "core/estimate/initial_pose/parzen_estimator.h"
 #include "core/estimate/initial_pose/prior_search.h"
 #include "core/geometry/angles.h"
 #include "tests/bench/bench_data.h"

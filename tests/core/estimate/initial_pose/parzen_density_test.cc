@@ -6,7 +6,7 @@
 #include <limits>
 #include <vector>
 
-#include "core/estimate/initial_pose/parzen_estimator.h"
+#include "core/estimate/initial_pose/prior_search.h"
 
 namespace voxloc {
 namespace {

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#include "core/estimate/initial_pose/parzen_estimator.h"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -9,6 +7,7 @@
 #include <limits>
 #include <vector>
 
+#include "core/estimate/initial_pose/prior_search.h"
 #include "core/geometry/euler.h"
 #include "tests/support/random_numbers.h"
 
