@@ -29,6 +29,18 @@
 
 namespace voxloc {
 
+// WorkClass: the purpose of an engine call, which determines its scheduling priority. Results do
+// not depend on it. A device runs tracking first; it splits other work into slices, so that
+// tracking can run between them.
+//
+// Tiles and maps are always mapping.
+enum class WorkClass {
+  kTracking,   // a scan whose vehicle waits for its pose, and the estimates that belong to it
+  kSearching,  // candidates of a search for a pose
+  kScoring,    // poses that a client asks about
+  kMapping,    // building and composing
+};
+
 // Ends a search early. Engines poll it before every iteration. On a device, the waiting call
 // forwards `cancelled` at once, and the device sees it one iteration later.
 struct StopToken {
@@ -147,9 +159,6 @@ struct Judgement {
                                       int max_oscillations = kMaxOscillations);
 [[nodiscard]] Acceptance Judge(const AlignResult& result, const Profile& profile);
 
-// Whether a scan at a pose can overlap a map, from the scan's farthest point and the map's bounds
-// alone. Thread-safe: no shared state.
-
 // The distance of the scan's farthest point from the base, metres; 0 for an empty scan.
 [[nodiscard]] double MaxPointDistance(const PointCloud& scan_base);
 
@@ -163,20 +172,7 @@ struct Judgement {
 // points with cells.
 [[nodiscard]] double MatchMargin(const Profile& profile);
 
-// WorkClass: the purpose of an engine call, which determines its scheduling priority. Results do
-// not depend on it. A device runs tracking first; it splits other work into slices, so that
-// tracking can run between them.
-//
-// Tiles and maps are always mapping.
-enum class WorkClass {
-  kTracking,   // a scan whose vehicle waits for its pose, and the estimates that belong to it
-  kSearching,  // candidates of a search for a pose
-  kScoring,    // poses that a client asks about
-  kMapping,    // building and composing
-};
-
 // Scoring: how well does a scan fit at each of many poses? No search.
-
 struct ScoreRequest {
   std::shared_ptr<const ResidentMap> map;
   std::shared_ptr<const PointCloud> scan;  // base frame; finite points

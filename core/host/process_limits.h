@@ -15,9 +15,7 @@
 
 namespace voxloc {
 
-// Where the kernel shows control groups: those of version 2 and, where the controller is in a
-// hierarchy of version 1, those. The group's own limit and those of all groups above it hold; the
-// smallest counts.
+// Where the kernel shows control groups.
 struct CgroupFiles {
   std::string membership = "/proc/self/cgroup";
   std::string root = "/sys/fs/cgroup";

@@ -83,7 +83,6 @@ void ComposeBlock(const CellKey& block, absl::Span<const CellSource> sources,
 
 // A tile and a map in an engine's memory, in the engine's own layout: opaque to all others,
 // immutable, and safe to read from any thread; the last owner frees them.
-
 class ResidentTile {
  public:
   virtual ~ResidentTile() = default;

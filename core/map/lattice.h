@@ -75,7 +75,7 @@ inline CellKey CellAt(const CellKey& block, uint32_t place) {
 // values at these places. A plain value; any thread may read it.
 class PlaceSet {
  public:
-  // Rank and size are valid once Count has been called after the last Insert.
+  // Rank and size are valid once BuildRanks has been called after the last Insert.
   void Insert(uint32_t place) {
     rows_[place / kBlockSize] =
         static_cast<uint8_t>(rows_[place / kBlockSize] | (1U << (place % kBlockSize)));

@@ -92,11 +92,6 @@ class PoseBuffer {
   std::deque<BufferedPose> poses_;  // stamps never fall
 };
 
-// ScanHistory: the latest scans of a vehicle, prepared in the base frame, with the odometry at
-// each, for clouds that are made of several scans. Scans that are too old, too far away or too many
-// are dropped, so that memory is bounded and no scan from before a jump of the odometry is used.
-// Points are shared, never copied. Not thread-safe: its session locks.
-
 // As many scans of a LiDAR of 10 Hz as the default age holds.
 constexpr size_t kMaxAccumulatedScans = 100;
 
@@ -113,6 +108,10 @@ struct AccumulationOptions {
 // InvalidArgument names the field, its value and what is allowed.
 [[nodiscard]] absl::Status ValidateAccumulationOptions(const AccumulationOptions& options);
 
+// ScanHistory: the latest scans of a vehicle, prepared in the base frame, with the odometry at
+// each, for clouds that are made of several scans. Scans that are too old, too far away or too many
+// are dropped, so that memory is bounded and no scan from before a jump of the odometry is used.
+// Points are shared, never copied. Not thread-safe: its session locks.
 class ScanHistory {
  public:
   explicit ScanHistory(const AccumulationOptions& options) : options_(options) {}

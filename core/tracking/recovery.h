@@ -3,6 +3,9 @@
 // RecoveryPolicy: when a session has lost its vehicle, and where to look for it: around the last
 // good pose, moved by what odometry says since then, in a disc that grows with every search. A
 // session keeps one only where its client asked for it. Not thread-safe: its session locks.
+//
+// The searches align candidates in a disc as one batch, and propose a pose only if it passes all
+// checks. Thread-safe: no shared state.
 
 #ifndef VOXLOC_CORE_TRACKING_RECOVERY_H_
 #define VOXLOC_CORE_TRACKING_RECOVERY_H_
@@ -126,9 +129,6 @@ class RecoveryPolicy {
   std::optional<PropagatedPose> good_;
 };
 
-// Searches for a lost vehicle: candidates in a disc, aligned as one batch. A pose is proposed only
-// if it passes all checks. Thread-safe: no shared state.
-
 // How likely an alignment is right, in [0, 1]; nullopt: not known. May be empty.
 using ConfidenceFunction = std::function<std::optional<double>(const AlignedScan&)>;
 
@@ -137,7 +137,6 @@ using ConfidenceFunction = std::function<std::optional<double>(const AlignedScan
 [[nodiscard]] std::string RejectReason(const AlignResult& result, std::optional<double> confidence,
                                        const Profile& profile, const RecoveryOptions& options);
 
-// Whether a scan agrees with a pose that was proposed for its lost vehicle.
 struct ProposalCheck {
   AlignResult result;                // of the alignment from where the vehicle was expected
   std::optional<double> confidence;  // where it was asked for and known
@@ -149,8 +148,8 @@ struct ProposalCheck {
 
 // Whether a scan agrees with a pose that was proposed for its lost vehicle. `job` names map, scan,
 // profile and regularisation; its guess is not used. `own` is the result of the alignment from the
-// client's own guess, or null. If it ends at a distinct pose that explains
-// the scan nearly as well, the scan does not agree with the proposal.
+// client's own guess, or null. If it ends at a distinct pose that explains the scan nearly as well,
+// the scan does not agree with the proposal.
 [[nodiscard]] ProposalCheck CheckProposal(Engine& engine, const AlignJob& job,
                                           const Pose& expected_map_T_base, const AlignResult* own,
                                           const RecoveryOptions& options,

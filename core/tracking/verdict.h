@@ -50,42 +50,6 @@ constexpr double kStrictMinFarConfidence = 0.5;
 // them by this: beyond it, a pose counts as distinct (HypothesisOptions::min_separation_m).
 constexpr double kSettledWithinM = 1.0;
 
-// Priors of a scan's pose.
-struct PriorKnowledge {
-  std::optional<Pose> map_T_base_guess;  // nullopt: the alignment began anywhere
-  std::vector<PriorPose> priors;
-};
-
-// The prior that bounds the error along the unobserved directions, and the bound.
-struct SettledBy {
-  PriorSource source = PriorSource::kGuess;
-  double within_m = 0.0;  // ErrorBoundAlongUnobserved
-};
-
-struct Verdict {
-  AlignmentStatus status = AlignmentStatus::kOk;
-  std::string detail;  // empty with kOk
-  bool accepted = false;
-  std::optional<SettledBy>
-      settled_by;  // of a degenerate result that is accepted by the strict rule
-};
-
-// Judges a result whose own status is ok, aligned with this profile. `estimate` is null where there
-// is none. Of `gate`, the limits of oscillations and of the distance from the guess count.
-//
-// By the profile's strict rule a result is accepted where it converged, its score and matched ratio
-// suffice, its confidence is known and not below its limit, no other pose explains the scan nearly
-// as well, and a prior bounds the error along the directions that the scan does not observe, if
-// any. By the reference's rule, rivals and unobserved directions affect the status only.
-[[nodiscard]] Verdict JudgeResult(const AlignResult& result, const ScanEstimate* estimate,
-                                  const Profile& profile, const GateOptions& gate,
-                                  const AcceptanceLimits& limits,
-                                  const PriorKnowledge& known = PriorKnowledge());
-
-// OdometryAnchor: the last pose that a scan observed in every direction, propagated by odometry. A
-// prior for scans that do not observe every direction, with an uncertainty that grows with the
-// distance. Not thread-safe: its session locks.
-
 enum class PriorSource { kGuess, kOdometry };
 
 // A pose known without the scan.
@@ -104,6 +68,9 @@ struct PriorPose {
                                                const Pose& result_map_T_base,
                                                const PriorPose& prior);
 
+// OdometryAnchor: the last pose that a scan observed in every direction, propagated by odometry. A
+// prior for scans that do not observe every direction, with an uncertainty that grows with the
+// distance. Not thread-safe: its session locks.
 class OdometryAnchor {
  public:
   // A scan that observes every direction was accepted here.
@@ -124,6 +91,38 @@ class OdometryAnchor {
   double distance_m_ = 0.0;
   double rotation_rad_ = 0.0;
 };
+
+// Priors of a scan's pose.
+struct PriorKnowledge {
+  std::optional<Pose> map_T_base_guess;  // nullopt: the alignment began anywhere
+  std::vector<PriorPose> priors;
+};
+
+// The prior that bounds the error along the unobserved directions, and the bound.
+struct SettledBy {
+  PriorSource source = PriorSource::kGuess;
+  double within_m = 0.0;  // ErrorBoundAlongUnobserved
+};
+
+struct Verdict {
+  AlignmentStatus status = AlignmentStatus::kOk;
+  std::string detail;  // empty with kOk
+  bool accepted = false;
+  // Of a degenerate result that is accepted by the strict rule.
+  std::optional<SettledBy> settled_by;
+};
+
+// Judges a result whose own status is ok, aligned with this profile. `estimate` is null where there
+// is none. Of `gate`, the limits of oscillations and of the distance from the guess count.
+//
+// By the profile's strict rule a result is accepted where it converged, its score and matched ratio
+// suffice, its confidence is known and not below its limit, no other pose explains the scan nearly
+// as well, and a prior bounds the error along the directions that the scan does not observe, if
+// any. By the reference's rule, rivals and unobserved directions affect the status only.
+[[nodiscard]] Verdict JudgeResult(const AlignResult& result, const ScanEstimate* estimate,
+                                  const Profile& profile, const GateOptions& gate,
+                                  const AcceptanceLimits& limits,
+                                  const PriorKnowledge& known = PriorKnowledge());
 
 }  // namespace voxloc
 

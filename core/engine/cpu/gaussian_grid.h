@@ -88,10 +88,6 @@ class GaussianGrid {
   size_t block_bytes_ = 0;
 };
 
-// Composes a grid of Gaussians from the moments of tiles, from scratch or incrementally from the
-// previous grid. Both give bit-identical grids with any number of threads. Thread-safe: no shared
-// state.
-
 // The difference between a list of tiles and that of the previous grid. Tiles of both lists have
 // the same order in both.
 struct GridChange {
@@ -100,6 +96,9 @@ struct GridChange {
   std::vector<size_t> added;  // positions in the list
 };
 
+// Composes a grid from the moments of tiles, from scratch or incrementally from the previous grid.
+// Both give bit-identical grids with any number of threads.
+//
 // Tiles, which must outlive the grid, are of the statistics' cell size and in the map's order. With
 // `change` only blocks that its tiles have points in are made anew, and those in which Gaussians of
 // these blocks are or were found. `pool` null: on the caller's thread.

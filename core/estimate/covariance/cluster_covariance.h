@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Splits a scan into clusters of neighbouring points, whose errors are taken to be independent
-// between clusters. Pure functions; the same scan gives the same clusters in the same order.
+// Clusters of neighbouring points of a scan, whose errors are taken to be independent between
+// clusters, and the arithmetic of calibrated covariances: from what each cluster says at a pose to
+// the covariance of the pose, in scaled axes, in which rotations are lengths. Pure functions; the
+// same scan gives the same clusters in the same order.
 
 #ifndef VOXLOC_CORE_ESTIMATE_COVARIANCE_CLUSTER_COVARIANCE_H_
 #define VOXLOC_CORE_ESTIMATE_COVARIANCE_CLUSTER_COVARIANCE_H_
@@ -23,9 +25,6 @@ namespace voxloc {
 // As many groups of consecutive finite points. Much faster; for callers that need only the sums
 // over all points, which engines add up group by group in parallel.
 [[nodiscard]] PointGroups SlicePoints(const PointCloud& scan);
-
-// The arithmetic of calibrated covariances: from what each cluster of points says at a pose to the
-// covariance of the pose. Pure functions in scaled axes, in which rotations are lengths.
 
 // Derivatives of the score of some points, at the pose and by its coordinates.
 struct ScoreTerms {

@@ -2,7 +2,7 @@
 //
 // A vehicle's pose from a prior: particles drawn from it and aligned, the later ones where a
 // tree-structured Parzen estimator expects good scores, as Autoware's ndt_align_srv has it; but in
-// batches (parzen_estimator.h says by which rule), and with the same answer for the same seed.
+// batches (ParzenEstimator says by which rule), and with the same answer for the same seed.
 //
 // A particle's trial is the pose that it ended at, with its transform probability; the answer is
 // ranked by NVTL. Thread-safe: no shared state.
@@ -76,15 +76,6 @@ struct PriorHeight {
     const ResidentMap& map, size_t statistics_index, const Bounds& bounds,
     const PointCloud& scan_base, const PriorSearchOptions& prior);
 
-// ParzenEstimator: a tree-structured Parzen estimator over poses, with Autoware's numbers. Told
-// where trials ended and how well, it proposes poses to try: of many drawn from the prior, those
-// that lie near good trials and far from bad ones. One thread at a time per instance.
-//
-// Autoware proposes one pose, waits for its trial, and proposes the next. Here q poses can be
-// proposed at once and aligned as one batch ("constant liar"): until its trial ends, a proposal
-// counts as a bad trial at the proposed pose, so that the next proposals of the batch lie elsewhere
-// instead of crowding around the same maximum. With q = 1 the rule is Autoware's.
-
 // Kernel densities over planar poses: a product of three normal densities around every centre, with
 // Autoware's widths, yaw on the circle. Height and tilt do not count: they follow from the ground.
 struct PlanarPose {
@@ -118,6 +109,14 @@ struct ParzenPrior {
   Vector5 sigma = Vector5::Zero();
 };
 
+// ParzenEstimator: a tree-structured Parzen estimator over poses, with Autoware's numbers. Told
+// where trials ended and how well, it proposes poses to try: of many drawn from the prior, those
+// that lie near good trials and far from bad ones. One thread at a time per instance.
+//
+// Autoware proposes one pose, waits for its trial, and proposes the next. Here q poses can be
+// proposed at once and aligned as one batch ("constant liar"): until its trial ends, a proposal
+// counts as a bad trial at the proposed pose, so that the next proposals of the batch lie elsewhere
+// instead of crowding around the same maximum. With q = 1 the rule is Autoware's.
 class ParzenEstimator {
  public:
   // Proposals are draws from the prior while it knows of fewer than `startup_trials`, or of fewer

@@ -46,15 +46,6 @@ struct ScanFitRequest {
 // request gives the same observations.
 [[nodiscard]] absl::StatusOr<std::vector<FitObservation>> ObserveFit(const ScanFitRequest& request);
 
-// Sums the observations per tile. Tiles are given by the bounds of their points, map frame. An
-// observation within the bounds of several tiles counts for each; one in none counts for the
-// nearest tile within `margin_m`. Tiles without an observation have scans == 0.
-[[nodiscard]] std::vector<TileFit> SumByTile(absl::Span<const FitObservation> observations,
-                                             absl::Span<const Bounds> tiles, double margin_m);
-
-// TileFit: how well scans matched a tile of a map, summed over scans with exponential decay. A
-// plain value.
-
 // Counts. Of points: all, and those that no cell explains. Of solid cells: confirmed or seen
 // through, and seen through.
 struct FitCounts {
@@ -63,6 +54,8 @@ struct FitCounts {
   [[nodiscard]] double ratio() const { return all > 0.0 ? mismatched / all : 0.0; }
 };
 
+// TileFit: how well scans matched a tile of a map, summed over scans with exponential decay. A
+// plain value.
 struct TileFit {
   double scans = 0.0;
   FitCounts points;
@@ -83,6 +76,12 @@ struct TileFit {
 // Decay factors of a sum: per added scan, and over time.
 [[nodiscard]] double DecayPerScan();
 [[nodiscard]] double DecayAfter(double time_s);
+
+// Sums the observations per tile. Tiles are given by the bounds of their points, map frame. An
+// observation within the bounds of several tiles counts for each; one in none counts for the
+// nearest tile within `margin_m`. Tiles without an observation have scans == 0.
+[[nodiscard]] std::vector<TileFit> SumByTile(absl::Span<const FitObservation> observations,
+                                             absl::Span<const Bounds> tiles, double margin_m);
 
 }  // namespace voxloc
 
