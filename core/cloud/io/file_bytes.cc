@@ -13,31 +13,12 @@
 #include <new>
 #include <system_error>
 
+#include "absl/cleanup/cleanup.h"
 #include "absl/strings/str_cat.h"
 #include "core/status/try.h"
 
 namespace voxloc {
 namespace {
-
-class Descriptor {
- public:
-  explicit Descriptor(int number) : number_(number) {}
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
-  ~Descriptor() {
-    if (number_ >= 0) ::close(number_);
-  }
-  [[nodiscard]] int number() const { return number_; }
-  // Errors of delayed writes surface here.
-  [[nodiscard]] bool Close() {
-    const int number = number_;
-    number_ = -1;
-    return ::close(number) == 0;
-  }
-
- private:
-  int number_;
-};
 
 absl::Status SystemError(const std::string& path, absl::string_view action, int error) {
   const std::string message =
@@ -60,15 +41,19 @@ absl::Status SystemError(const std::string& path, absl::string_view action, int 
   }
 }
 
-absl::Status WriteAll(const std::string& path, Descriptor& file, absl::string_view bytes) {
+// Writes and closes it.
+absl::Status WriteAll(const std::string& path, int descriptor, absl::string_view bytes) {
+  absl::Cleanup close = [descriptor] { ::close(descriptor); };
   while (!bytes.empty()) {
-    const ssize_t written = ::write(file.number(), bytes.data(), bytes.size());
+    const ssize_t written = ::write(descriptor, bytes.data(), bytes.size());
     if (written < 0 && errno == EINTR) continue;
     if (written < 0) return SystemError(path, "write", errno);
     bytes.remove_prefix(static_cast<size_t>(written));
   }
-  if (::fsync(file.number()) != 0) return SystemError(path, "sync", errno);
-  if (!file.Close()) return SystemError(path, "close", errno);
+  if (::fsync(descriptor) != 0) return SystemError(path, "sync", errno);
+  // Errors of delayed writes surface here.
+  std::move(close).Cancel();
+  if (::close(descriptor) != 0) return SystemError(path, "close", errno);
   return absl::OkStatus();
 }
 
@@ -128,9 +113,9 @@ absl::StatusOr<FileBytes> ReadFileBytes(const std::string& path, size_t max_byte
 absl::Status WriteFileBytes(const std::string& path, absl::string_view bytes, unsigned mode) {
   static std::atomic<uint64_t> counter{0};
   const std::string temporary = absl::StrCat(path, ".", ::getpid(), "-", ++counter, kPartSuffix);
-  Descriptor file(::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode));
-  if (file.number() < 0) return SystemError(path, "create", errno);
-  absl::Status status = WriteAll(path, file, bytes);
+  const int descriptor = ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode);
+  if (descriptor < 0) return SystemError(path, "create", errno);
+  absl::Status status = WriteAll(path, descriptor, bytes);
   if (status.ok() && std::rename(temporary.c_str(), path.c_str()) != 0) {
     status = SystemError(path, "rename to it", errno);
   }

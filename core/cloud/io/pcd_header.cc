@@ -264,12 +264,6 @@ PointCloud PcdHeader::ApplyViewpoint(PointCloud cloud) const {
   return cloud;
 }
 
-size_t PcdHeader::point_bytes() const {
-  size_t sum = 0;
-  for (const PcdField& field : fields) sum += field.bytes();
-  return sum;
-}
-
 size_t PcdHeader::padding_bytes() const {
   size_t sum = 0;
   for (const PcdField& field : fields) sum += field.is_padding() ? field.bytes() : 0;

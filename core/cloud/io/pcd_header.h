@@ -44,7 +44,7 @@ struct PcdHeader {
   // Applies VIEWPOINT to the points. A pure translation changes the origin only.
   [[nodiscard]] PointCloud ApplyViewpoint(PointCloud cloud) const;
 
-  [[nodiscard]] size_t point_bytes() const;
+  [[nodiscard]] size_t point_bytes() const { return Records().record_bytes; }
   [[nodiscard]] size_t padding_bytes() const;  // the part of point_bytes() in padding fields
 };
 

@@ -129,19 +129,6 @@ absl::StatusOr<PointCloud> ReadCompressed(const PcdHeader& header, absl::string_
   return CloudFromColumns(FieldColumnsOf(header, data.get(), fits(full_bytes)));
 }
 
-absl::StatusOr<PointCloud> ReadPoints(const PcdHeader& header, absl::string_view bytes,
-                                      absl::string_view name) {
-  switch (header.encoding) {
-    case PcdEncoding::kAscii:
-      return ReadAscii(header, bytes, name);
-    case PcdEncoding::kBinary:
-      return ReadBinary(header, bytes, name);
-    case PcdEncoding::kBinaryCompressed:
-      return ReadCompressed(header, bytes, name);
-  }
-  return absl::InternalError(absl::StrCat(name, ": no reader for its encoding"));
-}
-
 }  // namespace
 
 absl::StatusOr<PointCloud> ParsePcd(absl::string_view bytes, absl::string_view name,
@@ -152,7 +139,10 @@ absl::StatusOr<PointCloud> ParsePcd(absl::string_view bytes, absl::string_view n
                                                      " points (got ", header.points,
                                                      " in the header)"));
   }
-  VOXLOC_ASSIGN_OR_RETURN(PointCloud cloud, ReadPoints(header, bytes, name));
+  const auto read = header.encoding == PcdEncoding::kAscii    ? ReadAscii
+                    : header.encoding == PcdEncoding::kBinary ? ReadBinary
+                                                              : ReadCompressed;
+  VOXLOC_ASSIGN_OR_RETURN(PointCloud cloud, read(header, bytes, name));
   return header.ApplyViewpoint(std::move(cloud));
 }
 

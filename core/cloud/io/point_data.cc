@@ -202,33 +202,25 @@ double Load(const char* bytes) {
   return static_cast<double>(value);
 }
 
-// Calls make() with a value of the C++ type of `type`.
-template <typename Make>
-auto VisitScalarType(ScalarType type, const Make& make) {
-  switch (type) {
-    case ScalarType::kInt8:
-      return make(int8_t{});
-    case ScalarType::kInt16:
-      return make(int16_t{});
-    case ScalarType::kInt32:
-      return make(int32_t{});
-    case ScalarType::kInt64:
-      return make(int64_t{});
-    case ScalarType::kUint8:
-      return make(uint8_t{});
-    case ScalarType::kUint16:
-      return make(uint16_t{});
-    case ScalarType::kUint32:
-      return make(uint32_t{});
-    case ScalarType::kUint64:
-      return make(uint64_t{});
-    case ScalarType::kFloat32:
-      return make(float{});
-    case ScalarType::kFloat64:
-      return make(double{});
-  }
-  return decltype(make(double{})){};
+struct ScalarTraits {
+  size_t bytes;
+  ScalarLoader load;
+  ScalarLoader load_big_endian;
+};
+
+template <typename T>
+constexpr ScalarTraits TraitsOf() {
+  return {sizeof(T), &Load<T, false>, &Load<T, true>};
 }
+
+// In the order of ScalarType.
+constexpr ScalarTraits kScalarTraits[] = {
+    TraitsOf<int8_t>(),  TraitsOf<int16_t>(),  TraitsOf<int32_t>(),  TraitsOf<int64_t>(),
+    TraitsOf<uint8_t>(), TraitsOf<uint16_t>(), TraitsOf<uint32_t>(), TraitsOf<uint64_t>(),
+    TraitsOf<float>(),   TraitsOf<double>(),
+};
+
+const ScalarTraits& TraitsOf(ScalarType type) { return kScalarTraits[static_cast<size_t>(type)]; }
 
 absl::Status FindUniqueField(const std::vector<std::string>& names, absl::string_view wanted,
                              std::optional<size_t>& index) {
@@ -244,19 +236,14 @@ absl::Status FindUniqueField(const std::vector<std::string>& names, absl::string
 
 }  // namespace
 
-size_t SizeOf(ScalarType type) {
-  return VisitScalarType(type, [](auto number) { return sizeof(number); });
-}
+size_t SizeOf(ScalarType type) { return TraitsOf(type).bytes; }
 
 bool IsInteger(ScalarType type) {
   return type != ScalarType::kFloat32 && type != ScalarType::kFloat64;
 }
 
 ScalarLoader LoaderOf(ScalarType type, bool big_endian) {
-  return VisitScalarType(type, [big_endian](auto number) -> ScalarLoader {
-    using Number = decltype(number);
-    return big_endian ? &Load<Number, true> : &Load<Number, false>;
-  });
+  return big_endian ? TraitsOf(type).load_big_endian : TraitsOf(type).load;
 }
 
 absl::StatusOr<PointFields> FindPointFields(const std::vector<std::string>& names) {

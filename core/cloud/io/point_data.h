@@ -21,7 +21,7 @@
 namespace voxloc {
 
 // The number types that cloud files are made of. Binary files are little-endian, and PLY in either.
-enum class ScalarType {
+enum class ScalarType {  // kScalarTraits has this order
   kInt8,
   kInt16,
   kInt32,

@@ -40,11 +40,10 @@ bool LineScanner::Next(absl::string_view& line) {
 }
 
 absl::string_view ConsumeWord(absl::string_view& rest) {
-  size_t begin = 0;
-  while (begin < rest.size() && IsSpace(rest[begin])) ++begin;
-  size_t end = begin;
+  while (!rest.empty() && IsSpace(rest.front())) rest.remove_prefix(1);
+  size_t end = 0;
   while (end < rest.size() && !IsSpace(rest[end])) ++end;
-  const absl::string_view word = rest.substr(begin, end - begin);
+  const absl::string_view word = rest.substr(0, end);
   rest.remove_prefix(end);
   return word;
 }
