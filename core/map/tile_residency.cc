@@ -38,17 +38,9 @@ std::vector<Node> BoundRuns(const Children& children) {
 }
 
 void AddState(TileState state, TileResidency::Counts& counts) {
-  switch (state) {
-    case TileState::kResident:
-      ++counts.resident;
-      break;
-    case TileState::kMissing:
-      ++counts.missing;
-      break;
-    case TileState::kDamaged:
-      ++counts.damaged;
-      break;
-  }
+  ++(state == TileState::kResident  ? counts.resident
+     : state == TileState::kMissing ? counts.missing
+                                    : counts.damaged);
 }
 
 }  // namespace

@@ -86,31 +86,28 @@ absl::StatusOr<std::vector<MapCell>> CpuMap::CellsInBox(size_t statistics_index,
                                                         const Eigen::Vector3d& min,
                                                         const Eigen::Vector3d& max,
                                                         size_t max_cells) const {
-  return CatchOutOfMemory([&] { return TryCellsInBox(statistics_index, min, max, max_cells); },
-                          [] { return std::string("no memory for the cells of the box"); });
-}
-
-absl::StatusOr<std::vector<MapCell>> CpuMap::TryCellsInBox(size_t statistics_index,
-                                                           const Eigen::Vector3d& min,
-                                                           const Eigen::Vector3d& max,
-                                                           size_t max_cells) const {
-  std::vector<MapCell> found;
-  std::vector<MapCell> cells;
-  for (const auto& [key, block] : grids_[statistics_index].BlocksMeeting(min, max)) {
-    cells.clear();
-    ComposeBlock(key, block->sources, statistics_[statistics_index], cells);
-    for (const MapCell& cell : cells) {
-      if ((cell.mean.array() < min.array()).any() || (cell.mean.array() > max.array()).any()) {
-        continue;
-      }
-      if (found.size() == max_cells) {
-        return absl::ResourceExhaustedError(
-            absl::StrCat("the box holds more than ", max_cells, " cells; ask for a smaller one"));
-      }
-      found.push_back(cell);
-    }
-  }
-  return found;
+  return CatchOutOfMemory(
+      [&]() -> absl::StatusOr<std::vector<MapCell>> {
+        std::vector<MapCell> found;
+        std::vector<MapCell> cells;
+        for (const auto& [key, block] : grids_[statistics_index].BlocksMeeting(min, max)) {
+          cells.clear();
+          ComposeBlock(key, block->sources, statistics_[statistics_index], cells);
+          for (const MapCell& cell : cells) {
+            if ((cell.mean.array() < min.array()).any() ||
+                (cell.mean.array() > max.array()).any()) {
+              continue;
+            }
+            if (found.size() == max_cells) {
+              return absl::ResourceExhaustedError(absl::StrCat(
+                  "the box holds more than ", max_cells, " cells; ask for a smaller one"));
+            }
+            found.push_back(cell);
+          }
+        }
+        return found;
+      },
+      [] { return "no memory for the cells of the box"; });
 }
 
 }  // namespace voxloc::cpu

@@ -60,11 +60,6 @@ class CpuMap : public ResidentMap {
                                                                 size_t max_cells) const override;
 
  private:
-  [[nodiscard]] absl::StatusOr<std::vector<MapCell>> TryCellsInBox(size_t statistics_index,
-                                                                   const Eigen::Vector3d& min,
-                                                                   const Eigen::Vector3d& max,
-                                                                   size_t max_cells) const;
-
   // The blocks of the grids refer to their lattices, and a successor compares its own with them.
   std::vector<std::shared_ptr<const CpuTile>> tiles_;
   std::vector<CellStatistics> statistics_;
