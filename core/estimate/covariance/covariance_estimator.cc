@@ -23,11 +23,11 @@ std::vector<Eigen::Vector2d> PositionsOf(const AlignResult& result,
   return positions;
 }
 
-CovarianceReport FixedReport(const CovarianceOptions& options, const Pose& map_T_base,
-                             absl::Status why) {
+// The fixed covariance; `why` is not ok where something prevents the method's.
+CovarianceReport FixedReport(const CovarianceRequest& request, absl::Status why) {
   CovarianceReport fixed;
   fixed.status = std::move(why);
-  fixed.covariance = RotateFixedCovariance(options.fixed, map_T_base);
+  fixed.covariance = RotateFixedCovariance(request.options->fixed, request.scan.result->map_T_base);
   return fixed;
 }
 
@@ -43,24 +43,10 @@ Vector6 VariancesInBase(const Matrix6& covariance, const Pose& map_T_base) {
   return variances;
 }
 
-// Reports the fixed covariance in place of the method's, which `why` prevents.
-void FallBack(const CovarianceRequest& request, absl::Status why, CovarianceReport& report) {
-  report = FixedReport(*request.options, request.scan.result->map_T_base, std::move(why));
-}
-
 void ReportPosition(const CovarianceRequest& request, const Eigen::Matrix2d& estimate,
                     CovarianceReport& report) {
   report.covariance =
       CovarianceWithPosition(estimate, request.scan.result->map_T_base, *request.options);
-}
-
-void EstimateLaplace(const CovarianceRequest& request, CovarianceReport& report) {
-  const absl::StatusOr<Eigen::Matrix2d> estimate = LaplaceCovariance(request.scan.result->hessian);
-  if (estimate.ok()) {
-    ReportPosition(request, *estimate, report);
-  } else {
-    FallBack(request, estimate.status(), report);
-  }
 }
 
 // Ok: where the alignment ended says something about the main result's uncertainty.
@@ -101,7 +87,7 @@ void EstimateMultiNdt(Engine& engine, absl::Span<const CovarianceRequest> reques
       report.nvtl.push_back(aligned.after.nearest_voxel_likelihood);
     }
     if (!status.ok()) {
-      FallBack(requests[i], status, report);
+      report = FixedReport(requests[i], status);
       continue;
     }
     const auto positions = PositionsOf(*requests[i].scan.result, report.aligned_map_T_base);
@@ -123,7 +109,7 @@ void EstimateMultiNdtScore(Engine& engine, const CovarianceRequest& request,
   score_request.stop = job.stop;
   const absl::StatusOr<ScoreResult> scores = engine.Score(score_request);
   if (!scores.ok()) {
-    FallBack(request, scores.status(), report);
+    report = FixedReport(request, scores.status());
     return;
   }
   std::vector<double> nvtl = {result.after.nearest_voxel_likelihood};
@@ -141,7 +127,7 @@ CovarianceReport ReportCalibrated(const CovarianceRequest& request,
                                   const CalibratedCovariance& calibrated) {
   const CovarianceOptions& options = *request.options;
   const Pose& map_T_base = request.scan.result->map_T_base;
-  if (!calibrated.status.ok()) return FixedReport(options, map_T_base, calibrated.status);
+  if (!calibrated.status.ok()) return FixedReport(request, calibrated.status);
   CovarianceReport report;
   report.method = CovarianceMethod::kCalibrated;
   const Matrix6 of_scan = options.scale_factor * calibrated.covariance;
@@ -166,16 +152,17 @@ Eigen::Matrix2d PlaneRotation(const Pose& map_T_base) {
 }  // namespace
 
 std::optional<CovarianceReport> EstimateWithoutEngine(const CovarianceRequest& request) {
-  CovarianceReport report;
-  report.method = request.options->method;
-  switch (report.method) {
+  switch (request.options->method) {
     case CovarianceMethod::kFixed:
-      report.covariance =
-          RotateFixedCovariance(request.options->fixed, request.scan.result->map_T_base);
+      return FixedReport(request, absl::OkStatus());
+    case CovarianceMethod::kLaplace: {
+      const auto estimate = LaplaceCovariance(request.scan.result->hessian);
+      if (!estimate.ok()) return FixedReport(request, estimate.status());
+      CovarianceReport report;
+      report.method = CovarianceMethod::kLaplace;
+      ReportPosition(request, *estimate, report);
       return report;
-    case CovarianceMethod::kLaplace:
-      EstimateLaplace(request, report);
-      return report;
+    }
     case CovarianceMethod::kCalibrated:
       if (request.calibrated == nullptr) return std::nullopt;
       return ReportCalibrated(request, *request.calibrated);

@@ -25,7 +25,6 @@ namespace voxloc {
 // What a calibrated covariance is the sum of: variances along and about the base's axes, order x y
 // z rx ry rz, square metres and square radians.
 struct VarianceShares {
-  using Vector6 = voxloc::Vector6;
   Vector6 scan = Vector6::Zero();              // what the scan's own residuals show
   Vector6 map_and_mounting = Vector6::Zero();  // the parts of SystematicParts
   Vector6 time = Vector6::Zero();

@@ -30,6 +30,8 @@ constexpr size_t kMaxCellsPerQuery = size_t{1} << 20;
 // A uniform spread ends at this many sigma, squared.
 constexpr double kSquaredSigmas = 3.0;
 
+// Appends the occupied voxels of all Gaussians whose mean lies in the box; one may come several
+// times. InvalidArgument: more than `max_voxels`.
 absl::Status CollectVoxels(const ResidentMap& map, size_t statistics_index,
                            const Eigen::Vector3d& min, const Eigen::Vector3d& max, double voxel_m,
                            size_t max_voxels, std::vector<CellKey>& voxels) {
@@ -52,29 +54,13 @@ absl::Status CollectVoxels(const ResidentMap& map, size_t statistics_index,
   return CollectVoxels(map, statistics_index, upper_min, max, voxel_m, max_voxels, voxels);
 }
 
-// The occupied voxels of all Gaussians whose mean lies in the box; one may come several times.
-// InvalidArgument: more than `max_voxels`.
-absl::StatusOr<std::vector<CellKey>> OccupiedVoxels(const ResidentMap& map, size_t statistics_index,
-                                                    const Eigen::Vector3d& min,
-                                                    const Eigen::Vector3d& max, double voxel_m,
-                                                    size_t max_voxels) {
-  // No cell lies beyond, and halves of infinity would never end.
-  const double border_m = kMaxCellIndex * map.statistics()[statistics_index].cell_size_m;
-  std::vector<CellKey> voxels;
-  VOXLOC_TRY(CollectVoxels(map, statistics_index, min.cwiseMax(-border_m), max.cwiseMin(border_m),
-                           voxel_m, max_voxels, voxels));
-  return voxels;
-}
-
 struct Extent {
-  CellKey low = {std::numeric_limits<int32_t>::max(), std::numeric_limits<int32_t>::max(),
-                 std::numeric_limits<int32_t>::max()};
-  CellKey high = {std::numeric_limits<int32_t>::min(), std::numeric_limits<int32_t>::min(),
-                  std::numeric_limits<int32_t>::min()};
+  CellKey low;
+  CellKey high;
 };
 
 Extent ExtentOf(const std::vector<CellKey>& voxels) {
-  Extent e;
+  Extent e = {voxels.front(), voxels.front()};
   for (const CellKey& v : voxels) {
     e.low = {std::min(e.low.x, v.x), std::min(e.low.y, v.y), std::min(e.low.z, v.z)};
     e.high = {std::max(e.high.x, v.x), std::max(e.high.y, v.y), std::max(e.high.z, v.z)};
@@ -153,15 +139,16 @@ absl::StatusOr<SearchGrid> MakeSearchGrid(Engine& engine, const ResidentMap& map
   const auto index =
       static_cast<size_t>(std::find(map.statistics().begin(), map.statistics().end(), statistics) -
                           map.statistics().begin());
-  constexpr double kInfinite = std::numeric_limits<double>::infinity();
-  Eigen::Vector3d min = Eigen::Vector3d::Constant(-kInfinite);
-  Eigen::Vector3d max = Eigen::Vector3d::Constant(kInfinite);
+  // No cell lies beyond, and halves of infinity would never end.
+  const double border_m = kMaxCellIndex * statistics.cell_size_m;
+  Eigen::Vector3d min = Eigen::Vector3d::Constant(-border_m);
+  Eigen::Vector3d max = Eigen::Vector3d::Constant(border_m);
   if (area.has_value()) {
-    min.head<2>() = area->min.array() - options.reach_m;
-    max.head<2>() = area->max.array() + options.reach_m;
+    min.head<2>() = (area->min.array() - options.reach_m).max(-border_m);
+    max.head<2>() = (area->max.array() + options.reach_m).min(border_m);
   }
-  VOXLOC_ASSIGN_OR_RETURN(const std::vector<CellKey> voxels,
-                          OccupiedVoxels(map, index, min, max, voxel_m, kMaxOccupiedVoxels));
+  std::vector<CellKey> voxels;
+  VOXLOC_TRY(CollectVoxels(map, index, min, max, voxel_m, kMaxOccupiedVoxels, voxels));
   if (voxels.empty()) {
     return absl::InvalidArgumentError(area.has_value() ? "the region does not touch the map"
                                                        : "the map has no cells");

@@ -87,19 +87,6 @@ RemainingInformation RemoveShare(const Square& share, double min_remaining) {
       OfEigenvalues(rest, [&](double value) { return value > min_remaining ? 0.0 : 1.0; })};
 }
 
-// What the prior adds along one axis: the part of it that the points do not determine.
-struct PriorContribution {
-  double offset_m = 0.0;
-  double variance_m2 = 0.0;
-};
-
-PriorContribution ContributionOfPrior(const std::optional<PosePrior>& prior,
-                                      const Vector6& unobserved_part) {
-  if (!prior.has_value()) return {0.0, std::numeric_limits<double>::infinity()};
-  return {unobserved_part.dot(prior->offset),
-          unobserved_part.dot(prior->covariance * unobserved_part)};
-}
-
 // A solution in whitened coordinates.
 struct WhiteSolution {
   Column step;
@@ -118,10 +105,12 @@ AxisSolution AlongAxis(const WhiteSolution& solution, const Whitening& whitening
   Vector6 unobserved_part = whitening.unobserved * direction;
   unobserved_part += whitening.to_white.transpose() * (solution.unobserved * white);
   along.observed = unobserved_part.norm() <= kRounding;
-  if (!along.observed) {
-    const PriorContribution part = ContributionOfPrior(prior, unobserved_part);
-    along.step_m += part.offset_m;
-    variance += part.variance_m2;
+  if (!along.observed && prior.has_value()) {
+    // The part of the prior that the points do not determine.
+    along.step_m += unobserved_part.dot(prior->offset);
+    variance += unobserved_part.dot(prior->covariance * unobserved_part);
+  } else if (!along.observed) {
+    variance += std::numeric_limits<double>::infinity();
   }
   along.sigma_m = std::sqrt(std::max(0.0, variance));
   return along;
