@@ -28,13 +28,6 @@ Pose Between(const Pose& from, const Pose& to, double share) {
 
 }  // namespace
 
-PoseBufferOptions ReferenceBufferOptions() {
-  PoseBufferOptions options;
-  options.timeout_s = 1000.0;
-  options.distance_tolerance_m = 1000.0;
-  return options;
-}
-
 absl::Status ValidatePoseBufferOptions(const PoseBufferOptions& options) {
   return CheckRanges({{"timeout_s", options.timeout_s, Over(0.0)},
                       {"distance_tolerance_m", options.distance_tolerance_m, Over(0.0)},

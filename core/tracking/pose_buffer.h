@@ -56,7 +56,7 @@ struct PoseBufferOptions {
 constexpr size_t kMaxBufferedPoses = 100'000;
 
 // For reference positions: practically no validation, 1000 s and 1000 m.
-[[nodiscard]] PoseBufferOptions ReferenceBufferOptions();
+[[nodiscard]] inline PoseBufferOptions ReferenceBufferOptions() { return {1000.0, 1000.0}; }
 
 // InvalidArgument names the field, its value and what is allowed.
 [[nodiscard]] absl::Status ValidatePoseBufferOptions(const PoseBufferOptions& options);

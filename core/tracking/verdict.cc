@@ -42,14 +42,6 @@ std::string Unobserved(const Degeneracy& degeneracy) {
   return absl::StrCat("not observed: ", absl::StrJoin(axes, ", "));
 }
 
-Verdict NotAccepted(AlignmentStatus status, std::string detail) {
-  return {status, std::move(detail), false, std::nullopt};
-}
-
-Verdict Accepted(AlignmentStatus status, std::string detail) {
-  return {status, std::move(detail), true, std::nullopt};
-}
-
 // Empty: the confidence suffices.
 std::string LowConfidence(const AlignResult& result, const ScanEstimate* estimate, bool strict,
                           const GateOptions& gate, const AcceptanceLimits& limits,
@@ -80,22 +72,22 @@ absl::string_view NameOf(PriorSource source) {
 Verdict JudgeDegenerate(const AlignResult& result, const Degeneracy& degeneracy, bool strict,
                         const PriorKnowledge& known) {
   const std::string unobserved = Unobserved(degeneracy);
-  if (!strict) return Accepted(AlignmentStatus::kDegenerate, unobserved);
+  if (!strict) return {AlignmentStatus::kDegenerate, unobserved, true};
   std::optional<SettledBy> best;
   for (const PriorPose& prior : known.priors) {
     const double within_m = ErrorBoundAlongUnobserved(degeneracy, result.map_T_base, prior);
     if (!best.has_value() || within_m < best->within_m) best = SettledBy{prior.source, within_m};
   }
   if (!best.has_value()) {
-    return NotAccepted(AlignmentStatus::kDegenerate,
-                       absl::StrCat(unobserved,
-                                    "; neither a guess with a covariance nor odometry "
-                                    "says where the vehicle is along it"));
+    return {AlignmentStatus::kDegenerate,
+            absl::StrCat(unobserved,
+                         "; neither a guess with a covariance nor odometry "
+                         "says where the vehicle is along it")};
   }
   if (!(best->within_m <= kSettledWithinM)) {
-    return NotAccepted(AlignmentStatus::kDegenerate,
-                       absl::StrCat(unobserved, "; ", NameOf(best->source), " leave ",
-                                    best->within_m, " m, allowed are ", kSettledWithinM));
+    return {AlignmentStatus::kDegenerate,
+            absl::StrCat(unobserved, "; ", NameOf(best->source), " leave ", best->within_m,
+                         " m, allowed are ", kSettledWithinM)};
   }
   return {
       AlignmentStatus::kDegenerate,
@@ -108,25 +100,25 @@ Verdict JudgeReliability(const AlignResult& result, const ScanEstimate* estimate
                          const GateOptions& gate, const AcceptanceLimits& limits,
                          const PriorKnowledge& known) {
   if (result.after.matched_ratio() < limits.min_matched_ratio) {
-    return NotAccepted(AlignmentStatus::kLowOverlap,
-                       absl::StrCat("the matched ratio ", result.after.matched_ratio(),
-                                    " is below ", limits.min_matched_ratio));
+    return {AlignmentStatus::kLowOverlap,
+            absl::StrCat("the matched ratio ", result.after.matched_ratio(), " is below ",
+                         limits.min_matched_ratio)};
   }
   std::string low_confidence = LowConfidence(result, estimate, strict, gate, limits, known);
   if (!low_confidence.empty()) {
-    return NotAccepted(AlignmentStatus::kLowConfidence, std::move(low_confidence));
+    return {AlignmentStatus::kLowConfidence, std::move(low_confidence)};
   }
-  if (estimate == nullptr) return Accepted(AlignmentStatus::kOk, "");
+  if (estimate == nullptr) return {AlignmentStatus::kOk, "", true};
   if (const std::optional<RivalPose>& rival = estimate->rival) {
     return {AlignmentStatus::kAmbiguous,
             absl::StrCat("a pose ", TranslationDistance(rival->map_T_base, result.map_T_base),
                          " m away has nvtl ", rival->nvtl),
-            !strict, std::nullopt};
+            !strict};
   }
   if (estimate->degeneracy.has_value() && estimate->degeneracy->degenerate()) {
     return JudgeDegenerate(result, *estimate->degeneracy, strict, known);
   }
-  return Accepted(AlignmentStatus::kOk, "");
+  return {AlignmentStatus::kOk, "", true};
 }
 
 }  // namespace
@@ -135,17 +127,16 @@ Verdict JudgeResult(const AlignResult& result, const ScanEstimate* estimate, con
                     const GateOptions& gate, const AcceptanceLimits& limits,
                     const PriorKnowledge& known) {
   if (result.termination == Termination::kDeadline) {
-    return NotAccepted(AlignmentStatus::kDeadline,
-                       "the deadline passed while the scan was aligned");
+    return {AlignmentStatus::kDeadline, "the deadline passed while the scan was aligned"};
   }
   if (result.after.matched_points == 0) {
-    return NotAccepted(AlignmentStatus::kOutOfMap, "no point has a map cell near it");
+    return {AlignmentStatus::kOutOfMap, "no point has a map cell near it"};
   }
   switch (JudgeInDetail(result, profile, gate.max_oscillations).acceptance) {
     case Acceptance::kNotConverged:
-      return NotAccepted(AlignmentStatus::kNotConverged, NotConverged(result));
+      return {AlignmentStatus::kNotConverged, NotConverged(result)};
     case Acceptance::kLowScore:
-      return NotAccepted(AlignmentStatus::kLowScore, LowScore(result, profile));
+      return {AlignmentStatus::kLowScore, LowScore(result, profile)};
     case Acceptance::kAccepted:
       break;
   }

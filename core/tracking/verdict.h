@@ -109,7 +109,7 @@ struct Verdict {
   std::string detail;  // empty with kOk
   bool accepted = false;
   // Of a degenerate result that is accepted by the strict rule.
-  std::optional<SettledBy> settled_by;
+  std::optional<SettledBy> settled_by = std::nullopt;
 };
 
 // Judges a result whose own status is ok, aligned with this profile. `estimate` is null where there
