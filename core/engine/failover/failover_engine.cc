@@ -55,47 +55,6 @@ bool FailoverEngine::FailOverFrom(size_t engine) const {
   }
 }
 
-template <typename Call>
-auto FailoverEngine::CallWithRetry(const Call& call) {
-  while (true) {
-    const size_t engine = takeovers();
-    auto result = call(*engines_[engine]);
-    if (result.ok() || !FailOverFrom(engine) || takeovers() == engine) return result;
-  }
-}
-
-template <typename Call>
-auto FailoverEngine::CallOnce(const Call& call) {
-  const size_t engine = takeovers();
-  auto result = call(*engines_[engine]);
-  if (!result.ok()) FailOverFrom(engine);
-  return result;
-}
-
-absl::StatusOr<std::shared_ptr<const ResidentTile>> FailoverEngine::DoBuildTile(
-    const PointCloud& cloud_map, absl::Span<const CellStatistics> statistics) {
-  return CallWithRetry([&](Engine& engine) { return engine.BuildTile(cloud_map, statistics); });
-}
-
-absl::StatusOr<std::shared_ptr<const ResidentMap>> FailoverEngine::DoCompose(
-    absl::Span<const std::shared_ptr<const ResidentTile>> tiles,
-    absl::Span<const CellStatistics> statistics, const ResidentMap* previous) {
-  return CallOnce([&](Engine& engine) { return engine.Compose(tiles, statistics, previous); });
-}
-
-absl::StatusOr<std::string> FailoverEngine::DoExportTile(const ResidentTile& tile) {
-  return CallOnce([&](Engine& engine) { return engine.ExportTile(tile); });
-}
-
-absl::StatusOr<std::shared_ptr<const ResidentTile>> FailoverEngine::DoImportTile(
-    absl::string_view bytes) {
-  return CallWithRetry([&](Engine& engine) { return engine.ImportTile(bytes); });
-}
-
-std::shared_ptr<const PackedJob> FailoverEngine::DoPack(const AlignJob& job) {
-  return ActiveEngine().Pack(job);
-}
-
 std::vector<AlignResult> FailoverEngine::Align(absl::Span<const AlignJob> jobs) {
   const size_t engine = takeovers();
   std::vector<AlignResult> results = engines_[engine]->Align(jobs);
@@ -103,25 +62,6 @@ std::vector<AlignResult> FailoverEngine::Align(absl::Span<const AlignJob> jobs) 
                                   [](const AlignResult& result) { return !result.status.ok(); });
   if (failed) FailOverFrom(engine);
   return results;
-}
-
-absl::StatusOr<ScoreResult> FailoverEngine::DoScore(const ScoreRequest& request) {
-  return CallOnce([&](Engine& engine) { return engine.Score(request); });
-}
-
-absl::StatusOr<FilteredCloud> FailoverEngine::DoFilter(const PointCloud& cloud,
-                                                       const FilterOptions& options,
-                                                       WorkClass work_class) {
-  return CallWithRetry([&](Engine& engine) { return engine.Filter(cloud, options, work_class); });
-}
-
-absl::StatusOr<std::shared_ptr<const ResidentBoundGrid>> FailoverEngine::DoLoadBoundGrid(
-    BoundGrid grid) {
-  return CallOnce([&](Engine& engine) { return engine.LoadBoundGrid(std::move(grid)); });
-}
-
-absl::StatusOr<std::vector<BoundHit>> FailoverEngine::DoBound(const BoundRequest& request) {
-  return CallOnce([&](Engine& engine) { return engine.Bound(request); });
 }
 
 EngineInfo FailoverEngine::Info() const {

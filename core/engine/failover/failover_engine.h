@@ -18,6 +18,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
@@ -41,21 +42,7 @@ class FailoverEngine : public Engine {
   // The errors of the failed engines, for logs. Empty: none has failed.
   [[nodiscard]] std::string note() const;
 
-  absl::StatusOr<std::shared_ptr<const ResidentTile>> DoBuildTile(
-      const PointCloud& cloud_map, absl::Span<const CellStatistics> statistics) override;
-  absl::StatusOr<std::shared_ptr<const ResidentMap>> DoCompose(
-      absl::Span<const std::shared_ptr<const ResidentTile>> tiles,
-      absl::Span<const CellStatistics> statistics, const ResidentMap* previous) override;
-  absl::StatusOr<std::string> DoExportTile(const ResidentTile& tile) override;
-  absl::StatusOr<std::shared_ptr<const ResidentTile>> DoImportTile(
-      absl::string_view bytes) override;
-  std::shared_ptr<const PackedJob> DoPack(const AlignJob& job) override;
   std::vector<AlignResult> Align(absl::Span<const AlignJob> jobs) override;
-  absl::StatusOr<ScoreResult> DoScore(const ScoreRequest& request) override;
-  absl::StatusOr<FilteredCloud> DoFilter(const PointCloud& cloud, const FilterOptions& options,
-                                         WorkClass work_class) override;
-  absl::StatusOr<std::shared_ptr<const ResidentBoundGrid>> DoLoadBoundGrid(BoundGrid grid) override;
-  absl::StatusOr<std::vector<BoundHit>> DoBound(const BoundRequest& request) override;
 
   // Of the active engine. After a failover, `parts` also lists the devices of the failed engines,
   // as they were at the start and marked as not healthy.
@@ -71,10 +58,55 @@ class FailoverEngine : public Engine {
   bool FailOverFrom(size_t engine) const;
   // Calls the active engine; if it fails permanently, calls the next one.
   template <typename Call>
-  auto CallWithRetry(const Call& call);
+  auto CallWithRetry(const Call& call) {
+    while (true) {
+      const size_t engine = takeovers();
+      auto result = call(*engines_[engine]);
+      if (result.ok() || !FailOverFrom(engine) || takeovers() == engine) return result;
+    }
+  }
   // Calls the engine that serves, once.
   template <typename Call>
-  auto CallOnce(const Call& call);
+  auto CallOnce(const Call& call) {
+    const size_t engine = takeovers();
+    auto result = call(*engines_[engine]);
+    if (!result.ok()) FailOverFrom(engine);
+    return result;
+  }
+
+  absl::StatusOr<std::shared_ptr<const ResidentTile>> DoBuildTile(
+      const PointCloud& cloud_map, absl::Span<const CellStatistics> statistics) override {
+    return CallWithRetry([&](Engine& engine) { return engine.BuildTile(cloud_map, statistics); });
+  }
+  absl::StatusOr<std::shared_ptr<const ResidentMap>> DoCompose(
+      absl::Span<const std::shared_ptr<const ResidentTile>> tiles,
+      absl::Span<const CellStatistics> statistics, const ResidentMap* previous) override {
+    return CallOnce([&](Engine& engine) { return engine.Compose(tiles, statistics, previous); });
+  }
+  absl::StatusOr<std::string> DoExportTile(const ResidentTile& tile) override {
+    return CallOnce([&](Engine& engine) { return engine.ExportTile(tile); });
+  }
+  absl::StatusOr<std::shared_ptr<const ResidentTile>> DoImportTile(
+      absl::string_view bytes) override {
+    return CallWithRetry([&](Engine& engine) { return engine.ImportTile(bytes); });
+  }
+  std::shared_ptr<const PackedJob> DoPack(const AlignJob& job) override {
+    return ActiveEngine().Pack(job);
+  }
+  absl::StatusOr<ScoreResult> DoScore(const ScoreRequest& request) override {
+    return CallOnce([&](Engine& engine) { return engine.Score(request); });
+  }
+  absl::StatusOr<FilteredCloud> DoFilter(const PointCloud& cloud, const FilterOptions& options,
+                                         WorkClass work_class) override {
+    return CallWithRetry([&](Engine& engine) { return engine.Filter(cloud, options, work_class); });
+  }
+  absl::StatusOr<std::shared_ptr<const ResidentBoundGrid>> DoLoadBoundGrid(
+      BoundGrid grid) override {
+    return CallOnce([&](Engine& engine) { return engine.LoadBoundGrid(std::move(grid)); });
+  }
+  absl::StatusOr<std::vector<BoundHit>> DoBound(const BoundRequest& request) override {
+    return CallOnce([&](Engine& engine) { return engine.Bound(request); });
+  }
 
   const std::vector<std::unique_ptr<Engine>> engines_;
   const std::vector<EngineInfo> infos_;  // at the start
