@@ -134,16 +134,16 @@ class ReplicatedEngine : public Engine {
       own_tiles.push_back(own);
     }
     const auto* const own_previous = CastOwned<ReplicatedMap>(previous);
-    auto parts = MakeParts<ResidentMap>([&](size_t replica) {
+    const auto compose = [&](size_t replica) {
       std::vector<std::shared_ptr<const ResidentTile>> parts_of_tiles;
       parts_of_tiles.reserve(own_tiles.size());
       for (const ReplicatedTile* tile : own_tiles) parts_of_tiles.push_back(tile->parts()[replica]);
       const ResidentMap* const previous_part =
           own_previous == nullptr ? nullptr : own_previous->parts()[replica].get();
       return replicas_.engine(replica).Compose(parts_of_tiles, statistics, previous_part);
-    });
-    if (!parts.ok()) return parts.status();
-    return std::make_shared<const ReplicatedMap>(replicas_, *std::move(parts));
+    };
+    VOXLOC_ASSIGN_OR_RETURN(auto parts, MakeParts<ResidentMap>(compose));
+    return std::make_shared<const ReplicatedMap>(replicas_, std::move(parts));
   }
 
   // By the first engine that has a part of it and can; all parts hold the same.
@@ -192,10 +192,9 @@ class ReplicatedEngine : public Engine {
 
   absl::StatusOr<std::shared_ptr<const ResidentBoundGrid>> DoLoadBoundGrid(
       BoundGrid grid) override {
-    auto parts = MakeParts<ResidentBoundGrid>(
-        [&](size_t replica) { return replicas_.engine(replica).LoadBoundGrid(grid); });
-    if (!parts.ok()) return parts.status();
-    return std::make_shared<const ReplicatedBoundGrid>(replicas_, *std::move(parts));
+    const auto load = [&](size_t replica) { return replicas_.engine(replica).LoadBoundGrid(grid); };
+    VOXLOC_ASSIGN_OR_RETURN(auto parts, MakeParts<ResidentBoundGrid>(load));
+    return std::make_shared<const ReplicatedBoundGrid>(replicas_, std::move(parts));
   }
 
   absl::StatusOr<std::vector<BoundHit>> DoBound(const BoundRequest& request) override {
@@ -290,15 +289,15 @@ class ReplicatedEngine : public Engine {
       if (!part.ok() && replicas_.InService(source_replica)) return part.status();
     }
     if (made == nullptr) return replicas_.NoneInServiceError();
-    auto parts = MakeParts<ResidentTile>([&](size_t replica) -> absl::StatusOr<Part> {
+    const auto copy_to = [&](size_t replica) -> absl::StatusOr<Part> {
       if (replica == source_replica) return made;
       Engine& engine = replicas_.engine(replica);
       absl::StatusOr<Part> copy = engine.CopyTile(*made);
       const bool done = copy.ok() || absl::IsResourceExhausted(copy.status());
       return done || !replicas_.InService(replica) ? copy : make(engine);
-    });
-    if (!parts.ok()) return parts.status();
-    return std::make_shared<const ReplicatedTile>(replicas_, *std::move(parts));
+    };
+    VOXLOC_ASSIGN_OR_RETURN(auto parts, MakeParts<ResidentTile>(copy_to));
+    return std::make_shared<const ReplicatedTile>(replicas_, std::move(parts));
   }
 
   // Runs every item on an engine in service, and retries it on another if its engine has failed
@@ -360,23 +359,6 @@ class ReplicatedEngine : public Engine {
     }
   }
 
-  absl::StatusOr<ScoreResult> ScoreOnReplica(const ScoreRequest& request, size_t replica,
-                                             absl::Span<const size_t> slices) {
-    ScoreRequest there;
-    there.map = PartOfMap(request.map, replica);
-    there.scan = request.scan;
-    there.stage = request.stage;
-    there.work_class = request.work_class;
-    there.stop = request.stop;
-    there.with_point_scores = request.with_point_scores;
-    for (const size_t slice : slices) {
-      const auto [first, count] = PosesOf(slice, request);
-      const auto begin = request.map_T_base.begin() + first;
-      there.map_T_base.insert(there.map_T_base.end(), begin, begin + count);
-    }
-    return replicas_.engine(replica).Score(there);
-  }
-
   // `count` blocks from `first` on, numbered as in the whole request.
   absl::StatusOr<std::vector<BoundHit>> BoundSlice(const BoundRequest& request,
                                                    const ReplicatedBoundGrid& grid, size_t replica,
@@ -387,17 +369,24 @@ class ReplicatedEngine : public Engine {
     there.grid = grid.parts()[replica];
     there.blocks.assign(request.blocks.begin() + static_cast<ptrdiff_t>(begin),
                         request.blocks.begin() + static_cast<ptrdiff_t>(end));
-    absl::StatusOr<std::vector<BoundHit>> hits = replicas_.engine(replica).Bound(there);
-    if (!hits.ok()) return hits;
+    VOXLOC_ASSIGN_OR_RETURN(auto hits, replicas_.engine(replica).Bound(there));
     const auto nodes_before = static_cast<uint32_t>(begin * static_cast<size_t>(request.nodes_x) *
                                                     static_cast<size_t>(request.nodes_y));
-    for (BoundHit& hit : *hits) hit.node += nodes_before;
+    for (BoundHit& hit : hits) hit.node += nodes_before;
     return hits;
   }
 
   absl::Status ScoreSlices(const ScoreRequest& request, size_t replica,
                            absl::Span<const size_t> slices, ScoreResult& result) {
-    VOXLOC_ASSIGN_OR_RETURN(const ScoreResult scored, ScoreOnReplica(request, replica, slices));
+    ScoreRequest there = request;
+    there.map = PartOfMap(request.map, replica);
+    there.map_T_base.clear();
+    for (const size_t slice : slices) {
+      const auto [first, count] = PosesOf(slice, request);
+      const auto begin = request.map_T_base.begin() + first;
+      there.map_T_base.insert(there.map_T_base.end(), begin, begin + count);
+    }
+    VOXLOC_ASSIGN_OR_RETURN(const ScoreResult scored, replicas_.engine(replica).Score(there));
     const auto row = static_cast<ptrdiff_t>(request.scan->size());
     auto pose = scored.poses.begin();
     auto point_score = scored.point_scores.begin();
