@@ -4,9 +4,9 @@
 // counter is spread over the same bit of several words, and carry-save adders add a point to all 64
 // counters of a node in a handful of operations.
 
-#include "core/engine/cpu/bound_kernels.h"
-
 #include <cstring>
+
+#include "core/engine/cpu/kernels.h"
 
 #ifndef VOXLOC_KERNEL_NAMESPACE
 #error "VOXLOC_KERNEL_NAMESPACE must name the instruction set"

@@ -9,9 +9,9 @@
 #ifndef VOXLOC_CORE_ENGINE_CPU_KERNELS_H_
 #define VOXLOC_CORE_ENGINE_CPU_KERNELS_H_
 
+#include <cstddef>
 #include <cstdint>
 
-#include "core/engine/cpu/bound_kernels.h"
 #include "core/ndt/chart.h"
 #include "core/ndt/point_terms.h"
 
@@ -113,8 +113,31 @@ struct ChunkSums {
   uint64_t pairs = 0;
 };
 
+// The voxel of a point relative to its node: `offset` words further in the plane and `up` z levels
+// higher. If a column is one word, `up` is between -63 and 63.
+struct BoundEntry {
+  int64_t offset;
+  int32_t up;
+};
+
+// Bounding counts the hits of neighbouring nodes, all heights of a node at once.
+struct BoundRowArguments {
+  const uint64_t* first;  // the first node's place in the first plane of the level
+  size_t nodes;           // next to each other; three words beyond the last may be read
+  // 0, or the words from a node to the one below it: the nodes are then a square of two by two.
+  size_t next_row;
+  size_t plane;   // words from one plane to the next
+  int32_t words;  // in a column
+  const BoundEntry* entries;
+  size_t entry_count;  // at most 255
+  const uint64_t* allowed_z;
+  uint32_t min_hits;
+  // Out, one a node: hits << 16 | z level; 0 where there are fewer than min_hits.
+  uint32_t* found;
+};
+
 // Points with their sums over pairs, x y z and kPairSumEntries more, each an array of eight times
-// `eights`.
+// `lane_groups`.
 struct AddPointsArguments {
   const float* entry[3 + kPairSumEntries];
   int lane_groups;
