@@ -36,6 +36,14 @@ struct CloudPieceOptions {
   CloudReadOptions read;
 };
 
+// The records of a file, and where they begin.
+struct CloudRecords {
+  RecordLayout layout;
+  uint64_t offset = 0;
+  uint64_t points = 0;
+  std::optional<PcdHeader> pcd;  // for its VIEWPOINT; nullopt: another format
+};
+
 class CloudPieceReader {
  public:
   [[nodiscard]] static absl::StatusOr<CloudPieceReader> Open(const std::string& path,
@@ -56,12 +64,10 @@ class CloudPieceReader {
   uint64_t done_ = 0;  // points handed out
   // Piece by piece.
   std::optional<RandomAccessFile> file_;
-  RecordLayout records_;
-  uint64_t data_offset_ = 0;  // of the first record in the file
+  CloudRecords records_;
   size_t piece_points_ = 0;
   std::vector<char> bytes_;                // of a piece
   std::optional<Eigen::Vector3d> origin_;  // in the file's coordinates
-  std::optional<PcdHeader> pcd_;           // for its VIEWPOINT; nullopt: another format
   // Or whole.
   PointCloud whole_;
 };

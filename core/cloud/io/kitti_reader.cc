@@ -20,16 +20,11 @@ namespace voxloc {
 
 namespace {
 
-// A part of a file, read.
+// A part of a file.
 struct RecordSample {
   uint64_t offset = 0;  // bytes, a multiple of 4
-  absl::string_view bytes;
-};
-
-// A part of a file to sample.
-struct RecordRange {
-  uint64_t offset = 0;
-  size_t bytes = 0;
+  size_t size = 0;
+  absl::string_view bytes = {};  // once they are read
 };
 
 constexpr uint64_t kWholeBytes = 256 << 10;
@@ -188,14 +183,14 @@ absl::Status WrongSizeError(absl::string_view name, uint64_t file_bytes, size_t 
 }
 
 // The parts of a file of that size to sample.
-std::vector<RecordRange> RecordRangesOf(uint64_t file_bytes) {
+std::vector<RecordSample> SamplesOf(uint64_t file_bytes) {
   if (file_bytes <= kWholeBytes) return {{0, static_cast<size_t>(file_bytes)}};
-  std::vector<RecordRange> ranges;
+  std::vector<RecordSample> samples;
   for (size_t i = 0; i < kRanges; ++i) {
     const uint64_t offset = (file_bytes - kRangeBytes) / (kRanges - 1) * i;
-    ranges.push_back({offset - offset % sizeof(float), kRangeBytes});
+    samples.push_back({offset - offset % sizeof(float), kRangeBytes});
   }
-  return ranges;
+  return samples;
 }
 
 // See RecordFloatsOfFile. The values decide thus: in the right record a value resembles the one of
@@ -285,24 +280,21 @@ RecordLayout BinRecords(size_t floats) {
 
 absl::StatusOr<RecordFloats> RecordFloatsOfFile(const RandomAccessFile& file,
                                                 absl::string_view name, size_t requested) {
-  const std::vector<RecordRange> ranges = RecordRangesOf(file.size());
+  std::vector<RecordSample> samples = SamplesOf(file.size());
   std::vector<std::string> parts;
-  std::vector<RecordSample> samples;
-  parts.reserve(ranges.size());
-  for (const RecordRange& range : ranges) {
-    std::string& part = parts.emplace_back(range.bytes, '\0');
-    VOXLOC_TRY(file.Read(range.offset, part.size(), part.data()));
-    samples.push_back({range.offset, part});
+  parts.reserve(samples.size());
+  for (RecordSample& sample : samples) {
+    std::string& part = parts.emplace_back(sample.size, '\0');
+    VOXLOC_TRY(file.Read(sample.offset, part.size(), part.data()));
+    sample.bytes = part;
   }
   return ChooseRecordFloats(requested, name, file.size(), samples);
 }
 
 absl::StatusOr<PointCloud> ParseKittiBin(absl::string_view bytes, absl::string_view name,
                                          size_t max_points, size_t record_floats) {
-  std::vector<RecordSample> samples;
-  for (const RecordRange& range : RecordRangesOf(bytes.size())) {
-    samples.push_back({range.offset, bytes.substr(static_cast<size_t>(range.offset), range.bytes)});
-  }
+  std::vector<RecordSample> samples = SamplesOf(bytes.size());
+  for (RecordSample& sample : samples) sample.bytes = bytes.substr(sample.offset, sample.size);
   VOXLOC_ASSIGN_OR_RETURN(const RecordFloats record,
                           ChooseRecordFloats(record_floats, name, bytes.size(), samples));
   const RecordLayout records = BinRecords(record.floats);
