@@ -14,24 +14,13 @@
 namespace voxloc {
 namespace {
 
-// The nearest and the farthest offsets of a heading's points.
+// The nearest and the farthest offsets of a heading's points, or 0.
 struct OffsetBounds {
   int32_t min_x = 0;
   int32_t max_x = 0;
   int32_t min_y = 0;
   int32_t max_y = 0;
 };
-
-OffsetBounds OffsetBoundsOf(absl::Span<const BoundPoint> points) {
-  OffsetBounds reach;
-  for (const BoundPoint& point : points) {
-    reach.min_x = std::min<int32_t>(reach.min_x, point.x);
-    reach.max_x = std::max<int32_t>(reach.max_x, point.x);
-    reach.min_y = std::min<int32_t>(reach.min_y, point.y);
-    reach.max_y = std::max<int32_t>(reach.max_y, point.y);
-  }
-  return reach;
-}
 
 absl::Status CheckScan(const BoundScan* scan, size_t classes) {
   if (scan == nullptr || scan->points_per_heading < 1 ||
@@ -61,9 +50,13 @@ absl::Status CheckBlocks(const BoundRequest& request) {
   const int shift = shape.shifts[request.level];
   const int32_t window = 1 << shift;
   std::vector<OffsetBounds> reaches(headings);
-  for (size_t h = 0; h < headings; ++h) {
-    reaches[h] = OffsetBoundsOf(absl::MakeConstSpan(scan.points)
-                                    .subspan(h * scan.points_per_heading, scan.points_per_heading));
+  for (size_t i = 0; i < scan.points.size(); ++i) {
+    const BoundPoint& point = scan.points[i];
+    OffsetBounds& reach = reaches[i / scan.points_per_heading];
+    reach.min_x = std::min<int32_t>(reach.min_x, point.x);
+    reach.max_x = std::max<int32_t>(reach.max_x, point.x);
+    reach.min_y = std::min<int32_t>(reach.min_y, point.y);
+    reach.max_y = std::max<int32_t>(reach.max_y, point.y);
   }
   for (const BoundBlock& block : request.blocks) {
     if (block.heading >= headings) {

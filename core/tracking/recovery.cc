@@ -117,17 +117,6 @@ std::string RivalOf(const AlignResult& result, const AlignResult& own,
                       "; that of the expected pose is ", nvtl);
 }
 
-Pose Rotated(const Pose& map_T_base, double yaw_rad) {
-  const Eigen::Quaterniond turn(Eigen::AngleAxisd(yaw_rad, Eigen::Vector3d::UnitZ()));
-  return {map_T_base.translation, (turn * map_T_base.rotation).normalized()};
-}
-
-// Whether candidate i may have any heading. These are spread evenly over all candidates.
-bool HasAnyHeading(size_t i, double share) {
-  const auto index = static_cast<double>(i);
-  return std::floor((index + 1.0) * share) > std::floor(index * share);
-}
-
 // Why the best candidate is not proposed; empty: it is.
 std::string SearchRejectReason(const RecoveryReport& report, const AlignResult& best,
                                const Profile& profile, const RecoveryOptions& options) {
@@ -207,9 +196,13 @@ std::vector<Pose> MakeRecoveryCandidates(const RecoverySearch& search,
     const double share = index / static_cast<double>(options.candidates - 1);
     const double angle = phase + index * golden_angle;
     const double reach_m = search.radius_m * std::sqrt(share);
-    const double spread =
-        HasAnyHeading(i, options.all_around_share) ? M_PI : options.heading_spread_rad;
-    Pose pose = Rotated(search.map_T_base, spread * (2.0 * random.Uniform(0.0, 1.0) - 1.0));
+    // Those with any heading are spread evenly over all candidates.
+    const bool any_heading = std::floor((index + 1.0) * options.all_around_share) >
+                             std::floor(index * options.all_around_share);
+    const double spread = any_heading ? M_PI : options.heading_spread_rad;
+    const Eigen::Quaterniond turn(Eigen::AngleAxisd(spread * (2.0 * random.Uniform(0.0, 1.0) - 1.0),
+                                                    Eigen::Vector3d::UnitZ()));
+    Pose pose = {search.map_T_base.translation, (turn * search.map_T_base.rotation).normalized()};
     pose.translation.x() += reach_m * std::cos(angle);
     pose.translation.y() += reach_m * std::sin(angle);
     poses.push_back(pose);

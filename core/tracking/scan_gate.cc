@@ -36,10 +36,6 @@ bool IsKnown(ScoreKind kind) {
   return kind == ScoreKind::kTransformProbability || kind == ScoreKind::kNearestVoxelLikelihood;
 }
 
-// Scores before and after need at least two evaluations. A search that did not evaluate the end of
-// its last step has no score after.
-bool HasBothScores(const AlignResult& result) { return result.evaluations > result.iterations; }
-
 }  // namespace
 
 absl::Status ValidateGateOptions(const GateOptions& options) {
@@ -147,7 +143,9 @@ bool ScanGate::CheckScores(const AlignResult& result, const Profile& profile,
                                     static_cast<int>(profile.acceptance_score)));
     return false;
   }
-  if (HasBothScores(result)) {
+  // Scores before and after need at least two evaluations. A search that did not evaluate the end
+  // of its last step has no score after.
+  if (result.evaluations > result.iterations) {
     const double tp_before = result.before.transform_probability;
     const double nvtl_before = result.before.nearest_voxel_likelihood;
     diagnostics_.SetDouble("transform_probability_diff", tp - tp_before);

@@ -225,11 +225,6 @@ struct ScaledPoses {
   Eigen::ArrayXd yaw;
 };
 
-// The logarithm of the kernel where its exponent is zero.
-double LogPeak() {
-  return -1.5 * std::log(2.0 * M_PI) - std::log(kParzenWidthM * kParzenWidthM * kParzenWidthRad);
-}
-
 PlanarPose Planar(const PoseParameters& parameters) {
   return {parameters[0], parameters[1], WrapAngle(parameters[5])};
 }
@@ -246,7 +241,9 @@ std::vector<double> LogParzenSums(absl::Span<const PlanarPose> poses,
                                   absl::Span<const PlanarPose> centers) {
   if (centers.empty()) return std::vector<double>(poses.size(), -kInfinity);
   constexpr double kTurn = 2.0 * M_PI / kParzenWidthRad;
-  const double log_peak = LogPeak();
+  // The logarithm of the kernel where its exponent is zero.
+  const double log_peak =
+      -1.5 * std::log(2.0 * M_PI) - std::log(kParzenWidthM * kParzenWidthM * kParzenWidthRad);
   const ScaledPoses from(centers);
   const ScaledPoses to(poses);
   Eigen::ArrayXd turned(from.yaw.size());
