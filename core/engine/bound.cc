@@ -79,40 +79,6 @@ absl::Status CheckBlocks(const BoundRequest& request) {
   return absl::OkStatus();
 }
 
-}  // namespace
-
-absl::Status CheckRequest(const BoundRequest& request) {
-  if (request.grid == nullptr) return absl::InvalidArgumentError("the request has no grid");
-  const BoundGridShape& shape = request.grid->shape();
-  if (request.level >= shape.shifts.size()) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("level is ", request.level, "; the grid has ", shape.shifts.size()));
-  }
-  VOXLOC_TRY(CheckScan(request.scan.get(), shape.tolerances.size()));
-  if (request.min_hits < 1)
-    return absl::InvalidArgumentError("min_hits must be at least 1 (got 0)");
-  if (request.allowed_z.size() != static_cast<size_t>(shape.words)) {
-    return absl::InvalidArgumentError(absl::StrCat("allowed_z has ", request.allowed_z.size(),
-                                                   " words; a column has ", shape.words));
-  }
-  if (request.nodes_x < 1 || request.nodes_y < 1 || request.nodes_x > kMaxBoundColumns ||
-      request.nodes_y > kMaxBoundColumns) {
-    return absl::InvalidArgumentError(absl::StrCat("a block must have from 1 to ", kMaxBoundColumns,
-                                                   " nodes along each side (got ", request.nodes_x,
-                                                   " x ", request.nodes_y, ")"));
-  }
-  const size_t per_block =
-      static_cast<size_t>(request.nodes_x) * static_cast<size_t>(request.nodes_y);
-  if (request.blocks.size() > kMaxBoundNodes / per_block) {
-    return absl::InvalidArgumentError(absl::StrCat("blocks must have at most ", kMaxBoundNodes,
-                                                   " nodes in all (got ", request.blocks.size(),
-                                                   " blocks of ", per_block, ")"));
-  }
-  return CheckBlocks(request);
-}
-
-namespace {
-
 bool AscendingFromZero(const std::vector<int>& values, int largest) {
   return !values.empty() && values.front() == 0 && values.back() <= largest &&
          std::adjacent_find(values.begin(), values.end(), std::greater_equal<>()) == values.end();
@@ -151,6 +117,36 @@ void BlurAlongY(int32_t columns_x, size_t distance, std::vector<uint64_t>& plane
 }
 
 }  // namespace
+
+absl::Status CheckRequest(const BoundRequest& request) {
+  if (request.grid == nullptr) return absl::InvalidArgumentError("the request has no grid");
+  const BoundGridShape& shape = request.grid->shape();
+  if (request.level >= shape.shifts.size()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("level is ", request.level, "; the grid has ", shape.shifts.size()));
+  }
+  VOXLOC_TRY(CheckScan(request.scan.get(), shape.tolerances.size()));
+  if (request.min_hits < 1)
+    return absl::InvalidArgumentError("min_hits must be at least 1 (got 0)");
+  if (request.allowed_z.size() != static_cast<size_t>(shape.words)) {
+    return absl::InvalidArgumentError(absl::StrCat("allowed_z has ", request.allowed_z.size(),
+                                                   " words; a column has ", shape.words));
+  }
+  if (request.nodes_x < 1 || request.nodes_y < 1 || request.nodes_x > kMaxBoundColumns ||
+      request.nodes_y > kMaxBoundColumns) {
+    return absl::InvalidArgumentError(absl::StrCat("a block must have from 1 to ", kMaxBoundColumns,
+                                                   " nodes along each side (got ", request.nodes_x,
+                                                   " x ", request.nodes_y, ")"));
+  }
+  const size_t per_block =
+      static_cast<size_t>(request.nodes_x) * static_cast<size_t>(request.nodes_y);
+  if (request.blocks.size() > kMaxBoundNodes / per_block) {
+    return absl::InvalidArgumentError(absl::StrCat("blocks must have at most ", kMaxBoundNodes,
+                                                   " nodes in all (got ", request.blocks.size(),
+                                                   " blocks of ", per_block, ")"));
+  }
+  return CheckBlocks(request);
+}
 
 size_t BoundGridShape::Words() const {
   return PlaneWords(*this) * static_cast<size_t>(words) * shifts.size() * tolerances.size();

@@ -27,6 +27,33 @@ int Rank(const AlignResult& result, const Profile& profile, int max_oscillations
   return 0;
 }
 
+// Why the client's own result is a rival of the proposal; empty: it is not.
+std::string RivalOf(const AlignResult& result, const AlignResult& own,
+                    const HypothesisOptions& options) {
+  const double distance_m = TranslationDistance(own.map_T_base, result.map_T_base);
+  const bool distinct =
+      distance_m >= options.min_separation_m ||
+      RotationDistance(own.map_T_base, result.map_T_base) >= options.min_separation_rad;
+  if (!own.status.ok() || own.after.matched_points == 0 || !distinct) return "";
+  const double nvtl = result.after.nearest_voxel_likelihood;
+  const double own_nvtl = own.after.nearest_voxel_likelihood;
+  if (nvtl - own_nvtl >= options.ambiguity_gap * nvtl) return "";
+  return absl::StrCat("the guess leads to a pose ", distance_m, " m away, whose nvtl is ", own_nvtl,
+                      "; that of the expected pose is ", nvtl);
+}
+
+// Why the best candidate is not proposed; empty: it is.
+std::string SearchRejectReason(const RecoveryReport& report, const AlignResult& best,
+                               const Profile& profile, const RecoveryOptions& options) {
+  std::string reason = RejectReason(best, report.confidence, profile, options);
+  if (reason.empty() && report.ranked.ambiguous) {
+    reason = absl::StrCat("the two best hypotheses are ambiguous: their gap is ",
+                          report.ranked.ambiguity_gap, "; it must be at least ",
+                          options.hypotheses.ambiguity_gap);
+  }
+  return reason;
+}
+
 }  // namespace
 
 bool IsBetter(const AlignResult& one, const AlignResult& other, const Profile& profile,
@@ -99,37 +126,6 @@ void RecoveryPolicy::UndoSearch() {
   // The vehicle may have been found since, and no search be counted any more.
   if (searches_ > 0) --searches_;
 }
-
-namespace {
-
-// Why the client's own result is a rival of the proposal; empty: it is not.
-std::string RivalOf(const AlignResult& result, const AlignResult& own,
-                    const HypothesisOptions& options) {
-  const double distance_m = TranslationDistance(own.map_T_base, result.map_T_base);
-  const bool distinct =
-      distance_m >= options.min_separation_m ||
-      RotationDistance(own.map_T_base, result.map_T_base) >= options.min_separation_rad;
-  if (!own.status.ok() || own.after.matched_points == 0 || !distinct) return "";
-  const double nvtl = result.after.nearest_voxel_likelihood;
-  const double own_nvtl = own.after.nearest_voxel_likelihood;
-  if (nvtl - own_nvtl >= options.ambiguity_gap * nvtl) return "";
-  return absl::StrCat("the guess leads to a pose ", distance_m, " m away, whose nvtl is ", own_nvtl,
-                      "; that of the expected pose is ", nvtl);
-}
-
-// Why the best candidate is not proposed; empty: it is.
-std::string SearchRejectReason(const RecoveryReport& report, const AlignResult& best,
-                               const Profile& profile, const RecoveryOptions& options) {
-  std::string reason = RejectReason(best, report.confidence, profile, options);
-  if (reason.empty() && report.ranked.ambiguous) {
-    reason = absl::StrCat("the two best hypotheses are ambiguous: their gap is ",
-                          report.ranked.ambiguity_gap, "; it must be at least ",
-                          options.hypotheses.ambiguity_gap);
-  }
-  return reason;
-}
-
-}  // namespace
 
 std::string RejectReason(const AlignResult& result, std::optional<double> confidence,
                          const Profile& profile, const RecoveryOptions& options) {

@@ -36,6 +36,21 @@ bool IsKnown(ScoreKind kind) {
   return kind == ScoreKind::kTransformProbability || kind == ScoreKind::kNearestVoxelLikelihood;
 }
 
+// Right poses are wrong by 0.5 m at most. A pose extrapolated from two others, p2 + (p2 - p1), then
+// differs from the third by at most (1 + 2 + 1) * 0.5 m = 2 m. Right headings are each wrong by at
+// most 10 degrees, so two of them differ by at most 20.
+constexpr double kPoseToleranceM = 2.0;
+constexpr double kHeadingToleranceRad = 20.0 / kDegreesPerRadian;
+// What a vehicle does at most: 216 km/h; emergency braking on a dry road; a quick robot that turns
+// on the spot, by 200 degrees a second.
+constexpr double kMaxSpeedM_s = 60.0;
+constexpr double kMaxAccelerationM_s2 = 10.0;
+constexpr double kMaxTurnRateRad_s = 3.5;
+// After a longer gap there is no useful prediction: the uncertainty is 20 m or more.
+constexpr double kMaxGapS = 2.0;
+// With a shorter gap, the velocity is dominated by noise.
+constexpr double kMinGapS = 0.05;
+
 }  // namespace
 
 absl::Status ValidateGateOptions(const GateOptions& options) {
@@ -180,25 +195,6 @@ Diagnostics ScanGate::Finish(SkippedScans& skipped) {
   }
   return std::move(diagnostics_);
 }
-
-namespace {
-
-// Right poses are wrong by 0.5 m at most. A pose extrapolated from two others, p2 + (p2 - p1), then
-// differs from the third by at most (1 + 2 + 1) * 0.5 m = 2 m. Right headings are each wrong by at
-// most 10 degrees, so two of them differ by at most 20.
-constexpr double kPoseToleranceM = 2.0;
-constexpr double kHeadingToleranceRad = 20.0 / kDegreesPerRadian;
-// What a vehicle does at most: 216 km/h; emergency braking on a dry road; a quick robot that turns
-// on the spot, by 200 degrees a second.
-constexpr double kMaxSpeedM_s = 60.0;
-constexpr double kMaxAccelerationM_s2 = 10.0;
-constexpr double kMaxTurnRateRad_s = 3.5;
-// After a longer gap there is no useful prediction: the uncertainty is 20 m or more.
-constexpr double kMaxGapS = 2.0;
-// With a shorter gap, the velocity is dominated by noise.
-constexpr double kMinGapS = 0.05;
-
-}  // namespace
 
 std::optional<TrackCheck::Track> TrackCheck::Extend(const Track& track, int64_t stamp_ns,
                                                     const Pose& map_T_base) {

@@ -110,6 +110,51 @@ size_t RoleOf(size_t word_index, const AsciiLayout& layout) {
   return word_index == layout.intensity ? kIntensity : kIgnored;
 }
 
+static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__,
+              "binary clouds are little-endian and read in place");
+
+template <typename T, bool kBigEndian>
+double Load(const char* bytes) {
+  char raw[sizeof(T)];
+  std::memcpy(raw, bytes, sizeof(T));
+  if constexpr (kBigEndian) std::reverse(raw, raw + sizeof(T));
+  T value;
+  std::memcpy(&value, raw, sizeof(T));
+  return static_cast<double>(value);
+}
+
+struct ScalarTraits {
+  size_t bytes;
+  ScalarLoader load;
+  ScalarLoader load_big_endian;
+};
+
+template <typename T>
+constexpr ScalarTraits TraitsOf() {
+  return {sizeof(T), &Load<T, false>, &Load<T, true>};
+}
+
+// In the order of ScalarType.
+constexpr ScalarTraits kScalarTraits[] = {
+    TraitsOf<int8_t>(),  TraitsOf<int16_t>(),  TraitsOf<int32_t>(),  TraitsOf<int64_t>(),
+    TraitsOf<uint8_t>(), TraitsOf<uint16_t>(), TraitsOf<uint32_t>(), TraitsOf<uint64_t>(),
+    TraitsOf<float>(),   TraitsOf<double>(),
+};
+
+const ScalarTraits& TraitsOf(ScalarType type) { return kScalarTraits[static_cast<size_t>(type)]; }
+
+absl::Status FindUniqueField(const std::vector<std::string>& names, absl::string_view wanted,
+                             std::optional<size_t>& index) {
+  for (size_t i = 0; i < names.size(); ++i) {
+    if (!absl::EqualsIgnoreCase(names[i], wanted)) continue;
+    if (index.has_value()) {
+      return absl::InvalidArgumentError(absl::StrCat("field '", wanted, "' is named twice"));
+    }
+    index = i;
+  }
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 PointColumns RecordLayout::ColumnsOf(const char* first, size_t count) const {
@@ -186,55 +231,6 @@ absl::StatusOr<PointCloud> ParseAsciiPoints(LineScanner& lines, size_t remaining
   }
   return std::move(builder).Take();
 }
-
-namespace {
-
-static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__,
-              "binary clouds are little-endian and read in place");
-
-template <typename T, bool kBigEndian>
-double Load(const char* bytes) {
-  char raw[sizeof(T)];
-  std::memcpy(raw, bytes, sizeof(T));
-  if constexpr (kBigEndian) std::reverse(raw, raw + sizeof(T));
-  T value;
-  std::memcpy(&value, raw, sizeof(T));
-  return static_cast<double>(value);
-}
-
-struct ScalarTraits {
-  size_t bytes;
-  ScalarLoader load;
-  ScalarLoader load_big_endian;
-};
-
-template <typename T>
-constexpr ScalarTraits TraitsOf() {
-  return {sizeof(T), &Load<T, false>, &Load<T, true>};
-}
-
-// In the order of ScalarType.
-constexpr ScalarTraits kScalarTraits[] = {
-    TraitsOf<int8_t>(),  TraitsOf<int16_t>(),  TraitsOf<int32_t>(),  TraitsOf<int64_t>(),
-    TraitsOf<uint8_t>(), TraitsOf<uint16_t>(), TraitsOf<uint32_t>(), TraitsOf<uint64_t>(),
-    TraitsOf<float>(),   TraitsOf<double>(),
-};
-
-const ScalarTraits& TraitsOf(ScalarType type) { return kScalarTraits[static_cast<size_t>(type)]; }
-
-absl::Status FindUniqueField(const std::vector<std::string>& names, absl::string_view wanted,
-                             std::optional<size_t>& index) {
-  for (size_t i = 0; i < names.size(); ++i) {
-    if (!absl::EqualsIgnoreCase(names[i], wanted)) continue;
-    if (index.has_value()) {
-      return absl::InvalidArgumentError(absl::StrCat("field '", wanted, "' is named twice"));
-    }
-    index = i;
-  }
-  return absl::OkStatus();
-}
-
-}  // namespace
 
 size_t SizeOf(ScalarType type) { return TraitsOf(type).bytes; }
 

@@ -96,35 +96,6 @@ Pose MakePose(double x, double y, double z, double roll, double pitch, double ya
   return PoseFromChart(chart);
 }
 
-}  // namespace
-
-SelfTestScene MakeSelfTestScene() {
-  const Eigen::Vector3d origin_map(400'000.0, 4'000'000.0, 100.0);
-  const Pose yard_T_base = MakePose(0.6, -0.4, 1.5, 0.02, -0.03, 0.7);
-  SelfTestScene scene;
-  scene.cloud_map = DrawCloud(1, kMapPoints, Pose());
-  scene.cloud_map.origin = origin_map;
-  scene.scan = std::make_shared<const PointCloud>(DrawCloud(2, kScanPoints, yard_T_base.Inverse()));
-  scene.map_T_base = yard_T_base;
-  scene.map_T_base.translation += origin_map;
-
-  const auto displaced = [&scene](const Pose& by) {
-    return Pose{scene.map_T_base.translation + by.translation,
-                (by.rotation * scene.map_T_base.rotation).normalized()};
-  };
-  scene.guesses = {
-      displaced(MakePose(0.3, -0.2, 0.1, 0.01, -0.01, 0.03)),
-      displaced(MakePose(-0.4, 0.25, -0.1, -0.015, 0.01, -0.02)),
-      displaced(MakePose(0.1, 0.35, 0.05, 0.0, 0.02, 0.04)),
-  };
-  scene.poses = scene.guesses;
-  scene.poses.push_back(scene.map_T_base);
-  scene.poses.push_back(displaced(MakePose(6.0, 5.0, 0.5, 0.1, 0.05, 1.0)));
-  return scene;
-}
-
-namespace {
-
 constexpr const char* kAxes[] = {"x", "y", "z", "roll", "pitch", "yaw"};
 
 std::string Text(const Eigen::Vector3d& v) {
@@ -347,6 +318,31 @@ class SelfTest {
 };
 
 }  // namespace
+
+SelfTestScene MakeSelfTestScene() {
+  const Eigen::Vector3d origin_map(400'000.0, 4'000'000.0, 100.0);
+  const Pose yard_T_base = MakePose(0.6, -0.4, 1.5, 0.02, -0.03, 0.7);
+  SelfTestScene scene;
+  scene.cloud_map = DrawCloud(1, kMapPoints, Pose());
+  scene.cloud_map.origin = origin_map;
+  scene.scan = std::make_shared<const PointCloud>(DrawCloud(2, kScanPoints, yard_T_base.Inverse()));
+  scene.map_T_base = yard_T_base;
+  scene.map_T_base.translation += origin_map;
+
+  const auto displaced = [&scene](const Pose& by) {
+    return Pose{scene.map_T_base.translation + by.translation,
+                (by.rotation * scene.map_T_base.rotation).normalized()};
+  };
+  scene.guesses = {
+      displaced(MakePose(0.3, -0.2, 0.1, 0.01, -0.01, 0.03)),
+      displaced(MakePose(-0.4, 0.25, -0.1, -0.015, 0.01, -0.02)),
+      displaced(MakePose(0.1, 0.35, 0.05, 0.0, 0.02, 0.04)),
+  };
+  scene.poses = scene.guesses;
+  scene.poses.push_back(scene.map_T_base);
+  scene.poses.push_back(displaced(MakePose(6.0, 5.0, 0.5, 0.1, 0.05, 1.0)));
+  return scene;
+}
 
 absl::Status CheckAgreement(Engine& reference, Engine& engine) {
   return SelfTest(reference, engine).Run();

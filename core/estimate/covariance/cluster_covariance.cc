@@ -112,51 +112,6 @@ size_t ClusterCount(size_t points) {
   return parts;
 }
 
-}  // namespace
-
-PointGroups ClusterPoints(const PointCloud& scan) {
-  std::vector<PlacedPoint> points;
-  points.reserve(scan.size());
-  for (size_t i = 0; i < scan.size(); ++i) {
-    if (!scan.IsFinite(i)) continue;
-    points.push_back({{scan.x[i], scan.y[i], scan.z[i]}, static_cast<uint32_t>(i)});
-  }
-  PointGroups clusters;
-  if (points.empty()) return clusters;
-  const size_t parts = ClusterCount(points.size());
-  std::vector<uint8_t> cluster_of(scan.size());
-  SplitIntoClusters(absl::MakeSpan(points), parts, 0, cluster_of);
-
-  // Places ascend within each cluster.
-  std::vector<uint32_t> next(parts + 1, 0);
-  for (const PlacedPoint& point : points) ++next[cluster_of[point.place] + 1U];
-  for (size_t k = 0; k < parts; ++k) next[k + 1] += next[k];
-  clusters.ends.assign(next.begin() + 1, next.end());
-  clusters.places.resize(points.size());
-  for (size_t i = 0; i < scan.size(); ++i) {
-    if (scan.IsFinite(i)) clusters.places[next[cluster_of[i]]++] = static_cast<uint32_t>(i);
-  }
-  return clusters;
-}
-
-PointGroups SlicePoints(const PointCloud& scan) {
-  PointGroups slices;
-  slices.places.reserve(scan.size());
-  for (size_t i = 0; i < scan.size(); ++i) {
-    if (scan.IsFinite(i)) slices.places.push_back(static_cast<uint32_t>(i));
-  }
-  const size_t points = slices.places.size();
-  if (points == 0) return slices;
-  const size_t parts = ClusterCount(points);
-  slices.ends.reserve(parts);
-  for (size_t k = 1; k <= parts; ++k) {
-    slices.ends.push_back(static_cast<uint32_t>(k * points / parts));
-  }
-  return slices;
-}
-
-namespace {
-
 // A cluster that holds nearly all information about a direction leaves this share of it.
 constexpr double kMinRemaining = 0.1;
 // Least standard deviation, of a scan without noise in a map without.
@@ -223,6 +178,47 @@ Vector6 StudentWidening(const Vector6& effective_clusters) {
 }
 
 }  // namespace
+
+PointGroups ClusterPoints(const PointCloud& scan) {
+  std::vector<PlacedPoint> points;
+  points.reserve(scan.size());
+  for (size_t i = 0; i < scan.size(); ++i) {
+    if (!scan.IsFinite(i)) continue;
+    points.push_back({{scan.x[i], scan.y[i], scan.z[i]}, static_cast<uint32_t>(i)});
+  }
+  PointGroups clusters;
+  if (points.empty()) return clusters;
+  const size_t parts = ClusterCount(points.size());
+  std::vector<uint8_t> cluster_of(scan.size());
+  SplitIntoClusters(absl::MakeSpan(points), parts, 0, cluster_of);
+
+  // Places ascend within each cluster.
+  std::vector<uint32_t> next(parts + 1, 0);
+  for (const PlacedPoint& point : points) ++next[cluster_of[point.place] + 1U];
+  for (size_t k = 0; k < parts; ++k) next[k + 1] += next[k];
+  clusters.ends.assign(next.begin() + 1, next.end());
+  clusters.places.resize(points.size());
+  for (size_t i = 0; i < scan.size(); ++i) {
+    if (scan.IsFinite(i)) clusters.places[next[cluster_of[i]]++] = static_cast<uint32_t>(i);
+  }
+  return clusters;
+}
+
+PointGroups SlicePoints(const PointCloud& scan) {
+  PointGroups slices;
+  slices.places.reserve(scan.size());
+  for (size_t i = 0; i < scan.size(); ++i) {
+    if (scan.IsFinite(i)) slices.places.push_back(static_cast<uint32_t>(i));
+  }
+  const size_t points = slices.places.size();
+  if (points == 0) return slices;
+  const size_t parts = ClusterCount(points);
+  slices.ends.reserve(parts);
+  for (size_t k = 1; k <= parts; ++k) {
+    slices.ends.push_back(static_cast<uint32_t>(k * points / parts));
+  }
+  return slices;
+}
 
 ScoreTerms ScaledTerms(const GroupSums& cluster, const Vector6& scale) {
   ScoreTerms terms;

@@ -84,6 +84,37 @@ double HeightOverGround(const PointCloud& scan_base) {
   return heights.empty() ? 0.0 : -QuantileOf(std::move(heights), kLowestShare);
 }
 
+// Autoware's numbers.
+constexpr size_t kCandidates = 100;    // drawn for each proposal
+constexpr size_t kTrialsPerGood = 10;  // one in ten trials is good ...
+constexpr size_t kMaxGood = 10;        // ... but no more than ten are
+constexpr double kBadWeight = 5.0;     // of the bad trials' log density
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+// A term smaller than the largest by this exponent (4e-18) does not change a sum.
+constexpr double kNegligible = -40.0;
+
+// Poses in widths of the kernel.
+struct ScaledPoses {
+  explicit ScaledPoses(absl::Span<const PlanarPose> poses)
+      : x(poses.size()), y(poses.size()), yaw(poses.size()) {
+    for (size_t i = 0; i < poses.size(); ++i) {
+      const auto row = static_cast<Eigen::Index>(i);
+      x[row] = poses[i].x_m / kParzenWidthM;
+      y[row] = poses[i].y_m / kParzenWidthM;
+      yaw[row] = poses[i].yaw_rad / kParzenWidthRad;
+    }
+  }
+
+  Eigen::ArrayXd x;
+  Eigen::ArrayXd y;
+  Eigen::ArrayXd yaw;
+};
+
+PlanarPose Planar(const PoseParameters& parameters) {
+  return {parameters[0], parameters[1], WrapAngle(parameters[5])};
+}
+
 }  // namespace
 
 absl::Status ValidatePriorSearch(const PriorSearchOptions& options, size_t max_particles) {
@@ -195,41 +226,6 @@ absl::StatusOr<std::optional<PriorHeight>> HeightOnSurface(const ResidentMap& ma
   if (!cells.ok()) return cells.status();
   return HeightOnSurface(*cells, map.statistics()[statistics_index].cell_size_m, scan_base, prior);
 }
-
-namespace {
-
-// Autoware's numbers.
-constexpr size_t kCandidates = 100;    // drawn for each proposal
-constexpr size_t kTrialsPerGood = 10;  // one in ten trials is good ...
-constexpr size_t kMaxGood = 10;        // ... but no more than ten are
-constexpr double kBadWeight = 5.0;     // of the bad trials' log density
-
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
-// A term smaller than the largest by this exponent (4e-18) does not change a sum.
-constexpr double kNegligible = -40.0;
-
-// Poses in widths of the kernel.
-struct ScaledPoses {
-  explicit ScaledPoses(absl::Span<const PlanarPose> poses)
-      : x(poses.size()), y(poses.size()), yaw(poses.size()) {
-    for (size_t i = 0; i < poses.size(); ++i) {
-      const auto row = static_cast<Eigen::Index>(i);
-      x[row] = poses[i].x_m / kParzenWidthM;
-      y[row] = poses[i].y_m / kParzenWidthM;
-      yaw[row] = poses[i].yaw_rad / kParzenWidthRad;
-    }
-  }
-
-  Eigen::ArrayXd x;
-  Eigen::ArrayXd y;
-  Eigen::ArrayXd yaw;
-};
-
-PlanarPose Planar(const PoseParameters& parameters) {
-  return {parameters[0], parameters[1], WrapAngle(parameters[5])};
-}
-
-}  // namespace
 
 double LogAddExp(double a, double b) {
   const double larger = std::max(a, b);

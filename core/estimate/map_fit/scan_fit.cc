@@ -325,6 +325,19 @@ double SquaredDistance(const Bounds& bounds, const Eigen::Vector3d& place) {
   return (place - place.cwiseMax(bounds.min).cwiseMin(bounds.max)).squaredNorm();
 }
 
+// Decay constant in scans. After a change, 22 scans of the tile (about five passes of vehicles that
+// are compared every two seconds) make up half of the sum. What a lorry hides or shows during one
+// pass makes up a seventh.
+constexpr double kDecayScans = 32.0;
+// Decay constant in time, a month: longer than typical road works, shorter than the seasons.
+constexpr double kDecayTimeS = 30.0 * 24.0 * 3600.0;
+// What each scan, and one before the first, is taken to have seen to fit as well, so that a few
+// observations of a tile do not make it the worst one. Of 20 and 100, 10 and 100, 10 and 50, 5 and
+// 50, 5 and 25, 2 and 10, these set the changed tiles of the towns of seeds 1 to 8 apart the most
+// (`voxloc_bench map-fit`).
+constexpr double kPriorSolidPerScan = 10.0;
+constexpr double kPriorPointsPerScan = 100.0;
+
 }  // namespace
 
 absl::StatusOr<std::vector<FitObservation>> ObserveFit(const ScanFitRequest& request) {
@@ -370,23 +383,6 @@ std::vector<TileFit> SumByTile(absl::Span<const FitObservation> observations,
   }
   return fits;
 }
-
-namespace {
-
-// Decay constant in scans. After a change, 22 scans of the tile (about five passes of vehicles that
-// are compared every two seconds) make up half of the sum. What a lorry hides or shows during one
-// pass makes up a seventh.
-constexpr double kDecayScans = 32.0;
-// Decay constant in time, a month: longer than typical road works, shorter than the seasons.
-constexpr double kDecayTimeS = 30.0 * 24.0 * 3600.0;
-// What each scan, and one before the first, is taken to have seen to fit as well, so that a few
-// observations of a tile do not make it the worst one. Of 20 and 100, 10 and 100, 10 and 50, 5 and
-// 50, 5 and 25, 2 and 10, these set the changed tiles of the towns of seeds 1 to 8 apart the most
-// (`voxloc_bench map-fit`).
-constexpr double kPriorSolidPerScan = 10.0;
-constexpr double kPriorPointsPerScan = 100.0;
-
-}  // namespace
 
 double TileFit::residual_m() const {
   const double explained = points.all - points.mismatched;

@@ -106,6 +106,23 @@ std::vector<uint8_t> FindRaised(const PointCloud& scan_base, const Eigen::Quater
   return raised;
 }
 
+constexpr float kColumnM = 4.0F;
+// Columns are widened until there are no more of them: 1 km of them each way.
+constexpr float kMaxColumns = 65536.0F;
+
+PointCloud PointsAbove(const PointCloud& scan_base, const Eigen::Matrix3d& map_R_base,
+                       double z_margin_m) {
+  const Eigen::RowVector3d up = map_R_base.row(2);
+  PointCloud kept;
+  kept.origin = scan_base.origin;
+  for (size_t i = 0; i < scan_base.size(); ++i) {
+    if (!scan_base.IsFinite(i) || !(up.dot(scan_base.Point(i)) > z_margin_m)) continue;
+    kept.PushBack(scan_base.x[i], scan_base.y[i], scan_base.z[i]);
+    if (scan_base.has_intensity()) kept.intensity.push_back(scan_base.intensity[i]);
+  }
+  return kept;
+}
+
 }  // namespace
 
 FreeSpace SampleFreeSpace(const PointCloud& scan_base,
@@ -144,27 +161,6 @@ ScanShape ShapeOf(const PointCloud& scan_base, const ScanRays& rays,
   const PointCloud& seen_base = rays.points_base == nullptr ? scan_base : *rays.points_base;
   return {FindRaised(scan_base, map_R_base), SampleFreeSpace(seen_base, rays.sensor_position_base)};
 }
-
-namespace {
-
-constexpr float kColumnM = 4.0F;
-// Columns are widened until there are no more of them: 1 km of them each way.
-constexpr float kMaxColumns = 65536.0F;
-
-PointCloud PointsAbove(const PointCloud& scan_base, const Eigen::Matrix3d& map_R_base,
-                       double z_margin_m) {
-  const Eigen::RowVector3d up = map_R_base.row(2);
-  PointCloud kept;
-  kept.origin = scan_base.origin;
-  for (size_t i = 0; i < scan_base.size(); ++i) {
-    if (!scan_base.IsFinite(i) || !(up.dot(scan_base.Point(i)) > z_margin_m)) continue;
-    kept.PushBack(scan_base.x[i], scan_base.y[i], scan_base.z[i]);
-    if (scan_base.has_intensity()) kept.intensity.push_back(scan_base.intensity[i]);
-  }
-  return kept;
-}
-
-}  // namespace
 
 GroundGrid::GroundGrid(const std::vector<Eigen::Vector3f>& points) {
   low_.setConstant(std::numeric_limits<float>::infinity());
