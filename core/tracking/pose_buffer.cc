@@ -14,14 +14,12 @@
 namespace voxloc {
 namespace {
 
-// The way from one angle to another, in [-pi, pi).
-double AngleBetween(double from, double to) { return -WrapAngle(from - to); }
-
 Pose Between(const Pose& from, const Pose& to, double share) {
   const Eigen::Vector3d start = RosAnglesFromRotation(from.rotation);
   const Eigen::Vector3d end = RosAnglesFromRotation(to.rotation);
   Eigen::Vector3d at;
-  for (int i = 0; i < 3; ++i) at[i] = start[i] + share * AngleBetween(start[i], end[i]);
+  // The way from one angle to the other is in [-pi, pi).
+  for (int i = 0; i < 3; ++i) at[i] = start[i] - share * WrapAngle(start[i] - end[i]);
   return {from.translation + share * (to.translation - from.translation),
           RotationFromRosAngles(at.x(), at.y(), at.z()).normalized()};
 }

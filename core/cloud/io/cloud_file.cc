@@ -20,19 +20,6 @@
 namespace voxloc {
 namespace {
 
-absl::StatusOr<PointCloud> Dispatch(CloudFormat format, absl::string_view bytes,
-                                    absl::string_view name, const CloudReadOptions& options) {
-  switch (format) {
-    case CloudFormat::kPcd:
-      return ParsePcd(bytes, name, options.max_points);
-    case CloudFormat::kPly:
-      return ParsePly(bytes, name, options.max_points);
-    case CloudFormat::kKittiBin:
-      return ParseKittiBin(bytes, name, options.max_points, options.record_floats);
-  }
-  return absl::InvalidArgumentError(absl::StrCat(name, ": unknown cloud format"));
-}
-
 // Nearly all headers fit the first; one of a thousand fields has 40 kB.
 constexpr uint64_t kHeadBytes[] = {4 << 10, 256 << 10};
 
@@ -68,7 +55,15 @@ absl::StatusOr<PointCloud> ParseCloud(CloudFormat format, absl::string_view byte
   }
   if (bytes.empty()) return Malformed(name, "the file is empty");
   try {
-    return Dispatch(format, bytes, name, limits);
+    switch (format) {
+      case CloudFormat::kPcd:
+        return ParsePcd(bytes, name, limits.max_points);
+      case CloudFormat::kPly:
+        return ParsePly(bytes, name, limits.max_points);
+      case CloudFormat::kKittiBin:
+        return ParseKittiBin(bytes, name, limits.max_points, limits.record_floats);
+    }
+    return absl::InvalidArgumentError(absl::StrCat(name, ": unknown cloud format"));
   } catch (const std::bad_alloc&) {
     return absl::ResourceExhaustedError(absl::StrCat(name, ": no memory for its points"));
   }

@@ -20,8 +20,6 @@
 namespace voxloc {
 namespace {
 
-bool NeedsDouble(const PointCloud& cloud) { return !cloud.origin.isZero(0.0); }
-
 // A float32 field behind the coordinates.
 struct WrittenField {
   absl::string_view name;
@@ -178,8 +176,8 @@ absl::Status WritePcd(const std::string& path, const PointCloud& cloud, PcdEncod
   }
   try {
     const std::vector<WrittenField> columns = ColumnsOf(cloud, extra_fields);
-    return NeedsDouble(cloud) ? Write<double>(path, cloud, columns, encoding)
-                              : Write<float>(path, cloud, columns, encoding);
+    return cloud.origin.isZero(0.0) ? Write<float>(path, cloud, columns, encoding)
+                                    : Write<double>(path, cloud, columns, encoding);
   } catch (const std::bad_alloc&) {
     return absl::ResourceExhaustedError(
         absl::StrCat(path, ": no memory to write ", cloud.size(), " points"));

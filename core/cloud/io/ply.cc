@@ -21,7 +21,7 @@
 namespace voxloc {
 namespace {
 
-std::optional<ScalarType> ParseTypeName(absl::string_view word) {
+absl::StatusOr<ScalarType> ReadType(absl::string_view word) {
   static constexpr std::pair<absl::string_view, ScalarType> kTypes[] = {
       {"char", ScalarType::kInt8},      {"int8", ScalarType::kInt8},
       {"uchar", ScalarType::kUint8},    {"uint8", ScalarType::kUint8},
@@ -35,7 +35,10 @@ std::optional<ScalarType> ParseTypeName(absl::string_view word) {
   for (const auto& [type_name, type] : kTypes) {
     if (type_name == word) return type;
   }
-  return std::nullopt;
+  return absl::InvalidArgumentError(absl::StrCat(
+      "the type of a property must be char, uchar, short, ushort, int, uint, float, double, int8, "
+      "uint8, int16, uint16, int32, uint32, float32, float64 or list (got ",
+      Quoted(word), ")"));
 }
 
 // This function and the next ones read the words after a line's key and return what is wrong with
@@ -74,15 +77,6 @@ absl::Status ReadElement(absl::string_view rest, size_t line, PlyHeader& header)
   element.count = static_cast<size_t>(count);
   header.elements.push_back(std::move(element));
   return absl::OkStatus();
-}
-
-absl::StatusOr<ScalarType> ReadType(absl::string_view word) {
-  const std::optional<ScalarType> type = ParseTypeName(word);
-  if (type.has_value()) return *type;
-  return absl::InvalidArgumentError(absl::StrCat(
-      "the type of a property must be char, uchar, short, ushort, int, uint, float, double, int8, "
-      "uint8, int16, uint16, int32, uint32, float32, float64 or list (got ",
-      Quoted(word), ")"));
 }
 
 absl::Status ReadProperty(absl::string_view rest, PlyHeader& header) {

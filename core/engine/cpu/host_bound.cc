@@ -39,18 +39,14 @@ void MakeEntries(const BoundRequest& request, const BoundGrid& grid, uint32_t he
   }
 }
 
-// Whether blocks are squares of two by two, which the kernel takes at once.
-bool InSquares(const BoundRequest& request) {
-  return request.nodes_x == 2 && request.nodes_y % 2 == 0;
-}
-
 // The rows [begin, end) of the request's nodes, all blocks' rows counted one after another; an even
 // number of them where they are taken in squares.
 void BoundRows(const BoundRequest& request, const BoundGrid& grid, size_t begin, size_t end,
                std::vector<BoundHit>& hits) {
   const auto nodes_x = static_cast<size_t>(request.nodes_x);
   const auto nodes_y = static_cast<size_t>(request.nodes_y);
-  const bool squares = InSquares(request);
+  // Blocks that are squares of two by two, which the kernel takes at once.
+  const bool squares = request.nodes_x == 2 && request.nodes_y % 2 == 0;
   const BoundGrid::Level& level = grid.level(request.level);
   const cpu::Kernels& kernels = cpu::SelectKernels();
   std::vector<cpu::BoundEntry> entries;
