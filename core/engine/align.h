@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The question and the answer of an alignment: where is this scan in this map?
+// What engines are asked and answer: where is this scan in this map, and how well does it fit at
+// these poses?
 
 #ifndef VOXLOC_CORE_ENGINE_ALIGN_H_
 #define VOXLOC_CORE_ENGINE_ALIGN_H_
@@ -172,7 +173,7 @@ struct Judgement {
 // points with cells.
 [[nodiscard]] double MatchMargin(const Profile& profile);
 
-// Scoring: how well does a scan fit at each of many poses? No search.
+// Scoring, without a search.
 struct ScoreRequest {
   std::shared_ptr<const ResidentMap> map;
   std::shared_ptr<const PointCloud> scan;  // base frame; finite points

@@ -3,7 +3,6 @@
 #include "core/tracking/pose_buffer.h"
 
 #include <algorithm>
-#include <cmath>
 #include <utility>
 
 #include "absl/strings/str_cat.h"

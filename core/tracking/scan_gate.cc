@@ -3,7 +3,6 @@
 #include "core/tracking/scan_gate.h"
 
 #include <algorithm>
-#include <cmath>
 #include <utility>
 
 #include "absl/strings/str_cat.h"

@@ -6,7 +6,6 @@
 #include <cstring>
 #include <memory>
 #include <new>
-#include <optional>
 #include <utility>
 #include <vector>
 

@@ -3,7 +3,6 @@
 #include "core/engine/cpu/cpu_map.h"
 
 #include <algorithm>
-#include <string>
 #include <utility>
 
 #include "absl/status/status.h"

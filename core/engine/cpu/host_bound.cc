@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cstdlib>
 
-#include "absl/types/span.h"
 #include "core/engine/cpu/kernels.h"
 #include "core/engine/job_check.h"
 #include "core/status/try.h"

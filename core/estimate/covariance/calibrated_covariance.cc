@@ -7,7 +7,6 @@
 #include <cstddef>
 #include <limits>
 #include <memory>
-#include <utility>
 
 #include "core/engine/job_check.h"
 #include "core/engine/search_rules.h"
