@@ -27,7 +27,7 @@ struct AlignArguments {
   const float* points;  // of all scans
   const DeviceJob* jobs;
   uint32_t job_count;
-  // One a job: nonzero once the host has cancelled it (stop_flags.h). Null: no job can be
+  // One a job: nonzero once the host has cancelled it (StopFlags). Null: no job can be
   // cancelled.
   const volatile uint32_t* stops;
   const DevicePass* passes;

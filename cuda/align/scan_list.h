@@ -24,11 +24,10 @@
 #include "cuda/align/align_kernel.h"
 #include "cuda/align/device_job.h"
 #include "cuda/align/packed_job.h"
+#include "cuda/runtime/buffer.h"
 #include "cuda/runtime/device.h"
-#include "cuda/runtime/output.h"
-#include "cuda/runtime/packed_upload.h"
-#include "cuda/runtime/retention.h"
 #include "cuda/runtime/stream.h"
+#include "cuda/runtime/transfers.h"
 
 namespace voxloc::cuda {
 

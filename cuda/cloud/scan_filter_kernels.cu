@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include "cuda/cloud/scan_filter_kernels.h"
-#include "cuda/runtime/error.h"
+#include "cuda/runtime/device.h"
 #include "cuda/runtime/grid_stride.cuh"
 
 namespace voxloc::cuda {

@@ -4,7 +4,7 @@
 #include <cub/block/block_scan.cuh>
 
 #include "cuda/map/cell_kernels.h"
-#include "cuda/runtime/error.h"
+#include "cuda/runtime/device.h"
 
 namespace voxloc::cuda {
 namespace {

@@ -8,11 +8,11 @@
 #include "absl/strings/str_cat.h"
 #include "core/engine/out_of_memory.h"
 #include "cuda/map/cell_kernels.h"
-#include "cuda/map/source_list.h"
+#include "cuda/map/gaussian_sorter.h"
 #include "cuda/runtime/buffer.h"
 #include "cuda/runtime/device_sort.h"
-#include "cuda/runtime/packed_upload.h"
 #include "cuda/runtime/stream.h"
+#include "cuda/runtime/transfers.h"
 
 namespace voxloc::cuda {
 namespace {

@@ -13,19 +13,38 @@
 #include <utility>
 #include <vector>
 
+#include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/types/span.h"
 #include "core/map/cells.h"
+#include "cuda/map/block_set.h"
 #include "cuda/map/cell_kernels.h"
+#include "cuda/map/cuda_tile.h"
 #include "cuda/map/list_kernels.h"
-#include "cuda/map/source_list.h"
 #include "cuda/runtime/buffer.h"
 #include "cuda/runtime/device.h"
 #include "cuda/runtime/device_sort.h"
-#include "cuda/runtime/packed_upload.h"
 #include "cuda/runtime/stream.h"
+#include "cuda/runtime/transfers.h"
 
 namespace voxloc::cuda {
+
+// SourceList: the runs of tiles' cells that a composition reads, block by block. A plain value on
+// the host, uploaded as a SourceTable.
+struct SourceList {
+  std::vector<SourceBlock> blocks;  // ascending by key
+  std::vector<SourceRun> runs;      // by block, then in the order of the tiles
+  uint32_t entries = 0;             // cells of all runs
+  BlockBox box;                     // around the blocks
+};
+
+// The runs of the blocks that pass the filter, each of which must lie in one of the regions: tiles
+// outside all regions are skipped. All tiles must have a lattice of that size.
+// ResourceExhausted: more cells than can be counted.
+[[nodiscard]] absl::StatusOr<SourceList> CollectSources(
+    absl::Span<const std::shared_ptr<const CudaTile>> tiles, double cell_size_m,
+    absl::Span<const BlockBox> regions, absl::FunctionRef<bool(const CellKey&)> filter);
 
 // Summary of the Gaussians for the host.
 struct GaussianReport {

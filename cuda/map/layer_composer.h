@@ -21,10 +21,10 @@
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "core/map/cells.h"
+#include "cuda/map/cuda_map.h"
 #include "cuda/map/cuda_tile.h"
 #include "cuda/map/gaussian_sorter.h"
 #include "cuda/map/layer_store.h"
-#include "cuda/map/map_layer.h"
 #include "cuda/runtime/device.h"
 #include "cuda/runtime/stream.h"
 

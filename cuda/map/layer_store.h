@@ -14,12 +14,12 @@
 #include "absl/status/status.h"
 #include "absl/types/span.h"
 #include "cuda/map/block_set.h"
+#include "cuda/map/cuda_map.h"
 #include "cuda/map/list_kernels.h"
-#include "cuda/map/map_layer.h"
 #include "cuda/runtime/buffer.h"
 #include "cuda/runtime/device.h"
-#include "cuda/runtime/packed_upload.h"
 #include "cuda/runtime/stream.h"
+#include "cuda/runtime/transfers.h"
 
 namespace voxloc::cuda {
 

@@ -51,7 +51,6 @@ class MapComposer {
   std::vector<std::unique_ptr<LayerComposer>> layer_composers_;
 };
 
-class MapComposer;
 class TileBuilder;
 
 class MapBuilder {

@@ -4,8 +4,8 @@
 
 #include "cuda/cloud/scan_filter_kernels.h"
 #include "cuda/map/tile_kernels.h"
+#include "cuda/runtime/device.h"
 #include "cuda/runtime/device_sort.h"
-#include "cuda/runtime/error.h"
 #include "cuda/runtime/grid_stride.cuh"
 
 namespace voxloc::cuda {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// DeviceBuffer: an array in device memory that grows as it is needed. Moved, never copied; not
-// thread-safe. It may be destroyed or resized once no queued or running work uses it.
+// Memory of the device and page-locked memory of the host that grow as needed. Not thread-safe.
 
 #ifndef VOXLOC_CUDA_RUNTIME_BUFFER_H_
 #define VOXLOC_CUDA_RUNTIME_BUFFER_H_
@@ -16,11 +15,57 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "cuda/runtime/device.h"
-#include "cuda/runtime/retention.h"
 #include "cuda/runtime/stream.h"
 
 namespace voxloc::cuda {
 
+// A peak is retained for kRecentUses to 2 kRecentUses uses. A vehicle sends 10 scans a second, so a
+// demand that recurs within 25 s allocates nothing.
+constexpr size_t kRecentUses = 256;
+
+// The maximum of the values in the current and the previous window of kRecentUses.
+class RecentPeak {
+ public:
+  void Add(size_t value) {
+    if (uses_ == kRecentUses) {
+      before_ = current_;
+      current_ = 0;
+      uses_ = 0;
+    }
+    current_ = std::max(current_, value);
+    ++uses_;
+  }
+  [[nodiscard]] size_t value() const { return std::max(before_, current_); }
+
+ private:
+  size_t before_ = 0;
+  size_t current_ = 0;
+  size_t uses_ = 0;
+};
+
+// Retention: how much memory of a buffer is kept from one use to the next: the peak of its recent
+// uses. The memory for one huge scan is released after a while, and repeated work allocates
+// nothing. Not thread-safe.
+class Retention {
+ public:
+  // Buffers below this size never shrink: reallocation would cost more than it saves.
+  static constexpr size_t kAlwaysKeptBytes = size_t{256} << 10;
+
+  // The new capacity of a buffer for a use that needs `need` entries. It grows by half at least,
+  // and shrinks to the recent peak when it exceeds twice that, which growth alone never causes.
+  [[nodiscard]] size_t NextCapacity(size_t capacity, size_t need, size_t entry_bytes) {
+    peak_.Add(need);
+    if (need > capacity) return std::max(need, capacity + capacity / 2);
+    const bool large = capacity * entry_bytes > kAlwaysKeptBytes;
+    return large && capacity / 2 > peak_.value() ? peak_.value() : capacity;
+  }
+
+ private:
+  RecentPeak peak_;
+};
+
+// DeviceBuffer: an array in device memory. Moved, never copied. It may be destroyed or resized once
+// no queued or running work uses it.
 template <typename T>
 class DeviceBuffer {
   static_assert(std::is_trivially_copyable_v<T>, "device memory is copied as bytes");
@@ -47,7 +92,7 @@ class DeviceBuffer {
     return Allocate(std::max(count, capacity_ + capacity_ / 2));
   }
   // The same once for every use of a workspace, also with a count of 0; releases memory that recent
-  // uses did not need (retention.h). The contents are lost when the capacity changes.
+  // uses did not need (Retention). The contents are lost when the capacity changes.
   [[nodiscard]] absl::Status ReserveForUse(size_t count) {
     const size_t capacity = retention_.NextCapacity(capacity_, count, sizeof(T));
     return capacity == capacity_ ? absl::OkStatus() : Allocate(capacity);
@@ -86,7 +131,7 @@ class DeviceBuffer {
 // PinnedBuffer: host memory for transfers, page-locked so that they run beside other work and at
 // full speed, and mapped, so that a kernel can access small data in place. It grows as needed. When
 // page-locked memory is exhausted it falls back to pageable memory: transfers still work, and the
-// device counts the fallbacks. Not thread-safe.
+// device counts the fallbacks.
 class PinnedBuffer {
  public:
   explicit PinnedBuffer(std::shared_ptr<Device> device) : device_(std::move(device)) {}

@@ -8,7 +8,6 @@
 
 #include "absl/cleanup/cleanup.h"
 #include "absl/strings/str_cat.h"
-#include "cuda/runtime/error.h"
 
 namespace voxloc::cuda {
 namespace {
@@ -166,6 +165,36 @@ void Device::TrimMemory(size_t keep_bytes) {
   if (!Check(cudaStreamSynchronize(memory_stream_), "trimming memory").ok()) return;
   (void)Check(cudaMemPoolTrimTo(pool_, in_use_.load(std::memory_order_relaxed) + keep_bytes),
               "trimming memory");
+}
+
+bool EndsContext(cudaError_t error) {
+  switch (error) {
+    // Left in "an inconsistent state": every later call returns the same error.
+    case cudaErrorIllegalAddress:
+    case cudaErrorLaunchTimeout:
+    case cudaErrorHardwareStackError:
+    case cudaErrorIllegalInstruction:
+    case cudaErrorMisalignedAddress:
+    case cudaErrorInvalidAddressSpace:
+    case cudaErrorInvalidPc:
+    case cudaErrorLaunchFailure:
+    case cudaErrorTensorMemoryLeak:
+    case cudaErrorContained:
+    case cudaErrorExternalDevice:
+    // "The process must be terminated and relaunched."
+    case cudaErrorAssert:
+    case cudaErrorMpsClientTerminated:
+    // Data on the device or on the way between devices is lost.
+    case cudaErrorECCUncorrectable:
+    case cudaErrorNvlinkUncorrectable:
+      return true;
+    default:
+      return false;
+  }
+}
+
+std::string Describe(cudaError_t error) {
+  return absl::StrCat(cudaGetErrorString(error), " (", cudaGetErrorName(error), ")");
 }
 
 }  // namespace voxloc::cuda

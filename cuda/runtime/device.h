@@ -3,7 +3,7 @@
 // Device: one GPU as this process uses it: its properties, its memory, its health. Thread-safe.
 //
 // Errors are returned as absl::Status. Out of memory is RESOURCE_EXHAUSTED; later calls work. An
-// error that ends the context (see error.h), or after which even a simple call fails, makes the
+// error that ends the context (EndsContext), or after which even a simple call fails, makes the
 // device permanently unhealthy, and every later call returns UNAVAILABLE. Every other error is
 // INTERNAL and concerns its call only.
 
@@ -111,6 +111,20 @@ class Device {
       return voxloc_status;                                                               \
     }                                                                                     \
   } while (false)
+
+// Whether CUDA documents that the error ends the context ("the process must be terminated and
+// relaunched"), or that it is a hardware fault that may have corrupted memory. Every other error
+// concerns its call only.
+[[nodiscard]] bool EndsContext(cudaError_t error);
+
+// Returns the error of a call, where it is one, from a function that returns such errors.
+#define VOXLOC_RETURN_IF_CUDA_ERROR(call)                                     \
+  do {                                                                        \
+    if (const cudaError_t error = (call); error != cudaSuccess) return error; \
+  } while (false)
+
+// The description and the name of the error, for messages.
+[[nodiscard]] std::string Describe(cudaError_t error);
 
 }  // namespace voxloc::cuda
 

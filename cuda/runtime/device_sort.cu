@@ -7,8 +7,8 @@
 #include <cub/device/device_scan.cuh>
 #include <cub/device/device_select.cuh>
 
+#include "cuda/runtime/device.h"
 #include "cuda/runtime/device_sort.h"
-#include "cuda/runtime/error.h"
 
 namespace voxloc::cuda {
 namespace {

@@ -21,7 +21,7 @@
 #include "absl/base/thread_annotations.h"
 #include "absl/status/statusor.h"
 #include "absl/synchronization/mutex.h"
-#include "cuda/runtime/retention.h"
+#include "cuda/runtime/buffer.h"
 
 namespace voxloc::cuda {
 

@@ -16,11 +16,10 @@
 #include "core/engine/align.h"
 #include "cuda/align/packed_job.h"
 #include "cuda/align/stage_terms.h"
+#include "cuda/runtime/buffer.h"
 #include "cuda/runtime/device.h"
-#include "cuda/runtime/output.h"
-#include "cuda/runtime/packed_upload.h"
-#include "cuda/runtime/retention.h"
 #include "cuda/runtime/stream.h"
+#include "cuda/runtime/transfers.h"
 #include "cuda/score/score_kernel.h"
 
 namespace voxloc::cuda {

@@ -17,8 +17,8 @@
 #include "core/engine/bound.h"
 #include "cuda/runtime/buffer.h"
 #include "cuda/runtime/device.h"
-#include "cuda/runtime/packed_upload.h"
 #include "cuda/runtime/stream.h"
+#include "cuda/runtime/transfers.h"
 #include "cuda/search/bound_kernel.h"
 
 namespace voxloc::cuda {

@@ -3,12 +3,12 @@
 // Which errors end a context. The expected lists are copied from CUDA's reference (Runtime API,
 // "Data types used by CUDA Runtime"), by number.
 
-#include "cuda/runtime/error.h"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <iterator>
+
+#include "cuda/runtime/device.h"
 
 namespace voxloc::cuda {
 namespace {

@@ -2,11 +2,11 @@
 //
 // What a workspace keeps, with a buffer that only counts its allocations.
 
-#include "cuda/runtime/retention.h"
-
 #include <gtest/gtest.h>
 
 #include <vector>
+
+#include "cuda/runtime/buffer.h"
 
 namespace voxloc::cuda {
 namespace {
