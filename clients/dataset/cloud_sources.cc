@@ -20,7 +20,7 @@
 #include "core/cloud/io/cloud_file.h"
 #include "core/geometry/angles.h"
 #include "core/status/try.h"
-#include "core/text/natural_order.h"
+#include "core/text/names.h"
 
 namespace voxloc {
 namespace {

@@ -14,7 +14,7 @@
 #include "clients/dataset/yaml_file.h"
 #include "core/cloud/io/text_scan.h"
 #include "core/status/try.h"
-#include "core/text/nearest_name.h"
+#include "core/text/names.h"
 #include "core/text/utf8.h"
 
 namespace voxloc {

@@ -7,11 +7,17 @@
 #ifndef VOXLOC_CORE_PARALLEL_DEADLOCK_DETECTION_H_
 #define VOXLOC_CORE_PARALLEL_DEADLOCK_DETECTION_H_
 
+#include "absl/synchronization/mutex.h"
+
 namespace voxloc {
 
 // With NDEBUG: disables deadlock detection in this process from now on. Called at the start of
 // main.
-void DisableDeadlockDetection();
+inline void DisableDeadlockDetection() {
+#ifdef NDEBUG
+  absl::SetMutexDeadlockDetectionMode(absl::OnDeadlockCycle::kIgnore);
+#endif
+}
 
 }  // namespace voxloc
 

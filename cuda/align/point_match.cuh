@@ -11,8 +11,8 @@
 #include <cstdint>
 
 #include "core/ndt/point_terms.h"
+#include "cuda/align/device_job.h"
 #include "cuda/align/point_transform.cuh"
-#include "cuda/align/stage_terms.h"
 
 namespace voxloc::cuda {
 

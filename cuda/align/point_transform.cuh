@@ -16,7 +16,7 @@
 #include <type_traits>
 
 #include "core/ndt/chart.h"
-#include "cuda/align/stage_terms.h"
+#include "cuda/align/device_job.h"
 
 namespace voxloc::cuda {
 

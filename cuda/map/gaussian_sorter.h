@@ -21,7 +21,6 @@
 #include "cuda/map/block_set.h"
 #include "cuda/map/cell_kernels.h"
 #include "cuda/map/cuda_tile.h"
-#include "cuda/map/list_kernels.h"
 #include "cuda/runtime/buffer.h"
 #include "cuda/runtime/device.h"
 #include "cuda/runtime/device_sort.h"

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cub/block/block_scan.cuh>
 
-#include "cuda/map/list_kernels.h"
+#include "cuda/map/cell_kernels.h"
 
 namespace voxloc::cuda {
 namespace {

@@ -10,7 +10,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "core/text/nearest_name.h"
+#include "core/text/names.h"
 
 namespace voxloc::server {
 

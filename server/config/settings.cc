@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "core/engine/profile.h"
+#include "core/text/names.h"
 #include "core/tracking/pose_buffer.h"
 #include "core/tracking/recovery.h"
 #include "server/config/setting_kinds.h"

@@ -16,6 +16,7 @@
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "core/status/try.h"
+#include "core/text/names.h"
 #include "server/observe/logging.h"
 
 namespace voxloc::server {

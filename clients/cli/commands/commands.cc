@@ -13,7 +13,7 @@
 #include "absl/strings/str_replace.h"
 #include "absl/strings/string_view.h"
 #include "core/status/try.h"
-#include "core/text/nearest_name.h"
+#include "core/text/names.h"
 
 namespace voxloc::cli {
 namespace {

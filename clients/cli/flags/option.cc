@@ -20,7 +20,7 @@
 #include "core/geometry/angles.h"
 #include "core/geometry/euler.h"
 #include "core/status/try.h"
-#include "core/text/nearest_name.h"
+#include "core/text/names.h"
 
 namespace voxloc::cli {
 namespace {

@@ -19,7 +19,7 @@
 #include "clients/dataset/yaml_file.h"
 #include "core/cloud/io/file_bytes.h"
 #include "core/status/try.h"
-#include "core/text/natural_order.h"
+#include "core/text/names.h"
 
 namespace voxloc::bag {
 namespace {

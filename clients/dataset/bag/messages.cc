@@ -11,7 +11,7 @@
 #include "absl/strings/strip.h"
 #include "clients/dataset/bag/byte_reader.h"
 #include "core/status/try.h"
-#include "core/text/nearest_name.h"
+#include "core/text/names.h"
 
 namespace voxloc::bag {
 namespace {

@@ -12,7 +12,7 @@
 #include "absl/strings/str_split.h"
 #include "clients/cpp/channel.h"
 #include "core/status/try.h"
-#include "core/text/nearest_name.h"
+#include "core/text/names.h"
 
 namespace voxloc::ros {
 namespace {

@@ -22,7 +22,7 @@
 #include "absl/types/span.h"
 #include "core/geometry/euler.h"
 #include "core/status/try.h"
-#include "core/text/nearest_name.h"
+#include "core/text/names.h"
 #include "core/text/number_range.h"
 
 namespace voxloc {

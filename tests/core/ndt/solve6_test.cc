@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#include "core/ndt/solve6.h"
-
 #include <gtest/gtest.h>
 
 #include <Eigen/QR>
@@ -11,6 +9,7 @@
 
 #include "core/geometry/covariance.h"
 #include "core/geometry/euler.h"
+#include "core/ndt/newton.h"
 #include "tests/support/random_numbers.h"
 
 namespace voxloc::ndt {

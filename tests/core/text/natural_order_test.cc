@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#include "core/text/natural_order.h"
-
 #include <algorithm>
 #include <random>
 #include <string>
 #include <vector>
 
+#include "core/text/names.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#include "core/text/nearest_name.h"
-
 #include <gtest/gtest.h>
+
+#include "core/text/names.h"
 
 namespace voxloc {
 namespace {

@@ -13,7 +13,7 @@
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "core/ndt/cell_gaussian.h"
-#include "core/ndt/solve6.h"
+#include "core/ndt/newton.h"
 #include "core/ndt/symmetric3.h"
 #include "cuda/runtime/device.h"
 

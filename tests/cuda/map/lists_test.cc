@@ -8,6 +8,7 @@
 #include <cmath>
 #include <vector>
 
+#include "core/engine/cpu/cpu_map.h"
 #include "core/engine/cpu/gaussian_grid.h"
 #include "core/map/cells.h"
 #include "cuda/map/block_set.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#include "cuda/align/stage_terms.h"
+#include "cuda/align/device_job.h"
 
 #include <limits>
 

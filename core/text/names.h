@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Suggests a known name for a mistyped one.
+// Numeric ("natural") order of names: scan_2 comes before scan_10; and the known name that a
+// mistyped one stands for. Pure functions.
 
-#ifndef VOXLOC_CORE_TEXT_NEAREST_NAME_H_
-#define VOXLOC_CORE_TEXT_NEAREST_NAME_H_
+#ifndef VOXLOC_CORE_TEXT_NAMES_H_
+#define VOXLOC_CORE_TEXT_NAMES_H_
 
 #include <cstddef>
 #include <string>
@@ -12,6 +13,14 @@
 #include "absl/strings/string_view.h"
 
 namespace voxloc {
+
+// Negative, zero or positive as `a` comes before, with or after `b`: runs of the digits 0 to 9
+// compare as whole numbers of any length, other bytes as bytes. Zero also where only leading zeros
+// differ.
+[[nodiscard]] int CompareNatural(absl::string_view a, absl::string_view b);
+
+// A strict order of all names: CompareNatural, then the bytes.
+[[nodiscard]] bool NaturalLess(absl::string_view a, absl::string_view b);
 
 // The least number of insertions, deletions, substitutions and swaps of neighbouring characters
 // that turn `a` into `b` (optimal string alignment).
@@ -24,4 +33,4 @@ namespace voxloc {
 
 }  // namespace voxloc
 
-#endif  // VOXLOC_CORE_TEXT_NEAREST_NAME_H_
+#endif  // VOXLOC_CORE_TEXT_NAMES_H_
