@@ -118,21 +118,17 @@ std::vector<double> PointVoxels(const Profile& profile) {
 
 }  // namespace
 
-CudaPackedJob::CudaPackedJob(const AlignJob& job)
-    : source_scan_(job.scan),
-      point_voxels_m_(PointVoxels(job.profile)),
-      needs_scan_scale_(NeedsScanScale(job.profile)) {}
-
 std::shared_ptr<const CudaPackedJob> CudaPackedJob::Make(const AlignJob& job,
                                                          PageLockedPool& pool) {
   if (!CheckClouds(job).ok()) return nullptr;
-  std::shared_ptr<CudaPackedJob> packed(new CudaPackedJob(job));
-  packed->Fill(job, pool);
-  if (packed->scan_.packed.points == 0) return nullptr;
-  return packed;
+  std::shared_ptr<const CudaPackedJob> packed(new CudaPackedJob(job, pool));
+  return packed->scan_.packed.points == 0 ? nullptr : packed;
 }
 
-void CudaPackedJob::Fill(const AlignJob& job, PageLockedPool& pool) {
+CudaPackedJob::CudaPackedJob(const AlignJob& job, PageLockedPool& pool)
+    : source_scan_(job.scan),
+      point_voxels_m_(PointVoxels(job.profile)),
+      needs_scan_scale_(NeedsScanScale(job.profile)) {
   size_t floats = PackedFloats(job.scan->size());
   passes_.reserve(job.passes.size());
   for (const EvaluationPass& pass : job.passes) {

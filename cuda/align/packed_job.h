@@ -94,8 +94,7 @@ class CudaPackedJob : public PackedJob {
     std::vector<uint32_t> places;
   };
 
-  explicit CudaPackedJob(const AlignJob& job);
-  void Fill(const AlignJob& job, PageLockedPool& pool);
+  CudaPackedJob(const AlignJob& job, PageLockedPool& pool);
   [[nodiscard]] bool Matches(const AlignJob& job) const;
   [[nodiscard]] float* FloatsFrom(size_t first) const {
     return reinterpret_cast<float*>(floats_.data()) + first;
