@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Transfers between host and device. Their memory is kept as by Retention (buffer.h). Each object is
-// used by one thread at a time.
+// Transfers between host and device. Their memory is kept as by Retention (buffer.h). Each object
+// is used by one thread at a time.
 
 #ifndef VOXLOC_CUDA_RUNTIME_TRANSFERS_H_
 #define VOXLOC_CUDA_RUNTIME_TRANSFERS_H_
@@ -22,8 +22,8 @@
 
 namespace voxloc::cuda {
 
-// PackedUpload: uploads several arrays in one copy. A new upload may begin once the last one and all
-// work that reads it are done.
+// PackedUpload: uploads several arrays in one copy. A new upload may begin once the last one and
+// all work that reads it are done.
 class PackedUpload {
  public:
   // Of each array.
