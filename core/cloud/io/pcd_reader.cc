@@ -138,10 +138,11 @@ absl::StatusOr<PointCloud> ParsePcd(absl::string_view bytes, absl::string_view n
                                                      " points (got ", header.points,
                                                      " in the header)"));
   }
-  const auto read = header.encoding == PcdEncoding::kAscii    ? ReadAscii
-                    : header.encoding == PcdEncoding::kBinary ? ReadBinary
-                                                              : ReadCompressed;
-  VOXLOC_ASSIGN_OR_RETURN(PointCloud cloud, read(header, bytes, name));
+  VOXLOC_ASSIGN_OR_RETURN(PointCloud cloud, header.encoding == PcdEncoding::kAscii
+                                                ? ReadAscii(header, bytes, name)
+                                            : header.encoding == PcdEncoding::kBinary
+                                                ? ReadBinary(header, bytes, name)
+                                                : ReadCompressed(header, bytes, name));
   return header.ApplyViewpoint(std::move(cloud));
 }
 
