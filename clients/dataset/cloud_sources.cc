@@ -18,7 +18,7 @@
 #include "clients/dataset/map_yaml.h"
 #include "clients/dataset/trajectory_file.h"
 #include "core/cloud/io/cloud_file.h"
-#include "core/geometry/angles.h"
+#include "core/geometry/euler.h"
 #include "core/status/try.h"
 #include "core/text/names.h"
 

@@ -10,7 +10,6 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "core/cloud/io/text_scan.h"
-#include "core/geometry/angles.h"
 #include "core/geometry/euler.h"
 #include "core/status/try.h"
 

@@ -18,6 +18,10 @@
 
 namespace voxloc {
 
+// Degrees, in which people give angles, and radians, in which everything computes.
+inline constexpr double kDegreesPerRadian = 57.295779513082320877;
+inline constexpr double kRadiansPerDegree = 0.017453292519943295769;
+
 // (x, y, z, roll, pitch, yaw) in the chart: the vector p that Newton's method moves.
 using ChartVector = Eigen::Matrix<double, 6, 1>;
 

@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "core/estimate/initial_pose/random_draws.h"
+#include "core/estimate/initial_pose/prior_search.h"
 #include "core/status/try.h"
 #include "core/text/number_range.h"
 

@@ -24,7 +24,6 @@
 #include "cuda/align/point_match.cuh"
 #include "cuda/align/search_state.cuh"
 #include "cuda/align/sum_exchange.cuh"
-#include "cuda/align/virtual_warps.h"
 #include "cuda/runtime/clock.cuh"
 
 namespace voxloc::cuda {

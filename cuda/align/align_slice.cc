@@ -13,7 +13,7 @@
 #include "core/engine/job_check.h"
 #include "core/engine/search_rules.h"
 #include "core/geometry/euler.h"
-#include "cuda/align/virtual_warps.h"
+#include "cuda/align/launch_shape.h"
 
 namespace voxloc::cuda {
 

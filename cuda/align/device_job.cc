@@ -5,7 +5,7 @@
 #include <limits>
 
 #include "core/engine/profile.h"
-#include "core/ndt/score_function.h"
+#include "core/ndt/pose_score.h"
 
 namespace voxloc::cuda {
 

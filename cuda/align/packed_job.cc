@@ -7,7 +7,7 @@
 
 #include "core/engine/job_check.h"
 #include "core/engine/search_rules.h"
-#include "cuda/align/virtual_warps.h"
+#include "cuda/align/launch_shape.h"
 
 namespace voxloc::cuda {
 namespace {

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "core/engine/job_check.h"
-#include "cuda/align/virtual_warps.h"
+#include "cuda/align/launch_shape.h"
 
 namespace voxloc::cuda {
 namespace {

@@ -14,9 +14,9 @@
 #include "core/ndt/chart_derivatives.h"
 #include "core/ndt/search.h"
 #include "cuda/align/device_job.h"
+#include "cuda/align/launch_shape.h"
 #include "cuda/align/point_match.cuh"
 #include "cuda/align/sum_exchange.cuh"
-#include "cuda/align/virtual_warps.h"
 
 namespace voxloc::cuda {
 

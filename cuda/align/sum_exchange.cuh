@@ -11,7 +11,7 @@
 #include <cstdint>
 
 #include "cuda/align/cluster.cuh"
-#include "cuda/align/virtual_warps.h"
+#include "cuda/align/launch_shape.h"
 
 namespace voxloc::cuda {
 

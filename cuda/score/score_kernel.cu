@@ -8,8 +8,8 @@
 #include <cuda_runtime.h>
 
 #include "core/ndt/chart.h"
+#include "cuda/align/launch_shape.h"
 #include "cuda/align/point_match.cuh"
-#include "cuda/align/virtual_warps.h"
 #include "cuda/score/score_kernel.h"
 
 namespace voxloc::cuda {

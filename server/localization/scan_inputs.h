@@ -23,7 +23,7 @@
 #include "core/engine/profile.h"
 #include "core/estimate/quality/scan_shape.h"
 #include "core/geometry/twist.h"
-#include "core/map/tile_residency.h"
+#include "core/map/tile_catalogue.h"
 #include "core/tracking/scan_gate.h"
 #include "core/tracking/verdict.h"
 #include "server/capture/capture_recorder.h"

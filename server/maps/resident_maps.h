@@ -24,7 +24,7 @@
 #include "absl/strings/string_view.h"
 #include "absl/synchronization/mutex.h"
 #include "core/engine/engine.h"
-#include "core/map/tile_residency.h"
+#include "core/map/tile_catalogue.h"
 #include "server/config/config.h"
 #include "server/geodesy/map_frame.h"
 #include "server/maps/map_build.h"

@@ -10,7 +10,7 @@
 #include <memory>
 
 #include "core/engine/profile.h"
-#include "core/geometry/angles.h"
+#include "core/geometry/euler.h"
 #include "tests/bench/bench_options.h"
 #include "tests/bench/data_set.h"
 #include "tests/bench/pose_errors.h"

@@ -11,7 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "core/engine/profile.h"
 #include "core/estimate/initial_pose/prior_search.h"
-#include "core/geometry/angles.h"
+#include "core/geometry/euler.h"
 #include "tests/bench/bench_data.h"
 #include "tests/bench/bench_options.h"
 #include "tests/support/random_numbers.h"

@@ -16,7 +16,7 @@
 #include "core/engine/search_rules.h"
 #include "core/estimate/covariance/cluster_covariance.h"
 #include "core/estimate/scan_estimate.h"
-#include "core/geometry/angles.h"
+#include "core/geometry/euler.h"
 #include "core/parallel/processors.h"
 #include "core/parallel/thread_pool.h"
 #include "core/tracking/verdict.h"

@@ -16,7 +16,7 @@
 #include "absl/strings/str_join.h"
 #include "clients/dataset/summary.h"
 #include "core/engine/profile.h"
-#include "core/geometry/angles.h"
+#include "core/geometry/euler.h"
 #include "tests/bench/bench_options.h"
 #include "tests/bench/classification.h"
 #include "tests/bench/data_set.h"

@@ -9,7 +9,6 @@
 #include "absl/time/clock.h"
 #include "core/engine/profile.h"
 #include "core/estimate/global_search/global_search.h"
-#include "core/geometry/angles.h"
 #include "core/geometry/euler.h"
 #include "tests/bench/bench_data.h"
 #include "tests/bench/bench_options.h"

@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-#include "core/geometry/angles.h"
+#include "core/geometry/euler.h"
 #include "tests/support/synthetic_scene.h"
 
 namespace voxloc::bench {

@@ -11,7 +11,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "core/engine/profile.h"
-#include "core/geometry/angles.h"
+#include "core/geometry/euler.h"
 #include "tests/bench/align_batch.h"
 #include "tests/bench/gpu_row.h"
 

@@ -5,7 +5,7 @@
 #include <cmath>
 
 #include "absl/strings/str_cat.h"
-#include "core/geometry/angles.h"
+#include "core/geometry/euler.h"
 #include "tests/bench/bench_options.h"
 
 namespace voxloc::bench {

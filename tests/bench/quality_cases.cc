@@ -10,8 +10,8 @@
 #include "core/engine/search_rules.h"
 #include "core/estimate/covariance/calibrated_covariance.h"
 #include "core/estimate/initial_pose/pose_search.h"
-#include "core/geometry/angles.h"
 #include "core/geometry/covariance.h"
+#include "core/geometry/euler.h"
 #include "tests/support/random_numbers.h"
 
 namespace voxloc::bench {

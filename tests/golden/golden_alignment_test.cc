@@ -15,7 +15,6 @@
 #include <string>
 #include <vector>
 
-#include "core/geometry/angles.h"
 #include "core/geometry/euler.h"
 #include "tests/golden/displacement.h"
 #include "tests/golden/golden_fixture.h"

@@ -17,7 +17,7 @@
 #include <vector>
 
 #include "core/estimate/covariance/covariance_estimator.h"
-#include "core/geometry/angles.h"
+#include "core/geometry/euler.h"
 #include "tests/golden/displacement.h"
 #include "tests/golden/golden_fixture.h"
 #include "tests/golden/moved_set.h"

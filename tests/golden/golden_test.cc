@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "core/geometry/euler.h"
-#include "core/ndt/score_function.h"
+#include "core/ndt/pose_score.h"
 #include "tests/golden/golden_fixture.h"
 
 namespace voxloc::golden {

@@ -8,7 +8,6 @@
 #include <cmath>
 #include <utility>
 
-#include "core/geometry/angles.h"
 #include "core/geometry/euler.h"
 #include "tests/support/random_numbers.h"
 

@@ -20,7 +20,7 @@
 #include "clients/cpp/score_client.h"
 #include "clients/cpp/search_client.h"
 #include "clients/dataset/trajectory_file.h"
-#include "core/geometry/angles.h"
+#include "core/geometry/euler.h"
 #include "core/status/try.h"
 
 namespace voxloc::cli {

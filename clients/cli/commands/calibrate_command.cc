@@ -23,7 +23,7 @@
 #include "clients/dataset/cloud_sources.h"
 #include "clients/dataset/trajectory_file.h"
 #include "core/estimate/calibration/sensor_calibration.h"
-#include "core/geometry/angles.h"
+#include "core/geometry/euler.h"
 #include "core/status/try.h"
 
 namespace voxloc::cli {

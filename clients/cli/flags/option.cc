@@ -17,7 +17,6 @@
 #include "clients/cli/output/message_text.h"
 #include "clients/cpp/messages.h"
 #include "clients/dataset/perturbation.h"
-#include "core/geometry/angles.h"
 #include "core/geometry/euler.h"
 #include "core/status/try.h"
 #include "core/text/names.h"

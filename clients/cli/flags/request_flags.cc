@@ -18,7 +18,7 @@
 #include "clients/cpp/traceparent.h"
 #include "clients/dataset/cloud_sources.h"
 #include "core/cloud/io/cloud_file.h"
-#include "core/geometry/angles.h"
+#include "core/geometry/euler.h"
 #include "core/status/try.h"
 
 namespace voxloc::cli {

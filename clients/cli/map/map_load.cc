@@ -16,7 +16,7 @@
 #include "clients/dataset/map_yaml.h"
 #include "clients/dataset/trajectory_file.h"
 #include "core/cloud/filters.h"
-#include "core/geometry/angles.h"
+#include "core/geometry/euler.h"
 #include "core/status/try.h"
 
 namespace voxloc::cli {

@@ -12,7 +12,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
 #include "absl/strings/strip.h"
-#include "core/geometry/angles.h"
+#include "core/geometry/euler.h"
 #include "voxloc/v1/geometry.pb.h"
 
 namespace voxloc::cli {

@@ -15,7 +15,7 @@
 #include "clients/cpp/admin_client.h"
 #include "clients/cpp/align.h"
 #include "clients/cpp/messages.h"
-#include "core/geometry/angles.h"
+#include "core/geometry/euler.h"
 #include "core/status/try.h"
 
 namespace voxloc::cli {

@@ -17,7 +17,7 @@
 #include "absl/strings/str_join.h"
 #include "clients/cli/output/message_text.h"
 #include "clients/cpp/messages.h"
-#include "core/geometry/angles.h"
+#include "core/geometry/euler.h"
 
 namespace voxloc::cli {
 namespace {

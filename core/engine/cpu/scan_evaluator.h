@@ -24,7 +24,7 @@
 #include "core/engine/evaluation_pass.h"
 #include "core/engine/profile.h"
 #include "core/ndt/point_terms.h"
-#include "core/ndt/score_function.h"
+#include "core/ndt/pose_score.h"
 #include "core/parallel/spin_team.h"
 
 namespace voxloc::cpu {

@@ -15,7 +15,6 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/string_view.h"
-#include "core/geometry/angles.h"
 #include "core/geometry/euler.h"
 #include "core/status/try.h"
 

@@ -11,8 +11,8 @@
 #include "absl/types/span.h"
 #include "core/estimate/covariance/calibrated_covariance.h"
 #include "core/estimate/covariance/cluster_covariance.h"
-#include "core/geometry/angles.h"
-#include "core/ndt/score_function.h"
+#include "core/geometry/euler.h"
+#include "core/ndt/pose_score.h"
 
 namespace voxloc {
 

@@ -28,7 +28,7 @@
 #include "core/estimate/map_fit/scan_fit.h"
 #include "core/geometry/pose.h"
 #include "core/map/cells.h"
-#include "core/map/tile_residency.h"
+#include "core/map/tile_catalogue.h"
 #include "server/maps/store/map_store.h"
 #include "server/observe/metrics/instruments.h"
 #include "server/observe/metrics/metrics.h"

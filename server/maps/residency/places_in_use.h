@@ -21,7 +21,7 @@
 #include "absl/strings/string_view.h"
 #include "absl/synchronization/mutex.h"
 #include "absl/types/span.h"
-#include "core/map/tile_residency.h"
+#include "core/map/tile_catalogue.h"
 #include "server/config/config.h"
 
 namespace voxloc::server {

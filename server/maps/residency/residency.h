@@ -30,7 +30,7 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
-#include "core/map/tile_residency.h"
+#include "core/map/tile_catalogue.h"
 #include "server/config/config.h"
 #include "server/maps/map_library.h"
 #include "server/maps/residency/places_in_use.h"

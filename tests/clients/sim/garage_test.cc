@@ -7,7 +7,7 @@
 #include "clients/sim/map_sampler.h"
 #include "clients/sim/scenes.h"
 #include "clients/sim/world.h"
-#include "core/geometry/angles.h"
+#include "core/geometry/euler.h"
 #include "tests/clients/sim/drive_clearance.h"
 #include "tests/support/simulated.h"
 

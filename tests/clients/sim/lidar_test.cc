@@ -8,7 +8,7 @@
 #include "clients/sim/drive.h"
 #include "clients/sim/map_changes.h"
 #include "clients/sim/scenes.h"
-#include "core/geometry/angles.h"
+#include "core/geometry/euler.h"
 #include "tests/clients/sim/surface_distance.h"
 #include "tests/clients/sim/test_worlds.h"
 #include "tests/support/simulated.h"

@@ -11,7 +11,6 @@
 #include <vector>
 
 #include "absl/time/clock.h"
-#include "core/geometry/angles.h"
 #include "core/geometry/euler.h"
 #include "tests/support/engine_test.h"
 #include "tests/support/trace_check.h"

@@ -14,7 +14,7 @@
 
 #include "core/cloud/filters.h"
 #include "core/cloud/io/cloud_file.h"
-#include "core/geometry/angles.h"
+#include "core/geometry/euler.h"
 #include "tests/support/engine_test.h"
 #include "tests/support/real_data.h"
 

@@ -9,7 +9,6 @@
 #include <memory>
 #include <utility>
 
-#include "core/geometry/angles.h"
 #include "core/geometry/euler.h"
 #include "tests/support/engine_test.h"
 #include "tests/support/random_numbers.h"

@@ -9,7 +9,7 @@
 #include <random>
 #include <vector>
 
-#include "core/map/tile_residency.h"
+#include "core/map/tile_catalogue.h"
 
 namespace voxloc {
 namespace {

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#include "core/map/tile_residency.h"
-
 #include <gtest/gtest.h>
 
 #include <memory>
 #include <string>
 
 #include "absl/strings/str_cat.h"
+#include "core/map/tile_catalogue.h"
 #include "tests/core/map/stub_tile.h"
 
 namespace voxloc {

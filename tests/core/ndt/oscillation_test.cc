@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#include "core/ndt/oscillation.h"
-
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <vector>
+
+#include "core/ndt/stage_search.h"
 
 namespace voxloc::ndt {
 namespace {

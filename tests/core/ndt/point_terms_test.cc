@@ -15,7 +15,7 @@
 #include "core/engine/profile.h"
 #include "core/ndt/cell_gaussian.h"
 #include "core/ndt/chart_derivatives.h"
-#include "core/ndt/score_function.h"
+#include "core/ndt/pose_score.h"
 #include "tests/support/random_numbers.h"
 #include "tests/support/reference_ndt.h"
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#include "core/ndt/score_function.h"
-
 #include <gtest/gtest.h>
 
 #include <cmath>
+
+#include "core/ndt/pose_score.h"
 
 namespace voxloc::ndt {
 namespace {

@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "core/geometry/angles.h"
+#include "core/geometry/euler.h"
 #include "tests/core/tracking/refused_options.h"
 
 namespace voxloc {

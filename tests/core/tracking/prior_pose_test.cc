@@ -4,7 +4,7 @@
 
 #include <cmath>
 
-#include "core/geometry/angles.h"
+#include "core/geometry/euler.h"
 #include "core/tracking/verdict.h"
 
 namespace voxloc {

@@ -20,7 +20,6 @@
 
 #include "absl/strings/str_cat.h"
 #include "core/engine/stage_points.h"
-#include "core/geometry/angles.h"
 #include "core/geometry/euler.h"
 #include "tests/cuda/engine/data_sets.h"
 #include "tests/cuda/engine/engine_pair.h"

@@ -19,7 +19,6 @@
 #include "absl/strings/str_cat.h"
 #include "core/engine/cpu/cpu_engine.h"
 #include "core/engine/replica/replicated_engine.h"
-#include "core/geometry/angles.h"
 #include "core/geometry/euler.h"
 #include "tests/core/engine/replica/replicated_scene.h"
 #include "tests/core/estimate/global_search/deadline_engine.h"

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#include "core/estimate/initial_pose/random_draws.h"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <cmath>
 #include <vector>
+
+#include "core/estimate/initial_pose/prior_search.h"
 
 namespace voxloc {
 namespace {

@@ -13,7 +13,7 @@
 #include <memory>
 #include <vector>
 
-#include "core/geometry/angles.h"
+#include "core/geometry/euler.h"
 #include "tests/support/engine_test.h"
 #include "tests/support/random_numbers.h"
 
