@@ -15,7 +15,6 @@
 #include "absl/types/span.h"
 #include "core/cloud/point_cloud.h"
 #include "core/engine/align.h"
-#include "core/engine/evaluation_pass.h"
 #include "core/engine/profile.h"
 #include "core/engine/stage_points.h"
 #include "core/ndt/search_rules.h"

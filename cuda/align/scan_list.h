@@ -19,7 +19,6 @@
 #include "absl/types/span.h"
 #include "core/container/flat_table.h"
 #include "core/engine/align.h"
-#include "core/engine/evaluation_pass.h"
 #include "core/engine/stage_points.h"
 #include "cuda/align/align_kernel.h"
 #include "cuda/align/device_job.h"

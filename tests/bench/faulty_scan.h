@@ -9,7 +9,7 @@
 #include <memory>
 
 #include "core/cloud/point_cloud.h"
-#include "core/engine/evaluation_pass.h"
+#include "core/engine/align.h"
 #include "tests/support/random_numbers.h"
 
 namespace voxloc::bench {

@@ -17,11 +17,11 @@
 
 #include "absl/types/span.h"
 #include "core/cloud/point_cloud.h"
+#include "core/engine/align.h"
 #include "core/engine/cpu/gaussian_grid.h"
 #include "core/engine/cpu/kernels.h"
 #include "core/engine/cpu/neighborhood_cache.h"
 #include "core/engine/cpu/newton_search.h"
-#include "core/engine/evaluation_pass.h"
 #include "core/engine/profile.h"
 #include "core/ndt/point_terms.h"
 #include "core/ndt/pose_score.h"

@@ -12,7 +12,7 @@
 
 #include "absl/types/span.h"
 #include "core/cloud/point_cloud.h"
-#include "core/engine/evaluation_pass.h"
+#include "core/engine/align.h"
 #include "core/geometry/covariance.h"
 
 namespace voxloc {

@@ -40,7 +40,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
-#include "core/engine/evaluation_pass.h"
+#include "core/engine/align.h"
 #include "core/estimate/covariance/calibrated_covariance.h"
 #include "core/estimate/integrity/solution_separation.h"
 #include "core/geometry/covariance.h"

@@ -14,7 +14,6 @@
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "core/engine/align.h"
-#include "core/engine/evaluation_pass.h"
 #include "core/estimate/covariance/calibrated_covariance.h"
 #include "core/estimate/quality/scan_shape.h"
 

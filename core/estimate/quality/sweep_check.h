@@ -23,7 +23,6 @@
 
 #include "absl/types/span.h"
 #include "core/engine/align.h"
-#include "core/engine/evaluation_pass.h"
 #include "core/geometry/pose.h"
 #include "core/geometry/twist.h"
 

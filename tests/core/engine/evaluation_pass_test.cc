@@ -3,8 +3,6 @@
 // What is evaluated once more at the end of an alignment: sums of groups against brute force in
 // double, and scores of points against those of a scoring.
 
-#include "core/engine/evaluation_pass.h"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -14,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "core/engine/align.h"
 #include "core/engine/search_rules.h"
 #include "core/geometry/euler.h"
 #include "core/ndt/chart_derivatives.h"
