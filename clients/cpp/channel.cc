@@ -24,7 +24,6 @@
 #include "absl/strings/strip.h"
 #include "clients/cpp/channel_impl.h"
 #include "clients/cpp/error_details.h"
-#include "clients/cpp/traceparent.h"
 #include "core/status/try.h"
 #include "google/rpc/status.pb.h"
 

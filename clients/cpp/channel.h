@@ -62,7 +62,7 @@ struct ChannelOptions {
   // read it. Otherwise only to this machine (localhost, 127.0.0.0/8, ::1, unix:).
   bool allow_insecure_token = false;
 
-  // The trace context (traceparent.h), sent with every call and session as metadata; the server
+  // The trace context (see IsTraceparent), sent with every call and session as metadata; the server
   // puts it into log lines, results and spans. Scan.traceparent overrides it for one scan. Set at
   // most one of the two. The function is called at the start of each call and of each stream of a
   // session, on the thread that starts it, and must be thread-safe. A return value that is no valid
@@ -96,6 +96,15 @@ class Channel {
 
   std::shared_ptr<const Impl> impl_;
 };
+
+// Whether the text is a W3C trace context (https://www.w3.org/TR/trace-context/): "00-<32
+// hexadecimal digits>-<16>-<2>", lower case, with ids that are not all zeros. Versions after 00 may
+// append '-' and printable characters without spaces. Servers ignore others.
+[[nodiscard]] bool IsTraceparent(absl::string_view text);
+
+// The environment variable TRACEPARENT, by which programs hand their trace context to those that
+// they start; empty where it is not set or not one.
+[[nodiscard]] std::string TraceparentOfEnvironment();
 
 }  // namespace voxloc::client
 

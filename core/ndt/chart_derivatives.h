@@ -18,9 +18,9 @@
 
 #include "core/ndt/chart.h"
 #include "core/ndt/host_device.h"
-#include "core/ndt/multiply_add.h"
 #include "core/ndt/newton.h"
 #include "core/ndt/point_terms.h"
+#include "core/ndt/symmetric3.h"
 
 namespace voxloc::ndt {
 

@@ -28,7 +28,6 @@
 
 #include "core/ndt/chart.h"
 #include "core/ndt/host_device.h"
-#include "core/ndt/multiply_add.h"
 #include "core/ndt/symmetric3.h"
 
 namespace voxloc::ndt {

@@ -2,8 +2,6 @@
 //
 // The trace context that goes with calls, over real connections.
 
-#include "clients/cpp/traceparent.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
