@@ -21,9 +21,9 @@
 namespace voxloc {
 
 // The paths of the files in `path` (not below it) whose names end as a cloud's does, in the numeric
-// order of their names (natural_order.h: 2.pcd before 10.pcd); or `path` itself where it is such a
-// file. NotFound when there is no such path; InvalidArgument when it holds no cloud, and what lies
-// there instead.
+// order of their names (core/text/names.h: 2.pcd before 10.pcd); or `path` itself where it is such
+// a file. NotFound when there is no such path; InvalidArgument when it holds no cloud, and what
+// lies there instead.
 [[nodiscard]] absl::StatusOr<std::vector<std::string>> ListClouds(const std::string& path);
 
 // The order of `paths` in words, for people who pair them with poses: "in the numeric order of

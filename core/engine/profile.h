@@ -98,7 +98,7 @@ struct Profile {
   // point's best pair, under the cells of the score stage. A stage before the score stage must
   // increase S. The score stage and those after it may decrease S by the ratio `allowed_loss`, in
   // [0, 1). Otherwise the stage is undone. A judged search also starts at the stage that the guess
-  // requires (entry_stage.h). If its result is farther from the guess than the reach of the score
+  // requires (search_rules.h). If its result is farther from the guess than the reach of the score
   // stage's cells, it searches again near the guess (core/ndt/search_rules.h).
   bool judged = false;
   double allowed_loss = 0.0;

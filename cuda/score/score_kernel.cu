@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// One block scores one pose, with sums in the order that alignments have (virtual_warps.h): each
+// One block scores one pose, with sums in the order that alignments have (launch_shape.h): each
 // warp takes some of the rows, chunk after chunk. A block is short, so that tracking, which waits
 // for room for all blocks of a cluster at the same time, soon finds it (docs/performance.md,
 // "Tracking beside other work").
