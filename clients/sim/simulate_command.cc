@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// One file, because the manual describes the flags that are made below it.
+
 #include "clients/sim/simulate_command.h"
 
 #include <algorithm>
@@ -18,9 +21,8 @@ namespace {
 // The texts of `voxloc simulate --help` around its flags: the manual of the simulator.
 constexpr char kSimulateDescription[] =
     "Simulate the drive of a vehicle with a LiDAR through a town, a hall, a garage, a forest, "
-    "along "
-    "a motorway, or through a scene where scans do not observe the whole pose; write the map, the "
-    "scans and the exact poses.";
+    "along a motorway, or through a scene where scans do not observe the whole pose; write the "
+    "map, the scans and the exact poses.";
 
 constexpr char kSimulateManual[] = R"(
 Output:
