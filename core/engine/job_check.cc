@@ -35,16 +35,6 @@ absl::Status CheckScan(const PointCloud* scan) {
   return CheckCloud(*scan, "the scan");
 }
 
-absl::Status CheckPoses(absl::Span<const Pose> poses) {
-  // 0 times a value is NaN unless the value is finite. One sum, without a branch for each pose.
-  double zero = 0.0;
-  for (const Pose& pose : poses) {
-    zero += (0.0 * pose.translation).sum() + (0.0 * pose.rotation.coeffs()).sum();
-  }
-  if (zero == 0.0) return absl::OkStatus();
-  return absl::InvalidArgumentError("a pose has a component that is not finite");
-}
-
 absl::Status CheckGroups(const PointGroups& groups, const PointCloud& cloud) {
   if (groups.ends.size() > kMaxPointGroups) {
     return absl::InvalidArgumentError(absl::StrCat("a pass has at most ", kMaxPointGroups,
@@ -104,8 +94,15 @@ absl::Status CheckRequest(const ScoreRequest& request) {
   if (first_finite == scan.size()) return NoFinitePointError(scan);
   Profile of_one_stage;
   of_one_stage.stages = {request.stage};
-  VOXLOC_TRY(ValidateProfile(of_one_stage));
-  return CheckPoses(request.map_T_base);
+  return ValidateProfile(of_one_stage);
+}
+
+absl::Status CheckPoses(absl::Span<const Pose> poses) {
+  const bool finite = std::all_of(poses.begin(), poses.end(), [](const Pose& pose) {
+    return pose.translation.allFinite() && pose.rotation.coeffs().allFinite();
+  });
+  if (finite) return absl::OkStatus();
+  return absl::InvalidArgumentError("a pose has a component that is not finite");
 }
 
 absl::Status NoFinitePointError(const PointCloud& scan) {

@@ -23,9 +23,12 @@ namespace voxloc {
 // CheckClouds and CheckGuess. Does not check profile and map.
 [[nodiscard]] absl::Status CheckInputs(const AlignJob& job);
 
-// InvalidArgument: as above, no point that is finite, a pose that is not, a stage that
-// ValidateProfile refuses.
+// InvalidArgument: as above, no point that is finite, a stage that ValidateProfile refuses. Does
+// not check the poses, which engines do where they read them: 100,000 of them are 6 MB.
 [[nodiscard]] absl::Status CheckRequest(const ScoreRequest& request);
+
+// InvalidArgument: one of them is not finite.
+[[nodiscard]] absl::Status CheckPoses(absl::Span<const Pose> poses);
 
 // InvalidArgument: none of the scan's points is finite.
 [[nodiscard]] absl::Status NoFinitePointError(const PointCloud& scan);

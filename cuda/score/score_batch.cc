@@ -60,6 +60,9 @@ absl::Status ScoreBatch::Run(const ScoreRequest& request, const StageTerms& term
 absl::Status ScoreBatch::Launch(const ScoreRequest& request, const StageTerms& terms,
                                 Slice& slice) {
   const size_t poses = slice.end - slice.begin;
+  // By slices: the check brings the poses into the cache, for the packing, beside the kernel of the
+  // slice before.
+  VOXLOC_TRY(CheckPoses(absl::MakeConstSpan(request.map_T_base).subspan(slice.begin, poses)));
   const size_t point_scores = request.with_point_scores ? poses * scan_.points : 0;
   VOXLOC_TRY(slice.scores.ReserveForUse(poses));
   VOXLOC_TRY(slice.point_scores.ReserveForUse(point_scores));

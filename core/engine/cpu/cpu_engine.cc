@@ -279,6 +279,7 @@ class CpuEngine : public Engine {
   }
 
   absl::StatusOr<ScoreResult> DoScore(const ScoreRequest& request) override {
+    VOXLOC_TRY(CheckPoses(request.map_T_base));
     VOXLOC_ASSIGN_OR_RETURN(const CpuMap* const map,
                             CheckMap(request.map.get(), absl::MakeConstSpan(&request.stage, 1)));
     const size_t poses = request.map_T_base.size();
