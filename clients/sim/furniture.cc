@@ -138,6 +138,24 @@ int PieceCount(double length_m, double pitch_m) {
   return std::max(1, static_cast<int>(length_m / pitch_m));
 }
 
+// Calls add(middle, x, y) for each place of a grid over the block, column by column. A place is x by
+// y metres, which are drawn from about `min_m` to `max_m`.
+template <typename Add>
+void ForEachPlace(const FloorBlock& block, double min_m, double max_m, Random& random,
+                  const Add& add) {
+  const int columns = PieceCount(block.size_x_m, random.Uniform(min_m, max_m));
+  const int rows = PieceCount(block.size_y_m, random.Uniform(min_m, max_m));
+  const double x = block.size_x_m / columns;
+  const double y = block.size_y_m / rows;
+  for (int i = 0; i < columns; ++i) {
+    for (int k = 0; k < rows; ++k) {
+      add(Eigen::Vector3d((i + 0.5) * x - 0.5 * block.size_x_m,
+                          (k + 0.5) * y - 0.5 * block.size_y_m, 0.0),
+          x, y);
+    }
+  }
+}
+
 struct RackStyle {
   double bay_m;
   double level_m;
@@ -365,47 +383,31 @@ void AddRacks(const FloorBlock& block, Random random, std::vector<Solid>& solids
 
 void AddMachines(const FloorBlock& block, Random random, std::vector<Solid>& solids) {
   const Builder floor{block.frame, Label::kBuilding, solids};
-  const int columns = PieceCount(block.size_x_m, random.Uniform(3.5, 6.5));
-  const int rows = PieceCount(block.size_y_m, random.Uniform(3.5, 6.5));
-  const double cell_x = block.size_x_m / columns;
-  const double cell_y = block.size_y_m / rows;
-  for (int i = 0; i < columns; ++i) {
-    for (int k = 0; k < rows; ++k) {
-      const double half_x = 0.5 * cell_x * random.Uniform(0.4, 0.8);
-      const double half_y = 0.5 * cell_y * random.Uniform(0.4, 0.8);
-      const uint64_t key = random.Next();
-      if (random.Chance(0.15)) continue;
-      const Eigen::Vector3d middle((i + 0.5) * cell_x - 0.5 * block.size_x_m,
-                                   (k + 0.5) * cell_y - 0.5 * block.size_y_m, 0.0);
-      AddMachine(floor.At(middle, random.Chance(0.5) ? M_PI : 0.0), half_x, half_y,
-                 block.headroom_m, Random(key));
-    }
-  }
+  ForEachPlace(block, 3.5, 6.5, random, [&](const Eigen::Vector3d& middle, double x, double y) {
+    const double half_x = 0.5 * x * random.Uniform(0.4, 0.8);
+    const double half_y = 0.5 * y * random.Uniform(0.4, 0.8);
+    const uint64_t key = random.Next();
+    if (random.Chance(0.15)) return;
+    AddMachine(floor.At(middle, random.Chance(0.5) ? M_PI : 0.0), half_x, half_y, block.headroom_m,
+               Random(key));
+  });
 }
 
 void AddStackedGoods(const FloorBlock& block, Random random, std::vector<Solid>& solids) {
   const Builder floor{block.frame, Label::kBuilding, solids};
-  const int columns = PieceCount(block.size_x_m, random.Uniform(1.5, 2.4));
-  const int rows = PieceCount(block.size_y_m, random.Uniform(1.5, 2.4));
-  const double cell_x = block.size_x_m / columns;
-  const double cell_y = block.size_y_m / rows;
-  for (int i = 0; i < columns; ++i) {
-    for (int k = 0; k < rows; ++k) {
-      const Builder place = floor.At({(i + 0.5) * cell_x - 0.5 * block.size_x_m,
-                                      (k + 0.5) * cell_y - 0.5 * block.size_y_m, 0.0},
-                                     random.Uniform(-0.08, 0.08));
-      const double kind = random.Uniform();
-      const double height = random.Uniform(0.5, 2.6);
-      const double half = random.Uniform(0.45, 0.62);
-      if (kind < 0.25) continue;
-      if (kind < 0.4) {
-        place.Cylinder({0.0, 0.0, 0.0}, 0.6 * half, 0.9);
-      } else {
-        place.Box({-half, -0.9 * half, 0.0}, {half, 0.9 * half, 0.15});
-        place.Box({-0.95 * half, -0.85 * half, 0.14}, {0.95 * half, 0.85 * half, 0.15 + height});
-      }
+  ForEachPlace(block, 1.5, 2.4, random, [&](const Eigen::Vector3d& middle, double, double) {
+    const Builder place = floor.At(middle, random.Uniform(-0.08, 0.08));
+    const double kind = random.Uniform();
+    const double height = random.Uniform(0.5, 2.6);
+    const double half = random.Uniform(0.45, 0.62);
+    if (kind < 0.25) return;
+    if (kind < 0.4) {
+      place.Cylinder({0.0, 0.0, 0.0}, 0.6 * half, 0.9);
+    } else {
+      place.Box({-half, -0.9 * half, 0.0}, {half, 0.9 * half, 0.15});
+      place.Box({-0.95 * half, -0.85 * half, 0.14}, {0.95 * half, 0.85 * half, 0.15 + height});
     }
-  }
+  });
 }
 
 }  // namespace voxloc::sim
