@@ -119,11 +119,14 @@ absl::Status WriteJson(const std::string& path, const nlohmann::json& json) {
   return absl::OkStatus();
 }
 
+double SecondsSince(std::chrono::steady_clock::time_point start) {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
 double TimeMs(const std::function<void()>& body) {
   const auto start = std::chrono::steady_clock::now();
   body();
-  return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start)
-      .count();
+  return 1e3 * SecondsSince(start);
 }
 
 }  // namespace voxloc::bench

@@ -6,6 +6,7 @@
 #define VOXLOC_TESTS_BENCH_BENCH_OPTIONS_H_
 
 #include <CLI/CLI.hpp>
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -70,6 +71,8 @@ void AddJsonFlag(CLI::App& app, std::string& json);
 // To a file, or to standard output for "-"; nothing for an empty path.
 [[nodiscard]] absl::Status WriteJson(const std::string& path, const nlohmann::json& json);
 
+// By the wall clock.
+[[nodiscard]] double SecondsSince(std::chrono::steady_clock::time_point start);
 // Wall-clock milliseconds that `body` takes.
 [[nodiscard]] double TimeMs(const std::function<void()>& body);
 

@@ -47,10 +47,6 @@ struct TakeoverFlags {
   std::string json;
 };
 
-double ElapsedSeconds(Clock::time_point start) {
-  return std::chrono::duration<double>(Clock::now() - start).count();
-}
-
 class TakeoverRun {
  public:
   explicit TakeoverRun(const TakeoverFlags& flags)
@@ -80,7 +76,7 @@ class TakeoverRun {
     if (absl::Status status = AlignUntilRecovered(); !status.ok()) return status;
     const auto whole_s = AwaitFullyResident();
     if (!whole_s.ok()) return whole_s.status();
-    return Report(ElapsedSeconds(failed_));
+    return Report(SecondsSince(failed_));
   }
 
  private:
@@ -110,7 +106,7 @@ class TakeoverRun {
     while (true) {
       const absl::Status there = maps.Get(kMap, flags_.timeout_s).status();
       if (absl::IsNotFound(there)) break;
-      if (!absl::IsUnavailable(there) || ElapsedSeconds(start) > flags_.timeout_s) return there;
+      if (!absl::IsUnavailable(there) || SecondsSince(start) > flags_.timeout_s) return there;
       std::this_thread::sleep_for(std::chrono::milliseconds(20));
     }
     const auto clouds = LoadMapClouds(flags_.map);
@@ -143,8 +139,8 @@ class TakeoverRun {
     const auto start = Clock::now();
     while (true) {
       const auto map = maps.Get(kMap, flags_.timeout_s);
-      if (map.ok() && map->resident_tiles() == map->tiles()) return ElapsedSeconds(start);
-      if (ElapsedSeconds(start) > flags_.timeout_s) {
+      if (map.ok() && map->resident_tiles() == map->tiles()) return SecondsSince(start);
+      if (SecondsSince(start) > flags_.timeout_s) {
         return absl::DeadlineExceededError(
             absl::StrCat("the map is not in memory within ", flags_.timeout_s, " s"));
       }
@@ -171,16 +167,16 @@ class TakeoverRun {
   // Aligns the current scan of the drive again and again, until a result has all tiles around it.
   // After the last scan of the drive that one is repeated.
   absl::Status AlignUntilRecovered() {
-    while (ElapsedSeconds(failed_) < flags_.timeout_s) {
-      const auto i = flags_.at + static_cast<size_t>(ElapsedSeconds(failed_) / kPeriodS);
+    while (SecondsSince(failed_) < flags_.timeout_s) {
+      const auto i = flags_.at + static_cast<size_t>(SecondsSince(failed_) / kPeriodS);
       auto result = Align(std::min(i, scans_.size() - 1));
       if (!result.ok()) return result.status();
       ++answered_;
       if (!result->accepted()) continue;
       engine_after_ = result->engine();
-      if (!accepted_ms_.has_value()) accepted_ms_ = ElapsedSeconds(failed_) * 1e3;
+      if (!accepted_ms_.has_value()) accepted_ms_ = SecondsSince(failed_) * 1e3;
       if (result->tiles_missing() > 0) continue;
-      all_tiles_ms_ = ElapsedSeconds(failed_) * 1e3;
+      all_tiles_ms_ = SecondsSince(failed_) * 1e3;
       return absl::OkStatus();
     }
     return absl::DeadlineExceededError("no scan had all tiles around it within the time of --most");

@@ -15,10 +15,6 @@ constexpr double kDeviceTimeShare = 0.2;
 
 using Clock = std::chrono::steady_clock;
 
-double SecondsSince(Clock::time_point start) {
-  return std::chrono::duration<double>(Clock::now() - start).count();
-}
-
 // Adds up what the calls did.
 class Tally {
  public:
