@@ -138,8 +138,8 @@ int PieceCount(double length_m, double pitch_m) {
   return std::max(1, static_cast<int>(length_m / pitch_m));
 }
 
-// Calls add(middle, x, y) for each place of a grid over the block, column by column. A place is x by
-// y metres, which are drawn from about `min_m` to `max_m`.
+// Calls add(middle, x, y) for each place of a grid over the block, column by column. A place is x
+// by y metres, which are drawn from about `min_m` to `max_m`.
 template <typename Add>
 void ForEachPlace(const FloorBlock& block, double min_m, double max_m, Random& random,
                   const Add& add) {
