@@ -19,7 +19,6 @@
 #include "core/engine/engine.h"
 #include "core/estimate/covariance/calibrated_covariance.h"
 #include "core/estimate/covariance/covariance_estimator.h"
-#include "core/estimate/covariance/covariance_options.h"
 #include "core/estimate/initial_pose/pose_search.h"
 #include "core/estimate/integrity/protection_levels.h"
 #include "core/estimate/quality/confidence.h"

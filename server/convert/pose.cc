@@ -6,7 +6,7 @@
 #include <limits>
 
 #include "absl/strings/str_cat.h"
-#include "core/estimate/covariance/covariance_options.h"
+#include "core/estimate/covariance/covariance_estimator.h"
 #include "core/status/try.h"
 #include "core/text/number_range.h"
 #include "server/convert/range.h"

@@ -12,10 +12,10 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "core/estimate/quality/score_colors.h"
 #include "server/convert/pose.h"
 #include "server/convert/range.h"
 #include "server/convert/scan.h"
+#include "server/convert/score_colors.h"
 
 namespace voxloc::server {
 namespace {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#include "core/engine/cpu/kernel_selection.h"
+#include "core/engine/cpu/kernels.h"
 
 namespace voxloc {
 

@@ -11,6 +11,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <vector>
 
 #include "core/ndt/chart.h"
 #include "core/ndt/point_terms.h"
@@ -152,7 +153,10 @@ struct Kernels {
   bool (*bound_row)(const BoundRowArguments&);  // whether any node has enough hits
 };
 
-// The best for this processor. Always the same one within a process.
+// All that this processor can run, the widest last.
+std::vector<const Kernels*> AvailableKernels();
+
+// The widest. Always the same one within a process.
 const Kernels& SelectKernels();
 
 }  // namespace voxloc::cpu

@@ -15,7 +15,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
-#include "core/estimate/covariance/covariance_options.h"
+#include "core/estimate/covariance/covariance_estimator.h"
 #include "core/geometry/pose.h"
 
 namespace voxloc {

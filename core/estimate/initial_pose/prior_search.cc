@@ -13,7 +13,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "core/engine/search_rules.h"
-#include "core/estimate/covariance/covariance_options.h"
+#include "core/estimate/covariance/covariance_estimator.h"
 #include "core/geometry/euler.h"
 #include "core/status/try.h"
 #include "core/text/number_range.h"

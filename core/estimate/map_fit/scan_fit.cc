@@ -10,7 +10,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
-#include "core/estimate/covariance/covariance_options.h"
+#include "core/estimate/covariance/covariance_estimator.h"
 #include "core/estimate/quality/scan_shape.h"
 #include "core/ndt/symmetric3.h"
 #include "core/status/try.h"

@@ -13,7 +13,6 @@
 #include <vector>
 
 #include "core/engine/cpu/cpu_map.h"
-#include "core/engine/cpu/kernel_selection.h"
 #include "core/engine/cpu/scan_evaluator.h"
 #include "core/geometry/euler.h"
 #include "tests/support/engine_scene.h"

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#include "core/estimate/covariance/covariance_options.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -10,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "core/estimate/covariance/covariance_estimator.h"
 #include "tests/core/tracking/refused_options.h"
 #include "tests/support/random_numbers.h"
 

@@ -7,7 +7,7 @@
 #include <functional>
 #include <optional>
 
-#include "core/estimate/covariance/covariance_options.h"
+#include "core/estimate/covariance/covariance_estimator.h"
 #include "core/geometry/covariance.h"
 #include "tests/core/tracking/refused_options.h"
 #include "tests/support/random_numbers.h"

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#include "core/estimate/quality/score_colors.h"
+#include "server/convert/score_colors.h"
 
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <vector>
 
-namespace voxloc {
+namespace voxloc::server {
 namespace {
 
 void ExpectColor(double score, const Rgb& expected) {
@@ -60,4 +60,4 @@ TEST(ScoreColorsTest, PointsHaveThreeBytesAndUnmatchedOnesAreBlack) {
 }
 
 }  // namespace
-}  // namespace voxloc
+}  // namespace voxloc::server

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#include "core/estimate/quality/score_colors.h"
+#include "server/convert/score_colors.h"
 
 #include <cmath>
 
-namespace voxloc {
+namespace voxloc::server {
 namespace {
 
 constexpr double kBlueScore = 1.0;
@@ -39,4 +39,4 @@ std::vector<uint8_t> ColorsOfScores(absl::Span<const float> point_scores) {
   return colors;
 }
 
-}  // namespace voxloc
+}  // namespace voxloc::server

@@ -2,15 +2,15 @@
 //
 // Colours of point scores, those of Autoware's voxel_score_points. Pure functions.
 
-#ifndef VOXLOC_CORE_ESTIMATE_QUALITY_SCORE_COLORS_H_
-#define VOXLOC_CORE_ESTIMATE_QUALITY_SCORE_COLORS_H_
+#ifndef VOXLOC_SERVER_CONVERT_SCORE_COLORS_H_
+#define VOXLOC_SERVER_CONVERT_SCORE_COLORS_H_
 
 #include <cstdint>
 #include <vector>
 
 #include "absl/types/span.h"
 
-namespace voxloc {
+namespace voxloc::server {
 
 struct Rgb {
   uint8_t red = 0;
@@ -24,6 +24,6 @@ struct Rgb {
 // Three bytes a point; black where its score is 0, which an unmatched point's is.
 [[nodiscard]] std::vector<uint8_t> ColorsOfScores(absl::Span<const float> point_scores);
 
-}  // namespace voxloc
+}  // namespace voxloc::server
 
-#endif  // VOXLOC_CORE_ESTIMATE_QUALITY_SCORE_COLORS_H_
+#endif  // VOXLOC_SERVER_CONVERT_SCORE_COLORS_H_
