@@ -16,7 +16,14 @@ namespace voxloc {
 absl::StatusOr<std::shared_ptr<const ResidentTile>> Engine::BuildTile(
     const PointCloud& cloud_map, absl::Span<const CellStatistics> statistics) {
   return CatchOutOfMemory(
-      [&] { return DoBuildTile(cloud_map, statistics); },
+      [&]() -> absl::StatusOr<std::shared_ptr<const ResidentTile>> {
+        if (statistics.empty()) {
+          return absl::InvalidArgumentError("a tile needs at least one cell statistics");
+        }
+        for (const CellStatistics& s : statistics) VOXLOC_TRY(ValidateCellStatistics(s));
+        VOXLOC_TRY(CheckColumns(cloud_map, "the tile"));
+        return DoBuildTile(cloud_map, statistics);
+      },
       [&] { return absl::StrCat("no memory to build a tile of ", cloud_map.size(), " points"); });
 }
 
@@ -24,7 +31,10 @@ absl::StatusOr<std::shared_ptr<const ResidentMap>> Engine::Compose(
     absl::Span<const std::shared_ptr<const ResidentTile>> tiles,
     absl::Span<const CellStatistics> statistics, const ResidentMap* previous) {
   return CatchOutOfMemory(
-      [&] { return DoCompose(tiles, statistics, previous); },
+      [&]() -> absl::StatusOr<std::shared_ptr<const ResidentMap>> {
+        for (const CellStatistics& s : statistics) VOXLOC_TRY(ValidateCellStatistics(s));
+        return DoCompose(tiles, statistics, previous);
+      },
       [&] { return absl::StrCat("no memory to compose a map of ", tiles.size(), " tiles"); });
 }
 
@@ -70,7 +80,10 @@ absl::StatusOr<ScoreResult> Engine::Score(const ScoreRequest& request) {
 absl::StatusOr<FilteredCloud> Engine::Filter(const PointCloud& cloud, const FilterOptions& options,
                                              WorkClass work_class) {
   return CatchOutOfMemory(
-      [&] { return DoFilter(cloud, options, work_class); },
+      [&]() -> absl::StatusOr<FilteredCloud> {
+        VOXLOC_TRY(CheckColumns(cloud, "the scan"));
+        return DoFilter(cloud, options, work_class);
+      },
       [&] { return absl::StrCat("no memory to filter ", cloud.size(), " points"); });
 }
 

@@ -19,6 +19,7 @@ namespace {
 constexpr double kMaxOrigin_m = 1e9;
 
 absl::Status CheckCloud(const PointCloud& cloud, absl::string_view what) {
+  VOXLOC_TRY(CheckColumns(cloud, what));
   if (cloud.size() > std::numeric_limits<uint32_t>::max()) {
     return absl::ResourceExhaustedError(absl::StrCat(what, " has ", cloud.size(), " points"));
   }
@@ -66,6 +67,30 @@ absl::Status CheckPass(const EvaluationPass& pass, const PointCloud& scan) {
 }
 
 }  // namespace
+
+absl::Status CheckColumns(const PointCloud& cloud, absl::string_view what) {
+  const size_t points = cloud.size();
+  if (cloud.y.size() == points && cloud.z.size() == points &&
+      (!cloud.has_intensity() || cloud.intensity.size() == points)) {
+    return absl::OkStatus();
+  }
+  return absl::InvalidArgumentError(absl::StrCat(
+      what, "'s columns x, y, z and intensity must have the same length (got ", points, ", ",
+      cloud.y.size(), ", ", cloud.z.size(), " and ", cloud.intensity.size(), ")"));
+}
+
+absl::Status CheckLattice(const CellStatistics& statistics, bool has_lattice, bool has_float_sums) {
+  if (!has_lattice) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("a tile was built without a lattice of ", statistics.cell_size_m, " m"));
+  }
+  if (statistics.float_index && !has_float_sums) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("a tile was built without a float32 index on its lattice of ",
+                     statistics.cell_size_m, " m"));
+  }
+  return absl::OkStatus();
+}
 
 absl::Status CheckClouds(const AlignJob& job) {
   VOXLOC_TRY(CheckScan(job.scan.get()));

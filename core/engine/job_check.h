@@ -12,9 +12,17 @@
 
 namespace voxloc {
 
-// InvalidArgument: no scan, or one without points; a scan or a pass's cloud whose origin is not
-// within 1e9 m; a pass whose groups are too many or in disorder, or name a point that is not there
-// or not finite. ResourceExhausted: more points than can be counted.
+// InvalidArgument: the cloud's columns x, y and z differ in length, or its intensities are neither
+// as many nor none. The message calls it `what`.
+[[nodiscard]] absl::Status CheckColumns(const PointCloud& cloud, absl::string_view what);
+
+// InvalidArgument: a tile without the lattice that a map of these cells needs.
+[[nodiscard]] absl::Status CheckLattice(const CellStatistics& statistics, bool has_lattice,
+                                        bool has_float_sums);
+
+// InvalidArgument: no scan, or one without points; a scan or a pass's cloud that CheckColumns
+// refuses, or whose origin is not within 1e9 m; a pass whose groups are too many or in disorder, or
+// name a point that is not there or not finite. ResourceExhausted: more points than can be counted.
 [[nodiscard]] absl::Status CheckClouds(const AlignJob& job);
 
 // InvalidArgument: it is not finite.

@@ -114,6 +114,15 @@ struct TileChange {
   [[nodiscard]] bool empty() const { return removed.empty() && added.empty(); }
 };
 
+// Of any range of smart pointers to tiles.
+template <typename Tiles>
+[[nodiscard]] std::vector<const ResidentTile*> PointersTo(const Tiles& tiles) {
+  std::vector<const ResidentTile*> pointers;
+  pointers.reserve(tiles.size());
+  for (const auto& tile : tiles) pointers.push_back(tile.get());
+  return pointers;
+}
+
 // Tiles are compared by address, not by content.
 [[nodiscard]] TileChange CompareTiles(absl::Span<const ResidentTile* const> before,
                                       absl::Span<const ResidentTile* const> now);

@@ -3,7 +3,6 @@
 #include "cuda/cloud/scan_filter.h"
 
 #include <Eigen/Core>
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -28,17 +27,6 @@ constexpr size_t kMaxKeptPoints = size_t{1} << 20;
 // Points are counted in 32 bits, and CUB takes some of its sizes as int.
 constexpr size_t kMaxPoints = std::numeric_limits<int32_t>::max();
 
-absl::Status CheckColumns(const PointCloud& cloud) {
-  const size_t points = cloud.size();
-  if (cloud.y.size() == points && cloud.z.size() == points &&
-      (!cloud.has_intensity() || cloud.intensity.size() == points)) {
-    return absl::OkStatus();
-  }
-  return absl::InvalidArgumentError(absl::StrCat(
-      "the cloud's columns x, y, z and intensity must have the same length (got ", points, ", ",
-      cloud.y.size(), ", ", cloud.z.size(), " and ", cloud.intensity.size(), ")"));
-}
-
 ScanLimits LimitsOf(const PointCloud& cloud, const FilterOptions& options) {
   ScanLimits limits{};
   limits.min_squared_m2 =
@@ -54,28 +42,6 @@ ScanLimits LimitsOf(const PointCloud& cloud, const FilterOptions& options) {
     limits.box_max_m[axis] = options.box->max[axis];
   }
   return limits;
-}
-
-float FloatOfOrderedBits(uint32_t ordered_bits) {
-  const uint32_t bits = FloatBits(ordered_bits);
-  float value = 0.0F;
-  std::memcpy(&value, &bits, sizeof(value));
-  return value;
-}
-
-// Two points with the same bounds as those that were kept.
-PointCloud CornersOf(const ScanSummary& summary, const Eigen::Vector3d& origin) {
-  std::array<float, 3> min{};
-  std::array<float, 3> max{};
-  for (size_t axis = 0; axis < 3; ++axis) {
-    min[axis] = FloatOfOrderedBits(~summary.max_complement_of_min[axis]);
-    max[axis] = FloatOfOrderedBits(summary.max[axis]);
-  }
-  PointCloud corners;
-  corners.origin = origin;
-  corners.PushBack(min[0], min[1], min[2]);
-  corners.PushBack(max[0], max[1], max[2]);
-  return corners;
 }
 
 // Whether a grid of this leaf can be laid over a cloud depends on its bounds alone, so the CPU's
@@ -96,6 +62,22 @@ absl::StatusOr<VoxelLattice> LatticeOf(const PointCloud& corners, double leaf_m)
 }
 
 }  // namespace
+
+PointCloud CornersOf(const OffsetBounds& bounds, const Eigen::Vector3d& origin) {
+  Eigen::Vector3f min;
+  Eigen::Vector3f max;
+  for (int axis = 0; axis < 3; ++axis) {
+    const uint32_t min_bits = FloatBits(~bounds.max_complement_of_min[axis]);
+    const uint32_t max_bits = FloatBits(bounds.max[axis]);
+    std::memcpy(&min[axis], &min_bits, sizeof(float));
+    std::memcpy(&max[axis], &max_bits, sizeof(float));
+  }
+  PointCloud corners;
+  corners.origin = origin;
+  corners.PushBack(min.x(), min.y(), min.z());
+  corners.PushBack(max.x(), max.y(), max.z());
+  return corners;
+}
 
 // Memory and a stream for one call at a time. Buffers grow only while the stream is at rest.
 class ScanFilter::Workspace {
@@ -269,7 +251,6 @@ absl::StatusOr<FilteredCloud> ScanFilter::Filter(const PointCloud& cloud,
 absl::StatusOr<FilteredCloud> ScanFilter::Run(const PointCloud& cloud, const FilterOptions& options,
                                               Pool<Workspace>& workspaces) {
   VOXLOC_TRY(ValidateFilterOptions(options));
-  VOXLOC_TRY(CheckColumns(cloud));
   FilteredCloud result;
   result.cloud.origin = cloud.origin;
   result.counts.received = cloud.size();

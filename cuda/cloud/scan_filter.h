@@ -11,6 +11,7 @@
 #ifndef VOXLOC_CUDA_CLOUD_SCAN_FILTER_H_
 #define VOXLOC_CUDA_CLOUD_SCAN_FILTER_H_
 
+#include <Eigen/Core>
 #include <memory>
 
 #include "absl/status/statusor.h"
@@ -22,6 +23,11 @@
 
 namespace voxloc::cuda {
 
+struct OffsetBounds;
+
+// Two points around `origin` with these bounds.
+[[nodiscard]] PointCloud CornersOf(const OffsetBounds& bounds, const Eigen::Vector3d& origin);
+
 class ScanFilter {
  public:
   // Shares the device. Unavailable: the device is out of service.
@@ -31,9 +37,8 @@ class ScanFilter {
   ScanFilter(const ScanFilter&) = delete;
   ScanFilter& operator=(const ScanFilter&) = delete;
 
-  // FilterCloud's result and errors. InvalidArgument also: the cloud's columns differ in length.
-  // ResourceExhausted: no memory, or 2^31 points and more; later calls work. Unavailable: the
-  // device has failed.
+  // FilterCloud's result and errors. The cloud's columns are of the same length. ResourceExhausted:
+  // no memory, or 2^31 points and more; later calls work. Unavailable: the device has failed.
   [[nodiscard]] absl::StatusOr<FilteredCloud> Filter(const PointCloud& cloud,
                                                      const FilterOptions& options,
                                                      Priority priority);

@@ -37,15 +37,27 @@ struct ScanLimits {
   double box_max_m[3];
 };
 
-// What became of the points. All zero at first. The bounds are those of the points kept, as
-// OrderedBits; the lower one complemented, so that both are maxima.
-struct ScanSummary {
+// A float as an unsigned number of the same order, and back.
+__host__ __device__ inline uint32_t OrderedBits(uint32_t float_bits) {
+  return (float_bits & 0x80000000U) != 0U ? ~float_bits : float_bits | 0x80000000U;
+}
+__host__ __device__ inline uint32_t FloatBits(uint32_t ordered_bits) {
+  return (ordered_bits & 0x80000000U) != 0U ? ordered_bits & 0x7fffffffU : ~ordered_bits;
+}
+
+// The bounds of points' offsets as OrderedBits, the lower ones complemented so that both are
+// maxima. All zero: of no point.
+struct OffsetBounds {
+  uint32_t max_complement_of_min[3];
+  uint32_t max[3];
+};
+
+// What became of the points; the bounds are of those kept. All zero at first.
+struct ScanSummary : OffsetBounds {
   uint32_t not_finite;
   uint32_t out_of_limits;
   uint32_t kept;
   uint32_t voxels;
-  uint32_t max_complement_of_min[3];
-  uint32_t max[3];
 };
 
 // The grid of CPU's VoxelDownsample: point / leaf, rounded down, less the lowest voxel's index.
@@ -84,14 +96,6 @@ cudaError_t ThinByVoxels(const float4* kept, uint32_t points, const VoxelLattice
 // The points in columns again.
 cudaError_t SplitColumns(const float4* kept, uint32_t points, const CloudColumns& cloud,
                          cudaStream_t stream);
-
-// A float as an unsigned number of the same order, and back.
-__host__ __device__ inline uint32_t OrderedBits(uint32_t float_bits) {
-  return (float_bits & 0x80000000U) != 0U ? ~float_bits : float_bits | 0x80000000U;
-}
-__host__ __device__ inline uint32_t FloatBits(uint32_t ordered_bits) {
-  return (ordered_bits & 0x80000000U) != 0U ? ordered_bits & 0x7fffffffU : ~ordered_bits;
-}
 
 }  // namespace voxloc::cuda
 

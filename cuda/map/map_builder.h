@@ -33,13 +33,14 @@ class MapBuilder {
   MapBuilder(const MapBuilder&) = delete;
   MapBuilder& operator=(const MapBuilder&) = delete;
 
-  // As Engine::BuildTile, with the same errors; InvalidArgument also for a tile that spans too many
-  // blocks of cells.
+  // As Engine::BuildTile, which checks its arguments, with the same errors; InvalidArgument also
+  // for a tile that spans too many blocks of cells.
   [[nodiscard]] absl::StatusOr<std::shared_ptr<const CudaTile>> BuildTile(
       const PointCloud& cloud_map, absl::Span<const CellStatistics> statistics);
 
-  // As Engine::Compose, with the same errors; InvalidArgument also for a map that spans too many
-  // blocks of cells. `previous` (may be null) must live until the call returns.
+  // As Engine::Compose, which checks the statistics, with the same errors; InvalidArgument also for
+  // a map that spans too many blocks of cells. `previous` (may be null) must live until the call
+  // returns.
   [[nodiscard]] absl::StatusOr<std::shared_ptr<const CudaMap>> Compose(
       absl::Span<const std::shared_ptr<const CudaTile>> tiles,
       absl::Span<const CellStatistics> statistics, const CudaMap* previous);
@@ -48,8 +49,8 @@ class MapBuilder {
   explicit MapBuilder(std::shared_ptr<Device> device);
 
   const std::shared_ptr<Device> device_;
-  Pool<TileBuilder> tile_builders_;
   ThreadPool threads_;
+  Pool<TileBuilder> tile_builders_;
   Pool<MapComposer> composers_;
 };
 

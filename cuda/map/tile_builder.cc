@@ -7,24 +7,19 @@
 #include <cstring>
 #include <limits>
 #include <map>
-#include <new>
-#include <system_error>
-#include <thread>
 #include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "cuda/cloud/scan_filter_kernels.h"
+#include "cuda/cloud/scan_filter.h"
 #include "cuda/runtime/device_sort.h"
 
 namespace voxloc::cuda {
 namespace {
 
 constexpr size_t kChunkBytes = size_t{512} << 10;
-// Bytes from which one more thread pays off: eight threads take 0.8 ms for the 12 MB of a million
-// points, three take 1.1 ms (docs/performance.md, "Builds").
+// Bytes from which one more thread pays off.
 constexpr size_t kBytesPerLane = 3 * kChunkBytes;
-constexpr size_t kMaxLanes = 8;
 
 std::vector<StagedUpload::Piece> CutIntoChunks(absl::Span<const StagedUpload::Piece> pieces) {
   std::vector<StagedUpload::Piece> chunks;
@@ -70,40 +65,15 @@ absl::Status StagedUpload::Upload(absl::Span<const Piece> pieces, const Stream& 
   const std::vector<Piece> chunks = CutIntoChunks(pieces);
   size_t bytes = 0;
   for (const Piece& chunk : chunks) bytes += chunk.bytes;
-  const size_t lanes = std::clamp<size_t>(bytes / kBytesPerLane, 1, kMaxLanes);
+  const size_t lanes = std::clamp<size_t>(bytes / kBytesPerLane, 1, threads_.threads());
   while (lanes_.size() < lanes) VOXLOC_TRY(AddLane());
 
-  std::vector<std::thread> helpers;
-  helpers.reserve(lanes);
-  // A thread must not end by an exception, nor this function while one of them runs.
-  const auto run = [&](size_t lane) -> absl::Status {
-    try {
-      return Run(*lanes_[lane], chunks, lane, lanes, stream);
-    } catch (const std::bad_alloc&) {
-      return absl::ResourceExhaustedError("");  // without a message it needs no memory
-    }
-  };
-  size_t alone_from = lanes;  // lanes from here on have no thread of their own
-  for (size_t i = 1; i < lanes; ++i) {
-    try {
-      helpers.emplace_back([this, &run, i] { lanes_[i]->status = run(i); });
-    } catch (const std::system_error&) {
-      alone_from = i;
-      break;
-    } catch (const std::bad_alloc&) {
-      alone_from = i;
-      break;
-    }
-  }
-  absl::Status status = run(0);
-  for (size_t i = alone_from; i < lanes && status.ok(); ++i) status = run(i);
-  for (std::thread& helper : helpers) helper.join();
-  for (size_t i = 1; i < alone_from && status.ok(); ++i) status = lanes_[i]->status;
-  if (!status.ok() && status.message().empty()) {
-    return absl::ResourceExhaustedError(
-        absl::StrCat("no host memory to copy ", bytes, " bytes to the device"));
-  }
-  return status;
+  std::vector<absl::Status> statuses(lanes);
+  threads_.ParallelFor(lanes, [&](size_t lane) {
+    statuses[lane] = Run(*lanes_[lane], chunks, lane, lanes, stream);
+  });
+  for (absl::Status& status : statuses) VOXLOC_TRY(std::move(status));
+  return absl::OkStatus();
 }
 
 namespace {
@@ -115,48 +85,16 @@ constexpr size_t kMaxPoints = std::numeric_limits<int32_t>::max();
 // A key of 64 bits has one for points that are not finite.
 constexpr int kMaxKeyBits = 63;
 
-absl::Status CheckColumns(const PointCloud& cloud) {
-  const size_t points = cloud.size();
-  if (cloud.y.size() != points || cloud.z.size() != points) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("the tile's columns x, y and z must have the same length (got ", points, ", ",
-                     cloud.y.size(), " and ", cloud.z.size(), ")"));
-  }
-  if (points > kMaxPoints) {
-    return absl::ResourceExhaustedError(
-        absl::StrCat("the tile must have at most ", kMaxPoints, " points (got ", points, ")"));
-  }
-  return absl::OkStatus();
-}
-
-Eigen::Vector3f OffsetOf(const uint32_t (&ordered)[3], bool complemented) {
-  Eigen::Vector3f offset;
-  for (int axis = 0; axis < 3; ++axis) {
-    const uint32_t bits = FloatBits(complemented ? ~ordered[axis] : ordered[axis]);
-    std::memcpy(&offset[axis], &bits, sizeof(bits));
-  }
-  return offset;
-}
-
-Bounds BoundsOf(const PointSummary& summary, const Eigen::Vector3d& origin) {
-  Bounds bounds;
-  bounds.finite_points = summary.finite;
-  bounds.min = origin + OffsetOf(summary.max_complement_of_min, true).cast<double>();
-  bounds.max = origin + OffsetOf(summary.max, false).cast<double>();
-  return bounds;
-}
-
 // The error that BuildTileMoments would give for points with these bounds: it is asked about the
-// farthest of their corners.
-absl::Status CheckReach(const PointCloud& cloud, const PointSummary& summary, const Bounds& bounds,
-                        double cell_size_m) {
-  PointCloud corner;
-  corner.origin = cloud.origin;
-  const bool max_is_farther = bounds.max.cwiseAbs().maxCoeff() > bounds.min.cwiseAbs().maxCoeff();
-  const Eigen::Vector3f offset =
-      max_is_farther ? OffsetOf(summary.max, false) : OffsetOf(summary.max_complement_of_min, true);
-  corner.PushBack(offset.x(), offset.y(), offset.z());
-  return BuildTileMoments(corner, cell_size_m).status();
+// farther of their corners.
+absl::Status CheckReach(const PointCloud& corners, double cell_size_m) {
+  PointCloud farther;
+  farther.origin = corners.origin;
+  const bool second =
+      corners.Point(1).cwiseAbs().maxCoeff() > corners.Point(0).cwiseAbs().maxCoeff();
+  const Eigen::Vector3f offset = corners.Offset(second ? 1 : 0);
+  farther.PushBack(offset.x(), offset.y(), offset.z());
+  return BuildTileMoments(farther, cell_size_m).status();
 }
 
 absl::StatusOr<CellKeyLayout> LayoutFor(const PointCloud& cloud, const Bounds& bounds,
@@ -184,10 +122,11 @@ absl::StatusOr<CellKeyLayout> LayoutFor(const PointCloud& cloud, const Bounds& b
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<TileBuilder>> TileBuilder::Create(std::shared_ptr<Device> device) {
+absl::StatusOr<std::unique_ptr<TileBuilder>> TileBuilder::Create(std::shared_ptr<Device> device,
+                                                                 ThreadPool& threads) {
   VOXLOC_TRY(device->MakeCurrent());
   VOXLOC_ASSIGN_OR_RETURN(Stream stream, Stream::Create(device, Priority::kLow));
-  std::unique_ptr<TileBuilder> builder(new TileBuilder(device, std::move(stream)));
+  std::unique_ptr<TileBuilder> builder(new TileBuilder(device, threads, std::move(stream)));
   VOXLOC_TRY(builder->summary_.Reserve(1));
   VOXLOC_TRY(builder->counts_.Reserve(2));
   return builder;
@@ -195,11 +134,10 @@ absl::StatusOr<std::unique_ptr<TileBuilder>> TileBuilder::Create(std::shared_ptr
 
 absl::StatusOr<std::shared_ptr<const CudaTile>> TileBuilder::Build(
     const PointCloud& cloud_map, absl::Span<const CellStatistics> statistics) {
-  if (statistics.empty()) {
-    return absl::InvalidArgumentError("a tile needs at least one cell statistics");
+  if (cloud_map.size() > kMaxPoints) {
+    return absl::ResourceExhaustedError(absl::StrCat("the tile must have at most ", kMaxPoints,
+                                                     " points (got ", cloud_map.size(), ")"));
   }
-  for (const CellStatistics& s : statistics) VOXLOC_TRY(ValidateCellStatistics(s));
-  VOXLOC_TRY(CheckColumns(cloud_map));
   absl::StatusOr<std::shared_ptr<const CudaTile>> tile = Run(cloud_map, statistics);
   if (!tile.ok() || buffers_.head.capacity() > kMaxKeptPoints) {
     stream_.Drain();  // after an error work may still be queued
@@ -219,11 +157,12 @@ absl::StatusOr<std::shared_ptr<const CudaTile>> TileBuilder::Run(
   VOXLOC_ASSIGN_OR_RETURN(const PointColumns points, UploadPoints(cloud));
   VOXLOC_ASSIGN_OR_RETURN(const PointSummary summary, Summarize(points));
   if (summary.finite == 0) return BuildTileMoments(cloud, finest_m).status();
-  const Bounds bounds = BoundsOf(summary, cloud.origin);
+  const PointCloud corners = CornersOf(summary, cloud.origin);
+  const Bounds bounds = ComputeBounds(corners);
 
   std::vector<CellKeyLayout> layouts;
   for (const auto& [cell_size_m, with_float_sums] : lattices) {
-    VOXLOC_TRY(CheckReach(cloud, summary, bounds, cell_size_m));
+    VOXLOC_TRY(CheckReach(corners, cell_size_m));
     VOXLOC_ASSIGN_OR_RETURN(const CellKeyLayout layout, LayoutFor(cloud, bounds, cell_size_m));
     layouts.push_back(layout);
   }

@@ -16,6 +16,7 @@
 #include "absl/types/span.h"
 #include "core/cloud/point_cloud.h"
 #include "core/map/cells.h"
+#include "core/parallel/thread_pool.h"
 #include "cuda/map/cuda_tile.h"
 #include "cuda/map/tile_kernels.h"
 #include "cuda/runtime/buffer.h"
@@ -26,8 +27,8 @@ namespace voxloc::cuda {
 
 // StagedUpload: copies pageable host memory to the device through page-locked chunks, so that the
 // copy of one chunk overlaps the transfer of another. The driver stages pageable memory in the same
-// way with one thread, which limits the throughput for tens of megabytes; this uses several. Used
-// by one caller at a time.
+// way with one thread, which limits the throughput for tens of megabytes; this uses those of a
+// pool. Used by one caller at a time.
 class StagedUpload {
  public:
   struct Piece {
@@ -36,7 +37,9 @@ class StagedUpload {
     size_t bytes;
   };
 
-  explicit StagedUpload(std::shared_ptr<Device> device) : device_(std::move(device)) {}
+  // The pool must outlive it.
+  StagedUpload(std::shared_ptr<Device> device, ThreadPool& threads)
+      : device_(std::move(device)), threads_(threads) {}
 
   // Queues the copies on `stream`. The host memory has been read when it returns; the stream must
   // be idle before the object is destroyed.
@@ -50,20 +53,21 @@ class StagedUpload {
     PinnedBuffer memory;
     Event sent[2];
     bool used[2] = {false, false};
-    absl::Status status;
   };
   absl::Status AddLane();
   absl::Status Run(Lane& lane, absl::Span<const Piece> chunks, size_t first, size_t step,
                    const Stream& stream);
 
   const std::shared_ptr<Device> device_;
+  ThreadPool& threads_;
   std::vector<std::unique_ptr<Lane>> lanes_;
 };
 
 class TileBuilder {
  public:
+  // The pool must outlive it.
   [[nodiscard]] static absl::StatusOr<std::unique_ptr<TileBuilder>> Create(
-      std::shared_ptr<Device> device);
+      std::shared_ptr<Device> device, ThreadPool& threads);
 
   ~TileBuilder() { Drain(); }
   TileBuilder(const TileBuilder&) = delete;
@@ -89,8 +93,8 @@ class TileBuilder {
     DeviceBuffer<TileMoments::Block> blocks{device};
   };
 
-  TileBuilder(std::shared_ptr<Device> device, Stream stream)
-      : device_(std::move(device)), stream_(std::move(stream)) {}
+  TileBuilder(const std::shared_ptr<Device>& device, ThreadPool& threads, Stream stream)
+      : device_(device), upload_(device, threads), stream_(std::move(stream)) {}
   absl::StatusOr<std::shared_ptr<const CudaTile>> Run(const PointCloud& cloud,
                                                       absl::Span<const CellStatistics> statistics);
   absl::StatusOr<PointColumns> UploadPoints(const PointCloud& cloud);
@@ -103,7 +107,7 @@ class TileBuilder {
   DeviceBuffer<PointSummary> summary_{device_};
   DeviceBuffer<uint32_t> counts_{device_};
   PinnedBuffer host_{device_};
-  StagedUpload upload_{device_};
+  StagedUpload upload_;
   Stream stream_;
 };
 

@@ -14,6 +14,7 @@
 #include <cstdint>
 
 #include "core/map/tile_moments.h"
+#include "cuda/cloud/scan_filter_kernels.h"
 #include "cuda/runtime/device_sort.h"
 
 namespace voxloc::cuda {
@@ -26,12 +27,9 @@ struct PointColumns {
   uint32_t count;
 };
 
-// Of the finite points. All zero at first. Bounds are OrderedBits (cuda/cloud) of the offsets, the
-// lower one complemented, so that both are maxima.
-struct PointSummary {
+// Of the finite points. All zero at first.
+struct PointSummary : OffsetBounds {
   uint32_t finite;
-  uint32_t max_complement_of_min[3];
-  uint32_t max[3];
 };
 
 // A cell's key: its block relative to `first_block`, z highest, then y, then x, and below it the

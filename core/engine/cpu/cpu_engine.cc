@@ -182,14 +182,8 @@ class CpuEngine : public Engine {
  protected:
   absl::StatusOr<std::shared_ptr<const ResidentTile>> DoBuildTile(
       const PointCloud& cloud_map, absl::Span<const CellStatistics> statistics) override {
-    if (statistics.empty()) {
-      return absl::InvalidArgumentError("a tile needs at least one cell statistics");
-    }
     std::map<double, bool> sizes;  // of cells: whether float sums are wanted
-    for (const CellStatistics& s : statistics) {
-      VOXLOC_TRY(ValidateCellStatistics(s));
-      sizes[s.cell_size_m] |= s.float_index;
-    }
+    for (const CellStatistics& s : statistics) sizes[s.cell_size_m] |= s.float_index;
     std::vector<TileMoments> lattices;
     for (const auto& [cell_size_m, float_sums] : sizes) {
       // From the next finer lattice rather than from the points, which are many more.
@@ -235,9 +229,6 @@ class CpuEngine : public Engine {
   absl::StatusOr<std::shared_ptr<const ResidentMap>> DoCompose(
       absl::Span<const std::shared_ptr<const ResidentTile>> tiles,
       absl::Span<const CellStatistics> statistics, const ResidentMap* previous) override {
-    for (const CellStatistics& s : statistics) {
-      VOXLOC_TRY(ValidateCellStatistics(s));
-    }
     std::vector<std::shared_ptr<const CpuTile>> cpu_tiles;
     for (const auto& tile : tiles) {
       auto cpu_tile = std::dynamic_pointer_cast<const CpuTile>(tile);
@@ -246,14 +237,8 @@ class CpuEngine : public Engine {
       }
       for (const CellStatistics& s : statistics) {
         const TileMoments* const lattice = cpu_tile->Lattice(s.cell_size_m);
-        if (lattice == nullptr) {
-          return absl::InvalidArgumentError(
-              absl::StrCat("a tile was built without a lattice of ", s.cell_size_m, " m"));
-        }
-        if (s.float_index && lattice->float_sums.empty()) {
-          return absl::InvalidArgumentError(absl::StrCat(
-              "a tile was built without a float32 index on its lattice of ", s.cell_size_m, " m"));
-        }
+        VOXLOC_TRY(CheckLattice(s, lattice != nullptr,
+                                lattice != nullptr && !lattice->float_sums.empty()));
       }
       cpu_tiles.push_back(std::move(cpu_tile));
     }

@@ -12,17 +12,6 @@
 #include "core/map/tile_catalogue.h"
 
 namespace voxloc::cpu {
-namespace {
-
-std::vector<const ResidentTile*> Pointers(
-    const std::vector<std::shared_ptr<const CpuTile>>& tiles) {
-  std::vector<const ResidentTile*> pointers;
-  pointers.reserve(tiles.size());
-  for (const auto& tile : tiles) pointers.push_back(tile.get());
-  return pointers;
-}
-
-}  // namespace
 
 const TileMoments* CpuTile::Lattice(double cell_size_m) const {
   for (const TileMoments& lattice : lattices_) {
@@ -47,7 +36,7 @@ CpuMap::CpuMap(std::vector<std::shared_ptr<const CpuTile>> tiles,
                std::vector<CellStatistics> statistics, const CpuMap* previous, ThreadPool* pool)
     : tiles_(std::move(tiles)), statistics_(std::move(statistics)) {
   TileChange change;
-  if (previous != nullptr) change = CompareTiles(Pointers(previous->tiles_), Pointers(tiles_));
+  if (previous != nullptr) change = CompareTiles(PointersTo(previous->tiles_), PointersTo(tiles_));
   grids_.reserve(statistics_.size());
   for (const CellStatistics& s : statistics_) {
     const GaussianGrid* const known = change.incremental ? previous->Grid(s) : nullptr;

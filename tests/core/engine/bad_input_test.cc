@@ -75,6 +75,26 @@ TEST_P(BadInputTest, ScansWhoseOriginIsBeyondFloat32AreRefused) {
   }
 }
 
+TEST_P(BadInputTest, ColumnsOfDifferentLengthsAreRefused) {
+  PointCloud good = *SceneJob(PreciseProfile()).scan;
+  good.intensity.assign(good.size(), 1.0F);
+  for (const auto column :
+       {&PointCloud::x, &PointCloud::y, &PointCloud::z, &PointCloud::intensity}) {
+    auto scan = std::make_shared<PointCloud>(good);
+    ((*scan).*column).pop_back();
+    const auto expect_refused = [](const absl::Status& status) {
+      EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+      EXPECT_THAT(std::string(status.message()), HasSubstr("must have the same length"));
+    };
+    expect_refused(AlignWith([&](AlignJob& job) { job.scan = scan; }).status);
+    ScoreRequest request = SceneScoreRequest(AutowareProfile().stages[0], 1);
+    request.scan = scan;
+    expect_refused(engine().Score(request).status());
+    expect_refused(engine().Filter(*scan, {}, WorkClass::kTracking).status());
+    expect_refused(engine().BuildTile(*scan, AllStatistics()).status());
+  }
+}
+
 TEST_P(BadInputTest, PointsThatAreNotFiniteAreLeftOut) {
   const AlignJob clean = SceneJob(AutowareProfile());
   auto dirty = std::make_shared<PointCloud>();

@@ -185,6 +185,18 @@ TEST_P(ComposeTest, CellsInABoxAreThoseWhoseMeanLiesInIt) {
   EXPECT_GT(map->MemoryBytes(), map->cells(0) * 9 * sizeof(float));
 }
 
+TEST_P(ComposeTest, StatisticsThatMakeNoSenseAreRefused) {
+  PointCloud cloud;
+  cloud.PushBack(1.0F, 2.0F, 3.0F);
+  EXPECT_THAT(std::string(engine().BuildTile(cloud, {}).status().message()),
+              HasSubstr("at least one cell statistics"));
+  std::vector<CellStatistics> statistics(1);
+  statistics[0].cell_size_m = -1.0;
+  const absl::Status expected = ValidateCellStatistics(statistics[0]);
+  EXPECT_EQ(engine().BuildTile(cloud, statistics).status(), expected);
+  EXPECT_EQ(engine().Compose({}, statistics, nullptr).status(), expected);
+}
+
 TEST_P(ComposeTest, TilesThatDoNotFitAreRefused) {
   const auto refused = [&](const Tiles& tiles, const std::vector<CellStatistics>& statistics) {
     const auto map = engine().Compose(tiles, statistics, nullptr);

@@ -237,19 +237,6 @@ TEST_F(ScanFilterTest, WhatTheCpuRefusesIsRefusedInTheSameWords) {
   ExpectAsOnCpu(cloud, Leaf(1.0));
 }
 
-TEST_F(ScanFilterTest, ColumnsOfDifferentLengthsAreRefused) {
-  const PointCloud good = RandomCloud(10, 2, true);
-  const auto code = [&](std::vector<float> PointCloud::*column) {
-    PointCloud cloud = good;
-    (cloud.*column).pop_back();
-    return filter_->Filter(cloud, {}, Priority::kHigh).status().code();
-  };
-  for (const auto column :
-       {&PointCloud::x, &PointCloud::y, &PointCloud::z, &PointCloud::intensity}) {
-    EXPECT_EQ(code(column), absl::StatusCode::kInvalidArgument);
-  }
-}
-
 TEST_F(ScanFilterTest, TenMillionPoints) {
   const PointCloud cloud = RandomCloud(10'000'000, 77, true);
   ExpectAsOnCpu(cloud, Leaf(0.5));

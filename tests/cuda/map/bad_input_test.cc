@@ -53,22 +53,6 @@ TEST_F(CudaMapBadInputTest, CloudsWithoutAPlaceAreRefusedAsOnTheCpu) {
   ExpectWorks();
 }
 
-TEST_F(CudaMapBadInputTest, StatisticsThatMakeNoSenseAreRefused) {
-  PointCloud cloud;
-  cloud.PushBack(1.0F, 2.0F, 3.0F);
-  EXPECT_EQ(builder_->BuildTile(cloud, {}).status().code(), absl::StatusCode::kInvalidArgument);
-  std::vector<CellStatistics> statistics(1);
-  statistics[0].cell_size_m = -1.0;
-  EXPECT_EQ(builder_->BuildTile(cloud, statistics).status(), ValidateCellStatistics(statistics[0]));
-  EXPECT_EQ(builder_->Compose({}, statistics, nullptr).status(),
-            ValidateCellStatistics(statistics[0]));
-  PointCloud ragged = cloud;
-  ragged.y.push_back(0.0F);
-  EXPECT_EQ(builder_->BuildTile(ragged, TestStatistics()).status().code(),
-            absl::StatusCode::kInvalidArgument);
-  ExpectWorks();
-}
-
 TEST_F(CudaMapBadInputTest, TilesOfOtherLatticesAreRefused) {
   const Tiles tiles = {Build(SceneTiles()[0], {TestStatistics()[0], TestStatistics()[3]})};
   EXPECT_THAT(
