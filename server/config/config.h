@@ -38,7 +38,7 @@ struct Limits {
   double max_map_extent_m = 1e6;
   uint64_t max_chunk_bytes = uint64_t{8} << 20;
   uint32_t max_map_transactions = 16;
-  uint32_t max_watchers = 1024;       // of maps
+  uint32_t max_watchers = 1024;       // of maps, and as many of the health
   uint32_t max_map_readers = 64;      // streams of tiles and cells
   uint32_t max_staged_revisions = 4;  // of a map
   // Of tiles that no revision holds, as they are kept.

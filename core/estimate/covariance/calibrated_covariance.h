@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Calibrated covariances: full, marginal, and scaled by the scan's own residuals.
+// Calibrated covariances: full, marginal, and scaled by the scan's own residuals. The arithmetic is
+// SandwichCovariance in cluster_covariance.h.
 //
 // The optimum of a score is an M-estimator, so its covariance is the sandwich H^-1 G H^-1 (Huber
 // 1967) of the exact Hessian H and the variance G of the gradient. G is not modelled: the scan is
