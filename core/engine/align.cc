@@ -10,6 +10,7 @@ namespace voxloc {
 AlignJob WithGuess(AlignJob job, const Pose& map_T_base_guess) {
   job.map_T_base_guess = map_T_base_guess;
   job.guess_covariance.reset();
+  job.prior_covariance.reset();
   return job;
 }
 

@@ -103,6 +103,10 @@ struct AlignJob {
   Pose map_T_base_guess;
   // Of the guess, about fixed map axes; decides where a judged profile is entered.
   std::optional<Matrix6> guess_covariance;
+  // How far the search may lead from the guess along what the scan does not observe, likewise (see
+  // Profile::independent_points): the guess's covariance or, of a result that odometry carried on,
+  // that of the odometry alone. nullopt: as far as the score leads.
+  std::optional<Matrix6> prior_covariance;
   Profile profile;  // its cell statistics must be among the map's
   WorkClass work_class = WorkClass::kTracking;
   // A reference position (GNSS) that pulls along the heading; nullopt: none.
@@ -122,7 +126,7 @@ struct AlignJob {
   std::shared_ptr<const PackedJob> packed;
 };
 
-// The same job with another guess, without a covariance of it.
+// The same job with another guess, without covariances of it.
 [[nodiscard]] AlignJob WithGuess(AlignJob job, const Pose& map_T_base_guess);
 // One such job for each guess, in their order, without traces and point scores.
 [[nodiscard]] std::vector<AlignJob> JobsFrom(AlignJob job,

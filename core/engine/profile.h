@@ -107,6 +107,15 @@ struct Profile {
   ScoreKind acceptance_score = ScoreKind::kNearestVoxelLikelihood;
   double acceptance_threshold = 2.3;
   AcceptanceRule acceptance_rule = AcceptanceRule::kReference;
+  // How many independent points a scan counts as, however many it has, where the covariance of its
+  // guess is weighed against it: the search maximises score and prior together (maximum a
+  // posteriori), so that the pose stays with the guess along what the scan does not observe
+  // (core/ndt/guess_prior.h). 0: the covariance is not part of the cost. Otherwise every stage has
+  // the reweighted curvature.
+  double independent_points = 0.0;
+  // With independent_points: a direction counts as not observed where its share of the curvature of
+  // all, lengths and angles made comparable by the scan's extent, is well below this. (0, 1].
+  double observed_share = 0.02;
   // Weight of a reference pose per point-cell pair, where a request brings one.
   double regularization_scale = 0.01;
   // Whether the transform probability includes the regularisation's score, as in the reference.

@@ -2,10 +2,12 @@
 
 #include "core/engine/search_rules.h"
 
+#include <Eigen/LU>
 #include <algorithm>
 #include <cmath>
 
 #include "absl/time/clock.h"
+#include "core/ndt/chart.h"
 
 namespace voxloc {
 namespace {
@@ -54,8 +56,9 @@ bool NeedsScanScale(const Stage& stage) {
 }
 
 bool NeedsScanScale(const Profile& profile) {
-  return profile.judged || std::any_of(profile.stages.begin(), profile.stages.end(),
-                                       [](const Stage& stage) { return NeedsScanScale(stage); });
+  return profile.judged || profile.independent_points > 0.0 ||
+         std::any_of(profile.stages.begin(), profile.stages.end(),
+                     [](const Stage& stage) { return NeedsScanScale(stage); });
 }
 
 size_t MaxIterations(const Profile& profile) {
@@ -67,6 +70,31 @@ size_t MaxIterations(const Profile& profile) {
     most += may_run_twice ? 2 * of_stage : of_stage;
   }
   return most;
+}
+
+ndt::GuessPrior MakeGuessPrior(const AlignJob& job, double scan_scale_m) {
+  ndt::GuessPrior prior;
+  if (!job.prior_covariance.has_value() || job.profile.independent_points == 0.0) return prior;
+  const ChartVector guess = ChartFromPose(job.map_T_base_guess);
+  const auto axes = ndt::ComputeChartAxes(ndt::ComputeAngleTerms(guess[3], guess[4], guess[5]));
+  Eigen::Matrix3d fixed_axes_of_angles;
+  for (int i = 0; i < 3; ++i) {
+    fixed_axes_of_angles.col(i) = Eigen::Map<const Eigen::Vector3d>(axes.axis[3 + i]);
+  }
+  Matrix6 chart_of_fixed_axes = Matrix6::Identity();
+  chart_of_fixed_axes.bottomRightCorner<3, 3>() = fixed_axes_of_angles.inverse();
+  const Matrix6 covariance =
+      chart_of_fixed_axes * *job.prior_covariance * chart_of_fixed_axes.transpose();
+  prior.active = covariance.allFinite() && (covariance.diagonal().array() > 0.0).all();
+  prior.points_per_independent =
+      static_cast<double>(job.scan->size()) / job.profile.independent_points;
+  prior.observed_share = job.profile.observed_share;
+  prior.rotation_scale_m = scan_scale_m;
+  for (int i = 0; i < 6; ++i) {
+    for (int j = 0; j < 6; ++j)
+      prior.covariance[i][j] = 0.5 * (covariance(i, j) + covariance(j, i));
+  }
+  return prior;
 }
 
 ndt::SearchRules MakeSearchRules(const AlignJob& job) {
@@ -93,6 +121,7 @@ ndt::SearchRules MakeSearchRules(const AlignJob& job, double scan_scale_m) {
                       stage.point_voxel_m > 0.0,
                       {stage.observed_ratio, scale_m}};
   }
+  rules.prior = MakeGuessPrior(job, scan_scale_m);
   rules.traced = job.with_trace;
   if (job.regularization_position_map) {
     rules.regularized = true;

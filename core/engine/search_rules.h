@@ -63,6 +63,11 @@ constexpr double kReachPerCell = 0.625;
 // An upper bound of a search's iterations, repetitions included.
 [[nodiscard]] size_t MaxIterations(const Profile& profile);
 
+// The prior of a job's guess; not active without prior_covariance, or where the profile leaves it
+// out. The covariance is taken from fixed map axes to the chart at the guess, to first order.
+// `scan_scale_m`: RotationScaleOf the scan.
+[[nodiscard]] ndt::GuessPrior MakeGuessPrior(const AlignJob& job, double scan_scale_m);
+
 // What ndt::NewtonSearch needs of a job. The profile must be valid. `scan_scale_m` is
 // RotationScaleOf(*job.scan) where the profile needs it.
 [[nodiscard]] ndt::SearchRules MakeSearchRules(const AlignJob& job, double scan_scale_m);

@@ -14,11 +14,11 @@
 
 namespace voxloc::ndt {
 
-// Engines fill it without regularisation, which the search adds. Score is PoseScore, or PoseSums to
-// defer the divisions.
+// Engines fill it without prior and regularisation, which the search adds. Score is PoseScore, or
+// PoseSums to defer the divisions.
 //
-// derivatives.score is what the search maximises, in the units of the gradient and with the
-// regularisation. `score` is what is reported (transform probability, NVTL); it contains the
+// derivatives.score is what the search maximises, in the units of the gradient, with the prior and
+// the regularisation. `score` is what is reported (transform probability, NVTL); it contains the
 // regularisation only where rules.score_includes_regularization asks for it.
 template <typename Score>
 struct Evaluation {

@@ -13,6 +13,7 @@
 #define VOXLOC_CORE_NDT_SEARCH_H_
 
 #include "core/ndt/evaluation.h"
+#include "core/ndt/guess_prior.h"
 #include "core/ndt/host_device.h"
 #include "core/ndt/newton.h"
 #include "core/ndt/search_candidate.h"
@@ -63,6 +64,9 @@ class NewtonSearch {
   // Consumes next(). An interrupt ends the search with its termination at the best pose so far.
   VOXLOC_HD void Advance(const SearchRules& rules, Interrupt interrupt) {
     ++evaluations_count_;
+    if (phase_ == Phase::kTrial && rules.prior.active) {
+      AddGuessPrior(rules.prior, prior_weight_, 1.0, guess_, requested_chart_, next().derivatives);
+    }
     const bool predicted = predicted_ && next().finite && interrupt == Interrupt::kNone;
     predicted_ = false;
     if (predicted) FinishStep();
@@ -73,8 +77,8 @@ class NewtonSearch {
 
   // The result, once done. The pose is also valid after every Advance.
   VOXLOC_HD const double (&chart() const)[6] { return chart_; }
-  // The evaluation at chart() under the cells of result_stage(), or of the score stage for the
-  // guess.
+  // Once done: the evaluation at chart() under the cells of result_stage(), or of the score stage
+  // for the guess, without the prior.
   VOXLOC_HD const Evaluation<Score>& current() const { return evaluations_[current_]; }
   VOXLOC_HD int result_stage() const { return best_.candidate().stage; }  // -1: it is the guess
   VOXLOC_HD const Score& before() const { return before_; }
@@ -120,16 +124,20 @@ class NewtonSearch {
   VOXLOC_HD_RARE bool EnterStage(const SearchRules& rules, int stage, bool evaluated) {
     RequestEvaluation(chart_, stage);
     if (evaluated && stage == rules.score_stage && !rules.stage[stage].thinned) {
-      BeginStage();
+      BeginStage(rules);
       return true;
     }
     phase_ = Phase::kBeginStage;
     return false;
   }
 
-  VOXLOC_HD void BeginStage() {
+  VOXLOC_HD void BeginStage(const SearchRules& rules) {
     Accept();
     stage_.Begin(chart_);
+    if (!rules.prior.active) return;
+    Derivatives& derivatives = evaluations_[current_].derivatives;
+    prior_weight_ = WeightOfGuess(rules.prior, derivatives.hessian);
+    AddGuessPrior(rules.prior, prior_weight_, 1.0, guess_, chart_, derivatives);
   }
 
   // True: the stage continues, or another begins, from the evaluation at chart_.
@@ -164,7 +172,7 @@ class NewtonSearch {
         best_.Begin(chart_, before_);
         return EnterStage(rules, rules.entry, /*evaluated=*/true);
       case Phase::kBeginStage:
-        BeginStage();
+        BeginStage(rules);
         return true;
       case Phase::kJudge:
         return Judge(rules, score, interrupt);
@@ -315,6 +323,10 @@ class NewtonSearch {
       stopped_by_ = TerminationFor(interrupt);
     }
     if (!evaluated) return FinishWith(rules, best_.candidate());
+    if (rules.prior.active) {
+      AddGuessPrior(rules.prior, prior_weight_, -1.0, guess_, chart_,
+                    evaluations_[current_].derivatives);
+    }
     RequestEvaluation(chart_, StageOf(rules, best_.candidate()));
     phase_ = Phase::kDone;
   }
@@ -343,7 +355,8 @@ class NewtonSearch {
   double requested_chart_[6];
   double guess_[6];
   double chart_[6];
-  Evaluation<Score> evaluations_[2];
+  Evaluation<Score> evaluations_[2];  // those of the stage that runs have the prior in them
+  Matrix6x6 prior_weight_ = {};       // of that stage
   int current_ = 0;
   StageSearch stage_;
 

@@ -40,12 +40,23 @@ struct JudgementRules {
   double recheck_beyond_m = 0.0;
 };
 
+// A normal distribution of the pose around the guess, for the directions that a scan does not
+// observe (guess_prior.h).
+struct GuessPrior {
+  bool active = false;
+  double covariance[6][6] = {};         // of the chart
+  double points_per_independent = 1.0;  // of the scan; over 0
+  double observed_share = 0.0;          // over 0
+  double rotation_scale_m = 1.0;        // a radian counts as this many metres; over 0
+};
+
 struct SearchRules {
   StageRules stage[kMaxStages];
   int stages = 0;       // at least 1
   int score_stage = 0;  // whose cells give the scores before and after
   int entry = 0;        // the first stage that runs
   JudgementRules judgement;
+  GuessPrior prior;
   // A reference position, see evaluation.h.
   bool regularized = false;
   bool score_includes_regularization = false;

@@ -243,6 +243,7 @@ __global__ void __launch_bounds__(kThreads, kBlocksPerMultiprocessor)
   const uint32_t first_row = rank * rows_here;
 
   CopyToShared(program.rules, shared.rules.stage);
+  CopyToShared(job.prior, shared.rules.prior);
   __syncthreads();
   if (threadIdx.x == 0) {
     ndt::SearchRules& rules = shared.rules;

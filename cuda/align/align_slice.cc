@@ -169,6 +169,7 @@ bool AlignSlice::Add(const AlignEntry& entry) {
   packed.program = *program;
   packed.scan = *scan;
   packed.rotation_scale_m = scans_.rotation_scale_m(*scan);
+  packed.prior = MakeGuessPrior(job, packed.rotation_scale_m);
   packed.entry =
       static_cast<int>(EntryStage(job.profile, job.guess_covariance, packed.rotation_scale_m));
   packed.interrupt = CheckInterrupt(job.stop);

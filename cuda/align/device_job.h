@@ -90,6 +90,7 @@ struct DeviceGroupSums {
 
 struct DeviceJob {
   double guess[6];  // chart
+  ndt::GuessPrior prior;
   double reference_x;
   double reference_y;
   double regularization_scale;
