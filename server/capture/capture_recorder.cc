@@ -63,6 +63,10 @@ void InputsToProto(const AlignmentInputs& inputs, v1::AlignScanRequest& request)
       AppendRowMajor(*inputs.guess_covariance, *guess.mutable_covariance());
     }
   }
+  scan.clear_motion_covariance();
+  if (inputs.motion_covariance.has_value()) {
+    AppendRowMajor(*inputs.motion_covariance, *scan.mutable_motion_covariance());
+  }
   scan.clear_base_twist();
   if (inputs.base_twist.has_value()) TwistToProto(*inputs.base_twist, *scan.mutable_base_twist());
   scan.clear_reference_position();

@@ -41,6 +41,7 @@ namespace voxloc::server {
 struct AlignmentInputs {
   std::optional<Pose> guess_map_T_base;
   std::optional<Matrix6> guess_covariance;
+  std::optional<Matrix6> motion_covariance;
   std::optional<Twist> base_twist;
   std::optional<Eigen::Vector3d> reference_map;
   // With the scans before it; null: not joined.

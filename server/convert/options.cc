@@ -194,6 +194,17 @@ absl::Status ApplyOverrides(const v1::AlignmentOverrides& overrides, const Limit
   for (Stage& stage : options.profile.stages) {
     VOXLOC_TRY(OverrideStage(overrides, limits, stage));
   }
+  if (overrides.has_independent_points()) {
+    const double points = overrides.independent_points().value();
+    VOXLOC_TRY(
+        CheckRanges({{"overrides.independent_points", points, FromTo(0.001, 1e6).OrZero()}}));
+    options.profile.independent_points = points;
+  }
+  // A weight is defined by a curvature that is nowhere negative.
+  if (std::any_of(options.profile.stages.begin(), options.profile.stages.end(),
+                  [](const Stage& stage) { return stage.curvature == Curvature::kExact; })) {
+    options.profile.independent_points = 0.0;
+  }
   if (overrides.degeneracy_aware().value()) {
     options.profile = AlongObservedDirections(std::move(options.profile));
   }
@@ -429,6 +440,8 @@ void ProfileToProto(const Profile& profile, v1::Profile& proto) {
   proto.set_allowed_loss(profile.allowed_loss);
   proto.set_acceptance_rule(
       EnumToProto<v1::AcceptanceRule>(kAcceptanceRules, profile.acceptance_rule));
+  proto.set_independent_points(profile.independent_points);
+  proto.set_observed_share(profile.observed_share);
 }
 
 }  // namespace voxloc::server

@@ -220,6 +220,8 @@ absl::StatusOr<ScanHints> ScanHintsFromProto(const v1::Scan& scan) {
     VOXLOC_ASSIGN_OR_RETURN(hints.guess_map_T_base,
                             PoseFromProto(guess.pose(), "guess_map_t_base.pose"));
   }
+  VOXLOC_ASSIGN_OR_RETURN(hints.motion_covariance,
+                          CovarianceFromProto(scan.motion_covariance(), "motion_covariance"));
   if (scan.has_odom_t_base()) {
     VOXLOC_ASSIGN_OR_RETURN(hints.odom_T_base, PoseFromProto(scan.odom_t_base(), "odom_t_base"));
   }

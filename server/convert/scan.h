@@ -56,6 +56,7 @@ inline constexpr float kMaxPointTimeS = 1.0F;
 struct ScanHints {
   std::optional<Pose> guess_map_T_base;
   std::optional<Matrix6> guess_covariance;  // only with a guess
+  std::optional<Matrix6> motion_covariance;
   std::optional<Pose> odom_T_base;
   std::optional<Twist> base_twist;
   std::optional<Eigen::Vector3d> reference_map;

@@ -8,10 +8,30 @@
 #include "absl/strings/str_cat.h"
 #include "core/cloud/filters.h"
 #include "core/engine/align.h"
+#include "core/estimate/covariance/covariance_estimator.h"
 #include "core/status/try.h"
 #include "server/convert/pose.h"
+#include "server/convert/range.h"
 
 namespace voxloc::server {
+
+namespace {
+
+// Of a guess that odometry carried on from a result: the odometry's drift, and what neighbouring
+// results differ by because the map is distorted.
+Matrix6 MotionCovariance(const Pose& map_T_base_guess, const Pose& carried_by,
+                         const AlignOptions& options) {
+  Matrix6 covariance =
+      SystematicCovariance(options.covariance.systematic, map_T_base_guess, std::nullopt)
+          .map_and_mounting;
+  const double moved_m = options.odometry_drift * TranslationDistance(Pose(), carried_by);
+  const double turned_rad = options.odometry_drift * RotationDistance(Pose(), carried_by);
+  covariance.diagonal().head<3>().array() += std::max(moved_m * moved_m, kMinVariance);
+  covariance.diagonal().tail<3>().array() += std::max(turned_rad * turned_rad, kMinVariance);
+  return covariance;
+}
+
+}  // namespace
 
 PlacedScan PlaceScan(const ScanParts& parts, const ScanSource& source, const ScanHints& hints,
                      ScanFacts& facts) {
@@ -26,6 +46,10 @@ PlacedScan PlaceScan(const ScanParts& parts, const ScanSource& source, const Sca
   if (!placed.guess_map_T_base.has_value() && prior.status.ok()) {
     placed.guess_map_T_base = prior.guess_map_T_base;
     placed.guess_covariance = prior.guess_covariance;
+    if (prior.carried_by.has_value()) {
+      placed.motion_covariance =
+          MotionCovariance(prior.guess_map_T_base, *prior.carried_by, source.recipe.align);
+    }
     placed.interpolated = prior.older.has_value();
     if (prior.corrected) placed.uncorrected_guess_map_T_base = prior.odometry_T_base;
     // Normalized as PoseFromProto does, so that the replay of a capture is exact.
@@ -33,6 +57,8 @@ PlacedScan PlaceScan(const ScanParts& parts, const ScanSource& source, const Sca
     if (placed.uncorrected_guess_map_T_base.has_value())
       placed.uncorrected_guess_map_T_base->rotation.normalize();
   }
+  if (hints.motion_covariance.has_value()) placed.motion_covariance = hints.motion_covariance;
+  if (!placed.motion_covariance.has_value()) placed.motion_covariance = placed.guess_covariance;
   if (!placed.guess_map_T_base.has_value()) facts.guess = prior.status;
   if (source.recipe.align.regularize) {
     placed.reference_map =

@@ -71,7 +71,8 @@ struct PlacedScan {
   SessionState::ScanPrior prior;   // with the scan's own motion, where it brings one
   std::optional<Pose> guess_map_T_base;
   std::optional<Matrix6> guess_covariance;
-  bool interpolated = false;  // the guess was interpolated from the session's poses
+  std::optional<Matrix6> motion_covariance;  // see AlignJob::prior_covariance
+  bool interpolated = false;                 // the guess was interpolated from the session's poses
   // The guess by the session's poses alone, where a recovery has corrected `guess_map_T_base`.
   std::optional<Pose> uncorrected_guess_map_T_base;
   std::optional<Eigen::Vector3d> reference_map;

@@ -192,6 +192,7 @@ void ScanWork::FillJob(AlignJob& job) {
   job.profile = placed_->profile;
   job.map_T_base_guess = placed_->guess_map_T_base.value_or(Pose());
   job.guess_covariance = placed_->guess_covariance;
+  job.prior_covariance = placed_->motion_covariance;
   job.regularization_position_map = placed_->reference_map;
   job.work_class = WorkClass::kTracking;
   job.stop = stop_;
@@ -457,6 +458,7 @@ void ScanWork::CompleteReply(v1::AlignmentStatus status, absl::string_view detai
   AlignmentInputs inputs;
   inputs.guess_map_T_base = placed_->guess_map_T_base;
   inputs.guess_covariance = placed_->guess_covariance;
+  inputs.motion_covariance = placed_->motion_covariance;
   inputs.base_twist = placed_->prior.base_twist;
   inputs.reference_map = placed_->reference_map;
   if (prepared_.joined_scans > 1) inputs.joint_base = prepared_.base;

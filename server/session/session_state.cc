@@ -68,7 +68,7 @@ void SessionState::Activate(bool active) {
   track_.Reset();
   accepted_.reset();
   previous_accepted_.reset();
-  map_T_odom_.reset();
+  carried_.reset();
   last_map_T_base_.reset();
   odometry_.reset();
   anchor_.Reset();
@@ -101,8 +101,9 @@ SessionState::ScanPrior SessionState::TakePrior(int64_t stamp_ns,
     if (!pose->covariance.isZero(0.0) && !prior.corrected) {
       prior.guess_covariance = pose->covariance;
     }
-  } else if (odom_T_base.has_value() && map_T_odom_.has_value()) {
-    prior.guess_map_T_base = *map_T_odom_ * *odom_T_base;
+  } else if (odom_T_base.has_value() && carried_.has_value()) {
+    prior.guess_map_T_base = carried_->At(odom_T_base);
+    prior.carried_by = carried_->odometry_T_base->Inverse() * *odom_T_base;
   } else if (last_map_T_base_.has_value()) {
     prior.guess_map_T_base = *last_map_T_base_;
   } else {
@@ -154,7 +155,7 @@ void SessionState::Found(int64_t stamp_ns, const Pose& map_T_base, const ScanPri
   previous_accepted_ = accepted_;
   accepted_ = AcceptedResult{stamp_ns, map_T_base};
   last_map_T_base_.reset();
-  if (prior.odom_T_base.has_value()) map_T_odom_ = map_T_base * prior.odom_T_base->Inverse();
+  if (prior.odom_T_base.has_value()) carried_ = PropagatedPose{map_T_base, prior.odom_T_base};
   if (facts.observed && prior.odometry_T_base.has_value()) {
     anchor_.Set(map_T_base, *prior.odometry_T_base);
   }
@@ -210,7 +211,7 @@ RecoveryOutcome SessionState::EndProposalCheck(const std::optional<Pose>& map_T_
     anchor_.Reset();
     if (odometry_T_base.has_value()) {
       if (odometry_ == Odometry::kScans) {
-        map_T_odom_ = *map_T_base * odometry_T_base->Inverse();
+        carried_ = PropagatedPose{*map_T_base, odometry_T_base};
       } else {
         correction_.emplace(*map_T_base, *odometry_T_base, options_.recovery->confirmation);
       }

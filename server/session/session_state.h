@@ -71,6 +71,8 @@ class SessionState {
     absl::Status status;  // not ok: there is no guess, and why
     Pose guess_map_T_base;
     std::optional<Matrix6> guess_covariance;
+    // Where the guess is the last accepted result carried on: the motion since then.
+    std::optional<Pose> carried_by;
     // The odometry pose: the interpolated session pose without a recovery's correction, or the
     // scan's own odom_T_base. A session uses the source that it had first.
     std::optional<Pose> odometry_T_base;
@@ -157,7 +159,8 @@ class SessionState {
   PoseBuffer references_ ABSL_GUARDED_BY(mutex_);
   std::optional<AcceptedResult> accepted_ ABSL_GUARDED_BY(mutex_);
   std::optional<AcceptedResult> previous_accepted_ ABSL_GUARDED_BY(mutex_);
-  std::optional<Pose> map_T_odom_ ABSL_GUARDED_BY(mutex_);  // by the last accepted result
+  // The last accepted result of a scan with odom_T_base.
+  std::optional<PropagatedPose> carried_ ABSL_GUARDED_BY(mutex_);
   // Until the first accepted result.
   std::optional<Pose> last_map_T_base_ ABSL_GUARDED_BY(mutex_);
   // What ScanPrior::odometry_T_base is taken from, once it is known.

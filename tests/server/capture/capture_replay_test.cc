@@ -241,8 +241,15 @@ TEST_P(CaptureReplay, FromTheLastAnswerCarriedOnByTheOdometry) {
     v1::Scan scan = ScanAt(i);
     *scan.mutable_odom_t_base() = PoseOf(OdometryAt(i));
     const v1::AlignmentResult answer = session.Align(scan);
-    ExpectSameEstimates(answer);
+    const v1::Capture capture = ExpectSameEstimates(answer);
     EXPECT_TRUE(answer.has_map_t_odom());
+    // That of the motion since the accepted answer: the systematic error, and 2 % of the way.
+    const auto& covariance = capture.request().scan().motion_covariance();
+    ASSERT_EQ(covariance.size(), 36);
+    const Pose motion = OdometryAt(1).Inverse() * OdometryAt(i);
+    EXPECT_NEAR(std::sqrt(covariance[0]), std::hypot(0.04, 0.02 * motion.translation.norm()), 1e-6);
+    EXPECT_NEAR(std::sqrt(covariance[35]),
+                std::hypot(0.0035, 0.02 * RotationDistance(Pose(), motion)), 1e-6);
   }
 }
 

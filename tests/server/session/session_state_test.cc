@@ -141,7 +141,12 @@ TEST(SessionOdometry, CarriesTheLastPoseThatItsScanObserved) {
   // A scan that does not observe the way is accepted 5 m off, and moves nothing.
   const auto degenerate = OdometryPlace(state, 2);
   state.Found(2 * kStepNs, PoseAt(107.0, 0.0, 0.0), degenerate, {false, /*observed=*/false});
-  const auto prior = OdometryPlace(state, 3).anchor.Prior(0.02);
+  const auto place = OdometryPlace(state, 3);
+  // The guess is the last accepted result, carried on by 1 m.
+  EXPECT_LT(TranslationDistance(place.guess_map_T_base, PoseAt(108.0, 0.0, 0.0)), 1e-9);
+  ASSERT_TRUE(place.carried_by.has_value());
+  EXPECT_LT(TranslationDistance(*place.carried_by, PoseAt(1.0, 0.0, 0.0)), 1e-9);
+  const auto prior = place.anchor.Prior(0.02);
   ASSERT_TRUE(prior.has_value());
   EXPECT_LT(TranslationDistance(prior->map_T_base, PoseAt(103.0, 0.0, 0.0)), 1e-9);
   EXPECT_NEAR(std::sqrt(prior->covariance(0, 0)), 0.02 * 2.0, 1e-12);
