@@ -14,10 +14,10 @@
 // radian counts as rotation_scale_m metres), r = points_per_independent and
 // t = observed_share trace(H),
 //
-//   W = [(I + H / t) (C / r + I / (k t)) (I + H / t)]^-1,   k = kLargestWeight.
+//   W = [(I + H / t) (C / r + I / t) (I + H / t)]^-1.
 //
 // Along a direction whose share s of the curvature is well below observed_share, that is r times
-// the inverse of C, at most k t. Along one well above, it is smaller by (observed_share / s)^2. The
+// the inverse of C, at most t. Along one well above, it is smaller by (observed_share / s)^2. The
 // formula needs no eigen decomposition, and is continuous in all that enters.
 
 #ifndef VOXLOC_CORE_NDT_GUESS_PRIOR_H_
