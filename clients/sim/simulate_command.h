@@ -38,6 +38,9 @@ struct SimulateArguments {
   bool skew = false;
   std::optional<double> scan_duration_s;
   std::optional<double> stamp_at;
+  bool write_odometry = false;
+  OdometryOptions odometry;
+  std::optional<uint64_t> odometry_seed;
   std::string map_origin = "0,0,0";
 };
 

@@ -71,14 +71,19 @@ std::vector<std::pair<absl::string_view, OptionRows>> ListGroups(const Simulatio
   map.push_back({"tile_size_m", options.tile_size_m, "tile size", 5, 1000});
   map.push_back(
       {"origin", std::vector<double>(origin.data(), origin.data() + 3), "map origin", -1e8, 1e8});
-  return {{ToString(options.scene), RowOf(options.scene).list(options)},
-          {"lidar", ListOptions(options.lidar)},
-          {"drive", ListOptions(options.drive)},
-          {"scan", scan},
-          {"traffic", ListOptions(options.traffic)},
-          {"map", map},
-          {"map_age", ListOptions(options.map_age)},
-          {"map_drift", ListOptions(options.map_drift)}};
+  std::vector<std::pair<absl::string_view, OptionRows>> groups = {
+      {ToString(options.scene), RowOf(options.scene).list(options)},
+      {"lidar", ListOptions(options.lidar)},
+      {"drive", ListOptions(options.drive)},
+      {"scan", scan},
+      {"traffic", ListOptions(options.traffic)},
+      {"map", map},
+      {"map_age", ListOptions(options.map_age)},
+      {"map_drift", ListOptions(options.map_drift)}};
+  if (options.odometry.has_value()) {
+    groups.emplace_back("odometry", ListOptions(*options.odometry));
+  }
+  return groups;
 }
 
 namespace fs = std::filesystem;
@@ -111,7 +116,7 @@ absl::Status PrepareDirectory(const DatasetWriterOptions& writer) {
     return absl::AlreadyExistsError(
         absl::StrCat(writer.directory, " holds an earlier simulation; --force replaces it"));
   }
-  for (const char* part : {"map", "scans"}) {
+  for (const char* part : {"map", "scans", "odometry.txt"}) {
     fs::remove_all(directory / part, error);
     VOXLOC_TRY(FileStatus((directory / part).string(), error));
   }
@@ -263,9 +268,12 @@ absl::Status WritePoses(const SimulationOptions& options, const std::vector<Driv
     map_T_sensor.translation += options.map_origin;
     poses.push_back({std::llround(at.stamp_s * 1e9), map_T_sensor});
   }
-  absl::Status status = WriteTrajectory(directory + "/poses.txt", TrajectoryFormat::kKitti, poses);
-  status.Update(WriteTrajectory(directory + "/poses_tum.txt", TrajectoryFormat::kTum, poses));
-  return status;
+  VOXLOC_TRY(WriteTrajectory(directory + "/poses.txt", TrajectoryFormat::kKitti, poses));
+  VOXLOC_TRY(WriteTrajectory(directory + "/poses_tum.txt", TrajectoryFormat::kTum, poses));
+  if (!options.odometry.has_value()) return absl::OkStatus();
+  const std::vector<Pose> odometry = OdometryOf(drive, *options.odometry);
+  for (size_t i = 0; i < poses.size(); ++i) poses[i].pose = odometry[i];
+  return WriteTrajectory(directory + "/odometry.txt", TrajectoryFormat::kTum, poses);
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include <Eigen/Core>
 #include <cstddef>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -18,6 +19,7 @@
 #include "clients/sim/lidar.h"
 #include "clients/sim/map_changes.h"
 #include "clients/sim/map_sampler.h"
+#include "clients/sim/odometry.h"
 #include "clients/sim/scenes.h"
 
 namespace voxloc::sim {
@@ -46,7 +48,8 @@ struct SimulationOptions {
   // The stamp and the pose of a scan are those after this share of its duration, [0, 1]. 0: of its
   // first ray.
   double stamp_at = 0.0;
-  bool point_times = false;  // write when each point's ray left
+  bool point_times = false;                 // write when each point's ray left
+  std::optional<OdometryOptions> odometry;  // nullopt: none is written
   TrafficOptions traffic;
   MapSamplingOptions map;
   MapAgeOptions map_age;

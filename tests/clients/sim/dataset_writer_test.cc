@@ -278,6 +278,39 @@ TEST_F(DatasetWriterTest, AMapOriginMovesMapAndPosesAndLosesNothing) {
   EXPECT_EQ(FilesOf(near + "/scans"), FilesOf(far + "/scans"));
 }
 
+TEST_F(DatasetWriterTest, OdometryIsAFileBesideTheOthers) {
+  SimulationOptions options = Tiny();
+  const std::string out = (root_ / "set").string();
+  ASSERT_TRUE(WriteSimulation(options, {out}).ok());
+  std::map<std::string, std::string> without = FilesOf(out);
+  options.odometry.emplace().slips_per_km = 3.0;
+  ASSERT_TRUE(WriteSimulation(options, {out, true}).ok());
+  std::map<std::string, std::string> with = FilesOf(out);
+  const auto truth = *ReadTrajectory(out + "/poses_tum.txt", TrajectoryFormat::kTum);
+  const auto odometry = *ReadTrajectory(out + "/odometry.txt", TrajectoryFormat::kTum);
+  std::vector<DrivePose> drive;
+  for (const StampedPose& at : truth) {
+    drive.push_back({static_cast<double>(at.stamp_ns) * 1e-9, 0.0, at.pose});
+  }
+  const std::vector<Pose> expected = OdometryOf(drive, *options.odometry);
+  ASSERT_EQ(odometry.size(), expected.size());
+  for (size_t i = 0; i < expected.size(); ++i) {
+    EXPECT_EQ(odometry[i].stamp_ns, truth[i].stamp_ns);
+    EXPECT_LT(TranslationDistance(odometry[i].pose, expected[i]), 1e-9);
+  }
+  const nlohmann::json record = nlohmann::json::parse(with.at("simulation.json"));
+  EXPECT_EQ(record["odometry"]["slips_per_km"], 3.0);
+  with.erase("simulation.json");
+  with.erase("odometry.txt");
+  const std::string record_without = without.at("simulation.json");
+  EXPECT_EQ(record_without.find("odometry"), std::string::npos);
+  without.erase("simulation.json");
+  EXPECT_TRUE(with == without);
+  // Replaced by a simulation without odometry, the directory holds none.
+  ASSERT_TRUE(WriteSimulation(Tiny(), {out, true}).ok());
+  EXPECT_EQ(FilesOf(out).count("odometry.txt"), 0U);
+}
+
 TEST_F(DatasetWriterTest, ADirectoryInUseIsNotWrittenTo) {
   const std::string out = (root_ / "set").string();
   ASSERT_TRUE(WriteSimulation(Tiny(), {out}).ok());

@@ -178,6 +178,29 @@ TEST(SimulateCommandTest, SkewTakesATenthOfASecondOrTheTimeBetweenScans) {
   EXPECT_TRUE(given.point_times);
 }
 
+TEST(SimulateCommandTest, OdometryIsWrittenOnDemandWithItsOptionsAndASeedOfItsOwn) {
+  EXPECT_FALSE(Parse({"out"}).options->odometry.has_value());
+  const OdometryOptions plain = *Parse({"--odometry", "--drive-seed=7", "out"}).options->odometry;
+  EXPECT_EQ(plain.seed, 7U);
+  EXPECT_EQ(plain.scale_error, 0.01);
+  EXPECT_EQ(plain.slips_per_km, 0.0);
+  const OdometryOptions given =
+      *Parse({"--odometry", "--odometry-seed=4", "--odometry-scale-error=-0.02",
+              "--odometry-position-noise=0.01", "--odometry-rotation-noise=0.002",
+              "--odometry-yaw-bias=0.001", "--odometry-slips=3", "--odometry-slip-length=2",
+              "--odometry-slip-size=0.5", "out"})
+           .options->odometry;
+  EXPECT_EQ(given.seed, 4U);
+  EXPECT_EQ(given.scale_error, -0.02);
+  EXPECT_EQ(given.position_noise_m, 0.01);
+  EXPECT_EQ(given.rotation_noise_rad, 0.002);
+  EXPECT_EQ(given.yaw_bias_radps, 0.001);
+  EXPECT_EQ(given.slips_per_km, 3.0);
+  EXPECT_EQ(given.slip_length_m, 2.0);
+  EXPECT_EQ(given.slip_size, 0.5);
+  EXPECT_THROW(Parse({"--odometry-slips=3", "out"}), CLI::RequiresError);
+}
+
 TEST(SimulateCommandTest, AbsurdOptionsAreNamed) {
   const std::vector<std::pair<std::vector<std::string>, std::string>> cases = {
       {{"--size=-1", "out"}, "size"},
@@ -201,6 +224,7 @@ TEST(SimulateCommandTest, AbsurdOptionsAreNamed) {
       {{"--stamp-at=0.5", "out"}, "--skew"},
       {{"--skew", "--stamp-at=2", "out"}, "stamp at"},
       {{"--map-drift=3", "out"}, "map drift"},
+      {{"--odometry", "--odometry-slips=90", "out"}, "odometry slips per km"},
       {{"--scene=forest", "--changed-parking=0.5", "out"}, "--changed-parking"},
       {{"--scene=field", "--moved-structures=0.5", "out"}, "--moved-structures"},
       {{"--skew", "--rate=10", "--scan-duration=0.2", "out"}, "scan duration"},
