@@ -19,7 +19,8 @@ namespace {
 constexpr double kHalfWheelbase_m = 1.35;
 constexpr double kHalfTrack_m = 0.8;
 constexpr double kMaxRoute_m = 200'000.0;
-constexpr double kStep_m = 0.25;  // from sample to sample of a route
+constexpr double kStep_m = 0.25;   // from sample to sample of a route
+constexpr int kMinTurnSteps = 16;  // 6 degrees each in a turn to the side
 
 // The elevation of the route at `arc_m`, which lies close to the route's point `near`.
 double ElevationAt(const std::vector<RoutePoint>& route, size_t near, double arc_m) {
@@ -238,7 +239,8 @@ void RouteBuilder::AppendTurn(const Lane& from, const Lane& to) {
   const Eigen::Vector2d c3 = 10.0 * chord - 6.0 * a - 4.0 * b;
   const Eigen::Vector2d c4 = -15.0 * chord + 8.0 * a + 7.0 * b;
   const Eigen::Vector2d c5 = 6.0 * chord - 3.0 * a - 3.0 * b;
-  const int steps = std::max(2, static_cast<int>(std::ceil(speed / kStep_m)));
+  // In the tight turns of a small vehicle at least as many as keep the headings smooth.
+  const int steps = std::max(kMinTurnSteps, static_cast<int>(std::ceil(speed / kStep_m)));
   for (int i = 1; i < steps; ++i) {
     const double t = static_cast<double>(i) / steps;
     const Eigen::Vector2d position = from.end + t * (a + t * t * (c3 + t * (c4 + t * c5)));

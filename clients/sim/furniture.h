@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What stands in scenes, made of solids: houses, what else there is in a street, and what stands
-// between the aisles of a hall.
+// What stands in scenes, made of solids: houses and what else there is in a street.
 
 #ifndef VOXLOC_CLIENTS_SIM_FURNITURE_H_
 #define VOXLOC_CLIENTS_SIM_FURNITURE_H_
@@ -114,22 +113,6 @@ void AddFence(const LocalFrame& frame, double length_m, Random random, std::vect
 // Three cars in ten have dark paint.
 void AddCar(const LocalFrame& frame, Label label, Random random, std::vector<Solid>& solids);
 void AddPedestrian(const LocalFrame& frame, Label label, Random random, std::vector<Solid>& solids);
-
-// Racks, machines and stacked goods. Each fills a rectangle on the floor.
-
-// The frame's origin is the middle of the rectangle on the floor.
-struct FloorBlock {
-  LocalFrame frame;
-  double size_x_m = 10.0;
-  double size_y_m = 10.0;
-  double headroom_m = 8.0;  // from the floor to the lowest beam
-};
-
-// Rows of shelves along x, with goods on some of them.
-void AddRacks(const FloorBlock& block, Random random, std::vector<Solid>& solids);
-void AddMachines(const FloorBlock& block, Random random, std::vector<Solid>& solids);
-// Pallets with boxes, and drums.
-void AddStackedGoods(const FloorBlock& block, Random random, std::vector<Solid>& solids);
 
 }  // namespace voxloc::sim
 

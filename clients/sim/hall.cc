@@ -4,6 +4,7 @@
 #include <utility>
 #include <vector>
 
+#include "clients/sim/floor_blocks.h"
 #include "clients/sim/furniture.h"
 #include "clients/sim/random.h"
 #include "clients/sim/scenes.h"
@@ -16,6 +17,7 @@ constexpr double kHallJunctionClear_m = 5.0;
 constexpr double kWallToAisle_m = 4.5;    // from a wall to the middle of the aisle along it
 constexpr double kAisleToBlock_m = 4.0;   // from the middle of an aisle to what stands beside it
 constexpr double kBlockPitch_m = 18.0;    // from aisle to aisle, about
+constexpr double kAisleShift_m = 0.9;     // by which inner aisles are moved at the most
 constexpr double kAislePavement_m = 0.7;  // where people walk
 constexpr double kWallThickness_m = 0.3;
 constexpr double kBeamDepth_m = 0.6;
@@ -23,19 +25,6 @@ constexpr double kGroundMargin_m = 5.0;
 
 // Streams of chance, one per concern.
 enum Stream : uint64_t { kSize = 1, kAisles, kHallBlocks, kWalls, kColumns, kRoof };
-
-// Middles of the aisles across a span: one along each wall, the inner ones moved a little.
-std::vector<double> AisleLines(double span_m, Random& random) {
-  const double between_m = span_m - 2.0 * kWallToAisle_m;
-  const int blocks = std::max(1, static_cast<int>(std::lround(between_m / kBlockPitch_m)));
-  std::vector<double> lines;
-  for (int i = 0; i <= blocks; ++i) {
-    const bool inner = i > 0 && i < blocks;
-    lines.push_back(-0.5 * between_m + i * between_m / blocks +
-                    (inner ? random.Uniform(-0.9, 0.9) : 0.0));
-  }
-  return lines;
-}
 
 class HallBuilder {
  public:
@@ -46,8 +35,8 @@ class HallBuilder {
         headroom_m_(options.height_m - kBeamDepth_m) {
     Random random(options.seed, kAisles);
     hall_.frame.rotation = YawRotation(random.Uniform(-M_PI, M_PI));
-    aisles_x_ = AisleLines(options.width_m, random);
-    aisles_y_ = AisleLines(options.length_m, random);
+    aisles_ = {hall_.frame, Lines(options.width_m, random), {}, kAisleToBlock_m};
+    aisles_.y_m = Lines(options.length_m, random);
     bay_m_ = options.length_m / std::round(options.length_m / random.Uniform(4.5, 7.5));
   }
 
@@ -64,39 +53,22 @@ class HallBuilder {
   }
 
  private:
+  [[nodiscard]] static std::vector<double> Lines(double span_m, Random& random) {
+    return AisleLines(span_m, kWallToAisle_m, kBlockPitch_m, kAisleShift_m, random);
+  }
+
   [[nodiscard]] StreetNetwork Aisles() const {
+    Street aisle;
+    aisle.clear_m = kHallJunctionClear_m;
+    aisle.pavement_m = kAislePavement_m;
     std::vector<Eigen::Vector2d> junctions;
-    for (const double y : aisles_y_) {
-      for (const double x : aisles_x_)
-        junctions.emplace_back(hall_.frame.ToMap({x, y, 0.0}).head<2>());
-    }
-    const int columns = static_cast<int>(aisles_x_.size());
-    const int rows = static_cast<int>(aisles_y_.size());
     std::vector<Street> streets;
-    const auto join = [&](int from, int to) {
-      Street street;
-      street.from = from;
-      street.to = to;
-      street.clear_m = kHallJunctionClear_m;
-      street.pavement_m = kAislePavement_m;
-      streets.push_back(street);
-    };
-    for (int row = 0; row < rows; ++row) {
-      for (int column = 0; column < columns; ++column) {
-        const int junction = row * columns + column;
-        if (column + 1 < columns) join(junction, junction + 1);
-        if (row + 1 < rows) join(junction, junction + columns);
-      }
-    }
+    aisles_.AppendStreets(aisle, junctions, streets);
     return {std::move(junctions), std::move(streets)};
   }
 
-  // On each wall: x along it, y into the hall, the origin in its middle on the floor.
   [[nodiscard]] std::vector<std::pair<Builder, double>> Walls() const {
-    return {{hall_.At({0.0, -half_y_, 0.0}), half_x_},
-            {hall_.At({half_x_, 0.0, 0.0}, 0.5 * M_PI), half_y_},
-            {hall_.At({0.0, half_y_, 0.0}, M_PI), half_x_},
-            {hall_.At({-half_x_, 0.0, 0.0}, -0.5 * M_PI), half_y_}};
+    return WallsAround(hall_, half_x_, half_y_);
   }
 
   void AddShell() {
@@ -154,31 +126,23 @@ class HallBuilder {
 
   void AddBlocks() {
     uint64_t number = 0;
-    for (size_t i = 0; i + 1 < aisles_x_.size(); ++i) {
-      for (size_t k = 0; k + 1 < aisles_y_.size(); ++k) {
-        Random random(options_.seed, kHallBlocks, number++);
-        FloorBlock block;
-        block.frame = hall_.frame.At({0.5 * (aisles_x_[i] + aisles_x_[i + 1]),
-                                      0.5 * (aisles_y_[k] + aisles_y_[k + 1]), 0.0});
-        block.size_x_m = aisles_x_[i + 1] - aisles_x_[i] - 2.0 * kAisleToBlock_m;
-        block.size_y_m = aisles_y_[k + 1] - aisles_y_[k] - 2.0 * kAisleToBlock_m;
-        block.headroom_m = headroom_m_;
-        const double kind = random.Uniform();
-        if (random.Chance(0.5)) {
-          block.frame = block.frame.At({0.0, 0.0, 0.0}, 0.5 * M_PI);
-          std::swap(block.size_x_m, block.size_y_m);
-        }
-        const Random contents(random.Next());
-        const size_t first = solids_.size();
-        if (kind < 0.5) {
-          AddRacks(block, contents, solids_);
-        } else if (kind < 0.85) {
-          AddMachines(block, contents, solids_);
-        } else {
-          AddStackedGoods(block, contents, solids_);
-        }
-        objects_.push_back(MakeSceneObject(first, solids_, ObjectKind::kStructure, block.frame));
+    for (FloorBlock& block : aisles_.Blocks(headroom_m_)) {
+      Random random(options_.seed, kHallBlocks, number++);
+      const double kind = random.Uniform();
+      if (random.Chance(0.5)) {
+        block.frame = block.frame.At({0.0, 0.0, 0.0}, 0.5 * M_PI);
+        std::swap(block.size_x_m, block.size_y_m);
       }
+      const Random contents(random.Next());
+      const size_t first = solids_.size();
+      if (kind < 0.5) {
+        AddRacks(block, contents, solids_);
+      } else if (kind < 0.85) {
+        AddMachines(block, contents, solids_);
+      } else {
+        AddStackedGoods(block, contents, solids_);
+      }
+      objects_.push_back(MakeSceneObject(first, solids_, ObjectKind::kStructure, block.frame));
     }
   }
 
@@ -188,10 +152,12 @@ class HallBuilder {
     const double half = random.Uniform(0.12, 0.25);
     const bool round = random.Chance(0.4);
     const double inset = kAisleToBlock_m + half;
-    for (size_t i = 0; i + 1 < aisles_x_.size(); ++i) {
-      for (size_t k = 0; k + 1 < aisles_y_.size(); ++k) {
-        for (const double x : {aisles_x_[i] + inset, aisles_x_[i + 1] - inset}) {
-          for (const double y : {aisles_y_[k] + inset, aisles_y_[k + 1] - inset}) {
+    const std::vector<double>& xs = aisles_.x_m;
+    const std::vector<double>& ys = aisles_.y_m;
+    for (size_t i = 0; i + 1 < xs.size(); ++i) {
+      for (size_t k = 0; k + 1 < ys.size(); ++k) {
+        for (const double x : {xs[i] + inset, xs[i + 1] - inset}) {
+          for (const double y : {ys[k] + inset, ys[k + 1] - inset}) {
             if (round) {
               hall_.As(Label::kPole).Cylinder({x, y, 0.0}, half, headroom_m_);
             } else {
@@ -226,8 +192,7 @@ class HallBuilder {
   double half_y_;
   double headroom_m_;
   double bay_m_ = 6.0;  // from column to column along the walls
-  std::vector<double> aisles_x_;
-  std::vector<double> aisles_y_;
+  AisleGrid aisles_;
   std::vector<Solid> solids_;
   std::vector<SceneObject> objects_;
   Builder hall_{LocalFrame(), Label::kBuilding, solids_};

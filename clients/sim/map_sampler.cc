@@ -26,11 +26,6 @@ constexpr size_t kGroundRowsPerBatch = 16;
 // The work of a thread at a time.
 constexpr size_t kItemsPerPart = 4;
 
-constexpr double kEyeHeight_m = 2.0;
-constexpr double kEyeDistance_m = 5.0;
-constexpr double kCell_m = 8.0;
-constexpr size_t kEyesPerCell = 6;
-constexpr double kMinEyeSeparation_m = 8.0;
 constexpr double kStorey_m = 2.5;  // floors are at least this far above each other
 
 // Viewpoints of a mapping vehicle along all streets. Each cell of a grid has a list of the nearest
@@ -38,28 +33,31 @@ constexpr double kStorey_m = 2.5;  // floors are at least this far above each ot
 class Viewpoints {
  public:
   Viewpoints(const World& world, const RayCaster& caster, double max_distance_m)
-      : caster_(caster), half_size_m_(world.scene.ground().half_size_m()) {
+      : caster_(caster), options_(world.eyes), half_size_m_(world.scene.ground().half_size_m()) {
     for (const Street& street : world.streets.streets()) {
       const int count =
-          std::max(1, static_cast<int>(std::lround(street.length_m / kEyeDistance_m)));
+          std::max(1, static_cast<int>(std::lround(street.length_m / options_.spacing_m)));
       for (int i = 0; i < count; ++i) {
         const double along_m = (i + 0.5) * street.length_m / count;
         const Eigen::Vector2d point = street.PointAt(along_m, 0.0);
         const double elevation_m = street.ElevationAt(along_m);
-        eyes_.emplace_back(
-            point.x(), point.y(),
-            world.scene.ground().Height(point.x(), point.y()) + elevation_m + kEyeHeight_m);
-        storeys_.push_back(static_cast<int>(elevation_m / kStorey_m));
+        for (const double height_m : options_.heights_m) {
+          eyes_.emplace_back(
+              point.x(), point.y(),
+              world.scene.ground().Height(point.x(), point.y()) + elevation_m + height_m);
+          storeys_.push_back(static_cast<int>(elevation_m / kStorey_m));
+        }
       }
     }
     SquareIndex index(half_size_m_, max_distance_m);
     for (size_t i = 0; i < eyes_.size(); ++i) index.Add(i, eyes_[i].head<2>(), eyes_[i].head<2>());
     const int storeys = 1 + *std::max_element(storeys_.begin(), storeys_.end());
-    cells_per_side_ = static_cast<int>(std::ceil(2.0 * half_size_m_ / kCell_m));
+    const double cell_m = options_.cell_m;
+    cells_per_side_ = static_cast<int>(std::ceil(2.0 * half_size_m_ / cell_m));
     for (int row = 0; row < cells_per_side_; ++row) {
       for (int column = 0; column < cells_per_side_; ++column) {
-        const Eigen::Vector2d middle((column + 0.5) * kCell_m - half_size_m_,
-                                     (row + 0.5) * kCell_m - half_size_m_);
+        const Eigen::Vector2d middle((column + 0.5) * cell_m - half_size_m_,
+                                     (row + 0.5) * cell_m - half_size_m_);
         std::vector<int>& chosen = eyes_of_cell_.emplace_back();
         for (int storey = 0; storey < storeys; ++storey) {
           const std::vector<int> eyes = ChooseEyes(middle, storey, max_distance_m, index);
@@ -73,7 +71,7 @@ class Viewpoints {
   // in between.
   [[nodiscard]] bool IsVisible(const Eigen::Vector3d& point, const Eigen::Vector3d& normal) const {
     const auto cell_of = [&](double position) {
-      return std::clamp(static_cast<int>((position + half_size_m_) / kCell_m), 0,
+      return std::clamp(static_cast<int>((position + half_size_m_) / options_.cell_m), 0,
                         cells_per_side_ - 1);
     };
     const size_t cell =
@@ -100,10 +98,10 @@ class Viewpoints {
     std::sort(near.begin(), near.end());
     std::vector<int> chosen;
     for (const auto& candidate : near) {
-      if (chosen.size() == kEyesPerCell) break;
+      if (chosen.size() == options_.per_cell) break;
       const Eigen::Vector3d& eye = eyes_[static_cast<size_t>(candidate.second)];
       const bool apart = std::all_of(chosen.begin(), chosen.end(), [&](int other) {
-        return (eyes_[static_cast<size_t>(other)] - eye).norm() >= kMinEyeSeparation_m;
+        return (eyes_[static_cast<size_t>(other)] - eye).norm() >= options_.separation_m;
       });
       if (apart) chosen.push_back(candidate.second);
     }
@@ -111,6 +109,7 @@ class Viewpoints {
   }
 
   const RayCaster& caster_;
+  MappingEyes options_;
   double half_size_m_;
   int cells_per_side_;
   std::vector<Eigen::Vector3d> eyes_;

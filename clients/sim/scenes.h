@@ -76,6 +76,15 @@ struct HallOptions {
 [[nodiscard]] OptionRows ListOptions(const HallOptions& options);
 [[nodiscard]] absl::StatusOr<World> BuildHall(const HallOptions& options);
 
+// Rooms: a storey of one building, offices, a flat or a small workshop, for a small robot. Rooms of
+// 4 to 20 m along corridors, with doors, furniture and windows; the robot drives through the doors
+// from room to room. The seed decides on all of it.
+struct RoomsOptions {
+  uint64_t seed = 1;
+};
+[[nodiscard]] OptionRows ListOptions(const RoomsOptions& options);
+[[nodiscard]] absl::StatusOr<World> BuildRooms(const RoomsOptions& options);
+
 // Garage: two storeys with a ceiling at about 2.4 m. On each storey an aisle runs around two ramps
 // that lead from one storey to the other; cars stand in bays along the aisle. Both storeys have the
 // same walls, columns, beams and aisles; cars, pipes and rooms differ. The lower floor is the

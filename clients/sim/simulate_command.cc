@@ -19,8 +19,9 @@ namespace {
 
 // The texts of `voxloc simulate --help` around its flags: the manual of the simulator.
 constexpr char kSimulateDescription[] =
-    "Simulate the drive of a vehicle with a LiDAR through a town, a hall, a garage, a forest, "
-    "along a motorway, or through a scene where scans do not observe the whole pose; write the "
+    "Simulate the drive of a vehicle with a LiDAR through a town, a hall, a garage, rooms, a "
+    "forest, along a motorway, or through a scene where scans do not observe the whole pose; write "
+    "the "
     "map, the scans and the exact poses.";
 
 constexpr char kSimulateManual[] = R"(
@@ -39,8 +40,8 @@ given, each point is in the sensor's frame at the moment of its own ray, and --p
 that moment as the field t, in seconds since the stamp. Range noise is along the ray. Without noise,
 every point within 100 m is on a surface to 0.01 mm. Parked cars are in the map; moving cars and
 pedestrians are in the scans only. Odometry adds up the true motion from scan to scan with a scale
-error, noise on each axis, a bias of the yaw rate, and slips where the wheels count more or less than
-the way. The same options give the same bytes with any number of threads.
+error, noise on each axis, a bias of the yaw rate, and slips, where the wheels count more or less
+than the way. The same options give the same bytes with any number of threads.
 
 Scenes:
   town      streets, houses, trees, parked cars: scans observe the whole pose
@@ -52,6 +53,8 @@ Scenes:
   hall      inside a warehouse or a factory: racks, machines, goods, columns, gates, roof beams
   garage    two storeys under low ceilings, joined by ramps: both alike, with different cars
   forest    trunks, crowns and undergrowth on undulating ground with tracks through it
+  rooms     offices, a flat or a small workshop: rooms of 4 to 20 m with doors and furniture along
+            corridors, for a small robot that drives through the doors
   motorway  two carriageways with guard rails, gantries, bridges and noise walls, almost straight
 Each seed gives another geometry. The drive of a garage starts on either storey and takes the ramps.
 
@@ -80,12 +83,15 @@ Examples:
         --moved-structures 0.1 old
   Odometry with two slips per kilometre, for the guesses of a drive
     voxloc simulate --odometry --odometry-slips 2 --scans 1000 slips
+  A robot with a low LiDAR that sees near walls
+    voxloc simulate --scene rooms --sensor spinning-16 --min-range 0.2 --sensor-height 0.4 rooms
   Two minutes in a garage, and a motorway at 100 km/h
     voxloc simulate --scene garage --seed 7 --scans 240 --rate 2 garage
     voxloc simulate --scene motorway --scans 200 --rate 5 --map-spacing 0.1 motorway
 )";
 
 constexpr double kMaxMapView_m = 200.0;
+constexpr double kRobotSensorHeight_m = 0.6;
 
 double DefaultSpeed(SceneKind scene, double default_mps) {
   switch (scene) {
@@ -97,6 +103,8 @@ double DefaultSpeed(SceneKind scene, double default_mps) {
       return 5.0;
     case SceneKind::kMotorway:
       return 28.0;
+    case SceneKind::kRooms:
+      return 1.0;
     default:
       return default_mps;
   }
@@ -133,7 +141,9 @@ absl::StatusOr<SimulationOptions> MakeSimulationOptions(const SimulateArguments&
   options.hall = SeededHall(arguments.seed);
   options.passage =
       SeededPassage(arguments.seed, scene == SceneKind::kTunnel ? Roof::kVault : Roof::kNone);
+  options.rooms.seed = arguments.seed;
   options.drive.max_speed_mps = DefaultSpeed(scene, options.drive.max_speed_mps);
+  if (scene == SceneKind::kRooms) options.drive.sensor_height_m = kRobotSensorHeight_m;
   for (const auto& set : arguments.given) set(options);
   if (scene == SceneKind::kField) {
     options.map.view_distance_m = std::min(options.lidar.max_range_m, kMaxMapView_m);

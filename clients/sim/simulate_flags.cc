@@ -54,8 +54,9 @@ struct FlagGroup {
 void AddSceneFlags(CLI::App& command, SimulateArguments& arguments) {
   const FlagGroup scene{command, arguments, "Scene"};
   scene.Add("--seed", arguments.seed, "Set the seed of the scene and its map");
-  scene.Add("--scene", arguments.scene,
-            "Choose the scene: town, corridor, tunnel, field, hall, garage, forest or motorway");
+  scene.Add(
+      "--scene", arguments.scene,
+      "Choose the scene: town, corridor, tunnel, field, hall, garage, forest, motorway or rooms");
   const FlagGroup town_flags{command, arguments, "Town"};
   TownOptions& town = arguments.simulation.town;
   town_flags.AddFor({SceneKind::kTown}, "--street-spacing", town.street_spacing_m,
@@ -128,13 +129,14 @@ void AddAgeFlags(CLI::App& command, SimulateArguments& arguments) {
   const FlagGroup flags{command, arguments, "Old map"};
   MapAgeOptions& age = arguments.simulation.map_age;
   const std::vector<SceneKind> built = {SceneKind::kTown, SceneKind::kHall, SceneKind::kGarage,
-                                        SceneKind::kMotorway};
+                                        SceneKind::kMotorway, SceneKind::kRooms};
   flags.AddFor({SceneKind::kTown, SceneKind::kGarage}, "--changed-parking", age.changed_parking,
                "Change this share of the parking places in the map: cars are gone, "
                "others are there (0 to 1)");
-  flags.AddFor(built, "--missing-structures", age.missing_structures,
-               "Leave this share of the houses, racks, rooms or bridges out of the map (0 "
-               "to 1)");
+  flags.AddFor(
+      built, "--missing-structures", age.missing_structures,
+      "Leave this share of the houses, racks, furniture, bridges and the like out of the map "
+      "(0 to 1)");
   flags.AddFor(built, "--moved-structures", age.moved_structures,
                "Move this share of them and of the outer walls in the map (0 to 1)");
   flags.AddFor(built, "--moved-by", age.moved_by_m,
@@ -229,18 +231,24 @@ void AddDriveFlags(CLI::App& command, SimulateArguments& arguments) {
   flags.AddSwitch("--point-times", arguments.simulation.point_times,
                   "Write when the ray of each point left as the field t of the scans, s since the "
                   "stamp; needs --skew");
-  flags.AddLate("--speed",
-                "Limit the speed, m/s (0.1 to 40); default 3 in a hall, 4 in a garage, 5 in a "
-                "forest, 28 on a motorway, otherwise 8",
-                [](SimulationOptions& o, double mps) { o.drive.max_speed_mps = mps; });
+  flags.AddLate(
+      "--speed",
+      "Limit the speed, m/s (0.1 to 40); default 1 in rooms, 3 in a hall, 4 in a garage, 5 "
+      "in a forest, 28 on a motorway, otherwise 8",
+      [](SimulationOptions& o, double mps) { o.drive.max_speed_mps = mps; });
   flags.Add("--lateral", drive.max_lateral_mps2,
             "Limit the lateral acceleration in turns, m/s^2 (0.1 to 10)");
   flags.Add("--longitudinal", drive.max_longitudinal_mps2,
             "Limit the acceleration and the braking, m/s^2 (0.1 to 10)");
-  flags.Add("--sensor-height", drive.sensor_height_m,
-            "Set the height of the sensor above the ground, m (0.3 to 10)");
-  moving.Add("--traffic-cars", traffic.cars_per_km,
-             "Add this many moving cars per km of street, which are not in the map (0 to 200)");
+  flags.AddLate(
+      "--sensor-height",
+      "Set the height of the sensor above the ground, m (0.3 to 10); default 0.6 in rooms, "
+      "otherwise 1.9",
+      [](SimulationOptions& o, double m) { o.drive.sensor_height_m = m; });
+  moving.AddFor({SceneKind::kTown, SceneKind::kCorridor, SceneKind::kTunnel, SceneKind::kField,
+                 SceneKind::kHall, SceneKind::kGarage, SceneKind::kForest, SceneKind::kMotorway},
+                "--traffic-cars", traffic.cars_per_km,
+                "Add this many moving cars per km of street, which are not in the map (0 to 200)");
   moving.Add("--traffic-people", traffic.pedestrians_per_km,
              "Add this many pedestrians per km of street, who are not in the map (0 to 2000)");
 }

@@ -55,7 +55,9 @@ constexpr SceneRow kScenes[] = {
     {"forest", [](const Options& o) { return ListOptions(o.forest); },
      [](const Options& o, double sight_m) { return BuildForest(o.forest, sight_m); }},
     {"motorway", [](const Options& o) { return ListOptions(o.motorway); },
-     [](const Options& o, double sight_m) { return BuildMotorway(o.motorway, sight_m); }}};
+     [](const Options& o, double sight_m) { return BuildMotorway(o.motorway, sight_m); }},
+    {"rooms", [](const Options& o) { return ListOptions(o.rooms); },
+     [](const Options& o, double) { return BuildRooms(o.rooms); }}};
 
 const SceneRow& RowOf(SceneKind kind) { return kScenes[static_cast<size_t>(kind)]; }
 

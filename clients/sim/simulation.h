@@ -25,7 +25,17 @@
 namespace voxloc::sim {
 
 // The worlds there are to drive through.
-enum class SceneKind { kTown, kCorridor, kTunnel, kField, kHall, kGarage, kForest, kMotorway };
+enum class SceneKind {
+  kTown,
+  kCorridor,
+  kTunnel,
+  kField,
+  kHall,
+  kGarage,
+  kForest,
+  kMotorway,
+  kRooms
+};
 
 // As on the command line and in the record: "town" and so on.
 [[nodiscard]] absl::string_view ToString(SceneKind kind);
@@ -40,6 +50,7 @@ struct SimulationOptions {
   GarageOptions garage;
   ForestOptions forest;
   MotorwayOptions motorway;
+  RoomsOptions rooms;
   LidarOptions lidar;
   DriveOptions drive;
   // How long a scan takes, at most the time from scan to scan; the sensor moves during it. 0:

@@ -35,7 +35,8 @@ struct Street {
   double length_m = 0.0;
   std::array<bool, 2> parking = {false, false};
   double pavement_m = 2.0;
-  double clear_m = kJunctionClearRadius_m;    // its lanes begin and end this far from its ends
+  double clear_m = kJunctionClearRadius_m;  // its lanes begin and end this far from its ends
+  double lane_width_m = kLaneWidth_m;
   double lane_offset_m = 0.5 * kLaneWidth_m;  // from the centre line to the middle of a lane
   // The floor's height above the ground, at the start and at the end of the lanes; it changes
   // evenly along the lanes.
@@ -43,7 +44,7 @@ struct Street {
   double to_elevation_m = 0.0;
 
   [[nodiscard]] double KerbOffset(Side side) const {
-    return lane_offset_m + 0.5 * kLaneWidth_m +
+    return lane_offset_m + 0.5 * lane_width_m +
            (parking[static_cast<size_t>(side)] ? kParkingWidth_m : 0.0);
   }
   // The floor's height above the ground at `along_m` from the start.

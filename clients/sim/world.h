@@ -58,10 +58,21 @@ struct SceneObject {
   return {kind, frame, first_solid, solids.size() - first_solid};
 }
 
+// From where a mapping vehicle looks at a world.
+struct MappingEyes {
+  std::vector<double> heights_m = {2.0};  // above the floor
+  double spacing_m = 5.0;                 // along the streets
+  // For each cell of a grid the nearest eyes are used, at least so far apart.
+  double separation_m = 8.0;
+  double cell_m = 8.0;
+  size_t per_cell = 6;
+};
+
 struct World {
   StreetNetwork streets;
   Scene scene;
   std::vector<SceneObject> objects = {};
+  MappingEyes eyes = {};
 };
 
 struct RayHit {

@@ -130,6 +130,13 @@ TEST(SimulateCommandTest, ScenesHaveDefaultsOfTheirOwn) {
       *Parse({"--scene=motorway", "--length=900", "--speed=20", "out"}).options;
   EXPECT_EQ(motorway.motorway.length_m, 900.0);
   EXPECT_EQ(motorway.drive.max_speed_mps, 20.0);
+  EXPECT_EQ(motorway.drive.sensor_height_m, 1.9);
+  const SimulationOptions rooms = *Parse({"--scene=rooms", "--seed=3", "out"}).options;
+  EXPECT_EQ(rooms.rooms.seed, 3U);
+  EXPECT_EQ(rooms.drive.max_speed_mps, 1.0);
+  EXPECT_EQ(rooms.drive.sensor_height_m, 0.6);
+  EXPECT_EQ(Parse({"--scene=rooms", "--sensor-height=1.2", "out"}).options->drive.sensor_height_m,
+            1.2);
 }
 
 TEST(SimulateCommandTest, TheSeedShapesCorridorsAndTunnelsUnlessTheirShapeIsGiven) {
@@ -212,7 +219,9 @@ TEST(SimulateCommandTest, AbsurdOptionsAreNamed) {
       {{"--map-origin=1,2,north", "out"}, "map-origin"},
       {{"--threads=-1", "out"}, "threads"},
       {{"--tile-size=0", "out"}, "tile size"},
-      {{"--scene=castle", "out"}, "town, corridor, tunnel, field, hall, garage, forest, motorway"},
+      {{"--scene=castle", "out"},
+       "town, corridor, tunnel, field, hall, garage, forest, motorway, rooms"},
+      {{"--scene=rooms", "--traffic-cars=5", "out"}, "--traffic-cars"},
       {{"--scene=hall", "--width=10", "out"}, "width"},
       {{"--scene=garage", "--length=50", "out"}, "--length"},
       {{"--scene=forest", "--trees=0.5", "out"}, "--trees"},
