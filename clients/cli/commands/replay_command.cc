@@ -3,6 +3,7 @@
 #include <cstdio>
 #include <memory>
 
+#include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "absl/time/clock.h"
@@ -42,6 +43,7 @@ struct ReplayFlags {
   std::string guess = "truth";
   std::string perturb;
   std::string guess_sigma;
+  std::string odometry;  // a file; empty: none
   double rate_hz = 0.0;
   std::string report;
   size_t report_scans = 6;
@@ -58,10 +60,29 @@ constexpr int kMaxReportScans = 50;
 // Scans that are read before they are due, in open loop.
 constexpr size_t kScansAhead = 64;
 
-GuessSource::Kind KindOf(const ReplayFlags& options) {
-  if (!options.files.guesses.empty() || !options.bag.guesses_topic.empty()) {
-    return GuessSource::Kind::kFile;
+bool HasGuesses(const ReplayFlags& options) {
+  return !options.files.guesses.empty() || !options.bag.guesses_topic.empty();
+}
+
+// Checks combinations of flags. `has_guess`: --guess was given.
+absl::Status CheckReplayFlags(const ReplayFlags& options, bool has_guess) {
+  if (options.guess == "odometry") {
+    if (options.odometry.empty()) {
+      return absl::InvalidArgumentError("--guess odometry must come with --odometry");
+    }
+    if (options.session_poses) {
+      return absl::InvalidArgumentError("--guess odometry must not come with --session-poses");
+    }
+  } else if (has_guess && HasGuesses(options)) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "--guess must be odometry with --guesses or --guesses-topic (got ", options.guess, ")"));
   }
+  return absl::OkStatus();
+}
+
+GuessSource::Kind KindOf(const ReplayFlags& options) {
+  if (options.guess == "odometry") return GuessSource::Kind::kOdometry;
+  if (HasGuesses(options)) return GuessSource::Kind::kFile;
   return options.guess == "previous" ? GuessSource::Kind::kPrevious : GuessSource::Kind::kTruth;
 }
 
@@ -156,9 +177,11 @@ ReplaySetting SettingOf(const ReplayFlags& options, const v1::SessionOpened& ope
   setting.profile = opened.profile().name();
   setting.scans = options.files.scans;
   setting.guess = options.guess;
-  if (!options.files.guesses.empty()) setting.guess = options.files.guesses;
+  if (KindOf(options) == GuessSource::Kind::kFile) {
+    setting.guess = options.bag.paths.empty() ? options.files.guesses : options.bag.guesses_topic;
+  }
   if (!options.bag.paths.empty()) setting.scans = absl::StrJoin(options.bag.paths, " ");
-  if (!options.bag.guesses_topic.empty()) setting.guess = options.bag.guesses_topic;
+  setting.odometry = options.odometry;
   setting.perturb = options.perturb;
   setting.filter = options.scan;
   setting.filtered_by_server = PointTimesOf(options).has_value();
@@ -179,6 +202,7 @@ absl::StatusOr<ExitCode> ReplayExitCode(const absl::Status& end, const ReplaySum
 absl::StatusOr<ExitCode> Replay(const ReplayFlags& options) {
   const Interrupt interrupt;
   VOXLOC_ASSIGN_OR_RETURN(ReplayDrive drive, OpenReplayDrive(options));
+  if (!options.odometry.empty()) VOXLOC_TRY(ReadOdometry(options.odometry, &drive.input));
   const ReplayInput& input = drive.input;
   std::optional<Perturbation> perturbation;
   if (!options.perturb.empty()) {
@@ -272,6 +296,9 @@ constexpr char kReplayManual[] =
 The search for each scan starts at its guess: the truth, the pose of the previous answer
 (the truth for the first scan), or a pose of --guesses. --perturb then moves every guess by
 the given amounts, with signs that depend on the seed. One scan is in flight at a time.
+With --odometry every scan also brings odom_T_base. With --guess odometry the server carries
+its last accepted answer on by the odometry; before it has one, scans bring the first guess, of
+the truth or of --guesses, carried on by the odometry.
 With --rate, scans are sent on schedule, and scans that the server skips are counted as
 SUPERSEDED. Percentiles are by nearest rank. The exit code is 4 if no scan was accepted, or if
 the server had no map for more than half of them.
@@ -297,6 +324,8 @@ server, after it has deskewed them.
 Examples:
   voxloc replay --map town --scans drive/scans --poses drive/poses.txt --points 1500 \
       --guess previous --perturb 0.3,0.3,0.1,0.5,0.5,1 --report report.html
+  voxloc replay --map tunnel --scans scans --poses poses.txt --pose-format tum \
+      --odometry odometry.txt --guess odometry --covariance calibrated --json tunnel.json
   voxloc replay --map yard --scans scans --poses poses.txt --leaf 1.5 --rate 10 --json -
   voxloc replay --map yard --bag drive.mcap --guess previous --report report.html
   voxloc replay --map yard --bag drive.bag --poses-topic /tf --map-frame map \
@@ -314,13 +343,14 @@ void AddFileFlags(CLI::App* command, ReplayFlags* options) {
   AddPoseFormatFlag(command, "--pose-format", "Set the format of the files of poses and guesses",
                     &options->files.pose_format);
   AddCalibrationFlag(command, &options->files.calibration);
-  CLI::Option* guess =
-      command->add_option("--guess", options->guess, "Start the search for each scan here")
-          ->check(CLI::IsMember({"truth", "previous"}))
-          ->capture_default_str();
+  command->add_option("--guess", options->guess, "Start the search for each scan here")
+      ->check(CLI::IsMember({"truth", "previous", "odometry"}))
+      ->capture_default_str();
   AddOption(command, "--guesses", options->files.guesses, "FILE",
-            "Read the guess of every scan from FILE, in the format of --poses")
-      ->excludes(guess);
+            "Read the guess of every scan from FILE, in the format of --poses");
+  AddOption(command, "--odometry", options->odometry, "FILE",
+            "Send the odometry in FILE with every scan: poses odom_T_base by their stamps, format "
+            "tum, at most 1 s apart around each scan");
   AddDefaulted(command, "--max-scans", options->files.max_scans, "N", "Stop after N scans; 0: all");
 }
 
@@ -329,8 +359,7 @@ void AddReplayBagFlags(CLI::App* command, ReplayFlags* options) {
   CLI::Option* bag = AddBagFlags(command, &options->bag);
   AddOption(command, "--guesses-topic", options->bag.guesses_topic, "TOPIC",
             "Take the guess of every scan from this topic of poses or odometry")
-      ->needs(bag)
-      ->excludes(command->get_option("--guess"));
+      ->needs(bag);
   AddDefaulted(command, "--point-times", options->point_times, "FIELD",
                "Send the times of the points, so that the server deskews the scans: `auto` for the "
                "first field that is known, or the name of a field; `none` for no times")
@@ -406,7 +435,9 @@ void AddReplayCommand(CLI::App* parent, const std::string& command_line, Work* c
   AddEstimateFlags(command, &options->estimate);
   AddCaptureFlag(command, &options->captures);
   AddServerFlags(command, &options->server);
-  command->callback([options, chosen] {
+  command->callback([options, chosen, command] {
+    const absl::Status status = CheckReplayFlags(*options, command->count("--guess") > 0);
+    if (!status.ok()) throw CLI::ValidationError(std::string(status.message()));
     *chosen = [options] {
       return options->captures.empty()
                  ? Replay(*options)

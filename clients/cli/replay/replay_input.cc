@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "clients/cli/flags/request_flags.h"
 #include "clients/cpp/messages.h"
+#include "clients/dataset/bag/pose_source.h"
 #include "clients/dataset/trajectory_file.h"
 #include "core/status/try.h"
 
@@ -46,12 +47,37 @@ absl::StatusOr<ReplayInput> ReadReplayInput(const ReplayFiles& files) {
   return input;
 }
 
+absl::Status ReadOdometry(const std::string& path, ReplayInput* input) {
+  VOXLOC_ASSIGN_OR_RETURN(const std::vector<StampedPose> poses,
+                          ReadTrajectory(path, TrajectoryFormat::kTum));
+  bag::PoseTrack track;
+  for (const StampedPose& pose : poses) VOXLOC_TRY(track.Add(pose.stamp_ns, pose.pose));
+  track.Finish();
+  input->odometry.clear();
+  for (size_t i = 0; i < input->scans.size(); ++i) {
+    const int64_t stamp_ns = input->truth[i].stamp_ns;
+    const std::optional<Pose> odom_T_base = track.At(stamp_ns);
+    if (!odom_T_base.has_value()) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          path, " must have a pose at every scan's stamp, or two around it at most ",
+          bag::kMaxPoseGap_ns / 1'000'000'000, " s apart (got none for ", input->scans[i], " at ",
+          SecondsFromNanoseconds(stamp_ns), " s; its poses are from ",
+          SecondsFromNanoseconds(track.poses().front().stamp_ns), " to ",
+          SecondsFromNanoseconds(track.poses().back().stamp_ns), " s)"));
+    }
+    input->odometry.push_back(*odom_T_base);
+  }
+  return absl::OkStatus();
+}
+
 Pose GuessSource::GuessFor(size_t index, const std::optional<Pose>& previous) const {
-  Pose guess = input_.truth[index].pose;
+  const bool carried = kind_ == Kind::kOdometry;
+  const size_t from = carried ? 0 : index;
+  const bool of_file = kind_ == Kind::kFile || (carried && !input_.guesses.empty());
+  Pose guess = of_file ? input_.guesses[from] : input_.truth[from].pose;
   if (kind_ == Kind::kPrevious && previous.has_value()) guess = *previous;
-  if (kind_ == Kind::kFile) guess = input_.guesses[index];
-  if (!perturbation_.has_value()) return guess;
-  return Perturb(guess, *perturbation_, seed_, index);
+  if (perturbation_.has_value()) guess = Perturb(guess, *perturbation_, seed_, from);
+  return carried ? input_.CarryByOdometry(guess, from, index) : guess;
 }
 
 ScanSource FileScans(std::vector<std::string> paths, const CloudReadOptions& read) {

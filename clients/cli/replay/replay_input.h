@@ -42,23 +42,44 @@ struct ReplayFiles {
 struct ReplayInput {
   std::vector<std::string> scans;  // paths of files, or stamps in a bag
   std::vector<StampedPose> truth;
-  std::vector<Pose> guesses;  // empty: not given
-  std::string order;          // of the files, which pairs them with the poses, in words
-  InputNotes notes;           // on how the files are read, for the user
+  std::vector<Pose> guesses;   // empty: not given
+  std::vector<Pose> odometry;  // odom_T_base at each scan; empty: not given
+  std::string order;           // of the files, which pairs them with the poses, in words
+  InputNotes notes;            // on how the files are read, for the user
+
+  // The pose of scan `from` carried on to scan `to` by the odometry, which must be there.
+  [[nodiscard]] Pose CarryByOdometry(const Pose& map_T_base, size_t from, size_t to) const {
+    return map_T_base * odometry[from].Inverse() * odometry[to];
+  }
 };
 
 // InvalidArgument: the counts differ, of which the message has both; or PairingOrder's.
 [[nodiscard]] absl::StatusOr<ReplayInput> ReadReplayInput(const ReplayFiles& files);
 
+// Fills the odometry of every scan from a file of poses odom_T_base in the format tum, as
+// bag::PoseTrack interpolates. InvalidArgument: a scan has none, which the message names.
+[[nodiscard]] absl::Status ReadOdometry(const std::string& path, ReplayInput* input);
+
 // Where the search for a scan starts.
 class GuessSource {
  public:
-  enum class Kind { kTruth, kPrevious, kFile };
+  enum class Kind {
+    kTruth,
+    kPrevious,
+    kFile,
+    kOdometry,  // the first guess, of the file or the truth, carried on by the odometry
+  };
 
   // `input` must outlive the source.
   GuessSource(const ReplayInput& input, Kind kind, std::optional<Perturbation> perturbation,
               uint64_t seed)
       : input_(input), kind_(kind), perturbation_(std::move(perturbation)), seed_(seed) {}
+
+  // Whether a scan is to be sent without a guess. By odometry the server carries its last accepted
+  // answer on, once it has one: `any_accepted`.
+  [[nodiscard]] bool IsLeftToServer(bool any_accepted) const {
+    return kind_ == Kind::kOdometry && any_accepted;
+  }
 
   // `previous`: the pose of the newest answer that has one; without any the truth is used.
   [[nodiscard]] Pose GuessFor(size_t index, const std::optional<Pose>& previous) const;

@@ -2,8 +2,6 @@
 
 #include "clients/cli/replay/replay_results.h"
 
-#include <Eigen/Core>
-#include <Eigen/Eigenvalues>
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
@@ -16,20 +14,12 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "clients/cli/output/message_text.h"
+#include "clients/cli/replay/position_error.h"
 #include "clients/cpp/messages.h"
 #include "core/geometry/euler.h"
 
 namespace voxloc::cli {
 namespace {
-
-std::optional<double> PositionSigma_m(const v1::PoseWithCovariance& pose) {
-  if (pose.covariance_size() != 36) return std::nullopt;
-  using RowMajor6 = Eigen::Matrix<double, 6, 6, Eigen::RowMajor>;
-  const Eigen::Matrix3d position =
-      Eigen::Map<const RowMajor6>(pose.covariance().data()).topLeftCorner<3, 3>();
-  const double largest = position.selfadjointView<Eigen::Lower>().eigenvalues().maxCoeff();
-  return std::sqrt(std::max(largest, 0.0));
-}
 
 // The direction that the scan observes least, where it does not observe some axis well: x y z rx ry
 // rz, a unit vector in which a radian counts as Degeneracy.rotation_scale_m; otherwise null.
@@ -42,6 +32,25 @@ Json LeastObservedJson(const v1::AlignmentResult& result) {
   if (result.degeneracy().eigenvectors_size() != 36) return nullptr;
   const auto first = result.degeneracy().eigenvectors().begin();
   return std::vector<double>(first, first + 6);
+}
+
+// Of an answer with sigma_base_m.
+bool IsConsistent(const ReplayRow& row, size_t axis) {
+  const auto i = static_cast<Eigen::Index>(axis);
+  return std::abs(row.error_base_m[i]) <= kConsistentSigmas * (*row.sigma_base_m)[i];
+}
+
+Json AxesJson(const std::optional<Eigen::Vector3d>& values_base) {
+  if (!values_base.has_value()) return nullptr;
+  return BaseAxesJson([&](size_t axis) { return (*values_base)[static_cast<Eigen::Index>(axis)]; });
+}
+
+Json DeadReckoningJson(const ReplayRow& row) {
+  if (!row.dead_reckoned_map_T_base.has_value()) return nullptr;
+  const Pose& map_T_base = *row.dead_reckoned_map_T_base;
+  return {{"pose", PoseJson(map_T_base)},
+          {"translation_error_m", TranslationDistance(map_T_base, row.truth_map_T_base)},
+          {"error_m", AxesJson(ErrorInBase(row.truth_map_T_base, map_T_base))}};
 }
 
 Json RowJson(const ReplayRow& row) {
@@ -61,9 +70,15 @@ Json RowJson(const ReplayRow& row) {
       {"accepted", row.accepted},
       {"pose", aligned ? PoseJson(*row.map_T_base) : Json(nullptr)},
       {"truth", PoseJson(row.truth_map_T_base)},
-      {"guess", PoseJson(row.guess_map_T_base)},
+      {"guess", row.guess_map_T_base ? PoseJson(*row.guess_map_T_base) : Json(nullptr)},
       {"translation_error_m", aligned ? Json(row.translation_error_m) : Json(nullptr)},
       {"rotation_error_deg", aligned ? Json(row.rotation_error_deg) : Json(nullptr)},
+      {"error_m", aligned ? AxesJson(row.error_base_m) : Json(nullptr)},
+      {"sigma_m", AxesJson(row.sigma_base_m)},
+      {"within_3_sigma", row.sigma_base_m.has_value()
+                             ? BaseAxesJson([&](size_t axis) { return IsConsistent(row, axis); })
+                             : Json(nullptr)},
+      {"dead_reckoning", DeadReckoningJson(row)},
       {"covariance", covariance.size() == 36 ? Json(covariance) : Json(nullptr)},
       {"sigma_shares", SigmaSharesJson(row.sigma_shares)},
       {"confidence", found.has_confidence() ? Json(found.confidence().value()) : Json(nullptr)},
@@ -98,6 +113,61 @@ Summary Over(const std::vector<ReplayRow>& rows, const Counts& counts, const Val
   return Summarize(std::move(values));
 }
 
+std::optional<DeadReckoningSummary> SummarizeDeadReckoning(const std::vector<ReplayRow>& rows) {
+  std::optional<DeadReckoningSummary> summary;
+  for (const ReplayRow& row : rows) {
+    if (!row.dead_reckoned_map_T_base.has_value()) continue;
+    if (!summary.has_value()) summary.emplace();
+    summary->end_error_base_m = ErrorInBase(row.truth_map_T_base, *row.dead_reckoned_map_T_base);
+    summary->end_error_m = summary->end_error_base_m.norm();
+    summary->max_error_m = std::max(summary->max_error_m, summary->end_error_m);
+  }
+  return summary;
+}
+
+// Of how the answers and the odometry alone err along the vehicle's axes.
+void SummarizeAxes(const std::vector<ReplayRow>& rows, ReplaySummary* summary) {
+  const auto has_pose = [](const ReplayRow& row) { return row.map_T_base.has_value(); };
+  const auto has_sigma = [](const ReplayRow& row) { return row.sigma_base_m.has_value(); };
+  for (size_t axis = 0; axis < kBaseAxisNames.size(); ++axis) {
+    const auto i = static_cast<Eigen::Index>(axis);
+    summary->error_base_m[axis] =
+        Over(rows, has_pose, [i](const ReplayRow& row) { return std::abs(row.error_base_m[i]); });
+    summary->sigma_base_m[axis] =
+        Over(rows, has_sigma, [i](const ReplayRow& row) { return (*row.sigma_base_m)[i]; });
+  }
+  for (const ReplayRow& row : rows) {
+    if (!row.accepted || !row.sigma_base_m.has_value()) continue;
+    ++summary->accepted_with_sigma;
+    for (size_t axis = 0; axis < kBaseAxisNames.size(); ++axis) {
+      if (IsConsistent(row, axis)) ++summary->consistent[axis];
+    }
+  }
+  summary->dead_reckoning = SummarizeDeadReckoning(rows);
+}
+
+// Empty without odometry.
+std::string OdometryText(const ReplaySummary& summary) {
+  if (!summary.dead_reckoning.has_value()) return "";
+  std::string text =
+      absl::StrFormat("dead reckoning ends %.2f m off, at most %.2f m\n",
+                      summary.dead_reckoning->end_error_m, summary.dead_reckoning->max_error_m);
+  if (summary.accepted_with_sigma > 0) {
+    absl::StrAppendFormat(&text,
+                          "within %g sigma: along %d, across %d, up %d of %d accepted poses\n",
+                          kConsistentSigmas, summary.consistent[0], summary.consistent[1],
+                          summary.consistent[2], summary.accepted_with_sigma);
+  }
+  return text;
+}
+
+Json DeadReckoningJson(const std::optional<DeadReckoningSummary>& summary) {
+  if (!summary.has_value()) return nullptr;
+  return {{"end_error_m", summary->end_error_m},
+          {"max_error_m", summary->max_error_m},
+          {"end_m", AxesJson(summary->end_error_base_m)}};
+}
+
 }  // namespace
 
 void FillRow(const v1::AlignmentResult& result, double latency_ms, ReplayRow* row) {
@@ -110,13 +180,19 @@ void FillRow(const v1::AlignmentResult& result, double latency_ms, ReplayRow* ro
   row->queue_ms = 1e3 * result.timings().queue_wait_s();
   row->server_ms = 1e3 * result.timings().server_s();
   row->map_revision = result.map_revision();
+  if (!row->guess_map_T_base.has_value() && result.has_guess_map_t_base()) {
+    const absl::StatusOr<Pose> guess = client::DecodePose(result.guess_map_t_base());
+    if (guess.ok()) row->guess_map_T_base = *guess;
+  }
   if (!result.has_map_t_base()) return;
   const absl::StatusOr<Pose> pose = client::DecodePose(result.map_t_base().pose());
   if (!pose.ok()) return;
   row->map_T_base = *pose;
   row->translation_error_m = TranslationDistance(*pose, row->truth_map_T_base);
   row->rotation_error_deg = kDegreesPerRadian * RotationDistance(*pose, row->truth_map_T_base);
-  row->position_sigma_m = PositionSigma_m(result.map_t_base());
+  row->error_base_m = ErrorInBase(row->truth_map_T_base, *pose);
+  row->sigma_base_m = SigmaInBase(row->truth_map_T_base, result.map_t_base());
+  row->position_sigma_m = LargestSigma_m(result.map_t_base());
   row->sigma_shares = SharesOf(result);
 }
 
@@ -164,6 +240,7 @@ ReplaySummary SummarizeReplay(const std::vector<ReplayRow>& rows) {
   summary.confidence = Over(
       rows, [](const ReplayRow& row) { return row.map_T_base && row.result.has_confidence(); },
       [](const ReplayRow& row) { return row.result.confidence().value(); });
+  SummarizeAxes(rows, &summary);
   const auto answered = [](const ReplayRow& row) { return row.answered; };
   summary.latency_ms = Over(rows, answered, &ReplayRow::latency_ms);
   summary.engine_ms = Over(rows, answered, &ReplayRow::engine_ms);
@@ -184,6 +261,10 @@ std::string EndedEarlyText(const absl::Status& end, size_t done, size_t planned,
 std::string SummaryText(const ReplaySetting& setting, const ReplaySummary& summary) {
   SummaryTable table;
   table.AddRow("position error, cm", summary.translation_error_m, 2, 100.0);
+  for (size_t axis = 0; axis < kBaseAxisNames.size() && summary.dead_reckoning; ++axis) {
+    table.AddRow(absl::StrCat("  ", kBaseAxisNames[axis], ", cm"), summary.error_base_m[axis], 2,
+                 100.0);
+  }
   table.AddRow("rotation error, deg", summary.rotation_error_deg, 3);
   table.AddRow("position sigma, cm", summary.position_sigma_m, 2, 100.0);
   for (size_t i = 0; i < kSigmaShares && summary.sigma_shares_m[i].count > 0; ++i) {
@@ -218,6 +299,7 @@ std::string SummaryText(const ReplaySetting& setting, const ReplaySummary& summa
                                   }),
                     "\n");
   }
+  absl::StrAppend(&text, OdometryText(summary));
   if (!setting.ended_early.empty()) {
     absl::StrAppend(&text, "incomplete: ", setting.ended_early, "\n");
   }
@@ -230,6 +312,11 @@ Json ReplayJson(const ReplaySetting& setting, const ReplaySummary& summary,
   for (size_t i = 0; i < kSigmaShares; ++i) {
     shares[kSigmaShareKeys[i]] = SummaryJson(summary.sigma_shares_m[i]);
   }
+  const auto summaries = [](const std::array<Summary, 3>& axes) {
+    return BaseAxesJson([&axes](size_t axis) { return SummaryJson(axes[axis]); });
+  };
+  Json consistent = BaseAxesJson([&summary](size_t axis) { return summary.consistent[axis]; });
+  consistent["of"] = summary.accepted_with_sigma;
   Json revisions;  // null: no answer names one
   if (summary.highest_revision > 0) {
     revisions = {{"min", summary.lowest_revision}, {"max", summary.highest_revision}};
@@ -246,6 +333,7 @@ Json ReplayJson(const ReplaySetting& setting, const ReplaySummary& summary,
           {"scans_path", setting.scans},
           {"scan_order", setting.scan_order},
           {"guess", setting.guess},
+          {"odometry", setting.odometry.empty() ? Json(nullptr) : Json(setting.odometry)},
           {"perturb", setting.perturb},
           {"filter",
            {{"min_range_m", setting.filter.min_range_m},
@@ -267,6 +355,10 @@ Json ReplayJson(const ReplaySetting& setting, const ReplaySummary& summary,
           {"statuses", summary.statuses},
           {"translation_error_m", SummaryJson(summary.translation_error_m)},
           {"rotation_error_deg", SummaryJson(summary.rotation_error_deg)},
+          {"error_m", summaries(summary.error_base_m)},
+          {"sigma_m", summaries(summary.sigma_base_m)},
+          {"within_3_sigma", std::move(consistent)},
+          {"dead_reckoning", DeadReckoningJson(summary.dead_reckoning)},
           {"latency_ms", SummaryJson(summary.latency_ms)},
           {"engine_ms", SummaryJson(summary.engine_ms)},
           {"overhead_ms", SummaryJson(summary.overhead_ms)},

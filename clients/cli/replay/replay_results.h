@@ -6,6 +6,7 @@
 #ifndef VOXLOC_CLIENTS_CLI_REPLAY_REPLAY_RESULTS_H_
 #define VOXLOC_CLIENTS_CLI_REPLAY_REPLAY_RESULTS_H_
 
+#include <Eigen/Core>
 #include <array>
 #include <cstdint>
 #include <map>
@@ -30,7 +31,10 @@ struct ReplayRow {
   std::string file;  // the name without its directory
   int64_t stamp_ns = 0;
   Pose truth_map_T_base;
-  Pose guess_map_T_base;
+  // As sent; of a scan that was sent without one the server's, where it names it.
+  std::optional<Pose> guess_map_T_base;
+  // The first scan's truth, carried on by the odometry alone; nullopt: no odometry.
+  std::optional<Pose> dead_reckoned_map_T_base;
   double sent_s = 0.0;  // since the replay began
 
   bool answered = false;  // with anything but SUPERSEDED
@@ -42,6 +46,8 @@ struct ReplayRow {
   std::optional<Pose> map_T_base;    // with every scan that was aligned
   double translation_error_m = 0.0;  // meaningful with map_T_base, as are those below
   double rotation_error_deg = 0.0;
+  Eigen::Vector3d error_base_m = Eigen::Vector3d::Zero();  // along the axes of position_error.h
+  std::optional<Eigen::Vector3d> sigma_base_m;             // along the same; nullopt: no covariance
   std::optional<double> position_sigma_m;  // in the worst direction; nullopt: no covariance
   SigmaShares sigma_shares{};              // all zeros: none
 
@@ -66,7 +72,8 @@ struct ReplaySetting {
   std::string profile;
   std::string scans;       // the directory
   std::string scan_order;  // of its files, in words; empty: a bag
-  std::string guess;       // "truth", "previous", or the file
+  std::string guess;       // "truth", "previous", "odometry", or the file
+  std::string odometry;    // the file; empty: none was sent
   std::string perturb;     // as typed; empty: none
   ScanFlags filter;
   bool filtered_by_server = false;
@@ -79,6 +86,13 @@ struct ReplaySetting {
 // A pose that is farther from the truth is in another place.
 constexpr double kWrongFromM = 1.0;
 constexpr double kWrongFromDeg = 10.0;
+
+// How far the odometry alone is from the truth, as ReplayRow::dead_reckoned_map_T_base.
+struct DeadReckoningSummary {
+  double end_error_m = 0.0;  // at the last scan
+  double max_error_m = 0.0;
+  Eigen::Vector3d end_error_base_m = Eigen::Vector3d::Zero();  // along the axes of position_error.h
+};
 
 struct ReplaySummary {
   size_t scans = 0;
@@ -95,6 +109,8 @@ struct ReplaySummary {
   // Over the answers that have a pose, with any verdict.
   Summary translation_error_m;
   Summary rotation_error_deg;
+  std::array<Summary, 3> error_base_m;  // magnitudes along the axes of position_error.h
+  std::array<Summary, 3> sigma_base_m;  // along the same, over the answers with a covariance
   Summary iterations;
   Summary nvtl;
   Summary points_used;
@@ -102,6 +118,11 @@ struct ReplaySummary {
   // Along the least certain of the base's axes x, y and z; see result_text.h.
   std::array<Summary, kSigmaShares> sigma_shares_m;
   Summary confidence;
+  // Accepted answers with a covariance, and how many of them err by at most kConsistentSigmas
+  // standard deviations along each axis of position_error.h.
+  size_t accepted_with_sigma = 0;
+  std::array<size_t, 3> consistent{};
+  std::optional<DeadReckoningSummary> dead_reckoning;  // nullopt: no odometry
   // Over the answered scans.
   Summary latency_ms;
   Summary engine_ms;

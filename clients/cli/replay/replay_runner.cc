@@ -33,8 +33,8 @@ constexpr int64_t kFirstPoseLead_ns = 100'000'000;
 // Poses farther apart show no motion: those of a bag are interpolated as far.
 constexpr double kMaxMotionInterval_s = 1.0;
 
-// How the vehicle moves around a scan, by the poses of the scans before and after it: the guesses,
-// which it knows, or the truth.
+// How the vehicle moves around a scan, by the poses of the scans before and after it: its odometry,
+// the guesses, which it knows as well, or the truth.
 std::optional<Twist> TwistAround(const ReplayInput& input, size_t index) {
   const size_t from = index == 0 ? 0 : index - 1;
   const size_t to = std::min(index + 1, input.truth.size() - 1);
@@ -42,6 +42,7 @@ std::optional<Twist> TwistAround(const ReplayInput& input, size_t index) {
       1e-9 * static_cast<double>(input.truth[to].stamp_ns - input.truth[from].stamp_ns);
   if (!(duration_s > 0.0 && duration_s <= kMaxMotionInterval_s)) return std::nullopt;
   const auto pose = [&input](size_t i) {
+    if (!input.odometry.empty()) return input.odometry[i];
     return input.guesses.empty() ? input.truth[i].pose : input.guesses[i];
   };
   return MeanTwist(pose(from), pose(to), duration_s);
@@ -111,10 +112,10 @@ class Runner {
   // As a pose of the session.
   absl::Status SendGuess(const ReplayRow& row) {
     if (row.index == 0) {
-      VOXLOC_TRY(session_.SendPose(row.stamp_ns - kFirstPoseLead_ns, row.guess_map_T_base,
+      VOXLOC_TRY(session_.SendPose(row.stamp_ns - kFirstPoseLead_ns, *row.guess_map_T_base,
                                    options_.guess_covariance));
     }
-    return session_.SendPose(row.stamp_ns, row.guess_map_T_base, options_.guess_covariance);
+    return session_.SendPose(row.stamp_ns, *row.guess_map_T_base, options_.guess_covariance);
   }
 
   // Up to the first that is not before the scan.
@@ -169,7 +170,9 @@ class Runner {
     row.truth_map_T_base = input_.truth[index].pose;
     {
       const std::lock_guard<std::mutex> lock(mutex_);
-      row.guess_map_T_base = guesses_.GuessFor(index, previous_);
+      if (!guesses_.IsLeftToServer(any_accepted_)) {
+        row.guess_map_T_base = guesses_.GuessFor(index, previous_);
+      }
     }
     client::ScanInput message;
     message.stamp_ns = row.stamp_ns;
@@ -179,8 +182,12 @@ class Runner {
     } else {
       message.cloud = &scan.cloud;
     }
+    if (!input_.odometry.empty()) {
+      message.odom_T_base = input_.odometry[index];
+      row.dead_reckoned_map_T_base = input_.CarryByOdometry(input_.truth[0].pose, 0, index);
+    }
     VOXLOC_TRY(SendReferences(row.stamp_ns));
-    if (options_.session_poses) {
+    if (options_.session_poses && row.guess_map_T_base.has_value()) {
       VOXLOC_TRY(SendGuess(row));
     } else {
       message.guess_map_T_base = row.guess_map_T_base;
@@ -214,6 +221,7 @@ class Runner {
     FillRow(result, 1e3 * SecondsBetween(scan.sent, arrived), &row);
     if (row.map_T_base.has_value()) {
       const std::lock_guard<std::mutex> lock(mutex_);
+      any_accepted_ = any_accepted_ || row.accepted;
       if (!previous_.has_value() || scan.index >= previous_index_) {
         previous_ = row.map_T_base;
         previous_index_ = scan.index;
@@ -255,6 +263,7 @@ class Runner {
   std::map<uint64_t, InFlight> in_flight_;
   std::optional<Pose> previous_;
   size_t previous_index_ = 0;
+  bool any_accepted_ = false;
   size_t sent_ = 0;
   bool failed_ = false;
   std::atomic<bool> receiver_failed_{false};

@@ -93,6 +93,14 @@ bool IsPose(const Json& row, const char* key, bool may_be_null) {
          std::all_of(found->begin(), found->end(), [](const Json& n) { return n.is_number(); });
 }
 
+// Where dead reckoning is in the plane; null where the row has none.
+Json DeadReckonedPlace(const Json& row) {
+  const auto found = row.find("dead_reckoning");
+  if (found == row.end() || !found->is_object() || !IsPose(*found, "pose", false)) return nullptr;
+  const Json& pose = *found->find("pose");
+  return {pose[0], pose[1]};
+}
+
 bool IsRow(const Json& row) {
   if (!row.is_object()) return false;
   const auto has = [&row](const char* key, bool (Json::*is)() const noexcept) {
@@ -205,6 +213,7 @@ Json ReportRow(const Json& row) {
   const auto scores = row.find("scores");
   kept["scores"] = {{"nvtl", nullptr}};
   if (scores != row.end() && scores->contains("nvtl")) kept["scores"]["nvtl"] = (*scores)["nvtl"];
+  kept["dead_reckoned"] = DeadReckonedPlace(row);
   kept["position_covariance"] = PositionCovariance(row);
   return kept;
 }

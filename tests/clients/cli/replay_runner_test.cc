@@ -16,6 +16,7 @@
 
 #include "clients/cli/commands/commands.h"
 #include "clients/cli/output/output.h"
+#include "clients/cpp/messages.h"
 #include "core/cloud/io/cloud_file.h"
 #include "tests/clients/cpp/fake_server.h"
 #include "tests/support/scratch_dir.h"
@@ -43,11 +44,15 @@ class ReplayRunnerTest : public ::testing::Test {
     }
   }
 
-  // Runs a replay in closed loop; the messages after `open`, in the order of their arrival.
-  std::vector<v1::AlignScansRequest> Sent(const ReplayOptions& options) {
+  // Runs a replay in closed loop; the messages after `open`, in the order of their arrival. The
+  // scans from `first_accepted` on are accepted, with a pose.
+  std::vector<v1::AlignScansRequest> Sent(const ReplayOptions& options,
+                                          GuessSource::Kind kind = GuessSource::Kind::kTruth,
+                                          uint64_t first_accepted = 1) {
     std::vector<v1::AlignScansRequest> sent;  // by the server's thread, read once it has ended
     FakeBehaviour behaviour;
-    behaviour.align_scans = [&sent](grpc::ServerContext*, FakeBehaviour::AlignStream* stream) {
+    behaviour.align_scans = [&sent, first_accepted](grpc::ServerContext*,
+                                                    FakeBehaviour::AlignStream* stream) {
       v1::AlignScansRequest request;
       v1::AlignScansResponse response;
       stream->Read(&request);
@@ -56,8 +61,11 @@ class ReplayRunnerTest : public ::testing::Test {
       while (stream->Read(&request)) {
         sent.push_back(request);
         if (!request.has_scan()) continue;
-        response.mutable_result()->set_sequence(request.scan().sequence());
-        response.mutable_result()->set_status(v1::ALIGNMENT_STATUS_OK);
+        v1::AlignmentResult& result = *response.mutable_result();
+        result.set_sequence(request.scan().sequence());
+        result.set_status(v1::ALIGNMENT_STATUS_OK);
+        result.set_accepted(request.scan().sequence() >= first_accepted);
+        client::EncodePose(Pose(), result.mutable_map_t_base()->mutable_pose());
         stream->Write(response);
       }
       return grpc::Status::OK;
@@ -69,7 +77,7 @@ class ReplayRunnerTest : public ::testing::Test {
     EXPECT_TRUE(session.ok()) << session.status();
     if (!session.ok()) return {};
     ScanLoader loader(FileScans(input_.scans), input_.scans, FilterOptions(), 0, 0);
-    const GuessSource guesses(input_, GuessSource::Kind::kTruth, std::nullopt, 0);
+    const GuessSource guesses(input_, kind, std::nullopt, 0);
     const ReplayOutcome outcome = RunReplay(input_, guesses, options, &loader, session->get());
     EXPECT_TRUE(outcome.end.ok()) << outcome.end;
     EXPECT_EQ(outcome.rows.size(), input_.scans.size());
@@ -184,6 +192,37 @@ TEST_F(ReplayRunnerTest, ScansBringTheirGuesses) {
   for (size_t i = 0; i < 3; ++i) {
     EXPECT_EQ(sent[i].scan().guess_map_t_base().pose().position().x(), static_cast<double>(i));
   }
+}
+
+TEST_F(ReplayRunnerTest, ScansBringTheirOdometry) {
+  EXPECT_FALSE(Sent({})[0].scan().has_odom_t_base());
+  for (int i = 0; i < 3; ++i) {
+    input_.odometry.push_back({{0.0, 1.5 * i, 0.0}, Eigen::Quaterniond::Identity()});
+  }
+  const auto sent = Sent({});
+  ASSERT_EQ(sent.size(), 3u);
+  for (size_t i = 0; i < 3; ++i) {
+    EXPECT_EQ(sent[i].scan().odom_t_base().position().y(), 1.5 * static_cast<double>(i));
+    EXPECT_TRUE(sent[i].scan().has_guess_map_t_base());
+  }
+}
+
+TEST_F(ReplayRunnerTest, ByOdometryScansBringAGuessUntilOneIsAccepted) {
+  for (int i = 0; i < 3; ++i) {
+    input_.odometry.push_back({{1.5 * i, 0.0, 0.0}, Eigen::Quaterniond::Identity()});
+  }
+  ReplayOptions options;
+  std::vector<double> dead_reckoned_x;
+  options.on_reply = [&dead_reckoned_x](const ReplayRow& row, const PointCloud&) {
+    dead_reckoned_x.push_back(row.dead_reckoned_map_T_base->translation.x());
+  };
+  const auto sent = Sent(options, GuessSource::Kind::kOdometry, 2);
+  ASSERT_EQ(sent.size(), 3u);
+  EXPECT_EQ(sent[0].scan().guess_map_t_base().pose().position().x(), 0.0);
+  EXPECT_EQ(sent[1].scan().guess_map_t_base().pose().position().x(), 1.5);
+  EXPECT_FALSE(sent[2].scan().has_guess_map_t_base());
+  EXPECT_EQ(sent[2].scan().odom_t_base().position().x(), 3.0);
+  EXPECT_EQ(dead_reckoned_x, (std::vector<double>{0.0, 1.5, 3.0}));
 }
 
 TEST_F(ReplayRunnerTest, SessionPosesComeBeforeTheirScansInPlaceOfGuesses) {

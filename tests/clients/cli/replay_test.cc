@@ -89,6 +89,97 @@ TEST(ReplayInput, ScansAreInNumericOrder) {
   EXPECT_THAT(input->order, HasSubstr("numeric order of their names: 0.pcd, 1.pcd, 2.pcd, ... 11"));
 }
 
+// The vehicle heads along the map's y, with its left along the map's -x.
+class AxesTest : public ::testing::Test {
+ protected:
+  // An answer that is off by `error_map`, with these variances along the map's axes.
+  static ReplayRow RowOff(const Eigen::Vector3d& error_map, const Eigen::Vector3d& variances_map,
+                          bool accepted = true) {
+    ReplayRow row;
+    row.truth_map_T_base = At(10.0, 90.0);
+    Pose pose = row.truth_map_T_base;
+    pose.translation += error_map;
+    v1::AlignmentResult result = ResultAt(pose, v1::ALIGNMENT_STATUS_OK, accepted);
+    for (int i = 0; i < 36; ++i) {
+      const bool of_position = i % 7 == 0 && i / 7 < 3;
+      result.mutable_map_t_base()->add_covariance(of_position ? variances_map[i / 7] : 0.0);
+    }
+    FillRow(result, 1.0, &row);
+    return row;
+  }
+};
+
+TEST_F(AxesTest, SplitsTheErrorAndSigmaAlongTheVehiclesAxes) {
+  const std::vector<ReplayRow> rows = {RowOff({-0.1, 0.5, 0.02}, {0.01, 0.04, 0.0001})};
+  const Json row = ReplayJson(ReplaySetting(), SummarizeReplay(rows), rows)["results"][0];
+  EXPECT_NEAR(row["error_m"]["along"].get<double>(), 0.5, 1e-12);
+  EXPECT_NEAR(row["error_m"]["across"].get<double>(), 0.1, 1e-12);
+  EXPECT_NEAR(row["error_m"]["up"].get<double>(), 0.02, 1e-12);
+  EXPECT_NEAR(row["sigma_m"]["along"].get<double>(), 0.2, 1e-12);
+  EXPECT_NEAR(row["sigma_m"]["across"].get<double>(), 0.1, 1e-12);
+  EXPECT_NEAR(row["sigma_m"]["up"].get<double>(), 0.01, 1e-12);
+  EXPECT_TRUE(row["dead_reckoning"].is_null()) << "there is no odometry";
+}
+
+TEST_F(AxesTest, CountsAcceptedErrorsWithinThreeSigmaByAxis) {
+  const Eigen::Vector3d variances(0.01, 0.01, 0.01);
+  const std::vector<ReplayRow> rows = {
+      RowOff({0.0, 0.29, 0.0}, variances), RowOff({0.0, -0.31, 0.0}, variances),
+      RowOff({0.31, 0.31, 0.0}, variances), RowOff({9.0, 9.0, 9.0}, variances, false)};
+  const Json json = ReplayJson(ReplaySetting(), SummarizeReplay(rows), rows);
+  EXPECT_EQ(json["within_3_sigma"], Json::parse(R"({"along": 1, "across": 2, "up": 3, "of": 3})"));
+  EXPECT_EQ(json["results"][1]["within_3_sigma"],
+            Json::parse(R"({"along": false, "across": true, "up": true})"));
+  EXPECT_EQ(json["error_m"]["along"]["p50"], 0.31);
+  EXPECT_NEAR(json["sigma_m"]["across"]["max"].get<double>(), 0.1, 1e-12);
+}
+
+TEST_F(AxesTest, WithoutACovarianceThereIsNoSigma) {
+  std::vector<ReplayRow> rows(1);
+  FillRow(ResultAt(At(1.0, 0.0), v1::ALIGNMENT_STATUS_OK, true), 1.0, rows.data());
+  const Json json = ReplayJson(ReplaySetting(), SummarizeReplay(rows), rows);
+  EXPECT_TRUE(json["results"][0]["sigma_m"].is_null());
+  EXPECT_TRUE(json["results"][0]["within_3_sigma"].is_null());
+  EXPECT_EQ(json["within_3_sigma"]["of"], 0);
+}
+
+TEST_F(AxesTest, DeadReckoningIsMeasuredAgainstTheTruth) {
+  std::vector<ReplayRow> rows(3, RowOff({0.0, 0.0, 0.0}, {0.01, 0.01, 0.01}));
+  EXPECT_THAT(SummaryText(ReplaySetting(), SummarizeReplay(rows)),
+              Not(HasSubstr("dead reckoning")));
+  const double behind_m[] = {0.0, 6.1, 4.2};
+  for (size_t i = 0; i < rows.size(); ++i) {
+    rows[i].dead_reckoned_map_T_base = rows[i].truth_map_T_base;
+    rows[i].dead_reckoned_map_T_base->translation.y() -= behind_m[i];
+  }
+  const ReplaySummary summary = SummarizeReplay(rows);
+  const Json json = ReplayJson(ReplaySetting(), summary, rows);
+  EXPECT_NEAR(json["dead_reckoning"]["end_m"]["along"].get<double>(), -4.2, 1e-12);
+  EXPECT_NEAR(json["dead_reckoning"]["max_error_m"].get<double>(), 6.1, 1e-12);
+  const Json& row = json["results"][1]["dead_reckoning"];
+  EXPECT_NEAR(row["translation_error_m"].get<double>(), 6.1, 1e-12);
+  EXPECT_NEAR(row["error_m"]["along"].get<double>(), -6.1, 1e-12);
+  EXPECT_EQ(row["pose"].size(), 7u);
+  const std::string text = SummaryText(ReplaySetting(), summary);
+  EXPECT_THAT(text, HasSubstr("dead reckoning ends 4.20 m off, at most 6.10 m\n"));
+  EXPECT_THAT(text, HasSubstr("within 3 sigma: along 3, across 3, up 3 of 3 accepted poses\n"));
+  EXPECT_THAT(text, HasSubstr("  across, cm"));
+}
+
+TEST(ReplayRow, TheGuessIsTheServersWhereNoneWasSent) {
+  v1::AlignmentResult result = ResultAt(At(3.0, 0.0), v1::ALIGNMENT_STATUS_OK, true);
+  std::vector<ReplayRow> rows(3);
+  rows[0].guess_map_T_base = At(1.0, 0.0);
+  FillRow(result, 1.0, &rows[2]);  // neither names one
+  client::EncodePose(At(2.0, 0.0), result.mutable_guess_map_t_base());
+  FillRow(result, 1.0, rows.data());
+  FillRow(result, 1.0, &rows[1]);
+  const Json results = ReplayJson(ReplaySetting(), SummarizeReplay(rows), rows)["results"];
+  EXPECT_EQ(results[0]["guess"][0], 1.0);
+  EXPECT_EQ(results[1]["guess"][0], 2.0);
+  EXPECT_TRUE(results[2]["guess"].is_null());
+}
+
 class ReplaySummaryTest : public ::testing::Test {
  protected:
   ReplaySummaryTest() : rows_(4) {
@@ -339,6 +430,70 @@ TEST_F(ReplayInputTest, GuessesComeFromWhereTheyWereAskedFor) {
   EXPECT_EQ(previous.GuessFor(1, answer).translation.x(), 77.0);
   EXPECT_EQ(GuessSource(*input, Kind::kFile, std::nullopt, 0).GuessFor(2, answer).translation.x(),
             2.0);
+}
+
+// Scans at 0, 0.1 and 0.2 s.
+TEST_F(ReplayInputTest, OdometryIsInterpolatedAtTheStampsOfTheScans) {
+  auto input = ReadReplayInput(files_);
+  ASSERT_TRUE(input.ok()) << input.status();
+  const std::string path = (directory_ / "odometry.txt").string();
+  // The middle scan lies a quarter of the way between two poses.
+  ASSERT_TRUE(WriteTrajectory(path, TrajectoryFormat::kTum,
+                              {{0, At(5.0, 0.0)},
+                               {75'000'000, At(6.0, 0.0)},
+                               {175'000'000, At(10.0, 40.0)},
+                               {200'000'000, At(11.0, 50.0)}})
+                  .ok());
+  const absl::Status status = ReadOdometry(path, &*input);
+  ASSERT_TRUE(status.ok()) << status;
+  ASSERT_EQ(input->odometry.size(), 3u);
+  EXPECT_NEAR(TranslationDistance(input->odometry[1], At(7.0, 10.0)), 0.0, 1e-9);
+  EXPECT_NEAR(RotationDistance(input->odometry[1], At(7.0, 10.0)), 0.0, 1e-9);
+  EXPECT_NEAR(TranslationDistance(input->odometry[2], At(11.0, 50.0)), 0.0, 1e-9);
+}
+
+TEST_F(ReplayInputTest, NamesTheScanWithoutOdometry) {
+  auto input = ReadReplayInput(files_);
+  ASSERT_TRUE(input.ok()) << input.status();
+  const std::string path = (directory_ / "odometry.txt").string();
+  const auto refusal = [&](int64_t first_ns, int64_t second_ns) {
+    EXPECT_TRUE(
+        WriteTrajectory(path, TrajectoryFormat::kTum, {{first_ns, Pose()}, {second_ns, Pose()}})
+            .ok());
+    const absl::Status status = ReadOdometry(path, &*input);
+    return status.ok() ? "" : std::string(status.message());
+  };
+  EXPECT_EQ(refusal(0, 1'000'000'000), "");
+  EXPECT_THAT(refusal(0, 1'000'000'001), HasSubstr("1.pcd at 0.100000000 s"));
+  EXPECT_THAT(refusal(0, 199'000'000), HasSubstr("2.pcd at 0.200000000 s"));
+  EXPECT_THAT(refusal(1, 200'000'000), HasSubstr("0.pcd at 0.000000000 s"));
+}
+
+TEST_F(ReplayInputTest, ByOdometryTheFirstGuessIsCarriedOnUntilTheServerGuesses) {
+  auto input = ReadReplayInput(files_);
+  ASSERT_TRUE(input.ok()) << input.status();
+  // The odometry's frame is turned by 90 degrees: it drives along its own y.
+  for (int i = 0; i < 3; ++i) {
+    Pose pose = At(0.0, 90.0);
+    pose.translation.y() = 2.0 * i;
+    input->odometry.push_back(pose);
+  }
+  Perturbation by;
+  by.translation_m.y() = 0.5;
+  const GuessSource source(*input, GuessSource::Kind::kOdometry, by, 5);
+  const Pose first = source.GuessFor(0, std::nullopt);
+  EXPECT_NEAR(std::abs(first.translation.y()), 0.5, 1e-12);
+  const Pose third = source.GuessFor(2, At(77.0, 0.0));
+  EXPECT_NEAR((third.translation - first.translation - Eigen::Vector3d(4.0, 0.0, 0.0)).norm(), 0.0,
+              1e-9);
+  EXPECT_FALSE(source.IsLeftToServer(false));
+  EXPECT_TRUE(source.IsLeftToServer(true));
+  EXPECT_FALSE(
+      GuessSource(*input, GuessSource::Kind::kPrevious, std::nullopt, 0).IsLeftToServer(true));
+  input->guesses = {At(30.0, 0.0), At(31.0, 0.0), At(32.0, 0.0)};
+  const GuessSource of_file(*input, GuessSource::Kind::kOdometry, std::nullopt, 5);
+  EXPECT_NEAR(of_file.GuessFor(1, std::nullopt).translation.x(), 32.0, 1e-9)
+      << "the first guess of the file and 2 m of odometry";
 }
 
 TEST_F(ReplayInputTest, PerturbationMovesEveryGuessByTheGivenAmounts) {

@@ -101,6 +101,16 @@ TEST(Report, RowsHaveThePositionsCovariance) {
   EXPECT_FALSE(ReportRow(row).contains("covariance"));
 }
 
+TEST(Report, RowsHaveThePlaceOfDeadReckoning) {
+  Json row = SomeReplay("town")["results"][0];
+  EXPECT_TRUE(ReportRow(row)["dead_reckoned"].is_null());
+  row["dead_reckoning"] = {{"pose", {5.0, 6.0, 7.0, 0.0, 0.0, 0.0, 1.0}}};
+  EXPECT_EQ(ReportRow(row)["dead_reckoned"], Json::parse("[5.0, 6.0]"));
+  // Of another program.
+  row["dead_reckoning"] = {{"pose", {5.0}}};
+  EXPECT_TRUE(ReportRow(row)["dead_reckoned"].is_null());
+}
+
 TEST(ScanChoice, HalfIsSpreadAndHalfHasTheLargestErrors) {
   ScanChoice choice(101, 6);
   PointCloud cloud;

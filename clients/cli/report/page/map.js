@@ -106,6 +106,9 @@ function addMap(box) {
     pen.lineJoin = "round";
     pen.lineCap = "round";
     line(pen, rows.map((row) => toPixel(row.truth[0], row.truth[1])), 8, cssColor("--truth"), 0.55);
+    pen.setLineDash([6, 5]);
+    line(pen, rows.filter((row) => row.dead_reckoned).map((row) => toPixel(...row.dead_reckoned)), 2, cssColor("--second"), 1);
+    pen.setLineDash([]);
     if (ellipses) spaced.forEach((row) => drawEllipse(pen, row));
     if (compared) {
       line(pen, rows.filter((row) => row.other && row.other.pose)

@@ -269,6 +269,7 @@ addSegments(byId("exaggerate"), [["\u00d71", 1], ["\u00d720", 20], ["\u00d7200",
   (factor) => map.exaggerate(factor));
 addSegments(byId("ellipses"), [["ellipses", true], ["none", false]],
   (on) => map.showEllipses(on));
+document.querySelectorAll(".of-odometry").forEach((part) => { part.hidden = !rows.some((row) => row.dead_reckoned); });
 document.querySelectorAll(".of-other").forEach((part) => { part.hidden = !compared; });
 addRibbon(byId("ribbon"));
 addCharts();
