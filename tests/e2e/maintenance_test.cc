@@ -83,7 +83,7 @@ class MaintenanceTest : public ::testing::Test {
     EXPECT_TRUE(store.ok()) << store.status();
     RandomNumbers random(1);
     std::string content(size_t{8} << 20, '\0');  // beyond a step of the copy, as it does not shrink
-    for (char& c : content) c = static_cast<char>(random.Uniform(0.0, 256.0));
+    for (char& c : content) c = static_cast<char>(static_cast<int>(random.Uniform(-128.0, 128.0)));
     auto upload = (*store)->Upload();
     EXPECT_TRUE(upload.ok() && (*upload)->Append(content).ok() && (*upload)->Finish().ok());
   }

@@ -17,7 +17,7 @@
 namespace voxloc {
 namespace {
 
-Matrix6 CovarianceOf(double sigma_m, double sigma_rad) {
+Matrix6 DiagonalCovariance(double sigma_m, double sigma_rad) {
   Matrix6 covariance = Matrix6::Zero();
   covariance.diagonal().head<3>().setConstant(sigma_m * sigma_m);
   covariance.diagonal().tail<3>().setConstant(sigma_rad * sigma_rad);
@@ -84,7 +84,7 @@ TEST_P(GuessPriorTest, AlongACorridorTheGuessStaysAndAcrossItTheScanDecides) {
     const Eigen::Vector3d across = Eigen::Vector3d::UnitZ().cross(along);
     const Pose guess = Displaced(truth, 0.7 * along + 0.15 * across + Eigen::Vector3d(0, 0, 0.1),
                                  kRadiansPerDegree);
-    const AlignResult result = AlignFrom(job, guess, CovarianceOf(0.1, 0.01));
+    const AlignResult result = AlignFrom(job, guess, DiagonalCovariance(0.1, 0.01));
     const Eigen::Vector3d error = result.map_T_base.translation - truth.translation;
     EXPECT_NEAR(error.dot(along), 0.7, 0.05);
     EXPECT_LE(std::abs(error.dot(across)), 0.01);
@@ -97,7 +97,7 @@ TEST_P(GuessPriorTest, OnOpenGroundTheGuessStaysAndTheScanDecidesHeightAndTilt) 
   Pose truth;
   const AlignJob job = PlaneJob(0.0, 0.3, truth);
   const Pose guess = Displaced(truth, {0.3, -0.2, 0.1}, kRadiansPerDegree);
-  const AlignResult result = AlignFrom(job, guess, CovarianceOf(0.1, 0.01));
+  const AlignResult result = AlignFrom(job, guess, DiagonalCovariance(0.1, 0.01));
   const Eigen::Vector3d moved = result.map_T_base.translation - guess.translation;
   EXPECT_LE(moved.head<2>().norm(), 0.03);
   EXPECT_NEAR(result.map_T_base.translation.z(), 1.5, 0.01);
@@ -109,7 +109,7 @@ TEST_P(GuessPriorTest, AStreetIsFoundAsExactlyAsWithoutIt) {
     // What the guesses are off by, and a guess that claims to be a hundred times better.
     for (const double share : {1.0, 0.01}) {
       const AlignResult held =
-          AlignFrom(job, job.map_T_base_guess, CovarianceOf(0.5 * share, 0.05 * share));
+          AlignFrom(job, job.map_T_base_guess, DiagonalCovariance(0.5 * share, 0.05 * share));
       EXPECT_LE(TranslationDistance(held.map_T_base, free.map_T_base), 0.003) << share;
       EXPECT_LE(RotationDistance(held.map_T_base, free.map_T_base), 0.0005) << share;
     }
@@ -124,7 +124,7 @@ TEST_P(GuessPriorTest, AProfileWithoutItGivesTheSameBits) {
     AlignJob job = SceneJob(profile);
     job.map_T_base_guess = Displaced(ScenePose(), {0.2, -0.1, 0.0}, 0.01);
     const std::string bits = Bits(AlignOne(engine(), job));
-    job.prior_covariance = CovarianceOf(0.05, 0.005);
+    job.prior_covariance = DiagonalCovariance(0.05, 0.005);
     EXPECT_EQ(Bits(AlignOne(engine(), job)), bits);
   }
 }
@@ -134,7 +134,7 @@ TEST_P(GuessPriorTest, DerivativesOfTheResultAreThoseOfTheScan) {
   Pose truth;
   AlignJob job = PlaneJob(3.3, 0.6, truth);
   const AlignResult held =
-      AlignFrom(job, Displaced(truth, {0.3, 0.1, 0.0}, 0.01), CovarianceOf(0.05, 0.005));
+      AlignFrom(job, Displaced(truth, {0.3, 0.1, 0.0}, 0.01), DiagonalCovariance(0.05, 0.005));
   ASSERT_EQ(held.stage, static_cast<int>(job.profile.stages.size()) - 1);
   job.profile.stages = {job.profile.stages.back()};
   job.profile.stages[0].max_iterations = 1;
