@@ -81,6 +81,12 @@ class GuessSource {
     return kind_ == Kind::kOdometry && any_accepted;
   }
 
+  // Whether the guess is as good as the user says: one that was carried on has the errors of the
+  // odometry as well.
+  [[nodiscard]] bool IsAsGiven(size_t index) const {
+    return kind_ != Kind::kOdometry || index == 0;
+  }
+
   // `previous`: the pose of the newest answer that has one; without any the truth is used.
   [[nodiscard]] Pose GuessFor(size_t index, const std::optional<Pose>& previous) const;
 

@@ -191,7 +191,7 @@ class Runner {
       VOXLOC_TRY(SendGuess(row));
     } else {
       message.guess_map_T_base = row.guess_map_T_base;
-      message.guess_covariance = options_.guess_covariance;
+      if (guesses_.IsAsGiven(index)) message.guess_covariance = options_.guess_covariance;
     }
     const Clock::time_point now = Clock::now();
     row.sent_s = SecondsBetween(start_, now);

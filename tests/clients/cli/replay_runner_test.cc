@@ -216,8 +216,11 @@ TEST_F(ReplayRunnerTest, ByOdometryScansBringAGuessUntilOneIsAccepted) {
   options.on_reply = [&dead_reckoned_x](const ReplayRow& row, const PointCloud&) {
     dead_reckoned_x.push_back(row.dead_reckoned_map_T_base->translation.x());
   };
+  options.guess_covariance = Matrix6::Identity();
   const auto sent = Sent(options, GuessSource::Kind::kOdometry, 2);
   ASSERT_EQ(sent.size(), 3u);
+  EXPECT_EQ(sent[0].scan().guess_map_t_base().covariance_size(), 36);
+  EXPECT_EQ(sent[1].scan().guess_map_t_base().covariance_size(), 0) << "it is less certain";
   EXPECT_EQ(sent[0].scan().guess_map_t_base().pose().position().x(), 0.0);
   EXPECT_EQ(sent[1].scan().guess_map_t_base().pose().position().x(), 1.5);
   EXPECT_FALSE(sent[2].scan().has_guess_map_t_base());

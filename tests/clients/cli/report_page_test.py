@@ -838,6 +838,18 @@ class ReportPage(unittest.TestCase):
         self.assertTrue(self.browser.run("return document.getElementById('comparison').hidden;"))
         self.assertNotIn("other run", " ".join(self.texts(".legend li:not([hidden])")))
 
+    def test_the_path_of_the_odometry_is_drawn_where_there_is_one(self):
+        self.open()
+        self.assertNotIn("odometry", " ".join(self.texts(".legend li:not([hidden])")))
+        self.assertLess(self.browser.run(PIXELS, 1, "--second")["count"], 5)
+
+        def change(data):
+            for row in data["replay"]["results"]:
+                row["dead_reckoned"] = [row["truth"][0] + 5.0, row["truth"][1] + 5.0]
+        self.open(change)
+        self.assertIn("odometry alone", self.texts(".legend li:not([hidden])"))
+        self.assertGreater(self.browser.run(PIXELS, 1, "--second")["count"], 50)
+
     def test_thinning_is_said(self):
         def change(data):
             data["row_step"] = 7
