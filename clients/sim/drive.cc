@@ -60,10 +60,12 @@ Pose PoseOnGround(const Ground& ground, const Eigen::Vector2d& position, double 
 }
 
 // Sets the speeds that the limits allow, and the times that follow from them.
-void SetTimes(const DriveOptions& options, std::vector<RoutePoint>& route) {
+void SetTimes(const DriveOptions& options, const std::vector<Street>& streets,
+              std::vector<RoutePoint>& route) {
   for (RoutePoint& point : route) {
     const double bend = std::max(1e-9, std::abs(point.curvature));
-    point.speed_mps = std::min(options.max_speed_mps, std::sqrt(options.max_lateral_mps2 / bend));
+    point.speed_mps = std::min({options.max_speed_mps, streets[point.street].speed_limit_mps,
+                                std::sqrt(options.max_lateral_mps2 / bend)});
   }
   const auto limit = [&](RoutePoint& point, const RoutePoint& neighbour) {
     const double length_m = std::abs(neighbour.arc_m - point.arc_m);
@@ -115,7 +117,7 @@ absl::StatusOr<Drive> Drive::Plan(const World& world, const DriveOptions& option
     }
     while (!dead_end && builder.points().back().arc_m < planned_m) dead_end = !builder.Extend();
     route = builder.points();
-    SetTimes(options, route);
+    SetTimes(options, world.streets.streets(), route);
   } while (!dead_end && route.back().time_s < last_stamp_s + braking_s);
   if (route.back().time_s < last_stamp_s) {
     return absl::InvalidArgumentError(
@@ -157,6 +159,7 @@ RouteBuilder::RouteBuilder(const StreetNetwork& streets, uint64_t seed)
     : streets_(streets), random_(seed, 1), visits_(streets.streets().size(), 0) {
   leg_.street = random_.UniformInt(0, static_cast<int>(streets.streets().size()) - 1);
   leg_.forward = random_.Chance(0.5);
+  if (streets.streets()[static_cast<size_t>(leg_.street)].one_way) leg_.forward = true;
   if (streets.IsLine()) {
     leg_.street = leg_.forward ? 0 : static_cast<int>(streets.streets().size()) - 1;
   }
@@ -172,6 +175,8 @@ bool RouteBuilder::Extend() {
   std::vector<int> choices;
   for (const int next : streets_.StreetsAt(junction)) {
     if (next == leg_.street) continue;
+    const Street& other = streets_.streets()[static_cast<size_t>(next)];
+    if (other.one_way && other.from != junction) continue;
     const int visits = visits_[static_cast<size_t>(next)];
     if (visits < fewest) choices.clear();
     fewest = std::min(fewest, visits);
@@ -204,7 +209,8 @@ void RouteBuilder::Append(const Eigen::Vector2d& position, const Eigen::Vector2d
                           double curvature, double elevation_m) {
   const double heading_rad = std::atan2(heading.y(), heading.x());
   if (points_.empty()) {
-    points_.push_back({0.0, position, heading_rad, curvature, elevation_m});
+    points_.push_back(
+        {0.0, position, heading_rad, curvature, elevation_m, static_cast<size_t>(leg_.street)});
     return;
   }
   const RoutePoint& last = points_.back();
@@ -212,7 +218,7 @@ void RouteBuilder::Append(const Eigen::Vector2d& position, const Eigen::Vector2d
   if (gone_m < 1e-6) return;
   points_.push_back({last.arc_m + gone_m, position,
                      last.heading_rad + WrapAngle(heading_rad - last.heading_rad), curvature,
-                     elevation_m});
+                     elevation_m, static_cast<size_t>(leg_.street)});
 }
 
 void RouteBuilder::AppendLane(const Lane& lane) {

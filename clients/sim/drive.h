@@ -32,6 +32,7 @@ struct RoutePoint {
   double heading_rad = 0.0;  // unwrapped: no jumps by full turns
   double curvature = 0.0;    // 1/m, positive to the left
   double elevation_m = 0.0;  // of the floor above the ground
+  size_t street = 0;         // or, in a turn, the street behind it
   // When the vehicle passes, and how fast; set by Drive.
   double speed_mps = 0.0;
   double time_s = 0.0;
@@ -42,7 +43,7 @@ struct RoutePoint {
 class RouteBuilder {
  public:
   // `streets` must outlive the builder. The walk starts on a random street, or at one of the ends
-  // of streets in a line, and never turns back.
+  // of streets in a line (at the first one where they are one-way), and never turns back.
   RouteBuilder(const StreetNetwork& streets, uint64_t seed);
 
   // Appends the next junction and street. False at a dead end, where it appends nothing.
@@ -101,6 +102,8 @@ class Drive {
 
   // At a moment from the drive's start to the end of its tail. Any number of threads may ask.
   [[nodiscard]] DrivePose At(double stamp_s) const;
+  // With the times and speeds at which it is driven; it may go on behind the end of the tail.
+  [[nodiscard]] const std::vector<RoutePoint>& route() const { return route_; }
   // At each scan.
   [[nodiscard]] std::vector<DrivePose> Scans() const;
 

@@ -63,9 +63,6 @@ struct GaragePlan {
 };
 
 StreetNetwork GaragePlan::Aisles(const LocalFrame& world_F_garage) const {
-  // On each storey: the four corners, then where a ramp meets the southern and the northern aisle.
-  constexpr int kJunctions = 6;
-  enum Place : int { kSouthWest, kSouthEast, kNorthEast, kNorthWest, kSouthRamp, kNorthRamp };
   std::vector<Eigen::Vector2d> junctions;
   std::vector<Street> streets;
   const auto join = [&](int from, int to, double from_elevation_m, double to_elevation_m) {
@@ -92,11 +89,11 @@ StreetNetwork GaragePlan::Aisles(const LocalFrame& world_F_garage) const {
           std::pair(kSouthWest, kSouthRamp), std::pair(kSouthRamp, kSouthEast),
           std::pair(kNorthWest, kNorthRamp), std::pair(kNorthRamp, kNorthEast)}) {
       const double floor_m = storey * rise_m();
-      join(storey * kJunctions + from, storey * kJunctions + to, floor_m, floor_m);
+      join(storey * kGarageJunctions + from, storey * kGarageJunctions + to, floor_m, floor_m);
     }
   }
-  join(kSouthRamp, kJunctions + kNorthRamp, 0.0, rise_m());
-  join(kNorthRamp, kJunctions + kSouthRamp, 0.0, rise_m());
+  join(kSouthRamp, kGarageJunctions + kNorthRamp, 0.0, rise_m());
+  join(kNorthRamp, kGarageJunctions + kSouthRamp, 0.0, rise_m());
   return {std::move(junctions), std::move(streets)};
 }
 

@@ -66,8 +66,10 @@ AgedWorld MakeAgedWorld(const World& world, const MapAgeOptions& options) {
     if (!removed[i]) kept.push_back(solids[i]);
   }
   kept.insert(kept.end(), added.begin(), added.end());
-  return {World{world.streets, Scene(world.scene.ground(), std::move(kept)), {}, world.eyes},
-          counts};
+  return {
+      World{
+          world.streets, Scene(world.scene.ground(), std::move(kept)), {}, world.eyes, world.parts},
+      counts};
 }
 
 OptionRows ListOptions(const MapDriftOptions& options) {

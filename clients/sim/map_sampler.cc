@@ -268,7 +268,7 @@ class Sampler {
     for (size_t column = 0; column < GroundRows(); ++column) {
       const double west = static_cast<double>(column) * cell_m - ground.half_size_m();
       const Eigen::Vector2d middle(west + 0.5 * cell_m, south + 0.5 * cell_m);
-      if (world_.streets.DistanceToStreets(middle) > options_.view_distance_m) continue;
+      if (!world_.streets.IsNear(middle, options_.view_distance_m)) continue;
       SampleSurface(item, column, cloud, cell_m, cell_m, 1, [&](double u, double v) {
         const double x = west + u * cell_m;
         const double y = south + v * cell_m;

@@ -93,6 +93,18 @@ struct GarageOptions {
   uint64_t seed = 1;
   double parked_car_density = 0.6;  // share of the bays taken, [0, 1]
 };
+// The junctions of each storey: the corners of the aisle, and where a ramp meets the southern and
+// the northern aisle. Those of the upper storey come after those of the lower one. The lower
+// southern ramp junction is joined to the upper northern one.
+enum GarageJunction : int {
+  kSouthWest,
+  kSouthEast,
+  kNorthEast,
+  kNorthWest,
+  kSouthRamp,
+  kNorthRamp,
+  kGarageJunctions  // of a storey
+};
 [[nodiscard]] OptionRows ListOptions(const GarageOptions& options);
 [[nodiscard]] absl::StatusOr<World> BuildGarage(const GarageOptions& options);
 
@@ -118,6 +130,17 @@ struct MotorwayOptions {
 };
 [[nodiscard]] OptionRows ListOptions(const MotorwayOptions& options);
 [[nodiscard]] absl::StatusOr<World> BuildMotorway(const MotorwayOptions& options, double sight_m);
+
+// Route: one way of about 5 km through a town, a tunnel under a hill, along a motorway, through
+// another town and into a garage, driven in this order. Roads through open land join these parts,
+// each of which is the scene of its name. The streets are those of the way only, one-way, with
+// speed limits; of a town the other streets are not in its map.
+struct RouteOptions {
+  uint64_t seed = 1;
+  double tunnel_length_m = 1000.0;  // from portal to portal, [100, 2000]
+};
+[[nodiscard]] OptionRows ListOptions(const RouteOptions& options);
+[[nodiscard]] absl::StatusOr<World> BuildRoute(const RouteOptions& options);
 
 }  // namespace voxloc::sim
 

@@ -20,9 +20,8 @@ namespace {
 // The texts of `voxloc simulate --help` around its flags: the manual of the simulator.
 constexpr char kSimulateDescription[] =
     "Simulate the drive of a vehicle with a LiDAR through a town, a hall, a garage, rooms, a "
-    "forest, along a motorway, or through a scene where scans do not observe the whole pose; write "
-    "the "
-    "map, the scans and the exact poses.";
+    "forest, along a motorway, along a route of several of these, or through a scene where scans "
+    "do not observe the whole pose; write the map, the scans and the exact poses.";
 
 constexpr char kSimulateManual[] = R"(
 Output:
@@ -56,6 +55,8 @@ Scenes:
   rooms     offices, a flat or a small workshop: rooms of 4 to 20 m with doors and furniture along
             corridors, for a small robot that drives through the doors
   motorway  two carriageways with guard rails, gantries, bridges and noise walls, almost straight
+  route     about 5 km through a town, a tunnel, along a motorway, through another town into a
+            garage; simulation.json has where and when each part begins
 Each seed gives another geometry. The drive of a garage starts on either storey and takes the ramps.
 
 Examples:
@@ -85,6 +86,8 @@ Examples:
     voxloc simulate --odometry --odometry-slips 2 --scans 1000 slips
   A robot with a low LiDAR that sees near walls
     voxloc simulate --scene rooms --sensor spinning-16 --min-range 0.2 --sensor-height 0.4 rooms
+  All of a route, in which the speed follows the limits of its parts
+    voxloc simulate --scene route --scans 1080 --rate 2 --map-spacing 0.2 route
   Two minutes in a garage, and a motorway at 100 km/h
     voxloc simulate --scene garage --seed 7 --scans 240 --rate 2 garage
     voxloc simulate --scene motorway --scans 200 --rate 5 --map-spacing 0.1 motorway
@@ -102,6 +105,7 @@ double DefaultSpeed(SceneKind scene, double default_mps) {
     case SceneKind::kForest:
       return 5.0;
     case SceneKind::kMotorway:
+    case SceneKind::kRoute:
       return 28.0;
     case SceneKind::kRooms:
       return 1.0;
@@ -141,7 +145,7 @@ absl::StatusOr<SimulationOptions> MakeSimulationOptions(const SimulateArguments&
   options.hall = SeededHall(arguments.seed);
   options.passage =
       SeededPassage(arguments.seed, scene == SceneKind::kTunnel ? Roof::kVault : Roof::kNone);
-  options.rooms.seed = arguments.seed;
+  options.rooms.seed = options.route.seed = arguments.seed;
   options.drive.max_speed_mps = DefaultSpeed(scene, options.drive.max_speed_mps);
   if (scene == SceneKind::kRooms) options.drive.sensor_height_m = kRobotSensorHeight_m;
   for (const auto& set : arguments.given) set(options);

@@ -54,9 +54,12 @@ struct FlagGroup {
 void AddSceneFlags(CLI::App& command, SimulateArguments& arguments) {
   const FlagGroup scene{command, arguments, "Scene"};
   scene.Add("--seed", arguments.seed, "Set the seed of the scene and its map");
-  scene.Add(
-      "--scene", arguments.scene,
-      "Choose the scene: town, corridor, tunnel, field, hall, garage, forest, motorway or rooms");
+  scene.Add("--scene", arguments.scene,
+            "Choose the scene: town, corridor, tunnel, field, hall, garage, forest, motorway, "
+            "rooms or route");
+  FlagGroup{command, arguments, "Route"}.AddFor({SceneKind::kRoute}, "--tunnel-length",
+                                                arguments.simulation.route.tunnel_length_m,
+                                                "Set the length of the tunnel, m (100 to 2000)");
   const FlagGroup town_flags{command, arguments, "Town"};
   TownOptions& town = arguments.simulation.town;
   town_flags.AddFor({SceneKind::kTown}, "--street-spacing", town.street_spacing_m,
@@ -128,9 +131,10 @@ void AddSharedFlags(CLI::App& command, SimulateArguments& arguments) {
 void AddAgeFlags(CLI::App& command, SimulateArguments& arguments) {
   const FlagGroup flags{command, arguments, "Old map"};
   MapAgeOptions& age = arguments.simulation.map_age;
-  const std::vector<SceneKind> built = {SceneKind::kTown, SceneKind::kHall, SceneKind::kGarage,
-                                        SceneKind::kMotorway, SceneKind::kRooms};
-  flags.AddFor({SceneKind::kTown, SceneKind::kGarage}, "--changed-parking", age.changed_parking,
+  const std::vector<SceneKind> built = {SceneKind::kTown,     SceneKind::kHall,  SceneKind::kGarage,
+                                        SceneKind::kMotorway, SceneKind::kRooms, SceneKind::kRoute};
+  flags.AddFor({SceneKind::kTown, SceneKind::kGarage, SceneKind::kRoute}, "--changed-parking",
+               age.changed_parking,
                "Change this share of the parking places in the map: cars are gone, "
                "others are there (0 to 1)");
   flags.AddFor(
@@ -234,7 +238,7 @@ void AddDriveFlags(CLI::App& command, SimulateArguments& arguments) {
   flags.AddLate(
       "--speed",
       "Limit the speed, m/s (0.1 to 40); default 1 in rooms, 3 in a hall, 4 in a garage, 5 "
-      "in a forest, 28 on a motorway, otherwise 8",
+      "in a forest, 28 on a motorway and on a route, otherwise 8",
       [](SimulationOptions& o, double mps) { o.drive.max_speed_mps = mps; });
   flags.Add("--lateral", drive.max_lateral_mps2,
             "Limit the lateral acceleration in turns, m/s^2 (0.1 to 10)");
@@ -246,7 +250,8 @@ void AddDriveFlags(CLI::App& command, SimulateArguments& arguments) {
       "otherwise 1.9",
       [](SimulationOptions& o, double m) { o.drive.sensor_height_m = m; });
   moving.AddFor({SceneKind::kTown, SceneKind::kCorridor, SceneKind::kTunnel, SceneKind::kField,
-                 SceneKind::kHall, SceneKind::kGarage, SceneKind::kForest, SceneKind::kMotorway},
+                 SceneKind::kHall, SceneKind::kGarage, SceneKind::kForest, SceneKind::kMotorway,
+                 SceneKind::kRoute},
                 "--traffic-cars", traffic.cars_per_km,
                 "Add this many moving cars per km of street, which are not in the map (0 to 200)");
   moving.Add("--traffic-people", traffic.pedestrians_per_km,

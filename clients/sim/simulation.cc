@@ -57,7 +57,9 @@ constexpr SceneRow kScenes[] = {
     {"motorway", [](const Options& o) { return ListOptions(o.motorway); },
      [](const Options& o, double sight_m) { return BuildMotorway(o.motorway, sight_m); }},
     {"rooms", [](const Options& o) { return ListOptions(o.rooms); },
-     [](const Options& o, double) { return BuildRooms(o.rooms); }}};
+     [](const Options& o, double) { return BuildRooms(o.rooms); }},
+    {"route", [](const Options& o) { return ListOptions(o.route); },
+     [](const Options& o, double) { return BuildRoute(o.route); }}};
 
 const SceneRow& RowOf(SceneKind kind) { return kScenes[static_cast<size_t>(kind)]; }
 
@@ -303,6 +305,18 @@ absl::Status Validate(const SimulationOptions& options) {
   return status;
 }
 
+std::vector<PartOfDrive> PartsOf(const World& world, const Drive& drive, double last_stamp_s) {
+  std::vector<PartOfDrive> parts;
+  auto point = drive.route().begin();
+  for (const WorldPart& part : world.parts) {
+    point = std::find_if(point, drive.route().end(),
+                         [&](const RoutePoint& at) { return at.street >= part.first_street; });
+    if (point == drive.route().end() || point->time_s > last_stamp_s) break;
+    parts.push_back({part.name, point->arc_m, point->time_s});
+  }
+  return parts;
+}
+
 std::string SimulationJson(const SimulationOptions& options, const SimulationSummary* summary) {
   nlohmann::ordered_json json;
   json["format"] = "voxloc simulation 1";
@@ -332,6 +346,11 @@ std::string SimulationJson(const SimulationOptions& options, const SimulationSum
                        at.rotation_rad.x(), at.rotation_rad.y(), at.rotation_rad.z()});
     }
     if (!drift.empty()) json["result"]["map_drift_at_scans"] = std::move(drift);
+    nlohmann::ordered_json parts = nlohmann::ordered_json::array();
+    for (const PartOfDrive& part : summary->parts) {
+      parts.push_back({{"name", part.name}, {"from_m", part.from_m}, {"from_s", part.from_s}});
+    }
+    if (!parts.empty()) json["result"]["parts"] = std::move(parts);
   }
   return json.dump(2) + "\n";
 }
@@ -377,6 +396,7 @@ absl::StatusOr<SimulationSummary> WriteSimulation(const SimulationOptions& optio
         TranslationDistance(poses[i - 1].world_T_sensor, poses[i].world_T_sensor);
   }
   summary.drive_duration_s = poses.back().stamp_s;
+  summary.parts = PartsOf(world, drive, poses.back().stamp_s);
   if (options.map_drift.sigma_m > 0.0) {
     const MapDrift drift(options.map_drift);
     for (const DrivePose& at : poses) {

@@ -34,7 +34,8 @@ enum class SceneKind {
   kGarage,
   kForest,
   kMotorway,
-  kRooms
+  kRooms,
+  kRoute
 };
 
 // As on the command line and in the record: "town" and so on.
@@ -51,6 +52,7 @@ struct SimulationOptions {
   ForestOptions forest;
   MotorwayOptions motorway;
   RoomsOptions rooms;
+  RouteOptions route;
   LidarOptions lidar;
   DriveOptions drive;
   // How long a scan takes, at most the time from scan to scan; the sensor moves during it. 0:
@@ -81,6 +83,17 @@ struct DriftAtScan {
   Eigen::Vector3d rotation_rad = Eigen::Vector3d::Zero();  // a rotation vector
 };
 
+// Where a drive begins with a part of a world.
+struct PartOfDrive {
+  std::string name;
+  double from_m = 0.0;  // driven since the start
+  double from_s = 0.0;  // stamp
+};
+
+// Those that a drive reaches before its last scan; none where the world has none.
+[[nodiscard]] std::vector<PartOfDrive> PartsOf(const World& world, const Drive& drive,
+                                               double last_stamp_s);
+
 struct SimulationSummary {
   size_t solids = 0;
   size_t moving_objects = 0;
@@ -92,6 +105,7 @@ struct SimulationSummary {
   double drive_duration_s = 0.0;
   MapAgeCounts map_age;
   std::vector<DriftAtScan> drift_at_scans;  // empty without drift
+  std::vector<PartOfDrive> parts;
 };
 
 // The record of a simulation, simulation.json: every option under its group, the scene's under its

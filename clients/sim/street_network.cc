@@ -148,6 +148,14 @@ void StreetNetwork::IndexStreets() {
   }
 }
 
+bool StreetNetwork::IsNear(const Eigen::Vector2d& point, double distance_m) const {
+  bool near = false;
+  index_.VisitOutwards(
+      point, [&](size_t i) { near = near || streets_[i].DistanceTo(point) <= distance_m; },
+      [&](double ring_m) { return near || ring_m > distance_m; });
+  return near;
+}
+
 double StreetNetwork::DistanceToStreets(const Eigen::Vector2d& point) const {
   double nearest = std::numeric_limits<double>::infinity();
   index_.VisitOutwards(

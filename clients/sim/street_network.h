@@ -13,6 +13,7 @@
 
 #include <Eigen/Core>
 #include <array>
+#include <limits>
 #include <vector>
 
 #include "clients/sim/random.h"
@@ -42,6 +43,8 @@ struct Street {
   // evenly along the lanes.
   double from_elevation_m = 0.0;
   double to_elevation_m = 0.0;
+  bool one_way = false;  // driven from `from` to `to` only
+  double speed_limit_mps = std::numeric_limits<double>::infinity();
 
   [[nodiscard]] double KerbOffset(Side side) const {
     return lane_offset_m + 0.5 * lane_width_m +
@@ -77,6 +80,8 @@ class StreetNetwork {
   [[nodiscard]] const std::vector<int>& StreetsAt(int junction) const {
     return streets_at_[static_cast<size_t>(junction)];
   }
+  // Whether a centre line is at most so far away.
+  [[nodiscard]] bool IsNear(const Eigen::Vector2d& point, double distance_m) const;
   // From the nearest centre line.
   [[nodiscard]] double DistanceToStreets(const Eigen::Vector2d& point) const;
   // By how far the point is outside the kerbs and pavements of every street; negative on them.

@@ -68,11 +68,18 @@ struct MappingEyes {
   size_t per_cell = 6;
 };
 
+// A stretch of a world whose streets are a line that is driven in one direction.
+struct WorldPart {
+  const char* name = "";
+  size_t first_street = 0;
+};
+
 struct World {
   StreetNetwork streets;
   Scene scene;
   std::vector<SceneObject> objects = {};
   MappingEyes eyes = {};
+  std::vector<WorldPart> parts = {};  // of a world that is composed of other ones
 };
 
 struct RayHit {

@@ -19,7 +19,7 @@ ForestOptions SmallForest(uint64_t seed) {
   return options;
 }
 
-std::vector<DrivePose> Drive(const World& world, uint64_t seed) {
+std::vector<DrivePose> DriveThroughForest(const World& world, uint64_t seed) {
   DriveOptions options;
   options.seed = seed;
   options.scans = 120;
@@ -62,7 +62,7 @@ TEST(ForestTest, TheGroundUndulates) {
   double rolls = 0.0;
   double pitches = 0.0;
   double count = 0.0;
-  for (const DrivePose& at : Drive(world, 1)) {
+  for (const DrivePose& at : DriveThroughForest(world, 1)) {
     const Eigen::Matrix3d rotation = at.world_T_sensor.rotation.toRotationMatrix();
     pitches += std::pow(std::asin(rotation(2, 0)), 2);
     rolls += std::pow(std::asin(rotation(2, 1)), 2);
@@ -89,7 +89,7 @@ TEST(ForestTest, SeedsGiveOtherForestsAndTheSameSeedTheSame) {
 TEST(ForestTest, DrivesTouchNothing) {
   for (uint64_t seed = 101; seed < 105; ++seed) {
     const World world = *BuildForest(SmallForest(seed), kForestSight_m);
-    EXPECT_GT(LeastClearance(world, Drive(world, seed)), 0.0) << seed;
+    EXPECT_GT(LeastClearance(world, DriveThroughForest(world, seed)), 0.0) << seed;
   }
 }
 

@@ -131,6 +131,11 @@ TEST(SimulateCommandTest, ScenesHaveDefaultsOfTheirOwn) {
   EXPECT_EQ(motorway.motorway.length_m, 900.0);
   EXPECT_EQ(motorway.drive.max_speed_mps, 20.0);
   EXPECT_EQ(motorway.drive.sensor_height_m, 1.9);
+  const SimulationOptions route =
+      *Parse({"--scene=route", "--seed=3", "--tunnel-length=500", "out"}).options;
+  EXPECT_EQ(route.route.seed, 3U);
+  EXPECT_EQ(route.route.tunnel_length_m, 500.0);
+  EXPECT_EQ(route.drive.max_speed_mps, 28.0);
   const SimulationOptions rooms = *Parse({"--scene=rooms", "--seed=3", "out"}).options;
   EXPECT_EQ(rooms.rooms.seed, 3U);
   EXPECT_EQ(rooms.drive.max_speed_mps, 1.0);
@@ -220,8 +225,10 @@ TEST(SimulateCommandTest, AbsurdOptionsAreNamed) {
       {{"--threads=-1", "out"}, "threads"},
       {{"--tile-size=0", "out"}, "tile size"},
       {{"--scene=castle", "out"},
-       "town, corridor, tunnel, field, hall, garage, forest, motorway, rooms"},
+       "town, corridor, tunnel, field, hall, garage, forest, motorway, rooms, route"},
       {{"--scene=rooms", "--traffic-cars=5", "out"}, "--traffic-cars"},
+      {{"--scene=route", "--tunnel-length=50", "out"}, "tunnel length"},
+      {{"--scene=tunnel", "--tunnel-length=500", "out"}, "--tunnel-length"},
       {{"--scene=hall", "--width=10", "out"}, "width"},
       {{"--scene=garage", "--length=50", "out"}, "--length"},
       {{"--scene=forest", "--trees=0.5", "out"}, "--trees"},

@@ -46,6 +46,9 @@ TEST(StreetNetworkTest, FindsTheNearestStreetWithoutLookingAtAll) {
       for (const StreetNetwork* streets : {&town, &line}) {
         ASSERT_EQ(streets->DistanceToStreets(point), SlowDistance(*streets, point));
         ASSERT_NEAR(streets->ClearanceFromStreets(point), SlowClearance(*streets, point), 1e-9);
+        for (const double near_m : {5.0, 45.0, 200.0}) {
+          ASSERT_EQ(streets->IsNear(point, near_m), SlowDistance(*streets, point) <= near_m);
+        }
       }
     }
   }
