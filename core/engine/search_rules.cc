@@ -86,11 +86,11 @@ ndt::GuessPrior MakeGuessPrior(const AlignJob& job, double scan_scale_m) {
   const Matrix6 covariance =
       chart_of_fixed_axes * *job.prior_covariance * chart_of_fixed_axes.transpose();
   prior.active = covariance.allFinite() && (covariance.diagonal().array() > 0.0).all();
-  prior.points_per_independent =
-      static_cast<double>(job.scan->size()) / job.profile.independent_points;
+  prior.independent_share = job.profile.independent_points / static_cast<double>(job.scan->size());
   prior.observed_share = job.profile.observed_share;
   prior.rotation_scale_m = scan_scale_m;
   for (int i = 0; i < 6; ++i) {
+    prior.inverse_variance[i] = 1.0 / covariance(i, i);
     for (int j = 0; j < 6; ++j)
       prior.covariance[i][j] = 0.5 * (covariance(i, j) + covariance(j, i));
   }

@@ -11,13 +11,13 @@
 //   d' W d / (2 + 2 d' D d / kTail).
 //
 // With H the curvature of the score where the stage begins, lengths and angles made comparable (a
-// radian counts as rotation_scale_m metres), r = points_per_independent and
+// radian counts as rotation_scale_m metres), n = independent_share and
 // t = observed_share trace(H),
 //
-//   W = [(I + H / t) (C / r + I / t) (I + H / t)]^-1.
+//   W = [(I + H / t) (n C + I / t) (I + H / t)]^-1.
 //
-// Along a direction whose share s of the curvature is well below observed_share, that is r times
-// the inverse of C, at most t. Along one well above, it is smaller by (observed_share / s)^2. The
+// Along a direction whose share s of the curvature is well below observed_share, that is the
+// inverse of n C, at most t. Along one well above, it is smaller by (observed_share / s)^2. The
 // formula needs no eigen decomposition, and is continuous in all that enters.
 
 #ifndef VOXLOC_CORE_NDT_GUESS_PRIOR_H_
@@ -49,15 +49,16 @@ VOXLOC_HD_RARE Matrix6x6 WeightOfGuess(const GuessPrior& prior, const Matrix6x6&
   Matrix6x6 weight = {};
   const double threshold = prior.observed_share * trace;
   if (!(threshold > 0.0)) return weight;
+  const double inverse_threshold = 1.0 / threshold;
   double a[6][6];  // I + H / t
-  double c[6][6];  // C / r + I / t
+  double c[6][6];  // n C + I / t
   for (int i = 0; i < 6; ++i) {
     for (int j = 0; j < 6; ++j) {
-      a[i][j] = -hessian.m[i][j] * inverse_scale[i] * inverse_scale[j] / threshold;
-      c[i][j] = prior.covariance[i][j] * scale[i] * scale[j] / prior.points_per_independent;
+      a[i][j] = -hessian.m[i][j] * inverse_scale[i] * inverse_scale[j] * inverse_threshold;
+      c[i][j] = prior.covariance[i][j] * scale[i] * scale[j] * prior.independent_share;
     }
     a[i][i] += 1.0;
-    c[i][i] += 1.0 / threshold;
+    c[i][i] += inverse_threshold;
   }
   double half[6][6];
   double product[6][6];  // its lower triangle
@@ -116,14 +117,14 @@ VOXLOC_HD_RARE void AddGuessPrior(const GuessPrior& prior, const Matrix6x6& weig
     for (int j = 0; j < 6; ++j) pull[i] += weight.m[i][j] * (chart[j] - guess[j]);
     const double d = chart[i] - guess[i];
     quadratic += pull[i] * d;
-    distance += d * d / prior.covariance[i][i];
+    distance += d * d * prior.inverse_variance[i];
   }
-  const double share = 1.0 / (1.0 + distance / kTail);
-  const double tail = quadratic * share * share / kTail;
+  const double share = 1.0 / (1.0 + distance * (1.0 / kTail));
+  const double tail = quadratic * share * share * (1.0 / kTail);
   derivatives.score -= 0.5 * sign * share * quadratic;
   for (int i = 0; i < 6; ++i) {
     const double d = chart[i] - guess[i];
-    derivatives.gradient[i] -= sign * (share * pull[i] - tail * d / prior.covariance[i][i]);
+    derivatives.gradient[i] -= sign * (share * pull[i] - tail * d * prior.inverse_variance[i]);
     for (int j = 0; j < 6; ++j) derivatives.hessian.m[i][j] -= sign * share * weight.m[i][j];
   }
 }

@@ -35,7 +35,8 @@ struct IterationRecord {
   double after[6];
 };
 
-template <typename Score>
+// `kWeighsGuess`: whether rules.prior may be active; without it, none of the prior's code is there.
+template <typename Score, bool kWeighsGuess = true>
 class NewtonSearch {
  public:
   VOXLOC_HD NewtonSearch(const SearchRules& rules, const double (&guess)[6])
@@ -64,7 +65,7 @@ class NewtonSearch {
   // Consumes next(). An interrupt ends the search with its termination at the best pose so far.
   VOXLOC_HD void Advance(const SearchRules& rules, Interrupt interrupt) {
     ++evaluations_count_;
-    if (phase_ == Phase::kTrial && rules.prior.active) {
+    if (kWeighsGuess && phase_ == Phase::kTrial && rules.prior.active) {
       AddGuessPrior(rules.prior, prior_weight_, 1.0, guess_, requested_chart_, next().derivatives);
     }
     const bool predicted = predicted_ && next().finite && interrupt == Interrupt::kNone;
@@ -134,7 +135,7 @@ class NewtonSearch {
   VOXLOC_HD void BeginStage(const SearchRules& rules) {
     Accept();
     stage_.Begin(chart_);
-    if (!rules.prior.active) return;
+    if (!kWeighsGuess || !rules.prior.active) return;
     Derivatives& derivatives = evaluations_[current_].derivatives;
     prior_weight_ = WeightOfGuess(rules.prior, derivatives.hessian);
     AddGuessPrior(rules.prior, prior_weight_, 1.0, guess_, chart_, derivatives);
@@ -323,7 +324,7 @@ class NewtonSearch {
       stopped_by_ = TerminationFor(interrupt);
     }
     if (!evaluated) return FinishWith(rules, best_.candidate());
-    if (rules.prior.active) {
+    if (kWeighsGuess && rules.prior.active) {
       AddGuessPrior(rules.prior, prior_weight_, -1.0, guess_, chart_,
                     evaluations_[current_].derivatives);
     }

@@ -44,10 +44,11 @@ struct JudgementRules {
 // observe (guess_prior.h).
 struct GuessPrior {
   bool active = false;
-  double covariance[6][6] = {};         // of the chart
-  double points_per_independent = 1.0;  // of the scan; over 0
-  double observed_share = 0.0;          // over 0
-  double rotation_scale_m = 1.0;        // a radian counts as this many metres; over 0
+  double covariance[6][6] = {};     // of the chart
+  double inverse_variance[6] = {};  // of each entry of its diagonal
+  double independent_share = 1.0;   // of the scan's points; over 0
+  double observed_share = 0.0;      // over 0
+  double rotation_scale_m = 1.0;    // a radian counts as this many metres; over 0
 };
 
 struct SearchRules {

@@ -7,6 +7,8 @@
 
 #include <cmath>
 #include <memory>
+#include <string>
+#include <vector>
 
 #include "core/engine/search_rules.h"
 #include "core/geometry/euler.h"
@@ -129,6 +131,22 @@ TEST_P(GuessPriorTest, AProfileWithoutItGivesTheSameBits) {
   }
 }
 
+// The batch's other scans decide which kernel runs it.
+TEST_P(GuessPriorTest, ScansThatBringNoneHaveTheSameBitsBesideOnesThatDo) {
+  AlignJob job = SceneJob(PreciseProfile());
+  job.map_T_base_guess = Displaced(ScenePose(), {0.2, -0.1, 0.0}, 0.01);
+  const std::string bits = Bits(AlignOne(engine(), job));
+  AlignJob held = job;
+  held.prior_covariance = DiagonalCovariance(0.05, 0.005);
+  const std::string held_bits = Bits(AlignOne(engine(), held));
+  for (const AlignResult& result : engine().Align(std::vector<AlignJob>{job, held, held, job})) {
+    EXPECT_TRUE(Bits(result) == bits || Bits(result) == held_bits);
+  }
+  const std::vector<AlignResult> mixed = engine().Align(std::vector<AlignJob>{held, job});
+  EXPECT_EQ(Bits(mixed[0]), held_bits);
+  EXPECT_EQ(Bits(mixed[1]), bits);
+}
+
 // The prior is in neither: they are those of a search that starts at the answer and has none.
 TEST_P(GuessPriorTest, DerivativesOfTheResultAreThoseOfTheScan) {
   Pose truth;
@@ -173,7 +191,7 @@ TEST(MakeGuessPriorTest, ItIsTheCovarianceInTheSearchesCoordinates) {
     const double expected = fixed_axes.dot(job.prior_covariance->inverse() * fixed_axes);
     const double in_chart = chart.dot(ToEigen(prior.covariance).inverse() * chart);
     EXPECT_NEAR(in_chart, expected, 1e-4 * expected);
-    EXPECT_EQ(prior.points_per_independent, 300.0 / job.profile.independent_points);
+    EXPECT_EQ(prior.independent_share, job.profile.independent_points / 300.0);
   }
 }
 

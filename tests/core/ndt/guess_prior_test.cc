@@ -53,6 +53,7 @@ GuessPrior MakePrior(const Matrix6& covariance, double observed_share, double ro
   prior.observed_share = observed_share;
   prior.rotation_scale_m = rotation_scale_m;
   for (int i = 0; i < 6; ++i) {
+    prior.inverse_variance[i] = 1.0 / covariance(i, i);
     for (int j = 0; j < 6; ++j) prior.covariance[i][j] = covariance(i, j);
   }
   return prior;
@@ -69,7 +70,7 @@ Matrix6 ExpectedWeight(const GuessPrior& prior, const Matrix6& curvature) {
   const Matrix6 h =
       scale.cwiseInverse().asDiagonal() * curvature * scale.cwiseInverse().asDiagonal();
   const Matrix6 covariance =
-      scale.asDiagonal() * CovarianceIn(prior) * scale.asDiagonal() / prior.points_per_independent;
+      prior.independent_share * scale.asDiagonal() * CovarianceIn(prior) * scale.asDiagonal();
   const double t = prior.observed_share * h.trace();
   const Matrix6 a = Matrix6::Identity() + h / t;
   const Matrix6 product = a * (covariance + Matrix6::Identity() / t) * a;
@@ -87,7 +88,7 @@ TEST(GuessPriorTest, TheWeightIsThatOfTheFormula) {
                lengths.asDiagonal());
     GuessPrior prior = MakePrior(1e-4 * RandomPositive(Decades(3.0, random), random),
                                  std::pow(10.0, -random.Uniform(0.5, 3.0)), scale_m);
-    prior.points_per_independent = random.Uniform(0.5, 500.0);
+    prior.independent_share = random.Uniform(0.002, 2.0);
     const Matrix6 weight = FromPlain(WeightOfGuess(prior, ToPlain(-curvature)));
     const Matrix6 expected = ExpectedWeight(prior, curvature);
     EXPECT_LE((weight - expected).cwiseAbs().maxCoeff(), 1e-7 * expected.cwiseAbs().maxCoeff());
