@@ -52,7 +52,8 @@ std::string OptionsText(const std::string& profile, const std::string& method) {
       "' overrides { max_iterations { value: 2 } step_size_m { value: 0.1 } "
       "transformation_epsilon { value: 0.01 } outlier_ratio { value: 0.5 } "
       "line_search: LINE_SEARCH_MORE_THUENTE search_method: SEARCH_METHOD_RADIUS "
-      "curvature: CURVATURE_EXACT regularization { scale_factor { value: 0.01 } } } "
+      "curvature: CURVATURE_EXACT independent_points { value: 20 } regularization { scale_factor { "
+      "value: 0.01 } } } "
       "gate { score_type: SCORE_TYPE_NVTL score_threshold { value: 1 } "
       "min_matched_ratio { value: 0.1 } min_confidence { value: 0.01 } "
       "rival_confidence { value: 0.02 } odometry_drift { value: 0.02 } validation { "
@@ -111,7 +112,8 @@ v1::Scan FullScan() {
                    " } } odom_t_base { ", kPose,
                    " } base_twist { linear { x: 1 } "
                    "angular { z: 0.1 } } reference_position { x: 1 y: -0.5 } timeout_s: 60 "
-                   "age_s: 0.01"),
+                   "age_s: 0.01 motion_covariance: ",
+                   kDiagonal),
       &more));
   scan.MergeFrom(more);
   return scan;
