@@ -25,7 +25,7 @@ constexpr double kHalfYardM = 9.0;
 constexpr double kNoiseM = 0.01;  // largest, of every coordinate
 constexpr size_t kMapPoints = 24'000;
 constexpr size_t kScanPoints = 1'200;
-// Of a guess that is weighed: a tenth of a metre and of a radian, about what it is off by.
+// Of a guess that is weighed: 0.1 m and 0.1 rad squared. It is 0.37 m and 0.03 rad off.
 constexpr double kGuessVariance = 0.01;
 
 // Numbers from 0 to 1 (SplitMix64).

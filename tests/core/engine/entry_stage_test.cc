@@ -6,17 +6,11 @@
 
 #include "core/cloud/point_cloud.h"
 #include "core/engine/search_rules.h"
+#include "tests/support/diagonal_covariance.h"
 #include "tests/support/random_numbers.h"
 
 namespace voxloc {
 namespace {
-
-Matrix6 CovarianceOf(double sigma_m, double sigma_rad) {
-  Matrix6 covariance = Matrix6::Zero();
-  covariance.diagonal().head<3>().setConstant(sigma_m * sigma_m);
-  covariance.diagonal().tail<3>().setConstant(sigma_rad * sigma_rad);
-  return covariance;
-}
 
 // By drawing guesses and moving points with them.
 TEST(EntryStageTest, TheDisplacementBoundsWhatGuessesDrawnFromTheCovarianceDo) {
@@ -39,7 +33,7 @@ TEST(EntryStageTest, TheDisplacementBoundsWhatGuessesDrawnFromTheCovarianceDo) {
       }
     }
     const double drawn_m = std::sqrt(squares / count);
-    const double bound_m = GuessDisplacement(CovarianceOf(sigma_m, sigma_rad), scale_m);
+    const double bound_m = GuessDisplacement(DiagonalCovariance(sigma_m, sigma_rad), scale_m);
     EXPECT_GE(bound_m, 0.95 * drawn_m);
     EXPECT_LE(bound_m, 1.4 * drawn_m);
   }
@@ -48,11 +42,11 @@ TEST(EntryStageTest, TheDisplacementBoundsWhatGuessesDrawnFromTheCovarianceDo) {
 TEST(EntryStageTest, TheBetterTheGuessTheSmallerTheFirstCells) {
   const Profile profile = PreciseProfile();
   EXPECT_EQ(EntryStage(profile, std::nullopt, 30.0), 0u);
-  EXPECT_EQ(EntryStage(profile, CovarianceOf(2.0, 0.1), 30.0), 0u);
-  EXPECT_EQ(EntryStage(profile, CovarianceOf(0.4, 0.01), 30.0), 1u);
-  EXPECT_EQ(EntryStage(profile, CovarianceOf(0.05, 0.003), 30.0), 2u);
+  EXPECT_EQ(EntryStage(profile, DiagonalCovariance(2.0, 0.1), 30.0), 0u);
+  EXPECT_EQ(EntryStage(profile, DiagonalCovariance(0.4, 0.01), 30.0), 1u);
+  EXPECT_EQ(EntryStage(profile, DiagonalCovariance(0.05, 0.003), 30.0), 2u);
   // Never after the score stage.
-  EXPECT_EQ(EntryStage(profile, CovarianceOf(0.0, 0.0), 30.0), 2u);
+  EXPECT_EQ(EntryStage(profile, DiagonalCovariance(0.0, 0.0), 30.0), 2u);
 }
 
 TEST(EntryStageTest, CellsLargerThanWhatTheScanSeesAreLeftOut) {
@@ -65,8 +59,8 @@ TEST(EntryStageTest, CellsLargerThanWhatTheScanSeesAreLeftOut) {
 TEST(EntryStageTest, AProfileThatIsNotJudgedBeginsWithItsFirstStage) {
   Profile profile = PreciseProfile();
   profile.judged = false;
-  EXPECT_EQ(EntryStage(profile, CovarianceOf(0.0, 0.0), 1.0), 0u);
-  EXPECT_EQ(EntryStage(AutowareProfile(), CovarianceOf(0.0, 0.0), 1.0), 0u);
+  EXPECT_EQ(EntryStage(profile, DiagonalCovariance(0.0, 0.0), 1.0), 0u);
+  EXPECT_EQ(EntryStage(AutowareProfile(), DiagonalCovariance(0.0, 0.0), 1.0), 0u);
 }
 
 }  // namespace

@@ -12,19 +12,13 @@
 
 #include "core/engine/search_rules.h"
 #include "core/geometry/euler.h"
+#include "tests/support/diagonal_covariance.h"
 #include "tests/support/engine_test.h"
 #include "tests/support/random_numbers.h"
 #include "tests/support/result_bits.h"
 
 namespace voxloc {
 namespace {
-
-Matrix6 DiagonalCovariance(double sigma_m, double sigma_rad) {
-  Matrix6 covariance = Matrix6::Zero();
-  covariance.diagonal().head<3>().setConstant(sigma_m * sigma_m);
-  covariance.diagonal().tail<3>().setConstant(sigma_rad * sigma_rad);
-  return covariance;
-}
 
 // Points on the floor of the stretch from -reach_m to reach_m, and on walls along x where
 // `half_width_m` is not 0.
