@@ -60,7 +60,7 @@ class Errors(unittest.TestCase):
                 for row in re.findall(r"^\| `[^\n]*\|$", text, re.M)]
 
     def test_every_reason_is_listed_with_its_code_and_values(self):
-        code = {}
+        code, limited = {}, {}
         for name, call in self.calls:
             reasons = re.findall(r'"([A-Z]+(?:_[A-Z]+)*)"', call)
             if not reasons:
@@ -75,6 +75,9 @@ class Errors(unittest.TestCase):
                 kind = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", kinds[0]).upper()
                 known = code.setdefault(reason, (kind, set()))
                 self.assertEqual(known[0], kind, f"{reason} has two codes")
+                # An error at a limit names it, wherever it comes from.
+                has_limit = limited.setdefault(reason, "limit" in values)
+                self.assertEqual(has_limit, "limit" in values, f"{name}: {reason}")
                 known[1].update(values)
         self.assertGreater(len(code), 30)
         page = {}

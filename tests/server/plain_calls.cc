@@ -14,7 +14,6 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
-#include "google/rpc/error_details.pb.h"
 #include "google/rpc/status.pb.h"
 
 namespace voxloc::server {
@@ -81,14 +80,14 @@ grpc::Status CallRaw(TestServer& server, const std::string& method, const std::s
   return answer.status;
 }
 
-std::string ReasonOf(const grpc::Status& status) {
+google::rpc::ErrorInfo ErrorInfoOf(const grpc::Status& status) {
   google::rpc::Status details;
   EXPECT_TRUE(details.ParseFromString(status.error_details()));
   google::rpc::ErrorInfo info;
   for (const google::protobuf::Any& detail : details.details()) {
-    if (detail.UnpackTo(&info)) return info.reason();
+    if (detail.UnpackTo(&info)) return info;
   }
-  return "";
+  return {};
 }
 
 std::string HttpGet(const std::string& address, const std::string& path) {

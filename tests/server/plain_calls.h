@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "google/rpc/error_details.pb.h"
 #include "tests/server/test_server.h"
 
 namespace voxloc::server {
@@ -40,8 +41,11 @@ struct Answer {
 grpc::Status CallRaw(TestServer& server, const std::string& method, const std::string& request,
                      std::string* response);
 
-// The reason in the google.rpc.ErrorInfo of an error. Empty: it has none.
-[[nodiscard]] std::string ReasonOf(const grpc::Status& status);
+// The google.rpc.ErrorInfo of an error, and its reason. Empty: it has none.
+[[nodiscard]] google::rpc::ErrorInfo ErrorInfoOf(const grpc::Status& status);
+[[nodiscard]] inline std::string ReasonOf(const grpc::Status& status) {
+  return ErrorInfoOf(status).reason();
+}
 
 [[nodiscard]] std::string HttpGet(const std::string& address, const std::string& path);
 

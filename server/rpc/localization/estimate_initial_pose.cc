@@ -6,7 +6,6 @@
 #include "absl/base/thread_annotations.h"
 #include "absl/synchronization/mutex.h"
 #include "core/status/try.h"
-#include "server/errors/error_details.h"
 #include "server/localization/search_work.h"
 #include "server/observe/logging.h"
 #include "server/rpc/services.h"
@@ -39,8 +38,7 @@ class EstimateInitialPoseStream
     VOXLOC_TRY(RetainPass(runtime_.searches, runtime_.metrics.rejected_searches, "searches at once",
                           "TOO_MANY_SEARCHES"));
     if (!runtime_.searching.Post([self = shared_from_this()] { self->Run(); })) {
-      return WithReason(absl::ResourceExhaustedError("too many searches wait"),
-                        "TOO_MANY_SEARCHES");
+      return LimitReached(runtime_.searches.limit(), "searches waiting", "TOO_MANY_SEARCHES");
     }
     return absl::OkStatus();
   }

@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "core/status/try.h"
-#include "server/errors/error_details.h"
 #include "server/localization/score_work.h"
 #include "server/observe/logging.h"
 #include "server/rpc/services.h"
@@ -42,8 +41,8 @@ class ScorePosesStream : public BidiStream<v1::ScorePosesRequest, v1::ScorePoses
  private:
   void PostStep() {
     if (!runtime_.scoring.Post([self = shared_from_this()] { self->Step(); })) {
-      End(WithReason(absl::ResourceExhaustedError("too much scoring waits"),
-                     "TOO_MANY_SCORING_STREAMS"));
+      End(LimitReached(runtime_.scoring_streams.limit(), "scoring streams waiting",
+                       "TOO_MANY_SCORING_STREAMS"));
     }
   }
 

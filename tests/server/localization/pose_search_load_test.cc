@@ -133,6 +133,8 @@ TEST_F(PoseSearchLimits, CancellingEndsItAndFreesItsPlace) {
   const PoseSearchReply refused = Search(server_, PriorRequest());
   EXPECT_EQ(refused.status.error_code(), grpc::StatusCode::RESOURCE_EXHAUSTED);
   EXPECT_THAT(refused.status.error_message(), HasSubstr("2 searches"));
+  EXPECT_EQ(ReasonOf(refused.status), "TOO_MANY_SEARCHES");
+  EXPECT_EQ(ErrorInfoOf(refused.status).metadata().at("limit"), "2");
   for (int i = 0; i < 2; ++i) {
     contexts[i]->TryCancel();
     EXPECT_EQ(Listen(*readers[i]).status.error_code(), grpc::StatusCode::CANCELLED);

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "core/geometry/euler.h"
+#include "tests/server/plain_calls.h"
 #include "tests/server/small_town.h"
 #include "tests/server/test_server.h"
 #include "tests/support/engine_test.h"
@@ -123,18 +124,18 @@ TEST_P(ScorePoses, AnswersAMalformedSetAndGoesOn) {
 }
 
 TEST_P(ScorePoses, EndsOnWhatItCannotServe) {
-  const auto code_of = [this](const v1::ScorePosesRequest& request) {
+  const auto end_of = [this](const v1::ScorePosesRequest& request) {
     const auto context = TestServer::NewContext();
     const auto stream = server_.localization->ScorePoses(context.get());
     static_cast<void>(stream->Write(request));
     v1::ScorePosesResponse response;
     EXPECT_FALSE(stream->Read(&response)) << response.ShortDebugString();
-    return stream->Finish().error_code();
+    return stream->Finish();
   };
   v1::ScorePosesRequest request;
-  EXPECT_EQ(code_of(request), grpc::StatusCode::INVALID_ARGUMENT);
+  EXPECT_EQ(end_of(request).error_code(), grpc::StatusCode::INVALID_ARGUMENT);
   AddPose(VehiclePose(), request.mutable_poses());
-  EXPECT_EQ(code_of(request), grpc::StatusCode::FAILED_PRECONDITION);
+  EXPECT_EQ(end_of(request).error_code(), grpc::StatusCode::FAILED_PRECONDITION);
   const std::vector<std::pair<grpc::StatusCode, std::function<void(v1::ScoreSetup&)>>> cases = {
       {grpc::StatusCode::NOT_FOUND, [](auto& setup) { setup.mutable_setup()->set_map("nowhere"); }},
       {grpc::StatusCode::INVALID_ARGUMENT,
@@ -146,11 +147,14 @@ TEST_P(ScorePoses, EndsOnWhatItCannotServe) {
   for (const auto& [code, change] : cases) {
     request = TownSetup();
     change(*request.mutable_setup());
-    EXPECT_EQ(code_of(request), code);
+    EXPECT_EQ(end_of(request).error_code(), code);
   }
   v1::ScorePosesResponse response;
   const auto stream = Ready(TownSetup(), response);
-  EXPECT_EQ(code_of(TownSetup()), grpc::StatusCode::RESOURCE_EXHAUSTED);  // one stream at once
+  const grpc::Status second = end_of(TownSetup());
+  EXPECT_EQ(second.error_code(), grpc::StatusCode::RESOURCE_EXHAUSTED);
+  EXPECT_EQ(ReasonOf(second), "TOO_MANY_SCORING_STREAMS");
+  EXPECT_EQ(ErrorInfoOf(second).metadata().at("limit"), "1");
 }
 
 }  // namespace
