@@ -111,6 +111,14 @@ Demands DemandsOf(const AlignJob& job) {
   return demands;
 }
 
+// Whether the profiles have the same program. If one passes ValidateProfile, so does the other.
+bool SearchesAlike(const Profile& a, const Profile& b) {
+  return a.score_stage == b.score_stage && a.judged == b.judged &&
+         a.allowed_loss == b.allowed_loss && a.independent_points == b.independent_points &&
+         a.observed_share == b.observed_share && a.regularization_scale == b.regularization_scale &&
+         a.acceptance_threshold == b.acceptance_threshold && a.stages == b.stages;
+}
+
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<AlignSlice>> AlignSlice::Create(const AlignResources& resources,
@@ -208,10 +216,7 @@ bool AlignSlice::Add(const AlignEntry& entry) {
 absl::StatusOr<uint32_t> AlignSlice::FindOrAddProgram(const AlignJob& job) {
   for (size_t i = programs_.size(); i-- > 0;) {
     const AlignJob& known = *program_of_[i];
-    if (known.map == job.map && known.profile.score_stage == job.profile.score_stage &&
-        known.profile.judged == job.profile.judged &&
-        known.profile.allowed_loss == job.profile.allowed_loss &&
-        known.profile.stages == job.profile.stages) {
+    if (known.map == job.map && SearchesAlike(known.profile, job.profile)) {
       return static_cast<uint32_t>(i);
     }
   }

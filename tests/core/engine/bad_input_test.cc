@@ -289,6 +289,25 @@ TEST_P(BadInputTest, AbsurdProfilesAreRefusedBeforeAnythingRuns) {
   ExpectRefused([](AlignJob& job) { job.profile.stages[1].max_step = -1.0; }, code, "max_step");
 }
 
+// Nor beside a job whose profile is the same in all else.
+TEST_P(BadInputTest, AbsurdProfilesAreRefusedBesideGoodOnes) {
+  const std::vector<std::function<void(Profile&)>> changes = {
+      [](Profile& profile) { profile.allowed_loss = 1.0; },
+      [](Profile& profile) { profile.independent_points = 20.0; },  // with the exact curvature
+      [](Profile& profile) { profile.observed_share = 0.0; },
+      [](Profile& profile) { profile.regularization_scale = -1.0; },
+      [](Profile& profile) { profile.acceptance_threshold = 1e9; }};
+  const AlignJob good = SceneJob(AutowareProfile());
+  for (size_t i = 0; i < changes.size(); ++i) {
+    SCOPED_TRACE(i);
+    AlignJob bad = good;
+    changes[i](bad.profile);
+    const std::vector<AlignResult> results = engine().Align(std::vector<AlignJob>{good, bad, good});
+    EXPECT_EQ(results[1].status.code(), absl::StatusCode::kInvalidArgument) << results[1].status;
+    EXPECT_TRUE(results[0].status.ok() && results[2].status.ok());
+  }
+}
+
 TEST_P(BadInputTest, BadJobsLeaveTheirNeighborsAlone) {
   std::vector<AlignJob> jobs(40, SceneJob(AutowareProfile()));
   for (size_t i = 0; i < jobs.size(); i += 4) jobs[i].scan = nullptr;
