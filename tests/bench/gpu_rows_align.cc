@@ -14,6 +14,7 @@
 #include "core/geometry/euler.h"
 #include "tests/bench/align_batch.h"
 #include "tests/bench/gpu_row.h"
+#include "tests/support/diagonal_covariance.h"
 
 namespace voxloc::bench {
 namespace {
@@ -107,6 +108,16 @@ std::vector<AlignBatch> Spreading(const std::vector<BenchScan>& scans, size_t si
   return batches;
 }
 
+// The covariance that the guesses of SyntheticScans have: 0.5 m and 2 degrees off, over three axes.
+void AddCovariances(std::vector<AlignBatch>& batches) {
+  const double sigma_m = 0.5 / std::sqrt(3.0);
+  const double sigma_rad = 2.0 * kRadiansPerDegree / std::sqrt(3.0);
+  const Matrix6 covariance = DiagonalCovariance(sigma_m, sigma_rad);
+  for (AlignBatch& batch : batches) {
+    for (AlignJob& job : batch.jobs) job.prior_covariance = covariance;
+  }
+}
+
 // Candidates of a search, as many as a slice holds and more.
 std::vector<AlignBatch> Searching(const std::vector<BenchScan>& scans, const Profile& profile) {
   std::vector<AlignBatch> batches = Spreading(scans, 4096, {5.0, M_PI}, profile);
@@ -159,9 +170,21 @@ std::vector<Row> AlignRows(const GpuData& data, std::shared_ptr<ThreadPool> pack
       Spreading(scans, 200, {0.5, 5.0 * kRadiansPerDegree}, autoware));
   add("200 candidates within 5 m, any heading", autoware,
       Spreading(scans, 200, {5.0, M_PI}, autoware));
-  add("precise: one scan, in turn", precise, OneByOne(scans, precise));
-  add("precise: batch of 256, in turn", precise, InTurn(scans, 256, precise));
-  add("precise: batch of 4096, in turn", precise, InTurn(scans, 4096, precise));
+  for (const bool held : {false, true}) {
+    const std::string suffix = held ? ", guesses with covariance" : "";
+    const auto add_precise = [&](const std::string& name, std::vector<AlignBatch> batches) {
+      if (held) AddCovariances(batches);
+      add(absl::StrCat("precise: ", name, suffix), precise, std::move(batches));
+    };
+    add_precise("one scan, in turn", OneByOne(scans, precise));
+    if (!data.dense_scans.empty()) {
+      add_precise(absl::StrCat("one scan of ", data.dense_scans[0].cloud->size(), " points"),
+                  OneByOne(data.dense_scans, precise));
+    }
+    for (const size_t size : {64, 256, 4096}) {
+      add_precise(absl::StrCat("batch of ", size, ", in turn"), InTurn(scans, size, precise));
+    }
+  }
   add("precise: search of 4096 candidates", precise, Searching(scans, precise));
   return rows;
 }
