@@ -10,11 +10,11 @@
 //
 //   d' W d / (2 + 2 d' D d / kTail).
 //
-// With H the curvature of the score where the stage begins, lengths and angles made comparable (a
-// radian counts as rotation_scale_m metres), n = independent_share and
-// t = observed_share trace(H),
+// With H the curvature of the score where the stage begins, M the diagonal matrix that makes
+// lengths and angles comparable (1, and 1 / rotation_scale_m^2 for angles), n = independent_share
+// and t = observed_share trace(H M),
 //
-//   W = [(I + H / t) (n C + I / t) (I + H / t)]^-1.
+//   W = [(I + M H / t) (n C + M / t) (I + H M / t)]^-1.
 //
 // Along a direction whose share s of the curvature is well below observed_share, that is the
 // inverse of n C, at most t. Along one well above, it is smaller by (observed_share / s)^2. The
@@ -24,6 +24,7 @@
 #define VOXLOC_CORE_NDT_GUESS_PRIOR_H_
 
 #include "core/ndt/host_device.h"
+#include "core/ndt/lanes.h"
 #include "core/ndt/newton.h"
 #include "core/ndt/search_rules.h"
 
@@ -34,99 +35,106 @@ namespace voxloc::ndt {
 // distorted maps give up the prior of a tunnel.
 constexpr double kTail = 12.0;
 
-// W of a stage that begins with these derivatives. `hessian` is that of the score, which is
-// maximised: H is its negative, positive semidefinite as Curvature::kReweighted has it. Zero where
-// it is not, and where the scan has no curvature, which would say what it observes.
-VOXLOC_HD_RARE Matrix6x6 WeightOfGuess(const GuessPrior& prior, const Matrix6x6& hessian) {
-  double scale[6];  // of the chart's axes, metres
-  double inverse_scale[6];
-  for (int i = 0; i < 6; ++i) {
-    scale[i] = i < 3 ? 1.0 : prior.rotation_scale_m;
-    inverse_scale[i] = 1.0 / scale[i];
-  }
+// W of a stage that begins with these derivatives, a column a lane. `hessian` is that of the score,
+// which is maximised: H is its negative, positive semidefinite as Curvature::kReweighted has it.
+// Zero where it is not, and where the scan has no curvature, which would say what it observes.
+template <typename Lanes>
+VOXLOC_HD_RARE void WeighGuess(const GuessPrior& prior, const Matrix6x6& hessian, Lanes lanes,
+                               Matrix6x6& weight) {
+  const double angle = Reciprocal(prior.rotation_scale_m * prior.rotation_scale_m);
   double trace = 0.0;
-  for (int i = 0; i < 6; ++i) trace -= hessian.m[i][i] * inverse_scale[i] * inverse_scale[i];
-  Matrix6x6 weight = {};
+  for (int i = 0; i < 6; ++i) trace -= (i < 3 ? 1.0 : angle) * hessian.m[i][i];
   const double threshold = prior.observed_share * trace;
-  if (!(threshold > 0.0)) return weight;
-  const double inverse_threshold = 1.0 / threshold;
-  double a[6][6];  // I + H / t
-  double c[6][6];  // n C + I / t
-  for (int i = 0; i < 6; ++i) {
-    for (int j = 0; j < 6; ++j) {
-      a[i][j] = -hessian.m[i][j] * inverse_scale[i] * inverse_scale[j] * inverse_threshold;
-      c[i][j] = prior.covariance[i][j] * scale[i] * scale[j] * prior.independent_share;
+  const double length_share = threshold > 0.0 ? Reciprocal(threshold) : 0.0;  // of M / t
+  const double angle_share = length_share * angle;
+  for (int j = lanes.index; j < 6; j += Lanes::kCount) {
+    double column[6];  // of I + H M / t
+    for (int i = 0; i < 6; ++i) {
+      column[i] = (i == j ? 1.0 : 0.0) - (j < 3 ? length_share : angle_share) * hessian.m[i][j];
     }
-    a[i][i] += 1.0;
-    c[i][i] += inverse_threshold;
-  }
-  double half[6][6];
-  double product[6][6];  // its lower triangle
-  for (int i = 0; i < 6; ++i) {
-    for (int j = 0; j < 6; ++j) {
-      half[i][j] = 0.0;
-      for (int k = 0; k < 6; ++k) half[i][j] += c[i][k] * a[k][j];
-    }
-  }
-  for (int i = 0; i < 6; ++i) {
-    for (int j = 0; j <= i; ++j) {
-      product[i][j] = 0.0;
-      for (int k = 0; k < 6; ++k) product[i][j] += a[i][k] * half[k][j];
-    }
-  }
-  // The product is L L' (Cholesky), with the inverse of L's diagonal kept on its diagonal.
-  double(&l)[6][6] = product;
-  for (int j = 0; j < 6; ++j) {
-    for (int k = 0; k < j; ++k) l[j][j] -= l[j][k] * l[j][k];
-    if (!(l[j][j] > 0.0)) return weight;
-    l[j][j] = LengthOf(l[j][j]).inverse;
-    for (int i = j + 1; i < 6; ++i) {
-      for (int k = 0; k < j; ++k) l[i][j] -= l[i][k] * l[j][k];
-      l[i][j] *= l[j][j];
-    }
-  }
-  // Its inverse is R' R with R = L^-1, column by column.
-  double(&r)[6][6] = half;
-  for (int j = 0; j < 6; ++j) {
-    for (int i = j; i < 6; ++i) {
-      r[i][j] = i == j ? 1.0 : 0.0;
-      for (int k = j; k < i; ++k) r[i][j] -= l[i][k] * r[k][j];
-      r[i][j] *= l[i][i];
-    }
-  }
-  for (int i = 0; i < 6; ++i) {
-    for (int j = 0; j <= i; ++j) {
+    double product[6];  // with n C + M / t
+    for (int i = 0; i < 6; ++i) {
       double sum = 0.0;
-      for (int k = i; k < 6; ++k) sum += r[k][i] * r[k][j];
-      weight.m[i][j] = weight.m[j][i] = sum * scale[i] * scale[j];
+      for (int k = 0; k < 6; ++k) sum += prior.covariance[i][k] * column[k];
+      product[i] = prior.independent_share * sum + (i < 3 ? length_share : angle_share) * column[i];
+    }
+    for (int i = 0; i < 6; ++i) {
+      double sum = 0.0;
+      for (int k = 0; k < 6; ++k) sum += hessian.m[i][k] * product[k];
+      weight.m[i][j] = product[i] - (i < 3 ? length_share : angle_share) * sum;
     }
   }
-  return weight;
+  lanes.Sync();
+  constexpr int kColumns = (6 + Lanes::kCount - 1) / Lanes::kCount;  // of a lane
+  double inverse[kColumns][6];
+  for (int c = 0; c < kColumns; ++c) {
+    double minus_unit[6];
+    for (int i = 0; i < 6; ++i) minus_unit[i] = i == lanes.index + c * Lanes::kCount ? -1.0 : 0.0;
+    if (!(threshold > 0.0) ||
+        !SolveByFactorization<Definite::kPositive>(weight, minus_unit, inverse[c])) {
+      for (double& entry : inverse[c]) entry = 0.0;
+    }
+  }
+  lanes.Sync();
+  for (int c = 0; c < kColumns; ++c) {
+    const int j = lanes.index + c * Lanes::kCount;
+    for (int i = 0; i < 6; ++i) {
+      if (i >= j) weight.m[i][j] = weight.m[j][i] = inverse[c][i];
+    }
+  }
+  lanes.Sync();
 }
 
-// Adds `sign` times the prior of this weight at the pose `chart`. What it adds to the Hessian is
-// that of reweighted least squares, nowhere positive.
-VOXLOC_HD_RARE void AddGuessPrior(const GuessPrior& prior, const Matrix6x6& weight, double sign,
-                                  const double (&guess)[6], const double (&chart)[6],
-                                  Derivatives& derivatives) {
-  double pull[6];          // W d
-  double quadratic = 0.0;  // d' W d
-  double distance = 0.0;   // d' D d
-  for (int i = 0; i < 6; ++i) {
-    pull[i] = 0.0;
-    for (int j = 0; j < 6; ++j) pull[i] += weight.m[i][j] * (chart[j] - guess[j]);
-    const double d = chart[i] - guess[i];
-    quadratic += pull[i] * d;
-    distance += d * d * prior.inverse_variance[i];
+// What the prior adds to the derivatives at one pose: score, gradient, and this much of -W to the
+// Hessian. That is reweighted least squares: nowhere positive.
+struct GuessPull {
+  double score;
+  double gradient[6];
+  double share;
+};
+
+template <typename Lanes>
+VOXLOC_HD_RARE void PullToGuess(const GuessPrior& prior, const Matrix6x6& weight,
+                                const double (&guess)[6], const double (&chart)[6], Lanes lanes,
+                                GuessPull& pull) {
+  for (int i = lanes.index; i < 6; i += Lanes::kCount) {
+    double sum = 0.0;  // W d
+    for (int j = 0; j < 6; ++j) sum += weight.m[i][j] * (chart[j] - guess[j]);
+    pull.gradient[i] = sum;
   }
-  const double share = 1.0 / (1.0 + distance * (1.0 / kTail));
-  const double tail = quadratic * share * share * (1.0 / kTail);
-  derivatives.score -= 0.5 * sign * share * quadratic;
-  for (int i = 0; i < 6; ++i) {
-    const double d = chart[i] - guess[i];
-    derivatives.gradient[i] -= sign * (share * pull[i] - tail * d * prior.inverse_variance[i]);
-    for (int j = 0; j < 6; ++j) derivatives.hessian.m[i][j] -= sign * share * weight.m[i][j];
+  lanes.Sync();
+  if (lanes.index == 0) {
+    double quadratic = 0.0;  // d' W d
+    double distance = 0.0;   // d' D d
+    for (int i = 0; i < 6; ++i) {
+      const double d = chart[i] - guess[i];
+      quadratic += pull.gradient[i] * d;
+      distance += d * d * prior.inverse_variance[i];
+    }
+    const double share = 1.0 / (1.0 + distance * (1.0 / kTail));
+    const double tail = quadratic * share * share * (1.0 / kTail);
+    pull.score = -0.5 * share * quadratic;
+    pull.share = share;
+    for (int i = 0; i < 6; ++i) {
+      const double d = chart[i] - guess[i];
+      pull.gradient[i] = tail * d * prior.inverse_variance[i] - share * pull.gradient[i];
+    }
   }
+  lanes.Sync();
+}
+
+// Adds `sign` times the pull.
+template <typename Lanes>
+VOXLOC_HD void AddPull(const GuessPull& pull, const Matrix6x6& weight, double sign, Lanes lanes,
+                       Derivatives& derivatives) {
+  for (int entry = lanes.index; entry < 36; entry += Lanes::kCount) {
+    derivatives.hessian.m[entry / 6][entry % 6] -=
+        sign * pull.share * weight.m[entry / 6][entry % 6];
+  }
+  for (int i = lanes.index; i < 6; i += Lanes::kCount) {
+    derivatives.gradient[i] += sign * pull.gradient[i];
+  }
+  if (lanes.index == 0) derivatives.score += sign * pull.score;
 }
 
 }  // namespace voxloc::ndt

@@ -70,9 +70,11 @@ VOXLOC_HD VectorLength LengthOf(double squared) {
 #endif
 }
 
-// Solves H d = -g by L D L'. False if a pivot is too small; d is then undefined. Right-looking:
-// each pivot's column is subtracted from the whole remainder at once, to keep dependency chains
-// short.
+// Solves H d = -g by L D L'. False if a pivot is too small or, for a matrix that must be positive
+// definite, not over 0; d is then undefined. Right-looking: each pivot's column is subtracted from
+// the whole remainder at once, to keep dependency chains short.
+enum class Definite { kAny, kPositive };
+template <Definite kDefinite = Definite::kAny>
 VOXLOC_HD bool SolveByFactorization(const Matrix6x6& hessian, const double (&gradient)[6],
                                     double (&step)[6]) {
   double a[6][6];  // its lower triangle: what is left of H, and below finished pivots L
@@ -86,12 +88,15 @@ VOXLOC_HD bool SolveByFactorization(const Matrix6x6& hessian, const double (&gra
   for (int j = 0; j < 6; ++j) {
     const double pivot = a[j][j];
     const double size = std::abs(pivot);
-    accurate = accurate && size > kMinRelativePivot * std::abs(hessian.m[j][j]);
+    accurate = accurate && (kDefinite == Definite::kPositive
+                                ? pivot > 0.0
+                                : size > kMinRelativePivot * std::abs(hessian.m[j][j]));
     inverse[j] = Reciprocal(pivot);
     double column[6];
     for (int i = j + 1; i < 6; ++i) {
       column[i] = a[i][j];
-      accurate = accurate && std::abs(column[i]) * kMinRelativePivot < size;
+      accurate = accurate && (kDefinite == Definite::kPositive ||
+                              std::abs(column[i]) * kMinRelativePivot < size);
       a[i][j] *= inverse[j];
       for (int k = j + 1; k <= i; ++k) a[i][k] -= a[i][j] * column[k];
       y[i] -= a[i][j] * y[j];

@@ -35,8 +35,7 @@ struct IterationRecord {
   double after[6];
 };
 
-// `kWeighsGuess`: whether rules.prior may be active; without it, none of the prior's code is there.
-template <typename Score, bool kWeighsGuess = true>
+template <typename Score>
 class NewtonSearch {
  public:
   VOXLOC_HD NewtonSearch(const SearchRules& rules, const double (&guess)[6])
@@ -54,20 +53,25 @@ class NewtonSearch {
   }
   VOXLOC_HD Evaluation<Score>& next() { return evaluations_[1 - current_]; }
 
-  // Optional, while an evaluation runs: applies its trial as the step already, where the stage
-  // accepts any finite trial, to shorten Advance. Advance does it otherwise.
-  VOXLOC_HD void StepAhead(const SearchRules& rules) {
-    if (phase_ != Phase::kTrial || rules.stage[requested_stage_].line_search) return;
+  // Optional, while an evaluation runs: computes the prior at its trial and applies the trial as
+  // the step already, where the stage accepts any finite trial, to shorten Advance. Advance does it
+  // otherwise. Called by all lanes, as Advance is; the rest of the search by the first one.
+  template <typename Lanes = OneLane>
+  VOXLOC_HD void StepAhead(const SearchRules& rules, Lanes lanes = {}) {
+    if (phase_ != Phase::kTrial) return;
+    if (rules.prior.active) PullAhead(rules, lanes);
+    if (lanes.index != 0 || rules.stage[requested_stage_].line_search) return;
     ApplyStep(rules);
-    predicted_ = !step_ends_stage_ && !rules.regularized;
+    predicted_ = !step_ends_stage_;
   }
 
   // Consumes next(). An interrupt ends the search with its termination at the best pose so far.
-  VOXLOC_HD void Advance(const SearchRules& rules, Interrupt interrupt) {
+  template <typename Lanes = OneLane>
+  VOXLOC_HD void Advance(const SearchRules& rules, Interrupt interrupt, Lanes lanes = {}) {
+    if (rules.prior.active || rules.regularized) AddTerms(rules, lanes);
+    if (lanes.index != 0) return;
     ++evaluations_count_;
-    if (kWeighsGuess && phase_ == Phase::kTrial && rules.prior.active) {
-      AddGuessPrior(rules.prior, prior_weight_, 1.0, guess_, requested_chart_, next().derivatives);
-    }
+    pulled_ = false;
     const bool predicted = predicted_ && next().finite && interrupt == Interrupt::kNone;
     predicted_ = false;
     if (predicted) FinishStep();
@@ -124,27 +128,55 @@ class NewtonSearch {
   // Enters a stage at chart_. True: it begins with next(), which is the evaluation there.
   VOXLOC_HD_RARE bool EnterStage(const SearchRules& rules, int stage, bool evaluated) {
     RequestEvaluation(chart_, stage);
-    if (evaluated && stage == rules.score_stage && !rules.stage[stage].thinned) {
-      BeginStage(rules);
+    if (evaluated && IsEvaluated(rules, stage)) {
+      BeginStage();
       return true;
     }
     phase_ = Phase::kBeginStage;
     return false;
   }
 
-  VOXLOC_HD void BeginStage(const SearchRules& rules) {
+  // Whether a stage that begins at next() needs no evaluation of its own.
+  VOXLOC_HD static bool IsEvaluated(const SearchRules& rules, int stage) {
+    return stage == rules.score_stage && !rules.stage[stage].thinned;
+  }
+
+  VOXLOC_HD void BeginStage() {
     Accept();
     stage_.Begin(chart_);
-    if (!kWeighsGuess || !rules.prior.active) return;
-    Derivatives& derivatives = evaluations_[current_].derivatives;
-    prior_weight_ = WeightOfGuess(rules.prior, derivatives.hessian);
-    AddGuessPrior(rules.prior, prior_weight_, 1.0, guess_, chart_, derivatives);
+    weight_ = 1 - weight_;
+  }
+
+  template <typename Lanes>
+  VOXLOC_HD_RARE void PullAhead(const SearchRules& rules, Lanes lanes) {
+    PullToGuess(rules.prior, weights_[weight_], guess_, requested_chart_, lanes,
+                pulls_[1 - current_]);
+    if (lanes.index == 0) pulled_ = true;
+  }
+
+  // Adds regularisation and prior to next(). A stage that may begin there gets its weight.
+  template <typename Lanes>
+  VOXLOC_HD_RARE void AddTerms(const SearchRules& rules, Lanes lanes) {
+    if (rules.regularized && lanes.index == 0) Regularize(rules, requested_chart_, next());
+    lanes.Sync();
+    const bool trial = phase_ == Phase::kTrial;
+    const bool begins = phase_ == Phase::kBeginStage ||
+                        (phase_ == Phase::kBefore && IsEvaluated(rules, rules.entry)) ||
+                        (phase_ == Phase::kJudge && IsEvaluated(rules, ended_stage_ + 1));
+    if (rules.prior.active && (trial || begins)) {
+      Derivatives& derivatives = next().derivatives;
+      GuessPull& pull = pulls_[1 - current_];
+      Matrix6x6& weight = weights_[trial ? weight_ : 1 - weight_];
+      if (begins) WeighGuess(rules.prior, derivatives.hessian, lanes, weight);
+      if (!pulled_) PullToGuess(rules.prior, weight, guess_, requested_chart_, lanes, pull);
+      AddPull(pull, weight, 1.0, lanes, derivatives);
+    }
+    lanes.Sync();
   }
 
   // True: the stage continues, or another begins, from the evaluation at chart_.
   VOXLOC_HD_RARE bool HandleEvaluation(const SearchRules& rules, Interrupt interrupt) {
     stepped_ = false;
-    if (rules.regularized) Regularize(rules, requested_chart_, next());
     const bool continues =
         phase_ == Phase::kTrial ? HandleTrial(rules, interrupt) : HandleNonTrial(rules, interrupt);
     if (!continues) return false;
@@ -173,7 +205,7 @@ class NewtonSearch {
         best_.Begin(chart_, before_);
         return EnterStage(rules, rules.entry, /*evaluated=*/true);
       case Phase::kBeginStage:
-        BeginStage(rules);
+        BeginStage();
         return true;
       case Phase::kJudge:
         return Judge(rules, score, interrupt);
@@ -324,9 +356,9 @@ class NewtonSearch {
       stopped_by_ = TerminationFor(interrupt);
     }
     if (!evaluated) return FinishWith(rules, best_.candidate());
-    if (kWeighsGuess && rules.prior.active) {
-      AddGuessPrior(rules.prior, prior_weight_, -1.0, guess_, chart_,
-                    evaluations_[current_].derivatives);
+    if (rules.prior.active) {
+      AddPull(pulls_[current_], weights_[weight_], -1.0, OneLane{},
+              evaluations_[current_].derivatives);
     }
     RequestEvaluation(chart_, StageOf(rules, best_.candidate()));
     phase_ = Phase::kDone;
@@ -357,7 +389,10 @@ class NewtonSearch {
   double guess_[6];
   double chart_[6];
   Evaluation<Score> evaluations_[2];  // those of the stage that runs have the prior in them
-  Matrix6x6 prior_weight_ = {};       // of that stage
+  GuessPull pulls_[2];                // of the evaluations
+  Matrix6x6 weights_[2];              // of that stage, and of the one that may begin next
+  bool pulled_ = false;               // the pull of next() is computed
+  int weight_ = 0;
   int current_ = 0;
   StageSearch stage_;
 

@@ -184,14 +184,12 @@ __device__ __forceinline__ void PollStop(const Shared& shared, Interrupt& raised
 }
 
 // What is evaluated once more at the final pose. All threads of the cluster.
-template <bool kWeighsGuess>
 __device__ __noinline__ void RunPasses(Shared& shared, const AlignArguments& arguments,
                                        const DeviceJob& job, const AlignProgram& program,
                                        uint32_t rank, uint32_t cluster) {
   const uint32_t warp = threadIdx.x / 32;
   const uint32_t lane = threadIdx.x % 32;
-  const int answer =
-      job.passes_only ? program.stages - 1 : ResultStage(SearchOf<kWeighsGuess>(shared), program);
+  const int answer = job.passes_only ? program.stages - 1 : ResultStage(SearchOf(shared), program);
   for (uint32_t k = 0; k < job.passes; ++k) {
     const DevicePass& pass = arguments.passes[job.passes_begin + k];
     __syncthreads();
@@ -209,7 +207,7 @@ __device__ __noinline__ void RunPasses(Shared& shared, const AlignArguments& arg
       }
     }
     __syncthreads();
-    if (warp == 0) PreparePoseNoInline<kWeighsGuess>(shared, shared.stage, lane);
+    if (warp == 0) PreparePoseNoInline(shared, shared.stage, lane);
     __syncthreads();
     const ScanView scan = ViewOf(arguments, arguments.scans[pass.scan]);
     if (pass.groups > 0) {
@@ -221,8 +219,8 @@ __device__ __noinline__ void RunPasses(Shared& shared, const AlignArguments& arg
   }
 }
 
-// Compiled for each BlockSize, with and without the weights of guesses.
-template <int kThreads, int kBlocksPerMultiprocessor, int kPairsAtOnce, bool kWeighsGuess>
+// Compiled for each BlockSize.
+template <int kThreads, int kBlocksPerMultiprocessor, int kPairsAtOnce>
 __global__ void __launch_bounds__(kThreads, kBlocksPerMultiprocessor)
     AlignKernel(const AlignArguments arguments) {
   __shared__ Shared shared;
@@ -245,7 +243,7 @@ __global__ void __launch_bounds__(kThreads, kBlocksPerMultiprocessor)
   const uint32_t first_row = rank * rows_here;
 
   CopyToShared(program.rules, shared.rules.stage);
-  if constexpr (kWeighsGuess) CopyToShared(job.prior, shared.rules.prior);
+  CopyToShared(job.prior, shared.rules.prior);
   __syncthreads();
   if (threadIdx.x == 0) {
     ndt::SearchRules& rules = shared.rules;
@@ -265,8 +263,8 @@ __global__ void __launch_bounds__(kThreads, kBlocksPerMultiprocessor)
     rules.reference_x = job.reference_x;
     rules.reference_y = job.reference_y;
     rules.regularization_scale = job.regularization_scale;
-    new (shared.search) Search<kWeighsGuess>(rules, job.guess);
-    PublishRequest<kWeighsGuess>(shared, shared.request[0]);
+    new (shared.search) Search(rules, job.guess);
+    PublishRequest(shared, shared.request[0]);
     if (job.passes_only) shared.request[0].done = true;
     InitializeAxes(shared);
     shared.raised[0] = shared.raised[1] = job.interrupt;
@@ -275,8 +273,7 @@ __global__ void __launch_bounds__(kThreads, kBlocksPerMultiprocessor)
     if (cluster > 1) Initialize(exchange);
   }
   __syncwarp();
-  if (warp == 0)
-    PreparePoseNoInline<kWeighsGuess>(shared, program.terms[shared.request[0].stage], lane);
+  if (warp == 0) PreparePoseNoInline(shared, program.terms[shared.request[0].stage], lane);
   __syncthreads();
   if (cluster > 1) SynchronizeCluster();
 
@@ -300,9 +297,9 @@ __global__ void __launch_bounds__(kThreads, kBlocksPerMultiprocessor)
     const uint32_t chunks = (points_used + kPointsPerChunk - 1) / kPointsPerChunk;
     const uint32_t columns_used = min((chunks + kRows - 1) / kRows, uint32_t{kColumns});
     const uint32_t parts = rows_here * columns_used;
-    if (threadIdx.x == 0) {
-      if (!alone) Expect(exchange, owned, columns_used);
-      SearchOf<kWeighsGuess>(shared).StepAhead(shared.rules);
+    if (threadIdx.x == 0 && !alone) Expect(exchange, owned, columns_used);
+    if (warp == 0) {
+      SearchOf(shared).StepAhead(shared.rules, WarpLanes{static_cast<int>(lane)});
     }
 
     if (alone) {
@@ -339,14 +336,13 @@ __global__ void __launch_bounds__(kThreads, kBlocksPerMultiprocessor)
         sum = ExchangeSums(exchange, owned, sum, evaluation % 2, lane);
       }
       EvaluationRequest& next = shared.request[(evaluation + 1) % 2];
-      AdvanceSearch<kWeighsGuess>(shared, sum, static_cast<int>(lane), next);
-      if (records && lane == 0 && SearchOf<kWeighsGuess>(shared).stepped()) {
-        RecordIteration(SearchOf<kWeighsGuess>(shared), arguments.trace[trace_at++]);
+      AdvanceSearch(shared, sum, static_cast<int>(lane), next);
+      if (records && lane == 0 && SearchOf(shared).stepped()) {
+        RecordIteration(SearchOf(shared), arguments.trace[trace_at++]);
       }
       if (!next.done) {
-        PreparePose<kWeighsGuess>(
-            shared, next.stage == stage_loaded ? shared.stage : program.terms[next.stage],
-            static_cast<int>(lane));
+        PreparePose(shared, next.stage == stage_loaded ? shared.stage : program.terms[next.stage],
+                    static_cast<int>(lane));
       }
     } else if (threadIdx.x == 32) {
       PollStop(shared, shared.raised[(evaluation + 1) % 2]);
@@ -355,16 +351,16 @@ __global__ void __launch_bounds__(kThreads, kBlocksPerMultiprocessor)
   }
 
   if (rank == 0 && threadIdx.x == 0) {
-    WriteResult(SearchOf<kWeighsGuess>(shared), program, arguments.results[blockIdx.x / cluster]);
+    WriteResult(SearchOf(shared), program, arguments.results[blockIdx.x / cluster]);
   }
   if (job.with_point_scores) {
     const StageTerms& terms = program.terms[program.score_stage];
     CopyToShared(terms, shared.stage);
-    if (warp == 0) PreparePoseNoInline<kWeighsGuess>(shared, terms, lane);
+    if (warp == 0) PreparePoseNoInline(shared, terms, lane);
     __syncthreads();
     WritePointScores(shared, scan, rank, cluster, arguments.point_scores + job.point_scores_begin);
   }
-  if (job.passes > 0) RunPasses<kWeighsGuess>(shared, arguments, job, program, rank, cluster);
+  if (job.passes > 0) RunPasses(shared, arguments, job, program, rank, cluster);
   // No block may exit while others can still write to its shared memory.
   if (cluster > 1) SynchronizeCluster();
 }
@@ -381,19 +377,13 @@ struct Variant {
 };
 // Registers bound how many blocks a multiprocessor has. Chosen by the benchmark's batches of 1 to
 // 4,096 jobs (docs/performance.md, "Distribution of the time").
-template <bool kWeighsGuess>
 constexpr Variant kVariants[kBlockSizes] = {
-    {BlockSize::kSmall, AlignKernel<128, 6, 1, kWeighsGuess>, 128, false},
-    {BlockSize::kLone, AlignKernel<512, 2, 1, kWeighsGuess>, 512, false},
-    {BlockSize::kShort, AlignKernel<256, 2, 2, kWeighsGuess>, 256, true},
-    {BlockSize::kLong, AlignKernel<384, 2, 1, kWeighsGuess>, 384, true},
-    {BlockSize::kWide, AlignKernel<kMaxThreads, 1, 2, kWeighsGuess>, kMaxThreads, true},
+    {BlockSize::kSmall, AlignKernel<128, 6, 1>, 128, false},
+    {BlockSize::kLone, AlignKernel<512, 2, 1>, 512, false},
+    {BlockSize::kShort, AlignKernel<256, 2, 2>, 256, true},
+    {BlockSize::kLong, AlignKernel<384, 2, 1>, 384, true},
+    {BlockSize::kWide, AlignKernel<kMaxThreads, 1, 2>, kMaxThreads, true},
 };
-
-const Variant& VariantOf(BlockSize size, bool weighs_guesses) {
-  const auto i = static_cast<size_t>(size);
-  return weighs_guesses ? kVariants<true>[i] : kVariants<false>[i];
-}
 
 // The launch of one kernel: with clusters of this many blocks.
 class Launch {
@@ -444,7 +434,7 @@ absl::StatusOr<AlignLimits> QueryAlignLimits(Device& device) {
   VOXLOC_TRY(device.MakeCurrent());
   AlignLimits limits;
   std::array<int, kBlockSizes> resident{};
-  for (const Variant& variant : kVariants<false>) {
+  for (const Variant& variant : kVariants) {
     int& blocks = resident[static_cast<size_t>(variant.size)];
     VOXLOC_CUDA_TRY(device,
                     cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, variant.kernel,
@@ -463,8 +453,7 @@ absl::StatusOr<AlignLimits> QueryAlignLimits(Device& device) {
     const auto on_device = [&](const Variant& variant) {
       return !variant.has_clusters || IsUsable(device, variant, cluster);
     };
-    return std::all_of(std::begin(kVariants<false>), std::end(kVariants<false>), on_device) &&
-           std::all_of(std::begin(kVariants<true>), std::end(kVariants<true>), on_device);
+    return std::all_of(std::begin(kVariants), std::end(kVariants), on_device);
   };
   limits.max_cluster = MaxUsableCluster(kMaxCluster, usable);
   if (!device.healthy()) return device.MakeCurrent();
@@ -473,7 +462,7 @@ absl::StatusOr<AlignLimits> QueryAlignLimits(Device& device) {
 
 absl::Status LaunchAlign(Device& device, const AlignArguments& arguments, const LaunchShape& shape,
                          cudaStream_t stream) {
-  const Variant& variant = VariantOf(shape.blocks, arguments.weighs_guesses);
+  const Variant& variant = kVariants[static_cast<size_t>(shape.blocks)];
   const Launch launch(variant, arguments.job_count, shape.cluster, stream);
   return device.Check(cudaLaunchKernelEx(&launch.config(), variant.kernel, arguments),
                       "launching an alignment");

@@ -27,7 +27,6 @@ struct AlignArguments {
   const float* points;  // of all scans
   const DeviceJob* jobs;
   uint32_t job_count;
-  bool weighs_guesses;  // whether the prior of a job is active
   // One a job: nonzero once the host has cancelled it (StopFlags). Null: no job can be
   // cancelled.
   const volatile uint32_t* stops;

@@ -147,7 +147,6 @@ void AlignSlice::Clear() {
   moment_.reset();
   with_times_ = false;
   cancellable_ = false;
-  weighs_guesses_ = false;
   status_ = absl::OkStatus();
 }
 
@@ -207,7 +206,6 @@ bool AlignSlice::Add(const AlignEntry& entry) {
   total_points_ += demands.points;
   with_times_ = with_times_ || job.with_device_times;
   cancellable_ = cancellable_ || packed.watched;
-  weighs_guesses_ = weighs_guesses_ || packed.prior.active;
   jobs_.push_back(packed);
   entries_.push_back(entry);
   return true;
@@ -291,7 +289,6 @@ absl::Status AlignSlice::Queue() {
   VOXLOC_TRY(scans_.QueueGather(*device_, stream_));
   if (with_times_) VOXLOC_TRY(events_[1].Record(stream_));
   arguments.job_count = static_cast<uint32_t>(jobs_.size());
-  arguments.weighs_guesses = weighs_guesses_;
   arguments.stops = stops_.device_data();
   arguments.results = results_.device_data();
   arguments.trace = trace_.device_data();

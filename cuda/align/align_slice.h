@@ -187,7 +187,6 @@ class AlignSlice {
   Event events_[4];           // before upload, before the kernel, before the download, at the end
   bool with_times_ = false;   // a job of the slice
   bool cancellable_ = false;  // likewise
-  bool weighs_guesses_ = false;  // likewise
 
   std::vector<AlignEntry> entries_;
   std::vector<DeviceJob> jobs_;

@@ -22,9 +22,14 @@ namespace voxloc::cuda {
 
 constexpr uint32_t kAllLanes = 0xffffffffU;
 
-// The kernels that weigh guesses need more registers and memory, so they are apart.
-template <bool kWeighsGuess>
-using Search = ndt::NewtonSearch<PoseSums, kWeighsGuess>;
+using Search = ndt::NewtonSearch<PoseSums>;
+
+// Of one warp.
+struct WarpLanes {
+  static constexpr int kCount = 32;
+  int index;
+  __device__ __forceinline__ void Sync() const { __syncwarp(); }
+};
 
 // In the order of the slots, so that each lane writes its own.
 struct SlotSums {
@@ -49,7 +54,7 @@ struct EvaluationRequest {
 };
 
 struct Shared {
-  alignas(16) unsigned char search[sizeof(Search<true>)];
+  alignas(16) unsigned char search[sizeof(Search)];
   ndt::SearchRules rules;
   StageTerms stage;
   // Double-buffered: a warp without points may still read one while the next is written.
@@ -63,14 +68,12 @@ struct Shared {
   SlotSums sums;  // of the whole scan
 };
 
-template <bool kWeighsGuess>
-__device__ __forceinline__ Search<kWeighsGuess>& SearchOf(Shared& shared) {
-  return *std::launder(reinterpret_cast<Search<kWeighsGuess>*>(shared.search));
+__device__ __forceinline__ Search& SearchOf(Shared& shared) {
+  return *std::launder(reinterpret_cast<Search*>(shared.search));
 }
 
-template <bool kWeighsGuess>
 __device__ __forceinline__ void PublishRequest(Shared& shared, EvaluationRequest& request) {
-  const Search<kWeighsGuess>& search = SearchOf<kWeighsGuess>(shared);
+  const Search& search = SearchOf(shared);
   request = {search.requested_stage(), search.uses_all_points(), search.done()};
 }
 
@@ -82,9 +85,8 @@ __device__ __forceinline__ void InitializeAxes(Shared& shared) {
 // Called by one warp: computes the transform of points and the rotation and axes of the derivatives
 // for the requested pose. The rotation for derivatives is in float32, from the double sines and
 // cosines.
-template <bool kWeighsGuess>
 __device__ __forceinline__ void PreparePose(Shared& shared, const StageTerms& stage, int lane) {
-  const double(&requested_chart)[6] = SearchOf<kWeighsGuess>(shared).requested_chart();
+  const double(&requested_chart)[6] = SearchOf(shared).requested_chart();
   // Lanes 0 to 2 have the angles of the transform, lanes 3 to 5 those of the derivatives.
   double angle = requested_chart[3 + lane % 3];
   if (lane >= 3 && stage.small_angle_shortcut && std::abs(angle) < ndt::kSmallAngle) angle = 0.0;
@@ -121,10 +123,9 @@ __device__ __forceinline__ void PreparePose(Shared& shared, const StageTerms& st
 }
 
 // The same, not inlined, outside the loop over evaluations.
-template <bool kWeighsGuess>
 __device__ __noinline__ void PreparePoseNoInline(Shared& shared, const StageTerms& stage,
                                                  uint32_t lane) {
-  PreparePose<kWeighsGuess>(shared, stage, static_cast<int>(lane));
+  PreparePose(shared, stage, static_cast<int>(lane));
 }
 
 // The row (or column) of each entry of the upper triangle of a Hessian, row by row, three bits
@@ -161,7 +162,6 @@ __device__ __forceinline__ void WriteChartEntry(int lane, const Shared& shared,
 }
 
 // By the first warp, one slot a lane: advances the search with the sums of the whole scan.
-template <bool kWeighsGuess>
 __device__ __forceinline__ void AdvanceSearch(Shared& shared, double sum, int lane,
                                               EvaluationRequest& request) {
   const bool finite = __all_sync(kAllLanes, isfinite(sum)) != 0;
@@ -173,7 +173,7 @@ __device__ __forceinline__ void AdvanceSearch(Shared& shared, double sum, int la
     raised = static_cast<int>(units);
   }
 
-  Search<kWeighsGuess>& search = SearchOf<kWeighsGuess>(shared);
+  Search& search = SearchOf(shared);
   ndt::Evaluation<PoseSums>& next = search.next();
   const double unit = lane < kMatched    ? shared.stage.max_pair_score
                       : lane < kGradient ? 1.0
@@ -181,30 +181,27 @@ __device__ __forceinline__ void AdvanceSearch(Shared& shared, double sum, int la
   reinterpret_cast<double*>(&shared.sums)[lane] = unit * sum;
   __syncwarp();
   WriteChartEntry(lane, shared, next.derivatives);
-  __syncwarp();
   if (lane == 0) {
     next.score = shared.sums.score;
     next.derivatives.score = shared.sums.score.score;
     next.finite = finite;
-    search.Advance(shared.rules, static_cast<Interrupt>(raised));
-    PublishRequest<kWeighsGuess>(shared, request);
   }
+  __syncwarp();
+  search.Advance(shared.rules, static_cast<Interrupt>(raised), WarpLanes{lane});
+  if (lane == 0) PublishRequest(shared, request);
   __syncwarp();
 }
 
-template <typename Search>
 __device__ __noinline__ void RecordIteration(const Search& search, DeviceIteration& record) {
   search.WriteStep(record.step);
   record.score = search.step_score();
 }
 
 // See AlignResult::stage.
-template <typename Search>
 __device__ __forceinline__ int ResultStage(const Search& search, const AlignProgram& program) {
   return search.result_stage() < 0 ? program.score_stage : search.result_stage();
 }
 
-template <typename Search>
 __device__ __noinline__ void WriteResult(const Search& search, const AlignProgram& program,
                                          DeviceResult& result) {
   for (int i = 0; i < 6; ++i) {

@@ -25,7 +25,7 @@ constexpr double kHalfYardM = 9.0;
 constexpr double kNoiseM = 0.01;  // largest, of every coordinate
 constexpr size_t kMapPoints = 24'000;
 constexpr size_t kScanPoints = 1'200;
-// Of a guess that is weighed: 0.1 m and 0.1 rad squared. It is 0.37 m and 0.03 rad off.
+// Of the first guess, which is weighed: 0.1 m and 0.1 rad squared. It is 0.37 m and 0.03 rad off.
 constexpr double kGuessVariance = 0.01;
 
 // Numbers from 0 to 1 (SplitMix64).
@@ -298,7 +298,6 @@ class SelfTest {
         job.scan = scene_.scan;
         job.map_T_base_guess = guess;
         job.profile = profile;
-        // A device may have a kernel of its own for guesses that are weighed.
         if (jobs.size() % scene_.guesses.size() == 0) {
           job.prior_covariance = kGuessVariance * Matrix6::Identity();
         }

@@ -125,7 +125,6 @@ TEST_P(GuessPriorTest, AProfileWithoutItGivesTheSameBits) {
   }
 }
 
-// The batch's other scans decide which kernel runs it.
 TEST_P(GuessPriorTest, ScansThatBringNoneHaveTheSameBitsBesideOnesThatDo) {
   AlignJob job = SceneJob(PreciseProfile());
   job.map_T_base_guess = Displaced(ScenePose(), {0.2, -0.1, 0.0}, 0.01);

@@ -3,10 +3,13 @@
 #include "core/ndt/guess_prior.h"
 
 #include <gtest/gtest.h>
+#include <pthread.h>
 
 #include <Eigen/LU>
 #include <cmath>
 #include <limits>
+#include <thread>
+#include <vector>
 
 #include "core/geometry/covariance.h"
 #include "core/ndt/pose_score.h"
@@ -63,7 +66,13 @@ Matrix6 CovarianceIn(const GuessPrior& prior) {
   return Eigen::Map<const Eigen::Matrix<double, 6, 6, Eigen::RowMajor>>(&prior.covariance[0][0]);
 }
 
-// The formula of guess_prior.h, by inverses.
+Matrix6 WeightOf(const GuessPrior& prior, const Matrix6& curvature) {
+  Matrix6x6 weight;
+  WeighGuess(prior, ToPlain(-curvature), OneLane{}, weight);
+  return FromPlain(weight);
+}
+
+// The formula of guess_prior.h in lengths, by inverses.
 Matrix6 ExpectedWeight(const GuessPrior& prior, const Matrix6& curvature) {
   Vector6 scale = Vector6::Ones();
   scale.tail<3>().setConstant(prior.rotation_scale_m);
@@ -89,7 +98,7 @@ TEST(GuessPriorTest, TheWeightIsThatOfTheFormula) {
     GuessPrior prior = MakePrior(1e-4 * RandomPositive(Decades(3.0, random), random),
                                  std::pow(10.0, -random.Uniform(0.5, 3.0)), scale_m);
     prior.independent_share = random.Uniform(0.002, 2.0);
-    const Matrix6 weight = FromPlain(WeightOfGuess(prior, ToPlain(-curvature)));
+    const Matrix6 weight = WeightOf(prior, curvature);
     const Matrix6 expected = ExpectedWeight(prior, curvature);
     EXPECT_LE((weight - expected).cwiseAbs().maxCoeff(), 1e-7 * expected.cwiseAbs().maxCoeff());
     EXPECT_EQ(weight, weight.transpose());
@@ -102,7 +111,7 @@ TEST(GuessPriorTest, UnobservedDirectionsKeepTheirPriorAndObservedOnesLoseIt) {
   shares << 0.0, 1e-4, 0.1, 0.2, 0.3, 0.3999;
   const Matrix6 curvature = 1e9 * Matrix6(shares.asDiagonal());
   const GuessPrior prior = MakePrior(Matrix6::Identity(), kShare, 1.0);
-  const Matrix6 weight = FromPlain(WeightOfGuess(prior, ToPlain(-curvature)));
+  const Matrix6 weight = WeightOf(prior, curvature);
   EXPECT_NEAR(weight(0, 0), 1.0, 1e-6);
   EXPECT_NEAR(weight(1, 1), 1.0, 0.03);
   for (int i = 2; i < 6; ++i) {
@@ -113,7 +122,7 @@ TEST(GuessPriorTest, UnobservedDirectionsKeepTheirPriorAndObservedOnesLoseIt) {
 TEST(GuessPriorTest, AGuessThatClaimsToBeExactIsLimitedByTheScan) {
   const Matrix6 curvature = 5e5 * Matrix6::Identity();
   const GuessPrior prior = MakePrior(Matrix6::Zero(), 0.01, 1.0);
-  const Matrix6 weight = FromPlain(WeightOfGuess(prior, ToPlain(-curvature)));
+  const Matrix6 weight = WeightOf(prior, curvature);
   // Every direction has a sixth of the curvature.
   const double threshold = 0.01 * 6.0 * 5e5;
   const double expected = threshold / std::pow(1.0 + 5e5 / threshold, 2);
@@ -127,7 +136,7 @@ TEST(GuessPriorTest, WithoutAUsableCurvatureThereIsNoPrior) {
   not_finite(0, 0) = std::numeric_limits<double>::quiet_NaN();
   for (const Matrix6& curvature :
        {Matrix6(Matrix6::Zero()), Matrix6(-Matrix6::Identity()), not_finite}) {
-    EXPECT_EQ(FromPlain(WeightOfGuess(prior, ToPlain(-curvature))), Matrix6::Zero());
+    EXPECT_EQ(WeightOf(prior, curvature), Matrix6::Zero());
   }
 }
 
@@ -148,8 +157,10 @@ TEST(GuessPriorTest, DerivativesAreThoseOfTheLoss) {
     const Vector6 d = reach * RandomChart(random);
     double chart[6];
     for (int i = 0; i < 6; ++i) chart[i] = guess[i] + d[i];
+    GuessPull pull;
+    PullToGuess(prior, ToPlain(weight), guess, chart, OneLane{}, pull);
     Derivatives derivatives;
-    AddGuessPrior(prior, ToPlain(weight), 1.0, guess, chart, derivatives);
+    AddPull(pull, ToPlain(weight), 1.0, OneLane{}, derivatives);
     EXPECT_NEAR(derivatives.score, -Loss(prior, weight, d), 1e-9 * std::abs(derivatives.score));
     const double step = 1e-5 * reach;
     for (int i = 0; i < 6; ++i) {
@@ -164,10 +175,55 @@ TEST(GuessPriorTest, DerivativesAreThoseOfTheLoss) {
     EXPECT_LE(share, 1.0);
     EXPECT_LE((FromPlain(derivatives.hessian) + share * weight).norm(), 1e-9 * weight.norm());
 
-    AddGuessPrior(prior, ToPlain(weight), -1.0, guess, chart, derivatives);
+    AddPull(pull, ToPlain(weight), -1.0, OneLane{}, derivatives);
     EXPECT_NEAR(derivatives.score, 0.0, 1e-9);
     for (int i = 0; i < 6; ++i) EXPECT_NEAR(derivatives.gradient[i], zeros[i], 1e-9);
   }
+}
+
+// Threads, each a lane of a warp.
+struct ThreadLanes {
+  static constexpr int kCount = 32;
+  int index;
+  pthread_barrier_t* barrier;
+  void Sync() const { pthread_barrier_wait(barrier); }
+};
+
+TEST(GuessPriorTest, ManyLanesComputeTheBitsOfOne) {
+  RandomNumbers random(34);
+  pthread_barrier_t barrier;
+  ASSERT_EQ(pthread_barrier_init(&barrier, nullptr, ThreadLanes::kCount), 0);
+  for (int trial = 0; trial < 10; ++trial) {
+    const GuessPrior prior = MakePrior(RandomPositive(Decades(2.0, random), random), 0.02, 5.0);
+    const Matrix6x6 hessian = ToPlain(-1e4 * RandomPositive(Decades(3.0, random), random));
+    const double guess[6] = {};
+    double chart[6];
+    for (double& value : chart) value = random.Normal();
+    struct Result {
+      Matrix6x6 weight;
+      GuessPull pull;
+      Derivatives sum;
+    };
+    const auto compute = [&](auto lanes, Result& result) {
+      WeighGuess(prior, hessian, lanes, result.weight);
+      PullToGuess(prior, result.weight, guess, chart, lanes, result.pull);
+      AddPull(result.pull, result.weight, 1.0, lanes, result.sum);
+    };
+    Result of_one;
+    compute(OneLane{}, of_one);
+    Result of_many;
+    std::vector<std::thread> threads;
+    for (int i = 0; i < ThreadLanes::kCount; ++i) {
+      threads.emplace_back([&, i] { compute(ThreadLanes{i, &barrier}, of_many); });
+    }
+    for (std::thread& thread : threads) thread.join();
+    EXPECT_NE(of_one.sum.score, 0.0);
+    EXPECT_EQ(of_many.sum.score, of_one.sum.score);
+    for (int i = 0; i < 6; ++i) EXPECT_EQ(of_many.sum.gradient[i], of_one.sum.gradient[i]);
+    EXPECT_EQ(FromPlain(of_many.weight), FromPlain(of_one.weight));
+    EXPECT_EQ(FromPlain(of_many.sum.hessian), FromPlain(of_one.sum.hessian));
+  }
+  pthread_barrier_destroy(&barrier);
 }
 
 // A hill whose derivatives are exact everywhere: the search must end at the optimum of score and

@@ -129,6 +129,13 @@ TEST(StepAhead, GoesTheSameWayUndisturbed) {
       rules.reference_x = 1.0;
       rules.regularization_scale = 0.01;
       ExpectSame(rules, {});
+      rules.prior.active = true;
+      rules.prior.observed_share = 0.1;
+      for (int i = 0; i < 6; ++i) {
+        rules.prior.covariance[i][i] = 0.1;
+        rules.prior.inverse_variance[i] = 10.0;
+      }
+      ExpectSame(rules, {});
     }
   }
 }
