@@ -65,8 +65,15 @@ std::string LowConfidence(const AlignResult& result, const ScanEstimate* estimat
 }
 
 absl::string_view NameOf(PriorSource source) {
-  return source == PriorSource::kGuess ? "the guess and its covariance"
-                                       : "odometry since the last pose that was observed";
+  switch (source) {
+    case PriorSource::kGuess:
+      return "the guess and its covariance";
+    case PriorSource::kOdometry:
+      return "odometry since the last pose that was observed";
+    case PriorSource::kFilter:
+      return "the filter of the session";
+  }
+  return "";
 }
 
 Verdict JudgeDegenerate(const AlignResult& result, const Degeneracy& degeneracy, bool strict,
@@ -77,6 +84,10 @@ Verdict JudgeDegenerate(const AlignResult& result, const Degeneracy& degeneracy,
   for (const PriorPose& prior : known.priors) {
     const double within_m = ErrorBoundAlongUnobserved(degeneracy, result.map_T_base, prior);
     if (!best.has_value() || within_m < best->within_m) best = SettledBy{prior.source, within_m};
+    if (prior.source == PriorSource::kFilter) {
+      best = SettledBy{prior.source, within_m};
+      break;
+    }
   }
   if (!best.has_value()) {
     return {AlignmentStatus::kDegenerate,
@@ -84,7 +95,7 @@ Verdict JudgeDegenerate(const AlignResult& result, const Degeneracy& degeneracy,
                          "; neither a guess with a covariance nor odometry "
                          "says where the vehicle is along it")};
   }
-  if (!(best->within_m <= kSettledWithinM)) {
+  if (best->source != PriorSource::kFilter && !(best->within_m <= kSettledWithinM)) {
     return {AlignmentStatus::kDegenerate,
             absl::StrCat(unobserved, "; ", NameOf(best->source), " leave ", best->within_m,
                          " m, allowed are ", kSettledWithinM)};

@@ -50,7 +50,9 @@ constexpr double kStrictMinFarConfidence = 0.5;
 // them by this: beyond it, a pose counts as distinct (HypothesisOptions::min_separation_m).
 constexpr double kSettledWithinM = 1.0;
 
-enum class PriorSource { kGuess, kOdometry };
+// kFilter: the session's own filter (PoseFusion). What it says of the pose goes out with every
+// result, so it makes up for unobserved directions however far it leaves the pose open.
+enum class PriorSource { kGuess, kOdometry, kFilter };
 
 // A pose known without the scan.
 struct PriorPose {

@@ -27,13 +27,8 @@ constexpr double kMinStep = 1e-6;
 constexpr double kMaxStep = 100.0;
 constexpr double kMinLeafM = 1e-9;
 
-constexpr double kMinRecoveryRadiusM = 1e-3;
-constexpr double kMaxRecoveryRadiusM = 1000.0;
 // The offset of the poses around a result, along each axis.
 constexpr double kMaxOffsetM = 100.0;
-constexpr uint32_t kMaxConfirmationScans = 1000;
-// Seconds and metres that must be over 0: stamps have a resolution of a nanosecond.
-constexpr double kMinLimit = 1e-9;
 
 // In the order of the contract.
 constexpr NeighborSearch kSearchMethods[] = {NeighborSearch::kRadius, NeighborSearch::kDirect7,
@@ -72,11 +67,6 @@ class OptionalNumbers {
   const google::protobuf::Message& message_;
   const absl::string_view path_;
 };
-
-absl::Status PrefixField(absl::string_view field, const absl::Status& status) {
-  if (status.ok()) return status;
-  return absl::InvalidArgumentError(absl::StrCat(field, ".", status.message()));
-}
 
 // Leaves the default where there are none.
 absl::Status ReadThree(const google::protobuf::RepeatedField<double>& values,
@@ -358,47 +348,6 @@ absl::Status CheckVehicle(const std::string& vehicle) {
   // Not every database of maps can keep one.
   if (vehicle.find('\0') == std::string::npos) return absl::OkStatus();
   return absl::InvalidArgumentError("vehicle must not have zero bytes");
-}
-
-absl::StatusOr<RecoveryOptions> RecoveryOptionsFromProto(const v1::RecoveryOptions& options,
-                                                         const Limits& limits) {
-  RecoveryOptions result;
-  result.lost_after_scans = options.lost_after_scans();
-  result.initial_radius_m = options.initial_radius_m();
-  result.max_radius_m = options.max_radius_m();
-  result.apply = options.apply();
-  result.candidates = limits.max_recovery_candidates;
-  result.min_confirmation_travel_m = options.min_confirmation_travel_m();
-  if (options.false_confirmation_rate() != 0.0) {
-    result.confirmation.false_acceptance = options.false_confirmation_rate();
-  }
-  VOXLOC_TRY(CheckRangeOrZero("recovery.false_confirmation_rate", options.false_confirmation_rate(),
-                              kMinProbability, kMaxShare, "the default"));
-  constexpr NumberRange kRadius = FromTo(kMinRecoveryRadiusM, kMaxRecoveryRadiusM);
-  VOXLOC_TRY(CheckRanges({{"recovery.initial_radius_m", result.initial_radius_m, kRadius},
-                          {"recovery.max_radius_m", result.max_radius_m, kRadius},
-                          {"recovery.min_confirmation_travel_m", result.min_confirmation_travel_m,
-                           FromTo(0.0, kMaxLengthM)}}));
-  VOXLOC_TRY(CheckRanges({{"recovery.max_confirmation_scans", options.max_confirmation_scans(),
-                           NumberRange().AtMost(kMaxConfirmationScans)}}));
-  if (options.max_confirmation_scans() > 0) {
-    result.confirmation.max_observations = static_cast<int>(options.max_confirmation_scans());
-  }
-  VOXLOC_TRY(PrefixField("recovery", ValidateRecoveryOptions(result)));
-  return result;
-}
-
-absl::StatusOr<AccumulationOptions> AccumulationFromProto(const v1::ScanAccumulation& options,
-                                                          const Limits& limits) {
-  AccumulationOptions result;
-  result.max_scans = options.scans();
-  if (options.max_age_s() != 0.0) result.max_age_s = options.max_age_s();
-  if (options.max_distance_m() != 0.0) result.max_distance_m = options.max_distance_m();
-  result.max_points = limits.max_accumulated_points;
-  VOXLOC_TRY(CheckRangeOrZero("accumulation.max_age_s", options.max_age_s(), kMinLimit, kMaxSeconds,
-                              "the default"));
-  VOXLOC_TRY(PrefixField("accumulation", ValidateAccumulationOptions(result)));
-  return result;
 }
 
 void CellStatisticsToProto(const CellStatistics& statistics, v1::CellStatistics& proto) {

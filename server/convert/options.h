@@ -20,13 +20,11 @@
 #include "core/estimate/scan_estimate.h"
 #include "core/geometry/pose.h"
 #include "core/tracking/pose_buffer.h"
-#include "core/tracking/recovery.h"
 #include "core/tracking/scan_gate.h"
 #include "core/tracking/verdict.h"
 #include "server/config/config.h"
 #include "voxloc/v1/options.pb.h"
 #include "voxloc/v1/scan.pb.h"
-#include "voxloc/v1/session.pb.h"
 
 namespace voxloc::server {
 
@@ -89,12 +87,6 @@ inline constexpr CovarianceMethod kCovarianceMethods[] = {
 
 // InvalidArgument: longer than 128 bytes.
 [[nodiscard]] absl::Status CheckVehicle(const std::string& vehicle);
-
-[[nodiscard]] absl::StatusOr<RecoveryOptions> RecoveryOptionsFromProto(
-    const v1::RecoveryOptions& options, const Limits& limits);
-
-[[nodiscard]] absl::StatusOr<AccumulationOptions> AccumulationFromProto(
-    const v1::ScanAccumulation& options, const Limits& limits);
 
 void ProfileToProto(const Profile& profile, v1::Profile& proto);
 void StageToProto(const Stage& stage, v1::ProfileStage& proto);

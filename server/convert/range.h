@@ -26,6 +26,8 @@ inline constexpr double kMaxLinearMps = 1e4;
 inline constexpr double kMaxAngularRadps = 1e3;
 // 31 years; in nanoseconds they are an int64.
 inline constexpr double kMaxSeconds = 1e9;
+// Seconds and metres that must be over 0: stamps have a resolution of a nanosecond.
+inline constexpr double kMinLimit = 1e-9;
 // The variances of a covariance: standard deviations from a nanometre to 1000 km.
 inline constexpr double kMinVariance = 1e-18;
 inline constexpr double kMaxVariance = 1e12;
@@ -41,6 +43,12 @@ inline constexpr double kMinFactor = 1e-6;
 inline constexpr double kMaxFactor = 1e6;
 // Thresholds of scores.
 inline constexpr double kMaxScore = 1e9;
+
+// The status of a check of the message in this field, of which it names a field.
+[[nodiscard]] inline absl::Status PrefixField(absl::string_view field, const absl::Status& status) {
+  if (status.ok()) return status;
+  return absl::InvalidArgumentError(absl::StrCat(field, ".", status.message()));
+}
 
 // InvalidArgument: the value is neither from `low` to `high` nor 0, which means `zero`, such as "no
 // limit".

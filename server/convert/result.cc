@@ -31,7 +31,8 @@ constexpr DiagnosticLevel kDiagnosticLevels[] = {DiagnosticLevel::kOk, Diagnosti
                                                  DiagnosticLevel::kError};
 constexpr ProposalState kProposalStates[] = {ProposalState::kNone, ProposalState::kPending,
                                              ProposalState::kConfirmed, ProposalState::kDropped};
-constexpr PriorSource kPriorSources[] = {PriorSource::kGuess, PriorSource::kOdometry};
+constexpr PriorSource kPriorSources[] = {PriorSource::kGuess, PriorSource::kOdometry,
+                                         PriorSource::kFilter};
 static_assert(std::size(kTerminations) == v1::TerminationReason_MAX &&
               std::size(kAxisObservations) == v1::AxisVerdict_MAX &&
               std::size(kDiagnosticLevels) == v1::DiagnosticLevel_MAX &&
@@ -284,6 +285,27 @@ void RecoveryOutcomeToProto(const RecoveryOutcome& outcome, v1::RecoveryProposal
   proto.set_checked_scans(static_cast<uint32_t>(outcome.checked_scans));
   proto.set_agreeing_scans(static_cast<uint32_t>(outcome.agreeing_scans));
   proto.set_applied(outcome.applied);
+}
+
+void FusedPoseToProto(const FusedPose& fused, const Matrix6& systematic_covariance,
+                      const std::optional<Pose>& odom_T_base, v1::FusedPose& proto) {
+  PoseToProto(fused.map_T_base, *proto.mutable_map_t_base()->mutable_pose());
+  AppendRowMajor(Matrix6(fused.covariance + systematic_covariance),
+                 *proto.mutable_map_t_base()->mutable_covariance());
+  if (odom_T_base.has_value()) {
+    PoseToProto(fused.map_T_base * odom_T_base->Inverse(), *proto.mutable_map_t_odom());
+  }
+  for (const double way_m : fused.since_observed_m) {
+    proto.add_sources(way_m == 0.0 ? v1::AXIS_SOURCE_SCAN : v1::AXIS_SOURCE_MOTION);
+    proto.add_distance_since_observed_m(way_m);
+  }
+  proto.set_resets(fused.resets);
+  proto.set_scan_used(fused.refusal.empty());
+  proto.set_detail(fused.refusal);
+  proto.set_odometry_scale(fused.scale);
+  proto.set_odometry_scale_sigma(fused.scale_sigma);
+  proto.set_yaw_rate_bias_radps(fused.yaw_rate_bias_radps);
+  proto.set_yaw_rate_bias_sigma_radps(fused.yaw_rate_bias_sigma_radps);
 }
 
 void TrimToMessageSize(uint64_t max_bytes, v1::AlignmentResult& result) {

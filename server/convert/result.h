@@ -7,6 +7,7 @@
 #define VOXLOC_SERVER_CONVERT_RESULT_H_
 
 #include <cstdint>
+#include <optional>
 
 #include "core/cloud/filters.h"
 #include "core/cloud/point_cloud.h"
@@ -14,6 +15,7 @@
 #include "core/estimate/quality/sweep_check.h"
 #include "core/estimate/scan_estimate.h"
 #include "core/geometry/pose.h"
+#include "core/tracking/pose_fusion.h"
 #include "core/tracking/pose_proposal.h"
 #include "core/tracking/recovery.h"
 #include "core/tracking/scan_gate.h"
@@ -51,6 +53,10 @@ void DiagnosticsToProto(const Diagnostics& diagnostics, v1::Diagnostics& proto);
 void RecoverySearchToProto(const RecoveryReport& report, v1::RecoveryProposal& proto);
 void ProposalCheckToProto(const ProposalCheck& check, v1::RecoveryProposal& proto);
 void RecoveryOutcomeToProto(const RecoveryOutcome& outcome, v1::RecoveryProposal& proto);
+
+// `systematic_covariance` is what the covariance of the fused pose lacks.
+void FusedPoseToProto(const FusedPose& fused, const Matrix6& systematic_covariance,
+                      const std::optional<Pose>& odom_T_base, v1::FusedPose& proto);
 
 // Removes optional outputs, clouds first, until a message with the result has at most max_bytes,
 // and lists them in `omitted`. The mandatory fields always fit.

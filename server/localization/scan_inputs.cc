@@ -31,36 +31,57 @@ Matrix6 MotionCovariance(const Pose& map_T_base_guess, const Pose& carried_by,
   return covariance;
 }
 
+// Sets the guess of a scan that has none of its own from what the session knows.
+void GuessFromSession(const AlignOptions& options, PlacedScan& placed) {
+  const SessionState::ScanPrior& prior = placed.prior;
+  std::optional<Pose> carried_by;
+  if (placed.fusion.has_value() && placed.fusion->known) {
+    placed.guess_map_T_base = placed.fusion->map_T_base;
+    carried_by = placed.fusion->motion;
+    placed.guess_covariance = placed.fusion->covariance +
+                              SystematicCovariance(options.covariance.systematic,
+                                                   placed.fusion->map_T_base, prior.base_twist)
+                                  .Sum();
+  } else if (prior.status.ok()) {
+    placed.guess_map_T_base = prior.guess_map_T_base;
+    placed.guess_covariance = prior.guess_covariance;
+    carried_by = prior.carried_by;
+    placed.interpolated = prior.older.has_value();
+    if (prior.corrected) placed.uncorrected_guess_map_T_base = prior.odometry_T_base;
+  } else {
+    return;
+  }
+  if (carried_by.has_value()) {
+    placed.motion_covariance = MotionCovariance(*placed.guess_map_T_base, *carried_by, options);
+  }
+  // Normalized as PoseFromProto does, so that the replay of a capture is exact.
+  placed.guess_map_T_base->rotation.normalize();
+  if (placed.uncorrected_guess_map_T_base.has_value())
+    placed.uncorrected_guess_map_T_base->rotation.normalize();
+}
+
 }  // namespace
 
 PlacedScan PlaceScan(const ScanParts& parts, const ScanSource& source, const ScanHints& hints,
                      ScanFacts& facts) {
+  const AlignOptions& options = source.recipe.align;
   PlacedScan placed;
-  placed.corrected_stamp_ns = source.recipe.align.sensor.CorrectStamp(facts.stamp_ns);
+  placed.corrected_stamp_ns = options.sensor.CorrectStamp(facts.stamp_ns);
   SessionState::ScanPrior& prior = placed.prior;
   prior = source.state->TakePrior(placed.corrected_stamp_ns, hints.odom_T_base);
   facts.active = prior.active;
   if (hints.base_twist.has_value()) prior.base_twist = hints.base_twist;
+  if (prior.active) {
+    placed.fusion =
+        source.state->BeginFusion(placed.corrected_stamp_ns, prior, options.covariance.systematic);
+  }
   placed.guess_map_T_base = hints.guess_map_T_base;
   placed.guess_covariance = hints.guess_covariance;
-  if (!placed.guess_map_T_base.has_value() && prior.status.ok()) {
-    placed.guess_map_T_base = prior.guess_map_T_base;
-    placed.guess_covariance = prior.guess_covariance;
-    if (prior.carried_by.has_value()) {
-      placed.motion_covariance =
-          MotionCovariance(prior.guess_map_T_base, *prior.carried_by, source.recipe.align);
-    }
-    placed.interpolated = prior.older.has_value();
-    if (prior.corrected) placed.uncorrected_guess_map_T_base = prior.odometry_T_base;
-    // Normalized as PoseFromProto does, so that the replay of a capture is exact.
-    placed.guess_map_T_base->rotation.normalize();
-    if (placed.uncorrected_guess_map_T_base.has_value())
-      placed.uncorrected_guess_map_T_base->rotation.normalize();
-  }
+  if (!placed.guess_map_T_base.has_value()) GuessFromSession(options, placed);
   if (hints.motion_covariance.has_value()) placed.motion_covariance = hints.motion_covariance;
   if (!placed.motion_covariance.has_value()) placed.motion_covariance = placed.guess_covariance;
   if (!placed.guess_map_T_base.has_value()) facts.guess = prior.status;
-  if (source.recipe.align.regularize) {
+  if (options.regularize) {
     placed.reference_map =
         hints.reference_map.has_value() ? hints.reference_map : prior.reference_map;
   }
@@ -70,7 +91,7 @@ PlacedScan PlaceScan(const ScanParts& parts, const ScanSource& source, const Sca
   placed.map_status = map.status();
   if (!map.ok()) return placed;
   placed.map = *std::move(map);
-  auto profile = ProfileOnMap(source.recipe.align.profile, *placed.map.facts->build, source.map);
+  auto profile = ProfileOnMap(options.profile, *placed.map.facts->build, source.map);
   placed.map_status = profile.status();
   if (!profile.ok()) return placed;
   placed.profile = *std::move(profile);
@@ -104,6 +125,9 @@ PriorKnowledge PlacedScan::MakePriorKnowledge(double odometry_drift) const {
   known.map_T_base_guess = guess_map_T_base;
   if (guess_map_T_base.has_value() && guess_covariance.has_value()) {
     known.priors.push_back({PriorSource::kGuess, *guess_map_T_base, *guess_covariance});
+  }
+  if (fusion.has_value() && fusion->known) {
+    known.priors.push_back({PriorSource::kFilter, fusion->map_T_base, fusion->covariance});
   }
   const auto odometry = prior.anchor.Prior(odometry_drift);
   if (odometry.has_value()) known.priors.push_back(*odometry);

@@ -73,6 +73,8 @@ struct PlacedScan {
   std::optional<Matrix6> guess_covariance;
   std::optional<Matrix6> motion_covariance;  // see AlignJob::prior_covariance
   bool interpolated = false;                 // the guess was interpolated from the session's poses
+  // Where the session fuses scans and odometry: what its filter predicts.
+  std::optional<PoseFusion::Prediction> fusion;
   // The guess by the session's poses alone, where a recovery has corrected `guess_map_T_base`.
   std::optional<Pose> uncorrected_guess_map_T_base;
   std::optional<Eigen::Vector3d> reference_map;

@@ -281,6 +281,14 @@ void ScanWork::Complete(AlignResult result, const ScanEstimate* estimate, const 
 
   if (verdict.accepted) {
     CheckSweep(result);
+    if (placed_->fusion.has_value() && estimate != nullptr && estimate->degeneracy.has_value()) {
+      const CovarianceReport& covariance = estimate->covariance;
+      observation_ = ObserveByScan(result.map_T_base, covariance.covariance,
+                                   covariance.method == CovarianceMethod::kCalibrated
+                                       ? SystematicAt(result.map_T_base)
+                                       : Matrix6(Matrix6::Zero()),
+                                   *estimate->degeneracy);
+    }
     source_->state->Found(placed_->corrected_stamp_ns, result.map_T_base, placed_->prior,
                           {uncorrected_suffices_, verdict.status == AlignmentStatus::kOk});
     parts_.last_poses.Record({source_->vehicle, source_->map, placed_->map.snapshot->revision,
@@ -448,8 +456,27 @@ void ScanWork::AnswerOrRecover(v1::AlignmentStatus status, absl::string_view det
   RecoveryWork::Start(parts_, source_, std::move(task), std::move(reply_));
 }
 
+Matrix6 ScanWork::SystematicAt(const Pose& map_T_base) const {
+  const EstimateOptions& options =
+      own_estimate_.has_value() ? *own_estimate_ : source_->recipe.estimate;
+  const SystematicParts parts =
+      SystematicCovariance(options.covariance.systematic, map_T_base, placed_->prior.base_twist);
+  // What a sweep does to a scan differs from scan to scan.
+  return parts.map_and_mounting + parts.time;
+}
+
+void ScanWork::Fuse() {
+  if (!placed_.has_value() || !placed_->fusion.has_value()) return;
+  const auto fused = source_->state->EndFusion(placed_->fusion->scan,
+                                               observation_.has_value() ? &*observation_ : nullptr);
+  if (!fused.has_value()) return;
+  FusedPoseToProto(*fused, SystematicAt(fused->map_T_base), hints_.odom_T_base,
+                   *reply_.result().mutable_fused());
+}
+
 void ScanWork::CompleteReply(v1::AlignmentStatus status, absl::string_view detail) {
   reply_.SetStatus(status, detail);
+  Fuse();
   const Diagnostics diagnostics = source_->state->Finish(gate_);
   if (source_->recipe.output.diagnostics()) {
     DiagnosticsToProto(diagnostics, *reply_.result().mutable_diagnostics());

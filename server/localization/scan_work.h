@@ -99,6 +99,10 @@ class ScanWork : public ScanTask {
   void AnswerOutOfMap();
   void AnswerOrRecover(v1::AlignmentStatus status, absl::string_view detail,
                        std::optional<AlignResult> own = std::nullopt);
+  // The errors of a pose that neighbouring scans have in common.
+  [[nodiscard]] Matrix6 SystematicAt(const Pose& map_T_base) const;
+  // Ends the scan in the session's filter, where it has one.
+  void Fuse();
   // Completes the reply without sending it, and sets the inputs for a capture.
   void CompleteReply(v1::AlignmentStatus status, absl::string_view detail);
   // Reports the poses that the guess of an aligned scan was interpolated from.
@@ -128,6 +132,8 @@ class ScanWork : public ScanTask {
 
   // Aligned: the alignment from the uncorrected guess converged to the same pose.
   bool uncorrected_suffices_ = false;
+  // Judged: of an accepted result, for the session's filter.
+  std::optional<ScanObservation> observation_;
 };
 
 }  // namespace voxloc::server

@@ -11,6 +11,7 @@
 #include "server/convert/options.h"
 #include "server/convert/pose.h"
 #include "server/convert/range.h"
+#include "server/convert/session.h"
 
 namespace voxloc::server {
 namespace {
@@ -64,6 +65,9 @@ absl::StatusOr<OpenedSession> OpenSession(const Config& config, const ResidentMa
   if (open.has_accumulation()) {
     VOXLOC_ASSIGN_OR_RETURN(state.accumulation,
                             AccumulationFromProto(open.accumulation(), config.limits));
+  }
+  if (open.has_fusion()) {
+    VOXLOC_ASSIGN_OR_RETURN(state.fusion, OdometryErrorsFromProto(open.fusion()));
   }
   if (open.from_last_pose()) {
     if (source.vehicle.empty()) {

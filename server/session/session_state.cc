@@ -39,6 +39,7 @@ SessionState::SessionState(const Options& options)
       references_(ReferencesLike(options.poses)),
       last_map_T_base_(options.last_map_T_base),
       history_(options.accumulation.value_or(AccumulationOptions())) {
+  if (options.fusion.has_value()) fusion_.emplace(*options.fusion);
   if (!options.recovery.has_value()) return;
   policy_.emplace(*options.recovery);
   if (last_map_T_base_.has_value()) policy_->Found(*last_map_T_base_, std::nullopt);
@@ -72,6 +73,7 @@ void SessionState::Activate(bool active) {
   last_map_T_base_.reset();
   odometry_.reset();
   anchor_.Reset();
+  if (fusion_.has_value()) fusion_->Clear();
   proposal_.reset();
   correction_.reset();
   if (policy_.has_value()) policy_->Reset();
@@ -209,6 +211,7 @@ RecoveryOutcome SessionState::EndProposalCheck(const std::optional<Pose>& map_T_
     track_.Reset();
     policy_->Found(*map_T_base, odometry_T_base);
     anchor_.Reset();
+    if (fusion_.has_value()) fusion_->Clear();
     if (odometry_T_base.has_value()) {
       if (odometry_ == Odometry::kScans) {
         carried_ = PropagatedPose{*map_T_base, odometry_T_base};

@@ -24,6 +24,7 @@
 #include "core/estimate/quality/sweep_check.h"
 #include "core/geometry/twist.h"
 #include "core/tracking/pose_buffer.h"
+#include "core/tracking/pose_fusion.h"
 #include "core/tracking/pose_proposal.h"
 #include "core/tracking/recovery.h"
 #include "core/tracking/scan_gate.h"
@@ -47,6 +48,7 @@ class SessionState {
     PoseBufferOptions poses;  // references: as many
     std::optional<RecoveryOptions> recovery;
     std::optional<AccumulationOptions> accumulation;
+    std::optional<OdometryErrors> fusion;
     // Where the vehicle was last, in an earlier session; nullopt: not known, or not asked for.
     std::optional<Pose> last_map_T_base;
   };
@@ -103,6 +105,20 @@ class SessionState {
   [[nodiscard]] size_t accumulated_points() {
     const absl::MutexLock lock(&mutex_);
     return history_.points();
+  }
+
+  // Scans are fused with the odometry, each between a call of either; see PoseFusion. nullopt: the
+  // session has no filter.
+  [[nodiscard]] std::optional<PoseFusion::Prediction> BeginFusion(
+      int64_t stamp_ns, const ScanPrior& prior, const SystematicError& systematic) {
+    const absl::MutexLock lock(&mutex_);
+    if (!fusion_.has_value()) return std::nullopt;
+    return fusion_->Begin(stamp_ns, prior.odometry_T_base, prior.base_twist, systematic);
+  }
+  [[nodiscard]] std::optional<FusedPose> EndFusion(uint64_t scan,
+                                                   const ScanObservation* observation) {
+    const absl::MutexLock lock(&mutex_);
+    return fusion_->End(scan, observation);
   }
 
   // Counts the scan and hands out its record.
@@ -167,6 +183,7 @@ class SessionState {
   enum class Odometry { kPoses, kScans };
   std::optional<Odometry> odometry_ ABSL_GUARDED_BY(mutex_);
   OdometryAnchor anchor_ ABSL_GUARDED_BY(mutex_);
+  std::optional<PoseFusion> fusion_ ABSL_GUARDED_BY(mutex_);
   ScanHistory history_ ABSL_GUARDED_BY(mutex_);
   SweepCheck sweeps_ ABSL_GUARDED_BY(mutex_);
   TrackCheck track_ ABSL_GUARDED_BY(mutex_);

@@ -160,6 +160,16 @@ TEST_F(StrictVerdict, AcceptsADegenerateResultOnlyWhereAPriorSettlesIt) {
   EXPECT_EQ(Judged().settled_by->within_m, 0.5);
 }
 
+TEST_F(StrictVerdict, AcceptsADegenerateResultHoweverUnsureTheFilterIs) {
+  ASSERT_NO_FATAL_FAILURE(SetDegenerate());
+  AddPrior(PriorSource::kGuess, 10.25, 0.125);
+  AddPrior(PriorSource::kFilter, 10.5, 5.0);
+  EXPECT_TRUE(Judged().accepted);
+  ASSERT_TRUE(Judged().settled_by.has_value());
+  EXPECT_EQ(Judged().settled_by->source, PriorSource::kFilter);
+  EXPECT_EQ(Judged().settled_by->within_m, 10.5);
+}
+
 TEST_F(StrictVerdict, LeavesTheReferencesRuleAsItIs) {
   profile_.acceptance_rule = AcceptanceRule::kReference;
   limits_ = AcceptanceLimits();

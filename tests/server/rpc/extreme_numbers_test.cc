@@ -308,7 +308,10 @@ TEST_F(ExtremeNumbers, OfASession) {
       " limits { max_points_per_scan: 10000 max_waiting_scans: 1 timeout_s: 60 max_delay_s: 60 } "
       "recovery { lost_after_scans: 1 initial_radius_m: 1 max_radius_m: 2 "
       "false_confirmation_rate: 0.001 max_confirmation_scans: 3 min_confirmation_travel_m: 1 } "
-      "accumulation { scans: 2 max_age_s: 1 max_distance_m: 10 }");
+      "accumulation { scans: 2 max_age_s: 1 max_distance_m: 10 } "
+      "fusion { scale_sigma { value: 0.02 } position_sigma_per_metre { value: 0.01 } "
+      "rotation_sigma_per_metre { value: 0.001 } rotation_sigma_per_radian { value: 0.02 } "
+      "yaw_rate_bias_sigma_radps { value: 0.001 } }");
   const auto scan = [] {
     auto request = std::make_unique<v1::AlignScansRequest>();
     *request->mutable_scan() = FullScan();

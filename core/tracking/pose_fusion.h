@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// PoseFusion: the pose of a vehicle by its scans and its odometry, scan by scan. Each scan begins
+// with a prediction, from which it can be aligned, and ends with the fused pose, whether its result
+// is used or not:
+//
+//   const auto prediction = fusion.Begin(stamp_ns, odometry_T_base, base_twist, systematic);
+//   ... align from prediction.map_T_base ...
+//   const auto fused = fusion.End(prediction.scan, observation);
+//
+// Scans may end in another order than they began: a late observation enters at its own time, and
+// what followed is computed anew.
+//
+// Observations that contradict the prediction are left out. When several in a row contradict it and
+// agree with each other, the fused pose is theirs.
+//
+// Not thread-safe: its session locks.
+
+#ifndef VOXLOC_CORE_TRACKING_POSE_FUSION_H_
+#define VOXLOC_CORE_TRACKING_POSE_FUSION_H_
+
+#include <array>
+#include <cstdint>
+#include <deque>
+#include <optional>
+#include <string>
+
+#include "core/estimate/covariance/calibrated_covariance.h"
+#include "core/estimate/covariance/covariance_estimator.h"
+#include "core/geometry/pose.h"
+#include "core/geometry/twist.h"
+#include "core/tracking/pose_filter.h"
+
+namespace voxloc {
+
+// What a scan says about the pose of its base, along the directions that it observes.
+struct ScanObservation : PoseObservation {
+  // Of the pose, what a filter starts with: the directions that the scan does not observe included.
+  Matrix6 pose_covariance = Matrix6::Zero();
+  // Errors that neighbouring scans have in common, about fixed map axes; in neither covariance.
+  Matrix6 systematic_covariance = Matrix6::Zero();
+  // How much of each axis of the base is observed, order x y z rx ry rz, 0 to 1.
+  Vector6 observed = Vector6::Zero();
+};
+
+// Of an aligned scan: its pose, the covariance of the method kCalibrated with what of it is
+// systematic, and its spectrum. Directions up to kGatedRatio of the largest information say
+// nothing; above it, the weight rises with the share s of the information as (1 - kGatedRatio /
+// s)^2.
+[[nodiscard]] ScanObservation ObserveByScan(const Pose& map_T_base, const Matrix6& covariance,
+                                            const Matrix6& systematic_covariance,
+                                            const Degeneracy& degeneracy);
+
+struct FusedPose {
+  Pose map_T_base;
+  Matrix6 covariance = Matrix6::Zero();  // about fixed map axes, without systematic errors
+  // Way since each axis of the base was observed, order x y z rx ry rz; 0: by this scan.
+  std::array<double, 6> since_observed_m{};
+  uint32_t resets = 0;  // times that the pose did not follow from its past, the first included
+  std::string refusal;  // why the scan's observation was not used; empty: it was
+  double scale = 1.0;   // see PoseFilter
+  double scale_sigma = 0.0;
+  double yaw_rate_bias_radps = 0.0;
+  double yaw_rate_bias_sigma_radps = 0.0;
+};
+
+class PoseFusion {
+ public:
+  // Observations in a row that must contradict the prediction and agree with each other. Two can do
+  // so where scans slide, and each one more keeps the pose wrong for longer after a wheel has
+  // slipped.
+  static constexpr int kContradictions = 3;
+  // Scans that may have begun and not ended; beyond it, the oldest cannot be used any more.
+  static constexpr size_t kMaxOpenScans = 16;
+
+  explicit PoseFusion(const OdometryErrors& errors) : last_(errors) {}
+
+  struct Prediction {
+    uint64_t scan = 0;   // for End
+    bool known = false;  // false: there is no pose yet, and the rest means nothing
+    Pose map_T_base;
+    Matrix6 covariance = Matrix6::Zero();  // as FusedPose::covariance
+    Pose motion;                           // since the last observation that was used
+  };
+  // The motion since the scan before is that of the odometry, where both scans have it; else that
+  // of the twist. Without either, after a pause or a jump of the odometry, the pose is forgotten.
+  // `stamp_ns` of 0: not known.
+  [[nodiscard]] Prediction Begin(int64_t stamp_ns, const std::optional<Pose>& odometry_T_base,
+                                 const std::optional<Twist>& base_twist,
+                                 const SystematicError& systematic);
+
+  // nullopt: no pose is known. `observation` is null for a scan without an accepted result.
+  [[nodiscard]] std::optional<FusedPose> End(uint64_t scan, const ScanObservation* observation);
+
+  // Forgets the pose; scale and bias of the odometry stay.
+  void Clear();
+
+ private:
+  struct State {
+    explicit State(const OdometryErrors& errors) : filter(errors) {}
+
+    PoseFilter filter;
+    bool known = false;
+    // By the observations that contradict the filter, and how many have agreed in a row.
+    std::optional<PoseFilter> rival;
+    int rival_scans = 0;
+    std::array<double, 6> since_observed_m{};
+    Pose motion;  // since the last observation that was used
+    uint32_t resets = 0;
+  };
+  struct Step {
+    uint64_t scan = 0;
+    std::optional<BaseMotion> motion;  // from the step before; nullopt: not known
+    State before;                      // predicted, without the scan's observation
+    bool ended = false;
+    std::optional<ScanObservation> observation;
+  };
+
+  // nullopt: the motion since the newest step is not known.
+  [[nodiscard]] std::optional<BaseMotion> MotionTo(double duration_s,
+                                                   const std::optional<Pose>& odometry_T_base,
+                                                   const std::optional<Twist>& base_twist) const;
+  static void Predict(const std::optional<BaseMotion>& motion, State& state);
+  // Returns why the observation is not used; empty: it is.
+  static std::string Observe(const ScanObservation& observation, State& state);
+
+  State last_;              // after the newest step
+  std::deque<Step> steps_;  // from the oldest one that has not ended
+  uint64_t scans_ = 0;
+  int64_t stamp_ns_ = 0;  // of the newest step
+  std::optional<Pose> odometry_T_base_;
+  std::optional<Twist> twist_;  // by the last motion
+};
+
+}  // namespace voxloc
+
+#endif  // VOXLOC_CORE_TRACKING_POSE_FUSION_H_
