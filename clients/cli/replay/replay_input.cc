@@ -11,6 +11,13 @@
 #include "core/status/try.h"
 
 namespace voxloc::cli {
+namespace {
+
+// The defaults of v1::FusionOptions: share of the way, and radians a metre.
+constexpr double kOdometryScaleSigma = 0.02;
+constexpr double kOdometryRotationSigma = 0.001;
+
+}  // namespace
 
 absl::StatusOr<ReplayInput> ReadReplayInput(const ReplayFiles& files) {
   VOXLOC_ASSIGN_OR_RETURN(const TrajectoryFormat format, TrajectoryFormatNamed(files.pose_format));
@@ -78,6 +85,15 @@ Pose GuessSource::GuessFor(size_t index, const std::optional<Pose>& previous) co
   if (kind_ == Kind::kPrevious && previous.has_value()) guess = *previous;
   if (perturbation_.has_value()) guess = Perturb(guess, *perturbation_, seed_, from);
   return carried ? input_.CarryByOdometry(guess, from, index) : guess;
+}
+
+Matrix6 GuessSource::CovarianceFor(size_t index, const Matrix6& given) const {
+  if (kind_ != Kind::kOdometry || index == 0) return given;
+  const double distance_m = TranslationDistance(input_.odometry[0], input_.odometry[index]);
+  Vector6 carried;
+  carried << Eigen::Vector3d::Constant(kOdometryScaleSigma * distance_m),
+      Eigen::Vector3d::Constant(kOdometryRotationSigma * distance_m);
+  return given + Matrix6(carried.cwiseAbs2().asDiagonal());
 }
 
 ScanSource FileScans(std::vector<std::string> paths, const CloudReadOptions& read) {

@@ -25,6 +25,7 @@
 #include "core/cloud/filters.h"
 #include "core/cloud/io/cloud_file.h"
 #include "core/cloud/point_cloud.h"
+#include "core/geometry/covariance.h"
 #include "voxloc/v1/cloud.pb.h"
 
 namespace voxloc::cli {
@@ -76,16 +77,14 @@ class GuessSource {
       : input_(input), kind_(kind), perturbation_(std::move(perturbation)), seed_(seed) {}
 
   // Whether a scan is to be sent without a guess. By odometry the server carries its last accepted
-  // answer on, once it has one: `any_accepted`.
-  [[nodiscard]] bool IsLeftToServer(bool any_accepted) const {
-    return kind_ == Kind::kOdometry && any_accepted;
+  // answer or its filter's pose on, once it has one: `server_knows`.
+  [[nodiscard]] bool IsLeftToServer(bool server_knows) const {
+    return kind_ == Kind::kOdometry && server_knows;
   }
 
-  // Whether the guess is as good as the user says: one that was carried on has the errors of the
-  // odometry as well.
-  [[nodiscard]] bool IsAsGiven(size_t index) const {
-    return kind_ != Kind::kOdometry || index == 0;
-  }
+  // `given`: of the guesses, about fixed map axes. One that is carried on has errors of the
+  // odometry as well: by the distance from the first scan, as much as FusionOptions has by default.
+  [[nodiscard]] Matrix6 CovarianceFor(size_t index, const Matrix6& given) const;
 
   // `previous`: the pose of the newest answer that has one; without any the truth is used.
   [[nodiscard]] Pose GuessFor(size_t index, const std::optional<Pose>& previous) const;

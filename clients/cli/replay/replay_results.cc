@@ -3,7 +3,6 @@
 #include "clients/cli/replay/replay_results.h"
 
 #include <algorithm>
-#include <cmath>
 #include <cstddef>
 #include <functional>
 #include <utility>
@@ -14,9 +13,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "clients/cli/output/message_text.h"
-#include "clients/cli/replay/position_error.h"
 #include "clients/cpp/messages.h"
-#include "core/geometry/euler.h"
 
 namespace voxloc::cli {
 namespace {
@@ -32,17 +29,6 @@ Json LeastObservedJson(const v1::AlignmentResult& result) {
   if (result.degeneracy().eigenvectors_size() != 36) return nullptr;
   const auto first = result.degeneracy().eigenvectors().begin();
   return std::vector<double>(first, first + 6);
-}
-
-// Of an answer with sigma_base_m.
-bool IsConsistent(const ReplayRow& row, size_t axis) {
-  const auto i = static_cast<Eigen::Index>(axis);
-  return std::abs(row.error_base_m[i]) <= kConsistentSigmas * (*row.sigma_base_m)[i];
-}
-
-Json AxesJson(const std::optional<Eigen::Vector3d>& values_base) {
-  if (!values_base.has_value()) return nullptr;
-  return BaseAxesJson([&](size_t axis) { return (*values_base)[static_cast<Eigen::Index>(axis)]; });
 }
 
 Json DeadReckoningJson(const ReplayRow& row) {
@@ -71,14 +57,13 @@ Json RowJson(const ReplayRow& row) {
       {"pose", aligned ? PoseJson(*row.map_T_base) : Json(nullptr)},
       {"truth", PoseJson(row.truth_map_T_base)},
       {"guess", row.guess_map_T_base ? PoseJson(*row.guess_map_T_base) : Json(nullptr)},
-      {"translation_error_m", aligned ? Json(row.translation_error_m) : Json(nullptr)},
-      {"rotation_error_deg", aligned ? Json(row.rotation_error_deg) : Json(nullptr)},
-      {"error_m", aligned ? AxesJson(row.error_base_m) : Json(nullptr)},
-      {"sigma_m", AxesJson(row.sigma_base_m)},
-      {"within_3_sigma", row.sigma_base_m.has_value()
-                             ? BaseAxesJson([&](size_t axis) { return IsConsistent(row, axis); })
-                             : Json(nullptr)},
+      {"translation_error_m", aligned ? Json(row.error.translation_m) : Json(nullptr)},
+      {"rotation_error_deg", aligned ? Json(row.error.rotation_deg) : Json(nullptr)},
+      {"error_m", aligned ? AxesJson(row.error.base_m) : Json(nullptr)},
+      {"sigma_m", AxesJson(row.error.sigma_base_m)},
+      {"within_3_sigma", ConsistentAxesJson(row.error)},
       {"dead_reckoning", DeadReckoningJson(row)},
+      {"fused", row.fused ? FusedJson(row.result.fused(), *row.fused) : Json(nullptr)},
       {"covariance", covariance.size() == 36 ? Json(covariance) : Json(nullptr)},
       {"sigma_shares", SigmaSharesJson(row.sigma_shares)},
       {"confidence", found.has_confidence() ? Json(found.confidence().value()) : Json(nullptr)},
@@ -125,25 +110,16 @@ std::optional<DeadReckoningSummary> SummarizeDeadReckoning(const std::vector<Rep
   return summary;
 }
 
-// Of how the answers and the odometry alone err along the vehicle's axes.
-void SummarizeAxes(const std::vector<ReplayRow>& rows, ReplaySummary* summary) {
-  const auto has_pose = [](const ReplayRow& row) { return row.map_T_base.has_value(); };
-  const auto has_sigma = [](const ReplayRow& row) { return row.sigma_base_m.has_value(); };
-  for (size_t axis = 0; axis < kBaseAxisNames.size(); ++axis) {
-    const auto i = static_cast<Eigen::Index>(axis);
-    summary->error_base_m[axis] =
-        Over(rows, has_pose, [i](const ReplayRow& row) { return std::abs(row.error_base_m[i]); });
-    summary->sigma_base_m[axis] =
-        Over(rows, has_sigma, [i](const ReplayRow& row) { return (*row.sigma_base_m)[i]; });
-  }
+// Of how the answers, the filter and the odometry alone err.
+void SummarizeRowErrors(const std::vector<ReplayRow>& rows, ReplaySummary* summary) {
+  std::vector<PoseError> errors;
   for (const ReplayRow& row : rows) {
-    if (!row.accepted || !row.sigma_base_m.has_value()) continue;
-    ++summary->accepted_with_sigma;
-    for (size_t axis = 0; axis < kBaseAxisNames.size(); ++axis) {
-      if (IsConsistent(row, axis)) ++summary->consistent[axis];
-    }
+    if (row.map_T_base.has_value()) errors.push_back(row.error);
+    if (row.accepted) summary->consistency.Add(row.error);
   }
+  summary->error = SummarizeErrors(errors);
   summary->dead_reckoning = SummarizeDeadReckoning(rows);
+  summary->fused = SummarizeFused(rows);
 }
 
 // Empty without odometry.
@@ -152,11 +128,9 @@ std::string OdometryText(const ReplaySummary& summary) {
   std::string text =
       absl::StrFormat("dead reckoning ends %.2f m off, at most %.2f m\n",
                       summary.dead_reckoning->end_error_m, summary.dead_reckoning->max_error_m);
-  if (summary.accepted_with_sigma > 0) {
-    absl::StrAppendFormat(&text,
-                          "within %g sigma: along %d, across %d, up %d of %d accepted poses\n",
-                          kConsistentSigmas, summary.consistent[0], summary.consistent[1],
-                          summary.consistent[2], summary.accepted_with_sigma);
+  if (summary.consistency.of > 0) {
+    absl::StrAppendFormat(&text, "within %g sigma: %s accepted poses\n", kConsistentSigmas,
+                          ConsistencyText(summary.consistency));
   }
   return text;
 }
@@ -184,14 +158,12 @@ void FillRow(const v1::AlignmentResult& result, double latency_ms, ReplayRow* ro
     const absl::StatusOr<Pose> guess = client::DecodePose(result.guess_map_t_base());
     if (guess.ok()) row->guess_map_T_base = *guess;
   }
+  if (result.has_fused()) row->fused = FusedRowOf(result.fused(), row->truth_map_T_base);
   if (!result.has_map_t_base()) return;
   const absl::StatusOr<Pose> pose = client::DecodePose(result.map_t_base().pose());
   if (!pose.ok()) return;
   row->map_T_base = *pose;
-  row->translation_error_m = TranslationDistance(*pose, row->truth_map_T_base);
-  row->rotation_error_deg = kDegreesPerRadian * RotationDistance(*pose, row->truth_map_T_base);
-  row->error_base_m = ErrorInBase(row->truth_map_T_base, *pose);
-  row->sigma_base_m = SigmaInBase(row->truth_map_T_base, result.map_t_base());
+  row->error = PoseErrorOf(row->truth_map_T_base, *pose, result.map_t_base());
   row->position_sigma_m = LargestSigma_m(result.map_t_base());
   row->sigma_shares = SharesOf(result);
 }
@@ -210,7 +182,7 @@ ReplaySummary SummarizeReplay(const std::vector<ReplayRow>& rows) {
     if (row.answered) ++summary.answered;
     if (row.accepted) ++summary.accepted;
     if (row.accepted &&
-        (row.translation_error_m > kWrongFromM || row.rotation_error_deg > kWrongFromDeg)) {
+        (row.error.translation_m > kWrongFromM || row.error.rotation_deg > kWrongFromDeg)) {
       ++summary.accepted_wrong;
     }
     if (row.map_revision == 0) continue;
@@ -219,8 +191,6 @@ ReplaySummary SummarizeReplay(const std::vector<ReplayRow>& rows) {
     summary.highest_revision = std::max(summary.highest_revision, row.map_revision);
   }
   const auto has_pose = [](const ReplayRow& row) { return row.map_T_base.has_value(); };
-  summary.translation_error_m = Over(rows, has_pose, &ReplayRow::translation_error_m);
-  summary.rotation_error_deg = Over(rows, has_pose, &ReplayRow::rotation_error_deg);
   summary.iterations =
       Over(rows, has_pose, [](const ReplayRow& row) { return row.result.iterations(); });
   summary.nvtl =
@@ -240,7 +210,7 @@ ReplaySummary SummarizeReplay(const std::vector<ReplayRow>& rows) {
   summary.confidence = Over(
       rows, [](const ReplayRow& row) { return row.map_T_base && row.result.has_confidence(); },
       [](const ReplayRow& row) { return row.result.confidence().value(); });
-  SummarizeAxes(rows, &summary);
+  SummarizeRowErrors(rows, &summary);
   const auto answered = [](const ReplayRow& row) { return row.answered; };
   summary.latency_ms = Over(rows, answered, &ReplayRow::latency_ms);
   summary.engine_ms = Over(rows, answered, &ReplayRow::engine_ms);
@@ -260,12 +230,15 @@ std::string EndedEarlyText(const absl::Status& end, size_t done, size_t planned,
 
 std::string SummaryText(const ReplaySetting& setting, const ReplaySummary& summary) {
   SummaryTable table;
-  table.AddRow("position error, cm", summary.translation_error_m, 2, 100.0);
-  for (size_t axis = 0; axis < kBaseAxisNames.size() && summary.dead_reckoning; ++axis) {
-    table.AddRow(absl::StrCat("  ", kBaseAxisNames[axis], ", cm"), summary.error_base_m[axis], 2,
-                 100.0);
-  }
-  table.AddRow("rotation error, deg", summary.rotation_error_deg, 3);
+  const auto add_errors = [&table, &summary](const char* of, const PoseErrorSummary& error) {
+    table.AddRow(absl::StrCat(of, "position error, cm"), error.translation_m, 2, 100.0);
+    for (size_t axis = 0; axis < kBaseAxisNames.size() && summary.dead_reckoning; ++axis) {
+      table.AddRow(absl::StrCat("  ", kBaseAxisNames[axis], ", cm"), error.base_m[axis], 2, 100.0);
+    }
+    table.AddRow(absl::StrCat(of, "rotation error, deg"), error.rotation_deg, 3);
+  };
+  add_errors("", summary.error);
+  if (summary.fused.has_value()) add_errors("fused ", summary.fused->error);
   table.AddRow("position sigma, cm", summary.position_sigma_m, 2, 100.0);
   for (size_t i = 0; i < kSigmaShares && summary.sigma_shares_m[i].count > 0; ++i) {
     table.AddRow(absl::StrCat("  ", kSigmaShareNames[i], ", cm"), summary.sigma_shares_m[i], 2,
@@ -300,6 +273,7 @@ std::string SummaryText(const ReplaySetting& setting, const ReplaySummary& summa
                     "\n");
   }
   absl::StrAppend(&text, OdometryText(summary));
+  if (summary.fused.has_value()) absl::StrAppend(&text, FusedText(*summary.fused));
   if (!setting.ended_early.empty()) {
     absl::StrAppend(&text, "incomplete: ", setting.ended_early, "\n");
   }
@@ -312,11 +286,6 @@ Json ReplayJson(const ReplaySetting& setting, const ReplaySummary& summary,
   for (size_t i = 0; i < kSigmaShares; ++i) {
     shares[kSigmaShareKeys[i]] = SummaryJson(summary.sigma_shares_m[i]);
   }
-  const auto summaries = [](const std::array<Summary, 3>& axes) {
-    return BaseAxesJson([&axes](size_t axis) { return SummaryJson(axes[axis]); });
-  };
-  Json consistent = BaseAxesJson([&summary](size_t axis) { return summary.consistent[axis]; });
-  consistent["of"] = summary.accepted_with_sigma;
   Json revisions;  // null: no answer names one
   if (summary.highest_revision > 0) {
     revisions = {{"min", summary.lowest_revision}, {"max", summary.highest_revision}};
@@ -334,6 +303,7 @@ Json ReplayJson(const ReplaySetting& setting, const ReplaySummary& summary,
           {"scan_order", setting.scan_order},
           {"guess", setting.guess},
           {"odometry", setting.odometry.empty() ? Json(nullptr) : Json(setting.odometry)},
+          {"fusion", setting.fusion ? MessageJson(*setting.fusion) : Json(nullptr)},
           {"perturb", setting.perturb},
           {"filter",
            {{"min_range_m", setting.filter.min_range_m},
@@ -353,12 +323,13 @@ Json ReplayJson(const ReplaySetting& setting, const ReplaySummary& summary,
           {"accepted_wrong", summary.accepted_wrong},
           {"superseded", summary.superseded},
           {"statuses", summary.statuses},
-          {"translation_error_m", SummaryJson(summary.translation_error_m)},
-          {"rotation_error_deg", SummaryJson(summary.rotation_error_deg)},
-          {"error_m", summaries(summary.error_base_m)},
-          {"sigma_m", summaries(summary.sigma_base_m)},
-          {"within_3_sigma", std::move(consistent)},
+          {"translation_error_m", SummaryJson(summary.error.translation_m)},
+          {"rotation_error_deg", SummaryJson(summary.error.rotation_deg)},
+          {"error_m", AxisSummariesJson(summary.error.base_m)},
+          {"sigma_m", AxisSummariesJson(summary.error.sigma_base_m)},
+          {"within_3_sigma", ConsistencyJson(summary.consistency)},
           {"dead_reckoning", DeadReckoningJson(summary.dead_reckoning)},
+          {"fused", summary.fused ? FusedSummaryJson(*summary.fused) : Json(nullptr)},
           {"latency_ms", SummaryJson(summary.latency_ms)},
           {"engine_ms", SummaryJson(summary.engine_ms)},
           {"overhead_ms", SummaryJson(summary.overhead_ms)},
@@ -380,8 +351,8 @@ void LiveReport::Add(const ReplayRow& row) {
   recent_.latency_ms += row.latency_ms;
   if (row.map_T_base.has_value()) {
     ++recent_.poses;
-    recent_.translation_error_m += row.translation_error_m;
-    recent_.rotation_error_deg += row.rotation_error_deg;
+    recent_.translation_error_m += row.error.translation_m;
+    recent_.rotation_error_deg += row.error.rotation_deg;
   }
   if (!line_.due()) return;
   std::string text = absl::StrFormat("scan %d of %d   accepted %d   ", replies_, scans_, accepted_);

@@ -19,9 +19,12 @@
 #include "clients/cli/output/output.h"
 #include "clients/cli/output/result_text.h"
 #include "clients/cli/output/terminal.h"
+#include "clients/cli/replay/fused_row.h"
+#include "clients/cli/replay/position_error.h"
 #include "clients/dataset/summary.h"
 #include "core/geometry/pose.h"
 #include "voxloc/v1/alignment.pb.h"
+#include "voxloc/v1/session.pb.h"
 
 namespace voxloc::cli {
 
@@ -42,12 +45,10 @@ struct ReplayRow {
   std::string status;     // "OK", "SUPERSEDED", ...; empty: no reply
   v1::AlignmentResult result;
   uint64_t map_revision = 0;
+  std::optional<FusedRow> fused;  // nullopt: the answer has no pose of the session's filter
 
-  std::optional<Pose> map_T_base;    // with every scan that was aligned
-  double translation_error_m = 0.0;  // meaningful with map_T_base, as are those below
-  double rotation_error_deg = 0.0;
-  Eigen::Vector3d error_base_m = Eigen::Vector3d::Zero();  // along the axes of position_error.h
-  std::optional<Eigen::Vector3d> sigma_base_m;             // along the same; nullopt: no covariance
+  std::optional<Pose> map_T_base;          // with every scan that was aligned
+  PoseError error;                         // meaningful with map_T_base, as are those below
   std::optional<double> position_sigma_m;  // in the worst direction; nullopt: no covariance
   SigmaShares sigma_shares{};              // all zeros: none
 
@@ -70,11 +71,12 @@ struct ReplaySetting {
   std::string engine;
   std::string map;
   std::string profile;
-  std::string scans;       // the directory
-  std::string scan_order;  // of its files, in words; empty: a bag
-  std::string guess;       // "truth", "previous", "odometry", or the file
-  std::string odometry;    // the file; empty: none was sent
-  std::string perturb;     // as typed; empty: none
+  std::string scans;                        // the directory
+  std::string scan_order;                   // of its files, in words; empty: a bag
+  std::string guess;                        // "truth", "previous", "odometry", or the file
+  std::string odometry;                     // the file; empty: none was sent
+  std::optional<v1::FusionOptions> fusion;  // of the session's filter; nullopt: it has none
+  std::string perturb;                      // as typed; empty: none
   ScanFlags filter;
   bool filtered_by_server = false;
   double rate_hz = 0.0;  // 0: closed loop
@@ -107,10 +109,7 @@ struct ReplaySummary {
   uint64_t highest_revision = 0;
 
   // Over the answers that have a pose, with any verdict.
-  Summary translation_error_m;
-  Summary rotation_error_deg;
-  std::array<Summary, 3> error_base_m;  // magnitudes along the axes of position_error.h
-  std::array<Summary, 3> sigma_base_m;  // along the same, over the answers with a covariance
+  PoseErrorSummary error;
   Summary iterations;
   Summary nvtl;
   Summary points_used;
@@ -118,11 +117,9 @@ struct ReplaySummary {
   // Along the least certain of the base's axes x, y and z; see result_text.h.
   std::array<Summary, kSigmaShares> sigma_shares_m;
   Summary confidence;
-  // Accepted answers with a covariance, and how many of them err by at most kConsistentSigmas
-  // standard deviations along each axis of position_error.h.
-  size_t accepted_with_sigma = 0;
-  std::array<size_t, 3> consistent{};
+  ErrorConsistency consistency;                        // of the accepted answers
   std::optional<DeadReckoningSummary> dead_reckoning;  // nullopt: no odometry
+  std::optional<FusedSummary> fused;                   // nullopt: no answer has such a pose
   // Over the answered scans.
   Summary latency_ms;
   Summary engine_ms;

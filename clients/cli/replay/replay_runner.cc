@@ -170,7 +170,7 @@ class Runner {
     row.truth_map_T_base = input_.truth[index].pose;
     {
       const std::lock_guard<std::mutex> lock(mutex_);
-      if (!guesses_.IsLeftToServer(any_accepted_)) {
+      if (!guesses_.IsLeftToServer(server_knows_)) {
         row.guess_map_T_base = guesses_.GuessFor(index, previous_);
       }
     }
@@ -191,7 +191,9 @@ class Runner {
       VOXLOC_TRY(SendGuess(row));
     } else {
       message.guess_map_T_base = row.guess_map_T_base;
-      if (guesses_.IsAsGiven(index)) message.guess_covariance = options_.guess_covariance;
+      if (row.guess_map_T_base.has_value() && options_.guess_covariance.has_value()) {
+        message.guess_covariance = guesses_.CovarianceFor(index, *options_.guess_covariance);
+      }
     }
     const Clock::time_point now = Clock::now();
     row.sent_s = SecondsBetween(start_, now);
@@ -219,10 +221,10 @@ class Runner {
     }
     ReplayRow& row = rows_[scan.index];
     FillRow(result, 1e3 * SecondsBetween(scan.sent, arrived), &row);
-    if (row.map_T_base.has_value()) {
+    {
       const std::lock_guard<std::mutex> lock(mutex_);
-      any_accepted_ = any_accepted_ || row.accepted;
-      if (!previous_.has_value() || scan.index >= previous_index_) {
+      server_knows_ = server_knows_ || row.accepted || row.fused.has_value();
+      if (row.map_T_base.has_value() && (!previous_.has_value() || scan.index >= previous_index_)) {
         previous_ = row.map_T_base;
         previous_index_ = scan.index;
       }
@@ -263,7 +265,7 @@ class Runner {
   std::map<uint64_t, InFlight> in_flight_;
   std::optional<Pose> previous_;
   size_t previous_index_ = 0;
-  bool any_accepted_ = false;
+  bool server_knows_ = false;  // a pose that it carries on
   size_t sent_ = 0;
   bool failed_ = false;
   std::atomic<bool> receiver_failed_{false};

@@ -29,7 +29,7 @@ struct ReplayOptions {
   double timeout_s = 10.0;  // for each answer; 0: no limit
   // Guesses go as poses of the session, each before its scan, which then has none.
   bool session_poses = false;
-  // Sent with every guess that GuessSource::IsAsGiven, about fixed map axes; nullopt: none.
+  // Of the guesses, about fixed map axes, as for GuessSource::CovarianceFor; nullopt: not sent.
   std::optional<Matrix6> guess_covariance;
   // Reference positions in the order of their stamps. Before each scan go those up to the first one
   // that is not before it, so that the server can interpolate.

@@ -101,6 +101,19 @@ Json DeadReckonedPlace(const Json& row) {
   return {pose[0], pose[1]};
 }
 
+// What the page shows of the pose by the session's filter; null where the row has none.
+Json FusedOfRow(const Json& row) {
+  const auto found = row.find("fused");
+  if (found == row.end() || !found->is_object() || !IsPose(*found, "pose", false)) return nullptr;
+  Json kept = Json::object();
+  for (const char* key :
+       {"pose", "translation_error_m", "rotation_error_deg", "error_m", "sigma_m"}) {
+    const auto value = found->find(key);
+    kept[key] = value == found->end() ? Json(nullptr) : *value;
+  }
+  return kept;
+}
+
 bool IsRow(const Json& row) {
   if (!row.is_object()) return false;
   const auto has = [&row](const char* key, bool (Json::*is)() const noexcept) {
@@ -214,6 +227,7 @@ Json ReportRow(const Json& row) {
   kept["scores"] = {{"nvtl", nullptr}};
   if (scores != row.end() && scores->contains("nvtl")) kept["scores"]["nvtl"] = (*scores)["nvtl"];
   kept["dead_reckoned"] = DeadReckonedPlace(row);
+  kept["fused"] = FusedOfRow(row);
   kept["position_covariance"] = PositionCovariance(row);
   return kept;
 }

@@ -74,6 +74,8 @@ TEST(CommandLine, AcceptsWhatTheManualShows) {
       "0.5,0.5,0,0,0,2 --seed 3 --profile precise --leaf 1.5 --points 1500 --rate 10 --json - "
       "--report r.html --min-range 1",
       "replay --map m --scans d --poses p --guesses g.txt",
+      "replay --map m --scans d --poses p --odometry o --fusion --fusion-option scale_sigma=0.01 "
+      "--guess-sigma 0.1,0.1,0.1,1,1,1",
       "load-test --map m --scans d --poses p --streams 200 --rate 10 --pose-rate 50 --seconds 60 "
       "--max-p99-ms 5",
       "load-test --map m --map n --scans d --poses p --scans e --poses q --guesses g --guesses h "
@@ -153,6 +155,13 @@ TEST(CommandLine, ExplainsMistakes) {
        "--guess odometry must come with --odometry"},
       {"replay --map m --scans d --poses p --guess odometry --odometry o --session-poses",
        "--guess odometry must not come with --session-poses"},
+      {"replay --map m --scans d --poses p --fusion", "--fusion must come with --odometry"},
+      {"replay --map m --scans d --poses p --fusion --odometry o --guess previous",
+       "--guess must be odometry with --fusion (got previous)"},
+      {"replay --map m --scans d --poses p --odometry o --fusion-option scale_sigma=0.01",
+       "--fusion-option requires --fusion"},
+      {"replay --map m --scans d --poses p --odometry o --fusion --fusion-option scale_sigm=0.01",
+       "has no key scale_sigm; did you mean scale_sigma?"},
       {"load-test --map m --scans d --poses p --pose-rate 50",
        "--pose-rate must come with a --rate over 0 (got 0)"},
       {"load-test --map m --scans d --poses p --slow-readers 3",

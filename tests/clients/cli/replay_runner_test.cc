@@ -45,14 +45,15 @@ class ReplayRunnerTest : public ::testing::Test {
   }
 
   // Runs a replay in closed loop; the messages after `open`, in the order of their arrival. The
-  // scans from `first_accepted` on are accepted, with a pose.
+  // scans from `first_accepted` on are accepted, with a pose, and those from `first_fused` on have
+  // one of the session's filter.
   std::vector<v1::AlignScansRequest> Sent(const ReplayOptions& options,
                                           GuessSource::Kind kind = GuessSource::Kind::kTruth,
-                                          uint64_t first_accepted = 1) {
+                                          uint64_t first_accepted = 1, uint64_t first_fused = 4) {
     std::vector<v1::AlignScansRequest> sent;  // by the server's thread, read once it has ended
     FakeBehaviour behaviour;
-    behaviour.align_scans = [&sent, first_accepted](grpc::ServerContext*,
-                                                    FakeBehaviour::AlignStream* stream) {
+    behaviour.align_scans = [&sent, first_accepted, first_fused](
+                                grpc::ServerContext*, FakeBehaviour::AlignStream* stream) {
       v1::AlignScansRequest request;
       v1::AlignScansResponse response;
       stream->Read(&request);
@@ -66,6 +67,9 @@ class ReplayRunnerTest : public ::testing::Test {
         result.set_status(v1::ALIGNMENT_STATUS_OK);
         result.set_accepted(request.scan().sequence() >= first_accepted);
         client::EncodePose(Pose(), result.mutable_map_t_base()->mutable_pose());
+        if (request.scan().sequence() >= first_fused) {
+          *result.mutable_fused()->mutable_map_t_base() = result.map_t_base();
+        }
         stream->Write(response);
       }
       return grpc::Status::OK;
@@ -220,12 +224,26 @@ TEST_F(ReplayRunnerTest, ByOdometryScansBringAGuessUntilOneIsAccepted) {
   const auto sent = Sent(options, GuessSource::Kind::kOdometry, 2);
   ASSERT_EQ(sent.size(), 3u);
   EXPECT_EQ(sent[0].scan().guess_map_t_base().covariance_size(), 36);
-  EXPECT_EQ(sent[1].scan().guess_map_t_base().covariance_size(), 0) << "it is less certain";
+  EXPECT_EQ(sent[0].scan().guess_map_t_base().covariance(0), 1.0);
+  // 2 % of 1.5 m, and 1 mrad a metre.
+  ASSERT_EQ(sent[1].scan().guess_map_t_base().covariance_size(), 36);
+  EXPECT_NEAR(sent[1].scan().guess_map_t_base().covariance(7), 1.0 + 0.03 * 0.03, 1e-12);
+  EXPECT_NEAR(sent[1].scan().guess_map_t_base().covariance(28), 1.0 + 0.0015 * 0.0015, 1e-12);
+  EXPECT_EQ(sent[1].scan().guess_map_t_base().covariance(1), 0.0);
   EXPECT_EQ(sent[0].scan().guess_map_t_base().pose().position().x(), 0.0);
   EXPECT_EQ(sent[1].scan().guess_map_t_base().pose().position().x(), 1.5);
   EXPECT_FALSE(sent[2].scan().has_guess_map_t_base());
   EXPECT_EQ(sent[2].scan().odom_t_base().position().x(), 3.0);
   EXPECT_EQ(dead_reckoned_x, (std::vector<double>{0.0, 1.5, 3.0}));
+}
+
+TEST_F(ReplayRunnerTest, ByOdometryAFilterThatKnowsAPoseGivesTheGuessesBeforeAScanIsAccepted) {
+  for (int i = 0; i < 3; ++i) input_.odometry.emplace_back();
+  const auto sent = Sent({}, GuessSource::Kind::kOdometry, 4, 1);
+  ASSERT_EQ(sent.size(), 3u);
+  EXPECT_TRUE(sent[0].scan().has_guess_map_t_base());
+  EXPECT_FALSE(sent[1].scan().has_guess_map_t_base());
+  EXPECT_FALSE(sent[2].scan().has_guess_map_t_base());
 }
 
 TEST_F(ReplayRunnerTest, SessionPosesComeBeforeTheirScansInPlaceOfGuesses) {
@@ -294,11 +312,13 @@ TEST(ViewScans, KeepsThePointsAndSaysWhatTheServerRefuses) {
 }
 
 TEST_F(ReplayRunnerTest, TheCommandSaysWhenAndWithWhatItRan) {
+  v1::OpenSession open;
   FakeBehaviour behaviour;
-  behaviour.align_scans = [](grpc::ServerContext*, FakeBehaviour::AlignStream* stream) {
+  behaviour.align_scans = [&open](grpc::ServerContext*, FakeBehaviour::AlignStream* stream) {
     v1::AlignScansRequest request;
     v1::AlignScansResponse response;
     stream->Read(&request);
+    open = request.open();
     response.mutable_opened()->set_max_message_bytes(1 << 20);
     response.mutable_opened()->set_server_version("1.2.2");
     stream->Write(response);
@@ -317,10 +337,26 @@ TEST_F(ReplayRunnerTest, TheCommandSaysWhenAndWithWhatItRan) {
   const std::string poses =
       scratch_.Write("poses/all.txt", "1.0 0 0 0 0 0 0 1\n1.1 1 0 0 0 0 0 1\n1.2 2 0 0 0 0 0 1\n");
   const std::string out = scratch_.Path("out/run.json");
-  const std::vector<std::string> arguments = {
-      "replay",  "--map",    "town",           "--scans", scans,
-      "--poses", poses,      "--pose-format",  "tum",     "--leaf",
-      "0.5",     "--server", server.address(), "--json",  out};
+  const std::vector<std::string> arguments = {"replay",
+                                              "--map",
+                                              "town",
+                                              "--scans",
+                                              scans,
+                                              "--poses",
+                                              poses,
+                                              "--pose-format",
+                                              "tum",
+                                              "--leaf",
+                                              "0.5",
+                                              "--server",
+                                              server.address(),
+                                              "--json",
+                                              out,
+                                              "--odometry",
+                                              poses,
+                                              "--fusion",
+                                              "--fusion-option",
+                                              "scale_sigma=0.01"};
   const ParsedCommandLine parsed = ParseCommandLine(arguments);
   ASSERT_TRUE(parsed.work) << parsed.error;
   const absl::StatusOr<ExitCode> code = parsed.work();
@@ -336,6 +372,11 @@ TEST_F(ReplayRunnerTest, TheCommandSaysWhenAndWithWhatItRan) {
   EXPECT_EQ(run.at("filter").at("leaf_m"), 0.5);
   EXPECT_EQ(run.at("filter").at("by_server"), false);
   EXPECT_EQ(run.at("map_revisions"), Json::parse(R"({"min": 4, "max": 6})"));
+  EXPECT_EQ(run.at("guess"), "odometry");
+  EXPECT_EQ(run.at("fusion").at("scale_sigma"), 0.01);
+  ASSERT_TRUE(open.has_fusion());
+  EXPECT_EQ(open.fusion().scale_sigma().value(), 0.01);
+  EXPECT_FALSE(open.fusion().has_position_sigma_per_metre());
 }
 
 }  // namespace

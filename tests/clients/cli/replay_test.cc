@@ -39,8 +39,8 @@ TEST(ReplayRow, MeasuresErrorsAgainstTheTruth) {
   row.truth_map_T_base = At(10.0, 90.0);
   FillRow(ResultAt(At(10.25, 92.0), v1::ALIGNMENT_STATUS_OK, true), 3.5, &row);
   ASSERT_TRUE(row.map_T_base.has_value());
-  EXPECT_NEAR(row.translation_error_m, 0.25, 1e-12);
-  EXPECT_NEAR(row.rotation_error_deg, 2.0, 1e-9);
+  EXPECT_NEAR(row.error.translation_m, 0.25, 1e-12);
+  EXPECT_NEAR(row.error.rotation_deg, 2.0, 1e-9);
   EXPECT_EQ(row.status, "OK");
   EXPECT_NEAR(row.engine_ms, 2.0, 1e-12);
   EXPECT_EQ(row.latency_ms, 3.5);
@@ -202,8 +202,8 @@ TEST_F(ReplaySummaryTest, CountsWhatBecameOfTheScans) {
   EXPECT_EQ(summary.answered, 3u);
   EXPECT_EQ(summary.accepted, 1u);
   EXPECT_EQ(summary.superseded, 1u);
-  EXPECT_EQ(summary.translation_error_m.count, 2u);
-  EXPECT_NEAR(summary.translation_error_m.mean, 0.02, 1e-12);
+  EXPECT_EQ(summary.error.translation_m.count, 2u);
+  EXPECT_NEAR(summary.error.translation_m.mean, 0.02, 1e-12);
   EXPECT_EQ(summary.latency_ms.count, 3u);
   EXPECT_EQ(summary.latency_ms.p50, 4.0);
   EXPECT_NEAR(summary.overhead_ms.max, 4.0, 1e-12);

@@ -850,6 +850,33 @@ class ReportPage(unittest.TestCase):
         self.assertIn("odometry alone", self.texts(".legend li:not([hidden])"))
         self.assertGreater(self.browser.run(PIXELS, 1, "--second")["count"], 50)
 
+    def test_the_path_of_the_filter_is_drawn_where_there_is_one(self):
+        self.open()
+        self.assertNotIn("fused path", self.texts(".legend li:not([hidden])"))
+        self.assertLess(self.browser.run(PIXELS, 1, "--fused")["count"], 5)
+
+        def change(data):
+            replay = data["replay"]
+            for row in replay["results"]:
+                pose = [row["truth"][0] + 0.05] + row["truth"][1:]
+                row["fused"] = {"pose": pose, "translation_error_m": 0.05, "rotation_error_deg": 0.0,
+                                "error_m": {"along": -0.05, "across": 0.0, "up": 0.0},
+                                "sigma_m": {"along": 0.1, "across": 0.1, "up": 0.1}}
+            statistics = {key: 0.05 for key in ("mean", "p50", "p95", "p99", "max")}
+            replay["fused"] = {"translation_error_m": statistics, "rotation_error_deg": statistics,
+                               "error_m": {axis: statistics for axis in ("along", "across", "up")}}
+        self.open(change)
+        self.assertIn("fused path", self.texts(".legend li:not([hidden])"))
+        self.browser.click("#exaggerate button:nth-child(2)")
+        self.assertGreater(self.browser.run(PIXELS, 1, "--fused")["count"], 50)
+        self.assertEqual(self.browser.run(
+            "return document.querySelectorAll('#charts .series').length;"), 5 + 2 + 4)
+        self.assertIn("fused position error", self.point_at_scan(2))
+        table = self.browser.run(TABLE, "#statistics")
+        unit, factor = next((name[len("Fused position error, "):], cells[0]) for name, *cells in table
+                            if name.startswith("Fused position error, "))
+        self.assertAlmostEqual(float(factor), 0.05 * {"m": 1, "cm": 100, "mm": 1000}[unit])
+
     def test_thinning_is_said(self):
         def change(data):
             data["row_step"] = 7

@@ -111,6 +111,21 @@ TEST(Report, RowsHaveThePlaceOfDeadReckoning) {
   EXPECT_TRUE(ReportRow(row)["dead_reckoned"].is_null());
 }
 
+TEST(Report, RowsHaveWhatThePageShowsOfTheFilter) {
+  Json row = SomeReplay("town")["results"][0];
+  EXPECT_TRUE(ReportRow(row)["fused"].is_null());
+  row["fused"] = Json::parse(
+      R"({"pose": [5, 6, 7, 0, 0, 0, 1], "translation_error_m": 0.5, "rotation_error_deg": 0.1,
+          "error_m": {"along": 0.5}, "sigma_m": null, "covariance": [1, 2]})");
+  EXPECT_EQ(ReportRow(row)["fused"],
+            Json::parse(R"({"pose": [5, 6, 7, 0, 0, 0, 1], "translation_error_m": 0.5,
+                            "rotation_error_deg": 0.1, "error_m": {"along": 0.5},
+                            "sigma_m": null})"));
+  // Of another program.
+  row["fused"] = {{"pose", {5.0}}};
+  EXPECT_TRUE(ReportRow(row)["fused"].is_null());
+}
+
 TEST(ScanChoice, HalfIsSpreadAndHalfHasTheLargestErrors) {
   ScanChoice choice(101, 6);
   PointCloud cloud;

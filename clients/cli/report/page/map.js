@@ -115,6 +115,8 @@ function addMap(box) {
         .map((row) => toPixel(...besideTruth(row, row.other.pose))), 2.2, cssColor("--other"), 1);
     }
     line(pen, posed.map((row) => toPixel(...shown(row))), 2.2, cssColor("--estimate"), 1);
+    line(pen, rows.filter((row) => row.fused)
+      .map((row) => toPixel(...besideTruth(row, row.fused.pose))), 2.2, cssColor("--fused"), 1);
     spaced.forEach((row) => drawUnobserved(pen, row));
     posed.filter((row) => !row.accepted).forEach((row) => disc(pen, toPixel(...shown(row)), 4.5, cssColor("--bad")));
     if (rows.length) {

@@ -1,7 +1,8 @@
 // Headline, tiles, tables and what the buttons do.
 
-const statistic = (key, factor) => Object.fromEntries(Object.entries(replay[key])
+const scaled = (values, factor) => Object.fromEntries(Object.entries(values)
   .map(([name, value]) => [name, finite(value) ? value * (factor || 1) : null]));
+const statistic = (key, factor) => scaled(replay[key], factor);
 const translation = statistic("translation_error_m", errorFactor);
 const rotation = statistic("rotation_error_deg");
 const latency = statistic("latency_ms");
@@ -76,19 +77,29 @@ function addCharts() {
   const beside = (value) => (compared ? [{
     name: "other run", color: "var(--other)", value: (row) => (row.other && row.other.pose ? value(row.other) : NaN),
   }] : []);
+  const ofFused = (name, color, value) => (replay.fused ? [{
+    name, color, value: (row) => (row.fused ? value(row.fused) : NaN),
+  }] : []);
   addChart(charts, "Position error", errorUnit, [{
     name: "error", color: "var(--estimate)", value: aligned((row) => row.translation_error_m * errorFactor),
-  }, ...beside((row) => row.translation_error_m * errorFactor)], translation.p95);
+  }, ...ofFused("fused", "var(--fused)", (fused) => fused.translation_error_m * errorFactor),
+  ...beside((row) => row.translation_error_m * errorFactor)], translation.p95);
   addChart(charts, "Round trip", "ms", [
     { name: "round trip", color: "var(--estimate)", value: (row) => (row.answered ? row.latency_ms : NaN) },
     { name: "engine", color: "var(--second)", value: aligned((row) => row.engine_ms) },
   ], latency.p95);
   addChart(charts, "Rotation error", "degrees", [{
     name: "error", color: "var(--estimate)", value: aligned((row) => row.rotation_error_deg),
-  }, ...beside((row) => row.rotation_error_deg)], rotation.p95);
+  }, ...ofFused("fused", "var(--fused)", (fused) => fused.rotation_error_deg),
+  ...beside((row) => row.rotation_error_deg)], rotation.p95);
   addChart(charts, "Score", "NVTL, higher is better", [{
     name: "NVTL", color: "var(--second)", value: aligned((row) => row.scores.nvtl),
   }, ...beside((row) => row.scores.nvtl)], null);
+  if (!replay.fused) return;
+  ["along", "across"].forEach((axis) => addChart(charts, `Fused position error ${axis}`, "m", [
+    ...ofFused("error", "var(--fused)", (fused) => Math.abs(fused.error_m[axis])),
+    ...ofFused("3 sigma", "var(--second)", (fused) => (fused.sigma_m ? 3 * fused.sigma_m[axis] : NaN)),
+  ], null));
 }
 
 // The pose that a protection level is about.
@@ -160,6 +171,12 @@ function addStatistics() {
   const add = (...line) => addStatisticsLine(body, keys, ...line);
   add(`Position error, ${errorUnit}`, translation, errorUnit === "m" ? 3 : 2);
   add("Rotation error, degrees", rotation, 3);
+  if (replay.fused) {
+    const digits = errorUnit === "m" ? 3 : 2;
+    add(`Fused position error, ${errorUnit}`, scaled(replay.fused.translation_error_m, errorFactor), digits);
+    Object.entries(replay.fused.error_m).forEach(([axis, values]) => add(axis, scaled(values, errorFactor), digits, true));
+    add("Fused rotation error, degrees", replay.fused.rotation_error_deg, 3);
+  }
   add("Round trip, ms", latency, 2);
   add("of it the engine", engine, 2, true);
   add("of it the rest: wire, queue, conversion", overhead, 2, true);
@@ -270,6 +287,7 @@ addSegments(byId("exaggerate"), [["\u00d71", 1], ["\u00d720", 20], ["\u00d7200",
 addSegments(byId("ellipses"), [["ellipses", true], ["none", false]],
   (on) => map.showEllipses(on));
 document.querySelectorAll(".of-odometry").forEach((part) => { part.hidden = !rows.some((row) => row.dead_reckoned); });
+document.querySelectorAll(".of-fused").forEach((part) => { part.hidden = !replay.fused; });
 document.querySelectorAll(".of-other").forEach((part) => { part.hidden = !compared; });
 addRibbon(byId("ribbon"));
 addCharts();

@@ -83,6 +83,7 @@ function showReadout(row, pointer) {
     if (row.other && row.other.pose) {
       add("of the other run", significant(row.other.translation_error_m * errorFactor) + " " + errorUnit);
     }
+    if (row.fused) add("fused position error", significant(row.fused.translation_error_m * errorFactor) + " " + errorUnit);
     const ellipse = ellipseOf(row);
     if (ellipse) {
       add("95 % ellipse", `${ellipse.radii.map((radius) => fixed(radius, 3)).join(" \u00d7 ")} m`);
