@@ -83,11 +83,14 @@ SharedRequest LocalizationSession::Impl::WithGuess(const SharedRequest& request)
   const bool has_guess = scan.has_guess_map_t_base() || scan.poses_size() >= 2;
   if (!guess_from_last_pose || !last_pose.has_value() || has_guess) return request;
   auto filled = std::make_shared<v1::AlignScansRequest>(*request);
-  v1::Pose& guess = *filled->mutable_scan()->mutable_guess_map_t_base()->mutable_pose();
-  guess = *last_pose;
+  v1::PoseWithCovariance& guess = *filled->mutable_scan()->mutable_guess_map_t_base();
+  *guess.mutable_pose() = last_pose->pose();
   if (last_map_T_odom.has_value() && scan.has_odom_t_base()) {
     const absl::StatusOr<Pose> odom_T_base = DecodePose(scan.odom_t_base());
-    if (odom_T_base.ok()) EncodePose(*last_map_T_odom * *odom_T_base, &guess);
+    if (odom_T_base.ok()) {
+      EncodePose(*last_map_T_odom * *odom_T_base, guess.mutable_pose());
+      *guess.mutable_covariance() = last_pose->covariance();
+    }
   }
   return filled;
 }

@@ -10,7 +10,9 @@
 // The session reconnects with exponential backoff if the server becomes unavailable, if the server
 // ended it because it was idle, or if a proxy lost the server. It then resends the newest
 // unanswered scan. Until a scan is accepted again, scans with neither a guess nor two poses get the
-// last accepted pose as guess, propagated by the odometry if both scans have it. If the server is
+// last accepted pose as guess, propagated by the odometry if both scans have it. With a filter
+// (OpenSession.fusion) it is the filter's pose, until a result has one again; where the odometry
+// propagates it, with its covariance. If the server is
 // full or does not have the map yet, the session retries there or at another server. A draining
 // server answers the scans that it has, and the session then moves to another server. Any other
 // error, such as Unauthenticated or PermissionDenied, and the last failed attempt end the session;

@@ -157,7 +157,7 @@ struct LocalizationSession::Impl {
 
   absl::Status Write(v1::AlignScansRequest request);
   absl::StatusOr<uint64_t> SendScan(v1::AlignScansRequest request);
-  // The same scan, or one with the last accepted pose for a guess where that is what it needs.
+  // The same scan, or one with the last pose for a guess where that is what it needs.
   SharedRequest WithGuess(const SharedRequest& request) const;
   using Results = std::vector<v1::AlignmentResult>;
   // Removes a scan from `unanswered` and records its result. Requires the lock, as do the next two;
@@ -214,9 +214,11 @@ struct LocalizationSession::Impl {
   std::deque<v1::RequestRejected> rejections;
   SharedRequest activation;     // the last one; null: none
   SharedRequest configuration;  // all changes of the setup; null: none
-  std::optional<v1::Pose> last_pose;
+  // Of the last result that is accepted or has a pose by the session's filter; with the covariance
+  // of the latter.
+  std::optional<v1::PoseWithCovariance> last_pose;
   std::optional<Pose> last_map_T_odom;  // of the same result
-  bool guess_from_last_pose = false;    // since a reconnect, until a scan is accepted
+  bool guess_from_last_pose = false;    // since a reconnect, until there is such a result
 
   std::thread reader;
 };

@@ -311,9 +311,15 @@ void LocalizationSession::Impl::OnMessage(v1::AlignmentResult result) {
       ++unexpected_results;
       return;
     }
-    if (result.accepted() && result.has_map_t_base()) {
-      last_pose = result.map_t_base().pose();
-      const absl::StatusOr<Pose> map_T_odom = DecodePose(result.map_t_odom());
+    if (result.has_fused() || (result.accepted() && result.has_map_t_base())) {
+      last_pose.emplace();
+      if (result.has_fused()) {
+        *last_pose = result.fused().map_t_base();
+      } else {
+        *last_pose->mutable_pose() = result.map_t_base().pose();
+      }
+      const absl::StatusOr<Pose> map_T_odom =
+          DecodePose(result.has_fused() ? result.fused().map_t_odom() : result.map_t_odom());
       last_map_T_odom = map_T_odom.ok() ? std::optional<Pose>(*map_T_odom) : std::nullopt;
       guess_from_last_pose = false;
     }

@@ -412,7 +412,9 @@ TEST(LocalizationSession, ChangesOfTheSetupHoldAfterAReconnectToo) {
   EXPECT_TRUE(streams[1][1].has_scan());
 }
 
-TEST(LocalizationSession, CarriesTheLastPoseOnByTheOdometryAfterAReconnect) {
+// The scans that a server sees before and after a reconnect: two without poses of their own, and
+// one with. `fused`: of the answer to the first, which is accepted otherwise; nullptr: none.
+std::vector<v1::Scan> ScansAroundAReconnect(const v1::FusedPose* fused) {
   std::mutex mutex;
   std::vector<v1::Scan> seen;
   FakeBehaviour behaviour;
@@ -429,7 +431,8 @@ TEST(LocalizationSession, CarriesTheLastPoseOnByTheOdometryAfterAReconnect) {
       v1::AlignmentResult& result = *response.mutable_result();
       result.set_sequence(scan.sequence());
       // Accepted at x = 100 where the odometry says 10: the map begins 90 before the odometry.
-      result.set_accepted(scan.sequence() == 1);
+      result.set_accepted(scan.sequence() == 1 && fused == nullptr);
+      if (scan.sequence() == 1 && fused != nullptr) *result.mutable_fused() = *fused;
       EncodePose(Pose{{100.0, 0.0, 0.0}, Eigen::Quaterniond::Identity()},
                  result.mutable_map_t_base()->mutable_pose());
       EncodePose(Pose{{90.0, 0.0, 0.0}, Eigen::Quaterniond::Identity()},
@@ -440,7 +443,8 @@ TEST(LocalizationSession, CarriesTheLastPoseOnByTheOdometryAfterAReconnect) {
   };
   FakeServer server(behaviour);
   auto session = LocalizationSession::Open(ChannelTo(server.address()), SessionOf("town"));
-  ASSERT_TRUE(session.ok()) << session.status();
+  EXPECT_TRUE(session.ok()) << session.status();
+  if (!session.ok()) return {};
   const auto send = [&session](double odom_x, int poses) {
     v1::Scan scan;
     EncodePose(Pose{{odom_x, 0.0, 0.0}, Eigen::Quaterniond::Identity()},
@@ -451,16 +455,36 @@ TEST(LocalizationSession, CarriesTheLastPoseOnByTheOdometryAfterAReconnect) {
   };
   send(10.0, 0);
   server.Stop();
-  ASSERT_TRUE(Eventually([&] { return !(*session)->connection().ok(); }));
+  EXPECT_TRUE(Eventually([&] { return !(*session)->connection().ok(); }));
   server.Start();
-  ASSERT_TRUE(Eventually([&] { return (*session)->connection().ok(); }));
+  EXPECT_TRUE(Eventually([&] { return (*session)->connection().ok(); }));
   send(13.0, 0);
   send(14.0, 2);
   const std::lock_guard<std::mutex> lock(mutex);
+  return seen;
+}
+
+TEST(LocalizationSession, CarriesTheLastPoseOnByTheOdometryAfterAReconnect) {
+  const std::vector<v1::Scan> seen = ScansAroundAReconnect(nullptr);
   ASSERT_EQ(seen.size(), 3u);
   EXPECT_FALSE(seen[0].has_guess_map_t_base());
   EXPECT_EQ(seen[1].guess_map_t_base().pose().position().x(), 103.0);
+  EXPECT_TRUE(seen[1].guess_map_t_base().covariance().empty());
   EXPECT_FALSE(seen[2].has_guess_map_t_base()) << "it brings poses of its own";
+}
+
+// Also where no scan was accepted, and as well as the filter knows it.
+TEST(LocalizationSession, CarriesThePoseOfTheFilterOnAfterAReconnect) {
+  v1::FusedPose fused;
+  EncodePose(Pose{{102.0, 0.0, 0.0}, Eigen::Quaterniond::Identity()},
+             fused.mutable_map_t_base()->mutable_pose());
+  for (int i = 0; i < 36; ++i) fused.mutable_map_t_base()->add_covariance(i % 7 == 0 ? 4.0 : 0.0);
+  EncodePose(Pose{{92.0, 0.0, 0.0}, Eigen::Quaterniond::Identity()}, fused.mutable_map_t_odom());
+  const std::vector<v1::Scan> seen = ScansAroundAReconnect(&fused);
+  ASSERT_EQ(seen.size(), 3u);
+  EXPECT_EQ(seen[1].guess_map_t_base().pose().position().x(), 105.0);
+  ASSERT_EQ(seen[1].guess_map_t_base().covariance_size(), 36);
+  EXPECT_EQ(seen[1].guess_map_t_base().covariance(0), 4.0);
 }
 
 TEST(LocalizationSession, StartsWithoutWaitingAndKeepsTheNewestScan) {
