@@ -18,7 +18,7 @@ from voxloc.cells import Cells
 from voxloc.client import Client
 from voxloc.errors import Error, NoResult, SessionClosed
 from voxloc.pose import Pose
-from voxloc.result import Hypothesis, PoseScores, Result, SearchResult, Status
+from voxloc.result import FusedPose, Hypothesis, PoseScores, Result, SearchResult, Status
 from voxloc.scan import Scan, SensorCloud, Setup, decode_cloud
 from voxloc.session import Session
 from voxloc.tile import Tile, tile_digest
@@ -27,7 +27,7 @@ from voxloc.watch import MapWatch
 __version__ = "0.1.0"
 
 __all__ = [
-    "Cells", "ChannelOptions", "Client", "Error", "Hypothesis", "MapWatch", "NoResult", "Pose", "PoseScores",
+    "Cells", "ChannelOptions", "Client", "Error", "FusedPose", "Hypothesis", "MapWatch", "NoResult", "Pose", "PoseScores",
     "ReconnectOptions", "Result", "Scan", "SearchResult", "SensorCloud", "Session",
     "SessionClosed", "Setup", "Status", "Tile", "aio", "decode_cloud", "io", "messages",
     "tile_digest",

@@ -43,8 +43,8 @@ class SessionState:
         self._max_outstanding = max_outstanding
         self._last_sequence = 0
         self._activation: Optional[Any] = None
-        self._last_pose: Optional[Any] = None
-        self._guess_from_last_pose = False  # since a reconnect, until a scan is accepted
+        self._last_pose: Optional[Any] = None  # by the session's filter, or accepted
+        self._guess_from_last_pose = False  # since a reconnect, until there is such a pose
         self._was_open = False  # the stream
 
     def add_scan(self, request: Any) -> Any:
@@ -154,8 +154,9 @@ class SessionState:
         if self.unanswered.pop(message.sequence, None) is None:
             self.unexpected_results += 1
             return
-        if message.accepted and message.HasField("map_t_base"):
-            self._last_pose = message.map_t_base.pose
+        fused = message.HasField("fused")
+        if fused or (message.accepted and message.HasField("map_t_base")):
+            self._last_pose = (message.fused if fused else message).map_t_base.pose
             self._guess_from_last_pose = False
         self.results.append(Result(message))
 

@@ -135,14 +135,14 @@ class Client(_calls.Caller):
 
     def session(self, setup: Union[Setup, str], *, clock: int = 0, limits: Optional[Any] = None,
                 start_inactive: bool = False, recovery: Optional[Any] = None,
-                accumulation: Optional[Any] = None,
+                accumulation: Optional[Any] = None, fusion: Optional[Any] = None,
                 open_timeout_s: Optional[float] = DEFAULT_TIMEOUT_S,
                 reconnect: ReconnectOptions = ReconnectOptions(),
                 max_outstanding: int = 256) -> Session:
         """A session; awaiting it or entering it with `async with` opens it."""
         opening = messages.OpenSession(
             setup=setup_message(setup), clock=clock, limits=limits, start_inactive=start_inactive,
-            recovery=recovery, accumulation=accumulation)
+            recovery=recovery, accumulation=accumulation, fusion=fusion)
         return Session(lambda index: Stream(self._connections, index, "AlignScans"),
                        self._connections.addresses, opening, open_timeout_s, reconnect,
                        max_outstanding)

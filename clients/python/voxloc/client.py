@@ -134,19 +134,19 @@ class Client(_calls.Caller):
 
     def session(self, setup: Union[Setup, str], *, clock: int = 0, limits: Optional[Any] = None,
                 start_inactive: bool = False, recovery: Optional[Any] = None,
-                accumulation: Optional[Any] = None,
+                accumulation: Optional[Any] = None, fusion: Optional[Any] = None,
                 open_timeout_s: Optional[float] = DEFAULT_TIMEOUT_S,
                 reconnect: ReconnectOptions = ReconnectOptions(),
                 max_outstanding: int = 256) -> Session:
         """Opens a session, and waits until it is open; a context manager.
 
         `clock` is a StampClock, `limits` a SessionLimits, `recovery` a RecoveryOptions,
-        `accumulation` a ScanAccumulation. `send` refuses a scan while `max_outstanding` are
-        unanswered or not received.
+        `accumulation` a ScanAccumulation, `fusion` a FusionOptions: with it, results have `fused`.
+        `send` refuses a scan while `max_outstanding` are unanswered or not received.
         """
         opening = messages.OpenSession(
             setup=setup_message(setup), clock=clock, limits=limits, start_inactive=start_inactive,
-            recovery=recovery, accumulation=accumulation)
+            recovery=recovery, accumulation=accumulation, fusion=fusion)
         return Session(
             lambda index: Stream(self._connections, index, "AlignScans", max_pending=0),
             self._connections.addresses, opening, open_timeout_s, reconnect, max_outstanding)

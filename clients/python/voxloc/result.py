@@ -54,18 +54,13 @@ def _pose(message: Any) -> Optional[Pose]:
     return Pose.from_message(message.pose) if message.HasField("pose") else None
 
 
-class _FoundPose:
-    """What Result and Hypothesis have in common."""
+class _MapPose:
+    """A message with a pose, its covariance and where the odometry's frame lies."""
 
     __slots__ = ("message",)
 
     def __init__(self, message: Any):
         self.message = message
-
-    @property
-    def status(self) -> Status:
-        """The verdict on the pose."""
-        return Status(self.message.status)
 
     @property
     def covariance(self) -> Optional[np.ndarray]:
@@ -80,7 +75,36 @@ class _FoundPose:
             return None
         return Pose.from_message(self.message.map_t_odom)
 
+
+class _FoundPose(_MapPose):
+    """What Result and Hypothesis have in common."""
+
+    __slots__ = ()
+
+    @property
+    def status(self) -> Status:
+        """The verdict on the pose."""
+        return Status(self.message.status)
+
     nvtl: float = _field("scores.nvtl", "The nearest voxel transformation likelihood.")
+
+
+class FusedPose(_MapPose):
+    """The pose by the filter of a session: a voxloc.v1.FusedPose, in `message`."""
+
+    __slots__ = ()
+
+    @property
+    def map_T_base(self) -> Pose:
+        """The pose at the scan's stamp."""
+        return Pose.from_message(self.message.map_t_base.pose)
+
+    scan_used: bool = _field("scan_used", "Whether the scan's result has entered.")
+    resets: int = _field("resets", "How often the filter was set; its pose jumps where this counts up.")
+
+    def __repr__(self) -> str:
+        return f"<FusedPose {self.map_T_base}, resets {self.resets}>"
+
 
 class Result(_FoundPose):
     """The answer to a scan: a voxloc.v1.AlignmentResult, in `message`."""
@@ -96,6 +120,11 @@ class Result(_FoundPose):
     def map_T_base(self) -> Optional[Pose]:
         """The pose. None: the scan was not aligned."""
         return _pose(self.message.map_t_base)
+
+    @property
+    def fused(self) -> Optional[FusedPose]:
+        """The pose by the session's filter. None: it has none, or knows no pose."""
+        return FusedPose(self.message.fused) if self.message.HasField("fused") else None
 
     @property
     def confidence(self) -> Optional[float]:

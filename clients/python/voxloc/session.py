@@ -28,8 +28,8 @@ class Session(_session.SessionBase):
     where the connection was lost and a newer scan was there, the session makes it itself (STALE).
 
     When the server becomes unavailable, the session opens again with growing waits, sends the
-    newest unanswered scan once more, and gives scans without a guess the last accepted pose as
-    theirs until the new session has accepted a scan. A server that refuses the new session because
+    newest unanswered scan once more, and gives scans without a guess the last accepted pose, or
+    with `fusion` that of the filter, as theirs until a result has such a pose again. A server that refuses the new session because
     it is full, or does not have the map yet, is asked again. When the server drains, it answers
     what it has, and the session then opens again. So does one that the server has ended because it
     had nothing to send for long. Where the client has several addresses, the next one is tried at

@@ -478,6 +478,37 @@ class SessionRules(unittest.TestCase):
         state.find(None)
         self.assertFalse(state.add_scan(scan_request()).scan.HasField("guess_map_t_base"))
 
+    def test_a_reconnect_sends_the_pose_of_the_filter_where_there_is_one(self):
+        state = open_state()
+        state.add_scan(scan_request())
+        answer = result_of(1, accepted=False)
+        answer.result.fused.map_t_base.pose.position.x = 7.5
+        state.take(answer)
+        state.stream_ended(UNAVAILABLE)
+        state.stream_opened(OPENED)
+        sent = state.add_scan(scan_request())
+        self.assertEqual(sent.scan.guess_map_t_base.pose.position.x, 7.5)
+        answer.result.sequence = 2
+        state.take(answer)
+        self.assertFalse(state.add_scan(scan_request()).scan.HasField("guess_map_t_base"))
+
+    def test_a_result_has_the_pose_of_the_filter(self):
+        message = messages.AlignmentResult()
+        self.assertIsNone(voxloc.Result(message).fused)
+        message.fused.map_t_base.pose.position.x = 7.5
+        message.fused.map_t_base.pose.orientation.w = 1.0
+        message.fused.map_t_base.covariance.extend(range(36))
+        message.fused.resets = 2
+        message.fused.scan_used = True
+        fused = voxloc.Result(message).fused
+        self.assertEqual(fused.map_T_base.position.tolist(), [7.5, 0.0, 0.0])
+        self.assertEqual(fused.covariance[1, 2], 8.0)
+        self.assertIsNone(fused.map_T_odom)
+        self.assertEqual((fused.resets, fused.scan_used), (2, True))
+        self.assertRegex(repr(fused), "FusedPose .*7.5.*resets 2")
+        message.fused.map_t_odom.orientation.w = 1.0
+        self.assertEqual(fused.map_T_odom.position.tolist(), [0.0, 0.0, 0.0])
+
     def test_a_stream_that_a_proxy_or_a_silence_cuts_off_is_opened_again(self):
         for error in (
                 voxloc.Error(grpc.StatusCode.INTERNAL, "Received RST_STREAM with error code 2"),
