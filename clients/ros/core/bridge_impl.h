@@ -150,6 +150,7 @@ class BridgeImpl : public Bridge {
   // Of the thread that publishes.
   ResultOutputs outputs;
   SkippedScans skipped;
+  uint32_t fusion_resets = 0;  // of the last answer with a pose of the session's filter
 
   // The order matters: each member uses those before it and is destroyed first.
   SerialWorker publisher;

@@ -355,10 +355,16 @@ void BridgeImpl::Finish(uint64_t number, const InFlight& flight,
   flight.status->AddAnswer(result);
   if (result.has_map_t_base()) flight.status->CheckExecutionTime(scan.execution_time_ms);
   const bool is_published = outputs.Publish(result, scan);
-  if (is_published) {
-    ++published;
+  if (is_published) ++published;
+  // With a filter, guesses are its own once it has taken the result.
+  if (is_published && (!result.has_fused() || result.fused().scan_used())) {
     const std::lock_guard<std::mutex> lock(mutex);
     guess.Clear();
+  }
+  if (result.has_fused()) {
+    ports.output->PublishDiagnostics(
+        flight.stamp_ns, FusionStatus(node_name, flight.stamp_ns, result.fused(), fusion_resets));
+    fusion_resets = result.fused().resets();
   }
   ports.output->PublishDiagnostics(flight.stamp_ns,
                                    flight.status->Finish(is_published, activated, skipped));

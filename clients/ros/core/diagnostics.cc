@@ -74,6 +74,26 @@ DiagnosticStatus StatusReport::Status() const {
   return status;
 }
 
+DiagnosticStatus FusionStatus(const std::string& node_name, int64_t stamp_ns,
+                              const v1::FusedPose& fused, uint32_t resets_before) {
+  StatusReport report(node_name, kFusionStatus);
+  report.SetInt("topic_time_stamp", stamp_ns);
+  report.SetBool("is_scan_used", fused.scan_used());
+  report.SetText("detail", fused.detail());
+  report.SetInt("resets", fused.resets());
+  static constexpr const char* kAxes[] = {"x", "y", "z", "rx", "ry", "rz"};
+  for (int i = 0; i < fused.distance_since_observed_m_size() && i < 6; ++i) {
+    report.SetDouble(absl::StrCat("distance_since_observed_", kAxes[i]),
+                     fused.distance_since_observed_m(i));
+  }
+  report.SetDouble("odometry_scale", fused.odometry_scale());
+  report.SetDouble("odometry_scale_sigma", fused.odometry_scale_sigma());
+  if (resets_before > 0 && fused.resets() > resets_before) {
+    report.Warn("the filter was set anew, to a pose that does not follow from its past");
+  }
+  return report.Status();
+}
+
 ScanStatus::ScanStatus(const std::string& node_name, const Parameters& parameters, int64_t stamp_ns)
     : parameters_(&parameters), report_(node_name, kScanMatchingStatus) {
   report_.SetInt("topic_time_stamp", stamp_ns);

@@ -24,8 +24,9 @@ inline constexpr char kRegularizationPoseStatus[] = "regularization_pose_subscri
 inline constexpr char kMapUpdateStatus[] = "map_update_status";
 inline constexpr char kAlignServiceStatus[] = "ndt_align_service_status";
 inline constexpr char kTriggerServiceStatus[] = "trigger_node_service_status";
-// The one that Autoware does not have: the connection to the server.
+// Those that Autoware does not have: the connection to the server, and the session's filter.
 inline constexpr char kServerStatus[] = "server_connection_status";
+inline constexpr char kFusionStatus[] = "fusion_status";
 
 // One DiagnosticStatus as Autoware's DiagnosticsInterface writes it: the name is "<node>:
 // <status>", the hardware id the node, booleans are "True" and "False", numbers are as
@@ -55,6 +56,11 @@ class StatusReport {
 
   DiagnosticStatus status_;
 };
+
+// The fusion_status of a scan. WARN where the filter was set anew: its pose does not follow from
+// the past. `resets_before`: of the scan before; 0: none.
+[[nodiscard]] DiagnosticStatus FusionStatus(const std::string& node_name, int64_t stamp_ns,
+                                            const v1::FusedPose& fused, uint32_t resets_before);
 
 // Scans in a row without a pose.
 class SkippedScans {

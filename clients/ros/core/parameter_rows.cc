@@ -215,6 +215,10 @@ std::vector<ParameterRow> ParameterRows(Parameters& p) {
        "Whether the node is active before trigger_node_srv is called."},
       {"voxloc.from_last_pose", &p.voxloc.from_last_pose, kServer, Any(),
        "Whether a session begins where the vehicle was last (OpenSession.from_last_pose)."},
+      {"voxloc.fusion", &p.voxloc.fusion, kServer, Any(),
+       "Whether the session fuses accepted results with the odometry of voxloc.odom_frame in a "
+       "filter (OpenSession.fusion), whose pose is published on fused_pose_with_covariance and "
+       "broadcast with voxloc.tf_output = odom."},
 
       {"voxloc.deadline_sec", &p.voxloc.deadline_sec, kServer, AtLeast(0.0),
        "Seconds from receipt, at least 0, after which the answer to a scan is of no use; 0: none "

@@ -161,13 +161,15 @@ absl::Status CheckCombinations(const Parameters& parameters) {
     return Invalid(absl::StrCat("parameter voxloc.vehicle must have at most ", kMaxVehicleBytes,
                                 " bytes (got ", own.vehicle.size(), ")"));
   }
-  const bool needs_odometry =
-      own.tf_output == "odom" || own.guess_source == "odometry" || own.twist_source == "odometry";
+  const bool needs_odometry = own.fusion || own.tf_output == "odom" ||
+                              own.guess_source == "odometry" || own.twist_source == "odometry";
   if (needs_odometry && own.odom_frame.empty()) {
     return Invalid(
-        absl::StrCat("parameter voxloc.odom_frame must be set for voxloc.tf_output = odom and for "
-                     "voxloc.guess_source or voxloc.twist_source = odometry (got '', ",
-                     own.tf_output, ", ", own.guess_source, " and ", own.twist_source, ")"));
+        absl::StrCat("parameter voxloc.odom_frame must be set for voxloc.fusion, for "
+                     "voxloc.tf_output = odom and for voxloc.guess_source or voxloc.twist_source = "
+                     "odometry (got '', ",
+                     own.fusion ? "true" : "false", ", ", own.tf_output, ", ", own.guess_source,
+                     " and ", own.twist_source, ")"));
   }
   return absl::OkStatus();
 }

@@ -110,6 +110,7 @@ struct BridgeParameters {
   double tf_tolerance_sec = 0.0;
   bool activate_at_start = false;
   bool from_last_pose = false;
+  bool fusion = false;
 
   double deadline_sec = 0.0;
   bool confidence = true;

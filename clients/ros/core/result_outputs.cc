@@ -48,6 +48,31 @@ PointCloud2 EmptyCloud(const Header& header, bool with_colors) {
   return cloud;
 }
 
+// `message`: has the covariance, all zeros where there is none.
+PoseWithCovarianceStamped WithCovariance(const Header& header, const Pose& map_T_base,
+                                         const v1::PoseWithCovariance& message) {
+  PoseWithCovarianceStamped pose;
+  pose.header = header;
+  pose.pose = map_T_base;
+  if (message.covariance_size() == kCovarianceSize) {
+    for (int i = 0; i < kCovarianceSize; ++i) pose.covariance(i / 6, i % 6) = message.covariance(i);
+  }
+  return pose;
+}
+
+// What is to be broadcast as the parent of voxloc.tf_output's frame; nullopt: nothing.
+std::optional<Pose> TransformOf(const v1::AlignmentResult& result, const std::string& tf_output) {
+  absl::StatusOr<Pose> pose = absl::NotFoundError("");
+  if (tf_output == "base" && result.has_map_t_base()) {
+    pose = client::DecodePose(result.map_t_base().pose());
+  } else if (tf_output == "odom" && result.fused().has_map_t_odom()) {
+    pose = client::DecodePose(result.fused().map_t_odom());
+  } else if (tf_output == "odom" && result.accepted() && result.has_map_t_odom()) {
+    pose = client::DecodePose(result.map_t_odom());
+  }
+  return pose.ok() ? std::optional<Pose>(*pose) : std::nullopt;
+}
+
 void PutXyz(const PointCloud& points, size_t i, uint8_t* out) {
   const Eigen::Vector3f xyz = points.Point(i).cast<float>();
   std::memcpy(out, xyz.data(), 3 * kFloatBytes);
@@ -66,38 +91,10 @@ struct ScanOutputs {
     output.Publish(topic, Float32Stamped{scan.stamp_ns, static_cast<float>(value)});
   }
 
-  // False: there is none to broadcast.
-  [[nodiscard]] bool BroadcastTransform() const {
-    TransformStamped transform;
-    transform.header = {Later(scan.stamp_ns, parameters.voxloc.tf_tolerance_sec),
-                        parameters.frame.map_frame};
-    if (parameters.voxloc.tf_output == "base") {
-      transform.child_frame_id = parameters.frame.ndt_base_frame;
-      transform.parent_T_child = map_T_base;
-    } else if (parameters.voxloc.tf_output == "odom" && result.accepted() &&
-               result.has_map_t_odom()) {
-      const absl::StatusOr<Pose> map_T_odom = client::DecodePose(result.map_t_odom());
-      if (!map_T_odom.ok()) return false;
-      transform.child_frame_id = parameters.voxloc.odom_frame;
-      transform.parent_T_child = *map_T_odom;
-    } else {
-      return false;
-    }
-    output.Broadcast(transform);
-    return true;
-  }
-
   void PublishPose() const {
-    PoseWithCovarianceStamped pose;
-    pose.header = header;
-    pose.pose = map_T_base;
-    if (result.map_t_base().covariance_size() == kCovarianceSize) {
-      for (int i = 0; i < kCovarianceSize; ++i) {
-        pose.covariance(i / 6, i % 6) = result.map_t_base().covariance(i);
-      }
-    }
-    output.Publish(Topic::kNdtPose, PoseStamped{pose.header, pose.pose});
-    output.Publish(Topic::kNdtPoseWithCovariance, pose);
+    output.Publish(Topic::kNdtPose, PoseStamped{header, map_T_base});
+    output.Publish(Topic::kNdtPoseWithCovariance,
+                   WithCovariance(header, map_T_base, result.map_t_base()));
   }
 
   void PublishInitialToResult() const {
@@ -158,18 +155,38 @@ struct ScanOutputs {
 
 }  // namespace
 
+void ResultOutputs::BroadcastTransform(const v1::AlignmentResult& result, const ScanContext& scan) {
+  const std::string& tf_output = parameters_.voxloc.tf_output;
+  const std::optional<Pose> pose = TransformOf(result, tf_output);
+  if (!pose.has_value() || scan.number < last_transform_) return;
+  TransformStamped transform;
+  transform.header = {Later(scan.stamp_ns, parameters_.voxloc.tf_tolerance_sec),
+                      parameters_.frame.map_frame};
+  transform.child_frame_id =
+      tf_output == "base" ? parameters_.frame.ndt_base_frame : parameters_.voxloc.odom_frame;
+  transform.parent_T_child = *pose;
+  output_.Broadcast(transform);
+  last_transform_ = scan.number;
+}
+
 bool ResultOutputs::Publish(const v1::AlignmentResult& result, const ScanContext& scan) {
+  const Header header = {scan.stamp_ns, parameters_.frame.map_frame};
+  BroadcastTransform(result, scan);
+  if (result.has_fused()) {
+    const v1::PoseWithCovariance& fused = result.fused().map_t_base();
+    if (const absl::StatusOr<Pose> pose = client::DecodePose(fused.pose()); pose.ok()) {
+      output_.Publish(Topic::kFusedPoseWithCovariance, WithCovariance(header, *pose, fused));
+    }
+  }
   if (!result.has_map_t_base()) return false;
   const absl::StatusOr<Pose> map_T_base = client::DecodePose(result.map_t_base().pose());
   if (!map_T_base.ok()) return false;
-  const ScanOutputs out{parameters_, output_,     result,
-                        scan,        *map_T_base, {scan.stamp_ns, parameters_.frame.map_frame}};
+  const ScanOutputs out{parameters_, output_, result, scan, *map_T_base, header};
   out.PublishNumber(Topic::kExeTimeMs, scan.execution_time_ms);
   out.PublishNumber(Topic::kTransformProbability, result.scores().transform_probability());
   out.PublishNumber(Topic::kNearestVoxelTransformationLikelihood, result.scores().nvtl());
   output_.Publish(Topic::kIterationNum,
                   Int32Stamped{scan.stamp_ns, static_cast<int32_t>(result.iterations())});
-  if (scan.number >= last_transform_ && out.BroadcastTransform()) last_transform_ = scan.number;
   if (result.accepted()) out.PublishPose();
   out.PublishInitialToResult();
   out.PublishClouds();

@@ -2,8 +2,8 @@
 //
 // From the server's answer to everything that Autoware's node publishes for a scan: what, with
 // which values, and when (poses only where the result was accepted; the rest for every scan that
-// was aligned). Arrows have the namespaces, ids, sizes, colours and lifetimes of Autoware's node.
-// ResultOutputs is for one thread; the rest are pure functions.
+// was aligned); and what the session's filter says. Arrows have the namespaces, ids, sizes, colours
+// and lifetimes of Autoware's node. ResultOutputs is for one thread; the rest are pure functions.
 
 #ifndef VOXLOC_CLIENTS_ROS_CORE_RESULT_OUTPUTS_H_
 #define VOXLOC_CLIENTS_ROS_CORE_RESULT_OUTPUTS_H_
@@ -38,11 +38,13 @@ class ResultOutputs {
   ResultOutputs(const Parameters& parameters, Output& output)
       : parameters_(parameters), output_(output) {}
 
-  // Publishes. True: the pose was. An answer without a pose publishes nothing. Where answers come
-  // out of order, the transform of the newest scan stays.
+  // Publishes. True: the scan's own pose was. An answer without a pose publishes at most that of
+  // the filter. Where answers come out of order, the transform of the newest scan stays.
   bool Publish(const v1::AlignmentResult& result, const ScanContext& scan);
 
  private:
+  void BroadcastTransform(const v1::AlignmentResult& result, const ScanContext& scan);
+
   const Parameters& parameters_;
   Output& output_;
   uint64_t last_transform_ = 0;  // number of its scan

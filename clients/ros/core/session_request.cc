@@ -191,6 +191,7 @@ v1::OpenSession OpenSessionFrom(const Parameters& parameters, const std::string&
   open.mutable_limits()->set_max_waiting_scans(1);
   open.mutable_limits()->set_timeout_s(bridge.deadline_sec);
   open.set_from_last_pose(bridge.from_last_pose);
+  if (bridge.fusion) open.mutable_fusion();
   if (bridge.recovery_enable) {
     v1::RecoveryOptions& recovery = *open.mutable_recovery();
     recovery.set_lost_after_scans(static_cast<uint32_t>(bridge.recovery_lost_after_scans));

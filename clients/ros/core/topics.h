@@ -17,6 +17,7 @@ namespace voxloc::ros {
 enum class Topic {
   kNdtPose,
   kNdtPoseWithCovariance,
+  kFusedPoseWithCovariance,
   kInitialPoseWithCovariance,
   kInitialToResultRelativePose,
   kMultiNdtPose,
@@ -61,6 +62,8 @@ struct TopicInfo {
 inline constexpr TopicInfo kPublishedTopics[] = {
     {Topic::kNdtPose, "ndt_pose", MessageType::kPoseStamped},
     {Topic::kNdtPoseWithCovariance, "ndt_pose_with_covariance",
+     MessageType::kPoseWithCovarianceStamped},
+    {Topic::kFusedPoseWithCovariance, "fused_pose_with_covariance",
      MessageType::kPoseWithCovarianceStamped},
     {Topic::kInitialPoseWithCovariance, "initial_pose_with_covariance",
      MessageType::kPoseWithCovarianceStamped},

@@ -121,6 +121,7 @@ TEST(RosParameters, ValuesOutOfRangeNameTheParameterAndTheRange) {
             "parameter ndt.max_iterations must be at least 1 and at most 1000 (got 1001)");
   EXPECT_THAT(error("voxloc.tf_output", std::string("map")), HasSubstr("base, odom, none"));
   EXPECT_THAT(error("voxloc.tf_output", std::string("odom")), HasSubstr("voxloc.odom_frame"));
+  EXPECT_THAT(error("voxloc.fusion", true), HasSubstr("voxloc.odom_frame must be set for"));
   EXPECT_THAT(error("covariance.output_pose_covariance", std::vector<double>{1.0}),
               HasSubstr("36 values (got 1)"));
   EXPECT_THAT(error("voxloc.points.crop_min", std::vector<double>{0, 0, 0}),
@@ -226,6 +227,9 @@ TEST(SessionRequest, NamesTheClockAndLetsTheNewestScanWin) {
   EXPECT_TRUE(open.from_last_pose());
   EXPECT_EQ(open.recovery().lost_after_scans(), 10u);
   EXPECT_FALSE(OpenSessionFrom(Parameters(), "node", true).has_recovery());
+  EXPECT_FALSE(open.has_fusion());
+  parameters.voxloc.fusion = true;
+  EXPECT_TRUE(OpenSessionFrom(parameters, "node", true).has_fusion());
 }
 
 TEST(SessionRequest, NamesTheAcceptanceRuleThatIsAskedFor) {

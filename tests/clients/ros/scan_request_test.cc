@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the bridge sends with a scan, as a server sees it.
+// What the bridge sends with a scan, as a server sees it, and what it makes of answers that the
+// test gives.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -9,6 +10,7 @@
 
 #include "clients/cpp/messages.h"
 #include "clients/ros/core/bridge.h"
+#include "clients/ros/core/session_request.h"
 #include "core/geometry/euler.h"
 #include "tests/clients/cpp/fake_server.h"
 #include "tests/clients/ros/cloud_messages.h"
@@ -29,6 +31,8 @@ class ScanRequestTest : public ::testing::Test {
   void SetUp() override {
     parameters_.voxloc.activate_at_start = true;
     parameters_.sensor_points.required_distance = 0.0;
+    answer_.set_status(v1::ALIGNMENT_STATUS_NO_PRIOR);
+    answer_.set_detail("as the test has it");
     FakeBehaviour behaviour;
     behaviour.align_scans = [this](grpc::ServerContext*, FakeBehaviour::AlignStream* stream) {
       v1::AlignScansRequest request;
@@ -37,13 +41,11 @@ class ScanRequestTest : public ::testing::Test {
         {
           const std::lock_guard<std::mutex> lock(mutex_);
           requests_.push_back(request);
+          if (request.has_scan()) *response.mutable_result() = answer_;
         }
         if (request.has_open()) response.mutable_opened()->set_session("s");
         if (request.has_scan()) {
-          v1::AlignmentResult& result = *response.mutable_result();
-          result.set_sequence(request.scan().sequence());
-          result.set_status(v1::ALIGNMENT_STATUS_NO_PRIOR);
-          result.set_detail("as the test has it");
+          response.mutable_result()->set_sequence(request.scan().sequence());
         }
         if (response.response_case() != v1::AlignScansResponse::RESPONSE_NOT_SET) {
           stream->Write(response);
@@ -101,6 +103,7 @@ class ScanRequestTest : public ::testing::Test {
   std::unique_ptr<Bridge> bridge_;
   std::mutex mutex_;
   std::vector<v1::AlignScansRequest> requests_;
+  v1::AlignmentResult answer_;  // to every scan
 };
 
 TEST_F(ScanRequestTest, BringsThePosesAroundItsStampAndItsAge) {
@@ -189,6 +192,92 @@ TEST_F(ScanRequestTest, ARefusalOfTheServerIsAWarningThatNamesIt) {
   const auto status = fakes_.output.Statuses("scan_matching_status").back();
   EXPECT_EQ(status.level, DiagnosticStatus::kWarn);
   EXPECT_EQ(status.message, "NO_PRIOR: as the test has it");
+}
+
+// A session with a filter, whose odometry stands at x = 4.
+class FusionRequestTest : public ScanRequestTest {
+ protected:
+  void SetUp() override {
+    ScanRequestTest::SetUp();
+    parameters_.voxloc.fusion = true;
+    parameters_.voxloc.guess_source = "odometry";
+    parameters_.voxloc.tf_output = "odom";
+    parameters_.voxloc.odom_frame = "odom";
+    fakes_.transforms.Set("odom", "base_link", At(4.0));
+    v1::FusedPose& fused = *answer_.mutable_fused();
+    client::EncodePose(At(104.0), fused.mutable_map_t_base()->mutable_pose());
+    EncodeCovariance(0.25 * Matrix6::Identity(), fused.mutable_map_t_base());
+    client::EncodePose(At(100.0), fused.mutable_map_t_odom());
+    for (int axis = 0; axis < 6; ++axis) fused.add_distance_since_observed_m(axis == 0 ? 7.5 : 0.0);
+    fused.set_resets(1);
+    fused.set_detail("nothing to use");
+  }
+
+  static Pose At(double x) { return {{x, 0.0, 0.0}, Eigen::Quaterniond::Identity()}; }
+
+  // Sends a scan, and waits until its answer is published.
+  void Answered(int number) {
+    SendScan(kStamp + number);
+    ASSERT_TRUE(Eventually([&] {
+      return fakes_.output.Statuses("scan_matching_status").size() == static_cast<size_t>(number);
+    }));
+  }
+
+  template <typename Change>
+  void ChangeAnswer(const Change& change) {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    change(answer_);
+  }
+};
+
+TEST_F(FusionRequestTest, ThePoseOfTheFilterIsPublishedWhateverBecameOfTheScan) {
+  Start();
+  Answered(1);
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    EXPECT_TRUE(requests_[0].open().has_fusion());
+  }
+  const auto poses = fakes_.output.Of<PoseWithCovarianceStamped>(Topic::kFusedPoseWithCovariance);
+  ASSERT_EQ(poses.size(), 1u);
+  EXPECT_EQ(poses[0].header.frame_id, "map");
+  EXPECT_EQ(poses[0].header.stamp_ns, kStamp + 1);
+  EXPECT_EQ(poses[0].pose.translation.x(), 104.0);
+  EXPECT_EQ(poses[0].covariance, Matrix6(0.25 * Matrix6::Identity()));
+  EXPECT_EQ(fakes_.output.Count(Topic::kNdtPose), 0u);
+  ASSERT_EQ(fakes_.output.transforms().size(), 1u);
+  EXPECT_EQ(fakes_.output.transforms()[0].child_frame_id, "odom");
+  EXPECT_EQ(fakes_.output.transforms()[0].parent_T_child.translation.x(), 100.0);
+  ChangeAnswer([](v1::AlignmentResult& answer) { answer.mutable_fused()->set_resets(2); });
+  Answered(2);
+  const auto statuses = fakes_.output.Statuses("fusion_status");
+  ASSERT_EQ(statuses.size(), 2u);
+  EXPECT_EQ(statuses[0].level, DiagnosticStatus::kOk);
+  EXPECT_EQ(ValueOf(statuses[0], "is_scan_used"), "False");
+  EXPECT_EQ(ValueOf(statuses[0], "detail"), "nothing to use");
+  EXPECT_EQ(ValueOf(statuses[0], "resets"), "1");
+  EXPECT_EQ(ValueOf(statuses[0], "distance_since_observed_x"), "7.500000");
+  EXPECT_EQ(statuses[1].level, DiagnosticStatus::kWarn) << "it was set anew";
+}
+
+TEST_F(FusionRequestTest, AGivenPoseStaysTheGuessUntilTheFilterTakesAResult) {
+  Start();
+  PoseWithCovarianceStamped given = PoseAt(kStamp, 50.0);
+  bridge_->OnUserPose(given);
+  // Accepted, but it contradicts the filter.
+  ChangeAnswer([](v1::AlignmentResult& answer) {
+    answer.set_status(v1::ALIGNMENT_STATUS_OK);
+    answer.set_accepted(true);
+    client::EncodePose(At(50.0), answer.mutable_map_t_base()->mutable_pose());
+  });
+  Answered(1);
+  EXPECT_EQ(fakes_.output.Count(Topic::kNdtPose), 1u);
+  ChangeAnswer([](v1::AlignmentResult& answer) { answer.mutable_fused()->set_scan_used(true); });
+  Answered(2);
+  Answered(3);
+  const std::vector<v1::Scan> scans = Scans(3);
+  EXPECT_EQ(scans[0].guess_map_t_base().pose().position().x(), 50.0);
+  EXPECT_EQ(scans[1].guess_map_t_base().pose().position().x(), 50.0);
+  EXPECT_FALSE(scans[2].has_guess_map_t_base());
 }
 
 }  // namespace
