@@ -33,7 +33,7 @@ expect() {
 # run ARGUMENTS...: the exit status.
 run() {
   local status=0
-  tests/bench/simulate_scenes "$@" --voxloc "$folder/voxloc" >"$folder/output" 2>&1 || status=$?
+  tests/bench/simulate_scenes --voxloc "$folder/voxloc" "$@" >"$folder/output" 2>&1 || status=$?
   echo "$status"
 }
 
@@ -47,6 +47,12 @@ expect "complete data sets are left as they are" "$(wc -l <"$CALLS")" 0
 expect "a part succeeds" "$(run judging "$folder/part" --scans 7 --only clean-garage)" 0
 expect "a part has its data sets only" "$(wc -l <"$CALLS")" 1
 expect "the number of scans is replaced" "$(grep -c -- '--scans 7 ' "$CALLS")" 1
+printf '# two\nnear-1 --scene town --seed 1\nfar-2 --scene town --seed 2\n' >"$folder/own.txt"
+: >"$CALLS"
+expect "a list of one's own succeeds" "$(run "$folder/own.txt" "$folder/own" -- --odometry)" 0
+expect "flags after -- are those of each data set" "$(cat "$CALLS")" \
+  "simulate --scene town --seed 1 --odometry --force $folder/own/near-1
+simulate --scene town --seed 2 --odometry --force $folder/own/far-2"
 expect "an unknown list is refused" "$(run looking "$folder/x")" 2
 expect "a name without data sets is refused" "$(run judging "$folder/x" --only castle)" 2
 expect "a wrong number is refused" "$(run judging "$folder/x" --scans many)" 2
