@@ -2,6 +2,7 @@
 
 #include "core/tracking/pose_fusion.h"
 
+#include <Eigen/Eigenvalues>
 #include <algorithm>
 #include <cmath>
 #include <utility>
@@ -31,6 +32,11 @@ constexpr double kMapChangeM = 20.0;
 constexpr double kForgottenSigmaM = 3.0;
 // Of observations, as in core/geometry: below it matrices are singular to rounding.
 constexpr double kLeastVariance = 1e-12;
+// The cosine of 8 degrees. Within it, two directions are the same for what spectra know of them;
+// beyond it, a scan after a bend of the road tells what those before it could not.
+constexpr double kSameDirection = 0.99;
+// Scans that the mean of innovations is of: two seconds at 10 Hz.
+constexpr double kInnovationScans = 20.0;
 // An axis counts as observed from here on.
 constexpr double kObservedShare = 0.5;
 // Chi-square quantiles of 0.9999 by degrees of freedom.
@@ -39,49 +45,98 @@ constexpr std::array<double, 7> kGate = {0.0, 15.14, 18.42, 21.11, 23.51, 25.74,
 double Square(double value) { return value * value; }
 
 // For what the errors in common have changed by, and what a map that is not rigid makes of them.
-bool Agrees(const PoseFilter& filter, const ScanObservation& observation) {
-  PoseObservation wide = observation;
-  wide.covariance +=
-      observation.axes * observation.systematic_covariance * observation.axes.transpose();
-  return filter.Distance(wide) <= kGate[static_cast<size_t>(observation.axes.rows())];
+bool Agrees(const PoseFilter& filter, const ObservedPart& part,
+            const Matrix6& systematic_covariance) {
+  PoseObservation wide = part;
+  wide.covariance += part.axes * systematic_covariance * part.axes.transpose();
+  return filter.Distance(wide) <= kGate[static_cast<size_t>(part.axes.rows())];
+}
+
+// Turns directions, which are orthonormal columns, into those along which a covariance is large,
+// where these are the same for what spectra know. They stay orthonormal.
+void TurnTowardsUncertainty(const Matrix6& covariance,
+                            Eigen::Matrix<double, 6, Eigen::Dynamic, 0, 6, 6>& directions) {
+  if (directions.cols() == 0) return;
+  // Each by itself, the most uncertain one first.
+  const Eigen::SelfAdjointEigenSolver<
+      Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, 0, 6, 6>>
+      within(directions.transpose() * covariance * directions);
+  directions = directions * within.eigenvectors().rowwise().reverse();
+  for (Eigen::Index k = 0; k < directions.cols(); ++k) {
+    const Vector6 direction = directions.col(k);
+    const Vector6 open = (covariance * direction).normalized();
+    if (open.dot(direction) >= kSameDirection) directions.col(k) = open;
+    for (Eigen::Index earlier = 0; earlier < k; ++earlier) {
+      directions.col(k) -= directions.col(earlier).dot(directions.col(k)) * directions.col(earlier);
+    }
+    directions.col(k).normalize();
+  }
+}
+
+// Where innovations are larger than the covariances say, as of scans that were not deskewed or have
+// late stamps, the scans are to blame: their noise is widened by as much.
+void WidenByInnovations(const PoseFilter& filter, double& ratio, ObservedPart& part) {
+  if (part.axes.rows() == 0) return;
+  const double own = filter.Distance(part) / static_cast<double>(part.axes.rows());
+  ratio += (own - ratio) / kInnovationScans;
+  if (ratio <= 1.0) return;
+  const Matrix6 pose = filter.pose_covariance();
+  const decltype(part.covariance) predicted = part.axes * pose * part.axes.transpose();
+  part.covariance = ((ratio - 1.0) * predicted + ratio * part.covariance).eval();
 }
 
 }  // namespace
 
 ScanObservation ObserveByScan(const Pose& map_T_base, const Matrix6& covariance,
-                              const Matrix6& systematic_covariance, const Degeneracy& degeneracy) {
-  ScanObservation observation;
-  observation.map_T_base = map_T_base;
-  observation.systematic_covariance = systematic_covariance;
+                              const Matrix6& systematic_covariance, const Degeneracy& degeneracy,
+                              double cell_size_m) {
   // The reference's methods give matrices that need not be positive definite.
   const SymmetricEigen<6> own = DecomposeSymmetric(Matrix6(covariance - systematic_covariance));
-  observation.pose_covariance =
-      own.vectors * own.values.cwiseMax(kLeastVariance).asDiagonal() * own.vectors.transpose();
+  return {map_T_base,
+          own.vectors * own.values.cwiseMax(kLeastVariance).asDiagonal() * own.vectors.transpose(),
+          systematic_covariance, degeneracy, cell_size_m};
+}
+
+ObservedPart PartOf(const ScanObservation& scan, const Matrix6& pose_covariance) {
+  ObservedPart part;
+  part.map_T_base = scan.map_T_base;
   Vector6 scale = Vector6::Ones();
-  scale.tail<3>().setConstant(degeneracy.rotation_scale_m);
-  const Eigen::Matrix3d map_R_base = map_T_base.rotation.toRotationMatrix();
+  scale.tail<3>().setConstant(scan.degeneracy.rotation_scale_m);
+  const Eigen::Matrix3d map_R_base = scan.map_T_base.rotation.toRotationMatrix();
+  // By scaled axes: the observed directions as rows, and the others as columns.
+  Eigen::Matrix<double, Eigen::Dynamic, 6, 0, 6, 6> rows(0, 6);
+  Eigen::Matrix<double, 6, Eigen::Dynamic, 0, 6, 6> silent(6, 0);
   Vector6 root_weight = Vector6::Zero();
-  Eigen::Index rows = 0;
   for (int i = 0; i < 6; ++i) {
-    const double share = degeneracy.eigenvalues[i] / degeneracy.eigenvalues[5];
-    if (!(share > kGatedRatio)) continue;
-    const double root = 1.0 - kGatedRatio / share;
-    const Vector6 direction = degeneracy.eigenvectors.col(i);
+    const Vector6 direction = scan.degeneracy.eigenvectors.col(i);
+    const double share = scan.degeneracy.eigenvalues[i] / scan.degeneracy.eigenvalues[5];
+    const Vector6 form = scale.cwiseProduct(direction);
+    const double doubt = std::min(1.0, form.dot(pose_covariance * form) / Square(scan.cell_size_m));
+    const double least = kGatedRatio + doubt * (kObservedRatio - kGatedRatio);
+    if (!(share > least)) {
+      silent.conservativeResize(6, silent.cols() + 1);
+      silent.rightCols<1>() = direction;
+      continue;
+    }
+    const double root = 1.0 - least / share;
     for (int axis = 0; axis < 3; ++axis) {
       const Eigen::Vector3d axis_map = map_R_base.col(axis);
-      observation.observed[axis] += Square(root * direction.head<3>().dot(axis_map));
-      observation.observed[axis + 3] += Square(root * direction.tail<3>().dot(axis_map));
+      part.observed[axis] += Square(root * direction.head<3>().dot(axis_map));
+      part.observed[axis + 3] += Square(root * direction.tail<3>().dot(axis_map));
     }
-    root_weight[rows++] = root;
-    observation.axes.conservativeResize(rows, 6);
-    observation.axes.row(rows - 1) = direction.cwiseProduct(scale);
-    observation.directions.conservativeResize(6, rows);
-    observation.directions.col(rows - 1) = direction.cwiseQuotient(scale);
+    root_weight[rows.rows()] = root;
+    rows.conservativeResize(rows.rows() + 1, 6);
+    rows.bottomRows<1>() = direction;
   }
-  const auto widen = root_weight.head(rows).cwiseInverse().asDiagonal();
-  observation.covariance =
-      widen * observation.axes * observation.pose_covariance * observation.axes.transpose() * widen;
-  return observation;
+  TurnTowardsUncertainty(scale.asDiagonal() * pose_covariance * scale.asDiagonal(), silent);
+  const Eigen::Matrix<double, Eigen::Dynamic, 6, 0, 6, 6> axes = rows * scale.asDiagonal();
+  const Eigen::Matrix<double, Eigen::Dynamic, 1, 0, 6, 1> widen =
+      root_weight.head(rows.rows()).cwiseInverse();
+  part.covariance =
+      widen.asDiagonal() * axes * scan.covariance * axes.transpose() * widen.asDiagonal();
+  part.axes = axes - rows * silent * silent.transpose() * scale.asDiagonal();
+  part.directions = scale.cwiseInverse().asDiagonal() * rows.transpose();
+  return part;
 }
 
 std::optional<BaseMotion> PoseFusion::MotionTo(double duration_s,
@@ -130,7 +185,7 @@ PoseFusion::Prediction PoseFusion::Begin(int64_t stamp_ns,
         Vector6 change;
         change << twist->linear_m_s - twist_->linear_m_s,
             twist->angular_rad_s - twist_->angular_rad_s;
-        change *= systematic.time_sigma_s;
+        change *= std::hypot(systematic.time_sigma_s, systematic.skew_sigma_s);
         motion->extra_covariance += change * change.transpose();
       }
     }
@@ -156,27 +211,32 @@ void PoseFusion::Predict(const std::optional<BaseMotion>& motion, State& state) 
   }
   state.filter.Predict(*motion);
   if (state.rival.has_value()) state.rival->Predict(*motion);
-  for (double& way_m : state.since_observed_m) way_m += motion->from_T_to.translation.norm();
+  const double way_m = motion->from_T_to.translation.norm();
+  for (double& since_m : state.since_observed_m) since_m += way_m;
   state.motion = state.motion * motion->from_T_to;
 }
 
-std::string PoseFusion::Observe(const ScanObservation& observation, State& state) {
-  const auto start = [&] {
-    state.filter.Place(observation.map_T_base, observation.pose_covariance);
+std::string PoseFusion::Observe(const ScanObservation& scan, State& state) {
+  const bool begins = !state.known;
+  if (begins) {
     state.known = true;
     ++state.resets;
-  };
-  if (!state.known) {
-    start();
-  } else if (Agrees(state.filter, observation)) {
-    state.filter.Update(observation);
+    if (scan.guess.has_value()) state.filter.Place(scan.guess->map_T_base, scan.guess->covariance);
+  }
+  ObservedPart part = PartOf(scan, state.filter.pose_covariance());
+  const bool agrees = Agrees(state.filter, part, scan.systematic_covariance);
+  if (begins && !(agrees && scan.guess.has_value())) {
+    state.filter.Place(scan.map_T_base, scan.covariance);
+  } else if (agrees) {
+    WidenByInnovations(state.filter, state.innovation_ratio, part);
+    state.filter.Update(part);
   } else {
-    if (!state.rival.has_value() || !Agrees(*state.rival, observation)) {
+    if (!state.rival.has_value() || !Agrees(*state.rival, part, scan.systematic_covariance)) {
       state.rival = state.filter;
-      state.rival->Forget(observation, Square(kForgottenSigmaM));
+      state.rival->Forget(part, Square(kForgottenSigmaM));
       state.rival_scans = 0;
     }
-    state.rival->Update(observation);
+    state.rival->Update(part);
     if (++state.rival_scans < kContradictions) {
       return absl::StrCat("the result contradicts the motion since the scans before; it is used ",
                           "where ", kContradictions, " in a row agree with each other");
@@ -187,7 +247,7 @@ std::string PoseFusion::Observe(const ScanObservation& observation, State& state
   state.rival.reset();
   state.motion = Pose();
   for (size_t axis = 0; axis < state.since_observed_m.size(); ++axis) {
-    if (observation.observed[static_cast<Eigen::Index>(axis)] >= kObservedShare) {
+    if (part.observed[static_cast<Eigen::Index>(axis)] >= kObservedShare) {
       state.since_observed_m[axis] = 0.0;
     }
   }

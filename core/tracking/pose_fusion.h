@@ -33,23 +33,53 @@
 
 namespace voxloc {
 
-// What a scan says about the pose of its base, along the directions that it observes.
-struct ScanObservation : PoseObservation {
-  // Of the pose, what a filter starts with: the directions that the scan does not observe included.
-  Matrix6 pose_covariance = Matrix6::Zero();
-  // Errors that neighbouring scans have in common, about fixed map axes; in neither covariance.
+struct GuessedPose {
+  Pose map_T_base;
+  Matrix6 covariance = Matrix6::Zero();  // about fixed map axes, positive definite
+};
+
+// What a scan says about the pose of its base.
+struct ScanObservation {
+  Pose map_T_base;
+  // Of the pose, about fixed map axes: positive definite, and without the errors that neighbouring
+  // scans have in common, which are in the other one.
+  Matrix6 covariance = Matrix6::Identity();
   Matrix6 systematic_covariance = Matrix6::Zero();
+  Degeneracy degeneracy;     // its spectrum
+  double cell_size_m = 0.5;  // of the stage that gave the pose
+  // The guess that the alignment began from, where it has a covariance: what a filter that knows no
+  // pose takes along directions that the scan does not observe.
+  std::optional<GuessedPose> guess = std::nullopt;
+};
+
+// Of an aligned scan, whose covariance is that of the method kCalibrated with `systematic` in it.
+[[nodiscard]] ScanObservation ObserveByScan(const Pose& map_T_base, const Matrix6& covariance,
+                                            const Matrix6& systematic_covariance,
+                                            const Degeneracy& degeneracy, double cell_size_m);
+
+// What of a scan enters a filter.
+struct ObservedPart : PoseObservation {
   // How much of each axis of the base is observed, order x y z rx ry rz, 0 to 1.
   Vector6 observed = Vector6::Zero();
 };
 
-// Of an aligned scan: its pose, the covariance of the method kCalibrated with what of it is
-// systematic, and its spectrum. Directions up to kGatedRatio of the largest information say
-// nothing; above it, the weight rises with the share s of the information as (1 - kGatedRatio /
-// s)^2.
-[[nodiscard]] ScanObservation ObserveByScan(const Pose& map_T_base, const Matrix6& covariance,
-                                            const Matrix6& systematic_covariance,
-                                            const Degeneracy& degeneracy);
+// The directions of the scan's spectrum that it observes, for a filter of this covariance. A
+// direction with a share s of the largest information says nothing up to a least share t; above it,
+// its weight rises as (1 - t / s)^2.
+//
+// The least share is kGatedRatio where the filter is sure to a small part of the cells' edge, and
+// kObservedRatio where it is not sure to the edge. Along walls that are alike everywhere, scores
+// have ripples of about that length, whose tops look like a little information.
+//
+// The directions of a spectrum are known to a degree or two only. Where the filter is unsure by
+// metres along a direction that is not observed, the others would seem to measure it by the little
+// that they turn from scan to scan. So they are made to say nothing along the filter's own
+// direction there.
+[[nodiscard]] ObservedPart PartOf(const ScanObservation& scan, const Matrix6& pose_covariance);
+
+// All scans of the choosing list in towns, halls, garages and forests have more in each direction;
+// see kDegeneracyLimits.
+constexpr double kObservedRatio = 2e-2;
 
 struct FusedPose {
   Pose map_T_base;
@@ -105,6 +135,8 @@ class PoseFusion {
     std::optional<PoseFilter> rival;
     int rival_scans = 0;
     std::array<double, 6> since_observed_m{};
+    // Mean of the squared innovations over what the covariances say; see WidenByInnovations.
+    double innovation_ratio = 1.0;
     Pose motion;  // since the last observation that was used
     uint32_t resets = 0;
   };
@@ -122,7 +154,7 @@ class PoseFusion {
                                                    const std::optional<Twist>& base_twist) const;
   static void Predict(const std::optional<BaseMotion>& motion, State& state);
   // Returns why the observation is not used; empty: it is.
-  static std::string Observe(const ScanObservation& observation, State& state);
+  static std::string Observe(const ScanObservation& scan, State& state);
 
   State last_;              // after the newest step
   std::deque<Step> steps_;  // from the oldest one that has not ended

@@ -283,11 +283,15 @@ void ScanWork::Complete(AlignResult result, const ScanEstimate* estimate, const 
     CheckSweep(result);
     if (placed_->fusion.has_value() && estimate != nullptr && estimate->degeneracy.has_value()) {
       const CovarianceReport& covariance = estimate->covariance;
-      observation_ = ObserveByScan(result.map_T_base, covariance.covariance,
-                                   covariance.method == CovarianceMethod::kCalibrated
-                                       ? SystematicAt(result.map_T_base)
-                                       : Matrix6(Matrix6::Zero()),
-                                   *estimate->degeneracy);
+      observation_ = ObserveByScan(
+          result.map_T_base, covariance.covariance,
+          covariance.method == CovarianceMethod::kCalibrated ? SystematicAt(result.map_T_base)
+                                                             : Matrix6(Matrix6::Zero()),
+          *estimate->degeneracy,
+          placed_->profile.stages[static_cast<size_t>(result.stage)].cells.cell_size_m);
+      if (hints_.guess_covariance.has_value()) {
+        observation_->guess = {*hints_.guess_map_T_base, *hints_.guess_covariance};
+      }
     }
     source_->state->Found(placed_->corrected_stamp_ns, result.map_T_base, placed_->prior,
                           {uncorrected_suffices_, verdict.status == AlignmentStatus::kOk});
@@ -459,10 +463,8 @@ void ScanWork::AnswerOrRecover(v1::AlignmentStatus status, absl::string_view det
 Matrix6 ScanWork::SystematicAt(const Pose& map_T_base) const {
   const EstimateOptions& options =
       own_estimate_.has_value() ? *own_estimate_ : source_->recipe.estimate;
-  const SystematicParts parts =
-      SystematicCovariance(options.covariance.systematic, map_T_base, placed_->prior.base_twist);
-  // What a sweep does to a scan differs from scan to scan.
-  return parts.map_and_mounting + parts.time;
+  return SystematicCovariance(options.covariance.systematic, map_T_base, placed_->prior.base_twist)
+      .Sum();
 }
 
 void ScanWork::Fuse() {

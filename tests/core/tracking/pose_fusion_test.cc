@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <limits>
 #include <optional>
 #include <vector>
 
@@ -18,6 +19,7 @@ using ::testing::Each;
 using ::testing::HasSubstr;
 
 constexpr int64_t kStepNs = 100'000'000;
+constexpr double kCellM = 0.5;
 
 Pose InPlane(double x, double y = 0.0, double yaw_rad = 0.0) {
   return {{x, y, 0.0}, Eigen::Quaterniond(Eigen::AngleAxisd(yaw_rad, Eigen::Vector3d::UnitZ()))};
@@ -36,7 +38,7 @@ ScanObservation Seen(const Pose& map_T_base, bool tunnel = false) {
   Matrix6 information = covariance.inverse();
   if (tunnel) information(0, 0) = 0.0;
   return ObserveByScan(map_T_base, covariance, Matrix6::Zero(),
-                       AnalyzeDegeneracy(information, 10.0, kDegeneracyLimits));
+                       AnalyzeDegeneracy(information, 10.0, kDegeneracyLimits), kCellM);
 }
 
 // A vehicle that drives along x, and its odometry.
@@ -93,7 +95,6 @@ TEST_F(PoseFusionTest, TakesFromATunnelWhatItsScansObserve) {
   for (int i = 1; i <= 100; ++i) {
     const auto prediction = Begin(1.01 * i);
     const auto seen = Seen(InPlane(prediction.map_T_base.translation.x()), /*tunnel=*/true);
-    EXPECT_LT(seen.observed[0], 1e-6);
     fused = fusion_.End(prediction.scan, &seen);
     ASSERT_EQ(fused->refusal, "");
   }
@@ -303,38 +304,90 @@ TEST_F(PoseFusionTest, IsAsSureAsItIsRight) {
   EXPECT_NEAR(sum, 6.0 * kVehicles, 4.0 * 35.0);
 }
 
-TEST(ObserveByScan, SaysWhichAxesOfTheBaseAreObserved) {
+TEST_F(PoseFusionTest, BeginsWithTheGuessWhereTheScanIsSilent) {
+  ScanObservation seen = Seen(InPlane(0.4, 0.1), /*tunnel=*/true);
+  seen.guess = GuessedPose{InPlane(0.0), ScanCovariance(0.2)};
+  const auto fused = Step(0.0, seen);
+  EXPECT_NEAR(fused->map_T_base.translation.x(), 0.0, 1e-6);
+  EXPECT_NEAR(SigmaX(*fused), 0.2, 1e-6);
+  EXPECT_NEAR(fused->map_T_base.translation.y(), 0.1, 1e-3);
+  EXPECT_LT(SigmaY(*fused), 0.02);
+}
+
+TEST_F(PoseFusionTest, DoesNotBeginWithAGuessThatTheScanContradicts) {
+  ScanObservation seen = Seen(InPlane(0.4, 2.0), /*tunnel=*/true);
+  seen.guess = GuessedPose{InPlane(0.0), ScanCovariance(0.2)};
+  const auto fused = Step(0.0, seen);
+  EXPECT_EQ(fused->map_T_base.translation, seen.map_T_base.translation);
+}
+
+// The spectrum of each scan turns the tunnel's axis by a degree, to one side or the other.
+TEST_F(PoseFusionTest, LearnsNothingFromHowTheSilentDirectionTurns) {
+  RandomNumbers random(3);
+  Step(0.0, Seen(InPlane(0.0)));
+  std::optional<FusedPose> fused;
+  for (int i = 1; i <= 200; ++i) {
+    const auto prediction = Begin(i);
+    Matrix6 information = ScanCovariance().inverse();
+    information(0, 0) = 0.0;
+    const Eigen::Matrix3d turn =
+        Eigen::AngleAxisd(0.017 * random.Normal(), Eigen::Vector3d::UnitZ()).toRotationMatrix();
+    information = RotateCovariance(turn, information);
+    const ScanObservation seen = ObserveByScan(
+        InPlane(prediction.map_T_base.translation.x()), ScanCovariance(), Matrix6::Zero(),
+        AnalyzeDegeneracy(information, 10.0, kDegeneracyLimits), kCellM);
+    fused = fusion_.End(prediction.scan, &seen);
+  }
+  EXPECT_GT(SigmaX(*fused), 0.95 * 0.02 * 200.0);
+  EXPECT_GT(fused->scale_sigma, 0.019);
+}
+
+// Whether and how surely an observation of this share is taken, along x.
+double SigmaOfShare(double share, double filter_sigma_m) {
+  Matrix6 information = Matrix6::Identity();
+  information(0, 0) = share;
+  const ScanObservation scan =
+      ObserveByScan(Pose(), Matrix6::Identity(), Matrix6::Zero(),
+                    AnalyzeDegeneracy(information, 1.0, kDegeneracyLimits), kCellM);
+  Matrix6 filter = 1e-6 * Matrix6::Identity();
+  filter(0, 0) = filter_sigma_m * filter_sigma_m;
+  const ObservedPart part = PartOf(scan, filter);
+  for (Eigen::Index row = 0; row < part.axes.rows(); ++row) {
+    if (std::abs(part.axes(row, 0)) > 0.5) return std::sqrt(part.covariance(row, row));
+  }
+  return std::numeric_limits<double>::infinity();
+}
+
+TEST(PartOf, FadesDirectionsOfLittleInformation) {
+  EXPECT_TRUE(std::isinf(SigmaOfShare(0.99 * kGatedRatio, 0.0)));
+  EXPECT_NEAR(SigmaOfShare(2.0 * kGatedRatio, 0.0), 2.0, 1e-6);
+  EXPECT_NEAR(SigmaOfShare(10.0 * kGatedRatio, 0.0), 1.0 / 0.9, 1e-6);
+}
+
+TEST(PartOf, AsksForMoreInformationOfAFilterThatIsUnsureToACell) {
+  EXPECT_TRUE(std::isinf(SigmaOfShare(0.99 * kObservedRatio, kCellM)));
+  EXPECT_NEAR(SigmaOfShare(2.0 * kObservedRatio, kCellM), 2.0, 1e-6);
+  EXPECT_NEAR(SigmaOfShare(2.0 * kObservedRatio, 10.0 * kCellM), 2.0, 1e-6);
+  // Half a cell is a quarter of the doubt.
+  const double least = kGatedRatio + 0.25 * (kObservedRatio - kGatedRatio);
+  EXPECT_NEAR(SigmaOfShare(2.0 * least, 0.5 * kCellM), 2.0, 1e-6);
+}
+
+TEST(PartOf, SaysWhichAxesOfTheBaseAreObserved) {
   // A tunnel along the map's y axis, driven with the base's x axis along it.
-  const Pose map_T_base = InPlane(5.0, 6.0, M_PI / 2.0);
   Matrix6 information = ScanCovariance().inverse();
   information(1, 1) = 0.0;
   const Matrix6 systematic = 1e-4 * Matrix6::Identity();
-  const ScanObservation seen =
-      ObserveByScan(map_T_base, ScanCovariance() + systematic, systematic,
-                    AnalyzeDegeneracy(information, 10.0, kDegeneracyLimits));
-  ASSERT_EQ(seen.axes.rows(), 5);
-  EXPECT_LT(seen.observed[0], 1e-6);
-  for (int axis = 1; axis < 6; ++axis) EXPECT_GT(seen.observed[axis], 0.9) << axis;
-  EXPECT_TRUE((seen.axes * seen.directions).isApprox(Eigen::MatrixXd::Identity(5, 5), 1e-9));
-  EXPECT_LT(seen.axes.col(1).norm(), 1e-9);
-  EXPECT_TRUE(seen.pose_covariance.isApprox(ScanCovariance(), 1e-9));
-}
-
-TEST(ObserveByScan, FadesDirectionsOfLittleInformation) {
-  const auto sigma = [](double share) {
-    Matrix6 information = Matrix6::Identity();
-    information(0, 0) = share;
-    const ScanObservation seen =
-        ObserveByScan(Pose(), Matrix6::Identity(), Matrix6::Zero(),
-                      AnalyzeDegeneracy(information, 1.0, kDegeneracyLimits));
-    for (Eigen::Index row = 0; row < seen.axes.rows(); ++row) {
-      if (std::abs(seen.axes(row, 0)) > 0.5) return std::sqrt(seen.covariance(row, row));
-    }
-    return std::numeric_limits<double>::infinity();
-  };
-  EXPECT_TRUE(std::isinf(sigma(0.99 * kGatedRatio)));
-  EXPECT_NEAR(sigma(2.0 * kGatedRatio), 2.0, 1e-9);
-  EXPECT_NEAR(sigma(10.0 * kGatedRatio), 1.0 / 0.9, 1e-9);
+  const ScanObservation scan =
+      ObserveByScan(InPlane(5.0, 6.0, M_PI / 2.0), ScanCovariance() + systematic, systematic,
+                    AnalyzeDegeneracy(information, 10.0, kDegeneracyLimits), kCellM);
+  EXPECT_TRUE(scan.covariance.isApprox(ScanCovariance(), 1e-9));
+  const ObservedPart part = PartOf(scan, 1e-4 * Matrix6::Identity());
+  ASSERT_EQ(part.axes.rows(), 5);
+  EXPECT_LT(part.observed[0], 1e-6);
+  for (int axis = 1; axis < 6; ++axis) EXPECT_GT(part.observed[axis], 0.9) << axis;
+  EXPECT_TRUE((part.axes * part.directions).isApprox(Eigen::MatrixXd::Identity(5, 5), 1e-9));
+  EXPECT_LT(part.axes.col(1).norm(), 1e-9);
 }
 
 }  // namespace
