@@ -3,7 +3,8 @@
 // Profiles: how a scan is aligned, as a schedule of stages.
 //
 // The stages run one after another inside one call, each from where the last one ended. A stage
-// names the cells it matches against and the rules of its search. Two profiles are built in:
+// names the cells it matches against and the rules of its search. Two profiles are built in, which
+// core/engine/profiles/ describes:
 //
 // - `autoware`: one stage with the parameters of Autoware's ndt_scan_matcher, its peculiarities
 //   included.
@@ -19,8 +20,6 @@
 #include <vector>
 
 #include "absl/status/status.h"
-#include "absl/status/statusor.h"
-#include "absl/strings/string_view.h"
 #include "core/map/cells.h"
 
 namespace voxloc {
@@ -107,6 +106,11 @@ struct Profile {
   ScoreKind acceptance_score = ScoreKind::kNearestVoxelLikelihood;
   double acceptance_threshold = 2.3;
   AcceptanceRule acceptance_rule = AcceptanceRule::kReference;
+  // A scan whose farthest point is nearer to the base than this is not aligned, metres. 0: any is.
+  // 0 to 1e9.
+  double required_distance_m = 0.0;
+  // Whether the covariance of a result is a constant, as by default in the reference, or estimated.
+  bool fixed_covariance = false;
   // How many independent points a scan counts as, however many it has, where the covariance of its
   // guess is weighed against it: the search maximises score and prior together (maximum a
   // posteriori), so that the pose stays with the guess along what the scan does not observe
@@ -124,10 +128,6 @@ struct Profile {
 
 [[nodiscard]] Profile AutowareProfile();
 [[nodiscard]] Profile PreciseProfile();
-
-// By name; NotFound lists the names there are.
-[[nodiscard]] absl::StatusOr<Profile> FindProfile(absl::string_view name);
-[[nodiscard]] const std::vector<std::string>& ProfileNames();
 
 // The profile, its stages moving only along the directions that a scan observes, with the
 // reweighted curvature. Ratios that keep the guess on an open field and leave a town's accuracy as

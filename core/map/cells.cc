@@ -6,7 +6,6 @@
 
 #include "absl/strings/str_cat.h"
 #include "core/status/try.h"
-#include "core/text/number_range.h"
 
 namespace voxloc {
 namespace {
@@ -83,9 +82,10 @@ bool MayContainMeans(const CellKey& first_block, const CellKey& last_block, doub
 
 absl::Status ValidateCellStatistics(const CellStatistics& statistics) {
   VOXLOC_TRY(CheckRanges(
-      {{"the cell size", statistics.cell_size_m, FromTo(0.01, 1000.0).Unit(" m")},
-       {"the minimum number of points of a cell", statistics.gaussian.min_points, AtLeast(3)},
-       {"the eigenvalue ratio", statistics.gaussian.eigenvalue_ratio, Over(0.0).AtMost(1.0)}}));
+      {{"the cell size", statistics.cell_size_m, kCellSizeRange},
+       {"the minimum number of points of a cell", statistics.gaussian.min_points,
+        kCellMinPointsRange},
+       {"the eigenvalue ratio", statistics.gaussian.eigenvalue_ratio, kCellEigenvalueRatioRange}}));
   if (statistics.float_index && statistics.merge_tiles) {
     return absl::InvalidArgumentError(
         "a float32 index is kept per tile: it needs cells that are not merged");

@@ -17,6 +17,7 @@
 #include "core/map/lattice.h"
 #include "core/map/tile_moments.h"
 #include "core/ndt/cell_gaussian.h"
+#include "core/text/number_range.h"
 
 namespace voxloc {
 
@@ -39,6 +40,10 @@ struct CellStatistics {
            a.merge_tiles == b.merge_tiles && a.float_index == b.float_index;
   }
 };
+
+inline constexpr NumberRange kCellSizeRange = FromTo(0.01, 1000.0).Unit(" m");
+inline constexpr NumberRange kCellMinPointsRange = AtLeast(3);
+inline constexpr NumberRange kCellEigenvalueRatioRange = Over(0.0).AtMost(1.0);
 
 // InvalidArgument names the field, its value and what is allowed.
 [[nodiscard]] absl::Status ValidateCellStatistics(const CellStatistics& statistics);

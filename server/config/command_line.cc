@@ -121,6 +121,16 @@ void Apply(const std::vector<ConfigValue>& values, const SettingTable& table, Co
   }
 }
 
+// When all sources are read: which profiles there are depends on another setting.
+absl::Status CheckDefaultProfile(const CommandLine& result) {
+  const absl::Status found = result.config.profiles.Find(result.config.default_profile).status();
+  if (found.ok()) return found;
+  const auto origin = result.origins.find("default_profile");
+  const std::string place =
+      origin == result.origins.end() ? "" : absl::StrCat(origin->second.place, ": ");
+  return absl::InvalidArgumentError(absl::StrCat(place, "default_profile ", found.message()));
+}
+
 // With what the zeros stand for on this machine.
 std::string PrintedText(const CommandLine& printed, const SettingTable& table) {
   EffectiveConfig resolved = printed;
@@ -184,6 +194,7 @@ absl::StatusOr<CommandLine> ParseCommandLine(int argc, const char* const* argv,
   }
   Apply(variables.values, table, result, errors);
   Apply(flags.values, table, result, errors);
+  if (errors.Status().ok()) errors.Add(CheckDefaultProfile(result));
   if (flags.check && check != nullptr) check(result.config, errors);
   VOXLOC_TRY(errors.Status());
   if (flags.check) result.text = CheckedText(result, table);

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "core/engine/profile_set.h"
 #include "core/estimate/calibration/sensor_calibration.h"
 
 namespace voxloc::server {
@@ -153,6 +154,8 @@ struct Config {
   std::string ready_file;                   // empty: none
   uint32_t threads = 0;                     // of the CPU engine; 0: see ResolveDefaults
   std::string log_level = "info";           // trace, debug, info, warn, error
+  std::vector<std::string> profile_files;   // that `profiles` has in addition to the built-in ones
+  ProfileSet profiles;
   std::string default_profile = "precise";
   std::string sensor_calibration;  // the file that `sensors` were read from; empty: none
   SensorCalibrations sensors;

@@ -28,9 +28,11 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/string_view.h"
+#include "core/engine/profile_text.h"
 #include "core/estimate/calibration/sensor_calibration.h"
 #include "core/text/host_port.h"
 #include "server/config/config.h"
+#include "server/config/config_input.h"
 #include "server/config/settings.h"
 
 namespace voxloc::server::setting_kinds {
@@ -279,6 +281,33 @@ inline Setting StoreUrl(std::string help) {
   };
   return {key, "URL", std::move(help), std::move(set),
           [](const Config& config) { return config.store.url; }};
+}
+
+// The files are read when the value is set.
+inline Setting ProfileFiles(std::string help) {
+  const std::string key = "profile_files";
+  auto set = [key](absl::string_view value, Config& config) -> absl::Status {
+    const Names files = absl::StrSplit(value, ',', absl::SkipEmpty());
+    ProfileSet profiles;
+    for (const std::string& file : files) {
+      auto text = ReadTextFile(file, kMaxProfileBytes);
+      if (!text.ok()) {
+        return {text.status().code(), absl::StrCat(key, ": ", text.status().message())};
+      }
+      absl::StatusOr<Profile> profile = ParseProfile(*text, file);
+      if (!profile.ok()) {
+        return {profile.status().code(), absl::StrCat(key, ": ", profile.status().message())};
+      }
+      if (const absl::Status added = profiles.Add(*std::move(profile)); !added.ok()) {
+        return {added.code(), absl::StrCat(key, ": ", file, ": ", added.message())};
+      }
+    }
+    config.profile_files = files;
+    config.profiles = std::move(profiles);
+    return absl::OkStatus();
+  };
+  return {key, "FILE,...", std::move(help), std::move(set),
+          [](const Config& config) { return kJoined(config.profile_files); }};
 }
 
 // The file is read when the value is set.

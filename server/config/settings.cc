@@ -8,7 +8,6 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
-#include "core/engine/profile.h"
 #include "core/text/names.h"
 #include "core/tracking/pose_buffer.h"
 #include "core/tracking/recovery.h"
@@ -85,8 +84,9 @@ std::vector<Setting> MakeSettings() {
             "0: one per usable processor, at most the CPU quota"),
       Choice("log_level", &Config::log_level, {"trace", "debug", "info", "warn", "error"},
              "log events of this level and above to standard error", kReloadable),
-      Choice("default_profile", &Config::default_profile, ProfileNames(),
-             "use this profile for requests that name none"),
+      ProfileFiles("read further profiles from these files, one in each; see docs/profiles.md"),
+      Text("default_profile", &Config::default_profile, "autoware|precise|NAME",
+           "use this profile for requests that name none; NAME: one of profile_files"),
       SensorCalibrationFile("read the calibrations of sensors from this file; sessions name them "
                             "with options.sensor"),
       Choice("reflection", &Config::reflection, {"auto", "true", "false"},

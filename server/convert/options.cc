@@ -10,9 +10,7 @@
 #include <limits>
 #include <utility>
 
-#include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
 #include "core/status/try.h"
 #include "core/text/number_range.h"
 #include "server/convert/pose.h"
@@ -80,14 +78,17 @@ absl::Status ReadThree(const google::protobuf::RepeatedField<double>& values,
   return absl::OkStatus();
 }
 
-// `profile` names the method and the required distance of requests that do not; what else they do
-// not set is the sensor's.
+CovarianceMethod CovarianceMethodOf(const Profile& profile) {
+  return profile.fixed_covariance ? CovarianceMethod::kFixed : CovarianceMethod::kCalibrated;
+}
+
+// The method of requests that name none is the profile's; what else they do not set is the
+// sensor's.
 absl::StatusOr<CovarianceOptions> CovarianceOptionsFromProto(const v1::CovarianceOptions& options,
                                                              const Profile& profile,
                                                              const SensorCalibration& sensor) {
   CovarianceOptions result;
-  result.method = profile.name == AutowareProfile().name ? CovarianceMethod::kFixed
-                                                         : CovarianceMethod::kCalibrated;
+  result.method = CovarianceMethodOf(profile);
   VOXLOC_TRY(
       EnumFromProto("covariance.method", options.method(), kCovarianceMethods, result.method));
   result.systematic = sensor.systematic();
@@ -135,7 +136,7 @@ absl::StatusOr<CovarianceOptions> CovarianceOptionsFromProto(const v1::Covarianc
 absl::Status ApplyValidation(const v1::ValidationOptions& validation, AlignOptions& options) {
   const OptionalNumbers numbers(validation, "gate.validation");
   GateOptions& gate = options.gate;
-  if (options.profile.name != AutowareProfile().name) gate.required_distance_m = 0.0;
+  gate.required_distance_m = options.profile.required_distance_m;
   VOXLOC_TRY(numbers.Assign("required_distance_m", 0.0, kMaxLengthM, gate.required_distance_m));
   VOXLOC_TRY(numbers.Assign("guess_timeout_s", kMinLimit, kMaxSeconds, options.guess_timeout_s));
   VOXLOC_TRY(numbers.Assign("guess_distance_tolerance_m", kMinLimit, kMaxLengthM,
@@ -232,11 +233,9 @@ absl::StatusOr<AlignOptions> AlignOptionsFromProto(const v1::AlignmentOptions& o
                                                    const Config& config) {
   AlignOptions result;
   auto profile =
-      FindProfile(options.profile().empty() ? config.default_profile : options.profile());
+      config.profiles.Find(options.profile().empty() ? config.default_profile : options.profile());
   if (!profile.ok()) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("options.profile must be one of ", absl::StrJoin(ProfileNames(), ", "),
-                     " (got '", absl::CEscape(options.profile().substr(0, 64)), "')"));
+    return absl::InvalidArgumentError(absl::StrCat("options.profile ", profile.status().message()));
   }
   result.profile = *std::move(profile);
   auto sensor = config.sensors.Find(options.sensor());
@@ -391,6 +390,9 @@ void ProfileToProto(const Profile& profile, v1::Profile& proto) {
       EnumToProto<v1::AcceptanceRule>(kAcceptanceRules, profile.acceptance_rule));
   proto.set_independent_points(profile.independent_points);
   proto.set_observed_share(profile.observed_share);
+  proto.set_required_distance_m(profile.required_distance_m);
+  proto.set_covariance_method(
+      EnumToProto<v1::CovarianceMethod>(kCovarianceMethods, CovarianceMethodOf(profile)));
 }
 
 }  // namespace voxloc::server

@@ -58,7 +58,7 @@ absl::StatusOr<MapBuildRequest> MapBuildRequestFromText(const std::string& text)
   return request;
 }
 
-absl::StatusOr<MapBuild> MakeMapBuild(const MapBuildRequest& request) {
+absl::StatusOr<MapBuild> MakeMapBuild(const MapBuildRequest& request, const ProfileSet& profiles) {
   MapBuild build;
   build.request = request;
   if (request.cell_size_m != 0.0 &&
@@ -67,21 +67,20 @@ absl::StatusOr<MapBuild> MakeMapBuild(const MapBuildRequest& request) {
                                                    kMinCellSizeM, " to ", kMaxCellSizeM, " m (got ",
                                                    request.cell_size_m, ")"));
   }
-  if (build.request.profiles.empty()) build.request.profiles = ProfileNames();
-  std::vector<Profile> profiles;
+  if (build.request.profiles.empty()) build.request.profiles = profiles.Names();
+  std::vector<Profile> served;
   for (const std::string& name : build.request.profiles) {
-    auto profile = FindProfile(name);
+    auto profile = profiles.Find(name);
     if (!profile.ok()) {
       return absl::InvalidArgumentError(
-          absl::StrCat("options.profiles: there is no profile '", absl::CEscape(name.substr(0, 64)),
-                       "'; there are ", absl::StrJoin(ProfileNames(), ", ")));
+          absl::StrCat("each of options.profiles ", profile.status().message()));
     }
     ScaleCells(request.cell_size_m, *profile);
-    profiles.push_back(*std::move(profile));
+    served.push_back(*std::move(profile));
   }
   const std::set<std::string> names(build.request.profiles.begin(), build.request.profiles.end());
   build.request.profiles.assign(names.begin(), names.end());
-  build.statistics = RequiredStatistics(profiles);
+  build.statistics = RequiredStatistics(served);
   return build;
 }
 

@@ -11,12 +11,13 @@
 
 #include "absl/status/statusor.h"
 #include "core/engine/profile.h"
+#include "core/engine/profile_set.h"
 #include "core/map/cells.h"
 
 namespace voxloc::server {
 
 struct MapBuildRequest {
-  std::vector<std::string> profiles;  // empty: all
+  std::vector<std::string> profiles;  // empty: all that the server has
   double cell_size_m = 0.0;           // of each profile's first stage; 0: the profile's own
 };
 
@@ -29,8 +30,10 @@ struct MapBuild {
 [[nodiscard]] std::string ToText(const MapBuildRequest& request);
 [[nodiscard]] absl::StatusOr<MapBuildRequest> MapBuildRequestFromText(const std::string& text);
 
-// InvalidArgument: an unknown profile, a cell size that is not within 0.1 to 100 m.
-[[nodiscard]] absl::StatusOr<MapBuild> MakeMapBuild(const MapBuildRequest& request);
+// InvalidArgument: a profile that is not in `profiles`, a cell size that is not within 0.1 to 100
+// m.
+[[nodiscard]] absl::StatusOr<MapBuild> MakeMapBuild(const MapBuildRequest& request,
+                                                    const ProfileSet& profiles);
 
 // The profile with its cell sizes as the map has them. FailedPrecondition: the map was built
 // without the profile.

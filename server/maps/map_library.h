@@ -107,6 +107,8 @@ class MapLibrary {
 
   [[nodiscard]] MapStore& store() const { return parts_.store; }
   [[nodiscard]] const ResidentMaps& maps() const { return parts_.maps; }
+  // Those that maps can serve.
+  [[nodiscard]] ProfileSet profiles() const { return parts_.config.Get()->profiles; }
   // Any thread.
   [[nodiscard]] const TileLoader& tiles() const { return tiles_; }
   // As they are now.

@@ -85,7 +85,7 @@ void MapLibrary::Load(const std::string& map) {
 absl::Status MapLibrary::TryLoad(const std::string& name) {
   VOXLOC_ASSIGN_OR_RETURN(auto map, parts_.store.GetMap(name));
   VOXLOC_ASSIGN_OR_RETURN(auto request, MapBuildRequestFromText(map.build));
-  VOXLOC_ASSIGN_OR_RETURN(auto made, MakeMapBuild(request));
+  VOXLOC_ASSIGN_OR_RETURN(auto made, MakeMapBuild(request, profiles()));
   const auto build = std::make_shared<const MapBuild>(std::move(made));
 
   MapView active;

@@ -84,7 +84,8 @@ absl::Status MapTransaction::Start() {
     VOXLOC_ASSIGN_OR_RETURN(from_, library_.store().GetManifest(begin_.map, begin_.from_revision));
   }
   if (build_ != nullptr && !begin_.build.has_value()) return absl::OkStatus();
-  VOXLOC_ASSIGN_OR_RETURN(auto build, MakeMapBuild(begin_.build.value_or(MapBuildRequest{})));
+  VOXLOC_ASSIGN_OR_RETURN(
+      auto build, MakeMapBuild(begin_.build.value_or(MapBuildRequest{}), library_.profiles()));
   if (build_ == nullptr) {
     build_ = std::make_shared<const MapBuild>(std::move(build));
   } else if (!SameRequest(build.request, build_->request)) {

@@ -6,11 +6,16 @@
 #include <fstream>
 #include <iostream>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "absl/strings/strip.h"
+#include "core/cloud/io/file_bytes.h"
 #include "core/engine/cpu/cpu_engine.h"
+#include "core/engine/profile_set.h"
+#include "core/engine/profile_text.h"
 #include "core/engine/replica/replicated_engine.h"
+#include "core/status/try.h"
 
 #if defined(VOXLOC_HAVE_CUDA)
 #include "cuda/cuda_engine.h"
@@ -56,7 +61,14 @@ absl::StatusOr<std::unique_ptr<Engine>> MakeEngine(const EngineOptions& options)
 absl::StatusOr<Profile> ProfileOf(const std::string& name) {
   absl::string_view base = name;
   const bool observed = absl::ConsumeSuffix(&base, "+observed");
-  absl::StatusOr<Profile> profile = FindProfile(base);
+  absl::StatusOr<Profile> profile;
+  if (absl::EndsWith(base, ".yaml")) {
+    VOXLOC_ASSIGN_OR_RETURN(const FileBytes text,
+                            ReadFileBytes(std::string(base), kMaxProfileBytes));
+    profile = ParseProfile(text.view(), base);
+  } else {
+    profile = ProfileSet().Find(base);
+  }
   if (!profile.ok() || !observed) return profile;
   Profile along = AlongObservedDirections(*std::move(profile));
   along.name = name;
@@ -74,9 +86,10 @@ absl::StatusOr<std::vector<Profile>> ProfilesOf(const std::vector<std::string>& 
 }
 
 void AddProfilesFlag(CLI::App& app, std::vector<std::string>& profiles) {
-  app.add_option(
-         "--profiles", profiles,
-         "Compare these profiles; the suffix +observed moves along observed directions only")
+  app.add_option("--profiles", profiles,
+                 "Compare these profiles, by name or as FILE.yaml; the suffix +observed moves "
+                 "along observed "
+                 "directions only")
       ->delimiter(',')
       ->capture_default_str();
 }
@@ -92,8 +105,10 @@ void AddJsonFlag(CLI::App& app, std::string& json) {
 }
 
 void AddProfileFlag(CLI::App& app, std::string& profile) {
-  app.add_option("--profile", profile,
-                 "autoware or precise; +observed behind it moves along observed directions only")
+  app.add_option(
+         "--profile", profile,
+         "autoware, precise or FILE.yaml; +observed behind it moves along observed directions "
+         "only")
       ->capture_default_str();
 }
 

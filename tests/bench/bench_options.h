@@ -57,7 +57,8 @@ struct Command {
 void AddEngineFlags(CLI::App& app, EngineOptions& options);
 [[nodiscard]] absl::StatusOr<std::unique_ptr<Engine>> MakeEngine(const EngineOptions& options);
 
-// A profile by its name; with "+observed" behind it, moving along observed directions only.
+// A profile by its name, or of FILE.yaml; with "+observed" behind it, moving along observed
+// directions only.
 [[nodiscard]] absl::StatusOr<Profile> ProfileOf(const std::string& name);
 void AddProfileFlag(CLI::App& app, std::string& profile);
 [[nodiscard]] absl::StatusOr<std::vector<Profile>> ProfilesOf(

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Compares docs/operations.md and docs/metrics.md with the server's code: operations_test.py SOURCE_DIR.
+"""Compares docs/operations.md, metrics.md and profiles.md with the server's code: operations_test.py SOURCE_DIR.
 
 The pages must list every metric, every log event and every limit of the server, and no other.
 """
@@ -48,6 +48,13 @@ class Operations(unittest.TestCase):
         named = set(re.findall(r"`(voxloc_[a-z0-9_]+)[`{]", self.page))
         self.assertGreater(len(named), 10)
         self.assertEqual(named - metrics, set())
+
+    def test_every_key_of_a_profile_is_listed(self):
+        fields = pathlib.Path(self.source, "core", "engine", "profile_fields.h").read_text(encoding="utf-8")
+        keys = set(re.findall(r'visit\("([a-z_]+)"', fields))
+        self.assertGreater(len(keys), 25)
+        page = pathlib.Path(self.source, "docs", "profiles.md").read_text(encoding="utf-8")
+        self.assertEqual(set(re.findall(r"^\| `([a-z_]+)` \|", page, re.M)), keys | {"name", "stages", "cells"})
 
     def test_every_log_event_is_listed(self):
         # All names before the list of fields: a call can choose between two events.

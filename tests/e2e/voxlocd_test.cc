@@ -328,6 +328,24 @@ TEST_F(VoxlocdTest, SaysWhatIsWrongWithItsFlags) {
   EXPECT_THAT(help.Output(), HasSubstr("Exit codes"));
 }
 
+TEST_F(VoxlocdTest, TakesAProfileThatWasPrintedByTheCommandLine) {
+  const auto first = Start();
+  const auto print = [this](const std::string& name) {
+    return RunProcess({ProgramPath(VOXLOC_VOXLOC), "info", "--server", listen_, "--profile", name});
+  };
+  std::string text = print("precise").out;
+  const std::string name = "name: \"precise\"";
+  ASSERT_THAT(text, ::testing::StartsWith(name));
+  text.replace(0, name.size(), "name: \"own\"");
+  const ScratchDir scratch;
+  const std::string file = scratch.Write("own.yaml", text);
+  first->Signal(SIGTERM);
+  EXPECT_EQ(first->Wait(), 0);
+  const auto second = Start({"--profile-files=" + file, "--default-profile=own"});
+  EXPECT_EQ(print("own").out, text);
+  EXPECT_THAT(print("fast").error, HasSubstr("one of autoware, precise, own (got 'fast')"));
+}
+
 // Before main, while the program's libraries are initialized.
 TEST(VoxlocdProgram, SignalsThatComeEarlyWait) {
   if (!std::ifstream(VOXLOC_SIGNAL_AT_LOAD).good()) GTEST_SKIP() << "no " << VOXLOC_SIGNAL_AT_LOAD;

@@ -31,6 +31,7 @@ constexpr FuzzTarget kTargets[] = {
     {"map_store", FuzzMapStore, kDatabaseMutations},
     {"map_yaml", FuzzMapYaml, kMutations},
     {"moments_file", FuzzMomentsFile, kDatabaseMutations},
+    {"profile_text", FuzzProfileText, kMutations},
     {"score_poses_request", FuzzScorePosesRequest, kMutations},
     {"sensor_calibration", FuzzSensorCalibration, kMutations},
     {"stored_piece", FuzzStoredPiece, kMutations},

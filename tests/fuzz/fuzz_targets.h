@@ -37,6 +37,7 @@ namespace voxloc {
 [[nodiscard]] absl::Status FuzzMapStore(absl::string_view bytes);
 [[nodiscard]] absl::Status FuzzMapYaml(absl::string_view bytes);
 [[nodiscard]] absl::Status FuzzMomentsFile(absl::string_view bytes);
+[[nodiscard]] absl::Status FuzzProfileText(absl::string_view bytes);
 [[nodiscard]] absl::Status FuzzScorePosesRequest(absl::string_view bytes);
 [[nodiscard]] absl::Status FuzzSensorCalibration(absl::string_view bytes);
 [[nodiscard]] absl::Status FuzzStoredPiece(absl::string_view bytes);

@@ -22,7 +22,7 @@ const RequestWorld& RequestWorld::Get() {
 }
 
 RequestWorld::RequestWorld() {
-  auto build = MakeMapBuild({});
+  auto build = MakeMapBuild({}, ProfileSet());
   FuzzRequire(build.ok(), "a map can be built for all profiles");
   MapFrame frame;
   frame.origin.emplace();

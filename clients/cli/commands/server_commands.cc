@@ -346,13 +346,33 @@ Json InfoJson(const std::string& server, const v1::GetServerInfoResponse& info) 
           {"profiles", profiles}};
 }
 
-absl::StatusOr<ExitCode> ShowInfo(const ServerFlags& flags) {
-  VOXLOC_ASSIGN_OR_RETURN(const client::Channel channel, Connect(flags));
+struct InfoFlags {
+  ServerFlags server;
+  std::string profile;  // of which all is shown; empty: of the server
+};
+
+// As a file that the server's --profile-files takes.
+absl::StatusOr<ExitCode> ShowProfile(const InfoFlags& flags,
+                                     const v1::GetServerInfoResponse& info) {
+  std::vector<std::string> names;
+  for (const v1::Profile& profile : info.profiles()) {
+    if (profile.name() == flags.profile) {
+      return Report(flags.server.json, MessageYaml(profile), MessageJson(profile));
+    }
+    names.push_back(profile.name());
+  }
+  return absl::NotFoundError(absl::StrCat("--profile must be one of ", absl::StrJoin(names, ", "),
+                                          " (got '", flags.profile, "')"));
+}
+
+absl::StatusOr<ExitCode> ShowInfo(const InfoFlags& flags) {
+  VOXLOC_ASSIGN_OR_RETURN(const client::Channel channel, Connect(flags.server));
   VOXLOC_ASSIGN_OR_RETURN(const v1::GetServerInfoResponse info,
-                          client::GetServerInfo(channel, flags.timeout_s));
+                          client::GetServerInfo(channel, flags.server.timeout_s));
+  if (!flags.profile.empty()) return ShowProfile(flags, info);
   // The one of several servers that answered.
   const std::string& server = channel.server();
-  return Report(flags.json, InfoText(server, info), InfoJson(server, info));
+  return Report(flags.server.json, InfoText(server, info), InfoJson(server, info));
 }
 
 }  // namespace
@@ -362,8 +382,12 @@ void AddInfoCommand(CLI::App* parent, Work* chosen) {
                                            "Report a server's version, engine, limits and profiles",
                                            R"(Examples:
   voxloc info --server localhost:50051
-  voxloc info --server a.example:50051,b.example:50051 --tls-ca ca.pem --token-file token)");
-  AddServerFlags(command, flags);
+  voxloc info --server a.example:50051,b.example:50051 --tls-ca ca.pem --token-file token
+  voxloc info --profile precise > own.yaml)");
+  AddServerFlags(command, &flags->server);
+  AddOption(
+      command, "--profile", flags->profile, "P",
+      "Print this profile as YAML, as a file for the server's --profile-files, and nothing else");
 }
 
 void AddAdminCommands(CLI::App* parent, Work* chosen) {

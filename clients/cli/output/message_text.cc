@@ -63,6 +63,32 @@ Json ValueJson(const Message& message, const FieldDescriptor& field, int index) 
   return nullptr;
 }
 
+// Appends the fields, each line after `indent`.
+void AppendYaml(const Message& message, const std::string& indent, std::string* text) {
+  const Reflection& of = *message.GetReflection();
+  for (int f = 0; f < message.GetDescriptor()->field_count(); ++f) {
+    const FieldDescriptor& field = *message.GetDescriptor()->field(f);
+    absl::StrAppend(text, indent, std::string(field.name()), ":");
+    const bool of_messages = field.cpp_type() == FieldDescriptor::CPPTYPE_MESSAGE;
+    if (field.is_repeated() && of_messages) {
+      absl::StrAppend(text, "\n");
+      for (int i = 0; i < of.FieldSize(message, &field); ++i) {
+        std::string item;
+        AppendYaml(of.GetRepeatedMessage(message, &field, i), indent + "    ", &item);
+        item[indent.size() + 2] = '-';
+        absl::StrAppend(text, item);
+      }
+    } else if (of_messages) {
+      absl::StrAppend(text, "\n");
+      AppendYaml(of.GetMessage(message, &field), indent + "  ", text);
+    } else if (field.cpp_type() == FieldDescriptor::CPPTYPE_ENUM) {
+      absl::StrAppend(text, " ", EnumWord(*of.GetEnum(message, &field)), "\n");
+    } else {
+      absl::StrAppend(text, " ", ValueJson(message, field, kSingular).dump(), "\n");
+    }
+  }
+}
+
 std::string ExtentText(const v1::MapInfo& map) {
   if (!map.has_bounds()) return "-";
   const v1::Vector3& low = map.bounds().min();
@@ -128,6 +154,12 @@ Json MessageJson(const Message& message) {
     }
   }
   return json;
+}
+
+std::string MessageYaml(const Message& message) {
+  std::string text;
+  AppendYaml(message, "", &text);
+  return text;
 }
 
 std::string MapTableText(const std::vector<v1::MapInfo>& maps) {

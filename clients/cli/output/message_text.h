@@ -65,6 +65,9 @@ template <typename Enum>
 // share, bytes are hexadecimal.
 [[nodiscard]] Json MessageJson(const google::protobuf::Message& message);
 
+// The same as YAML in lines, with enums by their words.
+[[nodiscard]] std::string MessageYaml(const google::protobuf::Message& message);
+
 // A list of them.
 template <typename Messages>
 [[nodiscard]] Json MessagesJson(const Messages& messages) {

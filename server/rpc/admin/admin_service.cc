@@ -124,10 +124,8 @@ absl::Status GetServerInfo(Runtime& runtime, const CallAccess& access,
   EngineToProto(runtime, response);
   LimitsToProto(*runtime.live_config.Get(), *response.mutable_limits());
   response.mutable_limits()->set_max_map_memory_bytes(runtime.max_map_memory_bytes);
-  for (const std::string& name : ProfileNames()) {
-    if (auto profile = FindProfile(name); profile.ok()) {
-      ProfileToProto(*profile, *response.add_profiles());
-    }
+  for (const Profile& profile : runtime.config.profiles.profiles()) {
+    ProfileToProto(profile, *response.add_profiles());
   }
   response.set_default_profile(runtime.config.default_profile);
   for (const std::string& name : runtime.config.sensors.Names()) response.add_sensors(name);

@@ -65,9 +65,12 @@ class GetCellsStream : public PulledStream<v1::GetCellsRequest, v1::GetCellsResp
     VOXLOC_ASSIGN_OR_RETURN(auto region, RegionFromProto(request()));
     const std::string& name =
         request().profile().empty() ? runtime_.config.default_profile : request().profile();
-    VOXLOC_ASSIGN_OR_RETURN(auto profile, FindProfile(name));
+    auto profile = runtime_.config.profiles.Find(name);
+    if (!profile.ok()) {
+      return absl::NotFoundError(absl::StrCat("profile ", profile.status().message()));
+    }
     VOXLOC_ASSIGN_OR_RETURN(auto on_map,
-                            ProfileOnMap(std::move(profile), *view.facts->build, request().map()));
+                            ProfileOnMap(*std::move(profile), *view.facts->build, request().map()));
     if (request().stage() >= on_map.stages.size()) {
       return absl::NotFoundError(absl::StrCat("profile ", name, " has the stages 0 to ",
                                               on_map.stages.size() - 1, " (got ", request().stage(),

@@ -2,6 +2,7 @@
 //
 // Poses, tables and exit codes as people and shells see them.
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <sstream>
@@ -9,6 +10,7 @@
 
 #include "clients/cli/commands/commands.h"
 #include "clients/cli/flags/option.h"
+#include "clients/cli/output/message_text.h"
 #include "clients/cli/output/output.h"
 #include "clients/cli/output/result_text.h"
 #include "clients/cli/output/terminal.h"
@@ -32,6 +34,24 @@ TEST(Confirmation, AsksOnlyAPersonAndTakesNothingButYesForYes) {
   }
   EXPECT_EQ(confirm("y\n", false, false), Confirmation::kNotInteractive);
   EXPECT_EQ(confirm("", true, false), Confirmation::kYes);
+}
+
+TEST(MessageYaml, HasTheFieldsOfAMessageALineEach) {
+  v1::Profile profile;
+  profile.set_name("own");
+  profile.add_stages()->mutable_cells()->set_cell_size_m(0.25);
+  v1::ProfileStage& second = *profile.add_stages();
+  second.set_line_search(v1::LINE_SEARCH_MORE_THUENTE);
+  second.set_max_iterations(60);
+  const std::string yaml = MessageYaml(profile);
+  EXPECT_THAT(yaml, ::testing::StartsWith("name: \"own\"\n"
+                                          "stages:\n"
+                                          "  - cells:\n"
+                                          "      cell_size_m: 0.25\n"
+                                          "      min_points: 0\n"));
+  EXPECT_THAT(yaml, ::testing::HasSubstr("\n    line_search: more-thuente\n"));
+  EXPECT_THAT(yaml, ::testing::HasSubstr("\n    max_iterations: 60\n"));
+  EXPECT_THAT(yaml, ::testing::HasSubstr("\nscore_stage: 0\n"));
 }
 
 TEST(PoseText, ReadsMetresAndDegreesInRosOrder) {

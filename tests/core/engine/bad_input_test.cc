@@ -286,7 +286,7 @@ TEST_P(BadInputTest, AbsurdProfilesAreRefusedBeforeAnythingRuns) {
                 "cell size");
   ExpectRefused([](AlignJob& job) { job.profile.stages[2].max_iterations = 1'000'000'000; }, code,
                 "max_iterations");
-  ExpectRefused([](AlignJob& job) { job.profile.stages[1].max_step = -1.0; }, code, "max_step");
+  ExpectRefused([](AlignJob& job) { job.profile.stages[1].max_step = -1.0; }, code, "step_size_m");
 }
 
 // Nor beside a job whose profile is the same in all else.

@@ -11,19 +11,24 @@
 #include <string>
 #include <vector>
 
+#include "core/engine/profile_set.h"
+
 namespace voxloc {
 namespace {
 
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
 TEST(ProfileTest, BuiltInProfilesAreFoundByNameAndValid) {
-  for (const std::string& name : ProfileNames()) {
-    const absl::StatusOr<Profile> profile = FindProfile(name);
+  const ProfileSet profiles;
+  EXPECT_THAT(profiles.Names(), ElementsAre("autoware", "precise"));
+  for (const std::string& name : profiles.Names()) {
+    const absl::StatusOr<Profile> profile = profiles.Find(name);
     ASSERT_TRUE(profile.ok()) << profile.status();
     EXPECT_EQ(profile->name, name);
     EXPECT_TRUE(ValidateProfile(*profile).ok()) << ValidateProfile(*profile);
   }
-  const absl::Status unknown = FindProfile("sharp").status();
+  const absl::Status unknown = profiles.Find("sharp").status();
   EXPECT_EQ(unknown.code(), absl::StatusCode::kNotFound);
   EXPECT_THAT(std::string(unknown.message()), HasSubstr("autoware, precise"));
 }
@@ -81,8 +86,8 @@ TEST(ProfileTest, AbsurdValuesAreRefusedByName) {
     std::string name;
   } rows[] = {
       {&Stage::outlier_ratio, {0.0, 1.0, -0.5, 7.0, kNaN}, "outlier_ratio"},
-      {&Stage::max_step, {0.0, -0.1, 1e9, kNaN, kInfinity}, "max_step"},
-      {&Stage::epsilon, {-1e-9, 1e9, kNaN, kInfinity}, "epsilon"},
+      {&Stage::max_step, {0.0, -0.1, 1e9, kNaN, kInfinity}, "step_size_m"},
+      {&Stage::epsilon, {-1e-9, 1e9, kNaN, kInfinity}, "transformation_epsilon"},
       {&Stage::observed_ratio, {-1e-9, 1.0, kNaN, kInfinity}, "observed_ratio"},
       {&Stage::rotation_scale_m, {0.001, -3.0, 1e9, kNaN, kInfinity}, "rotation_scale_m"},
   };
@@ -98,7 +103,7 @@ TEST(ProfileTest, AbsurdValuesAreRefusedByName) {
     ExpectRefused([=](Profile& p) { p.regularization_scale = value; }, "regularization_scale");
   }
   for (const double value : {kNaN, kInfinity, -kInfinity}) {
-    ExpectRefused([=](Profile& p) { p.acceptance_threshold = value; }, "acceptance_threshold");
+    ExpectRefused([=](Profile& p) { p.acceptance_threshold = value; }, "score_threshold");
   }
   ExpectRefused([](Profile& p) { p.score_stage = p.stages.size(); }, "score_stage");
   ExpectRefused([](Profile& p) { p.stages.clear(); }, "(got 0)");

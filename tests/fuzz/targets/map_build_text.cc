@@ -12,7 +12,7 @@ namespace voxloc {
 absl::Status FuzzMapBuildText(absl::string_view bytes) {
   const auto request = server::MapBuildRequestFromText(std::string(bytes));
   if (!request.ok()) return request.status();
-  const auto build = server::MakeMapBuild(*request);
+  const auto build = server::MakeMapBuild(*request, ProfileSet());
   if (!build.ok()) return build.status();
   FuzzRequire(!build->statistics.empty(), "a map has cells");
   const auto again = server::MapBuildRequestFromText(server::ToText(build->request));

@@ -13,7 +13,8 @@ namespace {
 
 absl::Status Begin(const v1::BeginUpdate& begin) {
   if (begin.has_options()) {
-    const auto build = server::MakeMapBuild(server::MapBuildRequestFromProto(begin.options()));
+    const auto build =
+        server::MakeMapBuild(server::MapBuildRequestFromProto(begin.options()), ProfileSet());
     if (!build.ok()) return build.status();
     v1::MapOptions options;
     server::MapOptionsToProto(*build, options);

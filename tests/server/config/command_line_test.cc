@@ -186,6 +186,34 @@ TEST(SettingsTest, TheSensorCalibrationIsReadWithTheConfiguration) {
   EXPECT_EQ(config.sensor_calibration, path);
 }
 
+TEST(SettingsTest, ProfilesAreReadWithTheConfiguration) {
+  const ScratchDir scratch;
+  const std::string own = scratch.Write("own.yaml", "name: own\nstages: [{step_size_m: 0.2}]");
+  const std::string other = scratch.Write("other.yaml", "name: other\nstages: [{}]");
+  const std::string files = "--profile-files=" + own + "," + other;
+  // Also where the name comes before the files.
+  auto parsed = Parse({"--default-profile=other", files.c_str()});
+  ASSERT_TRUE(parsed.ok()) << parsed.status();
+  EXPECT_THAT(parsed->config.profiles.Names(), ElementsAre("autoware", "precise", "own", "other"));
+  EXPECT_EQ(parsed->config.profiles.Find("own")->stages[0].max_step, 0.2);
+  EXPECT_EQ(FindSetting("profile_files")->get(parsed->config), own + "," + other);
+  EXPECT_EQ(MessageOf({"--default-profile=fast", files.c_str()}),
+            "--default-profile: default_profile must be one of autoware, precise, own, other (got "
+            "'fast')");
+
+  const auto refused = [&scratch](const std::string& text) {
+    const std::string path = scratch.Write("bad.yaml", text);
+    const std::string flag = "--profile-files=" + path;
+    const std::string message = MessageOf({flag.c_str()});
+    EXPECT_THAT(message, HasSubstr("--profile-files: profile_files: " + path + ":"));
+    return message;
+  };
+  EXPECT_THAT(refused("name: bad\nstages: [{step_size_m: 0}]"),
+              HasSubstr(":2: stages[0].step_size_m must be over 0 and at most 100 (got 0)"));
+  EXPECT_THAT(refused("name: precise\nstages: [{}]"), HasSubstr("(got 'precise')"));
+  EXPECT_EQ(Parse({"--profile-files=/no/such/file"}).status().code(), absl::StatusCode::kNotFound);
+}
+
 TEST(SettingsTest, WhatTheTransportMayHoldFollowsFromTheOtherLimits) {
   auto parsed = Parse({"--limits.max-queued-bytes=1048576", "--limits.max-reply-bytes=2097152",
                        "--limits.max-message-bytes=65536", "--limits.max-searches=1",

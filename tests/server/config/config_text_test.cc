@@ -54,15 +54,15 @@ TEST(YamlScalarTest, EveryTextReadsBack) {
 // A value of the setting that differs from its default, by trying.
 std::string OtherValue(const Setting& setting, const ScratchDir& scratch) {
   const Config defaults;
-  std::vector<std::string> values = absl::StrSplit(
-      "1.2.3.4:99 7 77 777777 1048577 0.12345678901234567 LOW_SCORE,DEADLINE "
-      "postgresql://voxloc@db:5432/maps?sslmode=require",
-      ' ');
-  values.push_back(scratch.Write("sensors.json", R"({"sensors": [{"name": "roof"}]})"));
-  // Those of a choice.
-  for (const absl::string_view choice : absl::StrSplit(setting.value_name, '|')) {
-    values.emplace_back(choice);
+  std::vector<std::string> values = absl::StrSplit(setting.value_name, '|');  // of a choice
+  for (const absl::string_view value :
+       absl::StrSplit("1.2.3.4:99 7 77 777777 1048577 0.12345678901234567 LOW_SCORE,DEADLINE "
+                      "postgresql://voxloc@db:5432/maps?sslmode=require",
+                      ' ')) {
+    values.emplace_back(value);
   }
+  values.push_back(scratch.Write("sensors.json", R"({"sensors": [{"name": "roof"}]})"));
+  values.push_back(scratch.Write("own.yaml", "name: own\nstages: [{}]"));
   for (const std::string& value : values) {
     Config config;
     if (setting.set(value, config).ok() && setting.get(config) != setting.get(defaults)) {

@@ -9,7 +9,7 @@ namespace voxloc::server {
 namespace {
 
 TEST(MapBuild, ScalesTheCellsOfEveryStageAlike) {
-  auto build = MakeMapBuild({{"precise"}, 1.0});
+  auto build = MakeMapBuild({{"precise"}, 1.0}, ProfileSet());
   ASSERT_TRUE(build.ok());
   auto profile = ProfileOnMap(PreciseProfile(), *build, "m");
   ASSERT_TRUE(profile.ok());
@@ -23,8 +23,23 @@ TEST(MapBuild, ScalesTheCellsOfEveryStageAlike) {
   }
   EXPECT_EQ(ProfileOnMap(AutowareProfile(), *build, "m").status().code(),
             absl::StatusCode::kFailedPrecondition);
-  EXPECT_EQ(MakeMapBuild({}).value().request.profiles.size(), ProfileNames().size());
-  EXPECT_EQ(MakeMapBuild({{"precise", "precise"}, 0.0}).value().request.profiles.size(), 1);
+  const auto twice = MakeMapBuild({{"precise", "precise"}, 0.0}, ProfileSet());
+  EXPECT_EQ(twice.value().request.profiles.size(), 1);
+}
+
+TEST(MapBuild, CarriesTheCellsOfAllProfilesThatTheServerHas) {
+  Profile own = PreciseProfile();
+  own.name = "own";
+  own.stages[0].cells.cell_size_m = 3.0;
+  ProfileSet profiles;
+  ASSERT_TRUE(profiles.Add(own).ok());
+  const auto build = MakeMapBuild({}, profiles);
+  ASSERT_TRUE(build.ok()) << build.status();
+  EXPECT_THAT(build->request.profiles, ::testing::ElementsAre("autoware", "own", "precise"));
+  EXPECT_THAT(build->statistics, ::testing::Contains(own.stages[0].cells));
+  const absl::Status unknown = MakeMapBuild({{"own"}, 0.0}, ProfileSet()).status();
+  EXPECT_EQ(unknown.code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_THAT(std::string(unknown.message()), ::testing::HasSubstr("one of autoware, precise"));
 }
 
 }  // namespace
