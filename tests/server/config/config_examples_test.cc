@@ -56,6 +56,18 @@ TEST(ConfigExamples, TheOthersServeTheNetworkAndKeepMaps) {
       0U);
 }
 
+TEST(ConfigExamples, TheIndoorProfileIsReadAndNamed) {
+  const std::string flag = "--profile-files=" + PathOf("profiles/indoor.yaml");
+  const char* const arguments[] = {"voxlocd", flag.c_str(), "--default-profile=indoor"};
+  const auto parsed = ParseCommandLine(3, arguments);
+  ASSERT_TRUE(parsed.ok()) << parsed.status();
+  const auto indoor = parsed->config.profiles.Find("indoor");
+  ASSERT_TRUE(indoor.ok()) << indoor.status();
+  // What a wrong pose needs to be refused.
+  EXPECT_EQ(indoor->acceptance_rule, AcceptanceRule::kStrict);
+  EXPECT_EQ(indoor->required_distance_m, 0.0);
+}
+
 TEST(ConfigExamples, AUrlWithAPasswordIsRefusedAndNotShown) {
   for (const char* const url :
        {"postgresql://voxloc:hunter2@db/voxloc", "postgresql://db/voxloc?password=hunter2",
