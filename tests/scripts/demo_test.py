@@ -38,8 +38,10 @@ class Demo(unittest.TestCase):
         self.assertGreaterEqual(answered, 10)
         self.assertEqual(replay["accepted"], answered)
         self.assertIn(f"{SCANS} scans, {answered} answered, {answered} accepted", done.stdout)
-        self.assertEqual((replay["guess"], replay["rate_hz"]), ("previous", 10))
+        self.assertEqual((replay["guess"], replay["rate_hz"]), ("odometry", 10))
         self.assertLess(replay["translation_error_m"]["max"], 0.05)
+        self.assertGreaterEqual(replay["fused"]["poses"], 10)
+        self.assertLess(replay["fused"]["translation_error_m"]["max"], 0.05)
         self.assertLess(replay["rotation_error_deg"]["max"], 0.2)
         for row in (row for row in replay["results"] if row["answered"]):
             self.assertEqual(len(row["pose"]), 7)
