@@ -47,7 +47,9 @@ class DriveByOdometryTest(unittest.TestCase):
         path = SOURCE / "tests/bench/scenes/choosing.txt"
         self.assertEqual(drive_by_odometry.names_of(path, ["clean-tunnel", "clean-hall"]),
                          ["clean-tunnel-103", "clean-hall-105"])
-        self.assertEqual(len(drive_by_odometry.names_of(path, [])), 32)
+        lines = path.read_text(encoding="utf-8").splitlines()
+        self.assertEqual(len(drive_by_odometry.names_of(path, [])),
+                         sum(" --seed " in line for line in lines))
 
     def test_a_row_has_a_cell_for_each_column(self):
         errors = {"p50": 0.01, "max": 0.5}
