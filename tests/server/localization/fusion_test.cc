@@ -21,7 +21,7 @@ namespace {
 using ::testing::Each;
 using ::testing::HasSubstr;
 
-constexpr int64_t kStepNs = 100'000'000;
+constexpr int64_t kScanPeriodNs = 100'000'000;
 
 Pose FusedPoseOf(const v1::AlignmentResult& result) {
   auto pose = PoseFromProto(result.fused().map_t_base().pose(), "pose");
@@ -50,7 +50,7 @@ class Fusion : public EngineTest {
   // map does not have.
   static v1::Scan ScanAt(int step, std::optional<int> seen) {
     v1::Scan scan = GoodScan(static_cast<uint64_t>(step));
-    scan.set_stamp_ns(1'000'000'000 + step * kStepNs);
+    scan.set_stamp_ns(1'000'000'000 + step * kScanPeriodNs);
     if (step > 0) scan.clear_guess_map_t_base();
     PointCloud points = ScanFrom(Truth(seen.value_or(0)));
     if (!seen.has_value()) {
