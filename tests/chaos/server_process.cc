@@ -14,6 +14,7 @@
 #include "absl/time/time.h"
 #include "tests/server/plain_calls.h"
 #include "tests/support/eventually.h"
+#include "tests/support/own_loopback.h"
 
 namespace voxloc::chaos {
 namespace {
@@ -33,7 +34,7 @@ ServerProcess::ServerProcess(ServerOptions options, std::string folder)
 absl::StatusOr<std::unique_ptr<ServerProcess>> ServerProcess::Start(const ServerOptions& options,
                                                                     const std::string& folder) {
   auto server = absl::WrapUnique(new ServerProcess(options, folder));
-  if (absl::Status status = server->Launch("127.0.0.1:0"); !status.ok()) return status;
+  if (absl::Status status = server->Launch(absl::StrCat(OwnLoopback(), ":0")); !status.ok()) return status;
   return server;
 }
 

@@ -37,8 +37,8 @@ class ServerProcess {
 
   // Ends it by this signal and waits; its exit code, -1 where a signal ended it.
   int End(int signal);
-  // Starts it again at the same address, once it has ended. Nothing keeps the port meanwhile: the
-  // clients must find the server where it was, and voxlocd shares no port (SO_REUSEPORT).
+  // Starts it again at the same address, once it has ended. No other process takes the port
+  // meanwhile, since the address is OwnLoopback.
   [[nodiscard]] absl::Status Relaunch();
 
   void Signal(int signal) const;

@@ -9,7 +9,9 @@
 #include <thread>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "tests/e2e/program_path.h"
+#include "tests/support/own_loopback.h"
 
 namespace voxloc {
 
@@ -64,7 +66,8 @@ void LaunchServer(const std::string& engine, const fs::path& folder, const std::
 
 void StartTownServer(const std::string& engine, const fs::path& folder, const fs::path& town,
                      TownServer* server, const std::vector<std::string>& flags) {
-  ASSERT_NO_FATAL_FAILURE(LaunchServer(engine, folder, "127.0.0.1:0", server, flags));
+  ASSERT_NO_FATAL_FAILURE(
+      LaunchServer(engine, folder, absl::StrCat(OwnLoopback(), ":0"), server, flags));
   const ProcessResult loaded =
       server->Voxloc({"map", "load", "--map", "town", (town / "map").string()});
   ASSERT_EQ(loaded.exit_code, 0) << loaded.error;

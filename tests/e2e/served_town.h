@@ -45,7 +45,7 @@ void LaunchServer(const std::string& engine, const std::filesystem::path& folder
                   const std::string& listen, TownServer* server,
                   const std::vector<std::string>& flags = {});
 
-// Likewise at any port, and loads the town as the map "town".
+// Likewise at any port of OwnLoopback, and loads the town as the map "town".
 void StartTownServer(const std::string& engine, const std::filesystem::path& folder,
                      const std::filesystem::path& town, TownServer* server,
                      const std::vector<std::string>& flags = {});

@@ -203,6 +203,7 @@ bool BridgeNode::HasTransform(const std::string& target_frame, const std::string
                               int64_t stamp_ns) const {
   return parts_->transforms.Lookup(target_frame, source_frame, stamp_ns).ok();
 }
+bool BridgeNode::HasDiagnosticsReader() const { return parts_->output.HasDiagnosticsReader(); }
 std::string BridgeNode::LogText() const { return parts_->log.Text(); }
 
 }  // namespace voxloc::ros_wire

@@ -38,6 +38,8 @@ class BridgeNode {
   // Whether the node has the transform at that time.
   [[nodiscard]] bool HasTransform(const std::string& target_frame, const std::string& source_frame,
                                   int64_t stamp_ns) const;
+  // Whether the node knows a reader of its diagnostics. What it published before is lost to it.
+  [[nodiscard]] bool HasDiagnosticsReader() const;
   // The lines that the bridge has logged.
   [[nodiscard]] std::string LogText() const;
 

@@ -84,6 +84,9 @@ void BridgeTest::Start(const ros::Parameters& parameters, bool use_sim_time) {
   ASSERT_TRUE(peer.ok()) << peer.status();
   peer_ = *std::move(peer);
   ASSERT_TRUE(peer_->AwaitNode(kTestTimeout)) << "the peer does not see the node";
+  // The peer subscribes to the diagnostics last, and DDS announces readers in order.
+  ASSERT_TRUE(Eventually([&] { return node_->HasDiagnosticsReader(); }))
+      << "the node does not see the peer's subscriptions";
 }
 
 void BridgeTest::SetTime(int64_t now_ns) {
@@ -101,13 +104,8 @@ void BridgeTest::GivePose(int64_t stamp_ns, const Pose& map_T_base) {
     const std::optional<Diagnostic> status = Newest(kPoseStatus);
     return status.has_value() && status->Find("topic_time_stamp") == absl::StrCat(stamp_ns);
   };
-  // A status that the node tells before it knows of the peer's subscription is lost.
-  constexpr int kMaxTries = 10;
-  for (int i = 0; i < kMaxTries && !has_status(); ++i) {
-    peer_->PublishEkfPose(pose);
-    static_cast<void>(Eventually(has_status, kTestTimeout / kMaxTries));
-  }
-  ASSERT_TRUE(has_status()) << "the pose of " << stamp_ns << " has no status";
+  peer_->PublishEkfPose(pose);
+  ASSERT_TRUE(Eventually(has_status)) << "the pose of " << stamp_ns << " has no status";
 }
 
 std::optional<Diagnostic> BridgeTest::SendCloud(const Cloud& cloud, absl::Duration timeout) {

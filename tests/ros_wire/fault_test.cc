@@ -12,7 +12,6 @@
 #include <thread>
 #include <vector>
 
-#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "tests/ros_wire/bridge_test.h"
@@ -20,12 +19,6 @@
 
 namespace voxloc::ros_wire {
 namespace {
-
-int PortOf(const std::string& address) {
-  int port = 0;
-  EXPECT_TRUE(absl::SimpleAtoi(address.substr(address.rfind(':') + 1), &port)) << address;
-  return port;
-}
 
 class FaultsOnTheWire : public BridgeTest {
  protected:
@@ -132,7 +125,7 @@ TEST_F(FaultsOnTheWire, TheServerMayComeAfterTheNode) {
 // The scans are sent as a LiDAR sends them, whether or not the last one was answered.
 TEST_F(FaultsOnTheWire, ASlowLinkThatLosesLeavesEachScanItsStatus) {
   SlowLinkOptions slow;
-  slow.server_port = PortOf(shared_server().address);
+  slow.server_address = shared_server().address;
   slow.one_way_delay = absl::Milliseconds(50);
   slow.segment_loss = 0.02;
   auto link = SlowLink::Start(slow);

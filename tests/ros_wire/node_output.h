@@ -18,6 +18,7 @@ class NodeOutput : public ros::Output {
   explicit NodeOutput(Node& node);
 
   [[nodiscard]] bool HasSubscribers(ros::Topic topic) const override;
+  [[nodiscard]] bool HasDiagnosticsReader() const { return diagnostics_.readers() > 0; }
   void Publish(ros::Topic topic, const ros::PoseStamped& message) override;
   void Publish(ros::Topic topic, const ros::PoseWithCovarianceStamped& message) override;
   void Publish(ros::Topic topic, const ros::PoseArray& message) override;

@@ -2,6 +2,7 @@
 
 #include "tests/ros_wire/slow_link.h"
 
+#include <arpa/inet.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <sys/socket.h>
@@ -9,18 +10,28 @@
 
 #include <atomic>
 #include <list>
+#include <string>
 #include <thread>
 #include <utility>
 
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
 #include "tests/ros_wire/delayed_connection.h"
 
 namespace voxloc::ros_wire {
 namespace {
 
-sockaddr_in Loopback(int port) {
+// Of "<IPv4>:<port>".
+absl::StatusOr<sockaddr_in> SocketAddress(const std::string& text) {
+  const std::pair<std::string, std::string> parts = absl::StrSplit(text, ':');
   sockaddr_in address{};
   address.sin_family = AF_INET;
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  int port = 0;
+  if (inet_pton(AF_INET, parts.first.c_str(), &address.sin_addr) != 1 ||
+      !absl::SimpleAtoi(parts.second, &port)) {
+    return absl::InvalidArgumentError(absl::StrCat("not an IPv4 address and port: ", text));
+  }
   address.sin_port = htons(static_cast<uint16_t>(port));
   return address;
 }
@@ -39,8 +50,8 @@ struct SlowLink::Parts {
       const int client = accept4(listener, nullptr, nullptr, SOCK_CLOEXEC);
       if (client < 0) return;
       const int server = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-      const sockaddr_in address = Loopback(options.server_port);
-      if (connect(server, reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0) {
+      if (connect(server, reinterpret_cast<const sockaddr*>(&server_address),
+                  sizeof server_address) != 0) {
         close(client);
         close(server);
         continue;
@@ -53,6 +64,7 @@ struct SlowLink::Parts {
   }
 
   SlowLinkOptions options;
+  sockaddr_in server_address{};
   int listener = -1;
   int port = 0;
   std::atomic<uint64_t> lost{0};
@@ -64,10 +76,15 @@ SlowLink::SlowLink(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {}
 SlowLink::~SlowLink() = default;
 
 absl::StatusOr<std::unique_ptr<SlowLink>> SlowLink::Start(const SlowLinkOptions& options) {
+  const absl::StatusOr<sockaddr_in> server_address = SocketAddress(options.server_address);
+  if (!server_address.ok()) return server_address.status();
   auto parts = std::make_unique<Parts>();
   parts->options = options;
+  parts->server_address = *server_address;
   parts->listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  sockaddr_in address = Loopback(0);
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
   socklen_t length = sizeof address;
   if (bind(parts->listener, reinterpret_cast<const sockaddr*>(&address), length) != 0 ||
       listen(parts->listener, 16) != 0 ||

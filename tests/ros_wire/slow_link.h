@@ -12,6 +12,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <string>
 
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
@@ -19,7 +20,7 @@
 namespace voxloc::ros_wire {
 
 struct SlowLinkOptions {
-  int server_port = 0;           // on 127.0.0.1
+  std::string server_address;    // IPv4:port
   absl::Duration one_way_delay;  // in each direction
   double segment_loss = 0.0;     // share of the segments, 0 to 1
   uint64_t seed = 1;
