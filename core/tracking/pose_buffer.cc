@@ -3,10 +3,12 @@
 #include "core/tracking/pose_buffer.h"
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "core/geometry/euler.h"
+#include "core/geometry/stamp.h"
 #include "core/status/try.h"
 #include "core/text/number_range.h"
 
@@ -61,7 +63,7 @@ absl::StatusOr<InterpolatedPose> PoseBuffer::Interpolate(int64_t stamp_ns) const
   if (newer == poses_.end()) newer = older;
 
   const double old_s = SecondsBetween(older->stamp_ns, stamp_ns);
-  const double new_s = SecondsBetween(newer->stamp_ns, stamp_ns);
+  const double new_s = std::abs(SecondsBetween(newer->stamp_ns, stamp_ns));
   if (!(old_s < options_.timeout_s && new_s < options_.timeout_s)) {
     return absl::FailedPreconditionError(absl::StrCat(
         "the stamp ", stamp_ns, " ns is ", old_s, " s after the pose before it and ", new_s,

@@ -8,7 +8,6 @@
 #ifndef VOXLOC_CORE_TRACKING_POSE_BUFFER_H_
 #define VOXLOC_CORE_TRACKING_POSE_BUFFER_H_
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -23,13 +22,6 @@
 #include "core/geometry/pose.h"
 
 namespace voxloc {
-
-// Seconds between stamps in nanoseconds, in any order; at least 0, also where the difference of the
-// stamps is no int64_t.
-inline double SecondsBetween(int64_t a_ns, int64_t b_ns) {
-  const auto [earlier, later] = std::minmax(a_ns, b_ns);
-  return static_cast<double>(static_cast<uint64_t>(later) - static_cast<uint64_t>(earlier)) * 1e-9;
-}
 
 struct BufferedPose {
   int64_t stamp_ns = 0;  // of any clock; 0 is a stamp like any other

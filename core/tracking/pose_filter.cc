@@ -65,19 +65,19 @@ void PoseFilter::Predict(const BaseMotion& motion) {
   map_T_base_ = map_T_base_ * Pose{scale_ * counted, YawTurn(turn_rad) * motion.from_T_to.rotation};
   covariance_ = transition * covariance_ * transition.transpose();
 
-  const auto square = [](double value) { return value * value; };
+  using Eigen::numext::abs2;
   const double way_m = motion.from_T_to.translation.norm();
   const double angle_rad = RotationDistance(Pose(), motion.from_T_to);
-  covariance_.diagonal().head<3>().array() += square(errors_.position_sigma_per_metre) * way_m;
+  covariance_.diagonal().head<3>().array() += abs2(errors_.position_sigma_per_metre) * way_m;
   covariance_.diagonal().segment<3>(3).array() +=
-      square(errors_.rotation_sigma_per_metre) * way_m +
-      square(errors_.rotation_sigma_per_radian) * angle_rad;
+      abs2(errors_.rotation_sigma_per_metre) * way_m +
+      abs2(errors_.rotation_sigma_per_radian) * angle_rad;
   covariance_.topLeftCorner<6, 6>() += RotateCovariance(map_R_base, motion.extra_covariance);
   // Nothing is known less well than at the start.
   const auto wander = [&](int state, double first_sigma, double share) {
     double& variance = covariance_(state, state);
     variance =
-        std::max(variance, std::min(variance + share * square(first_sigma), square(first_sigma)));
+        std::max(variance, std::min(variance + share * abs2(first_sigma), abs2(first_sigma)));
   };
   wander(kScale, errors_.scale_sigma, kScaleWanderPerMetre * way_m);
   wander(kYawRateBias, errors_.yaw_rate_bias_sigma_radps, kBiasWanderPerSecond * motion.duration_s);

@@ -8,9 +8,12 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "core/geometry/stamp.h"
 
 namespace voxloc {
 namespace {
+
+using Eigen::numext::abs2;
 
 // Longest time between two scans over which a motion is believed, seconds. Over a longer one, as
 // over a jump of the clock, the odometry alone counts, without a bias of its yaw rate.
@@ -41,8 +44,6 @@ constexpr double kInnovationScans = 20.0;
 constexpr double kObservedShare = 0.5;
 // Chi-square quantiles of 0.9999 by degrees of freedom.
 constexpr std::array<double, 7> kGate = {0.0, 15.14, 18.42, 21.11, 23.51, 25.74, 27.86};
-
-double Square(double value) { return value * value; }
 
 // For what the errors in common have changed by, and what a map that is not rigid makes of them.
 bool Agrees(const PoseFilter& filter, const ObservedPart& part,
@@ -111,7 +112,7 @@ ObservedPart PartOf(const ScanObservation& scan, const Matrix6& pose_covariance)
     const Vector6 direction = scan.degeneracy.eigenvectors.col(i);
     const double share = scan.degeneracy.eigenvalues[i] / scan.degeneracy.eigenvalues[5];
     const Vector6 form = scale.cwiseProduct(direction);
-    const double doubt = std::min(1.0, form.dot(pose_covariance * form) / Square(scan.cell_size_m));
+    const double doubt = std::min(1.0, form.dot(pose_covariance * form) / abs2(scan.cell_size_m));
     const double least = kGatedRatio + doubt * (kObservedRatio - kGatedRatio);
     if (!(share > least)) {
       silent.conservativeResize(6, silent.cols() + 1);
@@ -121,8 +122,8 @@ ObservedPart PartOf(const ScanObservation& scan, const Matrix6& pose_covariance)
     const double root = 1.0 - least / share;
     for (int axis = 0; axis < 3; ++axis) {
       const Eigen::Vector3d axis_map = map_R_base.col(axis);
-      part.observed[axis] += Square(root * direction.head<3>().dot(axis_map));
-      part.observed[axis + 3] += Square(root * direction.tail<3>().dot(axis_map));
+      part.observed[axis] += abs2(root * direction.head<3>().dot(axis_map));
+      part.observed[axis + 3] += abs2(root * direction.tail<3>().dot(axis_map));
     }
     root_weight[rows.rows()] = root;
     rows.conservativeResize(rows.rows() + 1, 6);
@@ -156,11 +157,11 @@ std::optional<BaseMotion> PoseFusion::MotionTo(double duration_s,
   double rotation_sigma_rad = kUnknownTurnRadps * duration_s;
   if (base_twist.has_value()) {
     motion.from_T_to = IntegrateTwist(*base_twist, duration_s);
-    position_sigma_m = 0.5 * kAccelerationMps2 * Square(duration_s);
-    rotation_sigma_rad = 0.5 * kAngularAccelerationRadps2 * Square(duration_s);
+    position_sigma_m = 0.5 * kAccelerationMps2 * abs2(duration_s);
+    rotation_sigma_rad = 0.5 * kAngularAccelerationRadps2 * abs2(duration_s);
   }
-  motion.extra_covariance.diagonal().head<3>().setConstant(Square(position_sigma_m));
-  motion.extra_covariance.diagonal().tail<3>().setConstant(Square(rotation_sigma_rad));
+  motion.extra_covariance.diagonal().head<3>().setConstant(abs2(position_sigma_m));
+  motion.extra_covariance.diagonal().tail<3>().setConstant(abs2(rotation_sigma_rad));
   return motion;
 }
 
@@ -169,9 +170,7 @@ PoseFusion::Prediction PoseFusion::Begin(int64_t stamp_ns,
                                          const std::optional<Twist>& base_twist,
                                          const SystematicError& systematic) {
   const double duration_s =
-      stamp_ns == 0 || stamp_ns_ == 0
-          ? 0.0
-          : (static_cast<double>(stamp_ns) - static_cast<double>(stamp_ns_)) * 1e-9;
+      stamp_ns == 0 || stamp_ns_ == 0 ? 0.0 : SecondsBetween(stamp_ns_, stamp_ns);
   std::optional<BaseMotion> motion = MotionTo(duration_s, odometry_T_base, base_twist);
   std::optional<Twist> twist;
   if (motion.has_value()) {
@@ -233,7 +232,7 @@ std::string PoseFusion::Observe(const ScanObservation& scan, State& state) {
   } else {
     if (!state.rival.has_value() || !Agrees(*state.rival, part, scan.systematic_covariance)) {
       state.rival = state.filter;
-      state.rival->Forget(part, Square(kForgottenSigmaM));
+      state.rival->Forget(part, abs2(kForgottenSigmaM));
       state.rival_scans = 0;
     }
     state.rival->Update(part);

@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "core/geometry/euler.h"
+#include "core/geometry/stamp.h"
 #include "core/geometry/twist.h"
 #include "core/text/number_range.h"
 #include "core/tracking/pose_buffer.h"

@@ -11,6 +11,7 @@
 
 #include "absl/base/config.h"
 #include "absl/strings/str_cat.h"
+#include "core/geometry/stamp.h"
 #include "core/status/try.h"
 #include "core/text/number_range.h"
 #include "server/convert/pose.h"
@@ -204,11 +205,7 @@ bool HasPointData(const v1::Scan& scan) {
 
 double CloudOffsetS(const v1::Scan& scan, const v1::SensorCloud& cloud) {
   if (cloud.stamp_ns() == 0) return 0.0;
-  // Stamps of any two clocks may be so far apart that their difference overflows.
-  const double apart_s =
-      (static_cast<double>(cloud.stamp_ns()) - static_cast<double>(scan.stamp_ns())) * 1e-9;
-  if (std::abs(apart_s) > 2.0 * kMaxCloudOffsetS) return apart_s;
-  return static_cast<double>(cloud.stamp_ns() - scan.stamp_ns()) * 1e-9;
+  return SecondsBetween(scan.stamp_ns(), cloud.stamp_ns());
 }
 
 absl::StatusOr<ScanHints> ScanHintsFromProto(const v1::Scan& scan) {

@@ -4,6 +4,8 @@
 
 #include <cmath>
 
+#include "core/geometry/stamp.h"
+
 namespace voxloc::server {
 namespace {
 
@@ -18,10 +20,6 @@ PoseBufferOptions ReferencesLike(const PoseBufferOptions& poses) {
 constexpr double kMaxGapS = 1.0;
 // Below it rounding errors of the poses dominate the twist. Odometry has at most 1 kHz.
 constexpr double kMinGapS = 0.9e-3;
-
-double SecondsBetween(int64_t from_ns, int64_t to_ns) {
-  return (static_cast<double>(to_ns) - static_cast<double>(from_ns)) * 1e-9;
-}
 
 std::optional<Twist> TwistBetween(int64_t from_ns, const Pose& from, int64_t to_ns,
                                   const Pose& to) {

@@ -34,7 +34,8 @@ ServerProcess::ServerProcess(ServerOptions options, std::string folder)
 absl::StatusOr<std::unique_ptr<ServerProcess>> ServerProcess::Start(const ServerOptions& options,
                                                                     const std::string& folder) {
   auto server = absl::WrapUnique(new ServerProcess(options, folder));
-  if (absl::Status status = server->Launch(absl::StrCat(OwnLoopback(), ":0")); !status.ok()) return status;
+  if (absl::Status status = server->Launch(absl::StrCat(OwnLoopback(), ":0")); !status.ok())
+    return status;
   return server;
 }
 

@@ -9,6 +9,7 @@
 #include "clients/cpp/messages.h"
 #include "clients/ros/core/bridge_impl.h"
 #include "clients/ros/core/session_request.h"
+#include "core/geometry/stamp.h"
 
 namespace voxloc::ros {
 namespace {
@@ -19,10 +20,6 @@ constexpr int64_t kTwistSpanNs = 100'000'000;
 constexpr double kAsymmetry = 1e-6;
 
 using SteadyClock = std::chrono::steady_clock;
-
-double SecondsSince(int64_t stamp_ns, int64_t now_ns) {
-  return (static_cast<double>(now_ns) - static_cast<double>(stamp_ns)) * 1e-9;
-}
 
 void EncodeUsableCovariance(const Matrix6& covariance, v1::PoseWithCovariance* message) {
   if (const std::optional<Matrix6> usable = UsableCovariance(covariance)) {
@@ -177,7 +174,7 @@ void BridgeImpl::OnPoints(const PointCloud2View& cloud, size_t source) {
       RejectScan(arrived.status, arrived.stamp_ns);
       return;
     }
-    arrived.status->CheckDelay(SecondsSince(arrived.stamp_ns, arrived.now_ns));
+    arrived.status->CheckDelay(SecondsBetween(arrived.stamp_ns, arrived.now_ns));
   }
   const absl::StatusOr<std::optional<Pose>> mount = LookupMount(cloud.header);
   absl::StatusOr<EncodedCloud> encoded =
@@ -225,7 +222,7 @@ void BridgeImpl::OnScan(std::vector<SourceCloud> clouds) {
   const std::shared_ptr<ScanStatus> status = lead.status;
   v1::Scan scan;
   scan.set_stamp_ns(lead.stamp_ns);
-  scan.set_age_s(std::max(0.0, SecondsSince(lead.stamp_ns, lead.now_ns)));
+  scan.set_age_s(std::max(0.0, SecondsBetween(lead.stamp_ns, lead.now_ns)));
   size_t points = 0;
   double max_distance_m = 0.0;
   for (SourceCloud& cloud : clouds) {

@@ -5,6 +5,8 @@
 #include <cmath>
 #include <iterator>
 
+#include "core/geometry/stamp.h"
+
 namespace voxloc::ros {
 namespace {
 
@@ -12,10 +14,6 @@ namespace {
 constexpr double kUnlimited = 1000.0;
 // A twist that is farther from a scan in time says nothing of it.
 constexpr int64_t kMaxTwistGapNs = 200'000'000;
-
-double SecondsBetween(int64_t from_ns, int64_t to_ns) {
-  return (static_cast<double>(to_ns) - static_cast<double>(from_ns)) * 1e-9;
-}
 
 }  // namespace
 

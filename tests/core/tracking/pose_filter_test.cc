@@ -8,6 +8,7 @@
 #include <cmath>
 
 #include "tests/core/tracking/refused_options.h"
+#include "tests/support/diagonal_covariance.h"
 #include "tests/support/random_numbers.h"
 
 namespace voxloc {
@@ -17,13 +18,6 @@ Vector6 NormalSix(RandomNumbers& random, double position_sigma_m, double rotatio
   Vector6 six;
   six << position_sigma_m * random.NormalVector(), rotation_sigma_rad * random.NormalVector();
   return six;
-}
-
-Matrix6 DiagonalCovariance(double position_sigma_m, double rotation_sigma_rad) {
-  Vector6 variances;
-  variances.head<3>().setConstant(position_sigma_m * position_sigma_m);
-  variances.tail<3>().setConstant(rotation_sigma_rad * rotation_sigma_rad);
-  return variances.asDiagonal();
 }
 
 PoseObservation WholePose(const Pose& map_T_base, const Matrix6& covariance) {

@@ -10,6 +10,7 @@
 #include <optional>
 #include <vector>
 
+#include "tests/support/diagonal_covariance.h"
 #include "tests/support/random_numbers.h"
 
 namespace voxloc {
@@ -25,12 +26,7 @@ Pose InPlane(double x, double y = 0.0, double yaw_rad = 0.0) {
   return {{x, y, 0.0}, Eigen::Quaterniond(Eigen::AngleAxisd(yaw_rad, Eigen::Vector3d::UnitZ()))};
 }
 
-Matrix6 ScanCovariance(double sigma_m = 0.01) {
-  Vector6 variances;
-  variances.head<3>().setConstant(sigma_m * sigma_m);
-  variances.tail<3>().setConstant(1e-3 * 1e-3);
-  return variances.asDiagonal();
-}
+Matrix6 ScanCovariance(double sigma_m = 0.01) { return DiagonalCovariance(sigma_m, 1e-3); }
 
 // What a scan says of its pose; in a tunnel along the map's x axis, nothing along that.
 ScanObservation Seen(const Pose& map_T_base, bool tunnel = false) {
