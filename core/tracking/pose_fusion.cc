@@ -33,6 +33,8 @@ constexpr double kMapChangeM = 20.0;
 // What an observed number may be wrong by where the prediction is not believed, metres: more than
 // any slip, and less than what a scan can be mistaken by without a search.
 constexpr double kForgottenSigmaM = 3.0;
+// Single stamps vary by so much of what their offset is taken to be at first: 2 ms by default.
+constexpr double kJitterShare = 0.1;
 // Of observations, as in core/geometry: below it matrices are singular to rounding.
 constexpr double kLeastVariance = 1e-12;
 // The cosine of 8 degrees. Within it, two directions are the same for what spectra know of them;
@@ -81,8 +83,8 @@ void WidenByInnovations(const PoseFilter& filter, double& ratio, ObservedPart& p
   const double own = filter.Distance(part) / static_cast<double>(part.axes.rows());
   ratio += (own - ratio) / kInnovationScans;
   if (ratio <= 1.0) return;
-  const Matrix6 pose = filter.pose_covariance();
-  const decltype(part.covariance) predicted = part.axes * pose * part.axes.transpose();
+  const decltype(part.covariance) predicted =
+      part.axes * filter.pose_covariance() * part.axes.transpose();
   part.covariance = ((ratio - 1.0) * predicted + ratio * part.covariance).eval();
 }
 
@@ -171,44 +173,60 @@ PoseFusion::Prediction PoseFusion::Begin(int64_t stamp_ns,
                                          const SystematicError& systematic) {
   const double duration_s =
       stamp_ns == 0 || stamp_ns_ == 0 ? 0.0 : SecondsBetween(stamp_ns_, stamp_ns);
+  const double jitter_s = kJitterShare * systematic.time_sigma_s;
   std::optional<BaseMotion> motion = MotionTo(duration_s, odometry_T_base, base_twist);
-  std::optional<Twist> twist;
   if (motion.has_value()) {
     const double way_m = motion->from_T_to.translation.norm();
     motion->extra_covariance +=
         2.0 * std::min(1.0, way_m / kMapChangeM) *
         SystematicCovariance(systematic, Pose(), std::nullopt).map_and_mounting;
-    if (motion->duration_s > 0.0) {
-      twist = MeanTwist(Pose(), motion->from_T_to, motion->duration_s);
-      if (twist_.has_value()) {
-        Vector6 change;
-        change << twist->linear_m_s - twist_->linear_m_s,
-            twist->angular_rad_s - twist_->angular_rad_s;
-        change *= std::hypot(systematic.time_sigma_s, systematic.skew_sigma_s);
-        motion->extra_covariance += change * change.transpose();
-      }
+    if (motion->duration_s > 0.0 && base_twist.has_value()) {
+      motion->base_twist = base_twist;
+    } else if (motion->duration_s > 0.0 && odometry_T_base.has_value()) {
+      motion->base_twist = MeanTwist(Pose(), motion->from_T_to, motion->duration_s);
+    }
+    if (motion->base_twist.has_value() && twist_.has_value()) {
+      Vector6 change;
+      change << motion->base_twist->linear_m_s - twist_->linear_m_s,
+          motion->base_twist->angular_rad_s - twist_->angular_rad_s;
+      // A sweep that is not deskewed shows the base at a time that varies with what it hits. Else
+      // the change is that of the offset, but for a slip, which would be taken for one.
+      motion->shows_stamp_offset = systematic.skew_sigma_s == 0.0 &&
+                                   change.head<3>().norm() <= kMostAccelerationMps2 * duration_s;
+      change *= motion->shows_stamp_offset
+                    ? jitter_s
+                    : std::hypot(systematic.time_sigma_s, systematic.skew_sigma_s);
+      motion->extra_covariance += change * change.transpose();
     }
   }
   stamp_ns_ = stamp_ns;
   odometry_T_base_ = odometry_T_base;
-  twist_ = twist;
+  twist_ = motion.has_value() ? motion->base_twist : std::nullopt;
+  stamp_jitter_s_ = jitter_s;
 
   Predict(motion, last_);
   while (!steps_.empty() && (steps_.front().ended || steps_.size() >= kMaxOpenScans)) {
     steps_.pop_front();
   }
   steps_.push_back({++scans_, motion, last_, /*ended=*/false, std::nullopt});
-  return {scans_, last_.known, last_.filter.map_T_base(), last_.filter.pose_covariance(),
-          last_.motion};
+  SystematicError adapted = systematic;
+  adapted.position_sigma_m = last_.displacement.Sigma(systematic.position_sigma_m);
+  adapted.time_sigma_s = std::hypot(last_.filter.stamp_offset_s(),
+                                    last_.filter.stamp_offset_sigma_s(), stamp_jitter_s_);
+  return {scans_,       last_.known, last_.filter.map_T_base(), last_.filter.pose_covariance(),
+          last_.motion, adapted};
 }
 
 void PoseFusion::Predict(const std::optional<BaseMotion>& motion, State& state) {
   if (!motion.has_value()) {
     state.known = false;
     state.rival.reset();
+    state.displacement.Restart();
     return;
   }
+  const Pose before = state.filter.map_T_base();
   state.filter.Predict(*motion);
+  state.displacement.Move(before.Inverse() * state.filter.map_T_base());
   if (state.rival.has_value()) state.rival->Predict(*motion);
   const double way_m = motion->from_T_to.translation.norm();
   for (double& since_m : state.since_observed_m) since_m += way_m;
@@ -243,6 +261,10 @@ std::string PoseFusion::Observe(const ScanObservation& scan, State& state) {
     state.filter = *state.rival;
     ++state.resets;
   }
+  if (!agrees) state.displacement.Restart();
+  if (part.observed.head<3>().minCoeff() >= kObservedShare) {
+    state.displacement.Observe(scan.map_T_base);
+  }
   state.rival.reset();
   state.motion = Pose();
   for (size_t axis = 0; axis < state.since_observed_m.size(); ++axis) {
@@ -275,8 +297,8 @@ std::optional<FusedPose> PoseFusion::End(uint64_t scan, const ScanObservation* o
   }
   if (!state.known) return std::nullopt;
   FusedPose fused;
-  fused.map_T_base = state.filter.map_T_base();
-  fused.covariance = state.filter.pose_covariance();
+  fused.map_T_base = state.filter.map_T_base_at_stamp();
+  fused.covariance = state.filter.covariance_at_stamp(stamp_jitter_s_);
   fused.since_observed_m = state.since_observed_m;
   fused.resets = state.resets;
   fused.refusal = std::move(refusal);
@@ -284,6 +306,8 @@ std::optional<FusedPose> PoseFusion::End(uint64_t scan, const ScanObservation* o
   fused.scale_sigma = state.filter.scale_sigma();
   fused.yaw_rate_bias_radps = state.filter.yaw_rate_bias_radps();
   fused.yaw_rate_bias_sigma_radps = state.filter.yaw_rate_bias_sigma_radps();
+  fused.stamp_offset_s = state.filter.stamp_offset_s();
+  fused.stamp_offset_sigma_s = state.filter.stamp_offset_sigma_s();
   return fused;
 }
 

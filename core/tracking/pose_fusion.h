@@ -29,9 +29,13 @@
 #include "core/estimate/covariance/covariance_estimator.h"
 #include "core/geometry/pose.h"
 #include "core/geometry/twist.h"
+#include "core/tracking/map_displacement.h"
 #include "core/tracking/pose_filter.h"
 
 namespace voxloc {
+
+// No vehicle on wheels accelerates like this: the odometry has slipped, or a stamp is wrong.
+inline constexpr double kMostAccelerationMps2 = 15.0;
 
 struct GuessedPose {
   Pose map_T_base;
@@ -83,7 +87,8 @@ constexpr double kObservedRatio = 2e-2;
 
 struct FusedPose {
   Pose map_T_base;
-  Matrix6 covariance = Matrix6::Zero();  // about fixed map axes, without systematic errors
+  // About fixed map axes, without the errors of the map, the mounting and the sweep.
+  Matrix6 covariance = Matrix6::Zero();
   // Way since each axis of the base was observed, order x y z rx ry rz; 0: by this scan.
   std::array<double, 6> since_observed_m{};
   uint32_t resets = 0;  // times that the pose did not follow from its past, the first included
@@ -92,6 +97,8 @@ struct FusedPose {
   double scale_sigma = 0.0;
   double yaw_rate_bias_radps = 0.0;
   double yaw_rate_bias_sigma_radps = 0.0;
+  double stamp_offset_s = 0.0;
+  double stamp_offset_sigma_s = 0.0;
 };
 
 class PoseFusion {
@@ -107,10 +114,12 @@ class PoseFusion {
 
   struct Prediction {
     uint64_t scan = 0;   // for End
-    bool known = false;  // false: there is no pose yet, and the rest means nothing
-    Pose map_T_base;
-    Matrix6 covariance = Matrix6::Zero();  // as FusedPose::covariance
+    bool known = false;  // false: there is no pose yet, and only `systematic` has a meaning
+    Pose map_T_base;     // as a scan shows it: with the offset of its stamp
+    Matrix6 covariance = Matrix6::Zero();  // about fixed map axes, without systematic errors
     Pose motion;                           // since the last observation that was used
+    // Those of Begin, by what the drive has shown: the time and the position.
+    SystematicError systematic;
   };
   // The motion since the scan before is that of the odometry, where both scans have it; else that
   // of the twist. Without either, after a pause or a jump of the odometry, the pose is forgotten.
@@ -138,6 +147,7 @@ class PoseFusion {
     // Mean of the squared innovations over what the covariances say; see WidenByInnovations.
     double innovation_ratio = 1.0;
     Pose motion;  // since the last observation that was used
+    MapDisplacement displacement;
     uint32_t resets = 0;
   };
   struct Step {
@@ -162,6 +172,7 @@ class PoseFusion {
   int64_t stamp_ns_ = 0;  // of the newest step
   std::optional<Pose> odometry_T_base_;
   std::optional<Twist> twist_;  // by the last motion
+  double stamp_jitter_s_ = 0.0;
 };
 
 }  // namespace voxloc

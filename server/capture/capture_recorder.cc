@@ -73,6 +73,15 @@ void InputsToProto(const AlignmentInputs& inputs, v1::AlignScanRequest& request)
   if (inputs.reference_map.has_value()) {
     VectorToProto(*inputs.reference_map, *scan.mutable_reference_position());
   }
+  if (inputs.systematic.has_value()) {
+    v1::CovarianceOptions& options =
+        *request.mutable_setup()->mutable_options()->mutable_covariance();
+    options.mutable_systematic_time_sigma_s()->set_value(inputs.systematic->time_sigma_s);
+    options.clear_systematic_position_sigma_m();
+    for (const double sigma_m : inputs.systematic->position_sigma_m) {
+      options.add_systematic_position_sigma_m(sigma_m);
+    }
+  }
   if (inputs.joint_base == nullptr) return;
   scan.clear_clouds();
   JointCloudToProto(inputs, request);

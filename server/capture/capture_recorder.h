@@ -24,6 +24,7 @@
 #include "absl/status/statusor.h"
 #include "absl/synchronization/mutex.h"
 #include "core/cloud/point_cloud.h"
+#include "core/estimate/covariance/covariance_estimator.h"
 #include "core/geometry/covariance.h"
 #include "core/geometry/pose.h"
 #include "core/geometry/twist.h"
@@ -48,6 +49,7 @@ struct AlignmentInputs {
   std::shared_ptr<const PointCloud> joint_base;
   Eigen::Vector3d sensor_position_base = Eigen::Vector3d::Zero();  // of a joint cloud's newest scan
   bool deskewed = false;
+  std::optional<SystematicError> systematic;  // as the session's filter knows it
 };
 
 // A scan with a bad result.

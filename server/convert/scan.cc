@@ -203,6 +203,12 @@ bool HasPointData(const v1::Scan& scan) {
                      [](const v1::SensorCloud& cloud) { return !cloud.cloud().data().empty(); });
 }
 
+bool HasPointTimes(const v1::Scan& scan) {
+  return std::any_of(scan.clouds().begin(), scan.clouds().end(), [&](const v1::SensorCloud& cloud) {
+    return CloudHasTimes(cloud.cloud()) || CloudOffsetS(scan, cloud) != 0.0;
+  });
+}
+
 double CloudOffsetS(const v1::Scan& scan, const v1::SensorCloud& cloud) {
   if (cloud.stamp_ns() == 0) return 0.0;
   return SecondsBetween(scan.stamp_ns(), cloud.stamp_ns());
@@ -231,6 +237,7 @@ absl::StatusOr<ScanHints> ScanHintsFromProto(const v1::Scan& scan) {
   }
   VOXLOC_TRY(CheckSeconds("timeout_s", scan.timeout_s()));
   VOXLOC_TRY(CheckSeconds("age_s", scan.age_s()));
+  hints.has_point_times = HasPointTimes(scan);
   hints.timeout_s = scan.timeout_s();
   hints.age_s = scan.age_s();
   return hints;

@@ -49,6 +49,9 @@ inline constexpr float kMaxPointTimeS = 1.0F;
 // Whether any cloud of the scan has bytes.
 [[nodiscard]] bool HasPointData(const v1::Scan& scan);
 
+// Whether points of the scan have times that differ from its stamp.
+[[nodiscard]] bool HasPointTimes(const v1::Scan& scan);
+
 // Seconds from the scan's stamp to the cloud's.
 [[nodiscard]] double CloudOffsetS(const v1::Scan& scan, const v1::SensorCloud& cloud);
 
@@ -60,8 +63,9 @@ struct ScanHints {
   std::optional<Pose> odom_T_base;
   std::optional<Twist> base_twist;
   std::optional<Eigen::Vector3d> reference_map;
-  double timeout_s = 0.0;  // 0: the session's
-  double age_s = 0.0;      // 0: not known
+  bool has_point_times = false;  // see HasPointTimes
+  double timeout_s = 0.0;        // 0: the session's
+  double age_s = 0.0;            // 0: not known
 };
 [[nodiscard]] absl::StatusOr<ScanHints> ScanHintsFromProto(const v1::Scan& scan);
 

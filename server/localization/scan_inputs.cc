@@ -38,10 +38,10 @@ void GuessFromSession(const AlignOptions& options, PlacedScan& placed) {
   if (placed.fusion.has_value() && placed.fusion->known) {
     placed.guess_map_T_base = placed.fusion->map_T_base;
     carried_by = placed.fusion->motion;
-    placed.guess_covariance = placed.fusion->covariance +
-                              SystematicCovariance(options.covariance.systematic,
-                                                   placed.fusion->map_T_base, prior.base_twist)
-                                  .Sum();
+    const SystematicParts systematic = SystematicCovariance(
+        placed.fusion->systematic, placed.fusion->map_T_base, prior.base_twist);
+    placed.guess_covariance =
+        placed.fusion->covariance + systematic.map_and_mounting + systematic.sweep;
   } else if (prior.status.ok()) {
     placed.guess_map_T_base = prior.guess_map_T_base;
     placed.guess_covariance = prior.guess_covariance;
@@ -72,8 +72,9 @@ PlacedScan PlaceScan(const ScanParts& parts, const ScanSource& source, const Sca
   facts.active = prior.active;
   if (hints.base_twist.has_value()) prior.base_twist = hints.base_twist;
   if (prior.active) {
-    placed.fusion =
-        source.state->BeginFusion(placed.corrected_stamp_ns, prior, options.covariance.systematic);
+    SystematicError systematic = options.covariance.systematic;
+    if (prior.base_twist.has_value() && hints.has_point_times) systematic.skew_sigma_s = 0.0;
+    placed.fusion = source.state->BeginFusion(placed.corrected_stamp_ns, prior, systematic);
   }
   placed.guess_map_T_base = hints.guess_map_T_base;
   placed.guess_covariance = hints.guess_covariance;
@@ -154,13 +155,6 @@ std::optional<Pose> MountOf(const v1::SensorCloud& cloud, const ScanRecipe& reci
     if (own.ok()) mount = *own;  // checked before
   }
   return recipe.CorrectedMount(mount);
-}
-
-// Whether points of the scan have times that differ from its stamp.
-bool HasPointTimes(const v1::Scan& scan) {
-  return std::any_of(scan.clouds().begin(), scan.clouds().end(), [&](const v1::SensorCloud& cloud) {
-    return CloudHasTimes(cloud.cloud()) || CloudOffsetS(scan, cloud) != 0.0;
-  });
 }
 
 // One cloud's points in the base frame. Where the scan is deskewed, the intensity channel, which is

@@ -39,7 +39,8 @@ ScanWork::ScanWork(const ScanParts& parts, std::shared_ptr<const ScanSource> sou
       reply_(parts, source_, std::move(client), std::move(message), call_trace),
       gate_(source_->recipe.align.gate),
       bytes_(reply_.scan().ByteSizeLong()),
-      stop_(stop) {
+      stop_(stop),
+      estimate_(source_->recipe.estimate) {
   facts_.stamp_ns = reply_.scan().stamp_ns();
   if (facts_.stamp_ns != 0) {
     facts_.delay_s = (static_cast<double>(reply_.result().timings().received_at_ns()) -
@@ -202,12 +203,10 @@ void ScanWork::FillJob(AlignJob& job) {
 }
 
 void ScanWork::FillEstimate(const AlignJob& job, EstimateRequest& estimate, ThreadPool* idle) {
-  estimate.options = &source_->recipe.estimate;
-  if (prepared_.deskewed) {
-    own_estimate_ = source_->recipe.estimate;
-    own_estimate_->covariance.systematic.skew_sigma_s = 0.0;
-    estimate.options = &*own_estimate_;
-  }
+  SystematicError& systematic = estimate_.covariance.systematic;
+  if (placed_->fusion.has_value()) systematic = placed_->fusion->systematic;
+  if (prepared_.deskewed) systematic.skew_sigma_s = 0.0;
+  estimate.options = &estimate_;
   estimate.rays = prepared_.rays;
   estimate.guess_covariance = placed_->guess_covariance;
   estimate.base_twist = placed_->prior.base_twist;
@@ -285,7 +284,7 @@ void ScanWork::Complete(AlignResult result, const ScanEstimate* estimate, const 
       const CovarianceReport& covariance = estimate->covariance;
       observation_ = ObserveByScan(
           result.map_T_base, covariance.covariance,
-          covariance.method == CovarianceMethod::kCalibrated ? SystematicAt(result.map_T_base)
+          covariance.method == CovarianceMethod::kCalibrated ? SystematicAt(result.map_T_base).Sum()
                                                              : Matrix6(Matrix6::Zero()),
           *estimate->degeneracy,
           placed_->profile.stages[static_cast<size_t>(result.stage)].cells.cell_size_m);
@@ -460,11 +459,9 @@ void ScanWork::AnswerOrRecover(v1::AlignmentStatus status, absl::string_view det
   RecoveryWork::Start(parts_, source_, std::move(task), std::move(reply_));
 }
 
-Matrix6 ScanWork::SystematicAt(const Pose& map_T_base) const {
-  const EstimateOptions& options =
-      own_estimate_.has_value() ? *own_estimate_ : source_->recipe.estimate;
-  return SystematicCovariance(options.covariance.systematic, map_T_base, placed_->prior.base_twist)
-      .Sum();
+SystematicParts ScanWork::SystematicAt(const Pose& map_T_base) const {
+  return SystematicCovariance(estimate_.covariance.systematic, map_T_base,
+                              placed_->prior.base_twist);
 }
 
 void ScanWork::Fuse() {
@@ -472,7 +469,8 @@ void ScanWork::Fuse() {
   const auto fused = source_->state->EndFusion(placed_->fusion->scan,
                                                observation_.has_value() ? &*observation_ : nullptr);
   if (!fused.has_value()) return;
-  FusedPoseToProto(*fused, SystematicAt(fused->map_T_base), hints_.odom_T_base,
+  const SystematicParts systematic = SystematicAt(fused->map_T_base);
+  FusedPoseToProto(*fused, systematic.map_and_mounting + systematic.sweep, hints_.odom_T_base,
                    *reply_.result().mutable_fused());
 }
 
@@ -493,6 +491,7 @@ void ScanWork::CompleteReply(v1::AlignmentStatus status, absl::string_view detai
   if (prepared_.joined_scans > 1) inputs.joint_base = prepared_.base;
   inputs.sensor_position_base = prepared_.rays.sensor_position_base;
   inputs.deskewed = prepared_.deskewed;
+  if (placed_->fusion.has_value()) inputs.systematic = placed_->fusion->systematic;
   reply_.SetInputs(std::move(inputs));
 }
 

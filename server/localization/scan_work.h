@@ -100,7 +100,7 @@ class ScanWork : public ScanTask {
   void AnswerOrRecover(v1::AlignmentStatus status, absl::string_view detail,
                        std::optional<AlignResult> own = std::nullopt);
   // The errors of a pose that neighbouring scans have in common.
-  [[nodiscard]] Matrix6 SystematicAt(const Pose& map_T_base) const;
+  [[nodiscard]] SystematicParts SystematicAt(const Pose& map_T_base) const;
   // Ends the scan in the session's filter, where it has one.
   void Fuse();
   // Completes the reply without sending it, and sets the inputs for a capture.
@@ -125,8 +125,8 @@ class ScanWork : public ScanTask {
 
   // Prepared.
   PreparedScan prepared_;
-  // The recipe's options without the skew error, for a deskewed scan. nullopt: the recipe's.
-  std::optional<EstimateOptions> own_estimate_;
+  // The recipe's, with what is known of this scan's sweep and stamp.
+  EstimateOptions estimate_;
   std::optional<Sweep> sweep_;
   Clock::time_point prepared_at_;
 

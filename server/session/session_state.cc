@@ -3,6 +3,7 @@
 #include "server/session/session_state.h"
 
 #include <cmath>
+#include <utility>
 
 #include "core/geometry/stamp.h"
 
@@ -70,6 +71,7 @@ void SessionState::Activate(bool active) {
   carried_.reset();
   last_map_T_base_.reset();
   odometry_.reset();
+  scan_odometry_.reset();
   anchor_.Reset();
   if (fusion_.has_value()) fusion_->Clear();
   proposal_.reset();
@@ -87,7 +89,12 @@ SessionState::ScanPrior SessionState::TakePrior(int64_t stamp_ns,
     prior.status = absl::FailedPreconditionError("the session is not active");
     return prior;
   }
-  prior.base_twist = TwistAt(stamp_ns);
+  prior.base_twist = TwistByPoses(stamp_ns);
+  if (odom_T_base.has_value()) {
+    const auto twist = TwistByOdometry(stamp_ns, *odom_T_base);
+    if (!prior.base_twist.has_value()) prior.base_twist = twist;
+  }
+  if (!prior.base_twist.has_value()) prior.base_twist = TwistByResults(stamp_ns);
   if (const auto pose = poses_.Interpolate(stamp_ns); pose.ok()) {
     poses_.PopOld(stamp_ns);
     if (!odometry_.has_value()) odometry_ = Odometry::kPoses;
@@ -122,12 +129,35 @@ SessionState::ScanPrior SessionState::TakePrior(int64_t stamp_ns,
   return prior;
 }
 
-std::optional<Twist> SessionState::TwistAt(int64_t stamp_ns) const {
-  if (const auto pose = poses_.Interpolate(stamp_ns); pose.ok()) {
-    const auto twist = TwistBetween(pose->older.stamp_ns, pose->older.map_T_base,
-                                    pose->newer.stamp_ns, pose->newer.map_T_base);
-    if (twist.has_value()) return twist;
+std::optional<Twist> SessionState::TwistByPoses(int64_t stamp_ns) const {
+  const auto pose = poses_.Interpolate(stamp_ns);
+  if (!pose.ok()) return std::nullopt;
+  return TwistBetween(pose->older.stamp_ns, pose->older.map_T_base, pose->newer.stamp_ns,
+                      pose->newer.map_T_base);
+}
+
+std::optional<Twist> SessionState::TwistByOdometry(int64_t stamp_ns, const Pose& odom_T_base) {
+  const auto before =
+      std::exchange(scan_odometry_, ScanOdometry{stamp_ns, odom_T_base, std::nullopt, 0.0});
+  if (!before.has_value()) return std::nullopt;
+  const double duration_s = SecondsBetween(before->stamp_ns, stamp_ns);
+  scan_odometry_->duration_s = duration_s;
+  scan_odometry_->mean_twist =
+      TwistBetween(before->stamp_ns, before->odom_T_base, stamp_ns, odom_T_base);
+  if (!scan_odometry_->mean_twist.has_value() || !before->mean_twist.has_value()) {
+    return scan_odometry_->mean_twist;
   }
+  // From the middle of the motion on with the acceleration since the middle of the one before it.
+  Twist twist = *scan_odometry_->mean_twist;
+  const double share = duration_s / (before->duration_s + duration_s);
+  const Eigen::Vector3d change_m_s = share * (twist.linear_m_s - before->mean_twist->linear_m_s);
+  if (change_m_s.norm() > kMostAccelerationMps2 * 0.5 * duration_s) return twist;
+  twist.linear_m_s += change_m_s;
+  twist.angular_rad_s += share * (twist.angular_rad_s - before->mean_twist->angular_rad_s);
+  return twist;
+}
+
+std::optional<Twist> SessionState::TwistByResults(int64_t stamp_ns) const {
   if (!previous_accepted_.has_value() ||
       std::abs(SecondsBetween(accepted_->stamp_ns, stamp_ns)) > kMaxGapS) {
     return std::nullopt;

@@ -83,8 +83,8 @@ class SessionState {
     std::optional<BufferedPose> older;
     std::optional<BufferedPose> newer;
     bool corrected = false;  // a recovery has corrected the guess
-    // By those poses; by the last two accepted results where there are none, or only one. nullopt:
-    // these are too old or too far apart in time.
+    // By those poses; else by the odometry of this scan and those before it; else by the last two
+    // accepted results. nullopt: these are too old or too far apart in time.
     std::optional<Twist> base_twist;
     std::optional<Eigen::Vector3d> reference_map;
     OdometryAnchor anchor;  // by `odometry_T_base`
@@ -165,8 +165,17 @@ class SessionState {
     int64_t stamp_ns = 0;
     Pose map_T_base;
   };
-  // The twist by the poses, else by the accepted results.
-  std::optional<Twist> TwistAt(int64_t stamp_ns) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  struct ScanOdometry {
+    int64_t stamp_ns = 0;
+    Pose odom_T_base;
+    std::optional<Twist> mean_twist;  // since the scan before
+    double duration_s = 0.0;          // of that
+  };
+  // The twist at the stamp of a scan with this odometry, which becomes the last one.
+  std::optional<Twist> TwistByOdometry(int64_t stamp_ns, const Pose& odom_T_base)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  std::optional<Twist> TwistByPoses(int64_t stamp_ns) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  std::optional<Twist> TwistByResults(int64_t stamp_ns) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   const Options options_;
   absl::Mutex mutex_;
@@ -182,6 +191,7 @@ class SessionState {
   // What ScanPrior::odometry_T_base is taken from, once it is known.
   enum class Odometry { kPoses, kScans };
   std::optional<Odometry> odometry_ ABSL_GUARDED_BY(mutex_);
+  std::optional<ScanOdometry> scan_odometry_ ABSL_GUARDED_BY(mutex_);  // of the last scan with one
   OdometryAnchor anchor_ ABSL_GUARDED_BY(mutex_);
   std::optional<PoseFusion> fusion_ ABSL_GUARDED_BY(mutex_);
   ScanHistory history_ ABSL_GUARDED_BY(mutex_);

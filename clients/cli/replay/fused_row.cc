@@ -86,7 +86,9 @@ Json FusedJson(const v1::FusedPose& fused, const FusedRow& row) {
           {"odometry_scale", fused.odometry_scale()},
           {"odometry_scale_sigma", fused.odometry_scale_sigma()},
           {"yaw_rate_bias_radps", fused.yaw_rate_bias_radps()},
-          {"yaw_rate_bias_sigma_radps", fused.yaw_rate_bias_sigma_radps()}};
+          {"yaw_rate_bias_sigma_radps", fused.yaw_rate_bias_sigma_radps()},
+          {"stamp_offset_s", fused.stamp_offset_s()},
+          {"stamp_offset_sigma_s", fused.stamp_offset_sigma_s()}};
 }
 
 Json FusedSummaryJson(const FusedSummary& summary) {

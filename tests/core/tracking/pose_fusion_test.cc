@@ -50,7 +50,16 @@ class PoseFusionTest : public ::testing::Test {
     return fusion_.End(prediction.scan, observation.has_value() ? &*observation : nullptr);
   }
 
-  PoseFusion fusion_{OdometryErrors()};
+  PoseFusionTest() { systematic_.skew_sigma_s = 0.0; }
+
+  // Without an offset of the stamps, unless a test is about it.
+  static OdometryErrors RightStamps() {
+    OdometryErrors errors;
+    errors.stamp_offset_sigma_s = 0.0;
+    return errors;
+  }
+
+  PoseFusion fusion_{RightStamps()};
   SystematicError systematic_;
   int64_t stamp_ns_ = 1'000'000'000;
 };
@@ -64,7 +73,9 @@ TEST_F(PoseFusionTest, KnowsNothingBeforeTheFirstResult) {
   const auto fused = Step(2.0, Seen(InPlane(102.0)));
   ASSERT_TRUE(fused.has_value());
   EXPECT_EQ(fused->map_T_base.translation, InPlane(102.0).translation);
-  EXPECT_TRUE(fused->covariance.isApprox(ScanCovariance(), 1e-9));
+  Matrix6 expected = ScanCovariance();
+  expected(0, 0) += std::pow(10.0 * 0.002, 2);  // m/s, and the jitter of stamps
+  EXPECT_TRUE(fused->covariance.isApprox(expected, 1e-9));
   EXPECT_EQ(fused->resets, 1U);
   EXPECT_EQ(fused->refusal, "");
   EXPECT_THAT(fused->since_observed_m, Each(0.0));
@@ -103,7 +114,7 @@ TEST_F(PoseFusionTest, TakesFromATunnelWhatItsScansObserve) {
   // At its end, the first scan tells, and says what the scale was.
   fused = Step(1.01 * 101, Seen(InPlane(101.0)));
   EXPECT_NEAR(fused->map_T_base.translation.x(), 101.0, 0.02);
-  EXPECT_LT(SigmaX(*fused), 0.02);
+  EXPECT_LT(SigmaX(*fused), 0.03);
   EXPECT_NEAR(fused->scale, 1.0 / 1.01, 2e-3);
   EXPECT_EQ(fused->resets, 1U);
 }
@@ -274,12 +285,15 @@ TEST_F(PoseFusionTest, IsAsSureAsItIsRight) {
     PoseFusion fusion{OdometryErrors()};
     const double scale = 1.0 + 0.02 * random.Normal();
     const double bias_radps = 0.001 * random.Normal();
+    const double stamp_offset_s = 0.02 * random.Normal();
+    const Pose driven = InPlane(scale, 0.0, 0.02);
+    const Pose truth_T_shown = IntegrateTwist(MeanTwist(Pose(), driven, 0.1), stamp_offset_s);
     Pose truth = InPlane(0.0);
     Pose odometry;
     std::optional<FusedPose> fused;
     for (int i = 0; i < 100; ++i) {
       if (i > 0) {
-        truth = truth * InPlane(scale, 0.0, 0.02);
+        truth = truth * driven;
         Vector6 noise;
         noise << 0.01 * random.NormalVector(),
             std::hypot(0.001, 0.02 * std::sqrt(0.02)) * random.NormalVector();
@@ -290,7 +304,7 @@ TEST_F(PoseFusionTest, IsAsSureAsItIsRight) {
       Vector6 error;
       error << 0.01 * random.NormalVector(), 1e-3 * random.NormalVector();
       const ScanObservation seen =
-          Seen(ApplyFixedAxesDifference(truth, error), /*tunnel=*/i % 50 > 25);
+          Seen(ApplyFixedAxesDifference(truth * truth_T_shown, error), /*tunnel=*/i % 50 > 25);
       fused = fusion.End(prediction.scan, &seen);
     }
     const Vector6 difference = FixedAxesDifference(fused->map_T_base, truth);
@@ -315,6 +329,28 @@ TEST_F(PoseFusionTest, DoesNotBeginWithAGuessThatTheScanContradicts) {
   seen.guess = GuessedPose{InPlane(0.0), ScanCovariance(0.2)};
   const auto fused = Step(0.0, seen);
   EXPECT_EQ(fused->map_T_base.translation, seen.map_T_base.translation);
+}
+
+// Stamps are 30 ms early, and the vehicle brakes and accelerates.
+TEST_F(PoseFusionTest, SaysWhatTheDriveShowsOfStampsAndMap) {
+  OdometryErrors errors;
+  errors.position_sigma_per_metre = 0.002;
+  fusion_ = PoseFusion{errors};
+  double x_m = 0.0;
+  std::optional<FusedPose> fused;
+  for (int i = 0; i < 400; ++i) {
+    const double speed_m_s = 10.0 + 5.0 * std::sin(0.2 * i);
+    x_m += 0.1 * speed_m_s;
+    fused = Step(x_m, Seen(InPlane(x_m + 0.03 * speed_m_s)));
+    ASSERT_EQ(fused->refusal, "") << i;
+  }
+  EXPECT_NEAR(fused->stamp_offset_s, 0.03, 0.002);
+  EXPECT_LT(fused->stamp_offset_sigma_s, 0.003);
+  EXPECT_NEAR(fused->map_T_base.translation.x(), x_m, 0.03);
+  const auto next = Begin(x_m);
+  EXPECT_NEAR(next.systematic.time_sigma_s, 0.03, 0.003);
+  EXPECT_LT(next.systematic.position_sigma_m.x(), 0.8 * systematic_.position_sigma_m.x());
+  EXPECT_EQ(next.systematic.rotation_sigma_rad, systematic_.rotation_sigma_rad);
 }
 
 // The spectrum of each scan turns the tunnel's axis by a degree, to one side or the other.
