@@ -221,6 +221,13 @@ ReplaySummary SummarizeReplay(const std::vector<ReplayRow>& rows) {
   return summary;
 }
 
+std::string StatusesText(const std::map<std::string, size_t>& statuses) {
+  return absl::StrJoin(
+      statuses, ", ", [](std::string* out, const std::pair<const std::string, size_t>& status) {
+        absl::StrAppend(out, status.first.empty() ? "none" : status.first, " ", status.second);
+      });
+}
+
 std::string EndedEarlyText(const absl::Status& end, size_t done, size_t planned,
                            const std::string& server) {
   const bool named = server.empty() || absl::StrContains(end.message(), server);
@@ -264,13 +271,7 @@ std::string SummaryText(const ReplaySetting& setting, const ReplaySummary& summa
   }
   const size_t ok = summary.statuses.count("OK") > 0 ? summary.statuses.at("OK") : 0;
   if (ok != summary.scans) {
-    absl::StrAppend(&text, "status: ",
-                    absl::StrJoin(summary.statuses, ", ",
-                                  [](std::string* out, const std::pair<std::string, size_t>& s) {
-                                    absl::StrAppend(out, s.first.empty() ? "none" : s.first, " ",
-                                                    s.second);
-                                  }),
-                    "\n");
+    absl::StrAppend(&text, "status: ", StatusesText(summary.statuses), "\n");
   }
   absl::StrAppend(&text, OdometryText(summary));
   if (summary.fused.has_value()) absl::StrAppend(&text, FusedText(*summary.fused));

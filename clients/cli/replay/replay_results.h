@@ -133,6 +133,9 @@ struct ReplaySummary {
 
 [[nodiscard]] ReplaySummary SummarizeReplay(const std::vector<ReplayRow>& rows);
 
+// "LOW_SCORE 2, OK 118"
+[[nodiscard]] std::string StatusesText(const std::map<std::string, size_t>& statuses);
+
 // ReplaySetting::ended_early of a drive that ended after `done` of its scans. `server`: the address
 // where the session was the cause, which need not say it; otherwise empty.
 [[nodiscard]] std::string EndedEarlyText(const absl::Status& end, size_t done, size_t planned,

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What the commands that send a recorded drive share: the drive and the session, as their flags ask
+// for them.
+
+#ifndef VOXLOC_CLIENTS_CLI_COMMANDS_REPLAY_SESSION_H_
+#define VOXLOC_CLIENTS_CLI_COMMANDS_REPLAY_SESSION_H_
+
+#include <cstddef>
+#include <memory>
+#include <optional>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "clients/cli/commands/commands.h"
+#include "clients/cli/commands/replay_flags.h"
+#include "clients/cli/replay/replay_input.h"
+#include "clients/cli/replay/replay_results.h"
+#include "clients/cli/replay/replay_runner.h"
+#include "clients/cpp/channel.h"
+#include "clients/cpp/session.h"
+#include "clients/dataset/bag/drive.h"
+#include "core/geometry/pose.h"
+#include "voxloc/v1/scan.pb.h"
+#include "voxloc/v1/session.pb.h"
+
+namespace voxloc::cli {
+
+// The scans and their poses, and where the scans come from.
+struct ReplayDrive {
+  std::unique_ptr<bag::Drive> bag;  // nullptr: files
+  ReplayInput input;
+  ScanSource scans;
+  std::optional<Pose> base_T_sensor;
+};
+
+// Opens the bag, or the files where there is none. Standard error says what was chosen.
+[[nodiscard]] absl::StatusOr<ReplayDrive> OpenReplayDrive(const ReplayFlags& options);
+
+// `vehicle`: the name of the session's vehicle where the flags give none.
+[[nodiscard]] v1::ScanSetup ReplaySetupOf(const char* vehicle, const ReplayFlags& options,
+                                          const std::optional<Pose>& base_T_sensor);
+
+[[nodiscard]] absl::StatusOr<std::unique_ptr<client::LocalizationSession>> OpenReplaySession(
+    const ReplayFlags& options, const client::Channel& channel, const v1::ScanSetup& setup);
+
+// What the run is made with, by its flags and the server.
+[[nodiscard]] ReplaySetting ReplaySettingOf(const ReplayFlags& options,
+                                            const v1::SessionOpened& opened);
+
+// After RunReplay: prints what the session rejected and closes it. Where the drive of `planned`
+// scans ended early, `outcome` and `setting` get a message that names the server.
+void EndReplay(const ReplayFlags& options, const client::Channel& channel, size_t planned,
+               client::LocalizationSession* session, ReplayOutcome* outcome,
+               ReplaySetting* setting);
+
+// After what was done has been written: `code` of a drive that ended well; otherwise that of an
+// interrupt, or the error `end`.
+[[nodiscard]] absl::StatusOr<ExitCode> ReplayExitCode(const absl::Status& end, ExitCode code);
+
+}  // namespace voxloc::cli
+
+#endif  // VOXLOC_CLIENTS_CLI_COMMANDS_REPLAY_SESSION_H_
