@@ -44,6 +44,7 @@ void BuildCommands(CLI::App* app, const std::vector<std::string>& arguments, Wor
   AddAlignCommand(app, chosen);
   AddLocateCommand(app, chosen);
   AddReplayCommand(app, CommandLineText(arguments), chosen);
+  AddCompareCommand(app, CommandLineText(arguments), chosen);
   AddLoadTestCommand(app, chosen);
   AddCalibrateCommand(app, chosen);
   AddScoreCommand(app, chosen);

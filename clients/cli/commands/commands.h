@@ -74,6 +74,8 @@ void AddAdminCommands(CLI::App* parent, Work* chosen);
 void AddBagInfoCommand(CLI::App* parent, Work* chosen);
 void AddAlignCommand(CLI::App* parent, Work* chosen);
 void AddCalibrateCommand(CLI::App* parent, Work* chosen);
+// `command_line`: what was typed, which the JSON says.
+void AddCompareCommand(CLI::App* parent, const std::string& command_line, Work* chosen);
 void AddFleetCommand(CLI::App* parent, Work* chosen);
 void AddLoadTestCommand(CLI::App* parent, Work* chosen);
 void AddLocateCommand(CLI::App* parent, Work* chosen);

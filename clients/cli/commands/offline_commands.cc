@@ -49,7 +49,10 @@ absl::StatusOr<BagFrames> ReadFrames(const bag::Bag& bag) {
   for (size_t i = 0; i < topics.size(); ++i) {
     frames.of_topic.emplace_back();
     const bag::MessageKind kind = bag::KindOf(topics[i]);
-    if (kind == bag::MessageKind::kOther || kind == bag::MessageKind::kTransforms) continue;
+    if (kind == bag::MessageKind::kOther || kind == bag::MessageKind::kTransforms ||
+        kind == bag::MessageKind::kNumber) {
+      continue;  // no header with a frame
+    }
     VOXLOC_ASSIGN_OR_RETURN(frames.of_topic.back(), FirstFrame(bag, i));
   }
   VOXLOC_ASSIGN_OR_RETURN(

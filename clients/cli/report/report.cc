@@ -56,6 +56,11 @@ std::string PageWithData(absl::string_view page, const Json& data) {
                       page.substr(mark + kDataMark.size()));
 }
 
+// Every how many rows one is kept, so that at most kMaxReportRows are left. 1: all.
+size_t RowStep(size_t rows) {
+  return std::max<size_t>(1, (rows + kMaxReportRows - 1) / kMaxReportRows);
+}
+
 // Which rows are shown: every step-th, and those whose points are.
 std::vector<size_t> ShownRows(size_t rows, size_t step, const ScanViews& views) {
   std::set<size_t> shown;
@@ -234,16 +239,14 @@ Json ReportRow(const Json& row) {
 
 std::string ReportHtml(const Json& replay, const ReportContent& content) {
   const size_t rows = replay["results"].size();
-  // Every how many rows one is kept, so that at most kMaxReportRows are left. 1: all.
-  const size_t step = std::max<size_t>(1, (rows + kMaxReportRows - 1) / kMaxReportRows);
-  const std::vector<size_t> shown = ShownRows(rows, step, content.views);
+  const std::vector<size_t> shown = ShownRows(rows, RowStep(rows), content.views);
   Json compared = content.compared;
   if (!compared.is_null()) {
     compared["results"] = ListJson(shown, [&](size_t i) { return compared["results"][i]; });
   }
   const MapPicture::Encoded picture = content.picture.Encode();
   const Json data = {{"replay", ReplayForPage(replay, shown)},
-                     {"row_step", step},
+                     {"row_step", RowStep(rows)},
                      {"picture",
                       {{"cell_m", picture.cell_m},
                        {"low", {picture.low.x(), picture.low.y()}},
@@ -252,6 +255,14 @@ std::string ReportHtml(const Json& replay, const ReportContent& content) {
                      {"views", ScanViewsJson(content.views)},
                      {"compared", std::move(compared)}};
   return PageWithData(ReportPage(), data);
+}
+
+std::string CompareHtml(const Json& comparison) {
+  const Json& rows = comparison["results"];
+  Json data = comparison;
+  data["results"] =
+      ListJson(ShownRows(rows.size(), RowStep(rows.size()), {}), [&](size_t i) { return rows[i]; });
+  return PageWithData(ComparePage(), data);
 }
 
 std::string FleetHtml(const Json& fleet) { return PageWithData(FleetPage(), fleet); }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Reports as HTML files that need no network: of a replay, and of one look at a fleet. The pages
+// Reports as HTML files that need no network: of a replay, of its comparison with a recorded
+// localizer, and of one look at a fleet. The pages
 // are put together from page/ when the program is built; "{{data}}" stands where a page's data
 // goes.
 
@@ -131,8 +132,9 @@ class MapPicture {
   Cells cells_;
 };
 
-// The pages of a replay and of a fleet, without data.
+// The pages of a replay, of a comparison and of a fleet, without data.
 [[nodiscard]] absl::string_view ReportPage();
+[[nodiscard]] absl::string_view ComparePage();
 [[nodiscard]] absl::string_view FleetPage();
 
 // About 11 MB of rows; more scans than a screen has columns of pixels.
@@ -152,6 +154,9 @@ struct ReportContent {
 // The page, with the replay's results (as ReplayJson gives them) and the rest embedded. Of more
 // than kMaxReportRows rows every k-th is shown, which the page says; its statistics are of all.
 [[nodiscard]] std::string ReportHtml(const Json& replay, const ReportContent& content);
+
+// `comparison` as ComparisonJson gives it. Of more than kMaxReportRows rows every k-th is shown.
+[[nodiscard]] std::string CompareHtml(const Json& comparison);
 
 // `fleet` as FleetJson gives it.
 [[nodiscard]] std::string FleetHtml(const Json& fleet);

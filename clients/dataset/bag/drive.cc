@@ -130,14 +130,15 @@ absl::Status Drive::ReadFrames(const DriveOptions& options) {
 
 absl::StatusOr<PoseSource> Drive::ChoosePoseSource(const DriveOptions& options) {
   if (!options.poses_file.empty()) {
-    remarks_.push_back(absl::StrCat("poses from ", options.poses_file));
+    remarks_.push_back(absl::StrCat(options.poses_are, " from ", options.poses_file));
     return PoseSource::FromFile(options.poses_file, options.frames);
   }
   const BagContents& contents = bag_->contents();
   VOXLOC_ASSIGN_OR_RETURN(const std::optional<size_t> topic,
                           ChoosePoses(contents, options.poses_topic));
   if (topic.has_value() && KindOf(contents.topics[*topic]) != MessageKind::kTransforms) {
-    remarks_.push_back(absl::StrCat("poses from ", TopicText(contents.topics[*topic])));
+    remarks_.push_back(
+        absl::StrCat(options.poses_are, " from ", TopicText(contents.topics[*topic])));
     return PoseSource::FromTopic(*topic, options.frames);
   }
   if (frames_.edges().empty()) {
@@ -243,9 +244,8 @@ absl::Status Drive::KeepScansWithPoses(const DriveOptions& options, const PoseSo
   const double gap_s = 1e-9 * static_cast<double>(kMaxPoseGap_ns);
   if (without_pose > 0) {
     remarks_.push_back(absl::StrFormat(
-        "%d scans are left out: they have no pose at their stamp, nor one within %g s on both "
-        "sides",
-        without_pose, gap_s));
+        "%d scans are left out: there are no %s at their stamp, nor within %g s on both sides",
+        without_pose, options.poses_are, gap_s));
   }
   if (without_guess > 0) {
     remarks_.push_back(
@@ -281,6 +281,7 @@ absl::StatusOr<std::unique_ptr<Drive>> Drive::Open(const DriveOptions& given) {
   PoseSource* const guess_source = guesses.has_value() ? &*guesses : nullptr;
   VOXLOC_TRY(drive->ReadScanHeaders(options, &poses, guess_source));
   VOXLOC_TRY(poses.Finish(drive->frames_));
+  drive->map_frame_ = poses.map_frame();
   if (guesses.has_value()) {
     guesses->SetFrames({poses.map_frame(), poses.base_frame()});
     VOXLOC_TRY(guesses->Finish(drive->frames_));

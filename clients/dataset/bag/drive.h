@@ -33,8 +33,9 @@ struct DriveOptions {
   // Empty: the only topic of its kind; without a topic of poses, tf.
   std::string points_topic;
   std::string poses_topic;
-  std::string poses_file;     // tum; in place of poses of the bag; empty: none
-  std::string guesses_topic;  // of poses or odometry; empty: none
+  std::string poses_file;           // tum; in place of poses of the bag; empty: none
+  const char* poses_are = "poses";  // what the remarks call them
+  std::string guesses_topic;        // of poses or odometry; empty: none
   PoseFrames frames;
   std::optional<Pose> base_T_sensor;  // nullopt: from the frames of the bag
   size_t max_scans = 0;               // 0: all
@@ -84,6 +85,8 @@ class Drive {
   // nullopt: the clouds are in the base frame.
   [[nodiscard]] const std::optional<Pose>& base_T_sensor() const { return base_T_sensor_; }
   [[nodiscard]] const Topic& points_topic() const;
+  // In which the poses are; "" if neither the user nor the recording names it.
+  [[nodiscard]] const std::string& map_frame() const { return map_frame_; }
   // What was chosen, and what was left out: a sentence each, for people.
   [[nodiscard]] const std::vector<std::string>& remarks() const { return remarks_; }
 
@@ -110,6 +113,7 @@ class Drive {
   size_t points_topic_ = 0;
   FrameTree frames_;
   std::string cloud_frame_;
+  std::string map_frame_;
   std::vector<DriveScan> scans_;
   std::optional<Pose> base_T_sensor_;
   std::vector<std::string> remarks_;

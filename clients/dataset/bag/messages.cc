@@ -6,6 +6,7 @@
 
 #include "absl/algorithm/container.h"
 #include "absl/status/status.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/strip.h"
@@ -50,13 +51,19 @@ class Body {
   ros::Header Header() {
     ros::Header header;
     if (ros1_) reader_.Read<uint32_t>();  // seq
-    // ROS 2's seconds have a sign.
-    const int64_t seconds =
-        ros1_ ? int64_t{reader_.Read<uint32_t>()} : int64_t{reader_.Read<int32_t>()};
-    header.stamp_ns = seconds * 1'000'000'000 + reader_.Read<uint32_t>();
+    header.stamp_ns = Stamp_ns();
     header.frame_id = Frame();
     return header;
   }
+
+  int64_t Stamp_ns() {
+    // ROS 2's seconds have a sign.
+    const int64_t seconds =
+        ros1_ ? int64_t{reader_.Read<uint32_t>()} : int64_t{reader_.Read<int32_t>()};
+    return seconds * 1'000'000'000 + reader_.Read<uint32_t>();
+  }
+
+  std::string Text() { return std::string(reader_.String()); }
 
   std::string Frame() { return std::string(absl::StripPrefix(reader_.String(), "/")); }
 
@@ -84,23 +91,6 @@ class Body {
   bool ros1_;
 };
 
-std::string TopicsText(const BagContents& contents, const std::vector<size_t>& topics) {
-  if (topics.empty()) return "none";
-  return absl::StrJoin(topics, ", ", [&](std::string* text, size_t topic) {
-    absl::StrAppend(text, TopicText(contents.topics[topic]));
-  });
-}
-
-std::vector<size_t> TopicsOfKinds(const BagContents& contents,
-                                  const std::vector<MessageKind>& kinds) {
-  std::vector<size_t> topics;
-  for (size_t i = 0; i < contents.topics.size(); ++i) {
-    const Topic& topic = contents.topics[i];
-    if (topic.messages > 0 && absl::c_linear_search(kinds, KindOf(topic))) topics.push_back(i);
-  }
-  return topics;
-}
-
 }  // namespace
 
 MessageKind KindOf(const Topic& topic) {
@@ -113,6 +103,13 @@ MessageKind KindOf(const Topic& topic) {
   if (type == "nav_msgs/msg/Odometry") return MessageKind::kOdometry;
   if (type == "tf2_msgs/msg/TFMessage" || type == "tf/msg/tfMessage") {
     return MessageKind::kTransforms;
+  }
+  if (type == "diagnostic_msgs/msg/DiagnosticArray") return MessageKind::kDiagnostics;
+  for (const char* package : {"autoware_internal_debug_msgs", "tier4_debug_msgs"}) {
+    if (type == absl::StrCat(package, "/msg/Float32Stamped") ||
+        type == absl::StrCat(package, "/msg/Int32Stamped")) {
+      return MessageKind::kNumber;
+    }
   }
   return MessageKind::kOther;
 }
@@ -143,6 +140,40 @@ absl::StatusOr<std::vector<PoseMessage>> DecodeTransforms(const Topic& topic,
   }
   VOXLOC_TRY(body.Checked(topic));
   return transforms;
+}
+
+absl::StatusOr<NumberMessage> DecodeNumber(const Topic& topic, absl::string_view bytes) {
+  VOXLOC_ASSIGN_OR_RETURN(Body body, Body::Of(topic, bytes));
+  NumberMessage number;
+  number.stamp_ns = body.Stamp_ns();
+  number.value = absl::EndsWith(topic.type, "Int32Stamped")
+                     ? static_cast<double>(body.reader().Read<int32_t>())
+                     : static_cast<double>(body.reader().Read<float>());
+  VOXLOC_TRY(body.Checked(topic));
+  return number;
+}
+
+absl::StatusOr<std::vector<DiagnosticMessage>> DecodeDiagnostics(const Topic& topic,
+                                                                 absl::string_view bytes) {
+  VOXLOC_ASSIGN_OR_RETURN(Body body, Body::Of(topic, bytes));
+  body.Header();
+  std::vector<DiagnosticMessage> statuses;
+  const auto count = body.reader().Read<uint32_t>();
+  for (uint32_t i = 0; i < count && body.reader().ok(); ++i) {
+    DiagnosticMessage status;
+    status.level = body.reader().Read<uint8_t>();
+    status.name = body.Text();
+    status.message = body.Text();
+    body.Text();  // the hardware's id
+    const auto values = body.reader().Read<uint32_t>();
+    for (uint32_t k = 0; k < values && body.reader().ok(); ++k) {
+      std::string key = body.Text();
+      status.values[std::move(key)] = body.Text();
+    }
+    if (body.reader().ok()) statuses.push_back(std::move(status));
+  }
+  VOXLOC_TRY(body.Checked(topic));
+  return statuses;
 }
 
 absl::Status DecodePointCloud2(const Topic& topic, absl::string_view bytes, CloudMessage* cloud) {
@@ -176,6 +207,23 @@ absl::Status DecodePointCloud2(const Topic& topic, absl::string_view bytes, Clou
 std::string TopicText(const Topic& topic) {
   return absl::StrCat(topic.name, " (", topic.type, ", ", topic.messages,
                       topic.messages == 1 ? " message)" : " messages)");
+}
+
+std::string TopicsText(const BagContents& contents, const std::vector<size_t>& topics) {
+  if (topics.empty()) return "none";
+  return absl::StrJoin(topics, ", ", [&](std::string* text, size_t topic) {
+    absl::StrAppend(text, TopicText(contents.topics[topic]));
+  });
+}
+
+std::vector<size_t> TopicsOfKinds(const BagContents& contents,
+                                  const std::vector<MessageKind>& kinds) {
+  std::vector<size_t> topics;
+  for (size_t i = 0; i < contents.topics.size(); ++i) {
+    const Topic& topic = contents.topics[i];
+    if (topic.messages > 0 && absl::c_linear_search(kinds, KindOf(topic))) topics.push_back(i);
+  }
+  return topics;
 }
 
 std::vector<size_t> TopicsOfKind(const BagContents& contents, MessageKind kind) {

@@ -14,6 +14,7 @@
 #include <Eigen/Geometry>
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -31,6 +32,8 @@ enum class MessageKind {
   kPoseWithCovariance,  // geometry_msgs/PoseWithCovarianceStamped
   kOdometry,            // nav_msgs/Odometry
   kTransforms,          // tf2_msgs/TFMessage, tf/tfMessage
+  kNumber,              // Float32Stamped, Int32Stamped of Autoware's debug messages
+  kDiagnostics,         // diagnostic_msgs/DiagnosticArray
   kOther,
 };
 [[nodiscard]] MessageKind KindOf(const Topic& topic);
@@ -42,6 +45,19 @@ struct PoseMessage {
   std::string child;   // empty: the type has none
   Eigen::Vector3d translation = Eigen::Vector3d::Zero();
   Eigen::Quaterniond rotation = Eigen::Quaterniond::Identity();
+};
+
+struct NumberMessage {
+  int64_t stamp_ns = 0;
+  double value = 0.0;
+};
+
+// One of the statuses of a DiagnosticArray.
+struct DiagnosticMessage {
+  int level = 0;  // 0 OK, 1 WARN, 2 ERROR, 3 STALE
+  std::string name;
+  std::string message;
+  std::map<std::string, std::string> values;
 };
 
 // The view points into the message's bytes and into `fields`.
@@ -59,9 +75,22 @@ struct CloudMessage {
 [[nodiscard]] absl::StatusOr<std::vector<PoseMessage>> DecodeTransforms(const Topic& topic,
                                                                         absl::string_view bytes);
 
+// kNumber.
+[[nodiscard]] absl::StatusOr<NumberMessage> DecodeNumber(const Topic& topic,
+                                                         absl::string_view bytes);
+
+[[nodiscard]] absl::StatusOr<std::vector<DiagnosticMessage>> DecodeDiagnostics(
+    const Topic& topic, absl::string_view bytes);
+
 // `cloud` is filled; `bytes` must outlive it.
 [[nodiscard]] absl::Status DecodePointCloud2(const Topic& topic, absl::string_view bytes,
                                              CloudMessage* cloud);
+
+// The topics with messages of one of these kinds, and a list of topics for people.
+[[nodiscard]] std::vector<size_t> TopicsOfKinds(const BagContents& contents,
+                                                const std::vector<MessageKind>& kinds);
+[[nodiscard]] std::string TopicsText(const BagContents& contents,
+                                     const std::vector<size_t>& topics);
 
 // The topics with messages of that kind. A drive is made of the only topic of a kind, or of the one
 // that the user names; never of the first of several.

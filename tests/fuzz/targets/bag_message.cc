@@ -30,19 +30,27 @@ absl::Status DecodeCloud(const bag::Topic& topic, absl::string_view bytes) {
 }  // namespace
 
 absl::Status FuzzBagMessage(absl::string_view bytes) {
-  constexpr const char* kTypes[] = {"sensor_msgs/PointCloud2", "geometry_msgs/PoseStamped",
-                                    "geometry_msgs/PoseWithCovarianceStamped", "nav_msgs/Odometry",
-                                    "tf2_msgs/TFMessage"};
+  constexpr const char* kTypes[] = {"sensor_msgs/PointCloud2",
+                                    "geometry_msgs/PoseStamped",
+                                    "geometry_msgs/PoseWithCovarianceStamped",
+                                    "nav_msgs/Odometry",
+                                    "tf2_msgs/TFMessage",
+                                    "diagnostic_msgs/DiagnosticArray",
+                                    "autoware_internal_debug_msgs/Float32Stamped"};
   if (bytes.empty()) return absl::InvalidArgumentError("there must be a first byte (got none)");
   const auto choice = static_cast<unsigned char>(bytes[0]);
   bytes.remove_prefix(1);
-  const bag::Topic topic{"/topic", kTypes[(choice & 7U) % 5], (choice & 8U) != 0 ? "ros1" : "cdr",
+  const bag::Topic topic{"/topic", kTypes[(choice & 7U) % 7], (choice & 8U) != 0 ? "ros1" : "cdr",
                          1};
   switch (bag::KindOf(topic)) {
     case bag::MessageKind::kPointCloud2:
       return DecodeCloud(topic, bytes);
     case bag::MessageKind::kTransforms:
       return bag::DecodeTransforms(topic, bytes).status();
+    case bag::MessageKind::kDiagnostics:
+      return bag::DecodeDiagnostics(topic, bytes).status();
+    case bag::MessageKind::kNumber:
+      return bag::DecodeNumber(topic, bytes).status();
     default:
       return bag::DecodePose(topic, bytes).status();
   }

@@ -119,6 +119,48 @@ class Odometry:
         out.put("d", *self.pose, *[0.0] * 36, *[0.0] * 6, *[0.0] * 36)
 
 
+class PoseWithCovariance:
+    """geometry_msgs/PoseWithCovarianceStamped; `pose` as of Odometry."""
+
+    def __init__(self, stamp_ns, frame, pose):
+        self.stamp_ns, self.frame, self.pose = stamp_ns, frame, pose
+
+    def write(self, out):
+        out.header(self.stamp_ns, self.frame)
+        out.put("d", *self.pose, *[0.0] * 36)
+
+
+class Number:
+    """Autoware's Float32Stamped, or Int32Stamped with the code "i"."""
+
+    def __init__(self, stamp_ns, value, code="f"):
+        self.stamp_ns, self.value, self.code = stamp_ns, value, code
+
+    def write(self, out):
+        out.put("i", self.stamp_ns // 10**9)
+        out.put("I", self.stamp_ns % 10**9)
+        out.put(self.code, self.value)
+
+
+class Diagnostics:
+    """diagnostic_msgs/DiagnosticArray with one status."""
+
+    def __init__(self, stamp_ns, name, level, message, values):
+        self.stamp_ns, self.name, self.level, self.message = stamp_ns, name, level, message
+        self.values = values
+
+    def write(self, out):
+        out.header(self.stamp_ns, "")
+        out.put("I", 1)
+        out.put("B", self.level)
+        for text in (self.name, self.message, "hardware"):
+            out.text(text)
+        out.put("I", len(self.values))
+        for key, value in self.values.items():
+            out.text(key)
+            out.text(value)
+
+
 class Transform:
     """tf2_msgs/TFMessage with one transform; `pose` as of Odometry."""
 
@@ -318,4 +360,47 @@ def drive_recording(clouds, poses, start_ns, mount=None):
         kind = TimedCloud if isinstance(points, list) else Cloud
         rows.append(("/points", "sensor_msgs/msg/PointCloud2", stamp_ns + 1000,
                      kind(stamp_ns, frame, points)))
+    return rows
+
+
+POSE_ESTIMATOR = "/localization/pose_estimator"
+
+
+def localizer_recording(clouds, results, frame="base_link"):
+    """What Autoware records of its ndt_scan_matcher, which found `results`: rows of the JSON of
+    `voxloc replay`, for each of the clouds. Poses of other nodes are there too."""
+    with_covariance = "geometry_msgs/msg/PoseWithCovarianceStamped"
+    number = "autoware_internal_debug_msgs/msg/"
+    rows = []
+    for points, result in zip(clouds, results):
+        stamp_ns = result["stamp_ns"]
+
+        def add(topic, kind, message, stamp_ns=stamp_ns):
+            rows.append((topic, kind, stamp_ns, message))
+
+        def publish(name, kind, message):
+            add(f"{POSE_ESTIMATOR}/{name}", kind, message)
+
+        add("/localization/util/downsample/pointcloud", "sensor_msgs/msg/PointCloud2",
+            Cloud(stamp_ns, frame, points))
+        add("/sensing/gnss/pose_with_covariance", with_covariance,
+            PoseWithCovariance(stamp_ns, "map", result["truth"]))
+        add("/system/exe_time_ms", number + "Float32Stamped", Number(stamp_ns, 1e6))
+        publish("points_aligned", "sensor_msgs/msg/PointCloud2", Cloud(stamp_ns, "map", points))
+        publish("initial_pose_with_covariance", with_covariance,
+                PoseWithCovariance(stamp_ns, "map", result["guess"]))
+        publish("exe_time_ms", number + "Float32Stamped", Number(stamp_ns, result["latency_ms"]))
+        publish("transform_probability", number + "Float32Stamped",
+                Number(stamp_ns, result["scores"]["transform_probability"]))
+        publish("nearest_voxel_transformation_likelihood", number + "Float32Stamped",
+                Number(stamp_ns, result["scores"]["nvtl"]))
+        publish("iteration_num", number + "Int32Stamped", Number(stamp_ns, result["iterations"], "i"))
+        accepted = result["accepted"]
+        if accepted:
+            publish("pose_with_covariance", with_covariance,
+                    PoseWithCovariance(stamp_ns, "map", result["pose"]))
+        add("/diagnostics", "diagnostic_msgs/msg/DiagnosticArray",
+            Diagnostics(stamp_ns, "ndt_scan_matcher: scan_matching_status", 0 if accepted else 1,
+                        "OK" if accepted else "Score is below the threshold",
+                        {"topic_time_stamp": str(stamp_ns)}))
     return rows

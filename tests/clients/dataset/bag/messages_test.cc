@@ -95,12 +95,62 @@ TEST(DecodeTransforms, DoesNotTrustTheNumberOfTransforms) {
   EXPECT_EQ(transforms.status().code(), absl::StatusCode::kInvalidArgument);
 }
 
+// A text of CDR, with the gap before its length where there were `position` bytes before.
+std::string CdrText(size_t position, const std::string& text) {
+  return std::string((4 - position % 4) % 4, '\x55') +
+         LittleEndian(static_cast<uint32_t>(text.size() + 1)) + text + '\0';
+}
+
+TEST(DecodeNumber, ReadsFloatsAndIntegersAfterAStampWithoutAFrame) {
+  const std::string stamp =
+      std::string("\0\1\0\0", 4) + LittleEndian(int32_t{7}) + LittleEndian(uint32_t{9});
+  const Topic floats{"/nvtl", "autoware_internal_debug_msgs/msg/Float32Stamped", "cdr", 1};
+  const auto score = DecodeNumber(floats, stamp + LittleEndian(2.5F));
+  ASSERT_TRUE(score.ok()) << score.status();
+  EXPECT_EQ(score->stamp_ns, 7'000'000'009);
+  EXPECT_EQ(score->value, 2.5);
+  const Topic integers{"/iteration_num", "tier4_debug_msgs/msg/Int32Stamped", "cdr", 1};
+  EXPECT_EQ(DecodeNumber(integers, stamp + LittleEndian(int32_t{-3}))->value, -3.0);
+  EXPECT_TRUE(absl::IsInvalidArgument(DecodeNumber(floats, stamp).status()));
+}
+
+TEST(DecodeDiagnostics, ReadsStatusesWithTheirValues) {
+  const Topic topic{"/diagnostics", "diagnostic_msgs/msg/DiagnosticArray", "cdr", 1};
+  std::string body = LittleEndian(int32_t{1}) + LittleEndian(uint32_t{2}) + CdrText(8, "");
+  body += std::string(3, '\0') + LittleEndian(uint32_t{2});  // 13 bytes so far; two statuses
+  for (const char* name : {"first", "second"}) {
+    body += name[0] == 'f' ? '\1' : '\0';
+    for (const std::string& text : {std::string(name), std::string("m"), std::string("id")}) {
+      body += CdrText(body.size(), text);
+    }
+    body += std::string((4 - body.size() % 4) % 4, '\0') + LittleEndian(uint32_t{1});
+    body += CdrText(body.size(), "key");
+    body += CdrText(body.size(), std::string("value of ") + name);
+  }
+  const std::string whole = std::string("\0\1\0\0", 4) + body;
+  const auto statuses = DecodeDiagnostics(topic, whole);
+  ASSERT_TRUE(statuses.ok()) << statuses.status();
+  ASSERT_EQ(statuses->size(), 2u);
+  EXPECT_EQ((*statuses)[0].level, 1);
+  EXPECT_EQ((*statuses)[1].level, 0);
+  EXPECT_EQ((*statuses)[1].name, "second");
+  EXPECT_EQ((*statuses)[1].message, "m");
+  EXPECT_EQ((*statuses)[1].values.at("key"), "value of second");
+  for (size_t size = 0; size < whole.size(); ++size) {
+    const std::string part(whole.data(), size);
+    EXPECT_FALSE(DecodeDiagnostics(topic, part).ok()) << size;
+  }
+}
+
 TEST(KindOf, KnowsTheTypesOfBothRos) {
   const auto kind = [](const std::string& type) { return KindOf({"/x", type, "cdr", 1}); };
   EXPECT_EQ(kind("sensor_msgs/PointCloud2"), MessageKind::kPointCloud2);
   EXPECT_EQ(kind("sensor_msgs/msg/PointCloud2"), MessageKind::kPointCloud2);
   EXPECT_EQ(kind("tf/tfMessage"), MessageKind::kTransforms);
   EXPECT_EQ(kind("nav_msgs/msg/Odometry"), MessageKind::kOdometry);
+  EXPECT_EQ(kind("tier4_debug_msgs/msg/Float32Stamped"), MessageKind::kNumber);
+  EXPECT_EQ(kind("autoware_internal_debug_msgs/msg/Int32Stamped"), MessageKind::kNumber);
+  EXPECT_EQ(kind("diagnostic_msgs/msg/DiagnosticArray"), MessageKind::kDiagnostics);
   EXPECT_EQ(kind("point_cloud_interfaces/msg/CompressedPointCloud2"), MessageKind::kOther);
 }
 
