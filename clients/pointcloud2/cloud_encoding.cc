@@ -6,9 +6,11 @@
 #include <cstring>
 #include <limits>
 #include <string>
+#include <utility>
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "clients/pointcloud2/point_cloud2.h"
 #include "core/status/try.h"
 
@@ -305,6 +307,21 @@ absl::StatusOr<EncodedCloud> EncodeCloud(const PointCloud2View& cloud,
   encoded.not_finite = check.not_finite();
   encoded.max_distance_m = check.max_distance_m();
   return encoded;
+}
+
+absl::StatusOr<v1::Cloud> EncodeTimedCloud(const PointCloud2View& cloud,
+                                           const CloudEncodingOptions& options) {
+  VOXLOC_ASSIGN_OR_RETURN(EncodedCloud encoded,
+                          EncodeCloud(cloud, /*base_T_sensor=*/std::nullopt, options));
+  if (options.time.any && !encoded.has_times) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "the cloud must have a field with the times of its points (got ",
+        absl::StrJoin(
+            cloud.fields, ", ",
+            [](std::string* out, const PointField& field) { absl::StrAppend(out, field.name); }),
+        ")"));
+  }
+  return std::move(encoded.cloud);
 }
 
 }  // namespace voxloc::ros

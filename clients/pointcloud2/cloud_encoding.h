@@ -78,6 +78,11 @@ struct EncodedCloud {
                                                        const std::optional<Pose>& base_T_sensor,
                                                        const CloudEncodingOptions& options);
 
+// The cloud alone, in the frame of its points. InvalidArgument also: `options.time` takes any known
+// field of times, and there is none; the message lists those that there are.
+[[nodiscard]] absl::StatusOr<v1::Cloud> EncodeTimedCloud(const PointCloud2View& cloud,
+                                                         const CloudEncodingOptions& options);
+
 }  // namespace voxloc::ros
 
 #endif  // VOXLOC_CLIENTS_POINTCLOUD2_CLOUD_ENCODING_H_

@@ -102,8 +102,8 @@ void AddReplayBagFlags(CLI::App* command, ReplayFlags* flags) {
       ->needs(bag);
   AddDefaulted(command, "--point-times", flags->point_times, "FIELD",
                "Send the times of the points, so that the server deskews the scans: `auto` for the "
-               "first field that is known, or the name of a field; `none` for no times")
-      ->needs(bag);
+               "first field that is known, or the name of a field; `none` for no times. Of files, "
+               "PCD of DATA binary");
   for (const char* name : {"--scans", "--guesses", "--pose-format", "--calib"}) {
     bag->excludes(command->get_option(name));
   }

@@ -32,7 +32,7 @@ absl::StatusOr<ReplayDrive> OpenReplayDrive(const ReplayFlags& options) {
     // With a mount the poses may be those of a camera.
     if (drive.base_T_sensor.has_value()) drive.input.notes.warnings.clear();
     PrintNotes(drive.input.notes);
-    drive.scans = FileScans(drive.input.scans, files.read);
+    drive.scans = FileScans(drive.input.scans, files.read, PointTimesOf(options));
     return drive;
   }
   bag::DriveOptions of_bag = options.bag;

@@ -7,6 +7,7 @@
 #include "clients/cli/flags/request_flags.h"
 #include "clients/cpp/messages.h"
 #include "clients/dataset/bag/pose_source.h"
+#include "clients/dataset/timed_pcd.h"
 #include "clients/dataset/trajectory_file.h"
 #include "core/status/try.h"
 
@@ -96,12 +97,20 @@ Matrix6 GuessSource::CovarianceFor(size_t index, const Matrix6& given) const {
   return given + Matrix6(carried.cwiseAbs2().asDiagonal());
 }
 
-ScanSource FileScans(std::vector<std::string> paths, const CloudReadOptions& read) {
-  return
-      [paths = std::move(paths), read, next = size_t{0}]() mutable -> absl::StatusOr<SourceScan> {
-        VOXLOC_ASSIGN_OR_RETURN(PointCloud cloud, ReadCloud(paths[next++], read));
-        return SourceScan{std::move(cloud), std::nullopt};
-      };
+ScanSource FileScans(std::vector<std::string> paths, const CloudReadOptions& read,
+                     std::optional<ros::PointTimeChoice> times) {
+  return [paths = std::move(paths), read, times = std::move(times),
+          next = size_t{0}]() mutable -> absl::StatusOr<SourceScan> {
+    const std::string& path = paths[next++];
+    SourceScan scan;
+    if (times.has_value()) {
+      VOXLOC_ASSIGN_OR_RETURN(scan.timed, ReadTimedPcd(path, *times, read));
+      VOXLOC_TRY(client::DecodePoints(*scan.timed, &scan.cloud));
+    } else {
+      VOXLOC_ASSIGN_OR_RETURN(scan.cloud, ReadCloud(path, read));
+    }
+    return scan;
+  };
 }
 
 ScanLoader::ScanLoader(ScanSource source, std::vector<std::string> names,

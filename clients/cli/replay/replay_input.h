@@ -104,8 +104,10 @@ struct SourceScan {
 // Gives the next scan; to be called once for every scan, by one thread. The error names it.
 using ScanSource = std::function<absl::StatusOr<SourceScan>()>;
 
+// With `times`, the files are PCD files with the times of their points; see ReadTimedPcd.
 [[nodiscard]] ScanSource FileScans(std::vector<std::string> paths,
-                                   const CloudReadOptions& read = {});
+                                   const CloudReadOptions& read = {},
+                                   std::optional<ros::PointTimeChoice> times = std::nullopt);
 
 struct LoadedScan {
   PointCloud cloud;    // as it is sent

@@ -7,7 +7,6 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "absl/strings/str_join.h"
 #include "absl/strings/strip.h"
 #include "clients/cpp/messages.h"
 #include "clients/dataset/bag/messages.h"
@@ -37,18 +36,7 @@ absl::StatusOr<v1::Cloud> EncodedCloudOf(const Topic& topic, absl::string_view b
                                          const ros::CloudEncodingOptions& options) {
   CloudMessage message;
   VOXLOC_TRY(DecodePointCloud2(topic, bytes, &message));
-  VOXLOC_ASSIGN_OR_RETURN(ros::EncodedCloud encoded,
-                          ros::EncodeCloud(message.view, /*base_T_sensor=*/std::nullopt, options));
-  if (options.time.any && !encoded.has_times) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("the cloud must have a field with the times of its points (got ",
-                     absl::StrJoin(message.fields, ", ",
-                                   [](std::string* out, const ros::PointField& field) {
-                                     absl::StrAppend(out, field.name);
-                                   }),
-                     ")"));
-  }
-  return std::move(encoded.cloud);
+  return ros::EncodeTimedCloud(message.view, options);
 }
 
 }  // namespace
