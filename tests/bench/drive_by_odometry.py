@@ -7,10 +7,11 @@ Usage: tests/bench/drive_by_odometry.py LIST OUT [NAME...] [--scans N] [--progra
 
 For each data set of LIST (choosing, judging, or a file like these) whose name contains a NAME (none:
 for each): simulates it with odometry into OUT/NAME, unless that is complete already, loads its map,
-replays the drive with `voxloc replay --fusion` into OUT/NAME/fusion.json, and prints a row of a
-Markdown table. The first guess is the truth, and the server is told that it is known as well as
---start-sigma says. Without --server a voxlocd of its own serves on the CPU. Data sets with other flags
-in --simulate need another OUT. Nothing but the standard library is needed.
+replays the drive with `voxloc replay --fusion` into OUT/NAME/fusion.json, with the times of points
+that have some, and prints a row of a Markdown table. The first guess is the truth, and the server is
+told that it is known as well as --start-sigma says. Without --server a voxlocd of its own serves on the
+CPU. Data sets with other flags in --simulate need another OUT. Nothing but the standard library is
+needed.
 
 Example: tests/bench/drive_by_odometry.py choosing /tmp/drives tunnel corridor \\
              --replay "--gate rule=reference"
@@ -40,11 +41,11 @@ COLUMNS = ["Set", "Dead reckoning at most, m", "Accepted", "Own error along p50 
            "Accepted outside 3 sigma", "Scans to return", "Resets", "Lost"]
 
 
-def names_of(path, wanted):
-    """Of the list's data sets, those whose name contains one of `wanted`; none: all."""
+def flags_by_name(path, wanted):
+    """The flags of the list's data sets whose name contains one of `wanted`; none: of all."""
     lines = path.read_text(encoding="utf-8").splitlines()
-    names = [line.split()[0] for line in lines if line.strip() and not line.startswith("#")]
-    return [name for name in names if not wanted or any(text in name for text in wanted)]
+    sets = dict(line.split(maxsplit=1) for line in lines if line.strip() and not line.startswith("#"))
+    return {name: of for name, of in sets.items() if not wanted or any(text in name for text in wanted)}
 
 
 def scans_to_return(rows):
@@ -114,7 +115,7 @@ def markdown(cells):
     return "| " + " | ".join(cells) + " |"
 
 
-def drive(name, flags, server):
+def drive(name, has_point_times, flags, server):
     """Simulates, loads the map and replays; the replay's JSON."""
     simulate = [ROOT / "tests/bench/simulate_scenes", flags.list, flags.out, "--only", name,
                 "--voxloc", flags.programs / "voxloc"]
@@ -128,6 +129,7 @@ def drive(name, flags, server):
              "--scans", folder / "scans", "--poses", folder / "poses_tum.txt", "--pose-format", "tum",
              "--odometry", folder / "odometry.txt", "--fusion", "--covariance", "calibrated",
              "--guess-sigma", flags.start_sigma, "--points", "1500", "--min-range", "1",
+             "--point-times", "t" if has_point_times else "none",
              *shlex.split(flags.replay), "--json", result]):
         done = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                               stderr=subprocess.STDOUT, text=True, check=False)
@@ -155,8 +157,8 @@ def main():
     path = own if own.is_file() else pathlib.Path(flags.list)
     if not path.is_file():
         parser.error(f"LIST must be choosing, judging or a file (got {flags.list})")
-    names = names_of(path, flags.names)
-    if not names:
+    sets = flags_by_name(path, flags.names)
+    if not sets:
         parser.error(f"no data set of {flags.list} has a name with one of {flags.names}")
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that the server ends too
     with tempfile.TemporaryDirectory(prefix="voxloc_drives_") as folder:
@@ -165,8 +167,9 @@ def main():
             server = Voxlocd([flags.programs / "voxlocd", "--engine=cpu"], folder)
         try:
             print(markdown(COLUMNS), markdown(["---"] * len(COLUMNS)), sep="\n", flush=True)
-            for name in names:
-                run = drive(name, flags, flags.server or server.address)
+            for name, simulated in sets.items():
+                has_point_times = "--point-times" in simulated.split()
+                run = drive(name, has_point_times, flags, flags.server or server.address)
                 print(markdown(row_of(name, run)), flush=True)
         finally:
             if server is not None:

@@ -45,10 +45,11 @@ class DriveByOdometryTest(unittest.TestCase):
 
     def test_the_names_are_those_of_the_list(self):
         path = SOURCE / "tests/bench/scenes/choosing.txt"
-        self.assertEqual(drive_by_odometry.names_of(path, ["clean-tunnel", "clean-hall"]),
-                         ["clean-tunnel-103", "clean-hall-105"])
+        chosen = drive_by_odometry.flags_by_name(path, ["clean-tunnel", "clean-hall"])
+        self.assertEqual(list(chosen), ["clean-tunnel-103", "clean-hall-105"])
+        self.assertIn("--seed 103", chosen["clean-tunnel-103"])
         lines = path.read_text(encoding="utf-8").splitlines()
-        self.assertEqual(len(drive_by_odometry.names_of(path, [])),
+        self.assertEqual(len(drive_by_odometry.flags_by_name(path, [])),
                          sum(" --seed " in line for line in lines))
 
     def test_a_row_has_a_cell_for_each_column(self):
