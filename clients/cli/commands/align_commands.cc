@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
@@ -15,6 +16,7 @@
 #include "clients/cli/output/output.h"
 #include "clients/cli/output/result_text.h"
 #include "clients/cli/output/terminal.h"
+#include "clients/cli/results/result_files.h"
 #include "clients/cpp/align.h"
 #include "clients/cpp/messages.h"
 #include "clients/cpp/score_client.h"
@@ -33,6 +35,7 @@ struct AlignFlags {
   AlignmentFlags alignment;
   EstimateFlags estimate;
   OutputFlags output;
+  std::vector<std::string> result_files;
   std::string guess = "0,0,0,0,0,0";
   std::string file;
 };
@@ -121,6 +124,7 @@ absl::StatusOr<ExitCode> Align(const AlignFlags& options) {
   VOXLOC_ASSIGN_OR_RETURN(v1::AlignmentResult result,
                           client::AlignScan(channel, request, options.server.timeout_s));
   const double round_trip_ms = 1e3 * watch.seconds();
+  VOXLOC_TRY(WriteResultFiles(options.result_files, {RowOf(options.file, result, round_trip_ms)}));
   absl::StatusOr<Pose> pose = absl::NotFoundError("no pose");
   if (result.has_map_t_base()) pose = client::DecodePose(result.map_t_base().pose());
   return Report(options.server.json, ResultText(result, pose, round_trip_ms),
@@ -251,6 +255,7 @@ struct LocateFlags {
   uint32_t particles = 0;
   uint32_t hypotheses = 0;
   bool report_particles = false;
+  std::vector<std::string> result_files;
   std::string file;
 };
 
@@ -322,6 +327,8 @@ absl::StatusOr<ExitCode> Locate(const LocateFlags& options) {
   line.reset();  // ends it
   if (!result.ok()) return result.status();
   const double elapsed_s = watch.seconds();
+  VOXLOC_TRY(
+      WriteResultFiles(options.result_files, {RowOf(options.file, *result, 1e3 * elapsed_s)}));
   Json json = SearchResultJson(*result, elapsed_s);
   json["particles"] = options.report_particles ? particles : Json(nullptr);
   return Report(options.server.json, SearchResultText(*result, elapsed_s), json,
@@ -360,6 +367,7 @@ Examples:
   AddAlignmentFlags(command, &options->alignment);
   AddEstimateFlags(command, &options->estimate);
   AddOutputFlags(command, &options->output);
+  AddResultFilesFlag(command, &options->result_files);
   AddServerFlags(command, &options->server);
   AddScanFile(command, &options->file);
 }
@@ -424,6 +432,7 @@ void AddLocateCommand(CLI::App* parent, Work* chosen) {
                "Return at most this many poses; 0: the server's default, 5");
   command->add_flag("--report-particles", options->report_particles,
                     "Write every candidate that was aligned to the JSON");
+  AddResultFilesFlag(command, &options->result_files);
   AddScanFlags(command, &options->scan);
   AddAlignmentFlags(command, &options->alignment);
   AddServerFlags(command, &options->server);

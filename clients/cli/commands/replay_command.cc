@@ -17,6 +17,7 @@
 #include "clients/cli/replay/replay_results.h"
 #include "clients/cli/replay/replay_runner.h"
 #include "clients/cli/report/report.h"
+#include "clients/cli/results/result_files.h"
 #include "clients/cpp/messages.h"
 #include "clients/dataset/bag/drive.h"
 #include "clients/pointcloud2/point_cloud2.h"
@@ -211,6 +212,7 @@ absl::StatusOr<ExitCode> Replay(const ReplayFlags& options) {
   if (options.server.prints_text()) std::fputs(SummaryText(setting, summary).c_str(), stdout);
   const Json json = ReplayJson(setting, summary, rows);
   VOXLOC_TRY(WriteJson(options.server.json, json));
+  VOXLOC_TRY(WriteResultFiles(options.output, rows));
   if (!options.report.empty()) {
     const ScanViewSetting views{setup, session->opened().profile(), options.server.timeout_s};
     content.views = ViewScans(channel, views, choice.Take(), rows, base_T_sensor);

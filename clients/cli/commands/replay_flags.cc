@@ -5,6 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "clients/cli/flags/option.h"
 #include "clients/cli/output/output.h"
+#include "clients/cli/results/result_files.h"
 #include "voxloc/v1/localization_service.pb.h"
 
 namespace voxloc::cli {
@@ -145,6 +146,7 @@ void AddReplayFlags(CLI::App* command, ReplayFlags* flags) {
       command, "--rate", flags->rate_hz, "HZ",
       "Send HZ scans per second without waiting for answers; 0: one scan in flight at a time")
       ->check(CLI::Range(0.0, 1e5));
+  AddResultFilesFlag(command, &flags->output);
   CLI::Option* report = AddOutputFile(command, "--report", &flags->report,
                                       "Write an HTML report that needs no network");
   AddDefaulted(command, "--report-scans", flags->report_scans, "N",

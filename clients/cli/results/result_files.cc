@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "clients/cli/results/result_files.h"
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <utility>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_replace.h"
+#include "clients/cli/output/output.h"
+#include "clients/cli/output/result_text.h"
+#include "clients/dataset/trajectory_file.h"
+#include "core/status/try.h"
+
+namespace voxloc::cli {
+namespace {
+
+std::string ExtensionOf(const std::string& path) {
+  return std::filesystem::path(path).extension().string();
+}
+
+// Empty: the path has the extension of a format.
+std::string ExtensionError(const std::string& path) {
+  const std::string extension = ExtensionOf(path);
+  if (extension == ".csv" || extension == ".tum") return "";
+  return absl::StrCat(path, " must end in .csv or .tum (got '", extension, "')");
+}
+
+// Fields with a comma, a quote or a line break are quoted (RFC 4180).
+std::string CsvText(const std::string& text) {
+  if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
+  return absl::StrCat("\"", absl::StrReplaceAll(text, {{"\"", "\"\""}}), "\"");
+}
+
+// The cells of a row in the order of kCsvColumns.
+class CsvRow {
+ public:
+  void Add(const std::string& text) { cells_.push_back(CsvText(text)); }
+  void Add(double value) { cells_.push_back(std::isfinite(value) ? NumberText(value) : ""); }
+  void Skip(size_t cells) { cells_.resize(cells_.size() + cells); }
+
+  // x y z qx qy qz qw, and the standard deviations of `with`, which has the covariance.
+  void AddPose(const Pose& pose, const v1::PoseWithCovariance& with) {
+    for (int i = 0; i < 3; ++i) Add(pose.translation[i]);
+    for (int i = 0; i < 4; ++i) Add(pose.rotation.coeffs()[i]);
+    if (with.covariance_size() != 36) return Skip(6);
+    for (int i = 0; i < 6; ++i) Add(std::sqrt(with.covariance(7 * i)));
+  }
+
+  [[nodiscard]] std::string Line() const { return absl::StrCat(absl::StrJoin(cells_, ","), "\n"); }
+
+ private:
+  std::vector<std::string> cells_;
+};
+
+constexpr size_t kPoseCells = 13;
+
+// Standard deviations are along and about the axes of the map.
+constexpr char kPoseColumns[] =
+    "x_m,$y_m,$z_m,$qx,$qy,$qz,$qw,"
+    "$sigma_x_m,$sigma_y_m,$sigma_z_m,$sigma_rx_rad,$sigma_ry_rad,$sigma_rz_rad";
+
+std::string CsvHead() {
+  return absl::StrCat("index,file,stamp_s,status,accepted,",
+                      absl::StrReplaceAll(kPoseColumns, {{"$", ""}}),
+                      ",confidence,nvtl,transform_probability,matched_ratio,iterations,latency_ms,"
+                      "engine_ms,fused_",
+                      absl::StrReplaceAll(kPoseColumns, {{"$", "fused_"}}), "\n");
+}
+
+absl::Status WriteTum(const std::string& path, const std::vector<ReplayRow>& rows) {
+  std::vector<StampedPose> poses;
+  for (const ReplayRow& row : rows) {
+    if (row.accepted && row.map_T_base.has_value()) {
+      poses.push_back({row.stamp_ns, *row.map_T_base});
+    }
+  }
+  return WriteTrajectory(path, TrajectoryFormat::kTum, poses);
+}
+
+}  // namespace
+
+void AddResultFilesFlag(CLI::App* command, std::vector<std::string>* paths) {
+  AddOutputFiles(command, "--output", paths,
+                 "Write the results to FILE: .csv (a row for every scan) or .tum (the accepted "
+                 "poses, for evo); can be repeated")
+      ->check(&ExtensionError);
+}
+
+std::string ResultsCsv(const std::vector<ReplayRow>& rows) {
+  std::string text = CsvHead();
+  for (const ReplayRow& row : rows) {
+    CsvRow cells;
+    cells.Add(absl::StrCat(row.index));
+    cells.Add(row.file);
+    cells.Add(SecondsFromNanoseconds(row.stamp_ns));
+    cells.Add(row.status);
+    cells.Add(row.accepted ? "true" : "false");
+    if (row.map_T_base.has_value()) {
+      cells.AddPose(*row.map_T_base, row.result.map_t_base());
+      if (row.result.has_confidence()) {
+        cells.Add(row.result.confidence().value());
+      } else {
+        cells.Skip(1);
+      }
+      const v1::Scores& scores = row.result.scores();
+      cells.Add(scores.nvtl());
+      cells.Add(scores.transform_probability());
+      cells.Add(scores.matched_ratio());
+      cells.Add(row.result.iterations());
+    } else {
+      cells.Skip(kPoseCells + 5);
+    }
+    if (row.answered) {
+      cells.Add(row.latency_ms);
+      cells.Add(row.engine_ms);
+    } else {
+      cells.Skip(2);
+    }
+    if (row.fused.has_value()) {
+      cells.AddPose(row.fused->map_T_base, row.result.fused().map_t_base());
+    } else {
+      cells.Skip(kPoseCells);
+    }
+    absl::StrAppend(&text, cells.Line());
+  }
+  return text;
+}
+
+absl::Status WriteResultFiles(const std::vector<std::string>& paths,
+                              const std::vector<ReplayRow>& rows) {
+  for (const std::string& path : paths) {
+    VOXLOC_TRY(ExtensionOf(path) == ".tum" ? WriteTum(path, rows)
+                                           : WriteTextFile(path, ResultsCsv(rows)));
+  }
+  return absl::OkStatus();
+}
+
+ReplayRow RowOf(const std::string& file, const v1::AlignmentResult& result, double latency_ms) {
+  ReplayRow row;
+  row.file = std::filesystem::path(file).filename().string();
+  FillRow(result, latency_ms, &row);
+  return row;
+}
+
+ReplayRow RowOf(const std::string& file, const v1::SearchResult& result, double latency_ms) {
+  v1::AlignmentResult best;
+  *best.mutable_timings() = result.timings();
+  best.set_accepted(Located(result));
+  if (result.hypotheses_size() > 0) {
+    const v1::PoseHypothesis& first = result.hypotheses(0);
+    best.set_status(first.status());
+    *best.mutable_map_t_base() = first.map_t_base();
+    *best.mutable_scores() = first.scores();
+    if (first.has_confidence()) *best.mutable_confidence() = first.confidence();
+  }
+  return RowOf(file, best, latency_ms);
+}
+
+}  // namespace voxloc::cli
