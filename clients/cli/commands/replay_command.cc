@@ -130,6 +130,16 @@ ReplaySetting SettingOf(const ReplayFlags& options, const v1::SessionOpened& ope
   return setting;
 }
 
+// Cells of the score stage around the drive.
+void AddCells(const ReplayFlags& options, const client::Channel& channel,
+              const v1::Profile& profile, const std::vector<StampedPose>& truth,
+              ResultFiles* files) {
+  std::vector<Pose> poses;
+  for (const StampedPose& stamped : truth) poses.push_back(stamped.pose);
+  files->AddCellsAlong(channel, {options.map.map, profile.name(), profile.score_stage()},
+                       truth.empty() ? 0 : truth.front().stamp_ns, poses, options.server.timeout_s);
+}
+
 // After what was done has been written.
 absl::StatusOr<ExitCode> ReplayExitCode(const absl::Status& end, const ReplaySummary& summary) {
   if (absl::IsCancelled(end) && Interrupt::Requested()) {
@@ -167,11 +177,14 @@ absl::StatusOr<ExitCode> Replay(const ReplayFlags& options) {
     VOXLOC_ASSIGN_OR_RETURN(other, ReadRun(options.compare));
   }
   VOXLOC_ASSIGN_OR_RETURN(const client::Channel channel, Connect(options.server));
-  const v1::ScanSetup setup = SetupOf(options, drive.base_T_sensor);
+  VOXLOC_ASSIGN_OR_RETURN(ResultFiles files, ResultFiles::Open(options.output));
+  v1::ScanSetup setup = SetupOf(options, drive.base_T_sensor);
+  files.AddTo(setup.mutable_output());
   VOXLOC_ASSIGN_OR_RETURN(const std::unique_ptr<client::LocalizationSession> session,
                           OpenSession(options, channel, setup));
   ReplaySetting setting = SettingOf(options, session->opened());
   setting.scan_order = input.order;
+  AddCells(options, channel, session->opened().profile(), input.truth, &files);
 
   ReportContent content;
   ScanChoice choice(input.scans.size(), options.report.empty() ? 0 : options.report_scans);
@@ -183,6 +196,7 @@ absl::StatusOr<ExitCode> Replay(const ReplayFlags& options) {
     LiveReport live(input.scans.size());
     replay.on_reply = [&](const ReplayRow& row, const PointCloud& cloud) {
       live.Add(row);
+      files.Add(row, &row.truth_map_T_base);
       if (!row.map_T_base.has_value()) return;
       if (row.accepted) content.picture.Add(*row.map_T_base * base_T_sensor, cloud);
       choice.Offer(row.index, row.error.translation_m, cloud);
@@ -207,12 +221,12 @@ absl::StatusOr<ExitCode> Replay(const ReplayFlags& options) {
   // The results are here; how the session ends no longer matters.
   if (outcome.end.ok()) session->Close(options.server.timeout_s).IgnoreError();
 
+  VOXLOC_TRY(files.Close(rows));
   const ReplaySummary summary = SummarizeReplay(rows);
   if (rows.empty() && !outcome.end.ok()) return ReplayExitCode(outcome.end, summary);
   if (options.server.prints_text()) std::fputs(SummaryText(setting, summary).c_str(), stdout);
   const Json json = ReplayJson(setting, summary, rows);
   VOXLOC_TRY(WriteJson(options.server.json, json));
-  VOXLOC_TRY(WriteResultFiles(options.output, rows));
   if (!options.report.empty()) {
     const ScanViewSetting views{setup, session->opened().profile(), options.server.timeout_s};
     content.views = ViewScans(channel, views, choice.Take(), rows, base_T_sensor);

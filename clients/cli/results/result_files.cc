@@ -3,17 +3,19 @@
 #include "clients/cli/results/result_files.h"
 
 #include <CLI/CLI.hpp>
-#include <algorithm>
 #include <cmath>
+#include <cstdio>
 #include <filesystem>
 #include <utility>
 
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
+#include "clients/cli/flags/request_flags.h"
 #include "clients/cli/output/output.h"
 #include "clients/cli/output/result_text.h"
+#include "clients/cpp/admin_client.h"
 #include "clients/dataset/trajectory_file.h"
 #include "core/status/try.h"
 
@@ -27,8 +29,8 @@ std::string ExtensionOf(const std::string& path) {
 // Empty: the path has the extension of a format.
 std::string ExtensionError(const std::string& path) {
   const std::string extension = ExtensionOf(path);
-  if (extension == ".csv" || extension == ".tum") return "";
-  return absl::StrCat(path, " must end in .csv or .tum (got '", extension, "')");
+  if (extension == ".csv" || extension == ".mcap" || extension == ".tum") return "";
+  return absl::StrCat(path, " must end in .csv, .mcap or .tum (got '", extension, "')");
 }
 
 // Fields with a comma, a quote or a line break are quoted (RFC 4180).
@@ -87,8 +89,9 @@ absl::Status WriteTum(const std::string& path, const std::vector<ReplayRow>& row
 
 void AddResultFilesFlag(CLI::App* command, std::vector<std::string>* paths) {
   AddOutputFiles(command, "--output", paths,
-                 "Write the results to FILE: .csv (a row for every scan) or .tum (the accepted "
-                 "poses, for evo); can be repeated")
+                 "Write the results to FILE: .csv (a row for every scan), .mcap (poses, clouds and "
+                 "cells of the map, for Foxglove and ROS 2) or .tum (the accepted poses, for evo); "
+                 "can be repeated")
       ->check(&ExtensionError);
 }
 
@@ -132,13 +135,70 @@ std::string ResultsCsv(const std::vector<ReplayRow>& rows) {
   return text;
 }
 
-absl::Status WriteResultFiles(const std::vector<std::string>& paths,
-                              const std::vector<ReplayRow>& rows) {
-  for (const std::string& path : paths) {
-    VOXLOC_TRY(ExtensionOf(path) == ".tum" ? WriteTum(path, rows)
-                                           : WriteTextFile(path, ResultsCsv(rows)));
+absl::StatusOr<ResultFiles> ResultFiles::Open(std::vector<std::string> paths) {
+  ResultFiles files;
+  files.paths_ = std::move(paths);
+  for (const std::string& path : files.paths_) {
+    if (ExtensionOf(path) != ".mcap") continue;
+    VOXLOC_ASSIGN_OR_RETURN(auto recording, McapRecording::Create(path));
+    files.recordings_.push_back(std::move(recording));
   }
-  return absl::OkStatus();
+  return files;
+}
+
+void ResultFiles::AddTo(v1::OutputOptions* output) const {
+  if (!HasScene()) return;
+  output->set_aligned_cloud(true);
+  output->set_diagnostics(true);
+}
+
+void ResultFiles::AddCellsAlong(const client::Channel& channel, const CellChoice& choice,
+                                int64_t stamp_ns, const std::vector<Pose>& map_T_base,
+                                double timeout_s) {
+  if (!HasScene()) return;
+  const absl::StatusOr<DriveCells> drive = CellsAlong(channel, choice, map_T_base, timeout_s);
+  if (!drive.ok()) {
+    absl::FPrintF(stderr, "warning: the output has no cells of the map: %s\n",
+                  drive.status().message());
+    return;
+  }
+  if (drive->cells.size() < drive->all) {
+    absl::FPrintF(stderr, "warning: the output has %d of the %d cells around the drive\n",
+                  drive->cells.size(), drive->all);
+  }
+  for (const auto& recording : recordings_) recording->AddCells(stamp_ns, drive->cells);
+}
+
+void ResultFiles::Add(const ReplayRow& row, const Pose* truth_map_T_base) {
+  for (const auto& recording : recordings_) {
+    if (truth_map_T_base != nullptr) recording->AddTruth(row.stamp_ns, *truth_map_T_base);
+    recording->Add(row);
+  }
+}
+
+absl::Status ResultFiles::Close(const std::vector<ReplayRow>& rows) {
+  absl::Status status;
+  for (const auto& recording : recordings_) status.Update(recording->Close());
+  for (const std::string& path : paths_) {
+    const std::string extension = ExtensionOf(path);
+    if (extension == ".tum") status.Update(WriteTum(path, rows));
+    if (extension == ".csv") status.Update(WriteTextFile(path, ResultsCsv(rows)));
+  }
+  return status;
+}
+
+absl::Status ResultFiles::CloseWith(const client::Channel& channel, const std::string& map,
+                                    const std::string& profile, const ReplayRow& row,
+                                    double timeout_s) {
+  if (HasScene() && row.map_T_base.has_value()) {
+    VOXLOC_ASSIGN_OR_RETURN(const v1::GetServerInfoResponse info,
+                            client::GetServerInfo(channel, timeout_s));
+    VOXLOC_ASSIGN_OR_RETURN(const v1::Profile in_effect, ProfileNamed(info, profile));
+    AddCellsAlong(channel, {map, in_effect.name(), in_effect.score_stage()}, row.stamp_ns,
+                  {*row.map_T_base}, timeout_s);
+  }
+  Add(row, nullptr);
+  return Close({row});
 }
 
 ReplayRow RowOf(const std::string& file, const v1::AlignmentResult& result, double latency_ms) {

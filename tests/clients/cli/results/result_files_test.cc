@@ -112,7 +112,10 @@ TEST(ResultFiles, TumHasTheAcceptedPosesWithExactStamps) {
   const std::string path = scratch.Path("drive.tum");
   const std::vector<ReplayRow> rows = {ResultRowAt(0, 1.0, true), ResultRowAt(1, 2.0, false),
                                        ResultRowAt(2, 3.0, true)};
-  ASSERT_TRUE(WriteResultFiles({path, scratch.Path("drive.csv")}, rows).ok());
+  auto files = ResultFiles::Open({path, scratch.Path("drive.csv")});
+  ASSERT_TRUE(files.ok()) << files.status();
+  EXPECT_FALSE(files->HasScene());
+  ASSERT_TRUE(files->Close(rows).ok());
   const auto poses = ReadTrajectory(path, TrajectoryFormat::kTum);
   ASSERT_TRUE(poses.ok()) << poses.status();
   ASSERT_EQ(poses->size(), 2u);
@@ -148,7 +151,7 @@ TEST(ResultFiles, AnExtensionThatIsNoFormatIsRefusedByName) {
       app.parse(std::vector<std::string>{path, "--output"});  // from the end to the front
       ADD_FAILURE() << path;
     } catch (const CLI::ValidationError& error) {
-      EXPECT_THAT(error.what(), HasSubstr("must end in .csv or .tum (got '"));
+      EXPECT_THAT(error.what(), HasSubstr("must end in .csv, .mcap or .tum (got '"));
     }
   }
 }
