@@ -4,6 +4,7 @@
 
 import csv
 import json
+import math
 import os
 import pathlib
 import signal
@@ -126,6 +127,73 @@ class ResultFiles(unittest.TestCase):
             expected = rotated(row["pose"][3:], point)
             for k in range(3):
                 self.assertAlmostEqual(at[k], expected[k] + row["pose"][k], delta=1e-4)
+
+    def cells(self, name, *words, profile="autoware"):
+        self.run_voxloc("map", "cells", "--server", self.server.address, "--profile", profile,
+                        "--output", name + ".csv", *words)
+        with open(self.folder / (name + ".csv"), newline="", encoding="utf-8") as file:
+            return [{key: float(value) for key, value in row.items()} for row in csv.DictReader(file)]
+
+    def test_exported_cells_are_those_of_the_points(self):
+        self.run_voxloc("map", "load", "--server", self.server.address, "--map", "scan",
+                        "town/scans/000000.pcd")
+        rows = self.cells("scan", "--map", "scan")
+        size = rows[0]["cell_size_m"]
+        points = {}
+        for point in struct.iter_unpack("<3f", bags.read_pcd_points(self.folder / "town/scans/000000.pcd")):
+            points.setdefault(tuple(math.floor(x / size) for x in point), []).append(point)
+        # The map leaves cells with few points out.
+        fewest = min(row["points"] for row in rows)
+        self.assertEqual(sorted((row["ix"], row["iy"], row["iz"]) for row in rows),
+                         sorted(index for index, of in points.items() if len(of) >= fewest))
+        for row in rows:
+            of = points[row["ix"], row["iy"], row["iz"]]
+            self.assertEqual(row["points"], len(of))
+            for k, axis in enumerate("xyz"):
+                self.assertAlmostEqual(row[axis], sum(point[k] for point in of) / len(of), delta=1e-4)
+
+    def test_cells_of_the_ply_are_those_of_the_csv(self):
+        rows = self.cells("town", "--map", "town", profile="precise")
+        self.run_voxloc("map", "cells", "--server", self.server.address, "--map", "town", "--profile",
+                        "precise", "--output", "town.ply")
+        head, _, body = (self.folder / "town.ply").read_bytes().partition(b"end_header\n")
+        lines = head.decode().splitlines()
+        names = [line.split()[2] for line in lines if line.startswith("property ")]
+        self.assertIn(f"element vertex {len(rows)}", lines)
+        codes = {"double": "d", "float": "f", "uint": "I", "uchar": "B"}
+        code = "<" + "".join(codes[line.split()[1]] for line in lines if line.startswith("property "))
+        vertices = [dict(zip(names, values)) for values in struct.iter_unpack(code, body)]
+        self.assertEqual(len({row["stage"] for row in rows}), 4)
+        for row, vertex in zip(rows, vertices):
+            self.assertEqual({name: row[name] for name in names}, vertex)
+
+    def test_squares_of_the_mcap_have_the_moments_of_the_cells(self):
+        profile = self.run_voxloc("info", "--server", self.server.address, "--profile", "precise", "--json", "-")
+        stage = json.loads(profile.stdout)["score_stage"]
+        rows = self.cells("score", "--map", "town", "--stage", str(stage), profile="precise")
+        corners = self.topics["/voxloc/map_cells"][0]["markers"][0]["points"]
+        by_mean = {tuple(round(row[axis], 6) for axis in "xyz"): row for row in rows}
+        squares = [corners[i:i + 6] for i in range(0, len(corners), 6)]
+        self.assertGreater(len(squares), 1000)
+        for square in squares[::7]:
+            a, b, c = ([corner[axis] for axis in "xyz"] for corner in square[:3])
+            row = by_mean[tuple(round((x + z) / 2, 6) for x, z in zip(a, c))]
+            # Points that are spread evenly over an edge of the length L have the variance L^2 / 12.
+            matrix = ((row["xx"], row["xy"], row["xz"]), (row["xy"], row["yy"], row["yz"]),
+                      (row["xz"], row["yz"], row["zz"]))
+            for p, q in ((a, b), (b, c)):
+                edge = [y - x for x, y in zip(p, q)]
+                variance = sum(x * x for x in edge) / 12
+                for line, x in zip(matrix, edge):
+                    self.assertAlmostEqual(sum(m * y for m, y in zip(line, edge)), variance * x, delta=1e-5)
+
+    def test_cells_of_no_stage_and_of_no_place_are_refused(self):
+        common = ("map", "cells", "--server", self.server.address, "--map", "town", "--output", "none.csv")
+        refused = self.run_voxloc(*common, "--profile", "precise", "--stage", "4", expect=1)
+        self.assertIn("--stage must be from 0 to 3 with the profile precise (got 4)", refused.stderr)
+        refused = self.run_voxloc(*common, "--region", "900,900,0,901,901,1", expect=1)
+        self.assertIn("the map town has no cells in the box 900,900,0,901,901,1", refused.stderr)
+        self.assertFalse((self.folder / "none.csv").exists())
 
     def test_csv_and_tum_are_those_of_the_json(self):
         with open(self.folder / "drive.csv", newline="", encoding="utf-8") as file:
