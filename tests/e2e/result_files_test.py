@@ -224,6 +224,30 @@ class ResultFiles(unittest.TestCase):
         self.assertEqual(topics["/voxloc/points_aligned"][0]["width"], 1500)
         self.assertGreater(len(topics["/voxloc/map_cells"][0]["markers"][0]["points"]), 1000)
 
+    def test_the_layout_of_foxglove_shows_topics_of_the_file(self):
+        source = pathlib.Path(__file__).resolve().parents[2]
+        layout = json.loads((source / "clients/ros/foxglove.json").read_text(encoding="utf-8"))
+        panels = layout["configById"]
+
+        def leaves(node):
+            return [node] if isinstance(node, str) else leaves(node["first"]) + leaves(node["second"])
+
+        self.assertEqual(sorted(leaves(layout["layout"])), sorted(panels))
+        scene = panels["3D!scene"]
+        self.assertEqual(scene["followTf"], self.topics["/tf"][0]["transforms"][0]["child_frame_id"])
+        self.assertLessEqual(set(scene["topics"]), set(self.topics))
+        status = panels["DiagnosticStatusPanel!verdict"]
+        self.assertIn((status["selectedName"], status["selectedHardwareId"]),
+                      [(message["status"][0]["name"], message["status"][0]["hardware_id"])
+                       for message in self.topics[status["topicToRender"]]])
+        for path in (path["value"] for panel in panels.values() for path in panel.get("paths", ())):
+            topic, *fields = path.split(".")
+            value = self.topics[topic][0]
+            for field in fields:
+                name, _, index = field.rstrip("]").partition("[")
+                value = value[name][int(index)] if index else value[name]
+            self.assertIsInstance(value, (int, float), path)
+
     def test_an_interrupted_replay_leaves_a_whole_file(self):
         process = subprocess.Popen(
             [os.path.join(self.programs, "voxloc"),
