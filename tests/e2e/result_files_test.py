@@ -268,6 +268,12 @@ class ResultFiles(unittest.TestCase):
         refused = self.run_voxloc(*self.command("--output", "missing/drive.mcap"), expect=2)
         self.assertIn("missing/drive.mcap cannot be written: No such file or directory", refused.stderr)
 
+    def test_a_server_that_cannot_be_reached_leaves_an_older_file(self):
+        (self.folder / "old.mcap").write_bytes(b"old")
+        self.run_voxloc("replay", "--server", "unix:/no/such", "--map", "town", "--scans", "town/scans",
+                        "--poses", "town/poses.txt", "--output", "old.mcap", expect=3)
+        self.assertEqual((self.folder / "old.mcap").read_bytes(), b"old")
+
 
 if __name__ == "__main__":
     ResultFiles.programs = sys.argv.pop(1)

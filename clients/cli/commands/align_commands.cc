@@ -118,16 +118,16 @@ absl::StatusOr<ExitCode> Align(const AlignFlags& options) {
   options.alignment.AddTo(&setup);
   options.estimate.AddTo(setup.mutable_options(), setup.mutable_output());
   options.output.AddTo(setup.mutable_output());
-  VOXLOC_ASSIGN_OR_RETURN(ResultFiles files, ResultFiles::Open(options.result_files));
-  files.AddTo(setup.mutable_output());
+  AddResultOutputs(options.result_files, setup.mutable_output());
   client::EncodeCloud(scan, request.mutable_scan()->add_clouds()->mutable_cloud());
   client::EncodePose(guess, request.mutable_scan()->mutable_guess_map_t_base()->mutable_pose());
   const Stopwatch watch;
   VOXLOC_ASSIGN_OR_RETURN(v1::AlignmentResult result,
                           client::AlignScan(channel, request, options.server.timeout_s));
   const double round_trip_ms = 1e3 * watch.seconds();
-  VOXLOC_TRY(files.CloseWith(channel, options.map.map, options.map.profile,
-                             RowOf(options.file, result, round_trip_ms), options.server.timeout_s));
+  VOXLOC_TRY(WriteResultFiles(options.result_files, channel, options.map,
+                              RowOf(options.file, result, round_trip_ms),
+                              options.server.timeout_s));
   absl::StatusOr<Pose> pose = absl::NotFoundError("no pose");
   if (result.has_map_t_base()) pose = client::DecodePose(result.map_t_base().pose());
   return Report(options.server.json, ResultText(result, pose, round_trip_ms),

@@ -99,7 +99,6 @@ absl::StatusOr<ExitCode> Locate(const LocateFlags& options) {
   VOXLOC_ASSIGN_OR_RETURN(const PointCloud scan, LoadScan(options.file, options.scan));
   client::EncodeCloud(scan, request.mutable_scan()->add_clouds()->mutable_cloud());
   VOXLOC_ASSIGN_OR_RETURN(const client::Channel channel, Connect(options.server));
-  VOXLOC_ASSIGN_OR_RETURN(ResultFiles files, ResultFiles::Open(options.result_files));
   const Stopwatch watch;
   std::optional<LiveLine> line(std::in_place, 3.0, 0.1);
   Json particles = Json::array();
@@ -116,8 +115,9 @@ absl::StatusOr<ExitCode> Locate(const LocateFlags& options) {
   line.reset();  // ends it
   if (!result.ok()) return result.status();
   const double elapsed_s = watch.seconds();
-  VOXLOC_TRY(files.CloseWith(channel, options.map.map, options.map.profile,
-                             RowOf(options.file, *result, 1e3 * elapsed_s), timeout_s));
+  VOXLOC_TRY(WriteResultFiles(options.result_files, channel, options.map,
+                              RowOf(options.file, *result, 1e3 * elapsed_s),
+                              options.server.timeout_s));
   Json json = SearchResultJson(*result, elapsed_s);
   json["particles"] = options.report_particles ? particles : Json(nullptr);
   return Report(options.server.json, SearchResultText(*result, elapsed_s), json,

@@ -91,6 +91,7 @@ v1::ScanSetup SetupOf(const ReplayFlags& options, const std::optional<Pose>& bas
   options.estimate.AddTo(setup.mutable_options(), setup.mutable_output());
   setup.mutable_output()->set_diagnostics(options.diagnostics);
   setup.mutable_output()->set_trace(options.trace);
+  AddResultOutputs(options.output, setup.mutable_output());
   return setup;
 }
 
@@ -177,13 +178,12 @@ absl::StatusOr<ExitCode> Replay(const ReplayFlags& options) {
     VOXLOC_ASSIGN_OR_RETURN(other, ReadRun(options.compare));
   }
   VOXLOC_ASSIGN_OR_RETURN(const client::Channel channel, Connect(options.server));
-  VOXLOC_ASSIGN_OR_RETURN(ResultFiles files, ResultFiles::Open(options.output));
-  v1::ScanSetup setup = SetupOf(options, drive.base_T_sensor);
-  files.AddTo(setup.mutable_output());
+  const v1::ScanSetup setup = SetupOf(options, drive.base_T_sensor);
   VOXLOC_ASSIGN_OR_RETURN(const std::unique_ptr<client::LocalizationSession> session,
                           OpenSession(options, channel, setup));
   ReplaySetting setting = SettingOf(options, session->opened());
   setting.scan_order = input.order;
+  VOXLOC_ASSIGN_OR_RETURN(ResultFiles files, ResultFiles::Open(options.output));
   AddCells(options, channel, session->opened().profile(), input.truth, &files);
 
   ReportContent content;

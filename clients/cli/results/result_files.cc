@@ -12,7 +12,6 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
-#include "clients/cli/flags/request_flags.h"
 #include "clients/cli/output/output.h"
 #include "clients/cli/output/result_text.h"
 #include "clients/cpp/admin_client.h"
@@ -146,12 +145,6 @@ absl::StatusOr<ResultFiles> ResultFiles::Open(std::vector<std::string> paths) {
   return files;
 }
 
-void ResultFiles::AddTo(v1::OutputOptions* output) const {
-  if (!HasScene()) return;
-  output->set_aligned_cloud(true);
-  output->set_diagnostics(true);
-}
-
 void ResultFiles::AddCellsAlong(const client::Channel& channel, const CellChoice& choice,
                                 int64_t stamp_ns, const std::vector<Pose>& map_T_base,
                                 double timeout_s) {
@@ -187,18 +180,26 @@ absl::Status ResultFiles::Close(const std::vector<ReplayRow>& rows) {
   return status;
 }
 
-absl::Status ResultFiles::CloseWith(const client::Channel& channel, const std::string& map,
-                                    const std::string& profile, const ReplayRow& row,
-                                    double timeout_s) {
-  if (HasScene() && row.map_T_base.has_value()) {
+void AddResultOutputs(const std::vector<std::string>& paths, v1::OutputOptions* output) {
+  for (const std::string& path : paths) {
+    if (ExtensionOf(path) != ".mcap") continue;
+    output->set_aligned_cloud(true);
+    output->set_diagnostics(true);
+  }
+}
+
+absl::Status WriteResultFiles(const std::vector<std::string>& paths, const client::Channel& channel,
+                              const MapFlags& map, const ReplayRow& row, double timeout_s) {
+  VOXLOC_ASSIGN_OR_RETURN(ResultFiles files, ResultFiles::Open(paths));
+  if (files.HasScene() && row.map_T_base.has_value()) {
     VOXLOC_ASSIGN_OR_RETURN(const v1::GetServerInfoResponse info,
                             client::GetServerInfo(channel, timeout_s));
-    VOXLOC_ASSIGN_OR_RETURN(const v1::Profile in_effect, ProfileNamed(info, profile));
-    AddCellsAlong(channel, {map, in_effect.name(), in_effect.score_stage()}, row.stamp_ns,
-                  {*row.map_T_base}, timeout_s);
+    VOXLOC_ASSIGN_OR_RETURN(const v1::Profile profile, ProfileNamed(info, map.profile));
+    files.AddCellsAlong(channel, {map.map, profile.name(), profile.score_stage()}, row.stamp_ns,
+                        {*row.map_T_base}, timeout_s);
   }
-  Add(row, nullptr);
-  return Close({row});
+  files.Add(row, nullptr);
+  return files.Close({row});
 }
 
 ReplayRow RowOf(const std::string& file, const v1::AlignmentResult& result, double latency_ms) {

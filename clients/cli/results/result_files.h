@@ -19,6 +19,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "clients/cli/flags/request_flags.h"
 #include "clients/cli/map/map_cells.h"
 #include "clients/cli/replay/replay_results.h"
 #include "clients/cli/results/mcap_recording.h"
@@ -39,15 +40,12 @@ void AddResultFilesFlag(CLI::App* command, std::vector<std::string>* paths);
 
 class ResultFiles {
  public:
-  // Creates those that are written while the scans are answered. The error names the file and the
-  // system's reason.
+  // Creates those that are written while the scans are answered, once answers can come: what was in
+  // a file is lost. The error names the file and the system's reason.
   [[nodiscard]] static absl::StatusOr<ResultFiles> Open(std::vector<std::string> paths);
 
   // Whether a file shows points and cells.
   [[nodiscard]] bool HasScene() const { return !recordings_.empty(); }
-
-  // What the answers are to have for these files.
-  void AddTo(v1::OutputOptions* output) const;
 
   // Before the first scan: cells of the map around these poses. `timeout_s`: for each message.
   // Where the server denies them, a warning says so, and the files have none.
@@ -60,15 +58,18 @@ class ResultFiles {
   // Ends all files. `rows`: as of a replay, in the order of the scans. To be called once.
   [[nodiscard]] absl::Status Close(const std::vector<ReplayRow>& rows);
 
-  // Add and Close for a command with one scan; the cells are those around its pose.
-  [[nodiscard]] absl::Status CloseWith(const client::Channel& channel, const std::string& map,
-                                       const std::string& profile, const ReplayRow& row,
-                                       double timeout_s);
-
  private:
   std::vector<std::string> paths_;
   std::vector<std::unique_ptr<McapRecording>> recordings_;
 };
+
+// What the answers are to have for these files.
+void AddResultOutputs(const std::vector<std::string>& paths, v1::OutputOptions* output);
+
+// All of it for a command with one scan, whose answer is here; the cells are those around its pose.
+[[nodiscard]] absl::Status WriteResultFiles(const std::vector<std::string>& paths,
+                                            const client::Channel& channel, const MapFlags& map,
+                                            const ReplayRow& row, double timeout_s);
 
 // The row of one scan that `align` has sent. Its stamp is 0, and its truth has no meaning.
 [[nodiscard]] ReplayRow RowOf(const std::string& file, const v1::AlignmentResult& result,
