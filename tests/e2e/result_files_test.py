@@ -13,6 +13,7 @@ import subprocess
 import sys
 import tempfile
 import unittest
+import zlib
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support" / "python"))
 import bags  # noqa: E402
@@ -247,6 +248,18 @@ class ResultFiles(unittest.TestCase):
                 name, _, index = field.rstrip("]").partition("[")
                 value = value[name][int(index)] if index else value[name]
             self.assertIsInstance(value, (int, float), path)
+
+    def test_a_recording_is_drawn(self):
+        script = pathlib.Path(__file__).resolve().parents[1] / "bench/draw_recording.py"
+        subprocess.run([sys.executable, "-B", script, "drive.mcap", "drive.png", "--width", "200"],
+                       cwd=self.folder, timeout=100, check=True)
+        picture = (self.folder / "drive.png").read_bytes()
+        width, height = struct.unpack_from(">II", picture, 16)
+        at = picture.index(b"IDAT")
+        size, = struct.unpack_from(">I", picture, at - 4)
+        pixels = zlib.decompress(picture[at + 4:at + 4 + size])
+        self.assertEqual((width, len(pixels)), (200, height * (1 + 3 * width)))
+        self.assertIn(bytes((255, 40, 40)), pixels)  # the accepted poses
 
     def test_an_interrupted_replay_leaves_a_whole_file(self):
         process = subprocess.Popen(
