@@ -278,6 +278,9 @@ class ResultFiles(unittest.TestCase):
     def test_a_format_that_is_none_is_refused_before_the_work(self):
         refused = self.run_voxloc(*self.command("--output", "drive.bag"), expect=2)
         self.assertIn("drive.bag must end in .csv, .mcap or .tum (got '.bag')", refused.stderr)
+        (self.folder / "truth.tum").write_bytes((self.folder / "town/poses_tum.txt").read_bytes())
+        refused = self.run_voxloc(*self.command("--odometry", "truth.tum", "--output", "./truth.tum"), expect=2)
+        self.assertIn("another file than those that are read (got ./truth.tum)", refused.stderr)
         refused = self.run_voxloc(*self.command("--output", "missing/drive.mcap"), expect=2)
         self.assertIn("missing/drive.mcap cannot be written: No such file or directory", refused.stderr)
 
