@@ -41,6 +41,7 @@ void BuildCommands(CLI::App* app, const std::vector<std::string>& arguments, Wor
   AddMapLoadCommand(map, chosen);
   AddMapCommands(map, chosen);
   AddMapCopyCommands(map, chosen);
+  AddMapCellsCommand(map, chosen);
   AddAlignCommand(app, chosen);
   AddLocateCommand(app, chosen);
   AddReplayCommand(app, CommandLineText(arguments), chosen);

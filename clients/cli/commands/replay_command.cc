@@ -14,6 +14,7 @@
 #include "clients/cli/replay/replay_results.h"
 #include "clients/cli/replay/replay_runner.h"
 #include "clients/cli/report/report.h"
+#include "clients/cli/results/result_files.h"
 #include "core/status/try.h"
 
 namespace voxloc::cli {
@@ -24,6 +25,16 @@ constexpr size_t kPicturePoints = kMaxViewPoints;
 
 // Scans that are read before they are due, in open loop.
 constexpr size_t kScansAhead = 64;
+
+// Cells of the score stage around the drive.
+void AddCells(const ReplayFlags& options, const client::Channel& channel,
+              const v1::Profile& profile, const std::vector<StampedPose>& truth,
+              ResultFiles* files) {
+  std::vector<Pose> poses;
+  for (const StampedPose& stamped : truth) poses.push_back(stamped.pose);
+  files->AddCellsAlong(channel, {options.map.map, profile.name(), profile.score_stage()},
+                       truth.empty() ? 0 : truth.front().stamp_ns, poses, options.server.timeout_s);
+}
 
 absl::StatusOr<ExitCode> Replay(const ReplayFlags& options) {
   const Interrupt interrupt;
@@ -57,6 +68,8 @@ absl::StatusOr<ExitCode> Replay(const ReplayFlags& options) {
                           OpenReplaySession(options, channel, setup));
   ReplaySetting setting = ReplaySettingOf(options, session->opened());
   setting.scan_order = input.order;
+  VOXLOC_ASSIGN_OR_RETURN(ResultFiles files, ResultFiles::Open(options.output));
+  AddCells(options, channel, session->opened().profile(), input.truth, &files);
 
   ReportContent content;
   ScanChoice choice(input.scans.size(), options.report.empty() ? 0 : options.report_scans);
@@ -68,6 +81,7 @@ absl::StatusOr<ExitCode> Replay(const ReplayFlags& options) {
     LiveReport live(input.scans.size());
     replay.on_reply = [&](const ReplayRow& row, const PointCloud& cloud) {
       live.Add(row);
+      files.Add(row, &row.truth_map_T_base);
       if (!row.map_T_base.has_value()) return;
       if (row.accepted) content.picture.Add(*row.map_T_base * base_T_sensor, cloud);
       choice.Offer(row.index, row.error.translation_m, cloud);
@@ -80,6 +94,7 @@ absl::StatusOr<ExitCode> Replay(const ReplayFlags& options) {
   setting.elapsed_s = watch.seconds();
   EndReplay(options, channel, input.scans.size(), session.get(), &outcome, &setting);
 
+  VOXLOC_TRY(files.Close(rows));
   const ReplaySummary summary = SummarizeReplay(rows);
   const ExitCode code =
       summary.accepted > 0 && !MapWasMissing(summary) ? ExitCode::kOk : ExitCode::kNotAccepted;

@@ -2,9 +2,14 @@
 
 #include "clients/cli/commands/replay_flags.h"
 
+#include <filesystem>
+#include <system_error>
+
 #include "absl/strings/str_cat.h"
 #include "clients/cli/flags/option.h"
 #include "clients/cli/output/output.h"
+#include "clients/cli/results/result_files.h"
+#include "core/status/try.h"
 #include "voxloc/v1/localization_service.pb.h"
 
 namespace voxloc::cli {
@@ -15,6 +20,22 @@ constexpr int kMaxReportScans = 50;
 
 bool HasGuesses(const ReplayFlags& flags) {
   return !flags.files.guesses.empty() || !flags.bag.guesses_topic.empty();
+}
+
+// What is read must not be replaced by what is written.
+absl::Status CheckOutputs(const ReplayFlags& flags) {
+  std::vector<std::string> inputs = {flags.files.poses, flags.files.guesses, flags.odometry,
+                                     flags.references};
+  inputs.insert(inputs.end(), flags.bag.paths.begin(), flags.bag.paths.end());
+  for (const std::string& output : flags.output) {
+    for (const std::string& input : inputs) {
+      std::error_code error;  // of files that are not there, which are not the same
+      if (!std::filesystem::equivalent(output, input, error)) continue;
+      return absl::InvalidArgumentError(absl::StrCat(
+          "--output must be another file than those that are read (got ", output, ")"));
+    }
+  }
+  return absl::OkStatus();
 }
 
 constexpr char kReplayManual[] =
@@ -145,6 +166,7 @@ void AddReplayFlags(CLI::App* command, ReplayFlags* flags) {
       command, "--rate", flags->rate_hz, "HZ",
       "Send HZ scans per second without waiting for answers; 0: one scan in flight at a time")
       ->check(CLI::Range(0.0, 1e5));
+  AddResultFilesFlag(command, &flags->output);
   CLI::Option* report = AddOutputFile(command, "--report", &flags->report,
                                       "Write an HTML report that needs no network");
   AddDefaulted(command, "--report-scans", flags->report_scans, "N",
@@ -174,6 +196,7 @@ void AddReplayFlags(CLI::App* command, ReplayFlags* flags) {
 }
 
 absl::Status CheckReplayFlags(bool has_guess, ReplayFlags* flags) {
+  VOXLOC_TRY(CheckOutputs(*flags));
   if (flags->fusion) {
     if (flags->odometry.empty()) {
       return absl::InvalidArgumentError("--fusion must come with --odometry");

@@ -42,6 +42,7 @@ struct ReplayFlags {
   std::string guess_sigma;
   std::string odometry;  // a file; empty: none
   double rate_hz = 0.0;
+  std::vector<std::string> output;  // of AddResultFilesFlag
   std::string report;
   size_t report_scans = 6;
   std::string compare;  // the JSON of another replay; empty: none

@@ -13,6 +13,7 @@
 #include "absl/time/time.h"
 #include "clients/cli/flags/option.h"
 #include "clients/cli/output/terminal.h"
+#include "clients/cli/results/result_files.h"
 #include "clients/cpp/messages.h"
 #include "clients/dataset/trajectory_file.h"
 #include "clients/pointcloud2/point_cloud2.h"
@@ -72,6 +73,7 @@ v1::ScanSetup ReplaySetupOf(const char* vehicle, const ReplayFlags& options,
   options.estimate.AddTo(setup.mutable_options(), setup.mutable_output());
   setup.mutable_output()->set_diagnostics(options.diagnostics);
   setup.mutable_output()->set_trace(options.trace);
+  AddResultOutputs(options.output, setup.mutable_output());
   return setup;
 }
 

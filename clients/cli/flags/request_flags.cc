@@ -9,6 +9,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "clients/cli/flags/option.h"
 #include "clients/cli/output/message_text.h"
@@ -238,6 +239,18 @@ void MapFlags::AddTo(const char* vehicle, v1::ScanSetup* setup) const {
 void AddProfileFlag(CLI::App* command, std::string* profile) {
   AddOption(command, "--profile", *profile, "P",
             "Align with this profile: autoware, precise, or another that the server lists");
+}
+
+absl::StatusOr<v1::Profile> ProfileNamed(const v1::GetServerInfoResponse& info,
+                                         const std::string& name) {
+  const std::string& wanted = name.empty() ? info.default_profile() : name;
+  std::vector<std::string> names;
+  for (const v1::Profile& profile : info.profiles()) {
+    if (profile.name() == wanted) return profile;
+    names.push_back(profile.name());
+  }
+  return absl::NotFoundError(absl::StrCat("--profile must be one of ", absl::StrJoin(names, ", "),
+                                          " (got '", wanted, "')"));
 }
 
 void CommitFlags::AddTo(v1::BeginUpdate* begin, v1::CommitUpdate* commit) const {

@@ -23,6 +23,7 @@
 #include "core/cloud/filters.h"
 #include "core/cloud/io/cloud_file.h"
 #include "core/cloud/point_cloud.h"
+#include "voxloc/v1/admin_service.pb.h"
 #include "voxloc/v1/cloud.pb.h"
 #include "voxloc/v1/map.pb.h"
 #include "voxloc/v1/map_service.pb.h"
@@ -124,6 +125,10 @@ void AddMapFlags(CLI::App* command, MapFlags* flags);
 
 // --profile alone, for commands that name maps in another way.
 void AddProfileFlag(CLI::App* command, std::string* profile);
+
+// The profile of that name; empty: the server's default. NotFound lists those that there are.
+[[nodiscard]] absl::StatusOr<v1::Profile> ProfileNamed(const v1::GetServerInfoResponse& info,
+                                                       const std::string& name);
 
 // How a revision is committed: --comment, --stage, --canary, --request-id, --base-revision.
 struct CommitFlags {

@@ -43,6 +43,11 @@ absl::Status CheckWritable(const std::string& path) {
       absl::StrCat(path, " cannot be written: ", std::strerror(error)));
 }
 
+// Empty: the file may be written.
+std::string OutputFileError(const std::string& path) {
+  return path.empty() || path == "-" ? std::string() : std::string(CheckWritable(path).message());
+}
+
 // No column is cut to less.
 constexpr size_t kMinColumnWidth = 4;
 constexpr size_t kColumnGap = 2;
@@ -120,9 +125,14 @@ Json PoseJson(const Pose& pose) {
 
 CLI::Option* AddOutputFile(CLI::App* command, const std::string& name, std::string* path,
                            const std::string& help) {
-  return AddOption(command, name, *path, "FILE", help)->check([](const std::string& text) {
-    return text.empty() || text == "-" ? std::string() : std::string(CheckWritable(text).message());
-  });
+  return AddOption(command, name, *path, "FILE", help)->check(&OutputFileError);
+}
+
+CLI::Option* AddOutputFiles(CLI::App* command, const std::string& name,
+                            std::vector<std::string>* paths, const std::string& help) {
+  return AddOption(command, name, *paths, "FILE", help)
+      ->allow_extra_args(false)
+      ->check(&OutputFileError);
 }
 
 TextTable::TextTable(absl::string_view columns) {

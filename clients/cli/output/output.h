@@ -50,6 +50,10 @@ template <typename Range, typename Of>
 CLI::Option* AddOutputFile(CLI::App* command, const std::string& name, std::string* path,
                            const std::string& help);
 
+// Likewise for a flag that can be repeated.
+CLI::Option* AddOutputFiles(CLI::App* command, const std::string& name,
+                            std::vector<std::string>* paths, const std::string& help);
+
 // A table for the terminal: columns as wide as their widest cell, two spaces apart, numbers to the
 // right. What cells hold may come from the network: it is made safe for a terminal (terminal.h).
 class TextTable {

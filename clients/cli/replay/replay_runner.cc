@@ -16,6 +16,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
+#include "clients/cli/map/map_cells.h"
 #include "clients/cpp/map_client.h"
 #include "clients/cpp/messages.h"
 #include "clients/cpp/score_client.h"
@@ -230,6 +231,7 @@ class Runner {
       }
     }
     if (options_.on_reply) options_.on_reply(row, scan.picture);
+    row.result.clear_aligned_cloud();
     return absl::OkStatus();
   }
 
@@ -278,30 +280,6 @@ constexpr double kViewHeight_m = 30.0;
 // Cells of 0.25 m that fill a box of 80 m by 80 m twice; more are not worth the wait.
 constexpr size_t kMaxReceivedCells = 200'000;
 
-absl::Status AppendCells(const v1::GetCellsResponse& part, std::vector<ViewCell>& cells) {
-  const int count = part.points_size();
-  if (part.mean_size() != 3 * count || part.covariance_size() != 6 * count) {
-    return absl::InternalError("the server's cells have arrays of different sizes");
-  }
-  if (cells.size() + static_cast<size_t>(count) > kMaxReceivedCells) {
-    return absl::ResourceExhaustedError(
-        absl::StrCat("a scan must have at most ", kMaxReceivedCells, " cells around it"));
-  }
-  for (int i = 0; i < count; ++i) {
-    ViewCell cell;
-    for (int axis = 0; axis < 3; ++axis) cell.mean_map[axis] = part.mean(3 * i + axis);
-    int value = 6 * i;
-    for (int row = 0; row < 3; ++row) {
-      for (int column = row; column < 3; ++column, ++value) {
-        cell.covariance_map(row, column) = static_cast<double>(part.covariance(value));
-        cell.covariance_map(column, row) = cell.covariance_map(row, column);
-      }
-    }
-    cells.push_back(cell);
-  }
-  return absl::OkStatus();
-}
-
 absl::StatusOr<std::vector<ViewCell>> CellsAround(const client::MapClient& maps,
                                                   const ScanViewSetting& setting,
                                                   const Eigen::Vector3d& middle_map,
@@ -314,9 +292,17 @@ absl::StatusOr<std::vector<ViewCell>> CellsAround(const client::MapClient& maps,
   client::EncodeVector(middle_map - reach, request.mutable_region()->mutable_min());
   client::EncodeVector(middle_map + reach, request.mutable_region()->mutable_max());
   std::vector<ViewCell> cells;
-  const auto receive = [&cells, cell_size_m](const v1::GetCellsResponse& part) {
+  const auto append = [&cells](const MapCell& cell) {
+    if (cells.size() >= kMaxReceivedCells) {
+      return absl::ResourceExhaustedError(
+          absl::StrCat("a scan must have at most ", kMaxReceivedCells, " cells around it"));
+    }
+    cells.push_back({cell.mean_map, cell.covariance_map});
+    return absl::OkStatus();
+  };
+  const auto receive = [&append, cell_size_m](const v1::GetCellsResponse& part) {
     *cell_size_m = part.cell_size_m();
-    return AppendCells(part, cells);
+    return ForEachCell(part, append);
   };
   VOXLOC_TRY(maps.GetCells(request, receive, setting.timeout_s).status());
   return cells;

@@ -35,7 +35,8 @@ struct ReplayOptions {
   // that is not before it, so that the server can interpolate.
   std::vector<StampedPose> references;
   // Called after each reply, one at a time, with the scan's row, and its picture points where the
-  // loader keeps them. In open loop by a thread of the replay's own.
+  // loader keeps them. The row has its aligned points during the call alone. In open loop by a
+  // thread of the replay's own.
   std::function<void(const ReplayRow& row, const PointCloud& picture)> on_reply;
   // Asked before each scan, and about ten times a second while an answer is waited for: whether to
   // end early.

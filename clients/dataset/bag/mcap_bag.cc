@@ -1,11 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Bags in MCAP files (https://mcap.dev/spec): the records, out of their bytes, and the bag of them.
-//
-// A record is its kind (a byte), the length of its content (uint64) and the content; all numbers
-// are little-endian. Kinds that are not needed here are skipped, as the specification asks.
-
-#include <zlib.h>
+// Kinds that are not needed here are skipped, as the specification asks.
 
 #include <algorithm>
 #include <cstddef>
@@ -27,25 +23,11 @@
 #include "clients/dataset/bag/byte_reader.h"
 #include "clients/dataset/bag/chunked_bag.h"
 #include "clients/dataset/bag/decompress.h"
+#include "clients/dataset/bag/mcap_format.h"
 #include "core/status/try.h"
 
 namespace voxloc::bag {
 namespace {
-
-constexpr absl::string_view kMcapMagic("\x89MCAP0\r\n", 8);
-constexpr size_t kMcapRecordHeadBytes = 9;
-
-enum class McapKind : uint8_t {
-  kHeader = 0x01,
-  kFooter = 0x02,
-  kSchema = 0x03,
-  kChannel = 0x04,
-  kMessage = 0x05,
-  kChunk = 0x06,
-  kChunkIndex = 0x08,
-  kStatistics = 0x0B,
-  kDataEnd = 0x0F,
-};
 
 struct McapRecord {
   uint8_t kind = 0;
@@ -82,11 +64,6 @@ constexpr uint64_t kFooterBytes = kMcapRecordHeadBytes + 20;
 // Messages outside of chunks are read in pieces of about this size: several of the chunks that
 // recorders make.
 constexpr uint64_t kLooseBytes = uint64_t{4} << 20;
-
-uint32_t Crc32(absl::string_view bytes) {
-  return static_cast<uint32_t>(
-      ::crc32(0, reinterpret_cast<const Bytef*>(bytes.data()), static_cast<uInt>(bytes.size())));
-}
 
 class McapBag : public ChunkedBag {
  public:

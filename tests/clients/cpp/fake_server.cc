@@ -70,6 +70,10 @@ class FakeServer::Maps final : public v1::MapService::Service {
                         FakeBehaviour::TileStream* stream) override {
     return behaviour_.get_tiles ? behaviour_.get_tiles(*request, stream) : Unimplemented();
   }
+  grpc::Status GetCells(grpc::ServerContext*, const v1::GetCellsRequest* request,
+                        FakeBehaviour::CellStream* stream) override {
+    return behaviour_.get_cells ? behaviour_.get_cells(*request, stream) : Unimplemented();
+  }
   grpc::Status WatchMap(grpc::ServerContext* context, const v1::WatchMapRequest* request,
                         FakeBehaviour::WatchStream* stream) override {
     return behaviour_.watch_map ? behaviour_.watch_map(context, *request, stream) : Unimplemented();

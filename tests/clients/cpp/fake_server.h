@@ -29,6 +29,7 @@ struct FakeBehaviour {
   using UpdateStream =
       grpc::ServerReaderWriter<v1::UpdateMapTilesResponse, v1::UpdateMapTilesRequest>;
   using TileStream = grpc::ServerWriter<v1::GetTilesResponse>;
+  using CellStream = grpc::ServerWriter<v1::GetCellsResponse>;
   using WatchStream = grpc::ServerWriter<v1::WatchMapResponse>;
 
   std::function<grpc::Status(grpc::ServerContext*, AlignStream*)> align_scans;
@@ -43,6 +44,7 @@ struct FakeBehaviour {
   std::function<grpc::Status(const v1::DeleteMapRequest&, v1::DeleteMapResponse*)> delete_map;
   std::function<grpc::Status(const v1::ListTilesRequest&, v1::ListTilesResponse*)> list_tiles;
   std::function<grpc::Status(const v1::GetTilesRequest&, TileStream*)> get_tiles;
+  std::function<grpc::Status(const v1::GetCellsRequest&, CellStream*)> get_cells;
   std::function<grpc::Status(grpc::ServerContext*, const v1::WatchMapRequest&, WatchStream*)>
       watch_map;
   std::function<grpc::Status(const v1::ListRevisionsRequest&, v1::ListRevisionsResponse*)>
