@@ -1,12 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// PoseFilter: an error-state Kalman filter of the pose of a base in a map, of the scale and the yaw
-// rate bias of its odometry, and of the offset of the stamps of its scans.
-//
-// With the offset d, a scan of the stamp t shows the base where it is at t + d by its odometry's
-// clock. The pose of the filter is the one that scans show. As long as the twist is the same, scans
-// move as the odometry does, and nothing tells the offset; where the twist changes by w, they move
-// by d w in addition.
+// PoseFilter: an error-state Kalman filter of the pose of a base in a map, and of the scale and the
+// yaw rate bias of its odometry.
 //
 // The pose is that in the map as it is around the base: where a map is distorted, scans follow the
 // distortion, and so does the pose. Its covariance is therefore without the systematic errors that
@@ -23,12 +18,10 @@
 #define VOXLOC_CORE_TRACKING_POSE_FILTER_H_
 
 #include <Eigen/Core>
-#include <optional>
 
 #include "absl/status/status.h"
 #include "core/geometry/covariance.h"
 #include "core/geometry/pose.h"
-#include "core/geometry/twist.h"
 
 namespace voxloc {
 
@@ -45,9 +38,6 @@ struct OdometryErrors {
   double rotation_sigma_per_radian = 0.02;
   // Of the yaw rate's bias; 0 to 1 rad/s.
   double yaw_rate_bias_sigma_radps = 0.001;
-  // Of the offset of the scans' stamps against those of the odometry; 0 to 10 s. The default is
-  // that of SystematicError::time_sigma_s.
-  double stamp_offset_sigma_s = 0.02;
 };
 
 // InvalidArgument names the field, its value and what is allowed.
@@ -58,9 +48,6 @@ struct BaseMotion {
   Pose from_T_to;
   // For the bias of the yaw rate, seconds, >= 0; 0: not known.
   double duration_s = 0.0;
-  std::optional<Twist> base_twist;  // nullopt: not known
-  // Whether the filter may learn the offset of the stamps from how the scans follow it.
-  bool shows_stamp_offset = false;
   // Of the motion, in addition to OdometryErrors; along and about the axes of the base.
   Matrix6 extra_covariance = Matrix6::Zero();
 };
@@ -78,11 +65,10 @@ struct PoseObservation {
 
 class PoseFilter {
  public:
-  // Order: the six of the pose, the scale, the yaw rate's bias, the offset of the stamps.
+  // Order: the six of the pose, the scale, the yaw rate's bias.
   static constexpr int kScale = 6;
   static constexpr int kYawRateBias = 7;
-  static constexpr int kStampOffset = 8;
-  static constexpr int kStates = 9;
+  static constexpr int kStates = 8;
   using StateCovariance = Eigen::Matrix<double, kStates, kStates>;
 
   // `errors` are valid. The pose is the identity, without an error, until Place.
@@ -100,36 +86,23 @@ class PoseFilter {
   // The pose starts anew; what is known of the odometry stays.
   void Place(const Pose& map_T_base, const Matrix6& covariance);
 
-  // As scans show it.
   [[nodiscard]] const Pose& map_T_base() const { return map_T_base_; }
   [[nodiscard]] Matrix6 pose_covariance() const { return covariance_.topLeftCorner<6, 6>(); }
-  // At the time of the stamp. The same as above where the twist is not known. `jitter_s`: the
-  // standard deviation by which single stamps are off, in addition to their offset.
-  [[nodiscard]] Pose map_T_base_at_stamp() const;
-  [[nodiscard]] Matrix6 covariance_at_stamp(double jitter_s) const;
   // The factor from the way by the odometry to the way in the map.
   [[nodiscard]] double scale() const { return scale_; }
   [[nodiscard]] double scale_sigma() const;
   // What the yaw rate by the odometry is too high by.
   [[nodiscard]] double yaw_rate_bias_radps() const { return yaw_rate_bias_radps_; }
   [[nodiscard]] double yaw_rate_bias_sigma_radps() const;
-  [[nodiscard]] double stamp_offset_s() const { return stamp_offset_s_; }
-  [[nodiscard]] double stamp_offset_sigma_s() const;
 
  private:
   struct Innovation;
   [[nodiscard]] Innovation InnovationOf(const PoseObservation& observation) const;
-  // How the pose changes per second, about fixed map axes; 0 where the twist is not known.
-  [[nodiscard]] Vector6 Rate() const;
-  // Takes over a motion's twist, and returns by how much it has changed, in base axes.
-  Vector6 FollowTwist(const BaseMotion& motion);
 
   OdometryErrors errors_;
   Pose map_T_base_;
   double scale_ = 1.0;
   double yaw_rate_bias_radps_ = 0.0;
-  double stamp_offset_s_ = 0.0;
-  std::optional<Twist> base_twist_;  // see FollowTwist
   StateCovariance covariance_;
 };
 

@@ -27,14 +27,9 @@ constexpr double kAccelerationMps2 = 3.0;
 constexpr double kAngularAccelerationRadps2 = 1.0;
 constexpr double kUnknownSpeedMps = 20.0;
 constexpr double kUnknownTurnRadps = 0.5;
-// The way over which systematic errors change to independent ones: a third of the wavelength of
-// the simulator's map distortions (sim::MapDriftOptions).
-constexpr double kMapChangeM = 20.0;
 // What an observed number may be wrong by where the prediction is not believed, metres: more than
 // any slip, and less than what a scan can be mistaken by without a search.
 constexpr double kForgottenSigmaM = 3.0;
-// Single stamps vary by so much of what their offset is taken to be at first: 2 ms by default.
-constexpr double kJitterShare = 0.1;
 // Of observations, as in core/geometry: below it matrices are singular to rounding.
 constexpr double kLeastVariance = 1e-12;
 // The cosine of 8 degrees. Within it, two directions are the same for what spectra know of them;
@@ -83,8 +78,8 @@ void WidenByInnovations(const PoseFilter& filter, double& ratio, ObservedPart& p
   const double own = filter.Distance(part) / static_cast<double>(part.axes.rows());
   ratio += (own - ratio) / kInnovationScans;
   if (ratio <= 1.0) return;
-  const decltype(part.covariance) predicted =
-      part.axes * filter.pose_covariance() * part.axes.transpose();
+  const Matrix6 pose = filter.pose_covariance();
+  const decltype(part.covariance) predicted = part.axes * pose * part.axes.transpose();
   part.covariance = ((ratio - 1.0) * predicted + ratio * part.covariance).eval();
 }
 
@@ -173,67 +168,69 @@ PoseFusion::Prediction PoseFusion::Begin(int64_t stamp_ns,
                                          const SystematicError& systematic) {
   const double duration_s =
       stamp_ns == 0 || stamp_ns_ == 0 ? 0.0 : SecondsBetween(stamp_ns_, stamp_ns);
-  const double jitter_s = kJitterShare * systematic.time_sigma_s;
-  std::optional<BaseMotion> motion = MotionTo(duration_s, odometry_T_base, base_twist);
-  if (motion.has_value()) {
-    const double way_m = motion->from_T_to.translation.norm();
-    motion->extra_covariance +=
+  std::optional<ScanMotion> motion;
+  std::optional<Twist> twist;
+  if (const auto base = MotionTo(duration_s, odometry_T_base, base_twist); base.has_value()) {
+    motion = ScanMotion{*base, std::nullopt, false};
+    const double way_m = base->from_T_to.translation.norm();
+    motion->base.extra_covariance +=
         2.0 * std::min(1.0, way_m / kMapChangeM) *
         SystematicCovariance(systematic, Pose(), std::nullopt).map_and_mounting;
-    if (motion->duration_s > 0.0 && base_twist.has_value()) {
-      motion->base_twist = base_twist;
-    } else if (motion->duration_s > 0.0 && odometry_T_base.has_value()) {
-      motion->base_twist = MeanTwist(Pose(), motion->from_T_to, motion->duration_s);
+    if (base->duration_s > 0.0) {
+      twist = MeanTwist(Pose(), base->from_T_to, base->duration_s);
+      if (twist_.has_value()) {
+        Vector6 change;
+        change << twist->linear_m_s - twist_->linear_m_s,
+            twist->angular_rad_s - twist_->angular_rad_s;
+        motion->has_slipped = change.head<3>().norm() > kMaxAccelerationMps2 * duration_s;
+        change *= std::hypot(systematic.time_sigma_s, systematic.skew_sigma_s);
+        motion->base.extra_covariance += change * change.transpose();
+      }
     }
-    if (motion->base_twist.has_value() && twist_.has_value()) {
-      Vector6 change;
-      change << motion->base_twist->linear_m_s - twist_->linear_m_s,
-          motion->base_twist->angular_rad_s - twist_->angular_rad_s;
-      // A sweep that is not deskewed shows the base at a time that varies with what it hits. Else
-      // the change is that of the offset, but for a slip, which would be taken for one.
-      motion->shows_stamp_offset = systematic.skew_sigma_s == 0.0 &&
-                                   change.head<3>().norm() <= kMostAccelerationMps2 * duration_s;
-      change *= motion->shows_stamp_offset
-                    ? jitter_s
-                    : std::hypot(systematic.time_sigma_s, systematic.skew_sigma_s);
-      motion->extra_covariance += change * change.transpose();
+    // A sweep that is not deskewed shows the base at a time that varies with what it hits, and a
+    // motion by twists or results lags behind by as much as is to be learnt.
+    if (systematic.skew_sigma_s == 0.0 && odometry_T_base_.has_value() &&
+        odometry_T_base.has_value()) {
+      motion->base_twist = base_twist;
     }
   }
   stamp_ns_ = stamp_ns;
   odometry_T_base_ = odometry_T_base;
-  twist_ = motion.has_value() ? motion->base_twist : std::nullopt;
-  stamp_jitter_s_ = jitter_s;
+  twist_ = twist;
 
   Predict(motion, last_);
   while (!steps_.empty() && (steps_.front().ended || steps_.size() >= kMaxOpenScans)) {
     steps_.pop_front();
   }
-  steps_.push_back({++scans_, motion, last_, /*ended=*/false, std::nullopt});
-  SystematicError adapted = systematic;
-  adapted.position_sigma_m = last_.displacement.Sigma(systematic.position_sigma_m);
-  adapted.time_sigma_s = std::hypot(last_.filter.stamp_offset_s(),
-                                    last_.filter.stamp_offset_sigma_s(), stamp_jitter_s_);
-  return {scans_,       last_.known, last_.filter.map_T_base(), last_.filter.pose_covariance(),
-          last_.motion, adapted};
+  steps_.push_back(
+      {++scans_, motion, base_twist, systematic, last_, /*ended=*/false, std::nullopt});
+  return {scans_,
+          last_.known,
+          last_.filter.map_T_base(),
+          last_.filter.pose_covariance(),
+          last_.motion,
+          last_.drive_errors.Adapt(systematic)};
 }
 
-void PoseFusion::Predict(const std::optional<BaseMotion>& motion, State& state) {
+void PoseFusion::Predict(const std::optional<ScanMotion>& motion, State& state) {
   if (!motion.has_value()) {
     state.known = false;
     state.rival.reset();
-    state.displacement.Restart();
+    state.drive_errors.Restart();
     return;
   }
   const Pose before = state.filter.map_T_base();
-  state.filter.Predict(*motion);
-  state.displacement.Move(before.Inverse() * state.filter.map_T_base());
-  if (state.rival.has_value()) state.rival->Predict(*motion);
-  const double way_m = motion->from_T_to.translation.norm();
-  for (double& since_m : state.since_observed_m) since_m += way_m;
-  state.motion = state.motion * motion->from_T_to;
+  state.filter.Predict(motion->base);
+  state.drive_errors.Move(before.Inverse() * state.filter.map_T_base(), motion->base_twist);
+  if (motion->has_slipped) state.drive_errors.Restart();
+  if (state.rival.has_value()) state.rival->Predict(motion->base);
+  const Pose& moved = motion->base.from_T_to;
+  for (double& since_m : state.since_observed_m) since_m += moved.translation.norm();
+  state.motion = state.motion * moved;
 }
 
-std::string PoseFusion::Observe(const ScanObservation& scan, State& state) {
+std::string PoseFusion::Observe(const ScanObservation& scan, const SystematicError& systematic,
+                                State& state) {
   const bool begins = !state.known;
   if (begins) {
     state.known = true;
@@ -260,10 +257,10 @@ std::string PoseFusion::Observe(const ScanObservation& scan, State& state) {
     }
     state.filter = *state.rival;
     ++state.resets;
+    state.drive_errors.Restart();
   }
-  if (!agrees) state.displacement.Restart();
   if (part.observed.head<3>().minCoeff() >= kObservedShare) {
-    state.displacement.Observe(scan.map_T_base);
+    state.drive_errors.Observe(scan.map_T_base, systematic);
   }
   state.rival.reset();
   state.motion = Pose();
@@ -286,19 +283,19 @@ std::optional<FusedPose> PoseFusion::End(uint64_t scan, const ScanObservation* o
     step->ended = true;
     if (observation != nullptr) {
       step->observation = *observation;
-      refusal = Observe(*observation, state);
+      refusal = Observe(*observation, step->systematic, state);
       last_ = state;
       for (auto later = std::next(step); later != steps_.end(); ++later) {
         Predict(later->motion, last_);
         later->before = last_;
-        if (later->observation.has_value()) Observe(*later->observation, last_);
+        if (later->observation.has_value()) Observe(*later->observation, later->systematic, last_);
       }
     }
   }
   if (!state.known) return std::nullopt;
   FusedPose fused;
-  fused.map_T_base = state.filter.map_T_base_at_stamp();
-  fused.covariance = state.filter.covariance_at_stamp(stamp_jitter_s_);
+  fused.map_T_base = state.filter.map_T_base();
+  fused.covariance = state.filter.pose_covariance();
   fused.since_observed_m = state.since_observed_m;
   fused.resets = state.resets;
   fused.refusal = std::move(refusal);
@@ -306,8 +303,15 @@ std::optional<FusedPose> PoseFusion::End(uint64_t scan, const ScanObservation* o
   fused.scale_sigma = state.filter.scale_sigma();
   fused.yaw_rate_bias_radps = state.filter.yaw_rate_bias_radps();
   fused.yaw_rate_bias_sigma_radps = state.filter.yaw_rate_bias_sigma_radps();
-  fused.stamp_offset_s = state.filter.stamp_offset_s();
-  fused.stamp_offset_sigma_s = state.filter.stamp_offset_sigma_s();
+  if (step != steps_.end()) {
+    fused.stamp_offset_s = state.drive_errors.StampOffset(step->systematic);
+    fused.stamp_sigma_s = state.drive_errors.StampSigma(step->systematic);
+    if (step->base_twist.has_value()) {
+      fused.map_T_base = ApplyFixedAxesDifference(
+          fused.map_T_base,
+          -fused.stamp_offset_s * FixedAxesRate(*step->base_twist, fused.map_T_base));
+    }
+  }
   return fused;
 }
 

@@ -29,13 +29,13 @@
 #include "core/estimate/covariance/covariance_estimator.h"
 #include "core/geometry/pose.h"
 #include "core/geometry/twist.h"
-#include "core/tracking/map_displacement.h"
+#include "core/tracking/drive_errors.h"
 #include "core/tracking/pose_filter.h"
 
 namespace voxloc {
 
-// No vehicle on wheels accelerates like this: the odometry has slipped, or a stamp is wrong.
-inline constexpr double kMostAccelerationMps2 = 15.0;
+// Twice what tyres hold on a dry road: the odometry has slipped, or a stamp is wrong.
+inline constexpr double kMaxAccelerationMps2 = 15.0;
 
 struct GuessedPose {
   Pose map_T_base;
@@ -86,9 +86,8 @@ struct ObservedPart : PoseObservation {
 constexpr double kObservedRatio = 2e-2;
 
 struct FusedPose {
-  Pose map_T_base;
-  // About fixed map axes, without the errors of the map, the mounting and the sweep.
-  Matrix6 covariance = Matrix6::Zero();
+  Pose map_T_base;  // at the stamp: without the offset that DriveErrors has learnt
+  Matrix6 covariance = Matrix6::Zero();  // about fixed map axes, without systematic errors
   // Way since each axis of the base was observed, order x y z rx ry rz; 0: by this scan.
   std::array<double, 6> since_observed_m{};
   uint32_t resets = 0;  // times that the pose did not follow from its past, the first included
@@ -98,7 +97,7 @@ struct FusedPose {
   double yaw_rate_bias_radps = 0.0;
   double yaw_rate_bias_sigma_radps = 0.0;
   double stamp_offset_s = 0.0;
-  double stamp_offset_sigma_s = 0.0;
+  double stamp_sigma_s = 0.0;  // of it, with the jitter of single stamps
 };
 
 class PoseFusion {
@@ -116,10 +115,9 @@ class PoseFusion {
     uint64_t scan = 0;   // for End
     bool known = false;  // false: there is no pose yet, and only `systematic` has a meaning
     Pose map_T_base;     // as a scan shows it: with the offset of its stamp
-    Matrix6 covariance = Matrix6::Zero();  // about fixed map axes, without systematic errors
+    Matrix6 covariance = Matrix6::Zero();  // as FusedPose::covariance
     Pose motion;                           // since the last observation that was used
-    // Those of Begin, by what the drive has shown: the time and the position.
-    SystematicError systematic;
+    SystematicError systematic;            // that of Begin, as DriveErrors has adapted it
   };
   // The motion since the scan before is that of the odometry, where both scans have it; else that
   // of the twist. Without either, after a pause or a jump of the odometry, the pose is forgotten.
@@ -131,7 +129,7 @@ class PoseFusion {
   // nullopt: no pose is known. `observation` is null for a scan without an accepted result.
   [[nodiscard]] std::optional<FusedPose> End(uint64_t scan, const ScanObservation* observation);
 
-  // Forgets the pose; scale and bias of the odometry stay.
+  // Forgets the pose; what has been learnt of odometry, stamps and map stays.
   void Clear();
 
  private:
@@ -147,13 +145,21 @@ class PoseFusion {
     // Mean of the squared innovations over what the covariances say; see WidenByInnovations.
     double innovation_ratio = 1.0;
     Pose motion;  // since the last observation that was used
-    MapDisplacement displacement;
+    DriveErrors drive_errors;
     uint32_t resets = 0;
+  };
+  // From one scan to the next.
+  struct ScanMotion {
+    BaseMotion base;
+    std::optional<Twist> base_twist;  // at its end, where scans show the offset of their stamps
+    bool has_slipped = false;
   };
   struct Step {
     uint64_t scan = 0;
-    std::optional<BaseMotion> motion;  // from the step before; nullopt: not known
-    State before;                      // predicted, without the scan's observation
+    std::optional<ScanMotion> motion;  // from the step before; nullopt: not known
+    std::optional<Twist> base_twist;
+    SystematicError systematic;  // that of Begin
+    State before;                // predicted, without the scan's observation
     bool ended = false;
     std::optional<ScanObservation> observation;
   };
@@ -162,9 +168,10 @@ class PoseFusion {
   [[nodiscard]] std::optional<BaseMotion> MotionTo(double duration_s,
                                                    const std::optional<Pose>& odometry_T_base,
                                                    const std::optional<Twist>& base_twist) const;
-  static void Predict(const std::optional<BaseMotion>& motion, State& state);
+  static void Predict(const std::optional<ScanMotion>& motion, State& state);
   // Returns why the observation is not used; empty: it is.
-  static std::string Observe(const ScanObservation& scan, State& state);
+  static std::string Observe(const ScanObservation& scan, const SystematicError& systematic,
+                             State& state);
 
   State last_;              // after the newest step
   std::deque<Step> steps_;  // from the oldest one that has not ended
@@ -172,7 +179,6 @@ class PoseFusion {
   int64_t stamp_ns_ = 0;  // of the newest step
   std::optional<Pose> odometry_T_base_;
   std::optional<Twist> twist_;  // by the last motion
-  double stamp_jitter_s_ = 0.0;
 };
 
 }  // namespace voxloc

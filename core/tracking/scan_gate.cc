@@ -3,6 +3,7 @@
 #include "core/tracking/scan_gate.h"
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -246,7 +247,7 @@ std::string TrackCheck::Add(int64_t stamp_ns, const Pose& map_T_base, bool near_
                     ", and %.1f m and %.0f degrees from the last accepted one, %.1f s ago",
                     TranslationDistance(track_->map_T_base, map_T_base),
                     kDegreesPerRadian * RotationDistance(track_->map_T_base, map_T_base),
-                    SecondsBetween(track_->stamp_ns, stamp_ns))
+                    std::abs(SecondsBetween(track_->stamp_ns, stamp_ns)))
               : "";
       CountMiss();
       return absl::StrFormat("the pose is far from its guess%s; %d of %d scans in a row agree",

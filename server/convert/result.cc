@@ -307,7 +307,7 @@ void FusedPoseToProto(const FusedPose& fused, const Matrix6& systematic_covarian
   proto.set_yaw_rate_bias_radps(fused.yaw_rate_bias_radps);
   proto.set_yaw_rate_bias_sigma_radps(fused.yaw_rate_bias_sigma_radps);
   proto.set_stamp_offset_s(fused.stamp_offset_s);
-  proto.set_stamp_offset_sigma_s(fused.stamp_offset_sigma_s);
+  proto.set_stamp_offset_sigma_s(fused.stamp_sigma_s);
 }
 
 void TrimToMessageSize(uint64_t max_bytes, v1::AlignmentResult& result) {

@@ -282,9 +282,11 @@ void ScanWork::Complete(AlignResult result, const ScanEstimate* estimate, const 
     CheckSweep(result);
     if (placed_->fusion.has_value() && estimate != nullptr && estimate->degeneracy.has_value()) {
       const CovarianceReport& covariance = estimate->covariance;
+      const SystematicParts systematic = SystematicCovariance(
+          estimate_.covariance.systematic, result.map_T_base, placed_->prior.base_twist);
       observation_ = ObserveByScan(
           result.map_T_base, covariance.covariance,
-          covariance.method == CovarianceMethod::kCalibrated ? SystematicAt(result.map_T_base).Sum()
+          covariance.method == CovarianceMethod::kCalibrated ? systematic.Sum()
                                                              : Matrix6(Matrix6::Zero()),
           *estimate->degeneracy,
           placed_->profile.stages[static_cast<size_t>(result.stage)].cells.cell_size_m);
@@ -459,19 +461,17 @@ void ScanWork::AnswerOrRecover(v1::AlignmentStatus status, absl::string_view det
   RecoveryWork::Start(parts_, source_, std::move(task), std::move(reply_));
 }
 
-SystematicParts ScanWork::SystematicAt(const Pose& map_T_base) const {
-  return SystematicCovariance(estimate_.covariance.systematic, map_T_base,
-                              placed_->prior.base_twist);
-}
-
 void ScanWork::Fuse() {
   if (!placed_.has_value() || !placed_->fusion.has_value()) return;
   const auto fused = source_->state->EndFusion(placed_->fusion->scan,
                                                observation_.has_value() ? &*observation_ : nullptr);
   if (!fused.has_value()) return;
-  const SystematicParts systematic = SystematicAt(fused->map_T_base);
-  FusedPoseToProto(*fused, systematic.map_and_mounting + systematic.sweep, hints_.odom_T_base,
-                   *reply_.result().mutable_fused());
+  // The offset that was learnt is taken out of this pose.
+  SystematicError systematic = estimate_.covariance.systematic;
+  systematic.time_sigma_s = fused->stamp_sigma_s;
+  FusedPoseToProto(
+      *fused, SystematicCovariance(systematic, fused->map_T_base, placed_->prior.base_twist).Sum(),
+      hints_.odom_T_base, *reply_.result().mutable_fused());
 }
 
 void ScanWork::CompleteReply(v1::AlignmentStatus status, absl::string_view detail) {

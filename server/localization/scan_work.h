@@ -99,8 +99,6 @@ class ScanWork : public ScanTask {
   void AnswerOutOfMap();
   void AnswerOrRecover(v1::AlignmentStatus status, absl::string_view detail,
                        std::optional<AlignResult> own = std::nullopt);
-  // The errors of a pose that neighbouring scans have in common.
-  [[nodiscard]] SystematicParts SystematicAt(const Pose& map_T_base) const;
   // Ends the scan in the session's filter, where it has one.
   void Fuse();
   // Completes the reply without sending it, and sets the inputs for a capture.

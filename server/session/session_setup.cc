@@ -68,7 +68,6 @@ absl::StatusOr<OpenedSession> OpenSession(const Config& config, const ResidentMa
   }
   if (open.has_fusion()) {
     VOXLOC_ASSIGN_OR_RETURN(state.fusion, OdometryErrorsFromProto(open.fusion()));
-    state.fusion->stamp_offset_sigma_s = source.recipe.align.covariance.systematic.time_sigma_s;
   }
   if (open.from_last_pose()) {
     if (source.vehicle.empty()) {

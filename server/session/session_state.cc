@@ -151,7 +151,7 @@ std::optional<Twist> SessionState::TwistByOdometry(int64_t stamp_ns, const Pose&
   Twist twist = *scan_odometry_->mean_twist;
   const double share = duration_s / (before->duration_s + duration_s);
   const Eigen::Vector3d change_m_s = share * (twist.linear_m_s - before->mean_twist->linear_m_s);
-  if (change_m_s.norm() > kMostAccelerationMps2 * 0.5 * duration_s) return twist;
+  if (change_m_s.norm() > kMaxAccelerationMps2 * 0.5 * duration_s) return twist;
   twist.linear_m_s += change_m_s;
   twist.angular_rad_s += share * (twist.angular_rad_s - before->mean_twist->angular_rad_s);
   return twist;

@@ -6,7 +6,6 @@
 
 #include <Eigen/LU>
 #include <cmath>
-#include <functional>
 
 #include "tests/core/tracking/refused_options.h"
 #include "tests/support/diagonal_covariance.h"
@@ -166,102 +165,6 @@ TEST(PoseFilter, LearnsScaleAndBias) {
   EXPECT_LT(TranslationDistance(filter.map_T_base(), truth), 0.03);
 }
 
-Eigen::Quaterniond ZTurn(double angle_rad) {
-  return Eigen::Quaterniond(Eigen::AngleAxisd(angle_rad, Eigen::Vector3d::UnitZ()));
-}
-
-// Vehicles with stamps that are each wrong by another time, of which the filter knows the standard
-// deviation alone.
-struct StampSpread {
-  double offset_ratio = 0.0;  // mean squares of errors over the filter's variances
-  double along_ratio = 0.0;
-  double offset_sigma_s = 0.0;  // means
-  double along_sigma_m = 0.0;
-};
-
-StampSpread DriveWithWrongStamps(const std::function<double(int)>& speed_m_s,
-                                 const std::function<double(int)>& step_turn_rad) {
-  constexpr int kVehicles = 400;
-  constexpr double kPeriodS = 0.1;
-  const Matrix6 scan = DiagonalCovariance(0.01, 1e-3);
-  OdometryErrors errors;
-  errors.scale_sigma = 1e-3;
-  errors.position_sigma_per_metre = 2e-3;
-  errors.rotation_sigma_per_metre = 1e-4;
-  errors.rotation_sigma_per_radian = 0.0;
-  errors.yaw_rate_bias_sigma_radps = 1e-4;
-  errors.stamp_offset_sigma_s = 0.02;
-  RandomNumbers random(29);
-  StampSpread spread;
-  for (int vehicle = 0; vehicle < kVehicles; ++vehicle) {
-    const double offset_s = errors.stamp_offset_sigma_s * random.Normal();
-    const double scale = 1.0 + errors.scale_sigma * random.Normal();
-    const double bias_radps = errors.yaw_rate_bias_sigma_radps * random.Normal();
-    PoseFilter filter(errors);
-    Pose truth = kSomewhere;
-    const auto shown = [&](int step) {
-      const Twist twist{{speed_m_s(step), 0.0, 0.0}, {0.0, 0.0, step_turn_rad(step) / kPeriodS}};
-      return ApplyFixedAxesDifference(truth * IntegrateTwist(twist, offset_s),
-                                      NormalSix(random, 0.01, 1e-3));
-    };
-    filter.Place(shown(0), scan);
-    for (int step = 1; step <= 60; ++step) {
-      const double way_m = kPeriodS * speed_m_s(step);
-      const double turn_rad = step_turn_rad(step);
-      const Pose driven{{way_m, 0.0, 0.0}, ZTurn(turn_rad)};
-      truth = truth * driven;
-      const Vector6 noise = NormalSix(random, 2e-3 * std::sqrt(way_m), 1e-4 * std::sqrt(way_m));
-      BaseMotion motion;
-      motion.duration_s = kPeriodS;
-      motion.from_T_to = ApplyFixedAxesDifference(
-          Pose{driven.translation / scale, ZTurn(turn_rad + bias_radps * kPeriodS)}, noise);
-      motion.base_twist = MeanTwist(Pose(), motion.from_T_to, kPeriodS);
-      motion.shows_stamp_offset = true;
-      filter.Predict(motion);
-      filter.Update(WholePose(shown(step), scan));
-    }
-    const Eigen::Vector3d forward = truth.rotation * Eigen::Vector3d::UnitX();
-    const double along_variance =
-        forward.dot(filter.covariance_at_stamp(0.0).topLeftCorner<3, 3>() * forward);
-    const double along_m =
-        forward.dot(filter.map_T_base_at_stamp().translation - truth.translation);
-    const double sigma_s = filter.stamp_offset_sigma_s();
-    const double error_s = filter.stamp_offset_s() - offset_s;
-    spread.offset_ratio += error_s * error_s / (sigma_s * sigma_s) / kVehicles;
-    spread.along_ratio += along_m * along_m / along_variance / kVehicles;
-    spread.offset_sigma_s += sigma_s / kVehicles;
-    spread.along_sigma_m += std::sqrt(along_variance) / kVehicles;
-  }
-  return spread;
-}
-
-// Bounds of mean squares are four standard deviations: 4 sqrt(2 / 400).
-TEST(PoseFilter, LearnsTheOffsetOfStampsWhereTheVelocityChanges) {
-  const StampSpread brakes = DriveWithWrongStamps(
-      [](int step) { return 8.0 + 4.0 * std::sin(0.2 * step); }, [](int) { return 0.0; });
-  EXPECT_NEAR(brakes.offset_ratio, 1.0, 0.283);
-  EXPECT_NEAR(brakes.along_ratio, 1.0, 0.283);
-  EXPECT_LT(brakes.offset_sigma_s, 2e-3);
-  EXPECT_LT(brakes.along_sigma_m, 0.02);
-  const StampSpread turns = DriveWithWrongStamps(
-      [](int) { return 8.0; }, [](int step) { return step % 20 < 10 ? 0.03 : -0.03; });
-  EXPECT_NEAR(turns.offset_ratio, 1.0, 0.283);
-  EXPECT_NEAR(turns.along_ratio, 1.0, 0.283);
-  EXPECT_LT(turns.offset_sigma_s, 4e-3);
-}
-
-// Also in a bend: the scans then show another place of the same circle.
-TEST(PoseFilter, AdmitsTheOffsetOfStampsWhereTheTwistIsTheSame) {
-  for (const double turn_rad : {0.0, 0.02}) {
-    const StampSpread even =
-        DriveWithWrongStamps([](int) { return 8.0; }, [=](int) { return turn_rad; });
-    EXPECT_NEAR(even.offset_ratio, 1.0, 0.283) << turn_rad;
-    EXPECT_NEAR(even.along_ratio, 1.0, 0.283) << turn_rad;
-    EXPECT_NEAR(even.offset_sigma_s, 0.02, 1e-3) << turn_rad;
-    EXPECT_NEAR(even.along_sigma_m, 8.0 * 0.02, 0.01) << turn_rad;
-  }
-}
-
 TEST(PoseFilter, ForgetsAlongTheObservedDirectionsAlone) {
   PoseFilter filter{OdometryErrors()};
   filter.Place(kSomewhere, DiagonalCovariance(0.1, 0.01));
@@ -306,9 +209,7 @@ TEST(OdometryErrors, AreChecked) {
        {[&](OdometryErrors& e) { e.rotation_sigma_per_metre = nan; }, "rotation_sigma_per_metre"},
        {[](OdometryErrors& e) { e.rotation_sigma_per_radian = 2.0; }, "rotation_sigma_per_radian"},
        {[](OdometryErrors& e) { e.yaw_rate_bias_sigma_radps = 2.0; },
-        "yaw_rate_bias_sigma_radps must be from 0 to 1 rad/s"},
-       {[](OdometryErrors& e) { e.stamp_offset_sigma_s = -1.0; },
-        "stamp_offset_sigma_s must be from 0 to 10 s"}});
+        "yaw_rate_bias_sigma_radps must be from 0 to 1 rad/s"}});
 }
 
 }  // namespace
