@@ -253,6 +253,29 @@ TEST_P(CaptureReplay, FromTheLastAnswerCarriedOnByTheOdometry) {
   }
 }
 
+// The errors that the session's filter has adapted are those of the capture.
+TEST_P(CaptureReplay, FromTheFilterOfTheSession) {
+  v1::OpenSession open = OpenTown();
+  open.mutable_fusion();
+  ReplaySession session(server_, open);
+  for (int i = 1; i <= 3; ++i) {
+    v1::Scan scan = i == 1 ? GuessedScanAt(i) : ScanAt(i);
+    *scan.mutable_odom_t_base() = PoseOf(OdometryAt(i));
+    const v1::AlignmentResult answer = session.Align(scan);
+    ASSERT_TRUE(answer.accepted());
+    EXPECT_EQ(answer.fused().stamp_offset_s(), 0.0);  // 1 m of way has shown nothing
+    EXPECT_GT(answer.fused().stamp_offset_sigma_s(), 0.02);
+  }
+  session.Refuse();
+  v1::Scan scan = ScanAt(4);
+  *scan.mutable_odom_t_base() = PoseOf(OdometryAt(4));
+  const v1::Capture capture = ExpectSameEstimates(session.Align(scan));
+  const v1::CovarianceOptions& options = capture.request().setup().options().covariance();
+  EXPECT_NEAR(options.systematic_time_sigma_s().value(), std::hypot(0.02, 0.002), 1e-9);
+  ASSERT_EQ(options.systematic_position_sigma_m_size(), 3);
+  EXPECT_EQ(options.systematic_position_sigma_m(0), 0.04);
+}
+
 TEST_P(CaptureReplay, FromTheLastPoseOfAnEarlierSession) {
   {
     ReplaySession session(server_);

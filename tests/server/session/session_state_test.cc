@@ -269,6 +269,55 @@ TEST_F(TwistOfASession, WithoutPosesIsThatOfTheLastTwoAcceptedResults) {
   EXPECT_FALSE(state.TakePrior(7 * kStepNs).base_twist.has_value());
 }
 
+TEST_F(TwistOfASession, IsThatOfTheOdometryOfScansWhereThereAreNoPoses) {
+  SessionState state;
+  state.Found(3 * kStepNs, PoseAt(0.0, 0.0, 0.0), SessionState::ScanPrior(), {});
+  state.Found(4 * kStepNs, PoseAt(50.0, 0.0, 1.0), SessionState::ScanPrior(), {});
+  static_cast<void>(state.TakePrior(5 * kStepNs, VehicleAt(5)));
+  ExpectDriving(state.TakePrior(6 * kStepNs, VehicleAt(6)).base_twist);
+  // Poses of the session win.
+  ASSERT_TRUE(state.AddPose({6 * kStepNs, PoseAt(0.0, 0.0, 0.0), Matrix6::Zero()}).ok());
+  ASSERT_TRUE(state.AddPose({7 * kStepNs, PoseAt(0.0, 0.0, 0.0), Matrix6::Zero()}).ok());
+  const auto twist = state.TakePrior(6 * kStepNs + kStepNs / 2, VehicleAt(7)).base_twist;
+  ASSERT_TRUE(twist.has_value());
+  EXPECT_EQ(twist->linear_m_s.norm(), 0.0);
+}
+
+// Along x from rest with this acceleration, at steps of a tenth of a second.
+Pose AcceleratingAt(int i, double acceleration_m_s2) {
+  const double time_s = 0.1 * i;
+  return PoseAt(0.5 * acceleration_m_s2 * time_s * time_s, 0.0, 0.0);
+}
+
+TEST_F(TwistOfASession, OfTheOdometryIsThatAtTheScan) {
+  SessionState state;
+  for (int i = 0; i < 5; ++i)
+    static_cast<void>(state.TakePrior(i * kStepNs, AcceleratingAt(i, 3.0)));
+  const auto twist = state.TakePrior(5 * kStepNs, AcceleratingAt(5, 3.0)).base_twist;
+  ASSERT_TRUE(twist.has_value());
+  EXPECT_NEAR(twist->linear_m_s.x(), 3.0 * 0.5, 1e-9);  // the mean of the last step is 1.35
+}
+
+// A wheel that slips is not an acceleration that goes on.
+TEST_F(TwistOfASession, OfAnOdometryThatJumpsIsTheMean) {
+  SessionState state;
+  static_cast<void>(state.TakePrior(0, PoseAt(0.0, 0.0, 0.0)));
+  static_cast<void>(state.TakePrior(kStepNs, PoseAt(1.0, 0.0, 0.0)));
+  const auto twist = state.TakePrior(2 * kStepNs, PoseAt(2.5, 0.0, 0.0)).base_twist;
+  ASSERT_TRUE(twist.has_value());
+  EXPECT_NEAR(twist->linear_m_s.x(), 15.0, 1e-9);
+}
+
+TEST_F(TwistOfASession, OdometryOfOneTimeOrBackInTimeTellsNone) {
+  SessionState state;
+  static_cast<void>(state.TakePrior(2 * kStepNs, VehicleAt(2)));
+  EXPECT_FALSE(state.TakePrior(2 * kStepNs, VehicleAt(3)).base_twist.has_value());
+  EXPECT_FALSE(state.TakePrior(kStepNs, VehicleAt(1)).base_twist.has_value());
+  EXPECT_TRUE(state.TakePrior(2 * kStepNs, VehicleAt(2)).base_twist.has_value());
+  state.Activate(true);
+  EXPECT_FALSE(state.TakePrior(3 * kStepNs, VehicleAt(3)).base_twist.has_value());
+}
+
 TEST_F(TwistOfASession, ResultsThatAreFarApartOrAtOneTimeTellNone) {
   SessionState state;
   state.Found(0, VehicleAt(0), SessionState::ScanPrior(), {});
