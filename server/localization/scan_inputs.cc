@@ -38,10 +38,11 @@ void GuessFromSession(const AlignOptions& options, PlacedScan& placed) {
   if (placed.fusion.has_value() && placed.fusion->known) {
     placed.guess_map_T_base = placed.fusion->map_T_base;
     carried_by = placed.fusion->motion;
+    // The filter's pose is that which scans show, whatever the offset of their stamps.
+    const SystematicParts systematic = SystematicCovariance(
+        placed.fusion->systematic, placed.fusion->map_T_base, prior.base_twist);
     placed.guess_covariance =
-        placed.fusion->covariance +
-        SystematicCovariance(placed.fusion->systematic, placed.fusion->map_T_base, prior.base_twist)
-            .Sum();
+        placed.fusion->covariance + systematic.map_and_mounting + systematic.sweep;
   } else if (prior.status.ok()) {
     placed.guess_map_T_base = prior.guess_map_T_base;
     placed.guess_covariance = prior.guess_covariance;
