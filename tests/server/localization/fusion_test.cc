@@ -66,6 +66,14 @@ class Fusion : public EngineTest {
     return odom_T_start * Pose{{1.02 * 0.3 * step, 0.0, 0.0}, Eigen::Quaterniond::Identity()};
   }
 
+  // That the fused pose is the truth, as well as the little town tells it: its walls and poles say x
+  // and y, and its ground hardly z, for which results differ by centimetres from machine to machine.
+  static void ExpectAt(int step, const v1::AlignmentResult& result) {
+    const Eigen::Vector3d error = FusedPoseOf(result).translation - Truth(step).translation;
+    EXPECT_LT(error.head<2>().norm(), 0.03) << step;
+    EXPECT_LT(std::abs(error.z()), 0.1) << step;
+  }
+
   TownServer server_{{}, EngineHandle()};
 };
 VOXLOC_INSTANTIATE_ON_ENGINES(Fusion);
@@ -80,12 +88,11 @@ TEST_P(Fusion, ResultsHaveTheFusedPose) {
     EXPECT_EQ(fused.resets(), 1U);
     ASSERT_EQ(fused.sources_size(), 6);
     ASSERT_EQ(fused.distance_since_observed_m_size(), 6);
-    // The walls and poles of the little town say x, y and yaw; its ground hardly z, roll and pitch.
     for (const int axis : {0, 1, 5}) {
       EXPECT_EQ(fused.sources(axis), v1::AXIS_SOURCE_SCAN) << step << " " << axis;
       EXPECT_EQ(fused.distance_since_observed_m(axis), 0.0) << step << " " << axis;
     }
-    EXPECT_LT(TranslationDistance(FusedPoseOf(result), Truth(step)), 0.03);
+    ExpectAt(step, result);
     // The errors that all scans have in common do not average out.
     EXPECT_GT(FusedSigma(result, 0), 0.04);
     EXPECT_LT(FusedSigma(result, 0), 0.1);
@@ -117,7 +124,7 @@ TEST_P(Fusion, TheOdometryCarriesThePoseWhereScansFail) {
   }
   const v1::AlignmentResult back = session.Align(ScanAt(20, 20));
   EXPECT_TRUE(back.fused().scan_used()) << back.ShortDebugString();
-  EXPECT_LT(TranslationDistance(FusedPoseOf(back), Truth(20)), 0.03);
+  ExpectAt(20, back);
 }
 
 TEST_P(Fusion, ActivatingForgetsThePose) {
