@@ -23,6 +23,8 @@ constexpr double kLeastShare = 0.25;
 // Single stamps vary by so much of what their offset is taken to be at the start: 2 ms by default,
 // as where a driver reads a packet late.
 constexpr double kJitterShare = 0.1;
+// A difference that is larger says nothing about the offset: a result has slid, or a wheel.
+constexpr double kOutlierSigmas = 3.0;
 // A displacement of a map without any would make the offset known at once.
 constexpr double kLeastSigmaM = 1e-3;
 
@@ -53,14 +55,21 @@ void DriveErrors::Observe(const Pose& map_T_base, const SystematicError& start) 
         before_T_now.rotation.conjugate() *
             (before.base_twist->linear_m_s +
              before.base_twist->angular_rad_s.cross(before_T_now.translation));
-    const Eigen::Array3d weights =
-        kWeight * 0.5 / start.position_sigma_m.cwiseMax(kLeastSigmaM).array().square();
-    offset_information_ =
-        keep * (offset_information_ + (weights * moved_by_offset.array().square()).sum());
-    offset_sum_ =
-        keep * (offset_sum_ + (weights * moved_by_offset.array() * difference_base.array()).sum());
+    const Eigen::Array3d variances =
+        2.0 * start.position_sigma_m.cwiseMax(kLeastSigmaM).array().square();
+    const Eigen::Array3d expected_variances =
+        variances + abs2(StampSigma(start)) * moved_by_offset.array().square();
+    const Eigen::Array3d rest =
+        (difference_base - StampOffset(start) * moved_by_offset).array().abs();
+    if ((rest <= kOutlierSigmas * expected_variances.sqrt()).all()) {
+      offset_information_ += (kWeight * moved_by_offset.array().square() / variances).sum();
+      offset_sum_ +=
+          (kWeight * moved_by_offset.array() * difference_base.array() / variances).sum();
+    }
     difference_base -= StampOffset(start) * moved_by_offset;
   }
+  offset_information_ *= keep;
+  offset_sum_ *= keep;
   displacement_m2_ = keep * (displacement_m2_ + kWeight * 0.5 * difference_base.cwiseAbs2());
   stretches_ = keep * (stretches_ + kWeight);
 }

@@ -97,6 +97,22 @@ TEST(DriveErrors, NothingIsComparedAcrossAJump) {
   EXPECT_EQ(errors.Adapt(start).position_sigma_m, start.position_sigma_m);
 }
 
+// As where the scans' information along the road is so little that a result slides.
+TEST(DriveErrors, AResultThatHasSlidTellsNoOffset) {
+  DriveErrors errors;
+  const SystematicError start;
+  double x_m = 0.0;
+  for (int i = 0; i < 200; ++i) {
+    const double slid_m = i % 25 == 0 ? 0.5 : 0.0;
+    errors.Observe(InMap({x_m + slid_m, 0.0, 0.0}, 0.0), start);
+    const double speed_m_s = i % 2 == 0 ? 28.0 : 29.0;
+    x_m += 0.1 * speed_m_s;
+    errors.Move(InMap({0.1 * speed_m_s, 0.0, 0.0}, 0.0),
+                Twist{{speed_m_s, 0.0, 0.0}, {0.0, 0.0, 0.0}});
+  }
+  EXPECT_NEAR(errors.StampOffset(start), 0.0, 1e-3);
+}
+
 // 200 vehicles with stamps that are each wrong by another time, and with odometry whose noise is in
 // the twist too: that of two motions, from the middle of the last one on.
 struct StampSpread {

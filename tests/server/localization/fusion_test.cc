@@ -66,8 +66,9 @@ class Fusion : public EngineTest {
     return odom_T_start * Pose{{1.02 * 0.3 * step, 0.0, 0.0}, Eigen::Quaterniond::Identity()};
   }
 
-  // That the fused pose is the truth, as well as the little town tells it: its walls and poles say x
-  // and y, and its ground hardly z, for which results differ by centimetres from machine to machine.
+  // That the fused pose is the truth, as well as the little town tells it: its walls and poles say
+  // x and y, and its ground hardly z, for which results differ by centimetres from machine to
+  // machine.
   static void ExpectAt(int step, const v1::AlignmentResult& result) {
     const Eigen::Vector3d error = FusedPoseOf(result).translation - Truth(step).translation;
     EXPECT_LT(error.head<2>().norm(), 0.03) << step;
