@@ -73,7 +73,10 @@ void AddMapCopyCommands(CLI::App* parent, Work* chosen);
 void AddAdminCommands(CLI::App* parent, Work* chosen);
 void AddBagInfoCommand(CLI::App* parent, Work* chosen);
 void AddAlignCommand(CLI::App* parent, Work* chosen);
+// calibrate, and calibrate thresholds.
 void AddCalibrateCommand(CLI::App* parent, Work* chosen);
+// To the command calibrate, whose required flags it does without.
+void AddCalibrateThresholdsCommand(CLI::App* calibrate, Work* chosen);
 void AddFleetCommand(CLI::App* parent, Work* chosen);
 void AddLoadTestCommand(CLI::App* parent, Work* chosen);
 void AddLocateCommand(CLI::App* parent, Work* chosen);

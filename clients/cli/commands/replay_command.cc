@@ -5,7 +5,6 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "absl/strings/str_join.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "clients/cli/commands/commands.h"
@@ -14,12 +13,11 @@
 #include "clients/cli/output/output.h"
 #include "clients/cli/output/terminal.h"
 #include "clients/cli/replay/capture_replay.h"
+#include "clients/cli/replay/replay_drive.h"
 #include "clients/cli/replay/replay_results.h"
 #include "clients/cli/replay/replay_runner.h"
 #include "clients/cli/report/report.h"
 #include "clients/cpp/messages.h"
-#include "clients/dataset/bag/drive.h"
-#include "clients/pointcloud2/point_cloud2.h"
 #include "core/status/try.h"
 
 namespace voxloc::cli {
@@ -30,55 +28,6 @@ constexpr size_t kPicturePoints = kMaxViewPoints;
 
 // Scans that are read before they are due, in open loop.
 constexpr size_t kScansAhead = 64;
-
-// The scans and their poses, and where the scans come from.
-struct ReplayDrive {
-  std::unique_ptr<bag::Drive> bag;  // nullptr: files
-  ReplayInput input;
-  ScanSource scans;
-  std::optional<Pose> base_T_sensor;
-};
-
-absl::StatusOr<ReplayDrive> OpenReplayDrive(const ReplayFlags& options) {
-  ReplayDrive drive;
-  if (!options.alignment.base_T_sensor.empty()) {
-    VOXLOC_ASSIGN_OR_RETURN(drive.base_T_sensor, ParsePoseText(options.alignment.base_T_sensor));
-  }
-  if (options.bag.paths.empty()) {
-    ReplayFiles files = options.files;
-    files.read = options.scan.read();
-    VOXLOC_ASSIGN_OR_RETURN(drive.input, ReadReplayInput(files));
-    // With a mount the poses may be those of a camera.
-    if (drive.base_T_sensor.has_value()) drive.input.notes.warnings.clear();
-    PrintNotes(drive.input.notes);
-    drive.scans = FileScans(drive.input.scans, files.read);
-    return drive;
-  }
-  bag::DriveOptions of_bag = options.bag;
-  of_bag.poses_file = options.files.poses;
-  of_bag.max_scans = options.files.max_scans;
-  VOXLOC_ASSIGN_OR_RETURN(drive.bag, OpenDrive(std::move(of_bag), options.alignment.base_T_sensor));
-  drive.base_T_sensor = drive.bag->base_T_sensor();
-  for (const bag::DriveScan& scan : drive.bag->scans()) {
-    drive.input.scans.push_back(SecondsFromNanoseconds(scan.stamp_ns));
-    drive.input.truth.push_back({scan.stamp_ns, scan.map_T_base});
-    if (!options.bag.guesses_topic.empty()) drive.input.guesses.push_back(scan.guess_map_T_base);
-  }
-  VOXLOC_ASSIGN_OR_RETURN(std::unique_ptr<bag::DriveClouds> clouds, drive.bag->ReadClouds());
-  // Functions can be copied, which an owner cannot.
-  const std::shared_ptr<bag::DriveClouds> shared = std::move(clouds);
-  drive.scans = [shared, times = PointTimesOf(options)]() -> absl::StatusOr<SourceScan> {
-    SourceScan scan;
-    if (!times.has_value()) {
-      VOXLOC_ASSIGN_OR_RETURN(scan.cloud, shared->Next());
-      return scan;
-    }
-    VOXLOC_ASSIGN_OR_RETURN(scan.timed, shared->NextWithTimes(*times));
-    VOXLOC_TRY(client::DecodePoints(*scan.timed, &scan.cloud));
-    return scan;
-  };
-  return drive;
-}
 
 v1::ScanSetup SetupOf(const ReplayFlags& options, const std::optional<Pose>& base_T_sensor) {
   v1::ScanSetup setup;
@@ -114,12 +63,12 @@ ReplaySetting SettingOf(const ReplayFlags& options, const v1::SessionOpened& ope
   setting.engine = opened.engine();
   setting.map = options.map.map;
   setting.profile = opened.profile().name();
-  setting.scans = options.files.scans;
+  setting.scans = options.drive.Name();
   setting.guess = options.guess;
   if (GuessKindOf(options) == GuessSource::Kind::kFile) {
-    setting.guess = options.bag.paths.empty() ? options.files.guesses : options.bag.guesses_topic;
+    setting.guess = options.drive.bag.paths.empty() ? options.drive.files.guesses
+                                                    : options.drive.bag.guesses_topic;
   }
-  if (!options.bag.paths.empty()) setting.scans = absl::StrJoin(options.bag.paths, " ");
   setting.odometry = options.odometry;
   setting.fusion = FusionOptionsOf(options);
   setting.perturb = options.perturb;
@@ -141,7 +90,9 @@ absl::StatusOr<ExitCode> ReplayExitCode(const absl::Status& end, const ReplaySum
 
 absl::StatusOr<ExitCode> Replay(const ReplayFlags& options) {
   const Interrupt interrupt;
-  VOXLOC_ASSIGN_OR_RETURN(ReplayDrive drive, OpenReplayDrive(options));
+  VOXLOC_ASSIGN_OR_RETURN(ReplayDrive drive,
+                          OpenReplayDrive(options.drive, options.scan.read(),
+                                          options.alignment.base_T_sensor, PointTimesOf(options)));
   if (!options.odometry.empty()) VOXLOC_TRY(ReadOdometry(options.odometry, &drive.input));
   const ReplayInput& input = drive.input;
   std::optional<Perturbation> perturbation;

@@ -354,15 +354,8 @@ struct InfoFlags {
 // As a file that the server's --profile-files takes.
 absl::StatusOr<ExitCode> ShowProfile(const InfoFlags& flags,
                                      const v1::GetServerInfoResponse& info) {
-  std::vector<std::string> names;
-  for (const v1::Profile& profile : info.profiles()) {
-    if (profile.name() == flags.profile) {
-      return Report(flags.server.json, MessageYaml(profile), MessageJson(profile));
-    }
-    names.push_back(profile.name());
-  }
-  return absl::NotFoundError(absl::StrCat("--profile must be one of ", absl::StrJoin(names, ", "),
-                                          " (got '", flags.profile, "')"));
+  VOXLOC_ASSIGN_OR_RETURN(const v1::Profile profile, ProfileNamed(flags.profile, info));
+  return Report(flags.server.json, MessageYaml(profile), MessageJson(profile));
 }
 
 absl::StatusOr<ExitCode> ShowInfo(const InfoFlags& flags) {

@@ -162,6 +162,18 @@ std::string MessageYaml(const Message& message) {
   return text;
 }
 
+absl::StatusOr<v1::Profile> ProfileNamed(const std::string& name,
+                                         const v1::GetServerInfoResponse& info) {
+  const std::string& wanted = name.empty() ? info.default_profile() : name;
+  std::vector<std::string> names;
+  for (const v1::Profile& profile : info.profiles()) {
+    if (profile.name() == wanted) return profile;
+    names.push_back(profile.name());
+  }
+  return absl::NotFoundError(absl::StrCat("--profile must be one of ", absl::StrJoin(names, ", "),
+                                          " (got '", wanted, "')"));
+}
+
 std::string MapTableText(const std::vector<v1::MapInfo>& maps) {
   TextTable table("map|>revision|>tiles|>points|>extent|>memory|committed");
   for (const v1::MapInfo& map : maps) {

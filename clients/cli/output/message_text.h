@@ -18,6 +18,7 @@
 
 #include "absl/status/statusor.h"
 #include "clients/cli/output/output.h"
+#include "voxloc/v1/admin_service.pb.h"
 #include "voxloc/v1/map.pb.h"
 #include "voxloc/v1/map_service.pb.h"
 
@@ -73,6 +74,10 @@ template <typename Messages>
 [[nodiscard]] Json MessagesJson(const Messages& messages) {
   return ListJson(messages, &MessageJson);
 }
+
+// The profile of this name; of an empty one the default. NotFound names those that there are.
+[[nodiscard]] absl::StatusOr<v1::Profile> ProfileNamed(const std::string& name,
+                                                       const v1::GetServerInfoResponse& info);
 
 // One line a map; and everything about one.
 [[nodiscard]] std::string MapTableText(const std::vector<v1::MapInfo>& maps);
