@@ -64,26 +64,38 @@ TEST_F(CalibrateThresholds, TheWrittenProfileAcceptsTheAskedShareOfTheDrive) {
     EXPECT_THAT(taken.error, HasSubstr("--name must be"));
     EXPECT_EQ(server.process->Stop(), 0);
   }
-  const double threshold = found["recommended"].get<double>();
-  const json& rates = found["findings"][0]["rates"];
-  const auto own = std::find_if(rates.begin(), rates.end(), [threshold](const json& row) {
-    return row["threshold"] == threshold;
-  });
-  ASSERT_NE(own, rates.end());
+  const json& finding = found["findings"][0];
+  const auto row_of = [&finding](const json& threshold) {
+    const json& rows = finding["rates"];
+    const auto row = std::find_if(rows.begin(), rows.end(), [&threshold](const json& other) {
+      return other["threshold"] == threshold;
+    });
+    return row == rows.end() ? json() : *row;
+  };
+  const json recommended = row_of(found["recommended"]);
+  const json keeping = row_of(finding["keeping"]);
+  ASSERT_TRUE(recommended.is_object() && keeping.is_object()) << finding.dump(1);
+  EXPECT_LT(recommended["threshold"], keeping["threshold"]);
   // Without ties 20 of 25.
-  EXPECT_GE((*own)["right_accepted"], 20);
-  EXPECT_LT((*own)["right_accepted"], 25);
-  EXPECT_EQ((*own)["wrong_accepted"], 0);
+  EXPECT_GE(keeping["right_accepted"], 20);
+  EXPECT_LT(keeping["right_accepted"], 25);
+  EXPECT_GE(recommended["right_accepted"], keeping["right_accepted"]);
+  EXPECT_EQ(recommended["wrong_accepted"], 0);
 
   std::filesystem::create_directory(scratch_.Path("second"));
   TownServer server;
   ASSERT_NO_FATAL_FAILURE(StartTownServer("cpu", scratch_.Path("second"), scratch_.Path("town"),
                                           &server, {"--profile-files=" + profile}));
-  const ProcessResult replay =
-      server.Voxloc(OnTheDrive({"replay", "--profile", "yard", "--json", "-"}));
+  const std::vector<std::string> replay =
+      OnTheDrive({"replay", "--profile", "yard", "--json", "-"});
+  const ProcessResult written = server.Voxloc(replay);
+  const ProcessResult by_hand =
+      server.Voxloc(Concat(replay, {"--gate", "score_threshold=" + keeping["threshold"].dump()}));
   EXPECT_EQ(server.process->Stop(), 0);
-  ASSERT_EQ(replay.exit_code, 0) << replay.error;
-  EXPECT_EQ(json::parse(replay.out, nullptr, false)["accepted"], (*own)["right_accepted"]);
+  ASSERT_EQ(written.exit_code, 0) << written.error;
+  ASSERT_EQ(by_hand.exit_code, 0) << by_hand.error;
+  EXPECT_EQ(json::parse(written.out, nullptr, false)["accepted"], recommended["right_accepted"]);
+  EXPECT_EQ(json::parse(by_hand.out, nullptr, false)["accepted"], keeping["right_accepted"]);
 }
 
 }  // namespace

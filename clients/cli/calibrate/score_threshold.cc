@@ -44,16 +44,10 @@ ThresholdRates RatesAt(double threshold, const std::vector<ScoredAnswer>& right,
   return rates;
 }
 
-std::optional<double> LargestThresholdKeeping(double keep,
-                                              const std::vector<ScoredAnswer>& answers) {
-  if (answers.empty()) return std::nullopt;
-  std::vector<double> scores;
-  for (const ScoredAnswer& answer : answers) scores.push_back(answer.score);
-  const auto count = static_cast<double>(scores.size());
+double LargestThresholdKeeping(double keep, const std::vector<double>& ascending_scores) {
+  const auto count = static_cast<double>(ascending_scores.size());
   const double kept = std::clamp(std::ceil(keep * count - kRoundingSlack), 1.0, count);
-  const auto least = scores.begin() + static_cast<std::ptrdiff_t>(kept) - 1;
-  std::nth_element(scores.begin(), least, scores.end(), std::greater<>());
-  return ThresholdBelow(*least);
+  return ThresholdBelow(ascending_scores[ascending_scores.size() - static_cast<size_t>(kept)]);
 }
 
 std::optional<double> LeastThresholdRefusing(double let, const std::vector<ScoredAnswer>& answers) {

@@ -39,10 +39,10 @@ struct ThresholdRates {
 // The smallest threshold that an answer of this score is not over.
 [[nodiscard]] double ThresholdAtOrOver(double score);
 
-// The largest threshold that at least ceil(`keep` * answers) of the scores are over; `keep` is over
-// 0 and at most 1. nullopt: no answers.
-[[nodiscard]] std::optional<double> LargestThresholdKeeping(
-    double keep, const std::vector<ScoredAnswer>& answers);
+// The largest threshold that at least ceil(`keep` * scores) of the scores are over; `keep` is over
+// 0 and at most 1. At least one score.
+[[nodiscard]] double LargestThresholdKeeping(double keep,
+                                             const std::vector<double>& ascending_scores);
 
 // The smallest threshold that at most floor(`let` * answers) answers pass with everything else;
 // `let` is from 0 to 1. nullopt: no more than these are accepted at any threshold.

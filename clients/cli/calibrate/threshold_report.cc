@@ -3,7 +3,7 @@
 #include "clients/cli/calibrate/threshold_report.h"
 
 #include <algorithm>
-#include <cmath>
+#include <iterator>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -32,29 +32,31 @@ ThresholdFinding FindThreshold(const DriveScores& scores, v1::ScoreType type,
   const auto found_wrong = scores.wrong.find(type);
   const std::vector<ScoredAnswer> wrong =
       found_wrong == scores.wrong.end() ? std::vector<ScoredAnswer>() : found_wrong->second;
-  const double let = 0.01 * criteria.max_wrong_percent;
   ThresholdFinding finding;
   finding.type = type;
   finding.right = AscendingScores(right);
   finding.wrong = AscendingScores(wrong);
-  const double largest = *LargestThresholdKeeping(0.01 * criteria.keep_percent, right);
-  double threshold = largest;
-  if (criteria.middle && !wrong.empty() && finding.wrong.back() < largest) {
-    threshold = ThresholdAtOrOver(0.5 * (finding.wrong.back() + largest));
-  }
-  finding.chosen = RatesAt(threshold, right, wrong);
-  finding.refusing = LeastThresholdRefusing(let, wrong);
+  const double keeping = LargestThresholdKeeping(0.01 * criteria.keep_percent, finding.right);
+  finding.keeping = RatesAt(keeping, right, wrong);
+  const auto refusing = LeastThresholdRefusing(0.01 * criteria.max_wrong_percent, wrong);
+  if (refusing.has_value()) finding.refusing = RatesAt(*refusing, right, wrong);
 
   std::map<double, std::vector<std::string>> meanings;
+  if (refusing.value_or(keeping) <= keeping) {
+    const auto over = std::upper_bound(finding.wrong.begin(), finding.wrong.end(), keeping);
+    const double highest = over == finding.wrong.begin() ? keeping : *std::prev(over);
+    const double midpoint = ThresholdAtOrOver(0.5 * (highest + keeping));
+    finding.recommended = RatesAt(midpoint, right, wrong);
+    meanings[midpoint].push_back("recommended");
+  }
   for (const double percent : {100.0, 95.0, 90.0}) {
     if (percent == criteria.keep_percent) continue;
-    meanings[*LargestThresholdKeeping(0.01 * percent, right)].push_back(
+    meanings[LargestThresholdKeeping(0.01 * percent, finding.right)].push_back(
         absl::StrFormat("keeps %g %%", percent));
   }
-  meanings[largest].push_back(absl::StrFormat("keeps %g %% (--keep)", criteria.keep_percent));
-  if (threshold < largest) meanings[threshold].push_back("--middle");
-  if (finding.refusing.has_value()) {
-    meanings[*finding.refusing].push_back(
+  meanings[keeping].push_back(absl::StrFormat("keeps %g %% (--keep)", criteria.keep_percent));
+  if (refusing.has_value()) {
+    meanings[*refusing].push_back(
         absl::StrFormat("at most %g %% of the wrong accepted", criteria.max_wrong_percent));
   }
   if (!wrong.empty()) meanings[ThresholdAtOrOver(finding.wrong.back())].push_back("over all wrong");
@@ -67,11 +69,13 @@ ThresholdFinding FindThreshold(const DriveScores& scores, v1::ScoreType type,
   return finding;
 }
 
+std::string IntervalText(size_t count, size_t total) {
+  const ShareInterval share = WilsonInterval(count, total);
+  return absl::StrFormat("%.1f to %.1f %%", 100.0 * share.low, 100.0 * share.high);
+}
+
 std::string CountText(size_t count, size_t total) {
-  if (total == 0) return "0 of 0";
-  const ShareInterval interval = WilsonInterval(count, total);
-  return absl::StrFormat("%d of %d (%.1f to %.1f %%)", count, total, 100.0 * interval.low,
-                         100.0 * interval.high);
+  return absl::StrFormat("%d of %d (%s)", count, total, IntervalText(count, total));
 }
 
 std::string CountsText(const DriveScores& scores, const ThresholdCriteria& criteria,
@@ -117,62 +121,45 @@ std::string RowsText(const ThresholdFinding& finding) {
   TextTable table(absl::StrCat(">", EnumWordOf(finding.type),
                                " over|>right|>95 % interval|>accepted|>wrong|>95 % interval|"
                                ">accepted|"));
-  const auto interval = [](size_t count, size_t total) {
-    const ShareInterval share = WilsonInterval(count, total);
-    return absl::StrFormat("%.1f to %.1f %%", 100.0 * share.low, 100.0 * share.high);
-  };
   for (const auto& [rates, meaning] : finding.rows) {
     table.AddRow({absl::StrFormat("%.3f", rates.threshold), absl::StrCat(rates.right_over),
-                  interval(rates.right_over, finding.right.size()),
+                  IntervalText(rates.right_over, finding.right.size()),
                   absl::StrCat(rates.right_accepted), absl::StrCat(rates.wrong_over),
-                  interval(rates.wrong_over, finding.wrong.size()),
+                  IntervalText(rates.wrong_over, finding.wrong.size()),
                   absl::StrCat(rates.wrong_accepted), meaning});
   }
   return table.Text();
 }
 
 std::string VerdictText(const ThresholdFinding& finding, const ThresholdCriteria& criteria) {
-  const ThresholdRates& at = finding.chosen;
+  const ThresholdRates& at = finding.recommended.value_or(finding.keeping);
   const std::string wrong = CountText(at.wrong_accepted, finding.wrong.size());
-  if (finding.separates()) {
+  if (finding.recommended.has_value()) {
     return absl::StrFormat(
         "Recommended: score_threshold %.3f of %s, which %s right answers are over, and with which "
         "%s wrong answers are accepted.\n",
         at.threshold, EnumWordOf(finding.type), CountText(at.right_over, finding.right.size()),
         wrong);
   }
-  const auto kept = finding.right.end() -
-                    std::upper_bound(finding.right.begin(), finding.right.end(), *finding.refusing);
   return absl::StrFormat(
       "No threshold is recommended: %s does not separate right answers from wrong ones. With %.3f, "
       "the largest that keeps %g %% of the right answers (--keep), %s wrong answers are accepted. "
       "With %.3f, the smallest with which at most %g %% of them are (--max-wrong), %d of %d right "
       "answers are kept.\n",
-      EnumWordOf(finding.type), at.threshold, criteria.keep_percent, wrong, *finding.refusing,
-      criteria.max_wrong_percent, kept, finding.right.size());
+      EnumWordOf(finding.type), at.threshold, criteria.keep_percent, wrong,
+      finding.refusing->threshold, criteria.max_wrong_percent, finding.refusing->right_over,
+      finding.right.size());
 }
 
 // Why the numbers may be worth less than they seem.
-std::vector<std::string> Reservations(const DriveScores& scores, const ThresholdCriteria& criteria,
-                                      const ThresholdFinding& finding) {
+std::vector<std::string> Reservations(const DriveScores& scores, const ThresholdFinding& finding) {
   std::vector<std::string> reservations = {
       "Intervals take scans to be independent. Those of a drive resemble each other: the true "
       "intervals are wider."};
-  if (!criteria.middle && finding.chosen.right_over == finding.right.size()) {
-    reservations.push_back(
-        absl::StrFormat("%d right answers are too few to lose any of them and keep %g %%, so the "
-                        "threshold is right below the lowest one.",
-                        finding.right.size(), criteria.keep_percent));
-  }
   if (finding.wrong.empty()) {
     reservations.emplace_back(
         "No search ended at a wrong pose, so it is not known what the threshold refuses. Start "
         "farther away (--farthest).");
-  } else if (!criteria.middle && finding.wrong.back() < finding.chosen.threshold) {
-    reservations.push_back(absl::StrFormat(
-        "No wrong answer is over %.3f: a threshold in the middle (--middle) refuses as many, and "
-        "leaves room for drives on which right answers score lower.",
-        ThresholdAtOrOver(finding.wrong.back())));
   }
   if (scores.wrong_from_pose > 0) {
     reservations.push_back(absl::StrFormat(
@@ -181,6 +168,10 @@ std::vector<std::string> Reservations(const DriveScores& scores, const Threshold
         scores.wrong_from_pose));
   }
   return reservations;
+}
+
+Json RecommendedJson(const ThresholdFinding& finding) {
+  return finding.recommended ? Json(finding.recommended->threshold) : Json(nullptr);
 }
 
 Json FindingJson(const ThresholdFinding& finding) {
@@ -196,8 +187,8 @@ Json FindingJson(const ThresholdFinding& finding) {
     return Json{share.low, share.high};
   };
   return {{"score_type", EnumWordOf(finding.type)},
-          {"threshold", finding.chosen.threshold},
-          {"separates", finding.separates()},
+          {"recommended", RecommendedJson(finding)},
+          {"keeping", finding.keeping.threshold},
           {"right", percentiles(finding.right)},
           {"wrong", percentiles(finding.wrong)},
           {"rates", ListJson(finding.rows, [&](const ThresholdRow& row) {
@@ -237,7 +228,7 @@ std::string ThresholdText(const DriveScores& scores, const ThresholdCriteria& cr
       "right, wrong: with a score over the threshold; accepted: those of them that pass "
       "the profile's other checks\n\n",
       VerdictText(findings.front(), criteria));
-  for (const std::string& reservation : Reservations(scores, criteria, findings.front())) {
+  for (const std::string& reservation : Reservations(scores, findings.front())) {
     absl::StrAppend(&text, "- ", reservation, "\n");
   }
   return text;
@@ -249,10 +240,9 @@ Json ThresholdJson(const DriveScores& scores, const ThresholdCriteria& criteria,
   return {{"drive", scores.drive},
           {"map", scores.map},
           {"profile", scores.profile.name()},
-          {"recommended", own.separates() ? Json(own.chosen.threshold) : Json(nullptr)},
+          {"recommended", RecommendedJson(own)},
           {"keep_percent", criteria.keep_percent},
           {"max_wrong_percent", criteria.max_wrong_percent},
-          {"middle", criteria.middle},
           {"wrong_distance_m", criteria.wrong_distance_m},
           {"wrong_angle_deg", criteria.wrong_angle_deg},
           {"farthest_m", criteria.farthest_m},
@@ -263,7 +253,7 @@ Json ThresholdJson(const DriveScores& scores, const ThresholdCriteria& criteria,
           {"wrong_from_pose", scores.wrong_from_pose},
           {"not_used", scores.not_used},
           {"left_out", scores.left_out},
-          {"reservations", Reservations(scores, criteria, own)},
+          {"reservations", Reservations(scores, own)},
           {"findings", ListJson(findings, &FindingJson)}};
 }
 
@@ -271,15 +261,15 @@ std::string ProfileWithThreshold(const DriveScores& scores, const ThresholdFindi
                                  const std::string& name, const std::string& date) {
   v1::Profile profile = scores.profile;
   profile.set_name(name);
-  profile.set_score_threshold(finding.chosen.threshold);
+  profile.set_score_threshold(finding.recommended->threshold);
   // The names are others' and must not end the comment.
   return absl::StrCat("# The profile ", scores.profile.name(),
-                      " with the score_threshold of voxloc calibrate ", "thresholds, ", date,
+                      " with the score_threshold of voxloc calibrate thresholds, ", date,
                       ".\n# Drive ", EscapeForTerminal(scores.drive), ", map ",
                       EscapeForTerminal(scores.map), ": ",
-                      CountText(finding.chosen.right_over, finding.right.size()),
+                      CountText(finding.recommended->right_over, finding.right.size()),
                       " right answers are over it,\n# and with it ",
-                      CountText(finding.chosen.wrong_accepted, finding.wrong.size()),
+                      CountText(finding.recommended->wrong_accepted, finding.wrong.size()),
                       " wrong answers are accepted.\n", MessageYaml(profile));
 }
 

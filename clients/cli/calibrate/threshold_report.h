@@ -25,7 +25,6 @@ struct ThresholdCriteria {
   double wrong_distance_m = 0.5;
   double wrong_angle_deg = 2.0;
   double farthest_m = 10.0;  // start; see DisplacedStarts
-  bool middle = false;       // see ThresholdFinding.chosen
 };
 
 // The answers of a drive that converged in the map.
@@ -52,14 +51,14 @@ struct ThresholdFinding {
   v1::ScoreType type = v1::SCORE_TYPE_NVTL;
   std::vector<double> right;  // scores in ascending order
   std::vector<double> wrong;
-  // The largest threshold that keeps enough right answers; or the middle between the highest score
-  // of a wrong answer and that one, if no wrong answer is over it.
-  ThresholdRates chosen;
-  std::optional<double> refusing;  // the smallest with which few enough wrong ones are accepted;
-                                   // nullopt: any
+  ThresholdRates keeping;  // the largest threshold that keeps enough right answers
+  // The smallest with which few enough wrong answers are accepted; nullopt: any.
+  std::optional<ThresholdRates> refusing;
+  // The midpoint between `keeping` and the highest score of a wrong answer that is not over it, or
+  // `keeping` if there is none: as many wrong answers are over both, and the midpoint leaves room
+  // for drives on which right answers score lower. nullopt: too many are accepted with `keeping`.
+  std::optional<ThresholdRates> recommended;
   std::vector<ThresholdRow> rows;  // thresholds to compare with, in ascending order
-  // `chosen` lets few enough wrong answers be accepted.
-  [[nodiscard]] bool separates() const { return !refusing || *refusing <= chosen.threshold; }
 };
 
 // First the score that the profile judges by, then the other. There must be right answers.
@@ -72,7 +71,8 @@ struct ThresholdFinding {
 [[nodiscard]] Json ThresholdJson(const DriveScores& scores, const ThresholdCriteria& criteria,
                                  const std::vector<ThresholdFinding>& findings);
 
-// The profile under another name, with the threshold of the finding and its origin as a comment.
+// The profile under another name, with the threshold that `finding` recommends, for which there
+// must be one, and its origin as a comment.
 [[nodiscard]] std::string ProfileWithThreshold(const DriveScores& scores,
                                                const ThresholdFinding& finding,
                                                const std::string& name, const std::string& date);

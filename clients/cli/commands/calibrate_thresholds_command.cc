@@ -194,31 +194,31 @@ absl::StatusOr<ExitCode> CalibrateThresholds(const ThresholdsFlags& options) {
   VOXLOC_TRY(CheckRightAnswers(scores));
 
   const std::vector<ThresholdFinding> findings = FindThresholds(scores, options.criteria);
-  const bool separates = findings.front().separates();
+  const bool recommends = findings.front().recommended.has_value();
   std::string text = ThresholdText(scores, options.criteria, findings);
-  if (!options.out.empty() && separates) {
+  if (!options.out.empty() && recommends) {
     const std::string date = absl::FormatTime("%Y-%m-%d", absl::Now(), absl::UTCTimeZone());
     VOXLOC_TRY(WriteTextFile(options.out,
                              ProfileWithThreshold(scores, findings.front(), options.name, date)));
   }
   if (!options.out.empty()) {
     absl::StrAppend(&text, "\nprofile ", options.name,
-                    separates ? " written to " : " NOT written to ", options.out, "\n");
+                    recommends ? " written to " : " NOT written to ", options.out, "\n");
   }
   return Report(options.server.json, text, ThresholdJson(scores, options.criteria, findings),
-                separates ? ExitCode::kOk : ExitCode::kNotAccepted);
+                recommends ? ExitCode::kOk : ExitCode::kNotAccepted);
 }
 
 constexpr char kThresholdsManual[] =
     R"(A result is accepted only if its score is over the profile's score_threshold. How high right
 answers score depends on the sensor, the map and the cells of the profile. This command aligns
 every scan of a drive whose poses you know to be right, from its pose, and from 11 starts around
-it, up to --farthest and 180 degrees off, so that some searches end at wrong poses. It recommends
-the largest threshold that keeps --keep of the right answers, if at most --max-wrong of the wrong
-ones are then accepted. Otherwise it says what would be lost, writes no profile, and the exit code
-is 4. A threshold right below the scores of one drive refuses answers of the next: where all wrong
-answers score lower, --middle leaves room. The poses may be a trajectory that voxloc found and you
-have checked.
+it, up to --farthest and 180 degrees off, so that some searches end at wrong poses. If the largest
+threshold that keeps --keep of the right answers accepts at most --max-wrong of the wrong ones,
+the command recommends the midpoint between that threshold and the highest score of a wrong answer
+below it. That leaves room for drives on which right answers score lower. Otherwise it says what
+would be lost, writes no profile, and the exit code is 4. The poses may be a trajectory that voxloc
+found and you have checked.
 
 Give --points, --leaf and the ranges that your vehicles use: scores depend on them. Guesses have
 no covariance and there is no odometry, so that a strict profile accepts fewer answers here than
@@ -228,7 +228,7 @@ Files of poses are those of voxloc replay, and so is --bag.
 
 Example:
   voxloc calibrate thresholds --map town --profile precise --scans drive/scans \
-      --poses drive/poses.txt --points 1500 --min-range 1 --middle --name town --out town.yaml
+      --poses drive/poses.txt --points 1500 --min-range 1 --name town --out town.yaml
   voxlocd --profile-files=town.yaml
 A map that the server had before serves the new profile once it was deleted and loaded again.)";
 
@@ -253,11 +253,8 @@ void AddCalibrateThresholdsCommand(CLI::App* calibrate, Work* chosen) {
       ->check(CLI::Range(1e-3, 100.0));
   AddDefaulted(command, "--max-wrong", options->criteria.max_wrong_percent, "PERCENT",
                "Recommend a threshold only if at most this share of the wrong answers is accepted "
-               "with it, %")
+               "with it, 0 to 100 %")
       ->check(CLI::Range(0.0, 100.0));
-  command->add_flag("--middle", options->criteria.middle,
-                    "Where all wrong answers score lower than that threshold, recommend the middle "
-                    "between it and the highest of them, which leaves room for other drives");
   AddDefaulted(command, "--wrong-distance", options->criteria.wrong_distance_m, "M",
                "Take an answer to be wrong if it is farther than M metres from the right pose, and "
                "right within half of that, 0.01 to 100")

@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <functional>
 #include <utility>
@@ -18,11 +19,31 @@
 namespace voxloc::cli {
 namespace {
 
+using ::testing::ContainsRegex;
 using ::testing::HasSubstr;
 
 std::vector<ScoredAnswer> AnswersOf(const std::vector<double>& scores, bool accepted = true) {
   std::vector<ScoredAnswer> answers;
   for (const double score : scores) answers.push_back({score, accepted});
+  return answers;
+}
+
+std::vector<double> AscendingScoresOf(const std::vector<ScoredAnswer>& answers) {
+  std::vector<double> scores;
+  for (const ScoredAnswer& answer : answers) scores.push_back(answer.score);
+  std::sort(scores.begin(), scores.end());
+  return scores;
+}
+
+// A part of the scores is on thresholds, where "over" and "not below" differ, with ties.
+std::vector<ScoredAnswer> RandomAnswers(int count, double low, double high, bool on_thresholds,
+                                        RandomNumbers* random) {
+  std::vector<ScoredAnswer> answers;
+  for (int i = 0; i < count; ++i) {
+    const double score = random->Uniform(low, high);
+    answers.push_back(
+        {on_thresholds ? std::round(score * 50.0) / 50.0 : score, random->Uniform(0.0, 1.0) < 0.7});
+  }
   return answers;
 }
 
@@ -46,19 +67,14 @@ std::vector<double> ThresholdsWhere(const std::function<bool(double)>& holds) {
 TEST(ScoreThreshold, IsTheOneOfBruteForce) {
   RandomNumbers random(1);
   for (int round = 0; round < 60; ++round) {
-    std::vector<ScoredAnswer> answers;
     const int count = 1 + round * 3;
-    for (int i = 0; i < count; ++i) {
-      double score = random.Uniform(-1.0, 1.0);
-      // On a threshold, where "over" and "not below" differ; with ties.
-      if (round % 2 == 0) score = std::round(score * 50.0) / 50.0;
-      answers.push_back({score, random.Uniform(0.0, 1.0) < 0.7});
-    }
+    const auto answers = RandomAnswers(count, -1.0, 1.0, round % 2 == 0, &random);
     for (const double share : {0.001, 0.05, 0.5, 0.9, 0.95, 0.99, 1.0}) {
       const auto keeping = ThresholdsWhere([&](double threshold) {
         return static_cast<double>(CountOver(threshold, answers, false)) >= share * count - 1e-9;
       });
-      EXPECT_EQ(LargestThresholdKeeping(share, answers), keeping.back()) << round << " " << share;
+      EXPECT_EQ(LargestThresholdKeeping(share, AscendingScoresOf(answers)), keeping.back())
+          << round << " " << share;
       const auto refusing = ThresholdsWhere([&](double threshold) {
         return static_cast<double>(CountOver(threshold, answers, true)) <= share * count + 1e-9;
       });
@@ -74,16 +90,16 @@ TEST(ScoreThreshold, IsTheOneOfBruteForce) {
 }
 
 TEST(ScoreThreshold, EdgeCases) {
-  EXPECT_FALSE(LargestThresholdKeeping(0.99, {}).has_value());
   EXPECT_FALSE(LeastThresholdRefusing(0.0, {}).has_value());
-  const auto equal = AnswersOf(std::vector<double>(50, 2.5));
-  EXPECT_EQ(LargestThresholdKeeping(0.99, equal), 2.499);
-  EXPECT_EQ(LargestThresholdKeeping(0.01, equal), 2.499);
+  const std::vector<double> equal_scores(50, 2.5);
+  EXPECT_EQ(LargestThresholdKeeping(0.99, equal_scores), 2.499);
+  EXPECT_EQ(LargestThresholdKeeping(0.01, equal_scores), 2.499);
+  const auto equal = AnswersOf(equal_scores);
   EXPECT_EQ(LeastThresholdRefusing(0.0, equal), 2.5);
   EXPECT_FALSE(LeastThresholdRefusing(1.0, equal).has_value());
   EXPECT_FALSE(LeastThresholdRefusing(0.0, AnswersOf({9.0}, false)).has_value());
   for (const double score : {-kMaxScore, -1e-12, 0.0, 1e-12, 1.0 / 3.0, kMaxScore}) {
-    const double below = *LargestThresholdKeeping(1.0, AnswersOf({score}));
+    const double below = LargestThresholdKeeping(1.0, {score});
     EXPECT_LT(below, score);
     EXPECT_GE(ThresholdAtOrOver(score), score);
     EXPECT_NEAR(below, score, 0.0011);
@@ -165,42 +181,78 @@ std::vector<double> Evenly(double from, double to, int count) {
   return values;
 }
 
-TEST(ThresholdReport, RecommendsWhatKeepsTheAskedShare) {
+TEST(ThresholdReport, RecommendsTheMidpointOfBruteForce) {
+  RandomNumbers random(2);
+  int separate = 0;
+  constexpr int kRounds = 200;
+  for (int round = 0; round < kRounds; ++round) {
+    const bool on_thresholds = round % 2 == 0;
+    const double highest_wrong = random.Uniform(0.0, 1.0);
+    const auto right = RandomAnswers(40 + round, 0.0, 1.0, on_thresholds, &random);
+    const auto wrong = RandomAnswers(round, -1.0, highest_wrong, on_thresholds, &random);
+    DriveScores scores;
+    for (const v1::ScoreType type : {v1::SCORE_TYPE_NVTL, v1::SCORE_TYPE_TRANSFORM_PROBABILITY}) {
+      scores.right[type] = right;
+      scores.wrong[type] = wrong;
+    }
+    ThresholdCriteria criteria;
+    criteria.keep_percent = random.Uniform(50.0, 100.0);
+    criteria.max_wrong_percent = round % 3 == 0 ? 0.0 : random.Uniform(0.0, 20.0);
+    const ThresholdFinding finding = FindThresholds(scores, criteria)[0];
+
+    const auto share = [](size_t count, const std::vector<ScoredAnswer>& of) {
+      return 100.0 * static_cast<double>(count) / static_cast<double>(of.size());
+    };
+    const double keeping =
+        ThresholdsWhere([&](double threshold) {
+          return share(CountOver(threshold, right, false), right) >= criteria.keep_percent;
+        }).back();
+    EXPECT_EQ(finding.keeping.threshold, keeping) << round;
+    const size_t accepted = CountOver(keeping, wrong, true);
+    ASSERT_EQ(finding.recommended.has_value(),
+              accepted == 0 || share(accepted, wrong) <= criteria.max_wrong_percent)
+        << round;
+    if (!finding.recommended.has_value()) continue;
+    ++separate;
+    double highest = -2.0;
+    for (const ScoredAnswer& answer : wrong) {
+      if (answer.score <= keeping) highest = std::max(highest, answer.score);
+    }
+    const double midpoint = highest < -1.0 ? keeping : 0.5 * (highest + keeping);
+    const double threshold = finding.recommended->threshold;
+    EXPECT_GE(threshold, midpoint - 1e-9) << round;
+    EXPECT_LT(threshold, midpoint + 0.001 + 1e-9) << round;
+    EXPECT_EQ(finding.recommended->wrong_over, CountOver(keeping, wrong, false)) << round;
+    EXPECT_EQ(finding.recommended->wrong_accepted, accepted) << round;
+    EXPECT_EQ(finding.recommended->right_over, CountOver(threshold, right, false)) << round;
+  }
+  EXPECT_GT(separate, kRounds / 4);
+  EXPECT_LT(separate, kRounds * 3 / 4);
+}
+
+TEST(ThresholdReport, ShowsTheMidpointAndTheThresholdThatKeepsTheAskedShare) {
   const DriveScores scores = ScoresOf(Evenly(3.0, 4.0, 101), Evenly(1.0, 2.0, 50));
   const auto findings = FindThresholds(scores, {});
   ASSERT_EQ(findings.size(), 2U);
   EXPECT_EQ(findings[0].type, v1::SCORE_TYPE_TRANSFORM_PROBABILITY) << "the profile's comes first";
-  EXPECT_TRUE(findings[0].separates());
-  EXPECT_EQ(findings[0].chosen.threshold, 3.009);
-  EXPECT_EQ(findings[0].chosen.right_over, 100U);
-  EXPECT_FALSE(findings[1].separates());
+  EXPECT_EQ(findings[0].keeping.threshold, 3.009);
+  EXPECT_EQ(findings[0].keeping.right_over, 100U);
+  EXPECT_FALSE(findings[1].recommended.has_value());
   const std::string text = ThresholdText(scores, {}, findings);
-  EXPECT_THAT(text, HasSubstr("Recommended: score_threshold 3.009 of transform-probability"));
-  EXPECT_THAT(text, HasSubstr("No wrong answer is over 2.000"));
-  EXPECT_EQ(ThresholdJson(scores, {}, findings)["recommended"], 3.009);
+  EXPECT_THAT(text, HasSubstr("Recommended: score_threshold 2.505 of transform-probability"));
+  EXPECT_THAT(text, ContainsRegex("\n *2.505 .* recommended\n"));
+  EXPECT_THAT(text, ContainsRegex("\n *3.009 .* keeps 99 % \\(--keep\\)\n"));
+  EXPECT_EQ(ThresholdJson(scores, {}, findings)["recommended"], 2.505);
   const std::string profile = ProfileWithThreshold(scores, findings[0], "yard", "2026-01-31");
   EXPECT_THAT(profile, HasSubstr("\nname: \"yard\"\n"));
-  EXPECT_THAT(profile, HasSubstr("\nscore_threshold: 3.009\n"));
-  EXPECT_THAT(profile, HasSubstr("# Drive drive\\x0a- x, map yard: 100 of 101"));
-}
-
-TEST(ThresholdReport, TakesTheMiddleWhereAllWrongAnswersScoreLower) {
-  ThresholdCriteria criteria;
-  criteria.middle = true;
-  EXPECT_EQ(FindThresholds(ScoresOf(Evenly(3.0, 4.0, 101), Evenly(1.0, 2.0, 50)), criteria)[0]
-                .chosen.threshold,
-            2.505);  // of 2 and 3.009
-  EXPECT_EQ(FindThresholds(ScoresOf(Evenly(3.0, 4.0, 101), Evenly(1.0, 3.5, 50)), criteria)[0]
-                .chosen.threshold,
-            3.009);
-  EXPECT_EQ(FindThresholds(ScoresOf(Evenly(3.0, 4.0, 101), {}), criteria)[0].chosen.threshold,
-            3.009);
+  EXPECT_THAT(profile, HasSubstr("\nscore_threshold: 2.505\n"));
+  EXPECT_THAT(profile, HasSubstr("# Drive drive\\x0a- x, map yard: 101 of 101"));
 }
 
 TEST(ThresholdReport, RecommendsNothingWhereScoresDoNotSeparate) {
   const DriveScores scores = ScoresOf(Evenly(2.0, 3.0, 101), Evenly(2.0, 3.0, 101));
   const auto findings = FindThresholds(scores, {});
-  EXPECT_FALSE(findings[0].separates());
+  EXPECT_FALSE(findings[0].recommended.has_value());
   const std::string text = ThresholdText(scores, {}, findings);
   EXPECT_THAT(text, HasSubstr("No threshold is recommended"));
   // Five of 101 wrong ones may pass, and as many right ones then do.
@@ -209,14 +261,13 @@ TEST(ThresholdReport, RecommendsNothingWhereScoresDoNotSeparate) {
   EXPECT_TRUE(ThresholdJson(scores, {}, findings)["recommended"].is_null());
   // Where the profile's other checks refuse the wrong ones, the score need not.
   const DriveScores strict = ScoresOf(Evenly(2.0, 3.0, 101), Evenly(2.0, 3.0, 101), false);
-  EXPECT_TRUE(FindThresholds(strict, {})[0].separates());
+  EXPECT_TRUE(FindThresholds(strict, {})[0].recommended.has_value());
 }
 
 TEST(ThresholdReport, SaysWhatItDoesNotKnow) {
   DriveScores scores = ScoresOf(Evenly(2.0, 3.0, 25), {});
   scores.wrong_from_pose = 3;
   const std::string text = ThresholdText(scores, {}, FindThresholds(scores, {}));
-  EXPECT_THAT(text, HasSubstr("25 right answers are too few to lose any of them and keep 99 %"));
   EXPECT_THAT(text, HasSubstr("No search ended at a wrong pose"));
   EXPECT_THAT(text, HasSubstr("3 searches left the known pose"));
 }

@@ -90,7 +90,7 @@ TEST(CommandLine, AcceptsWhatTheManualShows) {
       "1,0,1.8,0,0,0 --gate score_threshold=2",
       "calibrate thresholds --map m --scans d --poses p --keep 95 --max-wrong 0 --wrong-distance 1 "
       "--out profile.yaml --name yard",
-      "calibrate thresholds --map m --bag drive.mcap --farthest 5 --middle --json -",
+      "calibrate thresholds --map m --bag drive.mcap --farthest 5 --json -",
       "locate --map m --report-particles --gate=score_threshold=2 scan.pcd",
       "load-test --map m --scans d --poses p --streams 16 --cancel-percent 5 --slow-readers 2 "
       "--read-delay 0.2 --one-outcome",
