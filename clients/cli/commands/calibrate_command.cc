@@ -295,6 +295,7 @@ void AddCalibrateCommand(CLI::App* parent, Work* chosen) {
   AddAlignmentFlags(command, &options->alignment);
   command->get_option("--calib")->excludes(command->get_option("--base-t-sensor"));
   AddServerFlags(command, &options->server);
+  AddCalibrateThresholdsCommand(command, chosen);
 }
 
 }  // namespace voxloc::cli

@@ -74,7 +74,10 @@ void AddMapCellsCommand(CLI::App* parent, Work* chosen);
 void AddAdminCommands(CLI::App* parent, Work* chosen);
 void AddBagInfoCommand(CLI::App* parent, Work* chosen);
 void AddAlignCommand(CLI::App* parent, Work* chosen);
+// calibrate, and calibrate thresholds.
 void AddCalibrateCommand(CLI::App* parent, Work* chosen);
+// To the command calibrate, whose required flags it does without.
+void AddCalibrateThresholdsCommand(CLI::App* calibrate, Work* chosen);
 // `command_line`: what was typed, which the JSON says.
 void AddCompareCommand(CLI::App* parent, const std::string& command_line, Work* chosen);
 void AddFleetCommand(CLI::App* parent, Work* chosen);

@@ -18,6 +18,7 @@
 #include "clients/cli/flags/option.h"
 #include "clients/cli/output/output.h"
 #include "clients/cli/output/terminal.h"
+#include "clients/cli/replay/replay_drive.h"
 #include "clients/cli/report/report.h"
 #include "clients/dataset/bag/bag.h"
 #include "clients/dataset/bag/messages.h"
@@ -65,18 +66,19 @@ struct CompareFlags {
 // What was recorded. `options`: gets the topics of the scans and the guesses.
 absl::StatusOr<RecordedRun> ReadRecordedRun(const CompareFlags& flags, ReplayFlags* options) {
   RecordedRun run;
-  if (!options->bag.paths.empty()) {
+  if (!options->drive.bag.paths.empty()) {
     RecordedNames names = flags.names;
-    names.points_topic = options->bag.points_topic;
-    names.poses_topic = std::exchange(options->bag.poses_topic, "");
-    VOXLOC_ASSIGN_OR_RETURN(const std::unique_ptr<bag::Bag> bag, bag::OpenBag(options->bag.paths));
+    names.points_topic = options->drive.bag.points_topic;
+    names.poses_topic = std::exchange(options->drive.bag.poses_topic, "");
+    VOXLOC_ASSIGN_OR_RETURN(const std::unique_ptr<bag::Bag> bag,
+                            bag::OpenBag(options->drive.bag.paths));
     const bag::BagContents& contents = bag->contents();
     VOXLOC_ASSIGN_OR_RETURN(
         const RecordedTopics topics,
         ChooseRecordedTopics(contents, names, flags.poses.empty(), flags.guesses.empty()));
-    options->bag.points_topic = contents.topics[topics.points].name;
+    options->drive.bag.points_topic = contents.topics[topics.points].name;
     if (topics.guesses.has_value()) {
-      options->bag.poses_topic = contents.topics[*topics.guesses].name;
+      options->drive.bag.poses_topic = contents.topics[*topics.guesses].name;
     }
     if (topics.poses.has_value()) {
       run.poses = contents.topics[*topics.poses].name;
@@ -115,8 +117,9 @@ absl::StatusOr<ExitCode> Compare(const CompareFlags& flags) {
   const Interrupt interrupt;
   ReplayFlags options = flags.replay;
   VOXLOC_ASSIGN_OR_RETURN(const RecordedRun recorded, ReadRecordedRun(flags, &options));
-  options.files.poses = flags.guesses;
-  VOXLOC_ASSIGN_OR_RETURN(ReplayDrive drive, OpenReplayDrive(options));
+  options.drive.files.poses = flags.guesses;
+  VOXLOC_ASSIGN_OR_RETURN(ReplayDrive drive, OpenReplayDrive(options.drive, options.scan.read(),
+                                                             options.alignment.base_T_sensor));
   VOXLOC_TRY(CheckFrames(recorded, drive));
   SetGuessesApart(recorded, &drive.input);
   const size_t planned = drive.input.scans.size();
@@ -126,7 +129,7 @@ absl::StatusOr<ExitCode> Compare(const CompareFlags& flags) {
   VOXLOC_ASSIGN_OR_RETURN(const std::unique_ptr<client::LocalizationSession> session,
                           OpenReplaySession(options, channel, setup));
   ReplaySetting setting = ReplaySettingOf(options, session->opened());
-  setting.guess = flags.guesses.empty() ? options.bag.poses_topic : flags.guesses;
+  setting.guess = flags.guesses.empty() ? options.drive.bag.poses_topic : flags.guesses;
   const GuessSource guesses(drive.input, GuessSource::Kind::kFile, std::nullopt, options.scan.seed);
   const Stopwatch watch;
   ReplayOutcome outcome;
@@ -153,7 +156,7 @@ absl::StatusOr<ExitCode> Compare(const CompareFlags& flags) {
 }
 
 void AddRecordedFlags(CLI::App* command, CompareFlags* flags) {
-  AddOption(command, "--scans", flags->replay.files.scans, "DIR",
+  AddOption(command, "--scans", flags->replay.drive.files.scans, "DIR",
             "Send the scans of this directory: PCD, PLY or KITTI .bin")
       ->required();
   CLI::Option* const poses =
@@ -166,7 +169,7 @@ void AddRecordedFlags(CLI::App* command, CompareFlags* flags) {
   guesses->required();
   AddOption(command, "--values", flags->values, "FILE",
             "Compare with the values in FILE too, a table by stamps");
-  CLI::Option* const bag = AddBagFlags(command, &flags->replay.bag);
+  CLI::Option* const bag = AddBagFlags(command, &flags->replay.drive.bag);
   command->get_option("--points-topic")
       ->description(
           "Take the scans from this topic (sensor_msgs/PointCloud2); default: the cloud that "
@@ -216,15 +219,16 @@ void AddCompareCommand(CLI::App* parent, const std::string& command_line, Work* 
   ReplayFlags& replay = flags->replay;
   replay.command_line = command_line;
   replay.map.profile = "autoware";
-  replay.files.pose_format = "tum";
-  replay.bag.poses_are = "guesses";
-  replay.bag.frames.base = "base_link";  // Autoware's, where poses do not name it
+  replay.drive.files.pose_format = "tum";
+  replay.drive.bag.poses_are = "guesses";
+  replay.drive.bag.frames.base = "base_link";  // Autoware's, where poses do not name it
   AddMapFlags(command, &replay.map);
   command->get_option("--profile")->capture_default_str();
   AddRecordedFlags(command, flags);
   command->get_option("--base-frame")->capture_default_str();
   AddThresholdFlags(command, &flags->thresholds);
-  AddDefaulted(command, "--max-scans", replay.files.max_scans, "N", "Stop after N scans; 0: all");
+  AddDefaulted(command, "--max-scans", replay.drive.files.max_scans, "N",
+               "Stop after N scans; 0: all");
   AddOutputFile(command, "--report", &replay.report, "Write an HTML report that needs no network");
   AddScanFlags(command, &replay.scan);
   AddAlignmentFlags(command, &replay.alignment);

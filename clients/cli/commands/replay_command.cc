@@ -11,6 +11,7 @@
 #include "clients/cli/output/output.h"
 #include "clients/cli/output/terminal.h"
 #include "clients/cli/replay/capture_replay.h"
+#include "clients/cli/replay/replay_drive.h"
 #include "clients/cli/replay/replay_results.h"
 #include "clients/cli/replay/replay_runner.h"
 #include "clients/cli/report/report.h"
@@ -38,7 +39,9 @@ void AddCells(const ReplayFlags& options, const client::Channel& channel,
 
 absl::StatusOr<ExitCode> Replay(const ReplayFlags& options) {
   const Interrupt interrupt;
-  VOXLOC_ASSIGN_OR_RETURN(ReplayDrive drive, OpenReplayDrive(options));
+  VOXLOC_ASSIGN_OR_RETURN(ReplayDrive drive,
+                          OpenReplayDrive(options.drive, options.scan.read(),
+                                          options.alignment.base_T_sensor, PointTimesOf(options)));
   if (!options.odometry.empty()) VOXLOC_TRY(ReadOdometry(options.odometry, &drive.input));
   const ReplayInput& input = drive.input;
   std::optional<Perturbation> perturbation;

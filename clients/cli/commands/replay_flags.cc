@@ -19,14 +19,14 @@ namespace {
 constexpr int kMaxReportScans = 50;
 
 bool HasGuesses(const ReplayFlags& flags) {
-  return !flags.files.guesses.empty() || !flags.bag.guesses_topic.empty();
+  return !flags.drive.files.guesses.empty() || !flags.drive.bag.guesses_topic.empty();
 }
 
 // What is read must not be replaced by what is written.
 absl::Status CheckOutputs(const ReplayFlags& flags) {
-  std::vector<std::string> inputs = {flags.files.poses, flags.files.guesses, flags.odometry,
-                                     flags.references};
-  inputs.insert(inputs.end(), flags.bag.paths.begin(), flags.bag.paths.end());
+  std::vector<std::string> inputs = {flags.drive.files.poses, flags.drive.files.guesses,
+                                     flags.odometry, flags.references};
+  inputs.insert(inputs.end(), flags.drive.bag.paths.begin(), flags.drive.bag.paths.end());
   for (const std::string& output : flags.output) {
     for (const std::string& input : inputs) {
       std::error_code error;  // of files that are not there, which are not the same
@@ -86,22 +86,21 @@ Examples:
       --base-frame base_link
   voxloc replay --capture bad.capture --server localhost:50051)";
 
-void AddFileFlags(CLI::App* command, ReplayFlags* flags) {
-  AddOption(command, "--scans", flags->files.scans, "DIR",
-            "Send the scans of this directory: PCD, PLY or KITTI .bin")
-      ->required();
-  AddOption(command, "--poses", flags->files.poses, "FILE",
-            "Read the true pose of every scan from FILE; with --bag poses by their stamps, format "
-            "tum, in place of the bag's")
-      ->required();
-  AddPoseFormatFlag(command, "--pose-format", "Set the format of the files of poses and guesses",
-                    &flags->files.pose_format);
-  AddCalibrationFlag(command, &flags->files.calibration);
+// How each search starts, and what is sent beside the scans. `bag` is --bag.
+void AddGuessFlags(CLI::App* command, CLI::Option* bag, ReplayFlags* flags) {
   command->add_option("--guess", flags->guess, "Start the search for each scan here")
       ->check(CLI::IsMember({"truth", "previous", "odometry"}))
       ->capture_default_str();
-  AddOption(command, "--guesses", flags->files.guesses, "FILE",
-            "Read the guess of every scan from FILE, in the format of --poses");
+  AddOption(command, "--guesses", flags->drive.files.guesses, "FILE",
+            "Read the guess of every scan from FILE, in the format of --poses")
+      ->excludes(bag);
+  AddOption(command, "--guesses-topic", flags->drive.bag.guesses_topic, "TOPIC",
+            "Take the guess of every scan from this topic of poses or odometry")
+      ->needs(bag);
+  AddDefaulted(command, "--point-times", flags->point_times, "FIELD",
+               "Send the times of the points, so that the server deskews the scans: `auto` for the "
+               "first field that is known, or the name of a field; `none` for no times. Of files, "
+               "PCD of DATA binary");
   AddOption(command, "--odometry", flags->odometry, "FILE",
             "Send the odometry in FILE with every scan: poses odom_T_base by their stamps, format "
             "tum, at most 1 s apart around each scan");
@@ -112,25 +111,6 @@ void AddFileFlags(CLI::App* command, ReplayFlags* flags) {
                "Describe the odometry's errors to the filter of --fusion, SI units",
                v1::FusionOptions::default_instance(), &flags->fusion_options)
       ->needs("--fusion");
-  AddDefaulted(command, "--max-scans", flags->files.max_scans, "N", "Stop after N scans; 0: all");
-}
-
-// The flags of a bag, which replaces the files.
-void AddReplayBagFlags(CLI::App* command, ReplayFlags* flags) {
-  CLI::Option* bag = AddBagFlags(command, &flags->bag);
-  AddOption(command, "--guesses-topic", flags->bag.guesses_topic, "TOPIC",
-            "Take the guess of every scan from this topic of poses or odometry")
-      ->needs(bag);
-  AddDefaulted(command, "--point-times", flags->point_times, "FIELD",
-               "Send the times of the points, so that the server deskews the scans: `auto` for the "
-               "first field that is known, or the name of a field; `none` for no times. Of files, "
-               "PCD of DATA binary");
-  for (const char* name : {"--scans", "--guesses", "--pose-format", "--calib"}) {
-    bag->excludes(command->get_option(name));
-  }
-  bag->each([command](const std::string& /*path*/) {
-    for (const char* name : {"--scans", "--poses"}) command->get_option(name)->required(false);
-  });
 }
 
 // After all options of drives, which do not go with it, and before those of the server.
@@ -150,11 +130,34 @@ void AddCaptureFlag(CLI::App* command, std::vector<std::string>* captures) {
 
 }  // namespace
 
+CLI::Option* AddDriveFlags(CLI::App* command, const std::string& poses, DriveFlags* flags) {
+  AddOption(command, "--scans", flags->files.scans, "DIR",
+            "Send the scans of this directory: PCD, PLY or KITTI .bin")
+      ->required();
+  AddOption(command, "--poses", flags->files.poses, "FILE",
+            absl::StrCat(poses,
+                         "; with --bag poses by their stamps, format tum, in place of the "
+                         "bag's"))
+      ->required();
+  AddPoseFormatFlag(command, "--pose-format", "Set the format of the files of poses",
+                    &flags->files.pose_format);
+  AddCalibrationFlag(command, &flags->files.calibration);
+  AddDefaulted(command, "--max-scans", flags->files.max_scans, "N", "Stop after N scans; 0: all");
+  CLI::Option* bag = AddBagFlags(command, &flags->bag);
+  for (const char* name : {"--scans", "--pose-format", "--calib"}) {
+    bag->excludes(command->get_option(name));
+  }
+  return bag->each([command](const std::string& /*path*/) {
+    for (const char* name : {"--scans", "--poses"}) command->get_option(name)->required(false);
+  });
+}
+
 void AddReplayFlags(CLI::App* command, ReplayFlags* flags) {
   command->footer(kReplayManual);
   AddMapFlags(command, &flags->map);
-  AddFileFlags(command, flags);
-  AddReplayBagFlags(command, flags);
+  CLI::Option* bag =
+      AddDriveFlags(command, "Read the true pose of every scan from FILE", &flags->drive);
+  AddGuessFlags(command, bag, flags);
   AddPerturbFlag(command, &flags->perturb);
   AddOption(command, "--guess-sigma", flags->guess_sigma, "SX,SY,SZ,SROLL,SPITCH,SYAW",
             "Tell the server how good the guesses are: standard deviations in metres along the "

@@ -13,8 +13,8 @@
 
 #include "absl/status/status.h"
 #include "clients/cli/flags/request_flags.h"
+#include "clients/cli/replay/replay_drive.h"
 #include "clients/cli/replay/replay_input.h"
-#include "clients/dataset/bag/drive.h"
 #include "clients/pointcloud2/point_cloud2.h"
 #include "voxloc/v1/session.pb.h"
 
@@ -22,7 +22,7 @@ namespace voxloc::cli {
 
 struct ReplayFlags {
   std::vector<std::string> captures;
-  bag::DriveOptions bag;
+  DriveFlags drive;
   std::string point_times = "none";
   ServerFlags server;
   MapFlags map;
@@ -36,7 +36,6 @@ struct ReplayFlags {
   std::vector<std::string> recovery;  // KEY=VALUE of v1::RecoveryOptions; empty: off
   bool fusion = false;
   std::vector<std::string> fusion_options;  // KEY=VALUE of v1::FusionOptions
-  ReplayFiles files;
   std::string guess = "truth";
   std::string perturb;
   std::string guess_sigma;
@@ -48,6 +47,10 @@ struct ReplayFlags {
   std::string compare;  // the JSON of another replay; empty: none
   std::string command_line;
 };
+
+// --scans, --poses, --pose-format, --calib and --max-scans, or --bag with its topics and frames.
+// `poses` is the help text of --poses. Returns --bag.
+CLI::Option* AddDriveFlags(CLI::App* command, const std::string& poses, DriveFlags* flags);
 
 // All but --help. `flags` must outlive the command.
 void AddReplayFlags(CLI::App* command, ReplayFlags* flags);

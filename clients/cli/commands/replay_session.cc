@@ -3,64 +3,16 @@
 #include "clients/cli/commands/replay_session.h"
 
 #include <cstdio>
-#include <string>
-#include <utility>
-#include <vector>
 
 #include "absl/strings/str_format.h"
-#include "absl/strings/str_join.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "clients/cli/flags/option.h"
 #include "clients/cli/output/terminal.h"
 #include "clients/cli/results/result_files.h"
 #include "clients/cpp/messages.h"
-#include "clients/dataset/trajectory_file.h"
-#include "clients/pointcloud2/point_cloud2.h"
-#include "core/status/try.h"
 
 namespace voxloc::cli {
-
-absl::StatusOr<ReplayDrive> OpenReplayDrive(const ReplayFlags& options) {
-  ReplayDrive drive;
-  if (!options.alignment.base_T_sensor.empty()) {
-    VOXLOC_ASSIGN_OR_RETURN(drive.base_T_sensor, ParsePoseText(options.alignment.base_T_sensor));
-  }
-  if (options.bag.paths.empty()) {
-    ReplayFiles files = options.files;
-    files.read = options.scan.read();
-    VOXLOC_ASSIGN_OR_RETURN(drive.input, ReadReplayInput(files));
-    // With a mount the poses may be those of a camera.
-    if (drive.base_T_sensor.has_value()) drive.input.notes.warnings.clear();
-    PrintNotes(drive.input.notes);
-    drive.scans = FileScans(drive.input.scans, files.read, PointTimesOf(options));
-    return drive;
-  }
-  bag::DriveOptions of_bag = options.bag;
-  of_bag.poses_file = options.files.poses;
-  of_bag.max_scans = options.files.max_scans;
-  VOXLOC_ASSIGN_OR_RETURN(drive.bag, OpenDrive(std::move(of_bag), options.alignment.base_T_sensor));
-  drive.base_T_sensor = drive.bag->base_T_sensor();
-  for (const bag::DriveScan& scan : drive.bag->scans()) {
-    drive.input.scans.push_back(SecondsFromNanoseconds(scan.stamp_ns));
-    drive.input.truth.push_back({scan.stamp_ns, scan.map_T_base});
-    if (!options.bag.guesses_topic.empty()) drive.input.guesses.push_back(scan.guess_map_T_base);
-  }
-  VOXLOC_ASSIGN_OR_RETURN(std::unique_ptr<bag::DriveClouds> clouds, drive.bag->ReadClouds());
-  // Functions can be copied, which an owner cannot.
-  const std::shared_ptr<bag::DriveClouds> shared = std::move(clouds);
-  drive.scans = [shared, times = PointTimesOf(options)]() -> absl::StatusOr<SourceScan> {
-    SourceScan scan;
-    if (!times.has_value()) {
-      VOXLOC_ASSIGN_OR_RETURN(scan.cloud, shared->Next());
-      return scan;
-    }
-    VOXLOC_ASSIGN_OR_RETURN(scan.timed, shared->NextWithTimes(*times));
-    VOXLOC_TRY(client::DecodePoints(*scan.timed, &scan.cloud));
-    return scan;
-  };
-  return drive;
-}
 
 v1::ScanSetup ReplaySetupOf(const char* vehicle, const ReplayFlags& options,
                             const std::optional<Pose>& base_T_sensor) {
@@ -98,12 +50,12 @@ ReplaySetting ReplaySettingOf(const ReplayFlags& options, const v1::SessionOpene
   setting.engine = opened.engine();
   setting.map = options.map.map;
   setting.profile = opened.profile().name();
-  setting.scans = options.files.scans;
+  setting.scans = options.drive.Name();
   setting.guess = options.guess;
   if (GuessKindOf(options) == GuessSource::Kind::kFile) {
-    setting.guess = options.bag.paths.empty() ? options.files.guesses : options.bag.guesses_topic;
+    setting.guess = options.drive.bag.paths.empty() ? options.drive.files.guesses
+                                                    : options.drive.bag.guesses_topic;
   }
-  if (!options.bag.paths.empty()) setting.scans = absl::StrJoin(options.bag.paths, " ");
   setting.odometry = options.odometry;
   setting.fusion = FusionOptionsOf(options);
   setting.perturb = options.perturb;

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the commands that send a recorded drive share: the drive and the session, as their flags ask
-// for them.
+// The session of the commands that send a recorded drive, as their flags ask for it.
 
 #ifndef VOXLOC_CLIENTS_CLI_COMMANDS_REPLAY_SESSION_H_
 #define VOXLOC_CLIENTS_CLI_COMMANDS_REPLAY_SESSION_H_
@@ -14,28 +13,15 @@
 #include "absl/status/statusor.h"
 #include "clients/cli/commands/commands.h"
 #include "clients/cli/commands/replay_flags.h"
-#include "clients/cli/replay/replay_input.h"
 #include "clients/cli/replay/replay_results.h"
 #include "clients/cli/replay/replay_runner.h"
 #include "clients/cpp/channel.h"
 #include "clients/cpp/session.h"
-#include "clients/dataset/bag/drive.h"
 #include "core/geometry/pose.h"
 #include "voxloc/v1/scan.pb.h"
 #include "voxloc/v1/session.pb.h"
 
 namespace voxloc::cli {
-
-// The scans and their poses, and where the scans come from.
-struct ReplayDrive {
-  std::unique_ptr<bag::Drive> bag;  // nullptr: files
-  ReplayInput input;
-  ScanSource scans;
-  std::optional<Pose> base_T_sensor;
-};
-
-// Opens the bag, or the files where there is none. Standard error says what was chosen.
-[[nodiscard]] absl::StatusOr<ReplayDrive> OpenReplayDrive(const ReplayFlags& options);
 
 // `vehicle`: the name of the session's vehicle where the flags give none.
 [[nodiscard]] v1::ScanSetup ReplaySetupOf(const char* vehicle, const ReplayFlags& options,

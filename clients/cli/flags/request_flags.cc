@@ -81,6 +81,10 @@ void AddAlignmentFlags(CLI::App* command, AlignmentFlags* flags) {
 void AddScoringFlags(CLI::App* command, AlignmentFlags* flags) {
   AddFieldFlag(command, "--override", "Replace a value of the profile's stages, SI units",
                v1::AlignmentOverrides::default_instance(), &flags->overrides);
+  AddVehicleFlags(command, flags);
+}
+
+void AddVehicleFlags(CLI::App* command, AlignmentFlags* flags) {
   AddPoseFlag(command, "--base-t-sensor",
               "Place the sensor on the vehicle by this pose, metres and degrees, ROS angles; "
               "default: the scans are in base axes",

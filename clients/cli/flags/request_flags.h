@@ -52,6 +52,9 @@ void AddAlignmentFlags(CLI::App* command, AlignmentFlags* flags);
 // Without --gate, for commands that accept no poses.
 void AddScoringFlags(CLI::App* command, AlignmentFlags* flags);
 
+// --base-t-sensor and --vehicle alone, for commands that take the profile as it is.
+void AddVehicleFlags(CLI::App* command, AlignmentFlags* flags);
+
 struct EstimateFlags {
   std::string covariance;  // empty: the profile's
   bool no_confidence = false;

@@ -88,6 +88,9 @@ TEST(CommandLine, AcceptsWhatTheManualShows) {
       "lost_after_scans=3 --recovery apply=true --diagnostics",
       "calibrate --map m --scans d --odometry o --sensor roof --out s.json --base-t-sensor "
       "1,0,1.8,0,0,0 --gate score_threshold=2",
+      "calibrate thresholds --map m --scans d --poses p --keep 95 --max-wrong 0 --wrong-distance 1 "
+      "--out profile.yaml --name yard",
+      "calibrate thresholds --map m --bag drive.mcap --farthest 5 --json -",
       "locate --map m --report-particles --gate=score_threshold=2 scan.pcd",
       "load-test --map m --scans d --poses p --streams 16 --cancel-percent 5 --slow-readers 2 "
       "--read-delay 0.2 --one-outcome",
@@ -169,6 +172,18 @@ TEST(CommandLine, ExplainsMistakes) {
       {"load-test --map m --scans d --poses p --poses q",
        "--poses must be given once for each --scans (got 2 for 1)"},
       {"load-test --map m --scans d --poses p --min-answered 101", "--min-answered"},
+      {"calibrate --map m --scans d --sensor s --out o", "--odometry is required"},
+      {"calibrate threshold",
+       "voxloc calibrate has no command threshold; did you mean thresholds?"},
+      {"calibrate thresholds --map m --scans d", "--poses is required"},
+      {"calibrate --map m thresholds --map m --scans d --poses p",
+       "--map: must come after the word thresholds"},
+      {"calibrate thresholds --map m --scans d --poses p --keep 0", "--keep"},
+      {"calibrate thresholds --map m --scans d --poses p --out o", "--out requires --name"},
+      {"calibrate thresholds --map m --scans d --poses p --out o --name a/b",
+       "must be 1 to 64 letters, digits, '.', '_' and '-' (got 'a/b')"},
+      {"calibrate thresholds --map m --scans d --poses p --override max_iterations=5",
+       "no flag --override"},
       {"locate --map m --region 1,2,3 f.pcd", "X0,Y0,Z0,X1,Y1,Z1"},
       {"locate --map m --prior 0,0,0,0,0,0 --region 0,0,0,1,1,1 f.pcd", "--prior"},
       {"locate --map m --sigma 1,1,1,1,1,1 f.pcd", "--prior"},
