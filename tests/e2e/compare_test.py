@@ -123,7 +123,7 @@ class Compare(unittest.TestCase):
 
         self.write_bag("moved.mcap", [moved(row, 0.03) for row in self.results])
         found, _ = self.compare("--bag", "moved.mcap", expect=4)
-        self.assertEqual([check["passed"] for check in found["checks"]], [False, True, True])
+        self.assertEqual([check["passed"] for check in found["checks"]], [False, True, True, True])
         self.assertAlmostEqual(found["checks"][0]["value"], 0.03, places=9)
         found, _ = self.compare("--bag", "moved.mcap", "--max-position-m", "0.04")
         self.assertTrue(found["passed"])
@@ -133,7 +133,7 @@ class Compare(unittest.TestCase):
                   for i, row in enumerate(self.results)]
         self.write_bag("refused.mcap", others)
         found, _ = self.compare("--bag", "refused.mcap", expect=4)
-        self.assertEqual([check["passed"] for check in found["checks"]], [True, True, False])
+        self.assertEqual([check["passed"] for check in found["checks"]], [True, True, False, True])
         self.assertEqual(found["verdicts"]["ONLY_VOXLOC"], 1)
         self.compare("--bag", "refused.mcap", "--min-verdict-agreement", "0.9")
 
@@ -145,6 +145,9 @@ class Compare(unittest.TestCase):
         self.assertEqual(found["results"][5]["verdicts"], "NOT_RECORDED")
         self.assertEqual(found["verdicts"]["NOT_RECORDED"], 1)
         self.assertEqual(found["verdict_agreement"], 1.0)
+        self.assertAlmostEqual(found["compared_share"], (SCANS - 1) / SCANS)
+        found, _ = self.compare("--bag", "skipped.db3", "--min-compared", "0.95", expect=4)
+        self.assertEqual([check["passed"] for check in found["checks"]], [True, True, True, False])
 
     def test_guesses_of_a_filter_are_interpolated(self):
         # Two poses around each scan but the last, whose middle is the guess.

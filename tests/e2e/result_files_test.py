@@ -280,7 +280,7 @@ class ResultFiles(unittest.TestCase):
         self.assertIn("drive.bag must end in .csv, .mcap or .tum (got '.bag')", refused.stderr)
         (self.folder / "truth.tum").write_bytes((self.folder / "town/poses_tum.txt").read_bytes())
         refused = self.run_voxloc(*self.command("--odometry", "truth.tum", "--output", "./truth.tum"), expect=2)
-        self.assertIn("another file than those that are read (got ./truth.tum)", refused.stderr)
+        self.assertIn("not in a folder that is read (got ./truth.tum)", refused.stderr)
         refused = self.run_voxloc(*self.command("--output", "missing/drive.mcap"), expect=2)
         self.assertIn("missing/drive.mcap cannot be written: No such file or directory", refused.stderr)
 

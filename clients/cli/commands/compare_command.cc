@@ -46,8 +46,9 @@ by these stamps. --values is a table of numbers separated by commas, whose first
 columns: stamp, and any of transform_probability, nvtl, iterations, time_ms.
 
 Differences are voxloc minus recorded, along the axes of the base. The comparison is passed
-where the percentile of the differences of position and rotation, and the share of scans with
-the same verdict, are within the thresholds. The exit code is 4 where it is not.
+where the percentile of the differences of position and rotation, the share of scans with the
+same verdict, and the share of scans that could be compared are within the thresholds. The exit
+code is 4 where they are not. A drive that ends early is not passed.
 
 Examples:
   voxloc compare --map town --bag drive.mcap --report compare.html
@@ -146,7 +147,7 @@ absl::StatusOr<ExitCode> Compare(const CompareFlags& flags) {
   EndReplay(options, channel, planned, session.get(), &outcome, &setting);
 
   const Comparison comparison = CompareWithRecorded(outcome.rows, recorded, flags.thresholds);
-  const ExitCode code = comparison.passed() ? ExitCode::kOk : ExitCode::kNotAccepted;
+  const ExitCode code = comparison.Passed(setting) ? ExitCode::kOk : ExitCode::kNotAccepted;
   if (outcome.rows.empty() && !outcome.end.ok()) return ReplayExitCode(outcome.end, code);
   const Json json = ComparisonJson(setting, recorded, comparison);
   VOXLOC_TRY(
@@ -207,6 +208,9 @@ void AddThresholdFlags(CLI::App* command, CompareThresholds* thresholds) {
       ->check(CLI::Range(0.0, 100.0));
   AddDefaulted(command, "--min-verdict-agreement", thresholds->min_verdict_agreement, "RATIO",
                "Pass if at least this share of the scans has the same verdict")
+      ->check(CLI::Range(0.0, 1.0));
+  AddDefaulted(command, "--min-compared", thresholds->min_compared, "RATIO",
+               "Pass if at least this share of the scans has verdicts of both")
       ->check(CLI::Range(0.0, 1.0));
 }
 

@@ -22,17 +22,24 @@ bool HasGuesses(const ReplayFlags& flags) {
   return !flags.drive.files.guesses.empty() || !flags.drive.bag.guesses_topic.empty();
 }
 
-// What is read must not be replaced by what is written.
+bool IsOrLiesIn(const std::string& output, const std::string& input) {
+  std::error_code error;  // of files that are not there, which are not the same
+  return std::filesystem::equivalent(output, input, error) ||
+         std::filesystem::equivalent(FileBehind(output).parent_path(), input, error);
+}
+
+// What is read must not be replaced by what is written. A recording may be a folder.
 absl::Status CheckOutputs(const ReplayFlags& flags) {
   std::vector<std::string> inputs = {flags.drive.files.poses, flags.drive.files.guesses,
                                      flags.odometry, flags.references};
   inputs.insert(inputs.end(), flags.drive.bag.paths.begin(), flags.drive.bag.paths.end());
   for (const std::string& output : flags.output) {
     for (const std::string& input : inputs) {
-      std::error_code error;  // of files that are not there, which are not the same
-      if (!std::filesystem::equivalent(output, input, error)) continue;
+      if (!IsOrLiesIn(output, input)) continue;
       return absl::InvalidArgumentError(absl::StrCat(
-          "--output must be another file than those that are read (got ", output, ")"));
+          "--output must be another file than those that are read, and not in a folder that is "
+          "read (got ",
+          output, ")"));
     }
   }
   return absl::OkStatus();

@@ -90,8 +90,9 @@ PoseDifference PoseDifferenceOf(const Pose& recorded_map_T_base, const Pose& map
           rotation_deg.z()};
 }
 
-bool Comparison::passed() const {
-  return std::all_of(checks.begin(), checks.end(),
+bool Comparison::Passed(const ReplaySetting& setting) const {
+  return setting.ended_early.empty() &&
+         std::all_of(checks.begin(), checks.end(),
                      [](const CompareCheck& check) { return check.passed; });
 }
 
@@ -110,6 +111,8 @@ Comparison CompareWithRecorded(const std::vector<ReplayRow>& rows, const Recorde
   const auto different = static_cast<double>(comparison.Count(VerdictPair::kOnlyVoxloc) +
                                              comparison.Count(VerdictPair::kOnlyRecorded));
   comparison.verdict_agreement = same / (same + different);
+  comparison.compared_share =
+      (same + different) / static_cast<double>(rows.size() + comparison.only_recorded_scans);
 
   for (size_t field = 0; field < kDifferenceFields.size(); ++field) {
     comparison.difference[field] = Summarize(MagnitudesOf(comparison.scans, field));
@@ -128,7 +131,9 @@ Comparison CompareWithRecorded(const std::vector<ReplayRow>& rows, const Recorde
       {"rotation_deg", rotation_deg, thresholds.max_rotation_deg,
        rotation_deg <= thresholds.max_rotation_deg},
       {"verdict_agreement", comparison.verdict_agreement, thresholds.min_verdict_agreement,
-       comparison.verdict_agreement >= thresholds.min_verdict_agreement}};
+       comparison.verdict_agreement >= thresholds.min_verdict_agreement},
+      {"compared_share", comparison.compared_share, thresholds.min_compared,
+       comparison.compared_share >= thresholds.min_compared}};
   return comparison;
 }
 

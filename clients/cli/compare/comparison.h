@@ -29,6 +29,9 @@ struct CompareThresholds {
   double max_rotation_deg = 0.2;
   double percentile = 95.0;  // of the differences, which has to stay within both
   double min_verdict_agreement = 0.99;
+  // A choice: room for the start of a drive, before the localizer has its first pose, and for
+  // messages that were lost. Where the stamps are of another drive, hardly any scan is compared.
+  double min_compared = 0.9;
 };
 
 // voxloc minus recorded: distance and angle, and both along the axes of the base at the recorded
@@ -96,15 +99,19 @@ struct Comparison {
   // voxloc was not given.
   size_t only_recorded_scans = 0;
   double verdict_agreement = 0.0;  // of the scans that both have; NaN: there is none
+  // Of the scans that either side has, `only_recorded_scans` included, the share with two verdicts.
+  // NaN: there is no scan.
+  double compared_share = 0.0;
   // Magnitudes, over the scans that have a difference.
   std::array<Summary, kDifferenceFields.size()> difference;
   std::array<ValueComparison, kRecordedValues.size()> values;
-  // Of position, rotation and verdicts; what cannot be computed is not passed.
+  // Of position, rotation, verdicts and share; what cannot be computed is not passed.
   std::vector<CompareCheck> checks;
   double percentile = 0.0;  // of the checks
 
   [[nodiscard]] size_t Count(VerdictPair pair) const { return verdicts[static_cast<size_t>(pair)]; }
-  [[nodiscard]] bool passed() const;
+  // All checks, over a drive that did not end early.
+  [[nodiscard]] bool Passed(const ReplaySetting& setting) const;
 };
 
 // `rows` must outlive the comparison.
@@ -112,7 +119,8 @@ struct Comparison {
                                              const RecordedRun& recorded,
                                              const CompareThresholds& thresholds);
 
-// The table at the end, and the verdict. `setting`: guess and scans are those that were compared.
+// The table at the end, and whether it is passed. `setting`: guess and scans are those that were
+// compared.
 [[nodiscard]] std::string ComparisonText(const ReplaySetting& setting, const RecordedRun& recorded,
                                          const Comparison& comparison);
 

@@ -78,8 +78,9 @@ std::string CheckText(const CompareCheck& check, double percentile) {
   const std::string name = check.name;
   if (std::isnan(check.value)) return absl::StrCat("FAIL  ", name, ": nothing to compare\n");
   const char* const verdict = check.passed ? "PASS" : "FAIL";
-  if (name == "verdict_agreement") {
-    return absl::StrFormat("%s  same verdict in %.2f %% of the scans, at least %g %%\n", verdict,
+  if (name == "verdict_agreement" || name == "compared_share") {
+    return absl::StrFormat("%s  %s %.2f %% of the scans, at least %g %%\n", verdict,
+                           name == "compared_share" ? "compared" : "same verdict in",
                            100.0 * check.value, 100.0 * check.limit);
   }
   if (name == "position_m") {
@@ -132,7 +133,7 @@ std::string ComparisonText(const ReplaySetting& setting, const RecordedRun& reco
   for (const CompareCheck& check : comparison.checks) {
     absl::StrAppend(&text, CheckText(check, comparison.percentile));
   }
-  return absl::StrCat(text, comparison.passed() ? "PASS" : "FAIL", "\n");
+  return absl::StrCat(text, comparison.Passed(setting) ? "PASS" : "FAIL", "\n");
 }
 
 Json ComparisonJson(const ReplaySetting& setting, const RecordedRun& recorded,
@@ -148,7 +149,7 @@ Json ComparisonJson(const ReplaySetting& setting, const RecordedRun& recorded,
                                       {"recorded", SummaryJson(comparison.values[k].recorded)},
                                       {"difference", SummaryJson(comparison.values[k].difference)}};
   }
-  return {{"passed", comparison.passed()},
+  return {{"passed", comparison.Passed(setting)},
           {"checks", ListJson(comparison.checks,
                               [](const CompareCheck& check) -> Json {
                                 return {{"name", check.name},
@@ -176,6 +177,7 @@ Json ComparisonJson(const ReplaySetting& setting, const RecordedRun& recorded,
           {"verdicts", std::move(verdicts)},
           {"statuses", comparison.statuses},
           {"verdict_agreement", comparison.verdict_agreement},
+          {"compared_share", comparison.compared_share},
           {"only_recorded_scans", comparison.only_recorded_scans},
           {"difference",
            DifferenceJson([&](size_t i) { return SummaryJson(comparison.difference[i]); })},

@@ -4,7 +4,6 @@
 
 #include <array>
 #include <cerrno>
-#include <cstring>
 #include <filesystem>
 #include <utility>
 
@@ -12,6 +11,7 @@
 #include "absl/strings/str_join.h"
 #include "clients/dataset/bag/byte_writer.h"
 #include "clients/dataset/trajectory_file.h"
+#include "clients/dataset/write_error.h"
 #include "core/status/try.h"
 
 namespace voxloc::cli {
@@ -35,7 +35,7 @@ std::string PlyHead(uint64_t cells) {
 }
 
 absl::Status WriteError(const std::string& path) {
-  return absl::InternalError(absl::StrCat(path, " cannot be written: ", std::strerror(errno)));
+  return absl::InternalError(WriteErrorText(path, errno));
 }
 
 // xx xy xz yy yz zz.

@@ -10,7 +10,6 @@
 #include <cerrno>
 #include <cmath>
 #include <cstdio>
-#include <cstring>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -20,6 +19,7 @@
 #include "absl/time/time.h"
 #include "clients/cli/flags/option.h"
 #include "clients/cli/output/terminal.h"
+#include "clients/dataset/write_error.h"
 
 namespace voxloc::cli {
 namespace {
@@ -39,8 +39,7 @@ absl::Status CheckWritable(const std::string& path) {
     error = errno;
   }
   if (error == 0) return absl::OkStatus();
-  return absl::InvalidArgumentError(
-      absl::StrCat(path, " cannot be written: ", std::strerror(error)));
+  return absl::InvalidArgumentError(WriteErrorText(path, error));
 }
 
 // Empty: the file may be written.
@@ -87,15 +86,14 @@ void ShrinkColumns(const std::vector<TextTable::Column>& columns, size_t max_col
 absl::Status WriteTextFile(const std::string& path, absl::string_view text) {
   std::FILE* file = std::fopen(path.c_str(), "wb");
   if (file == nullptr) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(path, " cannot be written: ", std::strerror(errno)));
+    return absl::InvalidArgumentError(WriteErrorText(path, errno));
   }
   const size_t written = std::fwrite(text.data(), 1, text.size(), file);
   const int write_error = written == text.size() ? 0 : errno;
   const int close_error = std::fclose(file) == 0 ? 0 : errno;
   const int error = write_error != 0 ? write_error : close_error;
   if (error != 0) {
-    return absl::InternalError(absl::StrCat(path, " cannot be written: ", std::strerror(error)));
+    return absl::InternalError(WriteErrorText(path, error));
   }
   return absl::OkStatus();
 }

@@ -3,9 +3,11 @@
 #include "clients/cli/results/result_files.h"
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <filesystem>
+#include <system_error>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -30,6 +32,16 @@ std::string ExtensionError(const std::string& path) {
   const std::string extension = ExtensionOf(path);
   if (extension == ".csv" || extension == ".mcap" || extension == ".tum") return "";
   return absl::StrCat(path, " must end in .csv, .mcap or .tum (got '", extension, "')");
+}
+
+// Two writers would spoil one file. Empty: `path` is one of `paths` once.
+std::string RepetitionError(const std::vector<std::string>& paths, const std::string& path) {
+  const auto same = [file = FileBehind(path)](const std::string& other) {
+    return FileBehind(other) == file;
+  };
+  return std::count_if(paths.begin(), paths.end(), same) > 1
+             ? absl::StrCat(path, " must be given once")
+             : "";
 }
 
 // Fields with a comma, a quote or a line break are quoted (RFC 4180).
@@ -84,14 +96,34 @@ absl::Status WriteTum(const std::string& path, const std::vector<ReplayRow>& row
   return WriteTrajectory(path, TrajectoryFormat::kTum, poses);
 }
 
+absl::StatusOr<CellChoice> ScoreStageOf(const client::Channel& channel, const MapFlags& map,
+                                        double timeout_s) {
+  VOXLOC_ASSIGN_OR_RETURN(const v1::GetServerInfoResponse info,
+                          client::GetServerInfo(channel, timeout_s));
+  VOXLOC_ASSIGN_OR_RETURN(const v1::Profile profile, ProfileNamed(info, map.profile));
+  return CellChoice{map.map, profile.name(), profile.score_stage()};
+}
+
+void WarnOfNoCells(const absl::Status& status) {
+  absl::FPrintF(stderr, "warning: the output has no cells of the map: %s\n", status.message());
+}
+
 }  // namespace
 
+std::filesystem::path FileBehind(const std::string& path) {
+  std::error_code error;
+  const std::filesystem::path absolute = std::filesystem::absolute(path, error);
+  return std::filesystem::weakly_canonical(absolute, error);
+}
+
 void AddResultFilesFlag(CLI::App* command, std::vector<std::string>* paths) {
-  AddOutputFiles(command, "--output", paths,
-                 "Write the results to FILE: .csv (a row for every scan), .mcap (poses, clouds and "
-                 "cells of the map, for Foxglove and ROS 2) or .tum (the accepted poses, for evo); "
-                 "can be repeated")
-      ->check(&ExtensionError);
+  CLI::Option* const output = AddOutputFiles(
+      command, "--output", paths,
+      "Write the results to FILE: .csv (a row for every scan), .mcap (poses, clouds and cells of "
+      "the map, for Foxglove and ROS 2) or .tum (the accepted poses, for evo); can be repeated");
+  output->check(&ExtensionError)->check([output](const std::string& path) {
+    return RepetitionError(output->results(), path);
+  });
 }
 
 std::string ResultsCsv(const std::vector<ReplayRow>& rows) {
@@ -150,11 +182,7 @@ void ResultFiles::AddCellsAlong(const client::Channel& channel, const CellChoice
                                 double timeout_s) {
   if (!HasScene()) return;
   const absl::StatusOr<DriveCells> drive = CellsAlong(channel, choice, map_T_base, timeout_s);
-  if (!drive.ok()) {
-    absl::FPrintF(stderr, "warning: the output has no cells of the map: %s\n",
-                  drive.status().message());
-    return;
-  }
+  if (!drive.ok()) return WarnOfNoCells(drive.status());
   if (drive->cells.size() < drive->all) {
     absl::FPrintF(stderr, "warning: the output has %d of the %d cells around the drive\n",
                   drive->cells.size(), drive->all);
@@ -192,11 +220,12 @@ absl::Status WriteResultFiles(const std::vector<std::string>& paths, const clien
                               const MapFlags& map, const ReplayRow& row, double timeout_s) {
   VOXLOC_ASSIGN_OR_RETURN(ResultFiles files, ResultFiles::Open(paths));
   if (files.HasScene() && row.map_T_base.has_value()) {
-    VOXLOC_ASSIGN_OR_RETURN(const v1::GetServerInfoResponse info,
-                            client::GetServerInfo(channel, timeout_s));
-    VOXLOC_ASSIGN_OR_RETURN(const v1::Profile profile, ProfileNamed(info, map.profile));
-    files.AddCellsAlong(channel, {map.map, profile.name(), profile.score_stage()}, row.stamp_ns,
-                        {*row.map_T_base}, timeout_s);
+    const absl::StatusOr<CellChoice> choice = ScoreStageOf(channel, map, timeout_s);
+    if (choice.ok()) {
+      files.AddCellsAlong(channel, *choice, row.stamp_ns, {*row.map_T_base}, timeout_s);
+    } else {
+      WarnOfNoCells(choice.status());
+    }
   }
   files.Add(row, nullptr);
   return files.Close({row});

@@ -13,6 +13,7 @@
 #define VOXLOC_CLIENTS_CLI_RESULTS_RESULT_FILES_H_
 
 #include <cstdint>
+#include <filesystem>
 #include <memory>
 #include <string>
 #include <vector>
@@ -34,8 +35,11 @@ class App;
 
 namespace voxloc::cli {
 
-// --output FILE, which can be repeated. A wrong extension and a file that cannot be written are
-// errors of the command line.
+// Absolute and without links, whether it is there or not. Empty: the system does not say.
+[[nodiscard]] std::filesystem::path FileBehind(const std::string& path);
+
+// --output FILE, which can be repeated for other files. A wrong extension, a file that cannot be
+// written and one that is given twice are errors of the command line.
 void AddResultFilesFlag(CLI::App* command, std::vector<std::string>* paths);
 
 class ResultFiles {
@@ -67,6 +71,7 @@ class ResultFiles {
 void AddResultOutputs(const std::vector<std::string>& paths, v1::OutputOptions* output);
 
 // All of it for a command with one scan, whose answer is here; the cells are those around its pose.
+// Where the server does not give them, a warning says so.
 [[nodiscard]] absl::Status WriteResultFiles(const std::vector<std::string>& paths,
                                             const client::Channel& channel, const MapFlags& map,
                                             const ReplayRow& row, double timeout_s);

@@ -8,6 +8,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "clients/dataset/bag/mcap_format.h"
+#include "clients/dataset/write_error.h"
 
 namespace voxloc::bag {
 namespace {
@@ -30,8 +31,7 @@ absl::StatusOr<std::unique_ptr<McapWriter>> McapWriter::Create(const std::string
                                                                absl::string_view library) {
   std::FILE* file = std::fopen(path.c_str(), "wb");
   if (file == nullptr) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(path, " cannot be written: ", std::strerror(errno)));
+    return absl::InvalidArgumentError(WriteErrorText(path, errno));
   }
   std::unique_ptr<McapWriter> writer(new McapWriter(path, file));
   writer->Put(kMcapMagic);
@@ -49,7 +49,7 @@ McapWriter::~McapWriter() {
 void McapWriter::Put(absl::string_view bytes) {
   offset_ += bytes.size();
   if (!status_.ok() || std::fwrite(bytes.data(), 1, bytes.size(), file_) == bytes.size()) return;
-  status_ = absl::InternalError(absl::StrCat(path_, " cannot be written: ", std::strerror(errno)));
+  status_ = absl::InternalError(WriteErrorText(path_, errno));
 }
 
 uint16_t McapWriter::AddChannel(absl::string_view topic, absl::string_view type,
@@ -193,8 +193,7 @@ absl::Status McapWriter::Close() {
   Put(end);
   Put(kMcapMagic);
   if (std::fclose(std::exchange(file_, nullptr)) != 0 && status_.ok()) {
-    status_ =
-        absl::InternalError(absl::StrCat(path_, " cannot be written: ", std::strerror(errno)));
+    status_ = absl::InternalError(WriteErrorText(path_, errno));
   }
   return status_;
 }

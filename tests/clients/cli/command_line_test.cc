@@ -4,12 +4,16 @@
 #include <gtest/gtest.h>
 
 #include <cstdlib>
+#include <filesystem>
+#include <fstream>
 #include <string>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/string_view.h"
 #include "clients/cli/commands/commands.h"
+#include "tests/support/scratch_dir.h"
 
 namespace voxloc::cli {
 namespace {
@@ -131,6 +135,43 @@ TEST(CommandLine, ABadServerInTheEnvironmentStopsOnlyWhatAsksIt) {
   EXPECT_THAT(std::string(asked.status().message()),
               HasSubstr("VOXLOC_SERVER: the server address must be HOST:PORT"));
   unsetenv("VOXLOC_SERVER");
+}
+
+TEST(CommandLine, OutputsOfAReplayAreNotWhatItReads) {
+  const ScratchDir scratch;
+  std::filesystem::create_directory(scratch.Path("drive"));
+  std::ofstream(scratch.Path("drive/drive_0.mcap")) << "recorded";
+  std::filesystem::create_symlink(scratch.Path("drive/drive_0.mcap"), scratch.Path("link.mcap"));
+  const auto replay = [&](const std::string& bag, const std::string& output) {
+    return Parse(absl::StrCat("replay --map m --bag ", scratch.Path(bag), " --output ",
+                              scratch.Path(output)));
+  };
+  for (const char* bag : {"drive", "drive/"}) {
+    for (const char* output : {"drive/drive_0.mcap", "link.mcap", "drive/new.csv"}) {
+      EXPECT_THAT(replay(bag, output).error, HasSubstr("--output must be another file"))
+          << bag << " " << output;
+    }
+  }
+  EXPECT_THAT(replay("drive/drive_0.mcap", "link.mcap").error,
+              HasSubstr("--output must be another file"));
+  EXPECT_EQ(replay("drive", "new.mcap").error, "");
+  EXPECT_EQ(replay("drive/drive_0.mcap", "drive/new.mcap").error, "");
+}
+
+TEST(CommandLine, AnOutputIsGivenOnce) {
+  const ScratchDir scratch;
+  std::ofstream(scratch.Path("a.mcap")) << "";
+  std::filesystem::create_symlink(scratch.Path("a.mcap"), scratch.Path("b.mcap"));
+  for (const char* command : {"replay --scans d --poses p", "align x.pcd", "locate x.pcd"}) {
+    const auto outputs = [&](const char* first, const char* second) {
+      return Parse(absl::StrCat(command, " --map m --output ", scratch.Path(first), " --output ",
+                                scratch.Path(second)))
+          .error;
+    };
+    EXPECT_THAT(outputs("new.csv", "./new.csv"), HasSubstr("new.csv must be given once"));
+    EXPECT_THAT(outputs("a.mcap", "b.mcap"), HasSubstr("a.mcap must be given once"));
+    EXPECT_EQ(outputs("new.csv", "new.mcap"), "");
+  }
 }
 
 struct Mistake {

@@ -44,11 +44,13 @@ const checks = {
   position_m: ["Position difference", 1e3, "mm", 2, "at most"],
   rotation_deg: ["Rotation difference", 1, "\u00b0", 4, "at most"],
   verdict_agreement: ["Same verdict", 100, "%", 2, "at least"],
+  compared_share: ["Scans compared", 100, "%", 2, "at least"],
 };
 
 function addSummary() {
   byId("headline").textContent = comparison.passed
-    ? "Passed: voxloc agrees with the recorded localizer" : "Not passed: the differences are over the thresholds";
+    ? "Passed: voxloc agrees with the recorded localizer"
+    : "Not passed: " + (comparison.ended_early ? "the drive ended early" : "a check failed");
   document.title = `voxloc compare of ${comparison.map}`;
   byId("subline").textContent =
     `${comparison.scans} scans \u00b7 map ${comparison.map} \u00b7 profile ${comparison.profile} \u00b7 ` +

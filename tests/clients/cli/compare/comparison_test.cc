@@ -15,6 +15,7 @@
 namespace voxloc::cli {
 namespace {
 
+using ::testing::EndsWith;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
@@ -118,6 +119,7 @@ TEST(Comparison, PairsVerdictsByStamps) {
   }
   EXPECT_EQ(comparison.only_recorded_scans, 1u);
   EXPECT_DOUBLE_EQ(comparison.verdict_agreement, 0.5);
+  EXPECT_DOUBLE_EQ(comparison.compared_share, 4.0 / 7.0);
   EXPECT_EQ(comparison.difference[kTranslation].count, 2u);  // scans 0 and 2 have both poses
   // The scores of scans 0, 1 and 3: |2.5 - 2.75|, |2.5 - 2|, |2.5 - 2.25|.
   EXPECT_EQ(comparison.values[1].difference.count, 3u);
@@ -137,17 +139,69 @@ TEST(Comparison, ChecksThePercentileOfTheDifferences) {
     recorded.scans[rows.back().stamp_ns] = ScanWith(PoseAt(5.0, 0.0, 0.0), {});
   }
   const auto compare = [&](double max_position_m, double max_rotation_deg, double percentile) {
-    return CompareWithRecorded(rows, recorded, {max_position_m, max_rotation_deg, percentile, 1.0});
+    return CompareWithRecorded(rows, recorded,
+                               {max_position_m, max_rotation_deg, percentile, 1.0, 1.0});
   };
   const Comparison fits = compare(0.0195, 0.195, 95.0);
   EXPECT_NEAR(fits.checks[0].value, 0.019, 1e-12);
   EXPECT_NEAR(fits.checks[1].value, 0.19, 1e-9);
   EXPECT_EQ(fits.checks[2].value, 1.0);
-  EXPECT_TRUE(fits.passed());
-  EXPECT_FALSE(compare(0.0185, 0.195, 95.0).passed());
-  EXPECT_FALSE(compare(0.0195, 0.185, 95.0).passed());
-  EXPECT_FALSE(compare(0.0195, 0.195, 100.0).passed());
-  EXPECT_TRUE(compare(0.0105, 0.105, 50.0).passed());
+  EXPECT_TRUE(fits.Passed(ReplaySetting()));
+  EXPECT_FALSE(compare(0.0185, 0.195, 95.0).Passed(ReplaySetting()));
+  EXPECT_FALSE(compare(0.0195, 0.185, 95.0).Passed(ReplaySetting()));
+  EXPECT_FALSE(compare(0.0195, 0.195, 100.0).Passed(ReplaySetting()));
+  EXPECT_TRUE(compare(0.0105, 0.105, 50.0).Passed(ReplaySetting()));
+}
+
+TEST(Comparison, IsNotPassedWhereFewScansWereCompared) {
+  const Pose pose = PoseAt(1.0, 0.0, 0.0);
+  std::vector<ReplayRow> rows;
+  for (size_t i = 0; i < 100; ++i) rows.push_back(RowAt(i, pose, true));
+  const auto compare = [&rows](const RecordedRun& recorded, double min_compared) {
+    CompareThresholds thresholds;
+    thresholds.min_compared = min_compared;
+    return CompareWithRecorded(rows, recorded, thresholds);
+  };
+  RecordedRun all;
+  all.has_values = true;
+  for (const ReplayRow& row : rows) all.scans[row.stamp_ns] = ScanWith(pose, 2.5);
+  EXPECT_TRUE(compare(all, 1.0).Passed(ReplaySetting()));
+
+  RecordedRun part = all;  // nothing of the last 10 scans
+  part.scans.erase(part.scans.lower_bound(90 * kPeriod_ns), part.scans.end());
+  EXPECT_DOUBLE_EQ(compare(part, 0.9).compared_share, 0.9);
+  EXPECT_TRUE(compare(part, 0.9).Passed(ReplaySetting()));
+  EXPECT_FALSE(compare(part, 0.91).Passed(ReplaySetting()));
+
+  RecordedRun beside = all;  // stamps that were not sent
+  for (int64_t i = 0; i < 25; ++i) beside.scans[i * kPeriod_ns + 1] = ScanWith(pose, 2.5);
+  EXPECT_DOUBLE_EQ(compare(beside, 0.8).compared_share, 0.8);
+  EXPECT_TRUE(compare(beside, 0.8).Passed(ReplaySetting()));
+  EXPECT_FALSE(compare(beside, 0.9).Passed(ReplaySetting()));
+
+  for (size_t i = 0; i < 20; ++i) rows[5 * i].answered = false;
+  EXPECT_DOUBLE_EQ(compare(all, 0.9).compared_share, 0.8);
+  const Comparison unanswered = compare(all, 0.9);
+  EXPECT_FALSE(unanswered.Passed(ReplaySetting()));
+  EXPECT_THAT(ComparisonText(ReplaySetting(), all, unanswered),
+              HasSubstr("FAIL  compared 80.00 % of the scans, at least 90 %\nFAIL\n"));
+  const Json json = ComparisonJson(ReplaySetting(), all, unanswered);
+  EXPECT_EQ(json["compared_share"], 0.8);
+  EXPECT_EQ(json["checks"][3]["name"], "compared_share");
+  EXPECT_EQ(json["checks"][3]["passed"], false);
+}
+
+TEST(Comparison, IsNotPassedWhereTheDriveEndedEarly) {
+  const std::vector<ReplayRow> rows = {RowAt(0, PoseAt(1.0, 0.0, 0.0), true)};
+  RecordedRun recorded;
+  recorded.scans[0] = ScanWith(PoseAt(1.0, 0.0, 0.0), {});
+  const Comparison comparison = CompareWithRecorded(rows, recorded, CompareThresholds());
+  EXPECT_EQ(ComparisonJson(ReplaySetting(), recorded, comparison)["passed"], true);
+  ReplaySetting setting;
+  setting.ended_early = "interrupted after 1 of 2 scans";
+  EXPECT_FALSE(comparison.Passed(setting));
+  EXPECT_EQ(ComparisonJson(setting, recorded, comparison)["passed"], false);
+  EXPECT_THAT(ComparisonText(setting, recorded, comparison), EndsWith("\nFAIL\n"));
 }
 
 TEST(Comparison, IsNotPassedWithoutAnythingToCompare) {
@@ -155,11 +209,11 @@ TEST(Comparison, IsNotPassedWithoutAnythingToCompare) {
   recorded.has_values = true;
   const std::vector<ReplayRow> rows = {RowAt(0, PoseAt(1.0, 0.0, 0.0), true)};
   const Comparison comparison = CompareWithRecorded(rows, recorded, CompareThresholds());
-  EXPECT_FALSE(comparison.passed());
+  EXPECT_FALSE(comparison.Passed(ReplaySetting()));
   for (const CompareCheck& check : comparison.checks) EXPECT_FALSE(check.passed) << check.name;
   EXPECT_THAT(ComparisonText(ReplaySetting(), recorded, comparison),
               HasSubstr("FAIL  position_m: nothing to compare\n"));
-  EXPECT_FALSE(CompareWithRecorded({}, recorded, CompareThresholds()).passed());
+  EXPECT_FALSE(CompareWithRecorded({}, recorded, CompareThresholds()).Passed(ReplaySetting()));
 }
 
 TEST(Comparison, IsWrittenAsTextJsonAndPage) {
@@ -174,8 +228,7 @@ TEST(Comparison, IsWrittenAsTextJsonAndPage) {
   const Comparison comparison = CompareWithRecorded(rows, recorded, CompareThresholds());
   const std::string text = ComparisonText(ReplaySetting(), recorded, comparison);
   EXPECT_THAT(text, HasSubstr("FAIL  p95 of the position difference 500.00 mm, at most 20 mm\n"));
-  EXPECT_THAT(text,
-              HasSubstr("PASS  same verdict in 100.00 % of the scans, at least 99 %\nFAIL\n"));
+  EXPECT_THAT(text, HasSubstr("PASS  same verdict in 100.00 % of the scans, at least 99 %\n"));
   EXPECT_THAT(text, HasSubstr("NVTL"));
   EXPECT_THAT(text, Not(HasSubstr("iterations")));  // not recorded
 

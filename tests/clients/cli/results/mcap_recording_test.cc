@@ -125,6 +125,30 @@ TEST_F(McapRecordingTest, DiagnosticsSayWhyAScanWasNotAccepted) {
   EXPECT_THAT(diagnostics[3], HasSubstr("LOW_SCORE: NVTL must be over 2.3"));
 }
 
+TEST(ResultFiles, WithoutTheProfilesOfTheServerFilesHaveNoCells) {
+  const ScratchDir scratch;
+  client::ChannelOptions nowhere;
+  nowhere.server = "unix:" + scratch.Path("none");
+  const auto channel = client::Channel::Create(nowhere);
+  ASSERT_TRUE(channel.ok()) << channel.status();
+  const std::vector<std::string> paths = {scratch.Path("x.mcap"), scratch.Path("x.csv"),
+                                          scratch.Path("x.tum")};
+  ::testing::internal::CaptureStderr();
+  const absl::Status written =
+      WriteResultFiles(paths, *channel, MapFlags(), RecordedRow(0, true), 5.0);
+  EXPECT_THAT(::testing::internal::GetCapturedStderr(),
+              HasSubstr("warning: the output has no cells of the map: "));
+  EXPECT_TRUE(written.ok()) << written;
+  const auto bag = bag::OpenBag({paths[0]});
+  ASSERT_TRUE(bag.ok()) << bag.status();
+  std::map<std::string, uint64_t> messages;
+  for (const bag::Topic& topic : (*bag)->contents().topics) messages[topic.name] = topic.messages;
+  EXPECT_EQ(messages["/voxloc/map_cells"], 0u);
+  EXPECT_EQ(messages["/voxloc/pose_with_covariance"], 1u);
+  EXPECT_TRUE(std::filesystem::exists(paths[1]));
+  EXPECT_TRUE(std::filesystem::exists(paths[2]));
+}
+
 TEST(ResultFiles, AnMcapThatCannotBeWrittenIsAnErrorAtItsEnd) {
   const ScratchDir scratch;
   std::filesystem::create_symlink("/dev/full", scratch.Path("x.mcap"));
