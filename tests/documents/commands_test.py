@@ -3,7 +3,7 @@
 """Runs the commands of the documents: commands_test.py SOURCE_DIR PROGRAMS_DIR.
 
 Every line of every fenced block of README.md, docs/quickstart.md and docs/cli.md, and of every block
-of shell commands of docs/upgrades.md, docs/security.md and docs/operations.md, is run as it stands, in
+of shell commands of docs/upgrades.md, docs/security.md, docs/operations.md and docs/ros.md, is run as it stands, in
 the order of the document, against a server of its own, or is named below with the reason why not. The
 documents use one folder, and the town of README's quick start. A command that fails fails the test. In
 the other documents, flags of the programs must exist.
@@ -51,6 +51,8 @@ PLACEHOLDERS = {"/etc/voxloc.yaml": "gpu_memory_limit: 8G\n"}
 FOLDERS = {"/var/lib/voxloc": "store", "/backup": "backup"}
 # Commands of a shell that are run as they are, the lines of a block in one shell.
 SHELL = ("openssl", "printf", "token=")
+# Where there is no ROS: ros2_package_test checks them.
+ROS = "ros2 "
 # The reader's database; a real one stands for it. Where there is none, blocks with one of these are not run.
 STORE_URL = "postgresql://voxloc@localhost/voxloc"
 NEEDS_STORE = (STORE_URL, "localhost:5006")
@@ -187,15 +189,17 @@ class Documents(unittest.TestCase):
         clouds = [bags.read_pcd_points(path) for path in sorted((town / "scans").iterdir())]
         recording = bags.drive_recording(clouds, bags.read_kitti_poses(town / "poses.txt"), 10**18)
         bags.write_mcap(town / "drive.mcap", recording)
-        # What a replay finds stands for what Autoware's node has found.
         server = self.start("voxlocd")
-        self.voxloc("voxloc map load --map town --profiles autoware town/map", server)
-        self.voxloc("voxloc replay --map town --profile autoware --scans town/scans --poses town/poses.txt "
-                    "--points 1500 --perturb 0.2,0.2,0.1,0.5,0.5,1 --json results.json", server)
-        results = json.loads(pathlib.Path(self.folder, "results.json").read_text(encoding="utf-8"))
-        bags.write_mcap(town / "autoware.mcap",
-                        bags.localizer_recording(clouds, results["results"]))
+        bags.write_mcap(town / "autoware.mcap", self.localizer_rows(clouds, "--points 1500", server))
         self.stop_servers()
+
+    def localizer_rows(self, clouds, flags, server):
+        """The rows of a bag of Autoware's node, for which a replay with these flags stands."""
+        self.voxloc("voxloc map load --map recorded --profiles autoware town/map", server)
+        self.voxloc("voxloc replay --map recorded --profile autoware --scans town/scans --poses town/poses.txt "
+                    f"{flags} --perturb 0.2,0.2,0.1,0.5,0.5,1 --json results.json", server)
+        results = json.loads(pathlib.Path(self.folder, "results.json").read_text(encoding="utf-8"))
+        return bags.localizer_recording(clouds, results["results"])
 
     def run_block(self, document, lines, server=None):
         """Runs the lines of a block, and returns the server that runs after it."""
@@ -211,6 +215,8 @@ class Documents(unittest.TestCase):
             self.shell(shell)
         for command in commands(lines):
             if command in shell:
+                continue
+            if command.startswith(ROS):
                 continue
             if command in NOT_RUN:
                 self.used.add(command)
@@ -282,7 +288,23 @@ class Documents(unittest.TestCase):
                 server = self.start(serve)
                 self.await_map("town", server)
 
-    def test_7_every_line_that_is_not_run_is_in_a_document(self):
+    def test_7_a_drive_of_autoware_is_compared_as_pasted(self):
+        lines_of = blocks(self.read("docs/ros.md"), "sh")
+        record = next(command for lines in lines_of for command in commands(lines)
+                      if command.startswith("ros2 bag record "))
+        topics = [word for word in record.split() if word.startswith("/")]
+        clouds = [bags.read_pcd_points(path)
+                  for path in sorted(pathlib.Path(self.folder, "town", "scans").iterdir())]
+        server = self.start("voxlocd")
+        server.wait_until_ready()
+        # Of the topics that the page records, and no others.
+        bags.write_mcap(pathlib.Path(self.folder, "town", "recorded.mcap"),
+                        [row for row in self.localizer_rows(clouds, "", server) if row[0] in topics])
+        for lines in lines_of:
+            self.run_block("docs/ros.md", [line.replace("DRIVE", "town/recorded.mcap")
+                                           .replace("MAP_DIRECTORY", "town/map") for line in lines], server)
+
+    def test_8_every_line_that_is_not_run_is_in_a_document(self):
         self.assertEqual(self.used, NOT_RUN.keys() | NEEDS_GPUS)
 
     def test_flags_in_other_documents_exist(self):

@@ -39,7 +39,7 @@ struct BridgeNode::Parts {
         domain(std::move(joined)),
         node(std::move(made)),
         clock(given.use_sim_time),
-        output(*node),
+        output(*node, given.parameters.voxloc.shadow),
         map_loader(*node, kMapReplies) {}
 
   ~Parts() {
@@ -115,6 +115,10 @@ struct BridgeNode::Parts {
           kPoses, TopicOf(ros::kRegularizationPoseTopic), qos,
           [this](const Pose& pose) { bridge->OnRegularizationPose(ToCore(pose)); });
     }
+    if (options.parameters.voxloc.shadow) {
+      node->Subscribe<Pose>(kPoses, TopicOf(ros::kIncumbentPoseTopic), qos,
+                            [this](const Pose& pose) { bridge->OnIncumbentPose(ToCore(pose)); });
+    }
     if (options.parameters.voxloc.twist_source == "topic") {
       node->Subscribe<TwistStampedMessage>(
           kPoses, TopicOf(ros::kTwistTopic), qos,
@@ -126,9 +130,13 @@ struct BridgeNode::Parts {
     }
   }
 
+  [[nodiscard]] std::string Offered(const char* service) const {
+    return TopicOf(ros::OfferedName(service, options.parameters.voxloc.shadow));
+  }
+
   void Serve() {
     align = std::make_unique<AlignServer>(
-        *node, kServices, TopicOf(ros::kAlignService),
+        *node, kServices, Offered(ros::kAlignService),
         [this](const AlignRequest& request, const AlignServer::Reply& reply) {
           bridge->Align(ToCore(request.pose_with_covariance),
                         [reply](const ros::AlignResponse& answer) {
@@ -140,7 +148,7 @@ struct BridgeNode::Parts {
                         });
         });
     trigger = std::make_unique<TriggerServer>(
-        *node, kServices, TopicOf(ros::kTriggerService),
+        *node, kServices, Offered(ros::kTriggerService),
         [this](const SetBoolRequest& request, const TriggerServer::Reply& reply) {
           const ros::TriggerResponse answer = bridge->Trigger(request.data);
           SetBoolResponse response{};
@@ -149,7 +157,7 @@ struct BridgeNode::Parts {
           reply(response);
         });
     reinitialize = std::make_unique<ReinitializeServer>(
-        *node, kServices, TopicOf(ros::kReinitializeService),
+        *node, kServices, Offered(ros::kReinitializeService),
         [this](const EmptyRequest& /*request*/, const ReinitializeServer::Reply& reply) {
           // Nav2 does not wait for a search: the answer says that it has begun.
           bridge->Reinitialize([](const ros::AlignResponse& /*answer*/) {});

@@ -14,8 +14,6 @@ constexpr int64_t kScanDelay_ns = 50'000'000;  // from a stamp to the cloud's ar
 constexpr int64_t kPoseLead_ns = 100'000'000;  // of the pose before the first one
 constexpr char kPoseStatus[] = "initial_pose_subscriber_status";
 
-std::string FullName(const std::string& group) { return "ndt_scan_matcher: " + group; }
-
 }  // namespace
 
 std::unique_ptr<ScratchDir> BridgeTest::scratch_;
@@ -68,6 +66,8 @@ void BridgeTest::StartBridge(const ros::Parameters& parameters, bool use_sim_tim
   BridgeNodeOptions options;
   options.settings = domain_->Settings();
   options.parameters = parameters;
+  if (parameters.voxloc.shadow) options.name = "voxloc_shadow";
+  node_name_ = options.name;
   options.use_sim_time = use_sim_time;
   options.reliable_clouds = true;  // each cloud counts, also with a small receive buffer
   absl::StatusOr<std::unique_ptr<BridgeNode>> node = BridgeNode::Create(options);
@@ -80,7 +80,8 @@ void BridgeTest::Start(const ros::Parameters& parameters, bool use_sim_time) {
   absl::StatusOr<JoinedDomain> peer_domain = JoinedDomain::Join(domain_->Settings());
   ASSERT_TRUE(peer_domain.ok()) << peer_domain.status();
   peer_domain_ = std::make_unique<JoinedDomain>(*std::move(peer_domain));
-  absl::StatusOr<std::unique_ptr<Peer>> peer = Peer::Create(peer_domain_->id());
+  absl::StatusOr<std::unique_ptr<Peer>> peer =
+      Peer::Create(peer_domain_->id(), parameters.voxloc.shadow ? "/shadow" : "");
   ASSERT_TRUE(peer.ok()) << peer.status();
   peer_ = *std::move(peer);
   ASSERT_TRUE(peer_->AwaitNode(kTestTimeout)) << "the peer does not see the node";
@@ -138,7 +139,7 @@ std::optional<Diagnostic> BridgeTest::SendScanNow(size_t index, absl::Duration t
 }
 
 std::optional<Diagnostic> BridgeTest::Newest(const std::string& group) const {
-  return peer_->NewestDiagnostic(FullName(group));
+  return peer_->NewestDiagnostic(node_name_ + ": " + group);
 }
 
 std::vector<StampedPose> BridgeTest::AwaitPoses(size_t count) {

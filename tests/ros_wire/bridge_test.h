@@ -47,7 +47,8 @@ class BridgeTest : public testing::Test {
 
   // Starts the bridge alone. A fatal failure where it cannot.
   void StartBridge(const ros::Parameters& parameters, bool use_sim_time);
-  // Starts bridge and peer, and waits until each knows the other. A fatal failure where it cannot.
+  // Starts bridge and peer, and waits until each knows the other. With voxloc.shadow the node is
+  // "voxloc_shadow", and the peer also the localizer beside it. A fatal failure where it cannot.
   void Start(const ros::Parameters& parameters, bool use_sim_time);
 
   // With simulated time: sets it and waits until the node goes by it.
@@ -69,7 +70,7 @@ class BridgeTest : public testing::Test {
   // How many clouds were sent: each has a status in the end.
   [[nodiscard]] size_t clouds_sent() const { return clouds_sent_; }
 
-  // The newest status whose name is "ndt_scan_matcher: <group>".
+  // The newest status whose name is "<node>: <group>".
   [[nodiscard]] std::optional<Diagnostic> Newest(const std::string& group) const;
 
   // The poses that arrived, once there are so many; fewer only when no more come.
@@ -89,6 +90,7 @@ class BridgeTest : public testing::Test {
   std::unique_ptr<JoinedDomain> peer_domain_;
   std::unique_ptr<Peer> peer_;
   std::unique_ptr<BridgeNode> node_;
+  std::string node_name_;
   size_t clouds_sent_ = 0;
 };
 

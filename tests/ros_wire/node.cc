@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cstdint>
+#include <cstring>
 #include <deque>
 #include <thread>
 #include <utility>
@@ -110,6 +111,22 @@ absl::StatusOr<std::unique_ptr<Node>> Node::Create(dds_domainid_t domain, int ca
 Node::~Node() {
   Stop();
   dds_delete(participant_);
+}
+
+std::set<std::string> Node::TopicsOfOthers() const {
+  dds_guid_t own{};
+  dds_get_guid(participant_, &own);
+  const dds_entity_t reader =
+      dds_create_reader(participant_, DDS_BUILTIN_TOPIC_DCPSPUBLICATION, nullptr, nullptr);
+  std::set<std::string> names;
+  TakeAll<dds_builtintopic_endpoint_t>(
+      reader, [&](const dds_builtintopic_endpoint_t& writer, const dds_sample_info_t& /*info*/) {
+        if (std::memcmp(writer.participant_key.v, own.v, sizeof(own.v)) != 0) {
+          names.insert(writer.topic_name);
+        }
+      });
+  dds_delete(reader);
+  return names;
 }
 
 void Node::Stop() { groups_.clear(); }

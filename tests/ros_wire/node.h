@@ -14,6 +14,7 @@
 
 #include <functional>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -88,6 +89,9 @@ class Node {
       });
     });
   }
+
+  // The names on the wire of what others in the domain publish, as far as it is known here.
+  [[nodiscard]] std::set<std::string> TopicsOfOthers() const;
 
   // Ends the callback groups: no handler runs any more.
   void Stop();

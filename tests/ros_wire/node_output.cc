@@ -33,11 +33,12 @@ const dds_topic_descriptor_t& DescriptorOf(ros::MessageType type) {
 
 }  // namespace
 
-NodeOutput::NodeOutput(Node& node)
-    : transforms_(node.Advertise<TfMessage>("/tf", kTfQos)),
+NodeOutput::NodeOutput(Node& node, bool shadow)
+    : transforms_(shadow ? Writer<TfMessage>() : node.Advertise<TfMessage>("/tf", kTfQos)),
       diagnostics_(node.Advertise<DiagnosticArrayMessage>("/diagnostics", kDefaultQos)) {
   for (const ros::TopicInfo& info : ros::PublishedTopics()) {
-    writers_[info.topic] = node.MakeWriter(DescriptorOf(info.type), absl::StrCat("rt/", info.name),
+    const std::string name = absl::StrCat("rt/", ros::OfferedName(info.name, shadow));
+    writers_[info.topic] = node.MakeWriter(DescriptorOf(info.type), name,
                                            {true, info.transient_local, info.depth}, "");
   }
 }

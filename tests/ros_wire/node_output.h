@@ -15,7 +15,8 @@ namespace voxloc::ros_wire {
 
 class NodeOutput : public ros::Output {
  public:
-  explicit NodeOutput(Node& node);
+  // In shadow mode under the names of that, and without /tf.
+  NodeOutput(Node& node, bool shadow);
 
   [[nodiscard]] bool HasSubscribers(ros::Topic topic) const override;
   [[nodiscard]] bool HasDiagnosticsReader() const { return diagnostics_.readers() > 0; }

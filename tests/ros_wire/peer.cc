@@ -43,8 +43,9 @@ const std::vector<std::string>& NumberTopics() {
 }
 
 struct Peer::Parts {
-  explicit Parts(std::unique_ptr<Node> made)
-      : node(std::move(made)),
+  Parts(std::unique_ptr<Node> made, const std::string& a_prefix)
+      : prefix(a_prefix),
+        node(std::move(made)),
         clock(node->Advertise<ClockMessage>("/clock", kDefaultQos)),
         clouds(node->Advertise<PointCloud2Message>("/points_raw", kDefaultQos)),
         ekf_poses(node->Advertise<PoseWithCovarianceStampedMessage>("/ekf_pose_with_covariance",
@@ -53,19 +54,23 @@ struct Peer::Parts {
             "/regularization_pose_with_covariance", kDefaultQos)),
         second_lidar(
             node->Advertise<PointCloud2Message>(absl::StrCat("/", kSecondLidarTopic), kDefaultQos)),
+        incumbent_poses(prefix.empty() ? Writer<PoseWithCovarianceStampedMessage>()
+                                       : node->Advertise<PoseWithCovarianceStampedMessage>(
+                                             "/ndt_pose_with_covariance", kDefaultQos)),
         given_poses(node->Advertise<PoseWithCovarianceStampedMessage>("/initialpose", kDefaultQos)),
         twists_with_covariance(node->Advertise<TwistWithCovarianceStampedMessage>(
             "/twist_with_covariance", kDefaultQos)),
         twists(node->Advertise<TwistStampedMessage>("/twist", kDefaultQos)),
         transforms_out(node->Advertise<TfMessage>("/tf", kTfQos)),
         static_transforms(node->Advertise<TfMessage>("/tf_static", kTfStaticQos)),
-        align(*node, kReplies, "/ndt_align_srv"),
-        trigger(*node, kReplies, "/trigger_node_srv"),
-        reinitialize(*node, kReplies, "/reinitialize_global_localization") {
+        align(*node, kReplies, prefix + "/ndt_align_srv"),
+        trigger(*node, kReplies, prefix + "/trigger_node_srv"),
+        reinitialize(*node, kReplies, prefix + "/reinitialize_global_localization") {
     Read<PoseStampedMessage>("/ndt_pose", &poses);
     Read<PoseWithCovarianceStampedMessage>("/ndt_pose_with_covariance", &poses_with_covariance);
     Read<PoseWithCovarianceStampedMessage>("/initial_pose_with_covariance", &initial_poses);
     Read<PoseStampedMessage>("/initial_to_result_relative_pose", &relative_poses);
+    Read<PoseStampedMessage>("/incumbent_to_result_relative_pose", &differences);
     Read<PointCloud2Message>("/points_aligned", &debug_clouds["points_aligned"]);
     Read<MarkerArrayMessage>("/ndt_marker", &arrows["ndt_marker"]);
     for (const std::string& topic : NumberTopics()) {
@@ -87,7 +92,7 @@ struct Peer::Parts {
 
   template <typename Message, typename Value>
   void Read(const std::string& topic, Inbox<Value>* inbox, const Qos& qos = kDefaultQos) {
-    node->Subscribe<Message>(kReadings, topic, qos,
+    node->Subscribe<Message>(kReadings, prefix + topic, qos,
                              [inbox](const Message& message) { inbox->Put(FromWire(message)); });
   }
 
@@ -101,12 +106,14 @@ struct Peer::Parts {
     }
   }
 
+  const std::string prefix;
   const std::unique_ptr<Node> node;
   const Writer<ClockMessage> clock;
   const Writer<PointCloud2Message> clouds;
   const Writer<PoseWithCovarianceStampedMessage> ekf_poses;
   const Writer<PoseWithCovarianceStampedMessage> gnss_poses;
   const Writer<PointCloud2Message> second_lidar;
+  const Writer<PoseWithCovarianceStampedMessage> incumbent_poses;
   const Writer<PoseWithCovarianceStampedMessage> given_poses;
   const Writer<TwistWithCovarianceStampedMessage> twists_with_covariance;
   const Writer<TwistStampedMessage> twists;
@@ -118,6 +125,7 @@ struct Peer::Parts {
   Inbox<StampedTransform> transforms;
   Inbox<Diagnostic> diagnostics;
   Inbox<StampedPose> relative_poses;
+  Inbox<StampedPose> differences;
   // By the topic; entries come from the constructor and ListenToDebugTopics.
   std::map<std::string, Inbox<Cloud>> debug_clouds;
   std::map<std::string, Inbox<StampedArrows>> arrows;
@@ -135,10 +143,11 @@ struct Peer::Parts {
 Peer::Peer(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {}
 Peer::~Peer() = default;
 
-absl::StatusOr<std::unique_ptr<Peer>> Peer::Create(dds_domainid_t domain) {
+absl::StatusOr<std::unique_ptr<Peer>> Peer::Create(dds_domainid_t domain,
+                                                   const std::string& prefix) {
   absl::StatusOr<std::unique_ptr<Node>> node = Node::Create(domain, kGroups);
   if (!node.ok()) return node.status();
-  auto parts = std::make_unique<Parts>(*std::move(node));
+  auto parts = std::make_unique<Parts>(*std::move(node), prefix);
   if (absl::Status status = parts->node->status(); !status.ok()) return status;
   return std::unique_ptr<Peer>(new Peer(std::move(parts)));
 }
@@ -148,6 +157,7 @@ bool Peer::AwaitNode(absl::Duration timeout) {
       [this] {
         return parts_->clouds.readers() > 0 &&
                parts_->ekf_poses.readers() + parts_->given_poses.readers() > 0 &&
+               (parts_->prefix.empty() || parts_->incumbent_poses.readers() > 0) &&
                parts_->align.IsAvailable() && parts_->trigger.IsAvailable();
       },
       timeout);
@@ -196,6 +206,10 @@ void Peer::PublishGnssPose(const StampedPose& map_T_base) {
   parts_->gnss_poses.Write(ros_wire::ToWire(map_T_base));
 }
 
+void Peer::PublishIncumbentPose(const StampedPose& map_T_base) {
+  parts_->incumbent_poses.Write(ros_wire::ToWire(map_T_base));
+}
+
 void Peer::PublishInitialPose(const StampedPose& frame_T_base) {
   parts_->given_poses.Write(ros_wire::ToWire(frame_T_base));
 }
@@ -230,6 +244,8 @@ void Peer::PublishStaticTransform(const StampedTransform& transform) {
   message.transforms._buffer = &one;
   parts_->static_transforms.Write(message);
 }
+
+std::set<std::string> Peer::TopicsOfOthers() const { return parts_->node->TopicsOfOthers(); }
 
 void Peer::OfferMap(std::function<MapAnswer(const MapQuestion&)> loader) {
   using Server = ServiceServer<MapLoadRequest, MapLoadResponse>;
@@ -308,6 +324,7 @@ std::vector<StampedPose> Peer::TakeInitialPoses() { return parts_->initial_poses
 std::vector<StampedTransform> Peer::TakeTransforms() { return parts_->transforms.Take(); }
 std::vector<Diagnostic> Peer::TakeDiagnostics() { return parts_->diagnostics.Take(); }
 std::vector<StampedPose> Peer::TakeRelativePoses() { return parts_->relative_poses.Take(); }
+std::vector<StampedPose> Peer::TakeDifferences() { return parts_->differences.Take(); }
 std::vector<Cloud> Peer::TakeClouds(const std::string& topic) {
   return parts_->debug_clouds.at(topic).Take();
 }

@@ -16,6 +16,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -62,8 +63,10 @@ inline constexpr char kSecondLidarTopic[] = "right/points";
 class Peer {
  public:
   // In a domain of Cyclone. Clouds are offered as reliable, which those who ask for best effort get
-  // as best effort.
-  [[nodiscard]] static absl::StatusOr<std::unique_ptr<Peer>> Create(dds_domainid_t domain);
+  // as best effort. `prefix`: of the node's topics and services, such as "/shadow"; the peer then
+  // also is the localizer beside which the node runs.
+  [[nodiscard]] static absl::StatusOr<std::unique_ptr<Peer>> Create(dds_domainid_t domain,
+                                                                    const std::string& prefix = "");
   ~Peer();
 
   // Whether somebody reads clouds and poses of a filter or of a person, and serves both services.
@@ -79,12 +82,16 @@ class Peer {
   void PublishOfSecondLidar(const Cloud& cloud);
   void PublishEkfPose(const StampedPose& map_T_base);
   void PublishGnssPose(const StampedPose& map_T_base);
+  void PublishIncumbentPose(const StampedPose& map_T_base);  // only with a prefix
   void PublishInitialPose(const StampedPose& frame_T_base);  // initialpose, of a person
   void PublishTwist(int64_t stamp_ns, const std::string& base_frame, const Twist& base_twist);
   void PublishTwistWithCovariance(int64_t stamp_ns, const std::string& base_frame,
                                   const Twist& base_twist);
   void PublishTransform(const StampedTransform& transform);
   void PublishStaticTransform(const StampedTransform& transform);
+
+  // See Node.
+  [[nodiscard]] std::set<std::string> TopicsOfOthers() const;
 
   // Answers those who ask for the map from now on. Once.
   void OfferMap(std::function<MapAnswer(const MapQuestion&)> loader);
@@ -110,6 +117,7 @@ class Peer {
   [[nodiscard]] std::vector<StampedArrows> TakeArrows(const std::string& topic);
   [[nodiscard]] std::vector<StampedPoses> TakePoseArrays(const std::string& topic);
   [[nodiscard]] std::vector<StampedPose> TakeRelativePoses();  // initial_to_result_relative_pose
+  [[nodiscard]] std::vector<StampedPose> TakeDifferences();    // incumbent_to_result_relative_pose
   // Subscribes to what costs the node more; to be called once.
   void ListenToDebugTopics();
   // The newest diagnostic of that name ("ndt_scan_matcher: scan_matching_status") since the peer

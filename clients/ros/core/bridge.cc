@@ -15,6 +15,7 @@ namespace {
 
 // Queued outputs: 5 s of 10 scans, 50 poses and some other messages a second.
 constexpr size_t kMaxWaitingOutputs = 512;
+constexpr char kAutowareNode[] = "ndt_scan_matcher";
 
 int64_t Nanoseconds(double seconds) { return static_cast<int64_t>(seconds * 1e9); }
 
@@ -39,7 +40,7 @@ BridgeImpl::BridgeImpl(std::string a_node_name, const Parameters& some_parameter
       channel(a_channel),
       encoding(EncodingFrom(parameters.voxloc)),
       log(ports.log),
-      activated(parameters.voxloc.activate_at_start),
+      activated(parameters.voxloc.activate_at_start || parameters.voxloc.shadow),
       assembler(1 + parameters.voxloc.points_extra_topics.size(),
                 Nanoseconds(parameters.voxloc.points_max_stamp_difference_sec)),
       area(parameters.dynamic_map_loading),
@@ -220,6 +221,11 @@ absl::StatusOr<std::unique_ptr<Bridge>> Bridge::Create(std::string node_name,
     return absl::InvalidArgumentError(
         "parameter voxloc.map_feeder.enable must be false: the adapter has no client of "
         "pcd_loader_service");
+  }
+  if (parameters.voxloc.shadow && node_name == kAutowareNode) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("a node with voxloc.shadow must have another name than ", kAutowareNode,
+                     ": Autoware's diagnostic graph would take its status for the vehicle's"));
   }
   VOXLOC_ASSIGN_OR_RETURN(const client::Channel channel,
                           client::Channel::Create(ChannelOptionsFrom(parameters.voxloc)));

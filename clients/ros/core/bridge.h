@@ -55,7 +55,8 @@ struct BridgeCounters {
 class Bridge {
  public:
   // The server need not be reachable. InvalidArgument: an invalid parameter, TLS file or token
-  // file; see ValidateParameters and client::Channel::Create.
+  // file; see ValidateParameters and client::Channel::Create. Also where a node with voxloc.shadow
+  // has the name of Autoware's node.
   [[nodiscard]] static absl::StatusOr<std::unique_ptr<Bridge>> Create(std::string node_name,
                                                                       const Parameters& parameters,
                                                                       const Ports& ports);
@@ -74,6 +75,8 @@ class Bridge {
   virtual void OnTwist(const TwistStamped& twist) = 0;
   // initialpose, a pose that a person gives; only with voxloc.guess_source = odometry.
   virtual void OnUserPose(const PoseWithCovarianceStamped& pose) = 0;
+  // kIncumbentPoseTopic, the vehicle's localizer; only with voxloc.shadow.
+  virtual void OnIncumbentPose(const PoseWithCovarianceStamped& pose) = 0;
   // Once a second of the node's clock.
   virtual void OnTimer() = 0;
 

@@ -27,6 +27,7 @@
 #include "clients/ros/core/result_outputs.h"
 #include "clients/ros/core/scan_assembler.h"
 #include "clients/ros/core/serial_worker.h"
+#include "clients/ros/core/shadow_comparison.h"
 
 namespace voxloc::ros {
 
@@ -88,12 +89,16 @@ class BridgeImpl : public Bridge {
   void RejectScan(const std::shared_ptr<ScanStatus>& status, int64_t stamp_ns);
   void OnResult(uint64_t number, const v1::AlignmentResult& result);
   void Finish(uint64_t number, const InFlight& flight, const v1::AlignmentResult& result);
+  // A scan's outcome in shadow mode, with its pose where it was published.
+  void AddToShadow(int64_t stamp_ns, const std::optional<Pose>& map_T_base);
+  void PublishShadow(const std::vector<ShadowScan>& scans);
 
   // bridge_inputs.cc: other topics
   void OnInitialPose(const PoseWithCovarianceStamped& pose) override;
   void OnRegularizationPose(const PoseWithCovarianceStamped& pose) override;
   void OnTwist(const TwistStamped& twist) override;
   void OnUserPose(const PoseWithCovarianceStamped& pose) override;
+  void OnIncumbentPose(const PoseWithCovarianceStamped& pose) override;
   [[nodiscard]] std::optional<Pose> OdometryAt(std::optional<int64_t> stamp_ns) const;
   [[nodiscard]] std::optional<Twist> TwistAt(int64_t stamp_ns) const;  // under the lock
 
@@ -150,6 +155,7 @@ class BridgeImpl : public Bridge {
   // Of the thread that publishes.
   ResultOutputs outputs;
   SkippedScans skipped;
+  ShadowComparison shadow;
   uint32_t fusion_resets = 0;  // of the last answer with a pose of the session's filter
 
   // The order matters: each member uses those before it and is destroyed first.

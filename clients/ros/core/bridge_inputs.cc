@@ -137,6 +137,21 @@ void BridgeImpl::OnUserPose(const PoseWithCovarianceStamped& pose) {
   });
 }
 
+void BridgeImpl::OnIncumbentPose(const PoseWithCovarianceStamped& pose) {
+  const absl::StatusOr<Pose> map_T_base =
+      PoseFromQuaternion(pose.pose.translation, pose.pose.rotation);
+  if (pose.header.frame_id != parameters.frame.map_frame || !map_T_base.ok()) {
+    log.Write(
+        "incumbent", LogLevel::kError,
+        absl::StrCat("a pose of the incumbent is not used: it must be finite and in frame '",
+                     parameters.frame.map_frame, "' (got frame '", pose.header.frame_id, "')"));
+    return;
+  }
+  Publish([this, stamp_ns = pose.header.stamp_ns, incumbent = *map_T_base] {
+    PublishShadow(shadow.AddIncumbent(stamp_ns, incumbent));
+  });
+}
+
 std::optional<Pose> BridgeImpl::OdometryAt(std::optional<int64_t> stamp_ns) const {
   const std::string& odom_frame = parameters.voxloc.odom_frame;
   if (odom_frame.empty()) return std::nullopt;
@@ -318,6 +333,7 @@ void BridgeImpl::RejectScan(const std::shared_ptr<ScanStatus>& status, int64_t s
   ++refused;
   Publish([this, status, stamp_ns] {
     ports.output->PublishDiagnostics(stamp_ns, status->Finish(false, activated, skipped));
+    if (activated) AddToShadow(stamp_ns, std::nullopt);
   });
 }
 
@@ -365,6 +381,24 @@ void BridgeImpl::Finish(uint64_t number, const InFlight& flight,
   }
   ports.output->PublishDiagnostics(flight.stamp_ns,
                                    flight.status->Finish(is_published, activated, skipped));
+  std::optional<Pose> map_T_base;
+  if (is_published) map_T_base = *client::DecodePose(result.map_t_base().pose());
+  AddToShadow(flight.stamp_ns, map_T_base);
+}
+
+void BridgeImpl::AddToShadow(int64_t stamp_ns, const std::optional<Pose>& map_T_base) {
+  if (parameters.voxloc.shadow) PublishShadow(shadow.AddScan(stamp_ns, map_T_base));
+}
+
+void BridgeImpl::PublishShadow(const std::vector<ShadowScan>& scans) {
+  for (const ShadowScan& scan : scans) {
+    if (const std::optional<Pose> difference = scan.Difference()) {
+      ports.output->Publish(Topic::kIncumbentToResultRelativePose,
+                            PoseStamped{{scan.stamp_ns, parameters.frame.base_frame}, *difference});
+    }
+    ports.output->PublishDiagnostics(scan.stamp_ns,
+                                     ShadowStatus(node_name, parameters.voxloc, scan));
+  }
 }
 
 }  // namespace voxloc::ros

@@ -220,6 +220,16 @@ std::vector<ParameterRow> ParameterRows(Parameters& p) {
        "filter (OpenSession.fusion), whose pose is published on fused_pose_with_covariance and "
        "broadcast with voxloc.tf_output = odom."},
 
+      {"voxloc.shadow", &p.voxloc.shadow, kVehicle, Any(),
+       "Whether the node runs beside the vehicle's localizer and compares itself with it: topics "
+       "and services are offered under shadow/, nothing is broadcast to /tf, and the node is "
+       "active from the start."},
+      {"voxloc.shadow_max_position_m", &p.voxloc.shadow_max_position_m, kVehicle, AtLeast(0.0),
+       "Metres, at least 0; shadow_status warns of a larger difference of position."},
+      {"voxloc.shadow_max_rotation_deg", &p.voxloc.shadow_max_rotation_deg, kVehicle,
+       AtLeast(0.0, 180.0),
+       "Degrees, 0 to 180; shadow_status warns of a larger difference of rotation."},
+
       {"voxloc.deadline_sec", &p.voxloc.deadline_sec, kServer, AtLeast(0.0),
        "Seconds from receipt, at least 0, after which the answer to a scan is of no use; 0: none "
        "(SessionLimits.timeout_s)."},

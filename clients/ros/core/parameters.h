@@ -112,6 +112,10 @@ struct BridgeParameters {
   bool from_last_pose = false;
   bool fusion = false;
 
+  bool shadow = false;
+  double shadow_max_position_m = 0.02;
+  double shadow_max_rotation_deg = 0.2;
+
   double deadline_sec = 0.0;
   bool confidence = true;
   double min_confidence = 0.0;              // 0: as the rule says

@@ -156,6 +156,7 @@ struct ScanOutputs {
 }  // namespace
 
 void ResultOutputs::BroadcastTransform(const v1::AlignmentResult& result, const ScanContext& scan) {
+  if (parameters_.voxloc.shadow) return;
   const std::string& tf_output = parameters_.voxloc.tf_output;
   const std::optional<Pose> pose = TransformOf(result, tf_output);
   if (!pose.has_value() || scan.number < last_transform_) return;

@@ -2,13 +2,15 @@
 //
 // The topics and services of the node, with the names, types and depths of Autoware's
 // ndt_scan_matcher: adapters create their publishers, subscriptions and services from these tables,
-// and docs/ros.md is tested against them. Thread-safe: constants.
+// and docs/ros.md is tested against them. Thread-safe: constants and pure functions.
 
 #ifndef VOXLOC_CLIENTS_ROS_CORE_TOPICS_H_
 #define VOXLOC_CLIENTS_ROS_CORE_TOPICS_H_
 
 #include <cstddef>
+#include <string>
 
+#include "absl/strings/str_cat.h"
 #include "absl/types/span.h"
 
 namespace voxloc::ros {
@@ -20,6 +22,7 @@ enum class Topic {
   kFusedPoseWithCovariance,
   kInitialPoseWithCovariance,
   kInitialToResultRelativePose,
+  kIncumbentToResultRelativePose,
   kMultiNdtPose,
   kMultiInitialPose,
   kPointsAligned,
@@ -69,6 +72,8 @@ inline constexpr TopicInfo kPublishedTopics[] = {
      MessageType::kPoseWithCovarianceStamped},
     {Topic::kInitialToResultRelativePose, "initial_to_result_relative_pose",
      MessageType::kPoseStamped},
+    {Topic::kIncumbentToResultRelativePose, "incumbent_to_result_relative_pose",
+     MessageType::kPoseStamped},
     {Topic::kMultiNdtPose, "multi_ndt_pose", MessageType::kPoseArray},
     {Topic::kMultiInitialPose, "multi_initial_pose", MessageType::kPoseArray},
     {Topic::kPointsAligned, "points_aligned", MessageType::kPointCloud2},
@@ -95,7 +100,7 @@ inline constexpr TopicInfo kPublishedTopics[] = {
      MessageType::kMarkerArray},
 };
 [[nodiscard]] inline absl::Span<const TopicInfo> PublishedTopics() { return kPublishedTopics; }
-[[nodiscard]] inline const TopicInfo& InfoOf(Topic topic) {
+[[nodiscard]] constexpr const TopicInfo& InfoOf(Topic topic) {
   return kPublishedTopics[static_cast<size_t>(topic)];
 }
 
@@ -108,6 +113,8 @@ inline constexpr char kRegularizationPoseTopic[] = "regularization_pose_with_cov
 inline constexpr char kTwistTopic[] = "twist";
 inline constexpr char kTwistWithCovarianceTopic[] = "twist_with_covariance";
 inline constexpr char kUserPoseTopic[] = "initialpose";  // with voxloc.guess_source = odometry
+// With voxloc.shadow: where the incumbent publishes the poses that this node would publish.
+inline constexpr const char* kIncumbentPoseTopic = InfoOf(Topic::kNdtPoseWithCovariance).name;
 inline constexpr int kPoseDepth = 10;
 
 // Of the services and of the client.
@@ -115,6 +122,12 @@ inline constexpr char kAlignService[] = "ndt_align_srv";
 inline constexpr char kTriggerService[] = "trigger_node_srv";
 inline constexpr char kReinitializeService[] = "reinitialize_global_localization";
 inline constexpr char kMapLoaderClient[] = "pcd_loader_service";
+
+// The name under which a topic of PublishedTopics or a service is offered: with voxloc.shadow a
+// namespace of its own, so that nobody who reads or calls the incumbent meets this node.
+[[nodiscard]] inline std::string OfferedName(absl::string_view name, bool shadow) {
+  return absl::StrCat(shadow ? "shadow/" : "", name);
+}
 
 }  // namespace voxloc::ros
 

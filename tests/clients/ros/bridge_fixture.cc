@@ -18,7 +18,7 @@ void BridgeFixture::StartBridge(const std::string& address) {
   parameters_.validation.critical_upper_bound_exe_time_ms = 60e3;
   Ports ports = fakes_.ports();
   ports.map_loader = map_loader_;
-  auto bridge = Bridge::Create("ndt_scan_matcher", parameters_, ports);
+  auto bridge = Bridge::Create(node_name_, parameters_, ports);
   ASSERT_TRUE(bridge.ok()) << bridge.status();
   bridge_ = *std::move(bridge);
 }

@@ -22,7 +22,7 @@ inline constexpr int64_t kFirstStampNs = 1'000 * kPeriodNs;
 
 class BridgeFixture : public ::testing::Test {
  protected:
-  // Simulated time, the node "ndt_scan_matcher", the map "town" of a server at `address`.
+  // Simulated time, the map "town" of a server at `address`.
   void StartBridge(const std::string& address);
   [[nodiscard]] Bridge& bridge() { return *bridge_; }
 
@@ -46,6 +46,7 @@ class BridgeFixture : public ::testing::Test {
   [[nodiscard]] bool AwaitStatuses(size_t count) const;
   [[nodiscard]] bool AwaitConnection() const;
 
+  std::string node_name_ = "ndt_scan_matcher";
   Parameters parameters_;
   FakePorts fakes_;
   MapLoader* map_loader_ = nullptr;

@@ -123,8 +123,8 @@ bool IsBuiltInParameter(const std::string& name) {
 }  // namespace
 
 struct NdtScanMatcher::Parts {
-  Parts(rclcpp::Node& node, bool with_map_loader)
-      : logger(node.get_logger()), ports(node, with_map_loader) {}
+  Parts(rclcpp::Node& node, const ros::BridgeParameters& parameters)
+      : logger(node.get_logger()), ports(node, parameters) {}
 
   rclcpp::Logger logger;
   NodePorts ports;
@@ -140,7 +140,7 @@ NdtScanMatcher::NdtScanMatcher(const rclcpp::NodeOptions& options)
   }
   const ros::Parameters& parameters = loaded->parameters;
 
-  parts_ = std::make_shared<Parts>(*this, parameters.voxloc.map_feeder_enable);
+  parts_ = std::make_shared<Parts>(*this, parameters.voxloc);
   absl::StatusOr<std::unique_ptr<ros::Bridge>> bridge =
       ros::Bridge::Create(get_name(), parameters, parts_->ports.Ports());
   if (!bridge.ok()) throw std::invalid_argument(std::string(bridge.status().message()));
@@ -148,7 +148,7 @@ NdtScanMatcher::NdtScanMatcher(const rclcpp::NodeOptions& options)
 
   SubscribeToPoses(parameters);
   SubscribeToPoints(parameters);
-  CreateServices();
+  CreateServices(parameters.voxloc.shadow);
   groups_.push_back(create_callback_group(rclcpp::CallbackGroupType::MutuallyExclusive));
   timer_ = rclcpp::create_timer(
       this, get_clock(), kTimerPeriod,
@@ -204,6 +204,9 @@ void NdtScanMatcher::SubscribeToPoses(const ros::Parameters& parameters) {
   if (parameters.ndt.regularization_enable) {
     subscribe(ros::kRegularizationPoseTopic, &ros::Bridge::OnRegularizationPose);
   }
+  if (parameters.voxloc.shadow) {
+    subscribe(ros::kIncumbentPoseTopic, &ros::Bridge::OnIncumbentPose);
+  }
   if (parameters.voxloc.twist_source == "topic") {
     const auto take = [weak = std::weak_ptr<Parts>(parts_)](const auto& message) {
       if (const auto parts = weak.lock()) parts->bridge->OnTwist(FromRos(*message));
@@ -218,13 +221,13 @@ void NdtScanMatcher::SubscribeToPoses(const ros::Parameters& parameters) {
   }
 }
 
-void NdtScanMatcher::CreateServices() {
+void NdtScanMatcher::CreateServices(bool shadow) {
   groups_.push_back(create_callback_group(rclcpp::CallbackGroupType::MutuallyExclusive));
   const rclcpp::CallbackGroup::SharedPtr& group = groups_.back();
   const std::weak_ptr<Parts> weak = parts_;
 
   services_.push_back(create_service<SetBool>(
-      ros::kTriggerService,
+      ros::OfferedName(ros::kTriggerService, shadow),
       [weak](const std::shared_ptr<SetBool::Request>& request,
              const std::shared_ptr<SetBool::Response>& response) {
         if (const auto parts = weak.lock()) {
@@ -238,7 +241,7 @@ void NdtScanMatcher::CreateServices() {
   // The search takes seconds; the answer is sent from the bridge's thread when there is one.
   using AlignService = rclcpp::Service<AlignServiceType>;
   services_.push_back(create_service<AlignServiceType>(
-      ros::kAlignService,
+      ros::OfferedName(ros::kAlignService, shadow),
       [weak](const std::shared_ptr<AlignService>& service,
              const std::shared_ptr<rmw_request_id_t>& request_id,
              const std::shared_ptr<AlignServiceType::Request>& request) {
@@ -265,7 +268,7 @@ void NdtScanMatcher::CreateServices() {
 
   // Nav2's recovery waits for the answer for milliseconds: it says that the search has begun.
   services_.push_back(create_service<Empty>(
-      ros::kReinitializeService,
+      ros::OfferedName(ros::kReinitializeService, shadow),
       [weak](const std::shared_ptr<Empty::Request>& /*request*/,
              const std::shared_ptr<Empty::Response>& /*response*/) {
         const auto parts = weak.lock();

@@ -38,7 +38,7 @@ class NdtScanMatcher : public rclcpp::Node {
 
   void SubscribeToPoints(const ros::Parameters& parameters);
   void SubscribeToPoses(const ros::Parameters& parameters);
-  void CreateServices();
+  void CreateServices(bool shadow);
 
   std::shared_ptr<Parts> parts_;
   std::vector<rclcpp::CallbackGroup::SharedPtr> groups_;

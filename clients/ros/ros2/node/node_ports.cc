@@ -49,7 +49,8 @@ constexpr size_t kDiagnosticsDepth = 10;
 constexpr int64_t kLogPeriodMs = 1000;
 
 template <typename Message>
-rclcpp::PublisherBase::SharedPtr CreateFor(rclcpp::Node& node, const ros::TopicInfo& info) {
+rclcpp::PublisherBase::SharedPtr CreateFor(rclcpp::Node& node, const ros::TopicInfo& info,
+                                           const std::string& name) {
   rclcpp::QoS qos(static_cast<size_t>(info.depth));
   rclcpp::PublisherOptions options;
   if (info.transient_local) {
@@ -57,25 +58,27 @@ rclcpp::PublisherBase::SharedPtr CreateFor(rclcpp::Node& node, const ros::TopicI
     // Humble does not support transient local topics with intra-process communication.
     options.use_intra_process_comm = rclcpp::IntraProcessSetting::Disable;
   }
-  return node.create_publisher<Message>(info.name, qos, options);
+  return node.create_publisher<Message>(name, qos, options);
 }
 
-rclcpp::PublisherBase::SharedPtr Create(rclcpp::Node& node, const ros::TopicInfo& info) {
+rclcpp::PublisherBase::SharedPtr Create(rclcpp::Node& node, const ros::TopicInfo& info,
+                                        bool shadow) {
+  const std::string name = ros::OfferedName(info.name, shadow);
   switch (info.type) {
     case ros::MessageType::kPoseStamped:
-      return CreateFor<PoseStamped>(node, info);
+      return CreateFor<PoseStamped>(node, info, name);
     case ros::MessageType::kPoseWithCovarianceStamped:
-      return CreateFor<PoseWithCovarianceStamped>(node, info);
+      return CreateFor<PoseWithCovarianceStamped>(node, info, name);
     case ros::MessageType::kPoseArray:
-      return CreateFor<PoseArray>(node, info);
+      return CreateFor<PoseArray>(node, info, name);
     case ros::MessageType::kPointCloud2:
-      return CreateFor<PointCloud2>(node, info);
+      return CreateFor<PointCloud2>(node, info, name);
     case ros::MessageType::kFloat32Stamped:
-      return CreateFor<Float32Stamped>(node, info);
+      return CreateFor<Float32Stamped>(node, info, name);
     case ros::MessageType::kInt32Stamped:
-      return CreateFor<Int32Stamped>(node, info);
+      return CreateFor<Int32Stamped>(node, info, name);
     case ros::MessageType::kMarkerArray:
-      return CreateFor<MarkerArray>(node, info);
+      return CreateFor<MarkerArray>(node, info, name);
   }
   throw std::logic_error(std::string("no publisher for the type of the topic ") + info.name);
 }
@@ -150,18 +153,18 @@ class NodeLog : public ros::Log {
   rclcpp::Logger logger_;
 };
 
-// The topics of the bridge as publishers of a node, /diagnostics and /tf.
+// The topics of the bridge as publishers of a node, /diagnostics, and except in shadow mode /tf.
 //
 // Threads: as ros::Output says. A message that cannot be published is an error in the log, at most
 // one a second, and nothing else.
 class NodeOutput : public ros::Output {
  public:
-  explicit NodeOutput(rclcpp::Node& node)
+  NodeOutput(rclcpp::Node& node, bool shadow)
       : logger_(node.get_logger()),
-        diagnostics_(node.create_publisher<DiagnosticArray>(kDiagnosticsTopic, kDiagnosticsDepth)),
-        transforms_(node) {
+        diagnostics_(node.create_publisher<DiagnosticArray>(kDiagnosticsTopic, kDiagnosticsDepth)) {
+    if (!shadow) transforms_.emplace(node);
     for (const ros::TopicInfo& info : ros::PublishedTopics()) {
-      publishers_.push_back(Create(node, info));
+      publishers_.push_back(Create(node, info, shadow));
     }
   }
 
@@ -204,7 +207,8 @@ class NodeOutput : public ros::Output {
     Guard(kDiagnosticsTopic, [&] { diagnostics_->publish(std::move(message)); });
   }
   void Broadcast(const ros::TransformStamped& transform) override {
-    Guard("/tf", [&] { transforms_.sendTransform(ToRos(transform)); });
+    if (!transforms_) return;
+    Guard("/tf", [&] { transforms_->sendTransform(ToRos(transform)); });
   }
 
  private:
@@ -234,7 +238,7 @@ class NodeOutput : public ros::Output {
   rclcpp::Clock steady_clock_{RCL_STEADY_TIME};
   std::vector<rclcpp::PublisherBase::SharedPtr> publishers_;  // by Topic
   rclcpp::Publisher<DiagnosticArray>::SharedPtr diagnostics_;
-  tf2_ros::TransformBroadcaster transforms_;
+  std::optional<tf2_ros::TransformBroadcaster> transforms_;
 };
 
 // The client of pcd_loader_service, in a callback group of its own. Thread-safe.
@@ -333,11 +337,11 @@ class NodeMapLoader : public ros::MapLoader {
 
 }  // namespace
 
-NodePorts::NodePorts(rclcpp::Node& node, bool with_map_loader)
+NodePorts::NodePorts(rclcpp::Node& node, const ros::BridgeParameters& parameters)
     : clock(std::make_unique<NodeClock>(node)),
       transforms(std::make_unique<NodeTransforms>(node)),
       log(std::make_unique<NodeLog>(node)),
-      output(std::make_unique<NodeOutput>(node)),
-      map_loader(with_map_loader ? std::make_unique<NodeMapLoader>(node) : nullptr) {}
+      output(std::make_unique<NodeOutput>(node, parameters.shadow)),
+      map_loader(parameters.map_feeder_enable ? std::make_unique<NodeMapLoader>(node) : nullptr) {}
 
 }  // namespace voxloc::ros2

@@ -9,13 +9,14 @@
 #include <memory>
 #include <rclcpp/rclcpp.hpp>
 
+#include "clients/ros/core/parameters.h"
 #include "clients/ros/core/ports.h"
 
 namespace voxloc::ros2 {
 
 // They must not outlive the node.
 struct NodePorts {
-  NodePorts(rclcpp::Node& node, bool with_map_loader);
+  NodePorts(rclcpp::Node& node, const ros::BridgeParameters& parameters);
 
   [[nodiscard]] ros::Ports Ports() const {
     return {clock.get(), transforms.get(), output.get(), log.get(), map_loader.get()};

@@ -35,6 +35,17 @@ AUTOWARE_REMAPS = {
 }
 
 
+# The names of Autoware's launch files that shadow mode reads, in tier4_localization_launch's
+# pose_twist_estimator/ndt_scan_matcher.launch.xml.
+SHADOW_REMAPS = {
+    "points_raw": "/localization/util/downsample/pointcloud",
+    "ekf_pose_with_covariance": "/localization/pose_twist_fusion_filter/biased_pose_with_covariance",
+    "regularization_pose_with_covariance": "/sensing/gnss/pose_with_covariance",
+    "ndt_pose_with_covariance": "/localization/pose_estimator/pose_with_covariance",
+    "pcd_loader_service": "/map/get_differential_pointcloud_map",
+}
+
+
 def arguments(launch):
     return {arg.get("name"): arg.get("default") for arg in launch.findall("arg")}
 
@@ -60,6 +71,22 @@ class LaunchFiles(unittest.TestCase):
         self.assertEqual([p.get("from") for p in node.findall("param")],
                          ["$(var param_file)", "$(var voxloc_param_file)"])
 
+    def test_shadow_mode_reads_what_autoware_publishes_and_renames_nothing_else(self):
+        launch = ElementTree.parse(PACKAGE / "launch/shadow.launch.xml").getroot()
+        given = arguments(launch)
+        node = launch.find("node")
+        renamed = {r.get("from"): given[re.fullmatch(r"\$\(var (.+)\)", r.get("to"))[1]]
+                   for r in node.findall("remap")}
+        self.assertEqual(renamed, SHADOW_REMAPS)
+        self.assertNotEqual(given["node_name"], AUTOWARE_ARGUMENTS["node_name"])
+        # After the files, which say otherwise.
+        parameters = [(p.get("from") or p.get("name"), p.get("value")) for p in node.findall("param")]
+        self.assertEqual(parameters[:3], [("$(var param_file)", None), ("$(var voxloc_param_file)", None),
+                                          ("voxloc.shadow", "true")])
+        document = (PACKAGE / "../../../docs/ros.md").read_text(encoding="utf-8")
+        for name, topic in SHADOW_REMAPS.items():
+            self.assertIn(f"`{topic}`", document, name)
+
     def test_use_only_what_is_there(self):
         files = sorted((PACKAGE / "launch").glob("*.launch.xml"))
         self.assertGreaterEqual(len(files), 2)
@@ -78,6 +105,21 @@ class LaunchFiles(unittest.TestCase):
             self.assertEqual(node.get("pkg"), "voxloc_ros")
             cmake = (PACKAGE / "CMakeLists.txt").read_text(encoding="utf-8")
             self.assertIn(f"add_executable({node.get('exec')} ", cmake)
+
+
+class Documents(unittest.TestCase):
+    def test_the_commands_of_ros2_name_what_is_there(self):
+        topics = (PACKAGE / "../core/topics.h").read_text(encoding="utf-8")
+        launched = set()
+        for page in (PACKAGE / "../../../docs/ros.md", PACKAGE / "README.md"):
+            text = page.read_text(encoding="utf-8").replace("\\\n", " ")
+            for name, words in re.findall(r"^ros2 launch voxloc_ros (\S+)(.*)$", text, re.M):
+                launched.add(name)
+                launch = ElementTree.parse(PACKAGE / "launch" / name).getroot()
+                self.assertLessEqual(set(re.findall(r" (\w+):=", words)), set(arguments(launch)), name)
+            for name in re.findall(r"^ros2 topic echo /shadow/(\S+)$", text, re.M):
+                self.assertIn(f'"{name}"', topics)
+        self.assertEqual(launched, {file.name for file in PACKAGE.glob("launch/*.xml")})
 
 
 class PackageXml(unittest.TestCase):
