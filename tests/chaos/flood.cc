@@ -188,16 +188,21 @@ void UnaryFlood::Start(const v1::AlignScanRequest& request, v1::LocalizationServ
   auto call = std::make_shared<Call>();
   call->context.set_deadline(std::chrono::system_clock::now() + kCallDeadline);
   Call& self = *call;
-  stub.async()->AlignScan(
-      &self.context, &request, &self.response,
-      [this, call = std::move(call)](const grpc::Status& status) { OnCallDone(*call, status); });
+  stub.async()->AlignScan(&self.context, &request, &self.response,
+                          [this, call = std::move(call)](const grpc::Status& status) mutable {
+                            const v1::AlignmentResult result = call->response.result();
+                            // A call holds its channel, and the last channel joins gRPC's threads,
+                            // of which this is one. So it ends before Stop sees that none is open.
+                            call.reset();
+                            OnCallDone(result, status);
+                          });
 }
 
-void UnaryFlood::OnCallDone(const Call& call, const grpc::Status& status) {
+void UnaryFlood::OnCallDone(const v1::AlignmentResult& result, const grpc::Status& status) {
   const std::lock_guard<std::mutex> lock(mutex_);
   switch (status.error_code()) {
     case grpc::StatusCode::OK:
-      Count(call.response.result(), counts_);
+      Count(result, counts_);
       break;
     case grpc::StatusCode::RESOURCE_EXHAUSTED:
     case grpc::StatusCode::UNAVAILABLE:

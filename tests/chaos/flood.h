@@ -77,7 +77,7 @@ class UnaryFlood {
   struct Call;
   void Send(double rate_hz);
   void Start(const v1::AlignScanRequest& request, v1::LocalizationService::Stub& stub);
-  void OnCallDone(const Call& call, const grpc::Status& status);
+  void OnCallDone(const v1::AlignmentResult& result, const grpc::Status& status);
   void Stop();
 
   std::vector<v1::AlignScanRequest> requests_;
