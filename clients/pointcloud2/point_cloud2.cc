@@ -110,6 +110,7 @@ struct KnownTime {
 constexpr KnownTime kKnownTimes[] = {
     {"time", PointField::kFloat32},       // Velodyne
     {"t", PointField::kUint32},           // Ouster
+    {"t", PointField::kFloat32},          // voxloc simulate
     {"time_stamp", PointField::kUint32},  // Autoware's PointXYZIRCAEDT
     {kClockField, PointField::kFloat64},  // Hesai, Robosense, Livox
     {"offset_time", PointField::kUint32}  // Livox's custom points

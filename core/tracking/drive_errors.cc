@@ -86,9 +86,9 @@ double DriveErrors::StampSigma(const SystematicError& start) const {
 }
 
 SystematicError DriveErrors::Adapt(const SystematicError& start) const {
-  constexpr double kMaxSeconds = 10.0;
   SystematicError adapted = start;
-  adapted.time_sigma_s = std::min(kMaxSeconds, std::hypot(StampOffset(start), StampSigma(start)));
+  adapted.time_sigma_s =
+      std::min(kMaxTimeSigmaS, std::hypot(StampOffset(start), StampSigma(start)));
   const Eigen::Array3d variance =
       (kStartStretches * start.position_sigma_m.cwiseAbs2() + displacement_m2_).array() /
       (kStartStretches + stretches_);

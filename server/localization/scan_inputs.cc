@@ -72,9 +72,10 @@ PlacedScan PlaceScan(const ScanParts& parts, const ScanSource& source, const Sca
   prior = source.state->TakePrior(placed.corrected_stamp_ns, hints.odom_T_base);
   facts.active = prior.active;
   if (hints.base_twist.has_value()) prior.base_twist = hints.base_twist;
+  placed.deskew_twist = DeskewTwist(hints, prior.base_twist);
   if (prior.active) {
     SystematicError systematic = options.covariance.systematic;
-    if (prior.base_twist.has_value() && hints.has_point_times) systematic.skew_sigma_s = 0.0;
+    if (placed.deskew_twist.has_value()) systematic.skew_sigma_s = 0.0;
     placed.fusion = source.state->BeginFusion(placed.corrected_stamp_ns, prior, systematic);
   }
   placed.guess_map_T_base = hints.guess_map_T_base;
@@ -162,7 +163,7 @@ std::optional<Pose> MountOf(const v1::SensorCloud& cloud, const ScanRecipe& reci
 // otherwise unused, carries each point's time through the filters.
 absl::StatusOr<PointCloud> PrepareCloud(const v1::Scan& scan, const v1::SensorCloud& sensor_cloud,
                                         const ScanRecipe& recipe,
-                                        const std::optional<Twist>& base_twist, Engine& engine,
+                                        const std::optional<Twist>& deskew_twist, Engine& engine,
                                         WorkClass work_class, PreparedScan& prepared) {
   FilterCounts& counts = prepared.counts;
   DecodedCloud decoded = DecodeScan(sensor_cloud.cloud());
@@ -172,8 +173,8 @@ absl::StatusOr<PointCloud> PrepareCloud(const v1::Scan& scan, const v1::SensorCl
   PointCloud points = std::move(decoded.cloud);
   const std::optional<Pose> base_T_sensor = MountOf(sensor_cloud, recipe);
   const double offset_s = CloudOffsetS(scan, sensor_cloud);
-  if (prepared.deskewed) {
-    const Twist sensor_twist = SensorTwist(*base_twist, base_T_sensor.value_or(Pose()));
+  if (deskew_twist.has_value()) {
+    const Twist sensor_twist = SensorTwist(*deskew_twist, base_T_sensor.value_or(Pose()));
     Deskew(sensor_twist, decoded.time_s, offset_s, points);
     points.intensity.assign(points.size(), static_cast<float>(offset_s));
     for (size_t i = 0; i < decoded.time_s.size(); ++i) points.intensity[i] += decoded.time_s[i];
@@ -187,14 +188,18 @@ absl::StatusOr<PointCloud> PrepareCloud(const v1::Scan& scan, const v1::SensorCl
 
 }  // namespace
 
+std::optional<Twist> DeskewTwist(const ScanHints& hints, const std::optional<Twist>& base_twist) {
+  return hints.has_point_times ? base_twist : std::nullopt;
+}
+
 absl::StatusOr<PreparedScan> PrepareScan(const v1::Scan& scan, const ScanRecipe& recipe,
-                                         const std::optional<Twist>& base_twist, Engine& engine,
+                                         const std::optional<Twist>& deskew_twist, Engine& engine,
                                          WorkClass work_class) {
   PreparedScan prepared;
-  prepared.deskewed = base_twist.has_value() && HasPointTimes(scan);
+  prepared.deskewed = deskew_twist.has_value();
   PointCloud points;
   for (int i = 0; i < scan.clouds_size(); ++i) {
-    VOXLOC_ASSIGN_OR_RETURN(auto cloud, PrepareCloud(scan, scan.clouds(i), recipe, base_twist,
+    VOXLOC_ASSIGN_OR_RETURN(auto cloud, PrepareCloud(scan, scan.clouds(i), recipe, deskew_twist,
                                                      engine, work_class, prepared));
     if (i == 0) {
       prepared.rays.sensor_position_base =

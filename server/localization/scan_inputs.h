@@ -67,8 +67,9 @@ struct ScanParts : WorkParts {
 // PlacedScan: where a scan is to be aligned: guess, map and profile, as known before its points are
 // decoded.
 struct PlacedScan {
-  int64_t corrected_stamp_ns = 0;  // the scan's stamp, corrected by the sensor's time offset
-  SessionState::ScanPrior prior;   // with the scan's own motion, where it brings one
+  int64_t corrected_stamp_ns = 0;     // the scan's stamp, corrected by the sensor's time offset
+  SessionState::ScanPrior prior;      // with the scan's own motion, where it brings one
+  std::optional<Twist> deskew_twist;  // see DeskewTwist
   std::optional<Pose> guess_map_T_base;
   std::optional<Matrix6> guess_covariance;
   std::optional<Matrix6> motion_covariance;  // see AlignJob::prior_covariance
@@ -108,12 +109,16 @@ struct PreparedScan {
   size_t joined_points = 0;  // of the earlier ones
 };
 
+// The motion by which a scan is deskewed: the base's, where it is known and the points have times.
+[[nodiscard]] std::optional<Twist> DeskewTwist(const ScanHints& hints,
+                                               const std::optional<Twist>& base_twist);
+
 // Decodes the clouds of a scan that CheckScanClouds has passed, moves their points to the scan's
-// stamp where they have times and `base_twist` is known, filters them by the engine and joins them
-// in the base frame. Errors are those of Engine::Filter.
+// stamp where there is a motion to deskew by, filters them by the engine and joins them in the base
+// frame. Errors are those of Engine::Filter.
 [[nodiscard]] absl::StatusOr<PreparedScan> PrepareScan(const v1::Scan& scan,
                                                        const ScanRecipe& recipe,
-                                                       const std::optional<Twist>& base_twist,
+                                                       const std::optional<Twist>& deskew_twist,
                                                        Engine& engine, WorkClass work_class);
 
 // Joins the scan, which has points, with earlier ones: afterwards `base` is the joint cloud,

@@ -158,8 +158,8 @@ std::optional<ScanWork::Rejection> ScanWork::FindRejection() const {
 }
 
 absl::Status ScanWork::PreparePoints(bool joins) {
-  auto prepared = PrepareScan(reply_.scan(), source_->recipe, placed_->prior.base_twist,
-                              parts_.engine, WorkClass::kTracking);
+  auto prepared = PrepareScan(reply_.scan(), source_->recipe, placed_->deskew_twist, parts_.engine,
+                              WorkClass::kTracking);
   reply_.ReleasePoints();
   facts_.transform = prepared.status();
   if (!prepared.ok()) return prepared.status();

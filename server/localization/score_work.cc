@@ -43,8 +43,9 @@ absl::Status ScoreWork::Open(const v1::ScoreSetup& setup, const StopToken& stop)
     return absl::InvalidArgumentError(absl::StrCat(
         "stage is ", stage, "; profile ", align_.profile.name, " has stages 0 to ", stages - 1));
   }
-  VOXLOC_ASSIGN_OR_RETURN(scan_, PrepareScan(setup.scan(), recipe, hints.base_twist, parts_.engine,
-                                             WorkClass::kScoring));
+  VOXLOC_ASSIGN_OR_RETURN(
+      scan_, PrepareScan(setup.scan(), recipe, DeskewTwist(hints, hints.base_twist), parts_.engine,
+                         WorkClass::kScoring));
   VOXLOC_TRY(RequirePoints(scan_.counts));
   reach_m_ = MaxPointDistance(*scan_.base);
   request_.map = map_.resident();

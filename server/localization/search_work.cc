@@ -64,8 +64,9 @@ absl::StatusOr<v1::SearchResult> SearchWork::Run(const Observer& observer) {
   timings.set_queue_wait_s(ToSeconds(start - received_));
   PoseSearchProgress progress;
   ReportProgress(progress, observer);
-  VOXLOC_ASSIGN_OR_RETURN(scan_, PrepareScan(request_.scan(), recipe_, hints_.base_twist,
-                                             parts_.engine, WorkClass::kSearching));
+  VOXLOC_ASSIGN_OR_RETURN(
+      scan_, PrepareScan(request_.scan(), recipe_, DeskewTwist(hints_, hints_.base_twist),
+                         parts_.engine, WorkClass::kSearching));
   VOXLOC_TRY(RequirePoints(scan_.counts));
   job_.scan = scan_.base;
   const Clock::time_point prepared = Clock::now();

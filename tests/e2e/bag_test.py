@@ -3,20 +3,17 @@
 """Drives in bags against the same drives in files: bag_test.py PROGRAMS_DIR."""
 
 import json
-import os
 import pathlib
 import struct
-import subprocess
 import sys
-import tempfile
 import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support" / "python"))
 import bags  # noqa: E402
-import voxlocd  # noqa: E402
+import town_drive  # noqa: E402
 
 START_NS = 1_700_000_000_123_456_789
-SCANS = 12
+SCANS = town_drive.TownDrive.SCANS
 MOUNT = (0.5, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0)
 WRITERS = {
     "drive.db3": bags.write_rosbag2,
@@ -26,37 +23,17 @@ WRITERS = {
 }
 
 
-class Bags(unittest.TestCase):
+class Bags(town_drive.TownDrive):
     @classmethod
     def setUpClass(cls):
-        cls.scratch = tempfile.TemporaryDirectory(prefix="voxloc_bags_")
-        cls.folder = pathlib.Path(cls.scratch.name)
-        cls.server = voxlocd.Voxlocd([os.path.join(cls.programs, "voxlocd")], cls.scratch.name)
-        cls.server.wait_until_ready()
-        cls.run_voxloc("simulate", "--size", "100", "--scans", str(SCANS), "town")
-        cls.run_voxloc("map", "load", "--server", cls.server.address, "--map", "town", "town/map")
+        super().setUpClass()
         poses = bags.read_kitti_poses(cls.folder / "town/poses.txt")
         assert len(poses) == SCANS
         cls.poses = poses
-        cls.clouds = [bags.read_pcd_points(path)
-                      for path in sorted((cls.folder / "town/scans").iterdir())]
         (cls.folder / "poses.tum").write_text("".join(
             f"{(START_NS + i * 100_000_000) // 10**9}.{(START_NS + i * 100_000_000) % 10**9:09d} "
             + " ".join(repr(number) for number in pose) + "\n" for i, pose in enumerate(poses)),
             encoding="utf-8")
-
-    @classmethod
-    def tearDownClass(cls):
-        cls.server.stop()
-        cls.scratch.cleanup()
-
-    @classmethod
-    def run_voxloc(cls, *words, expect=0):
-        done = subprocess.run([os.path.join(cls.programs, "voxloc"), *words], cwd=cls.folder,
-                              stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=100,
-                              check=False)
-        assert done.returncode == expect, f"{words}: {done.returncode}\n{done.stdout}\n{done.stderr}"
-        return done
 
     def replay(self, *words):
         done = self.run_voxloc("replay", "--server", self.server.address, "--map", "town", "--points",

@@ -3,18 +3,15 @@
 """`voxloc compare` on bags of a localizer that stand for Autoware's: compare_test.py PROGRAMS_DIR."""
 
 import json
-import os
 import pathlib
-import subprocess
 import sys
-import tempfile
 import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support" / "python"))
 import bags  # noqa: E402
-import voxlocd  # noqa: E402
+import town_drive  # noqa: E402
 
-SCANS = 12
+SCANS = town_drive.TownDrive.SCANS
 
 
 def stamp_text(stamp_ns):
@@ -27,35 +24,15 @@ def write_tum(path, rows, key):
         encoding="utf-8")
 
 
-class Compare(unittest.TestCase):
+class Compare(town_drive.TownDrive):
     @classmethod
     def setUpClass(cls):
-        cls.scratch = tempfile.TemporaryDirectory(prefix="voxloc_compare_")
-        cls.folder = pathlib.Path(cls.scratch.name)
-        cls.server = voxlocd.Voxlocd([os.path.join(cls.programs, "voxlocd")], cls.scratch.name)
-        cls.server.wait_until_ready()
-        cls.run_voxloc("simulate", "--size", "100", "--scans", str(SCANS), "town")
-        cls.run_voxloc("map", "load", "--server", cls.server.address, "--map", "town", "town/map")
-        cls.clouds = [bags.read_pcd_points(path)
-                      for path in sorted((cls.folder / "town/scans").iterdir())]
+        super().setUpClass()
         # A threshold in the middle of the drive's scores: some scans are rejected.
         scores = sorted(row["scores"]["nvtl"] for row in cls.replay())
         cls.gate = ("--gate", f"score_threshold={(scores[3] + scores[4]) / 2}")
         cls.results = cls.replay(*cls.gate)
         assert sum(row["accepted"] for row in cls.results) == SCANS - 4
-
-    @classmethod
-    def tearDownClass(cls):
-        cls.server.stop()
-        cls.scratch.cleanup()
-
-    @classmethod
-    def run_voxloc(cls, *words, expect=0):
-        done = subprocess.run([os.path.join(cls.programs, "voxloc"), *words], cwd=cls.folder,
-                              stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=100,
-                              check=False)
-        assert done.returncode == expect, f"{words}: {done.returncode}\n{done.stdout}\n{done.stderr}"
-        return done
 
     @classmethod
     def replay(cls, *words):

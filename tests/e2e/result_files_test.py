@@ -11,16 +11,15 @@ import signal
 import struct
 import subprocess
 import sys
-import tempfile
 import unittest
 import zlib
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support" / "python"))
 import bags  # noqa: E402
 import mcap_reader  # noqa: E402
-import voxlocd  # noqa: E402
+import town_drive  # noqa: E402
 
-SCANS = 12
+SCANS = town_drive.TownDrive.SCANS
 FUSED = ("--odometry", "town/poses_tum.txt", "--fusion")
 
 
@@ -36,37 +35,19 @@ def numbers(pose, position="position", orientation="orientation"):
     return [*(pose[position][key] for key in "xyz"), *(pose[orientation][key] for key in "xyzw")]
 
 
-class ResultFiles(unittest.TestCase):
+class ResultFiles(town_drive.TownDrive):
     @classmethod
     def setUpClass(cls):
-        cls.scratch = tempfile.TemporaryDirectory(prefix="voxloc_results_")
-        cls.folder = pathlib.Path(cls.scratch.name)
-        cls.server = voxlocd.Voxlocd([os.path.join(cls.programs, "voxlocd")], cls.scratch.name)
-        cls.server.wait_until_ready()
-        cls.run_voxloc("simulate", "--size", "100", "--scans", str(SCANS), "town")
-        cls.run_voxloc("map", "load", "--server", cls.server.address, "--map", "town", "town/map")
+        super().setUpClass()
         cls.run_voxloc(*cls.command("--leaf", "1", *FUSED, "--json", "drive.json", "--output", "drive.csv",
                                     "--output", "drive.tum", "--output", "drive.mcap"))
         cls.rows = json.loads((cls.folder / "drive.json").read_text())["results"]
         cls.topics = cls.messages("drive.mcap")
 
     @classmethod
-    def tearDownClass(cls):
-        cls.server.stop()
-        cls.scratch.cleanup()
-
-    @classmethod
     def command(cls, *words):
         return ("replay", "--server", cls.server.address, "--map", "town", "--scans", "town/scans",
                 "--poses", "town/poses_tum.txt", "--pose-format", "tum", *words)
-
-    @classmethod
-    def run_voxloc(cls, *words, expect=0):
-        done = subprocess.run([os.path.join(cls.programs, "voxloc"), *words], cwd=cls.folder,
-                              stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=100,
-                              check=False)
-        assert done.returncode == expect, f"{words}: {done.returncode}\n{done.stdout}\n{done.stderr}"
-        return done
 
     @classmethod
     def messages(cls, name):

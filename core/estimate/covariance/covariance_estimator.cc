@@ -49,7 +49,7 @@ SystematicParts SystematicCovariance(const SystematicError& error, const Pose& m
 absl::Status ValidateSystematicError(const SystematicError& error) {
   constexpr NumberRange kMetres = FromTo(0.0, 100.0);
   constexpr NumberRange kRadians = FromTo(0.0, 3.2);
-  constexpr NumberRange kSeconds = FromTo(0.0, 10.0);
+  constexpr NumberRange kSeconds = FromTo(0.0, kMaxTimeSigmaS);
   for (int axis = 0; axis < 3; ++axis) {
     VOXLOC_TRY(
         CheckRanges({{"systematic_position_sigma_m", error.position_sigma_m[axis], kMetres},

@@ -27,6 +27,8 @@ namespace voxloc {
 // The range of what sheared scans are fitted to, metres: in the hall of the choosing list's skew
 // sets answers are wrong by 0.12 m and 11 mrad, in the median.
 constexpr double kSkewRangeM = 10.0;
+// The largest that time and skew may be set to: ten sweeps of a scanner that turns once a second.
+constexpr double kMaxTimeSigmaS = 10.0;
 
 // Systematic errors, which neighbouring scans have in common: the map is distorted by centimetres,
 // the mounting of the sensor is known to a few millimetres and a fraction of a degree, stamps are

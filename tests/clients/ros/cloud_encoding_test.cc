@@ -273,13 +273,15 @@ void ExpectTimes(const TestCloud& cloud, double first_s, double second_s, double
   EXPECT_FALSE(Encode(cloud).has_times);
 }
 
-TEST(PointTimes, VelodyneSecondsAsFloat) {
-  for (const uint32_t offset : {12U, 16U, 18U}) {
-    TestCloud cloud = WithTimes(22);
-    cloud.fields.push_back({"time", offset, PointField::kFloat32, 1});
-    cloud.Put(0, offset, -0.05F);
-    cloud.Put(1, offset, 0.025F);
-    ExpectTimes(cloud, -0.05, 0.025, 1e-8);
+TEST(PointTimes, SecondsAsFloat) {
+  for (const char* const name : {"time", "t"}) {
+    for (const uint32_t offset : {12U, 16U, 18U}) {
+      TestCloud cloud = WithTimes(22);
+      cloud.fields.push_back({name, offset, PointField::kFloat32, 1});
+      cloud.Put(0, offset, -0.05F);
+      cloud.Put(1, offset, 0.025F);
+      ExpectTimes(cloud, -0.05, 0.025, 1e-8);
+    }
   }
 }
 
