@@ -17,13 +17,9 @@ constexpr std::chrono::seconds kTrimPeriod{5};
 
 TimeoutWatch::Clock::time_point MemoryTrim::Poll(TimeoutWatch::Clock::time_point now) {
   const int64_t ended = calls_.ended();
-  const int64_t since = ended - seen_;
+  const bool quiet = ended - seen_ < kQuiet;
   seen_ = ended;
-  if (since >= kFlood) {
-    flood_ = true;
-  } else if (flood_ && since < kFlood / 10) {
-    flood_ = !trim_();
-  }
+  if (quiet && ended - trimmed_ >= kFlood && trim_()) trimmed_ = ended;
   return now + kTrimPeriod;
 }
 

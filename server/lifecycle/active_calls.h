@@ -110,9 +110,10 @@ class ActiveCalls {
 // the thread of a TimeoutWatch.
 class MemoryTrim : public TimeoutWatch::Watched {
  public:
-  // A flood is this many calls that end between two polls: each leaves 5 to 10 kB. It is over when
-  // fewer than a tenth of that end; the hysteresis keeps a load near the threshold one flood.
+  // So many calls that have ended since the last trim are a flood, however fast they came: each
+  // leaves 5 to 10 kB. It is over when fewer than kQuiet end between two polls.
   static constexpr int64_t kFlood = 1000;
+  static constexpr int64_t kQuiet = kFlood / 10;
 
   // `calls` must outlive this. `trim` is called once after each flood, and again at the next poll
   // where it returns false. It must be short.
@@ -124,8 +125,8 @@ class MemoryTrim : public TimeoutWatch::Watched {
  private:
   const ActiveCalls& calls_;
   const std::function<bool()> trim_;
-  int64_t seen_ = 0;
-  bool flood_ = false;
+  int64_t seen_ = 0;     // calls that had ended at the last poll
+  int64_t trimmed_ = 0;  // at the last trim
 };
 
 // Gives every whole page that the process' heaps do not use back; nothing where the C library is

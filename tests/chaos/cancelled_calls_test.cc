@@ -65,7 +65,7 @@ TEST(CancelledCalls, GiveBackTheirMemory) {
   const double before_bytes = resident_bytes();
   for (int round = 0; round < 5; ++round) Flood(*stub, request);
   EXPECT_TRUE(Eventually([&] { return resident_bytes() < before_bytes + kMaxRetained_bytes; },
-                         absl::Seconds(120)))
+                         absl::Seconds(200)))
       << "grew by " << (resident_bytes() - before_bytes) * 1e-6 << " MB";
   EXPECT_EQ((*server)->End(SIGTERM), 0);
 }
