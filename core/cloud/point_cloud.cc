@@ -31,6 +31,17 @@ Bounds ComputeBounds(const PointCloud& cloud) {
   return bounds;
 }
 
+void Enlarge(const Bounds& by, Bounds& bounds) {
+  if (by.finite_points == 0) return;
+  if (bounds.finite_points == 0) {
+    bounds = by;
+    return;
+  }
+  bounds.min = bounds.min.cwiseMin(by.min);
+  bounds.max = bounds.max.cwiseMax(by.max);
+  bounds.finite_points += by.finite_points;
+}
+
 double RootMeanSquareRange(const PointCloud& cloud) {
   double sum = 0.0;
   size_t count = 0;

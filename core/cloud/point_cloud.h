@@ -55,6 +55,8 @@ struct Bounds {
   size_t finite_points = 0;  // 0: min and max mean nothing
 };
 [[nodiscard]] Bounds ComputeBounds(const PointCloud& cloud);
+// To the box of both, with the points of both.
+void Enlarge(const Bounds& by, Bounds& bounds);
 
 // Root mean square distance of the finite points from the frame's zero, metres; 0 without any.
 [[nodiscard]] double RootMeanSquareRange(const PointCloud& cloud);

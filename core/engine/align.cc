@@ -43,6 +43,17 @@ absl::string_view ToString(Termination termination) {
   return "unknown";
 }
 
+AlignResult ResultOutOfMap(const PointCloud& scan_base, const Pose& map_T_base_guess,
+                           bool with_point_scores) {
+  AlignResult result;
+  result.map_T_base = map_T_base_guess;
+  result.termination = Termination::kZeroStep;
+  result.evaluations = 1;
+  result.before.points = result.after.points = scan_base.size();
+  if (with_point_scores) result.point_scores.assign(scan_base.size(), 0.0F);
+  return result;
+}
+
 Judgement JudgeInDetail(const AlignResult& result, const Profile& profile, int max_oscillations) {
   Judgement judgement;
   judgement.finished = result.termination == Termination::kConverged ||

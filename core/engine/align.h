@@ -20,6 +20,7 @@
 #include "absl/time/time.h"
 #include "absl/types/span.h"
 #include "core/cloud/point_cloud.h"
+#include "core/engine/iteration_trace.h"
 #include "core/engine/profile.h"
 #include "core/geometry/covariance.h"
 #include "core/geometry/euler.h"
@@ -134,20 +135,6 @@ struct AlignJob {
 
 [[nodiscard]] absl::string_view ToString(Termination termination);
 
-struct IterationTrace {
-  int stage = 0;
-  Pose map_T_base;  // at which the following were evaluated
-  PoseScore score;
-  ChartVector gradient = ChartVector::Zero();
-  Matrix6 hessian = Matrix6::Zero();
-  ChartVector newton_step = ChartVector::Zero();  // as solved, before clamping and reversal
-  double newton_step_norm = 0.0;
-  double step_length = 0.0;
-  bool reversed = false;
-  double slope = 0.0;  // of the negative score along the step taken
-  Pose map_T_base_after;
-};
-
 // Where a device with memory of its own spent its time, by its own clock, on a launch: all jobs
 // that it aligned together.
 struct DeviceTimes {
@@ -212,6 +199,11 @@ struct Judgement {
 // than the margin.
 [[nodiscard]] bool CanTouch(const Bounds& map, const Pose& map_T_base, double reach_m,
                             double margin_m);
+
+// The result of an alignment in which no point has a cell near it, without calling an engine: one
+// evaluation at the guess, and no step.
+[[nodiscard]] AlignResult ResultOutOfMap(const PointCloud& scan_base, const Pose& map_T_base_guess,
+                                         bool with_point_scores);
 
 // The distance from the bounds of a map, metres, within which a stage of the profile still matches
 // points with cells.

@@ -2,8 +2,11 @@
 
 #include "core/engine/engine.h"
 
+#include <algorithm>
+#include <cstddef>
 #include <new>
 #include <utility>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
@@ -101,6 +104,31 @@ absl::StatusOr<std::vector<BoundHit>> Engine::Bound(const BoundRequest& request)
       [&] {
         return absl::StrCat("no memory to bound ", request.blocks.size(), " blocks of nodes");
       });
+}
+
+absl::StatusOr<ScoreResult> ScoreAnywhere(Engine& engine, const Bounds& map, ScoreRequest request) {
+  if (request.scan == nullptr) return absl::InvalidArgumentError("there is no scan to score");
+  const double reach_m = MaxPointDistance(*request.scan);
+  const double margin_m = 2.0 * request.stage.cells.cell_size_m;
+  ScoreResult result = MakeScoreResult(request);
+  std::vector<size_t> places;  // of the poses that touch the map
+  std::vector<Pose> touching;
+  for (size_t i = 0; i < request.map_T_base.size(); ++i) {
+    if (!CanTouch(map, request.map_T_base[i], reach_m, margin_m)) continue;
+    places.push_back(i);
+    touching.push_back(request.map_T_base[i]);
+  }
+  if (places.empty()) return result;
+  request.map_T_base = std::move(touching);
+  VOXLOC_ASSIGN_OR_RETURN(const ScoreResult scored, engine.Score(request));
+  const auto points = static_cast<ptrdiff_t>(request.scan->size());
+  for (size_t k = 0; k < places.size(); ++k) {
+    result.poses[places[k]] = scored.poses[k];
+    if (scored.point_scores.empty()) continue;
+    std::copy_n(scored.point_scores.begin() + static_cast<ptrdiff_t>(k) * points, points,
+                result.point_scores.begin() + static_cast<ptrdiff_t>(places[k]) * points);
+  }
+  return result;
 }
 
 }  // namespace voxloc

@@ -135,6 +135,11 @@ class Engine {
   virtual absl::StatusOr<std::vector<BoundHit>> DoBound(const BoundRequest& request) = 0;
 };
 
+// Engine::Score at poses anywhere: where no point of the scan can meet a cell of a map with these
+// bounds, which may be outside of the ranges that an engine computes in, all scores are 0.
+[[nodiscard]] absl::StatusOr<ScoreResult> ScoreAnywhere(Engine& engine, const Bounds& map,
+                                                        ScoreRequest request);
+
 }  // namespace voxloc
 
 #endif  // VOXLOC_CORE_ENGINE_ENGINE_H_

@@ -15,17 +15,6 @@ namespace {
 // as many tiles as page pointers.
 constexpr size_t kMaxTilesPerPage = 316;
 
-void Enlarge(const Bounds& by, Bounds& bounds) {
-  if (by.finite_points == 0) return;
-  if (bounds.finite_points == 0) {
-    bounds = by;
-    return;
-  }
-  bounds.min = bounds.min.cwiseMin(by.min);
-  bounds.max = bounds.max.cwiseMax(by.max);
-  bounds.finite_points += by.finite_points;
-}
-
 bool IdLess(const TileCatalogue::Tile& tile, absl::string_view id) { return tile.first < id; }
 
 using Tiles = absl::Span<const ResidentTile* const>;

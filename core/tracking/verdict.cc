@@ -134,6 +134,38 @@ Verdict JudgeReliability(const AlignResult& result, const ScanEstimate* estimate
 
 }  // namespace
 
+absl::string_view ToString(AlignmentStatus status) {
+  switch (status) {
+    case AlignmentStatus::kDeadline:
+      return "DEADLINE";
+    case AlignmentStatus::kOutOfMap:
+      return "OUT_OF_MAP";
+    case AlignmentStatus::kNotConverged:
+      return "NOT_CONVERGED";
+    case AlignmentStatus::kLowScore:
+      return "LOW_SCORE";
+    case AlignmentStatus::kLowOverlap:
+      return "LOW_OVERLAP";
+    case AlignmentStatus::kLowConfidence:
+      return "LOW_CONFIDENCE";
+    case AlignmentStatus::kAmbiguous:
+      return "AMBIGUOUS";
+    case AlignmentStatus::kDegenerate:
+      return "DEGENERATE";
+    case AlignmentStatus::kOk:
+      return "OK";
+  }
+  return "UNKNOWN";
+}
+
+AcceptanceLimits LimitsOf(const Profile& profile) {
+  AcceptanceLimits limits;
+  if (profile.acceptance_rule == AcceptanceRule::kStrict) {
+    limits.min_confidence = kStrictMinConfidence;
+  }
+  return limits;
+}
+
 Verdict JudgeResult(const AlignResult& result, const ScanEstimate* estimate, const Profile& profile,
                     const GateOptions& gate, const AcceptanceLimits& limits,
                     const PriorKnowledge& known) {
@@ -153,6 +185,15 @@ Verdict JudgeResult(const AlignResult& result, const ScanEstimate* estimate, con
   }
   return JudgeReliability(result, estimate, profile.acceptance_rule == AcceptanceRule::kStrict,
                           gate, limits, known);
+}
+
+Verdict OutOfMapVerdict(const Bounds& map, const Pose& map_T_base_guess, double reach_m) {
+  if (map.finite_points == 0) return {AlignmentStatus::kOutOfMap, "the map has no points"};
+  const Eigen::Vector3d& position = map_T_base_guess.translation;
+  const Eigen::Vector3d nearest = position.cwiseMax(map.min).cwiseMin(map.max);
+  return {AlignmentStatus::kOutOfMap,
+          absl::StrCat("the guess lies ", (position - nearest).norm(),
+                       " m outside the map, and the scan reaches ", reach_m, " m")};
 }
 
 double ErrorBoundAlongUnobserved(const Degeneracy& degeneracy, const Pose& result_map_T_base,

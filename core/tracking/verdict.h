@@ -15,30 +15,20 @@
 #include "core/estimate/scan_estimate.h"
 #include "core/geometry/covariance.h"
 #include "core/geometry/pose.h"
+#include "core/tracking/alignment_status.h"
 #include "core/tracking/pose_proposal.h"
 #include "core/tracking/scan_gate.h"
 
 namespace voxloc {
-
-// The statuses of a scan that was aligned, in the order of precedence: where several apply, the
-// verdict is the first.
-enum class AlignmentStatus {
-  kDeadline,       // stopped by its deadline
-  kOutOfMap,       // no point has a map cell near it
-  kNotConverged,   // see Acceptance
-  kLowScore,       // see Acceptance
-  kLowOverlap,     // the matched ratio is below AcceptanceLimits
-  kLowConfidence,  // the confidence is below AcceptanceLimits, or unknown
-  kAmbiguous,      // the estimate has a rival pose; accepted by the reference's rule alone
-  kDegenerate,     // the scan does not observe a direction; see JudgeResult
-  kOk,
-};
 
 // Limits that the reference does not have.
 struct AcceptanceLimits {
   double min_matched_ratio = 0.0;  // 0 to 1
   double min_confidence = 0.0;     // 0 to 1; 0: a scan may be without a confidence
 };
+
+// Those of a profile, where a request sets none.
+[[nodiscard]] AcceptanceLimits LimitsOf(const Profile& profile);
 
 // The least confidence under the strict rule: of 375 right results of tracking in the choosing list
 // it refuses 2 with the profile precise, and none of 380 with autoware; 0.2 would refuse 10.
@@ -125,6 +115,11 @@ struct Verdict {
                                   const Profile& profile, const GateOptions& gate,
                                   const AcceptanceLimits& limits,
                                   const PriorKnowledge& known = PriorKnowledge());
+
+// Of a scan whose points, up to `reach_m` from the base, cannot touch the map (CanTouch) at its
+// guess.
+[[nodiscard]] Verdict OutOfMapVerdict(const Bounds& map, const Pose& map_T_base_guess,
+                                      double reach_m);
 
 }  // namespace voxloc
 

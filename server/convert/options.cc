@@ -78,10 +78,6 @@ absl::Status ReadThree(const google::protobuf::RepeatedField<double>& values,
   return absl::OkStatus();
 }
 
-CovarianceMethod CovarianceMethodOf(const Profile& profile) {
-  return profile.fixed_covariance ? CovarianceMethod::kFixed : CovarianceMethod::kCalibrated;
-}
-
 // The method of requests that name none is the profile's; what else they do not set is the
 // sensor's.
 absl::StatusOr<CovarianceOptions> CovarianceOptionsFromProto(const v1::CovarianceOptions& options,
@@ -212,9 +208,7 @@ absl::Status ApplyOverrides(const v1::AlignmentOverrides& overrides, const Limit
 absl::Status ApplyGate(const v1::GateOptions& gate, AlignOptions& options) {
   Profile& profile = options.profile;
   VOXLOC_TRY(EnumFromProto("gate.rule", gate.rule(), kAcceptanceRules, profile.acceptance_rule));
-  if (profile.acceptance_rule == AcceptanceRule::kStrict) {
-    options.limits.min_confidence = kStrictMinConfidence;
-  }
+  options.limits = LimitsOf(profile);
   VOXLOC_TRY(ApplyValidation(gate.validation(), options));
   VOXLOC_TRY(
       EnumFromProto("gate.score_type", gate.score_type(), kScoreTypes, profile.acceptance_score));

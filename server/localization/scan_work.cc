@@ -413,16 +413,9 @@ void ScanWork::AnswerFailed(const absl::Status& status, double retry_after_s) {
 }
 
 void ScanWork::AnswerOutOfMap() {
-  // The result of an alignment in which no point has a cell near it (one evaluation, no step),
-  // without calling the engine.
   const Pose& guess = *placed_->guess_map_T_base;
-  AlignResult result;
-  result.map_T_base = guess;
-  result.termination = Termination::kZeroStep;
-  result.evaluations = 1;
-  result.before.points = result.after.points = prepared_.base->size();
   const v1::OutputOptions& output = source_->recipe.output;
-  if (output.point_scores()) result.point_scores.assign(prepared_.base->size(), 0.0F);
+  const AlignResult result = ResultOutOfMap(*prepared_.base, guess, output.point_scores());
   v1::AlignmentResult& reply = reply_.result();
   AlignResultToProto(result, *prepared_.base, output, reply);
   reply.set_engine(parts_.engine.name());
@@ -430,14 +423,9 @@ void ScanWork::AnswerOutOfMap() {
     static_cast<void>(gate_.AfterAlign(result, placed_->profile, guess, reply_.age_s()));
     InterpolatedGuessToProto(result.map_T_base);
   }
-  const Bounds& bounds = placed_->map.snapshot->tiles.bounds();
-  const Eigen::Vector3d nearest = guess.translation.cwiseMax(bounds.min).cwiseMin(bounds.max);
   AnswerOrRecover(
       v1::ALIGNMENT_STATUS_OUT_OF_MAP,
-      bounds.finite_points == 0
-          ? std::string("the map has no points")
-          : absl::StrCat("the guess lies ", (guess.translation - nearest).norm(),
-                         " m outside the map, and the scan reaches ", facts_.max_distance_m, " m"));
+      OutOfMapVerdict(placed_->map.snapshot->tiles.bounds(), guess, facts_.max_distance_m).detail);
 }
 
 void ScanWork::AnswerOrRecover(v1::AlignmentStatus status, absl::string_view detail,

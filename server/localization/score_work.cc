@@ -35,22 +35,20 @@ absl::Status ScoreWork::Open(const v1::ScoreSetup& setup, const StopToken& stop)
                           CheckSetup(*parts_.live_config.Get(), parts_.maps, setup.setup()));
   const ScanRecipe& recipe = checked.source.recipe;
   map_ = std::move(checked.map);
-  align_ = recipe.align;
-  align_.profile = std::move(checked.profile_on_map);
-  const size_t stages = align_.profile.stages.size();
-  const size_t stage = setup.has_stage() ? setup.stage().value() : align_.profile.score_stage;
+  const Profile& profile = checked.profile_on_map;
+  const size_t stages = profile.stages.size();
+  const size_t stage = setup.has_stage() ? setup.stage().value() : profile.score_stage;
   if (stage >= stages) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "stage is ", stage, "; profile ", align_.profile.name, " has stages 0 to ", stages - 1));
+    return absl::InvalidArgumentError(absl::StrCat("stage is ", stage, "; profile ", profile.name,
+                                                   " has stages 0 to ", stages - 1));
   }
   VOXLOC_ASSIGN_OR_RETURN(
       scan_, PrepareScan(setup.scan(), recipe, DeskewTwist(hints, hints.base_twist), parts_.engine,
                          WorkClass::kScoring));
   VOXLOC_TRY(RequirePoints(scan_.counts));
-  reach_m_ = MaxPointDistance(*scan_.base);
   request_.map = map_.resident();
   request_.scan = scan_.base;
-  request_.stage = align_.profile.stages[stage];
+  request_.stage = profile.stages[stage];
   request_.work_class = WorkClass::kScoring;
   request_.stop = stop;
   request_.with_point_scores = recipe.output.point_scores();
@@ -94,41 +92,19 @@ size_t ScoreWork::SliceSize() const {
 
 absl::Status ScoreWork::Score(absl::Span<const Pose> poses, v1::PoseScores& scores) {
   const auto start = std::chrono::steady_clock::now();
-  // Poses at which no point can meet a cell are left out: they may lie outside the engine's ranges.
-  request_.map_T_base.clear();
-  std::vector<bool> touches(poses.size());
-  for (size_t i = 0; i < poses.size(); ++i) {
-    touches[i] = CanTouch(map_.snapshot->tiles.bounds(), poses[i], reach_m_,
-                          2.0 * request_.stage.cells.cell_size_m);
-    if (touches[i]) request_.map_T_base.push_back(poses[i]);
+  request_.map_T_base.assign(poses.begin(), poses.end());
+  auto scored = ScoreAnywhere(parts_.engine, map_.snapshot->tiles.bounds(), request_);
+  if (!scored.ok()) {
+    return parts_.engine_faults.WasReplaced(map_) ? parts_.engine_faults.Error() : scored.status();
   }
-  ScoreResult result;
-  if (!request_.map_T_base.empty()) {
-    auto scored = parts_.engine.Score(request_);
-    if (!scored.ok()) {
-      return parts_.engine_faults.WasReplaced(map_) ? parts_.engine_faults.Error()
-                                                    : scored.status();
-    }
-    result = *std::move(scored);
-  }
-  const size_t points = scan_.base->size();
-  size_t next = 0;
-  for (const bool touch : touches) {
-    const PoseScore score = touch ? result.poses[next] : PoseScore{};
+  for (const PoseScore& score : scored->poses) {
     scores.add_score(score.score);
     scores.add_transform_probability(score.transform_probability);
     scores.add_nvtl(score.nearest_voxel_likelihood);
     scores.add_matched_points(static_cast<uint32_t>(score.matched_points));
     scores.add_matched_ratio(score.matched_ratio());
-    if (request_.with_point_scores && touch) {
-      const float* row = result.point_scores.data() + next * points;
-      scores.mutable_point_scores()->Add(row, row + points);
-    } else if (request_.with_point_scores) {
-      scores.mutable_point_scores()->Resize(scores.point_scores_size() + static_cast<int>(points),
-                                            0.0F);
-    }
-    next += touch ? 1 : 0;
   }
+  scores.mutable_point_scores()->Add(scored->point_scores.begin(), scored->point_scores.end());
   const double seconds = ToSeconds(std::chrono::steady_clock::now() - start);
   scores.mutable_timings()->set_align_s(seconds);
   scores.mutable_timings()->set_server_s(seconds);

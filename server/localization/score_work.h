@@ -38,10 +38,8 @@ class ScoreWork {
  private:
   const WorkParts parts_;
   MapView map_;
-  AlignOptions align_;
   PreparedScan scan_;
   ScoreRequest request_;  // all but the poses
-  double reach_m_ = 0.0;
 };
 
 }  // namespace voxloc::server

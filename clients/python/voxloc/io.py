@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Files: clouds in PCD, poses, and the folders that `voxloc simulate` writes."""
+"""Files: clouds, poses, and the folders that `voxloc simulate` writes.
+
+read_cloud, write_pcd and voxel_downsample need the native part of the package.
+"""
 
 from __future__ import annotations
 
@@ -106,3 +109,24 @@ def read_poses(path: Path) -> List[Tuple[int, Pose]]:
         values = [float(word) for word in words[1:]]
         poses.append((int(Decimal(words[0]) * 10**9), Pose(values[:3], values[3:])))
     return poses
+
+
+def read_cloud(path: Path) -> np.ndarray:
+    """The points (N, 3) of a file .pcd (ascii, binary, binary_compressed), .ply or .bin (KITTI,
+    nuScenes): float32, or float64 where they lie more than 2048 m from zero. A PCD's VIEWPOINT moves
+    them."""
+    from voxloc import _native
+    return _native.read_cloud(os.fspath(path))
+
+
+def write_pcd(path: Path, points: np.ndarray) -> None:
+    """Writes points (N, 3) of float32 or float64 as a binary PCD, which appears whole or not at
+    all."""
+    from voxloc import _native
+    _native.write_pcd(os.fspath(path), np.asarray(points))
+
+
+def voxel_downsample(points: np.ndarray, leaf_m: float) -> np.ndarray:
+    """The centroid of the points (N, 3) of each voxel with this edge, metres."""
+    from voxloc import _native
+    return _native.voxel_downsample(np.asarray(points), leaf_m)

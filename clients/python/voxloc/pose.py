@@ -8,8 +8,6 @@ from typing import Any, Sequence, Union
 
 import numpy as np
 
-from voxloc import messages
-
 # The server refuses shorter quaternions; see Quaternion in geometry.proto.
 _MIN_QUATERNION_LENGTH = 1e-6
 
@@ -79,6 +77,7 @@ class Pose:
 
     def to_message(self) -> Any:
         """A voxloc.v1.Pose, to the bit."""
+        from voxloc import messages  # needs protobuf, which poses alone do not
         message = messages.Pose()
         p, q = message.position, message.orientation
         p.x, p.y, p.z = self.position.tolist()

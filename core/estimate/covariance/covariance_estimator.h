@@ -83,6 +83,11 @@ enum class CovarianceMethod {
   kCalibrated,     // all six axes: see calibrated_covariance.h
 };
 
+// Of results of the profile, where a request names none.
+[[nodiscard]] inline CovarianceMethod CovarianceMethodOf(const Profile& profile) {
+  return profile.fixed_covariance ? CovarianceMethod::kFixed : CovarianceMethod::kCalibrated;
+}
+
 // The first four methods, and the defaults, are those of Autoware's ndt_scan_matcher.
 struct CovarianceOptions {
   CovarianceMethod method = CovarianceMethod::kCalibrated;
