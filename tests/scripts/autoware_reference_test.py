@@ -80,8 +80,7 @@ class AutowareReferenceTest(unittest.TestCase):
 
     def test_the_table_counts_verdicts_and_iterations(self):
         spread = {"p50": 0.001, "p95": 0.002, "p99": 0.003, "max": 0.004}
-        keys = ("translation_m", "x_m", "y_m", "z_m", "rotation_deg", "roll_deg", "pitch_deg",
-                "yaw_deg")
+        keys = ("translation_m", "x_m", "y_m", "z_m", "rotation_deg")
         result = {
             "threads": 2, "scans": 4, "verdict_agreement": 2 / 3,
             "verdicts": {"BOTH_ACCEPTED": 2, "ONLY_RECORDED": 0, "ONLY_VOXLOC": 1, "NEITHER": 0},
@@ -90,6 +89,11 @@ class AutowareReferenceTest(unittest.TestCase):
             "results": [scan("BOTH_ACCEPTED", 5, 1.0), scan("BOTH_ACCEPTED", 5, 2.0),
                         scan("ONLY_VOXLOC", 6, 3.0), scan("NOT_RECORDED", None, 4.0)],
         }
+        control = {"accepted": "1", "moved_accepted": "1", "iterations": "5",
+                   "moved_iterations": "5", "moved_translation_m": "0.002",
+                   "moved_rotation_deg": "0.1"}
+        result["reference"] = [control, {**control, "moved_accepted": "0", "moved_iterations": "6",
+                                         "moved_translation_m": "9"}]
         lines = self.script.drive_table({"a": result, "b": result}).splitlines()
         self.assertEqual(lines[0], "| p50 / p95 / p99 / max | a | b |")
         rows = {line.split(" | ")[0][2:]: line.split(" | ")[1] for line in lines[2:]}
@@ -98,6 +102,9 @@ class AutowareReferenceTest(unittest.TestCase):
         self.assertEqual(rows["Position, mm"], "1.000 / 2.000 / 3.000 / 4.000")
         self.assertEqual(rows["Time of Autoware's node, 2 threads, ms"],
                          "20.00 / 30.00 / 30.00 / 30.00")
+        control = "Autoware beside itself, guesses 0.01 mm aside: "
+        self.assertEqual(rows[control + "same verdict"], "50.00 %")
+        self.assertEqual(rows[control + "position, mm"], "2.000 / 2.000 / 2.000 / 2.000")
 
     def test_ends_as_skipped_where_sources_are_missing(self):
         with tempfile.TemporaryDirectory() as folder:

@@ -62,9 +62,8 @@ AutowareResult AutowareNode::Localize(const PointCloud& scan_base, const Pose& m
     result.transform_probability = found.transform_probability;
     result.nvtl = found.nearest_voxel_transformation_likelihood;
     result.iterations = found.iteration_num;
-    result.oscillation = CountOscillation(found);
     result.accepted = (found.iteration_num < ndt.getMaximumIterations() ||
-                       result.oscillation > kOscillationThreshold) &&
+                       CountOscillation(found) > kOscillationThreshold) &&
                       result.nvtl > kNvtlThreshold;
   });
   return result;

@@ -28,7 +28,6 @@ struct AutowareResult {
   double transform_probability = 0.0;
   double nvtl = 0.0;
   int iterations = 0;
-  int oscillation = 0;   // the most times in a row that it turned back
   double time_ms = 0.0;  // from points in memory to the verdict: the node's exe_time_ms
 };
 

@@ -13,6 +13,7 @@
 #include "absl/strings/str_format.h"
 #include "clients/dataset/trajectory_file.h"
 #include "core/cloud/io/cloud_file.h"
+#include "core/geometry/pose.h"
 #include "core/parallel/deadlock_detection.h"
 #include "core/status/try.h"
 #include "tests/bench/bench_data.h"
@@ -23,6 +24,9 @@ namespace voxloc::bench {
 namespace {
 
 constexpr int64_t kScanPeriodNs = 100'000'000;
+// How far the guesses of the control are moved: about the step of float32, in which the reference
+// computes, between 64 and 128 m from the map's zero.
+constexpr double kMovedM = 1e-5;
 
 struct GoldenFlags {
   std::string set;
@@ -48,7 +52,9 @@ absl::Status RunGolden(const GoldenFlags& flags) {
 }
 
 // Writes what `voxloc compare` reads: the scans as they were aligned, the guesses, the accepted
-// poses, and the values of all scans that were aligned.
+// poses, and the values of all scans that were aligned. The values have columns of a control: what
+// Autoware's code does when the guess is moved by kMovedM along x, and how far that ends from the
+// result, which says how much of a difference rounding alone makes.
 absl::Status RunDrive(const DriveFlags& flags) {
   VOXLOC_ASSIGN_OR_RETURN(const std::vector<BenchScan> scans, LoadScans(flags.scans));
   VOXLOC_ASSIGN_OR_RETURN(const std::vector<PointCloud> tiles, LoadMapClouds(flags.map));
@@ -58,7 +64,8 @@ absl::Status RunDrive(const DriveFlags& flags) {
   std::vector<StampedPose> guesses;
   std::vector<StampedPose> poses;
   std::ofstream values(out / "values.csv");
-  values << "stamp,transform_probability,nvtl,iterations,time_ms,oscillation\n";
+  values << "stamp,transform_probability,nvtl,iterations,time_ms,accepted,moved_accepted,"
+            "moved_iterations,moved_translation_m,moved_rotation_deg\n";
   for (size_t i = 0; i < scans.size(); ++i) {
     const int64_t stamp_ns = static_cast<int64_t>(i) * kScanPeriodNs;
     VOXLOC_TRY(WritePcd(out / absl::StrFormat("scans/%06d.pcd", i), *scans[i].cloud));
@@ -66,9 +73,15 @@ absl::Status RunDrive(const DriveFlags& flags) {
     const AutowareResult result = node.Localize(*scans[i].cloud, scans[i].map_T_base_guess);
     if (result.accepted) poses.push_back({stamp_ns, result.map_T_base});
     if (!result.aligned) continue;
-    values << absl::StrFormat("%.9f,%.9g,%.9g,%d,%.6f,%d\n", static_cast<double>(stamp_ns) * 1e-9,
-                              result.transform_probability, result.nvtl, result.iterations,
-                              result.time_ms, result.oscillation);
+    Pose moved_guess = scans[i].map_T_base_guess;
+    moved_guess.translation.x() += kMovedM;
+    const AutowareResult moved = node.Localize(*scans[i].cloud, moved_guess);
+    values << absl::StrFormat(
+        "%.9f,%.9g,%.9g,%d,%.6f,%d,%d,%d,%.9g,%.9g\n", static_cast<double>(stamp_ns) * 1e-9,
+        result.transform_probability, result.nvtl, result.iterations, result.time_ms,
+        result.accepted, moved.accepted, moved.iterations,
+        TranslationDistance(result.map_T_base, moved.map_T_base),
+        kDegreesPerRadian * RotationDistance(result.map_T_base, moved.map_T_base));
   }
   values.close();
   if (!values) return absl::InternalError(absl::StrCat("cannot write ", flags.out, "/values.csv"));
