@@ -14,6 +14,7 @@ import xml.dom.minidom
 
 sys.dont_write_bytecode = True
 SCRIPT = pathlib.Path(sys.argv.pop(1)) / "scripts/bench-peers"
+sys.path.insert(0, str(SCRIPT.parent))
 
 
 def load():
@@ -77,6 +78,14 @@ class BenchPeersTest(unittest.TestCase):
             (brought / "wanted/file").write_text("kept")
             self.script.bring("small_gicp", brought)
             self.assertEqual((brought / "wanted/file").read_text(), "kept")
+
+    def test_says_what_cannot_be_fetched_and_leaves_no_folder(self):
+        with tempfile.TemporaryDirectory() as folder:
+            self.script.PEERS["small_gicp"] = (folder + "/missing", "0" * 40, ["wanted"])
+            brought = pathlib.Path(folder) / "brought"
+            with self.assertRaisesRegex(self.script.Unavailable, "--sources"):
+                self.script.bring("small_gicp", brought)
+            self.assertFalse(brought.exists())
 
     def test_says_which_flags_are_missing(self):
         done = subprocess.run([sys.executable, str(SCRIPT)], capture_output=True, text=True,
