@@ -57,7 +57,7 @@ class ResultFiles(town_drive.TownDrive):
             header = message.get("header", message)
             if topic == "/tf":
                 header = message["transforms"][0]["header"]
-            elif topic == "/voxloc/map_cells":
+            elif topic in ("/voxloc/map_cells", "/voxloc/marker"):
                 header = message["markers"][0]["header"]
             stamp = header["stamp"]
             assert stamp["sec"] * 10**9 + stamp["nanosec"] == time_ns, topic
@@ -109,6 +109,38 @@ class ResultFiles(town_drive.TownDrive):
             expected = rotated(row["pose"][3:], point)
             for k in range(3):
                 self.assertAlmostEqual(at[k], expected[k] + row["pose"][k], delta=1e-4)
+
+    def test_points_of_the_ply_are_the_clouds_of_the_mcap(self):
+        gate = sorted(row["scores"]["nvtl"] for row in self.rows)[2]
+        self.run_voxloc(*self.command("--leaf", "1", "--gate", f"score_threshold={gate}", "--json",
+                                      "ply.json", "--output", "points.ply", "--output", "points.mcap"))
+        rows = json.loads((self.folder / "ply.json").read_text())["results"]
+        accepted = [row["index"] for row in rows if row["accepted"]]
+        self.assertLess(len(accepted), SCANS)
+        content = (self.folder / "points.ply").read_bytes()
+        head, points = content.split(b"end_header\n", 1)
+        clouds = self.messages("points.mcap")["/voxloc/points_aligned"]
+        expected = [(*point, index) for index, cloud in enumerate(clouds) if index in accepted
+                    for point in struct.iter_unpack("<3f", bytes(cloud["data"]))]
+        self.assertIn(f"element vertex {len(expected)}\n".encode(), head)
+        for row, other in zip(struct.iter_unpack("<3dI", points), expected):
+            self.assertEqual(row[3], other[3])
+            for k in range(3):
+                self.assertAlmostEqual(row[k], other[k], delta=1e-5)
+
+    def test_steps_of_a_traced_drive_are_arrows(self):
+        self.run_voxloc(*self.command("--leaf", "1", "--trace", "--json", "trace.json", "--output",
+                                      "trace.mcap"))
+        rows = json.loads((self.folder / "trace.json").read_text())["results"]
+        arrays = self.messages("trace.mcap")["/voxloc/marker"]
+        self.assertEqual(len(arrays), SCANS)
+        for row, array in zip(rows, arrays):
+            arrows = array["markers"]
+            self.assertEqual({(arrow["type"], arrow["header"]["frame_id"]) for arrow in arrows},
+                             {(0, "map")})
+            steps = [numbers(arrow["pose"]) for arrow in arrows[:len(row["trace"]) + 1]]
+            self.assertEqual(steps[0], row["guess"])
+            self.assertEqual(len(row["trace"]), row["iterations"])
 
     def cells(self, name, *words, profile="autoware"):
         self.run_voxloc("map", "cells", "--server", self.server.address, "--profile", profile,
@@ -258,7 +290,7 @@ class ResultFiles(town_drive.TownDrive):
 
     def test_a_format_that_is_none_is_refused_before_the_work(self):
         refused = self.run_voxloc(*self.command("--output", "drive.bag"), expect=2)
-        self.assertIn("drive.bag must end in .csv, .mcap or .tum (got '.bag')", refused.stderr)
+        self.assertIn("drive.bag must end in .csv, .mcap, .ply or .tum (got '.bag')", refused.stderr)
         (self.folder / "truth.tum").write_bytes((self.folder / "town/poses_tum.txt").read_bytes())
         refused = self.run_voxloc(*self.command("--odometry", "truth.tum", "--output", "./truth.tum"), expect=2)
         self.assertIn("not in a folder that is read (got ./truth.tum)", refused.stderr)

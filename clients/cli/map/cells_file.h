@@ -13,14 +13,14 @@
 #define VOXLOC_CLIENTS_CLI_MAP_CELLS_FILE_H_
 
 #include <cstdint>
-#include <cstdio>
 #include <memory>
 #include <string>
+#include <utility>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "absl/strings/string_view.h"
 #include "clients/cli/map/map_cells.h"
+#include "clients/cli/output/counted_file.h"
 
 namespace voxloc::cli {
 
@@ -32,26 +32,17 @@ class CellsFile {
   // The error names the file and the system's reason.
   [[nodiscard]] static absl::StatusOr<std::unique_ptr<CellsFile>> Create(const std::string& path);
 
-  // Removes the file, unless Close has succeeded.
-  ~CellsFile();
-  CellsFile(const CellsFile&) = delete;
-  CellsFile& operator=(const CellsFile&) = delete;
-
   [[nodiscard]] absl::Status Add(uint32_t stage, double cell_size_m, const MapCell& cell);
 
-  // To be called once, and nothing after it.
-  [[nodiscard]] absl::Status Close();
+  // To be called once, and nothing after it. Without it, the file is removed.
+  [[nodiscard]] absl::Status Close() { return file_->Close(); }
 
  private:
-  CellsFile(std::string path, std::FILE* file, bool is_ply);
+  CellsFile(std::unique_ptr<CountedFile> file, bool is_ply)
+      : file_(std::move(file)), is_ply_(is_ply) {}
 
-  [[nodiscard]] absl::Status Put(absl::string_view bytes);
-
-  const std::string path_;
-  std::FILE* file_;  // nullptr: closed
+  const std::unique_ptr<CountedFile> file_;
   const bool is_ply_;
-  bool complete_ = false;
-  uint64_t cells_ = 0;
 };
 
 }  // namespace voxloc::cli

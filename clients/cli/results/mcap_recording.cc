@@ -38,10 +38,13 @@ class RecordedOutput : public ros::Output {
   void Publish(ros::Topic topic, const ros::Int32Stamped& message) override {
     Record(NameOf(topic), kIntType, message.stamp_ns, ToCdr(message));
   }
+  void Publish(ros::Topic topic, const std::vector<ros::ArrowMarker>& message) override {
+    if (message.empty()) return;
+    Record(NameOf(topic), kMarkersType, message.front().header.stamp_ns, ToCdr(message));
+  }
   // Of these every value is in another topic too, or the replay asks for none.
   void Publish(ros::Topic /*topic*/, const ros::PoseStamped& /*message*/) override {}
   void Publish(ros::Topic /*topic*/, const ros::PoseArray& /*message*/) override {}
-  void Publish(ros::Topic /*topic*/, const std::vector<ros::ArrowMarker>& /*message*/) override {}
 
   void PublishDiagnostics(int64_t stamp_ns, const ros::DiagnosticStatus& status) override {
     Record("/diagnostics", kDiagnosticsType, stamp_ns, ToCdr(stamp_ns, status));

@@ -30,8 +30,10 @@ std::string ExtensionOf(const std::string& path) {
 // Empty: the path has the extension of a format.
 std::string ExtensionError(const std::string& path) {
   const std::string extension = ExtensionOf(path);
-  if (extension == ".csv" || extension == ".mcap" || extension == ".tum") return "";
-  return absl::StrCat(path, " must end in .csv, .mcap or .tum (got '", extension, "')");
+  if (extension == ".csv" || extension == ".mcap" || extension == ".ply" || extension == ".tum") {
+    return "";
+  }
+  return absl::StrCat(path, " must end in .csv, .mcap, .ply or .tum (got '", extension, "')");
 }
 
 // Two writers would spoil one file. Empty: `path` is one of `paths` once.
@@ -120,7 +122,9 @@ void AddResultFilesFlag(CLI::App* command, std::vector<std::string>* paths) {
   CLI::Option* const output = AddOutputFiles(
       command, "--output", paths,
       "Write the results to FILE: .csv (a row for every scan), .mcap (poses, clouds and cells of "
-      "the map, for Foxglove and ROS 2) or .tum (the accepted poses, for evo); can be repeated");
+      "the map, for Foxglove and ROS 2), .ply (the points of accepted scans in the map) or .tum "
+      "(the "
+      "accepted poses, for evo); can be repeated");
   output->check(&ExtensionError)->check([output](const std::string& path) {
     return RepetitionError(output->results(), path);
   });
@@ -170,9 +174,11 @@ absl::StatusOr<ResultFiles> ResultFiles::Open(std::vector<std::string> paths) {
   ResultFiles files;
   files.paths_ = std::move(paths);
   for (const std::string& path : files.paths_) {
-    if (ExtensionOf(path) != ".mcap") continue;
-    VOXLOC_ASSIGN_OR_RETURN(auto recording, McapRecording::Create(path));
-    files.recordings_.push_back(std::move(recording));
+    if (ExtensionOf(path) == ".mcap") {
+      VOXLOC_ASSIGN_OR_RETURN(files.recordings_.emplace_back(), McapRecording::Create(path));
+    } else if (ExtensionOf(path) == ".ply") {
+      VOXLOC_ASSIGN_OR_RETURN(files.point_files_.emplace_back(), AlignedPoints::Create(path));
+    }
   }
   return files;
 }
@@ -195,11 +201,13 @@ void ResultFiles::Add(const ReplayRow& row, const Pose* truth_map_T_base) {
     if (truth_map_T_base != nullptr) recording->AddTruth(row.stamp_ns, *truth_map_T_base);
     recording->Add(row);
   }
+  for (const auto& points : point_files_) points->Add(row);
 }
 
 absl::Status ResultFiles::Close(const std::vector<ReplayRow>& rows) {
   absl::Status status;
   for (const auto& recording : recordings_) status.Update(recording->Close());
+  for (const auto& points : point_files_) status.Update(points->Close());
   for (const std::string& path : paths_) {
     const std::string extension = ExtensionOf(path);
     if (extension == ".tum") status.Update(WriteTum(path, rows));
@@ -210,9 +218,9 @@ absl::Status ResultFiles::Close(const std::vector<ReplayRow>& rows) {
 
 void AddResultOutputs(const std::vector<std::string>& paths, v1::OutputOptions* output) {
   for (const std::string& path : paths) {
-    if (ExtensionOf(path) != ".mcap") continue;
-    output->set_aligned_cloud(true);
-    output->set_diagnostics(true);
+    const std::string extension = ExtensionOf(path);
+    if (extension == ".mcap" || extension == ".ply") output->set_aligned_cloud(true);
+    if (extension == ".mcap") output->set_diagnostics(true);
   }
 }
 

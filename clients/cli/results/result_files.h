@@ -5,6 +5,7 @@
 //
 //   .csv   a row for every scan; docs/cli.md lists the columns
 //   .mcap  messages of ROS 2, which are written while the scans are answered (mcap_recording.h)
+//   .ply   the points of accepted scans in the map, likewise (aligned_points.h)
 //   .tum   the accepted poses map_T_base, as evo reads them: stamp x y z qx qy qz qw
 //
 // A cell of the CSV is empty where the scan has no such value. Not thread-safe.
@@ -23,6 +24,7 @@
 #include "clients/cli/flags/request_flags.h"
 #include "clients/cli/map/map_cells.h"
 #include "clients/cli/replay/replay_results.h"
+#include "clients/cli/results/aligned_points.h"
 #include "clients/cli/results/mcap_recording.h"
 #include "clients/cpp/channel.h"
 #include "voxloc/v1/alignment.pb.h"
@@ -48,7 +50,7 @@ class ResultFiles {
   // a file is lost. The error names the file and the system's reason.
   [[nodiscard]] static absl::StatusOr<ResultFiles> Open(std::vector<std::string> paths);
 
-  // Whether a file shows points and cells.
+  // Whether a file shows cells of the map.
   [[nodiscard]] bool HasScene() const { return !recordings_.empty(); }
 
   // Before the first scan: cells of the map around these poses. `timeout_s`: for each message.
@@ -65,6 +67,7 @@ class ResultFiles {
  private:
   std::vector<std::string> paths_;
   std::vector<std::unique_ptr<McapRecording>> recordings_;
+  std::vector<std::unique_ptr<AlignedPoints>> point_files_;
 };
 
 // What the answers are to have for these files.

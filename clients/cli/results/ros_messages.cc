@@ -3,6 +3,7 @@
 #include "clients/cli/results/ros_messages.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <iterator>
 #include <set>
@@ -82,6 +83,7 @@ void AppendTypesIn(absl::string_view fields, std::set<std::string>* done, std::s
 }
 
 // Of visualization_msgs/Marker.
+constexpr int32_t kArrow = 0;
 constexpr int32_t kTriangleList = 11;
 constexpr int32_t kAdd = 0;
 
@@ -120,6 +122,36 @@ class CdrMessage {
   }
   void PutColor(const ros::Color& color) {
     for (const float part : {color.r, color.g, color.b, color.a}) Put(part);
+  }
+
+  // What a marker of any type has, and its corners with their colours.
+  void PutMarker(const ros::ArrowMarker& marker, int32_t type,
+                 const std::vector<Eigen::Vector3d>& corners,
+                 const std::vector<ros::Color>& colors) {
+    PutHeader(marker.header);
+    PutText(marker.ns);
+    Put(marker.id);
+    Put(type);
+    Put(kAdd);
+    PutPose(marker.pose);
+    PutVector(marker.scale);
+    PutColor(marker.color);
+    PutTime(std::llround(1e9 * marker.lifetime_s));
+    PutBool(false);  // locked to its frame
+    PutSize(corners.size());
+    for (const Eigen::Vector3d& corner : corners) PutVector(corner);
+    PutSize(colors.size());
+    for (const ros::Color& color : colors) PutColor(color);
+    PutText("");         // texture_resource
+    PutHeader({0, ""});  // texture: header,
+    PutText("");         // format
+    PutBytes("");        // and data
+    PutSize(0);          // uv_coordinates
+    PutText("");         // text
+    PutText("");         // mesh_resource
+    PutText("");         // mesh_file: filename
+    PutBytes("");        // and data
+    PutBool(false);      // mesh_use_embedded_materials
   }
 
   // With the head of little-endian CDR.
@@ -215,33 +247,22 @@ std::string ToCdr(int64_t stamp_ns, const ros::DiagnosticStatus& status) {
   return out.Take();
 }
 
+std::string ToCdr(const std::vector<ros::ArrowMarker>& markers) {
+  CdrMessage out;
+  out.PutSize(markers.size());
+  for (const ros::ArrowMarker& marker : markers) out.PutMarker(marker, kArrow, {}, {});
+  return out.Take();
+}
+
 std::string ToCdr(const TriangleMarker& marker) {
+  ros::ArrowMarker shared;
+  shared.header = marker.header;
+  shared.ns = marker.ns;
+  shared.scale = Eigen::Vector3d::Ones();
+  shared.color = {1.0F, 1.0F, 1.0F, 1.0F};  // of markers without colours of their own
   CdrMessage out;
   out.PutSize(1);
-  out.PutHeader(marker.header);
-  out.PutText(marker.ns);
-  out.Put(int32_t{0});  // its number in the namespace
-  out.Put(kTriangleList);
-  out.Put(kAdd);
-  out.PutPose(Pose());
-  out.PutVector(Eigen::Vector3d::Ones());  // scale
-  out.PutColor({1.0F, 1.0F, 1.0F, 1.0F});  // of markers without colours of their own
-  out.PutTime(0);                          // lifetime: for ever
-  out.PutBool(false);                      // locked to its frame
-  out.PutSize(marker.corners.size());
-  for (const Eigen::Vector3d& corner : marker.corners) out.PutVector(corner);
-  out.PutSize(marker.colors.size());
-  for (const ros::Color& color : marker.colors) out.PutColor(color);
-  out.PutText("");         // texture_resource
-  out.PutHeader({0, ""});  // texture: header,
-  out.PutText("");         // format
-  out.PutBytes("");        // and data
-  out.PutSize(0);          // uv_coordinates
-  out.PutText("");         // text
-  out.PutText("");         // mesh_resource
-  out.PutText("");         // mesh_file: filename
-  out.PutBytes("");        // and data
-  out.PutBool(false);      // mesh_use_embedded_materials
+  out.PutMarker(shared, kTriangleList, marker.corners, marker.colors);
   return out.Take();
 }
 

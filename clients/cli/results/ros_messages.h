@@ -45,6 +45,8 @@ inline constexpr char kMarkersType[] = "visualization_msgs/msg/MarkerArray";
 [[nodiscard]] std::string ToCdr(const ros::TransformStamped& message);
 // A DiagnosticArray of one status.
 [[nodiscard]] std::string ToCdr(int64_t stamp_ns, const ros::DiagnosticStatus& status);
+// A MarkerArray.
+[[nodiscard]] std::string ToCdr(const std::vector<ros::ArrowMarker>& markers);
 // A MarkerArray of one marker.
 [[nodiscard]] std::string ToCdr(const TriangleMarker& marker);
 

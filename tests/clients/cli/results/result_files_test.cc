@@ -151,7 +151,7 @@ TEST(ResultFiles, AnExtensionThatIsNoFormatIsRefusedByName) {
       app.parse(std::vector<std::string>{path, "--output"});  // from the end to the front
       ADD_FAILURE() << path;
     } catch (const CLI::ValidationError& error) {
-      EXPECT_THAT(error.what(), HasSubstr("must end in .csv, .mcap or .tum (got '"));
+      EXPECT_THAT(error.what(), HasSubstr("must end in .csv, .mcap, .ply or .tum (got '"));
     }
   }
 }
