@@ -126,6 +126,16 @@ class Compare(town_drive.TownDrive):
         found, _ = self.compare("--bag", "skipped.db3", "--min-compared", "0.95", expect=4)
         self.assertEqual([check["passed"] for check in found["checks"]], [True, True, True, False])
 
+    def test_reference_positions_pull_as_they_did_in_the_recorded_run(self):
+        references = self.folder / "references.txt"
+        write_tum(references, [{**row, "guess": [row["guess"][0] + 3.0, *row["guess"][1:]]}
+                               for row in self.results], "guess")
+        self.write_bag("pulled.mcap", self.replay(*self.gate, "--references", str(references)))
+        found, _ = self.compare("--bag", "pulled.mcap", "--references", str(references))
+        self.assertLess(found["difference"]["translation_m"]["max"], 1e-12)
+        without, _ = self.compare("--bag", "pulled.mcap", "--max-position-m", "0", expect=4)
+        self.assertGreater(without["difference"]["translation_m"]["max"], 1e-4)
+
     def test_guesses_of_a_filter_are_interpolated(self):
         # Two poses around each scan but the last, whose middle is the guess.
         initial = bags.POSE_ESTIMATOR + "/initial_pose_with_covariance"

@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
@@ -22,6 +23,7 @@
 #include "clients/cli/report/report.h"
 #include "clients/dataset/bag/bag.h"
 #include "clients/dataset/bag/messages.h"
+#include "clients/dataset/trajectory_file.h"
 #include "core/status/try.h"
 
 namespace voxloc::cli {
@@ -124,6 +126,7 @@ absl::StatusOr<ExitCode> Compare(const CompareFlags& flags) {
   VOXLOC_TRY(CheckFrames(recorded, drive));
   SetGuessesApart(recorded, &drive.input);
   const size_t planned = drive.input.scans.size();
+  VOXLOC_ASSIGN_OR_RETURN(std::vector<StampedPose> references, ReadReferences(options));
 
   VOXLOC_ASSIGN_OR_RETURN(const client::Channel channel, Connect(options.server));
   const v1::ScanSetup setup = ReplaySetupOf("voxloc compare", options, drive.base_T_sensor);
@@ -139,6 +142,7 @@ absl::StatusOr<ExitCode> Compare(const CompareFlags& flags) {
     ReplayOptions replay;
     replay.timeout_s = options.server.timeout_s;
     replay.stop = &Interrupt::Requested;
+    replay.references = std::move(references);
     replay.on_reply = [&live](const ReplayRow& row, const PointCloud&) { live.Add(row); };
     ScanLoader loader(std::move(drive.scans), drive.input.scans, options.scan.filter(), 0, 0);
     outcome = RunReplay(drive.input, guesses, replay, &loader, session.get());
@@ -230,6 +234,7 @@ void AddCompareCommand(CLI::App* parent, const std::string& command_line, Work* 
   command->get_option("--profile")->capture_default_str();
   AddRecordedFlags(command, flags);
   command->get_option("--base-frame")->capture_default_str();
+  AddReferencesFlag(command, &replay);
   AddThresholdFlags(command, &flags->thresholds);
   AddDefaulted(command, "--max-scans", replay.drive.files.max_scans, "N",
                "Stop after N scans; 0: all");

@@ -56,10 +56,7 @@ absl::StatusOr<ExitCode> Replay(const ReplayFlags& options) {
   if (!options.guess_sigma.empty()) {
     VOXLOC_ASSIGN_OR_RETURN(replay.guess_covariance, ParsePoseSigma(options.guess_sigma));
   }
-  if (!options.references.empty()) {
-    VOXLOC_ASSIGN_OR_RETURN(replay.references,
-                            ReadTrajectory(options.references, TrajectoryFormat::kTum));
-  }
+  VOXLOC_ASSIGN_OR_RETURN(replay.references, ReadReferences(options));
   const GuessSource guesses(input, GuessKindOf(options), perturbation, options.scan.seed);
   Json other;  // null: no other run
   if (!options.compare.empty()) {

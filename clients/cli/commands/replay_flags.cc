@@ -159,6 +159,12 @@ CLI::Option* AddDriveFlags(CLI::App* command, const std::string& poses, DriveFla
   });
 }
 
+void AddReferencesFlag(CLI::App* command, ReplayFlags* flags) {
+  AddOption(command, "--references", flags->references, "FILE",
+            "Send the positions in FILE as reference positions, such as GNSS, for the "
+            "regularization; format tum, orientations are not used");
+}
+
 void AddReplayFlags(CLI::App* command, ReplayFlags* flags) {
   command->footer(kReplayManual);
   AddMapFlags(command, &flags->map);
@@ -189,9 +195,7 @@ void AddReplayFlags(CLI::App* command, ReplayFlags* flags) {
       ->needs(report);
   command->add_flag("--session-poses", flags->session_poses,
                     "Send each guess as a pose of the session, and scans without a guess");
-  AddOption(command, "--references", flags->references, "FILE",
-            "Send the positions in FILE as reference positions, such as GNSS, for the "
-            "regularization; format tum, orientations are not used");
+  AddReferencesFlag(command, flags);
   AddFieldFlag(command, "--recovery",
                "Let the server search for the vehicle once lost, with these options, SI units",
                v1::RecoveryOptions::default_instance(), &flags->recovery);

@@ -52,6 +52,9 @@ struct ReplayFlags {
 // `poses` is the help text of --poses. Returns --bag.
 CLI::Option* AddDriveFlags(CLI::App* command, const std::string& poses, DriveFlags* flags);
 
+// --references.
+void AddReferencesFlag(CLI::App* command, ReplayFlags* flags);
+
 // All but --help. `flags` must outlive the command.
 void AddReplayFlags(CLI::App* command, ReplayFlags* flags);
 

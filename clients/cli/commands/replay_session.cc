@@ -65,6 +65,11 @@ ReplaySetting ReplaySettingOf(const ReplayFlags& options, const v1::SessionOpene
   return setting;
 }
 
+absl::StatusOr<std::vector<StampedPose>> ReadReferences(const ReplayFlags& options) {
+  if (options.references.empty()) return std::vector<StampedPose>();
+  return ReadTrajectory(options.references, TrajectoryFormat::kTum);
+}
+
 void EndReplay(const ReplayFlags& options, const client::Channel& channel, size_t planned,
                client::LocalizationSession* session, ReplayOutcome* outcome,
                ReplaySetting* setting) {

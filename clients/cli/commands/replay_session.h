@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <memory>
 #include <optional>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -17,6 +18,7 @@
 #include "clients/cli/replay/replay_runner.h"
 #include "clients/cpp/channel.h"
 #include "clients/cpp/session.h"
+#include "clients/dataset/trajectory_file.h"
 #include "core/geometry/pose.h"
 #include "voxloc/v1/scan.pb.h"
 #include "voxloc/v1/session.pb.h"
@@ -33,6 +35,9 @@ namespace voxloc::cli {
 // What the run is made with, by its flags and the server.
 [[nodiscard]] ReplaySetting ReplaySettingOf(const ReplayFlags& options,
                                             const v1::SessionOpened& opened);
+
+// Of --references; none where it was not given. The error names the file and what is wrong.
+[[nodiscard]] absl::StatusOr<std::vector<StampedPose>> ReadReferences(const ReplayFlags& options);
 
 // After RunReplay: prints what the session rejected and closes it. Where the drive of `planned`
 // scans ended early, `outcome` and `setting` get a message that names the server.
