@@ -13,7 +13,8 @@ import time
 import unittest
 from unittest import mock
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support" / "python"))
+SOURCE = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(SOURCE / "tests/support/python"))
 PACKAGE = sys.argv.pop(1)
 sys.path.insert(0, PACKAGE)
 try:
@@ -204,15 +205,16 @@ class Library(town_drive.TownDrive):
         self.assertEqual(self.localizer.align_batch([], []), [])
         self.assertEqual(align(self.scan, self.guess, timeout_s=1e-9).status, "DEADLINE")
 
-    def test_the_examples_of_the_document_run(self):
-        text = (pathlib.Path(__file__).resolve().parents[2] / "docs/library.md").read_text()
-        blocks = re.findall(r"^```python\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
-        self.assertEqual(len(blocks), 2)
+    def run_blocks(self, blocks):
+        """Runs them one after the other in the folder of the drive; the names that they leave."""
         try:
             import matplotlib
             matplotlib.use("Agg")
-        except ImportError:  # the plot is called, and draws nothing
-            sys.modules["matplotlib"] = sys.modules["matplotlib.pyplot"] = mock.MagicMock()
+        except ImportError:  # plots are called, and draw nothing
+            pyplot = mock.MagicMock(
+                subplots=lambda *_, **__: (mock.MagicMock(), (mock.MagicMock(), mock.MagicMock())))
+            sys.modules["matplotlib"] = mock.MagicMock(pyplot=pyplot)
+            sys.modules["matplotlib.pyplot"] = pyplot
         names = {}
         before = os.getcwd()
         os.chdir(self.folder)
@@ -221,8 +223,23 @@ class Library(town_drive.TownDrive):
                 exec(block, names)
         finally:
             os.chdir(before)
-        self.assertEqual(len(names["errors"]), self.SCANS)
-        self.assertLess(max(names["errors"]), 0.1)
+        return names
+
+    def test_the_examples_of_the_document_run(self):
+        text = (SOURCE / "docs/library.md").read_text(encoding="utf-8")
+        blocks = re.findall(r"^```python\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
+        self.assertEqual(len(blocks), 2)
+        errors = self.run_blocks(blocks)["errors"]
+        self.assertEqual(len(errors), self.SCANS)
+        self.assertLess(max(errors), 0.1)
+
+    def test_the_notebook_runs(self):
+        notebook = json.loads((SOURCE / "clients/python/examples/library.ipynb").read_text(
+            encoding="utf-8"))
+        names = self.run_blocks("".join(cell["source"]) for cell in notebook["cells"]
+                                if cell["cell_type"] == "code")
+        self.assertLess(names["distance_m"][-1], 0.1)
+        self.assertLess(abs(names["offsets_m"][names["scores"].transform_probability.argmax()]), 0.11)
 
     def test_other_threads_run_while_a_call_computes(self):
         stop = threading.Event()
