@@ -254,7 +254,8 @@ int CudaDeviceCount(std::string* no_gpu_reason) { return cuda::CountDevices(no_g
 absl::StatusOr<std::unique_ptr<Engine>> MakeCudaEngine(const CudaEngineOptions& options) {
   VOXLOC_ASSIGN_OR_RETURN(std::shared_ptr<Device> device,
                           Device::Open({options.device, options.memory_limit_bytes}));
-  const absl::StatusOr<cuda::AlignLimits> limits = cuda::QueryAlignLimits(*device);
+  const absl::StatusOr<cuda::AlignLimits> limits =
+      cuda::QueryAlignLimits(*device, options.use_clusters);
   if (!limits.ok()) {
     return absl::FailedPreconditionError(absl::StrCat(
         "CUDA device ", options.device, " (", device->properties().name, ", compute capability ",
@@ -267,8 +268,13 @@ absl::StatusOr<std::unique_ptr<Engine>> MakeCudaEngine(const CudaEngineOptions& 
                           cuda::ScanFilter::Create(device));
   VOXLOC_ASSIGN_OR_RETURN(std::unique_ptr<cuda::DeviceClock> clock,
                           cuda::DeviceClock::Create(device));
-  return std::make_unique<CudaEngine>(cuda::AlignResources{device, std::move(clock), *limits, {}},
-                                      std::move(map_builder), std::move(scan_filter));
+  cuda::AlignResources resources{device, std::move(clock), *limits, nullptr, nullptr};
+  if (limits->exchange == cuda::Exchange::kGroup) {
+    resources.group_budget =
+        std::make_shared<cuda::BackgroundBudget>(2 * device->properties().multiprocessors);
+  }
+  return std::make_unique<CudaEngine>(std::move(resources), std::move(map_builder),
+                                      std::move(scan_filter));
 }
 
 }  // namespace voxloc

@@ -24,6 +24,9 @@ struct CudaEngineOptions {
   int device = 0;  // CUDA ordinal among the devices visible to this process
   // Limit of the engine's device memory; 0: no limit.
   size_t memory_limit_bytes = 0;
+  // Thread-block clusters, which devices of compute capability 9.0 and more have. Off: several
+  // blocks work on a job as on older devices. Results do not depend on it.
+  bool use_clusters = true;
 };
 
 // Devices that can be used; 0 where there is no driver or no device. `no_gpu_reason` may be null.

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// One alignment: a cluster of blocks evaluates the scan at a pose, every block gets the same sums
-// and takes the same step from them, until the search ends. Blocks synchronise once an evaluation,
-// to exchange their sums; the host is not involved.
+// One alignment: a cluster (or group) of blocks evaluates the scan at a pose, every block gets the
+// same sums and takes the same step from them, until the search ends. Blocks synchronise once an
+// evaluation, to exchange their sums; the host is not involved.
 //
 // The critical path of an evaluation is the slowest warp with points, then the first warp, which
 // advances the search. So there is one block barrier an evaluation, and work that does not depend
@@ -20,6 +20,7 @@
 
 #include "cuda/align/align_kernel.h"
 #include "cuda/align/cluster.cuh"
+#include "cuda/align/group_exchange.cuh"
 #include "cuda/align/launch_shape.h"
 #include "cuda/align/point_match.cuh"
 #include "cuda/align/search_state.cuh"
@@ -220,20 +221,25 @@ __device__ __noinline__ void RunPasses(Shared& shared, const AlignArguments& arg
 }
 
 // Compiled for each BlockSize.
-template <int kThreads, int kBlocksPerMultiprocessor, int kPairsAtOnce>
+template <int kThreads, int kBlocksPerMultiprocessor, int kPairsAtOnce,
+          Exchange kExchange = Exchange::kCluster>
 __global__ void __launch_bounds__(kThreads, kBlocksPerMultiprocessor)
     AlignKernel(const AlignArguments arguments) {
   __shared__ Shared shared;
   // Of a lone block: the sums of all rows, [kRows][kSlots]. Of a block of a cluster: SumExchange.
   extern __shared__ __align__(16) double dynamic[];
 
-  const uint32_t cluster = ClusterSize();
-  const uint32_t rank = ClusterRank();
+  constexpr bool kInGroup = kExchange == Exchange::kGroup;
+  const uint32_t cluster = kInGroup ? arguments.group : ClusterSize();
+  const uint32_t rank = kInGroup ? blockIdx.x % cluster : ClusterRank();
   const DeviceJob& job = arguments.jobs[blockIdx.x / cluster];
   const AlignProgram& program = arguments.programs[job.program];
   const DeviceScan& device_scan = arguments.scans[job.scan];
   const ScanView scan = ViewOf(arguments, device_scan);
   SumExchange& exchange = *reinterpret_cast<SumExchange*>(dynamic);
+  const GroupExchange group = {
+      kInGroup ? arguments.exchanged_columns + blockIdx.x / cluster * kGroupColumns : nullptr,
+      kInGroup ? arguments.counted_columns + blockIdx.x / cluster : nullptr};
   const OwnedSlots owned = OwnedSlotsOf(rank, cluster);
   const uint32_t warps = blockDim.x / 32;
   const uint32_t warp = threadIdx.x / 32;
@@ -241,6 +247,8 @@ __global__ void __launch_bounds__(kThreads, kBlocksPerMultiprocessor)
   const uint32_t rows_here = kRows / cluster;
   const uint32_t row_bits = owned.bits - 1;  // the logarithm of rows_here
   const uint32_t first_row = rank * rows_here;
+  // One block of the job looks for interrupts; the others get them with its sums.
+  const bool adds_interrupt = kInGroup ? rank == 0 : kMatched >> owned.bits == rank;
 
   CopyToShared(program.rules, shared.rules.stage);
   CopyToShared(job.prior, shared.rules.prior);
@@ -268,22 +276,22 @@ __global__ void __launch_bounds__(kThreads, kBlocksPerMultiprocessor)
     if (job.passes_only) shared.request[0].done = true;
     InitializeAxes(shared);
     shared.raised[0] = shared.raised[1] = job.interrupt;
-    const bool watches = job.watched && kMatched >> owned.bits == rank;
+    const bool watches = job.watched && adds_interrupt;
     shared.stop = watches ? arguments.stops + blockIdx.x / cluster : nullptr;
-    if (cluster > 1) Initialize(exchange);
+    if (!kInGroup && cluster > 1) Initialize(exchange);
   }
   __syncwarp();
   if (warp == 0) PreparePoseNoInline(shared, program.terms[shared.request[0].stage], lane);
   __syncthreads();
-  if (cluster > 1) SynchronizeCluster();
+  if (!kInGroup && cluster > 1) SynchronizeCluster();
 
-  const bool alone = cluster == 1;
+  const bool alone = !kInGroup && cluster == 1;
   const uint64_t deadline_ns = job.deadline_ns;
   const bool records = rank == 0 && job.with_trace;
-  const bool owns_matched = kMatched >> owned.bits == rank;
   int stage_loaded = -1;
   uint32_t stage_points = 0;
   uint32_t trace_at = job.trace_begin;
+  uint32_t columns_so_far = 0;  // that a group has counted once the evaluation's are
   for (uint32_t evaluation = 0;; ++evaluation) {
     const EvaluationRequest request = shared.request[evaluation % 2];
     if (request.done) break;
@@ -297,7 +305,7 @@ __global__ void __launch_bounds__(kThreads, kBlocksPerMultiprocessor)
     const uint32_t chunks = (points_used + kPointsPerChunk - 1) / kPointsPerChunk;
     const uint32_t columns_used = min((chunks + kRows - 1) / kRows, uint32_t{kColumns});
     const uint32_t parts = rows_here * columns_used;
-    if (threadIdx.x == 0 && !alone) Expect(exchange, owned, columns_used);
+    if (!kInGroup && threadIdx.x == 0 && !alone) Expect(exchange, owned, columns_used);
     if (warp == 0) {
       SearchOf(shared).StepAhead(shared.rules, WarpLanes{static_cast<int>(lane)});
     }
@@ -315,22 +323,36 @@ __global__ void __launch_bounds__(kThreads, kBlocksPerMultiprocessor)
     } else {
       // Warps take columns of the block's rows in descending order, so that the first warp, which
       // advances the search, gets the least work.
+      uint32_t written = 0;
       for (uint32_t part = warps - 1 - warp; part < parts; part += warps) {
         const uint32_t row = first_row + (part & (rows_here - 1));
         const uint32_t column = part >> row_bits;
-        SendColumn(exchange, owned, row, column, lane,
-                   SumColumn<kPairsAtOnce>(shared, scan, points_used, chunks, row, column));
+        double sum = SumColumn<kPairsAtOnce>(shared, scan, points_used, chunks, row, column);
+        if constexpr (kInGroup) {
+          if (part == 0 && adds_interrupt && lane == kMatched) {
+            sum += InterruptUnits(shared.raised[evaluation % 2], deadline_ns);
+          }
+          WriteColumn(group, evaluation % 2, row, column, lane, sum);
+          ++written;
+        } else {
+          SendColumn(exchange, owned, row, column, lane, sum);
+        }
       }
+      if constexpr (kInGroup) CountColumns(group, written, lane);
     }
     if (warp == 0) {
       const Interrupt raised = shared.raised[evaluation % 2];
       double sum;
-      if (alone) {
+      if constexpr (kInGroup) {
+        columns_so_far += columns_used * kRows;
+        AwaitColumns(group, columns_so_far, lane);
+        sum = SumColumns(group, evaluation % 2, columns_used, lane);
+      } else if (alone) {
         sum = SumRows(dynamic + lane);
         if (lane == kMatched) sum += InterruptUnits(raised, deadline_ns);
       } else {
         sum = SumOwnSlots(exchange, owned, columns_used, evaluation % 2, lane);
-        if (owns_matched && (lane & (owned.size - 1)) == (kMatched & (owned.size - 1))) {
+        if (adds_interrupt && (lane & (owned.size - 1)) == (kMatched & (owned.size - 1))) {
           sum += InterruptUnits(raised, deadline_ns);
         }
         sum = ExchangeSums(exchange, owned, sum, evaluation % 2, lane);
@@ -362,7 +384,7 @@ __global__ void __launch_bounds__(kThreads, kBlocksPerMultiprocessor)
   }
   if (job.passes > 0) RunPasses(shared, arguments, job, program, rank, cluster);
   // No block may exit while others can still write to its shared memory.
-  if (cluster > 1) SynchronizeCluster();
+  if (!kInGroup && cluster > 1) SynchronizeCluster();
 }
 
 constexpr size_t DynamicBytes(int cluster) {
@@ -383,6 +405,7 @@ constexpr Variant kVariants[kBlockSizes] = {
     {BlockSize::kShort, AlignKernel<256, 2, 2>, 256, true},
     {BlockSize::kLong, AlignKernel<384, 2, 1>, 384, true},
     {BlockSize::kWide, AlignKernel<kMaxThreads, 1, 2>, kMaxThreads, true},
+    {BlockSize::kGroup, AlignKernel<256, 2, 2, Exchange::kGroup>, 256, false},
 };
 
 // The launch of one kernel: with clusters of this many blocks.
@@ -392,10 +415,16 @@ class Launch {
     config_.gridDim = dim3(jobs * static_cast<uint32_t>(cluster));
     config_.blockDim = dim3(static_cast<unsigned>(variant.threads));
     config_.stream = stream;
-    config_.dynamicSmemBytes = DynamicBytes(cluster);
+    const bool in_group = variant.size == BlockSize::kGroup;
+    config_.dynamicSmemBytes = in_group ? 0 : DynamicBytes(cluster);
     if (cluster == 1) return;
-    attribute_.id = cudaLaunchAttributeClusterDimension;
-    attribute_.val.clusterDim = {static_cast<unsigned>(cluster), 1, 1};
+    if (in_group) {  // all blocks are resident at once
+      attribute_.id = cudaLaunchAttributeCooperative;
+      attribute_.val.cooperative = 1;
+    } else {
+      attribute_.id = cudaLaunchAttributeClusterDimension;
+      attribute_.val.clusterDim = {static_cast<unsigned>(cluster), 1, 1};
+    }
     config_.attrs = &attribute_;
     config_.numAttrs = 1;
   }
@@ -430,7 +459,7 @@ bool IsUsable(Device& device, const Variant& variant, int cluster) {
 
 }  // namespace
 
-absl::StatusOr<AlignLimits> QueryAlignLimits(Device& device) {
+absl::StatusOr<AlignLimits> QueryAlignLimits(Device& device, bool use_clusters) {
   VOXLOC_TRY(device.MakeCurrent());
   AlignLimits limits;
   std::array<int, kBlockSizes> resident{};
@@ -447,7 +476,12 @@ absl::StatusOr<AlignLimits> QueryAlignLimits(Device& device) {
   for (size_t i = 0; i < kBlockSizes; ++i) {
     limits.small_blocks_of[i] = (small + resident[i] - 1) / resident[i];
   }
-  if (device.properties().major < 9) return limits;
+  if (!use_clusters || device.properties().major < 9) {
+    limits.exchange = Exchange::kGroup;
+    // Two for each multiprocessor, as ChooseShape takes for granted.
+    if (resident[static_cast<size_t>(BlockSize::kGroup)] >= 2) limits.max_cluster = kMaxCluster;
+    return limits;
+  }
   // An error means that the device or driver supports only smaller clusters, or none.
   const auto usable = [&](int cluster) {
     const auto on_device = [&](const Variant& variant) {

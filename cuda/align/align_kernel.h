@@ -37,18 +37,24 @@ struct AlignArguments {
   DeviceIteration* trace;  // null: no job wants one
   float* point_scores;     // null: no job wants them
   DeviceGroupSums* group_sums;
+  // Of jobs that groups of `group` blocks work on: kGroupColumns each, and a counter each, 0.
+  uint32_t group;
+  double* exchanged_columns;
+  uint32_t* counted_columns;
 };
 
 // What the kernel can use on a device.
 struct AlignLimits {
-  // Blocks that may work on one job: a power of two up to 16; 1 where there are no clusters.
+  // Blocks that may work on one job: a power of two up to 16.
   int max_cluster = 1;
+  Exchange exchange = Exchange::kCluster;
   // Jobs that run at the same time with a small block each.
   int resident_blocks = 1;
   // Number of small blocks with the resources of one block of each size.
-  std::array<int, kBlockSizes> small_blocks_of{1, 1, 1, 1, 1};
+  std::array<int, kBlockSizes> small_blocks_of{1, 1, 1, 1, 1, 1};
 };
-[[nodiscard]] absl::StatusOr<AlignLimits> QueryAlignLimits(Device& device);
+// `use_clusters`: false, as on a device without them.
+[[nodiscard]] absl::StatusOr<AlignLimits> QueryAlignLimits(Device& device, bool use_clusters);
 
 // One launch. The cluster is at most the largest one.
 [[nodiscard]] absl::Status LaunchAlign(Device& device, const AlignArguments& arguments,

@@ -251,9 +251,15 @@ void AlignSlice::AddPasses(const AlignJob& job, const CudaPackedJob* prepacked, 
 }
 
 void AlignSlice::Plan(DeviceUse use) {
-  shape_ =
-      ChooseShape(limits_.max_cluster, static_cast<size_t>(device_->properties().multiprocessors),
-                  {jobs_.size(), scans_.max_points() / kPointsPerChunk + 1}, use);
+  const auto choose = [&](int max_cluster) {
+    return ChooseShape(max_cluster, limits_.exchange,
+                       static_cast<size_t>(device_->properties().multiprocessors),
+                       {jobs_.size(), scans_.max_points() / kPointsPerChunk + 1}, use);
+  };
+  shape_ = choose(limits_.max_cluster);
+  if (shape_.blocks != BlockSize::kGroup) return;
+  group_reservation_ = group_budget_->TryAcquire(static_cast<int>(jobs_.size()) * shape_.cluster);
+  if (!group_reservation_.has_value()) shape_ = choose(1);
 }
 
 int AlignSlice::budget_blocks() const {
@@ -274,6 +280,9 @@ absl::Status AlignSlice::Reserve() {
   VOXLOC_TRY(results_.ReserveForUse(jobs_.size()));
   VOXLOC_TRY(trace_.ReserveForUse(iterations_));
   VOXLOC_TRY(scores_.ReserveForUse(scored_points_));
+  const size_t in_groups = shape_.blocks == BlockSize::kGroup ? jobs_.size() : 0;
+  VOXLOC_TRY(exchanged_columns_.ReserveForUse(in_groups * kGroupColumns));
+  VOXLOC_TRY(counted_columns_.ReserveForUse(in_groups));
   return passes_.Reserve();
 }
 
@@ -300,6 +309,15 @@ absl::Status AlignSlice::Queue() {
         cudaMemsetAsync(arguments.trace, 0, iterations_ * sizeof(DeviceIteration), stream_.get()),
         "clearing the trace");
   }
+  if (shape_.blocks == BlockSize::kGroup) {
+    arguments.group = static_cast<uint32_t>(shape_.cluster);
+    arguments.exchanged_columns = exchanged_columns_.data();
+    arguments.counted_columns = counted_columns_.data();
+    VOXLOC_CUDA_TRY(*device_,
+                    cudaMemsetAsync(arguments.counted_columns, 0, jobs_.size() * sizeof(uint32_t),
+                                    stream_.get()),
+                    "clearing the counters of groups");
+  }
   VOXLOC_TRY(LaunchAlign(*device_, arguments, shape_, stream_.get()));
   if (with_times_) VOXLOC_TRY(events_[2].Record(stream_));
   VOXLOC_TRY(results_.Download(stream_, "reading results"));
@@ -321,6 +339,7 @@ void AlignSlice::Drain() noexcept {
   if (std::exchange(launched_, false)) stream_.Drain();
   stops_.Reset();
   reservation_.reset();
+  group_reservation_.reset();
 }
 
 void AlignSlice::Finish() {
@@ -330,6 +349,7 @@ void AlignSlice::Finish() {
   stops_.Reset();
   launched_ = false;
   reservation_.reset();
+  group_reservation_.reset();
   if (status_.ok()) status_ = std::move(finished);
   if (status_.ok() && with_times_) status_ = FillTimes();
   for (size_t i = 0; i < entries_.size(); ++i) {

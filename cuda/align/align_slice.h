@@ -119,6 +119,10 @@ struct AlignResources {
   std::shared_ptr<DeviceClock> clock;
   AlignLimits limits;
   std::shared_ptr<BackgroundBudget> background_budget;  // null for tracking
+  // Of the blocks in groups (Exchange::kGroup), which wait for each other: no more of all launches
+  // than are resident at once, or two of them could each wait for blocks that the other keeps from
+  // starting. Null: there are clusters.
+  std::shared_ptr<BackgroundBudget> group_budget;
 };
 
 // A job and where its result goes.
@@ -166,6 +170,7 @@ class AlignSlice {
       : device_(resources.device),
         clock_(resources.clock),
         limits_(resources.limits),
+        group_budget_(resources.group_budget),
         max_jobs_(max_jobs) {}
   absl::StatusOr<uint32_t> FindOrAddProgram(const AlignJob& job);
   // `ready` is the job's own packing, or null.
@@ -180,9 +185,11 @@ class AlignSlice {
   const std::shared_ptr<Device> device_;
   const std::shared_ptr<DeviceClock> clock_;
   const AlignLimits limits_;
+  const std::shared_ptr<BackgroundBudget> group_budget_;
   const size_t max_jobs_;
   LaunchShape shape_;
   std::optional<BackgroundBudget::Reservation> reservation_;
+  std::optional<BackgroundBudget::Reservation> group_reservation_;
   Stream stream_;
   Event events_[4];           // before upload, before the kernel, before the download, at the end
   bool with_times_ = false;   // a job of the slice
@@ -203,6 +210,8 @@ class AlignSlice {
 
   PackedUpload upload_{device_};
   StopFlags stops_{device_};
+  DeviceBuffer<double> exchanged_columns_{device_};  // of jobs that groups work on
+  DeviceBuffer<uint32_t> counted_columns_{device_};
   Output<DeviceResult> results_{device_, Output<DeviceResult>::Place::kHost};
   Output<DeviceIteration> trace_{device_};
   Output<float> scores_{device_};

@@ -17,9 +17,9 @@ namespace voxloc::cuda {
 // Points are taken in chunks of 32, a warp each, and a chunk is summed by a fixed tree over its
 // lanes, in float32. Chunk c belongs to row c mod 16 and in it to column (c / 16) mod 16. The
 // chunks of a row and column are added one after another, then the columns of a row, then the rows,
-// in double. A cluster of 16 blocks gives each block a row and its warps columns of it; a lone
-// block gives each warp whole rows. Both add the same numbers in the same order, so the bits are
-// the same.
+// in double. A cluster or group of 16 blocks gives each block a row and its warps columns of it; a
+// lone block gives each warp whole rows. All add the same numbers in the same order, so the bits
+// are the same.
 constexpr int kPointsPerChunk = 32;
 constexpr int kRows = 16;
 constexpr int kColumns = 16;
@@ -37,6 +37,9 @@ enum Slot {
   kOldPitch = 31  // see ndt::DerivativeSums
 };
 
+// What a group of blocks exchanges, doubles a job: the columns of two evaluations.
+constexpr size_t kGroupColumns = size_t{2} * kVirtualWarps * kSlots;
+
 // An Interrupt is transmitted by adding kInterruptUnit * interrupt to the sum of the matched
 // points, which is far smaller.
 constexpr double kInterruptUnit = 1099511627776.0;  // 2^40
@@ -52,12 +55,17 @@ enum class BlockSize {
   kShort,  // blocks of a cluster with up to kShortColumns columns, two on a multiprocessor
   kLong,   // with more
   kWide,   // the same, on a multiprocessor of its own
+  kGroup,  // blocks that exchange sums through global memory (group_exchange.cuh), two likewise
 };
-constexpr size_t kBlockSizes = 5;
+constexpr size_t kBlockSizes = 6;
 constexpr size_t kShortColumns = 8;
 
+// How the blocks of one job exchange their sums: in a thread-block cluster, or, on devices without
+// these, through global memory.
+enum class Exchange { kCluster, kGroup };
+
 struct LaunchShape {
-  int cluster = 1;  // blocks that work on one job
+  int cluster = 1;  // blocks that work on one job, in a cluster or a group
   BlockSize blocks = BlockSize::kSmall;
 };
 
@@ -89,13 +97,15 @@ struct LaunchDemand {
 // device without clusters have small blocks. Blocks that need a whole multiprocessor are used only
 // for so few jobs that all clusters are resident at once: a cluster lies within one part of the
 // device (GPC).
-[[nodiscard]] inline LaunchShape ChooseShape(int max_cluster, size_t multiprocessors,
-                                             const LaunchDemand& demand, DeviceUse use) {
+[[nodiscard]] inline LaunchShape ChooseShape(int max_cluster, Exchange exchange,
+                                             size_t multiprocessors, const LaunchDemand& demand,
+                                             DeviceUse use) {
   if (use == DeviceUse::kPart) return {1, BlockSize::kSmall};
   const size_t max_blocks = (use == DeviceUse::kBackground ? 1 : 2) * multiprocessors;
   const int cluster = ChooseCluster(max_cluster, max_blocks, demand);
   const size_t blocks = demand.jobs * static_cast<size_t>(cluster);
   if (cluster == 1) return {1, blocks <= max_blocks ? BlockSize::kLone : BlockSize::kSmall};
+  if (exchange == Exchange::kGroup) return {cluster, BlockSize::kGroup};
   const size_t columns = std::min<size_t>((demand.max_chunks + kRows - 1) / kRows, kColumns);
   if (kRows / static_cast<size_t>(cluster) * columns <= kShortColumns) {
     return {cluster, BlockSize::kShort};

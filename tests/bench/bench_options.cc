@@ -34,6 +34,9 @@ void AddEngineFlags(CLI::App& app, EngineOptions& options) {
       ->delimiter(',')
       ->check(CLI::NonNegativeNumber)
       ->capture_default_str();
+  app.add_flag(
+      "--no-clusters", options.no_clusters,
+      "Align without thread-block clusters, as on devices of compute capability below 9.0");
 }
 
 absl::StatusOr<std::unique_ptr<Engine>> MakeEngine(const EngineOptions& options) {
@@ -44,6 +47,7 @@ absl::StatusOr<std::unique_ptr<Engine>> MakeEngine(const EngineOptions& options)
     for (const int device : options.devices) {
       CudaEngineOptions cuda;
       cuda.device = device;
+      cuda.use_clusters = !options.no_clusters;
       auto engine = MakeCudaEngine(cuda);
       if (!engine.ok()) return engine.status();
       engines.push_back(*std::move(engine));

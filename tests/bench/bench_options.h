@@ -26,6 +26,7 @@ struct EngineOptions {
   std::string engine = "cpu";
   size_t threads = 1;
   std::vector<int> devices = {0};
+  bool no_clusters = false;  // of the CUDA engine
 };
 
 // A command that was chosen on the command line is run through `run`.

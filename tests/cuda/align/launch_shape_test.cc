@@ -48,7 +48,9 @@ TEST(ChooseClusterTest, ThereAreAsManyBlocksAsAllowed) {
 }
 
 TEST(ChooseShapeTest, TheMoreBlocksTheSmaller) {
-  const auto of = [](size_t jobs) { return ChooseShape(16, 132, {jobs, 48}, DeviceUse::kWhole); };
+  const auto of = [](size_t jobs) {
+    return ChooseShape(16, Exchange::kCluster, 132, {jobs, 48}, DeviceUse::kWhole);
+  };
   EXPECT_EQ(of(1).cluster, 16);
   EXPECT_EQ(of(1).blocks, BlockSize::kShort);
   EXPECT_EQ(of(16).cluster, 16);
@@ -63,7 +65,7 @@ TEST(ChooseShapeTest, TheMoreBlocksTheSmaller) {
 
 TEST(ChooseShapeTest, FewLongScansHaveWholeMultiprocessors) {
   const auto of = [](size_t jobs, size_t chunks) {
-    return ChooseShape(16, 132, {jobs, chunks}, DeviceUse::kWhole).blocks;
+    return ChooseShape(16, Exchange::kCluster, 132, {jobs, chunks}, DeviceUse::kWhole).blocks;
   };
   EXPECT_EQ(of(1, 128), BlockSize::kShort);
   EXPECT_EQ(of(1, 129), BlockSize::kWide);
@@ -71,9 +73,22 @@ TEST(ChooseShapeTest, FewLongScansHaveWholeMultiprocessors) {
   EXPECT_EQ(of(3, 1000), BlockSize::kLong);
 }
 
+TEST(ChooseShapeTest, GroupsHaveOneSizeOfBlocksAndFitOnTheDevice) {
+  for (size_t jobs = 1; jobs <= 300; ++jobs) {
+    const LaunchShape shape =
+        ChooseShape(16, Exchange::kGroup, 132, {jobs, 1000}, DeviceUse::kWhole);
+    EXPECT_EQ(shape.blocks == BlockSize::kGroup, shape.cluster > 1) << jobs;
+    EXPECT_TRUE(shape.cluster == 1 || jobs * static_cast<size_t>(shape.cluster) <= 264) << jobs;
+  }
+  EXPECT_EQ(ChooseShape(16, Exchange::kGroup, 132, {1, 48}, DeviceUse::kWhole).cluster, 16);
+  EXPECT_EQ(ChooseShape(16, Exchange::kGroup, 8, {1, 48}, DeviceUse::kWhole).cluster, 16);
+  EXPECT_EQ(ChooseShape(16, Exchange::kGroup, 132, {1, 48}, DeviceUse::kPart).cluster, 1);
+}
+
 TEST(ChooseShapeTest, PartsOfACallHaveSmallLoneBlocks) {
   for (const size_t jobs : {size_t{1}, size_t{100}, size_t{1000}}) {
-    const LaunchShape shape = ChooseShape(16, 132, {jobs, 48}, DeviceUse::kPart);
+    const LaunchShape shape =
+        ChooseShape(16, Exchange::kCluster, 132, {jobs, 48}, DeviceUse::kPart);
     EXPECT_EQ(shape.cluster, 1) << jobs;
     EXPECT_EQ(shape.blocks, BlockSize::kSmall) << jobs;
   }
@@ -81,7 +96,8 @@ TEST(ChooseShapeTest, PartsOfACallHaveSmallLoneBlocks) {
 
 TEST(ChooseShapeTest, InTheBackgroundThereIsALargerBlockForEachMultiprocessor) {
   for (size_t jobs = 1; jobs <= 1000; ++jobs) {
-    const LaunchShape shape = ChooseShape(16, 132, {jobs, 1000}, DeviceUse::kBackground);
+    const LaunchShape shape =
+        ChooseShape(16, Exchange::kCluster, 132, {jobs, 1000}, DeviceUse::kBackground);
     const bool one_each = jobs * static_cast<size_t>(shape.cluster) <= 132;
     EXPECT_EQ(shape.blocks == BlockSize::kSmall, !one_each) << jobs;
     EXPECT_TRUE(one_each || shape.cluster == 1) << jobs;
