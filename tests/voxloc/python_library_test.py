@@ -13,6 +13,7 @@ import time
 import unittest
 from unittest import mock
 
+os.environ.pop("LD_PRELOAD", None)  # of this process alone: the programs have a runtime of their own
 SOURCE = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(SOURCE / "tests/support/python"))
 PACKAGE = sys.argv.pop(1)
