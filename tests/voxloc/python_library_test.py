@@ -220,8 +220,9 @@ class Library(town_drive.TownDrive):
         before = os.getcwd()
         os.chdir(self.folder)
         try:
-            for block in blocks:
-                exec(block, names)
+            with mock.patch.dict(os.environ, PATH=f"{self.programs}:{os.environ['PATH']}"):
+                for block in blocks:
+                    exec(block, names)
         finally:
             os.chdir(before)
         return names
@@ -229,7 +230,7 @@ class Library(town_drive.TownDrive):
     def test_the_examples_of_the_document_run(self):
         text = (SOURCE / "docs/library.md").read_text(encoding="utf-8")
         blocks = re.findall(r"^```python\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
-        self.assertEqual(len(blocks), 2)
+        self.assertEqual(len(blocks), 3)
         errors = self.run_blocks(blocks)["errors"]
         self.assertEqual(len(errors), self.SCANS)
         self.assertLess(max(errors), 0.1)

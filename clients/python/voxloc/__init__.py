@@ -14,9 +14,9 @@ By a server:
             session.send(voxloc.Scan(points, stamp_ns=stamp, guess_map_T_base=guess))
             print(session.receive().map_T_base)
 
-voxloc.aio has the client for asyncio, voxloc.messages the messages of the contract, and voxloc.io
-readers of files. The client needs grpcio and protobuf, the library the native part of the package;
-each is imported when it is first used.
+voxloc.serve runs a server, voxloc.aio has the client for asyncio, voxloc.messages the messages of the
+contract, and voxloc.io readers of files. The client needs grpcio and protobuf, the library the native
+part of the package; each is imported when it is first used.
 """
 
 import importlib
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from voxloc.localizer import Alignment, Localizer, Location, Map, Scores, align
     from voxloc.result import FusedPose, Hypothesis, PoseScores, Result, SearchResult, Status
     from voxloc.scan import Scan, SensorCloud, Setup, decode_cloud
+    from voxloc.server import Server, serve
     from voxloc.session import Session
     from voxloc.tile import Tile, tile_digest
     from voxloc.watch import MapWatch
@@ -50,7 +51,8 @@ _MODULES = {
     "FusedPose": "result", "Hypothesis": "result", "PoseScores": "result", "Result": "result",
     "SearchResult": "result", "Status": "result",
     "Scan": "scan", "SensorCloud": "scan", "Setup": "scan", "decode_cloud": "scan",
-    "Session": "session", "Tile": "tile", "tile_digest": "tile", "MapWatch": "watch",
+    "Server": "server", "serve": "server", "Session": "session", "Tile": "tile", "tile_digest": "tile",
+    "MapWatch": "watch",
 }
 
 __all__ = ["Pose", *_MODULES]

@@ -109,7 +109,7 @@ class Alignment:
 
     __slots__ = ("_found",)
 
-    def __init__(self, found: Any) -> None:
+    def __init__(self, found: _native.Alignment) -> None:
         self._found = found
 
     @property
