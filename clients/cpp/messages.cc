@@ -35,6 +35,13 @@ size_t LayoutBytes(v1::CloudLayout layout) {
   }
 }
 
+// Where a point's time is; 0: it has none.
+size_t TimeOffset(v1::CloudLayout layout) {
+  const bool has_time =
+      layout == v1::CLOUD_LAYOUT_FLOAT32_XYZT || layout == v1::CLOUD_LAYOUT_FLOAT32_XYZIT;
+  return has_time ? LayoutBytes(layout) - sizeof(float) : 0;
+}
+
 }  // namespace
 
 void EncodePoints(const PointCloud& cloud, size_t first, size_t count, v1::Cloud* message) {
@@ -54,7 +61,7 @@ void EncodePoints(const PointCloud& cloud, size_t first, size_t count, v1::Cloud
   }
 }
 
-absl::Status DecodePoints(const v1::Cloud& message, PointCloud* cloud) {
+absl::Status DecodePoints(const v1::Cloud& message, PointCloud* cloud, std::vector<float>* time_s) {
   if (message.data().empty()) return absl::OkStatus();
   const size_t least = LayoutBytes(message.layout());
   const size_t stride = message.stride() == 0 ? least : message.stride();
@@ -63,6 +70,12 @@ absl::Status DecodePoints(const v1::Cloud& message, PointCloud* cloud) {
         absl::StrCat("a cloud must have float32 points of a whole number of strides (got layout ",
                      static_cast<int>(message.layout()), ", stride ", message.stride(), ", ",
                      message.data().size(), " bytes)"));
+  }
+  const size_t time_offset = TimeOffset(message.layout());
+  if (time_s != nullptr && time_offset == 0) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("a cloud must have times of its points (got layout ",
+                     static_cast<int>(message.layout()), ")"));
   }
   PointCloud more;
   more.origin = {message.origin().x(), message.origin().y(), message.origin().z()};
@@ -74,6 +87,7 @@ absl::Status DecodePoints(const v1::Cloud& message, PointCloud* cloud) {
     std::array<float, 3> point;
     std::memcpy(point.data(), at, kXyzBytes);
     more.PushBack(point[0], point[1], point[2]);
+    if (time_s != nullptr) std::memcpy(&time_s->emplace_back(), at + time_offset, sizeof(float));
   }
   Append(more, *cloud);
   return absl::OkStatus();

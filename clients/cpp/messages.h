@@ -7,6 +7,7 @@
 
 #include <cstddef>
 #include <string>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -25,9 +26,11 @@ inline void EncodeCloud(const PointCloud& cloud, v1::Cloud* message) {
 }
 
 // Appends the points of a cloud of a FLOAT32 layout to `cloud`; into one without points with the
-// message's origin, else around the cloud's own. Intensities and times are left out.
-// InvalidArgument: another layout, or a stride that does not fit the data.
-[[nodiscard]] absl::Status DecodePoints(const v1::Cloud& message, PointCloud* cloud);
+// message's origin, else around the cloud's own. Intensities are left out. `time_s`: where given,
+// gets the points' times, seconds after the cloud's stamp. InvalidArgument: another layout, or one
+// without times that are asked for; a stride that does not fit the data.
+[[nodiscard]] absl::Status DecodePoints(const v1::Cloud& message, PointCloud* cloud,
+                                        std::vector<float>* time_s = nullptr);
 
 void EncodeVector(const Eigen::Vector3d& vector, v1::Vector3* message);
 void EncodePose(const Pose& pose, v1::Pose* message);

@@ -17,8 +17,7 @@
 namespace voxloc::ros {
 namespace {
 
-// The contract: times of points farther from the stamp are dropped, and strides end here.
-constexpr double kMaxPointTimeS = 1.0;
+// Of the contract.
 constexpr uint32_t kMaxStride = 1024;
 constexpr uint32_t kXyzBytes = 12;
 constexpr uint32_t kFloatBytes = 4;

@@ -19,6 +19,9 @@
 
 namespace voxloc::ros {
 
+// The contract: points whose times are farther from the stamp are dropped.
+constexpr double kMaxPointTimeS = 1.0;
+
 // How points travel. What the server computes is the same to the bit with all but kInt16.
 enum class CloudEncoding {
   // As kFloat32, or as kAsIs if packing saves no bytes. Packing a wider point costs about as much

@@ -3,6 +3,7 @@
 """Drives in bags against the same drives in files: bag_test.py PROGRAMS_DIR."""
 
 import json
+import math
 import pathlib
 import struct
 import sys
@@ -116,6 +117,30 @@ class Bags(town_drive.TownDrive):
         refused = self.run_voxloc("replay", "--server", self.server.address, "--map", "town", "--bag",
                                   "plain.mcap", "--point-times", "auto", expect=1)
         self.assertIn("with the times of its points (got x, y, z)", refused.stderr)
+
+    def test_a_map_of_deskewed_scans_has_its_walls_where_they_are(self):
+        self.run_voxloc("simulate", "--size", "100", "--scans", str(SCANS), "--longitudinal", "10",
+                        "--skew", "--point-times", "swept")
+        clouds = [bags.read_pcd_timed_points(path)
+                  for path in sorted((self.folder / "swept/scans").iterdir())]
+        clouds[0].append((1.0, 1.0, 1.0, math.nan))
+        bags.write_mcap(self.folder / "swept.mcap", bags.drive_recording(
+            clouds, bags.read_kitti_poses(self.folder / "swept/poses.txt"), START_NS))
+
+        def median_error_m(*words):
+            done = self.run_voxloc("map", "load", "--server", self.server.address, "--map", "swept",
+                                   "--json", "-", "--bag", "swept.mcap", *words)
+            result = json.loads(done.stdout)
+            self.assertEqual(result["points"], sum(map(len, clouds)) - (1 if words else 0))
+            self.assertEqual(result["clouds"], SCANS)
+            done = self.run_voxloc("replay", "--server", self.server.address, "--map", "swept",
+                                   "--points", "1500", "--json", "-", "--scans", "town/scans",
+                                   "--poses", "town/poses.txt")
+            errors = sorted(row["translation_error_m"] for row in json.loads(done.stdout)["results"])
+            return errors[len(errors) // 2]
+
+        self.assertGreater(median_error_m(), 0.2)
+        self.assertLess(median_error_m("--point-times", "auto"), 0.05)
 
     def tiles(self, name):
         done = self.run_voxloc("map", "tiles", "--server", self.server.address, "--map", name,

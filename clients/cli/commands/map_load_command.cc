@@ -47,7 +47,8 @@ struct MapLoadFlags {
   bag::DriveOptions bag;
   ScanFlags scan;
   double scan_distance_m = 0.0;  // between the scans of a bag that are taken; 0: all
-  std::string base_T_sensor;     // X,Y,Z,ROLL,PITCH,YAW; empty: by the bag's frames
+  std::string point_times = "none";
+  std::string base_T_sensor;  // X,Y,Z,ROLL,PITCH,YAW; empty: by the bag's frames
   std::string poses;
   std::string calibration;
   std::optional<double> tile_size_m;  // nullopt: one tile per cloud, unless a single one is large
@@ -181,14 +182,18 @@ absl::StatusOr<MapLoadPlan> PlanBagLoad(const MapLoadFlags& options) {
   TileCutter cutter(options.map, drive->scans().size(), std::move(spill));
   const std::optional<Pose>& base_T_sensor = drive->base_T_sensor();
   std::optional<Pose> last_map_T_base;
+  const std::optional<ros::PointTimeChoice> times = PointTimesOf(options.point_times);
+  size_t without_motion = 0;  // scans
   for (const bag::DriveScan& scan : drive->scans()) {
-    VOXLOC_ASSIGN_OR_RETURN(const PointCloud cloud, clouds->Next());
+    VOXLOC_ASSIGN_OR_RETURN(const std::optional<PointCloud> cloud, clouds->NextDeskewed(times));
     if (last_map_T_base.has_value() &&
         TranslationDistance(*last_map_T_base, scan.map_T_base) < options.scan_distance_m) {
       continue;
     }
+    without_motion += cloud.has_value() ? 0 : 1;
+    if (!cloud.has_value()) continue;
     last_map_T_base = scan.map_T_base;
-    const absl::StatusOr<FilteredCloud> thinned = FilterCloud(cloud, options.scan.filter());
+    const absl::StatusOr<FilteredCloud> thinned = FilterCloud(*cloud, options.scan.filter());
     absl::Status status = thinned.status();
     if (status.ok()) {
       const Pose map_T_sensor =
@@ -202,7 +207,14 @@ absl::StatusOr<MapLoadPlan> PlanBagLoad(const MapLoadFlags& options) {
     }
     cutter.EndCloud();
   }
-  return cutter.Finish();
+  VOXLOC_ASSIGN_OR_RETURN(MapLoadPlan plan, cutter.Finish());
+  if (without_motion > 0) {
+    plan.notes.remarks.push_back(
+        absl::StrCat(without_motion,
+                     " scans are left out: the poses do not say how the base moved during them"));
+    PrintNotes(plan.notes);
+  }
+  return plan;
 }
 
 // Removes the empty files of directories from `sources`.
@@ -343,11 +355,11 @@ projector decides, unless its type is Local. A map gets its frame once; another 
 refused.
 
 With --bag the map is made of a recorded drive, of ROS 1 or ROS 2; no ROS is needed. Each
-scan is moved by the pose of its stamp, as it is: turning and driving during a sweep are not
-corrected. All points are cut into tiles, of 50 m without --tile-size. A point that many
-scans saw is there many times, so take a scan every few metres with --scan-distance, and
-thin each one with --leaf. Poses are the bag's, or with --poses those of a file in the
-format tum (stamp x y z qx qy qz qw). `voxloc bag info` lists the topics.
+scan is moved by the pose of its stamp. With --point-times, turning and driving during a
+sweep are corrected before. All points are cut into tiles, of 50 m without --tile-size. A
+point that many scans saw is there many times, so take a scan every few metres with
+--scan-distance, and thin each one with --leaf. Poses are the bag's, or with --poses those
+of a file in the format tum (stamp x y z qx qy qz qw). `voxloc bag info` lists the topics.
 
 Only tiles whose points the server does not have are sent. Where the connection breaks, the
 load goes on from there, for about a minute; repeating the command does the same.
@@ -363,6 +375,7 @@ Examples:
   voxloc map load --map town --canary bus-7,bus-9 --comment "new bridge" map/
   voxloc map load --map yard --poses poses.txt scans/
   voxloc map load --map yard --bag drive.mcap --leaf 0.2 --scan-distance 2 --min-range 2
+  voxloc map load --map yard --bag drive.mcap --point-times auto --scan-distance 2
   voxloc map load --map yard --wgs84-origin 48.13743,11.57549,519,90 yard.pcd)");
   AddMapFlag(command, &options->map, "Load this map")->required();
   AddOption(command, "--tile-size", options->tile_size_m, "S",
@@ -404,6 +417,12 @@ Examples:
   AddDefaulted(command, "--scan-distance", options->scan_distance_m, "M",
                "Take a scan of a bag only where the vehicle is M metres from the last one taken")
       ->check(CLI::Range(0.0, 1e6))
+      ->needs(bag);
+  AddDefaulted(
+      command, "--point-times", options->point_times, "FIELD",
+      "Move each point of a scan of a bag to where it is seen from at the scan's stamp, by "
+      "the poses and the points' times: `auto` for the first field that is known, or the "
+      "name of a field; `none`: as recorded")
       ->needs(bag);
   AddScanFlags(command, &options->scan);
   for (const char* name : {"--leaf", "--points", "--min-range", "--max-range", "--seed"}) {

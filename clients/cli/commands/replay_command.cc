@@ -39,9 +39,9 @@ void AddCells(const ReplayFlags& options, const client::Channel& channel,
 
 absl::StatusOr<ExitCode> Replay(const ReplayFlags& options) {
   const Interrupt interrupt;
-  VOXLOC_ASSIGN_OR_RETURN(ReplayDrive drive,
-                          OpenReplayDrive(options.drive, options.scan.read(),
-                                          options.alignment.base_T_sensor, PointTimesOf(options)));
+  VOXLOC_ASSIGN_OR_RETURN(ReplayDrive drive, OpenReplayDrive(options.drive, options.scan.read(),
+                                                             options.alignment.base_T_sensor,
+                                                             PointTimesOf(options.point_times)));
   if (!options.odometry.empty()) VOXLOC_TRY(ReadOdometry(options.odometry, &drive.input));
   const ReplayInput& input = drive.input;
   std::optional<Perturbation> perturbation;

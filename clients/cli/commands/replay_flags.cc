@@ -237,12 +237,6 @@ GuessSource::Kind GuessKindOf(const ReplayFlags& flags) {
   return flags.guess == "previous" ? GuessSource::Kind::kPrevious : GuessSource::Kind::kTruth;
 }
 
-std::optional<ros::PointTimeChoice> PointTimesOf(const ReplayFlags& flags) {
-  if (flags.point_times == "none") return std::nullopt;
-  if (flags.point_times == "auto") return ros::PointTimeChoice{true, ""};
-  return ros::PointTimeChoice{false, flags.point_times};
-}
-
 std::optional<v1::FusionOptions> FusionOptionsOf(const ReplayFlags& flags) {
   if (!flags.fusion) return std::nullopt;
   v1::FusionOptions options;

@@ -62,9 +62,6 @@ void AddReplayFlags(CLI::App* command, ReplayFlags* flags);
 // Of flags that are checked.
 [[nodiscard]] GuessSource::Kind GuessKindOf(const ReplayFlags& flags);
 
-// nullopt: none.
-[[nodiscard]] std::optional<ros::PointTimeChoice> PointTimesOf(const ReplayFlags& flags);
-
 // nullopt: the session has no filter.
 [[nodiscard]] std::optional<v1::FusionOptions> FusionOptionsOf(const ReplayFlags& flags);
 

@@ -20,7 +20,7 @@ v1::ScanSetup ReplaySetupOf(const char* vehicle, const ReplayFlags& options,
   options.map.AddTo(vehicle, &setup);
   options.alignment.AddTo(&setup);
   // What is moved to the stamp can be thinned only after that.
-  if (PointTimesOf(options).has_value()) options.scan.AddTo(setup.mutable_filter());
+  if (PointTimesOf(options.point_times).has_value()) options.scan.AddTo(setup.mutable_filter());
   if (base_T_sensor.has_value()) client::EncodePose(*base_T_sensor, setup.mutable_base_t_sensor());
   options.estimate.AddTo(setup.mutable_options(), setup.mutable_output());
   setup.mutable_output()->set_diagnostics(options.diagnostics);
@@ -60,7 +60,7 @@ ReplaySetting ReplaySettingOf(const ReplayFlags& options, const v1::SessionOpene
   setting.fusion = FusionOptionsOf(options);
   setting.perturb = options.perturb;
   setting.filter = options.scan;
-  setting.filtered_by_server = PointTimesOf(options).has_value();
+  setting.filtered_by_server = PointTimesOf(options.point_times).has_value();
   setting.rate_hz = options.rate_hz;
   return setting;
 }

@@ -371,6 +371,12 @@ CLI::Option* AddBagFlags(CLI::App* command, bag::DriveOptions* options) {
   return bag;
 }
 
+std::optional<ros::PointTimeChoice> PointTimesOf(const std::string& field) {
+  if (field == "none") return std::nullopt;
+  if (field == "auto") return ros::PointTimeChoice{true, ""};
+  return ros::PointTimeChoice{false, field};
+}
+
 absl::StatusOr<std::unique_ptr<bag::Drive>> OpenDrive(bag::DriveOptions options,
                                                       const std::string& base_T_sensor) {
   if (!base_T_sensor.empty()) {

@@ -185,6 +185,9 @@ void AddScanFile(CLI::App* command, std::string* file);
 // --bag, which fills `paths`, and the flags of topics and frames, which need it.
 CLI::Option* AddBagFlags(CLI::App* command, bag::DriveOptions* options);
 
+// The times of points by --point-times: `none` (nullopt), `auto`, or a field's name.
+[[nodiscard]] std::optional<ros::PointTimeChoice> PointTimesOf(const std::string& field);
+
 // Opens a recorded drive, at the mount `base_T_sensor`, X,Y,Z,ROLL,PITCH,YAW; empty: by the bag's
 // frames. Standard error shows the progress and then what was chosen, a line each.
 [[nodiscard]] absl::StatusOr<std::unique_ptr<bag::Drive>> OpenDrive(

@@ -3,6 +3,8 @@
 #include "clients/dataset/bag/drive.h"
 
 #include <algorithm>
+#include <cmath>
+#include <limits>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -11,12 +13,16 @@
 #include "clients/cpp/messages.h"
 #include "clients/dataset/bag/messages.h"
 #include "clients/dataset/trajectory_file.h"
+#include "core/cloud/motion.h"
 #include "core/status/try.h"
 
 namespace voxloc::bag {
 namespace {
 
 constexpr uint64_t kProgressMessages = 256;
+
+// The sweep of a LiDAR of 10 Hz.
+constexpr int64_t kMinMotion_ns = 100'000'000;
 
 std::string NameText(const std::string& frame) {
   return frame.empty() ? "(not named)" : absl::StrCat("'", frame, "'");
@@ -74,6 +80,44 @@ absl::StatusOr<v1::Cloud> DriveClouds::NextWithTimes(const ros::PointTimeChoice&
   ros::CloudEncodingOptions options;
   options.time = times;
   return Encode(options);
+}
+
+absl::StatusOr<std::optional<PointCloud>> DriveClouds::NextDeskewed(
+    const std::optional<ros::PointTimeChoice>& times) {
+  if (!times.has_value()) return Next();
+  const DriveScan& scan = drive_.scans()[next_scan_];
+  VOXLOC_ASSIGN_OR_RETURN(const v1::Cloud encoded, NextWithTimes(*times));
+  PointCloud cloud;
+  std::vector<float> time_s;
+  VOXLOC_TRY(client::DecodePoints(encoded, &cloud, &time_s));
+  double first_s = 0.0;
+  double last_s = 0.0;
+  for (float& time : time_s) {
+    if (!(std::abs(time) <= ros::kMaxPointTimeS)) {
+      time = std::numeric_limits<float>::quiet_NaN();
+      continue;
+    }
+    first_s = std::min<double>(first_s, time);
+    last_s = std::max<double>(last_s, time);
+  }
+  const auto stamp_after_ns = [&scan](double s) {
+    return scan.stamp_ns + static_cast<int64_t>(s * 1e9);
+  };
+  const std::optional<Twist> twist =
+      drive_.TwistDuring(stamp_after_ns(first_s), stamp_after_ns(last_s));
+  if (!twist.has_value()) return std::nullopt;
+  Deskew(SensorTwist(*twist, drive_.base_T_sensor().value_or(Pose())), time_s, 0.0, cloud);
+  return cloud;
+}
+
+std::optional<Twist> Drive::TwistDuring(int64_t from_ns, int64_t to_ns) const {
+  const auto [first_ns, last_ns] = poses_->span_ns();
+  const int64_t duration_ns = std::max(to_ns - from_ns, kMinMotion_ns);
+  const int64_t begin_ns = std::clamp(from_ns, first_ns, std::max(first_ns, last_ns - duration_ns));
+  const std::optional<Pose> begin = poses_->At(begin_ns);
+  const std::optional<Pose> end = poses_->At(begin_ns + duration_ns);
+  if (!begin.has_value() || !end.has_value()) return std::nullopt;
+  return MeanTwist(*begin, *end, 1e-9 * static_cast<double>(duration_ns));
 }
 
 const Topic& Drive::points_topic() const { return bag_->contents().topics[points_topic_]; }
@@ -282,6 +326,7 @@ absl::StatusOr<std::unique_ptr<Drive>> Drive::Open(const DriveOptions& given) {
   }
   VOXLOC_TRY(drive->ResolveSensorPose(options, poses));
   VOXLOC_TRY(drive->KeepScansWithPoses(options, poses, guess_source));
+  drive->poses_ = std::move(poses);
   return drive;
 }
 

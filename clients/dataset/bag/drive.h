@@ -24,6 +24,7 @@
 #include "clients/pointcloud2/cloud_encoding.h"
 #include "core/cloud/point_cloud.h"
 #include "core/geometry/pose.h"
+#include "core/geometry/twist.h"
 #include "voxloc/v1/cloud.pb.h"
 
 namespace voxloc::bag {
@@ -57,6 +58,12 @@ class Drive;
 class DriveClouds {
  public:
   [[nodiscard]] absl::StatusOr<PointCloud> Next();
+  // As if all points had been seen at the scan's stamp, by the mean twist of the base from the
+  // first point to the last one (Drive::TwistDuring). Points without a time within
+  // ros::kMaxPointTimeS are not finite then. nullopt: the twist is not known. Errors as of
+  // NextWithTimes. Without `times`, as Next.
+  [[nodiscard]] absl::StatusOr<std::optional<PointCloud>> NextDeskewed(
+      const std::optional<ros::PointTimeChoice>& times);
   // With the times of the points, as the ROS bridge sends it. InvalidArgument also: the cloud does
   // not have the times.
   [[nodiscard]] absl::StatusOr<v1::Cloud> NextWithTimes(const ros::PointTimeChoice& times);
@@ -92,6 +99,11 @@ class Drive {
 
   [[nodiscard]] absl::StatusOr<std::unique_ptr<DriveClouds>> ReadClouds() const;
 
+  // The mean twist of the base between the stamps, or over 0.1 s where they are nearer to each
+  // other. Beyond the first and the last pose it is that of as long a time next to it. nullopt:
+  // there are no poses within kMaxPoseGap_ns of each other at both ends.
+  [[nodiscard]] std::optional<Twist> TwistDuring(int64_t from_ns, int64_t to_ns) const;
+
  private:
   explicit Drive(std::unique_ptr<Bag> bag) : bag_(std::move(bag)) {}
 
@@ -116,6 +128,7 @@ class Drive {
   std::string map_frame_;
   std::vector<DriveScan> scans_;
   std::optional<Pose> base_T_sensor_;
+  std::optional<PoseSource> poses_;
   std::vector<std::string> remarks_;
 };
 

@@ -138,6 +138,33 @@ TEST_F(DriveTest, SaysWhenScansAndPosesHaveNoTimeInCommon) {
               AllOf(HasSubstr("1700000000.050000000"), HasSubstr("5.000000000")));
 }
 
+TEST_F(DriveTest, SaysHowTheBaseMovesDuringASweep) {
+  // Standing, then 10 m/s along x with 0.5 rad/s to the left, then a gap.
+  options_.poses_file = scratch_.Path("poses.txt");
+  options_.frames.base = "base_link";
+  std::ofstream(options_.poses_file)
+      << "1700000000.0 0 0 0 0 0 0 1\n1700000000.2 0 0 0 0 0 0 1\n"
+      << "1700000000.4 2 0 0 0 0 0.049979169 0.998750260\n1700000002.0 9 0 0 0 0 0 1\n";
+  const auto drive = Drive::Open(options_);
+  ASSERT_TRUE(drive.ok()) << drive.status();
+  const auto x_mps = [&](double from_s, double to_s) {
+    const auto stamp_ns = [](double s) { return kBagStart_ns + static_cast<int64_t>(s * 1e9); };
+    const std::optional<Twist> twist = (*drive)->TwistDuring(stamp_ns(from_s), stamp_ns(to_s));
+    return twist.has_value() ? twist->linear_m_s.norm() : -1.0;
+  };
+  EXPECT_EQ(x_mps(0.0, 0.2), 0.0);
+  EXPECT_NEAR(x_mps(0.2, 0.4), 10.0, 1e-6);
+  EXPECT_NEAR(x_mps(0.1, 0.3), 5.0, 1e-6);
+  EXPECT_NEAR(x_mps(0.25, 0.25), 10.0, 1e-6) << "0.1 s at least";
+  EXPECT_EQ(x_mps(-0.3, -0.2), 0.0) << "before the first pose";
+  EXPECT_EQ(x_mps(0.35, 0.45), -1.0) << "into the gap";
+  EXPECT_EQ(x_mps(1.95, 2.05), -1.0) << "after the last pose, in the gap before it";
+  EXPECT_NEAR((*drive)
+                  ->TwistDuring(kBagStart_ns + 200'000'000, kBagStart_ns + 400'000'000)
+                  ->angular_rad_s.z(),
+              0.5, 1e-6);
+}
+
 TEST_F(DriveTest, SaysWhichFramesTfHasForPoses) {
   options_.poses_topic = "/tf";
   options_.frames.map = "map";
