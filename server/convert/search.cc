@@ -46,6 +46,7 @@ absl::StatusOr<SearchScope> PriorFromProto(const v1::PoseWithCovariance& prior,
   options.startup_trials = search.startup_trials() > 0
                                ? search.startup_trials()
                                : std::min(options.startup_trials, options.particles);
+  if (search.guided_batch() > 0) options.guided_batch = search.guided_batch();
   VOXLOC_TRY(ValidatePriorSearch(options, max_particles));
   return SearchScope(options);
 }

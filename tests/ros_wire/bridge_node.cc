@@ -61,6 +61,7 @@ struct BridgeNode::Parts {
     bridge = *std::move(created);
     SubscribeToTime();
     SubscribeToClouds();
+    if (options.parameters.voxloc.pointcloud_map) SubscribeToMap();
     SubscribeToPoses();
     Serve();
     timer = std::thread([this] { RunTimer(); });
@@ -98,6 +99,15 @@ struct BridgeNode::Parts {
             bridge->OnPoints(ViewOf(message, fields), source);
           });
     }
+  }
+
+  void SubscribeToMap() {
+    node->Subscribe<PointCloud2Message>(kMapReplies, TopicOf(ros::kMapTopic), kLatchedQos,
+                                        [this](const PointCloud2Message& message) {
+                                          const std::vector<ros::PointField> fields =
+                                              FieldsOf(message);
+                                          bridge->OnPointCloudMap(ViewOf(message, fields));
+                                        });
   }
 
   void SubscribeToPoses() {

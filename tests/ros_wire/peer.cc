@@ -54,6 +54,7 @@ struct Peer::Parts {
             "/regularization_pose_with_covariance", kDefaultQos)),
         second_lidar(
             node->Advertise<PointCloud2Message>(absl::StrCat("/", kSecondLidarTopic), kDefaultQos)),
+        map(node->Advertise<PointCloud2Message>("/pointcloud_map", kLatchedQos)),
         incumbent_poses(prefix.empty() ? Writer<PoseWithCovarianceStampedMessage>()
                                        : node->Advertise<PoseWithCovarianceStampedMessage>(
                                              "/ndt_pose_with_covariance", kDefaultQos)),
@@ -113,6 +114,7 @@ struct Peer::Parts {
   const Writer<PoseWithCovarianceStampedMessage> ekf_poses;
   const Writer<PoseWithCovarianceStampedMessage> gnss_poses;
   const Writer<PointCloud2Message> second_lidar;
+  const Writer<PointCloud2Message> map;
   const Writer<PoseWithCovarianceStampedMessage> incumbent_poses;
   const Writer<PoseWithCovarianceStampedMessage> given_poses;
   const Writer<TwistWithCovarianceStampedMessage> twists_with_covariance;
@@ -197,6 +199,8 @@ void Peer::Publish(const Cloud& cloud) { parts_->clouds.Write(CloudOnWire(cloud)
 void Peer::PublishOfSecondLidar(const Cloud& cloud) {
   parts_->second_lidar.Write(CloudOnWire(cloud).message());
 }
+
+void Peer::PublishMap(const Cloud& cloud) { parts_->map.Write(CloudOnWire(cloud).message()); }
 
 void Peer::PublishEkfPose(const StampedPose& map_T_base) {
   parts_->ekf_poses.Write(ros_wire::ToWire(map_T_base));

@@ -80,6 +80,7 @@ class Peer {
   void Publish(const Cloud& cloud);
   // Of a second LiDAR, on kSecondLidarTopic.
   void PublishOfSecondLidar(const Cloud& cloud);
+  void PublishMap(const Cloud& cloud);  // pointcloud_map, also for nodes that come later
   void PublishEkfPose(const StampedPose& map_T_base);
   void PublishGnssPose(const StampedPose& map_T_base);
   void PublishIncumbentPose(const StampedPose& map_T_base);  // only with a prefix

@@ -4,6 +4,7 @@
 
 #include <gmock/gmock.h>
 
+#include <map>
 #include <set>
 #include <string>
 #include <vector>
@@ -31,6 +32,32 @@ class ServicesOnTheWire : public BridgeTest {
     prior.covariance[14] = prior.covariance[21] = prior.covariance[28] = 0.01;
     prior.covariance[35] = 10.0;
     return prior;
+  }
+
+  // By their files.
+  [[nodiscard]] static std::map<std::string, PointCloud> TilesOfTheTown() {
+    const auto files = ListClouds((drive().map / "pointcloud_map.pcd").string());
+    EXPECT_TRUE(files.ok()) << files.status();
+    std::map<std::string, PointCloud> tiles;
+    for (const std::string& file : *files) {
+      tiles[file] = *ReadCloud(file);
+      EXPECT_EQ(tiles[file].origin, Eigen::Vector3d::Zero());
+    }
+    return tiles;
+  }
+
+  // Sends scans of the vehicle, which stands: they are not found until the map is there.
+  void ExpectFoundOnceTheMapIsThere() {
+    std::optional<Diagnostic> status;
+    int64_t stamp_ns = drive().truth.front().stamp_ns;
+    ASSERT_TRUE(Eventually([&] {
+      status = SendScanAt(0, stamp_ns += kScanPeriod_ns);
+      return status.has_value() && status->level == kLevelOk;
+    }));
+    const std::vector<StampedPose> poses = AwaitPoses(1);
+    ASSERT_FALSE(poses.empty());
+    EXPECT_LT(TranslationDistance(poses.back().frame_T_base, drive().truth.front().pose),
+              kServiceNear_m);
   }
 };
 
@@ -194,17 +221,12 @@ TEST_F(ServicesOnTheWire, AVehicleDrivesOnAMapThatOnlyItsMapLoaderHas) {
   parameters.voxloc.map_feeder_map = "from_the_loader";
   parameters.voxloc.map_feeder_enable = true;
   ASSERT_NO_FATAL_FAILURE(Start(parameters, true));
-  const auto files = ListClouds((drive().map / "pointcloud_map.pcd").string());
-  ASSERT_TRUE(files.ok()) << files.status();
   std::vector<MapCell> cells;
-  for (const std::string& file : *files) {
-    const auto points = ReadCloud(file);
-    ASSERT_TRUE(points.ok()) << points.status();
-    ASSERT_EQ(points->origin, Eigen::Vector3d::Zero());
-    const Bounds bounds = ComputeBounds(*points);
+  for (const auto& [file, points] : TilesOfTheTown()) {
+    const Bounds bounds = ComputeBounds(points);
     const Eigen::Vector3f min = bounds.min.cast<float>();
     const Eigen::Vector3f max = bounds.max.cast<float>();
-    cells.push_back({file, XyzCloud(*points, 0, "map"), {min.x(), min.y(), max.x(), max.y()}});
+    cells.push_back({file, XyzCloud(points, 0, "map"), {min.x(), min.y(), max.x(), max.y()}});
   }
   absl::Mutex mutex;
   std::vector<MapQuestion> questions;
@@ -221,22 +243,30 @@ TEST_F(ServicesOnTheWire, AVehicleDrivesOnAMapThatOnlyItsMapLoaderHas) {
   ASSERT_NO_FATAL_FAILURE(SetTime(drive().truth.front().stamp_ns));
   ASSERT_TRUE(peer().CallTrigger(true, kTestTimeout).has_value());
 
-  // The timer asks for the map around the newest pose; until the map is there scans are not found.
-  // The vehicle stands.
-  std::optional<Diagnostic> status;
-  int64_t stamp_ns = drive().truth.front().stamp_ns;
-  ASSERT_TRUE(Eventually([&] {
-    status = SendScanAt(0, stamp_ns += kScanPeriod_ns);
-    return status.has_value() && status->level == kLevelOk;
-  }));
-  const std::vector<StampedPose> poses = AwaitPoses(1);
-  ASSERT_FALSE(poses.empty());
-  EXPECT_LT(TranslationDistance(poses.back().frame_T_base, drive().truth.front().pose),
-            kServiceNear_m);
+  // The timer asks for the map around the newest pose.
+  ExpectFoundOnceTheMapIsThere();
   const absl::MutexLock lock(&mutex);
   ASSERT_FALSE(questions.empty());
   EXPECT_EQ(questions.front().radius_m, 150.0);  // dynamic_map_loading.map_radius
   EXPECT_TRUE(questions.front().cached_ids.empty());
+}
+
+TEST_F(ServicesOnTheWire, AVehicleDrivesOnTheMapOfATopic) {
+  ros::Parameters parameters = Defaults();
+  parameters.voxloc.map = "from_the_topic";
+  parameters.voxloc.pointcloud_map = true;
+  PointCloud town;
+  for (const auto& [file, points] : TilesOfTheTown()) Append(points, town);
+  ASSERT_NO_FATAL_FAILURE(Start(parameters, true));
+  // The map was published before the node came.
+  StopBridge();
+  peer().PublishMap(XyzCloud(town, 0, "map"));
+  ASSERT_NO_FATAL_FAILURE(StartBridge(parameters, true));
+  ASSERT_TRUE(peer().AwaitNode(kTestTimeout));
+  ASSERT_TRUE(Eventually([&] { return node().HasDiagnosticsReader(); }));
+  ASSERT_NO_FATAL_FAILURE(SetTime(drive().truth.front().stamp_ns));
+  ASSERT_TRUE(peer().CallTrigger(true, kTestTimeout).has_value());
+  ExpectFoundOnceTheMapIsThere();
 }
 
 }  // namespace

@@ -49,6 +49,16 @@ BridgeImpl::BridgeImpl(std::string a_node_name, const Parameters& some_parameter
       feeder(parameters.voxloc.map_feeder_enable
                  ? std::make_unique<MapFeeder>(channel, parameters, *ports.map_loader)
                  : nullptr),
+      topic_map(parameters.voxloc.pointcloud_map
+                    ? std::make_unique<TopicMap>(
+                          channel, parameters, node_name,
+                          [this](int64_t stamp_ns, const DiagnosticStatus& status) {
+                            if (status.level != DiagnosticStatus::kOk) {
+                              log.Write("pointcloud_map", LogLevel::kError, status.message);
+                            }
+                            PublishStatus(stamp_ns, status);
+                          })
+                    : nullptr),
       link(channel, LinkOptions()),
       align(channel, parameters, node_name, ports,
             [this](std::function<void()> task) { Publish(std::move(task)); }),
@@ -80,7 +90,12 @@ void BridgeImpl::OnConnection(const absl::Status& connection) {
   }
 }
 
+void BridgeImpl::OnPointCloudMap(const PointCloud2View& cloud) {
+  if (topic_map != nullptr) topic_map->Set(cloud);
+}
+
 void BridgeImpl::OnTimer() {
+  if (topic_map != nullptr) topic_map->OnTimer();
   const int64_t now_ns = ports.clock->NowNs();
   StatusReport report(node_name, kMapUpdateStatus);
   report.SetInt("timer_callback_time_stamp", now_ns);

@@ -77,6 +77,8 @@ class Bridge {
   virtual void OnUserPose(const PoseWithCovarianceStamped& pose) = 0;
   // kIncumbentPoseTopic, the vehicle's localizer; only with voxloc.shadow.
   virtual void OnIncumbentPose(const PoseWithCovarianceStamped& pose) = 0;
+  // pointcloud_map; only with voxloc.pointcloud_map.
+  virtual void OnPointCloudMap(const PointCloud2View& cloud) = 0;
   // Once a second of the node's clock.
   virtual void OnTimer() = 0;
 

@@ -28,6 +28,7 @@
 #include "clients/ros/core/scan_assembler.h"
 #include "clients/ros/core/serial_worker.h"
 #include "clients/ros/core/shadow_comparison.h"
+#include "clients/ros/core/topic_map.h"
 
 namespace voxloc::ros {
 
@@ -103,6 +104,7 @@ class BridgeImpl : public Bridge {
   [[nodiscard]] std::optional<Twist> TwistAt(int64_t stamp_ns) const;  // under the lock
 
   // bridge.cc
+  void OnPointCloudMap(const PointCloud2View& cloud) override;
   void OnTimer() override;
   void UpdateMap(int64_t now_ns, const Eigen::Vector3d& position_map, StatusReport report);
   [[nodiscard]] DiagnosticStatus ServerStatus() const;
@@ -160,7 +162,8 @@ class BridgeImpl : public Bridge {
 
   // The order matters: each member uses those before it and is destroyed first.
   SerialWorker publisher;
-  std::unique_ptr<MapFeeder> feeder;  // null: off
+  std::unique_ptr<MapFeeder> feeder;    // null: off
+  std::unique_ptr<TopicMap> topic_map;  // null: off
   ServerLink link;
   AlignService align;
   SerialWorker map_worker;

@@ -24,11 +24,12 @@ inline constexpr char kRegularizationPoseStatus[] = "regularization_pose_subscri
 inline constexpr char kMapUpdateStatus[] = "map_update_status";
 inline constexpr char kAlignServiceStatus[] = "ndt_align_service_status";
 inline constexpr char kTriggerServiceStatus[] = "trigger_node_service_status";
-// Those that Autoware does not have: the connection to the server, the session's filter, and the
-// comparison of shadow mode.
+// Those that Autoware does not have: the connection to the server, the session's filter, the
+// comparison of shadow mode, and the map of a topic.
 inline constexpr char kServerStatus[] = "server_connection_status";
 inline constexpr char kFusionStatus[] = "fusion_status";
 inline constexpr char kShadowStatus[] = "shadow_status";
+inline constexpr char kPointCloudMapStatus[] = "pointcloud_map_status";
 
 // One DiagnosticStatus as Autoware's DiagnosticsInterface writes it: the name is "<node>:
 // <status>", the hardware id the node, booleans are "True" and "False", numbers are as

@@ -16,6 +16,7 @@
 #include "clients/cpp/messages.h"
 #include "clients/pointcloud2/cloud_encoding.h"
 #include "clients/ros/core/result_outputs.h"
+#include "clients/ros/core/session_request.h"
 #include "core/status/try.h"
 
 namespace voxloc::ros {
@@ -139,12 +140,8 @@ absl::StatusOr<MapFeeder::LoadedArea> MapFeeder::RequestArea(const Eigen::Vector
 
 absl::Status MapFeeder::Upload(std::vector<LoadedTile> tiles) {
   client::UploadOptions options;
-  v1::BeginUpdate& begin = options.transaction.begin;
-  begin.set_map(parameters_.voxloc.map_feeder_map);
-  begin.set_create(true);
-  if (!map_exists_ && parameters_.ndt.resolution != NdtParameters().resolution) {
-    begin.mutable_options()->mutable_cell_size_m()->set_value(parameters_.ndt.resolution);
-  }
+  options.transaction.begin =
+      BeginUpdateFrom(parameters_, parameters_.voxloc.map_feeder_map, map_exists_);
   options.transaction.timeout_s = kServerTimeoutS;
   options.reconnect.max_attempts = kAttempts;
   std::vector<client::UploadTile> uploads;

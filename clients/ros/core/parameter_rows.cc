@@ -8,10 +8,11 @@
 namespace voxloc::ros {
 namespace {
 
-// The contract's limits of iterations and steps; the server's of particles.
+// The contract's limits of iterations, steps and batches; the server's of particles.
 constexpr double kMaxIterations = 1000.0;
 constexpr double kMaxStep = 100.0;
 constexpr double kMaxParticles = 10'000.0;
+constexpr double kMaxGuidedBatch = 256.0;
 constexpr double kMaxScans = std::numeric_limits<uint32_t>::max();
 
 }  // namespace
@@ -149,6 +150,11 @@ std::vector<ParameterRow> ParameterRows(Parameters& p) {
       {"voxloc.profile", &p.voxloc.profile, kServer, Any(),
        "Profile of the alignment (AlignmentOptions.profile). With another than autoware, "
        "Autoware's parameters act only where they differ from their defaults."},
+      {"voxloc.use_line_search", &p.voxloc.use_line_search, kServer, Any(),
+       "Whether the length of each step is searched, up to ndt.step_size "
+       "(AlignmentOverrides.line_search): Autoware's use_line_search, which its code has, without "
+       "a "
+       "parameter, and leaves off. false: as the profile has it."},
       {"voxloc.sensor", &p.voxloc.sensor, kServer, Any(),
        "Name of the sensor in the server's calibration; empty: default (AlignmentOptions.sensor)."},
       {"voxloc.tls.enable", &p.voxloc.tls_enable, kVehicle, Any(),
@@ -256,9 +262,17 @@ std::vector<ParameterRow> ParameterRows(Parameters& p) {
 
       {"voxloc.search.seed", &p.voxloc.search_seed, kServer, AtLeast(0.0),
        "At least 0; seed of the searches (SearchOptions.seed)."},
+      {"voxloc.search.guided_batch", &p.voxloc.search_guided_batch, kServer,
+       AtLeast(1.0, kMaxGuidedBatch),
+       "1 to 256; poses of ndt_align_srv after n_startup_trials that are chosen, and aligned, at a "
+       "time (SearchOptions.guided_batch). 1: each by the scores of all before it, as Autoware; "
+       "slower, above all on a GPU."},
       {"voxloc.search.timeout_sec", &p.voxloc.search_timeout_sec, kServer, Over(0.0),
        "Seconds, over 0, after which a search gives its best pose so far."},
 
+      {"voxloc.pointcloud_map", &p.voxloc.pointcloud_map, kVehicle, Any(),
+       "Whether the map that is published on pointcloud_map becomes voxloc.map on the server, in "
+       "place of what this map had."},
       {"voxloc.map_feeder.enable", &p.voxloc.map_feeder_enable, kVehicle, Any(),
        "Whether the tiles of pcd_loader_service are brought to the server."},
       {"voxloc.map_feeder.map", &p.voxloc.map_feeder_map, kServer, Any(),

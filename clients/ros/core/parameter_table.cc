@@ -161,6 +161,12 @@ absl::Status CheckCombinations(const Parameters& parameters) {
     return Invalid(absl::StrCat("parameter voxloc.vehicle must have at most ", kMaxVehicleBytes,
                                 " bytes (got ", own.vehicle.size(), ")"));
   }
+  if (own.pointcloud_map && own.map_feeder_enable && own.map == own.map_feeder_map) {
+    return Invalid(
+        absl::StrCat("parameter voxloc.map_feeder.map must be another map than voxloc.map, which "
+                     "voxloc.pointcloud_map replaces (got '",
+                     own.map, "' for both)"));
+  }
   const bool needs_odometry = own.fusion || own.tf_output == "odom" ||
                               own.guess_source == "odometry" || own.twist_source == "odometry";
   if (needs_odometry && own.odom_frame.empty()) {

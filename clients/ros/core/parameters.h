@@ -80,6 +80,7 @@ struct BridgeParameters {
   std::string map = "map";
   std::string vehicle;  // empty: the node's name
   std::string profile = "autoware";
+  bool use_line_search = false;
   std::string sensor;  // of the server's calibration; empty: "default"
 
   bool tls_enable = false;
@@ -127,8 +128,10 @@ struct BridgeParameters {
   bool recovery_apply = false;
 
   int64_t search_seed = 0;
+  int64_t search_guided_batch = 20;
   double search_timeout_sec = 30.0;
 
+  bool pointcloud_map = false;
   bool map_feeder_enable = false;
   std::string map_feeder_map = "map_from_vehicles";
 };

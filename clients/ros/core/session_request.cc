@@ -148,6 +148,9 @@ v1::ScanSetup SetupFrom(const Parameters& parameters, const std::string& node_na
   options.set_profile(bridge.profile);
   options.set_sensor(bridge.sensor);
   AddOverrides(parameters.ndt, &options);
+  if (bridge.use_line_search) {
+    options.mutable_overrides()->set_line_search(v1::LINE_SEARCH_MORE_THUENTE);
+  }
   AddScores(parameters.score_estimation, options.mutable_gate());
   AddValidation(parameters.validation, options.mutable_gate()->mutable_validation());
   if (bridge.min_confidence > 0.0) {
@@ -202,6 +205,16 @@ v1::OpenSession OpenSessionFrom(const Parameters& parameters, const std::string&
   return open;
 }
 
+v1::BeginUpdate BeginUpdateFrom(const Parameters& parameters, const std::string& map, bool exists) {
+  v1::BeginUpdate begin;
+  begin.set_map(map);
+  begin.set_create(true);
+  if (!exists && parameters.ndt.resolution != Defaults().ndt.resolution) {
+    begin.mutable_options()->mutable_cell_size_m()->set_value(parameters.ndt.resolution);
+  }
+  return begin;
+}
+
 void EncodeCovariance(const Matrix6& covariance, v1::PoseWithCovariance* message) {
   for (int i = 0; i < 36; ++i) message->add_covariance(covariance(i / 6, i % 6));
 }
@@ -217,6 +230,8 @@ v1::EstimateInitialPoseRequest SearchFrom(const Parameters& parameters,
   request.mutable_search()->set_particles(static_cast<uint32_t>(search.particles_num));
   request.mutable_search()->set_startup_trials(
       static_cast<uint32_t>(std::min(search.n_startup_trials, search.particles_num)));
+  request.mutable_search()->set_guided_batch(
+      static_cast<uint32_t>(parameters.voxloc.search_guided_batch));
   request.mutable_search()->set_seed(static_cast<uint64_t>(parameters.voxloc.search_seed));
   if (prior_map == nullptr) {
     request.mutable_whole_map();

@@ -13,6 +13,7 @@
 #include "clients/ros/core/parameters.h"
 #include "clients/ros/core/ports.h"
 #include "voxloc/v1/localization_service.pb.h"
+#include "voxloc/v1/map_service.pb.h"
 
 namespace voxloc::ros {
 
@@ -29,6 +30,10 @@ namespace voxloc::ros {
 
 [[nodiscard]] v1::OpenSession OpenSessionFrom(const Parameters& parameters,
                                               const std::string& node_name, bool simulated_clock);
+
+// A change of a map of the server. Where the map is not there yet, it gets cells of ndt.resolution.
+[[nodiscard]] v1::BeginUpdate BeginUpdateFrom(const Parameters& parameters, const std::string& map,
+                                              bool exists);
 
 // Row-major.
 void EncodeCovariance(const Matrix6& covariance, v1::PoseWithCovariance* message);

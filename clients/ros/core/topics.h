@@ -112,6 +112,8 @@ inline constexpr char kRegularizationPoseTopic[] = "regularization_pose_with_cov
 // be published.
 inline constexpr char kTwistTopic[] = "twist";
 inline constexpr char kTwistWithCovarianceTopic[] = "twist_with_covariance";
+// With voxloc.pointcloud_map: reliable, transient local, depth 1.
+inline constexpr char kMapTopic[] = "pointcloud_map";
 inline constexpr char kUserPoseTopic[] = "initialpose";  // with voxloc.guess_source = odometry
 // With voxloc.shadow: where the incumbent publishes the poses that this node would publish.
 inline constexpr const char* kIncumbentPoseTopic = InfoOf(Topic::kNdtPoseWithCovariance).name;

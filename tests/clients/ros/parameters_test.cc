@@ -153,6 +153,7 @@ TEST(SessionRequest, ChangedValuesReachTheServer) {
   parameters.ndt.trans_epsilon = 0.02;
   parameters.ndt.step_size = 0.2;
   parameters.ndt.max_iterations = 20;
+  parameters.voxloc.use_line_search = true;
   parameters.ndt.regularization_enable = true;
   parameters.ndt.regularization_scale_factor = 0.03;
   parameters.validation.initial_pose_timeout_sec = 0.5;
@@ -169,6 +170,7 @@ TEST(SessionRequest, ChangedValuesReachTheServer) {
   EXPECT_EQ(options.overrides().transformation_epsilon().value(), 0.02);
   EXPECT_EQ(options.overrides().step_size_m().value(), 0.2);
   EXPECT_EQ(options.overrides().max_iterations().value(), 20u);
+  EXPECT_EQ(options.overrides().line_search(), v1::LINE_SEARCH_MORE_THUENTE);
   EXPECT_TRUE(options.overrides().regularization().enable().value());
   EXPECT_EQ(options.overrides().regularization().scale_factor().value(), 0.03);
   EXPECT_EQ(options.gate().score_type(), v1::SCORE_TYPE_TRANSFORM_PROBABILITY);
@@ -249,6 +251,9 @@ TEST(SessionRequest, AsksForNoMoreStartupTrialsThanParticles) {
   const auto request = SearchFrom(parameters, "node", v1::Scan(), nullptr, true);
   EXPECT_EQ(request.search().particles(), 10u);
   EXPECT_EQ(request.search().startup_trials(), 10u);
+  EXPECT_EQ(request.search().guided_batch(), 20u);
+  parameters.voxloc.search_guided_batch = 1;
+  EXPECT_EQ(SearchFrom(parameters, "node", v1::Scan(), nullptr, true).search().guided_batch(), 1u);
   EXPECT_TRUE(request.has_whole_map());
   EXPECT_TRUE(request.report_particles());
 }
@@ -370,6 +375,7 @@ TEST(RosDocument, HasATestThatExistsForEveryInterface) {
                                          kRegularizationPoseTopic,
                                          kTwistTopic,
                                          kUserPoseTopic,
+                                         kMapTopic,
                                          kTwistWithCovarianceTopic,
                                          kAlignService,
                                          kTriggerService,
@@ -405,7 +411,7 @@ TEST(RosDocument, ListsEveryTopicAndService) {
     EXPECT_EQ(&InfoOf(info.topic), &info) << info.name;
   }
   for (const char* name : {kPointsTopic, kInitialPoseTopic, kRegularizationPoseTopic, kTwistTopic,
-                           kTwistWithCovarianceTopic, kUserPoseTopic, kAlignService,
+                           kTwistWithCovarianceTopic, kUserPoseTopic, kMapTopic, kAlignService,
                            kTriggerService, kReinitializeService, kMapLoaderClient}) {
     EXPECT_THAT(text, HasSubstr(absl::StrCat("`", name, "`")));
   }

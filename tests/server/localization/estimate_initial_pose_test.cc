@@ -67,6 +67,19 @@ TEST_P(EstimateInitialPose, FindsTheVehicleAroundAPrior) {
   EXPECT_GT(result.timings().received_at_ns(), 0);
 }
 
+TEST_P(EstimateInitialPose, AlignsCandidatesOneAtATimeWhereAskedTo) {
+  v1::EstimateInitialPoseRequest request = PriorRequest();
+  request.mutable_search()->set_startup_trials(12);
+  EXPECT_EQ(Search(server_, request).result.timings().batch_size(), 20) << "by default";
+  request.mutable_search()->set_guided_batch(1);
+  const PoseSearchReply reply = Search(server_, request);
+  ASSERT_TRUE(reply.has_result) << reply.status.error_message();
+  EXPECT_EQ(reply.result.timings().batch_size(), 12) << "that of the startup trials";
+  EXPECT_EQ(reply.result.candidates_aligned(), 100);
+  ASSERT_GE(reply.result.hypotheses_size(), 1);
+  EXPECT_LT(DistanceFromVehicle(reply.result.hypotheses(0).map_t_base().pose()), 0.1);
+}
+
 TEST_P(EstimateInitialPose, RanksDistinctHypothesesWithCovarianceAndConfidence) {
   v1::EstimateInitialPoseRequest request = PriorRequest();
   request.mutable_search()->set_max_hypotheses(3);
@@ -249,6 +262,8 @@ TEST_P(EstimateInitialPose, SaysWhatIsWrongWithARequest) {
       {[](auto& r) { r.mutable_prior()->set_covariance(0, 1e30); }, "(got 1e+30)"},
       {[](auto& r) { r.mutable_search()->set_particles(2001); }, "(got 2001)"},
       {[](auto& r) { r.mutable_search()->set_startup_trials(101); }, "(got 101)"},
+      {[](auto& r) { r.mutable_search()->set_guided_batch(257); },
+       "guided_batch must be from 1 to 256 (got 257)"},
       {[](auto& r) { r.mutable_search()->set_max_hypotheses(101); }, "101"},
       {[](auto& r) { r.mutable_search()->set_min_separation_m(-1.0); }, "min_separation_m"},
       {[](auto& r) { r.mutable_search()->set_min_separation_rad(kNan); }, "min_separation_rad"},

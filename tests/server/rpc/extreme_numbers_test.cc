@@ -358,8 +358,8 @@ TEST_F(ExtremeNumbers, OfASearch) {
     requests.push_back(Text<v1::EstimateInitialPoseRequest>(absl::StrCat(
         setup, " ", scope,
         " search { particles: 2 startup_trials: 1 seed: 1 max_hypotheses: 2 min_separation_m: 1 "
-        "min_separation_rad: 0.1 max_tilt_rad: 0.01 ambiguity_gap: 0.1 } timeout_s: 60 "
-        "report_particles: true")));
+        "min_separation_rad: 0.1 max_tilt_rad: 0.01 ambiguity_gap: 0.1 guided_batch: 1 } "
+        "timeout_s: 60 report_particles: true")));
     *dynamic_cast<v1::EstimateInitialPoseRequest&>(*requests[0]).mutable_scan() = FullScan();
     return requests;
   };

@@ -148,6 +148,7 @@ NdtScanMatcher::NdtScanMatcher(const rclcpp::NodeOptions& options)
 
   SubscribeToPoses(parameters);
   SubscribeToPoints(parameters);
+  if (parameters.voxloc.pointcloud_map) SubscribeToMap();
   CreateServices(parameters.voxloc.shadow);
   groups_.push_back(create_callback_group(rclcpp::CallbackGroupType::MutuallyExclusive));
   timer_ = rclcpp::create_timer(
@@ -179,6 +180,20 @@ void NdtScanMatcher::SubscribeToPoints(const ros::Parameters& parameters) {
         },
         options));
   }
+}
+
+void NdtScanMatcher::SubscribeToMap() {
+  groups_.push_back(create_callback_group(rclcpp::CallbackGroupType::MutuallyExclusive));
+  rclcpp::SubscriptionOptions options;
+  options.callback_group = groups_.back();
+  subscriptions_.push_back(create_subscription<PointCloud2>(
+      ros::kMapTopic, rclcpp::QoS(1).transient_local(),
+      [weak = std::weak_ptr<Parts>(parts_)](const PointCloud2::ConstSharedPtr& message) {
+        if (const auto parts = weak.lock()) {
+          parts->bridge->OnPointCloudMap(CloudView(*message).view());
+        }
+      },
+      options));
 }
 
 void NdtScanMatcher::SubscribeToPoses(const ros::Parameters& parameters) {

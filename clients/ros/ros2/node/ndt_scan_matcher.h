@@ -21,8 +21,9 @@
 
 namespace voxloc::ros2 {
 
-// Callback groups that can have work at the same time: scans, poses, services, timer, map loader.
-inline constexpr size_t kCallbackGroups = 5;
+// Callback groups that can have work at the same time: scans, map, poses, services, timer, map
+// loader.
+inline constexpr size_t kCallbackGroups = 6;
 
 class NdtScanMatcher : public rclcpp::Node {
  public:
@@ -37,6 +38,7 @@ class NdtScanMatcher : public rclcpp::Node {
   struct Parts;
 
   void SubscribeToPoints(const ros::Parameters& parameters);
+  void SubscribeToMap();
   void SubscribeToPoses(const ros::Parameters& parameters);
   void CreateServices(bool shadow);
 

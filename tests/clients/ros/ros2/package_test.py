@@ -33,6 +33,8 @@ AUTOWARE_REMAPS = {
     "ndt_pose_with_covariance": "$(var output_pose_with_covariance_topic)",
     "pcd_loader_service": "$(var client_map_loader)",
 }
+# Of the bridge's own.
+OWN_REMAPS = {"pointcloud_map": "$(var input_pointcloud_map)"}
 
 
 # The names of Autoware's launch files that shadow mode reads, in tier4_localization_launch's
@@ -66,7 +68,8 @@ class LaunchFiles(unittest.TestCase):
 
     def test_renames_what_autoware_renames(self):
         node = ElementTree.parse(PACKAGE / "launch/ndt_scan_matcher.launch.xml").find("node")
-        self.assertEqual({r.get("from"): r.get("to") for r in node.findall("remap")}, AUTOWARE_REMAPS)
+        self.assertEqual({r.get("from"): r.get("to") for r in node.findall("remap")},
+                         {**AUTOWARE_REMAPS, **OWN_REMAPS})
         self.assertEqual(node.get("name"), "$(var node_name)")
         self.assertEqual([p.get("from") for p in node.findall("param")],
                          ["$(var param_file)", "$(var voxloc_param_file)"])
