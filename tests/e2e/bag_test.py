@@ -124,8 +124,11 @@ class Bags(town_drive.TownDrive):
         clouds = [bags.read_pcd_timed_points(path)
                   for path in sorted((self.folder / "swept/scans").iterdir())]
         clouds[0].append((1.0, 1.0, 1.0, math.nan))
+        # The sensor looks back: the poses of the base are its own, turned by 180 degrees.
+        base_poses = [(x, y, z, -qy, qx, -qw, qz) for x, y, z, qx, qy, qz, qw
+                      in bags.read_kitti_poses(self.folder / "swept/poses.txt")]
         bags.write_mcap(self.folder / "swept.mcap", bags.drive_recording(
-            clouds, bags.read_kitti_poses(self.folder / "swept/poses.txt"), START_NS))
+            clouds, base_poses, START_NS, (0.0, 0.0, 0.0, 0.0, 0.0, 1.0, 0.0)))
 
         def median_error_m(*words):
             done = self.run_voxloc("map", "load", "--server", self.server.address, "--map", "swept",
