@@ -12,6 +12,8 @@
 namespace voxloc {
 namespace {
 
+using Eigen::numext::abs2;
+
 // How the scale and the bias wander, so that they are learnt anew when they change (load, tyre
 // pressure, temperature): as shares of their first standard deviations, after a kilometre and after
 // ten minutes.
@@ -47,6 +49,24 @@ PoseFilter::PoseFilter(const OdometryErrors& errors) : errors_(errors) {
       errors.yaw_rate_bias_sigma_radps * errors.yaw_rate_bias_sigma_radps;
 }
 
+Vector6 PoseFilter::NoiseOf(const BaseMotion& motion) const {
+  const double way_m = motion.from_T_to.translation.norm();
+  const double angle_rad = RotationDistance(Pose(), motion.from_T_to);
+  Vector6 variances;
+  variances.head<3>().setConstant(abs2(errors_.position_sigma_per_metre) * way_m);
+  variances.tail<3>().setConstant(abs2(errors_.rotation_sigma_per_metre) * way_m +
+                                  abs2(errors_.rotation_sigma_per_radian) * angle_rad);
+  return variances;
+}
+
+Matrix6 PoseFilter::MotionCovariance(const BaseMotion& motion) const {
+  Matrix6 covariance = NoiseOf(motion).asDiagonal();
+  const Eigen::Vector3d& way = motion.from_T_to.translation;
+  covariance.topLeftCorner<3, 3>() += covariance_(kScale, kScale) * way * way.transpose();
+  covariance(5, 5) += covariance_(kYawRateBias, kYawRateBias) * abs2(motion.duration_s);
+  return covariance;
+}
+
 void PoseFilter::Predict(const BaseMotion& motion) {
   // The bias turns the base evenly on its way, so half of it turns the displacement.
   const double turn_rad = -yaw_rate_bias_radps_ * motion.duration_s;
@@ -65,13 +85,8 @@ void PoseFilter::Predict(const BaseMotion& motion) {
   map_T_base_ = map_T_base_ * Pose{scale_ * counted, YawTurn(turn_rad) * motion.from_T_to.rotation};
   covariance_ = transition * covariance_ * transition.transpose();
 
-  using Eigen::numext::abs2;
   const double way_m = motion.from_T_to.translation.norm();
-  const double angle_rad = RotationDistance(Pose(), motion.from_T_to);
-  covariance_.diagonal().head<3>().array() += abs2(errors_.position_sigma_per_metre) * way_m;
-  covariance_.diagonal().segment<3>(3).array() +=
-      abs2(errors_.rotation_sigma_per_metre) * way_m +
-      abs2(errors_.rotation_sigma_per_radian) * angle_rad;
+  covariance_.diagonal().head<6>() += NoiseOf(motion);
   covariance_.topLeftCorner<6, 6>() += RotateCovariance(map_R_base, motion.extra_covariance);
   // Nothing is known less well than at the start.
   const auto wander = [&](int state, double first_sigma, double share) {

@@ -75,6 +75,9 @@ class PoseFilter {
   explicit PoseFilter(const OdometryErrors& errors);
 
   void Predict(const BaseMotion& motion);
+  // Of the motion as Predict takes it, scale and bias corrected, along and about the axes of the
+  // base: by OdometryErrors and what is not known of scale and bias, without extra_covariance.
+  [[nodiscard]] Matrix6 MotionCovariance(const BaseMotion& motion) const;
 
   // The squared Mahalanobis distance of the observation, of chi-square distribution with as many
   // degrees of freedom as rows, where both are right.
@@ -96,6 +99,8 @@ class PoseFilter {
   [[nodiscard]] double yaw_rate_bias_sigma_radps() const;
 
  private:
+  // Variances that grow with the way and the angle, along and about each axis.
+  [[nodiscard]] Vector6 NoiseOf(const BaseMotion& motion) const;
   struct Innovation;
   [[nodiscard]] Innovation InnovationOf(const PoseObservation& observation) const;
 

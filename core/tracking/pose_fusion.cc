@@ -171,7 +171,7 @@ PoseFusion::Prediction PoseFusion::Begin(int64_t stamp_ns,
   std::optional<ScanMotion> motion;
   std::optional<Twist> twist;
   if (const auto base = MotionTo(duration_s, odometry_T_base, base_twist); base.has_value()) {
-    motion = ScanMotion{*base, std::nullopt, false};
+    motion = ScanMotion{*base, base->extra_covariance, std::nullopt, false};
     const double way_m = base->from_T_to.translation.norm();
     motion->base.extra_covariance +=
         2.0 * std::min(1.0, way_m / kMapChangeM) *
@@ -217,11 +217,19 @@ void PoseFusion::Predict(const std::optional<ScanMotion>& motion, State& state) 
     state.known = false;
     state.rival.reset();
     state.drive_errors.Restart();
+    state.base_twist.reset();
     return;
   }
   const Pose before = state.filter.map_T_base();
+  const Matrix6 covariance =
+      state.filter.MotionCovariance(motion->base) + motion->motion_covariance;
   state.filter.Predict(motion->base);
-  state.drive_errors.Move(before.Inverse() * state.filter.map_T_base(), motion->base_twist);
+  const Pose corrected = before.Inverse() * state.filter.map_T_base();
+  state.base_twist.reset();
+  if (const double duration_s = motion->base.duration_s; duration_s > 0.0) {
+    state.base_twist = {MeanTwist(Pose(), corrected, duration_s), covariance / abs2(duration_s)};
+  }
+  state.drive_errors.Move(corrected, motion->base_twist);
   if (motion->has_slipped) state.drive_errors.Restart();
   if (state.rival.has_value()) state.rival->Predict(motion->base);
   const Pose& moved = motion->base.from_T_to;
@@ -303,6 +311,7 @@ std::optional<FusedPose> PoseFusion::End(uint64_t scan, const ScanObservation* o
   fused.scale_sigma = state.filter.scale_sigma();
   fused.yaw_rate_bias_radps = state.filter.yaw_rate_bias_radps();
   fused.yaw_rate_bias_sigma_radps = state.filter.yaw_rate_bias_sigma_radps();
+  fused.base_twist = state.base_twist;
   if (step != steps_.end()) {
     fused.stamp_offset_s = state.drive_errors.StampOffset(step->systematic);
     fused.stamp_sigma_s = state.drive_errors.StampSigma(step->systematic);

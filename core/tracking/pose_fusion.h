@@ -85,6 +85,11 @@ struct ObservedPart : PoseObservation {
 // see kDegeneracyLimits.
 constexpr double kObservedRatio = 2e-2;
 
+struct KnownTwist {
+  Twist twist;
+  Matrix6 covariance = Matrix6::Zero();  // order vx vy vz wx wy wz, the axes of the base
+};
+
 struct FusedPose {
   Pose map_T_base;  // at the stamp: without the offset that DriveErrors has learnt
   Matrix6 covariance = Matrix6::Zero();  // about fixed map axes, without systematic errors
@@ -98,6 +103,8 @@ struct FusedPose {
   double yaw_rate_bias_sigma_radps = 0.0;
   double stamp_offset_s = 0.0;
   double stamp_sigma_s = 0.0;  // of it, with the jitter of single stamps
+  // Mean since the scan before, with the odometry's scale and bias corrected. nullopt: not known.
+  std::optional<KnownTwist> base_twist;
 };
 
 class PoseFusion {
@@ -147,10 +154,12 @@ class PoseFusion {
     Pose motion;  // since the last observation that was used
     DriveErrors drive_errors;
     uint32_t resets = 0;
+    std::optional<KnownTwist> base_twist;  // of the last prediction
   };
   // From one scan to the next.
   struct ScanMotion {
     BaseMotion base;
+    Matrix6 motion_covariance;        // of what is not odometry: part of that of `base`
     std::optional<Twist> base_twist;  // at its end, where scans show the offset of their stamps
     bool has_slipped = false;
   };

@@ -308,6 +308,13 @@ void FusedPoseToProto(const FusedPose& fused, const Matrix6& systematic_covarian
   proto.set_yaw_rate_bias_sigma_radps(fused.yaw_rate_bias_sigma_radps);
   proto.set_stamp_offset_s(fused.stamp_offset_s);
   proto.set_stamp_offset_sigma_s(fused.stamp_sigma_s);
+  if (fused.base_twist.has_value()) {
+    VectorToProto(fused.base_twist->twist.linear_m_s,
+                  *proto.mutable_base_twist()->mutable_linear());
+    VectorToProto(fused.base_twist->twist.angular_rad_s,
+                  *proto.mutable_base_twist()->mutable_angular());
+    AppendRowMajor(fused.base_twist->covariance, *proto.mutable_base_twist_covariance());
+  }
 }
 
 void TrimToMessageSize(uint64_t max_bytes, v1::AlignmentResult& result) {

@@ -108,6 +108,29 @@ TEST_F(PoseFusionTest, TakesFromATunnelWhatItsScansObserve) {
   EXPECT_EQ(fused->resets, 1U);
 }
 
+TEST_F(PoseFusionTest, KnowsTheTwistByWhatItHasLearntOfTheOdometry) {
+  // 10 m/s, of which the odometry counts 2 % too much.
+  auto fused = Step(0.0, Seen(InPlane(0.0)));
+  EXPECT_FALSE(fused->base_twist.has_value()) << "nothing is known of the way before";
+  for (int i = 1; i <= 300; ++i) fused = Step(1.02 * i, Seen(InPlane(i)));
+  for (const bool is_seen : {true, false}) {
+    ASSERT_TRUE(fused->base_twist.has_value());
+    const KnownTwist& known = *fused->base_twist;
+    EXPECT_NEAR(known.twist.linear_m_s.x(), 10.0, 30.0 * fused->scale_sigma);
+    EXPECT_GT(std::abs(known.twist.linear_m_s.x() - 10.2), 30.0 * fused->scale_sigma);
+    EXPECT_LT(known.twist.linear_m_s.tail<2>().norm() + known.twist.angular_rad_s.norm(), 0.02);
+    // The way of a step is known to 0.01 m and 0.001 rad by the noise, and to its scale.
+    EXPECT_NEAR(known.covariance(0, 0), 1.02 * 0.01 + std::pow(10.2 * fused->scale_sigma, 2), 1e-4);
+    EXPECT_NEAR(known.covariance(1, 1), 1.02 * 0.01, 1e-9);
+    EXPECT_NEAR(known.covariance(5, 5), 1.02e-4 + std::pow(fused->yaw_rate_bias_sigma_radps, 2),
+                1e-7);
+    if (is_seen) fused = Step(1.02 * 301, std::nullopt);
+  }
+  stamp_ns_ += 20'000'000'000;
+  fused = Step(1.02 * 302, Seen(InPlane(302.0)));
+  EXPECT_FALSE(fused->base_twist.has_value()) << "the time is not known";
+}
+
 TEST_F(PoseFusionTest, LeavesASingleContradictionOut) {
   for (int i = 0; i <= 20; ++i) Step(i, Seen(InPlane(i)));
   const auto wrong = Step(21.0, Seen(InPlane(22.0)));

@@ -104,6 +104,9 @@ TEST_P(Fusion, ResultsHaveTheFusedPose) {
     const Pose guess = PoseFromProto(result.guess_map_t_base(), "guess").value();
     EXPECT_LT(TranslationDistance(guess, Truth(step)), 0.05) << step;
     if (step == 19) {
+      EXPECT_NEAR(fused.base_twist().linear().x(), 3.0, 0.06) << "0.3 m each 0.1 s";
+      ASSERT_EQ(fused.base_twist_covariance_size(), 36);
+      EXPECT_GT(fused.base_twist_covariance(0), 0.0);
       EXPECT_NEAR(fused.odometry_scale(), 1.0 / 1.02, 3.0 * fused.odometry_scale_sigma());
       EXPECT_LT(fused.odometry_scale_sigma(), 0.02);
     }
