@@ -92,6 +92,7 @@ class PoseOutput : public ros::Output {
     if (topic == ros::Topic::kNdtPose) published_.Report();
   }
   void Publish(ros::Topic /*topic*/, const ros::PoseWithCovarianceStamped& /*message*/) override {}
+  void Publish(ros::Topic /*topic*/, const ros::TwistWithCovarianceStamped& /*message*/) override {}
   void Publish(ros::Topic /*topic*/, const ros::PoseArray& /*message*/) override {}
   void Publish(ros::Topic /*topic*/, ros::PointCloud2 /*message*/) override {}
   void Publish(ros::Topic /*topic*/, const ros::Float32Stamped& /*message*/) override {}

@@ -76,6 +76,17 @@ PoseWithCovarianceStampedMessage ToWire(const ros::PoseWithCovarianceStamped& me
   return made;
 }
 
+TwistWithCovarianceStampedMessage ToWire(const ros::TwistWithCovarianceStamped& message) {
+  const Eigen::Vector3d& linear = message.twist.linear_m_s;
+  const Eigen::Vector3d& angular = message.twist.angular_rad_s;
+  TwistWithCovarianceStampedMessage made{};
+  made.header = HeaderOf(message.header);
+  made.twist.twist = {{linear.x(), linear.y(), linear.z()},
+                      {angular.x(), angular.y(), angular.z()}};
+  Eigen::Map<RowMajor6>(made.twist.covariance) = message.covariance;
+  return made;
+}
+
 TransformStampedMessage ToWire(const ros::TransformStamped& message) {
   TransformStampedMessage made{};
   made.header = HeaderOf(message.header);

@@ -25,6 +25,8 @@ namespace voxloc::ros_wire {
 [[nodiscard]] PoseStampedMessage ToWire(const ros::PoseStamped& message);
 [[nodiscard]] PoseWithCovarianceStampedMessage ToWire(
     const ros::PoseWithCovarianceStamped& message);
+[[nodiscard]] TwistWithCovarianceStampedMessage ToWire(
+    const ros::TwistWithCovarianceStamped& message);
 [[nodiscard]] TransformStampedMessage ToWire(const ros::TransformStamped& message);
 [[nodiscard]] MarkerMessage ToWire(const ros::ArrowMarker& message);
 

@@ -17,6 +17,8 @@ const dds_topic_descriptor_t& DescriptorOf(ros::MessageType type) {
       return Descriptor<PoseStampedMessage>();
     case ros::MessageType::kPoseWithCovarianceStamped:
       return Descriptor<PoseWithCovarianceStampedMessage>();
+    case ros::MessageType::kTwistWithCovarianceStamped:
+      return Descriptor<TwistWithCovarianceStampedMessage>();
     case ros::MessageType::kPoseArray:
       return Descriptor<PoseArrayMessage>();
     case ros::MessageType::kPointCloud2:
@@ -53,6 +55,10 @@ void NodeOutput::Publish(ros::Topic topic, const ros::PoseStamped& message) {
 
 void NodeOutput::Publish(ros::Topic topic, const ros::PoseWithCovarianceStamped& message) {
   WriterOf<PoseWithCovarianceStampedMessage>(topic).Write(ToWire(message));
+}
+
+void NodeOutput::Publish(ros::Topic topic, const ros::TwistWithCovarianceStamped& message) {
+  WriterOf<TwistWithCovarianceStampedMessage>(topic).Write(ToWire(message));
 }
 
 void NodeOutput::Publish(ros::Topic topic, const ros::PoseArray& message) {

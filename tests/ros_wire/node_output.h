@@ -22,6 +22,7 @@ class NodeOutput : public ros::Output {
   [[nodiscard]] bool HasDiagnosticsReader() const { return diagnostics_.readers() > 0; }
   void Publish(ros::Topic topic, const ros::PoseStamped& message) override;
   void Publish(ros::Topic topic, const ros::PoseWithCovarianceStamped& message) override;
+  void Publish(ros::Topic topic, const ros::TwistWithCovarianceStamped& message) override;
   void Publish(ros::Topic topic, const ros::PoseArray& message) override;
   void Publish(ros::Topic topic, ros::PointCloud2 message) override;
   void Publish(ros::Topic topic, const ros::Float32Stamped& message) override;

@@ -42,6 +42,8 @@ class RecordedOutput : public ros::Output {
     if (message.empty()) return;
     Record(NameOf(topic), kMarkersType, message.front().header.stamp_ns, ToCdr(message));
   }
+  // A recording is for looking at: it has the poses that a twist is between.
+  void Publish(ros::Topic /*topic*/, const ros::TwistWithCovarianceStamped& /*message*/) override {}
   // Of these every value is in another topic too, or the replay asks for none.
   void Publish(ros::Topic /*topic*/, const ros::PoseStamped& /*message*/) override {}
   void Publish(ros::Topic /*topic*/, const ros::PoseArray& /*message*/) override {}

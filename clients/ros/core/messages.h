@@ -79,6 +79,13 @@ struct TwistStamped {
   Twist twist;
 };
 
+// geometry_msgs/TwistWithCovarianceStamped, as it is published: order vx vy vz wx wy wz.
+struct TwistWithCovarianceStamped {
+  Header header;  // frame_id: the base frame
+  Twist twist;
+  Matrix6 covariance = Matrix6::Zero();
+};
+
 // autoware_internal_debug_msgs/Float32Stamped and Int32Stamped.
 struct Float32Stamped {
   int64_t stamp_ns = 0;

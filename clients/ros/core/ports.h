@@ -61,6 +61,7 @@ class Output {
   // The message is of the topic's own type, see topics.h.
   virtual void Publish(Topic topic, const PoseStamped& message) = 0;
   virtual void Publish(Topic topic, const PoseWithCovarianceStamped& message) = 0;
+  virtual void Publish(Topic topic, const TwistWithCovarianceStamped& message) = 0;
   virtual void Publish(Topic topic, const PoseArray& message) = 0;
   virtual void Publish(Topic topic, PointCloud2 message) = 0;
   virtual void Publish(Topic topic, const Float32Stamped& message) = 0;

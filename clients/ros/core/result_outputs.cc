@@ -48,16 +48,17 @@ PointCloud2 EmptyCloud(const Header& header, bool with_colors) {
   return cloud;
 }
 
-// `message`: has the covariance, all zeros where there is none.
-PoseWithCovarianceStamped WithCovariance(const Header& header, const Pose& map_T_base,
-                                         const v1::PoseWithCovariance& message) {
-  PoseWithCovarianceStamped pose;
-  pose.header = header;
-  pose.pose = map_T_base;
-  if (message.covariance_size() == kCovarianceSize) {
-    for (int i = 0; i < kCovarianceSize; ++i) pose.covariance(i / 6, i % 6) = message.covariance(i);
-  }
-  return pose;
+// All zeros where there is none.
+template <typename Values>
+Matrix6 CovarianceOf(const Values& row_major) {
+  Matrix6 covariance = Matrix6::Zero();
+  if (row_major.size() != kCovarianceSize) return covariance;
+  for (int i = 0; i < kCovarianceSize; ++i) covariance(i / 6, i % 6) = row_major.Get(i);
+  return covariance;
+}
+
+Eigen::Vector3d VectorOf(const v1::Vector3& message) {
+  return {message.x(), message.y(), message.z()};
 }
 
 // What is to be broadcast as the parent of voxloc.tf_output's frame; nullopt: nothing.
@@ -94,7 +95,8 @@ struct ScanOutputs {
   void PublishPose() const {
     output.Publish(Topic::kNdtPose, PoseStamped{header, map_T_base});
     output.Publish(Topic::kNdtPoseWithCovariance,
-                   WithCovariance(header, map_T_base, result.map_t_base()));
+                   PoseWithCovarianceStamped{header, map_T_base,
+                                             CovarianceOf(result.map_t_base().covariance())});
   }
 
   void PublishInitialToResult() const {
@@ -174,9 +176,19 @@ bool ResultOutputs::Publish(const v1::AlignmentResult& result, const ScanContext
   const Header header = {scan.stamp_ns, parameters_.frame.map_frame};
   BroadcastTransform(result, scan);
   if (result.has_fused()) {
-    const v1::PoseWithCovariance& fused = result.fused().map_t_base();
-    if (const absl::StatusOr<Pose> pose = client::DecodePose(fused.pose()); pose.ok()) {
-      output_.Publish(Topic::kFusedPoseWithCovariance, WithCovariance(header, *pose, fused));
+    const v1::FusedPose& fused = result.fused();
+    if (const auto pose = client::DecodePose(fused.map_t_base().pose()); pose.ok()) {
+      output_.Publish(
+          Topic::kFusedPoseWithCovariance,
+          PoseWithCovarianceStamped{header, *pose, CovarianceOf(fused.map_t_base().covariance())});
+    }
+    if (fused.has_base_twist()) {
+      const v1::Twist& twist = fused.base_twist();
+      output_.Publish(
+          Topic::kFusedTwistWithCovariance,
+          TwistWithCovarianceStamped{{scan.stamp_ns, parameters_.frame.base_frame},
+                                     {VectorOf(twist.linear()), VectorOf(twist.angular())},
+                                     CovarianceOf(fused.base_twist_covariance())});
     }
   }
   if (!result.has_map_t_base()) return false;

@@ -20,6 +20,7 @@ enum class Topic {
   kNdtPose,
   kNdtPoseWithCovariance,
   kFusedPoseWithCovariance,
+  kFusedTwistWithCovariance,
   kInitialPoseWithCovariance,
   kInitialToResultRelativePose,
   kIncumbentToResultRelativePose,
@@ -44,13 +45,14 @@ enum class Topic {
 
 // The types of what is published.
 enum class MessageType {
-  kPoseStamped,                // geometry_msgs/msg/PoseStamped
-  kPoseWithCovarianceStamped,  // geometry_msgs/msg/PoseWithCovarianceStamped
-  kPoseArray,                  // geometry_msgs/msg/PoseArray
-  kPointCloud2,                // sensor_msgs/msg/PointCloud2
-  kFloat32Stamped,             // autoware_internal_debug_msgs/msg/Float32Stamped
-  kInt32Stamped,               // autoware_internal_debug_msgs/msg/Int32Stamped
-  kMarkerArray,                // visualization_msgs/msg/MarkerArray
+  kPoseStamped,                 // geometry_msgs/msg/PoseStamped
+  kPoseWithCovarianceStamped,   // geometry_msgs/msg/PoseWithCovarianceStamped
+  kTwistWithCovarianceStamped,  // geometry_msgs/msg/TwistWithCovarianceStamped
+  kPoseArray,                   // geometry_msgs/msg/PoseArray
+  kPointCloud2,                 // sensor_msgs/msg/PointCloud2
+  kFloat32Stamped,              // autoware_internal_debug_msgs/msg/Float32Stamped
+  kInt32Stamped,                // autoware_internal_debug_msgs/msg/Int32Stamped
+  kMarkerArray,                 // visualization_msgs/msg/MarkerArray
 };
 
 struct TopicInfo {
@@ -68,6 +70,8 @@ inline constexpr TopicInfo kPublishedTopics[] = {
      MessageType::kPoseWithCovarianceStamped},
     {Topic::kFusedPoseWithCovariance, "fused_pose_with_covariance",
      MessageType::kPoseWithCovarianceStamped},
+    {Topic::kFusedTwistWithCovariance, "fused_twist_with_covariance",
+     MessageType::kTwistWithCovarianceStamped},
     {Topic::kInitialPoseWithCovariance, "initial_pose_with_covariance",
      MessageType::kPoseWithCovarianceStamped},
     {Topic::kInitialToResultRelativePose, "initial_to_result_relative_pose",

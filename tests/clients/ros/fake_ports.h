@@ -52,8 +52,9 @@ class FakeLog : public Log {
   std::vector<std::string> lines_;
 };
 
-using Message = std::variant<PoseStamped, PoseWithCovarianceStamped, PoseArray, PointCloud2,
-                             Float32Stamped, Int32Stamped, std::vector<ArrowMarker>>;
+using Message =
+    std::variant<PoseStamped, PoseWithCovarianceStamped, TwistWithCovarianceStamped, PoseArray,
+                 PointCloud2, Float32Stamped, Int32Stamped, std::vector<ArrowMarker>>;
 
 class RecordingOutput : public Output {
  public:
@@ -63,6 +64,9 @@ class RecordingOutput : public Output {
   [[nodiscard]] bool HasSubscribers(Topic topic) const override;
   void Publish(Topic topic, const PoseStamped& message) override { Keep(topic, message); }
   void Publish(Topic topic, const PoseWithCovarianceStamped& message) override {
+    Keep(topic, message);
+  }
+  void Publish(Topic topic, const TwistWithCovarianceStamped& message) override {
     Keep(topic, message);
   }
   void Publish(Topic topic, const PoseArray& message) override { Keep(topic, message); }

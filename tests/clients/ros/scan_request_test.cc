@@ -209,6 +209,9 @@ class FusionRequestTest : public ScanRequestTest {
     EncodeCovariance(0.25 * Matrix6::Identity(), fused.mutable_map_t_base());
     client::EncodePose(At(100.0), fused.mutable_map_t_odom());
     for (int axis = 0; axis < 6; ++axis) fused.add_distance_since_observed_m(axis == 0 ? 7.5 : 0.0);
+    fused.mutable_base_twist()->mutable_linear()->set_x(8.0);
+    fused.mutable_base_twist()->mutable_angular()->set_z(0.5);
+    for (int i = 0; i < 36; ++i) fused.add_base_twist_covariance(i);
     fused.set_resets(1);
     fused.set_detail("nothing to use");
   }
@@ -243,6 +246,14 @@ TEST_F(FusionRequestTest, ThePoseOfTheFilterIsPublishedWhateverBecameOfTheScan) 
   EXPECT_EQ(poses[0].header.stamp_ns, kStamp + 1);
   EXPECT_EQ(poses[0].pose.translation.x(), 104.0);
   EXPECT_EQ(poses[0].covariance, Matrix6(0.25 * Matrix6::Identity()));
+  const auto twists =
+      fakes_.output.Of<TwistWithCovarianceStamped>(Topic::kFusedTwistWithCovariance);
+  ASSERT_EQ(twists.size(), 1u);
+  EXPECT_EQ(twists[0].header.frame_id, "base_link");
+  EXPECT_EQ(twists[0].header.stamp_ns, kStamp + 1);
+  EXPECT_EQ(twists[0].twist.linear_m_s, Eigen::Vector3d(8.0, 0.0, 0.0));
+  EXPECT_EQ(twists[0].twist.angular_rad_s, Eigen::Vector3d(0.0, 0.0, 0.5));
+  EXPECT_EQ(twists[0].covariance(1, 2), 8.0);
   EXPECT_EQ(fakes_.output.Count(Topic::kNdtPose), 0u);
   ASSERT_EQ(fakes_.output.transforms().size(), 1u);
   EXPECT_EQ(fakes_.output.transforms()[0].child_frame_id, "odom");

@@ -32,6 +32,14 @@ Twist TwistFromRos(const geometry_msgs::msg::Twist& message) {
   return {{linear.x, linear.y, linear.z}, {angular.x, angular.y, angular.z}};
 }
 
+geometry_msgs::msg::Vector3 VectorToRos(const Eigen::Vector3d& vector) {
+  geometry_msgs::msg::Vector3 result;
+  result.x = vector.x();
+  result.y = vector.y();
+  result.z = vector.z();
+  return result;
+}
+
 template <typename Result, typename Message>
 Result NumberToRos(const Message& message) {
   Result result;
@@ -135,6 +143,16 @@ geometry_msgs::msg::PoseWithCovarianceStamped ToRos(const ros::PoseWithCovarianc
   result.header = ToRos(message.header);
   result.pose.pose = ToRos(message.pose);
   Eigen::Map<RowMajor6>(result.pose.covariance.data()) = message.covariance;
+  return result;
+}
+
+geometry_msgs::msg::TwistWithCovarianceStamped ToRos(
+    const ros::TwistWithCovarianceStamped& message) {
+  geometry_msgs::msg::TwistWithCovarianceStamped result;
+  result.header = ToRos(message.header);
+  result.twist.twist.linear = VectorToRos(message.twist.linear_m_s);
+  result.twist.twist.angular = VectorToRos(message.twist.angular_rad_s);
+  Eigen::Map<RowMajor6>(result.twist.covariance.data()) = message.covariance;
   return result;
 }
 

@@ -63,6 +63,8 @@ class CloudView {
 [[nodiscard]] geometry_msgs::msg::PoseStamped ToRos(const ros::PoseStamped& message);
 [[nodiscard]] geometry_msgs::msg::PoseWithCovarianceStamped ToRos(
     const ros::PoseWithCovarianceStamped& message);
+[[nodiscard]] geometry_msgs::msg::TwistWithCovarianceStamped ToRos(
+    const ros::TwistWithCovarianceStamped& message);
 [[nodiscard]] geometry_msgs::msg::PoseArray ToRos(const ros::PoseArray& message);
 [[nodiscard]] std::unique_ptr<sensor_msgs::msg::PointCloud2> ToRos(ros::PointCloud2 message);
 [[nodiscard]] autoware_internal_debug_msgs::msg::Float32Stamped ToRos(

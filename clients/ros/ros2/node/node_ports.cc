@@ -40,6 +40,7 @@ using diagnostic_msgs::msg::DiagnosticArray;
 using geometry_msgs::msg::PoseArray;
 using geometry_msgs::msg::PoseStamped;
 using geometry_msgs::msg::PoseWithCovarianceStamped;
+using geometry_msgs::msg::TwistWithCovarianceStamped;
 using sensor_msgs::msg::PointCloud2;
 using visualization_msgs::msg::MarkerArray;
 
@@ -69,6 +70,8 @@ rclcpp::PublisherBase::SharedPtr Create(rclcpp::Node& node, const ros::TopicInfo
       return CreateFor<PoseStamped>(node, info, name);
     case ros::MessageType::kPoseWithCovarianceStamped:
       return CreateFor<PoseWithCovarianceStamped>(node, info, name);
+    case ros::MessageType::kTwistWithCovarianceStamped:
+      return CreateFor<TwistWithCovarianceStamped>(node, info, name);
     case ros::MessageType::kPoseArray:
       return CreateFor<PoseArray>(node, info, name);
     case ros::MessageType::kPointCloud2:
@@ -182,6 +185,9 @@ class NodeOutput : public ros::Output {
     Send(topic, Owned(ToRos(message)));
   }
   void Publish(ros::Topic topic, const ros::PoseWithCovarianceStamped& message) override {
+    Send(topic, Owned(ToRos(message)));
+  }
+  void Publish(ros::Topic topic, const ros::TwistWithCovarianceStamped& message) override {
     Send(topic, Owned(ToRos(message)));
   }
   void Publish(ros::Topic topic, const ros::PoseArray& message) override {

@@ -43,6 +43,12 @@ TEST(Twists, OfBothTypesAreTheSame) {
     EXPECT_EQ(twist.twist.linear_m_s, Eigen::Vector3d(7.0, -0.25, 0.0));
     EXPECT_EQ(twist.twist.angular_rad_s, Eigen::Vector3d(0.0, 0.0, 0.5));
   }
+  ros::TwistWithCovarianceStamped published = {{42, "base_link"}, FromRos(plain).twist};
+  published.covariance(0, 5) = 0.04;
+  const geometry_msgs::msg::TwistWithCovarianceStamped message = ToRos(published);
+  EXPECT_EQ(message.header, plain.header);
+  EXPECT_EQ(message.twist.twist, plain.twist);
+  EXPECT_EQ(message.twist.covariance[5], 0.04) << "row-major";
 }
 
 TEST(CloudView, PointsIntoTheMessage) {
