@@ -152,9 +152,8 @@ std::vector<ParameterRow> ParameterRows(Parameters& p) {
        "Autoware's parameters act only where they differ from their defaults."},
       {"voxloc.use_line_search", &p.voxloc.use_line_search, kServer, Any(),
        "Whether the length of each step is searched, up to ndt.step_size "
-       "(AlignmentOverrides.line_search): Autoware's use_line_search, which its code has, without "
-       "a "
-       "parameter, and leaves off. false: as the profile has it."},
+       "(AlignmentOverrides.line_search): Autoware's use_line_search, which is in its code without "
+       "a parameter, and off. false: as the profile has it."},
       {"voxloc.sensor", &p.voxloc.sensor, kServer, Any(),
        "Name of the sensor in the server's calibration; empty: default (AlignmentOptions.sensor)."},
       {"voxloc.tls.enable", &p.voxloc.tls_enable, kVehicle, Any(),
