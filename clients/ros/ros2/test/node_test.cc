@@ -15,16 +15,14 @@
 #include <chrono>
 #include <cmath>
 #include <memory>
-#include <set>
 #include <string>
 #include <thread>
 #include <vector>
 
-#include "clients/cpp/channel.h"
-#include "clients/cpp/map_upload.h"
 #include "clients/ros/core/topics.h"
 #include "clients/ros/ros2/node/conversions.h"
 #include "clients/ros/ros2/node/ndt_scan_matcher.h"
+#include "clients/ros/ros2/test/node_fixture.h"
 #include "clients/ros/ros2/test/server_process.h"
 #include "clients/ros/ros2/test/vehicle.h"
 
@@ -34,22 +32,6 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-// Away from zero, as in Autoware's own test of its node.
-const Eigen::Vector3d kCorner(100.0, 100.0, 0.0);
-constexpr int64_t kScanPeriodNs = 100'000'000;
-// Until publishers and subscribers have found each other, messages are lost.
-constexpr double kMatchingTimeoutS = 2.0;
-// About 1200 points, as Autoware's preprocessing leaves.
-constexpr size_t kStride = 40;
-
-Pose BaseAt(double x_m, double y_m, double yaw_rad) {
-  return {kCorner + Eigen::Vector3d(x_m, y_m, 0.0),
-          Eigen::Quaterniond(Eigen::AngleAxisd(yaw_rad, Eigen::Vector3d::UnitZ()))};
-}
-
-// Where the vehicle is in the i-th scan: a bend through the hall.
-Pose BaseOfScan(int i) { return BaseAt(8.0 + 0.5 * i, 11.0 + 0.05 * i, 0.02 * i); }
-
 geometry_msgs::msg::PoseWithCovarianceStamped Prior(const Pose& map_T_base,
                                                     const std::string& frame_id = "map") {
   ros::PoseWithCovarianceStamped prior;
@@ -58,143 +40,6 @@ geometry_msgs::msg::PoseWithCovarianceStamped Prior(const Pose& map_T_base,
   prior.covariance.diagonal() << 0.25, 0.25, 0.0025, 0.000685, 0.000685, 0.0685;
   return ToRos(prior);
 }
-
-class NodeTest : public testing::Test {
- protected:
-  static void SetUpTestSuite() {
-    server_ = ServerProcess::Start();
-    if (server_) {
-      room_ = std::make_unique<std::vector<Eigen::Vector3d>>(RoomPoints(kCorner));
-      LoadRoom(*server_);
-    }
-  }
-  static void TearDownTestSuite() { server_.reset(); }
-
-  static void LoadRoom(const ServerProcess& server) {
-    const auto channel = Connect(server);
-    client::UploadOptions options;
-    options.transaction.begin.set_map("room");
-    options.transaction.begin.set_create(true);
-    const auto loaded = client::UploadTiles(
-        channel, {{"all", [] { return ToCloud(*room_); }, std::nullopt}}, options);
-    ASSERT_TRUE(loaded.ok()) << loaded.status();
-  }
-
-  static client::Channel Connect(const ServerProcess& server) {
-    client::ChannelOptions options;
-    options.server = server.address();
-    return client::Channel::Create(options).value();
-  }
-
-  void SetUp() override {
-    if (!server_) GTEST_SKIP() << "VOXLOC_BIN_DIR names no folder with voxlocd";
-    rclcpp::init(0, nullptr);
-    base_T_sensor_.translation = {0.8, 0.0, 1.9};
-    base_T_sensor_.rotation = Eigen::AngleAxisd(0.1, Eigen::Vector3d::UnitZ());
-  }
-
-  void TearDown() override {
-    if (!server_) return;
-    if (executor_) {
-      executor_->cancel();
-      spinning_.join();
-      executor_.reset();
-    }
-    node_.reset();
-    vehicle_.reset();
-    rclcpp::shutdown();
-  }
-
-  // The node with Autoware's parameters and these, and the vehicle around it.
-  void Start(std::vector<std::string> parameters = {}, bool intra_process = false,
-             const std::string& server = server_->address()) {
-    std::vector<std::string> arguments = {"--ros-args",
-                                          "--params-file",
-                                          VOXLOC_ROS_CONFIG_DIR "/ndt_scan_matcher.param.yaml",
-                                          "-p",
-                                          "voxloc.server:=\"" + server + "\"",
-                                          "-p",
-                                          "voxloc.map:=room"};
-    for (const std::string& parameter : parameters) {
-      arguments.insert(arguments.end(), {"-p", parameter});
-    }
-    vehicle_ = std::make_unique<Vehicle>("ndt_scan_matcher", base_T_sensor_);
-    node_ = std::make_shared<NdtScanMatcher>(
-        rclcpp::NodeOptions().arguments(arguments).use_intra_process_comms(intra_process));
-    executor_ = std::make_unique<rclcpp::executors::MultiThreadedExecutor>(
-        rclcpp::ExecutorOptions(), kCallbackGroups);
-    executor_->add_node(node_);
-    executor_->add_node(vehicle_->node());
-    spinning_ = std::thread([this] { executor_->spin(); });
-  }
-
-  // A stamp of now, a scan's period after the last one.
-  int64_t NextStampNs() {
-    const int64_t wait_ns = last_stamp_ns_ + kScanPeriodNs - vehicle_->NowNs();
-    if (wait_ns > 0) std::this_thread::sleep_for(std::chrono::nanoseconds(wait_ns));
-    last_stamp_ns_ = vehicle_->NowNs();
-    return last_stamp_ns_;
-  }
-
-  // A scan from there, after poses that are 0.3 m off and lie before and after it. Sent again with
-  // a new stamp until the node, whose session may not be open yet, has aligned it; the stamp of the
-  // last.
-  int64_t SendUntilAligned(const Pose& map_T_base) {
-    const auto end = std::chrono::steady_clock::now() + std::chrono::minutes(1);
-    while (std::chrono::steady_clock::now() < end) {
-      const int64_t stamp_ns = Send(map_T_base, NextStampNs());
-      const auto status = vehicle_->StatusOf(stamp_ns, kMatchingTimeoutS);
-      if (status && !Value(*status, "iteration_num").empty()) return stamp_ns;
-    }
-    ADD_FAILURE() << "no scan was aligned";
-    return 0;
-  }
-
-  int64_t Send(const Pose& map_T_base, int64_t stamp_ns) {
-    Pose off = map_T_base;
-    off.translation += Eigen::Vector3d(0.25, -0.15, 0.05);
-    vehicle_->PublishPose(stamp_ns - kScanPeriodNs / 2, off);
-    const int64_t after_ns = stamp_ns + kScanPeriodNs / 2;
-    vehicle_->PublishPose(after_ns, off);
-    // Poses and scans have threads of their own in the node: a scan can overtake a pose.
-    (void)vehicle_->WaitFor(
-        [&](const Vehicle::Record& record) {
-          const auto statuses = record.diagnostics.find("initial_pose_subscriber_status");
-          return statuses != record.diagnostics.end() &&
-                 StampNs(statuses->second.back().header.stamp) == after_ns;
-        },
-        kMatchingTimeoutS);
-    vehicle_->PublishScan(
-        ScanFrom(*room_, map_T_base * base_T_sensor_, kStride, stamp_ns, Vehicle::kSensorFrame));
-    return stamp_ns;
-  }
-
-  static std::string Value(const diagnostic_msgs::msg::DiagnosticStatus& status,
-                           const std::string& key) {
-    for (const auto& value : status.values) {
-      if (value.key == key) return value.value;
-    }
-    return "";
-  }
-
-  static void ExpectNear(const Pose& pose, const Pose& truth) {
-    EXPECT_LT(TranslationDistance(pose, truth), 0.05);
-    EXPECT_LT(RotationDistance(pose, truth), 0.01);
-  }
-
-  static std::unique_ptr<ServerProcess> server_;
-  static std::unique_ptr<std::vector<Eigen::Vector3d>> room_;
-
-  Pose base_T_sensor_;
-  int64_t last_stamp_ns_ = 0;
-  std::shared_ptr<NdtScanMatcher> node_;
-  std::unique_ptr<Vehicle> vehicle_;
-  std::unique_ptr<rclcpp::executors::MultiThreadedExecutor> executor_;
-  std::thread spinning_;
-};
-
-std::unique_ptr<ServerProcess> NodeTest::server_;
-std::unique_ptr<std::vector<Eigen::Vector3d>> NodeTest::room_;
 
 TEST_F(NodeTest, ADriveHasAPoseATransformAndAStatusForEveryScan) {
   Start();

@@ -11,7 +11,6 @@
 #include <utility>
 #include <visualization_msgs/msg/marker_array.hpp>
 
-#include "clients/ros/core/topics.h"
 #include "clients/ros/ros2/node/conversions.h"
 
 namespace voxloc::ros2 {
@@ -82,17 +81,20 @@ void Append(const std::array<float, N>& values, sensor_msgs::msg::PointCloud2& m
 
 }  // namespace
 
-Vehicle::Vehicle(const std::string& name, const Pose& base_T_sensor)
+Vehicle::Vehicle(const std::string& name, const Pose& base_T_sensor, bool shadow)
     : name_(name),
+      shadow_(shadow),
       node_(std::make_shared<rclcpp::Node>("vehicle")),
       static_transforms_(node_),
       points_(node_->create_publisher<PointCloud2>(ros::kPointsTopic,
                                                    rclcpp::SensorDataQoS().keep_last(1))),
       poses_(node_->create_publisher<PoseWithCovarianceStamped>(ros::kInitialPoseTopic, 10)),
       clock_(node_->create_publisher<rosgraph_msgs::msg::Clock>("/clock", rclcpp::ClockQoS())),
-      trigger_(node_->create_client<std_srvs::srv::SetBool>(ros::kTriggerService)),
-      align_(node_->create_client<AlignServiceType>(ros::kAlignService)),
-      reinitialize_(node_->create_client<std_srvs::srv::Empty>(ros::kReinitializeService)) {
+      trigger_(node_->create_client<std_srvs::srv::SetBool>(
+          ros::OfferedName(ros::kTriggerService, shadow))),
+      align_(node_->create_client<AlignServiceType>(ros::OfferedName(ros::kAlignService, shadow))),
+      reinitialize_(node_->create_client<std_srvs::srv::Empty>(
+          ros::OfferedName(ros::kReinitializeService, shadow))) {
   ros::TransformStamped mount;
   mount.header.frame_id = "base_link";
   mount.child_frame_id = kSensorFrame;
@@ -102,10 +104,18 @@ Vehicle::Vehicle(const std::string& name, const Pose& base_T_sensor)
   for (const ros::TopicInfo& info : ros::PublishedTopics()) {
     switch (info.type) {
       case ros::MessageType::kPoseStamped:
-        if (info.topic != ros::Topic::kNdtPose) Count<PoseStamped>(info.name);
+        if (info.topic == ros::Topic::kNdtPose) {
+          Keep(info.topic, &Record::ndt_poses);
+        } else if (info.topic == ros::Topic::kIncumbentToResultRelativePose) {
+          Keep(info.topic, &Record::differences);
+        } else {
+          Count<PoseStamped>(info.name);
+        }
         break;
       case ros::MessageType::kPoseWithCovarianceStamped:
-        if (info.topic != ros::Topic::kNdtPoseWithCovariance) {
+        if (info.topic == ros::Topic::kNdtPoseWithCovariance) {
+          Keep(info.topic, &Record::covariances);
+        } else {
           Count<PoseWithCovarianceStamped>(info.name);
         }
         break;
@@ -126,15 +136,10 @@ Vehicle::Vehicle(const std::string& name, const Pose& base_T_sensor)
         break;
     }
   }
-  subscriptions_.push_back(node_->create_subscription<PoseStamped>(
-      ros::InfoOf(ros::Topic::kNdtPose).name, 100, [this](const PoseStamped& message) {
-        Change([&](Record& record) { record.ndt_poses.push_back(message); });
-      }));
-  subscriptions_.push_back(node_->create_subscription<PoseWithCovarianceStamped>(
-      ros::InfoOf(ros::Topic::kNdtPoseWithCovariance).name, 100,
-      [this](const PoseWithCovarianceStamped& message) {
-        Change([&](Record& record) { record.covariances.push_back(message); });
-      }));
+  if (shadow) {
+    incumbent_poses_ =
+        node_->create_publisher<PoseWithCovarianceStamped>(ros::kIncumbentPoseTopic, 10);
+  }
   subscriptions_.push_back(node_->create_subscription<tf2_msgs::msg::TFMessage>(
       "/tf", 100, [this](const tf2_msgs::msg::TFMessage& message) {
         Change([&](Record& record) {
@@ -157,9 +162,18 @@ Vehicle::Vehicle(const std::string& name, const Pose& base_T_sensor)
 
 template <typename Message>
 void Vehicle::Count(const std::string& topic) {
-  subscriptions_.push_back(
-      node_->create_subscription<Message>(topic, 100, [this, topic](const Message& /*message*/) {
+  subscriptions_.push_back(node_->create_subscription<Message>(
+      ros::OfferedName(topic, shadow_), 100, [this, topic](const Message& /*message*/) {
         Change([&](Record& record) { record.messages[topic] += 1; });
+      }));
+}
+
+template <typename Message>
+void Vehicle::Keep(ros::Topic topic, std::vector<Message> Record::*messages) {
+  subscriptions_.push_back(node_->create_subscription<Message>(
+      ros::OfferedName(ros::InfoOf(topic).name, shadow_), 100,
+      [this, messages](const Message& message) {
+        Change([&](Record& record) { (record.*messages).push_back(message); });
       }));
 }
 
@@ -181,11 +195,12 @@ bool Vehicle::WaitFor(const std::function<bool(const Record&)>& condition, doubl
 }
 
 std::optional<diagnostic_msgs::msg::DiagnosticStatus> Vehicle::StatusOf(int64_t stamp_ns,
-                                                                        double timeout_s) {
+                                                                        double timeout_s,
+                                                                        const std::string& name) {
   std::optional<diagnostic_msgs::msg::DiagnosticStatus> found;
   const bool came = WaitFor(
       [&](const Record& record) {
-        const auto statuses = record.diagnostics.find("scan_matching_status");
+        const auto statuses = record.diagnostics.find(name);
         if (statuses == record.diagnostics.end()) return false;
         for (const DiagnosticArray& message : statuses->second) {
           if (StampNs(message.header.stamp) == stamp_ns) {
@@ -210,6 +225,13 @@ void Vehicle::PublishPose(int64_t stamp_ns, const Pose& map_T_base, const std::s
   pose.covariance.diagonal() << kPoseVariance, kPoseVariance, kPoseVariance, kAngleVariance,
       kAngleVariance, kAngleVariance;
   poses_->publish(ToRos(pose));
+}
+
+void Vehicle::PublishIncumbentPose(int64_t stamp_ns, const Pose& map_T_base) {
+  ros::PoseWithCovarianceStamped pose;
+  pose.header = {stamp_ns, "map"};
+  pose.pose = map_T_base;
+  incumbent_poses_->publish(ToRos(pose));
 }
 
 void Vehicle::PublishClock(int64_t now_ns) {

@@ -27,6 +27,7 @@
 #include <tf2_msgs/msg/tf_message.hpp>
 #include <vector>
 
+#include "clients/ros/core/topics.h"
 #include "clients/ros/ros2/node/ros_versions.h"
 #include "core/cloud/point_cloud.h"
 #include "core/geometry/pose.h"
@@ -35,24 +36,28 @@ namespace voxloc::ros2 {
 
 class Vehicle {
  public:
-  // What the node has published, by topic without the namespace.
+  // What the node has published, by topic without the namespace, also without "shadow/".
   struct Record {
     std::map<std::string, int> messages;
     std::vector<geometry_msgs::msg::PoseStamped> ndt_poses;
     std::vector<geometry_msgs::msg::PoseWithCovarianceStamped> covariances;
+    std::vector<geometry_msgs::msg::PoseStamped> differences;  // from the incumbent
     std::vector<geometry_msgs::msg::TransformStamped> transforms;
     std::map<std::string, std::vector<diagnostic_msgs::msg::DiagnosticArray>> diagnostics;
   };
 
   static constexpr char kSensorFrame[] = "velodyne_top";
 
-  // The sensor is mounted on base_link as said. `name` is the node's.
-  Vehicle(const std::string& name, const Pose& base_T_sensor);
+  // The sensor is mounted on base_link as said. `name` is the node's, and `shadow` its
+  // voxloc.shadow.
+  Vehicle(const std::string& name, const Pose& base_T_sensor, bool shadow);
 
   [[nodiscard]] const rclcpp::Node::SharedPtr& node() const { return node_; }
 
   void PublishScan(sensor_msgs::msg::PointCloud2 scan);
   void PublishPose(int64_t stamp_ns, const Pose& map_T_base, const std::string& frame_id = "map");
+  // A pose of the localizer in use, with the node in shadow mode.
+  void PublishIncumbentPose(int64_t stamp_ns, const Pose& map_T_base);
   void PublishClock(int64_t now_ns);
   [[nodiscard]] int64_t NowNs() const { return node_->now().nanoseconds(); }
 
@@ -66,13 +71,16 @@ class Vehicle {
   // Whether it became true of the record.
   [[nodiscard]] bool WaitFor(const std::function<bool(const Record&)>& condition,
                              double timeout_s = 20.0);
-  // The scan_matching_status of the scan with this stamp, where it comes in time.
+  // The status of this name of the scan with this stamp, where it comes in time.
   [[nodiscard]] std::optional<diagnostic_msgs::msg::DiagnosticStatus> StatusOf(
-      int64_t stamp_ns, double timeout_s = 20.0);
+      int64_t stamp_ns, double timeout_s = 20.0, const std::string& name = "scan_matching_status");
 
  private:
+  // Also with `shadow`, `topic` is as ros::TopicInfo has it.
   template <typename Message>
   void Count(const std::string& topic);
+  template <typename Message>
+  void Keep(ros::Topic topic, std::vector<Message> Record::*messages);
   template <typename Service>
   typename Service::Response::SharedPtr Call(
       const typename rclcpp::Client<Service>::SharedPtr& client,
@@ -80,10 +88,12 @@ class Vehicle {
   void Change(const std::function<void(Record&)>& change);
 
   std::string name_;
+  bool shadow_;
   rclcpp::Node::SharedPtr node_;
   tf2_ros::StaticTransformBroadcaster static_transforms_;
   rclcpp::Publisher<sensor_msgs::msg::PointCloud2>::SharedPtr points_;
   rclcpp::Publisher<geometry_msgs::msg::PoseWithCovarianceStamped>::SharedPtr poses_;
+  rclcpp::Publisher<geometry_msgs::msg::PoseWithCovarianceStamped>::SharedPtr incumbent_poses_;
   rclcpp::Publisher<rosgraph_msgs::msg::Clock>::SharedPtr clock_;
   rclcpp::Client<std_srvs::srv::SetBool>::SharedPtr trigger_;
   rclcpp::Client<AlignServiceType>::SharedPtr align_;
