@@ -12,7 +12,7 @@ PEERS = {
     "small_gicp": (
         "https://github.com/koide3/small_gicp",
         "aea131352e0d362d3e579a334c477cfafa5ee5eb",
-        ["include"],
+        ["include", "src", "cmake"],
     ),
     "autoware_core": (
         "https://github.com/autowarefoundation/autoware_core",
