@@ -60,10 +60,10 @@ Priority PriorityOf(WorkClass work_class) {
 // a search of 4,096 candidates the 99th percentile of tracking is then 1.4 times that of a device
 // without other work, and 47 times if the search takes all; the search takes 12 % longer, and 28 %
 // if it leaves a third (docs/performance.md, "Tracking beside other work").
-cuda::AlignResources WithBackgroundBudget(cuda::AlignResources resources) {
+cuda::AlignResources WithBlockBudget(cuda::AlignResources resources) {
   const int blocks = resources.limits.resident_blocks;
   resources.background_budget =
-      std::make_shared<cuda::BackgroundBudget>(std::max(1, blocks - blocks / 6));
+      std::make_shared<cuda::BlockBudget>(std::max(1, blocks - blocks / 6));
   return resources;
 }
 
@@ -88,7 +88,7 @@ class CudaEngine : public Engine {
         scan_filter_(std::move(scan_filter)),
         scan_memory_(device_, kMaxPageLockedBytes),
         tracking_(resources, kMaxTrackingCalls, Priority::kHigh),
-        other_(WithBackgroundBudget(resources), kMaxOtherCalls, Priority::kLow) {}
+        other_(WithBlockBudget(resources), kMaxOtherCalls, Priority::kLow) {}
 
   std::vector<AlignResult> Align(absl::Span<const AlignJob> jobs) override {
     std::vector<AlignResult> results(jobs.size());
@@ -271,7 +271,7 @@ absl::StatusOr<std::unique_ptr<Engine>> MakeCudaEngine(const CudaEngineOptions& 
   cuda::AlignResources resources{device, std::move(clock), *limits, nullptr, nullptr};
   if (limits->exchange == cuda::Exchange::kGroup) {
     resources.group_budget =
-        std::make_shared<cuda::BackgroundBudget>(2 * device->properties().multiprocessors);
+        std::make_shared<cuda::BlockBudget>(2 * device->properties().multiprocessors);
   }
   return std::make_unique<CudaEngine>(std::move(resources), std::move(map_builder),
                                       std::move(scan_filter));

@@ -2,7 +2,6 @@
 
 #include "voxloc/localizer.h"
 
-#include <cmath>
 #include <new>
 #include <utility>
 
@@ -30,8 +29,6 @@ namespace {
 
 // Of what searches keep of the map: the limit of one grid.
 constexpr size_t kSearchBytes = size_t{1} << 30;
-// Of a squared length of 1: so that poses keep their bits however often they are given.
-constexpr double kUnitTolerance = 1e-12;
 
 absl::StatusOr<Profile> FindProfile(const std::string& name) {
   if (!absl::EndsWith(name, ".yaml") && !absl::EndsWith(name, ".yml")) {
@@ -63,14 +60,6 @@ absl::StatusOr<std::shared_ptr<const PointCloud>> FinitePoints(PointCloud cloud)
   cloud.z.resize(kept);
   cloud.intensity.clear();
   return std::make_shared<const PointCloud>(std::move(cloud));
-}
-
-absl::StatusOr<Pose> UnitPose(const Pose& pose) {
-  if (std::abs(pose.rotation.squaredNorm() - 1.0) <= kUnitTolerance &&
-      pose.translation.allFinite()) {
-    return pose;
-  }
-  return PoseFromQuaternion(pose.translation, pose.rotation);
 }
 
 absl::StatusOr<StopToken> StopAfter(double timeout_s) {
@@ -185,7 +174,9 @@ absl::StatusOr<Localizer::Impl::Task> Localizer::Impl::Prepare(const Resident& r
   Task task;
   AlignJob& job = task.job;
   VOXLOC_ASSIGN_OR_RETURN(job.scan, FinitePoints(std::move(request.points_base)));
-  VOXLOC_ASSIGN_OR_RETURN(job.map_T_base_guess, UnitPose(request.map_T_base_guess));
+  VOXLOC_ASSIGN_OR_RETURN(
+      job.map_T_base_guess,
+      PoseFromQuaternion(request.map_T_base_guess.translation, request.map_T_base_guess.rotation));
   VOXLOC_ASSIGN_OR_RETURN(job.stop, StopAfter(request.timeout_s));
   if (request.guess_covariance.has_value()) {
     VOXLOC_TRY(CheckPositiveDefinite(*request.guess_covariance, "guess_covariance"));
@@ -392,7 +383,8 @@ absl::StatusOr<std::vector<PoseScore>> Localizer::Score(PointCloud points_base,
   ScoreRequest request;
   VOXLOC_ASSIGN_OR_RETURN(request.scan, FinitePoints(std::move(points_base)));
   for (const Pose& pose : map_T_base) {
-    VOXLOC_ASSIGN_OR_RETURN(request.map_T_base.emplace_back(), UnitPose(pose));
+    VOXLOC_ASSIGN_OR_RETURN(request.map_T_base.emplace_back(),
+                            PoseFromQuaternion(pose.translation, pose.rotation));
   }
   request.map = resident->map;
   request.stage = impl_->profile.stages[impl_->profile.score_stage];

@@ -110,7 +110,6 @@ absl::StatusOr<ScoreResult> ScoreAnywhere(Engine& engine, const Bounds& map, Sco
   if (request.scan == nullptr) return absl::InvalidArgumentError("there is no scan to score");
   const double reach_m = MaxPointDistance(*request.scan);
   const double margin_m = 2.0 * request.stage.cells.cell_size_m;
-  ScoreResult result = MakeScoreResult(request);
   std::vector<size_t> places;  // of the poses that touch the map
   std::vector<Pose> touching;
   for (size_t i = 0; i < request.map_T_base.size(); ++i) {
@@ -118,7 +117,9 @@ absl::StatusOr<ScoreResult> ScoreAnywhere(Engine& engine, const Bounds& map, Sco
     places.push_back(i);
     touching.push_back(request.map_T_base[i]);
   }
-  if (places.empty()) return result;
+  if (places.empty()) return MakeScoreResult(request);
+  if (places.size() == request.map_T_base.size()) return engine.Score(request);
+  ScoreResult result = MakeScoreResult(request);
   request.map_T_base = std::move(touching);
   VOXLOC_ASSIGN_OR_RETURN(const ScoreResult scored, engine.Score(request));
   const auto points = static_cast<ptrdiff_t>(request.scan->size());

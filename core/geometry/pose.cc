@@ -4,6 +4,7 @@
 
 #include <Eigen/SVD>
 #include <cmath>
+#include <limits>
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
@@ -12,7 +13,10 @@ namespace voxloc {
 namespace {
 
 constexpr double kMaxRotationDefect = 1e-2;
-constexpr double kMinQuaternionNorm = 1e-6;
+
+// Of the square of a length. Rounding leaves a quaternion that was normalized once within 6 epsilon
+// of 1: 4 products with their sums, a root and a quotient, and the square again.
+constexpr double kUnitTolerance = 8.0 * std::numeric_limits<double>::epsilon();
 
 }  // namespace
 
@@ -45,15 +49,22 @@ absl::StatusOr<Pose> PoseFromMatrix(const Eigen::Matrix4d& matrix) {
 
 absl::StatusOr<Pose> PoseFromQuaternion(const Eigen::Vector3d& translation,
                                         const Eigen::Quaterniond& rotation) {
-  if (!translation.allFinite() || !rotation.coeffs().allFinite()) {
-    return absl::InvalidArgumentError("pose has a component that is not finite");
+  if (!translation.allFinite()) {
+    return absl::InvalidArgumentError("position has a component that is not finite");
   }
-  const double norm = rotation.norm();
-  if (!(norm > kMinQuaternionNorm) || !std::isfinite(norm)) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("pose quaternion has length ", norm, "; a rotation needs one near 1"));
+  const Eigen::Vector4d& xyzw = rotation.coeffs();
+  // Scaled first, so that no finite quaternion overflows.
+  const double largest = xyzw.cwiseAbs().maxCoeff();
+  const Eigen::Vector4d scaled = xyzw / largest;
+  const double length = largest * scaled.norm();
+  if (!xyzw.allFinite() || !(length >= kMinQuaternionLength && length <= kMaxQuaternionLength)) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "orientation must be a quaternion (x, y, z, w) of a length from ", kMinQuaternionLength,
+        " to ", kMaxQuaternionLength, ", such as (0, 0, 0, 1) for no rotation (got (", xyzw.x(),
+        ", ", xyzw.y(), ", ", xyzw.z(), ", ", xyzw.w(), "))"));
   }
-  return Pose{translation, rotation.normalized()};
+  if (std::abs(xyzw.squaredNorm() - 1.0) <= kUnitTolerance) return Pose{translation, rotation};
+  return Pose{translation, Eigen::Quaterniond(scaled).normalized()};
 }
 
 double TranslationDistance(const Pose& a, const Pose& b) {

@@ -44,8 +44,13 @@ inline Eigen::Vector3d operator*(const Pose& a_T_b, const Eigen::Vector3d& point
 // not (0, 0, 0, 1).
 [[nodiscard]] absl::StatusOr<Pose> PoseFromMatrix(const Eigen::Matrix4d& matrix);
 
-// The pose of a translation and a quaternion of any length. InvalidArgument when a component is
-// not finite or the quaternion is (nearly) zero.
+// What PoseFromQuaternion accepts.
+inline constexpr double kMinQuaternionLength = 1e-6;
+inline constexpr double kMaxQuaternionLength = 1e6;
+
+// The pose of a translation and a quaternion, which is normalized, unless it was once: so that a
+// pose keeps its bits however often it is stored, sent and read. InvalidArgument when a component
+// is not finite or the quaternion's length is not within the limits above.
 [[nodiscard]] absl::StatusOr<Pose> PoseFromQuaternion(const Eigen::Vector3d& translation,
                                                       const Eigen::Quaterniond& rotation);
 

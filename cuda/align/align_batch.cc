@@ -68,7 +68,7 @@ absl::Status AlignBatch::Run(absl::Span<const AlignEntry> entries) {
 void AlignBatch::AcquireBudget(size_t turn) {
   AlignSlice& slice = *slices_[turn % kSlices];
   const int blocks = slice.budget_blocks();
-  std::optional<BackgroundBudget::Reservation> reservation =
+  std::optional<BlockBudget::Reservation> reservation =
       resources_.background_budget->TryAcquire(blocks);
   for (size_t later = 1; later < kSlices && !reservation; ++later) {
     // The oldest first.

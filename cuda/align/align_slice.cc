@@ -59,31 +59,6 @@ void StopFlags::Reset() noexcept {
   if (any_raised_) (void)cudaGetLastError();
 }
 
-std::optional<BackgroundBudget::Reservation> BackgroundBudget::TryAcquire(int blocks) {
-  blocks = std::min(blocks, blocks_);
-  const absl::MutexLock lock(&mutex_);
-  if (blocks > free_ || waiting_ > 0) return std::nullopt;
-  free_ -= blocks;
-  return Reservation(shared_from_this(), blocks);
-}
-
-BackgroundBudget::Reservation BackgroundBudget::Acquire(int blocks) {
-  blocks = std::min(blocks, blocks_);
-  const auto is_free = [this, blocks]()
-                           ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) { return blocks <= free_; };
-  const absl::MutexLock lock(&mutex_);
-  ++waiting_;
-  mutex_.Await(absl::Condition(&is_free));
-  --waiting_;
-  free_ -= blocks;
-  return {shared_from_this(), blocks};
-}
-
-void BackgroundBudget::Release(int blocks) {
-  const absl::MutexLock lock(&mutex_);
-  free_ += blocks;
-}
-
 namespace {
 
 // Limits of a slice, about 2 ms of work on a large device.

@@ -14,12 +14,11 @@
 #include <utility>
 #include <vector>
 
-#include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "absl/synchronization/mutex.h"
 #include "core/engine/align.h"
 #include "cuda/align/align_kernel.h"
+#include "cuda/align/block_budget.h"
 #include "cuda/align/launch_shape.h"
 #include "cuda/align/packed_job.h"
 #include "cuda/align/scan_list.h"
@@ -66,63 +65,20 @@ class StopFlags {
   bool any_raised_ = false;
 };
 
-// BackgroundBudget: limits the blocks that alignments other than tracking have on the device at
-// once. The device prefers waiting blocks of tracking, but all blocks of a cluster must start
-// together: as blocks finish one by one, waiting blocks of a search would fill the gaps and starve
-// the cluster. So no more background blocks are launched than can run at once, and some of the
-// device stays free. Thread-safe.
-class BackgroundBudget : public std::enable_shared_from_this<BackgroundBudget> {
- public:
-  // Blocks of the budget, released by the destructor.
-  class Reservation {
-   public:
-    Reservation(std::shared_ptr<BackgroundBudget> background_budget, int blocks)
-        : budget_(std::move(background_budget)), blocks_(blocks) {}
-    Reservation(Reservation&& other) noexcept
-        : budget_(std::move(other.budget_)), blocks_(other.blocks_) {}
-    Reservation& operator=(Reservation&& other) noexcept {
-      std::swap(budget_, other.budget_);
-      std::swap(blocks_, other.blocks_);
-      return *this;
-    }
-    ~Reservation() {
-      if (budget_ != nullptr) budget_->Release(blocks_);
-    }
-
-   private:
-    std::shared_ptr<BackgroundBudget> budget_;
-    int blocks_;
-  };
-
-  // The budget in blocks of BlockSize::kSmall; at least one.
-  explicit BackgroundBudget(int blocks) : blocks_(blocks), free_(blocks) {}
-
-  [[nodiscard]] int blocks() const { return blocks_; }
-
-  // nullopt: not enough blocks are free, or another caller waits. Demands are capped at blocks().
-  [[nodiscard]] std::optional<Reservation> TryAcquire(int blocks);
-  // Waits for the blocks. The caller must hold no share, or two callers could deadlock.
-  [[nodiscard]] Reservation Acquire(int blocks);
-
- private:
-  void Release(int blocks);
-
-  const int blocks_;
-  absl::Mutex mutex_;
-  int free_ ABSL_GUARDED_BY(mutex_);
-  int waiting_ ABSL_GUARDED_BY(mutex_) = 0;  // callers of Take
-};
-
 // What slices need.
 struct AlignResources {
   std::shared_ptr<Device> device;
   std::shared_ptr<DeviceClock> clock;
   AlignLimits limits;
-  std::shared_ptr<BackgroundBudget> background_budget;  // null for tracking
+  // Of alignments other than tracking. The device prefers waiting blocks of tracking, but all
+  // blocks of a cluster must start together: as blocks finish one by one, waiting blocks of a
+  // search would fill the gaps and starve the cluster. So no more background blocks are launched
+  // than can run at once, and some of the device stays free. Null: for tracking.
+  std::shared_ptr<BlockBudget> background_budget;
   // Of the blocks in groups (Exchange::kGroup), which wait for each other: no more of all launches
   // than are resident at once, or two of them could each wait for blocks that the other keeps from
   // starting. Null: there are clusters.
-  std::shared_ptr<BackgroundBudget> group_budget;
+  std::shared_ptr<BlockBudget> group_budget;
 };
 
 // A job and where its result goes.
@@ -151,7 +107,7 @@ class AlignSlice {
   // The background budget that the launch needs, and its reservation, held until the launch is
   // done.
   [[nodiscard]] int budget_blocks() const;
-  void SetReservation(BackgroundBudget::Reservation share) { reservation_ = std::move(share); }
+  void SetReservation(BlockBudget::Reservation share) { reservation_ = std::move(share); }
   // Queues upload, kernel and download. An error goes to every job of the slice.
   void Launch();
   // Between Launch and Finish: whether they are done, so that Finish waits for nothing.
@@ -185,11 +141,11 @@ class AlignSlice {
   const std::shared_ptr<Device> device_;
   const std::shared_ptr<DeviceClock> clock_;
   const AlignLimits limits_;
-  const std::shared_ptr<BackgroundBudget> group_budget_;
+  const std::shared_ptr<BlockBudget> group_budget_;
   const size_t max_jobs_;
   LaunchShape shape_;
-  std::optional<BackgroundBudget::Reservation> reservation_;
-  std::optional<BackgroundBudget::Reservation> group_reservation_;
+  std::optional<BlockBudget::Reservation> reservation_;
+  std::optional<BlockBudget::Reservation> group_reservation_;
   Stream stream_;
   Event events_[4];           // before upload, before the kernel, before the download, at the end
   bool with_times_ = false;   // a job of the slice

@@ -2,9 +2,6 @@
 
 #include "server/convert/pose.h"
 
-#include <cmath>
-#include <limits>
-
 #include "absl/strings/str_cat.h"
 #include "core/estimate/covariance/covariance_estimator.h"
 #include "core/status/try.h"
@@ -15,10 +12,6 @@ namespace voxloc::server {
 namespace {
 
 constexpr double kMaxMountM = 1000.0;
-
-// Of the square of a length. Rounding leaves a quaternion that was normalized once within 6 epsilon
-// of 1: 4 products with their sums, a root and a quotient, and the square again.
-constexpr double kUnitTolerance = 8.0 * std::numeric_limits<double>::epsilon();
 
 std::string FormatVector(const Eigen::Vector3d& vector) {
   return absl::StrCat("(", vector.x(), ", ", vector.y(), ", ", vector.z(), ")");
@@ -40,24 +33,9 @@ absl::StatusOr<Eigen::Vector3d> BoundedFromProto(const v1::Vector3& vector, doub
 absl::StatusOr<Pose> MakeValidPose(const Eigen::Vector3d& position, double x, double y, double z,
                                    double w, absl::string_view name) {
   VOXLOC_TRY(CheckVector(position, kMaxLengthM, absl::StrCat(name, ".position")));
-  // Scaled first, so that no finite quaternion overflows.
-  const Eigen::Vector4d coefficients(x, y, z, w);
-  const double largest = coefficients.cwiseAbs().maxCoeff();
-  const double length = largest * (coefficients / largest).norm();
-  if (!coefficients.allFinite() || !(largest > 0.0) ||
-      !(length >= kMinQuaternionLength && length <= kMaxQuaternionLength)) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        name, ".orientation must be a quaternion (x, y, z, w) of a length from ",
-        kMinQuaternionLength, " to ", kMaxQuaternionLength,
-        ", such as (0, 0, 0, 1) for no rotation (got (", x, ", ", y, ", ", z, ", ", w, "))"));
-  }
-  // So that a pose comes back to the last bit, however often it crosses the wire.
-  if (std::abs(coefficients.squaredNorm() - 1.0) <= kUnitTolerance) {
-    return Pose{position, Eigen::Quaterniond(w, x, y, z)};
-  }
-  const Eigen::Vector4d scaled = coefficients / largest;
-  return Pose{position,
-              Eigen::Quaterniond(scaled.w(), scaled.x(), scaled.y(), scaled.z()).normalized()};
+  auto pose = PoseFromQuaternion(position, Eigen::Quaterniond(w, x, y, z));
+  if (!pose.ok()) return PrefixField(name, pose.status());
+  return pose;
 }
 
 }  // namespace

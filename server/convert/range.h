@@ -31,9 +31,6 @@ inline constexpr double kMinLimit = 1e-9;
 // The variances of a covariance: standard deviations from a nanometre to 1000 km.
 inline constexpr double kMinVariance = 1e-18;
 inline constexpr double kMaxVariance = 1e12;
-// The length of a quaternion.
-inline constexpr double kMinQuaternionLength = 1e-6;
-inline constexpr double kMaxQuaternionLength = 1e6;
 // Probabilities and shares that must be neither 0 nor 1.
 inline constexpr double kMinShare = 1e-6;
 inline constexpr double kMinProbability = 1e-12;

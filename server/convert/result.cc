@@ -108,27 +108,9 @@ constexpr size_t kEnvelopeBytes = 16;
 }  // namespace
 
 v1::AlignmentStatus StatusToProto(AlignmentStatus status) {
-  switch (status) {
-    case AlignmentStatus::kDeadline:
-      return v1::ALIGNMENT_STATUS_DEADLINE;
-    case AlignmentStatus::kOutOfMap:
-      return v1::ALIGNMENT_STATUS_OUT_OF_MAP;
-    case AlignmentStatus::kNotConverged:
-      return v1::ALIGNMENT_STATUS_NOT_CONVERGED;
-    case AlignmentStatus::kLowScore:
-      return v1::ALIGNMENT_STATUS_LOW_SCORE;
-    case AlignmentStatus::kLowOverlap:
-      return v1::ALIGNMENT_STATUS_LOW_OVERLAP;
-    case AlignmentStatus::kLowConfidence:
-      return v1::ALIGNMENT_STATUS_LOW_CONFIDENCE;
-    case AlignmentStatus::kAmbiguous:
-      return v1::ALIGNMENT_STATUS_AMBIGUOUS;
-    case AlignmentStatus::kDegenerate:
-      return v1::ALIGNMENT_STATUS_DEGENERATE;
-    case AlignmentStatus::kOk:
-      return v1::ALIGNMENT_STATUS_OK;
-  }
-  return v1::ALIGNMENT_STATUS_UNSPECIFIED;
+  v1::AlignmentStatus result = v1::ALIGNMENT_STATUS_UNSPECIFIED;
+  v1::AlignmentStatus_Parse(absl::StrCat("ALIGNMENT_STATUS_", ToString(status)), &result);
+  return result;
 }
 
 void SettledByToProto(const SettledBy& settled_by, v1::AlignmentResult& proto) {

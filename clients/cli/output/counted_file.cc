@@ -44,9 +44,9 @@ absl::Status CountedFile::Put(absl::string_view bytes) {
   return FileError(path_);
 }
 
-absl::Status CountedFile::Add(absl::string_view record) {
-  ++count_;
-  return Put(record);
+absl::Status CountedFile::Add(absl::string_view records, uint64_t count) {
+  count_ += count;
+  return Put(records);
 }
 
 absl::Status CountedFile::Close() {

@@ -31,8 +31,7 @@ class CountedFile {
   CountedFile(const CountedFile&) = delete;
   CountedFile& operator=(const CountedFile&) = delete;
 
-  // One record.
-  [[nodiscard]] absl::Status Add(absl::string_view record);
+  [[nodiscard]] absl::Status Add(absl::string_view records, uint64_t count = 1);
 
   // To be called once, and nothing after it.
   [[nodiscard]] absl::Status Close();

@@ -20,13 +20,13 @@ absl::StatusOr<std::unique_ptr<AlignedPoints>> AlignedPoints::Create(const std::
 void AlignedPoints::Add(const ReplayRow& row) {
   PointCloud cloud_map;
   if (!row.accepted || !client::DecodePoints(row.result.aligned_cloud(), &cloud_map).ok()) return;
+  bag::ByteWriter vertices;
   for (size_t i = 0; i < cloud_map.size(); ++i) {
     const Eigen::Vector3d point = cloud_map.Point(i);
-    bag::ByteWriter vertex;
-    for (int axis = 0; axis < 3; ++axis) vertex.Write(point[axis]);
-    vertex.Write(static_cast<uint32_t>(row.index));
-    status_.Update(file_->Add(vertex.Take()));
+    for (int axis = 0; axis < 3; ++axis) vertices.Write(point[axis]);
+    vertices.Write(static_cast<uint32_t>(row.index));
   }
+  status_.Update(file_->Add(vertices.Take(), cloud_map.size()));
 }
 
 absl::Status AlignedPoints::Close() {

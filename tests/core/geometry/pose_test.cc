@@ -96,6 +96,7 @@ TEST(PoseTest, ZeroAndNonFiniteQuaternionsAreRefused) {
   EXPECT_EQ(code({0, 0, 0}, Eigen::Quaterniond(nan, 0, 0, 1)), absl::StatusCode::kInvalidArgument);
   EXPECT_EQ(code({0, 0, 0}, Eigen::Quaterniond(1e200, 1e200, 0, 0)),
             absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(code({0, 0, 0}, Eigen::Quaterniond(0, 0, 2e6, 0)), absl::StatusCode::kInvalidArgument);
   EXPECT_EQ(code({inf, 0, 0}, unit), absl::StatusCode::kInvalidArgument);
   EXPECT_EQ(code({0, 0, 0}, unit), absl::StatusCode::kOk);
 }

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+#include "cuda/align/block_budget.h"
+
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -9,14 +11,12 @@
 #include <utility>
 #include <vector>
 
-#include "cuda/align/align_slice.h"
-
 namespace voxloc::cuda {
 namespace {
 
 TEST(BackgroundRoomTest, SharesAreOfWhatIsFree) {
-  const auto budget = std::make_shared<BackgroundBudget>(10);
-  std::optional<BackgroundBudget::Reservation> first = budget->TryAcquire(6);
+  const auto budget = std::make_shared<BlockBudget>(10);
+  std::optional<BlockBudget::Reservation> first = budget->TryAcquire(6);
   EXPECT_TRUE(first.has_value());
   EXPECT_FALSE(budget->TryAcquire(5).has_value());
   EXPECT_TRUE(budget->TryAcquire(4).has_value());  // and given back
@@ -25,17 +25,17 @@ TEST(BackgroundRoomTest, SharesAreOfWhatIsFree) {
 }
 
 TEST(BackgroundRoomTest, ADemandForMoreThanThereIsIsForAllOfIt) {
-  const auto budget = std::make_shared<BackgroundBudget>(10);
-  const std::optional<BackgroundBudget::Reservation> all = budget->TryAcquire(1000);
+  const auto budget = std::make_shared<BlockBudget>(10);
+  const std::optional<BlockBudget::Reservation> all = budget->TryAcquire(1000);
   EXPECT_TRUE(all.has_value());
   EXPECT_FALSE(budget->TryAcquire(1).has_value());
 }
 
 TEST(BackgroundRoomTest, AMovedShareIsGivenBackOnce) {
-  const auto budget = std::make_shared<BackgroundBudget>(10);
+  const auto budget = std::make_shared<BlockBudget>(10);
   {
-    BackgroundBudget::Reservation share = budget->Acquire(4);
-    BackgroundBudget::Reservation other = budget->Acquire(6);
+    BlockBudget::Reservation share = budget->Acquire(4);
+    BlockBudget::Reservation other = budget->Acquire(6);
     share = std::move(other);  // which leaves the four to the other
     EXPECT_FALSE(budget->TryAcquire(1).has_value());
   }
@@ -44,8 +44,8 @@ TEST(BackgroundRoomTest, AMovedShareIsGivenBackOnce) {
 
 // A call with many slices would otherwise take again and again what it gives back.
 TEST(BackgroundRoomTest, WhoWaitsIsNotPassedBy) {
-  const auto budget = std::make_shared<BackgroundBudget>(10);
-  std::optional<BackgroundBudget::Reservation> most = budget->TryAcquire(8);
+  const auto budget = std::make_shared<BlockBudget>(10);
+  std::optional<BlockBudget::Reservation> most = budget->TryAcquire(8);
   EXPECT_TRUE(budget->TryAcquire(1).has_value());
   std::thread waiter([&] { static_cast<void>(budget->Acquire(4)); });
   while (budget->TryAcquire(1).has_value()) std::this_thread::yield();
@@ -55,7 +55,7 @@ TEST(BackgroundRoomTest, WhoWaitsIsNotPassedBy) {
 }
 
 TEST(BackgroundRoomTest, NeverMoreIsTakenThanThereIs) {
-  const auto budget = std::make_shared<BackgroundBudget>(7);
+  const auto budget = std::make_shared<BlockBudget>(7);
   std::atomic<int> taken{0};
   std::atomic<int> most{0};
   std::vector<std::thread> threads;
@@ -63,7 +63,7 @@ TEST(BackgroundRoomTest, NeverMoreIsTakenThanThereIs) {
     threads.emplace_back([&, t] {
       for (int i = 0; i < 500; ++i) {
         const int blocks = 1 + (i + t) % 5;
-        const BackgroundBudget::Reservation share = budget->Acquire(blocks);
+        const BlockBudget::Reservation share = budget->Acquire(blocks);
         const int now = taken += blocks;
         int seen = most;
         while (now > seen && !most.compare_exchange_weak(seen, now)) {
