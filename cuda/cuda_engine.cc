@@ -24,6 +24,7 @@
 #include "cuda/runtime/device_clock.h"
 #include "cuda/runtime/page_locked_pool.h"
 #include "cuda/runtime/pool.h"
+#include "cuda/runtime/trace_range.h"
 #include "cuda/score/score_batch.h"
 #include "cuda/search/bound_slice.h"
 
@@ -38,6 +39,7 @@ using cuda::Device;
 using cuda::Pool;
 using cuda::Priority;
 using cuda::ScoreBatch;
+using cuda::TraceRange;
 
 // Maximum numbers of concurrent calls of each kind; others wait.
 constexpr size_t kMaxTrackingCalls = 16;
@@ -91,6 +93,7 @@ class CudaEngine : public Engine {
         other_(WithBlockBudget(resources), kMaxOtherCalls, Priority::kLow) {}
 
   std::vector<AlignResult> Align(absl::Span<const AlignJob> jobs) override {
+    const TraceRange range("align");
     std::vector<AlignResult> results(jobs.size());
     const absl::Status status = CatchOutOfMemory(
         [&] { return TryAlign(jobs, results); },
@@ -119,6 +122,7 @@ class CudaEngine : public Engine {
  protected:
   absl::StatusOr<std::shared_ptr<const ResidentTile>> DoBuildTile(
       const PointCloud& cloud_map, absl::Span<const CellStatistics> statistics) override {
+    const TraceRange range("build tile");
     return map_builder_->BuildTile(cloud_map, statistics);
   }
 
@@ -156,6 +160,7 @@ class CudaEngine : public Engine {
   absl::StatusOr<std::shared_ptr<const ResidentMap>> DoCompose(
       absl::Span<const std::shared_ptr<const ResidentTile>> tiles,
       absl::Span<const CellStatistics> statistics, const ResidentMap* previous) override {
+    const TraceRange range("compose map");
     std::vector<std::shared_ptr<const CudaTile>> cuda_tiles;
     cuda_tiles.reserve(tiles.size());
     for (const auto& tile : tiles) {
@@ -171,10 +176,12 @@ class CudaEngine : public Engine {
   }
 
   std::shared_ptr<const PackedJob> DoPack(const AlignJob& job) override {
+    const TraceRange range("pack scan");
     return cuda::CudaPackedJob::Make(job, scan_memory_);
   }
 
   absl::StatusOr<ScoreResult> DoScore(const ScoreRequest& request) override {
+    const TraceRange range("score");
     VOXLOC_ASSIGN_OR_RETURN(const CudaMap* const map,
                             CudaMap::FromResident(*device_, request.map.get()));
     VOXLOC_TRY(CheckCells(*map, absl::MakeConstSpan(&request.stage, 1)));
@@ -192,6 +199,7 @@ class CudaEngine : public Engine {
   absl::StatusOr<FilteredCloud> DoFilter(const PointCloud& cloud, const FilterOptions& options,
                                          WorkClass work_class) override {
     if (cloud.size() < kMinDevicePoints) return FilterCloud(cloud, options);
+    const TraceRange range("filter scan");
     absl::StatusOr<FilteredCloud> filtered =
         scan_filter_->Filter(cloud, options, PriorityOf(work_class));
     const absl::StatusCode code = filtered.status().code();
@@ -205,6 +213,7 @@ class CudaEngine : public Engine {
   }
 
   absl::StatusOr<std::vector<BoundHit>> DoBound(const BoundRequest& request) override {
+    const TraceRange range("bound");
     const auto* grid = dynamic_cast<const cuda::DeviceBoundGrid*>(request.grid.get());
     if (grid == nullptr || &grid->device() != device_.get()) {
       return absl::FailedPreconditionError("the grid does not belong to this CUDA engine");

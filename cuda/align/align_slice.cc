@@ -14,6 +14,7 @@
 #include "core/engine/search_rules.h"
 #include "core/geometry/euler.h"
 #include "cuda/align/launch_shape.h"
+#include "cuda/runtime/trace_range.h"
 
 namespace voxloc::cuda {
 
@@ -244,6 +245,7 @@ int AlignSlice::budget_blocks() const {
 
 void AlignSlice::Launch() {
   if (entries_.empty()) return;
+  const TraceRange range("launch slice");
   launched_ = true;
   status_ = device_->MakeCurrent();
   if (status_.ok()) status_ = Queue();
@@ -319,6 +321,7 @@ void AlignSlice::Drain() noexcept {
 
 void AlignSlice::Finish() {
   if (!launched_) return;
+  const TraceRange range("finish slice");
   // Work queued before an error may still run on memory of this slice.
   absl::Status finished = stream_.Synchronize();
   stops_.Reset();
