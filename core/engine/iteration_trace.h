@@ -22,7 +22,7 @@ struct IterationTrace {
   double newton_step_norm = 0.0;
   double step_length = 0.0;
   bool reversed = false;
-  double slope = 0.0;  // of the negative score along the step taken
+  double slope = 0.0;  // of the negative score along newton_step, reversed where it says so
   Pose map_T_base_after;
 };
 

@@ -113,13 +113,15 @@ ndt::SearchRules MakeSearchRules(const AlignJob& job, double scan_scale_m) {
   for (size_t i = 0; i < profile.stages.size(); ++i) {
     const Stage& stage = profile.stages[i];
     const double scale_m = NeedsScanScale(stage) ? scan_scale_m : stage.rotation_scale_m;
-    rules.stage[i] = {stage.max_step,
-                      stage.epsilon,
-                      stage.max_iterations,
-                      stage.step_floor,
-                      stage.line_search,
-                      stage.point_voxel_m > 0.0,
-                      {stage.observed_ratio, scale_m}};
+    rules.stage[i] = {
+        stage.max_step,
+        stage.epsilon,
+        stage.max_iterations,
+        stage.step_floor,
+        stage.line_search,
+        stage.curvature == Curvature::kReweighted && !stage.line_search && !stage.step_floor,
+        stage.point_voxel_m > 0.0,
+        {stage.observed_ratio, scale_m}};
   }
   rules.prior = MakeGuessPrior(job, scan_scale_m);
   rules.traced = job.with_trace;

@@ -23,8 +23,8 @@
 
 namespace voxloc::ndt {
 
-// One iteration of a stage: from an evaluation at the chart `from`, a step of `length` along
-// `direction` led to `after`.
+// One iteration of a stage: from an evaluation at the chart `from`, where `direction` is Newton's,
+// a step of `length` led to `after`.
 struct IterationRecord {
   int stage;
   double from[6];

@@ -18,7 +18,8 @@ struct StageRules {
   int max_iterations = 30;
   bool step_floor = false;
   bool line_search = false;
-  bool thinned = false;  // searches with some of the points
+  bool accelerated = false;  // without line search or step floor
+  bool thinned = false;      // searches with some of the points
   ObservedDirections observed;
 };
 

@@ -12,6 +12,7 @@
 #include "core/ndt/line_search.h"
 #include "core/ndt/newton.h"
 #include "core/ndt/search_rules.h"
+#include "core/ndt/step_acceleration.h"
 #include "core/ndt/symmetric3.h"
 #include "core/ndt/termination.h"
 
@@ -56,6 +57,7 @@ class StageSearch {
   VOXLOC_HD void Begin(const double (&chart)[6]) {
     oscillation_ = OscillationCounter();
     oscillation_.Visit({chart[0], chart[1], chart[2]});
+    acceleration_.Restart();
     iterations_ = 0;
   }
 
@@ -63,17 +65,18 @@ class StageSearch {
   // `chart`, and writes the pose of that trial. False: there is no direction to go.
   VOXLOC_HD bool Propose(const StageRules& rules, const Derivatives& derivatives,
                          const double (&chart)[6], double (&trial_chart)[6]) {
-    const NewtonDirection direction = ComputeNewtonDirection(derivatives, rules.observed);
-    if (!(direction.norm > 0.0) || direction.slope == 0.0) return false;
+    direction_ = ComputeNewtonDirection(derivatives, rules.observed);
+    if (!(direction_.norm > 0.0) || direction_.slope == 0.0) return false;
+    NewtonDirection step = direction_;
+    if (rules.accelerated) acceleration_.Apply(derivatives.gradient, chart, step);
     const double floor = rules.step_floor ? 0.5 * rules.epsilon : 0.0;
-    length_ = ClampStepLength(direction.norm, floor, rules.max_step);
+    length_ = ClampStepLength(step.norm, floor, rules.max_step);
     if (rules.line_search) {
-      line_ = LineSearch(-derivatives.score, direction.slope, length_,
+      line_ = LineSearch(-derivatives.score, direction_.slope, length_,
                          std::fmax(floor, kMinTrial * rules.epsilon), rules.max_step);
       length_ = line_.Trial();
     }
-    for (int i = 0; i < 6; ++i) trial_chart[i] = chart[i] + length_ * direction.unit[i];
-    direction_ = direction;
+    for (int i = 0; i < 6; ++i) trial_chart[i] = chart[i] + length_ * step.unit[i];
     return true;
   }
 
@@ -113,7 +116,7 @@ class StageSearch {
     oscillation_ = oscillation_before_;
   }
 
-  // Of the step that was proposed last.
+  // Newton's step where the last one was proposed, and the length of that one.
   VOXLOC_HD const NewtonDirection& direction() const { return direction_; }
   VOXLOC_HD double length() const { return length_; }
 
@@ -125,6 +128,7 @@ class StageSearch {
   static constexpr double kMinTrial = 1e-3;
 
   NewtonDirection direction_;
+  StepAcceleration acceleration_;
   double length_ = 0.0;
   LineSearch line_{0.0, -1.0, 1.0, 0.0, 1.0};
   OscillationCounter oscillation_;

@@ -73,6 +73,36 @@ int MinEvaluations(const AlignResult& result, const Profile& profile) {
   return last_is_left ? min_evaluations + 1 : min_evaluations;
 }
 
+// From the pose of `here`, where the steps of both poses as a line through them are shortest, by
+// what is left of them there.
+ChartVector AcceleratedStep(const IterationTrace& before, const IterationTrace& here) {
+  const ChartVector change = here.newton_step - before.newton_step;
+  const ChartVector moved = ChartFromPose(here.map_T_base) - ChartFromPose(before.map_T_base);
+  const double back =
+      (change.transpose() * change).ldlt().solve(change.transpose() * here.newton_step)(0);
+  return here.newton_step - back * (moved + change);
+}
+
+// Whether this step is taken in place of Newton's: one that climbs, up to ten times as long and
+// 0.05 long.
+bool MayReplace(const IterationTrace& here, const ChartVector& step, double margin) {
+  return std::max(here.newton_step_norm, step.norm()) < margin * 0.05 &&
+         here.gradient.dot(step) > (1.0 - margin) * here.gradient.norm() * step.norm() &&
+         step.norm() < margin * 10.0 * here.newton_step_norm;
+}
+
+void ExpectStep(const IterationTrace& trace, const Stage& stage, const ChartVector& step) {
+  if (!stage.line_search) {
+    const double floor = stage.step_floor ? 0.5 * stage.epsilon : 0.0;
+    const double length = std::max(std::min(step.norm(), stage.max_step), floor);
+    EXPECT_NEAR(trace.step_length, length, 1e-9 * length);
+  }
+  const Pose after =
+      PoseFromChart(ChartFromPose(trace.map_T_base) + trace.step_length * step.normalized());
+  EXPECT_LE(TranslationDistance(after, trace.map_T_base_after), 1e-12);
+  EXPECT_LE(RotationDistance(after, trace.map_T_base_after), 1e-9);
+}
+
 }  // namespace
 
 void ExpectConsistentTrace(const AlignResult& result, const Profile& profile) {
@@ -114,17 +144,22 @@ void ExpectConsistentTrace(const AlignResult& result, const Profile& profile) {
     EXPECT_EQ(trace.reversed, along < 0.0);
     EXPECT_NEAR(trace.slope, -std::abs(along) / trace.newton_step_norm,
                 1e-9 * trace.gradient.norm());
-    if (!stage.line_search) {
-      const double floor = stage.step_floor ? 0.5 * stage.epsilon : 0.0;
-      EXPECT_DOUBLE_EQ(trace.step_length,
-                       std::max(std::min(trace.newton_step_norm, stage.max_step), floor));
-    }
     EXPECT_LE(trace.step_length, stage.max_step);
-    const ChartVector unit =
-        trace.newton_step / trace.newton_step_norm * (trace.reversed ? -1.0 : 1.0);
-    const Pose after = PoseFromChart(ChartFromPose(trace.map_T_base) + trace.step_length * unit);
-    EXPECT_LE(TranslationDistance(after, trace.map_T_base_after), 1e-12);
-    EXPECT_LE(RotationDistance(after, trace.map_T_base_after), 1e-9);
+    const ChartVector step = trace.newton_step * (trace.reversed ? -1.0 : 1.0);
+    const bool accelerated =
+        stage.curvature == Curvature::kReweighted && !stage.line_search && !stage.step_floor;
+    const bool continues = i > 0 && trace.stage == result.trace[i - 1].stage &&
+                           i != AttemptsOf(result).first.size() && !RepeatsStage(result.trace, i);
+    if (accelerated && continues) {
+      const ChartVector faster = AcceleratedStep(result.trace[i - 1], trace);
+      if (MayReplace(trace, faster, 0.999)) {
+        ExpectStep(trace, stage, faster);
+        continue;
+      }
+      // Within rounding of where it may.
+      if (MayReplace(trace, faster, 1.001)) continue;
+    }
+    ExpectStep(trace, stage, step);
     EXPECT_GT(trace.score.pairs, 0u);
   }
   if (!profile.judged) {

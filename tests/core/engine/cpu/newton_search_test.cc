@@ -169,6 +169,50 @@ TEST(NewtonSearchTest, TheStepFloorStretchesTheLastStep) {
   EXPECT_NEAR(result.map_T_base.translation.x(), 1.004, 1e-12);
 }
 
+TEST(NewtonSearchTest, ReweightedStepsAreAccelerated) {
+  // Its curvature is overestimated, by twice along x and by three times along y: Newton's steps
+  // leave a half and two thirds of the way.
+  const auto flat = [](const ChartVector& p, int evaluation) {
+    Evaluation result = Paraboloid(p, evaluation);
+    result.derivatives.hessian.m[0][0] = -4.0;
+    result.derivatives.hessian.m[1][1] = -6.0;
+    return result;
+  };
+  AlignJob job = Job();
+  job.profile.stages[0].step_floor = false;
+  job.profile.stages[0].max_iterations = 60;
+  FunctionEvaluator plain_evaluator(flat);
+  const AlignResult plain = Search(job, plain_evaluator);
+  job.profile.stages[0].curvature = Curvature::kReweighted;
+  FunctionEvaluator evaluator(flat);
+  const AlignResult result = Search(job, evaluator);
+  EXPECT_LE(3 * result.iterations, 2 * plain.iterations);
+  EXPECT_EQ(result.termination, Termination::kConverged);
+  EXPECT_LE((result.map_T_base.translation - Eigen::Vector3d(1, 2, 0)).norm(), 1e-6);
+  // Newton's step there, not the one that was taken.
+  EXPECT_LE(
+      (result.trace[2].hessian * result.trace[2].newton_step + result.trace[2].gradient).norm(),
+      1e-12);
+}
+
+TEST(NewtonSearchTest, AccelerationKeepsToStepsThatClimb) {
+  // A ridge along x: the steps hardly change, so that extrapolating them leads far away.
+  const auto ridge = [](const ChartVector& p, int) {
+    ChartVector gradient = ChartVector::Zero();
+    gradient[0] = 1.0 - 1e-6 * p[0];
+    return Make(p[0] - 5e-7 * p[0] * p[0], gradient, -100.0);
+  };
+  AlignJob job = Job();
+  job.profile.stages[0].step_floor = false;
+  job.profile.stages[0].curvature = Curvature::kReweighted;
+  job.profile.stages[0].max_iterations = 20;
+  FunctionEvaluator evaluator(ridge);
+  const AlignResult result = Search(job, evaluator);
+  EXPECT_EQ(result.termination, Termination::kMaxIterations);
+  for (const IterationTrace& step : result.trace)
+    EXPECT_DOUBLE_EQ(step.step_length, step.newton_step_norm);
+}
+
 TEST(NewtonSearchTest, CancellingMidwayKeepsTheBestSoFar) {
   auto cancelled = std::make_shared<std::atomic<bool>>(false);
   FunctionEvaluator evaluator([&](const ChartVector& p, int evaluation) {
