@@ -24,6 +24,12 @@
 
 namespace voxloc::client {
 
+// The side of the squares that a large cloud is cut into. Within the 20 to 100 m of Autoware's
+// maps: 250,000 points at one each 0.1 m on flat ground.
+constexpr double kTileSize_m = 50.0;
+// No map is further from zero: UTM's northings end at 1e7 m.
+constexpr double kMaxMapCoordinate_m = 1e7;
+
 struct UploadTile {
   std::string id;
   // Returns the points in the map frame, the same at every call. Called to send them or to compute

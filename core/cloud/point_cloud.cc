@@ -13,6 +13,16 @@ void PointCloud::Reserve(size_t count) {
   z.reserve(count);
 }
 
+std::optional<Eigen::Vector3d> OriginFor(const Eigen::Vector3d& point) {
+  constexpr double kFloatReach_m = 2048.0;
+  constexpr double kReach_m = 1e8;
+  if (!point.allFinite()) return std::nullopt;
+  const double distance_m = point.cwiseAbs().maxCoeff();
+  if (distance_m > kReach_m) return std::nullopt;
+  if (distance_m <= kFloatReach_m) return Eigen::Vector3d::Zero();
+  return point.array().round();
+}
+
 Bounds ComputeBounds(const PointCloud& cloud) {
   Bounds bounds;
   Eigen::Vector3f min = Eigen::Vector3f::Constant(std::numeric_limits<float>::infinity());

@@ -13,6 +13,7 @@
 #include <Eigen/Core>
 #include <cmath>
 #include <cstddef>
+#include <optional>
 #include <vector>
 
 #include "core/geometry/pose.h"
@@ -47,6 +48,12 @@ struct PointCloud {
     z.push_back(offset_z);
   }
 };
+
+// The origin of a cloud whose points are given in double, this one the first: zero up to 2048 m
+// from it, where float32 has steps of at most 0.12 mm, else the point in whole metres. nullopt for
+// a point that chooses none: one that is not finite, or over 1e8 m from zero, beyond any coordinate
+// on Earth in any frame in use.
+[[nodiscard]] std::optional<Eigen::Vector3d> OriginFor(const Eigen::Vector3d& point);
 
 // Smallest and largest coordinates of the finite points, with the origin added.
 struct Bounds {

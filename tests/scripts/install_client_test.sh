@@ -19,16 +19,9 @@ fi
 folder=$(mktemp -d)
 server=
 trap '[[ -z $server ]] || kill "$server" 2>/dev/null; rm -rf "$folder"' EXIT
-failures=0
-fail() { echo "FAILED $1"; failures=$((failures + 1)); }
-
-cmake --install "$build" --component client --prefix "$folder/prefix" >"$folder/install.log"
-if grep -q "$PWD" -r "$folder/prefix" --include='*.cmake' --include='*.pc'; then
-  fail 'the package names the source folder'
-fi
-cmake -G Ninja -S clients/cpp/example -B "$folder/example" -DCMAKE_PREFIX_PATH="$folder/prefix" \
-  -DCMAKE_CXX_COMPILER_LAUNCHER="$(command -v ccache || true)" >"$folder/configure.log"
-cmake --build "$folder/example" >"$folder/build.log" 2>&1 || { cat "$folder/build.log"; fail 'CMake'; }
+# shellcheck source=tests/scripts/installed_example.sh
+source tests/scripts/installed_example.sh
+install_and_build client clients/cpp/example
 
 "$build/bin/voxlocd" --listen=127.0.0.1:0 --metrics-listen=127.0.0.1:0 --engine=cpu \
   --ready-file="$folder/ready.json" >"$folder/server.log" 2>&1 &
@@ -47,12 +40,7 @@ expect() {
 }
 expect "$folder/example/track_scans"
 
-if command -v pkg-config >/dev/null; then
-  # A compiler's flags are words.
-  read -ra flags <<<"$(PKG_CONFIG_PATH=$(dirname "$(find "$folder/prefix" -name voxloc-client.pc)") \
-    pkg-config --cflags --libs voxloc-client)"
-  c++ -std=c++17 clients/cpp/example/track_scans.cc -o "$folder/by_pkg_config" "${flags[@]}" ||
-    fail 'pkg-config'
+if build_by_pkg_config voxloc-client clients/cpp/example/track_scans.cc; then
   expect "$folder/by_pkg_config"
 fi
 ((failures == 0))

@@ -14,16 +14,9 @@ fi
 
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
-failures=0
-fail() { echo "FAILED $1"; failures=$((failures + 1)); }
-
-cmake --install "$build" --component library --prefix "$folder/prefix" >"$folder/install.log"
-if grep -q "$PWD" -r "$folder/prefix" --include='*.cmake' --include='*.pc' --include='*.h'; then
-  fail 'the package names the source folder'
-fi
-cmake -G Ninja -S voxloc/example -B "$folder/example" -DCMAKE_PREFIX_PATH="$folder/prefix" \
-  -DCMAKE_CXX_COMPILER_LAUNCHER="$(command -v ccache || true)" >"$folder/configure.log"
-cmake --build "$folder/example" >"$folder/build.log" 2>&1 || { cat "$folder/build.log"; fail 'CMake'; }
+# shellcheck source=tests/scripts/installed_example.sh
+source tests/scripts/installed_example.sh
+install_and_build library voxloc/example
 
 "$build/bin/voxloc" simulate --size 100 --scans 12 "$folder/town" >/dev/null
 read -r x y z yaw < <(awk 'NR == 1 {print $4, $8, $12, atan2($5, $1) * 180 / 3.14159265}' "$folder/town/poses.txt")
@@ -38,12 +31,7 @@ expect() {
 }
 expect "$folder/example/track_folder"
 
-if command -v pkg-config >/dev/null; then
-  # A compiler's flags are words.
-  read -ra flags <<<"$(PKG_CONFIG_PATH=$(dirname "$(find "$folder/prefix" -name voxloc.pc)") \
-    pkg-config --cflags --libs voxloc)"
-  c++ -std=c++17 voxloc/example/track_folder.cc -o "$folder/by_pkg_config" "${flags[@]}" ||
-    fail 'pkg-config'
+if build_by_pkg_config voxloc voxloc/example/track_folder.cc; then
   LD_LIBRARY_PATH=$(dirname "$(find "$folder/prefix" -name libvoxloc.so)")
   export LD_LIBRARY_PATH
   expect "$folder/by_pkg_config"

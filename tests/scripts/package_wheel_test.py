@@ -126,7 +126,7 @@ class Wheel(unittest.TestCase):
             self.assertFalse([name for name in names if "__pycache__" in name])
             licences = [name for name in names if "/licenses/" in name]
             self.assertGreater(len(licences), 20)
-            for name in ("voxloc/py.typed", "voxloc/_native.pyi", "voxloc/voxloc.v1.binpb"):
+            for name in ("voxloc/py.typed", "voxloc/_native.pyi", "voxloc/messages.pyi", "voxloc/voxloc.v1.binpb"):
                 self.assertIn(name, names)
 
     def test_the_same_input_gives_the_same_bytes(self):

@@ -162,6 +162,9 @@ class Library(town_drive.TownDrive):
             far = self.scan.astype(np.float64) + [1e6, 0.0, 0.0]
             voxloc.io.write_pcd(path, far)
             np.testing.assert_allclose(voxloc.io.read_cloud(path), far, atol=1e-3)
+            for invalid in (np.nan, 1e9):
+                voxloc.io.write_pcd(path, np.insert(far, 0, invalid, axis=0))
+                np.testing.assert_allclose(voxloc.io.read_cloud(path)[1:], far, atol=1e-3)
             with self.assertRaisesRegex(FileNotFoundError, "none.pcd"):
                 voxloc.io.read_cloud(os.path.join(folder, "none.pcd"))
             with open(path, "w", encoding="utf-8") as file:

@@ -27,9 +27,6 @@ namespace {
 
 using Numbers = py::array_t<double, py::array::c_style | py::array::forcecast>;
 
-// Beyond it, points of double precision are kept around an origin: as ReadCloud does.
-constexpr double kFloatReachM = 2048.0;
-
 [[noreturn]] void Raise(const absl::Status& status) {
   const std::string message(status.message());
   switch (status.code()) {
@@ -64,28 +61,29 @@ std::string ShapeOf(const py::array& array) {
 }
 
 template <typename Coordinate>
+Coordinate At(const py::array& points, py::ssize_t i, py::ssize_t axis) {
+  Coordinate value;
+  std::memcpy(
+      &value,
+      static_cast<const char*>(points.data()) + i * points.strides(0) + axis * points.strides(1),
+      sizeof(value));
+  return value;
+}
+
+template <typename Coordinate>
 void ReadPoints(const py::array& points, const Eigen::Vector3d& origin, PointCloud& cloud) {
-  const auto* const data = static_cast<const char*>(points.data());
   const auto at = [&](py::ssize_t i, py::ssize_t axis) {
-    Coordinate value;
-    std::memcpy(&value, data + i * points.strides(0) + axis * points.strides(1), sizeof(value));
-    return static_cast<float>(static_cast<double>(value) - origin[axis]);
+    return static_cast<float>(static_cast<double>(At<Coordinate>(points, i, axis)) - origin[axis]);
   };
   for (py::ssize_t i = 0; i < points.shape(0); ++i) cloud.PushBack(at(i, 0), at(i, 1), at(i, 2));
 }
 
-// Where the first finite point lies far from zero: that point, in whole metres.
+// As ReadCloud chooses it.
 Eigen::Vector3d OriginOf(const py::array& points) {
-  const auto* const data = static_cast<const char*>(points.data());
   for (py::ssize_t i = 0; i < points.shape(0); ++i) {
-    Eigen::Vector3d point;
-    for (py::ssize_t axis = 0; axis < 3; ++axis) {
-      std::memcpy(&point[axis], data + i * points.strides(0) + axis * points.strides(1),
-                  sizeof(double));
-    }
-    if (!point.allFinite()) continue;
-    if (point.cwiseAbs().maxCoeff() <= kFloatReachM) break;
-    return point.array().round();
+    const std::optional<Eigen::Vector3d> origin =
+        OriginFor({At<double>(points, i, 0), At<double>(points, i, 1), At<double>(points, i, 2)});
+    if (origin.has_value()) return *origin;
   }
   return Eigen::Vector3d::Zero();
 }

@@ -34,9 +34,6 @@ namespace {
 // replaces, checks and keeps as one, and what is in memory as one here.
 constexpr uint64_t kMaxSingleTile_points = 5'000'000;
 
-// Within the 20 to 100 m of Autoware's maps: 250,000 points at one each 0.1 m on flat ground.
-constexpr double kTileSizeOfLargeClouds_m = 50.0;
-
 struct MapLoadFlags {
   ServerFlags server;
   CommitFlags commit;
@@ -98,8 +95,8 @@ absl::StatusOr<double> TileSizeOf(const MapLoadFlags& options,
   if (reader.points() <= kMaxSingleTile_points) return 0.0;
   absl::FPrintF(stderr,
                 "%s has %s points and is cut into tiles of %g m (--tile-size 0: one tile)\n",
-                sources[0].path, GroupDigits(reader.points()), kTileSizeOfLargeClouds_m);
-  return kTileSizeOfLargeClouds_m;
+                sources[0].path, GroupDigits(reader.points()), client::kTileSize_m);
+  return client::kTileSize_m;
 }
 
 absl::StatusOr<TileSpill> CreateSpill(const MapLoadFlags& options, double tile_size_m) {
@@ -176,9 +173,8 @@ absl::StatusOr<MapLoadPlan> PlanBagLoad(const MapLoadFlags& options) {
   VOXLOC_ASSIGN_OR_RETURN(const std::unique_ptr<bag::Drive> drive,
                           OpenDrive(std::move(drive_options), options.base_T_sensor));
   VOXLOC_ASSIGN_OR_RETURN(const std::unique_ptr<bag::DriveClouds> clouds, drive->ReadClouds());
-  VOXLOC_ASSIGN_OR_RETURN(
-      TileSpill spill,
-      CreateSpill(options, options.tile_size_m.value_or(kTileSizeOfLargeClouds_m)));
+  VOXLOC_ASSIGN_OR_RETURN(TileSpill spill,
+                          CreateSpill(options, options.tile_size_m.value_or(client::kTileSize_m)));
   TileCutter cutter(options.map, drive->scans().size(), std::move(spill));
   const std::optional<Pose>& base_T_sensor = drive->base_T_sensor();
   std::optional<Pose> last_map_T_base;

@@ -28,10 +28,9 @@ constexpr size_t kMaxSquares = 4'000'000;
 // Metadata gives corners in whole metres or so.
 constexpr double kDeclaredMargin_m = 1.0;
 
-// No map that is driven in is larger, or further from zero: UTM's northings end at 1e7 m.
+// No map that is driven in is larger.
 constexpr double kMaxExtent_m = 200e3;
 constexpr double kMaxHeight_m = 5e3;
-constexpr double kMaxCoordinate_m = 1e7;
 // The least share of the bounds' area that has points. A road of 50 km across them has 0.4 %.
 constexpr double kMinFilledRatio = 1e-3;
 
@@ -168,7 +167,7 @@ std::vector<std::string> MapSurvey::Warnings() const {
   if (all.finite_points == 0) return warnings;
   const Eigen::Vector3d extent = all.max - all.min;
   const double furthest_m = std::max(all.min.cwiseAbs().maxCoeff(), all.max.cwiseAbs().maxCoeff());
-  if (furthest_m > kMaxCoordinate_m) {
+  if (furthest_m > client::kMaxMapCoordinate_m) {
     warnings.push_back(absl::StrFormat("points are up to %.4g m from zero", furthest_m));
   }
   if (extent.head<2>().maxCoeff() > kMaxExtent_m || extent.z() > kMaxHeight_m) {

@@ -25,19 +25,22 @@ from typing import TYPE_CHECKING, Any
 from voxloc.pose import Pose
 
 if TYPE_CHECKING:
-    from voxloc import aio, io, messages
-    from voxloc._route import ReconnectOptions
-    from voxloc._security import ChannelOptions
-    from voxloc.cells import Cells
-    from voxloc.client import Client
-    from voxloc.errors import Error, NoResult, SessionClosed
-    from voxloc.localizer import Alignment, Localizer, Location, Map, Scores, align
-    from voxloc.result import FusedPose, Hypothesis, PoseScores, Result, SearchResult, Status
-    from voxloc.scan import Scan, SensorCloud, Setup, decode_cloud
-    from voxloc.server import Server, serve
-    from voxloc.session import Session
-    from voxloc.tile import Tile, tile_digest
-    from voxloc.watch import MapWatch
+    # `as`: for type checkers, the names are the package's to give.
+    from voxloc import aio as aio, io as io, messages as messages
+    from voxloc._route import ReconnectOptions as ReconnectOptions
+    from voxloc._security import ChannelOptions as ChannelOptions
+    from voxloc.cells import Cells as Cells
+    from voxloc.client import Client as Client
+    from voxloc.errors import Error as Error, NoResult as NoResult, SessionClosed as SessionClosed
+    from voxloc.localizer import (Alignment as Alignment, Localizer as Localizer, Location as Location, Map as Map,
+                                  Scores as Scores, align as align)
+    from voxloc.result import (FusedPose as FusedPose, Hypothesis as Hypothesis, PoseScores as PoseScores,
+                               Result as Result, SearchResult as SearchResult, Status as Status)
+    from voxloc.scan import (Scan as Scan, SensorCloud as SensorCloud, Setup as Setup, decode_cloud as decode_cloud)
+    from voxloc.server import Server as Server, serve as serve
+    from voxloc.session import Session as Session
+    from voxloc.tile import Tile as Tile, tile_digest as tile_digest
+    from voxloc.watch import MapWatch as MapWatch
 
 __version__ = "0.1.0"
 

@@ -20,12 +20,8 @@
 namespace voxloc::ros {
 namespace {
 
-// As `voxloc map load` cuts large clouds.
-constexpr double kTileSizeM = 50.0;
 // 250 km2 of tiles. More are a map whose points lie far from each other by mistake.
 constexpr size_t kMaxTiles = 100'000;
-// No map is farther from zero: UTM's northings end at 1e7 m.
-constexpr double kMaxCoordinateM = 1e7;
 // For each answer: the commit of a large map takes tens of seconds.
 constexpr double kAnswerTimeoutS = 120.0;
 // After so many broken connections an attempt ends.
@@ -70,7 +66,7 @@ absl::StatusOr<TopicMap::WaitingMap> TopicMap::Read(const PointCloud2View& cloud
   CloudEncodingOptions options;
   options.encoding = CloudEncoding::kFloat32;
   options.preparation.drop_not_finite = true;
-  const Eigen::Vector3d farthest = Eigen::Vector3d::Constant(kMaxCoordinateM);
+  const Eigen::Vector3d farthest = Eigen::Vector3d::Constant(client::kMaxMapCoordinate_m);
   options.preparation.crop_base = CloudPreparation::Box{-farthest, farthest};
   VOXLOC_ASSIGN_OR_RETURN(const EncodedCloud encoded, EncodeCloud(cloud, std::nullopt, options));
   if (encoded.sent == 0) {
@@ -151,11 +147,14 @@ absl::Status TopicMap::CutIntoTiles(WaitingMap& map) const {
   std::map<std::pair<int, int>, PointCloud> cut;
   const PointCloud& all = *map.points_map;
   for (size_t i = 0; i < all.size(); ++i) {
-    const auto index = [](float value) { return static_cast<int>(std::floor(value / kTileSizeM)); };
+    const auto index = [](float value) {
+      return static_cast<int>(std::floor(value / client::kTileSize_m));
+    };
     cut[{index(all.x[i]), index(all.y[i])}].PushBack(all.x[i], all.y[i], all.z[i]);
     if (cut.size() > kMaxTiles) {
       return absl::InvalidArgumentError(absl::StrCat("the map must have points in at most ",
-                                                     kMaxTiles, " squares of ", kTileSizeM, " m"));
+                                                     kMaxTiles, " squares of ", client::kTileSize_m,
+                                                     " m"));
     }
   }
   map.points = all.size();
@@ -167,9 +166,9 @@ absl::Status TopicMap::CutIntoTiles(WaitingMap& map) const {
       return *points;
     };
     // As `voxloc map load` names them: the lowest corner in metres, such as "x-50_y100".
-    map.tiles.push_back(
-        {absl::StrCat("x", index.first * kTileSizeM, "_y", index.second * kTileSizeM), load,
-         DigestOf(*points)});
+    map.tiles.push_back({absl::StrCat("x", index.first * client::kTileSize_m, "_y",
+                                      index.second * client::kTileSize_m),
+                         load, DigestOf(*points)});
   }
   return absl::OkStatus();
 }

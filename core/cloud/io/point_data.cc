@@ -21,11 +21,6 @@
 namespace voxloc {
 namespace {
 
-// Float32 steps are 0.12 mm below this distance and 0.24 mm above it.
-constexpr double kMaxFloatDistance_m = 2048.0;
-// Beyond any coordinate on Earth in any frame in use: an invalid point, not used as the origin.
-constexpr double kMaxOriginDistance_m = 1e8;
-
 // Collects points given in double into a PointCloud, and chooses its origin.
 class CloudBuilder {
  public:
@@ -39,7 +34,10 @@ class CloudBuilder {
   }
 
   void Add(const Eigen::Vector3d& point) {
-    if (!origin_.has_value()) ChooseOrigin(point);
+    if (!origin_.has_value()) {
+      origin_ = OriginFor(point);
+      if (origin_.has_value()) cloud_.origin = *origin_;
+    }
     const Eigen::Vector3f offset = (point - cloud_.origin).cast<float>();
     cloud_.PushBack(offset.x(), offset.y(), offset.z());
   }
@@ -51,14 +49,6 @@ class CloudBuilder {
   [[nodiscard]] PointCloud Take() && { return std::move(cloud_); }
 
  private:
-  void ChooseOrigin(const Eigen::Vector3d& point) {
-    if (!point.allFinite()) return;
-    const double distance = point.cwiseAbs().maxCoeff();
-    if (distance > kMaxOriginDistance_m) return;
-    if (distance > kMaxFloatDistance_m) cloud_.origin = point.array().round();
-    origin_ = cloud_.origin;
-  }
-
   PointCloud cloud_;
   std::optional<Eigen::Vector3d> origin_;  // once it is chosen
 };
