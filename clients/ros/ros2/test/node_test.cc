@@ -157,7 +157,8 @@ TEST_F(NodeTest, SaysWhyAScanIsNotAligned) {
   // Inactive.
   int64_t stamp_ns = 0;
   std::optional<diagnostic_msgs::msg::DiagnosticStatus> status;
-  for (int i = 0; i < 100 && !status; ++i) {  // until the topics have found each other
+  // Until the topics have found each other, and /tf_static has come.
+  for (int i = 0; i < 100 && (!status || Value(*status, "is_activated").empty()); ++i) {
     stamp_ns = Send(BaseOfScan(0), NextStampNs());
     status = vehicle_->StatusOf(stamp_ns, kMatchingTimeoutS);
   }
