@@ -60,10 +60,13 @@ class Player {
                                                      " scans must have a pose and a guess (got ",
                                                      truth->size(), " and ", guesses->size(), ")"));
     }
-    if (!peer_.AwaitNode(timeout())) {
+    if (flags_.odometry.empty() && !peer_.AwaitNode(timeout())) {
       return absl::UnavailableError(
           "no node subscribes to points_raw and ekf_pose_with_covariance and serves ndt_align_srv "
           "and trigger_node_srv");
+    }
+    if (!peer_.AwaitReaders(timeout())) {
+      return absl::UnavailableError("no node subscribes to points_raw and initialpose");
     }
     const size_t count =
         flags_.max_scans == 0 ? files->size() : std::min(flags_.max_scans, files->size());
