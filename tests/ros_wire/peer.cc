@@ -154,15 +154,20 @@ absl::StatusOr<std::unique_ptr<Peer>> Peer::Create(dds_domainid_t domain,
   return std::unique_ptr<Peer>(new Peer(std::move(parts)));
 }
 
-bool Peer::AwaitNode(absl::Duration timeout) {
+bool Peer::AwaitReaders(absl::Duration timeout) {
   return Eventually(
       [this] {
         return parts_->clouds.readers() > 0 &&
                parts_->ekf_poses.readers() + parts_->given_poses.readers() > 0 &&
-               (parts_->prefix.empty() || parts_->incumbent_poses.readers() > 0) &&
-               parts_->align.IsAvailable() && parts_->trigger.IsAvailable();
+               (parts_->prefix.empty() || parts_->incumbent_poses.readers() > 0);
       },
       timeout);
+}
+
+bool Peer::AwaitNode(absl::Duration timeout) {
+  return AwaitReaders(timeout) &&
+         Eventually([this] { return parts_->align.IsAvailable() && parts_->trigger.IsAvailable(); },
+                    timeout);
 }
 
 bool Peer::AwaitReaderOfSecondLidar(absl::Duration timeout) {

@@ -69,7 +69,9 @@ class Peer {
                                                                     const std::string& prefix = "");
   ~Peer();
 
-  // Whether somebody reads clouds and poses of a filter or of a person, and serves both services.
+  // Whether somebody reads clouds and poses of a filter or of a person. A node has both services
+  // too, which the peer finds only with rmw_cyclonedds.
+  [[nodiscard]] bool AwaitReaders(absl::Duration timeout);
   [[nodiscard]] bool AwaitNode(absl::Duration timeout);
   // Whether somebody reads the second LiDAR, or twists of both types.
   [[nodiscard]] bool AwaitReaderOfSecondLidar(absl::Duration timeout);

@@ -110,10 +110,12 @@ class ServiceClient {
     };
     const absl::Time deadline = absl::Now() + timeout;
     bool answered = false;
+    absl::Duration repeat = kFirstRepeat;
     do {
       dds_write(ends_.writer, &request);
-      const absl::Time until = has_server_ ? deadline : std::min(deadline, absl::Now() + kRepeat);
+      const absl::Time until = has_server_ ? deadline : std::min(deadline, absl::Now() + repeat);
       answered = mutex_.AwaitWithDeadline(absl::Condition(&is_answered), until);
+      repeat *= 2;
     } while (!answered && absl::Now() < deadline);
     has_server_ = has_server_ || answered;
     waiting_.erase(seq);
@@ -121,8 +123,9 @@ class ServiceClient {
   }
 
  private:
-  // Longer than a server takes for its answer.
-  static constexpr absl::Duration kRepeat = absl::Seconds(5);
+  // Longer than a server takes for its answer. Each wait is twice the one before: to a server that
+  // takes longer, each repetition is another request, of which the node refuses more than 4.
+  static constexpr absl::Duration kFirstRepeat = absl::Seconds(5);
 
   void Take(const Response& response) {
     const absl::MutexLock lock(&mutex_);

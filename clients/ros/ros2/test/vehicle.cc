@@ -7,6 +7,7 @@
 #include <autoware_internal_debug_msgs/msg/int32_stamped.hpp>
 #include <cstring>
 #include <geometry_msgs/msg/pose_array.hpp>
+#include <geometry_msgs/msg/twist_with_covariance_stamped.hpp>
 #include <random>
 #include <utility>
 #include <visualization_msgs/msg/marker_array.hpp>
@@ -22,6 +23,7 @@ using diagnostic_msgs::msg::DiagnosticArray;
 using geometry_msgs::msg::PoseArray;
 using geometry_msgs::msg::PoseStamped;
 using geometry_msgs::msg::PoseWithCovarianceStamped;
+using geometry_msgs::msg::TwistWithCovarianceStamped;
 using sensor_msgs::msg::PointCloud2;
 using visualization_msgs::msg::MarkerArray;
 
@@ -118,6 +120,9 @@ Vehicle::Vehicle(const std::string& name, const Pose& base_T_sensor, bool shadow
         } else {
           Count<PoseWithCovarianceStamped>(info.name);
         }
+        break;
+      case ros::MessageType::kTwistWithCovarianceStamped:
+        Count<TwistWithCovarianceStamped>(info.name);
         break;
       case ros::MessageType::kPoseArray:
         Count<PoseArray>(info.name);
