@@ -27,6 +27,10 @@ using TileReceiver = std::function<absl::Status(const v1::TileInfo& tile, PointC
 // Takes a part of the cells of a region; an error ends the call with it.
 using CellReceiver = std::function<absl::Status(const v1::GetCellsResponse& part)>;
 
+// Tiles that a call of GetTiles should ask for: few enough that it is soon over, of the 10,000 that
+// it may.
+inline constexpr int kTilesACall = 1000;
+
 class MapClient {
  public:
   explicit MapClient(Channel channel) : channel_(std::move(channel)) {}

@@ -42,6 +42,7 @@ void BuildCommands(CLI::App* app, const std::vector<std::string>& arguments, Wor
   AddMapCommands(map, chosen);
   AddMapCopyCommands(map, chosen);
   AddMapCellsCommand(map, chosen);
+  AddMapDiffCommand(map, chosen);
   AddAlignCommand(app, chosen);
   AddLocateCommand(app, chosen);
   AddReplayCommand(app, CommandLineText(arguments), chosen);

@@ -70,6 +70,7 @@ void AddMapCommands(CLI::App* parent, Work* chosen);
 // map export and import.
 void AddMapCopyCommands(CLI::App* parent, Work* chosen);
 void AddMapCellsCommand(CLI::App* parent, Work* chosen);
+void AddMapDiffCommand(CLI::App* parent, Work* chosen);
 // admin sessions, config, log-level, drain, undrain and captures.
 void AddAdminCommands(CLI::App* parent, Work* chosen);
 void AddBagInfoCommand(CLI::App* parent, Work* chosen);

@@ -29,9 +29,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Tiles that one call asks for: few enough that a call is soon over, of the 10,000 that it may.
-constexpr int kTilesACall = 1000;
-
 // About 70 s: a server that is restarted is back by then.
 constexpr int kMaxAttempts = 20;
 
@@ -130,7 +127,7 @@ class Export {
     request.set_revision(manifest_.revision);
     for (const auto& [id, number] : missing_) {
       request.add_tile_ids(id);
-      if (request.tile_ids_size() == kTilesACall) break;
+      if (request.tile_ids_size() == client::kTilesACall) break;
     }
     const auto receive = [this](const v1::TileInfo& info, const PointCloud& cloud) {
       const auto found = missing_.find(info.tile_id());

@@ -1,0 +1,298 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include <algorithm>
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "clients/cli/commands/commands.h"
+#include "clients/cli/flags/option.h"
+#include "clients/cli/flags/request_flags.h"
+#include "clients/cli/map/changed_cubes_file.h"
+#include "clients/cli/output/output.h"
+#include "clients/cli/output/terminal.h"
+#include "clients/cpp/map_client.h"
+#include "clients/dataset/cloud_sources.h"
+#include "clients/dataset/map_diff.h"
+#include "core/status/try.h"
+
+namespace voxloc::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct MapDiffFlags {
+  ServerFlags server;
+  std::string before;
+  std::string after;
+  double cube_m = 0.5;
+  uint64_t min_points = 3;
+  size_t places = 20;
+  std::string output;
+};
+
+// One of the two maps: a revision on the server, or clouds on the disk.
+struct Side {
+  std::string text;  // as it was given
+  std::string map;   // empty: clouds
+  uint64_t revision = 0;
+  std::map<std::string, v1::TileInfo> tiles;  // of a revision
+  std::vector<TileSource> clouds;
+};
+
+// How many tiles of the maps are in one of them, in both with other content, and in both alike.
+struct TileCounts {
+  size_t came = 0;
+  size_t went = 0;
+  size_t changed = 0;
+  size_t same = 0;
+};
+
+absl::StatusOr<Side> CloudsSide(const std::string& path) {
+  Side side;
+  side.text = path;
+  const fs::path tiles = fs::path(path) / "tiles";  // of voxloc map export
+  VOXLOC_ASSIGN_OR_RETURN(side.clouds,
+                          ResolveMapSources({fs::is_directory(tiles) ? tiles.string() : path}));
+  return side;
+}
+
+absl::StatusOr<Side> RevisionSide(const std::string& text, const client::MapClient& client,
+                                  double timeout_s) {
+  Side side;
+  side.text = text;
+  v1::ListTilesRequest request;
+  const size_t at = text.rfind('@');
+  side.map = text.substr(0, at);
+  if (at != std::string::npos) {
+    uint64_t revision = 0;
+    if (!absl::SimpleAtoi(text.substr(at + 1), &revision) || revision == 0) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("'", text,
+                       "' must be a file, a directory, a map, or MAP@REVISION with a "
+                       "revision of 1 or more"));
+    }
+    request.set_revision(revision);
+  }
+  request.set_map(side.map);
+  VOXLOC_ASSIGN_OR_RETURN(const v1::ListTilesResponse list, client.ListTiles(request, timeout_s));
+  side.revision = list.map_revision();
+  side.text = absl::StrCat(side.map, "@", side.revision);
+  for (const v1::TileInfo& tile : list.tiles()) side.tiles[tile.tile_id()] = tile;
+  return side;
+}
+
+bool Touches(const v1::Box& a, const v1::Box& b, double margin_m) {
+  return a.min().x() <= b.max().x() + margin_m && b.min().x() <= a.max().x() + margin_m &&
+         a.min().y() <= b.max().y() + margin_m && b.min().y() <= a.max().y() + margin_m &&
+         a.min().z() <= b.max().z() + margin_m && b.min().z() <= a.max().z() + margin_m;
+}
+
+// The tiles of a revision whose points are needed to find what changed from the other: those that
+// the other does not have alike, and those within a cube of any such tile of either.
+class NeededTiles {
+ public:
+  NeededTiles(const Side& before, const Side& after, double cube_m) : cube_m_(cube_m) {
+    for (const auto& [id, tile] : before.tiles) {
+      const auto other = after.tiles.find(id);
+      if (other == after.tiles.end()) {
+        ++counts_.went;
+        Add(tile);
+      } else if (other->second.sha256() != tile.sha256()) {
+        ++counts_.changed;
+        Add(tile);
+        Add(other->second);
+      } else {
+        ++counts_.same;
+      }
+    }
+    for (const auto& [id, tile] : after.tiles) {
+      if (before.tiles.count(id) > 0) continue;
+      ++counts_.came;
+      Add(tile);
+    }
+  }
+
+  [[nodiscard]] std::vector<std::string> Of(const Side& side) const {
+    std::vector<std::string> ids;
+    for (const auto& [id, tile] : side.tiles) {
+      const bool near = std::any_of(changed_.begin(), changed_.end(), [&](const v1::Box& box) {
+        return tile.has_bounds() && Touches(tile.bounds(), box, cube_m_);
+      });
+      if (near || changed_ids_.count(id) > 0) ids.push_back(id);
+    }
+    return ids;
+  }
+
+  [[nodiscard]] const TileCounts& counts() const { return counts_; }
+
+ private:
+  void Add(const v1::TileInfo& tile) {
+    changed_ids_.insert(tile.tile_id());
+    if (tile.has_bounds()) changed_.push_back(tile.bounds());
+  }
+
+  const double cube_m_;
+  TileCounts counts_;
+  std::set<std::string> changed_ids_;
+  std::vector<v1::Box> changed_;
+};
+
+absl::Status FetchTiles(const client::MapClient& client, const Side& side,
+                        const std::vector<std::string>& ids, double timeout_s, CubeMap& cubes) {
+  ProgressBar bar(absl::StrCat("reading ", side.text), "tiles", ids.size());
+  size_t done = 0;
+  while (done < ids.size()) {
+    v1::GetTilesRequest request;
+    request.set_map(side.map);
+    request.set_revision(side.revision);
+    const size_t end = std::min(ids.size(), done + client::kTilesACall);
+    for (size_t i = done; i < end; ++i) request.add_tile_ids(ids[i]);
+    const auto receive = [&](const v1::TileInfo&, const PointCloud& cloud_map) {
+      bar.Update(++done);
+      return cubes.Add(cloud_map);
+    };
+    VOXLOC_TRY(client.GetTiles(request, receive, timeout_s).status());
+    if (done < end) {
+      return absl::DataLossError(
+          absl::StrCat("the server sent ", done, " of ", end, " tiles of ", side.text));
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::Status ReadClouds(const Side& side, CubeMap& cubes) {
+  ProgressBar bar(absl::StrCat("reading ", side.text), "clouds", side.clouds.size());
+  for (size_t i = 0; i < side.clouds.size(); ++i) {
+    VOXLOC_ASSIGN_OR_RETURN(const PointCloud cloud_map, LoadTile(side.clouds[i]));
+    VOXLOC_TRY(cubes.Add(cloud_map));
+    bar.Update(i + 1);
+  }
+  return absl::OkStatus();
+}
+
+Json PlaceJson(const ChangedPlace& place) {
+  return {{"kind", place.came ? "came" : "went"},
+          {"position", VectorJson(place.mean_map)},
+          {"min", VectorJson(place.min_map)},
+          {"max", VectorJson(place.max_map)},
+          {"points", place.points},
+          {"cubes", place.cubes}};
+}
+
+std::string PlacesText(const std::vector<ChangedPlace>& places, size_t most) {
+  if (places.empty()) return "";
+  TextTable table("place|>x, m|>y, m|>z, m|>length, m|>width, m|>height, m|>points");
+  const size_t shown = std::min(most, places.size());
+  for (size_t i = 0; i < shown; ++i) {
+    const ChangedPlace& place = places[i];
+    const Eigen::Vector3d size = place.max_map - place.min_map;
+    std::vector<std::string> cells = {place.came ? "came" : "went"};
+    for (const double value : {place.mean_map.x(), place.mean_map.y(), place.mean_map.z(), size.x(),
+                               size.y(), size.z()}) {
+      cells.push_back(absl::StrFormat("%.1f", value));
+    }
+    cells.push_back(GroupDigits(place.points));
+    table.AddRow(std::move(cells));
+  }
+  return absl::StrCat("\n", table.Text(),
+                      shown < places.size() ? absl::StrFormat("and %d more; --places shows them\n",
+                                                              places.size() - shown)
+                                            : "");
+}
+
+absl::StatusOr<ExitCode> DiffTwoMaps(const MapDiffFlags& options) {
+  const double timeout_s = options.server.timeout_s;
+  std::optional<client::MapClient> client;
+  std::vector<Side> sides;
+  for (const std::string& text : {options.before, options.after}) {
+    std::error_code error;
+    if (fs::exists(text, error)) {
+      VOXLOC_ASSIGN_OR_RETURN(sides.emplace_back(), CloudsSide(text));
+      continue;
+    }
+    if (!client.has_value()) {
+      VOXLOC_ASSIGN_OR_RETURN(client::Channel channel, Connect(options.server));
+      client.emplace(std::move(channel));
+    }
+    VOXLOC_ASSIGN_OR_RETURN(sides.emplace_back(), RevisionSide(text, *client, timeout_s));
+  }
+  const bool by_tiles = !sides[0].map.empty() && !sides[1].map.empty();
+  const NeededTiles needed(sides[0], sides[1], options.cube_m);
+  std::vector<CubeMap> cubes(2, CubeMap(options.cube_m));
+  for (size_t i = 0; i < 2; ++i) {
+    const Side& side = sides[i];
+    // Beside clouds every tile counts as changed.
+    VOXLOC_TRY(side.map.empty() ? ReadClouds(side, cubes[i])
+                                : FetchTiles(*client, side, needed.Of(side), timeout_s, cubes[i]));
+  }
+  const MapDiff diff = DiffMaps(cubes[0], cubes[1], options.min_points);
+  const auto came = static_cast<size_t>(std::count_if(
+      diff.cubes.begin(), diff.cubes.end(), [](const ChangedCube& cube) { return cube.came; }));
+  if (!options.output.empty()) {
+    VOXLOC_TRY(WriteChangedCubes(options.output, diff.cubes));
+  }
+
+  Json json = {{"before", sides[0].text}, {"after", sides[1].text}};
+  std::string text = absl::StrFormat("%s to %s\n", sides[0].text, sides[1].text);
+  if (by_tiles) {
+    const TileCounts& tiles = needed.counts();
+    text += absl::StrFormat("tiles: %d came, %d went, %d changed, %d are the same\n", tiles.came,
+                            tiles.went, tiles.changed, tiles.same);
+    json["tiles"] = {{"came", tiles.came},
+                     {"went", tiles.went},
+                     {"changed", tiles.changed},
+                     {"same", tiles.same}};
+  }
+  text += absl::StrFormat("cubes of %g m: %s came, %s went, in %s places\n%s", options.cube_m,
+                          GroupDigits(came), GroupDigits(diff.cubes.size() - came),
+                          GroupDigits(diff.places.size()), PlacesText(diff.places, options.places));
+  json["cube_m"] = options.cube_m;
+  json["cubes_came"] = came;
+  json["cubes_went"] = diff.cubes.size() - came;
+  json["places"] = ListJson(diff.places, PlaceJson);
+  return Report(options.server.json, text, json);
+}
+
+}  // namespace
+
+void AddMapDiffCommand(CLI::App* parent, Work* chosen) {
+  const auto [command, options] = AddCommand(
+      parent, chosen, &DiffTwoMaps, "diff", "Show what changed from one map to another",
+      R"(BEFORE and AFTER are each a cloud file, a directory of clouds (an Autoware map, or one of
+voxloc map export), a map of the server, or one of its revisions, MAP@REVISION. Space is cut into
+cubes. A cube has come where AFTER has points and BEFORE has none in it nor in the cubes around
+it, and it has gone the other way round: surfaces that were only measured again do not count.
+Cubes that touch are a place; a thing that was moved is one place that went and one that came.
+Between two revisions only the points of tiles that differ, and of those beside them, are fetched.
+
+Examples:
+  voxloc map diff town@3 town@5
+  voxloc map diff survey-2025/map survey-2026/map --cube 0.3 --output changed.ply
+  voxloc map diff town new-scan.pcd --json changes.json)");
+  options->server.timeout_s = 60.0;
+  command->add_option("BEFORE", options->before, "Compare this map")->required();
+  command->add_option("AFTER", options->after, "with this one")->required();
+  AddDefaulted(command, "--cube", options->cube_m, "M", "Cut space into cubes of this edge, metres")
+      ->check(CLI::Range(0.05, 100.0));
+  AddDefaulted(command, "--min-points", options->min_points, "N",
+               "Leave out cubes with fewer points than this")
+      ->check(CLI::Range(uint64_t{1}, uint64_t{1'000'000}));
+  AddDefaulted(command, "--places", options->places, "N",
+               "Show this many places, those with the most points; the JSON has all");
+  AddOutputFile(command, "--output", &options->output,
+                "Also write the cubes to FILE: .csv, or .ply with those that came in green and "
+                "those that went in red")
+      ->check(&ChangedCubesExtensionError);
+  AddServerFlags(command, &options->server);
+}
+
+}  // namespace voxloc::cli

@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// `voxloc map diff` between files, and between revisions of a map service in the test's process.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "clients/cli/commands/commands.h"
+#include "core/cloud/io/cloud_file.h"
+#include "tests/clients/cpp/fake_maps.h"
+#include "tests/core/cloud/io/cloud_bytes.h"
+#include "tests/support/scratch_dir.h"
+
+namespace voxloc::cli {
+namespace {
+
+using ::nlohmann::json;
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
+
+class MapDiffCommand : public ::testing::Test {
+ protected:
+  MapDiffCommand() : server_(maps_.Behaviour()) {
+    // a is the same before and after, and a box of 8 x 4 x 2 cubes stands in b, 100 m away.
+    PointCloud scattered = RandomCloud(400, 1, false);
+    WriteTiles("before", scattered, RandomCloud(500, 2, false));
+    PointCloud b = RandomCloud(500, 2, false);
+    for (int i = 0; i < 8; ++i) {
+      for (int j = 0; j < 4; ++j) {
+        for (int k = 0; k < 2; ++k) {
+          for (int n = 0; n < 5; ++n) {
+            b.PushBack(500.1F + 0.5F * static_cast<float>(i), 500.1F + 0.5F * static_cast<float>(j),
+                       0.1F + 0.5F * static_cast<float>(k));
+          }
+        }
+      }
+    }
+    WriteTiles("after", scattered, b);
+  }
+
+  void WriteTiles(const std::string& folder, const PointCloud& a, const PointCloud& b) const {
+    EXPECT_TRUE(WritePcd(scratch_.Path(folder + "/a.pcd"), a).ok());
+    EXPECT_TRUE(WritePcd(scratch_.Path(folder + "/b.pcd"), b).ok());
+  }
+
+  absl::Status Run(std::vector<std::string> arguments) {
+    const std::string out = scratch_.Path("result.json");
+    arguments.insert(arguments.begin(), "map");
+    arguments.insert(arguments.end(), {"--server", server_.address(), "--json", out});
+    const ParsedCommandLine parsed = ParseCommandLine(arguments);
+    if (!parsed.work) return absl::InvalidArgumentError(parsed.error);
+    const absl::StatusOr<ExitCode> code = parsed.work();
+    if (!code.ok()) return code.status();
+    std::ifstream file(out);
+    result_ = json::parse(file, nullptr, false);
+    return absl::OkStatus();
+  }
+
+  void ExpectTheBox() const {
+    EXPECT_EQ(result_["cubes_came"], 64);
+    EXPECT_EQ(result_["cubes_went"], 0);
+    ASSERT_EQ(result_["places"].size(), 1U);
+    const json& place = result_["places"][0];
+    EXPECT_EQ(place["kind"], "came");
+    EXPECT_EQ(place["points"], 320);
+    EXPECT_EQ(place["min"], json({500.0, 500.0, 0.0}));
+    EXPECT_EQ(place["max"], json({504.0, 502.0, 1.0}));
+  }
+
+  const ScratchDir scratch_;
+  client::FakeMaps maps_;
+  client::FakeServer server_;
+  json result_;
+};
+
+TEST_F(MapDiffCommand, ComparesDirectoriesAndWritesTheCubes) {
+  const std::string ply = scratch_.Path("changed.ply");
+  ASSERT_TRUE(Run({"diff", scratch_.Path("before"), scratch_.Path("after"), "--output", ply}).ok());
+  ExpectTheBox();
+  EXPECT_FALSE(result_.contains("tiles"));
+  const auto cubes = ReadCloud(ply);
+  ASSERT_TRUE(cubes.ok()) << cubes.status();
+  ASSERT_EQ(cubes->size(), 64U);
+  EXPECT_LE((cubes->Point(0) - Eigen::Vector3d(500.1, 500.1, 0.1)).norm(), 1e-4);
+
+  const std::string csv = scratch_.Path("changed.csv");
+  ASSERT_TRUE(Run({"diff", scratch_.Path("after"), scratch_.Path("before"), "--output", csv}).ok());
+  EXPECT_EQ(result_["cubes_went"], 64);
+  std::ifstream file(csv);
+  std::stringstream text;
+  text << file.rdbuf();
+  EXPECT_THAT(text.str(), StartsWith("x,y,z,points,kind\n500.100,500.100,0.100,5,went\n"));
+}
+
+TEST_F(MapDiffCommand, ComparesRevisionsByTheTilesThatDiffer) {
+  ASSERT_TRUE(Run({"load", "--map", "town", scratch_.Path("before")}).ok());
+  ASSERT_TRUE(Run({"load", "--map", "town", scratch_.Path("after")}).ok());
+  ASSERT_TRUE(Run({"diff", "town@1", "town"}).ok());
+  EXPECT_EQ(result_["before"], "town@1");
+  EXPECT_EQ(result_["after"], "town@2");
+  EXPECT_EQ(result_["tiles"], json({{"came", 0}, {"went", 0}, {"changed", 1}, {"same", 1}}));
+  ExpectTheBox();
+
+  // The tile that is the same is not read.
+  maps_.DamageTile("a");
+  EXPECT_TRUE(Run({"diff", "town@1", "town@2"}).ok());
+  maps_.DamageTile("b");
+  EXPECT_EQ(Run({"diff", "town@1", "town@2"}).code(), absl::StatusCode::kDataLoss);
+}
+
+TEST_F(MapDiffCommand, ComparesARevisionWithFiles) {
+  ASSERT_TRUE(Run({"load", "--map", "town", scratch_.Path("before")}).ok());
+  ASSERT_TRUE(Run({"diff", "town", scratch_.Path("after")}).ok());
+  ExpectTheBox();
+}
+
+TEST_F(MapDiffCommand, WhatCannotBeComparedIsAnErrorThatSaysSo) {
+  ASSERT_TRUE(Run({"load", "--map", "town", scratch_.Path("before")}).ok());
+  EXPECT_THAT(std::string(Run({"diff", "town@x", "town"}).message()), HasSubstr("MAP@REVISION"));
+  EXPECT_EQ(Run({"diff", "town@9", "town"}).code(), absl::StatusCode::kNotFound);
+  EXPECT_THAT(std::string(Run({"diff", "town", "town", "--cube", "0"}).message()),
+              HasSubstr("--cube"));
+  EXPECT_THAT(std::string(Run({"diff", "town", "town", "--output", "x.las"}).message()),
+              HasSubstr(".csv or .ply"));
+}
+
+}  // namespace
+}  // namespace voxloc::cli
