@@ -76,9 +76,9 @@ TEST(PriorSearchTest, RefusesBadOptionsAndNamesThem) {
       {"covariance", [](auto& o) { o.covariance(0, 1) = 0.5; }},
       {"covariance", [nan](auto& o) { o.covariance(2, 2) = nan; }},
       {"covariance", [infinity](auto& o) { o.covariance(3, 3) = infinity; }},
-      {"pose", [nan](auto& o) { o.map_T_base.translation.y() = nan; }},
-      {"pose", [infinity](auto& o) { o.map_T_base.translation.x() = -infinity; }},
-      {"pose", [nan](auto& o) { o.map_T_base.rotation.z() = nan; }},
+      {"the prior's position", [nan](auto& o) { o.map_T_base.translation.y() = nan; }},
+      {"the prior's position", [infinity](auto& o) { o.map_T_base.translation.x() = -infinity; }},
+      {"the prior's orientation", [nan](auto& o) { o.map_T_base.rotation.z() = nan; }},
       {"quaternion", [](auto& o) { o.map_T_base.rotation.coeffs().setZero(); }},
   };
   FakeEngine engine([](const AlignJob& job, size_t) { return Stay(job, 1.0); });
