@@ -38,7 +38,7 @@ enum class Curvature {
   kExact,
   // Those of reweighted least squares, sum w J'BJ: negative definite everywhere, so every step
   // climbs, and a full step never overshoots the quadratic that bounds the score from below. Wide
-  // basin, linear convergence, which core/ndt/step_acceleration.h shortens.
+  // basin, linear convergence, which core/ndt/step_acceleration.h shortens behind the score stage.
   kReweighted,
 };
 

@@ -18,7 +18,7 @@ struct StageRules {
   int max_iterations = 30;
   bool step_floor = false;
   bool line_search = false;
-  bool accelerated = false;  // without line search or step floor
+  bool accelerated = false;  // by StepAcceleration; without line search or step floor
   bool thinned = false;      // searches with some of the points
   ObservedDirections observed;
 };

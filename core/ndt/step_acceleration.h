@@ -65,12 +65,12 @@ class StepAcceleration {
   }
 
  private:
-  // Longer steps are not accelerated, nor steps to such: they lead past optima. Without this limit,
-  // 10 of 720 searches that begin near the truth in a garage end on its other storey, with it none
-  // of 1,440.
+  // Longer steps are not accelerated, nor steps to such: they lead past optima. Both limits by the
+  // choosing list (docs/notes/precise_design.md): without this one, 10 of 720 searches that begin
+  // near the truth in a garage end on its other storey; with three times the length in place of
+  // ten, searches take two fifths more iterations where scans are distorted.
   static constexpr double kMaxLength = 0.05;
-  // Over the step that is replaced. With 3, searches take a fifth to two fifths more iterations
-  // where scans are distorted or hardly observe the pose (docs/notes/precise_design.md has both).
+  // Over the step that is replaced.
   static constexpr double kMaxGrowth = 10.0;
 
   double last_step_[6] = {};

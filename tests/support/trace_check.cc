@@ -146,8 +146,9 @@ void ExpectConsistentTrace(const AlignResult& result, const Profile& profile) {
                 1e-9 * trace.gradient.norm());
     EXPECT_LE(trace.step_length, stage.max_step);
     const ChartVector step = trace.newton_step * (trace.reversed ? -1.0 : 1.0);
-    const bool accelerated =
-        stage.curvature == Curvature::kReweighted && !stage.line_search && !stage.step_floor;
+    const bool accelerated = static_cast<size_t>(trace.stage) > profile.score_stage &&
+                             stage.curvature == Curvature::kReweighted && !stage.line_search &&
+                             !stage.step_floor;
     const bool continues = i > 0 && trace.stage == result.trace[i - 1].stage &&
                            i != AttemptsOf(result).first.size() && !RepeatsStage(result.trace, i);
     if (accelerated && continues) {

@@ -169,7 +169,17 @@ TEST(NewtonSearchTest, TheStepFloorStretchesTheLastStep) {
   EXPECT_NEAR(result.map_T_base.translation.x(), 1.004, 1e-12);
 }
 
-TEST(NewtonSearchTest, ReweightedStepsAreAccelerated) {
+// Whose second stage, behind the score stage, has this curvature.
+AlignJob RefiningJob(Curvature curvature) {
+  AlignJob job = Job(2);
+  for (Stage& stage : job.profile.stages) stage.step_floor = false;
+  job.profile.stages[0].max_iterations = 1;
+  job.profile.stages[1].max_iterations = 60;
+  job.profile.stages[1].curvature = curvature;
+  return job;
+}
+
+TEST(NewtonSearchTest, ReweightedStepsBehindTheScoreStageAreAccelerated) {
   // Its curvature is overestimated, by twice along x and by three times along y: Newton's steps
   // leave a half and two thirds of the way.
   const auto flat = [](const ChartVector& p, int evaluation) {
@@ -178,14 +188,10 @@ TEST(NewtonSearchTest, ReweightedStepsAreAccelerated) {
     result.derivatives.hessian.m[1][1] = -6.0;
     return result;
   };
-  AlignJob job = Job();
-  job.profile.stages[0].step_floor = false;
-  job.profile.stages[0].max_iterations = 60;
   FunctionEvaluator plain_evaluator(flat);
-  const AlignResult plain = Search(job, plain_evaluator);
-  job.profile.stages[0].curvature = Curvature::kReweighted;
+  const AlignResult plain = Search(RefiningJob(Curvature::kExact), plain_evaluator);
   FunctionEvaluator evaluator(flat);
-  const AlignResult result = Search(job, evaluator);
+  const AlignResult result = Search(RefiningJob(Curvature::kReweighted), evaluator);
   EXPECT_LE(3 * result.iterations, 2 * plain.iterations);
   EXPECT_EQ(result.termination, Termination::kConverged);
   EXPECT_LE((result.map_T_base.translation - Eigen::Vector3d(1, 2, 0)).norm(), 1e-6);
@@ -193,6 +199,12 @@ TEST(NewtonSearchTest, ReweightedStepsAreAccelerated) {
   EXPECT_LE(
       (result.trace[2].hessian * result.trace[2].newton_step + result.trace[2].gradient).norm(),
       1e-12);
+
+  // Others are not.
+  AlignJob job = RefiningJob(Curvature::kReweighted);
+  job.profile.score_stage = 1;
+  FunctionEvaluator again(flat);
+  EXPECT_EQ(Search(job, again).iterations, plain.iterations);
 }
 
 TEST(NewtonSearchTest, AccelerationKeepsToStepsThatClimb) {
@@ -202,15 +214,12 @@ TEST(NewtonSearchTest, AccelerationKeepsToStepsThatClimb) {
     gradient[0] = 1.0 - 1e-6 * p[0];
     return Make(p[0] - 5e-7 * p[0] * p[0], gradient, -100.0);
   };
-  AlignJob job = Job();
-  job.profile.stages[0].step_floor = false;
-  job.profile.stages[0].curvature = Curvature::kReweighted;
-  job.profile.stages[0].max_iterations = 20;
   FunctionEvaluator evaluator(ridge);
-  const AlignResult result = Search(job, evaluator);
+  const AlignResult result = Search(RefiningJob(Curvature::kReweighted), evaluator);
   EXPECT_EQ(result.termination, Termination::kMaxIterations);
-  for (const IterationTrace& step : result.trace)
+  for (const IterationTrace& step : result.trace) {
     EXPECT_DOUBLE_EQ(step.step_length, step.newton_step_norm);
+  }
 }
 
 TEST(NewtonSearchTest, CancellingMidwayKeepsTheBestSoFar) {
