@@ -51,9 +51,9 @@ class Map {
   // One tile with the id "map". InvalidArgument: columns of different lengths.
   [[nodiscard]] static absl::StatusOr<Map> FromPoints(PointCloud points_map);
 
-  // A file (.pcd, .ply, .bin) as one tile, or every such file of a folder and the folders in it, as
-  // Autoware has maps; ids are the files' paths in the folder. NotFound: there is none; else the
-  // errors of ReadCloud (core/cloud/io/cloud_file.h).
+  // A cloud file (core/cloud/io/cloud_file.h) as one tile, or every cloud of a folder and the
+  // folders in it, as Autoware has maps (.txt and .csv only as files); ids are the files' paths in
+  // the folder. NotFound: there is none; else the errors of ReadCloud.
   [[nodiscard]] static absl::StatusOr<Map> FromFile(const std::string& path);
 
   // Replaces a tile of this id. InvalidArgument: columns of different lengths.

@@ -33,12 +33,14 @@ absl::StatusOr<Map> Map::FromFile(const std::string& path) {
   for (fs::recursive_directory_iterator entry(path, error), end; !error && entry != end;
        entry.increment(error)) {
     const fs::path& file = entry->path();
-    if (!entry->is_regular_file(error) || !CloudFormatOf(file.string()).ok()) continue;
+    if (!entry->is_regular_file(error)) continue;
+    VOXLOC_ASSIGN_OR_RETURN(const bool is_cloud, IsCloudOfFolder(file.string()));
+    if (!is_cloud) continue;
     VOXLOC_TRY(add(file, file.lexically_relative(path).string()));
   }
   if (error) return absl::UnavailableError(absl::StrCat(path, ": ", error.message()));
   if (map.tiles().empty()) {
-    return absl::NotFoundError(absl::StrCat(path, " has no file .pcd, .ply or .bin"));
+    return absl::NotFoundError(absl::StrCat(path, " has no file ", kFolderCloudNames));
   }
   return map;
 }

@@ -82,7 +82,7 @@ size_t CloudsIn(const fs::path& folder) {
   std::error_code error;
   for (fs::directory_iterator entry(folder, error); !error && entry != fs::directory_iterator();
        entry.increment(error)) {
-    if (CloudFormatOf(entry->path().native()).ok()) ++clouds;
+    if (IsCloudOfFolder(entry->path().native()).value_or(false)) ++clouds;
   }
   return clouds;
 }
@@ -245,17 +245,17 @@ absl::StatusOr<std::vector<std::string>> ListClouds(const std::string& path) {
   for (; !error && entry != fs::directory_iterator(); entry.increment(error)) {
     std::error_code entry_error;
     if (!entry->is_regular_file(entry_error) || entry_error) continue;
-    if (CloudFormatOf(entry->path().native()).ok()) clouds.push_back(entry->path().native());
+    const std::string& file = entry->path().native();
+    VOXLOC_ASSIGN_OR_RETURN(const bool is_cloud, IsCloudOfFolder(file));
+    if (is_cloud) clouds.push_back(file);
   }
   if (error) {
     return absl::UnavailableError(absl::StrCat(path, ": cannot list it: ", error.message()));
   }
   if (clouds.empty()) {
     return absl::InvalidArgumentError(
-        absl::StrCat(path,
-                     ": holds no cloud; a cloud's name ends in .pcd, .ply or .bin (KITTI); "
-                     "there is ",
-                     FolderText(path)));
+        absl::StrCat(path, ": holds no cloud; a cloud's name ends in ", kFolderCloudNames,
+                     "; there is ", FolderText(path)));
   }
   std::sort(clouds.begin(), clouds.end(), CloudNameLess);
   return clouds;

@@ -43,6 +43,9 @@ TEST(CloudMutationTest, NoMutationAllocatesOutOfProportion) {
       {{"cloud_ply", FuzzCloudPly, 4000},
        {EmptyPlyBytes("ascii"), EmptyPlyBytes("binary_little_endian")}},
       {{"cloud_kittibin", FuzzCloudKittiBin, 4000}, {}},
+      {{"cloud_las", FuzzCloudLas, 4000}, {}},
+      {{"cloud_npy", FuzzCloudNpy, 4000}, {}},
+      {{"cloud_text", FuzzCloudText, 4000}, {"x y z\n"}},
   };
   size_t refused = 0;
   size_t read = 0;

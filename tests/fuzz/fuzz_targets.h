@@ -26,8 +26,11 @@ namespace voxloc {
 [[nodiscard]] absl::Status FuzzBagMessage(absl::string_view bytes);
 [[nodiscard]] absl::Status FuzzCaptureFile(absl::string_view bytes);
 [[nodiscard]] absl::Status FuzzCloudKittiBin(absl::string_view bytes);
+[[nodiscard]] absl::Status FuzzCloudLas(absl::string_view bytes);
+[[nodiscard]] absl::Status FuzzCloudNpy(absl::string_view bytes);
 [[nodiscard]] absl::Status FuzzCloudPcd(absl::string_view bytes);
 [[nodiscard]] absl::Status FuzzCloudPly(absl::string_view bytes);
+[[nodiscard]] absl::Status FuzzCloudText(absl::string_view bytes);
 [[nodiscard]] absl::Status FuzzConfiguration(absl::string_view bytes);
 [[nodiscard]] absl::Status FuzzEstimateInitialPoseRequest(absl::string_view bytes);
 [[nodiscard]] absl::Status FuzzMapBuildText(absl::string_view bytes);

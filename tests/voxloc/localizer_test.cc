@@ -273,7 +273,7 @@ TEST(MapTest, ReadsAFileOrAFolder) {
   EXPECT_TRUE(absl::IsNotFound(Map::FromFile(scratch.Path("c.pcd")).status()));
   const ScratchDir empty;
   EXPECT_THAT(std::string(Map::FromFile(empty.Path("")).status().message()),
-              HasSubstr("has no file .pcd, .ply or .bin"));
+              HasSubstr("has no file .pcd, .ply, .bin (KITTI), .las, .npy or .xyz"));
 }
 
 TEST(MapTest, RefusesColumnsOfDifferentLengths) {

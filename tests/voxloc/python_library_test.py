@@ -165,6 +165,14 @@ class Library(town_drive.TownDrive):
             for invalid in (np.nan, 1e9):
                 voxloc.io.write_pcd(path, np.insert(far, 0, invalid, axis=0))
                 np.testing.assert_allclose(voxloc.io.read_cloud(path)[1:], far, atol=1e-3)
+            array, text = (os.path.join(folder, name) for name in ("scan.npy", "scan.xyz"))
+            np.save(array, self.scan)
+            np.testing.assert_array_equal(voxloc.io.read_cloud(array), self.scan)
+            np.save(array, np.asfortranarray(self.scan))
+            with self.assertRaisesRegex(ValueError, "ascontiguousarray"):
+                voxloc.io.read_cloud(array)
+            np.savetxt(text, far, fmt="%.4f")
+            np.testing.assert_allclose(voxloc.io.read_cloud(text), far, atol=1e-3)
             with self.assertRaisesRegex(FileNotFoundError, "none.pcd"):
                 voxloc.io.read_cloud(os.path.join(folder, "none.pcd"))
             with open(path, "w", encoding="utf-8") as file:

@@ -268,7 +268,7 @@ void AddCalibrateCommand(CLI::App* parent, Work* chosen) {
       "Learn how large the errors are that the scans of a sensor share", kCalibrateManual);
   AddMapFlags(command, &options->map);
   AddOption(command, "--scans", options->scans, "DIR",
-            "Send the scans of this directory: PCD, PLY or KITTI .bin")
+            "Send the scans of this directory, clouds in any format of `voxloc map load`")
       ->required();
   AddOption(command, "--odometry", options->odometry, "FILE",
             "Read the odometry of every scan from FILE")

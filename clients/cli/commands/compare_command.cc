@@ -162,7 +162,7 @@ absl::StatusOr<ExitCode> Compare(const CompareFlags& flags) {
 
 void AddRecordedFlags(CLI::App* command, CompareFlags* flags) {
   AddOption(command, "--scans", flags->replay.drive.files.scans, "DIR",
-            "Send the scans of this directory: PCD, PLY or KITTI .bin")
+            "Send the scans of this directory, clouds in any format of `voxloc map load`")
       ->required();
   CLI::Option* const poses =
       AddOption(command, "--poses", flags->poses, "FILE",

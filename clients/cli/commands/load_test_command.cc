@@ -229,7 +229,9 @@ void AddDriveFlags(CLI::App* command, LoadTestFlags* flags) {
   };
   repeated("--map", &flags->maps, "Use this map; can be repeated", "NAME")->required();
   repeated("--scans", &flags->scans,
-           "Send the scans of this directory: PCD, PLY or KITTI .bin; can be repeated", "DIR")
+           "Send the scans of this directory, clouds in any format of `voxloc map load`; can be "
+           "repeated",
+           "DIR")
       ->required();
   repeated("--poses", &flags->poses,
            "Read the true pose of every scan from FILE; once for each --scans", "FILE")

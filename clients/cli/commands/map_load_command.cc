@@ -94,8 +94,9 @@ absl::StatusOr<double> TileSizeOf(const MapLoadFlags& options,
   VOXLOC_ASSIGN_OR_RETURN(const CloudPieceReader reader, OpenPieces(sources[0]));
   if (reader.points() <= kMaxSingleTile_points) return 0.0;
   absl::FPrintF(stderr,
-                "%s has %s points and is cut into tiles of %g m (--tile-size 0: one tile)\n",
-                sources[0].path, GroupDigits(reader.points()), client::kTileSize_m);
+                "%s has %s%s points and is cut into tiles of %g m (--tile-size 0: one tile)\n",
+                sources[0].path, reader.points_known() ? "" : "about ",
+                GroupDigits(reader.points()), client::kTileSize_m);
   return client::kTileSize_m;
 }
 
@@ -339,10 +340,11 @@ void AddMapLoadCommand(CLI::App* parent, Work* chosen) {
   options->commit.comment = "voxloc map load";
   CLI::App* command = parent->add_subcommand("load", "Load a map from clouds in one transaction");
   command->footer(
-      R"(A PATH is a cloud (PCD, PLY, KITTI .bin), a directory of clouds, or an Autoware map
-directory with pointcloud_map_metadata.yaml. Each cloud becomes a tile of the map, named
-after its file; with --tile-size, all points are cut into square tiles instead. A single
-cloud of over 5,000,000 points is cut into tiles of 50 m unless --tile-size says otherwise.
+      R"(A PATH is a cloud (PCD, PLY, KITTI .bin, LAS, .npy, or text .xyz, .csv, .txt), a directory
+of clouds, or an Autoware map directory with pointcloud_map_metadata.yaml. In directories,
+.txt and .csv are no clouds. Each cloud becomes a tile of the map, named after its file;
+with --tile-size, all points are cut into square tiles instead. A single cloud of over
+5,000,000 points is cut into tiles of 50 m unless --tile-size says otherwise.
 The map is created or replaced in one step: vehicles use either the old map or the new one.
 
 Where the map lies on the earth is kept with it: Autoware's map_projector_info.yaml of a
@@ -362,8 +364,8 @@ load goes on from there, for about a minute; repeating the command does the same
 
 Memory: without cutting, the largest cloud and 64 MiB. When points are cut, about 150 MiB
 whatever their number, and 12 bytes a point in a file in --spill-dir that has no name and is
-gone when the command ends in any way; but clouds of text (ascii) and PCD binary_compressed
-are read whole, one at a time.
+gone when the command ends in any way; but PCD and PLY ascii and PCD binary_compressed are
+read whole, one at a time.
 
 Examples:
   voxloc map load --server localhost:50051 --map town map.pcd

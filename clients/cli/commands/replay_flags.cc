@@ -139,7 +139,7 @@ void AddCaptureFlag(CLI::App* command, std::vector<std::string>* captures) {
 
 CLI::Option* AddDriveFlags(CLI::App* command, const std::string& poses, DriveFlags* flags) {
   AddOption(command, "--scans", flags->files.scans, "DIR",
-            "Send the scans of this directory: PCD, PLY or KITTI .bin")
+            "Send the scans of this directory, clouds in any format of `voxloc map load`")
       ->required();
   AddOption(command, "--poses", flags->files.poses, "FILE",
             absl::StrCat(poses,

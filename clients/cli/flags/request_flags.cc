@@ -326,7 +326,10 @@ void AddScanFlags(CLI::App* command, ScanFlags* flags) {
 }
 
 void AddScanFile(CLI::App* command, std::string* file) {
-  command->add_option("FILE", *file, "Read the scan from FILE: PCD, PLY or KITTI .bin")->required();
+  command
+      ->add_option("FILE", *file,
+                   "Read the scan from FILE: a cloud in any format of `voxloc map load`")
+      ->required();
 }
 
 absl::StatusOr<PointCloud> FilterScan(const std::string& name, const PointCloud& scan,

@@ -112,9 +112,9 @@ def read_poses(path: Path) -> List[Tuple[int, Pose]]:
 
 
 def read_cloud(path: Path) -> np.ndarray:
-    """The points (N, 3) of a file .pcd (ascii, binary, binary_compressed), .ply or .bin (KITTI,
-    nuScenes): float32, or float64 where they lie more than 2048 m from zero. A PCD's VIEWPOINT moves
-    them."""
+    """The points (N, 3) of a file .pcd (ascii, binary, binary_compressed), .ply, .bin (KITTI,
+    nuScenes), .las, .npy, .xyz, .csv or .txt: float32, or float64 where they lie more than 2048 m
+    from zero. A PCD's VIEWPOINT moves them; points of LAS that are flagged as withheld are left out."""
     from voxloc import _native
     return _native.read_cloud(os.fspath(path))
 

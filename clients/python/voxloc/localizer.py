@@ -62,8 +62,8 @@ class Map:
 
     @classmethod
     def from_file(cls, path: PathLike) -> Map:
-        """A file (.pcd, .ply, .bin) as one tile, or every such file of a folder and the folders in
-        it, as Autoware has maps."""
+        """A file that io.read_cloud reads as one tile, or every such file of a folder and the folders
+        in it (.txt and .csv only as files), as Autoware has maps."""
         made = cls()
         made._map = _native.Map.from_file(str(path))
         return made

@@ -3,25 +3,62 @@
 #include "core/cloud/io/cloud_file.h"
 
 #include <algorithm>
+#include <filesystem>
 #include <new>
+#include <optional>
+#include <string>
+#include <system_error>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
+#include "core/cloud/io/cloud_pieces.h"
+#include "core/cloud/io/cloud_records.h"
 #include "core/cloud/io/file_bytes.h"
 #include "core/cloud/io/kitti_reader.h"
 #include "core/cloud/io/pcd_header.h"
 #include "core/cloud/io/ply.h"
+#include "core/cloud/io/text_points.h"
 #include "core/cloud/io/text_scan.h"
 #include "core/status/try.h"
 
 namespace voxloc {
 namespace {
 
+constexpr std::pair<absl::string_view, CloudFormat> kExtensions[] = {
+    {".pcd", CloudFormat::kPcd},  {".ply", CloudFormat::kPly},  {".bin", CloudFormat::kKittiBin},
+    {".las", CloudFormat::kLas},  {".npy", CloudFormat::kNpy},  {".xyz", CloudFormat::kText},
+    {".csv", CloudFormat::kText}, {".txt", CloudFormat::kText},
+};
+
+// The command that makes a LAS file of a LAZ or E57 file; empty: it is another.
+std::string ConversionOf(absl::string_view path) {
+  for (const absl::string_view extension : {".laz", ".e57"}) {
+    if (!absl::EndsWithIgnoreCase(path, extension)) continue;
+    const absl::string_view stem = path.substr(0, path.size() - extension.size());
+    return absl::StrCat("pdal translate ", path, " ", stem, ".las");
+  }
+  return "";
+}
+
 // Nearly all headers fit the first; one of a thousand fields has 40 kB.
-constexpr uint64_t kHeadBytes[] = {4 << 10, 256 << 10};
+constexpr uint64_t kHeadBytes[] = {4 << 10, kCloudHeadBytes};
+
+absl::StatusOr<PointCloud> ParseRecords(CloudFormat format, absl::string_view bytes,
+                                        absl::string_view name, size_t max_points) {
+  VOXLOC_ASSIGN_OR_RETURN(const CloudRecords records,
+                          ParseRecordsHeader(format, bytes, bytes.size(), name));
+  if (records.points > max_points) {
+    return absl::ResourceExhaustedError(absl::StrCat(name, ": must have at most ", max_points,
+                                                     " points (got ", records.points, ")"));
+  }
+  std::optional<Eigen::Vector3d> origin;
+  return records.PointsOf(bytes.data() + records.offset, static_cast<size_t>(records.points),
+                          &origin);
+}
 
 absl::Status InspectPcd(absl::string_view head, absl::string_view name, CloudFileInfo* info) {
   VOXLOC_ASSIGN_OR_RETURN(const PcdHeader header, ParsePcdHeader(head, name));
@@ -37,22 +74,51 @@ absl::Status InspectPly(absl::string_view head, absl::string_view name, CloudFil
   return absl::OkStatus();
 }
 
+absl::Status InspectHead(CloudFormat format, absl::string_view head, uint64_t file_bytes,
+                         absl::string_view name, CloudFileInfo* info) {
+  if (format == CloudFormat::kPcd) return InspectPcd(head, name, info);
+  if (format == CloudFormat::kPly) return InspectPly(head, name, info);
+  if (format == CloudFormat::kText) {
+    VOXLOC_ASSIGN_OR_RETURN(info->points, EstimateTextPoints(head, file_bytes, name));
+    return absl::OkStatus();
+  }
+  VOXLOC_ASSIGN_OR_RETURN(const CloudRecords records,
+                          ParseRecordsHeader(format, head, file_bytes, name));
+  info->points = records.points;
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 absl::StatusOr<CloudFormat> CloudFormatOf(absl::string_view path) {
-  if (absl::EndsWithIgnoreCase(path, ".pcd")) return CloudFormat::kPcd;
-  if (absl::EndsWithIgnoreCase(path, ".ply")) return CloudFormat::kPly;
-  if (absl::EndsWithIgnoreCase(path, ".bin")) return CloudFormat::kKittiBin;
+  for (const auto& [extension, format] : kExtensions) {
+    if (absl::EndsWithIgnoreCase(path, extension)) return format;
+  }
+  const std::string command = ConversionOf(path);
+  if (!command.empty()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(path, ": this format is not read; convert the file: ", command));
+  }
   return absl::InvalidArgumentError(
-      absl::StrCat(path, ": the file name must end in .pcd, .ply or .bin (KITTI)"));
+      absl::StrCat(path, ": the file name must end in ", kCloudNames));
+}
+
+absl::StatusOr<bool> IsCloudOfFolder(const std::string& path) {
+  const absl::StatusOr<CloudFormat> format = CloudFormatOf(path);
+  if (format.ok()) {
+    return !absl::EndsWithIgnoreCase(path, ".txt") && !absl::EndsWithIgnoreCase(path, ".csv");
+  }
+  if (ConversionOf(path).empty()) return false;
+  std::error_code error;
+  if (std::filesystem::exists(std::filesystem::path(path).replace_extension("las"), error)) {
+    return false;
+  }
+  return format.status();
 }
 
 absl::StatusOr<PointCloud> ParseCloud(CloudFormat format, absl::string_view bytes,
                                       absl::string_view name, const CloudReadOptions& limits) {
-  if (bytes.size() > limits.max_file_bytes) {
-    return absl::ResourceExhaustedError(absl::StrCat(
-        name, ": must have at most ", limits.max_file_bytes, " bytes (got ", bytes.size(), ")"));
-  }
+  VOXLOC_TRY(CheckFileSize(name, bytes.size(), limits.max_file_bytes));
   if (bytes.empty()) return Malformed(name, "the file is empty");
   try {
     switch (format) {
@@ -62,6 +128,11 @@ absl::StatusOr<PointCloud> ParseCloud(CloudFormat format, absl::string_view byte
         return ParsePly(bytes, name, limits.max_points);
       case CloudFormat::kKittiBin:
         return ParseKittiBin(bytes, name, limits.max_points, limits.record_floats);
+      case CloudFormat::kLas:
+      case CloudFormat::kNpy:
+        return ParseRecords(format, bytes, name, limits.max_points);
+      case CloudFormat::kText:
+        return ParseTextPoints(bytes, name, limits.max_points);
     }
     return absl::InvalidArgumentError(absl::StrCat(name, ": unknown cloud format"));
   } catch (const std::bad_alloc&) {
@@ -71,6 +142,9 @@ absl::StatusOr<PointCloud> ParseCloud(CloudFormat format, absl::string_view byte
 
 absl::StatusOr<PointCloud> ReadCloud(const std::string& path, const CloudReadOptions& limits) {
   VOXLOC_ASSIGN_OR_RETURN(const CloudFormat format, CloudFormatOf(path));
+  if (format == CloudFormat::kLas || format == CloudFormat::kNpy || format == CloudFormat::kText) {
+    return ReadAllPieces(path, limits);
+  }
   VOXLOC_ASSIGN_OR_RETURN(const FileBytes bytes, ReadFileBytes(path, limits.max_file_bytes));
   return ParseCloud(format, bytes.view(), path, limits);
 }
@@ -94,8 +168,7 @@ absl::StatusOr<CloudFileInfo> InspectCloud(const std::string& path,
     std::vector<char> bytes(static_cast<size_t>(std::min(file.size(), most)));
     VOXLOC_TRY(file.Read(0, bytes.size(), bytes.data()));
     const absl::string_view head(bytes.data(), bytes.size());
-    status =
-        format == CloudFormat::kPcd ? InspectPcd(head, path, &info) : InspectPly(head, path, &info);
+    status = InspectHead(format, head, file.size(), path, &info);
     if (status.ok() || bytes.size() == file.size()) break;
   }
   if (!status.ok()) return status;

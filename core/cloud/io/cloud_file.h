@@ -1,16 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Point clouds in files: PCD (ascii, binary, binary_compressed), PLY (ascii, binary of either
-// endianness) and .bin without a header (float32 records, x y z first: KITTI, nuScenes).
+// endianness), .bin without a header (float32 records, x y z first: KITTI, nuScenes), LAS 1.2 to
+// 1.4 (las.h), .npy (npy.h) and text with a point a line: .xyz, .csv, .txt (text_points.h). LAZ and
+// E57 are refused with the command that converts them.
 //
 // Fields may come in any order and type; x, y and z are taken, and intensity where there is one.
 // The VIEWPOINT of a PCD, a pose, moves its points where it is not the identity.
 // Text, integers and 8-byte fields keep their precision: where the first finite point lies further
 // than 2048 m from zero along an axis, that point, rounded to whole metres, is the cloud's origin;
 // nearer, float32 alone is good to 0.1 mm and the origin is zero. Points that are not finite are
-// kept; filters drop and count them. Readers hold the file and the cloud in memory (and, for
-// binary_compressed, the data unpacked), check what a header promises against the bytes that are
-// there before they allocate, and refuse more than `max_points`.
+// kept; filters drop and count them. Readers hold the cloud in memory, and PCD, PLY and .bin files
+// too (for binary_compressed, also the data unpacked); they check what a header promises against
+// the bytes that are there before they allocate, and refuse more than `max_points`.
 //
 // Errors: NotFound (no such file), InvalidArgument (malformed; the message has the file, what is
 // wrong, and the byte offset or line), ResourceExhausted (over a limit), Internal or Unavailable
@@ -42,10 +44,21 @@ struct CloudReadOptions {
   size_t record_floats = 0;
 };
 
-enum class CloudFormat { kPcd, kPly, kKittiBin };
+enum class CloudFormat { kPcd, kPly, kKittiBin, kLas, kNpy, kText };
 
-// By the file's name: .pcd, .ply, .bin (case-insensitive). InvalidArgument lists what is allowed.
+// How the names of clouds end, for messages; in a folder, .txt and .csv are no clouds.
+inline constexpr absl::string_view kCloudNames =
+    ".pcd, .ply, .bin (KITTI), .las, .npy, .xyz, .csv or .txt";
+inline constexpr absl::string_view kFolderCloudNames =
+    ".pcd, .ply, .bin (KITTI), .las, .npy or .xyz";
+
+// By the file's name (case-insensitive). InvalidArgument lists what is allowed.
 [[nodiscard]] absl::StatusOr<CloudFormat> CloudFormatOf(absl::string_view path);
+
+// Whether a file that is found in a folder, not named, is one of its clouds: .txt and .csv are not,
+// since they mostly hold something else. The error of CloudFormatOf: LAZ or E57 without its
+// conversion, a LAS file of the same name beside it.
+[[nodiscard]] absl::StatusOr<bool> IsCloudOfFolder(const std::string& path);
 
 [[nodiscard]] absl::StatusOr<PointCloud> ReadCloud(const std::string& path,
                                                    const CloudReadOptions& limits = {});
@@ -89,7 +102,8 @@ struct RecordFloats {
 // The metadata of a cloud file, without its points.
 struct CloudFileInfo {
   CloudFormat format = CloudFormat::kPcd;
-  // As the header promises them; 0 for a file without bytes.
+  // As the header promises them; 0 for a file without bytes. Of .xyz, .csv and .txt an estimate by
+  // the length of their first lines, unless the file has less than 4 KiB.
   uint64_t points = 0;
   // Of a PCD; the identity where there is none.
   Pose viewpoint;
@@ -97,8 +111,8 @@ struct CloudFileInfo {
   std::optional<RecordFloats> record;
 };
 
-// Reads the file's header only, or samples of a .bin file. Errors are those of ReadCloud, but for
-// errors in the points, which are not detected.
+// Reads the file's header only, samples of a .bin file, or the first lines of text. Errors are
+// those of ReadCloud, but for errors in the points, which are not detected.
 [[nodiscard]] absl::StatusOr<CloudFileInfo> InspectCloud(const std::string& path,
                                                          const CloudReadOptions& options = {});
 

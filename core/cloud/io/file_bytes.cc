@@ -95,13 +95,16 @@ absl::Status RandomAccessFile::Read(uint64_t offset, size_t count, char* out) co
   return absl::OkStatus();
 }
 
+absl::Status CheckFileSize(absl::string_view path, uint64_t bytes, uint64_t max_bytes) {
+  if (bytes <= max_bytes) return absl::OkStatus();
+  return absl::ResourceExhaustedError(
+      absl::StrCat(path, ": must have at most ", max_bytes, " bytes (got ", bytes, ")"));
+}
+
 absl::StatusOr<FileBytes> ReadFileBytes(const std::string& path, size_t max_bytes) {
   VOXLOC_ASSIGN_OR_RETURN(const RandomAccessFile file, RandomAccessFile::Open(path));
   const uint64_t size = file.size();
-  if (size > max_bytes) {
-    return absl::ResourceExhaustedError(
-        absl::StrCat(path, ": must have at most ", max_bytes, " bytes (got ", size, ")"));
-  }
+  VOXLOC_TRY(CheckFileSize(path, size, max_bytes));
   std::unique_ptr<char[]> data(new (std::nothrow) char[size]);
   if (data == nullptr) {
     return absl::ResourceExhaustedError(absl::StrCat(path, ": no memory for its ", size, " bytes"));

@@ -56,6 +56,10 @@ class RandomAccessFile {
   uint64_t size_;
 };
 
+// ResourceExhausted: a file of `bytes` is over the limit.
+[[nodiscard]] absl::Status CheckFileSize(absl::string_view path, uint64_t bytes,
+                                         uint64_t max_bytes);
+
 [[nodiscard]] absl::StatusOr<FileBytes> ReadFileBytes(const std::string& path, size_t max_bytes);
 
 // Writes next to `path`, to a name that ends with kPartSuffix, syncs and renames: readers of `path`

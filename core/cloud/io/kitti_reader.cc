@@ -269,15 +269,6 @@ absl::StatusOr<RecordFloats> ChooseRecordFloats(size_t requested, absl::string_v
 
 }  // namespace
 
-RecordLayout BinRecords(size_t floats) {
-  const auto field = [](size_t index) {
-    return RecordField{ScalarType::kFloat32, index * sizeof(float)};
-  };
-  RecordLayout layout{{field(0), field(1), field(2), std::nullopt}, floats * sizeof(float)};
-  if (floats > 3) layout.intensity = field(3);
-  return layout;
-}
-
 absl::StatusOr<RecordFloats> RecordFloatsOfFile(const RandomAccessFile& file,
                                                 absl::string_view name, size_t requested) {
   std::vector<RecordSample> samples = SamplesOf(file.size());
@@ -297,7 +288,7 @@ absl::StatusOr<PointCloud> ParseKittiBin(absl::string_view bytes, absl::string_v
   for (RecordSample& sample : samples) sample.bytes = bytes.substr(sample.offset, sample.size);
   VOXLOC_ASSIGN_OR_RETURN(const RecordFloats record,
                           ChooseRecordFloats(record_floats, name, bytes.size(), samples));
-  const RecordLayout records = BinRecords(record.floats);
+  const RecordLayout records = ScalarRecords(ScalarType::kFloat32, record.floats);
   const size_t count = bytes.size() / records.record_bytes;
   if (count > max_points) {
     return absl::ResourceExhaustedError(

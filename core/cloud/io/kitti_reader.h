@@ -22,9 +22,6 @@ namespace voxloc {
                                                        absl::string_view name, size_t max_points,
                                                        size_t record_floats);
 
-// The layout of records of this many floats: x y z and, from 4 on, intensity.
-[[nodiscard]] RecordLayout BinRecords(size_t floats);
-
 // The number of floats per point in a .bin file, which has no header: KITTI writes 4 (x y z
 // intensity), nuScenes 5, others 6. `requested`: the number if the caller knows it, otherwise 0.
 // `name`: the file's; .pcd.bin (nuScenes) means 5, and .bin means 4 unless the values contradict

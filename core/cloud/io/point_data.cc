@@ -15,43 +15,12 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/string_view.h"
+#include "core/cloud/io/cloud_builder.h"
 #include "core/cloud/io/text_scan.h"
 #include "core/status/try.h"
 
 namespace voxloc {
 namespace {
-
-// Collects points given in double into a PointCloud, and chooses its origin.
-class CloudBuilder {
- public:
-  // `origin`: the one already chosen, if these points are a later part of a larger cloud.
-  CloudBuilder(size_t expected_points, bool with_intensity,
-               const std::optional<Eigen::Vector3d>& origin = std::nullopt)
-      : origin_(origin) {
-    if (origin.has_value()) cloud_.origin = *origin;
-    cloud_.Reserve(expected_points);
-    if (with_intensity) cloud_.intensity.reserve(expected_points);
-  }
-
-  void Add(const Eigen::Vector3d& point) {
-    if (!origin_.has_value()) {
-      origin_ = OriginFor(point);
-      if (origin_.has_value()) cloud_.origin = *origin_;
-    }
-    const Eigen::Vector3f offset = (point - cloud_.origin).cast<float>();
-    cloud_.PushBack(offset.x(), offset.y(), offset.z());
-  }
-  // Once per point where the cloud has intensity.
-  void AddIntensity(double intensity) { cloud_.intensity.push_back(static_cast<float>(intensity)); }
-
-  // nullopt: no point was finite.
-  [[nodiscard]] const std::optional<Eigen::Vector3d>& origin() const { return origin_; }
-  [[nodiscard]] PointCloud Take() && { return std::move(cloud_); }
-
- private:
-  PointCloud cloud_;
-  std::optional<Eigen::Vector3d> origin_;  // once it is chosen
-};
 
 void CopyFloats(const Column& column, size_t count, std::vector<float>& values) {
   values.resize(count);
@@ -152,6 +121,13 @@ PointColumns RecordLayout::ColumnsOf(const char* first, size_t count) const {
             return Column{field.type, first + field.offset_bytes, record_bytes, big_endian};
           }),
           count};
+}
+
+RecordLayout ScalarRecords(ScalarType type, size_t count) {
+  const auto field = [type](size_t index) { return RecordField{type, index * SizeOf(type)}; };
+  RecordLayout layout{{field(0), field(1), field(2), std::nullopt}, count * SizeOf(type)};
+  if (count > 3) layout.intensity = field(3);
+  return layout;
 }
 
 PointCloud CloudFromColumns(const PointColumns& columns) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The points of cloud files: as columns of numbers at a fixed stride, which records one after
-// another (PCD binary, PLY, KITTI) and field after field (PCD binary_compressed) both are, and as
-// text, one point a line (ascii PCD and PLY).
+// another (PCD binary, PLY, KITTI, .npy) and field after field (PCD binary_compressed) both are,
+// and as text, one point a line (ascii PCD and PLY).
 
 #ifndef VOXLOC_CORE_CLOUD_IO_POINT_DATA_H_
 #define VOXLOC_CORE_CLOUD_IO_POINT_DATA_H_
@@ -20,7 +20,8 @@
 
 namespace voxloc {
 
-// The number types that cloud files are made of. Binary files are little-endian, and PLY in either.
+// The number types that cloud files are made of. Binary files are little-endian, PLY and .npy in
+// either.
 enum class ScalarType {  // kScalarTraits has this order
   kInt8,
   kInt16,
@@ -90,6 +91,9 @@ struct RecordLayout : PointComponents<RecordField> {
   // The columns of `count` records at `first`.
   [[nodiscard]] PointColumns ColumnsOf(const char* first, size_t count) const;
 };
+
+// Records of `count` numbers of one type: x y z and, from 4 on, intensity.
+[[nodiscard]] RecordLayout ScalarRecords(ScalarType type, size_t count);
 
 // Float32 coordinates keep their values as they are; of the others the origin is chosen from the
 // first point that is finite: zero where float32 is good enough there, else that point rounded to

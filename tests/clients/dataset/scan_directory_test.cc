@@ -80,13 +80,25 @@ TEST(ScanDirectoryTest, OneFileIsAListOfOne) {
   EXPECT_THAT(ListClouds(file).value(), ElementsAre(file));
 }
 
+TEST(ScanDirectoryTest, AFormatThatIsNotReadIsNotLeftOutInSilence) {
+  const ScratchDir scratch;
+  const std::string las = scratch.Write("a.las", "");
+  scratch.Write("a.laz", "");
+  scratch.Write("poses.txt", "");
+  EXPECT_THAT(ListClouds(scratch.Path("")).value(), ElementsAre(las));
+  scratch.Write("b.laz", "");
+  EXPECT_THAT(std::string(ListClouds(scratch.Path("")).status().message()),
+              AllOf(HasSubstr("b.laz"), HasSubstr("pdal translate")));
+}
+
 TEST(ScanDirectoryTest, NothingToListIsAnError) {
   const ScratchDir scratch;
   scratch.Write("notes/readme.txt", "");
   const auto none = ListClouds(scratch.Path("notes"));
   EXPECT_EQ(none.status().code(), absl::StatusCode::kInvalidArgument);
   EXPECT_THAT(std::string(none.status().message()),
-              AllOf(HasSubstr("notes"), HasSubstr("no cloud"), HasSubstr(".pcd, .ply or .bin"),
+              AllOf(HasSubstr("notes"), HasSubstr("no cloud"),
+                    HasSubstr(".pcd, .ply, .bin (KITTI), .las, .npy or .xyz"),
                     HasSubstr("there is readme.txt")));
   // A map of Autoware without its metadata.
   scratch.Write("map/pointcloud_map.pcd/1.pcd", "");
@@ -95,7 +107,7 @@ TEST(ScanDirectoryTest, NothingToListIsAnError) {
   EXPECT_THAT(std::string(ListClouds(scratch.Path("map")).status().message()),
               HasSubstr("there is lanelet2_map.osm, pointcloud_map.pcd/ (2 clouds)"));
   EXPECT_EQ(ListClouds(scratch.Path("missing")).status().code(), absl::StatusCode::kNotFound);
-  EXPECT_EQ(ListClouds(scratch.Path("notes") + "/readme.txt").status().code(),
+  EXPECT_EQ(ListClouds(scratch.Write("notes/map.osm", "")).status().code(),
             absl::StatusCode::kInvalidArgument);
 }
 

@@ -27,6 +27,12 @@ absl::Status FuzzCloudPcd(absl::string_view bytes) { return FuzzCloud(CloudForma
 
 absl::Status FuzzCloudPly(absl::string_view bytes) { return FuzzCloud(CloudFormat::kPly, bytes); }
 
+absl::Status FuzzCloudLas(absl::string_view bytes) { return FuzzCloud(CloudFormat::kLas, bytes); }
+
+absl::Status FuzzCloudNpy(absl::string_view bytes) { return FuzzCloud(CloudFormat::kNpy, bytes); }
+
+absl::Status FuzzCloudText(absl::string_view bytes) { return FuzzCloud(CloudFormat::kText, bytes); }
+
 absl::Status FuzzCloudKittiBin(absl::string_view bytes) {
   return FuzzCloud(CloudFormat::kKittiBin, bytes);
 }

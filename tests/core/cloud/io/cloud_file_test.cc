@@ -25,12 +25,39 @@ TEST(CloudFileTest, TheNameDecidesTheFormat) {
   EXPECT_EQ(CloudFormatOf("B.PCD").value(), CloudFormat::kPcd);
   EXPECT_EQ(CloudFormatOf("x.y.Ply").value(), CloudFormat::kPly);
   EXPECT_EQ(CloudFormatOf("000000.bin").value(), CloudFormat::kKittiBin);
-  const auto unknown = CloudFormatOf("a.las");
+  EXPECT_EQ(CloudFormatOf("tile.LAS").value(), CloudFormat::kLas);
+  EXPECT_EQ(CloudFormatOf("scan.npy").value(), CloudFormat::kNpy);
+  for (const char* text : {"a.xyz", "a.csv", "a.TXT"}) {
+    EXPECT_EQ(CloudFormatOf(text).value(), CloudFormat::kText);
+  }
+  const auto unknown = CloudFormatOf("a.obj");
   EXPECT_EQ(unknown.status().code(), absl::StatusCode::kInvalidArgument);
   EXPECT_THAT(std::string(unknown.status().message()),
-              AllOf(HasSubstr("a.las"), HasSubstr(".pcd, .ply or .bin")));
+              AllOf(HasSubstr("a.obj"), HasSubstr(kCloudNames)));
   EXPECT_FALSE(CloudFormatOf("pcd").ok());
   EXPECT_FALSE(CloudFormatOf("").ok());
+}
+
+TEST(CloudFileTest, LazAndE57AreRefusedWithTheCommandThatConvertsThem) {
+  EXPECT_EQ(std::string(CloudFormatOf("a/b.c.LAZ").status().message()),
+            "a/b.c.LAZ: this format is not read; convert the file: pdal translate a/b.c.LAZ "
+            "a/b.c.las");
+  EXPECT_THAT(std::string(ReadCloud("scan.e57").status().message()),
+              HasSubstr("pdal translate scan.e57 scan.las"));
+}
+
+TEST(CloudFileTest, CloudsOfFolders) {
+  const ScratchDir scratch;
+  for (const char* name : {"a.pcd", "a.ply", "a.bin", "a.las", "a.npy", "a.xyz"}) {
+    EXPECT_TRUE(IsCloudOfFolder(scratch.Path(name)).value()) << name;
+  }
+  for (const char* name : {"poses.txt", "times.csv", "a.yaml", "a"}) {
+    EXPECT_FALSE(IsCloudOfFolder(scratch.Path(name)).value()) << name;
+  }
+  EXPECT_THAT(std::string(IsCloudOfFolder(scratch.Path("b.laz")).status().message()),
+              HasSubstr("pdal translate"));
+  const std::string las = scratch.Write("b.las", "");
+  EXPECT_FALSE(IsCloudOfFolder(scratch.Path("b.laz")).value());
 }
 
 TEST(CloudFileTest, TheSameCloudInEveryOtherFormatReadsTheSame) {
@@ -38,6 +65,7 @@ TEST(CloudFileTest, TheSameCloudInEveryOtherFormatReadsTheSame) {
   for (uint64_t seed = 1; seed <= 10; ++seed) {
     const PointCloud cloud = RandomCloud(20 * seed, seed, true);
     std::string kitti;
+    std::string text;
     std::string ply_binary =
         absl::StrCat("ply\nformat binary_little_endian 1.0\nelement vertex ", cloud.size(),
                      "\nproperty float intensity\nproperty float x\nproperty float y\n"
@@ -54,10 +82,11 @@ TEST(CloudFileTest, TheSameCloudInEveryOtherFormatReadsTheSame) {
                     static_cast<double>(cloud.y[i]), static_cast<double>(cloud.z[i]),
                     static_cast<double>(intensity));
       ply_ascii += line;
+      text += line;
     }
-    const std::vector<std::string> paths = {scratch.Write("a.bin", kitti),
-                                            scratch.Write("binary.ply", ply_binary),
-                                            scratch.Write("ascii.ply", ply_ascii)};
+    const std::vector<std::string> paths = {
+        scratch.Write("a.bin", kitti), scratch.Write("binary.ply", ply_binary),
+        scratch.Write("ascii.ply", ply_ascii), scratch.Write("a.xyz", text)};
     for (const std::string& path : paths) {
       const absl::StatusOr<PointCloud> read = ReadCloud(path);
       ASSERT_TRUE(read.ok()) << read.status();
@@ -88,7 +117,8 @@ TEST(CloudFileTest, WhatIsNoFileIsAnErrorWithItsName) {
 
 TEST(CloudFileTest, AnEmptyFileIsAnError) {
   const ScratchDir scratch;
-  for (const char* name : {"empty.pcd", "empty.ply", "empty.bin"}) {
+  for (const char* name :
+       {"empty.pcd", "empty.ply", "empty.bin", "empty.las", "empty.npy", "empty.csv"}) {
     const auto read = ReadCloud(scratch.Write(name, ""));
     EXPECT_EQ(read.status().code(), absl::StatusCode::kInvalidArgument) << name;
     EXPECT_THAT(std::string(read.status().message()), HasSubstr("empty")) << name;
