@@ -124,10 +124,7 @@ class NeededTiles {
   [[nodiscard]] std::vector<std::string> Of(const Side& side) const {
     std::vector<std::string> ids;
     for (const auto& [id, tile] : side.tiles) {
-      const bool near = std::any_of(changed_.begin(), changed_.end(), [&](const v1::Box& box) {
-        return tile.has_bounds() && Touches(tile.bounds(), box, cube_m_);
-      });
-      if (near || changed_ids_.count(id) > 0) ids.push_back(id);
+      if (IsNearChanged(tile) || changed_ids_.count(id) > 0) ids.push_back(id);
     }
     return ids;
   }
@@ -135,6 +132,12 @@ class NeededTiles {
   [[nodiscard]] const TileCounts& counts() const { return counts_; }
 
  private:
+  [[nodiscard]] bool IsNearChanged(const v1::TileInfo& tile) const {
+    return tile.has_bounds() &&
+           std::any_of(changed_.begin(), changed_.end(),
+                       [&](const v1::Box& box) { return Touches(tile.bounds(), box, cube_m_); });
+  }
+
   void Add(const v1::TileInfo& tile) {
     changed_ids_.insert(tile.tile_id());
     if (tile.has_bounds()) changed_.push_back(tile.bounds());
