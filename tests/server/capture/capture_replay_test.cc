@@ -44,7 +44,7 @@ v1::Scan ScanAt(int i, const Pose& base_T_sensor = Pose()) {
   v1::Scan scan;
   scan.set_sequence(static_cast<uint64_t>(i));
   scan.set_stamp_ns(StampOf(i));
-  *scan.add_clouds()->mutable_cloud() = CloudOf(ScanFrom(TruePose(i) * base_T_sensor, 1200));
+  *scan.add_clouds()->mutable_cloud() = CloudOf(ScanFrom(TruePose(i) * base_T_sensor, 2000));
   return scan;
 }
 
