@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <optional>
 #include <set>
@@ -17,6 +18,7 @@
 #include "clients/cli/flags/option.h"
 #include "clients/cli/flags/request_flags.h"
 #include "clients/cli/map/changed_cubes_file.h"
+#include "clients/cli/map/map_manifest.h"
 #include "clients/cli/output/output.h"
 #include "clients/cli/output/terminal.h"
 #include "clients/cpp/map_client.h"
@@ -45,7 +47,7 @@ struct Side {
   std::string map;   // empty: clouds
   uint64_t revision = 0;
   std::map<std::string, v1::TileInfo> tiles;  // of a revision
-  std::vector<TileSource> clouds;
+  std::vector<std::function<absl::StatusOr<PointCloud>()>> clouds;
 };
 
 // How many tiles of the maps are in one of them, in both with other content, and in both alike.
@@ -59,9 +61,18 @@ struct TileCounts {
 absl::StatusOr<Side> CloudsSide(const std::string& path) {
   Side side;
   side.text = path;
-  const fs::path tiles = fs::path(path) / "tiles";  // of voxloc map export
-  VOXLOC_ASSIGN_OR_RETURN(side.clouds,
-                          ResolveMapSources({fs::is_directory(tiles) ? tiles.string() : path}));
+  std::error_code error;
+  if (fs::exists(ManifestPath(path), error)) {
+    VOXLOC_ASSIGN_OR_RETURN(const MapManifest manifest, ReadManifest(path));
+    for (const ManifestTile& tile : manifest.tiles) {
+      side.clouds.emplace_back([path, tile] { return ReadManifestTile(path, tile); });
+    }
+    return side;
+  }
+  VOXLOC_ASSIGN_OR_RETURN(const std::vector<TileSource> sources, ResolveMapSources({path}));
+  for (const TileSource& source : sources) {
+    side.clouds.emplace_back([source] { return LoadTile(source); });
+  }
   return side;
 }
 
@@ -175,7 +186,7 @@ absl::Status FetchTiles(const client::MapClient& client, const Side& side,
 absl::Status ReadClouds(const Side& side, CubeMap& cubes) {
   ProgressBar bar(absl::StrCat("reading ", side.text), "clouds", side.clouds.size());
   for (size_t i = 0; i < side.clouds.size(); ++i) {
-    VOXLOC_ASSIGN_OR_RETURN(const PointCloud cloud_map, LoadTile(side.clouds[i]));
+    VOXLOC_ASSIGN_OR_RETURN(const PointCloud cloud_map, side.clouds[i]());
     VOXLOC_TRY(cubes.Add(cloud_map));
     bar.Update(i + 1);
   }

@@ -120,6 +120,19 @@ TEST_F(MapDiffCommand, ComparesARevisionWithFiles) {
   ExpectTheBox();
 }
 
+TEST_F(MapDiffCommand, OfAnExportTheTilesOfItsManifestCount) {
+  ASSERT_TRUE(Run({"load", "--map", "town", scratch_.Path("after")}).ok());
+  const std::string saved = scratch_.Path("saved");
+  ASSERT_TRUE(Run({"export", "--map", "town", saved}).ok());
+  // As an earlier export may have left it.
+  ASSERT_TRUE(WritePcd(saved + "/tiles/left.pcd", RandomCloud(500, 3, false)).ok());
+  ASSERT_TRUE(Run({"diff", "town", saved, "--min-points", "1"}).ok());
+  EXPECT_EQ(result_["cubes_came"], 0);
+  EXPECT_EQ(result_["cubes_went"], 0);
+  ASSERT_TRUE(Run({"diff", scratch_.Path("before"), saved}).ok());
+  ExpectTheBox();
+}
+
 TEST_F(MapDiffCommand, WhatCannotBeComparedIsAnErrorThatSaysSo) {
   ASSERT_TRUE(Run({"load", "--map", "town", scratch_.Path("before")}).ok());
   EXPECT_THAT(std::string(Run({"diff", "town@x", "town"}).message()), HasSubstr("MAP@REVISION"));
