@@ -114,7 +114,7 @@ struct Localizer::Impl {
   absl::Status SetMap(const Map& map);
   absl::StatusOr<Resident::Tile> TileOf(const Resident* last, const std::string& id,
                                         const std::shared_ptr<const PointCloud>& points) const;
-  absl::StatusOr<Task> Prepare(const Resident& resident, AlignRequest& request, ThreadPool* idle);
+  absl::StatusOr<Task> Prepare(const Resident& resident, AlignRequest& request);
   Alignment Describe(const AlignResult& result, const ScanEstimate* scan_estimate,
                      Verdict verdict) const;
   [[nodiscard]] Verdict Judge(const AlignJob& job, const AlignResult& result,
@@ -169,8 +169,7 @@ absl::Status Localizer::Impl::SetMap(const Map& map) {
 }
 
 absl::StatusOr<Localizer::Impl::Task> Localizer::Impl::Prepare(const Resident& resident,
-                                                               AlignRequest& request,
-                                                               ThreadPool* idle) {
+                                                               AlignRequest& request) {
   Task task;
   AlignJob& job = task.job;
   VOXLOC_ASSIGN_OR_RETURN(job.scan, FinitePoints(std::move(request.points_base)));
@@ -199,7 +198,7 @@ absl::StatusOr<Localizer::Impl::Task> Localizer::Impl::Prepare(const Resident& r
     return task;
   }
   task.estimate.features =
-      ComputeScanFeatures(*job.scan, task.estimate.rays, job.map_T_base_guess, estimate, idle);
+      ComputeScanFeatures(*job.scan, task.estimate.rays, job.map_T_base_guess, estimate);
   RequestPasses(*task.estimate.features, job);
   job.packed = engine->Pack(job);
   return task;
@@ -239,15 +238,10 @@ std::vector<absl::StatusOr<Alignment>> Localizer::Impl::AlignBatch(
     std::vector<AlignRequest> requests) {
   const std::shared_ptr<const Resident> resident = Current();
   std::vector<absl::StatusOr<Task>> tasks(requests.size());
-  const auto prepare = [&](size_t i, ThreadPool* idle) {
-    tasks[i] = CatchOutOfMemory([&] { return Prepare(*resident, requests[i], idle); },
+  pool.ParallelFor(requests.size(), [&](size_t i) {
+    tasks[i] = CatchOutOfMemory([&] { return Prepare(*resident, requests[i]); },
                                 [] { return std::string("no memory to prepare the scan"); });
-  };
-  if (requests.size() == 1) {
-    prepare(0, &pool);
-  } else {
-    pool.ParallelFor(requests.size(), [&](size_t i) { prepare(i, nullptr); });
-  }
+  });
 
   std::vector<size_t> places;  // of the scans that the engine aligns
   std::vector<AlignJob> jobs;

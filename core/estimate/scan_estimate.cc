@@ -311,20 +311,13 @@ void RankByConfidence(RankedHypotheses& ranked, std::vector<ScanEstimate>& estim
 std::shared_ptr<const ScanFeatures> ComputeScanFeatures(const PointCloud& scan_base,
                                                         const ScanRays& rays,
                                                         const Pose& map_T_base_guess,
-                                                        const EstimateOptions& options,
-                                                        ThreadPool* pool) {
+                                                        const EstimateOptions& options) {
   auto features = std::make_shared<ScanFeatures>();
   const bool by_neighbours =
       options.confidence || options.covariance.method == CovarianceMethod::kCalibrated;
-  const auto group = [&] {
-    features->groups = std::make_shared<const PointGroups>(by_neighbours ? ClusterPoints(scan_base)
-                                                                         : SlicePoints(scan_base));
-  };
-  const auto find_shape = [&] {
-    features->shape = ShapeOf(scan_base, rays, map_T_base_guess.rotation);
-  };
-  ParallelFor(pool, options.confidence ? 2 : 1,
-              [&](size_t part) { part == 0 ? group() : find_shape(); });
+  features->groups = std::make_shared<const PointGroups>(by_neighbours ? ClusterPoints(scan_base)
+                                                                       : SlicePoints(scan_base));
+  if (options.confidence) features->shape = ShapeOf(scan_base, rays, map_T_base_guess.rotation);
   return features;
 }
 

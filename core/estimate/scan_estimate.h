@@ -61,11 +61,10 @@ constexpr size_t kFreeSpacePass = kClusterPass + 1;
 // Of the pass over the clusters under the score stage, likewise, where the profile has more stages.
 constexpr size_t kScoreStagePass = kFreeSpacePass + 1;
 
-// The guess may be wrong by a few degrees. The threads of the pool share the work; null: the
-// caller's alone.
+// The guess may be wrong by a few degrees.
 [[nodiscard]] std::shared_ptr<const ScanFeatures> ComputeScanFeatures(
     const PointCloud& scan_base, const ScanRays& rays, const Pose& map_T_base_guess,
-    const EstimateOptions& options, ThreadPool* pool = nullptr);
+    const EstimateOptions& options);
 
 // Adds the passes to the job that its alignment runs at the final pose for the estimates.
 void RequestPasses(const ScanFeatures& features, AlignJob& job);

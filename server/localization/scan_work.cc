@@ -83,7 +83,7 @@ absl::Status ScanWork::CheckFields() {
   return absl::OkStatus();
 }
 
-bool ScanWork::Prepare(AlignJob& job, EstimateRequest& estimate, ThreadPool* idle) {
+bool ScanWork::Prepare(AlignJob& job, EstimateRequest& estimate) {
   const ScopedLogTrace log_trace(reply_.trace().context());
   const Clock::time_point start = Clock::now();
   reply_.trace().AddStage("queue", reply_.received(), start);
@@ -110,7 +110,7 @@ bool ScanWork::Prepare(AlignJob& job, EstimateRequest& estimate, ThreadPool* idl
     AnswerOutOfMap();
   } else {
     FillJob(job);
-    FillEstimate(job, estimate, idle);
+    FillEstimate(job, estimate);
     RequestPasses(*estimate.features, job);
     RequestSweep(job);
     job.packed = parts_.engine.Pack(job);
@@ -202,7 +202,7 @@ void ScanWork::FillJob(AlignJob& job) {
   job.with_device_times = reply_.trace().recorded();
 }
 
-void ScanWork::FillEstimate(const AlignJob& job, EstimateRequest& estimate, ThreadPool* idle) {
+void ScanWork::FillEstimate(const AlignJob& job, EstimateRequest& estimate) {
   SystematicError& systematic = estimate_.covariance.systematic;
   if (placed_->fusion.has_value()) systematic = placed_->fusion->systematic;
   if (prepared_.deskewed) systematic.skew_sigma_s = 0.0;
@@ -211,7 +211,7 @@ void ScanWork::FillEstimate(const AlignJob& job, EstimateRequest& estimate, Thre
   estimate.guess_covariance = placed_->guess_covariance;
   estimate.base_twist = placed_->prior.base_twist;
   estimate.features =
-      ComputeScanFeatures(*job.scan, estimate.rays, job.map_T_base_guess, *estimate.options, idle);
+      ComputeScanFeatures(*job.scan, estimate.rays, job.map_T_base_guess, *estimate.options);
 }
 
 void ScanWork::RequestSweep(AlignJob& job) {

@@ -49,7 +49,7 @@ class ScanWork : public ScanTask {
   [[nodiscard]] bool abandoned() const override {
     return stop_.cancelled != nullptr && stop_.cancelled->load(std::memory_order_relaxed);
   }
-  [[nodiscard]] bool Prepare(AlignJob& job, EstimateRequest& estimate, ThreadPool* idle) override;
+  [[nodiscard]] bool Prepare(AlignJob& job, EstimateRequest& estimate) override;
   [[nodiscard]] std::optional<Pose> SecondGuess() const override {
     return placed_->uncorrected_guess_map_T_base;
   }
@@ -81,7 +81,7 @@ class ScanWork : public ScanTask {
   // `joins`: with the earlier scans of a session that accumulates them.
   [[nodiscard]] absl::Status PreparePoints(bool joins);
   void FillJob(AlignJob& job);
-  void FillEstimate(const AlignJob& job, EstimateRequest& estimate, ThreadPool* idle);
+  void FillEstimate(const AlignJob& job, EstimateRequest& estimate);
   // Has an effect where the scan was deskewed while the vehicle moved.
   void RequestSweep(AlignJob& job);
 

@@ -17,7 +17,6 @@
 #include "absl/time/time.h"
 #include "core/engine/align.h"
 #include "core/estimate/scan_estimate.h"
-#include "core/parallel/thread_pool.h"
 
 namespace voxloc::server {
 
@@ -43,10 +42,9 @@ class ScanTask {
   [[nodiscard]] virtual bool abandoned() const { return false; }
 
   // On a thread of the pool: fills the job and the request for estimates (all but its scan; without
-  // options nothing is estimated; options must live as long as the task). `idle`: threads that no
-  // other scan of the batch needs, or null. False: the task has replied itself and is finished.
-  [[nodiscard]] virtual bool Prepare(AlignJob& job, EstimateRequest& estimate,
-                                     ThreadPool* idle) = 0;
+  // options nothing is estimated; options must live as long as the task). False: the task
+  // has replied itself and is finished.
+  [[nodiscard]] virtual bool Prepare(AlignJob& job, EstimateRequest& estimate) = 0;
 
   // After Prepare: a second guess that the scan is also aligned from, in the same call of the
   // engine.

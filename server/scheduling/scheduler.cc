@@ -277,15 +277,11 @@ void Scheduler::Work() {
 
 void Scheduler::RunBatch(std::vector<Group> groups) {
   DropEnded(groups);
-  // A pool's threads must not wait for the pool: a single group is prepared on this thread, so that
-  // its tasks can use the pool.
-  const bool alone = groups.size() == 1;
-  ThreadPool* const idle = alone ? &host_threads_ : nullptr;
-  ParallelFor(alone ? nullptr : &host_threads_, groups.size(), [&groups, idle](size_t i) {
+  host_threads_.ParallelFor(groups.size(), [&groups](size_t i) {
     for (ScanInBatch& scan : groups[i].scans) {
       if (scan.task == nullptr) continue;
       RunStep(scan, [&] {
-        if (!scan.task->Prepare(scan.job, scan.estimate, idle)) scan.task.reset();
+        if (!scan.task->Prepare(scan.job, scan.estimate)) scan.task.reset();
       });
     }
   });

@@ -5,10 +5,12 @@
 #include <Eigen/Cholesky>
 #include <Eigen/Core>
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <limits>
 #include <vector>
 
 #include "absl/types/span.h"
@@ -25,83 +27,117 @@ struct alignas(16) PlacedPoint {
   uint32_t place;   // in the scan
 };
 
-// Ascends with the coordinate, which is finite, and with the place of points that share it.
-uint64_t KeyOf(const PlacedPoint& point, size_t axis) {
-  uint32_t bits = 0;
-  std::memcpy(&bits, &point.offset[axis], sizeof bits);
-  const uint32_t negative = 0U - (bits >> 31);  // all bits, or none
-  constexpr uint32_t kSign = 0x80000000;
-  return uint64_t{bits ^ (negative | kSign)} << 32 | point.place;
-}
+// The longest edge of the points' box.
+struct Edge {
+  size_t axis = 0;
+  float low = 0.0F;
+  float length = 0.0F;
+};
 
-size_t LongestAxis(absl::Span<const PlacedPoint> points) {
-  const auto coordinates = [](const PlacedPoint& point) {
+Edge LongestEdgeOf(absl::Span<const PlacedPoint> points) {
+  const auto coordinates = [&points](size_t i) {
     Eigen::Array4f array;  // with the place as a fourth, which does not count
-    std::memcpy(array.data(), &point, sizeof array);
+    std::memcpy(array.data(), &points[i], sizeof array);
     return array;
   };
-  Eigen::Array4f low = coordinates(points[0]);
+  // Even and odd points apart, since each minimum waits for the one before.
+  Eigen::Array4f low = coordinates(0);
   Eigen::Array4f high = low;
-  for (const PlacedPoint& point : points) {
-    low = low.min(coordinates(point));
-    high = high.max(coordinates(point));
+  Eigen::Array4f odd_low = low;
+  Eigen::Array4f odd_high = low;
+  for (size_t i = points.size() % 2; i < points.size(); i += 2) {
+    low = low.min(coordinates(i));
+    high = high.max(coordinates(i));
+    odd_low = odd_low.min(coordinates(i + 1));
+    odd_high = odd_high.max(coordinates(i + 1));
   }
-  size_t longest = 0;
-  (high - low).head<3>().maxCoeff(&longest);
-  return longest;
+  low = low.min(odd_low);
+  high = high.max(odd_high);
+  Edge edge;
+  edge.length = (high - low).head<3>().maxCoeff(&edge.axis);
+  edge.low = low[static_cast<Eigen::Index>(edge.axis)];
+  return edge;
 }
 
-// The points below the pivot to the front, without a branch that depends on them; how many.
-size_t MoveBelow(absl::Span<PlacedPoint> points, size_t axis, uint64_t pivot) {
+// Buffers of a split, each as large as all points together.
+struct SplitBuffers {
+  explicit SplitBuffers(size_t points) : bins(points), below(points), middle(points) {}
+
+  std::vector<uint8_t> bins;
+  std::vector<PlacedPoint> below;
+  std::vector<PlacedPoint> middle;
+};
+
+// Divides the points along this edge into bins of equal length, and gives each its bin. The bin
+// that holds the nth point.
+uint8_t FillBins(absl::Span<const PlacedPoint> points, const Edge& edge, size_t nth,
+                 std::vector<uint8_t>& bins) {
+  constexpr size_t kBins = 64;
+  const float bins_per_m =
+      edge.length > 0.0F ? std::min(kBins / edge.length, std::numeric_limits<float>::max()) : 0.0F;
+  // Counters of even and of odd points, since neighbours in the scan often share their bin, and
+  // each increment waits for the one before.
+  std::array<uint32_t, kBins> counts{};
+  std::array<uint32_t, kBins> odd_counts{};
+  uint8_t* const bin_of = bins.data();
+  const auto fill = [&](size_t i, std::array<uint32_t, kBins>& counters) {
+    // The last bin also where the length overflows, since then the product is not a number.
+    const float bin =
+        std::min(float{kBins - 1}, (points[i].offset[edge.axis] - edge.low) * bins_per_m);
+    bin_of[i] = static_cast<uint8_t>(static_cast<int32_t>(bin));
+    ++counters[bin_of[i]];
+  };
+  for (size_t i = 0; i + 1 < points.size(); i += 2) {
+    fill(i, counts);
+    fill(i + 1, odd_counts);
+  }
+  if (points.size() % 2 == 1) fill(points.size() - 1, counts);
+  uint8_t bin = 0;
+  for (size_t below = 0; (below += counts[bin] + odd_counts[bin]) <= nth;) ++bin;
+  return bin;
+}
+
+// What std::nth_element does along the longest axis, where points that share a coordinate ascend by
+// place. Its branches are not predictable for points in no order, which costs most of its time: it
+// gets the points of one bin, and all others move without a branch that depends on them.
+void Select(absl::Span<PlacedPoint> points, size_t nth, SplitBuffers& buffers) {
+  const Edge edge = LongestEdgeOf(points);
+  const uint8_t middle_bin = FillBins(points, edge, nth, buffers.bins);
   size_t below = 0;
-  for (PlacedPoint& point : points) {
-    const PlacedPoint moved = point;
-    point = points[below];
-    points[below] = moved;
-    below += static_cast<size_t>(KeyOf(moved, axis) < pivot);
+  size_t middle = 0;
+  size_t above = 0;  // to the front of `points`, which has been read
+  for (size_t i = 0; i < points.size(); ++i) {
+    const PlacedPoint point = points[i];
+    const uint8_t bin = buffers.bins[i];
+    buffers.below[below] = point;
+    buffers.middle[middle] = point;
+    points[above] = point;
+    below += static_cast<size_t>(bin < middle_bin);
+    middle += static_cast<size_t>(bin == middle_bin);
+    above += static_cast<size_t>(bin > middle_bin);
   }
-  return below;
-}
-
-// The median of three keys.
-uint64_t MiddleKey(absl::Span<const PlacedPoint> points, size_t axis) {
-  const uint64_t a = KeyOf(points.front(), axis);
-  const uint64_t b = KeyOf(points[points.size() / 2], axis);
-  const uint64_t c = KeyOf(points.back(), axis);
-  return std::max(std::min(a, b), std::min(std::max(a, b), c));
-}
-
-// What std::nth_element does. Its branches are not predictable for points in no order, which costs
-// most of its time: it gets what is left after a few rounds without any.
-void Select(absl::Span<PlacedPoint> points, size_t nth, size_t axis) {
-  constexpr size_t kFewPoints = 32;
-  constexpr int kRounds = 12;
-  for (int round = 0; round < kRounds && points.size() > kFewPoints; ++round) {
-    const size_t below = MoveBelow(points, axis, MiddleKey(points, axis));
-    if (nth < below) {
-      points = points.subspan(0, below);
-    } else {
-      points.remove_prefix(below);
-      nth -= below;
-    }
-  }
-  std::nth_element(points.begin(), points.begin() + nth, points.end(),
-                   [axis](const PlacedPoint& a, const PlacedPoint& b) {
-                     return KeyOf(a, axis) < KeyOf(b, axis);
+  std::copy_backward(points.begin(), points.begin() + above, points.end());
+  std::copy_n(buffers.below.begin(), below, points.begin());
+  const auto in_middle = points.begin() + below;
+  std::copy_n(buffers.middle.begin(), middle, in_middle);
+  std::nth_element(in_middle, points.begin() + nth, in_middle + middle,
+                   [axis = edge.axis](const PlacedPoint& a, const PlacedPoint& b) {
+                     if (a.offset[axis] != b.offset[axis]) return a.offset[axis] < b.offset[axis];
+                     return a.place < b.place;
                    });
 }
 
 // Gives each point its cluster, by its place; clusters are counted from `first` on.
 void SplitIntoClusters(absl::Span<PlacedPoint> points, size_t parts, size_t first,
-                       std::vector<uint8_t>& cluster_of) {
+                       SplitBuffers& buffers, std::vector<uint8_t>& cluster_of) {
   if (parts == 1) {
     for (const PlacedPoint& point : points) cluster_of[point.place] = static_cast<uint8_t>(first);
     return;
   }
   const size_t half = points.size() / 2;
-  Select(points, half, LongestAxis(points));
-  SplitIntoClusters(points.subspan(0, half), parts / 2, first, cluster_of);
-  SplitIntoClusters(points.subspan(half), parts / 2, first + parts / 2, cluster_of);
+  Select(points, half, buffers);
+  SplitIntoClusters(points.subspan(0, half), parts / 2, first, buffers, cluster_of);
+  SplitIntoClusters(points.subspan(half), parts / 2, first + parts / 2, buffers, cluster_of);
 }
 static_assert(kMaxPointGroups <= 256, "clusters are counted in bytes");
 
@@ -190,7 +226,8 @@ PointGroups ClusterPoints(const PointCloud& scan) {
   if (points.empty()) return clusters;
   const size_t parts = ClusterCount(points.size());
   std::vector<uint8_t> cluster_of(scan.size());
-  SplitIntoClusters(absl::MakeSpan(points), parts, 0, cluster_of);
+  SplitBuffers buffers(points.size());
+  SplitIntoClusters(absl::MakeSpan(points), parts, 0, buffers, cluster_of);
 
   // Places ascend within each cluster.
   std::vector<uint32_t> next(parts + 1, 0);

@@ -41,55 +41,55 @@ class Occupancy {
     float edge_m = kClearanceM;
     while ((extent.array() / edge_m + 3.0F).prod() > kMaxGridCells) edge_m *= 2.0F;
     cubes_per_m_ = 1.0F / edge_m;
-    for (int axis = 0; axis < 3; ++axis) size_[axis] = static_cast<size_t>(PlaceOf(high)[axis]) + 2;
-    const size_t words = size_.prod() / 64 + 2;
-    near_.assign(words, 0);
-    std::vector<uint64_t> occupied(words, 0);
+    size_ = PlaceOf(high).cast<int32_t>().array() + 2;
+    near_in_layer_.assign(CubeOf(size_.cast<float>()) / 64 + 2, 0);
     for (size_t i = 0; i < scan_base.size(); ++i) {
-      if (!scan_base.IsFinite(i)) continue;
-      const size_t cube = CubeOf(PlaceOf(scan_base.Offset(i)));
-      const uint64_t bit = uint64_t{1} << (cube % 64);
-      if ((occupied[cube / 64] & bit) != 0) continue;
-      occupied[cube / 64] |= bit;
-      MarkAround(cube);
+      if (scan_base.IsFinite(i)) MarkInLayer(CubeOf(PlaceOf(scan_base.Offset(i))));
     }
   }
 
   // Whether the point's cube or one that touches it holds a point.
   [[nodiscard]] bool Near(const Eigen::Vector3f& offset) const {
-    const Eigen::Vector3f place = PlaceOf(offset);
-    for (int axis = 0; axis < 3; ++axis) {
-      if (!(place[axis] >= 0.0F && place[axis] < static_cast<float>(size_[axis]))) return false;
-    }
+    const Eigen::Array3f place = PlaceOf(offset);
+    if (!((place >= 0.0F) && (place < size_.cast<float>())).all()) return false;
     const size_t cube = CubeOf(place);
-    return (near_[cube / 64] >> (cube % 64) & 1) != 0;
+    const size_t layer = LayerCubes();
+    return (BitOf(cube - layer) | BitOf(cube) | BitOf(cube + layer)) != 0;
   }
 
  private:
-  void MarkAround(size_t cube) {
-    const size_t layer = size_[0] * size_[1];
-    for (const size_t middle : {cube - layer, cube, cube + layer}) {
-      for (const size_t row : {middle - size_[0], middle, middle + size_[0]}) {
-        const size_t first = (row - 1) % 64;
-        uint64_t* const word = &near_[(row - 1) / 64];
-        word[0] |= uint64_t{7} << first;
-        if (first > 61) word[1] |= uint64_t{7} >> (64 - first);
-      }
+  // Of the layers below and above, queries ask.
+  void MarkInLayer(size_t cube) {
+    const auto row = static_cast<size_t>(size_.x());
+    for (const size_t middle : {cube - row, cube, cube + row}) {
+      const size_t first = (middle - 1) % 64;
+      uint64_t* const word = &near_in_layer_[(middle - 1) / 64];
+      word[0] |= uint64_t{7} << first;
+      word[1] |= uint64_t{7} >> 1 >> (63 - first);
     }
   }
   // In cubes. A border of empty ones is left, so that all neighbours are inside.
-  [[nodiscard]] Eigen::Vector3f PlaceOf(const Eigen::Vector3f& offset) const {
+  [[nodiscard]] Eigen::Array3f PlaceOf(const Eigen::Vector3f& offset) const {
     return ((offset - low_) * cubes_per_m_).array() + 1.0F;
   }
-  [[nodiscard]] size_t CubeOf(const Eigen::Vector3f& place) const {
-    return (static_cast<size_t>(place.z()) * size_[1] + static_cast<size_t>(place.y())) * size_[0] +
-           static_cast<size_t>(place.x());
+  // Counted from the second layer, so that there is one below each.
+  [[nodiscard]] size_t CubeOf(const Eigen::Array3f& place) const {
+    const Eigen::Array<uint32_t, 3, 1> whole = place.cast<int32_t>().cast<uint32_t>();
+    return LayerCubes() * (whole.z() + size_t{1}) + static_cast<size_t>(size_.x()) * whole.y() +
+           whole.x();
+  }
+  [[nodiscard]] size_t LayerCubes() const {
+    return static_cast<size_t>(size_.x()) * static_cast<size_t>(size_.y());
+  }
+  [[nodiscard]] uint64_t BitOf(size_t cube) const {
+    return near_in_layer_[cube / 64] >> (cube % 64) & 1;
   }
 
   float cubes_per_m_ = 0.0F;
   Eigen::Vector3f low_ = Eigen::Vector3f::Zero();
-  Eigen::Array<size_t, 3, 1> size_ = {0, 0, 0};
-  std::vector<uint64_t> near_;  // a bit for each cube
+  Eigen::Array3i size_ = Eigen::Array3i::Zero();
+  // A bit for each cube: whether it or one that touches it in its layer holds a point.
+  std::vector<uint64_t> near_in_layer_;
 };
 
 constexpr float kRaisedScanPoint_m = 0.7F;
@@ -130,8 +130,13 @@ FreeSpace SampleFreeSpace(const PointCloud& scan_base,
   FreeSpace free_space;
   auto points = std::make_shared<PointCloud>();
   points->origin = sensor_position_base;
-  points->Reserve(kMaxFreeSpaceRays * kMaxSamplesOfRay);
-  free_space.ray.reserve(kMaxFreeSpaceRays * kMaxSamplesOfRay);
+  const auto resize = [&](size_t count) {
+    for (std::vector<float>* axis : {&points->x, &points->y, &points->z}) axis->resize(count);
+    free_space.ray.resize(count);
+  };
+  // One more than can be, since a sample is written before it is known to count.
+  resize(kMaxFreeSpaceRays * kMaxSamplesOfRay + 1);
+  size_t count = 0;
   const Occupancy occupancy(scan_base);
   const Eigen::Vector3f sensor = (sensor_position_base - scan_base.origin).cast<float>();
   const size_t stride = std::max<size_t>(1, scan_base.size() / kMaxFreeSpaceRays);
@@ -143,15 +148,18 @@ FreeSpace SampleFreeSpace(const PointCloud& scan_base,
     if (!(end_m > kStepM)) continue;
     const float step_m = std::max(kStepM, end_m / static_cast<float>(kMaxSamplesOfRay));
     const auto samples = static_cast<int>(end_m / step_m);
-    const size_t before = points->size();
+    const size_t before = count;
     for (int k = 1; k <= samples; ++k) {
       const Eigen::Vector3f offset = ray * (static_cast<float>(k) * step_m / range_m);
-      if (occupancy.Near(sensor + offset)) continue;
-      points->PushBack(offset.x(), offset.y(), offset.z());
-      free_space.ray.push_back(static_cast<uint32_t>(free_space.rays));
+      points->x[count] = offset.x();
+      points->y[count] = offset.y();
+      points->z[count] = offset.z();
+      free_space.ray[count] = static_cast<uint32_t>(free_space.rays);
+      count += static_cast<size_t>(!occupancy.Near(sensor + offset));
     }
-    if (points->size() > before) ++free_space.rays;
+    if (count > before) ++free_space.rays;
   }
+  resize(count);
   free_space.points_base = std::move(points);
   return free_space;
 }
@@ -200,9 +208,10 @@ void GroundGrid::ComputeLowestNearby(const std::vector<float>& lowest) {
 }
 
 size_t GroundGrid::ColumnOf(const Eigen::Vector3f& point) const {
-  const auto x = static_cast<size_t>((point.x() - low_.x()) * columns_per_m_);
-  const auto y = static_cast<size_t>((point.y() - low_.y()) * columns_per_m_);
-  return (y + 1) * width_ + x + 1;
+  // Through 32 bits: processors convert these faster.
+  const auto x = static_cast<int32_t>((point.x() - low_.x()) * columns_per_m_);
+  const auto y = static_cast<int32_t>((point.y() - low_.y()) * columns_per_m_);
+  return (static_cast<size_t>(y) + 1) * width_ + static_cast<size_t>(x) + 1;
 }
 
 absl::StatusOr<NoGroundScores> ScoreWithoutGround(Engine& engine, const AlignJob& job,

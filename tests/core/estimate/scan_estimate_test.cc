@@ -173,25 +173,6 @@ TEST_P(RoomEstimateTest, MeasuresTheInnovationInStandardDeviationsOfTheGuess) {
               0.05);
 }
 
-TEST_P(RoomEstimateTest, DescribesAScanAlikeOnOneThreadAndOnSeveral) {
-  const AlignJob job = Job(truth_, PreciseProfile());
-  ThreadPool pool(3);
-  for (const bool confidence : {true, false}) {
-    EstimateOptions options;
-    options.confidence = confidence;
-    const auto alone = ComputeScanFeatures(*job.scan, ScanRays(), job.map_T_base_guess, options);
-    const auto shared =
-        ComputeScanFeatures(*job.scan, ScanRays(), job.map_T_base_guess, options, &pool);
-    EXPECT_EQ(shared->groups->places, alone->groups->places);
-    EXPECT_EQ(shared->groups->ends, alone->groups->ends);
-    ASSERT_EQ(shared->shape.has_value(), confidence);
-    ASSERT_EQ(alone->shape.has_value(), confidence);
-    if (!confidence) continue;
-    EXPECT_EQ(shared->shape->raised, alone->shape->raised);
-    EXPECT_EQ(shared->shape->free_space.points_base->x, alone->shape->free_space.points_base->x);
-  }
-}
-
 // With the passes in the alignment, and with those that are made up for afterwards.
 TEST_P(RoomEstimateTest, TakesWhatTheAlignmentBringsAlong) {
   EstimateOptions options;

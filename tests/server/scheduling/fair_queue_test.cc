@@ -25,9 +25,7 @@ class WaitingTask : public ScanTask {
   [[nodiscard]] const std::string& name() const { return name_; }
   size_t points() const override { return 1; }
   size_t bytes() const override { return bytes_; }
-  bool Prepare(AlignJob& /*job*/, EstimateRequest& /*estimate*/, ThreadPool* /*idle*/) override {
-    return false;
-  }
+  bool Prepare(AlignJob& /*job*/, EstimateRequest& /*estimate*/) override { return false; }
   void Complete(AlignResult /*result*/, const ScanEstimate* /*estimate*/,
                 const BatchFacts& /*batch*/) override {}
   void Supersede() override {}

@@ -64,7 +64,7 @@ class FakeTask : public ScanTask {
   size_t bytes() const override { return kTaskBytes; }
   absl::Time deadline() const override { return deadline_; }
   // The engine answers a job without a map with a status: the scheduler does not look at it.
-  bool Prepare(AlignJob& /*job*/, EstimateRequest& /*estimate*/, ThreadPool* /*idle*/) override {
+  bool Prepare(AlignJob& /*job*/, EstimateRequest& /*estimate*/) override {
     if (!prepares_) End("prepared " + name_);
     return prepares_;
   }
@@ -106,7 +106,7 @@ class TwoGuessTask : public ScanTask {
       : record_(record), prefers_second_(prefers_second) {}
   size_t points() const override { return kTaskPoints; }
   size_t bytes() const override { return kTaskBytes; }
-  bool Prepare(AlignJob& job, EstimateRequest& /*estimate*/, ThreadPool* /*idle*/) override {
+  bool Prepare(AlignJob& job, EstimateRequest& /*estimate*/) override {
     job.map_T_base_guess.translation.x() = 1.0;
     return true;
   }
@@ -422,7 +422,7 @@ TEST_F(SchedulerTest, WhereMemoryRunsOutTheScanFailsAndTheOthersGoOn) {
   class HungryTask : public FakeTask {
    public:
     using FakeTask::FakeTask;
-    bool Prepare(AlignJob& /*job*/, EstimateRequest& /*estimate*/, ThreadPool* /*idle*/) override {
+    bool Prepare(AlignJob& /*job*/, EstimateRequest& /*estimate*/) override {
       throw std::bad_alloc();
     }
   };

@@ -3,7 +3,10 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
+#include <cstddef>
 #include <limits>
+#include <numeric>
 #include <utility>
 #include <vector>
 
@@ -64,6 +67,55 @@ TEST(PointClustersTest, AreSmallerThanTheCloud) {
       high = std::max(high, cloud.x[clusters.places[i]]);
     }
     EXPECT_LT(high - low, 20.0F);
+  }
+}
+
+// The clusters of these points, found by sorting.
+void HalveBySorting(const PointCloud& cloud, std::vector<uint32_t> places, size_t parts,
+                    std::vector<std::vector<uint32_t>>& clusters) {
+  if (parts == 1) {
+    std::sort(places.begin(), places.end());
+    clusters.push_back(std::move(places));
+    return;
+  }
+  Eigen::Array3f low = cloud.Offset(places[0]);
+  Eigen::Array3f high = low;
+  for (const uint32_t place : places) {
+    low = low.min(cloud.Offset(place).array());
+    high = high.max(cloud.Offset(place).array());
+  }
+  int axis = 0;
+  (high - low).maxCoeff(&axis);
+  std::sort(places.begin(), places.end(), [&](uint32_t a, uint32_t b) {
+    return std::pair(cloud.Offset(a)[axis], a) < std::pair(cloud.Offset(b)[axis], b);
+  });
+  const auto half = places.begin() + static_cast<std::ptrdiff_t>(places.size() / 2);
+  HalveBySorting(cloud, {places.begin(), half}, parts / 2, clusters);
+  HalveBySorting(cloud, {half, places.end()}, parts / 2, clusters);
+}
+
+TEST(PointClustersTest, AreTheHalvesAlongTheLongestEdgeHoweverThePointsLie) {
+  PointCloud coarse = RandomCloud(1500);  // with many equal coordinates
+  for (std::vector<float>* axis : {&coarse.x, &coarse.y, &coarse.z}) {
+    for (float& coordinate : *axis) coordinate = std::round(coordinate);
+  }
+  PointCloud apart = RandomCloud(1501);  // nearly all in one bin of any even division
+  for (float& x : apart.x) x *= 1e-3F;
+  apart.x[700] = 1e6F;
+  PointCloud huge = RandomCloud(1000);  // whose extent is no number
+  for (float& y : huge.y) y *= 1e37F;
+  for (const PointCloud& cloud : {RandomCloud(64), RandomCloud(2000), coarse, apart, huge}) {
+    const PointGroups clusters = ClusterPoints(cloud);
+    std::vector<uint32_t> all(cloud.size());
+    std::iota(all.begin(), all.end(), 0U);
+    std::vector<std::vector<uint32_t>> expected;
+    HalveBySorting(cloud, all, clusters.ends.size(), expected);
+    for (size_t k = 0; k < expected.size(); ++k) {
+      const auto end = clusters.places.begin() + clusters.ends[k];
+      EXPECT_EQ(std::vector<uint32_t>(end - static_cast<std::ptrdiff_t>(SizeOf(clusters, k)), end),
+                expected[k])
+          << "cluster " << k << " of " << cloud.size();
+    }
   }
 }
 
