@@ -22,8 +22,9 @@ GpuData Synthetic(const GpuDataOptions& options) {
   data.source = "made up";
   data.map = {SyntheticCloud(kSyntheticMapPoints, kSyntheticMapM, options.scans.seed)};
   data.scans = SyntheticScans(kSyntheticScans, kSyntheticScanPoints, options.scans.seed + 1000);
-  data.dense_scans =
-      SyntheticScans(kSyntheticScans, options.dense_points, options.scans.seed + 2000);
+  for (const size_t points : options.dense_points) {
+    data.dense_scans.push_back(SyntheticScans(kSyntheticScans, points, options.scans.seed + 2000));
+  }
   return data;
 }
 
@@ -42,7 +43,8 @@ void AddGpuDataFlags(CLI::App& app, GpuDataOptions& options) {
       ->needs("--dense-scans");
   app.get_option("--dense-scans")->needs("--dense-poses");
   app.add_option("--dense-points", options.dense_points,
-                 "Choose this many points of the full scans at random")
+                 "Choose so many points of the full scans at random, for each of these numbers")
+      ->expected(1, 20)
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
 }
@@ -64,11 +66,13 @@ absl::StatusOr<GpuData> LoadGpuData(const GpuDataOptions& options) {
   dense.pose_format = options.scans.pose_format;
   dense.perturb = kDensePerturbation;
   dense.seed = options.scans.seed;
-  dense.points = options.dense_points;
   dense.min_range_m = 0.5;
-  auto dense_scans = LoadScans(dense);
-  if (!dense_scans.ok()) return dense_scans.status();
-  data.dense_scans = *std::move(dense_scans);
+  for (const size_t points : options.dense_points) {
+    dense.points = points;
+    auto dense_scans = LoadScans(dense);
+    if (!dense_scans.ok()) return dense_scans.status();
+    data.dense_scans.push_back(*std::move(dense_scans));
+  }
   return data;
 }
 

@@ -20,14 +20,15 @@ struct GpuDataOptions {
   // Full scans of the same place, thinned at random.
   std::string dense_scans;
   std::string dense_poses;
-  size_t dense_points = 5000;
+  std::vector<size_t> dense_points = {5000};
 };
 
 struct GpuData {
   std::string source;  // for people
   std::vector<PointCloud> map;
-  std::vector<BenchScan> scans;        // thin: about 1,500 points
-  std::vector<BenchScan> dense_scans;  // about 5,000; may be none
+  std::vector<BenchScan> scans;  // thin: about 1,500 points
+  // For each number of points; may be none.
+  std::vector<std::vector<BenchScan>> dense_scans;
 };
 
 void AddGpuDataFlags(CLI::App& app, GpuDataOptions& options);

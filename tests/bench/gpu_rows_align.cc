@@ -156,9 +156,9 @@ std::vector<Row> AlignRows(const GpuData& data, std::shared_ptr<ThreadPool> pack
   };
   add(absl::StrCat("one scan of ", points), autoware, FirstScan(scans, autoware));
   add(absl::StrCat("one scan, ", scans.size(), " in turn"), autoware, OneByOne(scans, autoware));
-  if (!data.dense_scans.empty()) {
-    add(absl::StrCat("one scan of ", data.dense_scans[0].cloud->size(), " points"), autoware,
-        OneByOne(data.dense_scans, autoware));
+  for (const std::vector<BenchScan>& dense : data.dense_scans) {
+    add(absl::StrCat("one scan of ", dense[0].cloud->size(), " points"), autoware,
+        OneByOne(dense, autoware));
   }
   for (const size_t size : {8, 16, 32, 64, 128, 256, 1024}) {
     add(absl::StrCat("batch of ", size, ", scans in turn"), autoware,
@@ -177,9 +177,9 @@ std::vector<Row> AlignRows(const GpuData& data, std::shared_ptr<ThreadPool> pack
       add(absl::StrCat("precise: ", name, suffix), precise, std::move(batches));
     };
     add_precise("one scan, in turn", OneByOne(scans, precise));
-    if (!data.dense_scans.empty()) {
-      add_precise(absl::StrCat("one scan of ", data.dense_scans[0].cloud->size(), " points"),
-                  OneByOne(data.dense_scans, precise));
+    for (const std::vector<BenchScan>& dense : data.dense_scans) {
+      add_precise(absl::StrCat("one scan of ", dense[0].cloud->size(), " points"),
+                  OneByOne(dense, precise));
     }
     for (const size_t size : {64, 256, 4096}) {
       add_precise(absl::StrCat("batch of ", size, ", in turn"), InTurn(scans, size, precise));

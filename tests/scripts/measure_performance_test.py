@@ -8,6 +8,7 @@ import importlib.util
 import pathlib
 import sys
 import unittest
+from xml.etree import ElementTree
 
 sys.dont_write_bytecode = True
 SCRIPT = pathlib.Path(sys.argv.pop(1)) / "scripts/measure-performance"
@@ -56,6 +57,21 @@ class MeasurePerformanceTest(unittest.TestCase):
                   "rows": [row]}
         self.assertEqual(self.script.engine_tables(result).splitlines()[-1],
                          "| one scan | 1.36 ms | 2.00 ms |  | 700 us |")
+
+    def test_the_plot_has_a_line_for_each_engine_and_profile(self):
+        rows = [{"name": f"one scan of {points} points", "cuda": times(ms, ms)}
+                for points, ms in ((10000, 1.0), (1000, 0.1), (3162, 0.1))]
+        rows += [{"name": f"precise: batch of {scans}, in turn", "cuda": times(1, 1, scans)}
+                 for scans in (10, 100)]
+        rows.append({"name": "200 candidates within 5 m, any heading", "cuda": times(1, 1, 200)})
+        drawing = ElementTree.fromstring(self.script.plot({**ENGINE, "rows": rows}))
+        lines = list(drawing.iter("{http://www.w3.org/2000/svg}polyline"))
+        self.assertEqual([line.get("points") for line in lines],
+                         ["70.0,300.0 235.0,300.0 400.0,40.0", "500.0,300.0 830.0,40.0"])
+        self.assertEqual([line.get("stroke-dasharray") for line in lines], [None, "5 3"])
+        words = [text.text for text in drawing.iter("{http://www.w3.org/2000/svg}text")]
+        self.assertLessEqual({"1,000", "10,000", "100 us", "1.00 ms", "10k/s", "100k/s", "cuda"},
+                             set(words))
 
     def test_a_row_that_failed_is_an_error(self):
         result = {**ENGINE, "rows": [{"name": "one scan", "cuda": {"error": "out of memory"}}]}
