@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Reports as HTML files that need no network: of a replay, of its comparison with a recorded
-// localizer, and of one look at a fleet. The pages
-// are put together from page/ when the program is built; "{{data}}" stands where a page's data
-// goes.
+// localizer, and of one look at a fleet. The pages are put together
+// from page/ when the program is built; "{{data}}" stands where a page's data goes.
 
 #ifndef VOXLOC_CLIENTS_CLI_REPORT_REPORT_H_
 #define VOXLOC_CLIENTS_CLI_REPORT_REPORT_H_
@@ -136,6 +135,9 @@ class MapPicture {
 [[nodiscard]] absl::string_view ReportPage();
 [[nodiscard]] absl::string_view ComparePage();
 [[nodiscard]] absl::string_view FleetPage();
+
+// The page with its data. No text in the data can end the script element that holds it.
+[[nodiscard]] std::string PageWithData(absl::string_view page, const Json& data);
 
 // About 11 MB of rows; more scans than a screen has columns of pixels.
 inline constexpr size_t kMaxReportRows = 10'000;
