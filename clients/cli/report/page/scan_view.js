@@ -38,7 +38,7 @@ function addScanView(box) {
   }
   const points = makeProgram(gl, pointShader, ["place", "score"]);
   const cells = makeProgram(gl, solidShader, solidNames);
-  const sphere = sphereTriangles();
+  const sphere = sphereTriangles(true);
   const corners = makeBuffer(gl, sphere);
   let buffers = null;
   const state = { view: null, row: null, pose: "pose", cells: true, best: 1 };

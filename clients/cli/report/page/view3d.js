@@ -47,15 +47,15 @@ function makeBuffer(gl, values) {
   return buffer;
 }
 
-// Triangles of a sphere: an octahedron whose faces are cut in four.
-function sphereTriangles() {
+// Triangles of an octahedron, and of a sphere: one whose faces are cut in four.
+function sphereTriangles(fine) {
   const corners = [];
   const unit = (v) => v.map((value) => value / Math.hypot(...v));
   const middle = (a, b) => unit(a.map((value, i) => value + b[i]));
   [1, -1].forEach((x) => [1, -1].forEach((y) => [1, -1].forEach((z) => {
     const face = [[x, 0, 0], [0, y, 0], [0, 0, z]];
     const cut = [middle(face[0], face[1]), middle(face[1], face[2]), middle(face[2], face[0])];
-    [[face[0], cut[0], cut[2]], [cut[0], face[1], cut[1]], [cut[2], cut[1], face[2]], cut]
+    (fine ? [[face[0], cut[0], cut[2]], [cut[0], face[1], cut[1]], [cut[2], cut[1], face[2]], cut] : [face])
       .forEach((triangle) => triangle.forEach((corner) => corners.push(...corner)));
   })));
   return new Float32Array(corners);
