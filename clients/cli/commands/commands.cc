@@ -43,6 +43,7 @@ void BuildCommands(CLI::App* app, const std::vector<std::string>& arguments, Wor
   AddMapCopyCommands(map, chosen);
   AddMapCellsCommand(map, chosen);
   AddMapDiffCommand(map, chosen);
+  AddMapViewCommand(map, chosen);
   AddAlignCommand(app, chosen);
   AddLocateCommand(app, chosen);
   AddReplayCommand(app, CommandLineText(arguments), chosen);

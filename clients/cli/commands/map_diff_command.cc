@@ -1,35 +1,28 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include <algorithm>
-#include <filesystem>
-#include <functional>
 #include <map>
-#include <optional>
 #include <set>
 #include <string>
-#include <system_error>
 #include <utility>
 #include <vector>
 
-#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "absl/time/clock.h"
 #include "clients/cli/commands/commands.h"
 #include "clients/cli/flags/option.h"
 #include "clients/cli/flags/request_flags.h"
 #include "clients/cli/map/changed_cubes_file.h"
-#include "clients/cli/map/map_manifest.h"
+#include "clients/cli/map/map_source.h"
 #include "clients/cli/output/output.h"
-#include "clients/cli/output/terminal.h"
-#include "clients/cpp/map_client.h"
-#include "clients/dataset/cloud_sources.h"
+#include "clients/cli/report/every_nth.h"
+#include "clients/cli/report/map_view.h"
 #include "clients/dataset/map_diff.h"
 #include "core/status/try.h"
 
 namespace voxloc::cli {
 namespace {
-
-namespace fs = std::filesystem;
 
 struct MapDiffFlags {
   ServerFlags server;
@@ -39,15 +32,8 @@ struct MapDiffFlags {
   uint64_t min_points = 3;
   size_t places = 20;
   std::string output;
-};
-
-// One of the two maps: a revision on the server, or clouds on the disk.
-struct Side {
-  std::string text;  // as it was given
-  std::string map;   // empty: clouds
-  uint64_t revision = 0;
-  std::map<std::string, v1::TileInfo> tiles;  // of a revision
-  std::vector<std::function<absl::StatusOr<PointCloud>()>> clouds;
+  std::string html;
+  size_t points = kDefaultViewPoints;
 };
 
 // How many tiles of the maps are in one of them, in both with other content, and in both alike.
@@ -57,49 +43,6 @@ struct TileCounts {
   size_t changed = 0;
   size_t same = 0;
 };
-
-absl::StatusOr<Side> CloudsSide(const std::string& path) {
-  Side side;
-  side.text = path;
-  std::error_code error;
-  if (fs::exists(ManifestPath(path), error)) {
-    VOXLOC_ASSIGN_OR_RETURN(const MapManifest manifest, ReadManifest(path));
-    for (const ManifestTile& tile : manifest.tiles) {
-      side.clouds.emplace_back([path, tile] { return ReadManifestTile(path, tile); });
-    }
-    return side;
-  }
-  VOXLOC_ASSIGN_OR_RETURN(const std::vector<TileSource> sources, ResolveMapSources({path}));
-  for (const TileSource& source : sources) {
-    side.clouds.emplace_back([source] { return LoadTile(source); });
-  }
-  return side;
-}
-
-absl::StatusOr<Side> RevisionSide(const std::string& text, const client::MapClient& client,
-                                  double timeout_s) {
-  Side side;
-  side.text = text;
-  v1::ListTilesRequest request;
-  const size_t at = text.rfind('@');
-  side.map = text.substr(0, at);
-  if (at != std::string::npos) {
-    uint64_t revision = 0;
-    if (!absl::SimpleAtoi(text.substr(at + 1), &revision) || revision == 0) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("'", text,
-                       "' must be a file, a directory, a map, or MAP@REVISION with a "
-                       "revision of 1 or more"));
-    }
-    request.set_revision(revision);
-  }
-  request.set_map(side.map);
-  VOXLOC_ASSIGN_OR_RETURN(const v1::ListTilesResponse list, client.ListTiles(request, timeout_s));
-  side.revision = list.map_revision();
-  side.text = absl::StrCat(side.map, "@", side.revision);
-  for (const v1::TileInfo& tile : list.tiles()) side.tiles[tile.tile_id()] = tile;
-  return side;
-}
 
 bool Touches(const v1::Box& a, const v1::Box& b, double margin_m) {
   return a.min().x() <= b.max().x() + margin_m && b.min().x() <= a.max().x() + margin_m &&
@@ -111,7 +54,7 @@ bool Touches(const v1::Box& a, const v1::Box& b, double margin_m) {
 // the other does not have alike, and those within a cube of any such tile of either.
 class NeededTiles {
  public:
-  NeededTiles(const Side& before, const Side& after, double cube_m) : cube_m_(cube_m) {
+  NeededTiles(const MapSource& before, const MapSource& after, double cube_m) : cube_m_(cube_m) {
     for (const auto& [id, tile] : before.tiles) {
       const auto other = after.tiles.find(id);
       if (other == after.tiles.end()) {
@@ -132,7 +75,7 @@ class NeededTiles {
     }
   }
 
-  [[nodiscard]] std::vector<std::string> Of(const Side& side) const {
+  [[nodiscard]] std::vector<std::string> Of(const MapSource& side) const {
     std::vector<std::string> ids;
     for (const auto& [id, tile] : side.tiles) {
       if (IsNearChanged(tile) || changed_ids_.count(id) > 0) ids.push_back(id);
@@ -159,39 +102,6 @@ class NeededTiles {
   std::set<std::string> changed_ids_;
   std::vector<v1::Box> changed_;
 };
-
-absl::Status FetchTiles(const client::MapClient& client, const Side& side,
-                        const std::vector<std::string>& ids, double timeout_s, CubeMap& cubes) {
-  ProgressBar bar(absl::StrCat("reading ", side.text), "tiles", ids.size());
-  size_t done = 0;
-  while (done < ids.size()) {
-    v1::GetTilesRequest request;
-    request.set_map(side.map);
-    request.set_revision(side.revision);
-    const size_t end = std::min(ids.size(), done + client::kTilesACall);
-    for (size_t i = done; i < end; ++i) request.add_tile_ids(ids[i]);
-    const auto receive = [&](const v1::TileInfo&, const PointCloud& cloud_map) {
-      bar.Update(++done);
-      return cubes.Add(cloud_map);
-    };
-    VOXLOC_TRY(client.GetTiles(request, receive, timeout_s).status());
-    if (done < end) {
-      return absl::DataLossError(
-          absl::StrCat("the server sent ", done, " of ", end, " tiles of ", side.text));
-    }
-  }
-  return absl::OkStatus();
-}
-
-absl::Status ReadClouds(const Side& side, CubeMap& cubes) {
-  ProgressBar bar(absl::StrCat("reading ", side.text), "clouds", side.clouds.size());
-  for (size_t i = 0; i < side.clouds.size(); ++i) {
-    VOXLOC_ASSIGN_OR_RETURN(const PointCloud cloud_map, side.clouds[i]());
-    VOXLOC_TRY(cubes.Add(cloud_map));
-    bar.Update(i + 1);
-  }
-  return absl::OkStatus();
-}
 
 Json PlaceJson(const ChangedPlace& place) {
   return {{"kind", place.came ? "came" : "went"},
@@ -223,30 +133,38 @@ std::string PlacesText(const std::vector<ChangedPlace>& places, size_t most) {
                                             : "");
 }
 
+// The cubes that came, or those that went.
+MapViewLayer CubesLayer(const MapDiff& diff, bool came, double cube_m) {
+  EveryNth<ViewCell> sample(kMaxLayerCells);
+  for (const ChangedCube& cube : diff.cubes) {
+    if (cube.came != came) continue;
+    const Eigen::Vector3d middle = cube_m * (cube.index.cast<double>().array() + 0.5).matrix();
+    sample.Offer({middle, 0.25 * cube_m * cube_m * Eigen::Matrix3d::Identity()});
+  }
+  const size_t all = sample.offered();
+  return {came ? "came" : "went", came ? "--good" : "--bad",
+          /*cubes=*/true,         cube_m,
+          sample.Take(),          all};
+}
+
 absl::StatusOr<ExitCode> DiffTwoMaps(const MapDiffFlags& options) {
-  const double timeout_s = options.server.timeout_s;
-  std::optional<client::MapClient> client;
-  std::vector<Side> sides;
+  MapSources sources(options.server);
+  std::vector<MapSource> sides;
   for (const std::string& text : {options.before, options.after}) {
-    std::error_code error;
-    if (fs::exists(text, error)) {
-      VOXLOC_ASSIGN_OR_RETURN(sides.emplace_back(), CloudsSide(text));
-      continue;
-    }
-    if (!client.has_value()) {
-      VOXLOC_ASSIGN_OR_RETURN(client::Channel channel, Connect(options.server));
-      client.emplace(std::move(channel));
-    }
-    VOXLOC_ASSIGN_OR_RETURN(sides.emplace_back(), RevisionSide(text, *client, timeout_s));
+    VOXLOC_ASSIGN_OR_RETURN(sides.emplace_back(), sources.Resolve(text));
   }
   const bool by_tiles = !sides[0].map.empty() && !sides[1].map.empty();
   const NeededTiles needed(sides[0], sides[1], options.cube_m);
   std::vector<CubeMap> cubes(2, CubeMap(options.cube_m));
+  MapView view(options.html.empty() ? 1 : options.points);
   for (size_t i = 0; i < 2; ++i) {
-    const Side& side = sides[i];
+    const auto receive = [&](const std::string& id, const PointCloud& cloud_map) {
+      if (i == 1 && !options.html.empty()) view.AddTile(id, cloud_map);
+      return cubes[i].Add(cloud_map);
+    };
     // Beside clouds every tile counts as changed.
-    VOXLOC_TRY(side.map.empty() ? ReadClouds(side, cubes[i])
-                                : FetchTiles(*client, side, needed.Of(side), timeout_s, cubes[i]));
+    VOXLOC_TRY(sides[i].map.empty() ? MapSources::ReadClouds(sides[i], receive)
+                                    : sources.ReadTiles(sides[i], needed.Of(sides[i]), receive));
   }
   const MapDiff diff = DiffMaps(cubes[0], cubes[1], options.min_points);
   const auto came = static_cast<size_t>(std::count_if(
@@ -269,6 +187,18 @@ absl::StatusOr<ExitCode> DiffTwoMaps(const MapDiffFlags& options) {
   text += absl::StrFormat("cubes of %g m: %s came, %s went, in %s places\n%s", options.cube_m,
                           GroupDigits(came), GroupDigits(diff.cubes.size() - came),
                           GroupDigits(diff.places.size()), PlacesText(diff.places, options.places));
+  if (!options.html.empty()) {
+    view.headline = absl::StrCat("From ", sides[0].text, " to ", sides[1].text);
+    view.subline = absl::StrFormat("cubes of %g m: %s came, %s went, in %s places", options.cube_m,
+                                   GroupDigits(came), GroupDigits(diff.cubes.size() - came),
+                                   GroupDigits(diff.places.size()));
+    view.layers = {CubesLayer(diff, true, options.cube_m), CubesLayer(diff, false, options.cube_m)};
+    view.made_at_ns = absl::GetCurrentTimeNanos();
+    view.client_version = VOXLOC_VERSION;
+    view.places = ListJson(diff.places, PlaceJson);
+    VOXLOC_TRY(WriteTextFile(options.html, MapHtml(view)));
+    absl::StrAppend(&text, "\npage: ", options.html, "\n");
+  }
   json["cube_m"] = options.cube_m;
   json["cubes_came"] = came;
   json["cubes_went"] = diff.cubes.size() - came;
@@ -291,6 +221,7 @@ Between two revisions only the points of tiles that differ, and of those beside 
 Examples:
   voxloc map diff town@3 town@5
   voxloc map diff survey-2025/map survey-2026/map --cube 0.3 --output changed.ply
+  voxloc map diff town@3 town@5 --html changes.html
   voxloc map diff town new-scan.pcd --json changes.json)");
   options->server.timeout_s = 60.0;
   command->add_option("BEFORE", options->before, "Compare this map")->required();
@@ -306,6 +237,11 @@ Examples:
                 "Also write the cubes to FILE: .csv, or .ply with those that came in green and "
                 "those that went in red")
       ->check(&ChangedCubesExtensionError);
+  CLI::Option* html = AddOutputFile(
+      command, "--html", &options->html,
+      "Also show the cubes, over the points of AFTER that were read, in an HTML page that needs no "
+      "network");
+  AddViewPointsFlag(command, &options->points)->needs(html);
   AddServerFlags(command, &options->server);
 }
 

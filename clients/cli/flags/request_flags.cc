@@ -15,6 +15,7 @@
 #include "clients/cli/output/message_text.h"
 #include "clients/cli/output/output.h"
 #include "clients/cli/output/terminal.h"
+#include "clients/cli/report/map_view.h"
 #include "clients/cpp/channel.h"
 #include "clients/cpp/messages.h"
 #include "clients/dataset/cloud_sources.h"
@@ -350,6 +351,13 @@ absl::StatusOr<PointCloud> LoadScan(const std::string& path, const ScanFlags& fl
     absl::FPrintF(stderr, "%s\n", remark);
   }
   return ReadScan(path, flags);
+}
+
+CLI::Option* AddViewPointsFlag(CLI::App* command, size_t* points) {
+  return AddDefaulted(
+             command, "--points", *points, "N",
+             "Show at most N points in the page, thinned evenly; each takes 8 bytes of the file")
+      ->check(CLI::Range(size_t{1000}, kMaxMapPoints));
 }
 
 CLI::Option* AddBagFlags(CLI::App* command, bag::DriveOptions* options) {

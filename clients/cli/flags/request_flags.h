@@ -182,6 +182,9 @@ void AddScanFile(CLI::App* command, std::string* file);
 // The scan of a command that takes one. Prints DescribeClouds.
 [[nodiscard]] absl::StatusOr<PointCloud> LoadScan(const std::string& path, const ScanFlags& flags);
 
+// --points of commands that write a map's page.
+CLI::Option* AddViewPointsFlag(CLI::App* command, size_t* points);
+
 // --bag, which fills `paths`, and the flags of topics and frames, which need it.
 CLI::Option* AddBagFlags(CLI::App* command, bag::DriveOptions* options);
 

@@ -7,6 +7,7 @@
 #include <set>
 #include <utility>
 
+#include "clients/cli/report/every_nth.h"
 #include "clients/cpp/map_client.h"
 #include "clients/cpp/messages.h"
 #include "core/status/try.h"
@@ -52,7 +53,6 @@ absl::Status ForEachCell(const v1::GetCellsResponse& part,
 absl::StatusOr<DriveCells> CellsAlong(const client::Channel& channel, const CellChoice& choice,
                                       const std::vector<Pose>& map_T_base, double timeout_s) {
   const client::MapClient maps(channel);
-  DriveCells drive;
   std::set<std::pair<int64_t, int64_t>> squares;
   double lowest_m = 0.0;
   double highest_m = 0.0;
@@ -67,14 +67,9 @@ absl::StatusOr<DriveCells> CellsAlong(const client::Channel& channel, const Cell
       }
     }
   }
-  size_t step = 1;  // every so many cells are kept
-  const auto take = [&drive, &step](const MapCell& cell) {
-    if (drive.all++ % step != 0) return absl::OkStatus();
-    drive.cells.push_back(cell);
-    if (drive.cells.size() <= kMaxDriveCells) return absl::OkStatus();
-    step *= 2;
-    for (size_t i = 0; 2 * i < drive.cells.size(); ++i) drive.cells[i] = drive.cells[2 * i];
-    drive.cells.resize((drive.cells.size() + 1) / 2);
+  EveryNth<MapCell> sample(kMaxDriveCells);
+  const auto take = [&sample](const MapCell& cell) {
+    sample.Offer(cell);
     return absl::OkStatus();
   };
   for (const auto& [x, y] : squares) {
@@ -93,7 +88,7 @@ absl::StatusOr<DriveCells> CellsAlong(const client::Channel& channel, const Cell
     };
     VOXLOC_TRY(maps.GetCells(request, receive, timeout_s).status());
   }
-  return drive;
+  return DriveCells{sample.Take(), sample.offered()};
 }
 
 }  // namespace voxloc::cli

@@ -2,7 +2,6 @@
 
 #include "clients/cli/report/report.h"
 
-#include <Eigen/Eigenvalues>
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
@@ -22,6 +21,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
+#include "clients/cli/report/packing.h"
 
 namespace voxloc::cli {
 namespace {
@@ -44,16 +44,6 @@ Json PositionCovariance(const Json& row) {
     for (size_t j = i; j < 3; ++j) values.push_back((*found)[kAxes * i + j]);
   }
   return values;
-}
-
-// The page with its data. No text in the data can end the script element that holds it.
-std::string PageWithData(absl::string_view page, const Json& data) {
-  const std::string json =
-      data.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
-  const size_t mark = page.find(kDataMark);
-  // No "<" is left in the data.
-  return absl::StrCat(page.substr(0, mark), absl::StrReplaceAll(json, {{"<", "\\u003c"}}),
-                      page.substr(mark + kDataMark.size()));
 }
 
 // Every how many rows one is kept, so that at most kMaxReportRows are left. 1: all.
@@ -134,27 +124,7 @@ bool IsRow(const Json& row) {
          scores != row.end() && scores->is_object() && IsNumberOrNull(*scores, "nvtl");
 }
 
-constexpr double kPlaceStep_m = 0.005;
-constexpr double kRootStep_m = 0.001;
-// int16 in steps of 5 mm.
-constexpr double kMaxOffset_m = 163.0;
 constexpr double kScoreSteps = 50.0;
-
-void AppendUint16(uint32_t value, std::string* bytes) {
-  bytes->push_back(static_cast<char>(value & 0xff));
-  bytes->push_back(static_cast<char>((value >> 8) & 0xff));
-}
-
-void AppendInt16(double value, std::string* bytes) {
-  const auto rounded = static_cast<int16_t>(std::clamp(std::lround(value), -32767L, 32767L));
-  AppendUint16(static_cast<uint16_t>(rounded), bytes);
-}
-
-void AppendPlace(const Eigen::Vector3d& place, std::string* bytes) {
-  for (int axis = 0; axis < 3; ++axis) AppendInt16(place[axis] / kPlaceStep_m, bytes);
-}
-
-bool IsNear(const Eigen::Vector3d& place) { return place.cwiseAbs().maxCoeff() < kMaxOffset_m; }
 
 // Evenly spread over the cloud's own order, which follows the sensor's sweep.
 Json PointsJson(const ScanView& view) {
@@ -193,16 +163,7 @@ Json CellsJson(const ScanView& view, const Eigen::Vector3d& origin) {
   for (const size_t i : order) {
     const Eigen::Vector3d place = view.cells[i].mean_map - origin;
     if (!IsNear(place)) continue;
-    const Eigen::SelfAdjointEigenSolver<Eigen::Matrix3d> eigen(view.cells[i].covariance_map);
-    const Eigen::Matrix3d root = eigen.eigenvectors() *
-                                 eigen.eigenvalues().cwiseMax(0.0).cwiseSqrt().asDiagonal() *
-                                 eigen.eigenvectors().transpose();
-    AppendPlace(place, &bytes);
-    for (int row = 0; row < 3; ++row) {
-      for (int column = row; column < 3; ++column) {
-        AppendInt16(root(row, column) / kRootStep_m, &bytes);
-      }
-    }
+    AppendCell(place, view.cells[i].covariance_map, &bytes);
     ++count;
   }
   return {{"count", count}, {"cells_of", view.cells.size()}, {"base64", absl::Base64Escape(bytes)}};
@@ -235,6 +196,15 @@ Json ReportRow(const Json& row) {
   kept["fused"] = FusedOfRow(row);
   kept["position_covariance"] = PositionCovariance(row);
   return kept;
+}
+
+std::string PageWithData(absl::string_view page, const Json& data) {
+  const std::string json =
+      data.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
+  const size_t mark = page.find(kDataMark);
+  // No "<" is left in the data.
+  return absl::StrCat(page.substr(0, mark), absl::StrReplaceAll(json, {{"<", "\\u003c"}}),
+                      page.substr(mark + kDataMark.size()));
 }
 
 std::string ReportHtml(const Json& replay, const ReportContent& content) {

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Reports as HTML files that need no network: of a replay, of its comparison with a recorded
-// localizer, and of one look at a fleet. The pages
-// are put together from page/ when the program is built; "{{data}}" stands where a page's data
-// goes.
+// localizer, and of one look at a fleet; map_view.h has that of a map. The pages are put together
+// from page/ when the program is built; "{{data}}" stands where a page's data goes.
 
 #ifndef VOXLOC_CLIENTS_CLI_REPORT_REPORT_H_
 #define VOXLOC_CLIENTS_CLI_REPORT_REPORT_H_
@@ -132,10 +131,14 @@ class MapPicture {
   Cells cells_;
 };
 
-// The pages of a replay, of a comparison and of a fleet, without data.
+// The pages of a replay, of a comparison, of a fleet and of a map, without data.
 [[nodiscard]] absl::string_view ReportPage();
 [[nodiscard]] absl::string_view ComparePage();
 [[nodiscard]] absl::string_view FleetPage();
+[[nodiscard]] absl::string_view MapPage();
+
+// The page with its data. No text in the data can end the script element that holds it.
+[[nodiscard]] std::string PageWithData(absl::string_view page, const Json& data);
 
 // About 11 MB of rows; more scans than a screen has columns of pixels.
 inline constexpr size_t kMaxReportRows = 10'000;

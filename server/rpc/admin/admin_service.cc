@@ -22,6 +22,7 @@
 #include "core/status/try.h"
 #include "core/text/number_range.h"
 #include "server/config/settings.h"
+#include "server/convert/map.h"
 #include "server/convert/options.h"
 #include "server/convert/range.h"
 #include "server/errors/error_details.h"
@@ -161,7 +162,13 @@ absl::Status ListSessions(Runtime& runtime, const CallAccess& access,
   auto sessions = runtime.sessions.List(after, wanted, size + 1);
   const bool more = sessions.size() > size;
   if (more) sessions.pop_back();
-  for (auto& [number, info] : sessions) *response.add_sessions() = std::move(info);
+  for (auto& [number, info] : sessions) {
+    const std::optional<LastPose> last_pose = runtime.last_poses.Find(info.vehicle(), info.map());
+    if (last_pose.has_value()) {
+      LastPoseToProto(*last_pose, absl::GetCurrentTimeNanos(), *info.mutable_last_pose());
+    }
+    *response.add_sessions() = std::move(info);
+  }
   if (more) response.set_next_page_token(absl::StrCat(sessions.back().first));
   return absl::OkStatus();
 }

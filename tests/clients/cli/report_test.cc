@@ -13,6 +13,7 @@
 
 #include "absl/strings/escaping.h"
 #include "clients/cli/replay/replay_results.h"
+#include "tests/clients/cli/page_data.h"
 #include "tests/support/scratch_dir.h"
 
 namespace voxloc::cli {
@@ -33,12 +34,6 @@ Json SomeReplay(const std::string& map) {
   ReplaySetting setting;
   setting.map = map;
   return ReplayJson(setting, SummarizeReplay(rows), rows);
-}
-
-std::string EmbeddedData(const std::string& html) {
-  const std::string open = R"(<script id="voxloc-data" type="application/json">)";
-  const size_t start = html.find(open) + open.size();
-  return html.substr(start, html.find("</script>", start) - start);
 }
 
 TEST(Report, EmbedsItsDataAsJson) {

@@ -39,17 +39,18 @@ def find_browser():
 
 
 class Browser:
-    def __init__(self, driver, chromium, width=1280, height=1400):
+    def __init__(self, driver, chromium, width=1280, height=1400, flags=()):
+        """`flags`: of Chromium, beside those of every test."""
         self._profile = tempfile.mkdtemp(prefix="voxloc_browser_")
         self._driver = None
         self._session = None
         try:
-            self._start(driver, chromium, width, height)
+            self._start(driver, chromium, width, height, flags)
         except BaseException:
             self.close()
             raise
 
-    def _start(self, driver, chromium, width, height):
+    def _start(self, driver, chromium, width, height, flags):
         environment = dict(os.environ, HOME=self._profile, TMPDIR=self._profile)
         self._driver = subprocess.Popen(
             [driver, "--port=0"], env=environment, text=True, stdin=subprocess.DEVNULL,
@@ -63,7 +64,7 @@ class Browser:
         if port is None:
             raise RuntimeError("chromedriver ended before it was ready")
         self._url = f"http://127.0.0.1:{port}/session"
-        arguments = [*_FLAGS, f"--user-data-dir={self._profile}/profile",
+        arguments = [*_FLAGS, *flags, f"--user-data-dir={self._profile}/profile",
                      f"--window-size={width},{height}"]
         answer = self._call("POST", "", {"capabilities": {"alwaysMatch": {
             "goog:chromeOptions": {"binary": chromium, "args": arguments},

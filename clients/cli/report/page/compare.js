@@ -149,3 +149,5 @@ function addPage() {
   addSegments(byId("row-choice"), choices, addRows);
   addTheme(() => {});
 }
+
+addPage();

@@ -7,12 +7,12 @@
 
 #include <fstream>
 #include <nlohmann/json.hpp>
-#include <sstream>
 #include <string>
 #include <vector>
 
 #include "clients/cli/commands/commands.h"
 #include "core/cloud/io/cloud_file.h"
+#include "tests/clients/cli/page_data.h"
 #include "tests/clients/cpp/fake_maps.h"
 #include "tests/core/cloud/io/cloud_bytes.h"
 #include "tests/support/scratch_dir.h"
@@ -92,10 +92,26 @@ TEST_F(MapDiffCommand, ComparesDirectoriesAndWritesTheCubes) {
   const std::string csv = scratch_.Path("changed.csv");
   ASSERT_TRUE(Run({"diff", scratch_.Path("after"), scratch_.Path("before"), "--output", csv}).ok());
   EXPECT_EQ(result_["cubes_went"], 64);
-  std::ifstream file(csv);
-  std::stringstream text;
-  text << file.rdbuf();
-  EXPECT_THAT(text.str(), StartsWith("x,y,z,points,kind\n500.100,500.100,0.100,5,went\n"));
+  EXPECT_THAT(FileText(csv), StartsWith("x,y,z,points,kind\n500.100,500.100,0.100,5,went\n"));
+}
+
+TEST_F(MapDiffCommand, ShowsTheCubesInAPage) {
+  const std::string page = scratch_.Path("changes.html");
+  ASSERT_TRUE(Run({"diff", scratch_.Path("before"), scratch_.Path("after"), "--html", page}).ok());
+  const json data = json::parse(EmbeddedData(FileText(page)), nullptr, false);
+  ASSERT_EQ(data["layers"].size(), 2U);
+  EXPECT_EQ(data["layers"][0]["name"], "came");
+  EXPECT_EQ(data["layers"][0]["count"], 64);
+  EXPECT_EQ(data["layers"][1]["count"], 0);
+  EXPECT_EQ(data["places"], result_["places"]);
+  EXPECT_EQ(data["tiles"].size(), 2U) << "those of the map after";
+  // The first cube spans 500 to 500.5 m, its half edge is 250 mm.
+  const json& block = data["layers"][0]["blocks"][0];
+  const std::string bytes = PackedBytes(block);
+  ASSERT_GE(bytes.size(), 18U);
+  EXPECT_NEAR(block["origin"][0].get<double>() + 0.005 * PackedInt16(bytes, 0), 500.25, 0.003);
+  EXPECT_EQ(PackedInt16(bytes, 3), 250);
+  EXPECT_EQ(PackedInt16(bytes, 4), 0);
 }
 
 TEST_F(MapDiffCommand, ComparesRevisionsByTheTilesThatDiffer) {

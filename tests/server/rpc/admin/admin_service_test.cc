@@ -76,8 +76,10 @@ TEST(AdminService, ListsTheOpenSessions) {
   open.mutable_setup()->mutable_options()->set_profile("autoware");
   TestSession session(server);
   session.Open(open);
-  EXPECT_EQ(session.Align(GoodScan()).status(), v1::ALIGNMENT_STATUS_OK);
+  const v1::AlignmentResult result = session.Align(GoodScan());
+  EXPECT_EQ(result.status(), v1::ALIGNMENT_STATUS_OK);
   open.set_start_inactive(true);
+  open.mutable_setup()->set_vehicle("bus 8");
   TestSession sleeping(server);
   sleeping.Open(open);
   // The answer is counted after it has been sent.
@@ -96,8 +98,13 @@ TEST(AdminService, ListsTheOpenSessions) {
   EXPECT_EQ(first.status(), v1::ALIGNMENT_STATUS_OK);
   EXPECT_GE(first.answered_at_ns(), first.opened_at_ns());
   EXPECT_FALSE(first.peer().empty());
+  EXPECT_EQ(first.last_pose().map_revision(), 1);
+  EXPECT_GE(first.last_pose().age_s(), 0.0);
+  EXPECT_EQ(first.last_pose().map_t_base().position().x(),
+            result.map_t_base().pose().position().x());
   EXPECT_FALSE(all.sessions(1).active());
   EXPECT_EQ(all.sessions(1).answered_at_ns(), 0);
+  EXPECT_FALSE(all.sessions(1).has_last_pose());
 
   v1::ListSessionsRequest page;
   page.set_page_size(1);
