@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 #include <iterator>
 #include <limits>
 #include <string>
@@ -47,13 +46,6 @@ constexpr uint8_t kCompressedBits = 0xC0;
 // Offsets into a record, the same in all formats.
 constexpr size_t kRecordIntensity = 12;
 constexpr size_t kRecordFlags = 15;
-
-template <typename T>
-T LoadAt(const char* bytes, size_t offset) {
-  T value;
-  std::memcpy(&value, bytes + offset, sizeof(value));
-  return value;
-}
 
 absl::Status CheckVersion(const char* head, absl::string_view name) {
   const auto major = LoadAt<uint8_t>(head, kVersionMajor);

@@ -3,7 +3,6 @@
 #include "core/cloud/io/las_units.h"
 
 #include <cstdint>
-#include <cstring>
 #include <string>
 
 #include "absl/strings/ascii.h"
@@ -33,12 +32,6 @@ constexpr uint16_t kVerticalUnitsKey = 4099;
 constexpr uint16_t kMetre = 9001;         // EPSG
 constexpr uint16_t kUserDefined = 32767;  // said elsewhere
 
-uint16_t Uint16At(absl::string_view bytes, size_t offset) {
-  uint16_t value;
-  std::memcpy(&value, bytes.data() + offset, sizeof(value));
-  return value;
-}
-
 template <typename... Parts>
 absl::Status NotMetres(absl::string_view name, const Parts&... parts) {
   return Malformed(name, "the coordinates must be metres (got ", parts...,
@@ -51,9 +44,9 @@ absl::Status NotMetres(absl::string_view name, const Parts&... parts) {
 absl::Status CheckGeoKeys(absl::string_view keys, absl::string_view name) {
   constexpr size_t kKeyBytes = 8;
   for (size_t at = kKeyBytes; at + kKeyBytes <= keys.size(); at += kKeyBytes) {
-    const uint16_t key = Uint16At(keys, at);
-    const uint16_t value = Uint16At(keys, at + 6);
-    if (Uint16At(keys, at + 2) != 0) continue;
+    const auto key = LoadAt<uint16_t>(keys.data(), at);
+    const auto value = LoadAt<uint16_t>(keys.data(), at + 6);
+    if (LoadAt<uint16_t>(keys.data(), at + 2) != 0) continue;
     if (key == kModelTypeKey && value == kGeographicModel) {
       return NotMetres(name, "degrees, by GTModelTypeGeoKey ", value);
     }
@@ -90,8 +83,8 @@ absl::Status CheckWkt(absl::string_view text, absl::string_view name) {
 absl::Status CheckLasUnits(absl::string_view records, size_t count, absl::string_view name) {
   for (size_t i = 0; i < count && records.size() >= kVlrHeaderBytes; ++i) {
     const absl::string_view user = records.substr(kVlrUser, kProjectionUser.size());
-    const uint16_t id = Uint16At(records, kVlrId);
-    const size_t length = Uint16At(records, kVlrLength);
+    const auto id = LoadAt<uint16_t>(records.data(), kVlrId);
+    const size_t length = LoadAt<uint16_t>(records.data(), kVlrLength);
     records.remove_prefix(kVlrHeaderBytes);
     if (length > records.size()) break;
     const absl::string_view content = records.substr(0, length);

@@ -8,11 +8,20 @@
 #define VOXLOC_CORE_CLOUD_IO_LAS_UNITS_H_
 
 #include <cstddef>
+#include <cstring>
 
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
 
 namespace voxloc {
+
+// A number of a LAS file: little-endian, aligned to nothing.
+template <typename T>
+[[nodiscard]] T LoadAt(const char* bytes, size_t offset) {
+  T value;
+  std::memcpy(&value, bytes + offset, sizeof(value));
+  return value;
+}
 
 // `records`: the variable length records, `count` of them by the header; those that are not wholly
 // in it are passed over. InvalidArgument: coordinates are degrees, or lengths in a unit that is not
