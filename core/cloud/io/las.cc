@@ -13,7 +13,6 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "core/cloud/io/cloud_builder.h"
-#include "core/cloud/io/las_units.h"
 #include "core/cloud/io/text_scan.h"
 #include "core/status/try.h"
 
@@ -152,7 +151,7 @@ absl::StatusOr<LasHeader> ParseLasHeader(absl::string_view head, uint64_t file_b
   }
   absl::string_view vlrs = head.substr(0, static_cast<size_t>(header.data_offset));
   vlrs.remove_prefix(std::min(header_bytes, vlrs.size()));
-  VOXLOC_TRY(CheckLasUnits(vlrs, LoadAt<uint32_t>(bytes, kVlrCount), name));
+  header.crs = ReadLasCrs(vlrs, LoadAt<uint32_t>(bytes, kVlrCount), name);
   return header;
 }
 

@@ -10,6 +10,7 @@
 #include <fstream>
 #include <limits>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -20,6 +21,7 @@
 #include "tests/clients/cli/map/map_command_test.h"
 #include "tests/clients/dataset/split_into_tiles.h"
 #include "tests/core/cloud/io/cloud_bytes.h"
+#include "tests/core/cloud/io/las_bytes.h"
 
 namespace voxloc::cli {
 namespace {
@@ -184,6 +186,107 @@ TEST_F(MapLoadCommand, SendsACloudThatIsNotLargeAsOneTile) {
   ASSERT_TRUE(Run({"load", "--map", "town", path}).ok());
   ASSERT_EQ(maps_.tiles().size(), 1u);
   EXPECT_EQ(maps_.tiles().begin()->first, "large");
+}
+
+TEST_F(MapLoadCommand, CutsAllCloudsWhereOneIsLarge) {
+  const std::string path = scratch_.Path("large.bin");
+  WriteLargeCloud(path, 5'000'001);
+  ASSERT_TRUE(Run({"load", "--map", "town", path, TwoClouds() + "/b.pcd"}).ok());
+  EXPECT_EQ(result_["clouds"], 2);
+  EXPECT_EQ(result_["points"], 503);
+  EXPECT_EQ(maps_.tiles().count("b"), 0u);
+}
+
+TEST_F(MapLoadCommand, TakesTheRegionAndThinsTiles) {
+  const PointCloud cloud = RandomCloud(2000, 4, false);
+  const std::string path = scratch_.Path("map/c.pcd");
+  ASSERT_TRUE(WritePcd(path, cloud).ok());
+  std::set<std::vector<double>> voxels;
+  size_t inside = 0;
+  for (size_t i = 0; i < cloud.size(); ++i) {
+    const Eigen::Vector3d point = cloud.Point(i);
+    if (point.x() < -50.0 || point.x() > 50.0 || point.y() < -20.0 || point.y() > 90.0 ||
+        point.z() < -5.0 || point.z() > 5.0) {
+      continue;
+    }
+    ++inside;
+    const Eigen::Vector3d voxel = (point / 10.0).array().floor();
+    voxels.insert({voxel.x(), voxel.y(), voxel.z()});
+  }
+  ASSERT_LT(voxels.size(), inside);
+  for (const char* tile_size : {"0", "50"}) {
+    ASSERT_TRUE(Run({"load", "--map", "town", "--tile-size", tile_size, "--region",
+                     "-50,-20,-5,50,90,5", path})
+                    .ok());
+    EXPECT_EQ(result_["points"], inside);
+    ASSERT_TRUE(Run({"load", "--map", "town", "--tile-size", tile_size, "--region",
+                     "-50,-20,-5,50,90,5", "--leaf", "10", path})
+                    .ok());
+    EXPECT_EQ(result_["points"], voxels.size());
+  }
+  // A cloud without a point there is left out; a map without one is none.
+  ASSERT_TRUE(
+      Run({"load", "--map", "town", "--region", "4e5,4e6,-50,5e5,5e6,50", TwoClouds()}).ok());
+  EXPECT_EQ(result_["tiles"], 1);
+  EXPECT_EQ(result_["skipped"].size(), 2u);
+  EXPECT_THAT(
+      std::string(Run({"load", "--map", "town", "--region", "0,0,500,1,1,501", path}).message()),
+      HasSubstr("must have finite points"));
+  EXPECT_THAT(
+      std::string(Run({"load", "--map", "town", "--region", "5,0,0,1,1,1", path}).message()),
+      HasSubstr("box.min.x must be at most box.max.x"));
+}
+
+TEST_F(MapLoadCommand, TransformsTheSystemThatALasFileStates) {
+  LasFile file;
+  file.offset = {386'000.0, 3'946'000.0, 40.0};
+  file.points = {{0, 0, 0, 1, false}, {5000, 6000, 300, 1, false}};
+  file.vlr_count = 1;
+  file.vlrs = GeoKeysVlr({{1024, 0, 1}, {3072, 0, 32654}});
+  scratch_.Write("survey/a.las", file.ToBytes());
+  const std::string survey = scratch_.Path("survey");
+  scratch_.Write("survey/map_projector_info.yaml",
+                 "projector_type: MGRS\nvertical_datum: WGS84\nmgrs_grid: 54SUE\n");
+  for (const char* crs : {"auto", "EPSG:32654"}) {
+    for (const char* tile_size : {"0", "1000"}) {
+      const absl::Status status =
+          Run({"load", "--map", "town", "--crs", crs, "--tile-size", tile_size, survey});
+      if (status.code() == absl::StatusCode::kFailedPrecondition) {
+        GTEST_SKIP() << "without PROJ (package proj-bin): " << status;
+      }
+      ASSERT_TRUE(status.ok()) << status;
+      const std::vector<double> min = result_["bounds"]["min"];
+      const std::vector<double> max = result_["bounds"]["max"];
+      for (size_t axis = 0; axis < 3; ++axis) {
+        EXPECT_NEAR(min[axis], std::vector<double>({86'000, 46'000, 40})[axis], 1e-3);
+        EXPECT_NEAR(max[axis], std::vector<double>({86'050, 46'060, 43})[axis], 1e-3);
+      }
+    }
+  }
+  EXPECT_THAT(result_["remarks"].dump(), HasSubstr("WGS 84 / UTM zone 54N"));
+
+  // Feet are refused, unless they are transformed.
+  file.vlrs = GeoKeysVlr({{1024, 0, 1}, {3072, 0, 2263}, {3076, 0, 9003}, {4096, 0, 6360}});
+  file.offset = {987'000.0, 200'000.0, 40.0};
+  const std::string feet = scratch_.Write("feet.las", file.ToBytes());
+  EXPECT_FALSE(Run({"load", "--map", "york", feet}).ok());
+  ASSERT_TRUE(
+      Run({"load", "--map", "york", "--crs", "auto", "--wgs84-origin", "40.7,-74", feet}).ok());
+  EXPECT_NEAR(result_["extent_m"][0].get<double>(), 50.0 * 1200.0 / 3937.0, 0.1);
+}
+
+TEST_F(MapLoadCommand, ASystemNeedsToBeStatedAndTheMapToBePlaced) {
+  const std::string map = TwoClouds();
+  EXPECT_THAT(std::string(Run({"load", "--map", "town", "--crs", "auto", map}).message()),
+              HasSubstr("--projector FILE, or --wgs84-origin"));
+  EXPECT_THAT(
+      std::string(Run({"load", "--map", "town", "--crs", "auto", "--wgs84-origin", "48,11", map})
+                      .message()),
+      HasSubstr("a.pcd: the file must be LAS and state its coordinate reference system"));
+  EXPECT_THAT(
+      std::string(
+          Run({"load", "--map", "town", "--crs", "auto", "--poses", "p.txt", map}).message()),
+      HasSubstr("--poses"));
 }
 
 TEST_F(MapLoadCommand, FlagsOfACommitReachTheServer) {
