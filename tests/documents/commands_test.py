@@ -46,6 +46,9 @@ NOT_RUN = {
     "voxloc map load --map town --crs auto --projector map_projector_info.yaml survey/":
         "cli_commands_test has a survey",
     "voxloc map load --map town --crs EPSG:25832+7837 --wgs84-origin 48.13743,11.57549,519 survey.xyz": "the same",
+    "voxloc map diff survey-2025/map survey-2026/map --cube 0.3 --output changed.ply":
+        "there is no second survey here",
+    "voxloc map diff town new-scan.pcd --json changes.json": "there is no second survey here",
     "voxloc admin undrain": "the server here does not drain",
     "cmake --preset release && cmake --build --preset release && "
     "export PATH=$PWD/build/release/bin:$PATH": "the programs are built",
